@@ -1,0 +1,69 @@
+//! The engine around the pipelines: what goes over its streams, and its Verilog.
+//!
+//! An engine holds N lanes (pipeline, accumulators, two banks of i registers), the j memory, a sequencer
+//! and one AXI4-Stream in and out. A *run* is a list of segments of the j memory that is streamed to every
+//! group of up to N targets. See [`protocol`] for the packets.
+
+pub mod link;
+pub mod protocol;
+
+use crate::{Format, Reduce};
+
+/// The records of a kernel as the engine sees them: flattened elements in declaration order. Every element takes
+/// ceil(W/32) words, low word first.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Layout {
+    /// Name of the kernel's pipeline module.
+    pub kernel: String,
+    /// (port name, format) of each i element, such as ("i_xi_0", int32).
+    pub i: Vec<(String, Format)>,
+    pub j: Vec<(String, Format)>,
+    pub params: Vec<(String, Format)>,
+    /// (port name, format, reduction) of each output element.
+    pub outputs: Vec<(String, Format, Reduce)>,
+}
+
+impl Layout {
+    /// Words of an i record; at least 1, so that every record has a place on the stream.
+    pub fn i_words(&self) -> u32 {
+        self.i.iter().map(|e| e.1.words()).sum::<u32>().max(1)
+    }
+
+    /// Words of a j record; at least 1.
+    pub fn j_words(&self) -> u32 {
+        self.j.iter().map(|e| e.1.words()).sum::<u32>().max(1)
+    }
+
+    /// Words of the parameters; may be 0.
+    pub fn param_words(&self) -> u32 {
+        self.params.iter().map(|e| e.1.words()).sum()
+    }
+
+    /// Words of a result record; at least 1.
+    pub fn result_words(&self) -> u32 {
+        self.outputs.iter().map(|e| e.1.words()).sum::<u32>().max(1)
+    }
+}
+
+/// What an engine is built with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Config {
+    pub layout: Layout,
+    /// Lanes N, 1 to 255.
+    pub pipelines: u32,
+    /// Capacity of the j memory in records.
+    pub jmem_records: u32,
+    /// Width of both streams: 32, 64 or 128 bits.
+    pub stream_bits: u32,
+    /// Capacity of the segment list of one run.
+    pub segments: u32,
+    /// Cycles from the pins of the pipeline module to its outputs.
+    pub pipeline_latency: u32,
+}
+
+impl Config {
+    /// 32-bit words in one beat of the stream.
+    pub fn beat_words(&self) -> u32 {
+        self.stream_bits / 32
+    }
+}

@@ -1,0 +1,114 @@
+//! The operator library: what a pipeline is made of.
+//!
+//! An operator is a type that implements [`Operator`], in a file of its own, registered by one line in
+//! [`OPERATORS`]. [`Operator::bits`] is the specification; the Verilog that [`Operator::circuit`] leads to, the C
+//! expression and every fast path elsewhere are tested against it.
+
+mod add;
+
+use crate::circuit::{Circuit, Pipelined, Sig, pipeline};
+use crate::target::Clock;
+use crate::{Flags, Format};
+
+/// Every operator.
+pub static OPERATORS: &[&dyn Operator] = &[&add::Add];
+
+/// The operator of that name.
+pub fn operator(name: &str) -> Option<&'static dyn Operator> {
+    OPERATORS.iter().copied().find(|o| o.name() == name)
+}
+
+/// Compile-time numbers of one use of an operator. Unused ones stay at their default.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Attrs {
+    /// The format to cast to.
+    pub to: Option<Format>,
+    /// A shift amount, or the numerator of an exponent.
+    pub n: i32,
+    /// The denominator of an exponent.
+    pub d: i32,
+}
+
+/// One use of an operator: the formats around it, its attributes, and what is known of its arguments.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Inst {
+    pub args: Vec<Format>,
+    pub attrs: Attrs,
+    pub result: Format,
+    /// Bit k says that argument k is known never to be negative. It may shrink the circuit and must not
+    /// change a bit or a flag of any result that can occur.
+    pub nonneg: u32,
+}
+
+impl Inst {
+    /// Checks the formats through the operator and fills in the result's.
+    pub fn new(op: &dyn Operator, args: &[Format], attrs: Attrs) -> Result<Inst, String> {
+        let result = op.result(args, &attrs)?;
+        Ok(Inst { args: args.to_vec(), attrs, result, nonneg: 0 })
+    }
+
+    /// Whether argument `k` is known never to be negative.
+    pub fn is_nonneg(&self, k: usize) -> bool {
+        self.nonneg >> k & 1 == 1
+    }
+}
+
+/// An operator: pure, total, feed-forward. Arguments and results are bit patterns (see [`Format`]), and
+/// arguments are always valid patterns of their formats.
+pub trait Operator: Sync {
+    /// A short lower-case name, unique, that is a Verilog identifier.
+    fn name(&self) -> &'static str;
+
+    /// One line for `pairforge list operators`.
+    fn summary(&self) -> &'static str;
+
+    /// The result's format, or what is wrong with the arguments.
+    fn result(&self, args: &[Format], attrs: &Attrs) -> Result<Format, String>;
+
+    /// The flags that this use can raise.
+    fn flags(&self, _inst: &Inst) -> Flags {
+        Flags::NONE
+    }
+
+    /// The specification: the result's pattern and the flags it raises.
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags);
+
+    /// The real meaning, without rounding or range.
+    fn real(&self, inst: &Inst, args: &[f64]) -> f64;
+
+    /// A C expression of the native mode over the arguments' names (f32 or f64 values, or integers).
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String;
+
+    /// Describes the hardware: reads `args`, returns the result and, when [`Operator::flags`] is not empty, a signal
+    /// with one bit for each of those flags, the first flag in bit 0.
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>);
+}
+
+/// The name of the Verilog module of one use: operator, formats, attributes.
+pub fn module_name(op: &dyn Operator, inst: &Inst) -> String {
+    let mut name = op.name().to_string();
+    for f in inst.args.iter().chain(inst.attrs.to.iter()) {
+        name += &format!("_{}", f.to_string().replace('.', "_"));
+    }
+    if inst.attrs.n != 0 || inst.attrs.d != 0 {
+        name += &format!("_n{}_d{}", inst.attrs.n, inst.attrs.d).replace('-', "m");
+    }
+    if inst.nonneg != 0 {
+        name += &format!("_p{:x}", inst.nonneg);
+    }
+    name
+}
+
+/// The pipelined hardware of one use. Ports: `clk` (if the latency is not 0), the arguments `a`, `b`, `c`, ..., the
+/// result `q`, and `f` (one bit for each flag that can be raised).
+pub fn hardware(op: &dyn Operator, inst: &Inst, clock: Clock) -> Pipelined {
+    let mut c = Circuit::new(clock);
+    let args: Vec<Sig> =
+        inst.args.iter().zip(b'a'..).map(|(f, n)| c.input(&(n as char).to_string(), f.width())).collect();
+    let (q, f) = op.circuit(inst, &mut c, &args);
+    c.output("q", q);
+    if let Some(f) = f {
+        c.output("f", f);
+    }
+    pipeline(&module_name(op, inst), &c)
+}

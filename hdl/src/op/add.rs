@@ -1,0 +1,42 @@
+//! `add`: int and fixed addition, which wraps without a flag (RULES N3).
+
+use super::{Attrs, Inst, Operator};
+use crate::circuit::{Circuit, Sig};
+use crate::target::Cost;
+use crate::{Flags, Format};
+
+pub struct Add;
+
+impl Operator for Add {
+    fn name(&self) -> &'static str {
+        "add"
+    }
+
+    fn summary(&self) -> &'static str {
+        "int and fixed addition; wraps"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        match args {
+            [a, b] if a == b && !a.is_float() => Ok(*a),
+            _ => Err("`add` takes two ints or fixeds of one format".into()),
+        }
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        (args[0].wrapping_add(args[1]) & inst.result.mask(), Flags::NONE)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        args[0] + args[1]
+    }
+
+    fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
+        format!("({} + {})", args[0], args[1])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let width = inst.result.width();
+        (c.comb("sum", width, Cost::Add(width), "{0} + {1}", args), None)
+    }
+}

@@ -1,0 +1,101 @@
+//! The backend trait: where a pairwise kernel runs.
+
+use hdl::Flags;
+use pg2::graph::Graph;
+
+/// A piece of the sources of a job: records `first .. first + count`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Segment {
+    pub first: usize,
+    pub count: usize,
+}
+
+/// Targets `first .. first + count` and the sources that act on each of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Run {
+    pub first: usize,
+    pub count: usize,
+    /// A range of [`Job::segments`].
+    pub segments: std::ops::Range<usize>,
+}
+
+/// Records as bit patterns: `elements` patterns a record, record by record.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Table {
+    pub elements: usize,
+    pub bits: Vec<u64>,
+}
+
+impl Table {
+    /// The number of records.
+    pub fn len(&self) -> usize {
+        self.bits.len().checked_div(self.elements).unwrap_or(0)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The patterns of record `k`.
+    pub fn record(&self, k: usize) -> &[u64] {
+        &self.bits[k * self.elements..(k + 1) * self.elements]
+    }
+}
+
+/// Work for a backend: evaluate `graph` for every run's targets against its segments of sources.
+pub struct Job<'a> {
+    pub graph: &'a Graph,
+    /// i records, elements in record order (see [`hdl::engine::Layout`]).
+    pub targets: &'a Table,
+    /// j records.
+    pub sources: &'a Table,
+    /// Parameter patterns.
+    pub params: &'a [u64],
+    /// Runs in the order in which they should go through; their targets do not overlap. A target in no run
+    /// gets the identities.
+    pub runs: &'a [Run],
+    pub segments: &'a [Segment],
+}
+
+/// What came back.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// One record of output patterns for each target.
+    pub results: Table,
+    /// The flags of each target.
+    pub flags: Vec<Flags>,
+    /// Engine counters; `None` where there is no clock.
+    pub cycles: Option<u64>,
+    /// Occupied lanes times sources, as the engine counts.
+    pub pairs: u64,
+    /// Record words sent and received over the link: j, i, result; zeros where there is no link.
+    pub words: Words,
+}
+
+/// 32-bit words of records over the link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Words {
+    pub j: u64,
+    pub i: u64,
+    pub result: u64,
+}
+
+/// A place to run kernels.
+pub trait Backend {
+    /// The name on the command line.
+    fn name(&self) -> &str;
+
+    /// Runs a job. `progress` is called now and then with the number of finished targets.
+    fn run(&mut self, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<Outcome, BackendError>;
+}
+
+/// Why a backend could not run a job.
+#[derive(Debug, thiserror::Error)]
+pub enum BackendError {
+    /// A tool or a device is missing or failed; the text names it and how to get it.
+    #[error("{0}")]
+    Tool(String),
+    /// The job does not fit what the backend can do.
+    #[error("{0}")]
+    Unsupported(String),
+}

@@ -1,0 +1,206 @@
+//! The typed dataflow graph: operator nodes in topological order between pins and outputs.
+
+use crate::diag::Span;
+use hdl::op::{Inst, Operator};
+use hdl::{Format, Reduce};
+use std::fmt;
+
+/// What a pin is for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum PinClass {
+    /// Of the target i: constant during a run, one value a lane.
+    Ipin,
+    /// Of the source j: a new value each clock, the same for all lanes.
+    Jpin,
+    /// A run-time constant, the same for all lanes.
+    Param,
+    /// An accumulated output.
+    Fout,
+}
+
+/// A declared pin.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pin {
+    pub name: String,
+    pub class: PinClass,
+    pub format: Format,
+    /// Number of elements of a vector; `None` for a scalar.
+    pub len: Option<u32>,
+    pub span: Span,
+}
+
+impl Pin {
+    /// Elements: 1 for a scalar.
+    pub fn elements(&self) -> u32 {
+        self.len.unwrap_or(1)
+    }
+
+    /// CSV column name of an element: `xi[0]`, or `mj` for a scalar.
+    pub fn column(&self, element: u32) -> String {
+        match self.len {
+            Some(_) => format!("{}[{element}]", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
+/// Index of a node in [`Graph::nodes`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct NodeId(pub u32);
+
+/// What a node computes.
+#[derive(Clone)]
+pub enum NodeKind {
+    /// An element of the pin of that index in [`Graph::pins`] (never a fout).
+    Pin { pin: usize, element: u32 },
+    /// A constant pattern.
+    Const { bits: u64 },
+    /// An operator on earlier nodes.
+    Op { op: &'static dyn Operator, inst: Inst, args: Vec<NodeId> },
+}
+
+/// A node: one scalar value.
+#[derive(Clone)]
+pub struct Node {
+    pub kind: NodeKind,
+    pub format: Format,
+    /// The source's name for the value, such as `dx[0]`; empty for intermediate ones.
+    pub name: String,
+    pub span: Span,
+}
+
+/// One element of an output and its reduction.
+#[derive(Clone, Debug)]
+pub struct Output {
+    pub pin: usize,
+    pub element: u32,
+    pub reduce: Reduce,
+    pub value: NodeId,
+}
+
+/// A kernel's typed dataflow.
+#[derive(Clone)]
+pub struct Graph {
+    /// The kernel's name: its file's stem, made an identifier.
+    pub name: String,
+    /// In declaration order.
+    pub pins: Vec<Pin>,
+    /// In topological order: arguments stand before their users.
+    pub nodes: Vec<Node>,
+    /// In declaration order of pins and elements; each output element exactly once.
+    pub outputs: Vec<Output>,
+}
+
+impl Graph {
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0 as usize]
+    }
+
+    /// The pins of a class with their indices, in declaration order.
+    pub fn pins_of(&self, class: PinClass) -> impl Iterator<Item = (usize, &Pin)> {
+        self.pins.iter().enumerate().filter(move |(_, p)| p.class == class)
+    }
+
+    /// (pin index, element) of every element of a class, in record order.
+    pub fn elements_of(&self, class: PinClass) -> Vec<(usize, u32)> {
+        self.pins_of(class).flat_map(|(k, p)| (0..p.elements()).map(move |e| (k, e))).collect()
+    }
+
+    /// The engine's view of this kernel's records.
+    pub fn layout(&self) -> hdl::engine::Layout {
+        let port = |prefix: &str, k: usize, e: u32| {
+            let pin = &self.pins[k];
+            match pin.len {
+                Some(_) => format!("{prefix}_{}_{e}", pin.name),
+                None => format!("{prefix}_{}", pin.name),
+            }
+        };
+        let of = |prefix: &str, class| -> Vec<(String, Format)> {
+            self.elements_of(class).into_iter().map(|(k, e)| (port(prefix, k, e), self.pins[k].format)).collect()
+        };
+        hdl::engine::Layout {
+            kernel: self.name.clone(),
+            i: of("i", PinClass::Ipin),
+            j: of("j", PinClass::Jpin),
+            params: of("p", PinClass::Param),
+            outputs: self
+                .outputs
+                .iter()
+                .map(|o| (port("o", o.pin, o.element), self.pins[o.pin].format, o.reduce))
+                .collect(),
+        }
+    }
+
+    /// Checks order, formats (through each operator) and outputs. The error names the node.
+    pub fn verify(&self) -> Result<(), String> {
+        for (k, node) in self.nodes.iter().enumerate() {
+            let wrong = |what: String| Err(format!("node %{k}: {what}"));
+            match &node.kind {
+                NodeKind::Pin { pin, element } => match self.pins.get(*pin) {
+                    Some(p) if p.class != PinClass::Fout && *element < p.elements() && p.format == node.format => {}
+                    _ => return wrong("is no element of an input pin".into()),
+                },
+                NodeKind::Const { bits } if bits & !node.format.mask() != 0 => {
+                    return wrong("constant out of range".into());
+                }
+                NodeKind::Const { .. } => {}
+                NodeKind::Op { op, inst, args } => {
+                    if args.iter().any(|a| a.0 as usize >= k) {
+                        return wrong("uses a later node".into());
+                    }
+                    let formats: Vec<Format> = args.iter().map(|a| self.node(*a).format).collect();
+                    if formats != inst.args || inst.result != node.format {
+                        return wrong(format!("formats of {} do not match its use", op.name()));
+                    }
+                    match op.result(&formats, &inst.attrs) {
+                        Ok(f) if f == node.format => {}
+                        Ok(f) => return wrong(format!("{} gives {f}, not {}", op.name(), node.format)),
+                        Err(e) => return wrong(e),
+                    }
+                }
+            }
+        }
+        let wanted = self.elements_of(PinClass::Fout);
+        let given: Vec<(usize, u32)> = self.outputs.iter().map(|o| (o.pin, o.element)).collect();
+        if wanted != given {
+            return Err("the outputs are not the elements of the fout pins in order".into());
+        }
+        for o in &self.outputs {
+            if o.value.0 as usize >= self.nodes.len() || self.node(o.value).format != self.pins[o.pin].format {
+                return Err(format!("output {} has the wrong format", self.pins[o.pin].column(o.element)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The stable text dump: one node a line.
+impl fmt::Display for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        writeln!(f, "kernel {}", self.name)?;
+        for (k, node) in self.nodes.iter().enumerate() {
+            write!(f, "%{k}: {} = ", node.format)?;
+            match &node.kind {
+                NodeKind::Pin { pin, element } => write!(f, "pin {}", self.pins[*pin].column(*element))?,
+                NodeKind::Const { bits } => write!(f, "const {bits:#x}")?,
+                NodeKind::Op { op, inst, args } => {
+                    write!(f, "{}", op.name())?;
+                    for a in args {
+                        write!(f, " %{}", a.0)?;
+                    }
+                    if inst.attrs.n != 0 || inst.attrs.d != 0 {
+                        write!(f, " n={} d={}", inst.attrs.n, inst.attrs.d)?;
+                    }
+                    if inst.nonneg != 0 {
+                        write!(f, " nonneg={:b}", inst.nonneg)?;
+                    }
+                }
+            }
+            writeln!(f, "{}{}", if node.name.is_empty() { "" } else { "  // " }, node.name)?;
+        }
+        for o in &self.outputs {
+            writeln!(f, "{} {} %{}", self.pins[o.pin].column(o.element), o.reduce, o.value.0)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,3 @@
+//! The `pairforge` command line.
+
+fn main() {}
