@@ -5,13 +5,35 @@
 //! expression and every fast path elsewhere are tested against it.
 
 mod add;
+mod fadd;
+mod fcast;
+mod fdiv;
+mod float_parts;
+mod fmul;
+mod fscale;
+mod fsign;
+mod tofix;
+mod tofloat;
 
 use crate::circuit::{Circuit, Pipelined, Sig, pipeline};
 use crate::target::Clock;
 use crate::{Flags, Format};
 
 /// Every operator.
-pub static OPERATORS: &[&dyn Operator] = &[&add::Add];
+pub static OPERATORS: &[&dyn Operator] = &[
+    &add::Add,
+    &fadd::Fadd,
+    &fadd::Fsub,
+    &fcast::Fcast,
+    &fdiv::Fdiv,
+    &fmul::Fmul,
+    &fscale::Fscale,
+    &fscale::Fscalev,
+    &fsign::Fabs,
+    &fsign::Fneg,
+    &tofix::Tofix,
+    &tofloat::Tofloat,
+];
 
 /// The operator of that name.
 pub fn operator(name: &str) -> Option<&'static dyn Operator> {

@@ -1,0 +1,101 @@
+//! `fadd` and `fsub`: correctly rounded float addition and subtraction (RULES N2).
+
+use super::float_parts::{Value, round, same_floats, unpack};
+use super::{Attrs, Inst, Operator};
+use crate::circuit::{Circuit, Sig};
+use crate::{Flags, Format};
+
+pub struct Fadd;
+pub struct Fsub;
+
+impl Operator for Fadd {
+    fn name(&self) -> &'static str {
+        "fadd"
+    }
+
+    fn summary(&self) -> &'static str {
+        "float addition"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        same_floats("fadd", args)
+    }
+
+    fn flags(&self, inst: &Inst) -> Flags {
+        // Nothing cancels between numbers of one sign.
+        if both_nonneg(inst) { Flags::OVERFLOW } else { Flags::OVERFLOW | Flags::UNDERFLOW }
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        sum(inst.result, args[0], args[1], false)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        args[0] + args[1]
+    }
+
+    fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
+        format!("({} + {})", args[0], args[1])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        todo!()
+    }
+}
+
+impl Operator for Fsub {
+    fn name(&self) -> &'static str {
+        "fsub"
+    }
+
+    fn summary(&self) -> &'static str {
+        "float subtraction"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        same_floats("fsub", args)
+    }
+
+    fn flags(&self, _: &Inst) -> Flags {
+        Flags::OVERFLOW | Flags::UNDERFLOW
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        sum(inst.result, args[0], args[1], true)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        args[0] - args[1]
+    }
+
+    fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
+        format!("({} - {})", args[0], args[1])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        todo!()
+    }
+}
+
+fn both_nonneg(inst: &Inst) -> bool {
+    inst.is_nonneg(0) && inst.is_nonneg(1)
+}
+
+/// a + b, or a - b.
+fn sum(format: Format, a: u64, b: u64, subtract: bool) -> (u64, Flags) {
+    let (Some(x), Some(mut y)) = (unpack(format, a), unpack(format, b)) else {
+        let sign = 1 << (format.width() - 1);
+        let b = if subtract && unpack(format, b).is_some() { b ^ sign } else { b };
+        return (a | b, Flags::NONE);
+    };
+    y.negative ^= subtract;
+    let (big, small) = if x.exp >= y.exp { (x, y) } else { (y, x) };
+    // 64 bits below the larger one hold the smaller one exactly, or else it lies so far below that any
+    // value above zero and under half a last place rounds alike.
+    let distance = (big.exp - small.exp) as u32;
+    let near = if distance <= 64 { (small.sig as i128) << (64 - distance) } else { 1 };
+    let signed = |negative: bool, m: i128| if negative { -m } else { m };
+    let total = signed(big.negative, (big.sig as i128) << 64) + signed(small.negative, near);
+    let value = Value { negative: total < 0, mag: total.unsigned_abs(), exp: big.exp as i64 - 64, sticky: false };
+    round(format, value, Flags::OVERFLOW)
+}

@@ -1,0 +1,106 @@
+//! What all float operators share: taking patterns apart, rounding and packing exact values.
+//!
+//! The circuit pieces are in the submodules: [`text`] writes Verilog expressions, [`shift`] aligns and normalises,
+//! [`pack`] rounds, checks the range and puts the result together.
+
+pub mod pack;
+pub mod shift;
+pub mod text;
+
+use crate::{Flags, Format};
+
+/// A non-zero float taken apart: (-1)^negative * sig * 2^exp with the hidden bit in `sig` (mant + 1 bits).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Parts {
+    pub negative: bool,
+    pub sig: u64,
+    pub exp: i32,
+}
+
+/// Takes a pattern apart; `None` for zero (exponent field 0).
+pub fn unpack(format: Format, bits: u64) -> Option<Parts> {
+    let mant = format.mant();
+    let field = bits >> mant & ((1 << format.exp()) - 1);
+    (field != 0).then(|| Parts {
+        negative: bits >> (format.width() - 1) & 1 == 1,
+        sig: bits & ((1 << mant) - 1) | 1 << mant,
+        exp: field as i32 - format.bias() - mant as i32,
+    })
+}
+
+/// The largest biased exponent field of a finite number: 2^E - 2.
+pub fn max_field(format: Format) -> i64 {
+    (1 << format.exp()) - 2
+}
+
+/// An exact value (-1)^negative * mag * 2^exp that is to be rounded. With `sticky` the magnitude is a little more
+/// (by less than one unit of `mag`); `mag` must then have at least two bits more than the format keeps.
+#[derive(Clone, Copy, Debug)]
+pub struct Value {
+    pub negative: bool,
+    pub mag: u128,
+    pub exp: i64,
+    pub sticky: bool,
+}
+
+/// Rounds to nearest even with unbounded exponent, then bounds it (RULES N2). `above` is the flag of a result that
+/// exceeds the largest finite: `overflow` for arithmetic, `saturation` for casts (RULES N5).
+pub fn round(format: Format, v: Value, above: Flags) -> (u64, Flags) {
+    if v.mag == 0 {
+        return (0, Flags::NONE);
+    }
+    let mant = format.mant();
+    let top = 127 - v.mag.leading_zeros();
+    let mut field = v.exp + top as i64 + format.bias() as i64;
+    let mut sig = if top <= mant {
+        v.mag << (mant - top)
+    } else {
+        let drop = top - mant;
+        let (kept, rest, half) = (v.mag >> drop, v.mag & ((1 << drop) - 1), 1u128 << (drop - 1));
+        let up = rest > half || rest == half && (v.sticky || kept & 1 == 1);
+        kept + up as u128
+    };
+    if sig >> (mant + 1) != 0 {
+        sig >>= 1;
+        field += 1;
+    }
+    let sign = (v.negative as u64) << (format.width() - 1);
+    if field > max_field(format) {
+        (format.max_bits() | sign, above)
+    } else if field < 1 {
+        (0, Flags::UNDERFLOW)
+    } else {
+        (sign | (field as u64) << mant | sig as u64 & ((1 << mant) - 1), Flags::NONE)
+    }
+}
+
+/// Whether C code holds a float of this format as `float` (else as `double`).
+pub fn fits_c_float(format: Format) -> bool {
+    format.mant() <= 23 && format.exp() <= 8
+}
+
+/// The C type that holds a float of this format in native mode.
+pub fn c_type(format: Format) -> &'static str {
+    if fits_c_float(format) { "float" } else { "double" }
+}
+
+/// The suffix of a C literal or a function of `math.h` for that type: `f` or nothing.
+pub fn c_suffix(format: Format) -> &'static str {
+    if fits_c_float(format) { "f" } else { "" }
+}
+
+/// The format that both float arguments share, or what is wrong.
+pub fn same_floats(name: &str, args: &[Format]) -> Result<Format, String> {
+    match args {
+        [a, b] if a == b && a.is_float() => Ok(*a),
+        _ => Err(format!("`{name}` takes two floats of one format")),
+    }
+}
+
+/// The format of the one float argument, or what is wrong.
+pub fn one_float(name: &str, args: &[Format]) -> Result<Format, String> {
+    match args {
+        [a] if a.is_float() => Ok(*a),
+        _ => Err(format!("`{name}` takes one float")),
+    }
+}

@@ -1,0 +1,71 @@
+//! Verilog expressions over the placeholders of [`crate::circuit::Circuit::comb`].
+//!
+//! An empty string stands for no bits at all: [`cat`] leaves it out, so that fields of zero width need no special case.
+
+use crate::circuit::{Circuit, Sig};
+
+/// The k-th argument, whole.
+pub fn arg(k: usize) -> String {
+    format!("{{{k}}}")
+}
+
+/// Bits `hi` down to `lo` of argument `k`, which has `width` bits; no bits when `hi < lo`.
+pub fn slice(k: usize, width: u32, hi: i64, lo: i64) -> String {
+    assert!(hi < width as i64 && lo >= 0, "[{hi}:{lo}] of {width} bits");
+    match (hi, lo) {
+        _ if hi < lo => String::new(),
+        // A one-bit name must not be sliced.
+        _ if hi - lo + 1 == width as i64 => arg(k),
+        _ if hi == lo => format!("{{{k}}}[{hi}]"),
+        _ => format!("{{{k}}}[{hi}:{lo}]"),
+    }
+}
+
+/// The concatenation of `parts`, most significant first.
+pub fn cat(parts: &[String]) -> String {
+    let parts: Vec<&str> = parts.iter().filter(|p| !p.is_empty()).map(String::as_str).collect();
+    match parts[..] {
+        [one] => one.to_string(),
+        _ => format!("{{{}}}", parts.join(", ")),
+    }
+}
+
+/// `n` copies of `part`.
+pub fn repeat(n: u32, part: &str) -> String {
+    match n {
+        0 => String::new(),
+        1 => part.to_string(),
+        _ => format!("{{{n}{{{part}}}}}"),
+    }
+}
+
+/// `n` zero bits.
+pub fn zeros(n: u32) -> String {
+    if n == 0 { String::new() } else { format!("{n}'d0") }
+}
+
+/// `n` one bits.
+pub fn ones(n: u32) -> String {
+    repeat(n, "1'b1")
+}
+
+/// The constant `value` modulo 2^width.
+pub fn constant(width: u32, value: i64) -> String {
+    let mask = if width >= 64 { u64::MAX } else { (1 << width) - 1 };
+    format!("{width}'d{}", value as u64 & mask)
+}
+
+/// A slice of a signal as a signal of its own: wires, made where the signal is, so that nothing wider is delayed.
+pub fn field(c: &mut Circuit, name: &str, from: Sig, hi: u32, lo: u32) -> Sig {
+    let width = c.width(from);
+    if hi - lo + 1 == width {
+        return from;
+    }
+    c.wire(name, hi - lo + 1, slice(0, width, hi as i64, lo as i64), &[from])
+}
+
+/// Tells lint that the bits `hi` to `lo` of a signal are left unread on purpose.
+pub fn sink(c: &mut Circuit, from: Sig, hi: u32, lo: u32) {
+    let bits = slice(0, c.width(from), hi as i64, lo as i64);
+    c.wire("unused", 1, format!("&{{1'b0, {bits}}}"), &[from]);
+}
