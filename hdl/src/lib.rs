@@ -17,6 +17,7 @@ pub mod engine;
 pub mod exact;
 pub mod flags;
 pub mod format;
+pub mod names;
 pub mod netlist;
 pub mod op;
 pub mod reduce;

@@ -101,6 +101,15 @@ impl Module {
 }
 
 impl Item {
+    /// Whether the item reads `clk`.
+    pub fn uses_clock(&self) -> bool {
+        match self {
+            Item::Reg { .. } | Item::Rom { .. } => true,
+            Item::Instance { connections, .. } => connections.iter().any(|(port, _)| port == "clk"),
+            _ => false,
+        }
+    }
+
     fn write(&self, text: &mut String) {
         let _ = match self {
             Item::Comment(line) => writeln!(text, "    // {line}"),

@@ -63,6 +63,12 @@ impl Clock {
     pub fn budget(&self) -> f64 {
         1000.0 / self.mhz - self.target.ff
     }
+
+    /// How many signals can be ORed within one cycle; at least 2.
+    pub fn or_inputs(&self) -> usize {
+        let levels = (self.budget() / self.target.lut).clamp(1.0, 8.0) as u32;
+        (self.target.lut_inputs.max(2) as usize).pow(levels)
+    }
 }
 
 /// What a piece of combinational logic costs; [`Cost::delay`] turns it into time.
@@ -87,15 +93,24 @@ pub enum Cost {
 impl Cost {
     /// Delay in ns.
     pub fn delay(self, t: &Target) -> f64 {
-        let levels = |inputs: u32| (inputs.max(1) as f64).log(t.lut_inputs as f64).ceil().max(1.0);
+        // Counted in integers: a logarithm's rounding must not add a level at an exact power.
+        let levels = |inputs: u32| {
+            let reach = |n: &u32| (t.lut_inputs as u64).saturating_pow(*n) >= inputs as u64;
+            (1..32).find(reach).unwrap_or(32) as f64
+        };
         match self {
             Cost::Wire => 0.0,
             Cost::Logic(inputs) => t.lut * levels(inputs),
             Cost::Add(bits) | Cost::Compare(bits) => t.carry_start + t.carry_bit * bits as f64,
             // A 4-input table holds a 2-way multiplexer, two tables a 4-way one.
-            Cost::Mux(ways) => t.lut * (ways.max(2) as f64).log2().ceil(),
-            Cost::Shift(positions) => t.lut * (positions.max(2) as f64).log2().ceil(),
-            Cost::LeadingZeros(bits) => t.lut * (bits.max(2) as f64).log2().ceil(),
+            Cost::Mux(ways) => t.lut * ceil_log2(ways),
+            Cost::Shift(positions) => t.lut * ceil_log2(positions),
+            Cost::LeadingZeros(bits) => t.lut * ceil_log2(bits),
         }
     }
+}
+
+/// Bits needed to count to `n`; at least 1.
+fn ceil_log2(n: u32) -> f64 {
+    n.max(2).next_power_of_two().ilog2() as f64
 }

@@ -108,13 +108,7 @@ impl Graph {
 
     /// The engine's view of this kernel's records.
     pub fn layout(&self) -> hdl::engine::Layout {
-        let port = |prefix: &str, k: usize, e: u32| {
-            let pin = &self.pins[k];
-            match pin.len {
-                Some(_) => format!("{prefix}_{}_{e}", pin.name),
-                None => format!("{prefix}_{}", pin.name),
-            }
-        };
+        let port = |prefix: &str, k: usize, e: u32| port_name(prefix, &self.pins[k], e);
         let of = |prefix: &str, class| -> Vec<(String, Format)> {
             self.elements_of(class).into_iter().map(|(k, e)| (port(prefix, k, e), self.pins[k].format)).collect()
         };
@@ -171,6 +165,14 @@ impl Graph {
             }
         }
         Ok(())
+    }
+}
+
+/// The port of a pin's element on the pipeline module: `i_xi_0`, or `j_mj` for a scalar.
+pub fn port_name(prefix: &str, pin: &Pin, element: u32) -> String {
+    match pin.len {
+        Some(_) => format!("{prefix}_{}_{element}", pin.name),
+        None => format!("{prefix}_{}", pin.name),
     }
 }
 

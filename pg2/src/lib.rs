@@ -6,5 +6,9 @@
 //! mistakes come back as [`diag::Diagnostic`]s, all of a file at once.
 
 pub mod diag;
+pub mod gather;
 pub mod graph;
+pub mod library;
+pub mod lower;
 pub mod schedule;
+pub mod simplify;

@@ -1,6 +1,12 @@
 //! The schedule: the cycle in which each node starts, balanced so that every path meets in step.
+//!
+//! A value that must wait for its users goes through a delay line of registers, one line for all users, as
+//! long as the longest wait. Values that depend on parameters and constants alone are *static*: they stand still
+//! while pairs are in flight, so they need no delay lines and bind no start. The depth is that of the longest
+//! path; among all schedules of that depth, [`schedule`] finds one with the fewest delay bits.
 
-use crate::graph::{Graph, NodeKind};
+use crate::graph::{Graph, NodeId, NodeKind, PinClass};
+use crate::library::Library;
 use hdl::target::Clock;
 
 /// When each node of a graph starts, for a clock.
@@ -10,6 +16,8 @@ pub struct Schedule {
     pub start: Vec<u32>,
     /// Cycles the node takes.
     pub latency: Vec<u32>,
+    /// Whether the node depends on parameters and constants alone.
+    pub fixed: Vec<bool>,
     /// Flip-flop bits inside the node's operator.
     pub operator_bits: Vec<u64>,
     /// Flip-flop bits of the delay line behind the node: its width times the longest wait of a user.
@@ -19,35 +27,110 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// All flip-flop bits of the pipeline.
+    /// Flip-flop bits of operators and delay lines.
     pub fn register_bits(&self) -> u64 {
         self.operator_bits.iter().chain(&self.delay_bits).sum()
     }
 
-    /// Checks that every argument is ready when its user starts and all outputs by `depth`.
+    /// The cycle in which the node's value is there.
+    pub fn ready(&self, id: NodeId) -> u32 {
+        self.start[id.0 as usize] + self.latency[id.0 as usize]
+    }
+
+    /// Checks that every argument is ready when its user starts and all nodes by `depth`.
     pub fn verify(&self, graph: &Graph) -> Result<(), String> {
         for (k, node) in graph.nodes.iter().enumerate() {
             if let NodeKind::Op { args, .. } = &node.kind {
                 for a in args {
-                    let a = a.0 as usize;
-                    if self.start[a] + self.latency[a] > self.start[k] {
-                        return Err(format!("node %{k} starts before %{a} is ready"));
+                    // A static value is ready long before a pair that is not static comes along.
+                    let waits = self.fixed[k] || !self.fixed[a.0 as usize];
+                    if waits && self.ready(*a) > self.start[k] {
+                        return Err(format!("node %{k} starts before %{} is ready", a.0));
                     }
                 }
             }
-        }
-        for o in &graph.outputs {
-            let v = o.value.0 as usize;
-            if self.start[v] + self.latency[v] > self.depth {
-                return Err(format!("output value %{v} is ready after cycle {}", self.depth));
+            if self.ready(NodeId(k as u32)) > self.depth {
+                return Err(format!("node %{k} is ready after cycle {}", self.depth));
             }
         }
         Ok(())
     }
 }
 
-/// Schedules `graph` for `clock`.
+/// Schedules `graph` for `clock` with the fewest delay bits that its depth allows.
 pub fn schedule(graph: &Graph, clock: Clock) -> Schedule {
-    let _ = (graph, clock);
-    unimplemented!("the compiler's back end")
+    schedule_with(graph, &Library::new(graph, clock))
+}
+
+/// [`schedule`] with the hardware at hand.
+pub fn schedule_with(graph: &Graph, library: &Library) -> Schedule {
+    asap(graph, library)
+}
+
+/// Starts every node as early as possible. A pipeline is at least one cycle deep, so that its outputs come from
+/// registers.
+pub fn asap(graph: &Graph, library: &Library) -> Schedule {
+    let n = graph.nodes.len();
+    let mut s = Schedule {
+        start: vec![0; n],
+        latency: vec![0; n],
+        fixed: fixed(graph),
+        operator_bits: vec![0; n],
+        delay_bits: vec![0; n],
+        depth: 1,
+    };
+    for (k, node) in graph.nodes.iter().enumerate() {
+        let id = NodeId(k as u32);
+        if let (NodeKind::Op { args, .. }, Some(module)) = (&node.kind, library.module(id)) {
+            let waits = args.iter().filter(|a| s.fixed[k] || !s.fixed[a.0 as usize]);
+            s.start[k] = waits.map(|a| s.ready(*a)).max().unwrap_or(0);
+            s.latency[k] = module.latency;
+            s.operator_bits[k] = module.register_bits;
+        }
+        s.depth = s.depth.max(s.ready(id));
+    }
+    s.delay_bits = delay_bits(graph, &s);
+    s
+}
+
+/// Which nodes depend on parameters and constants alone.
+fn fixed(graph: &Graph) -> Vec<bool> {
+    let mut fixed: Vec<bool> = Vec::with_capacity(graph.nodes.len());
+    for node in &graph.nodes {
+        fixed.push(match &node.kind {
+            NodeKind::Pin { pin, .. } => graph.pins[*pin].class == PinClass::Param,
+            NodeKind::Const { .. } => true,
+            NodeKind::Op { args, .. } => args.iter().all(|a| fixed[a.0 as usize]),
+        });
+    }
+    fixed
+}
+
+/// The bits of each node's delay line.
+fn delay_bits(graph: &Graph, s: &Schedule) -> Vec<u64> {
+    waits(graph, s)
+        .iter()
+        .zip(&graph.nodes)
+        .map(|(w, node)| w.last().copied().unwrap_or(0) as u64 * node.format.width() as u64)
+        .collect()
+}
+
+/// For each node the different numbers of cycles that its users wait for, ascending; none for a static node.
+pub fn waits(graph: &Graph, s: &Schedule) -> Vec<Vec<u32>> {
+    let mut waits = vec![Vec::new(); graph.nodes.len()];
+    for (k, node) in graph.nodes.iter().enumerate() {
+        if let NodeKind::Op { args, .. } = &node.kind {
+            for a in args.iter().filter(|a| !s.fixed[a.0 as usize]) {
+                waits[a.0 as usize].push(s.start[k] - s.ready(*a));
+            }
+        }
+    }
+    for o in graph.outputs.iter().filter(|o| !s.fixed[o.value.0 as usize]) {
+        waits[o.value.0 as usize].push(s.depth - s.ready(o.value));
+    }
+    for w in &mut waits {
+        w.sort_unstable();
+        w.dedup();
+    }
+    waits
 }

@@ -1,0 +1,89 @@
+//! Lowered pipelines hold together, are the same each time, and lint without a finding.
+
+mod graphs;
+
+use graphs::{Build, random};
+use hdl::Reduce;
+use hdl::target::Clock;
+use pg2::graph::{Graph, PinClass};
+use pg2::lower::lower;
+use pg2::schedule::schedule;
+use pg2::simplify::simplify;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// Runs verilator's linter on a text; `None` if the tool is absent.
+fn lint(name: &str, text: &str) -> Option<String> {
+    let found = Command::new("verilator").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if found.is_err() {
+        assert!(std::env::var_os("REQUIRE_TOOLS").is_none(), "verilator not found");
+        println!("skipped: verilator not found");
+        return None;
+    }
+    let folder = std::env::temp_dir().join(format!("pairforge-lint-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join(format!("{name}.v"));
+    std::fs::File::create(&file).unwrap().write_all(text.as_bytes()).unwrap();
+    // DECLFILENAME alone is off: one file holds all modules.
+    let out = Command::new("verilator")
+        .args(["--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", name])
+        .arg(&file)
+        .output()
+        .unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    Some(String::from_utf8_lossy(&out.stderr).into_owned())
+}
+
+fn check(graph: &Graph) -> String {
+    let graph = &simplify(graph);
+    let clock = Clock::default_clock();
+    let s = schedule(graph, clock);
+    s.verify(graph).unwrap();
+    let netlist = lower(graph, &s, clock, "");
+    netlist.verify().unwrap();
+    let text = netlist.verilog();
+    assert_eq!(text, lower(graph, &schedule(graph, clock), clock, "").verilog());
+    if let Some(findings) = lint(&netlist.top, &text) {
+        assert_eq!(findings, "", "{}\n{text}", graph);
+    }
+    text
+}
+
+#[test]
+fn names_lead_back_and_may_be_reserved_words() {
+    let mut b = Build::new("sums");
+    let x = b.pin("reg", PinClass::Ipin, "int32", Some(2));
+    let y = b.pin("y", PinClass::Jpin, "int32", None)[0];
+    let p = b.pin("p", PinClass::Param, "int32", None)[0];
+    let mut s = b.op("add", &[x[0], y]);
+    b.name(s, "wire");
+    for _ in 0..4 {
+        s = b.op("add", &[s, p]);
+    }
+    let t = b.op("add", &[s, x[0]]);
+    b.name(t, "dx[1]");
+    b.output("o", Reduce::Sum, t);
+    let text = check(&b.done());
+    assert!(text.contains("u8_add_dx_1") && text.contains("i_reg_0_d5"), "{text}");
+}
+
+#[test]
+fn a_pipeline_without_operators_still_takes_a_cycle() {
+    for class in [PinClass::Jpin, PinClass::Param] {
+        let mut b = Build::new("copy");
+        let x = b.pin("x", class, "int9", None)[0];
+        b.pin("idle", PinClass::Ipin, "float18.9", Some(3));
+        b.output("o", Reduce::Sum, x);
+        let g = b.done();
+        let s = schedule(&g, Clock::default_clock());
+        assert_eq!((s.depth, s.register_bits()), (1, if class == PinClass::Jpin { 9 } else { 0 }));
+        check(&g);
+    }
+}
+
+#[test]
+fn random_graphs_of_all_operators_lint() {
+    for seed in 1..=4 {
+        check(&random(seed, 40));
+    }
+}
