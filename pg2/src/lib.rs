@@ -5,10 +5,69 @@
 //! [`hdl::netlist::Netlist`]. The emulator and other software forms branch off at the graph. Nothing here does I/O or prints:
 //! mistakes come back as [`diag::Diagnostic`]s, all of a file at once.
 
+pub mod ast;
+pub mod codes;
 pub mod diag;
 pub mod gather;
 pub mod graph;
+pub mod lex;
 pub mod library;
 pub mod lower;
+pub mod parse;
 pub mod schedule;
 pub mod simplify;
+
+mod builder;
+mod check;
+mod literal;
+
+use diag::{Diagnostic, MAX_REPORTED, Severity};
+use graph::Graph;
+
+/// A compiled kernel.
+#[derive(Clone)]
+pub struct Compiled {
+    /// Verified, and not yet simplified.
+    pub graph: Graph,
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Compiles the text of a kernel. `name` becomes the kernel's name, made an identifier if it is none. The
+/// errors are all that the text has, in its order.
+pub fn compile(name: &str, text: &str) -> Result<Compiled, Vec<Diagnostic>> {
+    let (program, errors) = parse::parse(text);
+    let (graph, mut found) = check::check(&identifier(name), text, &program, errors);
+    if found.iter().any(|d| d.severity == Severity::Error) {
+        found.retain(|d| d.severity == Severity::Error);
+        sort(&mut found);
+        return Err(found);
+    }
+    sort(&mut found);
+    if let Err(why) = graph.verify() {
+        panic!("the checker builds graphs that verify: {why}");
+    }
+    Ok(Compiled { graph, warnings: found })
+}
+
+/// Orders findings by place, and says so where some were left out.
+fn sort(found: &mut Vec<Diagnostic>) {
+    let too_many = found.len() > MAX_REPORTED;
+    found.truncate(MAX_REPORTED);
+    found.sort_by_key(|d| (d.span().start, d.span().end));
+    if too_many {
+        let last = found.last().map(Diagnostic::span).unwrap_or_default();
+        let message = format!("more than {MAX_REPORTED} findings; the rest are left out");
+        found.push(
+            Diagnostic::error(codes::TOO_MANY, message, last, "given up").help("correct the first ones and try again"),
+        );
+    }
+}
+
+/// `name` with everything that no Verilog identifier has replaced by `_`.
+pub fn identifier(name: &str) -> String {
+    let mut word: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if !word.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        word.insert_str(0, "k_");
+    }
+    word
+}

@@ -1,0 +1,161 @@
+//! The syntax tree: what was written, with nothing decided yet.
+
+use crate::diag::Span;
+use hdl::Reduce;
+
+/// A parsed file. Expressions lie in one arena in which arguments stand before their users, so that no
+/// pass over them needs recursion.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Program<'a> {
+    pub statements: Vec<Statement<'a>>,
+    pub exprs: Vec<Expr<'a>>,
+    /// Spans of the comments, in order.
+    pub comments: Vec<Span>,
+}
+
+/// Index of an expression in [`Program::exprs`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ExprId(pub u32);
+
+impl Program<'_> {
+    pub fn expr(&self, id: ExprId) -> &Expr<'_> {
+        &self.exprs[id.0 as usize]
+    }
+}
+
+/// A word of the source: a name, a format, a class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Word<'a> {
+    pub text: &'a str,
+    pub span: Span,
+}
+
+/// An expression: all of its parts lie in the arena from `first` up to and including `root`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tree {
+    pub first: ExprId,
+    pub root: ExprId,
+}
+
+/// A statement and its place, semicolon included.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Statement<'a> {
+    pub kind: StatementKind<'a>,
+    pub span: Span,
+}
+
+/// What a statement does.
+#[derive(Clone, PartialEq, Debug)]
+pub enum StatementKind<'a> {
+    /// `float18.9 mj[len] jpin;`
+    Declare { format: Word<'a>, name: Word<'a>, len: Option<Tree>, class: Word<'a> },
+    /// `const name = value;`
+    Const { name: Word<'a>, value: Tree },
+    /// `name = value;`
+    Assign { name: Word<'a>, value: Tree },
+    /// `target[index] += value;`, and `max=` and `min=`.
+    Reduce { target: Word<'a>, index: Option<Tree>, reduce: Reduce, value: Tree },
+    /// A statement with a reported mistake that would have defined or reduced this name.
+    Broken { name: Word<'a> },
+}
+
+/// An expression and its place.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Expr<'a> {
+    pub kind: ExprKind<'a>,
+    pub span: Span,
+}
+
+/// What an expression is.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ExprKind<'a> {
+    /// A number as written.
+    Number(&'a str),
+    Name(&'a str),
+    Paren(ExprId),
+    Unary(UnaryOp, ExprId),
+    Binary(BinaryOp, ExprId, ExprId),
+    /// `condition ? then : otherwise`
+    Select(ExprId, ExprId, ExprId),
+    Cast(Word<'a>, ExprId),
+    Index(ExprId, ExprId),
+    Call(Word<'a>, Vec<ExprId>),
+}
+
+/// A prefix operator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UnaryOp {
+    Plus,
+    Minus,
+    /// `~`
+    BitNot,
+    /// `!`
+    Not,
+}
+
+impl UnaryOp {
+    pub fn symbol(self) -> &'static str {
+        match self {
+            UnaryOp::Plus => "+",
+            UnaryOp::Minus => "-",
+            UnaryOp::BitNot => "~",
+            UnaryOp::Not => "!",
+        }
+    }
+
+    /// The operator of that symbol.
+    pub fn from_symbol(symbol: &str) -> Option<UnaryOp> {
+        [UnaryOp::Plus, UnaryOp::Minus, UnaryOp::BitNot, UnaryOp::Not].into_iter().find(|o| o.symbol() == symbol)
+    }
+}
+
+/// An infix operator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BinaryOp {
+    Mul,
+    Div,
+    Rem,
+    Add,
+    Sub,
+    Shl,
+    Shr,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    Eq,
+    Ne,
+    BitAnd,
+    BitXor,
+    BitOr,
+    And,
+    Or,
+}
+
+/// Every infix operator with its symbol and C's precedence; higher binds tighter.
+pub static BINARY: &[(BinaryOp, &str, u8)] = &[
+    (BinaryOp::Mul, "*", 10),
+    (BinaryOp::Div, "/", 10),
+    (BinaryOp::Rem, "%", 10),
+    (BinaryOp::Add, "+", 9),
+    (BinaryOp::Sub, "-", 9),
+    (BinaryOp::Shl, "<<", 8),
+    (BinaryOp::Shr, ">>", 8),
+    (BinaryOp::Lt, "<", 7),
+    (BinaryOp::Le, "<=", 7),
+    (BinaryOp::Gt, ">", 7),
+    (BinaryOp::Ge, ">=", 7),
+    (BinaryOp::Eq, "==", 6),
+    (BinaryOp::Ne, "!=", 6),
+    (BinaryOp::BitAnd, "&", 5),
+    (BinaryOp::BitXor, "^", 4),
+    (BinaryOp::BitOr, "|", 3),
+    (BinaryOp::And, "&&", 2),
+    (BinaryOp::Or, "||", 1),
+];
+
+impl BinaryOp {
+    pub fn symbol(self) -> &'static str {
+        BINARY.iter().find(|b| b.0 == self).expect("the table has every operator").1
+    }
+}

@@ -1,0 +1,179 @@
+//! Calls of the `pg_` library.
+
+use super::Checker;
+use super::value::{Typed, Value};
+use crate::ast::{ExprId, Word};
+use crate::codes;
+use crate::diag::{Diagnostic, Span, did_you_mean};
+use crate::literal::Literal;
+use hdl::op::Attrs;
+use num_traits::Signed;
+
+/// The functions with their parameters.
+static FUNCTIONS: &[(&str, &[&str])] = &[
+    ("pg_pow", &["x", "n", "d"]),
+    ("pg_sqrt", &["x"]),
+    ("pg_rsqrt", &["x"]),
+    ("pg_inv", &["x"]),
+    ("pg_abs", &["x"]),
+    ("pg_min", &["a", "b"]),
+    ("pg_max", &["a", "b"]),
+];
+
+/// C's names for them.
+static C_NAMES: &[(&str, &str)] = &[
+    ("pow", "pg_pow"),
+    ("sqrt", "pg_sqrt"),
+    ("sqrtf", "pg_sqrt"),
+    ("rsqrt", "pg_rsqrt"),
+    ("rsqrtf", "pg_rsqrt"),
+    ("inv", "pg_inv"),
+    ("abs", "pg_abs"),
+    ("fabs", "pg_abs"),
+    ("fmin", "pg_min"),
+    ("fmax", "pg_max"),
+    ("min", "pg_min"),
+    ("max", "pg_max"),
+];
+
+/// The largest numerator of an exponent (RULES N6).
+const MAX_POWER: i64 = 16;
+
+type Arg = (Value, ExprId);
+
+impl<'a> Checker<'a> {
+    pub(super) fn call(&mut self, function: Word, mut args: Vec<Arg>, span: Span) -> Value {
+        let Some((name, params)) = FUNCTIONS.iter().find(|f| f.0 == function.text) else {
+            return self.unknown_function(function);
+        };
+        if args.len() != params.len() {
+            let message = format!("`{name}` takes {} argument(s), not {}", params.len(), args.len());
+            let error = Diagnostic::error(codes::ARGUMENTS, message, span, "wrong number of arguments");
+            self.error(error.help(format!("write `{name}({})`", params.join(", "))));
+            return Value::Error;
+        }
+        if let Some((typed, id)) = args.iter().find_map(|(v, id)| match v {
+            Value::Typed(typed) if typed.len().is_some() => Some((typed.clone(), *id)),
+            _ => None,
+        }) {
+            return self.no_vector(&format!("`{name}`"), &typed, id);
+        }
+        match *name {
+            "pg_abs" => self.abs(args.remove(0), span),
+            "pg_min" | "pg_max" => {
+                let b = args.remove(1);
+                self.extreme(name, args.remove(0), b, span)
+            }
+            _ => self.power(name, args, span),
+        }
+    }
+
+    fn unknown_function(&mut self, function: Word) -> Value {
+        let name = function.text;
+        let error = Diagnostic::error(
+            codes::UNKNOWN_FUNCTION,
+            format!("there is no function `{name}`"),
+            function.span,
+            "unknown function",
+        );
+        let known = || FUNCTIONS.iter().map(|f| f.0);
+        let close = C_NAMES.iter().find(|c| c.0 == name).map(|c| c.1).or_else(|| did_you_mean(name, known()));
+        let help = match close {
+            Some(close) => format!("did you mean `{close}`?"),
+            None => format!("the functions are {}", known().map(|f| format!("`{f}`")).collect::<Vec<_>>().join(", ")),
+        };
+        self.error(error.help(help));
+        Value::Error
+    }
+
+    fn abs(&mut self, arg: Arg, span: Span) -> Value {
+        match arg.0 {
+            Value::Error => Value::Error,
+            Value::Exact(a) => Value::Exact(Literal { value: a.value.abs(), bits: false }),
+            Value::Typed(a) if !a.format.is_signed() => Value::Typed(a),
+            Value::Typed(a) => {
+                self.each(if a.format.is_float() { "fabs" } else { "abs" }, &[&a], Attrs::default(), span)
+            }
+        }
+    }
+
+    fn extreme(&mut self, name: &str, a: Arg, b: Arg, span: Span) -> Value {
+        if let (Value::Exact(x), Value::Exact(y)) = (&a.0, &b.0) {
+            let first = (x.value < y.value) == (name == "pg_min");
+            return if first { a.0 } else { b.0 };
+        }
+        let op = name.trim_start_matches("pg_").to_string();
+        match self.pair(&format!("`{name}`"), a, b) {
+            Some((x, y)) => self.each(&op, &[&x, &y], Attrs::default(), span),
+            None => Value::Error,
+        }
+    }
+
+    /// `pg_pow(x, n, d)` and its instances.
+    fn power(&mut self, name: &str, args: Vec<Arg>, span: Span) -> Value {
+        let exponent = match name {
+            "pg_sqrt" => Some((1, 2)),
+            "pg_rsqrt" => Some((-1, 2)),
+            "pg_inv" => Some((-1, 1)),
+            _ => self.exponent(&args),
+        };
+        let (value, id) = &args[0];
+        let typed = match value {
+            Value::Error => return Value::Error,
+            Value::Exact(_) => return self.no_format(&format!("`{name}`"), self.span(*id), *id),
+            Value::Typed(typed) => typed.clone(),
+        };
+        if !typed.format.is_float() {
+            return self.needs_float(name, &typed, *id);
+        }
+        let Some((n, d)) = exponent else { return Value::Error };
+        if typed.format.mant() > 23 {
+            let message = format!("`{name}` has at most 23 fraction bits for now");
+            let error =
+                Diagnostic::error(codes::NOT_DEFINED, message, self.span(*id), format!("this is {}", typed.format));
+            self.error(error.help(format!("write `(float32.23){}`", self.operand_text(*id))));
+            return Value::Error;
+        }
+        self.each("pow", &[&typed], Attrs { n, d, to: None }, span)
+    }
+
+    fn needs_float(&mut self, name: &str, typed: &Typed, id: ExprId) -> Value {
+        let message = format!("`{name}` is not defined on {}", typed.format);
+        let error = Diagnostic::error(codes::NOT_DEFINED, message, self.span(id), format!("this is {}", typed.format));
+        self.error(error.help(format!("write `(float25.16){}`", self.operand_text(id))));
+        Value::Error
+    }
+
+    /// n and d of `pg_pow`, reduced.
+    fn exponent(&mut self, args: &[Arg]) -> Option<(i32, i32)> {
+        let (sn, sd) = (self.span(args[1].1), self.span(args[2].1));
+        let n = self.integer_of(&args[1].0, sn, "the numerator of an exponent");
+        let d = self.integer_of(&args[2].0, sd, "the denominator of an exponent");
+        let (n, d) = (n?, d?);
+        let reduced = match (n, d) {
+            (Some(n), Some(d)) if d != 0 => reduce(n, d),
+            _ => None,
+        };
+        if let Some((n, d)) = reduced
+            && n.abs() <= MAX_POWER
+            && matches!(d, 1 | 2)
+        {
+            return Some((n as i32, d as i32));
+        }
+        let message = "`pg_pow` has no such exponent";
+        let label = if reduced.is_some_and(|r| matches!(r.1, 1 | 2)) { sn } else { sd };
+        let error = Diagnostic::error(codes::EXPONENT, message, label, "not possible");
+        self.error(error.help(format!("n/d in lowest terms has d of 1 or 2 and n from -{MAX_POWER} to {MAX_POWER}")));
+        None
+    }
+}
+
+/// n/d in lowest terms with d positive.
+fn reduce(n: i64, d: i64) -> Option<(i64, i64)> {
+    let (mut a, mut b) = (n.checked_abs()?, d.checked_abs()?);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    let sign = d.signum();
+    Some((sign * (n / a), sign * (d / a)))
+}

@@ -1,0 +1,280 @@
+//! Expressions: one pass over the arena, arguments first.
+
+use super::Checker;
+use super::value::{Shape, Typed, Value};
+use crate::ast::{BinaryOp, ExprId, ExprKind, Tree, UnaryOp};
+use crate::codes;
+use crate::diag::{Diagnostic, Span};
+use crate::literal::{Literal, integer, small_integer};
+use hdl::format::UINT1;
+use hdl::op::Attrs;
+use num_traits::Zero;
+
+/// The finished values of a tree's expressions; each is taken by its one user.
+struct Values {
+    first: u32,
+    values: Vec<Option<Value>>,
+}
+
+impl Values {
+    fn take(&mut self, id: ExprId) -> Value {
+        self.values[(id.0 - self.first) as usize].take().expect("each expression has one user")
+    }
+}
+
+impl<'a> Checker<'a> {
+    /// The value of a tree. Every mistake in it is reported.
+    pub(super) fn tree(&mut self, tree: Tree) -> Value {
+        let mut values = Values { first: tree.first.0, values: Vec::new() };
+        for k in tree.first.0..=tree.root.0 {
+            let value = if self.full { Value::Error } else { self.expr(ExprId(k), &mut values) };
+            if self.builder.is_full() {
+                self.too_large(self.span(ExprId(k)));
+            }
+            values.values.push(Some(value));
+        }
+        values.take(tree.root)
+    }
+
+    fn expr(&mut self, id: ExprId, values: &mut Values) -> Value {
+        let program = self.program;
+        let expr = &program.exprs[id.0 as usize];
+        let span = expr.span;
+        match &expr.kind {
+            ExprKind::Number(text) => match self.folder.number(text) {
+                Ok(number) => Value::Exact(number),
+                Err(why) => self.fold_error(why, span),
+            },
+            ExprKind::Name(name) => self.lookup(name, span),
+            ExprKind::Paren(inner) => values.take(*inner),
+            ExprKind::Unary(op, arg) => {
+                let value = values.take(*arg);
+                self.unary(*op, (value, *arg), span)
+            }
+            ExprKind::Binary(op, a, b) => {
+                let (x, y) = (values.take(*a), values.take(*b));
+                self.binary(*op, (x, *a), (y, *b), span)
+            }
+            ExprKind::Select(c, a, b) => {
+                let (c, x, y) = ((values.take(*c), *c), values.take(*a), values.take(*b));
+                self.select(c, (x, *a), (y, *b), span)
+            }
+            ExprKind::Cast(word, arg) => {
+                let value = values.take(*arg);
+                match self.format(*word) {
+                    Some(format) => self.cast(format, value, self.span(*arg)),
+                    None => Value::Error,
+                }
+            }
+            ExprKind::Index(base, index) => {
+                let (base_value, index_value) = (values.take(*base), values.take(*index));
+                self.index((base_value, *base), (index_value, *index))
+            }
+            ExprKind::Call(function, args) => {
+                let args: Vec<(Value, ExprId)> = args.iter().map(|a| (values.take(*a), *a)).collect();
+                self.call(*function, args, span)
+            }
+        }
+    }
+
+    fn unary(&mut self, op: UnaryOp, arg: (Value, ExprId), span: Span) -> Value {
+        let typed = match arg.0 {
+            Value::Error => return Value::Error,
+            Value::Exact(number) => {
+                return match self.folder.unary(op, &number) {
+                    Ok(number) => Value::Exact(number),
+                    Err(why) => self.fold_error(why, span),
+                };
+            }
+            Value::Typed(typed) => typed,
+        };
+        let format = typed.format;
+        let vector_ok = matches!(op, UnaryOp::Minus | UnaryOp::BitNot);
+        if typed.len().is_some() && !vector_ok {
+            return self.no_vector(&format!("`{}`", op.symbol()), &typed, arg.1);
+        }
+        match op {
+            UnaryOp::Plus => Value::Typed(typed),
+            UnaryOp::Minus => {
+                self.each(if format.is_float() { "fneg" } else { "neg" }, &[&typed], Attrs::default(), span)
+            }
+            UnaryOp::BitNot if format.is_int() => self.each("not", &[&typed], Attrs::default(), span),
+            UnaryOp::BitNot => self.not_defined("`~`", &typed, arg.1),
+            UnaryOp::Not if format.is_int() => self.each("isz", &[&typed], Attrs::default(), span),
+            UnaryOp::Not => self.not_condition(&typed, arg.1),
+        }
+    }
+
+    /// A vector where only scalars are meant.
+    pub(super) fn no_vector(&mut self, what: &str, value: &Typed, id: ExprId) -> Value {
+        let message = format!("{what} takes scalars, not a vector");
+        let error = Diagnostic::error(codes::VECTOR, message, self.span(id), format!("this is {}", value.describe()));
+        self.error(error.help(format!("apply it to one element, such as `{}[0]`", self.operand_text(id))));
+        Value::Error
+    }
+
+    /// An operator that the format does not have.
+    pub(super) fn not_defined(&mut self, what: &str, value: &Typed, id: ExprId) -> Value {
+        let format = value.format;
+        let message = format!("{what} is not defined on {format}");
+        let error = Diagnostic::error(codes::NOT_DEFINED, message, self.span(id), format!("this is {format}"));
+        self.error(error.help(format!("{what} works on integers: write `(int32){}`", self.operand_text(id))));
+        Value::Error
+    }
+
+    fn not_condition(&mut self, value: &Typed, id: ExprId) -> Value {
+        let message = format!("a condition is an integer, not {}", value.format);
+        let error = Diagnostic::error(codes::CONDITION, message, self.span(id), format!("this is {}", value.format));
+        self.error(error.help(format!("compare it: write `{} != 0`", self.operand_text(id))));
+        Value::Error
+    }
+
+    /// A condition as a uint1; `None` after a reported mistake.
+    fn truth(&mut self, value: Value, id: ExprId) -> Option<Typed> {
+        let span = self.span(id);
+        match value {
+            Value::Error => None,
+            Value::Exact(number) => match integer(&number) {
+                Ok(n) => Some(Typed::scalar(UINT1, self.builder.constant(!n.is_zero() as u64, UINT1, span))),
+                Err(why) => {
+                    self.fold_error(why, span);
+                    None
+                }
+            },
+            Value::Typed(typed) if typed.len().is_some() => {
+                self.no_vector("a condition", &typed, id);
+                None
+            }
+            Value::Typed(typed) if typed.format == UINT1 => Some(typed),
+            Value::Typed(typed) if typed.format.is_int() => match self.each("nz", &[&typed], Attrs::default(), span) {
+                Value::Typed(truth) => Some(truth),
+                _ => None,
+            },
+            Value::Typed(typed) => {
+                self.not_condition(&typed, id);
+                None
+            }
+        }
+    }
+
+    /// `&&` and `||`: both sides are computed.
+    pub(super) fn logic(&mut self, op: BinaryOp, a: (Value, ExprId), b: (Value, ExprId), span: Span) -> Value {
+        let (x, y) = (self.truth(a.0, a.1), self.truth(b.0, b.1));
+        let (Some(x), Some(y)) = (x, y) else { return Value::Error };
+        self.each(if op == BinaryOp::And { "and" } else { "or" }, &[&x, &y], Attrs::default(), span)
+    }
+
+    /// `c ? a : b`.
+    fn select(&mut self, c: (Value, ExprId), a: (Value, ExprId), b: (Value, ExprId), span: Span) -> Value {
+        if let (Value::Exact(c), Value::Exact(_), Value::Exact(_)) = (&c.0, &a.0, &b.0)
+            && let Ok(n) = integer(c)
+        {
+            return if n.is_zero() { b.0 } else { a.0 };
+        }
+        let condition = self.truth(c.0, c.1);
+        let (sa, sb) = (self.span(a.1), self.span(b.1));
+        let Some((x, y)) = self.pair("`?:`", a, b) else { return Value::Error };
+        if x.len() != y.len() {
+            let message = "the arms of `?:` differ in length".to_string();
+            let error = Diagnostic::error(codes::LENGTHS, message, sa, format!("this is {}", x.describe()))
+                .label(sb, format!("this is {}", y.describe()))
+                .help("give both arms one length, or choose element by element");
+            self.error(error);
+            return Value::Error;
+        }
+        match condition {
+            Some(condition) => self.each("mux", &[&condition, &x, &y], Attrs::default(), span),
+            None => Value::Error,
+        }
+    }
+
+    /// Two operands in one format: literals take the other's, ints extend. Both exact is an error here.
+    pub(super) fn pair(&mut self, what: &str, a: (Value, ExprId), b: (Value, ExprId)) -> Option<(Typed, Typed)> {
+        let (sa, sb) = (self.span(a.1), self.span(b.1));
+        match (a.0, b.0) {
+            (Value::Typed(x), Value::Typed(y)) => self.unify(what, (x, a.1), (y, b.1)),
+            (Value::Typed(x), Value::Exact(n)) => {
+                let node = self.literal(&n, x.format, sb)?;
+                let y = Typed::scalar(x.format, node);
+                Some((x, y))
+            }
+            (Value::Exact(n), Value::Typed(y)) => {
+                let node = self.literal(&n, y.format, sa)?;
+                Some((Typed::scalar(y.format, node), y))
+            }
+            (Value::Exact(_), Value::Exact(_)) => {
+                self.no_format(what, sa, a.1);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Only exact numbers where a format is needed.
+    pub(super) fn no_format(&mut self, what: &str, span: Span, id: ExprId) -> Value {
+        let message = format!("{what} has only exact numbers here, so its format is not known");
+        let error = Diagnostic::error(codes::NO_FORMAT, message, span, "an exact number without a format");
+        self.error(error.help(format!("give it a format with a cast: `(float32.23){}`", self.operand_text(id))));
+        Value::Error
+    }
+
+    fn index(&mut self, base: (Value, ExprId), index: (Value, ExprId)) -> Value {
+        let span = self.span(index.1);
+        let typed = match base.0 {
+            Value::Error => return Value::Error,
+            Value::Typed(typed) if typed.len().is_some() => typed,
+            _ => {
+                let text = self.operand_text(base.1);
+                let message = format!("`{text}` is a scalar and has no elements");
+                let error = Diagnostic::error(codes::INDEX_SCALAR, message, self.span(base.1), "not a vector");
+                self.error(error.help(format!("write `{text}` without an index")));
+                return Value::Error;
+            }
+        };
+        let len = typed.nodes().len();
+        let text = self.operand_text(base.1);
+        match self.element((index.0, span), len, &text) {
+            Some(k) => Value::Typed(Typed { format: typed.format, shape: Shape::Scalar(typed.nodes()[k]) }),
+            None => Value::Error,
+        }
+    }
+
+    /// An index as a number below `len`.
+    pub(super) fn element(&mut self, index: (Value, Span), len: usize, name: &str) -> Option<usize> {
+        let (value, span) = index;
+        let n = self.integer_of(&value, span, "an index")?;
+        if let Some(k) = n.and_then(|n| usize::try_from(n).ok()).filter(|k| *k < len) {
+            return Some(k);
+        }
+        let message = format!("the index is outside `{name}`");
+        let error = Diagnostic::error(codes::INDEX_RANGE, message, span, "out of range");
+        self.error(error.help(format!("`{name}` has the elements 0 to {}", len - 1)));
+        None
+    }
+
+    /// A compile-time integer: `None` after a reported mistake, `Some(None)` for one beyond 64 bits.
+    pub(super) fn integer_of(&mut self, value: &Value, span: Span, what: &str) -> Option<Option<i64>> {
+        let number: Option<Literal> = match value {
+            Value::Error => return None,
+            Value::Exact(number) => Some(number.clone()),
+            Value::Typed(typed) => self.known_integer(typed),
+        };
+        let Some(number) = number else {
+            let error = Diagnostic::error(
+                codes::NOT_CONST,
+                format!("{what} is a compile-time integer"),
+                span,
+                "known only at run time",
+            );
+            self.error(error.help("write a literal or the name of a `const`"));
+            return None;
+        };
+        if integer(&number).is_err() {
+            let error =
+                Diagnostic::error(codes::FRACTION, format!("{what} is an integer"), span, "this has a fraction");
+            self.error(error.help("write an integer"));
+            return None;
+        }
+        Some(small_integer(&number))
+    }
+}

@@ -1,0 +1,105 @@
+//! What can be judged only at the end: missing reductions, port names, unused names.
+
+use super::{Checker, Slot};
+use crate::codes;
+use crate::diag::{Diagnostic, Span};
+use crate::graph::{Output, PinClass};
+use std::collections::HashMap;
+
+impl<'a> Checker<'a> {
+    /// Collects the outputs and reports what is missing or unused.
+    pub(super) fn finish(&mut self) {
+        if self.full {
+            return;
+        }
+        self.outputs();
+        self.port_names();
+        if !self.has_errors() {
+            self.unused();
+        }
+    }
+
+    fn outputs(&mut self) {
+        if self.builder.graph.pins_of(PinClass::Fout).next().is_none() {
+            // A file whose declarations are in doubt may well have an output.
+            if !self.has_errors() {
+                let start = Span { start: 0, end: 0 };
+                let error =
+                    Diagnostic::error(codes::NO_OUTPUT, "this kernel has no output", start, "nothing is computed");
+                self.error(error.help("declare one with `int64 name fout;` and write `name += ...;`"));
+            }
+            return;
+        }
+        for pin in 0..self.slots.len() {
+            let mut missing = Vec::new();
+            for element in 0..self.slots[pin].len() {
+                match self.slots[pin][element] {
+                    Slot::Empty => missing.push(element as u32),
+                    Slot::Broken => {}
+                    Slot::Filled(r) => self.builder.graph.outputs.push(Output {
+                        pin,
+                        element: element as u32,
+                        reduce: r.reduce,
+                        value: r.value,
+                    }),
+                }
+            }
+            if !missing.is_empty() {
+                self.missing(pin, &missing);
+            }
+        }
+    }
+
+    fn missing(&mut self, pin: usize, elements: &[u32]) {
+        let pin = &self.builder.graph.pins[pin];
+        let names: Vec<String> = elements.iter().take(4).map(|e| format!("`{}`", pin.column(*e))).collect();
+        let more = if elements.len() > names.len() {
+            format!(" and {} more", elements.len() - names.len())
+        } else {
+            String::new()
+        };
+        let message = format!("nothing is ever reduced into {}{more}", names.join(", "));
+        let error = Diagnostic::error(codes::NO_REDUCTION, message, pin.span, "declared here")
+            .help(format!("write `{} += ...;`, or remove the declaration", pin.column(elements[0])));
+        self.error(error);
+    }
+
+    /// A vector's element and a scalar may flatten to one port: `xi[1]` and `xi_1`.
+    fn port_names(&mut self) {
+        let mut ports: HashMap<(PinClass, String), (Span, String)> = HashMap::new();
+        let mut clashes = Vec::new();
+        for pin in &self.builder.graph.pins {
+            for element in 0..pin.elements() {
+                let flat = if pin.len.is_some() { format!("{}_{element}", pin.name) } else { pin.name.clone() };
+                let column = pin.column(element);
+                if let Some((span, first)) = ports.get(&(pin.class, flat.clone())) {
+                    let message = format!("`{first}` and `{column}` would both be the port `{flat}`");
+                    let error = Diagnostic::error(codes::PORTS, message, pin.span, "declared here")
+                        .label(*span, "the other one")
+                        .help("rename one of the two");
+                    clashes.push(error);
+                    break;
+                }
+                ports.insert((pin.class, flat), (pin.span, column));
+            }
+        }
+        for clash in clashes {
+            self.error(clash);
+        }
+    }
+
+    fn unused(&mut self) {
+        let mut unused: Vec<(Span, &str, bool)> = self
+            .symbols
+            .iter()
+            .filter(|(name, s)| !s.used && !name.starts_with('_') && !matches!(s.entry, super::Entry::Output(_)))
+            .map(|(name, s)| (s.span, *name, s.is_pin))
+            .collect();
+        unused.sort_by_key(|u| u.0.start);
+        for (span, name, is_pin) in unused {
+            let (code, what) = if is_pin { (codes::UNUSED_PIN, "input pin") } else { (codes::UNUSED_NAME, "value") };
+            let warning = Diagnostic::warning(code, format!("the {what} `{name}` is never used"), span, "defined here");
+            self.error(warning.help(format!("remove it, or call it `_{name}` if it is meant")));
+        }
+    }
+}

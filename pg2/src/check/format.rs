@@ -1,0 +1,216 @@
+//! Formats: their names, casts between them, and what a number becomes in one.
+
+use super::Checker;
+use super::value::{Shape, Typed, Value};
+use crate::ast::{ExprId, ExprKind, Word};
+use crate::codes;
+use crate::diag::{Diagnostic, Span, did_you_mean};
+use crate::graph::NodeId;
+use crate::literal::{Literal, Misfit, fit};
+use hdl::Format;
+use hdl::op::Attrs;
+
+impl<'a> Checker<'a> {
+    /// The format that a word names.
+    pub(super) fn format(&mut self, word: Word) -> Option<Format> {
+        let why = match word.text.parse::<Format>() {
+            Ok(format) => return Some(format),
+            Err(why) => why,
+        };
+        let class = word.text.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let known = ["int", "uint", "fixed", "ufixed", "float"];
+        let error = if known.contains(&class) && class != word.text && well_shaped(word.text, class) {
+            let message = format!("the format `{}` is not possible", word.text);
+            Diagnostic::error(codes::FORMAT_LIMITS, message, word.span, why)
+                .help("int and fixed have 1 to 64 bits, `fixedW.F` has F of 0 to W, `floatW.M` has M of 1 to 52 and W of M+3 to M+12")
+        } else {
+            let message = format!("`{}` is not a format", word.text);
+            Diagnostic::error(codes::UNKNOWN_FORMAT, message, word.span, "unknown format").help(meant(word.text, class))
+        };
+        self.error(error);
+        None
+    }
+
+    /// A node that carries a number in a format, or an error that says why it does not fit.
+    pub(super) fn literal(&mut self, a: &Literal, format: Format, span: Span) -> Option<NodeId> {
+        let why = match fit(a, format) {
+            Ok(bits) => return Some(self.builder.constant(bits, format, span)),
+            Err(why) => why,
+        };
+        let error = match why {
+            Misfit::Fraction => {
+                let message = format!("a number with a fraction cannot become {format}");
+                Diagnostic::error(codes::FRACTION, message, span, format!("takes the format {format} here"))
+                    .help("write an integer, or give the other operand a fixed or float format with a cast")
+            }
+            Misfit::Range | Misfit::Tiny => {
+                let message = if why == Misfit::Tiny {
+                    format!("this number is too small for {format}, where it would become 0")
+                } else {
+                    format!("this number does not fit {format}")
+                };
+                Diagnostic::error(codes::RANGE, message, span, format!("takes the format {format} here"))
+                    .note(range(format))
+                    .help("write a number within the range, or give the other operand a wider format")
+            }
+        };
+        self.error(error);
+        None
+    }
+
+    /// `(to)value`, element by element.
+    pub(super) fn cast(&mut self, to: Format, value: Value, span: Span) -> Value {
+        let typed = match value {
+            Value::Error => return Value::Error,
+            Value::Exact(number) => {
+                return self.literal(&number, to, span).map_or(Value::Error, |n| Value::Typed(Typed::scalar(to, n)));
+            }
+            Value::Typed(typed) => typed,
+        };
+        if typed.format == to {
+            return Value::Typed(typed);
+        }
+        let name = match (typed.format.is_float(), to.is_float()) {
+            (true, true) => "fcast",
+            (true, false) => "tofix",
+            (false, true) => "tofloat",
+            (false, false) if typed.format.is_int() && to.is_int() => "icast",
+            (false, false) => "xcast",
+        };
+        let attrs = Attrs { to: Some(to), ..Attrs::default() };
+        self.each(name, &[&typed], attrs, span)
+    }
+
+    /// Applies an operator to each element of its arguments; scalars stand for every element.
+    pub(super) fn each(&mut self, name: &str, args: &[&Typed], attrs: Attrs, span: Span) -> Value {
+        let len = args.iter().find_map(|a| a.len());
+        let mut nodes = Vec::with_capacity(len.unwrap_or(1));
+        for k in 0..len.unwrap_or(1) {
+            let element: Vec<NodeId> = args
+                .iter()
+                .map(|a| match &a.shape {
+                    Shape::Scalar(node) => *node,
+                    Shape::Vector(nodes) => nodes[k],
+                })
+                .collect();
+            match self.builder.op(name, &element, attrs, span) {
+                Ok(node) => nodes.push(node),
+                Err(why) => {
+                    let message = format!("this operation is not possible: {why}");
+                    let error = Diagnostic::error(codes::NOT_DEFINED, message, span, "refused by the operator");
+                    self.error(error.help("cast the operands to a format that has it"));
+                    return Value::Error;
+                }
+            }
+        }
+        let Some(first) = nodes.first() else { return Value::Error };
+        let format = self.builder.graph.node(*first).format;
+        let shape = if len.is_some() { Shape::Vector(nodes.into()) } else { Shape::Scalar(*first) };
+        Value::Typed(Typed { format, shape })
+    }
+
+    /// Brings two typed values to one format by extending ints of one signedness; otherwise an error that shows the
+    /// cast to write. `what` names the operator.
+    pub(super) fn unify(&mut self, what: &str, a: (Typed, ExprId), b: (Typed, ExprId)) -> Option<(Typed, Typed)> {
+        let (fa, fb) = (a.0.format, b.0.format);
+        if fa == fb {
+            return Some((a.0, b.0));
+        }
+        if fa.is_int() && fb.is_int() && fa.is_signed() == fb.is_signed() {
+            let wider = if fa.width() > fb.width() { fa } else { fb };
+            let (sa, sb) = (self.span(a.1), self.span(b.1));
+            return Some((self.extend(a.0, wider, sa)?, self.extend(b.0, wider, sb)?));
+        }
+        let (target, narrow) = match common(fa, fb) {
+            Some(both) => (both, if fa.is_signed() { b.1 } else { a.1 }),
+            None if prefers_first(fa, fb) => (fa, b.1),
+            None => (fb, a.1),
+        };
+        let message = format!("{what} mixes {fa} and {fb}");
+        let error = Diagnostic::error(codes::MIXED, message, self.span(a.1), format!("this is {fa}"))
+            .label(self.span(b.1), format!("this is {fb}"))
+            .help(format!("write `({target}){}`", self.operand_text(narrow)));
+        self.error(error);
+        None
+    }
+
+    /// Extends an int to a wider one of its signedness.
+    pub(super) fn extend(&mut self, value: Typed, to: Format, span: Span) -> Option<Typed> {
+        match self.cast(to, Value::Typed(value), span) {
+            Value::Typed(typed) => Some(typed),
+            _ => None,
+        }
+    }
+
+    /// The source of an expression, so that a cast may stand in front of it.
+    pub(super) fn operand_text(&self, id: ExprId) -> String {
+        let expr = self.program.expr(id);
+        let text = expr.span.of(self.text);
+        let plain = !matches!(expr.kind, ExprKind::Binary(..) | ExprKind::Select(..));
+        match (text.len() > 40 || text.contains(['\n', '\r']), plain) {
+            (true, _) => "(...)".into(),
+            (false, true) => text.into(),
+            (false, false) => format!("({text})"),
+        }
+    }
+}
+
+/// Whether only numbers, as the class has them, follow the class.
+fn well_shaped(text: &str, class: &str) -> bool {
+    let numbers = &text[class.len()..];
+    let points = if class.ends_with("int") { 0 } else { 1 };
+    numbers.matches('.').count() == points && numbers.split('.').all(|n| !n.is_empty() && n.len() <= 6)
+}
+
+/// What an unknown format was probably meant to be.
+fn meant(text: &str, class: &str) -> String {
+    let numbers = &text[class.len()..];
+    let known = match (class, numbers) {
+        ("double" | "f", "" | "64") if text != "f" => Some("float64.52".to_string()),
+        ("float" | "f", "" | "32") => Some("float32.23".into()),
+        ("int" | "i" | "long" | "short" | "char", "") => Some("int32".into()),
+        ("unsigned" | "uint" | "bool" | "size_t", "") => Some(if text == "bool" { "uint1" } else { "uint32" }.into()),
+        ("float", _) if !numbers.contains('.') => None,
+        _ => did_you_mean(class, ["int", "uint", "fixed", "ufixed", "float"])
+            .map(|c| format!("{c}{numbers}"))
+            .filter(|f| f.parse::<Format>().is_ok()),
+    };
+    match known {
+        Some(format) => format!("did you mean `{format}`?"),
+        None => "write for example `int32`, `uint8`, `fixed32.31`, `ufixed16.8` or `float18.9` (W bits in all, M fraction bits)".into(),
+    }
+}
+
+/// Whether a mix is better resolved in favour of the first format.
+fn prefers_first(a: Format, b: Format) -> bool {
+    let rank = |f: Format| (f.is_float() as u32 * 2 + f.is_fixed() as u32, f.mant(), f.width());
+    rank(a) >= rank(b)
+}
+
+/// The signed int that holds what an int and a uint hold, where one of the two formats does so.
+fn common(a: Format, b: Format) -> Option<Format> {
+    if !(a.is_int() && b.is_int()) {
+        return None;
+    }
+    let (signed, unsigned) = if a.is_signed() { (a, b) } else { (b, a) };
+    let width = signed.width().max((unsigned.width() + 1).min(64));
+    Format::int(width, true).ok()
+}
+
+/// What a format can hold, in words.
+fn range(format: Format) -> String {
+    if format.is_float() {
+        let least = 2f64.powi(1 - format.bias());
+        return format!("{format} holds 0 and magnitudes from {least:e} to {:e}", format.to_f64(format.max_bits()));
+    }
+    let (low, high) = (format.min_bits(), format.max_bits());
+    if format.is_int() {
+        return format!("{format} holds {} to {}", format.to_int(low), format.to_int(high));
+    }
+    format!(
+        "{format} holds {} to {} in steps of 2^-{}",
+        format.to_f64(low),
+        format.to_f64(high),
+        format.frac().unwrap_or(0)
+    )
+}

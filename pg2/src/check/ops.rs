@@ -1,0 +1,231 @@
+//! Infix operators: which library operator each becomes, and the rules of vectors (RULES L3, L4, L7, N3, N4).
+
+use super::Checker;
+use super::value::{Shape, Typed, Value};
+use crate::ast::{BinaryOp, ExprId};
+use crate::codes;
+use crate::diag::{Diagnostic, Span};
+use crate::graph::{NodeId, NodeKind, PinClass};
+use crate::literal::Literal;
+use hdl::Format;
+use hdl::exact::Exact;
+use hdl::op::Attrs;
+use num_bigint::BigInt;
+
+/// The largest constant shift of a float: beyond it every value of every format leaves the range.
+const MAX_FLOAT_SHIFT: i64 = 4096;
+
+/// The library's name of an operator for a format, and whether the operands change places.
+fn library(op: BinaryOp, format: Format) -> Option<(&'static str, bool)> {
+    use BinaryOp::*;
+    let by_class = |int, fixed, float| {
+        if format.is_float() {
+            float
+        } else if format.is_fixed() {
+            fixed
+        } else {
+            int
+        }
+    };
+    let name = match op {
+        Add => by_class("add", "add", "fadd"),
+        Sub => by_class("sub", "sub", "fsub"),
+        Mul => by_class("mul", "xmul", "fmul"),
+        Div => by_class("div", "xdiv", "fdiv"),
+        Rem => by_class("rem", "", ""),
+        BitAnd => by_class("and", "", ""),
+        BitOr => by_class("or", "", ""),
+        BitXor => by_class("xor", "", ""),
+        Lt | Gt => "lt",
+        Le | Ge => "le",
+        Eq => "eq",
+        Ne => "ne",
+        Shl | Shr | And | Or => "",
+    };
+    (!name.is_empty()).then_some((name, matches!(op, Gt | Ge)))
+}
+
+impl<'a> Checker<'a> {
+    pub(super) fn binary(&mut self, op: BinaryOp, a: (Value, ExprId), b: (Value, ExprId), span: Span) -> Value {
+        if let (Value::Exact(x), Value::Exact(y)) = (&a.0, &b.0) {
+            return match self.folder.binary(op, x, y) {
+                Ok(number) => Value::Exact(number),
+                Err(why) => self.fold_error(why, span),
+            };
+        }
+        match op {
+            BinaryOp::And | BinaryOp::Or => self.logic(op, a, b, span),
+            BinaryOp::Shl | BinaryOp::Shr => self.shift(op, a, b, span),
+            _ => self.arithmetic(op, a, b, span),
+        }
+    }
+
+    fn arithmetic(&mut self, op: BinaryOp, a: (Value, ExprId), b: (Value, ExprId), span: Span) -> Value {
+        let what = format!("`{}`", op.symbol());
+        for (value, id) in [&a, &b] {
+            if let Value::Typed(typed) = value
+                && library(op, typed.format).is_none()
+            {
+                return self.not_defined(&what, typed, *id);
+            }
+        }
+        let ids = (a.1, b.1);
+        if self.shapes_clash(op, &a, &b) {
+            return Value::Error;
+        }
+        let Some((x, y)) = self.pair(&what, a, b) else { return Value::Error };
+        if op == BinaryOp::Mul && x.len().is_some() && y.len().is_some() {
+            return self.inner_product(&x, &y, span);
+        }
+        let Some((name, swap)) = library(op, x.format) else { return self.not_defined(&what, &x, ids.0) };
+        let args = if swap { [&y, &x] } else { [&x, &y] };
+        self.each(name, &args, Attrs::default(), span)
+    }
+
+    /// Reports shapes that the operator does not combine.
+    fn shapes_clash(&mut self, op: BinaryOp, a: &(Value, ExprId), b: &(Value, ExprId)) -> bool {
+        let shape = |v: &Value| match v {
+            Value::Typed(typed) => typed.len(),
+            _ => None,
+        };
+        let describe = |v: &Value| match v {
+            Value::Typed(typed) => typed.describe(),
+            _ => "an exact number".into(),
+        };
+        if matches!(a.0, Value::Error) || matches!(b.0, Value::Error) {
+            return true;
+        }
+        let elementwise = matches!(op, BinaryOp::Add | BinaryOp::Sub);
+        let (code, message, help) = match (shape(&a.0), shape(&b.0)) {
+            (None, None) => return false,
+            (Some(m), Some(n)) if m == n && (elementwise || op == BinaryOp::Mul) => return false,
+            (Some(m), Some(n)) if m != n && (elementwise || op == BinaryOp::Mul) => {
+                (codes::LENGTHS, format!("vectors of {m} and {n} elements"), "use vectors of one length")
+            }
+            (Some(_), None) if matches!(op, BinaryOp::Mul | BinaryOp::Div) => return false,
+            (None, Some(_)) if op == BinaryOp::Mul => return false,
+            _ => (
+                codes::VECTOR,
+                format!("`{}` does not take these shapes", op.symbol()),
+                "vectors have `+` and `-` with vectors of one length, `*` with a vector (inner product) or a scalar, \
+                 `/` by a scalar, and shifts; write other things element by element",
+            ),
+        };
+        let error = Diagnostic::error(code, message, self.span(a.1), format!("this is {}", describe(&a.0)))
+            .label(self.span(b.1), format!("this is {}", describe(&b.0)))
+            .help(help);
+        self.error(error);
+        true
+    }
+
+    /// ((u0*v0) + (u1*v1)) + (u2*v2), each step rounded.
+    fn inner_product(&mut self, u: &Typed, v: &Typed, span: Span) -> Value {
+        let format = u.format;
+        let name = |op| library(op, format).expect("every format multiplies and adds").0;
+        let products = match self.each(name(BinaryOp::Mul), &[u, v], Attrs::default(), span) {
+            Value::Typed(products) => products,
+            other => return other,
+        };
+        let scalar = |node: &NodeId| Typed::scalar(format, *node);
+        let mut sum = scalar(&products.nodes()[0]);
+        for product in &products.nodes()[1..] {
+            match self.each(name(BinaryOp::Add), &[&sum, &scalar(product)], Attrs::default(), span) {
+                Value::Typed(next) => sum = next,
+                other => return other,
+            }
+        }
+        Value::Typed(sum)
+    }
+
+    fn shift(&mut self, op: BinaryOp, a: (Value, ExprId), b: (Value, ExprId), span: Span) -> Value {
+        let left = op == BinaryOp::Shl;
+        let typed = match a.0 {
+            Value::Error => return Value::Error,
+            Value::Exact(_) if matches!(b.0, Value::Error) => return Value::Error,
+            Value::Exact(_) => return self.no_format("a shift by a run-time amount", self.span(a.1), a.1),
+            Value::Typed(typed) => typed,
+        };
+        if let Value::Typed(amount) = &b.0
+            && self.is_int_param(amount)
+        {
+            let name = match (typed.format.is_float(), left) {
+                (true, _) => "fscalev",
+                (false, true) => "shlv",
+                (false, false) => "shrv",
+            };
+            let d = if !typed.format.is_float() {
+                0
+            } else if left {
+                1
+            } else {
+                -1
+            };
+            return self.each(name, &[&typed, amount], Attrs { d, ..Attrs::default() }, span);
+        }
+        let number = match &b.0 {
+            Value::Error => return Value::Error,
+            Value::Exact(_) => true,
+            Value::Typed(amount) => self.known_integer(amount).is_some(),
+        };
+        if !number {
+            let error = Diagnostic::error(
+                codes::SHIFT,
+                "this shift amount changes from pair to pair",
+                self.span(b.1),
+                "not a constant",
+            )
+            .help("shift by a literal, a `const`, or an int or uint `param`; multiply or divide otherwise");
+            self.error(error);
+            return Value::Error;
+        }
+        let Some(amount) = self.integer_of(&b.0, self.span(b.1), "a shift amount") else { return Value::Error };
+        self.constant_shift(&typed, left, amount, self.span(b.1), span)
+    }
+
+    fn constant_shift(&mut self, value: &Typed, left: bool, amount: Option<i64>, at: Span, span: Span) -> Value {
+        let format = value.format;
+        let (low, high) =
+            if format.is_float() { (-MAX_FLOAT_SHIFT, MAX_FLOAT_SHIFT) } else { (0, format.width() as i64 - 1) };
+        let Some(n) = amount.filter(|n| (low..=high).contains(n)) else {
+            let message = format!("a shift of {format} is between {low} and {high}");
+            let error = Diagnostic::error(codes::SHIFT_RANGE, message, at, "out of range");
+            let negative = amount.is_some_and(|n| n < 0);
+            let help = if negative && !format.is_float() {
+                "shift the other way instead"
+            } else {
+                "choose an amount within the range"
+            };
+            self.error(error.help(help));
+            return Value::Error;
+        };
+        let (name, n) = match (format.is_float(), left) {
+            (true, true) => ("fscale", n),
+            (true, false) => ("fscale", -n),
+            (false, true) => ("shl", n),
+            (false, false) => ("shr", n),
+        };
+        self.each(name, &[value], Attrs { n: n as i32, ..Attrs::default() }, span)
+    }
+
+    /// Whether a value is an element of an int or uint param.
+    fn is_int_param(&self, value: &Typed) -> bool {
+        let Shape::Scalar(node) = &value.shape else { return false };
+        match &self.builder.graph.node(*node).kind {
+            NodeKind::Pin { pin, .. } => {
+                value.format.is_int() && self.builder.graph.pins[*pin].class == PinClass::Param
+            }
+            _ => false,
+        }
+    }
+
+    /// The number of an int that was made from a literal by a cast.
+    pub(super) fn known_integer(&self, value: &Typed) -> Option<Literal> {
+        let Shape::Scalar(node) = &value.shape else { return None };
+        match &self.builder.graph.node(*node).kind {
+            NodeKind::Const { bits } if value.format.is_int() => {
+                Some(Literal { value: Exact::from(BigInt::from(value.format.to_int(*bits))), bits: false })
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Exact compile-time numbers: reading, folding within bounds, and taking a format (RULES L2).
+
+use crate::ast::{BinaryOp, UnaryOp};
+use hdl::Format;
+use hdl::exact::Exact;
+use num_bigint::{BigInt, Sign};
+use num_rational::BigRational;
+use num_traits::{One, Signed, Zero};
+
+/// The most bits of a numerator or denominator. Every value of every format needs fewer.
+const MAX_BITS: u64 = 2300;
+
+/// The largest amount by which an exact number is shifted.
+pub const MAX_SHIFT: i64 = 2048;
+
+/// Steps of arithmetic that the constants of one file may take: about half a second.
+const BUDGET: u64 = 400_000_000;
+
+/// An exact number of the source.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Literal {
+    pub value: Exact,
+    /// Written in hexadecimal or binary, so that it may fill all bits of a signed integer.
+    pub bits: bool,
+}
+
+/// Why an exact computation has no result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FoldError {
+    /// Too many bits.
+    TooLarge,
+    /// The constants of the file take too long.
+    TooCostly,
+    ZeroDivision,
+    /// An operator of integers on a fraction.
+    Fraction,
+    Malformed,
+}
+
+/// Why a number cannot take a format.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Misfit {
+    Fraction,
+    Range,
+    /// Not zero, but nearer to it than the smallest float.
+    Tiny,
+}
+
+/// Exact arithmetic with a bound on its cost.
+#[derive(Debug, Default)]
+pub struct Folder {
+    spent: u64,
+}
+
+type Folded = Result<Literal, FoldError>;
+
+impl Folder {
+    /// Checks the size of a result and books its cost.
+    fn keep(&mut self, value: Exact) -> Folded {
+        self.book(value.numer().bits() + value.denom().bits())?;
+        if value.numer().bits().max(value.denom().bits()) > MAX_BITS {
+            return Err(FoldError::TooLarge);
+        }
+        Ok(Literal { value, bits: false })
+    }
+
+    /// Reducing a fraction of that many bits takes about the square of them.
+    fn book(&mut self, bits: u64) -> Result<(), FoldError> {
+        self.spent += bits * bits / 16 + 50;
+        if self.spent > BUDGET { Err(FoldError::TooCostly) } else { Ok(()) }
+    }
+
+    /// Reads a number as the lexer found it.
+    pub fn number(&mut self, text: &str) -> Folded {
+        let lower = text.to_ascii_lowercase();
+        let radix = match lower.get(..2) {
+            Some("0x") => Some(16),
+            Some("0b") => Some(2),
+            _ => None,
+        };
+        if let Some(radix) = radix {
+            let digits = &lower.as_bytes()[2..];
+            let clean = digits.first().is_some_and(|d| *d != b'_');
+            let digits: Vec<u8> = digits.iter().copied().filter(|d| *d != b'_').collect();
+            if !clean || !digits.iter().all(|d| (*d as char).is_digit(radix)) {
+                return Err(FoldError::Malformed);
+            }
+            if digits.len() as u64 > MAX_BITS {
+                return Err(FoldError::TooLarge);
+            }
+            let value = BigInt::parse_bytes(&digits, radix).ok_or(FoldError::Malformed)?;
+            return Ok(Literal { bits: true, ..self.keep(Exact::from(value))? });
+        }
+        let value = self.decimal(&lower)?;
+        self.keep(value)
+    }
+
+    /// Digits, perhaps a point, perhaps an exponent.
+    fn decimal(&mut self, text: &str) -> Result<Exact, FoldError> {
+        let (mantissa, exponent) = match text.split_once('e') {
+            Some((m, e)) => (m, e),
+            None => (text, "0"),
+        };
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let all_digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+        let unsigned = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        let leading_zero = whole.len() > 1 && whole.starts_with('0') && fraction.is_empty() && !text.contains('.');
+        if !all_digits(whole)
+            || !all_digits(fraction)
+            || whole.len() + fraction.len() == 0
+            || unsigned.is_empty()
+            || !all_digits(unsigned)
+            || leading_zero
+        {
+            return Err(FoldError::Malformed);
+        }
+        // About 3.3 bits a digit, so that longer ones could not be kept anyway.
+        if whole.len() + fraction.len() > 1000 || unsigned.len() > 5 {
+            return Err(FoldError::TooLarge);
+        }
+        let exponent: i64 = exponent.parse().map_err(|_| FoldError::Malformed)?;
+        let power = exponent - fraction.len() as i64;
+        if power.unsigned_abs() > 1000 {
+            return Err(FoldError::TooLarge);
+        }
+        self.book(4 * (whole.len() + fraction.len()) as u64 + 4 * power.unsigned_abs())?;
+        let digits = BigInt::parse_bytes(format!("0{whole}{fraction}").as_bytes(), 10).ok_or(FoldError::Malformed)?;
+        let scale = BigInt::from(10).pow(power.unsigned_abs() as u32);
+        Ok(if power < 0 { BigRational::new(digits, scale) } else { Exact::from(digits * scale) })
+    }
+
+    pub fn unary(&mut self, op: UnaryOp, a: &Literal) -> Folded {
+        match op {
+            UnaryOp::Plus => Ok(a.clone()),
+            UnaryOp::Minus => self.keep(-&a.value),
+            UnaryOp::BitNot => self.keep(Exact::from(-integer(a)? - 1)),
+            UnaryOp::Not => Ok(truth(integer(a)?.is_zero())),
+        }
+    }
+
+    pub fn binary(&mut self, op: BinaryOp, a: &Literal, b: &Literal) -> Folded {
+        use BinaryOp::*;
+        let (x, y) = (&a.value, &b.value);
+        self.book(x.numer().bits() + x.denom().bits() + y.numer().bits() + y.denom().bits())?;
+        match op {
+            Add => self.keep(x + y),
+            Sub => self.keep(x - y),
+            Mul => self.keep(x * y),
+            Div if y.is_zero() => Err(FoldError::ZeroDivision),
+            Div => self.keep(x / y),
+            Rem if integer(b)?.is_zero() => Err(FoldError::ZeroDivision),
+            Rem => self.keep(Exact::from(integer(a)? % integer(b)?)),
+            Shl | Shr => {
+                let amount = small_integer(b).filter(|n| n.abs() <= MAX_SHIFT).ok_or(FoldError::TooLarge)?;
+                self.shift(a, if op == Shl { amount } else { -amount })
+            }
+            BitAnd => self.keep(Exact::from(integer(a)? & integer(b)?)),
+            BitOr => self.keep(Exact::from(integer(a)? | integer(b)?)),
+            BitXor => self.keep(Exact::from(integer(a)? ^ integer(b)?)),
+            Lt => Ok(truth(x < y)),
+            Le => Ok(truth(x <= y)),
+            Gt => Ok(truth(x > y)),
+            Ge => Ok(truth(x >= y)),
+            Eq => Ok(truth(x == y)),
+            Ne => Ok(truth(x != y)),
+            And => Ok(truth(!integer(a)?.is_zero() && !integer(b)?.is_zero())),
+            Or => Ok(truth(!integer(a)?.is_zero() || !integer(b)?.is_zero())),
+        }
+    }
+
+    /// Times 2^amount, exactly.
+    fn shift(&mut self, a: &Literal, amount: i64) -> Folded {
+        let power = BigInt::one() << amount.unsigned_abs();
+        self.book(amount.unsigned_abs())?;
+        let value = if amount < 0 { &a.value / Exact::from(power) } else { &a.value * Exact::from(power) };
+        self.keep(value)
+    }
+}
+
+fn truth(yes: bool) -> Literal {
+    Literal { value: Exact::from(BigInt::from(yes as u8)), bits: false }
+}
+
+/// The number as an integer.
+pub fn integer(a: &Literal) -> Result<BigInt, FoldError> {
+    if a.value.is_integer() { Ok(a.value.to_integer()) } else { Err(FoldError::Fraction) }
+}
+
+/// The number as a machine integer, if it is one.
+pub fn small_integer(a: &Literal) -> Option<i64> {
+    integer(a).ok().and_then(|n| i64::try_from(n).ok())
+}
+
+/// The pattern of the number in a format: exact for ints, rounded to nearest even for others.
+pub fn fit(a: &Literal, format: Format) -> Result<u64, Misfit> {
+    let (low, high) = (BigInt::from(format.to_int(format.min_bits())), BigInt::from(format.to_int(format.max_bits())));
+    let pattern = |n: BigInt| {
+        if n < low || n > high { Err(Misfit::Range) } else { Ok(low_bits(&n) & format.mask()) }
+    };
+    match format {
+        Format::Int { .. } => {
+            let n = integer(a).map_err(|_| Misfit::Fraction)?;
+            if a.bits && !n.is_negative() && n <= BigInt::from(format.mask()) {
+                return Ok(low_bits(&n));
+            }
+            pattern(n)
+        }
+        Format::Fixed { frac, .. } => pattern(round(a.value.numer(), a.value.denom(), frac as i64)),
+        Format::Float { .. } => fit_float(&a.value, format),
+    }
+}
+
+/// The lowest 64 bits in two's complement.
+fn low_bits(n: &BigInt) -> u64 {
+    let magnitude = n.magnitude().iter_u64_digits().next().unwrap_or(0);
+    if n.sign() == Sign::Minus { magnitude.wrapping_neg() } else { magnitude }
+}
+
+/// numer / denom * 2^shift, rounded to nearest even.
+fn round(numer: &BigInt, denom: &BigInt, shift: i64) -> BigInt {
+    let (numer, denom) =
+        if shift >= 0 { (numer << shift as u64, denom.clone()) } else { (numer.clone(), denom << (-shift) as u64) };
+    let (twice, double) = (numer * 2u8 + &denom, denom * 2u8);
+    // Rounded down, for the divisor is positive.
+    let mut quotient = &twice / &double;
+    if &quotient * &double > twice {
+        quotient -= 1;
+    }
+    let tie = &quotient * &double == twice;
+    if tie && quotient.bit(0) { quotient - 1 } else { quotient }
+}
+
+fn fit_float(value: &Exact, format: Format) -> Result<u64, Misfit> {
+    if value.is_zero() {
+        return Ok(0);
+    }
+    let mant = format.mant() as i64;
+    let (numer, denom) = (value.numer().abs(), value.denom());
+    // 2^(estimate - 1) < |value| < 2^(estimate + 1).
+    let estimate = numer.bits() as i64 - denom.bits() as i64;
+    let mut exponent = estimate;
+    let mut significand = round(&numer, denom, mant - exponent);
+    if significand < (BigInt::one() << mant as u64) {
+        exponent -= 1;
+        significand = round(&numer, denom, mant - exponent);
+    }
+    if significand == (BigInt::one() << (mant + 1) as u64) {
+        exponent += 1;
+        significand = BigInt::one() << mant as u64;
+    }
+    let field = exponent + format.bias() as i64;
+    if field < 1 {
+        return Err(Misfit::Tiny);
+    }
+    if field > (1 << format.exp()) - 2 {
+        return Err(Misfit::Range);
+    }
+    let fraction = low_bits(&significand) & ((1 << mant) - 1);
+    let sign = (value.is_negative() as u64) << (format.width() - 1);
+    Ok(sign | (field as u64) << mant | fraction)
+}
