@@ -10,6 +10,7 @@ pub mod codes;
 pub mod diag;
 pub mod gather;
 pub mod graph;
+pub mod kernels;
 pub mod lex;
 pub mod library;
 pub mod lower;
