@@ -12,6 +12,7 @@ mod float_parts;
 mod fmul;
 mod fscale;
 mod fsign;
+pub mod pow;
 mod tofix;
 mod tofloat;
 
@@ -31,6 +32,7 @@ pub static OPERATORS: &[&dyn Operator] = &[
     &fscale::Fscalev,
     &fsign::Fabs,
     &fsign::Fneg,
+    &pow::Pow,
     &tofix::Tofix,
     &tofloat::Tofloat,
 ];

@@ -1,0 +1,139 @@
+//! Real polynomials that fit x^(n/d) on pieces of an octave, with a proven bound of their error.
+//!
+//! Only additions, multiplications, divisions and square roots of f64 are used, which IEEE 754 rounds
+//! correctly, so every machine gets the same coefficients and hence the same tables.
+
+/// The highest degree of a polynomial.
+pub const MAX_DEGREE: usize = 3;
+
+/// What is approximated: x^(n/d) with `mant` fraction bits, in 2^`split` pieces of each octave.
+#[derive(Clone, Copy, Debug)]
+pub struct Problem {
+    pub mant: u32,
+    pub n: i32,
+    pub d: i32,
+    pub split: u32,
+}
+
+/// One piece. All values are in units of the last place of a significand in [1, 2), after division by 2^`octave`.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    /// floor(log2) of the least value on the piece, so that all of them are at least 1 after scaling.
+    pub octave: i32,
+    /// Coefficients of v^0 to v^3, where v in [0, 1) is the place in the piece (see [`Problem::at`]).
+    pub coef: [f64; MAX_DEGREE + 1],
+    /// Bound of |polynomial - function|.
+    pub error: f64,
+    /// The greatest value on the piece.
+    pub top: f64,
+}
+
+/// t^(n/d) for d of 1 or 2, to a relative error below 40 * 2^-53.
+pub fn power(t: f64, n: i32, d: i32) -> f64 {
+    let base = if d == 2 { t.sqrt() } else { t };
+    let positive = (0..n.unsigned_abs()).fold(1.0, |product, _| product * base);
+    if n < 0 { 1.0 / positive } else { positive }
+}
+
+/// 2^k as f64, for small |k|.
+pub fn exp2(k: i32) -> f64 {
+    f64::from_bits(((1023 + k) as u64) << 52)
+}
+
+impl Problem {
+    /// Address bits of the tables: for d = 2 the lowest bit of the exponent field chooses the octave.
+    pub fn index_bits(&self) -> u32 {
+        self.split + (self.d == 2) as u32
+    }
+
+    /// Whether the place in the piece counts downwards from its last number. So it is for falling functions, whose
+    /// coefficients are then all positive.
+    pub fn flipped(&self) -> bool {
+        self.n < 0
+    }
+
+    /// The argument at place `v` of piece `index`. The exponent field is even, and the argument in [2, 4), where
+    /// the top bit of the index is 0, since every bias is odd.
+    fn at(&self, index: u32, v: f64) -> f64 {
+        let within = (index & ((1 << self.split) - 1)) as f64;
+        let width = exp2(-(self.split as i32));
+        let significand = if self.flipped() {
+            1.0 + (within + 1.0) * width - exp2(-(self.mant as i32)) - v * width
+        } else {
+            1.0 + within * width + v * width
+        };
+        if self.upper(index) { 2.0 * significand } else { significand }
+    }
+
+    fn upper(&self, index: u32) -> bool {
+        self.d == 2 && index >> self.split == 0
+    }
+
+    /// The function at place `v`, unscaled.
+    pub fn value(&self, index: u32, v: f64) -> f64 {
+        power(self.at(index, v), self.n, self.d)
+    }
+
+    /// Fits a polynomial of `degree` on piece `index` by interpolation in the Chebyshev nodes.
+    pub fn fit(&self, index: u32, degree: usize) -> Piece {
+        let last = 1.0 - exp2(self.split as i32 - self.mant as i32);
+        let (low, high) = (self.value(index, 0.0), self.value(index, last));
+        // A falling function reaches the power of two above at an octave's first number only, and rounds
+        // up to it from the octave below.
+        let below = self.flipped() && low == exp2(log2(low));
+        let octave = log2(low) - below as i32;
+        let scale = exp2(self.mant as i32 - octave);
+        let nodes = nodes(degree);
+        let values: Vec<f64> = nodes.iter().map(|v| self.value(index, *v) * scale).collect();
+        Piece { octave, coef: interpolate(nodes, &values), error: self.bound(index, degree) * scale, top: high * scale }
+    }
+
+    /// |f^(D+1)| / (D+1)! * 2 / 4^(D+1): the error of interpolation in the Chebyshev nodes of an interval of
+    /// length 1. A derivative of a power is monotone, so that its maximum lies at an end.
+    fn bound(&self, index: u32, degree: usize) -> f64 {
+        let p = self.n as f64 / self.d as f64;
+        let width = exp2(self.upper(index) as i32 - self.split as i32);
+        let end = |v: f64| {
+            let t = self.at(index, v);
+            (0..=degree).fold(2.0 * power(t, self.n, self.d), |e, k| {
+                e * (p - k as f64).abs() / (k + 1) as f64 * (width / t) / 4.0
+            })
+        };
+        end(0.0).max(end(1.0))
+    }
+}
+
+/// floor(log2(x)) of a positive normal number.
+fn log2(x: f64) -> i32 {
+    (x.to_bits() >> 52) as i32 - 1023
+}
+
+/// The Chebyshev nodes on [0, 1]: 1/2 + cos((2 j + 1) pi / (2 D + 2)) / 2.
+fn nodes(degree: usize) -> &'static [f64] {
+    match degree {
+        0 => &[0.5],
+        1 => &[0.146_446_609_406_726_24, 0.853_553_390_593_273_8],
+        2 => &[0.066_987_298_107_780_68, 0.5, 0.933_012_701_892_219_3],
+        _ => &[0.038_060_233_744_356_62, 0.308_658_283_817_455_1, 0.691_341_716_182_544_9, 0.961_939_766_255_643_4],
+    }
+}
+
+/// The coefficients of the polynomial through the points, by Newton's divided differences.
+fn interpolate(nodes: &[f64], values: &[f64]) -> [f64; MAX_DEGREE + 1] {
+    let mut difference = values.to_vec();
+    for order in 1..nodes.len() {
+        for k in (order..nodes.len()).rev() {
+            difference[k] = (difference[k] - difference[k - 1]) / (nodes[k] - nodes[k - order]);
+        }
+    }
+    let mut coef = [0.0; MAX_DEGREE + 1];
+    for k in (0..nodes.len()).rev() {
+        // coef = coef * (v - node) + difference
+        for i in (0..=MAX_DEGREE).rev() {
+            let lower = if i > 0 { coef[i - 1] } else { 0.0 };
+            coef[i] = lower - coef[i] * nodes[k];
+        }
+        coef[0] += difference[k];
+    }
+    coef
+}
