@@ -159,7 +159,7 @@ fn polynomial(p: &Prepared, c: &mut Circuit, x: Sig, columns: &[Sig]) -> (Option
     let mut sum = columns[p.degree];
     for i in (0..p.degree).rev() {
         for (m, coef) in most.iter_mut().zip(&p.columns[i]) {
-            *m = *coef as u64 + if p.subtract[i] { 0 } else { *m * most_u >> p.shift[i] };
+            *m = *coef as u64 + if p.subtract[i] { 0 } else { (*m * most_u) >> p.shift[i] };
         }
         let width = if i == 0 {
             // The leading 1 of column 0 is left out, and two values from an octave above may still come.

@@ -107,7 +107,7 @@ impl Prepared {
         let u = if self.flip { !x & low_mask } else { x & low_mask };
         let mut h = self.columns[self.degree][index] as u64;
         for i in (0..self.degree).rev() {
-            let product = h * u >> self.shift[i];
+            let product = (h * u) >> self.shift[i];
             let c = self.columns[i][index] as u64;
             h = if self.subtract[i] { c - product } else { c + product };
         }
