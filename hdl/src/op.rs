@@ -4,7 +4,12 @@
 //! [`OPERATORS`]. [`Operator::bits`] is the specification; the Verilog that [`Operator::circuit`] leads to, the C
 //! expression and every fast path elsewhere are tested against it.
 
+mod abs;
 mod add;
+mod and;
+mod div;
+mod division;
+mod eq;
 mod fadd;
 mod fcast;
 mod fdiv;
@@ -12,9 +17,37 @@ mod float_parts;
 mod fmul;
 mod fscale;
 mod fsign;
+mod icast;
+mod isz;
+mod le;
+mod lt;
+mod max;
+mod min;
+mod mul;
+mod mux;
+mod ne;
+mod neg;
+mod not;
+#[cfg(test)]
+mod num_tests;
+mod nz;
+mod or;
+mod order;
+mod parts;
 pub mod pow;
+mod rem;
+mod shift;
+mod shl;
+mod shlv;
+mod shr;
+mod shrv;
+mod sub;
 mod tofix;
 mod tofloat;
+mod xcast;
+mod xdiv;
+mod xmul;
+mod xor;
 
 use crate::circuit::{Circuit, Pipelined, Sig, pipeline};
 use crate::target::Clock;
@@ -35,6 +68,33 @@ pub static OPERATORS: &[&dyn Operator] = &[
     &pow::Pow,
     &tofix::Tofix,
     &tofloat::Tofloat,
+    &sub::Sub,
+    &mul::Mul,
+    &xmul::Xmul,
+    &div::Div,
+    &rem::Rem,
+    &xdiv::Xdiv,
+    &neg::Neg,
+    &abs::Abs,
+    &and::And,
+    &or::Or,
+    &xor::Xor,
+    &not::Not,
+    &shl::Shl,
+    &shr::Shr,
+    &shlv::Shlv,
+    &shrv::Shrv,
+    &lt::Lt,
+    &le::Le,
+    &eq::Eq,
+    &ne::Ne,
+    &nz::Nz,
+    &isz::Isz,
+    &mux::Mux,
+    &min::Min,
+    &max::Max,
+    &icast::Icast,
+    &xcast::Xcast,
 ];
 
 /// The operator of that name.
@@ -100,7 +160,10 @@ pub trait Operator: Sync {
     /// The real meaning, without rounding or range.
     fn real(&self, inst: &Inst, args: &[f64]) -> f64;
 
-    /// A C expression of the native mode over the arguments' names (f32 or f64 values, or integers).
+    /// A C expression of the native mode over the arguments' names. A float is held in a `float` or `double`. An int is
+    /// held in an `int64_t`, sign-extended from its width, or in a `uint64_t`, zero-extended, by its signedness; a fixed
+    /// likewise by its underlying integer, without scaling. The expression keeps that convention for the result. Arguments
+    /// are plain identifiers and may occur several times.
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String;
 
     /// Describes the hardware: reads `args`, returns the result and, when [`Operator::flags`] is not empty, a signal

@@ -1,6 +1,6 @@
 //! `add`: int and fixed addition, which wraps without a flag (RULES N3).
 
-use super::{Attrs, Inst, Operator};
+use super::{Attrs, Inst, Operator, parts};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
 use crate::{Flags, Format};
@@ -17,10 +17,7 @@ impl Operator for Add {
     }
 
     fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
-        match args {
-            [a, b] if a == b && !a.is_float() => Ok(*a),
-            _ => Err("`add` takes two ints or fixeds of one format".into()),
-        }
+        parts::two_alike(self.name(), args)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
@@ -31,8 +28,8 @@ impl Operator for Add {
         args[0] + args[1]
     }
 
-    fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
-        format!("({} + {})", args[0], args[1])
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        parts::c_wrap(inst.result, &format!("((uint64_t){} + (uint64_t){})", args[0], args[1]))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

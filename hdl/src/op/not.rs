@@ -1,0 +1,40 @@
+//! `not`: bitwise complement of an int (RULES N3).
+
+use super::parts;
+use super::{Attrs, Inst, Operator};
+use crate::circuit::{Circuit, Sig};
+use crate::target::Cost;
+use crate::{Flags, Format};
+
+pub struct Not;
+
+impl Operator for Not {
+    fn name(&self) -> &'static str {
+        "not"
+    }
+
+    fn summary(&self) -> &'static str {
+        "bitwise complement of an int"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        parts::one_int(self.name(), args)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        (!args[0] & inst.result.mask(), Flags::NONE)
+    }
+
+    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
+        if inst.result.is_signed() { -1.0 - args[0] } else { inst.result.to_f64(inst.result.mask()) - args[0] }
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        parts::c_wrap(inst.result, &format!("(~(uint64_t){})", args[0]))
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let width = inst.result.width();
+        (c.comb("bits", width, Cost::Logic(1), "~{0}", args), None)
+    }
+}

@@ -1,0 +1,40 @@
+//! `sub`: int and fixed subtraction, which wraps without a flag (RULES N3).
+
+use super::parts;
+use super::{Attrs, Inst, Operator};
+use crate::circuit::{Circuit, Sig};
+use crate::target::Cost;
+use crate::{Flags, Format};
+
+pub struct Sub;
+
+impl Operator for Sub {
+    fn name(&self) -> &'static str {
+        "sub"
+    }
+
+    fn summary(&self) -> &'static str {
+        "int and fixed subtraction; wraps"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        parts::two_alike(self.name(), args)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        (args[0].wrapping_sub(args[1]) & inst.result.mask(), Flags::NONE)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        args[0] - args[1]
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        parts::c_wrap(inst.result, &format!("((uint64_t){} - (uint64_t){})", args[0], args[1]))
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let width = inst.result.width();
+        (c.comb("sub", width, Cost::Add(width), "{0} - {1}", args), None)
+    }
+}
