@@ -3,25 +3,62 @@
 //! An operator writes a feed-forward dataflow of combinational pieces, each with a [`Cost`]; it never
 //! mentions a register. [`pipeline`] then walks the pieces in order, puts each as early as its arguments
 //! and the clock's budget allow, and inserts a register wherever a signal crosses from one stage into a
-//! later one. So one description serves every target and frequency, and the latency is computed.
+//! later one. So one description serves every target and frequency, and the latency is computed. Pieces that
+//! reach no output and bits that nothing reads cost nothing.
 
-use crate::netlist::{Dir, Item, Module};
+mod emit;
+mod mul;
+mod place;
+mod text;
+
+use crate::netlist::Module;
 use crate::target::{Clock, Cost};
+use text::Text;
 
 /// A signal of a circuit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sig(u32);
 
+impl Sig {
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Kind {
     Input,
-    Expr { text: String, args: Vec<Sig>, cost: Cost },
-    Rom { data: Vec<u64>, addr: Sig },
-    Mul { a: Sig, b: Sig, signed: bool },
+    Expr {
+        text: Text,
+        args: Vec<Sig>,
+        cost: Cost,
+    },
+    Rom {
+        data: Vec<u64>,
+        addr: Sig,
+    },
+    /// A product that fits one multiplier block, or as near to that as the target's blocks allow.
+    Mul {
+        a: Sig,
+        b: Sig,
+        signed: bool,
+    },
+}
+
+impl Kind {
+    fn args(&self) -> Vec<Sig> {
+        match self {
+            Kind::Input => Vec::new(),
+            Kind::Expr { args, .. } => args.clone(),
+            Kind::Rom { addr, .. } => vec![*addr],
+            Kind::Mul { a, b, .. } => vec![*a, *b],
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
 struct Signal {
+    /// The name that the operator asked for; the text makes it unique.
     name: String,
     width: u32,
     kind: Kind,
@@ -47,19 +84,12 @@ impl Circuit {
     }
 
     pub fn width(&self, s: Sig) -> u32 {
-        self.signals[s.0 as usize].width
+        self.signals[s.index()].width
     }
 
     fn push(&mut self, name: &str, width: u32, kind: Kind) -> Sig {
         assert!(width > 0, "signal {name} has no bits");
-        // Names are made unique here, so that operators may reuse a word such as `sum`.
-        let mut unique = name.to_string();
-        let mut k = 1;
-        while self.signals.iter().any(|s| s.name == unique) {
-            k += 1;
-            unique = format!("{name}_{k}");
-        }
-        self.signals.push(Signal { name: unique, width, kind });
+        self.signals.push(Signal { name: name.to_string(), width, kind });
         Sig(self.signals.len() as u32 - 1)
     }
 
@@ -69,9 +99,12 @@ impl Circuit {
     }
 
     /// Combinational logic: a Verilog expression in which `{0}`, `{1}`, ... stand for `args`. Every `{k}` is
-    /// replaced by a plain identifier, so it may be sliced: `{0}[7:0]` (but not where `args[k]` has one bit).
+    /// replaced by a plain identifier or a slice of one, so it may be sliced itself by constants: `{0}[7:0]`
+    /// (and a one-bit argument by `[0]`). Any name may be asked for more than once.
     pub fn comb(&mut self, name: &str, width: u32, cost: Cost, text: impl Into<String>, args: &[Sig]) -> Sig {
-        self.push(name, width, Kind::Expr { text: text.into(), args: args.to_vec(), cost })
+        let widths: Vec<u32> = args.iter().map(|a| self.width(*a)).collect();
+        let text = Text::parse(&text.into(), &widths);
+        self.push(name, width, Kind::Expr { text, args: args.to_vec(), cost })
     }
 
     /// Wires only: like [`Circuit::comb`] at no cost.
@@ -84,10 +117,10 @@ impl Circuit {
         self.push(name, width, Kind::Rom { data, addr })
     }
 
-    /// The full product of two signals, width(a) + width(b) bits, both unsigned or both signed.
+    /// The full product of two signals, width(a) + width(b) bits, both unsigned or both signed. Operands wider than a
+    /// multiplier block are cut into pieces and the partial products summed.
     pub fn mul(&mut self, name: &str, a: Sig, b: Sig, signed: bool) -> Sig {
-        let width = self.width(a) + self.width(b);
-        self.push(name, width, Kind::Mul { a, b, signed })
+        mul::product(self, name, a, b, signed)
     }
 
     /// An output port that carries `s`.
@@ -96,20 +129,18 @@ impl Circuit {
     }
 }
 
-/// When a signal is ready: in stage `stage`, `time` ns after the registers that open it.
-#[derive(Clone, Copy, Debug)]
-struct Ready {
-    stage: u32,
-    time: f64,
-}
-
 /// A circuit cut into stages.
+#[derive(Clone, Debug)]
 pub struct Pipelined {
     pub module: Module,
     /// Cycles from inputs to outputs.
     pub latency: u32,
     /// Flip-flop bits inside.
     pub register_bits: u64,
+    /// Bits of read-only memory.
+    pub rom_bits: u64,
+    /// Multiplier blocks.
+    pub multipliers: u32,
     /// The longest time between two registers in ns, without the flip-flop's own; above the budget where
     /// a single piece does not fit the clock.
     pub worst: f64,
@@ -117,176 +148,9 @@ pub struct Pipelined {
 
 /// Cuts `circuit` into stages for its clock and gives it as a module of that name with a port `clk`.
 /// Inputs are taken as ready at the edge (the producer registers them), and outputs come from registers,
-/// unless the whole circuit is wires: then the latency is 0 and there is no `clk` use.
+/// unless the whole circuit is wires: then the latency is 0 and there is no `clk`.
 pub fn pipeline(name: &str, circuit: &Circuit) -> Pipelined {
-    let budget = circuit.clock.budget();
-    let t = circuit.clock.target;
-    let mut ready: Vec<Ready> = Vec::with_capacity(circuit.signals.len());
-    let mut worst = 0f64;
-    for signal in &circuit.signals {
-        let at = |args: &[Sig]| {
-            let stage = args.iter().map(|s| ready[s.0 as usize].stage).max().unwrap_or(0);
-            let time = args.iter().filter(|s| ready[s.0 as usize].stage == stage).map(|s| ready[s.0 as usize].time);
-            Ready { stage, time: time.fold(0.0, f64::max) }
-        };
-        let place = |from: Ready, delay: f64| {
-            if from.time > 0.0 && from.time + delay > budget {
-                Ready { stage: from.stage + 1, time: delay }
-            } else {
-                Ready { stage: from.stage, time: from.time + delay }
-            }
-        };
-        let r = match &signal.kind {
-            Kind::Input => Ready { stage: 0, time: 0.0 },
-            Kind::Expr { args, cost, .. } => place(at(args), cost.delay(t)),
-            // A memory wants its address from a register or nearly so; its data leaves t.rom after the edge.
-            Kind::Rom { addr, .. } => Ready { stage: at(&[*addr]).stage + 1, time: t.rom },
-            // A multiplier block is registered at its output; wide products take one stage more for
-            // the sum of their partial products.
-            Kind::Mul { a, b, .. } => {
-                let widest = circuit.width(*a).max(circuit.width(*b));
-                let from = place(at(&[*a, *b]), t.mul);
-                let extra = if widest > t.mul_width { widest.div_ceil(t.mul_width).ilog2() + 1 } else { 0 };
-                Ready { stage: from.stage + 1 + extra, time: 0.0 }
-            }
-        };
-        worst = worst.max(r.time);
-        ready.push(r);
-    }
-    emit(name, circuit, &ready, worst)
-}
-
-/// Writes the staged circuit as a module: stage by stage, the registers that open a stage first.
-fn emit(name: &str, circuit: &Circuit, ready: &[Ready], worst: f64) -> Pipelined {
-    let wires_only =
-        circuit.outputs.iter().all(|(_, s)| ready[s.0 as usize].stage == 0 && ready[s.0 as usize].time == 0.0);
-    let latency = if wires_only {
-        0
-    } else {
-        let end = |s: &Sig| ready[s.0 as usize].stage + (ready[s.0 as usize].time > 0.0) as u32;
-        circuit.outputs.iter().map(|(_, s)| end(s)).max().unwrap_or(0)
-    };
-    // The last stage in which each signal is read; outputs are read at `latency`.
-    let mut last: Vec<u32> = ready.iter().map(|r| r.stage).collect();
-    for (k, signal) in circuit.signals.iter().enumerate() {
-        let (args, stage): (Vec<Sig>, u32) = match &signal.kind {
-            Kind::Input => (vec![], 0),
-            Kind::Expr { args, .. } => (args.clone(), ready[k].stage),
-            Kind::Rom { addr, .. } => (vec![*addr], ready[k].stage - 1),
-            Kind::Mul { a, b, .. } => (vec![*a, *b], mul_input_stage(circuit, ready, *a, *b, k)),
-        };
-        for s in args {
-            last[s.0 as usize] = last[s.0 as usize].max(stage);
-        }
-    }
-    for (_, s) in &circuit.outputs {
-        last[s.0 as usize] = last[s.0 as usize].max(latency);
-    }
-    let mut module = Module { name: name.to_string(), latency, ..Module::default() };
-    if latency > 0 {
-        module.port(Dir::In, "clk", 1);
-    }
-    for s in circuit.signals.iter().filter(|s| matches!(s.kind, Kind::Input)) {
-        module.port(Dir::In, s.name.clone(), s.width);
-    }
-    for (port, s) in &circuit.outputs {
-        module.port(Dir::Out, port.clone(), circuit.width(*s));
-    }
-    let named = |s: Sig, stage: u32| -> String {
-        let signal = &circuit.signals[s.0 as usize];
-        if stage == ready[s.0 as usize].stage { signal.name.clone() } else { format!("{}_s{stage}", signal.name) }
-    };
-    for stage in 0..=latency {
-        if latency > 0 {
-            module.items.push(Item::Comment(format!("stage {stage}")));
-        }
-        // Copies of earlier signals that are still needed.
-        for (k, signal) in circuit.signals.iter().enumerate() {
-            if ready[k].stage < stage && stage <= last[k] {
-                let (name, next) = (named(Sig(k as u32), stage), named(Sig(k as u32), stage - 1));
-                module.items.push(Item::Reg { name, width: signal.width, next });
-            }
-        }
-        for (k, signal) in circuit.signals.iter().enumerate().filter(|(k, _)| ready[*k].stage == stage) {
-            emit_signal(&mut module, circuit, ready, k, signal, &named);
-        }
-    }
-    for (port, s) in &circuit.outputs {
-        module.items.push(Item::Assign { name: port.clone(), expr: named(*s, latency) });
-    }
-    let register_bits = module.own_register_bits();
-    Pipelined { module, latency, register_bits, worst }
-}
-
-/// The stage in which a multiplier reads its operands.
-fn mul_input_stage(circuit: &Circuit, ready: &[Ready], a: Sig, b: Sig, k: usize) -> u32 {
-    let t = circuit.clock.target;
-    let widest = circuit.width(a).max(circuit.width(b));
-    let extra = if widest > t.mul_width { widest.div_ceil(t.mul_width).ilog2() + 1 } else { 0 };
-    ready[k].stage - 1 - extra
-}
-
-fn emit_signal(
-    module: &mut Module,
-    circuit: &Circuit,
-    ready: &[Ready],
-    k: usize,
-    signal: &Signal,
-    named: &dyn Fn(Sig, u32) -> String,
-) {
-    let stage = ready[k].stage;
-    let (name, width) = (signal.name.clone(), signal.width);
-    match &signal.kind {
-        Kind::Input => {}
-        Kind::Expr { text, args, .. } => {
-            let expr = fill(text, |n| named(args[n], stage));
-            module.items.push(Item::Wire { name, width, expr });
-        }
-        Kind::Rom { data, addr } => {
-            let addr_width = circuit.width(*addr);
-            let mut data = data.clone();
-            data.resize(1 << addr_width, 0);
-            module.items.push(Item::Rom { name, width, addr: named(*addr, stage - 1), addr_width, data });
-        }
-        Kind::Mul { a, b, signed } => {
-            let from = mul_input_stage(circuit, ready, *a, *b, k);
-            let (x, y) = (named(*a, from), named(*b, from));
-            let product = if *signed {
-                format!("$signed({x}) * $signed({y})")
-            } else {
-                // Widened operands, so that no tool sees a product narrower than its result.
-                format!("{{{}'d0, {x}}} * {{{}'d0, {y}}}", circuit.width(*b), circuit.width(*a))
-            };
-            let steps = stage - from;
-            let step_name = |n: u32| if n == steps { name.clone() } else { format!("{name}_p{n}") };
-            module.items.push(Item::Reg { name: step_name(1), width, next: product });
-            for n in 2..=steps {
-                module.items.push(Item::Reg { name: step_name(n), width, next: step_name(n - 1) });
-            }
-        }
-    }
-}
-
-/// Replaces `{k}` in `text` by `name(k)`; other braces stay, as in a Verilog concatenation.
-fn fill(text: &str, name: impl Fn(usize) -> String) -> String {
-    let mut out = String::with_capacity(text.len() + 16);
-    let mut rest = text;
-    while let Some(open) = rest.find('{') {
-        out.push_str(&rest[..open]);
-        let tail = &rest[open + 1..];
-        match tail.find('}').and_then(|close| tail[..close].parse::<usize>().ok().map(|k| (k, close))) {
-            Some((k, close)) => {
-                out.push_str(&name(k));
-                rest = &tail[close + 1..];
-            }
-            None => {
-                out.push('{');
-                rest = tail;
-            }
-        }
-    }
-    out.push_str(rest);
-    out
+    emit::emit(name, circuit, &place::place(circuit))
 }
 
 #[cfg(test)]
@@ -309,7 +173,44 @@ mod tests {
     }
 
     #[test]
-    fn placeholders_and_concatenations_live_together() {
-        assert_eq!(fill("{{0}, 3'd0, {1}[2:0]}", |k| format!("x{k}")), "{x0, 3'd0, x1[2:0]}");
+    fn wires_alone_take_no_cycle_and_no_clock() {
+        let mut c = Circuit::new(Clock::default_clock());
+        let a = c.input("a", 8);
+        let q = c.wire("q", 8, "{{0}[0], {0}[7:1]}", &[a]);
+        let dead = c.comb("dead", 8, Cost::Add(8), "{0} + {0}", &[a]);
+        c.mul("deader", dead, a, false);
+        c.output("q", q);
+        let p = pipeline("turn", &c);
+        assert_eq!((p.latency, p.register_bits, p.multipliers), (0, 0, 0));
+        assert!(!p.module.verilog().contains("clk") && !p.module.verilog().contains("dead"));
+        // The signal may not take the port's name.
+        assert!(p.module.verilog().contains("wire [7:0] q_2 = {a[0], a[7:1]};"), "{}", p.module.verilog());
+    }
+
+    #[test]
+    fn only_bits_that_are_read_later_are_registered() {
+        let mut c = Circuit::new(Clock::default_clock());
+        let a = c.input("a", 16);
+        let p = c.mul("p", a, a, false);
+        let s = c.comb("s", 8, Cost::Add(8), "{0}[31:24] + {1}[7:0]", &[p, a]);
+        c.output("q", s);
+        let made = pipeline("part", &c);
+        let text = made.module.verilog();
+        assert_eq!((made.latency, made.register_bits), (2, 8 + 8 + 8), "{text}");
+        assert!(text.contains("p[7:0]") || text.contains("p + a_s1"), "{text}");
+        assert!(text.contains("unused"), "{text}");
+    }
+
+    #[test]
+    fn constants_stand_still() {
+        let mut c = Circuit::new(Clock::default_clock());
+        let a = c.input("a", 40);
+        let k = c.wire("k", 40, "40'd7", &[]);
+        let mut s = a;
+        for _ in 0..4 {
+            s = c.comb("s", 40, Cost::Add(40), "{0} + {1}", &[s, k]);
+        }
+        c.output("q", s);
+        assert_eq!(pipeline("sevens", &c).register_bits, 40 * pipeline("sevens", &c).latency as u64);
     }
 }

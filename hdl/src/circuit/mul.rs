@@ -1,0 +1,110 @@
+//! Products, cut to the width of the target's multiplier blocks.
+
+use super::{Circuit, Kind, Sig};
+use crate::target::Cost;
+
+/// A summand of a product: `sig` times 2^`offset`, unsigned.
+#[derive(Clone, Copy)]
+struct Term {
+    sig: Sig,
+    offset: u32,
+}
+
+/// The full product, width(a) + width(b) bits.
+pub(super) fn product(c: &mut Circuit, name: &str, a: Sig, b: Sig, signed: bool) -> Sig {
+    let (wa, wb, most) = (c.width(a), c.width(b), c.clock().target.mul_width);
+    if wa.max(wb) <= most {
+        return c.push(name, wa + wb, Kind::Mul { a, b, signed });
+    }
+    let low = unsigned(c, name, a, b, most);
+    if !signed {
+        return low;
+    }
+    // With ua, ub the patterns read as unsigned: a b = ua ub - [a < 0] ub 2^wa - [b < 0] ua 2^wb modulo 2^(wa + wb).
+    let gated = |c: &mut Circuit, x: Sig, wx: u32, s: Sig, ws: u32| {
+        c.comb(name, wx, Cost::Logic(2), format!("{{{wx}{{{{0}}[{}]}}}} & {{1}}", ws - 1), &[s, x])
+    };
+    let xa = gated(c, b, wb, a, wa);
+    let xb = gated(c, a, wa, b, wb);
+    let subtract = |c: &mut Circuit, p: Sig, x: Sig, wx: u32, offset: u32| {
+        let top = wa + wb - 1;
+        let text = format!("{{{{0}}[{top}:{offset}] - {{1}}, {{0}}[{}:0]}}", offset - 1);
+        c.comb(name, wa + wb, Cost::Add(wx), text, &[p, x])
+    };
+    let p = subtract(c, low, xa, wb, wa);
+    subtract(c, p, xb, wa, wb)
+}
+
+/// The unsigned product by pieces of at most `most` bits.
+fn unsigned(c: &mut Circuit, name: &str, a: Sig, b: Sig, most: u32) -> Sig {
+    let width = c.width(a) + c.width(b);
+    let (pa, pb) = (pieces(c, name, a, most), pieces(c, name, b, most));
+    let mut terms = Vec::new();
+    for x in &pa {
+        for y in &pb {
+            let w = c.width(x.sig) + c.width(y.sig);
+            let sig = c.push(name, w, Kind::Mul { a: x.sig, b: y.sig, signed: false });
+            terms.push(Term { sig, offset: x.offset + y.offset });
+        }
+    }
+    // Pieces that do not overlap join without an adder; a tree of adders, narrow ones first, takes the rest.
+    terms.sort_by_key(|t| t.offset);
+    let mut rows: Vec<Term> = Vec::new();
+    for t in terms {
+        match rows.iter_mut().find(|r| r.offset + c.width(r.sig) <= t.offset) {
+            Some(row) => *row = add(c, name, *row, t, width),
+            None => rows.push(t),
+        }
+    }
+    while rows.len() > 1 {
+        rows.sort_by_key(|t| (c.width(t.sig), t.offset));
+        rows = rows.chunks(2).map(|p| if let [x, y] = p { add(c, name, *x, *y, width) } else { p[0] }).collect();
+    }
+    let terms = rows;
+    let (sum, w) = (terms[0].sig, c.width(terms[0].sig));
+    match w {
+        _ if w == width => sum,
+        _ => c.wire(name, width, format!("{{{}'d0, {{0}}}}", width - w), &[sum]),
+    }
+}
+
+/// The pieces of a signal, lowest first.
+fn pieces(c: &mut Circuit, name: &str, s: Sig, most: u32) -> Vec<Term> {
+    let width = c.width(s);
+    if width <= most {
+        return vec![Term { sig: s, offset: 0 }];
+    }
+    // Pieces of nearly equal widths, so that no block is wasted on a bit or two.
+    let step = width.div_ceil(width.div_ceil(most));
+    (0..width.div_ceil(step))
+        .map(|k| {
+            let (low, high) = (k * step, (k * step + step).min(width) - 1);
+            Term { sig: c.wire(name, high - low + 1, format!("{{0}}[{high}:{low}]"), &[s]), offset: low }
+        })
+        .collect()
+}
+
+/// The sum of two terms, never wider than the product needs.
+fn add(c: &mut Circuit, name: &str, x: Term, y: Term, width: u32) -> Term {
+    let (x, y) = if x.offset <= y.offset { (x, y) } else { (y, x) };
+    let (wx, wy, shift) = (c.width(x.sig), c.width(y.sig), y.offset - x.offset);
+    if shift >= wx {
+        let gap = shift - wx;
+        let text = if gap == 0 { "{{1}, {0}}".to_string() } else { format!("{{{{1}}, {gap}'d0, {{0}}}}") };
+        return Term { sig: c.wire(name, wy + shift, text, &[x.sig, y.sig]), offset: x.offset };
+    }
+    // The sum's high part, one bit wider for the carry unless the product ends there.
+    let high = ((wx - shift).max(wy) + 1).min(width - y.offset);
+    let fit = |text: String, w: u32| match high.cmp(&w) {
+        std::cmp::Ordering::Greater => format!("{{{}'d0, {text}}}", high - w),
+        _ => text,
+    };
+    let left = fit(format!("{{0}}[{}:{shift}]", wx - 1), wx - shift);
+    let right = fit("{1}".to_string(), wy);
+    let sum = c.comb(name, high, Cost::Add(high), format!("{left} + {right}"), &[x.sig, y.sig]);
+    if shift == 0 {
+        return Term { sig: sum, offset: x.offset };
+    }
+    let text = format!("{{{{1}}, {{0}}[{}:0]}}", shift - 1);
+    Term { sig: c.wire(name, high + shift, text, &[x.sig, sum]), offset: x.offset }
+}
