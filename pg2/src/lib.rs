@@ -9,6 +9,7 @@ pub mod ast;
 pub mod codes;
 pub mod diag;
 pub mod gather;
+pub mod gen_m2l;
 pub mod graph;
 pub mod kernels;
 pub mod lex;
@@ -21,6 +22,8 @@ pub mod simplify;
 mod builder;
 mod check;
 mod literal;
+
+pub use gen_m2l::gen_m2l;
 
 use diag::{Diagnostic, MAX_REPORTED, Severity};
 use graph::Graph;
