@@ -1,5 +1,13 @@
 //! Running a kernel without a board.
 //!
 //! [`reference`](mod@reference) evaluates a graph pair by pair through each operator's `bits`: the slow truth.
+//! The Verilog runs through [`verilator`], which compiles it to a shared library kept in the [`cache`]: single modules
+//! against vectors in [`bench`].
 
+pub mod bench;
+pub mod cache;
+mod error;
 pub mod reference;
+pub mod verilator;
+
+pub use error::SimError;

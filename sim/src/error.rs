@@ -1,0 +1,34 @@
+//! What can go wrong in a simulation that is not the kernel's fault.
+
+use std::path::{Path, PathBuf};
+
+/// A simulation that could not be built or did not behave.
+#[derive(Debug, thiserror::Error)]
+pub enum SimError {
+    /// A program is not installed, or too old.
+    #[error("{tool} was not found; get it with `{how}`")]
+    ToolMissing { tool: String, how: String },
+    /// A program ran and failed; `tail` holds the last lines of its log.
+    #[error("{tool} failed (log: {}):\n{tail}", log.display())]
+    ToolFailed { tool: String, log: PathBuf, tail: String },
+    /// A file could not be read or written.
+    #[error("{}: {source}", path.display())]
+    Io { path: PathBuf, source: std::io::Error },
+    /// A built simulation could not be loaded.
+    #[error("{}: {reason}", path.display())]
+    Load { path: PathBuf, reason: String },
+    /// The caller's modules or options cannot be simulated.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The simulated design broke a rule of its interface, or stands still.
+    #[error("{0}")]
+    Misbehaved(String),
+}
+
+impl SimError {
+    /// For `map_err` on the I/O of a path.
+    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> SimError {
+        let path = path.to_path_buf();
+        move |source| SimError::Io { path, source }
+    }
+}

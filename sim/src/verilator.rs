@@ -1,0 +1,185 @@
+//! Verilog to a loaded shared library, through Verilator and a C++ compiler, with everything built kept in the cache.
+//!
+//! A [`Model`] is one Verilog top made into object files; a library is some models, a driver in C++ that holds the
+//! clock loop, and Verilator's run-time, linked. Each is a cache entry of its own, so that a lane's objects
+//! serve engines of any number of lanes.
+
+mod tools;
+
+use crate::SimError;
+use crate::cache::Cache;
+use libloading::Library;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+pub use tools::Tools;
+
+/// One Verilog top to be compiled.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The C++ class; the header is `prefix.h`. Models in one library need different ones.
+    pub prefix: String,
+    /// Name of the top module.
+    pub top: String,
+    pub verilog: String,
+    /// Compile in the writing of an FST waveform.
+    pub trace: bool,
+}
+
+/// A compiled top: a directory with headers and object files.
+#[derive(Clone, Debug)]
+pub struct Model {
+    dir: PathBuf,
+    trace: bool,
+}
+
+/// Generated C++ files up to this many bytes in all are compiled as one, since reading the headers costs most.
+const UNITY_BYTES: u64 = 400_000;
+
+/// Flags of every compilation. The definitions are those of Verilator's own makefile.
+const CXX_FLAGS: &[&str] = &[
+    "-std=gnu++17",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-w",
+    "-DVERILATOR=1",
+    "-DVM_COVERAGE=0",
+    "-DVM_SC=0",
+    "-DVM_TRACE_VCD=0",
+];
+
+/// Compiles one top, or finds it in the cache.
+pub fn model(tools: &Tools, cache: &Cache, source: &Source) -> Result<Model, SimError> {
+    let mut flags = vec!["--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "--no-timing"];
+    flags.extend(["-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", &source.prefix, "--top-module", &source.top]);
+    if source.trace {
+        flags.extend(["--trace-fst", "--trace-params"]);
+    }
+    let key = format!("model\n{}\n{}\n{}\n{}", tools.key(), flags.join(" "), CXX_FLAGS.join(" "), source.verilog);
+    let dir = cache.entry(&key, |dir| {
+        let work = tempfile::tempdir_in(dir).map_err(SimError::io(dir))?;
+        let verilog = work.path().join("model.v");
+        fs::write(&verilog, &source.verilog).map_err(SimError::io(&verilog))?;
+        let mut command = Command::new(&tools.verilator);
+        command.args(&flags).arg("--Mdir").arg(work.path()).arg(&verilog);
+        tools::finish(command, cache, &source.prefix)?;
+        compile(tools, cache, source, work.path(), dir)
+    })?;
+    Ok(Model { dir, trace: source.trace })
+}
+
+/// Compiles the C++ that Verilator left in `work`; objects and headers go to `dir`.
+fn compile(tools: &Tools, cache: &Cache, source: &Source, work: &Path, dir: &Path) -> Result<(), SimError> {
+    let mut texts = Vec::new();
+    let mut bytes = 0;
+    for file in fs::read_dir(work).map_err(SimError::io(work))? {
+        let path = file.map_err(SimError::io(work))?.path();
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("h") => {
+                let to = dir.join(path.file_name().expect("a listed file has a name"));
+                fs::copy(&path, &to).map_err(SimError::io(&to))?;
+            }
+            Some("cpp") => {
+                bytes += path.metadata().map_err(SimError::io(&path))?.len();
+                texts.push(path);
+            }
+            _ => {}
+        }
+    }
+    texts.sort();
+    if bytes <= UNITY_BYTES {
+        let include = |p: &PathBuf| format!("#include \"{}\"\n", p.display());
+        let all = work.join(format!("{}_all.cpp", source.prefix));
+        fs::write(&all, texts.iter().map(include).collect::<String>()).map_err(SimError::io(&all))?;
+        texts = vec![all];
+    }
+    let jobs = texts.iter().map(|text| {
+        let name = text.file_stem().expect("a listed file has a name");
+        let mut command = tools.compiler(source.trace);
+        // Set-up code runs once; optimising it takes most of a large model's build.
+        let slow = name.to_string_lossy().ends_with("__Slow");
+        command.arg(if slow { "-O0" } else { "-O2" }).arg("-I").arg(work);
+        command.arg("-c").arg(text).arg("-o").arg(dir.join(name).with_extension("o"));
+        command
+    });
+    tools::finish_all(jobs.collect(), cache, &source.prefix)
+}
+
+/// Verilator's run-time as objects, compiled once for all models.
+fn runtime(tools: &Tools, cache: &Cache, trace: bool) -> Result<PathBuf, SimError> {
+    let key = format!("runtime\n{}\n{}\n{trace}", tools.key(), CXX_FLAGS.join(" "));
+    cache.entry(&key, |dir| {
+        // 5.006 refers to the threads file even from models without threads.
+        let mut names = vec!["verilated", "verilated_threads"];
+        if trace {
+            names.push("verilated_fst_c");
+        }
+        let jobs = names.iter().map(|name| {
+            let mut command = tools.compiler(trace);
+            command.arg("-O2").arg("-c").arg(tools.include().join(format!("{name}.cpp")));
+            command.arg("-o").arg(dir.join(name).with_extension("o"));
+            command
+        });
+        tools::finish_all(jobs.collect(), cache, "runtime")
+    })
+}
+
+/// Links models and a driver (C++ that includes their headers and exports `extern "C"` functions), or finds
+/// the result in the cache, and loads it.
+pub fn library(tools: &Tools, cache: &Cache, models: &[Model], driver: &str) -> Result<Library, SimError> {
+    let trace = models.iter().any(|m| m.trace);
+    let runtime = runtime(tools, cache, trace)?;
+    let name = |d: &Path| d.file_name().expect("an entry has a name").to_string_lossy().into_owned();
+    let parts: Vec<String> = models.iter().map(|m| name(&m.dir)).collect();
+    let key = format!("library\n{}\n{}\n{}\n{driver}", tools.key(), name(&runtime), parts.join("\n"));
+    let dir = cache.entry(&key, |dir| {
+        let text = dir.join("driver.cpp");
+        fs::write(&text, driver).map_err(SimError::io(&text))?;
+        let mut command = tools.compiler(trace);
+        command.arg("-O2");
+        for model in models {
+            command.arg("-I").arg(&model.dir);
+        }
+        command.arg("-c").arg(&text).arg("-o").arg(dir.join("driver.o"));
+        tools::finish(command, cache, "driver")?;
+        let mut command = tools.linker();
+        command
+            .args(["-shared", "-Wl,-Bsymbolic", "-pthread", "-o"])
+            .arg(dir.join("model.so"))
+            .arg(dir.join("driver.o"));
+        for part in models.iter().map(|m| &m.dir).chain([&runtime]) {
+            command.args(objects(part)?);
+        }
+        command.arg("-latomic");
+        if trace {
+            command.arg("-lz");
+        }
+        tools::finish(command, cache, "link")
+    })?;
+    let path = dir.join("model.so");
+    // SAFETY: the library was built above from Verilator's output and our driver, whose initialisers only
+    // register the run-time's own statics.
+    unsafe { Library::new(&path) }.map_err(|e| SimError::Load { path, reason: e.to_string() })
+}
+
+fn objects(dir: &Path) -> Result<Vec<PathBuf>, SimError> {
+    let mut list = Vec::new();
+    for file in fs::read_dir(dir).map_err(SimError::io(dir))? {
+        let path = file.map_err(SimError::io(dir))?.path();
+        if path.extension().is_some_and(|e| e == "o") {
+            list.push(path);
+        }
+    }
+    list.sort();
+    Ok(list)
+}
+
+/// Looks a function up.
+///
+/// # Safety
+/// `F` must be the function's type in the driver, and `library` must outlive the copy.
+pub(crate) unsafe fn symbol<F: Copy>(library: &Library, name: &str) -> F {
+    // SAFETY: passed on to the caller.
+    let found = unsafe { library.get::<F>(name.as_bytes()) };
+    *found.expect("the driver exports this function")
+}

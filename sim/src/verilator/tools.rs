@@ -1,0 +1,143 @@
+//! Finding Verilator and a C++ compiler, and running them.
+
+use super::CXX_FLAGS;
+use crate::SimError;
+use crate::cache::Cache;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The programs that a simulation is built with.
+#[derive(Clone, Debug)]
+pub struct Tools {
+    pub verilator: PathBuf,
+    /// First line of `verilator --version`.
+    pub version: String,
+    root: PathBuf,
+    cxx: PathBuf,
+    cxx_version: String,
+    ccache: Option<PathBuf>,
+}
+
+/// How to get what is missing.
+const HOW: &str = "apt-get install verilator clang";
+/// The oldest major version whose command line and run-time we know.
+const OLDEST: u32 = 5;
+
+impl Tools {
+    /// Finds the programs on `PATH`, once for the process.
+    pub fn find() -> Result<Tools, SimError> {
+        static FOUND: OnceLock<Option<Tools>> = OnceLock::new();
+        // Only success is remembered; a failure is looked at again for its reason.
+        match FOUND.get_or_init(|| look().ok()) {
+            Some(tools) => Ok(tools.clone()),
+            None => look(),
+        }
+    }
+
+    /// What a build depends on besides its texts.
+    pub fn key(&self) -> String {
+        format!("{}\n{}\n{}", self.version, self.cxx_version, env!("CARGO_PKG_VERSION"))
+    }
+
+    /// Verilator's C++ run-time.
+    pub fn include(&self) -> PathBuf {
+        self.root.join("include")
+    }
+
+    /// A compiler call with the flags that all objects share.
+    pub fn compiler(&self, trace: bool) -> Command {
+        let mut command = match &self.ccache {
+            Some(ccache) => {
+                let mut command = Command::new(ccache);
+                command.arg(&self.cxx);
+                command
+            }
+            None => Command::new(&self.cxx),
+        };
+        command.args(CXX_FLAGS).arg(format!("-DVM_TRACE={}", trace as u32));
+        command.arg(format!("-DVM_TRACE_FST={}", trace as u32));
+        if self.is_gcc() {
+            // Unique symbols would be shared between libraries, each of which must have its own run-time.
+            command.arg("-fno-gnu-unique");
+        }
+        command.arg("-I").arg(self.include()).arg("-I").arg(self.include().join("vltstd"));
+        command
+    }
+
+    /// A linker call.
+    pub fn linker(&self) -> Command {
+        Command::new(&self.cxx)
+    }
+
+    fn is_gcc(&self) -> bool {
+        !self.cxx_version.contains("clang")
+    }
+}
+
+fn look() -> Result<Tools, SimError> {
+    let missing = |tool: &str| SimError::ToolMissing { tool: tool.into(), how: HOW.into() };
+    let verilator = on_path("verilator").ok_or_else(|| missing("verilator"))?;
+    let version = first_line(Command::new(&verilator).arg("--version")).ok_or_else(|| missing("verilator"))?;
+    let major = version.split_whitespace().nth(1).and_then(|v| v.split('.').next()?.parse::<u32>().ok());
+    if major.is_none_or(|m| m < OLDEST) {
+        return Err(missing(&format!("verilator {OLDEST} or newer (there is: {version})")));
+    }
+    let root = first_line(Command::new(&verilator).args(["--getenv", "VERILATOR_ROOT"])).map(PathBuf::from);
+    let root = root.filter(|r| r.join("include/verilated.h").exists());
+    let root = root.ok_or_else(|| missing("verilator's include directory"))?;
+    let cxx = ["clang++", "g++"].iter().find_map(|c| on_path(c)).ok_or_else(|| missing("clang++ or g++"))?;
+    let cxx_version = first_line(Command::new(&cxx).arg("--version")).ok_or_else(|| missing("clang++ or g++"))?;
+    Ok(Tools { verilator, version, root, cxx, cxx_version, ccache: on_path("ccache") })
+}
+
+fn on_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|d| d.join(program)).find(|p| p.is_file())
+}
+
+fn first_line(command: &mut Command) -> Option<String> {
+    let output = command.stdin(Stdio::null()).output().ok().filter(|o| o.status.success())?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines().next().map(str::to_string).filter(|l| !l.is_empty())
+}
+
+/// Runs a program to its end; what it prints is kept only if it fails.
+pub fn finish(mut command: Command, cache: &Cache, what: &str) -> Result<(), SimError> {
+    let tool = PathBuf::from(command.get_program());
+    let tool = tool.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.map_err(|_| SimError::ToolMissing { tool: tool.clone(), how: HOW.into() })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let mut text = format!("{command:?}\n");
+    text += &String::from_utf8_lossy(&output.stdout);
+    text += &String::from_utf8_lossy(&output.stderr);
+    text += &format!("{} ended with {}\n", tool, output.status);
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let log = cache.log(&format!("{what}-{}-{number}.log", std::process::id()));
+    let kept = log.parent().map(fs::create_dir_all).is_some_and(|made| made.is_ok()) && fs::write(&log, &text).is_ok();
+    let lines: Vec<&str> = text.lines().collect();
+    let tail = lines[lines.len().saturating_sub(12)..].join("\n");
+    Err(SimError::ToolFailed { tool, log: if kept { log } else { "not written".into() }, tail })
+}
+
+/// Runs programs, as many at once as there are cores, and gives the first failure.
+pub fn finish_all(commands: Vec<Command>, cache: &Cache, what: &str) -> Result<(), SimError> {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get()).min(commands.len());
+    let queue = std::sync::Mutex::new(commands);
+    let worker = || -> Result<(), SimError> {
+        while let Some(command) = { queue.lock().expect("no worker panics").pop() } {
+            finish(command, cache, what)?;
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().try_for_each(|w| w.join().expect("a worker does not panic"))
+    })
+}

@@ -1,0 +1,96 @@
+//! The module bench: `add`'s Verilog against its `bits`, and what the bench itself promises.
+
+use hdl::Format;
+use hdl::netlist::{Dir, Item, Module, Netlist};
+use hdl::op::{Attrs, Inst, Operator, hardware};
+use hdl::target::Clock;
+use sim::SimError;
+use sim::bench::{ModuleBench, MultiBench};
+
+/// The simulation, or `None` (said on stderr) where Verilator is not installed and not required.
+fn built<T>(result: Result<T, SimError>) -> Option<T> {
+    match result {
+        Err(SimError::ToolMissing { tool, .. }) if std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1") => {
+            eprintln!("skipped: {tool} not found");
+            None
+        }
+        other => Some(other.unwrap()),
+    }
+}
+
+fn add(format: &str) -> (&'static dyn Operator, Inst) {
+    let op = hdl::op::operator("add").unwrap();
+    let format: Format = format.parse().unwrap();
+    (op, Inst::new(op, &[format, format], Attrs::default()).unwrap())
+}
+
+#[test]
+fn adders_of_many_formats_and_clocks_agree_with_their_bits() {
+    let uses: Vec<_> = ["int8", "uint1", "int32", "int64", "fixed40.20"].map(add).into();
+    let clocks = [150.0, 400.0].map(|mhz| Clock { mhz, ..Clock::default_clock() });
+    let modules = clocks.iter().flat_map(|c| uses.iter().map(|(op, inst)| hardware(*op, inst, *c).module)).collect();
+    let Some(mut bench) = built(MultiBench::build(modules)) else { return };
+    let rows = |inst: &Inst| -> Vec<Vec<u64>> {
+        let mask = inst.result.mask();
+        let mut x = 1u64;
+        let mut next = || {
+            x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (x ^ x >> 29) & mask
+        };
+        let corners = [0, 1, mask, mask >> 1, (mask >> 1) + 1].map(|v| v & mask);
+        let crossed = corners.iter().flat_map(|a| corners.map(|b| vec![*a, b]));
+        crossed.chain((0..1000).map(|_| vec![next(), next()]).collect::<Vec<_>>()).collect()
+    };
+    let input: Vec<_> = clocks.iter().flat_map(|_| uses.iter().map(|u| rows(&u.1))).collect();
+    let output = bench.run_all(&input);
+    for (k, (ins, outs)) in input.iter().zip(&output).enumerate() {
+        let (op, inst) = &uses[k % uses.len()];
+        let wanted: Vec<_> = ins.iter().map(|row| vec![op.bits(inst, row).0]).collect();
+        assert_eq!(*outs, wanted, "{:?}", inst.args);
+        let declared = hardware(*op, inst, clocks[k / uses.len()]).latency;
+        assert_eq!(bench.measured_latency(k, &ins[..40]), Ok(declared));
+    }
+    assert_eq!(bench.run(2, &input[2]), output[2]);
+}
+
+#[test]
+fn modules_without_a_clock_and_with_submodules_are_supported() {
+    let mut inner = Module { name: "inverter".into(), ..Module::default() };
+    inner.port(Dir::In, "a", 64);
+    inner.port(Dir::Out, "q", 64);
+    inner.items.push(Item::Assign { name: "q".into(), expr: "~a".into() });
+    let mut outer = Module { name: "two".into(), latency: 1, ..Module::default() };
+    outer.port(Dir::In, "clk", 1);
+    outer.port(Dir::In, "a", 64);
+    outer.port(Dir::Out, "q", 64);
+    outer.port(Dir::Out, "one", 1);
+    outer.items.push(Item::Net { name: "n".into(), width: 64 });
+    let connections = [("a", "a"), ("q", "n")].map(|(p, e)| (p.to_string(), e.to_string())).into();
+    outer.items.push(Item::Instance { module: "inverter".into(), name: "i".into(), connections });
+    outer.items.push(Item::Reg { name: "r".into(), width: 64, next: "n".into() });
+    outer.items.push(Item::Assign { name: "q".into(), expr: "r".into() });
+    outer.items.push(Item::Assign { name: "one".into(), expr: "r[0]".into() });
+    let alone = Netlist { top: "inverter".into(), modules: vec![inner.clone()] };
+    let nested = Netlist { top: "two".into(), modules: vec![inner, outer] };
+    let rows: Vec<Vec<u64>> = (0..9u64).map(|k| vec![k << 60 | k]).collect();
+    let Some(mut bench) = built(ModuleBench::build(&alone)) else { return };
+    assert_eq!(bench.run(&rows), rows.iter().map(|r| vec![!r[0]]).collect::<Vec<_>>());
+    assert_eq!(bench.measured_latency(&rows), Ok(0));
+    let Some(mut bench) = built(ModuleBench::build(&nested)) else { return };
+    assert_eq!(bench.run(&rows), rows.iter().map(|r| vec![!r[0], !r[0] & 1]).collect::<Vec<_>>());
+    assert_eq!(bench.measured_latency(&rows), Ok(1));
+}
+
+#[test]
+fn broken_verilog_is_an_error_with_the_tools_words() {
+    let mut module = Module { name: "broken".into(), ..Module::default() };
+    module.port(Dir::Out, "q", 1);
+    module.items.push(Item::Assign { name: "q".into(), expr: "nowhere".into() });
+    match MultiBench::build(vec![module]).map(|_| ()) {
+        Err(SimError::ToolFailed { tool, log, tail }) => {
+            assert!(tool.contains("verilator") && tail.contains("nowhere"), "{tool}: {tail}");
+            assert!(std::fs::read_to_string(log).unwrap().contains("nowhere"));
+        }
+        other => drop(built(other)),
+    }
+}
