@@ -5,6 +5,9 @@
 //! while pairs are in flight, so they need no delay lines and bind no start. The depth is that of the longest
 //! path; among all schedules of that depth, [`schedule`] finds one with the fewest delay bits.
 
+mod least;
+pub mod simplex;
+
 use crate::graph::{Graph, NodeId, NodeKind, PinClass};
 use crate::library::Library;
 use hdl::target::Clock;
@@ -64,7 +67,14 @@ pub fn schedule(graph: &Graph, clock: Clock) -> Schedule {
 
 /// [`schedule`] with the hardware at hand.
 pub fn schedule_with(graph: &Graph, library: &Library) -> Schedule {
-    asap(graph, library)
+    least_with_bound(graph, library).0
+}
+
+/// The best schedule, and the fewest delay bits that any schedule of its depth has, as the dual problem proves.
+pub fn least_with_bound(graph: &Graph, library: &Library) -> (Schedule, u64) {
+    let mut s = asap(graph, library);
+    let bound = least::least(graph, &mut s);
+    (s, bound)
 }
 
 /// Starts every node as early as possible. A pipeline is at least one cycle deep, so that its outputs come from
