@@ -73,7 +73,7 @@ pub struct Outcome {
 }
 
 /// 32-bit words of records over the link.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Words {
     pub j: u64,
     pub i: u64,

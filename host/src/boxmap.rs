@@ -1,0 +1,153 @@
+//! The map from the user's coordinates and charges to the unit box and to the integer grid (RULES H5, H6).
+//!
+//! Everything is first scaled by powers of two, which is exact, so that neither huge nor tiny inputs leave the
+//! range of f64 when they are squared.
+
+use crate::particles::Particles;
+
+/// Box coordinates are `(x * 2^-shift - centre) / size`, in [-0.5, 0.5); charges are `q * 2^-charge`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct BoxMap {
+    /// The power of two of coordinates.
+    pub shift: i32,
+    /// The middle of the box, in scaled coordinates.
+    pub centre: [f64; 3],
+    /// The edge B of the box, in scaled coordinates.
+    pub size: f64,
+    /// The power of two `e` of charges.
+    pub charge: i32,
+}
+
+/// Half the number of grid points along an edge: X lies in [-2^30, 2^30).
+const HALF: i32 = 1 << 30;
+
+impl BoxMap {
+    pub fn new(particles: &Particles) -> BoxMap {
+        let columns = [&particles.x, &particles.y, &particles.z];
+        let largest = columns.iter().flat_map(|c| c.iter()).fold(0.0, |a: f64, x| a.max(x.abs()));
+        let shift = exponent(largest);
+        let mut centre = [0.0; 3];
+        let mut extent = 0.0f64;
+        for (c, column) in centre.iter_mut().zip(columns) {
+            let low = column.iter().fold(f64::INFINITY, |a, x| a.min(*x));
+            let high = column.iter().fold(f64::NEG_INFINITY, |a, x| a.max(*x));
+            if !column.is_empty() {
+                let (low, high) = (ldexp(low, -shift), ldexp(high, -shift));
+                *c = 0.5 * (low + high);
+                extent = extent.max(high - low);
+            }
+        }
+        // An edge of 1 in the user's units, where that is a number in scaled units too.
+        let one = ldexp(1.0, -shift);
+        let one = if one.is_normal() { one } else { 1.0 };
+        let size = if extent > 0.0 { extent * (1.0 + 2f64.powi(-20)) } else { one };
+        let charge = exponent(particles.q.iter().fold(0.0, |a: f64, q| a.max(q.abs())));
+        BoxMap { shift, centre, size, charge }
+    }
+
+    /// Scaled coordinate of a user's coordinate; exact.
+    pub fn scaled(&self, x: f64) -> f64 {
+        ldexp(x, -self.shift)
+    }
+
+    /// Box coordinate along `axis` of a scaled one.
+    pub fn unit(&self, axis: usize, scaled: f64) -> f64 {
+        ((scaled - self.centre[axis]) / self.size).clamp(-0.5, 0.5 - f64::EPSILON)
+    }
+
+    /// The integer coordinate X of a box coordinate.
+    pub fn grid(unit: f64) -> i32 {
+        ((unit * 2f64.powi(31)).floor() as i32).clamp(-HALF, HALF - 1)
+    }
+
+    /// The user's potential of one in box units.
+    pub fn potential(&self, boxed: f64) -> f64 {
+        ldexp(boxed / self.size, self.charge - self.shift)
+    }
+
+    /// The user's gradient of one in box units.
+    pub fn gradient(&self, boxed: f64) -> f64 {
+        ldexp(boxed / self.size / self.size, self.charge - 2 * self.shift)
+    }
+
+    /// A length of the user's in box units.
+    pub fn length(&self, x: f64) -> f64 {
+        self.scaled(x) / self.size
+    }
+}
+
+/// The `e` with `x * 2^-e` in (1/2, 1]; 0 for 0.
+pub fn exponent(x: f64) -> i32 {
+    if x == 0.0 {
+        return 0;
+    }
+    let (x, offset) = if x < f64::MIN_POSITIVE { (x * 2f64.powi(64), -64) } else { (x, 0) };
+    let bits = x.to_bits();
+    let floor = (bits >> 52 & 0x7ff) as i32 - 1023;
+    floor + offset + (bits << 12 != 0) as i32
+}
+
+/// `x * 2^n`, rounded once, for any n.
+pub fn ldexp(x: f64, n: i32) -> f64 {
+    // Large steps first keep a single inexact step at the end, where results below the normal range are rounded.
+    let mut x = x;
+    let mut n = n;
+    while n > 1000 {
+        x *= 2f64.powi(1000);
+        n -= 1000;
+        if x.is_infinite() || x == 0.0 {
+            return x;
+        }
+    }
+    while n < -900 {
+        if x.abs() < 2f64.powi(-100) {
+            return x * 2f64.powi(-900) * 2f64.powi((n + 900).max(-1000));
+        }
+        x *= 2f64.powi(-900);
+        n += 900;
+    }
+    x * 2f64.powi(n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exponents_bring_values_into_the_upper_half() {
+        for x in [1.0, 0.75, 0.5, 3.0, 1e308, 1e-308, 5e-324, f64::MAX, 4.0] {
+            let y = ldexp(x, -exponent(x));
+            assert!(y > 0.5 && y <= 1.0, "{x} {y}");
+            assert_eq!(ldexp(y, exponent(x)), x);
+        }
+        assert_eq!(exponent(0.0), 0);
+        assert_eq!(ldexp(1.0, -1074), 5e-324);
+        assert_eq!(ldexp(1.0, -1076), 0.0);
+        assert_eq!(ldexp(5e-324, 2097), 2f64.powi(1023));
+    }
+
+    #[test]
+    fn grid_coordinates_stay_in_range() {
+        for scale in [1.0, 1e-300, 1e300, 3.7] {
+            let mut p = Particles::default();
+            p.push([-scale, 0.0, scale / 3.0], 2.0);
+            p.push([scale, 0.0, scale], -3.0);
+            let map = BoxMap::new(&p);
+            let at = |k: usize| map.unit(0, map.scaled(p.x[k]));
+            // The extent is B / (1 + 2^-20), centred: both ends lie within 2^-20 of +-1/2.
+            assert!((at(0) + 0.5).abs() < 1e-6 && (at(1) - 0.5).abs() < 1e-6);
+            assert!(BoxMap::grid(at(0)) >= -HALF && BoxMap::grid(at(1)) < HALF);
+            assert_eq!(map.charge, 2);
+        }
+    }
+
+    #[test]
+    fn a_single_point_gets_a_box_of_edge_one() {
+        let mut p = Particles::default();
+        p.push([5.0, 6.0, 7.0], 1.0);
+        let map = BoxMap::new(&p);
+        assert_eq!(map.potential(1.0), 1.0);
+        assert_eq!(map.length(2.0), 2.0);
+        assert_eq!(BoxMap::new(&Particles::default()).shift, 0);
+    }
+}

@@ -1,0 +1,158 @@
+//! NumPy's `.npy` files: particles of shape (n, 4) in, particles and results out.
+
+use crate::particles::{COLUMNS, Field, ParticleError, Particles};
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// Whether the bytes begin as an `.npy` file does.
+pub fn is_npy(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC)
+}
+
+/// Reads particles of shape (n, 4), `<f8` or `<f4`, C order; the columns are x, y, z, q.
+pub fn read_particles(bytes: &[u8]) -> Result<Particles, ParticleError> {
+    let (header, data) = split(bytes)?;
+    let width = match quoted(header, "descr") {
+        Some("<f8") => 8,
+        Some("<f4") => 4,
+        other => return wrong(format!("its numbers are `{}`; `<f8` and `<f4` can be read", other.unwrap_or("?"))),
+    };
+    match after(header, "fortran_order") {
+        Some(rest) if rest.starts_with("False") => {}
+        _ => return wrong("it is in Fortran order; save it with numpy.ascontiguousarray".into()),
+    }
+    let shape = shape(header).ok_or_else(|| ParticleError::File("its header names no shape".into()))?;
+    let [n, 4] = shape[..] else {
+        return wrong(format!("its shape is {shape:?}; (n, 4) with the columns x, y, z, q is needed"));
+    };
+    let needed = n.checked_mul(4 * width);
+    if needed != Some(data.len()) {
+        return wrong(format!("{n} rows were announced, but {} bytes of numbers follow", data.len()));
+    }
+    let mut particles = Particles::with_capacity(n);
+    for (row, record) in data.chunks_exact(4 * width).enumerate() {
+        let mut values = [0.0; 4];
+        for (k, (value, bytes)) in values.iter_mut().zip(record.chunks_exact(width)).enumerate() {
+            *value = match width {
+                8 => f64::from_le_bytes(bytes.try_into().expect("a chunk of 8")),
+                _ => f32::from_le_bytes(bytes.try_into().expect("a chunk of 4")) as f64,
+            };
+            if !value.is_finite() {
+                let what = format!("{} = {value} is not a finite number", COLUMNS[k]);
+                return Err(ParticleError::Row { row, what });
+            }
+        }
+        particles.push([values[0], values[1], values[2]], values[3]);
+    }
+    Ok(particles)
+}
+
+/// Particles as an array of shape (n, 4), `<f8`.
+pub fn write_particles(p: &Particles) -> Vec<u8> {
+    write(&[&p.x, &p.y, &p.z, &p.q])
+}
+
+/// Results as an array of shape (n, 4), or (n, 1) where there is no gradient; `<f8`.
+pub fn write_field(field: &Field) -> Vec<u8> {
+    write(&field.columns().iter().map(|c| c.1).collect::<Vec<_>>())
+}
+
+fn write(columns: &[&[f64]]) -> Vec<u8> {
+    let n = columns[0].len();
+    let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({n}, {}), }}", columns.len());
+    // Magic, version, length and header together fill a multiple of 64 bytes, ending in a newline.
+    let filled = (10 + header.len() + 1).next_multiple_of(64);
+    header.push_str(&" ".repeat(filled - 10 - header.len() - 1));
+    header.push('\n');
+    let mut bytes = Vec::with_capacity(filled + n * columns.len() * 8);
+    bytes.extend(MAGIC);
+    bytes.extend([1, 0]);
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    for k in 0..n {
+        for column in columns {
+            bytes.extend(column[k].to_le_bytes());
+        }
+    }
+    bytes
+}
+
+fn wrong<T>(what: String) -> Result<T, ParticleError> {
+    Err(ParticleError::File(what))
+}
+
+/// The text of the header and the bytes behind it.
+fn split(bytes: &[u8]) -> Result<(&str, &[u8]), ParticleError> {
+    let cut = || ParticleError::File("it is not a whole .npy file".into());
+    if !is_npy(bytes) {
+        return Err(cut());
+    }
+    let version = *bytes.get(6).ok_or_else(cut)?;
+    let size = if version == 1 { 2 } else { 4 };
+    let mut length = 0usize;
+    for b in bytes.get(8..8 + size).ok_or_else(cut)?.iter().rev() {
+        length = length << 8 | *b as usize;
+    }
+    let header = bytes.get(8 + size..8 + size + length).ok_or_else(cut)?;
+    let header = std::str::from_utf8(header).map_err(|_| cut())?;
+    Ok((header, &bytes[8 + size + length..]))
+}
+
+/// What follows `'key':` in the header.
+fn after<'h>(header: &'h str, key: &str) -> Option<&'h str> {
+    let at = header.find(&format!("'{key}'"))?;
+    Some(header[at + key.len() + 2..].trim_start().strip_prefix(':')?.trim_start())
+}
+
+fn quoted<'h>(header: &'h str, key: &str) -> Option<&'h str> {
+    after(header, key)?.strip_prefix('\'')?.split('\'').next()
+}
+
+fn shape(header: &str) -> Option<Vec<usize>> {
+    let inside = after(header, "shape")?.strip_prefix('(')?.split(')').next()?;
+    inside.split(',').map(str::trim).filter(|t| !t.is_empty()).map(|t| t.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Charge, Distribution, generate};
+
+    #[test]
+    fn arrays_read_back_to_the_bit() {
+        for n in [0, 1, 17] {
+            let p = generate(n, Distribution::Uniform, Charge::Random, 3);
+            let bytes = write_particles(&p);
+            assert_eq!((bytes.len() - n * 32) % 64, 0);
+            assert_eq!(read_particles(&bytes).expect("own bytes"), p);
+        }
+    }
+
+    #[test]
+    fn single_precision_is_read() {
+        let mut bytes = write_particles(&Particles { x: vec![0.0], y: vec![0.0], z: vec![0.0], q: vec![0.0] });
+        bytes.truncate(bytes.len() - 32);
+        for x in [1.5f32, -2.0, 0.1, 3.0] {
+            bytes.extend(x.to_le_bytes());
+        }
+        let text = bytes.windows(3).position(|w| w == b"<f8").expect("the descr");
+        bytes[text + 2] = b'4';
+        let p = read_particles(&bytes).expect("good bytes");
+        assert_eq!((p.x[0], p.y[0], p.z[0], p.q[0]), (1.5, -2.0, 0.1f32 as f64, 3.0));
+    }
+
+    #[test]
+    fn bad_files_are_refused() {
+        let p = generate(3, Distribution::Uniform, Charge::Random, 3);
+        let good = write_particles(&p);
+        for cut in [0, 5, 7, 9, 40, good.len() - 1] {
+            assert!(read_particles(&good[..cut]).is_err(), "{cut}");
+        }
+        let mut nan = p.clone();
+        nan.y[1] = f64::NAN;
+        let error = read_particles(&write_particles(&nan)).expect_err("NaN").to_string();
+        assert_eq!(error, "row 1: y = NaN is not a finite number");
+        let field = Field { potential: vec![1.0], gradient: None };
+        assert!(read_particles(&write_field(&field)).expect_err("one column").to_string().contains("(n, 4)"));
+    }
+}

@@ -1,0 +1,186 @@
+//! Particles as a struct of arrays, and the CSV form of particles and results.
+
+use std::fmt::Write as _;
+
+/// Positions and charges, in the order of the input.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Particles {
+    pub x: Vec<f64>,
+    pub y: Vec<f64>,
+    pub z: Vec<f64>,
+    pub q: Vec<f64>,
+}
+
+/// What is wrong with a particle file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ParticleError {
+    /// A mistake in a line of a CSV file, counted from 1.
+    #[error("line {line}: {what}")]
+    Line { line: usize, what: String },
+    /// A mistake in a row of an array, counted from 0.
+    #[error("row {row}: {what}")]
+    Row { row: usize, what: String },
+    /// The file as a whole.
+    #[error("{0}")]
+    File(String),
+}
+
+/// The columns of a particle file.
+pub const COLUMNS: [&str; 4] = ["x", "y", "z", "q"];
+
+impl Particles {
+    pub fn with_capacity(n: usize) -> Particles {
+        let column = || Vec::with_capacity(n);
+        Particles { x: column(), y: column(), z: column(), q: column() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.x.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.x.is_empty()
+    }
+
+    pub fn push(&mut self, position: [f64; 3], q: f64) {
+        self.x.push(position[0]);
+        self.y.push(position[1]);
+        self.z.push(position[2]);
+        self.q.push(q);
+    }
+
+    pub fn position(&self, k: usize) -> [f64; 3] {
+        [self.x[k], self.y[k], self.z[k]]
+    }
+
+    /// Reads CSV: a header that names `x`, `y`, `z`, `q` in any order, then one particle a line.
+    pub fn from_csv(text: &str) -> Result<Particles, ParticleError> {
+        let mut lines = text.lines().enumerate().map(|(k, l)| (k + 1, l.trim())).filter(|(_, l)| !l.is_empty());
+        let (line, header) = lines.next().ok_or_else(|| {
+            ParticleError::File("the file is empty; its first line must be the header `x,y,z,q`".into())
+        })?;
+        let place = header_places(line, header.trim_start_matches('\u{feff}'))?;
+        let mut particles = Particles::default();
+        for (line, text) in lines {
+            let fields: Vec<&str> = text.split(',').collect();
+            if fields.len() != 4 {
+                let what = format!("4 values are needed, here are {}", fields.len());
+                return Err(ParticleError::Line { line, what });
+            }
+            let mut values = [0.0; 4];
+            for (k, value) in values.iter_mut().enumerate() {
+                *value = number(fields[place[k]], COLUMNS[k]).map_err(|what| ParticleError::Line { line, what })?;
+            }
+            particles.push([values[0], values[1], values[2]], values[3]);
+        }
+        Ok(particles)
+    }
+
+    /// CSV that [`Particles::from_csv`] reads back to the bit.
+    pub fn to_csv(&self) -> String {
+        let mut text = String::from("x,y,z,q\n");
+        for k in 0..self.len() {
+            writeln!(text, "{:?},{:?},{:?},{:?}", self.x[k], self.y[k], self.z[k], self.q[k])
+                .expect("a String takes any text");
+        }
+        text
+    }
+}
+
+/// For each of `x`, `y`, `z`, `q` the position of its column.
+fn header_places(line: usize, header: &str) -> Result<[usize; 4], ParticleError> {
+    let names: Vec<&str> = header.split(',').map(|n| n.trim().trim_matches('"')).collect();
+    let wrong = |what: String| Err(ParticleError::Line { line, what });
+    if let Some(name) = names.iter().find(|n| !COLUMNS.contains(n)) {
+        return wrong(format!("`{name}` is no column of a particle file; the header must be `x,y,z,q`"));
+    }
+    let mut place = [0; 4];
+    for (k, column) in COLUMNS.iter().enumerate() {
+        match names.iter().filter(|n| *n == column).count() {
+            1 => place[k] = names.iter().position(|n| n == column).expect("it was counted"),
+            0 => return wrong(format!("column `{column}` is missing; the header must be `x,y,z,q`")),
+            _ => return wrong(format!("column `{column}` stands there twice")),
+        }
+    }
+    Ok(place)
+}
+
+/// A finite number, or what is wrong with it.
+fn number(text: &str, column: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(x) if x.is_finite() => Ok(x),
+        Ok(_) => Err(format!("{column} = `{}` is not a finite number", text.trim())),
+        Err(_) => Err(format!("{column} = `{}` is not a number", text.trim())),
+    }
+}
+
+/// Potential and, where there is one, gradient at each particle in the order of the input.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Field {
+    pub potential: Vec<f64>,
+    /// Absent when the kernel of P2P gives the potential alone.
+    pub gradient: Option<[Vec<f64>; 3]>,
+}
+
+impl Field {
+    /// The columns there are.
+    pub fn columns(&self) -> Vec<(&'static str, &[f64])> {
+        let mut columns = vec![("potential", self.potential.as_slice())];
+        if let Some([gx, gy, gz]) = &self.gradient {
+            columns.extend([("gx", gx.as_slice()), ("gy", gy.as_slice()), ("gz", gz.as_slice())]);
+        }
+        columns
+    }
+
+    /// CSV with the columns `potential,gx,gy,gz` (or `potential` alone).
+    pub fn to_csv(&self) -> String {
+        let columns = self.columns();
+        let mut text = columns.iter().map(|c| c.0).collect::<Vec<_>>().join(",") + "\n";
+        for k in 0..self.potential.len() {
+            for (c, column) in columns.iter().enumerate() {
+                let comma = if c == 0 { "" } else { "," };
+                write!(text, "{comma}{:?}", column.1[k]).expect("a String takes any text");
+            }
+            text.push('\n');
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        Particles::from_csv(text).expect_err("the text is wrong").to_string()
+    }
+
+    #[test]
+    fn csv_reads_back_to_the_bit() {
+        let mut p = Particles::default();
+        p.push([0.1, -1e300, 5e-324], 1.0 / 3.0);
+        p.push([-0.0, 1.0, 123456789.123], -2.0);
+        let back = Particles::from_csv(&p.to_csv()).expect("own text");
+        assert_eq!(back, p);
+        assert_eq!(back.x[1].to_bits(), (-0.0f64).to_bits());
+    }
+
+    #[test]
+    fn columns_may_stand_in_any_order() {
+        let p = Particles::from_csv("q, z ,y,x\r\n1,2,3,4\r\n\r\n").expect("good text");
+        assert_eq!((p.position(0), p.q[0]), ([4.0, 3.0, 2.0], 1.0));
+        assert!(Particles::from_csv("x,y,z,q\n").expect("no particle is legal").is_empty());
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_line() {
+        assert_eq!(error("x,y,z,q\n1,2,3,4\n1,2,nan,4\n"), "line 3: z = `nan` is not a finite number");
+        assert_eq!(error("x,y,z,q\n1,2,3,1e999\n"), "line 2: q = `1e999` is not a finite number");
+        assert_eq!(error("x,y,z,q\n1,2,3\n"), "line 2: 4 values are needed, here are 3");
+        assert_eq!(error("x,y,z,q\n1,two,3,4\n"), "line 2: y = `two` is not a number");
+        assert!(error("x,y,z\n").contains("column `q` is missing"));
+        assert!(error("x,y,z,m\n").contains("`m` is no column"));
+        assert!(error("x,y,z,q,x\n").contains("twice"));
+        assert!(error("").contains("empty"));
+    }
+}

@@ -1,0 +1,61 @@
+//! What an FMM run reports: the keys of `pairforge fmm --json` (DESIGN section 6).
+
+use crate::backend::Words;
+use crate::error::Errors;
+use serde::Serialize;
+
+/// Wall-clock seconds of each stage; `tree` includes the lists, `total` everything but the error measure.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct Seconds {
+    pub tree: f64,
+    pub p2m: f64,
+    pub m2m: f64,
+    pub m2l: f64,
+    pub l2l: f64,
+    pub l2p: f64,
+    pub p2p: f64,
+    pub m2p: f64,
+    pub p2l: f64,
+    pub total: f64,
+}
+
+/// Interactions: particle pairs (a target's own place in its list included), accepted cell pairs, and particles times
+/// cells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Pairs {
+    pub p2p: u64,
+    pub m2l: u64,
+    pub m2p: u64,
+    pub p2l: u64,
+}
+
+/// One number for each of the two kernels.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct PerKernel<T> {
+    pub p2p: T,
+    pub m2l: T,
+}
+
+/// The whole report.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Stats {
+    pub backend: String,
+    pub n: usize,
+    pub order: usize,
+    pub theta: f64,
+    pub leaf: usize,
+    /// Levels of the tree, the root's included.
+    pub levels: usize,
+    pub seconds: Seconds,
+    pub pairs: Pairs,
+    /// Pairs that went through the kernels; for M2L masked near pairs are included.
+    pub streamed: PerKernel<u64>,
+    /// Targets whose kernel result could not be used and that were computed again on the CPU.
+    pub recomputed: u64,
+    pub cycles: PerKernel<Option<u64>>,
+    pub utilisation: PerKernel<Option<f64>>,
+    pub words: Words,
+    /// Names of the sticky flags that any run returned.
+    pub flags: Vec<&'static str>,
+    pub error: Option<Errors>,
+}
