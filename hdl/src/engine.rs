@@ -4,8 +4,14 @@
 //! and one AXI4-Stream in and out. A *run* is a list of segments of the j memory that is streamed to every
 //! group of up to N targets. See [`protocol`] for the packets.
 
+mod design;
+mod lane;
 pub mod link;
 pub mod protocol;
+mod shape;
+mod shell;
+
+pub use design::{Design, design};
 
 use crate::{Format, Reduce};
 

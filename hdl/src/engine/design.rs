@@ -1,0 +1,101 @@
+//! The Verilog of an engine: lanes, shell and top around a pipeline.
+
+use super::shape::Shape;
+use super::{Config, lane, shell};
+use crate::netlist::{Dir, Item, Module, Netlist};
+
+/// An engine as Verilog.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Design {
+    /// All modules; the top one is the whole engine.
+    pub netlist: Netlist,
+    /// Name of the engine's module: the shell and N lanes.
+    pub top: String,
+    /// Name of the shell's module: streams, j memory, sequencer, results.
+    pub shell: String,
+    /// Name of the lane's module: i registers, pipeline, accumulators.
+    pub lane: String,
+    /// Cycles from `c_last` at a lane to `r_done`; no path from an input of a lane to an output is shorter.
+    pub lane_latency: u32,
+}
+
+/// Builds the engine of `config` around `pipeline`, whose top module has the ports that the layout names, `clk`
+/// and `flags`.
+pub fn design(config: &Config, pipeline: &Netlist) -> Design {
+    let shape = Shape::new(config);
+    let lane = lane::module(config, pipeline);
+    let lane_latency = lane.latency;
+    let mut netlist = Netlist { modules: pipeline.modules.clone(), ..Netlist::default() };
+    let top = engine(&shape);
+    let names = (top.name.clone(), format!("{}_shell", shape.prefix), lane.name.clone());
+    netlist.add(lane);
+    for module in shell::modules(&shape, lane_latency) {
+        netlist.add(module);
+    }
+    netlist.add(top);
+    netlist.top = names.0.clone();
+    Design { netlist, top: names.0, shell: names.1, lane: names.2, lane_latency }
+}
+
+/// The whole engine: the shell and its lanes.
+fn engine(shape: &Shape) -> Module {
+    let mut top = Module { name: format!("{}_engine", shape.prefix), ..Module::default() };
+    top.doc = vec![format!("{} lanes of {}, fed from one stream.", shape.lanes, shape.prefix)];
+    shell::stream_ports(&mut top, shape);
+    let mut shell_connections: Vec<(String, String)> =
+        top.ports.iter().map(|p| (p.name.clone(), p.name.clone())).collect();
+    for (_, name, width) in shell::lane_bus(shape) {
+        top.items.push(Item::Net { name: name.clone(), width });
+        shell_connections.push((name.clone(), name));
+    }
+    if shape.lanes > 1 {
+        top.items.push(Item::Net { name: "done".into(), width: shape.lanes });
+        top.items.push(Item::Wire {
+            name: "others_done".into(),
+            width: shape.lanes - 1,
+            expr: format!("done[{}:1]", shape.lanes - 1),
+        });
+        top.items.push(Item::Wire { name: "unused".into(), width: 1, expr: "&{1'b0, others_done}".into() });
+        top.items.push(Item::Assign { name: "l_r_done".into(), expr: "done[0]".into() });
+    }
+    top.items.push(Item::Instance {
+        module: format!("{}_shell", shape.prefix),
+        name: "shell".into(),
+        connections: shell_connections,
+    });
+    for k in 0..shape.lanes {
+        top.items.push(lane_instance(shape, k));
+    }
+    top
+}
+
+fn lane_instance(shape: &Shape, k: u32) -> Item {
+    let bit = |name: &str| if shape.lanes == 1 { name.to_string() } else { format!("{name}[{k}]") };
+    let slice = |name: &str, width: u32| match shape.lanes {
+        1 => name.to_string(),
+        _ => format!("{name}[{}:{}]", width * (k + 1) - 1, width * k),
+    };
+    let mut connections = vec![
+        ("clk".to_string(), "clk".to_string()),
+        ("i_we".into(), bit("l_i_we")),
+        ("i_bank".into(), "l_i_bank".into()),
+        ("i_rec".into(), "l_i_rec".into()),
+        ("j_rec".into(), "l_j_rec".into()),
+    ];
+    if shape.has_params {
+        connections.push(("param".into(), "l_param".into()));
+    }
+    for (port, net) in [("c_valid", "l_valid"), ("c_first", "l_first"), ("c_last", "l_last"), ("c_bank", "l_bank")] {
+        connections.push((port.into(), net.into()));
+    }
+    connections.push(("c_active".into(), bit("l_active")));
+    connections.push(("r_data".into(), slice("l_r_data", 32 * shape.result_words)));
+    connections.push(("r_flags".into(), slice("l_r_flags", 5)));
+    connections.push(("r_done".into(), if shape.lanes == 1 { "l_r_done".into() } else { bit("done") }));
+    Item::Instance { module: format!("{}_lane", shape.prefix), name: format!("lane_{k}"), connections }
+}
+
+/// Adds a port to `module` from its three parts.
+pub(super) fn add_port(module: &mut Module, (dir, name, width): (Dir, impl Into<String>, u32)) {
+    module.port(dir, name, width);
+}

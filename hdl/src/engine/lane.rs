@@ -1,0 +1,266 @@
+//! The lane: two banks of i registers, the pipeline, and an accumulator for each output.
+//!
+//! It has neither reset nor clock enable. What stands in it is replaced by `first`, and `valid` and `active` decide
+//! whether a pair counts.
+
+use super::Config;
+use super::shape::slice;
+use crate::netlist::{Dir, Item, Module, Netlist};
+use crate::{Format, Reduce};
+
+/// Bits above an output's own in which a sum is exact for 2^32 sources.
+const GUARD: u32 = 32;
+/// The longest addition in one clock; longer sums take two, the upper half one clock later.
+const CHAIN: u32 = 64;
+
+/// The lane of `config` around `pipeline`.
+pub(super) fn module(config: &Config, pipeline: &Netlist) -> Module {
+    let layout = &config.layout;
+    let delay = config.pipeline_latency;
+    let split = layout.outputs.iter().any(|o| is_split(o.1, o.2));
+    let mut lane = Module { name: format!("{}_lane", layout.kernel), ..Module::default() };
+    lane.latency = delay + 2 + split as u32;
+    lane.doc = vec![
+        format!("A lane of {}: i registers, pipeline, accumulators.", layout.kernel),
+        format!("`r_done` follows `c_last` by {} cycles.", lane.latency),
+    ];
+    ports(&mut lane, config);
+    sideband(&mut lane, delay, split);
+    pins(&mut lane, config, pipeline);
+    sticky_flags(&mut lane, config, split);
+    let mut data = Vec::new();
+    for (port, format, reduce) in &layout.outputs {
+        match reduce {
+            Reduce::Sum if is_split(*format, *reduce) => split_sum(&mut lane, port, *format, delay),
+            Reduce::Sum => sum(&mut lane, port, *format, delay),
+            _ => extreme(&mut lane, port, *format, *reduce, delay),
+        }
+        let late = split && !is_split(*format, *reduce);
+        let name = if late { format!("late_{port}") } else { format!("total_{port}") };
+        if late {
+            let (width, next) = (total_width(*format, *reduce), format!("total_{port}"));
+            lane.items.push(Item::Reg { name: name.clone(), width, next });
+        }
+        data.push((name, *format, *reduce));
+    }
+    results(&mut lane, config, &data, delay + 1 + split as u32);
+    lane
+}
+
+fn is_split(format: Format, reduce: Reduce) -> bool {
+    reduce == Reduce::Sum && format.width() + GUARD > CHAIN
+}
+
+fn total_width(format: Format, reduce: Reduce) -> u32 {
+    format.width() + if reduce == Reduce::Sum { GUARD } else { 0 }
+}
+
+fn ports(lane: &mut Module, config: &Config) {
+    let layout = &config.layout;
+    lane.port(Dir::In, "clk", 1);
+    lane.port(Dir::In, "i_we", 1);
+    lane.port(Dir::In, "i_bank", 1);
+    lane.port(Dir::In, "i_rec", 32 * layout.i_words());
+    lane.port(Dir::In, "j_rec", 32 * layout.j_words());
+    if layout.param_words() > 0 {
+        lane.port(Dir::In, "param", 32 * layout.param_words());
+    }
+    for name in ["c_valid", "c_first", "c_last", "c_bank", "c_active"] {
+        lane.port(Dir::In, name, 1);
+    }
+    lane.port(Dir::Out, "r_data", 32 * layout.result_words());
+    lane.port(Dir::Out, "r_flags", 5);
+    lane.port(Dir::Out, "r_done", 1);
+}
+
+fn reg(lane: &mut Module, name: impl Into<String>, width: u32, next: impl Into<String>) {
+    lane.items.push(Item::Reg { name: name.into(), width, next: next.into() });
+}
+
+fn wire(lane: &mut Module, name: impl Into<String>, width: u32, expr: impl Into<String>) {
+    lane.items.push(Item::Wire { name: name.into(), width, expr: expr.into() });
+}
+
+fn comment(lane: &mut Module, text: &str) {
+    lane.items.push(Item::Comment(text.into()));
+}
+
+/// Delays what travels with a pair: bit k stands k + 1 cycles behind the lane's inputs.
+fn sideband(lane: &mut Module, delay: u32, split: bool) {
+    comment(lane, "What travels beside the pair: bit k is k + 1 cycles old.");
+    for (name, depth, input) in [
+        ("take", delay, "c_valid & c_active"),
+        ("first", delay + split as u32, "c_first"),
+        ("last", delay + 1 + split as u32, "c_last"),
+    ] {
+        reg(lane, name, depth + 1, format!("{{{}, {input}}}", slice(name, 0, depth)));
+    }
+}
+
+/// The registers in front of the pipeline, and the pipeline.
+fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
+    let layout = &config.layout;
+    let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
+    let mut connections = Vec::new();
+    let mut idle = Vec::new();
+    comment(lane, "The target of this lane in two banks, and the pair that enters the pipeline.");
+    for (record, elements) in [("i_rec", &layout.i), ("j_rec", &layout.j), ("param", &layout.params)] {
+        let mut at = 0;
+        for (port, format) in elements {
+            let (width, words) = (format.width(), format.words());
+            let source = slice(record, at, width);
+            let known = inner.ports.iter().any(|p| p.name == *port);
+            let name = match (known, record) {
+                (false, _) => None,
+                (_, "i_rec") => {
+                    reg(lane, format!("bank0_{port}"), width, format!("(i_we & ~i_bank) ? {source} : bank0_{port}"));
+                    reg(lane, format!("bank1_{port}"), width, format!("(i_we & i_bank) ? {source} : bank1_{port}"));
+                    reg(lane, format!("now_{port}"), width, format!("c_bank ? bank1_{port} : bank0_{port}"));
+                    Some(format!("now_{port}"))
+                }
+                (_, "j_rec") => {
+                    reg(lane, format!("now_{port}"), width, source.clone());
+                    Some(format!("now_{port}"))
+                }
+                _ => Some(source.clone()),
+            };
+            match name {
+                Some(name) => connections.push((port.clone(), name)),
+                None => idle.push(source),
+            }
+            if width < 32 * words {
+                idle.push(slice(record, at + width, 32 * words - width));
+            }
+            at += 32 * words;
+        }
+        if elements.is_empty() && record != "param" {
+            idle.push(record.to_string());
+        }
+    }
+    if !layout.i.iter().any(|(port, _)| inner.ports.iter().any(|p| p.name == *port)) {
+        idle.extend(["i_we", "i_bank", "c_bank"].map(String::from));
+    }
+    if inner.ports.iter().any(|p| p.name == "clk") {
+        connections.push(("clk".into(), "clk".into()));
+    }
+    for (port, format, _) in &layout.outputs {
+        lane.items.push(Item::Net { name: format!("value_{port}"), width: format.width() });
+        connections.push((port.clone(), format!("value_{port}")));
+    }
+    lane.items.push(Item::Net { name: "flags".into(), width: 5 });
+    connections.push(("flags".into(), "flags".into()));
+    // The pipeline leaves the wrap flag to the accumulators.
+    idle.push("flags[4]".into());
+    wire(lane, "unused", 1, format!("&{{1'b0, {}}}", idle.join(", ")));
+    lane.items.push(Item::Instance { module: inner.name.clone(), name: "pipeline".into(), connections });
+}
+
+/// The flags that any pair of the run raised.
+fn sticky_flags(lane: &mut Module, config: &Config, split: bool) {
+    let at = config.pipeline_latency;
+    comment(lane, "Flags stick until `first`.");
+    reg(lane, "raised", 4, format!("(first[{at}] ? 4'd0 : raised) | (take[{at}] ? flags[3:0] : 4'd0)"));
+    if split {
+        reg(lane, "late_raised", 4, "raised");
+    }
+}
+
+/// `value` of an output extended by `more` bits.
+fn extended(port: &str, format: Format, more: u32) -> String {
+    let top =
+        if format.width() == 1 { format!("value_{port}") } else { format!("value_{port}[{}]", format.width() - 1) };
+    match format.is_signed() {
+        true => format!("{{{{{more}{{{top}}}}}, value_{port}}}"),
+        false => format!("{{{more}'d0, value_{port}}}"),
+    }
+}
+
+/// A sum that fits one carry chain.
+fn sum(lane: &mut Module, port: &str, format: Format, at: u32) {
+    let width = format.width() + GUARD;
+    comment(lane, &format!("{port}: exact sum with {GUARD} guard bits."));
+    wire(lane, format!("term_{port}"), width, format!("take[{at}] ? {} : {width}'d0", extended(port, format, GUARD)));
+    let base = format!("first[{at}] ? {width}'d0 : total_{port}");
+    reg(lane, format!("total_{port}"), width, format!("({base}) + term_{port}"));
+}
+
+/// A sum in two halves: the upper one runs a clock behind with the carry of the lower one.
+fn split_sum(lane: &mut Module, port: &str, format: Format, at: u32) {
+    let width = format.width() + GUARD;
+    let low = width.div_ceil(2).min(format.width());
+    let high = width - low;
+    let next = at + 1;
+    comment(lane, &format!("{port}: exact sum with {GUARD} guard bits; the upper half runs one clock behind."));
+    wire(lane, format!("term_{port}"), width, format!("take[{at}] ? {} : {width}'d0", extended(port, format, GUARD)));
+    wire(
+        lane,
+        format!("sum_{port}"),
+        low + 1,
+        format!("{{1'b0, first[{at}] ? {low}'d0 : low_{port}}} + {{1'b0, {}}}", slice(&format!("term_{port}"), 0, low)),
+    );
+    reg(lane, format!("low_{port}"), low, slice(&format!("sum_{port}"), 0, low));
+    reg(lane, format!("late_low_{port}"), low, format!("low_{port}"));
+    reg(lane, format!("carry_{port}"), 1, format!("sum_{port}[{low}]"));
+    reg(lane, format!("high_term_{port}"), high, slice(&format!("term_{port}"), low, high));
+    let base = format!("first[{next}] ? {high}'d0 : high_{port}");
+    let carry = format!("{{{}'d0, carry_{port}}}", high - 1);
+    reg(lane, format!("high_{port}"), high, format!("({base}) + high_term_{port} + {carry}"));
+    wire(lane, format!("total_{port}"), width, format!("{{high_{port}, late_low_{port}}}"));
+}
+
+/// A maximum or minimum; patterns are compared by keys that order as unsigned numbers.
+fn extreme(lane: &mut Module, port: &str, format: Format, reduce: Reduce, at: u32) {
+    let width = format.width();
+    comment(lane, &format!("{port}: {reduce}"));
+    let key = |name: &str| match format {
+        _ if !format.is_signed() => name.to_string(),
+        _ if width == 1 => format!("~{name}"),
+        Format::Float { .. } => {
+            let (top, rest) = (format!("{name}[{}]", width - 1), slice(name, 0, width - 1));
+            format!("{{~{top}, {rest} ^ {{{}{{{top}}}}}}}", width - 1)
+        }
+        _ => format!("{{~{name}[{}], {}}}", width - 1, slice(name, 0, width - 1)),
+    };
+    wire(lane, format!("key_{port}"), width, key(&format!("value_{port}")));
+    wire(lane, format!("best_key_{port}"), width, key(&format!("total_{port}")));
+    let better = match reduce {
+        Reduce::Max => format!("best_key_{port} < key_{port}"),
+        _ => format!("key_{port} < best_key_{port}"),
+    };
+    wire(lane, format!("better_{port}"), 1, format!("take[{at}] & (first[{at}] | ({better}))"));
+    let identity = format!("{width}'h{:x}", reduce.identity(format));
+    let kept = format!("first[{at}] ? {identity} : total_{port}");
+    reg(lane, format!("total_{port}"), width, format!("better_{port} ? value_{port} : ({kept})"));
+}
+
+/// The finished record and flags.
+fn results(lane: &mut Module, config: &Config, data: &[(String, Format, Reduce)], done: u32) {
+    let mut parts = Vec::new();
+    let mut wraps = Vec::new();
+    for (total, format, reduce) in data {
+        let width = format.width();
+        let padding = 32 * format.words() - width;
+        // A one-bit register has no bit to select; totals of sums are wider.
+        let value = if total_width(*format, *reduce) == 1 { total.clone() } else { slice(total, 0, width) };
+        parts.push(if padding > 0 { format!("{padding}'d0, {value}") } else { value });
+        if *reduce == Reduce::Sum {
+            let guard = slice(total, width, GUARD);
+            let sign = match format.is_signed() {
+                true => format!("{{{GUARD}{{{total}[{}]}}}}", width - 1),
+                false => format!("{GUARD}'d0"),
+            };
+            wraps.push(format!("({guard} != {sign})"));
+        }
+    }
+    parts.reverse();
+    if parts.is_empty() {
+        parts.push("32'd0".into());
+    }
+    let wrap = if wraps.is_empty() { "1'b0".to_string() } else { wraps.join(" | ") };
+    let raised = if config.layout.outputs.iter().any(|o| is_split(o.1, o.2)) { "late_raised" } else { "raised" };
+    comment(lane, "The result, good while `r_done` is high.");
+    wire(lane, "wrap", 1, wrap);
+    lane.items.push(Item::Assign { name: "r_data".into(), expr: format!("{{{}}}", parts.join(", ")) });
+    lane.items.push(Item::Assign { name: "r_flags".into(), expr: format!("{{wrap, {raised}}}") });
+    lane.items.push(Item::Assign { name: "r_done".into(), expr: format!("last[{done}]") });
+}

@@ -1,0 +1,177 @@
+//! The numbers that an engine's Verilog is made of, derived from its configuration.
+
+use super::Config;
+use crate::Format;
+
+/// Bits that hold the numbers 0 to `n`; at least 1.
+pub(super) fn bits_for(n: u32) -> u32 {
+    (32 - n.leading_zeros()).max(1)
+}
+
+/// Elements of a record in the hardware: they are stored side by side, without the padding that they have on
+/// the stream.
+#[derive(Clone, Debug)]
+pub(super) struct Elements {
+    /// (first bit in the padded record, width); one dummy bit where the kernel has no such pin.
+    places: Vec<(u32, u32)>,
+    /// Words of the padded record.
+    pub words: u32,
+    /// Bits side by side.
+    pub bits: u32,
+}
+
+impl Elements {
+    fn new(formats: impl Iterator<Item = Format>, words: u32) -> Elements {
+        let mut at = 0;
+        let mut places = Vec::new();
+        for format in formats {
+            places.push((at, format.width()));
+            at += 32 * format.words();
+        }
+        if places.is_empty() {
+            places.push((0, 1));
+        }
+        let bits = places.iter().map(|p| p.1).sum();
+        Elements { places, words, bits }
+    }
+
+    /// The expression that gathers the elements out of `record`, the first one lowest.
+    pub fn pack(&self, record: &str) -> String {
+        let parts: Vec<String> = self.places.iter().rev().map(|(at, w)| slice(record, *at, *w)).collect();
+        format!("{{{}}}", parts.join(", "))
+    }
+
+    /// The expression of the padded record out of the gathered elements.
+    pub fn unpack(&self, word: &str) -> String {
+        let mut parts = Vec::new();
+        let (mut used, mut at) = (0, 0);
+        for (place, width) in &self.places {
+            if *place > at {
+                parts.push(format!("{}'d0", place - at));
+            }
+            parts.push(if self.bits == 1 { word.to_string() } else { slice(word, used, *width) });
+            used += width;
+            at = place + width;
+        }
+        if 32 * self.words > at {
+            parts.push(format!("{}'d0", 32 * self.words - at));
+        }
+        parts.reverse();
+        format!("{{{}}}", parts.join(", "))
+    }
+
+    /// Marks the bits of the padded record that hold something.
+    fn mark(&self, used: &mut [bool]) {
+        for (at, width) in &self.places {
+            used[*at as usize..(*at + *width) as usize].fill(true);
+        }
+    }
+}
+
+/// `name[at+width-1:at]`.
+pub(super) fn slice(name: &str, at: u32, width: u32) -> String {
+    if width == 1 { format!("{name}[{at}]") } else { format!("{name}[{}:{at}]", at + width - 1) }
+}
+
+/// The runs of bits of `name` that are not in use, as a list of expressions.
+fn unused(name: &str, used: &[bool]) -> String {
+    let mut parts = Vec::new();
+    let mut at = 0;
+    for group in used.chunk_by(|a, b| a == b) {
+        if !group[0] {
+            parts.push(slice(name, at as u32, group.len() as u32));
+        }
+        at += group.len();
+    }
+    parts.join(", ")
+}
+
+/// The numbers of one engine.
+#[derive(Clone, Debug)]
+pub(super) struct Shape {
+    pub prefix: String,
+    pub lanes: u32,
+    pub n_bits: u32,
+    pub stream_bits: u32,
+    pub beat_words: u32,
+    /// log2 of `beat_words`.
+    pub beat_bits: u32,
+    pub i: Elements,
+    pub j: Elements,
+    pub params: Elements,
+    pub has_params: bool,
+    pub result_words: u32,
+    /// Words of the register that records gather in.
+    pub record_words: u32,
+    /// Its bits that nothing reads.
+    pub padding: String,
+    pub jmem_records: u32,
+    pub addr_bits: u32,
+    pub segments: u32,
+    /// Entries of the segment list, a power of two.
+    pub ring: u32,
+    pub ring_bits: u32,
+    /// Words of a result packet in front of its records.
+    pub head_words: u32,
+    /// Bits of the largest packet, in whole beats.
+    pub packet_bits: u32,
+    pub beats_bits: u32,
+    pub answer_beats: u32,
+    /// Beats of the output queue, a power of two that holds two of the largest packets.
+    pub queue_depth: u32,
+    pub room_bits: u32,
+}
+
+impl Shape {
+    pub fn new(config: &Config) -> Shape {
+        let layout = &config.layout;
+        let beat_words = config.beat_words();
+        let beat_bits = beat_words.ilog2();
+        let i = Elements::new(layout.i.iter().map(|e| e.1), layout.i_words());
+        let j = Elements::new(layout.j.iter().map(|e| e.1), layout.j_words());
+        let params = Elements::new(layout.params.iter().map(|e| e.1), layout.param_words());
+        let has_params = params.words > 0;
+        // Three words hold what RUN says before its segments, and a step fills a beat.
+        let record_words = i.words.max(j.words).max(params.words).max(3).max(beat_words);
+        let mut used = vec![false; 32 * record_words as usize];
+        used[..96].fill(true);
+        i.mark(&mut used);
+        j.mark(&mut used);
+        if has_params {
+            params.mark(&mut used);
+        }
+        let head_words = config.result_head_words();
+        let result_words = layout.result_words();
+        let packet_words = (head_words + config.pipelines * result_words).max(7).next_multiple_of(beat_words);
+        let beats = packet_words / beat_words;
+        let queue_depth = (2 * beats).next_power_of_two();
+        let addr_bits = bits_for(config.jmem_records.max(2) - 1);
+        let ring = (2 * config.segments).next_power_of_two().max(4);
+        Shape {
+            prefix: layout.kernel.clone(),
+            lanes: config.pipelines,
+            n_bits: bits_for(config.pipelines),
+            stream_bits: config.stream_bits,
+            beat_words,
+            beat_bits,
+            i,
+            j,
+            params,
+            has_params,
+            result_words,
+            record_words,
+            padding: unused("record", &used),
+            jmem_records: config.jmem_records,
+            addr_bits,
+            segments: config.segments,
+            ring,
+            ring_bits: ring.ilog2(),
+            head_words,
+            packet_bits: 32 * packet_words,
+            beats_bits: bits_for(beats),
+            answer_beats: 7u32.div_ceil(beat_words),
+            queue_depth,
+            room_bits: bits_for(queue_depth),
+        }
+    }
+}

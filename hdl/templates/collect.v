@@ -1,0 +1,113 @@
+    // Takes the results of a finished group from the lanes, and answers, and sends them as packets.
+    localparam [7:0] RESULT = 8'h@{result}@;
+    localparam [7:0] STATUS = 8'h@{status_reply}@;
+    localparam [7:0] END    = 8'h@{end_reply}@;
+
+    // Groups whose last pair is on its way: what their packets begin with.
+    wire [@{meta_bits - 1}@:0] meta;
+    wire meta_ready;
+    wire meta_valid;
+    reg [4:0] under_way;
+    @{prefix}@_fifo_@{meta_bits}@x16 groups (
+        .clk(clk),
+        .rst(rst),
+        .wdata({finish_tag, finish_n, finish_beats}),
+        .push(finish),
+        .ready(meta_ready),
+        .rdata(meta),
+        .valid(meta_valid),
+        .pop(r_done)
+    );
+    wire [31:0] tag = meta[@{meta_bits - 1}@:@{n_bits + beats_bits}@];
+    wire [@{n_bits - 1}@:0] n = meta[@{n_bits + beats_bits - 1}@:@{beats_bits}@];
+    wire [@{beats_bits - 1}@:0] beats = meta[@{beats_bits - 1}@:0];
+    wire [@{lanes - 1}@:0] occupied = ~({@{lanes}@{1'b1}} << n);
+
+    // The packet as a whole; it leaves `packet` a beat a clock. Lanes without a target send zeros.
+    reg [@{packet_bits - 1}@:0] packet;
+    reg [@{beats_bits - 1}@:0] left;
+    reg answering;
+    wire sending = left != @{beats_bits}@'d0;
+    wire [@{packet_bits - 1}@:0] result_packet;
+    assign result_packet[63:0] = {tag, RESULT, @{24 - n_bits}@'d0, n};
+    assign result_packet[@{head_words * 32 - 1}@:64] = {
+{%- if flag_fill > 0 %}@{flag_fill}@'d0, {% endif -%}
+{%- for lane in lanes_down %}3'd0, r_flags[@{5 * lane + 4}@:@{5 * lane}@]{% if !loop.last %}, {% endif %}{% endfor -%} };
+    genvar lane;
+    generate
+        for (lane = 0; lane < @{lanes}@; lane = lane + 1) begin : results
+            assign result_packet[@{head_words * 32}@ + @{record_bits}@ * lane +: @{record_bits}@] =
+                r_data[@{record_bits}@ * lane +: @{record_bits}@] & {@{record_bits}@{occupied[lane]}};
+        end
+    endgenerate
+{%- if packet_fill > 0 %}
+    assign result_packet[@{packet_bits - 1}@:@{packet_bits - packet_fill}@] = @{packet_fill}@'d0;
+{%- endif %}
+    wire [223:0] answer = reply_end ? {192'd0, END, 24'd0} : {pairs, busy, cycle_count, STATUS, 23'd0, protocol_error};
+
+    // A result is announced only when the one before has left `packet`, and when `queue` has room for all of it.
+    reg [@{beats_bits - 1}@:0] spacing;
+    reg [@{room_bits - 1}@:0] room;
+    wire spaced = spacing == @{beats_bits}@'d0;
+    wire popped = m_tvalid & m_tready;
+    assign finish_ready = spaced & ~under_way[4] & (room >= {@{room_bits - beats_bits}@'d0, finish_beats});
+    assign quiet = (room == @{room_bits}@'d@{queue_depth}@) & (under_way == 5'd0) & spaced & ~sending & lanes_quiet;
+    wire [@{beats_bits - 1}@:0] answer_beats = reply_end ? @{beats_bits}@'d1 : @{beats_bits}@'d@{answer_beats}@;
+    wire [@{beats_bits - 1}@:0] taken = reply ? answer_beats : finish ? finish_beats : @{beats_bits}@'d0;
+    wire [@{room_bits - 1}@:0] room_freed = {@{room_bits - 1}@'d0, popped};
+
+    always @(posedge clk) begin
+        if (r_done) packet <= result_packet;
+        else if (reply) packet <= @{wide_answer}@;
+        else if (sending) packet <= packet >> @{stream_bits}@;
+
+        if (rst) begin
+            left <= @{beats_bits}@'d0;
+            spacing <= @{beats_bits}@'d0;
+            room <= @{room_bits}@'d@{queue_depth}@;
+            under_way <= 5'd0;
+        end else begin
+            if (r_done) left <= beats;
+            else if (reply) left <= answer_beats;
+            else if (sending) left <= left - @{beats_bits}@'d1;
+            if (finish | reply) spacing <= taken - @{beats_bits}@'d1;
+            else if (~spaced) spacing <= spacing - @{beats_bits}@'d1;
+            room <= room - {@{room_bits - beats_bits}@'d0, taken} + room_freed;
+            under_way <= under_way + {4'd0, finish} - {4'd0, r_done};
+        end
+        if (reply) answering <= 1'b1;
+        else if (r_done) answering <= 1'b0;
+    end
+
+    wire [@{stream_bits + 1}@:0] beat;
+    wire queue_ready;
+    @{prefix}@_fifo_@{stream_bits + 2}@x@{queue_depth}@ queue (
+        .clk(clk),
+        .rst(rst),
+        .wdata({~answering, left == @{beats_bits}@'d1, packet[@{stream_bits - 1}@:0]}),
+        .push(sending),
+        .ready(queue_ready),
+        .rdata(beat),
+        .valid(m_tvalid),
+        .pop(m_tready)
+    );
+    assign m_tdata = beat[@{stream_bits - 1}@:0];
+    assign m_tlast = beat[@{stream_bits}@];
+    // Reservations keep both queues from overflowing.
+    wire unused = &{1'b0, meta_ready, meta_valid, queue_ready};
+
+    // From the first word of targets to the last word of results.
+    reg counting;
+    reg [63:0] clocks;
+    reg [63:0] cycle_count;
+    always @(posedge clk) begin
+        if (rst | clear) begin
+            counting <= 1'b0;
+            clocks <= 64'd0;
+            cycle_count <= 64'd0;
+        end else begin
+            if (first_target) counting <= 1'b1;
+            if (counting | first_target) clocks <= clocks + 64'd1;
+            if (popped & m_tlast & beat[@{stream_bits + 1}@]) cycle_count <= clocks + 64'd1;
+        end
+    end

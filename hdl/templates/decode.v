@@ -1,0 +1,380 @@
+    // Reads the packets: takes words off the stream, gathers them into records, and hands these to the j memory, the
+    // segment list, the i registers of the lanes or the parameters.
+    localparam [7:0] LOAD_J = 8'h@{load_j}@;
+    localparam [7:0] PARAM  = 8'h@{param}@;
+    localparam [7:0] RUN    = 8'h@{run}@;
+    localparam [7:0] TARGET = 8'h@{i}@;
+    localparam [7:0] STATUS = 8'h@{status}@;
+    localparam [7:0] END    = 8'h@{end}@;
+
+    localparam [3:0] HEAD       = 4'd0;  // take a packet's first word
+    localparam [3:0] ARGS       = 4'd1;  // gather the words that LOAD_J and RUN have before their records
+    localparam [3:0] CHECK      = 4'd2;  // judge them
+    localparam [3:0] SPACE      = 4'd3;  // wait until the segment list has room
+    localparam [3:0] SCAN       = 4'd4;  // compare LOAD_J's range with the segments of pending groups
+    localparam [3:0] CONFLICT   = 4'd5;  // wait until the segments that it meets are done
+{%- if has_params %}
+    localparam [3:0] IDLE_LANES = 4'd6;  // PARAM waits until no pair is in flight
+{%- endif %}
+    localparam [3:0] BANK       = 4'd7;  // judge an I packet and wait for a bank of i registers
+    localparam [3:0] RECORDS    = 4'd8;  // gather records
+    localparam [3:0] CLOSE      = 4'd9;  // the packet has to end here
+    localparam [3:0] REPLY      = 4'd10; // wait until all is done, then answer
+    localparam [3:0] DISCARD    = 4'd11; // skip the rest of a wrong packet
+
+    localparam [31:0] LANES         = 32'd@{lanes}@;
+    localparam [32:0] J_RECORDS     = 33'd@{jmem_records}@;
+    localparam [23:0] SEGMENTS      = 24'd@{segments}@;
+    localparam [@{ring_bits}@:0] RING = @{ring_bits + 1}@'d@{ring}@;
+
+    reg [3:0] state;
+    reg [7:0] opcode;
+    reg [23:0] argument;
+    reg ended;            // the beat with TLAST has been used up
+    reg error;
+    reg [31:0] items;     // records still to come
+
+    // The words in view: `window` holds the next words of this packet, the first one lowest.
+    wire take;            // take `need` words
+    wire retire;          // drop the rest of the beat
+{% if beat_words == 1 %}
+    wire view_valid = w_valid;
+    wire view_last = w_last;
+    wire [31:0] window = w_data;
+    wire at_start = 1'b1;
+    wire enough = w_valid;
+    wire short = 1'b0;
+    wire used_up = 1'b1;
+    assign w_pop = w_valid & (take | retire);
+{% else %}
+    // Records straddle beats, so the view is `position` words into the beat `view` and the one behind it.
+    reg [@{stream_bits - 1}@:0] view;
+    reg view_valid;
+    reg view_last;
+    reg [@{beat_bits - 1}@:0] position;
+    reg [@{beat_bits}@:0] need;
+    reg [@{stream_bits - 1}@:0] window;
+    always @* begin
+        case (position)
+{%- for k in 1..beat_words %}
+            @{beat_bits}@'d@{k}@: window = {w_data[@{32 * k - 1}@:0], view[@{stream_bits - 1}@:@{32 * k}@]};
+{%- endfor %}
+            default: window = view;
+        endcase
+    end
+    wire at_start = position == @{beat_bits}@'d0;
+    wire [@{beat_bits}@:0] position_next = {1'b0, position} + need;
+    wire straddles = position_next > @{beat_bits + 1}@'d@{beat_words}@;
+    wire enough = view_valid & (~straddles | (w_valid & ~view_last));
+    wire short = view_valid & view_last & straddles;
+    wire used_up = position_next[@{beat_bits}@];
+    wire advance = (take & used_up) | retire | ~view_valid;
+    assign w_pop = w_valid & advance;
+    always @(posedge clk) begin
+        if (advance) begin
+            view <= w_data;
+            view_last <= w_last;
+        end
+        if (rst) begin
+            view_valid <= 1'b0;
+            position <= @{beat_bits}@'d0;
+        end else begin
+            if (advance) view_valid <= w_valid;
+            if (retire) position <= @{beat_bits}@'d0;
+            else if (take) position <= position_next[@{beat_bits - 1}@:0];
+        end
+    end
+{% endif %}
+    // Records gather in `record`, as many words a step as a beat has. Whoever takes a finished record does so in the
+    // one cycle after its last step, while the first words of the next one are on their way.
+    reg [@{32 * record_words - 1}@:0] record;
+    reg [@{step_bits - 1}@:0] step;
+    reg [@{step_bits - 1}@:0] last_step;
+{% if beat_words == 1 %}
+    always @* begin
+        if (state == ARGS) last_step = (opcode == RUN) ? @{args_run.last_step}@ : @{args_load.last_step}@;
+        else case (opcode)
+            LOAD_J: last_step = @{record_j.last_step}@;
+            TARGET: last_step = @{record_i.last_step}@;
+            RUN: last_step = @{record_segment.last_step}@;
+            default: last_step = @{record_param.last_step}@;
+        endcase
+    end
+    wire whole = step == last_step;
+{% else %}
+    reg [@{beat_bits}@:0] last_need;
+    always @* begin
+        if (state == ARGS) {last_step, last_need} = (opcode == RUN) ? {@{args_run.last_step}@, @{args_run.last_need}@}
+                                                                    : {@{args_load.last_step}@, @{args_load.last_need}@};
+        else case (opcode)
+            LOAD_J: {last_step, last_need} = {@{record_j.last_step}@, @{record_j.last_need}@};
+            TARGET: {last_step, last_need} = {@{record_i.last_step}@, @{record_i.last_need}@};
+            RUN: {last_step, last_need} = {@{record_segment.last_step}@, @{record_segment.last_need}@};
+            default: {last_step, last_need} = {@{record_param.last_step}@, @{record_param.last_need}@};
+        endcase
+    end
+    wire whole = step == last_step;
+    always @* begin
+        if (state == HEAD) need = @{beat_bits + 1}@'d1;
+        else need = whole ? last_need : @{beat_bits + 1}@'d@{beat_words}@;
+    end
+{% endif %}
+    wire gathering = (state == ARGS) | (state == RECORDS);
+    wire gather = gathering & enough & ~ended;
+    wire finished = gather & whole;
+    assign take = gather | ((state == HEAD) & enough & known);
+    always @(posedge clk) begin
+{%- for step in steps %}
+        if (gather & (step == @{step.index}@)) record[@{step.high}@:@{step.low}@] <= window[@{step.width - 1}@:0];
+{%- endfor %}
+        if (rst | (state == HEAD) | finished) step <= @{step_bits}@'d0;
+        else if (gather) step <= step + @{step_bits}@'d1;
+    end
+
+    wire [7:0] first_opcode = window[31:24];
+    wire known = (first_opcode == LOAD_J) | (first_opcode == PARAM) | (first_opcode == RUN) | (first_opcode == TARGET)
+        | (first_opcode == STATUS) | (first_opcode == END);
+
+    // The current run. Its segments lie in the list from `run_start` on, without the empty ones; `list_end` is where
+    // the next run's will begin.
+    reg [31:0] run_tag;
+    reg [31:0] new_tag;
+    reg [31:0] new_waiting;
+    reg [31:0] waiting;    // targets still to come
+    reg run_keep;
+    reg run_hold;
+    reg [@{ring_bits}@:0] run_start;
+    reg [@{ring_bits}@:0] list_end;
+    reg [@{ring_bits}@:0] write_at;
+    reg segment_valid;
+    reg segment_wrong;
+    wire [31:0] first = record[31:0];
+    wire [31:0] second = record[63:32];
+    wire [31:0] third = record[95:64];
+    wire [32:0] range_end = {1'b0, first} + {1'b0, second};
+    wire outside = range_end > J_RECORDS;
+    wire more_than_lanes = waiting > LANES;
+    wire [23:0] due = more_than_lanes ? 24'd@{lanes}@ : waiting[23:0];
+    wire [@{ring_bits}@:0] list_room = RING - (list_end - list_tail);
+    wire lanes_free = bank_full == 2'd0;
+
+    assign load_data = @{pack_j}@;
+    assign i_word = @{pack_i}@;
+{%- if has_padding %}
+    wire unused = &{1'b0, @{padding}@};
+{%- endif %}
+{%- if has_params %}
+
+    reg param_valid;
+    reg [@{param_bits - 1}@:0] param_word;
+    assign param_we = param_valid;
+    assign param = param_word;
+    always @(posedge clk) begin
+        param_valid <= ~rst & finished & (state == RECORDS) & (opcode == PARAM);
+        if (param_valid) param_word <= @{pack_param}@;
+    end
+{%- endif %}
+
+    assign segment_we = segment_valid & ~outside & (second != 32'd0);
+    assign segment_at = write_at[@{ring_bits - 1}@:0];
+    assign segment_word = {first[@{addr_bits - 1}@:0], second[@{addr_bits}@:0]};
+
+    // LOAD_J: where the next record goes, and the comparison of its range with the segments of groups that are
+    // not done, oldest first, in three steps.
+    reg [@{addr_bits - 1}@:0] load_at;
+    reg [@{addr_bits}@:0] load_first;
+    reg [@{addr_bits}@:0] load_end;
+    reg load_valid;
+    reg [@{ring_bits}@:0] sent_end;     // list end of the newest group that was handed over
+    reg [@{ring_bits}@:0] scan_at;
+    reg [@{ring_bits}@:0] scan_at_1;
+    reg [@{ring_bits}@:0] scan_at_2;
+    reg scan_valid_1;
+    reg scan_valid_2;
+    reg starts_before_end;
+    reg [@{addr_bits}@:0] segment_end;
+    reg meets;
+    reg [@{ring_bits}@:0] meets_at;
+    wire scan_more = scan_at != sent_end;
+    wire [@{addr_bits}@:0] scan_first = {1'b0, scan_word[@{2 * addr_bits}@:@{addr_bits + 1}@]};
+    assign scan_addr = scan_at[@{ring_bits - 1}@:0];
+    assign load_we = load_valid;
+    assign load_addr = load_at;
+    wire passed = (sent_end - list_tail) < (sent_end - meets_at);
+
+    // The group that is being loaded.
+    reg bank;
+    reg [@{lanes - 1}@:0] lane;
+    reg [@{lanes - 1}@:0] lane_we;
+    reg [@{result_bits - 1}@:0] result_count;
+    assign i_we = lane_we;
+    assign i_bank = bank;
+
+    wire closing = (state == CLOSE) & ~segment_valid;
+    wire closed = closing & (ended | (view_valid & view_last & ~at_start));
+    wire too_long = closing & ~ended & view_valid & (~view_last | at_start);
+    assign retire = (closed & ~ended) | ((state == DISCARD) & view_valid);
+    assign group_push = closed & (opcode == TARGET);
+    assign group_bank = bank;
+    assign group_start = run_start;
+    assign group_end = list_end;
+    assign group_tag = run_tag;
+    assign group_n = argument[@{n_bits - 1}@:0];
+    assign group_beats = result_count[@{result_bits - 1}@:@{beat_bits}@];
+    assign group_keep = run_keep;
+    assign group_hold = run_hold;
+    assign group_final = ~more_than_lanes;
+    assign list_free = (state == SPACE) & lanes_free;
+    assign list_write_at = list_end;
+    assign first_target = (state == BANK) & ~wrong_target;
+    assign reply = (state == REPLY) & quiet;
+    assign reply_end = opcode == END;
+    assign clear = reply & (opcode == STATUS) & argument[0];
+    assign protocol_error = error;
+
+    wire wrong_target = (waiting == 32'd0) | (argument != due);
+    wire wrong_run = (third[31:24] != 8'd0) | (third[23:0] > SEGMENTS) | (argument[23:2] != 22'd0)
+        | ((argument[1:0] != 2'd0) & (second > LANES));
+
+    // What is wrong in this cycle.
+    reg fail;
+    always @* begin
+        case (state)
+            HEAD: fail = enough & ~known;
+            ARGS: fail = ended | short;
+            CHECK: fail = (opcode == RUN) ? wrong_run : outside;
+            BANK: fail = wrong_target;
+            RECORDS: fail = ended | short;
+            CLOSE: fail = too_long | (closed & (opcode == RUN) & segment_wrong);
+            default: fail = 1'b0;
+        endcase
+    end
+
+    always @(posedge clk) begin
+        if (rst) begin
+            state <= HEAD;
+        end else if (fail) begin
+            state <= (((state != HEAD) & ended) | closed) ? HEAD : DISCARD;
+        end else begin
+            case (state)
+                HEAD: if (enough) begin
+                    case (first_opcode)
+                        LOAD_J: state <= ARGS;
+                        RUN: state <= ARGS;
+                        PARAM: state <= @{param_state}@;
+                        TARGET: state <= BANK;
+                        default: state <= CLOSE;
+                    endcase
+                end
+                ARGS: if (finished) state <= CHECK;
+                CHECK: if (opcode == RUN) state <= SPACE;
+                    else if (second == 32'd0) state <= CLOSE;
+                    else state <= lanes_free ? RECORDS : SCAN;
+                SPACE: if (list_room >= items[@{ring_bits}@:0]) state <= (items == 32'd0) ? CLOSE : RECORDS;
+                SCAN: if (~scan_more & ~scan_valid_1 & ~scan_valid_2) state <= CONFLICT;
+                CONFLICT: if (~meets | lanes_free | passed) state <= RECORDS;{%- if has_params %}
+                IDLE_LANES: if (lanes_free & drained) state <= RECORDS;
+{%- endif %}
+                BANK: if (~bank_full[bank]) state <= RECORDS;
+                RECORDS: if (finished & (items == 32'd1)) state <= CLOSE;
+                CLOSE: if (closed) state <= ((opcode == STATUS) | (opcode == END)) ? REPLY : HEAD;
+                REPLY: if (quiet) state <= HEAD;
+                default: if (view_valid & view_last) state <= HEAD;
+            endcase
+        end
+    end
+
+    always @(posedge clk) begin
+        if (take & (state == HEAD)) begin
+            opcode <= first_opcode;
+            argument <= window[23:0];
+        end
+        if (rst) ended <= 1'b0;
+        else if (take) ended <= used_up & view_last;
+
+        if (rst | clear) error <= 1'b0;
+        else if (fail) error <= 1'b1;
+        else if ((state == CLOSE) & closed & (waiting != 32'd0) & ((opcode == STATUS) | (opcode == END))) error <= 1'b1;
+        else if ((state == CHECK) & (opcode == RUN) & (waiting != 32'd0)) error <= 1'b1;
+
+        case (state)
+            HEAD: items <= 32'd1;
+            CHECK: items <= (opcode == RUN) ? {8'd0, third[23:0]} : second;
+            BANK: items <= {8'd0, argument};
+            RECORDS: if (finished) items <= items - 32'd1;
+            default: ;
+        endcase
+    end
+
+    // Runs.
+    always @(posedge clk) begin
+        if (rst) begin
+            waiting <= 32'd0;
+            list_end <= @{ring_bits + 1}@'d0;
+            segment_valid <= 1'b0;
+        end else begin
+            segment_valid <= finished & (state == RECORDS) & (opcode == RUN);
+            if ((state == CHECK) & (opcode == RUN)) waiting <= 32'd0;
+            else if (group_push) waiting <= waiting - {8'd0, due};
+            else if (closed & (opcode == RUN) & ~segment_wrong) waiting <= new_waiting;
+            else if (closed & ((opcode == STATUS) | (opcode == END))) waiting <= 32'd0;
+            // A run without targets leaves nothing behind.
+            if (closed & (opcode == RUN) & ~segment_wrong & (new_waiting != 32'd0)) list_end <= write_at;
+        end
+        if ((state == CHECK) & (opcode == RUN) & ~wrong_run) begin
+            new_tag <= first;
+            new_waiting <= second;
+        end
+        if (closed & (opcode == RUN) & ~segment_wrong) begin
+            run_tag <= new_tag;
+            run_start <= list_end;
+            run_keep <= argument[0];
+            run_hold <= argument[1];
+        end
+        if (state == SPACE) segment_wrong <= 1'b0;
+        else if (segment_valid & outside) segment_wrong <= 1'b1;
+        if (state == SPACE) write_at <= list_end;
+        else if (segment_we) write_at <= write_at + @{ring_bits + 1}@'d1;
+    end
+
+    // Loads of the j memory.
+    always @(posedge clk) begin
+        if (state == CHECK) begin
+            load_first <= first[@{addr_bits}@:0];
+            load_end <= range_end[@{addr_bits}@:0];
+        end
+        if (state == CHECK) load_at <= first[@{addr_bits - 1}@:0];
+        else if (load_valid) load_at <= load_at + @{addr_bits}@'d1;
+        load_valid <= ~rst & finished & (state == RECORDS) & (opcode == LOAD_J);
+
+        if (state == CHECK) scan_at <= list_tail;
+        else if ((state == SCAN) & scan_more) scan_at <= scan_at + @{ring_bits + 1}@'d1;
+        scan_valid_1 <= (state == SCAN) & scan_more;
+        scan_valid_2 <= scan_valid_1 & (state == SCAN);
+        scan_at_1 <= scan_at;
+        scan_at_2 <= scan_at_1;
+        starts_before_end <= scan_first < load_end;
+        segment_end <= scan_first + scan_word[@{addr_bits}@:0];
+        if (state == CHECK) meets <= 1'b0;
+        else if (scan_valid_2 & starts_before_end & (load_first < segment_end)) begin
+            meets <= 1'b1;
+            meets_at <= scan_at_2;
+        end
+        if (rst) sent_end <= @{ring_bits + 1}@'d0;
+        else if (group_push) sent_end <= list_end;
+    end
+
+    // Groups of targets.
+    always @(posedge clk) begin
+        if (rst) bank <= 1'b0;
+        else if (group_push) bank <= ~bank;
+        if (state == BANK) begin
+            lane <= @{lanes}@'d1;
+            result_count <= @{result_bits}@'d@{result_start}@;
+        end else if (finished) begin
+            lane <= lane << 1;
+            result_count <= result_count + @{result_bits}@'d@{result_words}@;
+        end
+        if (finished & (state == RECORDS) & (opcode == TARGET)) lane_we <= lane;
+        else lane_we <= @{lanes}@'d0;
+    end

@@ -1,0 +1,219 @@
+    // Streams pairs: walks the segment list of each group, reads the j memory, and sends each source on with `first`,
+    // `last` and the group's bank and lanes. A pair a clock, whatever the lengths of segments and groups.
+
+    // The groups that are loaded and not done, one for each bank of i registers.
+    localparam SLOT = @{slot_bits}@;
+    reg [SLOT-1:0] slot_0;
+    reg [SLOT-1:0] slot_1;
+    reg [1:0] full;
+    reg [1:0] unwalked;
+    wire [SLOT-1:0] slot = {group_start, group_end, group_tag, group_n, group_beats, group_keep, group_hold, group_final};
+    assign bank_full = full;
+
+    // The walker reads the list ahead of the pairs, a segment a clock, into four places.
+    reg walk_bank;
+    reg walking;
+    reg [@{ring_bits}@:0] walk_at;
+    reg [@{ring_bits}@:0] walk_end;
+    reg walk_begins;
+    reg [2:0] places;          // segments read and not yet taken
+    wire [@{ring_bits}@:0] new_start = walk_bank ? slot_1[SLOT-1:SLOT-@{ring_bits + 1}@] : slot_0[SLOT-1:SLOT-@{ring_bits + 1}@];
+    wire [@{ring_bits}@:0] new_end = walk_bank ? slot_1[SLOT-@{ring_bits + 2}@:SLOT-@{2 * ring_bits + 2}@]
+                                 : slot_0[SLOT-@{ring_bits + 2}@:SLOT-@{2 * ring_bits + 2}@];
+    wire new_empty = new_start == new_end;
+    wire room = places != 3'd4;
+    wire begin_walk = ~walking & unwalked[walk_bank];
+    wire walk_none = begin_walk & new_empty & room;
+    wire walk = walking & room;
+    wire [@{ring_bits}@:0] walk_next = walk_at + @{ring_bits + 1}@'d1;
+    wire walk_ends = walk_next == walk_end;
+    wire walk_done = walk_none | (walk & walk_ends);
+    assign walk_addr = walk_at[@{ring_bits - 1}@:0];
+
+    reg read_valid;
+    reg read_none;
+    reg read_begins;
+    reg read_ends;
+    reg [@{ring_bits}@:0] read_next;   // the list behind this segment
+    localparam ITEM = @{item_bits}@;
+    reg [ITEM-1:0] item_0;
+    reg [ITEM-1:0] item_1;
+    reg [ITEM-1:0] item_2;
+    reg [ITEM-1:0] item_3;
+    reg [1:0] put_at;
+    reg [1:0] get_at;
+    reg [2:0] waiting;         // segments in the four places
+    wire [ITEM-1:0] read_item = {read_next, read_none, read_begins, read_ends, walk_word};
+    reg [ITEM-1:0] item;
+    always @* begin
+        case (get_at)
+            2'd0: item = item_0;
+            2'd1: item = item_1;
+            2'd2: item = item_2;
+            default: item = item_3;
+        endcase
+    end
+    wire item_valid = waiting != 3'd0;
+    wire item_none = item[@{2 * addr_bits + 3}@];
+    wire [@{addr_bits}@:0] item_count = item[@{addr_bits}@:0];
+    wire get;
+
+    always @(posedge clk) begin
+        if (rst) begin
+            full <= 2'd0;
+            unwalked <= 2'd0;
+            walk_bank <= 1'b0;
+            walking <= 1'b0;
+            places <= 3'd0;
+            read_valid <= 1'b0;
+            put_at <= 2'd0;
+            get_at <= 2'd0;
+            waiting <= 3'd0;
+        end else begin
+            full <= (full | {group_push & group_bank, group_push & ~group_bank})
+                & ~{group_done & bank, group_done & ~bank};
+            unwalked <= (unwalked | {group_push & group_bank, group_push & ~group_bank})
+                & ~{walk_done & walk_bank, walk_done & ~walk_bank};
+            if (walk_done) walk_bank <= ~walk_bank;
+            walking <= walking ? ~(walk & walk_ends) : (begin_walk & ~new_empty);
+            places <= places + {2'd0, walk | walk_none} - {2'd0, get};
+            read_valid <= walk | walk_none;
+            if (read_valid) put_at <= put_at + 2'd1;
+            if (get) get_at <= get_at + 2'd1;
+            waiting <= waiting + {2'd0, read_valid} - {2'd0, get};
+        end
+        if (group_push & ~group_bank) slot_0 <= slot;
+        if (group_push & group_bank) slot_1 <= slot;
+        if (~walking) begin
+            walk_at <= new_start;
+            walk_end <= new_end;
+            walk_begins <= 1'b1;
+        end else if (walk) begin
+            walk_at <= walk_next;
+            walk_begins <= 1'b0;
+        end
+        read_none <= walk_none;
+        read_begins <= walk_none | walk_begins;
+        read_ends <= walk_none | walk_ends;
+        read_next <= walk_none ? new_end : walk_next;
+        if (read_valid & (put_at == 2'd0)) item_0 <= read_item;
+        if (read_valid & (put_at == 2'd1)) item_1 <= read_item;
+        if (read_valid & (put_at == 2'd2)) item_2 <= read_item;
+        if (read_valid & (put_at == 2'd3)) item_3 <= read_item;
+    end
+
+    // The pair that goes next, and the group it belongs to.
+    reg pair_valid;
+    reg pair_none;             // the group has no source: one cycle that adds nothing
+    reg pair_first;
+    reg pair_one;              // the segment's last source
+    reg segment_last;          // the group's last segment
+    reg [@{addr_bits - 1}@:0] pair_at;
+    reg [@{addr_bits}@:0] pair_left;
+    reg [@{ring_bits}@:0] list_next;
+    reg bank;
+    wire [SLOT-2*@{ring_bits + 1}@-1:0] group =
+        bank ? slot_1[SLOT-2*@{ring_bits + 1}@-1:0] : slot_0[SLOT-2*@{ring_bits + 1}@-1:0];
+    wire final_group = group[0];
+    wire hold = group[1];
+    wire keep = group[2];
+    wire [@{beats_bits - 1}@:0] beats = group[@{beats_bits + 2}@:3];
+    wire [@{n_bits - 1}@:0] lanes = group[@{beats_bits + n_bits + 2}@:@{beats_bits + 3}@];
+    wire [31:0] tag = group[@{beats_bits + n_bits + 34}@:@{beats_bits + n_bits + 3}@];
+
+    // A group's last pair is withheld until its result has a place to go; the pipelines themselves never stop.
+    wire pair_last = pair_one & segment_last;
+    wire go = pair_valid & settled & (~pair_last | hold | finish_ready);
+    wire group_done = go & pair_last;
+    assign finish = group_done & ~hold;
+    assign finish_beats = beats;
+    assign finish_n = lanes;
+    assign finish_tag = tag;
+    assign get = item_valid & (~pair_valid | (go & pair_one));
+    assign pair_read = go;
+    assign pair_addr = pair_at;
+
+    always @(posedge clk) begin
+        if (rst) begin
+            pair_valid <= 1'b0;
+            bank <= 1'b0;
+        end else begin
+            pair_valid <= get | (pair_valid & ~(go & pair_one));
+            if (group_done) bank <= ~bank;
+        end
+        if (get) begin
+            pair_at <= item[@{2 * addr_bits}@:@{addr_bits + 1}@];
+            pair_left <= item_count;
+            pair_none <= item_none;
+            pair_one <= item_none | (item_count == @{addr_bits + 1}@'d1);
+            pair_first <= item[@{2 * addr_bits + 2}@];
+            segment_last <= item[@{2 * addr_bits + 1}@];
+            list_next <= item[@{2 * addr_bits + ring_bits + 4}@:@{2 * addr_bits + 4}@];
+        end else if (go) begin
+            pair_at <= pair_at + @{addr_bits}@'d1;
+            pair_left <= pair_left - @{addr_bits + 1}@'d1;
+            pair_one <= pair_left == @{addr_bits + 1}@'d2;
+            pair_first <= 1'b0;
+        end
+    end
+
+    // Segments of a run's last group are free as soon as they are read.
+    reg [@{ring_bits}@:0] tail;
+    assign list_tail = tail;
+    always @(posedge clk) begin
+        if (rst) tail <= @{ring_bits + 1}@'d0;
+        else if (list_free) tail <= list_write_at;
+        else if (go & pair_one & final_group) tail <= list_next;
+    end
+
+    // New parameters settle in the pipelines before the next pair, and wait until the last one has left them.
+{%- if has_params %}
+    reg [@{settle_bits - 1}@:0] settling;
+    wire settled = settling == @{settle_bits}@'d0;
+    always @(posedge clk) begin
+        if (rst) settling <= @{settle_bits}@'d0;
+        else if (param_we) settling <= @{settle_bits}@'d@{settle}@;
+        else if (~settled) settling <= settling - @{settle_bits}@'d1;
+    end
+{%- else %}
+    wire settled = 1'b1;
+{%- endif %}
+    reg [@{drain_bits - 1}@:0] draining;
+    assign drained = draining == @{drain_bits}@'d0;
+    always @(posedge clk) begin
+        if (rst) draining <= @{drain_bits}@'d0;
+        else if (go) draining <= @{drain_bits}@'d@{drain}@;
+        else if (~drained) draining <= draining - @{drain_bits}@'d1;
+    end
+
+    // The j memory takes a clock; then all goes out at once.
+    reg [3:0] fetch;           // valid, first, last, bank
+    reg [@{n_bits - 1}@:0] fetch_lanes;
+    reg [3:0] out;
+    reg [@{lanes - 1}@:0] out_active;
+    reg [@{j_bits - 1}@:0] out_word;
+    always @(posedge clk) begin
+        fetch <= {go & ~pair_none, go & pair_first & ~keep, finish, bank} & {~{3{rst}}, 1'b1};
+        fetch_lanes <= lanes;
+        out <= fetch & {~{3{rst}}, 1'b1};
+        out_active <= ~({@{lanes}@{1'b1}} << fetch_lanes);
+        out_word <= pair_word;
+    end
+    assign {l_valid, l_first, l_last, l_bank} = out;
+    assign l_active = out_active;
+    assign l_word = out_word;
+
+    // Counters (cycles with a pair, and occupied lanes times sources).
+    reg [63:0] busy_count;
+    reg [63:0] pair_count;
+    assign busy = busy_count;
+    assign pairs = pair_count;
+    always @(posedge clk) begin
+        if (rst | clear) begin
+            busy_count <= 64'd0;
+            pair_count <= 64'd0;
+        end else if (fetch[3]) begin
+            busy_count <= busy_count + 64'd1;
+            pair_count <= pair_count + {@{64 - n_bits}@'d0, fetch_lanes};
+        end
+    end

@@ -1,0 +1,99 @@
+//! Small engines for tests: kernels whose pipeline is a sum of all pins, and what they compute, in Rust.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use hdl::engine::{Config, Layout};
+use hdl::netlist::{Dir, Item, Module, Netlist, range};
+use hdl::{Flags, Format, Reduce};
+
+/// An output: its format and reduction.
+pub type Output = (&'static str, Reduce);
+
+/// A layout of elements with these formats.
+pub fn layout(i: &[&str], j: &[&str], params: &[&str], outputs: &[Output]) -> Layout {
+    let format = |text: &str| -> Format { text.parse().expect("a format") };
+    let pins = |prefix: &str, formats: &[&str]| -> Vec<(String, Format)> {
+        formats.iter().enumerate().map(|(k, f)| (format!("{prefix}_x_{k}"), format(f))).collect()
+    };
+    Layout {
+        kernel: "toy".into(),
+        i: pins("i", i),
+        j: pins("j", j),
+        params: pins("p", params),
+        outputs: outputs.iter().enumerate().map(|(k, o)| (format!("o_x_{k}"), format(o.0), o.1)).collect(),
+    }
+}
+
+/// An engine of that layout with small memories.
+pub fn config(layout: Layout, pipelines: u32, stream_bits: u32, pipeline_latency: u32) -> Config {
+    Config { layout, pipelines, jmem_records: 100, stream_bits, segments: 20, pipeline_latency }
+}
+
+/// The pipeline of a toy kernel: `mix` is the sum of all pins, each rotated by its place.
+pub fn pipeline(config: &Config) -> Netlist {
+    let layout = &config.layout;
+    let mut m = Module { name: "toy_pipeline".into(), latency: config.pipeline_latency, ..Module::default() };
+    m.port(Dir::In, "clk", 1);
+    let mut terms = vec!["64'd0".to_string()];
+    for (port, format) in layout.i.iter().chain(&layout.j).chain(&layout.params) {
+        m.port(Dir::In, port.clone(), format.width());
+        let term = match format.width() {
+            64 => port.clone(),
+            w => format!("{{{}'d0, {port}}}", 64 - w),
+        };
+        terms.push(term);
+    }
+    let mut text = format!("    wire [63:0] sum = {};\n", terms.join(" + "));
+    text += "    wire [63:0] mix_0 = sum ^ {sum[31:0], sum[63:32]} ^ {sum[12:0], sum[63:13]};\n";
+    for k in 1..=config.pipeline_latency {
+        text += &format!("    reg [63:0] mix_{k};\n    always @(posedge clk) mix_{k} <= mix_{};\n", k - 1);
+    }
+    let mix = format!("mix_{}", config.pipeline_latency);
+    for (k, (port, format, _)) in layout.outputs.iter().enumerate() {
+        m.port(Dir::Out, port.clone(), format.width());
+        let w = format.width();
+        text += &format!("    wire [63:0] turned_{k} = {{{mix}[{}:0], {mix}[63:{}]}};\n", k % 60, k % 60 + 1);
+        let value = match *format {
+            Format::Float { mant, .. } => {
+                // The exponent's top bit is 0 and its lowest bit 1, so that every pattern is a proper number.
+                let mant = mant as u32;
+                let middle =
+                    if format.exp() > 2 { format!("turned_{k}[{}:{}], ", w - 3, mant + 1) } else { String::new() };
+                format!("{{turned_{k}[{}], 1'b0, {middle}1'b1, turned_{k}[{}:0]}}", w - 1, mant - 1)
+            }
+            _ => format!("turned_{k}[{}:0]", w - 1),
+        };
+        text += &format!("    wire {}value_{k} = {value};\n    assign {port} = value_{k};\n", range(w));
+        text += &format!("    wire unused_{k} = &{{1'b0, turned_{k}}};\n");
+    }
+    m.port(Dir::Out, "flags", 5);
+    text += &format!("    assign flags = {{1'b0, {mix}[3:0] & {mix}[7:4] & {mix}[11:8]}};");
+    m.items.push(Item::Text(text));
+    Netlist { top: m.name.clone(), modules: vec![m] }
+}
+
+/// What the toy pipeline computes for a pair: an output pattern for each element, and flags.
+pub fn pair(layout: &Layout, i: &[u64], j: &[u64], params: &[u64]) -> (Vec<u64>, Flags) {
+    let sum = i.iter().chain(j).chain(params).fold(0u64, |a, b| a.wrapping_add(*b));
+    let mix = sum ^ sum.rotate_left(32) ^ sum.rotate_right(13);
+    let value = |(k, (_, format, _)): (usize, &(String, Format, Reduce))| {
+        let turned = mix.rotate_right((k % 60 + 1) as u32) & format.mask();
+        match *format {
+            Format::Float { width, mant } => turned & !(1 << (width - 2)) | 1 << mant,
+            _ => turned,
+        }
+    };
+    let flags = Flags((mix & mix >> 4 & mix >> 8 & 15) as u8);
+    (layout.outputs.iter().enumerate().map(value).collect(), flags)
+}
+
+/// Runs a tool; `None` if it is not installed (a failure when `REQUIRE_TOOLS=1`).
+pub fn tool(name: &str, arguments: &[&str]) -> Option<std::process::Output> {
+    match std::process::Command::new(name).args(arguments).output() {
+        Ok(output) => Some(output),
+        Err(_) => {
+            assert!(std::env::var("REQUIRE_TOOLS").as_deref() != Ok("1"), "{name} not found");
+            println!("skipped: {name} not found");
+            None
+        }
+    }
+}
