@@ -33,7 +33,7 @@ mod num_tests;
 mod nz;
 mod or;
 mod order;
-mod parts;
+pub(crate) mod parts;
 pub mod pow;
 mod rem;
 mod shift;
