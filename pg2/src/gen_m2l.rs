@@ -3,7 +3,11 @@
 //! L_k = sum of M_n D^(n+k) over |n| + |k| <= P, where D^m is the derivative of 1/r at R = c_i - c_j. The derivatives
 //! come from the recurrence of McMurchie and Davidson (J. Comput. Phys. 26, 218, 1978): with R^n_0 = (-1)^n (2n-1)!! / r^(2n+1),
 //! R^n_(m+e) = R_e R^(n+1)_m + m_e R^(n+1)_(m-e), and D^m = R^0_m. It needs one multiplier a value where an
-//! exponent is 1. Powers of z above 1 need none at all, for 1/r is harmonic: D_zz = -(D_xx + D_yy).
+//! exponent is 1.
+//!
+//! Since 1/r is harmonic, D_zz = -(D_xx + D_yy). So powers of z above 1 need no products: on the side of M their terms are
+//! folded into those of xx and yy beforehand, and on the side of L they follow from xx and yy. What remains is (P+1)^2 of
+//! the (P+1)(P+2)(P+3)/6 terms, and less than half of the multipliers at P = 8.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -55,12 +59,13 @@ fn write_kernel(out: &mut String, order: u32) -> std::fmt::Result {
     writeln!(out, "inr  = flag ? 0 : pg_pow(r * r, -1, 2);  // 1/r, and 0 for near cells: then all below is 0")?;
     writeln!(out, "inr2 = 0 - inr * inr;\n")?;
     write_derivatives(out, order)?;
+    write_folded(out, order)?;
     write_locals(out, order)
 }
 
 /// The name of R^n_m; that of a derivative for n = 0.
 fn name(n: u32, m: Index) -> String {
-    let letters: String = ["x", "y", "z"].iter().zip(m).map(|(c, k)| c.repeat(k as usize)).collect();
+    let letters = letters(m);
     match (n, letters.is_empty()) {
         (0, true) => "inr".into(),
         (0, false) => format!("d{letters}"),
@@ -130,14 +135,53 @@ fn write_derivatives(out: &mut String, order: u32) -> std::fmt::Result {
             writeln!(out, "{} = {};", name(order - k, m), recurrence(order - k, m))?;
         }
     }
-    writeln!(out, "\n// Derivatives of 1/r; those with zz follow from the others, for 1/r is harmonic.")?;
-    for m in indices(order).into_iter().skip(1) {
+    writeln!(out, "\n// Derivatives of 1/r, which is harmonic: zz = -(xx + yy).")?;
+    for m in indices(order).into_iter().skip(1).filter(|m| m[2] <= 2) {
         if m[2] <= 1 {
             writeln!(out, "{} = {};", name(0, m), recurrence(0, m))?;
         } else {
-            let rest = less(m, 2, 2);
-            let (xx, yy) = ([rest[0] + 2, rest[1], rest[2]], [rest[0], rest[1] + 2, rest[2]]);
+            let (xx, yy) = (swap(m, 2, 0), swap(m, 2, 1));
             writeln!(out, "{} = -({} + {});", name(0, m), name(0, xx), name(0, yy))?;
+        }
+    }
+    Ok(())
+}
+
+/// `m` with two powers of one axis moved to another.
+fn swap(m: Index, from: usize, to: usize) -> Index {
+    let mut m = less(m, from, 2);
+    m[to] += 2;
+    m
+}
+
+fn letters(m: Index) -> String {
+    ["x", "y", "z"].iter().zip(m).map(|(c, k)| c.repeat(k as usize)).collect()
+}
+
+/// The name of M_m after the terms with zz have been folded into it.
+fn folded(m: Index, sources: &[Index]) -> String {
+    if m[0] >= 2 || m[1] >= 2 {
+        format!("m{}", letters(m))
+    } else {
+        format!("M[{}]", sources.iter().position(|s| *s == m).expect("a term of M"))
+    }
+}
+
+/// M_zz D_zz = -M_zz (D_xx + D_yy): so M_zz is taken off M_xx and M_yy.
+fn write_folded(out: &mut String, order: u32) -> std::fmt::Result {
+    if order <= 2 {
+        return Ok(());
+    }
+    let sources = indices(order - 1);
+    writeln!(out, "\n// M without zz: M_zz D_zz = -M_zz D_xx - M_zz D_yy.")?;
+    // Rising powers of x and y first, so that what is taken off is finished.
+    let mut order_of_work: Vec<(usize, Index)> = sources.iter().copied().enumerate().collect();
+    order_of_work.sort_by_key(|(k, m)| (m.iter().sum::<u32>(), u32::MAX - m[2], *k));
+    for (k, m) in order_of_work {
+        let off: Vec<String> =
+            (0..2).filter(|a| m[*a] >= 2).map(|a| format!(" - {}", folded(swap(m, a, 2), &sources))).collect();
+        if !off.is_empty() {
+            writeln!(out, "{} = M[{k}]{};", folded(m, &sources), off.concat())?;
         }
     }
     Ok(())
@@ -145,20 +189,37 @@ fn write_derivatives(out: &mut String, order: u32) -> std::fmt::Result {
 
 fn write_locals(out: &mut String, order: u32) -> std::fmt::Result {
     let sources = indices(order - 1);
-    for (k, target) in indices(order).into_iter().enumerate() {
+    let targets = indices(order);
+    let mut last = u32::MAX;
+    for target in targets.iter().copied() {
         let total: u32 = target.iter().sum();
-        if k == 0 || total != indices(order)[k - 1].iter().sum::<u32>() {
+        if total != last {
             writeln!(out, "\n// Local coefficients of order {total}.")?;
+            last = total;
         }
-        let terms: Vec<String> = sources
-            .iter()
-            .enumerate()
-            .filter(|(_, n)| n.iter().sum::<u32>() + total <= order)
-            .map(|(j, n)| format!("M[{j}] * {}", name(0, [target[0] + n[0], target[1] + n[1], target[2] + n[2]])))
-            .collect();
-        writeln!(out, "L[{k}] += (int64)(({}) << lshift);", balanced(&terms))?;
+        let sum = if target[2] <= 1 {
+            let terms: Vec<String> = sources
+                .iter()
+                .filter(|n| n[2] <= 1 && n.iter().sum::<u32>() + total <= order)
+                .map(|n| (folded(*n, &sources), [target[0] + n[0], target[1] + n[1], target[2] + n[2]]))
+                .map(|(m, d)| format!("{m} * {}", name(0, d)))
+                .collect();
+            balanced(&terms)
+        } else {
+            format!("-({} + {})", local(swap(target, 2, 0)), local(swap(target, 2, 1)))
+        };
+        writeln!(out, "{} = {sum};", local(target))?;
+    }
+    writeln!(out)?;
+    for (k, target) in targets.into_iter().enumerate() {
+        writeln!(out, "L[{k}] += (int64)({} << lshift);", local(target))?;
     }
     Ok(())
+}
+
+/// The name of a local coefficient before it is scaled.
+fn local(m: Index) -> String {
+    format!("l{}", if m == [0; 3] { "0".into() } else { letters(m) })
 }
 
 /// The sum of the terms as a balanced tree, which is both shorter in time and more exact than a chain.
