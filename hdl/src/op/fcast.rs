@@ -1,8 +1,12 @@
 //! `fcast`: a float as the nearest float of another format (RULES N2, N5).
 
-use super::float_parts::{Value, c_type, one_float, round, unpack};
+use super::float_parts::pack::{Range, Rounded, finish};
+use super::float_parts::shift::any;
+use super::float_parts::text::{arg, cat, constant, field, zeros};
+use super::float_parts::{Value, c_type, fields, max_field, one_float, round, unpack};
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
+use crate::target::Cost;
 use crate::{Flags, Format};
 
 pub struct Fcast;
@@ -42,6 +46,45 @@ impl Operator for Fcast {
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
-        todo!()
+        let (from, to) = (inst.args[0], inst.result);
+        let (e, m) = (from.exp(), to.mant());
+        let f = fields(c, from, args[0]);
+        let offset = (to.bias() - from.bias()) as i64;
+        let range = Range { low: 1 + offset, high: max_field(from) + offset + 1 };
+        // Where no result leaves the format, the exponent's upper bits are not needed.
+        let range = if self.flags(inst).is_empty() { Range { low: 1, high: max_field(to) } } else { range };
+        let bits = range.bits(to);
+        let exp = cat(&[zeros(bits - e), arg(0)]);
+        let packed = if from.mant() <= m {
+            let mut shifted = f.exp;
+            if offset != 0 {
+                let text = format!("{exp} + {}", constant(bits, offset));
+                shifted = c.comb("exp", bits, Cost::Add(bits), text, &[f.exp]);
+            }
+            c.wire("cast", bits + m, cat(&[arg(0), arg(1), zeros(m - from.mant())]), &[shifted, f.fraction])
+        } else {
+            let (fraction, up) = round_fraction(c, f.fraction, m);
+            let ups = cat(&[constant(bits, offset), zeros(m - 1), arg(2)]);
+            let text = format!("{} + {ups}", cat(&[exp, arg(1)]));
+            c.comb("rounded", bits + m, Cost::Add(bits + m), text, &[f.exp, fraction, up])
+        };
+        let sign = (!inst.is_nonneg(0)).then_some(f.sign);
+        // With equal exponents a zero comes out as one by itself.
+        let nonzero = (offset != 0).then_some(f.nonzero);
+        finish(self, inst, c, &Rounded { format: to, range, packed, sign, nonzero })
     }
+}
+
+/// The upper `m` bits of a fraction and whether the rest rounds them up.
+fn round_fraction(c: &mut Circuit, fraction: Sig, m: u32) -> (Sig, Sig) {
+    let rest = c.width(fraction) - m;
+    let upper = field(c, "upper", fraction, rest + m - 1, rest);
+    let near = field(c, "near", fraction, rest, rest - 1);
+    let up = if rest > 1 {
+        let below = any(c, fraction, rest - 2, 0, None);
+        c.comb("up", 1, Cost::Logic(3), "{0}[0] & ({0}[1] | {1})", &[near, below])
+    } else {
+        c.comb("up", 1, Cost::Logic(2), "{0}[0] & {0}[1]", &[near])
+    };
+    (upper, up)
 }

@@ -1,8 +1,11 @@
 //! `fdiv`: correctly rounded float division; a zero divisor gives 0 and `invalid` (RULES N2, N3).
 
-use super::float_parts::{Value, c_suffix, round, same_floats, unpack};
+use super::float_parts::pack::{Range, Rounded, flag_port, pack, sign_of_product};
+use super::float_parts::text::{arg, cat, field, repeat, sink, slice, zeros};
+use super::float_parts::{Value, c_suffix, max_field, round, same_floats, unpack};
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
+use crate::target::Cost;
 use crate::{Flags, Format};
 
 pub struct Fdiv;
@@ -48,6 +51,54 @@ impl Operator for Fdiv {
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
-        todo!()
+        let format = inst.result;
+        let (w, e, m) = (format.width(), format.exp(), format.mant());
+        let sign = sign_of_product(inst, c, args);
+        let exps = [field(c, "exp_a", args[0], w - 2, m), field(c, "exp_b", args[1], w - 2, m)];
+        let nonzero = c.comb("nonzero", 1, Cost::Logic(2 * e), "|{0} & |{1}", &exps);
+        let invalid = c.comb("invalid", 1, Cost::Logic(e), "~|{0}", &exps[1..]);
+        let (largest, bias) = (max_field(format), format.bias() as i64);
+        let range = Range { low: bias - largest, high: bias + largest };
+        let bits = range.bits(format);
+        // The bias is 2^(E-1) - 1, so that bias - exponent needs no adder.
+        let top = slice(1, e, e as i64 - 1, e as i64 - 1);
+        let less = cat(&[repeat(bits - e + 1, &top), format!("~{}", slice(1, e, e as i64 - 2, 0))]);
+        let text = format!("{} + {less}", cat(&[zeros(bits - e), arg(0)]));
+        let exp = c.comb("exp", bits, Cost::Add(bits), text, &exps);
+        let fractions = [field(c, "fraction", args[0], m - 1, 0), field(c, "fraction", args[1], m - 1, 0)];
+        let quotient = divide(c, fractions, m);
+        // A quotient below 1 has its fraction one place lower, and an exponent one less. No quotient of two
+        // significands lies half-way between two others, so that the bit below the last place decides alone.
+        let one = field(c, "one", quotient, m + 2, m + 2);
+        let part = |hi: u32, lo: u32| slice(0, m + 3, hi as i64, lo as i64);
+        let chosen = format!("{{1}} ? {} : {}", part(m + 1, 1), part(m, 0));
+        let chosen = c.comb("chosen", m + 1, Cost::Mux(2), chosen, &[quotient, one]);
+        let offset = cat(&[repeat(bits, "~{2}"), zeros(m - 1), slice(1, m + 1, 0, 0)]);
+        let text = format!("{} + {offset}", cat(&[arg(0), slice(1, m + 1, m as i64, 1)]));
+        let packed = c.comb("rounded", bits + m, Cost::Add(bits + m), text, &[exp, chosen, one]);
+        let flags = self.flags(inst);
+        let p = pack(c, &Rounded { format, range, packed, sign, nonzero: Some(nonzero) }, flags);
+        let conditions = [(Flags::OVERFLOW, p.above), (Flags::UNDERFLOW, p.below), (Flags::INVALID, Some(invalid))];
+        (p.bits, flag_port(c, flags, &conditions))
     }
+}
+
+/// The quotient of two significands, given by their fractions of `m` bits: one bit before the point and m + 2
+/// after it, cut off. A non-restoring array: each row adds or subtracts the divisor, and its sign is the next bit.
+fn divide(c: &mut Circuit, fractions: [Sig; 2], m: u32) -> Sig {
+    let width = m + 2;
+    let negative = slice(0, width, width as i64 - 1, width as i64 - 1);
+    let first = "{2'b00, {0}} - {2'b00, {1}}";
+    let mut rest = c.comb("rest", width, Cost::Add(width), first, &fractions);
+    let mut digits = vec![c.wire("digit", 1, format!("~{negative}"), &[rest])];
+    for _ in 0..m + 2 {
+        let digit = digits[digits.len() - 1];
+        let divisor = format!("({} ^ {})", cat(&["2'b01".into(), arg(1)]), repeat(width, &arg(2)));
+        let text = format!("{} + {divisor}", cat(&[slice(0, width, m as i64, 0), arg(2)]));
+        rest = c.comb("rest", width, Cost::Add(width + 1), text, &[rest, fractions[1], digit]);
+        digits.push(c.wire("digit", 1, format!("~{negative}"), &[rest]));
+    }
+    sink(c, rest, m, 0);
+    let text: Vec<String> = (0..digits.len()).map(arg).collect();
+    c.wire("quotient", m + 3, cat(&text), &digits)
 }

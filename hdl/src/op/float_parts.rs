@@ -7,6 +7,7 @@ pub mod pack;
 pub mod shift;
 pub mod text;
 
+use crate::circuit::{Circuit, Sig};
 use crate::{Flags, Format};
 
 /// A non-zero float taken apart: (-1)^negative * sig * 2^exp with the hidden bit in `sig` (mant + 1 bits).
@@ -103,4 +104,24 @@ pub fn one_float(name: &str, args: &[Format]) -> Result<Format, String> {
         [a] if a.is_float() => Ok(*a),
         _ => Err(format!("`{name}` takes one float")),
     }
+}
+
+/// The fields of a float argument as signals.
+pub struct Fields {
+    pub sign: Sig,
+    pub exp: Sig,
+    pub fraction: Sig,
+    pub nonzero: Sig,
+}
+
+/// Takes a float signal apart. Its sign is marked as read, since an argument that is known not to be negative
+/// leaves it alone.
+pub fn fields(c: &mut Circuit, format: Format, x: Sig) -> Fields {
+    let (w, e, m) = (format.width(), format.exp(), format.mant());
+    let sign = text::field(c, "sign", x, w - 1, w - 1);
+    text::sink(c, sign, 0, 0);
+    let exp = text::field(c, "exp", x, w - 2, m);
+    let nonzero = shift::any(c, exp, e - 1, 0, None);
+    text::sink(c, nonzero, 0, 0);
+    Fields { sign, exp, fraction: text::field(c, "fraction", x, m - 1, 0), nonzero }
 }

@@ -1,8 +1,12 @@
 //! `fscale` and `fscalev`: a float times a power of two, fixed or given at run time (RULES N4).
 
-use super::float_parts::{Value, c_suffix, one_float, round, unpack};
+use super::float_parts::pack::{Range, Rounded, finish};
+use super::float_parts::shift::any;
+use super::float_parts::text::{arg, cat, constant, field, repeat, slice, zeros};
+use super::float_parts::{Value, c_suffix, fields, max_field, one_float, round, unpack};
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
+use crate::target::Cost;
 use crate::{Flags, Format};
 
 pub struct Fscale;
@@ -38,7 +42,21 @@ impl Operator for Fscale {
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
-        todo!()
+        let format = inst.result;
+        let (e, m) = (format.exp(), format.mant());
+        if inst.attrs.n == 0 {
+            return (args[0], None);
+        }
+        // Beyond the exponent's range every amount has the same effect.
+        let n = (inst.attrs.n as i64).clamp(-(1 << e), 1 << e);
+        let range = Range { low: 1 + n, high: max_field(format) + n };
+        let bits = range.bits(format);
+        let f = fields(c, format, args[0]);
+        let text = format!("{} + {}", cat(&[zeros(bits - e), arg(0)]), constant(bits, n));
+        let exp = c.comb("exp", bits, Cost::Add(bits), text, &[f.exp]);
+        let packed = c.wire("scaled", bits + m, cat(&[arg(0), arg(1)]), &[exp, f.fraction]);
+        let sign = (!inst.is_nonneg(0)).then_some(f.sign);
+        finish(self, inst, c, &Rounded { format, range, packed, sign, nonzero: Some(f.nonzero) })
     }
 }
 
@@ -86,7 +104,31 @@ impl Operator for Fscalev {
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
-        todo!()
+        let format = inst.result;
+        let (e, m) = (format.exp(), format.mant());
+        let (up, down) = directions(inst);
+        let amount = Amount::new(inst, c, args[1], e + 1);
+        // An amount of up to E + 1 bits, either way, reaches beyond both ends of the exponent's range.
+        let reach = 1i64 << (e + 1);
+        let range =
+            Range { low: 1 - if down { reach } else { 0 }, high: max_field(format) + if up { reach } else { 0 } };
+        let bits = range.bits(format);
+        let f = fields(c, format, args[0]);
+        let width = c.width(amount.low);
+        let extended = if amount.signed {
+            cat(&[repeat(bits - width, &slice(1, width, width as i64 - 1, width as i64 - 1)), arg(1)])
+        } else {
+            cat(&[zeros(bits - width), arg(1)])
+        };
+        let operation = if inst.attrs.d > 0 { "+" } else { "-" };
+        let text = format!("{} {operation} {extended}", cat(&[zeros(bits - e), arg(0)]));
+        let mut exp = c.comb("exp", bits, Cost::Add(bits), text, &[f.exp, amount.low]);
+        if let Some(huge) = amount.huge {
+            exp = beyond(inst, c, exp, &huge);
+        }
+        let packed = c.wire("scaled", bits + m, cat(&[arg(0), arg(1)]), &[exp, f.fraction]);
+        let sign = (!inst.is_nonneg(0)).then_some(f.sign);
+        finish(self, inst, c, &Rounded { format, range, packed, sign, nonzero: Some(f.nonzero) })
     }
 }
 
@@ -106,4 +148,57 @@ fn scaled(format: Format, bits: u64, amount: i64) -> (u64, Flags) {
 fn times_power(x: f64, n: f64) -> f64 {
     let half = (n / 2.0).trunc();
     x * half.exp2() * (n - half).exp2()
+}
+
+/// A variable amount cut down to what can matter.
+struct Amount {
+    /// Two's complement if `signed`, else unsigned.
+    low: Sig,
+    signed: bool,
+    huge: Option<Huge>,
+}
+
+/// What is known of an amount beyond its low bits.
+struct Huge {
+    /// Whether the amount's magnitude exceeds the low bits.
+    huge: Sig,
+    sign: Option<Sig>,
+}
+
+impl Amount {
+    /// Keeps `limit` bits and the sign.
+    fn new(inst: &Inst, c: &mut Circuit, amount: Sig, limit: u32) -> Amount {
+        // A sign bit that is known to be clear is read like any other.
+        let signed = inst.args[1].is_signed() && !inst.is_nonneg(1);
+        let width = c.width(amount);
+        let magnitude = width - signed as u32;
+        if magnitude <= limit {
+            return Amount { low: amount, signed, huge: None };
+        }
+        let sign = signed.then(|| field(c, "sign_n", amount, width - 1, width - 1));
+        let huge = any(c, amount, magnitude - 1, limit, sign);
+        let mut low = field(c, "low_n", amount, limit - 1, 0);
+        if let Some(s) = sign {
+            low = c.wire("low_n", limit + 1, "{{1}, {0}}", &[low, s]);
+        }
+        Amount { low, signed, huge: Some(Huge { huge, sign }) }
+    }
+}
+
+/// Replaces the exponent by one far out of range, in the direction of a huge amount.
+fn beyond(inst: &Inst, c: &mut Circuit, exp: Sig, huge: &Huge) -> Sig {
+    let bits = c.width(exp);
+    let (up, down) = directions(inst);
+    let top = slice(0, bits, bits as i64 - 1, bits as i64 - 1);
+    let rest = slice(0, bits, bits as i64 - 2, 0);
+    if !(up && down) {
+        // The top bit is the sign where the exponent can fall, and else the first bit beyond the format.
+        return c.comb("exp", bits, Cost::Logic(2), cat(&[format!("{top} | {{1}}"), rest]), &[exp, huge.huge]);
+    }
+    let sign = huge.sign.expect("only a signed amount goes both ways");
+    let negative = if inst.attrs.d > 0 { ["{2}", "~{2}"] } else { ["~{2}", "{2}"] };
+    let second = slice(0, bits, bits as i64 - 2, bits as i64 - 2);
+    let rest = slice(0, bits, bits as i64 - 3, 0);
+    let text = cat(&[format!("{{1}} ? {} : {top}", negative[0]), format!("{{1}} ? {} : {second}", negative[1]), rest]);
+    c.comb("exp", bits, Cost::Logic(3), text, &[exp, huge.huge, sign])
 }

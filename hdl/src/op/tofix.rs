@@ -1,8 +1,12 @@
 //! `tofix`: a float as the nearest int or fixed, ties to even; saturates (RULES N5).
 
-use super::float_parts::unpack;
+use super::float_parts::pack::Range;
+use super::float_parts::shift::{any, bits_of, shift_right};
+use super::float_parts::text::{arg, cat, constant, field, ones, repeat, sink, slice, zeros};
+use super::float_parts::{Fields, fields, max_field, unpack};
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
+use crate::target::Cost;
 use crate::{Flags, Format};
 
 pub struct Tofix;
@@ -66,6 +70,171 @@ impl Operator for Tofix {
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
-        todo!()
+        let one_bit = inst.result.is_signed() && inst.result.width() == 1;
+        if !one_bit {
+            return convert(inst, c, args[0]);
+        }
+        // Minus one and zero are what remains of the two-bit result.
+        let to = Format::Fixed { width: 2, frac: inst.result.frac().expect("an int or fixed") as u8, signed: true };
+        let wider = Inst { result: to, attrs: Attrs { to: Some(to), ..inst.attrs }, ..inst.clone() };
+        let (q, f) = convert(&wider, c, args[0]);
+        f.into_iter().for_each(|f| sink(c, f, 0, 0));
+        let bit = field(c, "bit", q, 1, 1);
+        if self.flags(inst).is_empty() {
+            sink(c, q, 0, 0);
+            return (bit, None);
+        }
+        (bit, Some(c.comb("sat", 1, Cost::Logic(2), "{0}[1] ^ {0}[0]", &[q])))
+    }
+}
+
+/// The rounded integer before it is bounded, and what bounds it.
+struct Placed {
+    /// The integer; two's complement where it can be negative.
+    value: Sig,
+    /// The sign, if the result must look at it.
+    sign: Option<Sig>,
+    /// Whether the magnitude exceeds the format.
+    above: Option<Sig>,
+    /// Whether the argument rounds to the least number of a signed format although its magnitude counts as above.
+    least: Option<Sig>,
+    /// Whether a negative number meets an unsigned format and does not round to 0.
+    below: Option<Sig>,
+}
+
+/// The circuit for formats of at least two bits, or one unsigned.
+fn convert(inst: &Inst, c: &mut Circuit, x: Sig) -> (Sig, Option<Sig>) {
+    let signed = inst.result.is_signed();
+    let width = inst.result.width();
+    let p = place(inst, c, x);
+    let n = c.width(p.value);
+    let mut args = vec![p.value];
+    let mut with = |s: Option<Sig>| {
+        s.map(|s| {
+            args.push(s);
+            arg(args.len() - 1)
+        })
+    };
+    let (above, sign) = (with(p.above), with(p.sign));
+    let low = slice(0, n, width.min(n) as i64 - 1, 0);
+    let mut text = match (&sign, signed) {
+        (Some(_), true) => cat(&[repeat(width - n, &slice(0, n, n as i64 - 1, n as i64 - 1)), low]),
+        _ => cat(&[zeros(width.saturating_sub(n)), low]),
+    };
+    if let Some(above) = &above {
+        let largest = match (&sign, signed) {
+            (Some(s), true) => cat(&[s.clone(), repeat(width - 1, &format!("~{s}"))]),
+            (None, true) => cat(&[zeros(1), ones(width - 1)]),
+            (_, false) => ones(width),
+        };
+        text = format!("({above} ? {largest} : {text})");
+    }
+    if let (Some(s), false) = (&sign, signed) {
+        text = format!("{} & {text}", repeat(width, &format!("~{s}")));
+    }
+    let q = if args.len() == 1 || above.is_none() && signed {
+        c.wire("result", width, text, &args[..1])
+    } else {
+        c.comb("result", width, Cost::Logic(4), text, &args)
+    };
+    let flag = match (p.above, p.least, p.below) {
+        (Some(a), Some(l), _) => Some(c.comb("sat", 1, Cost::Logic(2), "{0} & ~{1}", &[a, l])),
+        (Some(a), None, Some(b)) => Some(c.comb("sat", 1, Cost::Logic(2), "{0} | {1}", &[a, b])),
+        (a, None, b) => a.or(b),
+        (None, Some(_), _) => unreachable!("the least number counts as above"),
+    };
+    (q, flag)
+}
+
+/// Shifts the significand to its place below the format's top, rounds, and finds what lies outside.
+fn place(inst: &Inst, c: &mut Circuit, x: Sig) -> Placed {
+    let (from, to) = (inst.args[0], inst.result);
+    let sat = !Tofix.flags(inst).is_empty();
+    let f = fields(c, from, x);
+    // Bit position of the leading one in the result: the format's highest, and that of the largest float. One
+    // place of room spares the check for a carry where the largest float is small.
+    let highest = to.width() as i64 - 1 - to.is_signed() as i64;
+    let frac = to.frac().expect("an int or fixed") as i64;
+    let largest = max_field(from) - from.bias() as i64 + frac;
+    let top = highest.min(largest + 1).max(0);
+    let n = top as u32 + 1;
+    // The shift to the right from there; negative: the number exceeds the format.
+    let reach = Range { low: top + from.bias() as i64 - frac - max_field(from), high: top + from.bias() as i64 - frac };
+    let (right, over) = distance(c, from, reach, &f);
+    let bits = c.width(right) - (reach.low < 0) as u32;
+    let near = bits_of(n).min(bits);
+    let mut significand = c.wire("significand", from.mant() + 1, "{{0}, {1}}", &[f.nonzero, f.fraction]);
+    if near < bits {
+        let far = any(c, right, bits - 1, near, None);
+        let text = format!("{} & {{0}}", repeat(from.mant() + 1, "~{1}"));
+        significand = c.comb("significand", from.mant() + 1, Cost::Logic(2), text, &[significand, far]);
+    }
+    let amount = field(c, "amount", right, near - 1, 0);
+    let shifted = shift_right(c, significand, amount, n + 1);
+    let sticky = shifted.sticky.unwrap_or_else(|| c.wire("sticky", 1, "1'b0", &[]));
+    let whole = field(c, "whole", shifted.value, n, 1);
+    let ends = field(c, "ends", shifted.value, 1, 0);
+    let carries = sat && top == highest;
+    let mut p = Placed { value: whole, sign: None, above: over, least: None, below: None };
+    if to.is_signed() && !inst.is_nonneg(0) {
+        // Minus (whole + up) is the complement plus one minus up.
+        let up = c.comb("up", 1, Cost::Logic(4), "{0}[0] & ({1} | {0}[1]) ^ {2}", &[ends, sticky, f.sign]);
+        let text =
+            format!("{} + {}", cat(&[arg(2), format!("{{0}} ^ {}", repeat(n, &arg(2)))]), cat(&[zeros(n), arg(1)]));
+        p.value = c.comb("rounded", n + 1, Cost::Add(n + 1), text, &[whole, up, f.sign]);
+        p.sign = Some(f.sign);
+        let carry =
+            carries.then(|| c.comb("carry", 1, Cost::Logic(2), format!("~{{1}} & {{0}}[{n}]"), &[p.value, f.sign]));
+        p.least = over.map(|_| least(c, right, &f, n));
+        p.above = either(c, over, carry);
+        return p;
+    }
+    let up = c.comb("up", 1, Cost::Logic(3), "{0}[0] & ({1} | {0}[1])", &[ends, sticky]);
+    let out = n + carries as u32;
+    let text = format!("{} + {}", cat(&[zeros(out - n), arg(0)]), cat(&[zeros(out - 1), arg(1)]));
+    p.value = c.comb("rounded", out, Cost::Add(out), text, &[whole, up]);
+    let carry = carries.then(|| field(c, "carry", p.value, n, n));
+    p.above = either(c, over, carry);
+    if sat && !inst.is_nonneg(0) {
+        let some = any(c, whole, n - 1, 0, None);
+        let some = either(c, Some(some), over).expect("given");
+        p.sign = Some(f.sign);
+        p.below = Some(c.comb("below", 1, Cost::Logic(3), "{2} & ({0} | {1})", &[some, up, f.sign]));
+    }
+    p
+}
+
+/// `reach.high` minus the exponent field, and whether that is negative for a number other than 0.
+fn distance(c: &mut Circuit, from: Format, reach: Range, f: &Fields) -> (Sig, Option<Sig>) {
+    let bits = reach.bits(from);
+    let text = format!("{} - {}", constant(bits, reach.high), cat(&[zeros(bits - from.exp()), arg(0)]));
+    let right = c.comb("right", bits, Cost::Add(bits), text, &[f.exp]);
+    let over = (reach.low < 0).then(|| {
+        let negative = field(c, "negative", right, bits - 1, bits - 1);
+        if reach.high >= 0 { negative } else { c.comb("over", 1, Cost::Logic(2), "{0} & {1}", &[negative, f.nonzero]) }
+    });
+    (right, over)
+}
+
+/// Whether a number that exceeds the `n` bits of a signed format's magnitudes by one place is negative and rounds
+/// to the format's least number: its fraction is at most half a unit, 2^-(n+1).
+fn least(c: &mut Circuit, right: Sig, f: &Fields, n: u32) -> Sig {
+    let m = c.width(f.fraction);
+    let upper = any(c, f.fraction, m - 1, m.saturating_sub(n), None);
+    let next = c.width(right) + 2;
+    if m < n + 2 {
+        return c.comb("least", 1, Cost::Logic(next), "{2} & (&{0}) & ~{1}", &[right, upper, f.sign]);
+    }
+    let half = field(c, "half", f.fraction, m - 1 - n, m - 1 - n);
+    let below = any(c, f.fraction, m - 2 - n, 0, None);
+    let text = "{2} & (&{0}) & ~{1} & ~({3} & {4})";
+    c.comb("least", 1, Cost::Logic(next + 2), text, &[right, upper, f.sign, half, below])
+}
+
+/// The OR of what there is.
+fn either(c: &mut Circuit, a: Option<Sig>, b: Option<Sig>) -> Option<Sig> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(c.comb("either", 1, Cost::Logic(2), "{0} | {1}", &[a, b])),
+        _ => a.or(b),
     }
 }
