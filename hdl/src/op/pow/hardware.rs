@@ -40,7 +40,7 @@ fn table(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig) -> (S
         Some(under) => c.comb("keep", 1, Cost::Logic(2), "{0} & ~{1}", &[live, under]),
         None => live,
     };
-    let magnitude = join(p, c, exponent, carry, fraction, range.bits);
+    let magnitude = join(p, c, exponent, carry, fraction);
     let q = select(p, c, magnitude, keep, over, sign);
     let raised: Vec<Sig> = [over, under, invalid].into_iter().flatten().collect();
     let f = match raised.len() {
@@ -61,7 +61,6 @@ fn signs(p: &Prepared, inst: &Inst, c: &mut Circuit, x: Sig) -> (Sig, Option<Sig
     let live = c.comb("nonzero", 1, Cost::Logic(e), format!("|{{0}}[{}:{}]", top - 1, p.mant), &[x]);
     let negative = c.wire("negative", 1, format!("{{0}}[{top}]"), &[x]);
     if inst.is_nonneg(0) || (p.d == 1 && p.n % 2 == 0) {
-        c.wire("unused_sign", 1, "{0}", &[negative]);
         (live, None, None)
     } else if p.d == 1 {
         (live, Some(negative), None)
@@ -169,12 +168,10 @@ fn polynomial(p: &Prepared, c: &mut Circuit, x: Sig, columns: &[Sig]) -> (Option
             64 - greatest.leading_zeros()
         };
         let product = c.mul("product", sum, u, false);
-        let (low, all) = (p.shift[i], c.width(product));
-        assert!(low < all, "a product that is cut off whole needs no multiplier");
-        let part = width.min(all - low);
+        let low = p.shift[i];
+        assert!(low < c.width(product), "a product that is cut off whole needs no multiplier");
+        let part = width.min(c.width(product) - low);
         let cut = c.wire("cut", part, format!("{{0}}[{}:{low}]", low + part - 1), &[product]);
-        sink(c, product, 0, low);
-        sink(c, product, low + part, all);
         let sign = if p.subtract[i] { '-' } else { '+' };
         let text = format!("{} {sign} {}", extended(0, c.width(columns[i]), width), extended(1, part, width));
         sum = c.comb("sum", width, Cost::Add(width), text, &[columns[i], cut]);
@@ -182,17 +179,9 @@ fn polynomial(p: &Prepared, c: &mut Circuit, x: Sig, columns: &[Sig]) -> (Option
     normalise(p, c, sum)
 }
 
-/// Names bits `from..to` of `s` as unused, for the lint.
-fn sink(c: &mut Circuit, s: Sig, from: u32, to: u32) {
-    if from < to {
-        c.wire("unused_bits", to - from, format!("{{0}}[{}:{from}]", to - 1), &[s]);
-    }
-}
-
 /// The carry and the fraction of a sum without its leading 1, that is from 0 to 1, or to 3 if it is wide.
 fn normalise(p: &Prepared, c: &mut Circuit, sum: Sig) -> (Option<Sig>, Sig) {
     let (m, guard) = (p.mant, p.guard);
-    sink(c, sum, 0, guard);
     let sum = c.wire("rounded", c.width(sum) - guard, format!("{{0}}[{}:{guard}]", c.width(sum) - 1), &[sum]);
     let plain = format!("{{0}}[{}:0]", m - 1);
     if !p.tables.wide {
@@ -202,9 +191,7 @@ fn normalise(p: &Prepared, c: &mut Circuit, sum: Sig) -> (Option<Sig>, Sig) {
     }
     let carry = c.comb("carry", 1, Cost::Logic(2), format!("|{{0}}[{}:{m}]", m + 1), &[sum]);
     let text = format!("{{1}} ? {{~{{0}}[{m}], {{0}}[{}:1]}} : {plain}", m - 1);
-    // The upper bit is read by the carry alone: it must not travel on.
-    let low = c.wire("low", m + 1, format!("{{0}}[{m}:0]"), &[sum]);
-    (Some(carry), c.comb("fraction", m, Cost::Mux(2), text, &[low, carry]))
+    (Some(carry), c.comb("fraction", m, Cost::Mux(2), text, &[sum, carry]))
 }
 
 /// The signed numbers that the exponent field can become before range is considered.
@@ -310,10 +297,8 @@ fn beyond(c: &mut Circuit, name: &str, tests: [String; 2], exponent: Sig, carry:
 }
 
 /// Exponent field and fraction, without care for the range.
-fn join(p: &Prepared, c: &mut Circuit, exponent: Sig, carry: Option<Sig>, fraction: Sig, bits: u32) -> Sig {
+fn join(p: &Prepared, c: &mut Circuit, exponent: Sig, carry: Option<Sig>, fraction: Sig) -> Sig {
     let e = p.format.exp();
-    // Where no flag can be raised nobody else looks at the upper bits. They are cut off here, before any register.
-    sink(c, exponent, e, bits);
     let low = c.wire("power", e, format!("{{0}}[{}:0]", e - 1), &[exponent]);
     let field = match carry {
         Some(carry) => {

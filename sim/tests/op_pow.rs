@@ -1,0 +1,112 @@
+//! The Verilog of powers against their bits, many uses in one build.
+
+use hdl::Format;
+use hdl::op::{Attrs, Inst, Operator, hardware, operator};
+use hdl::target::Clock;
+use sim::SimError;
+use sim::bench::MultiBench;
+
+const SEED: u64 = 0x706f77;
+const CYCLES: usize = 8192;
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+}
+
+fn pow() -> &'static dyn Operator {
+    operator("pow").expect("it is registered")
+}
+
+fn uses() -> Vec<Inst> {
+    let common = [(-1, 2), (1, 2), (-1, 1), (-3, 2)];
+    let others = [(-5, 2), (3, 1), (-2, 1), (5, 2), (16, 1), (-16, 1), (-15, 2), (7, 1), (0, 1), (1, 1)];
+    let mut list = Vec::new();
+    let mut add = |name: &str, n: i32, d: i32, nonneg: u32| {
+        let format: Format = name.parse().expect("a format");
+        let inst = Inst::new(pow(), &[format], Attrs { to: None, n, d }).expect("a power");
+        list.push(Inst { nonneg, ..inst });
+    };
+    for name in ["float18.9", "float25.16", "float29.20", "float32.23"] {
+        for (n, d) in common {
+            add(name, n, d, 0);
+        }
+    }
+    for (name, n, d) in [("float18.9", -1, 2), ("float25.16", -1, 1), ("float25.16", -3, 2), ("float32.23", 1, 2)] {
+        add(name, n, d, 1);
+    }
+    for (k, (n, d)) in others.into_iter().enumerate() {
+        add(["float18.9", "float25.16", "float29.20", "float32.23"][k % 4], n, d, 0);
+    }
+    for name in ["float4.1", "float5.2", "float6.2", "float13.1", "float20.10", "float35.23"] {
+        for (n, d) in [(-1, 2), (-3, 2), (3, 1), (-4, 1)] {
+            add(name, n, d, 0);
+        }
+    }
+    list
+}
+
+/// The k-th argument of a use: corners, then all fractions of the octaves around 1 if they are few, then random.
+fn argument(inst: &Inst, k: usize, random: &mut Random) -> u64 {
+    let format = inst.args[0];
+    let (mant, max) = (format.mant(), format.max_bits());
+    let one = (format.bias() as u64) << mant;
+    let least = 1u64 << mant;
+    let corners = [least, least + 1, max, max - 1, one, one + 1, (one - 1).max(least), one | 1 << (mant - 1)];
+    let sign = if inst.is_nonneg(0) { 0 } else { 1u64 << (format.width() - 1) };
+    let (octaves, start) = (2 << mant, 1 + 2 * corners.len());
+    if k == 0 {
+        0
+    } else if k < start {
+        corners[(k - 1) / 2] | if k % 2 == 0 { sign } else { 0 }
+    } else if mant <= 10 && k - start < octaves {
+        (one + (k - start) as u64 - least).clamp(least, max)
+    } else {
+        let magnitude = least + random.next() % (max - least + 1);
+        // A wide power leaves the range in most cases: half of the arguments are near 1.
+        let near = one - (1 << (mant - 1)) + (magnitude & (least - 1));
+        let x = if random.next() >> 63 == 1 { magnitude } else { near.max(least) };
+        if random.next() >> 61 == 0 { x | sign } else { x }
+    }
+}
+
+#[test]
+fn verilog_of_powers_equals_their_bits() {
+    let uses = uses();
+    let hardware = |inst: &Inst| hardware(pow(), inst, Clock::default_clock());
+    let modules = uses.iter().map(|inst| hardware(inst).module).collect();
+    let mut bench = match MultiBench::build(modules) {
+        Err(SimError::ToolMissing { .. }) if std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1") => {
+            println!("skipped: verilator not found");
+            return;
+        }
+        bench => bench.expect("it builds"),
+    };
+    println!("seed {SEED:#x}");
+    let mut random = Random(SEED);
+    let mut arguments = |inst: &Inst| (0..CYCLES).map(|k| vec![argument(inst, k, &mut random)]).collect();
+    let inputs: Vec<Vec<Vec<u64>>> = uses.iter().map(&mut arguments).collect();
+    let outputs = bench.run_all(&inputs);
+    for (k, inst) in uses.iter().enumerate() {
+        let declared = pow().flags(inst);
+        for (x, y) in inputs[k].iter().zip(&outputs[k]) {
+            let (bits, flags) = pow().bits(inst, x);
+            let mut expected = vec![bits];
+            if !declared.is_empty() {
+                expected.push(declared.iter().enumerate().map(|(b, f)| (flags.contains(f) as u64) << b).sum());
+            }
+            assert_eq!(*y, expected, "{} {:#x}^({}/{})", inst.result, x[0], inst.attrs.n, inst.attrs.d);
+        }
+        let few = &inputs[k][..16];
+        if hardware(inst).latency > 0 && inst.attrs.n != 0 {
+            assert_eq!(bench.measured_latency(k, few), Ok(hardware(inst).latency), "{}/{}", inst.attrs.n, inst.attrs.d);
+        }
+    }
+}
