@@ -99,8 +99,16 @@ impl<'a> Parser<'a> {
     fn expected<T>(&mut self, wanted: &str) -> Parsed<T> {
         let token = self.peek(0);
         let found = self.describe(token);
+        let help = match wanted {
+            "a statement" => {
+                "statements are declarations, `name = ...;`, `const name = ...;` and `output += ...;`".into()
+            }
+            "a value" => "write a number, a name, a call or an expression in parentheses".into(),
+            _ => format!("put {wanted} before {found}, or remove what is too much"),
+        };
         let message = format!("expected {wanted}, found {found}");
-        self.fail(Diagnostic::error(codes::SYNTAX, message, token.span, format!("{wanted} should stand here")))
+        let label = format!("{wanted} should stand here");
+        self.fail(Diagnostic::error(codes::SYNTAX, message, token.span, label).help(help))
     }
 
     fn describe(&self, token: Token) -> String {

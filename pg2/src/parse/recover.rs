@@ -42,7 +42,8 @@ impl<'a> Parser<'a> {
                 TokenKind::Symbol("{") => braces += 1,
                 TokenKind::Symbol("}") => {
                     braces = braces.saturating_sub(1);
-                    if braces == 0 {
+                    let goes_on = self.word_at(0).is_some_and(|w| w.text == "else");
+                    if braces == 0 && !goes_on {
                         self.eat(";");
                         return;
                     }
