@@ -6,6 +6,7 @@
 //! mistakes come back as [`diag::Diagnostic`]s, all of a file at once.
 
 pub mod ast;
+pub mod build;
 pub mod codes;
 pub mod diag;
 pub mod gather;
@@ -23,6 +24,7 @@ mod builder;
 mod check;
 mod literal;
 
+pub use build::{Built, compile_to_netlist};
 pub use gen_m2l::gen_m2l;
 
 use diag::{Diagnostic, MAX_REPORTED, Severity};

@@ -139,9 +139,6 @@ pub fn random(seed: u64, size: usize) -> Graph {
     while b.0.nodes.len() < first + size && tries < size * 1000 {
         tries += 1;
         let op = OPERATORS[r.below(OPERATORS.len())];
-        if op.name().starts_with('f') || op.name().starts_with("to") {
-            continue;
-        }
         let n = 1 + r.below(3);
         let args: Vec<NodeId> = (0..n).map(|_| NodeId(r.below(b.0.nodes.len()) as u32)).collect();
         let to = Some(format(FORMATS[r.below(FORMATS.len())]));
