@@ -85,6 +85,11 @@ pub trait Backend {
     /// The name on the command line.
     fn name(&self) -> &str;
 
+    /// Pipelines that work side by side: what utilisation is measured against.
+    fn pipelines(&self) -> u32 {
+        1
+    }
+
     /// Runs a job. `progress` is called now and then with the number of finished targets.
     fn run(&mut self, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<Outcome, BackendError>;
 }

@@ -12,7 +12,9 @@
 pub mod backend;
 pub mod bind;
 pub mod boxmap;
+pub mod calibrate;
 pub mod direct;
+pub mod encode;
 pub mod error;
 pub mod expansion;
 pub mod fmm;
