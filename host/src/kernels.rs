@@ -11,6 +11,7 @@ use crate::{m2l_native, p2p_native};
 use hdl::{Flags, Format};
 use pg2::graph::Graph;
 use rayon::prelude::*;
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// Flags that make a result unusable.
@@ -82,9 +83,9 @@ pub fn p2p(
     };
     let shared = shared(fmm);
     work.shared = shared.iter().map(|g| g.len() as u64).sum();
-    let mut extra = shared_forces(fmm, &shared, eps);
+    let mut extra = if kernel.coulomb { shared_forces(fmm, &shared, eps) } else { HashMap::new() };
     for (run, leaf) in runs.iter().zip(&tree.leaves) {
-        for k in run.first..run.first + run.count {
+        for (k, force) in (run.first..).zip(&mut force[run.first..run.first + run.count]) {
             let mut sum = [0.0; 4];
             if outcome.flags[k].intersects(WRONG) && kernel.coulomb {
                 sum = p2p_native::target(tree, &lists.p2p[*leaf as usize], eps, k);
@@ -98,7 +99,7 @@ pub fn p2p(
                     (0..4).for_each(|a| sum[a] += extra[a]);
                 }
             }
-            force[k].iter_mut().zip(sum).for_each(|(f, x)| *f += x);
+            force.iter_mut().zip(sum).for_each(|(f, x)| *f += x);
         }
     }
     Ok(work)
@@ -169,7 +170,7 @@ fn shared(fmm: &Fmm) -> Vec<Range<usize>> {
 }
 
 /// The pairs within such groups, which a kernel takes for coincident ones.
-fn shared_forces(fmm: &Fmm, groups: &[Range<usize>], eps: f64) -> std::collections::HashMap<usize, Force> {
+fn shared_forces(fmm: &Fmm, groups: &[Range<usize>], eps: f64) -> HashMap<usize, Force> {
     let one = |k: usize, group: &Range<usize>| {
         let segment = (group.start as u32, group.len() as u32);
         (k, p2p_native::target(&fmm.tree, &[segment], eps, k))
