@@ -18,7 +18,6 @@ pub struct Tools {
     root: PathBuf,
     cxx: PathBuf,
     cxx_version: String,
-    ccache: Option<PathBuf>,
 }
 
 /// How to get what is missing.
@@ -49,14 +48,7 @@ impl Tools {
 
     /// A compiler call with the flags that all objects share.
     pub fn compiler(&self, trace: bool) -> Command {
-        let mut command = match &self.ccache {
-            Some(ccache) => {
-                let mut command = Command::new(ccache);
-                command.arg(&self.cxx);
-                command
-            }
-            None => Command::new(&self.cxx),
-        };
+        let mut command = Command::new(&self.cxx);
         command.args(CXX_FLAGS).arg(format!("-DVM_TRACE={}", trace as u32));
         command.arg(format!("-DVM_TRACE_FST={}", trace as u32));
         if self.is_gcc() {
@@ -90,7 +82,7 @@ fn look() -> Result<Tools, SimError> {
     let root = root.ok_or_else(|| missing("verilator's include directory"))?;
     let cxx = ["clang++", "g++"].iter().find_map(|c| on_path(c)).ok_or_else(|| missing("clang++ or g++"))?;
     let cxx_version = first_line(Command::new(&cxx).arg("--version")).ok_or_else(|| missing("clang++ or g++"))?;
-    Ok(Tools { verilator, version, root, cxx, cxx_version, ccache: on_path("ccache") })
+    Ok(Tools { verilator, version, root, cxx, cxx_version })
 }
 
 fn on_path(program: &str) -> Option<PathBuf> {

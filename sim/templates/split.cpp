@@ -1,0 +1,290 @@
+// Drives an engine as one model of its shell and N of its lane, which are spread over threads.
+//
+// Shell and lanes need not meet at every clock. A lane's outputs matter to the shell only while r_done is high, and
+// r_done is l_last of LATENCY clocks ago, which the shell itself sent: so the shell runs ahead and notes what
+// it sends in a ring, the lanes follow through the ring in pieces, and only at a clock with r_done does the shell wait
+// until all lanes have come to that very clock. That r_done is high then, and at no other clock, is checked.
+{% include "stream.h" %}
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+#include "{{ shell }}.h"
+#include "{{ lane }}.h"
+
+constexpr uint32_t LANES = {{ c.pipelines }};
+constexpr uint32_t LANE_WORDS = (LANES + 31) / 32;
+constexpr uint32_t I_WORDS = {{ c.layout.i_words() }};
+constexpr uint32_t J_WORDS = {{ c.layout.j_words() }};
+constexpr uint32_t PARAM_WORDS = {{ c.layout.param_words() }};
+constexpr uint32_t RESULT_WORDS = {{ c.layout.result_words() }};
+constexpr uint64_t LATENCY = {{ latency }};
+constexpr uint64_t RING = {{ ring }};
+// Clocks of one lane that a thread steps at once: long enough to keep the lane's state in its cache.
+constexpr uint64_t SHORTEST_PIECE = 16;
+constexpr uint64_t LONGEST_PIECE = 256;
+// The shell tells the others how far it is only now and then, since they look at it all the time.
+constexpr uint64_t TELL = 16;
+static_assert(RING > LATENCY && (RING & (RING - 1)) == 0, "the ring holds what is in flight");
+
+// What the shell sends in one clock.
+struct Bus {
+    uint32_t j[J_WORDS];
+    uint32_t i[I_WORDS];
+    uint32_t param[PARAM_WORDS + 1];
+    uint32_t we[LANE_WORDS];
+    uint32_t active[LANE_WORDS];
+    uint8_t i_bank, valid, first, last, bank, done;
+};
+
+inline void relax() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+// Waits a little while busily, then lets others run: a machine with fewer cores than threads must not crawl.
+struct Patience {
+    uint32_t tries = 0;
+    void wait() {
+        if (++tries < 256) {
+            relax();
+        } else {
+            std::this_thread::yield();
+        }
+    }
+};
+
+struct alignas(128) Lane {
+    VerilatedContext context;
+    {{ lane }} top{&context, "lane"};
+    // Clocks stepped; written by the thread that holds `taken`.
+    alignas(128) std::atomic<uint64_t> clock{0};
+    std::atomic<bool> taken{false};
+
+    // Steps to clock `to`; false if r_done broke its latency.
+    bool step(const Bus* ring, uint32_t index, uint64_t to) {
+        uint32_t wrong = 0;
+        const uint32_t word = index / 32, bit = index % 32;
+        uint64_t t = clock.load(std::memory_order_relaxed);
+        for (; t < to; ++t) {
+            const Bus& bus = ring[t & (RING - 1)];
+            put(top.i_rec, bus.i);
+            put(top.j_rec, bus.j);
+{%- if c.layout.param_words() > 0 %}
+            put(top.param, bus.param);
+{%- endif %}
+            top.i_we = bus.we[word] >> bit & 1;
+            top.i_bank = bus.i_bank;
+            top.c_valid = bus.valid;
+            top.c_first = bus.first;
+            top.c_last = bus.last;
+            top.c_bank = bus.bank;
+            top.c_active = bus.active[word] >> bit & 1;
+            top.clk = 0;
+            top.eval();
+            wrong |= top.r_done ^ bus.done;
+            top.clk = 1;
+            top.eval();
+        }
+        clock.store(to, std::memory_order_release);
+        return wrong == 0;
+    }
+};
+
+struct Engine {
+    VerilatedContext context;
+    {{ shell }} shell{&context, "shell"};
+    std::unique_ptr<Lane> lanes[LANES];
+    std::vector<Bus> ring{RING};
+    Streams streams;
+    std::atomic<bool> wrong{false};
+    alignas(128) std::atomic<uint64_t> told{0};
+    alignas(128) std::mutex mutex;
+    std::condition_variable wake;
+    std::atomic<bool> awake{false};
+    bool ending = false;
+    std::vector<std::thread> threads;
+
+    explicit Engine(uint32_t count) {
+        for (auto& lane : lanes) lane = std::make_unique<Lane>();
+        for (uint32_t k = 1; k < count && k < LANES + 1; ++k) threads.emplace_back([this] { follow(); });
+    }
+
+    ~Engine() {
+        {
+            std::lock_guard<std::mutex> lock(mutex);
+            ending = true;
+            awake = false;
+        }
+        wake.notify_all();
+        for (auto& thread : threads) thread.join();
+    }
+
+    // What the other threads do: step lanes while there is something to follow, sleep between calls of the host.
+    void follow() {
+        for (;;) {
+            {
+                std::unique_lock<std::mutex> lock(mutex);
+                wake.wait(lock, [this] { return ending || awake.load(); });
+                if (ending) return;
+            }
+            Patience patience;
+            while (awake.load(std::memory_order_relaxed)) {
+                if (work(SHORTEST_PIECE)) {
+                    patience = Patience();
+                } else {
+                    patience.wait();
+                }
+            }
+        }
+    }
+
+    // Steps a piece of the lane that is furthest behind by at least `least` clocks; false if there is none.
+    bool work(uint64_t least) {
+        const uint64_t to = told.load(std::memory_order_acquire);
+        for (;;) {
+            uint32_t furthest = LANES;
+            uint64_t behind = least - 1;
+            for (uint32_t k = 0; k < LANES; ++k) {
+                const uint64_t gap = to - lanes[k]->clock.load(std::memory_order_relaxed);
+                // A lane may already be past an old `to`.
+                if (static_cast<int64_t>(gap) > static_cast<int64_t>(behind) &&
+                    !lanes[k]->taken.load(std::memory_order_relaxed)) {
+                    furthest = k;
+                    behind = gap;
+                }
+            }
+            if (furthest == LANES) return false;
+            Lane& lane = *lanes[furthest];
+            if (lane.taken.exchange(true, std::memory_order_acquire)) continue;
+            const uint64_t from = lane.clock.load(std::memory_order_relaxed);
+            if (from < to) {
+                uint64_t piece = (to - from) / 2;
+                piece = piece < SHORTEST_PIECE ? SHORTEST_PIECE : piece > LONGEST_PIECE ? LONGEST_PIECE : piece;
+                if (!lane.step(ring.data(), furthest, to - from < piece ? to : from + piece)) wrong = true;
+            }
+            lane.taken.store(false, std::memory_order_release);
+            return true;
+        }
+    }
+
+    // Returns when every lane has come to clock `to`.
+    void catch_up(uint64_t to) {
+        told.store(streams.cycle, std::memory_order_release);
+        Patience patience;
+        while (slowest() < to) {
+            if (work(1)) {
+                patience = Patience();
+            } else {
+                patience.wait();
+            }
+        }
+    }
+
+    uint64_t slowest() const {
+        uint64_t least = UINT64_MAX;
+        for (const auto& lane : lanes) {
+            const uint64_t clock = lane->clock.load(std::memory_order_acquire);
+            if (clock < least) least = clock;
+        }
+        return least;
+    }
+
+    // Takes the finished results from the lanes to the shell's inputs.
+    void collect() {
+        uint32_t data[LANES * RESULT_WORDS + 1];
+        uint32_t flags[(5 * LANES + 31) / 32 + 1] = {};
+        for (uint32_t k = 0; k < LANES; ++k) {
+            get(lanes[k]->top.r_data, data + k * RESULT_WORDS);
+            const uint64_t placed = static_cast<uint64_t>(lanes[k]->top.r_flags) << (5 * k % 32);
+            flags[5 * k / 32] |= static_cast<uint32_t>(placed);
+            flags[5 * k / 32 + 1] |= static_cast<uint32_t>(placed >> 32);
+        }
+        put(shell.l_r_data, data);
+        put(shell.l_r_flags, flags);
+    }
+
+    Status clock(Exchange& x) {
+        const uint64_t t = streams.cycle;
+        const bool done = t >= LATENCY && ring[(t - LATENCY) & (RING - 1)].last;
+        if (done) {
+            catch_up(t);
+            collect();
+        } else if (t - oldest >= RING - LATENCY) {
+            oldest = slowest();
+            if (t - oldest >= RING - LATENCY) {
+                catch_up(t - RING / 2);
+                oldest = slowest();
+            }
+        }
+        shell.l_r_done = done;
+        streams.drive(shell, x);
+        shell.clk = 0;
+        shell.eval();
+        Bus& bus = ring[t & (RING - 1)];
+        note(bus);
+        bus.done = done;
+        Status status = streams.settle(shell, x, bus.valid || bus.done);
+        shell.clk = 1;
+        shell.eval();
+        if (t % TELL == 0) told.store(t + 1, std::memory_order_release);
+        return status;
+    }
+
+    void note(Bus& bus) {
+        get(shell.l_i_rec, bus.i);
+        get(shell.l_j_rec, bus.j);
+{%- if c.layout.param_words() > 0 %}
+        get(shell.l_param, bus.param);
+{%- endif %}
+        get(shell.l_i_we, bus.we);
+        get(shell.l_active, bus.active);
+        bus.i_bank = shell.l_i_bank;
+        bus.valid = shell.l_valid;
+        bus.first = shell.l_first;
+        bus.last = shell.l_last;
+        bus.bank = shell.l_bank;
+    }
+
+    // Lanes have come at least to this clock.
+    uint64_t oldest = 0;
+};
+
+EXPORT void* engine_new(uint32_t threads, uint64_t seed, const char*) {
+    Engine* engine = new Engine(threads);
+    engine->streams.random = seed;
+    Exchange none{};
+    none.cycle_limit = UINT64_MAX;
+    none.patience = UINT64_MAX;
+    for (int k = 0; k < {{ reset }}; ++k) {
+        engine->shell.rst = 1;
+        engine->clock(none);
+    }
+    engine->shell.rst = 0;
+    return engine;
+}
+
+EXPORT void engine_delete(void* engine) { delete static_cast<Engine*>(engine); }
+EXPORT uint64_t engine_cycles(void* engine) { return static_cast<Engine*>(engine)->streams.cycle; }
+EXPORT void engine_pause(void* engine) { static_cast<Engine*>(engine)->awake = false; }
+
+EXPORT uint32_t engine_run(void* engine, Exchange* x) {
+    Engine& e = *static_cast<Engine*>(engine);
+    if (!e.threads.empty() && !e.awake.load()) {
+        {
+            std::lock_guard<std::mutex> lock(e.mutex);
+            e.awake = true;
+        }
+        e.wake.notify_all();
+    }
+    for (;;) {
+        Status status = e.clock(*x);
+        if (e.wrong.load(std::memory_order_relaxed)) return LATE;
+        if (status != GOING) return status;
+    }
+}
