@@ -1,3 +1,54 @@
-//! The `pairforge` command line.
+//! The `pairforge` command line: one file a subcommand, and the only place that prints.
 
-fn main() {}
+mod cmd;
+mod csv;
+mod failure;
+mod output;
+mod progress;
+mod source;
+
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+
+/// Compiles pairwise functions into pipelined Verilog and runs the Fast Multipole Method with them.
+#[derive(Parser)]
+#[command(name = "pairforge", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: cmd::Command,
+}
+
+fn main() -> ExitCode {
+    restore_sigpipe();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => {
+            // Help and version are no mistakes: clap sends them to stdout and gives 0.
+            let code = if e.use_stderr() { 2 } else { 0 };
+            let _ = e.print();
+            return ExitCode::from(code);
+        }
+    };
+    match cmd::dispatch(cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => report(failure),
+    }
+}
+
+/// Prints what went wrong and gives the exit status of DESIGN.md section 6.
+fn report(failure: Failure) -> ExitCode {
+    if let Some(text) = failure.text() {
+        eprintln!("{text}");
+    }
+    ExitCode::from(failure.code())
+}
+
+/// A closed pipe ends the program quietly, as it does other filters, instead of making a print fail.
+fn restore_sigpipe() {
+    #[cfg(unix)]
+    // SAFETY: setting a signal's default disposition before any thread is started has no precondition.
+    unsafe {
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+    }
+}

@@ -68,6 +68,8 @@ pub struct Outcome {
     pub cycles: Option<u64>,
     /// Occupied lanes times sources, as the engine counts.
     pub pairs: u64,
+    /// Lanes of the engine; 0 where there is none.
+    pub pipelines: u32,
     /// Record words sent and received over the link: j, i, result; zeros where there is no link.
     pub words: Words,
 }
@@ -80,15 +82,18 @@ pub struct Words {
     pub result: u64,
 }
 
+impl Outcome {
+    /// Pairs over cycles times lanes; `None` where there is no clock.
+    pub fn utilisation(&self) -> Option<f64> {
+        let cycles = self.cycles.filter(|c| *c > 0)?;
+        Some(self.pairs as f64 / (cycles as f64 * self.pipelines as f64))
+    }
+}
+
 /// A place to run kernels.
 pub trait Backend {
     /// The name on the command line.
     fn name(&self) -> &str;
-
-    /// Pipelines that work side by side: what utilisation is measured against.
-    fn pipelines(&self) -> u32 {
-        1
-    }
 
     /// Runs a job. `progress` is called now and then with the number of finished targets.
     fn run(&mut self, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<Outcome, BackendError>;

@@ -10,11 +10,11 @@
 //! that act on it) and [`backend::Backend`], which turns a job into results and flags.
 
 pub mod backend;
+pub mod backends;
 pub mod bind;
 pub mod boxmap;
-pub mod calibrate;
 pub mod direct;
-pub mod encode;
+pub mod driver;
 pub mod error;
 pub mod expansion;
 pub mod fmm;

@@ -54,8 +54,10 @@ pub fn lex(text: &str) -> Tokens {
         let start = input.location_offset();
         let Some(first) = input.fragment().chars().next() else { break };
         let span_to = |rest: &Input| Span { start, end: rest.location_offset() };
-        let comment = if first == '/' { line_comment(input).or_else(|_| block_comment(input)).ok() } else { None };
-        let (rest, kind) = if let Some((rest, _)) = comment {
+        let (rest, kind) = if let Ok((rest, _)) = line_comment(input) {
+            out.comments.push(span_to(&rest));
+            (rest, None)
+        } else if let Ok((rest, _)) = block_comment(input) {
             out.comments.push(span_to(&rest));
             (rest, None)
         } else if input.fragment().starts_with("/*") {
@@ -187,33 +189,9 @@ fn symbol(text: &[u8]) -> Option<&'static str> {
         })
     };
     let one = || {
-        Some(match at(0) {
-            b'+' => "+",
-            b'-' => "-",
-            b'*' => "*",
-            b'/' => "/",
-            b'%' => "%",
-            b'<' => "<",
-            b'>' => ">",
-            b'=' => "=",
-            b'!' => "!",
-            b'&' => "&",
-            b'|' => "|",
-            b'^' => "^",
-            b'~' => "~",
-            b'?' => "?",
-            b':' => ":",
-            b';' => ";",
-            b',' => ",",
-            b'.' => ".",
-            b'(' => "(",
-            b')' => ")",
-            b'[' => "[",
-            b']' => "]",
-            b'{' => "{",
-            b'}' => "}",
-            _ => return None,
-        })
+        let all = ["+", "-", "*", "/", "%", "<", ">", "=", "!", "&", "|", "^", "~", "?", ":", ";", ",", ".", "(", ")"];
+        let more = ["[", "]", "{", "}"];
+        all.into_iter().chain(more).find(|s| s.as_bytes()[0] == at(0))
     };
     three.or_else(two).or_else(one)
 }
@@ -232,11 +210,6 @@ fn long_name(span: Span) -> Diagnostic {
 
 /// A run of characters that no token starts with.
 fn strange(input: Input<'_>) -> Input<'_> {
-    // What follows a `#` is meant as a comment: one report is enough.
-    if input.fragment().starts_with('#') {
-        let parsed: Nom = take_while(|c| c != '\n').parse(input);
-        return parsed.map_or(input, |(rest, _)| rest);
-    }
     let known = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\'' | '#' | '$' | '@' | '\\' | '`');
     let strange = |c: char| !known(c) && !matches!(c, ' ' | '\t' | '\r' | '\n' | '\x0c' | '\u{feff}');
     let parsed: Nom = take_while1(strange).parse(input);
@@ -244,13 +217,10 @@ fn strange(input: Input<'_>) -> Input<'_> {
 }
 
 fn strange_characters(text: &str, span: Span) -> Diagnostic {
-    let visible = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    let shown: String = span.of(text).chars().take(8).map(visible).collect();
+    let shown: String = span.of(text).chars().take(8).flat_map(char::escape_default).collect();
     let message = format!("`{shown}` means nothing in PG2");
     let error = Diagnostic::error(codes::CHARACTER, message, span, "not part of the language");
-    if span.of(text).starts_with('#') {
-        error.help("comments begin with `//` and end with the line")
-    } else if span.of(text).chars().any(|c| c.is_alphabetic()) {
+    if span.of(text).chars().any(|c| c.is_alphabetic()) {
         error.help("names are made of ASCII letters, digits and `_`; other letters may stand in comments")
     } else {
         error.help("remove it, or put it in a comment")
@@ -293,10 +263,10 @@ mod tests {
 
     #[test]
     fn strange_characters_are_reported_in_runs_on_character_borders() {
-        let text = "a\0\u{1}é€ = @x$;";
+        let text = "a\0\u{1}é€ = @x#;";
         let out = lex(text);
         let runs: Vec<&str> = out.errors.iter().map(|e| e.span().of(text)).collect();
-        assert_eq!(runs, ["\0\u{1}é€", "@", "$"]);
+        assert_eq!(runs, ["\0\u{1}é€", "@", "#"]);
     }
 
     #[test]

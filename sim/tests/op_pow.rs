@@ -27,7 +27,7 @@ fn pow() -> &'static dyn Operator {
 
 fn uses() -> Vec<Inst> {
     let common = [(-1, 2), (1, 2), (-1, 1), (-3, 2)];
-    let others = [(-5, 2), (2, 1), (3, 1), (-2, 1), (5, 2), (16, 1), (-16, 1), (-15, 2), (7, 1), (0, 1), (1, 1)];
+    let others = [(-5, 2), (3, 1), (-2, 1), (5, 2), (16, 1), (-16, 1), (-15, 2), (7, 1), (0, 1), (1, 1)];
     let mut list = Vec::new();
     let mut add = |name: &str, n: i32, d: i32, nonneg: u32| {
         let format: Format = name.parse().expect("a format");

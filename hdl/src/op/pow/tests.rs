@@ -244,7 +244,7 @@ fn survey() {
 #[test]
 fn every_circuit_can_be_built() {
     for name in ["float4.1", "float5.2", "float13.1", "float18.9", "float20.10", "float25.16", "float35.23"] {
-        for (n, d) in exponents().chain([(0, 1), (1, 1)]) {
+        for (n, d) in exponents().chain([(0, 1), (1, 1)]).filter(|e| *e != (2, 1)) {
             for nonneg in 0..2 {
                 let inst = Inst { nonneg, ..inst(float(name), n, d) };
                 let p = crate::op::hardware(&Pow, &inst, crate::target::Clock::default_clock());

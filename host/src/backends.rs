@@ -1,0 +1,94 @@
+//! The backends that a kernel can run on: one entry each.
+
+use crate::backend::{Backend, BackendError};
+use crate::driver::StreamBackend;
+use hdl::engine::Config;
+use hdl::engine::link::Link;
+use hdl::target::Clock;
+use pg2::graph::Graph;
+use std::path::PathBuf;
+
+mod cpu;
+
+/// How to open a backend.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Lanes of the engine.
+    pub pipelines: u32,
+    /// Capacity of the j memory in 32-bit words.
+    pub jmem_words: u32,
+    /// Width of the streams in bits: 32, 64 or 128.
+    pub stream_bits: u32,
+    /// Threads of the simulation; 0 for one a core.
+    pub threads: usize,
+    /// Where to write a waveform.
+    pub trace: Option<PathBuf>,
+    /// Clock that the pipeline is built for.
+    pub clock: Clock,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            pipelines: 8,
+            jmem_words: 256 * 1024,
+            stream_bits: 32,
+            threads: 0,
+            trace: None,
+            clock: Clock::default_clock(),
+        }
+    }
+}
+
+/// A kind of backend.
+pub struct Entry {
+    pub name: &'static str,
+    pub summary: &'static str,
+    /// Opens it. Engines are built for a kernel when the kernel is first run.
+    pub open: fn(&Options) -> Box<dyn Backend>,
+}
+
+/// Every backend; the first is the default.
+pub static BACKENDS: &[Entry] = &[
+    Entry {
+        name: "emulator",
+        summary: "bit-exact emulation of the pipelines; needs nothing installed",
+        open: emulator,
+    },
+    Entry { name: "cpu", summary: "the kernel's real-number meaning in native f64", open: cpu::open },
+];
+
+/// The backend of that name.
+pub fn find(name: &str) -> Result<&'static Entry, BackendError> {
+    BACKENDS.iter().find(|b| b.name == name).ok_or_else(|| {
+        let names: Vec<&str> = BACKENDS.iter().map(|b| b.name).collect();
+        BackendError::Unsupported(format!("there is no backend `{name}`; the backends are {}", names.join(", ")))
+    })
+}
+
+/// The engine that a kernel and options describe. `pipeline_latency` matters only where there is a clock.
+fn config(graph: &Graph, options: &Options, pipeline_latency: u32) -> Result<Config, BackendError> {
+    let layout = graph.layout();
+    let jmem_records = options.jmem_words / layout.j_words();
+    if jmem_records == 0 {
+        let text = format!("a j memory of {} words holds no record of {} words", options.jmem_words, layout.j_words());
+        return Err(BackendError::Unsupported(text));
+    }
+    Ok(Config {
+        layout,
+        pipelines: options.pipelines,
+        jmem_records,
+        stream_bits: options.stream_bits,
+        segments: 512,
+        pipeline_latency,
+    })
+}
+
+fn emulator(options: &Options) -> Box<dyn Backend> {
+    let options = options.clone();
+    let open = move |graph: &Graph| -> Result<Box<dyn Link>, BackendError> {
+        let graph = pg2::simplify::simplify(graph);
+        Ok(Box::new(sim::emulated::EmulatedEngine::new(&graph, config(&graph, &options, 1)?, options.threads)))
+    };
+    Box::new(StreamBackend::new("emulator", Box::new(open), false))
+}

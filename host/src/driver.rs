@@ -1,0 +1,330 @@
+//! The driver: turns a job into packets for an engine behind a [`Link`], and the replies into results.
+//!
+//! It does what the host loop of Ukawa & Narumi's Fig. 4 does, but sends each source about once: runs name cells
+//! by segments of the j memory, cells stay [resident](residency) as long as they are of use, and only what is new
+//! is sent between two runs. Where the sources of a run do not fit together, the run is split and its partial
+//! results are combined by the outputs' own reductions.
+
+pub mod residency;
+
+use crate::backend::{Backend, BackendError, Job, Outcome, Run, Table, Words};
+use hdl::engine::Config;
+use hdl::engine::link::{Link, LinkError};
+use hdl::engine::protocol::{Counters, Packing, Reply, RunHeader, Segment, Stream};
+use hdl::{Flags, Format, Reduce};
+use pg2::graph::Graph;
+use residency::{Atom, Load, Residency, atoms, cover};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+/// Words gathered before a stream is handed to the link.
+const CHUNK_WORDS: usize = 1 << 20;
+
+/// Opens a link to an engine built for a kernel.
+pub type OpenLink = Box<dyn Fn(&Graph) -> Result<Box<dyn Link>, BackendError>>;
+
+/// A backend that speaks the wire format to engines, one for each kernel that it has met.
+pub struct StreamBackend {
+    name: &'static str,
+    open: OpenLink,
+    /// Engines by their kernel's text form.
+    links: HashMap<String, Box<dyn Link>>,
+    /// Whether the engines' cycle counters mean anything.
+    clocked: bool,
+}
+
+impl StreamBackend {
+    /// `name` is the backend's name on the command line; `clocked` says whether its engines have a clock.
+    pub fn new(name: &'static str, open: OpenLink, clocked: bool) -> StreamBackend {
+        StreamBackend { name, open, links: HashMap::new(), clocked }
+    }
+}
+
+impl Backend for StreamBackend {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn run(&mut self, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<Outcome, BackendError> {
+        let link = match self.links.entry(job.graph.to_string()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert((self.open)(job.graph)?),
+        };
+        let config = link.config().clone();
+        let mut outcome = drive(job, &config, &mut **link, progress)?;
+        outcome.cycles = outcome.cycles.filter(|_| self.clocked);
+        Ok(outcome)
+    }
+}
+
+impl From<LinkError> for BackendError {
+    fn from(e: LinkError) -> BackendError {
+        BackendError::Tool(e.0)
+    }
+}
+
+/// A part of a run whose sources are in the j memory together: atoms `atoms` of run `run`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Part {
+    run: usize,
+    atoms: Vec<usize>,
+}
+
+/// Sends a job through a link and collects its outcome.
+fn drive(
+    job: &Job,
+    config: &Config,
+    link: &mut dyn Link,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Outcome, BackendError> {
+    let slot = slot_size(job, config.jmem_records as usize);
+    let capacity = config.jmem_records as usize / slot * slot;
+    let ranges = job.segments.iter().map(|s| (s.first, s.count));
+    let atoms = atoms(ranges, (capacity / 4).max(slot) / slot * slot);
+    let parts = parts(job, &atoms, capacity / slot, slot);
+    let mut uses = vec![Vec::new(); atoms.len()];
+    for (now, part) in parts.iter().enumerate() {
+        part.atoms.iter().for_each(|&a| uses[a].push(now as u32));
+    }
+    let mut residency = Residency::new(capacity, slot, uses);
+    let mut sender = Sender::new(job, config);
+    if config.layout.param_words() > 0 {
+        sender.stream.param(&config.layout.param_packing().pack_all(job.params));
+    }
+    for (now, part) in parts.iter().enumerate() {
+        for load in residency.require(&atoms, &part.atoms, now as u32) {
+            sender.load(load);
+        }
+        let segments = joined(part.atoms.iter().flat_map(|&a| residency.segments(&atoms[a], a)));
+        sender.run(&job.runs[part.run], &segments);
+        if sender.stream.words.len() >= CHUNK_WORDS {
+            sender.flush(link)?;
+            progress(sender.collector.finished_targets());
+        }
+    }
+    sender.stream.status(true);
+    sender.stream.end();
+    sender.flush(link)?;
+    sender.finish()
+}
+
+/// Records in one slot of the j memory: small against the usual segment, so that little memory is lost at its end.
+fn slot_size(job: &Job, capacity: usize) -> usize {
+    let used: Vec<usize> = job.segments.iter().map(|s| s.count).filter(|c| *c > 0).collect();
+    let mean = used.iter().sum::<usize>() / used.len().max(1);
+    (mean / 16).next_power_of_two().clamp(1, 64).min(capacity.max(1))
+}
+
+/// Cuts each run into parts whose atoms fit the memory together. A run without sources is one empty part.
+fn parts(job: &Job, atoms: &[Atom], slots: usize, slot: usize) -> Vec<Part> {
+    let mut list = Vec::new();
+    for (run, r) in job.runs.iter().enumerate() {
+        let mut part = Part { run, atoms: Vec::new() };
+        let mut taken = 0;
+        // An atom may stand in a run's list twice; each part names an atom once, so a repetition opens a new part.
+        let mut inside = std::collections::HashSet::new();
+        for s in &job.segments[r.segments.clone()] {
+            for a in cover(atoms, s.first, s.count) {
+                let needed = atoms[a].count.div_ceil(slot);
+                if taken + needed > slots || inside.contains(&a) {
+                    list.push(std::mem::replace(&mut part, Part { run, atoms: Vec::new() }));
+                    inside.clear();
+                    taken = 0;
+                }
+                inside.insert(a);
+                part.atoms.push(a);
+                taken += needed;
+            }
+        }
+        list.push(part);
+    }
+    list
+}
+
+/// Joins segments that are neighbours in the memory.
+fn joined(segments: impl Iterator<Item = Segment>) -> Vec<Segment> {
+    let mut list: Vec<Segment> = Vec::new();
+    for s in segments {
+        match list.last_mut() {
+            Some(last) if last.first + last.count == s.first => last.count += s.count,
+            _ => list.push(s),
+        }
+    }
+    list
+}
+
+/// Builds packets and remembers what was asked.
+struct Sender<'a> {
+    job: &'a Job<'a>,
+    config: &'a Config,
+    i_packing: Packing,
+    j_packing: Packing,
+    stream: Stream,
+    words: Words,
+    collector: Collector<'a>,
+}
+
+impl<'a> Sender<'a> {
+    fn new(job: &'a Job<'a>, config: &'a Config) -> Sender<'a> {
+        let collector = Collector::new(job, config);
+        Sender {
+            job,
+            config,
+            i_packing: config.layout.i_packing(),
+            j_packing: config.layout.j_packing(),
+            stream: Stream::default(),
+            words: Words::default(),
+            collector,
+        }
+    }
+
+    fn load(&mut self, load: Load) {
+        let words = packed(&self.j_packing, self.job.sources, load.source, load.count);
+        self.words.j += words.len() as u64;
+        self.stream.load_j(load.address, load.count as u32, &words);
+    }
+
+    /// One RUN for each piece of the segment list that fits the engine's list memory; the host adds the pieces up.
+    fn run(&mut self, run: &Run, segments: &[Segment]) {
+        if segments.is_empty() {
+            return self.run_piece(run, segments);
+        }
+        for piece in segments.chunks(self.config.segments as usize) {
+            self.run_piece(run, piece);
+        }
+    }
+
+    fn run_piece(&mut self, run: &Run, segments: &[Segment]) {
+        let tag = self.collector.expect(run.first, run.count);
+        let header = RunHeader { tag, n_i: run.count as u32, ..RunHeader::default() };
+        self.stream.run(header, segments);
+        let words = packed(&self.i_packing, self.job.targets, run.first, run.count);
+        self.words.i += words.len() as u64;
+        self.stream.i_groups(self.config.pipelines, run.count as u32, &words);
+    }
+
+    fn flush(&mut self, link: &mut dyn Link) -> Result<(), BackendError> {
+        let mut wrong = None;
+        let collector = &mut self.collector;
+        link.exchange(&self.stream, &mut |packet| {
+            if let Err(e) = collector.take(packet) {
+                wrong.get_or_insert(e);
+            }
+        })?;
+        self.stream.clear();
+        wrong.map_or(Ok(()), |e| Err(BackendError::Tool(format!("the engine's answer is wrong: {e}"))))
+    }
+
+    fn finish(self) -> Result<Outcome, BackendError> {
+        let Some(counters) = self.collector.counters else {
+            return Err(BackendError::Tool("the engine did not report its counters".into()));
+        };
+        if counters.protocol_error {
+            return Err(BackendError::Tool("the engine reports a protocol error".into()));
+        }
+        if let Some(k) = self.collector.expected.iter().position(|e| e.arrived != e.count) {
+            return Err(BackendError::Tool(format!("results of run {k} are missing")));
+        }
+        let mut words = self.words;
+        words.result = self.collector.result_words;
+        Ok(Outcome {
+            results: self.collector.results,
+            flags: self.collector.flags,
+            cycles: Some(counters.cycles),
+            pairs: counters.pairs,
+            pipelines: self.config.pipelines,
+            words,
+        })
+    }
+}
+
+/// The words of some records of a table. A kernel without pins of a class has records without elements, whatever
+/// the table holds to count them.
+fn packed(packing: &Packing, table: &Table, first: usize, count: usize) -> Vec<u32> {
+    let mut words = Vec::with_capacity(count * packing.words());
+    for k in first..first + count {
+        packing.pack(if packing.elements() == 0 { &[] } else { table.record(k) }, &mut words);
+    }
+    words
+}
+
+/// A RUN whose results are on their way.
+struct Expected {
+    first: usize,
+    count: usize,
+    arrived: usize,
+}
+
+/// Gathers results, combining those of one target.
+struct Collector<'a> {
+    config: &'a Config,
+    outputs: Vec<(Format, Reduce)>,
+    results: Table,
+    flags: Vec<Flags>,
+    expected: Vec<Expected>,
+    counters: Option<Counters>,
+    result_words: u64,
+    arrived: usize,
+}
+
+impl<'a> Collector<'a> {
+    fn new(job: &Job, config: &'a Config) -> Collector<'a> {
+        let outputs: Vec<(Format, Reduce)> = config.layout.outputs.iter().map(|o| (o.1, o.2)).collect();
+        let identities: Vec<u64> = outputs.iter().map(|(f, r)| r.identity(*f)).collect();
+        let count = job.targets.len();
+        Collector {
+            config,
+            results: Table { elements: outputs.len(), bits: identities.repeat(count) },
+            outputs,
+            flags: vec![Flags::NONE; count],
+            expected: Vec::new(),
+            counters: None,
+            result_words: 0,
+            arrived: 0,
+        }
+    }
+
+    /// Announces a RUN and gives its tag.
+    fn expect(&mut self, first: usize, count: usize) -> u32 {
+        self.expected.push(Expected { first, count, arrived: 0 });
+        self.expected.len() as u32 - 1
+    }
+
+    /// Results received so far; a target whose list was split counts once for each piece.
+    fn finished_targets(&self) -> usize {
+        self.arrived
+    }
+
+    fn take(&mut self, packet: &[u32]) -> Result<(), String> {
+        match Reply::parse(packet, self.config)? {
+            Reply::Result { tag, flags, records, .. } => self.take_result(tag, &flags, &records),
+            Reply::Status(counters) => {
+                self.counters = Some(counters);
+                Ok(())
+            }
+            Reply::End => Ok(()),
+        }
+    }
+
+    fn take_result(&mut self, tag: u32, flags: &[Flags], records: &[u64]) -> Result<(), String> {
+        let run = self.expected.get_mut(tag as usize).ok_or_else(|| format!("a result of unknown run {tag}"))?;
+        if run.arrived + flags.len() > run.count {
+            return Err(format!("run {tag} has more results than targets"));
+        }
+        let elements = self.outputs.len();
+        for (lane, raised) in flags.iter().enumerate() {
+            let target = run.first + run.arrived + lane;
+            self.flags[target] |= *raised;
+            for (e, (format, reduce)) in self.outputs.iter().enumerate() {
+                let place = &mut self.results.bits[target * elements + e];
+                let (bits, wrap) = reduce.combine(*format, *place, records[lane * elements + e]);
+                *place = bits;
+                self.flags[target] |= wrap;
+            }
+        }
+        run.arrived += flags.len();
+        self.arrived += flags.len();
+        self.result_words += flags.len() as u64 * self.config.layout.result_words() as u64;
+        Ok(())
+    }
+}

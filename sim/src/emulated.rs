@@ -1,0 +1,320 @@
+//! An engine without a clock: it takes the packets of the wire format and answers with the emulator's bits.
+//!
+//! Work is gathered until something in the stream depends on its being done (a LOAD_J over records that a
+//! pending run reads, new parameters, accumulators that are kept), then done on all cores. Answers come in
+//! stream order, so results do not depend on the number of threads. Packets that break the protocol are refused
+//! as the hardware refuses them: the error bit is set, and the stream goes on.
+
+use crate::emulator::{Emulator, Scratch, Sources, Sums};
+use hdl::engine::Config;
+use hdl::engine::link::{Link, LinkError};
+use hdl::engine::protocol::{self as wire, Counters, Packing, Segment, Stream};
+use pg2::graph::Graph;
+use rayon::prelude::*;
+
+/// Records in one mark of the map of what pending runs read.
+const BLOCK: usize = 64;
+/// Pairs that are worth a thread of their own.
+const GRAIN_PAIRS: u64 = 1 << 16;
+
+/// An emulated engine.
+pub struct EmulatedEngine {
+    config: Config,
+    emulator: Emulator,
+    i_packing: Packing,
+    j_packing: Packing,
+    param_packing: Packing,
+    result_packing: Packing,
+    sources: Sources,
+    counters: Counters,
+    /// The run described last, while it waits for targets.
+    run: Option<Waiting>,
+    /// What the lanes hold between a run with `hold` and one with `keep`.
+    lanes: Vec<Sums>,
+    pending: Vec<Work>,
+    pending_pairs: u64,
+    /// Blocks of the j memory that pending work reads.
+    read: Vec<bool>,
+    pool: Option<rayon::ThreadPool>,
+}
+
+/// A run that waits for `left` more targets.
+struct Waiting {
+    left: u32,
+    keep: bool,
+    hold: bool,
+    work: Work,
+}
+
+/// Targets of one run, group by group.
+#[derive(Clone)]
+struct Work {
+    tag: u32,
+    segments: Vec<Segment>,
+    /// Patterns of the records, one behind the other.
+    targets: Vec<u64>,
+    /// Targets in each group.
+    groups: Vec<u32>,
+}
+
+impl Work {
+    fn sources(&self) -> u64 {
+        self.segments.iter().map(|s| s.count as u64).sum()
+    }
+
+    fn count(&self) -> usize {
+        self.groups.iter().map(|g| *g as usize).sum()
+    }
+}
+
+impl EmulatedEngine {
+    /// An engine for `graph`, whose layout must be the configuration's, on `threads` threads (0: one a core).
+    pub fn new(graph: &Graph, config: Config, threads: usize) -> EmulatedEngine {
+        let emulator = Emulator::new(graph);
+        let records = config.jmem_records as usize;
+        let layout = &config.layout;
+        EmulatedEngine {
+            i_packing: layout.i_packing(),
+            j_packing: layout.j_packing(),
+            param_packing: layout.param_packing(),
+            result_packing: layout.result_packing(),
+            sources: emulator.sources(records),
+            counters: Counters::default(),
+            run: None,
+            lanes: vec![emulator.start(); config.pipelines as usize],
+            pending: Vec::new(),
+            pending_pairs: 0,
+            read: vec![false; records.div_ceil(BLOCK)],
+            // Without a pool of its own the engine works in the global one; so it does if threads cannot be had.
+            pool: (threads > 0).then(|| rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok()).flatten(),
+            emulator,
+            config,
+        }
+    }
+
+    /// Does one packet; `None` means that it breaks the protocol.
+    fn packet(&mut self, words: &[u32], receive: &mut dyn FnMut(&[u32])) -> Option<()> {
+        let (opcode, argument, body) = (words.first()? >> 24, words[0] & 0xff_ffff, &words[1..]);
+        if self.run.is_some() && matches!(opcode, wire::RUN | wire::STATUS | wire::END) {
+            self.run = None;
+            self.counters.protocol_error = true;
+        }
+        match opcode {
+            wire::LOAD_J => self.load(body, receive),
+            wire::PARAM => {
+                let mut params = Vec::new();
+                (body.len() == self.param_packing.words()).then(|| self.param_packing.unpack(body, &mut params))?;
+                self.work(receive);
+                self.emulator.set_params(&params);
+                Some(())
+            }
+            wire::RUN => self.describe(argument, body, receive),
+            wire::I => self.group(argument, body, receive),
+            wire::STATUS => {
+                (body.is_empty() && argument <= 1).then_some(())?;
+                self.work(receive);
+                let c = self.counters;
+                let long = |x: u64| [x as u32, (x >> 32) as u32];
+                let mut reply = vec![wire::STATUS_REPLY << 24 | c.protocol_error as u32];
+                [c.cycles, c.busy, c.pairs].into_iter().for_each(|x| reply.extend(long(x)));
+                receive(&reply);
+                if argument == 1 {
+                    self.counters = Counters::default();
+                }
+                Some(())
+            }
+            wire::END => {
+                body.is_empty().then_some(())?;
+                self.work(receive);
+                receive(&[wire::END_REPLY << 24]);
+                Some(())
+            }
+            _ => None,
+        }
+    }
+
+    fn load(&mut self, body: &[u32], receive: &mut dyn FnMut(&[u32])) -> Option<()> {
+        let [first, count, records @ ..] = body else { return None };
+        let (first, count) = (*first as usize, *count as usize);
+        let end = first.checked_add(count).filter(|end| *end <= self.config.jmem_records as usize)?;
+        (records.len() == count * self.j_packing.words()).then_some(())?;
+        if count == 0 {
+            return Some(());
+        }
+        if self.read[first / BLOCK..end.div_ceil(BLOCK)].contains(&true) {
+            self.work(receive);
+        }
+        let mut patterns = Vec::with_capacity(count * self.j_packing.elements());
+        records.chunks_exact(self.j_packing.words()).for_each(|r| self.j_packing.unpack(r, &mut patterns));
+        self.emulator.load(&mut self.sources, first, &patterns);
+        Some(())
+    }
+
+    fn describe(&mut self, argument: u32, body: &[u32], receive: &mut dyn FnMut(&[u32])) -> Option<()> {
+        let [tag, left, group, list @ ..] = body else { return None };
+        let (keep, hold) = (argument & wire::RUN_KEEP != 0, argument & wire::RUN_HOLD != 0);
+        let count = group & 0xff_ffff;
+        let fits =
+            argument <= 3 && group >> 24 == 0 && count <= self.config.segments && list.len() == 2 * count as usize;
+        let segments: Vec<Segment> = list.chunks_exact(2).map(|s| Segment { first: s[0], count: s[1] }).collect();
+        let inside = |s: &Segment| s.first as u64 + s.count as u64 <= self.config.jmem_records as u64;
+        let kept = !(keep || hold) || *left <= self.config.pipelines;
+        (fits && kept && segments.iter().all(inside)).then_some(())?;
+        let work = Work { tag: *tag, segments, targets: Vec::new(), groups: Vec::new() };
+        let waiting = Waiting { left: *left, keep, hold, work };
+        if keep || hold {
+            self.work(receive);
+        }
+        self.run = (waiting.left > 0).then_some(waiting);
+        Some(())
+    }
+
+    fn group(&mut self, n: u32, body: &[u32], receive: &mut dyn FnMut(&[u32])) -> Option<()> {
+        let due = self.run.as_ref()?.left.min(self.config.pipelines);
+        if n != due || body.len() != n as usize * self.i_packing.words() {
+            return None;
+        }
+        let mut run = self.run.take()?;
+        body.chunks_exact(self.i_packing.words()).for_each(|r| self.i_packing.unpack(r, &mut run.work.targets));
+        run.work.groups.push(n);
+        run.left -= n;
+        let pairs = n as u64 * run.work.sources();
+        self.counters.pairs += pairs;
+        self.counters.busy += run.work.sources();
+        if run.keep || run.hold {
+            self.kept(run, receive);
+        } else if run.left > 0 {
+            self.run = Some(run);
+        } else {
+            self.pend(run.work);
+            if self.pending_pairs >= GRAIN_PAIRS * 64 {
+                self.work(receive);
+            }
+        }
+        Some(())
+    }
+
+    /// A group whose accumulators come from, or go on into, another run: done at once.
+    fn kept(&mut self, run: Waiting, receive: &mut dyn FnMut(&[u32])) {
+        let n = run.work.count();
+        if !run.keep {
+            self.lanes[..n].fill(self.emulator.start());
+        }
+        let mut scratch = self.emulator.scratch();
+        let sums = &mut self.lanes[..n];
+        self.emulator.accumulate(&mut scratch, sums, &run.work.targets, &self.sources, &run.work.segments);
+        if !run.hold {
+            let mut reply = Vec::new();
+            result(&self.config, &self.result_packing, run.work.tag, &self.lanes[..n], &mut reply);
+            receive(&reply);
+        }
+    }
+
+    fn pend(&mut self, work: Work) {
+        for s in work.segments.iter().filter(|s| s.count > 0) {
+            let blocks = s.first as usize / BLOCK..((s.first + s.count) as usize).div_ceil(BLOCK);
+            self.read[blocks].fill(true);
+        }
+        self.pending_pairs += work.count() as u64 * work.sources();
+        self.pending.push(work);
+    }
+
+    /// Does all pending work, and answers in its order.
+    fn work(&mut self, receive: &mut dyn FnMut(&[u32])) {
+        // A run that waits for targets has its groups so far taken along: they were sent before what comes now.
+        if let Some(run) = self.run.as_mut().filter(|r| !r.work.groups.is_empty()) {
+            let rest = Work { targets: Vec::new(), groups: Vec::new(), ..run.work.clone() };
+            let work = std::mem::replace(&mut run.work, rest);
+            self.pend(work);
+        }
+        let pending = split(std::mem::take(&mut self.pending));
+        self.pending_pairs = 0;
+        self.read.fill(false);
+        let this = &*self;
+        let evaluate = || -> Vec<Vec<u32>> {
+            pending.par_iter().map_init(|| this.emulator.scratch(), |scratch, w| this.evaluate(scratch, w)).collect()
+        };
+        let replies = match (&this.pool, pending.len()) {
+            (_, 0) => return,
+            (_, 1) => vec![this.evaluate(&mut this.emulator.scratch(), &pending[0])],
+            (Some(pool), _) => pool.install(evaluate),
+            (None, _) => evaluate(),
+        };
+        for (work, words) in pending.iter().zip(replies) {
+            let mut at = 0;
+            for n in &work.groups {
+                let length = self.config.result_head_words() as usize + *n as usize * self.result_packing.words();
+                receive(&words[at..at + length]);
+                at += length;
+            }
+        }
+    }
+
+    /// The RESULT packets of one piece of work, one behind the other.
+    fn evaluate(&self, scratch: &mut Scratch, work: &Work) -> Vec<u32> {
+        let mut sums = vec![self.emulator.start(); work.count()];
+        self.emulator.accumulate(scratch, &mut sums, &work.targets, &self.sources, &work.segments);
+        let mut words = Vec::new();
+        let mut first = 0;
+        for n in &work.groups {
+            let lanes = &sums[first..first + *n as usize];
+            result(&self.config, &self.result_packing, work.tag, lanes, &mut words);
+            first += *n as usize;
+        }
+        words
+    }
+}
+
+/// Cuts large pieces of work at group borders, so that all cores have something to do.
+fn split(pending: Vec<Work>) -> Vec<Work> {
+    let mut pieces = Vec::new();
+    for work in pending {
+        let sources = work.sources().max(1);
+        let elements = work.targets.len() / work.count().max(1);
+        let mut piece = Work { targets: Vec::new(), groups: Vec::new(), ..work.clone() };
+        let (mut first, mut taken) = (0, 0u64);
+        for n in &work.groups {
+            piece.targets.extend_from_slice(&work.targets[first * elements..(first + *n as usize) * elements]);
+            piece.groups.push(*n);
+            first += *n as usize;
+            taken += *n as u64;
+            if taken * sources >= GRAIN_PAIRS {
+                let empty = Work { targets: Vec::new(), groups: Vec::new(), ..work.clone() };
+                pieces.push(std::mem::replace(&mut piece, empty));
+                taken = 0;
+            }
+        }
+        if !piece.groups.is_empty() {
+            pieces.push(piece);
+        }
+    }
+    pieces
+}
+
+/// Appends a RESULT packet.
+fn result(config: &Config, packing: &Packing, tag: u32, lanes: &[Sums], words: &mut Vec<u32>) {
+    let start = words.len();
+    words.extend([wire::RESULT << 24 | lanes.len() as u32, tag]);
+    words.resize(start + config.result_head_words() as usize, 0);
+    for (lane, sums) in lanes.iter().enumerate() {
+        let (patterns, flags) = sums.finish();
+        words[start + 2 + lane / 4] |= (flags.0 as u32) << (8 * (lane % 4));
+        packing.pack(&patterns, words);
+    }
+}
+
+impl Link for EmulatedEngine {
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn exchange(&mut self, input: &Stream, receive: &mut dyn FnMut(&[u32])) -> Result<(), LinkError> {
+        for packet in input.packets() {
+            if self.packet(packet, receive).is_none() {
+                self.counters.protocol_error = true;
+            }
+        }
+        self.work(receive);
+        Ok(())
+    }
+}

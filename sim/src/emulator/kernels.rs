@@ -1,0 +1,113 @@
+//! Block kernels: one operator on [`LANES`](super::frame::LANES) pairs, compiled for each instruction set.
+//!
+//! Every kernel is written once as plain loops that the compiler turns into vector code; [`variants!`] compiles
+//! it for the baseline, AVX2 and AVX-512, and [`Isa::detect`] chooses at run time. Bits are the operators' own; tests
+//! compare each kernel with `bits`.
+
+mod float;
+mod int;
+pub mod power;
+
+use super::frame::{Class, Instr, Kernel};
+use hdl::op::Inst;
+
+/// An instruction set that kernels are compiled for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Isa {
+    Baseline,
+    Avx2,
+    Avx512,
+}
+
+impl Isa {
+    /// The best that this machine has; `PAIRFORGE_ISA` (baseline, avx2, avx512) can ask for less.
+    pub fn detect() -> Isa {
+        let best = Isa::of_machine();
+        match std::env::var("PAIRFORGE_ISA").as_deref() {
+            Ok("baseline") => Isa::Baseline,
+            Ok("avx2") if best != Isa::Baseline => Isa::Avx2,
+            _ => best,
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn of_machine() -> Isa {
+        let avx512 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512cd");
+        let avx2 =
+            is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2");
+        if avx512 && avx2 {
+            Isa::Avx512
+        } else if avx2 {
+            Isa::Avx2
+        } else {
+            Isa::Baseline
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn of_machine() -> Isa {
+        Isa::Baseline
+    }
+}
+
+/// One kernel, compiled for each instruction set.
+#[derive(Clone, Copy)]
+pub struct Variants {
+    baseline: Kernel,
+    avx2: Kernel,
+    avx512: Kernel,
+}
+
+impl Variants {
+    /// The kernel for an instruction set.
+    pub fn kernel(self, isa: Isa) -> Kernel {
+        match isa {
+            Isa::Baseline => self.baseline,
+            Isa::Avx2 => self.avx2,
+            Isa::Avx512 => self.avx512,
+        }
+    }
+}
+
+/// Compiles an `#[inline(always)] unsafe fn(&Instr, &mut Frame)` for every instruction set.
+macro_rules! variants {
+    ($f:expr) => {{
+        use crate::emulator::frame::{Frame, Instr};
+        unsafe fn baseline(i: &Instr, f: &mut Frame) {
+            unsafe { $f(i, f) }
+        }
+        #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt"))]
+        unsafe fn avx2(i: &Instr, f: &mut Frame) {
+            unsafe { $f(i, f) }
+        }
+        #[cfg_attr(
+            target_arch = "x86_64",
+            target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,bmi1,bmi2,lzcnt,popcnt")
+        )]
+        unsafe fn avx512(i: &Instr, f: &mut Frame) {
+            unsafe { $f(i, f) }
+        }
+        crate::emulator::kernels::Variants { baseline, avx2, avx512 }
+    }};
+}
+use variants;
+
+/// The block kernel of an operator's use, if there is one.
+pub fn find(name: &str, inst: &Inst) -> Option<Variants> {
+    let class = Class::of(inst.result);
+    let first = inst.args.first().map_or(class, |f| Class::of(*f));
+    float::find(name, inst, first, class).or_else(|| int::find(name, inst, first, class))
+}
+
+/// Whether kernels of this instruction may be used at all; tables are attached here.
+pub fn prepare(name: &str, inst: &Inst, instr: &mut Instr, isa: Isa) -> bool {
+    if let Some(variants) = find(name, inst) {
+        instr.kernel = variants.kernel(isa);
+        return true;
+    }
+    power::prepare(name, inst, instr, isa)
+}

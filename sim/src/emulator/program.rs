@@ -1,0 +1,200 @@
+//! A graph as two lists of block instructions: what depends on sources and parameters alone, done once for a block of
+//! sources, and what depends on the target too, done for each target.
+
+use super::frame::{Class, Instr, Rounding};
+use super::kernels::{self, Isa};
+use super::slow::{self, Slow};
+use hdl::{Format, Reduce};
+use pg2::graph::{Graph, NodeId, NodeKind, PinClass};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A slot that holds an element of a record.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    pub slot: usize,
+    pub format: Format,
+    pub class: Class,
+}
+
+/// A constant in a slot.
+#[derive(Clone, Copy, Debug)]
+pub struct Constant {
+    pub place: Place,
+    pub bits: u64,
+}
+
+/// An output: where its value is, and how it is gathered.
+#[derive(Clone, Copy, Debug)]
+pub struct Gather {
+    pub place: Place,
+    pub reduce: Reduce,
+}
+
+/// A graph prepared for blocks.
+pub struct Program {
+    /// Elements of the records, in record order; `None` for those that nothing uses.
+    pub i: Vec<Option<Place>>,
+    pub j: Vec<Option<Place>>,
+    pub params: Vec<Option<Place>>,
+    /// Formats of the j elements, used or not.
+    pub j_formats: Vec<Format>,
+    pub constants: Vec<Constant>,
+    /// For each block of sources.
+    pub common: Vec<Instr>,
+    /// For each target and block.
+    pub pair: Vec<Instr>,
+    pub outputs: Vec<Gather>,
+    /// Slots that a frame needs.
+    pub slots: usize,
+}
+
+/// Prepares a graph for an instruction set.
+pub fn program(graph: &Graph, isa: Isa) -> Program {
+    let live = live(graph);
+    let own = depends_on_target(graph);
+    let mut slots = Slots::new(graph, &live, &own);
+    let mut p = Program {
+        i: vec![None; graph.elements_of(PinClass::Ipin).len()],
+        j: vec![None; graph.elements_of(PinClass::Jpin).len()],
+        params: vec![None; graph.elements_of(PinClass::Param).len()],
+        j_formats: graph.elements_of(PinClass::Jpin).iter().map(|e| graph.pins[e.0].format).collect(),
+        constants: Vec::new(),
+        common: Vec::new(),
+        pair: Vec::new(),
+        outputs: Vec::new(),
+        slots: 0,
+    };
+    let index: HashMap<(usize, u32), usize> = [PinClass::Ipin, PinClass::Jpin, PinClass::Param]
+        .into_iter()
+        .flat_map(|c| graph.elements_of(c).into_iter().enumerate().map(|(k, e)| (e, k)))
+        .collect();
+    for (k, node) in graph.nodes.iter().enumerate().filter(|(k, _)| live[*k]) {
+        let place = Place { slot: slots.take(k), format: node.format, class: Class::of(node.format) };
+        match &node.kind {
+            NodeKind::Pin { pin, element } => {
+                let list = match graph.pins[*pin].class {
+                    PinClass::Ipin => &mut p.i,
+                    PinClass::Jpin => &mut p.j,
+                    _ => &mut p.params,
+                };
+                list[index[&(*pin, *element)]] = Some(place);
+            }
+            NodeKind::Const { bits } => p.constants.push(Constant { place, bits: *bits }),
+            NodeKind::Op { op, inst, args } => {
+                let mut instr = Instr {
+                    kernel: slow::kernel,
+                    dst: place.slot,
+                    args: [0; 3],
+                    to: Rounding::of(node.format),
+                    format: node.format,
+                    from: inst.args.first().copied().unwrap_or(node.format),
+                    n: if op.name() == "fscalev" { inst.attrs.d } else { inst.attrs.n },
+                    slow: None,
+                    table: None,
+                };
+                for (slot, a) in instr.args.iter_mut().zip(args) {
+                    *slot = slots.of(*a);
+                }
+                if args.len() < 2 {
+                    instr.args[1] = instr.args[0];
+                }
+                if !kernels::prepare(op.name(), inst, &mut instr, isa) {
+                    instr.slow = Some(Arc::new(Slow { op: *op, inst: inst.clone() }));
+                }
+                if own[k] {
+                    p.pair.push(instr)
+                } else {
+                    p.common.push(instr)
+                }
+                slots.release(k, args);
+            }
+        }
+    }
+    p.outputs = graph
+        .outputs
+        .iter()
+        .map(|o| {
+            let format = graph.pins[o.pin].format;
+            Gather { place: Place { slot: slots.of(o.value), format, class: Class::of(format) }, reduce: o.reduce }
+        })
+        .collect();
+    p.slots = slots.count;
+    p
+}
+
+/// The nodes that reach an output.
+fn live(graph: &Graph) -> Vec<bool> {
+    let mut live = vec![false; graph.nodes.len()];
+    graph.outputs.iter().for_each(|o| live[o.value.0 as usize] = true);
+    for k in (0..graph.nodes.len()).rev() {
+        if let NodeKind::Op { args, .. } = &graph.nodes[k].kind
+            && live[k]
+        {
+            args.iter().for_each(|a| live[a.0 as usize] = true);
+        }
+    }
+    live
+}
+
+/// The nodes whose value differs between targets.
+fn depends_on_target(graph: &Graph) -> Vec<bool> {
+    let mut own = vec![false; graph.nodes.len()];
+    for (k, node) in graph.nodes.iter().enumerate() {
+        own[k] = match &node.kind {
+            NodeKind::Pin { pin, .. } => graph.pins[*pin].class == PinClass::Ipin,
+            NodeKind::Const { .. } => false,
+            NodeKind::Op { args, .. } => args.iter().any(|a| own[a.0 as usize]),
+        };
+    }
+    own
+}
+
+/// Gives slots to values. A value of a pair's own gives its slot back behind its last use, so that the values that
+/// live together stay in the cache; everything else keeps its slot, since it is used for many targets.
+struct Slots {
+    of: Vec<usize>,
+    last: Vec<usize>,
+    reusable: Vec<bool>,
+    free: Vec<usize>,
+    count: usize,
+}
+
+impl Slots {
+    fn new(graph: &Graph, live: &[bool], own: &[bool]) -> Slots {
+        let mut last = vec![0; graph.nodes.len()];
+        for (k, node) in graph.nodes.iter().enumerate().filter(|(k, _)| live[*k]) {
+            if let NodeKind::Op { args, .. } = &node.kind {
+                args.iter().for_each(|a| last[a.0 as usize] = k);
+            }
+        }
+        graph.outputs.iter().for_each(|o| last[o.value.0 as usize] = usize::MAX);
+        let is_op = |k: usize| matches!(graph.nodes[k].kind, NodeKind::Op { .. });
+        let reusable = (0..graph.nodes.len()).map(|k| own[k] && is_op(k)).collect();
+        Slots { of: vec![usize::MAX; graph.nodes.len()], last, reusable, free: Vec::new(), count: 0 }
+    }
+
+    /// A slot for the value of node `k`, different from those of all live values.
+    fn take(&mut self, k: usize) -> usize {
+        let reused = if self.reusable[k] { self.free.pop() } else { None };
+        self.of[k] = reused.unwrap_or_else(|| {
+            self.count += 1;
+            self.count - 1
+        });
+        self.of[k]
+    }
+
+    fn of(&self, node: NodeId) -> usize {
+        self.of[node.0 as usize]
+    }
+
+    /// Frees the slots of the arguments that node `k` was the last to use.
+    fn release(&mut self, k: usize, args: &[NodeId]) {
+        for (n, a) in args.iter().enumerate() {
+            let a_index = a.0 as usize;
+            if self.reusable[a_index] && self.last[a_index] == k && !args[..n].contains(a) {
+                self.free.push(self.of[a_index]);
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The subcommands: one file each, and one line in [`Command`] and [`dispatch`].
+
+mod build;
+mod check;
+mod fmm;
+mod r#gen;
+mod list;
+mod run;
+
+use crate::failure::Failure;
+
+/// A subcommand with its arguments.
+#[derive(clap::Subcommand)]
+pub enum Command {
+    /// Diagnose kernels; prints nothing when all is well
+    Check(check::Args),
+    /// Compile a kernel into a self-contained synthesisable design
+    Build(build::Args),
+    /// Run a kernel on targets and sources from CSV files
+    Run(run::Args),
+    /// Run the Fast Multipole Method
+    Fmm(fmm::Args),
+    /// Generate kernels
+    Gen(r#gen::Args),
+    /// List what is there: kernels, backends, boards, operators, targets
+    List(list::Args),
+}
+
+/// Runs a subcommand.
+pub fn dispatch(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Check(args) => check::run(args),
+        Command::Build(args) => build::run(args),
+        Command::Run(args) => run::run(args),
+        Command::Fmm(args) => fmm::run(args),
+        Command::Gen(args) => r#gen::run(args),
+        Command::List(args) => list::run(args),
+    }
+}

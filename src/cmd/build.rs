@@ -1,0 +1,152 @@
+//! `pairforge build`: a kernel as a self-contained synthesisable design.
+
+use crate::failure::Failure;
+use crate::{output, source};
+use hdl::engine::{Config, design};
+use hdl::target::{Clock, TARGETS, target};
+use pg2::build::Built;
+use pg2::graph::PinClass;
+use serde::Serialize;
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// A PG2 file, or the name of a shipped kernel
+    file: String,
+    /// Folder to write the design to; made if absent
+    #[arg(short, value_name = "DIR")]
+    output: PathBuf,
+    /// Number of pipelines
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=255))]
+    pipelines: u32,
+    /// j memory in 32-bit words
+    #[arg(long, value_name = "WORDS", default_value_t = 16_384)]
+    jmem: u32,
+    /// Width of the streams in bits
+    #[arg(long, value_name = "BITS", default_value = "32", value_parser = ["32", "64", "128"])]
+    stream: String,
+    #[command(flatten)]
+    clock: ClockArgs,
+}
+
+/// What operators pipeline themselves for.
+#[derive(clap::Args)]
+pub struct ClockArgs {
+    /// FPGA family (see `pairforge list targets`)
+    #[arg(long, value_name = "T", default_value = TARGETS[0].name)]
+    target: String,
+    /// Clock frequency to reach
+    #[arg(long, value_name = "MHZ", default_value_t = 150.0)]
+    freq: f64,
+}
+
+impl ClockArgs {
+    /// The clock, or what is wrong with it.
+    pub fn clock(&self) -> Result<Clock, Failure> {
+        let known = || TARGETS.iter().map(|t| t.name).collect::<Vec<_>>().join(", ");
+        let target = target(&self.target).ok_or_else(|| {
+            Failure::Usage(format!("there is no target `{}`; the targets are {}", self.target, known()))
+        })?;
+        if !(1.0..=1000.0).contains(&self.freq) {
+            return Err(Failure::Usage(format!("--freq takes 1 to 1000 MHz, not {}", self.freq)));
+        }
+        Ok(Clock { target, mhz: self.freq })
+    }
+}
+
+/// What is in the folder, in the keys of DESIGN.md section 6.
+#[derive(Serialize)]
+struct Manifest {
+    kernel: String,
+    pipelines: u32,
+    /// Cycles from a pair's entry to its value.
+    latency: u32,
+    pins: Vec<PinEntry>,
+    /// Flip-flop bits of one pipeline.
+    register_bits: u64,
+    operators: Vec<OperatorEntry>,
+    files: Vec<String>,
+    target: String,
+    mhz: f64,
+    stream_bits: u32,
+    jmem_records: u32,
+    /// Name of the top module.
+    top: String,
+}
+
+#[derive(Serialize)]
+struct PinEntry {
+    name: String,
+    class: &'static str,
+    format: String,
+    count: u32,
+}
+
+#[derive(Serialize)]
+struct OperatorEntry {
+    name: String,
+    count: usize,
+}
+
+/// Compiles and writes; nothing is written unless all of it can be.
+pub fn run(args: Args) -> Result<(), Failure> {
+    let clock = args.clock.clock()?;
+    let kernel = source::read(&args.file)?;
+    let graph = source::compile(&kernel)?;
+    let built = pg2::build::build(&graph, clock, &kernel.text, Vec::new());
+    let layout = built.graph.layout();
+    let config = Config {
+        jmem_records: (args.jmem / layout.j_words()).max(1),
+        layout,
+        pipelines: args.pipelines,
+        stream_bits: args.stream.parse().unwrap_or(32),
+        segments: 512,
+        pipeline_latency: built.schedule.depth,
+    };
+    let engine = design(&config, &built.netlist);
+    let verilog = format!("{}.v", engine.top);
+    let manifest = manifest(&args, &built, &config, clock, &engine.top, vec![verilog.clone()]);
+    std::fs::create_dir_all(&args.output).map_err(|e| Failure::file(&args.output, format!("cannot be made: {e}")))?;
+    output::write_text(&args.output.join(&verilog), &engine.netlist.verilog())?;
+    output::write_json(&args.output.join("manifest.json"), &manifest)
+}
+
+fn manifest(args: &Args, built: &Built, config: &Config, clock: Clock, top: &str, files: Vec<String>) -> Manifest {
+    let class = |c| match c {
+        PinClass::Ipin => "ipin",
+        PinClass::Jpin => "jpin",
+        PinClass::Param => "param",
+        PinClass::Fout => "fout",
+    };
+    let pin = |p: &pg2::graph::Pin| PinEntry {
+        name: p.name.clone(),
+        class: class(p.class),
+        format: p.format.to_string(),
+        count: p.elements(),
+    };
+    Manifest {
+        kernel: built.graph.name.clone(),
+        pipelines: args.pipelines,
+        latency: built.schedule.depth,
+        pins: built.graph.pins.iter().map(pin).collect(),
+        register_bits: built.schedule.register_bits(),
+        operators: operators(built),
+        files,
+        target: clock.target.name.to_string(),
+        mhz: clock.mhz,
+        stream_bits: config.stream_bits,
+        jmem_records: config.jmem_records,
+        top: top.to_string(),
+    }
+}
+
+/// How often each operator is used in one pipeline.
+fn operators(built: &Built) -> Vec<OperatorEntry> {
+    let mut counts = std::collections::BTreeMap::new();
+    for node in &built.graph.nodes {
+        if let pg2::graph::NodeKind::Op { op, .. } = &node.kind {
+            *counts.entry(op.name()).or_insert(0) += 1;
+        }
+    }
+    counts.into_iter().map(|(name, count)| OperatorEntry { name: name.to_string(), count }).collect()
+}

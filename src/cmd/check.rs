@@ -1,0 +1,23 @@
+//! `pairforge check`: diagnose kernels; prints nothing when all is well.
+
+use crate::failure::Failure;
+use crate::source;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// PG2 files, or names of shipped kernels
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<String>,
+}
+
+/// Checks every file, also after one has failed, and reports all of them.
+pub fn run(args: Args) -> Result<(), Failure> {
+    let mut text = String::new();
+    for file in &args.files {
+        if let Err(failure) = source::load(file) {
+            text += &failure.text().unwrap_or_default();
+            text.push('\n');
+        }
+    }
+    if text.is_empty() { Ok(()) } else { Err(Failure::Input(text)) }
+}

@@ -1,0 +1,239 @@
+//! `pairforge fmm`: the Fast Multipole Method with P2P and M2L on a backend.
+
+mod table;
+
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::{output, source};
+use clap::ValueEnum;
+use hdl::target::Clock;
+use host::backends::{self, Options};
+use host::fmm::{self, Basis, Compute, Fmm, FmmError, Precision};
+use host::particles::{Field, Particles};
+use host::random::{Charge, Distribution};
+use host::stats::Stats;
+use host::{error, npy, random};
+use pg2::graph::Graph;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Number of random particles
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    n: usize,
+    /// Where random particles lie
+    #[arg(long, value_enum, default_value = "uniform")]
+    dist: DistArg,
+    /// Charges of random particles: [-1,1), [0,1), or 1/N [default: random, mass for plummer]
+    #[arg(long, value_enum)]
+    charge: Option<ChargeArg>,
+    /// Seed of random particles and of the targets of --check
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Read particles (columns x,y,z,q; .csv or .npy) instead
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["n", "dist", "charge"])]
+    particles: Option<PathBuf>,
+    /// Write the particles (.csv, or .npy by its ending)
+    #[arg(long, value_name = "FILE")]
+    save_particles: Option<PathBuf>,
+    /// Where P2P and M2L run (see `pairforge list backends`)
+    #[arg(long, value_name = "B", default_value = "emulator")]
+    backend: String,
+    /// P2P kernel: a file or a shipped kernel
+    #[arg(long, value_name = "FILE.pg2", default_value = "p2p")]
+    p2p: String,
+    /// M2L kernel of the order [default: the generated one]
+    #[arg(long, value_name = "FILE.pg2")]
+    m2l: Option<String>,
+    /// Expansion order P
+    #[arg(long, value_name = "P", default_value_t = 4)]
+    order: usize,
+    /// Opening angle, above 0 and up to 0.5
+    #[arg(long, value_name = "T", default_value_t = 0.5)]
+    theta: f64,
+    /// Particles up to which a cell stays a leaf
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    leaf: usize,
+    /// Basis of the expansions
+    #[arg(long, value_enum, default_value = "cartesian")]
+    expansion: BasisArg,
+    /// Arithmetic of P2P and M2L on backend cpu
+    #[arg(long, value_enum, default_value = "f64")]
+    precision: PrecisionArg,
+    /// Threads; 0 for one a core
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    threads: usize,
+    /// Pipelines of the engine
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=255))]
+    pipelines: u32,
+    /// j memory of the engine in 32-bit words
+    #[arg(long, value_name = "WORDS", default_value_t = 262_144)]
+    jmem: u32,
+    /// Width of the engine's streams in bits
+    #[arg(long, value_name = "BITS", default_value = "32", value_parser = ["32", "64", "128"])]
+    stream: String,
+    /// Softening length of P2P: 1/sqrt(r^2 + E^2)
+    #[arg(long, value_name = "E", default_value_t = 0.0)]
+    eps: f64,
+    /// Leave out the far field, for kernels that are not 1/r far away
+    #[arg(long)]
+    near_only: bool,
+    /// Compare K random targets with direct summation in f64
+    #[arg(long, value_name = "K")]
+    check: Option<usize>,
+    /// Write potential,gx,gy,gz in the order of the input (.csv, or .npy by its ending)
+    #[arg(short, value_name = "OUT")]
+    output: Option<PathBuf>,
+    /// Write statistics
+    #[arg(long, value_name = "STATS.json")]
+    json: Option<PathBuf>,
+    /// Write a report with the table and where the time went
+    #[arg(long, value_name = "OUT.html")]
+    report: Option<PathBuf>,
+}
+
+/// clap's view of an enumeration of `host`.
+macro_rules! choice {
+    ($name:ident => $of:ty { $($word:ident),* }) => {
+        #[derive(Clone, Copy, ValueEnum)]
+        enum $name { $($word),* }
+        impl From<$name> for $of {
+            fn from(x: $name) -> $of {
+                match x { $($name::$word => <$of>::$word),* }
+            }
+        }
+    };
+}
+choice!(DistArg => Distribution { Uniform, Normal, Layer, Sphere, Plummer });
+choice!(ChargeArg => Charge { Random, Positive, Mass });
+choice!(BasisArg => Basis { Cartesian, Solid });
+choice!(PrecisionArg => Precision { F32, F64 });
+
+/// Particles, plan, run, check, and what was asked for on paper.
+pub fn run(args: Args) -> Result<(), Failure> {
+    let entry = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
+    if args.threads > 0 {
+        // The only pool is the global one; it can be sized once, before its first use.
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(args.threads)
+            .build_global()
+            .map_err(|e| Failure::Tool(format!("threads cannot be started: {e}")))?;
+    }
+    let native = entry.name == "cpu";
+    let kernels = if native { None } else { Some(Kernels::load(&args)?) };
+    let particles = particles(&args)?;
+    if let Some(path) = &args.save_particles {
+        save(path, || npy::write_particles(&particles), || particles.to_csv())?;
+    }
+    let plan = Fmm::plan(&particles, &options(&args)).map_err(failure)?;
+    let mut backend = (entry.open)(&engine(&args));
+    let mut compute = match &kernels {
+        None => Compute::Native,
+        Some(k) => Compute::Kernels { backend: &mut *backend, p2p: &k.p2p, m2l: k.m2l.as_ref() },
+    };
+    let mut shown: Option<(&'static str, Progress)> = None;
+    let solution = plan
+        .run(&mut compute, &mut |stage, done, total| {
+            if shown.as_ref().is_none_or(|(name, _)| *name != stage) {
+                shown = Some((stage, Progress::new(format!("{stage} on {}", args.backend), total)));
+            }
+            shown.iter_mut().for_each(|(_, p)| p.at(done));
+        })
+        .map_err(failure)?;
+    drop(shown);
+    let (field, mut stats) = (solution.field, solution.stats);
+    stats.error = args.check.map(|k| error::measure(&particles, &field, k, args.seed, args.eps));
+    write(&args, &field, &stats)
+}
+
+/// The kernels of an FMM on pipelines.
+struct Kernels {
+    p2p: Graph,
+    m2l: Option<Graph>,
+}
+
+impl Kernels {
+    fn load(args: &Args) -> Result<Kernels, Failure> {
+        let p2p = source::load(&args.p2p)?.1;
+        let m2l = match &args.m2l {
+            _ if args.near_only => None,
+            Some(file) => Some(source::load(file)?.1),
+            None => {
+                let text = pg2::gen_m2l(args.order as u32).map_err(Failure::Input)?;
+                let name = format!("m2l_p{}", args.order);
+                Some(source::compile(&source::Kernel { origin: format!("{name}.pg2"), name, text })?)
+            }
+        };
+        Ok(Kernels { p2p, m2l })
+    }
+}
+
+fn options(args: &Args) -> fmm::Options {
+    fmm::Options {
+        order: args.order,
+        theta: args.theta,
+        leaf: args.leaf,
+        precision: args.precision.into(),
+        basis: args.expansion.into(),
+        eps: args.eps,
+        near_only: args.near_only,
+    }
+}
+
+fn engine(args: &Args) -> Options {
+    Options {
+        pipelines: args.pipelines,
+        jmem_words: args.jmem,
+        stream_bits: args.stream.parse().unwrap_or(32),
+        threads: args.threads,
+        trace: None,
+        clock: Clock::default_clock(),
+    }
+}
+
+fn particles(args: &Args) -> Result<Particles, Failure> {
+    let Some(path) = &args.particles else {
+        let distribution: Distribution = args.dist.into();
+        let charge = args.charge.map_or(distribution.default_charge(), Charge::from);
+        return Ok(random::generate(args.n, distribution, charge, args.seed));
+    };
+    let bytes = std::fs::read(path).map_err(|e| Failure::file(path, format!("cannot be read: {e}")))?;
+    let read = if npy::is_npy(&bytes) {
+        npy::read_particles(&bytes)
+    } else {
+        let text =
+            std::str::from_utf8(&bytes).map_err(|_| Failure::file(path, "is neither CSV text nor an .npy file"))?;
+        Particles::from_csv(text)
+    };
+    read.map_err(|e| Failure::file(path, e))
+}
+
+fn failure(e: FmmError) -> Failure {
+    match e {
+        FmmError::Backend(e) => e.into(),
+        e => Failure::Input(e.to_string()),
+    }
+}
+
+fn write(args: &Args, field: &Field, stats: &Stats) -> Result<(), Failure> {
+    if let Some(path) = &args.output {
+        save(path, || npy::write_field(field), || field.to_csv())?;
+    }
+    if let Some(path) = &args.json {
+        output::write_json(path, stats)?;
+    }
+    if let Some(path) = &args.report {
+        output::write_text(path, &table::html(stats)?)?;
+    }
+    // Results that go to standard output are not mixed with a table for people.
+    if args.output.as_deref() != Some(Path::new("-")) {
+        print!("{}", table::text(stats));
+    }
+    Ok(())
+}
+
+fn save(path: &Path, npy: impl FnOnce() -> Vec<u8>, csv: impl FnOnce() -> String) -> Result<(), Failure> {
+    let bytes = if path.extension().is_some_and(|e| e == "npy") { npy() } else { csv().into_bytes() };
+    output::write_with(path, |out: &mut dyn Write| out.write_all(&bytes))
+}

@@ -1,0 +1,135 @@
+//! The table of an FMM run, for a terminal and as a page.
+
+use crate::failure::Failure;
+use askama::Template;
+use host::stats::Stats;
+
+/// A stage's row.
+struct Row {
+    stage: &'static str,
+    what: &'static str,
+    seconds: f64,
+    pairs: Option<u64>,
+    cycles: Option<u64>,
+    utilisation: Option<f64>,
+}
+
+/// The stages in the order of the algorithm.
+fn rows(s: &Stats) -> Vec<Row> {
+    let cpu = |stage, what, seconds, pairs| Row { stage, what, seconds, pairs, cycles: None, utilisation: None };
+    vec![
+        cpu("tree", "tree and lists", s.seconds.tree, None),
+        cpu("P2M", "particles to multipoles", s.seconds.p2m, None),
+        cpu("M2M", "multipoles to parents", s.seconds.m2m, None),
+        Row {
+            stage: "M2L",
+            what: "multipoles to local expansions",
+            seconds: s.seconds.m2l,
+            pairs: Some(s.pairs.m2l),
+            cycles: s.cycles.m2l,
+            utilisation: s.utilisation.m2l,
+        },
+        cpu("P2L", "particles to local expansions", s.seconds.p2l, Some(s.pairs.p2l)),
+        cpu("L2L", "local expansions to children", s.seconds.l2l, None),
+        cpu("L2P", "local expansions to particles", s.seconds.l2p, None),
+        cpu("M2P", "multipoles to particles", s.seconds.m2p, Some(s.pairs.m2p)),
+        Row {
+            stage: "P2P",
+            what: "particles to particles",
+            seconds: s.seconds.p2p,
+            pairs: Some(s.pairs.p2p),
+            cycles: s.cycles.p2p,
+            utilisation: s.utilisation.p2p,
+        },
+    ]
+}
+
+/// A number, or a dash where there is none.
+fn or_dash<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
+    value.map_or("-".into(), show)
+}
+
+/// The table as text.
+pub fn text(s: &Stats) -> String {
+    let mut out = format!(
+        "FMM of {} particles on {}: order {}, theta {}, leaf {}, {} levels\n\n",
+        s.n, s.backend, s.order, s.theta, s.leaf, s.levels
+    );
+    out += &format!("{:<6} {:>10} {:>14} {:>14} {:>12}\n", "stage", "seconds", "pairs", "cycles", "utilisation");
+    for r in rows(s) {
+        let pairs = or_dash(r.pairs, |p| p.to_string());
+        let cycles = or_dash(r.cycles, |c| c.to_string());
+        let used = or_dash(r.utilisation, |u| format!("{u:.3}"));
+        out += &format!("{:<6} {:>10.4} {pairs:>14} {cycles:>14} {used:>12}\n", r.stage, r.seconds);
+    }
+    out += &format!("{:<6} {:>10.4}\n\n", "total", s.seconds.total);
+    if s.words.i > 0 {
+        let (j, i, result) = (s.words.j, s.words.i, s.words.result);
+        out += &format!("words over the link: {j} of sources, {i} of targets, {result} of results\n");
+        out += &format!(
+            "M2L pairs streamed {} (masked near cells included), of which {:.3} are of use\n",
+            s.streamed.m2l,
+            s.pairs.m2l as f64 / s.streamed.m2l.max(1) as f64
+        );
+    }
+    if !s.flags.is_empty() || s.recomputed > 0 {
+        out += &format!("flags: {}; {} targets computed again on the CPU\n", s.flags.join(", "), s.recomputed);
+    }
+    for (name, value) in errors(s) {
+        out += &format!("{name}: {value}\n");
+    }
+    out
+}
+
+/// What is known of the errors, as names and numbers.
+fn errors(s: &Stats) -> Vec<(&'static str, String)> {
+    let Some(e) = &s.error else { return Vec::new() };
+    let number = |x: f64| format!("{x:.3e}");
+    vec![
+        ("targets compared with direct summation", e.samples.to_string()),
+        ("potential, relative L2 error", number(e.potential_rel_l2)),
+        ("gradient, relative L2 error", or_dash(e.gradient_rel_l2, number)),
+        ("gradient, median relative error", or_dash(e.gradient_median, number)),
+        ("gradient, 99th percentile", or_dash(e.gradient_p99, number)),
+    ]
+}
+
+/// The report's template.
+#[derive(Template)]
+#[template(path = "fmm.html")]
+struct Page<'a> {
+    stats: &'a Stats,
+    rows: Vec<PageRow>,
+    facts: Vec<(&'static str, String)>,
+}
+
+/// A row as shown: numbers are text, and the bar is the stage's share of the time in percent.
+struct PageRow {
+    stage: &'static str,
+    what: &'static str,
+    seconds: String,
+    bar: String,
+    pairs: String,
+    cycles: String,
+    utilisation: String,
+}
+
+/// The table as a self-contained page.
+pub fn html(s: &Stats) -> Result<String, Failure> {
+    let longest = rows(s).iter().map(|r| r.seconds).fold(1e-9, f64::max);
+    let row = |r: Row| PageRow {
+        stage: r.stage,
+        what: r.what,
+        seconds: format!("{:.4}", r.seconds),
+        bar: format!("{:.1}", 100.0 * r.seconds / longest),
+        pairs: or_dash(r.pairs, |p| p.to_string()),
+        cycles: or_dash(r.cycles, |c| c.to_string()),
+        utilisation: or_dash(r.utilisation, |u| format!("{u:.3}")),
+    };
+    let mut facts = errors(s);
+    facts.push(("targets computed again on the CPU", s.recomputed.to_string()));
+    facts.push(("flags", if s.flags.is_empty() { "none".into() } else { s.flags.join(", ") }));
+    facts.push(("words of sources, targets, results", format!("{}, {}, {}", s.words.j, s.words.i, s.words.result)));
+    let page = Page { stats: s, rows: rows(s).into_iter().map(row).collect(), facts };
+    page.render().map_err(|e| Failure::Tool(format!("the report cannot be made: {e}")))
+}

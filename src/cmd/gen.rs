@@ -1,0 +1,31 @@
+//! `pairforge gen`: kernels that are made rather than written.
+
+use crate::failure::Failure;
+use crate::output;
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// The multipole-to-local kernel of an order, in Cartesian Taylor form
+    M2l {
+        /// Expansion order P, 1 to 8
+        #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..=8))]
+        order: u32,
+        /// Where to write; standard output if absent
+        #[arg(short, value_name = "FILE", default_value = "-")]
+        output: PathBuf,
+    },
+}
+
+/// Generates the kernel.
+pub fn run(args: Args) -> Result<(), Failure> {
+    let What::M2l { order, output } = args.what;
+    let text = pg2::gen_m2l(order).map_err(Failure::Input)?;
+    output::write_text(&output, &text)
+}

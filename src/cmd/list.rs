@@ -1,0 +1,36 @@
+//! `pairforge list`: what is there.
+
+use crate::failure::Failure;
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[arg(value_enum)]
+    what: What,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum What {
+    Kernels,
+    Backends,
+    Boards,
+    Operators,
+    Targets,
+}
+
+/// Prints one line a thing: its name and what it is.
+pub fn run(args: Args) -> Result<(), Failure> {
+    let rows: Vec<(String, String)> = match args.what {
+        What::Kernels => pg2::kernels::KERNELS.iter().map(|k| (k.name.to_string(), k.summary.to_string())).collect(),
+        What::Backends => {
+            host::backends::BACKENDS.iter().map(|b| (b.name.to_string(), b.summary.to_string())).collect()
+        }
+        What::Boards => Vec::new(),
+        What::Operators => hdl::op::OPERATORS.iter().map(|o| (o.name().to_string(), o.summary().to_string())).collect(),
+        What::Targets => hdl::target::TARGETS.iter().map(|t| (t.name.to_string(), t.summary.to_string())).collect(),
+    };
+    let width = rows.iter().map(|r| r.0.len()).max().unwrap_or(0);
+    for (name, summary) in rows {
+        println!("{name:width$}  {summary}");
+    }
+    Ok(())
+}

@@ -1,0 +1,135 @@
+//! `pairforge run`: one kernel over all pairs of targets and sources from CSV files.
+
+use crate::csv::{self, Column};
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::{output, source};
+use host::backend::{Job, Outcome, Run, Segment};
+use host::backends::{self, Options};
+use pg2::graph::{Graph, PinClass};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Instant;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// A PG2 file, or the name of a shipped kernel
+    file: String,
+    /// Where to run it (see `pairforge list backends`)
+    #[arg(long, value_name = "B", default_value = "emulator")]
+    backend: String,
+    /// Targets: CSV with a column for each i-pin element
+    #[arg(long, value_name = "I.csv")]
+    i: PathBuf,
+    /// Sources: CSV with a column for each j-pin element
+    #[arg(long, value_name = "J.csv")]
+    j: PathBuf,
+    /// Where to write the outputs as CSV
+    #[arg(short, value_name = "OUT.csv", default_value = "-")]
+    output: PathBuf,
+    /// A parameter; vector elements as name[k]=value
+    #[arg(long = "param", value_name = "NAME=VALUE")]
+    params: Vec<String>,
+    /// Read and write every value as the unsigned integer of its bit pattern
+    #[arg(long)]
+    raw: bool,
+    /// Number of pipelines
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=255))]
+    pipelines: u32,
+    /// Write a waveform (backend cycle)
+    #[arg(long, value_name = "W.fst")]
+    trace: Option<PathBuf>,
+    /// Write statistics
+    #[arg(long, value_name = "STATS.json")]
+    json: Option<PathBuf>,
+}
+
+/// The statistics of a run, in the keys of DESIGN.md section 6.
+#[derive(Serialize)]
+struct Stats {
+    backend: String,
+    ni: usize,
+    nj: usize,
+    pairs: u64,
+    seconds: f64,
+    cycles: Option<u64>,
+    utilisation: Option<f64>,
+    flags: Vec<&'static str>,
+}
+
+/// Reads the records, runs every target against every source, and writes the outputs.
+pub fn run(args: Args) -> Result<(), Failure> {
+    let entry = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
+    if args.trace.is_some() && entry.name != "cycle" {
+        return Err(Failure::Usage(format!("--trace needs --backend cycle; `{}` has no clock", entry.name)));
+    }
+    let (_, graph) = source::load(&args.file)?;
+    let params = parameters(&graph, &args.params, args.raw)?;
+    let targets = csv::read(&args.i, &columns(&graph, PinClass::Ipin), args.raw)?;
+    let sources = csv::read(&args.j, &columns(&graph, PinClass::Jpin), args.raw)?;
+    let options = Options { pipelines: args.pipelines, trace: args.trace.clone(), ..Options::default() };
+    let started = Instant::now();
+    let mut backend = (entry.open)(&options);
+    let (ni, nj) = (targets.len(), sources.len());
+    let segments = [Segment { first: 0, count: nj }];
+    let runs = [Run { first: 0, count: ni, segments: 0..1 }];
+    let job =
+        Job { graph: &graph, targets: &targets, sources: &sources, params: &params, runs: &runs, segments: &segments };
+    let mut progress = Progress::new(format!("running on {}", args.backend), ni);
+    let outcome = backend.run(&job, &mut |done| progress.at(done))?;
+    drop(progress);
+    let seconds = started.elapsed().as_secs_f64();
+    csv::write(&args.output, &columns(&graph, PinClass::Fout), &outcome.results, args.raw)?;
+    if let Some(path) = &args.json {
+        output::write_json(path, &stats(&args, ni, nj, seconds, &outcome))?;
+    }
+    Ok(())
+}
+
+fn stats(args: &Args, ni: usize, nj: usize, seconds: f64, outcome: &Outcome) -> Stats {
+    let flags = outcome.flags.iter().fold(hdl::Flags::NONE, |a, f| a | *f);
+    Stats {
+        backend: args.backend.clone(),
+        ni,
+        nj,
+        pairs: outcome.pairs,
+        seconds,
+        cycles: outcome.cycles,
+        utilisation: outcome.utilisation(),
+        flags: flags.names(),
+    }
+}
+
+/// The CSV columns of a pin class, in record order.
+fn columns(graph: &Graph, class: PinClass) -> Vec<Column> {
+    let column =
+        |(pin, element): (usize, u32)| Column { name: graph.pins[pin].column(element), format: graph.pins[pin].format };
+    graph.elements_of(class).into_iter().map(column).collect()
+}
+
+/// The patterns of the parameters, each of which must be given once.
+fn parameters(graph: &Graph, given: &[String], raw: bool) -> Result<Vec<u64>, Failure> {
+    let columns = columns(graph, PinClass::Param);
+    let names = || columns.iter().map(|c| format!("{} ({})", c.name, c.format)).collect::<Vec<_>>().join(", ");
+    let mut values: Vec<Option<u64>> = vec![None; columns.len()];
+    for text in given {
+        let (name, value) =
+            text.split_once('=').ok_or_else(|| Failure::Usage(format!("--param takes NAME=VALUE, not `{text}`")))?;
+        let k = columns.iter().position(|c| c.name == name.trim()).ok_or_else(|| {
+            let known = if columns.is_empty() { "it has none".into() } else { format!("they are {}", names()) };
+            Failure::Input(format!("error: the kernel has no parameter `{name}`; {known}"))
+        })?;
+        let bits = csv::field(columns[k].format, value.trim(), raw)
+            .map_err(|e| Failure::Input(format!("error: --param {name}: {e}")))?;
+        if values[k].replace(bits).is_some() {
+            return Err(Failure::Usage(format!("--param {name} is given twice")));
+        }
+    }
+    match values.iter().position(Option::is_none) {
+        Some(k) => Err(Failure::Input(format!(
+            "error: the parameter `{0}` has no value; add --param {0}=VALUE ({1})",
+            columns[k].name, columns[k].format
+        ))),
+        None => Ok(values.into_iter().flatten().collect()),
+    }
+}
