@@ -186,12 +186,12 @@ fn fixed_text_rounds_to_nearest_even_by_both_ways() {
     for f in names.map(format) {
         for _ in 0..4000 {
             let digits = random.next() >> (random.next() & 63);
-            let sign = if random.next() % 2 == 0 { "-" } else { "" };
+            let sign = if random.next() & 1 == 0 { "-" } else { "" };
             let places = random.next() as usize % 22;
             let mut text = format!("{digits:0places$}");
             text.insert(text.len() - places.min(text.len()), '.');
             // Ties of fixed8.4 and of fixed7.0 are common among eighths and halves.
-            if random.next() % 2 == 0 {
+            if random.next() & 1 == 0 {
                 text = format!("{}", (digits % 2048) as f64 / 32.0);
             }
             let text = format!("{sign}{text}{}", ["", "e-1", "e2", "e-25", "e30"][random.next() as usize % 5]);
