@@ -2,7 +2,7 @@
 
 use super::float_parts::pack::{Range, Rounded, finish};
 use super::float_parts::shift::{any, bits_of, normalise, shift_right};
-use super::float_parts::text::{arg, cat, constant, field, ones, repeat, sink, slice, zeros};
+use super::float_parts::text::{arg, cat, constant, field, ones, repeat, slice, zeros};
 use super::float_parts::{Value, max_field, round, same_floats, unpack};
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
@@ -119,7 +119,6 @@ struct Ordered {
 fn circuit(op: &dyn Operator, inst: &Inst, c: &mut Circuit, args: &[Sig], subtract: bool) -> (Sig, Option<Sig>) {
     let top = inst.result.width() - 1;
     if both_nonneg(inst) && !subtract {
-        args.iter().for_each(|a| sink(c, *a, top, top));
         let ordered = order(inst.result, c, args, 1);
         return add_magnitudes(op, inst, c, &ordered);
     }

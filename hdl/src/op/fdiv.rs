@@ -1,7 +1,7 @@
 //! `fdiv`: correctly rounded float division; a zero divisor gives 0 and `invalid` (RULES N2, N3).
 
 use super::float_parts::pack::{Range, Rounded, flag_port, pack, sign_of_product};
-use super::float_parts::text::{arg, cat, field, repeat, sink, slice, zeros};
+use super::float_parts::text::{arg, cat, field, repeat, slice, zeros};
 use super::float_parts::{Value, c_suffix, max_field, round, same_floats, unpack};
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
@@ -98,7 +98,6 @@ fn divide(c: &mut Circuit, fractions: [Sig; 2], m: u32) -> Sig {
         rest = c.comb("rest", width, Cost::Add(width + 1), text, &[rest, fractions[1], digit]);
         digits.push(c.wire("digit", 1, format!("~{negative}"), &[rest]));
     }
-    sink(c, rest, m, 0);
     let text: Vec<String> = (0..digits.len()).map(arg).collect();
     c.wire("quotient", m + 3, cat(&text), &digits)
 }

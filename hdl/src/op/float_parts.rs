@@ -114,14 +114,11 @@ pub struct Fields {
     pub nonzero: Sig,
 }
 
-/// Takes a float signal apart. Its sign is marked as read, since an argument that is known not to be negative
-/// leaves it alone.
+/// Takes a float signal apart.
 pub fn fields(c: &mut Circuit, format: Format, x: Sig) -> Fields {
     let (w, e, m) = (format.width(), format.exp(), format.mant());
     let sign = text::field(c, "sign", x, w - 1, w - 1);
-    text::sink(c, sign, 0, 0);
     let exp = text::field(c, "exp", x, w - 2, m);
     let nonzero = shift::any(c, exp, e - 1, 0, None);
-    text::sink(c, nonzero, 0, 0);
     Fields { sign, exp, fraction: text::field(c, "fraction", x, m - 1, 0), nonzero }
 }

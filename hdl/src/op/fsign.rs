@@ -1,6 +1,6 @@
 //! `fneg` and `fabs`: the sign of a float changed or dropped.
 
-use super::float_parts::text::{arg, cat, field, sink, slice, zeros};
+use super::float_parts::text::{arg, cat, field, slice, zeros};
 use super::float_parts::{c_suffix, one_float, unpack};
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
@@ -75,7 +75,6 @@ impl Operator for Fabs {
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let (w, x) = (inst.result.width(), args[0]);
-        sink(c, x, w - 1, w - 1);
         (c.wire("abs", w, cat(&[zeros(1), slice(0, w, w as i64 - 2, 0)]), &[x]), None)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::float_parts::pack::Range;
 use super::float_parts::shift::{any, bits_of, shift_right};
-use super::float_parts::text::{arg, cat, constant, field, ones, repeat, sink, slice, zeros};
+use super::float_parts::text::{arg, cat, constant, field, ones, repeat, slice, zeros};
 use super::float_parts::{Fields, fields, max_field, unpack};
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
@@ -77,14 +77,10 @@ impl Operator for Tofix {
         // Minus one and zero are what remains of the two-bit result.
         let to = Format::Fixed { width: 2, frac: inst.result.frac().expect("an int or fixed") as u8, signed: true };
         let wider = Inst { result: to, attrs: Attrs { to: Some(to), ..inst.attrs }, ..inst.clone() };
-        let (q, f) = convert(&wider, c, args[0]);
-        f.into_iter().for_each(|f| sink(c, f, 0, 0));
+        let (q, _) = convert(&wider, c, args[0]);
         let bit = field(c, "bit", q, 1, 1);
-        if self.flags(inst).is_empty() {
-            sink(c, q, 0, 0);
-            return (bit, None);
-        }
-        (bit, Some(c.comb("sat", 1, Cost::Logic(2), "{0}[1] ^ {0}[0]", &[q])))
+        let saturates = !self.flags(inst).is_empty();
+        (bit, saturates.then(|| c.comb("sat", 1, Cost::Logic(2), "{0}[1] ^ {0}[0]", &[q])))
     }
 }
 

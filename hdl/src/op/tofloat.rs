@@ -2,7 +2,7 @@
 
 use super::float_parts::pack::{Range, Rounded, finish};
 use super::float_parts::shift::{any, normalise};
-use super::float_parts::text::{arg, cat, constant, field, ones, repeat, sink, zeros};
+use super::float_parts::text::{arg, cat, constant, field, ones, repeat, zeros};
 use super::float_parts::{Value, c_suffix, c_type, max_field, round};
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
@@ -115,7 +115,6 @@ fn magnitude(inst: &Inst, c: &mut Circuit, x: Sig) -> Magnitude {
     }
     let low = field(c, "low", x, width - 2, 0);
     if inst.is_nonneg(0) {
-        sink(c, x, width - 1, width - 1);
         return Magnitude { value: low, complement: None, sign: None };
     }
     let sign = field(c, "sign", x, width - 1, width - 1);

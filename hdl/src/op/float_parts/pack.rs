@@ -1,6 +1,6 @@
 //! Circuit pieces around a finished significand: range checks, flags, and the pattern put together.
 
-use super::text::{arg, cat, field, ones, repeat, sink, slice, zeros};
+use super::text::{arg, cat, field, ones, repeat, slice, zeros};
 use crate::circuit::{Circuit, Sig};
 use crate::op::{Inst, Operator};
 use crate::target::Cost;
@@ -54,9 +54,6 @@ pub fn pack(c: &mut Circuit, r: &Rounded, flags: Flags) -> Packed {
     let exp = field(c, "exp", r.packed, width + m - 1, m);
     let above = flags.intersects(Flags::OVERFLOW | Flags::SATURATION).then(|| check_above(c, r, exp));
     let below = flags.contains(Flags::UNDERFLOW).then(|| check_below(c, r, exp));
-    if above.is_none() && below.is_none() && width > e {
-        sink(c, exp, width - 1, e);
-    }
     let low = field(c, "low", r.packed, e + m - 1, 0);
     let mut args = vec![low];
     let mut with = |s: Option<Sig>| {
@@ -150,9 +147,7 @@ pub fn sign_of_product(inst: &Inst, c: &mut Circuit, args: &[Sig]) -> Option<Sig
     let top = inst.result.width() - 1;
     let mut signs = Vec::new();
     for (k, a) in args.iter().enumerate() {
-        if inst.is_nonneg(k) {
-            sink(c, *a, top, top);
-        } else {
+        if !inst.is_nonneg(k) {
             signs.push(field(c, "sign", *a, top, top));
         }
     }

@@ -63,9 +63,3 @@ pub fn field(c: &mut Circuit, name: &str, from: Sig, hi: u32, lo: u32) -> Sig {
     }
     c.wire(name, hi - lo + 1, slice(0, width, hi as i64, lo as i64), &[from])
 }
-
-/// Tells lint that the bits `hi` to `lo` of a signal are left unread on purpose.
-pub fn sink(c: &mut Circuit, from: Sig, hi: u32, lo: u32) {
-    let bits = slice(0, c.width(from), hi as i64, lo as i64);
-    c.wire("unused", 1, format!("&{{1'b0, {bits}}}"), &[from]);
-}

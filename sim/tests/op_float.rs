@@ -1,0 +1,231 @@
+//! The Verilog of the float operators against their bits, many uses in one build, one build for each clock.
+
+use hdl::Format;
+use hdl::netlist::Module;
+use hdl::op::{Attrs, Inst, Operator, hardware, operator};
+use hdl::target::Clock;
+use sim::SimError;
+use sim::bench::MultiBench;
+
+const ROWS: usize = 1500;
+
+fn format(name: &str) -> Format {
+    name.parse().expect("a format of the test")
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// A valid pattern. Integers have any magnitude; float exponents lie anywhere, near the middle, where sums and
+    /// conversions interact, or near the ends.
+    fn pattern(&mut self, f: Format) -> u64 {
+        let bits = self.next() & f.mask();
+        if !f.is_float() {
+            let small = bits >> (self.next() % f.width() as u64);
+            return if f.is_signed() && self.next().is_multiple_of(2) {
+                small.wrapping_neg() & f.mask()
+            } else {
+                small
+            };
+        }
+        let top = (1u64 << f.exp()) - 2;
+        let field = match self.next() % 8 {
+            0 => 1 + self.next() % top,
+            1 => 1 + self.next() % top.min(3),
+            2 => top - self.next() % top.min(3),
+            3 => 1 + (top / 2 + self.next() % 64) % top,
+            _ => 1 + (top / 2 + self.next() % (f.mant() as u64 / 2 + 2)) % top,
+        };
+        // Runs of equal bits make ties, carries and cancellation likely.
+        let run = u64::MAX << (self.next() % f.mant() as u64);
+        let mant = match self.next() % 4 {
+            0 => bits & run,
+            1 => bits | !run,
+            2 => run,
+            _ => bits,
+        } & ((1 << f.mant()) - 1);
+        let sign = self.next() % 2;
+        sign << (f.width() - 1) | field << f.mant() | mant
+    }
+}
+
+/// Values where things happen: 0, the ends, one and its neighbours, powers of two.
+fn corners(f: Format) -> Vec<u64> {
+    if !f.is_float() {
+        let half = f.mask() >> 1;
+        return [0, 1, f.mask(), half, half + 1, half - half / 2, f.mask() - half / 2].map(|b| b & f.mask()).to_vec();
+    }
+    let (one, ulp) = ((f.bias() as u64) << f.mant(), 1u64 << f.mant());
+    let mut list = vec![f.max_bits(), f.max_bits() - 1, one, one + 1, one - 1, one + ulp / 2, one + ulp, one + ulp - 1];
+    list.extend([ulp, ulp + 1, 2 * ulp - 1]);
+    list.retain(|b| (1..=(1 << f.exp()) - 2).contains(&(b >> f.mant())));
+    let negative: Vec<u64> = list.iter().map(|b| b | 1 << (f.width() - 1)).collect();
+    list.extend(negative);
+    list.push(0);
+    list
+}
+
+/// One use of an operator and the arguments it is tried with.
+struct Case {
+    op: &'static dyn Operator,
+    inst: Inst,
+    rows: Vec<Vec<u64>>,
+}
+
+impl Case {
+    fn new(name: &str, args: &[Format], attrs: Attrs, nonneg: u32, random: &mut Random) -> Case {
+        let op = operator(name).expect("registered");
+        let inst = Inst { nonneg, ..Inst::new(op, args, attrs).expect("fits") };
+        let mut rows: Vec<Vec<u64>> = vec![Vec::new()];
+        for f in args {
+            rows = rows.iter().flat_map(|r| corners(*f).into_iter().map(|v| [r.clone(), vec![v]].concat())).collect();
+        }
+        while rows.len() < ROWS {
+            rows.push(args.iter().map(|f| random.pattern(*f)).collect());
+        }
+        // An argument that is known not to be negative is not.
+        for row in &mut rows {
+            for (k, f) in args.iter().enumerate() {
+                if inst.is_nonneg(k) {
+                    row[k] &= f.mask() >> 1;
+                }
+            }
+        }
+        Case { op, inst, rows }
+    }
+
+    /// The port values that row `k` must give: the result, and the flags that can be raised.
+    fn expected(&self, k: usize) -> Vec<u64> {
+        let (bits, raised) = self.op.bits(&self.inst, &self.rows[k]);
+        let declared = self.op.flags(&self.inst);
+        assert!(declared.contains(raised), "{} raises an undeclared flag", self.op.name());
+        let port = declared.iter().enumerate().map(|(k, f)| (raised.contains(f) as u64) << k).sum();
+        if declared.is_empty() { vec![bits] } else { vec![bits, port] }
+    }
+}
+
+/// Every use that is tried on these formats.
+fn cases(floats: &[&str]) -> Vec<Case> {
+    let mut random = Random(7);
+    let mut list = Vec::new();
+    for f in floats.iter().map(|n| format(n)) {
+        let mut add = |name: &str, args: &[Format], attrs: Attrs, nonneg: u32| {
+            list.push(Case::new(name, args, attrs, nonneg, &mut random));
+        };
+        for (name, nonneg) in
+            [("fadd", 0), ("fadd", 1), ("fadd", 3), ("fsub", 0), ("fsub", 3), ("fmul", 0), ("fmul", 2)]
+        {
+            add(name, &[f, f], Attrs::default(), nonneg);
+        }
+        add("fmul", &[f, f], Attrs::default(), 3);
+        add("fdiv", &[f, f], Attrs::default(), (f.mant() & 1) * 3);
+        add("fneg", &[f], Attrs::default(), 0);
+        add("fabs", &[f], Attrs::default(), 0);
+        for n in [0, 1, -1, 45, -3, 5000, -5000] {
+            add("fscale", &[f], Attrs { n, ..Attrs::default() }, 0);
+        }
+        for (k, amount) in ["int1", "uint1", "int5", "uint6", "int13", "uint12", "int64", "uint64"].iter().enumerate() {
+            let d = if (k as u32 + f.mant()).is_multiple_of(3) { -1 } else { 1 };
+            add("fscalev", &[f, format(amount)], Attrs { d, ..Attrs::default() }, 0);
+            if k % 4 == 0 {
+                add("fscalev", &[f, format(amount)], Attrs { d: -d, ..Attrs::default() }, 2);
+            }
+        }
+        for to in ["float5.2", "float13.1", "float18.9", "float64.52"].map(format) {
+            add("fcast", &[f], Attrs { to: Some(to), ..Attrs::default() }, f.mant() & 1);
+        }
+        for (k, g) in OTHERS.map(format).into_iter().enumerate() {
+            if !(k as u32 + f.mant()).is_multiple_of(3) {
+                continue;
+            }
+            let nonneg = (k as u32 / 3 + f.width()) % 5 / 4;
+            add("tofix", &[f], Attrs { to: Some(g), ..Attrs::default() }, nonneg);
+            add("tofloat", &[g], Attrs { to: Some(f), ..Attrs::default() }, nonneg * g.is_signed() as u32);
+        }
+    }
+    list
+}
+
+const OTHERS: [&str; 18] = [
+    "int1",
+    "uint1",
+    "fixed1.1",
+    "int2",
+    "uint2",
+    "int3",
+    "fixed8.8",
+    "ufixed8.3",
+    "int16",
+    "uint17",
+    "fixed18.9",
+    "int32",
+    "fixed32.31",
+    "uint40",
+    "int64",
+    "uint64",
+    "fixed64.30",
+    "ufixed64.64",
+];
+
+/// The simulation, or `None` (said on stderr) where Verilator is not installed and not required.
+fn built(result: Result<MultiBench, SimError>) -> Option<MultiBench> {
+    match result {
+        Err(SimError::ToolMissing { tool, .. }) if std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1") => {
+            eprintln!("skipped: {tool} not found");
+            None
+        }
+        other => Some(other.unwrap()),
+    }
+}
+
+/// Every case of a group of formats at one clock: results, flags, and the latency that is declared.
+fn check(floats: &[&str], mhz: f64) {
+    let clock = Clock { mhz, ..Clock::default_clock() };
+    let cases = cases(floats);
+    let modules: Vec<Module> = cases.iter().map(|c| hardware(c.op, &c.inst, clock).module).collect();
+    let declared: Vec<u32> = modules.iter().map(|m| m.latency).collect();
+    let Some(mut bench) = built(MultiBench::build(modules)) else { return };
+    let rows: Vec<Vec<Vec<u64>>> = cases.iter().map(|c| c.rows.clone()).collect();
+    let outputs = bench.run_all(&rows);
+    for (k, case) in cases.iter().enumerate() {
+        for (t, got) in outputs[k].iter().enumerate() {
+            let what = || format!("{} {:?} at {mhz} MHz of {:x?}", case.op.name(), case.inst, case.rows[t]);
+            assert_eq!(*got, case.expected(t), "{}", what());
+        }
+        // All rows match at the declared latency; here it is also measured.
+        if case.inst.args[1..].iter().any(|f| f.mant() == 9) {
+            let latency = bench.measured_latency(k, &case.rows[ROWS - 8..]);
+            assert_eq!(latency, Ok(declared[k]), "{} {:?} at {mhz} MHz", case.op.name(), case.inst);
+        }
+    }
+}
+
+/// Verilator builds take seconds, so that only some formats are tried at every clock.
+#[test]
+fn all_operators_agree_with_their_bits_at_100_mhz() {
+    check(&["float6.2", "float18.9", "float55.52"], 100.0);
+}
+
+#[test]
+fn narrow_operators_agree_with_their_bits_at_150_mhz() {
+    check(&["float4.1", "float5.2", "float6.2", "float13.1", "float16.11", "float18.9"], 150.0);
+}
+
+#[test]
+fn wide_operators_agree_with_their_bits_at_150_mhz() {
+    check(&["float25.16", "float32.23", "float55.52", "float64.52"], 150.0);
+}
+
+#[test]
+fn all_operators_agree_with_their_bits_at_300_mhz() {
+    check(&["float5.2", "float18.9", "float64.52"], 300.0);
+}
