@@ -55,6 +55,7 @@ pub static BACKENDS: &[Entry] = &[
         summary: "bit-exact emulation of the pipelines; needs nothing installed",
         open: emulator,
     },
+    Entry { name: "cycle", summary: "cycle simulation of the Verilog through Verilator", open: cycle },
     Entry { name: "cpu", summary: "the kernel's real-number meaning in native f64", open: cpu::open },
 ];
 
@@ -91,4 +92,20 @@ fn emulator(options: &Options) -> Box<dyn Backend> {
         Ok(Box::new(sim::emulated::EmulatedEngine::new(&graph, config(&graph, &options, 1)?, options.threads)))
     };
     Box::new(StreamBackend::new("emulator", Box::new(open), false))
+}
+
+fn cycle(options: &Options) -> Box<dyn Backend> {
+    let options = options.clone();
+    let open = move |graph: &Graph| -> Result<Box<dyn Link>, BackendError> {
+        let built = pg2::build::build(graph, options.clock, "", Vec::new());
+        let config = config(&built.graph, &options, built.schedule.depth)?;
+        let how = sim::cycle::Options {
+            threads: options.threads,
+            trace: options.trace.clone(),
+            ..sim::cycle::Options::default()
+        };
+        let engine = sim::cycle::CycleEngine::build(&config, &built.netlist, &how);
+        Ok(Box::new(engine.map_err(|e| BackendError::Tool(e.to_string()))?))
+    };
+    Box::new(StreamBackend::new("cycle", Box::new(open), true))
 }
