@@ -16,6 +16,8 @@ pub struct BoxMap {
     pub size: f64,
     /// The power of two `e` of charges.
     pub charge: i32,
+    /// 2^-shift, or 0 where that is out of range.
+    factor: f64,
 }
 
 /// Half the number of grid points along an edge: X lies in [-2^30, 2^30).
@@ -42,12 +44,13 @@ impl BoxMap {
         let one = if one.is_normal() { one } else { 1.0 };
         let size = if extent > 0.0 { extent * (1.0 + 2f64.powi(-20)) } else { one };
         let charge = exponent(particles.q.iter().fold(0.0, |a: f64, q| a.max(q.abs())));
-        BoxMap { shift, centre, size, charge }
+        let factor = if shift.abs() < 1000 { 2f64.powi(-shift) } else { 0.0 };
+        BoxMap { shift, centre, size, charge, factor }
     }
 
     /// Scaled coordinate of a user's coordinate; exact.
     pub fn scaled(&self, x: f64) -> f64 {
-        ldexp(x, -self.shift)
+        if self.factor != 0.0 { x * self.factor } else { ldexp(x, -self.shift) }
     }
 
     /// Box coordinate along `axis` of a scaled one.

@@ -41,9 +41,9 @@ struct Near {
     direct: Vec<u32>,
 }
 
-/// The near2 of an opening angle.
+/// The near2 of an opening angle. The rounding of 1/theta^2 must not lift 9 to 10 for a theta of 1/3.
 pub fn near2(theta: f64) -> u64 {
-    (1.0 / (theta * theta)).ceil() as u64
+    ((1.0 / (theta * theta)) * (1.0 - 1e-12)).ceil() as u64
 }
 
 /// Whether two cells of one level at offset `d` are near.
@@ -253,6 +253,7 @@ mod tests {
             p.push([at(0), at(4), at(8)], 1.0);
         }
         let tree = Tree::build(&p, 1);
+        assert_eq!([0.5, 1.0 / 3.0, 0.3, 0.25].map(near2), [4, 9, 12, 16]);
         let options = ListOptions { near2: near2(0.5), m2p_above: 0, p2l_above: 0 };
         let lists = build(&tree, &options);
         assert_eq!(options.near2, 4);

@@ -178,15 +178,43 @@ fn sorted(particles: &Particles, map: &BoxMap) -> Vec<u32> {
         let p = particles.position(k as usize);
         [0, 1, 2].map(|a| BoxMap::grid(map.unit(a, map.scaled(p[a]))))
     };
-    let mut keyed: Vec<(u64, u32)> =
+    let keys: Vec<(u64, u32)> =
         (0..particles.len() as u32).into_par_iter().map(|k| (morton(&grid(k)), k)).collect();
-    keyed.par_sort_unstable();
+    let mut keyed = radix_sorted(keys);
     for group in keyed.chunk_by_mut(|a, b| a.0 == b.0) {
         if group.len() > 1 {
             group.sort_by_cached_key(|e| (grid(e.1), e.1));
         }
     }
     keyed.into_iter().map(|e| e.1).collect()
+}
+
+/// Sorts by key, and by index among equal keys: buckets by the upper bits in one stable pass, then each on its own.
+fn radix_sorted(keys: Vec<(u64, u32)>) -> Vec<(u64, u32)> {
+    const BITS: u32 = 12;
+    let bucket = |key: u64| (key >> (3 * MAX_LEVEL - BITS)) as usize;
+    let mut ends = vec![0usize; 1 << BITS];
+    keys.iter().for_each(|k| ends[bucket(k.0)] += 1);
+    let mut sum = 0;
+    for end in &mut ends {
+        sum += *end;
+        *end = sum - *end;
+    }
+    let mut sorted = vec![(0, 0); keys.len()];
+    for k in &keys {
+        let place = &mut ends[bucket(k.0)];
+        sorted[*place] = *k;
+        *place += 1;
+    }
+    let mut parts = Vec::new();
+    let (mut rest, mut start) = (&mut sorted[..], 0);
+    for end in ends {
+        let (part, after) = rest.split_at_mut(end - start);
+        parts.push(part);
+        (rest, start) = (after, end);
+    }
+    parts.into_par_iter().for_each(|part| part.par_sort_unstable());
+    sorted
 }
 
 #[cfg(test)]
