@@ -1,6 +1,229 @@
-//! Which pin of a kernel takes what (RULES H8).
+//! Which pin of a kernel takes what: kernels of an FMM are bound by the names of their pins (RULES H8).
 
-/// A kernel that cannot be used; the text names the pin and the shape it must have.
+use crate::calibrate;
+use crate::expansion::{Expansion, terms};
+use hdl::{Format, Reduce};
+use pg2::graph::{Graph, Pin, PinClass};
+
+/// A kernel that an FMM cannot use; the text names the pin and the shape it must have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BindError(pub String);
+
+/// What an element of a record is filled with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Feed {
+    /// A particle's coordinate, or a cell's.
+    At(usize),
+    /// A particle's charge.
+    Charge,
+    /// The square of the softening length.
+    Eps2,
+    /// A multipole coefficient.
+    M(usize),
+    /// The power of two by which L is scaled.
+    Shift,
+    Near2,
+}
+
+/// A pin that a kernel may or must have.
+struct Wanted {
+    name: &'static str,
+    class: PinClass,
+    len: Option<u32>,
+    feed: fn(usize) -> Feed,
+    optional: bool,
+}
+
+/// The elements of one class in record order.
+pub type Feeds = Vec<(Feed, Format)>;
+
+/// A P2P kernel and its units.
+#[derive(Clone, Debug)]
+pub struct P2p {
+    pub i: Feeds,
+    pub j: Feeds,
+    pub params: Feeds,
+    /// Place of the potential among the output elements.
+    pub potential: usize,
+    /// Places of the gradient's components.
+    pub gradient: Option<[usize; 3]>,
+    /// Coordinates of the kernel in a box of edge 1.
+    pub length: f64,
+    /// What the kernel gives for 1/r and for the gradient's unit, with lengths in boxes.
+    pub units: calibrate::Units,
+    /// Whether it is 1/r, so that the CPU can stand in for it.
+    pub coulomb: bool,
+}
+
+/// An M2L kernel.
+#[derive(Clone, Debug)]
+pub struct M2l {
+    pub i: Feeds,
+    pub j: Feeds,
+    pub params: Feeds,
+    /// For each L term its place among the output elements.
+    pub local: Vec<usize>,
+    /// Format of L.
+    pub format: Format,
+    /// Format of `lshift`, if there is one.
+    pub shift: Option<Format>,
+}
+
+impl P2p {
+    /// Binds a kernel. Without `near_only` it must be 1/r; with it, another kernel's numbers are taken as they are, for
+    /// lengths in boxes.
+    pub fn bind(graph: &Graph, near_only: bool) -> Result<P2p, BindError> {
+        let wanted = [
+            Wanted { name: "xi", class: PinClass::Ipin, len: Some(3), feed: Feed::At, optional: false },
+            Wanted { name: "xj", class: PinClass::Jpin, len: Some(3), feed: Feed::At, optional: false },
+            Wanted { name: "mj", class: PinClass::Jpin, len: None, feed: |_| Feed::Charge, optional: false },
+            Wanted { name: "eps2", class: PinClass::Param, len: None, feed: |_| Feed::Eps2, optional: true },
+            Wanted { name: "pout", class: PinClass::Fout, len: None, feed: |_| Feed::Charge, optional: false },
+            Wanted { name: "gout", class: PinClass::Fout, len: Some(3), feed: Feed::At, optional: true },
+        ];
+        check_pins("P2P", graph, &wanted)?;
+        let [i, j, params] = feeds(graph, &wanted);
+        let format = i[0].1;
+        if i.iter().chain(&j[..]).any(|f| matches!(f.0, Feed::At(_)) && f.1 != format) {
+            return Err(BindError(format!("`xi` and `xj` of {} must have one format", graph.name)));
+        }
+        let length = coordinate_unit(graph, format)?;
+        let places = |name: &str| outputs_of(graph, name);
+        let gradient = places("gout").try_into().ok();
+        let mut p2p = P2p {
+            i,
+            j,
+            params,
+            potential: places("pout")[0],
+            gradient,
+            length,
+            units: calibrate::Units::default(),
+            coulomb: false,
+        };
+        match calibrate::p2p(graph, &p2p) {
+            Ok(units) => (p2p.units, p2p.coulomb) = (units, true),
+            Err(why) if !near_only => return Err(why),
+            Err(_) => {}
+        }
+        Ok(p2p)
+    }
+}
+
+impl M2l {
+    /// Binds a kernel for an expansion and checks by a few cells that it computes its M2L.
+    pub fn bind(graph: &Graph, e: &Expansion, near2: u64) -> Result<M2l, BindError> {
+        let (m, l) = (Some(e.m as u32), Some(e.l as u32));
+        let wanted = [
+            Wanted { name: "ci", class: PinClass::Ipin, len: Some(3), feed: Feed::At, optional: false },
+            Wanted { name: "cj", class: PinClass::Jpin, len: Some(3), feed: Feed::At, optional: false },
+            Wanted { name: "M", class: PinClass::Jpin, len: m, feed: Feed::M, optional: false },
+            Wanted { name: "lshift", class: PinClass::Param, len: None, feed: |_| Feed::Shift, optional: true },
+            Wanted { name: "near2", class: PinClass::Param, len: None, feed: |_| Feed::Near2, optional: false },
+            Wanted { name: "L", class: PinClass::Fout, len: l, feed: Feed::M, optional: false },
+        ];
+        if let Some(order) = order_of(graph).filter(|o| *o != e.order) {
+            return Err(BindError(format!(
+                "{} is an M2L kernel of order {order}, but the order is {}; give --order {order}, or a kernel with \
+                 M[{}] and L[{}] (`pairforge gen m2l --order {}`)",
+                graph.name, e.order, e.m, e.l, e.order
+            )));
+        }
+        check_pins("M2L", graph, &wanted)?;
+        let [i, j, params] = feeds(graph, &wanted);
+        for (feed, format) in i.iter().chain(&j) {
+            if matches!(feed, Feed::At(_)) && (!format.is_int() || !format.is_signed() || format.width() < 22) {
+                let what = "cell coordinates and their differences need a signed int of at least 22 bits";
+                return Err(BindError(format!("`ci` and `cj` of {} are {format}; {what}", graph.name)));
+            }
+        }
+        let local = outputs_of(graph, "L");
+        let format = graph.pins[graph.outputs[local[0]].pin].format;
+        let shift = params.iter().find(|p| p.0 == Feed::Shift).map(|p| p.1);
+        let m2l = M2l { i, j, params, local, format, shift };
+        calibrate::m2l(graph, &m2l, e, near2)?;
+        Ok(m2l)
+    }
+}
+
+/// The order of an M2L kernel by the length of its `M`.
+pub fn order_of(graph: &Graph) -> Option<usize> {
+    let m = graph.pins.iter().find(|p| p.name == "M")?.elements() as usize;
+    (1..=64).find(|order| terms(order - 1) == m)
+}
+
+fn declaration(name: &str, class: PinClass, len: Option<u32>) -> String {
+    let class = match class {
+        PinClass::Ipin => "ipin",
+        PinClass::Jpin => "jpin",
+        PinClass::Param => "param",
+        PinClass::Fout => "fout",
+    };
+    match len {
+        Some(len) => format!("`{name}[{len}] {class}`"),
+        None => format!("`{name} {class}`"),
+    }
+}
+
+/// All that is wrong with a kernel's pins, in one message.
+fn check_pins(stage: &str, graph: &Graph, wanted: &[Wanted]) -> Result<(), BindError> {
+    let mut wrong = Vec::new();
+    for w in wanted {
+        let shape = declaration(w.name, w.class, w.len);
+        match graph.pins.iter().find(|p| p.name == w.name) {
+            None if w.optional => {}
+            None => wrong.push(format!("pin {shape} is missing")),
+            Some(p) if p.class != w.class || p.len != w.len => {
+                let found = declaration(&p.name, p.class, p.len);
+                wrong.push(format!("pin `{}` must be {shape}, not {found}", w.name));
+            }
+            Some(_) => {}
+        }
+    }
+    let known = |p: &&Pin| wanted.iter().any(|w| w.name == p.name);
+    for p in graph.pins.iter().filter(|p| !known(p)) {
+        let names: Vec<String> = wanted.iter().map(|w| declaration(w.name, w.class, w.len)).collect();
+        wrong.push(format!("pin `{}` is none that an FMM knows; it knows {}", p.name, names.join(", ")));
+    }
+    if let Some(o) = graph.outputs.iter().find(|o| o.reduce != Reduce::Sum) {
+        wrong.push(format!("output `{}` must be gathered by `+=`", graph.pins[o.pin].name));
+    }
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    Err(BindError(format!("{} cannot be used for {stage}: {}", graph.name, wrong.join("; "))))
+}
+
+/// The feeds of i, j and params; the pins were checked.
+fn feeds(graph: &Graph, wanted: &[Wanted]) -> [Feeds; 3] {
+    [PinClass::Ipin, PinClass::Jpin, PinClass::Param].map(|class| {
+        let feed = |(pin, element): (usize, u32)| {
+            let pin = &graph.pins[pin];
+            let w = wanted.iter().find(|w| w.name == pin.name).expect("the pins were checked");
+            ((w.feed)(element as usize), pin.format)
+        };
+        graph.elements_of(class).into_iter().map(feed).collect()
+    })
+}
+
+/// Places of a pin's elements among the outputs; empty if there is none.
+fn outputs_of(graph: &Graph, name: &str) -> Vec<usize> {
+    let of = |o: &pg2::graph::Output| graph.pins[o.pin].name == name;
+    graph.outputs.iter().enumerate().filter(|(_, o)| of(o)).map(|(k, _)| k).collect()
+}
+
+/// The kernel's coordinates of a box of edge 1: 2^31 for ints, 1 for fixeds.
+fn coordinate_unit(graph: &Graph, format: Format) -> Result<f64, BindError> {
+    let wrong = |why: &str| Err(BindError(format!("coordinates of {} are {format}; {why}", graph.name)));
+    match format {
+        Format::Int { width, signed: true } if width >= 32 => Ok(2f64.powi(31)),
+        Format::Fixed { frac, signed: true, .. } if frac < 31 => {
+            wrong("at least 31 fraction bits are needed, as in fixed32.31")
+        }
+        Format::Fixed { width, frac, signed: true } if width > frac => Ok(1.0),
+        Format::Fixed { signed: true, .. } => {
+            wrong("differences of up to 1 would wrap; leave a bit before the point, as in fixed32.31")
+        }
+        _ => wrong("an FMM gives them as a signed int of at least 32 bits or a signed fixed, as in fixed32.31"),
+    }
+}

@@ -266,6 +266,7 @@ impl Fmm {
             pairs: self.pairs,
             streamed: PerKernel { p2p: p2p.streamed, m2l: m2l.streamed },
             recomputed: p2p.recomputed + m2l.recomputed,
+            shared_grid_points: p2p.shared,
             cycles: PerKernel { p2p: p2p.cycles, m2l: m2l.cycles },
             utilisation: PerKernel { p2p: p2p.utilisation(), m2l: m2l.utilisation() },
             words: crate::backend::Words {

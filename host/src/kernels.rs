@@ -1,16 +1,29 @@
 //! P2P and M2L by kernels on a backend: encode, run, decode, and compute flagged targets again (RULES H4 to H8).
 
-use crate::backend::{Backend, Words};
+use crate::backend::{Backend, Job, Outcome, Run, Segment, Table, Words};
+use crate::bind::{BindError, Feed, Feeds, M2l, P2p};
+use crate::encode::encode;
+use crate::expansion::degree;
 use crate::fmm::{Fmm, FmmError, Progress};
+use crate::lists::merged;
 use crate::passes::Force;
-use hdl::Flags;
+use crate::{m2l_native, p2p_native};
+use hdl::{Flags, Format};
 use pg2::graph::Graph;
+use rayon::prelude::*;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Flags that make a result unusable.
+const WRONG: Flags = Flags(Flags::OVERFLOW.0 | Flags::SATURATION.0 | Flags::WRAP.0);
 
 /// What one stage did.
 #[derive(Clone, Debug, Default)]
 pub struct Work {
     pub streamed: u64,
     pub recomputed: u64,
+    /// Particles that share their integer coordinates with one at another place.
+    pub shared: u64,
     pub flags: Flags,
     pub cycles: Option<u64>,
     pub words: Words,
@@ -19,22 +32,301 @@ pub struct Work {
 }
 
 impl Work {
+    /// Pairs over cycles times pipelines.
     pub fn utilisation(&self) -> Option<f64> {
         let slots = self.cycles? as f64 * self.pipelines as f64;
         (slots > 0.0).then(|| self.streamed as f64 / slots)
     }
+
+    fn add(&mut self, outcome: &Outcome) {
+        self.streamed += outcome.pairs;
+        self.pipelines = outcome.pipelines;
+        self.flags |= outcome.flags.iter().fold(Flags::NONE, |a, f| a | *f);
+        if let Some(cycles) = outcome.cycles {
+            self.cycles = Some(self.cycles.unwrap_or(0) + cycles);
+        }
+        self.words.j += outcome.words.j;
+        self.words.i += outcome.words.i;
+        self.words.result += outcome.words.result;
+    }
 }
 
-pub fn m2l(
-    _: &Fmm,
-    _: &mut dyn Backend,
-    _: &Graph,
-    _: &[f64],
-    _: &mut [f64],
-    _: &mut Progress,
+/// P2P by `graph`: adds to `force`, in box units.
+pub fn p2p(
+    fmm: &Fmm,
+    backend: &mut dyn Backend,
+    graph: &Graph,
+    force: &mut [Force],
+    progress: &mut Progress,
 ) -> Result<Work, FmmError> {
-    Err(crate::backend::BackendError::Unsupported("kernels cannot run in an FMM yet".into()).into())
+    let kernel = P2p::bind(graph, fmm.options.near_only)?;
+    let (tree, lists) = (&fmm.tree, &fmm.lists);
+    let eps = tree.map.length(fmm.options.eps);
+    let params = p2p_params(graph, &kernel, eps)?;
+    let record = |feeds: &Feeds| table(tree.len(), feeds, |k, feed, format| particle(fmm, k, feed, format)).0;
+    let (targets, sources) = (record(&kernel.i), record(&kernel.j));
+    let mut runs = Vec::with_capacity(tree.leaves.len());
+    let mut segments = Vec::new();
+    for leaf in &tree.leaves {
+        let cell = &tree.cells[*leaf as usize];
+        let start = segments.len();
+        segments.extend(lists.p2p[*leaf as usize].iter().map(segment));
+        runs.push(Run { first: cell.first as usize, count: cell.count as usize, segments: start..segments.len() });
+    }
+    let job = Job { graph, targets: &targets, sources: &sources, params: &params, runs: &runs, segments: &segments };
+    let n = tree.len();
+    let outcome = backend.run(&job, &mut |done| progress("P2P", done, n))?;
+    let mut work = Work { has_gradient: kernel.gradient.is_some(), ..Work::default() };
+    work.add(&outcome);
+    let value = |k: usize, element: usize| {
+        let output = &graph.outputs[element];
+        graph.pins[output.pin].format.to_f64(outcome.results.record(k)[element])
+    };
+    let shared = shared(fmm);
+    work.shared = shared.iter().map(|g| g.len() as u64).sum();
+    let mut extra = if kernel.coulomb { shared_forces(fmm, &shared, eps) } else { HashMap::new() };
+    for (run, leaf) in runs.iter().zip(&tree.leaves) {
+        for (k, force) in (run.first..).zip(&mut force[run.first..run.first + run.count]) {
+            let mut sum = [0.0; 4];
+            if outcome.flags[k].intersects(WRONG) && kernel.coulomb {
+                sum = p2p_native::target(tree, &lists.p2p[*leaf as usize], eps, k);
+                work.recomputed += 1;
+            } else {
+                sum[0] = value(k, kernel.potential) / kernel.units.potential;
+                if let Some(places) = kernel.gradient {
+                    (0..3).for_each(|a| sum[a + 1] = value(k, places[a]) / kernel.units.gradient);
+                }
+                if let Some(extra) = extra.remove(&k) {
+                    (0..4).for_each(|a| sum[a] += extra[a]);
+                }
+            }
+            force.iter_mut().zip(sum).for_each(|(f, x)| *f += x);
+        }
+    }
+    Ok(work)
 }
-pub fn p2p(_: &Fmm, _: &mut dyn Backend, _: &Graph, _: &mut [Force], _: &mut Progress) -> Result<Work, FmmError> {
-    Err(crate::backend::BackendError::Unsupported("kernels cannot run in an FMM yet".into()).into())
+
+fn segment(range: &(u32, u32)) -> Segment {
+    Segment { first: range.0 as usize, count: range.1 as usize }
+}
+
+fn p2p_params(graph: &Graph, kernel: &P2p, eps: f64) -> Result<Vec<u64>, BindError> {
+    if eps > 0.0 && kernel.params.is_empty() {
+        return Err(BindError(format!(
+            "{} has no parameter `eps2`, and so cannot be softened; leave --eps out or use the kernel `p2p`",
+            graph.name
+        )));
+    }
+    let wanted = (eps * kernel.length).powi(2);
+    let one = |(_, format): &(Feed, Format)| {
+        let (bits, fits) = encode(*format, wanted);
+        if fits && (format.to_f64(bits) - wanted).abs() <= 0.01 * wanted {
+            return Ok(bits);
+        }
+        Err(BindError(format!("`eps2` of {} is {format}, which does not hold {wanted:.3e}", graph.name)))
+    };
+    kernel.params.iter().map(one).collect()
+}
+
+/// A particle's element: integer coordinates X, or X * 2^-31, or the charge.
+fn particle(fmm: &Fmm, k: usize, feed: Feed, format: Format) -> (u64, bool) {
+    match feed {
+        Feed::At(axis) => {
+            let x = fmm.tree.grid[k][axis] as i64;
+            let shift = format.frac().filter(|_| format.is_fixed()).map_or(0, |f| f - 31);
+            (((x << shift) as u64) & format.mask(), true)
+        }
+        _ => encode(format, fmm.tree.charge[k]),
+    }
+}
+
+/// A table of `n` records, and for each whether all its values were in range.
+fn table(n: usize, feeds: &Feeds, value: impl Fn(usize, Feed, Format) -> (u64, bool) + Sync) -> (Table, Vec<bool>) {
+    let mut bits = vec![0; n * feeds.len()];
+    let mut fits = vec![true; n];
+    if !feeds.is_empty() {
+        bits.par_chunks_exact_mut(feeds.len()).zip(&mut fits).enumerate().for_each(|(k, (record, fits))| {
+            for (element, (feed, format)) in record.iter_mut().zip(feeds) {
+                let (bits, fit) = value(k, *feed, *format);
+                *element = bits;
+                *fits &= fit;
+            }
+        });
+    }
+    (Table { elements: feeds.len(), bits }, fits)
+}
+
+/// Groups of sorted particles that share their integer coordinates without all being at one place (RULES H5).
+fn shared(fmm: &Fmm) -> Vec<Range<usize>> {
+    let mut groups = Vec::new();
+    let mut first = 0;
+    for group in fmm.tree.grid.chunk_by(|a, b| a == b) {
+        let members = first..first + group.len();
+        if members.clone().any(|k| fmm.tree.position(k) != fmm.tree.position(first)) {
+            groups.push(members.clone());
+        }
+        first = members.end;
+    }
+    groups
+}
+
+/// The pairs within such groups, which a kernel takes for coincident ones.
+fn shared_forces(fmm: &Fmm, groups: &[Range<usize>], eps: f64) -> HashMap<usize, Force> {
+    let one = |k: usize, group: &Range<usize>| {
+        let segment = (group.start as u32, group.len() as u32);
+        (k, p2p_native::target(&fmm.tree, &[segment], eps, k))
+    };
+    groups.iter().flat_map(|g| g.clone().map(move |k| one(k, g))).collect()
+}
+
+/// M2L by `graph`, level by level: adds to `l` what the multipoles `m` give.
+pub fn m2l(
+    fmm: &Fmm,
+    backend: &mut dyn Backend,
+    graph: &Graph,
+    m: &[f64],
+    l: &mut [f64],
+    progress: &mut Progress,
+) -> Result<Work, FmmError> {
+    let kernel = M2l::bind(graph, &fmm.expansion, fmm.near2)?;
+    let mut work = Work::default();
+    let all = fmm.tree.cells.len();
+    for parents in &fmm.tree.levels {
+        let level = Level::new(fmm, parents.clone());
+        if !level.runs.is_empty() {
+            level.run(fmm, backend, graph, &kernel, m, l, &mut work, &mut |done| {
+                progress("M2L", level.cells.start + done, all)
+            })?;
+        }
+    }
+    Ok(work)
+}
+
+/// The runs of one level: siblings against the children of their parent's near cells.
+struct Level {
+    /// Parents with runs, in the order of the runs.
+    parents: Vec<usize>,
+    /// All cells of the children's level; records count from its start.
+    cells: Range<usize>,
+    runs: Vec<Run>,
+    segments: Vec<Segment>,
+}
+
+impl Level {
+    fn new(fmm: &Fmm, parents: Range<usize>) -> Level {
+        let tree = &fmm.tree;
+        let end = parents.end;
+        let split: Vec<usize> = parents.filter(|p| !fmm.lists.m2l[*p].is_empty()).collect();
+        let next = tree.levels.iter().find(|l| l.start == end).cloned().unwrap_or(end..end);
+        let mut level = Level { parents: split, cells: next, runs: Vec::new(), segments: Vec::new() };
+        for p in &level.parents {
+            let children = |c: usize| {
+                let cell = &tree.cells[c];
+                (cell.first_child - level.cells.start as u32, cell.children)
+            };
+            let start = level.segments.len();
+            let ranges = merged(fmm.lists.m2l[*p].iter().map(|s| children(*s as usize)).collect());
+            level.segments.extend(ranges.iter().map(segment));
+            let own = children(*p);
+            level.runs.push(Run {
+                first: own.0 as usize,
+                count: own.1 as usize,
+                segments: start..level.segments.len(),
+            });
+        }
+        level
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn run(
+        &self,
+        fmm: &Fmm,
+        backend: &mut dyn Backend,
+        graph: &Graph,
+        kernel: &M2l,
+        m: &[f64],
+        l: &mut [f64],
+        work: &mut Work,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<(), FmmError> {
+        let e = &fmm.expansion;
+        let shift = self.shift(fmm, kernel, m);
+        let value = |k: usize, feed: Feed, format: Format| {
+            let cell = self.cells.start + k;
+            match feed {
+                Feed::At(axis) => (fmm.tree.cells[cell].at[axis] as u64 & format.mask(), true),
+                Feed::M(n) => encode(format, m[cell * e.m + n]),
+                Feed::Near2 => encode(format, fmm.near2 as f64),
+                _ => encode(format, shift as f64),
+            }
+        };
+        let (targets, _) = table(self.cells.len(), &kernel.i, value);
+        let (sources, fits) = table(self.cells.len(), &kernel.j, value);
+        let mut params = Vec::new();
+        for (feed, format) in &kernel.params {
+            let (bits, fits) = value(0, *feed, *format);
+            if !fits {
+                let what = if *feed == Feed::Near2 { "near2" } else { "lshift" };
+                return Err(BindError(format!("`{what}` of {} is {format}, which is too narrow", graph.name)).into());
+            }
+            params.push(bits);
+        }
+        let job = Job {
+            graph,
+            targets: &targets,
+            sources: &sources,
+            params: &params,
+            runs: &self.runs,
+            segments: &self.segments,
+        };
+        let outcome = backend.run(&job, progress)?;
+        work.add(&outcome);
+        for (run, parent) in self.runs.iter().zip(&self.parents) {
+            let segments = &self.segments[run.segments.clone()];
+            let whole = segments.iter().all(|s| fits[s.first..s.first + s.count].iter().all(|f| *f));
+            for k in run.first..run.first + run.count {
+                let cell = self.cells.start + k;
+                debug_assert_eq!(fmm.tree.cells[cell].parent as usize, *parent);
+                let own = &mut l[cell * e.l..(cell + 1) * e.l];
+                if !whole || outcome.flags[k].intersects(WRONG) {
+                    work.recomputed += 1;
+                    let exact = m2l_native::m2l_cell(&fmm.tree, &fmm.lists, e, fmm.near2, m, cell);
+                    own.iter_mut().zip(exact).for_each(|(l, x)| *l += x);
+                    continue;
+                }
+                let record = outcome.results.record(k);
+                for (l, place) in own.iter_mut().zip(&kernel.local) {
+                    *l += crate::boxmap::ldexp(kernel.format.to_f64(record[*place]), -shift);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `lshift`: 61 - ceil(log2 of the largest possible |L'|) for an int64, so that the sum keeps two bits of room.
+    ///
+    /// Since |D_n(r)| <= |n|! / r^(|n|+1) (the symmetric form of 1/r's derivatives is largest along one axis, where it
+    /// is |n|! P_|n|(cos) / r^(|n|+1)), a source gives at most the sum of |M'_n| g_|n| to any L', and the bound of a
+    /// cell is the sum over its list.
+    fn shift(&self, fmm: &Fmm, kernel: &M2l, m: &[f64]) -> i32 {
+        if kernel.shift.is_none() {
+            return 0;
+        }
+        let e = &fmm.expansion;
+        let r = (fmm.near2 as f64).sqrt();
+        let derivative = |n: usize| (1..=n).fold(1.0 / r, |a, k| a * k as f64 / r);
+        let largest = |n: usize| (n..=e.order).map(derivative).fold(0.0, f64::max);
+        let factors: Vec<f64> = e.indices[..e.m].iter().map(|n| largest(degree(*n))).collect();
+        let of_source: Vec<f64> = m[self.cells.start * e.m..self.cells.end * e.m]
+            .par_chunks_exact(e.m)
+            .map(|m| m.iter().zip(&factors).map(|(m, g)| m.abs() * g).sum())
+            .collect();
+        let of_run = |run: &Run| -> f64 {
+            let segments = &self.segments[run.segments.clone()];
+            segments.iter().flat_map(|s| &of_source[s.first..s.first + s.count]).sum()
+        };
+        let bound = self.runs.par_iter().map(of_run).reduce(|| 0.0, f64::max);
+        let room = kernel.format.width() as i32 - 3 - kernel.format.frac().unwrap_or(0) as i32;
+        if bound == 0.0 { 0 } else { room - crate::boxmap::exponent(bound) }
+    }
 }

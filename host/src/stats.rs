@@ -52,6 +52,9 @@ pub struct Stats {
     pub streamed: PerKernel<u64>,
     /// Targets whose kernel result could not be used and that were computed again on the CPU.
     pub recomputed: u64,
+    /// Particles that share their integer coordinates with one at another place; kernels take such pairs for
+    /// coincident ones, and the CPU adds them.
+    pub shared_grid_points: u64,
     pub cycles: PerKernel<Option<u64>>,
     pub utilisation: PerKernel<Option<f64>>,
     pub words: Words,

@@ -178,8 +178,7 @@ fn sorted(particles: &Particles, map: &BoxMap) -> Vec<u32> {
         let p = particles.position(k as usize);
         [0, 1, 2].map(|a| BoxMap::grid(map.unit(a, map.scaled(p[a]))))
     };
-    let keys: Vec<(u64, u32)> =
-        (0..particles.len() as u32).into_par_iter().map(|k| (morton(&grid(k)), k)).collect();
+    let keys: Vec<(u64, u32)> = (0..particles.len() as u32).into_par_iter().map(|k| (morton(&grid(k)), k)).collect();
     let mut keyed = radix_sorted(keys);
     for group in keyed.chunk_by_mut(|a, b| a.0 == b.0) {
         if group.len() > 1 {

@@ -1,0 +1,123 @@
+//! What a kernel's outputs mean: its real meaning is evaluated at a few pairs and compared with 1/r or M2L (RULES H8).
+
+use crate::bind::{BindError, Feed, Feeds, M2l, P2p};
+use crate::expansion::{Expansion, LANES};
+use pg2::graph::{Graph, NodeKind, PinClass};
+
+/// What a P2P kernel gives for a potential and a gradient of 1, with lengths in boxes and unit charge.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Units {
+    pub potential: f64,
+    pub gradient: f64,
+}
+
+impl Default for Units {
+    fn default() -> Units {
+        Units { potential: 1.0, gradient: 1.0 }
+    }
+}
+
+/// How far a kernel may be from 1/r or from M2L, relatively: fitted functions are no better.
+const TOLERANCE: f64 = 1e-3;
+
+/// The values of the outputs for one pair, without rounding.
+pub fn real_pair(graph: &Graph, i: &[f64], j: &[f64], params: &[f64]) -> Vec<f64> {
+    let elements = [PinClass::Ipin, PinClass::Jpin, PinClass::Param].map(|c| graph.elements_of(c));
+    let mut values: Vec<f64> = Vec::with_capacity(graph.nodes.len());
+    for node in &graph.nodes {
+        let value = match &node.kind {
+            NodeKind::Pin { pin, element } => {
+                let find = |k: usize| elements[k].iter().position(|e| *e == (*pin, *element));
+                let found = [i, j, params].iter().enumerate().find_map(|(k, v)| find(k).map(|p| v[p]));
+                found.expect("a verified graph names existing input pins")
+            }
+            NodeKind::Const { bits } => node.format.to_f64(*bits),
+            NodeKind::Op { op, inst, args } => {
+                let args: Vec<f64> = args.iter().map(|a| values[a.0 as usize]).collect();
+                op.real(inst, &args)
+            }
+        };
+        values.push(value);
+    }
+    graph.outputs.iter().map(|o| values[o.value.0 as usize]).collect()
+}
+
+/// The units of a P2P kernel, or that it is not 1/r.
+pub fn p2p(graph: &Graph, kernel: &P2p) -> Result<Units, BindError> {
+    // Differences in boxes, from most of the box to a fine cell; exact in every coordinate format.
+    let differences = [[0.25, 0.0, 0.0], [0.5, -0.25, 0.875], [-0.0625, 0.03125, 0.0], [0.0, -0.00390625, 0.0078125]];
+    let mut units: Option<Units> = None;
+    for d in differences {
+        let r = d.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let fill = |feeds: &Feeds, sign: f64| -> Vec<f64> {
+            let value = |f: &(Feed, hdl::Format)| match f.0 {
+                Feed::At(a) => sign * 0.5 * d[a] * kernel.length,
+                Feed::Charge => 1.0,
+                _ => 0.0,
+            };
+            feeds.iter().map(value).collect()
+        };
+        let out = real_pair(graph, &fill(&kernel.i, -1.0), &fill(&kernel.j, 1.0), &fill(&kernel.params, 0.0));
+        let potential = out[kernel.potential] * r;
+        let gradient = kernel.gradient.map(|g| g.map(|k| out[k] * r * r * r));
+        let first = Units { potential, gradient: gradient.map_or(1.0, |g| g[0] / d[0]) };
+        let units = units.get_or_insert(Units { potential: snap(first.potential), gradient: snap(first.gradient) });
+        let fits = |found: f64, wanted: f64, size: f64| (found - wanted).abs() <= TOLERANCE * size.abs();
+        let mut good = units.potential != 0.0 && fits(potential, units.potential, units.potential);
+        if let Some(g) = gradient {
+            good &= units.gradient != 0.0;
+            good &= (0..3).all(|a| fits(g[a], units.gradient * d[a], units.gradient * r));
+        }
+        if !good {
+            return Err(BindError(format!(
+                "{} is not 1/r: at a distance of {r:.3} boxes it gives {:.6e} times what it should; for such a kernel \
+                 leave the far field out with --near-only",
+                graph.name,
+                potential / units.potential
+            )));
+        }
+    }
+    Ok(units.expect("there are differences"))
+}
+
+/// Checks that the kernel computes M2L: one far pair of cells, one at the border of nearness, one near.
+pub fn m2l(graph: &Graph, kernel: &M2l, e: &Expansion, near2: u64) -> Result<(), BindError> {
+    let reach = ((near2 - 1) as f64).sqrt().floor();
+    let border = (near2 as f64).sqrt().ceil();
+    let m: Vec<f64> = (0..e.m).map(|n| 1.0 / (1 + n % 5) as f64 - 0.375).collect();
+    for (c, far) in
+        [([border, 1.0, -1.0], true), ([1.0 - border, border, 2.0 * border - 1.0], true), ([0.0, -reach, 0.0], false)]
+    {
+        let fill = |feeds: &Feeds, sign: f64| -> Vec<f64> {
+            let value = |f: &(Feed, hdl::Format)| match f.0 {
+                // Any place will do; the kernel may see the difference alone.
+                Feed::At(a) => 100.0 + if sign > 0.0 { c[a] } else { 0.0 },
+                Feed::M(n) => m[n],
+                Feed::Near2 => near2 as f64,
+                _ => 0.0,
+            };
+            feeds.iter().map(value).collect()
+        };
+        let out = real_pair(graph, &fill(&kernel.i, 1.0), &fill(&kernel.j, -1.0), &fill(&kernel.params, 0.0));
+        let mut d = vec![[0.0; LANES]; e.l];
+        e.derivatives::<f64, false>(&c.map(|x| [x; LANES]), [far; LANES], &mut d);
+        for k in 0..e.l {
+            let products = || e.row(k).iter().map(|(n, i)| m[*n as usize] * d[*i as usize][0]);
+            let (wanted, size) = (products().sum::<f64>(), products().map(f64::abs).sum::<f64>());
+            if (out[kernel.local[k]] - wanted).abs() > TOLERANCE * size {
+                return Err(BindError(format!(
+                    "{} does not compute M2L: at a cell offset of {c:?} L[{k}] is {:.6e}, not {wanted:.6e}",
+                    graph.name, out[kernel.local[k]]
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The power of two that is meant, where one is near.
+fn snap(x: f64) -> f64 {
+    let power = x.abs().log2().round();
+    let near = power.exp2().copysign(x);
+    if power.is_finite() && (near - x).abs() <= TOLERANCE * x.abs() { near } else { x }
+}

@@ -1,0 +1,189 @@
+//! FMM stages by kernels, through a slow backend that evaluates the operators' own bits pair by pair.
+
+use hdl::Flags;
+use host::backend::{Backend, BackendError, Job, Outcome, Table, Words};
+use host::error::{Errors, measure};
+use host::fmm::{Compute, Fmm, FmmError, Options, Solution};
+use host::particles::Particles;
+use host::random::{Charge, Distribution, generate};
+use pg2::graph::Graph;
+use rayon::prelude::*;
+
+/// The reference emulator as a backend.
+#[derive(Default)]
+struct Slow {
+    runs: usize,
+    widest: usize,
+}
+
+impl Backend for Slow {
+    fn name(&self) -> &str {
+        "slow"
+    }
+
+    fn run(&mut self, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<Outcome, BackendError> {
+        let outputs = job.graph.outputs.len();
+        let n = job.targets.len();
+        let identity: Vec<u64> =
+            job.graph.outputs.iter().map(|o| o.reduce.identity(job.graph.pins[o.pin].format)).collect();
+        let mut outcome = Outcome {
+            results: Table { elements: outputs, bits: identity.repeat(n) },
+            flags: vec![Flags::NONE; n],
+            ..Outcome::default()
+        };
+        for run in job.runs {
+            let segments = &job.segments[run.segments.clone()];
+            let sources: Vec<Vec<u64>> = segments
+                .iter()
+                .flat_map(|s| (s.first..s.first + s.count).map(|j| job.sources.record(j).to_vec()))
+                .collect();
+            let of = |i: usize| sim::reference::target(job.graph, job.targets.record(i), &sources, job.params);
+            let found: Vec<(Vec<u64>, Flags)> = (run.first..run.first + run.count).into_par_iter().map(of).collect();
+            for (i, (bits, flags)) in (run.first..).zip(found) {
+                outcome.results.bits[i * outputs..(i + 1) * outputs].copy_from_slice(&bits);
+                outcome.flags[i] = flags;
+            }
+            outcome.pairs += (run.count * sources.len()) as u64;
+            self.widest = self.widest.max(segments.len());
+            progress(run.first + run.count);
+        }
+        outcome.words = Words { j: 1, i: 2, result: 3 };
+        self.runs += job.runs.len();
+        Ok(outcome)
+    }
+}
+
+fn compile(name: &str, text: &str) -> Graph {
+    pg2::compile(name, text).expect("the kernel compiles").graph
+}
+
+fn shipped(name: &str) -> Graph {
+    compile(name, pg2::kernels::find(name).expect("a shipped kernel").text)
+}
+
+fn m2l(order: u32) -> Graph {
+    compile("m2l", &pg2::gen_m2l(order).expect("a possible order"))
+}
+
+fn run(p: &Particles, options: &Options, p2p: &Graph, m2l: Option<&Graph>) -> Result<Solution, FmmError> {
+    let mut backend = Slow::default();
+    let mut compute = Compute::Kernels { backend: &mut backend, p2p, m2l };
+    Fmm::plan(p, options)?.run(&mut compute, &mut |_, _, _| {})
+}
+
+fn native(p: &Particles, options: &Options) -> Errors {
+    let solution = Fmm::plan(p, options).and_then(|f| f.run(&mut Compute::Native, &mut |_, _, _| {}));
+    measure(p, &solution.expect("good options").field, 1000, 1, options.eps)
+}
+
+#[test]
+fn kernels_give_the_errors_of_the_native_fmm() {
+    let p2p = shipped("p2p");
+    for (order, charge) in [(1, Charge::Positive), (2, Charge::Positive), (4, Charge::Random)] {
+        let p = generate(500, Distribution::Uniform, charge, 3);
+        let options = Options { order, leaf: 12, ..Options::default() };
+        let s = run(&p, &options, &p2p, Some(&m2l(order as u32))).expect("it runs");
+        let (found, wanted) = (measure(&p, &s.field, 1000, 1, 0.0), native(&p, &options));
+        assert!((found.potential_rel_l2 / wanted.potential_rel_l2 - 1.0).abs() < 0.02, "{order} {found:?} {wanted:?}");
+        let (found, wanted) = (found.gradient_rel_l2.expect("p2p"), wanted.gradient_rel_l2.expect("native"));
+        assert!((found / wanted - 1.0).abs() < 0.02, "{order} {found} {wanted}");
+        assert_eq!(s.stats.recomputed, 0);
+        assert_eq!(s.stats.streamed.p2p, s.stats.pairs.p2p);
+        assert!(s.stats.streamed.m2l > s.stats.pairs.m2l && s.stats.pairs.m2l > 0);
+        assert_eq!(s.stats.backend, "slow");
+    }
+}
+
+#[test]
+fn the_papers_kernels_give_the_potential_alone() {
+    let p = generate(400, Distribution::Sphere, Charge::Positive, 3);
+    let options = Options { order: 2, leaf: 10, ..Options::default() };
+    let s = run(&p, &options, &shipped("p2p_paper"), Some(&m2l(2))).expect("it runs");
+    assert!(s.field.gradient.is_none());
+    let (found, wanted) = (measure(&p, &s.field, 1000, 1, 0.0), native(&p, &options));
+    assert!(found.gradient_rel_l2.is_none() && found.gradient_median.is_none());
+    // float18.9 rounds every pair by up to 2^-10 in each of about four operations, at random.
+    assert!((found.potential_rel_l2 - wanted.potential_rel_l2).abs() < 5e-4, "{found:?} {wanted:?}");
+}
+
+#[test]
+fn adaptive_trees_pass_through_kernels() {
+    let p = generate(500, Distribution::Plummer, Charge::Mass, 3);
+    let options = Options { order: 3, leaf: 20, ..Options::default() };
+    let s = run(&p, &options, &shipped("p2p"), Some(&m2l(3))).expect("it runs");
+    let (found, wanted) = (measure(&p, &s.field, 1000, 1, 0.0), native(&p, &options));
+    assert!((found.potential_rel_l2 / wanted.potential_rel_l2 - 1.0).abs() < 0.05, "{found:?} {wanted:?}");
+}
+
+#[test]
+fn flagged_and_shared_targets_are_computed_on_the_cpu() {
+    let mut p = generate(100, Distribution::Uniform, Charge::Positive, 4);
+    // One grid step is about 5e-10 here: a pair two steps apart saturates the gradient, another shares its X.
+    let x = p.position(7);
+    p.push([x[0] + 1e-9, x[1], x[2]], 1.0);
+    let x = p.position(20);
+    p.push([x[0] + 1e-14, x[1], x[2]], 1.0);
+    p.push(x, 1.0);
+    let options = Options { order: 4, leaf: 30, ..Options::default() };
+    let s = run(&p, &options, &shipped("p2p"), Some(&m2l(4))).expect("it runs");
+    assert_eq!(s.stats.recomputed, 2, "{:?}", s.stats.flags);
+    assert!(s.stats.flags.contains(&"saturation"), "{:?}", s.stats.flags);
+    assert_eq!(s.stats.shared_grid_points, 3);
+    let e = measure(&p, &s.field, 1000, 1, 0.0);
+    assert!(e.potential_rel_l2 < 1e-5 && e.gradient_median < Some(0.05), "{e:?}");
+}
+
+#[test]
+fn softening_reaches_the_kernel() {
+    let p = generate(80, Distribution::Uniform, Charge::Positive, 4);
+    let options = Options { leaf: 100, eps: 0.2, ..Options::default() };
+    let s = run(&p, &options, &shipped("p2p"), Some(&m2l(4))).expect("it runs");
+    let e = measure(&p, &s.field, 1000, 1, 0.2);
+    assert!(e.potential_rel_l2 < 1e-4 && e.gradient_rel_l2 < Some(1e-3), "{e:?}");
+    let error = run(&p, &options, &shipped("p2p_paper"), Some(&m2l(4))).expect_err("no eps2").to_string();
+    assert!(error.contains("eps2"), "{error}");
+}
+
+#[test]
+fn few_particles_pass_through_kernels() {
+    let (p2p, m2l) = (shipped("p2p"), m2l(4));
+    let at = |p: &Particles| run(p, &Options::default(), &p2p, Some(&m2l)).expect("it runs").field.potential;
+    let mut p = Particles::default();
+    assert!(at(&p).is_empty());
+    p.push([1.0, 2.0, 3.0], 5.0);
+    assert_eq!(at(&p), [0.0]);
+    p.push([1.0, 2.0, 3.5], 4.0);
+    let found = at(&p);
+    assert!((found[0] / 8.0 - 1.0).abs() < 1e-4 && (found[1] / 10.0 - 1.0).abs() < 1e-4, "{found:?}");
+    let mut same = Particles::default();
+    (0..10).for_each(|_| same.push([0.5; 3], 1.0));
+    assert!(at(&same).iter().all(|p| *p == 0.0));
+    same.q.fill(0.0);
+    same.push([0.1; 3], 0.0);
+    assert!(at(&same).iter().all(|p| *p == 0.0));
+}
+
+#[test]
+fn kernels_that_do_not_bind_are_explained() {
+    let p = generate(20, Distribution::Uniform, Charge::Positive, 4);
+    let why = |p2p: &Graph, m2l: Option<&Graph>| {
+        run(&p, &Options::default(), p2p, m2l).expect_err("it cannot be bound").to_string()
+    };
+    let good = shipped("p2p");
+    let order = why(&good, Some(&m2l(3)));
+    assert!(order.contains("order 3") && order.contains("M[20]"), "{order}");
+    assert!(why(&good, None).contains("--near-only"));
+    let text = pg2::kernels::find("p2p").expect("shipped").text;
+    let missing = why(&compile("k", &text.replace("mj", "charge")), Some(&m2l(4)));
+    assert!(missing.contains("`mj jpin` is missing") && missing.contains("`charge`"), "{missing}");
+    let coarse = text.replace("fixed32.31", "fixed24.20");
+    let coarse = why(&compile("k", &coarse), Some(&m2l(4)));
+    assert!(coarse.contains("31 fraction bits"), "{coarse}");
+    let square = compile("k", &text.replace("pg_pow(r2, -1, 2)", "pg_pow(r2, -2, 2)"));
+    let far = why(&square, Some(&m2l(4)));
+    assert!(far.contains("is not 1/r") && far.contains("--near-only"), "{far}");
+    let near = Options { near_only: true, ..Options::default() };
+    run(&p, &near, &square, None).expect("the near field can be had");
+    let sign = pg2::gen_m2l(4).expect("a text").replace("ci - cj", "cj - ci");
+    assert!(why(&good, Some(&compile("m", &sign))).contains("does not compute M2L"));
+}
