@@ -135,3 +135,22 @@ fn survey_of_the_shipped_kernels() {
         );
     }
 }
+
+#[test]
+fn every_shipped_kernel_lints() {
+    let m2l = (1..=3).map(|p| (format!("m2l_{p}"), pg2::gen_m2l(p).unwrap()));
+    let shipped = pg2::kernels::KERNELS.iter().map(|k| (k.name.to_string(), k.text.to_string()));
+    for (name, text) in shipped.chain(m2l) {
+        // Other clocks cut the operators in other places.
+        let clocks: &[f64] = if name.starts_with("p2p") { &[60.0, 150.0, 300.0] } else { &[150.0] };
+        for &mhz in clocks {
+            let clock = Clock { mhz, ..Clock::default_clock() };
+            let built = pg2::compile_to_netlist(&name, &text, clock).unwrap_or_else(|e| panic!("{e:?}"));
+            built.schedule.verify(&built.graph).unwrap();
+            built.netlist.verify().unwrap();
+            if let Some(findings) = lint(&built.netlist.top, &built.netlist.verilog()) {
+                assert_eq!(findings, "", "{name} at {mhz} MHz");
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The Verilog of whole pipelines against the operators' bits: values and flags of every pair, clock by clock.
+
+#[path = "../../pg2/tests/graphs/mod.rs"]
+mod graphs;
+
+use graphs::{Random, evaluate};
+use hdl::target::Clock;
+use pg2::build::{Built, build};
+use pg2::graph::{Graph, PinClass};
+use sim::SimError;
+use sim::bench::MultiBench;
+
+/// Builds all at once; `None` if verilator is absent.
+fn bench(built: &[Built]) -> Option<MultiBench> {
+    let netlists: Vec<_> = built.iter().map(|b| b.netlist.clone()).collect();
+    match MultiBench::build_netlists(&netlists) {
+        Ok(bench) => Some(bench),
+        Err(SimError::ToolMissing { .. }) if std::env::var_os("REQUIRE_TOOLS").is_none() => {
+            println!("skipped: verilator not found");
+            None
+        }
+        Err(e) => panic!("{e}"),
+    }
+}
+
+/// Rows of pin values in port order. Parameters stay the same for `settle` rows before the ones that count.
+fn rows(graph: &Graph, r: &mut Random, pairs: usize, settle: usize) -> Vec<Vec<u64>> {
+    let classes = [PinClass::Ipin, PinClass::Jpin, PinClass::Param];
+    let formats: Vec<Vec<_>> =
+        classes.map(|c| graph.elements_of(c).iter().map(|(pin, _)| graph.pins[*pin].format).collect()).to_vec();
+    let params: Vec<u64> = formats[2].iter().map(|f| r.pattern(*f)).collect();
+    (0..settle + pairs)
+        .map(|_| {
+            let mut row: Vec<u64> = formats[..2].iter().flatten().map(|f| r.pattern(*f)).collect();
+            row.extend(&params);
+            row
+        })
+        .collect()
+}
+
+/// Compares a pipeline with its *unsimplified* graph on `pairs` pairs for each of a few settings of the parameters.
+fn check(bench: &mut MultiBench, k: usize, source: &Graph, built: &Built, pairs: usize) {
+    let depth = built.schedule.depth as usize;
+    let g = source;
+    let columns: Vec<(usize, u32)> =
+        [PinClass::Ipin, PinClass::Jpin, PinClass::Param].iter().flat_map(|c| g.elements_of(*c)).collect();
+    for seed in 1..=4 {
+        let rows = rows(g, &mut Random(seed), pairs, depth);
+        let out = bench.run(k, &rows);
+        for (row, got) in rows.iter().zip(&out).skip(depth) {
+            let value = |pin, element| row[columns.iter().position(|c| *c == (pin, element)).unwrap()];
+            let (values, flags) = evaluate(g, &value);
+            let mut wanted: Vec<u64> = g.outputs.iter().map(|o| values[o.value.0 as usize]).collect();
+            wanted.push(flags.0 as u64);
+            assert_eq!(got, &wanted, "{} with inputs {row:x?}", g.name);
+        }
+    }
+}
+
+#[test]
+fn the_pipelines_of_shipped_kernels_give_the_bits_and_flags_of_their_graphs() {
+    let mut kernels: Vec<(String, String)> =
+        pg2::kernels::KERNELS.iter().map(|k| (k.name.to_string(), k.text.to_string())).collect();
+    kernels.extend([1, 3].map(|p| (format!("m2l_{p}"), pg2::gen_m2l(p).unwrap())));
+    let clock = Clock::default_clock();
+    let graphs: Vec<Graph> = kernels.iter().map(|(n, t)| pg2::compile(n, t).unwrap().graph).collect();
+    let built: Vec<Built> = graphs.iter().zip(&kernels).map(|(g, (_, t))| build(g, clock, t, Vec::new())).collect();
+    let Some(mut bench) = bench(&built) else { return };
+    for (k, (g, b)) in graphs.iter().zip(&built).enumerate() {
+        check(&mut bench, k, g, b, 2000);
+    }
+}
+
+#[test]
+fn random_pipelines_of_all_operators_give_the_bits_and_flags_of_their_graphs() {
+    let mhz = [40.0, 100.0, 150.0, 250.0];
+    let graphs: Vec<Graph> = (0..16).map(|seed| graphs::random(1000 + seed, 40)).collect();
+    let built: Vec<Built> = graphs
+        .iter()
+        .enumerate()
+        .map(|(k, g)| build(g, Clock { mhz: mhz[k % 4], ..Clock::default_clock() }, "", Vec::new()))
+        .collect();
+    let Some(mut bench) = bench(&built) else { return };
+    for (k, (g, b)) in graphs.iter().zip(&built).enumerate() {
+        check(&mut bench, k, g, b, 300);
+    }
+}
