@@ -9,6 +9,7 @@ pub mod ast;
 pub mod build;
 pub mod codes;
 pub mod diag;
+pub mod explain;
 pub mod gather;
 pub mod gen_m2l;
 pub mod graph;

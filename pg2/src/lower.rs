@@ -5,7 +5,7 @@
 //! accumulator's. Outputs and flags belong to the pair taken `depth` cycles ago.
 
 mod delay;
-mod source;
+pub(crate) mod source;
 
 use crate::gather::{Gather, Input, gather};
 use crate::graph::{Graph, NodeId, NodeKind, PinClass};

@@ -23,13 +23,13 @@ fn bench(built: &[Built]) -> Option<MultiBench> {
     }
 }
 
-/// Rows of pin values in port order. Parameters stay the same for `settle` rows before the ones that count.
+/// Rows of pin values in port order. Parameters stay the same for `settle` rows before and behind the ones that count.
 fn rows(graph: &Graph, r: &mut Random, pairs: usize, settle: usize) -> Vec<Vec<u64>> {
     let classes = [PinClass::Ipin, PinClass::Jpin, PinClass::Param];
     let formats: Vec<Vec<_>> =
         classes.map(|c| graph.elements_of(c).iter().map(|(pin, _)| graph.pins[*pin].format).collect()).to_vec();
     let params: Vec<u64> = formats[2].iter().map(|f| r.pattern(*f)).collect();
-    (0..settle + pairs)
+    (0..settle + pairs + settle)
         .map(|_| {
             let mut row: Vec<u64> = formats[..2].iter().flatten().map(|f| r.pattern(*f)).collect();
             row.extend(&params);
@@ -47,7 +47,7 @@ fn check(bench: &mut MultiBench, k: usize, source: &Graph, built: &Built, pairs:
     for seed in 1..=4 {
         let rows = rows(g, &mut Random(seed), pairs, depth);
         let out = bench.run(k, &rows);
-        for (row, got) in rows.iter().zip(&out).skip(depth) {
+        for (row, got) in rows.iter().zip(&out).skip(depth).take(pairs) {
             let value = |pin, element| row[columns.iter().position(|c| *c == (pin, element)).unwrap()];
             let (values, flags) = evaluate(g, &value);
             let mut wanted: Vec<u64> = g.outputs.iter().map(|o| values[o.value.0 as usize]).collect();

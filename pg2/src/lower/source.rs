@@ -3,14 +3,14 @@
 use crate::graph::Node;
 
 /// A source text by lines.
-pub(super) struct Lines<'a> {
+pub(crate) struct Lines<'a> {
     text: &'a str,
     /// Where each line begins, in bytes.
     starts: Vec<usize>,
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(text: &'a str) -> Lines<'a> {
+    pub(crate) fn new(text: &'a str) -> Lines<'a> {
         let newlines = text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(k, _)| k + 1);
         Lines { text, starts: std::iter::once(0).chain(newlines).collect() }
     }
@@ -21,8 +21,13 @@ impl<'a> Lines<'a> {
         (k + 1, self.text.get(self.starts[k]..).and_then(|t| t.lines().next()).unwrap_or(""))
     }
 
+    /// The number of the line that holds byte `at`, from 1; 0 without a source.
+    pub(crate) fn number(&self, at: usize) -> usize {
+        if self.text.is_empty() { 0 } else { self.line(at).0 }
+    }
+
     /// `line 7: r2 = dx * dx; (float18.9, ready in cycle 9)`.
-    pub(super) fn comment(&self, node: &Node, timing: &str) -> String {
+    pub(crate) fn comment(&self, node: &Node, timing: &str) -> String {
         if self.text.is_empty() {
             return if node.name.is_empty() { timing.to_string() } else { format!("{}: {timing}", node.name) };
         }

@@ -1,0 +1,42 @@
+//! The account of a pipeline adds up to what stands in its Verilog.
+
+use hdl::netlist::{Item, Module, Netlist};
+use hdl::target::Clock;
+use pg2::compile_to_netlist;
+use pg2::explain::explain;
+
+/// Flip-flop bits of a module and everything inside it, counted in the netlist.
+fn registers(netlist: &Netlist, module: &Module) -> u64 {
+    let inside = |item: &Item| match item {
+        Item::Instance { module, .. } => registers(netlist, netlist.module(module).unwrap()),
+        _ => 0,
+    };
+    module.own_register_bits() + module.items.iter().map(inside).sum::<u64>()
+}
+
+#[test]
+fn the_sums_are_those_of_the_netlist() {
+    let m2l = pg2::gen_m2l(2).unwrap();
+    let shipped = pg2::kernels::KERNELS.iter().map(|k| (k.name, k.text));
+    for (name, text) in shipped.chain([("m2l_2", m2l.as_str())]) {
+        let built = compile_to_netlist(name, text, Clock::default_clock()).unwrap();
+        let e = explain(&built, text);
+        let top = built.netlist.module(&built.netlist.top).unwrap();
+        assert_eq!(e.register_bits(), registers(&built.netlist, top), "{name}");
+        assert_eq!(e.rows.iter().map(|r| r.operator_bits + r.delay_bits).sum::<u64>() + e.flag_bits, e.register_bits());
+        assert_eq!(e.kinds.iter().map(|k| k.register_bits).sum::<u64>(), e.operator_bits);
+        assert!(e.delay_bits <= e.early_delay_bits && e.worst <= e.budget, "{name}");
+    }
+}
+
+#[test]
+fn the_paper_s_kernel_has_a_table_to_check_by_hand() {
+    let kernel = pg2::kernels::find("p2p_paper").unwrap();
+    let built = compile_to_netlist(kernel.name, kernel.text, Clock::default_clock()).unwrap();
+    let text = explain(&built, kernel.text).to_string();
+    println!("{text}");
+    for piece in ["r2", "pow", "int32 -> float18.9", "xj[2]", "longest path", "static"] {
+        assert_eq!(text.contains(piece), piece != "static", "{piece}\n{text}");
+    }
+    assert!(text.lines().all(|l| l == l.trim_end()));
+}
