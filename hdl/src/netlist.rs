@@ -82,7 +82,7 @@ impl Module {
     pub fn verilog(&self) -> String {
         let mut text = String::new();
         for line in &self.doc {
-            let _ = writeln!(text, "// {line}");
+            let _ = writeln!(text, "// {}", plain(line));
         }
         let ports: Vec<String> = self
             .ports
@@ -112,7 +112,7 @@ impl Item {
 
     fn write(&self, text: &mut String) {
         let _ = match self {
-            Item::Comment(line) => writeln!(text, "    // {line}"),
+            Item::Comment(line) => writeln!(text, "    // {}", plain(line)),
             Item::Wire { name, width, expr } => writeln!(text, "    wire {}{name} = {expr};", range(*width)),
             Item::Net { name, width } => writeln!(text, "    wire {}{name};", range(*width)),
             Item::Reg { name, width, next } => {
@@ -140,6 +140,12 @@ impl Item {
             Item::Text(t) => writeln!(text, "{t}"),
         };
     }
+}
+
+/// A comment's text as one line of ASCII that does not end in a backslash, whatever a source put there.
+fn plain(line: &str) -> String {
+    let shown = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '?' };
+    line.chars().map(shown).collect::<String>().trim_end_matches(['\\', ' ']).to_string()
 }
 
 /// `[7:0] ` for eight bits, nothing for one.
@@ -209,6 +215,9 @@ fn verify_module(m: &Module, modules: &BTreeMap<&str, &Module>) -> Result<(), St
                 return Err(format!("{name} is driven twice"));
             }
             Item::Text(_) => text = true,
+            Item::Rom { name, addr_width, data, .. } if data.len() as u64 != 1 << addr_width => {
+                return Err(format!("memory {name} has {} words, not 2^{addr_width}", data.len()));
+            }
             Item::Instance { module, name, connections } => {
                 let inner =
                     modules.get(module.as_str()).ok_or_else(|| format!("{name} is an instance of unknown {module}"))?;
@@ -221,10 +230,81 @@ fn verify_module(m: &Module, modules: &BTreeMap<&str, &Module>) -> Result<(), St
             _ => {}
         }
     }
+    if !text {
+        used_names(m, &names)?;
+    }
     // Hand-written text and instances may drive outputs too; only a purely structural module can be judged.
     let structural = !text && !m.items.iter().any(|i| matches!(i, Item::Instance { .. }));
     match m.ports.iter().find(|p| p.dir == Dir::Out && !driven.contains(p.name.as_str())) {
         Some(p) if structural => Err(format!("output {} is not driven", p.name)),
         _ => Ok(()),
+    }
+}
+
+/// Checks that expressions use declared names alone. Hand-written text may declare more than is known here.
+fn used_names(m: &Module, names: &BTreeSet<&str>) -> Result<(), String> {
+    let clocked = m.items.iter().any(|i| matches!(i, Item::Reg { .. } | Item::Rom { .. }));
+    if clocked && !names.contains("clk") {
+        return Err("registers without a clock".into());
+    }
+    for item in &m.items {
+        let texts: Vec<&str> = match item {
+            Item::Wire { expr, .. } => vec![expr],
+            Item::Reg { next, .. } => vec![next],
+            Item::Assign { name, expr } => vec![name, expr],
+            Item::Rom { addr, .. } => vec![addr],
+            Item::Instance { connections, .. } => connections.iter().map(|c| c.1.as_str()).collect(),
+            _ => vec![],
+        };
+        for name in texts.into_iter().flat_map(identifiers) {
+            if !names.contains(name) {
+                return Err(format!("{name} is used and not declared"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The identifiers in an expression; not numbers such as `4'hf`, and not system functions such as `$signed`.
+fn identifiers(expr: &str) -> impl Iterator<Item = &str> {
+    let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '\'');
+    expr.split(move |c| !word(c)).filter(|w| w.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn netlist(items: Vec<Item>) -> Netlist {
+        let mut m = Module { name: "m".into(), items, ..Module::default() };
+        m.port(Dir::In, "clk", 1);
+        m.port(Dir::In, "a", 4);
+        m.port(Dir::Out, "q", 4);
+        Netlist { top: "m".into(), modules: vec![m] }
+    }
+
+    fn assign(expr: &str) -> Item {
+        Item::Assign { name: "q".into(), expr: expr.into() }
+    }
+
+    #[test]
+    fn verify_names_what_is_wrong() {
+        let wire = |name: &str| Item::Wire { name: name.into(), width: 4, expr: "a".into() };
+        let cases = [
+            (vec![assign("a ^ b")], "b is used and not declared"),
+            (vec![wire("w"), wire("w"), assign("w")], "w is declared twice"),
+            (vec![wire("w")], "output q is not driven"),
+            (vec![assign("a"), assign("a")], "q is driven twice"),
+        ];
+        for (items, wanted) in cases {
+            assert_eq!(netlist(items).verify(), Err(format!("module m: {wanted}")));
+        }
+        netlist(vec![wire("w_1"), assign("$signed({w_1[3:0]}) + 4'hf & 4'd9")]).verify().unwrap();
+    }
+
+    #[test]
+    fn comments_stay_comments() {
+        let text = netlist(vec![Item::Comment("one\n`include é \\".into()), assign("a")]).verilog();
+        assert!(text.contains("    // one?`include ?\n"), "{text}");
     }
 }
