@@ -93,13 +93,13 @@ pub fn report(all: &mut Vec<Diagnostic>, one: Diagnostic) {
     }
 }
 
-/// The candidate that `word` was probably meant to be: at most two edits away, and fewer than half its length.
+/// The candidate that `word` was probably meant to be: at most two edits away, and at most half of its letters.
 pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Long words are names of generated code, where a guess would cost more than it helps.
     if word.len() > 40 {
         return None;
     }
-    let limit = 2.min((word.chars().count() / 2).max(1));
+    let limit = 2.min(word.chars().count() / 2);
     candidates
         .into_iter()
         .filter(|c| c.len().abs_diff(word.len()) <= 4 && *c != word)

@@ -5,10 +5,8 @@ use crate::diag::{Diagnostic, Span, report};
 use nom::Parser;
 use nom::bytes::complete::{tag, take_until, take_while, take_while1};
 use nom::sequence::delimited;
-use nom_locate::LocatedSpan;
 
-type Input<'a> = LocatedSpan<&'a str>;
-type Nom<'a> = nom::IResult<Input<'a>, Input<'a>>;
+type Nom<'a> = nom::IResult<&'a str, &'a str>;
 
 /// The most bytes a name has (RULES L8).
 const MAX_NAME: usize = 255;
@@ -48,19 +46,17 @@ pub struct Tokens {
 /// Cuts `text` into tokens. What is no token is reported and left out.
 pub fn lex(text: &str) -> Tokens {
     let mut out = Tokens::default();
-    let mut input = Input::new(text);
+    let mut input = text;
     loop {
         input = blanks(input);
-        let start = input.location_offset();
-        let Some(first) = input.fragment().chars().next() else { break };
-        let span_to = |rest: &Input| Span { start, end: rest.location_offset() };
-        let (rest, kind) = if let Ok((rest, _)) = line_comment(input) {
-            out.comments.push(span_to(&rest));
+        let start = text.len() - input.len();
+        let Some(first) = input.chars().next() else { break };
+        let span_to = |rest: &str| Span { start, end: text.len() - rest.len() };
+        let comment = if first == '/' { line_comment(input).or_else(|_| block_comment(input)).ok() } else { None };
+        let (rest, kind) = if let Some((rest, _)) = comment {
+            out.comments.push(span_to(rest));
             (rest, None)
-        } else if let Ok((rest, _)) = block_comment(input) {
-            out.comments.push(span_to(&rest));
-            (rest, None)
-        } else if input.fragment().starts_with("/*") {
+        } else if input.starts_with("/*") {
             let span = Span { start, end: start + 2 };
             let error = Diagnostic::error(codes::COMMENT, "this comment is never closed", span, "opened here");
             out.errors.push(error.help("end it with `*/`"));
@@ -68,22 +64,22 @@ pub fn lex(text: &str) -> Tokens {
         } else if first.is_ascii_alphabetic() || first == '_' {
             let (rest, kind) = word(input);
             (rest, Some(kind))
-        } else if starts_number(input.fragment()) {
+        } else if starts_number(input) {
             (number(input), Some(TokenKind::Number))
-        } else if let Some(symbol) = symbol(input.fragment().as_bytes()) {
-            (skip(input, symbol.len()), Some(TokenKind::Symbol(symbol)))
-        } else if let Some(length) = quoted(input.fragment()) {
-            (skip(input, length), Some(TokenKind::Text))
+        } else if let Some(symbol) = symbol(input.as_bytes()) {
+            (&input[symbol.len()..], Some(TokenKind::Symbol(symbol)))
+        } else if let Some(length) = quoted(input) {
+            (&input[length..], Some(TokenKind::Text))
         } else {
             let rest = strange(input);
-            report(&mut out.errors, strange_characters(text, span_to(&rest)));
+            report(&mut out.errors, strange_characters(text, span_to(rest)));
             (rest, None)
         };
-        if kind == Some(TokenKind::Word) && span_to(&rest).end - start > MAX_NAME {
-            report(&mut out.errors, long_name(span_to(&rest)));
+        if kind == Some(TokenKind::Word) && span_to(rest).end - start > MAX_NAME {
+            report(&mut out.errors, long_name(span_to(rest)));
         }
         if let Some(kind) = kind {
-            out.tokens.push(Token { kind, span: span_to(&rest) });
+            out.tokens.push(Token { kind, span: span_to(rest) });
         }
         input = rest;
     }
@@ -92,25 +88,19 @@ pub fn lex(text: &str) -> Tokens {
     out
 }
 
-/// Skips `bytes` bytes, which end on a character's border.
-fn skip(input: Input<'_>, bytes: usize) -> Input<'_> {
-    use nom::Input as _;
-    input.take_from(bytes)
-}
-
-fn blanks(input: Input<'_>) -> Input<'_> {
+fn blanks(input: &str) -> &str {
     // A byte order mark is treated as a blank: some editors write one.
     let blank = |c: char| matches!(c, ' ' | '\t' | '\r' | '\n' | '\x0c' | '\u{feff}');
     let parsed: Nom = take_while(blank).parse(input);
     parsed.map_or(input, |(rest, _)| rest)
 }
 
-fn line_comment(input: Input<'_>) -> Nom<'_> {
+fn line_comment(input: &str) -> Nom<'_> {
     let (rest, _) = tag("//").parse(input)?;
     take_while(|c| c != '\n').parse(rest)
 }
 
-fn block_comment(input: Input<'_>) -> Nom<'_> {
+fn block_comment(input: &str) -> Nom<'_> {
     delimited(tag("/*"), take_until("*/"), tag("*/")).parse(input)
 }
 
@@ -119,19 +109,19 @@ fn word_char(c: char) -> bool {
 }
 
 /// A word, or a format: a class of formats, digits, and perhaps a point and digits.
-fn word(input: Input<'_>) -> (Input<'_>, TokenKind) {
+fn word(input: &str) -> (&str, TokenKind) {
     let parsed: Nom = take_while1(word_char).parse(input);
     let (rest, word) = parsed.expect("the caller saw a letter");
-    let class = word.fragment().trim_end_matches(|c: char| c.is_ascii_digit());
-    let shaped = matches!(class, "int" | "uint" | "fixed" | "ufixed" | "float") && class.len() < word.fragment().len();
+    let class = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    let shaped = matches!(class, "int" | "uint" | "fixed" | "ufixed" | "float") && class.len() < word.len();
     if !shaped {
         return (rest, TokenKind::Word);
     }
-    let digits_follow = rest.fragment().strip_prefix('.').is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()));
+    let digits_follow = rest.strip_prefix('.').is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()));
     if !digits_follow {
         return (rest, TokenKind::Format);
     }
-    let parsed: Nom = take_while(word_char).parse(skip(rest, 1));
+    let parsed: Nom = take_while(word_char).parse(&rest[1..]);
     (parsed.map_or(rest, |(rest, _)| rest), TokenKind::Format)
 }
 
@@ -141,8 +131,8 @@ fn starts_number(text: &str) -> bool {
 }
 
 /// Everything that belongs to a number as a reader sees it, well formed or not: `0x1F`, `1.5e-3`, `12abc`.
-fn number(input: Input<'_>) -> Input<'_> {
-    let bytes = input.fragment().as_bytes();
+fn number(input: &str) -> &str {
+    let bytes = input.as_bytes();
     let hex = bytes.len() > 1 && bytes[0] == b'0' && matches!(bytes[1], b'x' | b'X');
     let mut end = 0;
     while end < bytes.len() {
@@ -155,7 +145,7 @@ fn number(input: Input<'_>) -> Input<'_> {
         }
         end += 1;
     }
-    skip(input, end)
+    &input[end..]
 }
 
 /// The longest operator or punctuation mark at the front.
@@ -189,9 +179,33 @@ fn symbol(text: &[u8]) -> Option<&'static str> {
         })
     };
     let one = || {
-        let all = ["+", "-", "*", "/", "%", "<", ">", "=", "!", "&", "|", "^", "~", "?", ":", ";", ",", ".", "(", ")"];
-        let more = ["[", "]", "{", "}"];
-        all.into_iter().chain(more).find(|s| s.as_bytes()[0] == at(0))
+        Some(match at(0) {
+            b'+' => "+",
+            b'-' => "-",
+            b'*' => "*",
+            b'/' => "/",
+            b'%' => "%",
+            b'<' => "<",
+            b'>' => ">",
+            b'=' => "=",
+            b'!' => "!",
+            b'&' => "&",
+            b'|' => "|",
+            b'^' => "^",
+            b'~' => "~",
+            b'?' => "?",
+            b':' => ":",
+            b';' => ";",
+            b',' => ",",
+            b'.' => ".",
+            b'(' => "(",
+            b')' => ")",
+            b'[' => "[",
+            b']' => "]",
+            b'{' => "{",
+            b'}' => "}",
+            _ => return None,
+        })
     };
     three.or_else(two).or_else(one)
 }
@@ -208,19 +222,27 @@ fn long_name(span: Span) -> Diagnostic {
     Diagnostic::error(codes::LONG_NAME, message, span, "too long").help("choose a shorter name")
 }
 
-/// A run of characters that no token starts with.
-fn strange(input: Input<'_>) -> Input<'_> {
+/// What follows a run of characters that no token starts with.
+fn strange(input: &str) -> &str {
+    // What follows a `#` is meant as a comment: one report is enough.
+    if input.starts_with('#') {
+        let parsed: Nom = take_while(|c| c != '\n').parse(input);
+        return parsed.map_or(input, |(rest, _)| rest);
+    }
     let known = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\'' | '#' | '$' | '@' | '\\' | '`');
     let strange = |c: char| !known(c) && !matches!(c, ' ' | '\t' | '\r' | '\n' | '\x0c' | '\u{feff}');
     let parsed: Nom = take_while1(strange).parse(input);
-    parsed.map_or_else(|_| skip(input, 1), |(rest, _)| rest)
+    parsed.map_or("", |(rest, _)| rest)
 }
 
 fn strange_characters(text: &str, span: Span) -> Diagnostic {
-    let shown: String = span.of(text).chars().take(8).flat_map(char::escape_default).collect();
+    let visible = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    let shown: String = span.of(text).chars().take(8).map(visible).collect();
     let message = format!("`{shown}` means nothing in PG2");
     let error = Diagnostic::error(codes::CHARACTER, message, span, "not part of the language");
-    if span.of(text).chars().any(|c| c.is_alphabetic()) {
+    if span.of(text).starts_with('#') {
+        error.help("comments begin with `//` and end with the line")
+    } else if span.of(text).chars().any(|c| c.is_alphabetic()) {
         error.help("names are made of ASCII letters, digits and `_`; other letters may stand in comments")
     } else {
         error.help("remove it, or put it in a comment")
@@ -263,10 +285,10 @@ mod tests {
 
     #[test]
     fn strange_characters_are_reported_in_runs_on_character_borders() {
-        let text = "a\0\u{1}é€ = @x#;";
+        let text = "a\0\u{1}é€ = @x$;";
         let out = lex(text);
         let runs: Vec<&str> = out.errors.iter().map(|e| e.span().of(text)).collect();
-        assert_eq!(runs, ["\0\u{1}é€", "@", "#"]);
+        assert_eq!(runs, ["\0\u{1}é€", "@", "$"]);
     }
 
     #[test]

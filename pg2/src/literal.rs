@@ -2,10 +2,9 @@
 
 use crate::ast::{BinaryOp, UnaryOp};
 use hdl::Format;
-use hdl::exact::Exact;
-use num_bigint::{BigInt, Sign};
-use num_rational::BigRational;
-use num_traits::{One, Signed, Zero};
+use hdl::exact::{self, Exact, Rounding, to_bits};
+use num_bigint::BigInt;
+use num_traits::{One, ToPrimitive, Zero};
 
 /// The most bits of a numerator or denominator. Every value of every format needs fewer.
 const MAX_BITS: u64 = 2300;
@@ -97,36 +96,20 @@ impl Folder {
 
     /// Digits, perhaps a point, perhaps an exponent.
     fn decimal(&mut self, text: &str) -> Result<Exact, FoldError> {
-        let (mantissa, exponent) = match text.split_once('e') {
-            Some((m, e)) => (m, e),
-            None => (text, "0"),
-        };
-        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let all_digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
-        let unsigned = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-        let leading_zero = whole.len() > 1 && whole.starts_with('0') && fraction.is_empty() && !text.contains('.');
-        if !all_digits(whole)
-            || !all_digits(fraction)
-            || whole.len() + fraction.len() == 0
-            || unsigned.is_empty()
-            || !all_digits(unsigned)
-            || leading_zero
-        {
+        let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
+        let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        let power = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        // C reads a leading zero as octal, others do not: it is refused.
+        let octal = mantissa.len() > 1 && mantissa.starts_with('0') && !mantissa.contains('.');
+        if !digits(mantissa) || !digits(power) || octal {
             return Err(FoldError::Malformed);
         }
-        // About 3.3 bits a digit, so that longer ones could not be kept anyway.
-        if whole.len() + fraction.len() > 1000 || unsigned.len() > 5 {
+        // What is longer could not be kept, and would take long to reduce.
+        if mantissa.len() > 1000 || power.len() > 5 || power.parse().is_ok_and(|p: u32| p > 1000) {
             return Err(FoldError::TooLarge);
         }
-        let exponent: i64 = exponent.parse().map_err(|_| FoldError::Malformed)?;
-        let power = exponent - fraction.len() as i64;
-        if power.unsigned_abs() > 1000 {
-            return Err(FoldError::TooLarge);
-        }
-        self.book(4 * (whole.len() + fraction.len()) as u64 + 4 * power.unsigned_abs())?;
-        let digits = BigInt::parse_bytes(format!("0{whole}{fraction}").as_bytes(), 10).ok_or(FoldError::Malformed)?;
-        let scale = BigInt::from(10).pow(power.unsigned_abs() as u32);
-        Ok(if power < 0 { BigRational::new(digits, scale) } else { Exact::from(digits * scale) })
+        self.book(4 * text.len() as u64 + 4 * power.parse().unwrap_or(0))?;
+        hdl::exact::parse_decimal(text).map_err(|_| FoldError::Malformed)
     }
 
     pub fn unary(&mut self, op: UnaryOp, a: &Literal) -> Folded {
@@ -193,69 +176,17 @@ pub fn small_integer(a: &Literal) -> Option<i64> {
 
 /// The pattern of the number in a format: exact for ints, rounded to nearest even for others.
 pub fn fit(a: &Literal, format: Format) -> Result<u64, Misfit> {
-    let (low, high) = (BigInt::from(format.to_int(format.min_bits())), BigInt::from(format.to_int(format.max_bits())));
-    let pattern = |n: BigInt| {
-        if n < low || n > high { Err(Misfit::Range) } else { Ok(low_bits(&n) & format.mask()) }
-    };
-    match format {
-        Format::Int { .. } => {
-            let n = integer(a).map_err(|_| Misfit::Fraction)?;
-            if a.bits && !n.is_negative() && n <= BigInt::from(format.mask()) {
-                return Ok(low_bits(&n));
-            }
-            pattern(n)
-        }
-        Format::Fixed { frac, .. } => pattern(round(a.value.numer(), a.value.denom(), frac as i64)),
-        Format::Float { .. } => fit_float(&a.value, format),
+    if a.bits
+        && format.is_int()
+        && let Some(pattern) = a.value.to_integer().to_u64()
+        && pattern <= format.mask()
+    {
+        return Ok(pattern);
     }
-}
-
-/// The lowest 64 bits in two's complement.
-fn low_bits(n: &BigInt) -> u64 {
-    let magnitude = n.magnitude().iter_u64_digits().next().unwrap_or(0);
-    if n.sign() == Sign::Minus { magnitude.wrapping_neg() } else { magnitude }
-}
-
-/// numer / denom * 2^shift, rounded to nearest even.
-fn round(numer: &BigInt, denom: &BigInt, shift: i64) -> BigInt {
-    let (numer, denom) =
-        if shift >= 0 { (numer << shift as u64, denom.clone()) } else { (numer.clone(), denom << (-shift) as u64) };
-    let (twice, double) = (numer * 2u8 + &denom, denom * 2u8);
-    // Rounded down, for the divisor is positive.
-    let mut quotient = &twice / &double;
-    if &quotient * &double > twice {
-        quotient -= 1;
+    match to_bits(format, &a.value) {
+        Ok((_, Rounding::Underflow)) => Err(Misfit::Tiny),
+        Ok((pattern, _)) => Ok(pattern),
+        Err(exact::Misfit::Fraction) => Err(Misfit::Fraction),
+        Err(exact::Misfit::OutOfRange) => Err(Misfit::Range),
     }
-    let tie = &quotient * &double == twice;
-    if tie && quotient.bit(0) { quotient - 1 } else { quotient }
-}
-
-fn fit_float(value: &Exact, format: Format) -> Result<u64, Misfit> {
-    if value.is_zero() {
-        return Ok(0);
-    }
-    let mant = format.mant() as i64;
-    let (numer, denom) = (value.numer().abs(), value.denom());
-    // 2^(estimate - 1) < |value| < 2^(estimate + 1).
-    let estimate = numer.bits() as i64 - denom.bits() as i64;
-    let mut exponent = estimate;
-    let mut significand = round(&numer, denom, mant - exponent);
-    if significand < (BigInt::one() << mant as u64) {
-        exponent -= 1;
-        significand = round(&numer, denom, mant - exponent);
-    }
-    if significand == (BigInt::one() << (mant + 1) as u64) {
-        exponent += 1;
-        significand = BigInt::one() << mant as u64;
-    }
-    let field = exponent + format.bias() as i64;
-    if field < 1 {
-        return Err(Misfit::Tiny);
-    }
-    if field > (1 << format.exp()) - 2 {
-        return Err(Misfit::Range);
-    }
-    let fraction = low_bits(&significand) & ((1 << mant) - 1);
-    let sign = (value.is_negative() as u64) << (format.width() - 1);
-    Ok(sign | (field as u64) << mant | fraction)
 }

@@ -196,13 +196,13 @@ fn a_near_or_equal_cell_contributes_nothing_and_raises_no_flag() {
 #[test]
 fn the_papers_p2p_is_the_potential() {
     let graph = shipped("p2p_paper");
-    let (x, y) = ([5.0, -70.0, 900.0], [100.0, 20.0, 3.0]);
+    let (x, y): ([f64; 3], [f64; 3]) = ([5.0, -70.0, 900.0], [100.0, 20.0, 3.0]);
     let input = |pin: &str, e: u32| match pin {
         "xi" => x[e as usize],
         "xj" => y[e as usize],
         _ => 0.75,
     };
-    let r2: f64 = (0..3).map(|k| (y[k] - x[k]) * (y[k] - x[k]) as f64).sum();
+    let r2: f64 = (0..3).map(|k| (y[k] - x[k]) * (y[k] - x[k])).sum();
     let want = 0.75 / r2.sqrt() * 2f64.powi(45);
     assert!((real(&graph, &input)[0] - want).abs() < 1e-9 * want);
 }
@@ -210,9 +210,9 @@ fn the_papers_p2p_is_the_potential() {
 #[test]
 fn p2p_is_potential_and_gradient_softened_or_not() {
     let graph = shipped("p2p");
-    let (x, y, q) = ([0.125, -0.25, 0.375], [-0.0625, 0.3125, 0.25], -0.625);
+    let (x, y, q) = ([0.125f64, -0.25, 0.375], [-0.0625f64, 0.3125, 0.25], -0.625f64);
     for eps2 in [0.0, 0.03125] {
-        let r2: f64 = (0..3).map(|k| (y[k] - x[k]) * (y[k] - x[k]) as f64).sum::<f64>() + eps2;
+        let r2: f64 = (0..3).map(|k| (y[k] - x[k]) * (y[k] - x[k])).sum::<f64>() + eps2;
         let mut want = vec![q / r2.sqrt()];
         want.extend((0..3).map(|k| q * (y[k] - x[k]) / (r2 * r2.sqrt())));
         let input = |pin: &str, e: u32| match pin {

@@ -341,6 +341,8 @@ fn conditions_are_ints_and_give_uint1() {
         ("z = !x;", "PG0048"),
         ("z = x && t;", "PG0048"),
         ("z = 0.5 ? a : b;", "PG0031"),
+        ("z = 0.5 ? 1 : 2;", "PG0031"),
+        ("z = q ? 1 : 2;", "PG0011"),
         ("z = v ? a : b;", "PG0044"),
     ]);
 }
@@ -439,6 +441,7 @@ fn each_output_element_has_one_reduction() {
         ("o += v;", "PG0044"),
         ("z += a;", "PG0011"),
         ("a += b;", "PG0029"),
+        ("late += a; int64 late fout;", "PG0012 PG0025"),
         ("o -= a;", "PG0009"),
         ("o *= a;", "PG0009"),
         ("v[0] = a;", "PG0009"),

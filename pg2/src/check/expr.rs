@@ -166,10 +166,19 @@ impl<'a> Checker<'a> {
 
     /// `c ? a : b`.
     fn select(&mut self, c: (Value, ExprId), a: (Value, ExprId), b: (Value, ExprId), span: Span) -> Value {
-        if let (Value::Exact(c), Value::Exact(_), Value::Exact(_)) = (&c.0, &a.0, &b.0)
-            && let Ok(n) = integer(c)
-        {
-            return if n.is_zero() { b.0 } else { a.0 };
+        if let (Value::Exact(_), Value::Exact(_)) = (&a.0, &b.0) {
+            match &c.0 {
+                Value::Exact(number) => {
+                    return match integer(number) {
+                        Ok(n) if n.is_zero() => b.0,
+                        Ok(_) => a.0,
+                        Err(why) => self.fold_error(why, self.span(c.1)),
+                    };
+                }
+                // Whether the arms need a format depends on what the condition should have been.
+                Value::Error => return Value::Error,
+                Value::Typed(_) => {}
+            }
         }
         let condition = self.truth(c.0, c.1);
         let (sa, sb) = (self.span(a.1), self.span(b.1));

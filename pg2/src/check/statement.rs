@@ -168,6 +168,14 @@ impl<'a> Checker<'a> {
     /// The output of that name.
     fn output(&mut self, target: Word<'a>) -> Option<usize> {
         let Some(symbol) = self.symbols.get(target.text) else {
+            if let Some(later) = self.defined_at.get(target.text).copied() {
+                let message = format!("`{}` is reduced before it is declared", target.text);
+                let error = Diagnostic::error(codes::BEFORE, message, target.span, "reduced here")
+                    .label(later, "declared here")
+                    .help("move the declaration above the reduction");
+                self.error(error);
+                return None;
+            }
             let message = format!("`{}` is not declared", target.text);
             let error = Diagnostic::error(codes::UNKNOWN_NAME, message, target.span, "unknown output");
             let outputs: Vec<&str> =
