@@ -27,7 +27,7 @@ fn pow() -> &'static dyn Operator {
 
 fn uses() -> Vec<Inst> {
     let common = [(-1, 2), (1, 2), (-1, 1), (-3, 2)];
-    let others = [(-5, 2), (3, 1), (-2, 1), (5, 2), (16, 1), (-16, 1), (-15, 2), (7, 1), (0, 1), (1, 1)];
+    let others = [(-5, 2), (2, 1), (3, 1), (-2, 1), (5, 2), (16, 1), (-16, 1), (-15, 2), (7, 1), (0, 1), (1, 1)];
     let mut list = Vec::new();
     let mut add = |name: &str, n: i32, d: i32, nonneg: u32| {
         let format: Format = name.parse().expect("a format");
@@ -65,7 +65,7 @@ fn argument(inst: &Inst, k: usize, random: &mut Random) -> u64 {
     if k == 0 {
         0
     } else if k < start {
-        corners[(k - 1) / 2] | if k % 2 == 0 { sign } else { 0 }
+        corners[(k - 1) / 2] | if k.is_multiple_of(2) { sign } else { 0 }
     } else if mant <= 10 && k - start < octaves {
         (one + (k - start) as u64 - least).clamp(least, max)
     } else {

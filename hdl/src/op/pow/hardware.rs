@@ -24,23 +24,29 @@ pub fn circuit(inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig) -> (Sig, Opti
 fn table(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig) -> (Sig, Option<Sig>) {
     let (live, sign, invalid) = signs(p, inst, c, x);
     let (columns, octave) = memories(p, c, x);
-    let (carry, fraction) = if p.degree == 0 { direct(p, c, x, columns[0]) } else { polynomial(p, c, x, &columns) };
-    let exponent = exponent(p, c, x, octave);
+    let (exponent, carry, magnitude) = if p.degree == 0 {
+        let early = early_carry(p, c, x);
+        let exponent = exponent(p, c, x, octave, early);
+        (exponent, None, join(p, c, exponent, None, columns[0]))
+    } else {
+        let exponent = exponent(p, c, x, octave, None);
+        let (carry, magnitude) = polynomial(p, c, x, &columns, exponent);
+        (exponent, Some(carry), magnitude)
+    };
     let range = Range::of(p);
     let (most, least) = ((1 << p.format.exp()) - 2, 1);
     let over = flags.contains(Flags::OVERFLOW).then(|| {
-        let test = |limit: i32| format!("$signed({{0}}) > {}", range.signed(limit));
-        beyond(c, "over", [test(most), test(most - 1)], exponent, carry, live)
+        let test = |carry: i32| format!("$signed({{0}}) > {}", range.signed(most - carry));
+        choose(c, "over", |carry| format!("{} & {{1}}", test(carry)), &[exponent, live], carry)
     });
-    let under = flags.contains(Flags::UNDERFLOW).then(|| {
-        let test = |limit: i32| format!("$signed({{0}}) < {}", range.signed(limit));
-        beyond(c, "under", [test(least), test(least - 1)], exponent, carry, live)
-    });
-    let keep = match under {
-        Some(under) => c.comb("keep", 1, Cost::Logic(2), "{0} & ~{1}", &[live, under]),
-        None => live,
+    let less = |carry: i32| format!("$signed({{0}}) < {}", range.signed(least - carry));
+    let (under, keep) = if flags.contains(Flags::UNDERFLOW) {
+        let under = choose(c, "under", |carry| format!("{} & {{1}}", less(carry)), &[exponent, live], carry);
+        let keep = choose(c, "keep", |carry| format!("~({}) & {{1}}", less(carry)), &[exponent, live], carry);
+        (Some(under), keep)
+    } else {
+        (None, live)
     };
-    let magnitude = join(p, c, exponent, carry, fraction);
     let q = select(p, c, magnitude, keep, over, sign);
     let raised: Vec<Sig> = [over, under, invalid].into_iter().flatten().collect();
     let f = match raised.len() {
@@ -131,15 +137,14 @@ fn memory(c: &mut Circuit, index: Sig, fields: &[(String, u32, Vec<u64>)]) -> Ve
     signals
 }
 
-/// The carry and fraction from a table of all fractions.
-fn direct(p: &Prepared, c: &mut Circuit, x: Sig, fraction: Sig) -> (Option<Sig>, Sig) {
+/// The carry into the exponent where a table of all fractions has one: it depends on the argument alone.
+fn early_carry(p: &Prepared, c: &mut Circuit, x: Sig) -> Option<Sig> {
     let carries: Vec<usize> = (0..p.columns[0].len()).filter(|k| p.columns[0][*k] >> (p.mant + 1) == 1).collect();
     assert!(carries.len() <= 1, "only the power of a power of two may carry");
-    let carry = carries.first().map(|index| {
+    carries.first().map(|index| {
         let text = format!("{{0}}[{}:0] == {}'d{index}", p.index_bits - 1, p.index_bits);
         c.comb("carry", 1, Cost::Compare(p.index_bits), text, &[x])
-    });
-    (carry, fraction)
+    })
 }
 
 /// `{pad'd0, {k}}`: argument `k` of `from` bits, zero-extended to `to` bits.
@@ -147,8 +152,8 @@ fn extended(k: usize, from: u32, to: u32) -> String {
     if from == to { format!("{{{k}}}") } else { format!("{{{}'d0, {{{k}}}}}", to - from) }
 }
 
-/// Horner's rule, then the carry and fraction of the sum.
-fn polynomial(p: &Prepared, c: &mut Circuit, x: Sig, columns: &[Sig]) -> (Option<Sig>, Sig) {
+/// Horner's rule down to the product that is added to column 0; then the carry and the magnitude.
+fn polynomial(p: &Prepared, c: &mut Circuit, x: Sig, columns: &[Sig], exponent: Sig) -> (Carry, Sig) {
     let inverted = if p.flip { "~" } else { "" };
     let cost = if p.flip { Cost::Logic(1) } else { Cost::Wire };
     let u = c.comb("u", p.low_bits, cost, format!("{inverted}{{0}}[{}:0]", p.low_bits - 1), &[x]);
@@ -156,42 +161,63 @@ fn polynomial(p: &Prepared, c: &mut Circuit, x: Sig, columns: &[Sig]) -> (Option
     // The greatest sum of each index so far.
     let mut most: Vec<u64> = p.columns[p.degree].iter().map(|v| *v as u64).collect();
     let mut sum = columns[p.degree];
-    for i in (0..p.degree).rev() {
+    for i in (1..p.degree).rev() {
         for (m, coef) in most.iter_mut().zip(&p.columns[i]) {
             *m = *coef as u64 + if p.subtract[i] { 0 } else { (*m * most_u) >> p.shift[i] };
         }
-        let width = if i == 0 {
-            // The leading 1 of column 0 is left out, and two values from an octave above may still come.
-            p.mant + p.guard + 1 + p.tables.wide as u32
-        } else {
-            let greatest = most.iter().max().expect("a table has at least one piece");
-            64 - greatest.leading_zeros()
-        };
-        let product = c.mul("product", sum, u, false);
-        let low = p.shift[i];
-        assert!(low < c.width(product), "a product that is cut off whole needs no multiplier");
-        let part = width.min(c.width(product) - low);
-        let cut = c.wire("cut", part, format!("{{0}}[{}:{low}]", low + part - 1), &[product]);
+        let width = 64 - most.iter().max().expect("a table has at least one piece").leading_zeros();
+        let cut = cut_product(c, sum, u, p.shift[i], width);
         let sign = if p.subtract[i] { '-' } else { '+' };
-        let text = format!("{} {sign} {}", extended(0, c.width(columns[i]), width), extended(1, part, width));
+        let text = format!("{} {sign} {}", extended(0, c.width(columns[i]), width), extended(1, c.width(cut), width));
         sum = c.comb("sum", width, Cost::Add(width), text, &[columns[i], cut]);
     }
-    normalise(p, c, sum)
+    assert!(!p.subtract[0], "a power rises towards the end of a piece");
+    let one = p.mant + p.guard;
+    let cut = cut_product(c, sum, u, p.shift[0], one + 1);
+    if p.tables.wide || c.width(columns[0]) > one {
+        normalised(p, c, columns[0], cut, exponent)
+    } else {
+        appended(p, c, columns[0], cut, exponent)
+    }
 }
 
-/// The carry and the fraction of a sum without its leading 1, that is from 0 to 1, or to 3 if it is wide.
-fn normalise(p: &Prepared, c: &mut Circuit, sum: Sig) -> (Option<Sig>, Sig) {
+/// The product of two signals without its lowest `shift` bits, at most `width` bits of it.
+fn cut_product(c: &mut Circuit, a: Sig, b: Sig, shift: u32, width: u32) -> Sig {
+    let product = c.mul("product", a, b, false);
+    assert!(shift < c.width(product), "a product that is cut off whole needs no multiplier");
+    let width = width.min(c.width(product) - shift);
+    c.wire("cut", width, format!("{{0}}[{}:{shift}]", shift + width - 1), &[product])
+}
+
+/// The exponent and the sum side by side in one adder: the sum carries only when it becomes the next power of two
+/// itself, whose fraction is 0.
+fn appended(p: &Prepared, c: &mut Circuit, column: Sig, cut: Sig, exponent: Sig) -> (Carry, Sig) {
+    let (e, one) = (p.format.exp(), p.mant + p.guard);
+    let low = low_exponent(p, c, exponent);
+    let pad = match one - c.width(column) {
+        0 => String::new(),
+        n => format!("{n}'d0, "),
+    };
+    let text = format!("{{{{0}}, {pad}{{1}}}} + {}", extended(2, c.width(cut), e + one));
+    let sum = c.comb("sum", e + one, Cost::Add(e + one), text, &[low, column, cut]);
+    let carry = Carry {
+        bit: c.wire("carried", 1, format!("{{0}}[{one}]"), &[sum]),
+        inverted: Some(c.wire("odd", 1, "{0}[0]", &[low])),
+    };
+    (carry, c.wire("magnitude", e + p.mant, format!("{{0}}[{}:{}]", e + one - 1, p.guard), &[sum]))
+}
+
+/// The sum, without its leading 1 from 0 to 3, shifted down where it has left its octave.
+fn normalised(p: &Prepared, c: &mut Circuit, column: Sig, cut: Sig, exponent: Sig) -> (Carry, Sig) {
     let (m, guard) = (p.mant, p.guard);
-    let sum = c.wire("rounded", c.width(sum) - guard, format!("{{0}}[{}:{guard}]", c.width(sum) - 1), &[sum]);
-    let plain = format!("{{0}}[{}:0]", m - 1);
-    if !p.tables.wide {
-        // The sum carries only when it becomes the next power of two itself, whose fraction is 0.
-        let carry = c.wire("carry", 1, format!("{{0}}[{m}]"), &[sum]);
-        return (Some(carry), c.wire("fraction", m, plain, &[sum]));
-    }
-    let carry = c.comb("carry", 1, Cost::Logic(2), format!("|{{0}}[{}:{m}]", m + 1), &[sum]);
-    let text = format!("{{1}} ? {{~{{0}}[{m}], {{0}}[{}:1]}} : {plain}", m - 1);
-    (Some(carry), c.comb("fraction", m, Cost::Mux(2), text, &[sum, carry]))
+    let width = m + guard + 2;
+    let text = format!("{} + {}", extended(0, c.width(column), width), extended(1, c.width(cut), width));
+    let sum = c.comb("sum", width, Cost::Add(width), text, &[column, cut]);
+    let carry = c.comb("carry", 1, Cost::Logic(2), format!("|{{0}}[{}:{}]", width - 1, width - 2), &[sum]);
+    let sum = c.wire("rounded", m + 1, format!("{{0}}[{}:{guard}]", m + guard), &[sum]);
+    let text = format!("{{1}} ? {{~{{0}}[{m}], {{0}}[{}:1]}} : {{0}}[{}:0]", m - 1, m - 1);
+    let fraction = c.comb("fraction", m, Cost::Mux(2), text, &[sum, carry]);
+    (Carry { bit: carry, inverted: None }, join(p, c, exponent, Some(carry), fraction))
 }
 
 /// The signed numbers that the exponent field can become before range is considered.
@@ -229,10 +255,14 @@ fn quotient(p: &Prepared, field: i32) -> i32 {
     if p.d == 2 { ((field + 1) >> 1) - (p.format.bias() + 1) / 2 } else { field - p.format.bias() }
 }
 
-/// `n * q + octave + bias` as a signed number of [`Range::bits`].
-fn exponent(p: &Prepared, c: &mut Circuit, x: Sig, octave: Option<Sig>) -> Sig {
+/// `n * q + octave + bias + carry` as a signed number of [`Range::bits`].
+fn exponent(p: &Prepared, c: &mut Circuit, x: Sig, octave: Option<Sig>, carry: Option<Sig>) -> Sig {
     let (e, bias, range) = (p.format.exp(), p.format.bias(), Range::of(p));
     let field = c.wire("field", e, format!("{{0}}[{}:{}]", p.format.width() - 2, p.mant), &[x]);
+    if p.n.abs() == 1 && octave.is_none() {
+        return unit_exponent(p, c, field, carry);
+    }
+    assert!(carry.is_none(), "tables with several octaves hold every power below the next octave");
     let scaled = if p.d == 2 {
         let text = format!("{{1'd0, {{0}}[{}:1]}} + {{{}'d0, {{0}}[0]}}", e - 1, e - 1);
         c.comb("halved", e, Cost::Add(e), text, &[field])
@@ -267,6 +297,39 @@ fn exponent(p: &Prepared, c: &mut Circuit, x: Sig, octave: Option<Sig>) -> Sig {
     }
 }
 
+/// The exponent for n of 1 or -1 in one adder: the lowest bit of the field and the carry enter by its carry-in, which
+/// is one place more below.
+fn unit_exponent(p: &Prepared, c: &mut Circuit, field: Sig, carry: Option<Sig>) -> Sig {
+    let (e, bias, range) = (p.format.exp(), p.format.bias(), Range::of(p));
+    let zero = if p.d == 2 { (bias + 1) / 2 } else { bias };
+    let constant = bias - p.n * zero + p.octaves[0];
+    let bits = range.bits + 1;
+    let carried = if carry.is_some() { "{1}" } else { "1'd0" };
+    let text = match (p.n, p.d) {
+        // K + h + field[0]
+        (1, _) => format!("{{{}, 1'd1}} + {{{}'d0, {{0}}}}", range.pattern(constant), bits - e),
+        // K - h - field[0] + carry, where the carry comes with a set field[0] only; -h is ~h + 1.
+        (_, 2) => {
+            let pad = bits - e;
+            let ones = (1u64 << pad) - 1;
+            format!(
+                "{{{}, 1'd1}} + {{{pad}'d{ones}, ~{{0}}[{}:1], ~{{0}}[0] | {carried}}}",
+                range.pattern(constant),
+                e - 1
+            )
+        }
+        // K - field + carry
+        _ => {
+            let pad = bits - 1 - e;
+            let ones = (1u64 << pad) - 1;
+            format!("{{{}, 1'd1}} + {{{pad}'d{ones}, ~{{0}}, {carried}}}", range.pattern(constant + 1))
+        }
+    };
+    let args: Vec<Sig> = [Some(field), carry].into_iter().flatten().collect();
+    let sum = c.comb("sum", bits, Cost::Add(bits), text, &args);
+    c.wire("exponent", bits - 1, format!("{{0}}[{}:1]", bits - 1), &[sum])
+}
+
 /// `n` as a sum of signed powers of two, no two of them adjacent: (exponent, whether it is subtracted).
 fn signed_digits(n: i32) -> Vec<(u32, bool)> {
     let (mut rest, mut shift, mut digits) = (n, 0, Vec::new());
@@ -282,24 +345,32 @@ fn signed_digits(n: i32) -> Vec<(u32, bool)> {
     digits
 }
 
-/// Whether a live result is beyond the range: both answers are ready before the carry that chooses.
-fn beyond(c: &mut Circuit, name: &str, tests: [String; 2], exponent: Sig, carry: Option<Sig>, live: Sig) -> Sig {
-    let cost = Cost::Compare(c.width(exponent));
-    let [plain, carried] = tests;
-    let plain = c.comb(&format!("{name}_plain"), 1, cost, plain, &[exponent]);
-    match carry {
-        Some(carry) => {
-            let carried = c.comb(&format!("{name}_carried"), 1, cost, carried, &[exponent]);
-            c.comb(name, 1, Cost::Logic(4), "{0} & ({1} ? {2} : {3})", &[live, carry, carried, plain])
-        }
-        None => c.comb(name, 1, Cost::Logic(2), "{0} & {1}", &[live, plain]),
+/// A carry out of the significand that comes late: `bit`, or its inverse where `inverted` is set.
+#[derive(Clone, Copy)]
+struct Carry {
+    bit: Sig,
+    inverted: Option<Sig>,
+}
+
+/// A condition that depends on the carry: it is ready for carries of 0 and 1 before the carry chooses.
+fn choose(c: &mut Circuit, name: &str, test: impl Fn(i32) -> String, args: &[Sig], carry: Option<Carry>) -> Sig {
+    let cost = Cost::Compare(c.width(args[0]) + 1);
+    let mut early = |carry: i32| c.comb(&format!("{name}_{carry}"), 1, cost, test(carry), args);
+    let Some(carry) = carry else { return early(0) };
+    let (mut clear, mut set) = (early(0), early(1));
+    if let Some(inverted) = carry.inverted {
+        let swap = |first: Sig, second: Sig, c: &mut Circuit| {
+            c.comb(&format!("{name}_if"), 1, Cost::Mux(2), "{0} ? {1} : {2}", &[inverted, first, second])
+        };
+        (clear, set) = (swap(set, clear, c), swap(clear, set, c));
     }
+    c.comb(name, 1, Cost::Mux(2), "{0} ? {1} : {2}", &[carry.bit, set, clear])
 }
 
 /// Exponent field and fraction, without care for the range.
 fn join(p: &Prepared, c: &mut Circuit, exponent: Sig, carry: Option<Sig>, fraction: Sig) -> Sig {
     let e = p.format.exp();
-    let low = c.wire("power", e, format!("{{0}}[{}:0]", e - 1), &[exponent]);
+    let low = low_exponent(p, c, exponent);
     let field = match carry {
         Some(carry) => {
             let text = format!("{{0}} + {{{}'d0, {{1}}}}", e - 1);
@@ -308,6 +379,11 @@ fn join(p: &Prepared, c: &mut Circuit, exponent: Sig, carry: Option<Sig>, fracti
         None => low,
     };
     c.wire("magnitude", e + p.mant, "{{0}, {1}}", &[field, fraction])
+}
+
+/// The exponent field, if the exponent is in range.
+fn low_exponent(p: &Prepared, c: &mut Circuit, exponent: Sig) -> Sig {
+    c.wire("power", p.format.exp(), format!("{{0}}[{}:0]", p.format.exp() - 1), &[exponent])
 }
 
 /// The result: the magnitude and sign where kept, the greatest magnitude on overflow, else 0.

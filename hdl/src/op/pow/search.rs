@@ -98,14 +98,17 @@ pub fn search(mant: u32, n: i32, d: i32) -> Tables {
 /// One rounded result for every significand.
 fn direct_table(problem: Problem) -> Tables {
     let next = 2u32 << problem.mant;
-    let (mut column, mut octaves) = (Vec::new(), Vec::new());
-    for index in 0..1 << problem.index_bits() {
-        let piece = problem.fit(index, 0);
-        let value = (piece.top + 0.5).floor() as u32;
-        // The power of a power of two may carry into the next octave; others that round up start there.
-        let carried = value == next && piece.top != next as f64;
-        column.push(if carried { next / 2 } else { value });
-        octaves.push(piece.octave + carried as i32);
+    let pieces: Vec<Piece> = (0..1 << problem.index_bits()).map(|k| problem.fit(k, 0)).collect();
+    let mut column: Vec<u32> = pieces.iter().map(|p| (p.top + 0.5).floor() as u32).collect();
+    let mut octaves: Vec<i32> = pieces.iter().map(|p| p.octave).collect();
+    // A power that comes out as the next power of two belongs to the next octave. Only if it is the single
+    // one, and there are no other octaves, it is cheaper to let it carry.
+    let carries: Vec<usize> = (0..column.len()).filter(|k| column[*k] == next).collect();
+    if carries.len() > 1 || octaves.iter().any(|o| *o != octaves[0]) {
+        for k in carries {
+            column[k] = next / 2;
+            octaves[k] += 1;
+        }
     }
     Tables {
         split: problem.split,
