@@ -11,7 +11,7 @@
     localparam [3:0] ARGS       = 4'd1;  // gather the words that LOAD_J and RUN have before their records
     localparam [3:0] CHECK      = 4'd2;  // judge them
     localparam [3:0] SPACE      = 4'd3;  // wait until the segment list has room
-    localparam [3:0] SCAN       = 4'd4;  // compare LOAD_J's range with the segments of pending groups
+    localparam [3:0] SCAN       = 4'd4;  // compare LOAD_J's range with the segments of groups that are not done
     localparam [3:0] CONFLICT   = 4'd5;  // wait until the segments that it meets are done
 {%- if has_params %}
     localparam [3:0] IDLE_LANES = 4'd6;  // PARAM waits until no pair is in flight
@@ -179,6 +179,34 @@
     assign segment_at = write_at[@{ring_bits - 1}@:0];
     assign segment_word = {first[@{addr_bits - 1}@:0], second[@{addr_bits}@:0]};
 
+    reg bank;              // of the group that is being loaded
+
+    // The range that a run's segments span, for the run and for the group in each bank: a LOAD_J outside of these
+    // need not look at single segments.
+    reg span_valid;
+    reg [@{addr_bits - 1}@:0] span_first;
+    reg [@{addr_bits}@:0] span_end;
+    reg [@{addr_bits - 1}@:0] run_low;
+    reg [@{addr_bits}@:0] run_high;
+    reg [@{addr_bits - 1}@:0] low_0;
+    reg [@{addr_bits}@:0] high_0;
+    reg [@{addr_bits - 1}@:0] low_1;
+    reg [@{addr_bits}@:0] high_1;
+    always @(posedge clk) begin
+        span_valid <= segment_we;
+        span_first <= first[@{addr_bits - 1}@:0];
+        span_end <= range_end[@{addr_bits}@:0];
+        if (state == SPACE) begin
+            run_low <= {@{addr_bits}@{1'b1}};
+            run_high <= @{addr_bits + 1}@'d0;
+        end else if (span_valid) begin
+            if (span_first < run_low) run_low <= span_first;
+            if (span_end > run_high) run_high <= span_end;
+        end
+        if (group_push & ~bank) {low_0, high_0} <= {run_low, run_high};
+        if (group_push & bank) {low_1, high_1} <= {run_low, run_high};
+    end
+
     // LOAD_J: where the next record goes, and the comparison of its range with the segments of groups that are
     // not done, oldest first, in three steps.
     reg [@{addr_bits - 1}@:0] load_at;
@@ -195,6 +223,8 @@
     reg [@{addr_bits}@:0] segment_end;
     reg meets;
     reg [@{ring_bits}@:0] meets_at;
+    wire meets_0 = bank_full[0] & (load_first < high_0) & ({1'b0, low_0} < load_end);
+    wire meets_1 = bank_full[1] & (load_first < high_1) & ({1'b0, low_1} < load_end);
     wire scan_more = scan_at != sent_end;
     wire [@{addr_bits}@:0] scan_first = {1'b0, scan_word[@{2 * addr_bits}@:@{addr_bits + 1}@]};
     assign scan_addr = scan_at[@{ring_bits - 1}@:0];
@@ -203,7 +233,6 @@
     wire passed = (sent_end - list_tail) < (sent_end - meets_at);
 
     // The group that is being loaded.
-    reg bank;
     reg [@{lanes - 1}@:0] lane;
     reg [@{lanes - 1}@:0] lane_we;
     reg [@{result_bits - 1}@:0] result_count;
@@ -271,7 +300,8 @@
                     else if (second == 32'd0) state <= CLOSE;
                     else state <= lanes_free ? RECORDS : SCAN;
                 SPACE: if (list_room >= items[@{ring_bits}@:0]) state <= (items == 32'd0) ? CLOSE : RECORDS;
-                SCAN: if (~scan_more & ~scan_valid_1 & ~scan_valid_2) state <= CONFLICT;
+                SCAN: if (~meets_0 & ~meets_1) state <= RECORDS;
+                    else if (~scan_more & ~scan_valid_1 & ~scan_valid_2) state <= CONFLICT;
                 CONFLICT: if (~meets | lanes_free | passed) state <= RECORDS;{%- if has_params %}
                 IDLE_LANES: if (lanes_free & drained) state <= RECORDS;
 {%- endif %}
