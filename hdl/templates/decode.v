@@ -156,8 +156,12 @@
     wire more_than_lanes = waiting > LANES;
     wire [23:0] due = more_than_lanes ? 24'd@{lanes}@ : waiting[23:0];
     wire [@{ring_bits}@:0] list_room = RING - (list_end - list_tail);
+    wire ends_run = take & (state == HEAD) & ((first_opcode == RUN) | (first_opcode == END));
     wire lanes_free = bank_full == 2'd0;
 
+    wire closing = (state == CLOSE) & ~segment_valid;
+    wire closed = closing & (ended | (view_valid & view_last & ~at_start));
+    wire too_long = closing & ~ended & view_valid & (~view_last | at_start);
     assign load_data = @{pack_j}@;
     assign i_word = @{pack_i}@;
 {%- if has_padding %}
@@ -165,14 +169,10 @@
 {%- endif %}
 {%- if has_params %}
 
-    reg param_valid;
     reg [@{param_bits - 1}@:0] param_word;
-    assign param_we = param_valid;
+    assign param_we = closed & (opcode == PARAM);
     assign param = param_word;
-    always @(posedge clk) begin
-        param_valid <= ~rst & finished & (state == RECORDS) & (opcode == PARAM);
-        if (param_valid) param_word <= @{pack_param}@;
-    end
+    always @(posedge clk) if (param_we) param_word <= @{pack_param}@;
 {%- endif %}
 
     assign segment_we = segment_valid & ~outside & (second != 32'd0);
@@ -239,9 +239,6 @@
     assign i_we = lane_we;
     assign i_bank = bank;
 
-    wire closing = (state == CLOSE) & ~segment_valid;
-    wire closed = closing & (ended | (view_valid & view_last & ~at_start));
-    wire too_long = closing & ~ended & view_valid & (~view_last | at_start);
     assign retire = (closed & ~ended) | ((state == DISCARD) & view_valid);
     assign group_push = closed & (opcode == TARGET);
     assign group_bank = bank;
@@ -324,8 +321,7 @@
 
         if (rst | clear) error <= 1'b0;
         else if (fail) error <= 1'b1;
-        else if ((state == CLOSE) & closed & (waiting != 32'd0) & ((opcode == STATUS) | (opcode == END))) error <= 1'b1;
-        else if ((state == CHECK) & (opcode == RUN) & (waiting != 32'd0)) error <= 1'b1;
+        else if (ends_run & (waiting != 32'd0)) error <= 1'b1;
 
         case (state)
             HEAD: items <= 32'd1;
@@ -344,10 +340,9 @@
             segment_valid <= 1'b0;
         end else begin
             segment_valid <= finished & (state == RECORDS) & (opcode == RUN);
-            if ((state == CHECK) & (opcode == RUN)) waiting <= 32'd0;
+            if (ends_run) waiting <= 32'd0;
             else if (group_push) waiting <= waiting - {8'd0, due};
             else if (closed & (opcode == RUN) & ~segment_wrong) waiting <= new_waiting;
-            else if (closed & ((opcode == STATUS) | (opcode == END))) waiting <= 32'd0;
             // A run without targets leaves nothing behind.
             if (closed & (opcode == RUN) & ~segment_wrong & (new_waiting != 32'd0)) list_end <= write_at;
         end

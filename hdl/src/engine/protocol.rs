@@ -24,7 +24,7 @@
 //! **Errors.** A packet with an unknown opcode, a length that its TLAST contradicts, an address outside the j memory, too
 //! many segments, a lane group other than 0, [`RUN_KEEP`] or [`RUN_HOLD`] with n_i > N, or an I packet that no run
 //! waits for or whose n is not the one due, sets the protocol-error bit and does nothing else (records of a LOAD_J
-//! that stand before the fault are stored). RUN, STATUS and END end a run that still waits for I packets, and
+//! that stand before the fault are stored). RUN and END end a run that still waits for I packets, and
 //! that is an error too. What follows the fault's TLAST works as always.
 
 mod reply;

@@ -1,6 +1,9 @@
 //! Small engines for tests: kernels whose pipeline is a sum of all pins, and what they compute, in Rust.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub mod model;
+pub mod random;
+
 use hdl::engine::{Config, Layout};
 use hdl::netlist::{Dir, Item, Module, Netlist, range};
 use hdl::{Flags, Format, Reduce};
@@ -96,4 +99,106 @@ pub fn tool(name: &str, arguments: &[&str]) -> Option<std::process::Output> {
             None
         }
     }
+}
+
+/// A compiled engine that a test talks to.
+pub struct Bench {
+    folder: tempfile::TempDir,
+    config: Config,
+}
+
+/// How a bench drives the streams.
+#[derive(Clone, Copy)]
+pub struct Drive {
+    /// Percent of cycles in which no input is offered.
+    pub gap: u32,
+    /// Percent of cycles in which no output is taken.
+    pub stall: u32,
+    pub seed: u64,
+}
+
+impl Bench {
+    /// Compiles the engine of `config`; `None` if Verilator is not installed.
+    pub fn build(config: &Config) -> Option<Bench> {
+        let design = hdl::engine::design(config, &pipeline(config));
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = |name: &str| folder.path().join(name).to_str().expect("a path in UTF-8").to_string();
+        std::fs::write(path("engine.v"), design.netlist.verilog()).expect("the text is written");
+        std::fs::write(path("bench.cpp"), include_str!("bench.cpp")).expect("the text is written");
+        let words = format!("-O1 -DBEAT_WORDS={}", config.beat_words());
+        let (obj, verilog, main) = (path("obj"), path("engine.v"), path("bench.cpp"));
+        let arguments = [
+            "--cc",
+            "--exe",
+            "--build",
+            "-O3",
+            "-CFLAGS",
+            &words,
+            "--top-module",
+            &design.top,
+            "--Mdir",
+            &obj,
+            "-o",
+            "bench",
+            &verilog,
+            &main,
+        ];
+        let out = tool("verilator", &arguments)?;
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        Some(Bench { folder, config: config.clone() })
+    }
+
+    /// Sends `beats` (words and TLAST) and waits for `expected` packets; returns what came back, and the cycles.
+    pub fn run(&self, beats: &[(Vec<u32>, bool)], expected: usize, drive: Drive) -> (Vec<Vec<u32>>, u64) {
+        use std::fmt::Write as _;
+        use std::io::Write as _;
+        let mut text = String::new();
+        for (words, last) in beats {
+            for k in 0..self.config.beat_words() as usize {
+                let _ = write!(text, "{:x} ", words.get(k).copied().unwrap_or(0));
+            }
+            let _ = writeln!(text, "{}", *last as u32);
+        }
+        // Far more than any of the tests needs, so that reaching it means that the engine hangs.
+        let limit = 20_000 + 100 * beats.len() as u64 + 2_000_000;
+        let arguments =
+            [drive.gap as u64, drive.stall as u64, drive.seed, limit, expected as u64].map(|n| n.to_string());
+        let mut child = std::process::Command::new(self.folder.path().join("obj/bench"))
+            .args(arguments)
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("the bench starts");
+        let mut stdin = child.stdin.take().expect("the input is piped");
+        stdin.write_all(text.as_bytes()).expect("the bench reads all before it writes");
+        drop(stdin);
+        let out = child.wait_with_output().expect("the bench ends");
+        let text = String::from_utf8(out.stdout).expect("the bench writes ASCII");
+        assert_eq!(out.status.code(), Some(0), "seed {}: {}", drive.seed, text.lines().last().unwrap_or(""));
+        parse_output(&text)
+    }
+}
+
+fn parse_output(text: &str) -> (Vec<Vec<u32>>, u64) {
+    let (mut packets, mut packet, mut cycles) = (Vec::new(), Vec::new(), 0);
+    for line in text.lines() {
+        if let Some(count) = line.strip_prefix("cycles ") {
+            cycles = count.parse().expect("a number of cycles");
+            continue;
+        }
+        let mut words: Vec<u32> = line.split(' ').map(|w| u32::from_str_radix(w, 16).expect("a word")).collect();
+        let last = words.pop() == Some(1);
+        packet.append(&mut words);
+        if last {
+            packets.push(std::mem::take(&mut packet));
+        }
+    }
+    assert!(packet.is_empty(), "the last packet has no end");
+    (packets, cycles)
+}
+
+/// The beats of a stream of packets.
+pub fn beats(stream: &hdl::engine::protocol::Stream, config: &Config) -> Vec<(Vec<u32>, bool)> {
+    let cut = |packet| hdl::engine::protocol::beats(packet, config.beat_words()).map(|(w, l)| (w.to_vec(), l));
+    stream.packets().flat_map(cut).collect()
 }
