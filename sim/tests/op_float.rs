@@ -1,11 +1,11 @@
 //! The Verilog of the float operators against their bits, many uses in one build, one build for each clock.
 
 use hdl::Format;
-use hdl::netlist::Module;
+use hdl::netlist::{Module, Netlist};
 use hdl::op::{Attrs, Inst, Operator, hardware, operator};
 use hdl::target::Clock;
 use sim::SimError;
-use sim::bench::MultiBench;
+use sim::bench::{MultiBench, wrap};
 
 const ROWS: usize = 1500;
 
@@ -228,4 +228,27 @@ fn wide_operators_agree_with_their_bits_at_150_mhz() {
 #[test]
 fn all_operators_agree_with_their_bits_at_300_mhz() {
     check(&["float5.2", "float18.9", "float64.52"], 300.0);
+}
+
+#[test]
+fn the_verilog_is_clean() {
+    let cases = cases(&["float4.1", "float5.2", "float18.9", "float64.52"]);
+    let netlists: Vec<Netlist> = cases
+        .iter()
+        .map(|c| hardware(c.op, &c.inst, Clock::default_clock()).module)
+        .map(|m| Netlist { top: m.name.clone(), modules: vec![m] })
+        .collect();
+    let all = wrap(&netlists).expect("ports of at most 64 bits");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("operators.v");
+    std::fs::write(&file, all.verilog()).expect("the text is written");
+    // Many modules stand in one file here.
+    let options = ["--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", &all.top];
+    match std::process::Command::new("verilator").args(options).arg(&file).output() {
+        Ok(out) => assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr)),
+        Err(_) if std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1") => {
+            eprintln!("skipped: verilator not found");
+        }
+        Err(e) => panic!("verilator: {e}"),
+    }
 }

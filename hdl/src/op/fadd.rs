@@ -1,7 +1,7 @@
 //! `fadd` and `fsub`: correctly rounded float addition and subtraction (RULES N2).
 
 use super::float_parts::pack::{Range, Rounded, finish};
-use super::float_parts::shift::{any, bits_of, normalise, shift_right};
+use super::float_parts::shift::{Fill, any, bits_of, normalise, shift_right};
 use super::float_parts::text::{arg, cat, constant, field, ones, repeat, slice, zeros};
 use super::float_parts::{Value, max_field, round, same_floats, unpack};
 use super::{Attrs, Inst, Operator};
@@ -156,7 +156,7 @@ fn order(format: Format, c: &mut Circuit, args: &[Sig], guards: u32) -> Ordered 
     let near = bits_of(window).min(e);
     let amount = field(c, "amount", distance, near - 1, 0);
     let far = (near < e).then(|| any(c, distance, e - 1, near, None));
-    let shifted = shift_right(c, small, amount, window);
+    let shifted = shift_right(c, small, amount, window, Fill::Zeros);
     let sticky = shifted.sticky.unwrap_or_else(|| c.wire("sticky", 1, "1'b0", &[]));
     let small = match far {
         Some(far) => {

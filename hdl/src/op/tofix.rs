@@ -1,7 +1,7 @@
 //! `tofix`: a float as the nearest int or fixed, ties to even; saturates (RULES N5).
 
 use super::float_parts::pack::Range;
-use super::float_parts::shift::{any, bits_of, shift_right};
+use super::float_parts::shift::{Fill, Shifted, any, bits_of, shift_right};
 use super::float_parts::text::{arg, cat, constant, field, ones, repeat, slice, zeros};
 use super::float_parts::{Fields, fields, max_field, unpack};
 use super::{Attrs, Inst, Operator};
@@ -157,47 +157,83 @@ fn place(inst: &Inst, c: &mut Circuit, x: Sig) -> Placed {
     // The shift to the right from there; negative: the number exceeds the format.
     let reach = Range { low: top + from.bias() as i64 - frac - max_field(from), high: top + from.bias() as i64 - frac };
     let (right, over) = distance(c, from, reach, &f);
-    let bits = c.width(right) - (reach.low < 0) as u32;
-    let near = bits_of(n).min(bits);
-    let mut significand = c.wire("significand", from.mant() + 1, "{{0}, {1}}", &[f.nonzero, f.fraction]);
-    if near < bits {
-        let far = any(c, right, bits - 1, near, None);
-        let text = format!("{} & {{0}}", repeat(from.mant() + 1, "~{1}"));
-        significand = c.comb("significand", from.mant() + 1, Cost::Logic(2), text, &[significand, far]);
+    let m = from.mant();
+    let signed = to.is_signed() && !inst.is_nonneg(0);
+    // Where the result is wider than the significand only its low bits are ever rounded, and negating the
+    // significand first saves negating the result.
+    let low = (n >= m + 3).then_some(m + 1 + signed as u32);
+    let twos = signed && low.is_some();
+    let mut significand = c.wire("significand", m + 1, "{{0}, {1}}", &[f.nonzero, f.fraction]);
+    if twos {
+        let inverted = format!("{{0}} ^ {}", repeat(m + 1, &arg(1)));
+        let text = format!("{} + {}", cat(&[arg(1), inverted]), cat(&[zeros(m + 1), arg(1)]));
+        significand = c.comb("signed", m + 2, Cost::Add(m + 2), text, &[significand, f.sign]);
     }
-    let amount = field(c, "amount", right, near - 1, 0);
-    let shifted = shift_right(c, significand, amount, n + 1);
+    let shifted = shift_to_place(c, significand, right, n, reach, twos);
     let sticky = shifted.sticky.unwrap_or_else(|| c.wire("sticky", 1, "1'b0", &[]));
-    let whole = field(c, "whole", shifted.value, n, 1);
+    let whole = field(c, "whole", shifted.value, n + twos as u32, 1);
     let ends = field(c, "ends", shifted.value, 1, 0);
-    let carries = sat && top == highest;
-    let mut p = Placed { value: whole, sign: None, above: over, least: None, below: None };
-    if to.is_signed() && !inst.is_nonneg(0) {
-        // Minus (whole + up) is the complement plus one minus up.
-        let up = c.comb("up", 1, Cost::Logic(4), "{0}[0] & ({1} | {0}[1]) ^ {2}", &[ends, sticky, f.sign]);
-        let text =
-            format!("{} + {}", cat(&[arg(2), format!("{{0}} ^ {}", repeat(n, &arg(2)))]), cat(&[zeros(n), arg(1)]));
-        p.value = c.comb("rounded", n + 1, Cost::Add(n + 1), text, &[whole, up, f.sign]);
-        p.sign = Some(f.sign);
-        let carry =
-            carries.then(|| c.comb("carry", 1, Cost::Logic(2), format!("~{{1}} & {{0}}[{n}]"), &[p.value, f.sign]));
-        p.least = over.map(|_| least(c, right, &f, n));
-        p.above = either(c, over, carry);
-        return p;
-    }
+    let least = over.filter(|_| signed).map(|_| least(c, right, &f, n));
     let up = c.comb("up", 1, Cost::Logic(3), "{0}[0] & ({1} | {0}[1])", &[ends, sticky]);
-    let out = n + carries as u32;
-    let text = format!("{} + {}", cat(&[zeros(out - n), arg(0)]), cat(&[zeros(out - 1), arg(1)]));
-    p.value = c.comb("rounded", out, Cost::Add(out), text, &[whole, up]);
-    let carry = carries.then(|| field(c, "carry", p.value, n, n));
+    let mut p = Placed { value: whole, sign: signed.then_some(f.sign), above: over, least, below: None };
+    let carries = sat && top == highest;
+    let mut carry = None;
+    if let Some(low) = low {
+        p.value = round_low(c, whole, up, low, twos);
+    } else if signed {
+        // Minus (whole + up) is the complement plus one minus up.
+        let inverted = format!("{{0}} ^ {}", repeat(n, &arg(2)));
+        let text = format!("{} + {}", cat(&[arg(2), inverted]), cat(&[zeros(n), "{1} ^ {2}".into()]));
+        p.value = c.comb("rounded", n + 1, Cost::Add(n + 1), text, &[whole, up, f.sign]);
+        let text = format!("~{{1}} & {{0}}[{n}]");
+        carry = carries.then(|| c.comb("carry", 1, Cost::Logic(2), text, &[p.value, f.sign]));
+    } else {
+        let out = n + carries as u32;
+        let text = format!("{} + {}", cat(&[zeros(out - n), arg(0)]), cat(&[zeros(out - 1), arg(1)]));
+        p.value = c.comb("rounded", out, Cost::Add(out), text, &[whole, up]);
+        carry = carries.then(|| field(c, "carry", p.value, n, n));
+    }
     p.above = either(c, over, carry);
-    if sat && !inst.is_nonneg(0) {
+    if sat && !to.is_signed() && !inst.is_nonneg(0) {
         let some = any(c, whole, n - 1, 0, None);
         let some = either(c, Some(some), over).expect("given");
         p.sign = Some(f.sign);
         p.below = Some(c.comb("below", 1, Cost::Logic(3), "{2} & ({0} | {1})", &[some, up, f.sign]));
     }
     p
+}
+
+/// Shifts the significand from the top of the `n` bits before the point to the right by `right`; a shift that
+/// nothing survives clears it. A significand with a sign has one bit more.
+fn shift_to_place(c: &mut Circuit, significand: Sig, right: Sig, n: u32, reach: Range, signed: bool) -> Shifted {
+    let bits = c.width(right) - (reach.low < 0) as u32;
+    let near = bits_of(n).min(bits);
+    let mut significand = significand;
+    if near < bits {
+        let far = any(c, right, bits - 1, near, None);
+        let width = c.width(significand);
+        let text = format!("{} & {{0}}", repeat(width, "~{1}"));
+        significand = c.comb("significand", width, Cost::Logic(2), text, &[significand, far]);
+    }
+    let amount = field(c, "amount", right, near - 1, 0);
+    let fill = if signed { Fill::Sign } else { Fill::Zeros };
+    shift_right(c, significand, amount, n + 1 + signed as u32, fill)
+}
+
+/// Adds `up` to a number of which more than the lowest `low` bits are in use only where `up` is 0. In two's
+/// complement the sum of -1 and 1 clears the upper bits too.
+fn round_low(c: &mut Circuit, whole: Sig, up: Sig, low: u32, twos: bool) -> Sig {
+    let width = c.width(whole);
+    let text = format!("{} + {}", slice(0, width, low as i64 - 1, 0), cat(&[zeros(low - 1), arg(1)]));
+    let sum = c.comb("rounded", low, Cost::Add(low), text, &[whole, up]);
+    let upper = field(c, "upper", whole, width - 1, low);
+    if !twos {
+        return c.wire("rounded", width, "{{1}, {0}}", &[sum, upper]);
+    }
+    let text = format!("{{0}} & {{1}}[{}] & ~{{2}}[{}]", width - low - 1, low - 1);
+    let cleared = c.comb("cleared", 1, Cost::Logic(3), text, &[up, upper, sum]);
+    let kept = format!("{{1}} & {}", repeat(width - low, "~{2}"));
+    c.comb("rounded", width, Cost::Logic(2), cat(&[kept, arg(0)]), &[sum, upper, cleared])
 }
 
 /// `reach.high` minus the exponent field, and whether that is negative for a number other than 0.

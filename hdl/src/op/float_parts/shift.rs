@@ -42,9 +42,17 @@ pub struct Shifted {
     pub sticky: Option<Sig>,
 }
 
+/// What comes in from the left of a right shift.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fill {
+    Zeros,
+    /// Copies of the top bit.
+    Sign,
+}
+
 /// Shifts `x`, which starts at the top of a window of `window` bits, to the right by `amount`, two bits of the
 /// amount a piece. Small shifts come first, so that early stages hold few bits.
-pub fn shift_right(c: &mut Circuit, x: Sig, amount: Sig, window: u32) -> Shifted {
+pub fn shift_right(c: &mut Circuit, x: Sig, amount: Sig, window: u32, fill: Fill) -> Shifted {
     let width = c.width(x);
     let mut s = Shifted { value: x, sticky: None };
     if width > window {
@@ -54,7 +62,7 @@ pub fn shift_right(c: &mut Circuit, x: Sig, amount: Sig, window: u32) -> Shifted
     let n = c.width(amount);
     for low in (0..n).step_by(2) {
         let digit = field(c, "digit", amount, n.min(low + 2) - 1, low);
-        s = shift_step(c, s, digit, low, window);
+        s = shift_step(c, s, Step { digit, low, window, fill });
     }
     let width = c.width(s.value);
     if width < window {
@@ -64,7 +72,15 @@ pub fn shift_right(c: &mut Circuit, x: Sig, amount: Sig, window: u32) -> Shifted
 }
 
 /// One piece of [`shift_right`]: by `digit` (one or two bits) times 2^low.
-fn shift_step(c: &mut Circuit, s: Shifted, digit: Sig, low: u32, window: u32) -> Shifted {
+struct Step {
+    digit: Sig,
+    low: u32,
+    window: u32,
+    fill: Fill,
+}
+
+fn shift_step(c: &mut Circuit, s: Shifted, step: Step) -> Shifted {
+    let Step { digit, low, window, fill } = step;
     let width = c.width(s.value) as i64;
     let ways = 1u32 << c.width(digit);
     let shifts: Vec<u32> = (0..ways).map(|d| d << low).collect();
@@ -76,7 +92,11 @@ fn shift_step(c: &mut Circuit, s: Shifted, digit: Sig, low: u32, window: u32) ->
         let shift = shift.min(out);
         let kept = width.min((out - shift) as i64);
         let rest = (out - shift) - kept as u32;
-        values.push(cat(&[zeros(shift), slice(0, width as u32, width - 1, width - kept), zeros(rest)]));
+        let entering = match fill {
+            Fill::Zeros => zeros(shift),
+            Fill::Sign => repeat(shift, &slice(0, width as u32, width - 1, width - 1)),
+        };
+        values.push(cat(&[entering, slice(0, width as u32, width - 1, width - kept), zeros(rest)]));
         let fallen = slice(0, width as u32, width - kept - 1, 0);
         dropped.push(if fallen.is_empty() { "1'b0".to_string() } else { format!("|{fallen}") });
         widest = widest.max(width - kept);
