@@ -99,7 +99,7 @@ pub fn m2l(graph: &Graph, kernel: &M2l, e: &Expansion, near2: u64) -> Result<(),
             feeds.iter().map(value).collect()
         };
         let out = real_pair(graph, &fill(&kernel.i, 1.0), &fill(&kernel.j, -1.0), &fill(&kernel.params, 0.0));
-        let mut d = vec![[0.0; LANES]; e.l];
+        let mut d = vec![[0.0; LANES]; e.d];
         e.derivatives::<f64, false>(&c.map(|x| [x; LANES]), [far; LANES], &mut d);
         for k in 0..e.l {
             let products = || e.row(k).iter().map(|(n, i)| m[*n as usize] * d[*i as usize][0]);

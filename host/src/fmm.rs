@@ -2,6 +2,7 @@
 
 use crate::backend::{Backend, BackendError};
 use crate::bind::BindError;
+pub use crate::expansion::Basis;
 use crate::expansion::Expansion;
 use crate::kernels::{self, Work};
 use crate::lists::{self, ListOptions, Lists, is_near};
@@ -23,14 +24,6 @@ pub enum Precision {
     F64,
 }
 
-/// The basis of expansions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Basis {
-    #[default]
-    Cartesian,
-    Solid,
-}
-
 /// What a plan is made with.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Options {
@@ -48,7 +41,7 @@ pub struct Options {
     pub near_only: bool,
 }
 
-/// The highest order of the Cartesian expansion.
+/// The highest order: derivatives of order 2P of the solid basis stay well inside the range of f64.
 pub const MAX_ORDER: usize = 20;
 
 impl Default for Options {
@@ -113,11 +106,11 @@ impl Fmm {
     pub fn plan(particles: &Particles, options: &Options) -> Result<Fmm, FmmError> {
         check(particles, options)?;
         let start = Instant::now();
-        let expansion = Expansion::new(options.order);
+        let expansion = Expansion::new(options.order, options.basis);
         let tree = Tree::build(particles, options.leaf);
         let near2 = lists::near2(options.theta);
         // Measured on AVX-512: one evaluation of a multipole costs about this many direct pairs.
-        let worth = 8 + 3 * expansion.l / 10;
+        let worth = 8 + 3 * expansion.d_point / 10;
         let lists = lists::build(&tree, &ListOptions { near2, m2p_above: worth, p2l_above: worth });
         let mut fmm = Fmm {
             options: options.clone(),
@@ -173,6 +166,9 @@ impl Fmm {
                 }
                 Ok(Work { streamed: self.streamed_m2l, ..Work::default() })
             }
+            Compute::Kernels { .. } if self.options.basis == Basis::Solid => Err(FmmError::Option(
+                "kernels compute the Cartesian expansion; solid harmonics are for the backend `cpu`".into(),
+            )),
             Compute::Kernels { m2l: None, .. } => Err(FmmError::Option(
                 "an M2L kernel is needed for the far field; name one, or leave the far field out with --near-only"
                     .into(),
@@ -293,9 +289,6 @@ fn check(particles: &Particles, options: &Options) -> Result<(), FmmError> {
     }
     if !(options.eps >= 0.0 && options.eps.is_finite()) {
         return wrong(format!("the softening length must be finite and not negative, not {}", options.eps));
-    }
-    if options.basis == Basis::Solid {
-        return wrong("solid harmonics are not supported; use --expansion cartesian with a higher --order".into());
     }
     if particles.len() > (u32::MAX / 2) as usize {
         return wrong(format!("{} particles are more than 2^31", particles.len()));

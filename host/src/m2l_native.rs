@@ -26,7 +26,7 @@ impl<T: Real> Table<T> {
     fn new(e: &Expansion, near2: u64) -> Table<T> {
         let reach = ((near2 - 1) as f64).sqrt().floor() as i64;
         let edge = 2 * reach + 1;
-        let size = (edge as f64).powi(3) * (8 * e.l * size_of::<Lane<T>>()) as f64;
+        let size = (edge as f64).powi(3) * (8 * e.d * size_of::<Lane<T>>()) as f64;
         let mut table = Table { reach, starts: Vec::new(), blocks: Vec::new() };
         if size > TABLE_LIMIT as f64 {
             return table;
@@ -40,7 +40,7 @@ impl<T: Real> Table<T> {
             table.starts.push(table.blocks.len() as u32);
             for octant in 0..8 {
                 let at = table.blocks.len();
-                table.blocks.resize(at + e.l, Lane::<T>::default());
+                table.blocks.resize(at + e.d, Lane::<T>::default());
                 derivatives::<T>(e, offset, octant, near2, &mut table.blocks[at..]);
             }
         }
@@ -52,7 +52,7 @@ impl<T: Real> Table<T> {
         let edge = 2 * self.reach + 1;
         let [x, y, z] = offset.map(|x| x + self.reach);
         let start = *self.starts.get(((x * edge + y) * edge + z) as usize)?;
-        (start != NONE).then(|| &self.blocks[start as usize..start as usize + 8 * e.l])
+        (start != NONE).then(|| &self.blocks[start as usize..start as usize + 8 * e.d])
     }
 }
 
@@ -77,7 +77,7 @@ pub fn m2l<T: Real>(tree: &Tree, lists: &Lists, e: &Expansion, near2: u64, m: &[
     }
     let table = Table::<T>::new(e, near2);
     let m: Vec<T> = m.par_iter().map(|m| T::of(*m)).collect();
-    let scratch = || (vec![[T::default(); LANES]; e.l], vec![[T::default(); LANES]; e.l]);
+    let scratch = || (vec![[T::default(); LANES]; e.l], vec![[T::default(); LANES]; e.d]);
     by_parent(tree, e, l).into_par_iter().for_each_init(scratch, |(sum, block), (parent, l)| {
         let sources = &lists.m2l[parent];
         if sources.is_empty() {
@@ -93,7 +93,7 @@ pub fn m2l<T: Real>(tree: &Tree, lists: &Lists, e: &Expansion, near2: u64, m: &[
                 let octant = tree.cells[child].octant();
                 let m = &m[child * e.m..(child + 1) * e.m];
                 match blocks {
-                    Some(blocks) => translate::<T>(e, m, &blocks[octant * e.l..(octant + 1) * e.l], sum),
+                    Some(blocks) => translate::<T>(e, m, &blocks[octant * e.d..(octant + 1) * e.d], sum),
                     None => {
                         derivatives(e, offset, octant, near2, block);
                         translate::<T>(e, m, block, sum);
@@ -125,7 +125,7 @@ fn by_parent<'l>(tree: &Tree, e: &Expansion, l: &'l mut [f64]) -> Vec<(usize, &'
 pub fn m2l_cell(tree: &Tree, lists: &Lists, e: &Expansion, near2: u64, m: &[f64], target: usize) -> Vec<f64> {
     let cell = &tree.cells[target];
     let mut l = vec![0.0; e.l];
-    let mut d = vec![[0.0f64; LANES]; e.l];
+    let mut d = vec![[0.0f64; LANES]; e.d];
     for s in &lists.m2l[cell.parent as usize] {
         for source in tree.cells[*s as usize].child_range() {
             let offset: [i64; 3] = std::array::from_fn(|a| cell.at[a] as i64 - tree.cells[source].at[a] as i64);

@@ -23,7 +23,7 @@ pub fn by_leaf<'o, T>(tree: &Tree, mut out: &'o mut [T]) -> Vec<(usize, &'o mut 
 
 /// P2M: the multipoles of the leaves.
 pub fn p2m(tree: &Tree, e: &Expansion, m: &mut [f64]) {
-    let scratch = || vec![[0.0; LANES]; 2 * e.m];
+    let scratch = || vec![[0.0; LANES]; 2 * e.m + e.monomials];
     m.par_chunks_exact_mut(e.m).zip(&tree.cells).for_each_init(scratch, |scratch, (m, cell)| {
         if cell.is_leaf() {
             p2m_leaf(tree, e, cell, scratch, m);
@@ -37,11 +37,12 @@ fastest! {
 
 #[inline(always)]
 fn p2m_leaf_body<const FMA: bool>(tree: &Tree, e: &Expansion, cell: &Cell, scratch: &mut [Lane<f64>], m: &mut [f64]) {
-    let (sum, powers) = scratch.split_at_mut(e.m);
+    let (sum, rest) = scratch.split_at_mut(e.m);
+    let (powers, monomials) = rest.split_at_mut(e.m);
     sum.fill([0.0; LANES]);
     for first in cell.particles().step_by(LANES) {
         let (x, q) = block(tree, cell, first, -1.0);
-        e.monomials(&x, powers);
+        e.powers(&x, monomials, powers);
         for (sum, power) in sum.iter_mut().zip(&*powers) {
             for i in 0..LANES {
                 sum[i] += q[i] * power[i];
@@ -103,7 +104,7 @@ fn apply(terms: &[Term], src: &[f64], dst: &mut [f64]) {
 
 /// P2L: particles of coarse leaves onto the local expansions of smaller cells that are not near.
 pub fn p2l(tree: &Tree, lists: &Lists, e: &Expansion, l: &mut [f64]) {
-    let scratch = || vec![[0.0; LANES]; 2 * e.l];
+    let scratch = || vec![[0.0; LANES]; e.l + e.d_point];
     l.par_chunks_exact_mut(e.l).enumerate().for_each_init(scratch, |scratch, (t, l)| {
         if !lists.p2l[t].is_empty() {
             p2l_cell(tree, e, &tree.cells[t], &lists.p2l[t], scratch, l);
@@ -134,7 +135,8 @@ fn p2l_cell_body<const FMA: bool>(
             let count = (particles.end - first).min(LANES);
             let (x, q) = relative(tree, first, count, cell.centre(), -1.0 / cell.edge());
             e.derivatives::<f64, FMA>(&x, std::array::from_fn(|i| i < count), d);
-            for (sum, d) in sum.iter_mut().zip(&*d) {
+            for (sum, k) in sum.iter_mut().zip(&e.derivative) {
+                let d = &d[*k as usize];
                 for i in 0..LANES {
                     sum[i] += q[i] * d[i];
                 }
@@ -160,7 +162,7 @@ pub fn l2l(tree: &Tree, e: &Expansion, l: &mut [f64]) {
 
 /// L2P: adds the local expansions of the leaves at their particles.
 pub fn l2p(tree: &Tree, e: &Expansion, l: &[f64], out: &mut [Force]) {
-    let scratch = || vec![[0.0; LANES]; e.l];
+    let scratch = || vec![[0.0; LANES]; e.l + e.monomials];
     by_leaf(tree, out).into_par_iter().for_each_init(scratch, |scratch, (leaf, out)| {
         l2p_leaf(tree, e, &tree.cells[leaf], &l[leaf * e.l..(leaf + 1) * e.l], scratch, out);
     });
@@ -178,22 +180,25 @@ fn l2p_leaf_body<const FMA: bool>(
     e: &Expansion,
     cell: &Cell,
     l: &[f64],
-    powers: &mut [Lane<f64>],
+    scratch: &mut [Lane<f64>],
     out: &mut [Force],
 ) {
     let scale = 1.0 / cell.edge();
+    let (powers, monomials) = scratch.split_at_mut(e.l);
+    let mut derivatives = vec![0.0; e.d_point];
+    apply(&e.extend, l, &mut derivatives);
     for (out, first) in out.chunks_mut(LANES).zip(cell.particles().step_by(LANES)) {
         let (x, _) = block(tree, cell, first, 1.0);
-        e.monomials(&x, powers);
+        e.powers(&x, monomials, powers);
         let mut sums = [[0.0; LANES]; 4];
         for (l, power) in l.iter().zip(&*powers) {
             for i in 0..LANES {
                 sums[0][i] += l * power[i];
             }
         }
-        for (raised, power) in e.raised.iter().zip(&*powers) {
+        for (raised, power) in e.raised[..e.slopes].iter().zip(&*powers) {
             for a in 0..3 {
-                let l = l[raised[a] as usize];
+                let l = derivatives[raised[a] as usize];
                 for i in 0..LANES {
                     sums[a + 1][i] += l * power[i];
                 }
@@ -216,7 +221,7 @@ fn add_scaled(sums: &[Lane<f64>; 4], scale: f64, out: &mut [Force]) {
 
 /// M2P: multipoles of small cells at the particles of a leaf that is not near them.
 pub fn m2p(tree: &Tree, lists: &Lists, e: &Expansion, m: &[f64], out: &mut [Force]) {
-    let scratch = || vec![[0.0; LANES]; e.l];
+    let scratch = || vec![[0.0; LANES]; e.d_point];
     by_leaf(tree, out).into_par_iter().for_each_init(scratch, |scratch, (leaf, out)| {
         for s in &lists.m2p[leaf] {
             let s = *s as usize;
@@ -248,9 +253,10 @@ fn m2p_leaf_body<const FMA: bool>(
         let count = out.len();
         e.derivatives::<f64, FMA>(&x, std::array::from_fn(|i| i < count), d);
         let mut sums = [[0.0; LANES]; 4];
-        for (n, (m, raised)) in m.iter().zip(&e.raised).enumerate() {
+        for ((m, raised), n) in m.iter().zip(&e.raised).zip(&e.derivative) {
+            let value = &d[*n as usize];
             for i in 0..LANES {
-                sums[0][i] += m * d[n][i];
+                sums[0][i] += m * value[i];
             }
             for a in 0..3 {
                 let d = &d[raised[a] as usize];

@@ -3,7 +3,7 @@
 use hdl::Flags;
 use host::backend::{Backend, BackendError, Job, Outcome, Table, Words};
 use host::error::{Errors, measure};
-use host::fmm::{Compute, Fmm, FmmError, Options, Solution};
+use host::fmm::{Basis, Compute, Fmm, FmmError, Options, Solution};
 use host::particles::Particles;
 use host::random::{Charge, Distribution, generate};
 use pg2::graph::Graph;
@@ -182,6 +182,8 @@ fn kernels_that_do_not_bind_are_explained() {
     let square = compile("k", &text.replace("pg_pow(r2, -1, 2)", "pg_pow(r2, -2, 2)"));
     let far = why(&square, Some(&m2l(4)));
     assert!(far.contains("is not 1/r") && far.contains("--near-only"), "{far}");
+    let solid = Options { basis: Basis::Solid, ..Options::default() };
+    assert!(run(&p, &solid, &good, Some(&m2l(4))).expect_err("no kernel").to_string().contains("Cartesian"));
     let near = Options { near_only: true, ..Options::default() };
     run(&p, &near, &square, None).expect("the near field can be had");
     let sign = pg2::gen_m2l(4).expect("a text").replace("ci - cj", "cj - ci");
