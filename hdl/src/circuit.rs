@@ -2,13 +2,14 @@
 //!
 //! An operator writes a feed-forward dataflow of combinational pieces, each with a [`Cost`]; it never
 //! mentions a register. [`pipeline`] then walks the pieces in order, puts each as early as its arguments
-//! and the clock's budget allow, and inserts a register wherever a signal crosses from one stage into a
+//! and the clock's budget allow (or later, where that takes fewer registers and no more cycles), and inserts a register wherever a signal crosses from one stage into a
 //! later one. So one description serves every target and frequency, and the latency is computed. Pieces that
 //! reach no output and bits that nothing reads cost nothing.
 
 mod emit;
 mod mul;
 mod place;
+mod settle;
 mod text;
 
 use crate::netlist::Module;

@@ -106,21 +106,36 @@ impl Graph {
         self.pins_of(class).flat_map(|(k, p)| (0..p.elements()).map(move |e| (k, e))).collect()
     }
 
+    /// The port of a pin's element on the pipeline module: `i_xi_0`, or `j_mj` for a scalar. The checker
+    /// refuses pins of which two would get one port.
+    pub fn port(&self, pin: usize, element: u32) -> String {
+        let p = &self.pins[pin];
+        let prefix = match p.class {
+            PinClass::Ipin => "i",
+            PinClass::Jpin => "j",
+            PinClass::Param => "p",
+            PinClass::Fout => "o",
+        };
+        match p.len {
+            Some(_) => format!("{prefix}_{}_{element}", p.name),
+            None => format!("{prefix}_{}", p.name),
+        }
+    }
+
     /// The engine's view of this kernel's records.
     pub fn layout(&self) -> hdl::engine::Layout {
-        let port = |prefix: &str, k: usize, e: u32| port_name(prefix, &self.pins[k], e);
-        let of = |prefix: &str, class| -> Vec<(String, Format)> {
-            self.elements_of(class).into_iter().map(|(k, e)| (port(prefix, k, e), self.pins[k].format)).collect()
+        let of = |class| -> Vec<(String, Format)> {
+            self.elements_of(class).into_iter().map(|(k, e)| (self.port(k, e), self.pins[k].format)).collect()
         };
         hdl::engine::Layout {
             kernel: self.name.clone(),
-            i: of("i", PinClass::Ipin),
-            j: of("j", PinClass::Jpin),
-            params: of("p", PinClass::Param),
+            i: of(PinClass::Ipin),
+            j: of(PinClass::Jpin),
+            params: of(PinClass::Param),
             outputs: self
                 .outputs
                 .iter()
-                .map(|o| (port("o", o.pin, o.element), self.pins[o.pin].format, o.reduce))
+                .map(|o| (self.port(o.pin, o.element), self.pins[o.pin].format, o.reduce))
                 .collect(),
         }
     }
@@ -165,14 +180,6 @@ impl Graph {
             }
         }
         Ok(())
-    }
-}
-
-/// The port of a pin's element on the pipeline module: `i_xi_0`, or `j_mj` for a scalar.
-pub fn port_name(prefix: &str, pin: &Pin, element: u32) -> String {
-    match pin.len {
-        Some(_) => format!("{prefix}_{}_{element}", pin.name),
-        None => format!("{prefix}_{}", pin.name),
     }
 }
 

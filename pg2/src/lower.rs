@@ -132,7 +132,7 @@ impl<'a> Writer<'a> {
         let k = id.0 as usize;
         let node = &self.graph.nodes[k];
         match &node.kind {
-            NodeKind::Pin { pin, element } => self.values[k] = self.pin_port(*pin, *element),
+            NodeKind::Pin { pin, element } => self.values[k] = self.graph.port(*pin, *element),
             NodeKind::Const { bits } => self.values[k] = format!("{}'h{bits:x}", node.format.width()),
             NodeKind::Op { op, inst, args } => {
                 let hardware = self.library.module(id).expect("every operator node has hardware");
@@ -183,17 +183,6 @@ impl<'a> Writer<'a> {
         }
         let wait = self.schedule.start[user.0 as usize] - self.schedule.ready(arg);
         self.delays.tap(arg, wait).unwrap_or(&self.values[a]).to_string()
-    }
-
-    fn pin_port(&self, pin: usize, element: u32) -> String {
-        let p = &self.graph.pins[pin];
-        let prefix = match p.class {
-            PinClass::Ipin => "i",
-            PinClass::Jpin => "j",
-            PinClass::Param => "p",
-            PinClass::Fout => "o",
-        };
-        crate::graph::port_name(prefix, p, element)
     }
 
     fn flags(&mut self, plan: &Gather) {
@@ -267,7 +256,7 @@ impl<'a> Writer<'a> {
         }
         for class in [PinClass::Ipin, PinClass::Jpin, PinClass::Param] {
             let elements = self.graph.elements_of(class);
-            unused.extend(elements.iter().filter(|e| !used.contains(e)).map(|e| self.pin_port(e.0, e.1)));
+            unused.extend(elements.iter().filter(|e| !used.contains(e)).map(|e| self.graph.port(e.0, e.1)));
         }
         if !unused.is_empty() {
             let name = self.names.unique("unused");

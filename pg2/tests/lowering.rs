@@ -154,3 +154,24 @@ fn every_shipped_kernel_lints() {
         }
     }
 }
+
+/// Golden texts: the pipeline of the paper's kernel and its account. `BLESS=1` writes them anew.
+#[test]
+fn the_paper_s_pipeline_is_the_recorded_one() {
+    let kernel = pg2::kernels::find("p2p_paper").unwrap();
+    let built = pg2::compile_to_netlist(kernel.name, kernel.text, Clock::default_clock()).unwrap();
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let texts = [
+        ("p2p_paper.v", built.netlist.verilog()),
+        ("p2p_paper.txt", pg2::explain::explain(&built, kernel.text).to_string()),
+    ];
+    for (name, text) in texts {
+        if std::env::var_os("BLESS").is_some_and(|v| v == "1") {
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join(name), &text).unwrap();
+        }
+        let recorded = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+        let line = recorded.lines().zip(text.lines()).position(|(a, b)| a != b);
+        assert!(recorded == text, "{name} is not as recorded (BLESS=1 records), first in line {line:?} from 0");
+    }
+}

@@ -1,6 +1,6 @@
 //! Writing a placed circuit as a module: stage by stage, the registers that open a stage first.
 
-use super::place::Placed;
+use super::place::{Placed, reads};
 use super::{Circuit, Kind, Pipelined, Sig};
 use crate::names::Names;
 use crate::netlist::{Dir, Item, Module};
@@ -84,29 +84,13 @@ impl Emitter<'_> {
         }
     }
 
-    /// Every read of a live signal: (signal, stage, high, low).
-    fn reads(&self) -> Vec<(Sig, u32, u32, u32)> {
-        let mut reads = Vec::new();
-        for (k, signal) in self.circuit.signals.iter().enumerate().filter(|(k, _)| self.placed.live[*k]) {
-            let stage = self.placed.ready[k].reads;
-            match &signal.kind {
-                Kind::Expr { text, args, .. } => {
-                    reads.extend(text.reads().map(|(a, high, low)| (args[a], stage, high, low)));
-                }
-                kind => reads.extend(kind.args().iter().map(|a| (*a, stage, self.circuit.width(*a) - 1, 0))),
-            }
-        }
-        let latency = self.placed.latency;
-        reads.extend(self.circuit.outputs.iter().map(|(_, s)| (*s, latency, self.circuit.width(*s) - 1, 0)));
-        reads
-    }
-
     /// Decides which bits of which signals are there in which stage, and names them.
     fn plan(&mut self) {
         let signals = &self.circuit.signals;
         let mut read: Vec<Vec<Bits>> = vec![Vec::new(); signals.len()];
-        for (s, stage, high, low) in self.reads() {
+        for (s, reader, high, low) in reads(self.circuit, &self.placed.live) {
             let k = s.index();
+            let stage = reader.map_or(self.placed.latency, |r| self.placed.ready[r].reads);
             let ready = self.placed.ready[k];
             // A constant is the same in every stage.
             let n = if ready.fixed { 0 } else { (stage - ready.stage) as usize };
