@@ -45,13 +45,13 @@ pub fn gather(graph: &Graph, schedule: &Schedule, clock: Clock) -> Gather {
         }
     }
     let most = clock.or_inputs();
-    for flag in 0..Flags::COUNT as usize {
+    for (flag, last) in plan.last.iter_mut().enumerate() {
         let mut carried: Vec<Input> = Vec::new();
         for cycle in 0..=schedule.depth {
             let mut inputs = std::mem::take(&mut carried);
             inputs.append(&mut sources[cycle as usize][flag]);
             if cycle == schedule.depth {
-                plan.last[flag] = inputs;
+                *last = inputs;
                 break;
             }
             for group in inputs.chunks(most) {
