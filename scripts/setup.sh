@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Installs what is missing for building and testing, or says what to install where it cannot.
+set -euo pipefail
+
+# Command and the Debian package that has it. iverilog and ccache are optional helpers of the tests.
+needed=(cargo:cargo verilator:verilator clang++:clang g++:g++ iverilog:iverilog ccache:ccache)
+missing=()
+for entry in "${needed[@]}"; do
+    command -v "${entry%%:*}" >/dev/null 2>&1 || missing+=("${entry##*:}")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+install=(apt-get install -y --no-install-recommends "${missing[@]}")
+if ! command -v apt-get >/dev/null 2>&1; then
+    echo "Please install: ${missing[*]}" >&2
+    exit 1
+elif [ "$(id -u)" -eq 0 ]; then
+    as_root=()
+elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+    as_root=(sudo)
+else
+    echo "Please run: sudo ${install[*]}" >&2
+    exit 1
+fi
+echo "installing ${missing[*]}"
+"${as_root[@]}" apt-get update -q >/dev/null
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "${install[@]}" >/dev/null
