@@ -1,5 +1,6 @@
 //! The subcommands: one file each, and one line in [`Command`] and [`dispatch`].
 
+mod bench;
 mod build;
 mod check;
 mod fmm;
@@ -20,6 +21,8 @@ pub enum Command {
     Run(run::Args),
     /// Run the Fast Multipole Method
     Fmm(fmm::Args),
+    /// Run the benchmarks, each printing its figure and its input
+    Bench(bench::Args),
     /// Generate kernels
     Gen(r#gen::Args),
     /// List what is there: kernels, backends, boards, operators, targets
@@ -33,6 +36,7 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Build(args) => build::run(args),
         Command::Run(args) => run::run(args),
         Command::Fmm(args) => fmm::run(args),
+        Command::Bench(args) => bench::run(args),
         Command::Gen(args) => r#gen::run(args),
         Command::List(args) => list::run(args),
     }

@@ -20,6 +20,15 @@ pub enum Isa {
 }
 
 impl Isa {
+    /// Every set that this machine has, the plainest first.
+    pub fn available() -> Vec<Isa> {
+        match Isa::of_machine() {
+            Isa::Baseline => vec![Isa::Baseline],
+            Isa::Avx2 => vec![Isa::Baseline, Isa::Avx2],
+            Isa::Avx512 => vec![Isa::Baseline, Isa::Avx2, Isa::Avx512],
+        }
+    }
+
     /// The best that this machine has; `PAIRFORGE_ISA` (baseline, avx2, avx512) can ask for less.
     pub fn detect() -> Isa {
         let best = Isa::of_machine();
@@ -51,6 +60,16 @@ impl Isa {
     #[cfg(not(target_arch = "x86_64"))]
     fn of_machine() -> Isa {
         Isa::Baseline
+    }
+}
+
+impl std::fmt::Display for Isa {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.pad(match self {
+            Isa::Baseline => "baseline",
+            Isa::Avx2 => "AVX2",
+            Isa::Avx512 => "AVX-512",
+        })
     }
 }
 

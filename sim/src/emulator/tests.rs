@@ -102,16 +102,6 @@ fn uses(op: &dyn Operator) -> Vec<Inst> {
     list
 }
 
-fn sets() -> Vec<Isa> {
-    let mut list = vec![Isa::Baseline];
-    match Isa::detect() {
-        Isa::Baseline => {}
-        Isa::Avx2 => list.push(Isa::Avx2),
-        Isa::Avx512 => list.extend([Isa::Avx2, Isa::Avx512]),
-    }
-    list
-}
-
 #[test]
 fn every_operator_gives_the_bits_and_flags_of_its_specification() {
     let mut random = Random(20141119);
@@ -130,7 +120,7 @@ fn every_operator_gives_the_bits_and_flags_of_its_specification() {
 fn check_use(op: &'static dyn Operator, inst: &Inst, random: &mut Random) {
     let graph = graph_of(op, inst);
     let class = Class::of(inst.result);
-    for isa in sets() {
+    for isa in Isa::available() {
         let emulator = Emulator::with_isa(&graph, isa);
         let mut scratch = emulator.scratch();
         for round in 0..12 {

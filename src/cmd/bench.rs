@@ -1,0 +1,81 @@
+//! `pairforge bench`: the benchmarks, each printing its figure and its input.
+
+mod build;
+mod cycle;
+mod emulator;
+mod fmm;
+mod link;
+
+use crate::failure::Failure;
+use std::time::Instant;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Benchmarks to run; all if none is named
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Repetitions, of which the median is printed
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repeat: u32,
+}
+
+/// A benchmark: its name, what it measures, and how.
+struct Bench {
+    name: &'static str,
+    what: &'static str,
+    run: fn(repeat: u32) -> Result<(), Failure>,
+}
+
+/// Every benchmark.
+static BENCHES: &[Bench] = &[
+    Bench { name: "build", what: "compilation of a kernel to Verilog", run: build::run },
+    Bench { name: "emulator", what: "bit-exact emulation of the paper's P2P", run: emulator::run },
+    Bench { name: "cycle", what: "cycle simulation of a whole engine, 8 pipelines, the paper's P2P", run: cycle::run },
+    Bench { name: "p2p", what: "engine utilisation of P2P in an FMM of 1e5 particles", run: fmm::p2p },
+    Bench {
+        name: "m2l",
+        what: "engine utilisation of M2L at order 2, on streams of 32, 64 and 128 bits",
+        run: fmm::m2l,
+    },
+    Bench { name: "words", what: "j records sent for each particle, by size of the j memory", run: link::run },
+    Bench { name: "fmm", what: "seconds and errors of an FMM of 1e5 particles, by backend", run: fmm::backends },
+];
+
+/// Runs the named benchmarks one after the other.
+pub fn run(args: Args) -> Result<(), Failure> {
+    let known = || BENCHES.iter().map(|b| b.name).collect::<Vec<_>>().join(", ");
+    let mut chosen: Vec<&Bench> = Vec::new();
+    for name in &args.names {
+        let bench = BENCHES.iter().find(|b| b.name == name);
+        chosen.push(bench.ok_or_else(|| {
+            Failure::Usage(format!("there is no benchmark `{name}`; the benchmarks are {}", known()))
+        })?);
+    }
+    if chosen.is_empty() {
+        chosen.extend(BENCHES);
+    }
+    for bench in chosen {
+        println!("{}: {}", bench.name, bench.what);
+        (bench.run)(args.repeat)?;
+        println!();
+    }
+    Ok(())
+}
+
+/// Seconds of `repeat` calls of `work`, sorted.
+fn timed<T>(repeat: u32, mut work: impl FnMut() -> Result<T, Failure>) -> Result<Vec<f64>, Failure> {
+    let mut seconds = Vec::new();
+    for _ in 0..repeat {
+        let start = Instant::now();
+        std::hint::black_box(work()?);
+        seconds.push(start.elapsed().as_secs_f64());
+    }
+    seconds.sort_unstable_by(f64::total_cmp);
+    Ok(seconds)
+}
+
+/// The median of a sorted list, and its ends: `12.3 (11.9 to 14.0)` after `scale`.
+fn spread(sorted: &[f64], show: impl Fn(f64) -> String) -> String {
+    let (first, last) = (sorted[0], sorted[sorted.len() - 1]);
+    format!("{} ({} to {})", show(sorted[sorted.len() / 2]), show(first), show(last))
+}

@@ -1,0 +1,38 @@
+//! Time to compile kernels to the Verilog of an engine.
+
+use super::{spread, timed};
+use crate::failure::Failure;
+use crate::source;
+use hdl::engine::{Config, design};
+use hdl::target::Clock;
+
+/// The paper's P2P, and M2L of orders 2, 4 and 8.
+pub fn run(repeat: u32) -> Result<(), Failure> {
+    let mut kernels = vec![source::read("p2p_paper")?];
+    for order in [2, 4, 8] {
+        let text = pg2::gen_m2l(order).map_err(Failure::Input)?;
+        let name = format!("m2l_p{order}");
+        kernels.push(source::Kernel { origin: format!("{name}.pg2"), name, text });
+    }
+    for kernel in &kernels {
+        let mut size = 0;
+        let seconds = timed(repeat, || {
+            let graph = source::compile(kernel)?;
+            let built = pg2::build::build(&graph, Clock::default_clock(), &kernel.text, Vec::new());
+            let layout = built.graph.layout();
+            let config = Config {
+                jmem_records: 16_384 / layout.j_words(),
+                layout,
+                pipelines: 8,
+                stream_bits: 32,
+                segments: 512,
+                pipeline_latency: built.schedule.depth,
+            };
+            size = design(&config, &built.netlist).netlist.verilog().len();
+            Ok(())
+        })?;
+        let show = |s: f64| format!("{:.1}", 1e3 * s);
+        println!("  {:<10} {} ms, {} KiB of Verilog", kernel.name, spread(&seconds, show), size >> 10);
+    }
+    Ok(())
+}
