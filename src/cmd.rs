@@ -3,6 +3,7 @@
 mod bench;
 mod build;
 mod check;
+mod explain;
 mod fmm;
 mod r#gen;
 mod list;
@@ -17,6 +18,8 @@ pub enum Command {
     Check(check::Args),
     /// Compile a kernel into a self-contained synthesisable design
     Build(build::Args),
+    /// Show the schedule: operators, formats, cycles, register bits
+    Explain(explain::Args),
     /// Run a kernel on targets and sources from CSV files
     Run(run::Args),
     /// Run the Fast Multipole Method
@@ -34,6 +37,7 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
     match command {
         Command::Check(args) => check::run(args),
         Command::Build(args) => build::run(args),
+        Command::Explain(args) => explain::run(args),
         Command::Run(args) => run::run(args),
         Command::Fmm(args) => fmm::run(args),
         Command::Bench(args) => bench::run(args),
