@@ -95,7 +95,9 @@ impl EmulatedEngine {
     /// Does one packet; `None` means that it breaks the protocol.
     fn packet(&mut self, words: &[u32], receive: &mut dyn FnMut(&[u32])) -> Option<()> {
         let (opcode, argument, body) = (words.first()? >> 24, words[0] & 0xff_ffff, &words[1..]);
-        if self.run.is_some() && matches!(opcode, wire::RUN | wire::STATUS | wire::END) {
+        if self.run.is_some() && matches!(opcode, wire::RUN | wire::END) {
+            // The groups that came before are answered as ever.
+            self.work(receive);
             self.run = None;
             self.counters.protocol_error = true;
         }

@@ -4,10 +4,15 @@ mod engine_common;
 
 use engine_common::model::Model;
 use engine_common::random::{Dice, stream};
-use engine_common::{Bench, Drive, Output, beats, config, layout};
+use engine_common::{Bench, Drive, Output, beats, config, layout, pipeline, skip};
 use hdl::Reduce::{Max, Min, Sum};
-use hdl::engine::Config;
+use hdl::engine::link::Link;
 use hdl::engine::protocol::{Counters, Reply, RunHeader, Segment, Stream};
+use hdl::engine::{Config, design};
+use hdl::netlist::Netlist;
+use sim::SimError;
+use sim::bench::ModuleBench;
+use sim::cycle::{CycleEngine, Noise, Options};
 
 /// Sends `stream` and compares every answer with the model's; returns the counters that came last.
 fn check(bench: &Bench, config: &Config, stream: &Stream, drive: Drive) -> Counters {
@@ -97,4 +102,63 @@ fn eight_lanes_on_128_bits_agree_with_the_model() {
 #[test]
 fn records_of_a_word_on_128_bits_agree_with_the_model() {
     random_streams(&config(layout(&[], &["uint3"], &["uint5"], &[("uint32", Max)]), 5, 128, 2), 24);
+}
+
+fn built<T>(result: Result<T, SimError>) -> Option<T> {
+    match result {
+        Err(SimError::ToolMissing { tool, .. }) => {
+            skip(&format!("{tool} not found"));
+            None
+        }
+        other => Some(other.unwrap_or_else(|e| panic!("{e}"))),
+    }
+}
+
+#[test]
+fn shell_and_lanes_as_separate_simulations_agree_with_the_model() {
+    let config = config(layout(&["int32"; 3], &["int32"; 7], &["int64", "int8"], MIXED), 3, 64, 30);
+    for seed in 1..=12 {
+        let noise = Noise { seed, gap: 0.2, stall: [0.0, 0.5, 0.95][seed as usize % 3] };
+        let options = Options { threads: 2, noise, ..Options::default() };
+        let Some(mut engine) = built(CycleEngine::build(&config, &pipeline(&config), &options)) else { return };
+        let s = stream(&config, &mut Dice::new(seed), 60, seed % 2 == 0);
+        let mut model = Model::new(&config);
+        s.packets().for_each(|p| model.packet(p));
+        let mut replies = Vec::new();
+        let mut receive = |words: &[u32]| replies.push(Reply::parse(words, &config).expect("a reply"));
+        engine.exchange(&s, &mut receive).expect("the engine answers");
+        replies.iter_mut().for_each(|r| {
+            if let Reply::Status(counters) = r {
+                counters.cycles = 0;
+            }
+        });
+        assert_eq!(replies, model.replies, "seed {seed}");
+    }
+}
+
+/// The pairs of two groups through a lane alone, one group behind the other.
+fn lane_latency(output: &'static str, expected: u32) {
+    let config = config(layout(&["int32"], &["int64"], &[], &[(output, Sum)]), 1, 32, 5);
+    let design = design(&config, &pipeline(&config));
+    assert_eq!(design.lane_latency, expected);
+    let lane = Netlist { top: design.lane.clone(), modules: design.netlist.modules };
+    let Some(mut bench) = built(ModuleBench::build(&lane)) else { return };
+    // i_we, i_bank, i_rec, j_rec, then valid, first, last, bank, active.
+    let pair = |j: u64, first: u64, last: u64, bank: u64| vec![0, 0, 0, j, 1, first, last, bank, 1];
+    let idle = vec![0; 9];
+    let mut rows = vec![vec![1, 0, 11, 0, 0, 0, 0, 0, 0], vec![1, 1, 12, 0, 0, 0, 0, 0, 0]];
+    rows.extend([pair(7, 1, 0, 0), idle.clone(), pair(8, 0, 1, 0), pair(9, 1, 1, 1), idle.clone(), idle]);
+    let answers = bench.run(&rows);
+    let value = |i: u64, j: u64| engine_common::pair(&config.layout, &[i], &[j], &[]).0[0];
+    let mask = config.layout.outputs[0].1.mask();
+    let done: Vec<u64> = answers.iter().map(|row| row[2]).collect();
+    assert_eq!(done, [0, 0, 0, 0, 1, 1, 0, 0], "the cycles in which results are finished");
+    assert_eq!(answers[4][0], value(11, 7).wrapping_add(value(11, 8)) & mask);
+    assert_eq!(answers[5][0], value(12, 9));
+}
+
+#[test]
+fn a_lane_answers_after_the_latency_it_declares() {
+    lane_latency("int32", 7);
+    lane_latency("int64", 8);
 }

@@ -89,13 +89,18 @@ pub fn pair(layout: &Layout, i: &[u64], j: &[u64], params: &[u64]) -> (Vec<u64>,
     (layout.outputs.iter().enumerate().map(value).collect(), flags)
 }
 
-/// Runs a tool; `None` if it is not installed (a failure when `REQUIRE_TOOLS=1`).
+/// Says that a test was skipped because a tool is absent, which is a failure when `REQUIRE_TOOLS=1`.
+pub fn skip(why: &str) {
+    assert!(std::env::var("REQUIRE_TOOLS").as_deref() != Ok("1"), "{why}");
+    println!("skipped: {why}");
+}
+
+/// Runs a tool; `None` if it is not installed.
 pub fn tool(name: &str, arguments: &[&str]) -> Option<std::process::Output> {
     match std::process::Command::new(name).args(arguments).output() {
         Ok(output) => Some(output),
         Err(_) => {
-            assert!(std::env::var("REQUIRE_TOOLS").as_deref() != Ok("1"), "{name} not found");
-            println!("skipped: {name} not found");
+            skip(&format!("{name} not found"));
             None
         }
     }

@@ -20,7 +20,7 @@ impl Dice {
 
     /// 0 to `n - 1`.
     pub fn below(&mut self, n: u32) -> u32 {
-        ((self.word() >> 32) * n as u64 >> 32) as u32
+        (((self.word() >> 32) * n as u64) >> 32) as u32
     }
 
     pub fn chance(&mut self, percent: u32) -> bool {
