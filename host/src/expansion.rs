@@ -290,7 +290,7 @@ fn power_over_factorial(d: [f64; 3], n: Index) -> f64 {
 /// A derivative of a harmonic function as a sum of those with at most one x: D_xx^m = (-1)^m (D_yy + D_zz)^m.
 fn reduced(n: Index) -> Vec<(Index, f64)> {
     let m = n[0] / 2;
-    let mut coefficient = if m % 2 == 0 { 1.0 } else { -1.0 };
+    let mut coefficient = if m.is_multiple_of(2) { 1.0 } else { -1.0 };
     let mut sum = Vec::new();
     for i in 0..=m {
         sum.push(([n[0] % 2, n[1] + 2 * i, n[2] + 2 * (m - i)], coefficient));
