@@ -17,7 +17,7 @@ pub struct Column {
 /// misspelt name would otherwise go unseen. With `raw`, fields are unsigned integers of bit patterns. A table of no
 /// columns holds one element of 0 for each row, so that rows still count.
 pub fn read(path: &Path, columns: &[Column], raw: bool) -> Result<Table, Failure> {
-    let wrong = |line: u64, what: String| Failure::Input(format!("error: {}:{line}: {what}", path.display()));
+    let wrong = |line: u64, what: String| Failure::Input(format!("{}:{line}: {what}", path.display()));
     let file = std::fs::File::open(path).map_err(|e| Failure::file(path, format!("cannot be read: {e}")))?;
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(file);
     let header = reader.headers().map_err(|e| wrong(1, e.to_string()))?.clone();

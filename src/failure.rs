@@ -5,8 +5,10 @@ use host::backend::BackendError;
 /// A failed command.
 #[derive(Debug)]
 pub enum Failure {
-    /// The user's input is wrong (exit 1). The text is a complete diagnostic.
+    /// The user's input is wrong (exit 1).
     Input(String),
+    /// The user's kernel is wrong (exit 1). The text is the rendered diagnostics.
+    Diagnostics(String),
     /// Wrong usage that the argument parser cannot see (exit 2).
     Usage(String),
     /// A tool or device is missing or failed (exit 3).
@@ -17,18 +19,18 @@ impl Failure {
     /// The exit status.
     pub fn code(&self) -> u8 {
         match self {
-            Failure::Input(_) => 1,
+            Failure::Input(_) | Failure::Diagnostics(_) => 1,
             Failure::Usage(_) => 2,
             Failure::Tool(_) => 3,
         }
     }
 
-    /// What to print on stderr; `None` when there is nothing to add.
-    pub fn text(&self) -> Option<String> {
-        let (Failure::Input(text) | Failure::Usage(text) | Failure::Tool(text)) = self;
-        let text = text.trim_end();
-        let rendered = text.starts_with("error") || text.contains("Error");
-        (!text.is_empty()).then(|| if rendered { text.to_string() } else { format!("error: {text}") })
+    /// What to print on stderr.
+    pub fn text(&self) -> String {
+        match self {
+            Failure::Diagnostics(text) => text.trim_end().to_string(),
+            Failure::Input(text) | Failure::Usage(text) | Failure::Tool(text) => format!("error: {}", text.trim_end()),
+        }
     }
 
     /// An input failure about a file.

@@ -38,9 +38,7 @@ fn main() -> ExitCode {
 
 /// Prints what went wrong and gives the exit status of DESIGN.md section 6.
 fn report(failure: Failure) -> ExitCode {
-    if let Some(text) = failure.text() {
-        eprintln!("{text}");
-    }
+    eprintln!("{}", failure.text());
     ExitCode::from(failure.code())
 }
 

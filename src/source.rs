@@ -33,7 +33,7 @@ pub fn read(file: &str) -> Result<Kernel, Failure> {
         let good = &e.as_bytes()[..e.utf8_error().valid_up_to()];
         let line = good.iter().filter(|b| **b == b'\n').count() + 1;
         let column = good.iter().rev().take_while(|b| **b != b'\n').count() + 1;
-        Failure::Input(format!("error: {file}:{line}:{column}: the text is not UTF-8; is this a PG2 file?"))
+        Failure::Input(format!("{file}:{line}:{column}: the text is not UTF-8; is this a PG2 file?"))
     })?;
     Ok(Kernel { origin: file.to_string(), name: pg2::identifier(&stem), text })
 }
@@ -47,7 +47,7 @@ pub fn compile(kernel: &Kernel) -> Result<pg2::graph::Graph, Failure> {
             }
             Ok(compiled.graph)
         }
-        Err(list) => Err(Failure::Input(render(kernel, &list))),
+        Err(list) => Err(Failure::Diagnostics(render(kernel, &list))),
     }
 }
 

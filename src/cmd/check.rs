@@ -15,9 +15,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let mut text = String::new();
     for file in &args.files {
         if let Err(failure) = source::load(file) {
-            text += &failure.text().unwrap_or_default();
+            text += &failure.text();
             text.push('\n');
         }
     }
-    if text.is_empty() { Ok(()) } else { Err(Failure::Input(text)) }
+    if text.is_empty() { Ok(()) } else { Err(Failure::Diagnostics(text)) }
 }

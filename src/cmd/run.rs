@@ -117,17 +117,17 @@ fn parameters(graph: &Graph, given: &[String], raw: bool) -> Result<Vec<u64>, Fa
             text.split_once('=').ok_or_else(|| Failure::Usage(format!("--param takes NAME=VALUE, not `{text}`")))?;
         let k = columns.iter().position(|c| c.name == name.trim()).ok_or_else(|| {
             let known = if columns.is_empty() { "it has none".into() } else { format!("they are {}", names()) };
-            Failure::Input(format!("error: the kernel has no parameter `{name}`; {known}"))
+            Failure::Input(format!("the kernel has no parameter `{name}`; {known}"))
         })?;
         let bits = csv::field(columns[k].format, value.trim(), raw)
-            .map_err(|e| Failure::Input(format!("error: --param {name}: {e}")))?;
+            .map_err(|e| Failure::Input(format!("--param {name}: {e}")))?;
         if values[k].replace(bits).is_some() {
             return Err(Failure::Usage(format!("--param {name} is given twice")));
         }
     }
     match values.iter().position(Option::is_none) {
         Some(k) => Err(Failure::Input(format!(
-            "error: the parameter `{0}` has no value; add --param {0}=VALUE ({1})",
+            "the parameter `{0}` has no value; add --param {0}=VALUE ({1})",
             columns[k].name, columns[k].format
         ))),
         None => Ok(values.into_iter().flatten().collect()),

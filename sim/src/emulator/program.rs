@@ -4,6 +4,7 @@
 use super::frame::{Class, Instr, Rounding};
 use super::kernels::{self, Isa};
 use super::slow::{self, Slow};
+use crate::reference::live;
 use hdl::{Format, Reduce};
 use pg2::graph::{Graph, NodeId, NodeKind, PinClass};
 use std::collections::HashMap;
@@ -121,20 +122,6 @@ pub fn program(graph: &Graph, isa: Isa) -> Program {
         .collect();
     p.slots = slots.count;
     p
-}
-
-/// The nodes that reach an output.
-fn live(graph: &Graph) -> Vec<bool> {
-    let mut live = vec![false; graph.nodes.len()];
-    graph.outputs.iter().for_each(|o| live[o.value.0 as usize] = true);
-    for k in (0..graph.nodes.len()).rev() {
-        if let NodeKind::Op { args, .. } = &graph.nodes[k].kind
-            && live[k]
-        {
-            args.iter().for_each(|a| live[a.0 as usize] = true);
-        }
-    }
-    live
 }
 
 /// The nodes whose value differs between targets.
