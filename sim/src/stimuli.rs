@@ -26,7 +26,7 @@ impl Random {
 
     /// 0 to `n` - 1.
     pub fn below(&mut self, n: u64) -> u64 {
-        (self.bits() as u128 * n as u128 >> 64) as u64
+        ((self.bits() as u128 * n as u128) >> 64) as u64
     }
 }
 
@@ -85,13 +85,7 @@ pub fn random(format: Format, near: u64, random: &mut Random) -> u64 {
             let value = random.bits() >> random.below(64);
             (if random.bits() & 1 == 1 { value.wrapping_neg() } else { value }) & format.mask()
         }
-        4 => {
-            // An exponent near that of 1, so that few results leave the range.
-            let field = (format.bias() as u64 + random.below(9)).saturating_sub(4).clamp(1, (1 << format.exp()) - 2);
-            let (sign, mant) = (random.bits() & 1, format.mant());
-            let bits = sign << (format.width() - 1) | field << mant | random.bits() & ((1 << mant) - 1);
-            valid(format, bits)
-        }
+        4 => ordinary(format, random),
         _ => valid(format, random.bits() & format.mask()),
     }
 }
@@ -109,18 +103,44 @@ pub fn valid(format: Format, bits: u64) -> u64 {
     }
 }
 
-/// `n` random records of a class of pins of `graph`. Elements of one format are often close to each other, and to
-/// those of the record before and of records made with the same `anchor`.
-pub fn records(graph: &Graph, class: PinClass, n: usize, anchor: u64, source: &mut Random) -> Vec<Vec<u64>> {
+/// A random pattern of ordinary size, with which sums and products stay in range: ints and fixeds of any value, floats
+/// within a factor of 16 of 1.
+pub fn ordinary(format: Format, random: &mut Random) -> u64 {
+    let bits = random.bits() & format.mask();
+    if !format.is_float() {
+        return bits;
+    }
+    let top = (1 << format.exp()) - 2;
+    let field = (format.bias() as u64 + random.below(8)).saturating_sub(4).clamp(1, top);
+    let fields = ((1 << format.exp()) - 1) << format.mant();
+    bits & !fields | field << format.mant()
+}
+
+/// What random records are like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Style {
+    /// Each element is a walk of [`random`] steps: often at corners, and often close to the record before and to
+    /// records made from the same anchor.
+    Wild { anchor: u64 },
+    /// [`ordinary`] patterns.
+    Ordinary,
+}
+
+/// `n` random records of a class of pins of `graph`.
+pub fn records(graph: &Graph, class: PinClass, n: usize, style: Style, source: &mut Random) -> Vec<Vec<u64>> {
     let formats: Vec<Format> = graph.elements_of(class).iter().map(|(pin, _)| graph.pins[*pin].format).collect();
-    let mut near: Vec<u64> = formats.iter().map(|f| valid(*f, anchor & f.mask())).collect();
-    let mut record = || -> Vec<u64> {
-        for (value, format) in near.iter_mut().zip(&formats) {
-            *value = random(*format, *value, source);
+    let anchor = if let Style::Wild { anchor } = style { anchor } else { 0 };
+    let mut record: Vec<u64> = formats.iter().map(|f| valid(*f, anchor & f.mask())).collect();
+    let mut next = || -> Vec<u64> {
+        for (value, format) in record.iter_mut().zip(&formats) {
+            *value = match style {
+                Style::Wild { .. } => random(*format, *value, source),
+                Style::Ordinary => ordinary(*format, source),
+            };
         }
-        near.clone()
+        record.clone()
     };
-    (0..n).map(|_| record()).collect()
+    (0..n).map(|_| next()).collect()
 }
 
 /// Records in which one element after the other walks through the corners of its format while the others hold a
@@ -180,6 +200,8 @@ mod tests {
                 value = random(format, value, &mut source);
                 assert!(is_valid(format, value), "{format}: {value:x}");
                 seen.insert(value);
+                let tame = ordinary(format, &mut source);
+                assert!(is_valid(format, tame), "{format}: {tame:x}");
             }
             assert!(seen.len() as u128 >= 1000.min(1 << (format.width() - 1)), "{format}: {}", seen.len());
         }

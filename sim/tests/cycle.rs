@@ -4,6 +4,7 @@ mod common;
 
 use common::{Kernel, Outcome, Work, check, engine, simulate};
 use sim::cycle::{Noise, Options};
+use sim::stimuli::Style;
 
 /// Three outputs of different kinds, a parameter, and only integer operators.
 const INTEGERS: &str = "
@@ -32,7 +33,7 @@ fn shell_and_lanes_on_threads_are_the_whole_engine_clock_for_clock() {
         let mut config = kernel.config(lanes);
         config.stream_bits = stream_bits;
         for noise in [Noise::default(), noise(5)] {
-            let work = Work::random(&kernel.graph, 20_000, 3);
+            let work = Work::random(&kernel.graph, 20_000, 3, Style::Ordinary);
             let expected = work.expected(&kernel.graph);
             let run = |options: Options| -> Option<Outcome> {
                 let mut engine = engine(&kernel, &config, &options)?;
@@ -57,7 +58,7 @@ fn a_trace_is_written_and_changes_nothing() {
     let kernel = Kernel::new("integers", INTEGERS);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("w.fst");
-    let work = Work::random(&kernel.graph, 500, 1);
+    let work = Work::random(&kernel.graph, 500, 1, Style::Ordinary);
     let options = Options { trace: Some(file.clone()), ..Options::default() };
     let Some(mut traced) = engine(&kernel, &kernel.config(2), &options) else { return };
     let outcome = simulate(&mut traced, &work);

@@ -8,9 +8,10 @@ use hdl::netlist::Netlist;
 use hdl::target::Clock;
 use pg2::graph::{Graph, PinClass};
 use pg2::{lower::lower, schedule::schedule, simplify::simplify};
+use rayon::prelude::*;
 use sim::SimError;
 use sim::cycle::{CycleEngine, Options};
-use sim::stimuli::{self, Random};
+use sim::stimuli::{self, Random, Style};
 
 /// The simulation, or `None` (said on stderr) where Verilator is not installed and not required.
 pub fn built<T>(result: Result<T, SimError>) -> Option<T> {
@@ -69,12 +70,11 @@ pub struct Run {
 
 impl Work {
     /// `pairs` random pairs or a few more, in runs of different shapes, an empty one and an idle one among them.
-    pub fn random(graph: &Graph, pairs: usize, seed: u64) -> Work {
+    pub fn random(graph: &Graph, pairs: usize, seed: u64, style: Style) -> Work {
         let mut random = Random::new(seed);
-        let anchor = random.bits();
-        let i = stimuli::records(graph, PinClass::Ipin, 60, anchor, &mut random);
-        let j = stimuli::records(graph, PinClass::Jpin, 1000, anchor, &mut random);
-        let params = stimuli::records(graph, PinClass::Param, 1, anchor, &mut random).swap_remove(0);
+        let i = stimuli::records(graph, PinClass::Ipin, 60, style, &mut random);
+        let j = stimuli::records(graph, PinClass::Jpin, 1000, style, &mut random);
+        let params = stimuli::records(graph, PinClass::Param, 1, style, &mut random).swap_remove(0);
         let mut runs = vec![Run { i: (0, 3), segments: vec![] }, Run { i: (5, 0), segments: vec![whole(&j)] }];
         let mut done = 0;
         while done < pairs {
@@ -92,19 +92,26 @@ impl Work {
         Work { i, j, params, runs }
     }
 
-    /// The corner records of i against those of j, with at most that many of each, evenly taken.
-    pub fn corners(graph: &Graph, most: usize) -> Work {
-        let thin = |records: Vec<Vec<u64>>| -> Vec<Vec<u64>> {
-            let step = records.len().div_ceil(most).max(1);
-            records.into_iter().step_by(step).collect()
-        };
+    /// All corner records of i and all of j, each against some of the other, about `pairs` pairs in all.
+    pub fn corners(graph: &Graph, pairs: usize) -> Work {
         let list = |class| -> Vec<Vec<u64>> {
-            let records = thin(stimuli::corner_records(graph, class));
+            let records = stimuli::corner_records(graph, class);
             if records.is_empty() { vec![vec![]] } else { records }
         };
         let (i, j) = (list(PinClass::Ipin), list(PinClass::Jpin));
-        let params = stimuli::records(graph, PinClass::Param, 1, 0, &mut Random::new(7)).swap_remove(0);
-        let runs = vec![Run { i: (0, i.len()), segments: vec![whole(&j)] }];
+        let mut random = Random::new(7);
+        let params = stimuli::records(graph, PinClass::Param, 1, Style::Ordinary, &mut random).swap_remove(0);
+        // Each group of targets gets a window of the sources; the windows follow each other around.
+        let groups = i.len().div_ceil(GROUP);
+        let window = (pairs / i.len()).max(j.len().div_ceil(groups)).min(j.len());
+        let run = |k: usize| {
+            let first = k * window % j.len();
+            let before_end = window.min(j.len() - first);
+            let segments = [(first, before_end), (0, window - before_end)];
+            let segments = segments.map(|(first, count)| Segment { first: first as u32, count: count as u32 }).into();
+            Run { i: (k * GROUP, GROUP.min(i.len() - k * GROUP)), segments }
+        };
+        let runs = (0..groups).map(run).collect();
         Work { i, j, params, runs }
     }
 
@@ -143,12 +150,15 @@ impl Work {
     pub fn expected(&self, graph: &Graph) -> Vec<Vec<(Vec<u64>, Flags)>> {
         let run = |run: &Run| {
             let sources = self.sources(run);
-            let targets = &self.i[run.i.0..][..run.i.1];
-            targets.iter().map(|i| sim::reference::target(graph, i, &sources, &self.params)).collect()
+            let targets = self.i[run.i.0..][..run.i.1].par_iter();
+            targets.map(|i| sim::reference::target(graph, i, &sources, &self.params)).collect()
         };
-        self.runs.iter().map(run).collect()
+        self.runs.par_iter().map(run).collect()
     }
 }
+
+/// Targets of a run over corners.
+const GROUP: usize = 11;
 
 fn whole(j: &[Vec<u64>]) -> Segment {
     Segment { first: 0, count: j.len() as u32 }

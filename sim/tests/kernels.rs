@@ -1,0 +1,54 @@
+//! Every shipped kernel: the cycle simulation of its engine equals the emulator, bit for bit.
+
+mod common;
+
+use common::{Kernel, Work, check, engine, simulate};
+use sim::cycle::{Noise, Options};
+use sim::stimuli::Style;
+
+/// Random pairs of each style; twice that for each kernel and number of pipelines.
+const PAIRS: usize = 50_000;
+const CORNER_PAIRS: usize = 10_000;
+
+/// Emulates the work once and simulates it on engines of 1, 3 and 8 pipelines, with regular and noisy streams.
+fn agree(name: &str, text: &str) {
+    let kernel = Kernel::new(name, text);
+    let graph = &kernel.graph;
+    let works = [
+        ("wild", Work::random(graph, PAIRS, 11, Style::Wild { anchor: 0x1234_5678_9abc_def0 })),
+        ("ordinary", Work::random(graph, PAIRS, 12, Style::Ordinary)),
+        ("corners", Work::corners(graph, CORNER_PAIRS)),
+    ];
+    let expected = works.each_ref().map(|(_, work)| work.expected(graph));
+    for (lanes, stream_bits) in [(1, 32), (3, 64), (8, 128)] {
+        let config = hdl::engine::Config { stream_bits, ..kernel.config(lanes) };
+        let noise = Noise { seed: lanes as u64, gap: 0.2, stall: 0.3 };
+        let Some(mut noisy) = engine(&kernel, &config, &Options { noise, ..Options::default() }) else { return };
+        for ((what, work), expected) in works.iter().zip(&expected) {
+            check(work, &simulate(&mut noisy, work), expected, &format!("{name}, {lanes} pipelines, {what}"));
+        }
+        if lanes == 8 {
+            let mut regular = engine(&kernel, &config, &Options::default()).expect("Verilator is there");
+            check(&works[1].1, &simulate(&mut regular, &works[1].1), &expected[1], &format!("{name}, no noise"));
+        }
+    }
+}
+
+#[test]
+fn shipped_kernels_agree_with_the_emulator() {
+    for kernel in pg2::kernels::KERNELS {
+        agree(kernel.name, kernel.text);
+    }
+}
+
+#[test]
+fn m2l_kernels_to_order_3_agree_with_the_emulator() {
+    for order in 1..=3 {
+        agree(&format!("m2l_{order}"), &pg2::gen_m2l(order).expect("the order is in range"));
+    }
+}
+
+#[test]
+fn the_m2l_kernel_of_order_4_agrees_with_the_emulator() {
+    agree("m2l_4", &pg2::gen_m2l(4).expect("the order is in range"));
+}
