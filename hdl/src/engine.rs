@@ -68,6 +68,23 @@ pub struct Config {
 }
 
 impl Config {
+    /// Whether such an engine can be built; the error says what cannot.
+    pub fn verify(&self) -> Result<(), String> {
+        let within = |name: &str, value: u32, range: std::ops::RangeInclusive<u32>| {
+            let (low, high) = (range.start(), range.end());
+            let error = || format!("an engine has {low} to {high} {name}, not {value}");
+            range.contains(&value).then_some(()).ok_or_else(error)
+        };
+        within("pipelines", self.pipelines, 1..=255)?;
+        within("records of j memory", self.jmem_records, 1..=1 << 28)?;
+        within("segments in a list", self.segments, 1..=1 << 20)?;
+        within("cycles of pipeline", self.pipeline_latency, 1..=1 << 16)?;
+        match self.stream_bits {
+            32 | 64 | 128 => Ok(()),
+            bits => Err(format!("a stream is 32, 64 or 128 bits wide, not {bits}")),
+        }
+    }
+
     /// 32-bit words in one beat of the stream.
     pub fn beat_words(&self) -> u32 {
         self.stream_bits / 32

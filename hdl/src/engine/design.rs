@@ -20,8 +20,9 @@ pub struct Design {
 }
 
 /// Builds the engine of `config` around `pipeline`, whose top module has the ports that the layout names, `clk`
-/// and `flags`.
+/// and `flags`. The configuration has passed [`Config::verify`].
 pub fn design(config: &Config, pipeline: &Netlist) -> Design {
+    debug_assert_eq!(config.verify(), Ok(()));
     let shape = Shape::new(config);
     let lane = lane::module(config, pipeline);
     let lane_latency = lane.latency;

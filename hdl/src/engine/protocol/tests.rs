@@ -122,3 +122,19 @@ fn hostile_replies_are_errors() {
     flags[2] = 0x20;
     assert!(with(RESULT << 24 | 1, flags).is_err(), "a sixth flag");
 }
+
+#[test]
+fn engines_that_cannot_be_built_are_refused() {
+    let good = config(3, 64);
+    assert_eq!(good.verify(), Ok(()));
+    for bad in [
+        Config { pipelines: 0, ..good.clone() },
+        Config { pipelines: 256, ..good.clone() },
+        Config { stream_bits: 48, ..good.clone() },
+        Config { jmem_records: 0, ..good.clone() },
+        Config { segments: 0, ..good.clone() },
+        Config { pipeline_latency: 0, ..good.clone() },
+    ] {
+        assert!(bad.verify().is_err(), "{bad:?}");
+    }
+}
