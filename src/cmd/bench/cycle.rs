@@ -17,7 +17,7 @@ pub fn run(repeat: u32) -> Result<(), Failure> {
     let graph = source::load("p2p_paper")?.1;
     let mut random = Random::new(1);
     let mut table = |class, count| {
-        let records = stimuli::records(&graph, class, count, 0, &mut random);
+        let records = stimuli::records(&graph, class, count, stimuli::Style::Wild { anchor: 0 }, &mut random);
         Table { elements: records[0].len(), bits: records.concat() }
     };
     let (targets, sources) = (table(PinClass::Ipin, TARGETS), table(PinClass::Jpin, SOURCES));

@@ -31,8 +31,9 @@ fn speed(graph: &Graph, isa: Isa, threads: usize, repeat: u32) -> Result<String,
         .build()
         .map_err(|e| Failure::Tool(format!("threads cannot be started: {e}")))?;
     let mut random = Random::new(1);
-    let mut records =
-        |class, count: usize| -> Vec<u64> { stimuli::records(graph, class, count, 0, &mut random).concat() };
+    let mut records = |class, count: usize| -> Vec<u64> {
+        stimuli::records(graph, class, count, stimuli::Style::Wild { anchor: 0 }, &mut random).concat()
+    };
     let mut emulator = Emulator::with_isa(graph, isa);
     let params = records(PinClass::Param, 1);
     let (targets, list) = (records(PinClass::Ipin, TARGETS), records(PinClass::Jpin, SOURCES));
