@@ -104,3 +104,18 @@ fn the_papers_kernels_run_end_to_end() {
     assert!(found.gradient_rel_l2.is_none());
     assert!((found.potential_rel_l2 - wanted.potential_rel_l2).abs() < 1e-3, "{found:?} {wanted:?}");
 }
+
+#[test]
+fn few_and_coincident_particles_pass_through_the_emulator() {
+    let p2p = compile("p2p", shipped("p2p"));
+    let at = |p: &Particles| emulated(p, &Options::default(), &p2p, &backends::Options::default()).field;
+    let mut p = Particles::default();
+    assert!(at(&p).potential.is_empty());
+    p.push([-3.0, 0.0, 1e-9], 0.0);
+    assert_eq!(at(&p).potential, [0.0]);
+    p.push([-3.0, 2.0, 1e-9], 6.0);
+    assert!((at(&p).potential[0] / 3.0 - 1.0).abs() < 1e-4);
+    (0..200).for_each(|_| p.push([-3.0, 2.0, 1e-9], 0.0));
+    let field = at(&p);
+    assert!(field.potential[1..].iter().all(|x| *x == 0.0), "{:?}", &field.potential[..5]);
+}
