@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints what went wrong and gives the exit status of DESIGN.md section 6.
+/// Prints what went wrong and gives the exit status that README.md names.
 fn report(failure: Failure) -> ExitCode {
     eprintln!("{}", failure.text());
     ExitCode::from(failure.code())

@@ -1,4 +1,4 @@
-//! What an FMM run reports: the keys of `pairforge fmm --json` (DESIGN section 6).
+//! What an FMM run reports: the keys of `pairforge fmm --json` (docs/fmm.md).
 
 use crate::backend::Words;
 use crate::error::Errors;

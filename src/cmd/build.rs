@@ -54,7 +54,7 @@ impl ClockArgs {
     }
 }
 
-/// What is in the folder, in the keys of DESIGN.md section 6.
+/// What is in the folder, in the keys that README.md names.
 #[derive(Serialize)]
 struct Manifest {
     kernel: String,

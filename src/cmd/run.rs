@@ -44,7 +44,7 @@ pub struct Args {
     json: Option<PathBuf>,
 }
 
-/// The statistics of a run, in the keys of DESIGN.md section 6.
+/// The statistics of a run, in the keys that README.md names.
 #[derive(Serialize)]
 struct Stats {
     backend: String,
