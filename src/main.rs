@@ -21,6 +21,8 @@ struct Cli {
 
 fn main() -> ExitCode {
     restore_sigpipe();
+    #[cfg(unix)]
+    output::remove_when_interrupted();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(e) => {

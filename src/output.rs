@@ -1,8 +1,10 @@
 //! Writing results: to a temporary file beside the target, then renamed, so that nothing is left half written.
 
 use crate::failure::Failure;
+use std::ffi::CString;
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// Writes `path` through `fill`; `-` is standard output.
 pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
@@ -20,7 +22,13 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> std::io::Res
     if path.is_dir() {
         return Err(Failure::file(path, "is a folder; name a file"));
     }
-    let mut file = tempfile::Builder::new().prefix(".pairforge-").tempfile_in(folder).map_err(wrong)?;
+    if !folder.is_dir() {
+        return Err(Failure::file(path, format!("the folder {} does not exist; make it first", folder.display())));
+    }
+    // The error's own text would name the temporary file, which nobody asked for.
+    let denied = |e: std::io::Error| wrong(e.kind().into());
+    let mut file = tempfile::Builder::new().prefix(".pairforge-").tempfile_in(folder).map_err(denied)?;
+    let _pending = Pending::new(file.path());
     {
         let mut out = std::io::BufWriter::new(file.as_file_mut());
         fill(&mut out).and_then(|()| out.flush()).map_err(wrong)?;
@@ -40,6 +48,59 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> std::io::Res
     }
     file.persist(path).map_err(|e| wrong(e.error))?;
     Ok(())
+}
+
+/// The temporary file that is being written, for [`remove_when_interrupted`]; null if there is none.
+static PENDING: AtomicPtr<libc::c_char> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Keeps [`PENDING`] set for as long as it lives.
+struct Pending;
+
+impl Pending {
+    fn new(path: &Path) -> Pending {
+        let name = CString::new(path.as_os_str().as_encoded_bytes()).unwrap_or_default();
+        PENDING.store(name.into_raw(), Ordering::SeqCst);
+        Pending
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        let name = PENDING.swap(std::ptr::null_mut(), Ordering::SeqCst);
+        if !name.is_null() {
+            // SAFETY: the pointer came from `into_raw` above, and the swap gave it to nobody else. A handler that read it
+            // just before ends the process.
+            drop(unsafe { CString::from_raw(name) });
+        }
+    }
+}
+
+/// Lets Ctrl-C and a request to end remove the temporary file that is being written, and then end the program as they
+/// would have.
+#[cfg(unix)]
+pub fn remove_when_interrupted() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        let handler = end as extern "C" fn(libc::c_int);
+        // SAFETY: `end` calls only functions that are safe in a signal handler.
+        unsafe {
+            if libc::signal(signal, handler as libc::sighandler_t) == libc::SIG_IGN {
+                libc::signal(signal, libc::SIG_IGN);
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+extern "C" fn end(signal: libc::c_int) {
+    let name = PENDING.load(Ordering::SeqCst);
+    // SAFETY: unlink, signal and raise are async-signal-safe, and the name is whole while the pointer is set.
+    unsafe {
+        if !name.is_null() {
+            libc::unlink(name);
+        }
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
+    }
 }
 
 /// Writes a text file.

@@ -58,17 +58,24 @@ pub fn load(file: &str) -> Result<(Kernel, pg2::graph::Graph), Failure> {
     Ok((kernel, graph))
 }
 
+/// Lines of more bytes are not shown whole.
+const LONGEST_LINE: usize = 400;
+
 /// Diagnostics as text, with the source lines they speak of.
 pub fn render(kernel: &Kernel, list: &[Diagnostic]) -> String {
+    if kernel.text.split('\n').any(|line| line.len() > LONGEST_LINE) {
+        return list.iter().map(|d| excerpt(kernel, d)).collect();
+    }
     let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let mut text = Vec::new();
+    let origin = kernel.origin.as_str();
+    let mut source = (origin, Source::from(kernel.text.as_str()));
     for d in list {
         let kind = match d.severity {
             Severity::Error => ReportKind::Error,
             Severity::Warning => ReportKind::Warning,
         };
         let at = d.labels.first().map_or(0..0, |(s, _)| s.start..s.end.max(s.start));
-        let origin = kernel.origin.as_str();
         let mut report = Report::build(kind, (origin, at))
             .with_config(Config::default().with_color(color).with_index_type(IndexType::Byte))
             .with_code(d.code)
@@ -82,8 +89,38 @@ pub fn render(kernel: &Kernel, list: &[Diagnostic]) -> String {
         if let Some(help) = &d.help {
             report = report.with_help(help);
         }
-        let written = report.finish().write((origin, Source::from(kernel.text.as_str())), &mut text);
+        let written = report.finish().write(&mut source, &mut text);
         debug_assert!(written.is_ok());
     }
     String::from_utf8_lossy(&text).into_owned()
+}
+
+/// A diagnostic with a few words of its line, for texts whose lines no terminal shows.
+fn excerpt(kernel: &Kernel, d: &Diagnostic) -> String {
+    let text = kernel.text.as_str();
+    let at = floor(text, d.span().start);
+    let line_start = text[..at].rfind('\n').map_or(0, |n| n + 1);
+    let line = text[..at].bytes().filter(|b| *b == b'\n').count() + 1;
+    let column = text[line_start..at].chars().count() + 1;
+    let line_end = text[at..].find('\n').map_or(text.len(), |n| at + n);
+    let from = floor(text, at.saturating_sub(20)).max(line_start);
+    let to = floor(text, at + 40).min(line_end).max(at);
+    let shown: String = text[from..to].chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let kind = match d.severity {
+        Severity::Error => "Error",
+        Severity::Warning => "Warning",
+    };
+    let mut lines = vec![format!("[{}] {kind}: {}", d.code, d.message)];
+    lines.push(format!("   ╭─[ {}:{line}:{column} ]", kernel.origin));
+    lines.push(format!("   │ … {shown} …"));
+    lines.extend(d.labels.iter().map(|(_, what)| format!("   │ {what}")));
+    lines.extend(d.notes.iter().map(|note| format!("   │ Note: {note}")));
+    lines.extend(d.help.iter().map(|help| format!("   │ Help: {help}")));
+    lines.push("───╯\n".to_string());
+    lines.join("\n")
+}
+
+/// The last place between two characters that is not behind `at`.
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|k| text.is_char_boundary(*k)).unwrap_or(0)
 }

@@ -106,6 +106,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let engine = design(&config, &built.netlist);
     let verilog = format!("{}.v", engine.top);
     let manifest = manifest(&args, &built, &config, clock, &engine.top, vec![verilog.clone()]);
+    if args.output.exists() && !args.output.is_dir() {
+        return Err(Failure::file(&args.output, "is a file; name a folder"));
+    }
     std::fs::create_dir_all(&args.output).map_err(|e| Failure::file(&args.output, format!("cannot be made: {e}")))?;
     output::write_text(&args.output.join(&verilog), &engine.netlist.verilog())?;
     output::write_json(&args.output.join("manifest.json"), &manifest)

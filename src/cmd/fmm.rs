@@ -93,6 +93,9 @@ pub struct Args {
     report: Option<PathBuf>,
 }
 
+/// Particles that the tree can number.
+const MOST_PARTICLES: usize = (u32::MAX / 2) as usize;
+
 /// clap's view of an enumeration of `host`.
 macro_rules! choice {
     ($name:ident => $of:ty { $($word:ident),* }) => {
@@ -160,7 +163,7 @@ impl Kernels {
             _ if args.near_only => None,
             Some(file) => Some(source::load(file)?.1),
             None => {
-                let text = pg2::gen_m2l(args.order as u32).map_err(Failure::Input)?;
+                let text = pg2::gen_m2l(args.order as u32).map_err(Failure::Usage)?;
                 let name = format!("m2l_p{}", args.order);
                 Some(source::compile(&source::Kernel { origin: format!("{name}.pg2"), name, text })?)
             }
@@ -196,6 +199,9 @@ fn particles(args: &Args) -> Result<Particles, Failure> {
     let Some(path) = &args.particles else {
         let distribution: Distribution = args.dist.into();
         let charge = args.charge.map_or(distribution.default_charge(), Charge::from);
+        if args.n > MOST_PARTICLES {
+            return Err(Failure::Usage(format!("--n takes up to {MOST_PARTICLES} particles, not {}", args.n)));
+        }
         return Ok(random::generate(args.n, distribution, charge, args.seed));
     };
     let bytes = std::fs::read(path).map_err(|e| Failure::file(path, format!("cannot be read: {e}")))?;
@@ -212,6 +218,7 @@ fn particles(args: &Args) -> Result<Particles, Failure> {
 fn failure(e: FmmError) -> Failure {
     match e {
         FmmError::Backend(e) => e.into(),
+        FmmError::Option(text) => Failure::Usage(text),
         e => Failure::Input(e.to_string()),
     }
 }
