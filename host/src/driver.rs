@@ -14,8 +14,8 @@ use hdl::engine::protocol::{Counters, Packing, Reply, RunHeader, Segment, Stream
 use hdl::{Flags, Format, Reduce};
 use pg2::graph::Graph;
 use residency::{Atom, Load, Residency, atoms, cover};
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 /// Words gathered before a stream is handed to the link.
 const CHUNK_WORDS: usize = 1 << 20;
@@ -70,6 +70,14 @@ struct Part {
     atoms: Vec<usize>,
 }
 
+impl Part {
+    /// Its atoms in the order in which they come up first; a run's list may name sources twice.
+    fn distinct(&self) -> Vec<usize> {
+        let mut seen = HashSet::new();
+        self.atoms.iter().copied().filter(|a| seen.insert(*a)).collect()
+    }
+}
+
 /// Sends a job through a link and collects its outcome.
 fn drive(
     job: &Job,
@@ -84,7 +92,7 @@ fn drive(
     let parts = parts(job, &atoms, capacity / slot, slot);
     let mut uses = vec![Vec::new(); atoms.len()];
     for (now, part) in parts.iter().enumerate() {
-        part.atoms.iter().for_each(|&a| uses[a].push(now as u32));
+        part.distinct().iter().for_each(|&a| uses[a].push(now as u32));
     }
     let mut residency = Residency::new(capacity, slot, uses);
     let mut sender = Sender::new(job, config);
@@ -92,7 +100,7 @@ fn drive(
         sender.stream.param(&config.layout.param_packing().pack_all(job.params));
     }
     for (now, part) in parts.iter().enumerate() {
-        for load in residency.require(&atoms, &part.atoms, now as u32) {
+        for load in residency.require(&atoms, &part.distinct(), now as u32) {
             sender.load(load);
         }
         let segments = joined(part.atoms.iter().flat_map(|&a| residency.segments(&atoms[a], a)));
@@ -121,12 +129,11 @@ fn parts(job: &Job, atoms: &[Atom], slots: usize, slot: usize) -> Vec<Part> {
     for (run, r) in job.runs.iter().enumerate() {
         let mut part = Part { run, atoms: Vec::new() };
         let mut taken = 0;
-        // An atom may stand in a run's list twice; each part names an atom once, so a repetition opens a new part.
-        let mut inside = std::collections::HashSet::new();
+        let mut inside = HashSet::new();
         for s in &job.segments[r.segments.clone()] {
             for a in cover(atoms, s.first, s.count) {
-                let needed = atoms[a].count.div_ceil(slot);
-                if taken + needed > slots || inside.contains(&a) {
+                let needed = if inside.contains(&a) { 0 } else { atoms[a].count.div_ceil(slot) };
+                if taken + needed > slots {
                     list.push(std::mem::replace(&mut part, Part { run, atoms: Vec::new() }));
                     inside.clear();
                     taken = 0;
