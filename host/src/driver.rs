@@ -3,8 +3,10 @@
 //! It does what the host loop of Ukawa & Narumi's Fig. 4 does, but sends each source about once: runs name cells
 //! by segments of the j memory, cells stay [resident](residency) as long as they are of use, and only what is new
 //! is sent between two runs. Where the sources of a run do not fit together, the run is split and its partial
-//! results are combined by the outputs' own reductions.
+//! results are combined by the outputs' own reductions. A sum that leaves its format on the way is made
+//! [again], since it may come back.
 
+mod again;
 pub mod residency;
 
 use crate::backend::{Backend, BackendError, Job, Outcome, Run, Table, Words};
@@ -113,7 +115,16 @@ fn drive(
     sender.stream.status(true);
     sender.stream.end();
     sender.flush(link)?;
-    sender.finish()
+    let split = sender.collector.split_runs();
+    let mut outcome = sender.finish()?;
+    for run in job.runs.iter().filter(|r| split.contains(&r.first)) {
+        let of_run = run.first..run.first + run.count;
+        let targets: Vec<usize> = of_run.filter(|k| outcome.flags[*k].intersects(Flags::WRAP)).collect();
+        if !targets.is_empty() {
+            again::again(job, config, link, (run, &targets), &mut outcome)?;
+        }
+    }
+    Ok(outcome)
 }
 
 /// Records in one slot of the j memory: small against the usual segment, so that little memory is lost at its end.
@@ -295,6 +306,17 @@ impl<'a> Collector<'a> {
     fn expect(&mut self, first: usize, count: usize) -> u32 {
         self.expected.push(Expected { first, count, arrived: 0 });
         self.expected.len() as u32 - 1
+    }
+
+    /// First targets of the runs that went out in several pieces.
+    fn split_runs(&self) -> HashSet<usize> {
+        let (mut seen, mut split) = (HashSet::new(), HashSet::new());
+        for e in self.expected.iter().filter(|e| e.count > 0) {
+            if !seen.insert(e.first) {
+                split.insert(e.first);
+            }
+        }
+        split
     }
 
     /// Results received so far; a target whose list was split counts once for each piece.
