@@ -10,6 +10,9 @@ use pg2::graph::{Graph, Pin, PinClass};
 #[error("{0}")]
 pub struct BindError(pub String);
 
+/// The distance in cells, along an axis, up to which the kernels of [`pg2::gen_m2l`] tell near from far.
+const GENERATED_REACH: u32 = 511;
+
 /// What an element of a record is filled with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Feed {
@@ -141,8 +144,16 @@ impl M2l {
         let format = graph.pins[graph.outputs[local[0]].pin].format;
         let shift = params.iter().find(|p| p.0 == Feed::Shift).map(|p| p.1);
         let m2l = M2l { i, j, params, local, format, shift };
-        calibrate::m2l(graph, &m2l, e, near2)?;
-        Ok(m2l)
+        match calibrate::m2l(graph, &m2l, e, near2) {
+            Err(_) if near2 > (GENERATED_REACH * GENERATED_REACH) as u64 => Err(BindError(format!(
+                "{} cannot tell which cells are near for so small a theta: M2L kernels of `pairforge gen m2l` know \
+                 distances of up to {GENERATED_REACH} cells; give a theta of at least {:.5} (1/{GENERATED_REACH}), or \
+                 take the backend `cpu`",
+                graph.name,
+                1e-5 * (1e5 / GENERATED_REACH as f64).ceil()
+            ))),
+            checked => checked.map(|()| m2l),
+        }
     }
 }
 

@@ -80,14 +80,18 @@ pub fn p2p(graph: &Graph, kernel: &P2p) -> Result<Units, BindError> {
     Ok(units.expect("there are differences"))
 }
 
-/// Checks that the kernel computes M2L: one far pair of cells, one at the border of nearness, one near.
+/// Checks that the kernel computes M2L: far pairs of cells, some at the border of nearness, and a near one.
 pub fn m2l(graph: &Graph, kernel: &M2l, e: &Expansion, near2: u64) -> Result<(), BindError> {
     let reach = ((near2 - 1) as f64).sqrt().floor();
     let border = (near2 as f64).sqrt().ceil();
     let m: Vec<f64> = (0..e.m).map(|n| 1.0 / (1 + n % 5) as f64 - 0.375).collect();
-    for (c, far) in
-        [([border, 1.0, -1.0], true), ([1.0 - border, border, 2.0 * border - 1.0], true), ([0.0, -reach, 0.0], false)]
-    {
+    let cells = [
+        ([border, 1.0, -1.0], true),
+        ([1.0 - border, border, 2.0 * border - 1.0], true),
+        ([0.0, 0.0, 2.0 * border], true),
+        ([0.0, -reach, 0.0], false),
+    ];
+    for (c, far) in cells {
         let fill = |feeds: &Feeds, sign: f64| -> Vec<f64> {
             let value = |f: &(Feed, hdl::Format)| match f.0 {
                 // Any place will do; the kernel may see the difference alone.

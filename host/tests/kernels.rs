@@ -188,4 +188,11 @@ fn kernels_that_do_not_bind_are_explained() {
     run(&p, &near, &square, None).expect("the near field can be had");
     let sign = pg2::gen_m2l(4).expect("a text").replace("ci - cj", "cj - ci");
     assert!(why(&good, Some(&compile("m", &sign))).contains("does not compute M2L"));
+    for (theta, works) in [(0.00196, true), (1.0 / 511.0, true), (0.001956, false), (0.001, false)] {
+        let options = Options { theta, ..Options::default() };
+        match run(&p, &options, &good, Some(&m2l(4))) {
+            Ok(_) => assert!(works, "{theta}"),
+            Err(e) => assert!(!works && e.to_string().contains("theta of at least 0.00196 (1/511)"), "{theta}: {e}"),
+        }
+    }
 }
