@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 fn lint(name: &str, text: &str) -> Option<String> {
     let found = Command::new("verilator").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     if found.is_err() {
-        assert!(std::env::var_os("REQUIRE_TOOLS").is_none(), "verilator not found");
+        assert!(std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1"), "verilator not found");
         println!("skipped: verilator not found");
         return None;
     }
