@@ -1,6 +1,7 @@
 //! The checker: names, formats, vectors and literals of a syntax tree, and the graph that it means.
 
 mod call;
+mod choice;
 mod expr;
 mod finish;
 mod format;
@@ -188,6 +189,10 @@ impl<'a> Checker<'a> {
                 .help("exact numbers have no value for this; change the divisor"),
             FoldError::Fraction => error(codes::FRACTION, "this operator needs integers", "an operand has a fraction")
                 .help("`% & | ^ ~ ! && ||` work on integers"),
+            FoldError::TooManyArms => {
+                error(codes::BIG_NUMBER, "this chooses among more than 1024 exact numbers", "given up here")
+                    .help("give some of them a format with a cast, such as `(int32)(c ? 1 : 0)`")
+            }
             FoldError::Malformed => error(codes::NUMBER, "this is not a number", "malformed")
                 .help("write for example 12, 0x1F, 0b101, 1.5 or 1e-3; there are no suffixes, and no leading zeros"),
         };

@@ -31,6 +31,8 @@ pub enum FoldError {
     /// The constants of the file take too long.
     TooCostly,
     ZeroDivision,
+    /// A conditional of too many numbers.
+    TooManyArms,
     /// An operator of integers on a fraction.
     Fraction,
     Malformed,
@@ -56,7 +58,7 @@ type Folded = Result<Literal, FoldError>;
 impl Folder {
     /// Checks the size of a result and books its cost.
     fn keep(&mut self, value: Exact) -> Folded {
-        self.book(value.numer().bits() + value.denom().bits())?;
+        self.reduce(value.numer().bits() + value.denom().bits())?;
         if value.numer().bits().max(value.denom().bits()) > MAX_BITS {
             return Err(FoldError::TooLarge);
         }
@@ -64,8 +66,13 @@ impl Folder {
     }
 
     /// Reducing a fraction of that many bits takes about the square of them.
-    fn book(&mut self, bits: u64) -> Result<(), FoldError> {
-        self.spent += bits * bits / 16 + 50;
+    fn reduce(&mut self, bits: u64) -> Result<(), FoldError> {
+        self.book(bits * bits / 16 + 50)
+    }
+
+    /// Books steps of arithmetic.
+    pub fn book(&mut self, steps: u64) -> Result<(), FoldError> {
+        self.spent += steps;
         if self.spent > BUDGET { Err(FoldError::TooCostly) } else { Ok(()) }
     }
 
@@ -108,7 +115,7 @@ impl Folder {
         if mantissa.len() > 1000 || power.len() > 5 || power.parse().is_ok_and(|p: u32| p > 1000) {
             return Err(FoldError::TooLarge);
         }
-        self.book(4 * text.len() as u64 + 4 * power.parse().unwrap_or(0))?;
+        self.reduce(4 * text.len() as u64 + 4 * power.parse().unwrap_or(0))?;
         hdl::exact::parse_decimal(text).map_err(|_| FoldError::Malformed)
     }
 
@@ -124,7 +131,7 @@ impl Folder {
     pub fn binary(&mut self, op: BinaryOp, a: &Literal, b: &Literal) -> Folded {
         use BinaryOp::*;
         let (x, y) = (&a.value, &b.value);
-        self.book(x.numer().bits() + x.denom().bits() + y.numer().bits() + y.denom().bits())?;
+        self.reduce(x.numer().bits() + x.denom().bits() + y.numer().bits() + y.denom().bits())?;
         match op {
             Add => self.keep(x + y),
             Sub => self.keep(x - y),
@@ -154,7 +161,7 @@ impl Folder {
     /// Times 2^amount, exactly.
     fn shift(&mut self, a: &Literal, amount: i64) -> Folded {
         let power = BigInt::one() << amount.unsigned_abs();
-        self.book(amount.unsigned_abs())?;
+        self.reduce(amount.unsigned_abs())?;
         let value = if amount < 0 { &a.value / Exact::from(power) } else { &a.value * Exact::from(power) };
         self.keep(value)
     }

@@ -90,6 +90,7 @@ impl<'a> Checker<'a> {
         match arg.0 {
             Value::Error => Value::Error,
             Value::Exact(a) => Value::Exact(Literal { value: a.value.abs(), bits: false }),
+            Value::Choice(a) => self.map_choice(&a, span, |_, a| Ok(Literal { value: a.value.abs(), bits: false })),
             Value::Typed(a) if !a.format.is_signed() => Value::Typed(a),
             Value::Typed(a) => {
                 self.each(if a.format.is_float() { "fabs" } else { "abs" }, &[&a], Attrs::default(), span)
@@ -101,6 +102,13 @@ impl<'a> Checker<'a> {
         if let (Value::Exact(x), Value::Exact(y)) = (&a.0, &b.0) {
             let first = (x.value < y.value) == (name == "pg_min");
             return if first { a.0 } else { b.0 };
+        }
+        let least = name == "pg_min";
+        let lesser = |_: &mut Self, x: &Literal, y: &Literal| {
+            Ok(if (x.value < y.value) == least { x.clone() } else { y.clone() })
+        };
+        if let Some(value) = self.combine((&a.0, a.1), (&b.0, b.1), span, lesser) {
+            return value;
         }
         let op = name.trim_start_matches("pg_").to_string();
         match self.pair(&format!("`{name}`"), a, b) {
@@ -120,7 +128,7 @@ impl<'a> Checker<'a> {
         let (value, id) = &args[0];
         let typed = match value {
             Value::Error => return Value::Error,
-            Value::Exact(_) => return self.no_format(&format!("`{name}`"), self.span(*id), *id),
+            Value::Exact(_) | Value::Choice(_) => return self.no_format(&format!("`{name}`"), self.span(*id), *id),
             Value::Typed(typed) => typed.clone(),
         };
         if !typed.format.is_float() {

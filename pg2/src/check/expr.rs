@@ -86,6 +86,9 @@ impl<'a> Checker<'a> {
                     Err(why) => self.fold_error(why, span),
                 };
             }
+            Value::Choice(choice) => {
+                return self.map_choice(&choice, span, |checker, number| checker.folder.unary(op, number));
+            }
             Value::Typed(typed) => typed,
         };
         let format = typed.format;
@@ -141,6 +144,7 @@ impl<'a> Checker<'a> {
                     None
                 }
             },
+            Value::Choice(choice) => self.choice_truth(&choice, span),
             Value::Typed(typed) if typed.len().is_some() => {
                 self.no_vector("a condition", &typed, id);
                 None
@@ -166,21 +170,22 @@ impl<'a> Checker<'a> {
 
     /// `c ? a : b`.
     fn select(&mut self, c: (Value, ExprId), a: (Value, ExprId), b: (Value, ExprId), span: Span) -> Value {
-        if let (Value::Exact(_), Value::Exact(_)) = (&a.0, &b.0) {
-            match &c.0 {
-                Value::Exact(number) => {
-                    return match integer(number) {
-                        Ok(n) if n.is_zero() => b.0,
-                        Ok(_) => a.0,
-                        Err(why) => self.fold_error(why, self.span(c.1)),
-                    };
-                }
-                // Whether the arms need a format depends on what the condition should have been.
-                Value::Error => return Value::Error,
-                Value::Typed(_) => {}
-            }
+        let exact = |v: &Value| matches!(v, Value::Exact(_) | Value::Choice(_));
+        if let Value::Exact(number) = &c.0
+            && exact(&a.0)
+            && exact(&b.0)
+        {
+            return match integer(number) {
+                Ok(n) if n.is_zero() => b.0,
+                Ok(_) => a.0,
+                Err(why) => self.fold_error(why, self.span(c.1)),
+            };
         }
         let condition = self.truth(c.0, c.1);
+        if exact(&a.0) && exact(&b.0) {
+            let chosen = condition.and_then(|c| self.choose(&c, (&a.0, a.1), (&b.0, b.1), span));
+            return chosen.unwrap_or(Value::Error);
+        }
         let (sa, sb) = (self.span(a.1), self.span(b.1));
         let Some((x, y)) = self.pair("`?:`", a, b) else { return Value::Error };
         if x.len() != y.len() {
@@ -197,7 +202,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Two operands in one format: literals take the other's, ints extend. Both exact is an error here.
+    /// Two operands in one format: exact numbers take the other's, ints extend. Two exact ones do not come
+    /// here.
     pub(super) fn pair(&mut self, what: &str, a: (Value, ExprId), b: (Value, ExprId)) -> Option<(Typed, Typed)> {
         let (sa, sb) = (self.span(a.1), self.span(b.1));
         match (a.0, b.0) {
@@ -211,9 +217,13 @@ impl<'a> Checker<'a> {
                 let node = self.literal(&n, y.format, sa)?;
                 Some((Typed::scalar(y.format, node), y))
             }
-            (Value::Exact(_), Value::Exact(_)) => {
-                self.no_format(what, sa, a.1);
-                None
+            (Value::Typed(x), Value::Choice(c)) => {
+                let y = Typed::scalar(x.format, self.choice(&c, x.format, sb)?);
+                Some((x, y))
+            }
+            (Value::Choice(c), Value::Typed(y)) => {
+                let x = Typed::scalar(y.format, self.choice(&c, y.format, sa)?);
+                Some((x, y))
             }
             _ => None,
         }
@@ -266,6 +276,7 @@ impl<'a> Checker<'a> {
         let number: Option<Literal> = match value {
             Value::Error => return None,
             Value::Exact(number) => Some(number.clone()),
+            Value::Choice(_) => None,
             Value::Typed(typed) => self.known_integer(typed),
         };
         let Some(number) = number else {

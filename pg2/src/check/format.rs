@@ -65,6 +65,9 @@ impl<'a> Checker<'a> {
             Value::Exact(number) => {
                 return self.literal(&number, to, span).map_or(Value::Error, |n| Value::Typed(Typed::scalar(to, n)));
             }
+            Value::Choice(choice) => {
+                return self.choice(&choice, to, span).map_or(Value::Error, |n| Value::Typed(Typed::scalar(to, n)));
+            }
             Value::Typed(typed) => typed,
         };
         if typed.format == to {

@@ -53,6 +53,13 @@ impl<'a> Checker<'a> {
                 Err(why) => self.fold_error(why, span),
             };
         }
+        let runtime_shift = matches!(op, BinaryOp::Shl | BinaryOp::Shr) && matches!(b.0, Value::Choice(_));
+        if !runtime_shift
+            && let Some(value) =
+                self.combine((&a.0, a.1), (&b.0, b.1), span, |checker, x, y| checker.folder.binary(op, x, y))
+        {
+            return value;
+        }
         match op {
             BinaryOp::And | BinaryOp::Or => self.logic(op, a, b, span),
             BinaryOp::Shl | BinaryOp::Shr => self.shift(op, a, b, span),
@@ -141,8 +148,10 @@ impl<'a> Checker<'a> {
         let left = op == BinaryOp::Shl;
         let typed = match a.0 {
             Value::Error => return Value::Error,
-            Value::Exact(_) if matches!(b.0, Value::Error) => return Value::Error,
-            Value::Exact(_) => return self.no_format("a shift by a run-time amount", self.span(a.1), a.1),
+            Value::Exact(_) | Value::Choice(_) if matches!(b.0, Value::Error) => return Value::Error,
+            Value::Exact(_) | Value::Choice(_) => {
+                return self.no_format("a shift by a run-time amount", self.span(a.1), a.1);
+            }
             Value::Typed(typed) => typed,
         };
         if let Value::Typed(amount) = &b.0
@@ -165,6 +174,7 @@ impl<'a> Checker<'a> {
         let number = match &b.0 {
             Value::Error => return Value::Error,
             Value::Exact(_) => true,
+            Value::Choice(_) => false,
             Value::Typed(amount) => self.known_integer(amount).is_some(),
         };
         if !number {

@@ -84,9 +84,12 @@ impl<'a> Checker<'a> {
     fn constant(&mut self, name: Word<'a>, value: Tree) {
         let span = self.span(value.root);
         let value = self.tree(value);
-        if let Value::Typed(typed) = &value
-            && !typed.nodes().iter().all(|n| self.builder.is_constant(*n))
-        {
+        let known = match &value {
+            Value::Typed(typed) => typed.nodes().iter().all(|n| self.builder.is_constant(*n)),
+            Value::Choice(choice) => choice.conditions().all(|n| self.builder.is_constant(n)),
+            Value::Exact(_) | Value::Error => true,
+        };
+        if !known {
             let message = format!("`{}` is not a compile-time number", name.text);
             let error = Diagnostic::error(codes::NOT_CONST, message, span, "known only at run time");
             self.error(error.help(format!("leave `const` out: `{} = ...;`", name.text)));
@@ -221,6 +224,7 @@ impl<'a> Checker<'a> {
         let typed = match value {
             Value::Error => return None,
             Value::Exact(number) => Typed::scalar(format, self.literal(&number, format, span)?),
+            Value::Choice(choice) => Typed::scalar(format, self.choice(&choice, format, span)?),
             Value::Typed(typed) => self.fit_output(typed, format, (id, declared, word))?,
         };
         if typed.len() == wanted {

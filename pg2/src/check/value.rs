@@ -1,5 +1,6 @@
 //! What an expression is worth while it is checked.
 
+use super::choice::Choice;
 use crate::graph::NodeId;
 use crate::literal::Literal;
 use hdl::Format;
@@ -10,6 +11,8 @@ use std::rc::Rc;
 pub enum Value {
     /// An exact number without a format.
     Exact(Literal),
+    /// A conditional of exact numbers without a format.
+    Choice(Choice),
     Typed(Typed),
     /// Something whose mistake has been reported.
     Error,
