@@ -75,14 +75,16 @@ fn config(graph: &Graph, options: &Options, pipeline_latency: u32) -> Result<Con
         let text = format!("a j memory of {} words holds no record of {} words", options.jmem_words, layout.j_words());
         return Err(BackendError::Unsupported(text));
     }
-    Ok(Config {
+    let config = Config {
         layout,
         pipelines: options.pipelines,
         jmem_records,
         stream_bits: options.stream_bits,
         segments: 512,
         pipeline_latency,
-    })
+    };
+    config.verify().map_err(BackendError::Unsupported)?;
+    Ok(config)
 }
 
 fn emulator(options: &Options) -> Box<dyn Backend> {

@@ -113,14 +113,14 @@ impl EmulatedEngine {
             wire::RUN => self.describe(argument, body, receive),
             wire::I => self.group(argument, body, receive),
             wire::STATUS => {
-                (body.is_empty() && argument <= 1).then_some(())?;
+                body.is_empty().then_some(())?;
                 self.work(receive);
                 let c = self.counters;
                 let long = |x: u64| [x as u32, (x >> 32) as u32];
                 let mut reply = vec![wire::STATUS_REPLY << 24 | c.protocol_error as u32];
                 [c.cycles, c.busy, c.pairs].into_iter().for_each(|x| reply.extend(long(x)));
                 receive(&reply);
-                if argument == 1 {
+                if argument & 1 == 1 {
                     self.counters = Counters::default();
                 }
                 Some(())
@@ -139,17 +139,17 @@ impl EmulatedEngine {
         let [first, count, records @ ..] = body else { return None };
         let (first, count) = (*first as usize, *count as usize);
         let end = first.checked_add(count).filter(|end| *end <= self.config.jmem_records as usize)?;
-        (records.len() == count * self.j_packing.words()).then_some(())?;
-        if count == 0 {
-            return Some(());
-        }
+        // A packet that is cut short, or goes on too long, breaks the protocol, but its whole records are stored.
+        let whole = records.len() == count * self.j_packing.words();
+        let count = count.min(records.len() / self.j_packing.words());
         if self.read[first / BLOCK..end.div_ceil(BLOCK)].contains(&true) {
             self.work(receive);
         }
         let mut patterns = Vec::with_capacity(count * self.j_packing.elements());
-        records.chunks_exact(self.j_packing.words()).for_each(|r| self.j_packing.unpack(r, &mut patterns));
+        let records = records.chunks_exact(self.j_packing.words()).take(count);
+        records.for_each(|r| self.j_packing.unpack(r, &mut patterns));
         self.emulator.load(&mut self.sources, first, &patterns);
-        Some(())
+        whole.then_some(())
     }
 
     fn describe(&mut self, argument: u32, body: &[u32], receive: &mut dyn FnMut(&[u32])) -> Option<()> {
@@ -200,7 +200,7 @@ impl EmulatedEngine {
     fn kept(&mut self, run: Waiting, receive: &mut dyn FnMut(&[u32])) {
         let n = run.work.count();
         if !run.keep {
-            self.lanes[..n].fill(self.emulator.start());
+            self.lanes.fill(self.emulator.start());
         }
         let mut scratch = self.emulator.scratch();
         let sums = &mut self.lanes[..n];
@@ -233,7 +233,7 @@ impl EmulatedEngine {
         self.pending_pairs = 0;
         self.read.fill(false);
         let this = &*self;
-        let evaluate = || -> Vec<Vec<u32>> {
+        let evaluate = || -> Vec<(Vec<u32>, Vec<Sums>)> {
             pending.par_iter().map_init(|| this.emulator.scratch(), |scratch, w| this.evaluate(scratch, w)).collect()
         };
         let replies = match (&this.pool, pending.len()) {
@@ -242,7 +242,13 @@ impl EmulatedEngine {
             (Some(pool), _) => pool.install(evaluate),
             (None, _) => evaluate(),
         };
-        for (work, words) in pending.iter().zip(replies) {
+        // The lanes hold the sums of the last group; those that it left empty hold the identities.
+        let mut lanes = vec![self.emulator.start(); self.lanes.len()];
+        if let Some((_, sums)) = replies.last() {
+            lanes[..sums.len()].clone_from_slice(sums);
+        }
+        self.lanes = lanes;
+        for (work, (words, _)) in pending.iter().zip(replies) {
             let mut at = 0;
             for n in &work.groups {
                 let length = self.config.result_head_words() as usize + *n as usize * self.result_packing.words();
@@ -252,8 +258,8 @@ impl EmulatedEngine {
         }
     }
 
-    /// The RESULT packets of one piece of work, one behind the other.
-    fn evaluate(&self, scratch: &mut Scratch, work: &Work) -> Vec<u32> {
+    /// The RESULT packets of one piece of work, one behind the other, and the sums of its last group.
+    fn evaluate(&self, scratch: &mut Scratch, work: &Work) -> (Vec<u32>, Vec<Sums>) {
         let mut sums = vec![self.emulator.start(); work.count()];
         self.emulator.accumulate(scratch, &mut sums, &work.targets, &self.sources, &work.segments);
         let mut words = Vec::new();
@@ -263,7 +269,8 @@ impl EmulatedEngine {
             result(&self.config, &self.result_packing, work.tag, lanes, &mut words);
             first += *n as usize;
         }
-        words
+        let last = sums.len() - work.groups.last().map_or(0, |n| *n as usize);
+        (words, sums.split_off(last))
     }
 }
 

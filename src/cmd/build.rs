@@ -103,6 +103,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         segments: 512,
         pipeline_latency: built.schedule.depth,
     };
+    config.verify().map_err(Failure::Input)?;
     let engine = design(&config, &built.netlist);
     let verilog = format!("{}.v", engine.top);
     let manifest = manifest(&args, &built, &config, clock, &engine.top, vec![verilog.clone()]);
