@@ -58,6 +58,8 @@ pub struct CycleEngine {
     patience: u64,
     /// Words of a packet of which more beats are to come.
     packet: Vec<u32>,
+    /// END packets that were sent and not answered yet.
+    open_ends: u64,
     out: Output,
     on_beat: Option<BeatHook>,
     on_progress: Option<ProgressHook>,
@@ -91,6 +93,7 @@ impl CycleEngine {
             noise: options.noise,
             patience: patience(config, lane_latency, options.noise),
             packet: Vec::new(),
+            open_ends: 0,
             out: Output { words: vec![0; BEATS * beat_words], last: vec![0; BEATS], cycle: vec![0; BEATS] },
             on_beat: None,
             on_progress: None,
@@ -125,7 +128,9 @@ impl CycleEngine {
         let mut last = Vec::with_capacity(BEATS);
         let mut ends = false;
         for packet in input.packets() {
+            // An END that goes on into a second beat is too long, and is not answered.
             ends = packet.first().is_some_and(|w| w >> 24 == protocol::END);
+            self.open_ends += (ends && packet.len() <= self.config.beat_words() as usize) as u64;
             for (beat, is_last) in protocol::beats(packet, self.config.beat_words()) {
                 words.extend_from_slice(beat);
                 words.resize((last.len() + 1) * self.config.beat_words() as usize, 0);
@@ -148,24 +153,26 @@ impl CycleEngine {
         let mut taken = 0;
         while taken < last.len() {
             let rest = (&words[taken * self.config.beat_words() as usize..], &last[taken..]);
-            taken += self.step(rest, false, receive)?.0;
+            taken += self.step(rest, false, receive)?;
         }
         Ok(())
     }
 
-    /// Clocks until END was answered.
+    /// Clocks until every END was answered.
     fn drain(&mut self, receive: &mut dyn FnMut(&[u32])) -> Result<(), SimError> {
-        while !self.step((&[], &[]), true, receive)?.1 {}
+        while self.open_ends > 0 {
+            self.step((&[], &[]), true, receive)?;
+        }
         Ok(())
     }
 
-    /// One call of the driver: how many input beats it took, and whether END was answered.
+    /// One call of the driver: how many input beats it took.
     fn step(
         &mut self,
         (words, last): (&[u32], &[u8]),
         stop_at_packet: bool,
         receive: &mut dyn FnMut(&[u32]),
-    ) -> Result<(usize, bool), SimError> {
+    ) -> Result<usize, SimError> {
         let probability = |p: f64| (p.clamp(0.0, 0.999) * 4294967296.0) as u32;
         let mut exchange = Exchange {
             input: words.as_ptr(),
@@ -184,18 +191,17 @@ impl CycleEngine {
             stall: probability(self.noise.stall),
         };
         let status = self.driver.run(&mut exchange);
-        let ended = self.take(exchange.out_taken as usize, receive)?;
+        self.take(exchange.out_taken as usize, receive)?;
         self.judge(status)?;
         if let Some(hook) = &mut self.on_progress {
             hook(self.driver.cycles());
         }
-        Ok((exchange.in_taken as usize, ended))
+        Ok(exchange.in_taken as usize)
     }
 
-    /// Puts the beats that came back together to packets; whether one of them is the answer to END.
-    fn take(&mut self, beats: usize, receive: &mut dyn FnMut(&[u32])) -> Result<bool, SimError> {
+    /// Puts the beats that came back together to packets.
+    fn take(&mut self, beats: usize, receive: &mut dyn FnMut(&[u32])) -> Result<(), SimError> {
         let width = self.config.beat_words() as usize;
-        let mut ended = false;
         for k in 0..beats {
             let words = &self.out.words[k * width..][..width];
             let last = self.out.last[k] != 0;
@@ -218,12 +224,15 @@ impl CycleEngine {
                 if self.packet[length..].iter().any(|w| *w != 0) {
                     return Err(wrong(format!("did not fill up a packet {header:#010x} with zeros")));
                 }
-                ended |= header >> 24 == protocol::END_REPLY;
+                if header >> 24 == protocol::END_REPLY {
+                    self.open_ends =
+                        self.open_ends.checked_sub(1).ok_or_else(|| wrong("answered an END that was not sent".into()))?;
+                }
                 receive(&self.packet[..length]);
                 self.packet.clear();
             }
         }
-        Ok(ended)
+        Ok(())
     }
 
     fn judge(&self, status: Status) -> Result<(), SimError> {

@@ -142,7 +142,11 @@ impl EmulatedEngine {
         // A packet that is cut short, or goes on too long, breaks the protocol, but its whole records are stored.
         let whole = records.len() == count * self.j_packing.words();
         let count = count.min(records.len() / self.j_packing.words());
-        if self.read[first / BLOCK..end.div_ceil(BLOCK)].contains(&true) {
+        // Groups of a run that waits for more targets read what was there when they came.
+        let meets = |s: &Segment| (s.first as usize) < end && first < (s.first + s.count) as usize;
+        let waiting = self.run.as_ref().filter(|r| !r.work.groups.is_empty());
+        let read_by_waiting = waiting.is_some_and(|r| r.work.segments.iter().any(meets));
+        if read_by_waiting || self.read[first / BLOCK..end.div_ceil(BLOCK)].contains(&true) {
             self.work(receive);
         }
         let mut patterns = Vec::with_capacity(count * self.j_packing.elements());
