@@ -2,8 +2,13 @@
 # Installs what is missing for building and testing, or says what to install where it cannot.
 set -euo pipefail
 
-# Command and the Debian package that has it. iverilog and ccache are optional helpers of the tests.
-needed=(cargo:cargo verilator:verilator clang++:clang g++:g++ iverilog:iverilog ccache:ccache)
+if ! command -v cargo >/dev/null 2>&1; then
+    echo "Please install Rust 1.89 or newer, for example with rustup (Debian's own may be older)" >&2
+    exit 1
+fi
+
+# Command and the Debian package that has it.
+needed=(verilator:verilator clang++:clang g++:g++ iverilog:iverilog)
 missing=()
 for entry in "${needed[@]}"; do
     command -v "${entry%%:*}" >/dev/null 2>&1 || missing+=("${entry##*:}")

@@ -225,8 +225,10 @@ impl CycleEngine {
                     return Err(wrong(format!("did not fill up a packet {header:#010x} with zeros")));
                 }
                 if header >> 24 == protocol::END_REPLY {
-                    self.open_ends =
-                        self.open_ends.checked_sub(1).ok_or_else(|| wrong("answered an END that was not sent".into()))?;
+                    self.open_ends = self
+                        .open_ends
+                        .checked_sub(1)
+                        .ok_or_else(|| wrong("answered an END that was not sent".into()))?;
                 }
                 receive(&self.packet[..length]);
                 self.packet.clear();

@@ -96,7 +96,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let built = pg2::build::build(&graph, clock, &kernel.text, Vec::new());
     let layout = built.graph.layout();
     let config = Config {
-        jmem_records: (args.jmem / layout.j_words()).max(1),
+        jmem_records: args.jmem / layout.j_words(),
         layout,
         pipelines: args.pipelines,
         stream_bits: args.stream.parse().unwrap_or(32),

@@ -4,7 +4,7 @@ use super::CXX_FLAGS;
 use crate::SimError;
 use crate::cache::Cache;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,7 +18,13 @@ pub struct Tools {
     root: PathBuf,
     cxx: PathBuf,
     cxx_version: String,
+    /// Flags for speed that this compiler takes.
+    tuning: Vec<&'static str>,
 }
+
+/// Random data makes branches of a model's multiplexers mispredict; these let clang turn more of them into selections.
+/// They are LLVM's own and not promised by any version, so they are tried before they are used.
+const TUNING: &[&str] = &["-mllvm", "-two-entry-phi-node-folding-threshold=100", "-mllvm", "-x86-cmov-converter=0"];
 
 /// How to get what is missing.
 const HOW: &str = "apt-get install verilator clang";
@@ -38,7 +44,8 @@ impl Tools {
 
     /// What a build depends on besides its texts.
     pub fn key(&self) -> String {
-        format!("{}\n{}\n{}", self.version, self.cxx_version, env!("CARGO_PKG_VERSION"))
+        let tuning = self.tuning.join(" ");
+        format!("{}\n{}\n{tuning}\n{}", self.version, self.cxx_version, env!("CARGO_PKG_VERSION"))
     }
 
     /// Verilator's C++ run-time.
@@ -49,7 +56,7 @@ impl Tools {
     /// A compiler call with the flags that all objects share.
     pub fn compiler(&self, trace: bool) -> Command {
         let mut command = Command::new(&self.cxx);
-        command.args(CXX_FLAGS).arg(format!("-DVM_TRACE={}", trace as u32));
+        command.args(CXX_FLAGS).args(&self.tuning).arg(format!("-DVM_TRACE={}", trace as u32));
         command.arg(format!("-DVM_TRACE_FST={}", trace as u32));
         if self.is_gcc() {
             // Unique symbols would be shared between libraries, each of which must have its own run-time.
@@ -82,7 +89,15 @@ fn look() -> Result<Tools, SimError> {
     let root = root.ok_or_else(|| missing("verilator's include directory"))?;
     let cxx = ["clang++", "g++"].iter().find_map(|c| on_path(c)).ok_or_else(|| missing("clang++ or g++"))?;
     let cxx_version = first_line(Command::new(&cxx).arg("--version")).ok_or_else(|| missing("clang++ or g++"))?;
-    Ok(Tools { verilator, version, root, cxx, cxx_version })
+    let tuning = if takes(&cxx, TUNING) { TUNING.to_vec() } else { Vec::new() };
+    Ok(Tools { verilator, version, root, cxx, cxx_version, tuning })
+}
+
+/// Whether a compiler accepts these flags.
+fn takes(cxx: &Path, flags: &[&str]) -> bool {
+    let mut command = Command::new(cxx);
+    command.args(flags).args(["-x", "c++", "-c", "/dev/null", "-o", "/dev/null"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
 }
 
 fn on_path(program: &str) -> Option<PathBuf> {
