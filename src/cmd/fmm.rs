@@ -40,10 +40,10 @@ pub struct Args {
     /// Where P2P and M2L run (see `pairforge list backends`)
     #[arg(long, value_name = "B", default_value = "emulator")]
     backend: String,
-    /// P2P kernel: a file or a shipped kernel
-    #[arg(long, value_name = "FILE.pg2", default_value = "p2p")]
-    p2p: String,
-    /// M2L kernel of the order [default: the generated one]
+    /// P2P kernel: a file or a shipped kernel [default: p2p; on backend cpu native code]
+    #[arg(long, value_name = "FILE.pg2")]
+    p2p: Option<String>,
+    /// M2L kernel of the order [default: the generated one; on backend cpu native code]
     #[arg(long, value_name = "FILE.pg2")]
     m2l: Option<String>,
     /// Expansion order P
@@ -62,7 +62,7 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "f64")]
     precision: PrecisionArg,
     /// Threads; 0 for one a core
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads)]
     threads: usize,
     /// Pipelines of the engine
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=255))]
@@ -113,6 +113,14 @@ choice!(ChargeArg => Charge { Random, Positive, Mass });
 choice!(BasisArg => Basis { Cartesian, Solid });
 choice!(PrecisionArg => Precision { F32, F64 });
 
+/// More threads than this only wait for each other.
+const MOST_THREADS: usize = 1024;
+
+fn threads(text: &str) -> Result<usize, String> {
+    let count = text.parse::<usize>().map_err(|e| e.to_string())?;
+    if count <= MOST_THREADS { Ok(count) } else { Err(format!("at most {MOST_THREADS} threads are possible")) }
+}
+
 /// Particles, plan, run, check, and what was asked for on paper.
 pub fn run(args: Args) -> Result<(), Failure> {
     let entry = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
@@ -123,7 +131,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
             .build_global()
             .map_err(|e| Failure::Tool(format!("threads cannot be started: {e}")))?;
     }
-    let native = entry.name == "cpu";
+    // A kernel that is named is run, on the CPU by its real-number meaning.
+    let native = entry.name == "cpu" && args.p2p.is_none() && args.m2l.is_none();
     let kernels = if native { None } else { Some(Kernels::load(&args)?) };
     let particles = particles(&args)?;
     if let Some(path) = &args.save_particles {
@@ -158,7 +167,7 @@ struct Kernels {
 
 impl Kernels {
     fn load(args: &Args) -> Result<Kernels, Failure> {
-        let p2p = source::load(&args.p2p)?.1;
+        let p2p = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
         let m2l = match &args.m2l {
             _ if args.near_only => None,
             Some(file) => Some(source::load(file)?.1),
