@@ -50,14 +50,18 @@ impl Cache {
             fs::create_dir_all(&self.dir).map_err(SimError::io(&self.dir))?;
             // The lock only saves work: without it, the last rename below wins.
             let lock = File::create(self.dir.join(format!("{name}.lock")));
-            let _held = lock.as_ref().map(|f| f.lock());
+            let held = lock.as_ref().is_ok_and(|f| f.lock().is_ok());
             match state(&dir, key) {
                 State::Whole => return Ok(dir),
                 State::Foreign => continue,
                 State::Absent => {}
                 State::Damaged => fs::remove_dir_all(&dir).map_err(SimError::io(&dir))?,
             }
-            let temp = tempfile::Builder::new().prefix("building-").tempdir_in(&self.dir);
+            let prefix = format!("building-{name}-");
+            if held {
+                self.remove_interrupted(&prefix);
+            }
+            let temp = tempfile::Builder::new().prefix(&prefix).tempdir_in(&self.dir);
             let temp = temp.map_err(SimError::io(&self.dir))?;
             build(temp.path())?;
             seal(temp.path(), key).map_err(SimError::io(temp.path()))?;
@@ -68,6 +72,15 @@ impl Cache {
             };
         }
         unreachable!("some name is free")
+    }
+
+    /// Removes what builds that were killed left behind; the lock on their entry says that none is at work.
+    fn remove_interrupted(&self, prefix: &str) {
+        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        for entry in entries.filter(|e| e.file_name().to_string_lossy().starts_with(prefix)) {
+            // What cannot be removed does no harm.
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 
