@@ -18,13 +18,7 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> std::io::Res
         let mut out = std::io::BufWriter::new(std::fs::OpenOptions::new().write(true).open(path).map_err(wrong)?);
         return fill(&mut out).and_then(|()| out.flush()).map_err(wrong);
     }
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if path.is_dir() {
-        return Err(Failure::file(path, "is a folder; name a file"));
-    }
-    if !folder.is_dir() {
-        return Err(Failure::file(path, format!("the folder {} does not exist; make it first", folder.display())));
-    }
+    let folder = folder_of(path)?;
     // The error's own text would name the temporary file, which nobody asked for.
     let denied = |e: std::io::Error| wrong(e.kind().into());
     let mut file = tempfile::Builder::new().prefix(".pairforge-").tempfile_in(folder).map_err(denied)?;
@@ -48,6 +42,18 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> std::io::Res
     }
     file.persist(path).map_err(|e| wrong(e.error))?;
     Ok(())
+}
+
+/// The folder that a file is to be written to, if there can be such a file.
+pub fn folder_of(path: &Path) -> Result<&Path, Failure> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if path.is_dir() {
+        return Err(Failure::file(path, "is a folder; name a file"));
+    }
+    if !folder.is_dir() {
+        return Err(Failure::file(path, format!("the folder {} does not exist; make it first", folder.display())));
+    }
+    Ok(folder)
 }
 
 /// The temporary file that is being written, for [`remove_when_interrupted`]; null if there is none.

@@ -100,6 +100,7 @@ fn wrong_usage_is_status_2() {
         ("fmm --n 10 --order 0 --backend cpu", &["1 to 20"]),
         ("fmm --n 10 --expansion solid", &["`cpu`"]),
         ("fmm --n 99999999999999", &["2147483647"]),
+        ("fmm --n 10 --threads 1000000", &["--threads", "1024"]),
         ("bench no_such_bench", &["no_such_bench"]),
     ];
     for (words, err) in wrong {
@@ -327,6 +328,8 @@ fn outputs_that_cannot_be_written_are_named() {
         ("-o none/out.csv", &["none/out.csv", "does not exist"]),
         ("-o file/out.csv", &["file/out.csv"]),
         ("-o out.csv --json none/s.json", &["none/s.json", "does not exist"]),
+        ("--backend cycle --trace none/w.fst", &["none/w.fst", "does not exist"]),
+        ("--backend cycle --trace folder", &["folder", "name a file"]),
         ("-o /dev/full", &["/dev/full", "No space left"]),
         ("-o /proc/out.csv", &["/proc/out.csv", "cannot be written"]),
     ];
@@ -501,6 +504,80 @@ fn the_cycle_simulation_without_verilator_is_status_3() {
     .expect(0);
 }
 
+/// A folder on `PATH` whose `verilator` is this shell script; the real one is `$REAL`.
+fn with_verilator(p: &Place, script: &str, words: &str) -> std::process::Command {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::create_dir_all(p.path("bin")).expect("a folder");
+    p.write("bin/verilator", format!("#!/bin/sh\n{script}\n"));
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(p.path("bin/verilator"), mode).expect("the script is ours");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let real = std::env::split_paths(&path).map(|d| d.join("verilator")).find(|f| f.is_file()).unwrap_or_default();
+    let folders = std::iter::once(p.path("bin")).chain(std::env::split_paths(&path));
+    let mut command = p.command(words);
+    command.env("PATH", std::env::join_paths(folders).expect("a path")).env("REAL", real);
+    command.env("PAIRFORGE_CACHE", p.path("cache"));
+    command
+}
+
+#[test]
+fn tools_that_fail_or_are_too_old_are_status_3() {
+    if !has_verilator() {
+        return;
+    }
+    let words = format!("{RUN} --backend cycle -o out.csv");
+    let p = place();
+    p.write("out.csv", "old");
+    let old = p.finish(with_verilator(&p, "echo 'Verilator 4.038 2020-07-11 rev v4.036'", &words)).expect(3);
+    has(&old.err, &["verilator 5 or newer", "4.038", "apt-get install verilator"]);
+    let script =
+        "case $1 in --version|--getenv) exec \"$REAL\" \"$@\";; esac; echo %Error: the disk is on fire >&2; exit 9";
+    let failed = p.finish(with_verilator(&p, script, &words)).expect(3);
+    has(&failed.err, &["verilator failed", "the disk is on fire", "log"]);
+    let log = failed.err.split("log: ").nth(1).and_then(|t| t.split(')').next()).expect("a log is named");
+    assert!(std::fs::read_to_string(log).is_ok_and(|t| t.contains("the disk is on fire")), "{log}");
+    assert_eq!(p.text("out.csv"), "old");
+    // The failure left nothing in the cache that a later run would take for a simulation.
+    let good = p.finish(with_verilator(&p, "exec \"$REAL\" \"$@\"", &words)).expect(0);
+    assert_eq!((good.err.as_str(), p.text("out.csv").as_str()), ("", "s,m,n\n4,1.5,-0.25\n10,1.5,-0.25\n"));
+}
+
+#[test]
+fn a_build_that_was_interrupted_is_done_again() {
+    use std::os::unix::process::ExitStatusExt;
+    if !has_verilator() {
+        return;
+    }
+    let p = place();
+    let words = format!("{RUN} --backend cycle");
+    // Stopped in the middle of a build: the tool waits until it is killed with the command.
+    let script = "case $1 in --version|--getenv) exec \"$REAL\" \"$@\";; esac; touch started; sleep 60";
+    let mut command = with_verilator(&p, script, &words);
+    {
+        use std::os::unix::process::CommandExt;
+        command.process_group(0);
+    }
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let start = Instant::now();
+    while !p.path("started").exists() {
+        assert!(start.elapsed() < Duration::from_secs(60) && child.try_wait().expect("asked").is_none());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // As Ctrl-C on a terminal does: to the whole group.
+    // SAFETY: the child was not waited for since, so its group is still its own.
+    unsafe { libc::kill(-(child.id() as libc::pid_t), libc::SIGINT) };
+    assert_eq!(child.wait().expect("it ends").signal(), Some(libc::SIGINT));
+    let mut err = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut err).expect("UTF-8");
+    assert_eq!(err, "");
+    let again = p.finish(with_verilator(&p, "exec \"$REAL\" \"$@\"", &words)).expect(0);
+    assert_eq!(again.out, "s,m,n\n4,1.5,-0.25\n10,1.5,-0.25\n");
+    let left = std::fs::read_dir(p.path("cache")).expect("a cache").flatten().map(|e| e.file_name());
+    let left: Vec<String> =
+        left.map(|n| n.to_string_lossy().into_owned()).filter(|n| n.starts_with("building")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
 #[test]
 fn a_cache_that_cannot_be_written_is_named() {
     if !has_verilator() {
@@ -527,6 +604,17 @@ fn waves_are_traced() {
     let s = p.json("s.json");
     let (cycles, used) = (s["cycles"].as_f64().expect("a clock"), s["utilisation"].as_f64().expect("a clock"));
     assert!((used - 4.0 / (cycles * 2.0)).abs() < 1e-12, "{s}");
+}
+
+#[test]
+fn standard_output_holds_one_thing() {
+    let p = Place::new();
+    let json = check_in(&p, "fmm --n 10 --json -", 0, &[], &[]).out;
+    assert!(serde_json::from_str::<Value>(&json).is_ok_and(|s| s["n"] == 10), "{json}");
+    let field = check_in(&p, "fmm --n 10 -o -", 0, &[], &[]).out;
+    assert_eq!((field.lines().next(), field.lines().count()), (Some("potential,gx,gy,gz"), 11));
+    let particles = check_in(&p, "fmm --n 10 --save-particles -", 0, &[], &[]).out;
+    assert_eq!((particles.lines().next(), particles.lines().count()), (Some("x,y,z,q"), 11));
 }
 
 #[test]

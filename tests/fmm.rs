@@ -106,7 +106,8 @@ fn close_to(what: &str, list: &[Particle], found: &[Force], wanted: &[(Force, [f
 fn errors_are_those_that_are_expected() {
     // The table of the rules for N = 2e4 and leaf 64 was found with other random numbers: half as much on either side.
     let p = Place::new();
-    let table: [(&str, &[(u32, f64, f64)]); 2] = [
+    type Row = (u32, f64, f64);
+    let table: [(&str, &[Row]); 2] = [
         ("random", &[(2, 2.5e-3, 1.6e-2), (4, 6.5e-4, 4.0e-3), (6, 1.9e-4, 1.2e-3)]),
         ("positive", &[(2, 6e-3, 1.1e-2), (4, 8e-4, 1.4e-3), (6, 2.0e-4, 3.7e-4)]),
     ];

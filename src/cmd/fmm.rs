@@ -243,7 +243,8 @@ fn write(args: &Args, field: &Field, stats: &Stats) -> Result<(), Failure> {
         output::write_text(path, &table::html(stats)?)?;
     }
     // Results that go to standard output are not mixed with a table for people.
-    if args.output.as_deref() != Some(Path::new("-")) {
+    let standard = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+    if !standard(&args.output) && !standard(&args.json) && !standard(&args.save_particles) {
         print!("{}", table::text(stats));
     }
     Ok(())

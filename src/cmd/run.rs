@@ -63,6 +63,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if args.trace.is_some() && entry.name != "cycle" {
         return Err(Failure::Usage(format!("--trace needs --backend cycle; `{}` has no clock", entry.name)));
     }
+    // The simulation writes the waves itself, and at the end.
+    args.trace.as_deref().map_or(Ok(()), |path| output::folder_of(path).map(drop))?;
     let (_, graph) = source::load(&args.file)?;
     let params = parameters(&graph, &args.params, args.raw)?;
     let targets = csv::read(&args.i, &columns(&graph, PinClass::Ipin), args.raw)?;
