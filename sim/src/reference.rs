@@ -2,38 +2,60 @@
 
 use hdl::Flags;
 use hdl::reduce::Accumulator;
-use pg2::graph::{Graph, NodeKind, PinClass};
+use pg2::graph::{Graph, Node, NodeKind, PinClass};
+use std::collections::HashMap;
 
-/// Records as bit patterns, record by record, elements in record order (see [`hdl::engine::Layout`]).
-pub type Records = Vec<Vec<u64>>;
+/// A graph with what evaluating it needs to know of each node.
+struct Prepared<'a> {
+    graph: &'a Graph,
+    /// Class of a pin node and its place in the record.
+    pins: Vec<Option<(PinClass, usize)>>,
+    live: Vec<bool>,
+}
+
+impl<'a> Prepared<'a> {
+    fn new(graph: &'a Graph) -> Prepared<'a> {
+        let mut places = HashMap::new();
+        for class in [PinClass::Ipin, PinClass::Jpin, PinClass::Param] {
+            places.extend(graph.elements_of(class).into_iter().enumerate().map(|(k, e)| (e, (class, k))));
+        }
+        let place = |node: &Node| match node.kind {
+            NodeKind::Pin { pin, element } => Some(places[&(pin, element)]),
+            _ => None,
+        };
+        Prepared { graph, pins: graph.nodes.iter().map(place).collect(), live: live(graph) }
+    }
+
+    /// Evaluates one pair into `values`, one for each node, and gives the flags of the nodes that reach an output.
+    fn pair(&self, i: &[u64], j: &[u64], params: &[u64], values: &mut Vec<u64>) -> Flags {
+        let mut flags = Flags::NONE;
+        values.clear();
+        for (k, node) in self.graph.nodes.iter().enumerate() {
+            let value = match (&node.kind, self.pins[k]) {
+                (_, Some((PinClass::Ipin, at))) => i[at],
+                (_, Some((PinClass::Jpin, at))) => j[at],
+                (_, Some((_, at))) => params[at],
+                (NodeKind::Const { bits }, _) => *bits,
+                (NodeKind::Op { op, inst, args }, _) => {
+                    // No operator has more than three arguments.
+                    let mut patterns = [0; 3];
+                    patterns.iter_mut().zip(args).for_each(|(p, a)| *p = values[a.0 as usize]);
+                    let (bits, raised) = op.bits(inst, &patterns[..args.len()]);
+                    flags |= raised.when(self.live[k]);
+                    bits
+                }
+                (NodeKind::Pin { .. }, None) => unreachable!("every pin node has a place"),
+            };
+            values.push(value);
+        }
+        flags
+    }
+}
 
 /// The value of every node for one pair, and the flags of the nodes that reach an output (RULES N7).
 pub fn pair(graph: &Graph, i: &[u64], j: &[u64], params: &[u64]) -> (Vec<u64>, Flags) {
-    let index = |class| graph.elements_of(class);
-    let (ie, je, pe) = (index(PinClass::Ipin), index(PinClass::Jpin), index(PinClass::Param));
-    let position = |list: &[(usize, u32)], pin: usize, element: u32| {
-        list.iter().position(|e| *e == (pin, element)).expect("a verified graph names existing pins")
-    };
-    let live = live(graph);
-    let mut flags = Flags::NONE;
-    let mut values: Vec<u64> = Vec::with_capacity(graph.nodes.len());
-    for (k, node) in graph.nodes.iter().enumerate() {
-        let value = match &node.kind {
-            NodeKind::Pin { pin, element } => match graph.pins[*pin].class {
-                PinClass::Ipin => i[position(&ie, *pin, *element)],
-                PinClass::Jpin => j[position(&je, *pin, *element)],
-                _ => params[position(&pe, *pin, *element)],
-            },
-            NodeKind::Const { bits } => *bits,
-            NodeKind::Op { op, inst, args } => {
-                let args: Vec<u64> = args.iter().map(|a| values[a.0 as usize]).collect();
-                let (bits, raised) = op.bits(inst, &args);
-                flags |= raised.when(live[k]);
-                bits
-            }
-        };
-        values.push(value);
-    }
+    let mut values = Vec::new();
+    let flags = Prepared::new(graph).pair(i, j, params, &mut values);
     (values, flags)
 }
 
@@ -55,10 +77,11 @@ pub fn live(graph: &Graph) -> Vec<bool> {
 pub fn target(graph: &Graph, i: &[u64], j: &[Vec<u64>], params: &[u64]) -> (Vec<u64>, Flags) {
     let mut sums: Vec<Accumulator> =
         graph.outputs.iter().map(|o| Accumulator::new(o.reduce, graph.pins[o.pin].format)).collect();
+    let prepared = Prepared::new(graph);
+    let mut values = Vec::new();
     let mut flags = Flags::NONE;
     for source in j {
-        let (values, raised) = pair(graph, i, source, params);
-        flags |= raised;
+        flags |= prepared.pair(i, source, params, &mut values);
         for (sum, o) in sums.iter_mut().zip(&graph.outputs) {
             sum.add(values[o.value.0 as usize]);
         }
