@@ -19,7 +19,7 @@ const BUDGET: u64 = 400_000_000;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Literal {
     pub value: Exact,
-    /// Written in hexadecimal or binary, so that it may fill all bits of a signed integer.
+    /// Bits: written in hexadecimal or binary, or made of such by `& | ^ ~ <<`, so that it may fill all bits of an int.
     pub bits: bool,
 }
 
@@ -123,12 +123,25 @@ impl Folder {
         match op {
             UnaryOp::Plus => Ok(a.clone()),
             UnaryOp::Minus => self.keep(-&a.value),
-            UnaryOp::BitNot => self.keep(Exact::from(-integer(a)? - 1)),
+            UnaryOp::BitNot => {
+                let inverse = self.keep(Exact::from(-integer(a)? - 1))?;
+                Ok(Literal { bits: a.bits, ..inverse })
+            }
             UnaryOp::Not => Ok(truth(integer(a)?.is_zero())),
         }
     }
 
     pub fn binary(&mut self, op: BinaryOp, a: &Literal, b: &Literal) -> Folded {
+        let bits = match op {
+            BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor => a.bits || b.bits,
+            BinaryOp::Shl => a.bits,
+            _ => false,
+        };
+        let result = self.combine(op, a, b)?;
+        Ok(Literal { bits: bits && result.value.is_integer(), ..result })
+    }
+
+    fn combine(&mut self, op: BinaryOp, a: &Literal, b: &Literal) -> Folded {
         use BinaryOp::*;
         let (x, y) = (&a.value, &b.value);
         self.reduce(x.numer().bits() + x.denom().bits() + y.numer().bits() + y.denom().bits())?;
@@ -185,10 +198,10 @@ pub fn small_integer(a: &Literal) -> Option<i64> {
 pub fn fit(a: &Literal, format: Format) -> Result<u64, Misfit> {
     if a.bits
         && format.is_int()
-        && let Some(pattern) = a.value.to_integer().to_u64()
-        && pattern <= format.mask()
+        && let Some(number) = a.value.to_integer().to_i128()
+        && (!(format.mask() as i128)..=format.mask() as i128).contains(&number)
     {
-        return Ok(pattern);
+        return Ok(number as u64 & format.mask());
     }
     match to_bits(format, &a.value) {
         Ok((_, Rounding::Underflow)) => Err(Misfit::Tiny),

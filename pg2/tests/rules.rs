@@ -42,6 +42,7 @@ fn show(graph: &Graph, id: NodeId) -> String {
         NodeKind::Pin { pin, element } => graph.pins[*pin].column(*element),
         NodeKind::Const { bits } => match node.format {
             Format::Float { .. } => format!("{:?}:{}", node.format.to_f64(*bits), node.format),
+            Format::Int { .. } => format!("{}:{}", node.format.to_int(*bits), node.format),
             _ => format!("{}:{}", node.format.to_f64(*bits), node.format),
         },
         NodeKind::Op { op, inst, args } => {
@@ -169,6 +170,14 @@ fn literals_take_the_format_of_the_other_side() {
         ("a + 0xFF", "add(a, -1:int8)"),
         ("a + 0b1000_0000", "add(a, -128:int8)"),
         ("u & 0xF0", "and(u, 240:uint8)"),
+        ("u & ~0xF", "and(u, 240:uint8)"),
+        ("u | ~0xFF", "or(u, 0:uint8)"),
+        ("a & ~0b1111", "and(a, -16:int8)"),
+        ("a ^ (0xF0 | 15)", "xor(a, -1:int8)"),
+        ("a ^ (0x1 << 7)", "xor(a, -128:int8)"),
+        ("a + ((0b11 ^ 0xFC) & 0xFF)", "add(a, -1:int8)"),
+        ("wide & 0xFFFF_FFFF_FFFF_FFFF", "and(wide, -1:int64)"),
+        ("wide ^ 0x8000000000000000", "xor(wide, -9223372036854775808:int64)"),
         ("a + -128", "add(a, -128:int8)"),
         ("a + (1 << 4) / 2", "add(a, 8:int8)"),
         ("a + (7 > 3)", "add(a, 1:int8)"),
@@ -185,6 +194,11 @@ fn literals_take_the_format_of_the_other_side() {
         ("z = a + 128;", "PG0032"),
         ("z = a + -129;", "PG0032"),
         ("z = a + 0x100;", "PG0032"),
+        ("z = a + ~0x100;", "PG0032"),
+        ("z = u + ~15;", "PG0032"),
+        ("z = u + -0x1;", "PG0032"),
+        ("z = a + (0x7F + 1);", "PG0032"),
+        ("z = a + (0x1 << 8);", "PG0032"),
         ("z = u + -1;", "PG0032"),
         ("z = x + 128;", "PG0032"),
         ("z = f * 1e39;", "PG0032"),
@@ -534,6 +548,42 @@ fn all_errors_of_a_file_are_found_at_once() {
     assert_eq!(codes("z = a + b\n y1 = z + q;"), "PG0005 PG0011");
     assert_eq!(codes("o += a +; "), "PG0004");
     assert_eq!(codes("} z = q;"), "PG0004 PG0011");
+}
+
+#[test]
+fn near_misses_of_the_rules_are_refused() {
+    refuse(&[
+        ("o += t ? u : 1;", "PG0041"),
+        ("o += a + (t ? u : 1);", "PG0041"),
+        ("o += a < b;", "PG0041"),
+        ("o += a << (n + 1);", "PG0049"),
+        ("o += a << (u > 3);", "PG0049"),
+        ("o += a << 0x7FFFFFFFFFFFFFFFF;", "PG0050"),
+        ("o += (int32)(f << 4097);", "PG0050"),
+        ("o += a * 1.0e-1;", "PG0031"),
+        ("o += a + 08;", "PG0003"),
+        ("o += a + 0b12;", "PG0003"),
+        ("o += a + 1_000;", "PG0003"),
+        ("o += (v * v)[0];", "PG0046"),
+        ("o += (int8)a[0];", "PG0046"),
+        ("o += (v < v)[0];", "PG0044"),
+        ("o += pg_min(v, v);", "PG0044"),
+        ("o += (v + 1)[0];", "PG0044"),
+        ("o += (a)(b);", "PG0004"),
+        ("o += a; o max= b;", "PG0026"),
+        ("o += t ? a;", "PG0004"),
+        ("o += (int32)pg_pow(f, 1, 2, 3);", "PG0051"),
+        // Odd, but as the grammar and the rules have it.
+        ("o += a+++b;", "none"),
+        ("o += a---b;", "none"),
+        ("o max = a * 2e1;", "none"),
+        ("o += a / 0;", "none"),
+        ("m = n; o += a << m;", "none"),
+        ("o += (int32)pg_pow(f, -6, -4);", "none"),
+        ("max = a; o max= max;", "none"),
+        ("o += (t ? v : w)[1] + (v)[2];", "none"),
+        ("o += (uint1)a ? 1 : 0;", "none"),
+    ]);
 }
 
 #[test]
