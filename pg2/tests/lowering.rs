@@ -89,54 +89,6 @@ fn random_graphs_of_all_operators_lint() {
 }
 
 #[test]
-#[ignore = "prints a table, checks nothing"]
-fn survey_of_the_shipped_kernels() {
-    let mut kernels: Vec<(String, String)> =
-        pg2::kernels::KERNELS.iter().map(|k| (k.name.to_string(), k.text.to_string())).collect();
-    kernels.extend((1..=8).map(|p| (format!("m2l_{p}"), pg2::gen_m2l(p).unwrap())));
-    println!(
-        "kernel     nodes before/after  depth  operator bits  delay bits early/least  modules  text kB  ms: all (front simplify hardware early least lower text)"
-    );
-    for (name, text) in kernels {
-        let mut at = std::time::Instant::now();
-        let mut lap = || {
-            let t = at.elapsed().as_secs_f64() * 1e3;
-            at = std::time::Instant::now();
-            t
-        };
-        let compiled = pg2::compile(&name, &text).unwrap_or_else(|e| panic!("{e:?}"));
-        let mut ms = vec![lap()];
-        let graph = simplify(&compiled.graph);
-        ms.push(lap());
-        let library = pg2::library::Library::new(&graph, Clock::default_clock());
-        ms.push(lap());
-        let early = pg2::schedule::asap(&graph, &library);
-        ms.push(lap());
-        let s = pg2::schedule::schedule_with(&graph, &library);
-        ms.push(lap());
-        let netlist = pg2::lower::lower_with(&graph, &s, &library, &text);
-        ms.push(lap());
-        let verilog = netlist.verilog();
-        ms.push(lap());
-        netlist.verify().unwrap();
-        let sum = |bits: &[u64]| bits.iter().sum::<u64>();
-        println!(
-            "{name:10} {:6}/{:<6} {:4} {:8} {:8}/{:<8} {:4} {:6} {:.1} ({})",
-            compiled.graph.nodes.len(),
-            graph.nodes.len(),
-            s.depth,
-            sum(&s.operator_bits),
-            sum(&early.delay_bits),
-            sum(&s.delay_bits),
-            library.modules.len(),
-            verilog.len() / 1000,
-            ms.iter().sum::<f64>(),
-            ms.iter().map(|m| format!("{m:.1}")).collect::<Vec<_>>().join(" ")
-        );
-    }
-}
-
-#[test]
 fn every_shipped_kernel_lints() {
     let m2l = (1..=3).map(|p| (format!("m2l_{p}"), pg2::gen_m2l(p).unwrap()));
     let shipped = pg2::kernels::KERNELS.iter().map(|k| (k.name.to_string(), k.text.to_string()));

@@ -101,14 +101,3 @@ fn values_of_parameters_alone_cost_nothing_and_still_have_time_to_settle() {
     s.verify(&g).unwrap();
     assert_eq!((s.depth, s.register_bits()), (9, 9 * 32 + 9 * 32));
 }
-
-#[test]
-#[ignore = "prints a time, checks nothing"]
-fn how_long_seven_thousand_nodes_take() {
-    let g = simplify(&random(7, 12000));
-    let library = Library::new(&g, Clock::default_clock());
-    let began = std::time::Instant::now();
-    let (s, bound) = least_with_bound(&g, &library);
-    let early: u64 = asap(&g, &library).delay_bits.iter().sum();
-    println!("{} nodes, depth {}, {early} -> {bound} bits, {:?}", g.nodes.len(), s.depth, began.elapsed());
-}

@@ -5,6 +5,8 @@ mod cycle;
 mod emulator;
 mod fmm;
 mod link;
+mod power;
+mod schedule;
 
 use crate::failure::Failure;
 use std::time::Instant;
@@ -29,6 +31,8 @@ struct Bench {
 /// Every benchmark.
 static BENCHES: &[Bench] = &[
     Bench { name: "build", what: "compilation of a kernel to Verilog", run: build::run },
+    Bench { name: "schedule", what: "depth and register bits of pipelines", run: schedule::run },
+    Bench { name: "power", what: "tables of x^(n/d): method, memory, greatest error", run: power::run },
     Bench { name: "emulator", what: "bit-exact emulation of the paper's P2P", run: emulator::run },
     Bench { name: "cycle", what: "cycle simulation of a whole engine, 8 pipelines, the paper's P2P", run: cycle::run },
     Bench { name: "p2p", what: "engine utilisation of P2P in an FMM of 1e5 particles", run: fmm::p2p },

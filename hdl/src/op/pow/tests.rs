@@ -236,45 +236,6 @@ fn the_c_of_common_powers() {
     assert_eq!(c(3, 2), "(x > 0 ? (sqrt(x) * sqrt(x) * sqrt(x)) : 0)");
 }
 
-/// In units of the last place, over the two octaves around 1, against the C library's powers: near enough to look at.
-fn greatest_error(mant: u32, n: i32, d: i32) -> f64 {
-    let format = Format::float(mant + 12, mant).unwrap();
-    let inst = inst(format, n, d);
-    let one = (format.bias() as u64) << mant;
-    let error = |x: u64| {
-        let y = Pow.bits(&inst, &[x]).0;
-        let exact = format.to_f64(x).powf(n as f64 / d as f64);
-        let exponent = (exact.to_bits() >> 52) as i32 - 1023;
-        (format.to_f64(y) - exact).abs() * 2f64.powi(mant as i32 - exponent)
-    };
-    (one - (1 << mant)..one + (1 << mant)).map(error).fold(0.0, f64::max)
-}
-
-/// Prints what the search found; run with `--ignored --nocapture`.
-#[test]
-#[ignore = "prints a survey, checks nothing"]
-fn survey() {
-    for mant in [9, 16, 20, 23] {
-        for (n, d) in [(-1, 2), (-1, 1), (1, 2), (-3, 2), (-5, 2), (3, 1), (-2, 1), (16, 1), (-15, 2)] {
-            let start = std::time::Instant::now();
-            let t = search::search(mant, n, d);
-            let time = start.elapsed();
-            println!(
-                "M={mant} {n}/{d}: degree {} split {} columns {:?} octave bits {} guard {:?} total {} bound {:.3} \
-                 greatest error {:.3} ulp, {time:?}",
-                t.degree,
-                t.split,
-                t.column_bits(mant),
-                t.octave_bits(),
-                t.guard,
-                t.total_bits(mant),
-                t.bound,
-                greatest_error(mant, n, d)
-            );
-        }
-    }
-}
-
 #[test]
 fn every_circuit_can_be_built() {
     for name in ["float4.1", "float5.2", "float13.1", "float18.9", "float20.10", "float25.16", "float35.23"] {
