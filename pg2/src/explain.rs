@@ -1,5 +1,9 @@
 //! Explaining a pipeline: what stands where, for how many cycles, and what it costs, as data and as a table.
 
+mod svg;
+
+pub use svg::svg;
+
 use crate::build::Built;
 use crate::gather::gather;
 use crate::graph::{NodeId, NodeKind};

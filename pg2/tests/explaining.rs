@@ -4,6 +4,7 @@ use hdl::netlist::{Item, Module, Netlist};
 use hdl::target::Clock;
 use pg2::compile_to_netlist;
 use pg2::explain::explain;
+use pg2::graph::NodeKind;
 
 /// Flip-flop bits of a module and everything inside it, counted in the netlist.
 fn registers(netlist: &Netlist, module: &Module) -> u64 {
@@ -39,4 +40,23 @@ fn the_paper_s_kernel_has_a_table_to_check_by_hand() {
         assert_eq!(text.contains(piece), piece != "static", "{piece}\n{text}");
     }
     assert!(text.lines().all(|l| l == l.trim_end()));
+}
+
+#[test]
+fn the_picture_has_a_box_for_each_operator_and_a_line_for_each_delay() {
+    let kernel = pg2::kernels::find("p2p").expect("a shipped kernel");
+    let built = pg2::build::compile_to_netlist("p2p", kernel.text, Clock::default_clock()).expect("it compiles");
+    let picture = pg2::explain::svg(&built);
+    let (graph, s) = (&built.graph, &built.schedule);
+    let moving = |k: &usize| !s.fixed[*k];
+    let nodes = || (0..graph.nodes.len()).filter(moving);
+    let operators = nodes().filter(|k| matches!(graph.nodes[*k].kind, NodeKind::Op { .. })).count();
+    let waiting: Vec<u64> = nodes().map(|k| s.delay_bits[k]).filter(|bits| *bits > 0).collect();
+    // One rectangle more is the background.
+    assert_eq!(picture.matches("<rect").count(), operators + 1);
+    assert_eq!(picture.matches("<title>waits").count(), waiting.len());
+    let drawn: u64 =
+        picture.split("cycles: ").filter_map(|t| t.split(" bits</title>").next()?.parse::<u64>().ok()).sum();
+    assert_eq!(drawn, waiting.iter().sum());
+    assert_eq!(picture.matches("<title>").count(), picture.matches("</title>").count());
 }
