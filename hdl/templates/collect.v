@@ -58,7 +58,8 @@
 
     always @(posedge clk) begin
         if (r_done) packet <= result_packet;
-        else if (reply) packet <= @{wide_answer}@;
+        // What stands above is never sent, and the next result replaces it.
+        else if (reply) packet[@{answer_bits - 1}@:0] <= @{wide_answer}@;
         else if (sending) packet <= packet >> @{stream_bits}@;
 
         if (rst) begin

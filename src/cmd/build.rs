@@ -111,8 +111,20 @@ pub fn run(args: Args) -> Result<(), Failure> {
         return Err(Failure::file(&args.output, "is a file; name a folder"));
     }
     std::fs::create_dir_all(&args.output).map_err(|e| Failure::file(&args.output, format!("cannot be made: {e}")))?;
-    output::write_text(&args.output.join(&verilog), &engine.netlist.verilog())?;
+    output::write_text(&args.output.join(&verilog), &(header(&kernel.origin, clock) + &engine.netlist.verilog()))?;
     output::write_json(&args.output.join("manifest.json"), &manifest)
+}
+
+/// The head of the Verilog file: where it comes from, and the one rule of lint that does not apply to it.
+fn header(origin: &str, clock: Clock) -> String {
+    // The file's name comes from outside and must not end the comment.
+    let origin: String = origin.chars().map(|c| if c.is_ascii_graphic() || c == ' ' { c } else { '?' }).collect();
+    let version = env!("CARGO_PKG_VERSION");
+    format!(
+        "// Made by pairforge {version} from {origin} for {} at {} MHz. Verilog-2005.\n\
+         // The design is one file of many modules:\n/* verilator lint_off DECLFILENAME */\n\n",
+        clock.target.name, clock.mhz
+    )
 }
 
 fn manifest(args: &Args, built: &Built, config: &Config, clock: Clock, top: &str, files: Vec<String>) -> Manifest {

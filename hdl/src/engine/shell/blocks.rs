@@ -119,8 +119,13 @@ struct Collect<'a> {
     queue_depth: u32,
     answer_beats: u32,
     stream_bits: u32,
+    /// Bits of an answer with its beat padding.
+    answer_bits: u32,
     wide_answer: String,
 }
+
+/// Bits of the longest answer that is no result: STATUS with its three counters.
+const ANSWER_BITS: u32 = 224;
 
 /// Groups between the lanes' last pair and its result; more than any sensible engine has under way.
 pub(super) const GROUPS_UNDER_WAY: u32 = 16;
@@ -357,7 +362,8 @@ pub(super) fn collect(s: &Shape) -> Module {
         queue_depth: s.queue_depth,
         answer_beats: s.answer_beats,
         stream_bits: s.stream_bits,
-        wide_answer: match s.packet_bits - 224 {
+        answer_bits: ANSWER_BITS.next_multiple_of(s.stream_bits),
+        wide_answer: match ANSWER_BITS.next_multiple_of(s.stream_bits) - ANSWER_BITS {
             0 => "answer".into(),
             more => format!("{{{more}'d0, answer}}"),
         },
