@@ -12,6 +12,7 @@
 //!
 //! The central type is [`op::Operator`]: everything the system knows of an operator stands in its file.
 
+pub mod board;
 pub mod circuit;
 pub mod engine;
 pub mod exact;

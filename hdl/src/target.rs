@@ -26,10 +26,9 @@ pub struct Target {
     pub mul_width: u32,
 }
 
-/// Every target; the first is the default.
-pub static TARGETS: &[Target] = &[Target {
-    name: "generic",
-    summary: "a mid-range 4-input family; assumed delays, not measured",
+const GENERIC: Target = Target {
+    name: "",
+    summary: "",
     lut: 0.9,
     carry_start: 1.2,
     carry_bit: 0.05,
@@ -38,7 +37,18 @@ pub static TARGETS: &[Target] = &[Target {
     ff: 0.8,
     lut_inputs: 4,
     mul_width: 18,
-}];
+};
+
+/// Every target; the first is the default.
+pub static TARGETS: &[Target] = &[
+    Target { name: "generic", summary: "a mid-range 4-input family; assumed delays, not measured", ..GENERIC },
+    Target { name: "ecp5", summary: "Lattice ECP5, speed grade 6; delays still assumed", ..GENERIC },
+    Target { name: "gowin", summary: "Gowin GW2A; delays still assumed", ..GENERIC },
+    Target { name: "ice40", summary: "Lattice iCE40 HX and UP; delays still assumed", ..GENERIC },
+    Target { name: "max10", summary: "Intel MAX 10, also for Cyclone IV; delays still assumed", ..GENERIC },
+    Target { name: "cyclonev", summary: "Intel Cyclone V; delays still assumed", ..GENERIC },
+    Target { name: "xc7", summary: "Xilinx 7 series; delays still assumed", ..GENERIC },
+];
 
 /// The target of that name.
 pub fn target(name: &str) -> Option<&'static Target> {
