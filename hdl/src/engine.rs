@@ -57,6 +57,8 @@ pub struct Config {
     pub layout: Layout,
     /// Lanes N, 1 to 255.
     pub pipelines: u32,
+    /// Lane groups G: each has N / G lanes, a copy of the j memory and a j stream of its own.
+    pub groups: u32,
     /// Capacity of the j memory in records.
     pub jmem_records: u32,
     /// Width of both streams: 32, 64 or 128 bits.
@@ -65,6 +67,14 @@ pub struct Config {
     pub segments: u32,
     /// Cycles from the pins of the pipeline module to its outputs.
     pub pipeline_latency: u32,
+}
+
+/// The number of lane groups that suits an engine of `pipelines` lanes: one up to 8 lanes; above, groups of at most 8,
+/// since lanes that have no target idle, and leaves have few targets. A number that has no divisor from 4 to 8 makes one
+/// group.
+pub fn usual_groups(pipelines: u32) -> u32 {
+    let lanes = (4..=8).rev().find(|lanes| pipelines > 8 && pipelines.is_multiple_of(*lanes));
+    lanes.map_or(1, |lanes| pipelines / lanes)
 }
 
 impl Config {
@@ -76,6 +86,10 @@ impl Config {
             range.contains(&value).then_some(()).ok_or_else(error)
         };
         within("pipelines", self.pipelines, 1..=255)?;
+        within("lane groups", self.groups, 1..=255)?;
+        if !self.pipelines.is_multiple_of(self.groups) {
+            return Err(format!("{} pipelines do not make {} equal lane groups", self.pipelines, self.groups));
+        }
         within("records of j memory", self.jmem_records, 1..=1 << 28)?;
         within("segments in a list", self.segments, 1..=1 << 20)?;
         within("cycles of pipeline", self.pipeline_latency, 1..=1 << 16)?;
@@ -83,6 +97,11 @@ impl Config {
             32 | 64 | 128 => Ok(()),
             bits => Err(format!("a stream is 32, 64 or 128 bits wide, not {bits}")),
         }
+    }
+
+    /// Lanes of one group: the targets that an I packet holds at most.
+    pub fn lanes(&self) -> u32 {
+        self.pipelines / self.groups
     }
 
     /// 32-bit words in one beat of the stream.

@@ -78,6 +78,7 @@ fn config(graph: &Graph, options: &Options, pipeline_latency: u32) -> Result<Con
     let config = Config {
         layout,
         pipelines: options.pipelines,
+        groups: 1,
         jmem_records,
         stream_bits: options.stream_bits,
         segments: 512,

@@ -39,6 +39,7 @@ fn every_reply_is_that_of_the_hardware() {
     let config = Config {
         layout: graph.layout(),
         pipelines: 3,
+        groups: 1,
         jmem_records: 100,
         stream_bits: 32,
         segments: 20,

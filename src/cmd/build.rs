@@ -99,6 +99,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         jmem_records: args.jmem / layout.j_words(),
         layout,
         pipelines: args.pipelines,
+        groups: 1,
         stream_bits: args.stream.parse().unwrap_or(32),
         segments: 512,
         pipeline_latency: built.schedule.depth,

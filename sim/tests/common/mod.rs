@@ -44,6 +44,7 @@ impl Kernel {
         Config {
             layout: self.graph.layout(),
             pipelines,
+            groups: 1,
             jmem_records: 1 << 14,
             stream_bits: 32,
             segments: 64,

@@ -24,6 +24,7 @@ pub fn run(repeat: u32) -> Result<(), Failure> {
                 jmem_records: 16_384 / layout.j_words(),
                 layout,
                 pipelines: 8,
+                groups: 1,
                 stream_bits: 32,
                 segments: 512,
                 pipeline_latency: built.schedule.depth,

@@ -13,7 +13,7 @@ fn config(pipelines: u32, stream_bits: u32) -> Config {
         params: vec![],
         outputs: vec![("o_x".into(), f("int33"), Reduce::Sum), ("o_y".into(), f("uint7"), Reduce::Max)],
     };
-    Config { layout, pipelines, jmem_records: 64, stream_bits, segments: 16, pipeline_latency: 3 }
+    Config { layout, pipelines, groups: 1, jmem_records: 64, stream_bits, segments: 16, pipeline_latency: 3 }
 }
 
 #[test]
