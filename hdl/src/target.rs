@@ -1,9 +1,14 @@
-//! What an FPGA family costs in time: the delays that operators pipeline themselves by.
+//! What an FPGA family costs in time and parts: the delays that operators pipeline themselves by.
 //!
-//! Delays include typical routing. A target is data, not code; a new one is a row in [`TARGETS`].
+//! A target is data, not code: a file in `hdl/targets` that gives each number and says where it comes from, and a line in
+//! [`TEXTS`]. Delays include typical routing in a placed design. `scripts/measure_targets.py` measures them.
+
+mod file;
+
+use std::sync::LazyLock;
 
 /// A family of devices and its delays in nanoseconds.
-#[derive(Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Target {
     /// Name on the command line.
     pub name: &'static str,
@@ -22,33 +27,62 @@ pub struct Target {
     pub ff: f64,
     /// Inputs of one lookup table.
     pub lut_inputs: u32,
-    /// The widest unsigned operand of one multiplier block.
-    pub mul_width: u32,
+    /// The widest unsigned operands of one multiplier block, the wider first.
+    pub mul_a: u32,
+    pub mul_b: u32,
+    /// The narrowest operand for which a multiplier block is worth it.
+    pub mul_from: u32,
+    /// Bits of one block memory, and its greatest width.
+    pub memory_bits: u32,
+    pub memory_width: u32,
+    pub delay: DelayMemory,
 }
 
-const GENERIC: Target = Target {
-    name: "",
-    summary: "",
-    lut: 0.9,
-    carry_start: 1.2,
-    carry_bit: 0.05,
-    mul: 3.8,
-    rom: 3.0,
-    ff: 0.8,
-    lut_inputs: 4,
-    mul_width: 18,
-};
+/// Memories that serve as long delay lines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DelayMemory {
+    pub kind: DelayKind,
+    /// Bits and words of one such memory; 0 where there is none.
+    pub width: u32,
+    pub depth: u32,
+    /// The least number of cycles from which it is cheaper than flip-flops; 0 where there is none.
+    pub from: u32,
+}
+
+/// What a delay line can be made of, apart from flip-flops.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DelayKind {
+    /// Flip-flops alone.
+    None,
+    /// A lookup table as a shift register.
+    Shift,
+    /// Lookup tables as memory, with a counter for an address.
+    Lut,
+    /// A block memory, with a counter for an address.
+    Block,
+}
+
+/// The text of each target's file; the first target is the default.
+const TEXTS: &[&str] = &[
+    include_str!("../targets/generic.toml"),
+    include_str!("../targets/ecp5.toml"),
+    include_str!("../targets/gowin.toml"),
+    include_str!("../targets/ice40.toml"),
+    include_str!("../targets/max10.toml"),
+    include_str!("../targets/cyclonev.toml"),
+    include_str!("../targets/xc7.toml"),
+];
 
 /// Every target; the first is the default.
-pub static TARGETS: &[Target] = &[
-    Target { name: "generic", summary: "a mid-range 4-input family; assumed delays, not measured", ..GENERIC },
-    Target { name: "ecp5", summary: "Lattice ECP5, speed grade 6; delays still assumed", ..GENERIC },
-    Target { name: "gowin", summary: "Gowin GW2A; delays still assumed", ..GENERIC },
-    Target { name: "ice40", summary: "Lattice iCE40 HX and UP; delays still assumed", ..GENERIC },
-    Target { name: "max10", summary: "Intel MAX 10, also for Cyclone IV; delays still assumed", ..GENERIC },
-    Target { name: "cyclonev", summary: "Intel Cyclone V; delays still assumed", ..GENERIC },
-    Target { name: "xc7", summary: "Xilinx 7 series; delays still assumed", ..GENERIC },
-];
+pub static TARGETS: LazyLock<Vec<Target>> =
+    LazyLock::new(|| TEXTS.iter().map(|text| file::parse(text).expect("a test reads every target's file")).collect());
+
+impl Target {
+    /// The widest unsigned operand that fits either side of a multiplier block.
+    pub fn mul_width(&self) -> u32 {
+        self.mul_a.min(self.mul_b)
+    }
+}
 
 /// The target of that name.
 pub fn target(name: &str) -> Option<&'static Target> {
@@ -123,4 +157,26 @@ impl Cost {
 /// Bits needed to count to `n`; at least 1.
 fn ceil_log2(n: u32) -> f64 {
     n.max(2).next_power_of_two().ilog2() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_target_has_a_file_that_makes_sense() {
+        for (t, text) in TARGETS.iter().zip(TEXTS) {
+            assert_eq!(target(t.name), Some(t), "{} is there twice", t.name);
+            assert!(text.starts_with("# "), "{} does not say where its numbers come from", t.name);
+            let delays = [t.lut, t.carry_start, t.carry_bit, t.mul, t.rom, t.ff];
+            assert!(delays.iter().all(|d| (0.005..10.0).contains(d)), "{}: {delays:?}", t.name);
+            assert!((3..=8).contains(&t.lut_inputs) && t.mul_a >= t.mul_b && t.mul_b >= t.mul_from, "{}", t.name);
+            assert!(t.memory_bits > 0 && (1..=72).contains(&t.memory_width), "{}", t.name);
+            let (d, none) = (t.delay, t.delay.kind == DelayKind::None);
+            assert_eq!(none, d.width == 0 && d.depth == 0 && d.from == 0, "{}", t.name);
+            assert!(none || (2..=d.depth).contains(&d.from), "{}", t.name);
+            // An adder of 64 bits is the longest single piece that operators ask for; see `circuit`.
+            assert!(Clock { target: t, mhz: 100.0 }.budget() > Cost::Add(64).delay(t), "{}", t.name);
+        }
+    }
 }

@@ -12,7 +12,7 @@ struct Term {
 
 /// The full product, width(a) + width(b) bits.
 pub(super) fn product(c: &mut Circuit, name: &str, a: Sig, b: Sig, signed: bool) -> Sig {
-    let (wa, wb, most) = (c.width(a), c.width(b), c.clock().target.mul_width);
+    let (wa, wb, most) = (c.width(a), c.width(b), c.clock().target.mul_width());
     if wa.max(wb) <= most {
         return c.push(name, wa + wb, Kind::Mul { a, b, signed });
     }
