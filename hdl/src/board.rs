@@ -1,7 +1,12 @@
 //! Boards: a device on a circuit board, how it is clocked and reached, and what it takes to get a design onto it.
 //!
-//! One board is one folder under `hdl/boards` and one line in [`BOARDS`]. A [`Device`] alone (no pins, no clock) serves
-//! figures of area and speed.
+//! One board is one folder under `hdl/boards` (its data and its pins) and one line in [`BOARDS`]. Every board's top has
+//! the same ports: `clk_in`, `uart_rx`, `uart_tx`, the LEDs and pins that only hold a level; a board's constraints say
+//! where they are. A [`Device`] alone (no pins, no clock) serves figures of area and speed.
+
+pub mod pll;
+
+use pll::Pll;
 
 /// A device: what it has, and how the tools name it.
 #[derive(Debug)]
@@ -33,27 +38,82 @@ pub struct Board {
     pub constraints: &'static str,
     /// The oscillator in MHz.
     pub oscillator_mhz: f64,
-    /// What openFPGALoader calls it.
-    pub loader: &'static str,
+    pub pll: &'static Pll,
+    pub leds: Leds,
+    /// Outputs that hold one level.
+    pub fixed_pins: &'static [(&'static str, bool)],
+    /// How openFPGALoader is told which board or cable it is.
+    pub loader: &'static [&'static str],
     /// Baud rate of the serial link.
     pub baud: u32,
 }
 
+/// The LEDs of a board. Each has one for work under way, `led_busy`.
+#[derive(Clone, Copy, Debug)]
+pub struct Leds {
+    /// `led_alive` blinks as long as the clock runs.
+    pub alive: bool,
+    /// `led_error` is lit from the first frame that arrives damaged.
+    pub error: bool,
+    /// They are lit by a low level.
+    pub active_low: bool,
+}
+
 /// Every device.
-pub static DEVICES: &[Device] = &[Device {
-    name: "ecp5-85",
-    summary: "Lattice LFE5U-85F, CABGA381, speed grade 6",
-    target: "ecp5",
-    route: &["--85k", "--package", "CABGA381", "--speed", "6"],
-    luts: 83_640,
-    flip_flops: 83_640,
-    multipliers: 156,
-    memories: 208,
-    memory_bits: 18_432,
-}];
+pub static DEVICES: &[Device] = &[
+    Device {
+        name: "ecp5-85",
+        summary: "Lattice LFE5U-85F, CABGA381, speed grade 6",
+        target: "ecp5",
+        route: &["--85k", "--package", "CABGA381", "--speed", "6"],
+        luts: 83_640,
+        flip_flops: 83_640,
+        multipliers: 156,
+        memories: 208,
+        memory_bits: 18_432,
+    },
+    Device {
+        name: "ecp5-45",
+        summary: "Lattice LFE5U-45F, CABGA381, speed grade 6",
+        target: "ecp5",
+        route: &["--45k", "--package", "CABGA381", "--speed", "6"],
+        luts: 43_848,
+        flip_flops: 43_848,
+        multipliers: 72,
+        memories: 108,
+        memory_bits: 18_432,
+    },
+    Device {
+        name: "gw2ar-18",
+        summary: "Gowin GW2AR-LV18QN88C8/I7",
+        target: "gowin",
+        route: &["--device", "GW2AR-LV18QN88C8/I7", "--vopt", "family=GW2A-18C"],
+        luts: 20_736,
+        flip_flops: 15_552,
+        multipliers: 48,
+        memories: 46,
+        memory_bits: 18_432,
+    },
+    Device {
+        name: "up5k",
+        summary: "Lattice iCE40 UP5K, SG48",
+        target: "ice40",
+        route: &["--up5k", "--package", "sg48"],
+        luts: 5_280,
+        flip_flops: 5_280,
+        multipliers: 8,
+        memories: 30,
+        memory_bits: 4_096,
+    },
+];
 
 /// Every board.
-pub static BOARDS: &[Board] = &[];
+pub static BOARDS: &[Board] = &[
+    include!("../boards/ulx3s/board.rs"),
+    include!("../boards/colorlight_i9/board.rs"),
+    include!("../boards/tang_nano_20k/board.rs"),
+    include!("../boards/icebreaker/board.rs"),
+];
 
 /// The device of that name.
 pub fn device(name: &str) -> Option<&'static Device> {
@@ -63,4 +123,24 @@ pub fn device(name: &str) -> Option<&'static Device> {
 /// The board of that name.
 pub fn board(name: &str) -> Option<&'static Board> {
     BOARDS.iter().find(|b| b.name == name)
+}
+
+/// [`device`] for the data of boards; a device that does not exist is an error of compilation.
+const fn device_of(name: &str) -> &'static Device {
+    let mut k = 0;
+    while k < DEVICES.len() {
+        if same(DEVICES[k].name.as_bytes(), name.as_bytes()) {
+            return &DEVICES[k];
+        }
+        k += 1;
+    }
+    panic!("a board names a device that is not in DEVICES")
+}
+
+const fn same(a: &[u8], b: &[u8]) -> bool {
+    let mut k = 0;
+    while k < a.len() && k < b.len() && a[k] == b[k] {
+        k += 1;
+    }
+    k == a.len() && k == b.len()
 }

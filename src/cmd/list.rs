@@ -24,7 +24,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         What::Backends => {
             host::backends::BACKENDS.iter().map(|b| (b.name.to_string(), b.summary.to_string())).collect()
         }
-        What::Boards => Vec::new(),
+        What::Boards => hdl::board::BOARDS.iter().map(|b| (b.name.to_string(), b.summary.to_string())).collect(),
         What::Operators => hdl::op::OPERATORS.iter().map(|o| (o.name().to_string(), o.summary().to_string())).collect(),
         What::Targets => hdl::target::TARGETS.iter().map(|t| (t.name.to_string(), t.summary.to_string())).collect(),
     };

@@ -1,0 +1,14 @@
+// Colorlight i9 v7.2 on its extension board, whose CMSIS-DAP probe is also the serial port.
+Board {
+    name: "colorlight-i9",
+    summary: "Colorlight i9 v7.2 with an LFE5U-45F, on its extension board",
+    device: device_of("ecp5-45"),
+    constraints: include_str!("pins.lpf"),
+    oscillator_mhz: 25.0,
+    pll: &pll::EHXPLLL,
+    leds: Leds { alive: false, error: false, active_low: true },
+    fixed_pins: &[],
+    loader: &["--board", "colorlight-i9"],
+    // The probe is a microcontroller, which drops bytes at more.
+    baud: 1_000_000,
+}
