@@ -59,6 +59,8 @@ pub struct Config {
     pub pipelines: u32,
     /// Lane groups G: each has N / G lanes, a copy of the j memory and a j stream of its own.
     pub groups: u32,
+    /// Banks of i registers in a lane: with two the next targets load while these compute; one is smaller, and waits.
+    pub i_banks: u32,
     /// Capacity of the j memory in records.
     pub jmem_records: u32,
     /// Width of both streams: 32, 64 or 128 bits.
@@ -90,6 +92,7 @@ impl Config {
         if !self.pipelines.is_multiple_of(self.groups) {
             return Err(format!("{} pipelines do not make {} equal lane groups", self.pipelines, self.groups));
         }
+        within("banks of i registers", self.i_banks, 1..=2)?;
         within("records of j memory", self.jmem_records, 1..=1 << 28)?;
         within("segments in a list", self.segments, 1..=1 << 20)?;
         within("cycles of pipeline", self.pipeline_latency, 1..=1 << 16)?;

@@ -392,7 +392,9 @@
     // Groups of targets.
     always @(posedge clk) begin
         if (rst) bank <= 1'b0;
+{%- if two_banks %}
         else if (group_push) bank <= ~bank;
+{%- endif %}
         if (state == BANK) begin
             lane <= @{lanes}@'d1;
             result_count <= @{result_bits}@'d@{result_start}@;

@@ -74,7 +74,9 @@
                 & ~{group_done & bank, group_done & ~bank};
             unwalked <= (unwalked | {group_push & group_bank, group_push & ~group_bank})
                 & ~{walk_done & walk_bank, walk_done & ~walk_bank};
+{%- if two_banks %}
             if (walk_done) walk_bank <= ~walk_bank;
+{%- endif %}
             walking <= walking ? ~(walk & walk_ends) : (begin_walk & ~new_empty);
             places <= places + {2'd0, walk | walk_none} - {2'd0, get};
             read_valid <= walk | walk_none;
@@ -139,7 +141,9 @@
             bank <= 1'b0;
         end else begin
             pair_valid <= get | (pair_valid & ~(go & pair_one));
+{%- if two_banks %}
             if (group_done) bank <= ~bank;
+{%- endif %}
         end
         if (get) begin
             pair_at <= item[@{2 * addr_bits}@:@{addr_bits + 1}@];

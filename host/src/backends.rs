@@ -79,6 +79,7 @@ fn config(graph: &Graph, options: &Options, pipeline_latency: u32) -> Result<Con
         layout,
         pipelines: options.pipelines,
         groups: 1,
+        i_banks: 2,
         jmem_records,
         stream_bits: options.stream_bits,
         segments: 512,

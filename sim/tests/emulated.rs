@@ -40,6 +40,7 @@ fn every_reply_is_that_of_the_hardware() {
         layout: graph.layout(),
         pipelines: 3,
         groups: 1,
+        i_banks: 2,
         jmem_records: 100,
         stream_bits: 32,
         segments: 20,

@@ -104,6 +104,12 @@ fn records_of_a_word_on_128_bits_agree_with_the_model() {
     random_streams(&config(layout(&[], &["uint3"], &["uint5"], &[("uint32", Max)]), 5, 128, 2), 24);
 }
 
+#[test]
+fn lanes_with_one_bank_of_i_registers_agree_with_the_model() {
+    let config = config(layout(&["int32"; 2], &["int32"; 2], &["int8"], &[("int64", Sum), ("int9", Max)]), 3, 64, 9);
+    random_streams(&Config { i_banks: 1, ..config }, 24);
+}
+
 fn built<T>(result: Result<T, SimError>) -> Option<T> {
     match result {
         Err(SimError::ToolMissing { tool, .. }) => {

@@ -100,6 +100,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         layout,
         pipelines: args.pipelines,
         groups: 1,
+        i_banks: 2,
         stream_bits: args.stream.parse().unwrap_or(32),
         segments: 512,
         pipeline_latency: built.schedule.depth,

@@ -1,4 +1,4 @@
-//! The lane: two banks of i registers, the pipeline, and an accumulator for each output.
+//! The lane: one or two banks of i registers, the pipeline, and an accumulator for each output.
 //!
 //! It has neither reset nor clock enable. What stands in it is replaced by `first`, and `valid` and `active` decide
 //! whether a pair counts.
@@ -97,13 +97,25 @@ fn sideband(lane: &mut Module, delay: u32, split: bool) {
     }
 }
 
+/// The registers of one i element. A single bank feeds the pipeline itself: the shell loads it when the last pair of the
+/// group before has been sent, and the pair is in the pipeline by then.
+fn i_registers(lane: &mut Module, port: &str, width: u32, source: &str, banks: u32) {
+    if banks == 1 {
+        reg(lane, format!("now_{port}"), width, format!("i_we ? {source} : now_{port}"));
+        return;
+    }
+    reg(lane, format!("bank0_{port}"), width, format!("(i_we & ~i_bank) ? {source} : bank0_{port}"));
+    reg(lane, format!("bank1_{port}"), width, format!("(i_we & i_bank) ? {source} : bank1_{port}"));
+    reg(lane, format!("now_{port}"), width, format!("c_bank ? bank1_{port} : bank0_{port}"));
+}
+
 /// The registers in front of the pipeline, and the pipeline.
 fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
     let layout = &config.layout;
     let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
     let mut connections = Vec::new();
     let mut idle = Vec::new();
-    comment(lane, "The target of this lane in two banks, and the pair that enters the pipeline.");
+    comment(lane, "The target of this lane, and the pair that enters the pipeline.");
     for (record, elements) in [("i_rec", &layout.i), ("j_rec", &layout.j), ("param", &layout.params)] {
         let mut at = 0;
         for (port, format) in elements {
@@ -113,9 +125,7 @@ fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
             let name = match (known, record) {
                 (false, _) => None,
                 (_, "i_rec") => {
-                    reg(lane, format!("bank0_{port}"), width, format!("(i_we & ~i_bank) ? {source} : bank0_{port}"));
-                    reg(lane, format!("bank1_{port}"), width, format!("(i_we & i_bank) ? {source} : bank1_{port}"));
-                    reg(lane, format!("now_{port}"), width, format!("c_bank ? bank1_{port} : bank0_{port}"));
+                    i_registers(lane, port, width, &source, config.i_banks);
                     Some(format!("now_{port}"))
                 }
                 (_, "j_rec") => {
@@ -139,6 +149,8 @@ fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
     }
     if !layout.i.iter().any(|(port, _)| inner.ports.iter().any(|p| p.name == *port)) {
         idle.extend(["i_we", "i_bank", "c_bank"].map(String::from));
+    } else if config.i_banks == 1 {
+        idle.extend(["i_bank", "c_bank"].map(String::from));
     }
     if inner.ports.iter().any(|p| p.name == "clk") {
         connections.push(("clk".into(), "clk".into()));

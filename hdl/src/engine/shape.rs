@@ -96,6 +96,8 @@ pub(super) struct Shape {
     pub beat_words: u32,
     /// log2 of `beat_words`.
     pub beat_bits: u32,
+    /// Whether lanes have two banks of i registers.
+    pub two_banks: bool,
     pub i: Elements,
     pub j: Elements,
     pub params: Elements,
@@ -154,6 +156,7 @@ impl Shape {
             stream_bits: config.stream_bits,
             beat_words,
             beat_bits,
+            two_banks: config.i_banks == 2,
             i,
             j,
             params,

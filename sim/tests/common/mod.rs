@@ -45,6 +45,7 @@ impl Kernel {
             layout: self.graph.layout(),
             pipelines,
             groups: 1,
+            i_banks: 2,
             jmem_records: 1 << 14,
             stream_bits: 32,
             segments: 64,

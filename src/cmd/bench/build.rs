@@ -25,6 +25,7 @@ pub fn run(repeat: u32) -> Result<(), Failure> {
                 layout,
                 pipelines: 8,
                 groups: 1,
+                i_banks: 2,
                 stream_bits: 32,
                 segments: 512,
                 pipeline_latency: built.schedule.depth,

@@ -13,7 +13,16 @@ fn config(pipelines: u32, stream_bits: u32) -> Config {
         params: vec![],
         outputs: vec![("o_x".into(), f("int33"), Reduce::Sum), ("o_y".into(), f("uint7"), Reduce::Max)],
     };
-    Config { layout, pipelines, groups: 1, jmem_records: 64, stream_bits, segments: 16, pipeline_latency: 3 }
+    Config {
+        layout,
+        pipelines,
+        groups: 1,
+        i_banks: 2,
+        jmem_records: 64,
+        stream_bits,
+        segments: 16,
+        pipeline_latency: 3,
+    }
 }
 
 #[test]
@@ -131,6 +140,8 @@ fn engines_that_cannot_be_built_are_refused() {
         Config { pipelines: 0, ..good.clone() },
         Config { pipelines: 256, ..good.clone() },
         Config { stream_bits: 48, ..good.clone() },
+        Config { i_banks: 0, ..good.clone() },
+        Config { i_banks: 3, ..good.clone() },
         Config { jmem_records: 0, ..good.clone() },
         Config { segments: 0, ..good.clone() },
         Config { pipeline_latency: 0, ..good.clone() },
