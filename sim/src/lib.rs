@@ -13,6 +13,7 @@ pub mod emulator;
 mod error;
 pub mod reference;
 pub mod stimuli;
+pub mod testbench;
 pub mod verilator;
 
 pub use error::SimError;

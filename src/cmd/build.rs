@@ -25,6 +25,9 @@ pub struct Args {
     /// Width of the streams in bits
     #[arg(long, value_name = "BITS", default_value = "32", value_parser = ["32", "64", "128"])]
     stream: String,
+    /// Also write a self-checking testbench with its vectors, for any Verilog simulator
+    #[arg(long)]
+    testbench: bool,
     #[command(flatten)]
     clock: ClockArgs,
 }
@@ -108,12 +111,22 @@ pub fn run(args: Args) -> Result<(), Failure> {
     config.verify().map_err(Failure::Input)?;
     let engine = design(&config, &built.netlist);
     let verilog = format!("{}.v", engine.top);
-    let manifest = manifest(&args, &built, &config, clock, &engine.top, vec![verilog.clone()]);
+    let mut extra = Vec::new();
+    if args.testbench {
+        let made = sim::testbench::testbench(&built.graph, &config, &engine.top);
+        let t = made.map_err(|e| Failure::Input(format!("the testbench's vectors cannot be made: {}", e.0)))?;
+        extra = vec![t.verilog, t.input, t.output];
+    }
+    let files = std::iter::once(&verilog).chain(extra.iter().map(|f| &f.0)).cloned().collect();
+    let manifest = manifest(&args, &built, &config, clock, &engine.top, files);
     if args.output.exists() && !args.output.is_dir() {
         return Err(Failure::file(&args.output, "is a file; name a folder"));
     }
     std::fs::create_dir_all(&args.output).map_err(|e| Failure::file(&args.output, format!("cannot be made: {e}")))?;
     output::write_text(&args.output.join(&verilog), &(header(&kernel.origin, clock) + &engine.netlist.verilog()))?;
+    for (name, text) in &extra {
+        output::write_text(&args.output.join(name), text)?;
+    }
     output::write_json(&args.output.join("manifest.json"), &manifest)
 }
 

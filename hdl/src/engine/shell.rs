@@ -14,7 +14,7 @@
 mod blocks;
 
 use super::design::add_port;
-use super::shape::Shape;
+use super::shape::{Shape, bits_for};
 use crate::netlist::Dir::{In, Out};
 use crate::netlist::{Dir, Item, Module};
 use blocks::{GROUPS_UNDER_WAY, INPUT_QUEUE, collect, decode, fifo, meta_bits, ram, sequence};
@@ -32,7 +32,7 @@ pub(super) fn modules(s: &Shape, lane_latency: u32) -> Vec<Module> {
         sequence(s, lane_latency),
         collect(s),
     ];
-    all.push(shell(s));
+    all.push(shell(s, lane_latency));
     all
 }
 
@@ -79,7 +79,7 @@ pub(super) fn lane_bus(s: &Shape) -> Vec<(Dir, String, u32)> {
 }
 
 /// The shell: its blocks and the wires between them, which have the names of the ports they join.
-fn shell(s: &Shape) -> Module {
+fn shell(s: &Shape, lane_latency: u32) -> Module {
     let mut shell = Module { name: format!("{}_shell", s.prefix), ..Module::default() };
     shell.doc = vec!["Streams, j memory, sequencer and results.".into()];
     stream_ports(&mut shell, s);
@@ -119,10 +119,11 @@ fn shell(s: &Shape) -> Module {
     for (name, width) in wires {
         shell.items.push(Item::Net { name, width });
     }
+    shell.items.extend(reset(lane_latency));
     let mut add = |module: &str, name: &str, reset: bool, mut connections: Vec<(String, String)>| {
         connections.insert(0, ("clk".into(), "clk".into()));
         if reset {
-            connections.insert(1, ("rst".into(), "rst".into()));
+            connections.insert(1, ("rst".into(), "reset".into()));
         }
         shell.items.push(Item::Instance { module: module.into(), name: name.into(), connections });
     };
@@ -151,6 +152,22 @@ fn shell(s: &Shape) -> Module {
         shell.items.push(Item::Assign { name: "l_param".into(), expr: s.params.unpack("param_word") });
     }
     shell
+}
+
+/// The reset of all blocks. The lanes have none: what they held before must have left them, or a `last` of an earlier
+/// life would be taken for the end of the first group.
+fn reset(lane_latency: u32) -> [Item; 3] {
+    // Two cycles lie between the sequencer and the lanes' inputs.
+    let top = bits_for(lane_latency + 2);
+    [
+        Item::Comment("Reset lasts until nothing old is left in the lanes.".into()),
+        Item::Reg {
+            name: "flushed".into(),
+            width: top + 1,
+            next: format!("rst ? {}'d0 : flushed + {{{top}'d0, ~flushed[{top}]}}", top + 1),
+        },
+        Item::Reg { name: "reset".into(), width: 1, next: format!("rst | ~flushed[{top}]") },
+    ]
 }
 
 fn join(connections: &[(&str, &str)]) -> Vec<(String, String)> {

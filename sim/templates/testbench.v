@@ -1,0 +1,175 @@
+// Made by pairforge: a self-checking testbench for @{top}@, plain Verilog-2005.
+//
+// It sends the beats of @{input}@ and compares what comes back with @{output}@, which hold
+// the bits of the bit-exact emulator. The whole stream is sent three times: at full speed, with random gaps in the
+// input, and with random gaps and a sink that is not always ready. Both streams' handshakes are checked on the way.
+// Run it in this folder, for example:
+//
+//     iverilog -g2005 -o testbench @{top}@.v @{top}@_tb.v && vvp testbench
+//
+// The last line is PASS or FAIL. `+dump` writes @{top}@.vcd.
+
+module @{top}@_tb;
+    localparam BITS = @{bits}@;
+    localparam BEATS_IN = @{beats_in}@;
+    localparam BEATS_OUT = @{beats_out}@;
+    // Cycles without a beat in or out after which the engine is taken to hang.
+    localparam PATIENCE = @{patience}@;
+
+    reg clk;
+    reg rst;
+    // A beat and, above it, its TLAST.
+    reg [BITS:0] stimulus [0:BEATS_IN - 1];
+    reg [BITS:0] wanted [0:BEATS_OUT - 1];
+    reg [BITS - 1:0] s_tdata;
+    reg s_tvalid;
+    reg s_tlast;
+    wire s_tready;
+    wire [BITS - 1:0] m_tdata;
+    wire m_tvalid;
+    wire m_tlast;
+    reg m_tready;
+
+    @{top}@ engine (
+        .clk(clk),
+        .rst(rst),
+        .s_tdata(s_tdata),
+        .s_tvalid(s_tvalid),
+        .s_tready(s_tready),
+        .s_tlast(s_tlast),
+        .m_tdata(m_tdata),
+        .m_tvalid(m_tvalid),
+        .m_tready(m_tready),
+        .m_tlast(m_tlast)
+    );
+
+    integer round;
+    integer sent;
+    integer received;
+    integer errors;
+    integer idle;
+    integer seed;
+    // Percent of the cycles in which the input has nothing to send, and in which the output is not taken.
+    integer gap;
+    integer stall;
+    // The offered beat was taken at the last rising edge.
+    reg taken;
+    reg held;
+    reg [BITS:0] held_beat;
+
+    // A number from 0 to 99.
+    function integer percent;
+        input integer dummy;
+        percent = $unsigned($random(seed)) % 100;
+    endfunction
+
+    initial begin
+        $readmemh("@{input}@", stimulus);
+        $readmemh("@{output}@", wanted);
+        if ($test$plusargs("dump")) begin
+            $dumpfile("@{top}@.vcd");
+            $dumpvars(0, @{top}@_tb);
+        end
+        clk = 1'b0;
+        rst = 1'b1;
+        s_tdata = {BITS{1'b0}};
+        s_tvalid = 1'b0;
+        s_tlast = 1'b0;
+        m_tready = 1'b0;
+        round = 0;
+        sent = 0;
+        received = 0;
+        errors = 0;
+        idle = 0;
+        seed = 1;
+        gap = 0;
+        stall = 0;
+        taken = 1'b0;
+        held = 1'b0;
+        held_beat = {BITS + 1{1'b0}};
+        // Inputs change at the falling edge, far from the edge at which the engine looks.
+        repeat (4) begin
+            #5 clk = 1'b1;
+            #5 clk = 1'b0;
+        end
+        rst = 1'b0;
+        while (round < 3 && errors < 10 && idle < PATIENCE) begin
+            drive;
+            #5;
+            observe;
+            clk = 1'b1;
+            #5 clk = 1'b0;
+        end
+        // Nothing may follow the last answer.
+        repeat (100) begin
+            #5;
+            if (m_tvalid && round == 3 && errors == 0) begin
+                $display("a beat came after the last answer: %h", m_tdata);
+                errors = errors + 1;
+            end
+            clk = 1'b1;
+            #5 clk = 1'b0;
+            s_tvalid = 1'b0;
+        end
+        if (idle >= PATIENCE) begin
+            $display("round %0d: nothing moved for %0d cycles, after %0d beats in and %0d out", round, idle, sent, received);
+            errors = errors + 1;
+        end
+        if (errors == 0) $display("PASS: 3 rounds of %0d beats in and %0d beats out", BEATS_IN, BEATS_OUT);
+        else $display("FAIL: %0d errors", errors);
+        $finish;
+    end
+
+    // Offers the next beat and the sink's readiness; an offered beat stays until it is taken.
+    task drive;
+        begin
+            if (taken) s_tvalid = 1'b0;
+            taken = 1'b0;
+            if (!s_tvalid && sent < BEATS_IN && percent(0) >= gap) begin
+                {s_tlast, s_tdata} = stimulus[sent];
+                s_tvalid = 1'b1;
+            end
+            m_tready = percent(0) >= stall;
+        end
+    endtask
+
+    // Looks at both handshakes just before the rising edge.
+    task observe;
+        begin
+            idle = idle + 1;
+            if (held && (m_tvalid !== 1'b1 || {m_tlast, m_tdata} !== held_beat)) begin
+                $display("round %0d: beat %0d changed or went away before it was taken", round, received);
+                errors = errors + 1;
+            end
+            held = m_tvalid & ~m_tready;
+            held_beat = {m_tlast, m_tdata};
+            if (m_tvalid === 1'bx || s_tready === 1'bx) begin
+                $display("round %0d: an unknown handshake", round);
+                errors = errors + 1;
+            end
+            if (m_tvalid && m_tready) begin
+                idle = 0;
+                if (received >= BEATS_OUT) begin
+                    $display("round %0d: a beat too many: %h", round, {m_tlast, m_tdata});
+                    errors = errors + 1;
+                end else if ({m_tlast, m_tdata} !== wanted[received]) begin
+                    $display("round %0d: beat %0d is %h instead of %h", round, received, {m_tlast, m_tdata}, wanted[received]);
+                    errors = errors + 1;
+                end
+                received = received + 1;
+            end
+            if (s_tvalid && s_tready) begin
+                idle = 0;
+                sent = sent + 1;
+                taken = 1'b1;
+            end
+            if (received >= BEATS_OUT && sent >= BEATS_IN) begin
+                round = round + 1;
+                sent = 0;
+                received = 0;
+                gap = 30;
+                stall = round == 2 ? 40 : 0;
+            end
+        end
+    endtask
+endmodule
