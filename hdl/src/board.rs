@@ -5,6 +5,7 @@
 //! where they are. A [`Device`] alone (no pins, no clock) serves figures of area and speed.
 
 pub mod pll;
+pub mod top;
 
 use pll::Pll;
 

@@ -6,6 +6,7 @@
 //! against vectors in [`bench`], whole engines clock by clock in [`cycle`].
 
 pub mod bench;
+pub mod board;
 pub mod cache;
 pub mod cycle;
 pub mod emulated;

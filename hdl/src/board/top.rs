@@ -1,0 +1,224 @@
+//! The top of a board: clock, reset, serial link, engine and LEDs in one clock domain.
+//!
+//! ```text
+//! KERNEL_BOARD                top; ports as the board's constraints name them
+//! ├── KERNEL_clock            the PLL: the only module with a vendor's primitive
+//! ├── KERNEL_reset            power-on reset
+//! ├── the link                UART and frames
+//! ├── KERNEL_engine
+//! └── KERNEL_lights           what the LEDs show
+//! ```
+//!
+//! A simulation puts [`simulated_clock`] in the place of the clock and leaves everything else as it is.
+
+use super::{Board, pll};
+use crate::engine::protocol::END_REPLY;
+use crate::netlist::Dir::{In, Out};
+use crate::netlist::{Item, Module, Netlist, range};
+
+/// Clocks for which the reset holds after the PLL has locked. The block memories of iCE40 UP5K give nonsense for
+/// some microseconds after configuration.
+const RESET_CLOCKS_LOG2: u32 = 10;
+
+/// What a top is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'a> {
+    pub board: &'static Board,
+    /// Name of the kernel; the top's modules begin with it.
+    pub kernel: &'a str,
+    /// The engine; its top has the ports of [`crate::engine::design`].
+    pub engine: &'a Netlist,
+    /// Width of its streams in bits.
+    pub stream_bits: u32,
+    /// The link; its top has `clk`, `rst`, `uart_rx`, `uart_tx`, `error`, a stream `m_` to the engine and `s_` from it.
+    pub link: &'a Netlist,
+    pub clock: pll::Source,
+    /// Frequency of that clock.
+    pub mhz: f64,
+}
+
+/// Name of a board's top for a kernel.
+pub fn name(kernel: &str, board: &Board) -> String {
+    format!("{kernel}_{}", board.name.replace('-', "_"))
+}
+
+/// Name of the module that makes the clock.
+pub fn clock_name(kernel: &str) -> String {
+    format!("{kernel}_clock")
+}
+
+/// The whole design, the clock included.
+pub fn top(parts: &Parts) -> Netlist {
+    let mut all = Netlist { top: name(parts.kernel, parts.board), modules: Vec::new() };
+    for module in parts.engine.modules.iter().chain(&parts.link.modules) {
+        all.add(module.clone());
+    }
+    all.add(clock(parts));
+    all.add(reset(parts.kernel));
+    all.add(lights(parts));
+    all.add(module(parts));
+    all
+}
+
+/// The modules without the clock's, and the clock's.
+pub fn split(mut netlist: Netlist, kernel: &str) -> (Netlist, Module) {
+    let at = netlist.modules.iter().position(|m| m.name == clock_name(kernel)).expect("a top has its clock");
+    let clock = netlist.modules.remove(at);
+    (netlist, clock)
+}
+
+fn clock_ports(name: String) -> Module {
+    let mut m = Module { name, ..Module::default() };
+    m.port(In, "clk_in", 1);
+    m.port(Out, "clk", 1);
+    m.port(Out, "locked", 1);
+    m
+}
+
+fn clock(parts: &Parts) -> Module {
+    let mut m = clock_ports(clock_name(parts.kernel));
+    m.doc = vec![format!("{} MHz from the oscillator's {} MHz.", parts.mhz, parts.board.oscillator_mhz)];
+    m.items.push(Item::Text(parts.board.pll.verilog(&parts.clock)));
+    m
+}
+
+/// The clock of a simulation: `clk_in` is the design's clock already, and the PLL locks after some clocks.
+pub fn simulated_clock(kernel: &str) -> Module {
+    let mut m = clock_ports(clock_name(kernel));
+    m.doc = vec!["In a simulation the clock that comes in is the design's own.".into()];
+    m.items.push(Item::Text(
+        "    reg [5:0] count = 6'd0;\n    always @(posedge clk_in) count <= count + {5'd0, !locked};\n    \
+         assign clk = clk_in;\n    assign locked = &count;"
+            .into(),
+    ));
+    m
+}
+
+fn reset(kernel: &str) -> Module {
+    let mut m = Module { name: format!("{kernel}_reset"), ..Module::default() };
+    m.doc = vec![
+        "Holds the reset from power-on until some time after the PLL has locked, and again if it loses lock.".into(),
+        "All other modules rely on this reset; only here do initial values matter.".into(),
+    ];
+    m.port(In, "clk", 1);
+    m.port(In, "locked", 1);
+    m.port(Out, "rst", 1);
+    let top = RESET_CLOCKS_LOG2 - 1;
+    m.items.push(Item::Text(format!(
+        "    // `locked` is asynchronous.
+    reg [1:0] lock = 2'd0;
+    reg [{top}:0] count = {RESET_CLOCKS_LOG2}'d0;
+    reg hold = 1'b1;
+    always @(posedge clk) begin
+        lock <= {{lock[0], locked}};
+        if (!lock[1]) count <= {RESET_CLOCKS_LOG2}'d0;
+        else if (hold) count <= count + {RESET_CLOCKS_LOG2}'d1;
+        if (!lock[1]) hold <= 1'b1;
+        else if (&count) hold <= 1'b0;
+    end
+    assign rst = hold;"
+    )));
+    m
+}
+
+fn lights(parts: &Parts) -> Module {
+    let leds = parts.board.leds;
+    let mut m = Module { name: format!("{}_lights", parts.kernel), ..Module::default() };
+    m.doc = vec!["Busy from the first beat to the engine until it has answered END.".into()];
+    for (name, width) in [("clk", 1), ("rst", 1), ("to_engine", 1), ("from_engine", 1), ("last", 1), ("opcode", 8)] {
+        m.port(In, name, width);
+    }
+    m.port(Out, "busy", 1);
+    m.items.push(Item::Text(format!(
+        "    reg working, head;
+    always @(posedge clk) begin
+        if (rst) head <= 1'b1;
+        else if (from_engine) head <= last;
+        if (rst) working <= 1'b0;
+        else if (to_engine) working <= 1'b1;
+        else if (from_engine && head && opcode == 8'h{END_REPLY:02x}) working <= 1'b0;
+    end
+    assign busy = working;"
+    )));
+    if leds.alive {
+        m.port(Out, "alive", 1);
+        // The highest bit turns about once a second.
+        let top = (parts.mhz * 1e6).log2().round() as u32;
+        m.items.push(Item::Text(format!(
+            "    reg {}count;
+    always @(posedge clk) count <= rst ? {width}'d0 : count + {width}'d1;
+    assign alive = count[{top}];",
+            range(top + 1),
+            width = top + 1,
+        )));
+    }
+    m
+}
+
+/// The top module itself.
+fn module(parts: &Parts) -> Module {
+    let Parts { board, kernel, stream_bits, .. } = *parts;
+    let leds = board.leds;
+    let mut m = Module { name: name(kernel, board), ..Module::default() };
+    m.doc = vec![format!("{kernel} on {}, {} MHz.", board.name, parts.mhz)];
+    m.port(In, "clk_in", 1);
+    m.port(In, "uart_rx", 1);
+    m.port(Out, "uart_tx", 1);
+    // (whether the board has it, the signal that it shows)
+    let lights = [(true, "busy"), (leds.alive, "alive"), (leds.error, "error")];
+    let shown = || lights.into_iter().filter(|l| l.0).map(|l| l.1);
+    for signal in shown() {
+        m.port(Out, format!("led_{signal}"), 1);
+    }
+    for (pin, _) in board.fixed_pins {
+        m.port(Out, *pin, 1);
+    }
+    for name in ["clk", "locked", "rst", "error", "busy"] {
+        m.items.push(Item::Net { name: name.into(), width: 1 });
+    }
+    for way in ["to", "from"] {
+        for (signal, width) in [("data", stream_bits), ("valid", 1), ("ready", 1), ("last", 1)] {
+            m.items.push(Item::Net { name: format!("{way}_{signal}"), width });
+        }
+    }
+    let same =
+        |names: &[&str]| -> Vec<(String, String)> { names.iter().map(|n| (n.to_string(), n.to_string())).collect() };
+    let stream = |prefix: &str, way: &str| {
+        ["data", "valid", "ready", "last"].map(|s| (format!("{prefix}_t{s}"), format!("{way}_{s}")))
+    };
+    let mut add = |module: String, name: &str, connections: Vec<(String, String)>| {
+        m.items.push(Item::Instance { module, name: name.into(), connections });
+    };
+    add(clock_name(kernel), "clock", same(&["clk_in", "clk", "locked"]));
+    add(format!("{kernel}_reset"), "reset", same(&["clk", "locked", "rst"]));
+    let mut link = same(&["clk", "rst", "uart_rx", "uart_tx", "error"]);
+    link.extend(stream("m", "to").into_iter().chain(stream("s", "from")));
+    add(parts.link.top.clone(), "link", link);
+    let mut engine = same(&["clk", "rst"]);
+    engine.extend(stream("s", "to").into_iter().chain(stream("m", "from")));
+    add(parts.engine.top.clone(), "engine", engine);
+    let taps = [
+        ("to_engine", "to_valid & to_ready"),
+        ("from_engine", "from_valid & from_ready"),
+        ("last", "from_last"),
+        ("opcode", "from_data[31:24]"),
+    ];
+    let mut watched = same(&["clk", "rst", "busy"]);
+    watched.extend(taps.map(|(port, signal)| (port.to_string(), signal.to_string())));
+    if leds.alive {
+        watched.extend(same(&["alive"]));
+        m.items.push(Item::Net { name: "alive".into(), width: 1 });
+    }
+    m.items.push(Item::Instance { module: format!("{kernel}_lights"), name: "lights".into(), connections: watched });
+    let not = if leds.active_low { "!" } else { "" };
+    for signal in shown() {
+        m.items.push(Item::Assign { name: format!("led_{signal}"), expr: format!("{not}{signal}") });
+    }
+    if !leds.error {
+        m.items.push(Item::Wire { name: "unused".into(), width: 1, expr: "&{1'b0, error}".into() });
+    }
+    for (pin, high) in board.fixed_pins {
+        m.items.push(Item::Assign { name: pin.to_string(), expr: format!("1'b{}", *high as u32) });
+    }
+    m
+}

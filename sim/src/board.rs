@@ -1,0 +1,135 @@
+//! The simulation of a whole board: its top as one model, driven at its pins.
+//!
+//! The host's end of the serial line is modelled bit by bit in C++ (`templates/board.cpp`), with the line's own baud
+//! rate, which need not be the board's. What goes wrong on the way is injected by [`fault`].
+
+pub mod fault;
+
+use crate::SimError;
+use crate::cache::Cache;
+use crate::verilator::{self, Source, Tools};
+use askama::Template;
+use libloading::Library;
+use std::collections::VecDeque;
+use std::ffi::c_void;
+
+const PREFIX: &str = "Vboard";
+
+#[derive(Template)]
+#[template(path = "board.cpp", escape = "none")]
+struct Driver {
+    prefix: &'static str,
+    /// Level of `led_busy` when lit.
+    lit: u32,
+}
+
+/// A design to simulate.
+#[derive(Clone, Debug)]
+pub struct Design<'a> {
+    /// Its text, the clock included (see [`hdl::board::top::simulated_clock`]).
+    pub verilog: &'a str,
+    pub top: &'a str,
+    /// Whether `led_busy` is lit by a low level.
+    pub active_low: bool,
+}
+
+/// The serial line, from the host's side.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Line {
+    /// Clocks of the board in one bit of the host.
+    pub clocks_per_bit: f64,
+    /// Probability that a bit on the line arrives wrong, start and stop bits included.
+    pub flip: f64,
+    pub seed: u64,
+}
+
+/// The fields of `struct Exchange` in `templates/board.cpp`.
+#[repr(C)]
+struct Exchange {
+    input: *const u8,
+    in_bytes: u64,
+    in_taken: u64,
+    out: *mut u8,
+    out_room: u64,
+    out_taken: u64,
+    clocks: u64,
+    quiet: u64,
+}
+
+/// A simulated board.
+pub struct BoardSim {
+    board: *mut c_void,
+    run: unsafe extern "C" fn(*mut c_void, *mut Exchange),
+    clock: unsafe extern "C" fn(*mut c_void) -> u64,
+    delete: unsafe extern "C" fn(*mut c_void),
+    /// Clocks in a row, up to now, in which both lines rested and the board was not at work.
+    quiet: u64,
+    /// Keeps the functions above loaded.
+    _library: Library,
+}
+
+impl Drop for BoardSim {
+    fn drop(&mut self) {
+        // SAFETY: `board` came from `board_new` of the same library and is not used again.
+        unsafe { (self.delete)(self.board) }
+    }
+}
+
+impl BoardSim {
+    /// Builds the design, or finds it in the cache, and switches it on.
+    pub fn build(design: &Design, line: &Line, cache: &Cache) -> Result<BoardSim, SimError> {
+        let tools = Tools::find()?;
+        let (verilog, top) = (design.verilog.to_string(), design.top.to_string());
+        let source = Source { prefix: PREFIX.into(), top, verilog, trace: false };
+        let model = verilator::model(&tools, cache, &source)?;
+        let driver = Driver { prefix: PREFIX, lit: !design.active_low as u32 };
+        let text = driver.render().expect("the template renders into memory");
+        let library = verilator::library(&tools, cache, &[model], &text)?;
+        let bit_time = (line.clocks_per_bit.max(1.0) * 4294967296.0) as u64;
+        let flip = (line.flip.clamp(0.0, 0.999) * 4294967296.0) as u32;
+        // SAFETY: the types are those of `templates/board.cpp`, and the library is kept in the result.
+        unsafe {
+            let new: unsafe extern "C" fn(u64, u32, u64) -> *mut c_void = verilator::symbol(&library, "board_new");
+            Ok(BoardSim {
+                board: new(bit_time, flip, line.seed),
+                run: verilator::symbol(&library, "board_run"),
+                clock: verilator::symbol(&library, "board_clock"),
+                delete: verilator::symbol(&library, "board_delete"),
+                quiet: 0,
+                _library: library,
+            })
+        }
+    }
+
+    /// Clocks so far.
+    pub fn clock(&self) -> u64 {
+        // SAFETY: `board` is a live board of this library.
+        unsafe { (self.clock)(self.board) }
+    }
+
+    /// Clocks in a row, up to now, in which both lines rested and the board was not at work.
+    pub fn quiet(&self) -> u64 {
+        self.quiet
+    }
+
+    /// Lets `clocks` clocks pass, or fewer if very much comes back. Bytes leave `input` as they go on the line.
+    pub fn run(&mut self, clocks: u64, input: &mut VecDeque<u8>, output: &mut Vec<u8>) {
+        let mut room = [0u8; 4096];
+        let sent = input.make_contiguous();
+        let mut exchange = Exchange {
+            input: sent.as_ptr(),
+            in_bytes: sent.len() as u64,
+            in_taken: 0,
+            out: room.as_mut_ptr(),
+            out_room: room.len() as u64,
+            out_taken: 0,
+            clocks,
+            quiet: 0,
+        };
+        // SAFETY: the pointers and lengths are those of live buffers.
+        unsafe { (self.run)(self.board, &mut exchange) };
+        input.drain(..exchange.in_taken as usize);
+        output.extend_from_slice(&room[..exchange.out_taken as usize]);
+        self.quiet = exchange.quiet;
+    }
+}
