@@ -18,6 +18,7 @@ pub mod engine;
 pub mod exact;
 pub mod flags;
 pub mod format;
+pub mod link;
 pub mod names;
 pub mod netlist;
 pub mod op;

@@ -140,6 +140,37 @@ impl Graph {
         }
     }
 
+    /// What the kernel computes, without the names of anything: two kernels with one text have one circuit. Pins are
+    /// counted by class in record order. Boards are known by the hash of this text ([`hdl::link::kernel_hash`]), made of
+    /// the graph as it was compiled, before it is simplified.
+    pub fn canonical(&self) -> String {
+        let classes = [PinClass::Ipin, PinClass::Jpin, PinClass::Param, PinClass::Fout];
+        let records = classes.map(|class| self.elements_of(class));
+        let mut text = String::new();
+        for (letter, record) in ["i", "j", "p", "o"].iter().zip(&records) {
+            record.iter().for_each(|(pin, _)| text += &format!("{letter} {}\n", self.pins[*pin].format));
+        }
+        for node in &self.nodes {
+            text += &match &node.kind {
+                NodeKind::Pin { pin, element } => {
+                    let at = |k: usize| records[k].iter().position(|r| *r == (*pin, *element)).map(|n| (k, n));
+                    let (class, place) = (0..3).find_map(at).expect("a pin of a graph is one of its records");
+                    format!("{}{place}", ["i", "j", "p"][class])
+                }
+                NodeKind::Const { bits } => format!("{} {bits:#x}", node.format),
+                NodeKind::Op { op, inst, args } => {
+                    let args: String = args.iter().map(|a| format!(" %{}", a.0)).collect();
+                    format!("{} {}{args} {} {}", node.format, op.name(), inst.attrs.n, inst.attrs.d)
+                }
+            };
+            text.push('\n');
+        }
+        for o in &self.outputs {
+            text += &format!("{} %{}\n", o.reduce, o.value.0);
+        }
+        text
+    }
+
     /// Checks order, formats (through each operator) and outputs. The error names the node.
     pub fn verify(&self) -> Result<(), String> {
         for (k, node) in self.nodes.iter().enumerate() {

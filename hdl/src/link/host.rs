@@ -1,0 +1,366 @@
+//! The host's end of the link, without input or output: bytes and times go in, frames come out.
+//!
+//! All timers of the link are here. A silent line is asked; what is missing is sent or asked for again; and who does not
+//! answer in time is given up with a reason. Offsets count all bytes of a session in 64 bits; on the line they have 16.
+
+use super::Identity;
+use super::frame::{Decoder, Frame, Kind, MOST, Received};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// How long the host waits before it gives up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Patience {
+    /// For the answer to the first frame.
+    pub open: Duration,
+    /// For any whole frame of a board that was asked.
+    pub silence: Duration,
+    /// For words to go into the engine or out of it.
+    pub stall: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Patience {
+        let seconds = Duration::from_secs;
+        Patience { open: seconds(5), silence: seconds(5), stall: seconds(30) }
+    }
+}
+
+/// Why the host gave up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Failure {
+    /// The session was never answered; so many bytes and whole frames came.
+    NoAnswer { bytes: u64, frames: u64 },
+    /// The board no longer answers.
+    Silent,
+    /// The board answers, but nothing goes into its engine or comes out of it.
+    Stalled,
+    /// The board began anew in the middle of the work.
+    Reset,
+    /// The board speaks of itself in words that this program does not know.
+    Identity(String),
+}
+
+/// What went over the line so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Traffic {
+    /// Frames sent, and whole frames received.
+    pub sent: u64,
+    pub received: u64,
+    /// Frames that came broken.
+    pub broken: u64,
+    /// Times that either stream was sent again from its first missing byte.
+    pub again: u64,
+}
+
+/// Bounds of the time after which an unanswered host asks again.
+const SOONEST: Duration = Duration::from_millis(25);
+const LATEST: Duration = Duration::from_secs(1);
+/// That time before it was measured.
+const AT_FIRST: Duration = Duration::from_millis(200);
+/// Room in the board's ring that stays free: a frame whose length was damaged may write this far before its check fails.
+const MARGIN: u64 = 256;
+
+/// The host's end of one session.
+#[derive(Debug)]
+pub struct Host {
+    nonce: u32,
+    patience: Patience,
+    decoder: Decoder,
+    /// Who answered.
+    identity: Option<Identity>,
+    traffic: Traffic,
+    bytes: u64,
+
+    /// Bytes to send from offset `acked` on.
+    queue: VecDeque<u8>,
+    acked: u64,
+    /// Offset of the next byte to send, and of the byte behind the last one that ever was.
+    next: u64,
+    most: u64,
+    /// Offset up to which the engine took them.
+    taken: u64,
+
+    /// Offset of the next byte from the board, and what came and was not fetched yet.
+    expected: u64,
+    inbox: Vec<u8>,
+    ack_due: bool,
+    rewind_due: bool,
+
+    /// When waiting began, when a whole frame came, when a question was sent that is not answered, when the engine
+    /// took or gave something.
+    begun: Option<Duration>,
+    heard: Duration,
+    asked: Option<Duration>,
+    moved: Duration,
+    /// Bytes up to this offset were sent again, and are not sent a third time before then.
+    resent: Option<(u64, Duration)>,
+    /// Until when nothing is asked for a second time.
+    rewound: Option<Duration>,
+    /// A byte on its way and when it was sent: a measurement of the round trip.
+    sample: Option<(u64, Duration)>,
+    round_trip: Option<(Duration, Duration)>,
+    backoff: u32,
+}
+
+impl Host {
+    /// A session that is not open yet. The nonce should differ from those of earlier sessions.
+    pub fn new(nonce: u32, patience: Patience) -> Host {
+        Host {
+            nonce,
+            patience,
+            decoder: Decoder::default(),
+            identity: None,
+            traffic: Traffic::default(),
+            bytes: 0,
+            queue: VecDeque::new(),
+            acked: 0,
+            next: 0,
+            most: 0,
+            taken: 0,
+            expected: 0,
+            inbox: Vec::new(),
+            ack_due: false,
+            rewind_due: false,
+            begun: None,
+            heard: Duration::ZERO,
+            asked: None,
+            moved: Duration::ZERO,
+            resent: None,
+            rewound: None,
+            sample: None,
+            round_trip: None,
+            backoff: 0,
+        }
+    }
+
+    /// The tag that every frame of the session carries: 1 to 63.
+    fn session(&self) -> u8 {
+        (self.nonce % 63) as u8 + 1
+    }
+
+    /// Who answered; `None` while the session is not open.
+    pub fn identity(&self) -> Option<&Identity> {
+        self.identity.as_ref()
+    }
+
+    pub fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    /// Appends bytes to the stream to the board.
+    pub fn send(&mut self, bytes: &[u8]) {
+        self.queue.extend(bytes);
+    }
+
+    /// Bytes that the board has not acknowledged.
+    pub fn unacknowledged(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// The bytes that came since the last call.
+    pub fn fetch(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.inbox)
+    }
+
+    /// Waiting begins, after a time in which nobody listened.
+    pub fn resume(&mut self, now: Duration) {
+        self.begun = None;
+        self.asked = None;
+        (self.heard, self.moved) = (now, now);
+        self.backoff = 0;
+        self.sample = None;
+    }
+
+    /// Time after which a question or a byte without an answer is taken for lost.
+    fn timeout(&self) -> Duration {
+        let (mean, spread) = self.round_trip.unwrap_or((AT_FIRST, Duration::ZERO));
+        let timeout = (mean + 4 * spread).clamp(SOONEST, LATEST);
+        (timeout * (1 << self.backoff.min(6))).min(LATEST)
+    }
+
+    /// Takes bytes from the line.
+    pub fn receive(&mut self, now: Duration, bytes: &[u8]) -> Result<(), Failure> {
+        self.bytes += bytes.len() as u64;
+        for byte in bytes {
+            match self.decoder.take(*byte) {
+                None => {}
+                Some(Received::Broken) => {
+                    self.traffic.broken += 1;
+                    if self.identity.is_some() {
+                        self.missing(now);
+                    }
+                }
+                Some(Received::Whole(frame)) if self.identity.is_none() => self.answered(now, &frame)?,
+                Some(Received::Whole(frame)) => self.frame(now, &frame)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A frame before the session is open: only the answer with our nonce counts, all else is of an earlier one.
+    fn answered(&mut self, now: Duration, frame: &Frame) -> Result<(), Failure> {
+        self.traffic.received += 1;
+        let echoed = frame.payload.get(..4) == Some(&self.nonce.to_le_bytes());
+        if frame.kind == Kind::Start && echoed && frame.session == self.session() {
+            let (_, identity) = Identity::decode(&frame.payload).map_err(Failure::Identity)?;
+            self.identity = Some(identity);
+            self.resume(now);
+        }
+        Ok(())
+    }
+
+    fn frame(&mut self, now: Duration, frame: &Frame) -> Result<(), Failure> {
+        self.traffic.received += 1;
+        if frame.kind == Kind::Start {
+            // Our first frame was answered twice, because it was sent twice.
+            let ours = frame.payload.get(..4) == Some(&self.nonce.to_le_bytes());
+            return if ours { Ok(()) } else { Err(Failure::Reset) };
+        }
+        if frame.session != self.session() {
+            return Err(Failure::Reset);
+        }
+        self.heard = now;
+        self.asked = None;
+        self.backoff = 0;
+        self.acknowledged(now, frame);
+        self.payload(now, frame);
+        Ok(())
+    }
+
+    fn acknowledged(&mut self, now: Duration, frame: &Frame) {
+        let ack = self.acked + frame.ack.wrapping_sub(self.acked as u16) as u64;
+        if ack > self.most {
+            return;
+        }
+        if ack > self.acked {
+            self.queue.drain(..(ack - self.acked) as usize);
+            self.acked = ack;
+            self.next = self.next.max(ack);
+            self.resent = self.resent.filter(|r| ack < r.0);
+            if let Some((_, sent)) = self.sample.take_if(|s| s.0 <= ack) {
+                self.measured(now.saturating_sub(sent));
+            }
+        }
+        let taken = self.taken + frame.taken.wrapping_sub(self.taken as u16) as u64;
+        if taken > self.taken && taken <= self.acked {
+            self.taken = taken;
+            self.moved = now;
+        }
+        // Go back once for each loss: frames that were under way behind the lost one are reported, too.
+        let waited = self.resent.is_none_or(|(_, until)| now >= until);
+        if frame.kind == Kind::Notice && self.acked < self.next && waited {
+            self.next = self.acked;
+            self.sample = None;
+            self.resent = Some((self.most, now + self.timeout()));
+            self.traffic.again += 1;
+        }
+    }
+
+    /// Mean and mean deviation of the round trip, as TCP computes them (RFC 6298).
+    fn measured(&mut self, sample: Duration) {
+        self.round_trip = Some(match self.round_trip {
+            None => (sample, sample / 2),
+            Some((mean, spread)) => ((7 * mean + sample) / 8, (3 * spread + mean.abs_diff(sample)) / 4),
+        });
+    }
+
+    fn payload(&mut self, now: Duration, frame: &Frame) {
+        let behind = (self.expected as u16).wrapping_sub(frame.seq);
+        if behind as i16 >= 0 {
+            // What came before is skipped; the rest is new.
+            if let Some(new) = frame.payload.get(behind as usize..).filter(|new| !new.is_empty()) {
+                self.inbox.extend_from_slice(new);
+                self.expected += new.len() as u64;
+                self.moved = now;
+                self.rewound = None;
+            }
+        } else {
+            self.missing(now);
+        }
+        self.ack_due |= !frame.payload.is_empty();
+    }
+
+    /// Something from the board was lost: ask for it, once in a while.
+    fn missing(&mut self, now: Duration) {
+        if self.rewound.is_none_or(|until| now >= until) {
+            self.rewound = Some(now + self.timeout());
+            self.rewind_due = true;
+            self.traffic.again += 1;
+        }
+    }
+
+    /// The next frame for the line, or `None` if there is nothing to say before [`Host::wake`].
+    pub fn transmit(&mut self, now: Duration) -> Result<Option<Vec<u8>>, Failure> {
+        let Some(identity) = &self.identity else { return self.open(now) };
+        if self.asked.is_some() && now.saturating_sub(self.heard) >= self.patience.silence {
+            return Err(Failure::Silent);
+        }
+        if now.saturating_sub(self.moved) >= self.patience.stall {
+            return Err(Failure::Stalled);
+        }
+        let limit = self.taken + (1 << identity.down_bits) - MARGIN;
+        let from = (self.next - self.acked) as usize;
+        let there = self.queue.len() - from;
+        let room = limit.saturating_sub(self.next) as usize;
+        let length = there.min(room).min(MOST);
+        // A small gap in the board's ring is not worth a frame while more of it is about to become free.
+        let worth = length == there || length >= MOST / 2 || self.next == self.taken;
+        if length > 0 && worth && !self.rewind_due {
+            let payload: Vec<u8> = self.queue.range(from..from + length).copied().collect();
+            let line = self.make(Kind::Data, payload);
+            self.next += length as u64;
+            if self.next > self.most {
+                self.sample.get_or_insert((self.next, now));
+            }
+            self.most = self.most.max(self.next);
+            return Ok(Some(line));
+        }
+        if std::mem::take(&mut self.rewind_due) {
+            self.asked.get_or_insert(now);
+            return Ok(Some(self.make(Kind::Rewind, Vec::new())));
+        }
+        if now >= self.question() {
+            // The answer says what is missing at either end.
+            self.backoff += self.asked.is_some() as u32;
+            self.asked = Some(now);
+            self.resent = None;
+            self.rewound = None;
+            return Ok(Some(self.make(Kind::Notice, Vec::new())));
+        }
+        Ok(std::mem::take(&mut self.ack_due).then(|| self.make(Kind::Data, Vec::new())))
+    }
+
+    /// When to ask next. While frames come there is no need: each is acknowledged by a frame that tells the board
+    /// how far we have sent, and so shows it what it has missed.
+    fn question(&self) -> Duration {
+        self.asked.unwrap_or(self.heard) + self.timeout()
+    }
+
+    fn make(&mut self, kind: Kind, payload: Vec<u8>) -> Vec<u8> {
+        self.ack_due = false;
+        self.traffic.sent += 1;
+        let (ack, seq) = (self.expected as u16, self.next as u16);
+        Frame { kind, session: self.session(), seq, ack, taken: ack, payload }.encode()
+    }
+
+    fn open(&mut self, now: Duration) -> Result<Option<Vec<u8>>, Failure> {
+        let begun = *self.begun.get_or_insert(now);
+        if now.saturating_sub(begun) >= self.patience.open {
+            return Err(Failure::NoAnswer { bytes: self.bytes, frames: self.traffic.received });
+        }
+        if self.asked.is_some_and(|asked| now < asked + AT_FIRST) {
+            return Ok(None);
+        }
+        self.asked = Some(now);
+        Ok(Some(self.make(Kind::Start, self.nonce.to_le_bytes().to_vec())))
+    }
+
+    /// When [`Host::transmit`] has something to say or to complain of at the latest.
+    pub fn wake(&self) -> Duration {
+        if self.identity.is_none() {
+            return self.asked.map_or(Duration::ZERO, |asked| asked + AT_FIRST);
+        }
+        self.question().min(self.moved + self.patience.stall)
+    }
+}

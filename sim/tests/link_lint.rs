@@ -1,0 +1,62 @@
+//! The link's Verilog passes the strictest checks of two tools in every shape.
+
+use hdl::link::{Identity, netlist};
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs a tool; `None` if it is not installed, which is a failure when `REQUIRE_TOOLS=1`.
+fn tool(name: &str, args: &[&str], folder: &Path) -> Option<Output> {
+    match Command::new(name).args(args).current_dir(folder).output() {
+        Ok(output) => Some(output),
+        Err(_) => {
+            assert!(std::env::var("REQUIRE_TOOLS").as_deref() != Ok("1"), "{name} not found");
+            println!("skipped: {name} not found");
+            None
+        }
+    }
+}
+
+fn identity(stream_bits: u32, clock_hz: u32, baud: u32, down_bits: u8, up_bits: u8) -> Identity {
+    let identity = Identity {
+        kernel: "kernel".into(),
+        hash: 0x0123_4567_89ab_cdef,
+        pipelines: 3,
+        jmem_records: 1024,
+        segments: 512,
+        stream_bits,
+        clock_hz,
+        baud,
+        down_bits,
+        up_bits,
+    };
+    identity.verify().expect("a link that can be built");
+    identity
+}
+
+#[test]
+fn every_shape_is_clean() {
+    for identity in [
+        identity(32, 12_000_000, 1_000_000, 11, 11),
+        identity(64, 50_000_000, 3_000_000, 9, 14),
+        identity(128, 18_000_000, 3_000_000, 12, 10),
+        identity(32, 100_000_000, 9600, 14, 9),
+    ] {
+        let netlist = netlist(&identity);
+        netlist.verify().expect("the netlist is sound");
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut files = Vec::new();
+        for module in &netlist.modules {
+            let file = format!("{}.v", module.name);
+            std::fs::write(folder.path().join(&file), module.verilog()).expect("the text is written");
+            files.push(file);
+        }
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        let verilator = ["--lint-only", "-Wall", "--top-module", &netlist.top];
+        let icarus = ["-Wall", "-g2005", "-s", &netlist.top, "-o", "link.vvp"];
+        for (name, args) in [("verilator", &verilator[..]), ("iverilog", &icarus)] {
+            let Some(out) = tool(name, &[args, &files[..]].concat(), folder.path()) else { continue };
+            let text = String::from_utf8_lossy(&out.stderr).into_owned() + &String::from_utf8_lossy(&out.stdout);
+            assert!(out.status.success() && text.trim().is_empty(), "{name} on {identity:?}\n{text}");
+        }
+    }
+}
