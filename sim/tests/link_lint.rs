@@ -21,6 +21,8 @@ fn identity(stream_bits: u32, clock_hz: u32, baud: u32, down_bits: u8, up_bits: 
         kernel: "kernel".into(),
         hash: 0x0123_4567_89ab_cdef,
         pipelines: 3,
+        groups: 1,
+        i_banks: 2,
         jmem_records: 1024,
         segments: 512,
         stream_bits,

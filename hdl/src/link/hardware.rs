@@ -252,7 +252,8 @@ fn blocks(identity: &Identity) -> Vec<Module> {
     };
     let clocked = [(In, "clk", 1), (In, "rst", 1)];
     let byte_out = [(Out, "data", 8), (Out, "valid", 1)];
-    let offsets = [(In, "next_offset", 16), (In, "acked_offset", 16), (In, "taken_offset", 16), (In, "head_offset", 16)];
+    let offsets =
+        [(In, "next_offset", 16), (In, "acked_offset", 16), (In, "taken_offset", 16), (In, "head_offset", 16)];
     let mut all = vec![
         text(
             "uart_rx",

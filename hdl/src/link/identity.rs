@@ -16,6 +16,9 @@ pub struct Identity {
     /// [`kernel_hash`] of the kernel's canonical text.
     pub hash: u64,
     pub pipelines: u32,
+    /// Lane groups, and banks of i registers.
+    pub groups: u32,
+    pub i_banks: u32,
     pub jmem_records: u32,
     /// Capacity of a run's segment list.
     pub segments: u32,
@@ -50,6 +53,8 @@ impl Identity {
             kernel: engine.layout.kernel.clone(),
             hash,
             pipelines: engine.pipelines,
+            groups: engine.groups,
+            i_banks: engine.i_banks,
             jmem_records: engine.jmem_records,
             segments: engine.segments,
             stream_bits: engine.stream_bits,
@@ -65,6 +70,8 @@ impl Identity {
         Config {
             layout,
             pipelines: self.pipelines,
+            groups: self.groups,
+            i_banks: self.i_banks,
             jmem_records: self.jmem_records,
             stream_bits: self.stream_bits,
             segments: self.segments,
@@ -99,8 +106,9 @@ impl Identity {
         let mut bytes = [0; Self::BYTES];
         let beat_words = (self.stream_bits / 32) as u8;
         bytes[..4].copy_from_slice(&nonce.to_le_bytes());
-        let small = [PROTOCOL_VERSION, self.down_bits, self.up_bits, beat_words, self.pipelines as u8];
-        bytes[4..9].copy_from_slice(&small);
+        let lanes = [self.pipelines, self.groups, self.i_banks].map(|n| n as u8);
+        bytes[4..8].copy_from_slice(&[PROTOCOL_VERSION, self.down_bits, self.up_bits, beat_words]);
+        bytes[8..11].copy_from_slice(&lanes);
         let words = [self.segments, self.jmem_records, self.clock_hz, self.baud];
         for (place, word) in bytes[12..28].chunks_exact_mut(4).zip(words) {
             place.copy_from_slice(&word.to_le_bytes());
@@ -128,6 +136,8 @@ impl Identity {
             kernel: String::from_utf8_lossy(&name).into_owned(),
             hash: u64::from_le_bytes(std::array::from_fn(|k| bytes[28 + k])),
             pipelines: bytes[8] as u32,
+            groups: bytes[9] as u32,
+            i_banks: bytes[10] as u32,
             segments: word(12),
             jmem_records: word(16),
             clock_hz: word(20),
