@@ -26,7 +26,7 @@ impl Sig {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 enum Kind {
     Input,
     Expr {
@@ -57,7 +57,7 @@ impl Kind {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 struct Signal {
     /// The name that the operator asked for; the text makes it unique.
     name: String,
@@ -71,6 +71,13 @@ pub struct Circuit {
     signals: Vec<Signal>,
     outputs: Vec<(String, Sig)>,
     clock: Clock,
+}
+
+/// Circuits of one clock are equal if they describe the same pieces.
+impl PartialEq for Circuit {
+    fn eq(&self, other: &Circuit) -> bool {
+        self.signals == other.signals && self.outputs == other.outputs
+    }
 }
 
 impl Circuit {

@@ -13,6 +13,7 @@
 //! The central type is [`op::Operator`]: everything the system knows of an operator stands in its file.
 
 pub mod board;
+pub mod bounds;
 pub mod circuit;
 pub mod engine;
 pub mod exact;
@@ -25,6 +26,7 @@ pub mod op;
 pub mod reduce;
 pub mod target;
 
+pub use bounds::Bounds;
 pub use flags::Flags;
 pub use format::Format;
 pub use reduce::Reduce;

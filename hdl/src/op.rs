@@ -49,6 +49,7 @@ mod xdiv;
 mod xmul;
 mod xor;
 
+use crate::bounds::Bounds;
 use crate::circuit::{Circuit, Pipelined, Sig, pipeline};
 use crate::target::Clock;
 use crate::{Flags, Format};
@@ -122,18 +123,34 @@ pub struct Inst {
     /// Bit k says that argument k is known never to be negative. It may shrink the circuit and must not
     /// change a bit or a flag of any result that can occur.
     pub nonneg: u32,
+    /// How small and how large each argument can be; empty where no more is known than the formats say. The same holds
+    /// for it as for `nonneg`.
+    pub bounds: Vec<Bounds>,
 }
 
 impl Inst {
     /// Checks the formats through the operator and fills in the result's.
     pub fn new(op: &dyn Operator, args: &[Format], attrs: Attrs) -> Result<Inst, String> {
         let result = op.result(args, &attrs)?;
-        Ok(Inst { args: args.to_vec(), attrs, result, nonneg: 0 })
+        Ok(Inst { args: args.to_vec(), attrs, result, nonneg: 0, bounds: Vec::new() })
     }
 
     /// Whether argument `k` is known never to be negative.
     pub fn is_nonneg(&self, k: usize) -> bool {
         self.nonneg >> k & 1 == 1
+    }
+
+    /// How small and how large argument `k` can be.
+    pub fn bounds(&self, k: usize) -> Bounds {
+        let known = self.bounds.get(k).copied().unwrap_or_else(|| Bounds::of(self.args[k]));
+        let cut = self.is_nonneg(k) && !self.args[k].is_float();
+        Bounds { low: if cut { known.low.max(0) } else { known.low }, ..known }
+    }
+
+    /// The least pattern of a float argument's magnitude other than 0, and the greatest one.
+    pub fn magnitudes(&self, k: usize) -> (u64, u64) {
+        let b = self.bounds(k);
+        (b.low as u64, b.high as u64)
     }
 }
 
@@ -152,6 +169,11 @@ pub trait Operator: Sync {
     /// The flags that this use can raise.
     fn flags(&self, _inst: &Inst) -> Flags {
         Flags::NONE
+    }
+
+    /// How small and how large the result can be, from what is known of the arguments.
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        Bounds::of(inst.result)
     }
 
     /// The specification: the result's pattern and the flags it raises.
@@ -186,9 +208,9 @@ pub fn module_name(op: &dyn Operator, inst: &Inst) -> String {
     name
 }
 
-/// The pipelined hardware of one use. Ports: `clk` (if the latency is not 0), the arguments `a`, `b`, `c`, ..., the
-/// result `q`, and `f` (one bit for each flag that can be raised).
-pub fn hardware(op: &dyn Operator, inst: &Inst, clock: Clock) -> Pipelined {
+/// The circuit of one use. Ports: the arguments `a`, `b`, `c`, ..., the result `q`, and `f` (one bit for each flag that
+/// can be raised).
+pub fn circuit(op: &dyn Operator, inst: &Inst, clock: Clock) -> Circuit {
     let mut c = Circuit::new(clock);
     let args: Vec<Sig> =
         inst.args.iter().zip(b'a'..).map(|(f, n)| c.input(&(n as char).to_string(), f.width())).collect();
@@ -197,5 +219,10 @@ pub fn hardware(op: &dyn Operator, inst: &Inst, clock: Clock) -> Pipelined {
     if let Some(f) = f {
         c.output("f", f);
     }
-    pipeline(&module_name(op, inst), &c)
+    c
+}
+
+/// The pipelined hardware of one use: its [`circuit`], with `clk` if the latency is not 0.
+pub fn hardware(op: &dyn Operator, inst: &Inst, clock: Clock) -> Pipelined {
+    pipeline(&module_name(op, inst), &circuit(op, inst, clock))
 }

@@ -2,7 +2,7 @@
 
 use crate::diag::Span;
 use hdl::op::{Inst, Operator};
-use hdl::{Format, Reduce};
+use hdl::{Bounds, Format, Reduce};
 use std::fmt;
 
 /// What a pin is for.
@@ -233,6 +233,9 @@ impl fmt::Display for Graph {
                     }
                     if inst.nonneg != 0 {
                         write!(f, " nonneg={:b}", inst.nonneg)?;
+                    }
+                    for (k, b) in inst.bounds.iter().enumerate().filter(|(k, b)| **b != Bounds::of(inst.args[*k])) {
+                        write!(f, " {k}:{:#x}..{:#x}{}", b.low, b.high, if b.zero { " or 0" } else { "" })?;
                     }
                 }
             }

@@ -1,8 +1,8 @@
 //! The hardware of every distinct operator use in a graph, made once for a compilation.
 
 use crate::graph::{Graph, NodeId, NodeKind};
-use hdl::circuit::Pipelined;
-use hdl::op::{Inst, Operator, hardware};
+use hdl::circuit::{Circuit, Pipelined, pipeline};
+use hdl::op::{Inst, Operator, circuit, module_name};
 use hdl::target::Clock;
 use std::collections::HashMap;
 
@@ -13,13 +13,21 @@ pub struct Library {
     pub modules: Vec<Pipelined>,
     /// For each node the index of its module; `None` for pins and constants.
     of_node: Vec<Option<usize>>,
+    /// The different circuits of the uses of one name, and the index of each one's module if it has one; the first
+    /// knows nothing of its arguments.
+    circuits: HashMap<String, Vec<(Circuit, Option<usize>)>>,
 }
 
 impl Library {
     /// Builds the hardware that `graph` needs.
     pub fn new(graph: &Graph, clock: Clock) -> Library {
         let mut known: HashMap<(&'static str, &Inst), usize> = HashMap::new();
-        let mut library = Library { clock, modules: Vec::new(), of_node: Vec::with_capacity(graph.nodes.len()) };
+        let mut library = Library {
+            clock,
+            modules: Vec::new(),
+            of_node: Vec::with_capacity(graph.nodes.len()),
+            circuits: HashMap::new(),
+        };
         for node in &graph.nodes {
             let module = match &node.kind {
                 NodeKind::Op { op, inst, .. } => {
@@ -32,19 +40,22 @@ impl Library {
         library
     }
 
-    /// The index of a module for this use. Where a known sign does not change the circuit, the module that
-    /// knows nothing of signs serves.
+    /// The index of a module for this use. Where what is known of the arguments does not change the circuit, the module
+    /// that knows nothing serves; circuits that differ are numbered in order of first use.
     fn share(&mut self, op: &'static dyn Operator, inst: &Inst) -> usize {
-        let mut made = hardware(op, inst, self.clock);
-        if inst.nonneg != 0 {
-            let general = hardware(op, &Inst { nonneg: 0, ..inst.clone() }, self.clock);
-            if general.module.items == made.module.items {
-                made = general;
-            }
-        }
-        let name = &made.module.name;
-        self.modules.iter().position(|m| m.module.name == *name).unwrap_or_else(|| {
-            self.modules.push(made);
+        let general = Inst { nonneg: 0, bounds: Vec::new(), ..inst.clone() };
+        let base = module_name(op, &general);
+        let made = circuit(op, inst, self.clock);
+        let of_use =
+            self.circuits.entry(base.clone()).or_insert_with(|| vec![(circuit(op, &general, self.clock), None)]);
+        let variant = of_use.iter().position(|(c, _)| *c == made).unwrap_or_else(|| {
+            of_use.push((made, None));
+            of_use.len() - 1
+        });
+        let (circuit, index) = &mut of_use[variant];
+        *index.get_or_insert_with(|| {
+            let name = if variant == 0 { base } else { format!("{base}_v{variant}") };
+            self.modules.push(pipeline(&name, circuit));
             self.modules.len() - 1
         })
     }

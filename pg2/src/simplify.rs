@@ -5,8 +5,9 @@
 //! simplified graph reaches an output, and simplifying twice changes nothing more.
 //!
 //! One walk in topological order folds constants through [`hdl::op::Operator::bits`], shares equal nodes, and applies
-//! the identities of `rules`; then `signs` marks the arguments that are never negative.
+//! the identities of `rules`; then `known` marks which arguments are never negative and how small and how large they can be.
 
+mod known;
 mod rules;
 mod signs;
 
@@ -36,7 +37,7 @@ pub fn simplify(graph: &Graph) -> Graph {
     graph.nodes = walk.nodes;
     graph.outputs.iter_mut().for_each(|o| o.value = place[o.value.0 as usize]);
     let mut graph = live(&graph);
-    signs::mark(&mut graph);
+    known::mark(&mut graph);
     graph
 }
 

@@ -27,19 +27,26 @@ fn check(g: &Graph, rounds: u32) -> Graph {
             inputs.extend((0..pin.elements()).map(|e| ((k, e), r.pattern(pin.format))));
         }
         assert_eq!(outcome(g, &inputs), outcome(&s, &inputs), "{inputs:x?}\n{g}\n{s}");
-        known_signs_hold(&s, &inputs);
+        what_is_known_holds(&s, &inputs);
     }
     s
 }
 
-fn known_signs_hold(s: &Graph, inputs: &HashMap<(usize, u32), u64>) {
+fn what_is_known_holds(s: &Graph, inputs: &HashMap<(usize, u32), u64>) {
     let (values, _) = evaluate(s, &|pin, element| inputs[&(pin, element)]);
     for (k, node) in s.nodes.iter().enumerate() {
-        let NodeKind::Op { inst, args, .. } = &node.kind else { continue };
+        let NodeKind::Op { op, inst, args } = &node.kind else { continue };
         for (n, a) in args.iter().enumerate().filter(|(n, _)| inst.is_nonneg(*n)) {
             let top = values[a.0 as usize] >> (inst.args[n].width() - 1);
             assert!(inst.args[n].is_signed() && top == 0, "argument {n} of %{k} is negative\n{s}");
         }
+        let arguments: Vec<u64> = args.iter().map(|a| values[a.0 as usize]).collect();
+        for (n, x) in arguments.iter().enumerate() {
+            assert!(inst.bounds(n).contain(inst.args[n], *x), "argument {n} of %{k} is {x:#x}\n{s}");
+        }
+        let (result, raised) = op.bits(inst, &arguments);
+        assert!(op.flags(inst).contains(raised), "%{k} raises {raised:?}\n{s}");
+        assert!(op.bounds(inst).contain(inst.result, result), "%{k} is {result:#x}\n{s}");
     }
 }
 

@@ -3,7 +3,7 @@
 use super::parts;
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 pub struct Abs;
 
@@ -18,6 +18,12 @@ impl Operator for Abs {
 
     fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
         parts::one_number(self.name(), args)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let a = inst.bounds(0);
+        let low = if a.low > 0 { a.low } else { (-a.high).max(0) };
+        Bounds::wrapped(inst.result, Some(low), Some(a.high.max(-a.low)))
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

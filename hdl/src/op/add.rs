@@ -3,7 +3,7 @@
 use super::{Attrs, Inst, Operator, parts};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 pub struct Add;
 
@@ -18,6 +18,11 @@ impl Operator for Add {
 
     fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
         parts::two_alike(self.name(), args)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (a, b) = (inst.bounds(0), inst.bounds(1));
+        Bounds::wrapped(inst.result, Some(a.low + b.low), Some(a.high + b.high))
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -7,7 +7,7 @@ use super::float_parts::{Value, max_field, round, same_floats, unpack};
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 pub struct Fadd;
 pub struct Fsub;
@@ -26,8 +26,23 @@ impl Operator for Fadd {
     }
 
     fn flags(&self, inst: &Inst) -> Flags {
-        // Nothing cancels between numbers of one sign.
-        if both_nonneg(inst) { Flags::OVERFLOW } else { Flags::OVERFLOW | Flags::UNDERFLOW }
+        flags(inst)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        if !both_nonneg(inst) {
+            return signed_bounds(inst);
+        }
+        let (a, b) = (inst.bounds(0), inst.bounds(1));
+        let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
+        let sum = |x: u64, y: u64| self.bits(inst, &[x, y]).0;
+        let low = match (a.zero, b.zero) {
+            (true, true) => la.min(lb),
+            (true, false) => lb,
+            (false, true) => la,
+            (false, false) => sum(la, lb),
+        };
+        Bounds::floats(inst.result, low, sum(ha, hb), a.zero && b.zero)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
@@ -60,8 +75,13 @@ impl Operator for Fsub {
         same_floats("fsub", args)
     }
 
-    fn flags(&self, _: &Inst) -> Flags {
-        Flags::OVERFLOW | Flags::UNDERFLOW
+    fn flags(&self, inst: &Inst) -> Flags {
+        // A difference of numbers that are not negative is what a sum of unlike signs is.
+        flags(&Inst { nonneg: 0, ..inst.clone() })
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        signed_bounds(inst)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
@@ -79,6 +99,21 @@ impl Operator for Fsub {
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         circuit(self, inst, c, args, true)
     }
+}
+
+fn flags(inst: &Inst) -> Flags {
+    let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
+    // Nothing cancels between numbers of one sign. Otherwise what is left is a multiple of the last place of either.
+    let least = (la.min(lb) >> inst.result.mant()) as i64 - inst.result.mant() as i64;
+    sum(inst.result, ha, hb, false).1 | Flags::UNDERFLOW.when(!both_nonneg(inst) && least < 1)
+}
+
+/// The bounds of a sum or difference of numbers of any sign.
+fn signed_bounds(inst: &Inst) -> Bounds {
+    let m = inst.result.mant();
+    let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
+    let least = (la.min(lb) >> m).saturating_sub(m as u64).max(1) << m;
+    Bounds::floats(inst.result, least, sum(inst.result, ha, hb, false).0, true)
 }
 
 fn both_nonneg(inst: &Inst) -> bool {

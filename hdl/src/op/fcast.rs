@@ -7,7 +7,7 @@ use super::float_parts::{Value, c_type, fields, max_field, one_float, round, unp
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 pub struct Fcast;
 
@@ -27,8 +27,13 @@ impl Operator for Fcast {
 
     fn flags(&self, inst: &Inst) -> Flags {
         // The largest and the smallest magnitude decide, since rounding is monotone.
-        let from = inst.args[0];
-        self.bits(inst, &[from.max_bits()]).1 | self.bits(inst, &[1 << from.mant()]).1
+        let (low, high) = inst.magnitudes(0);
+        self.bits(inst, &[low]).1 | self.bits(inst, &[high]).1
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (low, high) = inst.magnitudes(0);
+        Bounds::floats(inst.result, self.bits(inst, &[low]).0, self.bits(inst, &[high]).0, inst.bounds(0).zero)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

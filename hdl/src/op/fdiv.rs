@@ -6,7 +6,7 @@ use super::float_parts::{Value, c_suffix, max_field, round, same_floats, unpack}
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 pub struct Fdiv;
 
@@ -23,8 +23,16 @@ impl Operator for Fdiv {
         same_floats("fdiv", args)
     }
 
-    fn flags(&self, _: &Inst) -> Flags {
-        Flags::OVERFLOW | Flags::UNDERFLOW | Flags::INVALID
+    fn flags(&self, inst: &Inst) -> Flags {
+        let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
+        let range = self.bits(inst, &[la, hb]).1 | self.bits(inst, &[ha, lb]).1;
+        range | Flags::INVALID.when(inst.bounds(1).zero)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
+        let zero = inst.bounds(0).zero || inst.bounds(1).zero;
+        Bounds::floats(inst.result, self.bits(inst, &[la, hb]).0, self.bits(inst, &[ha, lb]).0, zero)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -7,7 +7,7 @@ use super::float_parts::{Value, max_field, round, same_floats, unpack};
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 pub struct Fmul;
 
@@ -24,8 +24,16 @@ impl Operator for Fmul {
         same_floats("fmul", args)
     }
 
-    fn flags(&self, _: &Inst) -> Flags {
-        Flags::OVERFLOW | Flags::UNDERFLOW
+    fn flags(&self, inst: &Inst) -> Flags {
+        // The largest and the smallest magnitudes decide, since rounding is monotone.
+        let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
+        self.bits(inst, &[la, lb]).1 | self.bits(inst, &[ha, hb]).1
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
+        let zero = inst.bounds(0).zero || inst.bounds(1).zero;
+        Bounds::floats(inst.result, self.bits(inst, &[la, lb]).0, self.bits(inst, &[ha, hb]).0, zero)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -7,7 +7,7 @@ use super::float_parts::{Value, c_suffix, fields, max_field, one_float, round, u
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 pub struct Fscale;
 pub struct Fscalev;
@@ -26,7 +26,13 @@ impl Operator for Fscale {
     }
 
     fn flags(&self, inst: &Inst) -> Flags {
-        Flags::OVERFLOW.when(inst.attrs.n > 0) | Flags::UNDERFLOW.when(inst.attrs.n < 0)
+        let (low, high) = inst.magnitudes(0);
+        self.bits(inst, &[low]).1 | self.bits(inst, &[high]).1
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (low, high) = inst.magnitudes(0);
+        Bounds::floats(inst.result, self.bits(inst, &[low]).0, self.bits(inst, &[high]).0, inst.bounds(0).zero)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
@@ -77,8 +83,14 @@ impl Operator for Fscalev {
     }
 
     fn flags(&self, inst: &Inst) -> Flags {
-        let (up, down) = directions(inst);
-        Flags::OVERFLOW.when(up) | Flags::UNDERFLOW.when(down)
+        let [least, greatest] = extremes(inst);
+        self.bits(inst, &least).1 | self.bits(inst, &greatest).1
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let [least, greatest] = extremes(inst);
+        let zero = inst.bounds(0).zero;
+        Bounds::floats(inst.result, self.bits(inst, &least).0, self.bits(inst, &greatest).0, zero)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
@@ -136,6 +148,14 @@ impl Operator for Fscalev {
 fn directions(inst: &Inst) -> (bool, bool) {
     let signed = inst.args[1].is_signed() && !inst.is_nonneg(1);
     (inst.attrs.d > 0 || signed, inst.attrs.d < 0 || signed)
+}
+
+/// The arguments of the least and of the greatest magnitude that a variable scaling can give.
+fn extremes(inst: &Inst) -> [[u64; 2]; 2] {
+    let (low, high) = inst.magnitudes(0);
+    let (amounts, mask) = (inst.bounds(1), inst.args[1].mask());
+    let (down, up) = if inst.attrs.d > 0 { (amounts.low, amounts.high) } else { (amounts.high, amounts.low) };
+    [[low, down as u64 & mask], [high, up as u64 & mask]]
 }
 
 fn scaled(format: Format, bits: u64, amount: i64) -> (u64, Flags) {

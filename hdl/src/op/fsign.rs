@@ -5,7 +5,7 @@ use super::float_parts::{c_suffix, one_float, unpack};
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 pub struct Fneg;
 pub struct Fabs;
@@ -21,6 +21,10 @@ impl Operator for Fneg {
 
     fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
         one_float("fneg", args)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        inst.bounds(0)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
@@ -59,6 +63,10 @@ impl Operator for Fabs {
 
     fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
         one_float("fabs", args)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        inst.bounds(0)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -3,7 +3,7 @@
 use super::parts;
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 pub struct Icast;
 
@@ -21,6 +21,11 @@ impl Operator for Icast {
             ([a], Some(to)) if a.is_int() && to.is_int() => Ok(to),
             _ => Err("`icast` takes an int and a target int".into()),
         }
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let a = inst.bounds(0);
+        Bounds::wrapped(inst.result, Some(a.low), Some(a.high))
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -5,7 +5,7 @@ use super::{order, parts};
 use crate::circuit::{Circuit, Sig};
 use crate::reduce;
 use crate::target::Cost;
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 pub struct Max;
 
@@ -20,6 +20,11 @@ impl Operator for Max {
 
     fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
         parts::two_of_any(self.name(), args)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (a, b) = (inst.bounds(0), inst.bounds(1));
+        if inst.result.is_float() { a.or(b) } else { Bounds::ints(a.low.max(b.low), a.high.max(b.high)) }
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -3,7 +3,7 @@
 use super::parts;
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 pub struct Mul;
 
@@ -18,6 +18,17 @@ impl Operator for Mul {
 
     fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
         parts::two_ints(self.name(), args)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (a, b) = (inst.bounds(0), inst.bounds(1));
+        let ends = [a.low, a.high].map(|x| [b.low, b.high].map(|y| x.checked_mul(y)));
+        let ends: Option<Vec<i128>> = ends.into_iter().flatten().collect();
+        let (low, high) = match &ends {
+            Some(ends) => (ends.iter().min().copied(), ends.iter().max().copied()),
+            None => (None, None),
+        };
+        Bounds::wrapped(inst.result, low, high)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

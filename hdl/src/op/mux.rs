@@ -4,7 +4,7 @@ use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
 use crate::format::UINT1;
 use crate::target::Cost;
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 pub struct Mux;
 
@@ -22,6 +22,10 @@ impl Operator for Mux {
             [UINT1, a, b] if a == b => Ok(*a),
             _ => Err("`mux` takes a uint1 and two values of one format".into()),
         }
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        inst.bounds(1).or(inst.bounds(2))
     }
 
     fn bits(&self, _: &Inst, args: &[u64]) -> (u64, Flags) {

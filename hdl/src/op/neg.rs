@@ -4,7 +4,7 @@ use super::parts;
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 pub struct Neg;
 
@@ -19,6 +19,11 @@ impl Operator for Neg {
 
     fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
         parts::one_number(self.name(), args)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let a = inst.bounds(0);
+        Bounds::wrapped(inst.result, Some(-a.high), Some(-a.low))
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

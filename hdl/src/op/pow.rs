@@ -19,7 +19,7 @@ pub use table::{Prepared, prepared};
 use super::fmul::Fmul;
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 /// The widest fraction that the search covers.
 const MAX_MANT: u32 = 23;
@@ -50,7 +50,40 @@ pub fn method(inst: &Inst) -> Method {
 
 /// The multiplication that is the square.
 fn square(inst: &Inst) -> Inst {
-    Inst { args: vec![inst.result; 2], attrs: Attrs::default(), result: inst.result, nonneg: inst.nonneg * 3 }
+    Inst {
+        args: vec![inst.result; 2],
+        attrs: Attrs::default(),
+        result: inst.result,
+        nonneg: inst.nonneg * 3,
+        bounds: inst.bounds.repeat(2),
+    }
+}
+
+/// The power of one end of the argument's bounds.
+struct End {
+    bits: u64,
+    /// By how much a faithful result within the bounds may lie beyond it: one place, unless it is exact.
+    slack: u64,
+}
+
+/// The least and the greatest power within the argument's bounds.
+fn ends(inst: &Inst) -> (End, End) {
+    let ((n, d), format) = (reduce(&inst.attrs), inst.result);
+    let end = |x: u64| {
+        let bits = prepared(format, n, d).eval(x).0 & (format.mask() >> 1);
+        let exponent = (x >> format.mant()) as i32 - format.bias();
+        let exact = x & ((1 << format.mant()) - 1) == 0 && exponent % d == 0;
+        End { bits, slack: !exact as u64 }
+    };
+    let (low, high) = inst.magnitudes(0);
+    if n > 0 { (end(low), end(high)) } else { (end(high), end(low)) }
+}
+
+/// The flags that results within the bounds can raise.
+fn within(inst: &Inst) -> Flags {
+    let (least, greatest) = ends(inst);
+    Flags::OVERFLOW.when(greatest.bits + greatest.slack >= inst.result.max_bits())
+        | Flags::UNDERFLOW.when(least.bits <= least.slack + (1 << inst.result.mant()))
 }
 
 /// n/d in lowest terms, for d of 1 or 2.
@@ -103,9 +136,24 @@ impl Operator for Pow {
         } else {
             (-n * (bias - 1) >= d * (bias + 1), -n * (bias + 1) > d * (bias - 1))
         };
-        Flags::OVERFLOW.when(overflow)
-            | Flags::UNDERFLOW.when(underflow)
+        let within = if inst.bounds.is_empty() { Flags::OVERFLOW | Flags::UNDERFLOW } else { within(inst) };
+        Flags::OVERFLOW.when(overflow && within.contains(Flags::OVERFLOW))
+            | Flags::UNDERFLOW.when(underflow && within.contains(Flags::UNDERFLOW))
             | Flags::INVALID.when(d == 2 && !inst.is_nonneg(0))
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        match method(inst) {
+            Method::One(one) => return Bounds::exactly(inst.result, one),
+            Method::Same => return inst.bounds(0),
+            Method::Square => return Fmul.bounds(&square(inst)),
+            Method::Table(_) => {}
+        }
+        let (least, greatest) = ends(inst);
+        let (least, greatest) = (least.bits.saturating_sub(least.slack), greatest.bits + greatest.slack);
+        let greatest = greatest.min(inst.result.max_bits());
+        let zero = inst.bounds(0).zero || reduce(&inst.attrs).1 == 2 && !inst.is_nonneg(0);
+        Bounds::floats(inst.result, least, greatest, zero)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

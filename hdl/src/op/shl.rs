@@ -3,7 +3,7 @@
 use super::parts;
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 pub struct Shl;
 
@@ -22,6 +22,11 @@ impl Operator for Shl {
             n if (0..format.width() as i32).contains(&n) => Ok(format),
             n => Err(format!("a shift of {format} by {n}; 0 to {} are possible", format.width() - 1)),
         }
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let a = inst.bounds(0);
+        Bounds::wrapped(inst.result, a.low.checked_mul(1 << inst.attrs.n), a.high.checked_mul(1 << inst.attrs.n))
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -3,7 +3,7 @@
 use super::parts;
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 pub struct Shr;
 
@@ -22,6 +22,11 @@ impl Operator for Shr {
             n if (0..format.width() as i32).contains(&n) => Ok(format),
             n => Err(format!("a shift of {format} by {n}; 0 to {} are possible", format.width() - 1)),
         }
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let a = inst.bounds(0);
+        Bounds::ints(a.low >> inst.attrs.n, a.high >> inst.attrs.n)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -4,7 +4,7 @@ use super::parts;
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 pub struct Sub;
 
@@ -19,6 +19,11 @@ impl Operator for Sub {
 
     fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
         parts::two_alike(self.name(), args)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (a, b) = (inst.bounds(0), inst.bounds(1));
+        Bounds::wrapped(inst.result, Some(a.low - b.high), Some(a.high - b.low))
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -7,7 +7,7 @@ use super::float_parts::{Fields, fields, max_field, unpack};
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 pub struct Tofix;
 
@@ -29,9 +29,15 @@ impl Operator for Tofix {
 
     fn flags(&self, inst: &Inst) -> Flags {
         // The greatest and the least value decide, since the conversion is monotone.
-        let from = inst.args[0];
-        let least = if inst.is_nonneg(0) { 0 } else { from.min_bits() };
-        self.bits(inst, &[from.max_bits()]).1 | self.bits(inst, &[least]).1
+        let most = inst.magnitudes(0).1;
+        let least = if inst.is_nonneg(0) { 0 } else { most | sign_bit(inst.args[0]) };
+        self.bits(inst, &[most]).1 | self.bits(inst, &[least]).1
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (to, high) = (inst.result, inst.magnitudes(0).1);
+        let (most, least) = (self.bits(inst, &[high]).0, self.bits(inst, &[high | sign_bit(inst.args[0])]).0);
+        Bounds::ints(if inst.is_nonneg(0) { 0 } else { to.to_int(least) }, to.to_int(most))
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
@@ -82,6 +88,10 @@ impl Operator for Tofix {
         let saturates = !self.flags(inst).is_empty();
         (bit, saturates.then(|| c.comb("sat", 1, Cost::Logic(2), "{0}[1] ^ {0}[0]", &[q])))
     }
+}
+
+fn sign_bit(float: Format) -> u64 {
+    1 << (float.width() - 1)
 }
 
 /// The rounded integer before it is bounded, and what bounds it.

@@ -7,7 +7,7 @@ use super::float_parts::{Value, c_suffix, c_type, max_field, round};
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 pub struct Tofloat;
 
@@ -29,9 +29,13 @@ impl Operator for Tofloat {
 
     fn flags(&self, inst: &Inst) -> Flags {
         // The largest magnitude and the smallest one decide, since rounding is monotone.
-        let from = inst.args[0];
-        let largest = if from.is_signed() && !inst.is_nonneg(0) { from.min_bits() } else { from.max_bits() };
-        self.bits(inst, &[largest]).1 | self.bits(inst, &[1]).1
+        let (least, greatest) = extremes(inst);
+        self.bits(inst, &[least]).1 | self.bits(inst, &[greatest]).1
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (least, greatest) = extremes(inst);
+        Bounds::floats(inst.result, self.bits(inst, &[least]).0, self.bits(inst, &[greatest]).0, inst.bounds(0).zero)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
@@ -92,6 +96,20 @@ impl Operator for Tofloat {
         let packed = c.comb("rounded", bits + m, Cost::Add(bits + m), text, &args);
         finish(self, inst, c, &Rounded { format, range, packed, sign: x.sign, nonzero: Some(nonzero) })
     }
+}
+
+/// The arguments of the least magnitude other than 0 and of the greatest one.
+fn extremes(inst: &Inst) -> (u64, u64) {
+    let (b, mask) = (inst.bounds(0), inst.args[0].mask());
+    let least = match (b.low, b.high) {
+        (1.., _) => b.low,
+        (_, ..=-1) => b.high,
+        (_, 1..) => 1,
+        (..=-1, _) => -1,
+        _ => 0,
+    };
+    let greatest = if -b.low > b.high { b.low } else { b.high };
+    (least as u64 & mask, greatest as u64 & mask)
 }
 
 /// The argument as sign and magnitude.

@@ -1,5 +1,5 @@
-// One pair of `p2p_paper` per clock, 25 cycles from pins to outputs.
-// At 150 MHz on `generic`: 1111 flip-flop bits in operators, 396 in delay lines.
+// One pair of `p2p_paper` per clock, 23 cycles from pins to outputs.
+// At 150 MHz on `generic`: 1060 flip-flop bits in operators, 342 in delay lines.
 module p2p_paper_pipeline (
     input  wire clk,
     input  wire [31:0] i_xi_0,
@@ -12,11 +12,11 @@ module p2p_paper_pipeline (
     output wire [63:0] o_pout,
     output wire [4:0] flags
 );
-    wire [17:0] j_mj_d18;
-    delay_18_by_18 wait_j_mj_d18 (
+    wire [17:0] j_mj_d16;
+    delay_18_by_16 wait_j_mj_d16 (
         .clk(clk),
         .d(j_mj),
-        .q(j_mj_d18)
+        .q(j_mj_d16)
     );
     // ---- cycle 0
     // line 6: dx  = (float18.9)(xj - xi); (int32, ready in cycle 1)
@@ -65,87 +65,76 @@ module p2p_paper_pipeline (
         .a(sub_9),
         .q(dx_2)
     );
-    wire [17:0] dx_2_d4;
-    delay_18_by_4 wait_dx_2_d4 (
+    wire [17:0] dx_2_d3;
+    delay_18_by_3 wait_dx_2_d3 (
         .clk(clk),
         .d(dx_2),
-        .q(dx_2_d4)
+        .q(dx_2_d3)
     );
     // ---- cycle 5
     // line 7: r2  = dx * dx; (float18.9, ready in cycle 8)
     wire [17:0] fmul_13;
-    wire [1:0] fmul_13_f;
-    fmul_float18_9_float18_9 u13_fmul_fmul_13 (
+    fmul_float18_9_float18_9_v1 u13_fmul_fmul_13 (
         .clk(clk),
         .a(dx_0),
         .b(dx_0),
-        .q(fmul_13),
-        .f(fmul_13_f)
+        .q(fmul_13)
     );
     // line 7: r2  = dx * dx; (float18.9, ready in cycle 8)
     wire [17:0] fmul_14;
-    wire [1:0] fmul_14_f;
-    fmul_float18_9_float18_9 u14_fmul_fmul_14 (
+    fmul_float18_9_float18_9_v1 u14_fmul_fmul_14 (
         .clk(clk),
         .a(dx_1),
         .b(dx_1),
-        .q(fmul_14),
-        .f(fmul_14_f)
+        .q(fmul_14)
     );
     // ---- cycle 8
-    // line 7: r2  = dx * dx; (float18.9, ready in cycle 12)
+    // line 7: r2  = dx * dx; (float18.9, ready in cycle 11)
+    wire [17:0] fmul_15;
+    fmul_float18_9_float18_9_v1 u15_fmul_fmul_15 (
+        .clk(clk),
+        .a(dx_2_d3),
+        .b(dx_2_d3),
+        .q(fmul_15)
+    );
+    // line 7: r2  = dx * dx; (float18.9, ready in cycle 11)
     wire [17:0] fadd_16;
-    wire fadd_16_f;
-    fadd_float18_9_float18_9_p3 u16_fadd_fadd_16 (
+    fadd_float18_9_float18_9_v1 u16_fadd_fadd_16 (
         .clk(clk),
         .a(fmul_13),
         .b(fmul_14),
-        .q(fadd_16),
-        .f(fadd_16_f)
+        .q(fadd_16)
     );
-    // ---- cycle 9
-    // line 7: r2  = dx * dx; (float18.9, ready in cycle 12)
-    wire [17:0] fmul_15;
-    wire [1:0] fmul_15_f;
-    fmul_float18_9_float18_9 u15_fmul_fmul_15 (
-        .clk(clk),
-        .a(dx_2_d4),
-        .b(dx_2_d4),
-        .q(fmul_15),
-        .f(fmul_15_f)
-    );
-    // ---- cycle 12
-    // line 7: r2  = dx * dx; (float18.9, ready in cycle 16)
+    // ---- cycle 11
+    // line 7: r2  = dx * dx; (float18.9, ready in cycle 14)
     wire [17:0] r2;
-    wire r2_f;
-    fadd_float18_9_float18_9_p3 u17_fadd_r2 (
+    fadd_float18_9_float18_9_v1 u17_fadd_r2 (
         .clk(clk),
         .a(fmul_15),
         .b(fadd_16),
-        .q(r2),
-        .f(r2_f)
+        .q(r2)
     );
-    // ---- cycle 16
-    // line 8: inr = pg_pow(r2, -1, 2); (float18.9, ready in cycle 18)
+    // ---- cycle 14
+    // line 8: inr = pg_pow(r2, -1, 2); (float18.9, ready in cycle 16)
     wire [17:0] inr;
-    pow_float18_9_nm1_d2_p1 u18_pow_inr (
+    pow_float18_9_nm1_d2_v1 u18_pow_inr (
         .clk(clk),
         .a(r2),
         .q(inr)
     );
-    // ---- cycle 18
-    // line 9: mr  = inr * mj; (float18.9, ready in cycle 21)
+    // ---- cycle 16
+    // line 9: mr  = inr * mj; (float18.9, ready in cycle 19)
     wire [17:0] mr;
-    wire [1:0] mr_f;
-    fmul_float18_9_float18_9_p2 u19_fmul_mr (
+    wire mr_f;
+    fmul_float18_9_float18_9_v2 u19_fmul_mr (
         .clk(clk),
-        .a(j_mj_d18),
+        .a(j_mj_d16),
         .b(inr),
         .q(mr),
         .f(mr_f)
     );
-    // ---- cycle 21
-    // line 11: pout += (int64)(mr << 45); (float18.9, ready in cycle 22)
+    // ---- cycle 19
+    // line 11: pout += (int64)(mr << 45); (float18.9, ready in cycle 20)
     wire [17:0] fscale_20;
     wire fscale_20_f;
     fscale_float18_9_n45_d0 u20_fscale_fscale_20 (
@@ -154,8 +143,8 @@ module p2p_paper_pipeline (
         .q(fscale_20),
         .f(fscale_20_f)
     );
-    // ---- cycle 22
-    // line 11: pout += (int64)(mr << 45); (int64, ready in cycle 25)
+    // ---- cycle 20
+    // line 11: pout += (int64)(mr << 45); (int64, ready in cycle 23)
     wire [63:0] pout;
     wire pout_f;
     tofix_float18_9_int64 u21_tofix_pout (
@@ -165,74 +154,20 @@ module p2p_paper_pipeline (
         .f(pout_f)
     );
     // ---- the flags travel with their pair
-    reg overflow_c9;
-    always @(posedge clk) overflow_c9 <= |{fmul_13_f[0], fmul_14_f[0]};
-    reg overflow_c10;
-    always @(posedge clk) overflow_c10 <= overflow_c9;
-    reg overflow_c11;
-    always @(posedge clk) overflow_c11 <= overflow_c10;
-    reg overflow_c12;
-    always @(posedge clk) overflow_c12 <= overflow_c11;
-    reg overflow_c13;
-    always @(posedge clk) overflow_c13 <= |{overflow_c12, fmul_15_f[0], fadd_16_f};
-    reg overflow_c14;
-    always @(posedge clk) overflow_c14 <= overflow_c13;
-    reg overflow_c15;
-    always @(posedge clk) overflow_c15 <= overflow_c14;
-    reg overflow_c16;
-    always @(posedge clk) overflow_c16 <= overflow_c15;
-    reg overflow_c17;
-    always @(posedge clk) overflow_c17 <= |{overflow_c16, r2_f};
-    reg overflow_c18;
-    always @(posedge clk) overflow_c18 <= overflow_c17;
-    reg overflow_c19;
-    always @(posedge clk) overflow_c19 <= overflow_c18;
-    reg overflow_c20;
-    always @(posedge clk) overflow_c20 <= overflow_c19;
     reg overflow_c21;
-    always @(posedge clk) overflow_c21 <= overflow_c20;
+    always @(posedge clk) overflow_c21 <= fscale_20_f;
     reg overflow_c22;
-    always @(posedge clk) overflow_c22 <= |{overflow_c21, mr_f[0]};
+    always @(posedge clk) overflow_c22 <= overflow_c21;
     reg overflow_c23;
-    always @(posedge clk) overflow_c23 <= |{overflow_c22, fscale_20_f};
-    reg overflow_c24;
-    always @(posedge clk) overflow_c24 <= overflow_c23;
-    reg overflow_c25;
-    always @(posedge clk) overflow_c25 <= overflow_c24;
-    reg underflow_c9;
-    always @(posedge clk) underflow_c9 <= |{fmul_13_f[1], fmul_14_f[1]};
-    reg underflow_c10;
-    always @(posedge clk) underflow_c10 <= underflow_c9;
-    reg underflow_c11;
-    always @(posedge clk) underflow_c11 <= underflow_c10;
-    reg underflow_c12;
-    always @(posedge clk) underflow_c12 <= underflow_c11;
-    reg underflow_c13;
-    always @(posedge clk) underflow_c13 <= |{underflow_c12, fmul_15_f[1]};
-    reg underflow_c14;
-    always @(posedge clk) underflow_c14 <= underflow_c13;
-    reg underflow_c15;
-    always @(posedge clk) underflow_c15 <= underflow_c14;
-    reg underflow_c16;
-    always @(posedge clk) underflow_c16 <= underflow_c15;
-    reg underflow_c17;
-    always @(posedge clk) underflow_c17 <= underflow_c16;
-    reg underflow_c18;
-    always @(posedge clk) underflow_c18 <= underflow_c17;
-    reg underflow_c19;
-    always @(posedge clk) underflow_c19 <= underflow_c18;
+    always @(posedge clk) overflow_c23 <= overflow_c22;
     reg underflow_c20;
-    always @(posedge clk) underflow_c20 <= underflow_c19;
+    always @(posedge clk) underflow_c20 <= mr_f;
     reg underflow_c21;
     always @(posedge clk) underflow_c21 <= underflow_c20;
     reg underflow_c22;
-    always @(posedge clk) underflow_c22 <= |{underflow_c21, mr_f[1]};
+    always @(posedge clk) underflow_c22 <= underflow_c21;
     reg underflow_c23;
     always @(posedge clk) underflow_c23 <= underflow_c22;
-    reg underflow_c24;
-    always @(posedge clk) underflow_c24 <= underflow_c23;
-    reg underflow_c25;
-    always @(posedge clk) underflow_c25 <= underflow_c24;
-    assign flags = {1'b0, 1'b0, pout_f, underflow_c25, overflow_c25};
+    assign flags = {1'b0, 1'b0, pout_f, underflow_c23, overflow_c23};
     assign o_pout = pout;
 endmodule

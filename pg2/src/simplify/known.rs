@@ -1,0 +1,31 @@
+//! What is known of values besides their formats: signs and bounds, for [`hdl::op::Inst`].
+
+use super::signs;
+use crate::graph::{Graph, NodeId, NodeKind};
+use hdl::Bounds;
+
+/// Sets [`hdl::op::Inst::nonneg`] for every argument of a signed format that can never be negative, and
+/// [`hdl::op::Inst::bounds`] where an argument has not all values of its format.
+pub(super) fn mark(graph: &mut Graph) {
+    // For each node whether it is never negative, and its bounds.
+    let mut known: Vec<(bool, Bounds)> = Vec::with_capacity(graph.nodes.len());
+    for node in &mut graph.nodes {
+        let format = node.format;
+        let (nonneg, bounds) = match &mut node.kind {
+            NodeKind::Pin { .. } => (false, Bounds::of(format)),
+            NodeKind::Const { bits } => (*bits >> (format.width() - 1) == 0, Bounds::exactly(format, *bits)),
+            NodeKind::Op { op, inst, args } => {
+                let of = |k: usize| known[args[k].0 as usize];
+                inst.nonneg = (0..args.len()).filter(|k| inst.args[*k].is_signed() && of(*k).0).map(|k| 1 << k).sum();
+                inst.bounds = (0..args.len()).map(|k| of(k).1).collect();
+                if inst.bounds.iter().zip(&inst.args).all(|(b, f)| *b == Bounds::of(*f)) {
+                    inst.bounds.clear();
+                }
+                let sign = |a: &NodeId| known[a.0 as usize].0;
+                (signs::result(op.name(), inst, args, &sign), op.bounds(inst))
+            }
+        };
+        let positive = !format.is_float() && bounds.low >= 0;
+        known.push((nonneg || positive || !format.is_signed(), bounds));
+    }
+}
