@@ -3,6 +3,7 @@
 mod bench;
 mod build;
 mod check;
+mod deploy;
 mod explain;
 mod fmm;
 mod r#gen;
@@ -18,6 +19,8 @@ pub enum Command {
     Check(check::Args),
     /// Compile a kernel into a self-contained synthesisable design
     Build(build::Args),
+    /// Load a bitstream onto its board
+    Deploy(deploy::Args),
     /// Show the schedule: operators, formats, cycles, register bits
     Explain(explain::Args),
     /// Run a kernel on targets and sources from CSV files
@@ -37,6 +40,7 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
     match command {
         Command::Check(args) => check::run(args),
         Command::Build(args) => build::run(args),
+        Command::Deploy(args) => deploy::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Run(args) => run::run(args),
         Command::Fmm(args) => fmm::run(args),

@@ -54,7 +54,7 @@ fn check_in(p: &Place, words: &str, code: i32, out: &[&str], err: &[&str]) -> En
 
 #[test]
 fn help_and_lists_are_shown() {
-    for command in ["check", "build", "explain", "run", "fmm", "gen m2l", "bench", "list"] {
+    for command in ["check", "build", "deploy", "explain", "run", "fmm", "gen m2l", "bench", "list"] {
         check(&format!("{command} --help"), 0, &["Usage: pairforge"], &[]);
     }
     check("--version", 0, &["pairforge 0."], &[]);
@@ -62,7 +62,7 @@ fn help_and_lists_are_shown() {
     check("list backends", 0, &["emulator ", "cycle ", "cpu "], &[]);
     check("list operators", 0, &["add ", "fmul ", "pow "], &[]);
     check("list targets", 0, &["generic "], &[]);
-    check("list boards", 0, &[], &[]);
+    check("list boards", 0, &["ulx3s ", "colorlight-i9 ", "tang-nano-20k ", "icebreaker "], &[]);
 }
 
 #[test]

@@ -44,37 +44,47 @@ fn echo_link() -> Netlist {
         (In, "rst", 1),
         (In, "uart_rx", 1),
         (Out, "uart_tx", 1),
-        (Out, "error", 1),
-        (Out, "m_tdata", 32),
-        (Out, "m_tvalid", 1),
-        (In, "m_tready", 1),
-        (Out, "m_tlast", 1),
-        (In, "s_tdata", 32),
-        (In, "s_tvalid", 1),
-        (Out, "s_tready", 1),
-        (In, "s_tlast", 1),
+        (Out, "engine_rst", 1),
+        (Out, "lost", 1),
+        (Out, "s_tdata", 32),
+        (Out, "s_tvalid", 1),
+        (In, "s_tready", 1),
+        (Out, "s_tlast", 1),
+        (In, "m_tdata", 32),
+        (In, "m_tvalid", 1),
+        (Out, "m_tready", 1),
+        (In, "m_tlast", 1),
     ];
     let text = "    reg line;
     always @(posedge clk) line <= rst | uart_rx;
     assign uart_tx = line;
-    assign error = 1'b0;
-    assign m_tdata = 32'd0;
-    assign m_tvalid = 1'b0;
-    assign m_tlast = 1'b0;
-    assign s_tready = 1'b0;";
+    assign engine_rst = rst;
+    assign lost = 1'b0;
+    assign s_tdata = 32'd0;
+    assign s_tvalid = 1'b0;
+    assign s_tlast = 1'b0;
+    assign m_tready = 1'b0;";
     module("echo_link", &ports, text)
 }
 
-fn echo(board: &'static board::Board) -> Netlist {
+/// The same with the clock of a simulation.
+fn simulated(parts: &top::Parts, engine: &Netlist) -> Netlist {
+    let mut netlist = top::around(parts);
+    netlist.modules.extend(engine.modules.iter().cloned());
+    netlist.add(top::simulated_clock(parts.kernel));
+    netlist
+}
+
+fn echo(board: &'static board::Board) -> (Netlist, Netlist) {
     let (clock, mhz) = board.pll.source(board.oscillator_mhz, 48.0).unwrap();
     let (engine, link) = (idle_engine(), echo_link());
-    top::top(&top::Parts { board, kernel: "echo", engine: &engine, stream_bits: 32, link: &link, clock, mhz })
+    let parts = top::Parts { board, kernel: "echo", engine: &engine.top, stream_bits: 32, link: &link, clock, mhz };
+    (top::top(&parts, &engine), simulated(&parts, &engine))
 }
 
 fn simulate(clocks_per_bit: f64, flip: f64) -> Option<BoardSim> {
     let board = board::board("ulx3s").unwrap();
-    let (mut netlist, _) = top::split(echo(board), "echo");
-    netlist.add(top::simulated_clock("echo"));
+    let (_, netlist) = echo(board);
     netlist.verify().unwrap();
     let design = Design { verilog: &netlist.verilog(), top: &netlist.top, active_low: board.leds.active_low };
     common::built(BoardSim::build(&design, &Line { clocks_per_bit, flip, seed: 5 }, &Cache::standard()))
@@ -83,7 +93,7 @@ fn simulate(clocks_per_bit: f64, flip: f64) -> Option<BoardSim> {
 #[test]
 fn every_board_has_a_whole_top_whose_ports_its_constraints_name() {
     for board in BOARDS {
-        let netlist = echo(board);
+        let (netlist, _) = echo(board);
         netlist.verify().unwrap();
         for port in &netlist.module(&netlist.top).unwrap().ports {
             let words = board.constraints.split(|c: char| !c.is_alphanumeric() && c != '_');

@@ -26,11 +26,11 @@ pub struct Parts<'a> {
     pub board: &'static Board,
     /// Name of the kernel; the top's modules begin with it.
     pub kernel: &'a str,
-    /// The engine; its top has the ports of [`crate::engine::design`].
-    pub engine: &'a Netlist,
+    /// Name of the engine's module, which has the ports of [`crate::engine::design`].
+    pub engine: &'a str,
     /// Width of its streams in bits.
     pub stream_bits: u32,
-    /// The link; its top has `clk`, `rst`, `uart_rx`, `uart_tx`, `error`, a stream `m_` to the engine and `s_` from it.
+    /// The link (see [`crate::link::netlist`]).
     pub link: &'a Netlist,
     pub clock: pll::Source,
     /// Frequency of that clock.
@@ -48,23 +48,18 @@ pub fn clock_name(kernel: &str) -> String {
 }
 
 /// The whole design, the clock included.
-pub fn top(parts: &Parts) -> Netlist {
-    let mut all = Netlist { top: name(parts.kernel, parts.board), modules: Vec::new() };
-    for module in parts.engine.modules.iter().chain(&parts.link.modules) {
-        all.add(module.clone());
-    }
-    all.add(clock(parts));
-    all.add(reset(parts.kernel));
-    all.add(lights(parts));
-    all.add(module(parts));
+pub fn top(parts: &Parts, engine: &Netlist) -> Netlist {
+    let mut all = around(parts);
+    all.modules.push(clock(parts));
+    engine.modules.iter().for_each(|m| all.add(m.clone()));
     all
 }
 
-/// The modules without the clock's, and the clock's.
-pub fn split(mut netlist: Netlist, kernel: &str) -> (Netlist, Module) {
-    let at = netlist.modules.iter().position(|m| m.name == clock_name(kernel)).expect("a top has its clock");
-    let clock = netlist.modules.remove(at);
-    (netlist, clock)
+/// All but the engine and the clock: what a simulation needs, with [`simulated_clock`], around the text of an engine.
+pub fn around(parts: &Parts) -> Netlist {
+    let mut all = Netlist { top: name(parts.kernel, parts.board), modules: parts.link.modules.clone() };
+    all.modules.extend([reset(parts.kernel), lights(parts), module(parts)]);
+    all
 }
 
 fn clock_ports(name: String) -> Module {
@@ -124,34 +119,44 @@ fn reset(kernel: &str) -> Module {
 fn lights(parts: &Parts) -> Module {
     let leds = parts.board.leds;
     let mut m = Module { name: format!("{}_lights", parts.kernel), ..Module::default() };
-    m.doc = vec!["Busy from the first beat to the engine until it has answered END.".into()];
-    for (name, width) in [("clk", 1), ("rst", 1), ("to_engine", 1), ("from_engine", 1), ("last", 1), ("opcode", 8)] {
+    m.doc = vec!["What the LEDs show: busy from the first beat to the engine until it has answered END.".into()];
+    let clocked = [("clk", 1), ("rst", 1), ("engine_rst", 1), ("lost", 1)];
+    let taps = [("to_engine", 1), ("from_engine", 1), ("last", 1), ("opcode", 8)];
+    for (name, width) in clocked.into_iter().chain(taps) {
         m.port(In, name, width);
     }
     m.port(Out, "busy", 1);
-    m.items.push(Item::Text(format!(
+    let mut text = format!(
         "    reg working, head;
+    assign busy = working;
     always @(posedge clk) begin
-        if (rst) head <= 1'b1;
+        if (engine_rst) head <= 1'b1;
         else if (from_engine) head <= last;
-        if (rst) working <= 1'b0;
+        if (engine_rst) working <= 1'b0;
         else if (to_engine) working <= 1'b1;
-        else if (from_engine && head && opcode == 8'h{END_REPLY:02x}) working <= 1'b0;
-    end
-    assign busy = working;"
-    )));
+        else if (from_engine & head & (opcode == 8'h{END_REPLY:02x})) working <= 1'b0;
+    end"
+    );
     if leds.alive {
         m.port(Out, "alive", 1);
         // The highest bit turns about once a second.
         let top = (parts.mhz * 1e6).log2().round() as u32;
-        m.items.push(Item::Text(format!(
-            "    reg {}count;
-    always @(posedge clk) count <= rst ? {width}'d0 : count + {width}'d1;
-    assign alive = count[{top}];",
-            range(top + 1),
-            width = top + 1,
-        )));
+        let (width, range) = (top + 1, range(top + 1));
+        text += &format!(
+            "\n    reg {range}count;\n    always @(posedge clk) count <= rst ? {width}'d0 : count + {width}'d1;\n    \
+             assign alive = count[{top}];"
+        );
     }
+    if leds.error {
+        m.port(Out, "error", 1);
+        text += "\n    reg seen;\n    always @(posedge clk) seen <= (seen | lost) & ~rst;\n    assign error = seen;";
+    }
+    let unused = [(!leds.alive && !leds.error, "rst"), (!leds.error, "lost")];
+    let unused: Vec<&str> = unused.iter().filter(|u| u.0).map(|u| u.1).collect();
+    if !unused.is_empty() {
+        text += &format!("\n    wire unused = &{{1'b0, {}}};", unused.join(", "));
+    }
+    m.items.push(Item::Text(text));
     m
 }
 
@@ -173,7 +178,7 @@ fn module(parts: &Parts) -> Module {
     for (pin, _) in board.fixed_pins {
         m.port(Out, *pin, 1);
     }
-    for name in ["clk", "locked", "rst", "error", "busy"] {
+    for name in ["clk", "locked", "rst", "engine_rst", "lost"].into_iter().chain(shown()) {
         m.items.push(Item::Net { name: name.into(), width: 1 });
     }
     for way in ["to", "from"] {
@@ -191,31 +196,26 @@ fn module(parts: &Parts) -> Module {
     };
     add(clock_name(kernel), "clock", same(&["clk_in", "clk", "locked"]));
     add(format!("{kernel}_reset"), "reset", same(&["clk", "locked", "rst"]));
-    let mut link = same(&["clk", "rst", "uart_rx", "uart_tx", "error"]);
-    link.extend(stream("m", "to").into_iter().chain(stream("s", "from")));
+    let mut link = same(&["clk", "rst", "uart_rx", "uart_tx", "engine_rst", "lost"]);
+    link.extend(stream("s", "to").into_iter().chain(stream("m", "from")));
     add(parts.link.top.clone(), "link", link);
-    let mut engine = same(&["clk", "rst"]);
+    let mut engine = same(&["clk"]);
+    engine.push(("rst".into(), "engine_rst".into()));
     engine.extend(stream("s", "to").into_iter().chain(stream("m", "from")));
-    add(parts.engine.top.clone(), "engine", engine);
+    add(parts.engine.to_string(), "engine", engine);
     let taps = [
         ("to_engine", "to_valid & to_ready"),
         ("from_engine", "from_valid & from_ready"),
         ("last", "from_last"),
         ("opcode", "from_data[31:24]"),
     ];
-    let mut watched = same(&["clk", "rst", "busy"]);
+    let mut watched = same(&["clk", "rst", "engine_rst", "lost"]);
     watched.extend(taps.map(|(port, signal)| (port.to_string(), signal.to_string())));
-    if leds.alive {
-        watched.extend(same(&["alive"]));
-        m.items.push(Item::Net { name: "alive".into(), width: 1 });
-    }
+    watched.extend(shown().flat_map(|signal| same(&[signal])));
     m.items.push(Item::Instance { module: format!("{kernel}_lights"), name: "lights".into(), connections: watched });
-    let not = if leds.active_low { "!" } else { "" };
+    let not = if leds.active_low { "~" } else { "" };
     for signal in shown() {
         m.items.push(Item::Assign { name: format!("led_{signal}"), expr: format!("{not}{signal}") });
-    }
-    if !leds.error {
-        m.items.push(Item::Wire { name: "unused".into(), width: 1, expr: "&{1'b0, error}".into() });
     }
     for (pin, high) in board.fixed_pins {
         m.items.push(Item::Assign { name: pin.to_string(), expr: format!("1'b{}", *high as u32) });

@@ -1,0 +1,101 @@
+//! `pairforge deploy`: a bitstream onto its board, through openFPGALoader.
+
+use crate::failure::Failure;
+use hdl::board::{BOARDS, Board, board};
+use serde::Deserialize;
+use std::io::ErrorKind;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Folder that `pairforge synth FILE --board BOARD -o DIR` has written
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+    /// Print the command instead of running it
+    #[arg(long)]
+    dry_run: bool,
+    /// Write the board's flash memory, so that the design is there after power-on too
+    #[arg(long)]
+    flash: bool,
+}
+
+const TOOL: &str = "openFPGALoader";
+
+/// What `synth.json` says of a bitstream.
+#[derive(Deserialize)]
+struct Synthesis {
+    board: Option<String>,
+    device: Option<String>,
+    bitstream: Option<String>,
+}
+
+/// Finds the bitstream and its board, and loads it.
+pub fn run(args: Args) -> Result<(), Failure> {
+    let (board, bitstream) = find(&args.dir)?;
+    let mut words: Vec<String> = board.loader.iter().map(|w| w.to_string()).collect();
+    if args.flash {
+        words.push("--write-flash".into());
+    }
+    words.push(bitstream.display().to_string());
+    if args.dry_run {
+        println!("{TOOL} {}", words.iter().map(|w| quoted(w)).collect::<Vec<_>>().join(" "));
+        return Ok(());
+    }
+    load(board, &words)
+}
+
+/// The board that the folder's bitstream is for, and the bitstream's file.
+fn find(dir: &Path) -> Result<(&'static Board, PathBuf), Failure> {
+    const MAKE: &str = "make it with `pairforge synth FILE --board BOARD -o DIR`";
+    let path = dir.join("synth.json");
+    let text = std::fs::read_to_string(&path).map_err(|e| match e.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => {
+            Failure::file(dir, format!("holds no synth.json, and so no bitstream; {MAKE}"))
+        }
+        _ => Failure::file(&path, format!("cannot be read: {e}")),
+    })?;
+    let said: Synthesis = serde_json::from_str(&text)
+        .map_err(|e| Failure::file(&path, format!("is no description of a synthesis: {e}")))?;
+    let name = said.board.ok_or_else(|| Failure::file(&path, format!("names no board; {MAKE}")))?;
+    let board = board(&name).ok_or_else(|| {
+        let known = BOARDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ");
+        Failure::file(&path, format!("names the board `{name}`, which is none of {known}"))
+    })?;
+    if said.device.as_deref().is_some_and(|d| d != board.device.name) {
+        let text = format!("is for a device that {name} has not ({}); {MAKE}", board.device.name);
+        return Err(Failure::file(&path, text));
+    }
+    let file = said.bitstream.ok_or_else(|| Failure::file(&path, format!("has no bitstream; {MAKE}")))?;
+    let bitstream = dir.join(file);
+    match bitstream.metadata() {
+        Ok(m) if m.is_file() && m.len() > 0 => Ok((board, bitstream)),
+        Ok(_) => Err(Failure::file(&bitstream, format!("is no bitstream; {MAKE}"))),
+        Err(e) => Err(Failure::file(&bitstream, format!("cannot be read: {e}; {MAKE}"))),
+    }
+}
+
+/// Runs the loader. All that it says goes to stderr.
+fn load(board: &Board, words: &[String]) -> Result<(), Failure> {
+    let shown = std::io::stderr().as_fd().try_clone_to_owned().map_or(Stdio::null(), Stdio::from);
+    let status = Command::new(TOOL).args(words).stdin(Stdio::null()).stdout(shown).status();
+    let status = status.map_err(|e| match e.kind() {
+        ErrorKind::NotFound => Failure::Tool(format!("{TOOL} was not found; get it with `apt install openfpgaloader`")),
+        _ => Failure::Tool(format!("{TOOL} cannot be started: {e}")),
+    })?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Failure::Tool(format!(
+        "{TOOL} failed ({status}); check that the {} is connected and powered, that `lsusb` lists it, that no other \
+         program holds its port, and that you may open it (udev rules, or sudo)",
+        board.name
+    )))
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:+,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
