@@ -1,7 +1,5 @@
-    // Takes the results of a finished group from the lanes, and answers, and sends them as packets.
+    // Takes the results of a finished group from the lanes and sends them as a packet.
     localparam [7:0] RESULT = 8'h@{result}@;
-    localparam [7:0] STATUS = 8'h@{status_reply}@;
-    localparam [7:0] END    = 8'h@{end_reply}@;
 
     // Groups whose last pair is on its way: what their packets begin with.
     wire [@{meta_bits - 1}@:0] meta;
@@ -26,7 +24,6 @@
     // The packet as a whole; it leaves `packet` a beat a clock. Lanes without a target send zeros.
     reg [@{packet_bits - 1}@:0] packet;
     reg [@{beats_bits - 1}@:0] left;
-    reg answering;
     wire sending = left != @{beats_bits}@'d0;
     wire [@{packet_bits - 1}@:0] result_packet;
     assign result_packet[63:0] = {tag, RESULT, @{24 - n_bits}@'d0, n};
@@ -43,23 +40,19 @@
 {%- if packet_fill > 0 %}
     assign result_packet[@{packet_bits - 1}@:@{packet_bits - packet_fill}@] = @{packet_fill}@'d0;
 {%- endif %}
-    wire [223:0] answer = reply_end ? {192'd0, END, 24'd0} : {pairs, busy, cycle_count, STATUS, 23'd0, protocol_error};
 
     // A result is announced only when the one before has left `packet`, and when `queue` has room for all of it.
     reg [@{beats_bits - 1}@:0] spacing;
     reg [@{room_bits - 1}@:0] room;
     wire spaced = spacing == @{beats_bits}@'d0;
-    wire popped = m_tvalid & m_tready;
+    wire popped = q_valid & q_ready;
     assign finish_ready = spaced & ~under_way[4] & (room >= {@{room_bits - beats_bits}@'d0, finish_beats});
-    assign quiet = (room == @{room_bits}@'d@{queue_depth}@) & (under_way == 5'd0) & spaced & ~sending & lanes_quiet;
-    wire [@{beats_bits - 1}@:0] answer_beats = reply_end ? @{beats_bits}@'d1 : @{beats_bits}@'d@{answer_beats}@;
-    wire [@{beats_bits - 1}@:0] taken = reply ? answer_beats : finish ? finish_beats : @{beats_bits}@'d0;
+    assign quiet = (room == @{room_bits}@'d@{queue_depth}@) & (under_way == 5'd0) & spaced & ~sending;
+    wire [@{beats_bits - 1}@:0] taken = finish ? finish_beats : @{beats_bits}@'d0;
     wire [@{room_bits - 1}@:0] room_freed = {@{room_bits - 1}@'d0, popped};
 
     always @(posedge clk) begin
         if (r_done) packet <= result_packet;
-        // What stands above is never sent, and the next result replaces it.
-        else if (reply) packet[@{answer_bits - 1}@:0] <= @{wide_answer}@;
         else if (sending) packet <= packet >> @{stream_bits}@;
 
         if (rst) begin
@@ -69,46 +62,27 @@
             under_way <= 5'd0;
         end else begin
             if (r_done) left <= beats;
-            else if (reply) left <= answer_beats;
             else if (sending) left <= left - @{beats_bits}@'d1;
-            if (finish | reply) spacing <= taken - @{beats_bits}@'d1;
+            if (finish) spacing <= finish_beats - @{beats_bits}@'d1;
             else if (~spaced) spacing <= spacing - @{beats_bits}@'d1;
             room <= room - {@{room_bits - beats_bits}@'d0, taken} + room_freed;
             under_way <= under_way + {4'd0, finish} - {4'd0, r_done};
         end
-        if (reply) answering <= 1'b1;
-        else if (r_done) answering <= 1'b0;
     end
 
-    wire [@{stream_bits + 1}@:0] beat;
+    wire [@{stream_bits}@:0] beat;
     wire queue_ready;
-    @{prefix}@_fifo_@{stream_bits + 2}@x@{queue_depth}@ queue (
+    @{prefix}@_fifo_@{stream_bits + 1}@x@{queue_depth}@ queue (
         .clk(clk),
         .rst(rst),
-        .wdata({~answering, left == @{beats_bits}@'d1, packet[@{stream_bits - 1}@:0]}),
+        .wdata({left == @{beats_bits}@'d1, packet[@{stream_bits - 1}@:0]}),
         .push(sending),
         .ready(queue_ready),
         .rdata(beat),
-        .valid(m_tvalid),
-        .pop(m_tready)
+        .valid(q_valid),
+        .pop(q_ready)
     );
-    assign m_tdata = beat[@{stream_bits - 1}@:0];
-    assign m_tlast = beat[@{stream_bits}@];
+    assign q_data = beat[@{stream_bits - 1}@:0];
+    assign q_last = beat[@{stream_bits}@];
     // Reservations keep both queues from overflowing.
     wire unused = &{1'b0, meta_ready, meta_valid, queue_ready};
-
-    // From the first word of targets to the last word of results.
-    reg counting;
-    reg [63:0] clocks;
-    reg [63:0] cycle_count;
-    always @(posedge clk) begin
-        if (rst | clear) begin
-            counting <= 1'b0;
-            clocks <= 64'd0;
-            cycle_count <= 64'd0;
-        end else begin
-            if (first_target) counting <= 1'b1;
-            if (counting | first_target) clocks <= clocks + 64'd1;
-            if (popped & m_tlast & beat[@{stream_bits + 1}@]) cycle_count <= clocks + 64'd1;
-        end
-    end

@@ -1,5 +1,5 @@
-    // Reads the packets: takes words off the stream, gathers them into records, and hands these to the j memory, the
-    // segment list, the i registers of the lanes or the parameters.
+    // Reads the packets: takes words off the stream, gathers them into records, and hands these to the j memories, the
+    // segment lists, the i registers of the lanes or the parameters.
     localparam [7:0] LOAD_J = 8'h@{load_j}@;
     localparam [7:0] PARAM  = 8'h@{param}@;
     localparam [7:0] RUN    = 8'h@{run}@;
@@ -11,7 +11,7 @@
     localparam [3:0] ARGS       = 4'd1;  // gather the words that LOAD_J and RUN have before their records
     localparam [3:0] CHECK      = 4'd2;  // judge them
     localparam [3:0] SPACE      = 4'd3;  // wait until the segment list has room
-    localparam [3:0] SCAN       = 4'd4;  // compare LOAD_J's range with the segments of groups that are not done
+    localparam [3:0] SCAN       = 4'd4;  // the lists compare LOAD_J's range with the segments that are not done
     localparam [3:0] CONFLICT   = 4'd5;  // wait until the segments that it meets are done
 {%- if has_params %}
     localparam [3:0] IDLE_LANES = 4'd6;  // PARAM waits until no pair is in flight
@@ -25,7 +25,6 @@
     localparam [31:0] LANES         = 32'd@{lanes}@;
     localparam [32:0] J_RECORDS     = 33'd@{jmem_records}@;
     localparam [23:0] SEGMENTS      = 24'd@{segments}@;
-    localparam [@{ring_bits}@:0] RING = @{ring_bits + 1}@'d@{ring}@;
 
     reg [3:0] state;
     reg [7:0] opcode;
@@ -135,17 +134,13 @@
     wire known = (first_opcode == LOAD_J) | (first_opcode == PARAM) | (first_opcode == RUN) | (first_opcode == TARGET)
         | (first_opcode == STATUS) | (first_opcode == END);
 
-    // The current run. Its segments lie in the list from `run_start` on, without the empty ones; `list_end` is where
-    // the next run's will begin.
+    // The current run; its segments go to the list without the empty ones.
     reg [31:0] run_tag;
     reg [31:0] new_tag;
     reg [31:0] new_waiting;
     reg [31:0] waiting;    // targets still to come
     reg run_keep;
     reg run_hold;
-    reg [@{ring_bits}@:0] run_start;
-    reg [@{ring_bits}@:0] list_end;
-    reg [@{ring_bits}@:0] write_at;
     reg segment_valid;
     reg segment_wrong;
     wire [31:0] first = record[31:0];
@@ -155,9 +150,7 @@
     wire outside = range_end > J_RECORDS;
     wire more_than_lanes = waiting > LANES;
     wire [23:0] due = more_than_lanes ? 24'd@{lanes}@ : waiting[23:0];
-    wire [@{ring_bits}@:0] list_room = RING - (list_end - list_tail);
     wire ends_run = take & (state == HEAD) & ((first_opcode == RUN) | (first_opcode == END));
-    wire lanes_free = bank_full == 2'd0;
 
     wire closing = (state == CLOSE) & ~segment_valid;
     wire closed = closing & (ended | (view_valid & view_last & ~at_start));
@@ -176,90 +169,55 @@
 {%- endif %}
 
     assign segment_we = segment_valid & ~outside & (second != 32'd0);
-    assign segment_at = write_at[@{ring_bits - 1}@:0];
     assign segment_word = {first[@{addr_bits - 1}@:0], second[@{addr_bits}@:0]};
+    assign segment_end = range_end[@{addr_bits}@:0];
+    assign run_begin = state == SPACE;
+    assign run_items = items[@{ring_bits}@:0];
+    assign run_taken = closed & (opcode == RUN) & ~segment_wrong;
+    assign run_waits = new_waiting != 32'd0;
+{%- if groups > 1 %}
 
-    reg bank;              // of the group that is being loaded
+    // The lane group that the run names.
+    reg [@{groups - 1}@:0] run_group;
+    assign chosen = run_group;
+    always @(posedge clk)
+        if ((state == CHECK) & (opcode == RUN)) run_group <= @{groups}@'d1 << third[31:24];
+{%- endif %}
 
-    // The range that a run's segments span, for the run and for the group in each bank: a LOAD_J outside of these
-    // need not look at single segments.
-    reg span_valid;
-    reg [@{addr_bits - 1}@:0] span_first;
-    reg [@{addr_bits}@:0] span_end;
-    reg [@{addr_bits - 1}@:0] run_low;
-    reg [@{addr_bits}@:0] run_high;
-    reg [@{addr_bits - 1}@:0] low_0;
-    reg [@{addr_bits}@:0] high_0;
-    reg [@{addr_bits - 1}@:0] low_1;
-    reg [@{addr_bits}@:0] high_1;
-    always @(posedge clk) begin
-        span_valid <= segment_we;
-        span_first <= first[@{addr_bits - 1}@:0];
-        span_end <= range_end[@{addr_bits}@:0];
-        if (state == SPACE) begin
-            run_low <= {@{addr_bits}@{1'b1}};
-            run_high <= @{addr_bits + 1}@'d0;
-        end else if (span_valid) begin
-            if (span_first < run_low) run_low <= span_first;
-            if (span_end > run_high) run_high <= span_end;
-        end
-        if (group_push & ~bank) {low_0, high_0} <= {run_low, run_high};
-        if (group_push & bank) {low_1, high_1} <= {run_low, run_high};
-    end
-
-    // LOAD_J: where the next record goes, and the comparison of its range with the segments of groups that are
-    // not done, oldest first, in three steps.
+    // LOAD_J: its range, and where the next record goes.
     reg [@{addr_bits - 1}@:0] load_at;
-    reg [@{addr_bits}@:0] load_first;
-    reg [@{addr_bits}@:0] load_end;
+    reg [@{addr_bits}@:0] range_first;
+    reg [@{addr_bits}@:0] range_last;
     reg load_valid;
-    reg [@{ring_bits}@:0] sent_end;     // list end of the newest group that was handed over
-    reg [@{ring_bits}@:0] scan_at;
-    reg [@{ring_bits}@:0] scan_at_1;
-    reg [@{ring_bits}@:0] scan_at_2;
-    reg scan_valid_1;
-    reg scan_valid_2;
-    reg starts_before_end;
-    reg [@{addr_bits}@:0] segment_end;
-    reg meets;
-    reg [@{ring_bits}@:0] meets_at;
-    wire meets_0 = bank_full[0] & (load_first < high_0) & ({1'b0, low_0} < load_end);
-    wire meets_1 = bank_full[1] & (load_first < high_1) & ({1'b0, low_1} < load_end);
-    wire scan_more = scan_at != sent_end;
-    wire [@{addr_bits}@:0] scan_first = {1'b0, scan_word[@{2 * addr_bits}@:@{addr_bits + 1}@]};
-    assign scan_addr = scan_at[@{ring_bits - 1}@:0];
     assign load_we = load_valid;
     assign load_addr = load_at;
-    wire passed = (sent_end - list_tail) < (sent_end - meets_at);
+    assign load_check = state == CHECK;
+    assign load_scan = state == SCAN;
+    assign load_first = range_first;
+    assign load_end = range_last;
 
     // The group that is being loaded.
     reg [@{lanes - 1}@:0] lane;
     reg [@{lanes - 1}@:0] lane_we;
     reg [@{result_bits - 1}@:0] result_count;
     assign i_we = lane_we;
-    assign i_bank = bank;
 
     assign retire = (closed & ~ended) | ((state == DISCARD) & view_valid);
     assign group_push = closed & (opcode == TARGET);
-    assign group_bank = bank;
-    assign group_start = run_start;
-    assign group_end = list_end;
     assign group_tag = run_tag;
     assign group_n = argument[@{n_bits - 1}@:0];
     assign group_beats = result_count[@{result_bits - 1}@:@{beat_bits}@];
     assign group_keep = run_keep;
     assign group_hold = run_hold;
     assign group_final = ~more_than_lanes;
-    assign list_free = (state == SPACE) & lanes_free;
-    assign list_write_at = list_end;
     assign first_target = (state == BANK) & ~wrong_target;
-    assign reply = (state == REPLY) & quiet;
+    assign reply = state == REPLY;
     assign reply_end = opcode == END;
-    assign clear = reply & (opcode == STATUS) & argument[0];
+    assign clear = replied & (opcode == STATUS) & argument[0];
     assign protocol_error = error;
 
     wire wrong_target = (waiting == 32'd0) | (argument != due);
-    wire wrong_run = (third[31:24] != 8'd0) | (third[23:0] > SEGMENTS) | (argument[23:2] != 22'd0)
+    wire wrong_run = (third[31:24] > 8'd@{groups - 1}@) | (third[23:0] > SEGMENTS) | (argument[23:2] != 22'd0)
         | ((argument[1:0] != 2'd0) & (second > LANES));
 
     // What is wrong in this cycle.
@@ -296,16 +254,16 @@
                 CHECK: if (opcode == RUN) state <= SPACE;
                     else if (second == 32'd0) state <= CLOSE;
                     else state <= lanes_free ? RECORDS : SCAN;
-                SPACE: if (list_room >= items[@{ring_bits}@:0]) state <= (items == 32'd0) ? CLOSE : RECORDS;
-                SCAN: if (~meets_0 & ~meets_1) state <= RECORDS;
-                    else if (~scan_more & ~scan_valid_1 & ~scan_valid_2) state <= CONFLICT;
-                CONFLICT: if (~meets | lanes_free | passed) state <= RECORDS;{%- if has_params %}
+                SPACE: if (run_fits) state <= (items == 32'd0) ? CLOSE : RECORDS;
+                SCAN: if (load_apart) state <= RECORDS;
+                    else if (load_scanned) state <= CONFLICT;
+                CONFLICT: if (load_clear) state <= RECORDS;{%- if has_params %}
                 IDLE_LANES: if (lanes_free & drained) state <= RECORDS;
 {%- endif %}
-                BANK: if (~bank_full[bank]) state <= RECORDS;
+                BANK: if (bank_free) state <= RECORDS;
                 RECORDS: if (finished & (items == 32'd1)) state <= CLOSE;
                 CLOSE: if (closed) state <= ((opcode == STATUS) | (opcode == END)) ? REPLY : HEAD;
-                REPLY: if (quiet) state <= HEAD;
+                REPLY: if (replied) state <= HEAD;
                 default: if (view_valid & view_last) state <= HEAD;
             endcase
         end
@@ -336,65 +294,39 @@
     always @(posedge clk) begin
         if (rst) begin
             waiting <= 32'd0;
-            list_end <= @{ring_bits + 1}@'d0;
             segment_valid <= 1'b0;
         end else begin
             segment_valid <= finished & (state == RECORDS) & (opcode == RUN);
             if (ends_run) waiting <= 32'd0;
             else if (group_push) waiting <= waiting - {8'd0, due};
-            else if (closed & (opcode == RUN) & ~segment_wrong) waiting <= new_waiting;
-            // A run without targets leaves nothing behind.
-            if (closed & (opcode == RUN) & ~segment_wrong & (new_waiting != 32'd0)) list_end <= write_at;
+            else if (run_taken) waiting <= new_waiting;
         end
         if ((state == CHECK) & (opcode == RUN) & ~wrong_run) begin
             new_tag <= first;
             new_waiting <= second;
         end
-        if (closed & (opcode == RUN) & ~segment_wrong) begin
+        if (run_taken) begin
             run_tag <= new_tag;
-            run_start <= list_end;
             run_keep <= argument[0];
             run_hold <= argument[1];
         end
         if (state == SPACE) segment_wrong <= 1'b0;
         else if (segment_valid & outside) segment_wrong <= 1'b1;
-        if (state == SPACE) write_at <= list_end;
-        else if (segment_we) write_at <= write_at + @{ring_bits + 1}@'d1;
     end
 
-    // Loads of the j memory.
+    // Loads of the j memories.
     always @(posedge clk) begin
         if (state == CHECK) begin
-            load_first <= first[@{addr_bits}@:0];
-            load_end <= range_end[@{addr_bits}@:0];
+            range_first <= first[@{addr_bits}@:0];
+            range_last <= range_end[@{addr_bits}@:0];
         end
         if (state == CHECK) load_at <= first[@{addr_bits - 1}@:0];
         else if (load_valid) load_at <= load_at + @{addr_bits}@'d1;
         load_valid <= ~rst & finished & (state == RECORDS) & (opcode == LOAD_J);
-
-        if (state == CHECK) scan_at <= list_tail;
-        else if ((state == SCAN) & scan_more) scan_at <= scan_at + @{ring_bits + 1}@'d1;
-        scan_valid_1 <= (state == SCAN) & scan_more;
-        scan_valid_2 <= scan_valid_1 & (state == SCAN);
-        scan_at_1 <= scan_at;
-        scan_at_2 <= scan_at_1;
-        starts_before_end <= scan_first < load_end;
-        segment_end <= scan_first + scan_word[@{addr_bits}@:0];
-        if (state == CHECK) meets <= 1'b0;
-        else if (scan_valid_2 & starts_before_end & (load_first < segment_end)) begin
-            meets <= 1'b1;
-            meets_at <= scan_at_2;
-        end
-        if (rst) sent_end <= @{ring_bits + 1}@'d0;
-        else if (group_push) sent_end <= list_end;
     end
 
     // Groups of targets.
     always @(posedge clk) begin
-        if (rst) bank <= 1'b0;
-{%- if two_banks %}
-        else if (group_push) bank <= ~bank;
-{%- endif %}
         if (state == BANK) begin
             lane <= @{lanes}@'d1;
             result_count <= @{result_bits}@'d@{result_start}@;

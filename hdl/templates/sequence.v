@@ -207,17 +207,6 @@
     assign l_active = out_active;
     assign l_word = out_word;
 
-    // Counters (cycles with a pair, and occupied lanes times sources).
-    reg [63:0] busy_count;
-    reg [63:0] pair_count;
-    assign busy = busy_count;
-    assign pairs = pair_count;
-    always @(posedge clk) begin
-        if (rst | clear) begin
-            busy_count <= 64'd0;
-            pair_count <= 64'd0;
-        end else if (fetch[3]) begin
-            busy_count <= busy_count + 64'd1;
-            pair_count <= pair_count + {@{64 - n_bits}@'d0, fetch_lanes};
-        end
-    end
+    // For the counters.
+    assign count_valid = fetch[3];
+    assign count_lanes = fetch_lanes;

@@ -1,6 +1,6 @@
 //! The Verilog of an engine: lanes, shell and top around a pipeline.
 
-use super::shape::Shape;
+use super::shape::{self, Shape};
 use super::{Config, lane, shell};
 use crate::netlist::{Dir, Item, Module, Netlist};
 
@@ -41,7 +41,8 @@ pub fn design(config: &Config, pipeline: &Netlist) -> Design {
 /// The whole engine: the shell and its lanes.
 fn engine(shape: &Shape) -> Module {
     let mut top = Module { name: format!("{}_engine", shape.prefix), ..Module::default() };
-    top.doc = vec![format!("{} lanes of {}, fed from one stream.", shape.lanes, shape.prefix)];
+    let of = if shape.groups > 1 { format!(" in {} groups", shape.groups) } else { String::new() };
+    top.doc = vec![format!("{} lanes of {}{of}, fed from one stream.", shape.all_lanes(), shape.prefix)];
     shell::stream_ports(&mut top, shape);
     let mut shell_connections: Vec<(String, String)> =
         top.ports.iter().map(|p| (p.name.clone(), p.name.clone())).collect();
@@ -50,49 +51,52 @@ fn engine(shape: &Shape) -> Module {
         shell_connections.push((name.clone(), name));
     }
     if shape.lanes > 1 {
-        top.items.push(Item::Net { name: "done".into(), width: shape.lanes });
-        top.items.push(Item::Wire {
-            name: "others_done".into(),
-            width: shape.lanes - 1,
-            expr: format!("done[{}:1]", shape.lanes - 1),
-        });
-        top.items.push(Item::Wire { name: "unused".into(), width: 1, expr: "&{1'b0, others_done}".into() });
-        top.items.push(Item::Assign { name: "l_r_done".into(), expr: "done[0]".into() });
+        // The lanes of a group finish together; its first one speaks for all.
+        let all = shape.all_lanes();
+        top.items.push(Item::Net { name: "done".into(), width: all });
+        let (first, others): (Vec<u32>, Vec<u32>) = (0..all).rev().partition(|k| k % shape.lanes == 0);
+        let bits = |lanes: Vec<u32>| lanes.iter().map(|k| format!("done[{k}]")).collect::<Vec<_>>().join(", ");
+        top.items.push(Item::Wire { name: "unused".into(), width: 1, expr: format!("&{{1'b0, {}}}", bits(others)) });
+        top.items.push(Item::Assign { name: "l_r_done".into(), expr: format!("{{{}}}", bits(first)) });
     }
     top.items.push(Item::Instance {
         module: format!("{}_shell", shape.prefix),
         name: "shell".into(),
         connections: shell_connections,
     });
-    for k in 0..shape.lanes {
+    for k in 0..shape.all_lanes() {
         top.items.push(lane_instance(shape, k));
     }
     top
 }
 
+/// Lane `k` of all; lanes of one group are neighbours.
 fn lane_instance(shape: &Shape, k: u32) -> Item {
-    let bit = |name: &str| if shape.lanes == 1 { name.to_string() } else { format!("{name}[{k}]") };
-    let slice = |name: &str, width: u32| match shape.lanes {
+    let group = k / shape.lanes;
+    let slice = |name: &str, width: u32, k: u32, of: u32| match of {
         1 => name.to_string(),
-        _ => format!("{name}[{}:{}]", width * (k + 1) - 1, width * k),
+        _ => shape::slice(name, width * k, width),
     };
+    let bit = |name: &str| slice(name, 1, k, shape.all_lanes());
+    let of_group = |name: &str, width: u32| slice(name, width, group, shape.groups);
     let mut connections = vec![
         ("clk".to_string(), "clk".to_string()),
         ("i_we".into(), bit("l_i_we")),
         ("i_bank".into(), "l_i_bank".into()),
         ("i_rec".into(), "l_i_rec".into()),
-        ("j_rec".into(), "l_j_rec".into()),
+        ("j_rec".into(), of_group("l_j_rec", 32 * shape.j.words)),
     ];
     if shape.has_params {
         connections.push(("param".into(), "l_param".into()));
     }
     for (port, net) in [("c_valid", "l_valid"), ("c_first", "l_first"), ("c_last", "l_last"), ("c_bank", "l_bank")] {
-        connections.push((port.into(), net.into()));
+        connections.push((port.into(), of_group(net, 1)));
     }
+    let of_lane = |name: &str, width: u32| slice(name, width, k, shape.all_lanes());
     connections.push(("c_active".into(), bit("l_active")));
-    connections.push(("r_data".into(), slice("l_r_data", 32 * shape.result_words)));
-    connections.push(("r_flags".into(), slice("l_r_flags", 5)));
-    connections.push(("r_done".into(), if shape.lanes == 1 { "l_r_done".into() } else { bit("done") }));
+    connections.push(("r_data".into(), of_lane("l_r_data", 32 * shape.result_words)));
+    connections.push(("r_flags".into(), of_lane("l_r_flags", 5)));
+    connections.push(("r_done".into(), if shape.lanes == 1 { of_group("l_r_done", 1) } else { bit("done") }));
     Item::Instance { module: format!("{}_lane", shape.prefix), name: format!("lane_{k}"), connections }
 }
 

@@ -90,6 +90,9 @@ fn unused(name: &str, used: &[bool]) -> String {
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
     pub prefix: String,
+    /// Lane groups.
+    pub groups: u32,
+    /// Lanes of one group.
     pub lanes: u32,
     pub n_bits: u32,
     pub stream_bits: u32,
@@ -118,13 +121,17 @@ pub(super) struct Shape {
     /// Bits of the largest packet, in whole beats.
     pub packet_bits: u32,
     pub beats_bits: u32,
-    pub answer_beats: u32,
-    /// Beats of the output queue, a power of two that holds two of the largest packets.
+    /// Beats of a group's output queue, a power of two that holds two of the largest packets.
     pub queue_depth: u32,
     pub room_bits: u32,
 }
 
 impl Shape {
+    /// Lanes of all groups.
+    pub fn all_lanes(&self) -> u32 {
+        self.groups * self.lanes
+    }
+
     pub fn new(config: &Config) -> Shape {
         let layout = &config.layout;
         let beat_words = config.beat_words();
@@ -144,15 +151,16 @@ impl Shape {
         }
         let head_words = config.result_head_words();
         let result_words = layout.result_words();
-        let packet_words = (head_words + config.pipelines * result_words).max(7).next_multiple_of(beat_words);
+        let packet_words = (head_words + config.lanes() * result_words).next_multiple_of(beat_words);
         let beats = packet_words / beat_words;
-        let queue_depth = (2 * beats).next_power_of_two();
+        let queue_depth = (2 * beats).next_power_of_two().max(4);
         let addr_bits = bits_for(config.jmem_records.max(2) - 1);
         let ring = (2 * config.segments).next_power_of_two().max(4);
         Shape {
             prefix: layout.kernel.clone(),
-            lanes: config.pipelines,
-            n_bits: bits_for(config.pipelines),
+            groups: config.groups,
+            lanes: config.lanes(),
+            n_bits: bits_for(config.lanes()),
             stream_bits: config.stream_bits,
             beat_words,
             beat_bits,
@@ -172,7 +180,6 @@ impl Shape {
             head_words,
             packet_bits: 32 * packet_words,
             beats_bits: bits_for(beats),
-            answer_beats: 7u32.div_ceil(beat_words),
             queue_depth,
             room_bits: bits_for(queue_depth),
         }

@@ -4,33 +4,43 @@
 //! |---|---|---|
 //! | `fifo` | lets the input run ahead, and keeps whole results for a slow reader | `templates/fifo.v` |
 //! | `decode` | packets to records | `templates/decode.v` |
+//! | `group` | what each lane group has for itself: the next four | `shell/group.rs` |
 //! | `ram` | j memory; segment list | `templates/ram.v` |
+//! | `list` | where segment lists lie, and which loads must wait for them | `templates/list.v` |
 //! | `sequence` | segment list to pairs, one a clock | `templates/sequence.v` |
-//! | `collect` | results and answers to packets; counters | `templates/collect.v` |
+//! | `collect` | results to packets | `templates/collect.v` |
+//! | `reply` | results of all groups and answers to one stream; counters | `templates/reply.v` |
 //!
 //! The queues are our own: those of rust-hdl 0.46 fix their widths in const generics while ours follow the kernel, their
 //! Verilog does not pass `-Wall`, and the crate, frozen in 2023, would bring about a hundred others for sixty lines.
 
 mod blocks;
+mod group;
+mod results;
 
 use super::design::add_port;
-use super::shape::{Shape, bits_for};
+use super::shape::{Shape, bits_for, slice};
 use crate::netlist::Dir::{In, Out};
 use crate::netlist::{Dir, Item, Module};
-use blocks::{GROUPS_UNDER_WAY, INPUT_QUEUE, collect, decode, fifo, meta_bits, ram, sequence};
+use blocks::{INPUT_QUEUE, decode, fifo, list, ram, sequence};
+use group::{Joined, TO_CHOSEN, group};
+use results::{GROUPS_UNDER_WAY, collect, meta_bits, reply};
 
-/// The shell and its blocks, the shell last.
+/// The shell and its blocks, the shell last. Two queues of equal size are one module.
 pub(super) fn modules(s: &Shape, lane_latency: u32) -> Vec<Module> {
     let list_width = 2 * s.addr_bits + 1;
     let mut all = vec![
         fifo(s, s.stream_bits + 1, INPUT_QUEUE),
         fifo(s, meta_bits(s), GROUPS_UNDER_WAY),
-        fifo(s, s.stream_bits + 2, s.queue_depth),
+        fifo(s, s.stream_bits + 1, s.queue_depth),
         ram(s, s.j.bits, s.jmem_records, s.addr_bits),
         ram(s, list_width, s.ring, s.ring_bits),
         decode(s),
+        list(s),
         sequence(s, lane_latency),
         collect(s),
+        group(s),
+        reply(s),
     ];
     all.push(shell(s, lane_latency));
     all
@@ -54,26 +64,26 @@ pub(super) fn stream_ports(module: &mut Module, s: &Shape) {
     }
 }
 
-/// The ports of the shell towards the lanes.
+/// The ports of the shell towards the lanes. What differs between lane groups stands side by side, group 0 lowest.
 pub(super) fn lane_bus(s: &Shape) -> Vec<(Dir, String, u32)> {
     let mut bus = vec![
-        (Out, "l_i_we", s.lanes),
+        (Out, "l_i_we", s.all_lanes()),
         (Out, "l_i_bank", 1),
         (Out, "l_i_rec", 32 * s.i.words),
-        (Out, "l_j_rec", 32 * s.j.words),
+        (Out, "l_j_rec", s.groups * 32 * s.j.words),
     ];
     if s.has_params {
         bus.push((Out, "l_param", 32 * s.params.words));
     }
     bus.extend([
-        (Out, "l_valid", 1),
-        (Out, "l_first", 1),
-        (Out, "l_last", 1),
-        (Out, "l_bank", 1),
-        (Out, "l_active", s.lanes),
-        (In, "l_r_data", s.lanes * 32 * s.result_words),
-        (In, "l_r_flags", 5 * s.lanes),
-        (In, "l_r_done", 1),
+        (Out, "l_valid", s.groups),
+        (Out, "l_first", s.groups),
+        (Out, "l_last", s.groups),
+        (Out, "l_bank", s.groups),
+        (Out, "l_active", s.all_lanes()),
+        (In, "l_r_data", s.all_lanes() * 32 * s.result_words),
+        (In, "l_r_flags", 5 * s.all_lanes()),
+        (In, "l_r_done", s.groups),
     ]);
     bus.into_iter().map(|(dir, name, width)| (dir, name.to_string(), width)).collect()
 }
@@ -81,75 +91,53 @@ pub(super) fn lane_bus(s: &Shape) -> Vec<(Dir, String, u32)> {
 /// The shell: its blocks and the wires between them, which have the names of the ports they join.
 fn shell(s: &Shape, lane_latency: u32) -> Module {
     let mut shell = Module { name: format!("{}_shell", s.prefix), ..Module::default() };
-    shell.doc = vec!["Streams, j memory, sequencer and results.".into()];
+    shell.doc = vec!["Streams, j memories, sequencers and results.".into()];
     stream_ports(&mut shell, s);
     for port in lane_bus(s) {
         add_port(&mut shell, port);
     }
-    let list = format!("{}_ram_{}x{}", s.prefix, 2 * s.addr_bits + 1, s.ring);
-    let memory = format!("{}_ram_{}x{}", s.prefix, s.j.bits, s.jmem_records);
+    let (decode, group, reply) = (decode(s), group(s), reply(s));
+    // The lanes' parameters are padded; a single group's i registers are written by the decoder itself.
+    let renamed: &[(&str, &str)] = if s.groups > 1 { &[] } else { &[("i_we", "l_i_we")] };
+    let named = |name: &str| renamed.iter().find(|r| r.0 == name).map_or(name.to_string(), |r| r.1.to_string());
     let input = format!("{}_fifo_{}x{INPUT_QUEUE}", s.prefix, s.stream_bits + 1);
-    let read_list = |addr: &str, word: &str| -> Vec<(String, String)> {
-        join(&[("we", "segment_we"), ("waddr", "segment_at"), ("wdata", "segment_word"), ("re", "1'b1")])
-            .into_iter()
-            .chain(join(&[("raddr", addr), ("rdata", word)]))
-            .collect()
-    };
-    let pass = |module: &Module, renamed: &[(&str, &str)]| -> Vec<(String, String)> {
-        let to = |p: &str| renamed.iter().find(|r| r.0 == p).map_or(p.to_string(), |r| r.1.to_string());
-        let outer = module.ports.iter().filter(|p| p.name != "clk" && p.name != "rst");
-        outer.map(|p| (p.name.clone(), to(&p.name))).collect()
-    };
-    let (decode, sequence, collect) = (decode(s), sequence(s, 1), collect(s));
-    let mut wires: Vec<(String, u32)> = vec![
-        ("w_beat".into(), s.stream_bits + 1),
-        ("scan_word".into(), 2 * s.addr_bits + 1),
-        ("walk_word".into(), 2 * s.addr_bits + 1),
-        ("pair_word".into(), s.j.bits),
-        ("w_valid".into(), 1),
-    ];
-    for block in [&decode, &sequence, &collect] {
-        let ours =
-            |name: &str| ["param", "i_we", "i_bank"].contains(&name) || shell.ports.iter().any(|p| p.name == name);
-        wires.extend(block.ports.iter().filter(|p| p.dir == Out && !ours(&p.name)).map(|p| (p.name.clone(), p.width)));
-    }
-    if s.has_params {
-        wires.push(("param_word".into(), s.params.bits));
-    }
-    for (name, width) in wires {
-        shell.items.push(Item::Net { name, width });
+    shell.items.push(Item::Net { name: "w_beat".into(), width: s.stream_bits + 1 });
+    shell.items.push(Item::Net { name: "w_valid".into(), width: 1 });
+    for port in [&decode, &reply].iter().flat_map(|b| &b.ports).filter(|p| p.dir == Out) {
+        let (name, outer) = (named(&port.name), |name: &str| shell.ports.iter().any(|p| p.name == name));
+        if !outer(&name) {
+            shell.items.push(Item::Net { name, width: port.width });
+        }
     }
     shell.items.extend(reset(lane_latency));
-    let mut add = |module: &str, name: &str, reset: bool, mut connections: Vec<(String, String)>| {
-        connections.insert(0, ("clk".into(), "clk".into()));
-        if reset {
-            connections.insert(1, ("rst".into(), "reset".into()));
-        }
-        shell.items.push(Item::Instance { module: module.into(), name: name.into(), connections });
-    };
+    shell.items.extend(join_groups(s));
     let beat_in = [("wdata", "{s_tlast, s_tdata}"), ("push", "s_tvalid"), ("ready", "s_tready")];
     let beat_out = [("rdata", "w_beat"), ("valid", "w_valid"), ("pop", "w_pop")];
-    add(&input, "input_queue", true, join(&beat_in).into_iter().chain(join(&beat_out)).collect());
-    let data =
-        if s.stream_bits == 32 { "w_beat[31:0]".to_string() } else { format!("w_beat[{}:0]", s.stream_bits - 1) };
+    shell.items.push(instance(&input, "input_queue", Some("reset"), [join(&beat_in), join(&beat_out)].concat()));
+    let data = slice("w_beat", 0, s.stream_bits);
     let last = format!("w_beat[{}]", s.stream_bits);
-    let targets = [("i_we", "l_i_we"), ("i_bank", "l_i_bank"), ("param", "param_word")];
     let view = [("w_data", data.as_str()), ("w_last", last.as_str())];
-    add(&decode.name, "decoder", true, pass(&decode, &[&targets[..], &view[..]].concat()));
-    let load = [("we", "load_we"), ("waddr", "load_addr"), ("wdata", "load_data")];
-    let fetch = [("re", "pair_read"), ("raddr", "pair_addr"), ("rdata", "pair_word")];
-    add(&memory, "j_memory", false, join(&load).into_iter().chain(join(&fetch)).collect());
-    add(&list, "list_for_pairs", false, read_list("walk_addr", "walk_word"));
-    add(&list, "list_for_loads", false, read_list("scan_addr", "scan_word"));
-    add(&sequence.name, "sequencer", true, pass(&sequence, &[]));
-    let lanes_quiet = "drained & (bank_full == 2'd0)";
-    let from_lanes =
-        [("r_data", "l_r_data"), ("r_flags", "l_r_flags"), ("r_done", "l_r_done"), ("lanes_quiet", lanes_quiet)];
-    add(&collect.name, "collector", true, pass(&collect, &from_lanes));
+    shell.items.push(instance(
+        &decode.name,
+        "decoder",
+        Some("reset"),
+        names_of(&decode, &[&view[..], renamed].concat()),
+    ));
+    for k in 0..s.groups {
+        shell.items.push(group_instance(s, &group, k));
+    }
+    shell.items.push(instance(&reply.name, "replier", Some("reset"), names_of(&reply, &[])));
+    shell.items.push(Item::Assign { name: "l_i_bank".into(), expr: "group_bank".into() });
     shell.items.push(Item::Assign { name: "l_i_rec".into(), expr: s.i.unpack("i_word") });
-    shell.items.push(Item::Assign { name: "l_j_rec".into(), expr: s.j.unpack("l_word") });
+    if s.groups > 1 {
+        let of_group = |k: u32| format!("i_we & {{{}{{chosen[{k}]}}}}", s.lanes);
+        let all: Vec<String> = (0..s.groups).rev().map(of_group).collect();
+        shell.items.push(Item::Assign { name: "l_i_we".into(), expr: format!("{{{}}}", all.join(", ")) });
+    }
     if s.has_params {
-        shell.items.push(Item::Assign { name: "l_param".into(), expr: s.params.unpack("param_word") });
+        shell.items.push(Item::Assign { name: "l_param".into(), expr: s.params.unpack("param") });
+    } else {
+        shell.items.push(Item::Wire { name: "unused".into(), width: 1, expr: "&{1'b0, drained}".into() });
     }
     shell
 }
@@ -168,6 +156,66 @@ fn reset(lane_latency: u32) -> [Item; 3] {
         },
         Item::Reg { name: "reset".into(), width: 1, next: format!("rst | ~flushed[{top}]") },
     ]
+}
+
+/// The signals that come out of the lane groups, as the other blocks see them.
+fn join_groups(s: &Shape) -> Vec<Item> {
+    let mut items = Vec::new();
+    for (name, width, joined) in group::outputs(s) {
+        if name.starts_with("l_") {
+            continue;
+        }
+        if s.groups == 1 || joined == Joined::Beside {
+            items.push(Item::Net { name: name.into(), width: s.groups * width });
+            continue;
+        }
+        items.push(Item::Net { name: format!("all_{name}"), width: s.groups });
+        let expr = if joined == Joined::Every { format!("&all_{name}") } else { format!("|(all_{name} & chosen)") };
+        items.push(Item::Wire { name: name.into(), width: 1, expr });
+    }
+    items
+}
+
+/// Lane group `k`, joined to what is its own of the shell's signals.
+fn group_instance(s: &Shape, group: &Module, k: u32) -> Item {
+    if s.groups == 1 {
+        return instance(&group.name, "group", Some("reset"), names_of(group, &[]));
+    }
+    let own = group::own_inputs(s);
+    let outputs = group::outputs(s);
+    let mut connections = names_of(group, &[]);
+    for (port, net) in &mut connections {
+        let of_output = outputs.iter().find(|o| o.0 == port);
+        if let Some((_, width)) = own.iter().find(|o| o.0 == port) {
+            *net = part(port, *width, k);
+        } else if let Some((_, width, joined)) = of_output {
+            let bus = if *joined == Joined::Beside { port.clone() } else { format!("all_{port}") };
+            *net = part(&bus, *width, k);
+        } else if TO_CHOSEN.contains(&port.as_str()) {
+            *net = format!("{port} & chosen[{k}]");
+        }
+    }
+    instance(&group.name, &format!("group_{k}"), Some("reset"), connections)
+}
+
+/// Part `k` of a bus of parts of `width` bits.
+fn part(bus: &str, width: u32, k: u32) -> String {
+    slice(bus, width * k, width)
+}
+
+/// An instance on the engine's clock.
+fn instance(module: &str, name: &str, reset: Option<&str>, connections: Vec<(String, String)>) -> Item {
+    let mut all = vec![("clk".to_string(), "clk".to_string())];
+    all.extend(reset.map(|net| ("rst".into(), net.into())));
+    all.extend(connections);
+    Item::Instance { module: module.into(), name: name.into(), connections: all }
+}
+
+/// Connections of a module's ports to signals of their names, but for the renamed ones.
+fn names_of(module: &Module, renamed: &[(&str, &str)]) -> Vec<(String, String)> {
+    let to = |p: &str| renamed.iter().find(|r| r.0 == p).map_or(p.to_string(), |r| r.1.to_string());
+    let outer = module.ports.iter().filter(|p| p.name != "clk" && p.name != "rst");
+    outer.map(|p| (p.name.clone(), to(&p.name))).collect()
 }
 
 fn join(connections: &[(&str, &str)]) -> Vec<(String, String)> {

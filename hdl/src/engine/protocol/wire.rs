@@ -80,9 +80,9 @@ impl Layout {
 }
 
 impl Config {
-    /// Words in front of the records of a RESULT packet: header, tag, and one byte of flags for each lane.
+    /// Words in front of the records of a RESULT packet: header, tag, and one byte of flags for each lane of a group.
     pub fn result_head_words(&self) -> u32 {
-        2 + self.pipelines.div_ceil(4)
+        2 + self.lanes().div_ceil(4)
     }
 }
 
@@ -90,7 +90,7 @@ impl Config {
 pub fn reply_words(header: u32, config: &Config) -> Option<usize> {
     let n = header & 0xff_ffff;
     match header >> 24 {
-        RESULT if (1..=config.pipelines).contains(&n) => {
+        RESULT if (1..=config.lanes()).contains(&n) => {
             Some((config.result_head_words() + n * config.layout.result_words()) as usize)
         }
         STATUS_REPLY => Some(7),

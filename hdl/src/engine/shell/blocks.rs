@@ -1,4 +1,4 @@
-//! The blocks of the shell: their ports, and the numbers that their templates are filled with.
+//! The blocks of the shell from the input to the pairs: their ports, and the numbers that their templates are filled with.
 
 use crate::engine::design::add_port;
 use crate::engine::protocol;
@@ -42,6 +42,7 @@ struct Step {
 #[derive(Template)]
 #[template(path = "decode.v", escape = "none")]
 struct Decode<'a> {
+    groups: u32,
     load_j: String,
     param: String,
     run: String,
@@ -53,7 +54,6 @@ struct Decode<'a> {
     jmem_records: u32,
     addr_bits: u32,
     segments: u32,
-    ring: u32,
     ring_bits: u32,
     stream_bits: u32,
     beat_words: u32,
@@ -74,11 +74,19 @@ struct Decode<'a> {
     pack_j: String,
     pack_param: String,
     param_bits: u32,
-    two_banks: bool,
     has_params: bool,
     param_state: &'static str,
     has_padding: bool,
     padding: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "list.v", escape = "none")]
+struct List {
+    two_banks: bool,
+    addr_bits: u32,
+    ring: u32,
+    ring_bits: u32,
 }
 
 #[derive(Template)]
@@ -100,45 +108,10 @@ struct Sequence {
     drain_bits: u32,
 }
 
-#[derive(Template)]
-#[template(path = "collect.v", escape = "none")]
-struct Collect<'a> {
-    prefix: &'a str,
-    result: String,
-    status_reply: String,
-    end_reply: String,
-    lanes: u32,
-    lanes_down: Vec<u32>,
-    n_bits: u32,
-    beats_bits: u32,
-    meta_bits: u32,
-    packet_bits: u32,
-    packet_fill: u32,
-    head_words: u32,
-    flag_fill: u32,
-    record_bits: u32,
-    room_bits: u32,
-    queue_depth: u32,
-    answer_beats: u32,
-    stream_bits: u32,
-    /// Bits of an answer with its beat padding.
-    answer_bits: u32,
-    wide_answer: String,
-}
-
-/// Bits of the longest answer that is no result: STATUS with its three counters.
-const ANSWER_BITS: u32 = 224;
-
-/// Groups between the lanes' last pair and its result; more than any sensible engine has under way.
-pub(super) const GROUPS_UNDER_WAY: u32 = 16;
 /// Beats of the input queue.
 pub(super) const INPUT_QUEUE: u32 = 16;
 
-pub(super) fn meta_bits(s: &Shape) -> u32 {
-    32 + s.n_bits + s.beats_bits
-}
-
-fn text_module(name: String, doc: &str, ports: Vec<(Dir, &str, u32)>, template: impl Template) -> Module {
+pub(super) fn text_module(name: String, doc: &str, ports: Vec<(Dir, &str, u32)>, template: impl Template) -> Module {
     let mut module = Module { name, doc: vec![doc.to_string()], ..Module::default() };
     for port in ports {
         add_port(&mut module, port);
@@ -190,6 +163,7 @@ pub(super) fn decode(s: &Shape) -> Module {
     };
     let result_start = s.head_words + s.beat_words - 1;
     let template = Decode {
+        groups: s.groups,
         load_j: format!("{:02x}", protocol::LOAD_J),
         param: format!("{:02x}", protocol::PARAM),
         run: format!("{:02x}", protocol::RUN),
@@ -201,7 +175,6 @@ pub(super) fn decode(s: &Shape) -> Module {
         jmem_records: s.jmem_records,
         addr_bits: s.addr_bits,
         segments: s.segments,
-        ring: s.ring,
         ring_bits: s.ring_bits,
         stream_bits: s.stream_bits,
         beat_words: s.beat_words,
@@ -222,7 +195,6 @@ pub(super) fn decode(s: &Shape) -> Module {
         pack_j: s.j.pack("record"),
         pack_param: s.params.pack("record"),
         param_bits: s.params.bits,
-        two_banks: s.two_banks,
         has_params: s.has_params,
         param_state: if s.has_params { "IDLE_LANES" } else { "CLOSE" },
         has_padding: !s.padding.is_empty(),
@@ -242,28 +214,38 @@ fn decode_ports(s: &Shape) -> Vec<(Dir, &'static str, u32)> {
         (Out, "load_we", 1),
         (Out, "load_addr", s.addr_bits),
         (Out, "load_data", s.j.bits),
+        (Out, "load_check", 1),
+        (Out, "load_scan", 1),
+        (Out, "load_first", s.addr_bits + 1),
+        (Out, "load_end", s.addr_bits + 1),
+        (In, "load_apart", 1),
+        (In, "load_scanned", 1),
+        (In, "load_clear", 1),
+        (Out, "run_begin", 1),
+        (Out, "run_items", s.ring_bits + 1),
+        (In, "run_fits", 1),
         (Out, "segment_we", 1),
-        (Out, "segment_at", s.ring_bits),
         (Out, "segment_word", 2 * s.addr_bits + 1),
-        (Out, "scan_addr", s.ring_bits),
-        (In, "scan_word", 2 * s.addr_bits + 1),
-        (In, "list_tail", s.ring_bits + 1),
-        (Out, "list_free", 1),
-        (Out, "list_write_at", s.ring_bits + 1),
+        (Out, "segment_end", s.addr_bits + 1),
+        (Out, "run_taken", 1),
+        (Out, "run_waits", 1),
         (Out, "i_we", s.lanes),
-        (Out, "i_bank", 1),
         (Out, "i_word", s.i.bits),
     ];
+    if s.groups > 1 {
+        ports.push((Out, "chosen", s.groups));
+    }
     if s.has_params {
         ports.extend([(Out, "param_we", 1), (Out, "param", s.params.bits), (In, "drained", 1)]);
     }
     ports.extend(group_ports(s, Out));
     ports.extend([
-        (In, "bank_full", 2),
-        (In, "quiet", 1),
+        (In, "bank_free", 1),
+        (In, "lanes_free", 1),
         (Out, "first_target", 1),
         (Out, "reply", 1),
         (Out, "reply_end", 1),
+        (In, "replied", 1),
         (Out, "clear", 1),
         (Out, "protocol_error", 1),
     ]);
@@ -280,9 +262,6 @@ fn step(s: &Shape, k: u32, step_bits: u32) -> Step {
 fn group_ports(s: &Shape, dir: Dir) -> Vec<(Dir, &'static str, u32)> {
     vec![
         (dir, "group_push", 1),
-        (dir, "group_bank", 1),
-        (dir, "group_start", s.ring_bits + 1),
-        (dir, "group_end", s.ring_bits + 1),
         (dir, "group_tag", 32),
         (dir, "group_n", s.n_bits),
         (dir, "group_beats", s.beats_bits),
@@ -290,6 +269,43 @@ fn group_ports(s: &Shape, dir: Dir) -> Vec<(Dir, &'static str, u32)> {
         (dir, "group_hold", 1),
         (dir, "group_final", 1),
     ]
+}
+
+pub(super) fn list(s: &Shape) -> Module {
+    let template = List { two_banks: s.two_banks, addr_bits: s.addr_bits, ring: s.ring, ring_bits: s.ring_bits };
+    let ports = vec![
+        (In, "clk", 1),
+        (In, "rst", 1),
+        (In, "run_begin", 1),
+        (In, "run_items", s.ring_bits + 1),
+        (Out, "run_fits", 1),
+        (In, "segment_we", 1),
+        (In, "segment_word", 2 * s.addr_bits + 1),
+        (In, "segment_end", s.addr_bits + 1),
+        (Out, "segment_at", s.ring_bits),
+        (In, "run_taken", 1),
+        (In, "run_waits", 1),
+        (In, "group_push", 1),
+        (Out, "group_bank", 1),
+        (Out, "group_start", s.ring_bits + 1),
+        (Out, "group_end", s.ring_bits + 1),
+        (In, "bank_full", 2),
+        (Out, "bank_free", 1),
+        (Out, "lanes_free", 1),
+        (In, "list_tail", s.ring_bits + 1),
+        (Out, "list_free", 1),
+        (Out, "list_write_at", s.ring_bits + 1),
+        (In, "load_check", 1),
+        (In, "load_scan", 1),
+        (In, "load_first", s.addr_bits + 1),
+        (In, "load_end", s.addr_bits + 1),
+        (Out, "scan_addr", s.ring_bits),
+        (In, "scan_word", 2 * s.addr_bits + 1),
+        (Out, "load_apart", 1),
+        (Out, "load_scanned", 1),
+        (Out, "load_clear", 1),
+    ];
+    text_module(format!("{}_list", s.prefix), "Keeps segment lists.", ports, template)
 }
 
 pub(super) fn sequence(s: &Shape, lane_latency: u32) -> Module {
@@ -314,6 +330,9 @@ pub(super) fn sequence(s: &Shape, lane_latency: u32) -> Module {
     let mut ports = vec![(In, "clk", 1), (In, "rst", 1)];
     ports.extend(group_ports(s, In));
     ports.extend([
+        (In, "group_bank", 1),
+        (In, "group_start", s.ring_bits + 1),
+        (In, "group_end", s.ring_bits + 1),
         (Out, "bank_full", 2),
         (Out, "walk_addr", s.ring_bits),
         (In, "walk_word", 2 * s.addr_bits + 1),
@@ -329,9 +348,8 @@ pub(super) fn sequence(s: &Shape, lane_latency: u32) -> Module {
         (Out, "finish_n", s.n_bits),
         (Out, "finish_beats", s.beats_bits),
         (In, "finish_ready", 1),
-        (In, "clear", 1),
-        (Out, "busy", 64),
-        (Out, "pairs", 64),
+        (Out, "count_valid", 1),
+        (Out, "count_lanes", s.n_bits),
         (Out, "l_valid", 1),
         (Out, "l_first", 1),
         (Out, "l_last", 1),
@@ -343,59 +361,4 @@ pub(super) fn sequence(s: &Shape, lane_latency: u32) -> Module {
         ports.push((In, "param_we", 1));
     }
     text_module(format!("{}_sequence", s.prefix), "Streams pairs.", ports, template)
-}
-
-pub(super) fn collect(s: &Shape) -> Module {
-    let fill = s.packet_bits - 32 * (s.head_words + s.lanes * s.result_words);
-    let template = Collect {
-        prefix: &s.prefix,
-        result: format!("{:02x}", protocol::RESULT),
-        status_reply: format!("{:02x}", protocol::STATUS_REPLY),
-        end_reply: format!("{:02x}", protocol::END_REPLY),
-        lanes: s.lanes,
-        lanes_down: (0..s.lanes).rev().collect(),
-        n_bits: s.n_bits,
-        beats_bits: s.beats_bits,
-        meta_bits: meta_bits(s),
-        packet_bits: s.packet_bits,
-        packet_fill: fill,
-        head_words: s.head_words,
-        flag_fill: 32 * (s.head_words - 2) - 8 * s.lanes,
-        record_bits: 32 * s.result_words,
-        room_bits: s.room_bits,
-        queue_depth: s.queue_depth,
-        answer_beats: s.answer_beats,
-        stream_bits: s.stream_bits,
-        answer_bits: ANSWER_BITS.next_multiple_of(s.stream_bits),
-        wide_answer: match ANSWER_BITS.next_multiple_of(s.stream_bits) - ANSWER_BITS {
-            0 => "answer".into(),
-            more => format!("{{{more}'d0, answer}}"),
-        },
-    };
-    let ports = vec![
-        (In, "clk", 1),
-        (In, "rst", 1),
-        (In, "finish", 1),
-        (In, "finish_tag", 32),
-        (In, "finish_n", s.n_bits),
-        (In, "finish_beats", s.beats_bits),
-        (Out, "finish_ready", 1),
-        (In, "r_data", s.lanes * 32 * s.result_words),
-        (In, "r_flags", 5 * s.lanes),
-        (In, "r_done", 1),
-        (In, "lanes_quiet", 1),
-        (Out, "quiet", 1),
-        (In, "first_target", 1),
-        (In, "reply", 1),
-        (In, "reply_end", 1),
-        (In, "clear", 1),
-        (In, "protocol_error", 1),
-        (In, "busy", 64),
-        (In, "pairs", 64),
-        (Out, "m_tdata", s.stream_bits),
-        (Out, "m_tvalid", 1),
-        (Out, "m_tlast", 1),
-        (In, "m_tready", 1),
-    ];
-    text_module(format!("{}_collect", s.prefix), "Sends results and answers.", ports, template)
 }

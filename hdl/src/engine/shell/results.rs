@@ -1,0 +1,138 @@
+//! The blocks of the shell from the results to the output.
+
+use super::blocks::text_module;
+use crate::engine::protocol;
+use crate::engine::shape::{Shape, bits_for};
+use crate::netlist::Dir::{In, Out};
+use crate::netlist::Module;
+use askama::Template;
+
+#[derive(Template)]
+#[template(path = "collect.v", escape = "none")]
+struct Collect<'a> {
+    prefix: &'a str,
+    result: String,
+    lanes: u32,
+    lanes_down: Vec<u32>,
+    n_bits: u32,
+    beats_bits: u32,
+    meta_bits: u32,
+    packet_bits: u32,
+    packet_fill: u32,
+    head_words: u32,
+    flag_fill: u32,
+    record_bits: u32,
+    room_bits: u32,
+    queue_depth: u32,
+    stream_bits: u32,
+}
+
+#[derive(Template)]
+#[template(path = "reply.v", escape = "none")]
+struct Reply {
+    status_reply: String,
+    end_reply: String,
+    groups: u32,
+    /// Bits of a number of groups.
+    group_bits: u32,
+    n_bits: u32,
+    /// Bits of a number of lanes of all groups.
+    all_bits: u32,
+    stream_bits: u32,
+    /// Words of STATUS with its beat padding, and how it is filled up.
+    answer_words: u32,
+    fill: &'static str,
+    answer_beats: u32,
+    at_bits: u32,
+    /// What stands above the one word of END in its beat.
+    end_fill: String,
+}
+
+/// Words of the longest answer that is no result: STATUS with its three counters.
+const ANSWER_WORDS: u32 = 7;
+
+/// Groups of targets between the lanes' last pair and its result; more than any sensible engine has under way.
+pub(super) const GROUPS_UNDER_WAY: u32 = 16;
+
+pub(super) fn meta_bits(s: &Shape) -> u32 {
+    32 + s.n_bits + s.beats_bits
+}
+
+pub(super) fn collect(s: &Shape) -> Module {
+    let template = Collect {
+        prefix: &s.prefix,
+        result: format!("{:02x}", protocol::RESULT),
+        lanes: s.lanes,
+        lanes_down: (0..s.lanes).rev().collect(),
+        n_bits: s.n_bits,
+        beats_bits: s.beats_bits,
+        meta_bits: meta_bits(s),
+        packet_bits: s.packet_bits,
+        packet_fill: s.packet_bits - 32 * (s.head_words + s.lanes * s.result_words),
+        head_words: s.head_words,
+        flag_fill: 32 * (s.head_words - 2) - 8 * s.lanes,
+        record_bits: 32 * s.result_words,
+        room_bits: s.room_bits,
+        queue_depth: s.queue_depth,
+        stream_bits: s.stream_bits,
+    };
+    let ports = vec![
+        (In, "clk", 1),
+        (In, "rst", 1),
+        (In, "finish", 1),
+        (In, "finish_tag", 32),
+        (In, "finish_n", s.n_bits),
+        (In, "finish_beats", s.beats_bits),
+        (Out, "finish_ready", 1),
+        (In, "r_data", s.lanes * 32 * s.result_words),
+        (In, "r_flags", 5 * s.lanes),
+        (In, "r_done", 1),
+        (Out, "quiet", 1),
+        (Out, "q_data", s.stream_bits),
+        (Out, "q_valid", 1),
+        (Out, "q_last", 1),
+        (In, "q_ready", 1),
+    ];
+    text_module(format!("{}_collect", s.prefix), "Collects results.", ports, template)
+}
+
+pub(super) fn reply(s: &Shape) -> Module {
+    let answer_words = ANSWER_WORDS.next_multiple_of(s.beat_words);
+    let answer_beats = answer_words / s.beat_words;
+    let template = Reply {
+        status_reply: format!("{:02x}", protocol::STATUS_REPLY),
+        end_reply: format!("{:02x}", protocol::END_REPLY),
+        groups: s.groups,
+        group_bits: bits_for(s.groups),
+        n_bits: s.n_bits,
+        all_bits: bits_for(s.all_lanes()),
+        stream_bits: s.stream_bits,
+        answer_words,
+        fill: if answer_words > ANSWER_WORDS { "32'd0, " } else { "" },
+        answer_beats,
+        at_bits: bits_for(answer_beats - 1),
+        end_fill: if s.stream_bits > 32 { format!("{}'d0, ", s.stream_bits - 32) } else { String::new() },
+    };
+    let ports = vec![
+        (In, "clk", 1),
+        (In, "rst", 1),
+        (In, "q_data", s.groups * s.stream_bits),
+        (In, "q_valid", s.groups),
+        (In, "q_last", s.groups),
+        (Out, "q_ready", s.groups),
+        (In, "count_valid", s.groups),
+        (In, "count_lanes", s.groups * s.n_bits),
+        (In, "quiet", 1),
+        (In, "first_target", 1),
+        (In, "reply", 1),
+        (In, "reply_end", 1),
+        (Out, "replied", 1),
+        (In, "clear", 1),
+        (In, "protocol_error", 1),
+        (Out, "m_tdata", s.stream_bits),
+        (Out, "m_tvalid", 1),
+        (Out, "m_tlast", 1),
+        (In, "m_tready", 1),
+    ];
+    text_module(format!("{}_reply", s.prefix), "Sends results and answers.", ports, template)
+}

@@ -1,0 +1,112 @@
+    // Sends what leaves the engine: the results of the lane groups, a packet at a time, and the answers to STATUS and END,
+    // once all is quiet. Counts.
+    localparam [7:0] STATUS = 8'h@{status_reply}@;
+    localparam [7:0] END    = 8'h@{end_reply}@;
+
+    // The result packet on its way.
+    reg answering;
+{%- if groups == 1 %}
+    wire result_valid = q_valid;
+    wire result_last = q_last;
+    wire [@{stream_bits - 1}@:0] result_data = q_data;
+    wire waiting = 1'b0;
+    assign q_ready = m_tready & ~answering;
+{%- else %}
+    // Lane groups send in turn: behind a packet the next group in the circle that has one.
+    reg waiting;                      // a group has the turn
+    reg [@{groups - 1}@:0] turn;
+    reg [@{groups - 1}@:0] behind;    // the groups behind it
+    wire result_valid = waiting & ((q_valid & turn) != @{groups}@'d0);
+    wire result_last = (q_last & turn) != @{groups}@'d0;
+    wire leaves = result_valid & m_tready & result_last;
+    wire [@{groups - 1}@:0] wanting = q_valid & ~(turn & {@{groups}@{waiting}});
+    wire [@{groups - 1}@:0] later = wanting & behind;
+    wire [@{groups - 1}@:0] circle = (later != @{groups}@'d0) ? later : wanting;
+    wire [@{groups - 1}@:0] next = circle & (~circle + @{groups}@'d1);
+    wire [@{stream_bits - 1}@:0] result_data =
+{%- for k in 0..groups %}
+        {% if !loop.first %}| {% endif %}(q_data[@{stream_bits * k + stream_bits - 1}@:@{stream_bits * k}@] & {@{stream_bits}@{turn[@{k}@]}}){% if loop.last %};{% endif %}
+{%- endfor %}
+    assign q_ready = turn & {@{groups}@{waiting & m_tready}};
+    always @(posedge clk) begin
+        if (rst) waiting <= 1'b0;
+        else if (~waiting | leaves) waiting <= wanting != @{groups}@'d0;
+        if ((~waiting | leaves) & (wanting != @{groups}@'d0)) begin
+            turn <= next;
+            behind <= ~(next | (next - @{groups}@'d1));
+        end
+    end
+{%- endif %}
+
+    // The answer, beat by beat. The decoder waits until it has left, so that nothing in it changes meanwhile.
+    reg [@{at_bits - 1}@:0] at;
+    reg [@{stream_bits - 1}@:0] answer;
+    wire answer_last = reply_end | (at == @{at_bits}@'d@{answer_beats - 1}@);
+    wire [@{32 * answer_words - 1}@:0] status = {@{fill}@pair_count, busy_count, cycle_count, STATUS, 23'd0, protocol_error};
+    always @* begin
+        case (at)
+{%- for k in 1..answer_beats %}
+            @{at_bits}@'d@{k}@: answer = status[@{stream_bits * k + stream_bits - 1}@:@{stream_bits * k}@];
+{%- endfor %}
+            default: answer = reply_end ? {@{end_fill}@END, 24'd0} : status[@{stream_bits - 1}@:0];
+        endcase
+    end
+    assign replied = answering & m_tready & answer_last;
+    always @(posedge clk) begin
+        if (rst) answering <= 1'b0;
+        else answering <= answering ? ~replied : (reply & quiet & ~waiting);
+        if (~answering) at <= @{at_bits}@'d0;
+        else if (m_tready) at <= at + @{at_bits}@'d1;
+    end
+    assign m_tvalid = answering | result_valid;
+    assign m_tlast = answering ? answer_last : result_last;
+    assign m_tdata = answering ? answer : result_data;
+
+    // From the first word of targets to the last word of results.
+    reg counting;
+    reg [63:0] clocks;
+    reg [63:0] cycle_count;
+    always @(posedge clk) begin
+        if (rst | clear) begin
+            counting <= 1'b0;
+            clocks <= 64'd0;
+            cycle_count <= 64'd0;
+        end else begin
+            if (first_target) counting <= 1'b1;
+            if (counting | first_target) clocks <= clocks + 64'd1;
+            if (result_valid & m_tready & result_last) cycle_count <= clocks + 64'd1;
+        end
+    end
+
+    // Cycles with a pair, and occupied lanes times sources{% if groups > 1 %}, over all lane groups{% endif %}.
+    reg [63:0] busy_count;
+    reg [63:0] pair_count;
+{%- if groups > 1 %}
+    reg [@{group_bits - 1}@:0] groups_now;
+    reg [@{all_bits - 1}@:0] lanes_now;
+    always @(posedge clk) begin
+        groups_now <= {% for k in 0..groups %}{% if !loop.first %}
+            + {% endif %}{@{group_bits - 1}@'d0, count_valid[@{k}@]}{% endfor %};
+        lanes_now <= {% for k in 0..groups %}{% if !loop.first %}
+            + {% endif %}{@{all_bits - n_bits}@'d0, count_lanes[@{n_bits * k + n_bits - 1}@:@{n_bits * k}@] & {@{n_bits}@{count_valid[@{k}@]}}}{% endfor %};
+    end
+    always @(posedge clk) begin
+        if (rst | clear) begin
+            busy_count <= 64'd0;
+            pair_count <= 64'd0;
+        end else begin
+            busy_count <= busy_count + {@{64 - group_bits}@'d0, groups_now};
+            pair_count <= pair_count + {@{64 - all_bits}@'d0, lanes_now};
+        end
+    end
+{%- else %}
+    always @(posedge clk) begin
+        if (rst | clear) begin
+            busy_count <= 64'd0;
+            pair_count <= 64'd0;
+        end else if (count_valid) begin
+            busy_count <= busy_count + 64'd1;
+            pair_count <= pair_count + {@{64 - n_bits}@'d0, count_lanes};
+        end
+    end
+{%- endif %}
