@@ -169,7 +169,8 @@
 {%- endif %}
 
     assign segment_we = segment_valid & ~outside & (second != 32'd0);
-    assign segment_word = {first[@{addr_bits - 1}@:0], second[@{addr_bits}@:0]};
+    assign segment_first = first[@{addr_bits - 1}@:0];
+    assign segment_count = second[@{addr_bits}@:0];
     assign segment_end = range_end[@{addr_bits}@:0];
     assign run_begin = state == SPACE;
     assign run_items = items[@{ring_bits}@:0];

@@ -47,7 +47,7 @@
     reg [@{addr_bits}@:0] high_1;
     always @(posedge clk) begin
         span_valid <= segment_we;
-        span_first <= segment_word[@{2 * addr_bits}@:@{addr_bits + 1}@];
+        span_first <= segment_first;
         span_end <= segment_end;
         if (run_begin) begin
             run_low <= {@{addr_bits}@{1'b1}};

@@ -4,7 +4,7 @@ mod engine_common;
 
 use engine_common::model::Model;
 use engine_common::random::{Dice, stream};
-use engine_common::{Bench, Drive, Output, beats, config, layout, pipeline, skip};
+use engine_common::{Bench, Drive, Output, beats, config, layout, pipeline, settle, skip};
 use hdl::Reduce::{Max, Min, Sum};
 use hdl::engine::link::Link;
 use hdl::engine::protocol::{Counters, Reply, RunHeader, Segment, Stream};
@@ -19,16 +19,20 @@ fn check(bench: &Bench, config: &Config, stream: &Stream, drive: Drive) -> Count
     let mut model = Model::new(config);
     stream.packets().for_each(|p| model.packet(p));
     let (packets, cycles) = bench.run(&beats(stream, config), model.replies.len(), drive);
+    let parse =
+        |(k, packet): (usize, &Vec<u32>)| Reply::parse(packet, config).unwrap_or_else(|e| panic!("packet {k}: {e}"));
+    let mut replies: Vec<Reply> = packets.iter().enumerate().map(parse).collect();
+    settle(&mut replies);
+    settle(&mut model.replies);
     let mut counters = Counters::default();
-    for (k, (packet, expected)) in packets.iter().zip(&model.replies).enumerate() {
-        let reply = Reply::parse(packet, config).unwrap_or_else(|e| panic!("packet {k}: {e}"));
-        match (&reply, expected) {
+    for (k, (reply, expected)) in replies.iter().zip(&model.replies).enumerate() {
+        match (reply, expected) {
             (Reply::Status(got), Reply::Status(wanted)) => {
                 counters = *got;
                 assert!(got.cycles <= cycles, "packet {k}: {} cycles of {cycles}", got.cycles);
                 assert_eq!(Counters { cycles: 0, ..*got }, *wanted, "packet {k}, seed {}", drive.seed);
             }
-            _ => assert_eq!(&reply, expected, "packet {k}, seed {}", drive.seed),
+            _ => assert_eq!(reply, expected, "packet {k}, seed {}", drive.seed),
         }
     }
     assert_eq!(packets.len(), model.replies.len(), "answers, seed {}", drive.seed);
@@ -110,6 +114,28 @@ fn lanes_with_one_bank_of_i_registers_agree_with_the_model() {
     random_streams(&Config { i_banks: 1, ..config }, 24);
 }
 
+/// An engine whose lanes form `groups` groups.
+fn grouped(config: Config, groups: u32) -> Config {
+    Config { groups, ..config }
+}
+
+#[test]
+fn two_groups_of_four_lanes_agree_with_the_model() {
+    let config = config(layout(&["int32"; 3], &["int32"; 3], &["int8"], &[("int64", Sum), ("int9", Max)]), 8, 128, 9);
+    random_streams(&grouped(config, 2), 24);
+}
+
+#[test]
+fn three_groups_of_a_lane_each_agree_with_the_model() {
+    random_streams(&grouped(config(layout(&["int5"], &["uint9"], &[], MIXED), 3, 32, 20), 3), 24);
+}
+
+#[test]
+fn five_groups_of_three_lanes_on_64_bits_agree_with_the_model() {
+    let config = config(layout(&["int40"], &["int32"; 2], &["int64"], &[("int64", Sum)]), 15, 64, 5);
+    random_streams(&grouped(config, 5), 24);
+}
+
 fn built<T>(result: Result<T, SimError>) -> Option<T> {
     match result {
         Err(SimError::ToolMissing { tool, .. }) => {
@@ -130,7 +156,7 @@ fn shell_and_lanes_as_separate_simulations_agree_with_the_model() {
         let s = stream(&config, &mut Dice::new(seed), 60, seed % 2 == 0);
         let mut model = Model::new(&config);
         s.packets().for_each(|p| model.packet(p));
-        let mut replies = Vec::new();
+        let mut replies: Vec<Reply> = Vec::new();
         let mut receive = |words: &[u32]| replies.push(Reply::parse(words, &config).expect("a reply"));
         engine.exchange(&s, &mut receive).expect("the engine answers");
         replies.iter_mut().for_each(|r| {

@@ -18,7 +18,10 @@ fn check(config: &Config) {
         files.push(file.to_str().expect("a path in UTF-8").to_string());
     }
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
-    let shape = format!("{} lanes, {} bits, {:?}", config.pipelines, config.stream_bits, config.layout);
+    let shape = format!(
+        "{} lanes in {} groups, {} bits, {:?}",
+        config.pipelines, config.groups, config.stream_bits, config.layout
+    );
     if let Some(out) = tool("verilator", &[&["--lint-only", "-Wall", "--top-module", &design.top], &files[..]].concat())
     {
         assert!(out.status.success() && out.stderr.is_empty(), "{shape}\n{}", String::from_utf8_lossy(&out.stderr));
@@ -51,6 +54,18 @@ fn every_number_of_lanes_and_stream_width_is_clean() {
             check(&config(p2p, lanes, stream_bits, 5));
         }
     }
+}
+
+#[test]
+fn every_number_of_lane_groups_is_clean() {
+    for stream_bits in [32, 64, 128] {
+        for (lanes, groups) in [(2, 2), (6, 3), (15, 5), (64, 8), (64, 16)] {
+            let p2p = layout(&["int32", "int32"], &["int32", "float18.9"], &["int8"], P2P_OUT);
+            check(&Config { groups, ..config(p2p, lanes, stream_bits, 5) });
+        }
+    }
+    let none = layout(&[], &[], &[], &[("uint1", Max)]);
+    check(&Config { groups: 3, ..config(none, 3, 32, 1) });
 }
 
 #[test]

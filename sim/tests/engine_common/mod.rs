@@ -4,6 +4,7 @@
 pub mod model;
 pub mod random;
 
+use hdl::engine::protocol::Reply;
 use hdl::engine::{Config, Layout};
 use hdl::netlist::{Dir, Item, Module, Netlist, range};
 use hdl::{Flags, Format, Reduce};
@@ -87,6 +88,15 @@ pub fn pair(layout: &Layout, i: &[u64], j: &[u64], params: &[u64]) -> (Vec<u64>,
     };
     let flags = Flags((mix & mix >> 4 & mix >> 8 & 15) as u8);
     (layout.outputs.iter().enumerate().map(value).collect(), flags)
+}
+
+/// Brings replies into one order: those of different lane groups come in any, between answers to STATUS and END.
+pub fn settle(replies: &mut [Reply]) {
+    let tag = |reply: &Reply| match reply {
+        Reply::Result { tag, .. } => Some(*tag),
+        _ => None,
+    };
+    replies.chunk_by_mut(|a, b| tag(a).is_some() && tag(b).is_some()).for_each(|results| results.sort_by_key(tag));
 }
 
 /// Says that a test was skipped because a tool is absent, which is a failure when `REQUIRE_TOOLS=1`.

@@ -10,6 +10,7 @@ use hdl::reduce::Accumulator;
 struct Run {
     tag: u32,
     waiting: u32,
+    group: usize,
     keep: bool,
     hold: bool,
     segments: Vec<(usize, usize)>,
@@ -118,7 +119,8 @@ impl Model {
         let [_, tag, n_i, group, ..] = *words else { return Err(Refused) };
         let special = argument != 0;
         let count = group & 0xff_ffff;
-        if group >> 24 != 0 || count > self.config.segments || argument > 3 || special && n_i > self.config.pipelines {
+        let known = group >> 24 < self.config.groups;
+        if !known || count > self.config.segments || argument > 3 || special && n_i > self.config.lanes() {
             return Err(Refused);
         }
         let list = self.body(words, 4, 2 * count as usize)?;
@@ -127,12 +129,12 @@ impl Model {
         }
         let segments = list.chunks(2).map(|s| (s[0] as usize, s[1] as usize)).collect();
         let (keep, hold) = (argument & protocol::RUN_KEEP != 0, argument & protocol::RUN_HOLD != 0);
-        self.run = Some(Run { tag, waiting: n_i, keep, hold, segments });
+        self.run = Some(Run { tag, waiting: n_i, group: (group >> 24) as usize, keep, hold, segments });
         Ok(())
     }
 
     fn group(&mut self, words: &[u32], n: u32) -> Result<(), Refused> {
-        let due = self.run.as_ref().map_or(0, |r| r.waiting).min(self.config.pipelines);
+        let due = self.run.as_ref().map_or(0, |r| r.waiting).min(self.config.lanes());
         if n == 0 || n != due {
             return Err(Refused);
         }
@@ -143,7 +145,9 @@ impl Model {
         run.waiting -= n;
         let layout = &self.config.layout;
         let fresh: Vec<Accumulator> = layout.outputs.iter().map(|o| Accumulator::new(o.2, o.1)).collect();
-        for (lane, (sums, flags)) in self.lanes.iter_mut().enumerate() {
+        let lanes = self.config.lanes() as usize;
+        let own = &mut self.lanes[run.group * lanes..(run.group + 1) * lanes];
+        for (lane, (sums, flags)) in own.iter_mut().enumerate() {
             if !run.keep {
                 (*sums, *flags) = (fresh.clone(), Flags::NONE);
             }
@@ -158,7 +162,7 @@ impl Model {
         self.counters.busy += sources;
         self.counters.pairs += sources * n as u64;
         if !run.hold {
-            let occupied = &self.lanes[..n as usize];
+            let occupied = &own[..n as usize];
             let finished = |l: &(Vec<Accumulator>, Flags)| {
                 let all: Vec<(u64, Flags)> = l.0.iter().map(Accumulator::finish).collect();
                 (all.iter().map(|f| f.0).collect::<Vec<u64>>(), all.iter().fold(l.1, |a, f| a | f.1))

@@ -40,8 +40,10 @@ pub fn stream(config: &Config, dice: &mut Dice, steps: u32, faults: bool) -> Str
     s.load_j(0, config.jmem_records, &dice.words(words));
     s.param(&dice.words(config.layout.param_words()));
     // Accumulators hold nothing of use before the first run.
-    s.run(RunHeader { n_i: config.pipelines, ..RunHeader::default() }, &[]);
-    s.i(config.pipelines, &dice.words(config.pipelines * config.layout.i_words()));
+    for group in 0..config.groups as u8 {
+        s.run(RunHeader { n_i: config.lanes(), group, ..RunHeader::default() }, &[]);
+        s.i(config.lanes(), &dice.words(config.lanes() * config.layout.i_words()));
+    }
     for _ in 0..steps {
         command(config, dice, &mut s);
         if faults && dice.chance(30) {
@@ -71,7 +73,8 @@ fn load(config: &Config, dice: &mut Dice, s: &mut Stream) {
 }
 
 fn run(config: &Config, dice: &mut Dice, s: &mut Stream) {
-    let lanes = config.pipelines;
+    let lanes = config.lanes();
+    let group = dice.below(config.groups) as u8;
     let special = dice.chance(25);
     let (keep, hold) = (special && dice.chance(60), special && dice.chance(60));
     let n_i = if special { dice.below(lanes + 1) } else { dice.below(4 * lanes) };
@@ -83,7 +86,7 @@ fn run(config: &Config, dice: &mut Dice, s: &mut Stream) {
         })
         .collect();
     let list = if dice.chance(10) { &[] } else { &segments[..] };
-    s.run(RunHeader { tag: dice.word() as u32, n_i, group: 0, keep, hold }, list);
+    s.run(RunHeader { tag: dice.word() as u32, n_i, group, keep, hold }, list);
     for first in (0..n_i).step_by(lanes as usize) {
         // Commands between a run's groups act on the groups behind them.
         match dice.below(12) {
@@ -129,8 +132,9 @@ fn fault(config: &Config, dice: &mut Dice, s: &mut Stream) {
             s.i(1, &dice.words(config.layout.i_words()));
         }
         7 => {
-            let (group, keep) = if dice.chance(50) { (1, false) } else { (0, true) };
-            s.run(RunHeader { n_i: config.pipelines + 1, group, keep, ..RunHeader::default() }, &[]);
+            let beyond = config.groups + dice.below(256 - config.groups);
+            let (group, keep) = if dice.chance(50) { (beyond as u8, false) } else { (0, true) };
+            s.run(RunHeader { n_i: config.lanes() + 1, group, keep, ..RunHeader::default() }, &[]);
         }
         _ => {
             let many = vec![Segment { first: 0, count: 1 }; config.segments as usize + 1];

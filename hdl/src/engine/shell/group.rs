@@ -62,6 +62,7 @@ pub(super) fn group(s: &Shape) -> Module {
     let outer = outputs(s);
     let mut inputs = vec![("clk".to_string(), 1), ("rst".into(), 1)];
     inputs.extend([("load_we".into(), 1), ("load_addr".into(), s.addr_bits), ("load_data".into(), s.j.bits)]);
+    inputs.push(("segment_count".into(), s.addr_bits + 1));
     inputs.extend(own_inputs(s).map(|(name, width)| (name.to_string(), width)));
     let mut nets =
         vec![("scan_word", 2 * s.addr_bits + 1), ("walk_word", 2 * s.addr_bits + 1), ("pair_word", s.j.bits)];
@@ -92,7 +93,12 @@ pub(super) fn group(s: &Shape) -> Module {
     for (name, addr, word) in
         [("list_for_pairs", "walk_addr", "walk_word"), ("list_for_loads", "scan_addr", "scan_word")]
     {
-        let write = [("we", "segment_we"), ("waddr", "segment_at"), ("wdata", "segment_word"), ("re", "1'b1")];
+        let write = [
+            ("we", "segment_we"),
+            ("waddr", "segment_at"),
+            ("wdata", "{segment_first, segment_count}"),
+            ("re", "1'b1"),
+        ];
         group.items.push(instance(
             &ring,
             name,
