@@ -1,8 +1,10 @@
 //! `fadd` and `fsub`: correctly rounded float addition and subtraction (RULES N2).
 
+mod signed;
+
 use super::float_parts::pack::{Range, Rounded, finish};
-use super::float_parts::shift::{Fill, any, bits_of, normalise, shift_right};
-use super::float_parts::text::{arg, cat, constant, field, ones, repeat, slice, zeros};
+use super::float_parts::shift::{Fill, any, bits_of, shift_right};
+use super::float_parts::text::{arg, cat, field, slice, zeros};
 use super::float_parts::{Value, max_field, round, same_floats, unpack};
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
@@ -146,28 +148,19 @@ struct Ordered {
     big: Sig,
     /// The smaller significand moved to the larger one's exponent: significand, guard bits, sticky.
     small: Sig,
-    /// Whether the first argument is the smaller one.
-    swap: Sig,
 }
 
-/// The single-path adder: order by magnitude, align, add or subtract, normalise, round.
 fn circuit(op: &dyn Operator, inst: &Inst, c: &mut Circuit, args: &[Sig], subtract: bool) -> (Sig, Option<Sig>) {
-    let top = inst.result.width() - 1;
     if both_nonneg(inst) && !subtract {
-        let ordered = order(inst.result, c, args, 1);
+        let ordered = order(inst.result, c, args);
         return add_magnitudes(op, inst, c, &ordered);
     }
-    let ordered = order(inst.result, c, args, 2);
-    let (a, b) = (field(c, "sign_a", args[0], top, top), field(c, "sign_b", args[1], top, top));
-    let invert = if subtract { "~" } else { "" };
-    let differ = c.comb("differ", 1, Cost::Logic(2), format!("{{0}} ^ {invert}{{1}}"), &[a, b]);
-    let sign = c.comb("sign", 1, Cost::Logic(3), format!("{{2}} ? {invert}{{1}} : {{0}}"), &[a, b, ordered.swap]);
-    add_signed(op, inst, c, &ordered, differ, sign)
+    signed::circuit(op, inst, c, args, subtract)
 }
 
-/// Compares the magnitudes, exchanges them and aligns the smaller one, keeping `guards` bits below the larger one's
-/// last place and a sticky bit.
-fn order(format: Format, c: &mut Circuit, args: &[Sig], guards: u32) -> Ordered {
+/// Compares the magnitudes, exchanges them and aligns the smaller one, keeping a guard bit below the larger one's last
+/// place and a sticky bit.
+fn order(format: Format, c: &mut Circuit, args: &[Sig]) -> Ordered {
     let (w, e, m) = (format.width(), format.exp(), format.mant());
     let magnitude = |k: usize| slice(k, w, w as i64 - 2, 0);
     let less = format!("{} < {}", magnitude(0), magnitude(1));
@@ -187,7 +180,7 @@ fn order(format: Format, c: &mut Circuit, args: &[Sig], guards: u32) -> Ordered 
     let (big, _) = significand(c, big, exp);
     let (small, hidden) = significand(c, small, exp_small);
     // A distance beyond the window leaves the sticky bit alone.
-    let window = m + 1 + guards;
+    let window = m + 2;
     let near = bits_of(window).min(e);
     let amount = field(c, "amount", distance, near - 1, 0);
     let far = (near < e).then(|| any(c, distance, e - 1, near, None));
@@ -200,7 +193,7 @@ fn order(format: Format, c: &mut Circuit, args: &[Sig], guards: u32) -> Ordered 
         }
         None => c.wire("aligned", window + 1, cat(&[arg(0), arg(1)]), &[shifted.value, sticky]),
     };
-    Ordered { exp, big, small, swap }
+    Ordered { exp, big, small }
 }
 
 /// The end of an addition of two numbers that are not negative: at most one place to the right.
@@ -221,40 +214,4 @@ fn add_magnitudes(op: &dyn Operator, inst: &Inst, c: &mut Circuit, o: &Ordered) 
     let packed = c.comb("rounded", e + m, Cost::Add(e + m), text, &[o.exp, fraction, carry, up]);
     let range = Range { low: 1, high: max_field(format) + 1 };
     finish(op, inst, c, &Rounded { format, range, packed, sign: None, nonzero: None })
-}
-
-/// The end of an addition of numbers of any sign; they are subtracted where the signs `differ`.
-fn add_signed(
-    op: &dyn Operator,
-    inst: &Inst,
-    c: &mut Circuit,
-    o: &Ordered,
-    differ: Sig,
-    sign: Sig,
-) -> (Sig, Option<Sig>) {
-    let format = inst.result;
-    let (e, m) = (format.exp(), format.mant());
-    let width = m + 5;
-    let inverted = format!("{{0}} ^ {}", repeat(m + 4, &arg(1)));
-    let addend = c.comb("addend", m + 4, Cost::Logic(2), inverted, &[o.small, differ]);
-    // The negation's +1 stands in the larger one's place below the guard bits, which is always free.
-    let text = "{1'b0, {0}, 2'b00, {2}} + {{2}, {1}}";
-    let sum = c.comb("sum", width, Cost::Add(width), text, &[o.big, addend, differ]);
-    // Cancellation by more than one place leaves a difference with one guard bit at most.
-    let n = normalise(c, sum, None, m + 2);
-    let count = n.count.expect("there is always a step");
-    let nonzero = field(c, "nonzero", n.value, width - 1, width - 1);
-    let fraction = field(c, "fraction", n.value, m + 3, 4);
-    let tail = field(c, "tail", n.value, 4, 0);
-    let up = c.comb("up", 1, Cost::Logic(5), "{0}[3] & (|{0}[2:0] | {0}[4])", &[tail]);
-    // The exponent is that of the larger one, plus 1 for the carry's place, minus the count: plus 2 and the
-    // count's complement.
-    let range = Range { low: -(m as i64), high: max_field(format) + 1 };
-    let bits = range.bits(format);
-    let text = format!("{} + {}", cat(&[zeros(bits - e), arg(0)]), constant(bits, 2));
-    let exp = c.comb("exp", bits, Cost::Add(bits), text, &[o.exp]);
-    let minus = cat(&[ones(bits - c.width(count)), "~{2}".to_string(), zeros(m - 1), arg(3)]);
-    let text = format!("{} + {minus}", cat(&[arg(0), arg(1)]));
-    let packed = c.comb("rounded", bits + m, Cost::Add(bits + m), text, &[exp, fraction, count, up]);
-    finish(op, inst, c, &Rounded { format, range, packed, sign: Some(sign), nonzero: Some(nonzero) })
 }
