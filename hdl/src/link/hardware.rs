@@ -70,6 +70,7 @@ struct Ram {
 /// | `clk`, `rst` | in | 1 | the engine's clock, and its synchronous reset, active high |
 /// | `uart_rx`, `uart_tx` | in, out | 1 | the serial line, from and to the host; `uart_rx` may be asynchronous |
 /// | `engine_rst` | out | 1 | to the engine's `rst`: each session starts with a fresh engine |
+/// | `lost` | out | 1 | high for a clock when a frame came broken or out of order |
 /// | `s_tdata`, `s_tvalid`, `s_tready`, `s_tlast` | out, out, in, out | S, 1, 1, 1 | to the engine's input |
 /// | `m_tdata`, `m_tvalid`, `m_tready`, `m_tlast` | in, in, out, in | S, 1, 1, 1 | from the engine's output |
 ///
@@ -90,6 +91,7 @@ pub fn netlist(identity: &Identity) -> Netlist {
         (In, "uart_rx", 1),
         (Out, "uart_tx", 1),
         (Out, "engine_rst", 1),
+        (Out, "lost", 1),
         (Out, "s_tdata", s),
         (Out, "s_tvalid", 1),
         (In, "s_tready", 1),
@@ -129,7 +131,6 @@ pub fn netlist(identity: &Identity) -> Netlist {
         ("nonce_pop", 1),
         ("start", 1),
         ("answer", 1),
-        ("lost", 1),
         ("rewind", 1),
         ("half", 1),
         ("quiet", 1),
