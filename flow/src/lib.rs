@@ -1,4 +1,33 @@
 //! From Verilog to a bitstream: finds and runs the synthesis tools, keeps their logs, and reads area and timing out of
 //! them.
 //!
-//! Nothing here prints. A tool that is absent is an error that says how to install it.
+//! A [`Job`] names a design and where it is to go: a family of which only the area is wanted, a device, or a board.
+//! [`synthesise`] runs yosys, nextpnr and the family's packer in the job's folder and gives a [`Outcome`], whose numbers
+//! are [`Area`] and [`Timing`]. [`summary::Summary`] is what is kept of it for other programs (`synth.json`), and
+//! [`report::page`] what people read. [`Family`] holds all that is known of a family's tools: the commands, what each kind
+//! of cell costs, the packer.
+//!
+//! Nothing here prints. A tool that is absent is an error that says how to install it, and a warning of a tool that is
+//! known to go with a wrong circuit is an error too ([`refuse`]).
+
+pub mod area;
+mod error;
+pub mod family;
+pub mod names;
+pub mod refuse;
+pub mod report;
+mod run;
+pub mod summary;
+mod synthesise;
+pub mod timing;
+pub mod tools;
+pub mod wrapper;
+mod yosys;
+
+pub use area::Area;
+pub use error::FlowError;
+pub use family::Family;
+pub use run::Step;
+pub use synthesise::{Goal, Job, Outcome, synthesise};
+pub use timing::Timing;
+pub use tools::Tools;

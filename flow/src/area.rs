@@ -1,0 +1,142 @@
+//! Area: what a netlist takes of a device, from yosys's statistics.
+
+use crate::FlowError;
+use crate::family::Family;
+use hdl::target::Target;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What a netlist takes of a device.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct Area {
+    /// Lookup tables, arithmetic ones and those used as memory included.
+    pub luts: u64,
+    /// Bits of carry chain among them.
+    pub carries: u64,
+    pub flip_flops: u64,
+    /// Multiplier blocks.
+    pub multipliers: u64,
+    /// Block memories.
+    pub memories: u64,
+    /// The cells themselves, by the tool's names.
+    pub cells: BTreeMap<String, u64>,
+}
+
+/// The area of a netlist.
+#[derive(Debug, Default)]
+pub(crate) struct Modules {
+    /// Of each module, without what is instantiated in it.
+    pub own: BTreeMap<String, Area>,
+    /// Of the top with everything in it.
+    pub whole: Area,
+}
+
+impl Area {
+    /// Logic elements, or what is nearest to them in the family: one holds a lookup table and a flip-flop, so the larger
+    /// number decides.
+    pub fn logic_elements(&self) -> u64 {
+        self.luts.max(self.flip_flops)
+    }
+
+    /// The area of cells; memories that are not mapped to blocks are left out.
+    fn of(family: &Family, cells: BTreeMap<String, u64>) -> Area {
+        let mut area = Area::default();
+        for (name, n) in &cells {
+            // What is not in the list (an instance, a marker) takes nothing itself.
+            let Some(cell) = family.cells.iter().find(|c| c.is(name)) else { continue };
+            area.luts += n * cell.counts.luts;
+            area.carries += n * cell.counts.carries;
+            area.flip_flops += n * cell.counts.flip_flops;
+            area.multipliers += n * cell.counts.multipliers;
+            area.memories += n * cell.counts.memories;
+        }
+        area.cells = cells;
+        area
+    }
+
+    /// This less `n` times `other`, nothing below 0.
+    pub(crate) fn less(&self, n: u64, other: &Area) -> Area {
+        Area {
+            luts: self.luts.saturating_sub(n * other.luts),
+            carries: self.carries.saturating_sub(n * other.carries),
+            flip_flops: self.flip_flops.saturating_sub(n * other.flip_flops),
+            multipliers: self.multipliers.saturating_sub(n * other.multipliers),
+            memories: self.memories.saturating_sub(n * other.memories),
+            cells: BTreeMap::new(),
+        }
+    }
+}
+
+/// Reads what `stat -json` wrote, and the memories that `write_json` wrote for families that map none.
+pub(crate) fn read(family: &Family, stat: &Path, memories: Option<&Path>) -> Result<Modules, FlowError> {
+    let json = |path: &Path| -> Result<Value, FlowError> {
+        let text = std::fs::read(path).map_err(FlowError::io(path))?;
+        serde_json::from_slice(&text).map_err(FlowError::report(path))
+    };
+    let stat = json(stat)?;
+    let cells = |v: &Value| -> BTreeMap<String, u64> {
+        let counts = v["num_cells_by_type"].as_object().into_iter().flatten();
+        counts.filter_map(|(name, n)| Some((name.trim_start_matches('\\').to_string(), n.as_u64()?))).collect()
+    };
+    let mut modules = Modules { whole: Area::of(family, cells(&stat["design"])), ..Modules::default() };
+    for (name, module) in stat["modules"].as_object().into_iter().flatten() {
+        modules.own.insert(name.trim_start_matches('\\').to_string(), Area::of(family, cells(module)));
+    }
+    if let (Some(path), Some(target)) = (memories, hdl::target::target(family.target)) {
+        let json = json(path)?;
+        for (name, module) in json["modules"].as_object().into_iter().flatten() {
+            let cells = module["cells"].as_object().into_iter().flatten();
+            let blocks = cells.filter(|(_, c)| c["type"] == "$mem_v2").map(|(_, c)| blocks(target, &c["parameters"])).sum();
+            if let Some(area) = modules.own.get_mut(name) {
+                area.memories = blocks;
+            }
+            modules.whole.memories += blocks;
+        }
+    }
+    Ok(modules)
+}
+
+/// Block memories for a memory of `SIZE` words of `WIDTH` bits: each block may be narrower and deeper by powers of two.
+fn blocks(target: &Target, parameters: &Value) -> u64 {
+    let number = |name: &str| match &parameters[name] {
+        Value::String(bits) => u64::from_str_radix(bits, 2).unwrap_or(0),
+        other => other.as_u64().unwrap_or(0),
+    };
+    let (words, bits) = (number("SIZE"), number("WIDTH"));
+    blocks_of(target, words, bits)
+}
+
+fn blocks_of(target: &Target, words: u64, bits: u64) -> u64 {
+    let (all, widest) = (target.memory_bits as u64, target.memory_width as u64);
+    // Below a byte the parity bits are lost: 9, 18, 36 bits wide, but 4, 2, 1.
+    let widths = (0..).map(|k| widest >> k).take_while(|w| *w >= 8).chain([4, 2, 1].into_iter().filter(|w| *w < widest));
+    let narrow = if widest % 9 == 0 { all / 9 * 8 } else { all };
+    let least = widths.map(|w| words.div_ceil(if w >= 8 { all } else { narrow } / w) * bits.div_ceil(w));
+    least.min().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memories_take_as_few_blocks_as_a_shape_allows() {
+        let max10 = hdl::target::target("max10").unwrap();
+        for (words, bits, blocks) in
+            [(1024, 9, 1), (256, 36, 1), (256, 37, 2), (1024, 18, 2), (8192, 1, 1), (4096, 18, 8), (2048, 4, 1), (16, 64, 2)]
+        {
+            assert_eq!(blocks_of(max10, words, bits), blocks, "{words} x {bits}");
+        }
+    }
+
+    #[test]
+    fn cells_count_as_their_family_says() {
+        let ecp5 = crate::family::family("ecp5").unwrap();
+        let cells = [("LUT4", 10), ("CCU2C", 3), ("TRELLIS_FF", 40), ("MULT18X18D", 2), ("DP16KD", 1), ("some_module", 9)];
+        let area = Area::of(ecp5, cells.map(|(name, n)| (name.to_string(), n)).into());
+        let counts = [area.luts, area.carries, area.flip_flops, area.multipliers, area.memories, area.logic_elements()];
+        assert_eq!(counts, [16, 6, 40, 2, 1, 40]);
+    }
+}

@@ -1,0 +1,255 @@
+//! The families' tools: how a design becomes a netlist, what its cells count as, and how it is placed and packed.
+//!
+//! A family is a row in [`FAMILIES`].
+
+use crate::tools::{self, Tool};
+
+/// What the flow knows of a family.
+#[derive(Debug)]
+pub struct Family {
+    /// Name of the [`hdl::target::Target`].
+    pub target: &'static str,
+    /// Yosys commands from the Verilog that was read to a mapped netlist.
+    pub(crate) commands: fn(&Mapping) -> Vec<String>,
+    /// What each cell of that netlist counts as.
+    pub(crate) cells: &'static [Cell],
+    /// Place and route, where there is an open one.
+    pub route: Option<Route>,
+}
+
+/// What the commands depend on.
+pub(crate) struct Mapping<'a> {
+    pub top: &'a str,
+    /// Dissolve the modules into one, as for a device; without it the area of each module can be told.
+    pub flatten: bool,
+    /// Whether there are multiplier blocks.
+    pub multipliers: bool,
+}
+
+/// A kind of cell: its name, or the start of it before a `*`.
+#[derive(Debug)]
+pub(crate) struct Cell {
+    pub name: &'static str,
+    pub counts: Counts,
+}
+
+/// What one cell takes of a device.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Counts {
+    /// Lookup tables, arithmetic ones and those used as memory included.
+    pub luts: u64,
+    /// Bits of carry chain among them.
+    pub carries: u64,
+    pub flip_flops: u64,
+    pub multipliers: u64,
+    /// Block memories of the size that the target states.
+    pub memories: u64,
+}
+
+/// Place and route, and the packer of bitstreams.
+#[derive(Debug)]
+pub struct Route {
+    pub(crate) nextpnr: &'static Tool,
+    /// How the constraints are named on its command line; `%` stands for the file.
+    pub(crate) constraints: &'static [&'static str],
+    /// What allows pins without a place.
+    pub(crate) unconstrained: &'static [&'static str],
+    /// The option for what the packer reads, and the file's ending.
+    pub(crate) write: (&'static str, &'static str),
+    pub(crate) packer: &'static Tool,
+    /// Its arguments; `<` stands for the routed design and `>` for the bitstream.
+    pub(crate) pack: &'static [&'static str],
+    /// Ending of the bitstream's file.
+    pub bitstream: &'static str,
+}
+
+const fn cell(name: &'static str, counts: Counts) -> Cell {
+    Cell { name, counts }
+}
+
+const NOTHING: Counts = Counts { luts: 0, carries: 0, flip_flops: 0, multipliers: 0, memories: 0 };
+const LUT: Counts = luts(1);
+const ADDER: Counts = Counts { luts: 1, carries: 1, ..NOTHING };
+const FLIP_FLOP: Counts = Counts { flip_flops: 1, ..NOTHING };
+const MULTIPLIER: Counts = Counts { multipliers: 1, ..NOTHING };
+const MEMORY: Counts = Counts { memories: 1, ..NOTHING };
+
+const fn luts(n: u64) -> Counts {
+    Counts { luts: n, ..NOTHING }
+}
+
+/// Every family with a flow.
+pub static FAMILIES: &[Family] = &[
+    Family {
+        target: "ecp5",
+        commands: |m| vec![format!("synth_ecp5{} -top {}{}", no_dsp(m, "-nodsp"), m.top, hierarchy(m))],
+        cells: &[
+            cell("LUT4", LUT),
+            cell("CCU2C", Counts { luts: 2, carries: 2, ..NOTHING }),
+            cell("PFUMX", NOTHING),
+            cell("L6MUX21", NOTHING),
+            cell("TRELLIS_FF", FLIP_FLOP),
+            // Four tables of memory, and two that its write port takes.
+            cell("TRELLIS_DPR16X4", luts(6)),
+            cell("MULT*", MULTIPLIER),
+            cell("ALU54B", NOTHING),
+            cell("DP16KD", MEMORY),
+            cell("PDPW16KD", MEMORY),
+        ],
+        route: Some(Route {
+            nextpnr: &tools::NEXTPNR_ECP5,
+            constraints: &["--lpf", "%"],
+            unconstrained: &["--lpf-allow-unconstrained"],
+            write: ("--textcfg", "config"),
+            packer: &tools::ECPPACK,
+            pack: &["--compress", "--input", "<", "--bit", ">"],
+            bitstream: "bit",
+        }),
+    },
+    Family {
+        target: "gowin",
+        commands: |m| {
+            vec![format!("synth_gowin -family gw2a{} -top {}{}", no_dsp(m, "-nodsp"), m.top, hierarchy(m))]
+        },
+        cells: &[
+            cell("LUT*", LUT),
+            cell("ALU", ADDER),
+            cell("MUX2_*", NOTHING),
+            cell("DFF*", FLIP_FLOP),
+            cell("RAM16*", luts(4)),
+            cell("MULT*", MULTIPLIER),
+            cell("SDP*", MEMORY),
+            cell("DP*", MEMORY),
+            cell("SP*", MEMORY),
+            cell("pROM*", MEMORY),
+            cell("GND", NOTHING),
+            cell("VCC", NOTHING),
+        ],
+        route: Some(Route {
+            nextpnr: &tools::NEXTPNR_GOWIN,
+            constraints: &["--vopt", "cst=%"],
+            unconstrained: &[],
+            write: ("--write", "json"),
+            packer: &tools::GOWIN_PACK,
+            pack: &["-d", "GW2A-18C", "-o", ">", "<"],
+            bitstream: "fs",
+        }),
+    },
+    Family {
+        target: "ice40",
+        commands: |m| {
+            let device = if m.multipliers { "u -dsp" } else { "hx" };
+            vec![format!("synth_ice40 -device {device} -top {}{}", m.top, hierarchy(m))]
+        },
+        cells: &[
+            cell("SB_LUT4", LUT),
+            // Sits beside the table of its sum.
+            cell("SB_CARRY", Counts { carries: 1, ..NOTHING }),
+            cell("SB_DFF*", FLIP_FLOP),
+            cell("SB_MAC16", MULTIPLIER),
+            cell("SB_RAM40*", MEMORY),
+        ],
+        route: Some(Route {
+            nextpnr: &tools::NEXTPNR_ICE40,
+            constraints: &["--pcf", "%"],
+            unconstrained: &["--pcf-allow-unconstrained"],
+            write: ("--asc", "asc"),
+            packer: &tools::ICEPACK,
+            pack: &["<", ">"],
+            bitstream: "bin",
+        }),
+    },
+    Family {
+        target: "max10",
+        commands: crate::yosys::max10,
+        cells: &[
+            cell("$lut", LUT),
+            cell("pf_carry", ADDER),
+            cell("dffeas", FLIP_FLOP),
+            cell("pf_mul18", MULTIPLIER),
+            // Counted by their sizes; see `area`.
+            cell("$mem_v2", NOTHING),
+        ],
+        route: None,
+    },
+    Family {
+        target: "cyclonev",
+        commands: |m| vec![format!("synth_intel_alm -family cyclonev -top {}{}", m.top, hierarchy(m))],
+        cells: &[
+            cell("MISTRAL_ALUT_ARITH", ADDER),
+            cell("MISTRAL_ALUT*", LUT),
+            cell("MISTRAL_NOT", NOTHING),
+            cell("MISTRAL_FF", FLIP_FLOP),
+            cell("MISTRAL_MUL*", MULTIPLIER),
+            cell("MISTRAL_M10K", MEMORY),
+            cell("MISTRAL_MLAB", LUT),
+        ],
+        route: None,
+    },
+    Family {
+        target: "xc7",
+        commands: |m| {
+            let flatten = if m.flatten { " -flatten" } else { "" };
+            vec![format!("synth_xilinx -family xc7{} -top {}{flatten}", no_dsp(m, "-nodsp"), m.top)]
+        },
+        cells: &[
+            cell("LUT*", LUT),
+            // The tables before it are counted already.
+            cell("CARRY4", Counts { carries: 4, ..NOTHING }),
+            cell("MUXF*", NOTHING),
+            cell("INV", NOTHING),
+            cell("FD*", FLIP_FLOP),
+            cell("SRL*", LUT),
+            cell("RAM32M", luts(4)),
+            cell("RAM64M", luts(4)),
+            cell("RAM32X1D", luts(2)),
+            cell("RAM64X1D", luts(2)),
+            cell("RAM128X1D", luts(4)),
+            cell("DSP48E1", MULTIPLIER),
+            cell("RAMB18E1", MEMORY),
+            cell("RAMB36E1", Counts { memories: 2, ..NOTHING }),
+            cell("BUFG", NOTHING),
+            cell("IBUF", NOTHING),
+            cell("OBUF", NOTHING),
+        ],
+        route: None,
+    },
+];
+
+/// The family of that target.
+pub fn family(target: &str) -> Option<&'static Family> {
+    FAMILIES.iter().find(|f| f.target == target)
+}
+
+fn hierarchy(m: &Mapping) -> &'static str {
+    if m.flatten { "" } else { " -noflatten" }
+}
+
+fn no_dsp(m: &Mapping, option: &str) -> String {
+    if m.multipliers { String::new() } else { format!(" {option}") }
+}
+
+impl Cell {
+    pub(crate) fn is(&self, name: &str) -> bool {
+        match self.name.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => name == self.name,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_target_but_the_generic_one_has_a_flow() {
+        for target in hdl::target::TARGETS.iter().filter(|t| t.name != "generic") {
+            assert!(family(target.name).is_some(), "{}", target.name);
+        }
+        for device in hdl::board::DEVICES {
+            let family = family(device.target).unwrap_or_else(|| panic!("{} has no family", device.name));
+            assert!(family.route.is_some(), "{} cannot be placed", device.name);
+        }
+    }
+}

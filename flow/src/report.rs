@@ -1,0 +1,210 @@
+//! The report that people read: area by operator, the slowest path in terms of the source, what fits, how fast.
+
+use crate::names::{self, Place};
+use crate::summary::Summary;
+use crate::timing::Kind;
+use crate::{Area, Outcome, Timing};
+use hdl::netlist::{Item, Netlist};
+use pg2::explain::Row;
+use std::fmt::Write as _;
+
+/// What the report is made of.
+pub struct Page<'a> {
+    pub summary: &'a Summary,
+    pub outcome: &'a Outcome,
+    /// The pipeline's operators.
+    pub rows: &'a [Row],
+    /// All modules, and the lane's name among them.
+    pub netlist: &'a Netlist,
+    pub lane: &'a str,
+    /// What the summary's device or target is, in words.
+    pub place: &'a str,
+}
+
+/// A part of a lane and what it takes on its own.
+struct Part {
+    what: String,
+    area: Area,
+}
+
+/// The whole text.
+pub fn page(p: &Page) -> String {
+    let mut text = String::new();
+    let s = p.summary;
+    let title = format!("{} on {}", s.kernel, p.place);
+    let _ = writeln!(text, "{title}\n{}\n", "=".repeat(title.chars().count()));
+    figures(&mut text, p);
+    area_by_operator(&mut text, p);
+    if let Some(timing) = &p.outcome.timing {
+        slowest_path(&mut text, timing, p.rows);
+        device(&mut text, p, timing);
+    }
+    let _ = writeln!(text, "Made with {}. The tools' own words are in logs/.", list(&s.tools));
+    text
+}
+
+fn list(tools: &[String]) -> String {
+    if tools.is_empty() { "tools that do not say their version".into() } else { tools.join(", ") }
+}
+
+fn figures(text: &mut String, p: &Page) {
+    let s = p.summary;
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(text, "{name:<22}{value}");
+    };
+    let of = if p.outcome.design.is_some() { "engine" } else { "one lane" };
+    line("pipelines", format!("{}, {} cycles long, scheduled for {} MHz", s.pipelines, s.latency, s.mhz));
+    line(&format!("area of {of}"), format!("{} logic elements: {} lookup tables, {} flip-flops", s.logic_elements, s.lut, s.ff));
+    line("beside them", format!("{} multipliers, {} block memories", s.dsp, s.bram));
+    if let (Some(fmax), Some(timing)) = (s.fmax_mhz, &p.outcome.timing) {
+        let verdict = if fmax >= timing.asked_mhz { "met" } else { "MISSED" };
+        line("highest clock", format!("{fmax:.1} MHz; {:.1} MHz asked for: {verdict}", timing.asked_mhz));
+    }
+    if let (Some(pairs), Some(clock)) = (s.pairs_per_second, s.clock_mhz) {
+        line("pairs per second", format!("{:.3e} with every pipeline busy, at {clock:.1} MHz", pairs));
+    }
+    if p.outcome.timing.is_some() {
+        line("energy per pair", match s.joules_per_pair {
+            Some(joules) => format!("{joules:.2e} J"),
+            None => "unknown: there is no open model of this family's power".into(),
+        });
+    }
+    if let (Some(n), Some(bound)) = (s.fitting_pipelines, &s.fitting_bound) {
+        line("pipelines that fit", format!("{n}; {bound} are used up first"));
+    }
+    if let Some(file) = &s.bitstream {
+        line("bitstream", file.clone());
+    }
+    text.push('\n');
+}
+
+const COLUMNS: &str = "  LUTs  carry   FFs  mult   mem";
+
+fn columns(a: &Area) -> String {
+    format!("{:>6} {:>6} {:>5} {:>5} {:>5}", a.luts, a.carries, a.flip_flops, a.multipliers, a.memories)
+}
+
+/// One lane by what it is made of.
+fn area_by_operator(text: &mut String, p: &Page) {
+    let parts = parts(p);
+    let width = parts.iter().map(|x| x.what.chars().count()).max().unwrap_or(0).max(24);
+    let _ = writeln!(text, "Area of a lane, each part synthesised apart");
+    let _ = writeln!(text, "  {:width$}{COLUMNS}", "");
+    let mut sum = Area::default();
+    for part in &parts {
+        let _ = writeln!(text, "  {:width$}{}", part.what, columns(&part.area));
+        add(&mut sum, &part.area);
+    }
+    let _ = writeln!(text, "  {}", "-".repeat(width + COLUMNS.len()));
+    let _ = writeln!(text, "  {:width$}{}", "sum of the parts", columns(&sum));
+    let _ = writeln!(text, "  {:width$}{}\n", "the lane as a whole", columns(&p.outcome.lane));
+}
+
+fn add(sum: &mut Area, other: &Area) {
+    sum.luts += other.luts;
+    sum.carries += other.carries;
+    sum.flip_flops += other.flip_flops;
+    sum.multipliers += other.multipliers;
+    sum.memories += other.memories;
+}
+
+/// Operators in their order, then delays, flags, and the lane itself.
+fn parts(p: &Page) -> Vec<Part> {
+    let none = Area::default();
+    let own = |module: &str| p.outcome.modules.get(module).unwrap_or(&none);
+    let mut parts = Vec::new();
+    let mut delays = Part { what: "delay lines".into(), area: Area::default() };
+    let mut wires = Part { what: "flags and wires between".into(), area: Area::default() };
+    let mut rest = Part { what: "i registers, accumulators".into(), area: Area::default() };
+    let mut open = vec![(p.lane, 0)];
+    while let Some((module, depth)) = open.pop() {
+        let part = if depth == 0 { &mut rest } else { &mut wires };
+        add(&mut part.area, own(module));
+        for item in p.netlist.module(module).map(|m| &m.items[..]).unwrap_or(&[]) {
+            let Item::Instance { module, name, .. } = item else { continue };
+            match names::operator(name, p.rows) {
+                Some(row) => parts.push((row.start, Part { what: names::describe(row), area: whole(p, module) })),
+                None if name.starts_with("wait_") => add(&mut delays.area, &whole(p, module)),
+                None => open.push((module, depth + 1)),
+            }
+        }
+    }
+    parts.sort_by_key(|x| x.0);
+    let mut parts: Vec<Part> = parts.into_iter().map(|x| x.1).collect();
+    parts.extend([delays, wires, rest]);
+    parts
+}
+
+/// A module with everything in it.
+fn whole(p: &Page, module: &str) -> Area {
+    let mut area = p.outcome.modules.get(module).cloned().unwrap_or_default();
+    for item in p.netlist.module(module).map(|m| &m.items[..]).unwrap_or(&[]) {
+        if let Item::Instance { module, .. } = item {
+            add(&mut area, &whole(p, module));
+        }
+    }
+    area
+}
+
+/// A stretch of a path within one place.
+struct Stretch {
+    place: Place,
+    cells: usize,
+    logic: f64,
+    routing: f64,
+}
+
+/// The slowest path, cells of one operator and stage taken together.
+fn slowest_path(text: &mut String, timing: &Timing, rows: &[Row]) {
+    if timing.path.is_empty() {
+        return;
+    }
+    let mut stretches: Vec<Stretch> = Vec::new();
+    for hop in &timing.path {
+        let mut place = names::place(&hop.cell, rows);
+        // What lies between registers has no name of its own and counts to the register behind it or before it.
+        if place.stage.is_none() {
+            place.stage = stretches.last().filter(|s| s.place.what == place.what).and_then(|s| s.place.stage);
+        }
+        if stretches.last().is_none_or(|s| s.place != place) {
+            stretches.push(Stretch { place, cells: 0, logic: 0.0, routing: 0.0 });
+        }
+        let last = stretches.last_mut().expect("one was pushed if there was none");
+        match hop.kind {
+            Kind::Routing => last.routing += hop.ns,
+            _ => last.logic += hop.ns,
+        }
+        last.cells += (hop.kind == Kind::Logic) as usize;
+    }
+    let sum = |f: fn(&Stretch) -> f64| stretches.iter().map(f).sum::<f64>();
+    let (logic, routing) = (sum(|s| s.logic), sum(|s| s.routing));
+    let _ = writeln!(text, "Slowest path: {:.2} ns, {logic:.2} in cells and {routing:.2} in wires", logic + routing);
+    let named = |s: &Stretch| match s.place.stage {
+        Some(stage) => format!("{}, stage {stage}", s.place.what),
+        None => s.place.what.clone(),
+    };
+    let width = stretches.iter().map(|s| named(s).chars().count()).max().unwrap_or(0);
+    for s in &stretches {
+        let cells = if s.cells == 1 { "1 cell".to_string() } else { format!("{} cells", s.cells) };
+        let _ = writeln!(text, "  {:width$}  {cells:>9}  {:>5.2} ns cells  {:>5.2} ns wires", named(s), s.logic, s.routing);
+    }
+    text.push('\n');
+}
+
+/// What of the device is used, and what a further lane would take.
+fn device(text: &mut String, p: &Page, timing: &Timing) {
+    if let Some(fits) = &p.outcome.fits {
+        let _ = writeln!(text, "{:<18}{:>9}{:>9}{:>9}{:>9}", "", "shell", "a lane", "there are", "lanes");
+        for (name, shell, lane, all) in &fits.resources {
+            let n = all.saturating_sub(*shell).checked_div(*lane).map_or("any".to_string(), |n| n.to_string());
+            let _ = writeln!(text, "{name:<18}{shell:>9}{lane:>9}{all:>9}{n:>9}");
+        }
+        text.push('\n');
+    }
+    let _ = writeln!(text, "{:<18}{:>9}{:>9}", "after placing", "used", "there are");
+    for (name, (used, available)) in timing.utilisation.iter().filter(|u| u.1.0 > 0) {
+        let percent = 100.0 * *used as f64 / (*available).max(1) as f64;
+        let _ = writeln!(text, "{name:<18}{used:>9}{available:>9}{percent:>8.1}%");
+    }
+    text.push('\n');
+}

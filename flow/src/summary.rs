@@ -1,0 +1,53 @@
+//! What is kept of a synthesis for other programs: `synth.json`.
+
+use serde::{Deserialize, Serialize};
+
+/// The file. Numbers that were not asked for or not found out are null.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Summary {
+    pub kernel: String,
+    pub board: Option<String>,
+    pub device: Option<String>,
+    pub target: String,
+    pub pipelines: u32,
+    /// Lookup tables, arithmetic ones and those used as memory included; of the whole design, or of one lane where only
+    /// the area of a family was asked for. So are the numbers below.
+    pub lut: u64,
+    pub ff: u64,
+    /// Multiplier blocks.
+    pub dsp: u64,
+    /// Block memories.
+    pub bram: u64,
+    /// Bits of carry chain among the lookup tables.
+    pub carries: u64,
+    /// The larger of lookup tables and flip-flops.
+    pub logic_elements: u64,
+    pub fmax_mhz: Option<f64>,
+    /// The clock that the design runs at: that of the board, else `fmax_mhz`.
+    pub clock_mhz: Option<f64>,
+    /// Pairs per second at that clock with no pipeline idle.
+    pub pairs_per_second: Option<f64>,
+    /// Joules a pair, where there is a model of the family's power.
+    pub joules_per_pair: Option<f64>,
+    /// Pipelines that the device holds, and what would be used up first.
+    pub fitting_pipelines: Option<u64>,
+    pub fitting_bound: Option<String>,
+    /// The bitstream's file in the same folder.
+    pub bitstream: Option<String>,
+    /// The clock that operators were pipelined for.
+    pub mhz: f64,
+    /// The engine's configuration.
+    pub stream_bits: u32,
+    pub jmem_records: u32,
+    /// Cycles from a pair's entry to its value.
+    pub latency: u32,
+    /// Versions of the tools, as they name themselves.
+    pub tools: Vec<String>,
+}
+
+impl Summary {
+    /// Reads the text of a `synth.json`.
+    pub fn parse(text: &str) -> Result<Summary, String> {
+        serde_json::from_str(text).map_err(|e| e.to_string())
+    }
+}

@@ -1,0 +1,247 @@
+//! The whole way: Verilog to area, or to a placed design, or to a bitstream.
+
+use crate::area::Modules;
+use crate::family::{Family, Mapping, Route, family};
+use crate::run::{Call, Step};
+use crate::yosys::{self, Synthesis};
+use crate::{Area, FlowError, Timing, Tools, refuse, timing, wrapper};
+use hdl::board::{Board, Device};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where a design goes.
+#[derive(Clone, Copy, Debug)]
+pub enum Goal {
+    /// One lane, its area in a family.
+    Area(&'static str),
+    /// The engine alone, placed and routed.
+    Device(&'static Device),
+    /// The engine on a board, with its bitstream.
+    Board(&'static Board),
+}
+
+/// What is to be done.
+#[derive(Debug)]
+pub struct Job<'a> {
+    pub goal: Goal,
+    /// The Verilog of everything, and its top: the lane, the engine, or the board's top.
+    pub verilog: &'a str,
+    pub top: &'a str,
+    /// Name of the lane's module, and how many there are.
+    pub lane: &'a str,
+    pub lanes: u32,
+    pub stream_bits: u32,
+    /// The clock to reach in MHz.
+    pub mhz: f64,
+    /// Seed of the placement.
+    pub seed: u32,
+    /// The folder to work in: it gets `work`, with what the tools read and write, and `logs`.
+    pub dir: &'a Path,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// One lane: pipeline, i registers, accumulators, flags.
+    pub lane: Area,
+    /// The modules in it, each synthesised apart, without what is instantiated in them.
+    pub modules: std::collections::BTreeMap<String, Area>,
+    /// The whole design, unless only a lane was asked for.
+    pub design: Option<Area>,
+    pub timing: Option<Timing>,
+    /// Pipelines that the device holds.
+    pub fits: Option<Fits>,
+    /// The bitstream, in `work`.
+    pub bitstream: Option<PathBuf>,
+    /// The tools, as they name themselves.
+    pub tools: Vec<String>,
+}
+
+/// How many pipelines a device holds beside one shell, and what would be used up first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fits {
+    pub pipelines: u64,
+    pub bound: &'static str,
+    /// For each resource: name, what the shell takes, what a lane takes, what there is.
+    pub resources: Vec<(&'static str, u64, u64, u64)>,
+}
+
+impl Goal {
+    pub fn target(&self) -> &'static str {
+        match self {
+            Goal::Area(target) => target,
+            Goal::Device(device) => device.target,
+            Goal::Board(board) => board.device.target,
+        }
+    }
+
+    pub fn device(&self) -> Option<&'static Device> {
+        match self {
+            Goal::Area(_) => None,
+            Goal::Device(device) => Some(device),
+            Goal::Board(board) => Some(board.device),
+        }
+    }
+}
+
+/// Runs the tools. `watch` is called a few times a second.
+pub fn synthesise(tools: &Tools, job: &Job, watch: &mut dyn FnMut(&Step)) -> Result<Outcome, FlowError> {
+    let target = job.goal.target();
+    let family = family(target).ok_or_else(|| {
+        let known = crate::family::FAMILIES.iter().map(|f| f.target).collect::<Vec<_>>().join(", ");
+        FlowError::Unsupported(format!("there are no tools for target `{target}`; there are for {known}"))
+    })?;
+    check_tools(tools, family, job)?;
+    for folder in ["work", "logs"] {
+        let path = job.dir.join(folder);
+        fs::create_dir_all(&path).map_err(FlowError::io(&path))?;
+    }
+    let mut verilog = job.verilog.to_string();
+    let mut top = job.top;
+    if let Goal::Device(_) = job.goal {
+        verilog += &wrapper::verilog(job.top, job.stream_bits);
+        top = wrapper::TOP;
+    }
+    let path = job.dir.join("work/design.v");
+    fs::write(&path, verilog).map_err(FlowError::io(&path))?;
+    let mut outcome = Outcome { tools: Vec::new(), ..Outcome::default() };
+    let lane = map(tools, family, job, (job.lane, "lane", true), watch)?;
+    outcome.lane = lane.whole;
+    outcome.modules = map(tools, family, job, (job.lane, "operators", false), watch)?.own;
+    if let Some(device) = job.goal.device() {
+        let design = map(tools, family, job, (top, "design", true), watch)?.whole;
+        outcome.fits = Some(fits(device, &design, &outcome.lane, job.lanes));
+        let route = family.route.as_ref().ok_or_else(|| no_route(device))?;
+        outcome.timing = Some(place_and_route(tools, route, device, job, watch)?);
+        outcome.design = Some(design);
+        if let Goal::Board(_) = job.goal {
+            outcome.bitstream = Some(pack(tools, route, job, watch)?);
+        }
+    }
+    outcome.tools = versions(job.dir);
+    Ok(outcome)
+}
+
+fn no_route(device: &Device) -> FlowError {
+    FlowError::Unsupported(format!("there is no open place and route for {}; use --area-only", device.name))
+}
+
+/// Looks for every program before the first one runs for minutes.
+fn check_tools(tools: &Tools, family: &Family, job: &Job) -> Result<(), FlowError> {
+    tools.find(&crate::tools::YOSYS)?;
+    if let (Some(_), Some(route)) = (job.goal.device(), &family.route) {
+        tools.find(route.nextpnr)?;
+        if let Goal::Board(_) = job.goal {
+            tools.find(route.packer)?;
+        }
+    }
+    Ok(())
+}
+
+/// Maps a part of the design: its top, a name for its files, and whether modules are dissolved.
+fn map(
+    tools: &Tools,
+    family: &'static Family,
+    job: &Job,
+    (top, name, flatten): (&str, &str, bool),
+    watch: &mut dyn FnMut(&Step),
+) -> Result<Modules, FlowError> {
+    let what = match name {
+        "design" => "synthesising the design",
+        "operators" => "synthesising operators one by one",
+        _ => "synthesising a lane",
+    };
+    let multipliers = job.goal.device().is_none_or(|d| d.multipliers > 0);
+    let mapping = Mapping { top, flatten, multipliers };
+    let netlist = name == "design";
+    let synthesis = Synthesis { family, mapping, name, verilog: "work/design.v", netlist, what };
+    yosys::run(tools, job.dir, &synthesis, watch)
+}
+
+fn place_and_route(
+    tools: &Tools,
+    route: &Route,
+    device: &Device,
+    job: &Job,
+    watch: &mut dyn FnMut(&Step),
+) -> Result<Timing, FlowError> {
+    let program = tools.find(route.nextpnr)?;
+    let mut args: Vec<String> = device.route.iter().map(|a| a.to_string()).collect();
+    match job.goal {
+        Goal::Board(board) => {
+            let path = job.dir.join("work/pins");
+            fs::write(&path, board.constraints).map_err(FlowError::io(&path))?;
+            args.extend(route.constraints.iter().map(|a| a.replace('%', "work/pins")));
+        }
+        _ => args.extend(route.unconstrained.iter().map(|a| a.to_string())),
+    }
+    let log = "logs/route.log".to_string();
+    let (write, ending) = route.write;
+    let routed = format!("work/routed.{ending}");
+    let mhz = job.mhz.to_string();
+    let seed = job.seed.to_string();
+    let fixed = ["--json", "work/design.json", write, &routed, "--freq", &mhz, "--seed", &seed, "--report", REPORT];
+    args.extend(fixed.map(String::from));
+    args.extend(["--timing-allow-fail", "-q", "--log", &log].map(String::from));
+    let call = Call { program, args, dir: job.dir, what: "placing and routing", log: log.clone() };
+    let log = job.dir.join(log);
+    call.run(watch).map_err(|e| too_large(e, device))?;
+    refuse::check(&log)?;
+    timing::read(&job.dir.join(REPORT))
+}
+
+/// Nextpnr's report, in the folder.
+const REPORT: &str = "work/report.json";
+
+/// Tells a design that is too large from a tool that failed.
+fn too_large(e: FlowError, device: &Device) -> FlowError {
+    let FlowError::ToolFailed { log, tail, .. } = &e else { return e };
+    let signs = ["no BELs remaining", "Unable to place cell", "cells of type", "available", "failed to legalise"];
+    let line = tail.lines().find(|l| l.contains("ERROR") && signs.iter().any(|s| l.contains(s)));
+    match line {
+        Some(line) => {
+            let what = line.trim().trim_start_matches("ERROR: ").to_string();
+            FlowError::TooLarge { device: device.name.to_string(), what, log: log.clone() }
+        }
+        None => e,
+    }
+}
+
+fn pack(tools: &Tools, route: &Route, job: &Job, watch: &mut dyn FnMut(&Step)) -> Result<PathBuf, FlowError> {
+    let program = tools.find(route.packer)?;
+    let (from, to) = (format!("work/routed.{}", route.write.1), format!("work/design.{}", route.bitstream));
+    let name = |a: &&str| match *a {
+        "<" => from.clone(),
+        ">" => to.clone(),
+        other => other.to_string(),
+    };
+    let args = route.pack.iter().map(name).collect();
+    let path = job.dir.join(&to);
+    let _ = fs::remove_file(&path);
+    Call { program, args, dir: job.dir, what: "packing the bitstream", log: "logs/pack.log".into() }.run(watch)?;
+    if path.metadata().is_ok_and(|m| m.len() > 0) {
+        return Ok(path);
+    }
+    Err(FlowError::Report { path, reason: format!("{} wrote no bitstream", route.packer.name) })
+}
+
+/// How many lanes fit beside the shell, each resource used to its last.
+fn fits(device: &Device, design: &Area, lane: &Area, lanes: u32) -> Fits {
+    let shell = design.less(lanes as u64, lane);
+    let resources = vec![
+        ("lookup tables", shell.luts, lane.luts, device.luts as u64),
+        ("flip-flops", shell.flip_flops, lane.flip_flops, device.flip_flops as u64),
+        ("multipliers", shell.multipliers, lane.multipliers, device.multipliers as u64),
+        ("block memories", shell.memories, lane.memories, device.memories as u64),
+    ];
+    let room = |r: &(&'static str, u64, u64, u64)| r.3.saturating_sub(r.1).checked_div(r.2).map(|n| (n, r.0));
+    let (pipelines, bound) = resources.iter().filter_map(room).min().unwrap_or((0, "nothing"));
+    Fits { pipelines, bound, resources }
+}
+
+/// What the tools call themselves in their logs.
+fn versions(dir: &Path) -> Vec<String> {
+    let text = fs::read_to_string(dir.join("logs/lane.log")).unwrap_or_default();
+    let line = text.lines().rev().find(|l| l.trim_start().starts_with("Yosys "));
+    line.map(|l| l.split(',').next().unwrap_or(l).trim().trim_end_matches('(').to_string()).into_iter().collect()
+}

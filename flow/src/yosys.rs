@@ -1,0 +1,92 @@
+//! Calls of yosys: scripts, and the netlists and statistics that come of them.
+
+use crate::area::{self, Modules};
+use crate::family::{Family, Mapping};
+use crate::run::{Call, Step};
+use crate::tools::{Tools, YOSYS};
+use crate::{FlowError, refuse};
+use std::path::Path;
+
+/// The carry chains and parts of MAX 10 and Cyclone IV.
+const MAX10_CARRY: &str = include_str!("../techmap/max10_carry.v");
+const MAX10_CELLS: &str = include_str!("../techmap/max10_cells.v");
+
+/// One call: a design to a mapped netlist.
+pub(crate) struct Synthesis<'a> {
+    pub family: &'static Family,
+    pub mapping: Mapping<'a>,
+    /// Name of the call's files.
+    pub name: &'a str,
+    /// The Verilog, relative to the folder.
+    pub verilog: &'a str,
+    /// Write the netlist that place and route reads, `work/NAME.json`.
+    pub netlist: bool,
+    pub what: &'a str,
+}
+
+/// Runs it in `dir`, which has the folders `work` and `logs`.
+pub(crate) fn run(
+    tools: &Tools,
+    dir: &Path,
+    s: &Synthesis,
+    watch: &mut dyn FnMut(&Step),
+) -> Result<Modules, FlowError> {
+    let program = tools.find(&YOSYS)?;
+    let write = |name: &str, text: &str| std::fs::write(dir.join(name), text).map_err(FlowError::io(&dir.join(name)));
+    let max10 = s.family.target == "max10";
+    let mut script = Vec::new();
+    if max10 {
+        write("work/max10_carry.v", MAX10_CARRY)?;
+        write("work/max10_cells.v", MAX10_CELLS)?;
+        script.push("read_verilog -sv -lib +/intel/max10/cells_sim.v".to_string());
+        script.push("read_verilog -lib work/max10_cells.v".to_string());
+    }
+    script.push(format!("read_verilog {}", s.verilog));
+    script.extend((s.family.commands)(&s.mapping));
+    script.push(format!("tee -q -o work/{}.stat.json stat -json", s.name));
+    if s.netlist || max10 {
+        script.push(format!("write_json work/{}.json", s.name));
+    }
+    if max10 {
+        script.push("select t:$mem_v2".to_string());
+        script.push(format!("write_json -selected work/{}.memories.json", s.name));
+    }
+    let file = format!("work/{}.ys", s.name);
+    write(&file, &(script.join("\n") + "\n"))?;
+    let log = format!("logs/{}.log", s.name);
+    // Without a log of its own, YoWASP loses what yosys prints after a call of ABC.
+    let args = ["-q", "-l", &log, &file].map(String::from).to_vec();
+    Call { program, args, dir, what: s.what, log: log.clone() }.run(watch)?;
+    refuse::check(&dir.join(log))?;
+    let memories = dir.join(format!("work/{}.memories.json", s.name));
+    area::read(s.family, &dir.join(format!("work/{}.stat.json", s.name)), max10.then_some(&memories))
+}
+
+/// The commands for MAX 10 and Cyclone IV. Yosys's own `synth_intel` maps no carry chains, and for Cyclone IV no
+/// multipliers; this maps both, and leaves block memories as they are.
+pub(crate) fn max10(m: &Mapping) -> Vec<String> {
+    let target = hdl::target::target("max10").expect("it is in the list");
+    let (a, b, from) = (target.mul_a, target.mul_b, target.mul_from);
+    let sizes = format!(
+        "-D DSP_A_MAXWIDTH={a} -D DSP_B_MAXWIDTH={b} -D DSP_A_MINWIDTH={from} -D DSP_B_MINWIDTH={from} -D DSP_NAME=pf_mul18"
+    );
+    let multipliers = format!("techmap -map +/mul2dsp.v {sizes}");
+    let top = format!("hierarchy -check -top {}", m.top);
+    let mut list = vec![top.as_str(), "proc"];
+    if m.flatten {
+        list.push("flatten");
+    }
+    // The family's flip-flops have an enable; a synchronous clear is shared by a whole block of elements, so none is
+    // inferred.
+    list.extend(["opt_expr", "opt_clean", "check", "opt -nosdff", "wreduce", "peepopt", "opt_clean", "share"]);
+    list.extend(["opt_expr", "opt_clean"]);
+    if m.multipliers {
+        list.push(&multipliers);
+    }
+    list.extend(["alumacc", "opt -nosdff", "memory -nomap", "opt_clean"]);
+    list.extend(["opt -fast -mux_undef -undriven -fine -full", "techmap -map work/max10_carry.v"]);
+    list.extend(["techmap -map +/techmap.v", "opt -full", "clean -purge", "setundef -undriven -zero"]);
+    list.extend(["dfflegalize -cell $_DFFE_PN0P_ 01", "techmap -map +/intel/common/ff_map.v"]);
+    list.extend(["abc9 -lut 4 -W 300", "clean", "opt -fast", "clean"]);
+    list.into_iter().map(String::from).collect()
+}
