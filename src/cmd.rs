@@ -9,6 +9,7 @@ mod fmm;
 mod r#gen;
 mod list;
 mod run;
+mod synth;
 
 use crate::failure::Failure;
 
@@ -25,6 +26,8 @@ pub enum Command {
     Explain(explain::Args),
     /// Run a kernel on targets and sources from CSV files
     Run(run::Args),
+    /// Area, clock and bitstream of an engine, through yosys and nextpnr
+    Synth(synth::Args),
     /// Run the Fast Multipole Method
     Fmm(fmm::Args),
     /// Run the benchmarks, each printing its figure and its input
@@ -43,6 +46,7 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Deploy(args) => deploy::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Run(args) => run::run(args),
+        Command::Synth(args) => synth::run(args),
         Command::Fmm(args) => fmm::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Gen(args) => r#gen::run(args),

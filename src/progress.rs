@@ -38,3 +38,32 @@ impl Drop for Progress {
         }
     }
 }
+
+/// Steps of unknown length: which one is under way, and for how long.
+pub struct Steps {
+    shown: Option<Instant>,
+    terminal: bool,
+}
+
+impl Steps {
+    pub fn new() -> Steps {
+        Steps { shown: None, terminal: std::io::stderr().is_terminal() }
+    }
+
+    /// Shows that `what` has taken that long; at most five times a second.
+    pub fn at(&mut self, what: &str, elapsed: Duration) {
+        if !self.terminal || self.shown.is_some_and(|t| t.elapsed() < Duration::from_millis(200)) {
+            return;
+        }
+        self.shown = Some(Instant::now());
+        let _ = write!(std::io::stderr(), "\r\x1b[K{what}, {} s", elapsed.as_secs());
+    }
+}
+
+impl Drop for Steps {
+    fn drop(&mut self) {
+        if self.shown.is_some() {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}

@@ -88,7 +88,8 @@ pub(crate) fn read(family: &Family, stat: &Path, memories: Option<&Path>) -> Res
         let json = json(path)?;
         for (name, module) in json["modules"].as_object().into_iter().flatten() {
             let cells = module["cells"].as_object().into_iter().flatten();
-            let blocks = cells.filter(|(_, c)| c["type"] == "$mem_v2").map(|(_, c)| blocks(target, &c["parameters"])).sum();
+            let blocks =
+                cells.filter(|(_, c)| c["type"] == "$mem_v2").map(|(_, c)| blocks(target, &c["parameters"])).sum();
             if let Some(area) = modules.own.get_mut(name) {
                 area.memories = blocks;
             }
@@ -111,7 +112,8 @@ fn blocks(target: &Target, parameters: &Value) -> u64 {
 fn blocks_of(target: &Target, words: u64, bits: u64) -> u64 {
     let (all, widest) = (target.memory_bits as u64, target.memory_width as u64);
     // Below a byte the parity bits are lost: 9, 18, 36 bits wide, but 4, 2, 1.
-    let widths = (0..).map(|k| widest >> k).take_while(|w| *w >= 8).chain([4, 2, 1].into_iter().filter(|w| *w < widest));
+    let widths =
+        (0..).map(|k| widest >> k).take_while(|w| *w >= 8).chain([4, 2, 1].into_iter().filter(|w| *w < widest));
     let narrow = if widest % 9 == 0 { all / 9 * 8 } else { all };
     let least = widths.map(|w| words.div_ceil(if w >= 8 { all } else { narrow } / w) * bits.div_ceil(w));
     least.min().unwrap_or(0)
@@ -124,9 +126,16 @@ mod tests {
     #[test]
     fn memories_take_as_few_blocks_as_a_shape_allows() {
         let max10 = hdl::target::target("max10").unwrap();
-        for (words, bits, blocks) in
-            [(1024, 9, 1), (256, 36, 1), (256, 37, 2), (1024, 18, 2), (8192, 1, 1), (4096, 18, 8), (2048, 4, 1), (16, 64, 2)]
-        {
+        for (words, bits, blocks) in [
+            (1024, 9, 1),
+            (256, 36, 1),
+            (256, 37, 2),
+            (1024, 18, 2),
+            (8192, 1, 1),
+            (4096, 18, 8),
+            (2048, 4, 1),
+            (16, 64, 2),
+        ] {
             assert_eq!(blocks_of(max10, words, bits), blocks, "{words} x {bits}");
         }
     }
@@ -134,7 +143,8 @@ mod tests {
     #[test]
     fn cells_count_as_their_family_says() {
         let ecp5 = crate::family::family("ecp5").unwrap();
-        let cells = [("LUT4", 10), ("CCU2C", 3), ("TRELLIS_FF", 40), ("MULT18X18D", 2), ("DP16KD", 1), ("some_module", 9)];
+        let cells =
+            [("LUT4", 10), ("CCU2C", 3), ("TRELLIS_FF", 40), ("MULT18X18D", 2), ("DP16KD", 1), ("some_module", 9)];
         let area = Area::of(ecp5, cells.map(|(name, n)| (name.to_string(), n)).into());
         let counts = [area.luts, area.carries, area.flip_flops, area.multipliers, area.memories, area.logic_elements()];
         assert_eq!(counts, [16, 6, 40, 2, 1, 40]);

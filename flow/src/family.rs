@@ -108,9 +108,7 @@ pub static FAMILIES: &[Family] = &[
     },
     Family {
         target: "gowin",
-        commands: |m| {
-            vec![format!("synth_gowin -family gw2a{} -top {}{}", no_dsp(m, "-nodsp"), m.top, hierarchy(m))]
-        },
+        commands: |m| vec![format!("synth_gowin -family gw2a{} -top {}{}", no_dsp(m, "-nodsp"), m.top, hierarchy(m))],
         cells: &[
             cell("LUT*", LUT),
             cell("ALU", ADDER),

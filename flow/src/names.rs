@@ -26,7 +26,8 @@ pub fn place(cell: &str, rows: &[Row]) -> Place {
             return Place { what: format!("delay of `{name}`"), stage: None };
         }
     }
-    let within: Vec<&str> = parts[..parts.len() - 1].iter().copied().filter(|p| !matches!(*p, "engine" | "alone")).collect();
+    let within: Vec<&str> =
+        parts[..parts.len() - 1].iter().copied().filter(|p| !matches!(*p, "engine" | "alone")).collect();
     let what = match within.last() {
         Some(&"pipeline") => "flags or wires of the pipeline".to_string(),
         Some(_) => within.iter().map(|p| lane(p)).collect::<Vec<_>>().join(", "),
@@ -68,7 +69,8 @@ mod tests {
 
     #[test]
     fn cells_lead_back_to_the_source() {
-        let graph = pg2::compile("k", "int32 a ipin; int32 b jpin; int64 o fout;\nd = a - b;\no += (int64)d;").unwrap().graph;
+        let graph =
+            pg2::compile("k", "int32 a ipin; int32 b jpin; int64 o fout;\nd = a - b;\no += (int64)d;").unwrap().graph;
         let clock = hdl::target::Clock::default_clock();
         let text = "int32 a ipin; int32 b jpin; int64 o fout;\nd = a - b;\no += (int64)d;";
         let built = pg2::build::build(&graph, clock, text, Vec::new());

@@ -42,8 +42,10 @@ mod tests {
     fn a_fatal_warning_is_found_with_its_line() {
         let dir = tempfile::tempdir().unwrap();
         let log = dir.path().join("yosys.log");
-        let warning = "Warning: Driver-driver conflict for \\p between cell $a.Q and $b.Q in m: Resolved using constant.";
-        std::fs::write(&log, format!("12. Executing\nchecking Driver-driver conflict\n{warning}\nWarning: other\n")).unwrap();
+        let warning =
+            "Warning: Driver-driver conflict for \\p between cell $a.Q and $b.Q in m: Resolved using constant.";
+        std::fs::write(&log, format!("12. Executing\nchecking Driver-driver conflict\n{warning}\nWarning: other\n"))
+            .unwrap();
         match check(&log) {
             Err(FlowError::Refused { line: 3, text, .. }) => assert_eq!(text, warning),
             other => panic!("{other:?}"),

@@ -39,7 +39,7 @@ pub fn page(p: &Page) -> String {
         slowest_path(&mut text, timing, p.rows);
         device(&mut text, p, timing);
     }
-    let _ = writeln!(text, "Made with {}. The tools' own words are in logs/.", list(&s.tools));
+    let _ = writeln!(text, "Made with {}. The tools' own words are in synth_logs/.", list(&s.tools));
     text
 }
 
@@ -54,7 +54,10 @@ fn figures(text: &mut String, p: &Page) {
     };
     let of = if p.outcome.design.is_some() { "engine" } else { "one lane" };
     line("pipelines", format!("{}, {} cycles long, scheduled for {} MHz", s.pipelines, s.latency, s.mhz));
-    line(&format!("area of {of}"), format!("{} logic elements: {} lookup tables, {} flip-flops", s.logic_elements, s.lut, s.ff));
+    line(
+        &format!("area of {of}"),
+        format!("{} logic elements: {} lookup tables, {} flip-flops", s.logic_elements, s.lut, s.ff),
+    );
     line("beside them", format!("{} multipliers, {} block memories", s.dsp, s.bram));
     if let (Some(fmax), Some(timing)) = (s.fmax_mhz, &p.outcome.timing) {
         let verdict = if fmax >= timing.asked_mhz { "met" } else { "MISSED" };
@@ -64,10 +67,13 @@ fn figures(text: &mut String, p: &Page) {
         line("pairs per second", format!("{:.3e} with every pipeline busy, at {clock:.1} MHz", pairs));
     }
     if p.outcome.timing.is_some() {
-        line("energy per pair", match s.joules_per_pair {
-            Some(joules) => format!("{joules:.2e} J"),
-            None => "unknown: there is no open model of this family's power".into(),
-        });
+        line(
+            "energy per pair",
+            match s.joules_per_pair {
+                Some(joules) => format!("{joules:.2e} J"),
+                None => "unknown: there is no open model of this family's power".into(),
+            },
+        );
     }
     if let (Some(n), Some(bound)) = (s.fitting_pipelines, &s.fitting_bound) {
         line("pipelines that fit", format!("{n}; {bound} are used up first"));
@@ -186,7 +192,8 @@ fn slowest_path(text: &mut String, timing: &Timing, rows: &[Row]) {
     let width = stretches.iter().map(|s| named(s).chars().count()).max().unwrap_or(0);
     for s in &stretches {
         let cells = if s.cells == 1 { "1 cell".to_string() } else { format!("{} cells", s.cells) };
-        let _ = writeln!(text, "  {:width$}  {cells:>9}  {:>5.2} ns cells  {:>5.2} ns wires", named(s), s.logic, s.routing);
+        let _ =
+            writeln!(text, "  {:width$}  {cells:>9}  {:>5.2} ns cells  {:>5.2} ns wires", named(s), s.logic, s.routing);
     }
     text.push('\n');
 }
@@ -194,17 +201,17 @@ fn slowest_path(text: &mut String, timing: &Timing, rows: &[Row]) {
 /// What of the device is used, and what a further lane would take.
 fn device(text: &mut String, p: &Page, timing: &Timing) {
     if let Some(fits) = &p.outcome.fits {
-        let _ = writeln!(text, "{:<18}{:>9}{:>9}{:>9}{:>9}", "", "shell", "a lane", "there are", "lanes");
+        let _ = writeln!(text, "{:<18}{:>10}{:>10}{:>11}{:>10}", "", "shell", "one lane", "there are", "lanes fit");
         for (name, shell, lane, all) in &fits.resources {
             let n = all.saturating_sub(*shell).checked_div(*lane).map_or("any".to_string(), |n| n.to_string());
-            let _ = writeln!(text, "{name:<18}{shell:>9}{lane:>9}{all:>9}{n:>9}");
+            let _ = writeln!(text, "{name:<18}{shell:>10}{lane:>10}{all:>11}{n:>10}");
         }
         text.push('\n');
     }
-    let _ = writeln!(text, "{:<18}{:>9}{:>9}", "after placing", "used", "there are");
+    let _ = writeln!(text, "{:<18}{:>10}{:>21}", "after placing", "used", "there are");
     for (name, (used, available)) in timing.utilisation.iter().filter(|u| u.1.0 > 0) {
         let percent = 100.0 * *used as f64 / (*available).max(1) as f64;
-        let _ = writeln!(text, "{name:<18}{used:>9}{available:>9}{percent:>8.1}%");
+        let _ = writeln!(text, "{name:<18}{used:>10}{available:>21}{percent:>9.1}%");
     }
     text.push('\n');
 }

@@ -14,7 +14,9 @@ pub struct Step {
     pub elapsed: Duration,
 }
 
-/// One call of a program. Paths among the arguments are relative to `dir`, since YoWASP sees little else.
+/// One call of a program. Paths among the arguments are relative to `dir`, since YoWASP sees little else; and none may begin
+/// with the name of a folder in the root of the file system, such as `work/` where there is a `/work`, for which it would
+/// take it.
 pub(crate) struct Call<'a> {
     pub program: PathBuf,
     pub args: Vec<String>,
@@ -70,7 +72,8 @@ impl Call<'_> {
         if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
             return FlowError::ToolKilled { tool, signal: format!("signal {signal}"), log };
         }
-        let text = |path: &Path| std::fs::read(path).map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default();
+        let text =
+            |path: &Path| std::fs::read(path).map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default();
         let text = text(&log) + &text(printed);
         let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
         let errors: Vec<&str> = lines.iter().filter(|l| l.contains("ERROR")).copied().collect();

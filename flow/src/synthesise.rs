@@ -35,7 +35,7 @@ pub struct Job<'a> {
     pub mhz: f64,
     /// Seed of the placement.
     pub seed: u32,
-    /// The folder to work in: it gets `work`, with what the tools read and write, and `logs`.
+    /// The folder to work in: it gets `synth_work`, with what the tools read and write, and `synth_logs`.
     pub dir: &'a Path,
 }
 
@@ -51,7 +51,7 @@ pub struct Outcome {
     pub timing: Option<Timing>,
     /// Pipelines that the device holds.
     pub fits: Option<Fits>,
-    /// The bitstream, in `work`.
+    /// The bitstream, in `synth_work`.
     pub bitstream: Option<PathBuf>,
     /// The tools, as they name themselves.
     pub tools: Vec<String>,
@@ -92,7 +92,7 @@ pub fn synthesise(tools: &Tools, job: &Job, watch: &mut dyn FnMut(&Step)) -> Res
         FlowError::Unsupported(format!("there are no tools for target `{target}`; there are for {known}"))
     })?;
     check_tools(tools, family, job)?;
-    for folder in ["work", "logs"] {
+    for folder in ["synth_work", "synth_logs"] {
         let path = job.dir.join(folder);
         fs::create_dir_all(&path).map_err(FlowError::io(&path))?;
     }
@@ -102,7 +102,7 @@ pub fn synthesise(tools: &Tools, job: &Job, watch: &mut dyn FnMut(&Step)) -> Res
         verilog += &wrapper::verilog(job.top, job.stream_bits);
         top = wrapper::TOP;
     }
-    let path = job.dir.join("work/design.v");
+    let path = job.dir.join("synth_work/design.v");
     fs::write(&path, verilog).map_err(FlowError::io(&path))?;
     let mut outcome = Outcome { tools: Vec::new(), ..Outcome::default() };
     let lane = map(tools, family, job, (job.lane, "lane", true), watch)?;
@@ -154,7 +154,7 @@ fn map(
     let multipliers = job.goal.device().is_none_or(|d| d.multipliers > 0);
     let mapping = Mapping { top, flatten, multipliers };
     let netlist = name == "design";
-    let synthesis = Synthesis { family, mapping, name, verilog: "work/design.v", netlist, what };
+    let synthesis = Synthesis { family, mapping, name, verilog: "synth_work/design.v", netlist, what };
     yosys::run(tools, job.dir, &synthesis, watch)
 }
 
@@ -169,18 +169,19 @@ fn place_and_route(
     let mut args: Vec<String> = device.route.iter().map(|a| a.to_string()).collect();
     match job.goal {
         Goal::Board(board) => {
-            let path = job.dir.join("work/pins");
+            let path = job.dir.join("synth_work/pins");
             fs::write(&path, board.constraints).map_err(FlowError::io(&path))?;
-            args.extend(route.constraints.iter().map(|a| a.replace('%', "work/pins")));
+            args.extend(route.constraints.iter().map(|a| a.replace('%', "synth_work/pins")));
         }
         _ => args.extend(route.unconstrained.iter().map(|a| a.to_string())),
     }
-    let log = "logs/route.log".to_string();
+    let log = "synth_logs/route.log".to_string();
     let (write, ending) = route.write;
-    let routed = format!("work/routed.{ending}");
+    let routed = format!("synth_work/routed.{ending}");
     let mhz = job.mhz.to_string();
     let seed = job.seed.to_string();
-    let fixed = ["--json", "work/design.json", write, &routed, "--freq", &mhz, "--seed", &seed, "--report", REPORT];
+    let fixed =
+        ["--json", "synth_work/design.json", write, &routed, "--freq", &mhz, "--seed", &seed, "--report", REPORT];
     args.extend(fixed.map(String::from));
     args.extend(["--timing-allow-fail", "-q", "--log", &log].map(String::from));
     let call = Call { program, args, dir: job.dir, what: "placing and routing", log: log.clone() };
@@ -191,7 +192,7 @@ fn place_and_route(
 }
 
 /// Nextpnr's report, in the folder.
-const REPORT: &str = "work/report.json";
+const REPORT: &str = "synth_work/report.json";
 
 /// Tells a design that is too large from a tool that failed.
 fn too_large(e: FlowError, device: &Device) -> FlowError {
@@ -209,7 +210,7 @@ fn too_large(e: FlowError, device: &Device) -> FlowError {
 
 fn pack(tools: &Tools, route: &Route, job: &Job, watch: &mut dyn FnMut(&Step)) -> Result<PathBuf, FlowError> {
     let program = tools.find(route.packer)?;
-    let (from, to) = (format!("work/routed.{}", route.write.1), format!("work/design.{}", route.bitstream));
+    let (from, to) = (format!("synth_work/routed.{}", route.write.1), format!("synth_work/design.{}", route.bitstream));
     let name = |a: &&str| match *a {
         "<" => from.clone(),
         ">" => to.clone(),
@@ -218,7 +219,8 @@ fn pack(tools: &Tools, route: &Route, job: &Job, watch: &mut dyn FnMut(&Step)) -
     let args = route.pack.iter().map(name).collect();
     let path = job.dir.join(&to);
     let _ = fs::remove_file(&path);
-    Call { program, args, dir: job.dir, what: "packing the bitstream", log: "logs/pack.log".into() }.run(watch)?;
+    Call { program, args, dir: job.dir, what: "packing the bitstream", log: "synth_logs/pack.log".into() }
+        .run(watch)?;
     if path.metadata().is_ok_and(|m| m.len() > 0) {
         return Ok(path);
     }
@@ -241,7 +243,7 @@ fn fits(device: &Device, design: &Area, lane: &Area, lanes: u32) -> Fits {
 
 /// What the tools call themselves in their logs.
 fn versions(dir: &Path) -> Vec<String> {
-    let text = fs::read_to_string(dir.join("logs/lane.log")).unwrap_or_default();
+    let text = fs::read_to_string(dir.join("synth_logs/lane.log")).unwrap_or_default();
     let line = text.lines().rev().find(|l| l.trim_start().starts_with("Yosys "));
-    line.map(|l| l.split(',').next().unwrap_or(l).trim().trim_end_matches('(').to_string()).into_iter().collect()
+    line.map(|l| l.split('(').next().unwrap_or(l).trim().to_string()).into_iter().collect()
 }

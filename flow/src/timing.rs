@@ -82,10 +82,8 @@ pub(crate) fn read(path: &Path) -> Result<Timing, FlowError> {
     let report: Report = serde_json::from_slice(&text).map_err(FlowError::report(path))?;
     let ratio = |a: &Achieved| a.achieved / a.constraint.max(1e-9);
     let slowest = report.fmax.iter().min_by(|x, y| ratio(x.1).total_cmp(&ratio(y.1)));
-    let (clock, reached) = slowest.ok_or_else(|| FlowError::Report {
-        path: path.to_path_buf(),
-        reason: "there is no clock in it".into(),
-    })?;
+    let (clock, reached) = slowest
+        .ok_or_else(|| FlowError::Report { path: path.to_path_buf(), reason: "there is no clock in it".into() })?;
     let own = |end: &str| end.split_once(' ').is_some_and(|(_, name)| name == clock);
     let path = report.critical_paths.iter().find(|p| own(&p.from) && own(&p.to));
     let kind = |name: &str| match name {

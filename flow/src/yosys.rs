@@ -19,12 +19,12 @@ pub(crate) struct Synthesis<'a> {
     pub name: &'a str,
     /// The Verilog, relative to the folder.
     pub verilog: &'a str,
-    /// Write the netlist that place and route reads, `work/NAME.json`.
+    /// Write the netlist that place and route reads, `synth_work/NAME.json`.
     pub netlist: bool,
     pub what: &'a str,
 }
 
-/// Runs it in `dir`, which has the folders `work` and `logs`.
+/// Runs it in `dir`, which has the folders `synth_work` and `synth_logs`.
 pub(crate) fn run(
     tools: &Tools,
     dir: &Path,
@@ -36,30 +36,30 @@ pub(crate) fn run(
     let max10 = s.family.target == "max10";
     let mut script = Vec::new();
     if max10 {
-        write("work/max10_carry.v", MAX10_CARRY)?;
-        write("work/max10_cells.v", MAX10_CELLS)?;
+        write("synth_work/max10_carry.v", MAX10_CARRY)?;
+        write("synth_work/max10_cells.v", MAX10_CELLS)?;
         script.push("read_verilog -sv -lib +/intel/max10/cells_sim.v".to_string());
-        script.push("read_verilog -lib work/max10_cells.v".to_string());
+        script.push("read_verilog -lib synth_work/max10_cells.v".to_string());
     }
     script.push(format!("read_verilog {}", s.verilog));
     script.extend((s.family.commands)(&s.mapping));
-    script.push(format!("tee -q -o work/{}.stat.json stat -json", s.name));
+    script.push(format!("tee -q -o synth_work/{}.stat.json stat -json", s.name));
     if s.netlist || max10 {
-        script.push(format!("write_json work/{}.json", s.name));
+        script.push(format!("write_json synth_work/{}.json", s.name));
     }
     if max10 {
         script.push("select t:$mem_v2".to_string());
-        script.push(format!("write_json -selected work/{}.memories.json", s.name));
+        script.push(format!("write_json -selected synth_work/{}.memories.json", s.name));
     }
-    let file = format!("work/{}.ys", s.name);
+    let file = format!("synth_work/{}.ys", s.name);
     write(&file, &(script.join("\n") + "\n"))?;
-    let log = format!("logs/{}.log", s.name);
+    let log = format!("synth_logs/{}.log", s.name);
     // Without a log of its own, YoWASP loses what yosys prints after a call of ABC.
     let args = ["-q", "-l", &log, &file].map(String::from).to_vec();
     Call { program, args, dir, what: s.what, log: log.clone() }.run(watch)?;
     refuse::check(&dir.join(log))?;
-    let memories = dir.join(format!("work/{}.memories.json", s.name));
-    area::read(s.family, &dir.join(format!("work/{}.stat.json", s.name)), max10.then_some(&memories))
+    let memories = dir.join(format!("synth_work/{}.memories.json", s.name));
+    area::read(s.family, &dir.join(format!("synth_work/{}.stat.json", s.name)), max10.then_some(&memories))
 }
 
 /// The commands for MAX 10 and Cyclone IV. Yosys's own `synth_intel` maps no carry chains, and for Cyclone IV no
@@ -84,7 +84,7 @@ pub(crate) fn max10(m: &Mapping) -> Vec<String> {
         list.push(&multipliers);
     }
     list.extend(["alumacc", "opt -nosdff", "memory -nomap", "opt_clean"]);
-    list.extend(["opt -fast -mux_undef -undriven -fine -full", "techmap -map work/max10_carry.v"]);
+    list.extend(["opt -fast -mux_undef -undriven -fine -full", "techmap -map synth_work/max10_carry.v"]);
     list.extend(["techmap -map +/techmap.v", "opt -full", "clean -purge", "setundef -undriven -zero"]);
     list.extend(["dfflegalize -cell $_DFFE_PN0P_ 01", "techmap -map +/intel/common/ff_map.v"]);
     list.extend(["abc9 -lut 4 -W 300", "clean", "opt -fast", "clean"]);

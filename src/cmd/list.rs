@@ -13,6 +13,7 @@ enum What {
     Kernels,
     Backends,
     Boards,
+    Devices,
     Operators,
     Targets,
 }
@@ -25,6 +26,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
             host::backends::BACKENDS.iter().map(|b| (b.name.to_string(), b.summary.to_string())).collect()
         }
         What::Boards => hdl::board::BOARDS.iter().map(|b| (b.name.to_string(), b.summary.to_string())).collect(),
+        What::Devices => hdl::board::DEVICES.iter().map(|d| (d.name.to_string(), d.summary.to_string())).collect(),
         What::Operators => hdl::op::OPERATORS.iter().map(|o| (o.name().to_string(), o.summary().to_string())).collect(),
         What::Targets => hdl::target::TARGETS.iter().map(|t| (t.name.to_string(), t.summary.to_string())).collect(),
     };

@@ -1,0 +1,221 @@
+//! `pairforge synth`: area, clock and bitstream of a kernel's engine, through yosys and nextpnr.
+
+use crate::failure::Failure;
+use crate::progress::Steps;
+use crate::{output, source};
+use flow::summary::Summary;
+use flow::{FlowError, Goal, Job, Outcome, Tools, report};
+use hdl::board::DEVICES;
+use hdl::engine::{Config, Design, design};
+use hdl::target::{Clock, target};
+use pg2::build::Built;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+#[command(group(clap::ArgGroup::new("place").required(true).args(["device", "target"])))]
+pub struct Args {
+    /// A PG2 file, or the name of a shipped kernel
+    file: String,
+    /// Place and route the engine alone for a device (see `pairforge list devices`)
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<String>,
+    /// With --area-only: count one lane in an FPGA family (see `pairforge list targets`)
+    #[arg(long, value_name = "T", requires = "area_only")]
+    target: Option<String>,
+    /// Synthesise without place and route
+    #[arg(long, requires = "target")]
+    area_only: bool,
+    /// Folder to work in and to write synth.json and report.txt to; made if absent
+    #[arg(short, value_name = "DIR")]
+    output: PathBuf,
+    /// Number of pipelines
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=255))]
+    pipelines: u32,
+    /// Clock frequency to reach; 150 unless given
+    #[arg(long, value_name = "MHZ")]
+    freq: Option<f64>,
+    /// j memory in 32-bit words
+    #[arg(long, value_name = "WORDS", default_value_t = 16_384)]
+    jmem: u32,
+    /// Width of the streams in bits
+    #[arg(long, value_name = "BITS", default_value = "32", value_parser = ["32", "64", "128"])]
+    stream: String,
+    /// Seed of the placement
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u32,
+}
+
+/// The clock to reach where neither the user nor a board names one.
+const USUAL_MHZ: f64 = 150.0;
+
+/// Compiles, runs the tools, and writes what came of it; the results of an earlier run are removed first, so that what
+/// lies in the folder always belongs together.
+pub fn run(args: Args) -> Result<(), Failure> {
+    let goal = goal(&args)?;
+    let clock = clock(&args, goal)?;
+    let kernel = source::read(&args.file)?;
+    let graph = source::compile(&kernel)?;
+    let built = pg2::build::build(&graph, clock, &kernel.text, Vec::new());
+    let config = config(&args, goal, &built)?;
+    let engine = design(&config, &built.netlist);
+    folder(&args.output)?;
+    let verilog = engine.netlist.verilog();
+    let top = if let Goal::Area(_) = goal { &engine.lane } else { &engine.top };
+    let job = Job {
+        goal,
+        verilog: &verilog,
+        top,
+        lane: &engine.lane,
+        lanes: config.pipelines,
+        stream_bits: config.stream_bits,
+        mhz: clock.mhz,
+        seed: args.seed,
+        dir: &args.output,
+    };
+    let mut steps = Steps::new();
+    let outcome = flow::synthesise(&Tools::standard(), &job, &mut |s| steps.at(&s.what, s.elapsed))?;
+    drop(steps);
+    let summary = summary(goal, &built, &config, clock, &outcome);
+    let rows = pg2::explain::explain(&built, &kernel.text).rows;
+    write(&args.output, goal, &summary, &outcome, &rows, &engine)
+}
+
+fn goal(args: &Args) -> Result<Goal, Failure> {
+    if let Some(name) = &args.device {
+        let device = hdl::board::device(name);
+        let known = || DEVICES.iter().map(|d| d.name).collect::<Vec<_>>().join(", ");
+        return device
+            .map(Goal::Device)
+            .ok_or_else(|| Failure::Usage(format!("there is no device `{name}`; the devices are {}", known())));
+    }
+    let name = args.target.as_deref().unwrap_or_default();
+    match flow::family::family(name) {
+        Some(family) => Ok(Goal::Area(family.target)),
+        None => {
+            let known = flow::family::FAMILIES.iter().map(|f| f.target).collect::<Vec<_>>().join(", ");
+            Err(Failure::Usage(format!("no tools are known for target `{name}`; they are for {known}")))
+        }
+    }
+}
+
+fn clock(args: &Args, goal: Goal) -> Result<Clock, Failure> {
+    let mhz = args.freq.unwrap_or(USUAL_MHZ);
+    if !(1.0..=1000.0).contains(&mhz) {
+        return Err(Failure::Usage(format!("--freq takes 1 to 1000 MHz, not {mhz}")));
+    }
+    let target = target(goal.target()).expect("every family and device names a target");
+    Ok(Clock { target, mhz })
+}
+
+/// The engine; where only a lane is counted, one with a single bank of i registers.
+fn config(args: &Args, goal: Goal, built: &Built) -> Result<Config, Failure> {
+    let layout = built.graph.layout();
+    let alone = matches!(goal, Goal::Area(_));
+    let config = Config {
+        jmem_records: args.jmem / layout.j_words(),
+        layout,
+        pipelines: if alone { 1 } else { args.pipelines },
+        groups: 1,
+        i_banks: if alone { 1 } else { 2 },
+        stream_bits: args.stream.parse().unwrap_or(32),
+        segments: 512,
+        pipeline_latency: built.schedule.depth,
+    };
+    config.verify().map_err(Failure::Input)?;
+    Ok(config)
+}
+
+/// The names of what is written in the end.
+const RESULTS: [&str; 2] = ["synth.json", "report.txt"];
+
+/// Makes the folder, without the results of an earlier run.
+fn folder(dir: &Path) -> Result<(), Failure> {
+    if dir.exists() && !dir.is_dir() {
+        return Err(Failure::file(dir, "is a file; name a folder"));
+    }
+    std::fs::create_dir_all(dir).map_err(|e| Failure::file(dir, format!("cannot be made: {e}")))?;
+    let bitstreams = flow::family::FAMILIES.iter().filter_map(|f| f.route.as_ref()).map(|r| bitstream(r.bitstream));
+    for name in RESULTS.iter().map(|n| n.to_string()).chain(bitstreams) {
+        match std::fs::remove_file(dir.join(&name)) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Failure::file(&dir.join(name), format!("cannot be removed: {e}")));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn bitstream(ending: &str) -> String {
+    format!("engine.{ending}")
+}
+
+fn summary(goal: Goal, built: &Built, config: &Config, clock: Clock, outcome: &Outcome) -> Summary {
+    let area = outcome.design.as_ref().unwrap_or(&outcome.lane);
+    let fmax = outcome.timing.as_ref().map(|t| t.fmax_mhz);
+    let running = match goal {
+        Goal::Board(_) => Some(clock.mhz),
+        _ => fmax,
+    };
+    let ending = |path: &PathBuf| path.extension().map(|e| bitstream(&e.to_string_lossy()));
+    Summary {
+        kernel: built.graph.name.clone(),
+        board: if let Goal::Board(board) = goal { Some(board.name.to_string()) } else { None },
+        device: goal.device().map(|d| d.name.to_string()),
+        target: clock.target.name.to_string(),
+        pipelines: config.pipelines,
+        lut: area.luts,
+        ff: area.flip_flops,
+        dsp: area.multipliers,
+        bram: area.memories,
+        carries: area.carries,
+        logic_elements: area.logic_elements(),
+        fmax_mhz: fmax,
+        clock_mhz: running,
+        pairs_per_second: running.map(|mhz| mhz * 1e6 * config.pipelines as f64),
+        // No family has an open model of its power that could be cited.
+        joules_per_pair: None,
+        fitting_pipelines: outcome.fits.as_ref().map(|f| f.pipelines),
+        fitting_bound: outcome.fits.as_ref().map(|f| f.bound.to_string()),
+        bitstream: outcome.bitstream.as_ref().and_then(ending),
+        mhz: clock.mhz,
+        stream_bits: config.stream_bits,
+        jmem_records: config.jmem_records,
+        latency: built.schedule.depth,
+        tools: outcome.tools.clone(),
+    }
+}
+
+/// Writes the results, `synth.json` last: where it lies, the others do.
+fn write(
+    dir: &Path,
+    goal: Goal,
+    summary: &Summary,
+    outcome: &Outcome,
+    rows: &[pg2::explain::Row],
+    engine: &Design,
+) -> Result<(), Failure> {
+    let place = match goal {
+        Goal::Area(name) => target(name).map(|t| t.summary.to_string()).unwrap_or_default(),
+        Goal::Device(device) => format!("{} ({})", device.name, device.summary),
+        Goal::Board(board) => format!("{} ({})", board.name, board.summary),
+    };
+    let page = report::Page { summary, outcome, rows, netlist: &engine.netlist, lane: &engine.lane, place: &place };
+    output::write_text(&dir.join("report.txt"), &report::page(&page))?;
+    if let (Some(from), Some(name)) = (&outcome.bitstream, &summary.bitstream) {
+        let to = dir.join(name);
+        std::fs::rename(from, &to).map_err(|e| Failure::file(&to, format!("cannot be written: {e}")))?;
+    }
+    output::write_json(&dir.join("synth.json"), summary)
+}
+
+impl From<FlowError> for Failure {
+    fn from(e: FlowError) -> Failure {
+        match e {
+            FlowError::TooLarge { .. } | FlowError::Unsupported(_) | FlowError::Io { .. } => {
+                Failure::Input(e.to_string())
+            }
+            _ => Failure::Tool(e.to_string()),
+        }
+    }
+}
