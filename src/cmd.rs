@@ -1,6 +1,8 @@
 //! The subcommands: one file each, and one line in [`Command`] and [`dispatch`].
 
 mod bench;
+#[cfg(unix)]
+mod board_sim;
 mod build;
 mod check;
 mod deploy;
@@ -20,6 +22,9 @@ pub enum Command {
     Check(check::Args),
     /// Compile a kernel into a self-contained synthesisable design
     Build(build::Args),
+    /// Simulate a whole board clock by clock behind a pseudo-terminal
+    #[cfg(unix)]
+    BoardSim(board_sim::Args),
     /// Load a bitstream onto its board
     Deploy(deploy::Args),
     /// Show the schedule: operators, formats, cycles, register bits
@@ -43,6 +48,8 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
     match command {
         Command::Check(args) => check::run(args),
         Command::Build(args) => build::run(args),
+        #[cfg(unix)]
+        Command::BoardSim(args) => board_sim::run(args),
         Command::Deploy(args) => deploy::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Run(args) => run::run(args),

@@ -53,17 +53,35 @@ struct Exchange {
     out_room: u64,
     out_taken: u64,
     clocks: u64,
-    quiet: u64,
+}
+
+/// What was seen of a board so far: the fields of `struct Seen` in `templates/board.cpp`. Clocks are counted from power-on.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Seen {
+    pub clock: u64,
+    /// The beginning of the first byte and the end of the last one, in either direction.
+    pub first: u64,
+    pub last: u64,
+    /// Clocks between these in which both lines rested and the board had nothing to do.
+    pub idle: u64,
+    /// The last clock in which a line was in use.
+    pub line_used: u64,
+    /// The last clock in which a line was in use or the board at work.
+    pub worked: u64,
+    /// Bytes on the line to the board and from it.
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+    /// Bits that arrived wrong.
+    pub flips: u64,
 }
 
 /// A simulated board.
 pub struct BoardSim {
     board: *mut c_void,
     run: unsafe extern "C" fn(*mut c_void, *mut Exchange),
-    clock: unsafe extern "C" fn(*mut c_void) -> u64,
+    seen: unsafe extern "C" fn(*mut c_void, *mut Seen),
     delete: unsafe extern "C" fn(*mut c_void),
-    /// Clocks in a row, up to now, in which both lines rested and the board was not at work.
-    quiet: u64,
     /// Keeps the functions above loaded.
     _library: Library,
 }
@@ -93,23 +111,19 @@ impl BoardSim {
             Ok(BoardSim {
                 board: new(bit_time, flip, line.seed),
                 run: verilator::symbol(&library, "board_run"),
-                clock: verilator::symbol(&library, "board_clock"),
+                seen: verilator::symbol(&library, "board_seen"),
                 delete: verilator::symbol(&library, "board_delete"),
-                quiet: 0,
                 _library: library,
             })
         }
     }
 
-    /// Clocks so far.
-    pub fn clock(&self) -> u64 {
-        // SAFETY: `board` is a live board of this library.
-        unsafe { (self.clock)(self.board) }
-    }
-
-    /// Clocks in a row, up to now, in which both lines rested and the board was not at work.
-    pub fn quiet(&self) -> u64 {
-        self.quiet
+    /// What was seen so far.
+    pub fn seen(&self) -> Seen {
+        let mut seen = Seen::default();
+        // SAFETY: `board` is a live board of this library, which fills in a `Seen`.
+        unsafe { (self.seen)(self.board, &mut seen) };
+        seen
     }
 
     /// Lets `clocks` clocks pass, or fewer if very much comes back. Bytes leave `input` as they go on the line.
@@ -124,12 +138,10 @@ impl BoardSim {
             out_room: room.len() as u64,
             out_taken: 0,
             clocks,
-            quiet: 0,
         };
         // SAFETY: the pointers and lengths are those of live buffers.
         unsafe { (self.run)(self.board, &mut exchange) };
         input.drain(..exchange.in_taken as usize);
         output.extend_from_slice(&room[..exchange.out_taken as usize]);
-        self.quiet = exchange.quiet;
     }
 }

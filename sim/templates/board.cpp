@@ -16,8 +16,22 @@ struct Exchange {
     uint64_t out_room;
     uint64_t out_taken;
     uint64_t clocks;
-    // Clocks without any sign of life up to the end of this call.
-    uint64_t quiet;
+};
+
+// What was seen so far; sim/src/board.rs has the same fields. Clocks are counted from power-on.
+struct Seen {
+    uint64_t clock;
+    // The beginning of the first byte and the end of the last one, in either direction.
+    uint64_t first;
+    uint64_t last;
+    // Clocks between these in which both lines rested and the board had nothing to do.
+    uint64_t idle;
+    // The last clock in which a line was in use, and that in which the board was at work too.
+    uint64_t line_used;
+    uint64_t worked;
+    uint64_t bytes_in;
+    uint64_t bytes_out;
+    uint64_t flips;
 };
 
 // Lets the next evaluation see a rising edge although the clock was never evaluated low: all that happens in a board does
@@ -39,8 +53,9 @@ constexpr int FRACTION = 32;
 struct Board {
     VerilatedContext context;
     {{ prefix }} top{&context, "board"};
-    uint64_t clock = 0;
-    uint64_t quiet_since = 0;
+    Seen seen{};
+    // Idle clocks so far, of which those behind the last byte do not count yet.
+    uint64_t idle = 0;
     uint64_t random = 1;
     uint64_t bit_time;
     uint32_t flip;
@@ -61,7 +76,9 @@ struct Board {
         uint64_t z = random;
         z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
         z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-        return static_cast<uint32_t>((z ^ (z >> 31)) >> 32) < flip;
+        const bool hit = static_cast<uint32_t>((z ^ (z >> 31)) >> 32) < flip;
+        seen.flips += hit;
+        return hit;
     }
 
     void step() {
@@ -71,18 +88,20 @@ struct Board {
         }
         top.clk_in = 1;
         top.eval();
-        ++clock;
+        ++seen.clock;
     }
 
     // The host's transmitter; a line at rest is high.
     void send(Exchange& x) {
-        const uint64_t now = clock << FRACTION;
+        const uint64_t now = seen.clock << FRACTION;
         if (now < send_edge) return;
         if (send_bits == 0) {
             if (x.in_taken == x.in_bytes) {
                 top.uart_rx = 1;
                 return;
             }
+            if (seen.bytes_in == 0 && seen.bytes_out == 0) seen.first = seen.clock;
+            ++seen.bytes_in;
             sending = 0x200u | static_cast<uint32_t>(x.in[x.in_taken++]) << 1;
             send_bits = 10;
             // Bytes follow each other without a gap if they are there in time.
@@ -96,10 +115,11 @@ struct Board {
 
     // The host's receiver: looks at each bit in its middle.
     void receive(Exchange& x) {
-        const uint64_t now = clock << FRACTION;
+        const uint64_t now = seen.clock << FRACTION;
         const bool high = top.uart_tx;
         if (receive_bits == 0) {
             if (was_high && !high) {
+                if (seen.bytes_in == 0 && seen.bytes_out == 0) seen.first = seen.clock;
                 receive_bits = 10;
                 receive_edge = now + bit_time / 2;
             }
@@ -112,13 +132,27 @@ struct Board {
             } else if (receive_bits > 0) {
                 receiving = receiving >> 1 | static_cast<uint32_t>(bit) << 7;
             } else if (bit) {
+                ++seen.bytes_out;
                 x.out[x.out_taken++] = static_cast<uint8_t>(receiving);
             }
         }
         was_high = high;
     }
 
-    bool busy() const { return send_bits > 0 || receive_bits > 0 || top.led_busy == {{ lit }}; }
+    // Keeps the books of the clock that has just passed.
+    void note() {
+        const bool line = send_bits > 0 || receive_bits > 0 || (seen.clock << FRACTION) < send_edge;
+        if (line) {
+            seen.line_used = seen.clock;
+            seen.last = seen.clock;
+            seen.idle = idle;
+        }
+        if (line || top.led_busy == {{ lit }}) {
+            seen.worked = seen.clock;
+        } else if (seen.bytes_in + seen.bytes_out > 0) {
+            ++idle;
+        }
+    }
 };
 
 EXPORT void* board_new(uint64_t bit_time, uint32_t flip, uint64_t seed) {
@@ -133,16 +167,15 @@ EXPORT void* board_new(uint64_t bit_time, uint32_t flip, uint64_t seed) {
 }
 
 EXPORT void board_delete(void* board) { delete static_cast<Board*>(board); }
-EXPORT uint64_t board_clock(void* board) { return static_cast<Board*>(board)->clock; }
+EXPORT void board_seen(void* board, Seen* seen) { *seen = static_cast<Board*>(board)->seen; }
 
 EXPORT void board_run(void* board, Exchange* x) {
     Board& b = *static_cast<Board*>(board);
-    const uint64_t end = b.clock + x->clocks;
-    while (b.clock < end && x->out_taken < x->out_room) {
+    const uint64_t end = b.seen.clock + x->clocks;
+    while (b.seen.clock < end && x->out_taken < x->out_room) {
         b.send(*x);
         b.step();
         b.receive(*x);
-        if (b.busy()) b.quiet_since = b.clock;
+        b.note();
     }
-    x->quiet = b.clock - b.quiet_since;
 }

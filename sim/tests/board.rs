@@ -111,16 +111,19 @@ fn bytes_come_back_at_the_baud_rate() {
     sim.run(2000, &mut input, &mut output);
     let bytes: Vec<u8> = (0..=255).collect();
     input.extend(&bytes);
-    let start = sim.clock();
-    while output.len() < bytes.len() && sim.clock() < start + 100_000 {
+    let start = sim.seen().clock;
+    while output.len() < bytes.len() && sim.seen().clock < start + 100_000 {
         sim.run(1, &mut input, &mut output);
     }
     assert_eq!(output, bytes);
     let wanted = 2560.0 * 8.68;
-    let took = (sim.clock() - start) as f64;
+    let took = (sim.seen().clock - start) as f64;
     assert!((took - wanted).abs() < 20.0, "{took} clocks for {wanted}");
     sim.run(1000, &mut input, &mut output);
-    assert!(sim.quiet() > 900 && output.len() == 256);
+    let seen = sim.seen();
+    assert!(seen.clock - seen.worked > 900 && output.len() == 256);
+    assert_eq!((seen.bytes_in, seen.bytes_out, seen.idle), (256, 256, 0));
+    assert!(((seen.last - seen.first) as f64 - wanted).abs() < 20.0, "{seen:?}");
 }
 
 #[test]

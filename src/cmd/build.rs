@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::{output, source};
 use hdl::engine::{Config, design};
+use hdl::link::kernel_hash;
 use hdl::target::{Clock, TARGETS, target};
 use pg2::build::Built;
 use pg2::graph::PinClass;
@@ -73,6 +74,12 @@ struct Manifest {
     mhz: f64,
     stream_bits: u32,
     jmem_records: u32,
+    /// Capacity of a run's segment list.
+    segments: u32,
+    groups: u32,
+    i_banks: u32,
+    /// By which host and board agree on a kernel, in hexadecimal; see docs/link.md.
+    hash: String,
     /// Name of the top module.
     top: String,
 }
@@ -118,7 +125,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
         extra = vec![t.verilog, t.input, t.output];
     }
     let files = std::iter::once(&verilog).chain(extra.iter().map(|f| &f.0)).cloned().collect();
-    let manifest = manifest(&args, &built, &config, clock, &engine.top, files);
+    let hash = kernel_hash(&graph.canonical());
+    let manifest = manifest(&args, &built, &config, (clock, hash), &engine.top, files);
     if args.output.exists() && !args.output.is_dir() {
         return Err(Failure::file(&args.output, "is a file; name a folder"));
     }
@@ -142,7 +150,14 @@ fn header(origin: &str, clock: Clock) -> String {
     )
 }
 
-fn manifest(args: &Args, built: &Built, config: &Config, clock: Clock, top: &str, files: Vec<String>) -> Manifest {
+fn manifest(
+    args: &Args,
+    built: &Built,
+    config: &Config,
+    (clock, hash): (Clock, u64),
+    top: &str,
+    files: Vec<String>,
+) -> Manifest {
     let class = |c| match c {
         PinClass::Ipin => "ipin",
         PinClass::Jpin => "jpin",
@@ -167,6 +182,10 @@ fn manifest(args: &Args, built: &Built, config: &Config, clock: Clock, top: &str
         mhz: clock.mhz,
         stream_bits: config.stream_bits,
         jmem_records: config.jmem_records,
+        segments: config.segments,
+        groups: config.groups,
+        i_banks: config.i_banks,
+        hash: format!("{hash:016x}"),
         top: top.to_string(),
     }
 }

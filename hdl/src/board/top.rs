@@ -13,12 +13,45 @@
 
 use super::{Board, pll};
 use crate::engine::protocol::END_REPLY;
+use crate::engine::{self, Config, Design};
+use crate::link::{self, Identity};
 use crate::netlist::Dir::{In, Out};
 use crate::netlist::{Item, Module, Netlist, range};
 
 /// Clocks for which the reset holds after the PLL has locked. The block memories of iCE40 UP5K give nonsense for
 /// some microseconds after configuration.
 const RESET_CLOCKS_LOG2: u32 = 10;
+
+/// A design for a board.
+#[derive(Clone, Debug)]
+pub struct BoardDesign {
+    /// All of it, the clock included.
+    pub netlist: Netlist,
+    pub engine: Design,
+    /// What the board says of itself: also its clock and its baud rate.
+    pub identity: Identity,
+    /// The clock in MHz.
+    pub mhz: f64,
+}
+
+/// Puts the engine of `config` around `pipeline` onto a board, with the fastest clock that is not above `mhz`. `hash`
+/// is the kernel's (see [`crate::link::kernel_hash`]). The error says what cannot be built.
+pub fn design(
+    board: &'static Board,
+    config: &Config,
+    pipeline: &Netlist,
+    hash: u64,
+    mhz: f64,
+) -> Result<BoardDesign, String> {
+    config.verify()?;
+    let (clock, mhz) = board.pll.source(board.oscillator_mhz, mhz)?;
+    let identity = Identity::new(config, hash, (mhz * 1e6).round() as u32, board.baud);
+    identity.verify()?;
+    let engine = engine::design(config, pipeline);
+    let (kernel, link) = (&config.layout.kernel, link::netlist(&identity));
+    let parts = Parts { board, kernel, engine: &engine.top, stream_bits: config.stream_bits, link: &link, clock, mhz };
+    Ok(BoardDesign { netlist: top(&parts, &engine.netlist), engine, identity, mhz })
+}
 
 /// What a top is made of.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,132 @@
+//! What is simulated: the Verilog that `synth` or `build` has left in a folder.
+
+use crate::failure::Failure;
+use hdl::board::{Board, top};
+use hdl::engine::{Config, Layout};
+use hdl::link::{self, Identity};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::path::Path;
+
+/// A board's design as text, with the clock of a simulation.
+pub struct Design {
+    pub kernel: String,
+    pub pipelines: u32,
+    pub verilog: String,
+    pub top: String,
+    pub mhz: f64,
+    pub baud: u32,
+}
+
+/// The keys of `manifest.json` that are needed here.
+#[derive(Deserialize)]
+struct Manifest {
+    kernel: String,
+    pipelines: u32,
+    groups: u32,
+    i_banks: u32,
+    stream_bits: u32,
+    jmem_records: u32,
+    segments: u32,
+    hash: String,
+    mhz: f64,
+    top: String,
+}
+
+/// The keys of `synth.json` that are needed here.
+#[derive(Deserialize)]
+struct Synthesis {
+    kernel: String,
+    pipelines: u32,
+    board: Option<String>,
+    clock_mhz: Option<f64>,
+}
+
+/// Where `synth` leaves the text that it gave to the tools.
+const SYNTHESISED: &str = "work/design.v";
+
+/// Reads what `synth` made for this board; else puts the engine that `build` made on the board.
+pub fn load(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design, Failure> {
+    if !dir.is_dir() {
+        let make =
+            format!("make it with `pairforge synth FILE --board {} -o DIR`, or with `pairforge build`", board.name);
+        return Err(Failure::file(dir, format!("is no folder; {make}")));
+    }
+    if dir.join("synth.json").exists() { synthesised(board, dir, baud) } else { built(board, dir, baud) }
+}
+
+fn synthesised(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design, Failure> {
+    let path = dir.join("synth.json");
+    let said: Synthesis = read(&path)?;
+    let (Some(name), Some(mhz)) = (said.board, said.clock_mhz) else {
+        return Err(Failure::file(&path, format!("is of no board; use `pairforge synth FILE --board {}`", board.name)));
+    };
+    if name != board.name {
+        return Err(Failure::file(&path, format!("is for the board {name}, not {}", board.name)));
+    }
+    if baud.is_some_and(|b| b != board.baud) {
+        let text = format!("the baud rate of a synthesised design is {}; --baud needs a folder of `build`", board.baud);
+        return Err(Failure::Usage(text));
+    }
+    let path = dir.join(SYNTHESISED);
+    let text = std::fs::read_to_string(&path).map_err(|e| Failure::file(&path, format!("cannot be read: {e}")))?;
+    let clock = top::clock_name(&said.kernel);
+    let verilog = without(&text, &clock)
+        .ok_or_else(|| Failure::file(&path, format!("has no module {clock}; synthesise the kernel again")))?;
+    Ok(Design {
+        verilog: verilog + &top::simulated_clock(&said.kernel).verilog(),
+        top: top::name(&said.kernel, board),
+        kernel: said.kernel,
+        pipelines: said.pipelines,
+        mhz,
+        baud: board.baud,
+    })
+}
+
+fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design, Failure> {
+    let path = dir.join("manifest.json");
+    let m: Manifest = read(&path)?;
+    let wrong = |e: String| Failure::file(&path, e);
+    let config = Config {
+        layout: Layout { kernel: m.kernel.clone(), ..Layout::default() },
+        pipelines: m.pipelines,
+        groups: m.groups,
+        i_banks: m.i_banks,
+        jmem_records: m.jmem_records,
+        stream_bits: m.stream_bits,
+        segments: m.segments,
+        pipeline_latency: 1,
+    };
+    config.verify().map_err(wrong)?;
+    let hash = u64::from_str_radix(&m.hash, 16).map_err(|_| wrong(format!("`{}` is no hash of a kernel", m.hash)))?;
+    let (clock, mhz) = board.pll.source(board.oscillator_mhz, m.mhz).map_err(wrong)?;
+    let baud = baud.unwrap_or(board.baud);
+    let identity = Identity::new(&config, hash, (mhz * 1e6).round() as u32, baud);
+    identity.verify().map_err(wrong)?;
+    let (kernel, link) = (m.kernel.as_str(), link::netlist(&identity));
+    let parts = top::Parts { board, kernel, engine: &m.top, stream_bits: m.stream_bits, link: &link, clock, mhz };
+    let mut around = top::around(&parts);
+    around.modules.push(top::simulated_clock(kernel));
+    let file = dir.join(format!("{}.v", m.top));
+    let engine = std::fs::read_to_string(&file).map_err(|e| Failure::file(&file, format!("cannot be read: {e}")))?;
+    Ok(Design {
+        verilog: engine + &around.verilog(),
+        top: around.top,
+        kernel: m.kernel,
+        pipelines: m.pipelines,
+        mhz,
+        baud,
+    })
+}
+
+fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|e| Failure::file(path, format!("cannot be read: {e}")))?;
+    serde_json::from_str(&text).map_err(|e| Failure::file(path, format!("is not what this program writes: {e}")))
+}
+
+/// The text without a module.
+fn without(text: &str, module: &str) -> Option<String> {
+    let start = text.find(&format!("\nmodule {module} ("))? + 1;
+    let end = start + text[start..].find("\nendmodule\n")? + "\nendmodule\n".len();
+    Some(text[..start].to_string() + &text[end..])
+}
