@@ -54,7 +54,7 @@ pub struct Board {
 pub struct Leds {
     /// `led_alive` blinks as long as the clock runs.
     pub alive: bool,
-    /// `led_error` is lit from a session's first frame that comes damaged or out of order.
+    /// `led_error` is lit from the first frame that arrives damaged or out of order.
     pub error: bool,
     /// They are lit by a low level.
     pub active_low: bool,

@@ -45,25 +45,25 @@ fn echo_link() -> Netlist {
         (In, "uart_rx", 1),
         (Out, "uart_tx", 1),
         (Out, "engine_rst", 1),
-        (Out, "error", 1),
-        (Out, "m_tdata", 32),
-        (Out, "m_tvalid", 1),
-        (In, "m_tready", 1),
-        (Out, "m_tlast", 1),
-        (In, "s_tdata", 32),
-        (In, "s_tvalid", 1),
-        (Out, "s_tready", 1),
-        (In, "s_tlast", 1),
+        (Out, "lost", 1),
+        (Out, "s_tdata", 32),
+        (Out, "s_tvalid", 1),
+        (In, "s_tready", 1),
+        (Out, "s_tlast", 1),
+        (In, "m_tdata", 32),
+        (In, "m_tvalid", 1),
+        (Out, "m_tready", 1),
+        (In, "m_tlast", 1),
     ];
     let text = "    reg line;
     always @(posedge clk) line <= rst | uart_rx;
     assign uart_tx = line;
     assign engine_rst = rst;
-    assign error = 1'b0;
-    assign m_tdata = 32'd0;
-    assign m_tvalid = 1'b0;
-    assign m_tlast = 1'b0;
-    assign s_tready = 1'b0;";
+    assign lost = 1'b0;
+    assign s_tdata = 32'd0;
+    assign s_tvalid = 1'b0;
+    assign s_tlast = 1'b0;
+    assign m_tready = 1'b0;";
     module("echo_link", &ports, text)
 }
 

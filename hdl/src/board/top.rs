@@ -153,7 +153,7 @@ fn lights(parts: &Parts) -> Module {
     let leds = parts.board.leds;
     let mut m = Module { name: format!("{}_lights", parts.kernel), ..Module::default() };
     m.doc = vec!["What the LEDs show: busy from the first beat to the engine until it has answered END.".into()];
-    let clocked = [("clk", 1), ("rst", 1), ("engine_rst", 1)];
+    let clocked = [("clk", 1), ("rst", 1), ("engine_rst", 1), ("lost", 1)];
     let taps = [("to_engine", 1), ("from_engine", 1), ("last", 1), ("opcode", 8)];
     for (name, width) in clocked.into_iter().chain(taps) {
         m.port(In, name, width);
@@ -180,8 +180,14 @@ fn lights(parts: &Parts) -> Module {
              assign alive = count[{top}];"
         );
     }
-    if !leds.alive {
-        text += "\n    wire unused = &{1'b0, rst};";
+    if leds.error {
+        m.port(Out, "error", 1);
+        text += "\n    reg seen;\n    always @(posedge clk) seen <= (seen | lost) & ~rst;\n    assign error = seen;";
+    }
+    let unused = [(!leds.alive && !leds.error, "rst"), (!leds.error, "lost")];
+    let unused: Vec<&str> = unused.iter().filter(|u| u.0).map(|u| u.1).collect();
+    if !unused.is_empty() {
+        text += &format!("\n    wire unused = &{{1'b0, {}}};", unused.join(", "));
     }
     m.items.push(Item::Text(text));
     m
@@ -205,7 +211,7 @@ fn module(parts: &Parts) -> Module {
     for (pin, _) in board.fixed_pins {
         m.port(Out, *pin, 1);
     }
-    for name in ["clk", "locked", "rst", "engine_rst", "error", "busy"] {
+    for name in ["clk", "locked", "rst", "engine_rst", "lost"].into_iter().chain(shown()) {
         m.items.push(Item::Net { name: name.into(), width: 1 });
     }
     for way in ["to", "from"] {
@@ -223,8 +229,8 @@ fn module(parts: &Parts) -> Module {
     };
     add(clock_name(kernel), "clock", same(&["clk_in", "clk", "locked"]));
     add(format!("{kernel}_reset"), "reset", same(&["clk", "locked", "rst"]));
-    let mut link = same(&["clk", "rst", "uart_rx", "uart_tx", "engine_rst", "error"]);
-    link.extend(stream("m", "to").into_iter().chain(stream("s", "from")));
+    let mut link = same(&["clk", "rst", "uart_rx", "uart_tx", "engine_rst", "lost"]);
+    link.extend(stream("s", "to").into_iter().chain(stream("m", "from")));
     add(parts.link.top.clone(), "link", link);
     let mut engine = same(&["clk"]);
     engine.push(("rst".into(), "engine_rst".into()));
@@ -236,19 +242,13 @@ fn module(parts: &Parts) -> Module {
         ("last", "from_last"),
         ("opcode", "from_data[31:24]"),
     ];
-    let mut watched = same(&["clk", "rst", "engine_rst", "busy"]);
+    let mut watched = same(&["clk", "rst", "engine_rst", "lost"]);
     watched.extend(taps.map(|(port, signal)| (port.to_string(), signal.to_string())));
-    if leds.alive {
-        watched.extend(same(&["alive"]));
-        m.items.push(Item::Net { name: "alive".into(), width: 1 });
-    }
+    watched.extend(shown().flat_map(|signal| same(&[signal])));
     m.items.push(Item::Instance { module: format!("{kernel}_lights"), name: "lights".into(), connections: watched });
     let not = if leds.active_low { "~" } else { "" };
     for signal in shown() {
         m.items.push(Item::Assign { name: format!("led_{signal}"), expr: format!("{not}{signal}") });
-    }
-    if !leds.error {
-        m.items.push(Item::Wire { name: "unused".into(), width: 1, expr: "&{1'b0, error}".into() });
     }
     for (pin, high) in board.fixed_pins {
         m.items.push(Item::Assign { name: pin.to_string(), expr: format!("1'b{}", *high as u32) });
