@@ -1,15 +1,15 @@
 //! The builder that operators describe themselves with, and the pipeliner that cuts them into stages.
 //!
 //! An operator writes a feed-forward dataflow of combinational pieces, each with a [`Cost`]; it never
-//! mentions a register. [`pipeline`] then walks the pieces in order, puts each as early as its arguments
-//! and the clock's budget allow (or later, where that takes fewer registers and no more cycles), and inserts a register wherever a signal crosses from one stage into a
+//! mentions a register. [`pipeline`] finds the least latency that the clock's budget allows, and among all placings of
+//! that latency one with the fewest register bits, and inserts a register wherever a signal crosses from one stage into a
 //! later one. So one description serves every target and frequency, and the latency is computed. Pieces that
 //! reach no output and bits that nothing reads cost nothing.
 
 mod emit;
 mod mul;
 mod place;
-mod settle;
+mod retime;
 mod text;
 
 use crate::netlist::Module;
@@ -21,14 +21,18 @@ use text::Text;
 pub struct Sig(u32);
 
 impl Sig {
-    fn index(self) -> usize {
+    /// Its place in the order of definition.
+    pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 #[derive(Clone, PartialEq, Debug)]
 enum Kind {
-    Input,
+    Input {
+        /// Whether it stands still while pairs are in flight.
+        still: bool,
+    },
     Expr {
         text: Text,
         args: Vec<Sig>,
@@ -49,7 +53,7 @@ enum Kind {
 impl Kind {
     fn args(&self) -> Vec<Sig> {
         match self {
-            Kind::Input => Vec::new(),
+            Kind::Input { .. } => Vec::new(),
             Kind::Expr { args, .. } => args.clone(),
             Kind::Rom { addr, .. } => vec![*addr],
             Kind::Mul { a, b, .. } => vec![*a, *b],
@@ -63,6 +67,8 @@ struct Signal {
     name: String,
     width: u32,
     kind: Kind,
+    owner: u32,
+    note: String,
 }
 
 /// A feed-forward combinational description, in order of definition.
@@ -71,6 +77,10 @@ pub struct Circuit {
     signals: Vec<Signal>,
     outputs: Vec<(String, Sig)>,
     clock: Clock,
+    /// Who owns new signals, and what their names begin with.
+    owner: (u32, String),
+    /// Cycles that it takes at least.
+    pub least_latency: u32,
 }
 
 /// Circuits of one clock are equal if they describe the same pieces.
@@ -84,7 +94,7 @@ impl Circuit {
     /// An empty circuit for a clock. Operators may ask for the clock to choose between forms, as long as
     /// the bits stay the same.
     pub fn new(clock: Clock) -> Circuit {
-        Circuit { signals: Vec::new(), outputs: Vec::new(), clock }
+        Circuit { signals: Vec::new(), outputs: Vec::new(), clock, owner: (0, String::new()), least_latency: 0 }
     }
 
     pub fn clock(&self) -> Clock {
@@ -97,13 +107,45 @@ impl Circuit {
 
     fn push(&mut self, name: &str, width: u32, kind: Kind) -> Sig {
         assert!(width > 0, "signal {name} has no bits");
-        self.signals.push(Signal { name: name.to_string(), width, kind });
+        let (owner, prefix) = (self.owner.0, &self.owner.1);
+        self.signals.push(Signal { name: format!("{prefix}{name}"), width, kind, owner, note: String::new() });
         Sig(self.signals.len() as u32 - 1)
     }
 
     /// An input port.
     pub fn input(&mut self, name: &str, width: u32) -> Sig {
-        self.push(name, width, Kind::Input)
+        self.push(name, width, Kind::Input { still: false })
+    }
+
+    /// An input port that stands still while values are in flight: it needs no registers to wait.
+    pub fn still_input(&mut self, name: &str, width: u32) -> Sig {
+        self.push(name, width, Kind::Input { still: true })
+    }
+
+    /// How many signals there are.
+    pub fn pieces(&self) -> usize {
+        self.signals.len()
+    }
+
+    /// For each signal the stage in which it is there if everything comes as early as possible.
+    pub fn earliest_stages(&self) -> Vec<u32> {
+        place::earliest_stages(self)
+    }
+
+    /// From here on signals belong to `owner` and their names begin with its name.
+    pub fn own(&mut self, owner: u32, name: &str) {
+        self.owner = (owner, if name.is_empty() { String::new() } else { format!("{name}_") });
+    }
+
+    /// Whom a signal belongs to.
+    pub fn owner(&self, s: Sig) -> u32 {
+        self.signals[s.index()].owner
+    }
+
+    /// Gives a signal another name, and a comment above its definition.
+    pub fn title(&mut self, s: Sig, name: &str, note: String) {
+        let signal = &mut self.signals[s.index()];
+        (signal.name, signal.note) = (name.to_string(), note);
     }
 
     /// Combinational logic: a Verilog expression in which `{0}`, `{1}`, ... stand for `args`. Every `{k}` is
@@ -152,6 +194,25 @@ pub struct Pipelined {
     /// The longest time between two registers in ns, without the flip-flop's own; above the budget where
     /// a single piece does not fit the clock.
     pub worst: f64,
+    /// The fewest flip-flop bits that any placing of this latency has, as the dual problem proves, and those of the
+    /// placing of everything as early as possible.
+    pub bound: u64,
+    pub early: u64,
+}
+
+/// Where a signal stands in a pipelined circuit.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    pub owner: u32,
+    /// The stage in which it reads its arguments, and that in which it is there.
+    pub reads: u32,
+    pub ready: u32,
+    /// Flip-flop bits behind it.
+    pub bits: u64,
+    /// Whether it is made of constants and standing inputs alone.
+    pub still: bool,
+    /// Whether it does anything: neither a port nor wires alone, and it reaches an output.
+    pub works: bool,
 }
 
 /// Cuts `circuit` into stages for its clock and gives it as a module of that name with a port `clk`.
@@ -159,6 +220,21 @@ pub struct Pipelined {
 /// unless the whole circuit is wires: then the latency is 0 and there is no `clk`.
 pub fn pipeline(name: &str, circuit: &Circuit) -> Pipelined {
     emit::emit(name, circuit, &place::place(circuit))
+}
+
+/// [`pipeline`], and where each signal stands, in order of definition.
+pub fn pipeline_places(name: &str, circuit: &Circuit) -> (Pipelined, Vec<Place>) {
+    let placed = place::place(circuit);
+    let place = |(k, signal): (usize, &Signal)| Place {
+        owner: signal.owner,
+        reads: placed.ready[k].reads,
+        ready: placed.ready[k].stage,
+        bits: placed.bits[k],
+        still: placed.ready[k].fixed,
+        works: placed.live[k] && !matches!(signal.kind, Kind::Input { .. } | Kind::Expr { cost: Cost::Wire, .. }),
+    };
+    let places = circuit.signals.iter().enumerate().map(place).collect();
+    (emit::emit(name, circuit, &placed), places)
 }
 
 #[cfg(test)]

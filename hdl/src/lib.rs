@@ -24,6 +24,7 @@ pub mod names;
 pub mod netlist;
 pub mod op;
 pub mod reduce;
+pub mod simplex;
 pub mod target;
 
 pub use bounds::Bounds;

@@ -1,10 +1,12 @@
 //! From text to Verilog in one call.
 
 use crate::diag::Diagnostic;
+use crate::gather::gather;
 use crate::graph::Graph;
 use crate::library::Library;
 use crate::lower::lower_with;
-use crate::schedule::{Schedule, asap, schedule_with};
+use crate::merge::{Merged, merge};
+use crate::schedule::{Schedule, asap, least_with_bound};
 use crate::simplify::simplify;
 use hdl::netlist::Netlist;
 use hdl::target::Clock;
@@ -14,8 +16,14 @@ pub struct Built {
     /// Simplified.
     pub graph: Graph,
     pub schedule: Schedule,
-    /// The schedule that starts everything as early as possible, to compare with.
-    pub early: Schedule,
+    /// Register bits of the flags on their way.
+    pub flag_bits: u64,
+    /// Register bits if everything came as early as possible, to compare with, and the fewest that the solver's dual
+    /// allows; in both the flags' are as they are.
+    pub early_bits: u64,
+    pub bound_bits: u64,
+    /// The longest time between two registers in ns.
+    pub worst: f64,
     pub library: Library,
     /// The pipeline and what it is made of; see [`crate::lower`] for its ports.
     pub netlist: Netlist,
@@ -32,8 +40,18 @@ pub fn compile_to_netlist(name: &str, text: &str, clock: Clock) -> Result<Built,
 pub fn build(graph: &Graph, clock: Clock, text: &str, warnings: Vec<Diagnostic>) -> Built {
     let graph = simplify(graph);
     let library = Library::new(&graph, clock);
-    let early = asap(&graph, &library);
-    let schedule = schedule_with(&graph, &library);
+    if let Some(m) = merge(&graph, clock, text) {
+        let (early_bits, bound_bits, worst) = (m.pipelined.early, m.pipelined.bound, m.pipelined.worst);
+        let Merged { netlist, schedule, flag_bits, .. } = m;
+        return Built { graph, schedule, flag_bits, early_bits, bound_bits, worst, library, netlist, warnings };
+    }
+    let delays = |s: &Schedule| s.delay_bits.iter().sum::<u64>();
+    let early = delays(&asap(&graph, &library));
+    let (schedule, bound) = least_with_bound(&graph, &library);
+    let flag_bits = gather(&graph, &schedule, clock).steps.len() as u64;
+    let others = schedule.operator_bits.iter().sum::<u64>() + flag_bits;
+    let (early_bits, bound_bits) = (others + early, others + bound);
+    let worst = library.modules.iter().map(|m| m.worst).fold(0.0, f64::max);
     let netlist = lower_with(&graph, &schedule, &library, text);
-    Built { graph, schedule, early, library, netlist, warnings }
+    Built { graph, schedule, flag_bits, early_bits, bound_bits, worst, library, netlist, warnings }
 }

@@ -5,7 +5,6 @@ mod svg;
 pub use svg::svg;
 
 use crate::build::Built;
-use crate::gather::gather;
 use crate::graph::{NodeId, NodeKind};
 use crate::lower::source::Lines;
 use std::collections::BTreeMap;
@@ -60,8 +59,9 @@ pub struct Explain {
     pub kinds: Vec<Kind>,
     pub operator_bits: u64,
     pub delay_bits: u64,
-    /// Delay bits if everything started as early as possible.
-    pub early_delay_bits: u64,
+    /// All register bits if everything came as early as possible, and the fewest that the solver's dual allows.
+    pub early_bits: u64,
+    pub bound_bits: u64,
     /// Registers of the flags on their way.
     pub flag_bits: u64,
     /// The longest time between two registers in ns, and what the clock leaves for it.
@@ -91,7 +91,6 @@ pub fn explain(built: &Built, text: &str) -> Explain {
     let mut order: Vec<usize> = (0..graph.nodes.len()).collect();
     order.sort_by_key(|k| (!s.fixed[*k], s.start[*k], *k));
     let shown = |k: &usize| !matches!(graph.nodes[*k].kind, NodeKind::Const { .. });
-    let modules = &built.library.modules;
     Explain {
         kernel: graph.name.clone(),
         target: clock.target.name,
@@ -101,9 +100,10 @@ pub fn explain(built: &Built, text: &str) -> Explain {
         kinds: kinds(built),
         operator_bits: s.operator_bits.iter().sum(),
         delay_bits: s.delay_bits.iter().sum(),
-        early_delay_bits: built.early.delay_bits.iter().sum(),
-        flag_bits: gather(graph, s, clock).steps.len() as u64,
-        worst: modules.iter().map(|m| m.worst).fold(0.0, f64::max),
+        early_bits: built.early_bits,
+        bound_bits: built.bound_bits,
+        flag_bits: built.flag_bits,
+        worst: built.worst,
         budget: clock.budget(),
     }
 }
@@ -161,7 +161,7 @@ fn kinds(built: &Built) -> Vec<Kind> {
         let (kind, names) = kinds.entry(op.name()).or_default();
         kind.name = op.name();
         kind.count += 1;
-        kind.register_bits += m.register_bits;
+        kind.register_bits += built.schedule.operator_bits[k];
         kind.multipliers += m.multipliers;
         kind.rom_bits += m.rom_bits;
         if !names.contains(&m.module.name.as_str()) {
@@ -183,14 +183,15 @@ impl std::fmt::Display for Explain {
         let rows: Vec<Vec<String>> = self.kinds.iter().map(kind_cells).collect();
         f.write_str(&table(&header, &rows, &[1, 2, 3, 4, 5]))?;
         writeln!(f)?;
-        writeln!(f, "register bits  {:>8}", self.register_bits())?;
-        writeln!(f, "  operators    {:>8}", self.operator_bits)?;
-        let saved = self.early_delay_bits - self.delay_bits.min(self.early_delay_bits);
+        let saved = self.early_bits - self.register_bits().min(self.early_bits);
         writeln!(
             f,
-            "  delay lines  {:>8}  the least for this depth; {} more if all started as early as possible",
-            self.delay_bits, saved
+            "register bits  {:>8}  the least for this depth is {}; {saved} more if all came as early as possible",
+            self.register_bits(),
+            self.bound_bits
         )?;
+        writeln!(f, "  operators    {:>8}", self.operator_bits)?;
+        writeln!(f, "  results      {:>8}  on their way to where they are read", self.delay_bits)?;
         writeln!(f, "  flags        {:>8}", self.flag_bits)?;
         writeln!(f, "multipliers    {:>8}", self.multipliers())?;
         writeln!(f, "ROM bits       {:>8}", self.rom_bits())?;
@@ -211,7 +212,7 @@ impl Explain {
             "formats",
             "reads",
             "operator bits",
-            "delay bits",
+            "waiting bits",
         ]
         .map(String::from)
     }

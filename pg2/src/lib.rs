@@ -17,6 +17,7 @@ pub mod kernels;
 pub mod lex;
 pub mod library;
 pub mod lower;
+pub mod merge;
 pub mod parse;
 pub mod schedule;
 pub mod simplify;

@@ -6,7 +6,6 @@
 //! path; among all schedules of that depth, [`schedule`] finds one with the fewest delay bits.
 
 mod least;
-pub mod simplex;
 
 use crate::graph::{Graph, NodeId, NodeKind, PinClass};
 use crate::library::Library;
@@ -104,7 +103,7 @@ pub fn asap(graph: &Graph, library: &Library) -> Schedule {
 }
 
 /// Which nodes depend on parameters and constants alone.
-fn fixed(graph: &Graph) -> Vec<bool> {
+pub(crate) fn fixed(graph: &Graph) -> Vec<bool> {
     let mut fixed: Vec<bool> = Vec::with_capacity(graph.nodes.len());
     for node in &graph.nodes {
         fixed.push(match &node.kind {

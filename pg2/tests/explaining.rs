@@ -26,7 +26,7 @@ fn the_sums_are_those_of_the_netlist() {
         assert_eq!(e.register_bits(), registers(&built.netlist, top), "{name}");
         assert_eq!(e.rows.iter().map(|r| r.operator_bits + r.delay_bits).sum::<u64>() + e.flag_bits, e.register_bits());
         assert_eq!(e.kinds.iter().map(|k| k.register_bits).sum::<u64>(), e.operator_bits);
-        assert!(e.delay_bits <= e.early_delay_bits && e.worst <= e.budget, "{name}");
+        assert!(e.register_bits() == e.bound_bits && e.bound_bits <= e.early_bits && e.worst <= e.budget, "{name}");
     }
 }
 

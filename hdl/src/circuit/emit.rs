@@ -12,11 +12,18 @@ type Bits = Vec<bool>;
 #[derive(Clone)]
 struct Copy {
     name: String,
-    /// The bits that are there: `high` down to `low` of the signal.
-    high: u32,
-    low: u32,
+    /// The bits that are there.
+    runs: Vec<Run>,
     /// Those of them that are read in this stage or copied into the next one, by position in the signal.
     read: Bits,
+}
+
+/// Neighbouring bits of a signal, `high` down to `low`, under a name of their own.
+#[derive(Clone)]
+struct Run {
+    name: String,
+    high: u32,
+    low: u32,
 }
 
 struct Emitter<'a> {
@@ -41,12 +48,13 @@ pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> Pipelined 
     };
     e.ports();
     e.plan();
+    e.still();
     for stage in 0..=placed.latency {
         e.stage(stage);
     }
     for (port, s) in &circuit.outputs {
         let width = circuit.width(*s);
-        let expr = e.read(*s, placed.latency, width - 1, 0, true);
+        let expr = e.read(*s, None, width - 1, 0);
         e.module.items.push(Item::Assign { name: port.clone(), expr });
     }
     e.sink();
@@ -63,6 +71,8 @@ pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> Pipelined 
             .sum(),
         multipliers: kinds().filter(|s| matches!(s.kind, Kind::Mul { .. })).count() as u32,
         worst: placed.worst,
+        bound: placed.bound,
+        early: placed.early,
         module: e.module,
     }
 }
@@ -72,7 +82,7 @@ impl Emitter<'_> {
         if self.placed.latency > 0 {
             self.module.port(Dir::In, "clk", 1);
         }
-        for s in self.circuit.signals.iter().filter(|s| matches!(s.kind, Kind::Input)) {
+        for s in self.circuit.signals.iter().filter(|s| matches!(s.kind, Kind::Input { .. })) {
             self.module.port(Dir::In, s.name.clone(), s.width);
         }
         for (port, s) in &self.circuit.outputs {
@@ -90,10 +100,7 @@ impl Emitter<'_> {
         let mut read: Vec<Vec<Bits>> = vec![Vec::new(); signals.len()];
         for (s, reader, high, low) in reads(self.circuit, &self.placed.live) {
             let k = s.index();
-            let stage = reader.map_or(self.placed.latency, |r| self.placed.ready[r].reads);
-            let ready = self.placed.ready[k];
-            // A constant is the same in every stage.
-            let n = if ready.fixed { 0 } else { (stage - ready.stage) as usize };
+            let n = self.placed.waits(s, reader) as usize;
             if read[k].len() <= n {
                 read[k].resize(n + 1, vec![false; signals[k].width as usize]);
             }
@@ -108,70 +115,93 @@ impl Emitter<'_> {
             // What a later stage reads must come through every earlier one.
             for n in (1..bits.len()).rev() {
                 let (before, after) = bits.split_at_mut(n);
-                let (low, high) = hull(&after[0]);
-                before[n - 1][low..=high].fill(true);
+                before[n - 1].iter_mut().zip(&after[0]).for_each(|(b, a)| *b |= a);
             }
             for (n, read) in bits.into_iter().enumerate() {
-                let name = match (&signal.kind, n) {
-                    (Kind::Input, 0) => signal.name.clone(),
-                    (_, 0) => self.names.unique(&signal.name),
+                let name = match n {
+                    0 => signal.name.clone(),
                     _ => {
                         let stage = self.placed.ready[k].stage as usize + n;
-                        let own = self.copies[k][0].name.clone();
-                        self.names.unique(&format!("{own}_s{stage}"))
+                        let own = &self.copies[k][0].name;
+                        if self.placed.ready[k].fixed { format!("{own}_still") } else { format!("{own}_s{stage}") }
                     }
                 };
-                if let (Kind::Rom { .. }, 0) = (&signal.kind, n) {
-                    self.names.reserve(&format!("{name}_rom"));
-                }
-                let trimmed = n > 0 || matches!(signal.kind, Kind::Mul { .. });
-                let (low, high) = if trimmed { hull(&read) } else { (0, signal.width as usize - 1) };
-                self.copies[k].push(Copy { name, high: high as u32, low: low as u32, read });
+                let copy = self.copy(k, n, name, read);
+                self.copies[k].push(copy);
             }
         }
     }
 
-    /// Text for bits `high` down to `low` of a signal in a stage.
-    fn read(&self, s: Sig, stage: u32, high: u32, low: u32, whole: bool) -> String {
-        let ready = self.placed.ready[s.index()];
-        let n = if ready.fixed { 0 } else { (stage - ready.stage) as usize };
-        let copy = &self.copies[s.index()][n];
-        debug_assert!(!whole || (copy.low == 0 && copy.high == self.circuit.width(s) - 1));
-        copy.slice(high, low)
+    /// Copy `n` of signal `k`: whole where it is made, else a register for each run of bits that are still to be read.
+    fn copy(&mut self, k: usize, n: usize, name: String, read: Bits) -> Copy {
+        let signal = &self.circuit.signals[k];
+        let whole = vec![(signal.width - 1, 0)];
+        let runs = if n == 0 && !matches!(signal.kind, Kind::Mul { .. }) { whole } else { runs(&read) };
+        let single = runs.len() == 1;
+        let mut copy = Copy { name: name.clone(), runs: Vec::new(), read };
+        for (high, low) in runs {
+            let wish = if single { name.clone() } else { format!("{name}_{high}_{low}") };
+            let port = matches!((&signal.kind, n), (Kind::Input { .. }, 0));
+            let name = if port { wish } else { self.names.unique(&wish) };
+            if let (Kind::Rom { .. }, 0) = (&signal.kind, n) {
+                self.names.reserve(&format!("{name}_rom"));
+            }
+            copy.runs.push(Run { name, high, low });
+        }
+        if single {
+            copy.name = copy.runs[0].name.clone();
+        }
+        copy
+    }
+
+    /// Text for bits `high` down to `low` of a signal, as a reader (`None`: an output port) finds it.
+    fn read(&self, s: Sig, reader: Option<usize>, high: u32, low: u32) -> String {
+        self.copies[s.index()][self.placed.waits(s, reader) as usize].slice(high, low)
+    }
+
+    /// What stands still, in front of the stages.
+    fn still(&mut self) {
+        for k in (0..self.circuit.signals.len()).filter(|k| self.placed.live[*k] && self.placed.ready[*k].fixed) {
+            self.define(k);
+            self.registers(k, 1);
+        }
     }
 
     fn stage(&mut self, stage: u32) {
         if self.placed.latency > 0 {
-            self.module.items.push(Item::Comment(format!("stage {stage}")));
+            self.module.items.push(Item::Comment(format!("---- stage {stage}")));
         }
-        for k in (0..self.circuit.signals.len()).filter(|k| self.placed.live[*k]) {
-            let ready = self.placed.ready[k];
-            if ready.fixed || ready.stage >= stage {
-                continue;
-            }
-            let n = (stage - ready.stage) as usize;
-            if let Some(copy) = self.copies[k].get(n).cloned() {
-                let next = self.copies[k][n - 1].slice(copy.high, copy.low);
-                self.module.items.push(Item::Reg { name: copy.name, width: copy.high - copy.low + 1, next });
-            }
+        let moving = |k: &usize| self.placed.live[*k] && !self.placed.ready[*k].fixed;
+        let signals: Vec<usize> = (0..self.circuit.signals.len()).filter(moving).collect();
+        for &k in signals.iter().filter(|k| self.placed.ready[**k].stage < stage) {
+            self.registers(k, (stage - self.placed.ready[k].stage) as usize);
         }
-        for k in (0..self.circuit.signals.len()).filter(|k| self.placed.live[*k]) {
-            if self.placed.ready[k].stage == stage {
-                self.define(k);
-            }
+        for &k in signals.iter().filter(|k| self.placed.ready[**k].stage == stage) {
+            self.define(k);
+        }
+    }
+
+    /// The registers of copy `n` of signal `k`, if there is such a copy.
+    fn registers(&mut self, k: usize, n: usize) {
+        let Some(copy) = self.copies[k].get(n) else { return };
+        for run in copy.runs.clone() {
+            let next = self.copies[k][n - 1].slice(run.high, run.low);
+            self.module.items.push(Item::Reg { name: run.name, width: run.high - run.low + 1, next });
         }
     }
 
     /// Writes the definition of a signal.
     fn define(&mut self, k: usize) {
         let signal = &self.circuit.signals[k];
-        let reads = self.placed.ready[k].reads;
+        if !signal.note.is_empty() {
+            self.module.items.push(Item::Comment(signal.note.clone()));
+        }
         let copy = self.copies[k][0].clone();
-        let whole = |s: Sig| self.read(s, reads, self.circuit.width(s) - 1, 0, true);
+        let whole = |s: Sig| self.read(s, Some(k), self.circuit.width(s) - 1, 0);
         let item = match &signal.kind {
-            Kind::Input => return,
+            Kind::Input { .. } => return,
             Kind::Expr { text, args, .. } => {
-                let expr = text.fill(|a, high, low, w| self.read(args[a], reads, high, low, w));
+                let expr = text.fill(|a, high, low, _| self.read(args[a], Some(k), high, low));
                 Item::Wire { name: copy.name, width: signal.width, expr }
             }
             Kind::Rom { data, addr } => {
@@ -196,37 +226,33 @@ impl Emitter<'_> {
         self.module.items.push(item);
     }
 
-    /// The register behind a multiplier, for the bits that are read.
+    /// The registers behind a multiplier, for the bits that are read.
     fn multiplier(&mut self, copy: &Copy, width: u32, product: String) {
-        let kept = copy.high - copy.low + 1;
-        let mut next = product;
-        if kept < width {
-            let full = self.names.unique(&format!("{}_full", copy.name));
-            self.module.items.push(Item::Wire { name: full.clone(), width, expr: next });
-            next = select(&full, width, copy.high, copy.low);
-            if copy.low > 0 {
-                self.unread.push(select(&full, width, copy.low - 1, 0));
-            }
-            if copy.high < width - 1 {
-                self.unread.push(select(&full, width, width - 1, copy.high + 1));
-            }
+        if let [Run { name, high, low: 0 }] = &copy.runs[..]
+            && high + 1 == width
+        {
+            self.module.items.push(Item::Reg { name: name.clone(), width, next: product });
+            return;
         }
-        self.module.items.push(Item::Reg { name: copy.name.clone(), width: kept, next });
+        let full = self.names.unique(&format!("{}_full", copy.name));
+        self.module.items.push(Item::Wire { name: full.clone(), width, expr: product });
+        for run in &copy.runs {
+            let next = select(&full, width, run.high, run.low);
+            self.module.items.push(Item::Reg { name: run.name.clone(), width: run.high - run.low + 1, next });
+        }
+        let unread: Bits = copy.read.iter().map(|read| !read).collect();
+        self.unread.extend(runs(&unread).into_iter().map(|(high, low)| select(&full, width, high, low)));
     }
 
     /// Reads the bits that nothing else reads, so that linters do not ask about them.
     fn sink(&mut self) {
         let mut unread = std::mem::take(&mut self.unread);
+        if self.placed.latency > 0 && !self.module.items.iter().any(Item::uses_clock) {
+            unread.push("clk".into());
+        }
         for copy in self.copies.iter().flatten() {
-            let mut at = copy.low;
-            while at <= copy.high {
-                let same = |b: &u32| copy.read[*b as usize] == copy.read[at as usize];
-                let end = (at..=copy.high).take_while(same).last().expect("`at` is like itself");
-                if !copy.read[at as usize] {
-                    unread.push(copy.slice(end, at));
-                }
-                at = end + 1;
-            }
+            let bits: Bits = (0..).zip(&copy.read).map(|(b, read)| !read && copy.run(b, b).is_some()).collect();
+            unread.extend(runs(&bits).into_iter().map(|(high, low)| copy.slice(high, low)));
         }
         if !unread.is_empty() {
             let name = self.names.unique("unused");
@@ -237,9 +263,15 @@ impl Emitter<'_> {
 }
 
 impl Copy {
+    /// The run that holds bits `high` down to `low`.
+    fn run(&self, high: u32, low: u32) -> Option<&Run> {
+        self.runs.iter().find(|r| r.low <= low && high <= r.high)
+    }
+
     /// Text for bits `high` down to `low` of the signal.
     fn slice(&self, high: u32, low: u32) -> String {
-        select(&self.name, self.high - self.low + 1, high - self.low, low - self.low)
+        let run = self.run(high, low).expect("bits that are read together lie side by side");
+        select(&run.name, run.high - run.low + 1, high - run.low, low - run.low)
     }
 }
 
@@ -256,9 +288,16 @@ fn sign_bit(name: &str, width: u32) -> String {
     select(name, width, width - 1, width - 1)
 }
 
-/// The lowest and highest bit of a set; bit 0 of an empty one.
-fn hull(bits: &Bits) -> (usize, usize) {
-    let low = bits.iter().position(|b| *b).unwrap_or(0);
-    let high = bits.iter().rposition(|b| *b).unwrap_or(0);
-    (low, high)
+/// The set bits as runs of neighbours (high, low), lowest first.
+fn runs(bits: &Bits) -> Vec<(u32, u32)> {
+    let mut runs = Vec::new();
+    let mut at = 0;
+    for group in bits.chunk_by(|a, b| a == b) {
+        let next = at + group.len() as u32;
+        if group[0] {
+            runs.push((next - 1, at));
+        }
+        at = next;
+    }
+    runs
 }

@@ -1,6 +1,7 @@
 //! Placing the pieces of a circuit in stages.
 
-use super::{Circuit, Kind, Sig, settle};
+use super::retime::retime;
+use super::{Circuit, Kind, Sig};
 
 /// When a signal is ready: in stage `stage`, `time` ns after the registers that open it.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -9,7 +10,7 @@ pub(super) struct Ready {
     pub time: f64,
     /// The stage in which the arguments are read.
     pub reads: u32,
-    /// Nothing but constants: there in every stage without a register.
+    /// Made of constants and standing inputs alone: the same in every stage.
     pub fixed: bool,
 }
 
@@ -20,39 +21,65 @@ pub(super) struct Placed {
     pub live: Vec<bool>,
     pub latency: u32,
     pub worst: f64,
+    /// Register bits behind each signal.
+    pub bits: Vec<u64>,
+    /// The fewest register bits that any placing of this latency has, and those of the earliest placing.
+    pub bound: u64,
+    pub early: u64,
 }
 
-/// Puts every signal as early as its arguments and the clock allow; then lets those wait that cost fewer registers
-/// later, the latency being the same.
-pub(super) fn place(circuit: &Circuit) -> Placed {
-    let live = live(circuit);
-    let mut release = vec![0; circuit.signals.len()];
-    let mut best = earliest(circuit, &live, &release);
-    let reads = reads(circuit, &live);
-    let mut bits = settle::register_bits(circuit, &best, &reads);
-    // Later users first, so that what they read can follow them; a few rounds reach the end.
-    for _ in 0..3 {
-        let before = bits;
-        for k in (0..circuit.signals.len()).rev().filter(|k| live[*k]) {
-            if best.ready[k].fixed || matches!(circuit.signals[k].kind, Kind::Input) {
-                continue;
-            }
-            let mut kept = release[k];
-            for stage in best.ready[k].reads + 1..=settle::latest(&best, &reads, k) {
-                release[k] = stage;
-                let placed = earliest(circuit, &live, &release);
-                let cost = settle::register_bits(circuit, &placed, &reads);
-                if cost <= bits && placed.latency == best.latency && placed.worst <= best.worst {
-                    (best, bits, kept) = (placed, cost, stage);
-                }
-            }
-            release[k] = kept;
-        }
-        if bits == before {
-            break;
+impl Placed {
+    /// Registers between a signal and one of its readers.
+    pub fn waits(&self, s: Sig, reader: Option<usize>) -> u32 {
+        let ready = self.ready[s.index()];
+        match reader.map(|r| self.ready[r]) {
+            // What stands still needs one register where it takes time to come.
+            Some(r) if ready.fixed && r.fixed && r.reads == ready.stage => 0,
+            _ if ready.fixed => (ready.time > 0.0) as u32,
+            reader => reader.map_or(self.latency, |r| r.reads) - ready.stage,
         }
     }
-    best
+}
+
+/// Puts every signal where the circuit has the fewest register bits, the latency being that of the earliest placing.
+pub(super) fn place(circuit: &Circuit) -> Placed {
+    let live = live(circuit);
+    let mut early = earliest(circuit, &live, &vec![0; circuit.signals.len()]);
+    let reads = reads(circuit, &live);
+    early.early = register_bits(circuit, &early, &reads).iter().sum();
+    let best = retime(circuit, &early, &reads);
+    let mut placed = earliest(circuit, &live, &best.stages);
+    debug_assert!(placed.latency == early.latency && placed.worst <= early.worst.max(circuit.clock.budget()));
+    debug_assert!(
+        (0..live.len()).all(|k| !live[k] || placed.ready[k].reads == best.stages[k] || placed.ready[k].fixed)
+    );
+    placed.bits = register_bits(circuit, &placed, &reads);
+    // What stands still has its registers anyway.
+    let still: u64 = (0..live.len()).filter(|k| placed.ready[*k].fixed).map(|k| placed.bits[k]).sum();
+    (placed.early, placed.bound) = (early.early, best.bound + still);
+    debug_assert_eq!(placed.bits.iter().sum::<u64>(), placed.bound, "the dual proves the placing");
+    placed
+}
+
+/// Flip-flop bits behind each signal: the bits of it that are still to be read, in each later stage.
+fn register_bits(circuit: &Circuit, placed: &Placed, reads: &[Read]) -> Vec<u64> {
+    let mut last: Vec<Vec<u32>> = circuit.signals.iter().map(|s| vec![0; s.width as usize]).collect();
+    for (s, reader, high, low) in reads {
+        let waits = placed.waits(*s, *reader);
+        last[s.index()][*low as usize..=*high as usize].iter_mut().for_each(|w| *w = waits.max(*w));
+    }
+    let mut bits: Vec<u64> = last.iter().map(|w| w.iter().map(|w| *w as u64).sum()).collect();
+    // Memories and multipliers have a register of their own.
+    let mut read: Vec<Vec<bool>> = circuit.signals.iter().map(|s| vec![false; s.width as usize]).collect();
+    reads.iter().for_each(|(s, _, high, low)| read[s.index()][*low as usize..=*high as usize].fill(true));
+    for (k, signal) in circuit.signals.iter().enumerate().filter(|(k, _)| placed.live[*k]) {
+        bits[k] += match signal.kind {
+            Kind::Rom { .. } => signal.width as u64,
+            Kind::Mul { .. } => read[k].iter().filter(|r| **r).count() as u64,
+            _ => 0,
+        };
+    }
+    bits
 }
 
 /// Every read of a live signal: (signal, reader or `None` for an output, high, low).
@@ -72,6 +99,12 @@ pub(super) fn reads(circuit: &Circuit, live: &[bool]) -> Vec<Read> {
     reads
 }
 
+/// The stage of every signal, as early as possible.
+pub(super) fn earliest_stages(circuit: &Circuit) -> Vec<u32> {
+    let n = circuit.signals.len();
+    earliest(circuit, &vec![true; n], &vec![0; n]).ready.iter().map(|r| r.stage).collect()
+}
+
 /// Every signal as early as possible, but no earlier than its stage in `release`.
 fn earliest(circuit: &Circuit, live: &[bool], release: &[u32]) -> Placed {
     let mut ready: Vec<Ready> = Vec::with_capacity(circuit.signals.len());
@@ -83,14 +116,16 @@ fn earliest(circuit: &Circuit, live: &[bool], release: &[u32]) -> Placed {
         }
         ready.push(r);
     }
-    let ends = circuit.outputs.iter().map(|(_, s)| ready[s.index()]).map(|r| r.stage + (r.time > 0.0) as u32);
-    let latency = ends.max().unwrap_or(0);
-    Placed { ready, live: live.to_vec(), latency, worst }
+    // What stands still must have settled too before the first pair leaves.
+    let still = (0..live.len()).filter(|k| live[*k] && ready[*k].fixed).map(|k| ready[k]);
+    let ends = circuit.outputs.iter().map(|(_, s)| ready[s.index()]).chain(still);
+    let latency = ends.map(|r| r.stage + (r.time > 0.0) as u32).max().unwrap_or(0).max(circuit.least_latency);
+    Placed { ready, live: live.to_vec(), latency, worst, bits: Vec::new(), bound: 0, early: 0 }
 }
 
 fn live(circuit: &Circuit) -> Vec<bool> {
     // Ports stay, whether they are read or not.
-    let mut live: Vec<bool> = circuit.signals.iter().map(|s| matches!(s.kind, Kind::Input)).collect();
+    let mut live: Vec<bool> = circuit.signals.iter().map(|s| matches!(s.kind, Kind::Input { .. })).collect();
     circuit.outputs.iter().for_each(|(_, s)| live[s.index()] = true);
     for k in (0..live.len()).rev() {
         if live[k] {
@@ -104,29 +139,32 @@ fn live(circuit: &Circuit) -> Vec<bool> {
 fn place_one(circuit: &Circuit, ready: &[Ready], k: usize, release: u32) -> (Ready, f64) {
     let (budget, t) = (circuit.clock.budget(), circuit.clock.target);
     let kind = &circuit.signals[k].kind;
-    let args: Vec<Ready> = kind.args().iter().map(|s: &Sig| ready[s.index()]).filter(|r| !r.fixed).collect();
+    let args: Vec<Ready> = kind.args().iter().map(|s: &Sig| ready[s.index()]).collect();
+    let fixed = args.iter().all(|r| r.fixed) && !matches!(kind, Kind::Input { still: false });
+    let args: Vec<Ready> = args.into_iter().filter(|r| fixed || !r.fixed).collect();
+    let release = if fixed { 0 } else { release };
     let stage = args.iter().map(|r| r.stage).max().unwrap_or(0).max(release);
     let time = args.iter().filter(|r| r.stage == stage).map(|r| r.time).fold(0.0, f64::max);
     let after = |delay: f64| {
         if time > 0.0 && time + delay > budget {
-            Ready { stage: stage + 1, time: delay, reads: stage + 1, fixed: false }
+            Ready { stage: stage + 1, time: delay, reads: stage + 1, fixed }
         } else {
-            Ready { stage, time: time + delay, reads: stage, fixed: false }
+            Ready { stage, time: time + delay, reads: stage, fixed }
         }
     };
     match kind {
-        Kind::Input => (Ready { stage: 0, time: 0.0, reads: 0, fixed: false }, 0.0),
-        Kind::Expr { .. } if args.is_empty() => (Ready { stage: 0, time: 0.0, reads: 0, fixed: true }, 0.0),
+        Kind::Input { .. } => (Ready { stage: 0, time: 0.0, reads: 0, fixed }, 0.0),
+        Kind::Expr { .. } if args.is_empty() => (Ready { stage: 0, time: 0.0, reads: 0, fixed }, 0.0),
         Kind::Expr { cost, .. } => {
             let r = after(cost.delay(t));
             (r, r.time)
         }
         // The address is registered inside the memory; its data leaves t.rom after the edge.
-        Kind::Rom { .. } => (Ready { stage: stage + 1, time: t.rom, reads: stage, fixed: false }, time.max(t.rom)),
+        Kind::Rom { .. } => (Ready { stage: stage + 1, time: t.rom, reads: stage, fixed }, time.max(t.rom)),
         // A multiplier block is registered at its output.
         Kind::Mul { .. } => {
             let r = after(t.mul);
-            (Ready { stage: r.stage + 1, time: 0.0, reads: r.stage, fixed: false }, r.time)
+            (Ready { stage: r.stage + 1, time: 0.0, reads: r.stage, fixed }, r.time)
         }
     }
 }

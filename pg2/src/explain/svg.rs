@@ -104,8 +104,10 @@ fn wires(out: &mut String, built: &Built, row: &[Option<u32>], k: usize) {
     if graph.outputs.iter().any(|o| o.value.0 as usize == k) {
         last = last.max(s.depth);
     }
-    if last > ready {
-        let bits = s.delay_bits[k];
+    let bits = s.delay_bits[k];
+    if bits > 0 {
+        // Of a kernel that is one circuit a user may start before its last piece reads.
+        last = last.max(ready + 1);
         let _ = writeln!(
             out,
             "<line x1=\"{0}\" y1=\"{2}\" x2=\"{1}\" y2=\"{2}\" stroke=\"#bf6a02\" stroke-width=\"{thickness:.1}\">\
