@@ -10,11 +10,16 @@ mod emit;
 mod mul;
 mod place;
 mod retime;
+mod split;
 mod text;
 
 use crate::netlist::Module;
 use crate::target::{Clock, Cost};
+use std::collections::BTreeMap;
 use text::Text;
+
+/// The owner of ports, and of what nobody else owns.
+pub const PORTS: u32 = u32::MAX;
 
 /// A signal of a circuit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,6 +86,8 @@ pub struct Circuit {
     owner: (u32, String),
     /// Cycles that it takes at least.
     pub least_latency: u32,
+    /// Owners whose signals get a module of their own, and the names of its instance.
+    pub parts: BTreeMap<u32, String>,
 }
 
 /// Circuits of one clock are equal if they describe the same pieces.
@@ -94,7 +101,14 @@ impl Circuit {
     /// An empty circuit for a clock. Operators may ask for the clock to choose between forms, as long as
     /// the bits stay the same.
     pub fn new(clock: Clock) -> Circuit {
-        Circuit { signals: Vec::new(), outputs: Vec::new(), clock, owner: (0, String::new()), least_latency: 0 }
+        Circuit {
+            signals: Vec::new(),
+            outputs: Vec::new(),
+            clock,
+            owner: (PORTS, String::new()),
+            least_latency: 0,
+            parts: BTreeMap::new(),
+        }
     }
 
     pub fn clock(&self) -> Clock {
@@ -183,6 +197,8 @@ impl Circuit {
 #[derive(Clone, Debug)]
 pub struct Pipelined {
     pub module: Module,
+    /// Modules that stand inside it.
+    pub parts: Vec<Module>,
     /// Cycles from inputs to outputs.
     pub latency: u32,
     /// Flip-flop bits inside.

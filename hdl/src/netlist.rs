@@ -266,7 +266,7 @@ fn used_names(m: &Module, names: &BTreeSet<&str>) -> Result<(), String> {
 }
 
 /// The identifiers in an expression; not numbers such as `4'hf`, and not system functions such as `$signed`.
-fn identifiers(expr: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn identifiers(expr: &str) -> impl Iterator<Item = &str> {
     let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '\'');
     expr.split(move |c| !word(c)).filter(|w| w.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
 }

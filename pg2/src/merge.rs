@@ -9,7 +9,7 @@ use crate::graph::{Graph, NodeId, NodeKind, PinClass};
 use crate::lower::source::Lines;
 use crate::schedule::{Schedule, fixed};
 use hdl::Flags;
-use hdl::circuit::{Circuit, Pipelined, Place, Sig, pipeline_places};
+use hdl::circuit::{Circuit, PORTS, Pipelined, Place, Sig, pipeline_places};
 use hdl::names::sanitise;
 use hdl::netlist::Netlist;
 use hdl::target::{Clock, Cost};
@@ -17,9 +17,6 @@ use std::collections::BTreeMap;
 
 /// Circuits of more pieces than this are left to the operators' own pipelines.
 const MOST_PIECES: usize = 8_000;
-/// The owner of what belongs to no node: the flags on their way.
-const FLAGS: u32 = u32::MAX;
-
 /// A kernel as one pipelined circuit.
 pub struct Merged {
     pub netlist: Netlist,
@@ -43,12 +40,14 @@ pub fn merge(graph: &Graph, clock: Clock, text: &str) -> Option<Merged> {
     let name = format!("{}_pipeline", graph.name);
     let (mut pipelined, places) = pipeline_places(&name, &joined.circuit);
     let schedule = schedule(graph, &joined.values, &places, pipelined.latency);
-    let flag_bits = places.iter().filter(|p| p.owner == FLAGS).map(|p| p.bits).sum();
+    let flag_bits = places.iter().filter(|p| p.owner == PORTS).map(|p| p.bits).sum();
     pipelined.module.doc = vec![
         format!("One pair of `{}` per clock, {} cycles from pins to outputs.", graph.name, pipelined.latency),
         format!("At {} MHz on `{}`: {} flip-flop bits.", clock.mhz, clock.target.name, pipelined.register_bits),
     ];
-    let netlist = Netlist { top: name, modules: vec![pipelined.module.clone()] };
+    let mut modules = pipelined.parts.clone();
+    modules.push(pipelined.module.clone());
+    let netlist = Netlist { top: name, modules };
     Some(Merged { netlist, schedule, flag_bits, pipelined })
 }
 
@@ -78,7 +77,7 @@ impl<'a> Joined<'a> {
         for class in [PinClass::Ipin, PinClass::Jpin, PinClass::Param] {
             for (pin, element) in graph.elements_of(class) {
                 let port = graph.port(pin, element);
-                circuit.own(owner.get(&port).copied().unwrap_or(FLAGS), "");
+                circuit.own(owner.get(&port).copied().unwrap_or(PORTS), "");
                 let width = graph.pins[pin].format.width();
                 let sig = match class {
                     PinClass::Param => circuit.still_input(&port, width),
@@ -106,7 +105,8 @@ impl<'a> Joined<'a> {
             }
             NodeKind::Op { op, inst, args } => {
                 let wish = if node.name.is_empty() { format!("{}_{}", op.name(), id.0) } else { sanitise(&node.name) };
-                c.own(id.0, &format!("u{}_{}_{wish}", id.0, op.name()));
+                c.parts.insert(id.0, format!("u{}_{}_{wish}", id.0, op.name()));
+                c.own(id.0, &wish);
                 let args: Vec<Sig> = args.iter().map(|a| self.values[a.0 as usize]).collect();
                 let (value, flag) = op.circuit(inst, c, &args);
                 if c.owner(value) == id.0 {
@@ -132,7 +132,7 @@ impl<'a> Joined<'a> {
     fn gather(&mut self) -> Sig {
         let stages = self.circuit.earliest_stages();
         let c = &mut self.circuit;
-        c.own(FLAGS, "");
+        c.own(PORTS, "");
         let most = c.clock().or_inputs();
         let mut bits = Vec::new();
         for (index, name) in Flags::NAMES.iter().enumerate() {
@@ -179,7 +179,7 @@ fn schedule(graph: &Graph, values: &[Sig], places: &[Place], depth: u32) -> Sche
         depth,
     };
     let mut first: Vec<Option<u32>> = vec![None; n];
-    for (k, p) in places.iter().enumerate().filter(|(_, p)| p.owner != FLAGS) {
+    for (k, p) in places.iter().enumerate().filter(|(_, p)| p.owner != PORTS) {
         let node = p.owner as usize;
         if values[node].index() == k {
             s.delay_bits[node] = p.bits;

@@ -1,9 +1,11 @@
 //! Writing a placed circuit as a module: stage by stage, the registers that open a stage first.
 
 use super::place::{Placed, reads};
-use super::{Circuit, Kind, Pipelined, Sig};
+use super::split::{Owned, split};
+use super::{Circuit, Kind, PORTS, Pipelined, Sig};
 use crate::names::Names;
 use crate::netlist::{Dir, Item, Module};
+use std::collections::BTreeMap;
 
 /// A set of bit positions of one signal in one stage.
 type Bits = Vec<bool>;
@@ -33,8 +35,10 @@ struct Emitter<'a> {
     copies: Vec<Vec<Copy>>,
     names: Names,
     module: Module,
-    /// Bits that nothing reads.
-    unread: Vec<String>,
+    /// What the module is made of, and whose it is.
+    items: Vec<Owned>,
+    /// Bits that nothing reads, by owner.
+    unread: BTreeMap<u32, Vec<String>>,
 }
 
 pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> Pipelined {
@@ -44,7 +48,8 @@ pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> Pipelined 
         copies: vec![Vec::new(); circuit.signals.len()],
         names: Names::default(),
         module: Module { name: name.to_string(), latency: placed.latency, ..Module::default() },
-        unread: Vec::new(),
+        items: Vec::new(),
+        unread: BTreeMap::new(),
     };
     e.ports();
     e.plan();
@@ -55,14 +60,15 @@ pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> Pipelined 
     for (port, s) in &circuit.outputs {
         let width = circuit.width(*s);
         let expr = e.read(*s, None, width - 1, 0);
-        e.module.items.push(Item::Assign { name: port.clone(), expr });
+        e.items.push((PORTS, Item::Assign { name: port.clone(), expr }));
     }
     e.sink();
+    let parts = split(&mut e.module, e.items, &circuit.parts);
     let live = |k: &usize| placed.live[*k];
     let kinds = || (0..circuit.signals.len()).filter(live).map(|k| &circuit.signals[k]);
     Pipelined {
         latency: placed.latency,
-        register_bits: e.module.own_register_bits(),
+        register_bits: e.module.own_register_bits() + parts.iter().map(Module::own_register_bits).sum::<u64>(),
         rom_bits: kinds()
             .filter_map(|s| match &s.kind {
                 Kind::Rom { addr, .. } => Some((s.width as u64) << circuit.width(*addr)),
@@ -74,6 +80,7 @@ pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> Pipelined 
         bound: placed.bound,
         early: placed.early,
         module: e.module,
+        parts,
     }
 }
 
@@ -168,8 +175,8 @@ impl Emitter<'_> {
     }
 
     fn stage(&mut self, stage: u32) {
-        if self.placed.latency > 0 {
-            self.module.items.push(Item::Comment(format!("---- stage {stage}")));
+        if self.placed.latency > 0 && self.circuit.parts.is_empty() {
+            self.items.push((PORTS, Item::Comment(format!("---- stage {stage}"))));
         }
         let moving = |k: &usize| self.placed.live[*k] && !self.placed.ready[*k].fixed;
         let signals: Vec<usize> = (0..self.circuit.signals.len()).filter(moving).collect();
@@ -186,7 +193,8 @@ impl Emitter<'_> {
         let Some(copy) = self.copies[k].get(n) else { return };
         for run in copy.runs.clone() {
             let next = self.copies[k][n - 1].slice(run.high, run.low);
-            self.module.items.push(Item::Reg { name: run.name, width: run.high - run.low + 1, next });
+            let item = Item::Reg { name: run.name, width: run.high - run.low + 1, next };
+            self.items.push((self.circuit.signals[k].owner, item));
         }
     }
 
@@ -194,7 +202,7 @@ impl Emitter<'_> {
     fn define(&mut self, k: usize) {
         let signal = &self.circuit.signals[k];
         if !signal.note.is_empty() {
-            self.module.items.push(Item::Comment(signal.note.clone()));
+            self.items.push((signal.owner, Item::Comment(signal.note.clone())));
         }
         let copy = self.copies[k][0].clone();
         let whole = |s: Sig| self.read(s, Some(k), self.circuit.width(s) - 1, 0);
@@ -219,45 +227,52 @@ impl Emitter<'_> {
                 } else {
                     format!("{{{wy}'d0, {x}}} * {{{wx}'d0, {y}}}")
                 };
-                self.multiplier(&copy, signal.width, product);
+                self.multiplier(&copy, k, product);
                 return;
             }
         };
-        self.module.items.push(item);
+        self.items.push((signal.owner, item));
     }
 
     /// The registers behind a multiplier, for the bits that are read.
-    fn multiplier(&mut self, copy: &Copy, width: u32, product: String) {
+    fn multiplier(&mut self, copy: &Copy, k: usize, product: String) {
+        let (owner, width) = (self.circuit.signals[k].owner, self.circuit.signals[k].width);
         if let [Run { name, high, low: 0 }] = &copy.runs[..]
             && high + 1 == width
         {
-            self.module.items.push(Item::Reg { name: name.clone(), width, next: product });
+            self.items.push((owner, Item::Reg { name: name.clone(), width, next: product }));
             return;
         }
         let full = self.names.unique(&format!("{}_full", copy.name));
-        self.module.items.push(Item::Wire { name: full.clone(), width, expr: product });
+        self.items.push((owner, Item::Wire { name: full.clone(), width, expr: product }));
         for run in &copy.runs {
             let next = select(&full, width, run.high, run.low);
-            self.module.items.push(Item::Reg { name: run.name.clone(), width: run.high - run.low + 1, next });
+            let item = Item::Reg { name: run.name.clone(), width: run.high - run.low + 1, next };
+            self.items.push((owner, item));
         }
         let unread: Bits = copy.read.iter().map(|read| !read).collect();
-        self.unread.extend(runs(&unread).into_iter().map(|(high, low)| select(&full, width, high, low)));
+        let rest = runs(&unread).into_iter().map(|(high, low)| select(&full, width, high, low));
+        self.unread.entry(owner).or_default().extend(rest);
     }
 
     /// Reads the bits that nothing else reads, so that linters do not ask about them.
     fn sink(&mut self) {
         let mut unread = std::mem::take(&mut self.unread);
-        if self.placed.latency > 0 && !self.module.items.iter().any(Item::uses_clock) {
-            unread.push("clk".into());
+        if self.placed.latency > 0 && !self.items.iter().any(|(_, item)| item.uses_clock()) {
+            unread.entry(PORTS).or_default().push("clk".into());
         }
-        for copy in self.copies.iter().flatten() {
-            let bits: Bits = (0..).zip(&copy.read).map(|(b, read)| !read && copy.run(b, b).is_some()).collect();
-            unread.extend(runs(&bits).into_iter().map(|(high, low)| copy.slice(high, low)));
+        for (signal, copies) in self.circuit.signals.iter().zip(&self.copies) {
+            let owner = if matches!(signal.kind, Kind::Input { .. }) { PORTS } else { signal.owner };
+            for copy in copies {
+                let bits: Bits = (0..).zip(&copy.read).map(|(b, read)| !read && copy.run(b, b).is_some()).collect();
+                let rest = runs(&bits).into_iter().map(|(high, low)| copy.slice(high, low));
+                unread.entry(owner).or_default().extend(rest);
+            }
         }
-        if !unread.is_empty() {
+        for (owner, unread) in unread.into_iter().filter(|(_, unread)| !unread.is_empty()) {
             let name = self.names.unique("unused");
             let expr = format!("&{{1'b0, {}}}", unread.join(", "));
-            self.module.items.push(Item::Wire { name, width: 1, expr });
+            self.items.push((owner, Item::Wire { name, width: 1, expr }));
         }
     }
 }
