@@ -8,6 +8,7 @@ mod check;
 mod deploy;
 mod explain;
 mod fmm;
+mod fmt;
 mod r#gen;
 mod list;
 mod run;
@@ -20,6 +21,8 @@ use crate::failure::Failure;
 pub enum Command {
     /// Diagnose kernels; prints nothing when all is well
     Check(check::Args),
+    /// Give kernels one canonical layout
+    Fmt(fmt::Args),
     /// Compile a kernel into a self-contained synthesisable design
     Build(build::Args),
     /// Simulate a whole board clock by clock behind a pseudo-terminal
@@ -47,6 +50,7 @@ pub enum Command {
 pub fn dispatch(command: Command) -> Result<(), Failure> {
     match command {
         Command::Check(args) => check::run(args),
+        Command::Fmt(args) => fmt::run(args),
         Command::Build(args) => build::run(args),
         #[cfg(unix)]
         Command::BoardSim(args) => board_sim::run(args),

@@ -10,6 +10,7 @@ pub mod build;
 pub mod codes;
 pub mod diag;
 pub mod explain;
+pub mod fmt;
 pub mod gather;
 pub mod gen_m2l;
 pub mod graph;

@@ -1,0 +1,63 @@
+//! `pairforge fmt`: one canonical layout.
+
+use crate::failure::Failure;
+use crate::{output, source};
+use std::io::{Read, Write};
+use std::path::Path;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// PG2 files, rewritten in place; `-` formats standard input to standard output
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<String>,
+    /// Change nothing; name the files that would change, and exit with 1 if there are any
+    #[arg(long)]
+    check: bool,
+}
+
+/// Formats every file, also after one has failed, and reports all failures.
+pub fn run(args: Args) -> Result<(), Failure> {
+    let mut failures = String::new();
+    for file in &args.files {
+        let result = if file == "-" { standard_input(args.check) } else { one(file, args.check) };
+        if let Err(failure) = result {
+            failures += failure.text().trim_end();
+            failures.push('\n');
+        }
+    }
+    if failures.is_empty() { Ok(()) } else { Err(Failure::Diagnostics(failures)) }
+}
+
+fn one(file: &str, check: bool) -> Result<(), Failure> {
+    let path = Path::new(file);
+    if !path.exists() && pg2::kernels::find(file).is_some() {
+        return Err(Failure::Input(format!("`{file}` is a shipped kernel and no file; fmt takes files")));
+    }
+    let kernel = source::read(file)?;
+    let text = formatted(&kernel)?;
+    match (text == kernel.text, check) {
+        (true, _) => Ok(()),
+        (false, true) => Err(Failure::file(path, "is not formatted; run `pairforge fmt` on it")),
+        (false, false) => output::write_text(path, &text),
+    }
+}
+
+fn standard_input(check: bool) -> Result<(), Failure> {
+    let mut text = String::new();
+    std::io::stdin()
+        .read_to_string(&mut text)
+        .map_err(|e| Failure::Input(format!("standard input cannot be read: {e}")))?;
+    let kernel = source::Kernel { origin: "standard input".into(), name: "stdin".into(), text };
+    let text = formatted(&kernel)?;
+    if check {
+        let same = text == kernel.text;
+        return if same { Ok(()) } else { Err(Failure::Input("standard input is not formatted".into())) };
+    }
+    std::io::stdout()
+        .write_all(text.as_bytes())
+        .map_err(|e| Failure::Input(format!("standard output cannot be written: {e}")))
+}
+
+fn formatted(kernel: &source::Kernel) -> Result<String, Failure> {
+    pg2::fmt::format(&kernel.text).map_err(|list| Failure::Diagnostics(source::render(kernel, &list)))
+}
