@@ -11,6 +11,8 @@ use hdl::engine::link::{Link, LinkError};
 use hdl::engine::protocol::{self as wire, Counters, Packing, Segment, Stream};
 use pg2::graph::Graph;
 use rayon::prelude::*;
+use std::collections::HashMap;
+use std::ops::Range;
 
 /// Records in one mark of the map of what pending runs read.
 const BLOCK: usize = 64;
@@ -29,7 +31,7 @@ pub struct EmulatedEngine {
     counters: Counters,
     /// The run described last, while it waits for targets.
     run: Option<Waiting>,
-    /// What the lanes hold between a run with `hold` and one with `keep`.
+    /// What the lanes hold between a run with `hold` and one with `keep`, group by group.
     lanes: Vec<Sums>,
     pending: Vec<Work>,
     pending_pairs: u64,
@@ -50,6 +52,7 @@ struct Waiting {
 #[derive(Clone)]
 struct Work {
     tag: u32,
+    lane_group: usize,
     segments: Vec<Segment>,
     /// Patterns of the records, one behind the other.
     targets: Vec<u64>,
@@ -160,13 +163,16 @@ impl EmulatedEngine {
         let [tag, left, group, list @ ..] = body else { return None };
         let (keep, hold) = (argument & wire::RUN_KEEP != 0, argument & wire::RUN_HOLD != 0);
         let count = group & 0xff_ffff;
-        let fits =
-            argument <= 3 && group >> 24 == 0 && count <= self.config.segments && list.len() == 2 * count as usize;
+        let fits = argument <= 3
+            && group >> 24 < self.config.groups
+            && count <= self.config.segments
+            && list.len() == 2 * count as usize;
         let segments: Vec<Segment> = list.chunks_exact(2).map(|s| Segment { first: s[0], count: s[1] }).collect();
         let inside = |s: &Segment| s.first as u64 + s.count as u64 <= self.config.jmem_records as u64;
-        let kept = !(keep || hold) || *left <= self.config.pipelines;
+        let kept = !(keep || hold) || *left <= self.config.lanes();
         (fits && kept && segments.iter().all(inside)).then_some(())?;
-        let work = Work { tag: *tag, segments, targets: Vec::new(), groups: Vec::new() };
+        let lane_group = (group >> 24) as usize;
+        let work = Work { tag: *tag, lane_group, segments, targets: Vec::new(), groups: Vec::new() };
         let waiting = Waiting { left: *left, keep, hold, work };
         if keep || hold {
             self.work(receive);
@@ -176,7 +182,7 @@ impl EmulatedEngine {
     }
 
     fn group(&mut self, n: u32, body: &[u32], receive: &mut dyn FnMut(&[u32])) -> Option<()> {
-        let due = self.run.as_ref()?.left.min(self.config.pipelines);
+        let due = self.run.as_ref()?.left.min(self.config.lanes());
         if n != due || body.len() != n as usize * self.i_packing.words() {
             return None;
         }
@@ -203,17 +209,24 @@ impl EmulatedEngine {
     /// A group whose accumulators come from, or go on into, another run: done at once.
     fn kept(&mut self, run: Waiting, receive: &mut dyn FnMut(&[u32])) {
         let n = run.work.count();
+        let own = self.lanes_of(run.work.lane_group);
         if !run.keep {
-            self.lanes.fill(self.emulator.start());
+            self.lanes[own.clone()].fill(self.emulator.start());
         }
         let mut scratch = self.emulator.scratch();
-        let sums = &mut self.lanes[..n];
+        let sums = &mut self.lanes[own.start..own.start + n];
         self.emulator.accumulate(&mut scratch, sums, &run.work.targets, &self.sources, &run.work.segments);
         if !run.hold {
             let mut reply = Vec::new();
-            result(&self.config, &self.result_packing, run.work.tag, &self.lanes[..n], &mut reply);
+            result(&self.config, &self.result_packing, run.work.tag, &self.lanes[own.start..own.start + n], &mut reply);
             receive(&reply);
         }
+    }
+
+    /// The lanes of a lane group.
+    fn lanes_of(&self, lane_group: usize) -> Range<usize> {
+        let lanes = self.config.lanes() as usize;
+        lane_group * lanes..(lane_group + 1) * lanes
     }
 
     fn pend(&mut self, work: Work) {
@@ -246,12 +259,14 @@ impl EmulatedEngine {
             (Some(pool), _) => pool.install(evaluate),
             (None, _) => evaluate(),
         };
-        // The lanes hold the sums of the last group; those that it left empty hold the identities.
-        let mut lanes = vec![self.emulator.start(); self.lanes.len()];
-        if let Some((_, sums)) = replies.last() {
-            lanes[..sums.len()].clone_from_slice(sums);
+        // The lanes of a lane group hold the sums of its last targets; those that these left empty hold the identities.
+        let last: HashMap<usize, &Vec<Sums>> =
+            pending.iter().zip(&replies).map(|(work, (_, sums))| (work.lane_group, sums)).collect();
+        for (lane_group, sums) in last {
+            let own = self.lanes_of(lane_group);
+            self.lanes[own.start..own.start + sums.len()].clone_from_slice(sums);
+            self.lanes[own.start + sums.len()..own.end].fill(self.emulator.start());
         }
-        self.lanes = lanes;
         for (work, (words, _)) in pending.iter().zip(replies) {
             let mut at = 0;
             for n in &work.groups {

@@ -3,7 +3,7 @@
 // Shell and lanes need not meet at every clock. A lane's outputs matter to the shell only while r_done is high, and
 // r_done is l_last of LATENCY clocks ago, which the shell itself sent: so the shell runs ahead and notes what
 // it sends in a ring, the lanes follow through the ring in pieces, and only at a clock with r_done does the shell wait
-// until all lanes have come to that very clock. That r_done is high then, and at no other clock, is checked.
+// until the lanes of that group have come to that very clock. That r_done is high then, and at no other clock, is checked.
 {% include "stream.h" %}
 #include <atomic>
 #include <condition_variable>
@@ -19,6 +19,9 @@
 
 constexpr uint32_t LANES = {{ c.pipelines }};
 constexpr uint32_t LANE_WORDS = (LANES + 31) / 32;
+constexpr uint32_t GROUPS = {{ c.groups }};
+constexpr uint32_t GROUP_WORDS = (GROUPS + 31) / 32;
+constexpr uint32_t GROUP_LANES = LANES / GROUPS;
 constexpr uint32_t I_WORDS = {{ c.layout.i_words() }};
 constexpr uint32_t J_WORDS = {{ c.layout.j_words() }};
 constexpr uint32_t PARAM_WORDS = {{ c.layout.param_words() }};
@@ -32,14 +35,26 @@ constexpr uint64_t LONGEST_PIECE = 256;
 constexpr uint64_t TELL = 16;
 static_assert(RING > LATENCY && (RING & (RING - 1)) == 0, "the ring holds what is in flight");
 
+// A bit for each lane group.
+struct Groups {
+    uint32_t words[GROUP_WORDS] = {};
+    bool operator[](uint32_t k) const { return words[k / 32] >> k % 32 & 1; }
+    bool any() const {
+        uint32_t all = 0;
+        for (uint32_t word : words) all |= word;
+        return all != 0;
+    }
+};
+
 // What the shell sends in one clock.
 struct Bus {
-    uint32_t j[J_WORDS];
+    uint32_t j[GROUPS * J_WORDS];
     uint32_t i[I_WORDS];
     uint32_t param[PARAM_WORDS + 1];
     uint32_t we[LANE_WORDS];
     uint32_t active[LANE_WORDS];
-    uint8_t i_bank, valid, first, last, bank, done;
+    Groups valid, first, last, bank, done;
+    uint8_t i_bank;
 };
 
 inline void relax() {
@@ -85,24 +100,24 @@ struct alignas(128) Lane {
     // Steps to clock `to`; false if r_done broke its latency.
     bool step(const Bus* ring, uint32_t index, uint64_t to) {
         uint32_t wrong = 0;
-        const uint32_t word = index / 32, bit = index % 32;
+        const uint32_t word = index / 32, bit = index % 32, group = index / GROUP_LANES;
         uint64_t t = clock.load(std::memory_order_relaxed);
         for (; t < to; ++t) {
             const Bus& bus = ring[t & (RING - 1)];
             put(top.i_rec, bus.i);
-            put(top.j_rec, bus.j);
+            put(top.j_rec, bus.j + group * J_WORDS);
 {%- if c.layout.param_words() > 0 %}
             put(top.param, bus.param);
 {%- endif %}
             top.i_we = bus.we[word] >> bit & 1;
             top.i_bank = bus.i_bank;
-            top.c_valid = bus.valid;
-            top.c_first = bus.first;
-            top.c_last = bus.last;
-            top.c_bank = bus.bank;
+            top.c_valid = bus.valid[group];
+            top.c_first = bus.first[group];
+            top.c_last = bus.last[group];
+            top.c_bank = bus.bank[group];
             top.c_active = bus.active[word] >> bit & 1;
             // The outputs are those of registers: they stand since the last rising edge.
-            wrong |= top.r_done ^ bus.done;
+            wrong |= top.r_done ^ bus.done[group];
             if (!rearm(top, 0)) {
                 top.clk = 0;
                 top.eval();
@@ -154,7 +169,7 @@ struct Engine {
             }
             Patience patience;
             while (awake.load(std::memory_order_relaxed)) {
-                if (work(SHORTEST_PIECE)) {
+                if (work(SHORTEST_PIECE, 0, LANES)) {
                     patience = Patience();
                 } else {
                     patience.wait();
@@ -163,13 +178,14 @@ struct Engine {
         }
     }
 
-    // Steps a piece of the lane that is furthest behind by at least `least` clocks; false if there is none.
-    bool work(uint64_t least) {
+    // Steps a piece of the lane from `first` up to `end` that is furthest behind by at least `least` clocks; false if
+    // there is none.
+    bool work(uint64_t least, uint32_t first, uint32_t end) {
         const uint64_t to = told.load(std::memory_order_acquire);
         for (;;) {
             uint32_t furthest = LANES;
             uint64_t behind = least - 1;
-            for (uint32_t k = 0; k < LANES; ++k) {
+            for (uint32_t k = first; k < end; ++k) {
                 const uint64_t gap = to - lanes[k]->clock.load(std::memory_order_relaxed);
                 // A lane may already be past an old `to`.
                 if (static_cast<int64_t>(gap) > static_cast<int64_t>(behind) &&
@@ -192,12 +208,12 @@ struct Engine {
         }
     }
 
-    // Returns when every lane has come to clock `to`.
-    void catch_up(uint64_t to) {
+    // Returns when every lane from `first` up to `end` has come to clock `to`.
+    void catch_up(uint64_t to, uint32_t first, uint32_t end) {
         told.store(streams.cycle, std::memory_order_release);
         Patience patience;
-        while (slowest() < to) {
-            if (work(1)) {
+        while (slowest(first, end) < to) {
+            if (work(1, first, end)) {
                 patience = Patience();
             } else {
                 patience.wait();
@@ -205,22 +221,24 @@ struct Engine {
         }
     }
 
-    uint64_t slowest() const {
+    uint64_t slowest(uint32_t first, uint32_t end) const {
         uint64_t least = UINT64_MAX;
-        for (const auto& lane : lanes) {
-            const uint64_t clock = lane->clock.load(std::memory_order_acquire);
+        for (uint32_t k = first; k < end; ++k) {
+            const uint64_t clock = lanes[k]->clock.load(std::memory_order_acquire);
             if (clock < least) least = clock;
         }
         return least;
     }
 
-    // Takes the finished results from the lanes to the shell's inputs.
-    void collect() {
-        uint32_t data[LANES * RESULT_WORDS + 1];
+    // Takes the finished results of the lanes from `first` up to `end` to the shell's inputs.
+    void collect(uint32_t first, uint32_t end) {
+        for (uint32_t k = first; k < end; ++k) {
+            get(lanes[k]->top.r_data, data + k * RESULT_WORDS);
+            lane_flags[k] = lanes[k]->top.r_flags;
+        }
         uint32_t flags[(5 * LANES + 31) / 32 + 1] = {};
         for (uint32_t k = 0; k < LANES; ++k) {
-            get(lanes[k]->top.r_data, data + k * RESULT_WORDS);
-            const uint64_t placed = static_cast<uint64_t>(lanes[k]->top.r_flags) << (5 * k % 32);
+            const uint64_t placed = static_cast<uint64_t>(lane_flags[k]) << (5 * k % 32);
             flags[5 * k / 32] |= static_cast<uint32_t>(placed);
             flags[5 * k / 32 + 1] |= static_cast<uint32_t>(placed >> 32);
         }
@@ -230,25 +248,30 @@ struct Engine {
 
     Status clock(Exchange& x) {
         const uint64_t t = streams.cycle;
-        const bool done = t >= LATENCY && ring[(t - LATENCY) & (RING - 1)].last;
-        if (done) {
-            catch_up(t);
-            collect();
-        } else if (t - oldest >= RING - LATENCY) {
-            oldest = slowest();
-            if (t - oldest >= RING - LATENCY) {
-                catch_up(t - RING / 2);
-                oldest = slowest();
+        Groups done;
+        if (t >= LATENCY) done = ring[(t - LATENCY) & (RING - 1)].last;
+        if (done.any()) {
+            for (uint32_t k = 0; k < GROUPS; ++k) {
+                if (!done[k]) continue;
+                catch_up(t, k * GROUP_LANES, (k + 1) * GROUP_LANES);
+                collect(k * GROUP_LANES, (k + 1) * GROUP_LANES);
             }
         }
-        shell.l_r_done = done;
+        if (t - oldest >= RING - LATENCY) {
+            oldest = slowest(0, LANES);
+            if (t - oldest >= RING - LATENCY) {
+                catch_up(t - RING / 2, 0, LANES);
+                oldest = slowest(0, LANES);
+            }
+        }
+        put(shell.l_r_done, done.words);
         streams.drive(shell, x);
         shell.clk = 0;
         shell.eval();
         Bus& bus = ring[t & (RING - 1)];
         note(bus);
         bus.done = done;
-        Status status = streams.settle(shell, x, bus.valid || bus.done);
+        Status status = streams.settle(shell, x, bus.valid.any() || done.any());
         shell.clk = 1;
         shell.eval();
         if (t % TELL == 0) told.store(t + 1, std::memory_order_release);
@@ -264,14 +287,17 @@ struct Engine {
         get(shell.l_i_we, bus.we);
         get(shell.l_active, bus.active);
         bus.i_bank = shell.l_i_bank;
-        bus.valid = shell.l_valid;
-        bus.first = shell.l_first;
-        bus.last = shell.l_last;
-        bus.bank = shell.l_bank;
+        get(shell.l_valid, bus.valid.words);
+        get(shell.l_first, bus.first.words);
+        get(shell.l_last, bus.last.words);
+        get(shell.l_bank, bus.bank.words);
     }
 
     // Lanes have come at least to this clock.
     uint64_t oldest = 0;
+    // What the lanes finished last.
+    uint32_t data[LANES * RESULT_WORDS + 1] = {};
+    uint8_t lane_flags[LANES] = {};
 };
 
 EXPORT void* engine_new(uint32_t threads, uint64_t seed, const char*) {

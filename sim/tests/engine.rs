@@ -148,7 +148,16 @@ fn built<T>(result: Result<T, SimError>) -> Option<T> {
 
 #[test]
 fn shell_and_lanes_as_separate_simulations_agree_with_the_model() {
-    let config = config(layout(&["int32"; 3], &["int32"; 7], &["int64", "int8"], MIXED), 3, 64, 30);
+    separate_simulations(config(layout(&["int32"; 3], &["int32"; 7], &["int64", "int8"], MIXED), 3, 64, 30));
+}
+
+#[test]
+fn lane_groups_as_separate_simulations_agree_with_the_model() {
+    let config = config(layout(&["int40"], &["int32", "float18.9"], &["int8"], MIXED), 12, 128, 30);
+    separate_simulations(grouped(config, 4));
+}
+
+fn separate_simulations(config: Config) {
     for seed in 1..=12 {
         let noise = Noise { seed, gap: 0.2, stall: [0.0, 0.5, 0.95][seed as usize % 3] };
         let options = Options { threads: 2, noise, ..Options::default() };
@@ -164,6 +173,8 @@ fn shell_and_lanes_as_separate_simulations_agree_with_the_model() {
                 counters.cycles = 0;
             }
         });
+        settle(&mut replies);
+        settle(&mut model.replies);
         assert_eq!(replies, model.replies, "seed {seed}");
     }
 }
