@@ -2,7 +2,7 @@
 
 use crate::backend::{Backend, BackendError};
 use crate::driver::StreamBackend;
-use hdl::engine::Config;
+use hdl::engine::{Config, usual_groups};
 use hdl::engine::link::Link;
 use hdl::target::Clock;
 use pg2::graph::Graph;
@@ -15,6 +15,8 @@ mod cpu;
 pub struct Options {
     /// Lanes of the engine.
     pub pipelines: u32,
+    /// Lane groups of the engine; 0 for what suits the number of lanes.
+    pub groups: u32,
     /// Capacity of the j memory in 32-bit words.
     pub jmem_words: u32,
     /// Width of the streams in bits: 32, 64 or 128.
@@ -31,6 +33,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             pipelines: 8,
+            groups: 0,
             jmem_words: 256 * 1024,
             stream_bits: 32,
             threads: 0,
@@ -67,6 +70,11 @@ pub fn find(name: &str) -> Result<&'static Entry, BackendError> {
     })
 }
 
+/// The number of lane groups that was asked for, or what suits the number of lanes.
+fn groups(pipelines: u32, asked: u32) -> u32 {
+    if asked == 0 { usual_groups(pipelines) } else { asked }
+}
+
 /// The engine that a kernel and options describe. `pipeline_latency` matters only where there is a clock.
 fn config(graph: &Graph, options: &Options, pipeline_latency: u32) -> Result<Config, BackendError> {
     let layout = graph.layout();
@@ -78,7 +86,7 @@ fn config(graph: &Graph, options: &Options, pipeline_latency: u32) -> Result<Con
     let config = Config {
         layout,
         pipelines: options.pipelines,
-        groups: 1,
+        groups: groups(options.pipelines, options.groups),
         i_banks: 2,
         jmem_records,
         stream_bits: options.stream_bits,

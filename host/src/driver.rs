@@ -2,20 +2,23 @@
 //!
 //! It does what the host loop of Ukawa & Narumi's Fig. 4 does, but sends each source about once: runs name cells
 //! by segments of the j memory, cells stay [resident](residency) as long as they are of use, and only what is new
-//! is sent between two runs. Where the sources of a run do not fit together, the run is split and its partial
-//! results are combined by the outputs' own reductions. A sum that leaves its format on the way is made
-//! [again], since it may come back.
+//! is sent, while the run before computes. Where the sources of a run do not fit together, the run is split and its
+//! partial results are combined by the outputs' own reductions. A sum that leaves its format on the way is made
+//! [again], since it may come back. Targets go to the lane group that is [ready](dispatch) first.
 
 mod again;
+mod dispatch;
 pub mod residency;
+mod sender;
 
-use crate::backend::{Backend, BackendError, Job, Outcome, Run, Table, Words};
+use crate::backend::{Backend, BackendError, Job, Outcome, Table};
 use hdl::engine::Config;
 use hdl::engine::link::{Link, LinkError};
-use hdl::engine::protocol::{Counters, Packing, Reply, RunHeader, Segment, Stream};
+use hdl::engine::protocol::{Counters, Packing, Reply, Segment};
 use hdl::{Flags, Format, Reduce};
 use pg2::graph::Graph;
-use residency::{Atom, Load, Residency, atoms, cover};
+use residency::{Atom, Residency, atoms, cover};
+use sender::Sender;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
@@ -98,23 +101,23 @@ fn drive(
     }
     let mut residency = Residency::new(capacity, slot, uses);
     let mut sender = Sender::new(job, config);
-    if config.layout.param_words() > 0 {
-        sender.stream.param(&config.layout.param_packing().pack_all(job.params));
-    }
     for (now, part) in parts.iter().enumerate() {
-        for load in residency.require(&atoms, &part.distinct(), now as u32) {
-            sender.load(load);
-        }
+        let wanted = part.distinct();
+        // Nothing is left to do here where the part before could have these sources loaded beside its own.
+        sender.load_now(residency.require(&atoms, &wanted, &[], now as u32));
         let segments = joined(part.atoms.iter().flat_map(|&a| residency.segments(&atoms[a], a)));
+        if let Some(next) = parts.get(now + 1).map(Part::distinct)
+            && residency.fit(&atoms, &wanted, &next)
+        {
+            sender.load_soon(residency.require(&atoms, &next, &wanted, now as u32 + 1));
+        }
         sender.run(&job.runs[part.run], &segments);
-        if sender.stream.words.len() >= CHUNK_WORDS {
+        if sender.words_waiting() >= CHUNK_WORDS {
             sender.flush(link)?;
             progress(sender.collector.finished_targets());
         }
     }
-    sender.stream.status(true);
-    sender.stream.end();
-    sender.flush(link)?;
+    sender.end(link)?;
     let split = sender.collector.split_runs();
     let mut outcome = sender.finish()?;
     for run in job.runs.iter().filter(|r| split.contains(&r.first)) {
@@ -134,10 +137,17 @@ fn slot_size(job: &Job, capacity: usize) -> usize {
     (mean / 16).next_power_of_two().clamp(1, 64).min(capacity.max(1))
 }
 
-/// Cuts each run into parts whose atoms fit the memory together. A run without sources is one empty part.
+/// Cuts each run into parts whose atoms fit the memory together; where there are several, half of it, so that one
+/// loads while another computes. A run without sources is one empty part.
 fn parts(job: &Job, atoms: &[Atom], slots: usize, slot: usize) -> Vec<Part> {
     let mut list = Vec::new();
+    let needed = |a: &usize| atoms[*a].count.div_ceil(slot);
     for (run, r) in job.runs.iter().enumerate() {
+        let distinct: HashSet<usize> =
+            job.segments[r.segments.clone()].iter().flat_map(|s| cover(atoms, s.first, s.count)).collect();
+        let largest = distinct.iter().map(needed).max().unwrap_or(0);
+        let whole = distinct.iter().map(needed).sum::<usize>() <= slots;
+        let slots = if whole { slots } else { (slots / 2).max(largest) };
         let mut part = Part { run, atoms: Vec::new() };
         let mut taken = 0;
         let mut inside = HashSet::new();
@@ -169,91 +179,6 @@ fn joined(segments: impl Iterator<Item = Segment>) -> Vec<Segment> {
         }
     }
     list
-}
-
-/// Builds packets and remembers what was asked.
-struct Sender<'a> {
-    job: &'a Job<'a>,
-    config: &'a Config,
-    i_packing: Packing,
-    j_packing: Packing,
-    stream: Stream,
-    words: Words,
-    collector: Collector<'a>,
-}
-
-impl<'a> Sender<'a> {
-    fn new(job: &'a Job<'a>, config: &'a Config) -> Sender<'a> {
-        let collector = Collector::new(job, config);
-        Sender {
-            job,
-            config,
-            i_packing: config.layout.i_packing(),
-            j_packing: config.layout.j_packing(),
-            stream: Stream::default(),
-            words: Words::default(),
-            collector,
-        }
-    }
-
-    fn load(&mut self, load: Load) {
-        let words = packed(&self.j_packing, self.job.sources, load.source, load.count);
-        self.words.j += words.len() as u64;
-        self.stream.load_j(load.address, load.count as u32, &words);
-    }
-
-    /// One RUN for each piece of the segment list that fits the engine's list memory; the host adds the pieces up.
-    fn run(&mut self, run: &Run, segments: &[Segment]) {
-        if segments.is_empty() {
-            return self.run_piece(run, segments);
-        }
-        for piece in segments.chunks(self.config.segments as usize) {
-            self.run_piece(run, piece);
-        }
-    }
-
-    fn run_piece(&mut self, run: &Run, segments: &[Segment]) {
-        let tag = self.collector.expect(run.first, run.count);
-        let header = RunHeader { tag, n_i: run.count as u32, ..RunHeader::default() };
-        self.stream.run(header, segments);
-        let words = packed(&self.i_packing, self.job.targets, run.first, run.count);
-        self.words.i += words.len() as u64;
-        self.stream.i_groups(self.config.pipelines, run.count as u32, &words);
-    }
-
-    fn flush(&mut self, link: &mut dyn Link) -> Result<(), BackendError> {
-        let mut wrong = None;
-        let collector = &mut self.collector;
-        link.exchange(&self.stream, &mut |packet| {
-            if let Err(e) = collector.take(packet) {
-                wrong.get_or_insert(e);
-            }
-        })?;
-        self.stream.clear();
-        wrong.map_or(Ok(()), |e| Err(BackendError::Tool(format!("the engine's answer is wrong: {e}"))))
-    }
-
-    fn finish(self) -> Result<Outcome, BackendError> {
-        let Some(counters) = self.collector.counters else {
-            return Err(BackendError::Tool("the engine did not report its counters".into()));
-        };
-        if counters.protocol_error {
-            return Err(BackendError::Tool("the engine reports a protocol error".into()));
-        }
-        if let Some(k) = self.collector.expected.iter().position(|e| e.arrived != e.count) {
-            return Err(BackendError::Tool(format!("results of run {k} are missing")));
-        }
-        let mut words = self.words;
-        words.result = self.collector.result_words;
-        Ok(Outcome {
-            results: self.collector.results,
-            flags: self.collector.flags,
-            cycles: Some(counters.cycles),
-            pairs: counters.pairs,
-            pipelines: self.config.pipelines,
-            words,
-        })
-    }
 }
 
 /// The words of some records of a table. A kernel without pins of a class has records without elements, whatever

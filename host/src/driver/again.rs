@@ -21,7 +21,7 @@ pub fn again(
 ) -> Result<(), BackendError> {
     let pieces = pieces(job, run, config.jmem_records as usize);
     let (i_packing, j_packing) = (config.layout.i_packing(), config.layout.j_packing());
-    let groups: Vec<&[usize]> = targets.chunks(config.pipelines as usize).collect();
+    let groups: Vec<&[usize]> = targets.chunks(config.lanes() as usize).collect();
     let mut answers = Answers { config, groups: &groups, counters: None, outcome };
     let mut stream = Stream::default();
     for (tag, group) in groups.iter().enumerate() {

@@ -53,14 +53,16 @@ pub struct Load {
 /// The j memory in slots of `slot` records.
 pub struct Residency {
     slot: usize,
+    /// Slots in all.
+    slots: usize,
     free: BTreeSet<usize>,
     /// Slots of each resident atom, in order; empty if it is not resident.
     held: Vec<Vec<usize>>,
     /// Positions in the run order at which each atom is used, ascending, and how many have passed.
     uses: Vec<Vec<u32>>,
     passed: Vec<usize>,
-    /// Resident atoms by next use.
-    queue: BTreeSet<(u32, usize)>,
+    /// Resident atoms by their [`rank`](Self::rank).
+    queue: BTreeSet<(u32, u32, usize)>,
 }
 
 impl Residency {
@@ -69,6 +71,7 @@ impl Residency {
         let count = uses.len();
         Residency {
             slot,
+            slots: capacity / slot,
             free: (0..capacity / slot).collect(),
             held: vec![Vec::new(); count],
             uses,
@@ -86,12 +89,28 @@ impl Residency {
         self.uses[k].get(self.passed[k]).copied().unwrap_or(u32::MAX)
     }
 
-    /// Makes the atoms `wanted` (distinct, together not above the capacity) resident for position `now`, and returns
-    /// what must be loaded.
-    pub fn require(&mut self, atoms: &[Atom], wanted: &[usize], now: u32) -> Vec<Load> {
-        // Everything wanted now leaves the queue, so that it cannot be given up; it comes back below.
+    /// Its place in the queue: the last one is given up first. Of atoms that are not used again the one goes that was
+    /// not used for longest, since no run can still be reading it.
+    fn rank(&self, k: usize) -> (u32, u32, usize) {
+        let last = self.passed[k].checked_sub(1).map_or(0, |n| self.uses[k][n]);
+        (self.next_use(k), u32::MAX - last, k)
+    }
+
+    /// Whether two sets of distinct atoms can be resident together.
+    pub fn fit(&self, atoms: &[Atom], one: &[usize], other: &[usize]) -> bool {
+        let all: BTreeSet<usize> = one.iter().chain(other).copied().collect();
+        all.iter().map(|k| self.slots_of(&atoms[*k])).sum::<usize>() <= self.slots
+    }
+
+    /// Makes the atoms `wanted` (distinct) resident for position `now`, and returns what must be loaded. None of `kept`
+    /// is given up, which must [`fit`](Self::fit) beside what is wanted.
+    pub fn require(&mut self, atoms: &[Atom], wanted: &[usize], kept: &[usize], now: u32) -> Vec<Load> {
+        // What must stay leaves the queue, so that it cannot be given up; it comes back below.
+        for &k in kept {
+            self.queue.remove(&self.rank(k));
+        }
         for &k in wanted {
-            self.queue.remove(&(self.next_use(k), k));
+            self.queue.remove(&self.rank(k));
             while self.passed[k] < self.uses[k].len() && self.uses[k][self.passed[k]] <= now {
                 self.passed[k] += 1;
             }
@@ -102,8 +121,8 @@ impl Residency {
                 self.place(atoms, k, &mut loads);
             }
         }
-        for &k in wanted {
-            self.queue.insert((self.next_use(k), k));
+        for &k in wanted.iter().chain(kept) {
+            self.queue.insert(self.rank(k));
         }
         merge(loads)
     }
@@ -111,7 +130,7 @@ impl Residency {
     fn place(&mut self, atoms: &[Atom], k: usize, loads: &mut Vec<Load>) {
         let needed = self.slots_of(&atoms[k]);
         while self.free.len() < needed {
-            let (_, victim) = self.queue.pop_last().expect("what is wanted together fits the memory");
+            let (_, _, victim) = self.queue.pop_last().expect("what is wanted together fits the memory");
             let slots = std::mem::take(&mut self.held[victim]);
             self.free.extend(slots);
         }
@@ -171,18 +190,18 @@ mod tests {
         let atoms: Vec<Atom> = (0..3).map(|k| Atom { first: 4 * k, count: 4 }).collect();
         // Two fit. Order of use: 0 1 2 0 1: at position 2, atom 1 (used at 4) goes rather than 0 (used at 3).
         let mut memory = Residency::new(8, 4, vec![vec![0, 3], vec![1, 4], vec![2]]);
-        assert_eq!(memory.require(&atoms, &[0], 0).len(), 1);
-        assert_eq!(memory.require(&atoms, &[1], 1).len(), 1);
-        assert_eq!(memory.require(&atoms, &[2], 2).len(), 1);
-        assert!(memory.require(&atoms, &[0], 3).is_empty());
-        assert_eq!(memory.require(&atoms, &[1], 4), [Load { address: 4, source: 4, count: 4 }]);
+        assert_eq!(memory.require(&atoms, &[0], &[], 0).len(), 1);
+        assert_eq!(memory.require(&atoms, &[1], &[], 1).len(), 1);
+        assert_eq!(memory.require(&atoms, &[2], &[], 2).len(), 1);
+        assert!(memory.require(&atoms, &[0], &[], 3).is_empty());
+        assert_eq!(memory.require(&atoms, &[1], &[], 4), [Load { address: 4, source: 4, count: 4 }]);
     }
 
     #[test]
     fn neighbours_are_loaded_in_one_piece() {
         let atoms = vec![Atom { first: 0, count: 10 }, Atom { first: 10, count: 3 }];
         let mut memory = Residency::new(32, 4, vec![vec![0], vec![0]]);
-        let loads = memory.require(&atoms, &[0, 1], 0);
+        let loads = memory.require(&atoms, &[0, 1], &[], 0);
         // The first atom ends inside its third slot, so the second starts a slot of its own.
         assert_eq!(loads, [Load { address: 0, source: 0, count: 10 }, Load { address: 12, source: 10, count: 3 }]);
         let segments: Vec<Resident> = memory.segments(&atoms[0], 0).collect();

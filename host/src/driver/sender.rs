@@ -1,0 +1,176 @@
+//! Packets of a job: what is loaded when, which lane group takes which targets, and what was asked.
+
+use super::dispatch::Dispatch;
+use super::residency::Load;
+use super::{Collector, packed};
+use crate::backend::{BackendError, Job, Outcome, Run, Words};
+use hdl::engine::Config;
+use hdl::engine::link::Link;
+use hdl::engine::protocol::{Packing, RunHeader, Segment, Stream};
+use std::collections::VecDeque;
+
+/// Builds packets and remembers what was asked.
+pub struct Sender<'a> {
+    job: &'a Job<'a>,
+    config: &'a Config,
+    i_packing: Packing,
+    j_packing: Packing,
+    stream: Stream,
+    words: Words,
+    dispatch: Dispatch,
+    /// What is still to be loaded for the run behind the one at hand.
+    soon: VecDeque<Load>,
+    pub collector: Collector<'a>,
+}
+
+impl<'a> Sender<'a> {
+    /// A sender whose stream begins with the job's parameters.
+    pub fn new(job: &'a Job<'a>, config: &'a Config) -> Sender<'a> {
+        let mut stream = Stream::default();
+        if config.layout.param_words() > 0 {
+            stream.param(&config.layout.param_packing().pack_all(job.params));
+        }
+        Sender {
+            job,
+            config,
+            i_packing: config.layout.i_packing(),
+            j_packing: config.layout.j_packing(),
+            stream,
+            words: Words::default(),
+            dispatch: Dispatch::new(config),
+            soon: VecDeque::new(),
+            collector: Collector::new(job, config),
+        }
+    }
+
+    /// Words that were not handed to the link yet.
+    pub fn words_waiting(&self) -> usize {
+        self.stream.words.len()
+    }
+
+    /// Loads what the run at hand reads.
+    pub fn load_now(&mut self, loads: Vec<Load>) {
+        loads.into_iter().for_each(|load| self.load(load));
+    }
+
+    /// Loads, between the targets of the run that comes now, what the run behind it reads.
+    pub fn load_soon(&mut self, loads: Vec<Load>) {
+        self.soon.extend(loads);
+    }
+
+    fn load(&mut self, load: Load) {
+        let words = packed(&self.j_packing, self.job.sources, load.source, load.count);
+        self.words.j += words.len() as u64;
+        self.dispatch.carry(words.len());
+        self.stream.load_j(load.address, load.count as u32, &words);
+    }
+
+    /// Loads up to `records` records of what is needed soon.
+    fn load_some(&mut self, mut records: usize) {
+        while let Some(load) = self.soon.pop_front() {
+            let count = load.count.min(records);
+            if count < load.count {
+                let (address, source) = (load.address + count as u32, load.source + count);
+                self.soon.push_front(Load { address, source, count: load.count - count });
+            }
+            if count == 0 {
+                return;
+            }
+            self.load(Load { count, ..load });
+            records -= count;
+        }
+    }
+
+    /// One RUN for each piece of the segment list that fits the engine's list memory; the host adds the pieces up.
+    pub fn run(&mut self, run: &Run, segments: &[Segment]) {
+        let mut pieces: Vec<&[Segment]> = segments.chunks(self.config.segments as usize).collect();
+        if pieces.is_empty() {
+            pieces.push(&[]);
+        }
+        // What the run before read may be replaced by what comes soon: its targets leave the banks first.
+        let packets = run.count.div_ceil(self.config.lanes() as usize) * pieces.len();
+        let held = (self.config.groups * self.config.i_banks) as usize;
+        let quiet = held.min(packets.saturating_sub(1));
+        let records: usize = self.soon.iter().map(|l| l.count).sum();
+        let share = records.div_ceil((packets - quiet).max(1));
+        let mut sent = 0;
+        for piece in pieces {
+            self.piece(run, piece, &mut |sender| {
+                sent += 1;
+                if sent > quiet {
+                    sender.load_some(share);
+                }
+            });
+        }
+        self.load_some(usize::MAX);
+    }
+
+    /// All targets of a run over a piece of its list; `sent` is called behind each I packet. One lane group has the
+    /// list once for all targets; several have it with each packet of targets, and take them in turn.
+    fn piece(&mut self, run: &Run, segments: &[Segment], sent: &mut dyn FnMut(&mut Self)) {
+        let lanes = self.config.lanes() as usize;
+        let each = if self.config.groups == 1 { run.count.max(1) } else { lanes };
+        let sources = segments.iter().map(|s| s.count as u64).sum();
+        for first in (run.first..).step_by(each).take(run.count.div_ceil(each).max(1)) {
+            let count = each.min(run.first + run.count - first);
+            let group = self.dispatch.choose();
+            let header = RunHeader {
+                tag: self.collector.expect(first, count),
+                n_i: count as u32,
+                group,
+                ..RunHeader::default()
+            };
+            self.stream.run(header, segments);
+            self.dispatch.carry(4 + segments.len() * self.config.beat_words().max(2) as usize);
+            for first in (first..first + count).step_by(lanes) {
+                let n = lanes.min(run.first + run.count - first);
+                let words = packed(&self.i_packing, self.job.targets, first, n);
+                self.words.i += words.len() as u64;
+                self.dispatch.send(group, 1 + words.len(), sources);
+                self.stream.i(n as u32, &words);
+                sent(self);
+            }
+        }
+    }
+
+    /// Asks for the counters, and waits for all results.
+    pub fn end(&mut self, link: &mut dyn Link) -> Result<(), BackendError> {
+        self.stream.status(true);
+        self.stream.end();
+        self.flush(link)
+    }
+
+    pub fn flush(&mut self, link: &mut dyn Link) -> Result<(), BackendError> {
+        let mut wrong = None;
+        let collector = &mut self.collector;
+        link.exchange(&self.stream, &mut |packet| {
+            if let Err(e) = collector.take(packet) {
+                wrong.get_or_insert(e);
+            }
+        })?;
+        self.stream.clear();
+        wrong.map_or(Ok(()), |e| Err(BackendError::Tool(format!("the engine's answer is wrong: {e}"))))
+    }
+
+    pub fn finish(self) -> Result<Outcome, BackendError> {
+        let Some(counters) = self.collector.counters else {
+            return Err(BackendError::Tool("the engine did not report its counters".into()));
+        };
+        if counters.protocol_error {
+            return Err(BackendError::Tool("the engine reports a protocol error".into()));
+        }
+        if let Some(k) = self.collector.expected.iter().position(|e| e.arrived != e.count) {
+            return Err(BackendError::Tool(format!("results of run {k} are missing")));
+        }
+        let mut words = self.words;
+        words.result = self.collector.result_words;
+        Ok(Outcome {
+            results: self.collector.results,
+            flags: self.collector.flags,
+            cycles: Some(counters.cycles),
+            pairs: counters.pairs,
+            pipelines: self.config.pipelines,
+            words,
+        })
+    }
+}
