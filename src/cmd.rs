@@ -10,6 +10,7 @@ mod explain;
 mod fmm;
 mod fmt;
 mod r#gen;
+mod lanes;
 mod list;
 mod run;
 mod synth;

@@ -50,29 +50,30 @@ least[2] min= pg_pow(e, -2, 1) >> 3;
 struct Case {
     name: &'static str,
     text: String,
-    pipelines: &'static [u32],
+    /// Numbers of pipelines, and the groups that they form.
+    lanes: &'static [(u32, u32)],
     /// Words of the j memory: small ones make the driver split runs.
     jmem_words: u32,
     stream_bits: u32,
 }
 
 fn cases() -> Vec<Case> {
-    let case = |name, text: &str, pipelines, jmem_words, stream_bits| Case {
+    let case = |name, text: &str, lanes, jmem_words, stream_bits| Case {
         name,
         text: text.to_string(),
-        pipelines,
+        lanes,
         jmem_words,
         stream_bits,
     };
     vec![
-        case("integers", INTEGERS, &[1, 3, 8], 96, 32),
-        case("floats", FLOATS, &[3], 4096, 64),
-        case("p2p", &shipped("p2p"), &[8], 4096, 32),
-        case("p2p_paper", &shipped("p2p_paper"), &[1, 3], 64, 128),
+        case("integers", INTEGERS, &[(1, 1), (3, 1), (8, 1), (6, 3)], 96, 32),
+        case("floats", FLOATS, &[(3, 1)], 4096, 64),
+        case("p2p", &shipped("p2p"), &[(8, 1), (24, 3)], 4096, 32),
+        case("p2p_paper", &shipped("p2p_paper"), &[(1, 1), (3, 1), (5, 5)], 64, 128),
         case(
             "constant",
             "int8 a ipin; int8 b jpin; int9 o fout; fixed8.4 m fout; o += 3; m min= (fixed8.4)a;",
-            &[3],
+            &[(3, 1), (4, 2)],
             16,
             32,
         ),
@@ -212,16 +213,17 @@ fn every_backend_gives_the_bits_and_flags_of_the_reference() {
             .map(|r| r.count * work.segments[r.segments.clone()].iter().map(|s| s.count).sum::<usize>())
             .sum();
         for entry in BACKENDS.iter().filter(|e| is_exact(e) && (verilator || e.name != "cycle")) {
-            for &pipelines in case.pipelines {
+            for &(pipelines, groups) in case.lanes {
                 let options = Options {
                     pipelines,
+                    groups,
                     jmem_words: case.jmem_words,
                     stream_bits: case.stream_bits,
                     threads: 2,
                     ..Options::default()
                 };
                 let found = run(entry, &options, &graph, &work);
-                let place = format!("{} on {} with {pipelines} pipelines", case.name, entry.name);
+                let place = format!("{} on {} with {pipelines} pipelines in {groups} groups", case.name, entry.name);
                 compare(&place, &graph, (&found.results.bits, &found.flags), (&bits, &flags));
                 assert_eq!((found.pairs, found.pipelines), (pairs as u64, pipelines), "{place}");
                 assert_eq!(found.cycles.is_some(), entry.name == "cycle", "{place}");
@@ -350,10 +352,13 @@ fn only_the_whole_sum_can_wrap() {
     let verilator = has_verilator();
     for (work, sums, wraps) in [(&work, [27, 34, 20], [false; 3]), (&more, [127, 135, 119], [false, true, false])] {
         for entry in BACKENDS.iter().filter(|e| is_exact(e) && (verilator || e.name != "cycle")) {
-            let options = Options { pipelines: 2, jmem_words: 2, ..Options::default() };
-            let found = run(entry, &options, &graph, work);
-            assert_eq!(found.results.bits, sums.map(|s: i64| s as u64 & 0xff), "{}", entry.name);
-            assert_eq!(found.flags, wraps.map(|w| if w { Flags::WRAP } else { Flags::NONE }), "{}", entry.name);
+            for (pipelines, groups) in [(2, 1), (2, 2)] {
+                let options = Options { pipelines, groups, jmem_words: 2, ..Options::default() };
+                let found = run(entry, &options, &graph, work);
+                let place = format!("{} in {groups} groups", entry.name);
+                assert_eq!(found.results.bits, sums.map(|s: i64| s as u64 & 0xff), "{place}");
+                assert_eq!(found.flags, wraps.map(|w| if w { Flags::WRAP } else { Flags::NONE }), "{place}");
+            }
         }
     }
 }

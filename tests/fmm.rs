@@ -201,11 +201,13 @@ fn results_do_not_depend_on_threads_pipelines_or_memory() {
             "--threads 3 --pipelines 3 --jmem 4096".into(),
             "--pipelines 255 --jmem 65536 --stream 64".into(),
             "--pipelines 8 --jmem 300 --stream 128".into(),
+            "--pipelines 12 --groups 4 --jmem 3000 --stream 64".into(),
         ];
         if verilator && cycle {
             options.push("--backend cycle".into());
             options.push("--backend cycle --threads 1 --pipelines 3 --jmem 4096 --stream 64".into());
             options.push("--backend cycle --threads 3 --pipelines 1 --jmem 16384 --stream 128".into());
+            options.push("--backend cycle --threads 2 --pipelines 16 --jmem 4096 --stream 128".into());
         }
         for o in options {
             run(&p, &format!("{words} {o} -o other.csv"));

@@ -2,8 +2,8 @@
 
 use crate::backend::{Backend, BackendError};
 use crate::driver::StreamBackend;
-use hdl::engine::{Config, usual_groups};
 use hdl::engine::link::Link;
+use hdl::engine::{Config, usual_groups};
 use hdl::target::Clock;
 use pg2::graph::Graph;
 use std::path::PathBuf;

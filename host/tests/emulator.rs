@@ -80,12 +80,14 @@ fn engines_of_any_size_give_the_same_bits() {
     let p2p = compile("p2p", shipped("p2p"));
     let p = generate(1500, Distribution::Layer, Charge::Random, 3);
     let options = Options { order: 2, leaf: 24, ..Options::default() };
-    let run = |pipelines, jmem_words, stream_bits, threads| {
-        let engine = backends::Options { pipelines, jmem_words, stream_bits, threads, ..backends::Options::default() };
+    let run = |(pipelines, groups), jmem_words, stream_bits, threads| {
+        let engine =
+            backends::Options { pipelines, groups, jmem_words, stream_bits, threads, ..backends::Options::default() };
         emulated(&p, &options, &p2p, &engine).field
     };
-    let first = run(8, 256 * 1024, 32, 1);
-    assert!(first == run(3, 2048, 64, 2) && first == run(1, 512, 128, 3));
+    let first = run((8, 1), 256 * 1024, 32, 1);
+    assert!(first == run((3, 1), 2048, 64, 2) && first == run((1, 1), 512, 128, 3));
+    assert!(first == run((12, 4), 1024, 64, 2) && first == run((5, 5), 4096, 32, 1));
 }
 
 #[test]

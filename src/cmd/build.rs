@@ -1,5 +1,6 @@
 //! `pairforge build`: a kernel as a self-contained synthesisable design.
 
+use super::lanes::LaneArgs;
 use crate::failure::Failure;
 use crate::{output, source};
 use hdl::engine::{Config, design};
@@ -17,9 +18,8 @@ pub struct Args {
     /// Folder to write the design to; made if absent
     #[arg(short, value_name = "DIR")]
     output: PathBuf,
-    /// Number of pipelines
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=255))]
-    pipelines: u32,
+    #[command(flatten)]
+    lanes: LaneArgs,
     /// j memory in 32-bit words
     #[arg(long, value_name = "WORDS", default_value_t = 16_384)]
     jmem: u32,
@@ -108,8 +108,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let config = Config {
         jmem_records: args.jmem / layout.j_words(),
         layout,
-        pipelines: args.pipelines,
-        groups: 1,
+        pipelines: args.lanes.pipelines,
+        groups: args.lanes.groups()?,
         i_banks: 2,
         stream_bits: args.stream.parse().unwrap_or(32),
         segments: 512,
@@ -126,7 +126,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     let files = std::iter::once(&verilog).chain(extra.iter().map(|f| &f.0)).cloned().collect();
     let hash = kernel_hash(&graph.canonical());
-    let manifest = manifest(&args, &built, &config, (clock, hash), &engine.top, files);
+    let manifest = manifest(&built, &config, (clock, hash), &engine.top, files);
     if args.output.exists() && !args.output.is_dir() {
         return Err(Failure::file(&args.output, "is a file; name a folder"));
     }
@@ -150,14 +150,7 @@ fn header(origin: &str, clock: Clock) -> String {
     )
 }
 
-fn manifest(
-    args: &Args,
-    built: &Built,
-    config: &Config,
-    (clock, hash): (Clock, u64),
-    top: &str,
-    files: Vec<String>,
-) -> Manifest {
+fn manifest(built: &Built, config: &Config, (clock, hash): (Clock, u64), top: &str, files: Vec<String>) -> Manifest {
     let class = |c| match c {
         PinClass::Ipin => "ipin",
         PinClass::Jpin => "jpin",
@@ -172,7 +165,7 @@ fn manifest(
     };
     Manifest {
         kernel: built.graph.name.clone(),
-        pipelines: args.pipelines,
+        pipelines: config.pipelines,
         latency: built.schedule.depth,
         pins: built.graph.pins.iter().map(pin).collect(),
         register_bits: built.schedule.register_bits(),

@@ -2,6 +2,7 @@
 
 mod table;
 
+use super::lanes::LaneArgs;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::{output, source};
@@ -64,9 +65,8 @@ pub struct Args {
     /// Threads; 0 for one a core
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads)]
     threads: usize,
-    /// Pipelines of the engine
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=255))]
-    pipelines: u32,
+    #[command(flatten)]
+    lanes: LaneArgs,
     /// j memory of the engine in 32-bit words
     #[arg(long, value_name = "WORDS", default_value_t = 262_144)]
     jmem: u32,
@@ -124,6 +124,7 @@ fn threads(text: &str) -> Result<usize, String> {
 /// Particles, plan, run, check, and what was asked for on paper.
 pub fn run(args: Args) -> Result<(), Failure> {
     let entry = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
+    let engine = engine(&args)?;
     if args.threads > 0 {
         // The only pool is the global one; it can be sized once, before its first use.
         rayon::ThreadPoolBuilder::new()
@@ -139,7 +140,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         save(path, || npy::write_particles(&particles), || particles.to_csv())?;
     }
     let plan = Fmm::plan(&particles, &options(&args)).map_err(failure)?;
-    let mut backend = (entry.open)(&engine(&args));
+    let mut backend = (entry.open)(&engine);
     let mut compute = match &kernels {
         None => Compute::Native,
         Some(k) => Compute::Kernels { backend: &mut *backend, p2p: &k.p2p, m2l: k.m2l.as_ref() },
@@ -193,15 +194,16 @@ fn options(args: &Args) -> fmm::Options {
     }
 }
 
-fn engine(args: &Args) -> Options {
-    Options {
-        pipelines: args.pipelines,
+fn engine(args: &Args) -> Result<Options, Failure> {
+    Ok(Options {
+        pipelines: args.lanes.pipelines,
+        groups: args.lanes.groups()?,
         jmem_words: args.jmem,
         stream_bits: args.stream.parse().unwrap_or(32),
         threads: args.threads,
         trace: None,
         clock: Clock::default_clock(),
-    }
+    })
 }
 
 fn particles(args: &Args) -> Result<Particles, Failure> {

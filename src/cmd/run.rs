@@ -1,5 +1,6 @@
 //! `pairforge run`: one kernel over all pairs of targets and sources from CSV files.
 
+use super::lanes::LaneArgs;
 use crate::csv::{self, Column};
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -33,9 +34,8 @@ pub struct Args {
     /// Read and write every value as the unsigned integer of its bit pattern
     #[arg(long)]
     raw: bool,
-    /// Number of pipelines
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=255))]
-    pipelines: u32,
+    #[command(flatten)]
+    lanes: LaneArgs,
     /// Write a waveform (backend cycle)
     #[arg(long, value_name = "W.fst")]
     trace: Option<PathBuf>,
@@ -69,7 +69,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let params = parameters(&graph, &args.params, args.raw)?;
     let targets = csv::read(&args.i, &columns(&graph, PinClass::Ipin), args.raw)?;
     let sources = csv::read(&args.j, &columns(&graph, PinClass::Jpin), args.raw)?;
-    let options = Options { pipelines: args.pipelines, trace: args.trace.clone(), ..Options::default() };
+    let groups = args.lanes.groups()?;
+    let options = Options { pipelines: args.lanes.pipelines, groups, trace: args.trace.clone(), ..Options::default() };
     let started = Instant::now();
     let mut backend = (entry.open)(&options);
     let (ni, nj) = (targets.len(), sources.len());

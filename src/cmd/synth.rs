@@ -1,5 +1,6 @@
 //! `pairforge synth`: area, clock and bitstream of a kernel's engine, through yosys and nextpnr.
 
+use super::lanes::GroupArgs;
 use crate::failure::Failure;
 use crate::progress::Steps;
 use crate::{output, source};
@@ -31,6 +32,8 @@ pub struct Args {
     /// Number of pipelines
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=255))]
     pipelines: u32,
+    #[command(flatten)]
+    groups: GroupArgs,
     /// Clock frequency to reach; 150 unless given
     #[arg(long, value_name = "MHZ")]
     freq: Option<f64>,
@@ -115,7 +118,7 @@ fn config(args: &Args, goal: Goal, built: &Built) -> Result<Config, Failure> {
         jmem_records: args.jmem / layout.j_words(),
         layout,
         pipelines: if alone { 1 } else { args.pipelines },
-        groups: 1,
+        groups: if alone { 1 } else { args.groups.of(args.pipelines)? },
         i_banks: if alone { 1 } else { 2 },
         stream_bits: args.stream.parse().unwrap_or(32),
         segments: 512,
