@@ -21,6 +21,11 @@ pub static KERNELS: &[Kernel] = &[
         text: include_str!("../kernels/p2p_paper.pg2"),
     },
     Kernel {
+        name: "p2p_small",
+        summary: "potential of a source particle in small formats, for small devices",
+        text: include_str!("../kernels/p2p_small.pg2"),
+    },
+    Kernel {
         name: "m2l_paper",
         summary: "M2L of order 2, the paper's Fig. 3 with its declarations",
         text: include_str!("../kernels/m2l_paper.pg2"),

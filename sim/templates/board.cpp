@@ -140,8 +140,8 @@ struct Board {
     }
 
     // Keeps the books of the clock that has just passed.
-    void note() {
-        const bool line = send_bits > 0 || receive_bits > 0 || (seen.clock << FRACTION) < send_edge;
+    void note(const Exchange& x) {
+        const bool line = send_bits > 0 || x.in_taken < x.in_bytes || receive_bits > 0 || (seen.clock << FRACTION) < send_edge;
         if (line) {
             seen.line_used = seen.clock;
             seen.last = seen.clock;
@@ -176,6 +176,6 @@ EXPORT void board_run(void* board, Exchange* x) {
         b.send(*x);
         b.step();
         b.receive(*x);
-        b.note();
+        b.note(*x);
     }
 }

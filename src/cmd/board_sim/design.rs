@@ -43,7 +43,7 @@ struct Synthesis {
 }
 
 /// Where `synth` leaves the text that it gave to the tools.
-const SYNTHESISED: &str = "work/design.v";
+const SYNTHESISED: &str = "synth_work/design.v";
 
 /// Reads what `synth` made for this board; else puts the engine that `build` made on the board.
 pub fn load(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design, Failure> {
