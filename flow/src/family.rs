@@ -54,6 +54,8 @@ pub struct Route {
     pub(crate) constraints: &'static [&'static str],
     /// What allows pins without a place.
     pub(crate) unconstrained: &'static [&'static str],
+    /// Constraints for [`crate::wrapper::PINS`], where a place for each is demanded.
+    pub(crate) alone: Option<&'static str>,
     /// The option for what the packer reads, and the file's ending.
     pub(crate) write: (&'static str, &'static str),
     pub(crate) packer: &'static Tool,
@@ -100,6 +102,7 @@ pub static FAMILIES: &[Family] = &[
             nextpnr: &tools::NEXTPNR_ECP5,
             constraints: &["--lpf", "%"],
             unconstrained: &["--lpf-allow-unconstrained"],
+            alone: None,
             write: ("--textcfg", "config"),
             packer: &tools::ECPPACK,
             pack: &["--compress", "--input", "<", "--bit", ">"],
@@ -127,6 +130,11 @@ pub static FAMILIES: &[Family] = &[
             nextpnr: &tools::NEXTPNR_GOWIN,
             constraints: &["--vopt", "cst=%"],
             unconstrained: &[],
+            // Any four pins of the QN88 package; nothing that is measured depends on them.
+            alone: Some(concat!(
+                "IO_LOC \"clk\" 4;\nIO_LOC \"rst_in\" 88;\n",
+                "IO_LOC \"serial_in\" 70;\nIO_LOC \"serial_out\" 69;\n"
+            )),
             write: ("--write", "json"),
             packer: &tools::GOWIN_PACK,
             pack: &["-d", "GW2A-18C", "-o", ">", "<"],
@@ -151,6 +159,7 @@ pub static FAMILIES: &[Family] = &[
             nextpnr: &tools::NEXTPNR_ICE40,
             constraints: &["--pcf", "%"],
             unconstrained: &["--pcf-allow-unconstrained"],
+            alone: None,
             write: ("--asc", "asc"),
             packer: &tools::ICEPACK,
             pack: &["<", ">"],

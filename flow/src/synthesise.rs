@@ -167,13 +167,17 @@ fn place_and_route(
 ) -> Result<Timing, FlowError> {
     let program = tools.find(route.nextpnr)?;
     let mut args: Vec<String> = device.route.iter().map(|a| a.to_string()).collect();
-    match job.goal {
-        Goal::Board(board) => {
-            let path = job.dir.join("synth_work/pins");
-            fs::write(&path, board.constraints).map_err(FlowError::io(&path))?;
-            args.extend(route.constraints.iter().map(|a| a.replace('%', "synth_work/pins")));
+    let constraints = match job.goal {
+        Goal::Board(board) => Some(board.constraints),
+        _ => route.alone,
+    };
+    match constraints {
+        Some(text) => {
+            let path = job.dir.join(PINS);
+            fs::write(&path, text).map_err(FlowError::io(&path))?;
+            args.extend(route.constraints.iter().map(|a| a.replace('%', PINS)));
         }
-        _ => args.extend(route.unconstrained.iter().map(|a| a.to_string())),
+        None => args.extend(route.unconstrained.iter().map(|a| a.to_string())),
     }
     let log = "synth_logs/route.log".to_string();
     let (write, ending) = route.write;
@@ -191,7 +195,8 @@ fn place_and_route(
     timing::read(&job.dir.join(REPORT))
 }
 
-/// Nextpnr's report, in the folder.
+/// The constraints and nextpnr's report, in the folder.
+const PINS: &str = "synth_work/pins";
 const REPORT: &str = "synth_work/report.json";
 
 /// Tells a design that is too large from a tool that failed.

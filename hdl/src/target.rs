@@ -36,6 +36,8 @@ pub struct Target {
     pub memory_bits: u32,
     pub memory_width: u32,
     pub delay: DelayMemory,
+    /// The clock in MHz that is asked for where nobody names one.
+    pub usual_mhz: f64,
 }
 
 /// Memories that serve as long delay lines.

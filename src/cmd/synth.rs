@@ -6,17 +6,21 @@ use crate::progress::Steps;
 use crate::{output, source};
 use flow::summary::Summary;
 use flow::{FlowError, Goal, Job, Outcome, Tools, report};
-use hdl::board::DEVICES;
 use hdl::engine::{Config, Design, design};
 use hdl::target::{Clock, target};
 use pg2::build::Built;
 use std::path::{Path, PathBuf};
 
+mod place;
+
 #[derive(clap::Args)]
-#[command(group(clap::ArgGroup::new("place").required(true).args(["device", "target"])))]
+#[command(group(clap::ArgGroup::new("place").required(true).args(["board", "device", "target"])))]
 pub struct Args {
     /// A PG2 file, or the name of a shipped kernel
     file: String,
+    /// Make a board's bitstream (see `pairforge list boards`)
+    #[arg(long, value_name = "BOARD")]
+    board: Option<String>,
     /// Place and route the engine alone for a device (see `pairforge list devices`)
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
@@ -34,12 +38,12 @@ pub struct Args {
     pipelines: u32,
     #[command(flatten)]
     groups: GroupArgs,
-    /// Clock frequency to reach; 150 unless given
+    /// Clock frequency to reach, by default the usual one of the family; a board gets the next that its PLL can make
     #[arg(long, value_name = "MHZ")]
     freq: Option<f64>,
-    /// j memory in 32-bit words
-    #[arg(long, value_name = "WORDS", default_value_t = 16_384)]
-    jmem: u32,
+    /// j memory in 32-bit words, by default 16384 or what half of the device's memories hold
+    #[arg(long, value_name = "WORDS")]
+    jmem: Option<u32>,
     /// Width of the streams in bits
     #[arg(long, value_name = "BITS", default_value = "32", value_parser = ["32", "64", "128"])]
     stream: String,
@@ -48,26 +52,27 @@ pub struct Args {
     seed: u32,
 }
 
-/// The clock to reach where neither the user nor a board names one.
-const USUAL_MHZ: f64 = 150.0;
-
 /// Compiles, runs the tools, and writes what came of it; the results of an earlier run are removed first, so that what
 /// lies in the folder always belongs together.
 pub fn run(args: Args) -> Result<(), Failure> {
-    let goal = goal(&args)?;
-    let clock = clock(&args, goal)?;
+    let goal = place::goal(&args)?;
+    let (clock, source) = place::clock(&args, goal)?;
     let kernel = source::read(&args.file)?;
     let graph = source::compile(&kernel)?;
     let built = pg2::build::build(&graph, clock, &kernel.text, Vec::new());
-    let config = config(&args, goal, &built)?;
+    let config = place::config(&args, goal, &built)?;
     let engine = design(&config, &built.netlist);
+    let whole = match goal {
+        Goal::Board(board) => place::on_board(board, &graph, &config, &engine, (source, clock.mhz)),
+        Goal::Device(_) => engine.netlist.clone(),
+        Goal::Area(_) => hdl::netlist::Netlist { top: engine.lane.clone(), modules: engine.netlist.modules.clone() },
+    };
     folder(&args.output)?;
-    let verilog = engine.netlist.verilog();
-    let top = if let Goal::Area(_) = goal { &engine.lane } else { &engine.top };
+    let verilog = whole.verilog();
     let job = Job {
         goal,
         verilog: &verilog,
-        top,
+        top: &whole.top,
         lane: &engine.lane,
         lanes: config.pipelines,
         stream_bits: config.stream_bits,
@@ -81,51 +86,6 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let summary = summary(goal, &built, &config, clock, &outcome);
     let rows = pg2::explain::explain(&built, &kernel.text).rows;
     write(&args.output, goal, &summary, &outcome, &rows, &engine)
-}
-
-fn goal(args: &Args) -> Result<Goal, Failure> {
-    if let Some(name) = &args.device {
-        let device = hdl::board::device(name);
-        let known = || DEVICES.iter().map(|d| d.name).collect::<Vec<_>>().join(", ");
-        return device
-            .map(Goal::Device)
-            .ok_or_else(|| Failure::Usage(format!("there is no device `{name}`; the devices are {}", known())));
-    }
-    let name = args.target.as_deref().unwrap_or_default();
-    match flow::family::family(name) {
-        Some(family) => Ok(Goal::Area(family.target)),
-        None => {
-            let known = flow::family::FAMILIES.iter().map(|f| f.target).collect::<Vec<_>>().join(", ");
-            Err(Failure::Usage(format!("no tools are known for target `{name}`; they are for {known}")))
-        }
-    }
-}
-
-fn clock(args: &Args, goal: Goal) -> Result<Clock, Failure> {
-    let mhz = args.freq.unwrap_or(USUAL_MHZ);
-    if !(1.0..=1000.0).contains(&mhz) {
-        return Err(Failure::Usage(format!("--freq takes 1 to 1000 MHz, not {mhz}")));
-    }
-    let target = target(goal.target()).expect("every family and device names a target");
-    Ok(Clock { target, mhz })
-}
-
-/// The engine; where only a lane is counted, one with a single bank of i registers.
-fn config(args: &Args, goal: Goal, built: &Built) -> Result<Config, Failure> {
-    let layout = built.graph.layout();
-    let alone = matches!(goal, Goal::Area(_));
-    let config = Config {
-        jmem_records: args.jmem / layout.j_words(),
-        layout,
-        pipelines: if alone { 1 } else { args.pipelines },
-        groups: if alone { 1 } else { args.groups.of(args.pipelines)? },
-        i_banks: if alone { 1 } else { 2 },
-        stream_bits: args.stream.parse().unwrap_or(32),
-        segments: 512,
-        pipeline_latency: built.schedule.depth,
-    };
-    config.verify().map_err(Failure::Input)?;
-    Ok(config)
 }
 
 /// The names of what is written in the end.

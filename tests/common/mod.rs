@@ -78,7 +78,12 @@ impl Place {
     }
 
     /// Runs a command to its end, which must come within [`LIMIT`].
-    pub fn finish(&self, mut command: Command) -> Ended {
+    pub fn finish(&self, command: Command) -> Ended {
+        self.finish_within(command, LIMIT.as_secs())
+    }
+
+    /// The same with a limit in seconds.
+    pub fn finish_within(&self, mut command: Command, limit: u64) -> Ended {
         let (out, err) = (tempfile::tempfile().expect("a file"), tempfile::tempfile().expect("a file"));
         command.stdout(out.try_clone().expect("a handle")).stderr(err.try_clone().expect("a handle"));
         let start = Instant::now();
@@ -87,7 +92,7 @@ impl Place {
             if let Some(status) = child.try_wait().expect("the command can be waited for") {
                 break status;
             }
-            if start.elapsed() > LIMIT {
+            if start.elapsed() > Duration::from_secs(limit) {
                 let _ = child.kill();
                 panic!("{command:?} did not end");
             }

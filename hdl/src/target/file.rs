@@ -48,6 +48,7 @@ pub(super) fn parse(text: &'static str) -> Result<Target, String> {
             depth: values.number("delay_depth")?,
             from: values.number("delay_from")?,
         },
+        usual_mhz: values.number("usual_mhz")?,
     };
     match values.0.keys().next() {
         None => Ok(target),

@@ -1,0 +1,93 @@
+//! Where a design goes: the goal, its clock, and the engine that suits it.
+
+use super::Args;
+use crate::failure::Failure;
+use flow::Goal;
+use hdl::board::pll::Source;
+use hdl::board::{BOARDS, Board, DEVICES, top};
+use hdl::engine::{Config, Design};
+use hdl::link::{self, Identity};
+use hdl::netlist::Netlist;
+use hdl::target::{Clock, target};
+use pg2::build::Built;
+use pg2::graph::Graph;
+
+/// j memory in words, where the device has room.
+const USUAL_JMEM: u32 = 16_384;
+
+pub(super) fn goal(args: &Args) -> Result<Goal, Failure> {
+    let unknown = |kind: &str, name: &str, known: Vec<&str>| {
+        Failure::Usage(format!("there is no {kind} `{name}`; there are {}", known.join(", ")))
+    };
+    if let Some(name) = &args.board {
+        let known = || BOARDS.iter().map(|b| b.name).collect();
+        return hdl::board::board(name).map(Goal::Board).ok_or_else(|| unknown("board", name, known()));
+    }
+    if let Some(name) = &args.device {
+        let known = || DEVICES.iter().map(|d| d.name).collect();
+        return hdl::board::device(name).map(Goal::Device).ok_or_else(|| unknown("device", name, known()));
+    }
+    let name = args.target.as_deref().unwrap_or_default();
+    let known = || flow::family::FAMILIES.iter().map(|f| f.target).collect();
+    let family = flow::family::family(name);
+    family.map(|f| Goal::Area(f.target)).ok_or_else(|| unknown("flow for target", name, known()))
+}
+
+/// What operators are pipelined for, and how a board's clock is made.
+pub(super) fn clock(args: &Args, goal: Goal) -> Result<(Clock, Source), Failure> {
+    let target = target(goal.target()).expect("every family and device names a target");
+    let mhz = args.freq.unwrap_or(target.usual_mhz);
+    if !(1.0..=1000.0).contains(&mhz) {
+        return Err(Failure::Usage(format!("--freq takes 1 to 1000 MHz, not {mhz}")));
+    }
+    let Goal::Board(board) = goal else { return Ok((Clock { target, mhz }, Source::Oscillator)) };
+    let (source, mhz) = board.pll.source(board.oscillator_mhz, mhz).map_err(Failure::Input)?;
+    Ok((Clock { target, mhz }, source))
+}
+
+/// The engine; where only a lane is counted, one with a single bank of i registers.
+pub(super) fn config(args: &Args, goal: Goal, built: &Built) -> Result<Config, Failure> {
+    let layout = built.graph.layout();
+    let alone = matches!(goal, Goal::Area(_));
+    let words = args.jmem.unwrap_or_else(|| goal.device().map_or(USUAL_JMEM, usual_jmem));
+    let config = Config {
+        jmem_records: words / layout.j_words(),
+        layout,
+        pipelines: if alone { 1 } else { args.pipelines },
+        groups: if alone { 1 } else { args.groups.of(args.pipelines)? },
+        i_banks: if alone { 1 } else { 2 },
+        stream_bits: args.stream.parse().unwrap_or(32),
+        segments: 512,
+        pipeline_latency: built.schedule.depth,
+    };
+    config.verify().map_err(Failure::Input)?;
+    Ok(config)
+}
+
+/// Half of the device's memories at most; tables, queues and lists take the rest.
+fn usual_jmem(device: &hdl::board::Device) -> u32 {
+    let half = device.memories * device.memory_bits / 2 / 32;
+    USUAL_JMEM.min(1 << half.max(1).ilog2())
+}
+
+/// The board's design: clock, reset, link and lights around the engine.
+pub(super) fn on_board(
+    board: &'static Board,
+    graph: &Graph,
+    config: &Config,
+    engine: &Design,
+    (clock, mhz): (Source, f64),
+) -> Netlist {
+    let hash = link::kernel_hash(&graph.canonical());
+    let identity = Identity::new(config, hash, (mhz * 1e6).round() as u32, board.baud);
+    let parts = top::Parts {
+        board,
+        kernel: &config.layout.kernel,
+        engine: &engine.top,
+        stream_bits: config.stream_bits,
+        link: &link::netlist(&identity),
+        clock,
+        mhz,
+    };
+    top::top(&parts, &engine.netlist)
+}
