@@ -137,7 +137,7 @@ fn parts(p: &Page) -> Vec<Part> {
     }
     parts.sort_by_key(|x| x.0);
     let mut parts: Vec<Part> = parts.into_iter().map(|x| x.1).collect();
-    parts.extend([delays, wires, rest]);
+    parts.extend([delays, wires, rest].into_iter().filter(|part| part.area != none));
     parts
 }
 
