@@ -1,8 +1,10 @@
 //! What all float operators share: taking patterns apart, rounding and packing exact values.
 //!
-//! The circuit pieces are in the submodules: [`text`] writes Verilog expressions, [`shift`] aligns and normalises,
+//! The circuit pieces are in the submodules: [`text`] writes Verilog expressions, [`shift`] aligns and normalises, [`leading`] the same for two's
+//! complement,
 //! [`pack`] rounds, checks the range and puts the result together.
 
+pub mod leading;
 pub mod pack;
 pub mod shift;
 pub mod text;

@@ -1,8 +1,8 @@
 //! `tofloat`: an int or fixed as the nearest float (RULES N2, N5).
 
+use super::float_parts::leading::leading;
 use super::float_parts::pack::{Range, Rounded, finish};
-use super::float_parts::shift::{any, normalise};
-use super::float_parts::text::{arg, cat, constant, field, ones, repeat, zeros};
+use super::float_parts::text::{arg, cat, constant, field, zeros};
 use super::float_parts::{Value, c_suffix, c_type, max_field, round};
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
@@ -62,40 +62,39 @@ impl Operator for Tofloat {
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let (from, format) = (inst.args[0], inst.result);
         let m = format.mant();
-        let x = magnitude(inst, c, args[0]);
+        let x = Argument::new(inst, c, args[0]);
         let width = c.width(x.value);
         let most = if x.complement.is_some() { width } else { width - 1 };
-        let n = normalise(c, x.value, x.complement, most);
-        let nonzero = field(c, "nonzero", n.value, width - 1, width - 1);
-        let fraction = match width - 1 {
-            0 => c.wire("fraction", m, pad(m, x.complement, 0), x.complement.as_slice()),
-            below if below >= m => field(c, "fraction", n.value, width - 2, width - 1 - m),
-            below => {
-                let rest = field(c, "fraction", n.value, below - 1, 0);
-                let args: Vec<Sig> = [rest].into_iter().chain(x.complement).collect();
-                c.wire("fraction", m, cat(&[arg(0), pad(m - below, x.complement, 1)]), &args)
-            }
-        };
-        let up = round_up(c, n.value, m, x.complement);
+        let n = leading(c, x.value, x.complement, most, m);
         // The exponent of the top bit, less the count of zeros above the leading one.
         let flags = self.flags(inst);
         let lowest = format.bias() as i64 - from.frac().expect("an int or fixed") as i64;
         let range = Range { low: lowest, high: lowest + width as i64 };
         let range = if flags.is_empty() { Range { low: 1, high: max_field(format) } } else { range };
-        let steps = n.count.map_or(0, |s| c.width(s));
         let bits = range.bits(format);
         let top = lowest + width as i64 - 1;
-        let (start, count) = match n.count {
-            // Minus the count is plus its complement plus 1.
-            Some(_) => (top + 1, cat(&[ones(bits - steps), "~{2}".into()])),
-            None => (top, zeros(bits)),
+        let digits = n.unmoved.map_or(0, |s| c.width(s));
+        assert!(digits <= bits, "{digits} bits of a count for {bits} of an exponent");
+        let start = top + 1 - (1i64 << digits);
+        let zero = inst.bounds(0).zero;
+        // Of a zero nothing is set but the constant, which then must not be.
+        let start = match flags.is_empty() && zero {
+            true => each_bit(bits, start, &arg(2)),
+            false => constant(bits, start),
         };
-        let first = cat(&[constant(bits, start), arg(0)]);
-        let text = format!("{first} + {}", cat(&[count, zeros(m - 1), arg(1)]));
-        let args: Vec<Sig> = [fraction, up].into_iter().chain(n.count).collect();
+        let nonzero = (zero && !flags.is_empty()).then_some(n.nonzero);
+        let first = cat(&[zeros(bits - digits), if digits > 0 { arg(3) } else { String::new() }, arg(0)]);
+        let text = format!("{first} + {}", cat(&[start, zeros(m - 1), arg(1)]));
+        let args: Vec<Sig> = [n.fraction, n.up, n.nonzero].into_iter().chain(n.unmoved).collect();
         let packed = c.comb("rounded", bits + m, Cost::Add(bits + m), text, &args);
-        finish(self, inst, c, &Rounded { format, range, packed, sign: x.sign, nonzero: Some(nonzero) })
+        finish(self, inst, c, &Rounded { format, range, packed, sign: x.sign, nonzero })
     }
+}
+
+/// The constant `value` in `bits` bits with `one` in place of each 1.
+fn each_bit(bits: u32, value: i64, one: &str) -> String {
+    let bit = |k: u32| if value >> k.min(63) & 1 == 1 { one.to_string() } else { zeros(1) };
+    cat(&(0..bits).rev().map(bit).collect::<Vec<_>>())
 }
 
 /// The arguments of the least magnitude other than 0 and of the greatest one.
@@ -112,59 +111,40 @@ fn extremes(inst: &Inst) -> (u64, u64) {
     (least as u64 & mask, greatest as u64 & mask)
 }
 
-/// The argument as sign and magnitude.
-struct Magnitude {
-    /// The magnitude, or one less where `complement` is set.
+/// The argument as bits below a sign.
+struct Argument {
     value: Sig,
-    /// The sign, if `value` is the ones' complement of negative arguments. The missing 1 is then made up for by
-    /// ones shifted in from the right and by the rounding.
+    /// The sign that `value` is the two's complement of.
     complement: Option<Sig>,
+    /// The sign of the result.
     sign: Option<Sig>,
 }
 
-fn magnitude(inst: &Inst, c: &mut Circuit, x: Sig) -> Magnitude {
-    let width = inst.args[0].width();
-    if !inst.args[0].is_signed() {
-        return Magnitude { value: x, complement: None, sign: None };
-    }
-    if width == 1 {
-        // 0 and -1 are their own magnitudes.
-        return Magnitude { value: x, complement: None, sign: (!inst.is_nonneg(0)).then_some(x) };
-    }
-    let low = field(c, "low", x, width - 2, 0);
-    if inst.is_nonneg(0) {
-        return Magnitude { value: low, complement: None, sign: None };
-    }
-    let sign = field(c, "sign", x, width - 1, width - 1);
-    let text = format!("{{0}} ^ {}", repeat(width - 1, &arg(1)));
-    let value = c.comb("magnitude", width - 1, Cost::Logic(2), text, &[low, sign]);
-    Magnitude { value, complement: Some(sign), sign: Some(sign) }
-}
-
-/// `n` bits of what comes in from the right: the complement's sign as argument `k`, or zeros.
-fn pad(n: u32, complement: Option<Sig>, k: usize) -> String {
-    if complement.is_some() { repeat(n, &arg(k)) } else { zeros(n) }
-}
-
-/// Whether the fraction of a normalised magnitude is to be rounded up, to nearest even.
-fn round_up(c: &mut Circuit, value: Sig, m: u32, complement: Option<Sig>) -> Sig {
-    let width = c.width(value);
-    if width < m + 2 {
-        // Nothing lies below the fraction but the missing 1.
-        return complement.unwrap_or_else(|| c.wire("up", 1, "1'b0", &[]));
-    }
-    let rest = width - 1 - m;
-    let near = field(c, "near", value, rest, rest - 1);
-    let tail = match rest {
-        1 => c.wire("any", 1, "1'b0", &[]),
-        _ => any(c, value, rest - 2, 0, complement),
-    };
-    // With the missing 1 the rest is over half if it reaches half, and half if it is one short of it.
-    match complement {
-        Some(s) => {
-            let text = "{2} ? {0}[0] | (~{1} & {0}[1]) : {0}[0] & ({1} | {0}[1])";
-            c.comb("up", 1, Cost::Logic(4), text, &[near, tail, s])
+impl Argument {
+    fn new(inst: &Inst, c: &mut Circuit, x: Sig) -> Argument {
+        let signed = inst.args[0].is_signed();
+        let width = used(inst);
+        let x = field(c, "used", x, width - 1, 0);
+        if !signed {
+            return Argument { value: x, complement: None, sign: None };
         }
-        None => c.comb("up", 1, Cost::Logic(3), "{0}[0] & ({1} | {0}[1])", &[near, tail]),
+        if width == 1 {
+            // 0 and -1 are their own magnitudes.
+            return Argument { value: x, complement: None, sign: (!inst.is_nonneg(0)).then_some(x) };
+        }
+        let value = field(c, "low", x, width - 2, 0);
+        if inst.is_nonneg(0) {
+            return Argument { value, complement: None, sign: None };
+        }
+        let sign = field(c, "sign", x, width - 1, width - 1);
+        Argument { value, complement: Some(sign), sign: Some(sign) }
     }
+}
+
+/// The bits that the argument needs within its bounds, with a sign bit if its format has one; those above are copies.
+fn used(inst: &Inst) -> u32 {
+    let bounds = inst.bounds(0);
+    let bits = |n: i128| 128 - n.max(0).leading_zeros();
+    let magnitude = bits(bounds.high).max(bits(-1 - bounds.low));
+    (magnitude + inst.args[0].is_signed() as u32).max(1)
 }
