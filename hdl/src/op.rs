@@ -126,13 +126,15 @@ pub struct Inst {
     /// How small and how large each argument can be; empty where no more is known than the formats say. The same holds
     /// for it as for `nonneg`.
     pub bounds: Vec<Bounds>,
+    /// Whether all arguments are known to be one value; the same holds for it.
+    pub same: bool,
 }
 
 impl Inst {
     /// Checks the formats through the operator and fills in the result's.
     pub fn new(op: &dyn Operator, args: &[Format], attrs: Attrs) -> Result<Inst, String> {
         let result = op.result(args, &attrs)?;
-        Ok(Inst { args: args.to_vec(), attrs, result, nonneg: 0, bounds: Vec::new() })
+        Ok(Inst { args: args.to_vec(), attrs, result, nonneg: 0, bounds: Vec::new(), same: false })
     }
 
     /// Whether argument `k` is known never to be negative.

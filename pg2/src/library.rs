@@ -43,7 +43,7 @@ impl Library {
     /// The index of a module for this use. Where what is known of the arguments does not change the circuit, the module
     /// that knows nothing serves; circuits that differ are numbered in order of first use.
     fn share(&mut self, op: &'static dyn Operator, inst: &Inst) -> usize {
-        let general = Inst { nonneg: 0, bounds: Vec::new(), ..inst.clone() };
+        let general = Inst { nonneg: 0, bounds: Vec::new(), same: false, ..inst.clone() };
         let base = module_name(op, &general);
         let made = circuit(op, inst, self.clock);
         let of_use =

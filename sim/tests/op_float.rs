@@ -1,9 +1,9 @@
 //! The Verilog of the float operators against their bits, many uses in one build, one build for each clock.
 
-use hdl::Format;
 use hdl::netlist::{Module, Netlist};
 use hdl::op::{Attrs, Inst, Operator, hardware, operator};
 use hdl::target::Clock;
+use hdl::{Bounds, Format};
 use sim::SimError;
 use sim::bench::{MultiBench, wrap};
 
@@ -58,6 +58,21 @@ impl Random {
     }
 }
 
+impl Random {
+    /// A valid pattern within bounds, often at their ends, and 0 now and then where that is possible.
+    fn within(&mut self, f: Format, b: Bounds) -> u64 {
+        let span = (b.high - b.low + 1) as u128;
+        let x = match self.next() % 8 {
+            0 => b.low,
+            1 => b.high,
+            2 if b.zero => 0,
+            _ => b.low + (self.next() as u128 % span) as i128,
+        };
+        let sign = if f.is_float() && x != 0 { self.next() % 2 << (f.width() - 1) } else { 0 };
+        x as u64 & f.mask() | sign
+    }
+}
+
 /// Values where things happen: 0, the ends, one and its neighbours, powers of two.
 fn corners(f: Format) -> Vec<u64> {
     if !f.is_float() {
@@ -92,15 +107,35 @@ impl Case {
         while rows.len() < ROWS {
             rows.push(args.iter().map(|f| random.pattern(*f)).collect());
         }
-        // An argument that is known not to be negative is not.
-        for row in &mut rows {
-            for (k, f) in args.iter().enumerate() {
-                if inst.is_nonneg(k) {
+        Case { op, inst, rows }.as_known()
+    }
+
+    /// The same use with more known of its arguments, and rows of such arguments.
+    fn knowing(mut self, bounds: &[Bounds], same: bool, random: &mut Random) -> Case {
+        self.inst.bounds = bounds.to_vec();
+        self.inst.same = same;
+        let args = self.inst.args.clone();
+        let within = |row: &Vec<u64>| (0..args.len()).all(|k| bounds[k].contain(args[k], row[k]));
+        self.rows.retain(within);
+        while self.rows.len() < ROWS {
+            self.rows.push((0..args.len()).map(|k| random.within(args[k], bounds[k])).collect());
+        }
+        self.as_known()
+    }
+
+    /// An argument that is known not to be negative is not, and arguments that are known to be one value are.
+    fn as_known(mut self) -> Case {
+        for row in &mut self.rows {
+            for (k, f) in self.inst.args.iter().enumerate() {
+                if self.inst.is_nonneg(k) {
                     row[k] &= f.mask() >> 1;
+                }
+                if self.inst.same {
+                    row[k] = row[0];
                 }
             }
         }
-        Case { op, inst, rows }
+        self
     }
 
     /// The port values that row `k` must give: the result, and the flags that can be raised.
@@ -113,11 +148,48 @@ impl Case {
     }
 }
 
+/// Uses of which more is known than the formats say.
+fn known(f: Format, random: &mut Random) -> Vec<Case> {
+    let (all, one, m) = (Bounds::of(f), f.bias() as i128, f.mant());
+    let fields = |low: i128, high: i128, zero: bool| Bounds { low: low << m, high: high << m, zero };
+    // Around 1, above it, and from the least number to well above 1.
+    let quarter = (one / 4).max(1);
+    let some = [
+        fields((one - quarter).max(1), one + quarter, true),
+        fields(one, one + quarter, false),
+        fields(one, one + quarter, true),
+        fields(1, one + quarter, true),
+        all,
+    ];
+    let mut list = Vec::new();
+    let mut add = |name: &str, args: &[Format], attrs: Attrs, nonneg: u32, bounds: &[Bounds], same: bool| {
+        list.push(Case::new(name, args, attrs, nonneg, random).knowing(bounds, same, random));
+    };
+    for (k, a) in some.into_iter().enumerate() {
+        add("fmul", &[f, f], Attrs::default(), 0, &[a, a], true);
+        for b in [some[(k + 1) % 5], some[(k + 3) % 5]] {
+            add("fadd", &[f, f], Attrs::default(), 3, &[a, b], false);
+            add("fadd", &[f, f], Attrs::default(), 0, &[a, b], false);
+            add("fmul", &[f, f], Attrs::default(), k as u32 % 4, &[a, b], false);
+        }
+    }
+    for g in ["int32", "uint17", "fixed18.9"].map(format) {
+        let signed = if g.is_signed() { -(1 << 9) } else { 3 };
+        for b in [Bounds::ints(signed, 1000), Bounds::ints(5, 77), Bounds::ints(0, 1)] {
+            add("tofloat", &[g], Attrs { to: Some(f), ..Attrs::default() }, 0, &[b], false);
+        }
+    }
+    list
+}
+
 /// Every use that is tried on these formats.
 fn cases(floats: &[&str]) -> Vec<Case> {
     let mut random = Random(7);
     let mut list = Vec::new();
     for f in floats.iter().map(|n| format(n)) {
+        for known in known(f, &mut random) {
+            list.push(known);
+        }
         let mut add = |name: &str, args: &[Format], attrs: Attrs, nonneg: u32| {
             list.push(Case::new(name, args, attrs, nonneg, &mut random));
         };

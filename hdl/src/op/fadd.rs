@@ -1,14 +1,11 @@
 //! `fadd` and `fsub`: correctly rounded float addition and subtraction (RULES N2).
 
+mod magnitudes;
 mod signed;
 
-use super::float_parts::pack::{Range, Rounded, finish};
-use super::float_parts::shift::{Fill, any, bits_of, shift_right};
-use super::float_parts::text::{arg, cat, field, slice, zeros};
-use super::float_parts::{Value, max_field, round, same_floats, unpack};
+use super::float_parts::{Value, round, same_floats, unpack};
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
-use crate::target::Cost;
 use crate::{Bounds, Flags, Format};
 
 pub struct Fadd;
@@ -141,77 +138,9 @@ fn sum(format: Format, a: u64, b: u64, subtract: bool) -> (u64, Flags) {
     round(format, value, Flags::OVERFLOW)
 }
 
-/// The two magnitudes in order, ready to be added.
-struct Ordered {
-    /// Exponent field and significand (hidden bit first) of the larger one.
-    exp: Sig,
-    big: Sig,
-    /// The smaller significand moved to the larger one's exponent: significand, guard bits, sticky.
-    small: Sig,
-}
-
 fn circuit(op: &dyn Operator, inst: &Inst, c: &mut Circuit, args: &[Sig], subtract: bool) -> (Sig, Option<Sig>) {
     if both_nonneg(inst) && !subtract {
-        let ordered = order(inst.result, c, args);
-        return add_magnitudes(op, inst, c, &ordered);
+        return magnitudes::circuit(op, inst, c, args);
     }
     signed::circuit(op, inst, c, args, subtract)
-}
-
-/// Compares the magnitudes, exchanges them and aligns the smaller one, keeping a guard bit below the larger one's last
-/// place and a sticky bit.
-fn order(format: Format, c: &mut Circuit, args: &[Sig]) -> Ordered {
-    let (w, e, m) = (format.width(), format.exp(), format.mant());
-    let magnitude = |k: usize| slice(k, w, w as i64 - 2, 0);
-    let less = format!("{} < {}", magnitude(0), magnitude(1));
-    let swap = c.comb("swap", 1, Cost::Compare(w - 1), less, args);
-    let choose = |first: usize, second: usize| format!("{{2}} ? {} : {}", magnitude(first), magnitude(second));
-    let with_swap = [args[0], args[1], swap];
-    let big = c.comb("larger", w - 1, Cost::Mux(2), choose(1, 0), &with_swap);
-    let small = c.comb("smaller", w - 1, Cost::Mux(2), choose(0, 1), &with_swap);
-    let exp = field(c, "exp_big", big, w - 2, m);
-    let exp_small = field(c, "exp_small", small, w - 2, m);
-    let distance = c.comb("distance", e, Cost::Add(e), "{0} - {1}", &[exp, exp_small]);
-    let significand = |c: &mut Circuit, of: Sig, exp: Sig| {
-        let fraction = field(c, "fraction", of, m - 1, 0);
-        let hidden = any(c, exp, e - 1, 0, None);
-        (c.wire("significand", m + 1, "{{0}, {1}}", &[hidden, fraction]), hidden)
-    };
-    let (big, _) = significand(c, big, exp);
-    let (small, hidden) = significand(c, small, exp_small);
-    // A distance beyond the window leaves the sticky bit alone.
-    let window = m + 2;
-    let near = bits_of(window).min(e);
-    let amount = field(c, "amount", distance, near - 1, 0);
-    let far = (near < e).then(|| any(c, distance, e - 1, near, None));
-    let shifted = shift_right(c, small, amount, window, Fill::Zeros);
-    let sticky = shifted.sticky.unwrap_or_else(|| c.wire("sticky", 1, "1'b0", &[]));
-    let small = match far {
-        Some(far) => {
-            let text = format!("{{2}} ? {} : {}", cat(&[zeros(window), arg(3)]), cat(&[arg(0), arg(1)]));
-            c.comb("aligned", window + 1, Cost::Logic(4), text, &[shifted.value, sticky, far, hidden])
-        }
-        None => c.wire("aligned", window + 1, cat(&[arg(0), arg(1)]), &[shifted.value, sticky]),
-    };
-    Ordered { exp, big, small }
-}
-
-/// The end of an addition of two numbers that are not negative: at most one place to the right.
-fn add_magnitudes(op: &dyn Operator, inst: &Inst, c: &mut Circuit, o: &Ordered) -> (Sig, Option<Sig>) {
-    let format = inst.result;
-    let (e, m) = (format.exp(), format.mant());
-    let tail = field(c, "tail", o.small, 1, 0);
-    let addend = field(c, "addend", o.small, m + 2, 2);
-    let sum = c.comb("sum", m + 2, Cost::Add(m + 2), "{1'b0, {0}} + {1'b0, {1}}", &[o.big, addend]);
-    let carry = field(c, "carry", sum, m + 1, m + 1);
-    let chosen = format!("{{1}} ? {} : {}", slice(0, m + 2, m as i64, 1), slice(0, m + 2, m as i64 - 1, 0));
-    let fraction = c.comb("fraction", m, Cost::Mux(2), chosen, &[sum, carry]);
-    let text = "{2} ? {0}[0] & (|{1} | {0}[1]) : {1}[1] & ({1}[0] | {0}[0])";
-    let up = c.comb("up", 1, Cost::Logic(5), text, &[sum, tail, carry]);
-    // The carry raises the exponent, the rounding the last place.
-    let ups = cat(&[zeros(e - 1), arg(2), zeros(m - 1), arg(3)]);
-    let text = format!("{} + {ups}", cat(&[arg(0), arg(1)]));
-    let packed = c.comb("rounded", e + m, Cost::Add(e + m), text, &[o.exp, fraction, carry, up]);
-    let range = Range { low: 1, high: max_field(format) + 1 };
-    finish(op, inst, c, &Rounded { format, range, packed, sign: None, nonzero: None })
 }

@@ -1,7 +1,6 @@
 //! What all float operators share: taking patterns apart, rounding and packing exact values.
 //!
-//! The circuit pieces are in the submodules: [`text`] writes Verilog expressions, [`shift`] aligns and normalises, [`leading`] the same for two's
-//! complement,
+//! The circuit pieces are in the submodules: [`text`] writes Verilog expressions, [`shift`] aligns, [`leading`] normalises,
 //! [`pack`] rounds, checks the range and puts the result together.
 
 pub mod leading;
@@ -9,6 +8,7 @@ pub mod pack;
 pub mod shift;
 pub mod text;
 
+use super::Inst;
 use crate::circuit::{Circuit, Sig};
 use crate::{Flags, Format};
 
@@ -123,4 +123,12 @@ pub fn fields(c: &mut Circuit, format: Format, x: Sig) -> Fields {
     let exp = text::field(c, "exp", x, w - 2, m);
     let nonzero = shift::any(c, exp, e - 1, 0, None);
     Fields { sign, exp, fraction: text::field(c, "fraction", x, m - 1, 0), nonzero }
+}
+
+/// Whether float argument `k`, of the exponent field `exp`, is other than 0; `None` where it cannot be 0. Only those bits of
+/// the field are read of which every possible field but 0 has one.
+pub fn nonzero(c: &mut Circuit, inst: &Inst, k: usize, exp: Sig) -> Option<Sig> {
+    let bounds = inst.bounds(k);
+    let (low, high) = bounds.fields(inst.args[k]);
+    bounds.zero.then(|| shift::any(c, exp, high.ilog2(), low.ilog2(), None))
 }

@@ -2,8 +2,8 @@
 
 use super::float_parts::pack::{Range, Rounded, finish, sign_of_product};
 use super::float_parts::shift::any;
-use super::float_parts::text::{arg, cat, field, repeat, slice, zeros};
-use super::float_parts::{Value, max_field, round, same_floats, unpack};
+use super::float_parts::text::{arg, cat, constant_if, field, repeat, slice, zeros};
+use super::float_parts::{Value, max_field, nonzero, round, same_floats, unpack};
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
@@ -59,35 +59,77 @@ impl Operator for Fmul {
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
-        let format = inst.result;
+        let (format, flags) = (inst.result, self.flags(inst));
         let (w, e, m) = (format.width(), format.exp(), format.mant());
-        let sign = sign_of_product(inst, c, args);
         let exps = [field(c, "exp_a", args[0], w - 2, m), field(c, "exp_b", args[1], w - 2, m)];
-        let nonzero = c.comb("nonzero", 1, Cost::Logic(2 * e), "|{0} & |{1}", &exps);
-        let range = Range { low: 2 - format.bias() as i64, high: 2 * max_field(format) - format.bias() as i64 + 1 };
-        let bits = range.bits(format);
-        // The bias is 2^(E-1) - 1: its power comes off by one exponent's top bit, its -1 off the step below.
-        let top = format!("~{}", slice(0, e, e as i64 - 1, e as i64 - 1));
-        let less = cat(&[repeat(bits - e + 1, &top), slice(0, e, e as i64 - 2, 0)]);
-        let text = format!("{less} + {}", cat(&[zeros(bits - e), arg(1)]));
-        let exp = c.comb("exp", bits, Cost::Add(bits), text, &exps);
-        let significand = |c: &mut Circuit, x: Sig| {
-            c.wire("significand", m + 1, cat(&["1'b1".into(), slice(0, w, m as i64 - 1, 0)]), &[x])
+        let square = inst.same;
+        let some = [nonzero(c, inst, 0, exps[0]), if square { None } else { nonzero(c, inst, 1, exps[1]) }];
+        let live = match some {
+            [Some(a), Some(b)] => Some(c.comb("nonzero", 1, Cost::Logic(2), "{0} & {1}", &[a, b])),
+            [a, b] => a.or(b),
         };
-        let (x, y) = (significand(c, args[0]), significand(c, args[1]));
+        // A product that stays in range needs no mask for zeros: a zero without hidden bit makes its fraction 0, and
+        // what is added to exponents is left out. Otherwise the mask of the range check serves zeros too.
+        let in_range = flags.is_empty();
+        let range = Range { low: 2 - format.bias() as i64, high: 2 * max_field(format) - format.bias() as i64 + 1 };
+        let range = if in_range { Range { low: 1, high: max_field(format) } } else { range };
+        let bits = range.bits(format);
+
+        let significand = |c: &mut Circuit, k: usize| {
+            let hidden = some[k].filter(|_| in_range);
+            let text = cat(&[hidden.map_or("1'b1".into(), |_| arg(1)), slice(0, w, m as i64 - 1, 0)]);
+            let args: Vec<Sig> = [args[k]].into_iter().chain(hidden).collect();
+            c.wire("significand", m + 1, text, &args)
+        };
+        let x = significand(c, 0);
+        let y = if square { x } else { significand(c, 1) };
         let product = c.mul("product", x, y, false);
-        let (two, fraction, up) = round_product(c, product, m);
-        // Of a product from 2 on the exponent is one more; both have the 1 that is missing above.
-        let ups = cat(&[zeros(bits - 2), arg(2), "~{2}".into(), zeros(m - 1), arg(3)]);
-        let text = format!("{} + {ups}", cat(&[arg(0), arg(1)]));
-        let packed = c.comb("rounded", bits + m, Cost::Add(bits + m), text, &[exp, fraction, two, up]);
-        finish(self, inst, c, &Rounded { format, range, packed, sign, nonzero: Some(nonzero) })
+        // The lowest bits of a square are 0 if the lower half of them is 0 in its root.
+        let below = match (m / 2, square) {
+            (0, _) => None,
+            (half, true) => Some(any(c, x, half - 1, 0, None)),
+            (_, false) => Some(any(c, product, m - 2, 0, None)),
+        };
+        let (two, fraction, up) = round_product(c, product, m, below);
+        let mut inputs = vec![fraction, two, up];
+        let keep = live.filter(|_| in_range).map(|s| {
+            inputs.push(s);
+            arg(inputs.len() - 1)
+        });
+        // Minus the bias is 1 less a power of two. Of a product from 2 on the exponent is one more.
+        let (exp, offset) = if square {
+            inputs.push(exps[0]);
+            let shifted = slice(inputs.len() - 1, e, (bits as i64 - 2).min(e as i64 - 1), 0);
+            let double = cat(&[zeros((bits - e).saturating_sub(1)), shifted, arg(1)]);
+            (double, constant_if(bits, -format.bias() as i64, keep.as_deref()))
+        } else {
+            let text = format!("{} + {}", cat(&[zeros(bits - e), arg(0)]), cat(&[zeros(bits - e), arg(1)]));
+            let sum = c.comb("exp", bits, Cost::Add(bits), text, &exps);
+            inputs.push(sum);
+            let sum = arg(inputs.len() - 1);
+            let one = format!("~{}", arg(1));
+            let one = keep.as_ref().map_or(one.clone(), |k| format!("{one} & {k}"));
+            let power = constant_if(bits - e + 1, -1, keep.as_deref());
+            let offset =
+                if e > 2 { cat(&[power, zeros(e - 3), arg(1), one]) } else { repeat(bits, &format!("({one})")) };
+            (keep.as_ref().map_or(sum.clone(), |k| format!("({sum} & {})", repeat(bits, k))), offset)
+        };
+        let text = format!("{} + {}", cat(&[exp, arg(0)]), cat(&[offset, zeros(m - 1), arg(2)]));
+        let packed = c.comb("rounded", bits + m, Cost::Add(bits + m), text, &inputs);
+
+        let sign = if square { None } else { sign_of_product(inst, c, args) };
+        let sign = match (sign, live) {
+            (Some(s), Some(live)) if in_range => Some(c.comb("signed", 1, Cost::Logic(3), "{0} & {1}", &[s, live])),
+            _ => sign,
+        };
+        let nonzero = live.filter(|_| !in_range);
+        finish(self, inst, c, &Rounded { format, range, packed, sign, nonzero })
     }
 }
 
 /// Of a product of significands of `m` + 1 bits, 1 <= product < 4: whether it is 2 or more, its fraction, and
-/// whether to round that up.
-fn round_product(c: &mut Circuit, product: Sig, m: u32) -> (Sig, Sig, Sig) {
+/// whether to round that up, where `below` says if any bit below the last two is set.
+fn round_product(c: &mut Circuit, product: Sig, m: u32, below: Option<Sig>) -> (Sig, Sig, Sig) {
     let width = 2 * m + 2;
     let two = field(c, "two", product, width - 1, width - 1);
     let part = |hi: u32, lo: u32| slice(0, width, hi as i64, lo as i64);
@@ -96,7 +138,7 @@ fn round_product(c: &mut Circuit, product: Sig, m: u32) -> (Sig, Sig, Sig) {
     // The last place, the round bit and the first bit below, of the one alignment and the other.
     let near = field(c, "near", product, m + 1, m - 1);
     let text = "{1} ? {0}[1] & ({2} | {0}[0] | {0}[2]) : {0}[0] & ({2} | {0}[1])";
-    let below = if m > 1 { any(c, product, m - 2, 0, None) } else { c.wire("any", 1, "1'b0", &[]) };
+    let below = below.unwrap_or_else(|| c.wire("any", 1, "1'b0", &[]));
     let up = c.comb("up", 1, Cost::Logic(5), text, &[near, two, below]);
     (two, fraction, up)
 }

@@ -56,6 +56,7 @@ fn square(inst: &Inst) -> Inst {
         result: inst.result,
         nonneg: inst.nonneg * 3,
         bounds: inst.bounds.repeat(2),
+        same: true,
     }
 }
 

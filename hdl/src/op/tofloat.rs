@@ -2,7 +2,7 @@
 
 use super::float_parts::leading::leading;
 use super::float_parts::pack::{Range, Rounded, finish};
-use super::float_parts::text::{arg, cat, constant, field, zeros};
+use super::float_parts::text::{arg, cat, constant_if, field, zeros};
 use super::float_parts::{Value, c_suffix, c_type, max_field, round};
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
@@ -78,10 +78,7 @@ impl Operator for Tofloat {
         let start = top + 1 - (1i64 << digits);
         let zero = inst.bounds(0).zero;
         // Of a zero nothing is set but the constant, which then must not be.
-        let start = match flags.is_empty() && zero {
-            true => each_bit(bits, start, &arg(2)),
-            false => constant(bits, start),
-        };
+        let start = constant_if(bits, start, (flags.is_empty() && zero).then_some("{2}"));
         let nonzero = (zero && !flags.is_empty()).then_some(n.nonzero);
         let first = cat(&[zeros(bits - digits), if digits > 0 { arg(3) } else { String::new() }, arg(0)]);
         let text = format!("{first} + {}", cat(&[start, zeros(m - 1), arg(1)]));
@@ -89,12 +86,6 @@ impl Operator for Tofloat {
         let packed = c.comb("rounded", bits + m, Cost::Add(bits + m), text, &args);
         finish(self, inst, c, &Rounded { format, range, packed, sign: x.sign, nonzero })
     }
-}
-
-/// The constant `value` in `bits` bits with `one` in place of each 1.
-fn each_bit(bits: u32, value: i64, one: &str) -> String {
-    let bit = |k: u32| if value >> k.min(63) & 1 == 1 { one.to_string() } else { zeros(1) };
-    cat(&(0..bits).rev().map(bit).collect::<Vec<_>>())
 }
 
 /// The arguments of the least magnitude other than 0 and of the greatest one.

@@ -4,8 +4,8 @@ use super::signs;
 use crate::graph::{Graph, NodeId, NodeKind};
 use hdl::Bounds;
 
-/// Sets [`hdl::op::Inst::nonneg`] for every argument of a signed format that can never be negative, and
-/// [`hdl::op::Inst::bounds`] where an argument has not all values of its format.
+/// Sets [`hdl::op::Inst::nonneg`] for every argument of a signed format that can never be negative,
+/// [`hdl::op::Inst::bounds`] where an argument has not all values of its format, and [`hdl::op::Inst::same`].
 pub(super) fn mark(graph: &mut Graph) {
     // For each node whether it is never negative, and its bounds.
     let mut known: Vec<(bool, Bounds)> = Vec::with_capacity(graph.nodes.len());
@@ -17,6 +17,7 @@ pub(super) fn mark(graph: &mut Graph) {
             NodeKind::Op { op, inst, args } => {
                 let of = |k: usize| known[args[k].0 as usize];
                 inst.nonneg = (0..args.len()).filter(|k| inst.args[*k].is_signed() && of(*k).0).map(|k| 1 << k).sum();
+                inst.same = args.len() > 1 && args.iter().all(|a| *a == args[0]);
                 inst.bounds = (0..args.len()).map(|k| of(k).1).collect();
                 if inst.bounds.iter().zip(&inst.args).all(|(b, f)| *b == Bounds::of(*f)) {
                     inst.bounds.clear();

@@ -5,7 +5,7 @@
 //! can move into the window, and a sticky bit collects them.
 
 use super::shift::{any, bits_of};
-use super::text::{arg, cat, field, repeat, slice, zeros};
+use super::text::{arg, cat, field, one_of_four, repeat, slice, zeros};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
 
@@ -96,11 +96,9 @@ fn four_ways(c: &mut Circuit, s: Step, sign: Option<Sig>, low: u32, window: u32)
     let high = c.comb("high", 1, Cost::Logic(2), "~({0} & {1})", &clear[..2]);
     let low = c.comb("low", 1, Cost::Logic(3), "~{0} | ({1} & ~{2})", &clear);
     let way = |k: u32| moved(width, k * places, window);
-    // Two 4-input tables a bit: where the count is 2 or 3 the first one hands on its low digit.
-    let text = format!("{{1}} ? ({{2}} ? {} : {}) : {}", way(0), way(1), repeat(window, "~{2}"));
-    let near = c.comb("near", window, Cost::Mux(2), text, &[s.value, high, low]);
-    let text = format!("{{1}} ? {{2}} : ({{2}} & {} | ~{{2}} & {})", way(3), way(2));
-    let value = c.comb("norm", window, Cost::Mux(2), text, &[s.value, high, near]);
+    let ways = [way(0), way(1), way(2), way(3)];
+    let text = one_of_four(window, "~{1}", "~{2}", ways);
+    let value = c.comb("norm", window, Cost::Mux(4), text, &[s.value, high, low]);
     // What leaves by the smaller moves, beside what leaves by the larger ones too.
     let mut terms: Vec<&str> = Vec::new();
     let mut args = vec![high, low];

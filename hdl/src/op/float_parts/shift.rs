@@ -1,4 +1,4 @@
-//! Circuit pieces that move significands: aligning to the right with a sticky bit, normalising to the left.
+//! Circuit pieces that align significands: moving to the right with a sticky bit.
 
 use super::text::{arg, cat, field, repeat, slice, zeros};
 use crate::circuit::{Circuit, Sig};
@@ -122,39 +122,4 @@ fn select(ways: &[String]) -> String {
         [a, b, x, y] => format!("{{1}}[1] ? ({{1}}[0] ? {y} : {x}) : ({{1}}[0] ? {b} : {a})"),
         _ => unreachable!("digits have one or two bits"),
     }
-}
-
-/// A normalised significand: the top bit is set unless all bits were clear, and the count of places it moved
-/// (`None` where it cannot move).
-pub struct Normalised {
-    pub value: Sig,
-    pub count: Option<Sig>,
-}
-
-/// Shifts `x` to the left past its leading zeros, of which a non-zero `x` has at most `most`, by binary steps.
-/// What comes in from the right is `fill` (or zeros).
-pub fn normalise(c: &mut Circuit, x: Sig, fill: Option<Sig>, most: u32) -> Normalised {
-    let width = c.width(x);
-    let mut value = x;
-    let mut steps = Vec::new();
-    for k in (0..bits_of(most)).rev() {
-        let places = (1u32 << k).min(width);
-        let step = if places <= OR_INPUTS {
-            let top = slice(0, width, width as i64 - 1, (width - places) as i64);
-            c.comb("clear", 1, Cost::Logic(places), format!("~|{top}"), &[value])
-        } else {
-            let set = any(c, value, width - 1, width - places, None);
-            c.wire("clear", 1, "~{0}", &[set])
-        };
-        let rest = slice(0, width, (width - places) as i64 - 1, 0);
-        let (text, args) = match fill {
-            Some(f) => (cat(&[rest, repeat(places, &arg(2))]), vec![value, step, f]),
-            None => (cat(&[rest, zeros(places)]), vec![value, step]),
-        };
-        value = c.comb("norm", width, Cost::Mux(2), format!("{{1}} ? {text} : {{0}}"), &args);
-        steps.push(step);
-    }
-    let text: Vec<String> = (0..steps.len()).map(arg).collect();
-    let count = (!steps.is_empty()).then(|| c.wire("count", steps.len() as u32, cat(&text), &steps));
-    Normalised { value, count }
 }

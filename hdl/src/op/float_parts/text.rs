@@ -55,6 +55,22 @@ pub fn constant(width: u32, value: i64) -> String {
     format!("{width}'d{}", value as u64 & mask)
 }
 
+/// The constant `value` modulo 2^width where the expression `keep` is 1, else 0.
+pub fn constant_if(width: u32, value: i64, keep: Option<&str>) -> String {
+    let Some(keep) = keep else { return constant(width, value) };
+    let bit = |k: u32| if value >> k.min(63) & 1 == 1 { keep.to_string() } else { zeros(1) };
+    cat(&(0..width).rev().map(bit).collect::<Vec<_>>())
+}
+
+/// One of four vectors of `width` bits, `ways[2 high + low]`, in the form that takes two 4-input tables a bit: where `high`
+/// is set the first table hands on `low`. It is written without `?`, which synthesis would take apart.
+pub fn one_of_four(width: u32, high: &str, low: &str, ways: [String; 4]) -> String {
+    let [a, b, x, y] = ways;
+    let (h, l) = (repeat(width, high), repeat(width, low));
+    let first = format!("({h} & {l} | ~{h} & ({l} & {b} | ~{l} & {a}))");
+    format!("{h} & ({first} & {y} | ~{first} & {x}) | ~{h} & {first}")
+}
+
 /// A slice of a signal as a signal of its own: wires, made where the signal is, so that nothing wider is delayed.
 pub fn field(c: &mut Circuit, name: &str, from: Sig, hi: u32, lo: u32) -> Sig {
     let width = c.width(from);

@@ -3,6 +3,8 @@
 use super::{Method, Prepared, method, square};
 use crate::Flags;
 use crate::circuit::{Circuit, Sig};
+use crate::op::float_parts::nonzero;
+use crate::op::float_parts::text::{arg, constant_if};
 use crate::op::fmul::Fmul;
 use crate::op::{Inst, Operator};
 use crate::target::Cost;
@@ -23,13 +25,26 @@ pub fn circuit(inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig) -> (Sig, Opti
 
 fn table(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig) -> (Sig, Option<Sig>) {
     let (live, sign, invalid) = signs(p, inst, c, x);
-    let (columns, octave) = memories(p, c, x);
+    // A table alone, whose results stay in range, needs no mask: the power of 1 has the fraction of 0, and what is added
+    // to the exponent is left out.
+    let clean = p.degree == 0 && invalid.is_none() && !flags.intersects(Flags::OVERFLOW | Flags::UNDERFLOW);
+    let keep = live.filter(|_| clean);
+    let (columns, octave) = memories(p, c, x, keep);
+    if clean {
+        let early = early_carry(p, c, x);
+        let exponent = exponent(p, c, x, octave, early, keep);
+        let magnitude = join(p, c, exponent, None, columns[0]);
+        let text = if sign.is_some() { "{{1}, {0}}" } else { "{1'd0, {0}}" };
+        let args: Vec<Sig> = [magnitude].into_iter().chain(sign).collect();
+        return (c.wire("result", p.format.width(), text, &args), None);
+    }
+    let live = live.unwrap_or_else(|| c.wire("live", 1, "1'd1", &[]));
     let (exponent, carry, magnitude) = if p.degree == 0 {
         let early = early_carry(p, c, x);
-        let exponent = exponent(p, c, x, octave, early);
+        let exponent = exponent(p, c, x, octave, early, None);
         (exponent, None, join(p, c, exponent, None, columns[0]))
     } else {
-        let exponent = exponent(p, c, x, octave, None);
+        let exponent = exponent(p, c, x, octave, None, None);
         let (carry, magnitude) = polynomial(p, c, x, &columns, exponent);
         (exponent, Some(carry), magnitude)
     };
@@ -61,30 +76,41 @@ fn table(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig) -> (S
     (q, f)
 }
 
-/// Whether the argument has a power at all, the result's sign if it can be set, and `invalid` if it can be raised.
-fn signs(p: &Prepared, inst: &Inst, c: &mut Circuit, x: Sig) -> (Sig, Option<Sig>, Option<Sig>) {
-    let (top, e) = (p.format.width() - 1, p.format.exp());
-    let live = c.comb("nonzero", 1, Cost::Logic(e), format!("|{{0}}[{}:{}]", top - 1, p.mant), &[x]);
+/// Whether the argument has a power at all (`None`: always), the result's sign if it can be set, and `invalid` if it can
+/// be raised.
+fn signs(p: &Prepared, inst: &Inst, c: &mut Circuit, x: Sig) -> (Option<Sig>, Option<Sig>, Option<Sig>) {
+    let top = p.format.width() - 1;
+    let field = c.wire("field", p.format.exp(), format!("{{0}}[{}:{}]", top - 1, p.mant), &[x]);
+    let live = nonzero(c, inst, 0, field);
     let negative = c.wire("negative", 1, format!("{{0}}[{top}]"), &[x]);
     if inst.is_nonneg(0) || (p.d == 1 && p.n % 2 == 0) {
         (live, None, None)
     } else if p.d == 1 {
         (live, Some(negative), None)
     } else {
+        let live = live.unwrap_or_else(|| c.wire("live", 1, "1'd1", &[]));
         let invalid = c.comb("invalid", 1, Cost::Logic(2), "{0} & {1}", &[live, negative]);
         let live = c.comb("live", 1, Cost::Logic(2), "{0} & ~{1}", &[live, negative]);
-        (live, None, Some(invalid))
+        (Some(live), None, Some(invalid))
     }
 }
 
 /// The tables read at the argument's index: columns 0 to degree as stored (see [`Tables::column_bits`]), and the
 /// exponents less their minimum if they differ. Columns share words as far as these reach, the ones that are needed
-/// first in one word.
+/// first in one word. Where `keep` is given and clear, the argument is 0 and the power of 1 is read.
 ///
 /// [`Tables::column_bits`]: super::Tables::column_bits
-fn memories(p: &Prepared, c: &mut Circuit, x: Sig) -> (Vec<Sig>, Option<Sig>) {
-    let index_text = format!("{{0}}[{}:{}]", p.low_bits + p.index_bits - 1, p.low_bits);
-    let index = c.wire("index", p.index_bits, index_text, &[x]);
+fn memories(p: &Prepared, c: &mut Circuit, x: Sig, keep: Option<Sig>) -> (Vec<Sig>, Option<Sig>) {
+    let top = p.low_bits + p.index_bits - 1;
+    let index = match keep {
+        // The root of 0 reads that of an even power of two: the bias is odd, so its exponent field is.
+        Some(keep) if p.d == 2 && p.index_bits > 1 => {
+            let text = format!("{{{{0}}[{top}] | ~{{1}}, {{0}}[{}:{}]}}", top - 1, p.low_bits);
+            c.comb("index", p.index_bits, Cost::Logic(2), text, &[x, keep])
+        }
+        Some(keep) if p.d == 2 => c.comb("index", 1, Cost::Logic(2), format!("{{0}}[{top}] | ~{{1}}"), &[x, keep]),
+        _ => c.wire("index", p.index_bits, format!("{{0}}[{top}:{}]", p.low_bits), &[x]),
+    };
     let bits = p.tables.column_bits(p.mant);
     let least = *p.octaves.iter().min().expect("a table has at least one piece");
     let one = 1u64 << (p.mant + p.guard);
@@ -255,12 +281,13 @@ fn quotient(p: &Prepared, field: i32) -> i32 {
     if p.d == 2 { ((field + 1) >> 1) - (p.format.bias() + 1) / 2 } else { field - p.format.bias() }
 }
 
-/// `n * q + octave + bias + carry` as a signed number of [`Range::bits`].
-fn exponent(p: &Prepared, c: &mut Circuit, x: Sig, octave: Option<Sig>, carry: Option<Sig>) -> Sig {
+/// `n * q + octave + bias + carry` as a signed number of [`Range::bits`]; of a number in range only the low bits may be
+/// right. It is 0 where `keep` is given and clear.
+fn exponent(p: &Prepared, c: &mut Circuit, x: Sig, octave: Option<Sig>, carry: Option<Sig>, keep: Option<Sig>) -> Sig {
     let (e, bias, range) = (p.format.exp(), p.format.bias(), Range::of(p));
     let field = c.wire("field", e, format!("{{0}}[{}:{}]", p.format.width() - 2, p.mant), &[x]);
     if p.n.abs() == 1 && octave.is_none() {
-        return unit_exponent(p, c, field, carry);
+        return unit_exponent(p, c, field, carry, keep);
     }
     assert!(carry.is_none(), "tables with several octaves hold every power below the next octave");
     let scaled = if p.d == 2 {
@@ -287,45 +314,54 @@ fn exponent(p: &Prepared, c: &mut Circuit, x: Sig, octave: Option<Sig>, carry: O
         };
         sum = Some(c.comb("exponent", range.bits, Cost::Add(range.bits), text, &args));
     }
-    let sum = sum.expect("n is not 0");
-    match octave {
-        Some(octave) => {
-            let text = format!("{{0}} + {}", extended(1, c.width(octave), range.bits));
-            c.comb("exponent", range.bits, Cost::Add(range.bits), text, &[sum, octave])
+    let mut sum = sum.expect("n is not 0");
+    if let Some(octave) = octave {
+        let text = format!("{{0}} + {}", extended(1, c.width(octave), range.bits));
+        sum = c.comb("exponent", range.bits, Cost::Add(range.bits), text, &[sum, octave]);
+    }
+    match keep {
+        Some(keep) => {
+            let text = format!("{{0}} & {{{}{{{{1}}}}}}", range.bits);
+            c.comb("kept", range.bits, Cost::Logic(2), text, &[sum, keep])
         }
         None => sum,
     }
 }
 
-/// The exponent for n of 1 or -1 in one adder: the lowest bit of the field and the carry enter by its carry-in, which
-/// is one place more below.
-fn unit_exponent(p: &Prepared, c: &mut Circuit, field: Sig, carry: Option<Sig>) -> Sig {
+/// The exponent for n of 1 or -1 in one adder: the lowest bit of the field and the carry enter one place below it.
+fn unit_exponent(p: &Prepared, c: &mut Circuit, field: Sig, carry: Option<Sig>, keep: Option<Sig>) -> Sig {
     let (e, bias, range) = (p.format.exp(), p.format.bias(), Range::of(p));
     let zero = if p.d == 2 { (bias + 1) / 2 } else { bias };
     let constant = bias - p.n * zero + p.octaves[0];
     let bits = range.bits + 1;
-    let carried = if carry.is_some() { "{1}" } else { "1'd0" };
+    let (mut args, mut kept, mut carried) = (vec![field], None, "1'd0".to_string());
+    if let Some(carry) = carry {
+        args.push(carry);
+        carried = arg(args.len() - 1);
+    }
+    if let Some(keep) = keep {
+        args.push(keep);
+        kept = Some(arg(args.len() - 1));
+    }
+    let start = |value: i32| constant_if(range.bits, value as i64, kept.as_deref());
+    let one = kept.clone().unwrap_or_else(|| "1'd1".into());
     let text = match (p.n, p.d) {
         // K + h + field[0]
-        (1, _) => format!("{{{}, 1'd1}} + {{{}'d0, {{0}}}}", range.pattern(constant), bits - e),
-        // K - h - field[0] + carry, where the carry comes with a set field[0] only; -h is ~h + 1.
+        (1, _) => format!("{{{}, {one}}} + {{{}'d0, {{0}}}}", start(constant), bits - e),
+        // K - h - field[0] + carry, where the carry comes with a set field[0] only.
         (_, 2) => {
-            let pad = bits - e;
-            let ones = (1u64 << pad) - 1;
-            format!(
-                "{{{}, 1'd1}} + {{{pad}'d{ones}, ~{{0}}[{}:1], ~{{0}}[0] | {carried}}}",
-                range.pattern(constant),
-                e - 1
-            )
+            let half = format!("{{{}'d0, {{0}}[{}:1], {{0}}[0] & ~{carried}}}", bits - e, e - 1);
+            format!("{{{}, 1'd0}} - {half}", start(constant))
         }
         // K - field + carry
         _ => {
-            let pad = bits - 1 - e;
-            let ones = (1u64 << pad) - 1;
-            format!("{{{}, 1'd1}} + {{{pad}'d{ones}, ~{{0}}, {carried}}}", range.pattern(constant + 1))
+            let (start, below) = match carry {
+                Some(_) => (start(constant + 1), format!("~{carried}")),
+                None => (start(constant), carried.clone()),
+            };
+            format!("{{{start}, {carried}}} - {{{}'d0, {{0}}, {below}}}", bits - 1 - e)
         }
     };
-    let args: Vec<Sig> = [Some(field), carry].into_iter().flatten().collect();
     let sum = c.comb("sum", bits, Cost::Add(bits), text, &args);
     c.wire("exponent", bits - 1, format!("{{0}}[{}:1]", bits - 1), &[sum])
 }
