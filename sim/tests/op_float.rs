@@ -167,17 +167,14 @@ fn known(f: Format, random: &mut Random) -> Vec<Case> {
     };
     for (k, a) in some.into_iter().enumerate() {
         add("fmul", &[f, f], Attrs::default(), 0, &[a, a], true);
-        for b in [some[(k + 1) % 5], some[(k + 3) % 5]] {
-            add("fadd", &[f, f], Attrs::default(), 3, &[a, b], false);
-            add("fadd", &[f, f], Attrs::default(), 0, &[a, b], false);
-            add("fmul", &[f, f], Attrs::default(), k as u32 % 4, &[a, b], false);
-        }
+        let b = some[(k + 1 + f.mant() as usize % 4) % 5];
+        add("fadd", &[f, f], Attrs::default(), 3, &[a, b], false);
+        add("fadd", &[f, f], Attrs::default(), 0, &[a, b], false);
+        add("fmul", &[f, f], Attrs::default(), k as u32 % 4, &[a, b], false);
     }
-    for g in ["int32", "uint17", "fixed18.9"].map(format) {
-        let signed = if g.is_signed() { -(1 << 9) } else { 3 };
-        for b in [Bounds::ints(signed, 1000), Bounds::ints(5, 77), Bounds::ints(0, 1)] {
-            add("tofloat", &[g], Attrs { to: Some(f), ..Attrs::default() }, 0, &[b], false);
-        }
+    let few = [("int32", Bounds::ints(-512, 1000)), ("uint17", Bounds::ints(5, 77)), ("fixed18.9", Bounds::ints(0, 1))];
+    for (g, b) in few {
+        add("tofloat", &[format(g)], Attrs { to: Some(f), ..Attrs::default() }, 0, &[b], false);
     }
     list
 }
