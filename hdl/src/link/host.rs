@@ -58,6 +58,11 @@ const SOONEST: Duration = Duration::from_millis(25);
 const LATEST: Duration = Duration::from_secs(1);
 /// That time before it was measured.
 const AT_FIRST: Duration = Duration::from_millis(200);
+/// Longest such time that grows only because nothing was answered.
+const DEAF: Duration = Duration::from_millis(100);
+/// How far ahead of the line frames are made: enough to keep it busy, and little enough that acknowledgements do not wait
+/// behind data in the operating system.
+const AHEAD: Duration = Duration::from_millis(3);
 /// Room in the board's ring that stays free: a frame whose length was damaged may write this far before its check fails.
 const MARGIN: u64 = 256;
 
@@ -90,6 +95,8 @@ pub struct Host {
     /// When waiting began, when a whole frame came, when a question was sent that is not answered, when the engine
     /// took or gave something.
     begun: Option<Duration>,
+    /// When all that was made has gone over the line, at its baud rate.
+    clear: Duration,
     heard: Duration,
     asked: Option<Duration>,
     moved: Duration,
@@ -123,6 +130,7 @@ impl Host {
             ack_due: false,
             rewind_due: false,
             begun: None,
+            clear: Duration::ZERO,
             heard: Duration::ZERO,
             asked: None,
             moved: Duration::ZERO,
@@ -176,7 +184,8 @@ impl Host {
     fn timeout(&self) -> Duration {
         let (mean, spread) = self.round_trip.unwrap_or((AT_FIRST, Duration::ZERO));
         let timeout = (mean + 4 * spread).clamp(SOONEST, LATEST);
-        (timeout * (1 << self.backoff.min(6))).min(LATEST)
+        // Questions are cheap and the line is ours alone: a slow answer is given time, but a deaf spell is not waited out.
+        (timeout * (1 << self.backoff.min(3))).min(timeout.max(DEAF))
     }
 
     /// Takes bytes from the line.
@@ -299,16 +308,12 @@ impl Host {
         if now.saturating_sub(self.moved) >= self.patience.stall {
             return Err(Failure::Stalled);
         }
-        let limit = self.taken + (1 << identity.down_bits) - MARGIN;
-        let from = (self.next - self.acked) as usize;
-        let there = self.queue.len() - from;
-        let room = limit.saturating_sub(self.next) as usize;
-        let length = there.min(room).min(MOST);
-        // A small gap in the board's ring is not worth a frame while more of it is about to become free.
-        let worth = length == there || length >= MOST / 2 || self.next == self.taken;
-        if length > 0 && worth && !self.rewind_due {
+        let (from, length) = ((self.next - self.acked) as usize, self.sendable(identity));
+        if length > 0 && !self.rewind_due && self.clear <= now + AHEAD {
             let payload: Vec<u8> = self.queue.range(from..from + length).copied().collect();
+            let byte = Duration::from_secs(10) / identity.baud;
             let line = self.make(Kind::Data, payload);
+            self.clear = self.clear.max(now) + byte * line.len() as u32;
             self.next += length as u64;
             if self.next > self.most {
                 self.sample.get_or_insert((self.next, now));
@@ -329,6 +334,16 @@ impl Host {
             return Ok(Some(self.make(Kind::Notice, Vec::new())));
         }
         Ok(std::mem::take(&mut self.ack_due).then(|| self.make(Kind::Data, Vec::new())))
+    }
+
+    /// Bytes of the next frame, as far as the board has room.
+    fn sendable(&self, identity: &Identity) -> usize {
+        let limit = self.taken + (1 << identity.down_bits) - MARGIN;
+        let there = self.queue.len() - (self.next - self.acked) as usize;
+        let length = there.min(limit.saturating_sub(self.next) as usize).min(MOST);
+        // A small gap in the board's ring is not worth a frame while more of it is about to become free.
+        let worth = length == there || length >= MOST / 2 || self.next == self.taken;
+        if worth { length } else { 0 }
     }
 
     /// When to ask next. While frames come there is no need: each is acknowledged by a frame that tells the board
@@ -358,9 +373,10 @@ impl Host {
 
     /// When [`Host::transmit`] has something to say or to complain of at the latest.
     pub fn wake(&self) -> Duration {
-        if self.identity.is_none() {
+        let Some(identity) = &self.identity else {
             return self.asked.map_or(Duration::ZERO, |asked| asked + AT_FIRST);
-        }
-        self.question().min(self.moved + self.patience.stall)
+        };
+        let line = if self.sendable(identity) > 0 { self.clear.saturating_sub(AHEAD) } else { Duration::MAX };
+        self.question().min(self.moved + self.patience.stall).min(line)
     }
 }
