@@ -8,7 +8,9 @@ use hdl::target::Clock;
 use pg2::graph::Graph;
 use std::path::PathBuf;
 
+pub mod board;
 mod cpu;
+mod serial;
 
 /// How to open a backend.
 #[derive(Clone, Debug)]
@@ -27,6 +29,8 @@ pub struct Options {
     pub trace: Option<PathBuf>,
     /// Clock that the pipeline is built for.
     pub clock: Clock,
+    /// What stands behind the colon of the backend's name, such as a port.
+    pub place: String,
 }
 
 impl Default for Options {
@@ -39,6 +43,7 @@ impl Default for Options {
             threads: 0,
             trace: None,
             clock: Clock::default_clock(),
+            place: String::new(),
         }
     }
 }
@@ -46,6 +51,8 @@ impl Default for Options {
 /// A kind of backend.
 pub struct Entry {
     pub name: &'static str,
+    /// What the name needs behind a colon, such as `PORT`.
+    pub place: Option<&'static str>,
     pub summary: &'static str,
     /// Opens it. Engines are built for a kernel when the kernel is first run.
     pub open: fn(&Options) -> Box<dyn Backend>,
@@ -55,19 +62,41 @@ pub struct Entry {
 pub static BACKENDS: &[Entry] = &[
     Entry {
         name: "emulator",
+        place: None,
         summary: "bit-exact emulation of the pipelines; needs nothing installed",
         open: emulator,
     },
-    Entry { name: "cycle", summary: "cycle simulation of the Verilog through Verilator", open: cycle },
-    Entry { name: "cpu", summary: "the kernel's real-number meaning in native f64", open: cpu::open },
+    Entry { name: "cycle", place: None, summary: "cycle simulation of the Verilog through Verilator", open: cycle },
+    Entry { name: "cpu", place: None, summary: "the kernel's real-number meaning in native f64", open: cpu::open },
+    Entry {
+        name: "board",
+        place: Some("PORT"),
+        summary: "an FPGA board at a serial port, such as board:/dev/ttyUSB0; the board decides on pipelines and memory",
+        open: board::open,
+    },
 ];
 
-/// The backend of that name.
-pub fn find(name: &str) -> Result<&'static Entry, BackendError> {
-    BACKENDS.iter().find(|b| b.name == name).ok_or_else(|| {
-        let names: Vec<&str> = BACKENDS.iter().map(|b| b.name).collect();
-        BackendError::Unsupported(format!("there is no backend `{name}`; the backends are {}", names.join(", ")))
-    })
+impl Entry {
+    /// The name as the command line takes it, such as `board:PORT`.
+    pub fn usage(&self) -> String {
+        self.place.map_or(self.name.to_string(), |place| format!("{}:{place}", self.name))
+    }
+}
+
+/// The backend of a name on the command line, and what stands behind its colon.
+pub fn find(text: &str) -> Result<(&'static Entry, &str), BackendError> {
+    let (name, place) = text.split_once(':').map_or((text, None), |(name, place)| (name, Some(place)));
+    let wrong = |what: String| Err(BackendError::Unsupported(what));
+    let Some(entry) = BACKENDS.iter().find(|b| b.name == name) else {
+        let names: Vec<String> = BACKENDS.iter().map(Entry::usage).collect();
+        return wrong(format!("there is no backend `{name}`; the backends are {}", names.join(", ")));
+    };
+    match (entry.place, place) {
+        (Some(_), Some(place)) if !place.is_empty() => Ok((entry, place)),
+        (None, None) => Ok((entry, "")),
+        (Some(_), _) => wrong(format!("the backend `{name}` needs to know where: {}", entry.usage())),
+        (None, Some(_)) => wrong(format!("the backend `{name}` takes nothing behind its name")),
+    }
 }
 
 /// The number of lane groups that was asked for, or what suits the number of lanes.

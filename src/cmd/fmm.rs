@@ -123,8 +123,8 @@ fn threads(text: &str) -> Result<usize, String> {
 
 /// Particles, plan, run, check, and what was asked for on paper.
 pub fn run(args: Args) -> Result<(), Failure> {
-    let entry = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
-    let engine = engine(&args)?;
+    let (entry, place) = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
+    let engine = Options { place: place.to_string(), ..engine(&args)? };
     if args.threads > 0 {
         // The only pool is the global one; it can be sized once, before its first use.
         rayon::ThreadPoolBuilder::new()
@@ -203,6 +203,7 @@ fn engine(args: &Args) -> Result<Options, Failure> {
         threads: args.threads,
         trace: None,
         clock: Clock::default_clock(),
+        ..Options::default()
     })
 }
 

@@ -22,9 +22,7 @@ enum What {
 pub fn run(args: Args) -> Result<(), Failure> {
     let rows: Vec<(String, String)> = match args.what {
         What::Kernels => pg2::kernels::KERNELS.iter().map(|k| (k.name.to_string(), k.summary.to_string())).collect(),
-        What::Backends => {
-            host::backends::BACKENDS.iter().map(|b| (b.name.to_string(), b.summary.to_string())).collect()
-        }
+        What::Backends => host::backends::BACKENDS.iter().map(|b| (b.usage(), b.summary.to_string())).collect(),
         What::Boards => hdl::board::BOARDS.iter().map(|b| (b.name.to_string(), b.summary.to_string())).collect(),
         What::Devices => hdl::board::DEVICES.iter().map(|d| (d.name.to_string(), d.summary.to_string())).collect(),
         What::Operators => hdl::op::OPERATORS.iter().map(|o| (o.name().to_string(), o.summary().to_string())).collect(),

@@ -59,9 +59,9 @@ struct Stats {
 
 /// Reads the records, runs every target against every source, and writes the outputs.
 pub fn run(args: Args) -> Result<(), Failure> {
-    let entry = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
+    let (entry, place) = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
     if args.trace.is_some() && entry.name != "cycle" {
-        return Err(Failure::Usage(format!("--trace needs --backend cycle; `{}` has no clock", entry.name)));
+        return Err(Failure::Usage(format!("--trace needs --backend cycle; `{}` shows no waves", entry.name)));
     }
     // The simulation writes the waves itself, and at the end.
     args.trace.as_deref().map_or(Ok(()), |path| output::folder_of(path).map(drop))?;
@@ -69,8 +69,13 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let params = parameters(&graph, &args.params, args.raw)?;
     let targets = csv::read(&args.i, &columns(&graph, PinClass::Ipin), args.raw)?;
     let sources = csv::read(&args.j, &columns(&graph, PinClass::Jpin), args.raw)?;
-    let groups = args.lanes.groups()?;
-    let options = Options { pipelines: args.lanes.pipelines, groups, trace: args.trace.clone(), ..Options::default() };
+    let options = Options {
+        pipelines: args.lanes.pipelines,
+        groups: args.lanes.groups()?,
+        trace: args.trace.clone(),
+        place: place.to_string(),
+        ..Options::default()
+    };
     let started = Instant::now();
     let mut backend = (entry.open)(&options);
     let (ni, nj) = (targets.len(), sources.len());

@@ -22,7 +22,7 @@ pub fn run(repeat: u32) -> Result<(), Failure> {
     };
     let (targets, sources) = (table(PinClass::Ipin, TARGETS), table(PinClass::Jpin, SOURCES));
     for threads in [1, 0] {
-        let mut backend = (backends::find("cycle")?.open)(&Options { threads, ..Options::default() });
+        let mut backend = (backends::find("cycle")?.0.open)(&Options { threads, ..Options::default() });
         let started = Instant::now();
         once(&mut *backend, &graph, &targets, &sources, 8)?;
         let first = started.elapsed().as_secs_f64();

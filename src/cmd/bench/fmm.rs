@@ -51,7 +51,7 @@ impl Case {
             e => Failure::Input(e.to_string()),
         };
         let plan = Fmm::plan(&particles, &options).map_err(wrong)?;
-        let mut backend = (backends::find(self.backend)?.open)(&self.engine);
+        let mut backend = (backends::find(self.backend)?.0.open)(&self.engine);
         let (p2p, m2l) = (source::load(self.p2p)?.1, m2l_kernel(self.order)?);
         let mut compute = match self.backend {
             "cpu" => Compute::Native,
