@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::board::{PtyBoard, Setting};
 use common::{has_verilator, shipped};
 use hdl::Flags;
 use host::backend::{Job, Outcome, Run, Segment, Table};
@@ -152,7 +153,13 @@ fn run(entry: &Entry, options: &Options, graph: &Graph, work: &Work) -> Outcome 
         runs: &work.runs,
         segments: &work.segments,
     };
-    let mut backend = (entry.open)(options);
+    // A board that runs this kernel, behind a port.
+    let board = (entry.name == "board").then(|| {
+        let Options { pipelines, jmem_words, stream_bits, .. } = *options;
+        PtyBoard::start(graph, Setting { pipelines, jmem_words, stream_bits, ..Setting::default() })
+    });
+    let place = board.as_ref().map(|b| b.path.clone()).unwrap_or_default();
+    let mut backend = (entry.open)(&Options { place, ..options.clone() });
     assert_eq!(backend.name(), entry.name);
     let outcome = backend.run(&job, &mut |_| {}).unwrap_or_else(|e| panic!("{}: {e}", entry.name));
     // A second job on the same engine must not see the first.
@@ -226,7 +233,7 @@ fn every_backend_gives_the_bits_and_flags_of_the_reference() {
                 let place = format!("{} on {} with {pipelines} pipelines in {groups} groups", case.name, entry.name);
                 compare(&place, &graph, (&found.results.bits, &found.flags), (&bits, &flags));
                 assert_eq!((found.pairs, found.pipelines), (pairs as u64, pipelines), "{place}");
-                assert_eq!(found.cycles.is_some(), entry.name == "cycle", "{place}");
+                assert_eq!(found.cycles.is_some(), ["cycle", "board"].contains(&entry.name), "{place}");
                 let words = graph.layout().i_words() as usize * work.runs.iter().map(|r| r.count).sum::<usize>();
                 assert!(found.words.i as usize >= words, "{place}: each target is sent once or more");
             }

@@ -23,7 +23,7 @@ fn native(p: &Particles, options: &Options) -> Solution {
 fn emulated(p: &Particles, options: &Options, p2p: &Graph, engine: &backends::Options) -> Solution {
     let m2l = (!options.near_only)
         .then(|| compile("m2l", &pg2::gen_m2l(options.order as u32).expect("orders 1 to 8 have a kernel")));
-    let mut backend = (find("emulator").expect("a backend").open)(engine);
+    let mut backend = (find("emulator").expect("a backend").0.open)(engine);
     let mut compute = Compute::Kernels { backend: &mut *backend, p2p, m2l: m2l.as_ref() };
     let fmm = Fmm::plan(p, options).expect("good options");
     fmm.run(&mut compute, &mut |_, _, _| {}).expect("the emulator is always there")
@@ -96,7 +96,7 @@ fn the_papers_kernels_run_end_to_end() {
     let options = Options { order: 2, leaf: 32, ..Options::default() };
     let m2l = compile("m2l_paper", shipped("m2l_paper"));
     let p2p = compile("p2p_paper", shipped("p2p_paper"));
-    let mut backend = (find("emulator").expect("a backend").open)(&backends::Options::default());
+    let mut backend = (find("emulator").expect("a backend").0.open)(&backends::Options::default());
     let mut compute = Compute::Kernels { backend: &mut *backend, p2p: &p2p, m2l: Some(&m2l) };
     let fmm = Fmm::plan(&p, &options).expect("good options");
     let s = fmm.run(&mut compute, &mut |_, _, _| {}).expect("the emulator is always there");

@@ -1,6 +1,8 @@
 //! The built command in a folder of its own, and kernels and records that several tests use.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub mod board;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

@@ -95,7 +95,8 @@ impl Wire {
     }
 
     pub fn arrived(&mut self, now: Duration) -> Option<u8> {
-        self.under_way.pop_front_if(|b| b.0 <= now).map(|b| b.1)
+        self.under_way.front().filter(|b| b.0 <= now)?;
+        self.under_way.pop_front().map(|b| b.1)
     }
 
     pub fn next_arrival(&self) -> Option<Duration> {
