@@ -1,19 +1,25 @@
-# `make test` sets up and runs every test; `make demo` sets up and shows the whole way.
-.PHONY: all setup build test demo lint
+# `make test` sets up and runs every test; `make demo` sets up and shows the whole way; `make tools` gets yosys and nextpnr.
+.PHONY: all setup tools build test demo lint figures
 
 all: build
 
 setup:
 	@scripts/setup.sh
 
+tools: setup
+	@scripts/tools.sh
+
 build: setup
 	cargo build --release --locked
 
 test: setup
-	cargo test --workspace --locked
+	tools="$$(scripts/tools.sh)" && PATH="$$PATH:$$tools" cargo test --workspace --locked
 
 demo: build
 	scripts/demo.sh
+
+figures: build tools
+	scripts/hardware.sh
 
 lint:
 	cargo fmt --check

@@ -8,11 +8,13 @@ if ! command -v cargo >/dev/null 2>&1; then
 fi
 
 # Command and the Debian package that has it.
-needed=(verilator:verilator clang++:clang g++:g++ iverilog:iverilog)
+needed=(verilator:verilator clang++:clang g++:g++ iverilog:iverilog python3:python3)
 missing=()
 for entry in "${needed[@]}"; do
     command -v "${entry%%:*}" >/dev/null 2>&1 || missing+=("${entry##*:}")
 done
+# The synthesis tools come by pip into a virtual environment (scripts/tools.sh), which Debian packages apart.
+python3 -c 'import ensurepip' >/dev/null 2>&1 || missing+=(python3-venv)
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 install=(apt-get install -y --no-install-recommends "${missing[@]}")
