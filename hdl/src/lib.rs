@@ -20,6 +20,7 @@ pub mod exact;
 pub mod flags;
 pub mod format;
 pub mod link;
+mod memory;
 pub mod names;
 pub mod netlist;
 pub mod op;

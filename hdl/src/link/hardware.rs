@@ -2,6 +2,7 @@
 
 use super::Identity;
 use super::frame::{POLYNOMIAL, RESIDUE};
+use crate::memory::Ram;
 use crate::netlist::Dir::{In, Out};
 use crate::netlist::{Dir, Item, Module, Netlist};
 use askama::Template;
@@ -54,13 +55,6 @@ struct LinkTx {
     polynomial: String,
     /// (place in the payload, byte in hexadecimal) where it is not 0.
     identity: Vec<(usize, String)>,
-}
-
-#[derive(Template)]
-#[template(path = "ram.v", escape = "none")]
-struct Ram {
-    width: u32,
-    depth: u32,
 }
 
 /// The board's end of the link. The top module, `KERNEL_link`, has the ports
@@ -248,7 +242,7 @@ fn blocks(identity: &Identity) -> Vec<Module> {
             (In, "raddr", bits),
             (Out, "rdata", 8),
         ];
-        let ram = Ram { width: 8, depth: 1 << bits };
+        let ram = Ram::new(8, 1 << bits, true);
         text(&format!("link_ram_8x{}", 1 << bits), "A ring of the link.", &ports, ram.render())
     };
     let clocked = [(In, "clk", 1), (In, "rst", 1)];

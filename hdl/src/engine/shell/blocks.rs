@@ -3,16 +3,10 @@
 use crate::engine::design::add_port;
 use crate::engine::protocol;
 use crate::engine::shape::{Shape, bits_for};
+use crate::memory::Ram;
 use crate::netlist::Dir::{In, Out};
 use crate::netlist::{Dir, Item, Module};
 use askama::Template;
-
-#[derive(Template)]
-#[template(path = "ram.v", escape = "none")]
-struct Ram {
-    width: u32,
-    depth: u32,
-}
 
 #[derive(Template)]
 #[template(path = "fifo.v", escape = "none")]
@@ -132,7 +126,7 @@ pub(super) fn ram(s: &Shape, width: u32, depth: u32, addr_bits: u32) -> Module {
         (Out, "rdata", width),
     ];
     let name = format!("{}_ram_{width}x{depth}", s.prefix);
-    text_module(name, "A memory with one write port and one read port.", ports, Ram { width, depth })
+    text_module(name, "A memory with one write port and one read port.", ports, Ram::new(width, depth, false))
 }
 
 pub(super) fn fifo(s: &Shape, width: u32, depth: u32) -> Module {
