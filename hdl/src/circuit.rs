@@ -88,6 +88,8 @@ pub struct Circuit {
     pub least_latency: u32,
     /// Owners whose signals get a module of their own, and the names of its instance.
     pub parts: BTreeMap<u32, String>,
+    /// Lookup tables and carries of the products that are in logic, about.
+    in_logic: u32,
 }
 
 /// Circuits of one clock are equal if they describe the same pieces.
@@ -108,7 +110,13 @@ impl Circuit {
             owner: (PORTS, String::new()),
             least_latency: 0,
             parts: BTreeMap::new(),
+            in_logic: 0,
         }
+    }
+
+    /// From here on products are in logic, or in blocks.
+    pub fn products_in_logic(&mut self, logic: bool) {
+        self.clock.blocks = logic.then_some(0);
     }
 
     pub fn clock(&self) -> Clock {
@@ -182,9 +190,34 @@ impl Circuit {
     }
 
     /// The full product of two signals, width(a) + width(b) bits, both unsigned or both signed. Operands wider than a
-    /// multiplier block are cut into pieces and the partial products summed.
+    /// multiplier block are cut into pieces and the partial products summed. Where the clock allows no blocks the product
+    /// is in logic; that of a signal with itself is cheaper then.
     pub fn mul(&mut self, name: &str, a: Sig, b: Sig, signed: bool) -> Sig {
         mul::product(self, name, a, b, signed)
+    }
+
+    /// The lowest `width` bits of the product of two unsigned signals, at most width(a) + width(b).
+    pub fn mul_low(&mut self, name: &str, a: Sig, b: Sig, width: u32) -> Sig {
+        mul::modulo(self, name, a, b, width)
+    }
+
+    /// Multiplier blocks that the outputs need.
+    pub fn multipliers(&self) -> u32 {
+        let mut needed = vec![false; self.signals.len()];
+        self.outputs.iter().for_each(|(_, s)| needed[s.index()] = true);
+        let mut count = 0;
+        for (k, signal) in self.signals.iter().enumerate().rev() {
+            if needed[k] {
+                signal.kind.args().iter().for_each(|a| needed[a.index()] = true);
+                count += matches!(signal.kind, Kind::Mul { .. }) as u32;
+            }
+        }
+        count
+    }
+
+    /// About how many lookup tables and carries the products take that are in logic.
+    pub fn in_logic(&self) -> u32 {
+        self.in_logic
     }
 
     /// An output port that carries `s`.

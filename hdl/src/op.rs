@@ -13,7 +13,7 @@ mod eq;
 mod fadd;
 mod fcast;
 mod fdiv;
-mod float_parts;
+pub(crate) mod float_parts;
 mod fmul;
 mod fscale;
 mod fsign;

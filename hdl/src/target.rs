@@ -91,18 +91,21 @@ pub fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|t| t.name == name)
 }
 
-/// A target and the clock frequency to reach on it.
+/// What operators are built for: a target, the clock frequency to reach on it, and the multipliers to spend.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     pub target: &'static Target,
     /// In MHz.
     pub mhz: f64,
+    /// Multiplier blocks that one pipeline may use; `None`: as many as it takes. A circuit on its own is in logic
+    /// where this is 0, and else in blocks.
+    pub blocks: Option<u32>,
 }
 
 impl Clock {
     /// The generic target at 150 MHz.
     pub fn default_clock() -> Clock {
-        Clock { target: &TARGETS[0], mhz: 150.0 }
+        Clock { target: &TARGETS[0], mhz: 150.0, blocks: None }
     }
 
     /// Time between two registers in ns, less the flip-flop's own.
@@ -178,7 +181,7 @@ mod tests {
             assert_eq!(none, d.width == 0 && d.depth == 0 && d.from == 0, "{}", t.name);
             assert!(none || (2..=d.depth).contains(&d.from), "{}", t.name);
             // An adder of 64 bits is the longest single piece that operators ask for; see `circuit`.
-            assert!(Clock { target: t, mhz: 100.0 }.budget() > Cost::Add(64).delay(t), "{}", t.name);
+            assert!(Clock { target: t, mhz: 100.0, blocks: None }.budget() > Cost::Add(64).delay(t), "{}", t.name);
         }
     }
 }

@@ -6,6 +6,7 @@
 //! mistakes come back as [`diag::Diagnostic`]s, all of a file at once.
 
 pub mod ast;
+pub mod budget;
 pub mod build;
 pub mod codes;
 pub mod diag;

@@ -1,5 +1,6 @@
 //! The hardware of every distinct operator use in a graph, made once for a compilation.
 
+use crate::budget::in_logic;
 use crate::graph::{Graph, NodeId, NodeKind};
 use hdl::circuit::{Circuit, Pipelined, pipeline};
 use hdl::op::{Inst, Operator, circuit, module_name};
@@ -21,33 +22,29 @@ pub struct Library {
 impl Library {
     /// Builds the hardware that `graph` needs.
     pub fn new(graph: &Graph, clock: Clock) -> Library {
-        let mut known: HashMap<(&'static str, &Inst), usize> = HashMap::new();
-        let mut library = Library {
-            clock,
-            modules: Vec::new(),
-            of_node: Vec::with_capacity(graph.nodes.len()),
-            circuits: HashMap::new(),
-        };
-        for node in &graph.nodes {
-            let module = match &node.kind {
-                NodeKind::Op { op, inst, .. } => {
-                    Some(*known.entry((op.name(), inst)).or_insert_with(|| library.share(*op, inst)))
-                }
-                _ => None,
-            };
-            library.of_node.push(module);
+        let mut library =
+            Library { clock, modules: Vec::new(), of_node: vec![None; graph.nodes.len()], circuits: HashMap::new() };
+        let in_logic = in_logic(graph, clock);
+        let mut known: HashMap<(&'static str, &Inst, bool), usize> = HashMap::new();
+        for (k, node) in graph.nodes.iter().enumerate() {
+            if let NodeKind::Op { op, inst, .. } = &node.kind {
+                let logic = in_logic.contains(&k);
+                let module = *known.entry((op.name(), inst, logic)).or_insert_with(|| library.share(*op, inst, logic));
+                library.of_node[k] = Some(module);
+            }
         }
         library
     }
 
-    /// The index of a module for this use. Where what is known of the arguments does not change the circuit, the module
-    /// that knows nothing serves; circuits that differ are numbered in order of first use.
-    fn share(&mut self, op: &'static dyn Operator, inst: &Inst) -> usize {
+    /// The index of a module for this use, with its products in logic or in blocks. Where what is known of the arguments
+    /// does not change the circuit, the module that knows nothing serves; circuits that differ are numbered in order of
+    /// first use.
+    fn share(&mut self, op: &'static dyn Operator, inst: &Inst, logic: bool) -> usize {
+        let clock = Clock { blocks: logic.then_some(0), ..self.clock };
         let general = Inst { nonneg: 0, bounds: Vec::new(), same: false, ..inst.clone() };
-        let base = module_name(op, &general);
-        let made = circuit(op, inst, self.clock);
-        let of_use =
-            self.circuits.entry(base.clone()).or_insert_with(|| vec![(circuit(op, &general, self.clock), None)]);
+        let base = module_name(op, &general) + if logic { "_logic" } else { "" };
+        let made = circuit(op, inst, clock);
+        let of_use = self.circuits.entry(base.clone()).or_insert_with(|| vec![(circuit(op, &general, clock), None)]);
         let variant = of_use.iter().position(|(c, _)| *c == made).unwrap_or_else(|| {
             of_use.push((made, None));
             of_use.len() - 1

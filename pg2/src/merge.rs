@@ -5,6 +5,7 @@
 //! exactly, as [`hdl::circuit`] does; that takes time which grows faster than the circuit, so kernels of thousands of
 //! operators are scheduled operator by operator instead ([`crate::schedule`]).
 
+use crate::budget::in_logic;
 use crate::graph::{Graph, NodeId, NodeKind, PinClass};
 use crate::lower::source::Lines;
 use crate::schedule::{Schedule, fixed};
@@ -30,7 +31,9 @@ pub struct Merged {
 /// Joins the circuits of a graph; `None` if they are too large. `text` is the PG2 source that comments quote, or empty.
 pub fn merge(graph: &Graph, clock: Clock, text: &str) -> Option<Merged> {
     let mut joined = Joined::new(graph, clock, text);
+    let in_logic = in_logic(graph, clock);
     for k in 0..graph.nodes.len() {
+        joined.circuit.products_in_logic(in_logic.contains(&k));
         joined.node(NodeId(k as u32));
         if joined.circuit.pieces() > MOST_PIECES {
             return None;

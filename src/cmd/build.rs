@@ -42,6 +42,16 @@ pub struct ClockArgs {
     /// Clock frequency to reach
     #[arg(long, value_name = "MHZ", default_value_t = 150.0)]
     freq: f64,
+    #[command(flatten)]
+    blocks: BlockArgs,
+}
+
+/// What of a device a pipeline may use.
+#[derive(clap::Args)]
+pub struct BlockArgs {
+    /// Multiplier blocks that a pipeline may use; further products are made of logic. All are in blocks unless given
+    #[arg(long, value_name = "N")]
+    pub dsp: Option<u32>,
 }
 
 impl ClockArgs {
@@ -54,7 +64,7 @@ impl ClockArgs {
         if !(1.0..=1000.0).contains(&self.freq) {
             return Err(Failure::Usage(format!("--freq takes 1 to 1000 MHz, not {}", self.freq)));
         }
-        Ok(Clock { target, mhz: self.freq })
+        Ok(Clock { target, mhz: self.freq, blocks: self.blocks.dsp })
     }
 }
 

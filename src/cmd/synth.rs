@@ -1,5 +1,6 @@
 //! `pairforge synth`: area, clock and bitstream of a kernel's engine, through yosys and nextpnr.
 
+use super::build::BlockArgs;
 use super::lanes::GroupArgs;
 use crate::failure::Failure;
 use crate::progress::Steps;
@@ -41,6 +42,8 @@ pub struct Args {
     /// Clock frequency to reach, by default the usual one of the family; a board gets the next that its PLL can make
     #[arg(long, value_name = "MHZ")]
     freq: Option<f64>,
+    #[command(flatten)]
+    blocks: BlockArgs,
     /// j memory in 32-bit words, by default 16384 or what half of the device's memories hold
     #[arg(long, value_name = "WORDS")]
     jmem: Option<u32>,

@@ -1,4 +1,6 @@
-//! Products, cut to the width of the target's multiplier blocks.
+//! Products: cut to the width of the target's multiplier blocks, or in logic.
+
+mod logic;
 
 use super::{Circuit, Kind, Sig};
 use crate::target::Cost;
@@ -13,10 +15,10 @@ struct Term {
 /// The full product, width(a) + width(b) bits.
 pub(super) fn product(c: &mut Circuit, name: &str, a: Sig, b: Sig, signed: bool) -> Sig {
     let (wa, wb, most) = (c.width(a), c.width(b), c.clock().target.mul_width());
-    if wa.max(wb) <= most {
+    if c.clock().blocks != Some(0) && wa.max(wb) <= most {
         return c.push(name, wa + wb, Kind::Mul { a, b, signed });
     }
-    let low = unsigned(c, name, a, b, most);
+    let low = modulo(c, name, a, b, wa + wb);
     if !signed {
         return low;
     }
@@ -35,19 +37,33 @@ pub(super) fn product(c: &mut Circuit, name: &str, a: Sig, b: Sig, signed: bool)
     subtract(c, p, xb, wa, wb)
 }
 
-/// The unsigned product by pieces of at most `most` bits.
-fn unsigned(c: &mut Circuit, name: &str, a: Sig, b: Sig, most: u32) -> Sig {
-    let width = c.width(a) + c.width(b);
+/// The lowest `width` bits of the unsigned product, of which it may have more.
+pub(super) fn modulo(c: &mut Circuit, name: &str, a: Sig, b: Sig, width: u32) -> Sig {
+    if c.clock().blocks == Some(0) {
+        return logic::product(c, name, a, b, width);
+    }
+    let most = c.clock().target.mul_width();
     let (pa, pb) = (pieces(c, name, a, most), pieces(c, name, b, most));
     let mut terms = Vec::new();
     for x in &pa {
-        for y in &pb {
+        for y in pb.iter().filter(|y| x.offset + y.offset < width) {
             let w = c.width(x.sig) + c.width(y.sig);
             let sig = c.push(name, w, Kind::Mul { a: x.sig, b: y.sig, signed: false });
             terms.push(Term { sig, offset: x.offset + y.offset });
         }
     }
-    // Pieces that do not overlap join without an adder; a tree of adders, narrow ones first, takes the rest.
+    sum(c, name, terms, width)
+}
+
+/// The lowest `width` bits of a sum.
+fn sum(c: &mut Circuit, name: &str, mut terms: Vec<Term>, width: u32) -> Sig {
+    for t in &mut terms {
+        if t.offset + c.width(t.sig) > width {
+            let left = width - t.offset;
+            t.sig = c.wire(name, left, format!("{{0}}[{}:0]", left - 1), &[t.sig]);
+        }
+    }
+    // Summands that do not overlap join without an adder; a tree of adders, narrow ones first, takes the rest.
     terms.sort_by_key(|t| t.offset);
     let mut rows: Vec<Term> = Vec::new();
     for t in terms {
@@ -60,11 +76,12 @@ fn unsigned(c: &mut Circuit, name: &str, a: Sig, b: Sig, most: u32) -> Sig {
         rows.sort_by_key(|t| (c.width(t.sig), t.offset));
         rows = rows.chunks(2).map(|p| if let [x, y] = p { add(c, name, *x, *y, width) } else { p[0] }).collect();
     }
-    let terms = rows;
-    let (sum, w) = (terms[0].sig, c.width(terms[0].sig));
-    match w {
-        _ if w == width => sum,
-        _ => c.wire(name, width, format!("{{{}'d0, {{0}}}}", width - w), &[sum]),
+    let (sum, offset) = (rows[0].sig, rows[0].offset);
+    match (c.width(sum) + offset, offset) {
+        (w, 0) if w == width => sum,
+        (w, 0) => c.wire(name, width, format!("{{{}'d0, {{0}}}}", width - w), &[sum]),
+        (w, _) if w == width => c.wire(name, width, format!("{{{{0}}, {offset}'d0}}"), &[sum]),
+        (w, _) => c.wire(name, width, format!("{{{}'d0, {{0}}, {offset}'d0}}", width - w), &[sum]),
     }
 }
 

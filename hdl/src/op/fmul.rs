@@ -83,14 +83,19 @@ impl Operator for Fmul {
         };
         let x = significand(c, 0);
         let y = if square { x } else { significand(c, 1) };
-        let product = c.mul("product", x, y, false);
-        // The lowest bits of a square are 0 if the lower half of them is 0 in its root.
-        let below = match (m / 2, square) {
-            (0, _) => None,
-            (half, true) => Some(any(c, x, half - 1, 0, None)),
-            (_, false) => Some(any(c, product, m - 2, 0, None)),
+        let table = square && tabulated(c, m);
+        let (two, fraction, up) = if table {
+            tabulated_square(c, args[0], m)
+        } else {
+            let product = c.mul("product", x, y, false);
+            // The lowest bits of a square are 0 if the lower half of them is 0 in its root.
+            let below = match (m / 2, square) {
+                (0, _) => None,
+                (half, true) => Some(any(c, x, half - 1, 0, None)),
+                (_, false) => Some(any(c, product, m - 2, 0, None)),
+            };
+            round_product(c, product, m, below)
         };
-        let (two, fraction, up) = round_product(c, product, m, below);
         let mut inputs = vec![fraction, two, up];
         let keep = live.filter(|_| in_range).map(|s| {
             inputs.push(s);
@@ -114,8 +119,13 @@ impl Operator for Fmul {
                 if e > 2 { cat(&[power, zeros(e - 3), arg(1), one]) } else { repeat(bits, &format!("({one})")) };
             (keep.as_ref().map_or(sum.clone(), |k| format!("({sum} & {})", repeat(bits, k))), offset)
         };
-        let text = format!("{} + {}", cat(&[exp, arg(0)]), cat(&[offset, zeros(m - 1), arg(2)]));
-        let packed = c.comb("rounded", bits + m, Cost::Add(bits + m), text, &inputs);
+        let packed = if table {
+            let exp = c.comb("exp", bits, Cost::Add(bits), format!("{exp} + {offset}"), &inputs);
+            c.wire("rounded", bits + m, "{{0}, {1}}", &[exp, fraction])
+        } else {
+            let text = format!("{} + {}", cat(&[exp, arg(0)]), cat(&[offset, zeros(m - 1), arg(2)]));
+            c.comb("rounded", bits + m, Cost::Add(bits + m), text, &inputs)
+        };
 
         let sign = if square { None } else { sign_of_product(inst, c, args) };
         let sign = match (sign, live) {
@@ -125,6 +135,30 @@ impl Operator for Fmul {
         let nonzero = live.filter(|_| !in_range);
         finish(self, inst, c, &Rounded { format, range, packed, sign, nonzero })
     }
+}
+
+/// Whether squares of significands come from a table: no multiplier is to be spent, and it fits one memory.
+fn tabulated(c: &Circuit, m: u32) -> bool {
+    let clock = c.clock();
+    clock.blocks == Some(0) && m < 16 && (m + 1) << m <= clock.target.memory_bits
+}
+
+/// The square of the significand of `x` from a table, as [`round_product`] gives it; it is rounded already.
+fn tabulated_square(c: &mut Circuit, x: Sig, m: u32) -> (Sig, Sig, Sig) {
+    let row = |fraction: u64| {
+        let root = fraction | 1 << m;
+        let square = root * root;
+        let drop = m + (square >> (2 * m + 1)) as u32;
+        let (kept, rest, half) = (square >> drop, square & ((1 << drop) - 1), 1u64 << (drop - 1));
+        let rounded = kept + (rest > half || rest == half && kept & 1 == 1) as u64;
+        // Rounding reaches 2 only from below it.
+        let two = drop > m || rounded >> (m + 1) == 1;
+        (two as u64) << m | rounded & ((1 << m) - 1)
+    };
+    let address = field(c, "address", x, m - 1, 0);
+    let square = c.rom("square", m + 1, address, (0..1 << m).map(row).collect());
+    let up = c.wire("up", 1, "1'b0", &[]);
+    (field(c, "two", square, m, m), field(c, "fraction", square, m - 1, 0), up)
 }
 
 /// Of a product of significands of `m` + 1 bits, 1 <= product < 4: whether it is 2 or more, its fraction, and

@@ -40,9 +40,10 @@ pub(super) fn clock(args: &Args, goal: Goal) -> Result<(Clock, Source), Failure>
     if !(1.0..=1000.0).contains(&mhz) {
         return Err(Failure::Usage(format!("--freq takes 1 to 1000 MHz, not {mhz}")));
     }
-    let Goal::Board(board) = goal else { return Ok((Clock { target, mhz }, Source::Oscillator)) };
+    let blocks = args.blocks.dsp;
+    let Goal::Board(board) = goal else { return Ok((Clock { target, mhz, blocks }, Source::Oscillator)) };
     let (source, mhz) = board.pll.source(board.oscillator_mhz, mhz).map_err(Failure::Input)?;
-    Ok((Clock { target, mhz }, source))
+    Ok((Clock { target, mhz, blocks }, source))
 }
 
 /// The engine; where only a lane is counted, one with a single bank of i registers.

@@ -1,0 +1,104 @@
+//! Products and squares in logic, for where no multiplier block is to be spent.
+//!
+//! A product takes two bits of the narrower factor at a time: 0, 1, 2 or 3 times the other one, where 3 times is made once.
+//! A square is that of its two halves and twice their product; short squares are tables.
+
+use super::{Term, sum};
+use crate::circuit::{Circuit, Sig};
+use crate::op::float_parts::text::{arg, cat, repeat, slice, zeros};
+use crate::target::Cost;
+
+/// The widest square that is a table: its bits are functions of so few that each takes one or two lookup tables.
+const TABLE_BITS: u32 = 5;
+
+/// The lowest `width` bits of the product of two unsigned signals.
+pub(super) fn product(c: &mut Circuit, name: &str, a: Sig, b: Sig, width: u32) -> Sig {
+    let (product, cost) = if a == b { square(c, name, a, width) } else { general(c, name, a, b, width) };
+    c.in_logic += cost;
+    product
+}
+
+/// The product of two signals, and what it costs in lookup tables and carries.
+fn general(c: &mut Circuit, name: &str, a: Sig, b: Sig, width: u32) -> (Sig, u32) {
+    let (a, b) = if c.width(a) >= c.width(b) { (a, b) } else { (b, a) };
+    let (wa, wb) = (c.width(a), c.width(b));
+    let mut cost = 0;
+    let thrice = (wb > 1).then(|| {
+        cost += wa + 1;
+        let text = format!("{} + {}", cat(&[zeros(2), arg(0)]), cat(&[zeros(1), arg(0), zeros(1)]));
+        c.comb(name, wa + 2, Cost::Add(wa + 1), text, &[a])
+    });
+    let mut rows = Vec::new();
+    for low in (0..wb.min(width)).step_by(2) {
+        let (one, two) = (slice(1, wb, low as i64, low as i64), low + 1);
+        let sig = match thrice {
+            Some(thrice) if two < wb => {
+                cost += 2 * (wa + 2).min(width - low);
+                let two = slice(1, wb, two as i64, two as i64);
+                let even = repeat(wa + 2, &one);
+                let text = format!(
+                    "{two} ? ({one} ? {{2}} : {}) : ({} & {even})",
+                    cat(&[zeros(1), arg(0), zeros(1)]),
+                    cat(&[zeros(2), arg(0)])
+                );
+                c.comb(name, wa + 2, Cost::Logic(5), text, &[a, b, thrice])
+            }
+            _ => {
+                cost += wa.min(width - low);
+                c.comb(name, wa, Cost::Logic(2), format!("{{0}} & {}", repeat(wa, &one)), &[a, b])
+            }
+        };
+        cost += if low > 0 { (wa + 2).min(width - low) } else { 0 };
+        rows.push(Term { sig, offset: low });
+    }
+    (sum(c, name, rows, width), cost)
+}
+
+/// The square of an unsigned signal.
+fn square(c: &mut Circuit, name: &str, a: Sig, width: u32) -> (Sig, u32) {
+    let n = c.width(a);
+    if n <= TABLE_BITS {
+        let square = table(c, name, a);
+        return (sum(c, name, vec![Term { sig: square, offset: 0 }], width), 2 * n * n.div_ceil(4));
+    }
+    let half = n / 2;
+    let part = |c: &mut Circuit, hi: u32, lo: u32| c.wire(name, hi - lo + 1, slice(0, n, hi as i64, lo as i64), &[a]);
+    let (high, low) = (part(c, n - 1, half), part(c, half - 1, 0));
+    let mut rows = Vec::new();
+    let mut cost = 0;
+    let mut row = |(sig, spent): (Sig, u32), offset: u32| {
+        rows.push(Term { sig, offset });
+        cost += spent;
+    };
+    // What lies beyond the bits that are wanted is not made.
+    let left = |most: u32, offset: u32| most.min(width - offset);
+    row(square(c, name, low, left(2 * half, 0)), 0);
+    if half + 1 < width {
+        row(general(c, name, high, low, left(n, half + 1)), half + 1);
+    }
+    if 2 * half < width {
+        row(square(c, name, high, left(2 * (n - half), 2 * half)), 2 * half);
+    }
+    (sum(c, name, rows, width), cost + width.saturating_sub(half + 1))
+}
+
+/// The square of a few bits, each bit of it as a polynomial over the argument's bits modulo 2.
+fn table(c: &mut Circuit, name: &str, a: Sig) -> Sig {
+    let width = c.width(a);
+    let count = 1usize << width;
+    let bit = |k: u32| {
+        // The polynomial's coefficients are the sums of the values over the subsets of each monomial's bits.
+        let mut terms: Vec<bool> = (0..count).map(|x| ((x * x) >> k) & 1 == 1).collect();
+        for step in (0..width).map(|j| 1 << j) {
+            (0..count).filter(|x| x & step != 0).for_each(|x| terms[x] ^= terms[x ^ step]);
+        }
+        let monomial = |x: usize| {
+            let of = |j: u32| slice(0, width, j as i64, j as i64);
+            (0..width).filter(|j| x >> j & 1 == 1).map(of).collect::<Vec<_>>().join(" & ")
+        };
+        let sum: Vec<String> = (1..count).filter(|x| terms[*x]).map(|x| format!("({})", monomial(x))).collect();
+        if sum.is_empty() { "1'b0".to_string() } else { sum.join(" ^ ") }
+    };
+    let bits: Vec<String> = (0..2 * width).rev().map(bit).collect();
+    c.comb(name, 2 * width, Cost::Logic(width), cat(&bits), &[a])
+}
