@@ -35,7 +35,7 @@ static BENCHES: &[Bench] = &[
     Bench { name: "power", what: "tables of x^(n/d): method, memory, greatest error", run: power::run },
     Bench { name: "emulator", what: "bit-exact emulation of the paper's P2P", run: emulator::run },
     Bench { name: "cycle", what: "cycle simulation of a whole engine, 8 pipelines, the paper's P2P", run: cycle::run },
-    Bench { name: "p2p", what: "engine utilisation of P2P in an FMM of 1e5 particles", run: fmm::p2p },
+    Bench { name: "p2p", what: "engine utilisation of P2P, by size of leaves and lane groups", run: fmm::p2p },
     Bench {
         name: "m2l",
         what: "engine utilisation of M2L at order 2, on streams of 32, 64 and 128 bits",

@@ -42,6 +42,13 @@ impl Dispatch {
         best.expect("an engine has a lane group") as u8
     }
 
+    /// Packets of targets that a lane group takes as soon as its first bank is free: where it has run dry, one for each
+    /// bank, so that the list of sources goes over the stream once for all of them.
+    pub fn room(&self, group: u8) -> usize {
+        let done = &self.done[group as usize];
+        done.iter().filter(|d| **d <= done[0].max(self.now)).count()
+    }
+
     /// An I packet of so many words goes to a lane group, for a run over `sources` sources.
     pub fn send(&mut self, group: u8, words: usize, sources: u64) {
         let done = &mut self.done[group as usize];
@@ -91,6 +98,20 @@ mod tests {
     fn the_group_that_is_done_first_is_next() {
         // Group 0 is busy for long; the others share the rest.
         assert_eq!(order(dispatch(3, 2), &[1000, 100, 100, 100, 100, 100, 100]), [0, 1, 2, 1, 2, 0, 1]);
+    }
+
+    #[test]
+    fn a_group_that_has_run_dry_takes_targets_for_all_its_banks() {
+        let mut d = dispatch(2, 2);
+        assert_eq!((d.choose(), d.room(0)), (0, 2));
+        d.send(0, 1, 100);
+        assert_eq!((d.room(0), d.choose(), d.room(1)), (1, 1, 2));
+        d.send(0, 1, 100);
+        d.send(1, 1, 10);
+        d.send(1, 1, 10);
+        assert_eq!((d.choose(), d.room(1)), (1, 1));
+        d.carry(50);
+        assert_eq!((d.choose(), d.room(1)), (1, 2));
     }
 
     #[test]

@@ -105,30 +105,31 @@ impl<'a> Sender<'a> {
         self.load_some(usize::MAX);
     }
 
-    /// All targets of a run over a piece of its list; `sent` is called behind each I packet. One lane group has the
-    /// list once for all targets; several have it with each packet of targets, and take them in turn.
+    /// All targets of a run over a piece of its list; `sent` is called behind each I packet. A single lane group has the
+    /// list once for all of them; of several each has it for as many as it can take at once.
     fn piece(&mut self, run: &Run, segments: &[Segment], sent: &mut dyn FnMut(&mut Self)) {
         let lanes = self.config.lanes() as usize;
-        let each = if self.config.groups == 1 { run.count.max(1) } else { lanes };
         let sources = segments.iter().map(|s| s.count as u64).sum();
-        for first in (run.first..).step_by(each).take(run.count.div_ceil(each).max(1)) {
-            let count = each.min(run.first + run.count - first);
+        let end = run.first + run.count;
+        let mut first = run.first;
+        loop {
             let group = self.dispatch.choose();
-            let header = RunHeader {
-                tag: self.collector.expect(first, count),
-                n_i: count as u32,
-                group,
-                ..RunHeader::default()
-            };
-            self.stream.run(header, segments);
+            let share = if self.config.groups == 1 { run.count } else { self.dispatch.room(group) * lanes };
+            let count = share.min(end - first);
+            let tag = self.collector.expect(first, count);
+            self.stream.run(RunHeader { tag, n_i: count as u32, group, ..RunHeader::default() }, segments);
             self.dispatch.carry(4 + segments.len() * self.config.beat_words().max(2) as usize);
             for first in (first..first + count).step_by(lanes) {
-                let n = lanes.min(run.first + run.count - first);
+                let n = lanes.min(end - first);
                 let words = packed(&self.i_packing, self.job.targets, first, n);
                 self.words.i += words.len() as u64;
                 self.dispatch.send(group, 1 + words.len(), sources);
                 self.stream.i(n as u32, &words);
                 sent(self);
+            }
+            first += count;
+            if first == end {
+                return;
             }
         }
     }

@@ -21,11 +21,22 @@ pub struct Case {
     pub engine: Options,
     /// Targets compared with direct summation; 0 for none.
     pub check: usize,
+    /// Leave out the far field.
+    pub near_only: bool,
 }
 
 impl Default for Case {
     fn default() -> Case {
-        Case { n: 100_000, leaf: 64, order: 4, backend: "cycle", p2p: "p2p", engine: Options::default(), check: 0 }
+        Case {
+            n: 100_000,
+            leaf: 64,
+            order: 4,
+            backend: "cycle",
+            p2p: "p2p",
+            engine: Options::default(),
+            check: 0,
+            near_only: false,
+        }
     }
 }
 
@@ -45,24 +56,38 @@ impl Case {
     /// Runs it once.
     pub fn run(&self) -> Result<Stats, Failure> {
         let particles = particles(self.n);
-        let options = fmm::Options { order: self.order as usize, leaf: self.leaf, ..fmm::Options::default() };
-        let wrong = |e: fmm::FmmError| match e {
-            fmm::FmmError::Backend(e) => e.into(),
-            e => Failure::Input(e.to_string()),
-        };
-        let plan = Fmm::plan(&particles, &options).map_err(wrong)?;
+        self.run_plan(&particles, &self.plan(&particles)?)
+    }
+
+    /// Tree and lists.
+    fn plan(&self, particles: &Particles) -> Result<Fmm, Failure> {
+        let near_only = self.near_only;
+        let options =
+            fmm::Options { order: self.order as usize, leaf: self.leaf, near_only, ..fmm::Options::default() };
+        Fmm::plan(particles, &options).map_err(wrong)
+    }
+
+    fn run_plan(&self, particles: &Particles, plan: &Fmm) -> Result<Stats, Failure> {
         let mut backend = (backends::find(self.backend)?.0.open)(&self.engine);
-        let (p2p, m2l) = (source::load(self.p2p)?.1, m2l_kernel(self.order)?);
+        let p2p = source::load(self.p2p)?.1;
+        let m2l = if self.near_only { None } else { Some(m2l_kernel(self.order)?) };
         let mut compute = match self.backend {
             "cpu" => Compute::Native,
-            _ => Compute::Kernels { backend: &mut *backend, p2p: &p2p, m2l: Some(&m2l) },
+            _ => Compute::Kernels { backend: &mut *backend, p2p: &p2p, m2l: m2l.as_ref() },
         };
         let solution = plan.run(&mut compute, &mut |_, _, _| {}).map_err(wrong)?;
         let mut stats = solution.stats;
         if self.check > 0 {
-            stats.error = Some(error::measure(&particles, &solution.field, self.check, 1, 0.0));
+            stats.error = Some(error::measure(particles, &solution.field, self.check, 1, 0.0));
         }
         Ok(stats)
+    }
+}
+
+fn wrong(e: fmm::FmmError) -> Failure {
+    match e {
+        fmm::FmmError::Backend(e) => e.into(),
+        e => Failure::Input(e.to_string()),
     }
 }
 
@@ -70,15 +95,49 @@ fn number(x: Option<f64>) -> String {
     x.map_or("-".into(), |x| format!("{x:.3}"))
 }
 
-/// Utilisation of P2P at 256 particles a leaf.
+/// (particles, most in a leaf, pipelines, lane groups) of the engines that P2P is measured on: the usual case, leaves of
+/// 64 particles on average, and leaves of 24.
+const P2P_CASES: [(usize, usize, u32, u32); 7] = [
+    (100_000, 256, 8, 1),
+    (262_144, 128, 64, 1),
+    (262_144, 128, 64, 8),
+    (262_144, 128, 64, 16),
+    (100_000, 64, 64, 1),
+    (100_000, 64, 64, 8),
+    (100_000, 64, 64, 16),
+];
+
+/// Utilisation of P2P, by size of leaves and engine.
 pub fn p2p(_: u32) -> Result<(), Failure> {
-    let stats = Case { leaf: 256, order: 1, p2p: "p2p_paper", ..Case::default() }.run()?;
-    let (used, cycles) = (number(stats.utilisation.p2p), stats.cycles.p2p.unwrap_or(0));
-    println!("  utilisation {used}: {} pairs in {cycles} cycles of 8 pipelines", stats.pairs.p2p);
-    println!(
-        "  input: 1e5 uniform particles, seed 1, leaf 256, p2p_paper, stream of 32 bits, j memory of 256 Ki words"
-    );
+    for (n, leaf, pipelines, groups) in P2P_CASES {
+        let engine = Options { pipelines, groups, stream_bits: 128, ..Options::default() };
+        let case = Case { n, leaf, order: 1, p2p: "p2p_paper", engine, near_only: true, ..Case::default() };
+        let particles = particles(n);
+        let plan = case.plan(&particles)?;
+        let (bound, mean) = (bound(&plan, pipelines / groups), n / plan.tree.leaves.len());
+        let stats = case.run_plan(&particles, &plan)?;
+        println!(
+            "  {n} particles, {mean} a leaf, {pipelines} pipelines in {groups}: utilisation {} of at most {bound:.3}, {} \
+             pairs in {} cycles",
+            number(stats.utilisation.p2p),
+            stats.pairs.p2p,
+            stats.cycles.p2p.unwrap_or(0)
+        );
+    }
+    println!("  input: uniform particles, seed 1, p2p_paper, streams of 128 bits, j memory of 256 Ki words");
     Ok(())
+}
+
+/// The utilisation that is left where lanes without a target are the only loss.
+fn bound(plan: &Fmm, lanes: u32) -> f64 {
+    let (mut pairs, mut places) = (0, 0);
+    for leaf in &plan.tree.leaves {
+        let targets = plan.tree.cells[*leaf as usize].count as u64;
+        let sources: u64 = plan.lists.p2p[*leaf as usize].iter().map(|s| s.1 as u64).sum();
+        pairs += targets * sources;
+        places += targets.next_multiple_of(lanes as u64) * sources;
+    }
+    pairs as f64 / places as f64
 }
 
 /// Utilisation of M2L at order 2.
