@@ -4,7 +4,7 @@ mod engine_common;
 
 use engine_common::model::Model;
 use engine_common::random::Dice;
-use engine_common::{Bench, Drive, beats, config, layout};
+use engine_common::{Bench, Drive, beats, config, layout, settle};
 use hdl::Reduce::Sum;
 use hdl::engine::Config;
 use hdl::engine::protocol::{Counters, Reply, RunHeader, Segment, Stream};
@@ -14,11 +14,14 @@ fn count(bench: &Bench, config: &Config, s: &Stream) -> Counters {
     let mut model = Model::new(config);
     s.packets().for_each(|p| model.packet(p));
     let (packets, _) = bench.run(&beats(s, config), model.replies.len(), Drive { gap: 0, stall: 0, seed: 1 });
+    let mut replies: Vec<Reply> = packets.iter().map(|p| Reply::parse(p, config).expect("a reply")).collect();
+    settle(&mut replies);
+    settle(&mut model.replies);
     let mut counters = Counters::default();
-    for (packet, expected) in packets.iter().zip(&model.replies) {
-        match (Reply::parse(packet, config).expect("a reply"), expected) {
-            (Reply::Status(got), _) => counters = got,
-            (got, expected) => assert_eq!(got, *expected),
+    for (packet, expected) in replies.iter().zip(&model.replies) {
+        match (packet, expected) {
+            (Reply::Status(got), _) => counters = *got,
+            (got, expected) => assert_eq!(got, expected),
         }
     }
     assert!(!counters.protocol_error);
@@ -75,6 +78,30 @@ fn p2p_streams_a_pair_each_clock() {
             assert!(utilisation(&c) > 0.97, "{c:?}");
         }
     }
+}
+
+/// One stream feeds four groups of lanes, each target packet with its list, the next cells loaded between them.
+#[test]
+fn lane_groups_stream_a_pair_each_clock() {
+    let config = Config { pipelines: 16, groups: 4, ..p2p(128) };
+    let Some(bench) = Bench::build(&config) else { return };
+    let mut s = Stream::default();
+    let mut dice = Dice::new(7);
+    let (i_words, j_words) = (config.layout.i_words(), config.layout.j_words());
+    s.load_j(0, 4096, &dice.words(4096 * j_words));
+    for unit in 0..120 {
+        let list: Vec<Segment> =
+            (0..27).map(|_| Segment { first: dice.below(4064), count: 8 + dice.below(24) }).collect();
+        s.run(RunHeader { tag: unit, n_i: 4, group: (unit % 4) as u8, ..RunHeader::default() }, &list);
+        s.i(4, &dice.words(4 * i_words));
+        s.load_j(4096 + 30 * unit, 30, &dice.words(30 * j_words));
+    }
+    s.status(false);
+    s.end();
+    let c = count(&bench, &config, &s);
+    let used = utilisation(&c) / config.groups as f64;
+    println!("P2P, 4 groups, 27 segments of 8 to 31: {used:.4}");
+    assert!(used > 0.93, "{c:?}");
 }
 
 /// M2L of order 2: for each parent 8 targets, 27 segments, 8 new sources, 10 sums a target. With `between`, what is

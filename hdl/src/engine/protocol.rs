@@ -1,28 +1,30 @@
 //! The wire format between host and engine, in 32-bit words. Every host path uses this code.
 //!
 //! A packet is a header and a body; on an AXI4-Stream each packet starts on a beat and ends with TLAST, and the
-//! last beat is filled up with zeros. Word 0 is `opcode << 24 | argument`. N is the number of lanes.
+//! last beat is filled up with zeros. Word 0 is `opcode << 24 | argument`. L is the number of lanes in a
+//! lane group.
 //!
 //! | to the engine | words |
 //! |---|---|
 //! | LOAD_J | `op`, first record address, number of records n, n records |
 //! | PARAM | `op`, the parameters |
 //! | RUN | `op` with [`RUN_KEEP`] and [`RUN_HOLD`], tag, number of targets n_i, `lane group << 24` with number of segments s, s times (first record, count) |
-//! | I | `op` with n, n records; ceil(n_i / N) of them follow each RUN, each with N targets but the last with the rest |
+//! | I | `op` with n, n records; ceil(n_i / L) of them follow each RUN, each with L targets but the last with the rest |
 //! | STATUS | `op` with 1 to clear the counters after reading |
 //! | END | `op`; answered when everything before it is done |
 //!
 //! | from the engine | words |
 //! |---|---|
-//! | RESULT | `op` with n, tag, ceil(N / 4) words of flags (one byte a lane, lane 0 lowest), n records |
+//! | RESULT | `op` with n, tag, ceil(L / 4) words of flags (one byte a lane, lane 0 lowest), n records |
 //! | STATUS | `op` with bit 0 protocol error; cycles, busy, pairs, each low word first |
 //! | END | `op` |
 //!
 //! **Order.** Commands act in stream order. A group computes when its I packet arrives: with the j memory and
-//! the parameters that the packets before it left. STATUS and END are answered after every result before them has left.
+//! the parameters that the packets before it left. Results of one lane group come in stream order, those of different
+//! groups in any. STATUS and END are answered after every result before them has left.
 //!
 //! **Errors.** A packet with an unknown opcode, a length that its TLAST contradicts, an address outside the j memory, too
-//! many segments, a lane group other than 0, [`RUN_KEEP`] or [`RUN_HOLD`] with n_i > N, or an I packet that no run
+//! many segments, a lane group that there is not, [`RUN_KEEP`] or [`RUN_HOLD`] with n_i > L, or an I packet that no run
 //! waits for or whose n is not the one due, sets the protocol-error bit and does nothing else (records of a LOAD_J
 //! that stand before the fault are stored). RUN and END end a run that still waits for I packets, and
 //! that is an error too. What follows the fault's TLAST works as always.
@@ -72,7 +74,7 @@ pub struct RunHeader {
     pub tag: u32,
     /// Number of targets; I packets for them follow.
     pub n_i: u32,
-    /// Lane group; 0 in engines with one j stream.
+    /// The lane group that computes the run.
     pub group: u8,
     /// See [`RUN_KEEP`].
     pub keep: bool,
@@ -94,7 +96,7 @@ pub struct Stream {
 pub struct Counters {
     /// Cycles from the first I word to the last result word.
     pub cycles: u64,
-    /// Cycles in which a pair entered the pipelines.
+    /// Cycles in which a pair entered the pipelines, summed over lane groups.
     pub busy: u64,
     /// Occupied lanes times sources.
     pub pairs: u64,
