@@ -66,7 +66,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let config = place::config(&args, goal, &built)?;
     let engine = design(&config, &built.netlist);
     let whole = match goal {
-        Goal::Board(board) => place::on_board(board, &graph, &config, &engine, (source, clock.mhz)),
+        Goal::Board(board) => place::on_board(board, &graph, &config, &engine, (source, clock.mhz))?,
         Goal::Device(_) => engine.netlist.clone(),
         Goal::Area(_) => hdl::netlist::Netlist { top: engine.lane.clone(), modules: engine.netlist.modules.clone() },
     };

@@ -12,8 +12,9 @@ use hdl::target::{Clock, target};
 use pg2::build::Built;
 use pg2::graph::Graph;
 
-/// j memory in words, where the device has room.
+/// j memory in words, and entries of a run's segment list, where the device has room.
 const USUAL_JMEM: u32 = 16_384;
+const USUAL_SEGMENTS: u32 = 512;
 
 pub(super) fn goal(args: &Args) -> Result<Goal, Failure> {
     let unknown = |kind: &str, name: &str, known: Vec<&str>| {
@@ -58,7 +59,7 @@ pub(super) fn config(args: &Args, goal: Goal, built: &Built) -> Result<Config, F
         groups: if alone { 1 } else { args.groups.of(args.pipelines)? },
         i_banks: if alone { 1 } else { 2 },
         stream_bits: args.stream.parse().unwrap_or(32),
-        segments: 512,
+        segments: goal.device().map_or(USUAL_SEGMENTS, usual_segments),
         pipeline_latency: built.schedule.depth,
     };
     config.verify().map_err(Failure::Input)?;
@@ -71,6 +72,12 @@ fn usual_jmem(device: &hdl::board::Device) -> u32 {
     USUAL_JMEM.min(1 << half.max(1).ilog2())
 }
 
+/// A list's entries are two addresses and there are two rings of twice its length: a quarter of the memories at most.
+fn usual_segments(device: &hdl::board::Device) -> u32 {
+    let entries = device.memories * device.memory_bits / 4 / (2 * 2 * 32);
+    USUAL_SEGMENTS.min(1 << entries.max(1).ilog2())
+}
+
 /// The board's design: clock, reset, link and lights around the engine.
 pub(super) fn on_board(
     board: &'static Board,
@@ -78,9 +85,10 @@ pub(super) fn on_board(
     config: &Config,
     engine: &Design,
     (clock, mhz): (Source, f64),
-) -> Netlist {
+) -> Result<Netlist, Failure> {
     let hash = link::kernel_hash(&graph.canonical());
     let identity = Identity::new(config, hash, (mhz * 1e6).round() as u32, board.baud);
+    identity.verify().map_err(Failure::Input)?;
     let parts = top::Parts {
         board,
         kernel: &config.layout.kernel,
@@ -90,5 +98,5 @@ pub(super) fn on_board(
         clock,
         mhz,
     };
-    top::top(&parts, &engine.netlist)
+    Ok(top::top(&parts, &engine.netlist))
 }
