@@ -90,6 +90,10 @@ fn a_folder_without_a_bitstream_for_a_known_board_is_status_1() {
         (r#"{"board": null, "bitstream": null}"#, "names no board"),
         (r#"{"board": "ulx3s", "bitstream": null}"#, "has no bitstream"),
         (r#"{"board": "ulx3s", "device": "up5k", "bitstream": "x.bit"}"#, "is for a device that ulx3s has not"),
+        (
+            r#"{"board": "ulx3s", "bitstream": "x.bit", "clock_mhz": 100, "fmax_mhz": 73.67}"#,
+            "only sure to work up to 73.7; synthesise it again with `--freq 73`",
+        ),
         (r#"{"board": "ulx3s", "bitstream": "y.bit"}"#, "d/y.bit: cannot be read"),
         (r#"{"board": "ulx3s""#, "no description of a synthesis"),
     ] {

@@ -29,6 +29,9 @@ struct Synthesis {
     board: Option<String>,
     device: Option<String>,
     bitstream: Option<String>,
+    /// The clock that the design has on the board, and the fastest at which it is sure to work.
+    clock_mhz: Option<f64>,
+    fmax_mhz: Option<f64>,
 }
 
 /// Finds the bitstream and its board, and loads it.
@@ -65,6 +68,16 @@ fn find(dir: &Path) -> Result<(&'static Board, PathBuf), Failure> {
     })?;
     if said.device.as_deref().is_some_and(|d| d != board.device.name) {
         let text = format!("is for a device that {name} has not ({}); {MAKE}", board.device.name);
+        return Err(Failure::file(&path, text));
+    }
+    if let (Some(clock), Some(fmax)) = (said.clock_mhz, said.fmax_mhz)
+        && fmax < clock
+    {
+        let text = format!(
+            "the design runs at {clock} MHz and is only sure to work up to {fmax:.1}; synthesise it again with \
+             `--freq {}`",
+            fmax.floor()
+        );
         return Err(Failure::file(&path, text));
     }
     let file = said.bitstream.ok_or_else(|| Failure::file(&path, format!("has no bitstream; {MAKE}")))?;

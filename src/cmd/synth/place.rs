@@ -15,6 +15,8 @@ use pg2::graph::Graph;
 /// j memory in words, and entries of a run's segment list, where the device has room.
 const USUAL_JMEM: u32 = 16_384;
 const USUAL_SEGMENTS: u32 = 512;
+/// A device with fewer lookup tables has no room for a second bank of i registers.
+const SMALL: u32 = 8_000;
 
 pub(super) fn goal(args: &Args) -> Result<Goal, Failure> {
     let unknown = |kind: &str, name: &str, known: Vec<&str>| {
@@ -57,7 +59,7 @@ pub(super) fn config(args: &Args, goal: Goal, built: &Built) -> Result<Config, F
         layout,
         pipelines: if alone { 1 } else { args.pipelines },
         groups: if alone { 1 } else { args.groups.of(args.pipelines)? },
-        i_banks: if alone { 1 } else { 2 },
+        i_banks: if alone || goal.device().is_some_and(|d| d.luts < SMALL) { 1 } else { 2 },
         stream_bits: args.stream.parse().unwrap_or(32),
         segments: goal.device().map_or(USUAL_SEGMENTS, usual_segments),
         pipeline_latency: built.schedule.depth,
