@@ -63,13 +63,15 @@ fn clear(c: &mut Circuit, value: Sig, sign: Option<Sig>, from: u32, places: u32)
     let width = c.width(value);
     let real = places.min(width.saturating_sub(from));
     let mut terms = Vec::new();
-    if real > 0 {
-        let high = (width - 1 - from) as i64;
-        let bits = slice(0, width, high, high + 1 - real as i64);
-        terms.push(if sign.is_some() {
-            format!("~|({bits} ^ {})", repeat(real, &arg(1)))
-        } else {
-            format!("~|{bits}")
+    // As many bits at a time as one table takes beside the sign.
+    let most = 4 - sign.is_some() as u32;
+    for first in (0..real).step_by(most as usize) {
+        let n = most.min(real - first);
+        let high = (width - 1 - from - first) as i64;
+        let bits = slice(0, width, high, high + 1 - n as i64);
+        terms.push(match sign {
+            Some(_) => format!("~|({bits} ^ {})", repeat(n, &arg(1))),
+            None => format!("~|{bits}"),
         });
     }
     if real < places && sign.is_some() {
