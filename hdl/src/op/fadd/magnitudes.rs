@@ -83,7 +83,7 @@ fn order(inst: &Inst, c: &mut Circuit, args: &[Sig]) -> Ordered {
 /// Bits of an amount whose highest two, or the highest one where their number is odd, move everything out of the window
 /// when they are set.
 fn reach(window: u32) -> u32 {
-    let full = |near: u32| if near % 2 == 0 { 3u32 << (near - 2) } else { 1 << (near - 1) };
+    let full = |near: u32| if near.is_multiple_of(2) { 3u32 << (near - 2) } else { 1 << (near - 1) };
     (1..).find(|near| full(*near) >= window).expect("some power of two is large enough")
 }
 
