@@ -24,6 +24,8 @@ pub(crate) struct Mapping<'a> {
     pub flatten: bool,
     /// Whether there are multiplier blocks.
     pub multipliers: bool,
+    /// Lookup tables in a row that a stage has time for.
+    pub levels: u32,
 }
 
 /// A kind of cell: its name, or the start of it before a `*`.

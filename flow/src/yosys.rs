@@ -87,8 +87,9 @@ pub(crate) fn max10(m: &Mapping) -> Vec<String> {
     list.extend(["opt -fast -mux_undef -undriven -fine -full", "techmap -map synth_work/max10_carry.v"]);
     list.extend(["techmap -map +/techmap.v", "opt -full", "clean -purge", "setundef -undriven -zero"]);
     list.extend(["dfflegalize -cell $_DFFE_PN0P_ 01", "techmap -map +/intel/common/ff_map.v"]);
-    // Least area within six tables in a row, which is what a stage at 150 MHz is scheduled for. The operators are written
-    // in the form that maps well, which restructuring for delay would undo.
-    list.extend(["abc -lut 4 -script +strash;if,-D,6;mfs2,-a", "clean", "opt -fast", "clean"]);
+    // Least area within as many tables in a row as a stage has time for: six at 150 MHz. The operators are written in the
+    // form that maps well, which restructuring for delay would undo.
+    let map = format!("abc -lut 4 -script +strash;if,-D,{};mfs2,-a", m.levels);
+    list.extend([map.as_str(), "clean", "opt -fast", "clean"]);
     list.into_iter().map(String::from).collect()
 }

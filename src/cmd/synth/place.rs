@@ -43,7 +43,8 @@ pub(super) fn clock(args: &Args, goal: Goal) -> Result<(Clock, Source), Failure>
     if !(1.0..=1000.0).contains(&mhz) {
         return Err(Failure::Usage(format!("--freq takes 1 to 1000 MHz, not {mhz}")));
     }
-    let blocks = args.blocks.dsp;
+    // A device's own multipliers are the budget where none is stated.
+    let blocks = args.blocks.dsp.or_else(|| goal.device().map(|d| d.multipliers / args.pipelines));
     let Goal::Board(board) = goal else { return Ok((Clock { target, mhz, blocks }, Source::Oscillator)) };
     let (source, mhz) = board.pll.source(board.oscillator_mhz, mhz).map_err(Failure::Input)?;
     Ok((Clock { target, mhz, blocks }, source))
