@@ -10,6 +10,7 @@
 //! Nothing here prints. A tool that is absent is an error that says how to install it, and a warning of a tool that is
 //! known to go with a wrong circuit is an error too ([`refuse`]).
 
+mod absorb;
 pub mod area;
 mod error;
 pub mod family;

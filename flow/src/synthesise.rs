@@ -4,7 +4,7 @@ use crate::area::Modules;
 use crate::family::{Family, Mapping, Route, family};
 use crate::run::{Call, Step};
 use crate::yosys::{self, Synthesis};
-use crate::{Area, FlowError, Timing, Tools, refuse, timing, wrapper};
+use crate::{Area, FlowError, Timing, Tools, absorb, refuse, timing, wrapper};
 use hdl::board::{Board, Device};
 use hdl::target::Clock;
 use std::fs;
@@ -112,6 +112,9 @@ pub fn synthesise(tools: &Tools, job: &Job, watch: &mut dyn FnMut(&Step)) -> Res
     if let Some(device) = job.goal.device() {
         let design = map(tools, family, job, (top, "design", true), watch)?.whole;
         outcome.fits = Some(fits(device, &design, &outcome.lane, job.lanes));
+        if target == "ecp5" {
+            absorb_registers(job, top)?;
+        }
         let route = family.route.as_ref().ok_or_else(|| no_route(device))?;
         outcome.timing = Some(place_and_route(tools, route, device, job, watch)?);
         outcome.design = Some(design);
@@ -121,6 +124,18 @@ pub fn synthesise(tools: &Tools, job: &Job, watch: &mut dyn FnMut(&Step)) -> Res
     }
     outcome.tools = versions(job.dir);
     Ok(outcome)
+}
+
+/// Lets blocks of the netlist that is to be placed take in the registers beside them.
+fn absorb_registers(job: &Job, top: &str) -> Result<(), FlowError> {
+    let path = job.dir.join("synth_work/design.json");
+    let text = fs::read_to_string(&path).map_err(FlowError::io(&path))?;
+    let wrong = |e: serde_json::Error| FlowError::Report { path: path.clone(), reason: e.to_string() };
+    let mut netlist = serde_json::from_str(&text).map_err(wrong)?;
+    absorb::absorb(&mut netlist, top);
+    let aside = path.with_extension("json.new");
+    fs::write(&aside, netlist.to_string()).map_err(FlowError::io(&aside))?;
+    fs::rename(&aside, &path).map_err(FlowError::io(&path))
 }
 
 fn no_route(device: &Device) -> FlowError {
