@@ -38,14 +38,15 @@
     assign ring_addr = sent[@{ring_bits - 1}@:0];
     assign nonce_pop = done & (part == BODY) & hello & (sent[5:2] == 4'd0);
 
-    function [7:0] identity(input [5:0] place);
-        case (place)
+    // The payload of HELLO behind the nonce.
+    (* rom_style = "block" *) reg [7:0] identity [0:63];
+    reg [7:0] identity_byte;
+    initial begin
 {%- for (place, byte) in identity %}
-            6'd@{place}@: identity = 8'h@{byte}@;
+        identity[@{place}@] = 8'h@{byte}@;
 {%- endfor %}
-            default: identity = 8'h00;
-        endcase
-    endfunction
+    end
+    always @(posedge clk) identity_byte <= identity[sent[5:0]];
 
     reg [31:0] crc;
     wire feedback = (crc[0] ^ bits[0]) & (part != TAIL);
@@ -60,7 +61,7 @@
             BODY: begin
                 if (~hello) byte_now = ring_data;
                 else if (sent[5:2] == 4'd0) byte_now = nonce_byte;
-                else byte_now = identity(sent[5:0]);
+                else byte_now = identity_byte;
             end
             TAIL: byte_now = ~crc[7:0];
             default: byte_now = 8'h7e;

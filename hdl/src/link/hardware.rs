@@ -53,7 +53,7 @@ struct Gather {
 struct LinkTx {
     ring_bits: u32,
     polynomial: String,
-    /// (place in the payload, byte in hexadecimal) where it is not 0.
+    /// (place in the payload, byte in hexadecimal).
     identity: Vec<(usize, String)>,
 }
 
@@ -221,7 +221,7 @@ fn blocks(identity: &Identity) -> Vec<Module> {
     let beat_bytes = s / 8;
     let count_bits = beat_bytes.ilog2();
     let bytes = identity.encode(0);
-    let rom = bytes.iter().enumerate().skip(4).filter(|b| *b.1 != 0).map(|(k, b)| (k, format!("{b:02x}")));
+    let rom = bytes.iter().enumerate().map(|(k, b)| (k, format!("{b:02x}")));
     let text = |what: &str, doc: &str, ports: &[(Dir, &str, u32)], template: Result<String, askama::Error>| {
         let mut module = Module { name: format!("{}_{what}", identity.kernel), ..Module::default() };
         module.doc = vec![doc.to_string()];
