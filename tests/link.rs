@@ -76,6 +76,10 @@ fn an_fmm_runs_on_two_boards() {
     let lone = place.run(&format!("{fmm} - --backend board:{}", p2p.path)).expect(3);
     assert!(lone.err.contains("no board runs the kernel `m2l_p2`"), "{}", lone.err);
     assert!(lone.err.contains(&format!("{} runs `p2p`", p2p.path)), "{}", lone.err);
+    // One board is enough with M2L on the CPU.
+    place.run(&format!("{fmm} wanted.csv --m2l native")).expect(0);
+    place.run(&format!("{fmm} found.csv --m2l native --backend board:{}", p2p.path)).expect(0);
+    assert_eq!(place.text("found.csv"), place.text("wanted.csv"));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use hdl::engine::protocol::Stream;
 use hdl::link::board::Board;
 use hdl::link::chunks;
 use hdl::link::host::{Failure, Patience};
+use hdl::link::{Line, link_seconds};
 use link_common::{Bench, Faults, Random, identity, turned};
 use std::time::Duration;
 
@@ -124,6 +125,30 @@ fn a_clean_line_sends_nothing_twice_and_is_well_used() {
     let efficiency = (bytes * Duration::from_nanos(3333)).as_secs_f64() / bench.now.as_secs_f64();
     println!("{efficiency:.3} of the baud rate, {traffic:?}");
     assert!(efficiency > 0.85, "{efficiency}");
+}
+
+#[test]
+fn predicted_seconds_are_those_of_the_line() {
+    for (bits, ring) in [(32, 10), (32, 11), (64, 12), (128, 13)] {
+        let identity = identity(bits, ring, ring);
+        // The bench's line: 0.2 ms down, and on average half of a 1 ms burst up.
+        let line = Line { turnaround: 0.7e-3, ..Line::new(&identity) };
+        let mut bench = Bench::new(1, identity, Default::default(), Patience::default());
+        let mut stream = Stream::default();
+        let mut random = Random(ring as u64);
+        (0..300).for_each(|_| stream.packet((0..200).map(|_| random.next() as u32)));
+        (bench.take, bench.give) = (1000, 1000);
+        while bench.host.identity().is_none() {
+            bench.step().expect("a clean line");
+        }
+        let start = bench.now;
+        exchange(&mut bench, &stream, bits / 32).expect("a clean line");
+        let found = (bench.now - start).as_secs_f64();
+        let words = stream.words.len() as u64;
+        let wanted = link_seconds(&line, words, 300, words);
+        println!("{bits} bits, rings of 2^{ring}: {found:.4} s, predicted {wanted:.4} s");
+        assert!((found / wanted - 1.0).abs() < 0.05, "rings of 2^{ring}: {found} s, predicted {wanted}");
+    }
 }
 
 #[test]

@@ -74,7 +74,7 @@ pub enum FmmError {
 pub enum Compute<'a> {
     /// On the CPU in the plan's precision.
     Native,
-    /// By kernels on a backend. `m2l` may be absent with `near_only`.
+    /// By kernels on a backend; without one for M2L, that is computed as in `Native`.
     Kernels { backend: &'a mut dyn Backend, p2p: &'a Graph, m2l: Option<&'a Graph> },
 }
 
@@ -155,7 +155,7 @@ impl Fmm {
 
     fn m2l(&self, compute: &mut Compute, m: &[f64], l: &mut [f64], progress: &mut Progress) -> Result<Work, FmmError> {
         match compute {
-            Compute::Native => {
+            Compute::Native | Compute::Kernels { m2l: None, .. } => {
                 match self.options.precision {
                     Precision::F64 => {
                         m2l_native::m2l::<f64>(&self.tree, &self.lists, &self.expansion, self.near2, m, l)
@@ -168,10 +168,6 @@ impl Fmm {
             }
             Compute::Kernels { .. } if self.options.basis == Basis::Solid => Err(FmmError::Option(
                 "kernels compute the Cartesian expansion; solid harmonics are for the backend `cpu`".into(),
-            )),
-            Compute::Kernels { m2l: None, .. } => Err(FmmError::Option(
-                "an M2L kernel is needed for the far field; name one, or leave the far field out with --near-only"
-                    .into(),
             )),
             Compute::Kernels { backend, m2l: Some(graph), .. } => kernels::m2l(self, *backend, graph, m, l, progress),
         }

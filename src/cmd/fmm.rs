@@ -44,7 +44,8 @@ pub struct Args {
     /// P2P kernel: a file or a shipped kernel [default: p2p; on backend cpu native code]
     #[arg(long, value_name = "FILE.pg2")]
     p2p: Option<String>,
-    /// M2L kernel of the order [default: the generated one; on backend cpu native code]
+    /// M2L kernel of the order, or `native` for native code beside P2P on a backend [default: the generated one; on backend
+    /// cpu native code]
     #[arg(long, value_name = "FILE.pg2")]
     m2l: Option<String>,
     /// Expansion order P
@@ -92,6 +93,9 @@ pub struct Args {
     #[arg(long, value_name = "OUT.html")]
     report: Option<PathBuf>,
 }
+
+/// What `--m2l` takes in place of a kernel.
+const NATIVE: &str = "native";
 
 /// Particles that the tree can number.
 const MOST_PARTICLES: usize = (u32::MAX / 2) as usize;
@@ -171,6 +175,7 @@ impl Kernels {
         let p2p = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
         let m2l = match &args.m2l {
             _ if args.near_only => None,
+            Some(file) if file == NATIVE => None,
             Some(file) => Some(source::load(file)?.1),
             None => {
                 let text = pg2::gen_m2l(args.order as u32).map_err(Failure::Usage)?;

@@ -49,7 +49,8 @@ impl Line {
         let frame = MOST as f64 * STUFFED + EMPTY;
         // An acknowledgement rides on a frame of its own direction if there is one, else it takes an empty one.
         let line = MOST as f64 / (frame * self.byte());
-        let round = self.turnaround + (frame + if duplex { frame } else { EMPTY }) * self.byte();
+        // That frame waits until the one before it is through, half of one on average.
+        let round = self.turnaround + (frame + if duplex { 1.5 * frame } else { EMPTY }) * self.byte();
         line.min(window as f64 / round)
     }
 }
