@@ -42,6 +42,7 @@ mod shlv;
 mod shr;
 mod shrv;
 mod sub;
+mod sumsq;
 mod tofix;
 mod tofloat;
 mod xcast;
@@ -67,6 +68,7 @@ pub static OPERATORS: &[&dyn Operator] = &[
     &fsign::Fabs,
     &fsign::Fneg,
     &pow::Pow,
+    &sumsq::Sumsq,
     &tofix::Tofix,
     &tofloat::Tofloat,
     &sub::Sub,

@@ -86,6 +86,7 @@ fn expected(name: &str, inst: &Inst, args: &[u64]) -> (u64, Flags) {
         "fmul" => round(&v[0] * &v[1]),
         "fdiv" if v[1].is_zero() => (0, Flags::INVALID),
         "fdiv" => round(&v[0] / &v[1]),
+        "sumsq" => round(v.iter().map(|x| x * x).sum()),
         "fneg" => round(-&v[0]),
         "fabs" => round(v[0].abs()),
         "fscale" => round(&v[0] * pow2(inst.attrs.n as i64)),
@@ -207,6 +208,32 @@ fn corners_and_random_pairs_of_larger_floats_are_right() {
             }
             for _ in 0..count {
                 check(op, &inst, &[random.pattern(f), random.pattern(f)]);
+            }
+        }
+    }
+}
+
+/// One large square and small ones: near it, at its last places, and far below.
+#[test]
+fn sums_of_squares_are_rounded_once() {
+    let mut random = Random(4);
+    for name in ["float4.1", "float6.2", "float18.9", "float32.23", "float64.52"] {
+        let f = format(name);
+        for n in 2..=4 {
+            let inst = instance("sumsq", &vec![f; n], Attrs::default());
+            for _ in 0..4000 {
+                let mut args: Vec<u64> = (0..n).map(|_| random.pattern(f)).collect();
+                let top = (1u64 << f.exp()) - 2;
+                let field = 1 + (top / 2 + random.next() % 4) % top;
+                for a in &mut args {
+                    let down = random.next() % (4 * f.mant() as u64 + 8);
+                    if down > 2 * f.mant() as u64 + 4 {
+                        continue;
+                    }
+                    let fraction = *a & ((1 << f.mant()) - 1);
+                    *a = if field > down { (field - down) << f.mant() | fraction } else { 0 };
+                }
+                check("sumsq", &inst, &args);
             }
         }
     }

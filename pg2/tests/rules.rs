@@ -335,6 +335,7 @@ fn powers_reduce_their_exponent() {
         ("z = pg_inv(dbl);", "PG0042"),
         ("z = pg_pow(f, 1);", "PG0051"),
         ("z = pg_sqrt();", "PG0051"),
+        ("z = pg_sumsq(f);", "PG0044"),
     ]);
 }
 

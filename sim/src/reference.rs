@@ -37,8 +37,8 @@ impl<'a> Prepared<'a> {
                 (_, Some((_, at))) => params[at],
                 (NodeKind::Const { bits }, _) => *bits,
                 (NodeKind::Op { op, inst, args }, _) => {
-                    // No operator has more than three arguments.
-                    let mut patterns = [0; 3];
+                    // No operator has more than four arguments.
+                    let mut patterns = [0; 4];
                     patterns.iter_mut().zip(args).for_each(|(p, a)| *p = values[a.0 as usize]);
                     let (bits, raised) = op.bits(inst, &patterns[..args.len()]);
                     flags |= raised.when(self.live[k]);

@@ -15,6 +15,7 @@ static FUNCTIONS: &[(&str, &[&str])] = &[
     ("pg_sqrt", &["x"]),
     ("pg_rsqrt", &["x"]),
     ("pg_inv", &["x"]),
+    ("pg_sumsq", &["v"]),
     ("pg_abs", &["x"]),
     ("pg_min", &["a", "b"]),
     ("pg_max", &["a", "b"]),
@@ -51,6 +52,9 @@ impl<'a> Checker<'a> {
             let error = Diagnostic::error(codes::ARGUMENTS, message, span, "wrong number of arguments");
             self.error(error.help(format!("write `{name}({})`", params.join(", "))));
             return Value::Error;
+        }
+        if *name == "pg_sumsq" {
+            return self.sum_of_squares(args.remove(0), span);
         }
         if let Some((typed, id)) = args.iter().find_map(|(v, id)| match v {
             Value::Typed(typed) if typed.len().is_some() => Some((typed.clone(), *id)),
@@ -96,6 +100,29 @@ impl<'a> Checker<'a> {
                 self.each(if a.format.is_float() { "fabs" } else { "abs" }, &[&a], Attrs::default(), span)
             }
         }
+    }
+
+    /// `pg_sumsq(v)`.
+    fn sum_of_squares(&mut self, (value, id): Arg, span: Span) -> Value {
+        let typed = match value {
+            Value::Error => return Value::Error,
+            Value::Exact(_) | Value::Choice(_) => return self.no_format("`pg_sumsq`", self.span(id), id),
+            Value::Typed(typed) => typed,
+        };
+        if !typed.format.is_float() {
+            return self.needs_float("pg_sumsq", &typed, id);
+        }
+        let elements = match typed.len() {
+            Some(2..=4) => typed.nodes().iter().map(|n| Typed::scalar(typed.format, *n)).collect::<Vec<_>>(),
+            _ => {
+                let message = "`pg_sumsq` takes a vector of 2 to 4 elements";
+                let what = format!("this is {}", typed.describe());
+                let error = Diagnostic::error(codes::VECTOR, message, self.span(id), what);
+                self.error(error.help("for other lengths write `v * v`, which rounds at each step"));
+                return Value::Error;
+            }
+        };
+        self.each("sumsq", &elements.iter().collect::<Vec<_>>(), Attrs::default(), span)
     }
 
     fn extreme(&mut self, name: &str, a: Arg, b: Arg, span: Span) -> Value {

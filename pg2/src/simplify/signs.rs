@@ -7,7 +7,7 @@ use hdl::op::Inst;
 pub(super) fn result(name: &str, inst: &Inst, args: &[NodeId], of: &dyn Fn(&NodeId) -> bool) -> bool {
     let all = || args.iter().all(of);
     match name {
-        "fabs" => true,
+        "fabs" | "sumsq" => true,
         "fmul" => args[0] == args[1] || all(),
         // An even power, or a root, which gives 0 for a negative argument.
         "pow" => inst.attrs.n % 2 == 0 || inst.attrs.d == 2 || all(),

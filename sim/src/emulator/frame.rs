@@ -119,7 +119,7 @@ pub struct Instr {
     pub kernel: Kernel,
     /// Slots: the result and up to three arguments.
     pub dst: usize,
-    pub args: [usize; 3],
+    pub args: [usize; 4],
     /// Of the result, and of the (first) argument.
     pub to: Rounding,
     pub format: hdl::Format,

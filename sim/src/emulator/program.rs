@@ -86,7 +86,7 @@ pub fn program(graph: &Graph, isa: Isa) -> Program {
                 let mut instr = Instr {
                     kernel: slow::kernel,
                     dst: place.slot,
-                    args: [0; 3],
+                    args: [0; 4],
                     to: Rounding::of(node.format),
                     format: node.format,
                     from: inst.args.first().copied().unwrap_or(node.format),
