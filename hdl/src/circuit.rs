@@ -7,6 +7,7 @@
 //! reach no output and bits that nothing reads cost nothing.
 
 mod emit;
+mod memory;
 mod mul;
 mod place;
 mod retime;
@@ -236,6 +237,8 @@ pub struct Pipelined {
     pub latency: u32,
     /// Flip-flop bits inside.
     pub register_bits: u64,
+    /// Bits that wait in memory instead of flip-flops.
+    pub memory_bits: u64,
     /// Bits of read-only memory.
     pub rom_bits: u64,
     /// Multiplier blocks.
@@ -268,22 +271,23 @@ pub struct Place {
 /// Inputs are taken as ready at the edge (the producer registers them), and outputs come from registers,
 /// unless the whole circuit is wires: then the latency is 0 and there is no `clk`.
 pub fn pipeline(name: &str, circuit: &Circuit) -> Pipelined {
-    emit::emit(name, circuit, &place::place(circuit))
+    emit::emit(name, circuit, &place::place(circuit)).0
 }
 
 /// [`pipeline`], and where each signal stands, in order of definition.
 pub fn pipeline_places(name: &str, circuit: &Circuit) -> (Pipelined, Vec<Place>) {
     let placed = place::place(circuit);
+    let (made, stored) = emit::emit(name, circuit, &placed);
     let place = |(k, signal): (usize, &Signal)| Place {
         owner: signal.owner,
         reads: placed.ready[k].reads,
         ready: placed.ready[k].stage,
-        bits: placed.bits[k],
+        bits: placed.bits[k] - stored[k],
         still: placed.ready[k].fixed,
         works: placed.live[k] && !matches!(signal.kind, Kind::Input { .. } | Kind::Expr { cost: Cost::Wire, .. }),
     };
     let places = circuit.signals.iter().enumerate().map(place).collect();
-    (emit::emit(name, circuit, &placed), places)
+    (made, places)
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@
 pub mod board;
 pub mod bounds;
 pub mod circuit;
+pub mod delay;
 pub mod engine;
 pub mod exact;
 pub mod flags;

@@ -193,17 +193,19 @@
     // The j memory takes a clock; then all goes out at once.
     reg [3:0] fetch;           // valid, first, last, bank
     reg [@{n_bits - 1}@:0] fetch_lanes;
-    reg [3:0] out;
+    reg [2:0] out;
     reg [@{lanes - 1}@:0] out_active;
     reg [@{j_bits - 1}@:0] out_word;
     always @(posedge clk) begin
         fetch <= {go & ~pair_none, go & pair_first & ~keep, finish, bank} & {~{3{rst}}, 1'b1};
         fetch_lanes <= lanes;
-        out <= fetch & {~{3{rst}}, 1'b1};
+        out <= fetch[3:1] & ~{3{rst}};
         out_active <= ~({@{lanes}@{1'b1}} << fetch_lanes);
         out_word <= pair_word;
     end
-    assign {l_valid, l_first, l_last, l_bank} = out;
+    assign {l_valid, l_first, l_last} = out;
+    // The lanes have a register behind their banks.
+    assign l_bank = fetch[0];
     assign l_active = out_active;
     assign l_word = out_word;
 

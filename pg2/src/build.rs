@@ -18,8 +18,10 @@ pub struct Built {
     pub schedule: Schedule,
     /// Register bits of the flags on their way.
     pub flag_bits: u64,
+    /// Bits that wait in memory instead of registers.
+    pub memory_bits: u64,
     /// Register bits if everything came as early as possible, to compare with, and the fewest that the solver's dual
-    /// allows; in both the flags' are as they are.
+    /// allows; in both what waits in memory counts too.
     pub early_bits: u64,
     pub bound_bits: u64,
     /// The longest time between two registers in ns.
@@ -42,8 +44,20 @@ pub fn build(graph: &Graph, clock: Clock, text: &str, warnings: Vec<Diagnostic>)
     let library = Library::new(&graph, clock);
     if let Some(m) = merge(&graph, clock, text) {
         let (early_bits, bound_bits, worst) = (m.pipelined.early, m.pipelined.bound, m.pipelined.worst);
+        let memory_bits = m.pipelined.memory_bits;
         let Merged { netlist, schedule, flag_bits, .. } = m;
-        return Built { graph, schedule, flag_bits, early_bits, bound_bits, worst, library, netlist, warnings };
+        return Built {
+            graph,
+            schedule,
+            flag_bits,
+            memory_bits,
+            early_bits,
+            bound_bits,
+            worst,
+            library,
+            netlist,
+            warnings,
+        };
     }
     let delays = |s: &Schedule| s.delay_bits.iter().sum::<u64>();
     let early = delays(&asap(&graph, &library));
@@ -53,5 +67,5 @@ pub fn build(graph: &Graph, clock: Clock, text: &str, warnings: Vec<Diagnostic>)
     let (early_bits, bound_bits) = (others + early, others + bound);
     let worst = library.modules.iter().map(|m| m.worst).fold(0.0, f64::max);
     let netlist = lower_with(&graph, &schedule, &library, text);
-    Built { graph, schedule, flag_bits, early_bits, bound_bits, worst, library, netlist, warnings }
+    Built { graph, schedule, flag_bits, memory_bits: 0, early_bits, bound_bits, worst, library, netlist, warnings }
 }

@@ -59,7 +59,10 @@ pub struct Explain {
     pub kinds: Vec<Kind>,
     pub operator_bits: u64,
     pub delay_bits: u64,
-    /// All register bits if everything came as early as possible, and the fewest that the solver's dual allows.
+    /// Bits that wait in memory instead of registers.
+    pub memory_bits: u64,
+    /// All register bits if everything came as early as possible, and the fewest that the solver's dual allows; in both
+    /// what waits in memory counts too.
     pub early_bits: u64,
     pub bound_bits: u64,
     /// Registers of the flags on their way.
@@ -102,6 +105,7 @@ pub fn explain(built: &Built, text: &str) -> Explain {
         delay_bits: s.delay_bits.iter().sum(),
         early_bits: built.early_bits,
         bound_bits: built.bound_bits,
+        memory_bits: built.memory_bits,
         flag_bits: built.flag_bits,
         worst: built.worst,
         budget: clock.budget(),
@@ -183,12 +187,17 @@ impl std::fmt::Display for Explain {
         let rows: Vec<Vec<String>> = self.kinds.iter().map(kind_cells).collect();
         f.write_str(&table(&header, &rows, &[1, 2, 3, 4, 5]))?;
         writeln!(f)?;
-        let saved = self.early_bits - self.register_bits().min(self.early_bits);
+        let all = self.register_bits() + self.memory_bits;
+        let beside = match self.memory_bits {
+            0 => String::new(),
+            bits => format!("and {bits} bits that wait in memory; "),
+        };
         writeln!(
             f,
-            "register bits  {:>8}  the least for this depth is {}; {saved} more if all came as early as possible",
+            "register bits  {:>8}  {beside}the least for this depth is {}; {} more if all came as early as possible",
             self.register_bits(),
-            self.bound_bits
+            self.bound_bits,
+            self.early_bits - all.min(self.early_bits)
         )?;
         writeln!(f, "  operators    {:>8}", self.operator_bits)?;
         writeln!(f, "  results      {:>8}  on their way to where they are read", self.delay_bits)?;

@@ -4,7 +4,7 @@ mod graphs;
 
 use graphs::{Build, random};
 use hdl::Reduce;
-use hdl::target::Clock;
+use hdl::target::{Clock, target};
 use pg2::graph::{Graph, PinClass};
 use pg2::lower::lower;
 use pg2::schedule::schedule;
@@ -94,14 +94,17 @@ fn every_shipped_kernel_lints() {
     let shipped = pg2::kernels::KERNELS.iter().map(|k| (k.name.to_string(), k.text.to_string()));
     for (name, text) in shipped.chain(m2l) {
         // Other clocks cut the operators in other places.
-        let clocks: &[f64] = if name.starts_with("p2p") { &[60.0, 150.0, 300.0] } else { &[150.0] };
-        for &mhz in clocks {
-            let clock = Clock { mhz, ..Clock::default_clock() };
+        let clocks: &[(&str, f64)] = match name.starts_with("p2p") {
+            true => &[("generic", 60.0), ("generic", 150.0), ("max10", 150.0), ("ecp5", 300.0)],
+            false => &[("generic", 150.0)],
+        };
+        for &(family, mhz) in clocks {
+            let clock = Clock { mhz, target: target(family).unwrap(), ..Clock::default_clock() };
             let built = pg2::compile_to_netlist(&name, &text, clock).unwrap_or_else(|e| panic!("{e:?}"));
             built.schedule.verify(&built.graph).unwrap();
             built.netlist.verify().unwrap();
             if let Some(findings) = lint(&built.netlist.top, &built.netlist.verilog()) {
-                assert_eq!(findings, "", "{name} at {mhz} MHz");
+                assert_eq!(findings, "", "{name} at {mhz} MHz on {family}");
             }
         }
     }

@@ -4,7 +4,7 @@
 mod graphs;
 
 use graphs::{Random, evaluate};
-use hdl::target::Clock;
+use hdl::target::{Clock, target};
 use pg2::build::{Built, build};
 use pg2::graph::{Graph, PinClass};
 use sim::SimError;
@@ -78,7 +78,11 @@ fn random_pipelines_of_all_operators_give_the_bits_and_flags_of_their_graphs() {
     let built: Vec<Built> = graphs
         .iter()
         .enumerate()
-        .map(|(k, g)| build(g, Clock { mhz: mhz[k % 4], ..Clock::default_clock() }, "", Vec::new()))
+        .map(|(k, g)| {
+            // Waits in flip-flops, in block memory and in tables.
+            let family = ["generic", "max10", "ecp5"][k % 3];
+            build(g, Clock { mhz: mhz[k % 4], target: target(family).unwrap(), blocks: None }, "", Vec::new())
+        })
         .collect();
     let Some(mut bench) = bench(&built) else { return };
     for (k, (g, b)) in graphs.iter().zip(&built).enumerate() {

@@ -1,8 +1,10 @@
 //! Writing a placed circuit as a module: stage by stage, the registers that open a stage first.
 
+use super::memory::{self, Stay};
 use super::place::{Placed, reads};
 use super::split::{Owned, split};
 use super::{Circuit, Kind, PORTS, Pipelined, Sig};
+use crate::delay;
 use crate::names::Names;
 use crate::netlist::{Dir, Item, Module};
 use std::collections::BTreeMap;
@@ -12,12 +14,14 @@ type Bits = Vec<bool>;
 
 /// A signal as it stands in one stage.
 #[derive(Clone)]
-struct Copy {
+pub(super) struct Copy {
     name: String,
     /// The bits that are there.
     runs: Vec<Run>,
+    /// Whether anything reads it but the next copy.
+    pub direct: bool,
     /// Those of them that are read in this stage or copied into the next one, by position in the signal.
-    read: Bits,
+    pub read: Bits,
 }
 
 /// Neighbouring bits of a signal, `high` down to `low`, under a name of their own.
@@ -25,6 +29,15 @@ struct Copy {
 struct Run {
     name: String,
     high: u32,
+    low: u32,
+}
+
+/// How a copy comes out of memory.
+struct Stored {
+    /// The copy that went in, and the bits of the memory's word that hold it, the lowest one first.
+    from: usize,
+    memory: String,
+    total: u32,
     low: u32,
 }
 
@@ -37,11 +50,16 @@ struct Emitter<'a> {
     module: Module,
     /// What the module is made of, and whose it is.
     items: Vec<Owned>,
+    /// What goes through memory, and for each signal and its copy where that is found.
+    stays: Vec<Stay>,
+    instances: Vec<Item>,
+    stored: BTreeMap<(usize, usize), Stored>,
     /// Bits that nothing reads, by owner.
     unread: BTreeMap<u32, Vec<String>>,
 }
 
-pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> Pipelined {
+/// The module, and for each signal the bits that wait in memory instead of registers.
+pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> (Pipelined, Vec<u64>) {
     let mut e = Emitter {
         circuit,
         placed,
@@ -49,10 +67,14 @@ pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> Pipelined 
         names: Names::default(),
         module: Module { name: name.to_string(), latency: placed.latency, ..Module::default() },
         items: Vec::new(),
+        stays: Vec::new(),
+        instances: Vec::new(),
+        stored: BTreeMap::new(),
         unread: BTreeMap::new(),
     };
     e.ports();
     e.plan();
+    let memories = e.memories();
     e.still();
     for stage in 0..=placed.latency {
         e.stage(stage);
@@ -63,11 +85,19 @@ pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> Pipelined 
         e.items.push((PORTS, Item::Assign { name: port.clone(), expr }));
     }
     e.sink();
-    let parts = split(&mut e.module, e.items, &circuit.parts);
+    let instances = std::mem::take(&mut e.instances);
+    e.items.extend(instances.into_iter().map(|i| (PORTS, i)));
+    let mut parts = split(&mut e.module, e.items, &circuit.parts);
+    parts.extend(memories);
+    let mut stored = vec![0; circuit.signals.len()];
+    for stay in &e.stays {
+        stored[stay.signal] += stay.width as u64 * stay.pieces.iter().sum::<u32>() as u64;
+    }
     let live = |k: &usize| placed.live[*k];
     let kinds = || (0..circuit.signals.len()).filter(live).map(|k| &circuit.signals[k]);
-    Pipelined {
+    let made = Pipelined {
         latency: placed.latency,
+        memory_bits: stored.iter().sum(),
         register_bits: e.module.own_register_bits() + parts.iter().map(Module::own_register_bits).sum::<u64>(),
         rom_bits: kinds()
             .filter_map(|s| match &s.kind {
@@ -81,7 +111,8 @@ pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> Pipelined 
         early: placed.early,
         module: e.module,
         parts,
-    }
+    };
+    (made, stored)
 }
 
 impl Emitter<'_> {
@@ -119,6 +150,7 @@ impl Emitter<'_> {
             if bits.is_empty() {
                 bits.push(vec![false; signal.width as usize]);
             }
+            let direct: Vec<bool> = bits.iter().map(|b| b.contains(&true)).collect();
             // What a later stage reads must come through every earlier one.
             for n in (1..bits.len()).rev() {
                 let (before, after) = bits.split_at_mut(n);
@@ -133,7 +165,8 @@ impl Emitter<'_> {
                         if self.placed.ready[k].fixed { format!("{own}_still") } else { format!("{own}_s{stage}") }
                     }
                 };
-                let copy = self.copy(k, n, name, read);
+                let mut copy = self.copy(k, n, name, read);
+                copy.direct = direct[n];
                 self.copies[k].push(copy);
             }
         }
@@ -145,7 +178,7 @@ impl Emitter<'_> {
         let whole = vec![(signal.width - 1, 0)];
         let runs = if n == 0 && !matches!(signal.kind, Kind::Mul { .. }) { whole } else { runs(&read) };
         let single = runs.len() == 1;
-        let mut copy = Copy { name: name.clone(), runs: Vec::new(), read };
+        let mut copy = Copy { name: name.clone(), runs: Vec::new(), direct: false, read };
         for (high, low) in runs {
             let wish = if single { name.clone() } else { format!("{name}_{high}_{low}") };
             let port = matches!((&signal.kind, n), (Kind::Input { .. }, 0));
@@ -164,6 +197,54 @@ impl Emitter<'_> {
     /// Text for bits `high` down to `low` of a signal, as a reader (`None`: an output port) finds it.
     fn read(&self, s: Sig, reader: Option<usize>, high: u32, low: u32) -> String {
         self.copies[s.index()][self.placed.waits(s, reader) as usize].slice(high, low)
+    }
+
+    /// Decides what waits in memory: its words, its instances and its modules.
+    fn memories(&mut self) -> Vec<Module> {
+        let target = self.circuit.clock.target;
+        let Some(read) = memory::read(target).filter(|_| !self.circuit.parts.is_empty()) else { return Vec::new() };
+        let moves = |k: usize| self.placed.live[k] && !self.placed.ready[k].fixed;
+        self.stays = memory::stays(&self.copies, moves, target);
+        // What goes into each memory, by its cycles.
+        let mut words: BTreeMap<u32, Vec<(String, u32)>> = BTreeMap::new();
+        let mut totals: BTreeMap<u32, u32> = BTreeMap::new();
+        for (stay, cycles) in self.stays.iter().flat_map(|s| s.pieces.iter().map(move |c| (s, c))) {
+            *totals.entry(*cycles).or_insert(0) += stay.width;
+        }
+        let names: BTreeMap<u32, String> =
+            totals.keys().map(|c| (*c, self.names.unique(&format!("waited_{c}")))).collect();
+        for stay in &self.stays {
+            // Bits side by side, the lowest one first.
+            let before = &self.copies[stay.signal][stay.from];
+            let after = &self.copies[stay.signal][stay.to];
+            let bits: Vec<String> = after.runs.iter().rev().map(|r| before.slice(r.high, r.low)).collect();
+            let mut text = if bits.len() == 1 { bits[0].clone() } else { format!("{{{}}}", bits.join(", ")) };
+            for cycles in &stay.pieces {
+                let word = words.entry(*cycles).or_default();
+                let low = word.iter().map(|w| w.1).sum();
+                word.push((text, stay.width));
+                let (memory, total) = (names[cycles].clone(), totals[cycles]);
+                text = select(&memory, total, low + stay.width - 1, low);
+                self.stored.insert((stay.signal, stay.to), Stored { from: stay.from, memory, total, low });
+            }
+        }
+        let mut modules = Vec::new();
+        for (cycles, word) in words {
+            let (width, q) = (totals[&cycles], &names[&cycles]);
+            let d: Vec<&str> = word.iter().rev().map(|w| w.0.as_str()).collect();
+            let d = if d.len() == 1 { d[0].to_string() } else { format!("{{{}}}", d.join(", ")) };
+            let connections = [("clk", "clk"), ("d", &d), ("q", q)].map(|(p, e)| (p.to_string(), e.to_string()));
+            let module = delay::module(width, cycles, read);
+            let name = self.names.unique(&format!("wait_{cycles}"));
+            self.items.push((PORTS, Item::Net { name: q.clone(), width }));
+            self.instances.push(Item::Instance {
+                module: module.name.clone(),
+                name,
+                connections: connections.to_vec(),
+            });
+            modules.push(module);
+        }
+        modules
     }
 
     /// What stands still, in front of the stages.
@@ -188,11 +269,24 @@ impl Emitter<'_> {
         }
     }
 
-    /// The registers of copy `n` of signal `k`, if there is such a copy.
+    /// The registers of copy `n` of signal `k`, if there is such a copy and it does not lie in memory.
     fn registers(&mut self, k: usize, n: usize) {
         let Some(copy) = self.copies[k].get(n) else { return };
+        // The next copy that comes out of memory.
+        let next = self.stored.range((k, n + 1)..).next();
+        if next.is_some_and(|((s, _), at)| *s == k && at.from < n) {
+            return;
+        }
+        let mut taken = 0;
         for run in copy.runs.clone() {
-            let next = self.copies[k][n - 1].slice(run.high, run.low);
+            let next = match self.stored.get(&(k, n)) {
+                None => self.copies[k][n - 1].slice(run.high, run.low),
+                Some(at) => {
+                    let low = at.low + taken;
+                    select(&at.memory, at.total, low + run.high - run.low, low)
+                }
+            };
+            taken += run.high - run.low + 1;
             let item = Item::Reg { name: run.name, width: run.high - run.low + 1, next };
             self.items.push((self.circuit.signals[k].owner, item));
         }

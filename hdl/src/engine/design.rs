@@ -24,11 +24,13 @@ pub struct Design {
 pub fn design(config: &Config, pipeline: &Netlist) -> Design {
     debug_assert_eq!(config.verify(), Ok(()));
     let shape = Shape::new(config);
-    let lane = lane::module(config, pipeline);
+    let mut lane_modules = lane::modules(config, pipeline);
+    let lane = lane_modules.pop().expect("the lane comes last");
     let lane_latency = lane.latency;
     let mut netlist = Netlist { modules: pipeline.modules.clone(), ..Netlist::default() };
     let top = engine(&shape);
     let names = (top.name.clone(), format!("{}_shell", shape.prefix), lane.name.clone());
+    lane_modules.into_iter().for_each(|m| netlist.add(m));
     netlist.add(lane);
     for module in shell::modules(&shape, lane_latency) {
         netlist.add(module);

@@ -5,21 +5,33 @@
 
 use super::Config;
 use super::shape::slice;
+use crate::delay;
 use crate::netlist::{Dir, Item, Module, Netlist};
 use crate::{Format, Reduce};
 
 /// Bits above an output's own in which a sum is exact for 2^32 sources.
 const GUARD: u32 = 32;
+/// What travels beside a pair does so in memory where the pipeline is longer than this.
+const LONG: u32 = 7;
 /// The longest addition in one clock; longer sums take two, the upper half one clock later.
 const CHAIN: u32 = 64;
 
-/// The lane of `config` around `pipeline`.
-pub(super) fn module(config: &Config, pipeline: &Netlist) -> Module {
+/// The lane of `config` around `pipeline`, and modules that it needs besides, the lane last.
+pub(super) fn modules(config: &Config, pipeline: &Netlist) -> Vec<Module> {
+    let mut modules = Vec::new();
+    if config.pipeline_latency > LONG {
+        modules.push(delay::module(3, config.pipeline_latency - 1, delay::Read::Registered));
+    }
+    modules.push(module(config, pipeline));
+    modules
+}
+
+fn module(config: &Config, pipeline: &Netlist) -> Module {
     let layout = &config.layout;
     let delay = config.pipeline_latency;
     let split = layout.outputs.iter().any(|o| is_split(o.1, o.2));
     let mut lane = Module { name: format!("{}_lane", layout.kernel), ..Module::default() };
-    lane.latency = delay + 2 + split as u32;
+    lane.latency = delay + 1 + split as u32;
     lane.doc = vec![
         format!("A lane of {}: i registers, pipeline, accumulators.", layout.kernel),
         format!("`r_done` follows `c_last` by {} cycles.", lane.latency),
@@ -27,13 +39,13 @@ pub(super) fn module(config: &Config, pipeline: &Netlist) -> Module {
     ports(&mut lane, config);
     sideband(&mut lane, delay, split);
     pins(&mut lane, config, pipeline);
-    sticky_flags(&mut lane, config, split);
+    sticky_flags(&mut lane, split);
     let mut data = Vec::new();
     for (port, format, reduce) in &layout.outputs {
         match reduce {
-            Reduce::Sum if is_split(*format, *reduce) => split_sum(&mut lane, port, *format, delay),
-            Reduce::Sum => sum(&mut lane, port, *format, delay),
-            _ => extreme(&mut lane, port, *format, *reduce, delay),
+            Reduce::Sum if is_split(*format, *reduce) => split_sum(&mut lane, port, *format),
+            Reduce::Sum => sum(&mut lane, port, *format),
+            _ => extreme(&mut lane, port, *format, *reduce),
         }
         let late = split && !is_split(*format, *reduce);
         let name = if late { format!("late_{port}") } else { format!("total_{port}") };
@@ -43,7 +55,7 @@ pub(super) fn module(config: &Config, pipeline: &Netlist) -> Module {
         }
         data.push((name, *format, *reduce));
     }
-    results(&mut lane, config, &data, delay + 1 + split as u32);
+    results(&mut lane, config, &data, if split { "last_2" } else { "last_1" });
     lane
 }
 
@@ -85,15 +97,35 @@ fn comment(lane: &mut Module, text: &str) {
     lane.items.push(Item::Comment(text.into()));
 }
 
-/// Delays what travels with a pair: bit k stands k + 1 cycles behind the lane's inputs.
+/// Delays what travels with a pair, `delay` cycles to the accumulators: `take`, `first` and, later, `last`.
 fn sideband(lane: &mut Module, delay: u32, split: bool) {
-    comment(lane, "What travels beside the pair: bit k is k + 1 cycles old.");
-    for (name, depth, input) in [
-        ("take", delay, "c_valid & c_active"),
-        ("first", delay + split as u32, "c_first"),
-        ("last", delay + 1 + split as u32, "c_last"),
-    ] {
-        reg(lane, name, depth + 1, format!("{{{}, {input}}}", slice(name, 0, depth)));
+    comment(lane, "What travels beside the pair.");
+    wire(lane, "beside_0", 3, "{c_last, c_first, c_valid & c_active}");
+    let mut from = "beside_0".to_string();
+    // A register behind the memory gives it its clock.
+    let stored = if delay > LONG { delay - 1 } else { 0 };
+    if stored > 0 {
+        let connections = [("clk", "clk"), ("d", "beside_0"), ("q", "stored")];
+        lane.items.push(Item::Net { name: "stored".into(), width: 3 });
+        lane.items.push(Item::Instance {
+            module: delay::name(3, stored, delay::Read::Registered),
+            name: "beside".into(),
+            connections: connections.map(|(port, net)| (port.to_string(), net.to_string())).to_vec(),
+        });
+        from = "stored".into();
+    }
+    for k in stored + 1..=delay {
+        let name = format!("beside_{k}");
+        reg(lane, &name, 3, from);
+        from = name;
+    }
+    for (bit, name) in ["take", "first", "last"].iter().enumerate() {
+        wire(lane, *name, 1, slice(&from, bit as u32, 1));
+    }
+    reg(lane, "last_1", 1, "last");
+    if split {
+        reg(lane, "late_first", 1, "first");
+        reg(lane, "last_2", 1, "last_1");
     }
 }
 
@@ -109,7 +141,7 @@ fn i_registers(lane: &mut Module, port: &str, width: u32, source: &str, banks: u
     reg(lane, format!("now_{port}"), width, format!("c_bank ? bank1_{port} : bank0_{port}"));
 }
 
-/// The registers in front of the pipeline, and the pipeline.
+/// The registers in front of the pipeline, and the pipeline. What comes from the j memory comes from registers already.
 fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
     let layout = &config.layout;
     let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
@@ -126,10 +158,6 @@ fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
                 (false, _) => None,
                 (_, "i_rec") => {
                     i_registers(lane, port, width, &source, config.i_banks);
-                    Some(format!("now_{port}"))
-                }
-                (_, "j_rec") => {
-                    reg(lane, format!("now_{port}"), width, source.clone());
                     Some(format!("now_{port}"))
                 }
                 _ => Some(source.clone()),
@@ -168,10 +196,9 @@ fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
 }
 
 /// The flags that any pair of the run raised.
-fn sticky_flags(lane: &mut Module, config: &Config, split: bool) {
-    let at = config.pipeline_latency;
+fn sticky_flags(lane: &mut Module, split: bool) {
     comment(lane, "Flags stick until `first`.");
-    reg(lane, "raised", 4, format!("(first[{at}] ? 4'd0 : raised) | (take[{at}] ? flags[3:0] : 4'd0)"));
+    reg(lane, "raised", 4, format!("(first ? 4'd0 : raised) | (take ? flags[3:0] : 4'd0)"));
     if split {
         reg(lane, "late_raised", 4, "raised");
     }
@@ -188,40 +215,39 @@ fn extended(port: &str, format: Format, more: u32) -> String {
 }
 
 /// A sum that fits one carry chain.
-fn sum(lane: &mut Module, port: &str, format: Format, at: u32) {
+fn sum(lane: &mut Module, port: &str, format: Format) {
     let width = format.width() + GUARD;
     comment(lane, &format!("{port}: exact sum with {GUARD} guard bits."));
-    wire(lane, format!("term_{port}"), width, format!("take[{at}] ? {} : {width}'d0", extended(port, format, GUARD)));
-    let base = format!("first[{at}] ? {width}'d0 : total_{port}");
+    wire(lane, format!("term_{port}"), width, format!("take ? {} : {width}'d0", extended(port, format, GUARD)));
+    let base = format!("first ? {width}'d0 : total_{port}");
     reg(lane, format!("total_{port}"), width, format!("({base}) + term_{port}"));
 }
 
 /// A sum in two halves: the upper one runs a clock behind with the carry of the lower one.
-fn split_sum(lane: &mut Module, port: &str, format: Format, at: u32) {
+fn split_sum(lane: &mut Module, port: &str, format: Format) {
     let width = format.width() + GUARD;
     let low = width.div_ceil(2).min(format.width());
     let high = width - low;
-    let next = at + 1;
     comment(lane, &format!("{port}: exact sum with {GUARD} guard bits; the upper half runs one clock behind."));
-    wire(lane, format!("term_{port}"), width, format!("take[{at}] ? {} : {width}'d0", extended(port, format, GUARD)));
+    wire(lane, format!("term_{port}"), width, format!("take ? {} : {width}'d0", extended(port, format, GUARD)));
     wire(
         lane,
         format!("sum_{port}"),
         low + 1,
-        format!("{{1'b0, first[{at}] ? {low}'d0 : low_{port}}} + {{1'b0, {}}}", slice(&format!("term_{port}"), 0, low)),
+        format!("{{1'b0, first ? {low}'d0 : low_{port}}} + {{1'b0, {}}}", slice(&format!("term_{port}"), 0, low)),
     );
     reg(lane, format!("low_{port}"), low, slice(&format!("sum_{port}"), 0, low));
     reg(lane, format!("late_low_{port}"), low, format!("low_{port}"));
     reg(lane, format!("carry_{port}"), 1, format!("sum_{port}[{low}]"));
     reg(lane, format!("high_term_{port}"), high, slice(&format!("term_{port}"), low, high));
-    let base = format!("first[{next}] ? {high}'d0 : high_{port}");
+    let base = format!("late_first ? {high}'d0 : high_{port}");
     let carry = format!("{{{}'d0, carry_{port}}}", high - 1);
     reg(lane, format!("high_{port}"), high, format!("({base}) + high_term_{port} + {carry}"));
     wire(lane, format!("total_{port}"), width, format!("{{high_{port}, late_low_{port}}}"));
 }
 
 /// A maximum or minimum; patterns are compared by keys that order as unsigned numbers.
-fn extreme(lane: &mut Module, port: &str, format: Format, reduce: Reduce, at: u32) {
+fn extreme(lane: &mut Module, port: &str, format: Format, reduce: Reduce) {
     let width = format.width();
     comment(lane, &format!("{port}: {reduce}"));
     let key = |name: &str| match format {
@@ -239,14 +265,14 @@ fn extreme(lane: &mut Module, port: &str, format: Format, reduce: Reduce, at: u3
         Reduce::Max => format!("best_key_{port} < key_{port}"),
         _ => format!("key_{port} < best_key_{port}"),
     };
-    wire(lane, format!("better_{port}"), 1, format!("take[{at}] & (first[{at}] | ({better}))"));
+    wire(lane, format!("better_{port}"), 1, format!("take & (first | ({better}))"));
     let identity = format!("{width}'h{:x}", reduce.identity(format));
-    let kept = format!("first[{at}] ? {identity} : total_{port}");
+    let kept = format!("first ? {identity} : total_{port}");
     reg(lane, format!("total_{port}"), width, format!("better_{port} ? value_{port} : ({kept})"));
 }
 
 /// The finished record and flags.
-fn results(lane: &mut Module, config: &Config, data: &[(String, Format, Reduce)], done: u32) {
+fn results(lane: &mut Module, config: &Config, data: &[(String, Format, Reduce)], done: &str) {
     let mut parts = Vec::new();
     let mut wraps = Vec::new();
     for (total, format, reduce) in data {
@@ -274,5 +300,5 @@ fn results(lane: &mut Module, config: &Config, data: &[(String, Format, Reduce)]
     wire(lane, "wrap", 1, wrap);
     lane.items.push(Item::Assign { name: "r_data".into(), expr: format!("{{{}}}", parts.join(", ")) });
     lane.items.push(Item::Assign { name: "r_flags".into(), expr: format!("{{wrap, {raised}}}") });
-    lane.items.push(Item::Assign { name: "r_done".into(), expr: format!("last[{done}]") });
+    lane.items.push(Item::Assign { name: "r_done".into(), expr: done.into() });
 }

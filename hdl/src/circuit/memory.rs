@@ -1,0 +1,76 @@
+//! Which waiting values go through memory.
+
+use super::emit::Copy;
+use crate::delay::{LEAST, Read};
+use crate::target::{DelayKind, Target};
+use std::collections::BTreeMap;
+
+/// Bits that a memory must save at least: its address costs a few logic elements.
+const WORTH: u64 = 48;
+
+/// Where a signal goes through memory: from copy `from` to copy `to`, which is a register behind the last of `pieces`.
+#[derive(Clone, Debug)]
+pub(super) struct Stay {
+    pub signal: usize,
+    pub from: usize,
+    pub to: usize,
+    /// Bits that wait.
+    pub width: u32,
+    /// Cycles in each memory.
+    pub pieces: Vec<u32>,
+}
+
+/// How a target's memories delay; `None` where flip-flops or its own shift registers do better.
+pub(super) fn read(target: &Target) -> Option<Read> {
+    match target.delay.kind {
+        DelayKind::Block => Some(Read::Registered),
+        DelayKind::Lut => Some(Read::Direct),
+        DelayKind::None | DelayKind::Shift => None,
+    }
+}
+
+/// The stays of all signals, given their copies. Memories of one depth are one memory; one that saves little is none.
+pub(super) fn stays(copies: &[Vec<Copy>], movable: impl Fn(usize) -> bool, target: &Target) -> Vec<Stay> {
+    let mut stays = Vec::new();
+    for (k, copies) in copies.iter().enumerate().filter(|(k, c)| c.len() > 1 && movable(*k)) {
+        let mut from = 0;
+        for (to, copy) in copies.iter().enumerate().skip(1).filter(|(_, c)| c.direct) {
+            // The last cycle is a register's, so that readers find the value early in theirs.
+            let stored = (to - from) as u32 - 1;
+            if stored + 1 >= target.delay.from && stored >= LEAST {
+                let width = copy.read.iter().filter(|r| **r).count() as u32;
+                stays.push(Stay { signal: k, from, to, width, pieces: pieces(stored, target.delay.depth) });
+            }
+            from = to;
+        }
+    }
+    loop {
+        let mut saved: BTreeMap<u32, u64> = BTreeMap::new();
+        for (stay, cycles) in stays.iter().flat_map(|s| s.pieces.iter().map(move |c| (s, c))) {
+            *saved.entry(*cycles).or_insert(0) += stay.width as u64 * *cycles as u64;
+        }
+        let before = stays.len();
+        stays.retain(|s| s.pieces.iter().all(|c| saved[c] >= WORTH));
+        if stays.len() == before {
+            return stays;
+        }
+    }
+}
+
+/// Cycles in memories of at most `depth` words, none of them too short.
+fn pieces(cycles: u32, depth: u32) -> Vec<u32> {
+    let count = cycles.div_ceil(depth);
+    (0..count).map(|k| cycles / count + (k < cycles % count) as u32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_waits_are_shared_among_memories_of_nearly_equal_depth() {
+        assert_eq!(pieces(16, 16), [16]);
+        assert_eq!(pieces(17, 16), [9, 8]);
+        assert_eq!(pieces(100, 32), [25, 25, 25, 25]);
+    }
+}
