@@ -29,11 +29,14 @@ FAMILIES = {
         "synth": "synth_ecp5 -top top",
         "nextpnr": ["nextpnr-ecp5", "--85k", "--package", "CABGA381", "--speed", "6", "--lpf-allow-unconstrained"],
         "mul": 18,
+        "table": "LUT4 #(.INIT(16'h6ac5)) {name} (.A({inputs[0]}), .B({inputs[1]}), .C({inputs[2]}), .D({inputs[3]}), .Z({out}));",
     },
     "ice40": {
         "synth": "synth_ice40 -device u -dsp -top top",
         "nextpnr": ["nextpnr-ice40", "--up5k", "--package", "sg48", "--pcf-allow-unconstrained"],
         "mul": 16,
+        "table": "SB_LUT4 #(.LUT_INIT(16'h6ac5)) {name} (.I0({inputs[0]}), .I1({inputs[1]}), .I2({inputs[2]}), .I3({inputs[3]}), "
+                 ".O({out}));",
     },
 }
 
@@ -41,8 +44,13 @@ COPIES = 6
 
 # Every design takes bits from one pin through a shift register and gives one bit back.
 FRAME = """module top (input clk, input d, output reg q);
-    reg [{bits}:0] in;
-    always @(posedge clk) in <= {{in, d}};
+    // Two registers behind each other, so that the way from the shift register is never the slowest.
+    reg [{bits}:0] shift, near, in;
+    always @(posedge clk) begin
+        shift <= {{shift, d}};
+        near <= shift;
+        in <= near;
+    end
     wire [{last}:0] out;
     always @(posedge clk) q <= ^folded;
     reg [{last}:0] folded;
@@ -58,15 +66,18 @@ def framed(bodies, inputs):
     return FRAME.format(bits=bits - 1, last=max(len(bodies) - 1, 1), body="\n".join(bodies))
 
 
-def luts(levels):
-    """A chain of tables, each with three fresh registers besides the level before."""
+def luts(family, levels):
+    """A chain of tables, each with three fresh registers besides the level before. They are instances of the family's own
+    cell, since synthesis would turn a chain of expressions into a tree."""
+    cell = FAMILIES[family]["table"]
+
     def one(k):
         n = 3 * levels + 1
         lines = [f"    reg [{n - 1}:0] a{k}; always @(posedge clk) a{k} <= in[{k * n} +: {n}];",
                  f"    wire [{levels}:0] w{k}; assign w{k}[0] = a{k}[{n - 1}];"]
         for i in range(levels):
-            a, b, c = (f"a{k}[{3 * i + j}]" for j in range(3))
-            lines.append(f"    assign w{k}[{i + 1}] = (w{k}[{i}] ? {a} : {b} & {c}) ^ {c};")
+            inputs = [f"w{k}[{i}]"] + [f"a{k}[{3 * i + j}]" for j in range(3)]
+            lines.append("    " + cell.format(name=f"t{k}_{i}", out=f"w{k}[{i + 1}]", inputs=inputs))
         lines.append(f"    reg r{k}; always @(posedge clk) r{k} <= w{k}[{levels}]; assign out[{k}] = r{k};")
         return "\n".join(lines)
     return framed([one(k) for k in range(COPIES)], 3 * levels + 1)
@@ -139,15 +150,16 @@ def measure(family, seeds):
         print(f"  {what:<24}{middle:6.2f} ns  ({least:.2f} to {most:.2f})", flush=True)
         return middle
     print(f"{family}, median of {seeds} seeds")
-    two, six = of("2 levels of tables", luts(2)), of("6 levels of tables", luts(6))
-    lut = (six - two) / 4
-    ff = two - 2 * lut
-    short, long = of("adder of 16 bits", adders(16)), of("adder of 64 bits", adders(64))
-    bit = (long - short) / 48
+    # Small ones would be faster than the frame around them.
+    four, twelve = of("4 levels of tables", luts(family, 4)), of("12 levels of tables", luts(family, 12))
+    lut = (twelve - four) / 8
+    ff = four - 4 * lut
+    short, long = of("adder of 32 bits", adders(32)), of("adder of 96 bits", adders(96))
+    bit = (long - short) / 64
     width = FAMILIES[family]["mul"]
     mul = of(f"table, {width}x{width} product", multipliers(width)) - lut - ff
     rom = of("memory, table", tables()) - lut - ff
-    numbers = {"lut": lut, "carry_start": short - 16 * bit - ff, "carry_bit": bit, "ff": ff, "mul": mul, "rom": rom}
+    numbers = {"lut": lut, "carry_start": short - 32 * bit - ff, "carry_bit": bit, "ff": ff, "mul": mul, "rom": rom}
     for name, value in numbers.items():
         print(f"{name} = {value:.3f}")
 
