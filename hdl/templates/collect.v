@@ -21,15 +21,20 @@
     wire [@{beats_bits - 1}@:0] beats = meta[@{beats_bits - 1}@:0];
     wire [@{lanes - 1}@:0] occupied = ~({@{lanes}@{1'b1}} << n);
 
-    // The packet as a whole; it leaves `packet` a beat a clock. Lanes without a target send zeros.
+    // The packet as a whole; it leaves `packet` a beat a clock. Lanes without a target send zeros. Flags take a clock more
+    // than sums.
     reg [@{packet_bits - 1}@:0] packet;
     reg [@{beats_bits - 1}@:0] left;
-    wire sending = left != @{beats_bits}@'d0;
+    reg landed;
+    reg [@{5 * lanes - 1}@:0] flags;
+    wire none_left = left == @{beats_bits}@'d0;
+    wire sending = ~none_left & ~landed;
     wire [@{packet_bits - 1}@:0] result_packet;
     assign result_packet[63:0] = {tag, RESULT, @{24 - n_bits}@'d0, n};
-    assign result_packet[@{head_words * 32 - 1}@:64] = {
+    assign result_packet[@{head_words * 32 - 1}@:64] = @{32 * head_words - 64}@'d0;
+    wire [@{32 * head_words - 65}@:0] flag_words = {
 {%- if flag_fill > 0 %}@{flag_fill}@'d0, {% endif -%}
-{%- for lane in lanes_down %}3'd0, r_flags[@{5 * lane + 4}@:@{5 * lane}@]{% if !loop.last %}, {% endif %}{% endfor -%} };
+{%- for lane in lanes_down %}3'd0, flags[@{5 * lane + 4}@:@{5 * lane}@]{% if !loop.last %}, {% endif %}{% endfor -%} };
     genvar lane;
     generate
         for (lane = 0; lane < @{lanes}@; lane = lane + 1) begin : results
@@ -41,18 +46,22 @@
     assign result_packet[@{packet_bits - 1}@:@{packet_bits - packet_fill}@] = @{packet_fill}@'d0;
 {%- endif %}
 
-    // A result is announced only when the one before has left `packet`, and when `queue` has room for all of it.
+    // A result is announced only when the one before has left `packet`, and when `queue` has room for all of it. The
+    // sequencer looks at it from two cycles after the one before on.
     reg [@{beats_bits - 1}@:0] spacing;
     reg [@{room_bits - 1}@:0] room;
     wire spaced = spacing == @{beats_bits}@'d0;
     wire popped = q_valid & q_ready;
     assign finish_ready = spaced & ~under_way[4] & (room >= {@{room_bits - beats_bits}@'d0, finish_beats});
-    assign quiet = (room == @{room_bits}@'d@{queue_depth}@) & (under_way == 5'd0) & spaced & ~sending;
+    assign quiet = (room == @{room_bits}@'d@{queue_depth}@) & (under_way == 5'd0) & spaced & none_left;
     wire [@{beats_bits - 1}@:0] taken = finish ? finish_beats : @{beats_bits}@'d0;
     wire [@{room_bits - 1}@:0] room_freed = {@{room_bits - 1}@'d0, popped};
 
     always @(posedge clk) begin
+        landed <= r_done & ~rst;
+        flags <= r_flags;
         if (r_done) packet <= result_packet;
+        else if (landed) packet[@{head_words * 32 - 1}@:64] <= flag_words;
         else if (sending) packet <= packet >> @{stream_bits}@;
 
         if (rst) begin

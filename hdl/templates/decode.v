@@ -21,9 +21,11 @@
     localparam [3:0] CLOSE      = 4'd9;  // the packet has to end here
     localparam [3:0] REPLY      = 4'd10; // wait until all is done, then answer
     localparam [3:0] DISCARD    = 4'd11; // skip the rest of a wrong packet
+    localparam [3:0] KIND       = 4'd12; // what packet is it
+    localparam [3:0] SUM        = 4'd13; // add and compare what LOAD_J and RUN say
 
     localparam [31:0] LANES         = 32'd@{lanes}@;
-    localparam [32:0] J_RECORDS     = 33'd@{jmem_records}@;
+    localparam [@{addr_bits + 1}@:0] J_RECORDS = @{addr_bits + 2}@'d@{jmem_records}@;
     localparam [23:0] SEGMENTS      = 24'd@{segments}@;
 
     reg [3:0] state;
@@ -31,7 +33,13 @@
     reg [23:0] argument;
     reg ended;            // the beat with TLAST has been used up
     reg error;
-    reg [31:0] items;     // records still to come
+    reg settled;          // in this state since the last cycle
+    reg [@{items_bits - 1}@:0] items; // records still to come
+    reg last_item;        // one of them
+    reg no_items;         // a run without segments
+    reg is_load;          // of the opcode
+    reg is_run;
+    reg is_target;
 
     // The words in view: `window` holds the next words of this packet, the first one lowest.
     wire take;            // take `need` words
@@ -89,39 +97,38 @@
     reg [@{32 * record_words - 1}@:0] record;
     reg [@{step_bits - 1}@:0] step;
     reg [@{step_bits - 1}@:0] last_step;
-{% if beat_words == 1 %}
-    always @* begin
-        if (state == ARGS) last_step = (opcode == RUN) ? @{args_run.last_step}@ : @{args_load.last_step}@;
-        else case (opcode)
-            LOAD_J: last_step = @{record_j.last_step}@;
-            TARGET: last_step = @{record_i.last_step}@;
-            RUN: last_step = @{record_segment.last_step}@;
-            default: last_step = @{record_param.last_step}@;
-        endcase
-    end
     wire whole = step == last_step;
-{% else %}
+{%- if beat_words == 1 %}
+    always @(posedge clk) begin
+        if ((state == KIND) & (opcode == RUN)) last_step <= @{args_run.last_step}@;
+        else if ((state == KIND) & (opcode == LOAD_J)) last_step <= @{args_load.last_step}@;
+        else if ((state == KIND) & (opcode == TARGET)) last_step <= @{record_i.last_step}@;
+        else if (state == KIND) last_step <= @{record_param.last_step}@;
+        else if (state == SUM) last_step <= is_run ? @{record_segment.last_step}@ : @{record_j.last_step}@;
+    end
+{%- else %}
     reg [@{beat_bits}@:0] last_need;
-    always @* begin
-        if (state == ARGS) {last_step, last_need} = (opcode == RUN) ? {@{args_run.last_step}@, @{args_run.last_need}@}
-                                                                    : {@{args_load.last_step}@, @{args_load.last_need}@};
-        else case (opcode)
-            LOAD_J: {last_step, last_need} = {@{record_j.last_step}@, @{record_j.last_need}@};
-            TARGET: {last_step, last_need} = {@{record_i.last_step}@, @{record_i.last_need}@};
-            RUN: {last_step, last_need} = {@{record_segment.last_step}@, @{record_segment.last_need}@};
-            default: {last_step, last_need} = {@{record_param.last_step}@, @{record_param.last_need}@};
-        endcase
+    always @(posedge clk) begin
+        if ((state == KIND) & (opcode == RUN)) {last_step, last_need} <= {@{args_run.last_step}@, @{args_run.last_need}@};
+        else if ((state == KIND) & (opcode == LOAD_J)) {last_step, last_need} <= {@{args_load.last_step}@, @{args_load.last_need}@};
+        else if ((state == KIND) & (opcode == TARGET)) {last_step, last_need} <= {@{record_i.last_step}@, @{record_i.last_need}@};
+        else if (state == KIND) {last_step, last_need} <= {@{record_param.last_step}@, @{record_param.last_need}@};
+        else if (state == SUM) {last_step, last_need} <= is_run ? {@{record_segment.last_step}@, @{record_segment.last_need}@}
+                                                               : {@{record_j.last_step}@, @{record_j.last_need}@};
     end
-    wire whole = step == last_step;
     always @* begin
         if (state == HEAD) need = @{beat_bits + 1}@'d1;
         else need = whole ? last_need : @{beat_bits + 1}@'d@{beat_words}@;
     end
-{% endif %}
+{%- endif %}
+    wire [31:0] first = record[31:0];
+    wire [31:0] second = record[63:32];
+    wire [31:0] third = record[95:64];
+    wire [@{items_bits - 1}@:0] said = is_run ? @{run_items}@ : second[@{items_bits - 1}@:0];
     wire gathering = (state == ARGS) | (state == RECORDS);
     wire gather = gathering & enough & ~ended;
     wire finished = gather & whole;
-    assign take = gather | ((state == HEAD) & enough & known);
+    assign take = gather | ((state == HEAD) & enough);
     always @(posedge clk) begin
 {%- for step in steps %}
         if (gather & (step == @{step.index}@)) record[@{step.high}@:@{step.low}@] <= window[@{step.width - 1}@:0];
@@ -130,9 +137,8 @@
         else if (gather) step <= step + @{step_bits}@'d1;
     end
 
-    wire [7:0] first_opcode = window[31:24];
-    wire known = (first_opcode == LOAD_J) | (first_opcode == PARAM) | (first_opcode == RUN) | (first_opcode == TARGET)
-        | (first_opcode == STATUS) | (first_opcode == END);
+    wire known = (opcode == LOAD_J) | (opcode == PARAM) | (opcode == RUN) | (opcode == TARGET) | (opcode == STATUS)
+        | (opcode == END);
 
     // The current run; its segments go to the list without the empty ones.
     reg [31:0] run_tag;
@@ -141,18 +147,29 @@
     reg [31:0] waiting;    // targets still to come
     reg run_keep;
     reg run_hold;
+    reg none_waiting;
+    reg more_than_lanes;
+    reg [31:0] waiting_next;
     reg segment_valid;
+    reg segment_checked;
     reg segment_wrong;
-    wire [31:0] first = record[31:0];
-    wire [31:0] second = record[63:32];
-    wire [31:0] third = record[95:64];
-    wire [32:0] range_end = {1'b0, first} + {1'b0, second};
-    wire outside = range_end > J_RECORDS;
-    wire more_than_lanes = waiting > LANES;
-    wire [23:0] due = more_than_lanes ? 24'd@{lanes}@ : waiting[23:0];
-    wire ends_run = take & (state == HEAD) & ((first_opcode == RUN) | (first_opcode == END));
+    // What is said of a range is judged in two steps, with the record in `record` and one cycle later.
+    reg range_far;         // beyond any memory
+    reg [@{addr_bits + 1}@:0] range_end;
+    reg [@{addr_bits}@:0] range_start;
+    reg [@{addr_bits}@:0] range_count;
+    wire outside = range_far | (range_end > J_RECORDS);
+    wire no_range = range_count == @{addr_bits + 1}@'d0;
+    always @(posedge clk) begin
+        range_far <= (first[31:@{addr_bits + 1}@] != @{31 - addr_bits}@'d0) | (second[31:@{addr_bits + 1}@] != @{31 - addr_bits}@'d0);
+        range_end <= {1'b0, first[@{addr_bits}@:0]} + {1'b0, second[@{addr_bits}@:0]};
+        range_start <= first[@{addr_bits}@:0];
+        range_count <= second[@{addr_bits}@:0];
+    end
+    wire [@{n_bits - 1}@:0] due = more_than_lanes ? @{n_bits}@'d@{lanes}@ : waiting[@{n_bits - 1}@:0];
+    wire ends_run = (state == KIND) & ((opcode == RUN) | (opcode == END));
 
-    wire closing = (state == CLOSE) & ~segment_valid;
+    wire closing = (state == CLOSE) & ~segment_valid & ~segment_checked;
     wire closed = closing & (ended | (view_valid & view_last & ~at_start));
     wire too_long = closing & ~ended & view_valid & (~view_last | at_start);
     assign load_data = @{pack_j}@;
@@ -168,13 +185,13 @@
     always @(posedge clk) if (param_we) param_word <= @{pack_param}@;
 {%- endif %}
 
-    assign segment_we = segment_valid & ~outside & (second != 32'd0);
-    assign segment_first = first[@{addr_bits - 1}@:0];
-    assign segment_count = second[@{addr_bits}@:0];
+    assign segment_we = segment_checked & ~outside & ~no_range;
+    assign segment_first = range_start[@{addr_bits - 1}@:0];
+    assign segment_count = range_count;
     assign segment_end = range_end[@{addr_bits}@:0];
     assign run_begin = state == SPACE;
     assign run_items = items[@{ring_bits}@:0];
-    assign run_taken = closed & (opcode == RUN) & ~segment_wrong;
+    assign run_taken = closed & is_run & ~segment_wrong;
     assign run_waits = new_waiting != 32'd0;
 {%- if groups > 1 %}
 
@@ -182,7 +199,7 @@
     reg [@{groups - 1}@:0] run_group;
     assign chosen = run_group;
     always @(posedge clk)
-        if ((state == CHECK) & (opcode == RUN)) run_group <= @{groups}@'d1 << third[31:24];
+        if ((state == CHECK) & is_run) run_group <= @{groups}@'d1 << third[31:24];
 {%- endif %}
 
     // LOAD_J: its range, and where the next record goes.
@@ -204,7 +221,7 @@
     assign i_we = lane_we;
 
     assign retire = (closed & ~ended) | ((state == DISCARD) & view_valid);
-    assign group_push = closed & (opcode == TARGET);
+    assign group_push = closed & is_target;
     assign group_tag = run_tag;
     assign group_n = argument[@{n_bits - 1}@:0];
     assign group_beats = result_count[@{result_bits - 1}@:@{beat_bits}@];
@@ -217,20 +234,27 @@
     assign clear = replied & (opcode == STATUS) & argument[0];
     assign protocol_error = error;
 
-    wire wrong_target = (waiting == 32'd0) | (argument != due);
-    wire wrong_run = (third[31:24] > 8'd@{groups - 1}@) | (third[23:0] > SEGMENTS) | (argument[23:2] != 22'd0)
-        | ((argument[1:0] != 2'd0) & (second > LANES));
+    reg wrong_target;
+    reg wrong_run;
+    always @(posedge clk) begin
+        none_waiting <= waiting == 32'd0;
+        more_than_lanes <= waiting > LANES;
+        waiting_next <= waiting - {@{32 - n_bits}@'d0, due};
+        wrong_target <= none_waiting | (argument[23:@{n_bits}@] != @{24 - n_bits}@'d0) | (argument[@{n_bits - 1}@:0] != due);
+        wrong_run <= (third[31:24] > 8'd@{groups - 1}@) | (third[23:0] > SEGMENTS) | (argument[23:2] != 22'd0)
+            | ((argument[1:0] != 2'd0) & (second > LANES));
+    end
 
     // What is wrong in this cycle.
     reg fail;
     always @* begin
         case (state)
-            HEAD: fail = enough & ~known;
+            KIND: fail = ~known;
             ARGS: fail = ended | short;
-            CHECK: fail = (opcode == RUN) ? wrong_run : outside;
+            CHECK: fail = is_run ? wrong_run : outside;
             BANK: fail = wrong_target;
             RECORDS: fail = ended | short;
-            CLOSE: fail = too_long | (closed & (opcode == RUN) & segment_wrong);
+            CLOSE: fail = too_long | (closed & is_run & segment_wrong);
             default: fail = 1'b0;
         endcase
     end
@@ -239,30 +263,31 @@
         if (rst) begin
             state <= HEAD;
         end else if (fail) begin
-            state <= (((state != HEAD) & ended) | closed) ? HEAD : DISCARD;
+            state <= (ended | closed) ? HEAD : DISCARD;
         end else begin
             case (state)
-                HEAD: if (enough) begin
-                    case (first_opcode)
-                        LOAD_J: state <= ARGS;
-                        RUN: state <= ARGS;
-                        PARAM: state <= @{param_state}@;
-                        TARGET: state <= BANK;
-                        default: state <= CLOSE;
-                    endcase
-                end
-                ARGS: if (finished) state <= CHECK;
-                CHECK: if (opcode == RUN) state <= SPACE;
-                    else if (second == 32'd0) state <= CLOSE;
+                HEAD: if (enough) state <= KIND;
+                KIND: case (opcode)
+                    LOAD_J: state <= ARGS;
+                    RUN: state <= ARGS;
+                    PARAM: state <= @{param_state}@;
+                    TARGET: state <= BANK;
+                    default: state <= CLOSE;
+                endcase
+                ARGS: if (finished) state <= SUM;
+                SUM: state <= CHECK;
+                CHECK: if (is_run) state <= SPACE;
+                    else if (no_range) state <= CLOSE;
                     else state <= lanes_free ? RECORDS : SCAN;
-                SPACE: if (run_fits) state <= (items == 32'd0) ? CLOSE : RECORDS;
-                SCAN: if (load_apart) state <= RECORDS;
-                    else if (load_scanned) state <= CONFLICT;
+                // What the lists say of it comes a cycle late.
+                SPACE: if (settled & run_fits) state <= no_items ? CLOSE : RECORDS;
+                SCAN: if (settled & load_apart) state <= RECORDS;
+                    else if (settled & load_scanned) state <= CONFLICT;
                 CONFLICT: if (load_clear) state <= RECORDS;{%- if has_params %}
                 IDLE_LANES: if (lanes_free & drained) state <= RECORDS;
 {%- endif %}
                 BANK: if (bank_free) state <= RECORDS;
-                RECORDS: if (finished & (items == 32'd1)) state <= CLOSE;
+                RECORDS: if (finished & last_item) state <= CLOSE;
                 CLOSE: if (closed) state <= ((opcode == STATUS) | (opcode == END)) ? REPLY : HEAD;
                 REPLY: if (replied) state <= HEAD;
                 default: if (view_valid & view_last) state <= HEAD;
@@ -271,8 +296,12 @@
     end
 
     always @(posedge clk) begin
+        is_load <= opcode == LOAD_J;
+        is_run <= opcode == RUN;
+        is_target <= opcode == TARGET;
+        settled <= (state == SPACE) | (state == SCAN);
         if (take & (state == HEAD)) begin
-            opcode <= first_opcode;
+            opcode <= window[31:24];
             argument <= window[23:0];
         end
         if (rst) ended <= 1'b0;
@@ -280,13 +309,27 @@
 
         if (rst | clear) error <= 1'b0;
         else if (fail) error <= 1'b1;
-        else if (ends_run & (waiting != 32'd0)) error <= 1'b1;
+        else if (ends_run & ~none_waiting) error <= 1'b1;
 
+        // `last_item` is told together with `items`.
         case (state)
-            HEAD: items <= 32'd1;
-            CHECK: items <= (opcode == RUN) ? {8'd0, third[23:0]} : second;
-            BANK: items <= {8'd0, argument};
-            RECORDS: if (finished) items <= items - 32'd1;
+            KIND: begin
+                items <= @{items_bits}@'d1;
+                last_item <= 1'b1;
+            end
+            CHECK: begin
+                items <= said;
+                last_item <= said == @{items_bits}@'d1;
+                no_items <= said == @{items_bits}@'d0;
+            end
+            BANK: begin
+                items <= @{argument_items}@;
+                last_item <= @{argument_items}@ == @{items_bits}@'d1;
+            end
+            RECORDS: if (finished) begin
+                items <= items - @{items_bits}@'d1;
+                last_item <= items == @{items_bits}@'d2;
+            end
             default: ;
         endcase
     end
@@ -296,13 +339,15 @@
         if (rst) begin
             waiting <= 32'd0;
             segment_valid <= 1'b0;
+            segment_checked <= 1'b0;
         end else begin
-            segment_valid <= finished & (state == RECORDS) & (opcode == RUN);
+            segment_valid <= finished & (state == RECORDS) & is_run;
+            segment_checked <= segment_valid;
             if (ends_run) waiting <= 32'd0;
-            else if (group_push) waiting <= waiting - {8'd0, due};
+            else if (group_push) waiting <= waiting_next;
             else if (run_taken) waiting <= new_waiting;
         end
-        if ((state == CHECK) & (opcode == RUN) & ~wrong_run) begin
+        if ((state == CHECK) & is_run & ~wrong_run) begin
             new_tag <= first;
             new_waiting <= second;
         end
@@ -312,18 +357,18 @@
             run_hold <= argument[1];
         end
         if (state == SPACE) segment_wrong <= 1'b0;
-        else if (segment_valid & outside) segment_wrong <= 1'b1;
+        else if (segment_checked & outside) segment_wrong <= 1'b1;
     end
 
     // Loads of the j memories.
     always @(posedge clk) begin
         if (state == CHECK) begin
-            range_first <= first[@{addr_bits}@:0];
+            range_first <= range_start;
             range_last <= range_end[@{addr_bits}@:0];
         end
-        if (state == CHECK) load_at <= first[@{addr_bits - 1}@:0];
+        if (state == CHECK) load_at <= range_start[@{addr_bits - 1}@:0];
         else if (load_valid) load_at <= load_at + @{addr_bits}@'d1;
-        load_valid <= ~rst & finished & (state == RECORDS) & (opcode == LOAD_J);
+        load_valid <= ~rst & finished & (state == RECORDS) & is_load;
     end
 
     // Groups of targets.
@@ -335,6 +380,6 @@
             lane <= lane << 1;
             result_count <= result_count + @{result_bits}@'d@{result_words}@;
         end
-        if (finished & (state == RECORDS) & (opcode == TARGET)) lane_we <= lane;
+        if (finished & (state == RECORDS) & is_target) lane_we <= lane;
         else lane_we <= @{lanes}@'d0;
     end

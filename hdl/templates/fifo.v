@@ -35,6 +35,7 @@
             if (fetch) read_at <= read_at + @{addr_bits}@'d1;
             stored <= stored_next;
             head_valid <= fetch | (head_valid & ~pop);
-            has_room <= stored_next != DEPTH;
+            // Without what leaves now: near full, room is told a cycle late.
+            has_room <= (stored + {@{count_bits - 1}@'d0, put}) != DEPTH;
         end
     end

@@ -8,8 +8,14 @@
     reg [@{ring_bits}@:0] write_at;
     reg bank;
     wire idle = bank_full == 2'd0;
-    wire [@{ring_bits}@:0] list_room = RING - (list_end - list_tail);
-    assign run_fits = list_room >= run_items;
+    // Behind by a cycle or two, in which the room can only have grown.
+    reg [@{ring_bits}@:0] list_room;
+    reg fits;
+    always @(posedge clk) begin
+        list_room <= RING - (list_end - list_tail);
+        fits <= list_room >= run_items;
+    end
+    assign run_fits = fits;
     assign segment_at = write_at[@{ring_bits - 1}@:0];
     assign list_free = run_begin & idle;
     assign list_write_at = list_end;
@@ -60,13 +66,16 @@
         if (group_push & bank) {low_1, high_1} <= {run_low, run_high};
     end
 
-    // The comparison of a LOAD_J's range with the segments of groups that are not done, oldest first, in three steps.
+    // The comparison of a LOAD_J's range with the segments of groups that are not done, oldest first, in four steps.
     reg [@{ring_bits}@:0] sent_end;     // list end of the newest group that was handed over
     reg [@{ring_bits}@:0] scan_at;
     reg [@{ring_bits}@:0] scan_at_1;
     reg [@{ring_bits}@:0] scan_at_2;
     reg scan_valid_1;
+    reg [@{ring_bits}@:0] scan_at_3;
     reg scan_valid_2;
+    reg scan_valid_3;
+    reg [@{2 * addr_bits}@:0] scanned;
     reg starts_before_end;
     reg [@{addr_bits}@:0] scanned_end;
     reg meets;
@@ -74,25 +83,40 @@
     wire meets_0 = bank_full[0] & (load_first < high_0) & ({1'b0, low_0} < load_end);
     wire meets_1 = bank_full[1] & (load_first < high_1) & ({1'b0, low_1} < load_end);
     wire scan_more = scan_at != sent_end;
-    wire [@{addr_bits}@:0] scan_first = {1'b0, scan_word[@{2 * addr_bits}@:@{addr_bits + 1}@]};
-    wire passed = (sent_end - list_tail) < (sent_end - meets_at);
+    wire [@{addr_bits}@:0] scan_first = {1'b0, scanned[@{2 * addr_bits}@:@{addr_bits + 1}@]};
     assign scan_addr = scan_at[@{ring_bits - 1}@:0];
-    assign load_apart = ~meets_0 & ~meets_1;
-    assign load_scanned = ~scan_more & ~scan_valid_1 & ~scan_valid_2;
-    assign load_clear = load_apart | ~meets | idle | passed;
+    // All of these are told a cycle late, and stay once they are true.
+    reg apart;
+    reg all_scanned;
+    reg clear;
+    reg [@{ring_bits}@:0] unread;         // from the oldest segment that is still to be read
+    reg [@{ring_bits}@:0] met;            // from the newest one that is met
+    assign load_apart = apart;
+    assign load_scanned = all_scanned;
+    assign load_clear = clear;
+    always @(posedge clk) begin
+        apart <= ~meets_0 & ~meets_1;
+        all_scanned <= ~scan_more & ~scan_valid_1 & ~scan_valid_2 & ~scan_valid_3;
+        unread <= sent_end - list_tail;
+        met <= sent_end - meets_at;
+        clear <= apart | ~meets | idle | (unread < met);
+    end
     always @(posedge clk) begin
         if (load_check) scan_at <= list_tail;
         else if (load_scan & scan_more) scan_at <= scan_at + @{ring_bits + 1}@'d1;
         scan_valid_1 <= load_scan & scan_more;
         scan_valid_2 <= scan_valid_1 & load_scan;
         scan_at_1 <= scan_at;
+        scan_valid_3 <= scan_valid_2 & load_scan;
         scan_at_2 <= scan_at_1;
+        scan_at_3 <= scan_at_2;
+        scanned <= scan_word;
         starts_before_end <= scan_first < load_end;
-        scanned_end <= scan_first + scan_word[@{addr_bits}@:0];
+        scanned_end <= scan_first + scanned[@{addr_bits}@:0];
         if (load_check) meets <= 1'b0;
-        else if (scan_valid_2 & starts_before_end & (load_first < scanned_end)) begin
+        else if (scan_valid_3 & starts_before_end & (load_first < scanned_end)) begin
             meets <= 1'b1;
-            meets_at <= scan_at_2;
+            meets_at <= scan_at_3;
         end
         if (rst) sent_end <= @{ring_bits + 1}@'d0;
         else if (group_push) sent_end <= list_end;

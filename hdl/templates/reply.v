@@ -66,15 +66,23 @@
     reg counting;
     reg [63:0] clocks;
     reg [63:0] cycle_count;
+    reg clearing;
+    reg target_came;
+    reg result_left;
     always @(posedge clk) begin
-        if (rst | clear) begin
+        clearing <= rst | clear;
+        target_came <= first_target & ~rst;
+        result_left <= result_valid & m_tready & result_last;
+    end
+    always @(posedge clk) begin
+        if (clearing) begin
             counting <= 1'b0;
             clocks <= 64'd0;
             cycle_count <= 64'd0;
         end else begin
-            if (first_target) counting <= 1'b1;
-            if (counting | first_target) clocks <= clocks + 64'd1;
-            if (result_valid & m_tready & result_last) cycle_count <= clocks + 64'd1;
+            if (target_came) counting <= 1'b1;
+            if (counting | target_came) clocks <= clocks + 64'd1;
+            if (result_left) cycle_count <= clocks + 64'd1;
         end
     end
 
@@ -91,7 +99,7 @@
             + {% endif %}{@{all_bits - n_bits}@'d0, count_lanes[@{n_bits * k + n_bits - 1}@:@{n_bits * k}@] & {@{n_bits}@{count_valid[@{k}@]}}}{% endfor %};
     end
     always @(posedge clk) begin
-        if (rst | clear) begin
+        if (clearing) begin
             busy_count <= 64'd0;
             pair_count <= 64'd0;
         end else begin
@@ -101,7 +109,7 @@
     end
 {%- else %}
     always @(posedge clk) begin
-        if (rst | clear) begin
+        if (clearing) begin
             busy_count <= 64'd0;
             pair_count <= 64'd0;
         end else if (count_valid) begin

@@ -7,34 +7,41 @@
     reg [SLOT-1:0] slot_1;
     reg [1:0] full;
     reg [1:0] unwalked;
-    wire [SLOT-1:0] slot = {group_start, group_end, group_tag, group_n, group_beats, group_keep, group_hold, group_final};
+    wire group_empty = group_start == group_end;
+    wire [@{ring_bits}@:0] group_count = group_end - group_start;
+    wire [SLOT-1:0] slot =
+        {group_empty, group_start, group_count, group_tag, group_n, group_beats, group_keep, group_hold, group_final};
     assign bank_full = full;
 
     // The walker reads the list ahead of the pairs, a segment a clock, into four places.
     reg walk_bank;
     reg walking;
     reg [@{ring_bits}@:0] walk_at;
-    reg [@{ring_bits}@:0] walk_end;
+    reg [@{ring_bits}@:0] walk_left;
     reg walk_begins;
+    reg walk_ends;             // one segment is left
     reg [2:0] places;          // segments read and not yet taken
-    wire [@{ring_bits}@:0] new_start = walk_bank ? slot_1[SLOT-1:SLOT-@{ring_bits + 1}@] : slot_0[SLOT-1:SLOT-@{ring_bits + 1}@];
-    wire [@{ring_bits}@:0] new_end = walk_bank ? slot_1[SLOT-@{ring_bits + 2}@:SLOT-@{2 * ring_bits + 2}@]
-                                 : slot_0[SLOT-@{ring_bits + 2}@:SLOT-@{2 * ring_bits + 2}@];
-    wire new_empty = new_start == new_end;
-    wire room = places != 3'd4;
+    wire [@{2 * ring_bits + 2}@:0] fresh = walk_bank ? slot_1[SLOT-1:SLOT-@{2 * ring_bits + 3}@] : slot_0[SLOT-1:SLOT-@{2 * ring_bits + 3}@];
+    wire new_empty = fresh[@{2 * ring_bits + 2}@];
+    wire [@{ring_bits}@:0] new_start = fresh[@{2 * ring_bits + 1}@:@{ring_bits + 1}@];
+    wire [@{ring_bits}@:0] new_count = fresh[@{ring_bits}@:0];
+    wire room = ~places[2];
     wire begin_walk = ~walking & unwalked[walk_bank];
     wire walk_none = begin_walk & new_empty & room;
     wire walk = walking & room;
     wire [@{ring_bits}@:0] walk_next = walk_at + @{ring_bits + 1}@'d1;
-    wire walk_ends = walk_next == walk_end;
     wire walk_done = walk_none | (walk & walk_ends);
     assign walk_addr = walk_at[@{ring_bits - 1}@:0];
 
+    // A segment on its way out of the list's memory and its output register.
     reg read_valid;
     reg read_none;
     reg read_begins;
     reg read_ends;
     reg [@{ring_bits}@:0] read_next;   // the list behind this segment
+    reg came_valid;
+    reg [@{ring_bits + 3}@:0] came;
+    reg [@{2 * addr_bits}@:0] came_word;
     localparam ITEM = @{item_bits}@;
     reg [ITEM-1:0] item_0;
     reg [ITEM-1:0] item_1;
@@ -43,7 +50,7 @@
     reg [1:0] put_at;
     reg [1:0] get_at;
     reg [2:0] waiting;         // segments in the four places
-    wire [ITEM-1:0] read_item = {read_next, read_none, read_begins, read_ends, walk_word};
+    wire [ITEM-1:0] read_item = {came, came_word};
     reg [ITEM-1:0] item;
     always @* begin
         case (get_at)
@@ -66,6 +73,7 @@
             walking <= 1'b0;
             places <= 3'd0;
             read_valid <= 1'b0;
+            came_valid <= 1'b0;
             put_at <= 2'd0;
             get_at <= 2'd0;
             waiting <= 3'd0;
@@ -80,28 +88,34 @@
             walking <= walking ? ~(walk & walk_ends) : (begin_walk & ~new_empty);
             places <= places + {2'd0, walk | walk_none} - {2'd0, get};
             read_valid <= walk | walk_none;
-            if (read_valid) put_at <= put_at + 2'd1;
+            came_valid <= read_valid;
+            if (came_valid) put_at <= put_at + 2'd1;
             if (get) get_at <= get_at + 2'd1;
-            waiting <= waiting + {2'd0, read_valid} - {2'd0, get};
+            waiting <= waiting + {2'd0, came_valid} - {2'd0, get};
         end
         if (group_push & ~group_bank) slot_0 <= slot;
         if (group_push & group_bank) slot_1 <= slot;
         if (~walking) begin
             walk_at <= new_start;
-            walk_end <= new_end;
+            walk_left <= new_count;
+            walk_ends <= new_count == @{ring_bits + 1}@'d1;
             walk_begins <= 1'b1;
         end else if (walk) begin
             walk_at <= walk_next;
+            walk_left <= walk_left - @{ring_bits + 1}@'d1;
+            walk_ends <= walk_left == @{ring_bits + 1}@'d2;
             walk_begins <= 1'b0;
         end
         read_none <= walk_none;
         read_begins <= walk_none | walk_begins;
         read_ends <= walk_none | walk_ends;
-        read_next <= walk_none ? new_end : walk_next;
-        if (read_valid & (put_at == 2'd0)) item_0 <= read_item;
-        if (read_valid & (put_at == 2'd1)) item_1 <= read_item;
-        if (read_valid & (put_at == 2'd2)) item_2 <= read_item;
-        if (read_valid & (put_at == 2'd3)) item_3 <= read_item;
+        read_next <= walk_none ? new_start : walk_next;
+        came <= {read_next, read_none, read_begins, read_ends};
+        came_word <= walk_word;
+        if (came_valid & (put_at == 2'd0)) item_0 <= read_item;
+        if (came_valid & (put_at == 2'd1)) item_1 <= read_item;
+        if (came_valid & (put_at == 2'd2)) item_2 <= read_item;
+        if (came_valid & (put_at == 2'd3)) item_3 <= read_item;
     end
 
     // The pair that goes next, and the group it belongs to.
@@ -114,8 +128,8 @@
     reg [@{addr_bits}@:0] pair_left;
     reg [@{ring_bits}@:0] list_next;
     reg bank;
-    wire [SLOT-2*@{ring_bits + 1}@-1:0] group =
-        bank ? slot_1[SLOT-2*@{ring_bits + 1}@-1:0] : slot_0[SLOT-2*@{ring_bits + 1}@-1:0];
+    wire [SLOT-2*@{ring_bits + 1}@-2:0] group =
+        bank ? slot_1[SLOT-2*@{ring_bits + 1}@-2:0] : slot_0[SLOT-2*@{ring_bits + 1}@-2:0];
     wire final_group = group[0];
     wire hold = group[1];
     wire keep = group[2];
@@ -123,14 +137,29 @@
     wire [@{n_bits - 1}@:0] lanes = group[@{beats_bits + n_bits + 2}@:@{beats_bits + 3}@];
     wire [31:0] tag = group[@{beats_bits + n_bits + 34}@:@{beats_bits + n_bits + 3}@];
 
-    // A group's last pair is withheld until its result has a place to go; the pipelines themselves never stop.
+    // A group's last pair is withheld until its result has a place to go; the pipelines themselves never stop. Whether it
+    // has one is known two cycles after the group before has ended.
+    reg may_end;
+    reg ended;
     wire pair_last = pair_one & segment_last;
-    wire go = pair_valid & settled & (~pair_last | hold | finish_ready);
+    wire go = pair_valid & settled & (~pair_last | may_end);
     wire group_done = go & pair_last;
-    assign finish = group_done & ~hold;
-    assign finish_beats = beats;
-    assign finish_n = lanes;
-    assign finish_tag = tag;
+    reg finished;
+    reg [31:0] finished_tag;
+    reg [@{n_bits - 1}@:0] finished_n;
+    reg [@{beats_bits - 1}@:0] finished_beats;
+    assign finish = finished;
+    assign finish_beats = finished_beats;
+    assign finish_n = finished_n;
+    assign finish_tag = finished_tag;
+    always @(posedge clk) begin
+        may_end <= (hold | finish_ready) & ~group_done & ~ended;
+        ended <= group_done;
+        finished <= group_done & ~hold & ~rst;
+        finished_tag <= tag;
+        finished_n <= lanes;
+        finished_beats <= beats;
+    end
     assign get = item_valid & (~pair_valid | (go & pair_one));
     assign pair_read = go;
     assign pair_addr = pair_at;
@@ -197,7 +226,7 @@
     reg [@{lanes - 1}@:0] out_active;
     reg [@{j_bits - 1}@:0] out_word;
     always @(posedge clk) begin
-        fetch <= {go & ~pair_none, go & pair_first & ~keep, finish, bank} & {~{3{rst}}, 1'b1};
+        fetch <= {go & ~pair_none, go & pair_first & ~keep, group_done & ~hold, bank} & {~{3{rst}}, 1'b1};
         fetch_lanes <= lanes;
         out <= fetch[3:1] & ~{3{rst}};
         out_active <= ~({@{lanes}@{1'b1}} << fetch_lanes);

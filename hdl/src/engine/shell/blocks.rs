@@ -2,7 +2,7 @@
 
 use crate::engine::design::add_port;
 use crate::engine::protocol;
-use crate::engine::shape::{Shape, bits_for};
+use crate::engine::shape::{Shape, bits_for, slice};
 use crate::memory::Ram;
 use crate::netlist::Dir::{In, Out};
 use crate::netlist::{Dir, Item, Module};
@@ -72,6 +72,10 @@ struct Decode<'a> {
     param_state: &'static str,
     has_padding: bool,
     padding: &'a str,
+    /// Bits that count the records of a packet; what I and RUN say of them.
+    items_bits: u32,
+    argument_items: String,
+    run_items: String,
 }
 
 #[derive(Template)]
@@ -156,6 +160,12 @@ pub(super) fn decode(s: &Shape) -> Module {
         }
     };
     let result_start = s.head_words + s.beat_words - 1;
+    let items_bits = (s.addr_bits + 1).max(s.ring_bits + 1).max(s.n_bits);
+    // These two have 24 bits.
+    let items = |name: &str| match items_bits.checked_sub(24) {
+        None | Some(0) => slice(name, 0, items_bits),
+        Some(more) => format!("{{{more}'d0, {}}}", slice(name, 0, 24)),
+    };
     let template = Decode {
         groups: s.groups,
         load_j: format!("{:02x}", protocol::LOAD_J),
@@ -193,6 +203,9 @@ pub(super) fn decode(s: &Shape) -> Module {
         param_state: if s.has_params { "IDLE_LANES" } else { "CLOSE" },
         has_padding: !s.padding.is_empty(),
         padding: &s.padding,
+        items_bits,
+        argument_items: items("argument"),
+        run_items: items("third"),
     };
     text_module(format!("{}_decode", s.prefix), "Reads the packets.", decode_ports(s), template)
 }
@@ -314,7 +327,7 @@ pub(super) fn sequence(s: &Shape, lane_latency: u32) -> Module {
         beats_bits: s.beats_bits,
         two_banks: s.two_banks,
         j_bits: s.j.bits,
-        slot_bits: 2 * (s.ring_bits + 1) + 32 + s.n_bits + s.beats_bits + 3,
+        slot_bits: 1 + 2 * (s.ring_bits + 1) + 32 + s.n_bits + s.beats_bits + 3,
         item_bits: s.ring_bits + 1 + 3 + 2 * s.addr_bits + 1,
         has_params: s.has_params,
         settle: lane_latency,
