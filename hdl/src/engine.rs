@@ -79,6 +79,11 @@ pub fn usual_groups(pipelines: u32) -> u32 {
     lanes.map_or(1, |lanes| pipelines / lanes)
 }
 
+/// A pipeline whose every output has its plain port; compiled pipelines leave parts of a sum to the accumulators.
+pub fn plain_pipeline(layout: &Layout, pipeline: &crate::netlist::Netlist) -> crate::netlist::Netlist {
+    lane::plain(layout, pipeline)
+}
+
 impl Config {
     /// Whether such an engine can be built; the error says what cannot.
     pub fn verify(&self) -> Result<(), String> {

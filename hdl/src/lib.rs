@@ -28,6 +28,7 @@ pub mod op;
 pub mod reduce;
 pub mod simplex;
 pub mod target;
+pub mod term;
 
 pub use bounds::Bounds;
 pub use flags::Flags;

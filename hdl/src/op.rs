@@ -53,6 +53,7 @@ mod xor;
 use crate::bounds::Bounds;
 use crate::circuit::{Circuit, Pipelined, Sig, pipeline};
 use crate::target::Clock;
+use crate::term::Term;
 use crate::{Flags, Format};
 
 /// Every operator.
@@ -195,6 +196,12 @@ pub trait Operator: Sync {
     /// Describes the hardware: reads `args`, returns the result and, when [`Operator::flags`] is not empty, a signal
     /// with one bit for each of those flags, the first flag in bit 0.
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>);
+
+    /// The same where the result does nothing but enter a sum: as a term that the accumulator finishes. `None` where that
+    /// is no cheaper.
+    fn term(&self, _inst: &Inst, _c: &mut Circuit, _args: &[Sig]) -> Option<Term> {
+        None
+    }
 }
 
 /// The name of the Verilog module of one use: operator, formats, attributes.

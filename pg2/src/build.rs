@@ -32,6 +32,13 @@ pub struct Built {
     pub warnings: Vec<Diagnostic>,
 }
 
+impl Built {
+    /// The pipeline with a plain port for each output, also where sums take theirs in another form.
+    pub fn plain(&self) -> Netlist {
+        hdl::engine::plain_pipeline(&self.graph.layout(), &self.netlist)
+    }
+}
+
 /// Compiles the text of a kernel down to its pipeline. The errors are all that the text has.
 pub fn compile_to_netlist(name: &str, text: &str, clock: Clock) -> Result<Built, Vec<Diagnostic>> {
     let compiled = crate::compile(name, text)?;

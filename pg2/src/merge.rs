@@ -9,11 +9,12 @@ use crate::budget::in_logic;
 use crate::graph::{Graph, NodeId, NodeKind, PinClass};
 use crate::lower::source::Lines;
 use crate::schedule::{Schedule, fixed};
-use hdl::Flags;
 use hdl::circuit::{Circuit, PORTS, Pipelined, Place, Sig, pipeline_places};
 use hdl::names::sanitise;
 use hdl::netlist::Netlist;
 use hdl::target::{Clock, Cost};
+use hdl::term::{self, Term};
+use hdl::{Flags, Reduce};
 use std::collections::BTreeMap;
 
 /// Circuits of more pieces than this are left to the operators' own pipelines.
@@ -60,6 +61,10 @@ struct Joined<'a> {
     circuit: Circuit,
     /// The signal of each node's value.
     values: Vec<Sig>,
+    /// The terms of the nodes that do nothing but enter a sum, where there is that form.
+    terms: BTreeMap<u32, Term>,
+    /// Whether a node does nothing but enter a sum.
+    summed: Vec<bool>,
     /// The flag port of each node that has one.
     flags: Vec<(Flags, Sig)>,
     pins: BTreeMap<String, Sig>,
@@ -89,7 +94,16 @@ impl<'a> Joined<'a> {
                 pins.insert(port, sig);
             }
         }
-        Joined { graph, lines: Lines::new(text), circuit, values: Vec::new(), flags: Vec::new(), pins }
+        Joined {
+            graph,
+            lines: Lines::new(text),
+            circuit,
+            values: Vec::new(),
+            terms: BTreeMap::new(),
+            summed: summed(graph),
+            flags: Vec::new(),
+            pins,
+        }
     }
 
     fn node(&mut self, id: NodeId) {
@@ -111,6 +125,15 @@ impl<'a> Joined<'a> {
                 c.parts.insert(id.0, format!("u{}_{}_{wish}", id.0, op.name()));
                 c.own(id.0, &wish);
                 let args: Vec<Sig> = args.iter().map(|a| self.values[a.0 as usize]).collect();
+                if self.summed[id.0 as usize]
+                    && let Some(term) = op.term(inst, c, &args)
+                {
+                    c.title(term.window, &format!("{wish}_window"), self.lines.comment(node, &node.format.to_string()));
+                    self.flags.extend(term.flag.map(|f| (op.flags(inst), f)));
+                    self.values.push(term.window);
+                    self.terms.insert(id.0, term);
+                    return;
+                }
                 let (value, flag) = op.circuit(inst, c, &args);
                 if c.owner(value) == id.0 {
                     c.title(value, &wish, self.lines.comment(node, &node.format.to_string()));
@@ -126,7 +149,14 @@ impl<'a> Joined<'a> {
         let flags = self.gather();
         let layout = self.graph.layout();
         for (o, (port, _, _)) in self.graph.outputs.iter().zip(layout.outputs) {
-            self.circuit.output(&port, self.values[o.value.0 as usize]);
+            match self.terms.get(&o.value.0) {
+                None => self.circuit.output(&port, self.values[o.value.0 as usize]),
+                Some(t) => {
+                    for (end, sig) in term::PORTS.iter().zip([t.window, t.select, t.round]) {
+                        self.circuit.output(&format!("{port}_{end}"), sig);
+                    }
+                }
+            }
         }
         self.circuit.output("flags", flags);
     }
@@ -168,6 +198,19 @@ impl<'a> Joined<'a> {
         let text: Vec<String> = (0..bits.len()).map(|k| format!("{{{k}}}")).collect();
         c.wire("raised", bits.len() as u32, format!("{{{}}}", text.join(", ")), &bits)
     }
+}
+
+/// Which nodes are read by one sum and nothing else.
+fn summed(graph: &Graph) -> Vec<bool> {
+    let mut readers = vec![0; graph.nodes.len()];
+    for node in &graph.nodes {
+        if let NodeKind::Op { args, .. } = &node.kind {
+            args.iter().for_each(|a| readers[a.0 as usize] += 1);
+        }
+    }
+    graph.outputs.iter().for_each(|o| readers[o.value.0 as usize] += 1);
+    let sums = |k: usize| graph.outputs.iter().any(|o| o.value.0 as usize == k && o.reduce == Reduce::Sum);
+    (0..readers.len()).map(|k| readers[k] == 1 && sums(k)).collect()
 }
 
 /// The nodes' part of the placing. A node starts when all its arguments are there and its first piece reads.

@@ -136,7 +136,7 @@ fn the_verilog_gives_what_kernels_mean() {
     let clock = |k: usize| Clock { mhz: [60.0, 150.0, 250.0][k % 3], ..Clock::default_clock() };
     let compile = |(k, graph): (usize, &Graph)| build(graph, clock(k), CASES[k].text, Vec::new());
     let pipelines: Vec<Built> = graphs.iter().enumerate().map(compile).collect();
-    let netlists: Vec<_> = pipelines.iter().map(|b| b.netlist.clone()).collect();
+    let netlists: Vec<_> = pipelines.iter().map(|b| b.plain()).collect();
     let Some(mut bench) = built(MultiBench::build_netlists(&netlists)) else { return };
     for seed in 1..=SETTINGS {
         let mut rows = Vec::new();
@@ -168,7 +168,7 @@ fn the_verilog_gives_what_kernels_mean() {
 #[test]
 fn the_verilog_of_every_kernel_is_clean() {
     let netlists: Vec<_> =
-        CASES.iter().map(|c| build(&graph(c), Clock::default_clock(), c.text, Vec::new()).netlist).collect();
+        CASES.iter().map(|c| build(&graph(c), Clock::default_clock(), c.text, Vec::new()).plain()).collect();
     let all = sim::bench::wrap(&netlists).expect("the ports are narrow");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("all.v");

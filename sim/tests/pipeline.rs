@@ -12,7 +12,7 @@ use sim::bench::MultiBench;
 
 /// Builds all at once; `None` if verilator is absent.
 fn bench(built: &[Built]) -> Option<MultiBench> {
-    let netlists: Vec<_> = built.iter().map(|b| b.netlist.clone()).collect();
+    let netlists: Vec<_> = built.iter().map(Built::plain).collect();
     match MultiBench::build_netlists(&netlists) {
         Ok(bench) => Some(bench),
         Err(SimError::ToolMissing { .. }) if std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1") => {
@@ -87,5 +87,30 @@ fn random_pipelines_of_all_operators_give_the_bits_and_flags_of_their_graphs() {
     let Some(mut bench) = bench(&built) else { return };
     for (k, (g, b)) in graphs.iter().zip(&built).enumerate() {
         check(&mut bench, k, g, b, 300);
+    }
+}
+
+/// Conversions that enter a sum, from floats of many significands into formats of many widths.
+const SUMS: &str = "float9.3 a jpin; float10.4 b jpin; float12.6 c jpin; float18.9 d jpin; float25.16 e jpin;
+    float32.23 f jpin; float64.52 g jpin; uint1 h jpin;
+    fixed20.8 a0 fout; ufixed20.8 a1 fout; int40 a2 fout; fixed64.60 b0 fout; fixed24.12 b1 fout; fixed33.4 c0 fout;
+    int64 d0 fout; uint64 d1 fout; fixed64.63 d2 fout; fixed64.30 e0 fout; int41 e1 fout; fixed64.16 f0 fout; int64 g0 fout;
+    fixed20.8 h0 fout;
+    a0 += (fixed20.8)a; a1 += (ufixed20.8)pg_abs(a); a2 += (int40)a; b0 += (fixed64.60)b; b1 += (fixed24.12)b;
+    c0 += (fixed33.4)c; d0 += (int64)d; d1 += (uint64)pg_abs(d); d2 += (fixed64.63)d; e0 += (fixed64.30)e;
+    e1 += (int41)e; f0 += (fixed64.16)f; g0 += (int64)g; h0 += (fixed20.8)(h ? -a : pg_abs(a));";
+
+#[test]
+fn terms_of_sums_give_the_bits_and_flags_of_their_conversions() {
+    let graph = pg2::compile("sums", SUMS).unwrap().graph;
+    let built: Vec<Built> = ["generic", "max10"]
+        .map(|t| build(&graph, Clock { mhz: 150.0, target: target(t).unwrap() }, SUMS, Vec::new()))
+        .into();
+    // Most of these are wide enough for the terms' form.
+    let terms = built[0].netlist.module(&built[0].netlist.top).unwrap().ports.iter();
+    assert!(terms.filter(|p| p.name.ends_with("_window")).count() >= 9);
+    let Some(mut bench) = bench(&built) else { return };
+    for (k, b) in built.iter().enumerate() {
+        check(&mut bench, k, &graph, b, 8000);
     }
 }

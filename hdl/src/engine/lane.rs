@@ -7,6 +7,7 @@ use super::Config;
 use super::shape::slice;
 use crate::delay;
 use crate::netlist::{Dir, Item, Module, Netlist};
+use crate::term::{self, TermShape};
 use crate::{Format, Reduce};
 
 /// Bits above an output's own in which a sum is exact for 2^32 sources.
@@ -41,8 +42,11 @@ fn module(config: &Config, pipeline: &Netlist) -> Module {
     pins(&mut lane, config, pipeline);
     sticky_flags(&mut lane, split);
     let mut data = Vec::new();
+    let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
     for (port, format, reduce) in &layout.outputs {
+        let shape = TermShape::of(inner, port, *format);
         match reduce {
+            Reduce::Sum if shape.is_some() => sum_of_terms(&mut lane, port, *format, shape.expect("it is given")),
             Reduce::Sum if is_split(*format, *reduce) => split_sum(&mut lane, port, *format),
             Reduce::Sum => sum(&mut lane, port, *format),
             _ => extreme(&mut lane, port, *format, *reduce),
@@ -184,8 +188,16 @@ fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
         connections.push(("clk".into(), "clk".into()));
     }
     for (port, format, _) in &layout.outputs {
-        lane.items.push(Item::Net { name: format!("value_{port}"), width: format.width() });
-        connections.push((port.clone(), format!("value_{port}")));
+        let mut value = |port: String, width: u32| {
+            lane.items.push(Item::Net { name: format!("value_{port}"), width });
+            connections.push((port.clone(), format!("value_{port}")));
+        };
+        match TermShape::of(inner, port, *format) {
+            None => value(port.clone(), format.width()),
+            Some(shape) => {
+                term::PORTS.iter().zip(shape.widths()).for_each(|(end, width)| value(format!("{port}_{end}"), width));
+            }
+        }
     }
     lane.items.push(Item::Net { name: "flags".into(), width: 5 });
     connections.push(("flags".into(), "flags".into()));
@@ -246,6 +258,56 @@ fn split_sum(lane: &mut Module, port: &str, format: Format) {
     wire(lane, format!("total_{port}"), width, format!("{{high_{port}, late_low_{port}}}"));
 }
 
+/// A sum of terms that are still to be put together: rounding and negation are its carry. Longer ones run in two parts, the
+/// upper one a clock behind; it reads what the lower one read, a clock later.
+fn sum_of_terms(lane: &mut Module, port: &str, format: Format, shape: TermShape) {
+    let width = format.width() + GUARD;
+    comment(
+        lane,
+        &format!("{port}: exact sum with {GUARD} guard bits; the carry rounds and negates what is placed here."),
+    );
+    let [_, select, _] = shape.widths();
+    wire(lane, format!("select_{port}"), select, format!("value_{port}_select & {{{select}{{take}}}}"));
+    wire(lane, format!("round_{port}"), 2, format!("value_{port}_round & {{2{{take}}}}"));
+    let names = [format!("value_{port}_window"), format!("select_{port}"), format!("round_{port}")];
+    let now = [names[0].as_str(), &names[1], &names[2]];
+    let up = |bits: u32, name: &str| format!("{{{}'d0, {name}}}", bits - 1);
+    if !is_split(format, Reduce::Sum) {
+        wire(lane, format!("term_{port}"), width, shape.bits(now, 0, width));
+        let base = format!("first ? {width}'d0 : total_{port}");
+        let carry = up(width, &format!("{}[0]", names[2]));
+        reg(lane, format!("total_{port}"), width, format!("({base}) + term_{port} + {carry}"));
+        return;
+    }
+    // The lower part is shorter, since its selection still waits for `take`.
+    let low = width / 2 - 8;
+    let high = width - low;
+    wire(lane, format!("term_{port}"), low, shape.bits(now, 0, low));
+    let carry = up(low + 1, &format!("{}[0]", names[2]));
+    let base = format!("first ? {low}'d0 : low_{port}");
+    wire(lane, format!("sum_{port}"), low + 1, format!("{{1'b0, {base}}} + {{1'b0, term_{port}}} + {carry}"));
+    reg(lane, format!("low_{port}"), low, slice(&format!("sum_{port}"), 0, low));
+    reg(lane, format!("late_low_{port}"), low, format!("low_{port}"));
+    reg(lane, format!("carry_{port}"), 1, format!("sum_{port}[{low}]"));
+    for (name, next, bits) in
+        [("window", &names[0], shape.window), ("select", &names[1], select), ("round", &names[2], 2)]
+    {
+        reg(lane, format!("late_{name}_{port}"), bits, next);
+    }
+    let late = term::PORTS.map(|end| format!("late_{end}_{port}"));
+    wire(lane, format!("high_term_{port}"), high, shape.bits([&late[0], &late[1], &late[2]], low, width));
+    let base = format!("late_first ? {high}'d0 : high_{port}");
+    reg(
+        lane,
+        format!("high_{port}"),
+        high,
+        format!("({base}) + high_term_{port} + {}", up(high, &format!("carry_{port}"))),
+    );
+    wire(lane, format!("total_{port}"), width, format!("{{high_{port}, late_low_{port}}}"));
+    // Groups of the lower part are of no use a clock later.
+    wire(lane, format!("unused_{port}"), 1, format!("&{{1'b0, {}, {}, {}}}", late[0], late[1], late[2]));
+}
+
 /// A maximum or minimum; patterns are compared by keys that order as unsigned numbers.
 fn extreme(lane: &mut Module, port: &str, format: Format, reduce: Reduce) {
     let width = format.width();
@@ -301,4 +363,36 @@ fn results(lane: &mut Module, config: &Config, data: &[(String, Format, Reduce)]
     lane.items.push(Item::Assign { name: "r_data".into(), expr: format!("{{{}}}", parts.join(", ")) });
     lane.items.push(Item::Assign { name: "r_flags".into(), expr: format!("{{wrap, {raised}}}") });
     lane.items.push(Item::Assign { name: "r_done".into(), expr: done.into() });
+}
+
+/// A pipeline with its terms put together, so that each output has its plain port: what tests and tools compare.
+pub(super) fn plain(layout: &super::Layout, pipeline: &Netlist) -> Netlist {
+    let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
+    if layout.outputs.iter().all(|(port, format, _)| TermShape::of(inner, port, *format).is_none()) {
+        return pipeline.clone();
+    }
+    let mut m = Module { name: format!("{}_plain", inner.name), latency: inner.latency, ..Module::default() };
+    m.ports = inner.ports.iter().filter(|p| p.dir == Dir::In).cloned().collect();
+    let mut connections: Vec<(String, String)> = m.ports.iter().map(|p| (p.name.clone(), p.name.clone())).collect();
+    for (port, format, _) in &layout.outputs {
+        m.port(Dir::Out, port, format.width());
+        let Some(shape) = TermShape::of(inner, port, *format) else {
+            connections.push((port.clone(), port.clone()));
+            continue;
+        };
+        let names = term::PORTS.map(|end| format!("{port}_{end}"));
+        for (name, width) in names.iter().zip(shape.widths()) {
+            m.items.push(Item::Net { name: name.clone(), width });
+            connections.push((name.clone(), name.clone()));
+        }
+        let text = shape.bits([&names[0], &names[1], &names[2]], 0, format.width());
+        let carry = format!("{{{}'d0, {}[0]}}", format.width() - 1, names[2]);
+        m.items.push(Item::Assign { name: port.clone(), expr: format!("{text} + {carry}") });
+    }
+    m.port(Dir::Out, "flags", 5);
+    connections.push(("flags".into(), "flags".into()));
+    m.items.push(Item::Instance { module: inner.name.clone(), name: "pipeline".into(), connections });
+    let mut netlist = Netlist { top: m.name.clone(), modules: pipeline.modules.clone() };
+    netlist.add(m);
+    netlist
 }

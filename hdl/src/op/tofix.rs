@@ -1,5 +1,7 @@
 //! `tofix`: a float as the nearest int or fixed, ties to even; saturates (RULES N5).
 
+mod term;
+
 use super::float_parts::pack::Range;
 use super::float_parts::shift::{Fill, Shifted, any, bits_of, shift_right};
 use super::float_parts::text::{arg, cat, constant, field, ones, repeat, slice, zeros};
@@ -7,6 +9,7 @@ use super::float_parts::{Fields, fields, max_field, unpack};
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
+use crate::term::Term;
 use crate::{Bounds, Flags, Format};
 
 pub struct Tofix;
@@ -73,6 +76,10 @@ impl Operator for Tofix {
         let inner = if greatest >= 1 << 53 { greatest - (greatest >> 53) } else { greatest };
         let bounded = format!("fmin(fmax(rint({scaled}), {least}.0), {inner}.0)");
         if to.is_signed() { format!("(int64_t){bounded}") } else { format!("(int64_t)(uint64_t){bounded}") }
+    }
+
+    fn term(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> Option<Term> {
+        term::term(inst, c, args[0])
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
