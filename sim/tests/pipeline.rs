@@ -104,7 +104,7 @@ const SUMS: &str = "float9.3 a jpin; float10.4 b jpin; float12.6 c jpin; float18
 fn terms_of_sums_give_the_bits_and_flags_of_their_conversions() {
     let graph = pg2::compile("sums", SUMS).unwrap().graph;
     let built: Vec<Built> = ["generic", "max10"]
-        .map(|t| build(&graph, Clock { mhz: 150.0, target: target(t).unwrap() }, SUMS, Vec::new()))
+        .map(|t| build(&graph, Clock { mhz: 150.0, target: target(t).unwrap(), blocks: None }, SUMS, Vec::new()))
         .into();
     // Most of these are wide enough for the terms' form.
     let terms = built[0].netlist.module(&built[0].netlist.top).unwrap().ports.iter();
