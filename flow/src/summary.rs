@@ -39,6 +39,10 @@ pub struct Summary {
     /// The engine's configuration.
     pub stream_bits: u32,
     pub jmem_records: u32,
+    /// Lane groups, banks of i registers in a lane, and the capacity of a run's segment list.
+    pub groups: u32,
+    pub i_banks: u32,
+    pub segments: u32,
     /// Cycles from a pair's entry to its value.
     pub latency: u32,
     /// Versions of the tools, as they name themselves.

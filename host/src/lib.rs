@@ -28,6 +28,7 @@ pub mod npy;
 pub mod p2p_native;
 pub mod particles;
 pub mod passes;
+pub mod predict;
 pub mod random;
 pub mod stats;
 pub mod tree;

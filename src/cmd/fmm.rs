@@ -1,5 +1,6 @@
 //! `pairforge fmm`: the Fast Multipole Method with P2P and M2L on a backend.
 
+mod predict;
 mod table;
 
 use super::lanes::LaneArgs;
@@ -68,9 +69,9 @@ pub struct Args {
     threads: usize,
     #[command(flatten)]
     lanes: LaneArgs,
-    /// j memory of the engine in 32-bit words
-    #[arg(long, value_name = "WORDS", default_value_t = 262_144)]
-    jmem: u32,
+    /// j memory of the engine in 32-bit words [default: 262144; 16384 for --predict]
+    #[arg(long, value_name = "WORDS")]
+    jmem: Option<u32>,
     /// Width of the engine's streams in bits
     #[arg(long, value_name = "BITS", default_value = "32", value_parser = ["32", "64", "128"])]
     stream: String,
@@ -92,6 +93,8 @@ pub struct Args {
     /// Write a report with the table and where the time went
     #[arg(long, value_name = "OUT.html")]
     report: Option<PathBuf>,
+    #[command(flatten)]
+    predict: predict::PredictArgs,
 }
 
 /// What `--m2l` takes in place of a kernel.
@@ -135,6 +138,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
             .num_threads(args.threads)
             .build_global()
             .map_err(|e| Failure::Tool(format!("threads cannot be started: {e}")))?;
+    }
+    if let Some(board) = &args.predict.predict {
+        return predict::run(&args, board);
     }
     // A kernel that is named is run, on the CPU by its real-number meaning.
     let native = entry.name == "cpu" && args.p2p.is_none() && args.m2l.is_none();
@@ -203,7 +209,7 @@ fn engine(args: &Args) -> Result<Options, Failure> {
     Ok(Options {
         pipelines: args.lanes.pipelines,
         groups: args.lanes.groups()?,
-        jmem_words: args.jmem,
+        jmem_words: args.jmem.unwrap_or(backends::Options::default().jmem_words),
         stream_bits: args.stream.parse().unwrap_or(32),
         threads: args.threads,
         trace: None,

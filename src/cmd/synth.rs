@@ -147,6 +147,9 @@ fn summary(goal: Goal, built: &Built, config: &Config, clock: Clock, outcome: &O
         mhz: clock.mhz,
         stream_bits: config.stream_bits,
         jmem_records: config.jmem_records,
+        groups: config.groups,
+        i_banks: config.i_banks,
+        segments: config.segments,
         latency: built.schedule.depth,
         tools: outcome.tools.clone(),
     }

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 pub mod board;
+#[cfg(unix)]
+pub mod simulated;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

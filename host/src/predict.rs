@@ -1,0 +1,241 @@
+//! How long a board would take: the link and the engine's clocks without the engine's arithmetic.
+//!
+//! [`Predicted`] is a [`Link`], so the driver sends exactly what it would send to the board. Behind it both ends of the
+//! serial link run as they are ([`Host`], [`Board`]) on a line with a time of its own, a byte a step, and an
+//! [`Engine`](engine::Engine) that counts clocks takes the beats. Results are zeros for the driver and random bits on the
+//! line, where the number of escapes depends on them.
+
+mod engine;
+
+use crate::backend::BackendError;
+use crate::driver::{OpenLink, StreamBackend};
+use engine::Engine;
+use hdl::engine::Config;
+use hdl::engine::link::{Link, LinkError};
+use hdl::engine::protocol::{END, RESULT, Stream};
+use hdl::link::board::Board;
+use hdl::link::chunks::{self, Replies};
+use hdl::link::host::{Failure, Host, Patience};
+use hdl::link::{Identity, kernel_hash};
+use pg2::graph::Graph;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// What is predicted.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Setup {
+    pub pipelines: u32,
+    pub groups: u32,
+    pub i_banks: u32,
+    pub segments: u32,
+    pub stream_bits: u32,
+    pub clock_mhz: f64,
+    pub baud: u32,
+    /// Seconds from the last byte on the line until the host has acted on it.
+    pub turnaround: f64,
+}
+
+/// What the link saw so far, from the first byte of the session on.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Seen {
+    pub seconds: f64,
+    /// Bytes on the line to the board and from it.
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+}
+
+/// A backend that computes nothing and keeps in `seen` how long a board with `setup` would have taken. `jmem_records` and
+/// `latency` are those of the kernel on the board.
+pub fn backend(setup: Setup, jmem_records: u32, latency: u32, seen: Rc<RefCell<Seen>>) -> StreamBackend {
+    let open = move |graph: &Graph| -> Result<Box<dyn Link>, BackendError> {
+        let config = Config {
+            layout: graph.layout(),
+            pipelines: setup.pipelines,
+            groups: setup.groups,
+            i_banks: setup.i_banks,
+            jmem_records,
+            stream_bits: setup.stream_bits,
+            segments: setup.segments,
+            pipeline_latency: latency,
+        };
+        let link = Predicted::new(config, kernel_hash(&graph.canonical()), &setup, seen.clone());
+        Ok(Box::new(link.map_err(BackendError::Unsupported)?))
+    };
+    let open: OpenLink = Box::new(open);
+    StreamBackend::new("predicted board", open, true)
+}
+
+/// The link to a board that is predicted.
+pub struct Predicted {
+    config: Config,
+    host: Host,
+    board: Board,
+    engine: Engine,
+    /// Clocks of the engine in a byte on the line, and its seconds.
+    byte_clocks: f64,
+    byte_seconds: f64,
+    /// Bytes' times that the host takes to act.
+    turnaround: u64,
+    /// Bytes' times since the first one.
+    step: u64,
+    /// Bytes on their way: down the line, up the line, and in the host's converter with their time of arrival.
+    down: VecDeque<u8>,
+    up: VecDeque<u8>,
+    arriving: VecDeque<(u64, u8)>,
+    replies: Replies,
+    sent_ends: u64,
+    so_far: Seen,
+    seen: Rc<RefCell<Seen>>,
+}
+
+impl Predicted {
+    /// A board with an engine of `config` for a kernel of that hash, whose session is not open yet. The error says what
+    /// cannot be built.
+    pub fn new(config: Config, hash: u64, setup: &Setup, seen: Rc<RefCell<Seen>>) -> Result<Predicted, String> {
+        config.verify()?;
+        let identity = Identity::new(&config, hash, (setup.clock_mhz * 1e6).round() as u32, setup.baud);
+        identity.verify()?;
+        let byte_seconds = 10.0 / setup.baud as f64;
+        Ok(Predicted {
+            // A group of targets may compute for long in the time that is predicted.
+            host: Host::new(1, Patience { stall: Duration::from_secs(1 << 30), ..Patience::default() }),
+            board: Board::new(identity),
+            engine: Engine::new(&config),
+            config,
+            byte_clocks: byte_seconds * setup.clock_mhz * 1e6,
+            byte_seconds,
+            turnaround: (setup.turnaround.max(0.0) / byte_seconds).round() as u64,
+            step: 0,
+            down: VecDeque::new(),
+            up: VecDeque::new(),
+            arriving: VecDeque::new(),
+            replies: Replies::default(),
+            sent_ends: 0,
+            so_far: Seen::default(),
+            seen,
+        })
+    }
+
+    fn now(&self) -> Duration {
+        Duration::from_secs_f64(self.step as f64 * self.byte_seconds)
+    }
+
+    /// A byte's time on the line, or more where nothing would happen in it.
+    fn turn(&mut self) -> Result<(), Failure> {
+        let now = self.now();
+        let arrived: Vec<u8> = std::iter::from_fn(|| {
+            let due = self.arriving.front().is_some_and(|(at, _)| *at <= self.step);
+            if due { self.arriving.pop_front().map(|(_, byte)| byte) } else { None }
+        })
+        .collect();
+        if !arrived.is_empty() {
+            self.host.receive(now, &arrived)?;
+        }
+        while let Some(line) = self.host.transmit(now)? {
+            self.down.extend(line);
+        }
+        let came = self.down.pop_front();
+        if let Some(byte) = came {
+            self.so_far.bytes_in += 1;
+            if self.board.receive(byte) {
+                self.engine = Engine::new(&self.config);
+            }
+        }
+        self.step += 1;
+        self.engine_until((self.step as f64 * self.byte_clocks) as u64);
+        if self.up.is_empty()
+            && let Some(line) = self.board.transmit(!self.engine.offers())
+        {
+            self.up.extend(line);
+        }
+        let gone = self.up.pop_front();
+        if let Some(byte) = gone {
+            self.so_far.bytes_out += 1;
+            self.arriving.push_back((self.step + 1 + self.turnaround, byte));
+        }
+        if came.is_some() || gone.is_some() {
+            self.so_far.seconds = self.step as f64 * self.byte_seconds;
+        } else if self.down.is_empty() && arrived.is_empty() {
+            // (What has arrived may give the caller something to send.)
+            self.rest();
+        }
+        Ok(())
+    }
+
+    /// Beats between the board's end of the link and the engine, up to a clock.
+    fn engine_until(&mut self, clock: u64) {
+        loop {
+            self.engine.advance(clock);
+            let mut moved = false;
+            while self.engine.takes()
+                && let Some((words, last)) = self.board.take_beat()
+            {
+                self.engine.push(clock, words, last);
+                moved = true;
+            }
+            while self.engine.offers()
+                && self.board.ready()
+                && let Some(words) = self.engine.pop(clock)
+            {
+                self.board.give_beat(&words);
+                moved = true;
+            }
+            if !moved {
+                return;
+            }
+        }
+    }
+
+    /// Skips the time in which both lines rest and neither the engine nor the host has anything to do.
+    fn rest(&mut self) {
+        let wake = (self.host.wake().as_secs_f64() / self.byte_seconds) as u64;
+        let engine = self.engine.next().map_or(u64::MAX, |clock| (clock as f64 / self.byte_clocks) as u64);
+        let arrival = self.arriving.front().map_or(u64::MAX, |(at, _)| *at);
+        self.step = self.step.max(wake.min(engine).min(arrival));
+    }
+
+    fn transfer(&mut self, input: &Stream, receive: &mut dyn FnMut(&[u32])) -> Result<(), String> {
+        let failed = |e: Failure| format!("the model of the board's link failed: {e:?}");
+        while self.host.identity().is_none() {
+            self.turn().map_err(failed)?;
+        }
+        let mut bytes = Vec::new();
+        chunks::pack(input, self.config.beat_words(), &mut bytes);
+        let is_end = |p: &[u32]| p.first().is_some_and(|w| w >> 24 == END);
+        self.sent_ends += input.packets().filter(|p| is_end(p)).count() as u64;
+        let ends_with_end = input.packets().last().is_some_and(is_end);
+        self.host.send(&bytes);
+        self.host.resume(self.now());
+        let head = self.config.result_head_words() as usize;
+        let mut blank = Vec::new();
+        while self.host.unacknowledged() > 0 || (ends_with_end && self.replies.ends < self.sent_ends) {
+            self.turn().map_err(failed)?;
+            let came = self.host.fetch();
+            if came.is_empty() {
+                continue;
+            }
+            self.replies.take(&came, &self.config, &mut |packet| {
+                blank.clear();
+                blank.extend_from_slice(packet);
+                if packet[0] >> 24 == RESULT {
+                    blank[head..].fill(0);
+                }
+                receive(&blank);
+            })?;
+        }
+        *self.seen.borrow_mut() = self.so_far;
+        Ok(())
+    }
+}
+
+impl Link for Predicted {
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn exchange(&mut self, input: &Stream, receive: &mut dyn FnMut(&[u32])) -> Result<(), LinkError> {
+        self.transfer(input, receive).map_err(LinkError)
+    }
+}
