@@ -39,3 +39,4 @@
             has_room <= (stored + {@{count_bits - 1}@'d0, put}) != DEPTH;
         end
     end
+{% include "formal/fifo.v" %}
