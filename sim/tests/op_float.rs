@@ -68,7 +68,7 @@ impl Random {
             2 if b.zero => 0,
             _ => b.low + (self.next() as u128 % span) as i128,
         };
-        let sign = if f.is_float() && x != 0 { self.next() % 2 << (f.width() - 1) } else { 0 };
+        let sign = if f.is_float() && x != 0 { (self.next() % 2) << (f.width() - 1) } else { 0 };
         x as u64 & f.mask() | sign
     }
 }
@@ -107,7 +107,7 @@ impl Case {
         while rows.len() < ROWS {
             rows.push(args.iter().map(|f| random.pattern(*f)).collect());
         }
-        Case { op, inst, rows }.as_known()
+        Case { op, inst, rows }.known()
     }
 
     /// The same use with more known of its arguments, and rows of such arguments.
@@ -120,11 +120,11 @@ impl Case {
         while self.rows.len() < ROWS {
             self.rows.push((0..args.len()).map(|k| random.within(args[k], bounds[k])).collect());
         }
-        self.as_known()
+        self.known()
     }
 
     /// An argument that is known not to be negative is not, and arguments that are known to be one value are.
-    fn as_known(mut self) -> Case {
+    fn known(mut self) -> Case {
         for row in &mut self.rows {
             for (k, f) in self.inst.args.iter().enumerate() {
                 if self.inst.is_nonneg(k) {

@@ -58,7 +58,7 @@ fn uses() -> Vec<Inst> {
         for (k, (n, d)) in [(-1, 2), (1, 2), (-1, 1), (-3, 2), (3, 1), (2, 1)].into_iter().enumerate() {
             for (low, zero) in [(one, true), (one - quarter, k % 2 == 1)] {
                 let inst = Inst::new(pow(), &[format], Attrs { to: None, n, d }).expect("a power");
-                let bounds = vec![Bounds { low: low.max(1) << mant, high: one + quarter << mant, zero }];
+                let bounds = vec![Bounds { low: low.max(1) << mant, high: (one + quarter) << mant, zero }];
                 list.push(Inst { nonneg: d as u32 / 2, bounds, ..inst });
             }
         }
@@ -71,7 +71,7 @@ fn argument_within(inst: &Inst, k: usize, random: &mut Random) -> u64 {
     let (x, format) = (argument(inst, k, random), inst.args[0]);
     let magnitude = x & (format.mask() >> 1);
     let (low, high) = inst.magnitudes(0);
-    if inst.bounds(0).contain(format, x) { x } else { x & !magnitude | low + magnitude % (high - low + 1) }
+    if inst.bounds(0).contain(format, x) { x } else { x & !magnitude | (low + magnitude % (high - low + 1)) }
 }
 
 /// The k-th argument of a use: corners, then all fractions of the octaves around 1 if they are few, then random.

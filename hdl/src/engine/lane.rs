@@ -210,7 +210,7 @@ fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
 /// The flags that any pair of the run raised.
 fn sticky_flags(lane: &mut Module, split: bool) {
     comment(lane, "Flags stick until `first`.");
-    reg(lane, "raised", 4, format!("(first ? 4'd0 : raised) | (take ? flags[3:0] : 4'd0)"));
+    reg(lane, "raised", 4, "(first ? 4'd0 : raised) | (take ? flags[3:0] : 4'd0)".to_string());
     if split {
         reg(lane, "late_raised", 4, "raised");
     }
