@@ -22,7 +22,8 @@
     localparam [3:0] REPLY      = 4'd10; // wait until all is done, then answer
     localparam [3:0] DISCARD    = 4'd11; // skip the rest of a wrong packet
     localparam [3:0] KIND       = 4'd12; // what packet is it
-    localparam [3:0] SUM        = 4'd13; // add and compare what LOAD_J and RUN say
+    localparam [3:0] SUM        = 4'd13; // add what LOAD_J and RUN say
+    localparam [3:0] JUDGE      = 4'd14; // compare it
 
     localparam [31:0] LANES         = 32'd@{lanes}@;
     localparam [@{addr_bits + 1}@:0] J_RECORDS = @{addr_bits + 2}@'d@{jmem_records}@;
@@ -153,23 +154,35 @@
     reg segment_valid;
     reg segment_checked;
     reg segment_wrong;
-    // What is said of a range is judged in two steps, with the record in `record` and one cycle later.
+    reg segment_judged;
+    reg writing;           // segments are still on their way to the lists
+    // A range is added up while its record is in `record`, and judged a cycle later.
     reg range_far;         // beyond any memory
     reg [@{addr_bits + 1}@:0] range_end;
-    reg [@{addr_bits}@:0] range_start;
+    reg [@{addr_bits - 1}@:0] range_start;
     reg [@{addr_bits}@:0] range_count;
-    wire outside = range_far | (range_end > J_RECORDS);
-    wire no_range = range_count == @{addr_bits + 1}@'d0;
+    reg outside;
+    reg no_range;
+    reg [@{addr_bits - 1}@:0] judged_start;
+    reg [@{addr_bits}@:0] judged_count;
+    reg [@{addr_bits}@:0] judged_end;
     always @(posedge clk) begin
         range_far <= (first[31:@{addr_bits + 1}@] != @{31 - addr_bits}@'d0) | (second[31:@{addr_bits + 1}@] != @{31 - addr_bits}@'d0);
         range_end <= {1'b0, first[@{addr_bits}@:0]} + {1'b0, second[@{addr_bits}@:0]};
-        range_start <= first[@{addr_bits}@:0];
+        range_start <= first[@{addr_bits - 1}@:0];
         range_count <= second[@{addr_bits}@:0];
+        outside <= range_far | (range_end > J_RECORDS);
+        no_range <= range_count == @{addr_bits + 1}@'d0;
+        judged_start <= range_start;
+        judged_count <= range_count;
+        judged_end <= range_end[@{addr_bits}@:0];
     end
     wire [@{n_bits - 1}@:0] due = more_than_lanes ? @{n_bits}@'d@{lanes}@ : waiting[@{n_bits - 1}@:0];
-    wire ends_run = (state == KIND) & ((opcode == RUN) | (opcode == END));
+    // Told a cycle late, which is still before anything can follow.
+    reg ends_run;
+    always @(posedge clk) ends_run <= ~rst & (state == KIND) & ((opcode == RUN) | (opcode == END));
 
-    wire closing = (state == CLOSE) & ~segment_valid & ~segment_checked;
+    wire closing = (state == CLOSE) & ~writing;
     wire closed = closing & (ended | (view_valid & view_last & ~at_start));
     wire too_long = closing & ~ended & view_valid & (~view_last | at_start);
     assign load_data = @{pack_j}@;
@@ -185,10 +198,10 @@
     always @(posedge clk) if (param_we) param_word <= @{pack_param}@;
 {%- endif %}
 
-    assign segment_we = segment_checked & ~outside & ~no_range;
-    assign segment_first = range_start[@{addr_bits - 1}@:0];
-    assign segment_count = range_count;
-    assign segment_end = range_end[@{addr_bits}@:0];
+    assign segment_we = segment_judged & ~outside & ~no_range;
+    assign segment_first = judged_start;
+    assign segment_count = judged_count;
+    assign segment_end = judged_end;
     assign run_begin = state == SPACE;
     assign run_items = items[@{ring_bits}@:0];
     assign run_taken = closed & is_run & ~segment_wrong;
@@ -275,7 +288,8 @@
                     default: state <= CLOSE;
                 endcase
                 ARGS: if (finished) state <= SUM;
-                SUM: state <= CHECK;
+                SUM: state <= JUDGE;
+                JUDGE: state <= CHECK;
                 CHECK: if (is_run) state <= SPACE;
                     else if (no_range) state <= CLOSE;
                     else state <= lanes_free ? RECORDS : SCAN;
@@ -340,9 +354,13 @@
             waiting <= 32'd0;
             segment_valid <= 1'b0;
             segment_checked <= 1'b0;
+            segment_judged <= 1'b0;
+            writing <= 1'b0;
         end else begin
             segment_valid <= finished & (state == RECORDS) & is_run;
             segment_checked <= segment_valid;
+            segment_judged <= segment_checked;
+            writing <= (finished & (state == RECORDS) & is_run) | segment_valid | segment_checked;
             if (ends_run) waiting <= 32'd0;
             else if (group_push) waiting <= waiting_next;
             else if (run_taken) waiting <= new_waiting;
@@ -357,16 +375,16 @@
             run_hold <= argument[1];
         end
         if (state == SPACE) segment_wrong <= 1'b0;
-        else if (segment_checked & outside) segment_wrong <= 1'b1;
+        else if (segment_judged & outside) segment_wrong <= 1'b1;
     end
 
     // Loads of the j memories.
     always @(posedge clk) begin
         if (state == CHECK) begin
-            range_first <= range_start;
-            range_last <= range_end[@{addr_bits}@:0];
+            range_first <= {1'b0, judged_start};
+            range_last <= judged_end;
         end
-        if (state == CHECK) load_at <= range_start[@{addr_bits - 1}@:0];
+        if (state == CHECK) load_at <= judged_start;
         else if (load_valid) load_at <= load_at + @{addr_bits}@'d1;
         load_valid <= ~rst & finished & (state == RECORDS) & is_load;
     end
