@@ -3,9 +3,11 @@
 mod magnitudes;
 mod signed;
 
+use super::float_parts::text::field;
 use super::float_parts::{Value, round, same_floats, unpack};
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
+use crate::target::Cost;
 use crate::{Bounds, Flags, Format};
 
 pub struct Fadd;
@@ -143,4 +145,32 @@ fn circuit(op: &dyn Operator, inst: &Inst, c: &mut Circuit, args: &[Sig], subtra
         return magnitudes::circuit(op, inst, c, args);
     }
     signed::circuit(op, inst, c, args, subtract)
+}
+
+/// Two arguments in order of their exponents alone, as both kinds of sum begin.
+struct ByExponent {
+    /// Exponent fields and fractions of the arguments.
+    exps: [Sig; 2],
+    fractions: [Sig; 2],
+    /// The first exponent less the second, and whether that is negative.
+    distance: Sig,
+    swap: Sig,
+    /// Exponent field and fraction of the larger one.
+    exp: Sig,
+    big: Sig,
+}
+
+fn by_exponent(format: Format, c: &mut Circuit, args: &[Sig]) -> ByExponent {
+    let (w, e, m) = (format.width(), format.exp(), format.mant());
+    let exps = [field(c, "exp_a", args[0], w - 2, m), field(c, "exp_b", args[1], w - 2, m)];
+    let fractions = [field(c, "fraction_a", args[0], m - 1, 0), field(c, "fraction_b", args[1], m - 1, 0)];
+    let distance = c.comb("distance", e + 1, Cost::Add(e + 1), "{1'b0, {0}} - {1'b0, {1}}", &exps);
+    let swap = field(c, "swap", distance, e, e);
+    let choose = |c: &mut Circuit, name: &str, of: &[Sig]| {
+        let width = c.width(of[0]);
+        c.comb(name, width, Cost::Mux(2), "{2} ? {1} : {0}", &[of[0], of[1], swap])
+    };
+    let exp = choose(c, "exp_big", &exps);
+    let big = choose(c, "big", &fractions);
+    ByExponent { exps, fractions, distance, swap, exp, big }
 }

@@ -5,6 +5,7 @@
 //! made good by the rounding, since the ones that follow the difference when it is moved to the left carry it there; a
 //! negative difference, which is exact, is complemented again and misses nothing.
 
+use super::{ByExponent, by_exponent};
 use crate::circuit::{Circuit, Sig};
 use crate::op::float_parts::max_field;
 use crate::op::float_parts::pack::{Range, Rounded, finish};
@@ -72,16 +73,7 @@ pub(super) fn circuit(
 fn order(inst: &Inst, c: &mut Circuit, args: &[Sig], subtract: bool) -> Ordered {
     let format = inst.result;
     let (w, e, m) = (format.width(), format.exp(), format.mant());
-    let exps = [field(c, "exp_a", args[0], w - 2, m), field(c, "exp_b", args[1], w - 2, m)];
-    let fractions = [field(c, "fraction_a", args[0], m - 1, 0), field(c, "fraction_b", args[1], m - 1, 0)];
-    let distance = c.comb("distance", e + 1, Cost::Add(e + 1), "{1'b0, {0}} - {1'b0, {1}}", &exps);
-    let swap = field(c, "swap", distance, e, e);
-    let choose = |c: &mut Circuit, name: &str, of: &[Sig]| {
-        let width = c.width(of[0]);
-        c.comb(name, width, Cost::Mux(2), "{2} ? {1} : {0}", &[of[0], of[1], swap])
-    };
-    let exp = choose(c, "exp_big", &exps);
-    let big = choose(c, "big", &fractions);
+    let ByExponent { exps, fractions, distance, swap, exp, big } = by_exponent(format, c, args);
 
     // A negative distance is complemented, which makes it one too small: the other place is in the choice.
     let text = "{2} ? {2'b01, {0}} : {1'b1, {1}, 1'b0}";
