@@ -1,10 +1,27 @@
-//! The stable codes of all diagnostics, in one table.
+//! The stable codes of all diagnostics, in one table. Each has a page, `docs/diagnostics/CODE.md`, without which this file
+//! does not compile; the tests compile the page's examples.
+
+use crate::diag::did_you_mean;
+
+/// A code of diagnostics.
+#[derive(Debug)]
+pub struct Code {
+    /// Such as `PG0012`; from `PG0101` on they are warnings.
+    pub code: &'static str,
+    pub summary: &'static str,
+    /// What it means, with a wrong and a right example, in Markdown.
+    pub page: &'static str,
+}
 
 macro_rules! codes {
     ($($name:ident $code:literal $summary:literal;)*) => {
         $(#[doc = $summary] pub const $name: &str = $code;)*
-        /// Every code and what it means, in order.
-        pub static CODES: &[(&str, &str)] = &[$(($code, $summary)),*];
+        /// Every code, in order.
+        pub static CODES: &[Code] = &[$(Code {
+            code: $code,
+            summary: $summary,
+            page: include_str!(concat!("../../docs/diagnostics/", $code, ".md")),
+        }),*];
     };
 }
 
@@ -58,12 +75,46 @@ codes! {
     UNUSED_PIN "PG0102" "an input pin that is never used";
 }
 
+/// The code of that name, in capitals or not, and without leading zeros if need be: `PG0012`, `pg12`.
+pub fn find(name: &str) -> Option<&'static Code> {
+    let number: u32 = digits(name)?.parse().ok()?;
+    CODES.iter().find(|c| digits(c.code).and_then(|d| d.parse().ok()) == Some(number))
+}
+
+/// Whether `name` is written like a code, known or not.
+pub fn looks_like_one(name: &str) -> bool {
+    digits(name).is_some()
+}
+
+/// The code that an unknown one was probably meant to be.
+pub fn similar(name: &str) -> Option<&'static str> {
+    did_you_mean(&name.to_ascii_uppercase(), CODES.iter().map(|c| c.code))
+}
+
+/// The digits behind `PG`, of which there is at least one.
+fn digits(name: &str) -> Option<&str> {
+    let (prefix, digits) = name.split_at_checked(2)?;
+    let all = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    (prefix.eq_ignore_ascii_case("pg") && all).then_some(digits)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn codes_are_unique_and_in_order() {
-        assert!(CODES.windows(2).all(|w| w[0].0 < w[1].0));
+        assert!(CODES.windows(2).all(|w| w[0].code < w[1].code));
+    }
+
+    #[test]
+    fn codes_are_found_however_they_are_written() {
+        for name in ["PG0012", "pg0012", "Pg12"] {
+            assert_eq!(find(name).map(|c| c.code), Some("PG0012"), "{name}");
+        }
+        for name in ["PG0099", "PG", "12", "p2p", "PG0012x", "é", "pg99999999999"] {
+            assert!(find(name).is_none(), "{name}");
+        }
+        assert_eq!(similar("pg0092"), Some("PG0002"));
     }
 }

@@ -17,7 +17,7 @@ fn answer(text: &str) -> Vec<&'static str> {
         }
     };
     for d in &findings {
-        assert!(CODES.iter().any(|c| c.0 == d.code) && !d.message.is_empty() && d.help.is_some(), "{d:?}");
+        assert!(CODES.iter().any(|c| c.code == d.code) && !d.message.is_empty() && d.help.is_some(), "{d:?}");
         for (span, _) in &d.labels {
             assert!(text.get(span.start..span.end).is_some(), "{span:?} of {d:?} is not on character borders");
         }

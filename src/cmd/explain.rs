@@ -1,13 +1,16 @@
-//! `pairforge explain`: the schedule of a kernel, as a table that can be checked by hand.
+//! `pairforge explain`: the schedule of a kernel, as a table that can be checked by hand; or what the code of a diagnostic
+//! means.
 
 use super::build::ClockArgs;
 use crate::failure::Failure;
 use crate::{output, source};
-use std::path::PathBuf;
+use pg2::codes;
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// A PG2 file, or the name of a shipped kernel
+    /// A PG2 file, the name of a shipped kernel, or the code of a diagnostic, such as PG0012
+    #[arg(value_name = "FILE|CODE")]
     file: String,
     /// Draw the pipeline: operators by cycle, delays as lines as thick as their bits
     #[arg(long, value_name = "OUT")]
@@ -18,6 +21,9 @@ pub struct Args {
 
 /// Prints the table, and draws the picture if one was asked for.
 pub fn run(args: Args) -> Result<(), Failure> {
+    if codes::looks_like_one(&args.file) && !Path::new(&args.file).exists() {
+        return code(&args);
+    }
     let clock = args.clock.clock()?;
     let kernel = source::read(&args.file)?;
     let graph = source::compile(&kernel)?;
@@ -27,4 +33,52 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     print!("{}", pg2::explain::explain(&built, &kernel.text));
     Ok(())
+}
+
+/// Prints the page of a code.
+fn code(args: &Args) -> Result<(), Failure> {
+    let name = &args.file;
+    if args.svg.is_some() {
+        return Err(Failure::Usage(format!("--svg draws kernels; `{name}` is the code of a diagnostic")));
+    }
+    let Some(code) = codes::find(name) else {
+        let hint = match codes::similar(name) {
+            Some(close) => format!("did you mean `{close}`?"),
+            None => "codes are written as in diagnostics, for example `PG0012`".into(),
+        };
+        return Err(Failure::Input(format!("there is no diagnostic `{name}`; {hint}")));
+    };
+    print!("{}", plain(code.page));
+    Ok(())
+}
+
+/// A page for a terminal: code indented instead of fenced, links as their words.
+fn plain(page: &str) -> String {
+    let mut out = String::new();
+    let mut code = false;
+    for line in page.lines() {
+        if line.starts_with("```") {
+            code = !code;
+        } else if code {
+            out += &format!("    {line}\n");
+        } else {
+            out += &unlinked(line.trim_start_matches("# "));
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// `[words](address)` becomes `words`.
+fn unlinked(line: &str) -> String {
+    let (mut out, mut rest) = (String::new(), line);
+    while let Some((before, link)) = rest.split_once('[')
+        && let Some((words, behind)) = link.split_once("](")
+        && let Some((_, behind)) = behind.split_once(')')
+    {
+        out += before;
+        out += words;
+        rest = behind;
+    }
+    out + rest
 }
