@@ -24,7 +24,7 @@ pub fn read(file: &str) -> Result<Kernel, Failure> {
         return Ok(Kernel { origin: format!("{file}.pg2"), name: file.to_string(), text: text.text.to_string() });
     }
     let bytes = std::fs::read(path).map_err(|e| {
-        let shipped = pg2::kernels::KERNELS.iter().map(|k| k.name).collect::<Vec<_>>().join(", ");
+        let shipped = pg2::kernels::all().map(|k| k.0).collect::<Vec<_>>().join(", ");
         let hint = if path.exists() { String::new() } else { format!("; shipped kernels are {shipped}") };
         Failure::file(path, format!("cannot be read: {e}{hint}"))
     })?;

@@ -15,7 +15,7 @@ fn help_and_lists_are_shown() {
         check(&format!("{command} --help"), 0, &["Usage: pairforge"], &[]);
     }
     check("--version", 0, &["pairforge 0."], &[]);
-    check("list kernels", 0, &["p2p ", "p2p_paper ", "m2l_paper "], &[]);
+    check("list kernels", 0, &["p2p ", "p2p_paper ", "m2l_paper ", "lennard_jones ", "m2l_8 "], &[]);
     check("list backends", 0, &["emulator ", "cycle ", "cpu "], &[]);
     check("list operators", 0, &["add ", "fmul ", "pow "], &[]);
     check("list targets", 0, &["generic "], &[]);

@@ -184,7 +184,8 @@ pub trait Operator: Sync {
     /// The specification: the result's pattern and the flags it raises.
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags);
 
-    /// The real meaning, without rounding or range.
+    /// The real meaning, without rounding or range; only sums and differences of ints and fixeds wrap, since that is how
+    /// kernels find a nearest image.
     fn real(&self, inst: &Inst, args: &[f64]) -> f64;
 
     /// A C expression of the native mode over the arguments' names. A float is held in a `float` or `double`. An int is

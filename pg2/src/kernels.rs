@@ -1,4 +1,6 @@
-//! The shipped kernels: the files of `pg2/kernels`, embedded.
+//! The shipped kernels: the files of `pg2/kernels`, embedded, and the M2L kernels that are generated.
+
+use std::sync::OnceLock;
 
 /// A shipped kernel.
 #[derive(Clone, Copy, Debug)]
@@ -8,31 +10,55 @@ pub struct Kernel {
     pub text: &'static str,
 }
 
-/// Every shipped kernel; M2L of other orders comes from [`crate::gen_m2l()`].
+/// A kernel of the file of that name.
+macro_rules! kernel {
+    ($name:literal, $summary:literal) => {
+        Kernel { name: $name, summary: $summary, text: include_str!(concat!("../kernels/", $name, ".pg2")) }
+    };
+}
+
+/// Every kernel that is a file.
 pub static KERNELS: &[Kernel] = &[
-    Kernel {
-        name: "p2p",
-        summary: "potential and gradient of a source particle, optionally softened",
-        text: include_str!("../kernels/p2p.pg2"),
-    },
-    Kernel {
-        name: "p2p_paper",
-        summary: "potential of a source particle, as printed in the paper (Fig. 2)",
-        text: include_str!("../kernels/p2p_paper.pg2"),
-    },
-    Kernel {
-        name: "p2p_small",
-        summary: "potential of a source particle in small formats, for small devices",
-        text: include_str!("../kernels/p2p_small.pg2"),
-    },
-    Kernel {
-        name: "m2l_paper",
-        summary: "M2L of order 2, the paper's Fig. 3 with its declarations",
-        text: include_str!("../kernels/m2l_paper.pg2"),
-    },
+    kernel!("p2p", "potential and gradient of a source particle, optionally softened"),
+    kernel!("p2p_paper", "potential of a source particle, as printed in the paper (Fig. 2)"),
+    kernel!("p2p_small", "potential of a source particle in small formats, for small devices"),
+    kernel!("gravity", "potential and acceleration by softened point masses"),
+    kernel!("gravity_hermite", "potential, acceleration and jerk, for the Hermite scheme"),
+    kernel!("coulomb", "energy of a charge and force on it, charges on both sides"),
+    kernel!("lennard_jones", "energy and force in a periodic box, with a cut-off"),
+    kernel!("sph_density", "density and number of neighbours, cubic spline"),
+    kernel!("sph_pressure", "acceleration by pressure, cubic spline, mean smoothing length"),
+    kernel!("stokeslet", "velocity of a viscous fluid by point forces, optionally regularised"),
+    kernel!("biot_savart", "velocity by vortex particles, optionally regularised"),
+    kernel!("nearest", "squared distance and index of the nearest neighbour, in one word"),
+    kernel!("pair_count", "number of particles within each of eight radii"),
+    kernel!("m2l_paper", "M2L of order 2, the paper's Fig. 3 with its declarations"),
 ];
 
-/// The kernel of that name.
-pub fn find(name: &str) -> Option<&'static Kernel> {
-    KERNELS.iter().find(|k| k.name == name)
+/// Name and summary of the generated kernels, M2L of orders 1 to 8; see [`crate::gen_m2l()`].
+pub static GENERATED: [(&str, &str); 8] = [
+    ("m2l_1", "M2L of order 1, generated"),
+    ("m2l_2", "M2L of order 2, generated"),
+    ("m2l_3", "M2L of order 3, generated"),
+    ("m2l_4", "M2L of order 4, generated"),
+    ("m2l_5", "M2L of order 5, generated"),
+    ("m2l_6", "M2L of order 6, generated"),
+    ("m2l_7", "M2L of order 7, generated"),
+    ("m2l_8", "M2L of order 8, generated"),
+];
+
+/// The kernel of that name, a file's or a generated one.
+pub fn find(name: &str) -> Option<Kernel> {
+    static TEXTS: [OnceLock<String>; 8] = [const { OnceLock::new() }; 8];
+    if let Some(kernel) = KERNELS.iter().find(|k| k.name == name) {
+        return Some(*kernel);
+    }
+    let k = GENERATED.iter().position(|g| g.0 == name)?;
+    let text = TEXTS[k].get_or_init(|| crate::gen_m2l(k as u32 + 1).expect("orders 1 to 8 have a kernel"));
+    Some(Kernel { name: GENERATED[k].0, summary: GENERATED[k].1, text })
+}
+
+/// Name and summary of every shipped kernel.
+pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+    KERNELS.iter().map(|k| (k.name, k.summary)).chain(GENERATED)
 }

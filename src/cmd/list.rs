@@ -21,7 +21,7 @@ enum What {
 /// Prints one line a thing: its name and what it is.
 pub fn run(args: Args) -> Result<(), Failure> {
     let rows: Vec<(String, String)> = match args.what {
-        What::Kernels => pg2::kernels::KERNELS.iter().map(|k| (k.name.to_string(), k.summary.to_string())).collect(),
+        What::Kernels => pg2::kernels::all().map(|k| (k.0.to_string(), k.1.to_string())).collect(),
         What::Backends => host::backends::BACKENDS.iter().map(|b| (b.usage(), b.summary.to_string())).collect(),
         What::Boards => hdl::board::BOARDS.iter().map(|b| (b.name.to_string(), b.summary.to_string())).collect(),
         What::Devices => hdl::board::DEVICES.iter().map(|d| (d.name.to_string(), d.summary.to_string())).collect(),

@@ -29,8 +29,8 @@ impl Operator for Add {
         (args[0].wrapping_add(args[1]) & inst.result.mask(), Flags::NONE)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0] + args[1]
+    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
+        parts::wrapped(inst.result, args[0] + args[1])
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
