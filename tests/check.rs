@@ -88,7 +88,7 @@ fn every_code_is_explained() {
         let page = check(&format!("explain {}", code.code), 0, &[code.code, code.summary, "Right:"], &[]).out;
         assert!(!page.contains("```") && !page.contains("]("), "{page}");
     }
-    assert_eq!(check("explain pg12", 0, &[], &[]).out, check("explain PG0012", 0, &["    dx = a - b;"], &[]).out);
+    assert_eq!(check("explain pg12", 0, &[], &[]).out, check("explain PG0012", 0, &["    r2 = dx * dx;"], &[]).out);
     check("explain PG0092", 1, &[], &["no diagnostic `PG0092`", "did you mean `PG00"]);
     check("explain pg7777777", 1, &[], &["no diagnostic `pg7777777`", "`PG0012`"]);
     check("explain PG0012 --svg x.svg", 2, &[], &["--svg"]);

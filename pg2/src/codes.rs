@@ -73,6 +73,10 @@ codes! {
     TOO_LARGE "PG0053" "a kernel of too many operations";
     UNUSED_NAME "PG0101" "a name that is never used";
     UNUSED_PIN "PG0102" "an input pin that is never used";
+    OVERFLOW "PG0103" "a value that can leave its format";
+    LOSSY_CAST "PG0104" "a cast that can lose bits";
+    ALWAYS "PG0105" "a comparison with only one outcome";
+    SHIFTED_OUT "PG0106" "a shift that always gives 0";
 }
 
 /// The code of that name, in capitals or not, and without leading zeros if need be: `PG0012`, `pg12`.

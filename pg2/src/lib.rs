@@ -27,6 +27,7 @@ pub mod simplify;
 mod builder;
 mod check;
 mod literal;
+mod warn;
 
 pub use build::{Built, compile_to_netlist};
 pub use gen_m2l::gen_m2l;
@@ -52,6 +53,7 @@ pub fn compile(name: &str, text: &str) -> Result<Compiled, Vec<Diagnostic>> {
         sort(&mut found);
         return Err(found);
     }
+    warn::warnings(&graph).into_iter().for_each(|one| diag::report(&mut found, one));
     sort(&mut found);
     if let Err(why) = graph.verify() {
         panic!("the checker builds graphs that verify: {why}");

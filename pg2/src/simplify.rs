@@ -7,7 +7,7 @@
 //! One walk in topological order folds constants through [`hdl::op::Operator::bits`], shares equal nodes, and applies
 //! the identities of `rules`; then `known` marks which arguments are never negative and how small and how large they can be.
 
-mod known;
+pub(crate) mod known;
 mod rules;
 mod signs;
 
@@ -42,7 +42,7 @@ pub fn simplify(graph: &Graph) -> Graph {
 }
 
 /// The graph without the nodes that reach no output.
-fn live(graph: &Graph) -> Graph {
+pub(crate) fn live(graph: &Graph) -> Graph {
     let mut used = vec![false; graph.nodes.len()];
     graph.outputs.iter().for_each(|o| used[o.value.0 as usize] = true);
     for k in (0..graph.nodes.len()).rev() {

@@ -23,7 +23,12 @@ impl Operator for And {
 
     fn bounds(&self, inst: &Inst) -> Bounds {
         let (a, b) = (inst.bounds(0), inst.bounds(1));
-        if a.low < 0 || b.low < 0 { Bounds::of(inst.result) } else { Bounds::ints(0, a.high.min(b.high)) }
+        match (a.low >= 0, b.low >= 0) {
+            (true, true) => Bounds::ints(0, a.high.min(b.high)),
+            (true, false) => Bounds::ints(0, a.high),
+            (false, true) => Bounds::ints(0, b.high),
+            (false, false) => Bounds::of(inst.result),
+        }
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

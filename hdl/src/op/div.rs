@@ -4,7 +4,7 @@ use super::{Attrs, Inst, Operator};
 use super::{division, parts};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 pub struct Div;
 
@@ -23,6 +23,13 @@ impl Operator for Div {
 
     fn flags(&self, _: &Inst) -> Flags {
         Flags::INVALID
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (a, b) = (inst.bounds(0), inst.bounds(1));
+        let least = if b.low > 0 { b.low } else { (-b.high).max(1) };
+        let most = a.high.max(-a.low) / least;
+        Bounds::wrapped(inst.result, Some(if a.low >= 0 && b.low >= 0 { 0 } else { -most }), Some(most))
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -4,7 +4,7 @@ use super::parts;
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 pub struct Not;
 
@@ -19,6 +19,11 @@ impl Operator for Not {
 
     fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
         parts::one_int(self.name(), args)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (a, all) = (inst.bounds(0), Bounds::of(inst.result));
+        Bounds::ints(all.low + all.high - a.high, all.low + all.high - a.low)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -257,3 +257,8 @@ pub fn two_of_any(name: &str, args: &[Format]) -> Result<Format, String> {
         _ => Err(format!("`{name}` takes two values of one format")),
     }
 }
+
+/// The greatest integer with as many bits as `x`, which is not negative.
+pub fn ones_above(x: i128) -> i128 {
+    (1 << (128 - x.leading_zeros())) - 1
+}

@@ -4,7 +4,7 @@ use super::{Attrs, Inst, Operator};
 use super::{division, parts};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 pub struct Rem;
 
@@ -23,6 +23,13 @@ impl Operator for Rem {
 
     fn flags(&self, _: &Inst) -> Flags {
         Flags::INVALID
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (a, b) = (inst.bounds(0), inst.bounds(1));
+        let most = |x: Bounds| x.high.max(-x.low);
+        let rest = most(a).min((most(b) - 1).max(0));
+        Bounds::ints(if a.low < 0 { -rest } else { 0 }, if a.high > 0 { rest } else { 0 })
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

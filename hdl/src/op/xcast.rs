@@ -3,7 +3,7 @@
 use super::{Attrs, Inst, Operator, parts};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 pub struct Xcast;
 
@@ -26,6 +26,12 @@ impl Operator for Xcast {
     fn flags(&self, inst: &Inst) -> Flags {
         let plan = Plan::new(inst);
         Flags::SATURATION.when(plan.over || plan.under)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let a = inst.bounds(0);
+        let cast = |x: i128| inst.result.to_int(self.bits(inst, &[x as u64 & inst.args[0].mask()]).0);
+        Bounds::ints(cast(a.low), cast(a.high))
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -4,7 +4,7 @@ use super::parts;
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 pub struct Xor;
 
@@ -19,6 +19,14 @@ impl Operator for Xor {
 
     fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
         parts::two_ints(self.name(), args)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (a, b) = (inst.bounds(0), inst.bounds(1));
+        if a.low < 0 || b.low < 0 {
+            return Bounds::of(inst.result);
+        }
+        Bounds::ints(0, parts::ones_above(a.high.max(b.high)))
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -1,12 +1,17 @@
 //! What is known of values besides their formats: signs and bounds, for [`hdl::op::Inst`].
 
 use super::signs;
-use crate::graph::{Graph, NodeId, NodeKind};
+use crate::graph::{Graph, Node, NodeId, NodeKind};
 use hdl::Bounds;
 
 /// Sets [`hdl::op::Inst::nonneg`] for every argument of a signed format that can never be negative,
 /// [`hdl::op::Inst::bounds`] where an argument has not all values of its format, and [`hdl::op::Inst::same`].
-pub(super) fn mark(graph: &mut Graph) {
+pub(crate) fn mark(graph: &mut Graph) {
+    mark_with(graph, |_, bounds| bounds);
+}
+
+/// The same with the bounds of each node as `refine` sees them, which warnings judge more generously than circuits.
+pub(crate) fn mark_with(graph: &mut Graph, refine: impl Fn(&Node, Bounds) -> Bounds) {
     // For each node whether it is never negative, and its bounds.
     let mut known: Vec<(bool, Bounds)> = Vec::with_capacity(graph.nodes.len());
     for node in &mut graph.nodes {
@@ -26,6 +31,7 @@ pub(super) fn mark(graph: &mut Graph) {
                 (signs::result(op.name(), inst, args, &sign), op.bounds(inst))
             }
         };
+        let bounds = refine(node, bounds);
         let positive = !format.is_float() && bounds.low >= 0;
         known.push((nonneg || positive || !format.is_signed(), bounds));
     }
