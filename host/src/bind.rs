@@ -184,8 +184,9 @@ fn check_pins(stage: &str, graph: &Graph, wanted: &[Wanted]) -> Result<(), BindE
         match graph.pins.iter().find(|p| p.name == w.name) {
             None if w.optional => {}
             None => wrong.push(format!("pin {shape} is missing")),
-            Some(p) if p.class != w.class || p.len != w.len => {
+            Some(p) if p.class != w.class || p.len != w.len || p.columns.is_some() => {
                 let found = declaration(&p.name, p.class, p.len);
+                let found = if p.columns.is_some() { format!("the matrix `{}`", p.name) } else { found };
                 wrong.push(format!("pin `{}` must be {shape}, not {found}", w.name));
             }
             Some(_) => {}

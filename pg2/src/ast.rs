@@ -7,6 +7,7 @@ use hdl::Reduce;
 /// pass over them needs recursion.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Program<'a> {
+    /// Those of included files stand behind their `include`.
     pub statements: Vec<Statement<'a>>,
     pub exprs: Vec<Expr<'a>>,
     /// Spans of the comments, in order.
@@ -47,16 +48,88 @@ pub struct Statement<'a> {
 /// What a statement does.
 #[derive(Clone, PartialEq, Debug)]
 pub enum StatementKind<'a> {
-    /// `float18.9 mj[len] jpin;`
-    Declare { format: Word<'a>, name: Word<'a>, len: Option<Tree>, class: Word<'a> },
+    /// `float18.9 mj[n] jpin;`, with a length for each pair of brackets.
+    Declare {
+        format: Word<'a>,
+        name: Word<'a>,
+        lengths: Vec<Tree>,
+        class: Word<'a>,
+    },
+    /// `name[n];`: a vector or matrix whose elements are assigned one by one.
+    Elements {
+        name: Word<'a>,
+        lengths: Vec<Tree>,
+    },
     /// `const name = value;`
-    Const { name: Word<'a>, value: Tree },
-    /// `name = value;`
-    Assign { name: Word<'a>, value: Tree },
+    Const {
+        name: Word<'a>,
+        value: Tree,
+    },
+    /// `name[index] = value;`
+    Assign {
+        name: Word<'a>,
+        indices: Vec<Tree>,
+        value: Tree,
+    },
     /// `target[index] += value;`, and `max=` and `min=`.
-    Reduce { target: Word<'a>, index: Option<Tree>, reduce: Reduce, value: Tree },
+    Reduce {
+        target: Word<'a>,
+        indices: Vec<Tree>,
+        reduce: Reduce,
+        value: Tree,
+    },
+    /// `for variable in from..to { ... }`
+    For {
+        variable: Word<'a>,
+        from: Tree,
+        to: Tree,
+        body: Block<'a>,
+    },
+    /// `if (condition) { ... }`, each `else if`, and the block of `else`.
+    If {
+        arms: Vec<Arm<'a>>,
+        otherwise: Option<Block<'a>>,
+    },
+    Function(Function<'a>),
+    /// `return value;`
+    Return {
+        value: Tree,
+    },
+    /// `include "path";`; what the file holds follows in the list of statements.
+    Include {
+        path: Word<'a>,
+    },
+    /// `round mode;`
+    Round {
+        mode: Word<'a>,
+    },
     /// A statement with a reported mistake that would have defined or reduced this name.
-    Broken { name: Word<'a> },
+    Broken {
+        name: Word<'a>,
+    },
+}
+
+/// Statements in braces.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Block<'a> {
+    pub statements: Vec<Statement<'a>>,
+    /// The braces and all between them.
+    pub span: Span,
+}
+
+/// One condition of an `if` and what it governs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Arm<'a> {
+    pub condition: Tree,
+    pub body: Block<'a>,
+}
+
+/// `fn name(params) { ... return value; }`; the short form `fn name(params) = value;` has a `return` alone.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Function<'a> {
+    pub name: Word<'a>,
+    pub params: Vec<Word<'a>>,
+    pub body: Block<'a>,
 }
 
 /// An expression and its place.
@@ -78,6 +151,9 @@ pub enum ExprKind<'a> {
     /// `condition ? then : otherwise`
     Select(ExprId, ExprId, ExprId),
     Cast(Word<'a>, ExprId),
+    /// `name[index]`, with an expression for each pair of brackets.
+    Element(Word<'a>, Vec<ExprId>),
+    /// An index on what is no name.
     Index(ExprId, ExprId),
     Call(Word<'a>, Vec<ExprId>),
 }

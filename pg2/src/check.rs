@@ -1,11 +1,18 @@
 //! The checker: names, formats, vectors and literals of a syntax tree, and the graph that it means.
 
+mod branch;
 mod call;
 mod choice;
+mod elements;
 mod expr;
 mod finish;
 mod format;
+mod function;
+mod loops;
 mod ops;
+mod product;
+mod resolve;
+mod scope;
 mod statement;
 mod value;
 
@@ -16,28 +23,15 @@ use crate::diag::{Diagnostic, Severity, Span, did_you_mean, report};
 use crate::graph::{Graph, NodeId, PinClass};
 use crate::literal::{FoldError, Folder};
 use hdl::Reduce;
-use std::collections::HashMap;
+use scope::Table;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use value::Value;
 
 /// Beyond this many names, searching for a similar one would take too long.
 const MAX_CANDIDATES: usize = 2000;
 
-/// What a name stands for.
-enum Entry {
-    Value(Value),
-    /// The fout pin of that index.
-    Output(usize),
-    /// Something whose definition has a reported mistake.
-    Broken,
-}
-
-/// A defined name.
-struct Symbol {
-    entry: Entry,
-    span: Span,
-    used: bool,
-    is_pin: bool,
-}
+/// Expressions and passes that loops and functions may take: some tenths of a second.
+const MAX_STEPS: u64 = 1 << 20;
 
 /// The reduction of one output element, while they are gathered.
 #[derive(Clone, Copy)]
@@ -60,51 +54,98 @@ struct Checker<'a> {
     program: &'a Program<'a>,
     builder: Builder,
     folder: Folder,
-    symbols: HashMap<&'a str, Symbol>,
+    /// The names of the file, and of each function that is being inlined.
+    tables: Vec<Table<'a>>,
     /// Where each name is defined first, to tell an unknown name from one used too early.
     defined_at: HashMap<&'a str, Span>,
+    functions: HashMap<&'a str, usize>,
+    bodies: Vec<function::Body<'a>>,
+    calls: Vec<function::Call<'a>>,
+    /// The loops around the statement, with what their variables are.
+    loops: Vec<loops::Pass<'a>>,
     /// Elements of each pin; empty for inputs.
     slots: Vec<Vec<Slot>>,
+    /// What the slots were before the branches around the statement.
+    slots_before: Vec<BTreeMap<(usize, usize), Slot>>,
+    /// Where names are defined, and which of these places are ever used.
+    definitions: BTreeMap<usize, (Word<'a>, bool)>,
+    used: HashSet<usize>,
+    /// Blocks that were never run and have been looked through.
+    resolved: HashSet<usize>,
+    /// Steps that loops and functions have taken.
+    steps: u64,
     errors: Vec<Diagnostic>,
+    /// What has been reported of texts that are read more than once.
+    reported: HashSet<(&'static str, Span, String)>,
+    /// Mistakes found, repeated ones too.
+    found: usize,
     suggestions: usize,
     /// The kernel has become too large, which has been reported.
     full: bool,
 }
 
-/// Checks a program and builds its graph; `errors` are what the parser has already found.
-pub fn check(name: &str, text: &str, program: &Program, errors: Vec<Diagnostic>) -> (Graph, Vec<Diagnostic>) {
+/// Checks a program and builds its graph; `errors` are what the parser has already found. Names defined behind
+/// `own_end` are those of included files, which need not use all of them.
+pub fn check(
+    name: &str,
+    text: &str,
+    own_end: usize,
+    program: &Program,
+    errors: Vec<Diagnostic>,
+) -> (Graph, Vec<Diagnostic>) {
     let mut checker = Checker {
         text,
         program,
         builder: Builder::new(name),
         folder: Folder::default(),
-        symbols: HashMap::new(),
+        tables: vec![Table::default()],
         defined_at: HashMap::new(),
+        functions: HashMap::new(),
+        bodies: Vec::new(),
+        calls: Vec::new(),
+        loops: Vec::new(),
         slots: Vec::new(),
+        slots_before: Vec::new(),
+        definitions: BTreeMap::new(),
+        used: HashSet::new(),
+        resolved: HashSet::new(),
+        steps: 0,
         errors,
+        reported: HashSet::new(),
+        found: 0,
         suggestions: 0,
         full: false,
     };
     for statement in &program.statements {
-        if let StatementKind::Declare { name, .. }
-        | StatementKind::Const { name, .. }
-        | StatementKind::Assign { name, .. } = &statement.kind
-        {
-            checker.defined_at.entry(name.text).or_insert(name.span);
+        match &statement.kind {
+            StatementKind::Declare { name, .. }
+            | StatementKind::Const { name, .. }
+            | StatementKind::Elements { name, .. }
+            | StatementKind::Assign { name, .. } => {
+                checker.defined_at.entry(name.text).or_insert(name.span);
+            }
+            StatementKind::Function(function) => checker.enter_function(function),
+            _ => {}
         }
     }
-    for statement in &program.statements {
-        checker.statement(statement);
-        if checker.full {
-            break;
-        }
-    }
-    checker.finish();
+    checker.check_functions();
+    checker.block(&program.statements);
+    checker.finish(own_end);
     (checker.builder.graph, checker.errors)
 }
 
 impl<'a> Checker<'a> {
-    fn error(&mut self, error: Diagnostic) {
+    /// Reports a mistake, with the calls and the pass of the loops in which it shows. What is read more than once is
+    /// reported once.
+    fn error(&mut self, mut error: Diagnostic) {
+        self.found += 1;
+        if !self.calls.is_empty() || !self.loops.is_empty() {
+            if !self.reported.insert((error.code, error.span(), error.message.clone())) {
+                return;
+            }
+            self.explain_calls(&mut error);
+            self.explain_loops(&mut error);
+        }
         report(&mut self.errors, error);
     }
 
@@ -116,53 +157,27 @@ impl<'a> Checker<'a> {
         self.program.expr(id).span
     }
 
-    /// Enters a name; a second definition is an error and leaves the first.
-    fn define(&mut self, name: Word<'a>, entry: Entry, is_pin: bool) {
-        if let Some(first) = self.symbols.get(name.text) {
-            if matches!(first.entry, Entry::Broken) || matches!(entry, Entry::Broken) {
-                return;
-            }
-            let message = format!("`{}` is defined twice", name.text);
-            let error = Diagnostic::error(codes::TWICE, message, name.span, "defined again")
-                .label(first.span, "first defined here")
-                .help("names are assigned once: choose another name for the second value");
-            return self.error(error);
+    /// Counts work that loops and functions repeat; too much of it is reported, and the check ends.
+    fn step(&mut self, steps: u64, span: Span) {
+        if self.loops.is_empty() && self.calls.is_empty() {
+            return;
         }
-        self.symbols.insert(name.text, Symbol { entry, span: name.span, used: false, is_pin });
-    }
-
-    /// The value of a name.
-    fn lookup(&mut self, name: &'a str, span: Span) -> Value {
-        if let Some(symbol) = self.symbols.get_mut(name) {
-            symbol.used = true;
-            match &symbol.entry {
-                Entry::Value(value) => return value.clone(),
-                Entry::Broken => return Value::Error,
-                Entry::Output(_) => {}
-            }
-            let message = format!("`{name}` is an output, and outputs are never read");
-            let declared = symbol.span;
-            let error = Diagnostic::error(codes::READS_OUTPUT, message, span, "read here")
-                .label(declared, "declared as `fout`")
-                .help("give the value that goes into the output a name, and use that");
-            self.error(error);
-            return Value::Error;
+        self.steps += steps;
+        if self.steps > MAX_STEPS && !self.full {
+            self.full = true;
+            let message = "the loops and functions of this kernel take too many steps";
+            let error = Diagnostic::error(codes::TOO_LARGE, message, span, "given up here");
+            self.error(error.help(format!(
+                "loops are unrolled and functions inlined, {MAX_STEPS} expressions at most: choose smaller bounds"
+            )));
         }
-        if let Some(later) = self.defined_at.get(name).copied() {
-            let message = format!("`{name}` is used before it is defined");
-            let error = Diagnostic::error(codes::BEFORE, message, span, "used here").label(later, "defined here");
-            self.error(error.help("move the definition above its first use"));
-        } else {
-            self.unknown_name(name, span);
-        }
-        Value::Error
     }
 
     fn unknown_name(&mut self, name: &str, span: Span) {
         let error = Diagnostic::error(codes::UNKNOWN_NAME, format!("`{name}` is not defined"), span, "unknown name");
         self.suggestions += 1;
-        let close = if self.symbols.len() <= MAX_CANDIDATES && self.suggestions <= 20 {
-            let mut names: Vec<&str> = self.symbols.keys().copied().collect();
+        let close = if self.table().symbols.len() <= MAX_CANDIDATES && self.suggestions <= 20 {
+            let mut names: Vec<&str> = self.table().symbols.keys().copied().collect();
             names.sort_unstable();
             did_you_mean(name, names)
         } else {

@@ -44,6 +44,8 @@ codes! {
     ASSIGNS_PIN "PG0016" "a pin is assigned with `=`";
     PORTS "PG0017" "two pins would get one port name";
     UNKNOWN_FUNCTION "PG0018" "an unknown function";
+    MISPLACED "PG0019" "a statement that cannot stand here";
+    RECURSION "PG0020" "a function that calls itself";
     UNKNOWN_FORMAT "PG0021" "an unknown format";
     FORMAT_LIMITS "PG0022" "a format outside the limits";
     CLASS "PG0023" "an unknown or missing pin class";
@@ -53,6 +55,7 @@ codes! {
     FLOAT_SUM "PG0027" "`+=` on a float output";
     NO_OUTPUT "PG0028" "a kernel without outputs";
     NOT_OUTPUT "PG0029" "a reduction of something that is no output";
+    INCLUDE "PG0030" "a file that cannot be included";
     FRACTION "PG0031" "a fraction given to an integer";
     RANGE "PG0032" "a number out of the range of its format";
     NO_FORMAT "PG0033" "only exact numbers, so no format is known";
@@ -65,12 +68,15 @@ codes! {
     VECTOR "PG0044" "a vector where a scalar is wanted, or the reverse";
     INDEX_RANGE "PG0045" "an index outside the vector";
     INDEX_SCALAR "PG0046" "an index on a scalar";
+    NO_ELEMENT "PG0047" "an element that is read before it is assigned";
     CONDITION "PG0048" "a condition that is no integer";
     SHIFT "PG0049" "a shift amount that is no literal, const or integer param";
     SHIFT_RANGE "PG0050" "a shift amount out of range";
     ARGUMENTS "PG0051" "a wrong number of arguments";
     EXPONENT "PG0052" "an exponent that `pg_pow` does not have";
     TOO_LARGE "PG0053" "a kernel of too many operations";
+    NO_RETURN "PG0054" "a function that does not always return a value";
+    OUT_OF_BLOCK "PG0055" "a name used outside of its block";
     UNUSED_NAME "PG0101" "a name that is never used";
     UNUSED_PIN "PG0102" "an input pin that is never used";
     OVERFLOW "PG0103" "a value that can leave its format";

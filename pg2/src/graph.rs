@@ -24,8 +24,10 @@ pub struct Pin {
     pub name: String,
     pub class: PinClass,
     pub format: Format,
-    /// Number of elements of a vector; `None` for a scalar.
+    /// Number of elements of a vector or matrix; `None` for a scalar.
     pub len: Option<u32>,
+    /// Columns of a matrix, whose elements stand by rows.
+    pub columns: Option<u32>,
     pub span: Span,
 }
 
@@ -35,11 +37,21 @@ impl Pin {
         self.len.unwrap_or(1)
     }
 
-    /// CSV column name of an element: `xi[0]`, or `mj` for a scalar.
+    /// CSV column name of an element: `xi[0]`, `q[0][1]`, or `mj` for a scalar.
     pub fn column(&self, element: u32) -> String {
-        match self.len {
-            Some(_) => format!("{}[{element}]", self.name),
-            None => self.name.clone(),
+        match (self.len, self.columns) {
+            (Some(_), Some(columns)) => format!("{}[{}][{}]", self.name, element / columns, element % columns),
+            (Some(_), None) => format!("{}[{element}]", self.name),
+            (None, _) => self.name.clone(),
+        }
+    }
+
+    /// The element's name as part of an identifier: `xi_0`, `q_0_1`, or `mj` for a scalar.
+    pub fn flat(&self, element: u32) -> String {
+        match (self.len, self.columns) {
+            (Some(_), Some(columns)) => format!("{}_{}_{}", self.name, element / columns, element % columns),
+            (Some(_), None) => format!("{}_{element}", self.name),
+            (None, _) => self.name.clone(),
         }
     }
 }
@@ -106,7 +118,7 @@ impl Graph {
         self.pins_of(class).flat_map(|(k, p)| (0..p.elements()).map(move |e| (k, e))).collect()
     }
 
-    /// The port of a pin's element on the pipeline module: `i_xi_0`, or `j_mj` for a scalar. The checker
+    /// The port of a pin's element on the pipeline module: `i_xi_0`, `j_q_0_1`, or `j_mj` for a scalar. The checker
     /// refuses pins of which two would get one port.
     pub fn port(&self, pin: usize, element: u32) -> String {
         let p = &self.pins[pin];
@@ -116,10 +128,7 @@ impl Graph {
             PinClass::Param => "p",
             PinClass::Fout => "o",
         };
-        match p.len {
-            Some(_) => format!("{prefix}_{}_{element}", p.name),
-            None => format!("{prefix}_{}", p.name),
-        }
+        format!("{prefix}_{}", p.flat(element))
     }
 
     /// The engine's view of this kernel's records.

@@ -88,6 +88,18 @@ pub fn lex(text: &str) -> Tokens {
     out
 }
 
+/// The tokens of a part of `text`, with spans in the whole.
+pub(crate) fn lex_part(text: &str, part: Span) -> Tokens {
+    let mut out = lex(part.of(text));
+    if part.start > 0 {
+        let shift = |span: &mut Span| *span = Span { start: span.start + part.start, end: span.end + part.start };
+        out.tokens.iter_mut().for_each(|t| shift(&mut t.span));
+        out.comments.iter_mut().for_each(shift);
+        out.errors.iter_mut().flat_map(|e| &mut e.labels).for_each(|l| shift(&mut l.0));
+    }
+    out
+}
+
 fn blanks(input: &str) -> &str {
     // A byte order mark is treated as a blank: some editors write one.
     let blank = |c: char| matches!(c, ' ' | '\t' | '\r' | '\n' | '\x0c' | '\u{feff}');

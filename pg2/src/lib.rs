@@ -47,7 +47,7 @@ pub struct Compiled {
 /// errors are all that the text has, in its order.
 pub fn compile(name: &str, text: &str) -> Result<Compiled, Vec<Diagnostic>> {
     let (program, errors) = parse::parse(text);
-    let (graph, mut found) = check::check(&identifier(name), text, &program, errors);
+    let (graph, mut found) = check::check(&identifier(name), text, text.len(), &program, errors);
     if found.iter().any(|d| d.severity == Severity::Error) {
         found.retain(|d| d.severity == Severity::Error);
         sort(&mut found);

@@ -1,29 +1,42 @@
 //! The parser: tokens to the syntax tree, recovering at each statement so that all mistakes are found.
 
+mod block;
 mod expr;
 mod recover;
 
 use crate::ast::{Expr, ExprId, ExprKind, Program, Statement, StatementKind, Tree, Word};
 use crate::codes;
 use crate::diag::{Diagnostic, Span, report};
-use crate::lex::{Token, TokenKind, lex};
+use crate::lex::{Token, TokenKind, lex_part};
 use hdl::Reduce;
 
-/// The deepest nesting of parentheses, prefix operators, `?:`, calls and indices (RULES L8).
-const MAX_NESTING: u32 = 256;
+/// The deepest nesting of blocks, parentheses, prefix operators, `?:`, calls and indices (RULES L8).
+pub(crate) const MAX_NESTING: u32 = 256;
 
 /// Words with a meaning of their own, which cannot be names.
 pub static RESERVED: &[&str] =
     &["ipin", "jpin", "fout", "param", "const", "for", "if", "else", "fn", "in", "include", "return"];
 
-/// Statements of the language that are still to come.
-static NOT_YET: &[&str] = &["for", "if", "else", "fn", "include"];
-
 /// Parses a whole file. The tree holds what could be understood; the diagnostics say what could not.
 pub fn parse(text: &str) -> (Program<'_>, Vec<Diagnostic>) {
-    let lexed = lex(text);
-    let program = Program { comments: lexed.comments, ..Program::default() };
-    let mut parser = Parser { text, tokens: lexed.tokens, at: 0, depth: 0, program, errors: lexed.errors };
+    parse_part(text, Span { start: 0, end: text.len() }, Program::default())
+}
+
+/// Parses a part of a text and adds it to a program.
+fn parse_part<'a>(text: &'a str, part: Span, program: Program<'a>) -> (Program<'a>, Vec<Diagnostic>) {
+    let lexed = lex_part(text, part);
+    let mut parser = Parser {
+        text,
+        tokens: lexed.tokens,
+        at: 0,
+        depth: 0,
+        blocks: Vec::new(),
+        condition_at: usize::MAX,
+        unclosed: false,
+        program,
+        errors: lexed.errors,
+    };
+    parser.program.comments.extend(lexed.comments);
     while parser.kind() != TokenKind::End {
         parser.statement();
     }
@@ -40,8 +53,22 @@ struct Parser<'a> {
     tokens: Vec<Token>,
     at: usize,
     depth: u32,
+    /// The blocks around the next token.
+    blocks: Vec<BlockKind>,
+    /// The first token of the last condition of an `if`, whose parentheses are no cast.
+    condition_at: usize,
+    /// A block that is never closed has been reported.
+    unclosed: bool,
     program: Program<'a>,
     errors: Vec<Diagnostic>,
+}
+
+/// What a block belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BlockKind {
+    Function,
+    Loop,
+    Branch,
 }
 
 impl<'a> Parser<'a> {
@@ -67,6 +94,10 @@ impl<'a> Parser<'a> {
     /// The token before the next one.
     fn previous(&self) -> Token {
         self.tokens[self.at.saturating_sub(1)]
+    }
+
+    fn previous_is(&self, symbol: &str) -> bool {
+        matches!(self.previous().kind, TokenKind::Symbol(s) if s == symbol)
     }
 
     fn is(&self, symbol: &str) -> bool {
@@ -101,7 +132,8 @@ impl<'a> Parser<'a> {
         let found = self.describe(token);
         let help = match wanted {
             "a statement" => {
-                "statements are declarations, `name = ...;`, `const name = ...;` and `output += ...;`".into()
+                "statements are declarations, `name = ...;`, `const name = ...;`, `output += ...;`, `for`, `if` and `fn`"
+                    .into()
             }
             "a value" => "write a number, a name, a call or an expression in parentheses".into(),
             _ => format!("put {wanted} before {found}, or remove what is too much"),
@@ -138,9 +170,14 @@ impl<'a> Parser<'a> {
         if self.eat(";") {
             return;
         }
-        self.depth = 0;
+        self.depth = self.blocks.len() as u32;
         let parsed = self.statement_kind();
-        let parsed = parsed.and_then(|kind| self.semicolon().map(|()| kind));
+        let parsed = parsed.and_then(|kind| match kind {
+            // These end with a brace.
+            StatementKind::For { .. } | StatementKind::If { .. } => Ok(kind),
+            StatementKind::Function(_) if self.previous_is("}") => Ok(kind),
+            _ => self.semicolon().map(|()| kind),
+        });
         match parsed {
             Ok(kind) => {
                 let span = self.tokens[start].span.to(self.previous().span);
@@ -175,8 +212,10 @@ impl<'a> Parser<'a> {
         let Some(word) = self.word_at(0) else {
             return self.expected("a statement");
         };
-        if NOT_YET.contains(&word.text) && !self.is_at(1, "=") {
-            return self.not_yet(word);
+        if !self.is_at(1, "=")
+            && let Some(parsed) = self.keyword(word)
+        {
+            return parsed;
         }
         let reduces = matches!(self.word_at(1), Some(w) if matches!(w.text, "max" | "min")) && self.is_at(2, "=");
         match self.peek(1).kind {
@@ -231,18 +270,18 @@ impl<'a> Parser<'a> {
         if self.is("=") {
             return self.fail(reserved(format));
         }
+        self.only_in_files(format.span, "a pin")?;
         let name = self.new_name()?;
-        let len = if self.eat("[") {
-            let tree = self.tree()?;
-            self.expect("]")?;
-            Some(tree)
-        } else {
-            None
-        };
+        let lengths = self.indices()?;
+        if self.is("=") {
+            let message = format!("`{}` is declared with a format and a value", name.text);
+            let error = Diagnostic::error(codes::SYNTAX, message, format.span, "values have no declared format");
+            return self.fail(error.help(format!("write `{} = ({})...`", name.text, format.text)));
+        }
         match self.word_at(0) {
             Some(class) => {
                 self.next();
-                Ok(StatementKind::Declare { format, name, len, class })
+                Ok(StatementKind::Declare { format, name, lengths, class })
             }
             None => {
                 let message = format!("`{}` has no class", name.text);
@@ -260,27 +299,36 @@ impl<'a> Parser<'a> {
         Ok(StatementKind::Const { name, value: self.tree()? })
     }
 
-    /// `name = value` or `target[index] += value`.
+    /// `name = value`, `name[index] = value`, `name[length]` or `target[index] += value`.
     fn assignment(&mut self) -> Parsed<StatementKind<'a>> {
         if self.is_at(1, "=") {
             let name = self.new_name()?;
             self.next();
-            return Ok(StatementKind::Assign { name, value: self.tree()? });
+            return Ok(StatementKind::Assign { name, indices: Vec::new(), value: self.tree()? });
         }
-        let target = self.word_at(0).expect("the caller saw a word");
-        self.next();
-        let index = if self.eat("[") {
-            let tree = self.tree()?;
-            self.expect("]")?;
-            Some(tree)
-        } else {
-            None
-        };
-        let reduce = self.reduction(target, index.is_some())?;
-        Ok(StatementKind::Reduce { target, index, reduce, value: self.tree()? })
+        let target = self.new_name()?;
+        let indices = self.indices()?;
+        if !indices.is_empty() && self.eat("=") {
+            return Ok(StatementKind::Assign { name: target, indices, value: self.tree()? });
+        }
+        if !indices.is_empty() && self.is(";") {
+            return Ok(StatementKind::Elements { name: target, lengths: indices });
+        }
+        let reduce = self.reduction(target)?;
+        Ok(StatementKind::Reduce { target, indices, reduce, value: self.tree()? })
     }
 
-    fn reduction(&mut self, target: Word<'a>, indexed: bool) -> Parsed<Reduce> {
+    /// Any number of expressions in brackets.
+    fn indices(&mut self) -> Parsed<Vec<Tree>> {
+        let mut trees = Vec::new();
+        while self.eat("[") {
+            trees.push(self.tree()?);
+            self.expect("]")?;
+        }
+        Ok(trees)
+    }
+
+    fn reduction(&mut self, target: Word<'a>) -> Parsed<Reduce> {
         if self.eat("+=") {
             return Ok(Reduce::Sum);
         }
@@ -298,11 +346,6 @@ impl<'a> Parser<'a> {
         let token = self.peek(0);
         let name = target.text;
         match token.kind {
-            TokenKind::Symbol("=") if indexed => {
-                let message = "elements of a vector cannot be assigned one by one";
-                let error = Diagnostic::error(codes::ASSIGNMENT, message, target.span, "assigned by element");
-                self.fail(error.help(format!("give each element a name of its own, such as `{name}0 = ...`")))
-            }
             TokenKind::Symbol("-=") => {
                 let error = Diagnostic::error(codes::ASSIGNMENT, "there is no `-=`", token.span, "not an operator");
                 self.fail(error.help(format!("write `{name} += -(...)`")))

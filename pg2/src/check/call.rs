@@ -1,7 +1,7 @@
 //! Calls of the `pg_` library.
 
 use super::Checker;
-use super::value::{Typed, Value};
+use super::value::{Dims, Typed, Value};
 use crate::ast::{ExprId, Word};
 use crate::codes;
 use crate::diag::{Diagnostic, Span, did_you_mean};
@@ -16,6 +16,7 @@ static FUNCTIONS: &[(&str, &[&str])] = &[
     ("pg_rsqrt", &["x"]),
     ("pg_inv", &["x"]),
     ("pg_sumsq", &["v"]),
+    ("pg_transpose", &["m"]),
     ("pg_abs", &["x"]),
     ("pg_min", &["a", "b"]),
     ("pg_max", &["a", "b"]),
@@ -43,7 +44,10 @@ const MAX_POWER: i64 = 16;
 type Arg = (Value, ExprId);
 
 impl<'a> Checker<'a> {
-    pub(super) fn call(&mut self, function: Word, mut args: Vec<Arg>, span: Span) -> Value {
+    pub(super) fn call(&mut self, function: Word<'a>, mut args: Vec<Arg>, span: Span) -> Value {
+        if let Some(index) = self.functions.get(function.text).copied() {
+            return self.inline(index, args, span);
+        }
         let Some((name, params)) = FUNCTIONS.iter().find(|f| f.0 == function.text) else {
             return self.unknown_function(function);
         };
@@ -53,11 +57,13 @@ impl<'a> Checker<'a> {
             self.error(error.help(format!("write `{name}({})`", params.join(", "))));
             return Value::Error;
         }
-        if *name == "pg_sumsq" {
-            return self.sum_of_squares(args.remove(0), span);
+        match *name {
+            "pg_sumsq" => return self.sum_of_squares(args.remove(0), span),
+            "pg_transpose" => return self.transpose(args.remove(0)),
+            _ => {}
         }
         if let Some((typed, id)) = args.iter().find_map(|(v, id)| match v {
-            Value::Typed(typed) if typed.len().is_some() => Some((typed.clone(), *id)),
+            Value::Typed(typed) if !typed.is_scalar() => Some((typed.clone(), *id)),
             _ => None,
         }) {
             return self.no_vector(&format!("`{name}`"), &typed, id);
@@ -72,8 +78,16 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn unknown_function(&mut self, function: Word) -> Value {
+    /// Whether the library has a function of that name.
+    pub(super) fn is_library(name: &str) -> bool {
+        FUNCTIONS.iter().any(|f| f.0 == name)
+    }
+
+    pub(super) fn unknown_function(&mut self, function: Word) -> Value {
         let name = function.text;
+        if self.is_broken(name) {
+            return Value::Error;
+        }
         let error = Diagnostic::error(
             codes::UNKNOWN_FUNCTION,
             format!("there is no function `{name}`"),
@@ -81,10 +95,16 @@ impl<'a> Checker<'a> {
             "unknown function",
         );
         let known = || FUNCTIONS.iter().map(|f| f.0);
-        let close = C_NAMES.iter().find(|c| c.0 == name).map(|c| c.1).or_else(|| did_you_mean(name, known()));
-        let help = match close {
+        let mut own: Vec<&str> = self.functions.keys().copied().take(super::MAX_CANDIDATES).collect();
+        own.sort_unstable();
+        let close = did_you_mean(name, own);
+        let close = close.or_else(|| C_NAMES.iter().find(|c| c.0 == name).map(|c| c.1));
+        let help = match close.or_else(|| did_you_mean(name, known())) {
             Some(close) => format!("did you mean `{close}`?"),
-            None => format!("the functions are {}", known().map(|f| format!("`{f}`")).collect::<Vec<_>>().join(", ")),
+            None => format!(
+                "write one with `fn {name}(x) = ...;`; the library has {}",
+                known().map(|f| format!("`{f}`")).collect::<Vec<_>>().join(", ")
+            ),
         };
         self.error(error.help(help));
         Value::Error
@@ -112,8 +132,8 @@ impl<'a> Checker<'a> {
         if !typed.format.is_float() {
             return self.needs_float("pg_sumsq", &typed, id);
         }
-        let elements = match typed.len() {
-            Some(2..=4) => typed.nodes().iter().map(|n| Typed::scalar(typed.format, *n)).collect::<Vec<_>>(),
+        let elements = match typed.dims() {
+            Dims::Vector(2..=4) => typed.nodes().iter().map(|n| Typed::scalar(typed.format, *n)).collect::<Vec<_>>(),
             _ => {
                 let message = "`pg_sumsq` takes a vector of 2 to 4 elements";
                 let what = format!("this is {}", typed.describe());
@@ -123,6 +143,36 @@ impl<'a> Checker<'a> {
             }
         };
         self.each("sumsq", &elements.iter().collect::<Vec<_>>(), Attrs::default(), span)
+    }
+
+    /// `pg_transpose(m)`: the elements change places, which costs nothing.
+    fn transpose(&mut self, (value, id): Arg) -> Value {
+        match value {
+            Value::Error => Value::Error,
+            Value::Typed(typed) if let Dims::Matrix(rows, columns) = typed.dims() => {
+                let nodes = (0..rows * columns).map(|k| typed.node(k % rows * columns + k / rows)).collect();
+                Value::Typed(Typed { format: typed.format, shape: Dims::Matrix(columns, rows).shape(nodes) })
+            }
+            other => {
+                let what = if let Value::Typed(typed) = &other { typed.describe() } else { "an exact number".into() };
+                let message = "`pg_transpose` takes a matrix";
+                let error = Diagnostic::error(codes::VECTOR, message, self.span(id), format!("this is {what}"));
+                self.error(error.help("a vector is its own transpose: `v * m` and `m * v` both take it as it is"));
+                Value::Error
+            }
+        }
+    }
+
+    /// [`Checker::extreme`] of scalars.
+    pub(super) fn lesser_or_greater(&mut self, name: &str, a: Arg, b: Arg, span: Span) -> Value {
+        for (value, id) in [&a, &b] {
+            match value {
+                Value::Error => return Value::Error,
+                Value::Typed(typed) if !typed.is_scalar() => return self.no_vector(&format!("`{name}`"), typed, *id),
+                _ => {}
+            }
+        }
+        self.extreme(name, a, b, span)
     }
 
     fn extreme(&mut self, name: &str, a: Arg, b: Arg, span: Span) -> Value {

@@ -1,7 +1,7 @@
 //! Expressions: one pass over the arena, arguments first.
 
 use super::Checker;
-use super::value::{Shape, Typed, Value};
+use super::value::{Typed, Value};
 use crate::ast::{BinaryOp, ExprId, ExprKind, Tree, UnaryOp};
 use crate::codes;
 use crate::diag::{Diagnostic, Span};
@@ -26,6 +26,7 @@ impl<'a> Checker<'a> {
     /// The value of a tree. Every mistake in it is reported.
     pub(super) fn tree(&mut self, tree: Tree) -> Value {
         let mut values = Values { first: tree.first.0, values: Vec::new() };
+        self.step((tree.root.0 - tree.first.0) as u64 + 1, self.span(tree.root));
         for k in tree.first.0..=tree.root.0 {
             let value = if self.full { Value::Error } else { self.expr(ExprId(k), &mut values) };
             if self.builder.is_full() {
@@ -66,6 +67,10 @@ impl<'a> Checker<'a> {
                     None => Value::Error,
                 }
             }
+            ExprKind::Element(word, indices) => {
+                let indices: Vec<(Value, Span)> = indices.iter().map(|i| (values.take(*i), self.span(*i))).collect();
+                self.element_of(*word, &indices)
+            }
             ExprKind::Index(base, index) => {
                 let (base_value, index_value) = (values.take(*base), values.take(*index));
                 self.index((base_value, *base), (index_value, *index))
@@ -93,7 +98,7 @@ impl<'a> Checker<'a> {
         };
         let format = typed.format;
         let vector_ok = matches!(op, UnaryOp::Minus | UnaryOp::BitNot);
-        if typed.len().is_some() && !vector_ok {
+        if !typed.is_scalar() && !vector_ok {
             return self.no_vector(&format!("`{}`", op.symbol()), &typed, arg.1);
         }
         match op {
@@ -133,7 +138,7 @@ impl<'a> Checker<'a> {
     }
 
     /// A condition as a uint1; `None` after a reported mistake.
-    fn truth(&mut self, value: Value, id: ExprId) -> Option<Typed> {
+    pub(super) fn truth(&mut self, value: Value, id: ExprId) -> Option<Typed> {
         let span = self.span(id);
         match value {
             Value::Error => None,
@@ -145,7 +150,7 @@ impl<'a> Checker<'a> {
                 }
             },
             Value::Choice(choice) => self.choice_truth(&choice, span),
-            Value::Typed(typed) if typed.len().is_some() => {
+            Value::Typed(typed) if !typed.is_scalar() => {
                 self.no_vector("a condition", &typed, id);
                 None
             }
@@ -182,17 +187,30 @@ impl<'a> Checker<'a> {
             };
         }
         let condition = self.truth(c.0, c.1);
+        self.either(condition, a, b, (span, "`?:`"))
+    }
+
+    /// One of two values, as the condition says; `place` is the whole and its name in messages.
+    pub(super) fn either(
+        &mut self,
+        condition: Option<Typed>,
+        a: (Value, ExprId),
+        b: (Value, ExprId),
+        place: (Span, &str),
+    ) -> Value {
+        let exact = |v: &Value| matches!(v, Value::Exact(_) | Value::Choice(_));
+        let (span, what) = place;
         if exact(&a.0) && exact(&b.0) {
             let chosen = condition.and_then(|c| self.choose(&c, (&a.0, a.1), (&b.0, b.1), span));
             return chosen.unwrap_or(Value::Error);
         }
         let (sa, sb) = (self.span(a.1), self.span(b.1));
-        let Some((x, y)) = self.pair("`?:`", a, b) else { return Value::Error };
-        if x.len() != y.len() {
-            let message = "the arms of `?:` differ in length".to_string();
+        let Some((x, y)) = self.pair(what, a, b) else { return Value::Error };
+        if x.dims() != y.dims() {
+            let message = format!("the arms of {what} differ in shape");
             let error = Diagnostic::error(codes::LENGTHS, message, sa, format!("this is {}", x.describe()))
                 .label(sb, format!("this is {}", y.describe()))
-                .help("give both arms one length, or choose element by element");
+                .help("give both one length, or choose element by element");
             self.error(error);
             return Value::Error;
         }
@@ -238,24 +256,30 @@ impl<'a> Checker<'a> {
     }
 
     fn index(&mut self, base: (Value, ExprId), index: (Value, ExprId)) -> Value {
-        let span = self.span(index.1);
-        let typed = match base.0 {
-            Value::Error => return Value::Error,
-            Value::Typed(typed) if typed.len().is_some() => typed,
-            _ => {
-                let text = self.operand_text(base.1);
-                let message = format!("`{text}` is a scalar and has no elements");
-                let error = Diagnostic::error(codes::INDEX_SCALAR, message, self.span(base.1), "not a vector");
-                self.error(error.help(format!("write `{text}` without an index")));
-                return Value::Error;
-            }
-        };
-        let len = typed.nodes().len();
-        let text = self.operand_text(base.1);
-        match self.element((index.0, span), len, &text) {
-            Some(k) => Value::Typed(Typed { format: typed.format, shape: Shape::Scalar(typed.nodes()[k]) }),
-            None => Value::Error,
+        let (span, text) = (self.span(index.1), self.operand_text(base.1));
+        let at = self.span(base.1);
+        match base.0 {
+            Value::Error => Value::Error,
+            Value::Typed(typed) => self.part(typed, (index.0, span), (&text, at)).map_or(Value::Error, Value::Typed),
+            Value::Exact(_) | Value::Choice(_) => self.no_elements(&text, at),
         }
+    }
+
+    /// One step of indexing; `place` is what is indexed.
+    pub(super) fn part(&mut self, typed: Typed, index: (Value, Span), place: (&str, Span)) -> Option<Typed> {
+        let Some((inner, count)) = typed.dims().inner() else {
+            self.no_elements(place.0, place.1);
+            return None;
+        };
+        let k = self.element(index, count, place.0)?;
+        Some(typed.part(inner, k))
+    }
+
+    pub(super) fn no_elements(&mut self, text: &str, at: Span) -> Value {
+        let message = format!("`{text}` is a scalar and has no elements");
+        let error = Diagnostic::error(codes::INDEX_SCALAR, message, at, "not a vector");
+        self.error(error.help(format!("write `{text}` without an index")));
+        Value::Error
     }
 
     /// An index as a number below `len`.

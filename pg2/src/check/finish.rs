@@ -1,6 +1,7 @@
 //! What can be judged only at the end: missing reductions, port names, unused names.
 
 use super::{Checker, Slot};
+use crate::ast::Word;
 use crate::codes;
 use crate::diag::{Diagnostic, Span};
 use crate::graph::{Output, PinClass};
@@ -8,14 +9,15 @@ use std::collections::HashMap;
 
 impl<'a> Checker<'a> {
     /// Collects the outputs and reports what is missing or unused.
-    pub(super) fn finish(&mut self) {
+    pub(super) fn finish(&mut self, own_end: usize) {
         if self.full {
             return;
         }
+        self.uncalled_functions();
         self.outputs();
         self.port_names();
         if !self.has_errors() {
-            self.unused();
+            self.unused(own_end);
         }
     }
 
@@ -70,7 +72,7 @@ impl<'a> Checker<'a> {
         let mut clashes = Vec::new();
         for pin in &self.builder.graph.pins {
             for element in 0..pin.elements() {
-                let flat = if pin.len.is_some() { format!("{}_{element}", pin.name) } else { pin.name.clone() };
+                let flat = pin.flat(element);
                 let column = pin.column(element);
                 if let Some((span, first)) = ports.get(&(pin.class, flat.clone())) {
                     let message = format!("`{first}` and `{column}` would both be the port `{flat}`");
@@ -88,18 +90,17 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn unused(&mut self) {
-        let mut unused: Vec<(Span, &str, bool)> = self
-            .symbols
-            .iter()
-            .filter(|(name, s)| !s.used && !name.starts_with('_') && !matches!(s.entry, super::Entry::Output(_)))
-            .map(|(name, s)| (s.span, *name, s.is_pin))
+    fn unused(&mut self, own_end: usize) {
+        let unused: Vec<(Word<'a>, bool)> = self
+            .definitions
+            .range(..own_end)
+            .filter(|(at, (name, _))| !self.used.contains(at) && !name.text.starts_with('_'))
+            .map(|(_, definition)| *definition)
             .collect();
-        unused.sort_by_key(|u| u.0.start);
-        for (span, name, is_pin) in unused {
+        for (Word { text, span }, is_pin) in unused {
             let (code, what) = if is_pin { (codes::UNUSED_PIN, "input pin") } else { (codes::UNUSED_NAME, "value") };
-            let warning = Diagnostic::warning(code, format!("the {what} `{name}` is never used"), span, "defined here");
-            self.error(warning.help(format!("remove it, or call it `_{name}` if it is meant")));
+            let warning = Diagnostic::warning(code, format!("the {what} `{text}` is never used"), span, "defined here");
+            self.error(warning.help(format!("remove it, or call it `_{text}` if it is meant")));
         }
     }
 }

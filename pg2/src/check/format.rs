@@ -1,7 +1,7 @@
 //! Formats: their names, casts between them, and what a number becomes in one.
 
 use super::Checker;
-use super::value::{Shape, Typed, Value};
+use super::value::{Dims, Typed, Value};
 use crate::ast::{ExprId, ExprKind, Word};
 use crate::codes;
 use crate::diag::{Diagnostic, Span, did_you_mean};
@@ -86,16 +86,10 @@ impl<'a> Checker<'a> {
 
     /// Applies an operator to each element of its arguments; scalars stand for every element.
     pub(super) fn each(&mut self, name: &str, args: &[&Typed], attrs: Attrs, span: Span) -> Value {
-        let len = args.iter().find_map(|a| a.len());
-        let mut nodes = Vec::with_capacity(len.unwrap_or(1));
-        for k in 0..len.unwrap_or(1) {
-            let element: Vec<NodeId> = args
-                .iter()
-                .map(|a| match &a.shape {
-                    Shape::Scalar(node) => *node,
-                    Shape::Vector(nodes) => nodes[k],
-                })
-                .collect();
+        let dims = args.iter().map(|a| a.dims()).find(|d| *d != Dims::Scalar).unwrap_or(Dims::Scalar);
+        let mut nodes = Vec::with_capacity(dims.elements());
+        for k in 0..dims.elements() {
+            let element: Vec<NodeId> = args.iter().map(|a| a.node(k)).collect();
             match self.builder.op(name, &element, attrs, span) {
                 Ok(node) => nodes.push(node),
                 Err(why) => {
@@ -108,8 +102,7 @@ impl<'a> Checker<'a> {
         }
         let Some(first) = nodes.first() else { return Value::Error };
         let format = self.builder.graph.node(*first).format;
-        let shape = if len.is_some() { Shape::Vector(nodes.into()) } else { Shape::Scalar(*first) };
-        Value::Typed(Typed { format, shape })
+        Value::Typed(Typed { format, shape: dims.shape(nodes) })
     }
 
     /// Brings two typed values to one format by extending ints of one signedness; otherwise an error that shows the

@@ -1,11 +1,12 @@
 //! Infix operators: which library operator each becomes, and the rules of vectors (RULES L3, L4, L7, N3, N4).
 
 use super::Checker;
-use super::value::{Shape, Typed, Value};
+use super::product::product;
+use super::value::{Dims, Shape, Typed, Value};
 use crate::ast::{BinaryOp, ExprId};
 use crate::codes;
 use crate::diag::{Diagnostic, Span};
-use crate::graph::{NodeId, NodeKind, PinClass};
+use crate::graph::{NodeKind, PinClass};
 use crate::literal::Literal;
 use hdl::Format;
 use hdl::exact::Exact;
@@ -16,7 +17,7 @@ use num_bigint::BigInt;
 const MAX_FLOAT_SHIFT: i64 = 4096;
 
 /// The library's name of an operator for a format, and whether the operands change places.
-fn library(op: BinaryOp, format: Format) -> Option<(&'static str, bool)> {
+pub(super) fn library(op: BinaryOp, format: Format) -> Option<(&'static str, bool)> {
     use BinaryOp::*;
     let by_class = |int, fixed, float| {
         if format.is_float() {
@@ -81,8 +82,8 @@ impl<'a> Checker<'a> {
             return Value::Error;
         }
         let Some((x, y)) = self.pair(&what, a, b) else { return Value::Error };
-        if op == BinaryOp::Mul && x.len().is_some() && y.len().is_some() {
-            return self.inner_product(&x, &y, span);
+        if op == BinaryOp::Mul && !x.is_scalar() && !y.is_scalar() {
+            return self.product(&x, &y, span);
         }
         let Some((name, swap)) = library(op, x.format) else { return self.not_defined(&what, &x, ids.0) };
         let args = if swap { [&y, &x] } else { [&x, &y] };
@@ -92,8 +93,8 @@ impl<'a> Checker<'a> {
     /// Reports shapes that the operator does not combine.
     fn shapes_clash(&mut self, op: BinaryOp, a: &(Value, ExprId), b: &(Value, ExprId)) -> bool {
         let shape = |v: &Value| match v {
-            Value::Typed(typed) => typed.len(),
-            _ => None,
+            Value::Typed(typed) => typed.dims(),
+            _ => Dims::Scalar,
         };
         let describe = |v: &Value| match v {
             Value::Typed(typed) => typed.describe(),
@@ -103,19 +104,27 @@ impl<'a> Checker<'a> {
             return true;
         }
         let elementwise = matches!(op, BinaryOp::Add | BinaryOp::Sub);
-        let (code, message, help) = match (shape(&a.0), shape(&b.0)) {
-            (None, None) => return false,
-            (Some(m), Some(n)) if m == n && (elementwise || op == BinaryOp::Mul) => return false,
-            (Some(m), Some(n)) if m != n && (elementwise || op == BinaryOp::Mul) => {
+        let times = op == BinaryOp::Mul;
+        let (m, n) = (shape(&a.0), shape(&b.0));
+        let (code, message, help) = match (m, n) {
+            (Dims::Scalar, Dims::Scalar) => return false,
+            (_, Dims::Scalar) if times || op == BinaryOp::Div => return false,
+            (Dims::Scalar, _) if times => return false,
+            (_, _) if elementwise && m == n => return false,
+            (_, _) if times && product(m, n).is_some() => return false,
+            (Dims::Vector(m), Dims::Vector(n)) if elementwise || times => {
                 (codes::LENGTHS, format!("vectors of {m} and {n} elements"), "use vectors of one length")
             }
-            (Some(_), None) if matches!(op, BinaryOp::Mul | BinaryOp::Div) => return false,
-            (None, Some(_)) if op == BinaryOp::Mul => return false,
+            (m, n) if m != Dims::Scalar && n != Dims::Scalar && (elementwise || times) => (
+                codes::LENGTHS,
+                format!("`{}` does not go with {} and {}", op.symbol(), m.words(), n.words()),
+                "`+` and `-` take operands of one shape; a product takes as many columns on the left as rows on the right",
+            ),
             _ => (
                 codes::VECTOR,
                 format!("`{}` does not take these shapes", op.symbol()),
-                "vectors have `+` and `-` with vectors of one length, `*` with a vector (inner product) or a scalar, \
-                 `/` by a scalar, and shifts; write other things element by element",
+                "vectors and matrices have `+` and `-` with their like, `*` with each other or a scalar, `/` by a scalar, \
+                 and shifts; write other things element by element",
             ),
         };
         let error = Diagnostic::error(code, message, self.span(a.1), format!("this is {}", describe(&a.0)))
@@ -123,25 +132,6 @@ impl<'a> Checker<'a> {
             .help(help);
         self.error(error);
         true
-    }
-
-    /// ((u0*v0) + (u1*v1)) + (u2*v2), each step rounded.
-    fn inner_product(&mut self, u: &Typed, v: &Typed, span: Span) -> Value {
-        let format = u.format;
-        let name = |op| library(op, format).expect("every format multiplies and adds").0;
-        let products = match self.each(name(BinaryOp::Mul), &[u, v], Attrs::default(), span) {
-            Value::Typed(products) => products,
-            other => return other,
-        };
-        let scalar = |node: &NodeId| Typed::scalar(format, *node);
-        let mut sum = scalar(&products.nodes()[0]);
-        for product in &products.nodes()[1..] {
-            match self.each(name(BinaryOp::Add), &[&sum, &scalar(product)], Attrs::default(), span) {
-                Value::Typed(next) => sum = next,
-                other => return other,
-            }
-        }
-        Value::Typed(sum)
     }
 
     fn shift(&mut self, op: BinaryOp, a: (Value, ExprId), b: (Value, ExprId), span: Span) -> Value {

@@ -1,77 +1,120 @@
 //! Statements: declarations, definitions and reductions.
 
-use super::value::{Shape, Typed, Value};
-use super::{Checker, Entry, Reduction, Slot};
-use crate::ast::{ExprId, Statement, StatementKind, Tree, Word};
+use super::scope::{Entry, Kind, NO_EXPR, Symbol};
+use super::value::{Dims, Typed, Value};
+use super::{Checker, Reduction, Slot};
+use crate::ast::{BinaryOp, ExprId, Statement, StatementKind, Tree, Word};
 use crate::codes;
 use crate::diag::{Diagnostic, Span};
 use crate::graph::{NodeId, Pin, PinClass};
 use hdl::{Format, Reduce};
 
-/// The most elements of a vector.
-const MAX_LENGTH: i64 = 1024;
+/// The most elements of a vector or matrix.
+const MAX_LENGTH: usize = 1024;
 
 /// Where a reduction goes and what it takes.
 struct Target {
     pin: usize,
-    element: Option<usize>,
+    first: usize,
+    dims: Dims,
     reduce: Reduce,
 }
 
 impl<'a> Checker<'a> {
-    pub(super) fn statement(&mut self, statement: &'a Statement<'a>) {
+    /// Runs a statement; gives whether it is, or always ends with, a `return`.
+    pub(super) fn statement(&mut self, statement: &'a Statement<'a>) -> bool {
         match &statement.kind {
-            StatementKind::Declare { format, name, len, class } => self.declare(*format, *name, *len, *class),
+            StatementKind::Declare { format, name, lengths, class } => self.declare(*format, *name, lengths, *class),
+            StatementKind::Elements { name, lengths } => self.declare_elements(*name, lengths),
             StatementKind::Const { name, value } => self.constant(*name, *value),
-            StatementKind::Assign { name, value } => self.assign(*name, *value),
-            StatementKind::Reduce { target, index, reduce, value } => self.reduce(*target, *index, *reduce, *value),
+            StatementKind::Assign { name, indices, value } if indices.is_empty() => self.assign(*name, *value),
+            StatementKind::Assign { name, indices, value } => self.assign_element(*name, indices, *value),
+            StatementKind::Reduce { target, indices, reduce, value } => {
+                self.reduce(*target, indices, *reduce, *value);
+            }
+            StatementKind::For { variable, from, to, body } => return self.for_loop(*variable, (*from, *to), body),
+            StatementKind::If { arms, otherwise } => return self.branches(arms, otherwise.as_ref()),
+            StatementKind::Return { value } => {
+                self.return_value(*value);
+                return true;
+            }
+            StatementKind::Round { mode } => self.round(*mode),
             StatementKind::Broken { name } => self.broken(*name),
+            StatementKind::Include { path } => {
+                let message = format!("`{}` cannot be included here", path.text);
+                let error = Diagnostic::error(codes::INCLUDE, message, path.span, "no files are at hand");
+                self.error(error.help("copy the text of the other file here"));
+            }
+            StatementKind::Function(_) => {}
         }
+        false
     }
 
     /// A name whose definition could not be read. An output counts as reduced.
     fn broken(&mut self, name: Word<'a>) {
-        match self.symbols.get(name.text).map(|s| &s.entry) {
-            Some(Entry::Output(pin)) => self.slots[*pin].fill(Slot::Broken),
+        match self.table().symbols.get(name.text).map(|s| &s.entry) {
+            Some(Entry::Output(pin)) => {
+                let pin = *pin;
+                (0..self.slots[pin].len()).for_each(|k| self.set_slot(pin, k, Slot::Broken));
+            }
             Some(_) => {}
-            None => self.define(name, Entry::Broken, false),
+            None => self.define(name, Entry::Broken, Kind::Value, NO_EXPR),
         }
     }
 
-    fn declare(&mut self, format: Word<'a>, name: Word<'a>, len: Option<Tree>, class: Word<'a>) {
+    fn declare(&mut self, format: Word<'a>, name: Word<'a>, lengths: &[Tree], class: Word<'a>) {
         let format = self.format(format);
-        let len = match len {
-            None => Some(None),
-            Some(tree) => self.length(tree).map(Some),
-        };
+        let dims = self.dims(lengths);
         let class = self.class(class);
-        let (Some(format), Some(len), Some(class)) = (format, len, class) else {
-            return self.define(name, Entry::Broken, false);
+        let (Some(format), Some(dims), Some(class)) = (format, dims, class) else {
+            return self.define(name, Entry::Broken, Kind::Pin, NO_EXPR);
         };
-        if self.symbols.contains_key(name.text) {
-            return self.define(name, Entry::Value(Value::Error), true);
+        if self.table().symbols.contains_key(name.text) {
+            return self.define(name, Entry::Value(Value::Error), Kind::Pin, NO_EXPR);
         }
         let pin = self.builder.graph.pins.len();
-        self.builder.graph.pins.push(Pin { name: name.text.to_string(), class, format, len, span: name.span });
+        let len = (dims != Dims::Scalar).then_some(dims.elements() as u32);
+        let columns = if let Dims::Matrix(_, columns) = dims { Some(columns as u32) } else { None };
+        self.builder.graph.pins.push(Pin { name: name.text.to_string(), class, format, len, columns, span: name.span });
         if class == PinClass::Fout {
-            self.slots.push(vec![Slot::Empty; len.unwrap_or(1) as usize]);
-            return self.define(name, Entry::Output(pin), true);
+            self.slots.push(vec![Slot::Empty; dims.elements()]);
+            return self.define(name, Entry::Output(pin), Kind::Pin, NO_EXPR);
         }
         self.slots.push(Vec::new());
-        let nodes: Vec<NodeId> = (0..len.unwrap_or(1)).map(|e| self.builder.pin(pin, e)).collect();
+        let nodes: Vec<NodeId> = (0..dims.elements()).map(|e| self.builder.pin(pin, e as u32)).collect();
         if self.builder.is_full() {
             self.too_large(name.span);
         }
-        let shape = if len.is_some() { Shape::Vector(nodes.into()) } else { Shape::Scalar(nodes[0]) };
-        self.define(name, Entry::Value(Value::Typed(Typed { format, shape })), true);
+        let typed = Typed { format, shape: dims.shape(nodes) };
+        self.define(name, Entry::Value(Value::Typed(typed)), Kind::Pin, NO_EXPR);
     }
 
-    fn length(&mut self, tree: Tree) -> Option<u32> {
+    /// The shape that lengths in brackets declare.
+    pub(super) fn dims(&mut self, lengths: &[Tree]) -> Option<Dims> {
+        let found: Vec<Option<usize>> = lengths.iter().map(|tree| self.length(*tree)).collect();
+        let found = found.into_iter().collect::<Option<Vec<usize>>>()?;
+        let (message, help) = match found[..] {
+            [] => return Some(Dims::Scalar),
+            [n] => return Some(Dims::Vector(n)),
+            [rows, columns] if rows * columns <= MAX_LENGTH => return Some(Dims::Matrix(rows, columns)),
+            [_, _] => (
+                format!("a matrix has at most {MAX_LENGTH} elements"),
+                "choose smaller lengths, or split the matrix into several",
+            ),
+            _ => ("there are vectors and matrices, and nothing of more indices".into(), "use several matrices"),
+        };
+        let span = self.span(lengths[0].root).to(self.span(lengths[lengths.len() - 1].root));
+        let error = Diagnostic::error(codes::LENGTH, message, span, "not possible lengths");
+        self.error(error.help(help));
+        None
+    }
+
+    fn length(&mut self, tree: Tree) -> Option<usize> {
         let value = self.tree(tree);
         let span = self.span(tree.root);
         let n = self.integer_of(&value, span, "the length of a vector")?;
-        match n.filter(|n| (1..=MAX_LENGTH).contains(n)) {
-            Some(n) => Some(n as u32),
+        match n.and_then(|n| usize::try_from(n).ok()).filter(|n| (1..=MAX_LENGTH).contains(n)) {
+            Some(n) => Some(n),
             None => {
                 let message = format!("a vector has 1 to {MAX_LENGTH} elements");
                 let error = Diagnostic::error(codes::LENGTH, message, span, "not a possible length");
@@ -81,8 +124,17 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// `round mode;`
+    fn round(&mut self, mode: Word<'a>) {
+        let message = "other roundings than `nearest` are not available yet";
+        if mode.text != "nearest" {
+            let error = Diagnostic::error(codes::NOT_YET, message, mode.span, "not available yet");
+            self.error(error.help("remove the statement: rounding is to nearest even"));
+        }
+    }
+
     fn constant(&mut self, name: Word<'a>, value: Tree) {
-        let span = self.span(value.root);
+        let (span, root) = (self.span(value.root), value.root);
         let value = self.tree(value);
         let known = match &value {
             Value::Typed(typed) => typed.nodes().iter().all(|n| self.builder.is_constant(*n)),
@@ -93,22 +145,37 @@ impl<'a> Checker<'a> {
             let message = format!("`{}` is not a compile-time number", name.text);
             let error = Diagnostic::error(codes::NOT_CONST, message, span, "known only at run time");
             self.error(error.help(format!("leave `const` out: `{} = ...;`", name.text)));
-            return self.define(name, Entry::Broken, false);
+            return self.define(name, Entry::Broken, Kind::Const, NO_EXPR);
         }
-        self.bind(name, value);
+        self.bind(name, value, Kind::Const, root);
     }
 
     fn assign(&mut self, name: Word<'a>, value: Tree) {
+        let root = value.root;
         let value = self.tree(value);
-        let pin =
-            self.symbols.get(name.text).filter(|s| s.is_pin).map(|s| (s.span, matches!(s.entry, Entry::Output(_))));
-        let Some((declared, output)) = pin else {
-            return self.bind(name, value);
+        match self.table().symbols.get(name.text) {
+            Some(symbol) if symbol.kind == Kind::Pin => {
+                let symbol = symbol.clone();
+                self.assigns_pin(name, &symbol);
+            }
+            _ => self.bind(name, value, Kind::Value, root),
+        }
+    }
+
+    /// `=` to something that is no value.
+    pub(super) fn assigns_pin(&mut self, name: Word<'a>, symbol: &Symbol) {
+        let output = matches!(symbol.entry, Entry::Output(_));
+        let what = match symbol.kind {
+            _ if matches!(symbol.entry, Entry::Broken) => return,
+            Kind::Pin if output => "an output",
+            Kind::Pin => "an input pin",
+            Kind::Const => "a `const`",
+            Kind::Counter => "the variable of a loop",
+            Kind::Value => "a value",
         };
-        let message =
-            format!("`{}` is {} and cannot be assigned", name.text, if output { "an output" } else { "an input pin" });
-        let error =
-            Diagnostic::error(codes::ASSIGNS_PIN, message, name.span, "assigned here").label(declared, "declared here");
+        let message = format!("`{}` is {what} and cannot be assigned", name.text);
+        let error = Diagnostic::error(codes::ASSIGNS_PIN, message, name.span, "assigned here")
+            .label(symbol.span, "declared here");
         self.error(error.help(if output {
             format!("outputs gather values: write `{} += ...`", name.text)
         } else {
@@ -120,57 +187,87 @@ impl<'a> Checker<'a> {
     }
 
     /// Gives a value its name, and its nodes theirs.
-    fn bind(&mut self, name: Word<'a>, value: Value) {
-        if let Value::Typed(typed) = &value
-            && !self.symbols.contains_key(name.text)
-        {
+    fn bind(&mut self, name: Word<'a>, value: Value, kind: Kind, root: ExprId) {
+        if let Value::Typed(typed) = &value {
             self.name_nodes(typed, name.text);
         }
         let entry = if let Value::Error = value { Entry::Broken } else { Entry::Value(value) };
-        self.define(name, entry, false);
+        self.define(name, entry, kind, root);
     }
 
-    fn name_nodes(&mut self, typed: &Typed, name: &str) {
-        match &typed.shape {
-            Shape::Scalar(node) => self.builder.name(*node, || name.to_string()),
-            Shape::Vector(nodes) => {
-                for (k, node) in nodes.iter().enumerate() {
-                    self.builder.name(*node, || format!("{name}[{k}]"));
-                }
-            }
+    pub(super) fn name_nodes(&mut self, typed: &Typed, name: &str) {
+        let dims = typed.dims();
+        for (k, node) in typed.nodes().iter().enumerate() {
+            self.builder.name(*node, || format!("{name}{}", dims.place(k)));
         }
     }
 
-    fn reduce(&mut self, target: Word<'a>, index: Option<Tree>, reduce: Reduce, value: Tree) {
-        let index = index.map(|tree| (self.tree(tree), self.span(tree.root)));
+    fn reduce(&mut self, target: Word<'a>, indices: &[Tree], reduce: Reduce, value: Tree) {
+        let indices: Vec<(Value, Span)> = indices.iter().map(|t| (self.tree(*t), self.span(t.root))).collect();
         let root = value.root;
         let value = self.tree(value);
+        if self.may_rebind(target.text) {
+            return self.gather(target, &indices, reduce, (value, root));
+        }
         let Some(pin) = self.output(target) else { return };
-        let len = self.builder.graph.pins[pin].len;
-        let element = match (index, len) {
-            (None, None) => Some(0),
-            (None, Some(_)) => None,
-            (Some(index), Some(len)) => match self.element(index, len as usize, target.text) {
-                Some(k) => Some(k),
-                None => return,
-            },
-            (Some((_, span)), None) => {
-                let message = format!("`{}` is a scalar and has no elements", target.text);
+        let mut to = Target { pin, first: 0, dims: dims_of(&self.builder.graph.pins[pin]), reduce };
+        for (value, span) in indices {
+            let Some((inner, count)) = to.dims.inner() else {
+                let message = format!("`{}` has fewer indices than these", target.text);
+                let message = if to.first == 0 && dims_of(&self.builder.graph.pins[pin]) == Dims::Scalar {
+                    format!("`{}` is a scalar and has no elements", target.text)
+                } else {
+                    message
+                };
                 let error = Diagnostic::error(codes::INDEX_SCALAR, message, span, "an index on a scalar");
                 self.error(error.help(format!("write `{} {reduce} ...`", target.text)));
                 return self.broken(target);
-            }
+            };
+            let Some(k) = self.element((value, span), count, target.text) else { return };
+            to.first += k * inner.elements();
+            to.dims = inner;
+        }
+        match self.reduced_value(&to, value, root, target) {
+            Some(typed) => self.fill(&to, &typed, target),
+            None => self.spoil(&to),
+        }
+    }
+
+    /// `name += value` for a value from outside the block: `name = name + value`.
+    fn gather(&mut self, name: Word<'a>, indices: &[(Value, Span)], reduce: Reduce, value: (Value, ExprId)) {
+        let root = value.1;
+        let old = if indices.is_empty() { self.lookup(name.text, name.span) } else { self.element_of(name, indices) };
+        let span = name.span.to(self.span(root));
+        let old = (old, root);
+        let new = match reduce {
+            Reduce::Sum => self.binary(BinaryOp::Add, old, value, span),
+            Reduce::Max => self.lesser_or_greater("pg_max", old, value, span),
+            Reduce::Min => self.lesser_or_greater("pg_min", old, value, span),
         };
-        let target_of = Target { pin, element, reduce };
-        match self.reduced_value(&target_of, value, root, target) {
-            Some(typed) => self.fill(&target_of, &typed, target),
-            None => self.spoil(&target_of),
+        if indices.is_empty() {
+            self.bind(name, new, Kind::Value, root);
+        } else {
+            self.set_element(name, indices, new, root);
+        }
+    }
+
+    /// `+=` in a function to what is no value of it.
+    pub(super) fn reduces_in_function(&mut self, target: Word<'a>) {
+        let message = "a function reduces nothing into outputs";
+        let error = Diagnostic::error(codes::MISPLACED, message, target.span, "not possible here");
+        self.error(error.help(format!("return the value, and write `{} += f(...)` in the file", target.text)));
+        if let Some(Entry::Output(pin)) = self.tables[0].symbols.get(target.text).map(|s| s.entry.clone()) {
+            (0..self.slots[pin].len()).for_each(|k| self.set_slot(pin, k, Slot::Broken));
         }
     }
 
     /// The output of that name.
     fn output(&mut self, target: Word<'a>) -> Option<usize> {
-        let Some(symbol) = self.symbols.get(target.text) else {
+        if !self.calls.is_empty() && !self.table().symbols.contains_key(target.text) {
+            self.reduces_in_function(target);
+            return None;
+        }
+        let Some(symbol) = self.table().symbols.get(target.text) else {
             if let Some(later) = self.defined_at.get(target.text).copied() {
                 let message = format!("`{}` is reduced before it is declared", target.text);
                 let error = Diagnostic::error(codes::BEFORE, message, target.span, "reduced here")
@@ -193,7 +290,7 @@ impl<'a> Checker<'a> {
         match symbol.entry {
             Entry::Output(pin) => Some(pin),
             Entry::Broken => None,
-            Entry::Value(_) => {
+            Entry::Value(_) | Entry::Elements(_) | Entry::Joined(_) => {
                 let message = format!("`{}` is not an output", target.text);
                 let error = Diagnostic::error(codes::NOT_OUTPUT, message, target.span, "reduced here")
                     .label(symbol.span, "defined here")
@@ -207,7 +304,7 @@ impl<'a> Checker<'a> {
     /// The value of a reduction in the output's format and shape.
     fn reduced_value(&mut self, to: &Target, value: Value, id: ExprId, word: Word<'a>) -> Option<Typed> {
         let pin = &self.builder.graph.pins[to.pin];
-        let (format, declared, pin_len) = (pin.format, pin.span, pin.len);
+        let (format, declared) = (pin.format, pin.span);
         if to.reduce == Reduce::Sum && format.is_float() {
             let message = format!("`+=` on an output of {format}: sums are exact, which a float cannot be");
             let error = Diagnostic::error(codes::FLOAT_SUM, message, word.span, "summed here")
@@ -220,26 +317,29 @@ impl<'a> Checker<'a> {
             return None;
         }
         let span = self.span(id);
-        let wanted = if to.element.is_some() { None } else { pin_len.map(|n| n as usize) };
         let typed = match value {
             Value::Error => return None,
             Value::Exact(number) => Typed::scalar(format, self.literal(&number, format, span)?),
             Value::Choice(choice) => Typed::scalar(format, self.choice(&choice, format, span)?),
             Value::Typed(typed) => self.fit_output(typed, format, (id, declared, word))?,
         };
-        if typed.len() == wanted {
+        let (dims, wanted) = (typed.dims(), to.dims);
+        if dims == wanted {
             return Some(typed);
         }
-        let describe = |n: Option<usize>| n.map_or("a scalar".to_string(), |n| format!("a vector of {n} elements"));
-        let code = if typed.len().is_some() && wanted.is_some() { codes::LENGTHS } else { codes::VECTOR };
-        let message = format!("`{}` takes {}, not {}", word.text, describe(wanted), describe(typed.len()));
-        let error = Diagnostic::error(code, message, span, format!("this is {}", describe(typed.len())))
+        let scalar = dims == Dims::Scalar || wanted == Dims::Scalar;
+        let code = if scalar { codes::VECTOR } else { codes::LENGTHS };
+        let message = format!("`{}` takes {}, not {}", word.text, wanted.words(), dims.words());
+        let error = Diagnostic::error(code, message, span, format!("this is {}", dims.words()))
             .label(declared, "declared here");
         let help = match wanted {
-            Some(_) => {
-                format!("reduce one element with `{}[0] {} ...`, or give a vector of that length", word.text, to.reduce)
-            }
-            None => "give one element of the vector".into(),
+            Dims::Scalar => "give one element of it".into(),
+            _ => format!(
+                "reduce one element with `{}{} {} ...`, or give all of them",
+                word.text,
+                wanted.place(0),
+                to.reduce
+            ),
         };
         self.error(error.help(help));
         None
@@ -265,7 +365,7 @@ impl<'a> Checker<'a> {
 
     /// Enters the value of each element that the reduction covers.
     fn fill(&mut self, to: &Target, typed: &Typed, word: Word<'a>) {
-        let first = to.element.unwrap_or(0);
+        let first = to.first;
         for (k, node) in typed.nodes().iter().enumerate() {
             match self.slots[to.pin][first + k] {
                 Slot::Broken => {}
@@ -273,7 +373,7 @@ impl<'a> Checker<'a> {
                     let column = self.builder.graph.pins[to.pin].column((first + k) as u32);
                     self.builder.name(*node, || column);
                     let filled = Reduction { reduce: to.reduce, value: *node, span: word.span };
-                    self.slots[to.pin][first + k] = Slot::Filled(filled);
+                    self.set_slot(to.pin, first + k, Slot::Filled(filled));
                 }
                 Slot::Filled(earlier) => {
                     let column = self.builder.graph.pins[to.pin].column((first + k) as u32);
@@ -289,9 +389,15 @@ impl<'a> Checker<'a> {
 
     /// Marks the elements of a reduction with a mistake, so that they do not count as missing.
     fn spoil(&mut self, to: &Target) {
-        match to.element {
-            Some(k) => self.slots[to.pin][k] = Slot::Broken,
-            None => self.slots[to.pin].fill(Slot::Broken),
-        }
+        (to.first..to.first + to.dims.elements()).for_each(|k| self.set_slot(to.pin, k, Slot::Broken));
+    }
+}
+
+/// The shape of a pin.
+fn dims_of(pin: &Pin) -> Dims {
+    match (pin.len, pin.columns) {
+        (None, _) => Dims::Scalar,
+        (Some(n), None) => Dims::Vector(n as usize),
+        (Some(n), Some(columns)) => Dims::Matrix((n / columns) as usize, columns as usize),
     }
 }

@@ -18,18 +18,74 @@ pub enum Value {
     Error,
 }
 
-/// One node, or one for each element of a vector, all of one format.
+/// One node, or one for each element of a vector or matrix, all of one format.
 #[derive(Clone, Debug)]
 pub struct Typed {
     pub format: Format,
     pub shape: Shape,
 }
 
-/// Scalar or vector.
+/// Scalar, vector, or matrix by rows.
 #[derive(Clone, Debug)]
 pub enum Shape {
     Scalar(NodeId),
     Vector(Rc<[NodeId]>),
+    Matrix { columns: usize, nodes: Rc<[NodeId]> },
+}
+
+/// The numbers of elements of a shape.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dims {
+    Scalar,
+    Vector(usize),
+    /// Rows and columns.
+    Matrix(usize, usize),
+}
+
+impl Dims {
+    pub fn elements(self) -> usize {
+        match self {
+            Dims::Scalar => 1,
+            Dims::Vector(n) => n,
+            Dims::Matrix(rows, columns) => rows * columns,
+        }
+    }
+
+    /// What is left behind one index, and how many there are of it; `None` for a scalar.
+    pub fn inner(self) -> Option<(Dims, usize)> {
+        match self {
+            Dims::Scalar => None,
+            Dims::Vector(n) => Some((Dims::Scalar, n)),
+            Dims::Matrix(rows, columns) => Some((Dims::Vector(columns), rows)),
+        }
+    }
+
+    /// The brackets of an element: nothing, `[2]` or `[0][1]`.
+    pub fn place(self, element: usize) -> String {
+        match self {
+            Dims::Scalar => String::new(),
+            Dims::Vector(_) => format!("[{element}]"),
+            Dims::Matrix(_, columns) => format!("[{}][{}]", element / columns, element % columns),
+        }
+    }
+
+    /// In words: `a vector of 3 elements`.
+    pub fn words(self) -> String {
+        match self {
+            Dims::Scalar => "a scalar".into(),
+            Dims::Vector(n) => format!("a vector of {n} elements"),
+            Dims::Matrix(rows, columns) => format!("a matrix of {rows} by {columns} elements"),
+        }
+    }
+
+    /// The shape made of these nodes.
+    pub fn shape(self, nodes: Vec<NodeId>) -> Shape {
+        match self {
+            Dims::Scalar => Shape::Scalar(nodes[0]),
+            Dims::Vector(_) => Shape::Vector(nodes.into()),
+            Dims::Matrix(_, columns) => Shape::Matrix { columns, nodes: nodes.into() },
+        }
+    }
 }
 
 impl Typed {
@@ -37,26 +93,45 @@ impl Typed {
         Typed { format, shape: Shape::Scalar(node) }
     }
 
-    /// Elements of a vector; `None` for a scalar.
-    pub fn len(&self) -> Option<usize> {
+    pub fn dims(&self) -> Dims {
         match &self.shape {
-            Shape::Scalar(_) => None,
-            Shape::Vector(nodes) => Some(nodes.len()),
+            Shape::Scalar(_) => Dims::Scalar,
+            Shape::Vector(nodes) => Dims::Vector(nodes.len()),
+            Shape::Matrix { columns, nodes } => Dims::Matrix(nodes.len() / columns, *columns),
         }
+    }
+
+    pub fn is_scalar(&self) -> bool {
+        matches!(self.shape, Shape::Scalar(_))
     }
 
     pub fn nodes(&self) -> &[NodeId] {
         match &self.shape {
             Shape::Scalar(node) => std::slice::from_ref(node),
-            Shape::Vector(nodes) => nodes,
+            Shape::Vector(nodes) | Shape::Matrix { nodes, .. } => nodes,
         }
     }
 
-    /// `float18.9` or `float18.9[3]`.
+    /// The node that stands for element `k`; a scalar stands for every element.
+    pub fn node(&self, k: usize) -> NodeId {
+        match &self.shape {
+            Shape::Scalar(node) => *node,
+            Shape::Vector(nodes) | Shape::Matrix { nodes, .. } => nodes[k],
+        }
+    }
+
+    /// What an index leaves of a vector or matrix.
+    pub fn part(&self, inner: Dims, k: usize) -> Typed {
+        let n = inner.elements();
+        Typed { format: self.format, shape: inner.shape(self.nodes()[k * n..(k + 1) * n].to_vec()) }
+    }
+
+    /// `float18.9`, `float18.9[3]` or `float18.9[3][3]`.
     pub fn describe(&self) -> String {
-        match self.len() {
-            None => self.format.to_string(),
-            Some(n) => format!("{}[{n}]", self.format),
+        match self.dims() {
+            Dims::Scalar => self.format.to_string(),
+            Dims::Vector(n) => format!("{}[{n}]", self.format),
+            Dims::Matrix(rows, columns) => format!("{}[{rows}][{columns}]", self.format),
         }
     }
 }

@@ -14,12 +14,12 @@ enum Prefix<'a> {
 
 impl<'a> Parser<'a> {
     /// Goes one level deeper.
-    fn enter(&mut self) -> Parsed<()> {
+    pub(super) fn enter(&mut self) -> Parsed<()> {
         self.depth += 1;
         if self.depth <= MAX_NESTING {
             return Ok(());
         }
-        let message = format!("this expression is nested more than {MAX_NESTING} levels deep");
+        let message = format!("this is nested more than {MAX_NESTING} levels deep");
         let error = Diagnostic::error(codes::NESTING, message, self.peek(0).span, "one level too many");
         self.fail(error.help("give a part of it a name of its own"))
     }
@@ -115,7 +115,7 @@ impl<'a> Parser<'a> {
         }
         match self.peek(1).kind {
             TokenKind::Format => true,
-            TokenKind::Word => match self.peek(2).kind {
+            TokenKind::Word if self.at != self.condition_at => match self.peek(2).kind {
                 TokenKind::Number => self.peek(2).span.start == self.peek(1).span.end && self.is_at(3, ")"),
                 TokenKind::Symbol(")") => matches!(self.peek(3).kind, TokenKind::Word | TokenKind::Number),
                 _ => false,
@@ -139,6 +139,11 @@ impl<'a> Parser<'a> {
                     return self.expected("a value");
                 }
                 self.next();
+                if self.is("[") {
+                    let indices = self.element_indices()?;
+                    let span = start.to(self.previous().span);
+                    return Ok(self.push(ExprKind::Element(word, indices), span));
+                }
                 self.push(ExprKind::Name(word.text), start)
             }
             TokenKind::Symbol("(") => {
@@ -156,7 +161,8 @@ impl<'a> Parser<'a> {
             }
             _ => return self.expected("a value"),
         };
-        while self.eat("[") {
+        while self.is("[") {
+            self.next();
             self.enter()?;
             let index = self.expression()?;
             self.leave(1);
@@ -164,6 +170,18 @@ impl<'a> Parser<'a> {
             id = self.push(ExprKind::Index(id, index), start.to(self.previous().span));
         }
         Ok(id)
+    }
+
+    /// Expressions in brackets, as many as there are.
+    fn element_indices(&mut self) -> Parsed<Vec<ExprId>> {
+        let mut indices = Vec::new();
+        while self.eat("[") {
+            self.enter()?;
+            indices.push(self.expression()?);
+            self.leave(1);
+            self.expect("]")?;
+        }
+        Ok(indices)
     }
 
     fn call(&mut self) -> Parsed<ExprId> {

@@ -10,13 +10,7 @@ impl<'a> Parser<'a> {
     /// A part of the language that does not exist yet.
     pub(super) fn not_yet<T>(&mut self, word: Word<'a>) -> Parsed<T> {
         let message = format!("`{}` is not available yet", word.text);
-        let help = match word.text {
-            "for" => "write the statements out, once for each value",
-            "if" | "else" => "write `condition ? a : b`",
-            "fn" => "write the expression where it is used",
-            "include" => "copy the text of the other file here",
-            _ => "use `pg_pow`, `pg_sqrt`, `pg_rsqrt` or `pg_inv`, or compute the value on the host",
-        };
+        let help = "use `pg_pow`, `pg_sqrt`, `pg_rsqrt` or `pg_inv`, or compute the value on the host";
         self.fail(Diagnostic::error(codes::NOT_YET, message, word.span, "not available yet").help(help))
     }
 
@@ -28,7 +22,8 @@ impl<'a> Parser<'a> {
         self.doubt();
         let opening = self.word_at(0).map_or("", |w| w.text);
         let has_block = matches!(opening, "for" | "if" | "else" | "fn");
-        let mut braces = 0u32;
+        // In the head of a C loop, semicolons stand in parentheses.
+        let (mut braces, mut parens) = (0u32, 0u32);
         loop {
             let begins = self.at > start && braces == 0 && self.at_new_line() && self.begins_statement();
             // The mistake itself may be the first token of the next line: `dx = (a + b` and then `r2 = ...`.
@@ -37,6 +32,10 @@ impl<'a> Parser<'a> {
             }
             if braces > 0 {
                 self.doubt();
+            }
+            // The end of the block around the statement.
+            if braces == 0 && self.is("}") && !self.blocks.is_empty() {
+                return;
             }
             match self.next().kind {
                 TokenKind::Symbol("{") => braces += 1,
@@ -48,7 +47,9 @@ impl<'a> Parser<'a> {
                         return;
                     }
                 }
-                TokenKind::Symbol(";") if braces == 0 => return,
+                TokenKind::Symbol("(") if has_block && braces == 0 => parens += 1,
+                TokenKind::Symbol(")") => parens = parens.saturating_sub(1),
+                TokenKind::Symbol(";") if braces == 0 && parens == 0 => return,
                 _ => {}
             }
         }

@@ -49,11 +49,18 @@ fn graph_of(op: &'static dyn Operator, inst: &Inst) -> Graph {
     let mut nodes: Vec<Node> = Vec::new();
     for (k, f) in inst.args.iter().enumerate() {
         let class = if k == 0 { PinClass::Ipin } else { PinClass::Jpin };
-        pins.push(Pin { name: format!("a{k}"), class, format: *f, len: None, span: Span::default() });
+        pins.push(Pin { name: format!("a{k}"), class, format: *f, len: None, columns: None, span: Span::default() });
         let kind = NodeKind::Pin { pin: k, element: 0 };
         nodes.push(Node { kind, format: *f, name: String::new(), span: Span::default() });
     }
-    pins.push(Pin { name: "q".into(), class: PinClass::Fout, format: inst.result, len: None, span: Span::default() });
+    pins.push(Pin {
+        name: "q".into(),
+        class: PinClass::Fout,
+        format: inst.result,
+        len: None,
+        columns: None,
+        span: Span::default(),
+    });
     let args = (0..inst.args.len() as u32).map(NodeId).collect();
     let kind = NodeKind::Op { op, inst: inst.clone(), args };
     nodes.push(Node { kind, format: inst.result, name: String::new(), span: Span::default() });

@@ -1,0 +1,292 @@
+//! `if`: every branch is built, and multiplexers choose among what they give (RULES L6, L8).
+
+use super::scope::{Entry, Kind, Symbol};
+use super::value::{Typed, Value};
+use super::{Checker, Reduction, Slot};
+use crate::ast::{Arm, Block, ExprId, Word};
+use crate::codes;
+use crate::diag::{Diagnostic, Span};
+use hdl::op::Attrs;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+/// Values of one name, each with its condition, and the last for when none of these holds.
+pub(super) struct Joined {
+    arms: Vec<(Typed, Part)>,
+    last: Part,
+    /// The places of all of them.
+    pub spans: Vec<Span>,
+}
+
+#[derive(Clone)]
+struct Part {
+    entry: Entry,
+    expr: ExprId,
+}
+
+/// What a branch has led to.
+struct End<'a> {
+    /// `None` in the last branch, which is taken if no other is.
+    condition: Option<Typed>,
+    names: BTreeMap<&'a str, Symbol>,
+    slots: BTreeMap<(usize, usize), Slot>,
+    /// It ends with a `return`.
+    returns: bool,
+}
+
+/// Part of a path through a function: a condition, and whether it holds.
+pub(super) type Step = (Typed, bool);
+
+impl<'a> Checker<'a> {
+    /// Gives whether every branch ends with a `return`.
+    pub(super) fn branches(&mut self, arms: &'a [Arm<'a>], otherwise: Option<&'a Block<'a>>) -> bool {
+        let mut ends: Vec<End<'a>> = Vec::new();
+        let mut last = otherwise;
+        let mut path = Vec::new();
+        for (n, arm) in arms.iter().enumerate() {
+            let value = self.tree(arm.condition);
+            let known = match &value {
+                Value::Typed(typed) => self.known_integer(typed).is_some(),
+                Value::Exact(_) => true,
+                _ => false,
+            };
+            if let Value::Error = value {
+                self.doubt_branches(&arms[n..], otherwise);
+                return false;
+            }
+            let Some(condition) = self.truth(value, arm.condition.root) else {
+                self.doubt_branches(&arms[n..], otherwise);
+                return false;
+            };
+            if known {
+                if self.is_true(&condition) {
+                    arms[n + 1..].iter().for_each(|a| self.resolve_block(&[], &a.body));
+                    otherwise.iter().for_each(|block| self.resolve_block(&[], block));
+                    last = Some(&arm.body);
+                    break;
+                }
+                self.resolve_block(&[], &arm.body);
+                continue;
+            }
+            path.push((condition.clone(), true));
+            let end = self.branch(Some(condition), &arm.body, &path);
+            // What follows is reached only if the condition does not hold; after a `return` that goes without saying.
+            path.pop();
+            if !end.returns {
+                path.push((end.condition.clone().expect("this branch has one"), false));
+            }
+            ends.push(end);
+        }
+        let end = match last {
+            // Known at compile time: as if it stood there without the `if`.
+            Some(block) if ends.is_empty() => return self.chosen(block),
+            Some(block) => self.branch(None, block, &path),
+            None if ends.is_empty() => return false,
+            None => End { condition: None, names: BTreeMap::new(), slots: BTreeMap::new(), returns: false },
+        };
+        ends.push(end);
+        self.join_names(&ends);
+        self.join_slots(&ends);
+        ends.iter().all(|e| e.returns)
+    }
+
+    fn is_true(&self, condition: &Typed) -> bool {
+        self.known_integer(condition).is_some_and(|n| n.value != Default::default())
+    }
+
+    fn doubt_branches(&mut self, arms: &'a [Arm<'a>], otherwise: Option<&'a Block<'a>>) {
+        arms.iter().for_each(|arm| self.doubt(&arm.body.statements));
+        otherwise.iter().for_each(|block| self.doubt(&block.statements));
+    }
+
+    /// The only branch that can be taken. What it gives a value to has it.
+    fn chosen(&mut self, block: &'a Block<'a>) -> bool {
+        self.open_block(true);
+        let returns = self.block(&block.statements);
+        for (name, symbol) in self.close_block() {
+            self.settle_name(name, symbol.span, symbol.entry, symbol.expr, symbol.kind);
+        }
+        returns
+    }
+
+    fn branch(&mut self, condition: Option<Typed>, block: &'a Block<'a>, path: &[Step]) -> End<'a> {
+        self.open_block(true);
+        self.slots_before.push(BTreeMap::new());
+        let steps = self.calls.last_mut().map_or(0, |call| {
+            call.path.extend(path.iter().cloned());
+            call.path.len() - path.len()
+        });
+        let returns = self.block(&block.statements);
+        if let Some(call) = self.calls.last_mut() {
+            call.path.truncate(steps);
+        }
+        let names = self.close_block();
+        let mut slots = BTreeMap::new();
+        for ((pin, k), before) in self.slots_before.pop().unwrap_or_default() {
+            slots.insert((pin, k), std::mem::replace(&mut self.slots[pin][k], before));
+        }
+        End { condition, names, slots, returns }
+    }
+
+    /// Gives names the values that they have after the `if`.
+    fn join_names(&mut self, ends: &[End<'a>]) {
+        let ends: Vec<&End> = ends.iter().filter(|e| !e.returns).collect();
+        let names: BTreeSet<&'a str> = ends.iter().flat_map(|e| e.names.keys().copied()).collect();
+        let Some((last, arms)) = ends.split_last() else { return };
+        for name in names {
+            let outer = self.table().symbols.get(name).cloned();
+            let symbol = |end: &End<'a>| end.names.get(name).cloned().or_else(|| outer.clone());
+            let (Some(end), arms) = (symbol(last), arms.iter().map(|e| Some((e.condition.clone()?, symbol(e)?))))
+            else {
+                continue;
+            };
+            let Some(arms) = arms.collect::<Option<Vec<_>>>() else { continue };
+            if arms.iter().map(|a| &a.1).chain([&end]).any(|s| s.kind != Kind::Value) {
+                continue;
+            }
+            let spans: Vec<Span> = arms.iter().map(|a| &a.1).chain([&end]).map(|s| s.span).collect();
+            let part = |s: Symbol| Part { entry: s.entry, expr: s.expr };
+            let expr = end.expr;
+            let arms: Vec<(Typed, Part)> = arms.into_iter().map(|(c, s)| (c, part(s))).collect();
+            let joined = Joined { arms, last: part(end), spans };
+            let span = joined.spans[0];
+            let entry = match outer {
+                Some(_) => self.settle(name, &joined),
+                // What nobody reads need not fit together.
+                None => Entry::Joined(Rc::new(joined)),
+            };
+            self.settle_name(name, span, entry, expr, Kind::Value);
+        }
+    }
+
+    /// Enters what a name is after an `if`.
+    fn settle_name(&mut self, name: &'a str, span: Span, entry: Entry, expr: ExprId, kind: Kind) {
+        let word = Word { text: name, span };
+        self.no_longer_left(name);
+        if self.table().symbols.contains_key(name) {
+            self.rebind(word, entry, expr);
+        } else {
+            self.define(word, entry, kind, expr);
+        }
+    }
+
+    /// The value that a name has after an `if`.
+    pub(super) fn settle(&mut self, name: &'a str, joined: &Joined) -> Entry {
+        joined.spans.iter().for_each(|s| {
+            self.used.insert(s.start);
+        });
+        let mut value = joined.last.clone();
+        for (condition, part) in joined.arms.iter().rev() {
+            value = Part { entry: self.join(name, condition, part.clone(), value), expr: part.expr };
+        }
+        if let Entry::Value(Value::Typed(typed)) = &value.entry {
+            self.name_nodes(typed, name);
+        }
+        value.entry
+    }
+
+    /// One of two entries, as the condition says.
+    fn join(&mut self, name: &'a str, condition: &Typed, a: Part, b: Part) -> Entry {
+        let [a, b] = [a, b].map(|part| match part.entry {
+            Entry::Joined(joined) => Part { entry: self.settle(name, &joined), expr: part.expr },
+            _ => part,
+        });
+        match (a.entry, b.entry) {
+            (Entry::Elements(x), Entry::Elements(y)) if x.dims == y.dims => self.join_elements(name, condition, x, y),
+            (Entry::Value(Value::Typed(x)), Entry::Elements(y)) if x.dims() == y.dims => {
+                let x = super::elements::Elements::of(&x, a.expr);
+                self.join_elements(name, condition, x, y)
+            }
+            (Entry::Elements(x), Entry::Value(Value::Typed(y))) if x.dims == y.dims() => {
+                let y = super::elements::Elements::of(&y, b.expr);
+                self.join_elements(name, condition, x, y)
+            }
+            (Entry::Value(x), Entry::Value(y)) => match self.join_values(name, condition, (x, a.expr), (y, b.expr)) {
+                Value::Error => Entry::Broken,
+                value => Entry::Value(value),
+            },
+            (Entry::Broken, _) | (_, Entry::Broken) => Entry::Broken,
+            _ => {
+                let message = format!("the arms of `{name}` after this `if` differ in shape");
+                let expr = if a.expr == super::scope::NO_EXPR { b.expr } else { a.expr };
+                let error = Diagnostic::error(codes::LENGTHS, message, self.span(expr), "assigned in one of them");
+                self.error(error.help("give it the same shape in every branch"));
+                Entry::Broken
+            }
+        }
+    }
+
+    pub(super) fn join_values(
+        &mut self,
+        name: &str,
+        condition: &Typed,
+        a: (Value, ExprId),
+        b: (Value, ExprId),
+    ) -> Value {
+        match (&a.0, &b.0) {
+            (Value::Error, _) | (_, Value::Error) => return Value::Error,
+            (Value::Typed(x), Value::Typed(y)) if x.format == y.format && x.nodes() == y.nodes() => return a.0,
+            (Value::Exact(x), Value::Exact(y)) if x == y => return a.0,
+            _ => {}
+        }
+        let place = (self.span(a.1), format!("`{name}` after this `if`"));
+        self.either(Some(condition.clone()), a, b, (place.0, &place.1))
+    }
+
+    /// Reduces into each output element what the branches reduce; a branch that does not gives what changes nothing.
+    fn join_slots(&mut self, ends: &[End<'a>]) {
+        let keys: BTreeSet<(usize, usize)> = ends.iter().flat_map(|e| e.slots.keys().copied()).collect();
+        for (pin, k) in keys {
+            let slots: Vec<Option<Slot>> = ends.iter().map(|e| e.slots.get(&(pin, k)).copied()).collect();
+            let filled: Option<Vec<Option<Reduction>>> = slots
+                .iter()
+                .map(|slot| match slot {
+                    Some(Slot::Filled(reduction)) => Some(Some(*reduction)),
+                    Some(Slot::Broken) => None,
+                    Some(Slot::Empty) | None => Some(None),
+                })
+                .collect();
+            let slot = filled.and_then(|f| self.join_reductions(pin, k, ends, &f)).map_or(Slot::Broken, Slot::Filled);
+            self.set_slot(pin, k, slot);
+        }
+    }
+
+    fn join_reductions(
+        &mut self,
+        pin: usize,
+        k: usize,
+        ends: &[End<'a>],
+        filled: &[Option<Reduction>],
+    ) -> Option<Reduction> {
+        let first = filled.iter().flatten().next().copied()?;
+        if let Some(other) = filled.iter().flatten().find(|r| r.reduce != first.reduce) {
+            let column = self.builder.graph.pins[pin].column(k as u32);
+            let message = format!("`{column}` has `{}` in one branch and `{}` in another", first.reduce, other.reduce);
+            let error = Diagnostic::error(codes::REDUCED_TWICE, message, other.span, "reduced in another way")
+                .label(first.span, "first reduced here")
+                .help("an output has one reduction: write the same in every branch");
+            self.error(error);
+            return None;
+        }
+        let format = self.builder.graph.pins[pin].format;
+        let none = || first.reduce.identity(format);
+        let mut value = match filled.last().copied().flatten() {
+            Some(reduction) => reduction.value,
+            None => self.builder.constant(none(), format, first.span),
+        };
+        for (end, reduction) in ends.iter().zip(filled).rev().skip(1) {
+            let (Some(condition), own) = (&end.condition, reduction.map(|r| r.value)) else { continue };
+            let own = own.unwrap_or_else(|| self.builder.constant(none(), format, first.span));
+            if own != value {
+                let [a, b] = [own, value].map(|n| Typed::scalar(format, n));
+                match self.each("mux", &[condition, &a, &b], Attrs::default(), first.span) {
+                    Value::Typed(typed) => value = typed.node(0),
+                    _ => return None,
+                }
+            }
+        }
+        let column = self.builder.graph.pins[pin].column(k as u32);
+        self.builder.name(value, || column);
+        Some(Reduction { value, ..first })
+    }
+}
