@@ -1,9 +1,12 @@
 //! Records as CSV with a header: columns are pin names, vector elements `xi[0]`.
 
+mod quick;
+
 use crate::failure::Failure;
 use crate::output;
 use hdl::Format;
 use host::backend::Table;
+use rayon::prelude::*;
 use std::path::Path;
 
 /// A column: its name in the header and its format.
@@ -17,10 +20,43 @@ pub struct Column {
 /// misspelt name would otherwise go unseen. With `raw`, fields are unsigned integers of bit patterns. A table of no
 /// columns holds one element of 0 for each row, so that rows still count.
 pub fn read(path: &Path, columns: &[Column], raw: bool) -> Result<Table, Failure> {
+    let bytes = bytes_of(path)?;
+    match quick::read(&bytes, columns, raw) {
+        Some(table) => Ok(table),
+        None => read_rows(path, &bytes, columns, raw, &mut |_| {}),
+    }
+}
+
+/// The same with the line of each record.
+pub fn read_numbered(path: &Path, columns: &[Column], raw: bool) -> Result<(Table, Vec<usize>), Failure> {
+    let bytes = bytes_of(path)?;
+    let mut lines = Vec::new();
+    let (mut at, mut line) = (0, 1);
+    let table = read_rows(path, &bytes, columns, raw, &mut |position| {
+        // Counted on from the record before, so that long files take no longer by the line.
+        let start = record_start(&bytes, position);
+        line += bytes[at..start].iter().filter(|b| **b == b'\n').count();
+        at = start;
+        lines.push(line);
+    })?;
+    Ok((table, lines))
+}
+
+fn bytes_of(path: &Path) -> Result<Vec<u8>, Failure> {
+    std::fs::read(path).map_err(|e| Failure::file(path, format!("cannot be read: {e}")))
+}
+
+/// Record by record, with every mistake in its place; `seen` is told the position of each record.
+fn read_rows(
+    path: &Path,
+    bytes: &[u8],
+    columns: &[Column],
+    raw: bool,
+    seen: &mut dyn FnMut(Option<&csv::Position>),
+) -> Result<Table, Failure> {
     let wrong = |line: usize, what: String| Failure::Input(format!("{}:{line}: {what}", path.display()));
-    let bytes = std::fs::read(path).map_err(|e| Failure::file(path, format!("cannot be read: {e}")))?;
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(&bytes[..]);
-    let broken = |e: csv::Error| wrong(line_at(&bytes, e.position()), reason(&e));
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(bytes);
+    let broken = |e: csv::Error| wrong(line_at(bytes, e.position()), reason(&e));
     let header = reader.headers().map_err(broken)?.clone();
     let header: Vec<&str> = header.iter().map(|h| h.trim_start_matches('\u{feff}')).collect();
     let mut places = Vec::new();
@@ -39,13 +75,14 @@ pub fn read(path: &Path, columns: &[Column], raw: bool) -> Result<Table, Failure
     let mut table = Table { elements: columns.len().max(1), bits: Vec::new() };
     let mut record = csv::StringRecord::new();
     while reader.read_record(&mut record).map_err(broken)? {
+        seen(record.position());
         if columns.is_empty() {
             table.bits.push(0);
         }
         for (c, &k) in columns.iter().zip(&places) {
             let field = record.get(k).unwrap_or("");
             let bits = self::field(c.format, field, raw).map_err(|e| {
-                let line = line_at(&bytes, record.position());
+                let line = line_at(bytes, record.position());
                 wrong(line, format!("column `{}`: {e}", c.name))
             })?;
             table.bits.push(bits);
@@ -59,14 +96,19 @@ fn wanted(columns: &[Column]) -> String {
     format!("the columns are {}", names.join(", "))
 }
 
-/// The line of a record. The reader's own count stops before the blank lines and comments that it skips.
+/// The line of a record.
 fn line_at(bytes: &[u8], position: Option<&csv::Position>) -> usize {
+    1 + bytes[..record_start(bytes, position)].iter().filter(|b| **b == b'\n').count()
+}
+
+/// Where a record begins. The reader's own position is before the blank lines and comments that it skips.
+fn record_start(bytes: &[u8], position: Option<&csv::Position>) -> usize {
     let mut at = position.map_or(0, |p| p.byte() as usize).min(bytes.len());
     loop {
         at += match bytes.get(at) {
             Some(b'\r' | b'\n') => 1,
             Some(b'#') => bytes[at..].iter().take_while(|b| **b != b'\n').count(),
-            _ => return 1 + bytes[..at].iter().filter(|b| **b == b'\n').count(),
+            _ => return at,
         };
     }
 }
@@ -102,18 +144,33 @@ fn shortened(field: &str) -> String {
     field.chars().take(40).collect()
 }
 
+/// Records that one thread makes text of at a time.
+const CHUNK: usize = 4096;
+
 /// Writes a table; with `raw` as bit patterns.
 pub fn write(path: &Path, columns: &[Column], table: &Table, raw: bool) -> Result<(), Failure> {
-    output::write_with(path, |out| {
-        let mut writer = csv::Writer::from_writer(out);
-        writer.write_record(columns.iter().map(|c| c.name.as_str()))?;
-        for k in 0..table.len() {
+    let text_of = |records: std::ops::Range<usize>| -> std::io::Result<Vec<u8>> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for k in records {
             let fields = columns
                 .iter()
                 .zip(table.record(k))
                 .map(|(c, &bits)| if raw { bits.to_string() } else { hdl::exact::print(c.format, bits) });
             writer.write_record(fields)?;
         }
-        writer.flush()
+        writer.into_inner().map_err(|e| e.into_error())
+    };
+    let chunks: Vec<usize> = (0..table.len()).step_by(CHUNK).collect();
+    output::write_with(path, |out| {
+        let mut header = csv::Writer::from_writer(Vec::new());
+        header.write_record(columns.iter().map(|c| c.name.as_str()))?;
+        out.write_all(&header.into_inner().map_err(|e| e.into_error())?)?;
+        // A few chunks a thread at a time, so that the text of a large table never stands in memory whole.
+        for some in chunks.chunks(64) {
+            let texts: Vec<std::io::Result<Vec<u8>>> =
+                some.par_iter().map(|&first| text_of(first..(first + CHUNK).min(table.len()))).collect();
+            texts.into_iter().try_for_each(|text| out.write_all(&text?))?;
+        }
+        out.flush()
     })
 }

@@ -14,6 +14,7 @@ pub mod backends;
 pub mod bind;
 pub mod boxmap;
 pub mod calibrate;
+pub mod cells;
 pub mod direct;
 pub mod driver;
 pub mod encode;

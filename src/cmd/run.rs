@@ -1,16 +1,21 @@
-//! `pairforge run`: one kernel over all pairs of targets and sources from CSV files.
+//! `pairforge run`: one kernel over targets and sources from CSV files: all pairs, those of neighbouring cells, or those of a
+//! list.
+
+mod work;
 
 use super::lanes::LaneArgs;
 use crate::csv::{self, Column};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::{output, source};
-use host::backend::{Job, Outcome, Run, Segment};
+use host::backend::Outcome;
 use host::backends::{self, Options};
+use host::cells::Report;
 use pg2::graph::{Graph, PinClass};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
+use work::Work;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -36,6 +41,8 @@ pub struct Args {
     raw: bool,
     #[command(flatten)]
     lanes: LaneArgs,
+    #[command(flatten)]
+    which: work::Which,
     /// Write a waveform (backend cycle)
     #[arg(long, value_name = "W.fst")]
     trace: Option<PathBuf>,
@@ -55,6 +62,9 @@ struct Stats {
     cycles: Option<u64>,
     utilisation: Option<f64>,
     flags: Vec<&'static str>,
+    /// Where the run went over cells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cells: Option<Report>,
 }
 
 /// Reads the records, runs every target against every source, and writes the outputs.
@@ -76,25 +86,23 @@ pub fn run(args: Args) -> Result<(), Failure> {
         place: place.to_string(),
         ..Options::default()
     };
-    let started = Instant::now();
-    let mut backend = (entry.open)(&options);
     let (ni, nj) = (targets.len(), sources.len());
-    let segments = [Segment { first: 0, count: nj }];
-    let runs = [Run { first: 0, count: ni, segments: 0..1 }];
-    let job =
-        Job { graph: &graph, targets: &targets, sources: &sources, params: &params, runs: &runs, segments: &segments };
+    let started = Instant::now();
+    let work = Work::new(&args.which, &graph, targets, sources)?;
+    let mut backend = (entry.open)(&options);
     let mut progress = Progress::new(format!("running on {}", args.backend), ni);
-    let outcome = backend.run(&job, &mut |done| progress.at(done))?;
+    let outcome = backend.run(&work.job(&graph, &params), &mut |done| progress.at(done))?;
     drop(progress);
+    let outcome = Outcome { results: work.restored(outcome.results), ..outcome };
     let seconds = started.elapsed().as_secs_f64();
     csv::write(&args.output, &columns(&graph, PinClass::Fout), &outcome.results, args.raw)?;
     if let Some(path) = &args.json {
-        output::write_json(path, &stats(&args, ni, nj, seconds, &outcome))?;
+        output::write_json(path, &stats(&args, (ni, nj), seconds, &outcome, work))?;
     }
     Ok(())
 }
 
-fn stats(args: &Args, ni: usize, nj: usize, seconds: f64, outcome: &Outcome) -> Stats {
+fn stats(args: &Args, (ni, nj): (usize, usize), seconds: f64, outcome: &Outcome, work: Work) -> Stats {
     let flags = outcome.flags.iter().fold(hdl::Flags::NONE, |a, f| a | *f);
     Stats {
         backend: args.backend.clone(),
@@ -105,6 +113,7 @@ fn stats(args: &Args, ni: usize, nj: usize, seconds: f64, outcome: &Outcome) -> 
         cycles: outcome.cycles,
         utilisation: outcome.utilisation(),
         flags: flags.names(),
+        cells: work.cells,
     }
 }
 
