@@ -8,7 +8,7 @@ use crate::Format;
 /// Bounds of a value, inclusive.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Bounds {
-    /// Of an int or fixed the least and the greatest integer that its pattern stands for. Of a float the least and the
+    /// Of an int or fixed the least and the greatest integer that its pattern stands for. Of a float or log the least and the
     /// greatest magnitude other than 0, as patterns without the sign.
     pub low: i128,
     pub high: i128,
@@ -19,7 +19,9 @@ pub struct Bounds {
 impl Bounds {
     /// Every value of a format.
     pub fn of(format: Format) -> Bounds {
-        let (low, high) = if format.is_float() {
+        let (low, high) = if format.is_log() {
+            (1 << (format.width() - 2), format.max_bits() as i128)
+        } else if format.is_float() {
             (1 << format.mant(), format.max_bits() as i128)
         } else {
             (format.to_int(format.min_bits()), format.to_int(format.max_bits()))
@@ -29,7 +31,7 @@ impl Bounds {
 
     /// The value of one pattern.
     pub fn exactly(format: Format, bits: u64) -> Bounds {
-        if format.is_float() {
+        if format.is_sign_magnitude() {
             Bounds::floats(format, bits, bits, false)
         } else {
             Bounds::ints(format.to_int(bits), format.to_int(bits))
@@ -50,7 +52,7 @@ impl Bounds {
         }
     }
 
-    /// The floats between two results of one monotone operation, of any sign; `zero` says whether there is a 0 that is
+    /// The floats or logs between two results of one monotone operation, of any sign; `zero` says whether there is a 0 that is
     /// not one of them.
     pub fn floats(format: Format, least: u64, greatest: u64, zero: bool) -> Bounds {
         let all = Bounds::of(format);
@@ -71,7 +73,7 @@ impl Bounds {
 
     /// Whether a pattern lies within the bounds.
     pub fn contain(self, format: Format, bits: u64) -> bool {
-        let x = if format.is_float() { (bits & (format.mask() >> 1)) as i128 } else { format.to_int(bits) };
+        let x = if format.is_sign_magnitude() { (bits & (format.mask() >> 1)) as i128 } else { format.to_int(bits) };
         if x == 0 { self.zero } else { (self.low..=self.high).contains(&x) }
     }
 }

@@ -9,9 +9,10 @@ mod shortest;
 mod tests;
 
 pub use decimal::{ParseError, parse, parse_decimal};
+pub(crate) use shortest::layout;
 pub use shortest::print;
 
-use crate::Format;
+use crate::{Format, log};
 use num_bigint::{BigInt, BigUint};
 use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
@@ -62,6 +63,7 @@ pub fn to_bits(format: Format, x: &Exact) -> Result<(u64, Rounding), Misfit> {
             Ok((bits, if exact { Rounding::Exact } else { Rounding::Rounded }))
         }
         None if x.is_zero() => Ok((0, Rounding::Exact)),
+        None if format.is_log() => log::from_exact(format, x),
         None => {
             let (numer, denom) = (x.numer().magnitude(), x.denom().magnitude());
             // 2^(e-1) < |x| < 2^(e+1): one comparison finds the binade, so that the rounding below happens once.
@@ -123,10 +125,12 @@ fn pack_float(
     Ok((bits, if exact { Rounding::Exact } else { Rounding::Rounded }))
 }
 
-/// The number that a valid pattern stands for. A float's exponent field 0 is zero.
+/// The number that a valid pattern stands for. A float's exponent field 0 is zero. A log's, which may be irrational, is right to
+/// 60 bits.
 pub fn from_bits(format: Format, bits: u64) -> Exact {
     match format.frac() {
         Some(frac) => Exact::new(BigInt::from(format.to_int(bits)), BigInt::one() << frac),
+        None if format.is_log() => log::to_exact(format, bits),
         None => match parts(format, bits) {
             None => Exact::zero(),
             Some((negative, significand, power)) => {
@@ -152,6 +156,9 @@ fn parts(format: Format, bits: u64) -> Option<(bool, u64, i32)> {
 pub fn check_raw(format: Format, bits: u64) -> Result<u64, String> {
     if bits & !format.mask() != 0 {
         return Err(format!("{bits:#x} has more than the {} bits of {format}", format.width()));
+    }
+    if format.is_log() {
+        return Ok(log::canonical(format, bits));
     }
     if !format.is_float() {
         return Ok(bits);

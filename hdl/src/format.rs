@@ -1,4 +1,4 @@
-//! The number formats: `intW`, `uintW`, `fixedW.F`, `ufixedW.F`, `floatW.M` (RULES N1).
+//! The number formats: `intW`, `uintW`, `fixedW.F`, `ufixedW.F`, `floatW.M`, `logW.F` (RULES N1).
 //!
 //! A value is always carried as the unsigned integer of its bit pattern in a `u64`, zero-extended from
 //! the format's width. What the pattern means is the format's business alone.
@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A number format. Construct it with [`Format::int`], [`Format::fixed`], [`Format::float`], which check
+/// A number format. Construct it with [`Format::int`], [`Format::fixed`], [`Format::float`], [`Format::log`], which check
 /// the limits, or by parsing its name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Format {
@@ -16,7 +16,13 @@ pub enum Format {
     Fixed { width: u8, frac: u8, signed: bool },
     /// Sign, `width - 1 - mant` exponent bits (2 to 11), `mant` fraction bits (1 to 52).
     Float { width: u8, mant: u8 },
+    /// Sign, a mark of numbers other than 0, and the binary logarithm of the magnitude: an integer of `width - 2` bits less
+    /// 2^(width - 3), times 2^-frac.
+    Log { width: u8, frac: u8 },
 }
+
+/// The most fraction bits of a logarithm.
+pub const MAX_LOG_FRAC: u32 = 12;
 
 /// One bit, as comparisons give.
 pub const UINT1: Format = Format::Int { width: 1, signed: false };
@@ -58,10 +64,30 @@ impl Format {
         Ok(Format::Float { width: width as u8, mant: mant as u8 })
     }
 
+    /// `logW.F`.
+    pub fn log(width: u32, frac: u32) -> Result<Format, String> {
+        if !(1..=MAX_LOG_FRAC).contains(&frac) {
+            return Err(format!("a log has 1 to {MAX_LOG_FRAC} fraction bits, not {frac}"));
+        }
+        let whole = width as i64 - 2 - frac as i64;
+        if !(2..=10).contains(&whole) {
+            return Err(format!(
+                "log{width}.{frac} would have {whole} bits before the point of its logarithm; 2 to 10 are possible, \
+                 that is a width of {} to {}",
+                frac + 4,
+                frac + 12
+            ));
+        }
+        Ok(Format::Log { width: width as u8, frac: frac as u8 })
+    }
+
     /// Bits in all.
     pub fn width(self) -> u32 {
         match self {
-            Format::Int { width, .. } | Format::Fixed { width, .. } | Format::Float { width, .. } => width as u32,
+            Format::Int { width, .. }
+            | Format::Fixed { width, .. }
+            | Format::Float { width, .. }
+            | Format::Log { width, .. } => width as u32,
         }
     }
 
@@ -79,7 +105,7 @@ impl Format {
     pub fn is_signed(self) -> bool {
         match self {
             Format::Int { signed, .. } | Format::Fixed { signed, .. } => signed,
-            Format::Float { .. } => true,
+            Format::Float { .. } | Format::Log { .. } => true,
         }
     }
 
@@ -95,12 +121,26 @@ impl Format {
         matches!(self, Format::Float { .. })
     }
 
-    /// Bits after the binary point of an int (0) or fixed; `None` for a float.
+    pub fn is_log(self) -> bool {
+        matches!(self, Format::Log { .. })
+    }
+
+    /// Whether patterns are a sign and a magnitude that grows with the value's: of floats and logs.
+    pub fn is_sign_magnitude(self) -> bool {
+        self.is_float() || self.is_log()
+    }
+
+    /// Whether patterns are integers in two's complement or unsigned: of ints and fixeds.
+    pub fn is_integral(self) -> bool {
+        self.is_int() || self.is_fixed()
+    }
+
+    /// Bits after the binary point of an int (0) or fixed; `None` for a float or a log.
     pub fn frac(self) -> Option<u32> {
         match self {
             Format::Int { .. } => Some(0),
             Format::Fixed { frac, .. } => Some(frac as u32),
-            Format::Float { .. } => None,
+            Format::Float { .. } | Format::Log { .. } => None,
         }
     }
 
@@ -108,6 +148,14 @@ impl Format {
     pub fn mant(self) -> u32 {
         match self {
             Format::Float { mant, .. } => mant as u32,
+            _ => 0,
+        }
+    }
+
+    /// Fraction bits F of a log's logarithm; 0 otherwise.
+    pub fn log_frac(self) -> u32 {
+        match self {
+            Format::Log { frac, .. } => frac as u32,
             _ => 0,
         }
     }
@@ -120,10 +168,11 @@ impl Format {
         }
     }
 
-    /// Exponent bias 2^(E-1) - 1 of a float; 0 otherwise.
+    /// Exponent bias 2^(E-1) - 1 of a float; of a log what is added to its logarithm, 2^(W-3); 0 otherwise.
     pub fn bias(self) -> i32 {
         match self {
             Format::Float { .. } => (1 << (self.exp() - 1)) - 1,
+            Format::Log { width, .. } => 1 << (width - 3),
             _ => 0,
         }
     }
@@ -138,7 +187,7 @@ impl Format {
     /// The pattern of the least value (for floats the most negative finite one).
     pub fn min_bits(self) -> u64 {
         match self {
-            Format::Float { width, .. } => self.max_bits() | 1 << (width - 1),
+            Format::Float { width, .. } | Format::Log { width, .. } => self.max_bits() | 1 << (width - 1),
             _ if self.is_signed() => 1 << (self.width() - 1),
             _ => 0,
         }
@@ -147,6 +196,7 @@ impl Format {
     /// The pattern of the greatest value (for floats the largest finite one).
     pub fn max_bits(self) -> u64 {
         match self {
+            Format::Log { .. } => self.mask() >> 1,
             Format::Float { width, mant } => (1u64 << (width - 1)) - 1 - (1u64 << mant),
             _ if self.is_signed() => self.mask() >> 1,
             _ => self.mask(),
@@ -157,6 +207,7 @@ impl Format {
     /// than 53 bits can lose bits). A float pattern with exponent field 0 is 0.
     pub fn to_f64(self, bits: u64) -> f64 {
         match self {
+            Format::Log { .. } => crate::log::to_f64(self, bits),
             Format::Float { width, mant } => {
                 let field = bits >> mant & ((1 << self.exp()) - 1);
                 if field == 0 {
@@ -181,6 +232,7 @@ impl fmt::Display for Format {
                 write!(f, "{}fixed{width}.{frac}", if signed { "" } else { "u" })
             }
             Format::Float { width, mant } => write!(f, "float{width}.{mant}"),
+            Format::Log { width, frac } => write!(f, "log{width}.{frac}"),
         }
     }
 }
@@ -210,6 +262,7 @@ impl FromStr for Format {
             ("int" | "uint", None) => Format::int(number(numbers)?, name == "int"),
             ("fixed" | "ufixed", Some((w, f))) => Format::fixed(number(w)?, number(f)?, name == "fixed"),
             ("float", Some((w, m))) => Format::float(number(w)?, number(m)?),
+            ("log", Some((w, f))) => Format::log(number(w)?, number(f)?),
             _ => Err(unknown()),
         }
     }
@@ -221,16 +274,30 @@ mod tests {
 
     #[test]
     fn names_read_back() {
-        for name in ["int32", "uint1", "fixed32.31", "ufixed8.8", "float18.9", "float32.23", "float64.52"] {
+        for name in ["int32", "uint1", "fixed32.31", "ufixed8.8", "float18.9", "float32.23", "float64.52", "log17.8"] {
             assert_eq!(name.parse::<Format>().unwrap().to_string(), name);
         }
     }
 
     #[test]
     fn limits_are_checked() {
-        for name in
-            ["int0", "int65", "fixed8.9", "float18", "float18.53", "float5.3", "float22.9", "int3.2", "", "float"]
-        {
+        for name in [
+            "log17.0",
+            "log17.18",
+            "log5.2",
+            "log21.8",
+            "log17",
+            "int0",
+            "int65",
+            "fixed8.9",
+            "float18",
+            "float18.53",
+            "float5.3",
+            "float22.9",
+            "int3.2",
+            "",
+            "float",
+        ] {
             assert!(name.parse::<Format>().is_err(), "{name}");
         }
     }

@@ -21,6 +21,7 @@ pub mod exact;
 pub mod flags;
 pub mod format;
 pub mod link;
+pub mod log;
 mod memory;
 pub mod names;
 pub mod netlist;

@@ -15,11 +15,20 @@ mod fcast;
 mod fdiv;
 pub(crate) mod float_parts;
 mod fmul;
+mod fromlog;
 mod fscale;
 mod fsign;
 mod icast;
 mod isz;
+mod ladd;
+mod lcast;
+mod ldiv;
 mod le;
+mod lmul;
+mod log_parts;
+mod lpow;
+mod lscale;
+mod lsign;
 mod lt;
 mod max;
 mod min;
@@ -45,6 +54,7 @@ mod sub;
 mod sumsq;
 mod tofix;
 mod tofloat;
+mod tolog;
 mod xcast;
 mod xdiv;
 mod xmul;
@@ -72,6 +82,18 @@ pub static OPERATORS: &[&dyn Operator] = &[
     &sumsq::Sumsq,
     &tofix::Tofix,
     &tofloat::Tofloat,
+    &ladd::Ladd,
+    &ladd::Lsub,
+    &lmul::Lmul,
+    &ldiv::Ldiv,
+    &lpow::Lpow,
+    &lscale::Lscale,
+    &lscale::Lscalev,
+    &lsign::Lneg,
+    &lsign::Labs,
+    &lcast::Lcast,
+    &tolog::Tolog,
+    &fromlog::Fromlog,
     &sub::Sub,
     &mul::Mul,
     &xmul::Xmul,
@@ -106,6 +128,22 @@ pub fn operator(name: &str) -> Option<&'static dyn Operator> {
     OPERATORS.iter().copied().find(|o| o.name() == name)
 }
 
+/// How results that lie between two values of a format are rounded (RULES N2).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Rounding {
+    /// To the nearest value, ties to even.
+    #[default]
+    Nearest,
+    /// Toward zero.
+    Truncate,
+}
+
+impl Rounding {
+    pub fn truncates(self) -> bool {
+        self == Rounding::Truncate
+    }
+}
+
 /// Compile-time numbers of one use of an operator. Unused ones stay at their default.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Attrs {
@@ -115,6 +153,8 @@ pub struct Attrs {
     pub n: i32,
     /// The denominator of an exponent.
     pub d: i32,
+    /// How the result is rounded; always the default where the operator does not round.
+    pub round: Rounding,
 }
 
 /// One use of an operator: the formats around it, its attributes, and what is known of its arguments.
@@ -136,8 +176,15 @@ pub struct Inst {
 impl Inst {
     /// Checks the formats through the operator and fills in the result's.
     pub fn new(op: &dyn Operator, args: &[Format], attrs: Attrs) -> Result<Inst, String> {
+        let round = if op.rounds() { attrs.round } else { Rounding::Nearest };
+        let attrs = Attrs { round, ..attrs };
         let result = op.result(args, &attrs)?;
         Ok(Inst { args: args.to_vec(), attrs, result, nonneg: 0, bounds: Vec::new(), same: false })
+    }
+
+    /// Whether the result is rounded toward zero.
+    pub fn truncates(&self) -> bool {
+        self.attrs.round.truncates()
     }
 
     /// Whether argument `k` is known never to be negative.
@@ -148,11 +195,11 @@ impl Inst {
     /// How small and how large argument `k` can be.
     pub fn bounds(&self, k: usize) -> Bounds {
         let known = self.bounds.get(k).copied().unwrap_or_else(|| Bounds::of(self.args[k]));
-        let cut = self.is_nonneg(k) && !self.args[k].is_float();
+        let cut = self.is_nonneg(k) && self.args[k].is_integral();
         Bounds { low: if cut { known.low.max(0) } else { known.low }, ..known }
     }
 
-    /// The least pattern of a float argument's magnitude other than 0, and the greatest one.
+    /// The least pattern of a float's or log's magnitude other than 0, and the greatest one.
     pub fn magnitudes(&self, k: usize) -> (u64, u64) {
         let b = self.bounds(k);
         (b.low as u64, b.high as u64)
@@ -170,6 +217,11 @@ pub trait Operator: Sync {
 
     /// The result's format, or what is wrong with the arguments.
     fn result(&self, args: &[Format], attrs: &Attrs) -> Result<Format, String>;
+
+    /// Whether the result depends on how it is rounded ([`Attrs::round`]).
+    fn rounds(&self) -> bool {
+        false
+    }
 
     /// The flags that this use can raise.
     fn flags(&self, _inst: &Inst) -> Flags {
@@ -213,6 +265,9 @@ pub fn module_name(op: &dyn Operator, inst: &Inst) -> String {
     }
     if inst.attrs.n != 0 || inst.attrs.d != 0 {
         name += &format!("_n{}_d{}", inst.attrs.n, inst.attrs.d).replace('-', "m");
+    }
+    if inst.truncates() {
+        name += "_t";
     }
     if inst.nonneg != 0 {
         name += &format!("_p{:x}", inst.nonneg);

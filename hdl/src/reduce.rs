@@ -50,14 +50,14 @@ impl fmt::Display for Reduce {
     }
 }
 
-/// Whether the value of pattern `a` is less than that of `b`. Floats are sign and magnitude.
+/// Whether the value of pattern `a` is less than that of `b`. Floats and logs are sign and magnitude.
 pub fn less(format: Format, a: u64, b: u64) -> bool {
     order_key(format, a) < order_key(format, b)
 }
 
 /// An integer that orders patterns as their values.
 pub fn order_key(format: Format, bits: u64) -> i128 {
-    if format.is_float() {
+    if format.is_sign_magnitude() {
         let magnitude = (bits & (format.mask() >> 1)) as i128;
         if bits >> (format.width() - 1) & 1 == 1 { -magnitude } else { magnitude }
     } else {

@@ -1,6 +1,6 @@
 //! The bits of the float operators against exact rational arithmetic.
 
-use hdl::op::{Attrs, Inst, operator};
+use hdl::op::{Attrs, Inst, Rounding, operator};
 use hdl::{Flags, Format};
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -37,8 +37,14 @@ fn nearest(x: &BigRational) -> BigInt {
     if twice > BigRational::one() || twice == BigRational::one() && odd { low + 1 } else { low }
 }
 
-/// RULES N2 and N5: the nearest value of a format.
-fn to_format(f: Format, x: &BigRational, above: Flags) -> (u64, Flags) {
+/// The integer that `x` is rounded to.
+fn integer(x: &BigRational, rounding: Rounding) -> BigInt {
+    if rounding == Rounding::Truncate { x.trunc().to_integer() } else { nearest(x) }
+}
+
+/// RULES N2 and N5: the value of a format that `x` is rounded to.
+fn to_format(f: Format, rounding: Rounding, x: &BigRational, above: Flags) -> (u64, Flags) {
+    let nearest = |x: &BigRational| integer(x, rounding);
     if !f.is_float() {
         let n = nearest(&(x * pow2(f.frac().unwrap() as i64)));
         let (least, greatest) = (BigInt::from(f.to_int(f.min_bits())), BigInt::from(f.to_int(f.max_bits())));
@@ -79,7 +85,8 @@ fn to_format(f: Format, x: &BigRational, above: Flags) -> (u64, Flags) {
 fn expected(name: &str, inst: &Inst, args: &[u64]) -> (u64, Flags) {
     let v: Vec<BigRational> = inst.args.iter().zip(args).map(|(f, b)| value(*f, *b)).collect();
     let to = inst.result;
-    let round = |x: BigRational| to_format(to, &x, Flags::OVERFLOW);
+    let rounding = inst.attrs.round;
+    let round = |x: BigRational| to_format(to, rounding, &x, Flags::OVERFLOW);
     match name {
         "fadd" => round(&v[0] + &v[1]),
         "fsub" => round(&v[0] - &v[1]),
@@ -94,7 +101,7 @@ fn expected(name: &str, inst: &Inst, args: &[u64]) -> (u64, Flags) {
             let amount = inst.args[1].to_int(args[1]).clamp(-5000, 5000) as i64;
             round(&v[0] * pow2(amount * inst.attrs.d as i64))
         }
-        "tofloat" | "tofix" | "fcast" => to_format(to, &v[0], Flags::SATURATION),
+        "tofloat" | "tofix" | "fcast" => to_format(to, rounding, &v[0], Flags::SATURATION),
         _ => unreachable!("{name}"),
     }
 }
@@ -103,7 +110,16 @@ fn instance(name: &str, args: &[Format], attrs: Attrs) -> Inst {
     Inst::new(operator(name).expect("registered"), args, attrs).expect("fits")
 }
 
+/// Both ways of rounding.
 fn check(name: &str, inst: &Inst, args: &[u64]) {
+    check_one(name, inst, args);
+    let attrs = Attrs { round: Rounding::Truncate, ..inst.attrs };
+    if operator(name).expect("registered").rounds() {
+        check_one(name, &Inst { attrs, ..inst.clone() }, args);
+    }
+}
+
+fn check_one(name: &str, inst: &Inst, args: &[u64]) {
     let op = operator(name).expect("registered");
     let (got, want) = (op.bits(inst, args), expected(name, inst, args));
     assert_eq!(got, want, "{name} {inst:?} of {args:x?}");

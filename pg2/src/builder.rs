@@ -3,7 +3,7 @@
 use crate::diag::Span;
 use crate::graph::{Graph, Node, NodeId, NodeKind};
 use hdl::Format;
-use hdl::op::{Attrs, Inst, OPERATORS, Operator};
+use hdl::op::{Attrs, Inst, OPERATORS, Operator, Rounding};
 use std::collections::HashMap;
 
 /// The most nodes of a graph: no circuit that large could be built.
@@ -13,6 +13,8 @@ pub const MAX_NODES: usize = 1 << 18;
 pub struct Builder {
     pub graph: Graph,
     operators: HashMap<&'static str, &'static dyn Operator>,
+    /// How new nodes round.
+    pub rounding: Rounding,
     /// Whether each node depends on constants alone.
     constant: Vec<bool>,
 }
@@ -22,6 +24,7 @@ impl Builder {
         Builder {
             graph: Graph { name: name.to_string(), pins: Vec::new(), nodes: Vec::new(), outputs: Vec::new() },
             operators: OPERATORS.iter().map(|o| (o.name(), *o)).collect(),
+            rounding: Rounding::Nearest,
             constant: Vec::new(),
         }
     }
@@ -58,7 +61,7 @@ impl Builder {
     pub fn op(&mut self, name: &str, args: &[NodeId], attrs: Attrs, span: Span) -> Result<NodeId, String> {
         let op = *self.operators.get(name).expect("the library has every operator that the checker names");
         let formats: Vec<Format> = args.iter().map(|a| self.graph.node(*a).format).collect();
-        let inst = Inst::new(op, &formats, attrs)?;
+        let inst = Inst::new(op, &formats, Attrs { round: self.rounding, ..attrs })?;
         let (format, constant) = (inst.result, args.iter().all(|a| self.is_constant(*a)));
         Ok(self.push(NodeKind::Op { op, inst, args: args.to_vec() }, format, span, constant))
     }

@@ -125,6 +125,9 @@ fn row(built: &Built, lines: &Lines, k: usize) -> Row {
             if inst.attrs.n != 0 || inst.attrs.d != 0 {
                 let _ = write!(what, ", n = {}, d = {}", inst.attrs.n, inst.attrs.d);
             }
+            if inst.truncates() {
+                what += ", toward zero";
+            }
             if inst.nonneg != 0 {
                 let signs = (0..args.len()).filter(|k| inst.is_nonneg(*k)).map(|k| (b'a' + k as u8) as char);
                 let _ = write!(what, ", {} >= 0", signs.map(String::from).collect::<Vec<_>>().join(", "));

@@ -169,7 +169,8 @@ impl Graph {
                 NodeKind::Const { bits } => format!("{} {bits:#x}", node.format),
                 NodeKind::Op { op, inst, args } => {
                     let args: String = args.iter().map(|a| format!(" %{}", a.0)).collect();
-                    format!("{} {}{args} {} {}", node.format, op.name(), inst.attrs.n, inst.attrs.d)
+                    let cut = if inst.truncates() { " t" } else { "" };
+                    format!("{} {}{args} {} {}{cut}", node.format, op.name(), inst.attrs.n, inst.attrs.d)
                 }
             };
             text.push('\n');
@@ -239,6 +240,9 @@ impl fmt::Display for Graph {
                     }
                     if inst.attrs.n != 0 || inst.attrs.d != 0 {
                         write!(f, " n={} d={}", inst.attrs.n, inst.attrs.d)?;
+                    }
+                    if inst.truncates() {
+                        write!(f, " truncate")?;
                     }
                     if inst.nonneg != 0 {
                         write!(f, " nonneg={:b}", inst.nonneg)?;

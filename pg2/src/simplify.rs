@@ -101,7 +101,7 @@ impl Walk {
             Some(Rule::Const(bits)) => self.add(NodeKind::Const { bits }, inst.result),
             Some(Rule::Op(name, attrs, args)) => {
                 let op = hdl::op::operator(name).expect("rules name operators of the library");
-                self.op(op, attrs, args)
+                self.op(op, Attrs { round: inst.attrs.round, ..attrs }, args)
             }
             None => self.add(NodeKind::Op { op, inst: inst.clone(), args }, inst.result),
         }

@@ -3,7 +3,7 @@
 mod graphs;
 
 use graphs::{Build, Random, evaluate, format, random};
-use hdl::op::{Attrs, OPERATORS};
+use hdl::op::{Attrs, OPERATORS, Rounding};
 use hdl::{Flags, Reduce};
 use pg2::graph::{Graph, NodeId, NodeKind, PinClass};
 use pg2::simplify::simplify;
@@ -63,19 +63,27 @@ fn random_graphs_keep_their_bits_and_flags() {
 
 #[test]
 fn every_operator_with_special_constants_keeps_its_bits_and_flags() {
-    let formats = ["int8", "uint8", "uint1", "int1", "fixed12.5", "fixed8.8", "ufixed9.9", "float9.4", "float18.9"];
+    let formats =
+        ["int8", "uint8", "uint1", "int1", "fixed12.5", "fixed8.8", "ufixed9.9", "float9.4", "float18.9", "log9.4"];
     let mut seen = 0;
     for op in OPERATORS {
         for f in formats.map(format) {
             for g in formats.map(format) {
                 // A constant on either side, or one value on both.
-                let one = if f.is_float() {
+                let one = if f.is_log() {
+                    3 << (f.width() - 3)
+                } else if f.is_float() {
                     (f.bias() as u64) << f.mant()
                 } else {
                     1 << f.frac().unwrap_or(0).min(f.width() - 1)
                 };
                 let mut constants =
                     vec![0, 1 & f.mask(), f.mask(), one, f.min_bits(), f.max_bits(), one << 1 & f.mask(), one >> 1];
+                if f.is_log() {
+                    let sign = 1u64 << (f.width() - 1);
+                    constants =
+                        vec![0, one, one | sign, one + 7, one + (1 << f.log_frac()), f.min_bits(), f.max_bits()];
+                }
                 if f.is_float() {
                     let sign = 1u64 << (f.width() - 1);
                     constants = vec![0, one, one | sign, one + (3 << f.mant()), one - (2 << f.mant()), one | 1 | sign];
@@ -106,10 +114,12 @@ fn special(op: &'static dyn hdl::op::Operator, f: hdl::Format, g: hdl::Format, c
     let shift = (c % 3) as i32;
     let choices = [
         Attrs::default(),
-        Attrs { to: Some(g), n: 0, d: 0 },
-        Attrs { to: None, n: shift, d: 0 },
-        Attrs { to: None, n: 0, d: 1 - 2 * (c & 1) as i32 },
-        Attrs { to: None, n: shift - 1, d: 1 },
+        Attrs { to: Some(g), ..Attrs::default() },
+        Attrs { to: Some(g), round: Rounding::Truncate, ..Attrs::default() },
+        Attrs { round: Rounding::Truncate, ..Attrs::default() },
+        Attrs { n: shift, ..Attrs::default() },
+        Attrs { d: 1 - 2 * (c & 1) as i32, ..Attrs::default() },
+        Attrs { n: shift - 1, d: 1, ..Attrs::default() },
     ];
     let mut fits = false;
     for attrs in choices {
@@ -237,7 +247,7 @@ fn a_sum_of_squares_is_known_not_to_be_negative() {
     let s: Vec<NodeId> = x.iter().map(|x| b.op("fmul", &[*x, *x])).collect();
     let two = b.op("fadd", &[s[0], s[1]]);
     let three = b.op("fadd", &[two, s[2]]);
-    let root = b.op_with("pow", &[three], Attrs { to: None, n: -1, d: 2 });
+    let root = b.op_with("pow", &[three], Attrs { n: -1, d: 2, ..Attrs::default() });
     b.output("o", Reduce::Max, root);
     let text = check(&b.done(), 50).to_string();
     assert_eq!((text.matches("nonneg=11").count(), text.matches("nonneg=1\n").count()), (2, 1), "{text}");

@@ -1,7 +1,7 @@
 //! The Verilog of the float operators against their bits, many uses in one build, one build for each clock.
 
 use hdl::netlist::{Module, Netlist};
-use hdl::op::{Attrs, Inst, Operator, hardware, operator};
+use hdl::op::{Attrs, Inst, Operator, Rounding, hardware, operator};
 use hdl::target::Clock;
 use hdl::{Bounds, Format};
 use sim::SimError;
@@ -179,8 +179,18 @@ fn known(f: Format, random: &mut Random) -> Vec<Case> {
     list
 }
 
-/// Every use that is tried on these formats.
-fn cases(floats: &[&str]) -> Vec<Case> {
+/// Every use that is tried on these formats, rounded to nearest; of operators that round, those rounded toward zero instead
+/// where `cut` is set.
+fn cases(floats: &[&str], cut: bool) -> Vec<Case> {
+    let mut list = nearest(floats);
+    if cut {
+        list.retain(|case| case.op.rounds());
+        list.iter_mut().for_each(|case| case.inst.attrs.round = Rounding::Truncate);
+    }
+    list
+}
+
+fn nearest(floats: &[&str]) -> Vec<Case> {
     let mut random = Random(7);
     let mut list = Vec::new();
     for f in floats.iter().map(|n| format(n)) {
@@ -258,8 +268,11 @@ fn built(result: Result<MultiBench, SimError>) -> Option<MultiBench> {
 
 /// Every case of a group of formats at one clock: results, flags, and the latency that is declared.
 fn check(floats: &[&str], mhz: f64) {
+    check_cases(cases(floats, false), mhz);
+}
+
+fn check_cases(cases: Vec<Case>, mhz: f64) {
     let clock = Clock { mhz, ..Clock::default_clock() };
-    let cases = cases(floats);
     let modules: Vec<Module> = cases.iter().map(|c| hardware(c.op, &c.inst, clock).module).collect();
     let declared: Vec<u32> = modules.iter().map(|m| m.latency).collect();
     let Some(mut bench) = built(MultiBench::build(modules)) else { return };
@@ -300,8 +313,14 @@ fn all_operators_agree_with_their_bits_at_300_mhz() {
 }
 
 #[test]
+fn operators_that_round_toward_zero_agree_with_their_bits() {
+    check_cases(cases(&["float4.1", "float6.2", "float18.9", "float25.16"], true), 150.0);
+}
+
+#[test]
 fn the_verilog_is_clean() {
-    let cases = cases(&["float4.1", "float5.2", "float18.9", "float64.52"]);
+    let mut cases = cases(&["float4.1", "float5.2", "float18.9", "float64.52"], false);
+    cases.extend(self::cases(&["float4.1", "float18.9"], true));
     let netlists: Vec<Netlist> = cases
         .iter()
         .map(|c| hardware(c.op, &c.inst, Clock::default_clock()).module)

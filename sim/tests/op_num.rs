@@ -1,7 +1,7 @@
 //! The int, fixed and logic operators: their Verilog and their C against their `bits`, and their latency as declared.
 
 use hdl::netlist::Netlist;
-use hdl::op::{Attrs, Inst, OPERATORS, Operator, hardware, module_name, operator};
+use hdl::op::{Attrs, Inst, OPERATORS, Operator, Rounding, hardware, module_name, operator};
 use hdl::target::Clock;
 use hdl::{Flags, Format};
 use sim::SimError;
@@ -139,7 +139,7 @@ fn uses_on(name: &str, f: Format) -> Vec<Use> {
 
 fn all_uses() -> Vec<Use> {
     let uses = NAMES.iter().flat_map(|n| FORMATS.iter().flat_map(|f| uses_on(n, format(f))));
-    uses.filter(|u| u.0.name() != "icast").collect()
+    both_roundings(uses.filter(|u| u.0.name() != "icast").collect())
 }
 
 fn casts() -> Vec<Use> {
@@ -154,6 +154,14 @@ fn casts() -> Vec<Use> {
             uses.push((op, inst));
         }
     }
+    both_roundings(uses)
+}
+
+/// Every use, and those of operators that round once more, toward zero.
+fn both_roundings(mut uses: Vec<Use>) -> Vec<Use> {
+    let cut = |u: &Use| (u.0, Inst { attrs: Attrs { round: Rounding::Truncate, ..u.1.attrs }, ..u.1.clone() });
+    let more: Vec<Use> = uses.iter().filter(|u| u.0.rounds()).map(cut).collect();
+    uses.extend(more);
     uses
 }
 

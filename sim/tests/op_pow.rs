@@ -31,7 +31,7 @@ fn uses() -> Vec<Inst> {
     let mut list = Vec::new();
     let mut add = |name: &str, n: i32, d: i32, nonneg: u32| {
         let format: Format = name.parse().expect("a format");
-        let inst = Inst::new(pow(), &[format], Attrs { to: None, n, d }).expect("a power");
+        let inst = Inst::new(pow(), &[format], Attrs { n, d, ..Attrs::default() }).expect("a power");
         list.push(Inst { nonneg, ..inst });
     };
     for name in ["float18.9", "float25.16", "float29.20", "float32.23"] {
@@ -57,7 +57,7 @@ fn uses() -> Vec<Inst> {
         let quarter = (one / 4).max(1);
         for (k, (n, d)) in [(-1, 2), (1, 2), (-1, 1), (-3, 2), (3, 1), (2, 1)].into_iter().enumerate() {
             for (low, zero) in [(one, true), (one - quarter, k % 2 == 1)] {
-                let inst = Inst::new(pow(), &[format], Attrs { to: None, n, d }).expect("a power");
+                let inst = Inst::new(pow(), &[format], Attrs { n, d, ..Attrs::default() }).expect("a power");
                 let bounds = vec![Bounds { low: low.max(1) << mant, high: (one + quarter) << mant, zero }];
                 list.push(Inst { nonneg: d as u32 / 2, bounds, ..inst });
             }

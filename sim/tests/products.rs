@@ -5,7 +5,7 @@ mod graphs;
 
 use graphs::{Random, evaluate};
 use hdl::netlist::Netlist;
-use hdl::op::{Attrs, Inst, hardware, operator};
+use hdl::op::{Attrs, Inst, Rounding, hardware, operator};
 use hdl::target::Clock;
 use hdl::{Bounds, Format};
 use pg2::build::{Built, build};
@@ -43,7 +43,9 @@ fn uses() -> Vec<(&'static str, Inst, Option<u64>)> {
     };
     for same in [false, true] {
         for f in ["float4.1", "float6.2", "float16.7", "float18.9", "float25.16", "float32.23", "float64.52"] {
-            add("fmul", &[f, f], Attrs::default(), same, None);
+            for round in [Rounding::Nearest, Rounding::Truncate] {
+                add("fmul", &[f, f], Attrs { round, ..Attrs::default() }, same, None);
+            }
         }
         for f in ["int1", "uint2", "int5", "uint7", "int11", "int22", "uint32", "int64"] {
             add("mul", &[f, f], Attrs::default(), same, None);
@@ -58,12 +60,14 @@ fn uses() -> Vec<(&'static str, Inst, Option<u64>)> {
     }
     for f in ["float4.1", "float6.2", "float16.7", "float18.9", "float32.23"] {
         for n in 2..=4 {
-            add("sumsq", &[f; 4][..n], Attrs::default(), false, None);
+            for round in [Rounding::Nearest, Rounding::Truncate] {
+                add("sumsq", &[f; 4][..n], Attrs { round, ..Attrs::default() }, false, None);
+            }
         }
     }
     for (n, d) in [(2, 1), (3, 1), (-3, 2)] {
         for f in ["float18.9", "float25.16"] {
-            add("pow", &[f], Attrs { n, d, to: None }, false, None);
+            add("pow", &[f], Attrs { n, d, ..Attrs::default() }, false, None);
         }
     }
     uses

@@ -315,7 +315,7 @@ fn extreme(lane: &mut Module, port: &str, format: Format, reduce: Reduce) {
     let key = |name: &str| match format {
         _ if !format.is_signed() => name.to_string(),
         _ if width == 1 => format!("~{name}"),
-        Format::Float { .. } => {
+        Format::Float { .. } | Format::Log { .. } => {
             let (top, rest) = (format!("{name}[{}]", width - 1), slice(name, 0, width - 1));
             format!("{{~{top}, {rest} ^ {{{}{{{top}}}}}}}", width - 1)
         }

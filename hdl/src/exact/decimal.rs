@@ -141,7 +141,11 @@ fn exact(negative: bool, digits: &[u8], power: i64) -> Exact {
 pub fn parse(format: Format, text: &str) -> Result<u64, ParseError> {
     let text = text.trim_ascii();
     let number = scan(text.as_bytes()).ok_or(ParseError::Syntax)?;
-    let fast = if format.is_float() { fast_float(format, text) } else { fast_integer(format, &number) };
+    let fast = match format {
+        Format::Float { .. } => fast_float(format, text),
+        Format::Log { .. } => None,
+        _ => fast_integer(format, &number),
+    };
     let result = fast.unwrap_or_else(|| slow(format, &number).map(|(bits, _)| bits));
     result.map_err(|why| ParseError::Misfit { format, why })
 }

@@ -1,7 +1,7 @@
 //! Patterns to decimal text: exact for ints and fixeds, the shortest that reads back for floats.
 
 use super::parts;
-use crate::Format;
+use crate::{Format, log};
 use num_bigint::BigUint;
 use num_traits::{Num, pow};
 
@@ -11,6 +11,7 @@ pub fn print(format: Format, bits: u64) -> String {
     match format {
         Format::Int { .. } => format.to_int(bits).to_string(),
         Format::Fixed { frac, .. } => fixed(format.to_int(bits), frac as u32),
+        Format::Log { .. } => log::print(format, bits),
         Format::Float { .. } => match parts(format, bits) {
             None => "0".into(),
             Some((negative, significand, power)) => {
@@ -41,7 +42,7 @@ fn fixed(n: i128, frac: u32) -> String {
 }
 
 /// Digits d0 d1 ... of d0.d1... * 10^exponent: plain between 1e-5 and 1e16, with an exponent elsewhere.
-fn layout(negative: bool, digits: &[u8], exponent: i32) -> String {
+pub(crate) fn layout(negative: bool, digits: &[u8], exponent: i32) -> String {
     let mut text = String::with_capacity(digits.len() + 8);
     if negative {
         text.push('-');

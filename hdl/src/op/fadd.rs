@@ -26,6 +26,10 @@ impl Operator for Fadd {
         same_floats("fadd", args)
     }
 
+    fn rounds(&self) -> bool {
+        true
+    }
+
     fn flags(&self, inst: &Inst) -> Flags {
         flags(inst)
     }
@@ -47,7 +51,7 @@ impl Operator for Fadd {
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
-        sum(inst.result, args[0], args[1], false)
+        sum(inst, args[0], args[1], false)
     }
 
     fn real(&self, _: &Inst, args: &[f64]) -> f64 {
@@ -76,6 +80,10 @@ impl Operator for Fsub {
         same_floats("fsub", args)
     }
 
+    fn rounds(&self) -> bool {
+        true
+    }
+
     fn flags(&self, inst: &Inst) -> Flags {
         // A difference of numbers that are not negative is what a sum of unlike signs is.
         flags(&Inst { nonneg: 0, ..inst.clone() })
@@ -86,7 +94,7 @@ impl Operator for Fsub {
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
-        sum(inst.result, args[0], args[1], true)
+        sum(inst, args[0], args[1], true)
     }
 
     fn real(&self, _: &Inst, args: &[f64]) -> f64 {
@@ -106,7 +114,7 @@ fn flags(inst: &Inst) -> Flags {
     let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
     // Nothing cancels between numbers of one sign. Otherwise what is left is a multiple of the last place of either.
     let least = (la.min(lb) >> inst.result.mant()) as i64 - inst.result.mant() as i64;
-    sum(inst.result, ha, hb, false).1 | Flags::UNDERFLOW.when(!both_nonneg(inst) && least < 1)
+    sum(inst, ha, hb, false).1 | Flags::UNDERFLOW.when(!both_nonneg(inst) && least < 1)
 }
 
 /// The bounds of a sum or difference of numbers of any sign.
@@ -114,7 +122,7 @@ fn signed_bounds(inst: &Inst) -> Bounds {
     let m = inst.result.mant();
     let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
     let least = (la.min(lb) >> m).saturating_sub(m as u64).max(1) << m;
-    Bounds::floats(inst.result, least, sum(inst.result, ha, hb, false).0, true)
+    Bounds::floats(inst.result, least, sum(inst, ha, hb, false).0, true)
 }
 
 fn both_nonneg(inst: &Inst) -> bool {
@@ -122,7 +130,8 @@ fn both_nonneg(inst: &Inst) -> bool {
 }
 
 /// a + b, or a - b.
-fn sum(format: Format, a: u64, b: u64, subtract: bool) -> (u64, Flags) {
+fn sum(inst: &Inst, a: u64, b: u64, subtract: bool) -> (u64, Flags) {
+    let format = inst.result;
     let (Some(x), Some(mut y)) = (unpack(format, a), unpack(format, b)) else {
         let sign = 1 << (format.width() - 1);
         let b = if subtract && unpack(format, b).is_some() { b ^ sign } else { b };
@@ -137,7 +146,7 @@ fn sum(format: Format, a: u64, b: u64, subtract: bool) -> (u64, Flags) {
     let signed = |negative: bool, m: i128| if negative { -m } else { m };
     let total = signed(big.negative, (big.sig as i128) << 64) + signed(small.negative, near);
     let value = Value { negative: total < 0, mag: total.unsigned_abs(), exp: big.exp as i64 - 64, sticky: false };
-    round(format, value, Flags::OVERFLOW)
+    round(format, inst.attrs.round, value, Flags::OVERFLOW)
 }
 
 fn circuit(op: &dyn Operator, inst: &Inst, c: &mut Circuit, args: &[Sig], subtract: bool) -> (Sig, Option<Sig>) {

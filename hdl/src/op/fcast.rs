@@ -25,6 +25,10 @@ impl Operator for Fcast {
         attrs.to.filter(|to| to.is_float()).ok_or_else(|| "`fcast` casts to a float".into())
     }
 
+    fn rounds(&self) -> bool {
+        true
+    }
+
     fn flags(&self, inst: &Inst) -> Flags {
         // The largest and the smallest magnitude decide, since rounding is monotone.
         let (low, high) = inst.magnitudes(0);
@@ -39,7 +43,7 @@ impl Operator for Fcast {
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
         let Some(x) = unpack(inst.args[0], args[0]) else { return (0, Flags::NONE) };
         let value = Value { negative: x.negative, mag: x.sig as u128, exp: x.exp as i64, sticky: false };
-        round(inst.result, value, Flags::SATURATION)
+        round(inst.result, inst.attrs.round, value, Flags::SATURATION)
     }
 
     fn real(&self, _: &Inst, args: &[f64]) -> f64 {
@@ -60,13 +64,15 @@ impl Operator for Fcast {
         let range = if self.flags(inst).is_empty() { Range { low: 1, high: max_field(to) } } else { range };
         let bits = range.bits(to);
         let exp = cat(&[zeros(bits - e), arg(0)]);
-        let packed = if from.mant() <= m {
+        let packed = if from.mant() <= m || inst.truncates() {
             let mut shifted = f.exp;
-            if offset != 0 {
+            if offset != 0 || bits > e {
                 let text = format!("{exp} + {}", constant(bits, offset));
                 shifted = c.comb("exp", bits, Cost::Add(bits), text, &[f.exp]);
             }
-            c.wire("cast", bits + m, cat(&[arg(0), arg(1), zeros(m - from.mant())]), &[shifted, f.fraction])
+            let kept = from.mant().min(m);
+            let upper = field(c, "upper", f.fraction, from.mant() - 1, from.mant() - kept);
+            c.wire("cast", bits + m, cat(&[arg(0), arg(1), zeros(m - kept)]), &[shifted, upper])
         } else {
             let (fraction, up) = round_fraction(c, f.fraction, m);
             let ups = cat(&[constant(bits, offset), zeros(m - 1), arg(2)]);

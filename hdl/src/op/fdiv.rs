@@ -23,6 +23,10 @@ impl Operator for Fdiv {
         same_floats("fdiv", args)
     }
 
+    fn rounds(&self) -> bool {
+        true
+    }
+
     fn flags(&self, inst: &Inst) -> Flags {
         let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
         let range = self.bits(inst, &[la, hb]).1 | self.bits(inst, &[ha, lb]).1;
@@ -46,7 +50,7 @@ impl Operator for Fdiv {
             exp: (a.exp - b.exp) as i64 - 64,
             sticky: dividend % divisor != 0,
         };
-        round(format, value, Flags::OVERFLOW)
+        round(format, inst.attrs.round, value, Flags::OVERFLOW)
     }
 
     fn real(&self, _: &Inst, args: &[f64]) -> f64 {
@@ -74,16 +78,24 @@ impl Operator for Fdiv {
         let text = format!("{} + {less}", cat(&[zeros(bits - e), arg(0)]));
         let exp = c.comb("exp", bits, Cost::Add(bits), text, &exps);
         let fractions = [field(c, "fraction", args[0], m - 1, 0), field(c, "fraction", args[1], m - 1, 0)];
-        let quotient = divide(c, fractions, m);
+        // One place more than the result has in the lower octave, and one to round by.
+        let places = m + 2 - inst.truncates() as u32;
+        let quotient = divide(c, fractions, m, places);
         // A quotient below 1 has its fraction one place lower, and an exponent one less. No quotient of two
         // significands lies half-way between two others, so that the bit below the last place decides alone.
-        let one = field(c, "one", quotient, m + 2, m + 2);
-        let part = |hi: u32, lo: u32| slice(0, m + 3, hi as i64, lo as i64);
-        let chosen = format!("{{1}} ? {} : {}", part(m + 1, 1), part(m, 0));
-        let chosen = c.comb("chosen", m + 1, Cost::Mux(2), chosen, &[quotient, one]);
-        let offset = cat(&[repeat(bits, "~{2}"), zeros(m - 1), slice(1, m + 1, 0, 0)]);
-        let text = format!("{} + {offset}", cat(&[arg(0), slice(1, m + 1, m as i64, 1)]));
-        let packed = c.comb("rounded", bits + m, Cost::Add(bits + m), text, &[exp, chosen, one]);
+        let one = field(c, "one", quotient, places, places);
+        let part = |hi: u32, lo: u32| slice(0, places + 1, hi as i64, lo as i64);
+        let chosen = format!("{{1}} ? {} : {}", part(places - 1, 1), part(places - 2, 0));
+        let chosen = c.comb("chosen", places - 1, Cost::Mux(2), chosen, &[quotient, one]);
+        let packed = if inst.truncates() {
+            let text = format!("{{0}} + {}", repeat(bits, "~{1}"));
+            let exp = c.comb("exp", bits, Cost::Add(bits), text, &[exp, one]);
+            c.wire("cut", bits + m, "{{0}, {1}}", &[exp, chosen])
+        } else {
+            let offset = cat(&[repeat(bits, "~{2}"), zeros(m - 1), slice(1, m + 1, 0, 0)]);
+            let text = format!("{} + {offset}", cat(&[arg(0), slice(1, m + 1, m as i64, 1)]));
+            c.comb("rounded", bits + m, Cost::Add(bits + m), text, &[exp, chosen, one])
+        };
         let flags = self.flags(inst);
         let p = pack(c, &Rounded { format, range, packed, sign, nonzero: Some(nonzero) }, flags);
         let conditions = [(Flags::OVERFLOW, p.above), (Flags::UNDERFLOW, p.below), (Flags::INVALID, Some(invalid))];
@@ -91,15 +103,15 @@ impl Operator for Fdiv {
     }
 }
 
-/// The quotient of two significands, given by their fractions of `m` bits: one bit before the point and m + 2
+/// The quotient of two significands, given by their fractions of `m` bits: one bit before the point and `places`
 /// after it, cut off. A non-restoring array: each row adds or subtracts the divisor, and its sign is the next bit.
-fn divide(c: &mut Circuit, fractions: [Sig; 2], m: u32) -> Sig {
+fn divide(c: &mut Circuit, fractions: [Sig; 2], m: u32, places: u32) -> Sig {
     let width = m + 2;
     let negative = slice(0, width, width as i64 - 1, width as i64 - 1);
     let first = "{2'b00, {0}} - {2'b00, {1}}";
     let mut rest = c.comb("rest", width, Cost::Add(width), first, &fractions);
     let mut digits = vec![c.wire("digit", 1, format!("~{negative}"), &[rest])];
-    for _ in 0..m + 2 {
+    for _ in 0..places {
         let digit = digits[digits.len() - 1];
         let divisor = format!("({} ^ {})", cat(&["2'b01".into(), arg(1)]), repeat(width, &arg(2)));
         let text = format!("{} + {divisor}", cat(&[slice(0, width, m as i64, 0), arg(2)]));
@@ -107,5 +119,5 @@ fn divide(c: &mut Circuit, fractions: [Sig; 2], m: u32) -> Sig {
         digits.push(c.wire("digit", 1, format!("~{negative}"), &[rest]));
     }
     let text: Vec<String> = (0..digits.len()).map(arg).collect();
-    c.wire("quotient", m + 3, cat(&text), &digits)
+    c.wire("quotient", places + 1, cat(&text), &digits)
 }

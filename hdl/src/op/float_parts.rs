@@ -8,7 +8,7 @@ pub mod pack;
 pub mod shift;
 pub mod text;
 
-use super::Inst;
+use super::{Inst, Rounding};
 use crate::circuit::{Circuit, Sig};
 use crate::{Flags, Format};
 
@@ -46,9 +46,9 @@ pub struct Value {
     pub sticky: bool,
 }
 
-/// Rounds to nearest even with unbounded exponent, then bounds it (RULES N2). `above` is the flag of a result that
+/// Rounds with unbounded exponent, then bounds it (RULES N2). `above` is the flag of a result that
 /// exceeds the largest finite: `overflow` for arithmetic, `saturation` for casts (RULES N5).
-pub fn round(format: Format, v: Value, above: Flags) -> (u64, Flags) {
+pub fn round(format: Format, rounding: Rounding, v: Value, above: Flags) -> (u64, Flags) {
     if v.mag == 0 {
         return (0, Flags::NONE);
     }
@@ -61,7 +61,7 @@ pub fn round(format: Format, v: Value, above: Flags) -> (u64, Flags) {
         let drop = top - mant;
         let (kept, rest, half) = (v.mag >> drop, v.mag & ((1 << drop) - 1), 1u128 << (drop - 1));
         let up = rest > half || rest == half && (v.sticky || kept & 1 == 1);
-        kept + up as u128
+        kept + (up && rounding == Rounding::Nearest) as u128
     };
     if sig >> (mant + 1) != 0 {
         sig >>= 1;

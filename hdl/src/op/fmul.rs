@@ -24,6 +24,10 @@ impl Operator for Fmul {
         same_floats("fmul", args)
     }
 
+    fn rounds(&self) -> bool {
+        true
+    }
+
     fn flags(&self, inst: &Inst) -> Flags {
         // The largest and the smallest magnitudes decide, since rounding is monotone.
         let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
@@ -47,7 +51,7 @@ impl Operator for Fmul {
             exp: (a.exp + b.exp) as i64,
             sticky: false,
         };
-        round(format, value, Flags::OVERFLOW)
+        round(format, inst.attrs.round, value, Flags::OVERFLOW)
     }
 
     fn real(&self, _: &Inst, args: &[f64]) -> f64 {
@@ -85,16 +89,18 @@ impl Operator for Fmul {
         let y = if square { x } else { significand(c, 1) };
         let table = square && tabulated(c, m);
         let (two, fraction, up) = if table {
-            tabulated_square(c, args[0], m)
+            tabulated_square(c, args[0], m, inst.truncates())
         } else {
             let product = c.mul("product", x, y, false);
+            let cut = inst.truncates();
             // The lowest bits of a square are 0 if the lower half of them is 0 in its root.
             let below = match (m / 2, square) {
                 (0, _) => None,
+                _ if cut => None,
                 (half, true) => Some(any(c, x, half - 1, 0, None)),
                 (_, false) => Some(any(c, product, m - 2, 0, None)),
             };
-            round_product(c, product, m, below)
+            round_product(c, product, m, below, cut)
         };
         let mut inputs = vec![fraction, two, up];
         let keep = live.filter(|_| in_range).map(|s| {
@@ -119,7 +125,7 @@ impl Operator for Fmul {
                 if e > 2 { cat(&[power, zeros(e - 3), arg(1), one]) } else { repeat(bits, &format!("({one})")) };
             (keep.as_ref().map_or(sum.clone(), |k| format!("({sum} & {})", repeat(bits, k))), offset)
         };
-        let packed = if table {
+        let packed = if table || inst.truncates() {
             let exp = c.comb("exp", bits, Cost::Add(bits), format!("{exp} + {offset}"), &inputs);
             c.wire("rounded", bits + m, "{{0}, {1}}", &[exp, fraction])
         } else {
@@ -144,13 +150,13 @@ fn tabulated(c: &Circuit, m: u32) -> bool {
 }
 
 /// The square of the significand of `x` from a table, as [`round_product`] gives it; it is rounded already.
-fn tabulated_square(c: &mut Circuit, x: Sig, m: u32) -> (Sig, Sig, Sig) {
+fn tabulated_square(c: &mut Circuit, x: Sig, m: u32, cut: bool) -> (Sig, Sig, Sig) {
     let row = |fraction: u64| {
         let root = fraction | 1 << m;
         let square = root * root;
         let drop = m + (square >> (2 * m + 1)) as u32;
         let (kept, rest, half) = (square >> drop, square & ((1 << drop) - 1), 1u64 << (drop - 1));
-        let rounded = kept + (rest > half || rest == half && kept & 1 == 1) as u64;
+        let rounded = kept + (!cut && (rest > half || rest == half && kept & 1 == 1)) as u64;
         // Rounding reaches 2 only from below it.
         let two = drop > m || rounded >> (m + 1) == 1;
         (two as u64) << m | rounded & ((1 << m) - 1)
@@ -162,13 +168,16 @@ fn tabulated_square(c: &mut Circuit, x: Sig, m: u32) -> (Sig, Sig, Sig) {
 }
 
 /// Of a product of significands of `m` + 1 bits, 1 <= product < 4: whether it is 2 or more, its fraction, and
-/// whether to round that up, where `below` says if any bit below the last two is set.
-fn round_product(c: &mut Circuit, product: Sig, m: u32, below: Option<Sig>) -> (Sig, Sig, Sig) {
+/// whether to round that up, where `below` says if any bit below the last two is set; never if it is to be cut off.
+fn round_product(c: &mut Circuit, product: Sig, m: u32, below: Option<Sig>, cut: bool) -> (Sig, Sig, Sig) {
     let width = 2 * m + 2;
     let two = field(c, "two", product, width - 1, width - 1);
     let part = |hi: u32, lo: u32| slice(0, width, hi as i64, lo as i64);
     let chosen = format!("{{1}} ? {} : {}", part(2 * m, m + 1), part(2 * m - 1, m));
     let fraction = c.comb("fraction", m, Cost::Mux(2), chosen, &[product, two]);
+    if cut {
+        return (two, fraction, c.wire("up", 1, "1'b0", &[]));
+    }
     // The last place, the round bit and the first bit below, of the one alignment and the other.
     let near = field(c, "near", product, m + 1, m - 1);
     let text = "{1} ? {0}[1] & ({2} | {0}[0] | {0}[2]) : {0}[0] & ({2} | {0}[1])";

@@ -4,7 +4,7 @@ use super::float_parts::pack::{Range, Rounded, finish};
 use super::float_parts::shift::any;
 use super::float_parts::text::{arg, cat, constant, field, repeat, slice, zeros};
 use super::float_parts::{Value, c_suffix, fields, max_field, one_float, round, unpack};
-use super::{Attrs, Inst, Operator};
+use super::{Attrs, Inst, Operator, Rounding};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
 use crate::{Bounds, Flags, Format};
@@ -145,13 +145,13 @@ impl Operator for Fscalev {
 }
 
 /// Whether a variable amount can make the result larger, and whether it can make it smaller.
-fn directions(inst: &Inst) -> (bool, bool) {
+pub(super) fn directions(inst: &Inst) -> (bool, bool) {
     let signed = inst.args[1].is_signed() && !inst.is_nonneg(1);
     (inst.attrs.d > 0 || signed, inst.attrs.d < 0 || signed)
 }
 
 /// The arguments of the least and of the greatest magnitude that a variable scaling can give.
-fn extremes(inst: &Inst) -> [[u64; 2]; 2] {
+pub(super) fn extremes(inst: &Inst) -> [[u64; 2]; 2] {
     let (low, high) = inst.magnitudes(0);
     let (amounts, mask) = (inst.bounds(1), inst.args[1].mask());
     let (down, up) = if inst.attrs.d > 0 { (amounts.low, amounts.high) } else { (amounts.high, amounts.low) };
@@ -161,33 +161,33 @@ fn extremes(inst: &Inst) -> [[u64; 2]; 2] {
 fn scaled(format: Format, bits: u64, amount: i64) -> (u64, Flags) {
     let Some(x) = unpack(format, bits) else { return (0, Flags::NONE) };
     let value = Value { negative: x.negative, mag: x.sig as u128, exp: x.exp as i64 + amount, sticky: false };
-    round(format, value, Flags::OVERFLOW)
+    round(format, Rounding::Nearest, value, Flags::OVERFLOW)
 }
 
 /// x * 2^n, in two steps since 2^n alone may leave f64's range.
-fn times_power(x: f64, n: f64) -> f64 {
+pub(super) fn times_power(x: f64, n: f64) -> f64 {
     let half = (n / 2.0).trunc();
     x * half.exp2() * (n - half).exp2()
 }
 
 /// A variable amount cut down to what can matter.
-struct Amount {
+pub(super) struct Amount {
     /// Two's complement if `signed`, else unsigned.
-    low: Sig,
-    signed: bool,
-    huge: Option<Huge>,
+    pub(super) low: Sig,
+    pub(super) signed: bool,
+    pub(super) huge: Option<Huge>,
 }
 
 /// What is known of an amount beyond its low bits.
-struct Huge {
+pub(super) struct Huge {
     /// Whether the amount's magnitude exceeds the low bits.
-    huge: Sig,
+    pub(super) huge: Sig,
     sign: Option<Sig>,
 }
 
 impl Amount {
     /// Keeps `limit` bits and the sign.
-    fn new(inst: &Inst, c: &mut Circuit, amount: Sig, limit: u32) -> Amount {
+    pub(super) fn new(inst: &Inst, c: &mut Circuit, amount: Sig, limit: u32) -> Amount {
         // A sign bit that is known to be clear is read like any other.
         let signed = inst.args[1].is_signed() && !inst.is_nonneg(1);
         let width = c.width(amount);
@@ -206,7 +206,7 @@ impl Amount {
 }
 
 /// Replaces the exponent by one far out of range, in the direction of a huge amount.
-fn beyond(inst: &Inst, c: &mut Circuit, exp: Sig, huge: &Huge) -> Sig {
+pub(super) fn beyond(inst: &Inst, c: &mut Circuit, exp: Sig, huge: &Huge) -> Sig {
     let bits = c.width(exp);
     let (up, down) = directions(inst);
     let top = slice(0, bits, bits as i64 - 1, bits as i64 - 1);

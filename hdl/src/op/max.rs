@@ -24,7 +24,7 @@ impl Operator for Max {
 
     fn bounds(&self, inst: &Inst) -> Bounds {
         let (a, b) = (inst.bounds(0), inst.bounds(1));
-        if inst.result.is_float() { a.or(b) } else { Bounds::ints(a.low.max(b.low), a.high.max(b.high)) }
+        if inst.result.is_sign_magnitude() { a.or(b) } else { Bounds::ints(a.low.max(b.low), a.high.max(b.high)) }
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -46,8 +46,9 @@ fn nearest(x: &BigRational) -> BigInt {
 }
 
 /// `x` in units of the format's last place, rounded.
-fn scaled(format: Format, x: &BigRational) -> BigInt {
-    nearest(&(x * BigRational::from(BigInt::one() << format.frac().unwrap())))
+fn scaled(format: Format, rounding: Rounding, x: &BigRational) -> BigInt {
+    let x = x * BigRational::from(BigInt::one() << format.frac().unwrap());
+    if rounding.truncates() { x.trunc().to_integer() } else { nearest(&x) }
 }
 
 /// The pattern of an integer number of last places, wrapped.
@@ -72,7 +73,8 @@ fn expected(name: &str, inst: &Inst, args: &[u64]) -> Option<(u64, Flags)> {
     let format = inst.args[0];
     let a = value(format, args[0]);
     let b = args.get(1).map(|b| value(format, *b)).unwrap_or_else(BigRational::zero);
-    let wrap = |x: BigRational| (wrapped(format, &scaled(format, &x)), Flags::NONE);
+    let rounding = inst.attrs.round;
+    let wrap = |x: BigRational| (wrapped(format, &scaled(format, rounding, &x)), Flags::NONE);
     let flag = |x: bool| (x as u64, Flags::NONE);
     let bitwise = |f: &dyn Fn(bool, bool) -> bool| {
         let bit = |k: u32| f(args[0] >> k & 1 == 1, args.get(1).is_some_and(|b| b >> k & 1 == 1));
@@ -107,12 +109,21 @@ fn expected(name: &str, inst: &Inst, args: &[u64]) -> Option<(u64, Flags)> {
             (wrapped(format, &(a / n * unit).floor().to_integer()), Flags::NONE)
         }
         "icast" => (wrapped(inst.result, &a.to_integer()), Flags::NONE),
-        "xcast" => saturated(inst.result, &scaled(inst.result, &a)),
+        "xcast" => saturated(inst.result, &scaled(inst.result, rounding, &a)),
         _ => return None,
     })
 }
 
+/// Both ways of rounding.
 fn check(name: &str, inst: &Inst, args: &[u64]) {
+    check_one(name, inst, args);
+    if operator(name).unwrap().rounds() {
+        let attrs = Attrs { round: Rounding::Truncate, ..inst.attrs };
+        check_one(name, &Inst { attrs, ..inst.clone() }, args);
+    }
+}
+
+fn check_one(name: &str, inst: &Inst, args: &[u64]) {
     let op = operator(name).unwrap();
     let got = op.bits(inst, args);
     assert_eq!(Some(got), expected(name, inst, args), "{} of {args:x?}", module_name(op, inst));

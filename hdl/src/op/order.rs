@@ -4,7 +4,7 @@ use super::Inst;
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
 
-/// One bit: `a op b`, where `op` is a Verilog comparison and both have format `inst.args[0]`. Floats are sign and magnitude
+/// One bit: `a op b`, where `op` is a Verilog comparison and both have format `inst.args[0]`. Floats and logs are sign and magnitude
 /// with a single zero: inverting the magnitude of negative ones makes two's complement order of them.
 pub fn compare(inst: &Inst, c: &mut Circuit, op: &str, a: Sig, b: Sig) -> Sig {
     let format = inst.args[0];
@@ -15,7 +15,7 @@ pub fn compare(inst: &Inst, c: &mut Circuit, op: &str, a: Sig, b: Sig) -> Sig {
         return c.comb("holds", 1, Cost::Compare(width), format!("{{0}} {op} {{1}}"), &[a, b]);
     }
     let mut key = |s: Sig, name: &str| {
-        if !format.is_float() {
+        if !format.is_sign_magnitude() {
             return s;
         }
         let n = width - 1;

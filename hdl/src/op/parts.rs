@@ -1,5 +1,6 @@
 //! Pieces that several operators are made of: wiring that is legal at every width, signs, rounding, C text.
 
+use super::Rounding;
 use crate::Format;
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
@@ -118,6 +119,23 @@ pub fn round_at(c: &mut Circuit, s: Sig, f: u32, width: u32) -> Sig {
     add_bit(c, "rounded", high, up)
 }
 
+/// Bits `f + width - 1 .. f` of `s` as `width` bits (wrapping), rounded toward zero by its sign, the bit `sign`, where
+/// there is one.
+pub fn cut_at(c: &mut Circuit, s: Sig, f: u32, width: u32, sign: Option<u32>) -> Sig {
+    let high = slice(c, "high", s, f + width - 1, f);
+    let Some(sign) = sign.filter(|_| f > 0) else {
+        if f > 0 {
+            unused_bits(c, s, f as i64 - 1, 0);
+        }
+        return high;
+    };
+    let low = slice(c, "low", s, f - 1, 0);
+    let sign = slice(c, "sign", s, sign, sign);
+    let some = c.comb("some", 1, Cost::Logic(f), "|{0}", &[low]);
+    let up = c.comb("up", 1, Cost::Logic(2), "{0} & {1}", &[sign, some]);
+    add_bit(c, "cut", high, up)
+}
+
 /// Unsigned division without restoring, one addition a quotient bit: `num` with `zeros` zero bits behind it, over `den`.
 /// Gives the last `keep` bits of the quotient and the last partial remainder R, one bit wider than `den` and signed:
 /// the remainder is R, or R + den where R is negative. A divisor of 0 gives what it gives.
@@ -176,6 +194,11 @@ pub fn shift_round(n: u128, s: u32) -> u128 {
     whole + (rest > half || (rest == half && whole & 1 == 1)) as u128
 }
 
+/// `n / 2^s` rounded as asked.
+pub fn rescale(n: u128, s: u32, rounding: Rounding) -> u128 {
+    if rounding.truncates() { n.checked_shr(s).unwrap_or(0) } else { shift_round(n, s) }
+}
+
 /// The pattern of a sign and a magnitude, wrapped to the format.
 pub fn wrap_signed(format: Format, negative: bool, magnitude: u128) -> u64 {
     let low = magnitude as u64;
@@ -205,6 +228,17 @@ pub fn c_shift_round(expr: &str, s: u32) -> String {
     format!("(({expr} >> {s}) + (({expr} >> {}) & 1 & ((({expr} & {low:#x}ULL) != 0) | ({expr} >> {s}))))", s - 1)
 }
 
+/// C: an integer expression over 2^s, rounded toward zero.
+pub fn c_shift_cut(expr: &str, s: u32, signed: bool) -> String {
+    match (s, signed) {
+        (0, _) => expr.to_string(),
+        (_, false) => format!("({expr} >> {s})"),
+        // 64 places are moved in 128 bits only.
+        (64, true) => format!("(({expr} + ({expr} < 0 ? (__int128)0xffffffffffffffffULL : 0)) >> 64)"),
+        (_, true) => format!("(({expr} + ({expr} < 0 ? {:#x}LL : 0)) >> {s})", (1u64 << s) - 1),
+    }
+}
+
 /// C: the magnitude of a value as a `uint64_t`.
 pub fn c_magnitude(format: Format, x: &str) -> String {
     if format.is_signed() { format!("({x} < 0 ? 0 - (uint64_t){x} : (uint64_t){x})") } else { x.to_string() }
@@ -213,7 +247,7 @@ pub fn c_magnitude(format: Format, x: &str) -> String {
 /// Two ints or fixeds of one format give that format.
 pub fn two_alike(name: &str, args: &[Format]) -> Result<Format, String> {
     match args {
-        [a, b] if a == b && !a.is_float() => Ok(*a),
+        [a, b] if a == b && a.is_integral() => Ok(*a),
         _ => Err(format!("`{name}` takes two ints or fixeds of one format")),
     }
 }
@@ -237,7 +271,7 @@ pub fn two_fixeds(name: &str, args: &[Format]) -> Result<Format, String> {
 /// One int or fixed gives its own format.
 pub fn one_number(name: &str, args: &[Format]) -> Result<Format, String> {
     match args {
-        [a] if !a.is_float() => Ok(*a),
+        [a] if a.is_integral() => Ok(*a),
         _ => Err(format!("`{name}` takes an int or a fixed")),
     }
 }
@@ -250,7 +284,7 @@ pub fn one_int(name: &str, args: &[Format]) -> Result<Format, String> {
     }
 }
 
-/// Two values of one format, floats too.
+/// Two values of one format, floats and logs too.
 pub fn two_of_any(name: &str, args: &[Format]) -> Result<Format, String> {
     match args {
         [a, b] if a == b => Ok(*a),

@@ -9,7 +9,7 @@ use crate::target::Cost;
 /// An int or fixed, shifted by an int.
 pub fn result(name: &str, args: &[Format]) -> Result<Format, String> {
     match args {
-        [a, n] if !a.is_float() && n.is_int() => Ok(*a),
+        [a, n] if a.is_integral() && n.is_int() => Ok(*a),
         _ => Err(format!("`{name}` takes an int or fixed and an int amount")),
     }
 }

@@ -31,18 +31,22 @@ impl Operator for Sumsq {
         }
     }
 
+    fn rounds(&self) -> bool {
+        true
+    }
+
     fn flags(&self, inst: &Inst) -> Flags {
-        sum(inst.result, &ends(inst).1).1 | sum(inst.result, &[least(inst)]).1
+        sum(inst, &ends(inst).1).1 | sum(inst, &[least(inst)]).1
     }
 
     fn bounds(&self, inst: &Inst) -> Bounds {
         let zero = (0..inst.args.len()).all(|k| inst.bounds(k).zero);
-        let of = |args: &[u64]| sum(inst.result, args).0;
+        let of = |args: &[u64]| sum(inst, args).0;
         Bounds::floats(inst.result, of(&[least(inst)]), of(&ends(inst).1), zero)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
-        sum(inst.result, args)
+        sum(inst, args)
     }
 
     fn real(&self, _: &Inst, args: &[f64]) -> f64 {
@@ -73,7 +77,8 @@ impl Operator for Sumsq {
             let distance = c.comb("distance", e, Cost::Add(e), "{0} - {1}", &[most, *exp]);
             rows.push(aligned(c, square, distance, window));
         }
-        let stickies: Vec<Sig> = rows.iter().filter_map(|r| r.1).collect();
+        // What falls below the window is less than the last place of the rest, so that no cut sum needs it.
+        let stickies: Vec<Sig> = rows.iter().filter_map(|r| r.1).filter(|_| !inst.truncates()).collect();
         let sticky = gather(c, &stickies);
         let total = rows[1..].iter().fold(rows[0].0, |sum, (row, _)| {
             let (a, b) = (c.width(sum), window + 2);
@@ -96,18 +101,23 @@ impl Operator for Sumsq {
         let unmoved = c.wire("unmoved", 2, "{{0}, {1}}", &digits);
         let top = field(c, "nonzero", value, width - 1, width - 1);
         let fraction = field(c, "fraction", value, width - 2, width - 1 - m);
-        let tail = field(c, "tail", value, width - 1 - m, width - 2 - m);
-        let below = any(c, value, width - 3 - m, 0, None);
-        let up = c.comb("up", 1, Cost::Logic(3), "{0}[0] & ({0}[1] | {1})", &[tail, below]);
         let bias = format.bias() as i64;
         let range = Range { low: 2 - bias, high: 2 * max_field(format) - bias + 4 };
         let bits = range.bits(format);
         // Less the count is plus its complement and 1.
         let text = format!("{} + {}", cat(&[zeros(bits - e - 1), arg(0), zeros(1)]), constant(bits, 4 - bias));
         let exp = c.comb("exp", bits, Cost::Add(bits), text, &[most]);
-        let less = cat(&[ones(bits - 2), "{2}".to_string(), zeros(m - 1), arg(3)]);
-        let text = format!("{} + {less}", cat(&[arg(0), arg(1)]));
-        let packed = c.comb("rounded", bits + m, Cost::Add(bits + m), text, &[exp, fraction, unmoved, up]);
+        let less = cat(&[ones(bits - 2), "{1}".to_string()]);
+        let packed = if inst.truncates() {
+            let exp = c.comb("exp", bits, Cost::Add(bits), format!("{{0}} + {less}"), &[exp, unmoved]);
+            c.wire("cut", bits + m, "{{0}, {1}}", &[exp, fraction])
+        } else {
+            let tail = field(c, "tail", value, width - 1 - m, width - 2 - m);
+            let below = any(c, value, width - 3 - m, 0, None);
+            let up = c.comb("up", 1, Cost::Logic(3), "{0}[0] & ({0}[1] | {1})", &[tail, below]);
+            let text = format!("{{{{0}}, {{2}}}} + {{{less}, {}}}", cat(&[zeros(m - 1), arg(3)]));
+            c.comb("rounded", bits + m, Cost::Add(bits + m), text, &[exp, unmoved, fraction, up])
+        };
         finish(self, inst, c, &Rounded { format, range, packed, sign: None, nonzero: Some(top) })
     }
 }
@@ -163,7 +173,8 @@ fn least(inst: &Inst) -> u64 {
 }
 
 /// The rounded sum of the squares of any number of patterns.
-fn sum(format: Format, args: &[u64]) -> (u64, Flags) {
+fn sum(inst: &Inst, args: &[u64]) -> (u64, Flags) {
+    let format = inst.result;
     let parts: Vec<_> = args.iter().filter_map(|a| unpack(format, *a)).collect();
     let Some(base) = parts.iter().map(|p| p.exp).min() else { return (0, Flags::NONE) };
     let square = |sig: u64, exp: i32| BigUint::from(sig as u128 * sig as u128) << (2 * (exp - base)) as u32;
@@ -172,5 +183,6 @@ fn sum(format: Format, args: &[u64]) -> (u64, Flags) {
     let kept = &total >> drop;
     let sticky = drop > 0 && (&kept << drop) != total;
     let mag = kept.to_u128().expect("120 bits");
-    round(format, Value { negative: false, mag, exp: 2 * base as i64 + drop as i64, sticky }, Flags::OVERFLOW)
+    let value = Value { negative: false, mag, exp: 2 * base as i64 + drop as i64, sticky };
+    round(format, inst.attrs.round, value, Flags::OVERFLOW)
 }

@@ -25,9 +25,13 @@ impl Operator for Tofix {
 
     fn result(&self, args: &[Format], attrs: &Attrs) -> Result<Format, String> {
         match (args, attrs.to) {
-            ([a], Some(to)) if a.is_float() && !to.is_float() => Ok(to),
+            ([a], Some(to)) if a.is_float() && to.is_integral() => Ok(to),
             _ => Err("`tofix` takes a float to an int or fixed".into()),
         }
+    }
+
+    fn rounds(&self) -> bool {
+        true
     }
 
     fn flags(&self, inst: &Inst) -> Flags {
@@ -53,7 +57,7 @@ impl Operator for Tofix {
         } else {
             let down = (-up).min(64) as u32;
             let (kept, rest, half) = (x.sig as i128 >> down, x.sig as i128 & ((1 << down) - 1), 1i128 << (down - 1));
-            kept + (rest > half || rest == half && kept & 1 == 1) as i128
+            kept + (!inst.truncates() && (rest > half || rest == half && kept & 1 == 1)) as i128
         };
         let value = if x.negative { -mag } else { mag };
         let (least, greatest) = (to.to_int(to.min_bits()), to.to_int(to.max_bits()));
@@ -74,7 +78,8 @@ impl Operator for Tofix {
         // The bounds are the outermost doubles inside the format, so that the conversion to an integer is defined.
         let (least, greatest) = (to.to_int(to.min_bits()), to.to_int(to.max_bits()));
         let inner = if greatest >= 1 << 53 { greatest - (greatest >> 53) } else { greatest };
-        let bounded = format!("fmin(fmax(rint({scaled}), {least}.0), {inner}.0)");
+        let whole = if inst.truncates() { "trunc" } else { "rint" };
+        let bounded = format!("fmin(fmax({whole}({scaled}), {least}.0), {inner}.0)");
         if to.is_signed() { format!("(int64_t){bounded}") } else { format!("(int64_t)(uint64_t){bounded}") }
     }
 
@@ -190,21 +195,28 @@ fn place(inst: &Inst, c: &mut Circuit, x: Sig) -> Placed {
     let sticky = shifted.sticky.unwrap_or_else(|| c.wire("sticky", 1, "1'b0", &[]));
     let whole = field(c, "whole", shifted.value, n + twos as u32, 1);
     let ends = field(c, "ends", shifted.value, 1, 0);
-    let least = over.filter(|_| signed).map(|_| least(c, right, &f, n));
-    let up = c.comb("up", 1, Cost::Logic(3), "{0}[0] & ({1} | {0}[1])", &[ends, sticky]);
+    let least = over.filter(|_| signed).map(|_| least(c, right, &f, n, inst.truncates()));
+    let up = match (inst.truncates(), twos) {
+        (false, _) => Some(c.comb("up", 1, Cost::Logic(3), "{0}[0] & ({1} | {0}[1])", &[ends, sticky])),
+        // Cutting off two's complement goes down, and zero is up from negative numbers.
+        (true, true) => Some(c.comb("up", 1, Cost::Logic(3), "{2} & ({0}[0] | {1})", &[ends, sticky, f.sign])),
+        (true, false) => None,
+    };
     let mut p = Placed { value: whole, sign: signed.then_some(f.sign), above: over, least, below: None };
     let carries = sat && top == highest;
     let mut carry = None;
-    if let Some(low) = low {
+    let none = |c: &mut Circuit| c.wire("up", 1, "1'b0", &[]);
+    if let (Some(low), Some(up)) = (low, up) {
         p.value = round_low(c, whole, up, low, twos);
     } else if signed {
         // Minus (whole + up) is the complement plus one minus up.
+        let up = up.unwrap_or_else(|| none(c));
         let inverted = format!("{{0}} ^ {}", repeat(n, &arg(2)));
         let text = format!("{} + {}", cat(&[arg(2), inverted]), cat(&[zeros(n), "{1} ^ {2}".into()]));
         p.value = c.comb("rounded", n + 1, Cost::Add(n + 1), text, &[whole, up, f.sign]);
         let text = format!("~{{1}} & {{0}}[{n}]");
         carry = carries.then(|| c.comb("carry", 1, Cost::Logic(2), text, &[p.value, f.sign]));
-    } else {
+    } else if let Some(up) = up {
         let out = n + carries as u32;
         let text = format!("{} + {}", cat(&[zeros(out - n), arg(0)]), cat(&[zeros(out - 1), arg(1)]));
         p.value = c.comb("rounded", out, Cost::Add(out), text, &[whole, up]);
@@ -212,6 +224,7 @@ fn place(inst: &Inst, c: &mut Circuit, x: Sig) -> Placed {
     }
     p.above = either(c, over, carry);
     if sat && !to.is_signed() && !inst.is_nonneg(0) {
+        let up = up.unwrap_or_else(|| none(c));
         let some = any(c, whole, n - 1, 0, None);
         let some = either(c, Some(some), over).expect("given");
         p.sign = Some(f.sign);
@@ -266,12 +279,12 @@ fn distance(c: &mut Circuit, from: Format, reach: Range, f: &Fields) -> (Sig, Op
 }
 
 /// Whether a number that exceeds the `n` bits of a signed format's magnitudes by one place is negative and rounds
-/// to the format's least number: its fraction is at most half a unit, 2^-(n+1).
-fn least(c: &mut Circuit, right: Sig, f: &Fields, n: u32) -> Sig {
+/// to the format's least number: its fraction is at most half a unit, 2^-(n+1), or less than a unit if that is cut off.
+fn least(c: &mut Circuit, right: Sig, f: &Fields, n: u32, cut: bool) -> Sig {
     let m = c.width(f.fraction);
     let upper = any(c, f.fraction, m - 1, m.saturating_sub(n), None);
     let next = c.width(right) + 2;
-    if m < n + 2 {
+    if m < n + 2 || cut {
         return c.comb("least", 1, Cost::Logic(next), "{2} & (&{0}) & ~{1}", &[right, upper, f.sign]);
     }
     let half = field(c, "half", f.fraction, m - 1 - n, m - 1 - n);

@@ -22,9 +22,13 @@ impl Operator for Tofloat {
 
     fn result(&self, args: &[Format], attrs: &Attrs) -> Result<Format, String> {
         match (args, attrs.to) {
-            ([a], Some(to)) if !a.is_float() && to.is_float() => Ok(to),
+            ([a], Some(to)) if a.is_integral() && to.is_float() => Ok(to),
             _ => Err("`tofloat` takes an int or fixed to a float".into()),
         }
+    }
+
+    fn rounds(&self) -> bool {
+        true
     }
 
     fn flags(&self, inst: &Inst) -> Flags {
@@ -43,7 +47,7 @@ impl Operator for Tofloat {
         let x = from.to_int(args[0]);
         let exp = -(from.frac().expect("an int or fixed") as i64);
         let value = Value { negative: x < 0, mag: x.unsigned_abs(), exp, sticky: false };
-        round(inst.result, value, Flags::SATURATION)
+        round(inst.result, inst.attrs.round, value, Flags::SATURATION)
     }
 
     fn real(&self, _: &Inst, args: &[f64]) -> f64 {
@@ -65,7 +69,7 @@ impl Operator for Tofloat {
         let x = Argument::new(inst, c, args[0]);
         let width = c.width(x.value);
         let most = if x.complement.is_some() { width } else { width - 1 };
-        let n = leading(c, x.value, x.complement, most, m);
+        let n = leading(c, x.value, x.complement, most, m, inst.attrs.round);
         // The exponent of the top bit, less the count of zeros above the leading one.
         let flags = self.flags(inst);
         let lowest = format.bias() as i64 - from.frac().expect("an int or fixed") as i64;
@@ -78,12 +82,24 @@ impl Operator for Tofloat {
         let start = top + 1 - (1i64 << digits);
         let zero = inst.bounds(0).zero;
         // Of a zero nothing is set but the constant, which then must not be.
-        let start = constant_if(bits, start, (flags.is_empty() && zero).then_some("{2}"));
+        let start = constant_if(bits, start, (flags.is_empty() && zero).then_some("{1}"));
         let nonzero = (zero && !flags.is_empty()).then_some(n.nonzero);
-        let first = cat(&[zeros(bits - digits), if digits > 0 { arg(3) } else { String::new() }, arg(0)]);
-        let text = format!("{first} + {}", cat(&[start, zeros(m - 1), arg(1)]));
-        let args: Vec<Sig> = [n.fraction, n.up, n.nonzero].into_iter().chain(n.unmoved).collect();
-        let packed = c.comb("rounded", bits + m, Cost::Add(bits + m), text, &args);
+        let mut args = vec![n.fraction, n.nonzero];
+        let mut with = |s: Option<Sig>| {
+            s.map_or(String::new(), |s| {
+                args.push(s);
+                arg(args.len() - 1)
+            })
+        };
+        let (up, count) = (with(n.up), with(n.unmoved));
+        let packed = if up.is_empty() {
+            let text = format!("{} + {start}", cat(&[zeros(bits - digits), count]));
+            let exp = c.comb("exp", bits, Cost::Add(bits), text, &args);
+            c.wire("cut", bits + m, "{{0}, {1}}", &[exp, n.fraction])
+        } else {
+            let text = format!("{} + {}", cat(&[zeros(bits - digits), count, arg(0)]), cat(&[start, zeros(m - 1), up]));
+            c.comb("rounded", bits + m, Cost::Add(bits + m), text, &args)
+        };
         finish(self, inst, c, &Rounded { format, range, packed, sign: x.sign, nonzero })
     }
 }

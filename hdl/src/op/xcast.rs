@@ -13,14 +13,18 @@ impl Operator for Xcast {
     }
 
     fn summary(&self) -> &'static str {
-        "int or fixed to fixed, fixed to int; rounds to nearest even, then saturates"
+        "int or fixed to fixed, fixed to int; rounds, then saturates"
     }
 
     fn result(&self, args: &[Format], attrs: &Attrs) -> Result<Format, String> {
         match (args, attrs.to) {
-            ([a], Some(to)) if !a.is_float() && !to.is_float() && (a.is_fixed() || to.is_fixed()) => Ok(to),
+            ([a], Some(to)) if a.is_integral() && to.is_integral() && (a.is_fixed() || to.is_fixed()) => Ok(to),
             _ => Err("`xcast` takes an int or fixed and a target of which one side is fixed".into()),
         }
+    }
+
+    fn rounds(&self) -> bool {
+        true
     }
 
     fn flags(&self, inst: &Inst) -> Flags {
@@ -70,16 +74,19 @@ impl Operator for Xcast {
             source
         } else {
             let wide = parts::extend(c, "wide", source, c.width(source).max(plan.width + plan.right), plan.signed);
-            parts::round_at(c, wide, plan.right, plan.width)
+            match inst.truncates() {
+                true => parts::cut_at(c, wide, plan.right, plan.width, plan.signed.then_some(c.width(wide) - 1)),
+                false => parts::round_at(c, wide, plan.right, plan.width),
+            }
         };
         place(inst, &plan, c, value)
     }
 }
 
-/// The source's integer moved to the target's point: exact, or rounded to nearest even.
+/// The source's integer moved to the target's point: exact, or rounded.
 fn rescale(inst: &Inst, magnitude: u128) -> u128 {
     let (from, to) = fracs(inst);
-    if to >= from { magnitude << (to - from) } else { parts::shift_round(magnitude, from - to) }
+    if to >= from { magnitude << (to - from) } else { parts::rescale(magnitude, from - to, inst.attrs.round) }
 }
 
 fn fracs(inst: &Inst) -> (u32, u32) {
@@ -110,7 +117,7 @@ impl Plan {
         let drop_sign = source.is_signed() && inst.is_nonneg(0) && source.width() > 1;
         let signed = source.is_signed() && !drop_sign;
         // The ends of the source's range after rounding, as magnitudes.
-        let end = |bits: u64| parts::shift_round(source.to_int(bits).unsigned_abs(), right);
+        let end = |bits: u64| parts::rescale(source.to_int(bits).unsigned_abs(), right, inst.attrs.round);
         let (top, bottom) = (end(source.max_bits()), if signed { end(source.min_bits()) } else { 0 });
         let bits = |n: u128| 128 - n.leading_zeros();
         let width = match (top, bottom) {
@@ -180,8 +187,10 @@ fn c_text(inst: &Inst, a: &str) -> String {
     let (from, to) = fracs(inst);
     let (right, left) = (from.saturating_sub(to), to.saturating_sub(from));
     let value = match (right, source.is_signed()) {
+        (64, _) if inst.truncates() => return format!("(({})0)", parts::c_type(target)),
         (64, true) => return "((int64_t)0)".into(),
         (64, false) => format!("((uint64_t)({a} > 0x8000000000000000ULL))"),
+        (_, signed) if inst.truncates() => parts::c_shift_cut(a, right, signed),
         _ => parts::c_shift_round(a, right),
     };
     let (max, min) = (target.to_int(target.max_bits()), target.to_int(target.min_bits()));

@@ -14,11 +14,15 @@ impl Operator for Xdiv {
     }
 
     fn summary(&self) -> &'static str {
-        "fixed division; rounds to nearest even, then wraps; x/0 is 0 and invalid"
+        "fixed division; rounds, then wraps; x/0 is 0 and invalid"
     }
 
     fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
         parts::two_fixeds(self.name(), args)
+    }
+
+    fn rounds(&self) -> bool {
+        true
     }
 
     fn flags(&self, _: &Inst) -> Flags {
@@ -33,7 +37,7 @@ impl Operator for Xdiv {
         }
         let (n, d) = (a.unsigned_abs() << format.frac().unwrap_or(0), b.unsigned_abs());
         let (q, r) = (n / d, n % d);
-        let up = 2 * r > d || (2 * r == d && q & 1 == 1);
+        let up = !inst.truncates() && (2 * r > d || (2 * r == d && q & 1 == 1));
         (parts::wrap_signed(format, (a < 0) != (b < 0), q.wrapping_add(up as u128)), Flags::NONE)
     }
 
@@ -48,7 +52,10 @@ impl Operator for Xdiv {
         let d = parts::c_magnitude(format, b);
         let n = format!("(({wide}){} << {frac})", parts::c_magnitude(format, a));
         let (q, r) = (format!("({n} / {d})"), format!("({n} % {d})"));
-        let rounded = format!("({q} + ({r} > {d} - {r} || ({r} == {d} - {r} && ({q} & 1))))");
+        let rounded = match inst.truncates() {
+            true => q,
+            false => format!("({q} + ({r} > {d} - {r} || ({r} == {d} - {r} && ({q} & 1))))"),
+        };
         let sign = if format.is_signed() { format!("(({a} < 0) != ({b} < 0) ? ~0ULL : 1ULL)") } else { "1ULL".into() };
         format!("({b} == 0 ? 0 : {})", parts::c_wrap(format, &format!("((uint64_t){rounded} * {sign})")))
     }
@@ -57,6 +64,15 @@ impl Operator for Xdiv {
         let (width, frac) = (inst.result.width(), inst.result.frac().unwrap_or(0));
         let zero = c.comb("zero", 1, Cost::Logic(width), "~|{0}", &[args[1]]);
         let (negative, a, b) = division::magnitudes(inst, c, args);
+        if inst.truncates() {
+            let (quotient, _) = parts::divide(c, a, frac, b, width);
+            let mut q = quotient.expect("the low bits of the quotient were asked for");
+            if let Some((a, b)) = negative {
+                let negative = c.comb("negative", 1, Cost::Logic(2), "{0} ^ {1}", &[a, b]);
+                q = parts::negate_if(c, "signed", q, negative);
+            }
+            return (parts::clear_if(c, "xdiv", q, zero), Some(zero));
+        }
         // One quotient bit more than the result has, to round by.
         let (quotient, rest) = parts::divide(c, a, frac + 1, b, width + 1);
         let quotient = quotient.expect("the low bits of the quotient were asked for");

@@ -13,17 +13,22 @@ impl Operator for Xmul {
     }
 
     fn summary(&self) -> &'static str {
-        "fixed multiplication; rounds to nearest even, then wraps"
+        "fixed multiplication; rounds, then wraps"
     }
 
     fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
         parts::two_fixeds(self.name(), args)
     }
 
+    fn rounds(&self) -> bool {
+        true
+    }
+
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
         let format = inst.result;
         let (a, b) = (format.to_int(args[0]), format.to_int(args[1]));
-        let magnitude = parts::shift_round(a.unsigned_abs() * b.unsigned_abs(), format.frac().unwrap_or(0));
+        let magnitude =
+            parts::rescale(a.unsigned_abs() * b.unsigned_abs(), format.frac().unwrap_or(0), inst.attrs.round);
         (parts::wrap_signed(format, (a < 0) != (b < 0), magnitude), Flags::NONE)
     }
 
@@ -40,12 +45,22 @@ impl Operator for Xmul {
             (false, false) => "unsigned __int128",
         };
         let product = format!("(({wide}){} * {})", args[0], args[1]);
-        parts::c_wrap(format, &parts::c_shift_round(&product, frac))
+        let rounded = match inst.truncates() {
+            true => parts::c_shift_cut(&product, frac, format.is_signed()),
+            false => parts::c_shift_round(&product, frac),
+        };
+        parts::c_wrap(format, &rounded)
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let (width, frac) = (inst.result.width(), inst.result.frac().unwrap_or(0));
         let product = c.mul("product", args[0], args[1], inst.result.is_signed());
+        let signed = inst.result.is_signed();
+        if inst.truncates() {
+            let sign = signed.then_some(2 * width - 1);
+            parts::unused_bits(c, product, 2 * width as i64 - 1 - signed as i64, width + frac);
+            return (parts::cut_at(c, product, frac, width, sign), None);
+        }
         parts::unused_bits(c, product, 2 * width as i64 - 1, width + frac);
         (parts::round_at(c, product, frac, width), None)
     }

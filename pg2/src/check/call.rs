@@ -219,7 +219,7 @@ impl<'a> Checker<'a> {
             self.error(error.help(format!("write `(float32.23){}`", self.operand_text(*id))));
             return Value::Error;
         }
-        self.each("pow", &[&typed], Attrs { n, d, to: None }, span)
+        self.each("pow", &[&typed], Attrs { n, d, ..Attrs::default() }, span)
     }
 
     fn needs_float(&mut self, name: &str, typed: &Typed, id: ExprId) -> Value {

@@ -32,7 +32,7 @@ pub(crate) fn mark_with(graph: &mut Graph, refine: impl Fn(&Node, Bounds) -> Bou
             }
         };
         let bounds = refine(node, bounds);
-        let positive = !format.is_float() && bounds.low >= 0;
+        let positive = format.is_integral() && bounds.low >= 0;
         known.push((nonneg || positive || !format.is_signed(), bounds));
     }
 }

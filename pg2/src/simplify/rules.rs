@@ -20,7 +20,7 @@ pub(super) enum Rule {
 
 /// Operators whose two arguments may be exchanged.
 pub(super) static COMMUTATIVE: &[&str] =
-    &["add", "mul", "xmul", "and", "or", "xor", "eq", "ne", "min", "max", "fadd", "fmul"];
+    &["add", "mul", "xmul", "and", "or", "xor", "eq", "ne", "min", "max", "fadd", "fmul", "ladd", "lmul"];
 
 /// The first rule that fits, if any.
 pub(super) fn rewrite(w: &Walk, name: &str, inst: &Inst, args: &[NodeId]) -> Option<Rule> {
@@ -52,13 +52,14 @@ fn dropping(w: &Walk, id: NodeId, rule: Rule) -> Option<Rule> {
 fn unary(w: &Walk, name: &str, inst: &Inst, a: NodeId) -> Option<Rule> {
     let (inner, inner_attrs, inner_args) = w.parts(a).unwrap_or(("", Attrs::default(), &[]));
     match (name, inner) {
-        ("icast" | "xcast" | "fcast", _) if inst.result == inst.args[0] => Some(Rule::Same(a)),
-        ("shl" | "shr" | "fscale", _) if inst.attrs.n == 0 => Some(Rule::Same(a)),
-        ("pow", _) if (inst.attrs.n, inst.attrs.d) == (1, 1) => Some(Rule::Same(a)),
-        ("neg", "neg") | ("not", "not") | ("fneg", "fneg") => Some(Rule::Same(inner_args[0])),
-        ("abs", "abs") | ("fabs", "fabs") => Some(Rule::Same(a)),
+        ("icast" | "xcast" | "fcast" | "lcast", _) if inst.result == inst.args[0] => Some(Rule::Same(a)),
+        ("shl" | "shr" | "fscale" | "lscale", _) if inst.attrs.n == 0 => Some(Rule::Same(a)),
+        ("pow" | "lpow", _) if (inst.attrs.n, inst.attrs.d) == (1, 1) => Some(Rule::Same(a)),
+        ("neg", "neg") | ("not", "not") | ("fneg", "fneg") | ("lneg", "lneg") => Some(Rule::Same(inner_args[0])),
+        ("abs", "abs") | ("fabs", "fabs") | ("labs", "labs") => Some(Rule::Same(a)),
         ("abs", _) if !inst.result.is_signed() => Some(Rule::Same(a)),
         ("fabs", "fneg") => Some(plain("fabs", inner_args)),
+        ("labs", "lneg") => Some(plain("labs", inner_args)),
         ("nz", _) if inst.args[0] == inst.result => Some(Rule::Same(a)),
         ("isz", _) if inst.args[0] == inst.result => Some(plain("not", &[a])),
         // Two steps in one direction stop at the same end as one step. Two steps in different ones do not.
@@ -73,9 +74,10 @@ fn unary(w: &Walk, name: &str, inst: &Inst, a: NodeId) -> Option<Rule> {
 fn equal(w: &Walk, name: &str, inst: &Inst, a: NodeId) -> Option<Rule> {
     match name {
         "and" | "or" | "min" | "max" => Some(Rule::Same(a)),
-        "sub" | "xor" | "fsub" | "ne" | "lt" => dropping(w, a, Rule::Const(0)),
+        "sub" | "xor" | "fsub" | "lsub" | "ne" | "lt" => dropping(w, a, Rule::Const(0)),
         "eq" | "le" => dropping(w, a, Rule::Const(1)),
         "fadd" => Some(shifted("fscale", 1, a)),
+        "ladd" => Some(shifted("lscale", 1, a)),
         "add" if inst.result.width() > 1 => Some(shifted("shl", 1, a)),
         _ => None,
     }
@@ -86,6 +88,7 @@ fn binary(w: &Walk, name: &str, a: NodeId, b: NodeId) -> Option<Rule> {
     let negated = |id: NodeId, by: &str| w.parts(id).filter(|p| p.0 == by).map(|p| p.2[0]);
     match name {
         "fsub" if w.constant(a) == Some(0) => Some(plain("fneg", &[b])),
+        "lsub" if w.constant(a) == Some(0) => Some(plain("lneg", &[b])),
         "sub" if w.constant(a) == Some(0) => Some(plain("neg", &[b])),
         "fadd" => {
             let (x, y) = match (negated(a, "fneg"), negated(b, "fneg")) {
@@ -115,11 +118,11 @@ fn with_constant(w: &Walk, name: &str, inst: &Inst, a: NodeId, b: NodeId, c: u64
     let f = inst.args[1];
     let zero = dropping(w, a, Rule::Const(0));
     match name {
-        "add" | "sub" | "or" | "xor" | "fadd" | "fsub" if c == 0 => Some(Rule::Same(a)),
+        "add" | "sub" | "or" | "xor" | "fadd" | "fsub" | "ladd" | "lsub" if c == 0 => Some(Rule::Same(a)),
         "and" if c == f.mask() => Some(Rule::Same(a)),
         "or" if c == f.mask() => dropping(w, a, Rule::Const(c)),
         "xor" if c == f.mask() => Some(plain("not", &[a])),
-        "and" | "mul" | "xmul" | "fmul" if c == 0 => zero,
+        "and" | "mul" | "xmul" | "fmul" | "lmul" if c == 0 => zero,
         "mul" | "div" if c == 1 && f.to_int(c) == 1 => Some(Rule::Same(a)),
         "xmul" | "xdiv" if fixed_one(f) == Some(c) => Some(Rule::Same(a)),
         "mul" if c.is_power_of_two() => Some(shifted("shl", c.ilog2() as i32, a)),

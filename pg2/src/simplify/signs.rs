@@ -7,14 +7,15 @@ use hdl::op::Inst;
 pub(super) fn result(name: &str, inst: &Inst, args: &[NodeId], of: &dyn Fn(&NodeId) -> bool) -> bool {
     let all = || args.iter().all(of);
     match name {
-        "fabs" | "sumsq" => true,
-        "fmul" => args[0] == args[1] || all(),
+        "fabs" | "labs" | "sumsq" => true,
+        "fmul" | "lmul" => args[0] == args[1] || all(),
         // An even power, or a root, which gives 0 for a negative argument.
-        "pow" => inst.attrs.n % 2 == 0 || inst.attrs.d == 2 || all(),
+        "pow" | "lpow" => inst.attrs.n % 2 == 0 || inst.attrs.d == 2 || all(),
         "mux" => of(&args[1]) && of(&args[2]),
         "max" | "and" => args.iter().any(of),
-        "rem" | "shr" | "shrv" | "fscalev" => of(&args[0]),
+        "rem" | "shr" | "shrv" | "fscalev" | "lscalev" => of(&args[0]),
         "icast" => of(&args[0]) && inst.result.width() > inst.args[0].width() - inst.args[0].is_signed() as u32,
+        "ladd" | "ldiv" | "lscale" | "lcast" | "tolog" | "fromlog" => all(),
         "fadd" | "fdiv" | "fscale" | "fcast" | "tofloat" | "tofix" | "xcast" | "min" | "or" | "xor" | "div" => all(),
         _ => false,
     }

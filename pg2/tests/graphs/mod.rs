@@ -3,7 +3,7 @@
 // Each test file uses its own part of this.
 #![allow(dead_code)]
 
-use hdl::op::{Attrs, Inst, OPERATORS, Operator, operator};
+use hdl::op::{Attrs, Inst, OPERATORS, Operator, Rounding, operator};
 use hdl::{Flags, Format, Reduce};
 use pg2::diag::Span;
 use pg2::graph::{Graph, Node, NodeId, NodeKind, Output, Pin, PinClass};
@@ -39,6 +39,7 @@ impl Random {
                 let exponent = (f.bias() as u64 + self.next() % 3).saturating_sub(1).max(1);
                 bits & !(((1 << f.exp()) - 1) << f.mant()) | exponent << f.mant()
             }
+            1 if f.is_log() => bits & 7 | 3 << (f.width() - 3),
             1 if !f.is_float() => bits & 7,
             _ => bits,
         };
@@ -48,6 +49,9 @@ impl Random {
 
 /// The nearest pattern that a float may have: no exponent field of all ones, and one zero.
 pub fn canonical(f: Format, bits: u64) -> u64 {
+    if f.is_log() {
+        return hdl::exact::check_raw(f, bits & f.mask()).expect("it has no more bits");
+    }
     if !f.is_float() {
         return bits & f.mask();
     }
@@ -120,7 +124,8 @@ impl Build {
 }
 
 /// The formats that random graphs are made of: few, so that operators find arguments that fit.
-const FORMATS: &[&str] = &["int8", "uint8", "int1", "uint1", "fixed12.5", "ufixed9.9", "float9.4", "float18.9"];
+const FORMATS: &[&str] =
+    &["int8", "uint8", "int1", "uint1", "fixed12.5", "ufixed9.9", "float9.4", "float18.9", "log9.4", "log12.6"];
 
 /// A random graph of about `size` operators, every operator of the library equally likely. Nodes that
 /// nothing reads are left dead now and then.
@@ -145,12 +150,13 @@ pub fn random(seed: u64, size: usize) -> Graph {
         let few = r.below(9) as i32 - 4;
         let choices = [
             Attrs::default(),
-            Attrs { to, n: 0, d: 0 },
-            Attrs { to: None, n: few, d: 0 },
-            Attrs { to: None, n: 0, d: if few > 0 { 1 } else { -1 } },
-            Attrs { to: None, n: few, d: 1 + r.below(2) as i32 },
+            Attrs { to, ..Attrs::default() },
+            Attrs { n: few, ..Attrs::default() },
+            Attrs { d: if few > 0 { 1 } else { -1 }, ..Attrs::default() },
+            Attrs { n: few, d: 1 + r.below(2) as i32, ..Attrs::default() },
         ];
-        let _ = b.try_op(op, &args, choices[r.below(choices.len())]);
+        let round = if r.below(2) == 0 { Rounding::Nearest } else { Rounding::Truncate };
+        let _ = b.try_op(op, &args, Attrs { round, ..choices[r.below(choices.len())] });
     }
     let outputs = 1 + r.below(4);
     for k in 0..outputs {

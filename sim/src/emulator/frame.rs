@@ -13,7 +13,7 @@ pub struct Slot(pub [u64; LANES]);
 
 /// How values are held in a slot. Floats are held as native floats of the same value where native arithmetic
 /// followed by one more rounding is exact to the bit (see [`Class::of`]); ints and fixeds as their sign- or
-/// zero-extended integers; other floats as bit patterns.
+/// zero-extended integers; other floats and logs as bit patterns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
     F32,
@@ -36,6 +36,8 @@ impl Class {
                 (m, e) if m <= 24 && e <= 10 => Class::F64,
                 _ => Class::Raw,
             }
+        } else if format.is_log() {
+            Class::Raw
         } else if format.width() <= 32 {
             Class::I32
         } else {

@@ -117,6 +117,9 @@ use variants;
 
 /// The block kernel of an operator's use, if there is one.
 pub fn find(name: &str, inst: &Inst) -> Option<Variants> {
+    if inst.truncates() {
+        return None;
+    }
     let class = Class::of(inst.result);
     let first = inst.args.first().map_or(class, |f| Class::of(*f));
     float::find(name, inst, first, class).or_else(|| int::find(name, inst, first, class))

@@ -3,7 +3,7 @@
 use super::*;
 use crate::reference;
 use hdl::Format;
-use hdl::op::{Attrs, Inst, OPERATORS, Operator};
+use hdl::op::{Attrs, Inst, OPERATORS, Operator, Rounding};
 use pg2::diag::Span;
 use pg2::graph::{Node, NodeId, NodeKind, Output, Pin, PinClass};
 
@@ -22,6 +22,12 @@ impl Random {
     fn pattern(&mut self, f: Format) -> u64 {
         let any = self.next() & f.mask();
         let kind = self.next() % 8;
+        if f.is_log() {
+            let one = 3u64 << (f.width() - 3);
+            let near = one ^ self.next() % (16 << f.log_frac()) & (f.mask() >> 3) | any & 1 << (f.width() - 1);
+            let pattern = [0, f.min_bits(), f.max_bits(), any, near, near, near, near][kind as usize];
+            return hdl::exact::check_raw(f, pattern).expect("it has no more bits");
+        }
         if !f.is_float() {
             return match kind {
                 0 => [0, 1, f.mask(), f.min_bits(), f.max_bits()][self.next() as usize % 5],
@@ -74,7 +80,7 @@ fn graph_of(op: &'static dyn Operator, inst: &Inst) -> Graph {
 fn formats() -> Vec<Format> {
     let names = "int1 int7 int32 int33 int64 uint1 uint8 uint32 uint40 uint64 fixed12.4 fixed32.31 fixed64.30 ufixed32.16 \
                  ufixed64.64 float5.2 float7.3 float18.9 float19.10 float25.16 float29.20 float32.23 float33.24 float35.23 \
-                 float40.30";
+                 float40.30 log9.4 log17.8 log20.10";
     names.split(' ').map(|n| n.parse().expect("a format")).collect()
 }
 
@@ -82,7 +88,7 @@ fn formats() -> Vec<Format> {
 fn uses(op: &dyn Operator) -> Vec<Inst> {
     let mut list = Vec::new();
     let all = formats();
-    let attrs = |to, n, d| Attrs { to, n, d };
+    let attrs = |to, n, d| Attrs { to, n, d, ..Attrs::default() };
     let mut plain =
         vec![attrs(None, 0, 0), attrs(None, 3, 1), attrs(None, -2, 1), attrs(None, -1, 2), attrs(None, -3, 2)];
     plain.extend([attrs(None, 45, 0), attrs(None, -70, 0), attrs(None, 1, 2), attrs(None, 0, 1), attrs(None, 0, -1)]);
@@ -97,8 +103,9 @@ fn uses(op: &dyn Operator) -> Vec<Inst> {
             vec![*a, int8],
             vec![*a, Format::int(32, false).expect("a format")],
         ] {
-            for attrs in &plain {
-                if let Ok(inst) = Inst::new(op, &args, *attrs)
+            let rounds = [Rounding::Nearest, Rounding::Truncate];
+            for (attrs, round) in plain.iter().flat_map(|a| rounds.map(|r| (a, r))) {
+                if let Ok(inst) = Inst::new(op, &args, Attrs { round, ..*attrs })
                     && !list.contains(&inst)
                 {
                     list.push(inst);

@@ -34,6 +34,13 @@ pub(super) fn circuit(op: &dyn Operator, inst: &Inst, c: &mut Circuit, args: &[S
     let carry = field(c, "carry", sum, m + 1, m + 1);
     let chosen = format!("{{1}} ? {} : {}", slice(0, m + 2, m as i64, 1), slice(0, m + 2, m as i64 - 1, 0));
     let fraction = c.comb("fraction", m, Cost::Mux(2), chosen, &[sum, carry]);
+    let range = Range { low: 1, high: max_field(format) + 1 };
+    if inst.truncates() {
+        let text = if e > 1 { format!("{{0}} + {{{}'d0, {{1}}}}", e - 1) } else { "{0} + {1}".into() };
+        let exp = c.comb("exp", e, Cost::Add(e), text, &[o.exp, carry]);
+        let packed = c.wire("cut", e + m, "{{0}, {1}}", &[exp, fraction]);
+        return finish(op, inst, c, &Rounded { format, range, packed, sign: None, nonzero: None });
+    }
     let near = field(c, "near", sum, 1, 0);
     let text = "{3} ? {0}[0] & ({1} | {2} | {0}[1]) : {1} & ({2} | {0}[0])";
     let up = c.comb("up", 1, Cost::Logic(5), text, &[near, guard, o.sticky, carry]);
@@ -41,7 +48,6 @@ pub(super) fn circuit(op: &dyn Operator, inst: &Inst, c: &mut Circuit, args: &[S
     let ups = cat(&[zeros(e - 1), arg(2), zeros(m - 1), arg(3)]);
     let text = format!("{} + {ups}", cat(&[arg(0), arg(1)]));
     let packed = c.comb("rounded", e + m, Cost::Add(e + m), text, &[o.exp, fraction, carry, up]);
-    let range = Range { low: 1, high: max_field(format) + 1 };
     finish(op, inst, c, &Rounded { format, range, packed, sign: None, nonzero: None })
 }
 

@@ -49,7 +49,7 @@ pub(super) fn circuit(
     // The top bit is the carry of a sum and the sign of a difference.
     let top = field(c, "top", sum, m + 1, m + 1);
     let negative = c.comb("negative", 1, Cost::Logic(2), "{0} & {1}", &[top, o.differ]);
-    let up = round(c, sum, guards, &o, m);
+    let up = if inst.truncates() { borrow(c, sum, guards, &o, m) } else { round(c, sum, guards, &o, m) };
     let first = field(c, "guard", guards, 1, 1);
     let value = c.wire("value", m + 3, "{{0}, {1}}", &[sum, first]);
     let n = normalise(c, value, negative, o.differ, m);
@@ -170,6 +170,14 @@ fn round(c: &mut Circuit, sum: Sig, guards: Sig, o: &Ordered, m: u32) -> Sig {
     let cancelled = "({0}[0] | ({0}[1] & {1}))";
     let text = format!("{{3}}[1] ? {carried} : {{3}}[0] ? {here} : {cancelled}");
     c.comb("up", 1, Cost::Logic(8), text, &[guards, o.sticky, last, top, o.differ])
+}
+
+/// The 1 that a difference misses, where it reaches the last place of a result that is cut off: through guard bits that are
+/// all ones.
+fn borrow(c: &mut Circuit, sum: Sig, guards: Sig, o: &Ordered, m: u32) -> Sig {
+    let top = field(c, "tops", sum, m + 1, m);
+    let text = "{3} & ~{2}[1] & {1} & {0}[0] & ({0}[1] | ~{2}[0])";
+    c.comb("up", 1, Cost::Logic(6), text, &[guards, o.sticky, top, o.differ])
 }
 
 struct Normalised {

@@ -4,16 +4,17 @@
 //! negative; the 1 that the ones' complement lacks goes into the rounding. Each step drops the bits that no later step
 //! can move into the window, and a sticky bit collects them.
 
+use super::super::Rounding;
 use super::shift::{any, bits_of};
 use super::text::{arg, cat, field, one_of_four, repeat, slice, zeros};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
 
 /// A magnitude as significand, to be rounded: the hidden bit (which is `nonzero`) and `fraction`, plus one last place
-/// where `up` is set.
+/// where `up` is set (`None`: it never is).
 pub struct Leading {
     pub fraction: Sig,
-    pub up: Sig,
+    pub up: Option<Sig>,
     pub nonzero: Sig,
     /// The complement of the number of places moved: all of its bits are clear where the number is 0. `None` where it
     /// cannot move.
@@ -30,7 +31,7 @@ struct Step {
 
 /// Normalises the bits `x` below the sign bit `sign` (`None`: not negative) to `m` fraction bits. Non-zero magnitudes
 /// have at most `most` leading zeros, the ones' complement of a negative one counted.
-pub fn leading(c: &mut Circuit, x: Sig, sign: Option<Sig>, most: u32, m: u32) -> Leading {
+pub fn leading(c: &mut Circuit, x: Sig, sign: Option<Sig>, most: u32, m: u32, rounding: Rounding) -> Leading {
     // Two bits of the count a step, but the last one alone: it and the inversion fit one 4-input table.
     let mut low = bits_of(most);
     let width = c.width(x);
@@ -45,7 +46,7 @@ pub fn leading(c: &mut Circuit, x: Sig, sign: Option<Sig>, most: u32, m: u32) ->
         let window = c.width(step.value).min(m + 1 + (1 << low));
         step = if two { four_ways(c, step, sign, low, window) } else { two_ways(c, step, sign, low, window) };
     }
-    finish(c, step, sign, low == 1, m)
+    finish(c, step, sign, low == 1, m, rounding)
 }
 
 /// The text of `value` (argument 0, `width` bits) moved up by `places`, `window` bits of it.
@@ -142,7 +143,7 @@ fn gather(c: &mut Circuit, before: Option<Sig>, terms: &[&str], mut args: Vec<Si
 }
 
 /// The last place (if it can move), the inversion, and what rounding needs.
-fn finish(c: &mut Circuit, s: Step, sign: Option<Sig>, moves: bool, m: u32) -> Leading {
+fn finish(c: &mut Circuit, s: Step, sign: Option<Sig>, moves: bool, m: u32, rounding: Rounding) -> Leading {
     let (value, mut digits, mut sticky) = (s.value, s.digits, s.sticky);
     let width = c.width(value);
     let head = field(c, "head", value, width - 1, width - 2);
@@ -171,6 +172,17 @@ fn finish(c: &mut Circuit, s: Step, sign: Option<Sig>, moves: bool, m: u32) -> L
         let round = c.wire("round", 1, part(m + 1, m + 1, 1), &[value]);
         (fraction, round, c.comb("nonzero", 1, Cost::Logic(2), flipped("{0}[1]", 1, 1), &with(&[head])))
     };
+    let text: Vec<String> = (0..digits.len()).map(arg).collect();
+    let unmoved = (!digits.is_empty()).then(|| c.wire("unmoved", digits.len() as u32, cat(&text), &digits));
+    if rounding.truncates() {
+        // The missing 1 reaches the last place through ones alone, which are zeros before the inversion.
+        let up = sign.map(|sign| {
+            let args: Vec<Sig> = [sign, round].into_iter().chain(sticky).collect();
+            let rest = if sticky.is_some() { " & ~{2}" } else { "" };
+            c.comb("up", 1, Cost::Logic(3), format!("{{0}} & ~{{1}}{rest}"), &args)
+        });
+        return Leading { fraction, up, nonzero, unmoved };
+    }
     let least = field(c, "least", fraction, 0, 0);
     let args: Vec<Sig> = [round, least].into_iter().chain(sticky).chain(sign).collect();
     let rest = if sticky.is_some() { "{2}" } else { "1'b0" };
@@ -182,8 +194,6 @@ fn finish(c: &mut Circuit, s: Step, sign: Option<Sig>, moves: bool, m: u32) -> L
         }
         None => format!("{{0}} & ({rest} | {{1}})"),
     };
-    let up = c.comb("up", 1, Cost::Logic(4), text, &args);
-    let text: Vec<String> = (0..digits.len()).map(arg).collect();
-    let unmoved = (!digits.is_empty()).then(|| c.wire("unmoved", digits.len() as u32, cat(&text), &digits));
+    let up = Some(c.comb("up", 1, Cost::Logic(4), text, &args));
     Leading { fraction, up, nonzero, unmoved }
 }

@@ -58,7 +58,7 @@ fn positive(format: Format, x: u64) -> Number {
 }
 
 fn inst(format: Format, n: i32, d: i32) -> Inst {
-    Inst::new(&Pow, &[format], Attrs { to: None, n, d }).unwrap()
+    Inst::new(&Pow, &[format], Attrs { n, d, ..Attrs::default() }).unwrap()
 }
 
 fn float(name: &str) -> Format {
@@ -194,12 +194,13 @@ fn zeros_signs_and_trivial_exponents() {
 
 #[test]
 fn arguments_outside_the_rules_are_refused() {
-    let result = |name: &str, n, d| operator("pow").unwrap().result(&[float(name)], &Attrs { to: None, n, d });
+    let result =
+        |name: &str, n, d| operator("pow").unwrap().result(&[float(name)], &Attrs { n, d, ..Attrs::default() });
     assert!(result("float18.9", 32, 2).is_ok());
     assert!(result("float18.9", 17, 2).unwrap_err().contains("-16..16"));
     assert!(result("float18.9", 1, 3).unwrap_err().contains("denominator"));
     assert!(result("float36.24", 1, 2).unwrap_err().contains("float35.23"));
-    assert!(Pow.result(&["int32".parse().unwrap()], &Attrs { to: None, n: 1, d: 2 }).is_err());
+    assert!(Pow.result(&["int32".parse().unwrap()], &Attrs { n: 1, d: 2, ..Attrs::default() }).is_err());
 }
 
 #[test]

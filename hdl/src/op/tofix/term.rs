@@ -57,8 +57,9 @@ pub(super) fn term(inst: &Inst, c: &mut Circuit, x: Sig) -> Option<Term> {
         place,
         &Significand { nonzero: (offset >= 0).then_some(f.nonzero), ..Significand::of(&f, sign) },
     );
-    let carry = carry(c, &shape, below, &Rounding { window, index, outside, over, sign });
-    let select = select(c, &shape, below, &Rounding { window, index, outside, over, sign });
+    let rounding = Rounding { window, index, outside, over, sign };
+    let carry = if inst.truncates() { cut(c, &rounding) } else { carry(c, &shape, below, &rounding) };
+    let select = select(c, &shape, below, &rounding);
     let round = match sign {
         Some(s) => c.wire("round", 2, "{{1}, {0}}", &[carry, s]),
         None => c.wire("round", 2, "{1'b0, {0}}", &[carry]),
@@ -165,6 +166,15 @@ fn carry(c: &mut Circuit, shape: &TermShape, below: u32, r: &Rounding) -> Sig {
         text = format!("{text} & ~{}", arg(args.len() - 1));
     }
     c.comb("carry", 1, Cost::Logic(args.len() as u32), text, &args)
+}
+
+/// What is carried into a sum of numbers that are cut off: the 1 that a complement lacks.
+fn cut(c: &mut Circuit, r: &Rounding) -> Sig {
+    match (r.sign, r.over) {
+        (Some(sign), Some(over)) => c.comb("carry", 1, Cost::Logic(2), "{0} & ~{1}", &[sign, over]),
+        (Some(sign), None) => sign,
+        (None, _) => c.wire("carry", 1, "1'b0", &[]),
+    }
 }
 
 /// For each group above the point, lowest first, two bits: 1x the window's lower (0) or upper (1) group, 0x all bits x.
