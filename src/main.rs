@@ -3,6 +3,7 @@
 mod cmd;
 mod csv;
 mod failure;
+mod include;
 mod output;
 mod progress;
 mod source;

@@ -39,7 +39,11 @@ pub fn place(cell: &str, rows: &[Row]) -> Place {
 /// ``fmul `mr` (line 9)``.
 pub fn describe(row: &Row) -> String {
     let value = if row.name.is_empty() { format!("%{}", row.node) } else { row.name.clone() };
-    let line = if row.line > 0 { format!(" (line {})", row.line) } else { String::new() };
+    let line = match (row.line, row.file.as_str()) {
+        (0, _) => String::new(),
+        (line, "") => format!(" (line {line})"),
+        (line, file) => format!(" ({file} line {line})"),
+    };
     format!("{} `{value}`{line}", row.operator)
 }
 

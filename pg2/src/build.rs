@@ -8,6 +8,7 @@ use crate::lower::lower_with;
 use crate::merge::{Merged, merge};
 use crate::schedule::{Schedule, asap, least_with_bound};
 use crate::simplify::simplify;
+use crate::sources::Text;
 use hdl::netlist::Netlist;
 use hdl::target::Clock;
 
@@ -46,7 +47,8 @@ pub fn compile_to_netlist(name: &str, text: &str, clock: Clock) -> Result<Built,
 }
 
 /// The same from a graph that may not be simplified yet; `text` is what comments quote, or empty.
-pub fn build(graph: &Graph, clock: Clock, text: &str, warnings: Vec<Diagnostic>) -> Built {
+pub fn build<'a>(graph: &Graph, clock: Clock, text: impl Into<Text<'a>>, warnings: Vec<Diagnostic>) -> Built {
+    let text = text.into();
     let graph = simplify(graph);
     let library = Library::new(&graph, clock);
     if let Some(m) = merge(&graph, clock, text) {

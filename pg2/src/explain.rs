@@ -7,6 +7,7 @@ pub use svg::svg;
 use crate::build::Built;
 use crate::graph::{NodeId, NodeKind};
 use crate::lower::source::Lines;
+use crate::sources::Text;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -21,6 +22,8 @@ pub struct Row {
     pub ready: u32,
     /// Line of the source, from 1; 0 without a source.
     pub line: usize,
+    /// The included file that the line is in; empty in the kernel's own.
+    pub file: String,
     /// The source's name, or empty.
     pub name: String,
     pub operator: &'static str,
@@ -88,9 +91,9 @@ impl Explain {
 }
 
 /// Accounts for a built kernel; `text` is its source.
-pub fn explain(built: &Built, text: &str) -> Explain {
+pub fn explain<'a>(built: &Built, text: impl Into<Text<'a>>) -> Explain {
     let (graph, s, clock) = (&built.graph, &built.schedule, built.library.clock);
-    let lines = Lines::new(text);
+    let lines = Lines::new(text.into());
     let mut order: Vec<usize> = (0..graph.nodes.len()).collect();
     order.sort_by_key(|k| (!s.fixed[*k], s.start[*k], *k));
     let shown = |k: &usize| !matches!(graph.nodes[*k].kind, NodeKind::Const { .. });
@@ -115,6 +118,7 @@ pub fn explain(built: &Built, text: &str) -> Explain {
 fn row(built: &Built, lines: &Lines, k: usize) -> Row {
     let (graph, s) = (&built.graph, &built.schedule);
     let node = &graph.nodes[k];
+    let line = lines.line(node.span.start);
     let (operator, formats, reads) = match &node.kind {
         NodeKind::Pin { pin, element } => ("pin", node.format.to_string(), graph.pins[*pin].column(*element)),
         NodeKind::Const { bits } => ("const", node.format.to_string(), format!("{bits:#x}")),
@@ -142,7 +146,8 @@ fn row(built: &Built, lines: &Lines, k: usize) -> Row {
         start: s.start[k],
         latency: s.latency[k],
         ready: s.ready(NodeId(k as u32)),
-        line: lines.number(node.span.start),
+        line: line.as_ref().map_or(0, |l| l.number),
+        file: line.and_then(|l| l.file).unwrap_or_default().to_string(),
         name: node.name.clone(),
         operator,
         formats,
@@ -238,7 +243,7 @@ fn cells(r: &Row) -> Vec<String> {
         r.latency.to_string(),
         r.ready.to_string(),
         format!("%{}", r.node),
-        none(r.line as u64),
+        if r.file.is_empty() { none(r.line as u64) } else { format!("{}:{}", r.file, r.line) },
         r.name.clone(),
         r.operator.to_string(),
         r.formats.clone(),

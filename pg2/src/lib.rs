@@ -23,6 +23,7 @@ pub mod merge;
 pub mod parse;
 pub mod schedule;
 pub mod simplify;
+pub mod sources;
 
 mod builder;
 mod check;
@@ -34,6 +35,7 @@ pub use gen_m2l::gen_m2l;
 
 use diag::{Diagnostic, MAX_REPORTED, Severity};
 use graph::Graph;
+use sources::Sources;
 
 /// A compiled kernel.
 #[derive(Clone)]
@@ -43,11 +45,17 @@ pub struct Compiled {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Compiles the text of a kernel. `name` becomes the kernel's name, made an identifier if it is none. The
+/// Compiles the text of a kernel, which includes no files. `name` becomes the kernel's name, made an identifier if it is none. The
 /// errors are all that the text has, in its order.
 pub fn compile(name: &str, text: &str) -> Result<Compiled, Vec<Diagnostic>> {
-    let (program, errors) = parse::parse(text);
-    let (graph, mut found) = check::check(&identifier(name), text, text.len(), &program, errors);
+    compile_sources(name, &Sources::alone(name, text))
+}
+
+/// Compiles a kernel of several files. Spans are places in the whole text of `sources`.
+pub fn compile_sources(name: &str, sources: &Sources) -> Result<Compiled, Vec<Diagnostic>> {
+    let (program, errors) = parse::parse_sources(sources);
+    let own_end = sources.files()[0].span.end;
+    let (graph, mut found) = check::check(&identifier(name), sources.text(), own_end, &program, errors);
     if found.iter().any(|d| d.severity == Severity::Error) {
         found.retain(|d| d.severity == Severity::Error);
         sort(&mut found);

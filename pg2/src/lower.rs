@@ -11,6 +11,7 @@ use crate::gather::{Gather, Input, gather};
 use crate::graph::{Graph, NodeId, NodeKind, PinClass};
 use crate::library::Library;
 use crate::schedule::{Schedule, waits};
+use crate::sources::Text;
 use delay::Delays;
 use hdl::Flags;
 use hdl::names::Names;
@@ -19,12 +20,12 @@ use hdl::target::Clock;
 use source::Lines;
 
 /// Lowers with the hardware made anew; `text` is the PG2 source that comments quote, or empty.
-pub fn lower(graph: &Graph, schedule: &Schedule, clock: Clock, text: &str) -> Netlist {
-    lower_with(graph, schedule, &Library::new(graph, clock), text)
+pub fn lower<'a>(graph: &Graph, schedule: &Schedule, clock: Clock, text: impl Into<Text<'a>>) -> Netlist {
+    lower_with(graph, schedule, &Library::new(graph, clock), text.into())
 }
 
 /// [`lower`] with the hardware at hand.
-pub fn lower_with(graph: &Graph, schedule: &Schedule, library: &Library, text: &str) -> Netlist {
+pub fn lower_with(graph: &Graph, schedule: &Schedule, library: &Library, text: Text) -> Netlist {
     let plan = gather(graph, schedule, library.clock);
     let mut writer = Writer::new(graph, schedule, library, text);
     writer.ports();
@@ -54,7 +55,7 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(graph: &'a Graph, schedule: &'a Schedule, library: &'a Library, text: &'a str) -> Writer<'a> {
+    fn new(graph: &'a Graph, schedule: &'a Schedule, library: &'a Library, text: Text<'a>) -> Writer<'a> {
         let name = format!("{}_pipeline", graph.name);
         let doc = vec![
             format!("One pair of `{}` per clock, {} cycles from pins to outputs.", graph.name, schedule.depth),

@@ -9,6 +9,7 @@ use crate::budget::in_logic;
 use crate::graph::{Graph, NodeId, NodeKind, PinClass};
 use crate::lower::source::Lines;
 use crate::schedule::{Schedule, fixed};
+use crate::sources::Text;
 use hdl::circuit::{Circuit, PORTS, Pipelined, Place, Sig, pipeline_places};
 use hdl::names::sanitise;
 use hdl::netlist::Netlist;
@@ -30,7 +31,7 @@ pub struct Merged {
 }
 
 /// Joins the circuits of a graph; `None` if they are too large. `text` is the PG2 source that comments quote, or empty.
-pub fn merge(graph: &Graph, clock: Clock, text: &str) -> Option<Merged> {
+pub fn merge(graph: &Graph, clock: Clock, text: Text) -> Option<Merged> {
     let mut joined = Joined::new(graph, clock, text);
     let in_logic = in_logic(graph, clock);
     for k in 0..graph.nodes.len() {
@@ -72,7 +73,7 @@ struct Joined<'a> {
 
 impl<'a> Joined<'a> {
     /// The ports that are pins, whether a node reads them or not.
-    fn new(graph: &'a Graph, clock: Clock, text: &'a str) -> Joined<'a> {
+    fn new(graph: &'a Graph, clock: Clock, text: Text<'a>) -> Joined<'a> {
         let mut circuit = Circuit::new(clock);
         circuit.least_latency = 1;
         let mut owner: BTreeMap<String, u32> = BTreeMap::new();

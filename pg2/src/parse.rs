@@ -8,6 +8,7 @@ use crate::ast::{Expr, ExprId, ExprKind, Program, Statement, StatementKind, Tree
 use crate::codes;
 use crate::diag::{Diagnostic, Span, report};
 use crate::lex::{Token, TokenKind, lex_part};
+use crate::sources::Sources;
 use hdl::Reduce;
 
 /// The deepest nesting of blocks, parentheses, prefix operators, `?:`, calls and indices (RULES L8).
@@ -20,6 +21,39 @@ pub static RESERVED: &[&str] =
 /// Parses a whole file. The tree holds what could be understood; the diagnostics say what could not.
 pub fn parse(text: &str) -> (Program<'_>, Vec<Diagnostic>) {
     parse_part(text, Span { start: 0, end: text.len() }, Program::default())
+}
+
+/// Parses a kernel's file and all included ones, whose statements stand behind their `include`.
+pub fn parse_sources(sources: &Sources) -> (Program<'_>, Vec<Diagnostic>) {
+    let mut program = Program::default();
+    let mut errors = Vec::new();
+    let mut lists = Vec::new();
+    for file in sources.files() {
+        let (next, found) = parse_part(sources.text(), file.span, program);
+        found.into_iter().for_each(|error| report(&mut errors, error));
+        program = next;
+        lists.push(std::mem::take(&mut program.statements));
+    }
+    sources.errors().iter().for_each(|error| report(&mut errors, error.clone()));
+    if lists.len() == 1 {
+        program.statements = lists.pop().unwrap_or_default();
+        return (program, errors);
+    }
+    // Files that are being laid out, each as far as it has come.
+    let mut open = vec![std::mem::take(&mut lists[0]).into_iter()];
+    while let Some(file) = open.last_mut() {
+        let Some(statement) = file.next() else {
+            open.pop();
+            continue;
+        };
+        let included = match &statement.kind {
+            StatementKind::Include { path } => sources.included(path.span.start),
+            _ => None,
+        };
+        program.statements.push(statement);
+        open.extend(included.map(|k| std::mem::take(&mut lists[k]).into_iter()));
+    }
+    (program, errors)
 }
 
 /// Parses a part of a text and adds it to a program.

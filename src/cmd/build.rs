@@ -113,7 +113,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let clock = args.clock.clock()?;
     let kernel = source::read(&args.file)?;
     let graph = source::compile(&kernel)?;
-    let built = pg2::build::build(&graph, clock, &kernel.text, Vec::new());
+    let built = pg2::build::build(&graph, clock, &kernel.sources, Vec::new());
     let layout = built.graph.layout();
     let config = Config {
         jmem_records: args.jmem / layout.j_words(),

@@ -27,11 +27,11 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let clock = args.clock.clock()?;
     let kernel = source::read(&args.file)?;
     let graph = source::compile(&kernel)?;
-    let built = pg2::build::build(&graph, clock, &kernel.text, Vec::new());
+    let built = pg2::build::build(&graph, clock, &kernel.sources, Vec::new());
     if let Some(path) = &args.svg {
         output::write_text(path, &pg2::explain::svg(&built))?;
     }
-    print!("{}", pg2::explain::explain(&built, &kernel.text));
+    print!("{}", pg2::explain::explain(&built, &kernel.sources));
     Ok(())
 }
 

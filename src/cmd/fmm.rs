@@ -186,7 +186,7 @@ impl Kernels {
             None => {
                 let text = pg2::gen_m2l(args.order as u32).map_err(Failure::Usage)?;
                 let name = format!("m2l_p{}", args.order);
-                Some(source::compile(&source::Kernel { origin: format!("{name}.pg2"), name, text })?)
+                Some(source::compile(&source::Kernel::shipped(&name, &text))?)
             }
         };
         Ok(Kernels { p2p, m2l })

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::{output, source};
+use pg2::sources::Sources;
 use std::io::{Read, Write};
 use std::path::Path;
 
@@ -34,7 +35,7 @@ fn one(file: &str, check: bool) -> Result<(), Failure> {
         return Err(Failure::Input(format!("`{file}` is a shipped kernel and no file; fmt takes files")));
     }
     let kernel = source::read(file)?;
-    let text = formatted(&kernel)?;
+    let text = formatted(&kernel.origin, &kernel.text)?;
     match (text == kernel.text, check) {
         (true, _) => Ok(()),
         (false, true) => Err(Failure::file(path, "is not formatted; run `pairforge fmt` on it")),
@@ -47,10 +48,10 @@ fn standard_input(check: bool) -> Result<(), Failure> {
     std::io::stdin()
         .read_to_string(&mut text)
         .map_err(|e| Failure::Input(format!("standard input cannot be read: {e}")))?;
-    let kernel = source::Kernel { origin: "standard input".into(), name: "stdin".into(), text };
-    let text = formatted(&kernel)?;
+    let own = text;
+    let text = formatted("standard input", &own)?;
     if check {
-        let same = text == kernel.text;
+        let same = text == own;
         return if same { Ok(()) } else { Err(Failure::Input("standard input is not formatted".into())) };
     }
     std::io::stdout()
@@ -58,6 +59,6 @@ fn standard_input(check: bool) -> Result<(), Failure> {
         .map_err(|e| Failure::Input(format!("standard output cannot be written: {e}")))
 }
 
-fn formatted(kernel: &source::Kernel) -> Result<String, Failure> {
-    pg2::fmt::format(&kernel.text).map_err(|list| Failure::Diagnostics(source::render(kernel, &list)))
+fn formatted(origin: &str, text: &str) -> Result<String, Failure> {
+    pg2::fmt::format(text).map_err(|list| Failure::Diagnostics(source::render(&Sources::alone(origin, text), &list)))
 }

@@ -62,7 +62,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let (clock, source) = place::clock(&args, goal)?;
     let kernel = source::read(&args.file)?;
     let graph = source::compile(&kernel)?;
-    let built = pg2::build::build(&graph, clock, &kernel.text, Vec::new());
+    let built = pg2::build::build(&graph, clock, &kernel.sources, Vec::new());
     let config = place::config(&args, goal, &built)?;
     let engine = design(&config, &built.netlist);
     let whole = match goal {
@@ -87,7 +87,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let outcome = flow::synthesise(&Tools::standard(), &job, &mut |s| steps.at(&s.what, s.elapsed))?;
     drop(steps);
     let summary = summary(goal, &built, &config, clock, &outcome);
-    let rows = pg2::explain::explain(&built, &kernel.text).rows;
+    let rows = pg2::explain::explain(&built, &kernel.sources).rows;
     write(&args.output, goal, &summary, &outcome, &rows, &engine)
 }
 

@@ -12,13 +12,13 @@ pub fn run(repeat: u32) -> Result<(), Failure> {
     for order in [2, 4, 8] {
         let text = pg2::gen_m2l(order).map_err(Failure::Input)?;
         let name = format!("m2l_p{order}");
-        kernels.push(source::Kernel { origin: format!("{name}.pg2"), name, text });
+        kernels.push(source::Kernel::shipped(&name, &text));
     }
     for kernel in &kernels {
         let mut size = 0;
         let seconds = timed(repeat, || {
             let graph = source::compile(kernel)?;
-            let built = pg2::build::build(&graph, Clock::default_clock(), &kernel.text, Vec::new());
+            let built = pg2::build::build(&graph, Clock::default_clock(), &kernel.sources, Vec::new());
             let layout = built.graph.layout();
             let config = Config {
                 jmem_records: 16_384 / layout.j_words(),

@@ -49,7 +49,7 @@ pub fn particles(n: usize) -> Particles {
 pub fn m2l_kernel(order: u32) -> Result<Graph, Failure> {
     let text = pg2::gen_m2l(order).map_err(Failure::Input)?;
     let name = format!("m2l_p{order}");
-    source::compile(&source::Kernel { origin: format!("{name}.pg2"), name, text })
+    source::compile(&source::Kernel::shipped(&name, &text))
 }
 
 impl Case {
