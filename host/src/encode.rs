@@ -7,6 +7,7 @@ use hdl::Format;
 pub fn encode(format: Format, x: f64) -> (u64, bool) {
     match format {
         Format::Float { width, mant } => float(format, width as u32, mant as u32, x),
+        Format::Log { .. } => log(format, x),
         _ => {
             let scaled = (x * 2f64.powi(format.frac().unwrap_or(0) as i32)).round_ties_even();
             let (low, high) = (format.to_int(format.min_bits()), format.to_int(format.max_bits()));
@@ -19,6 +20,15 @@ pub fn encode(format: Format, x: f64) -> (u64, bool) {
                 (scaled as i128 as u64 & format.mask(), true)
             }
         }
+    }
+}
+
+fn log(format: Format, x: f64) -> (u64, bool) {
+    let sign = (x < 0.0) as u64 * (1 << (format.width() - 1));
+    let exact = hdl::exact::Exact::from_float(x);
+    match exact.map(|x| hdl::exact::to_bits(format, &x)) {
+        Some(Ok((bits, _))) => (bits, true),
+        _ => (sign | format.max_bits(), false),
     }
 }
 

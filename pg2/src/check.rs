@@ -128,6 +128,13 @@ pub fn check(
             _ => {}
         }
     }
+    let mut modes = Vec::new();
+    for statement in &program.statements {
+        if let StatementKind::Round { mode } = &statement.kind {
+            modes.push(*mode);
+        }
+    }
+    checker.round(&modes);
     checker.check_functions();
     checker.block(&program.statements);
     checker.finish(own_end);

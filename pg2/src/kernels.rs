@@ -23,6 +23,7 @@ pub static KERNELS: &[Kernel] = &[
     kernel!("p2p_paper", "potential of a source particle, as printed in the paper (Fig. 2)"),
     kernel!("p2p_small", "potential of a source particle in small formats, for small devices"),
     kernel!("gravity", "potential and acceleration by softened point masses"),
+    kernel!("gravity_log", "acceleration by softened point masses in logarithms, as GRAPE-5"),
     kernel!("gravity_hermite", "potential, acceleration and jerk, for the Hermite scheme"),
     kernel!("coulomb", "energy of a charge and force on it, charges on both sides"),
     kernel!("lennard_jones", "energy and force in a periodic box, with a cut-off"),

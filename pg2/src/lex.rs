@@ -125,7 +125,7 @@ fn word(input: &str) -> (&str, TokenKind) {
     let parsed: Nom = take_while1(word_char).parse(input);
     let (rest, word) = parsed.expect("the caller saw a letter");
     let class = word.trim_end_matches(|c: char| c.is_ascii_digit());
-    let shaped = matches!(class, "int" | "uint" | "fixed" | "ufixed" | "float") && class.len() < word.len();
+    let shaped = matches!(class, "int" | "uint" | "fixed" | "ufixed" | "float" | "log") && class.len() < word.len();
     if !shaped {
         return (rest, TokenKind::Word);
     }

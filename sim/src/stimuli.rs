@@ -36,6 +36,7 @@ pub fn corners(format: Format) -> Vec<u64> {
     let mut list = vec![0, format.min_bits(), format.max_bits()];
     match format {
         Format::Float { .. } => float_corners(format, &mut list),
+        Format::Log { .. } => log_corners(format, &mut list),
         _ => {
             for k in 0..format.width() {
                 let one = 1u64 << k;
@@ -70,6 +71,18 @@ fn float_corners(format: Format, list: &mut Vec<u64>) {
     }
 }
 
+/// Around 1, the ends, and where products and squares leave the range.
+fn log_corners(format: Format, list: &mut Vec<u64>) {
+    let (bias, sign) = (format.bias() as u64, 1u64 << (format.width() - 1));
+    let mark = sign >> 1;
+    for place in [0, 1, bias / 2 - 1, bias / 2, bias - 1, bias, bias + 1, bias + bias / 2, 2 * bias - 2, 2 * bias - 1] {
+        list.extend([mark | place, sign | mark | place]);
+    }
+    for k in 0..format.width() - 3 {
+        list.extend([mark | (bias + (1 << k)), sign | mark | (bias - (1 << k))]);
+    }
+}
+
 /// A valid random pattern: of random size, a corner, or close to `near`.
 pub fn random(format: Format, near: u64, random: &mut Random) -> u64 {
     match random.below(8) {
@@ -80,7 +93,7 @@ pub fn random(format: Format, near: u64, random: &mut Random) -> u64 {
         1 => near,
         2 => valid(format, near ^ 1u64.wrapping_shl(random.below(format.width() as u64) as u32)),
         3 => valid(format, near.wrapping_add(random.below(9)).wrapping_sub(4) & format.mask()),
-        4 if !format.is_float() => {
+        4 if format.is_integral() => {
             // A small magnitude of random length, of either sign.
             let value = random.bits() >> random.below(64);
             (if random.bits() & 1 == 1 { value.wrapping_neg() } else { value }) & format.mask()
@@ -92,6 +105,9 @@ pub fn random(format: Format, near: u64, random: &mut Random) -> u64 {
 
 /// The pattern itself if it is valid in the format; a float with exponent field 0 or all ones becomes 0 or the largest.
 pub fn valid(format: Format, bits: u64) -> u64 {
+    if format.is_log() {
+        return hdl::log::canonical(format, bits);
+    }
     if !format.is_float() {
         return bits;
     }
@@ -104,9 +120,14 @@ pub fn valid(format: Format, bits: u64) -> u64 {
 }
 
 /// A random pattern of ordinary size, with which sums and products stay in range: ints and fixeds of any value, floats
-/// within a factor of 16 of 1.
+/// within a factor of 16 of 1, logs of 256.
 pub fn ordinary(format: Format, random: &mut Random) -> u64 {
     let bits = random.bits() & format.mask();
+    if let Format::Log { width, frac } = format {
+        let near = (bits & ((16 << frac) - 1)) as i64 - (8 << frac);
+        let log = near.clamp(1 - format.bias() as i64, format.bias() as i64 - 1) + format.bias() as i64;
+        return bits & 1 << (width - 1) | 1 << (width - 2) | log as u64;
+    }
     if !format.is_float() {
         return bits;
     }
@@ -170,7 +191,7 @@ pub fn is_valid(format: Format, bits: u64) -> bool {
 mod tests {
     use super::*;
 
-    const FORMATS: [&str; 12] = [
+    const FORMATS: [&str; 14] = [
         "int1",
         "uint1",
         "int8",
@@ -183,6 +204,8 @@ mod tests {
         "float18.9",
         "float32.23",
         "float64.52",
+        "log5.1",
+        "log17.8",
     ];
 
     #[test]

@@ -50,9 +50,9 @@ impl Inputs {
     }
 }
 
-/// The integer of a pattern, or the pattern itself of a float.
+/// The integer of a pattern, or the pattern itself of a float or log.
 fn number(format: Format, bits: u64) -> i128 {
-    let sign = !format.is_float() && format.is_signed() && bits >> (format.width() - 1) & 1 == 1;
+    let sign = format.is_integral() && format.is_signed() && bits >> (format.width() - 1) & 1 == 1;
     bits as i128 - if sign { 1 << format.width() } else { 0 }
 }
 
@@ -74,7 +74,7 @@ fn means(case: &Case, graph: &Graph, row: &[u64]) -> (Vec<u64>, u8) {
 fn order(format: Format, bits: u64) -> i128 {
     let number = number(format, bits);
     let sign = 1i128 << (format.width() - 1);
-    if format.is_float() && number & sign != 0 { -(number & !sign) } else { number }
+    if format.is_sign_magnitude() && number & sign != 0 { -(number & !sign) } else { number }
 }
 
 /// All pairs of a target gathered, in wide arithmetic.

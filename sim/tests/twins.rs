@@ -196,6 +196,22 @@ fn gravity_is_softened_newton() {
     }
 }
 
+#[test]
+fn gravity_in_logarithms_is_softened_newton() {
+    // A conversion to log17.8 is off by 0.68 of its steps of 2^(1/256), a sum or a root by 0.5, and one step is 1.39 half units
+    // of 8 fraction bits: with r twice in r^2, two sums and eps2, the power -3/2, and r once more, 8.
+    check(&Twin {
+        name: "gravity_log",
+        params: vec![1e-4],
+        i: position,
+        j: position_and_one,
+        pair: |i, j, p| gravity(i, j, p).split_off(1),
+        roundings: 8.0,
+        mant: 8,
+        constants: 0.0,
+    });
+}
+
 fn hermite(i: &[f64], j: &[f64], p: &[f64]) -> Vec<Term> {
     // i: x, v; j: x, v, m.
     let (r, v) = (difference(i, j), difference(&i[3..], &j[3..]));

@@ -6,6 +6,7 @@ use crate::ast::{ExprId, Word};
 use crate::codes;
 use crate::diag::{Diagnostic, Span, did_you_mean};
 use crate::literal::Literal;
+use hdl::Format;
 use hdl::op::Attrs;
 use num_traits::Signed;
 
@@ -117,7 +118,12 @@ impl<'a> Checker<'a> {
             Value::Choice(a) => self.map_choice(&a, span, |_, a| Ok(Literal { value: a.value.abs(), bits: false })),
             Value::Typed(a) if !a.format.is_signed() => Value::Typed(a),
             Value::Typed(a) => {
-                self.each(if a.format.is_float() { "fabs" } else { "abs" }, &[&a], Attrs::default(), span)
+                let name = match a.format {
+                    Format::Float { .. } => "fabs",
+                    Format::Log { .. } => "labs",
+                    _ => "abs",
+                };
+                self.each(name, &[&a], Attrs::default(), span)
             }
         }
     }
@@ -208,10 +214,13 @@ impl<'a> Checker<'a> {
             Value::Exact(_) | Value::Choice(_) => return self.no_format(&format!("`{name}`"), self.span(*id), *id),
             Value::Typed(typed) => typed.clone(),
         };
-        if !typed.format.is_float() {
+        if typed.format.is_integral() {
             return self.needs_float(name, &typed, *id);
         }
         let Some((n, d)) = exponent else { return Value::Error };
+        if typed.format.is_log() {
+            return self.each("lpow", &[&typed], Attrs { n, d, ..Attrs::default() }, span);
+        }
         if typed.format.mant() > 23 {
             let message = format!("`{name}` has at most 23 fraction bits for now");
             let error =

@@ -6,6 +6,7 @@ use crate::ast::{BinaryOp, ExprId, ExprKind, Tree, UnaryOp};
 use crate::codes;
 use crate::diag::{Diagnostic, Span};
 use crate::literal::{Literal, integer, small_integer};
+use hdl::Format;
 use hdl::format::UINT1;
 use hdl::op::Attrs;
 use num_traits::Zero;
@@ -104,7 +105,12 @@ impl<'a> Checker<'a> {
         match op {
             UnaryOp::Plus => Value::Typed(typed),
             UnaryOp::Minus => {
-                self.each(if format.is_float() { "fneg" } else { "neg" }, &[&typed], Attrs::default(), span)
+                let name = match format {
+                    Format::Float { .. } => "fneg",
+                    Format::Log { .. } => "lneg",
+                    _ => "neg",
+                };
+                self.each(name, &[&typed], Attrs::default(), span)
             }
             UnaryOp::BitNot if format.is_int() => self.each("not", &[&typed], Attrs::default(), span),
             UnaryOp::BitNot => self.not_defined("`~`", &typed, arg.1),

@@ -8,6 +8,7 @@ use crate::diag::{Diagnostic, Span, did_you_mean};
 use crate::graph::NodeId;
 use crate::literal::{Literal, Misfit, fit};
 use hdl::Format;
+use hdl::log::float_frac;
 use hdl::op::Attrs;
 
 impl<'a> Checker<'a> {
@@ -18,11 +19,12 @@ impl<'a> Checker<'a> {
             Err(why) => why,
         };
         let class = word.text.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-        let known = ["int", "uint", "fixed", "ufixed", "float"];
+        let known = CLASSES;
         let error = if known.contains(&class) && class != word.text && well_shaped(word.text, class) {
             let message = format!("the format `{}` is not possible", word.text);
             Diagnostic::error(codes::FORMAT_LIMITS, message, word.span, why)
-                .help("int and fixed have 1 to 64 bits, `fixedW.F` has F of 0 to W, `floatW.M` has M of 1 to 52 and W of M+3 to M+12")
+                .help("int and fixed have 1 to 64 bits, `fixedW.F` has F of 0 to W, `floatW.M` has M of 1 to 52 and W of M+3 to M+12, \
+                     `logW.F` has F of 1 to 12 and W of F+4 to F+12")
         } else {
             let message = format!("`{}` is not a format", word.text);
             Diagnostic::error(codes::UNKNOWN_FORMAT, message, word.span, "unknown format").help(meant(word.text, class))
@@ -73,6 +75,9 @@ impl<'a> Checker<'a> {
         if typed.format == to {
             return Value::Typed(typed);
         }
+        if typed.format.is_log() || to.is_log() {
+            return self.log_cast(to, &typed, span);
+        }
         let name = match (typed.format.is_float(), to.is_float()) {
             (true, true) => "fcast",
             (true, false) => "tofix",
@@ -82,6 +87,38 @@ impl<'a> Checker<'a> {
         };
         let attrs = Attrs { to: Some(to), ..Attrs::default() };
         self.each(name, &[&typed], attrs, span)
+    }
+
+    /// A cast from or to a log. What a table of significands cannot take at once goes through a float of two fraction bits
+    /// more than the logarithm has, with an exponent that holds every value of the other side (RULES N5).
+    fn log_cast(&mut self, to: Format, value: &Typed, span: Span) -> Value {
+        let from = value.format;
+        let through = |log: Format, exp: u32| {
+            let mant = float_frac(log.log_frac());
+            Format::float(1 + exp.min(11) + mant, mant).expect("a float of 8 to 11 exponent bits")
+        };
+        // A log's own range, or that of the widest fixed, lies within that of the float.
+        let exp = |log: Format| (log.width() - 1 - log.log_frac()).max(8);
+        let steps: Vec<(&str, Format)> = match (from, to) {
+            (Format::Log { .. }, Format::Log { .. }) => vec![("lcast", to)],
+            (Format::Log { .. }, Format::Float { .. }) if to.mant() <= float_frac(from.log_frac()) => {
+                vec![("fromlog", to)]
+            }
+            (Format::Log { .. }, Format::Float { .. }) => vec![("fromlog", through(from, exp(from))), ("fcast", to)],
+            (Format::Log { .. }, _) => vec![("fromlog", through(from, exp(from))), ("tofix", to)],
+            (Format::Float { .. }, _) if from.mant() <= float_frac(to.log_frac()) => vec![("tolog", to)],
+            (Format::Float { .. }, _) => vec![("fcast", through(to, from.exp() + 1)), ("tolog", to)],
+            _ => vec![("tofloat", through(to, 8)), ("tolog", to)],
+        };
+        let mut value = value.clone();
+        for (name, format) in steps {
+            let attrs = Attrs { to: Some(format), ..Attrs::default() };
+            match self.each(name, &[&value], attrs, span) {
+                Value::Typed(next) => value = next,
+                other => return other,
+            }
+        }
+        Value::Typed(value)
     }
 
     /// Applies an operator to each element of its arguments; scalars stand for every element.
@@ -151,6 +188,9 @@ impl<'a> Checker<'a> {
     }
 }
 
+/// The classes of formats.
+const CLASSES: [&str; 6] = ["int", "uint", "fixed", "ufixed", "float", "log"];
+
 /// Whether only numbers, as the class has them, follow the class.
 fn well_shaped(text: &str, class: &str) -> bool {
     let numbers = &text[class.len()..];
@@ -166,10 +206,8 @@ fn meant(text: &str, class: &str) -> String {
         ("float" | "f", "" | "32") => Some("float32.23".into()),
         ("int" | "i" | "long" | "short" | "char", "") => Some("int32".into()),
         ("unsigned" | "uint" | "bool" | "size_t", "") => Some(if text == "bool" { "uint1" } else { "uint32" }.into()),
-        ("float", _) if !numbers.contains('.') => None,
-        _ => did_you_mean(class, ["int", "uint", "fixed", "ufixed", "float"])
-            .map(|c| format!("{c}{numbers}"))
-            .filter(|f| f.parse::<Format>().is_ok()),
+        ("float" | "log", _) if !numbers.contains('.') => None,
+        _ => did_you_mean(class, CLASSES).map(|c| format!("{c}{numbers}")).filter(|f| f.parse::<Format>().is_ok()),
     };
     match known {
         Some(format) => format!("did you mean `{format}`?"),
@@ -179,7 +217,10 @@ fn meant(text: &str, class: &str) -> String {
 
 /// Whether a mix is better resolved in favour of the first format.
 fn prefers_first(a: Format, b: Format) -> bool {
-    let rank = |f: Format| (f.is_float() as u32 * 2 + f.is_fixed() as u32, f.mant(), f.width());
+    let rank = |f: Format| {
+        let class = f.is_log() as u32 * 3 + f.is_float() as u32 * 2 + f.is_fixed() as u32;
+        (class, f.mant().max(f.log_frac()), f.width())
+    };
     rank(a) >= rank(b)
 }
 
@@ -195,6 +236,10 @@ fn common(a: Format, b: Format) -> Option<Format> {
 
 /// What a format can hold, in words.
 fn range(format: Format) -> String {
+    if format.is_log() {
+        let power = format.bias() >> format.log_frac();
+        return format!("{format} holds 0 and magnitudes from 2^-{power} to just below 2^{power}");
+    }
     if format.is_float() {
         let least = 2f64.powi(1 - format.bias());
         return format!("{format} holds 0 and magnitudes from {least:e} to {:e}", format.to_f64(format.max_bits()));

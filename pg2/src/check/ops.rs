@@ -19,8 +19,10 @@ const MAX_FLOAT_SHIFT: i64 = 4096;
 /// The library's name of an operator for a format, and whether the operands change places.
 pub(super) fn library(op: BinaryOp, format: Format) -> Option<(&'static str, bool)> {
     use BinaryOp::*;
-    let by_class = |int, fixed, float| {
-        if format.is_float() {
+    let by_class = |int, fixed, float, log| {
+        if format.is_log() {
+            log
+        } else if format.is_float() {
             float
         } else if format.is_fixed() {
             fixed
@@ -29,14 +31,14 @@ pub(super) fn library(op: BinaryOp, format: Format) -> Option<(&'static str, boo
         }
     };
     let name = match op {
-        Add => by_class("add", "add", "fadd"),
-        Sub => by_class("sub", "sub", "fsub"),
-        Mul => by_class("mul", "xmul", "fmul"),
-        Div => by_class("div", "xdiv", "fdiv"),
-        Rem => by_class("rem", "", ""),
-        BitAnd => by_class("and", "", ""),
-        BitOr => by_class("or", "", ""),
-        BitXor => by_class("xor", "", ""),
+        Add => by_class("add", "add", "fadd", "ladd"),
+        Sub => by_class("sub", "sub", "fsub", "lsub"),
+        Mul => by_class("mul", "xmul", "fmul", "lmul"),
+        Div => by_class("div", "xdiv", "fdiv", "ldiv"),
+        Rem => by_class("rem", "", "", ""),
+        BitAnd => by_class("and", "", "", ""),
+        BitOr => by_class("or", "", "", ""),
+        BitXor => by_class("xor", "", "", ""),
         Lt | Gt => "lt",
         Le | Ge => "le",
         Eq => "eq",
@@ -147,12 +149,13 @@ impl<'a> Checker<'a> {
         if let Value::Typed(amount) = &b.0
             && self.is_int_param(amount)
         {
-            let name = match (typed.format.is_float(), left) {
-                (true, _) => "fscalev",
-                (false, true) => "shlv",
-                (false, false) => "shrv",
+            let name = match (typed.format, left) {
+                (Format::Float { .. }, _) => "fscalev",
+                (Format::Log { .. }, _) => "lscalev",
+                (_, true) => "shlv",
+                (_, false) => "shrv",
             };
-            let d = if !typed.format.is_float() {
+            let d = if typed.format.is_integral() {
                 0
             } else if left {
                 1
@@ -185,12 +188,12 @@ impl<'a> Checker<'a> {
     fn constant_shift(&mut self, value: &Typed, left: bool, amount: Option<i64>, at: Span, span: Span) -> Value {
         let format = value.format;
         let (low, high) =
-            if format.is_float() { (-MAX_FLOAT_SHIFT, MAX_FLOAT_SHIFT) } else { (0, format.width() as i64 - 1) };
+            if format.is_integral() { (0, format.width() as i64 - 1) } else { (-MAX_FLOAT_SHIFT, MAX_FLOAT_SHIFT) };
         let Some(n) = amount.filter(|n| (low..=high).contains(n)) else {
             let message = format!("a shift of {format} is between {low} and {high}");
             let error = Diagnostic::error(codes::SHIFT_RANGE, message, at, "out of range");
             let negative = amount.is_some_and(|n| n < 0);
-            let help = if negative && !format.is_float() {
+            let help = if negative && format.is_integral() {
                 "shift the other way instead"
             } else {
                 "choose an amount within the range"
@@ -198,11 +201,11 @@ impl<'a> Checker<'a> {
             self.error(error.help(help));
             return Value::Error;
         };
-        let (name, n) = match (format.is_float(), left) {
-            (true, true) => ("fscale", n),
-            (true, false) => ("fscale", -n),
-            (false, true) => ("shl", n),
-            (false, false) => ("shr", n),
+        let (name, n) = match (format, left) {
+            (Format::Float { .. }, _) => ("fscale", if left { n } else { -n }),
+            (Format::Log { .. }, _) => ("lscale", if left { n } else { -n }),
+            (_, true) => ("shl", n),
+            (_, false) => ("shr", n),
         };
         self.each(name, &[value], Attrs { n: n as i32, ..Attrs::default() }, span)
     }

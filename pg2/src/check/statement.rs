@@ -7,6 +7,7 @@ use crate::ast::{BinaryOp, ExprId, Statement, StatementKind, Tree, Word};
 use crate::codes;
 use crate::diag::{Diagnostic, Span};
 use crate::graph::{NodeId, Pin, PinClass};
+use hdl::op::Rounding;
 use hdl::{Format, Reduce};
 
 /// The most elements of a vector or matrix.
@@ -38,7 +39,8 @@ impl<'a> Checker<'a> {
                 self.return_value(*value);
                 return true;
             }
-            StatementKind::Round { mode } => self.round(*mode),
+            // Known before the first statement.
+            StatementKind::Round { .. } => {}
             StatementKind::Broken { name } => self.broken(*name),
             StatementKind::Function(_) | StatementKind::Include { .. } => {}
         }
@@ -119,12 +121,27 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// `round mode;`
-    fn round(&mut self, mode: Word<'a>) {
-        let message = "other roundings than `nearest` are not available yet";
-        if mode.text != "nearest" {
-            let error = Diagnostic::error(codes::NOT_YET, message, mode.span, "not available yet");
-            self.error(error.help("remove the statement: rounding is to nearest even"));
+    /// `round mode;`, which is for the whole file, wherever it stands.
+    pub(super) fn round(&mut self, modes: &[Word<'a>]) {
+        for mode in modes {
+            self.builder.rounding = match mode.text {
+                "nearest" => Rounding::Nearest,
+                "truncate" => Rounding::Truncate,
+                other => {
+                    let message = format!("`{other}` is no way of rounding");
+                    let error = Diagnostic::error(codes::SYNTAX, message, mode.span, "neither of the two");
+                    let help = "write `round nearest;` (ties to even) or `round truncate;` (toward zero)";
+                    self.error(error.help(help));
+                    continue;
+                }
+            };
+            if mode.text != modes[0].text {
+                let error =
+                    Diagnostic::error(codes::TWICE, "two ways of rounding in one kernel", mode.span, "another one");
+                let error = error.label(modes[0].span, "the first");
+                self.error(error.help("keep one of the two: it holds for the whole kernel"));
+                return;
+            }
         }
     }
 
@@ -300,10 +317,11 @@ impl<'a> Checker<'a> {
     fn reduced_value(&mut self, to: &Target, value: Value, id: ExprId, word: Word<'a>) -> Option<Typed> {
         let pin = &self.builder.graph.pins[to.pin];
         let (format, declared) = (pin.format, pin.span);
-        if to.reduce == Reduce::Sum && format.is_float() {
-            let message = format!("`+=` on an output of {format}: sums are exact, which a float cannot be");
+        if to.reduce == Reduce::Sum && !format.is_integral() {
+            let class = if format.is_log() { "log" } else { "float" };
+            let message = format!("`+=` on an output of {format}: sums are exact, which a {class} cannot be");
             let error = Diagnostic::error(codes::FLOAT_SUM, message, word.span, "summed here")
-                .label(declared, "declared as a float")
+                .label(declared, format!("declared as a {class}"))
                 .help(format!(
                     "declare `{}` as int or fixed, such as `fixed64.30`, and write `(fixed64.30)` before the value",
                     word.text

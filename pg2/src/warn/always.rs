@@ -40,7 +40,7 @@ pub(super) fn judge(graph: &Graph, zeros: &[u32], found: &mut Found) {
     }
 }
 
-/// An operand as an interval of integers in the order of its values: of a float the pattern of its magnitude with a sign.
+/// An operand as an interval of integers in the order of its values: of a float or log the pattern of its magnitude with a sign.
 struct Order {
     low: i128,
     high: i128,
@@ -51,7 +51,7 @@ struct Order {
 impl Order {
     fn of(inst: &Inst, k: usize, node: &Node) -> Order {
         let (b, format) = (inst.bounds(k), inst.args[k]);
-        if !format.is_float() {
+        if !format.is_sign_magnitude() {
             return Order { low: b.low, high: b.high, zero: b.zero };
         }
         if let NodeKind::Const { bits } = node.kind {

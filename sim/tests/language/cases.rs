@@ -113,6 +113,36 @@ fn bits64(x: f64) -> i128 {
     x.to_bits() as i128
 }
 
+/// Sign and logarithm, times 16, of a log9.4 other than 0.
+fn log9(bits: i128) -> Option<(i128, i128)> {
+    (bits >> 7 & 1 == 1).then(|| (bits >> 8 & 1, (bits & 127) - 64))
+}
+
+fn log9_bits(sign: i128, log: i128) -> (i128, u8) {
+    match log {
+        ..-64 => (0, UNDERFLOW),
+        64.. => (sign << 8 | 255, OVERFLOW),
+        _ => (sign << 8 | 128 | (log + 64), 0),
+    }
+}
+
+fn log9_value(bits: i128) -> f64 {
+    log9(bits).map_or(0.0, |(s, l)| (1 - 2 * s) as f64 * (l as f64 / 16.0).exp2())
+}
+
+fn log9_nearest(x: f64) -> (i128, u8) {
+    if x == 0.0 { (0, 0) } else { log9_bits((x < 0.0) as i128, (x.abs().log2() * 16.0).round() as i128) }
+}
+
+/// A number with 6 fraction bits of its significand.
+fn short(x: f64) -> f64 {
+    if x == 0.0 {
+        return 0.0;
+    }
+    let unit = (x.abs().log2().floor() - 6.0).exp2();
+    (x / unit).round_ties_even() * unit
+}
+
 macro_rules! case {
     ($text:expr, |$x:ident| $means:expr) => {
         Case { text: $text, means: |$x| $means, ordinary: false }
@@ -420,4 +450,45 @@ pub const CASES: &[Case] = &[
            o += a; p += b; q min= c; r max= a;", |x| (vec![x[0], x[1], x[2], x[0]], 0)),
     case!("float64.52 a jpin; float5.2 b jpin; ufixed64.1 c jpin; float64.52 o fout; float5.2 p fout; ufixed64.1 q fout; ufixed64.1 r fout;
            o max= a; p min= b; q max= c; r += c;", |x| (vec![x[0], x[1], x[2], x[2]], 0)),
+    // Logs: exact products, a root rounded to even, and signs, zeros and ends of the range.
+    case!(
+        "log9.4 a ipin; log9.4 b jpin; log9.4 o fout; log9.4 p fout; o max= a * b << 1; p min= pg_rsqrt(a) / b;",
+        |x| {
+            let (mut product, mut flags) = (0, 0);
+            if let (Some((s, l)), Some((t, m))) = (log9(x[0]), log9(x[1])) {
+                let first = log9_bits(s ^ t, l + m);
+                let second = log9(first.0).map_or((0, 0), |(s, l)| log9_bits(s, l + 16));
+                (product, flags) = (second.0, first.1 | second.1);
+            }
+            let root = match log9(x[0]) {
+                Some((0, l)) => log9_bits(0, nearest(-l, 2)),
+                Some(_) => (0, INVALID),
+                None => (0, 0),
+            };
+            let quotient = match (log9(root.0), log9(x[1])) {
+                (_, None) => (0, INVALID),
+                (None, _) => (0, 0),
+                (Some((_, l)), Some((s, m))) => log9_bits(s, l - m),
+            };
+            (vec![product, quotient.0], flags | root.1 | quotient.1)
+        }
+    ),
+    // Logs: casts to and from ints, and a sum.
+    case!("int7 c jpin; log9.4 a ipin; int16 o fout; log9.4 p fout; o += (int16)a; p max= (log9.4)c + a;", |x| {
+        let (c, a) = (log9_nearest(short(x[1] as f64)), log9_value(x[0]));
+        let (sum, flags) = log9_nearest(log9_value(c.0) + a);
+        let flags = if c.1 == OVERFLOW { flags | SATURATION } else { flags | c.1 };
+        (vec![short(a).round_ties_even() as i128, sum], flags)
+    }),
+    // Everything is cut off toward zero.
+    case!(
+        "round truncate; fixed16.8 a ipin; fixed16.8 b jpin; float18.9 f jpin; fixed32.8 o fout; fixed32.8 p fout;
+        int32 q fout; o += (fixed32.8)(a * b); p += (fixed32.8)(a / b); q += (int32)f;",
+        |x| {
+            let (quotient, flags) = if x[1] == 0 { (0, INVALID) } else { (x[0] * 256 / x[1], 0) };
+            let (whole, saturated) =
+                saturate(real("float18.9", x[2]).trunc() as i128, i32::MIN as i128, i32::MAX as i128);
+            (vec![int(x[0] * x[1] / 256, 16), int(quotient, 16), whole], flags | saturated)
+        }
+    ),
 ];
