@@ -187,7 +187,31 @@ impl Circuit {
 
     /// A table read through a registered block memory; `data` has 2^width(addr) words, missing ones are 0.
     pub fn rom(&mut self, name: &str, width: u32, addr: Sig, data: Vec<u64>) -> Sig {
-        self.push(name, width, Kind::Rom { data, addr })
+        let word = self.push(name, width, Kind::Rom { data, addr });
+        self.way(word, Cost::OutOfMemory)
+    }
+
+    /// The same signal at the end of a long way, where the target has such: a register on either side of it is then one of
+    /// the block's own.
+    fn way(&mut self, s: Sig, cost: Cost) -> Sig {
+        let signal = &self.signals[s.index()];
+        let constant = matches!(&signal.kind, Kind::Expr { args, .. } if args.is_empty());
+        if constant || cost.delay(self.clock.target) == 0.0 {
+            return s;
+        }
+        let (name, width) = (signal.name.clone(), signal.width);
+        let text = Text::parse("{0}", &[width]);
+        let way = self.push("", width, Kind::Expr { text, args: vec![s], cost });
+        self.signals[way.index()].name = name;
+        way
+    }
+
+    /// A product in one block.
+    fn block(&mut self, name: &str, a: Sig, b: Sig, signed: bool) -> Sig {
+        let width = self.width(a) + self.width(b);
+        let into_a = self.way(a, Cost::IntoProduct);
+        let into_b = if a == b { into_a } else { self.way(b, Cost::IntoProduct) };
+        self.push(name, width, Kind::Mul { a: into_a, b: into_b, signed })
     }
 
     /// The full product of two signals, width(a) + width(b) bits, both unsigned or both signed. Operands wider than a

@@ -21,8 +21,13 @@ pub struct Target {
     pub carry_bit: f64,
     /// A multiplication that fits one multiplier block.
     pub mul: f64,
+    /// From logic into the input registers of a multiplier block, beyond the way into a flip-flop beside the table; 0 where
+    /// these registers are not used.
+    pub mul_in: f64,
     /// Clock to data of a block memory.
     pub rom: f64,
+    /// Out of a block memory's output register, beyond the way out of a flip-flop; 0 where there is none.
+    pub rom_out: f64,
     /// Clock to output plus set-up of a flip-flop.
     pub ff: f64,
     /// Inputs of one lookup table.
@@ -137,6 +142,10 @@ pub enum Cost {
     Shift(u32),
     /// Counting the leading zeros of that many bits.
     LeadingZeros(u32),
+    /// The way into a multiplier block's input registers.
+    IntoProduct,
+    /// The way from a block memory's output register.
+    OutOfMemory,
 }
 
 impl Cost {
@@ -155,6 +164,8 @@ impl Cost {
             Cost::Mux(ways) => t.lut * ceil_log2(ways),
             Cost::Shift(positions) => t.lut * ceil_log2(positions),
             Cost::LeadingZeros(bits) => t.lut * ceil_log2(bits),
+            Cost::IntoProduct => t.mul_in,
+            Cost::OutOfMemory => t.rom_out,
         }
     }
 }
@@ -175,6 +186,7 @@ mod tests {
             assert!(text.starts_with("# "), "{} does not say where its numbers come from", t.name);
             let delays = [t.lut, t.carry_start, t.carry_bit, t.mul, t.rom, t.ff];
             assert!(delays.iter().all(|d| (0.005..10.0).contains(d)), "{}: {delays:?}", t.name);
+            assert!([t.mul_in, t.rom_out].iter().all(|d| (0.0..10.0).contains(d)), "{}", t.name);
             assert!((3..=8).contains(&t.lut_inputs) && t.mul_a >= t.mul_b && t.mul_b >= t.mul_from, "{}", t.name);
             assert!(t.memory_bits > 0 && (1..=72).contains(&t.memory_width), "{}", t.name);
             let (d, none) = (t.delay, t.delay.kind == DelayKind::None);

@@ -30,7 +30,6 @@
     localparam [23:0] SEGMENTS      = 24'd@{segments}@;
 
     reg [3:0] state;
-    reg [7:0] opcode;
     reg [23:0] argument;
     reg ended;            // the beat with TLAST has been used up
     reg error;
@@ -38,9 +37,12 @@
     reg [@{items_bits - 1}@:0] items; // records still to come
     reg last_item;        // one of them
     reg no_items;         // a run without segments
-    reg is_load;          // of the opcode
+    reg is_load;          // what packet it is
+    reg is_param;
     reg is_run;
     reg is_target;
+    reg is_status;
+    reg is_end;
 
     // The words in view: `window` holds the next words of this packet, the first one lowest.
     wire take;            // take `need` words
@@ -101,18 +103,18 @@
     wire whole = step == last_step;
 {%- if beat_words == 1 %}
     always @(posedge clk) begin
-        if ((state == KIND) & (opcode == RUN)) last_step <= @{args_run.last_step}@;
-        else if ((state == KIND) & (opcode == LOAD_J)) last_step <= @{args_load.last_step}@;
-        else if ((state == KIND) & (opcode == TARGET)) last_step <= @{record_i.last_step}@;
+        if ((state == KIND) & is_run) last_step <= @{args_run.last_step}@;
+        else if ((state == KIND) & is_load) last_step <= @{args_load.last_step}@;
+        else if ((state == KIND) & is_target) last_step <= @{record_i.last_step}@;
         else if (state == KIND) last_step <= @{record_param.last_step}@;
         else if (state == SUM) last_step <= is_run ? @{record_segment.last_step}@ : @{record_j.last_step}@;
     end
 {%- else %}
     reg [@{beat_bits}@:0] last_need;
     always @(posedge clk) begin
-        if ((state == KIND) & (opcode == RUN)) {last_step, last_need} <= {@{args_run.last_step}@, @{args_run.last_need}@};
-        else if ((state == KIND) & (opcode == LOAD_J)) {last_step, last_need} <= {@{args_load.last_step}@, @{args_load.last_need}@};
-        else if ((state == KIND) & (opcode == TARGET)) {last_step, last_need} <= {@{record_i.last_step}@, @{record_i.last_need}@};
+        if ((state == KIND) & is_run) {last_step, last_need} <= {@{args_run.last_step}@, @{args_run.last_need}@};
+        else if ((state == KIND) & is_load) {last_step, last_need} <= {@{args_load.last_step}@, @{args_load.last_need}@};
+        else if ((state == KIND) & is_target) {last_step, last_need} <= {@{record_i.last_step}@, @{record_i.last_need}@};
         else if (state == KIND) {last_step, last_need} <= {@{record_param.last_step}@, @{record_param.last_need}@};
         else if (state == SUM) {last_step, last_need} <= is_run ? {@{record_segment.last_step}@, @{record_segment.last_need}@}
                                                                : {@{record_j.last_step}@, @{record_j.last_need}@};
@@ -138,8 +140,7 @@
         else if (gather) step <= step + @{step_bits}@'d1;
     end
 
-    wire known = (opcode == LOAD_J) | (opcode == PARAM) | (opcode == RUN) | (opcode == TARGET) | (opcode == STATUS)
-        | (opcode == END);
+    wire known = is_load | is_param | is_run | is_target | is_status | is_end;
 
     // The current run; its segments go to the list without the empty ones.
     reg [31:0] run_tag;
@@ -180,7 +181,7 @@
     wire [@{n_bits - 1}@:0] due = more_than_lanes ? @{n_bits}@'d@{lanes}@ : waiting[@{n_bits - 1}@:0];
     // Told a cycle late, which is still before anything can follow.
     reg ends_run;
-    always @(posedge clk) ends_run <= ~rst & (state == KIND) & ((opcode == RUN) | (opcode == END));
+    always @(posedge clk) ends_run <= ~rst & (state == KIND) & (is_run | is_end);
 
     wire closing = (state == CLOSE) & ~writing;
     wire closed = closing & (ended | (view_valid & view_last & ~at_start));
@@ -193,7 +194,7 @@
 {%- if has_params %}
 
     reg [@{param_bits - 1}@:0] param_word;
-    assign param_we = closed & (opcode == PARAM);
+    assign param_we = closed & is_param;
     assign param = param_word;
     always @(posedge clk) if (param_we) param_word <= @{pack_param}@;
 {%- endif %}
@@ -204,7 +205,17 @@
     assign segment_end = judged_end;
     assign run_begin = state == SPACE;
     assign run_items = items[@{ring_bits}@:0];
-    assign run_taken = closed & is_run & ~segment_wrong;
+    // Whoever keeps lists is told a cycle late that a run or a group of targets is whole; what describes it stays as long.
+    wire take_run = closed & is_run & ~segment_wrong;
+    wire take_group = closed & is_target;
+    reg run_told;
+    reg group_told;
+    always @(posedge clk) begin
+        run_told <= take_run & ~rst;
+        group_told <= take_group & ~rst;
+    end
+    assign run_taken = run_told;
+    assign group_push = group_told;
     assign run_waits = new_waiting != 32'd0;
 {%- if groups > 1 %}
 
@@ -234,7 +245,6 @@
     assign i_we = lane_we;
 
     assign retire = (closed & ~ended) | ((state == DISCARD) & view_valid);
-    assign group_push = closed & is_target;
     assign group_tag = run_tag;
     assign group_n = argument[@{n_bits - 1}@:0];
     assign group_beats = result_count[@{result_bits - 1}@:@{beat_bits}@];
@@ -243,8 +253,8 @@
     assign group_final = ~more_than_lanes;
     assign first_target = (state == BANK) & ~wrong_target;
     assign reply = state == REPLY;
-    assign reply_end = opcode == END;
-    assign clear = replied & (opcode == STATUS) & argument[0];
+    assign reply_end = is_end;
+    assign clear = replied & is_status & argument[0];
     assign protocol_error = error;
 
     reg wrong_target;
@@ -280,11 +290,10 @@
         end else begin
             case (state)
                 HEAD: if (enough) state <= KIND;
-                KIND: case (opcode)
-                    LOAD_J: state <= ARGS;
-                    RUN: state <= ARGS;
-                    PARAM: state <= @{param_state}@;
-                    TARGET: state <= BANK;
+                KIND: case (1'b1)
+                    is_load, is_run: state <= ARGS;
+                    is_param: state <= @{param_state}@;
+                    is_target: state <= BANK;
                     default: state <= CLOSE;
                 endcase
                 ARGS: if (finished) state <= SUM;
@@ -302,7 +311,7 @@
 {%- endif %}
                 BANK: if (bank_free) state <= RECORDS;
                 RECORDS: if (finished & last_item) state <= CLOSE;
-                CLOSE: if (closed) state <= ((opcode == STATUS) | (opcode == END)) ? REPLY : HEAD;
+                CLOSE: if (closed) state <= (is_status | is_end) ? REPLY : HEAD;
                 REPLY: if (replied) state <= HEAD;
                 default: if (view_valid & view_last) state <= HEAD;
             endcase
@@ -310,12 +319,14 @@
     end
 
     always @(posedge clk) begin
-        is_load <= opcode == LOAD_J;
-        is_run <= opcode == RUN;
-        is_target <= opcode == TARGET;
         settled <= (state == SPACE) | (state == SCAN);
         if (take & (state == HEAD)) begin
-            opcode <= window[31:24];
+            is_load <= window[31:24] == LOAD_J;
+            is_param <= window[31:24] == PARAM;
+            is_run <= window[31:24] == RUN;
+            is_target <= window[31:24] == TARGET;
+            is_status <= window[31:24] == STATUS;
+            is_end <= window[31:24] == END;
             argument <= window[23:0];
         end
         if (rst) ended <= 1'b0;
@@ -362,14 +373,14 @@
             segment_judged <= segment_checked;
             writing <= (finished & (state == RECORDS) & is_run) | segment_valid | segment_checked;
             if (ends_run) waiting <= 32'd0;
-            else if (group_push) waiting <= waiting_next;
-            else if (run_taken) waiting <= new_waiting;
+            else if (take_group) waiting <= waiting_next;
+            else if (take_run) waiting <= new_waiting;
         end
         if ((state == CHECK) & is_run & ~wrong_run) begin
             new_tag <= first;
             new_waiting <= second;
         end
-        if (run_taken) begin
+        if (take_run) begin
             run_tag <= new_tag;
             run_keep <= argument[0];
             run_hold <= argument[1];

@@ -66,18 +66,21 @@
         if (group_push & bank) {low_1, high_1} <= {run_low, run_high};
     end
 
-    // The comparison of a LOAD_J's range with the segments of groups that are not done, oldest first, in four steps.
+    // The comparison of a LOAD_J's range with the segments of groups that are not done, oldest first, in five steps.
     reg [@{ring_bits}@:0] sent_end;     // list end of the newest group that was handed over
     reg [@{ring_bits}@:0] scan_at;
     reg [@{ring_bits}@:0] scan_at_1;
     reg [@{ring_bits}@:0] scan_at_2;
     reg scan_valid_1;
     reg [@{ring_bits}@:0] scan_at_3;
+    reg [@{ring_bits}@:0] scan_at_4;
     reg scan_valid_2;
     reg scan_valid_3;
+    reg scan_valid_4;
     reg [@{2 * addr_bits}@:0] scanned;
     reg starts_before_end;
     reg [@{addr_bits}@:0] scanned_end;
+    reg scan_meets;
     reg meets;
     reg [@{ring_bits}@:0] meets_at;
     wire meets_0 = bank_full[0] & (load_first < high_0) & ({1'b0, low_0} < load_end);
@@ -96,7 +99,7 @@
     assign load_clear = clear;
     always @(posedge clk) begin
         apart <= ~meets_0 & ~meets_1;
-        all_scanned <= ~scan_more & ~scan_valid_1 & ~scan_valid_2 & ~scan_valid_3;
+        all_scanned <= ~scan_more & ~scan_valid_1 & ~scan_valid_2 & ~scan_valid_3 & ~scan_valid_4;
         unread <= sent_end - list_tail;
         met <= sent_end - meets_at;
         clear <= apart | ~meets | idle | (unread < met);
@@ -110,13 +113,16 @@
         scan_valid_3 <= scan_valid_2 & load_scan;
         scan_at_2 <= scan_at_1;
         scan_at_3 <= scan_at_2;
+        scan_valid_4 <= scan_valid_3 & load_scan;
+        scan_at_4 <= scan_at_3;
         scanned <= scan_word;
         starts_before_end <= scan_first < load_end;
         scanned_end <= scan_first + scanned[@{addr_bits}@:0];
+        scan_meets <= starts_before_end & (load_first < scanned_end);
         if (load_check) meets <= 1'b0;
-        else if (scan_valid_3 & starts_before_end & (load_first < scanned_end)) begin
+        else if (scan_valid_4 & scan_meets) begin
             meets <= 1'b1;
-            meets_at <= scan_at_3;
+            meets_at <= scan_at_4;
         end
         if (rst) sent_end <= @{ring_bits + 1}@'d0;
         else if (group_push) sent_end <= list_end;

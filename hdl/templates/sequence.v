@@ -50,7 +50,8 @@
     reg [1:0] put_at;
     reg [1:0] get_at;
     reg [2:0] waiting;         // segments in the four places
-    wire [ITEM-1:0] read_item = {came, came_word};
+    wire read_one = came[2] | (came_word[@{addr_bits}@:0] == @{addr_bits + 1}@'d1);
+    wire [ITEM-1:0] read_item = {read_one, came, came_word};
     reg [ITEM-1:0] item;
     always @* begin
         case (get_at)
@@ -61,6 +62,7 @@
         endcase
     end
     wire item_valid = waiting != 3'd0;
+    wire item_one = item[ITEM-1];      // no source or a single one
     wire item_none = item[@{2 * addr_bits + 3}@];
     wire [@{addr_bits}@:0] item_count = item[@{addr_bits}@:0];
     wire get;
@@ -161,7 +163,8 @@
         finished_beats <= beats;
     end
     assign get = item_valid & (~pair_valid | (go & pair_one));
-    assign pair_read = go;
+    // What is read in vain is not taken.
+    assign pair_read = pair_valid;
     assign pair_addr = pair_at;
 
     always @(posedge clk) begin
@@ -178,7 +181,7 @@
             pair_at <= item[@{2 * addr_bits}@:@{addr_bits + 1}@];
             pair_left <= item_count;
             pair_none <= item_none;
-            pair_one <= item_none | (item_count == @{addr_bits + 1}@'d1);
+            pair_one <= item_one;
             pair_first <= item[@{2 * addr_bits + 2}@];
             segment_last <= item[@{2 * addr_bits + 1}@];
             list_next <= item[@{2 * addr_bits + ring_bits + 4}@:@{2 * addr_bits + 4}@];
@@ -219,22 +222,29 @@
         else if (~drained) draining <= draining - @{drain_bits}@'d1;
     end
 
-    // The j memory takes a clock; then all goes out at once.
+    // The j memory takes a clock, and its output register one; a third lets the word travel to the lanes, and all goes out
+    // at once.
     reg [3:0] fetch;           // valid, first, last, bank
     reg [@{n_bits - 1}@:0] fetch_lanes;
+    reg [3:0] word_beside;
+    reg [@{lanes - 1}@:0] word_active;
+    reg [@{j_bits - 1}@:0] word;
     reg [2:0] out;
     reg [@{lanes - 1}@:0] out_active;
     reg [@{j_bits - 1}@:0] out_word;
     always @(posedge clk) begin
         fetch <= {go & ~pair_none, go & pair_first & ~keep, group_done & ~hold, bank} & {~{3{rst}}, 1'b1};
         fetch_lanes <= lanes;
-        out <= fetch[3:1] & ~{3{rst}};
-        out_active <= ~({@{lanes}@{1'b1}} << fetch_lanes);
-        out_word <= pair_word;
+        word_beside <= fetch & {~{3{rst}}, 1'b1};
+        word_active <= ~({@{lanes}@{1'b1}} << fetch_lanes);
+        word <= pair_word;
+        out <= word_beside[3:1] & ~{3{rst}};
+        out_active <= word_active;
+        out_word <= word;
     end
     assign {l_valid, l_first, l_last} = out;
     // The lanes have a register behind their banks.
-    assign l_bank = fetch[0];
+    assign l_bank = word_beside[0];
     assign l_active = out_active;
     assign l_word = out_word;
 

@@ -2,7 +2,7 @@
 
 mod logic;
 
-use super::{Circuit, Kind, Sig};
+use super::{Circuit, Sig};
 use crate::target::Cost;
 
 /// A summand of a product: `sig` times 2^`offset`, unsigned.
@@ -16,7 +16,7 @@ struct Term {
 pub(super) fn product(c: &mut Circuit, name: &str, a: Sig, b: Sig, signed: bool) -> Sig {
     let (wa, wb, most) = (c.width(a), c.width(b), c.clock().target.mul_width());
     if c.clock().blocks != Some(0) && wa.max(wb) <= most {
-        return c.push(name, wa + wb, Kind::Mul { a, b, signed });
+        return c.block(name, a, b, signed);
     }
     let low = modulo(c, name, a, b, wa + wb);
     if !signed {
@@ -47,8 +47,7 @@ pub(super) fn modulo(c: &mut Circuit, name: &str, a: Sig, b: Sig, width: u32) ->
     let mut terms = Vec::new();
     for x in &pa {
         for y in pb.iter().filter(|y| x.offset + y.offset < width) {
-            let w = c.width(x.sig) + c.width(y.sig);
-            let sig = c.push(name, w, Kind::Mul { a: x.sig, b: y.sig, signed: false });
+            let sig = c.block(name, x.sig, y.sig, false);
             terms.push(Term { sig, offset: x.offset + y.offset });
         }
     }

@@ -145,8 +145,8 @@ fn shell(s: &Shape, lane_latency: u32) -> Module {
 /// The reset of all blocks. The lanes have none: what they held before must have left them, or a `last` of an earlier
 /// life would be taken for the end of the first group.
 fn reset(lane_latency: u32) -> [Item; 3] {
-    // Two cycles lie between the sequencer and the lanes' inputs.
-    let top = bits_for(lane_latency + 2);
+    // Three cycles lie between the sequencer and the lanes' inputs.
+    let top = bits_for(lane_latency + 3);
     [
         Item::Comment("Reset lasts until nothing old is left in the lanes.".into()),
         Item::Reg {

@@ -33,6 +33,7 @@
 
     always @(*) if (started) begin
         assert (stored <= DEPTH);
+        assert (some_stored == (stored != @{count_bits}@'d0));
         assert (!has_room || stored != DEPTH);
         assert ((write_at - read_at) == stored[@{addr_bits - 1}@:0]);
         assert (holds == ({1'b0, offset} < stored));

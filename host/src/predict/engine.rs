@@ -13,9 +13,9 @@ const INPUT: usize = 16;
 /// Clocks of the decoder between a packet's words: to judge it, to wait for what it needs, to close it.
 const JUDGE: u64 = 2;
 /// Clocks from a whole packet of targets until its first pair, with the list's walk in front of it.
-const WALK: u64 = 5;
+const WALK: u64 = 6;
 /// Clocks from the last pair's value until its packet can leave, beside the pipeline's latency.
-const COLLECT: u64 = 6;
+const COLLECT: u64 = 7;
 
 /// Targets in a bank of i registers.
 struct Held {

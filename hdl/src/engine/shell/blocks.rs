@@ -318,7 +318,7 @@ pub(super) fn list(s: &Shape) -> Module {
 
 pub(super) fn sequence(s: &Shape, lane_latency: u32) -> Module {
     // The shell's own registers on the way to the lanes, and one for good measure.
-    let drain = lane_latency + 4;
+    let drain = lane_latency + 5;
     let template = Sequence {
         lanes: s.lanes,
         n_bits: s.n_bits,
@@ -328,7 +328,7 @@ pub(super) fn sequence(s: &Shape, lane_latency: u32) -> Module {
         two_banks: s.two_banks,
         j_bits: s.j.bits,
         slot_bits: 1 + 2 * (s.ring_bits + 1) + 32 + s.n_bits + s.beats_bits + 3,
-        item_bits: s.ring_bits + 1 + 3 + 2 * s.addr_bits + 1,
+        item_bits: 1 + s.ring_bits + 1 + 3 + 2 * s.addr_bits + 1,
         has_params: s.has_params,
         settle: lane_latency,
         settle_bits: bits_for(lane_latency),
