@@ -1,5 +1,5 @@
-//! Proofs about the Verilog that `pairforge build` writes: queues by induction (SymbiYosys), and the netlists that
-//! synthesis makes of operators against the text (yosys). Each proof is also tried on a broken circuit, where it must fail.
+//! Proofs about the Verilog that `pairforge build` writes: queues, the sequencer and the output stream by induction
+//! (SymbiYosys), and the netlists that synthesis makes of operators against the text (yosys). Each proof is also tried on a broken circuit, where it must fail.
 
 mod common;
 
@@ -90,6 +90,38 @@ fn queues_lose_and_change_nothing() {
         let verdict = prove(&place, &changed, queues[0], 8).expect("the tools were there");
         assert!(verdict.is_err(), "{bad} is not found");
     }
+}
+
+/// Proves module `top` of an engine, and finds each of the changes that break it: text, and what stands there instead.
+fn prove_and_break(options: &str, top: &str, broken: &[(&str, &str)]) {
+    let place = Place::new();
+    let (text, _) = engine(&place, "p2p_paper", options);
+    let Some(verdict) = prove(&place, &text, top, 14) else { return };
+    assert_eq!(verdict, Ok(()), "{top}");
+    for (good, bad) in broken {
+        let changed = text.replacen(good, bad, 1);
+        assert_ne!(changed, text, "{good}");
+        let verdict = prove(&place, &changed, top, 14).expect("the tools were there");
+        assert!(verdict.is_err(), "{bad} is not found");
+    }
+}
+
+#[test]
+fn the_sequencer_streams_each_segment_of_each_group_once() {
+    let broken = [
+        ("(hold | finish_ready)", "(hold | 1'b1)"),
+        ("wire room = ~places[2];", "wire room = 1'b1;"),
+        ("pair_one <= pair_left == ", "pair_one <= 1'b1 + pair_left == "),
+    ];
+    prove_and_break("--pipelines 2 --jmem 256", "p2p_paper_sequence", &broken);
+}
+
+#[test]
+fn a_beat_that_is_offered_stays_until_it_is_taken() {
+    let broken = [("(reply & quiet & ~waiting)", "(reply & ~waiting)"), ("else if (m_tready) at <=", "else at <=")];
+    prove_and_break("--pipelines 1 --jmem 256", "p2p_paper_reply", &broken);
+    let broken = [("next = circle & (~circle + 2'd1);", "next = circle;")];
+    prove_and_break("--pipelines 2 --groups 2 --jmem 256", "p2p_paper_reply", &broken);
 }
 
 /// Whether the ECP5 netlist of module `top` equals the text `gold`, which is a module of that name too: from any state, once

@@ -172,6 +172,7 @@ fn the_way_to_a_bitstream_is_told_in_files_and_says_nothing_in_a_pipe() {
     }
     assert_eq!((json["board"].as_str(), json["device"].as_str()), (Some("ulx3s"), Some("ecp5-85")));
     assert_eq!((json["fmax_mhz"].as_f64(), json["bitstream"].as_str()), (Some(123.4), Some("engine.bit")));
+    assert_eq!((json["seed"].as_u64(), json["seeds"].as_u64()), (Some(1), Some(3)));
     assert_eq!(json["pairs_per_second"].as_f64(), Some(2.0 * 60e6));
     assert_eq!(place.text("out/engine.bit"), "bits\n");
     flow::summary::Summary::parse(&place.text("out/synth.json")).unwrap();
@@ -182,6 +183,23 @@ fn the_way_to_a_bitstream_is_told_in_files_and_says_nothing_in_a_pipe() {
     let json = place.json("out/synth.json");
     assert_eq!((json["pairs_per_second"].as_f64(), json["bitstream"].as_str()), (Some(123.4e6), None));
     assert!(!place.path("out/engine.bit").exists());
+}
+
+#[test]
+fn the_fastest_of_the_seeds_that_were_tried_is_kept() {
+    let by_seed = NEXTPNR.replacen("case $1 in", "case $1 in --seed) seed=$2;;", 1)
+        + "echo routed $seed > \"$routed\"\n[ $seed = 8 ] && sed -i s/123.4/140.5/ \"$report\"\n[ $seed = 9 ] && sed -i s/123.4/139.5/ \"$report\"\n[ $seed = 10 ] && sed -i s/123.4/150.0/ \"$report\"\ntrue";
+    let place = place(&[("yosys", &well()), ("nextpnr-ecp5", &by_seed)]);
+    // Seed, how many at most, and what comes of it: the seed kept, how many were tried, and the clock.
+    for (first, most, kept, tried, mhz) in [(7, 3, 8, 3, 140.5), (9, 3, 10, 2, 150.0), (7, 1, 7, 1, 123.4)] {
+        run(&place, &format!("{DEVICE} --seed {first} --seeds {most}")).expect(0);
+        let json = place.json("out/synth.json");
+        assert_eq!((json["seed"].as_u64(), json["seeds"].as_u64()), (Some(kept), Some(tried)));
+        assert_eq!(json["fmax_mhz"].as_f64(), Some(mhz));
+        assert_eq!(place.text("out/synth_work/routed.config"), format!("routed {kept}\n"));
+        let report = place.text("out/report.txt");
+        assert!(report.contains(&format!("seed of the placing   {kept}, the ")), "{report}");
+    }
 }
 
 #[test]

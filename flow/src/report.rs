@@ -62,6 +62,10 @@ fn figures(text: &mut String, p: &Page) {
     if let (Some(fmax), Some(timing)) = (s.fmax_mhz, &p.outcome.timing) {
         let verdict = if fmax >= timing.asked_mhz { "met" } else { "MISSED" };
         line("highest clock", format!("{fmax:.1} MHz; {:.1} MHz asked for: {verdict}", timing.asked_mhz));
+        if let (Some(seed), Some(tried)) = (s.seed, s.seeds) {
+            let of = if tried == 1 { "the only one tried".into() } else { format!("the best of {tried} tried") };
+            line("seed of the placing", format!("{seed}, {of}"));
+        }
     }
     if let (Some(pairs), Some(clock)) = (s.pairs_per_second, s.clock_mhz) {
         line("pairs per second", format!("{:.3e} with every pipeline busy, at {clock:.1} MHz", pairs));

@@ -23,6 +23,11 @@ pub struct Summary {
     /// The larger of lookup tables and flip-flops.
     pub logic_elements: u64,
     pub fmax_mhz: Option<f64>,
+    /// The seed of the placing, and how many were tried.
+    #[serde(default)]
+    pub seed: Option<u32>,
+    #[serde(default)]
+    pub seeds: Option<u32>,
     /// The clock that the design runs at: that of the board, else `fmax_mhz`.
     pub clock_mhz: Option<f64>,
     /// Pairs per second at that clock with no pipeline idle.

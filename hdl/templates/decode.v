@@ -166,6 +166,7 @@
     reg no_range;
     reg [@{addr_bits - 1}@:0] judged_start;
     reg [@{addr_bits}@:0] judged_count;
+    reg judged_one;
     reg [@{addr_bits}@:0] judged_end;
     always @(posedge clk) begin
         range_far <= (first[31:@{addr_bits + 1}@] != @{31 - addr_bits}@'d0) | (second[31:@{addr_bits + 1}@] != @{31 - addr_bits}@'d0);
@@ -176,6 +177,7 @@
         no_range <= range_count == @{addr_bits + 1}@'d0;
         judged_start <= range_start;
         judged_count <= range_count;
+        judged_one <= range_count == @{addr_bits + 1}@'d1;
         judged_end <= range_end[@{addr_bits}@:0];
     end
     wire [@{n_bits - 1}@:0] due = more_than_lanes ? @{n_bits}@'d@{lanes}@ : waiting[@{n_bits - 1}@:0];
@@ -202,6 +204,7 @@
     assign segment_we = segment_judged & ~outside & ~no_range;
     assign segment_first = judged_start;
     assign segment_count = judged_count;
+    assign segment_one = judged_one;
     assign segment_end = judged_end;
     assign run_begin = state == SPACE;
     assign run_items = items[@{ring_bits}@:0];

@@ -118,3 +118,4 @@
         end
     end
 {%- endif %}
+{% include "formal/reply.v" %}

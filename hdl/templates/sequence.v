@@ -41,7 +41,7 @@
     reg [@{ring_bits}@:0] read_next;   // the list behind this segment
     reg came_valid;
     reg [@{ring_bits + 3}@:0] came;
-    reg [@{2 * addr_bits}@:0] came_word;
+    reg [@{2 * addr_bits + 1}@:0] came_word;   // one source, first, count
     localparam ITEM = @{item_bits}@;
     reg [ITEM-1:0] item_0;
     reg [ITEM-1:0] item_1;
@@ -50,8 +50,8 @@
     reg [1:0] put_at;
     reg [1:0] get_at;
     reg [2:0] waiting;         // segments in the four places
-    wire read_one = came[2] | (came_word[@{addr_bits}@:0] == @{addr_bits + 1}@'d1);
-    wire [ITEM-1:0] read_item = {read_one, came, came_word};
+    wire came_one = came[2] | came_word[@{2 * addr_bits + 1}@];
+    wire [ITEM-1:0] came_item = {came_one, came, came_word[@{2 * addr_bits}@:0]};
     reg [ITEM-1:0] item;
     always @* begin
         case (get_at)
@@ -114,10 +114,10 @@
         read_next <= walk_none ? new_start : walk_next;
         came <= {read_next, read_none, read_begins, read_ends};
         came_word <= walk_word;
-        if (came_valid & (put_at == 2'd0)) item_0 <= read_item;
-        if (came_valid & (put_at == 2'd1)) item_1 <= read_item;
-        if (came_valid & (put_at == 2'd2)) item_2 <= read_item;
-        if (came_valid & (put_at == 2'd3)) item_3 <= read_item;
+        if (came_valid & (put_at == 2'd0)) item_0 <= came_item;
+        if (came_valid & (put_at == 2'd1)) item_1 <= came_item;
+        if (came_valid & (put_at == 2'd2)) item_2 <= came_item;
+        if (came_valid & (put_at == 2'd3)) item_3 <= came_item;
     end
 
     // The pair that goes next, and the group it belongs to.
@@ -251,3 +251,4 @@
     // For the counters.
     assign count_valid = fetch[3];
     assign count_lanes = fetch_lanes;
+{% include "formal/sequence.v" %}

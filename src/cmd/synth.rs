@@ -53,6 +53,9 @@ pub struct Args {
     /// Seed of the placement
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u32,
+    /// Seeds to try at most, one after the other until the clock is met; the fastest placement is kept
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    seeds: u32,
 }
 
 /// Compiles, runs the tools, and writes what came of it; the results of an earlier run are removed first, so that what
@@ -81,6 +84,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         stream_bits: config.stream_bits,
         mhz: clock.mhz,
         seed: args.seed,
+        seeds: args.seeds,
         dir: &args.output,
     };
     let mut steps = Steps::new();
@@ -137,6 +141,8 @@ fn summary(goal: Goal, built: &Built, config: &Config, clock: Clock, outcome: &O
         carries: area.carries,
         logic_elements: area.logic_elements(),
         fmax_mhz: fmax,
+        seed: outcome.seed.map(|s| s.0),
+        seeds: outcome.seed.map(|s| s.1),
         clock_mhz: running,
         pairs_per_second: running.map(|mhz| mhz * 1e6 * config.pipelines as f64),
         // No family has an open model of its power that could be cited.

@@ -146,7 +146,8 @@ fn place_one(circuit: &Circuit, ready: &[Ready], k: usize, release: u32) -> (Rea
     let stage = args.iter().map(|r| r.stage).max().unwrap_or(0).max(release);
     let time = args.iter().filter(|r| r.stage == stage).map(|r| r.time).fold(0.0, f64::max);
     let after = |delay: f64| {
-        if time > 0.0 && time + delay > budget {
+        // Wires never need a stage of their own, however late what they carry is.
+        if time > 0.0 && delay > 0.0 && time + delay > budget {
             Ready { stage: stage + 1, time: delay, reads: stage + 1, fixed }
         } else {
             Ready { stage, time: time + delay, reads: stage, fixed }

@@ -35,6 +35,7 @@ pub(super) fn modules(s: &Shape, lane_latency: u32) -> Vec<Module> {
         fifo(s, s.stream_bits + 1, s.queue_depth),
         ram(s, s.j.bits, s.jmem_records, s.addr_bits),
         ram(s, list_width, s.ring, s.ring_bits),
+        ram(s, list_width + 1, s.ring, s.ring_bits),
         decode(s),
         list(s),
         sequence(s, lane_latency),

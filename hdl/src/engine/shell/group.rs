@@ -62,10 +62,10 @@ pub(super) fn group(s: &Shape) -> Module {
     let outer = outputs(s);
     let mut inputs = vec![("clk".to_string(), 1), ("rst".into(), 1)];
     inputs.extend([("load_we".into(), 1), ("load_addr".into(), s.addr_bits), ("load_data".into(), s.j.bits)]);
-    inputs.push(("segment_count".into(), s.addr_bits + 1));
+    inputs.extend([("segment_count".into(), s.addr_bits + 1), ("segment_one".into(), 1)]);
     inputs.extend(own_inputs(s).map(|(name, width)| (name.to_string(), width)));
     let mut nets =
-        vec![("scan_word", 2 * s.addr_bits + 1), ("walk_word", 2 * s.addr_bits + 1), ("pair_word", s.j.bits)];
+        vec![("scan_word", 2 * s.addr_bits + 1), ("walk_word", 2 * s.addr_bits + 2), ("pair_word", s.j.bits)];
     nets.push(("collected", 1));
     let from_lanes = [("r_data", "l_r_data"), ("r_flags", "l_r_flags"), ("r_done", "l_r_done"), ("quiet", "collected")];
     let blocks = [&list, &sequence, &collect];
@@ -89,16 +89,14 @@ pub(super) fn group(s: &Shape) -> Module {
     let fetch = [("re", "pair_read"), ("raddr", "pair_addr"), ("rdata", "pair_word")];
     let memory = format!("{}_ram_{}x{}", s.prefix, s.j.bits, s.jmem_records);
     group.items.push(instance(&memory, "j_memory", None, [join(&load), join(&fetch)].concat()));
-    let ring = format!("{}_ram_{}x{}", s.prefix, 2 * s.addr_bits + 1, s.ring);
-    for (name, addr, word) in
-        [("list_for_pairs", "walk_addr", "walk_word"), ("list_for_loads", "scan_addr", "scan_word")]
-    {
-        let write = [
-            ("we", "segment_we"),
-            ("waddr", "segment_at"),
-            ("wdata", "{segment_first, segment_count}"),
-            ("re", "1'b1"),
-        ];
+    // Whether a segment has one source is known when it is written, and wanted soon after it is read for its pairs.
+    let entry = 2 * s.addr_bits + 1;
+    for (name, addr, word, width, data) in [
+        ("list_for_pairs", "walk_addr", "walk_word", entry + 1, "{segment_one, segment_first, segment_count}"),
+        ("list_for_loads", "scan_addr", "scan_word", entry, "{segment_first, segment_count}"),
+    ] {
+        let ring = format!("{}_ram_{width}x{}", s.prefix, s.ring);
+        let write = [("we", "segment_we"), ("waddr", "segment_at"), ("wdata", data), ("re", "1'b1")];
         group.items.push(instance(
             &ring,
             name,
