@@ -163,6 +163,8 @@
         finished_beats <= beats;
     end
     assign get = item_valid & (~pair_valid | (go & pair_one));
+    wire moves = ~pair_valid | go;
+    wire renews = ~pair_valid | pair_one;
     // What is read in vain is not taken.
     assign pair_read = pair_valid;
     assign pair_addr = pair_at;
@@ -177,7 +179,8 @@
             if (group_done) bank <= ~bank;
 {%- endif %}
         end
-        if (get) begin
+        // Without a segment that waits, what is taken is never looked at.
+        if (moves & renews) begin
             pair_at <= item[@{2 * addr_bits}@:@{addr_bits + 1}@];
             pair_left <= item_count;
             pair_none <= item_none;
@@ -185,7 +188,7 @@
             pair_first <= item[@{2 * addr_bits + 2}@];
             segment_last <= item[@{2 * addr_bits + 1}@];
             list_next <= item[@{2 * addr_bits + ring_bits + 4}@:@{2 * addr_bits + 4}@];
-        end else if (go) begin
+        end else if (moves) begin
             pair_at <= pair_at + @{addr_bits}@'d1;
             pair_left <= pair_left - @{addr_bits + 1}@'d1;
             pair_one <= pair_left == @{addr_bits + 1}@'d2;
