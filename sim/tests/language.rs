@@ -1,11 +1,13 @@
 //! The whole language in small kernels: the reference, the emulator and the Verilog give what plain arithmetic says.
 
+#[path = "language/blocks.rs"]
+mod blocks;
 #[path = "language/cases.rs"]
 mod cases;
 mod common;
 mod engine_common;
 
-use cases::{CASES, Case};
+use cases::Case;
 use common::built;
 use hdl::engine::protocol::Segment;
 use hdl::target::Clock;
@@ -19,6 +21,10 @@ use sim::stimuli::{Random, Style, corner_records, records};
 const TARGETS: usize = 7;
 const SOURCES: usize = 90;
 const SETTINGS: u64 = 3;
+
+fn all() -> Vec<&'static Case> {
+    cases::CASES.iter().chain(blocks::CASES).collect()
+}
 
 fn graph(case: &Case) -> Graph {
     pg2::compile("kernel", case.text).unwrap_or_else(|e| panic!("{}: {e:#?}", case.text)).graph
@@ -99,7 +105,7 @@ fn gather(graph: &Graph, pairs: &[(Vec<u64>, u8)]) -> (Vec<u64>, Flags) {
 
 #[test]
 fn the_reference_and_the_emulator_give_what_kernels_mean() {
-    for case in CASES {
+    for case in all() {
         let graph = graph(case);
         for seed in 1..=SETTINGS {
             let inputs = Inputs::new(case, &graph, seed);
@@ -132,15 +138,16 @@ fn the_reference_and_the_emulator_give_what_kernels_mean() {
 
 #[test]
 fn the_verilog_gives_what_kernels_mean() {
-    let graphs: Vec<Graph> = CASES.iter().map(graph).collect();
+    let cases = all();
+    let graphs: Vec<Graph> = cases.iter().map(|c| graph(c)).collect();
     let clock = |k: usize| Clock { mhz: [60.0, 150.0, 250.0][k % 3], ..Clock::default_clock() };
-    let compile = |(k, graph): (usize, &Graph)| build(graph, clock(k), CASES[k].text, Vec::new());
+    let compile = |(k, graph): (usize, &Graph)| build(graph, clock(k), cases[k].text, Vec::new());
     let pipelines: Vec<Built> = graphs.iter().enumerate().map(compile).collect();
     let netlists: Vec<_> = pipelines.iter().map(|b| b.plain()).collect();
     let Some(mut bench) = built(MultiBench::build_netlists(&netlists)) else { return };
     for seed in 1..=SETTINGS {
         let mut rows = Vec::new();
-        for (k, case) in CASES.iter().enumerate() {
+        for (k, case) in cases.iter().enumerate() {
             let inputs = Inputs::new(case, &graphs[k], seed);
             let pairs = inputs.i.iter().flat_map(|i| inputs.j.iter().map(|j| inputs.row(i, j)));
             // Parameters stand still before and after the pairs that count.
@@ -153,7 +160,7 @@ fn the_verilog_gives_what_kernels_mean() {
             row.resize(longest, last);
         }
         let out = bench.run_all(&rows);
-        for (k, case) in CASES.iter().enumerate() {
+        for (k, case) in cases.iter().enumerate() {
             let depth = pipelines[k].schedule.depth as usize;
             let settled = rows[k].iter().zip(&out[k]).take(longest - depth).skip(depth);
             for (row, got) in settled {
@@ -168,7 +175,7 @@ fn the_verilog_gives_what_kernels_mean() {
 #[test]
 fn the_verilog_of_every_kernel_is_clean() {
     let netlists: Vec<_> =
-        CASES.iter().map(|c| build(&graph(c), Clock::default_clock(), c.text, Vec::new()).plain()).collect();
+        all().iter().map(|c| build(&graph(c), Clock::default_clock(), c.text, Vec::new()).plain()).collect();
     let all = sim::bench::wrap(&netlists).expect("the ports are narrow");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("all.v");

@@ -32,8 +32,10 @@ impl<'a> Lines<'a> {
         }
         let number = |at: usize| self.starts.partition_point(|s| *s <= at) - 1;
         let k = number(at);
-        let text = self.text.text.get(self.starts[k]..).and_then(|t| t.lines().next()).unwrap_or("");
-        let file = self.text.files.iter().skip(1).rfind(|f| f.span.start <= at);
+        let end = self.starts.get(k + 1).map_or(self.text.text.len(), |next| next - 1);
+        let text = self.text.text.get(self.starts[k]..end).unwrap_or("").trim_end_matches('\r');
+        let files = self.text.files;
+        let file = files.get(files.partition_point(|f| f.span.start <= at).max(1) - 1).filter(|f| f.span.start > 0);
         let first = file.map_or(0, |f| number(f.span.start));
         Some(Line { file: file.map(|f| f.origin.as_str()), number: k - first + 1, text })
     }
@@ -44,7 +46,9 @@ impl<'a> Lines<'a> {
             return if node.name.is_empty() { timing.to_string() } else { format!("{}: {timing}", node.name) };
         };
         // The statement alone: trailing comments and anything long would drown the code around it.
-        let statement = text.split("//").next().unwrap_or("").trim();
+        // Of a line of thousands of operators, each would read all.
+        let most = (0..=text.len().min(400)).rev().find(|n| text.is_char_boundary(*n)).unwrap_or(0);
+        let statement = text[..most].split("//").next().unwrap_or("").trim();
         let short: String = statement.chars().take(80).collect();
         let more = if statement.chars().count() > 80 { "..." } else { "" };
         // The file's name comes from outside and must not end the comment.

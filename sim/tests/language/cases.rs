@@ -13,11 +13,11 @@ pub struct Case {
 
 const OVERFLOW: u8 = 1;
 const UNDERFLOW: u8 = 2;
-const SATURATION: u8 = 4;
+pub const SATURATION: u8 = 4;
 const INVALID: u8 = 8;
 
 /// The low bits as a signed number.
-fn int(v: i128, width: u32) -> i128 {
+pub fn int(v: i128, width: u32) -> i128 {
     v << (128 - width) >> (128 - width)
 }
 

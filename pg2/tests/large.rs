@@ -1,0 +1,59 @@
+//! Time to build grows with the kernel, whatever its shape.
+
+use hdl::target::Clock;
+use pg2::compile_to_netlist;
+use std::time::Instant;
+
+const PINS: &str = "float32.23 f[64] jpin; float32.23 g[64] ipin; int32 a[64] jpin; int32 b[64] ipin;\n";
+
+fn lines(n: usize, of: impl Fn(usize) -> String) -> String {
+    (0..n).map(of).collect()
+}
+
+/// Kernels of about `n` statements.
+fn kernels(n: usize) -> Vec<(&'static str, String)> {
+    let names = |n: usize| (0..n).map(|k| format!("z{k}")).collect::<Vec<_>>().join(" + ");
+    let chain = lines(n, |k| format!("z{} = z{k} * f[{}] + 0.5;\n", k + 1, k % 64));
+    let products = lines(n, |k| format!("z{k} = f[{}] * g[{}];\n", k % 64, (k * 7 + k / 64) % 64));
+    let differences = lines(n, |k| format!("z{k} = a[{}] - b[{}];\n", k % 64, (k * 7 + k / 64) % 64));
+    let outputs = lines(n / 10, |k| {
+        let steps = lines(9, |s| format!("z{k}_{} = z{k}_{s} * f[{}] - z{k}_{s};\n", s + 1, (k + s) % 64));
+        format!(
+            "z{k}_0 = f[{}] - g[{}];\n{steps} float32.23 o{k} fout; o{k} max= z{k}_9;\n",
+            k % 64,
+            (k * 5 + k / 64) % 64
+        )
+    });
+    vec![
+        ("a chain", format!("{PINS}z0 = f[0];\n{chain}float32.23 o fout; o max= z{n};")),
+        ("a wide sum", format!("{PINS}{products}fixed64.30 o fout; o += (fixed64.30)({});", names(n))),
+        ("a wide sum of ints", format!("{PINS}{differences}int32 o fout; o += {};", names(n))),
+        ("many outputs", PINS.to_string() + &outputs),
+        (
+            "a loop",
+            format!(
+                "{PINS}fn step(x, k) {{ if (a[k % 64] > 0) {{ return x + f[k % 64]; }} return x * g[k % 64]; }}
+                 z = f[0]; for k in 0..{} {{ z = step(z, k); }} float32.23 o fout; o max= z;",
+                n / 4
+            ),
+        ),
+    ]
+}
+
+#[test]
+fn a_kernel_of_ten_thousand_statements_is_built_soon() {
+    for n in [2500, 10_000] {
+        for (name, text) in kernels(n) {
+            let start = Instant::now();
+            let built =
+                compile_to_netlist("large", &text, Clock::default_clock()).unwrap_or_else(|e| panic!("{name}: {e:?}"));
+            let bytes = built.netlist.verilog().len();
+            let took = start.elapsed();
+            if std::env::var_os("TIMES").is_some() {
+                println!("{n} statements, {name}: {took:?}, {} operators, {bytes} bytes", built.graph.nodes.len());
+            }
+            // A release build takes under 2 s; anything quadratic takes minutes.
+            assert!(took.as_secs() < 60, "{n} statements, {name}: {took:?}");
+        }
+    }
+}
