@@ -1,12 +1,13 @@
 //! `if`: every branch is built, and multiplexers choose among what they give (RULES L6, L8).
 
-use super::scope::{Entry, Kind, Symbol};
+use super::scope::{Entry, Kind, NO_EXPR, Symbol};
 use super::value::{Typed, Value};
 use super::{Checker, Reduction, Slot};
 use crate::ast::{Arm, Block, ExprId, Word};
 use crate::codes;
 use crate::diag::{Diagnostic, Span};
 use hdl::op::Attrs;
+use num_traits::Zero;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -46,9 +47,9 @@ impl<'a> Checker<'a> {
         for (n, arm) in arms.iter().enumerate() {
             let value = self.tree(arm.condition);
             let known = match &value {
-                Value::Typed(typed) => self.known_integer(typed).is_some(),
-                Value::Exact(_) => true,
-                _ => false,
+                Value::Typed(typed) => self.known_integer(typed).map(|n| !n.value.is_zero()),
+                Value::Exact(number) => Some(!number.value.is_zero()),
+                _ => None,
             };
             if let Value::Error = value {
                 self.doubt_branches(&arms[n..], otherwise);
@@ -58,8 +59,8 @@ impl<'a> Checker<'a> {
                 self.doubt_branches(&arms[n..], otherwise);
                 return false;
             };
-            if known {
-                if self.is_true(&condition) {
+            if let Some(holds) = known {
+                if holds {
                     arms[n + 1..].iter().for_each(|a| self.resolve_block(&[], &a.body));
                     otherwise.iter().for_each(|block| self.resolve_block(&[], block));
                     last = Some(&arm.body);
@@ -88,10 +89,6 @@ impl<'a> Checker<'a> {
         self.join_names(&ends);
         self.join_slots(&ends);
         ends.iter().all(|e| e.returns)
-    }
-
-    fn is_true(&self, condition: &Typed) -> bool {
-        self.known_integer(condition).is_some_and(|n| n.value != Default::default())
     }
 
     fn doubt_branches(&mut self, arms: &'a [Arm<'a>], otherwise: Option<&'a Block<'a>>) {
@@ -177,7 +174,8 @@ impl<'a> Checker<'a> {
         });
         let mut value = joined.last.clone();
         for (condition, part) in joined.arms.iter().rev() {
-            value = Part { entry: self.join(name, condition, part.clone(), value), expr: part.expr };
+            let expr = if part.expr == NO_EXPR { value.expr } else { part.expr };
+            value = Part { entry: self.join((name, joined.spans[0]), condition, part.clone(), value), expr };
         }
         if let Entry::Value(Value::Typed(typed)) = &value.entry {
             self.name_nodes(typed, name);
@@ -186,7 +184,8 @@ impl<'a> Checker<'a> {
     }
 
     /// One of two entries, as the condition says.
-    fn join(&mut self, name: &'a str, condition: &Typed, a: Part, b: Part) -> Entry {
+    fn join(&mut self, place: (&'a str, Span), condition: &Typed, a: Part, b: Part) -> Entry {
+        let name = place.0;
         let [a, b] = [a, b].map(|part| match part.entry {
             Entry::Joined(joined) => Part { entry: self.settle(name, &joined), expr: part.expr },
             _ => part,
@@ -208,8 +207,7 @@ impl<'a> Checker<'a> {
             (Entry::Broken, _) | (_, Entry::Broken) => Entry::Broken,
             _ => {
                 let message = format!("the arms of `{name}` after this `if` differ in shape");
-                let expr = if a.expr == super::scope::NO_EXPR { b.expr } else { a.expr };
-                let error = Diagnostic::error(codes::LENGTHS, message, self.span(expr), "assigned in one of them");
+                let error = Diagnostic::error(codes::LENGTHS, message, place.1, "assigned in one of them");
                 self.error(error.help("give it the same shape in every branch"));
                 Entry::Broken
             }
