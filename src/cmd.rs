@@ -12,6 +12,7 @@ mod fmt;
 mod r#gen;
 mod lanes;
 mod list;
+mod lsp;
 mod run;
 mod synth;
 
@@ -43,6 +44,8 @@ pub enum Command {
     Bench(bench::Args),
     /// Generate kernels
     Gen(r#gen::Args),
+    /// Serve editors: diagnostics, hover, definitions, completion, formatting
+    Lsp(lsp::Args),
     /// List what is there: kernels, backends, boards, operators, targets
     List(list::Args),
 }
@@ -62,6 +65,7 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Fmm(args) => fmm::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Gen(args) => r#gen::run(args),
+        Command::Lsp(args) => lsp::run(args),
         Command::List(args) => list::run(args),
     }
 }

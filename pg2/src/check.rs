@@ -16,6 +16,8 @@ mod scope;
 mod statement;
 mod value;
 
+pub use call::FUNCTIONS;
+
 use crate::ast::{ExprId, Program, StatementKind, Word};
 use crate::builder::Builder;
 use crate::codes;

@@ -11,6 +11,9 @@ type Nom<'a> = nom::IResult<&'a str, &'a str>;
 /// The most bytes a name has (RULES L8).
 const MAX_NAME: usize = 255;
 
+/// What the names of formats begin with, before their numbers.
+pub static FORMATS: &[&str] = &["int", "uint", "fixed", "ufixed", "float", "log"];
+
 /// What a token is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TokenKind {
@@ -125,7 +128,7 @@ fn word(input: &str) -> (&str, TokenKind) {
     let parsed: Nom = take_while1(word_char).parse(input);
     let (rest, word) = parsed.expect("the caller saw a letter");
     let class = word.trim_end_matches(|c: char| c.is_ascii_digit());
-    let shaped = matches!(class, "int" | "uint" | "fixed" | "ufixed" | "float" | "log") && class.len() < word.len();
+    let shaped = FORMATS.contains(&class) && class.len() < word.len();
     if !shaped {
         return (rest, TokenKind::Word);
     }

@@ -20,6 +20,7 @@ pub mod lex;
 pub mod library;
 pub mod lower;
 pub mod merge;
+pub mod names;
 pub mod parse;
 pub mod schedule;
 pub mod simplify;
@@ -31,6 +32,7 @@ mod literal;
 mod warn;
 
 pub use build::{Built, compile_to_netlist};
+pub use check::FUNCTIONS;
 pub use gen_m2l::gen_m2l;
 
 use diag::{Diagnostic, MAX_REPORTED, Severity};

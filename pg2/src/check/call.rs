@@ -11,7 +11,7 @@ use hdl::op::Attrs;
 use num_traits::Signed;
 
 /// The functions with their parameters.
-static FUNCTIONS: &[(&str, &[&str])] = &[
+pub static FUNCTIONS: &[(&str, &[&str])] = &[
     ("pg_pow", &["x", "n", "d"]),
     ("pg_sqrt", &["x"]),
     ("pg_rsqrt", &["x"]),

@@ -1,0 +1,160 @@
+//! Hover: what stands at a position, with format, cycle and range where they are known.
+
+use super::analysis::{PipelineValue, analysis};
+use super::document::Document;
+use hdl::{Bounds, Format};
+use pg2::diag::Span;
+use pg2::graph::PinClass;
+use pg2::lex::{TokenKind, lex};
+use pg2::names::{Definition, Kind};
+use serde_json::{Value, json};
+
+/// The classes of pins with what they mean.
+pub static CLASSES: &[(&str, &str)] = &[
+    ("ipin", "an input of the target i: constant during a run"),
+    ("jpin", "an input of the source j: a new value each clock, the same for all pipelines"),
+    ("param", "a run-time constant, the same for all pipelines"),
+    ("fout", "an output of the target i: gathers values by `+=`, `max=` or `min=`"),
+];
+
+/// A function of the library.
+pub struct LibraryFunction {
+    pub name: &'static str,
+    /// `pg_pow(x, n, d)`
+    pub call: String,
+    /// Its row in the language reference, in Markdown.
+    pub text: String,
+}
+
+/// The library: names from the compiler, words from the language reference.
+pub fn library() -> Vec<LibraryFunction> {
+    let reference = include_str!("../../../docs/pg2.md");
+    let functions = pg2::FUNCTIONS.iter();
+    functions
+        .map(|(name, parameters)| {
+            let call = format!("{name}({})", parameters.join(", "));
+            let opening = format!("`{name}(");
+            let row = reference.lines().find(|l| l.starts_with("| `") && cells(l)[0].contains(&opening));
+            let text = row.map(|r| format!("{}\n\nTakes {}.", cells(r)[2], cells(r)[1])).unwrap_or_default();
+            LibraryFunction { name, call, text }
+        })
+        .collect()
+}
+
+/// Three cells of a row of a table; `\|` is no border.
+fn cells(row: &str) -> [String; 3] {
+    let row = row.replace("\\|", "\u{0}");
+    let mut cells = row.split('|').skip(1).map(|c| c.trim().replace('\u{0}', "|"));
+    std::array::from_fn(|_| cells.next().unwrap_or_default())
+}
+
+pub fn first_line(text: &str) -> &str {
+    let line = text.lines().next().unwrap_or_default();
+    match line.char_indices().nth(200) {
+        Some((cut, _)) => &line[..cut],
+        None => line,
+    }
+}
+
+pub fn hover(document: &mut Document, at: usize) -> Value {
+    let tokens = lex(&document.text).tokens;
+    let on = |s: Span| s.start <= at && at <= s.end;
+    let words = tokens.iter().filter(|t| matches!(t.kind, TokenKind::Word | TokenKind::Format));
+    let Some(token) = words.copied().find(|t| on(t.span)) else { return Value::Null };
+    let word = token.span.of(&document.text).to_string();
+    let text = if token.kind == TokenKind::Format {
+        word.parse::<Format>().ok().map(|f| format!("`{f}`: {}", described(f)))
+    } else if let Some((_, what)) = CLASSES.iter().find(|c| c.0 == word) {
+        Some(format!("`{word}`: {what}"))
+    } else if let Some(function) = library().into_iter().find(|f| f.name == word) {
+        Some(format!("```pg2\n{}\n```\n{}", function.call, function.text))
+    } else {
+        let definition = document.names().at(at).and_then(|u| u.definition);
+        definition.map(|k| {
+            let definition = document.names().definitions[k].clone();
+            defined(document, &definition)
+        })
+    };
+    match text {
+        Some(text) => json!({"contents": {"kind": "markdown", "value": text}, "range": document.range(token.span)}),
+        None => Value::Null,
+    }
+}
+
+/// A definition, and what the compiler knows of its value.
+fn defined(document: &mut Document, definition: &Definition) -> String {
+    let mut text = format!("```pg2\n{}\n```\n", first_line(definition.statement.of(&document.text)));
+    match definition.kind {
+        Kind::Function => return text + "function, inlined at each call",
+        Kind::Parameter => return text + "parameter of the function",
+        Kind::Counter => return text + "variable of the loop, an exact number",
+        Kind::Pin | Kind::Const | Kind::Value => {}
+    }
+    let name = &definition.name;
+    let analysis = analysis(document);
+    let Some(graph) = &analysis.graph else {
+        return text + "not known before the errors of this file are corrected";
+    };
+    if let Some(pin) = graph.pins.iter().find(|p| p.name == *name) {
+        let class = CLASSES.iter().find(|c| definition.class == Some(c.0)).map_or("", |c| c.1);
+        text += &format!("`{}`, {class}", pin.format);
+        if pin.class != PinClass::Fout {
+            return text;
+        }
+    }
+    let element = format!("{name}[");
+    let of = |n: &str| n == name || n.starts_with(&element);
+    let mut formats: Vec<String> = graph.nodes.iter().filter(|n| of(&n.name)).map(|n| n.format.to_string()).collect();
+    let elements = formats.len();
+    formats.dedup();
+    if definition.class.is_none() {
+        text += &match (formats.as_slice(), elements) {
+            ([], _) => return text + "an exact number, or nothing that is computed by itself",
+            ([one], 1) => format!("`{one}`"),
+            ([one], n) => format!("`{one}`, {n} elements"),
+            (several, _) => several.join(", "),
+        };
+    }
+    let Some(pipeline) = analysis.pipeline() else { return text };
+    let values: Vec<&PipelineValue> = pipeline.values.iter().filter(|v| of(&v.name)).collect();
+    let (Some(first), Some(last)) = (values.iter().map(|v| v.ready).min(), values.iter().map(|v| v.ready).max()) else {
+        return text;
+    };
+    if values.iter().all(|v| v.fixed) {
+        text += "\n\nmade of parameters and constants alone, so it stands still";
+    } else {
+        let cycles = if first == last { format!("cycle {last}") } else { format!("cycles {first} to {last}") };
+        let (depth, mhz, target) = (pipeline.depth, pipeline.mhz, pipeline.target);
+        text += &format!("\n\nready in {cycles} of {depth}, at {mhz} MHz on `{target}`");
+    }
+    let bounds = values.iter().map(|v| v.bounds).reduce(Bounds::or);
+    if let (Some(bounds), Some(format)) = (bounds, values.first().map(|v| v.format)) {
+        text += &format!("\n\n{}", range(format, bounds));
+    }
+    text
+}
+
+/// What a format's bits are, and what it holds.
+fn described(format: Format) -> String {
+    let bits = if format.is_float() {
+        format!("sign, {} exponent bits, {} fraction bits", format.exp(), format.mant())
+    } else if let Some(frac) = format.frac().filter(|_| format.is_fixed()) {
+        format!("{} bits, {frac} of them behind the point", format.width())
+    } else {
+        format!("{} bits", format.width())
+    };
+    format!("{bits}; {}", range(format, Bounds::of(format)))
+}
+
+/// The values within bounds, in words.
+fn range(format: Format, bounds: Bounds) -> String {
+    if format.is_int() {
+        return format!("from {} to {}", bounds.low, bounds.high);
+    }
+    let value = |x: i128| format.to_f64(x as u64 & format.mask());
+    if format.is_fixed() {
+        return format!("from {} to {}", value(bounds.low), value(bounds.high));
+    }
+    let zero = if bounds.zero { "0 and " } else { "" };
+    format!("{zero}magnitudes from {:.3e} to {:.3e}", value(bounds.low), value(bounds.high))
+}
