@@ -13,6 +13,7 @@ mod r#gen;
 mod lanes;
 mod list;
 mod lsp;
+mod new;
 mod run;
 mod synth;
 
@@ -46,6 +47,8 @@ pub enum Command {
     Gen(r#gen::Args),
     /// Serve editors: diagnostics, hover, definitions, completion, formatting
     Lsp(lsp::Args),
+    /// Begin a kernel: a folder with a kernel and its test
+    New(new::Args),
     /// List what is there: kernels, backends, boards, operators, targets
     List(list::Args),
 }
@@ -66,6 +69,7 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Bench(args) => bench::run(args),
         Command::Gen(args) => r#gen::run(args),
         Command::Lsp(args) => lsp::run(args),
+        Command::New(args) => new::run(args),
         Command::List(args) => list::run(args),
     }
 }

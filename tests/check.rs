@@ -37,6 +37,24 @@ fn mistakes_in_kernels_have_a_place_and_a_remedy() {
 }
 
 #[test]
+fn places_count_characters_whatever_stands_before_them() {
+    let p = Place::new();
+    // Wide characters, combining ones, tabs, the line ends of other systems, and no end of the last line.
+    for (name, text, place) in [
+        ("wide", "int64 o fout;\n/* 中é */\to += bee;\n", "2:15"),
+        ("astral", "int64 o fout; /* 𝄞e\u{301} */ o += bee;\n", "1:30"),
+        ("tabs", "int64 o fout;\n\t\to +=\tbee;\n", "2:8"),
+        ("crlf", "int64 o fout;\r\n// é\r\no += bee;\r\n", "3:6"),
+        ("mark", "\u{feff}int64 o fout;\no += bee;", "2:6"),
+        ("end", "int64 o fout;\no += bee", "2:6"),
+    ] {
+        p.write(&format!("{name}.pg2"), text);
+        let ended = p.run(&format!("check {name}.pg2")).expect(1);
+        has(&ended.err, &[&format!("{name}.pg2:{place}"), "`bee` is not defined"]);
+    }
+}
+
+#[test]
 fn hostile_kernels_end_quickly() {
     let p = Place::new();
     let many = 5_000_000;
@@ -47,6 +65,11 @@ fn hostile_kernels_end_quickly() {
         ("round", "(".repeat(2 * many).into()),
         ("square", format!("int8 a ipin; int8 o fout; o += {}", "a[".repeat(many)).into()),
         ("braces", "{".repeat(2 * many).into()),
+        (
+            "blocks",
+            format!("int8 a ipin; int8 o fout; {} o += a; {}", "if (a) {".repeat(10_000), "}".repeat(10_000)).into(),
+        ),
+        ("loops", format!("int8 a ipin; int8 o fout; {} o += a; ", "for k in 0..2 {".repeat(10_000)).into()),
         ("minus", format!("int8 a ipin; int8 o fout; o += {}a;", "-".repeat(2 * many)).into()),
         ("sum", format!("int8 a ipin; int8 o fout; o += a{};", "+a".repeat(many)).into()),
         ("literals", format!("x = 1{};", "+1".repeat(many)).into()),

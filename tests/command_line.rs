@@ -11,7 +11,7 @@ use std::time::Duration;
 
 #[test]
 fn help_and_lists_are_shown() {
-    for command in ["check", "build", "deploy", "explain", "run", "fmm", "gen m2l", "bench", "list"] {
+    for command in ["new", "check", "lsp", "build", "deploy", "explain", "run", "fmm", "gen m2l", "bench", "list"] {
         check(&format!("{command} --help"), 0, &["Usage: pairforge"], &[]);
     }
     check("--version", 0, &["pairforge 0."], &[]);

@@ -199,7 +199,7 @@ fn hover_tells_format_cycle_and_range() {
     };
     hover("xi[3]", 0, &["int32      xi[3]   ipin", "`int32`", "target i"]);
     hover("r2, -1", 1, &["r2  = dx * dx", "`float18.9`", &cycle("r2"), "150 MHz", "magnitudes"]);
-    hover("dx  =", 0, &["3 elements", &cycle("dx[0]")]);
+    hover("dx  =", 0, &["3 elements", &format!("of {}", built.schedule.depth)]);
     hover("pout +=", 2, &["`int64`", "output", &cycle("pout")]);
     hover("float18.9", 4, &["8 exponent bits", "9 fraction bits"]);
     hover("jpin", 1, &["source j"]);

@@ -1,0 +1,75 @@
+//! `pairforge new`: a kernel and its test, to begin with.
+
+use crate::failure::Failure;
+use crate::output;
+use askama::Template;
+use std::path::Path;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Name of the kernel and of the folder to make
+    name: String,
+}
+
+#[derive(Template)]
+#[template(path = "new/kernel.pg2", escape = "none")]
+struct Kernel<'a> {
+    name: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "new/Makefile", escape = "none")]
+struct Makefile<'a> {
+    name: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "new/README.md", escape = "none")]
+struct Readme<'a> {
+    name: &'a str,
+}
+
+/// The longest name; with its ending it fits every file system.
+const LONGEST: usize = 64;
+
+/// Makes the folder, which must not be there yet.
+pub fn run(args: Args) -> Result<(), Failure> {
+    let name = args.name.as_str();
+    check(name)?;
+    let folder = Path::new(name);
+    std::fs::create_dir(folder).map_err(|e| match e.kind() {
+        std::io::ErrorKind::AlreadyExists => Failure::file(folder, "exists already; choose another name, or remove it"),
+        _ => Failure::file(folder, format!("cannot be made: {e}")),
+    })?;
+    if let Err(failure) = fill(folder, name) {
+        // Nothing but what was written here is in it.
+        let _ = std::fs::remove_dir_all(folder);
+        return Err(failure);
+    }
+    println!("{name}/ has {name}.pg2, its test and a README.md; `cd {name} && make` runs the test");
+    Ok(())
+}
+
+fn fill(folder: &Path, name: &str) -> Result<(), Failure> {
+    let text = |rendered: askama::Result<String>| rendered.expect("rendering into a string cannot fail") + "\n";
+    let files = [
+        (format!("{name}.pg2"), text(Kernel { name }.render())),
+        ("i.csv".into(), include_str!("../../templates/new/i.csv").into()),
+        ("j.csv".into(), include_str!("../../templates/new/j.csv").into()),
+        ("expected.csv".into(), include_str!("../../templates/new/expected.csv").into()),
+        ("Makefile".into(), text(Makefile { name }.render())),
+        ("README.md".into(), text(Readme { name }.render())),
+        (".gitignore".into(), "/out.csv\n/build/\n".into()),
+    ];
+    files.iter().try_for_each(|(file, text): &(String, String)| output::write_text(&folder.join(file), text))
+}
+
+/// Names become files, Verilog modules and words of a Makefile, so they are plain.
+fn check(name: &str) -> Result<(), Failure> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(plain) && name.len() <= LONGEST {
+        return Ok(());
+    }
+    let why = "begins with a letter and has at most 64 ASCII letters, digits, `_` and `-`";
+    Err(Failure::Input(format!("`{}` cannot name a kernel: a name {why}", name.escape_debug())))
+}
