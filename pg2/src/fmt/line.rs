@@ -226,5 +226,7 @@ fn spaced(pieces: &[Piece], k: usize) -> bool {
         return false;
     }
     let keyword = matches!(a.text, "if" | "else" | "for" | "in" | "return" | "include" | "round");
-    !(b.is("(") && a.kind == Some(TokenKind::Word) && !keyword)
+    // A misspelt format such as `flot18.9` is two tokens, which mean nothing when they are parted.
+    let misspelt = b.kind == Some(TokenKind::Number) && b.text.starts_with('.');
+    !((b.is("(") || misspelt) && a.kind == Some(TokenKind::Word) && !keyword)
 }
