@@ -230,6 +230,38 @@ fn names_lead_to_their_definitions_and_uses() {
 }
 
 #[test]
+fn included_files_are_read() {
+    let place = Place::new();
+    place.write("own lib.pg2", "const G = 3;\nfn twice(x) = 2 * x;\n");
+    place.write("bad.pg2", "// é\nconst H = nothing;\n");
+    let text = "include \"own lib.pg2\";\nint8 a ipin;\nint32 o fout;\no += twice((int32)a) + G;\n";
+    let uri = format!("file://{}", place.path("main.pg2").display());
+    let mut client = Client::initialized();
+    let item = json!({"uri": uri, "languageId": "pg2", "version": 1, "text": text});
+    client.notify("textDocument/didOpen", json!({"textDocument": item}));
+    assert_eq!(client.diagnostics(1), Vec::<Value>::new());
+    let position = json!({"textDocument": {"uri": uri}, "position": {"line": 3, "character": 6}});
+    let found = client.request("textDocument/definition", position.clone())["result"].clone();
+    let target = found["uri"].as_str().expect("a file");
+    assert!(target.starts_with("file:///") && target.ends_with("/own%20lib.pg2"), "{found}");
+    assert_eq!(found["range"]["start"], json!({"line": 1, "character": 3}));
+    let hover = client.request("textDocument/hover", position)["result"].clone();
+    assert!(hover["contents"]["value"].as_str().is_some_and(|v| v.contains("fn twice(x)")), "{hover}");
+    // What is wrong in an included file is shown at the include, and leads to its place.
+    let changes = json!([{"text": text.replace("own lib", "bad")}]);
+    let item = json!({"uri": uri, "version": 2});
+    client.notify("textDocument/didChange", json!({"textDocument": item, "contentChanges": changes}));
+    let found = client.diagnostics(2);
+    let inside =
+        found.iter().find(|d| d["message"].as_str().is_some_and(|m| m.contains("nothing"))).expect("a finding");
+    assert_eq!(inside["range"]["start"], json!({"line": 0, "character": 8}), "{inside}");
+    let location = &inside["relatedInformation"][0]["location"];
+    assert!(location["uri"].as_str().is_some_and(|u| u.ends_with("/bad.pg2")), "{inside}");
+    assert_eq!(location["range"]["start"], json!({"line": 1, "character": 10}));
+    client.quit();
+}
+
+#[test]
 fn completion_offers_what_may_stand_there() {
     let text = "int32 a ipin;\nfloat18.9 q \nconst k = 3;\n// about k\nv = ;\nint64 o fout;";
     let (mut client, _) = Client::open(text);

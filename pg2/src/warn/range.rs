@@ -36,7 +36,7 @@ pub(super) fn generous(node: &Node, bounds: Bounds) -> Bounds {
 
 /// Formats whose patterns are integers: int and fixed.
 fn is_integer(format: Format) -> bool {
-    format.is_int() || format.is_fixed()
+    format.is_integral()
 }
 
 /// Whether an operand takes all values of its format, as far as is known.

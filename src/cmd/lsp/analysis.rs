@@ -1,11 +1,16 @@
 //! What the compiler says about a document.
 
-use super::document::Document;
+use super::document::{Document, uri_of};
+use crate::include;
 use hdl::target::Clock;
 use hdl::{Bounds, Format};
-use pg2::diag::{Diagnostic, Severity};
+use pg2::diag::{Diagnostic, Severity, Span};
 use pg2::graph::{Graph, NodeKind};
+use pg2::lex::{TokenKind, lex};
+use pg2::names::{Definition, names};
+use pg2::sources::{Loaded, Sources};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// Kernels of more operators are not built for the sake of a hover.
 const MOST_BUILT: usize = 3000;
@@ -14,6 +19,8 @@ const MOST_BUILT: usize = 3000;
 pub struct Analysis {
     /// As it was written; `None` if it does not compile.
     pub graph: Option<Graph>,
+    /// The document and the files that it includes, as they were saved last; their origins are URIs.
+    sources: Sources,
     found: Vec<Diagnostic>,
     /// Built when first asked for.
     pipeline: Option<Option<Pipeline>>,
@@ -39,16 +46,39 @@ pub struct PipelineValue {
 /// The analysis of a document's text as it is now.
 pub fn analysis(document: &mut Document) -> &mut Analysis {
     if document.analysis.is_none() {
-        let (graph, found) = match pg2::compile(&document.name(), &document.text) {
+        let sources = sources(document);
+        let (graph, found) = match pg2::compile_sources(&document.name(), &sources) {
             Ok(compiled) => (Some(compiled.graph), compiled.warnings),
             Err(errors) => (None, errors),
         };
-        document.analysis = Some(Analysis { graph, found, pipeline: None });
+        document.analysis = Some(Analysis { graph, sources, found, pipeline: None });
     }
     document.analysis.as_mut().expect("just made")
 }
 
+fn sources(document: &Document) -> Sources {
+    let path = document.path();
+    let key = path.as_ref().map_or(document.uri.clone(), |p| include::key(p));
+    let own = Loaded { key, origin: document.uri.clone(), text: document.text.clone() };
+    Sources::gather(own, &mut |from, name| {
+        if path.is_none() {
+            return Err("save this file first, so that it has a folder".into());
+        }
+        let loaded = include::load(from, name)?;
+        Ok(Loaded { origin: uri_of(Path::new(&loaded.key)), ..loaded })
+    })
+}
+
 impl Analysis {
+    /// An included file that defines a name for all, with the definition.
+    pub fn elsewhere(&self, name: &str) -> Option<(Document, Definition)> {
+        self.sources.files().iter().skip(1).find_map(|file| {
+            let text = self.sources.text_of(file);
+            let found = names(text).definitions.into_iter().find(|d| d.name == name && d.scope.end == text.len())?;
+            Some((Document::new(&file.origin, text.into(), Value::Null), found))
+        })
+    }
+
     pub fn pipeline(&mut self) -> Option<&Pipeline> {
         let graph = self.graph.as_ref()?;
         self.pipeline.get_or_insert_with(|| built(graph)).as_ref()
@@ -79,19 +109,43 @@ fn built(graph: &Graph) -> Option<Pipeline> {
 /// The findings as the protocol has them.
 pub fn diagnostics(document: &mut Document) -> Vec<Value> {
     analysis(document);
-    let found = &document.analysis.as_ref().expect("just made").found;
-    found.iter().map(|d| diagnostic(document, d)).collect()
+    let analysis = document.analysis.as_ref().expect("just made");
+    analysis.found.iter().map(|d| diagnostic(document, &analysis.sources, d)).collect()
 }
 
-fn diagnostic(document: &Document, d: &Diagnostic) -> Value {
+/// A place in the document or in a file that it includes.
+fn location(document: &Document, sources: &Sources, span: Span) -> Value {
+    let (file, span) = sources.place(span);
+    if file.origin == document.uri {
+        return document.location(span);
+    }
+    Document::new(&file.origin, sources.text_of(file).into(), Value::Null).location(span)
+}
+
+/// The path behind the first `include` of a text.
+fn first_include(text: &str) -> Option<Span> {
+    let tokens = lex(text).tokens;
+    let includes = |w: &&[pg2::lex::Token]| w[0].span.of(text) == "include" && w[1].kind == TokenKind::Text;
+    tokens.windows(2).find(includes).map(|w| w[1].span)
+}
+
+fn diagnostic(document: &Document, sources: &Sources, d: &Diagnostic) -> Value {
     let mut message = d.message.clone();
+    let (file, mut span) = sources.place(d.span());
+    let mut labels = d.labels.iter().skip(1).collect::<Vec<_>>();
+    if file.origin != document.uri {
+        // What is wrong elsewhere is shown at the include, and leads there.
+        span = first_include(&document.text).unwrap_or_default();
+        labels = d.labels.iter().collect();
+        message = format!("in an included file: {message}");
+    }
     let notes = d.notes.iter().map(|n| format!("\nnote: {n}"));
     message.extend(notes.chain(d.help.iter().map(|h| format!("\nhelp: {h}"))));
-    let related: Vec<Value> = (d.labels.iter().skip(1))
-        .map(|(span, label)| json!({"location": document.location(*span), "message": label}))
-        .collect();
+    let related =
+        |(span, label): &(Span, String)| json!({"location": location(document, sources, *span), "message": label});
+    let related: Vec<Value> = labels.into_iter().map(related).collect();
     let mut value = json!({
-        "range": document.range(d.span()),
+        "range": document.range(span),
         "severity": if d.severity == Severity::Error { 1 } else { 2 },
         "code": d.code,
         "source": "pairforge",

@@ -1,5 +1,6 @@
 //! Requests about one document: one line each in [`ANSWERS`].
 
+use super::analysis::analysis;
 use super::complete::complete;
 use super::document::Document;
 use super::hover::hover;
@@ -30,9 +31,13 @@ fn position(document: &Document, params: &Value) -> Option<usize> {
 
 fn definition(document: &mut Document, at: usize) -> Value {
     let names = document.names();
-    let Some(definition) = names.at(at).and_then(|u| u.definition) else { return Value::Null };
-    let span = names.definitions[definition].span;
-    document.location(span)
+    let Some(used) = names.at(at) else { return Value::Null };
+    if let Some(definition) = used.definition {
+        let span = names.definitions[definition].span;
+        return document.location(span);
+    }
+    let name = used.span.of(&document.text).to_string();
+    analysis(document).elsewhere(&name).map_or(Value::Null, |(file, found)| file.location(found.span))
 }
 
 /// All places of the name at a position.

@@ -4,7 +4,7 @@ use super::analysis::Analysis;
 use pg2::diag::Span;
 use pg2::names::Names;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A document that the editor has open.
 pub struct Document {
@@ -95,6 +95,14 @@ fn line_starts(text: &str) -> Vec<usize> {
     std::iter::once(0).chain((0..bytes.len()).filter(ends).map(|k| k + 1)).collect()
 }
 
+/// The URI of an absolute path.
+pub fn uri_of(path: &Path) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-._~".contains(&b);
+    let bytes = path.as_os_str().as_encoded_bytes().iter();
+    let text = |b: &u8| if plain(*b) { (*b as char).to_string() } else { format!("%{b:02X}") };
+    "file://".to_string() + &bytes.map(text).collect::<String>()
+}
+
 fn percent_decoded(text: &str) -> Option<String> {
     let (mut out, mut rest) = (Vec::new(), text.as_bytes());
     while let Some((first, behind)) = rest.split_first() {
@@ -129,6 +137,7 @@ mod tests {
         assert_eq!(d.offset(&json!({"line": 99, "character": 0})), Some(text.len()));
         assert_eq!(d.offset(&json!({"line": 0, "character": 4})), Some(8));
         assert_eq!((d.offset(&json!({})), d.name().as_str()), (None, "k é"));
+        assert_eq!(uri_of(Path::new("/k é.pg2")), "file:///k%20%C3%A9.pg2");
     }
 
     #[test]

@@ -69,11 +69,19 @@ pub fn hover(document: &mut Document, at: usize) -> Value {
     } else if let Some(function) = library().into_iter().find(|f| f.name == word) {
         Some(format!("```pg2\n{}\n```\n{}", function.call, function.text))
     } else {
-        let definition = document.names().at(at).and_then(|u| u.definition);
-        definition.map(|k| {
-            let definition = document.names().definitions[k].clone();
-            defined(document, &definition)
-        })
+        let names = document.names();
+        let own = names.at(at).and_then(|u| u.definition).map(|k| names.definitions[k].clone());
+        let statement = |text: &str, d: &Definition| first_line(d.statement.of(text)).to_string();
+        match own {
+            Some(definition) => {
+                let statement = statement(&document.text, &definition);
+                Some(defined(document, &statement, &definition))
+            }
+            None => analysis(document).elsewhere(&word).map(|(file, definition)| {
+                let statement = statement(&file.text, &definition);
+                defined(document, &statement, &definition)
+            }),
+        }
     };
     match text {
         Some(text) => json!({"contents": {"kind": "markdown", "value": text}, "range": document.range(token.span)}),
@@ -82,8 +90,8 @@ pub fn hover(document: &mut Document, at: usize) -> Value {
 }
 
 /// A definition, and what the compiler knows of its value.
-fn defined(document: &mut Document, definition: &Definition) -> String {
-    let mut text = format!("```pg2\n{}\n```\n", first_line(definition.statement.of(&document.text)));
+fn defined(document: &mut Document, statement: &str, definition: &Definition) -> String {
+    let mut text = format!("```pg2\n{statement}\n```\n");
     match definition.kind {
         Kind::Function => return text + "function, inlined at each call",
         Kind::Parameter => return text + "parameter of the function",
@@ -138,6 +146,8 @@ fn defined(document: &mut Document, definition: &Definition) -> String {
 fn described(format: Format) -> String {
     let bits = if format.is_float() {
         format!("sign, {} exponent bits, {} fraction bits", format.exp(), format.mant())
+    } else if format.is_log() {
+        format!("{} bits: sign, and the logarithm of the magnitude", format.width())
     } else if let Some(frac) = format.frac().filter(|_| format.is_fixed()) {
         format!("{} bits, {frac} of them behind the point", format.width())
     } else {
