@@ -7,6 +7,7 @@ mod build;
 mod check;
 mod deploy;
 mod explain;
+mod explore;
 mod fmm;
 mod fmt;
 mod r#gen;
@@ -35,6 +36,8 @@ pub enum Command {
     Deploy(deploy::Args),
     /// Show the schedule: operators, formats, cycles, register bits
     Explain(explain::Args),
+    /// Error against cost over the widths of a kernel's formats
+    Explore(explore::Args),
     /// Run a kernel on targets and sources from CSV files
     Run(run::Args),
     /// Area, clock and bitstream of an engine, through yosys and nextpnr
@@ -63,6 +66,7 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::BoardSim(args) => board_sim::run(args),
         Command::Deploy(args) => deploy::run(args),
         Command::Explain(args) => explain::run(args),
+        Command::Explore(args) => explore::run(args),
         Command::Run(args) => run::run(args),
         Command::Synth(args) => synth::run(args),
         Command::Fmm(args) => fmm::run(args),

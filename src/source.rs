@@ -18,15 +18,26 @@ pub struct Kernel {
     pub text: String,
     /// That and the files that it includes.
     pub sources: Sources,
+    /// By what its file is known to those that include it.
+    key: String,
 }
 
 impl Kernel {
     /// Text that comes from no file of the user, and includes shipped files at most.
     pub fn shipped(name: &str, text: &str) -> Kernel {
         let origin = format!("{name}.pg2");
-        let own = Loaded { key: SHIPPED.to_string() + &origin, origin: origin.clone(), text: text.to_string() };
+        Kernel::new(SHIPPED.to_string() + &origin, origin, name.to_string(), text.to_string())
+    }
+
+    fn new(key: String, origin: String, name: String, text: String) -> Kernel {
+        let own = Loaded { key: key.clone(), origin: origin.clone(), text: text.clone() };
         let sources = Sources::gather(own, &mut include::load);
-        Kernel { origin, name: name.to_string(), text: text.to_string(), sources }
+        Kernel { origin, name, text, sources, key }
+    }
+
+    /// The same kernel with another text in its own file.
+    pub fn with_text(&self, text: String) -> Kernel {
+        Kernel::new(self.key.clone(), self.origin.clone(), self.name.clone(), text)
     }
 }
 
@@ -39,16 +50,14 @@ pub fn read(file: &str) -> Result<Kernel, Failure> {
         return Ok(Kernel::shipped(file, kernel.text));
     }
     let bytes = std::fs::read(path).map_err(|e| {
-        let shipped = pg2::kernels::KERNELS.iter().map(|k| k.name).collect::<Vec<_>>().join(", ");
+        let shipped = pg2::kernels::all().map(|k| k.0).collect::<Vec<_>>().join(", ");
         let hint = if path.exists() { String::new() } else { format!("; shipped kernels are {shipped}") };
         Failure::file(path, format!("cannot be read: {e}{hint}"))
     })?;
     let stem = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     let text = include::utf8(bytes)
         .map_err(|at| Failure::Input(format!("{file}:{at}: the text is not UTF-8; is this a PG2 file?")))?;
-    let own = Loaded { key: include::key(path), origin: file.to_string(), text: text.clone() };
-    let sources = Sources::gather(own, &mut include::load);
-    Ok(Kernel { origin: file.to_string(), name: pg2::identifier(&stem), text, sources })
+    Ok(Kernel::new(include::key(path), file.to_string(), pg2::identifier(&stem), text))
 }
 
 /// Compiles a kernel to its graph; warnings go to stderr.
@@ -62,6 +71,11 @@ pub fn compile(kernel: &Kernel) -> Result<pg2::graph::Graph, Failure> {
         }
         Err(list) => Err(Failure::Diagnostics(render(&kernel.sources, &list))),
     }
+}
+
+/// Compiles a kernel to its graph and leaves what was found to the caller.
+pub fn graph(kernel: &Kernel) -> Result<pg2::graph::Graph, Vec<Diagnostic>> {
+    pg2::compile_sources(&kernel.name, &kernel.sources).map(|compiled| compiled.graph)
 }
 
 /// Reads and compiles in one step.

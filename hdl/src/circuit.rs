@@ -265,8 +265,9 @@ pub struct Pipelined {
     pub memory_bits: u64,
     /// Bits of read-only memory.
     pub rom_bits: u64,
-    /// Multiplier blocks.
+    /// Multiplier blocks, and the sum over them of the products of their operands' widths.
     pub multipliers: u32,
+    pub multiplier_bits: u64,
     /// The longest time between two registers in ns, without the flip-flop's own; above the budget where
     /// a single piece does not fit the clock.
     pub worst: f64,

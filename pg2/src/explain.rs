@@ -45,6 +45,8 @@ pub struct Kind {
     pub circuits: u32,
     pub register_bits: u64,
     pub multipliers: u32,
+    /// The sum over them of the products of their operands' widths.
+    pub multiplier_bits: u64,
     pub rom_bits: u64,
 }
 
@@ -83,6 +85,10 @@ impl Explain {
 
     pub fn multipliers(&self) -> u32 {
         self.kinds.iter().map(|k| k.multipliers).sum()
+    }
+
+    pub fn multiplier_bits(&self) -> u64 {
+        self.kinds.iter().map(|k| k.multiplier_bits).sum()
     }
 
     pub fn rom_bits(&self) -> u64 {
@@ -175,6 +181,7 @@ fn kinds(built: &Built) -> Vec<Kind> {
         kind.count += 1;
         kind.register_bits += built.schedule.operator_bits[k];
         kind.multipliers += m.multipliers;
+        kind.multiplier_bits += m.multiplier_bits;
         kind.rom_bits += m.rom_bits;
         if !names.contains(&m.module.name.as_str()) {
             names.push(&m.module.name);

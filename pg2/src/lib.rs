@@ -25,6 +25,7 @@ pub mod parse;
 pub mod schedule;
 pub mod simplify;
 pub mod sources;
+pub mod vary;
 
 mod builder;
 mod check;

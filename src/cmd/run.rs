@@ -76,7 +76,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     // The simulation writes the waves itself, and at the end.
     args.trace.as_deref().map_or(Ok(()), |path| output::folder_of(path).map(drop))?;
     let (_, graph) = source::load(&args.file)?;
-    let params = parameters(&graph, &args.params, args.raw)?;
+    let params = parameters(&columns(&graph, PinClass::Param), &args.params, args.raw)?;
     let targets = csv::read(&args.i, &columns(&graph, PinClass::Ipin), args.raw)?;
     let sources = csv::read(&args.j, &columns(&graph, PinClass::Jpin), args.raw)?;
     let options = Options {
@@ -118,15 +118,14 @@ fn stats(args: &Args, (ni, nj): (usize, usize), seconds: f64, outcome: &Outcome,
 }
 
 /// The CSV columns of a pin class, in record order.
-fn columns(graph: &Graph, class: PinClass) -> Vec<Column> {
+pub fn columns(graph: &Graph, class: PinClass) -> Vec<Column> {
     let column =
         |(pin, element): (usize, u32)| Column { name: graph.pins[pin].column(element), format: graph.pins[pin].format };
     graph.elements_of(class).into_iter().map(column).collect()
 }
 
 /// The patterns of the parameters, each of which must be given once.
-fn parameters(graph: &Graph, given: &[String], raw: bool) -> Result<Vec<u64>, Failure> {
-    let columns = columns(graph, PinClass::Param);
+pub fn parameters(columns: &[Column], given: &[String], raw: bool) -> Result<Vec<u64>, Failure> {
     let names = || columns.iter().map(|c| format!("{} ({})", c.name, c.format)).collect::<Vec<_>>().join(", ");
     let mut values: Vec<Option<u64>> = vec![None; columns.len()];
     for text in given {

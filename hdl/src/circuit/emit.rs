@@ -106,6 +106,12 @@ pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> (Pipelined
             })
             .sum(),
         multipliers: kinds().filter(|s| matches!(s.kind, Kind::Mul { .. })).count() as u32,
+        multiplier_bits: kinds()
+            .filter_map(|s| match s.kind {
+                Kind::Mul { a, b, .. } => Some(circuit.width(a) as u64 * circuit.width(b) as u64),
+                _ => None,
+            })
+            .sum(),
         worst: placed.worst,
         bound: placed.bound,
         early: placed.early,

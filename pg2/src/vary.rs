@@ -1,0 +1,179 @@
+//! Variants of a kernel's text: a format or a constant takes other values, and nothing else changes.
+//!
+//! What is varied is a number in the text: the fraction bits of a `float`, `fixed` or `log` format, whose other bits stay, the
+//! width of an int, or a `const`.
+
+use crate::diag::{Span, did_you_mean};
+use crate::graph::Graph;
+use crate::lex::{Token, TokenKind, lex};
+use std::collections::BTreeSet;
+
+/// What of a text is varied.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Varied {
+    /// A format as it is written, everywhere in the file.
+    Format(String),
+    /// The value of a `const` statement.
+    Const { name: String, value: Span },
+}
+
+impl Varied {
+    /// The number that the text has now; `None` for a constant that is no plain number.
+    pub fn present(&self, text: &str) -> Option<i64> {
+        match self {
+            Varied::Format(word) => parts(word).map(|(_, width, frac)| frac.unwrap_or(width)),
+            Varied::Const { value, .. } => value.of(text).trim().parse().ok(),
+        }
+    }
+
+    /// What is written instead, for a number.
+    pub fn written(&self, number: i64) -> String {
+        let Varied::Format(word) = self else { return number.to_string() };
+        match parts(word) {
+            Some((letters, width, Some(frac))) => format!("{letters}{}.{number}", width - frac + number),
+            Some((letters, _, None)) => format!("{letters}{number}"),
+            None => word.clone(),
+        }
+    }
+}
+
+/// Letters, width and fraction bits of a format.
+fn parts(word: &str) -> Option<(&str, i64, Option<i64>)> {
+    let digits = word.find(|c: char| c.is_ascii_digit())?;
+    let (letters, numbers) = word.split_at(digits);
+    match numbers.split_once('.') {
+        Some((width, frac)) => Some((letters, width.parse().ok()?, Some(frac.parse().ok()?))),
+        None => Some((letters, numbers.parse().ok()?, None)),
+    }
+}
+
+/// Finds what `name` stands for: a format of the text, a constant, or a pin or value, which stands for its format.
+pub fn find(text: &str, graph: &Graph, name: &str) -> Result<Varied, String> {
+    let tokens = lex(text).tokens;
+    let formats: BTreeSet<&str> =
+        tokens.iter().filter(|t| t.kind == TokenKind::Format).map(|t| t.span.of(text)).collect();
+    if formats.contains(name) {
+        return Ok(Varied::Format(name.to_string()));
+    }
+    let constants = constants(text, &tokens);
+    if let Some((_, value)) = constants.iter().find(|c| c.0 == name) {
+        return Ok(Varied::Const { name: name.to_string(), value: *value });
+    }
+    let of_pin = graph.pins.iter().find(|p| p.name == name).map(|p| p.format);
+    let is_value = |given: &str| given == name || given.strip_prefix(name).is_some_and(|rest| rest.starts_with('['));
+    let of_value = || graph.nodes.iter().find(|n| is_value(&n.name)).map(|n| n.format);
+    match of_pin.or_else(of_value).map(|f| f.to_string()) {
+        Some(format) if formats.contains(format.as_str()) => Ok(Varied::Format(format)),
+        Some(format) => Err(format!(
+            "`{name}` is {format}, which this file does not write; name one of its formats: {}",
+            list(formats.iter().copied())
+        )),
+        None => {
+            let values = graph.nodes.iter().map(|n| n.name.split('[').next().unwrap_or("")).filter(|n| !n.is_empty());
+            let known: BTreeSet<&str> = formats
+                .iter()
+                .copied()
+                .chain(constants.iter().map(|c| c.0))
+                .chain(graph.pins.iter().map(|p| p.name.as_str()))
+                .chain(values)
+                .collect();
+            let similar = did_you_mean(name, known.iter().copied());
+            let hint = similar.map_or(String::new(), |s| format!("; did you mean `{s}`?"));
+            Err(format!(
+                "there is no format, constant, pin or value `{name}`{hint} The formats are {}",
+                list(formats.iter().copied())
+            ))
+        }
+    }
+}
+
+fn list<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    words.map(|w| format!("`{w}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// Names and values of the `const` statements.
+fn constants<'a>(text: &'a str, tokens: &[Token]) -> Vec<(&'a str, Span)> {
+    let mut found = Vec::new();
+    for (k, window) in tokens.windows(3).enumerate() {
+        if window[0].span.of(text) != "const" || window[2].kind != TokenKind::Symbol("=") {
+            continue;
+        }
+        let rest = &tokens[k + 3..];
+        let end = rest.iter().position(|t| matches!(t.kind, TokenKind::Symbol(";") | TokenKind::End)).unwrap_or(0);
+        if let Some(last) = end.checked_sub(1) {
+            found.push((window[1].span.of(text), rest[0].span.to(rest[last].span)));
+        }
+    }
+    found
+}
+
+/// The text with other numbers. No format is replaced twice, even where one becomes another.
+pub fn variant(text: &str, numbers: &[(&Varied, i64)]) -> String {
+    let mut places: Vec<(Span, String)> = Vec::new();
+    for token in lex(text).tokens.iter().filter(|t| t.kind == TokenKind::Format) {
+        let word = token.span.of(text);
+        let of_word = numbers.iter().find(|(v, _)| matches!(v, Varied::Format(f) if f == word));
+        places.extend(of_word.map(|(v, number)| (token.span, v.written(*number))));
+    }
+    for (varied, number) in numbers {
+        if let Varied::Const { value, .. } = varied {
+            places.push((*value, number.to_string()));
+        }
+    }
+    places.sort_by_key(|p| p.0.start);
+    let (mut out, mut at) = (String::new(), 0);
+    for (span, new) in places {
+        out += &text[at..span.start];
+        out += &new;
+        at = span.end;
+    }
+    out + &text[at..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "const N = 3; // float18.9 in a comment
+        int32 a ipin; float18.9 b jpin; fixed20.12 o fout; float25.16 p param;
+        c[2]; c[0] = b * (float18.9)p; c[1] = b; o += (fixed20.12)(c[0] << N) + (fixed20.12)(c[1] * (float18.9)a);";
+
+    fn found(name: &str) -> Result<Varied, String> {
+        let text = "const N = 3; // float18.9 in a comment
+            int32 a ipin; float18.9 b jpin; fixed20.12 o fout; float25.16 p param;
+            c = b * (float18.9)p; o += (fixed20.12)(c << N) + (fixed20.12)((float18.9)a);";
+        find(text, &crate::compile("k", text).expect("it compiles").graph, name)
+    }
+
+    #[test]
+    fn names_stand_for_formats_and_constants() {
+        for (name, format, number, written) in [
+            ("float18.9", "float18.9", 12, "float21.12"),
+            ("b", "float18.9", 5, "float14.5"),
+            ("c", "float18.9", 5, "float14.5"),
+            ("o", "fixed20.12", 8, "fixed16.8"),
+            ("a", "int32", 20, "int20"),
+        ] {
+            let varied = found(name).expect("it is there");
+            assert_eq!(varied, Varied::Format(format.to_string()), "{name}");
+            assert_eq!(varied.written(number), written);
+        }
+        let n = found("N").expect("it is there");
+        assert!(matches!(n, Varied::Const { .. }));
+        assert!(found("float25.61").expect_err("absent").contains("did you mean `float25.16`"));
+    }
+
+    #[test]
+    fn variants_differ_in_what_is_varied_alone() {
+        let format = |f: &str| Varied::Format(f.to_string());
+        let (f, g) = (format("float18.9"), format("float25.16"));
+        let value = TEXT.find('3').map(|k| Span { start: k, end: k + 1 }).expect("there is a 3");
+        let n = Varied::Const { name: "N".into(), value };
+        assert_eq!((f.present(TEXT), n.present(TEXT)), (Some(9), Some(3)));
+        // One becomes what the other was.
+        let text = variant(TEXT, &[(&f, 16), (&g, 9), (&n, -12)]);
+        assert!(text.starts_with("const N = -12; // float18.9 in a comment\n"));
+        assert_eq!((text.matches("float25.16").count(), text.matches("float18.9").count()), (3, 2));
+        assert_eq!(variant(TEXT, &[(&f, 9), (&g, 16), (&n, 3)]), TEXT);
+    }
+}

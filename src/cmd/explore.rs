@@ -1,0 +1,211 @@
+//! `pairforge explore`: error against cost over the widths of a kernel's formats.
+
+mod picture;
+mod point;
+mod table;
+
+use super::build::ClockArgs;
+use super::run::{columns, parameters};
+use crate::csv::{self, Column};
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::{output, source};
+use hdl::Format;
+use host::backend::{Run, Segment};
+use host::real::{Kernel, Reals};
+use pg2::graph::{Graph, PinClass};
+use pg2::vary::{self, Varied};
+use point::{Data, Failed, Point};
+use rayon::prelude::*;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The most points of one exploration: each is compiled and emulated.
+const MOST: usize = 1000;
+/// Targets of one task of the reference.
+const TASK: usize = 8;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// A PG2 file, or the name of a shipped kernel
+    file: String,
+    /// Targets: CSV with a column for each i-pin element
+    #[arg(long, value_name = "I.csv")]
+    i: PathBuf,
+    /// Sources: CSV with a column for each j-pin element
+    #[arg(long, value_name = "J.csv")]
+    j: PathBuf,
+    /// What to vary: a format as the file writes it, a pin or value for its format, or a const. Of a float, fixed or log
+    /// format the fraction bits take the values lo to hi, of an int the width; several --vary make a grid
+    #[arg(long = "vary", value_name = "NAME=LO..HI[:STEP]", required = true)]
+    vary: Vec<String>,
+    /// A parameter; vector elements as name[k]=value
+    #[arg(long = "param", value_name = "NAME=VALUE")]
+    params: Vec<String>,
+    /// Draw error against cost
+    #[arg(short, value_name = "OUT.svg")]
+    output: Option<PathBuf>,
+    /// Write all points
+    #[arg(long, value_name = "OUT.json")]
+    json: Option<PathBuf>,
+    #[command(flatten)]
+    clock: ClockArgs,
+}
+
+/// What is varied and over which numbers.
+pub struct Axis {
+    pub varied: Varied,
+    /// As the command line names it.
+    pub name: String,
+    pub numbers: Vec<i64>,
+}
+
+/// Everything, in the keys that README.md names.
+#[derive(Serialize)]
+struct Report<'a> {
+    kernel: &'a str,
+    ni: usize,
+    nj: usize,
+    target: &'a str,
+    mhz: f64,
+    vary: Vec<&'a str>,
+    points: &'a [Point],
+    failed: &'a [Failed],
+}
+
+/// Compiles and emulates every point, and shows them.
+pub fn run(args: Args) -> Result<(), Failure> {
+    let clock = args.clock.clock()?;
+    for path in [&args.output, &args.json].into_iter().flatten().filter(|p| p.as_os_str() != "-") {
+        output::folder_of(path)?;
+    }
+    let (kernel, graph) = source::load(&args.file)?;
+    let axes = axes(&args.vary, &kernel.text, &graph)?;
+    let reference = reference(&args, &graph)?;
+    let data = Data {
+        kernel: &kernel,
+        axes: &axes,
+        clock,
+        i: &args.i,
+        j: &args.j,
+        params: &args.params,
+        reference: &reference.outputs,
+    };
+    let grid = grid(&axes);
+    let done = AtomicUsize::new(0);
+    let progress = Mutex::new(Progress::new("exploring", grid.len()));
+    let tried: Vec<Result<Point, Failed>> = grid
+        .par_iter()
+        .map(|numbers| {
+            let point = data.point(numbers);
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            if let Ok(mut progress) = progress.try_lock() {
+                progress.at(done);
+            }
+            point
+        })
+        .collect();
+    drop(progress);
+    let (mut points, mut failed) = (Vec::new(), Vec::new());
+    tried.into_iter().for_each(|t| match t {
+        Ok(point) => points.push(point),
+        Err(reason) => failed.push(reason),
+    });
+    if points.is_empty() {
+        return Err(Failure::Input(format!("no point can be run\n{}", table::failures(&axes, &failed))));
+    }
+    point::mark_front(&mut points);
+    if let Some(path) = &args.output {
+        output::write_text(path, &picture::svg(&kernel.name, &axes, &points))?;
+    }
+    if let Some(path) = &args.json {
+        let vary = axes.iter().map(|a| a.name.as_str()).collect();
+        let (target, mhz) = (clock.target.name, clock.mhz);
+        let (ni, nj) = (reference.ni, reference.nj);
+        output::write_json(
+            path,
+            &Report { kernel: &kernel.name, ni, nj, target, mhz, vary, points: &points, failed: &failed },
+        )?;
+    }
+    print!("{}", table::table(&axes, &points));
+    if !failed.is_empty() {
+        print!("\n{}", table::failures(&axes, &failed));
+    }
+    Ok(())
+}
+
+/// `NAME=LO..HI[:STEP]`, each.
+fn axes(given: &[String], text: &str, graph: &Graph) -> Result<Vec<Axis>, Failure> {
+    let mut axes: Vec<Axis> = Vec::new();
+    for words in given {
+        let usage = || Failure::Usage(format!("--vary takes NAME=LO..HI or NAME=LO..HI:STEP, not `{words}`"));
+        let (name, range) = words.split_once('=').ok_or_else(usage)?;
+        let (range, step) = range.split_once(':').unwrap_or((range, "1"));
+        let (low, high) = range.split_once("..").ok_or_else(usage)?;
+        let number = |word: &str| word.trim().parse::<i32>().map(i64::from).map_err(|_| usage());
+        let (low, high, step) = (number(low)?, number(high)?, number(step)?);
+        if step < 1 || low > high {
+            return Err(usage());
+        }
+        if (high - low) / step >= MOST as i64 {
+            return Err(too_many());
+        }
+        let varied = vary::find(text, graph, name.trim()).map_err(Failure::Input)?;
+        if let Some(other) = axes.iter().find(|a| a.varied == varied) {
+            return Err(Failure::Usage(format!(
+                "`{}` and `{}` are varied by one --vary: they are the same",
+                other.name, name
+            )));
+        }
+        let numbers = (low..=high).step_by(step as usize).collect();
+        axes.push(Axis { varied, name: name.trim().to_string(), numbers });
+    }
+    let points = axes.iter().try_fold(1usize, |n, a| n.checked_mul(a.numbers.len()));
+    if points.is_none_or(|n| n > MOST) { Err(too_many()) } else { Ok(axes) }
+}
+
+fn too_many() -> Failure {
+    Failure::Usage(format!("more than {MOST} points; take a shorter range or a step, as in --vary NAME=8..32:4"))
+}
+
+/// All combinations, the last axis fastest.
+fn grid(axes: &[Axis]) -> Vec<Vec<i64>> {
+    axes.iter().fold(vec![Vec::new()], |points, axis| {
+        let with = |p: &Vec<i64>| axis.numbers.iter().map(|n| [p.as_slice(), &[*n]].concat()).collect::<Vec<_>>();
+        points.iter().flat_map(with).collect()
+    })
+}
+
+/// What the kernel as it is written means for the data.
+struct Reference {
+    ni: usize,
+    nj: usize,
+    /// The values of each output element, target by target; `None` without sources.
+    outputs: Vec<Vec<Option<f64>>>,
+}
+
+/// The real meaning in f64, on numbers that no format has rounded.
+fn reference(args: &Args, graph: &Graph) -> Result<Reference, Failure> {
+    let double = Format::float(64, 52).expect("IEEE double is a format");
+    let wide =
+        |class| -> Vec<Column> { columns(graph, class).into_iter().map(|c| Column { format: double, ..c }).collect() };
+    let read = |path: &Path, class| -> Result<(usize, Reals), Failure> {
+        let table = csv::read(path, &wide(class), false)?;
+        let values = table.bits.iter().map(|b| f64::from_bits(*b)).collect();
+        Ok((table.len(), Reals { elements: table.elements, values }))
+    };
+    let (ni, targets) = read(&args.i, PinClass::Ipin)?;
+    let (nj, sources) = read(&args.j, PinClass::Jpin)?;
+    let params = parameters(&wide(PinClass::Param), &args.params, false)?;
+    let params = params.iter().map(|b| f64::from_bits(*b)).collect();
+    let kernel = Kernel::new(graph, targets, sources, params);
+    let segments = [Segment { first: 0, count: nj }];
+    let run = Run { first: 0, count: ni, segments: 0..1 };
+    let firsts: Vec<usize> = (0..ni).step_by(TASK).collect();
+    let tasks = firsts.par_iter().map(|&first| kernel.targets(&run, &segments, first, (first + TASK).min(ni)));
+    let by_target: Vec<Vec<Option<f64>>> = tasks.flatten_iter().collect();
+    let outputs = (0..graph.outputs.len()).map(|o| by_target.iter().map(|t| t[o]).collect()).collect();
+    Ok(Reference { ni, nj, outputs })
+}

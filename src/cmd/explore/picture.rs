@@ -1,0 +1,199 @@
+//! An exploration as a picture: error against each cost, on logarithmic axes, with the front of each.
+
+use super::Axis;
+use super::point::Point;
+use std::fmt::Write;
+
+/// Sides of a panel and what lies around it, in pixels.
+const PANEL: (f64, f64) = (320.0, 320.0);
+const LEFT: f64 = 80.0;
+const GAP: f64 = 40.0;
+const TOP: f64 = 70.0;
+const BOTTOM: f64 = 100.0;
+/// The most points of a front that are labelled; of more, one in so many that no more than these are.
+const LABELS: usize = 20;
+
+/// A logarithmic axis.
+struct Log {
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+}
+
+impl Log {
+    /// Around positive values, with a little room.
+    fn around(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Log {
+        let (low, high) = values.fold((f64::INFINITY, 0f64), |(l, h), x| (l.min(x), h.max(x)));
+        let (low, high) = if low <= high { (low, high) } else { (0.1, 1.0) };
+        // At least a factor of 2, so that the ticks below find a place.
+        let middle = (low * high).sqrt();
+        let (low, high) = (low.min(middle / 1.5), high.max(middle * 1.5));
+        let room = (high / low).powf(0.06);
+        Log { low: low / room, high: high * room, from, to }
+    }
+
+    fn at(&self, x: f64) -> f64 {
+        self.from + (self.to - self.from) * (x / self.low).ln() / (self.high / self.low).ln()
+    }
+
+    /// Round numbers: powers of ten where they are many, else 1, 2 and 5 times them, else all digits.
+    fn ticks(&self) -> Vec<f64> {
+        let decades = (self.high / self.low).log10();
+        let digits: &[i32] = match decades {
+            d if d > 3.0 => &[1],
+            d if d > 0.9 => &[1, 2, 5],
+            _ => &[1, 2, 3, 4, 5, 6, 7, 8, 9],
+        };
+        let powers = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
+        let all = powers.flat_map(|p| digits.iter().map(move |d| *d as f64 * 10f64.powi(p)));
+        all.filter(|x| (self.low..=self.high).contains(x)).collect()
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// A cost or an error as a tick shows it.
+fn tick(x: f64) -> String {
+    match x {
+        x if x >= 1e6 => format!("{}M", x / 1e6),
+        x if x >= 1e3 => format!("{}k", x / 1e3),
+        x if x >= 0.01 => format!("{}", (x * 1e6).round() / 1e6),
+        _ => format!("{x:.0e}"),
+    }
+}
+
+/// The whole picture.
+pub fn svg(kernel: &str, axes: &[Axis], points: &[Point]) -> String {
+    let names = ["register bits", "multiplier bits", "table bits"];
+    let shown: Vec<usize> = (0..3).filter(|c| points.iter().all(|p| p.costs()[*c] > 0)).collect();
+    let width = LEFT + shown.len().max(1) as f64 * (PANEL.0 + GAP);
+    let height = TOP + PANEL.1 + BOTTOM;
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
+         font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#222\">\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>\n"
+    );
+    let varied: Vec<&str> = axes.iter().map(|a| a.name.as_str()).collect();
+    let title = escaped(&format!("{kernel}: error against cost over {}", varied.join(" and ")));
+    let _ = writeln!(out, "<text x=\"{LEFT}\" y=\"26\" font-size=\"16\" font-weight=\"bold\">{title}</text>");
+    let outputs = points[0].errors.iter().map(|e| e.output.as_str()).collect::<Vec<_>>().join(", ");
+    let measure = escaped(&format!("relative L2 error against f64, the largest of {outputs}"));
+    let _ = writeln!(out, "<text x=\"{LEFT}\" y=\"46\" fill=\"#666\">{measure}</text>");
+    // Errors of 0 and those beyond all numbers lie on the frame.
+    let finite = points.iter().map(|p| p.error).filter(|e| *e > 0.0 && e.is_finite());
+    let y = Log::around(finite, TOP + PANEL.1, TOP);
+    for (panel, cost) in shown.iter().enumerate() {
+        let left = LEFT + panel as f64 * (PANEL.0 + GAP);
+        let x = Log::around(points.iter().map(|p| p.costs()[*cost] as f64), left, left + PANEL.0);
+        frame(&mut out, &x, &y, names[*cost], panel == 0);
+        scatter(&mut out, &x, &y, points, *cost);
+    }
+    legend(&mut out, axes, height - 22.0);
+    out + "</svg>\n"
+}
+
+/// Grid lines, ticks and the name of the cost.
+fn frame(out: &mut String, x: &Log, y: &Log, name: &str, first: bool) {
+    for t in y.ticks() {
+        let at = y.at(t);
+        let _ = writeln!(out, "<path d=\"M{:.1} {at:.1}H{:.1}\" stroke=\"#e4e4e4\"/>", x.from, x.to);
+        if first {
+            let (px, py) = (x.from - 8.0, at + 4.0);
+            let _ = writeln!(out, "<text x=\"{px:.1}\" y=\"{py:.1}\" text-anchor=\"end\">{}</text>", tick(t));
+        }
+    }
+    let mut free = f64::NEG_INFINITY;
+    for t in x.ticks() {
+        let at = x.at(t);
+        let _ = writeln!(out, "<path d=\"M{at:.1} {:.1}V{:.1}\" stroke=\"#e4e4e4\"/>", y.from, y.to);
+        // Labels do not run into each other.
+        if at > free {
+            let _ = writeln!(
+                out,
+                "<text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+                y.from + 18.0,
+                tick(t)
+            );
+            free = at + 34.0;
+        }
+    }
+    let (w, h) = (x.to - x.from, y.from - y.to);
+    let _ = writeln!(
+        out,
+        "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{w:.1}\" height=\"{h:.1}\" fill=\"none\" stroke=\"#888\"/>",
+        x.from, y.to
+    );
+    let (px, py) = ((x.from + x.to) / 2.0, y.from + 40.0);
+    let _ = writeln!(out, "<text x=\"{px:.1}\" y=\"{py:.1}\" text-anchor=\"middle\" font-size=\"13\">{name}</text>");
+}
+
+/// The points, and the front of this cost alone.
+fn scatter(out: &mut String, x: &Log, y: &Log, points: &[Point], cost: usize) {
+    let place = |p: &Point| (x.at(p.costs()[cost] as f64), y.at(p.error.clamp(y.low, y.high)));
+    let mut sorted: Vec<&Point> = points.iter().collect();
+    sorted.sort_by(|a, b| {
+        (a.costs()[cost], a.error).partial_cmp(&(b.costs()[cost], b.error)).unwrap_or(std::cmp::Ordering::Equal)
+    });
+    let mut best = f64::INFINITY;
+    let mut line = String::new();
+    for p in sorted {
+        if p.error < best {
+            best = p.error;
+            let (px, py) = place(p);
+            // A step: between two points of the front there is nothing cheaper.
+            let _ = if line.is_empty() { write!(line, "M{px:.1} {py:.1}") } else { write!(line, "H{px:.1}V{py:.1}") };
+        }
+    }
+    let _ = writeln!(out, "<path d=\"{line}\" fill=\"none\" stroke=\"#1f6feb\" stroke-width=\"1.5\" opacity=\"0.6\"/>");
+    let every = points.iter().filter(|p| p.front).count().div_ceil(LABELS).max(1);
+    let mut nth = 0;
+    // The front lies on top.
+    for p in points.iter().filter(|p| !p.front).chain(points.iter().filter(|p| p.front)) {
+        let (px, py) = place(p);
+        let (fill, stroke) = if p.front { ("#1f6feb", "#1f6feb") } else { ("white", "#888") };
+        let about = escaped(&format!("{}: {:.2e}", p.written.join(", "), p.error));
+        let _ = writeln!(
+            out,
+            "<circle cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"4\" fill=\"{fill}\" stroke=\"{stroke}\"><title>{about}</title></circle>"
+        );
+        if p.as_written {
+            let _ = writeln!(
+                out,
+                "<circle cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"8\" fill=\"none\" stroke=\"#d1242f\" stroke-width=\"1.5\"/>"
+            );
+        }
+        nth += p.front as usize;
+        if p.front && nth % every == 0 {
+            let label = p.numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+            let _ = writeln!(out, "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11\">{label}</text>", px + 8.0, py - 6.0);
+        }
+    }
+}
+
+fn legend(out: &mut String, axes: &[Axis], y: f64) {
+    let numbers = axes.iter().map(|a| a.name.as_str()).collect::<Vec<_>>().join(", ");
+    let entries = [
+        (
+            "#1f6feb",
+            "#1f6feb",
+            4.0,
+            format!("on the Pareto front of all costs, labelled by {numbers}"),
+            20.0 + 7.0 * (46 + numbers.len()) as f64,
+        ),
+        ("white", "#888", 4.0, "other points".to_string(), 120.0),
+        ("none", "#d1242f", 7.0, "the file as it is".to_string(), 0.0),
+    ];
+    let mut x = LEFT;
+    for (fill, stroke, r, text, width) in entries {
+        let _ = writeln!(
+            out,
+            "<circle cx=\"{x:.1}\" cy=\"{:.1}\" r=\"{r}\" fill=\"{fill}\" stroke=\"{stroke}\"/>",
+            y - 4.0
+        );
+        let _ = writeln!(out, "<text x=\"{:.1}\" y=\"{y:.1}\">{}</text>", x + 12.0, escaped(&text));
+        x += width;
+    }
+}
