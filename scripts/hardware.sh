@@ -14,6 +14,7 @@ figures() {
     cat <<'END'
 p2p_max10     p2p_paper --area-only --target max10
 m2l_max10     m2l_paper --area-only --target max10
+log_max10     gravity_log --area-only --target max10
 p2p_ecp5      p2p_paper --area-only --target ecp5
 p2p_gowin     p2p_paper --area-only --target gowin
 p2p_ice40     p2p_paper --area-only --target ice40
