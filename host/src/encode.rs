@@ -74,6 +74,18 @@ mod tests {
     }
 
     #[test]
+    fn logs_round_their_logarithm() {
+        let f = format("log17.8");
+        let one = 3 << 14;
+        for (x, bits) in [(1.0, one), (0.0, 0), (-2.0, 1 << 16 | (one + 256)), (0.25, one - 512), (1e-30, 0)] {
+            assert_eq!(encode(f, x), (bits, true), "{x}");
+        }
+        // 1.001 is nearer to 1 than to 2^(1/256), and 1.002 is not.
+        assert_eq!((encode(f, 1.001).0, encode(f, 1.002).0), (one, one + 1));
+        assert_eq!((encode(f, 1e30), encode(f, -1e30)), ((f.max_bits(), false), (f.min_bits(), false)));
+    }
+
+    #[test]
     fn ints_and_fixeds_round_to_even_and_saturate() {
         assert_eq!(encode(format("int8"), -2.5), (0xfe, true));
         assert_eq!(encode(format("int8"), 127.6), (127, false));

@@ -24,7 +24,8 @@ impl Random {
         let kind = self.next() % 8;
         if f.is_log() {
             let one = 3u64 << (f.width() - 3);
-            let near = one ^ self.next() % (16 << f.log_frac()) & (f.mask() >> 3) | any & 1 << (f.width() - 1);
+            let low = (self.next() % (16 << f.log_frac())) & (f.mask() >> 3);
+            let near = (one ^ low) | (any & (1 << (f.width() - 1)));
             let pattern = [0, f.min_bits(), f.max_bits(), any, near, near, near, near][kind as usize];
             return hdl::exact::check_raw(f, pattern).expect("it has no more bits");
         }
