@@ -69,13 +69,10 @@ impl Area {
     }
 }
 
-/// Reads what `stat -json` wrote, and the memories that `write_json` wrote for families that map none.
-pub(crate) fn read(family: &Family, stat: &Path, memories: Option<&Path>) -> Result<Modules, FlowError> {
-    let json = |path: &Path| -> Result<Value, FlowError> {
-        let text = std::fs::read(path).map_err(FlowError::io(path))?;
-        serde_json::from_slice(&text).map_err(FlowError::report(path))
-    };
-    let stat = json(stat)?;
+/// Reads what `stat -json` wrote.
+pub(crate) fn read(family: &Family, stat: &Path) -> Result<Modules, FlowError> {
+    let text = std::fs::read(stat).map_err(FlowError::io(stat))?;
+    let stat: Value = serde_json::from_slice(&text).map_err(FlowError::report(stat))?;
     let cells = |v: &Value| -> BTreeMap<String, u64> {
         let counts = v["num_cells_by_type"].as_object().into_iter().flatten();
         counts.filter_map(|(name, n)| Some((name.trim_start_matches('\\').to_string(), n.as_u64()?))).collect()
@@ -84,19 +81,40 @@ pub(crate) fn read(family: &Family, stat: &Path, memories: Option<&Path>) -> Res
     for (name, module) in stat["modules"].as_object().into_iter().flatten() {
         modules.own.insert(name.trim_start_matches('\\').to_string(), Area::of(family, cells(module)));
     }
-    if let (Some(path), Some(target)) = (memories, hdl::target::target(family.target)) {
-        let json = json(path)?;
-        for (name, module) in json["modules"].as_object().into_iter().flatten() {
-            let cells = module["cells"].as_object().into_iter().flatten();
-            let blocks =
-                cells.filter(|(_, c)| c["type"] == "$mem_v2").map(|(_, c)| blocks(target, &c["parameters"])).sum();
-            if let Some(area) = modules.own.get_mut(name) {
-                area.memories = blocks;
-            }
-            modules.whole.memories += blocks;
-        }
-    }
     Ok(modules)
+}
+
+/// Counts the cells of a netlist in yosys's JSON, of a family whose memories are not mapped.
+pub(crate) fn count(family: &Family, netlist: &Value, top: &str) -> Modules {
+    let target = hdl::target::target(family.target).expect("every family is that of a target");
+    let mut modules = Modules::default();
+    for (name, module) in netlist["modules"].as_object().into_iter().flatten() {
+        let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+        let mut memories = 0;
+        for cell in module["cells"].as_object().into_iter().flat_map(|c| c.values()) {
+            let kind = cell["type"].as_str().unwrap_or_default();
+            *kinds.entry(kind.to_string()).or_insert(0) += 1;
+            memories += if kind == "$mem_v2" { blocks(target, &cell["parameters"]) } else { 0 };
+        }
+        let area = Area::of(family, kinds);
+        modules.own.insert(name.clone(), Area { memories: area.memories + memories, ..area });
+    }
+    modules.whole = total(&modules.own, top);
+    modules
+}
+
+/// The area of a module with everything in it.
+fn total(own: &BTreeMap<String, Area>, name: &str) -> Area {
+    let mut sum = own.get(name).cloned().unwrap_or_default();
+    for (inner, n) in sum.cells.clone().iter().filter(|(inner, _)| own.contains_key(*inner)) {
+        let part = total(own, inner);
+        sum.luts += n * part.luts;
+        sum.carries += n * part.carries;
+        sum.flip_flops += n * part.flip_flops;
+        sum.multipliers += n * part.multipliers;
+        sum.memories += n * part.memories;
+    }
+    sum
 }
 
 /// Block memories for a memory of `SIZE` words of `WIDTH` bits: each block may be narrower and deeper by powers of two.

@@ -12,6 +12,7 @@
 
 mod absorb;
 pub mod area;
+mod elements;
 mod error;
 pub mod family;
 pub mod names;

@@ -4,11 +4,12 @@ use crate::area::{self, Modules};
 use crate::family::{Family, Mapping};
 use crate::run::{Call, Step};
 use crate::tools::{Tools, YOSYS};
-use crate::{FlowError, refuse};
+use crate::{FlowError, elements, refuse};
 use std::path::Path;
 
 /// The carry chains and parts of MAX 10 and Cyclone IV.
 const MAX10_CARRY: &str = include_str!("../techmap/max10_carry.v");
+const MAX10_CLEAR: &str = include_str!("../techmap/max10_clear.v");
 const MAX10_CELLS: &str = include_str!("../techmap/max10_cells.v");
 
 /// One call: a design to a mapped netlist.
@@ -37,6 +38,7 @@ pub(crate) fn run(
     let mut script = Vec::new();
     if max10 {
         write("synth_work/max10_carry.v", MAX10_CARRY)?;
+        write("synth_work/max10_clear.v", MAX10_CLEAR)?;
         write("synth_work/max10_cells.v", MAX10_CELLS)?;
         script.push("read_verilog -sv -lib +/intel/max10/cells_sim.v".to_string());
         script.push("read_verilog -lib synth_work/max10_cells.v".to_string());
@@ -47,10 +49,6 @@ pub(crate) fn run(
     if s.netlist || max10 {
         script.push(format!("write_json synth_work/{}.json", s.name));
     }
-    if max10 {
-        script.push("select t:$mem_v2".to_string());
-        script.push(format!("write_json -selected synth_work/{}.memories.json", s.name));
-    }
     let file = format!("synth_work/{}.ys", s.name);
     write(&file, &(script.join("\n") + "\n"))?;
     let log = format!("synth_logs/{}.log", s.name);
@@ -58,8 +56,21 @@ pub(crate) fn run(
     let args = ["-q", "-l", &log, &file].map(String::from).to_vec();
     Call { program, args, dir, what: s.what, log: log.clone() }.run(watch)?;
     refuse::check(&dir.join(log))?;
-    let memories = dir.join(format!("synth_work/{}.memories.json", s.name));
-    area::read(s.family, &dir.join(format!("synth_work/{}.stat.json", s.name)), max10.then_some(&memories))
+    if max10 {
+        return fold(s, &dir.join(format!("synth_work/{}.json", s.name)));
+    }
+    area::read(s.family, &dir.join(format!("synth_work/{}.stat.json", s.name)))
+}
+
+/// Lets the family's elements and multipliers do what yosys does not know that they can, and counts what is left.
+fn fold(s: &Synthesis, path: &Path) -> Result<Modules, FlowError> {
+    let text = std::fs::read(path).map_err(FlowError::io(path))?;
+    let mut netlist = serde_json::from_slice(&text).map_err(FlowError::report(path))?;
+    elements::fold(&mut netlist);
+    let aside = path.with_extension("json.new");
+    std::fs::write(&aside, netlist.to_string()).map_err(FlowError::io(&aside))?;
+    std::fs::rename(&aside, path).map_err(FlowError::io(path))?;
+    Ok(area::count(s.family, &netlist, s.mapping.top))
 }
 
 /// The commands for MAX 10 and Cyclone IV. Yosys's own `synth_intel` maps no carry chains, and for Cyclone IV no
@@ -76,17 +87,19 @@ pub(crate) fn max10(m: &Mapping) -> Vec<String> {
     if m.flatten {
         list.push("flatten");
     }
-    // The family's flip-flops have an enable; a synchronous clear is shared by a whole block of elements, so none is
-    // inferred.
-    list.extend(["opt_expr", "opt_clean", "check", "opt -nosdff", "wreduce", "peepopt", "opt_clean", "share"]);
+    list.extend(["opt_expr", "opt_clean", "check", "opt", "wreduce", "peepopt", "opt_clean", "share"]);
     list.extend(["opt_expr", "opt_clean"]);
     if m.multipliers {
-        list.push(&multipliers);
+        // Products by a few bits stay in logic.
+        list.extend([multipliers.as_str(), "chtype -set $mul t:$__soft_mul"]);
     }
-    list.extend(["alumacc", "opt -nosdff", "memory -nomap", "opt_clean"]);
+    list.extend(["alumacc", "opt", "memory -nomap", "opt_clean"]);
     list.extend(["opt -fast -mux_undef -undriven -fine -full", "techmap -map synth_work/max10_carry.v"]);
-    list.extend(["techmap -map +/techmap.v", "opt -full", "clean -purge", "setundef -undriven -zero"]);
-    list.extend(["dfflegalize -cell $_DFFE_PN0P_ 01", "techmap -map +/intel/common/ff_map.v"]);
+    list.extend(["techmap -map +/techmap.v", "opt -full", "simplemap", "clean -purge", "setundef -undriven -zero"]);
+    // The family's flip-flops have an enable and a synchronous clear, which a whole block of elements shares.
+    let flip_flops = format!("dfflegalize -cell $_DFFE_PN0P_ 01 -cell $_SDFFCE_PP0P_ 01 -minsrst {}", elements::BLOCK);
+    list.push(&flip_flops);
+    list.extend(["techmap -map synth_work/max10_clear.v", "techmap -map +/intel/common/ff_map.v"]);
     // Least area within as many tables in a row as a stage has time for: six at 150 MHz. The operators are written in the
     // form that maps well, which restructuring for delay would undo.
     let map = format!("abc -lut 4 -script +strash;if,-D,{};mfs2,-a", m.levels);

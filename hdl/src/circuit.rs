@@ -16,14 +16,14 @@ mod text;
 
 use crate::netlist::Module;
 use crate::target::{Clock, Cost};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use text::Text;
 
 /// The owner of ports, and of what nobody else owns.
 pub const PORTS: u32 = u32::MAX;
 
 /// A signal of a circuit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Sig(u32);
 
 impl Sig {
@@ -33,7 +33,7 @@ impl Sig {
     }
 }
 
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Kind {
     Input {
         /// Whether it stands still while pairs are in flight.
@@ -43,6 +43,8 @@ enum Kind {
         text: Text,
         args: Vec<Sig>,
         cost: Cost,
+        /// Whether a register stands right behind it.
+        held: bool,
     },
     Rom {
         data: Vec<u64>,
@@ -57,6 +59,11 @@ enum Kind {
 }
 
 impl Kind {
+    /// Whether a register of its own stands right behind it: its result is there a stage later.
+    fn held(&self) -> bool {
+        matches!(self, Kind::Mul { .. } | Kind::Expr { held: true, .. })
+    }
+
     fn args(&self) -> Vec<Sig> {
         match self {
             Kind::Input { .. } => Vec::new(),
@@ -81,6 +88,8 @@ struct Signal {
 #[derive(Clone, Debug)]
 pub struct Circuit {
     signals: Vec<Signal>,
+    /// The signal of each kind and width that is made of others: a piece that is asked for again is that one.
+    known: HashMap<(Kind, u32), Sig>,
     outputs: Vec<(String, Sig)>,
     clock: Clock,
     /// Who owns new signals, and what their names begin with.
@@ -106,6 +115,7 @@ impl Circuit {
     pub fn new(clock: Clock) -> Circuit {
         Circuit {
             signals: Vec::new(),
+            known: HashMap::new(),
             outputs: Vec::new(),
             clock,
             owner: (PORTS, String::new()),
@@ -130,9 +140,15 @@ impl Circuit {
 
     fn push(&mut self, name: &str, width: u32, kind: Kind) -> Sig {
         assert!(width > 0, "signal {name} has no bits");
+        let key = (!matches!(kind, Kind::Input { .. })).then(|| (kind.clone(), width));
+        if let Some(known) = key.as_ref().and_then(|k| self.known.get(k)) {
+            return *known;
+        }
         let (owner, prefix) = (self.owner.0, &self.owner.1);
         self.signals.push(Signal { name: format!("{prefix}{name}"), width, kind, owner, note: String::new() });
-        Sig(self.signals.len() as u32 - 1)
+        let made = Sig(self.signals.len() as u32 - 1);
+        self.known.extend(key.map(|k| (k, made)));
+        made
     }
 
     /// An input port.
@@ -175,9 +191,19 @@ impl Circuit {
     /// replaced by a plain identifier or a slice of one, so it may be sliced itself by constants: `{0}[7:0]`
     /// (and a one-bit argument by `[0]`). Any name may be asked for more than once.
     pub fn comb(&mut self, name: &str, width: u32, cost: Cost, text: impl Into<String>, args: &[Sig]) -> Sig {
+        self.expr(name, width, (cost, false), text.into(), args)
+    }
+
+    /// [`Circuit::comb`] with a register right behind it, for logic that flip-flops do beside holding: the result is there a
+    /// stage later.
+    pub fn held(&mut self, name: &str, width: u32, cost: Cost, text: impl Into<String>, args: &[Sig]) -> Sig {
+        self.expr(name, width, (cost, true), text.into(), args)
+    }
+
+    fn expr(&mut self, name: &str, width: u32, (cost, held): (Cost, bool), text: String, args: &[Sig]) -> Sig {
         let widths: Vec<u32> = args.iter().map(|a| self.width(*a)).collect();
-        let text = Text::parse(&text.into(), &widths);
-        self.push(name, width, Kind::Expr { text, args: args.to_vec(), cost })
+        let text = Text::parse(&text, &widths);
+        self.push(name, width, Kind::Expr { text, args: args.to_vec(), cost, held })
     }
 
     /// Wires only: like [`Circuit::comb`] at no cost.

@@ -63,7 +63,7 @@ mod xor;
 use crate::bounds::Bounds;
 use crate::circuit::{Circuit, Pipelined, Sig, pipeline};
 use crate::target::Clock;
-use crate::term::Term;
+use crate::term::{Scaling, Term};
 use crate::{Flags, Format};
 
 /// Every operator.
@@ -253,6 +253,11 @@ pub trait Operator: Sync {
     /// The same where the result does nothing but enter a sum: as a term that the accumulator finishes. `None` where that
     /// is no cheaper.
     fn term(&self, _inst: &Inst, _c: &mut Circuit, _args: &[Sig]) -> Option<Term> {
+        None
+    }
+
+    /// The same with the scaling in front of it, which nothing else reads: flags and bits are those of the two.
+    fn scaled_term(&self, _inst: &Inst, _c: &mut Circuit, _scaling: &Scaling) -> Option<Term> {
         None
     }
 }

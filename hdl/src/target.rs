@@ -37,6 +37,8 @@ pub struct Target {
     pub mul_b: u32,
     /// The narrowest operand for which a multiplier block is worth it.
     pub mul_from: u32,
+    /// Flip-flops that must share a synchronous clear for it to cost nothing; 0 where none does.
+    pub clear_from: u32,
     /// Bits of one block memory, and its greatest width.
     pub memory_bits: u32,
     pub memory_width: u32,
@@ -126,7 +128,7 @@ impl Clock {
 }
 
 /// What a piece of combinational logic costs; [`Cost::delay`] turns it into time.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Cost {
     /// Wires only: slices, concatenations, constants.
     Wire,

@@ -1,8 +1,9 @@
 //! The term of a sum in the form in which conversions leave it to the accumulator (see `op/tofix/term.rs`).
 
-use crate::Format;
 use crate::circuit::Sig;
 use crate::netlist::{Dir, Module};
+use crate::op::{Inst, Operator};
+use crate::{Flags, Format};
 
 /// A term as signals of a circuit.
 pub struct Term {
@@ -12,8 +13,15 @@ pub struct Term {
     pub select: Sig,
     /// The bits above the groups, and what is carried into the lowest bit, which is bit 0.
     pub round: Sig,
-    /// The flags of the conversion.
-    pub flag: Option<Sig>,
+    /// Flags that can be raised, each with its condition.
+    pub flags: Vec<(Flags, Sig)>,
+}
+
+/// A scaling by a power of two of which nothing but a conversion reads the result: both are made in one.
+pub struct Scaling<'a> {
+    pub op: &'static dyn Operator,
+    pub inst: &'a Inst,
+    pub args: &'a [Sig],
 }
 
 /// The shape of the terms of an output.

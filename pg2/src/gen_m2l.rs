@@ -52,7 +52,7 @@ fn write_kernel(out: &mut String, order: u32) -> std::fmt::Result {
     writeln!(out, "// Distances beyond 511 cells are all alike to the mask; so the sum of squares cannot wrap.")?;
     writeln!(out, "d    = ci - cj;")?;
     for (k, axis) in ["ax", "ay", "az"].iter().enumerate() {
-        writeln!(out, "{axis}   = pg_min(pg_abs(d[{k}]), 511);")?;
+        writeln!(out, "{axis}   = (int22)pg_min((uint22)pg_abs(d[{k}]), 511);")?;
     }
     writeln!(out, "flag = ax * ax + ay * ay + az * az < near2;\n")?;
     writeln!(out, "r    = ({float})d;")?;

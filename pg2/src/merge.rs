@@ -6,15 +6,16 @@
 //! operators are scheduled operator by operator instead ([`crate::schedule`]).
 
 use crate::budget::in_logic;
-use crate::graph::{Graph, NodeId, NodeKind, PinClass};
+use crate::graph::{Graph, Node, NodeId, NodeKind, PinClass};
 use crate::lower::source::Lines;
 use crate::schedule::{Schedule, fixed};
 use crate::sources::Text;
 use hdl::circuit::{Circuit, PORTS, Pipelined, Place, Sig, pipeline_places};
 use hdl::names::sanitise;
 use hdl::netlist::Netlist;
+use hdl::op::Operator;
 use hdl::target::{Clock, Cost};
-use hdl::term::{self, Term};
+use hdl::term::{self, Scaling, Term};
 use hdl::{Flags, Reduce};
 use std::collections::BTreeMap;
 
@@ -66,6 +67,8 @@ struct Joined<'a> {
     terms: BTreeMap<u32, Term>,
     /// Whether a node does nothing but enter a sum.
     summed: Vec<bool>,
+    /// Whether a node is a scaling that only such a node reads: both are made in one, at the reader.
+    scalings: Vec<bool>,
     /// The flag port of each node that has one.
     flags: Vec<(Flags, Sig)>,
     pins: BTreeMap<String, Sig>,
@@ -76,6 +79,7 @@ impl<'a> Joined<'a> {
     fn new(graph: &'a Graph, clock: Clock, text: Text<'a>) -> Joined<'a> {
         let mut circuit = Circuit::new(clock);
         circuit.least_latency = 1;
+        let summed = summed(graph);
         let mut owner: BTreeMap<String, u32> = BTreeMap::new();
         for (k, node) in graph.nodes.iter().enumerate() {
             if let NodeKind::Pin { pin, element } = node.kind {
@@ -101,7 +105,8 @@ impl<'a> Joined<'a> {
             circuit,
             values: Vec::new(),
             terms: BTreeMap::new(),
-            summed: summed(graph),
+            summed: summed.clone(),
+            scalings: scalings(graph, &summed),
             flags: Vec::new(),
             pins,
         }
@@ -121,20 +126,25 @@ impl<'a> Joined<'a> {
                     &[],
                 )
             }
+            NodeKind::Op { args, .. } if self.scalings[id.0 as usize] => self.values[args[0].0 as usize],
             NodeKind::Op { op, inst, args } => {
-                let wish = if node.name.is_empty() { format!("{}_{}", op.name(), id.0) } else { sanitise(&node.name) };
-                c.parts.insert(id.0, format!("u{}_{}_{wish}", id.0, op.name()));
-                c.own(id.0, &wish);
-                let args: Vec<Sig> = args.iter().map(|a| self.values[a.0 as usize]).collect();
-                if self.summed[id.0 as usize]
-                    && let Some(term) = op.term(inst, c, &args)
-                {
-                    c.title(term.window, &format!("{wish}_window"), self.lines.comment(node, &node.format.to_string()));
-                    self.flags.extend(term.flag.map(|f| (op.flags(inst), f)));
+                if let Some(term) = self.term(id) {
                     self.values.push(term.window);
                     self.terms.insert(id.0, term);
                     return;
                 }
+                if let [a] = args[..]
+                    && self.scalings[a.0 as usize]
+                {
+                    self.scalings[a.0 as usize] = false;
+                    self.node(a);
+                    self.values[a.0 as usize] = self.values.pop().expect("it was pushed");
+                }
+                let c = &mut self.circuit;
+                let wish = wish(node, *op, id);
+                c.parts.insert(id.0, format!("u{}_{}_{wish}", id.0, op.name()));
+                c.own(id.0, &wish);
+                let args: Vec<Sig> = args.iter().map(|a| self.values[a.0 as usize]).collect();
                 let (value, flag) = op.circuit(inst, c, &args);
                 if c.owner(value) == id.0 {
                     c.title(value, &wish, self.lines.comment(node, &node.format.to_string()));
@@ -144,6 +154,31 @@ impl<'a> Joined<'a> {
             }
         };
         self.values.push(value);
+    }
+
+    /// The term of a node that does nothing but enter a sum, where there is that form.
+    fn term(&mut self, id: NodeId) -> Option<Term> {
+        let node = self.graph.node(id);
+        let NodeKind::Op { op, inst, args } = &node.kind else { return None };
+        if !self.summed[id.0 as usize] {
+            return None;
+        }
+        let c = &mut self.circuit;
+        let wish = wish(node, *op, id);
+        c.own(id.0, &wish);
+        let values = |args: &[NodeId]| -> Vec<Sig> { args.iter().map(|a| self.values[a.0 as usize]).collect() };
+        let scaling = args.first().filter(|a| self.scalings[a.0 as usize]).map(|a| &self.graph.node(*a).kind);
+        let term = match scaling {
+            Some(NodeKind::Op { op: scale, inst: by, args }) => {
+                let scaling = Scaling { op: *scale, inst: by, args: &values(args) };
+                op.scaled_term(inst, c, &scaling)?
+            }
+            _ => op.term(inst, c, &values(args))?,
+        };
+        c.parts.insert(id.0, format!("u{}_{}_{wish}", id.0, op.name()));
+        c.title(term.window, &format!("{wish}_window"), self.lines.comment(node, &node.format.to_string()));
+        self.flags.extend(term.flags.iter().copied());
+        Some(term)
     }
 
     fn outputs(&mut self) {
@@ -201,8 +236,28 @@ impl<'a> Joined<'a> {
     }
 }
 
-/// Which nodes are read by one sum and nothing else.
-fn summed(graph: &Graph) -> Vec<bool> {
+/// What the parts of a node are named after.
+fn wish(node: &Node, op: &dyn Operator, id: NodeId) -> String {
+    if node.name.is_empty() { format!("{}_{}", op.name(), id.0) } else { sanitise(&node.name) }
+}
+
+/// Which nodes are scalings by a power of two that one of the `summed` nodes reads and nothing else.
+fn scalings(graph: &Graph, summed: &[bool]) -> Vec<bool> {
+    let readers = readers(graph);
+    let mut found = vec![false; graph.nodes.len()];
+    for (_, node) in graph.nodes.iter().enumerate().filter(|(k, _)| summed[*k]) {
+        if let NodeKind::Op { op, args, .. } = &node.kind
+            && let ("tofix", [a]) = (op.name(), &args[..])
+            && let NodeKind::Op { op: inner, .. } = &graph.node(*a).kind
+        {
+            found[a.0 as usize] = inner.name().starts_with("fscale") && readers[a.0 as usize] == 1;
+        }
+    }
+    found
+}
+
+/// How many nodes and outputs read each node.
+fn readers(graph: &Graph) -> Vec<u32> {
     let mut readers = vec![0; graph.nodes.len()];
     for node in &graph.nodes {
         if let NodeKind::Op { args, .. } = &node.kind {
@@ -210,6 +265,12 @@ fn summed(graph: &Graph) -> Vec<bool> {
         }
     }
     graph.outputs.iter().for_each(|o| readers[o.value.0 as usize] += 1);
+    readers
+}
+
+/// Which nodes are read by one sum and nothing else.
+fn summed(graph: &Graph) -> Vec<bool> {
+    let readers = readers(graph);
     let sums = |k: usize| graph.outputs.iter().any(|o| o.value.0 as usize == k && o.reduce == Reduce::Sum);
     (0..readers.len()).map(|k| readers[k] == 1 && sums(k)).collect()
 }

@@ -182,7 +182,7 @@ impl Emitter<'_> {
     fn copy(&mut self, k: usize, n: usize, name: String, read: Bits) -> Copy {
         let signal = &self.circuit.signals[k];
         let whole = vec![(signal.width - 1, 0)];
-        let runs = if n == 0 && !matches!(signal.kind, Kind::Mul { .. }) { whole } else { runs(&read) };
+        let runs = if n == 0 && !signal.kind.held() { whole } else { runs(&read) };
         let single = runs.len() == 1;
         let mut copy = Copy { name: name.clone(), runs: Vec::new(), direct: false, read };
         for (high, low) in runs {
@@ -308,8 +308,12 @@ impl Emitter<'_> {
         let whole = |s: Sig| self.read(s, Some(k), self.circuit.width(s) - 1, 0);
         let item = match &signal.kind {
             Kind::Input { .. } => return,
-            Kind::Expr { text, args, .. } => {
+            Kind::Expr { text, args, held, .. } => {
                 let expr = text.fill(|a, high, low, _| self.read(args[a], Some(k), high, low));
+                if *held {
+                    self.held(&copy, k, expr);
+                    return;
+                }
                 Item::Wire { name: copy.name, width: signal.width, expr }
             }
             Kind::Rom { data, addr } => {
@@ -327,24 +331,24 @@ impl Emitter<'_> {
                 } else {
                     format!("{{{wy}'d0, {x}}} * {{{wx}'d0, {y}}}")
                 };
-                self.multiplier(&copy, k, product);
+                self.held(&copy, k, product);
                 return;
             }
         };
         self.items.push((signal.owner, item));
     }
 
-    /// The registers behind a multiplier, for the bits that are read.
-    fn multiplier(&mut self, copy: &Copy, k: usize, product: String) {
+    /// The registers right behind a multiplier or logic, for the bits that are read.
+    fn held(&mut self, copy: &Copy, k: usize, next: String) {
         let (owner, width) = (self.circuit.signals[k].owner, self.circuit.signals[k].width);
         if let [Run { name, high, low: 0 }] = &copy.runs[..]
             && high + 1 == width
         {
-            self.items.push((owner, Item::Reg { name: name.clone(), width, next: product }));
+            self.items.push((owner, Item::Reg { name: name.clone(), width, next }));
             return;
         }
         let full = self.names.unique(&format!("{}_full", copy.name));
-        self.items.push((owner, Item::Wire { name: full.clone(), width, expr: product }));
+        self.items.push((owner, Item::Wire { name: full.clone(), width, expr: next }));
         for run in &copy.runs {
             let next = select(&full, width, run.high, run.low);
             let item = Item::Reg { name: run.name.clone(), width: run.high - run.low + 1, next };

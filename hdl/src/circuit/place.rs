@@ -69,13 +69,13 @@ fn register_bits(circuit: &Circuit, placed: &Placed, reads: &[Read]) -> Vec<u64>
         last[s.index()][*low as usize..=*high as usize].iter_mut().for_each(|w| *w = waits.max(*w));
     }
     let mut bits: Vec<u64> = last.iter().map(|w| w.iter().map(|w| *w as u64).sum()).collect();
-    // Memories and multipliers have a register of their own.
+    // Memories, multipliers and what is held have a register of their own.
     let mut read: Vec<Vec<bool>> = circuit.signals.iter().map(|s| vec![false; s.width as usize]).collect();
     reads.iter().for_each(|(s, _, high, low)| read[s.index()][*low as usize..=*high as usize].fill(true));
     for (k, signal) in circuit.signals.iter().enumerate().filter(|(k, _)| placed.live[*k]) {
         bits[k] += match signal.kind {
             Kind::Rom { .. } => signal.width as u64,
-            Kind::Mul { .. } => read[k].iter().filter(|r| **r).count() as u64,
+            _ if signal.kind.held() => read[k].iter().filter(|r| **r).count() as u64,
             _ => 0,
         };
     }
@@ -153,9 +153,11 @@ fn place_one(circuit: &Circuit, ready: &[Ready], k: usize, release: u32) -> (Rea
             Ready { stage, time: time + delay, reads: stage, fixed }
         }
     };
+    let held = |r: Ready| (Ready { stage: r.stage + 1, time: 0.0, ..r }, r.time);
     match kind {
         Kind::Input { .. } => (Ready { stage: 0, time: 0.0, reads: 0, fixed }, 0.0),
         Kind::Expr { .. } if args.is_empty() => (Ready { stage: 0, time: 0.0, reads: 0, fixed }, 0.0),
+        Kind::Expr { cost, held: true, .. } => held(after(cost.delay(t))),
         Kind::Expr { cost, .. } => {
             let r = after(cost.delay(t));
             (r, r.time)
@@ -163,9 +165,6 @@ fn place_one(circuit: &Circuit, ready: &[Ready], k: usize, release: u32) -> (Rea
         // The address is registered inside the memory; its data leaves t.rom after the edge.
         Kind::Rom { .. } => (Ready { stage: stage + 1, time: t.rom, reads: stage, fixed }, time.max(t.rom)),
         // A multiplier block is registered at its output.
-        Kind::Mul { .. } => {
-            let r = after(t.mul);
-            (Ready { stage: r.stage + 1, time: 0.0, reads: r.stage, fixed }, r.time)
-        }
+        Kind::Mul { .. } => held(after(t.mul)),
     }
 }

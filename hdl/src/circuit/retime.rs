@@ -37,7 +37,8 @@ pub(super) fn retime(circuit: &Circuit, early: &Placed, reads: &[Read]) -> Retim
 
 /// Stages from reading to the result.
 fn lag(circuit: &Circuit, k: usize) -> i64 {
-    matches!(circuit.signals[k].kind, Kind::Rom { .. } | Kind::Mul { .. }) as i64
+    let kind = &circuit.signals[k].kind;
+    (kind.held() || matches!(kind, Kind::Rom { .. })) as i64
 }
 
 /// Demands that arguments come first, and that no way through logic within a stage takes too long.
@@ -48,7 +49,7 @@ fn order(circuit: &Circuit, early: &Placed, variable: &[usize], p: &mut Problem)
     // Time until a signal is there, from the edge at which what it reads is there; and what a reader needs until its
     // register takes over.
     let own = |k: usize| match &circuit.signals[k].kind {
-        Kind::Expr { cost, .. } => cost.delay(t),
+        Kind::Expr { cost, held: false, .. } => cost.delay(t),
         Kind::Rom { .. } => t.rom,
         _ => 0.0,
     };
@@ -105,7 +106,7 @@ fn reach(circuit: &Circuit, users: &[Vec<usize>], k: usize, start: f64, budget: 
     // Readers stand behind what they read, so the smallest one has all its arguments.
     while let Some((v, arrives)) = time.pop_first() {
         let (delay, ends) = match &circuit.signals[v].kind {
-            Kind::Expr { cost, .. } => (cost.delay(t), false),
+            Kind::Expr { cost, held, .. } => (cost.delay(t), *held),
             Kind::Mul { .. } => (t.mul, true),
             Kind::Rom { .. } => (0.0, true),
             Kind::Input { .. } => unreachable!("an input reads nothing"),
@@ -140,7 +141,7 @@ fn cost(circuit: &Circuit, early: &Placed, reads: &[Read], variable: &[usize], p
     for (k, signal) in circuit.signals.iter().enumerate() {
         let Some(readers) = readers.get(&k).filter(|_| early.live[k]) else { continue };
         for (set, bits) in groups(signal.width, readers) {
-            let own = matches!(signal.kind, Kind::Mul { .. }) as i64;
+            let own = signal.kind.held() as i64;
             p.weight[variable[k]] -= bits;
             constant += bits * (own - lag(circuit, k));
             let nodes: Vec<usize> = set.iter().filter_map(|r| r.map(|r| variable[r])).collect();

@@ -1,7 +1,7 @@
 //! Expression texts with placeholders: which bits of which argument they read, and how they are filled in.
 
 /// One piece of an expression.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Piece {
     Plain(String),
     /// Argument `arg`, bits `high` down to `low`; `whole` if the text reads it without a constant slice.
@@ -14,7 +14,7 @@ pub(super) enum Piece {
 }
 
 /// A parsed expression.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Text(pub(super) Vec<Piece>);
 
 impl Text {

@@ -21,7 +21,7 @@ const CHAIN: u32 = 64;
 pub(super) fn modules(config: &Config, pipeline: &Netlist) -> Vec<Module> {
     let mut modules = Vec::new();
     if config.pipeline_latency > LONG {
-        modules.push(delay::module(3, config.pipeline_latency - 1, delay::Read::Registered));
+        modules.push(delay::module(3, config.pipeline_latency - 2, delay::Read::Registered));
     }
     modules.push(module(config, pipeline));
     modules
@@ -47,11 +47,10 @@ fn module(config: &Config, pipeline: &Netlist) -> Module {
         let shape = TermShape::of(inner, port, *format);
         match reduce {
             Reduce::Sum if shape.is_some() => sum_of_terms(&mut lane, port, *format, shape.expect("it is given")),
-            Reduce::Sum if is_split(*format, *reduce) => split_sum(&mut lane, port, *format),
             Reduce::Sum => sum(&mut lane, port, *format),
             _ => extreme(&mut lane, port, *format, *reduce),
         }
-        let late = split && !is_split(*format, *reduce);
+        let late = split && *reduce != Reduce::Sum;
         let name = if late { format!("late_{port}") } else { format!("total_{port}") };
         if late {
             let (width, next) = (total_width(*format, *reduce), format!("total_{port}"));
@@ -106,8 +105,8 @@ fn sideband(lane: &mut Module, delay: u32, split: bool) {
     comment(lane, "What travels beside the pair.");
     wire(lane, "beside_0", 3, "{c_last, c_first, c_valid & c_active}");
     let mut from = "beside_0".to_string();
-    // A register behind the memory gives it its clock.
-    let stored = if delay > LONG { delay - 1 } else { 0 };
+    // A register behind the memory gives it its clock before it clears the sums.
+    let stored = if delay > LONG { delay - 2 } else { 0 };
     if stored > 0 {
         let connections = [("clk", "clk"), ("d", "beside_0"), ("q", "stored")];
         lane.items.push(Item::Net { name: "stored".into(), width: 3 });
@@ -120,6 +119,9 @@ fn sideband(lane: &mut Module, delay: u32, split: bool) {
     }
     for k in stored + 1..=delay {
         let name = format!("beside_{k}");
+        if k == delay {
+            wire(lane, "begins", 1, slice(&from, 1, 1));
+        }
         reg(lane, &name, 3, from);
         from = name;
     }
@@ -128,7 +130,6 @@ fn sideband(lane: &mut Module, delay: u32, split: bool) {
     }
     reg(lane, "last_1", 1, "last");
     if split {
-        reg(lane, "late_first", 1, "first");
         reg(lane, "last_2", 1, "last_1");
     }
 }
@@ -226,42 +227,70 @@ fn extended(port: &str, format: Format, more: u32) -> String {
     }
 }
 
-/// A sum that fits one carry chain.
+/// A part of a sum: `bits` bits that fit one carry chain.
+struct Part<'a> {
+    /// What its names end with.
+    port: &'a str,
+    bits: u32,
+    /// What is added to it in each clock.
+    terms: &'a [String],
+    /// High one clock before a group's first pair is added, and while its last one is.
+    clear: &'a str,
+    last: &'a str,
+}
+
+/// A register that adds up, and one that keeps the sum of a finished group: `name`. The first is cleared while the last pair
+/// of the group before is added, so that nothing stands between it and the adder. Gives the carry's name.
+fn part_of_sum(lane: &mut Module, name: &str, part: &Part) -> String {
+    let Part { port, bits, terms, clear, last } = part;
+    let (running, sum) = (format!("running_{name}_{port}"), format!("sum_{name}_{port}"));
+    let wide: Vec<String> = [&running].into_iter().chain(*terms).map(|t| format!("{{1'b0, {t}}}")).collect();
+    wire(lane, &sum, bits + 1, wide.join(" + "));
+    let low = slice(&sum, 0, *bits);
+    reg(lane, &running, *bits, format!("{clear} ? {bits}'d0 : {low}"));
+    let kept = format!("{name}_{port}");
+    reg(lane, &kept, *bits, format!("{last} ? {low} : {kept}"));
+    format!("{sum}[{bits}]")
+}
+
+/// A sum of `width` bits, guard bits included, of terms of which `text` gives the bits `low` to `high - 1`, and of the bit
+/// `carry`. Longer sums run in two parts, the upper one a clock behind with the carry of the lower one.
+fn add_up(lane: &mut Module, port: &str, format: Format, text: &dyn Fn(u32, u32) -> String, carry: Option<String>) {
+    let width = format.width() + GUARD;
+    let up = |bits: u32, name: &str| format!("{{{}'d0, {name}}}", bits - 1);
+    let low = if is_split(format, Reduce::Sum) { width / 2 - 8 } else { width };
+    wire(lane, format!("term_{port}"), low, text(0, low));
+    let terms: Vec<String> = [format!("term_{port}")].into_iter().chain(carry.map(|c| up(low, &c))).collect();
+    if low == width {
+        let part = Part { port, bits: width, terms: &terms, clear: "begins", last: "last" };
+        let over = part_of_sum(lane, "total", &part);
+        wire(lane, format!("unused_{port}"), 1, format!("&{{1'b0, {over}}}"));
+        return;
+    }
+    let part = Part { port, bits: low, terms: &terms, clear: "begins", last: "last" };
+    let over = part_of_sum(lane, "low", &part);
+    reg(lane, format!("carry_{port}"), 1, over);
+    // Above the output's own bits there are copies of the highest one.
+    let (high, own) = (width - low, format.width() - low);
+    reg(lane, format!("high_term_{port}"), own, text(low, format.width()));
+    let sign = if format.is_signed() { format!("high_term_{port}[{}]", own - 1) } else { "1'b0".into() };
+    let terms = [format!("{{{{{}{{{sign}}}}}, high_term_{port}}}", high - own), up(high, &format!("carry_{port}"))];
+    let part = Part { port, bits: high, terms: &terms, clear: "first", last: "last_1" };
+    let over = part_of_sum(lane, "high", &part);
+    wire(lane, format!("unused_{port}"), 1, format!("&{{1'b0, {over}}}"));
+    wire(lane, format!("total_{port}"), width, format!("{{high_{port}, low_{port}}}"));
+}
+
+/// An exact sum of the pipeline's output.
 fn sum(lane: &mut Module, port: &str, format: Format) {
     let width = format.width() + GUARD;
     comment(lane, &format!("{port}: exact sum with {GUARD} guard bits."));
-    wire(lane, format!("term_{port}"), width, format!("take ? {} : {width}'d0", extended(port, format, GUARD)));
-    let base = format!("first ? {width}'d0 : total_{port}");
-    reg(lane, format!("total_{port}"), width, format!("({base}) + term_{port}"));
+    wire(lane, format!("value_now_{port}"), width, format!("take ? {} : {width}'d0", extended(port, format, GUARD)));
+    add_up(lane, port, format, &|low, high| slice(&format!("value_now_{port}"), low, high - low), None);
 }
 
-/// A sum in two halves: the upper one runs a clock behind with the carry of the lower one.
-fn split_sum(lane: &mut Module, port: &str, format: Format) {
-    let width = format.width() + GUARD;
-    let low = width.div_ceil(2).min(format.width());
-    let high = width - low;
-    comment(lane, &format!("{port}: exact sum with {GUARD} guard bits; the upper half runs one clock behind."));
-    wire(lane, format!("term_{port}"), width, format!("take ? {} : {width}'d0", extended(port, format, GUARD)));
-    wire(
-        lane,
-        format!("sum_{port}"),
-        low + 1,
-        format!("{{1'b0, first ? {low}'d0 : low_{port}}} + {{1'b0, {}}}", slice(&format!("term_{port}"), 0, low)),
-    );
-    reg(lane, format!("low_{port}"), low, slice(&format!("sum_{port}"), 0, low));
-    reg(lane, format!("late_low_{port}"), low, format!("low_{port}"));
-    reg(lane, format!("carry_{port}"), 1, format!("sum_{port}[{low}]"));
-    reg(lane, format!("high_term_{port}"), high, slice(&format!("term_{port}"), low, high));
-    let base = format!("late_first ? {high}'d0 : high_{port}");
-    let carry = format!("{{{}'d0, carry_{port}}}", high - 1);
-    reg(lane, format!("high_{port}"), high, format!("({base}) + high_term_{port} + {carry}"));
-    wire(lane, format!("total_{port}"), width, format!("{{high_{port}, late_low_{port}}}"));
-}
-
-/// A sum of terms that are still to be put together: rounding and negation are its carry. Longer ones run in two parts, the
-/// upper one a clock behind; it reads what the lower one read, a clock later.
+/// A sum of terms that are still to be put together: rounding and negation are its carry.
 fn sum_of_terms(lane: &mut Module, port: &str, format: Format, shape: TermShape) {
-    let width = format.width() + GUARD;
     comment(
         lane,
         &format!("{port}: exact sum with {GUARD} guard bits; the carry rounds and negates what is placed here."),
@@ -271,41 +300,7 @@ fn sum_of_terms(lane: &mut Module, port: &str, format: Format, shape: TermShape)
     wire(lane, format!("round_{port}"), 2, format!("value_{port}_round & {{2{{take}}}}"));
     let names = [format!("value_{port}_window"), format!("select_{port}"), format!("round_{port}")];
     let now = [names[0].as_str(), &names[1], &names[2]];
-    let up = |bits: u32, name: &str| format!("{{{}'d0, {name}}}", bits - 1);
-    if !is_split(format, Reduce::Sum) {
-        wire(lane, format!("term_{port}"), width, shape.bits(now, 0, width));
-        let base = format!("first ? {width}'d0 : total_{port}");
-        let carry = up(width, &format!("{}[0]", names[2]));
-        reg(lane, format!("total_{port}"), width, format!("({base}) + term_{port} + {carry}"));
-        return;
-    }
-    // The lower part is shorter, since its selection still waits for `take`.
-    let low = width / 2 - 8;
-    let high = width - low;
-    wire(lane, format!("term_{port}"), low, shape.bits(now, 0, low));
-    let carry = up(low + 1, &format!("{}[0]", names[2]));
-    let base = format!("first ? {low}'d0 : low_{port}");
-    wire(lane, format!("sum_{port}"), low + 1, format!("{{1'b0, {base}}} + {{1'b0, term_{port}}} + {carry}"));
-    reg(lane, format!("low_{port}"), low, slice(&format!("sum_{port}"), 0, low));
-    reg(lane, format!("late_low_{port}"), low, format!("low_{port}"));
-    reg(lane, format!("carry_{port}"), 1, format!("sum_{port}[{low}]"));
-    for (name, next, bits) in
-        [("window", &names[0], shape.window), ("select", &names[1], select), ("round", &names[2], 2)]
-    {
-        reg(lane, format!("late_{name}_{port}"), bits, next);
-    }
-    let late = term::PORTS.map(|end| format!("late_{end}_{port}"));
-    wire(lane, format!("high_term_{port}"), high, shape.bits([&late[0], &late[1], &late[2]], low, width));
-    let base = format!("late_first ? {high}'d0 : high_{port}");
-    reg(
-        lane,
-        format!("high_{port}"),
-        high,
-        format!("({base}) + high_term_{port} + {}", up(high, &format!("carry_{port}"))),
-    );
-    wire(lane, format!("total_{port}"), width, format!("{{high_{port}, late_low_{port}}}"));
-    // Groups of the lower part are of no use a clock later.
-    wire(lane, format!("unused_{port}"), 1, format!("&{{1'b0, {}, {}, {}}}", late[0], late[1], late[2]));
+    add_up(lane, port, format, &|low, high| shape.bits(now, low, high), Some(format!("{}[0]", names[2])));
 }
 
 /// A maximum or minimum; patterns are compared by keys that order as unsigned numbers.

@@ -1,5 +1,7 @@
 //! `min`: the lesser of two values of one format, floats too (RULES L9).
 
+use super::float_parts::shift::any;
+use super::float_parts::text::slice;
 use super::{Attrs, Inst, Operator};
 use super::{order, parts};
 use crate::circuit::{Circuit, Sig};
@@ -8,6 +10,24 @@ use crate::target::Cost;
 use crate::{Bounds, Flags, Format};
 
 pub struct Min;
+
+/// The number of bits of the second argument, if that is known to be 2^bits - 1 and the first one never negative.
+fn mask(inst: &Inst) -> Option<u32> {
+    let (a, b) = (inst.bounds(0), inst.bounds(1));
+    if inst.result.is_float() || a.low < 0 || b.low != b.high || b.low <= 0 {
+        return None;
+    }
+    let bits = 128 - b.low.leading_zeros();
+    (b.low.count_ones() == bits && bits < inst.result.width()).then_some(bits)
+}
+
+/// The lesser of `a` and 2^bits - 1: all of the low bits where any other one is set.
+fn bounded(c: &mut Circuit, a: Sig, bits: u32) -> Sig {
+    let width = c.width(a);
+    let more = any(c, a, width - 1, bits, None);
+    let text = format!("{{{}'d0, {} | {{{bits}{{{{1}}}}}}}}", width - bits, slice(0, width, bits as i64 - 1, 0));
+    c.comb("min", width, Cost::Logic(2), text, &[a, more])
+}
 
 impl Operator for Min {
     fn name(&self) -> &'static str {
@@ -40,6 +60,9 @@ impl Operator for Min {
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        if let Some(bits) = mask(inst) {
+            return (bounded(c, args[0], bits), None);
+        }
         let second = order::compare(inst, c, "<", args[1], args[0]);
         let width = inst.result.width();
         (c.comb("min", width, Cost::Mux(2), "{0} ? {2} : {1}", &[second, args[0], args[1]]), None)

@@ -9,7 +9,7 @@ use super::float_parts::{Fields, fields, max_field, unpack};
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
-use crate::term::Term;
+use crate::term::{Scaling, Term};
 use crate::{Bounds, Flags, Format};
 
 pub struct Tofix;
@@ -84,7 +84,11 @@ impl Operator for Tofix {
     }
 
     fn term(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> Option<Term> {
-        term::term(inst, c, args[0])
+        term::term(inst, None, c, args[0])
+    }
+
+    fn scaled_term(&self, inst: &Inst, c: &mut Circuit, scaling: &Scaling) -> Option<Term> {
+        term::term(inst, Some(scaling), c, scaling.args[0])
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

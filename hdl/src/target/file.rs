@@ -42,6 +42,7 @@ pub(super) fn parse(text: &'static str) -> Result<Target, String> {
         mul_a: values.number("mul_a")?,
         mul_b: values.number("mul_b")?,
         mul_from: values.number("mul_from")?,
+        clear_from: values.number("clear_from")?,
         memory_bits: values.number("memory_bits")?,
         memory_width: values.number("memory_width")?,
         delay: DelayMemory {

@@ -71,10 +71,16 @@ pub fn pack(c: &mut Circuit, r: &Rounded, flags: Flags) -> Packed {
         text = format!("({over} ? {} : {text})", cat(&[sign, ones(e - 1), zeros(1), ones(m)]));
     }
     let keep: Vec<String> = under.map(|u| format!("~{u}")).into_iter().chain(nonzero).collect();
-    if !keep.is_empty() {
+    // As the flip-flops' synchronous clear a mask costs nothing.
+    let clear = !keep.is_empty() && c.clock().target.clear_from.wrapping_sub(1) < w;
+    if clear {
+        text = format!("({}) ? {text} : {}", keep.join(" & "), zeros(w));
+    } else if !keep.is_empty() {
         text = format!("{} & {text}", repeat(w, &format!("({})", keep.join(" & "))));
     }
-    let bits = if args.len() == 1 || keep.is_empty() && over.is_none() {
+    let bits = if clear {
+        c.held("bounded", w, Cost::Logic(4), text, &args)
+    } else if args.len() == 1 || keep.is_empty() && over.is_none() {
         c.wire("bounded", w, text, &args)
     } else {
         c.comb("bounded", w, Cost::Logic(4), text, &args)
