@@ -114,3 +114,39 @@ fn terms_of_sums_give_the_bits_and_flags_of_their_conversions() {
         check(&mut bench, k, &graph, b, 8000);
     }
 }
+
+/// Scalings in front of a conversion that enters a sum: float, amount, what is converted, and the sum's format.
+const SCALED: &[(&str, &str, &str, &str)] = &[
+    ("float18.9", "int8", "x << 45", "int64"),
+    ("float18.9", "int8", "x << 100", "int64"),
+    ("float18.9", "int8", "x << 200", "int64"),
+    ("float18.9", "int8", "x >> 30", "fixed64.30"),
+    ("float18.9", "int8", "pg_abs(x) << 60", "uint64"),
+    ("float10.4", "int8", "x << 3", "fixed40.8"),
+    ("float18.9", "int16", "x << n", "int64"),
+    ("float18.9", "int16", "x >> n", "fixed64.16"),
+    ("float18.9", "int8", "x << n", "int64"),
+    ("float18.9", "uint6", "x << n", "fixed64.40"),
+    ("float18.9", "uint9", "x >> n", "int64"),
+    ("float18.9", "int64", "pg_abs(x) << n", "uint48"),
+    ("float25.16", "int10", "x << n", "fixed64.63"),
+    ("float14.3", "uint32", "x >> n", "int40"),
+];
+
+#[test]
+fn scalings_in_terms_of_sums_give_the_bits_and_flags_of_the_two_operators() {
+    let text = |(float, amount, expr, sum): &(&str, &str, &str, &str)| {
+        format!("{float} x jpin; {amount} n param; {sum} o fout; o += ({sum})({expr});")
+    };
+    let graphs: Vec<Graph> =
+        (0..).zip(SCALED).map(|(k, case)| pg2::compile(&format!("scaled_{k}"), &text(case)).unwrap().graph).collect();
+    let build_for = |g: &Graph| {
+        ["generic", "max10"]
+            .map(|t| build(g, Clock { mhz: 150.0, target: target(t).unwrap(), blocks: None }, "", Vec::new()))
+    };
+    let built: Vec<Built> = graphs.iter().flat_map(build_for).collect();
+    let Some(mut bench) = bench(&built) else { return };
+    for (k, b) in built.iter().enumerate() {
+        check(&mut bench, k, &graphs[k / 2], b, 2000);
+    }
+}

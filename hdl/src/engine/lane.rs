@@ -1,7 +1,8 @@
 //! The lane: one or two banks of i registers, the pipeline, and an accumulator for each output.
 //!
 //! It has neither reset nor clock enable. What stands in it is replaced by `first`, and `valid` and `active` decide
-//! whether a pair counts.
+//! whether a pair counts. Sums are kept from a group's last pair to the next group's, of which no two come in neighbouring
+//! clocks.
 
 use super::Config;
 use super::shape::slice;
