@@ -227,7 +227,7 @@ impl Circuit {
         }
         let (name, width) = (signal.name.clone(), signal.width);
         let text = Text::parse("{0}", &[width]);
-        let way = self.push("", width, Kind::Expr { text, args: vec![s], cost });
+        let way = self.push("", width, Kind::Expr { text, args: vec![s], cost, held: false });
         self.signals[way.index()].name = name;
         way
     }
