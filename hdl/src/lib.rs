@@ -26,6 +26,7 @@ mod memory;
 pub mod names;
 pub mod netlist;
 pub mod op;
+pub mod real;
 pub mod reduce;
 pub mod simplex;
 pub mod target;

@@ -10,6 +10,7 @@ mod and;
 mod div;
 mod division;
 mod eq;
+pub mod exp;
 mod fadd;
 mod fcast;
 mod fdiv;
@@ -18,6 +19,7 @@ mod fmul;
 mod fromlog;
 mod fscale;
 mod fsign;
+pub mod func;
 mod icast;
 mod isz;
 mod ladd;
@@ -25,6 +27,7 @@ mod lcast;
 mod ldiv;
 mod le;
 mod lmul;
+pub mod log;
 mod log_parts;
 mod lpow;
 mod lscale;
@@ -43,6 +46,7 @@ mod nz;
 mod or;
 mod order;
 pub(crate) mod parts;
+pub mod poly;
 pub mod pow;
 mod rem;
 mod shift;
@@ -78,6 +82,9 @@ pub static OPERATORS: &[&dyn Operator] = &[
     &fscale::Fscalev,
     &fsign::Fabs,
     &fsign::Fneg,
+    &func::Func,
+    &exp::Exp,
+    &log::Log,
     &pow::Pow,
     &sumsq::Sumsq,
     &tofix::Tofix,
@@ -155,6 +162,8 @@ pub struct Attrs {
     pub d: i32,
     /// How the result is rounded; always the default where the operator does not round.
     pub round: Rounding,
+    /// A function of the user's.
+    pub function: Option<&'static func::Function>,
 }
 
 /// One use of an operator: the formats around it, its attributes, and what is known of its arguments.
@@ -206,6 +215,20 @@ impl Inst {
     }
 }
 
+/// What a function's table is like, for reports.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct TableUse {
+    /// Polynomials, or words of a direct table.
+    pub pieces: u32,
+    pub degree: u32,
+    /// Bits of memory.
+    pub bits: u64,
+    /// The proven bound of the result's error in units of its last place, below 1.
+    pub error: f64,
+    /// Where given, results below this magnitude are off by up to a last place of this one.
+    pub floor: Option<f64>,
+}
+
 /// An operator: pure, total, feed-forward. Arguments and results are bit patterns (see [`Format`]), and
 /// arguments are always valid patterns of their formats.
 pub trait Operator: Sync {
@@ -246,6 +269,11 @@ pub trait Operator: Sync {
     /// are plain identifiers and may occur several times.
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String;
 
+    /// The table that this use is computed by, if it is by one.
+    fn table(&self, _inst: &Inst) -> Option<TableUse> {
+        None
+    }
+
     /// Describes the hardware: reads `args`, returns the result and, when [`Operator::flags`] is not empty, a signal
     /// with one bit for each of those flags, the first flag in bit 0.
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>);
@@ -273,6 +301,9 @@ pub fn module_name(op: &dyn Operator, inst: &Inst) -> String {
     }
     if inst.truncates() {
         name += "_t";
+    }
+    if let Some(function) = inst.attrs.function {
+        name += &format!("_f{:016x}", function.digest());
     }
     if inst.nonneg != 0 {
         name += &format!("_p{:x}", inst.nonneg);

@@ -6,6 +6,7 @@ mod choice;
 mod elements;
 mod expr;
 mod finish;
+mod fitted;
 mod format;
 mod function;
 mod loops;

@@ -33,7 +33,6 @@ codes! {
     SEMICOLON "PG0005" "a statement without its semicolon";
     NESTING "PG0006" "more than 256 levels of nesting";
     LONG_NAME "PG0007" "a name of more than 255 bytes";
-    NOT_YET "PG0008" "a part of the language that is not available yet";
     ASSIGNMENT "PG0009" "an assignment operator that the language does not have";
     TOO_MANY "PG0010" "more errors than are worth reporting";
     UNKNOWN_NAME "PG0011" "an unknown name";
@@ -77,12 +76,17 @@ codes! {
     TOO_LARGE "PG0053" "a kernel of too many operations";
     NO_RETURN "PG0054" "a function that does not always return a value";
     OUT_OF_BLOCK "PG0055" "a name used outside of its block";
+    FUNCTION "PG0071" "a part that no function of `pg_fn` has";
+    FUNCTION_INTERVAL "PG0072" "an interval that `pg_fn` cannot use";
+    FUNCTION_VALUE "PG0073" "a function without a value somewhere on its interval";
+    FUNCTION_TABLE "PG0074" "a function that needs too large a table";
     UNUSED_NAME "PG0101" "a name that is never used";
     UNUSED_PIN "PG0102" "an input pin that is never used";
     OVERFLOW "PG0103" "a value that can leave its format";
     LOSSY_CAST "PG0104" "a cast that can lose bits";
     ALWAYS "PG0105" "a comparison with only one outcome";
     SHIFTED_OUT "PG0106" "a shift that always gives 0";
+    FUNCTION_FLOOR "PG0121" "a function that is less exact where it is small";
 }
 
 /// The code of that name, in capitals or not, and without leading zeros if need be: `PG0012`, `pg12`.

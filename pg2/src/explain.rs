@@ -5,9 +5,10 @@ mod svg;
 pub use svg::svg;
 
 use crate::build::Built;
-use crate::graph::{NodeId, NodeKind};
+use crate::graph::{Graph, NodeId, NodeKind};
 use crate::lower::source::Lines;
 use crate::sources::Text;
+use hdl::op::TableUse;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -50,6 +51,16 @@ pub struct Kind {
     pub rom_bits: u64,
 }
 
+/// A function's table.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TableRow {
+    pub operator: &'static str,
+    pub formats: String,
+    /// How many nodes have one.
+    pub count: u32,
+    pub table: TableUse,
+}
+
 /// The whole account.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Explain {
@@ -62,6 +73,8 @@ pub struct Explain {
     pub rows: Vec<Row>,
     /// By name.
     pub kinds: Vec<Kind>,
+    /// One row for each function and format, in the order of the source.
+    pub tables: Vec<TableRow>,
     pub operator_bits: u64,
     pub delay_bits: u64,
     /// Bits that wait in memory instead of registers.
@@ -110,6 +123,7 @@ pub fn explain<'a>(built: &Built, text: impl Into<Text<'a>>) -> Explain {
         depth: s.depth,
         rows: order.into_iter().filter(shown).map(|k| row(built, &lines, k)).collect(),
         kinds: kinds(built),
+        tables: tables(&built.graph),
         operator_bits: s.operator_bits.iter().sum(),
         delay_bits: s.delay_bits.iter().sum(),
         early_bits: built.early_bits,
@@ -137,6 +151,9 @@ fn row(built: &Built, lines: &Lines, k: usize) -> Row {
             }
             if inst.truncates() {
                 what += ", toward zero";
+            }
+            if let Some(function) = inst.attrs.function {
+                let _ = write!(what, ", {}", function.text);
             }
             if inst.nonneg != 0 {
                 let signs = (0..args.len()).filter(|k| inst.is_nonneg(*k)).map(|k| (b'a' + k as u8) as char);
@@ -191,6 +208,27 @@ fn kinds(built: &Built) -> Vec<Kind> {
     kinds.into_values().map(|(kind, _)| kind).collect()
 }
 
+/// The tables of a kernel's functions.
+pub fn tables(graph: &Graph) -> Vec<TableRow> {
+    let mut rows: Vec<TableRow> = Vec::new();
+    for node in &graph.nodes {
+        let NodeKind::Op { op, inst, .. } = &node.kind else { continue };
+        let Some(table) = op.table(inst) else { continue };
+        let mut formats = inst.result.to_string();
+        if inst.attrs.n != 0 || inst.attrs.d != 0 {
+            let _ = write!(formats, ", n = {}, d = {}", inst.attrs.n, inst.attrs.d);
+        }
+        if let Some(function) = inst.attrs.function {
+            let _ = write!(formats, ", {}", function.text);
+        }
+        match rows.iter_mut().find(|r| r.operator == op.name() && r.formats == formats) {
+            Some(row) => row.count += 1,
+            None => rows.push(TableRow { operator: op.name(), formats, count: 1, table }),
+        }
+    }
+    rows
+}
+
 /// The account as text: the schedule, then the sums.
 impl std::fmt::Display for Explain {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
@@ -202,6 +240,12 @@ impl std::fmt::Display for Explain {
         let rows: Vec<Vec<String>> = self.kinds.iter().map(kind_cells).collect();
         f.write_str(&table(&header, &rows, &[1, 2, 3, 4, 5]))?;
         writeln!(f)?;
+        if !self.tables.is_empty() {
+            let header =
+                ["table of", "formats", "count", "pieces", "degree", "bits", "ulp", "exact from"].map(String::from);
+            f.write_str(&table(&header, &self.tables.iter().map(table_cells).collect::<Vec<_>>(), &[2, 3, 4, 5, 6]))?;
+            writeln!(f)?;
+        }
         let all = self.register_bits() + self.memory_bits;
         let beside = match self.memory_bits {
             0 => String::new(),
@@ -258,6 +302,14 @@ fn cells(r: &Row) -> Vec<String> {
         none(r.operator_bits),
         none(r.delay_bits),
     ]
+}
+
+fn table_cells(r: &TableRow) -> Vec<String> {
+    let t = &r.table;
+    let floor = t.floor.map_or(String::new(), |x| format!("{x:.1e}"));
+    let numbers = [r.count as u64, t.pieces as u64, t.degree as u64, t.bits].map(|n| n.to_string());
+    let text = [r.operator.to_string(), r.formats.clone()].into_iter();
+    text.chain(numbers).chain([format!("{:.2}", t.error), floor]).collect()
 }
 
 fn kind_cells(k: &Kind) -> Vec<String> {

@@ -170,7 +170,8 @@ impl Graph {
                 NodeKind::Op { op, inst, args } => {
                     let args: String = args.iter().map(|a| format!(" %{}", a.0)).collect();
                     let cut = if inst.truncates() { " t" } else { "" };
-                    format!("{} {}{args} {} {}{cut}", node.format, op.name(), inst.attrs.n, inst.attrs.d)
+                    let function = inst.attrs.function.map_or(String::new(), |f| format!(" {}", f.text));
+                    format!("{} {}{args} {} {}{cut}{function}", node.format, op.name(), inst.attrs.n, inst.attrs.d)
                 }
             };
             text.push('\n');
@@ -243,6 +244,9 @@ impl fmt::Display for Graph {
                     }
                     if inst.truncates() {
                         write!(f, " truncate")?;
+                    }
+                    if let Some(function) = inst.attrs.function {
+                        write!(f, " [{}]", function.text)?;
                     }
                     if inst.nonneg != 0 {
                         write!(f, " nonneg={:b}", inst.nonneg)?;

@@ -497,8 +497,8 @@ fn near_misses_of_the_rules_are_refused() {
 }
 
 #[test]
-fn what_is_still_to_come_is_said_so() {
-    refuse(&[("z = pg_fn(f, f * f, 0, 1); y1 = z;", "PG0008"), ("z = pg_exp(f);", "PG0008")]);
+fn functions_are_made_of_real_parts() {
+    refuse(&[("z = pg_fn(f, f & f, 0, 1); y1 = z;", "PG0071"), ("z = pg_exp(a);", "PG0042")]);
 }
 
 #[test]

@@ -61,3 +61,8 @@ fn m2l_of_every_order_gives_the_bits_of_the_reference() {
         check(&format!("m2l_{order}"), &text, if order <= 4 { 800 } else { 200 });
     }
 }
+
+#[test]
+fn functions_give_the_bits_of_the_reference() {
+    check("functions", include_str!("functions.pg2"), 4000);
+}

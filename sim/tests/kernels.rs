@@ -58,3 +58,8 @@ fn m2l_kernels_to_order_3_agree_with_the_emulator() {
 fn the_m2l_kernel_of_order_4_agrees_with_the_emulator() {
     agree("m2l_4", &pg2::gen_m2l(4).expect("the order is in range"), ENGINES);
 }
+
+#[test]
+fn functions_agree_with_the_emulator() {
+    agree("functions", include_str!("functions.pg2"), ONE_ENGINE);
+}

@@ -79,6 +79,8 @@ struct Manifest {
     /// Flip-flop bits of one pipeline.
     register_bits: u64,
     operators: Vec<OperatorEntry>,
+    /// Tables of functions; `error_ulp` is a proven bound.
+    tables: Vec<TableEntry>,
     files: Vec<String>,
     target: String,
     mhz: f64,
@@ -106,6 +108,19 @@ struct PinEntry {
 struct OperatorEntry {
     name: String,
     count: usize,
+}
+
+#[derive(Serialize)]
+struct TableEntry {
+    operator: &'static str,
+    formats: String,
+    count: u32,
+    pieces: u32,
+    degree: u32,
+    memory_bits: u64,
+    error_ulp: f64,
+    /// Results below it are off by up to a last place of it; null where all are within `error_ulp`.
+    exact_from: Option<f64>,
 }
 
 /// Compiles and writes; nothing is written unless all of it can be.
@@ -180,6 +195,7 @@ fn manifest(built: &Built, config: &Config, (clock, hash): (Clock, u64), top: &s
         pins: built.graph.pins.iter().map(pin).collect(),
         register_bits: built.schedule.register_bits(),
         operators: operators(built),
+        tables: tables(built),
         files,
         target: clock.target.name.to_string(),
         mhz: clock.mhz,
@@ -202,4 +218,19 @@ fn operators(built: &Built) -> Vec<OperatorEntry> {
         }
     }
     counts.into_iter().map(|(name, count)| OperatorEntry { name: name.to_string(), count }).collect()
+}
+
+/// The tables of one pipeline's functions.
+fn tables(built: &Built) -> Vec<TableEntry> {
+    let entry = |r: pg2::explain::TableRow| TableEntry {
+        operator: r.operator,
+        formats: r.formats,
+        count: r.count,
+        pieces: r.table.pieces,
+        degree: r.table.degree,
+        memory_bits: r.table.bits,
+        error_ulp: r.table.error,
+        exact_from: r.table.floor,
+    };
+    pg2::explain::tables(&built.graph).into_iter().map(entry).collect()
 }

@@ -17,7 +17,7 @@ pub use search::{BLOCK_BITS, Tables};
 pub use table::{Prepared, prepared};
 
 use super::fmul::Fmul;
-use super::{Attrs, Inst, Operator};
+use super::{Attrs, Inst, Operator, TableUse};
 use crate::circuit::{Circuit, Sig};
 use crate::{Bounds, Flags, Format};
 
@@ -193,6 +193,12 @@ impl Operator for Pow {
             (n, _) if n > 0 => guarded(format!("({})", power(&format!("sqrt({x})")))),
             _ => guarded(format!("({})", power(&format!("rsqrt({x})")))),
         }
+    }
+
+    fn table(&self, inst: &Inst) -> Option<TableUse> {
+        let Method::Table(p) = method(inst) else { return None };
+        let (pieces, degree) = (p.octaves.len() as u32, p.degree as u32);
+        Some(TableUse { pieces, degree, bits: p.tables.total_bits(p.mant), error: 0.5 + p.tables.bound, floor: None })
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -18,6 +18,11 @@ pub static FUNCTIONS: &[(&str, &[&str])] = &[
     ("pg_inv", &["x"]),
     ("pg_sumsq", &["v"]),
     ("pg_transpose", &["m"]),
+    ("pg_exp", &["x"]),
+    ("pg_log", &["x"]),
+    ("pg_sin", &["x"]),
+    ("pg_cos", &["x"]),
+    ("pg_fn", &["x", "expr", "lo", "hi"]),
     ("pg_abs", &["x"]),
     ("pg_min", &["a", "b"]),
     ("pg_max", &["a", "b"]),
@@ -31,6 +36,13 @@ static C_NAMES: &[(&str, &str)] = &[
     ("rsqrt", "pg_rsqrt"),
     ("rsqrtf", "pg_rsqrt"),
     ("inv", "pg_inv"),
+    ("exp", "pg_exp"),
+    ("expf", "pg_exp"),
+    ("log", "pg_log"),
+    ("logf", "pg_log"),
+    ("ln", "pg_log"),
+    ("sin", "pg_sin"),
+    ("cos", "pg_cos"),
     ("abs", "pg_abs"),
     ("fabs", "pg_abs"),
     ("fmin", "pg_min"),
@@ -70,6 +82,9 @@ impl<'a> Checker<'a> {
             return self.no_vector(&format!("`{name}`"), &typed, id);
         }
         match *name {
+            "pg_exp" | "pg_log" => self.elementary(name, args.remove(0), span),
+            "pg_sin" | "pg_cos" => self.angle(name, args.remove(0), span),
+            "pg_fn" => self.fitted(&args, span),
             "pg_abs" => self.abs(args.remove(0), span),
             "pg_min" | "pg_max" => {
                 let b = args.remove(1);

@@ -28,8 +28,10 @@ impl<'a> Checker<'a> {
     pub(super) fn tree(&mut self, tree: Tree) -> Value {
         let mut values = Values { first: tree.first.0, values: Vec::new() };
         self.step((tree.root.0 - tree.first.0) as u64 + 1, self.span(tree.root));
+        let functions = self.functions_in(tree);
         for k in tree.first.0..=tree.root.0 {
-            let value = if self.full { Value::Error } else { self.expr(ExprId(k), &mut values) };
+            let skipped = self.full || functions[(k - tree.first.0) as usize];
+            let value = if skipped { Value::Error } else { self.expr(ExprId(k), &mut values) };
             if self.builder.is_full() {
                 self.too_large(self.span(ExprId(k)));
             }

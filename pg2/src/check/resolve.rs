@@ -28,7 +28,8 @@ impl<'a> Checker<'a> {
                 _ => {}
             }
             for tree in trees {
-                for id in tree.first.0..=tree.root.0 {
+                let functions = self.functions_in(tree);
+                for id in (tree.first.0..=tree.root.0).filter(|k| !functions[(k - tree.first.0) as usize]) {
                     self.resolve_expr(id, names);
                 }
             }

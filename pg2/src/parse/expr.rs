@@ -189,9 +189,6 @@ impl<'a> Parser<'a> {
         if super::RESERVED.contains(&function.text) {
             return self.expected("a value");
         }
-        if matches!(function.text, "pg_fn" | "pg_exp" | "pg_log") {
-            return self.not_yet(function);
-        }
         self.next();
         self.next();
         self.enter()?;

@@ -1,19 +1,10 @@
 //! What happens after a mistake: to the next statement, remembering the names that are now in doubt.
 
-use super::{Parsed, Parser};
-use crate::ast::{Statement, StatementKind, Word};
-use crate::codes;
-use crate::diag::Diagnostic;
+use super::Parser;
+use crate::ast::{Statement, StatementKind};
 use crate::lex::TokenKind;
 
 impl<'a> Parser<'a> {
-    /// A part of the language that does not exist yet.
-    pub(super) fn not_yet<T>(&mut self, word: Word<'a>) -> Parsed<T> {
-        let message = format!("`{}` is not available yet", word.text);
-        let help = "use `pg_pow`, `pg_sqrt`, `pg_rsqrt` or `pg_inv`, or compute the value on the host";
-        self.fail(Diagnostic::error(codes::NOT_YET, message, word.span, "not available yet").help(help))
-    }
-
     /// Skips the statement that began at token `start`. What it would have defined becomes
     /// [`StatementKind::Broken`], so that one mistake is not reported again at each use.
     pub(super) fn recover(&mut self, start: usize) {

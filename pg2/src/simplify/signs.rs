@@ -7,7 +7,8 @@ use hdl::op::Inst;
 pub(super) fn result(name: &str, inst: &Inst, args: &[NodeId], of: &dyn Fn(&NodeId) -> bool) -> bool {
     let all = || args.iter().all(of);
     match name {
-        "fabs" | "labs" | "sumsq" => true,
+        "fabs" | "labs" | "sumsq" | "exp" => true,
+        "func" => hdl::op::func::is_nonneg(inst),
         "fmul" | "lmul" => args[0] == args[1] || all(),
         // An even power, or a root, which gives 0 for a negative argument.
         "pow" | "lpow" => inst.attrs.n % 2 == 0 || inst.attrs.d == 2 || all(),

@@ -5,6 +5,7 @@
 //! compare each kernel with `bits`.
 
 mod float;
+pub mod function;
 mod int;
 pub mod power;
 
@@ -131,5 +132,5 @@ pub fn prepare(name: &str, inst: &Inst, instr: &mut Instr, isa: Isa) -> bool {
         instr.kernel = variants.kernel(isa);
         return true;
     }
-    power::prepare(name, inst, instr, isa)
+    power::prepare(name, inst, instr, isa) || function::prepare(name, inst, instr, isa)
 }

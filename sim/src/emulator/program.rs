@@ -93,6 +93,7 @@ pub fn program(graph: &Graph, isa: Isa) -> Program {
                     n: if op.name() == "fscalev" { inst.attrs.d } else { inst.attrs.n },
                     slow: None,
                     table: None,
+                    function: None,
                 };
                 for (slot, a) in instr.args.iter_mut().zip(args) {
                     *slot = slots.of(*a);

@@ -1,0 +1,56 @@
+//! Real functions of one variable, to about 100 bits and with bounds: what tables of functions are made from.
+//!
+//! A table's numbers are bits of results, so every machine must find the same ones. Everything here is therefore made of
+//! additions, multiplications, divisions and square roots of f64, which IEEE 754 rounds correctly. [`dd`] is arithmetic
+//! on unevaluated sums of two f64, [`elementary`] the functions on it, [`interval`] encloses ranges, [`jet`] encloses
+//! Taylor coefficients over an interval, and [`expr`] holds the expressions that users write. [`Smooth`] is what they
+//! have in common: values with a bound of their error, ranges, and bounds of derivatives.
+
+pub mod dd;
+pub mod elementary;
+pub mod expr;
+pub mod interval;
+pub mod jet;
+
+#[cfg(test)]
+mod tests;
+
+pub use dd::Dd;
+pub use expr::{Call, Expr, Node};
+pub use interval::Interval;
+pub use jet::MAX_ORDER;
+
+/// A computed value and how far the true one can be from it.
+#[derive(Clone, Copy, Debug)]
+pub struct Value {
+    pub value: Dd,
+    pub error: f64,
+}
+
+/// A real function that polynomials can be fitted to.
+pub trait Smooth {
+    /// The value at a point; `None` where there is none, or none that can be computed.
+    fn value(&self, x: Dd) -> Option<Value>;
+
+    /// Encloses all values on an interval.
+    fn range(&self, x: Interval) -> Interval;
+
+    /// Encloses f^(k) / k! on an interval for k of 0 to `order`; unbounded where the function is not smooth there.
+    fn coefficients(&self, x: Interval, order: usize) -> [Interval; MAX_ORDER + 1];
+}
+
+/// 2^k, exactly, for k from -1074 to 1023; 0 and infinity beyond.
+pub fn exp2(k: i32) -> f64 {
+    match k {
+        ..-1074 => 0.0,
+        -1074..-1022 => f64::from_bits(1 << (k + 1074)),
+        -1022..=1023 => f64::from_bits(((1023 + k) as u64) << 52),
+        _ => f64::INFINITY,
+    }
+}
+
+/// floor(log2(x)) of a positive finite number.
+pub fn log2(x: f64) -> i32 {
+    let field = (x.to_bits() >> 52) as i32;
+    if field == 0 { x.to_bits().ilog2() as i32 - 1074 } else { field - 1023 }
+}

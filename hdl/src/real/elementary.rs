@@ -1,0 +1,205 @@
+//! Elementary functions of double-doubles, with relative errors below 2^-92 unless said otherwise.
+
+use super::Dd;
+use super::interval::Interval;
+
+/// Pi/2 in parts of 27 bits and a rest, so that multiples of them are exact: together about 140 bits.
+const HALF_PI: [f64; 4] =
+    [1.570_796_325_802_803, 9.920_935_739_593_517e-10, 5.721_188_709_663_575e-18, 1.644_625_693_632_425_8e-26];
+
+/// 2 / sqrt(pi).
+const TWO_OVER_SQRT_PI: Dd = Dd { hi: std::f64::consts::FRAC_2_SQRT_PI, lo: 1.533_545_961_316_588e-17 };
+
+/// Beyond this no trigonometric function is computed: the reduction would lose too much.
+const MAX_ANGLE: f64 = 1e7;
+
+/// e^x - 1 for |x| up to about 0.35, to a relative error.
+fn expm1_small(x: Dd) -> Dd {
+    let r = x.scale(-9);
+    // sum of r^k / k! for k of 1 to 9
+    let mut sum = Dd::ZERO;
+    for k in (1..=9).rev() {
+        sum = (sum + Dd::ONE) * r / Dd::from(k as f64);
+    }
+    for _ in 0..9 {
+        sum = sum + sum + sum * sum;
+    }
+    sum
+}
+
+pub fn exp(x: Dd) -> Dd {
+    if x.hi > 709.0 {
+        return Dd::from(f64::INFINITY);
+    }
+    if x.hi < -745.0 {
+        return Dd::ZERO;
+    }
+    let k = (x.hi / std::f64::consts::LN_2 + 0.5).floor();
+    let r = x - Dd::LN_2 * k;
+    (expm1_small(r) + Dd::ONE).scale(k as i32)
+}
+
+/// The natural logarithm of a positive number.
+pub fn log(x: Dd) -> Dd {
+    let mut k = super::log2(x.hi);
+    let mut m = x.scale(-k);
+    if m.hi > 1.414 {
+        k += 1;
+        m = m.scale(-1);
+    }
+    let z = (m - Dd::ONE) / (m + Dd::ONE);
+    let z2 = z * z;
+    let mut sum = Dd::ZERO;
+    for n in (0..24).rev() {
+        sum = sum * z2 + Dd::ONE / Dd::from((2 * n + 1) as f64);
+    }
+    Dd::LN_2 * k as f64 + (sum * z).scale(1)
+}
+
+/// Sine and cosine; the error is absolute.
+pub fn sin_cos(x: Dd) -> (Dd, Dd) {
+    if x.hi.is_nan() || x.hi.abs() > MAX_ANGLE {
+        return (Dd::from(f64::NAN), Dd::from(f64::NAN));
+    }
+    let k = (x.hi / std::f64::consts::FRAC_PI_2 + 0.5).floor();
+    let r = HALF_PI.iter().fold(x, |r, part| r - Dd::from(*part) * k);
+    let r2 = -(r * r);
+    let series = |first: f64| {
+        let mut sum = Dd::ONE;
+        for n in (0..14).rev() {
+            let a = 2.0 * n as f64 + first;
+            sum = sum * r2 / Dd::from((a + 1.0) * (a + 2.0)) + Dd::ONE;
+        }
+        sum
+    };
+    let (s, c) = (series(1.0) * r, series(0.0));
+    match k.rem_euclid(4.0) as i32 {
+        0 => (s, c),
+        1 => (c, -s),
+        2 => (-s, -c),
+        _ => (-c, s),
+    }
+}
+
+pub fn atan(x: Dd) -> Dd {
+    if x.hi.abs() > 1e30 {
+        let right = Dd::PI.scale(-1);
+        return if x.hi > 0.0 { right } else { -right };
+    }
+    let mut z = x;
+    for _ in 0..3 {
+        z = z / (Dd::ONE + (Dd::ONE + z * z).sqrt());
+    }
+    let z2 = -(z * z);
+    let mut sum = Dd::ZERO;
+    for n in (0..22).rev() {
+        sum = sum * z2 + Dd::ONE / Dd::from((2 * n + 1) as f64);
+    }
+    (sum * z).scale(3)
+}
+
+pub fn sinh(x: Dd) -> Dd {
+    if x.hi.abs() < 0.3 {
+        let e = expm1_small(x);
+        return (e + e / (e + Dd::ONE)).scale(-1);
+    }
+    (exp(x) - exp(-x)).scale(-1)
+}
+
+pub fn cosh(x: Dd) -> Dd {
+    (exp(x) + exp(-x)).scale(-1)
+}
+
+pub fn tanh(x: Dd) -> Dd {
+    if x.hi.abs() > 40.0 {
+        return Dd::from(x.hi.signum());
+    }
+    sinh(x) / cosh(x)
+}
+
+/// The density of the error function: 2 / sqrt(pi) e^(-x^2).
+pub fn erf_slope(x: Dd) -> Dd {
+    TWO_OVER_SQRT_PI * exp(-(x * x))
+}
+
+/// The series of positive terms for 0 <= x < 6.5.
+fn erf_series(x: Dd) -> Dd {
+    let two_x2 = (x * x).scale(1);
+    let (mut term, mut sum, mut n) = (x, x, 1.0);
+    while term.hi > sum.hi * 1e-34 {
+        n += 2.0;
+        term = term * two_x2 / Dd::from(n);
+        sum = sum + term;
+    }
+    sum * erf_slope(x)
+}
+
+/// erfc by its continued fraction, for x of 2.5 and more.
+fn erfc_fraction(x: Dd) -> Dd {
+    let mut tail = x;
+    for k in (1..=160).rev() {
+        tail = x + Dd::from(k as f64 / 2.0) / tail;
+    }
+    // e^(-x^2) / sqrt(pi) / tail
+    erf_slope(x).scale(-1) / tail
+}
+
+pub fn erf(x: Dd) -> Dd {
+    match x.hi {
+        0.0 => Dd::ZERO,
+        h if h < 0.0 => -erf(-x),
+        h if h < 2.5 => erf_series(x),
+        _ => Dd::ONE - erfc_fraction(x),
+    }
+}
+
+/// To a relative error below 2^-88.
+pub fn erfc(x: Dd) -> Dd {
+    match x.hi {
+        h if h < 0.0 => Dd::ONE + erf(-x),
+        h if h < 2.5 => Dd::ONE - erf(x),
+        _ => erfc_fraction(x),
+    }
+}
+
+/// Encloses f on an interval on which it is monotone.
+pub fn monotone(x: Interval, f: impl Fn(Dd) -> Dd) -> Interval {
+    let (a, b) = (f(Dd::from(x.lo)).hi, f(Dd::from(x.hi)).hi);
+    Interval::new(a.min(b), a.max(b)).outward().outward()
+}
+
+/// Encloses the cosine.
+pub fn cos_range(x: Interval) -> Interval {
+    turning(x, 0.0, |x| sin_cos(x).1)
+}
+
+/// Encloses the sine.
+pub fn sin_range(x: Interval) -> Interval {
+    turning(x, 0.5, |x| sin_cos(x).0)
+}
+
+/// Encloses a function of amplitude 1 whose maxima lie at (2 k + at) pi and minima at (2 k + 1 + at) pi.
+fn turning(x: Interval, at: f64, f: impl Fn(Dd) -> Dd) -> Interval {
+    if !x.is_finite() || x.lo.abs().max(x.hi.abs()) > MAX_ANGLE || x.hi - x.lo > 3.0 {
+        return Interval::new(-1.0, 1.0);
+    }
+    let ends = monotone(x, f);
+    // Half turns, widened by more than their rounding: one that is only nearly inside counts as inside.
+    let turn = |x: f64| x / std::f64::consts::PI - at;
+    let (a, b) = (turn(x.lo) - 1e-7, turn(x.hi) + 1e-7);
+    let (mut low, mut high) = (ends.lo, ends.hi);
+    let first = a.ceil();
+    if first <= b {
+        // Within 1e-6 of an end the value there is closer to the extreme than any polynomial needs to know.
+        let even = first.rem_euclid(2.0) == 0.0;
+        if even {
+            high = 1.0
+        } else {
+            low = -1.0
+        }
+        if first + 1.0 <= b {
+            if even { low = -1.0 } else { high = 1.0 }
+        }
+    }
+    Interval::new(low, high)
+}

@@ -1,0 +1,403 @@
+//! `pg_fn(x, expr, lo, hi)`, `pg_exp` and the other functions of one argument.
+//!
+//! The expression of `pg_fn` is no part of the dataflow: it says which real function is to be fitted. So it is not
+//! evaluated like other expressions but read here, with the argument's name standing for the variable.
+
+use super::Checker;
+use super::scope::Entry;
+use super::value::{Typed, Value};
+use crate::ast::{BinaryOp, ExprId, ExprKind, Tree, UnaryOp, Word};
+use crate::codes;
+use crate::diag::{Diagnostic, Span, did_you_mean};
+use hdl::Format;
+use hdl::exact::Exact;
+use hdl::op::Attrs;
+use hdl::op::func::{Failure, Function, MAX_MANT, MAX_WIDTH, Prepared, prepared};
+use hdl::real::expr::CALLS;
+use hdl::real::{Call, Expr, Node};
+use num_traits::{One, Zero};
+use std::collections::HashMap;
+
+/// The most parts of an expression; more would take too long to fit.
+const MAX_PARTS: usize = 400;
+
+/// Ten thousand times the greatest angle: a little more than one turn.
+const TURN: i32 = 62_832;
+
+/// What a name in the expression can be, for suggestions.
+static WORDS: &[&str] = &["pow", "rsqrt", "inv", "min", "max", "pi"];
+
+type Arg = (Value, ExprId);
+
+impl<'a> Checker<'a> {
+    /// The expressions of a tree that are functions to be fitted, and so are not evaluated: all parts of second arguments of
+    /// `pg_fn`. One mark for each expression of the tree.
+    pub(super) fn functions_in(&self, tree: Tree) -> Vec<bool> {
+        let mut marks = vec![false; (tree.root.0 - tree.first.0 + 1) as usize];
+        for k in tree.first.0..=tree.root.0 {
+            if let ExprKind::Call(Word { text: "pg_fn", .. }, args) = &self.program.expr(ExprId(k)).kind
+                && let Some(root) = args.get(1)
+            {
+                self.parts(*root).into_iter().for_each(|id| marks[(id.0 - tree.first.0) as usize] = true);
+            }
+        }
+        marks
+    }
+
+    /// All parts of an expression, arguments before their users.
+    fn parts(&self, root: ExprId) -> Vec<ExprId> {
+        let (mut open, mut all) = (vec![root], Vec::new());
+        while let Some(id) = open.pop() {
+            all.push(id);
+            match &self.program.expr(id).kind {
+                ExprKind::Number(_) | ExprKind::Name(_) => {}
+                ExprKind::Paren(a) | ExprKind::Unary(_, a) | ExprKind::Cast(_, a) => open.push(*a),
+                ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) => open.extend([*a, *b]),
+                ExprKind::Select(a, b, c) => open.extend([*a, *b, *c]),
+                ExprKind::Call(_, args) | ExprKind::Element(_, args) => open.extend(args),
+            }
+        }
+        all.sort_unstable();
+        all
+    }
+
+    /// The argument of a function of one argument; `None` after a reported mistake.
+    fn real_argument(&mut self, name: &str, value: &Value, id: ExprId) -> Option<Typed> {
+        let typed = match value {
+            Value::Error => return None,
+            Value::Exact(_) | Value::Choice(_) => {
+                self.no_format(&format!("`{name}`"), self.span(id), id);
+                return None;
+            }
+            Value::Typed(typed) => typed.clone(),
+        };
+        let (format, span) = (typed.format, self.span(id));
+        let text = self.operand_text(id);
+        let (message, cast) = if !format.is_float() && !format.is_fixed() {
+            (format!("`{name}` is not defined on {format}"), "float25.16".to_string())
+        } else if format.mant() > MAX_MANT {
+            (
+                format!("`{name}` has at most {MAX_MANT} fraction bits"),
+                format!("float{}.{MAX_MANT}", 1 + format.exp() + MAX_MANT),
+            )
+        } else if format.is_fixed() && format.width() > MAX_WIDTH {
+            let (kind, frac) = (if format.is_signed() { "fixed" } else { "ufixed" }, format.frac().unwrap_or(0));
+            (
+                format!("`{name}` takes fixeds of at most {MAX_WIDTH} bits"),
+                format!("{kind}{MAX_WIDTH}.{}", frac.min(MAX_WIDTH / 2)),
+            )
+        } else {
+            return Some(typed);
+        };
+        let error = Diagnostic::error(codes::NOT_DEFINED, message, span, format!("this is {format}"));
+        self.error(error.help(format!("write `({cast}){text}`")));
+        None
+    }
+
+    /// `pg_exp(x)` and its like, by the operator of that name.
+    pub(super) fn elementary(&mut self, name: &str, (value, id): Arg, span: Span) -> Value {
+        match self.real_argument(name, &value, id) {
+            Some(typed) => self.each(name.trim_start_matches("pg_"), &[&typed], Attrs::default(), span),
+            None => Value::Error,
+        }
+    }
+
+    /// `pg_sin(x)` and `pg_cos(x)`, for angles of at most one turn either way. Those of a float are looked up by their
+    /// magnitude, since the functions are odd and even.
+    pub(super) fn angle(&mut self, name: &str, (value, id): Arg, span: Span) -> Value {
+        let Some(typed) = self.real_argument(name, &value, id) else { return Value::Error };
+        let (format, even) = (typed.format, name == "pg_cos");
+        let mut expr = Expr::default();
+        let x = expr.push(Node::X);
+        expr.push(Node::Call(if even { Call::Cos } else { Call::Sin }, x));
+        let turn = Exact::new(TURN.into(), 10_000.into());
+        let end = |bits: u64| hdl::exact::from_bits(format, bits);
+        let (least, most) = (end(format.min_bits()), end(format.max_bits()));
+        let hi = most.min(turn.clone());
+        let lo = if format.is_float() { Exact::zero() } else { least.max(-turn) };
+        let function = Function::new(expr, lo, hi);
+        if let Err(failure) = prepared(format, function) {
+            self.no_table(failure, format, function, span, self.span(id));
+            return Value::Error;
+        }
+        let attrs = Attrs { function: Some(function), ..Attrs::default() };
+        if !format.is_float() {
+            return self.each("func", &[&typed], attrs, span);
+        }
+        let mut of = |name: &str, args: &[&Typed], attrs: Attrs| match self.each(name, args, attrs, span) {
+            Value::Typed(typed) => Some(typed),
+            _ => None,
+        };
+        let plain = Attrs::default();
+        let value = (|| {
+            let magnitude = of("fabs", &[&typed], plain)?;
+            let value = of("func", &[&magnitude], attrs)?;
+            if even {
+                return Some(value);
+            }
+            let opposite = of("fneg", &[&value], plain)?;
+            let same = of("eq", &[&typed, &magnitude], plain)?;
+            of("mux", &[&same, &value, &opposite], plain)
+        })();
+        value.map_or(Value::Error, Value::Typed)
+    }
+
+    /// `pg_fn(x, expr, lo, hi)`.
+    pub(super) fn fitted(&mut self, args: &[Arg], span: Span) -> Value {
+        let typed = self.real_argument("pg_fn", &args[0].0, args[0].1);
+        let expr = self.real_function(args[0].1, args[1].1);
+        let ends = [&args[2], &args[3]].map(|(value, id)| self.end_of_interval(value, *id));
+        let (Some(typed), Some(expr), [Some(lo), Some(hi)]) = (typed, expr, ends) else { return Value::Error };
+        let function = Function::new(expr, lo, hi);
+        match prepared(typed.format, function) {
+            Ok(p) => {
+                self.warn_of_floor(p, self.span(args[1].1));
+                self.each("func", &[&typed], Attrs { function: Some(function), ..Attrs::default() }, span)
+            }
+            Err(failure) => {
+                let interval = self.span(args[2].1).to(self.span(args[3].1));
+                self.no_table(failure, typed.format, function, self.span(args[1].1), interval);
+                Value::Error
+            }
+        }
+    }
+
+    fn end_of_interval(&mut self, value: &Value, id: ExprId) -> Option<Exact> {
+        match value {
+            Value::Error => None,
+            Value::Exact(number) => Some(number.value.clone()),
+            Value::Choice(_) | Value::Typed(_) => {
+                let message = "the interval of `pg_fn` is known at compile time";
+                let error = Diagnostic::error(codes::NOT_CONST, message, self.span(id), "known only at run time");
+                self.error(error.help("write a literal or the name of a `const`"));
+                None
+            }
+        }
+    }
+
+    fn warn_of_floor(&mut self, p: &Prepared, span: Span) {
+        let (Some(floor), mant) = (p.floor, p.format.mant() as i32) else { return };
+        let message = format!("results of `pg_fn` below {:.1e} are less exact than {}", power(floor), p.format);
+        let warning = Diagnostic::warning(codes::FUNCTION_FLOOR, message, span, "comes near 0 on the interval");
+        let note = format!(
+            "results from {:.1e} on are off by less than one place, smaller ones by up to {:.1e}",
+            power(floor),
+            power(floor - mant)
+        );
+        self.error(
+            warning.note(note).help("end the interval where the function is still large, or take a narrower format"),
+        );
+    }
+
+    /// Says why a function has no table.
+    fn no_table(&mut self, failure: &Failure, format: Format, f: &Function, span: Span, interval: Span) {
+        let error = match failure {
+            Failure::Interval => {
+                let message = format!("this is no interval of {format}");
+                let ends = [&f.lo, &f.hi].map(|x| hdl::exact::to_bits(format, x).is_err());
+                let help = match ends {
+                    [false, false] if f.lo < f.hi => "both ends are one number there: take a wider interval or format",
+                    [false, false] => "write the lower end first",
+                    _ => "take ends that the format holds",
+                };
+                Diagnostic::error(codes::FUNCTION_INTERVAL, message, interval, "lower and upper end").help(help)
+            }
+            Failure::Undefined(x) => {
+                let message = format!("this function has no value at {x:?}");
+                Diagnostic::error(codes::FUNCTION_VALUE, message, span, "has no value everywhere")
+                    .label(interval, "on this interval")
+                    .help("choose an interval on which every part has a value; near 0 a small number will do for 0")
+            }
+            Failure::Inaccurate(x) => {
+                let message = format!("too much of this function's value cancels at {x:?}");
+                Diagnostic::error(codes::FUNCTION_VALUE, message, span, "a small difference of large parts")
+                    .label(interval, "on this interval")
+                    .help("write it in another form, or leave that place out of the interval")
+            }
+            Failure::Large { at, depth } => {
+                let message = format!("no table of a reasonable size holds this function in {format}");
+                let note = format!(
+                    "around {at:?} polynomials would have to be as short as 2^-{depth} of {}",
+                    if format.is_float() { "an octave" } else { "the interval" }
+                );
+                let help = if format.is_float() {
+                    "is there a bend or a pole? Narrow the interval, take a narrower format, or write pieces with `?:`"
+                } else {
+                    "is it steep? Narrow the interval, or fit it as a float: `pg_fn((float25.16)x, ...)`"
+                };
+                Diagnostic::error(codes::FUNCTION_TABLE, message, span, "needs too many polynomials")
+                    .note(note)
+                    .help(help)
+            }
+        };
+        self.error(error);
+    }
+
+    /// The real function that an expression writes down; `None` after a reported mistake.
+    fn real_function(&mut self, argument: ExprId, root: ExprId) -> Option<Expr> {
+        let mut id = argument;
+        while let ExprKind::Paren(inner) = &self.program.expr(id).kind {
+            id = *inner;
+        }
+        let variable = match &self.program.expr(id).kind {
+            ExprKind::Name(name) => *name,
+            _ => "x",
+        };
+        let parts = self.parts(root);
+        if parts.len() > MAX_PARTS {
+            let message = format!("a function of `pg_fn` has at most {MAX_PARTS} parts, not {}", parts.len());
+            let error = Diagnostic::error(codes::FUNCTION, message, self.span(root), "too long");
+            self.error(error.help("write it as a sum or product of several functions"));
+            return None;
+        }
+        let mut expr = Expr::default();
+        let mut of: HashMap<ExprId, Option<u32>> = HashMap::new();
+        for id in parts {
+            let part = self.real_part(id, variable, &mut expr, &of);
+            of.insert(id, part);
+        }
+        let top = of[&root]?;
+        expr.finish(top);
+        Some(expr)
+    }
+
+    fn real_part(
+        &mut self,
+        id: ExprId,
+        variable: &str,
+        e: &mut Expr,
+        of: &HashMap<ExprId, Option<u32>>,
+    ) -> Option<u32> {
+        let program = self.program;
+        let span = self.span(id);
+        let node = match &program.exprs[id.0 as usize].kind {
+            ExprKind::Number(text) => match self.folder.number(text) {
+                Ok(number) => Node::Number(number.value),
+                Err(why) => {
+                    self.fold_error(why, span);
+                    return None;
+                }
+            },
+            ExprKind::Name(name) => self.real_name(name, variable, span)?,
+            ExprKind::Paren(a) | ExprKind::Unary(UnaryOp::Plus, a) => return of[a],
+            ExprKind::Unary(UnaryOp::Minus, a) => Node::Call(Call::Neg, of[a]?),
+            ExprKind::Binary(op, a, b) => {
+                let (x, y) = (of[a], of[b]);
+                let make = match op {
+                    BinaryOp::Add => Node::Add,
+                    BinaryOp::Sub => Node::Sub,
+                    BinaryOp::Mul => Node::Mul,
+                    BinaryOp::Div => Node::Div,
+                    _ => return self.no_real(&format!("`{}`", op.symbol()), span),
+                };
+                make(x?, y?)
+            }
+            ExprKind::Call(function, args) => return self.real_call(*function, args, span, e, of),
+            ExprKind::Unary(op, _) => return self.no_real(&format!("`{}`", op.symbol()), span),
+            ExprKind::Select(..) => return self.no_real("`?:`", span),
+            ExprKind::Cast(..) => return self.no_real("a cast", span),
+            ExprKind::Index(..) | ExprKind::Element(..) => return self.no_real("an index", span),
+        };
+        Some(e.share(node))
+    }
+
+    fn no_real(&mut self, what: &str, span: Span) -> Option<u32> {
+        let message = format!("{what} is no part of a real function");
+        let error = Diagnostic::error(codes::FUNCTION, message, span, "cannot be fitted");
+        let help = "a function of `pg_fn` is made of numbers, constants, its argument, + - * / and calls; \
+                    choose between pieces outside of it";
+        self.error(error.help(help));
+        None
+    }
+
+    fn real_name(&mut self, name: &'a str, variable: &str, span: Span) -> Option<Node> {
+        if name == variable {
+            return Some(Node::X);
+        }
+        let known = [self.table(), &self.tables[0]].iter().any(|t| t.symbols.contains_key(name));
+        match name {
+            "x" if !known => return Some(Node::X),
+            "pi" if !known => return Some(Node::Pi),
+            _ => {}
+        }
+        match self.symbol(name, span)?.entry {
+            Entry::Value(Value::Exact(number)) => return Some(Node::Number(number.value)),
+            Entry::Broken | Entry::Value(Value::Error) => return None,
+            _ => {}
+        }
+        let message = format!("`{name}` is not known when the function of `pg_fn` is fitted");
+        let error = Diagnostic::error(codes::FUNCTION, message, span, "known only at run time");
+        self.error(
+            error.help(format!("the function's variable is `{variable}`; everything else is a number or a `const`")),
+        );
+        None
+    }
+
+    fn real_call(
+        &mut self,
+        function: Word,
+        args: &[ExprId],
+        span: Span,
+        e: &mut Expr,
+        of: &HashMap<ExprId, Option<u32>>,
+    ) -> Option<u32> {
+        let name = function.text.strip_prefix("pg_").unwrap_or(function.text);
+        let call = CALLS.iter().find(|c| c.0 == name && c.1 != Call::Neg).map(|c| c.1);
+        let wanted: &[usize] = match name {
+            "pow" => &[2, 3],
+            "min" | "max" => &[2],
+            "rsqrt" | "inv" => &[1],
+            _ if call.is_some() => &[1],
+            _ => {
+                let message = format!("`{}` is no function that `pg_fn` knows", function.text);
+                let error = Diagnostic::error(codes::FUNCTION, message, function.span, "cannot be fitted");
+                let known = || CALLS.iter().map(|c| c.0).filter(|n| *n != "neg").chain(WORDS.iter().copied());
+                let help = match did_you_mean(name, known()) {
+                    Some(close) => format!("did you mean `{close}`?"),
+                    None => format!("it knows {}", known().collect::<Vec<_>>().join(", ")),
+                };
+                self.error(error.help(help));
+                return None;
+            }
+        };
+        if !wanted.contains(&args.len()) {
+            let message = format!("`{name}` takes {} argument(s), not {}", wanted[0], args.len());
+            let error = Diagnostic::error(codes::ARGUMENTS, message, span, "wrong number of arguments");
+            self.error(error.help(format!("write `{name}({})`", if wanted[0] == 1 { "x" } else { "a, b" })));
+            return None;
+        }
+        let values: Option<Vec<u32>> = args.iter().map(|a| of[a]).collect();
+        let values = values?;
+        let one = Node::Number(Exact::one());
+        Some(match name {
+            "min" => e.share(Node::Min(values[0], values[1])),
+            "max" => e.share(Node::Max(values[0], values[1])),
+            "pow" if values.len() == 3 => {
+                let ratio = match (&e.nodes[values[1] as usize], &e.nodes[values[2] as usize]) {
+                    (Node::Number(n), Node::Number(d)) if !d.is_zero() => e.share(Node::Number(n / d)),
+                    (Node::Call(Call::Neg, n), Node::Number(d)) if !d.is_zero() => match &e.nodes[*n as usize] {
+                        Node::Number(n) => e.share(Node::Number(-(n / d))),
+                        _ => e.share(Node::Div(values[1], values[2])),
+                    },
+                    _ => e.share(Node::Div(values[1], values[2])),
+                };
+                e.share(Node::Pow(values[0], ratio))
+            }
+            "pow" => e.share(Node::Pow(values[0], values[1])),
+            "rsqrt" => {
+                let (one, root) = (e.share(one), e.share(Node::Call(Call::Sqrt, values[0])));
+                e.share(Node::Div(one, root))
+            }
+            "inv" => {
+                let one = e.share(one);
+                e.share(Node::Div(one, values[0]))
+            }
+            _ => e.share(Node::Call(call.expect("the other names are matched above"), values[0])),
+        })
+    }
+}
+
+/// 2^k for messages.
+fn power(k: i32) -> f64 {
+    hdl::real::exp2(k)
+}
