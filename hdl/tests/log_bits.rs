@@ -234,7 +234,12 @@ fn casts_are_right() {
             let inst = instance("tolog", &[from], Attrs { to: Some(f), ..Attrs::default() });
             for bits in (0..1u64 << from.width()).filter_map(|b| exact::check_raw(from, b).ok()) {
                 let x = exact::from_bits(from, bits) * BigRational::from(BigInt::one() << P);
-                check("tolog", &inst, &[bits], nearest(f, &x.to_integer(), Flags::SATURATION));
+                // Below 2^-220 the reference has too few places, and every format here has ended long before.
+                let want = match x.to_integer() {
+                    m if m.bits() < 100 && !x.is_zero() => (0, Flags::UNDERFLOW),
+                    m => nearest(f, &m, Flags::SATURATION),
+                };
+                check("tolog", &inst, &[bits], want);
             }
         }
     }

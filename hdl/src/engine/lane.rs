@@ -284,9 +284,13 @@ fn add_up(lane: &mut Module, port: &str, format: Format, text: &dyn Fn(u32, u32)
 
 /// An exact sum of the pipeline's output.
 fn sum(lane: &mut Module, port: &str, format: Format) {
-    let width = format.width() + GUARD;
     comment(lane, &format!("{port}: exact sum with {GUARD} guard bits."));
-    wire(lane, format!("value_now_{port}"), width, format!("take ? {} : {width}'d0", extended(port, format, GUARD)));
+    // The upper part of a split sum extends the value by itself.
+    let (width, value) = match is_split(format, Reduce::Sum) {
+        true => (format.width(), format!("value_{port}")),
+        false => (format.width() + GUARD, extended(port, format, GUARD)),
+    };
+    wire(lane, format!("value_now_{port}"), width, format!("take ? {value} : {width}'d0"));
     add_up(lane, port, format, &|low, high| slice(&format!("value_now_{port}"), low, high - low), None);
 }
 

@@ -3,7 +3,10 @@
 use super::*;
 use crate::reference;
 use hdl::Format;
+use hdl::exact::parse_decimal;
+use hdl::op::func::Function;
 use hdl::op::{Attrs, Inst, OPERATORS, Operator, Rounding};
+use hdl::real;
 use pg2::diag::Span;
 use pg2::graph::{Node, NodeId, NodeKind, Output, Pin, PinClass};
 
@@ -85,6 +88,15 @@ fn formats() -> Vec<Format> {
     names.split(' ').map(|n| n.parse().expect("a format")).collect()
 }
 
+/// 1/x between 1 and 3/2, for `func`: short enough to be fitted in every format above that functions take.
+fn reciprocal() -> &'static Function {
+    let mut e = real::Expr::default();
+    let x = e.push(real::Node::X);
+    let one = e.push(real::Node::Number(parse_decimal("1").expect("a number")));
+    e.push(real::Node::Div(one, x));
+    Function::new(e, parse_decimal("1").expect("a number"), parse_decimal("1.5").expect("a number"))
+}
+
 /// Uses of an operator over the formats above.
 fn uses(op: &dyn Operator) -> Vec<Inst> {
     let mut list = Vec::new();
@@ -94,6 +106,7 @@ fn uses(op: &dyn Operator) -> Vec<Inst> {
         vec![attrs(None, 0, 0), attrs(None, 3, 1), attrs(None, -2, 1), attrs(None, -1, 2), attrs(None, -3, 2)];
     plain.extend([attrs(None, 45, 0), attrs(None, -70, 0), attrs(None, 1, 2), attrs(None, 0, 1), attrs(None, 0, -1)]);
     plain.extend(all.iter().map(|f| attrs(Some(*f), 0, 0)));
+    plain.push(Attrs { function: Some(reciprocal()), ..Attrs::default() });
     for a in &all {
         let uint1 = hdl::format::UINT1;
         let int8 = Format::int(8, true).expect("a format");
