@@ -122,6 +122,8 @@ fn sideband(lane: &mut Module, delay: u32, split: bool) {
         let name = format!("beside_{k}");
         if k == delay {
             wire(lane, "begins", 1, slice(&from, 1, 1));
+            // Lanes without sums have nothing to clear.
+            wire(lane, "unused_begins", 1, "&{1'b0, begins}");
         }
         reg(lane, &name, 3, from);
         from = name;

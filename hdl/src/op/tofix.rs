@@ -183,6 +183,8 @@ fn place(inst: &Inst, c: &mut Circuit, x: Sig) -> Placed {
     // The shift to the right from there; negative: the number exceeds the format.
     let reach = Range { low: top + from.bias() as i64 - frac - max_field(from), high: top + from.bias() as i64 - frac };
     let (right, over) = distance(c, from, reach, &f);
+    // What cannot happen is not looked for: without a flag to raise there is no port for one.
+    let over = over.filter(|_| sat);
     let m = from.mant();
     let signed = to.is_signed() && !inst.is_nonneg(0);
     // Where the result is wider than the significand only its low bits are ever rounded, and negating the
