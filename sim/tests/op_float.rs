@@ -1,13 +1,10 @@
 //! The Verilog of the float operators against their bits, many uses in one build, one build for each clock.
 
-use hdl::netlist::{Module, Netlist};
-use hdl::op::{Attrs, Inst, Operator, Rounding, hardware, operator};
-use hdl::target::Clock;
-use hdl::{Bounds, Format};
-use sim::SimError;
-use sim::bench::{MultiBench, wrap};
+mod op_common;
 
-const ROWS: usize = 1500;
+use hdl::op::{Attrs, Inst, Rounding, operator};
+use hdl::{Bounds, Format};
+use op_common::{Case, ROWS, check_cases, lint};
 
 fn format(name: &str) -> Format {
     name.parse().expect("a format of the test")
@@ -89,13 +86,6 @@ fn corners(f: Format) -> Vec<u64> {
     list
 }
 
-/// One use of an operator and the arguments it is tried with.
-struct Case {
-    op: &'static dyn Operator,
-    inst: Inst,
-    rows: Vec<Vec<u64>>,
-}
-
 impl Case {
     fn new(name: &str, args: &[Format], attrs: Attrs, nonneg: u32, random: &mut Random) -> Case {
         let op = operator(name).expect("registered");
@@ -121,30 +111,6 @@ impl Case {
             self.rows.push((0..args.len()).map(|k| random.within(args[k], bounds[k])).collect());
         }
         self.known()
-    }
-
-    /// An argument that is known not to be negative is not, and arguments that are known to be one value are.
-    fn known(mut self) -> Case {
-        for row in &mut self.rows {
-            for (k, f) in self.inst.args.iter().enumerate() {
-                if self.inst.is_nonneg(k) {
-                    row[k] &= f.mask() >> 1;
-                }
-                if self.inst.same {
-                    row[k] = row[0];
-                }
-            }
-        }
-        self
-    }
-
-    /// The port values that row `k` must give: the result, and the flags that can be raised.
-    fn expected(&self, k: usize) -> Vec<u64> {
-        let (bits, raised) = self.op.bits(&self.inst, &self.rows[k]);
-        let declared = self.op.flags(&self.inst);
-        assert!(declared.contains(raised), "{} raises an undeclared flag", self.op.name());
-        let port = declared.iter().enumerate().map(|(k, f)| (raised.contains(f) as u64) << k).sum();
-        if declared.is_empty() { vec![bits] } else { vec![bits, port] }
     }
 }
 
@@ -255,88 +221,40 @@ const OTHERS: [&str; 18] = [
     "ufixed64.64",
 ];
 
-/// The simulation, or `None` (said on stderr) where Verilator is not installed and not required.
-fn built(result: Result<MultiBench, SimError>) -> Option<MultiBench> {
-    match result {
-        Err(SimError::ToolMissing { tool, .. }) if std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1") => {
-            eprintln!("skipped: {tool} not found");
-            None
-        }
-        other => Some(other.unwrap()),
-    }
-}
-
 /// Every case of a group of formats at one clock: results, flags, and the latency that is declared.
-fn check(floats: &[&str], mhz: f64) {
-    check_cases(cases(floats, false), mhz);
-}
-
-fn check_cases(cases: Vec<Case>, mhz: f64) {
-    let clock = Clock { mhz, ..Clock::default_clock() };
-    let modules: Vec<Module> = cases.iter().map(|c| hardware(c.op, &c.inst, clock).module).collect();
-    let declared: Vec<u32> = modules.iter().map(|m| m.latency).collect();
-    let Some(mut bench) = built(MultiBench::build(modules)) else { return };
-    let rows: Vec<Vec<Vec<u64>>> = cases.iter().map(|c| c.rows.clone()).collect();
-    let outputs = bench.run_all(&rows);
-    for (k, case) in cases.iter().enumerate() {
-        for (t, got) in outputs[k].iter().enumerate() {
-            let what = || format!("{} {:?} at {mhz} MHz of {:x?}", case.op.name(), case.inst, case.rows[t]);
-            assert_eq!(*got, case.expected(t), "{}", what());
-        }
-        // All rows match at the declared latency; here it is also measured.
-        if case.inst.args[1..].iter().any(|f| f.mant() == 9) {
-            let latency = bench.measured_latency(k, &case.rows[ROWS - 8..]);
-            assert_eq!(latency, Ok(declared[k]), "{} {:?} at {mhz} MHz", case.op.name(), case.inst);
-        }
-    }
+fn check(cases: Vec<Case>, mhz: f64) {
+    check_cases(&cases, mhz, |case| case.inst.args[1..].iter().any(|f| f.mant() == 9));
 }
 
 /// Verilator builds take seconds, so that only some formats are tried at every clock.
 #[test]
 fn all_operators_agree_with_their_bits_at_100_mhz() {
-    check(&["float6.2", "float18.9", "float55.52"], 100.0);
+    check(cases(&["float6.2", "float18.9", "float55.52"], false), 100.0);
 }
 
 #[test]
 fn narrow_operators_agree_with_their_bits_at_150_mhz() {
-    check(&["float4.1", "float5.2", "float6.2", "float13.1", "float16.11", "float18.9"], 150.0);
+    check(cases(&["float4.1", "float5.2", "float6.2", "float13.1", "float16.11", "float18.9"], false), 150.0);
 }
 
 #[test]
 fn wide_operators_agree_with_their_bits_at_150_mhz() {
-    check(&["float25.16", "float32.23", "float55.52", "float64.52"], 150.0);
+    check(cases(&["float25.16", "float32.23", "float55.52", "float64.52"], false), 150.0);
 }
 
 #[test]
 fn all_operators_agree_with_their_bits_at_300_mhz() {
-    check(&["float5.2", "float18.9", "float64.52"], 300.0);
+    check(cases(&["float5.2", "float18.9", "float64.52"], false), 300.0);
 }
 
 #[test]
 fn operators_that_round_toward_zero_agree_with_their_bits() {
-    check_cases(cases(&["float4.1", "float6.2", "float18.9", "float25.16"], true), 150.0);
+    check(cases(&["float4.1", "float6.2", "float18.9", "float25.16"], true), 150.0);
 }
 
 #[test]
 fn the_verilog_is_clean() {
     let mut cases = cases(&["float4.1", "float5.2", "float18.9", "float64.52"], false);
     cases.extend(self::cases(&["float4.1", "float18.9"], true));
-    let netlists: Vec<Netlist> = cases
-        .iter()
-        .map(|c| hardware(c.op, &c.inst, Clock::default_clock()).module)
-        .map(|m| Netlist { top: m.name.clone(), modules: vec![m] })
-        .collect();
-    let all = wrap(&netlists).expect("ports of at most 64 bits");
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = folder.path().join("operators.v");
-    std::fs::write(&file, all.verilog()).expect("the text is written");
-    // Many modules stand in one file here.
-    let options = ["--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", &all.top];
-    match std::process::Command::new("verilator").args(options).arg(&file).output() {
-        Ok(out) => assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr)),
-        Err(_) if std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1") => {
-            eprintln!("skipped: verilator not found");
-        }
-        Err(e) => panic!("verilator: {e}"),
-    }
+    lint(&cases);
 }

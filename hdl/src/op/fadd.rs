@@ -4,7 +4,7 @@ mod magnitudes;
 mod signed;
 
 use super::float_parts::text::field;
-use super::float_parts::{Value, round, same_floats, unpack};
+use super::float_parts::{Value, round, same_floats, sum_bounds, unpack};
 use super::{Attrs, Inst, Operator};
 use crate::circuit::{Circuit, Sig};
 use crate::target::Cost;
@@ -38,16 +38,7 @@ impl Operator for Fadd {
         if !both_nonneg(inst) {
             return signed_bounds(inst);
         }
-        let (a, b) = (inst.bounds(0), inst.bounds(1));
-        let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
-        let sum = |x: u64, y: u64| self.bits(inst, &[x, y]).0;
-        let low = match (a.zero, b.zero) {
-            (true, true) => la.min(lb),
-            (true, false) => lb,
-            (false, true) => la,
-            (false, false) => sum(la, lb),
-        };
-        Bounds::floats(inst.result, low, sum(ha, hb), a.zero && b.zero)
+        sum_bounds(inst, |x, y| self.bits(inst, &[x, y]).0)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -10,7 +10,7 @@ pub mod text;
 
 use super::{Inst, Rounding};
 use crate::circuit::{Circuit, Sig};
-use crate::{Flags, Format};
+use crate::{Bounds, Flags, Format};
 
 /// A non-zero float taken apart: (-1)^negative * sig * 2^exp with the hidden bit in `sig` (mant + 1 bits).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,6 +90,19 @@ pub fn c_type(format: Format) -> &'static str {
 /// The suffix of a C literal or a function of `math.h` for that type: `f` or nothing.
 pub fn c_suffix(format: Format) -> &'static str {
     if fits_c_float(format) { "f" } else { "" }
+}
+
+/// How small and how large the sum of two magnitudes is; either may be 0, where `sum` adds two that are not.
+pub fn sum_bounds(inst: &Inst, sum: impl Fn(u64, u64) -> u64) -> Bounds {
+    let (a, b) = (inst.bounds(0), inst.bounds(1));
+    let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
+    let low = match (a.zero, b.zero) {
+        (true, true) => la.min(lb),
+        (true, false) => lb,
+        (false, true) => la,
+        (false, false) => sum(la, lb),
+    };
+    Bounds::floats(inst.result, low, sum(ha, hb), a.zero && b.zero)
 }
 
 /// The format that both float arguments share, or what is wrong.

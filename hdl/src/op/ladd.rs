@@ -4,6 +4,7 @@
 //! of the difference is it less -log2(1 - 2^-d). Both corrections depend on d alone and vanish where it is large.
 
 use super::float_parts::shift::any;
+use super::float_parts::sum_bounds;
 use super::float_parts::text::{arg, cat, field, repeat, slice, zeros};
 use super::log_parts::{Unbounded, field_bits, finish, same_logs};
 use super::{Attrs, Inst, Operator};
@@ -33,19 +34,10 @@ impl Operator for Ladd {
     }
 
     fn bounds(&self, inst: &Inst) -> Bounds {
-        let (a, b) = (inst.bounds(0), inst.bounds(1));
-        if can_differ(inst, false) {
-            return signed_bounds(inst);
+        match can_differ(inst, false) {
+            true => signed_bounds(inst),
+            false => sum_bounds(inst, |x, y| total(inst, x, y, false).0),
         }
-        let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
-        let sum = |x: u64, y: u64| total(inst, x, y, false).0;
-        let low = match (a.zero, b.zero) {
-            (true, true) => la.min(lb),
-            (true, false) => lb,
-            (false, true) => la,
-            (false, false) => sum(la, lb),
-        };
-        Bounds::floats(inst.result, low, sum(ha, hb), a.zero && b.zero)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
