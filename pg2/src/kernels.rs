@@ -26,6 +26,8 @@ pub static KERNELS: &[Kernel] = &[
     kernel!("gravity_log", "acceleration by softened point masses in logarithms, as GRAPE-5"),
     kernel!("gravity_hermite", "potential, acceleration and jerk, for the Hermite scheme"),
     kernel!("coulomb", "energy of a charge and force on it, charges on both sides"),
+    kernel!("yukawa", "energy and force of screened charges in a periodic box, with a cut-off"),
+    kernel!("ewald_real", "energy and force of the Ewald sum in real space, with a cut-off"),
     kernel!("lennard_jones", "energy and force in a periodic box, with a cut-off"),
     kernel!("sph_density", "density and number of neighbours, cubic spline"),
     kernel!("sph_pressure", "acceleration by pressure, cubic spline, mean smoothing length"),

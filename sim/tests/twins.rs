@@ -6,6 +6,9 @@ use hdl::exact::{Exact, to_bits};
 use pg2::graph::{Graph, NodeKind, PinClass};
 use sim::stimuli::Random;
 
+#[path = "twins/screened.rs"]
+mod screened;
+
 /// One term of an output, and a size that bounds what was added up to make it.
 type Term = (f64, f64);
 /// What one pair adds to each output element, from i, j and parameters.
