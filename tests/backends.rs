@@ -359,13 +359,16 @@ fn only_the_whole_sum_can_wrap() {
     let verilator = has_verilator();
     for (work, sums, wraps) in [(&work, [27, 34, 20], [false; 3]), (&more, [127, 135, 119], [false, true, false])] {
         for entry in BACKENDS.iter().filter(|e| is_exact(e) && (verilator || e.name != "cycle")) {
+            let mut words = Vec::new();
             for (pipelines, groups) in [(2, 1), (2, 2)] {
                 let options = Options { pipelines, groups, jmem_words: 2, ..Options::default() };
                 let found = run(entry, &options, &graph, work);
                 let place = format!("{} in {groups} groups", entry.name);
+                words.push(found.words.j);
                 assert_eq!(found.results.bits, sums.map(|s: i64| s as u64 & 0xff), "{place}");
                 assert_eq!(found.flags, wraps.map(|w| if w { Flags::WRAP } else { Flags::NONE }), "{place}");
             }
+            assert_eq!(words[0], words[1], "{}: lane groups share what is sent again", entry.name);
         }
     }
 }

@@ -30,6 +30,9 @@ struct Table {
     values: u32,
 }
 
+/// What a synchronous load would take in: flip-flop, table, own value, loaded value.
+type Load = (String, String, Bit, Bit);
+
 /// The netlist of one module.
 struct Netlist<'a> {
     cells: &'a mut Map<String, Value>,
@@ -240,8 +243,8 @@ impl<'a> Netlist<'a> {
         let flip_flops = self.of_kind("dffeas");
         let mut packed: HashSet<Bit> = flip_flops.iter().map(|f| self.pin(f, "d")).collect();
         loop {
-            // By the choice (its net, and the value that loads): flip-flop, table, own value, loaded value.
-            let mut choices: BTreeMap<(Bit, bool), Vec<(String, String, Bit, Bit)>> = BTreeMap::new();
+            // By the choice: its net, and the value that loads.
+            let mut choices: BTreeMap<(Bit, bool), Vec<Load>> = BTreeMap::new();
             for name in flip_flops.iter().filter(|f| self.pin(f, "sload") == Bit::Zero) {
                 let data = self.pin(name, "d");
                 let Some((cell, table)) = self.table(data).filter(|_| self.read_once(data)) else { continue };

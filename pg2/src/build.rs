@@ -17,6 +17,8 @@ pub struct Built {
     /// Simplified.
     pub graph: Graph,
     pub schedule: Schedule,
+    /// Whether the whole kernel was cut into stages as one circuit; else it was scheduled operator by operator.
+    pub merged: bool,
     /// Register bits of the flags on their way.
     pub flag_bits: u64,
     /// Bits that wait in memory instead of registers.
@@ -34,6 +36,11 @@ pub struct Built {
 }
 
 impl Built {
+    /// All register bits of the pipeline, what waits in memory included: what [`Built::bound_bits`] bounds.
+    pub fn register_bits(&self) -> u64 {
+        self.schedule.register_bits() + self.flag_bits + self.memory_bits
+    }
+
     /// The pipeline with a plain port for each output, also where sums take theirs in another form.
     pub fn plain(&self) -> Netlist {
         hdl::engine::plain_pipeline(&self.graph.layout(), &self.netlist)
@@ -58,6 +65,7 @@ pub fn build<'a>(graph: &Graph, clock: Clock, text: impl Into<Text<'a>>, warning
         return Built {
             graph,
             schedule,
+            merged: true,
             flag_bits,
             memory_bits,
             early_bits,
@@ -76,5 +84,17 @@ pub fn build<'a>(graph: &Graph, clock: Clock, text: impl Into<Text<'a>>, warning
     let (early_bits, bound_bits) = (others + early, others + bound);
     let worst = library.modules.iter().map(|m| m.worst).fold(0.0, f64::max);
     let netlist = lower_with(&graph, &schedule, &library, text);
-    Built { graph, schedule, flag_bits, memory_bits: 0, early_bits, bound_bits, worst, library, netlist, warnings }
+    Built {
+        graph,
+        schedule,
+        merged: false,
+        flag_bits,
+        memory_bits: 0,
+        early_bits,
+        bound_bits,
+        worst,
+        library,
+        netlist,
+        warnings,
+    }
 }

@@ -1,6 +1,7 @@
 //! `pairforge bench`: the benchmarks, each printing its figure and its input.
 
 mod build;
+mod cells;
 mod cycle;
 mod emulator;
 mod fmm;
@@ -41,6 +42,7 @@ static BENCHES: &[Bench] = &[
         what: "engine utilisation of M2L at order 2, on streams of 32, 64 and 128 bits",
         run: fmm::m2l,
     },
+    Bench { name: "cells", what: "short-range kernels over neighbouring cells", run: cells::run },
     Bench { name: "words", what: "j records sent for each particle, by size of the j memory", run: link::run },
     Bench { name: "fmm", what: "seconds and errors of an FMM of 1e5 particles, by backend", run: fmm::backends },
 ];

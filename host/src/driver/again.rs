@@ -1,8 +1,8 @@
 //! Targets of split runs whose flag `wrap` may stem from a piece alone: summed again, in one go.
 //!
 //! A partial sum may leave the output's format although the sum over the whole run does not. Lanes hold exact sums
-//! from one RUN to the next, but only for one group of targets, so that the sources go over the link once for each group. That is
-//! far too slow for every run, and right for the few targets that need it.
+//! from one RUN to the next, but only for the targets that they hold, so that the sources go over the link once for as many
+//! targets as there are lanes. That is far too slow for every run, and right for the few targets that need it.
 
 use super::{CHUNK_WORDS, packed};
 use crate::backend::{BackendError, Job, Outcome, Run};
@@ -24,8 +24,8 @@ pub fn again(
     let groups: Vec<&[usize]> = targets.chunks(config.lanes() as usize).collect();
     let mut answers = Answers { config, groups: &groups, counters: None, outcome };
     let mut stream = Stream::default();
-    for (tag, group) in groups.iter().enumerate() {
-        let records: Vec<u32> = group.iter().flat_map(|k| packed(&i_packing, job.targets, *k, 1)).collect();
+    // As many as there are lane groups go through the same pieces together.
+    for (round, groups) in groups.chunks(config.groups as usize).enumerate() {
         for (k, piece) in pieces.iter().enumerate() {
             let mut total = 0;
             for (first, count) in piece {
@@ -35,10 +35,14 @@ pub fn again(
                 total += *count as u32;
             }
             let (keep, hold) = (k > 0, k + 1 < pieces.len());
-            let header = RunHeader { tag: tag as u32, n_i: group.len() as u32, group: 0, keep, hold };
-            stream.run(header, &[Segment { first: 0, count: total }]);
-            stream.i(group.len() as u32, &records);
-            answers.outcome.words.i += records.len() as u64;
+            for (at, group) in groups.iter().enumerate() {
+                let records: Vec<u32> = group.iter().flat_map(|k| packed(&i_packing, job.targets, *k, 1)).collect();
+                let tag = round * config.groups as usize + at;
+                let header = RunHeader { tag: tag as u32, n_i: group.len() as u32, group: at as u8, keep, hold };
+                stream.run(header, &[Segment { first: 0, count: total }]);
+                stream.i(group.len() as u32, &records);
+                answers.outcome.words.i += records.len() as u64;
+            }
             if stream.words.len() >= CHUNK_WORDS {
                 answers.exchange(&mut stream, link)?;
             }
