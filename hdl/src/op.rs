@@ -54,6 +54,7 @@ mod shl;
 mod shlv;
 mod shr;
 mod shrv;
+pub mod sin_cos;
 mod sub;
 mod sumsq;
 mod tofix;
@@ -85,6 +86,8 @@ pub static OPERATORS: &[&dyn Operator] = &[
     &func::Func,
     &exp::Exp,
     &log::Log,
+    &sin_cos::Sin,
+    &sin_cos::Cos,
     &pow::Pow,
     &sumsq::Sumsq,
     &tofix::Tofix,

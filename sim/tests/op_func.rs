@@ -1,6 +1,9 @@
 //! The Verilog of functions against their bits, many uses in one build.
 
-use hdl::exact::{Exact, parse_decimal};
+#[allow(dead_code)]
+mod op_common;
+
+use hdl::exact::{Exact, parse_decimal, to_bits};
 use hdl::op::func::Function;
 use hdl::op::{Attrs, Inst, Operator, hardware, operator};
 use hdl::real::{Call, Expr, Node};
@@ -63,12 +66,14 @@ fn uses() -> Vec<(&'static dyn Operator, Inst)> {
         }
     };
     for format in ["float18.9", "float25.16", "float32.23", "float5.2", "float13.1", "float12.6", "float35.23"] {
-        add("exp", format, None, true);
-        add("log", format, None, true);
+        for name in ["exp", "log", "sin", "cos"] {
+            add(name, format, None, true);
+        }
     }
     for format in ["fixed16.8", "ufixed16.10", "fixed32.20", "fixed12.11", "ufixed2.1"] {
-        add("exp", format, None, false);
-        add("log", format, None, false);
+        for name in ["exp", "log", "sin", "cos"] {
+            add(name, format, None, false);
+        }
     }
     for (call, ends) in [
         (None, ("0.125", "8")),
@@ -107,7 +112,11 @@ fn argument(inst: &Inst, k: usize, random: &mut Random) -> u64 {
     let (low, high) = inst.magnitudes(0);
     let around = (one + (any & (2 * least - 1))).saturating_sub(least);
     let tiny = one - ((random.next() & 15) << mant).min(one) + (any & 3);
-    let magnitude = [any & (format.mask() >> 1), around, tiny, around][k % 4].clamp(low, high);
+    // Next to multiples of pi / 2 sines and cosines are small.
+    let turns = (1 + ((random.next() % 600_000) >> (k % 20))) as f64;
+    let angle = Exact::from_float(turns * std::f64::consts::FRAC_PI_2).expect("a finite number");
+    let angle = to_bits(format, &angle).map_or(around, |found| found.0);
+    let magnitude = [any & (format.mask() >> 1), around, tiny, angle][k % 4].clamp(low, high);
     let sign = if inst.is_nonneg(0) || random.next() & 1 == 0 { 0 } else { 1u64 << (format.width() - 1) };
     if k == 0 && inst.bounds(0).zero { 0 } else { magnitude | sign }
 }
@@ -163,4 +172,11 @@ fn verilog_of_functions_equals_their_bits() {
             assert_eq!(bench.measured_latency(k, &rows), Ok(made[k].latency), "{what}");
         }
     }
+}
+
+#[test]
+fn the_verilog_of_functions_is_clean() {
+    let plain = uses().into_iter().filter(|(_, inst)| inst.bounds.is_empty() && inst.result.width() <= 18);
+    let cases: Vec<_> = plain.map(|(op, inst)| op_common::Case { op, inst, rows: Vec::new() }).collect();
+    op_common::lint(&cases);
 }

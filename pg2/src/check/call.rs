@@ -82,8 +82,7 @@ impl<'a> Checker<'a> {
             return self.no_vector(&format!("`{name}`"), &typed, id);
         }
         match *name {
-            "pg_exp" | "pg_log" => self.elementary(name, args.remove(0), span),
-            "pg_sin" | "pg_cos" => self.angle(name, args.remove(0), span),
+            "pg_exp" | "pg_log" | "pg_sin" | "pg_cos" => self.elementary(name, args.remove(0), span),
             "pg_fn" => self.fitted(&args, span),
             "pg_abs" => self.abs(args.remove(0), span),
             "pg_min" | "pg_max" => {

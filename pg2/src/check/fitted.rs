@@ -21,9 +21,6 @@ use std::collections::HashMap;
 /// The most parts of an expression; more would take too long to fit.
 const MAX_PARTS: usize = 400;
 
-/// Ten thousand times the greatest angle: a little more than one turn.
-const TURN: i32 = 62_832;
-
 /// What a name in the expression can be, for suggestions.
 static WORDS: &[&str] = &["pow", "rsqrt", "inv", "min", "max", "pi"];
 
@@ -100,46 +97,6 @@ impl<'a> Checker<'a> {
             Some(typed) => self.each(name.trim_start_matches("pg_"), &[&typed], Attrs::default(), span),
             None => Value::Error,
         }
-    }
-
-    /// `pg_sin(x)` and `pg_cos(x)`, for angles of at most one turn either way. Those of a float are looked up by their
-    /// magnitude, since the functions are odd and even.
-    pub(super) fn angle(&mut self, name: &str, (value, id): Arg, span: Span) -> Value {
-        let Some(typed) = self.real_argument(name, &value, id) else { return Value::Error };
-        let (format, even) = (typed.format, name == "pg_cos");
-        let mut expr = Expr::default();
-        let x = expr.push(Node::X);
-        expr.push(Node::Call(if even { Call::Cos } else { Call::Sin }, x));
-        let turn = Exact::new(TURN.into(), 10_000.into());
-        let end = |bits: u64| hdl::exact::from_bits(format, bits);
-        let (least, most) = (end(format.min_bits()), end(format.max_bits()));
-        let hi = most.min(turn.clone());
-        let lo = if format.is_float() { Exact::zero() } else { least.max(-turn) };
-        let function = Function::new(expr, lo, hi);
-        if let Err(failure) = prepared(format, function) {
-            self.no_table(failure, format, function, span, self.span(id));
-            return Value::Error;
-        }
-        let attrs = Attrs { function: Some(function), ..Attrs::default() };
-        if !format.is_float() {
-            return self.each("func", &[&typed], attrs, span);
-        }
-        let mut of = |name: &str, args: &[&Typed], attrs: Attrs| match self.each(name, args, attrs, span) {
-            Value::Typed(typed) => Some(typed),
-            _ => None,
-        };
-        let plain = Attrs::default();
-        let value = (|| {
-            let magnitude = of("fabs", &[&typed], plain)?;
-            let value = of("func", &[&magnitude], attrs)?;
-            if even {
-                return Some(value);
-            }
-            let opposite = of("fneg", &[&value], plain)?;
-            let same = of("eq", &[&typed, &magnitude], plain)?;
-            of("mux", &[&same, &value, &opposite], plain)
-        })();
-        value.map_or(Value::Error, Value::Typed)
     }
 
     /// `pg_fn(x, expr, lo, hi)`.
