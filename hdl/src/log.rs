@@ -7,6 +7,7 @@
 //! last places of 12 bits, and these are irrational but for whole numbers: 60 right bits decide.
 
 use crate::exact::{Exact, Misfit, Rounding};
+use crate::op::Rounding as Mode;
 use crate::{Flags, Format};
 use num_bigint::{BigInt, BigUint};
 use num_traits::{One, Signed, ToPrimitive, Zero};
@@ -76,9 +77,10 @@ fn log2(mut x: u64) -> u64 {
     log
 }
 
-/// A logarithm in units of 2^-frac, rounded to nearest.
-fn rounded(log: u64, frac: u32) -> u32 {
-    ((log + (1 << (Q - frac - 1))) >> (Q - frac)) as u32
+/// A logarithm or a fraction in units of 2^-frac, rounded to nearest or down.
+fn rounded(x: u64, frac: u32, mode: Mode) -> u32 {
+    let half = if mode.truncates() { 0 } else { 1 << (Q - frac - 1) };
+    ((x + half) >> (Q - frac)) as u32
 }
 
 /// Fraction bits of a float on its way into or out of a log of `frac` bits: two more than the logarithm has.
@@ -86,48 +88,57 @@ pub fn float_frac(frac: u32) -> u32 {
     frac + 2
 }
 
-type Tables = [OnceLock<Vec<u32>>; 16];
+/// For either rounding a table for each number of fraction bits.
+type Tables = [[OnceLock<Vec<u32>>; 16]; 2];
 
 /// For each significand of `mant` fraction bits its logarithm in units of 2^-frac, 0 to 2^frac.
-pub fn logs(frac: u32, mant: u32) -> &'static [u32] {
-    static TABLES: [Tables; 16] = [const { [const { OnceLock::new() }; 16] }; 16];
-    TABLES[frac as usize][mant as usize]
-        .get_or_init(|| (0..1u64 << mant).map(|m| rounded(log2(ONE | m << (Q - mant)), frac)).collect())
+pub fn logs(frac: u32, mant: u32, mode: Mode) -> &'static [u32] {
+    static TABLES: [Tables; 16] = [const { [const { [const { OnceLock::new() }; 16] }; 2] }; 16];
+    TABLES[frac as usize][mode as usize][mant as usize]
+        .get_or_init(|| (0..1u64 << mant).map(|m| rounded(log2(ONE | m << (Q - mant)), frac, mode)).collect())
 }
 
 /// For each fraction of a logarithm of `frac` bits the significand's fraction in units of 2^-mant, 0 to 2^mant.
-pub fn powers(frac: u32, mant: u32) -> &'static [u32] {
-    static TABLES: [Tables; 16] = [const { [const { OnceLock::new() }; 16] }; 16];
-    let round = |x: u64| ((x - ONE + (1 << (Q - mant - 1))) >> (Q - mant)) as u32;
-    TABLES[frac as usize][mant as usize].get_or_init(|| (0..1u64 << frac).map(|k| round(exp2(k, frac))).collect())
+pub fn powers(frac: u32, mant: u32, mode: Mode) -> &'static [u32] {
+    static TABLES: [Tables; 16] = [const { [const { [const { OnceLock::new() }; 16] }; 2] }; 16];
+    TABLES[frac as usize][mode as usize][mant as usize]
+        .get_or_init(|| (0..1u64 << frac).map(|k| rounded(exp2(k, frac) - ONE, mant, mode)).collect())
 }
 
 /// What a sum adds to the larger logarithm where the other one is k last places less: log2(1 + 2^-d) in last places, for all k
 /// for which that is not 0.
-pub fn sums(frac: u32) -> &'static [u32] {
-    static TABLES: Tables = [const { OnceLock::new() }; 16];
-    TABLES[frac as usize].get_or_init(|| {
+pub fn sums(frac: u32, mode: Mode) -> &'static [u32] {
+    static TABLES: Tables = [const { [const { OnceLock::new() }; 16] }; 2];
+    TABLES[mode as usize][frac as usize].get_or_init(|| {
         let sum = |k: u64| {
             let x = ONE + below(k, frac);
-            if x == 2 * ONE { 1 << frac } else { rounded(log2(x), frac) }
+            if x == 2 * ONE { 1 << frac } else { rounded(log2(x), frac, mode) }
         };
         (0u64..).map(sum).take_while(|t| *t != 0).collect()
     })
 }
 
 /// What a difference takes from the larger logarithm: -log2(1 - 2^-d) in last places, for all k from 1 for which that is not
-/// 0; the first entry stands for equal numbers and is 0.
-pub fn differences(frac: u32) -> &'static [u32] {
-    static TABLES: Tables = [const { OnceLock::new() }; 16];
-    TABLES[frac as usize].get_or_init(|| {
+/// what it is for all larger ones, [`far_difference`]; the first entry stands for equal numbers and is 0. A result that is
+/// rounded down takes more.
+pub fn differences(frac: u32, mode: Mode) -> &'static [u32] {
+    static TABLES: Tables = [const { [const { OnceLock::new() }; 16] }; 2];
+    TABLES[mode as usize][frac as usize].get_or_init(|| {
+        let place = 1u128 << (Q - frac);
+        let more = if mode.truncates() { place - 1 } else { place / 2 };
         let difference = |k: u64| {
             let x = ONE - below(k, frac);
             let zeros = x.leading_zeros() - 1;
             let log = ((zeros as u128) << Q) - log2(x << zeros) as u128;
-            ((log + (1 << (Q - frac - 1))) >> (Q - frac)) as u32
+            ((log + more) >> (Q - frac)) as u32
         };
-        std::iter::once(0).chain((1u64..).map(difference).take_while(|t| *t != 0)).collect()
+        std::iter::once(0).chain((1u64..).map(difference).take_while(|t| *t != far_difference(mode))).collect()
     })
+}
+
+/// What a difference takes from a logarithm that is much the larger one: nothing, or what keeps it from being too large.
+pub fn far_difference(mode: Mode) -> u32 {
+    mode.truncates() as u32
 }
 
 /// 2^(-k / 2^frac).
@@ -148,7 +159,7 @@ pub fn from_exact(format: Format, x: &Exact) -> Result<(u64, Rounding), Misfit> 
     let top = quotient.bits() as i64 - 1;
     let significand = (quotient >> (top - Q as i64) as u64).to_u64().expect("Q + 1 bits");
     let frac = format.log_frac();
-    let log = (top - shift) * (1 << frac) + rounded(log2(significand), frac) as i64;
+    let log = (top - shift) * (1 << frac) + rounded(log2(significand), frac, Mode::Nearest) as i64;
     let power_of_two = numer.count_ones() == 1 && denom.count_ones() == 1;
     let (bits, flags) = pack(format, Parts { negative: x.is_negative(), log }, Flags::OVERFLOW);
     match flags {

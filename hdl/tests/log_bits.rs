@@ -5,6 +5,8 @@ use hdl::{Flags, Format, exact};
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// Fraction bits of the reference.
@@ -14,13 +16,23 @@ fn format(name: &str) -> Format {
     name.parse().expect("a format of the test")
 }
 
-/// 2^(n / 2^bits) as an integer of 2^-P: the exponential series of n / 2^bits times ln 2, which is the sum of 1 / (k 2^k).
+/// 2^(n / 2^bits) as an integer of 2^-P.
 fn exp2(n: i64, bits: u32) -> BigInt {
+    // The same fractions are asked for again and again.
+    thread_local!(static ROOTS: RefCell<HashMap<(i64, u32), BigInt>> = RefCell::default());
+    let (whole, rest) = (n >> bits, n & ((1 << bits) - 1));
+    ROOTS.with_borrow_mut(|roots| {
+        let root = roots.entry((rest, bits)).or_insert_with(|| fraction(rest, bits));
+        if whole >= 0 { &*root << whole as u64 } else { &*root >> whole.unsigned_abs() }
+    })
+}
+
+/// The same below 1: the exponential series of n / 2^bits times ln 2, which is the sum of 1 / (k 2^k).
+fn fraction(n: i64, bits: u32) -> BigInt {
     static LN2: OnceLock<BigInt> = OnceLock::new();
     let one = BigInt::one() << P;
     let ln2 = LN2.get_or_init(|| (1..=P).map(|k| (&one >> k) / k).sum());
-    let (whole, rest) = (n >> bits, n & ((1 << bits) - 1));
-    let x: BigInt = (ln2 * rest) >> bits;
+    let x: BigInt = (ln2 * n) >> bits;
     let (mut sum, mut term) = (BigInt::zero(), one.clone());
     for k in 1.. {
         sum += &term;
@@ -29,7 +41,7 @@ fn exp2(n: i64, bits: u32) -> BigInt {
             break;
         }
     }
-    if whole >= 0 { sum << whole as u64 } else { sum >> whole.unsigned_abs() }
+    sum
 }
 
 /// Sign and logarithm of a pattern in last places, by the layout that the documentation gives.
@@ -62,6 +74,36 @@ fn nearest(f: Format, x: &BigInt, above: Flags) -> (u64, Flags) {
     let guess = ((near.log2() + (top - P as i64) as f64) * (1i64 << frac) as f64).round() as i64;
     let log = (guess - 1..=guess + 1).find(|l| exp2(2 * l - 1, frac + 1) <= m && m < exp2(2 * l + 1, frac + 1));
     pattern(f, x.is_negative(), log.expect("the guess is close"), above)
+}
+
+/// The pattern of the greatest magnitude that is not above x * 2^-P. What is a pattern's value but for the reference's last
+/// bits is that pattern.
+fn below(f: Format, x: &BigInt, above: Flags) -> (u64, Flags) {
+    if x.is_zero() {
+        return (0, Flags::NONE);
+    }
+    let m: BigInt = x.abs() + (x.abs() >> (P - 30)) + 1024;
+    let (near, _) = nearest(f, &m, above);
+    let frac = f.log_frac();
+    // The magnitude's own logarithm, also where the nearest pattern has been bounded.
+    let top = m.bits() as i64 - 1 - P as i64;
+    let guess = match fields(f, near) {
+        Some((_, l)) if (l >> frac) - top < 2 && (l >> frac) - top > -2 => l,
+        _ => top << frac,
+    };
+    let mut log = guess;
+    while exp2(log, frac) > m {
+        log -= 1;
+    }
+    while exp2(log + 1, frac) <= m {
+        log += 1;
+    }
+    pattern(f, x.is_negative(), log, above)
+}
+
+/// One or the other.
+fn of_rounding(f: Format, x: &BigInt, above: Flags, round: Rounding) -> (u64, Flags) {
+    if round == Rounding::Nearest { nearest(f, x, above) } else { below(f, x, above) }
 }
 
 /// The value of a pattern in 2^-P.
@@ -109,8 +151,11 @@ fn check_pair(f: Format, a: u64, b: u64, values: (&BigInt, &BigInt)) {
     check("lmul", &of("lmul"), &[a, b], product(1));
     check("ldiv", &of("ldiv"), &[a, b], if y.is_none() { (0, Flags::INVALID) } else { product(-1) });
     // Equal magnitudes are equal to the bit, so that their difference is 0 exactly.
-    check("ladd", &of("ladd"), &[a, b], nearest(f, &(values.0 + values.1), Flags::OVERFLOW));
-    check("lsub", &of("lsub"), &[a, b], nearest(f, &(values.0 - values.1), Flags::OVERFLOW));
+    for round in [Rounding::Nearest, Rounding::Truncate] {
+        let of = |name| instance(name, &[f, f], Attrs { round, ..Attrs::default() });
+        check("ladd", &of("ladd"), &[a, b], of_rounding(f, &(values.0 + values.1), Flags::OVERFLOW, round));
+        check("lsub", &of("lsub"), &[a, b], of_rounding(f, &(values.0 - values.1), Flags::OVERFLOW, round));
+    }
 }
 
 #[test]
@@ -203,6 +248,23 @@ fn nearest_float(f: Format, x: &BigInt) -> (u64, Flags) {
     }
 }
 
+/// The same cut off toward zero.
+fn cut_float(f: Format, x: &BigInt) -> (u64, Flags) {
+    if x.is_zero() {
+        return (0, Flags::NONE);
+    }
+    let m: BigInt = x.abs() + (x.abs() >> (P - 30)) + 1024;
+    let (top, mant) = (m.bits() as i64 - 1, f.mant() as i64);
+    let fraction = (&m >> (top - mant) as u64).to_u64().unwrap() & ((1 << mant) - 1);
+    let field = top - P as i64 + f.bias() as i64;
+    let sign = if x.is_negative() { 1 << (f.width() - 1) } else { 0 };
+    match field {
+        ..1 => (0, Flags::UNDERFLOW),
+        _ if field >= (1 << f.exp()) - 1 => (f.max_bits() | sign, Flags::SATURATION),
+        _ => ((field as u64) << mant | fraction | sign, Flags::NONE),
+    }
+}
+
 #[test]
 fn casts_are_right() {
     let logs = ["log5.1", "log7.3", "log8.2", "log11.6", "log14.4", "log17.8"].map(format);
@@ -226,20 +288,25 @@ fn casts_are_right() {
                 }
             }
             for to in floats.into_iter().filter(|g| g.mant() <= f.log_frac() + 2) {
-                let inst = instance("fromlog", &[f], Attrs { to: Some(to), ..Attrs::default() });
-                check("fromlog", &inst, &[bits], nearest_float(to, &value(f, bits)));
+                for round in [Rounding::Nearest, Rounding::Truncate] {
+                    let inst = instance("fromlog", &[f], Attrs { to: Some(to), round, ..Attrs::default() });
+                    let of = if round == Rounding::Nearest { nearest_float } else { cut_float };
+                    check("fromlog", &inst, &[bits], of(to, &value(f, bits)));
+                }
             }
         }
         for from in floats.into_iter().filter(|g| g.mant() <= f.log_frac() + 2) {
-            let inst = instance("tolog", &[from], Attrs { to: Some(f), ..Attrs::default() });
             for bits in (0..1u64 << from.width()).filter_map(|b| exact::check_raw(from, b).ok()) {
                 let x = exact::from_bits(from, bits) * BigRational::from(BigInt::one() << P);
                 // Below 2^-220 the reference has too few places, and every format here has ended long before.
-                let want = match x.to_integer() {
-                    m if m.bits() < 100 && !x.is_zero() => (0, Flags::UNDERFLOW),
-                    m => nearest(f, &m, Flags::SATURATION),
-                };
-                check("tolog", &inst, &[bits], want);
+                for round in [Rounding::Nearest, Rounding::Truncate] {
+                    let inst = instance("tolog", &[from], Attrs { to: Some(f), round, ..Attrs::default() });
+                    let want = match x.to_integer() {
+                        m if m.bits() < 100 && !x.is_zero() => (0, Flags::UNDERFLOW),
+                        m => of_rounding(f, &m, Flags::SATURATION, round),
+                    };
+                    check("tolog", &inst, &[bits], want);
+                }
             }
         }
     }

@@ -49,12 +49,14 @@ fn cases(logs: &[&str]) -> Vec<Case> {
         let (one, mark) = (3i128 << (f.width() - 3), 1i128 << (f.width() - 2));
         // From a little below 1 to somewhat above, without 0.
         let some = Bounds { low: one - mark / 8, high: one + mark / 16, zero: false };
-        for name in ["ladd", "lsub", "lmul", "ldiv", "min", "lt"] {
+        let cut = Attrs { round: Rounding::Truncate, ..plain };
+        let names = ["ladd", "lsub", "lmul", "ldiv", "min", "lt"].map(|name| (name, plain));
+        for (name, attrs) in names.into_iter().chain([("ladd", cut), ("lsub", cut)]) {
             for nonneg in [0, 1, 3] {
-                add(name, &[f, f], plain, &|i| i.nonneg = nonneg);
+                add(name, &[f, f], attrs, &|i| i.nonneg = nonneg);
             }
-            add(name, &[f, f], plain, &|i| i.bounds = vec![some, Bounds::of(f)]);
-            add(name, &[f, f], plain, &|i| (i.bounds, i.nonneg) = (vec![some, some], 3));
+            add(name, &[f, f], attrs, &|i| i.bounds = vec![some, Bounds::of(f)]);
+            add(name, &[f, f], attrs, &|i| (i.bounds, i.nonneg) = (vec![some, some], 3));
         }
         add("lmul", &[f, f], plain, &|i| i.same = true);
         add("lmul", &[f, f], plain, &|i| (i.same, i.bounds) = (true, vec![some; 2]));
@@ -81,8 +83,10 @@ fn cases(logs: &[&str]) -> Vec<Case> {
         }
         for g in ["float5.2", "float7.3", "float12.3", "float15.6", "float19.10"].map(format) {
             if g.mant() <= f.log_frac() + 2 {
-                add("fromlog", &[f], Attrs { to: Some(g), ..plain }, &|_| {});
-                add("tolog", &[g], Attrs { to: Some(f), ..plain }, &|i| i.nonneg = g.mant() & 1);
+                for round in [Rounding::Nearest, Rounding::Truncate] {
+                    add("fromlog", &[f], Attrs { to: Some(g), round, ..plain }, &|_| {});
+                    add("tolog", &[g], Attrs { to: Some(f), round, ..plain }, &|i| i.nonneg = g.mant() & 1);
+                }
             }
         }
     }

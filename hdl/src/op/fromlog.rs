@@ -1,4 +1,4 @@
-//! `fromlog`: a log as the nearest float of few fraction bits (RULES N5), by a table of the fraction's power of two.
+//! `fromlog`: a log as the nearest float of few fraction bits, or the one below (RULES N5), by a table of the fraction's power of two.
 
 use super::float_parts::pack::{Range, Rounded, finish};
 use super::float_parts::text::{arg, cat, constant, field, slice, zeros};
@@ -18,7 +18,7 @@ impl Operator for Fromlog {
     }
 
     fn summary(&self) -> &'static str {
-        "log to float of at most F + 2 fraction bits; to nearest, saturates"
+        "log to float of at most F + 2 fraction bits; rounds, saturates"
     }
 
     fn result(&self, args: &[Format], attrs: &Attrs) -> Result<Format, String> {
@@ -26,6 +26,10 @@ impl Operator for Fromlog {
             ([a], Some(to)) if a.is_log() && to.is_float() && to.mant() <= float_frac(a.log_frac()) => Ok(to),
             _ => Err("`fromlog` takes a log to a float of at most F + 2 fraction bits".into()),
         }
+    }
+
+    fn rounds(&self) -> bool {
+        true
     }
 
     fn flags(&self, inst: &Inst) -> Flags {
@@ -42,7 +46,7 @@ impl Operator for Fromlog {
         let (from, to) = (inst.args[0], inst.result);
         let Some(x) = unpack(from, args[0]) else { return (0, Flags::NONE) };
         let (frac, m) = (from.log_frac(), to.mant());
-        let fraction = log::powers(frac, m)[(x.log & ((1 << frac) - 1)) as usize];
+        let fraction = log::powers(frac, m, inst.attrs.round)[(x.log & ((1 << frac) - 1)) as usize];
         let mag = (1u128 << m) + fraction as u128;
         let value = Value { negative: x.negative, mag, exp: (x.log >> frac) - m as i64, sticky: false };
         float_parts::round(to, Rounding::Nearest, value, Flags::SATURATION)
@@ -61,7 +65,7 @@ impl Operator for Fromlog {
         let (w, frac, m) = (field_bits(from), from.log_frac(), to.mant());
         let a = fields(inst, c, 0, args[0]);
         let address = field(c, "address", a.field, frac - 1, 0);
-        let table: Vec<u64> = log::powers(frac, m).iter().map(|p| *p as u64).collect();
+        let table: Vec<u64> = log::powers(frac, m, inst.attrs.round).iter().map(|p| *p as u64).collect();
         // Close to 2 a significand of few bits may round up to it.
         let carries = table.iter().any(|p| p >> m != 0);
         let row = c.rom("power", m + carries as u32, address, table);

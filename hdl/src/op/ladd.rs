@@ -1,7 +1,8 @@
-//! `ladd` and `lsub`: sums and differences of two logs, the exact real ones rounded to nearest, by tables (RULES N2).
+//! `ladd` and `lsub`: sums and differences of two logs, the exact real ones rounded once, by tables (RULES N2).
 //!
 //! With d the larger logarithm less the smaller one, the logarithm of the sum is the larger one plus log2(1 + 2^-d), and that
-//! of the difference is it less -log2(1 - 2^-d). Both corrections depend on d alone and vanish where it is large.
+//! of the difference is it less -log2(1 - 2^-d). Both corrections depend on d alone and vanish where it is large; but where results are
+//! cut off toward zero, a difference is never its larger part, however small the other one is.
 
 use super::float_parts::shift::any;
 use super::float_parts::sum_bounds;
@@ -22,11 +23,15 @@ impl Operator for Ladd {
     }
 
     fn summary(&self) -> &'static str {
-        "log addition, rounded to nearest"
+        "log addition, rounded once"
     }
 
     fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
         same_logs("ladd", args)
+    }
+
+    fn rounds(&self) -> bool {
+        true
     }
 
     fn flags(&self, inst: &Inst) -> Flags {
@@ -63,11 +68,15 @@ impl Operator for Lsub {
     }
 
     fn summary(&self) -> &'static str {
-        "log subtraction, rounded to nearest"
+        "log subtraction, rounded once"
     }
 
     fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
         same_logs("lsub", args)
+    }
+
+    fn rounds(&self) -> bool {
+        true
     }
 
     fn flags(&self, inst: &Inst) -> Flags {
@@ -114,7 +123,7 @@ fn flags(inst: &Inst, subtract: bool) -> Flags {
 /// The least logarithm of a difference where neither magnitude is less than `least`: that of neighbours.
 fn least_difference(inst: &Inst, least: u64) -> i64 {
     let next = unpack(inst.result, least).map_or(0, |x| x.log) + 1;
-    next - log::differences(inst.result.log_frac())[1] as i64
+    next - log::differences(inst.result.log_frac(), inst.attrs.round)[1] as i64
 }
 
 fn signed_bounds(inst: &Inst) -> Bounds {
@@ -137,13 +146,14 @@ fn total(inst: &Inst, a: u64, b: u64, subtract: bool) -> (u64, Flags) {
         (Some(x), Some(y)) => (y, x),
     };
     let distance = (big.log - small.log) as usize;
-    let correction = |table: &[u32]| table.get(distance).map_or(0, |t| *t as i64);
+    let (frac, mode) = (format.log_frac(), inst.attrs.round);
+    let correction = |table: &[u32], far: u32| table.get(distance).copied().unwrap_or(far) as i64;
     let log = if big.negative == small.negative {
-        big.log + correction(log::sums(format.log_frac()))
+        big.log + correction(log::sums(frac, mode), 0)
     } else if distance == 0 {
         return (0, Flags::NONE);
     } else {
-        big.log - correction(log::differences(format.log_frac()))
+        big.log - correction(log::differences(frac, mode), log::far_difference(mode))
     };
     pack(format, Parts { log, ..big }, Flags::OVERFLOW)
 }
@@ -174,8 +184,9 @@ fn circuit(op: &dyn Operator, inst: &Inst, c: &mut Circuit, args: &[Sig], subtra
     let unlike = (differ && agree).then(|| c.comb("unlike", 1, Cost::Logic(2), "{0} ^ {1}", &[a, b]));
 
     // The tables, and whether the distance lies beyond them.
-    let sums: &[u32] = if agree { log::sums(frac) } else { &[] };
-    let differences: &[u32] = if differ { log::differences(frac) } else { &[] };
+    let mode = inst.attrs.round;
+    let sums: &[u32] = if agree { log::sums(frac, mode) } else { &[] };
+    let differences: &[u32] = if differ { log::differences(frac, mode) } else { &[] };
     let rows = sums.len().max(differences.len()).next_power_of_two();
     let bits = rows.ilog2().min(w);
     let far = any(c, distance, w, bits, None);
@@ -189,18 +200,31 @@ fn circuit(op: &dyn Operator, inst: &Inst, c: &mut Circuit, args: &[Sig], subtra
     let width = 32 - most.leading_zeros() + differ as u32;
     let mask = (1u64 << width) - 1;
     let half = |table: &'static [u32], negative: bool| {
-        let entry =
-            move |k: usize| table.get(k).map_or(0, |t| if negative { -(*t as i64) as u64 & mask } else { *t as u64 });
+        let far = if negative { log::far_difference(mode) } else { 0 };
+        let entry = move |k: usize| {
+            let t = table.get(k).copied().unwrap_or(far);
+            if negative { -(t as i64) as u64 & mask } else { t as u64 }
+        };
         (0..1usize << bits).map(entry)
     };
-    let (sums, differences) = (log::sums(frac), log::differences(frac));
+    let (sums, differences) = (log::sums(frac, mode), log::differences(frac, mode));
     let data: Vec<u64> = match (agree, differ) {
         (true, true) => half(sums, false).chain(half(differences, true)).collect(),
         (true, false) => half(sums, false).collect(),
         (false, _) => half(differences, true).collect(),
     };
     let table = c.rom("correction", width, address, data);
-    let correction = c.comb("near", width, Cost::Logic(2), format!("{{0}} & {}", repeat(width, "~{1}")), &[table, far]);
+    let near = format!("{{0}} & {}", repeat(width, "~{1}"));
+    let correction = if differ && mode.truncates() {
+        // One place less, but for a zero, which is as far as the mark's place.
+        let zero = slice(1, w + 1, w as i64, w as i64);
+        let args: Vec<Sig> = [far, distance].into_iter().chain(unlike).collect();
+        let unlike = if unlike.is_some() { " & {2}" } else { "" };
+        let less = c.comb("less", 1, Cost::Logic(3), format!("{{0}} & ~{zero}{unlike}"), &args);
+        c.comb("near", width, Cost::Logic(3), format!("({near}) | {}", repeat(width, "{2}")), &[table, far, less])
+    } else {
+        c.comb("near", width, Cost::Logic(2), near, &[table, far])
+    };
 
     let total = w + 3;
     let top = slice(1, width, width as i64 - 1, width as i64 - 1);

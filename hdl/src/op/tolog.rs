@@ -1,4 +1,4 @@
-//! `tolog`: a float of few fraction bits as the nearest log (RULES N5), by a table of the significand's logarithm.
+//! `tolog`: a float of few fraction bits as the nearest log, or the one below (RULES N5), by a table of the significand's logarithm.
 
 use super::float_parts::pack::Range;
 use super::float_parts::text::{arg, cat, constant, field, slice, zeros};
@@ -18,7 +18,7 @@ impl Operator for Tolog {
     }
 
     fn summary(&self) -> &'static str {
-        "float of at most F + 2 fraction bits to log; to nearest, saturates"
+        "float of at most F + 2 fraction bits to log; rounds, saturates"
     }
 
     fn result(&self, args: &[Format], attrs: &Attrs) -> Result<Format, String> {
@@ -26,6 +26,10 @@ impl Operator for Tolog {
             ([a], Some(to)) if a.is_float() && to.is_log() && a.mant() <= float_frac(to.log_frac()) => Ok(to),
             _ => Err("`tolog` takes a float of at most F + 2 fraction bits to a log".into()),
         }
+    }
+
+    fn rounds(&self) -> bool {
+        true
     }
 
     fn flags(&self, inst: &Inst) -> Flags {
@@ -43,7 +47,7 @@ impl Operator for Tolog {
         let Some(x) = unpack(from, args[0]) else { return (0, Flags::NONE) };
         let fraction = x.sig & ((1 << from.mant()) - 1);
         let whole = (x.exp as i64 + from.mant() as i64) << to.log_frac();
-        let log = whole + log::logs(to.log_frac(), from.mant())[fraction as usize] as i64;
+        let log = whole + log::logs(to.log_frac(), from.mant(), inst.attrs.round)[fraction as usize] as i64;
         pack(to, Parts { negative: x.negative, log }, Flags::SATURATION)
     }
 
@@ -60,7 +64,7 @@ impl Operator for Tolog {
         let (w, e, m, frac) = (from.width(), from.exp(), from.mant(), to.log_frac());
         let exp = field(c, "exp", x, w - 2, m);
         let address = field(c, "address", x, m - 1, 0);
-        let table: Vec<u64> = log::logs(frac, m).iter().map(|l| *l as u64).collect();
+        let table: Vec<u64> = log::logs(frac, m, inst.attrs.round).iter().map(|l| *l as u64).collect();
         // Close to 2 a logarithm may round up to 1.
         let carries = table.iter().any(|l| l >> frac != 0);
         let row = c.rom("log", frac + carries as u32, address, table);
