@@ -234,7 +234,17 @@ impl std::fmt::Display for Explain {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         writeln!(f, "{}: {} cycles at {} MHz on `{}`", self.kernel, self.depth, self.mhz, self.target)?;
         writeln!(f)?;
-        f.write_str(&table(&self.header(), &self.rows.iter().map(cells).collect::<Vec<_>>(), &[0, 1, 2, 4, 9, 10]))?;
+        let rows: Vec<Vec<String>> = self.rows.iter().map(cells).collect();
+        match f.alternate() {
+            true => f.write_str(&table(&COLUMNS.map(String::from), &rows, &[0, 1, 2, 4, 9, 10]))?,
+            false => {
+                let mut rows = rows;
+                rows.iter_mut().for_each(|r| drop(r.remove(LINE)));
+                let mut header = COLUMNS.map(String::from).to_vec();
+                header.remove(LINE);
+                f.write_str(&table(&header, &rows, &[0, 1, 2, 8, 9]))?;
+            }
+        }
         writeln!(f)?;
         let header = ["operator", "count", "circuits", "register bits", "multipliers", "ROM bits"].map(String::from);
         let rows: Vec<Vec<String>> = self.kinds.iter().map(kind_cells).collect();
@@ -267,24 +277,22 @@ impl std::fmt::Display for Explain {
     }
 }
 
-impl Explain {
-    fn header(&self) -> [String; 11] {
-        [
-            "start",
-            "cycles",
-            "ready",
-            "node",
-            "line",
-            "name",
-            "operator",
-            "formats",
-            "reads",
-            "operator bits",
-            "waiting bits",
-        ]
-        .map(String::from)
-    }
-}
+/// Columns of the table.
+const COLUMNS: [&str; 11] = [
+    "start",
+    "cycles",
+    "ready",
+    "node",
+    "line",
+    "name",
+    "operator",
+    "formats",
+    "reads",
+    "operator bits",
+    "waiting bits",
+];
+/// The column that the alternate form `{:#}` alone shows: without it the table does not change with a file's layout.
+const LINE: usize = 4;
 
 fn cells(r: &Row) -> Vec<String> {
     let none = |n: u64| if n == 0 { String::new() } else { n.to_string() };

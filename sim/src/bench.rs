@@ -5,7 +5,7 @@
 
 use crate::SimError;
 use crate::cache::Cache;
-use crate::verilator::{self, Source, Tools};
+use crate::verilator::{self, Effort, Source, Tools};
 use askama::Template;
 use hdl::netlist::{Dir, Item, Module, Netlist};
 use libloading::Library;
@@ -64,7 +64,8 @@ impl MultiBench {
         let top = wrap(netlists)?;
         let tools = Tools::find()?;
         let cache = Cache::standard();
-        let source = Source { prefix: PREFIX.into(), top: top.top.clone(), verilog: top.verilog(), trace: false };
+        let (name, verilog) = (top.top.clone(), top.verilog());
+        let source = Source { prefix: PREFIX.into(), top: name, verilog, trace: false, effort: Effort::Least };
         let model = verilator::model(&tools, &cache, &source)?;
         let ports = &top.module(&top.top).expect("the wrapper holds its top").ports;
         let of = |dir| ports.iter().filter(|p| p.dir == dir && p.name != "clk").map(|p| p.name.clone()).collect();

@@ -9,6 +9,7 @@ mod driver;
 
 use crate::SimError;
 use crate::cache::Cache;
+use crate::verilator::Effort;
 use driver::{Driver, Exchange, Status};
 use hdl::engine::link::{Link, LinkError};
 use hdl::engine::protocol::{self, Stream};
@@ -27,11 +28,19 @@ pub struct Options {
     /// Write the waves of the whole engine to this FST file; implies `flat`.
     pub trace: Option<PathBuf>,
     pub noise: Noise,
+    pub effort: Effort,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { threads: 0, cache: Cache::standard(), flat: false, trace: None, noise: Noise::default() }
+        Options {
+            threads: 0,
+            cache: Cache::standard(),
+            flat: false,
+            trace: None,
+            noise: Noise::default(),
+            effort: Effort::Full,
+        }
     }
 }
 

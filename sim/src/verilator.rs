@@ -24,6 +24,18 @@ pub struct Source {
     pub verilog: String,
     /// Compile in the writing of an FST waveform.
     pub trace: bool,
+    pub effort: Effort,
+}
+
+/// How well the C++ of a simulation is optimised: the longer it runs, the more its compilation may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Effort {
+    /// For some thousands of clocks.
+    Least,
+    /// For up to about a million clocks.
+    Moderate,
+    #[default]
+    Full,
 }
 
 /// A compiled top: a directory with headers and object files.
@@ -33,7 +45,8 @@ pub struct Model {
     trace: bool,
 }
 
-/// Generated C++ files up to this many bytes in all are compiled as one, since reading the headers costs most.
+/// Generated C++ files up to this many bytes in all are compiled as one, since reading the headers costs most; so are
+/// larger ones where little is optimised, which gains nothing from parts on several cores.
 const UNITY_BYTES: u64 = 400_000;
 
 /// Flags of every compilation. The definitions are those of Verilator's own makefile.
@@ -55,7 +68,8 @@ pub fn model(tools: &Tools, cache: &Cache, source: &Source) -> Result<Model, Sim
     if source.trace {
         flags.extend(["--trace-fst", "--trace-params"]);
     }
-    let key = format!("model\n{}\n{}\n{}\n{}", tools.key(), flags.join(" "), CXX_FLAGS.join(" "), source.verilog);
+    let flags_key = format!("{} {} {:?}", flags.join(" "), CXX_FLAGS.join(" "), source.effort);
+    let key = format!("model\n{}\n{flags_key}\n{}", tools.key(), source.verilog);
     let dir = cache.entry(&key, |dir| {
         let work = tempfile::tempdir_in(dir).map_err(SimError::io(dir))?;
         let verilog = work.path().join("model.v");
@@ -87,18 +101,28 @@ fn compile(tools: &Tools, cache: &Cache, source: &Source, work: &Path, dir: &Pat
         }
     }
     texts.sort();
-    if bytes <= UNITY_BYTES {
-        let include = |p: &PathBuf| format!("#include \"{}\"\n", p.display());
-        let all = work.join(format!("{}_all.cpp", source.prefix));
-        fs::write(&all, texts.iter().map(include).collect::<String>()).map_err(SimError::io(&all))?;
-        texts = vec![all];
+    let level = match source.effort {
+        Effort::Least => "-O0",
+        Effort::Moderate => "-O1",
+        Effort::Full => "-O2",
+    };
+    // Set-up code runs once; optimising it takes most of a large model's build.
+    let slow = |text: &Path| text.to_string_lossy().ends_with("__Slow.cpp");
+    if bytes <= UNITY_BYTES || source.effort != Effort::Full {
+        let include = |p: PathBuf| format!("#include \"{}\"\n", p.display());
+        let (set_up, clocked): (Vec<PathBuf>, Vec<PathBuf>) =
+            texts.into_iter().partition(|text| bytes > UNITY_BYTES && slow(text));
+        texts = Vec::new();
+        for (name, part) in [("all", clocked), ("all__Slow", set_up)] {
+            let unit = work.join(format!("{}_{name}.cpp", source.prefix));
+            fs::write(&unit, part.into_iter().map(include).collect::<String>()).map_err(SimError::io(&unit))?;
+            texts.push(unit);
+        }
     }
     let jobs = texts.iter().map(|text| {
         let name = text.file_stem().expect("a listed file has a name");
         let mut command = tools.compiler(source.trace);
-        // Set-up code runs once; optimising it takes most of a large model's build.
-        let slow = name.to_string_lossy().ends_with("__Slow");
-        command.arg(if slow { "-O0" } else { "-O2" }).arg("-I").arg(work);
+        command.arg(if slow(text) { "-O0" } else { level }).arg("-I").arg(work);
         command.arg("-c").arg(text).arg("-o").arg(dir.join(name).with_extension("o"));
         command
     });

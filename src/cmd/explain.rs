@@ -15,6 +15,9 @@ pub struct Args {
     /// Draw the pipeline: operators by cycle, delays as lines as thick as their bits
     #[arg(long, value_name = "OUT")]
     svg: Option<PathBuf>,
+    /// Show the line of the file that each value comes from
+    #[arg(long)]
+    lines: bool,
     #[command(flatten)]
     clock: ClockArgs,
 }
@@ -31,15 +34,19 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if let Some(path) = &args.svg {
         output::write_text(path, &pg2::explain::svg(&built))?;
     }
-    print!("{}", pg2::explain::explain(&built, &kernel.sources));
+    let explained = pg2::explain::explain(&built, &kernel.sources);
+    match args.lines {
+        true => print!("{explained:#}"),
+        false => print!("{explained}"),
+    }
     Ok(())
 }
 
 /// Prints the page of a code.
 fn code(args: &Args) -> Result<(), Failure> {
     let name = &args.file;
-    if args.svg.is_some() {
-        return Err(Failure::Usage(format!("--svg draws kernels; `{name}` is the code of a diagnostic")));
+    if args.svg.is_some() || args.lines {
+        return Err(Failure::Usage(format!("--svg and --lines are for kernels; `{name}` is the code of a diagnostic")));
     }
     let Some(code) = codes::find(name) else {
         let hint = match codes::similar(name) {

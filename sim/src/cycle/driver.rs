@@ -89,7 +89,8 @@ impl Driver {
     pub fn flat(config: &Config, netlist: &Netlist, top: &str, options: &Options) -> Result<Driver, SimError> {
         let tools = Tools::find()?;
         let trace = options.trace.is_some();
-        let source = Source { prefix: "Vengine".into(), top: top.into(), verilog: text(netlist, top), trace };
+        let (verilog, effort) = (text(netlist, top), options.effort);
+        let source = Source { prefix: "Vengine".into(), top: top.into(), verilog, trace, effort };
         let model = verilator::model(&tools, &options.cache, &source)?;
         let text = Flat { c: config, top: &source.prefix, trace, reset: RESET }.render();
         let text = text.expect("the template renders into memory");
@@ -110,6 +111,7 @@ impl Driver {
             top: top.into(),
             verilog: text(netlist, top),
             trace: false,
+            effort: options.effort,
         };
         let sources = [source("Vshell", shell), source("Vlane", lane)];
         let build = |s: &Source| verilator::model(&tools, &options.cache, s);

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use sim::SimError;
 use sim::cycle::{CycleEngine, Options};
 use sim::stimuli::{self, Random, Style};
+use sim::verilator::Effort;
 
 /// The simulation, or `None` (said on stderr) where Verilator is not installed and not required.
 pub fn built<T>(result: Result<T, SimError>) -> Option<T> {
@@ -220,7 +221,8 @@ pub fn check(work: &Work, outcome: &Outcome, expected: &[Vec<(Vec<u64>, Flags)>]
     }
 }
 
-/// An engine of the kernel.
+/// An engine of the kernel, for runs that are shorter than building it for speed would be.
 pub fn engine(kernel: &Kernel, config: &Config, options: &Options) -> Option<CycleEngine> {
-    built(CycleEngine::build(config, &kernel.pipeline, options))
+    let options = Options { effort: Effort::Moderate, ..options.clone() };
+    built(CycleEngine::build(config, &kernel.pipeline, &options))
 }

@@ -10,8 +10,8 @@ const LEFT: f64 = 80.0;
 const GAP: f64 = 40.0;
 const TOP: f64 = 70.0;
 const BOTTOM: f64 = 100.0;
-/// The most points of a front that are labelled; of more, one in so many that no more than these are.
-const LABELS: usize = 20;
+/// Width of a digit of a label and height of its line, in pixels.
+const DIGIT: (f64, f64) = (7.0, 12.0);
 
 /// A logarithmic axis.
 struct Log {
@@ -148,8 +148,7 @@ fn scatter(out: &mut String, x: &Log, y: &Log, points: &[Point], cost: usize) {
         }
     }
     let _ = writeln!(out, "<path d=\"{line}\" fill=\"none\" stroke=\"#1f6feb\" stroke-width=\"1.5\" opacity=\"0.6\"/>");
-    let every = points.iter().filter(|p| p.front).count().div_ceil(LABELS).max(1);
-    let mut nth = 0;
+    let mut labels = Labels { right: x.to, taken: Vec::new() };
     // The front lies on top.
     for p in points.iter().filter(|p| !p.front).chain(points.iter().filter(|p| p.front)) {
         let (px, py) = place(p);
@@ -165,11 +164,34 @@ fn scatter(out: &mut String, x: &Log, y: &Log, points: &[Point], cost: usize) {
                 "<circle cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"8\" fill=\"none\" stroke=\"#d1242f\" stroke-width=\"1.5\"/>"
             );
         }
-        nth += p.front as usize;
-        if p.front && nth % every == 0 {
+        if p.front {
             let label = p.numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
-            let _ = writeln!(out, "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11\">{label}</text>", px + 8.0, py - 6.0);
+            if let Some(at) = labels.place(px, py, &label) {
+                let _ = writeln!(out, "<text x=\"{at:.1}\" y=\"{:.1}\" font-size=\"11\">{label}</text>", py - 6.0);
+            }
         }
+    }
+}
+
+/// Where the labels of a panel stand, so that none covers another or leaves the panel.
+struct Labels {
+    right: f64,
+    /// Left end, right end and height of each.
+    taken: Vec<(f64, f64, f64)>,
+}
+
+impl Labels {
+    /// Where the label of a point begins: right of it, else left of it; `None` where others leave no place.
+    fn place(&mut self, px: f64, py: f64, label: &str) -> Option<f64> {
+        let width = DIGIT.0 * label.len() as f64;
+        let free = |from: &f64| {
+            let to = from + width;
+            let clear = |&(l, r, y): &(f64, f64, f64)| to < l || r < *from || (y - py).abs() > DIGIT.1;
+            to <= self.right && self.taken.iter().all(clear)
+        };
+        let from = [px + 8.0, px - 8.0 - width].into_iter().find(free)?;
+        self.taken.push((from, from + width, py));
+        Some(from)
     }
 }
 
