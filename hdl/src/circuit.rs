@@ -14,9 +14,10 @@ mod retime;
 mod split;
 mod text;
 
+use crate::hash::FastMap;
 use crate::netlist::Module;
 use crate::target::{Clock, Cost};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use text::Text;
 
 /// The owner of ports, and of what nobody else owns.
@@ -89,7 +90,7 @@ struct Signal {
 pub struct Circuit {
     signals: Vec<Signal>,
     /// The signal of each kind and width that is made of others: a piece that is asked for again is that one.
-    known: HashMap<(Kind, u32), Sig>,
+    known: FastMap<(Kind, u32), Sig>,
     outputs: Vec<(String, Sig)>,
     clock: Clock,
     /// Who owns new signals, and what their names begin with.
@@ -115,7 +116,7 @@ impl Circuit {
     pub fn new(clock: Clock) -> Circuit {
         Circuit {
             signals: Vec::new(),
-            known: HashMap::new(),
+            known: FastMap::default(),
             outputs: Vec::new(),
             clock,
             owner: (PORTS, String::new()),
@@ -322,12 +323,14 @@ pub struct Place {
 /// Inputs are taken as ready at the edge (the producer registers them), and outputs come from registers,
 /// unless the whole circuit is wires: then the latency is 0 and there is no `clk`.
 pub fn pipeline(name: &str, circuit: &Circuit) -> Pipelined {
-    emit::emit(name, circuit, &place::place(circuit)).0
+    let placed = place::place(circuit, &place::UNLIMITED).expect("there is no limit");
+    emit::emit(name, circuit, &placed).0
 }
 
-/// [`pipeline`], and where each signal stands, in order of definition.
-pub fn pipeline_places(name: &str, circuit: &Circuit) -> (Pipelined, Vec<Place>) {
-    let placed = place::place(circuit);
+/// [`pipeline`], and where each signal stands, in order of definition; `None` where a placing with the fewest register bits
+/// takes too long to find, or even that has very many.
+pub fn pipeline_places(name: &str, circuit: &Circuit) -> Option<(Pipelined, Vec<Place>)> {
+    let placed = place::place(circuit, &place::LIMITS)?;
     let (made, stored) = emit::emit(name, circuit, &placed);
     let place = |(k, signal): (usize, &Signal)| Place {
         owner: signal.owner,
@@ -338,7 +341,7 @@ pub fn pipeline_places(name: &str, circuit: &Circuit) -> (Pipelined, Vec<Place>)
         works: placed.live[k] && !matches!(signal.kind, Kind::Input { .. } | Kind::Expr { cost: Cost::Wire, .. }),
     };
     let places = circuit.signals.iter().enumerate().map(place).collect();
-    (made, places)
+    Some((made, places))
 }
 
 #[cfg(test)]

@@ -100,7 +100,7 @@ impl Config {
         within("banks of i registers", self.i_banks, 1..=2)?;
         within("records of j memory", self.jmem_records, 1..=1 << 28)?;
         within("segments in a list", self.segments, 1..=1 << 20)?;
-        within("cycles of pipeline", self.pipeline_latency, 1..=1 << 16)?;
+        within("cycles of pipeline", self.pipeline_latency, 1..=1 << 22)?;
         match self.stream_bits {
             32 | 64 | 128 => Ok(()),
             bits => Err(format!("a stream is 32, 64 or 128 bits wide, not {bits}")),

@@ -20,6 +20,7 @@ pub mod engine;
 pub mod exact;
 pub mod flags;
 pub mod format;
+pub mod hash;
 pub mod link;
 pub mod log;
 mod memory;

@@ -1,6 +1,6 @@
 //! Names in Verilog: unique, no keyword, and nothing but what every tool takes.
 
-use std::collections::{HashMap, HashSet};
+use crate::hash::{FastMap, FastSet};
 
 /// Words that Verilog-2005 and SystemVerilog-2017 reserve, sorted.
 #[rustfmt::skip]
@@ -65,9 +65,9 @@ pub fn sanitise(text: &str) -> String {
 /// Gives out the names of one scope.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    taken: HashSet<String>,
+    taken: FastSet<String>,
     /// The last number tried for a base name, so that many equal wishes stay cheap.
-    next: HashMap<String, u32>,
+    next: FastMap<String, u32>,
 }
 
 impl Names {

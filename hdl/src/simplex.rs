@@ -22,10 +22,12 @@ pub struct Problem {
     pub arcs: Vec<Arc>,
 }
 
-/// The x, and the least sum as the flow proves it.
+/// The x, and the least sum as the flow proves it. Where the work was given up, the x do not meet all constraints, and
+/// the flow proves that no sum is less.
 pub struct Solution {
     pub x: Vec<i64>,
     pub cost: i64,
+    pub solved: bool,
 }
 
 impl Problem {
@@ -48,13 +50,23 @@ impl Problem {
 
     /// Solves it. The bounds must leave a solution.
     pub fn solve(&self) -> Solution {
+        self.solve_within(u64::MAX)
+    }
+
+    /// Solves it, or gives up after about `steps` visits of arcs and nodes, so that the outcome is the same on every machine.
+    pub fn solve_within(&self, steps: u64) -> Solution {
         let mut tree = Tree::new(self);
         let mut at = 0;
+        let mut solved = true;
         while let Some(arc) = tree.entering(&mut at) {
+            if tree.steps > steps {
+                solved = false;
+                break;
+            }
             tree.pivot(arc);
         }
         let cost = tree.arcs.iter().zip(&tree.flow).map(|(a, f)| a.length * f).sum();
-        Solution { x: tree.x, cost }
+        Solution { x: tree.x, cost, solved }
     }
 }
 
@@ -74,6 +86,8 @@ struct Tree {
     next: Vec<usize>,
     previous: Vec<usize>,
     stack: Vec<usize>,
+    /// Arcs and nodes that have been visited.
+    steps: u64,
 }
 
 impl Tree {
@@ -91,6 +105,7 @@ impl Tree {
             next: vec![NONE; n],
             previous: vec![NONE; n],
             stack: Vec::new(),
+            steps: 0,
         };
         for v in 1..n {
             let (least, most) = p.bounds[v];
@@ -119,7 +134,7 @@ impl Tree {
     }
 
     /// The worst violated arc of the first block, from `at` on, that has any.
-    fn entering(&self, at: &mut usize) -> Option<usize> {
+    fn entering(&mut self, at: &mut usize) -> Option<usize> {
         let m = self.arcs.len();
         let block = (m as f64).sqrt() as usize + 16;
         let (mut best, mut worst, mut left) = (None, 0, block);
@@ -131,6 +146,7 @@ impl Tree {
             }
             left -= 1;
             if left == 0 {
+                self.steps += block as u64;
                 if best.is_some() {
                     *at = (e + 1) % m;
                     return best;
@@ -172,8 +188,9 @@ impl Tree {
         self.move_subtree(leaving, inside, outside, entering, shift);
     }
 
-    fn apex(&self, mut a: usize, mut b: usize) -> usize {
+    fn apex(&mut self, mut a: usize, mut b: usize) -> usize {
         while a != b {
+            self.steps += 1;
             if self.depth[a] >= self.depth[b] {
                 a = self.parent[a];
             } else {
@@ -210,6 +227,7 @@ impl Tree {
         }
         self.stack.push(inside);
         while let Some(v) = self.stack.pop() {
+            self.steps += 1;
             self.x[v] += shift;
             self.depth[v] = self.depth[self.parent[v]] + 1;
             let mut c = self.child[v];
@@ -265,5 +283,8 @@ mod tests {
             assert!(s.x[a.to] - s.x[a.from] >= a.length);
         }
         assert_eq!(s.cost, p.weight.iter().zip(&s.x).map(|(w, x)| w * x).sum::<i64>());
+        // What is given up at once has a bound too.
+        let given_up = p.solve_within(0);
+        assert!(s.solved && !given_up.solved && given_up.cost <= s.cost);
     }
 }

@@ -261,9 +261,13 @@ impl std::fmt::Display for Explain {
             0 => String::new(),
             bits => format!("and {bits} bits that wait in memory; "),
         };
+        let least = match self.bound_bits == all {
+            true => "the least for this depth is",
+            false => "this depth takes no fewer than",
+        };
         writeln!(
             f,
-            "register bits  {:>8}  {beside}the least for this depth is {}; {} more if all came as early as possible",
+            "register bits  {:>8}  {beside}{least} {}; {} more if all came as early as possible",
             self.register_bits(),
             self.bound_bits,
             self.early_bits - all.min(self.early_bits)

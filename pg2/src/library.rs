@@ -43,8 +43,8 @@ impl Library {
         let clock = Clock { blocks: logic.then_some(0), ..self.clock };
         let general = Inst { nonneg: 0, bounds: Vec::new(), same: false, ..inst.clone() };
         let base = module_name(op, &general) + if logic { "_logic" } else { "" };
-        let made = circuit(op, inst, clock);
         let of_use = self.circuits.entry(base.clone()).or_insert_with(|| vec![(circuit(op, &general, clock), None)]);
+        let made = if *inst == general { of_use[0].0.clone() } else { circuit(op, inst, clock) };
         let variant = of_use.iter().position(|(c, _)| *c == made).unwrap_or_else(|| {
             of_use.push((made, None));
             of_use.len() - 1

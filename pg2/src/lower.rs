@@ -188,17 +188,42 @@ impl<'a> Writer<'a> {
 
     fn flags(&mut self, plan: &Gather) {
         let mut registers: Vec<String> = Vec::with_capacity(plan.steps.len());
+        // A flag that only waits is written where something joins it again: the step that it waits behind.
+        let mut waits: Vec<Option<usize>> = Vec::with_capacity(plan.steps.len());
         if !plan.steps.is_empty() {
             self.comment("---- the flags travel with their pair".to_string());
         }
         for step in &plan.steps {
+            if let [Input::Step(from)] = step.inputs[..] {
+                waits.push(Some(waits[from].unwrap_or(from)));
+                registers.push(String::new());
+                continue;
+            }
+            self.arrive(plan, &step.inputs, &waits, &mut registers);
             let name = self.names.unique(&format!("{}_c{}", Flags::NAMES[step.flag], step.cycle + 1));
             let next = self.any(&step.inputs, &registers);
             self.module.items.push(Item::Reg { name: name.clone(), width: 1, next });
+            waits.push(None);
             registers.push(name);
         }
+        plan.last.iter().for_each(|inputs| self.arrive(plan, inputs, &waits, &mut registers));
         let bits: Vec<String> = plan.last.iter().rev().map(|inputs| self.any(inputs, &registers)).collect();
         self.module.items.push(Item::Assign { name: "flags".into(), expr: format!("{{{}}}", bits.join(", ")) });
+    }
+
+    /// Writes the waits of the flags among `inputs`.
+    fn arrive(&mut self, plan: &Gather, inputs: &[Input], waits: &[Option<usize>], registers: &mut [String]) {
+        for input in inputs {
+            if let Input::Step(k) = *input
+                && let Some(first) = waits[k]
+                && registers[k].is_empty()
+            {
+                let cycles = (plan.steps[first].cycle + 1, plan.steps[k].cycle + 1);
+                let name = |cycle| format!("{}_c{cycle}", Flags::NAMES[plan.steps[k].flag]);
+                let from = registers[first].clone();
+                registers[k] = self.delays.wait(from, 1, cycles, name, &mut self.names, &mut self.module.items);
+            }
+        }
     }
 
     /// The OR of flag signals; a vector with several used bits of one node is sliced bit by bit.

@@ -31,7 +31,7 @@ pub struct Merged {
     pub pipelined: Pipelined,
 }
 
-/// Joins the circuits of a graph; `None` if they are too large. `text` is the PG2 source that comments quote, or empty.
+/// Joins the circuits of a graph; `None` if they are too large to be placed as one. `text` is the PG2 source that comments quote, or empty.
 pub fn merge(graph: &Graph, clock: Clock, text: Text) -> Option<Merged> {
     let mut joined = Joined::new(graph, clock, text);
     let in_logic = in_logic(graph, clock);
@@ -44,7 +44,7 @@ pub fn merge(graph: &Graph, clock: Clock, text: Text) -> Option<Merged> {
     }
     joined.outputs();
     let name = format!("{}_pipeline", graph.name);
-    let (mut pipelined, places) = pipeline_places(&name, &joined.circuit);
+    let (mut pipelined, places) = pipeline_places(&name, &joined.circuit)?;
     let schedule = schedule(graph, &joined.values, &places, pipelined.latency);
     let flag_bits = places.iter().filter(|p| p.owner == PORTS).map(|p| p.bits).sum();
     pipelined.module.doc = vec![
@@ -271,8 +271,11 @@ fn readers(graph: &Graph) -> Vec<u32> {
 /// Which nodes are read by one sum and nothing else.
 fn summed(graph: &Graph) -> Vec<bool> {
     let readers = readers(graph);
-    let sums = |k: usize| graph.outputs.iter().any(|o| o.value.0 as usize == k && o.reduce == Reduce::Sum);
-    (0..readers.len()).map(|k| readers[k] == 1 && sums(k)).collect()
+    let mut summed = vec![false; readers.len()];
+    for o in graph.outputs.iter().filter(|o| o.reduce == Reduce::Sum) {
+        summed[o.value.0 as usize] = readers[o.value.0 as usize] == 1;
+    }
+    summed
 }
 
 /// The nodes' part of the placing. A node starts when all its arguments are there and its first piece reads.

@@ -18,6 +18,10 @@ use hdl::op::{Attrs, Inst, Operator};
 use rules::Rule;
 use std::collections::HashMap;
 
+/// Each operator use about which something else is known asks for a circuit of its own; more of them than the largest kernel
+/// that is shipped has would take long and gain little.
+const MOST_KNOWN: usize = 512;
+
 /// The simplified graph.
 pub fn simplify(graph: &Graph) -> Graph {
     let mut graph = live(graph);
@@ -38,6 +42,7 @@ pub fn simplify(graph: &Graph) -> Graph {
     graph.outputs.iter_mut().for_each(|o| o.value = place[o.value.0 as usize]);
     let mut graph = live(&graph);
     known::mark(&mut graph);
+    known::forget_beyond(&mut graph, MOST_KNOWN);
     graph
 }
 

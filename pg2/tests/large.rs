@@ -28,6 +28,22 @@ fn kernels(n: usize) -> Vec<(&'static str, String)> {
         ("a chain", format!("{PINS}z0 = f[0];\n{chain}float32.23 o fout; o max= z{n};")),
         ("a wide sum", format!("{PINS}{products}fixed64.30 o fout; o += (fixed64.30)({});", names(n))),
         ("a wide sum of ints", format!("{PINS}{differences}int32 o fout; o += {};", names(n))),
+        (
+            "long waits",
+            format!(
+                "{PINS}z0 = f[0];\n{}fixed64.30 o fout; o += (fixed64.30)z{n};",
+                lines(n, |k| format!("z{} = z{k} > g[{}] ? z{k} : z{};\n", k + 1, k % 64, k / 2))
+            ),
+        ),
+        (
+            "elements in branches",
+            format!(
+                "{PINS}v[1000]; for k in 0..1000 {{ v[k] = f[k % 64]; }}
+                 for k in 0..{} {{ if (a[k % 64] > 0) {{ v[7] = v[7] + f[k % 64]; }} }}
+                 float32.23 o fout; o max= v[7];",
+                n / 2
+            ),
+        ),
         ("many outputs", PINS.to_string() + &outputs),
         (
             "a loop",
@@ -42,8 +58,9 @@ fn kernels(n: usize) -> Vec<(&'static str, String)> {
 
 #[test]
 fn a_kernel_of_ten_thousand_statements_is_built_soon() {
+    let mut lengths: Vec<usize> = Vec::new();
     for n in [2500, 10_000] {
-        for (name, text) in kernels(n) {
+        for (at, (name, text)) in kernels(n).into_iter().enumerate() {
             let start = Instant::now();
             let built =
                 compile_to_netlist("large", &text, Clock::default_clock()).unwrap_or_else(|e| panic!("{name}: {e:?}"));
@@ -52,6 +69,9 @@ fn a_kernel_of_ten_thousand_statements_is_built_soon() {
             if std::env::var_os("TIMES").is_some() {
                 println!("{n} statements, {name}: {took:?}, {} operators, {bytes} bytes", built.graph.nodes.len());
             }
+            // Neither does the text grow faster than the kernel.
+            lengths.push(bytes);
+            assert!(n == 2500 || bytes < 6 * lengths[at], "{name}: {bytes} bytes after {}", lengths[at]);
             // A release build takes under 2 s; anything quadratic takes minutes.
             assert!(took.as_secs() < 60, "{n} statements, {name}: {took:?}");
         }

@@ -41,13 +41,30 @@ impl Placed {
     }
 }
 
-/// Puts every signal where the circuit has the fewest register bits, the latency being that of the earliest placing.
-pub(super) fn place(circuit: &Circuit) -> Placed {
+/// How much a circuit may take to be placed.
+pub(super) struct Limits {
+    /// Register bits of the earliest placing.
+    bits: u64,
+    /// Steps to the best one.
+    steps: u64,
+}
+
+/// Far above what devices hold and what kernels of their size need.
+pub(super) const LIMITS: Limits = Limits { bits: 1 << 20, steps: 100_000_000 };
+
+pub(super) const UNLIMITED: Limits = Limits { bits: u64::MAX, steps: u64::MAX };
+
+/// Puts every signal where the circuit has the fewest register bits, the latency being that of the earliest placing;
+/// `None` beyond the limits.
+pub(super) fn place(circuit: &Circuit, limits: &Limits) -> Option<Placed> {
     let live = live(circuit);
     let mut early = earliest(circuit, &live, &vec![0; circuit.signals.len()]);
     let reads = reads(circuit, &live);
     early.early = register_bits(circuit, &early, &reads).iter().sum();
-    let best = retime(circuit, &early, &reads);
+    if early.early > limits.bits {
+        return None;
+    }
+    let best = retime(circuit, &early, &reads, limits.steps)?;
     let mut placed = earliest(circuit, &live, &best.stages);
     debug_assert!(placed.latency == early.latency && placed.worst <= early.worst.max(circuit.clock.budget()));
     debug_assert!(
@@ -58,7 +75,7 @@ pub(super) fn place(circuit: &Circuit) -> Placed {
     let still: u64 = (0..live.len()).filter(|k| placed.ready[*k].fixed).map(|k| placed.bits[k]).sum();
     (placed.early, placed.bound) = (early.early, best.bound + still);
     debug_assert_eq!(placed.bits.iter().sum::<u64>(), placed.bound, "the dual proves the placing");
-    placed
+    Some(placed)
 }
 
 /// Flip-flop bits behind each signal: the bits of it that are still to be read, in each later stage.

@@ -18,8 +18,9 @@ pub(super) struct Retimed {
     pub bound: u64,
 }
 
-/// The stages of fewest register bits within the latency of `early`, the placing of everything as early as possible.
-pub(super) fn retime(circuit: &Circuit, early: &Placed, reads: &[Read]) -> Retimed {
+/// The stages of fewest register bits within the latency of `early`, the placing of everything as early as possible; `None`
+/// if they are not found in so many steps.
+pub(super) fn retime(circuit: &Circuit, early: &Placed, reads: &[Read], steps: u64) -> Option<Retimed> {
     let mut p = Problem::new();
     let latency = early.latency as i64;
     let moves =
@@ -30,9 +31,12 @@ pub(super) fn retime(circuit: &Circuit, early: &Placed, reads: &[Read]) -> Retim
     order(circuit, early, &variable, &mut p);
     let constant = cost(circuit, early, reads, &variable, &mut p);
     p.weight[0] = 0;
-    let solution = p.solve();
+    let solution = p.solve_within(steps);
+    if !solution.solved {
+        return None;
+    }
     let stages = variable.iter().map(|v| solution.x[*v] as u32).collect();
-    Retimed { stages, bound: (solution.cost + constant) as u64 }
+    Some(Retimed { stages, bound: (solution.cost + constant) as u64 })
 }
 
 /// Stages from reading to the result.

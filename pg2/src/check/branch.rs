@@ -191,14 +191,14 @@ impl<'a> Checker<'a> {
             _ => part,
         });
         match (a.entry, b.entry) {
-            (Entry::Elements(x), Entry::Elements(y)) if x.dims == y.dims => self.join_elements(name, condition, x, y),
+            (Entry::Elements(x), Entry::Elements(y)) if x.dims == y.dims => self.join_elements(place, condition, x, y),
             (Entry::Value(Value::Typed(x)), Entry::Elements(y)) if x.dims() == y.dims => {
                 let x = super::elements::Elements::of(&x, a.expr);
-                self.join_elements(name, condition, x, y)
+                self.join_elements(place, condition, x, y)
             }
             (Entry::Elements(x), Entry::Value(Value::Typed(y))) if x.dims == y.dims() => {
                 let y = super::elements::Elements::of(&y, b.expr);
-                self.join_elements(name, condition, x, y)
+                self.join_elements(place, condition, x, y)
             }
             (Entry::Value(x), Entry::Value(y)) => match self.join_values(name, condition, (x, a.expr), (y, b.expr)) {
                 Value::Error => Entry::Broken,

@@ -275,10 +275,16 @@ impl<'a> Checker<'a> {
     }
 
     /// One of two sets of elements, as the condition says. An element that only one of them has is none.
-    pub(super) fn join_elements(&mut self, name: &str, condition: &Typed, a: Elements, b: Elements) -> Entry {
+    pub(super) fn join_elements(&mut self, place: (&str, Span), condition: &Typed, a: Elements, b: Elements) -> Entry {
+        let (name, span) = place;
+        // Going through long vectors is work too.
+        self.step(a.list.len() as u64 / 64, span);
         let mut list = Vec::with_capacity(a.list.len());
         for (k, pair) in a.list.iter().zip(b.list.iter()).enumerate() {
             list.push(match pair {
+                (Some((Value::Typed(x), _)), Some((Value::Typed(y), _))) if x.is_scalar() && x.nodes() == y.nodes() => {
+                    a.list[k].clone()
+                }
                 (Some(x), Some(y)) => {
                     let name = format!("{name}{}", a.dims.place(k));
                     let value = self.join_values(&name, condition, x.clone(), y.clone());

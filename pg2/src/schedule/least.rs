@@ -8,7 +8,11 @@ use super::{Schedule, delay_bits};
 use crate::graph::{Graph, NodeKind};
 use hdl::simplex::Problem;
 
+/// Steps that the search may take: several times those of the largest kernel that is shipped.
+const MOST_STEPS: u64 = 50_000_000;
+
 /// Moves the nodes of a feasible schedule so that the delay bits are least; gives the bits that the dual proves to be least.
+/// In graphs so large that the search is given up, the bits come near to what the dual has proved until then.
 pub(super) fn least(graph: &Graph, s: &mut Schedule) -> u64 {
     let latest = alap(graph, s);
     let mut p = Problem::new();
@@ -46,12 +50,42 @@ pub(super) fn least(graph: &Graph, s: &mut Schedule) -> u64 {
         }
     }
     p.weight[0] = 0;
-    let solution = p.solve();
+    let solution = p.solve_within(MOST_STEPS);
+    let mut start = s.start.clone();
     for (k, v) in variable.iter().enumerate().filter(|(_, v)| **v != 0) {
-        s.start[k] = solution.x[*v] as u32;
+        start[k] = solution.x[*v] as u32;
     }
-    s.delay_bits = delay_bits(graph, s);
+    if solution.solved {
+        s.start = start;
+        s.delay_bits = delay_bits(graph, s);
+    } else {
+        *s = best_of(graph, s, [start, latest.clone()]);
+    }
     (solution.cost + constant) as u64
+}
+
+/// The one with the fewest delay bits of a schedule and of those that come from wishes for the starts, each put off or brought
+/// forward as far as its arguments and its users demand.
+fn best_of(graph: &Graph, s: &Schedule, wishes: [Vec<u32>; 2]) -> Schedule {
+    let latest = alap(graph, s);
+    let bits = |s: &Schedule| s.delay_bits.iter().sum::<u64>();
+    let mut best = s.clone();
+    best.delay_bits = delay_bits(graph, &best);
+    for wish in wishes {
+        let mut made = s.clone();
+        for (k, node) in graph.nodes.iter().enumerate().filter(|(k, _)| !s.fixed[*k]) {
+            if let NodeKind::Op { args, .. } = &node.kind {
+                let waits = args.iter().filter(|a| !s.fixed[a.0 as usize]);
+                let there = waits.map(|a| made.ready(*a)).max().unwrap_or(0);
+                made.start[k] = wish[k].min(latest[k]).max(there);
+            }
+        }
+        made.delay_bits = delay_bits(graph, &made);
+        if bits(&made) < bits(&best) {
+            best = made;
+        }
+    }
+    best
 }
 
 /// Who reads a value in flight.

@@ -3,11 +3,32 @@
 use super::signs;
 use crate::graph::{Graph, Node, NodeId, NodeKind};
 use hdl::Bounds;
+use hdl::op::Inst;
+use std::collections::HashSet;
 
 /// Sets [`hdl::op::Inst::nonneg`] for every argument of a signed format that can never be negative,
 /// [`hdl::op::Inst::bounds`] where an argument has not all values of its format, and [`hdl::op::Inst::same`].
 pub(crate) fn mark(graph: &mut Graph) {
     mark_with(graph, |_, bounds| bounds);
+}
+
+/// Keeps what is known for the first `most` different uses of operators; others are left with what their formats say.
+pub(crate) fn forget_beyond(graph: &mut Graph, most: usize) {
+    let mut kept: HashSet<(&'static str, Inst)> = HashSet::new();
+    for node in &mut graph.nodes {
+        let NodeKind::Op { op, inst, .. } = &mut node.kind else { continue };
+        let known = inst.nonneg != 0 || inst.same || !inst.bounds.is_empty();
+        if !known {
+            continue;
+        }
+        let key = (op.name(), inst.clone());
+        if kept.len() < most {
+            kept.insert(key);
+        } else if !kept.contains(&key) {
+            (inst.nonneg, inst.same) = (0, false);
+            inst.bounds.clear();
+        }
+    }
 }
 
 /// The same with the bounds of each node as `refine` sees them, which warnings judge more generously than circuits.
