@@ -53,8 +53,9 @@ impl Floats {
         let (m, bias) = (format.mant(), format.bias());
         let (places, octaves) = (m + MORE, DEEPEST[m as usize]);
         let unit = places + octaves + 1;
-        // x - sin(x) is at most x^3 / 6, and 1 - cos(x) at most x^2 / 2, with places of half the size below 1.
-        let small = if cosine { m.div_ceil(2) } else { m.saturating_sub(1).div_ceil(2) };
+        // 1 - cos(x) is at most x^2 / 2, with places of half the size below 1, and x - sin(x) at most x^3 / 6. One bound for
+        // both lets a sine and a cosine of one angle share the product.
+        let small = m.div_ceil(2);
         let first = (bias - small as i32).max(1) as u32;
         let last = (bias + LIMIT - 1).min(max_field(format) as i32) as u32;
         let below = m + 1 + BELOW;
