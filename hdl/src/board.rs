@@ -39,6 +39,9 @@ pub struct Board {
     pub constraints: &'static str,
     /// The oscillator in MHz.
     pub oscillator_mhz: f64,
+    /// The clock that is asked for where nobody names one: whole boards with the paper's P2P, or the small one, meet it
+    /// (docs/hardware.md), which are slower than an engine alone.
+    pub usual_mhz: f64,
     pub pll: &'static Pll,
     pub leds: Leds,
     /// Outputs that hold one level.

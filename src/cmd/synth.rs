@@ -39,7 +39,7 @@ pub struct Args {
     pipelines: u32,
     #[command(flatten)]
     groups: GroupArgs,
-    /// Clock frequency to reach, by default the usual one of the family; a board gets the next that its PLL can make
+    /// Clock frequency to reach, by default the usual one of the board or family; a board gets the next that its PLL can make
     #[arg(long, value_name = "MHZ")]
     freq: Option<f64>,
     #[command(flatten)]

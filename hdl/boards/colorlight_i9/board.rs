@@ -5,6 +5,7 @@ Board {
     device: device_of("ecp5-45"),
     constraints: include_str!("pins.lpf"),
     oscillator_mhz: 25.0,
+    usual_mhz: 75.0,
     pll: &pll::EHXPLLL,
     leds: Leds { alive: false, error: false, active_low: true },
     fixed_pins: &[],

@@ -5,6 +5,7 @@ Board {
     device: device_of("up5k"),
     constraints: include_str!("pins.pcf"),
     oscillator_mhz: 12.0,
+    usual_mhz: 12.0,
     pll: &pll::SB_PLL40_PAD,
     leds: Leds { alive: false, error: true, active_low: true },
     fixed_pins: &[],

@@ -6,6 +6,7 @@ Board {
     device: device_of("gw2ar-18"),
     constraints: include_str!("pins.cst"),
     oscillator_mhz: 27.0,
+    usual_mhz: 81.0,
     pll: &pll::RPLL_GW2A,
     leds: Leds { alive: true, error: true, active_low: true },
     fixed_pins: &[],

@@ -5,6 +5,7 @@ Board {
     device: device_of("ecp5-85"),
     constraints: include_str!("pins.lpf"),
     oscillator_mhz: 25.0,
+    usual_mhz: 75.0,
     pll: &pll::EHXPLLL,
     leds: Leds { alive: true, error: true, active_low: false },
     // Holding it high keeps the ESP32 from taking over the board.

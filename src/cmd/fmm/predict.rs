@@ -153,7 +153,7 @@ const USUAL_JMEM: u32 = 16_384;
 /// The board with an engine as `build` makes it.
 fn planned(args: &Args, board: &'static Board, graph: &Graph) -> Result<Plan, Failure> {
     let target = target(board.device.target).expect("every board's device names a target");
-    let wanted = args.predict.freq.unwrap_or(target.usual_mhz);
+    let wanted = args.predict.freq.unwrap_or(board.usual_mhz);
     let (_, mhz) = board.pll.source(board.oscillator_mhz, wanted).map_err(Failure::Usage)?;
     let built = pg2::build::build(graph, Clock { target, mhz, blocks: None }, "", Vec::new());
     let setup = Setup {

@@ -39,7 +39,8 @@ pub(super) fn goal(args: &Args) -> Result<Goal, Failure> {
 /// What operators are pipelined for, and how a board's clock is made.
 pub(super) fn clock(args: &Args, goal: Goal) -> Result<(Clock, Source), Failure> {
     let target = target(goal.target()).expect("every family and device names a target");
-    let mhz = args.freq.unwrap_or(target.usual_mhz);
+    let usual = if let Goal::Board(board) = goal { board.usual_mhz } else { target.usual_mhz };
+    let mhz = args.freq.unwrap_or(usual);
     if !(1.0..=1000.0).contains(&mhz) {
         return Err(Failure::Usage(format!("--freq takes 1 to 1000 MHz, not {mhz}")));
     }
