@@ -91,7 +91,8 @@ const LONGEST_LINE: usize = 400;
 /// Diagnostics as text, with the source lines they speak of.
 pub fn render(sources: &Sources, list: &[Diagnostic]) -> String {
     if sources.text().split('\n').any(|line| line.len() > LONGEST_LINE) {
-        return list.iter().map(|d| excerpt(sources, d)).collect();
+        let mut cursor = Cursor::default();
+        return list.iter().map(|d| excerpt(sources, d, &mut cursor)).collect();
     }
     let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let mut text = Vec::new();
@@ -125,17 +126,42 @@ pub fn render(sources: &Sources, list: &[Diagnostic]) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
+/// Where the diagnostic before stands, so that a thousand of them read a long text once; line and column from 0.
+#[derive(Default)]
+struct Cursor {
+    file: String,
+    at: usize,
+    line: usize,
+    column: usize,
+}
+
+impl Cursor {
+    /// Goes to byte `at` of a file.
+    fn go(&mut self, file: &str, text: &str, at: usize) {
+        if self.file != file || at < self.at {
+            *self = Cursor { file: file.to_string(), ..Cursor::default() };
+        }
+        let passed = &text[self.at..at];
+        self.line += passed.bytes().filter(|b| *b == b'\n').count();
+        self.column = match passed.rfind('\n') {
+            Some(n) => passed[n + 1..].chars().count(),
+            None => self.column + passed.chars().count(),
+        };
+        self.at = at;
+    }
+}
+
 /// A diagnostic with a few words of its line, for texts whose lines no terminal shows.
-fn excerpt(sources: &Sources, d: &Diagnostic) -> String {
+fn excerpt(sources: &Sources, d: &Diagnostic, cursor: &mut Cursor) -> String {
     let (file, span) = sources.place(d.span());
     let text = sources.text_of(file);
     let at = floor(text, span.start);
-    let line_start = text[..at].rfind('\n').map_or(0, |n| n + 1);
-    let line = text[..at].bytes().filter(|b| *b == b'\n').count() + 1;
-    let column = text[line_start..at].chars().count() + 1;
-    let line_end = text[at..].find('\n').map_or(text.len(), |n| at + n);
-    let from = floor(text, at.saturating_sub(20)).max(line_start);
-    let to = floor(text, at + 40).min(line_end).max(at);
+    cursor.go(&file.origin, text, at);
+    let (line, column) = (cursor.line + 1, cursor.column + 1);
+    let from = floor(text, at.saturating_sub(20));
+    let from = text[from..at].rfind('\n').map_or(from, |n| from + n + 1);
+    let to = floor(text, at + 40).max(at);
+    let to = text[at..to].find('\n').map_or(to, |n| at + n);
     let shown: String = text[from..to].chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let kind = match d.severity {
         Severity::Error => "Error",

@@ -92,8 +92,9 @@ fn hostile_kernels_end_quickly() {
         has(&ended.err, &[&format!("{file}:1:")]);
         // A thousand findings at most, of a few lines each.
         assert!(ended.err.len() < 1_000_000, "{name}: {} bytes of messages", ended.err.len());
-        // Some seconds at most on a quiet machine without optimisation; anything quadratic takes hours.
-        assert!(seconds < 100.0, "{name}: {seconds} s");
+        // Under a second with optimisation, and some without on a machine that does other things too; anything quadratic
+        // takes hours.
+        assert!(seconds < 30.0, "{name}: {seconds} s");
         std::fs::remove_file(p.path(&file)).expect("it was written");
     }
 }
