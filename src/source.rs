@@ -55,8 +55,10 @@ pub fn read(file: &str) -> Result<Kernel, Failure> {
         Failure::file(path, format!("cannot be read: {e}{hint}"))
     })?;
     let stem = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
-    let text = include::utf8(bytes)
-        .map_err(|at| Failure::Input(format!("{file}:{at}: the text is not UTF-8; is this a PG2 file?")))?;
+    let text = include::utf8(bytes).map_err(|at| {
+        let error = format!("[{}] Error: the text is not UTF-8; is this a PG2 file?", pg2::codes::CHARACTER);
+        Failure::Diagnostics(format!("{error}\n   ╭─[ {file}:{at} ]\n   │ Help: save it as UTF-8\n───╯\n"))
+    })?;
     Ok(Kernel::new(include::key(path), file.to_string(), pg2::identifier(&stem), text))
 }
 
@@ -111,7 +113,10 @@ pub fn render(sources: &Sources, list: &[Diagnostic]) -> String {
             .with_config(Config::default().with_color(color).with_index_type(IndexType::Byte))
             .with_code(d.code)
             .with_message(&d.message);
-        for (span, what) in &d.labels {
+        // In the order of the lines, or each label would be an excerpt of its own.
+        let mut labels: Vec<_> = d.labels.iter().collect();
+        labels.sort_by_key(|(span, _)| span.start);
+        for (span, what) in labels {
             report = report.with_label(Label::new(place(*span)).with_message(what));
         }
         for note in &d.notes {

@@ -46,20 +46,38 @@ fn items(graph: &Graph, clock: Clock) -> Vec<Item> {
 }
 
 /// The least cost of freeing `need` blocks and how many items of each group do it; `None` if all are too few.
+///
+/// Group by group from the last, for every smaller need too: what the groups behind can do is looked up, not tried again.
 fn cheapest(groups: &[&[Item]], need: u32) -> Option<(u64, Vec<usize>)> {
-    let Some((group, rest)) = groups.split_first() else { return (need == 0).then(|| (0, Vec::new())) };
-    let each = group[0].blocks;
-    let most = need.div_ceil(each) as usize;
-    // The last group has to free what is left.
-    let least = if rest.is_empty() { most } else { 0 };
-    let counts = least..=most.min(group.len());
-    let costs = |n: usize| group[..n].iter().map(|i| i.cost as u64).sum::<u64>();
-    let choices = counts.filter_map(|n| {
-        let (cost, mut counts) = cheapest(rest, need.saturating_sub(each * n as u32))?;
-        counts.insert(0, n);
-        Some((costs(n) + cost, counts))
-    });
-    choices.min()
+    let needs = need as usize + 1;
+    // Of the groups so far, the least cost for each need; nothing is needed for nothing.
+    let mut best: Vec<Option<u64>> = (0..needs).map(|n| (n == 0).then_some(0)).collect();
+    let mut taken: Vec<Vec<usize>> = Vec::new();
+    for group in groups.iter().rev() {
+        let each = group[0].blocks as usize;
+        let costs: Vec<u64> = std::iter::once(0)
+            .chain(group.iter().scan(0, |sum, i| {
+                *sum += i.cost as u64;
+                Some(*sum)
+            }))
+            .collect();
+        let choice = |need: usize| {
+            let counts = 0..=need.div_ceil(each).min(group.len());
+            let of = |n: usize| Some((best[need.saturating_sub(n * each)]? + costs[n], n));
+            counts.filter_map(of).min()
+        };
+        let choices: Vec<Option<(u64, usize)>> = (0..needs).map(choice).collect();
+        best = choices.iter().map(|c| c.map(|(cost, _)| cost)).collect();
+        taken.push(choices.into_iter().map(|c| c.map_or(0, |(_, n)| n)).collect());
+    }
+    let cost = best[need as usize]?;
+    let mut left = need as usize;
+    let count = |(group, taken): (&&[Item], Vec<usize>)| {
+        let n = taken[left];
+        left = left.saturating_sub(n * group[0].blocks as usize);
+        n
+    };
+    Some((cost, groups.iter().zip(taken.into_iter().rev()).map(count).collect()))
 }
 
 #[cfg(test)]
@@ -83,5 +101,14 @@ mod tests {
         assert_eq!(cost(5), Some((110, 1, 1)));
         assert_eq!(cost(11), Some((520, 2, 3)));
         assert_eq!(cost(12), None);
+    }
+
+    #[test]
+    fn thousands_of_products_of_many_sizes_take_no_longer_than_their_number_asks() {
+        let list: Vec<Vec<Item>> = (1..=40).map(|blocks| items(&[(blocks, 7 * blocks + 3); 50])).collect();
+        let groups: Vec<&[Item]> = list.iter().map(Vec::as_slice).collect();
+        // The largest cost least for what they free.
+        let (cost, counts) = cheapest(&groups, 400).expect("there are enough");
+        assert_eq!((cost, counts[39]), (10 * (7 * 40 + 3), 10));
     }
 }

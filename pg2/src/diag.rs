@@ -103,7 +103,8 @@ pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
     candidates
         .into_iter()
         .filter(|c| c.len().abs_diff(word.len()) <= 4 && *c != word)
-        .map(|c| (edits(word, c), c))
+        // A wrong case is the likeliest mistake, also where a word is so short that any other would be near.
+        .map(|c| (if c.eq_ignore_ascii_case(word) { 0 } else { edits(word, c) }, c))
         .filter(|(n, _)| *n <= limit)
         .min()
         .map(|(_, c)| c)

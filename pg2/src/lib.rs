@@ -80,9 +80,11 @@ fn sort(found: &mut Vec<Diagnostic>) {
     if too_many {
         let last = found.last().map(Diagnostic::span).unwrap_or_default();
         let message = format!("more than {MAX_REPORTED} findings; the rest are left out");
-        found.push(
-            Diagnostic::error(codes::TOO_MANY, message, last, "given up").help("correct the first ones and try again"),
-        );
+        let of_kind = match found.last().map(|d| d.severity) {
+            Some(Severity::Warning) => Diagnostic::warning,
+            _ => Diagnostic::error,
+        };
+        found.push(of_kind(codes::TOO_MANY, message, last, "given up").help("correct the first ones and try again"));
     }
 }
 

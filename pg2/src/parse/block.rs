@@ -91,7 +91,7 @@ impl<'a> Parser<'a> {
     /// `for k in a..b { }`.
     fn for_loop(&mut self) -> Parsed<StatementKind<'a>> {
         self.next();
-        if self.is("(") {
+        if self.is("(") || self.is_at(1, "=") {
             let span = self.peek(0).span;
             let error = Diagnostic::error(codes::SYNTAX, "loops run over a range", span, "not expected here");
             return self.fail(error.help("write `for k in 0..3 { ... }`, where k is 0, 1 and 2"));

@@ -13,8 +13,8 @@ impl<'a> Parser<'a> {
         self.doubt();
         let opening = self.word_at(0).map_or("", |w| w.text);
         let has_block = matches!(opening, "for" | "if" | "else" | "fn");
-        // In the head of a C loop, semicolons stand in parentheses.
-        let (mut braces, mut parens) = (0u32, 0u32);
+        // In the head of a C loop, semicolons stand in parentheses, which may have been left out.
+        let (mut braces, mut parens) = (0u32, (opening == "for" && self.is_at(2, "=")) as u32);
         loop {
             let begins = self.at > start && braces == 0 && self.at_new_line() && self.begins_statement();
             // The mistake itself may be the first token of the next line: `dx = (a + b` and then `r2 = ...`.
