@@ -230,7 +230,7 @@ fn an_interrupt_ends_quietly_and_leaves_nothing() {
         // SAFETY: `nice` is a system call alone, which may be made between fork and exec.
         unsafe {
             command.pre_exec(|| {
-                libc::nice(19);
+                libc::nice(5);
                 Ok(())
             })
         };

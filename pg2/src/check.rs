@@ -22,7 +22,7 @@ pub use call::FUNCTIONS;
 use crate::ast::{ExprId, Program, StatementKind, Word};
 use crate::builder::Builder;
 use crate::codes;
-use crate::diag::{Diagnostic, Severity, Span, did_you_mean, report};
+use crate::diag::{Diagnostic, MAX_REPORTED, Severity, Span, did_you_mean, report};
 use crate::graph::{Graph, NodeId, PinClass};
 use crate::literal::{FoldError, Folder};
 use hdl::Reduce;
@@ -157,6 +157,8 @@ impl<'a> Checker<'a> {
             self.explain_loops(&mut error);
         }
         report(&mut self.errors, error);
+        // More would not be reported; of warnings alone none may end the check.
+        self.full |= self.errors.len() > MAX_REPORTED && self.has_errors();
     }
 
     fn has_errors(&self) -> bool {

@@ -5,7 +5,7 @@
 //! The compiler reads no files: the caller gives it a [`Loader`].
 
 use crate::codes;
-use crate::diag::{Diagnostic, Span, report};
+use crate::diag::{Diagnostic, MAX_REPORTED, Span, report};
 use crate::lex::{TokenKind, lex};
 use std::collections::{BTreeMap, HashMap};
 
@@ -91,6 +91,10 @@ impl Sources {
             let (key, file) = (key.clone(), *file);
             let name = path.of(&sources.text).trim_matches('"').to_string();
             sources.includes.insert(path.start, None);
+            // More would not be reported.
+            if sources.errors.len() > MAX_REPORTED {
+                continue;
+            }
             let found = loader(&key, &name);
             let fresh = match found {
                 Err(why) => {

@@ -142,7 +142,9 @@ fn broken(pieces: &[Piece], front: String, indent: &str) -> String {
         }
         text += piece.text;
         after_line_comment = piece.ends_line();
-        while width(&text) > WIDTH
+        // What cannot be broken is not measured again and again.
+        while !breaks.is_empty()
+            && width(&text) > WIDTH
             && let Some(best) =
                 breaks.iter().enumerate().min_by_key(|(n, b)| (b.tightness, usize::MAX - n)).map(|b| b.0)
         {

@@ -142,6 +142,9 @@ impl Bench {
         std::fs::write(path("bench.cpp"), include_str!("bench.cpp")).expect("the text is written");
         let words = format!("-O1 -DBEAT_WORDS={}", config.beat_words());
         let (obj, verilog, main) = (path("obj"), path("engine.v"), path("bench.cpp"));
+        // Verilator's own run-time and set-up code take most of the build, and little of a run.
+        let clang = std::process::Command::new("clang++").arg("--version").output().is_ok_and(|o| o.status.success());
+        let make = format!("OPT_GLOBAL=-O0 OPT_SLOW=-O0{}", if clang { " CXX=clang++" } else { "" });
         let arguments = [
             "--cc",
             "--exe",
@@ -149,6 +152,8 @@ impl Bench {
             "-O3",
             "-CFLAGS",
             &words,
+            "-MAKEFLAGS",
+            &make,
             "--top-module",
             &design.top,
             "--Mdir",
