@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::command::{RUN, check, check_in, keys, place};
+use common::command::{RUN, check, check_in, interruptible, keys, place};
 use common::{Place, has_verilator};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
@@ -216,7 +216,7 @@ fn a_closed_pipe_ends_quietly() {
 
 #[test]
 fn an_interrupt_ends_quietly_and_leaves_nothing() {
-    use std::os::unix::process::{CommandExt, ExitStatusExt};
+    use std::os::unix::process::ExitStatusExt;
     let p = Place::new();
     let many: String = (0..400_000).map(|k| format!("{k}\n")).collect();
     p.write("k.pg2", "int32 a ipin; int64 s fout; float32.23 f fout; s += a; f max= (float32.23)a;");
@@ -224,16 +224,9 @@ fn an_interrupt_ends_quietly_and_leaves_nothing() {
     p.write("j.csv", "any\n1\n");
     p.write("out.csv", "old");
     let mut caught = false;
-    for _ in 0..30 {
+    for _ in 0..10 {
         let mut command = p.command("run k.pg2 --i i.csv --j j.csv -o out.csv");
-        // On a busy machine this test is to be awake while the command writes.
-        // SAFETY: `nice` is a system call alone, which may be made between fork and exec.
-        unsafe {
-            command.pre_exec(|| {
-                libc::nice(5);
-                Ok(())
-            })
-        };
+        interruptible(&mut command);
         let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
         // As soon as the temporary file has some content.
         let temporary = |p: &Place| {

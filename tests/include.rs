@@ -27,7 +27,7 @@ fn paths_are_relative_to_the_file_that_includes() {
         std::fs::read_to_string(file).expect("it is text")
     });
     has(&verilog, &["lib/units.pg2 line 2: fn scaled(x) = x * FACTOR;"]);
-    let ended = p.run("explain k.pg2").expect(0);
+    let ended = p.run("explain k.pg2 --lines").expect(0);
     has(&ended.out, &["lib/units.pg2:2"]);
     // The formatter knows one file alone.
     check_in(&p, "fmt --check k.pg2", 1, &[], &["is not formatted"]);

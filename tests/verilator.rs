@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::command::{RUN, check_in, has, place};
+use common::command::{RUN, check_in, has, interruptible, place};
 use common::{Place, has_verilator};
 use std::io::Read;
 use std::process::Stdio;
@@ -80,6 +80,7 @@ fn a_build_that_was_interrupted_is_done_again() {
         use std::os::unix::process::CommandExt;
         command.process_group(0);
     }
+    interruptible(&mut command);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
     let start = Instant::now();
     while !p.path("started").exists() {

@@ -47,6 +47,18 @@ pub fn check_in(p: &Place, words: &str, code: i32, out: &[&str], err: &[&str]) -
     ended
 }
 
+/// Makes a command take interrupts even where what started the tests ignores them, as shells do for jobs in the background.
+pub fn interruptible(command: &mut std::process::Command) {
+    use std::os::unix::process::CommandExt;
+    // SAFETY: setting a signal's disposition is a system call alone, which may be made between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            Ok(())
+        })
+    };
+}
+
 /// The keys of an object, and no others.
 pub fn keys(object: &Value, names: &[&str]) {
     let mut found: Vec<&str> = object.as_object().expect("an object").keys().map(String::as_str).collect();

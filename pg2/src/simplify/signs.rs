@@ -10,8 +10,11 @@ pub(super) fn result(name: &str, inst: &Inst, args: &[NodeId], of: &dyn Fn(&Node
         "fabs" | "labs" | "sumsq" | "exp" => true,
         "func" => hdl::op::func::is_nonneg(inst),
         "fmul" | "lmul" => args[0] == args[1] || all(),
-        // An even power, or a root, which gives 0 for a negative argument.
-        "pow" | "lpow" => inst.attrs.n % 2 == 0 || inst.attrs.d == 2 || all(),
+        // An even power, or a root, which gives 0 for a negative argument; 2/2 is neither.
+        "pow" | "lpow" => match (inst.attrs.n, inst.attrs.d) {
+            (n, 2) => n % 2 != 0 || n % 4 == 0 || all(),
+            (n, _) => n % 2 == 0 || all(),
+        },
         "mux" => of(&args[1]) && of(&args[2]),
         "max" | "and" => args.iter().any(of),
         "rem" | "shr" | "shrv" | "fscalev" | "lscalev" => of(&args[0]),
