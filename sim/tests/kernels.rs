@@ -71,7 +71,9 @@ fn the_other_half_agrees_with_the_emulator() {
 #[test]
 fn m2l_kernels_to_order_3_agree_with_the_emulator() {
     for order in 1..=3 {
-        agree(&format!("m2l_{order}"), &pg2::gen_m2l(order).expect("the order is in range"), ENGINES);
+        // `m2l_paper` is of order 2, and order 1 is a part of it.
+        let engines = if order == 3 { ENGINES } else { ONE_ENGINE };
+        agree(&format!("m2l_{order}"), &pg2::gen_m2l(order).expect("the order is in range"), engines);
     }
 }
 
