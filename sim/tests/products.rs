@@ -2,6 +2,7 @@
 
 #[path = "../../pg2/tests/graphs/mod.rs"]
 mod graphs;
+mod op_common;
 
 use graphs::{Random, evaluate};
 use hdl::netlist::Netlist;
@@ -11,7 +12,7 @@ use hdl::{Bounds, Format};
 use pg2::build::{Built, build};
 use pg2::graph::{Graph, PinClass};
 use sim::SimError;
-use sim::bench::{MultiBench, wrap};
+use sim::bench::MultiBench;
 
 fn format(name: &str) -> Format {
     name.parse().expect("a format of the test")
@@ -139,19 +140,7 @@ fn products_in_logic_are_clean_verilog() {
             Netlist { top: module.name.clone(), modules: vec![module] }
         })
         .collect();
-    let all = wrap(&netlists).expect("ports of at most 64 bits");
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = folder.path().join("products.v");
-    std::fs::write(&file, all.verilog()).expect("the text is written");
-    // Many modules stand in one file here.
-    let options = ["--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", &all.top];
-    match std::process::Command::new("verilator").args(options).arg(&file).output() {
-        Ok(out) => assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr)),
-        Err(_) if std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1") => {
-            println!("skipped: verilator not found");
-        }
-        Err(e) => panic!("verilator: {e}"),
-    }
+    op_common::lint_netlists(&netlists);
 }
 
 fn multipliers(built: &Built) -> u32 {

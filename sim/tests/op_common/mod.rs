@@ -1,4 +1,5 @@
 //! What tests of operators' Verilog share: uses with their arguments, one build for many of them, and the lint.
+#![allow(dead_code, reason = "each test file uses a part of it")]
 
 use hdl::Flags;
 use hdl::netlist::{Module, Netlist};
@@ -78,12 +79,13 @@ pub fn check_cases(cases: &[Case], mhz: f64, timed: impl Fn(&Case) -> bool) {
 
 /// Verilator has nothing to say about the cases' modules.
 pub fn lint(cases: &[Case]) {
-    let netlists: Vec<Netlist> = cases
-        .iter()
-        .map(|c| hardware(c.op, &c.inst, Clock::default_clock()).module)
-        .map(|m| Netlist { top: m.name.clone(), modules: vec![m] })
-        .collect();
-    let all = wrap(&netlists).expect("ports of at most 64 bits");
+    let modules = cases.iter().map(|c| hardware(c.op, &c.inst, Clock::default_clock()).module);
+    lint_netlists(&modules.map(|m| Netlist { top: m.name.clone(), modules: vec![m] }).collect::<Vec<_>>());
+}
+
+/// The same of modules of different names.
+pub fn lint_netlists(netlists: &[Netlist]) {
+    let all = wrap(netlists).expect("ports of at most 64 bits");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("operators.v");
     std::fs::write(&file, all.verilog()).expect("the text is written");

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::op::func::tests::is_faithful;
+use crate::op::log::Log;
+use crate::op::sin_cos::{Cos, Sin};
 use crate::real::elementary;
 
 pub(in crate::op) fn check(op: &'static dyn Operator, format: &str, step: u64, reference: impl Fn(f64) -> Option<Dd>) {
@@ -98,7 +100,7 @@ fn every_circuit_can_be_built() {
         "ufixed32.24",
         "fixed2.1",
     ] {
-        for op in [&Exp as &dyn Operator, &crate::op::log::Log] {
+        for op in [&Exp as &dyn Operator, &Log, &Sin, &Cos] {
             let inst = Inst::new(op, &[name.parse().unwrap()], Attrs::default()).unwrap();
             let p = crate::op::hardware(op, &inst, crate::target::Clock::default_clock());
             let flags = p.module.ports.iter().find(|p| p.name == "f").map_or(0, |p| p.width);

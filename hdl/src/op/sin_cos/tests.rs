@@ -83,38 +83,3 @@ fn results_next_to_zeros_are_faithful() {
         check(name, (1..667_000).step_by(41).flat_map(near));
     }
 }
-
-#[test]
-fn every_circuit_can_be_built() {
-    for name in [
-        "float4.1",
-        "float5.2",
-        "float13.1",
-        "float18.9",
-        "float25.16",
-        "float35.23",
-        "fixed16.8",
-        "ufixed32.24",
-        "fixed2.1",
-    ] {
-        for op in [&Sin as &dyn Operator, &Cos] {
-            let inst = Inst::new(op, &[name.parse().unwrap()], Attrs::default()).unwrap();
-            let c = crate::op::circuit(op, &inst, crate::target::Clock::default_clock());
-            let p = crate::circuit::pipeline("p", &c);
-            let flags = p.module.ports.iter().find(|p| p.name == "f").map_or(0, |p| p.width);
-            assert_eq!(flags, op.flags(&inst).iter().count() as u32, "{name}");
-            let table = &of_name(name, op.name()).table;
-            println!(
-                "{} {name}: {} multipliers, {} stages, {} bits",
-                op.name(),
-                c.multipliers(),
-                p.latency,
-                table.total_bits()
-            );
-        }
-    }
-}
-
-fn of_name(name: &str, op: &str) -> &'static Prepared {
-    prepared(name.parse().unwrap(), op == "cos")
-}
