@@ -127,7 +127,7 @@ fn the_language_reference_lists_every_diagnostic() {
 #[test]
 fn the_numbers_page_lists_every_operator() {
     let text = page("docs/numerics.md");
-    for operator in hdl::op::OPERATORS {
+    for operator in hdl::op::OPERATORS.iter() {
         let name = format!("`{}`", operator.name());
         let row = text.lines().any(|l| l.starts_with("| `") && l.split('|').nth(1).is_some_and(|c| c.contains(&name)));
         assert!(row, "docs/numerics.md has no row for {name}");

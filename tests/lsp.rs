@@ -181,8 +181,8 @@ fn diagnostics_follow_the_text() {
 #[test]
 fn hover_tells_format_cycle_and_range() {
     let text = shipped("p2p_paper");
-    let built =
-        pg2::compile_to_netlist("k", &text, hdl::target::Clock::default_clock()).unwrap_or_else(|e| panic!("{e:?}"));
+    let built = pg2::compile_to_netlist("k", &text, hdl::circuit::target::Clock::default_clock())
+        .unwrap_or_else(|e| panic!("{e:?}"));
     let rows = pg2::explain::explain(&built, &text).rows;
     let cycle = |name: &str| {
         let row = rows.iter().find(|r| r.name == name).unwrap_or_else(|| panic!("no {name}"));

@@ -75,7 +75,7 @@ mod tests {
     fn cells_lead_back_to_the_source() {
         let graph =
             pg2::compile("k", "int32 a ipin; int32 b jpin; int64 o fout;\nd = a - b;\no += (int64)d;").unwrap().graph;
-        let clock = hdl::target::Clock::default_clock();
+        let clock = hdl::circuit::target::Clock::default_clock();
         let text = "int32 a ipin; int32 b jpin; int64 o fout;\nd = a - b;\no += (int64)d;";
         let built = pg2::build::build(&graph, clock, text, Vec::new());
         let rows = pg2::explain::explain(&built, text).rows;

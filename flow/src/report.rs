@@ -4,7 +4,7 @@ use crate::names::{self, Place};
 use crate::summary::Summary;
 use crate::timing::Kind;
 use crate::{Area, Outcome, Timing};
-use hdl::netlist::{Item, Netlist};
+use hdl::rtl::netlist::{Item, Netlist};
 use pg2::explain::Row;
 use std::fmt::Write as _;
 

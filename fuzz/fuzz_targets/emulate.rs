@@ -3,7 +3,7 @@
 #![no_main]
 
 use hdl::engine::protocol::Segment;
-use hdl::target::Clock;
+use hdl::circuit::target::Clock;
 use libfuzzer_sys::fuzz_target;
 use pg2::graph::PinClass;
 use sim::emulator::Emulator;

@@ -1,6 +1,7 @@
 //! The bits of the log operators against powers of two of 320 bits, which are made from series.
 
-use hdl::op::{Attrs, Inst, Rounding, operator};
+use hdl::Rounding;
+use hdl::op::{Attrs, Inst, operator};
 use hdl::{Flags, Format, exact};
 use num_bigint::BigInt;
 use num_rational::BigRational;

@@ -2,9 +2,9 @@
 
 use crate::backend::{Backend, BackendError};
 use crate::driver::StreamBackend;
+use hdl::circuit::target::Clock;
 use hdl::engine::link::Link;
 use hdl::engine::{Config, usual_groups};
-use hdl::target::Clock;
 use pg2::graph::Graph;
 use std::path::PathBuf;
 

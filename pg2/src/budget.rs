@@ -1,8 +1,8 @@
 //! Which operators make their products in logic, so that a pipeline keeps to its multiplier blocks.
 
 use crate::graph::{Graph, NodeKind};
+use hdl::circuit::target::Clock;
 use hdl::op::{Inst, circuit};
-use hdl::target::Clock;
 use std::collections::{HashMap, HashSet};
 
 /// What one node saves and costs when its products move into logic.

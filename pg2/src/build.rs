@@ -9,8 +9,8 @@ use crate::merge::{Merged, merge};
 use crate::schedule::{Schedule, asap, least_with_bound};
 use crate::simplify::simplify;
 use crate::sources::Text;
-use hdl::netlist::Netlist;
-use hdl::target::Clock;
+use hdl::circuit::target::Clock;
+use hdl::rtl::netlist::Netlist;
 
 /// A kernel in every form that the compiler gives it.
 pub struct Built {

@@ -3,7 +3,8 @@
 use crate::diag::Span;
 use crate::graph::{Graph, Node, NodeId, NodeKind};
 use hdl::Format;
-use hdl::op::{Attrs, Inst, OPERATORS, Operator, Rounding};
+use hdl::Rounding;
+use hdl::op::{Attrs, Inst, OPERATORS, Operator};
 use std::collections::HashMap;
 
 /// The most nodes of a graph: no circuit that large could be built.

@@ -3,7 +3,7 @@
 use crate::graph::{Graph, NodeId, NodeKind};
 use crate::schedule::Schedule;
 use hdl::Flags;
-use hdl::target::Clock;
+use hdl::circuit::target::Clock;
 
 /// Something that carries one flag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

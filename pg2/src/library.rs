@@ -2,9 +2,9 @@
 
 use crate::budget::in_logic;
 use crate::graph::{Graph, NodeId, NodeKind};
+use hdl::circuit::target::Clock;
 use hdl::circuit::{Circuit, Pipelined, pipeline};
 use hdl::op::{Inst, Operator, circuit, module_name};
-use hdl::target::Clock;
 use std::collections::HashMap;
 
 /// Pipelined operator modules and which node uses which. A kernel of thousands of nodes has a few dozen.

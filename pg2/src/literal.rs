@@ -2,7 +2,7 @@
 
 use crate::ast::{BinaryOp, UnaryOp};
 use hdl::Format;
-use hdl::exact::{self, Exact, Rounding, to_bits};
+use hdl::number::exact::{self, Exact, Fit, to_bits};
 use num_bigint::BigInt;
 use num_traits::{One, ToPrimitive, Zero};
 
@@ -116,7 +116,7 @@ impl Folder {
             return Err(FoldError::TooLarge);
         }
         self.reduce(4 * text.len() as u64 + 4 * power.parse().unwrap_or(0))?;
-        hdl::exact::parse_decimal(text).map_err(|_| FoldError::Malformed)
+        hdl::number::exact::parse_decimal(text).map_err(|_| FoldError::Malformed)
     }
 
     pub fn unary(&mut self, op: UnaryOp, a: &Literal) -> Folded {
@@ -204,7 +204,7 @@ pub fn fit(a: &Literal, format: Format) -> Result<u64, Misfit> {
         return Ok(number as u64 & format.mask());
     }
     match to_bits(format, &a.value) {
-        Ok((_, Rounding::Underflow)) => Err(Misfit::Tiny),
+        Ok((_, Fit::Underflow)) => Err(Misfit::Tiny),
         Ok((pattern, _)) => Ok(pattern),
         Err(exact::Misfit::Fraction) => Err(Misfit::Fraction),
         Err(exact::Misfit::OutOfRange) => Err(Misfit::Range),

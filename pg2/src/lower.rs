@@ -14,9 +14,9 @@ use crate::schedule::{Schedule, waits};
 use crate::sources::Text;
 use delay::Delays;
 use hdl::Flags;
-use hdl::names::Names;
-use hdl::netlist::{Dir, Item, Module, Netlist};
-use hdl::target::Clock;
+use hdl::circuit::target::Clock;
+use hdl::rtl::names::Names;
+use hdl::rtl::netlist::{Dir, Item, Module, Netlist};
 use source::Lines;
 
 /// Lowers with the hardware made anew; `text` is the PG2 source that comments quote, or empty.

@@ -10,12 +10,12 @@ use crate::graph::{Graph, Node, NodeId, NodeKind, PinClass};
 use crate::lower::source::Lines;
 use crate::schedule::{Schedule, fixed};
 use crate::sources::Text;
+use hdl::circuit::target::{Clock, Cost};
 use hdl::circuit::{Circuit, PORTS, Pipelined, Place, Sig, pipeline_places};
-use hdl::names::sanitise;
-use hdl::netlist::Netlist;
 use hdl::op::Operator;
-use hdl::target::{Clock, Cost};
-use hdl::term::{self, Scaling, Term};
+use hdl::op::term::{self, Scaling, Term};
+use hdl::rtl::names::sanitise;
+use hdl::rtl::netlist::Netlist;
 use hdl::{Flags, Reduce};
 use std::collections::BTreeMap;
 

@@ -9,7 +9,7 @@ mod least;
 
 use crate::graph::{Graph, NodeId, NodeKind, PinClass};
 use crate::library::Library;
-use hdl::target::Clock;
+use hdl::circuit::target::Clock;
 
 /// When each node of a graph starts, for a clock.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,7 +1,7 @@
 //! The account of a pipeline adds up to what stands in its Verilog.
 
-use hdl::netlist::{Item, Module, Netlist};
-use hdl::target::{Clock, target};
+use hdl::circuit::target::{Clock, target};
+use hdl::rtl::netlist::{Item, Module, Netlist};
 use pg2::compile_to_netlist;
 use pg2::explain::explain;
 use pg2::graph::NodeKind;

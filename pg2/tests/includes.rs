@@ -1,6 +1,6 @@
 //! Kernels of several files.
 
-use hdl::target::Clock;
+use hdl::circuit::target::Clock;
 use pg2::diag::Diagnostic;
 use pg2::sources::{Loaded, Sources};
 

@@ -1,6 +1,6 @@
 //! Logs and rounding toward zero in the language: what expressions become, and what is refused.
 
-use hdl::op::Rounding;
+use hdl::Rounding;
 use pg2::graph::NodeKind;
 
 /// The operators of a kernel in order, each with the format of its result.

@@ -4,7 +4,7 @@ mod graphs;
 
 use graphs::{Build, random};
 use hdl::Reduce;
-use hdl::target::{Clock, target};
+use hdl::circuit::target::{Clock, target};
 use pg2::graph::{Graph, PinClass};
 use pg2::lower::lower;
 use pg2::schedule::schedule;

@@ -2,7 +2,7 @@
 
 mod mutate;
 
-use hdl::target::Clock;
+use hdl::circuit::target::Clock;
 use mutate::{Dice, answer, mutated, sources};
 use pg2::build::build;
 use std::collections::BTreeSet;

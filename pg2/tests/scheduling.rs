@@ -4,7 +4,7 @@ mod graphs;
 
 use graphs::{Build, Random, random};
 use hdl::Reduce;
-use hdl::target::Clock;
+use hdl::circuit::target::Clock;
 use pg2::graph::{Graph, NodeId, NodeKind, PinClass};
 use pg2::library::Library;
 use pg2::schedule::{Schedule, asap, least_with_bound, waits};

@@ -3,7 +3,8 @@
 mod graphs;
 
 use graphs::{Build, Random, evaluate, format, random};
-use hdl::op::{Attrs, OPERATORS, Rounding};
+use hdl::Rounding;
+use hdl::op::{Attrs, OPERATORS};
 use hdl::{Flags, Reduce};
 use pg2::graph::{Graph, NodeId, NodeKind, PinClass};
 use pg2::simplify::simplify;

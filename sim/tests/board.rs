@@ -3,13 +3,13 @@
 mod common;
 
 use hdl::board::{self, BOARDS, top};
-use hdl::netlist::Dir::{In, Out};
-use hdl::netlist::{Item, Module, Netlist};
+use hdl::rtl::netlist::Dir::{In, Out};
+use hdl::rtl::netlist::{Item, Module, Netlist};
 use sim::board::{BoardSim, Design, Line};
 use sim::cache::Cache;
 use std::collections::VecDeque;
 
-fn module(name: &str, ports: &[(hdl::netlist::Dir, &str, u32)], text: &str) -> Netlist {
+fn module(name: &str, ports: &[(hdl::rtl::netlist::Dir, &str, u32)], text: &str) -> Netlist {
     let mut m = Module { name: name.into(), ..Module::default() };
     ports.iter().for_each(|(dir, name, width)| drop(m.port(*dir, *name, *width)));
     m.items.push(Item::Text(text.into()));

@@ -6,10 +6,10 @@ mod engine_common;
 
 use engine_common::random::{Dice, stream};
 use engine_common::settle;
+use hdl::circuit::target::Clock;
 use hdl::engine::Config;
 use hdl::engine::link::Link;
 use hdl::engine::protocol::{Counters, Reply};
-use hdl::target::Clock;
 use sim::cycle::{CycleEngine, Options};
 use sim::emulated::EmulatedEngine;
 use sim::verilator::Tools;

@@ -9,8 +9,8 @@ mod engine_common;
 
 use cases::Case;
 use common::built;
+use hdl::circuit::target::Clock;
 use hdl::engine::protocol::Segment;
-use hdl::target::Clock;
 use hdl::{Flags, Format, Reduce};
 use pg2::build::{Built, build};
 use pg2::graph::{Graph, PinClass};

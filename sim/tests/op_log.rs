@@ -2,7 +2,8 @@
 
 mod op_common;
 
-use hdl::op::{Attrs, Inst, Rounding, operator};
+use hdl::Rounding;
+use hdl::op::{Attrs, Inst, operator};
 use hdl::{Bounds, Format};
 use op_common::{Case, ROWS, check_cases, lint};
 use sim::stimuli::{Random, corners, random};

@@ -4,7 +4,7 @@
 mod graphs;
 
 use graphs::{Random, evaluate};
-use hdl::target::{Clock, target};
+use hdl::circuit::target::{Clock, target};
 use pg2::build::{Built, build};
 use pg2::graph::{Graph, PinClass};
 use sim::SimError;

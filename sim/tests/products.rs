@@ -5,9 +5,10 @@ mod graphs;
 mod op_common;
 
 use graphs::{Random, evaluate};
-use hdl::netlist::Netlist;
-use hdl::op::{Attrs, Inst, Rounding, hardware, operator};
-use hdl::target::Clock;
+use hdl::Rounding;
+use hdl::circuit::target::Clock;
+use hdl::op::{Attrs, Inst, hardware, operator};
+use hdl::rtl::netlist::Netlist;
 use hdl::{Bounds, Format};
 use pg2::build::{Built, build};
 use pg2::graph::{Graph, PinClass};

@@ -3,9 +3,9 @@
 use super::lanes::LaneArgs;
 use crate::failure::Failure;
 use crate::{output, source};
+use hdl::circuit::target::{Clock, TARGETS, target};
 use hdl::engine::{Config, design};
-use hdl::link::kernel_hash;
-use hdl::target::{Clock, TARGETS, target};
+use hdl::serial::kernel_hash;
 use pg2::build::Built;
 use pg2::graph::PinClass;
 use serde::Serialize;

@@ -7,8 +7,8 @@ use crate::progress::Steps;
 use crate::{output, source};
 use flow::summary::Summary;
 use flow::{FlowError, Goal, Job, Outcome, Tools, report};
+use hdl::circuit::target::{Clock, target};
 use hdl::engine::{Config, Design, design};
-use hdl::target::{Clock, target};
 use pg2::build::Built;
 use std::path::{Path, PathBuf};
 
@@ -71,7 +71,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let whole = match goal {
         Goal::Board(board) => place::on_board(board, &graph, &config, &engine, (source, clock.mhz))?,
         Goal::Device(_) => engine.netlist.clone(),
-        Goal::Area(_) => hdl::netlist::Netlist { top: engine.lane.clone(), modules: engine.netlist.modules.clone() },
+        Goal::Area(_) => {
+            hdl::rtl::netlist::Netlist { top: engine.lane.clone(), modules: engine.netlist.modules.clone() }
+        }
     };
     folder(&args.output)?;
     let verilog = whole.verilog();

@@ -7,7 +7,7 @@ use crate::codes;
 use crate::diag::{Diagnostic, Span};
 use crate::literal::{Literal, integer, small_integer};
 use hdl::Format;
-use hdl::format::UINT1;
+use hdl::number::format::UINT1;
 use hdl::op::Attrs;
 use num_traits::Zero;
 

@@ -8,7 +8,7 @@ use crate::diag::{Diagnostic, Span, did_you_mean};
 use crate::graph::NodeId;
 use crate::literal::{Literal, Misfit, fit};
 use hdl::Format;
-use hdl::log::float_frac;
+use hdl::number::lns::float_frac;
 use hdl::op::Attrs;
 
 impl<'a> Checker<'a> {

@@ -7,7 +7,7 @@ use crate::ast::{Block, Statement, StatementKind, Tree, Word};
 use crate::codes;
 use crate::diag::Diagnostic;
 use crate::literal::Literal;
-use hdl::exact::Exact;
+use hdl::number::exact::Exact;
 use num_bigint::BigInt;
 
 /// One pass of a loop.

@@ -9,7 +9,7 @@ use crate::diag::{Diagnostic, Span};
 use crate::graph::{NodeKind, PinClass};
 use crate::literal::Literal;
 use hdl::Format;
-use hdl::exact::Exact;
+use hdl::number::exact::Exact;
 use hdl::op::Attrs;
 use num_bigint::BigInt;
 

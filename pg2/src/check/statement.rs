@@ -7,7 +7,7 @@ use crate::ast::{BinaryOp, ExprId, Statement, StatementKind, Tree, Word};
 use crate::codes;
 use crate::diag::{Diagnostic, Span};
 use crate::graph::{NodeId, Pin, PinClass};
-use hdl::op::Rounding;
+use hdl::Rounding;
 use hdl::{Format, Reduce};
 
 /// The most elements of a vector or matrix.

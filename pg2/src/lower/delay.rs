@@ -2,8 +2,8 @@
 
 use crate::graph::NodeId;
 use hdl::hash::FastMap;
-use hdl::names::Names;
-use hdl::netlist::{Dir, Item, Module};
+use hdl::rtl::names::Names;
+use hdl::rtl::netlist::{Dir, Item, Module};
 use std::collections::BTreeSet;
 
 /// Waits up to this long are written as plain registers; longer ones are instances of a delay module.

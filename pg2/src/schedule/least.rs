@@ -2,11 +2,11 @@
 //!
 //! With x_v the start of node v and e_v the cycle in which the last user of its value reads it, the bits are the sum over v of
 //! width_v (e_v - x_v - latency_v), under x_u >= x_v + latency_v and e_v >= x_u for each user u. That is a problem of differences
-//! (Leiserson & Saxe 1991), solved by [`hdl::simplex`].
+//! (Leiserson & Saxe 1991), solved by [`hdl::circuit::simplex`].
 
 use super::{Schedule, delay_bits};
 use crate::graph::{Graph, NodeKind};
-use hdl::simplex::Problem;
+use hdl::circuit::simplex::Problem;
 
 /// Steps that the search may take: several times those of the largest kernel that is shipped.
 const MOST_STEPS: u64 = 50_000_000;

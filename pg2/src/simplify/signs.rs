@@ -8,7 +8,7 @@ pub(super) fn result(name: &str, inst: &Inst, args: &[NodeId], of: &dyn Fn(&Node
     let all = || args.iter().all(of);
     match name {
         "fabs" | "labs" | "sumsq" | "exp" => true,
-        "func" => hdl::op::func::is_nonneg(inst),
+        "func" => hdl::op::table::func::is_nonneg(inst),
         "fmul" | "lmul" => args[0] == args[1] || all(),
         // An even power, or a root, which gives 0 for a negative argument; 2/2 is neither.
         "pow" | "lpow" => match (inst.attrs.n, inst.attrs.d) {

@@ -2,10 +2,10 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use hdl::Flags;
+use hdl::circuit::target::Clock;
 use hdl::engine::Config;
 use hdl::engine::protocol::{Counters, Reply, RunHeader, Segment, Stream};
-use hdl::netlist::Netlist;
-use hdl::target::Clock;
+use hdl::rtl::netlist::Netlist;
 use pg2::graph::{Graph, PinClass};
 use pg2::{lower::lower, schedule::schedule, simplify::simplify};
 use rayon::prelude::*;

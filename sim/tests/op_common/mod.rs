@@ -2,9 +2,9 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use hdl::Flags;
-use hdl::netlist::{Module, Netlist};
+use hdl::circuit::target::Clock;
 use hdl::op::{Inst, Operator, hardware};
-use hdl::target::Clock;
+use hdl::rtl::netlist::{Module, Netlist};
 use sim::SimError;
 use sim::bench::{MultiBench, wrap};
 

@@ -3,8 +3,8 @@
 use super::{spread, timed};
 use crate::failure::Failure;
 use crate::source;
+use hdl::circuit::target::Clock;
 use hdl::engine::{Config, design};
-use hdl::target::Clock;
 
 /// The paper's P2P, and M2L of orders 2, 4 and 8.
 pub fn run(repeat: u32) -> Result<(), Failure> {

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::source;
-use hdl::target::Clock;
+use hdl::circuit::target::Clock;
 use pg2::build::build;
 use std::time::Instant;
 

@@ -5,7 +5,7 @@ use crate::cmd::run::{columns, parameters};
 use crate::failure::Failure;
 use crate::{csv, source};
 use hdl::Flags;
-use hdl::target::Clock;
+use hdl::circuit::target::Clock;
 use host::backend::{Job, Run, Segment};
 use host::backends::{self, Options};
 use pg2::graph::{Graph, PinClass};

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::{output, source};
 use flow::summary::Summary;
 use hdl::board::{BOARDS, Board, board};
-use hdl::target::{Clock, target};
+use hdl::circuit::target::{Clock, target};
 use host::fmm::{Compute, Fmm};
 use host::particles::Particles;
 use host::predict::{self, Seen, Setup};

@@ -2,7 +2,7 @@
 
 use super::document::{Document, uri_of};
 use crate::include;
-use hdl::target::Clock;
+use hdl::circuit::target::Clock;
 use hdl::{Bounds, Format};
 use pg2::diag::{Diagnostic, Severity, Span};
 use pg2::graph::{Graph, NodeKind};
