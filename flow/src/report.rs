@@ -5,7 +5,7 @@ use crate::summary::Summary;
 use crate::timing::Kind;
 use crate::{Area, Outcome, Timing};
 use hdl::rtl::netlist::{Item, Netlist};
-use pg2::explain::Row;
+use pg2::report::explain::Row;
 use std::fmt::Write as _;
 
 /// What the report is made of.

@@ -1,5 +1,7 @@
 //! The typed dataflow graph: operator nodes in topological order between pins and outputs.
 
+pub(crate) mod builder;
+
 use crate::diag::Span;
 use hdl::op::{Inst, Operator};
 use hdl::{Bounds, Format, Reduce};

@@ -9,7 +9,7 @@ use flow::summary::Summary;
 use flow::{FlowError, Goal, Job, Outcome, Tools, report};
 use hdl::circuit::target::{Clock, target};
 use hdl::engine::{Config, Design, design};
-use pg2::build::Built;
+use pg2::backend::build::Built;
 use std::path::{Path, PathBuf};
 
 mod place;
@@ -65,7 +65,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let (clock, source) = place::clock(&args, goal)?;
     let kernel = source::read(&args.file)?;
     let graph = source::compile(&kernel)?;
-    let built = pg2::build::build(&graph, clock, &kernel.sources, Vec::new());
+    let built = pg2::backend::build::build(&graph, clock, &kernel.sources, Vec::new());
     let config = place::config(&args, goal, &built)?;
     let engine = design(&config, &built.netlist);
     let whole = match goal {
@@ -93,7 +93,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let outcome = flow::synthesise(&Tools::standard(), &job, &mut |s| steps.at(&s.what, s.elapsed))?;
     drop(steps);
     let summary = summary(goal, &built, &config, clock, &outcome);
-    let rows = pg2::explain::explain(&built, &kernel.sources).rows;
+    let rows = pg2::report::explain::explain(&built, &kernel.sources).rows;
     write(&args.output, goal, &summary, &outcome, &rows, &engine)
 }
 
@@ -169,7 +169,7 @@ fn write(
     goal: Goal,
     summary: &Summary,
     outcome: &Outcome,
-    rows: &[pg2::explain::Row],
+    rows: &[pg2::report::explain::Row],
     engine: &Design,
 ) -> Result<(), Failure> {
     let place = match goal {

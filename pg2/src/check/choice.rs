@@ -3,10 +3,10 @@
 
 use super::Checker;
 use super::value::{Typed, Value};
-use crate::ast::ExprId;
+use crate::check::literal::{FoldError, Literal, integer};
 use crate::diag::Span;
 use crate::graph::NodeId;
-use crate::literal::{FoldError, Literal, integer};
+use crate::syntax::ast::ExprId;
 use hdl::Format;
 use hdl::number::exact::Exact;
 use hdl::op::Attrs;

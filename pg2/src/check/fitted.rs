@@ -6,9 +6,9 @@
 use super::Checker;
 use super::scope::Entry;
 use super::value::{Typed, Value};
-use crate::ast::{BinaryOp, ExprId, ExprKind, Tree, UnaryOp, Word};
-use crate::codes;
+use crate::diag::codes;
 use crate::diag::{Diagnostic, Span, did_you_mean};
+use crate::syntax::ast::{BinaryOp, ExprId, ExprKind, Tree, UnaryOp, Word};
 use hdl::Format;
 use hdl::number::exact::Exact;
 use hdl::number::real::expr::CALLS;

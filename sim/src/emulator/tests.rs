@@ -134,7 +134,7 @@ fn uses(op: &dyn Operator) -> Vec<Inst> {
 #[test]
 fn every_operator_gives_the_bits_and_flags_of_its_specification() {
     let mut random = Random(20141119);
-    for op in OPERATORS {
+    for op in OPERATORS.iter() {
         let mut uses = uses(*op);
         // Casts between all pairs are many; a stride keeps the test short and still meets every class.
         let stride = (uses.len() / 60).max(1);

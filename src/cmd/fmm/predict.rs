@@ -155,7 +155,7 @@ fn planned(args: &Args, board: &'static Board, graph: &Graph) -> Result<Plan, Fa
     let target = target(board.device.target).expect("every board's device names a target");
     let wanted = args.predict.freq.unwrap_or(board.usual_mhz);
     let (_, mhz) = board.pll.source(board.oscillator_mhz, wanted).map_err(Failure::Usage)?;
-    let built = pg2::build::build(graph, Clock { target, mhz, blocks: None }, "", Vec::new());
+    let built = pg2::backend::build::build(graph, Clock { target, mhz, blocks: None }, "", Vec::new());
     let setup = Setup {
         pipelines: args.lanes.pipelines,
         groups: args.lanes.groups()?,

@@ -9,7 +9,7 @@ use hdl::circuit::target::{Clock, target};
 use hdl::engine::{Config, Design};
 use hdl::rtl::netlist::Netlist;
 use hdl::serial::{self, Identity};
-use pg2::build::Built;
+use pg2::backend::build::Built;
 use pg2::graph::Graph;
 
 /// j memory in words, and entries of a run's segment list, where the device has room.

@@ -1,0 +1,232 @@
+//! A board behind a pseudo-terminal: the model of the link's end, and an emulated engine.
+
+use hdl::engine::Config;
+use hdl::engine::link::Link;
+use hdl::engine::protocol::{self as wire, Stream};
+use hdl::serial::board::Board;
+use hdl::serial::{Identity, kernel_hash};
+use pg2::graph::Graph;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use sim::board::fault::{Channel, Fault};
+use sim::emulated::EmulatedEngine;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+/// What a board is made of, and what goes wrong with it.
+#[derive(Clone)]
+pub struct Setting {
+    pub pipelines: u32,
+    pub jmem_words: u32,
+    pub stream_bits: u32,
+    pub faults: Vec<Fault>,
+    pub seed: u64,
+}
+
+impl Default for Setting {
+    fn default() -> Setting {
+        Setting { pipelines: 2, jmem_words: 4096, stream_bits: 32, faults: Vec::new(), seed: 1 }
+    }
+}
+
+/// A running board.
+pub struct PtyBoard {
+    /// Its port.
+    pub path: String,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl PtyBoard {
+    /// Switches a board on that runs `graph`.
+    pub fn start(graph: &Graph, setting: Setting) -> PtyBoard {
+        // Programs that the tests start must not hold the line open when the board lets go of it.
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let master = openpt(flags).expect("a pseudo-terminal");
+        grantpt(&master).and_then(|()| unlockpt(&master)).expect("a pseudo-terminal of our own");
+        rustix::fs::fcntl_setfl(&master, OFlags::NONBLOCK).expect("a descriptor of our own");
+        let path = ptsname(&master, Vec::new()).expect("its name").into_string().expect("a name in ASCII");
+        // Held open, so that the master reads nothing rather than an error while no program has the port.
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let held = rustix::fs::open(path.as_str(), flags, Mode::empty()).expect("its other end");
+        let mut raw = rustix::termios::tcgetattr(&held).expect("a terminal");
+        raw.make_raw();
+        rustix::termios::tcsetattr(&held, rustix::termios::OptionalActions::Now, &raw).expect("a terminal");
+        let stop = Arc::new(AtomicBool::new(false));
+        let (graph, ended) = (graph.clone(), stop.clone());
+        let thread = std::thread::spawn(move || {
+            let _held = held;
+            Running::new(&graph, &setting, File::from(master)).run(&ended);
+        });
+        PtyBoard { path, stop, thread: Some(thread) }
+    }
+}
+
+impl Drop for PtyBoard {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let ended = thread.join();
+            assert!(ended.is_ok() || std::thread::panicking(), "the board's thread panicked");
+        }
+    }
+}
+
+struct Running {
+    graph: Graph,
+    config: Config,
+    master: File,
+    board: Board,
+    engine: EmulatedEngine,
+    /// Words of the packet that comes in.
+    packet: Vec<u32>,
+    answers: VecDeque<Vec<u32>>,
+    faults: Vec<Fault>,
+    down: Channel,
+    up: Channel,
+    flip: Channel,
+    /// Bytes both ways.
+    bytes: u64,
+}
+
+impl Running {
+    fn new(graph: &Graph, setting: &Setting, master: File) -> Running {
+        let layout = graph.layout();
+        let config = Config {
+            jmem_records: setting.jmem_words / layout.j_words(),
+            layout,
+            pipelines: setting.pipelines,
+            groups: 1,
+            i_banks: 2,
+            stream_bits: setting.stream_bits,
+            segments: 64,
+            pipeline_latency: 1,
+        };
+        let identity = Identity::new(&config, kernel_hash(&graph.canonical()), 48_000_000, 3_000_000);
+        // Flipped bytes are made of the channel that doubles: each doubling is one.
+        let flips = setting.faults.iter().filter_map(|f| if let Fault::Flip(rate) = f { Some(*rate) } else { None });
+        let flips: Vec<Fault> = flips.map(Fault::Double).collect();
+        Running {
+            engine: engine(graph, &config),
+            board: Board::new(identity),
+            graph: graph.clone(),
+            config,
+            master,
+            packet: Vec::new(),
+            answers: VecDeque::new(),
+            down: Channel::new(&setting.faults, setting.seed),
+            up: Channel::new(&setting.faults, setting.seed + 1),
+            flip: Channel::new(&flips, setting.seed + 2),
+            faults: setting.faults.clone(),
+            bytes: 0,
+        }
+    }
+
+    /// Until it is switched off, or its cable is pulled.
+    fn run(mut self, stop: &AtomicBool) {
+        let mut buffer = [0; 1024];
+        while !stop.load(Ordering::Relaxed) {
+            let limit = |f: &Fault| if let Fault::Pull(at) = f { Some(*at) } else { None };
+            if self.faults.iter().filter_map(limit).any(|at| self.bytes >= at) {
+                return;
+            }
+            let mut fds = [PollFd::new(&self.master, PollFlags::IN)];
+            let nap = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
+            let ready = poll(&mut fds, Some(&nap)).expect("the pseudo-terminal can be waited for");
+            let n = if ready == 0 { 0 } else { self.master.read(&mut buffer).unwrap_or(0) };
+            self.bytes += n as u64;
+            let limit = |f: &Fault| if let Fault::Stall(at) = f { Some(*at) } else { None };
+            if self.faults.iter().filter_map(limit).any(|at| self.bytes >= at) {
+                continue;
+            }
+            for byte in buffer[..n].iter().copied() {
+                for _ in 0..self.down.copies() {
+                    let byte = self.flipped(byte);
+                    if self.board.receive(byte) {
+                        self.engine = engine(&self.graph, &self.config);
+                        self.packet.clear();
+                        self.answers.clear();
+                    }
+                }
+            }
+            self.work();
+        }
+    }
+
+    fn flipped(&mut self, byte: u8) -> u8 {
+        if self.flip.copies() == 2 { byte ^ 0x10 } else { byte }
+    }
+
+    fn work(&mut self) {
+        loop {
+            let mut worked = false;
+            while let Some((words, last)) = self.board.take_beat() {
+                self.packet.extend(words);
+                if last {
+                    self.packet();
+                }
+                worked = true;
+            }
+            while self.board.ready() {
+                let Some(beat) = self.answers.pop_front() else { break };
+                self.board.give_beat(&beat);
+                worked = true;
+            }
+            while let Some(line) = self.board.transmit(self.answers.is_empty() || !self.board.ready()) {
+                let mut out = Vec::new();
+                for byte in line {
+                    for _ in 0..self.up.copies() {
+                        out.push(self.flipped(byte));
+                    }
+                }
+                self.bytes += out.len() as u64;
+                // Where nobody reads any more, the frame is lost.
+                let _ = self.master.write_all(&out);
+                worked = true;
+            }
+            if !worked {
+                break;
+            }
+        }
+    }
+
+    /// Does a whole packet, and queues what it is answered with.
+    fn packet(&mut self) {
+        let mut stream = Stream::default();
+        let words = std::mem::take(&mut self.packet);
+        let length = length(&words, &self.config).min(words.len());
+        stream.packet(words[..length].iter().copied());
+        let beat_words = self.config.beat_words();
+        let mut answers = Vec::new();
+        let mut receive = |packet: &[u32]| {
+            let mut words = packet.to_vec();
+            wire::pad(&mut words, 0, beat_words);
+            answers.extend(words.chunks(beat_words as usize).map(<[u32]>::to_vec));
+        };
+        self.engine.exchange(&stream, &mut receive).expect("an emulated engine does not fail");
+        self.answers.extend(answers);
+    }
+}
+
+fn engine(graph: &Graph, config: &Config) -> EmulatedEngine {
+    EmulatedEngine::new(&pg2::middle::simplify::simplify(graph), config.clone(), 1)
+}
+
+/// Words of a packet to the engine without what fills its last beat.
+fn length(words: &[u32], config: &Config) -> usize {
+    let (opcode, argument) = (words[0] >> 24, (words[0] & 0xff_ffff) as usize);
+    let layout = &config.layout;
+    let word = |k: usize| words.get(k).copied().unwrap_or(0) as usize;
+    match opcode {
+        wire::LOAD_J => 3 + word(2) * layout.j_words() as usize,
+        wire::PARAM => 1 + layout.param_words() as usize,
+        wire::RUN => 4 + 2 * (word(3) & 0xff_ffff),
+        wire::I => 1 + argument * layout.i_words() as usize,
+        _ => 1,
+    }
+}

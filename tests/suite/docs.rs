@@ -1,0 +1,147 @@
+//! The documentation against the code: its examples compile, its links lead somewhere, its tables are complete.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every page of the documentation with its text.
+fn pages() -> Vec<(PathBuf, String)> {
+    let markdown = |folder: PathBuf| {
+        let entries = fs::read_dir(&folder).expect("the folder is part of the repository");
+        entries.map(|e| e.expect("it can be listed").path()).filter(|p| p.extension().is_some_and(|e| e == "md"))
+    };
+    let mut paths: Vec<PathBuf> = markdown(root().to_path_buf()).chain(markdown(root().join("docs"))).collect();
+    paths.extend(markdown(root().join("docs/diagnostics")));
+    paths.sort();
+    paths.into_iter().map(|p| (p.clone(), fs::read_to_string(&p).expect("pages are UTF-8"))).collect()
+}
+
+fn page(name: &str) -> String {
+    fs::read_to_string(root().join(name)).expect("the page exists")
+}
+
+/// A fenced block: the words behind the fence, its first line's number, and its text.
+struct Block {
+    info: String,
+    line: usize,
+    text: String,
+}
+
+/// The fenced blocks of a page.
+fn blocks(text: &str) -> Vec<Block> {
+    let mut list = Vec::new();
+    let mut open: Option<Block> = None;
+    for (k, line) in text.lines().enumerate() {
+        match (&mut open, line.trim_start().strip_prefix("```")) {
+            (None, Some(info)) => {
+                open = Some(Block { info: info.trim().to_string(), line: k + 2, text: String::new() })
+            }
+            (Some(_), Some(_)) => list.extend(open.take()),
+            (Some(block), None) => block.text += &format!("{line}\n"),
+            (None, None) => {}
+        }
+    }
+    assert!(open.is_none(), "a fence is never closed");
+    list
+}
+
+/// The text without fenced blocks and `code`, so that what looks like a link there is none.
+fn prose(text: &str) -> String {
+    let mut fenced = false;
+    let mut out = String::new();
+    for line in text.lines() {
+        let fence = line.trim_start().starts_with("```");
+        if !fenced && !fence {
+            out.extend(line.split('`').step_by(2));
+            out.push('\n');
+        }
+        fenced ^= fence;
+    }
+    out
+}
+
+/// The name by which a heading is linked to: lower case, spaces to dashes, punctuation dropped.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim().chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
+}
+
+#[test]
+fn every_kernel_in_the_documentation_compiles_or_fails_as_it_says() {
+    let mut seen = 0;
+    for (path, text) in pages() {
+        for block in blocks(&text) {
+            let place = format!("{}:{}", path.display(), block.line);
+            match (block.info.as_str(), pg2::compile("example", &block.text)) {
+                ("pg2", Ok(compiled)) => assert_eq!(compiled.warnings, vec![], "{place}"),
+                ("pg2", Err(errors)) => panic!("{place} does not compile: {errors:#?}"),
+                ("pg2 error", Ok(_)) => panic!("{place} compiles, but should not"),
+                ("pg2 error", Err(_)) => {}
+                // Warned of, and shortened beyond compiling: tested with the diagnostics.
+                ("pg2 warning" | "pg2 long", _) => continue,
+                (info, _) if info.starts_with("pg2") => panic!("{place}: `{info}` is no kind of kernel"),
+                _ => continue,
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen >= 6, "only {seen} kernels were found");
+}
+
+#[test]
+fn every_relative_link_points_to_a_file_and_a_heading() {
+    let mut seen = 0;
+    for (path, text) in pages() {
+        for link in prose(&text).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if link.contains("://") {
+                continue;
+            }
+            let (file, heading) = link.split_once('#').map_or((link, None), |(f, h)| (f, Some(h)));
+            let folder = path.parent().expect("a page lies in a folder");
+            let target = if file.is_empty() { path.clone() } else { folder.join(file) };
+            assert!(target.exists(), "{} links to {link}, which does not exist", path.display());
+            if let Some(heading) = heading {
+                let text = fs::read_to_string(&target).expect("headings are linked to in pages");
+                let found = text.lines().filter(|l| l.starts_with('#')).any(|l| anchor(l.trim_matches('#')) == heading);
+                assert!(found, "{} links to {link}, which has no such heading", path.display());
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen >= 10, "only {seen} links were found");
+}
+
+#[test]
+fn the_language_reference_lists_every_diagnostic() {
+    let text = page("docs/pg2.md");
+    for pg2::diag::codes::Code { code, summary, .. } in pg2::diag::codes::CODES {
+        let row = format!("| [{code}](diagnostics/{code}.md) | {summary} |");
+        assert!(text.contains(&row), "docs/pg2.md lacks the row {row}");
+    }
+    assert_eq!(
+        text.matches("\n| [PG").count(),
+        pg2::diag::codes::CODES.len(),
+        "docs/pg2.md lists codes that do not exist"
+    );
+}
+
+#[test]
+fn the_numbers_page_lists_every_operator() {
+    let text = page("docs/numerics.md");
+    for operator in hdl::op::OPERATORS.iter() {
+        let name = format!("`{}`", operator.name());
+        let row = text.lines().any(|l| l.starts_with("| `") && l.split('|').nth(1).is_some_and(|c| c.contains(&name)));
+        assert!(row, "docs/numerics.md has no row for {name}");
+    }
+}
+
+#[test]
+fn the_readme_lists_every_backend() {
+    let text = page("README.md");
+    for backend in host::backends::BACKENDS {
+        assert!(text.contains(&format!("| `{}` |", backend.name)), "README.md lacks the backend {}", backend.name);
+    }
+}
