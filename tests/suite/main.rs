@@ -19,6 +19,7 @@ mod new;
 mod outputs;
 mod predict;
 mod proofs;
+mod rooms;
 mod run;
 mod short_range;
 mod synth;

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output::say;
 use hdl::Format;
-use hdl::op::pow::prepared;
+use hdl::op::table::pow::prepared;
 use std::time::Instant;
 
 /// Common powers at the significands of the shipped kernels and of IEEE single.
