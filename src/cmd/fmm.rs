@@ -6,7 +6,7 @@ mod table;
 use super::lanes::LaneArgs;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::{output, source};
+use crate::{input, memory, output, source};
 use clap::ValueEnum;
 use hdl::circuit::target::Clock;
 use host::backends::{self, Options};
@@ -102,6 +102,9 @@ const NATIVE: &str = "native";
 
 /// Particles that the tree can number.
 const MOST_PARTICLES: usize = (u32::MAX / 2) as usize;
+
+/// What an FMM takes at least for each particle: itself, its place in the tree, its potential and gradient.
+const BYTES_A_PARTICLE: u64 = 200;
 
 /// clap's view of an enumeration of `host`.
 macro_rules! choice {
@@ -226,9 +229,10 @@ fn particles(args: &Args) -> Result<Particles, Failure> {
         if args.n > MOST_PARTICLES {
             return Err(Failure::Usage(format!("--n takes up to {MOST_PARTICLES} particles, not {}", args.n)));
         }
+        memory::check(args.n as u64 * BYTES_A_PARTICLE, format!("an FMM of {} particles", args.n))?;
         return Ok(random::generate(args.n, distribution, charge, args.seed));
     };
-    let bytes = std::fs::read(path).map_err(|e| Failure::file(path, format!("cannot be read: {e}")))?;
+    let bytes = input::read(path)?;
     let read = if npy::is_npy(&bytes) {
         npy::read_particles(&bytes)
     } else {

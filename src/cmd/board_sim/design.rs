@@ -1,9 +1,11 @@
 //! What is simulated: the Verilog that `synth` or `build` has left in a folder.
 
 use crate::failure::Failure;
+use crate::input;
 use hdl::board::{Board, top};
 use hdl::engine::{Config, Layout};
 use hdl::serial::{self, Identity};
+use pg2::report::shown::shown;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
@@ -62,14 +64,14 @@ fn synthesised(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<D
         return Err(Failure::file(&path, format!("is of no board; use `pairforge synth FILE --board {}`", board.name)));
     };
     if name != board.name {
-        return Err(Failure::file(&path, format!("is for the board {name}, not {}", board.name)));
+        return Err(Failure::file(&path, format!("is for the board {}, not {}", shown(&name), board.name)));
     }
     if baud.is_some_and(|b| b != board.baud) {
         let text = format!("the baud rate of a synthesised design is {}; --baud needs a folder of `build`", board.baud);
         return Err(Failure::Usage(text));
     }
     let path = dir.join(SYNTHESISED);
-    let text = std::fs::read_to_string(&path).map_err(|e| Failure::file(&path, format!("cannot be read: {e}")))?;
+    let text = input::text(&path, "")?;
     let clock = top::clock_name(&said.kernel);
     let verilog = without(&text, &clock)
         .ok_or_else(|| Failure::file(&path, format!("has no module {clock}; synthesise the kernel again")))?;
@@ -98,7 +100,8 @@ fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design,
         pipeline_latency: 1,
     };
     config.verify().map_err(wrong)?;
-    let hash = u64::from_str_radix(&m.hash, 16).map_err(|_| wrong(format!("`{}` is no hash of a kernel", m.hash)))?;
+    let hash =
+        u64::from_str_radix(&m.hash, 16).map_err(|_| wrong(format!("`{}` is no hash of a kernel", shown(&m.hash))))?;
     let (clock, mhz) = board.pll.source(board.oscillator_mhz, m.mhz).map_err(wrong)?;
     let baud = baud.unwrap_or(board.baud);
     let identity = Identity::new(&config, hash, (mhz * 1e6).round() as u32, baud);
@@ -108,7 +111,7 @@ fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design,
     let mut around = top::around(&parts);
     around.modules.push(top::simulated_clock(kernel));
     let file = dir.join(format!("{}.v", m.top));
-    let engine = std::fs::read_to_string(&file).map_err(|e| Failure::file(&file, format!("cannot be read: {e}")))?;
+    let engine = input::text(&file, "")?;
     Ok(Design {
         verilog: engine + &around.verilog(),
         top: around.top,
@@ -120,7 +123,7 @@ fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design,
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|e| Failure::file(path, format!("cannot be read: {e}")))?;
+    let text = input::text(path, "")?;
     serde_json::from_str(&text).map_err(|e| Failure::file(path, format!("is not what this program writes: {e}")))
 }
 
