@@ -1,12 +1,12 @@
 //! The term of a sum in the form in which conversions leave it to the accumulator (see `op/tofix/term.rs`).
 
 use crate::circuit::Sig;
-use crate::netlist::{Dir, Module};
 use crate::op::{Inst, Operator};
 use crate::{Flags, Format};
 
 /// A term as signals of a circuit.
 pub struct Term {
+    pub shape: TermShape,
     /// The significand, shifted to its place within a group.
     pub window: Sig,
     /// Two bits a group, the lowest group lowest: 1x the window's lower (0) or upper (1) group, 0x all bits x.
@@ -35,8 +35,18 @@ pub struct TermShape {
     pub window: u32,
 }
 
-/// The ends of the port names of a term.
+/// What the ports of a term are named after, besides the output.
 pub const PORTS: [&str; 3] = ["window", "select", "round"];
+
+/// An output of a pipeline that leaves the module as a term: in three ports instead of one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TermPorts {
+    /// The output as the layout names it.
+    pub output: String,
+    pub shape: TermShape,
+    /// The ports, in the order of [`PORTS`].
+    pub ports: [String; 3],
+}
 
 impl TermShape {
     /// For significands of `mant` bits and the hidden one.
@@ -45,15 +55,6 @@ impl TermShape {
         // Two groups hold a shifted significand.
         let group = mant.next_power_of_two().max(4);
         TermShape { group, groups: bits.div_ceil(group), bits, window: mant + group }
-    }
-
-    /// The shape behind the ports of output `port` of a pipeline; `None` if it is a plain one.
-    pub fn of(pipeline: &Module, port: &str, to: Format) -> Option<TermShape> {
-        let name = format!("{port}_{}", PORTS[0]);
-        let window = pipeline.ports.iter().find(|p| p.dir == Dir::Out && p.name == name)?.width;
-        // A window is between one group and two of them wide.
-        let mant = (1..window).find(|m| m + m.next_power_of_two().max(4) == window)?;
-        Some(TermShape::new(to, mant))
     }
 
     /// Widths of the three ports.
@@ -91,21 +92,5 @@ impl TermShape {
         }
         parts.reverse();
         format!("{{{}}}", parts.join(", "))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shapes_are_found_again_by_their_windows() {
-        let to: Format = "int64".parse().unwrap();
-        for mant in 1..=52 {
-            let shape = TermShape::new(to, mant);
-            let mut m = Module::default();
-            m.port(Dir::Out, "o_x_window", shape.window);
-            assert_eq!(TermShape::of(&m, "o_x", to), Some(shape), "{mant}");
-        }
     }
 }

@@ -142,6 +142,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     };
     config.verify().map_err(Failure::Input)?;
     let engine = design(&config, &built.netlist);
+    let text = header(&kernel.origin, clock) + &engine.netlist.verilog()?;
     let verilog = format!("{}.v", engine.top);
     let mut extra = Vec::new();
     if args.testbench {
@@ -156,7 +157,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         return Err(Failure::file(&args.output, "is a file; name a folder"));
     }
     std::fs::create_dir_all(&args.output).map_err(|e| Failure::file(&args.output, format!("cannot be made: {e}")))?;
-    output::write_text(&args.output.join(&verilog), &(header(&kernel.origin, clock) + &engine.netlist.verilog()))?;
+    output::write_text(&args.output.join(&verilog), &text)?;
     for (name, text) in &extra {
         output::write_text(&args.output.join(name), text)?;
     }

@@ -73,8 +73,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
         Goal::Device(_) => engine.netlist.clone(),
         Goal::Area(_) => hdl::netlist::Netlist { top: engine.lane.clone(), modules: engine.netlist.modules.clone() },
     };
+    let verilog = whole.verilog()?;
     folder(&args.output)?;
-    let verilog = whole.verilog();
     let job = Job {
         goal,
         verilog: &verilog,
