@@ -131,7 +131,7 @@ impl<'a> Check<'a> {
     }
 
     fn shape<'e>(&self, expr: &'e str) -> Shape<'e> {
-        shape(expr, &|name| self.names.get(name).map(|n| n.1))
+        shape(expr, &|name| self.names.get(name).filter(|n| n.0 != Kind::NoSignal).map(|n| n.1))
     }
 
     /// An error unless two widths are equal, as far as they are known.
