@@ -1,6 +1,6 @@
 //! Why a command ended early, and its exit status.
 
-use hdl::netlist::Unsound;
+use hdl::rtl::netlist::Unsound;
 use host::backend::BackendError;
 
 /// A failed command.

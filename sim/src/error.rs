@@ -22,7 +22,7 @@ pub enum SimError {
     Unsupported(String),
     /// The design that is to be simulated does not hold together.
     #[error(transparent)]
-    Unsound(#[from] hdl::netlist::Unsound),
+    Unsound(#[from] hdl::rtl::netlist::Unsound),
     /// The simulated design broke a rule of its interface, or stands still.
     #[error("{0}")]
     Misbehaved(String),

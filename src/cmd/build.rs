@@ -3,10 +3,10 @@
 use super::lanes::LaneArgs;
 use crate::failure::Failure;
 use crate::{output, source};
+use hdl::circuit::target::{Clock, TARGETS, target};
 use hdl::engine::{Config, design};
-use hdl::link::kernel_hash;
-use hdl::target::{Clock, TARGETS, target};
-use pg2::build::Built;
+use hdl::serial::kernel_hash;
+use pg2::backend::build::Built;
 use pg2::graph::PinClass;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -128,7 +128,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let clock = args.clock.clock()?;
     let kernel = source::read(&args.file)?;
     let graph = source::compile(&kernel)?;
-    let built = pg2::build::build(&graph, clock, &kernel.sources, Vec::new());
+    let built = pg2::backend::build::build(&graph, clock, &kernel.sources, Vec::new());
     let layout = built.graph.layout();
     let config = Config {
         jmem_records: args.jmem / layout.j_words(),
@@ -223,7 +223,7 @@ fn operators(built: &Built) -> Vec<OperatorEntry> {
 
 /// The tables of one pipeline's functions.
 fn tables(built: &Built) -> Vec<TableEntry> {
-    let entry = |r: pg2::explain::TableRow| TableEntry {
+    let entry = |r: pg2::report::explain::TableRow| TableEntry {
         operator: r.operator,
         formats: r.formats,
         count: r.count,
@@ -233,5 +233,5 @@ fn tables(built: &Built) -> Vec<TableEntry> {
         error_ulp: r.table.error,
         exact_from: r.table.floor,
     };
-    pg2::explain::tables(&built.graph).into_iter().map(entry).collect()
+    pg2::report::explain::tables(&built.graph).into_iter().map(entry).collect()
 }

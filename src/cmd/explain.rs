@@ -4,7 +4,7 @@
 use super::build::ClockArgs;
 use crate::failure::Failure;
 use crate::{output, source};
-use pg2::codes;
+use pg2::diag::codes;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -30,11 +30,11 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let clock = args.clock.clock()?;
     let kernel = source::read(&args.file)?;
     let graph = source::compile(&kernel)?;
-    let built = pg2::build::build(&graph, clock, &kernel.sources, Vec::new());
+    let built = pg2::backend::build::build(&graph, clock, &kernel.sources, Vec::new());
     if let Some(path) = &args.svg {
-        output::write_text(path, &pg2::explain::svg(&built))?;
+        output::write_text(path, &pg2::report::explain::svg(&built))?;
     }
-    let explained = pg2::explain::explain(&built, &kernel.sources);
+    let explained = pg2::report::explain::explain(&built, &kernel.sources);
     match args.lines {
         true => print!("{explained:#}"),
         false => print!("{explained}"),

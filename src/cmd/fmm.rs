@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::{output, source};
 use clap::ValueEnum;
-use hdl::target::Clock;
+use hdl::circuit::target::Clock;
 use host::backends::{self, Options};
 use host::fmm::{self, Basis, Compute, Fmm, FmmError, Precision};
 use host::particles::{Field, Particles};

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::{output, source};
-use pg2::sources::Sources;
+use pg2::syntax::sources::Sources;
 use std::io::{Read, Write};
 use std::path::Path;
 
@@ -60,5 +60,6 @@ fn standard_input(check: bool) -> Result<(), Failure> {
 }
 
 fn formatted(origin: &str, text: &str) -> Result<String, Failure> {
-    pg2::fmt::format(text).map_err(|list| Failure::Diagnostics(source::render(&Sources::alone(origin, text), &list)))
+    pg2::syntax::fmt::format(text)
+        .map_err(|list| Failure::Diagnostics(source::render(&Sources::alone(origin, text), &list)))
 }

@@ -26,7 +26,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
         What::Boards => hdl::board::BOARDS.iter().map(|b| (b.name.to_string(), b.summary.to_string())).collect(),
         What::Devices => hdl::board::DEVICES.iter().map(|d| (d.name.to_string(), d.summary.to_string())).collect(),
         What::Operators => hdl::op::OPERATORS.iter().map(|o| (o.name().to_string(), o.summary().to_string())).collect(),
-        What::Targets => hdl::target::TARGETS.iter().map(|t| (t.name.to_string(), t.summary.to_string())).collect(),
+        What::Targets => {
+            hdl::circuit::target::TARGETS.iter().map(|t| (t.name.to_string(), t.summary.to_string())).collect()
+        }
     };
     let width = rows.iter().map(|r| r.0.len()).max().unwrap_or(0);
     for (name, summary) in rows {

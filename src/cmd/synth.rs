@@ -7,9 +7,9 @@ use crate::progress::Steps;
 use crate::{output, source};
 use flow::summary::Summary;
 use flow::{FlowError, Goal, Job, Outcome, Tools, report};
+use hdl::circuit::target::{Clock, target};
 use hdl::engine::{Config, Design, design};
-use hdl::target::{Clock, target};
-use pg2::build::Built;
+use pg2::backend::build::Built;
 use std::path::{Path, PathBuf};
 
 mod place;
@@ -65,13 +65,15 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let (clock, source) = place::clock(&args, goal)?;
     let kernel = source::read(&args.file)?;
     let graph = source::compile(&kernel)?;
-    let built = pg2::build::build(&graph, clock, &kernel.sources, Vec::new());
+    let built = pg2::backend::build::build(&graph, clock, &kernel.sources, Vec::new());
     let config = place::config(&args, goal, &built)?;
     let engine = design(&config, &built.netlist);
     let whole = match goal {
         Goal::Board(board) => place::on_board(board, &graph, &config, &engine, (source, clock.mhz))?,
         Goal::Device(_) => engine.netlist.clone(),
-        Goal::Area(_) => hdl::netlist::Netlist { top: engine.lane.clone(), modules: engine.netlist.modules.clone() },
+        Goal::Area(_) => {
+            hdl::rtl::netlist::Netlist { top: engine.lane.clone(), modules: engine.netlist.modules.clone() }
+        }
     };
     let verilog = whole.verilog()?;
     folder(&args.output)?;
@@ -91,7 +93,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let outcome = flow::synthesise(&Tools::standard(), &job, &mut |s| steps.at(&s.what, s.elapsed))?;
     drop(steps);
     let summary = summary(goal, &built, &config, clock, &outcome);
-    let rows = pg2::explain::explain(&built, &kernel.sources).rows;
+    let rows = pg2::report::explain::explain(&built, &kernel.sources).rows;
     write(&args.output, goal, &summary, &outcome, &rows, &engine)
 }
 
@@ -167,7 +169,7 @@ fn write(
     goal: Goal,
     summary: &Summary,
     outcome: &Outcome,
-    rows: &[pg2::explain::Row],
+    rows: &[pg2::report::explain::Row],
     engine: &Design,
 ) -> Result<(), Failure> {
     let place = match goal {

@@ -18,6 +18,7 @@ mod lsp;
 mod new;
 mod predict;
 mod proofs;
+mod rooms;
 mod run;
 mod short_range;
 mod synth;

@@ -1,7 +1,7 @@
 //! Taking a pipelined circuit apart into a module for each owner, so that tools report by owner.
 
-use crate::names::Names;
-use crate::netlist::{Dir, Item, Module, identifiers};
+use crate::rtl::names::Names;
+use crate::rtl::netlist::{Dir, Item, Module, identifiers};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// An item and the owner of what it defines.

@@ -6,10 +6,10 @@
 
 use super::Config;
 use super::shape::slice;
-use crate::delay;
-use crate::names::Names;
-use crate::netlist::{Dir, Item, Module, Netlist};
-use crate::term::{self, TermPorts, TermShape};
+use crate::rtl::delay;
+use crate::rtl::names::Names;
+use crate::rtl::netlist::{Dir, Item, Module, Netlist};
+use crate::rtl::term::{self, TermPorts, TermShape};
 use crate::{Format, Reduce};
 
 /// Bits above an output's own in which a sum is exact for 2^32 sources.

@@ -1,10 +1,10 @@
 //! Kernels whose names are those that other kernels' Verilog has: it stays sound and clean, and gives what the emulator gives.
 
 use crate::common::{Kernel, Work, built, check, engine, simulate};
+use hdl::circuit::target::{Clock, target};
 use hdl::engine::{Design, design};
-use hdl::netlist::{Item, Netlist, ROM};
-use hdl::target::{Clock, target};
-use pg2::build::build;
+use hdl::rtl::netlist::{Item, Netlist, ROM};
+use pg2::backend::build::build;
 use pg2::graph::{Graph, PinClass};
 use sim::bench::MultiBench;
 use sim::cycle::Options;
@@ -50,9 +50,9 @@ fn clocks() -> impl Iterator<Item = Clock> {
 fn forms(graph: &Graph, clock: Clock, text: &str) -> [(Netlist, u32); 2] {
     let merged = build(graph, clock, text, Vec::new());
     assert!(merged.merged, "{text}");
-    let simple = pg2::simplify::simplify(graph);
-    let schedule = pg2::schedule::schedule(&simple, clock);
-    let lowered = pg2::lower::lower(&simple, &schedule, clock, text);
+    let simple = pg2::middle::simplify::simplify(graph);
+    let schedule = pg2::middle::schedule::schedule(&simple, clock);
+    let lowered = pg2::backend::lower::lower(&simple, &schedule, clock, text);
     [(merged.netlist, merged.schedule.depth), (lowered, schedule.depth)]
 }
 

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use hdl::Format;
-use hdl::op::pow::prepared;
+use hdl::op::table::pow::prepared;
 use std::time::Instant;
 
 /// Common powers at the significands of the shipped kernels and of IEEE single.

@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use crate::source;
-use hdl::target::Clock;
-use pg2::build::build;
+use hdl::circuit::target::Clock;
+use pg2::backend::build::build;
 use std::time::Instant;
 
 /// Every shipped kernel, M2L of each order among them, at 150 MHz on the generic target.
