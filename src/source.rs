@@ -67,7 +67,7 @@ pub fn compile(kernel: &Kernel) -> Result<pg2::graph::Graph, Failure> {
     match pg2::compile_sources(&kernel.name, &kernel.sources) {
         Ok(compiled) => {
             if !compiled.warnings.is_empty() {
-                eprint!("{}", render(&kernel.sources, &compiled.warnings));
+                crate::output::tell(&render(&kernel.sources, &compiled.warnings));
             }
             Ok(compiled.graph)
         }

@@ -153,15 +153,14 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let files = std::iter::once(&verilog).chain(extra.iter().map(|f| &f.0)).cloned().collect();
     let hash = kernel_hash(&graph.canonical());
     let manifest = manifest(&built, &config, (clock, hash), &engine.top, files);
-    if args.output.exists() && !args.output.is_dir() {
-        return Err(Failure::file(&args.output, "is a file; name a folder"));
-    }
-    std::fs::create_dir_all(&args.output).map_err(|e| Failure::file(&args.output, format!("cannot be made: {e}")))?;
-    output::write_text(&args.output.join(&verilog), &text)?;
+    let _folder = output::Folder::at(&args.output)?;
+    let mut batch = output::Batch::default();
+    batch.add_text(&args.output.join(&verilog), &text)?;
     for (name, text) in &extra {
-        output::write_text(&args.output.join(name), text)?;
+        batch.add_text(&args.output.join(name), text)?;
     }
-    output::write_json(&args.output.join("manifest.json"), &manifest)
+    batch.add_json(&args.output.join("manifest.json"), &manifest)?;
+    batch.finish()
 }
 
 /// The head of the Verilog file: where it comes from, and the one rule of lint that does not apply to it.

@@ -28,6 +28,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         return code(&args);
     }
     let clock = args.clock.clock()?;
+    output::check_all([&args.svg])?;
     let kernel = source::read(&args.file)?;
     let graph = source::compile(&kernel)?;
     let built = pg2::backend::build::build(&graph, clock, &kernel.sources, Vec::new());
@@ -36,8 +37,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     let explained = pg2::report::explain::explain(&built, &kernel.sources);
     match args.lines {
-        true => print!("{explained:#}"),
-        false => print!("{explained}"),
+        true => output::print(&format!("{explained:#}"))?,
+        false => output::print(&format!("{explained}"))?,
     }
     Ok(())
 }
@@ -55,7 +56,7 @@ fn code(args: &Args) -> Result<(), Failure> {
         };
         return Err(Failure::Input(format!("there is no diagnostic `{name}`; {hint}")));
     };
-    print!("{}", plain(code.page));
+    output::print(&format!("{}", plain(code.page)))?;
     Ok(())
 }
 

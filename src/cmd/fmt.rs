@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::{output, source};
 use pg2::syntax::sources::Sources;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::Path;
 
 #[derive(clap::Args)]
@@ -54,9 +54,7 @@ fn standard_input(check: bool) -> Result<(), Failure> {
         let same = text == own;
         return if same { Ok(()) } else { Err(Failure::Input("standard input is not formatted".into())) };
     }
-    std::io::stdout()
-        .write_all(text.as_bytes())
-        .map_err(|e| Failure::Input(format!("standard output cannot be written: {e}")))
+    output::print(&text)
 }
 
 fn formatted(origin: &str, text: &str) -> Result<String, Failure> {

@@ -1,6 +1,7 @@
 //! `pairforge list`: what is there.
 
 use crate::failure::Failure;
+use crate::output::say;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -32,7 +33,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     };
     let width = rows.iter().map(|r| r.0.len()).max().unwrap_or(0);
     for (name, summary) in rows {
-        println!("{name:width$}  {summary}");
+        say!("{name:width$}  {summary}")?;
     }
     Ok(())
 }

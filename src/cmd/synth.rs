@@ -76,7 +76,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         }
     };
     let verilog = whole.verilog()?;
-    folder(&args.output)?;
+    let _folder = folder(&args.output)?;
     let job = Job {
         goal,
         verilog: &verilog,
@@ -90,7 +90,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
         dir: &args.output,
     };
     let mut steps = Steps::new();
-    let outcome = flow::synthesise(&Tools::standard(), &job, &mut |s| steps.at(&s.what, s.elapsed))?;
+    let tools = Tools::standard().trusting(|path| sim::private::check(path).map(drop).map_err(|e| e.to_string()));
+    let outcome = flow::synthesise(&tools, &job, &mut |s| steps.at(&s.what, s.elapsed))?;
     drop(steps);
     let summary = summary(goal, &built, &config, clock, &outcome);
     let rows = pg2::report::explain::explain(&built, &kernel.sources).rows;
@@ -101,11 +102,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
 const RESULTS: [&str; 2] = ["synth.json", "report.txt"];
 
 /// Makes the folder, without the results of an earlier run.
-fn folder(dir: &Path) -> Result<(), Failure> {
-    if dir.exists() && !dir.is_dir() {
-        return Err(Failure::file(dir, "is a file; name a folder"));
-    }
-    std::fs::create_dir_all(dir).map_err(|e| Failure::file(dir, format!("cannot be made: {e}")))?;
+fn folder(dir: &Path) -> Result<output::Folder, Failure> {
+    let made = output::Folder::at(dir)?;
     let bitstreams = flow::family::FAMILIES.iter().filter_map(|f| f.route.as_ref()).map(|r| bitstream(r.bitstream));
     for name in RESULTS.iter().map(|n| n.to_string()).chain(bitstreams) {
         match std::fs::remove_file(dir.join(&name)) {
@@ -115,7 +113,7 @@ fn folder(dir: &Path) -> Result<(), Failure> {
             _ => {}
         }
     }
-    Ok(())
+    Ok(made)
 }
 
 fn bitstream(ending: &str) -> String {
@@ -178,12 +176,14 @@ fn write(
         Goal::Board(board) => format!("{} ({})", board.name, board.summary),
     };
     let page = report::Page { summary, outcome, rows, netlist: &engine.netlist, lane: &engine.lane, place: &place };
-    output::write_text(&dir.join("report.txt"), &report::page(&page))?;
+    let mut batch = output::Batch::default();
+    batch.add_text(&dir.join("report.txt"), &report::page(&page))?;
+    batch.add_json(&dir.join("synth.json"), summary)?;
     if let (Some(from), Some(name)) = (&outcome.bitstream, &summary.bitstream) {
         let to = dir.join(name);
         std::fs::rename(from, &to).map_err(|e| Failure::file(&to, format!("cannot be written: {e}")))?;
     }
-    output::write_json(&dir.join("synth.json"), summary)
+    batch.finish()
 }
 
 impl From<FlowError> for Failure {

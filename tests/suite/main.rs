@@ -16,6 +16,7 @@ mod link;
 mod lint;
 mod lsp;
 mod new;
+mod outputs;
 mod predict;
 mod proofs;
 mod rooms;

@@ -2,6 +2,7 @@
 
 use super::{spread, timed};
 use crate::failure::Failure;
+use crate::output::say;
 use crate::source;
 use hdl::circuit::target::Clock;
 use hdl::engine::{Config, design};
@@ -34,7 +35,7 @@ pub fn run(repeat: u32) -> Result<(), Failure> {
             Ok(())
         })?;
         let show = |s: f64| format!("{:.1}", 1e3 * s);
-        println!("  {:<10} {} ms, {} KiB of Verilog", kernel.name, spread(&seconds, show), size >> 10);
+        say!("  {:<10} {} ms, {} KiB of Verilog", kernel.name, spread(&seconds, show), size >> 10)?;
     }
     Ok(())
 }

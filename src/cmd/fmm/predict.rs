@@ -111,7 +111,7 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
     }
     let standard = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
     if !standard(&args.json) && !standard(&args.save_particles) {
-        print!("{}", text(&report));
+        output::print(&format!("{}", text(&report)))?;
     }
     Ok(())
 }
