@@ -16,6 +16,7 @@ mod lowering;
 mod matrices;
 mod mutate;
 mod mutations;
+mod remedies;
 mod rules;
 mod scheduling;
 mod simplifying;
