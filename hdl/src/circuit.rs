@@ -11,12 +11,14 @@ mod memory;
 mod mul;
 mod place;
 mod retime;
+pub mod simplex;
 mod split;
+pub mod target;
 mod text;
 
+use crate::circuit::target::{Clock, Cost};
 use crate::hash::FastMap;
-use crate::netlist::Module;
-use crate::target::{Clock, Cost};
+use crate::rtl::netlist::Module;
 use std::collections::BTreeMap;
 use text::Text;
 

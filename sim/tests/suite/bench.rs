@@ -2,9 +2,9 @@
 
 use crate::common::built;
 use hdl::Format;
-use hdl::netlist::{Dir, Item, Module, Netlist};
+use hdl::circuit::target::Clock;
 use hdl::op::{Attrs, Inst, Operator, hardware};
-use hdl::target::Clock;
+use hdl::rtl::netlist::{Dir, Item, Module, Netlist};
 use sim::SimError;
 use sim::bench::{ModuleBench, MultiBench};
 

@@ -2,10 +2,10 @@
 
 use crate::engine_common::random::{Dice, stream};
 use crate::engine_common::settle;
+use hdl::circuit::target::Clock;
 use hdl::engine::Config;
 use hdl::engine::link::Link;
 use hdl::engine::protocol::{Counters, Reply};
-use hdl::target::Clock;
 use sim::cycle::{CycleEngine, Options};
 use sim::emulated::EmulatedEngine;
 
@@ -38,7 +38,7 @@ fn every_reply_of_lane_groups_is_that_of_the_hardware() {
 /// Streams of random packets through an engine of so many lanes in so many groups.
 fn check(pipelines: u32, groups: u32) {
     let graph = pg2::compile("toy", KERNEL).expect("the kernel is right").graph;
-    let built = pg2::build::build(&graph, Clock::default_clock(), "", Vec::new());
+    let built = pg2::backend::build::build(&graph, Clock::default_clock(), "", Vec::new());
     let config = Config {
         layout: graph.layout(),
         pipelines,

@@ -1,6 +1,6 @@
 //! The link's Verilog passes the strictest checks of two tools in every shape.
 
-use hdl::link::{Identity, netlist};
+use hdl::serial::{Identity, netlist};
 use std::process::Command;
 
 fn identity(stream_bits: u32, clock_hz: u32, baud: u32, down_bits: u8, up_bits: u8) -> Identity {

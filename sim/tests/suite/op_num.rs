@@ -1,9 +1,10 @@
 //! The int, fixed and logic operators: their Verilog and their C against their `bits`, and their latency as declared.
 
 use crate::common::built;
-use hdl::netlist::Netlist;
-use hdl::op::{Attrs, Inst, OPERATORS, Operator, Rounding, hardware, module_name, operator};
-use hdl::target::Clock;
+use hdl::Rounding;
+use hdl::circuit::target::Clock;
+use hdl::op::{Attrs, Inst, OPERATORS, Operator, hardware, module_name, operator};
+use hdl::rtl::netlist::Netlist;
 use hdl::{Flags, Format};
 use sim::bench::{MultiBench, wrap};
 use std::process::Command;
@@ -148,7 +149,7 @@ fn patterns(f: Format, nonneg: bool, count: usize, seed: u64) -> Vec<u64> {
     let corners =
         [0, 1, !0, f.max_bits(), f.min_bits(), one, one >> 1, one.wrapping_neg(), (one >> 1) + 1, f.min_bits() | 1];
     let all = corners.into_iter().chain((0..count).map(|k| if k % 2 == 0 { next() } else { !next() }));
-    let valid = all.map(|b| b & f.mask()).map(|b| match hdl::exact::check_raw(f, b) {
+    let valid = all.map(|b| b & f.mask()).map(|b| match hdl::number::exact::check_raw(f, b) {
         Ok(b) => b,
         Err(_) => b ^ 1 << f.mant(),
     });
@@ -193,7 +194,7 @@ fn check(uses: &[Use], clock: Clock, count: usize) {
 #[test]
 fn every_operator_that_takes_ints_is_listed() {
     let int = format("int8");
-    for op in OPERATORS {
+    for op in OPERATORS.iter() {
         let takes = |args: &[Format]| op.result(args, &Attrs::default()).is_ok();
         if takes(&[int]) || takes(&[int, int]) {
             assert!(NAMES.contains(&op.name()), "{} is not tested here", op.name());
@@ -258,7 +259,7 @@ fn the_verilog_lints_without_a_warning() {
     };
     let all = wrap(&uses.iter().map(netlist).collect::<Vec<_>>()).unwrap();
     // Not every operator has a clock.
-    testkit::lint_text(&all.top, &all.verilog(), "operators");
+    testkit::lint_text(&all.top, &all.verilog().unwrap(), "operators");
 }
 
 /// C text with a function for each use, over patterns extended to 64 bits as `c_expr` says.

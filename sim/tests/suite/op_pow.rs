@@ -1,8 +1,8 @@
 //! The Verilog of powers against their bits, many uses in one build.
 
 use crate::common::built;
+use hdl::circuit::target::Clock;
 use hdl::op::{Attrs, Inst, Operator, hardware, operator};
-use hdl::target::Clock;
 use hdl::{Bounds, Format};
 use sim::bench::MultiBench;
 

@@ -2,8 +2,8 @@
 
 use crate::common::built;
 use crate::graphs::{Random, evaluate};
-use hdl::target::{Clock, target};
-use pg2::build::{Built, build};
+use hdl::circuit::target::{Clock, target};
+use pg2::backend::build::{Built, build};
 use pg2::graph::{Graph, PinClass};
 use sim::bench::MultiBench;
 

@@ -6,7 +6,7 @@ pub mod random;
 use crate::common::built;
 use hdl::engine::protocol::Reply;
 use hdl::engine::{Config, Layout};
-use hdl::netlist::{Dir, Item, Module, Netlist, range};
+use hdl::rtl::netlist::{Dir, Item, Module, Netlist, range};
 use hdl::{Flags, Format, Reduce};
 use libloading::Library;
 use sim::cache::Cache;
@@ -148,7 +148,7 @@ impl Bench {
         let source = Source {
             prefix: "Vtoy_engine".into(),
             top: design.top,
-            verilog: design.netlist.verilog(),
+            verilog: design.netlist.verilog().unwrap(),
             trace: false,
             effort: Effort::Moderate,
         };

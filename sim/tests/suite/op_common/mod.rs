@@ -2,9 +2,9 @@
 
 use crate::common::built;
 use hdl::Flags;
-use hdl::netlist::{Module, Netlist};
+use hdl::circuit::target::Clock;
 use hdl::op::{Inst, Operator, hardware};
-use hdl::target::Clock;
+use hdl::rtl::netlist::{Module, Netlist};
 use sim::bench::{MultiBench, wrap};
 
 /// Rows of arguments for one use, at least.
@@ -74,5 +74,5 @@ pub fn lint(cases: &[Case]) {
 /// The same of modules of different names.
 pub fn lint_netlists(netlists: &[Netlist]) {
     let all = wrap(netlists).expect("ports of at most 64 bits");
-    testkit::lint_text(&all.top, &all.verilog(), "operators");
+    testkit::lint_text(&all.top, &all.verilog().unwrap(), "operators");
 }
