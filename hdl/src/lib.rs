@@ -29,6 +29,7 @@ pub mod netlist;
 pub mod op;
 pub mod real;
 pub mod reduce;
+pub mod rtl;
 pub mod simplex;
 pub mod target;
 pub mod term;
