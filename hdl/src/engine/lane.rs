@@ -8,6 +8,7 @@ use super::Config;
 use super::shape::slice;
 use crate::delay;
 use crate::netlist::{Dir, Item, Module, Netlist};
+use crate::rtl::net;
 use crate::term::{self, TermShape};
 use crate::{Format, Reduce};
 
@@ -306,8 +307,9 @@ fn sum_of_terms(lane: &mut Module, port: &str, format: Format, shape: TermShape)
     wire(lane, format!("select_{port}"), select, format!("value_{port}_select & {{{select}{{take}}}}"));
     wire(lane, format!("round_{port}"), 2, format!("value_{port}_round & {{2{{take}}}}"));
     let names = [format!("value_{port}_window"), format!("select_{port}"), format!("round_{port}")];
-    let now = [names[0].as_str(), &names[1], &names[2]];
-    add_up(lane, port, format, &|low, high| shape.bits(now, low, high), Some(format!("{}[0]", names[2])));
+    let [window, select, round] = [0, 1, 2].map(|k| net(&names[k], shape.widths()[k]));
+    let text = |low, high| shape.bits([&window, &select, &round], low, high).to_string();
+    add_up(lane, port, format, &text, Some(format!("{}[0]", names[2])));
 }
 
 /// A maximum or minimum; patterns are compared by keys that order as unsigned numbers.
@@ -387,9 +389,9 @@ pub(super) fn plain(layout: &super::Layout, pipeline: &Netlist) -> Netlist {
             m.items.push(Item::Net { name: name.clone(), width });
             connections.push((name.clone(), name.clone()));
         }
-        let text = shape.bits([&names[0], &names[1], &names[2]], 0, format.width());
-        let carry = format!("{{{}'d0, {}[0]}}", format.width() - 1, names[2]);
-        m.items.push(Item::Assign { name: port.clone(), expr: format!("{text} + {carry}") });
+        let [window, select, round] = [0, 1, 2].map(|k| net(&names[k], shape.widths()[k]));
+        let expr = shape.value([&window, &select, &round], format.width()).to_string();
+        m.items.push(Item::Assign { name: port.clone(), expr });
     }
     m.port(Dir::Out, "flags", 5);
     connections.push(("flags".into(), "flags".into()));

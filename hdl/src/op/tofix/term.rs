@@ -60,7 +60,7 @@ pub(super) fn term(inst: &Inst, scaling: Option<&Scaling>, c: &mut Circuit, x: S
     };
     let mut flags = p.flags;
     flags.extend(p.over.map(|over| (Flags::SATURATION, saturation(c, &f, sign, over, p.next))));
-    Some(Term { window, select, round, flags })
+    Some(Term { shape, window, select, round, flags })
 }
 
 /// Whether a number that is too large is beyond the format: the least number of a signed format counts as too large and
