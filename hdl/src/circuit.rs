@@ -12,14 +12,16 @@ mod memory;
 mod mul;
 mod place;
 mod retime;
+pub mod simplex;
 mod split;
+pub mod target;
 
 pub use evaluate::{Evaluator, Port};
 
+use crate::circuit::target::{Clock, Cost};
 use crate::hash::FastMap;
-use crate::netlist::Module;
+use crate::rtl::netlist::Module;
 use crate::rtl::{Expr, parse};
-use crate::target::{Clock, Cost};
 use std::collections::BTreeMap;
 
 /// The owner of ports, and of what nobody else owns.

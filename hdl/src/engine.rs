@@ -80,7 +80,7 @@ pub fn usual_groups(pipelines: u32) -> u32 {
 }
 
 /// A pipeline whose every output has its plain port; compiled pipelines leave parts of a sum to the accumulators.
-pub fn plain_pipeline(layout: &Layout, pipeline: &crate::netlist::Netlist) -> crate::netlist::Netlist {
+pub fn plain_pipeline(layout: &Layout, pipeline: &crate::rtl::netlist::Netlist) -> crate::rtl::netlist::Netlist {
     lane::plain(layout, pipeline)
 }
 

@@ -7,7 +7,7 @@ use crate::SimError;
 use crate::cache::Cache;
 use crate::verilator::{self, Effort, Source, Tools};
 use askama::Template;
-use hdl::netlist::{Dir, Item, Module, Netlist};
+use hdl::rtl::netlist::{Dir, Item, Module, Netlist};
 use libloading::Library;
 use std::ffi::c_void;
 

@@ -14,7 +14,7 @@ use driver::{Driver, Exchange, Status};
 use hdl::engine::link::{Link, LinkError};
 use hdl::engine::protocol::{self, Stream};
 use hdl::engine::{Config, Design, design};
-use hdl::netlist::Netlist;
+use hdl::rtl::netlist::Netlist;
 use std::path::PathBuf;
 
 /// How a simulation is built and driven.

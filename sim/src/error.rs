@@ -14,6 +14,9 @@ pub enum SimError {
     /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: std::io::Error },
+    /// Others could have put something into the cache, or there is no place for one.
+    #[error("the cache of simulations is not used: {reason}")]
+    Cache { reason: String },
     /// A built simulation could not be loaded.
     #[error("{}: {reason}", path.display())]
     Load { path: PathBuf, reason: String },

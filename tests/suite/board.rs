@@ -4,10 +4,10 @@
 use crate::common::simulated::Simulated;
 use crate::common::{Ended, Place, has_verilator};
 use hdl::board::{BOARDS, Board, board, top};
+use hdl::circuit::target::Clock;
 use hdl::engine::Config;
-use hdl::link::frame::{Frame, Kind};
-use hdl::netlist::Netlist;
-use hdl::target::Clock;
+use hdl::rtl::netlist::Netlist;
+use hdl::serial::frame::{Frame, Kind};
 use std::process::Command;
 
 const KERNEL: &str = "int32 a[2] ipin; int40 b jpin; uint9 c jpin; int64 s fout; int40 m fout;

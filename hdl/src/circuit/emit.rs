@@ -4,9 +4,9 @@ use super::memory::{self, Stay};
 use super::place::{Placed, reads};
 use super::split::{Owned, split};
 use super::{Circuit, Kind, PORTS, Pipelined, Sig};
-use crate::delay;
-use crate::names::Names;
-use crate::netlist::{Dir, Item, Module};
+use crate::rtl::delay;
+use crate::rtl::names::Names;
+use crate::rtl::netlist::{Dir, Item, Module};
 use crate::rtl::{Value, net};
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Taking a pipelined circuit apart into a module for each owner, so that tools report by owner.
 
-use crate::netlist::{Dir, Item, Module, identifiers};
+use crate::rtl::netlist::{Dir, Item, Module, identifiers};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// An item and the owner of what it defines.

@@ -2,7 +2,7 @@
 
 use super::shape::{self, Shape};
 use super::{Config, lane, shell};
-use crate::netlist::{Dir, Item, Module, Netlist};
+use crate::rtl::netlist::{Dir, Item, Module, Netlist};
 
 /// An engine as Verilog.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -6,10 +6,10 @@
 
 use super::Config;
 use super::shape::slice;
-use crate::delay;
-use crate::netlist::{Dir, Item, Module, Netlist};
+use crate::op::term::{self, TermShape};
+use crate::rtl::delay;
 use crate::rtl::net;
-use crate::term::{self, TermShape};
+use crate::rtl::netlist::{Dir, Item, Module, Netlist};
 use crate::{Format, Reduce};
 
 /// Bits above an output's own in which a sum is exact for 2^32 sources.

@@ -20,8 +20,8 @@ mod results;
 
 use super::design::add_port;
 use super::shape::{Shape, bits_for, slice};
-use crate::netlist::Dir::{In, Out};
-use crate::netlist::{Dir, Item, Module};
+use crate::rtl::netlist::Dir::{In, Out};
+use crate::rtl::netlist::{Dir, Item, Module};
 use blocks::{INPUT_QUEUE, decode, fifo, list, ram, sequence};
 use group::{Joined, TO_CHOSEN, group};
 use results::{GROUPS_UNDER_WAY, collect, meta_bits, reply};

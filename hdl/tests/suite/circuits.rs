@@ -1,11 +1,10 @@
 //! Every operator's circuit, evaluated, against its bits: exhaustively where all arguments together are short, else on
 //! corners and random patterns.
 
-use hdl::bounds::Bounds;
 use hdl::circuit::Evaluator;
-use hdl::op::{Attrs, Inst, OPERATORS, Operator, Rounding, circuit, module_name, operator};
-use hdl::target::{Clock, TARGETS};
-use hdl::{Flags, Format};
+use hdl::circuit::target::{Clock, TARGETS};
+use hdl::op::{Attrs, Inst, OPERATORS, Operator, circuit, module_name, operator};
+use hdl::{Bounds, Flags, Format, Rounding};
 
 /// Arguments of at most so many bits together are tried all.
 const EXHAUSTIVE: u32 = 12;

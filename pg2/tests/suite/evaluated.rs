@@ -2,10 +2,10 @@
 
 use super::graphs::{Random, evaluate, random};
 use hdl::Flags;
-use hdl::target::{Clock, TARGETS};
+use hdl::circuit::target::{Clock, TARGETS};
 use pg2::graph::{Graph, PinClass};
-use pg2::merge::evaluator;
-use pg2::simplify::simplify;
+use pg2::middle::merge::evaluator;
+use pg2::middle::simplify::simplify;
 
 /// Samples of each graph, some more than the evaluator takes at a time.
 const SAMPLES: usize = 100;

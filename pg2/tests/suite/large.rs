@@ -1,6 +1,6 @@
 //! Time to build grows with the kernel, whatever its shape.
 
-use hdl::target::Clock;
+use hdl::circuit::target::Clock;
 use pg2::compile_to_netlist;
 use std::time::Instant;
 

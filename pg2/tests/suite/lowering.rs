@@ -2,11 +2,11 @@
 
 use crate::graphs::{Build, random};
 use hdl::Reduce;
-use hdl::target::{Clock, target};
+use hdl::circuit::target::{Clock, target};
+use pg2::backend::lower::lower;
 use pg2::graph::{Graph, PinClass};
-use pg2::lower::lower;
-use pg2::schedule::schedule;
-use pg2::simplify::simplify;
+use pg2::middle::schedule::schedule;
+use pg2::middle::simplify::simplify;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -117,7 +117,7 @@ fn the_paper_s_pipeline_is_the_recorded_one() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let texts = [
         ("p2p_paper.v", built.netlist.module(&built.netlist.top).unwrap().verilog()),
-        ("p2p_paper.txt", pg2::explain::explain(&built, kernel.text).to_string()),
+        ("p2p_paper.txt", pg2::report::explain::explain(&built, kernel.text).to_string()),
     ];
     for (name, text) in texts {
         if std::env::var_os("BLESS").is_some_and(|v| v == "1") {

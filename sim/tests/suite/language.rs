@@ -5,10 +5,10 @@ mod cases;
 
 use crate::common::built;
 use cases::Case;
+use hdl::circuit::target::Clock;
 use hdl::engine::protocol::Segment;
-use hdl::target::Clock;
 use hdl::{Flags, Format, Reduce};
-use pg2::build::{Built, build};
+use pg2::backend::build::{Built, build};
 use pg2::graph::{Graph, PinClass};
 use sim::bench::MultiBench;
 use sim::emulator::Emulator;
@@ -105,7 +105,7 @@ fn the_reference_and_the_emulator_give_what_kernels_mean() {
         let graph = graph(case);
         for seed in 1..=SETTINGS {
             let inputs = Inputs::new(case, &graph, seed);
-            let mut emulator = Emulator::new(&pg2::simplify::simplify(&graph));
+            let mut emulator = Emulator::new(&pg2::middle::simplify::simplify(&graph));
             emulator.set_params(&inputs.params);
             let mut sources = emulator.sources(inputs.j.len());
             emulator.load(&mut sources, 0, &inputs.j.concat());

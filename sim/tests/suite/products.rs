@@ -1,11 +1,12 @@
 //! Products in blocks and in logic: the same bits by any budget of multipliers.
 
 use crate::graphs::{Random, evaluate};
-use hdl::netlist::Netlist;
-use hdl::op::{Attrs, Inst, Rounding, hardware, operator};
-use hdl::target::Clock;
+use hdl::Rounding;
+use hdl::circuit::target::Clock;
+use hdl::op::{Attrs, Inst, hardware, operator};
+use hdl::rtl::netlist::Netlist;
 use hdl::{Bounds, Format};
-use pg2::build::{Built, build};
+use pg2::backend::build::{Built, build};
 use pg2::graph::{Graph, PinClass};
 use sim::SimError;
 use sim::bench::MultiBench;

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use hdl::board::{Board, top};
 use hdl::engine::{Config, Layout};
-use hdl::link::{self, Identity};
+use hdl::serial::{self, Identity};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
@@ -103,7 +103,7 @@ fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design,
     let baud = baud.unwrap_or(board.baud);
     let identity = Identity::new(&config, hash, (mhz * 1e6).round() as u32, baud);
     identity.verify().map_err(wrong)?;
-    let (kernel, link) = (m.kernel.as_str(), link::netlist(&identity));
+    let (kernel, link) = (m.kernel.as_str(), serial::netlist(&identity));
     let parts = top::Parts { board, kernel, engine: &m.top, stream_bits: m.stream_bits, link: &link, clock, mhz };
     let mut around = top::around(&parts);
     around.modules.push(top::simulated_clock(kernel));

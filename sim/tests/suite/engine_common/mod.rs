@@ -5,7 +5,7 @@ pub mod random;
 
 use hdl::engine::protocol::Reply;
 use hdl::engine::{Config, Layout};
-use hdl::netlist::{Dir, Item, Module, Netlist, range};
+use hdl::rtl::netlist::{Dir, Item, Module, Netlist, range};
 use hdl::{Flags, Format, Reduce};
 
 /// An output: its format and reduction.

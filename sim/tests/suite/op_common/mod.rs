@@ -1,9 +1,9 @@
 //! What tests of operators' Verilog share: uses with their arguments, one build for many of them, and the lint.
 
 use hdl::Flags;
-use hdl::netlist::{Module, Netlist};
+use hdl::circuit::target::Clock;
 use hdl::op::{Inst, Operator, hardware};
-use hdl::target::Clock;
+use hdl::rtl::netlist::{Module, Netlist};
 use sim::SimError;
 use sim::bench::{MultiBench, wrap};
 
