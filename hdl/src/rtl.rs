@@ -11,6 +11,7 @@ pub(crate) mod memory;
 pub mod names;
 pub mod netlist;
 mod parse;
+pub mod term;
 mod verilog;
 
 pub use expr::{Expr, Node, cat};

@@ -142,6 +142,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     };
     config.verify().map_err(Failure::Input)?;
     let engine = design(&config, &built.netlist);
+    let text = header(&kernel.origin, clock) + &engine.netlist.verilog()?;
     let verilog = format!("{}.v", engine.top);
     let mut extra = Vec::new();
     if args.testbench {
@@ -154,7 +155,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let manifest = manifest(&built, &config, (clock, hash), &engine.top, files);
     let _folder = output::Folder::at(&args.output)?;
     let mut batch = output::Batch::default();
-    batch.add_text(&args.output.join(&verilog), &(header(&kernel.origin, clock) + &engine.netlist.verilog()))?;
+    batch.add_text(&args.output.join(&verilog), &text)?;
     for (name, text) in &extra {
         batch.add_text(&args.output.join(name), text)?;
     }

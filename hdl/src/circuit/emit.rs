@@ -6,7 +6,7 @@ use super::split::{Owned, split};
 use super::{Circuit, Kind, PORTS, Pipelined, Sig};
 use crate::rtl::delay;
 use crate::rtl::names::Names;
-use crate::rtl::netlist::{Dir, Item, Module};
+use crate::rtl::netlist::{Dir, Item, Module, ROM};
 use crate::rtl::{Value, net};
 use std::collections::BTreeMap;
 
@@ -48,6 +48,8 @@ struct Emitter<'a> {
     /// For each live signal its copies, from its own stage to the last one that reads it.
     copies: Vec<Vec<Copy>>,
     names: Names,
+    /// The instances of parts, by owner.
+    parts: BTreeMap<u32, String>,
     module: Module,
     /// What the module is made of, and whose it is.
     items: Vec<Owned>,
@@ -66,6 +68,7 @@ pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> (Pipelined
         placed,
         copies: vec![Vec::new(); circuit.signals.len()],
         names: Names::default(),
+        parts: BTreeMap::new(),
         module: Module { name: name.to_string(), latency: placed.latency, ..Module::default() },
         items: Vec::new(),
         stays: Vec::new(),
@@ -88,7 +91,7 @@ pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> (Pipelined
     e.sink();
     let instances = std::mem::take(&mut e.instances);
     e.items.extend(instances.into_iter().map(|i| (PORTS, i)));
-    let mut parts = split(&mut e.module, e.items, &circuit.parts);
+    let mut parts = split(&mut e.module, e.items, &e.parts, &e.names);
     parts.extend(memories);
     let mut stored = vec![0; circuit.signals.len()];
     for stay in &e.stays {
@@ -136,6 +139,9 @@ impl Emitter<'_> {
         self.names.reserve("clk");
         for port in &self.module.ports {
             self.names.reserve(&port.name);
+        }
+        for part in &self.circuit.parts {
+            self.parts.insert(*part.0, self.names.unique(part.1));
         }
     }
 
@@ -188,11 +194,11 @@ impl Emitter<'_> {
         let mut copy = Copy { name: name.clone(), runs: Vec::new(), direct: false, read };
         for (high, low) in runs {
             let wish = if single { name.clone() } else { format!("{name}_{high}_{low}") };
-            let port = matches!((&signal.kind, n), (Kind::Input { .. }, 0));
-            let name = if port { wish } else { self.names.unique(&wish) };
-            if let (Kind::Rom { .. }, 0) = (&signal.kind, n) {
-                self.names.reserve(&format!("{name}_rom"));
-            }
+            let name = match (&signal.kind, n) {
+                (Kind::Input { .. }, 0) => wish,
+                (Kind::Rom { .. }, 0) => self.names.unique_with(&wish, ROM),
+                _ => self.names.unique(&wish),
+            };
             copy.runs.push(Run { name, high, low });
         }
         if single {

@@ -13,9 +13,10 @@ use crate::syntax::sources::Text;
 use hdl::circuit::target::{Clock, Cost};
 use hdl::circuit::{Circuit, Evaluator, PORTS, Pipelined, Place, Sig, pipeline_places};
 use hdl::op::Operator;
-use hdl::op::term::{self, Scaling, Term};
-use hdl::rtl::names::sanitise;
+use hdl::op::term::{Scaling, Term};
+use hdl::rtl::names::{Names, sanitise};
 use hdl::rtl::netlist::Netlist;
+use hdl::rtl::term::{self, TermPorts};
 use hdl::{Flags, Reduce};
 use std::collections::BTreeMap;
 
@@ -34,9 +35,10 @@ pub struct Merged {
 /// Joins the circuits of a graph; `None` if they are too large to be placed as one. `text` is the PG2 source that comments quote, or empty.
 pub fn merge(graph: &Graph, clock: Clock, text: Text) -> Option<Merged> {
     let mut joined = join(graph, clock, text, MOST_PIECES)?;
-    joined.outputs();
+    let terms = joined.outputs();
     let name = format!("{}_pipeline", graph.name);
     let (mut pipelined, places) = pipeline_places(&name, &joined.circuit)?;
+    pipelined.module.terms = terms;
     let schedule = schedule(graph, &joined.values, &places, pipelined.latency);
     let flag_bits = places.iter().filter(|p| p.owner == PORTS).map(|p| p.bits).sum();
     pipelined.module.doc = vec![
@@ -195,20 +197,27 @@ impl<'a> Joined<'a> {
         Some(term)
     }
 
-    fn outputs(&mut self) {
+    /// The output ports; gives those that are terms.
+    fn outputs(&mut self) -> Vec<TermPorts> {
         let flags = self.gather();
         let layout = self.graph.layout();
+        let mut names = Names::default();
+        names.reserve("flags");
+        layout.outputs.iter().map(|o| &o.0).chain(self.pins.keys()).for_each(|port| names.reserve(port));
+        let mut terms = Vec::new();
         for (o, (port, _, _)) in self.graph.outputs.iter().zip(layout.outputs) {
-            match self.terms.get(&o.value.0) {
-                None => self.circuit.output(&port, self.values[o.value.0 as usize]),
-                Some(t) => {
-                    for (end, sig) in term::PORTS.iter().zip([t.window, t.select, t.round]) {
-                        self.circuit.output(&format!("{port}_{end}"), sig);
-                    }
-                }
+            let Some(t) = self.terms.get(&o.value.0) else {
+                self.circuit.output(&port, self.values[o.value.0 as usize]);
+                continue;
+            };
+            let ports = term::PORTS.map(|end| names.unique(&format!("{port}_{end}")));
+            for (name, sig) in ports.iter().zip([t.window, t.select, t.round]) {
+                self.circuit.output(name, sig);
             }
+            terms.push(TermPorts { output: port, shape: t.shape, ports });
         }
         self.circuit.output("flags", flags);
+        terms
     }
 
     /// A plain port for each output.

@@ -39,8 +39,8 @@ fn check(graph: &Graph) -> String {
     s.verify(graph).unwrap();
     let netlist = lower(graph, &s, clock, "");
     netlist.verify().unwrap();
-    let text = netlist.verilog();
-    assert_eq!(text, lower(graph, &schedule(graph, clock), clock, "").verilog());
+    let text = netlist.verilog().unwrap();
+    assert_eq!(text, lower(graph, &schedule(graph, clock), clock, "").verilog().unwrap());
     if let Some(findings) = lint(&netlist.top, &text) {
         assert_eq!(findings, "", "{}\n{text}", graph);
     }
@@ -101,7 +101,7 @@ fn every_shipped_kernel_lints() {
             let built = pg2::compile_to_netlist(&name, &text, clock).unwrap_or_else(|e| panic!("{e:?}"));
             built.schedule.verify(&built.graph).unwrap();
             built.netlist.verify().unwrap();
-            if let Some(findings) = lint(&built.netlist.top, &built.netlist.verilog()) {
+            if let Some(findings) = lint(&built.netlist.top, &built.netlist.verilog().unwrap()) {
                 assert_eq!(findings, "", "{name} at {mhz} MHz on {family}");
             }
         }

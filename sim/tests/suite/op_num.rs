@@ -288,7 +288,7 @@ fn the_verilog_lints_without_a_warning() {
     let all = wrap(&uses.iter().map(netlist).collect::<Vec<_>>()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("all.v");
-    std::fs::write(&file, all.verilog()).unwrap();
+    std::fs::write(&file, all.verilog().unwrap()).unwrap();
     // One file holds many modules, which is all that this warning is about. Not every operator has a clock.
     let mut lint = Command::new("verilator");
     lint.args(["--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", &all.top]).arg(&file);

@@ -144,7 +144,7 @@ fn multipliers(built: &Built) -> u32 {
     let modules = (0..built.graph.nodes.len()).filter_map(|k| built.library.module(pg2::graph::NodeId(k as u32)));
     let count = modules.map(|m| m.multipliers).sum();
     // What was built agrees with the account: a multiplier is the only thing that multiplies.
-    let text = built.netlist.verilog();
+    let text = built.netlist.verilog().unwrap();
     let code = text.lines().map(|l| l.split("//").next().unwrap_or_default());
     assert_eq!(code.filter(|l| l.contains(" * ")).count() as u32, count, "{}", built.graph.name);
     count

@@ -31,7 +31,7 @@ pub fn run(repeat: u32) -> Result<(), Failure> {
                 segments: 512,
                 pipeline_latency: built.schedule.depth,
             };
-            size = design(&config, &built.netlist).netlist.verilog().len();
+            size = design(&config, &built.netlist).netlist.verilog()?.len();
             Ok(())
         })?;
         let show = |s: f64| format!("{:.1}", 1e3 * s);

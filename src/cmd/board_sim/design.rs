@@ -2,7 +2,8 @@
 
 use crate::failure::Failure;
 use hdl::board::{Board, top};
-use hdl::engine::{Config, Layout};
+use hdl::engine::{Config, Layout, outline};
+use hdl::rtl::names::is_identifier;
 use hdl::serial::{self, Identity};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -98,6 +99,9 @@ fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design,
         pipeline_latency: 1,
     };
     config.verify().map_err(wrong)?;
+    if let Some(name) = [&m.kernel, &m.top].into_iter().find(|n| !is_identifier(n)) {
+        return Err(wrong(format!("`{name}` is no name of a module")));
+    }
     let hash = u64::from_str_radix(&m.hash, 16).map_err(|_| wrong(format!("`{}` is no hash of a kernel", m.hash)))?;
     let (clock, mhz) = board.pll.source(board.oscillator_mhz, m.mhz).map_err(wrong)?;
     let baud = baud.unwrap_or(board.baud);
@@ -110,7 +114,7 @@ fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design,
     let file = dir.join(format!("{}.v", m.top));
     let engine = std::fs::read_to_string(&file).map_err(|e| Failure::file(&file, format!("cannot be read: {e}")))?;
     Ok(Design {
-        verilog: engine + &around.verilog(),
+        verilog: engine + &around.verilog_around(&[outline(&m.top, m.stream_bits)])?,
         top: around.top,
         kernel: m.kernel,
         pipelines: m.pipelines,

@@ -87,7 +87,7 @@ pub fn lint_netlists(netlists: &[Netlist]) {
     let all = wrap(netlists).expect("ports of at most 64 bits");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("operators.v");
-    std::fs::write(&file, all.verilog()).expect("the text is written");
+    std::fs::write(&file, all.verilog().unwrap()).expect("the text is written");
     // Many modules stand in one file here.
     let options = ["--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", &all.top];
     match std::process::Command::new("verilator").args(options).arg(&file).output() {

@@ -13,8 +13,9 @@ use crate::op::pieces::float_parts::pack::Range;
 use crate::op::pieces::float_parts::shift::{any, bits_of};
 use crate::op::pieces::float_parts::text::{arg, cat, constant, field, repeat, slice, zeros};
 use crate::op::pieces::float_parts::{Fields, fields, max_field};
-use crate::op::term::{Scaling, Term, TermShape};
+use crate::op::term::{Scaling, Term};
 use crate::op::{Inst, Operator};
+use crate::rtl::term::TermShape;
 use crate::{Flags, Format};
 
 /// The term of a conversion to a format much wider than the significand, of `x` or of what `scaling` makes of it; `None`
