@@ -7,6 +7,7 @@ use super::{Circuit, Kind, PORTS, Pipelined, Sig};
 use crate::rtl::delay;
 use crate::rtl::names::Names;
 use crate::rtl::netlist::{Dir, Item, Module, ROM};
+use crate::rtl::{Value, net};
 use std::collections::BTreeMap;
 
 /// A set of bit positions of one signal in one stage.
@@ -211,6 +212,10 @@ impl Emitter<'_> {
         self.copies[s.index()][self.placed.waits(s, reader) as usize].slice(high, low)
     }
 
+    fn read_value(&self, s: Sig, reader: Option<usize>, high: u32, low: u32) -> Value {
+        self.copies[s.index()][self.placed.waits(s, reader) as usize].value(high, low)
+    }
+
     /// Decides what waits in memory: its words, its instances and its modules.
     fn memories(&mut self) -> Vec<Module> {
         let target = self.circuit.clock.target;
@@ -314,8 +319,8 @@ impl Emitter<'_> {
         let whole = |s: Sig| self.read(s, Some(k), self.circuit.width(s) - 1, 0);
         let item = match &signal.kind {
             Kind::Input { .. } => return,
-            Kind::Expr { text, args, held, .. } => {
-                let expr = text.fill(|a, high, low, _| self.read(args[a], Some(k), high, low));
+            Kind::Expr { expr, held, .. } => {
+                let expr = expr.map(&mut |s, high, low| self.read_value(*s, Some(k), high, low)).to_string();
                 if *held {
                     self.held(&copy, k, expr);
                     return;
@@ -391,6 +396,12 @@ impl Copy {
     /// The run that holds bits `high` down to `low`.
     fn run(&self, high: u32, low: u32) -> Option<&Run> {
         self.runs.iter().find(|r| r.low <= low && high <= r.high)
+    }
+
+    /// Bits `high` down to `low` of the signal.
+    fn value(&self, high: u32, low: u32) -> Value {
+        let run = self.run(high, low).expect("bits that are read together lie side by side");
+        net(&run.name, run.high - run.low + 1).slice(high - run.low, low - run.low)
     }
 
     /// Text for bits `high` down to `low` of the signal.

@@ -8,6 +8,7 @@ use super::Config;
 use super::shape::slice;
 use crate::rtl::delay;
 use crate::rtl::names::Names;
+use crate::rtl::net;
 use crate::rtl::netlist::{Dir, Item, Module, Netlist};
 use crate::rtl::term::{self, TermPorts, TermShape};
 use crate::{Format, Reduce};
@@ -314,8 +315,9 @@ fn sum_of_terms(lane: &mut Module, port: &str, format: Format, shape: TermShape)
     wire(lane, format!("select_{port}"), select, format!("{value_select} & {{{select}{{take}}}}"));
     wire(lane, format!("round_{port}"), 2, format!("{value_round} & {{2{{take}}}}"));
     let names = [window, format!("select_{port}"), format!("round_{port}")];
-    let now = [names[0].as_str(), &names[1], &names[2]];
-    add_up(lane, port, format, &|low, high| shape.bits(now, low, high), Some(format!("{}[0]", names[2])));
+    let [window, select, round] = [0, 1, 2].map(|k| net(&names[k], shape.widths()[k]));
+    let text = |low, high| shape.bits([&window, &select, &round], low, high).to_string();
+    add_up(lane, port, format, &text, Some(format!("{}[0]", names[2])));
 }
 
 /// A maximum or minimum; patterns are compared by keys that order as unsigned numbers.
@@ -400,9 +402,9 @@ pub(super) fn plain(layout: &super::Layout, pipeline: &Netlist) -> Netlist {
             m.items.push(Item::Net { name: name.clone(), width });
             connections.push((port.clone(), name.clone()));
         }
-        let text = shape.bits([&names[0], &names[1], &names[2]], 0, format.width());
-        let carry = format!("{{{}'d0, {}[0]}}", format.width() - 1, names[2]);
-        m.items.push(Item::Assign { name: port.clone(), expr: format!("{text} + {carry}") });
+        let [window, select, round] = [0, 1, 2].map(|k| net(&names[k], shape.widths()[k]));
+        let expr = shape.value([&window, &select, &round], format.width()).to_string();
+        m.items.push(Item::Assign { name: port.clone(), expr });
     }
     m.port(Dir::Out, "flags", 5);
     connections.push(("flags".into(), "flags".into()));

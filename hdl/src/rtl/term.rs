@@ -1,5 +1,6 @@
 //! The shape of a sum's terms, which a pipeline's outputs leave to the accumulators: what each port of a term holds.
 
+use super::expr::{Expr, Leaf, cat};
 use crate::Format;
 
 /// The shape of the terms of an output.
@@ -40,10 +41,10 @@ impl TermShape {
         [self.window, 2 * self.groups, 2]
     }
 
-    /// The text of bits `low` to `high - 1` of the term without its carry. `names` are signals with the bits of the three
-    /// ports; `high` may go beyond the groups.
-    pub fn bits(&self, names: [&str; 3], low: u32, high: u32) -> String {
-        let [window, select, round] = names;
+    /// Bits `low` to `high - 1` of the term without its carry, of the three ports' bits; `high` may go beyond the groups.
+    pub fn bits<L: Leaf>(&self, ports: [&Expr<L>; 3], low: u32, high: u32) -> Expr<L> {
+        let [window, select, round] = ports;
+        let sign = round.bit(1);
         let mut parts = Vec::new();
         for k in 0..self.groups {
             let (from, to) = ((k * self.group).max(low), ((k + 1) * self.group).min(self.bits).min(high));
@@ -51,24 +52,23 @@ impl TermShape {
                 continue;
             }
             let (a, b) = (from - k * self.group, to - k * self.group);
-            let lower = format!("{window}[{}:{a}]", b - 1);
+            let lower = window.bits(a, b - a);
             // Above the window there is the sign.
             let (a, b, end) = (a + self.group, b + self.group, self.window);
-            let mut upper = Vec::new();
-            if b > end {
-                upper.push(format!("{{{}{{{round}[1]}}}}", b - a.max(end)));
-            }
-            if a < end {
-                upper.push(format!("{window}[{}:{a}]", b.min(end) - 1));
-            }
-            let fill = format!("{{{}{{{select}[{}]}}}}", to - from, 2 * k);
-            let (inside, which) = (format!("{select}[{}]", 2 * k + 1), format!("{select}[{}]", 2 * k));
-            parts.push(format!("({inside} ? ({which} ? {{{}}} : {lower}) : {fill})", upper.join(", ")));
+            let inside = if a < end { window.bits(a, b.min(end) - a) } else { Expr::zeros(0) };
+            let upper = cat([sign.repeat(b.saturating_sub(a.max(end))), inside]);
+            let (valid, which) = (select.bit(2 * k + 1), select.bit(2 * k));
+            parts.push(valid.mux(&which.mux(&upper, &lower), &which.repeat(to - from)));
         }
         if high > self.bits {
-            parts.push(format!("{{{}{{{round}[1]}}}}", high - self.bits.max(low)));
+            parts.push(sign.repeat(high - self.bits.max(low)));
         }
         parts.reverse();
-        format!("{{{}}}", parts.join(", "))
+        cat(parts)
+    }
+
+    /// The whole term in `width` bits, its carry added.
+    pub fn value<L: Leaf>(&self, ports: [&Expr<L>; 3], width: u32) -> Expr<L> {
+        self.bits(ports, 0, width) + ports[2].bit(0).zext(width)
     }
 }

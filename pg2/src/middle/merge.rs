@@ -11,7 +11,7 @@ use crate::middle::lines::Lines;
 use crate::middle::schedule::{Schedule, fixed};
 use crate::syntax::sources::Text;
 use hdl::circuit::target::{Clock, Cost};
-use hdl::circuit::{Circuit, PORTS, Pipelined, Place, Sig, pipeline_places};
+use hdl::circuit::{Circuit, Evaluator, PORTS, Pipelined, Place, Sig, pipeline_places};
 use hdl::op::Operator;
 use hdl::op::term::{Scaling, Term};
 use hdl::rtl::names::{Names, sanitise};
@@ -34,15 +34,7 @@ pub struct Merged {
 
 /// Joins the circuits of a graph; `None` if they are too large to be placed as one. `text` is the PG2 source that comments quote, or empty.
 pub fn merge(graph: &Graph, clock: Clock, text: Text) -> Option<Merged> {
-    let mut joined = Joined::new(graph, clock, text);
-    let in_logic = in_logic(graph, clock);
-    for k in 0..graph.nodes.len() {
-        joined.circuit.products_in_logic(in_logic.contains(&k));
-        joined.node(NodeId(k as u32));
-        if joined.circuit.pieces() > MOST_PIECES {
-            return None;
-        }
-    }
+    let mut joined = join(graph, clock, text, MOST_PIECES)?;
     let terms = joined.outputs();
     let name = format!("{}_pipeline", graph.name);
     let (mut pipelined, places) = pipeline_places(&name, &joined.circuit)?;
@@ -57,6 +49,28 @@ pub fn merge(graph: &Graph, clock: Clock, text: Text) -> Option<Merged> {
     modules.push(pipelined.module.clone());
     let netlist = Netlist { top: name, modules };
     Some(Merged { netlist, schedule, flag_bits, pipelined })
+}
+
+/// The bits that the joined circuit computes for one pair: a port for each pin by [`Graph::port`], and a port for each output,
+/// with its terms put together as the accumulator does, then `flags`, whose bits are in the order of [`Flags::NAMES`].
+pub fn evaluator(graph: &Graph, clock: Clock) -> Evaluator {
+    let mut joined = join(graph, clock, "".into(), usize::MAX).expect("there is no limit");
+    joined.plain_outputs();
+    Evaluator::new(&joined.circuit)
+}
+
+/// The circuits of all nodes; `None` if they have more pieces than `most`.
+fn join<'a>(graph: &'a Graph, clock: Clock, text: Text<'a>, most: usize) -> Option<Joined<'a>> {
+    let mut joined = Joined::new(graph, clock, text);
+    let in_logic = in_logic(graph, clock);
+    for k in 0..graph.nodes.len() {
+        joined.circuit.products_in_logic(in_logic.contains(&k));
+        joined.node(NodeId(k as u32));
+        if joined.circuit.pieces() > most {
+            return None;
+        }
+    }
+    Some(joined)
 }
 
 struct Joined<'a> {
@@ -204,6 +218,25 @@ impl<'a> Joined<'a> {
         }
         self.circuit.output("flags", flags);
         terms
+    }
+
+    /// A plain port for each output.
+    fn plain_outputs(&mut self) {
+        let flags = self.gather();
+        let layout = self.graph.layout();
+        for (o, (port, format, _)) in self.graph.outputs.iter().zip(layout.outputs) {
+            let c = &mut self.circuit;
+            let value = match self.terms.get(&o.value.0) {
+                None => self.values[o.value.0 as usize],
+                Some(t) => {
+                    let [window, select, round] = [t.window, t.select, t.round].map(|s| c.x(s));
+                    let whole = t.shape.value([&window, &select, &round], format.width());
+                    c.logic_at(&port, whole, Cost::Add(format.width()))
+                }
+            };
+            c.output(&port, value);
+        }
+        self.circuit.output("flags", flags);
     }
 
     /// The flags of all nodes: for each an OR that grows from stage to stage, so that one bit travels.
