@@ -1,5 +1,6 @@
 //! Why a command ended early, and its exit status.
 
+use hdl::rtl::netlist::Unsound;
 use host::backend::BackendError;
 use pg2::report::shown;
 
@@ -42,6 +43,7 @@ impl Failure {
     }
 }
 
+<<<<<<< HEAD
 /// A longer line of a message is cut: what stands in it comes from outside.
 const LONGEST_LINE: usize = 4000;
 
@@ -55,6 +57,12 @@ pub fn safe(text: &str) -> String {
         }
     };
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+=======
+impl From<Unsound> for Failure {
+    fn from(e: Unsound) -> Failure {
+        Failure::Tool(e.to_string())
+    }
+>>>>>>> main
 }
 
 impl From<BackendError> for Failure {

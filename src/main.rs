@@ -6,6 +6,7 @@ mod failure;
 mod include;
 mod input;
 mod memory;
+mod manifest;
 mod output;
 mod progress;
 mod source;

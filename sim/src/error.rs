@@ -23,6 +23,9 @@ pub enum SimError {
     /// The caller's modules or options cannot be simulated.
     #[error("{0}")]
     Unsupported(String),
+    /// The design that is to be simulated does not hold together.
+    #[error(transparent)]
+    Unsound(#[from] hdl::rtl::netlist::Unsound),
     /// The simulated design broke a rule of its interface, or stands still.
     #[error("{0}")]
     Misbehaved(String),

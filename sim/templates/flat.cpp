@@ -1,5 +1,6 @@
 // Drives a whole engine as one model on one thread.
 {% include "stream.h" %}
+#include <exception>
 #include "{{ top }}.h"
 {% if trace -%}
 #include "verilated_fst_c.h"

@@ -3,9 +3,13 @@
 use crate::failure::Failure;
 use crate::input;
 use crate::output::say;
+use flow::summary::Summary;
 use hdl::board::{BOARDS, Board, board};
+<<<<<<< HEAD
 use pg2::report::shown::shown;
 use serde::Deserialize;
+=======
+>>>>>>> main
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -26,17 +30,6 @@ pub struct Args {
 
 const TOOL: &str = "openFPGALoader";
 
-/// What `synth.json` says of a bitstream.
-#[derive(Deserialize)]
-struct Synthesis {
-    board: Option<String>,
-    device: Option<String>,
-    bitstream: Option<String>,
-    /// The clock that the design has on the board, and the fastest at which it is sure to work.
-    clock_mhz: Option<f64>,
-    fmax_mhz: Option<f64>,
-}
-
 /// Finds the bitstream and its board, and loads it.
 pub fn run(args: Args) -> Result<(), Failure> {
     let (board, bitstream) = find(&args.dir)?;
@@ -56,12 +49,23 @@ pub fn run(args: Args) -> Result<(), Failure> {
 fn find(dir: &Path) -> Result<(&'static Board, PathBuf), Failure> {
     const MAKE: &str = "make it with `pairforge synth FILE --board BOARD -o DIR`";
     let path = dir.join("synth.json");
+<<<<<<< HEAD
     if !path.exists() {
         return Err(Failure::file(dir, format!("holds no synth.json, and so no bitstream; {MAKE}")));
     }
     let text = input::text(&path, "")?;
     let said: Synthesis = serde_json::from_str(&text)
         .map_err(|e| Failure::file(&path, format!("is no description of a synthesis: {e}")))?;
+=======
+    let text = std::fs::read_to_string(&path).map_err(|e| match e.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => {
+            Failure::file(dir, format!("holds no synth.json, and so no bitstream; {MAKE}"))
+        }
+        _ => Failure::file(&path, format!("cannot be read: {e}")),
+    })?;
+    let said =
+        Summary::parse(&text).map_err(|e| Failure::file(&path, format!("is no description of a synthesis: {e}")))?;
+>>>>>>> main
     let name = said.board.ok_or_else(|| Failure::file(&path, format!("names no board; {MAKE}")))?;
     let board = board(&name).ok_or_else(|| {
         let known = BOARDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ");

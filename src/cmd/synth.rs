@@ -75,8 +75,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
             hdl::rtl::netlist::Netlist { top: engine.lane.clone(), modules: engine.netlist.modules.clone() }
         }
     };
+    let verilog = whole.verilog()?;
     let _folder = folder(&args.output)?;
-    let verilog = whole.verilog();
     let job = Job {
         goal,
         verilog: &verilog,

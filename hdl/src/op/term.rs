@@ -1,12 +1,13 @@
 //! The term of a sum in the form in which conversions leave it to the accumulator (see `op/tofix/term.rs`).
 
+use crate::Flags;
 use crate::circuit::Sig;
 use crate::op::{Inst, Operator};
-use crate::rtl::netlist::{Dir, Module};
-use crate::{Flags, Format};
+use crate::rtl::term::TermShape;
 
 /// A term as signals of a circuit.
 pub struct Term {
+    pub shape: TermShape,
     /// The significand, shifted to its place within a group.
     pub window: Sig,
     /// Two bits a group, the lowest group lowest: 1x the window's lower (0) or upper (1) group, 0x all bits x.
@@ -22,90 +23,4 @@ pub struct Scaling<'a> {
     pub op: &'static dyn Operator,
     pub inst: &'a Inst,
     pub args: &'a [Sig],
-}
-
-/// The shape of the terms of an output.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TermShape {
-    /// Bits of a group, a power of two.
-    pub group: u32,
-    /// Groups of the output, and the bits of all of them: the output's without the sign.
-    pub groups: u32,
-    pub bits: u32,
-    pub window: u32,
-}
-
-/// The ends of the port names of a term.
-pub const PORTS: [&str; 3] = ["window", "select", "round"];
-
-impl TermShape {
-    /// For significands of `mant` bits and the hidden one.
-    pub fn new(to: Format, mant: u32) -> TermShape {
-        let bits = to.width() - to.is_signed() as u32;
-        // Two groups hold a shifted significand.
-        let group = mant.next_power_of_two().max(4);
-        TermShape { group, groups: bits.div_ceil(group), bits, window: mant + group }
-    }
-
-    /// The shape behind the ports of output `port` of a pipeline; `None` if it is a plain one.
-    pub fn of(pipeline: &Module, port: &str, to: Format) -> Option<TermShape> {
-        let name = format!("{port}_{}", PORTS[0]);
-        let window = pipeline.ports.iter().find(|p| p.dir == Dir::Out && p.name == name)?.width;
-        // A window is between one group and two of them wide.
-        let mant = (1..window).find(|m| m + m.next_power_of_two().max(4) == window)?;
-        Some(TermShape::new(to, mant))
-    }
-
-    /// Widths of the three ports.
-    pub fn widths(&self) -> [u32; 3] {
-        [self.window, 2 * self.groups, 2]
-    }
-
-    /// The text of bits `low` to `high - 1` of the term without its carry. `names` are signals with the bits of the three
-    /// ports; `high` may go beyond the groups.
-    pub fn bits(&self, names: [&str; 3], low: u32, high: u32) -> String {
-        let [window, select, round] = names;
-        let mut parts = Vec::new();
-        for k in 0..self.groups {
-            let (from, to) = ((k * self.group).max(low), ((k + 1) * self.group).min(self.bits).min(high));
-            if from >= to {
-                continue;
-            }
-            let (a, b) = (from - k * self.group, to - k * self.group);
-            let lower = format!("{window}[{}:{a}]", b - 1);
-            // Above the window there is the sign.
-            let (a, b, end) = (a + self.group, b + self.group, self.window);
-            let mut upper = Vec::new();
-            if b > end {
-                upper.push(format!("{{{}{{{round}[1]}}}}", b - a.max(end)));
-            }
-            if a < end {
-                upper.push(format!("{window}[{}:{a}]", b.min(end) - 1));
-            }
-            let fill = format!("{{{}{{{select}[{}]}}}}", to - from, 2 * k);
-            let (inside, which) = (format!("{select}[{}]", 2 * k + 1), format!("{select}[{}]", 2 * k));
-            parts.push(format!("({inside} ? ({which} ? {{{}}} : {lower}) : {fill})", upper.join(", ")));
-        }
-        if high > self.bits {
-            parts.push(format!("{{{}{{{round}[1]}}}}", high - self.bits.max(low)));
-        }
-        parts.reverse();
-        format!("{{{}}}", parts.join(", "))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shapes_are_found_again_by_their_windows() {
-        let to: Format = "int64".parse().unwrap();
-        for mant in 1..=52 {
-            let shape = TermShape::new(to, mant);
-            let mut m = Module::default();
-            m.port(Dir::Out, "o_x_window", shape.window);
-            assert_eq!(TermShape::of(&m, "o_x", to), Some(shape), "{mant}");
-        }
-    }
 }

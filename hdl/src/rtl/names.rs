@@ -62,9 +62,10 @@ pub fn sanitise(text: &str) -> String {
     name
 }
 
-/// Gives out the names of one scope.
+/// Gives out the names of one scope. No two differ in capitals alone, since some tools do not tell these apart.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
+    /// In small letters.
     taken: FastSet<String>,
     /// The last number tried for a base name, so that many equal wishes stay cheap.
     next: FastMap<String, u32>,
@@ -73,24 +74,39 @@ pub struct Names {
 impl Names {
     /// Marks a name that others must not get, such as a port's.
     pub fn reserve(&mut self, name: &str) {
-        self.taken.insert(name.to_string());
+        self.taken.insert(name.to_ascii_lowercase());
     }
 
     /// An unused identifier as near to `wish` as possible.
     pub fn unique(&mut self, wish: &str) -> String {
+        self.unique_with(wish, "")
+    }
+
+    /// The same where the name followed by `end` is to be free too; both are taken.
+    pub fn unique_with(&mut self, wish: &str, end: &str) -> String {
         let base = sanitise(wish);
-        if !is_keyword(&base) && self.taken.insert(base.clone()) {
+        let small = base.to_ascii_lowercase();
+        if !is_keyword(&small) && self.take(&small, end) {
             return base;
         }
-        let mut k = *self.next.get(&base).unwrap_or(&1);
+        let mut k = *self.next.get(&small).unwrap_or(&1);
         loop {
             k += 1;
-            let name = format!("{base}_{k}");
-            if self.taken.insert(name.clone()) {
-                self.next.insert(base, k);
-                return name;
+            if self.take(&format!("{small}_{k}"), end) {
+                self.next.insert(small, k);
+                return format!("{base}_{k}");
             }
         }
+    }
+
+    fn take(&mut self, name: &str, end: &str) -> bool {
+        let beside = format!("{name}{end}");
+        let free = !self.taken.contains(name) && !self.taken.contains(&beside);
+        if free {
+            self.taken.insert(name.to_string());
+            self.taken.insert(beside);
+        }
+        free
     }
 }
 
@@ -111,5 +127,15 @@ mod tests {
         let given: Vec<String> = ["q", "sum", "sum", "sum_2", "wire", "dx[1]", "7"].map(|w| names.unique(w)).to_vec();
         assert_eq!(given, ["q_2", "sum", "sum_2", "sum_2_2", "wire_2", "dx_1", "x7"]);
         assert!(given.iter().all(|n| is_identifier(n)));
+    }
+
+    #[test]
+    fn names_differ_in_more_than_capitals_and_keep_their_ends_free() {
+        let mut names = Names::default();
+        names.reserve("Table_rom");
+        let given: Vec<String> = ["R2", "r2", "WIRE"].map(|w| names.unique(w)).to_vec();
+        assert_eq!(given, ["R2", "r2_2", "WIRE_2"]);
+        assert_eq!(names.unique_with("table", "_rom"), "table_2");
+        assert_eq!(names.unique("table_2_rom"), "table_2_rom_2");
     }
 }

@@ -11,11 +11,12 @@ use crate::middle::lines::Lines;
 use crate::middle::schedule::{Schedule, fixed};
 use crate::syntax::sources::Text;
 use hdl::circuit::target::{Clock, Cost};
-use hdl::circuit::{Circuit, PORTS, Pipelined, Place, Sig, pipeline_places};
+use hdl::circuit::{Circuit, Evaluator, PORTS, Pipelined, Place, Sig, pipeline_places};
 use hdl::op::Operator;
-use hdl::op::term::{self, Scaling, Term};
-use hdl::rtl::names::sanitise;
+use hdl::op::term::{Scaling, Term};
+use hdl::rtl::names::{Names, sanitise};
 use hdl::rtl::netlist::Netlist;
+use hdl::rtl::term::{self, TermPorts};
 use hdl::{Flags, Reduce};
 use std::collections::BTreeMap;
 
@@ -33,18 +34,11 @@ pub struct Merged {
 
 /// Joins the circuits of a graph; `None` if they are too large to be placed as one. `text` is the PG2 source that comments quote, or empty.
 pub fn merge(graph: &Graph, clock: Clock, text: Text) -> Option<Merged> {
-    let mut joined = Joined::new(graph, clock, text);
-    let in_logic = in_logic(graph, clock);
-    for k in 0..graph.nodes.len() {
-        joined.circuit.products_in_logic(in_logic.contains(&k));
-        joined.node(NodeId(k as u32));
-        if joined.circuit.pieces() > MOST_PIECES {
-            return None;
-        }
-    }
-    joined.outputs();
+    let mut joined = join(graph, clock, text, MOST_PIECES)?;
+    let terms = joined.outputs();
     let name = format!("{}_pipeline", graph.name);
     let (mut pipelined, places) = pipeline_places(&name, &joined.circuit)?;
+    pipelined.module.terms = terms;
     let schedule = schedule(graph, &joined.values, &places, pipelined.latency);
     let flag_bits = places.iter().filter(|p| p.owner == PORTS).map(|p| p.bits).sum();
     pipelined.module.doc = vec![
@@ -55,6 +49,28 @@ pub fn merge(graph: &Graph, clock: Clock, text: Text) -> Option<Merged> {
     modules.push(pipelined.module.clone());
     let netlist = Netlist { top: name, modules };
     Some(Merged { netlist, schedule, flag_bits, pipelined })
+}
+
+/// The bits that the joined circuit computes for one pair: a port for each pin by [`Graph::port`], and a port for each output,
+/// with its terms put together as the accumulator does, then `flags`, whose bits are in the order of [`Flags::NAMES`].
+pub fn evaluator(graph: &Graph, clock: Clock) -> Evaluator {
+    let mut joined = join(graph, clock, "".into(), usize::MAX).expect("there is no limit");
+    joined.plain_outputs();
+    Evaluator::new(&joined.circuit)
+}
+
+/// The circuits of all nodes; `None` if they have more pieces than `most`.
+fn join<'a>(graph: &'a Graph, clock: Clock, text: Text<'a>, most: usize) -> Option<Joined<'a>> {
+    let mut joined = Joined::new(graph, clock, text);
+    let in_logic = in_logic(graph, clock);
+    for k in 0..graph.nodes.len() {
+        joined.circuit.products_in_logic(in_logic.contains(&k));
+        joined.node(NodeId(k as u32));
+        if joined.circuit.pieces() > most {
+            return None;
+        }
+    }
+    Some(joined)
 }
 
 struct Joined<'a> {
@@ -181,18 +197,44 @@ impl<'a> Joined<'a> {
         Some(term)
     }
 
-    fn outputs(&mut self) {
+    /// The output ports; gives those that are terms.
+    fn outputs(&mut self) -> Vec<TermPorts> {
         let flags = self.gather();
         let layout = self.graph.layout();
+        let mut names = Names::default();
+        names.reserve("flags");
+        layout.outputs.iter().map(|o| &o.0).chain(self.pins.keys()).for_each(|port| names.reserve(port));
+        let mut terms = Vec::new();
         for (o, (port, _, _)) in self.graph.outputs.iter().zip(layout.outputs) {
-            match self.terms.get(&o.value.0) {
-                None => self.circuit.output(&port, self.values[o.value.0 as usize]),
-                Some(t) => {
-                    for (end, sig) in term::PORTS.iter().zip([t.window, t.select, t.round]) {
-                        self.circuit.output(&format!("{port}_{end}"), sig);
-                    }
-                }
+            let Some(t) = self.terms.get(&o.value.0) else {
+                self.circuit.output(&port, self.values[o.value.0 as usize]);
+                continue;
+            };
+            let ports = term::PORTS.map(|end| names.unique(&format!("{port}_{end}")));
+            for (name, sig) in ports.iter().zip([t.window, t.select, t.round]) {
+                self.circuit.output(name, sig);
             }
+            terms.push(TermPorts { output: port, shape: t.shape, ports });
+        }
+        self.circuit.output("flags", flags);
+        terms
+    }
+
+    /// A plain port for each output.
+    fn plain_outputs(&mut self) {
+        let flags = self.gather();
+        let layout = self.graph.layout();
+        for (o, (port, format, _)) in self.graph.outputs.iter().zip(layout.outputs) {
+            let c = &mut self.circuit;
+            let value = match self.terms.get(&o.value.0) {
+                None => self.values[o.value.0 as usize],
+                Some(t) => {
+                    let [window, select, round] = [t.window, t.select, t.round].map(|s| c.x(s));
+                    let whole = t.shape.value([&window, &select, &round], format.width());
+                    c.logic_at(&port, whole, Cost::Add(format.width()))
+                }
+            };
+            c.output(&port, value);
         }
         self.circuit.output("flags", flags);
     }

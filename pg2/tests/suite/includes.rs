@@ -35,7 +35,7 @@ fn an_included_file_stands_where_it_is_included() {
     assert_eq!(compiled.graph.canonical(), alone.graph.canonical());
     // Comments name the file that they quote.
     let built = pg2::backend::build::build(&compiled.graph, Clock::default_clock(), &sources, Vec::new());
-    let verilog = built.netlist.verilog();
+    let verilog = built.netlist.verilog().unwrap();
     assert!(verilog.contains("dir/lib.pg2 line 5: x * x"), "{verilog}");
     assert!(verilog.contains("// line 4: o += FACTOR"), "{verilog}");
     let rows = pg2::report::explain::explain(&built, &sources).rows;

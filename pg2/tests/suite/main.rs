@@ -3,6 +3,7 @@
 mod branches;
 mod cases;
 mod diagnostics;
+mod evaluated;
 mod explaining;
 mod functions;
 mod graphs;
@@ -16,6 +17,7 @@ mod lowering;
 mod matrices;
 mod mutate;
 mod mutations;
+mod remedies;
 mod rules;
 mod scheduling;
 mod simplifying;

@@ -84,7 +84,7 @@ fn simulate(clocks_per_bit: f64, flip: f64) -> Option<BoardSim> {
     let board = board::board("ulx3s").unwrap();
     let (_, netlist) = echo(board);
     netlist.verify().unwrap();
-    let design = Design { verilog: &netlist.verilog(), top: &netlist.top, active_low: board.leds.active_low };
+    let design = Design { verilog: &netlist.verilog().unwrap(), top: &netlist.top, active_low: board.leds.active_low };
     crate::common::built(BoardSim::build(&design, &Line { clocks_per_bit, flip, seed: 5 }, &Cache::standard()))
 }
 

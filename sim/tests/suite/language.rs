@@ -173,13 +173,5 @@ fn the_verilog_of_every_kernel_is_clean() {
     let netlists: Vec<_> =
         all().iter().map(|c| build(&graph(c), Clock::default_clock(), c.text, Vec::new()).plain()).collect();
     let all = sim::bench::wrap(&netlists).expect("the ports are narrow");
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = folder.path().join("all.v");
-    std::fs::write(&file, all.verilog()).expect("the text is written");
-    let file = file.to_str().expect("a path in UTF-8");
-    // DECLFILENAME alone is off: one file holds all modules.
-    let lint = ["--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", &all.top, file];
-    if let Some(out) = crate::engine_common::tool("verilator", &lint) {
-        assert!(out.status.success() && out.stderr.is_empty(), "{}", String::from_utf8_lossy(&out.stderr));
-    }
+    testkit::lint_text(&all.top, &all.verilog().unwrap(), "kernels");
 }

@@ -111,7 +111,7 @@ impl Bench {
         let flip = faults.iter().map(|f| if let Fault::Flip(rate) = f { *rate } else { 0.0 }).fold(0.0, f64::max);
         let clocks_per_bit = identity.clock_hz as f64 / identity.baud as f64 * drift;
         let line = Line { clocks_per_bit, flip, seed };
-        let design = Design { verilog: &netlist.verilog(), top: &netlist.top, active_low: false };
+        let design = Design { verilog: &netlist.verilog().unwrap(), top: &netlist.top, active_low: false };
         let mut board = crate::common::built(BoardSim::build(&design, &line, &Cache::standard()))?;
         // The power-on reset.
         board.run(100, &mut VecDeque::new(), &mut Vec::new());

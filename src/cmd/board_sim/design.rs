@@ -1,12 +1,21 @@
 //! What is simulated: the Verilog that `synth` or `build` has left in a folder.
 
 use crate::failure::Failure;
+<<<<<<< HEAD
 use crate::input;
+=======
+use crate::manifest::Manifest;
+use flow::summary::Summary;
+>>>>>>> main
 use hdl::board::{Board, top};
-use hdl::engine::{Config, Layout};
+use hdl::engine::outline;
+use hdl::rtl::names::is_identifier;
 use hdl::serial::{self, Identity};
+<<<<<<< HEAD
 use pg2::report::shown::shown;
 use serde::Deserialize;
+=======
+>>>>>>> main
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
@@ -18,30 +27,6 @@ pub struct Design {
     pub top: String,
     pub mhz: f64,
     pub baud: u32,
-}
-
-/// The keys of `manifest.json` that are needed here.
-#[derive(Deserialize)]
-struct Manifest {
-    kernel: String,
-    pipelines: u32,
-    groups: u32,
-    i_banks: u32,
-    stream_bits: u32,
-    jmem_records: u32,
-    segments: u32,
-    hash: String,
-    mhz: f64,
-    top: String,
-}
-
-/// The keys of `synth.json` that are needed here.
-#[derive(Deserialize)]
-struct Synthesis {
-    kernel: String,
-    pipelines: u32,
-    board: Option<String>,
-    clock_mhz: Option<f64>,
 }
 
 /// Where `synth` leaves the text that it gave to the tools.
@@ -59,7 +44,7 @@ pub fn load(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Desi
 
 fn synthesised(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design, Failure> {
     let path = dir.join("synth.json");
-    let said: Synthesis = read(&path)?;
+    let said: Summary = read(&path)?;
     let (Some(name), Some(mhz)) = (said.board, said.clock_mhz) else {
         return Err(Failure::file(&path, format!("is of no board; use `pairforge synth FILE --board {}`", board.name)));
     };
@@ -89,19 +74,17 @@ fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design,
     let path = dir.join("manifest.json");
     let m: Manifest = read(&path)?;
     let wrong = |e: String| Failure::file(&path, e);
-    let config = Config {
-        layout: Layout { kernel: m.kernel.clone(), ..Layout::default() },
-        pipelines: m.pipelines,
-        groups: m.groups,
-        i_banks: m.i_banks,
-        jmem_records: m.jmem_records,
-        stream_bits: m.stream_bits,
-        segments: m.segments,
-        pipeline_latency: 1,
-    };
+    let config = m.config();
     config.verify().map_err(wrong)?;
+<<<<<<< HEAD
     let hash =
         u64::from_str_radix(&m.hash, 16).map_err(|_| wrong(format!("`{}` is no hash of a kernel", shown(&m.hash))))?;
+=======
+    if let Some(name) = [&m.kernel, &m.top].into_iter().find(|n| !is_identifier(n)) {
+        return Err(wrong(format!("`{name}` is no name of a module")));
+    }
+    let hash = u64::from_str_radix(&m.hash, 16).map_err(|_| wrong(format!("`{}` is no hash of a kernel", m.hash)))?;
+>>>>>>> main
     let (clock, mhz) = board.pll.source(board.oscillator_mhz, m.mhz).map_err(wrong)?;
     let baud = baud.unwrap_or(board.baud);
     let identity = Identity::new(&config, hash, (mhz * 1e6).round() as u32, baud);
@@ -113,7 +96,7 @@ fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design,
     let file = dir.join(format!("{}.v", m.top));
     let engine = input::text(&file, "")?;
     Ok(Design {
-        verilog: engine + &around.verilog(),
+        verilog: engine + &around.verilog_around(&[outline(&m.top, m.stream_bits)])?,
         top: around.top,
         kernel: m.kernel,
         pipelines: m.pipelines,

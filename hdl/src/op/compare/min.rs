@@ -15,7 +15,7 @@ pub struct Min;
 /// The number of bits of the second argument, if that is known to be 2^bits - 1 and the first one never negative.
 fn mask(inst: &Inst) -> Option<u32> {
     let (a, b) = (inst.bounds(0), inst.bounds(1));
-    if inst.result.is_float() || a.low < 0 || b.low != b.high || b.low <= 0 {
+    if inst.result.is_sign_magnitude() || a.low < 0 || b.low != b.high || b.low <= 0 {
         return None;
     }
     let bits = 128 - b.low.leading_zeros();

@@ -13,8 +13,9 @@ use crate::op::pieces::float_parts::pack::Range;
 use crate::op::pieces::float_parts::shift::{any, bits_of};
 use crate::op::pieces::float_parts::text::{arg, cat, constant, field, repeat, slice, zeros};
 use crate::op::pieces::float_parts::{Fields, fields, max_field};
-use crate::op::term::{Scaling, Term, TermShape};
+use crate::op::term::{Scaling, Term};
 use crate::op::{Inst, Operator};
+use crate::rtl::term::TermShape;
 use crate::{Flags, Format};
 
 /// The term of a conversion to a format much wider than the significand, of `x` or of what `scaling` makes of it; `None`
@@ -60,7 +61,7 @@ pub(super) fn term(inst: &Inst, scaling: Option<&Scaling>, c: &mut Circuit, x: S
     };
     let mut flags = p.flags;
     flags.extend(p.over.map(|over| (Flags::SATURATION, saturation(c, &f, sign, over, p.next))));
-    Some(Term { window, select, round, flags })
+    Some(Term { shape, window, select, round, flags })
 }
 
 /// Whether a number that is too large is beyond the format: the least number of a signed format counts as too large and
