@@ -43,7 +43,6 @@ impl Failure {
     }
 }
 
-<<<<<<< HEAD
 /// A longer line of a message is cut: what stands in it comes from outside.
 const LONGEST_LINE: usize = 4000;
 
@@ -57,12 +56,12 @@ pub fn safe(text: &str) -> String {
         }
     };
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
-=======
+}
+
 impl From<Unsound> for Failure {
     fn from(e: Unsound) -> Failure {
         Failure::Tool(e.to_string())
     }
->>>>>>> main
 }
 
 impl From<BackendError> for Failure {

@@ -5,11 +5,7 @@ use crate::input;
 use crate::output::say;
 use flow::summary::Summary;
 use hdl::board::{BOARDS, Board, board};
-<<<<<<< HEAD
 use pg2::report::shown::shown;
-use serde::Deserialize;
-=======
->>>>>>> main
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -49,23 +45,12 @@ pub fn run(args: Args) -> Result<(), Failure> {
 fn find(dir: &Path) -> Result<(&'static Board, PathBuf), Failure> {
     const MAKE: &str = "make it with `pairforge synth FILE --board BOARD -o DIR`";
     let path = dir.join("synth.json");
-<<<<<<< HEAD
     if !path.exists() {
         return Err(Failure::file(dir, format!("holds no synth.json, and so no bitstream; {MAKE}")));
     }
     let text = input::text(&path, "")?;
-    let said: Synthesis = serde_json::from_str(&text)
-        .map_err(|e| Failure::file(&path, format!("is no description of a synthesis: {e}")))?;
-=======
-    let text = std::fs::read_to_string(&path).map_err(|e| match e.kind() {
-        ErrorKind::NotFound | ErrorKind::NotADirectory => {
-            Failure::file(dir, format!("holds no synth.json, and so no bitstream; {MAKE}"))
-        }
-        _ => Failure::file(&path, format!("cannot be read: {e}")),
-    })?;
     let said =
         Summary::parse(&text).map_err(|e| Failure::file(&path, format!("is no description of a synthesis: {e}")))?;
->>>>>>> main
     let name = said.board.ok_or_else(|| Failure::file(&path, format!("names no board; {MAKE}")))?;
     let board = board(&name).ok_or_else(|| {
         let known = BOARDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ");

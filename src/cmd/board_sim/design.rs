@@ -1,21 +1,14 @@
 //! What is simulated: the Verilog that `synth` or `build` has left in a folder.
 
 use crate::failure::Failure;
-<<<<<<< HEAD
 use crate::input;
-=======
 use crate::manifest::Manifest;
 use flow::summary::Summary;
->>>>>>> main
 use hdl::board::{Board, top};
 use hdl::engine::outline;
 use hdl::rtl::names::is_identifier;
 use hdl::serial::{self, Identity};
-<<<<<<< HEAD
 use pg2::report::shown::shown;
-use serde::Deserialize;
-=======
->>>>>>> main
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
@@ -76,15 +69,11 @@ fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design,
     let wrong = |e: String| Failure::file(&path, e);
     let config = m.config();
     config.verify().map_err(wrong)?;
-<<<<<<< HEAD
+    if let Some(name) = [&m.kernel, &m.top].into_iter().find(|n| !is_identifier(n)) {
+        return Err(wrong(format!("`{}` is no name of a module", shown(name))));
+    }
     let hash =
         u64::from_str_radix(&m.hash, 16).map_err(|_| wrong(format!("`{}` is no hash of a kernel", shown(&m.hash))))?;
-=======
-    if let Some(name) = [&m.kernel, &m.top].into_iter().find(|n| !is_identifier(n)) {
-        return Err(wrong(format!("`{name}` is no name of a module")));
-    }
-    let hash = u64::from_str_radix(&m.hash, 16).map_err(|_| wrong(format!("`{}` is no hash of a kernel", m.hash)))?;
->>>>>>> main
     let (clock, mhz) = board.pll.source(board.oscillator_mhz, m.mhz).map_err(wrong)?;
     let baud = baud.unwrap_or(board.baud);
     let identity = Identity::new(&config, hash, (mhz * 1e6).round() as u32, baud);
