@@ -44,6 +44,17 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> std::io::Res
     Ok(())
 }
 
+/// Says before the work that a file cannot be written. Devices and pipes are only opened once there is something for them.
+pub fn check(path: &Path) -> Result<(), Failure> {
+    if path.as_os_str() == "-" || path.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+        return Ok(());
+    }
+    let denied =
+        |e: std::io::Error| Failure::file(path, format!("cannot be written: {}", std::io::Error::from(e.kind())));
+    let folder = folder_of(path)?;
+    tempfile::Builder::new().prefix(".pairforge-").tempfile_in(folder).map(|_| ()).map_err(denied)
+}
+
 /// The folder that a file is to be written to, if there can be such a file.
 pub fn folder_of(path: &Path) -> Result<&Path, Failure> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));

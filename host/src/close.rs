@@ -31,9 +31,7 @@ fn partners(tree: &Tree, k: usize) -> u32 {
     let own = tree.grid[k];
     // Along each axis the cells of the deepest level that the distance reaches: one or two of them.
     let step = 31 - MAX_LEVEL;
-    let cell = |a: usize, by: i64| {
-        ((own[a] as i64 + by).clamp(-(1 << 30), (1 << 30) - 1) >> step << step) as i32
-    };
+    let cell = |a: usize, by: i64| ((own[a] as i64 + by).clamp(-(1 << 30), (1 << 30) - 1) >> step << step) as i32;
     let low: [i32; 3] = std::array::from_fn(|a| cell(a, -STEPS));
     let high: [i32; 3] = std::array::from_fn(|a| cell(a, STEPS));
     let mut count = 0;
@@ -62,8 +60,12 @@ fn particles_of(tree: &Tree, key: u64, k: usize) -> Range<usize> {
 }
 
 fn is_close(tree: &Tree, i: usize, j: usize) -> bool {
-    let d = |a: usize| tree.grid[i][a] as i64 - tree.grid[j][a] as i64;
-    let square = d(0) * d(0) + d(1) * d(1) + d(2) * d(2);
+    let d: [i64; 3] = std::array::from_fn(|a| tree.grid[i][a] as i64 - tree.grid[j][a] as i64);
+    // The square of a difference of whole boxes would not fit.
+    if d.iter().any(|d| d.abs() > STEPS) {
+        return false;
+    }
+    let square = d.iter().map(|d| d * d).sum::<i64>();
     square <= STEPS * STEPS && (square > 0 || tree.position(i) != tree.position(j))
 }
 

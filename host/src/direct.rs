@@ -168,7 +168,7 @@ mod tests {
         p.push([1.0, 0.0, 0.0], 1.0);
         p.push([1e104, 0.0, 0.0], 1.0);
         assert_eq!(reference(&p, &[0], 0.0), [[1.0, 1.0, 0.0, 0.0]]);
-        assert_eq!(reference(&p, &[0], 1e155), [[3e-155, 0.0, 0.0, 0.0]]);
+        assert_eq!(reference(&p, &[0], 1e155), [[2e-155, 0.0, 0.0, 0.0]]);
         let mut p = Particles::default();
         (0..9).for_each(|k| p.push([k as f64 * 1e-170, 0.0, 0.0], 1.0));
         p.push([1.0, 0.0, 0.0], 1.0);

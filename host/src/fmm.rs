@@ -2,16 +2,16 @@
 
 use crate::backend::{Backend, BackendError};
 use crate::bind::BindError;
+use crate::boxmap::{exponent, ldexp};
 pub use crate::expansion::Basis;
 use crate::expansion::Expansion;
 use crate::kernels::{self, Bound, Work};
 use crate::lists::{self, ListOptions, Lists, is_near};
+use crate::p2p_native::Near;
 use crate::particles::{Field, Particles};
 use crate::passes::{self, Force};
 use crate::stats::{Pairs, PerKernel, Seconds, Stats};
 use crate::tree::Tree;
-use crate::boxmap::{exponent, ldexp};
-use crate::p2p_native::Near;
 use crate::{m2l_native, p2p_native};
 use hdl::Flags;
 use pg2::graph::Graph;
@@ -227,7 +227,8 @@ impl Fmm {
         };
         let potential = column(0);
         let gradient = p2p.has_gradient.then(|| [column(1), column(2), column(3)]);
-        for (name, column) in [("potential", &potential)].into_iter().chain(gradient.iter().flatten().map(|g| ("gradient", g)))
+        for (name, column) in
+            [("potential", &potential)].into_iter().chain(gradient.iter().flatten().map(|g| ("gradient", g)))
         {
             if let Some(k) = column.par_iter().position_first(|x| !x.is_finite()) {
                 return Err(FmmError::Range(format!(

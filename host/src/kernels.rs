@@ -20,6 +20,9 @@ use std::ops::Range;
 /// Flags that make a result unusable.
 const WRONG: Flags = Flags(Flags::OVERFLOW.0 | Flags::SATURATION.0 | Flags::WRAP.0);
 
+/// Those that make a result of P2P unusable: with `underflow` the square of a distance may be lost.
+const WRONG_P2P: Flags = Flags(WRONG.0 | Flags::UNDERFLOW.0);
+
 /// What one stage did.
 #[derive(Clone, Debug, Default)]
 pub struct Work {
@@ -66,6 +69,8 @@ pub struct Bound {
     pub m2l: Option<M2l>,
     /// Patterns of P2P's parameters.
     params: Vec<u64>,
+    /// Whether the softening length is so long that what the pairs give is too small for a kernel's outputs.
+    is_long: bool,
 }
 
 impl Bound {
@@ -73,10 +78,17 @@ impl Bound {
     pub fn of(compute: &Compute, options: &Options, map: &BoxMap) -> Result<Option<Bound>, FmmError> {
         let Compute::Kernels { p2p: graph, m2l, .. } = compute else { return Ok(None) };
         let (p2p, m2l) = bind(graph, *m2l, options)?;
-        let params = p2p_params(graph, &p2p, map.length(options.eps))?;
-        Ok(Some(Bound { p2p, m2l, params }))
+        let eps = map.length(options.eps);
+        let params = p2p_params(graph, &p2p, eps)?;
+        Ok(Some(Bound { is_long: p2p.coulomb && eps > LONGEST, p2p, m2l, params }))
     }
 }
+
+/// The longest softening length, in boxes, that kernels are used for.
+const LONGEST: f64 = 1.0;
+
+/// The shortest one, in boxes, that changes pairs which are not close.
+const SHORTEST: f64 = 1.0 / (1u64 << 31) as f64;
 
 /// Binds kernels for options, which are in their ranges.
 pub fn bind(p2p: &Graph, m2l: Option<&Graph>, options: &Options) -> Result<(P2p, Option<M2l>), FmmError> {
@@ -131,9 +143,9 @@ pub fn p2p(
     work.add(&outcome);
     work.shared = shared(fmm);
     // A kernel that is not 1/r has no other arithmetic to be computed in.
-    let mut again = if kernel.coulomb { close.targets } else { Vec::new() };
-    let flagged = (0..n).filter(|k| kernel.coulomb && outcome.flags[*k].intersects(WRONG));
-    again.extend(flagged);
+    let is_wrong = |k: &usize| bound.is_long || outcome.flags[*k].intersects(WRONG_P2P);
+    let mut again: Vec<usize> =
+        if kernel.coulomb { (0..n).filter(is_wrong).chain(close.targets).collect() } else { Vec::new() };
     again.sort_unstable();
     again.dedup();
     let mut done = again.iter().peekable();
@@ -174,12 +186,16 @@ fn p2p_params(graph: &Graph, kernel: &P2p, eps: f64) -> Result<Vec<u64>, BindErr
     let wanted = (eps * kernel.length).powi(2);
     let one = |(_, format): &(Feed, Format)| {
         let (bits, fits) = encode(*format, wanted);
-        // So short a length changes only pairs that are close, which the CPU computes.
-        let is_short = kernel.coulomb && eps < 2f64.powi(-31);
-        if fits && (is_short || (format.to_f64(bits) - wanted).abs() <= 0.01 * wanted) {
+        // The CPU computes close pairs, and all where the length is longer than kernels are used for.
+        let is_used = !kernel.coulomb || (SHORTEST..=LONGEST).contains(&eps);
+        if eps == 0.0 || !is_used || (fits && (format.to_f64(bits) - wanted).abs() <= 0.01 * wanted) {
             return Ok(bits);
         }
-        Err(BindError(format!("`eps2` of {} is {format}, which does not hold {wanted:.3e}", graph.name)))
+        Err(BindError(format!(
+            "`eps2` of {} is {format}, which does not hold the square of the softening length, {eps:.3e} boxes of the \
+             particles; give its parameter another format, or take the backend `cpu`",
+            graph.name
+        )))
     };
     kernel.params.iter().map(one).collect()
 }

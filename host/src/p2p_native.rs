@@ -128,8 +128,7 @@ impl<'a> Near<'a> {
             let again = self.again(*leaf, targets, scratch, &mut |k, f| found.push((k, f)));
             (again, found)
         };
-        let parts: Vec<(Again, Vec<(usize, Force)>)> =
-            leaves.par_iter().map_init(Default::default, one).collect();
+        let parts: Vec<(Again, Vec<(usize, Force)>)> = leaves.par_iter().map_init(Default::default, one).collect();
         let mut all = Again::default();
         for (again, found) in parts {
             found.into_iter().for_each(|(k, f)| set(k, f));
