@@ -1,5 +1,7 @@
 //! The typed dataflow graph: operator nodes in topological order between pins and outputs.
 
+pub(crate) mod builder;
+
 use crate::diag::Span;
 use hdl::op::{Inst, Operator};
 use hdl::{Bounds, Format, Reduce};
@@ -150,7 +152,7 @@ impl Graph {
     }
 
     /// What the kernel computes, without the names of anything: two kernels with one text have one circuit. Pins are
-    /// counted by class in record order. Boards are known by the hash of this text ([`hdl::link::kernel_hash`]), made of
+    /// counted by class in record order. Boards are known by the hash of this text ([`hdl::serial::kernel_hash`]), made of
     /// the graph as it was compiled, before it is simplified.
     pub fn canonical(&self) -> String {
         let classes = [PinClass::Ipin, PinClass::Jpin, PinClass::Param, PinClass::Fout];

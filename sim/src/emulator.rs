@@ -16,7 +16,7 @@ pub use kernels::Isa;
 use program::{Gather, Place, Program, program};
 
 use hdl::engine::protocol::Segment;
-use hdl::reduce::{Accumulator, order_key};
+use hdl::number::reduce::{Accumulator, order_key};
 use hdl::{Flags, Reduce};
 use pg2::graph::Graph;
 

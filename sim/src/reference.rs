@@ -1,7 +1,7 @@
 //! The scalar reference emulator: one pair after the other through the operators' `bits`.
 
 use hdl::Flags;
-use hdl::reduce::Accumulator;
+use hdl::number::reduce::Accumulator;
 use pg2::graph::{Graph, Node, NodeKind, PinClass};
 use std::collections::HashMap;
 

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::{output, source};
 use clap::ValueEnum;
-use hdl::target::Clock;
+use hdl::circuit::target::Clock;
 use host::backends::{self, Options};
 use host::boxmap::BoxMap;
 use host::fmm::{self, Basis, Compute, Fmm, FmmError, MOST_PARTICLES, Precision};
@@ -221,7 +221,7 @@ impl Kernels {
     }
 }
 
-/// Says of each file that is to be written whether it can be, and that no two are one.
+/// Says of the files that are to be written whether they can be, and that no two are one.
 fn check_outputs(args: &Args) -> Result<(), Failure> {
     let named = [
         ("-o", &args.output),
@@ -229,16 +229,14 @@ fn check_outputs(args: &Args) -> Result<(), Failure> {
         ("--report", &args.report),
         ("--save-particles", &args.save_particles),
     ];
-    let mut seen: Vec<(&str, &PathBuf)> = Vec::new();
-    for (option, path) in named.into_iter().filter_map(|(option, path)| Some((option, path.as_ref()?))) {
-        output::check(path)?;
-        if let Some((other, _)) = seen.iter().find(|(_, p)| *p == path) {
-            return Err(Failure::Usage(format!(
-                "{other} and {option} both name {}; give them two files",
-                path.display()
-            )));
+    output::check_all(named.map(|n| n.1))?;
+    let is_device = |path: &Path| path.metadata().is_ok_and(|m| !m.is_file());
+    let named: Vec<(&str, &PathBuf)> = named.iter().filter_map(|(o, path)| Some((*o, path.as_ref()?))).collect();
+    for (k, (option, path)) in named.iter().enumerate() {
+        if let Some((other, _)) = named[..k].iter().find(|(_, p)| p == path && !is_device(path)) {
+            let name = path.display();
+            return Err(Failure::Usage(format!("{other} and {option} both name {name}; give them two files")));
         }
-        seen.push((option, path));
     }
     Ok(())
 }
@@ -316,7 +314,7 @@ fn write(args: &Args, field: &Field, stats: &Stats) -> Result<(), Failure> {
     // Results that go to standard output are not mixed with a table for people.
     let standard = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
     if !standard(&args.output) && !standard(&args.json) && !standard(&args.save_particles) {
-        print!("{}", table::text(stats));
+        output::print(&format!("{}", table::text(stats)))?;
     }
     Ok(())
 }

@@ -73,8 +73,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if args.trace.is_some() && entry.name != "cycle" {
         return Err(Failure::Usage(format!("--trace needs --backend cycle; `{}` shows no waves", entry.name)));
     }
-    // The simulation writes the waves itself, and at the end.
-    args.trace.as_deref().map_or(Ok(()), |path| output::folder_of(path).map(drop))?;
+    // Before the work, at whose end they are written; the simulation writes the waves itself.
+    output::check(&args.output)?;
+    output::check_all([&args.json, &args.trace])?;
     let (_, graph) = source::load(&args.file)?;
     let params = parameters(&columns(&graph, PinClass::Param), &args.params, args.raw)?;
     let targets = csv::read(&args.i, &columns(&graph, PinClass::Ipin), args.raw)?;

@@ -169,7 +169,7 @@ fn sources_beyond_the_j_memory_give_the_same_bits() {
         assert_eq!(out.lines().next(), Some(raw.join(",").as_str()));
         let bits = |text: &str, k: usize| {
             let format: hdl::Format = if k == 0 { "fixed64.30" } else { "fixed64.16" }.parse().expect("a format");
-            hdl::exact::parse(format, text).expect("own numbers are read back")
+            hdl::number::exact::parse(format, text).expect("own numbers are read back")
         };
         out.lines().skip(1).map(|l| l.split(',').enumerate().map(|(k, t)| bits(t, k)).collect()).collect()
     };

@@ -3,6 +3,7 @@
 mod branches;
 mod cases;
 mod diagnostics;
+mod evaluated;
 mod explaining;
 mod functions;
 mod graphs;

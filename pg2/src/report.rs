@@ -1,0 +1,3 @@
+//! What a user is shown of a schedule: a table and a picture.
+
+pub mod explain;
