@@ -8,6 +8,7 @@ use hdl::board::{BOARDS, Board, board};
 use hdl::circuit::target::{Clock, target};
 use hdl::engine::usual;
 use host::fmm::{Compute, Fmm};
+use host::kernels;
 use host::particles::Particles;
 use host::predict::{self, Seen, Setup};
 use host::stats::{Pairs, Seconds};
@@ -98,6 +99,7 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("--turnaround takes 0 to 1000 ms, not {}", args.predict.turnaround)));
     }
     let graph = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
+    kernels::bind(&graph, None, &options(args)).map_err(failure)?;
     let plan = match &args.predict.synth {
         Some(dir) => synthesised(args, board, dir, &graph)?,
         None => planned(args, board, &graph)?,
