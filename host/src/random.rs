@@ -1,65 +1,37 @@
 //! Random particles to the bit (RULES H9): xoshiro256++ seeded by SplitMix64, and the distributions drawn from it.
 
 use crate::particles::Particles;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 use std::f64::consts::PI;
 
-/// The generator xoshiro256++ of Blackman and Vigna.
+/// The generator with what is drawn from it. The normals and directions of `rand_distr` take other numbers of draws than the
+/// rule says, so they are made here.
 #[derive(Clone, Debug)]
-pub struct Random {
-    state: [u64; 4],
-}
+pub struct Random(Xoshiro256PlusPlus);
 
 impl Random {
-    /// Fills the state with four outputs of SplitMix64 started at `seed`.
+    /// The state is four outputs of SplitMix64 started at `seed`.
     pub fn new(seed: u64) -> Random {
-        let mut s = seed;
-        let mut split_mix = || {
-            s = s.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = s;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ (z >> 31)
-        };
-        Random { state: [split_mix(), split_mix(), split_mix(), split_mix()] }
+        Random(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// A second stream of the same seed: 2^128 steps further on, by the authors' jump polynomial.
+    /// A second stream of the same seed: 2^128 steps further on.
     pub fn second_stream(seed: u64) -> Random {
-        const JUMP: [u64; 4] =
-            [0x180e_c6d3_3cfd_0aba, 0xd5a6_1266_f0c9_392c, 0xa958_2618_e03f_c9aa, 0x39ab_dc45_29b1_661c];
         let mut random = Random::new(seed);
-        let mut jumped = [0; 4];
-        for word in JUMP {
-            for bit in 0..64 {
-                if word >> bit & 1 == 1 {
-                    for (j, s) in jumped.iter_mut().zip(random.state) {
-                        *j ^= s;
-                    }
-                }
-                random.next();
-            }
-        }
-        Random { state: jumped }
+        random.0.jump();
+        random
     }
 
     /// The next 64 bits.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> u64 {
-        let s = &mut self.state;
-        let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
-        let t = s[1] << 17;
-        s[2] ^= s[0];
-        s[3] ^= s[1];
-        s[1] ^= s[2];
-        s[0] ^= s[3];
-        s[2] ^= t;
-        s[3] = s[3].rotate_left(45);
-        result
+        self.0.random()
     }
 
     /// Uniform in [0, 1): the upper 53 bits.
     pub fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 * 2f64.powi(-53)
+        self.0.random()
     }
 
     /// Standard normal by Box-Muller: two uniforms a number, the cosine branch alone.
@@ -179,17 +151,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_generator_is_xoshiro256_plus_plus() {
-        // First outputs of the authors' reference code for the state 1, 2, 3, 4.
-        let mut random = Random { state: [1, 2, 3, 4] };
-        let outputs: Vec<u64> = (0..4).map(|_| random.next()).collect();
-        assert_eq!(outputs, [41943041, 58720359, 3588806011781223, 3591011842654386]);
+    fn the_particles_of_a_seed_stay_the_same_to_the_bit() {
+        for (distribution, charge, seed, wanted) in PINNED {
+            let kinds = (Distribution::from_name(distribution), Charge::from_name(charge));
+            let (Some(d), Some(c)) = kinds else { panic!("{distribution} {charge}") };
+            let p = generate(200, d, c, seed);
+            let numbers = (0..p.len()).flat_map(|k| [p.x[k], p.y[k], p.z[k], p.q[k]]);
+            let fold = |hash: u64, x: f64| (hash ^ x.to_bits()).wrapping_mul(0x100_0000_01b3);
+            let found = numbers.fold(0xcbf2_9ce4_8422_2325, fold);
+            assert_eq!(found, wanted, "{distribution} {charge} {seed}");
+        }
     }
 
     #[test]
-    fn the_seed_goes_through_split_mix_64() {
-        // The first outputs of SplitMix64 from 0.
-        assert_eq!(Random::new(0).state[..2], [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4]);
+    fn the_generator_is_xoshiro256_plus_plus_seeded_by_split_mix_64() {
+        // The first outputs of SplitMix64 from 0 are the state; the others are the sums and rotations of its words.
+        let state = [0xe220_a839_7b1d_cdafu64, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f, 0xf88b_b8a8_724c_81ec];
+        let first = state[0].wrapping_add(state[3]).rotate_left(23).wrapping_add(state[0]);
+        assert_eq!(Random::new(0).next(), first);
     }
 
     #[test]
@@ -219,6 +198,56 @@ mod tests {
             }
         }
     }
+
+    /// For each distribution, kind of charges and seed a hash of 200 particles.
+    #[rustfmt::skip]
+    const PINNED: [(&str, &str, u64, u64); 45] = [
+        ("uniform", "random", 0, 0xd1a81b133ae0d48a),
+        ("uniform", "random", 1, 0xf73e284da60a1696),
+        ("uniform", "random", 18446744073709551615, 0x438302bf4f6c4e85),
+        ("uniform", "positive", 0, 0x62e5a79b2b9d183c),
+        ("uniform", "positive", 1, 0xb462a847c8c9a711),
+        ("uniform", "positive", 18446744073709551615, 0x936442b4d79dee01),
+        ("uniform", "mass", 0, 0xc1c07c11e0e7b84f),
+        ("uniform", "mass", 1, 0xdf094b8eaa5c5e87),
+        ("uniform", "mass", 18446744073709551615, 0x96ce1fa0bb9160a1),
+        ("normal", "random", 0, 0xe6ad00f649340ae8),
+        ("normal", "random", 1, 0x16d9fdad9bd01e31),
+        ("normal", "random", 18446744073709551615, 0x48509b25e5ba87cb),
+        ("normal", "positive", 0, 0x1625433795641c50),
+        ("normal", "positive", 1, 0x94ce1fd28b96918d),
+        ("normal", "positive", 18446744073709551615, 0xdc6b7b2e69af5203),
+        ("normal", "mass", 0, 0x77263547cc2b5abf),
+        ("normal", "mass", 1, 0x2af68834a087eda0),
+        ("normal", "mass", 18446744073709551615, 0x44164a2ae5f3b1fb),
+        ("layer", "random", 0, 0xcd20cd62a84350fa),
+        ("layer", "random", 1, 0x5c2d77899b84baf3),
+        ("layer", "random", 18446744073709551615, 0xa5026b31aec7a324),
+        ("layer", "positive", 0, 0xda8cc00703e3f4ab),
+        ("layer", "positive", 1, 0xe9d172262286cad6),
+        ("layer", "positive", 18446744073709551615, 0x3b1528454b8677a6),
+        ("layer", "mass", 0, 0xd5b403af7cd85407),
+        ("layer", "mass", 1, 0x3fc9601d20e12306),
+        ("layer", "mass", 18446744073709551615, 0xff01c55089e6062f),
+        ("sphere", "random", 0, 0x0dbeb1ce4a1b17cc),
+        ("sphere", "random", 1, 0xf6f22db9584acac0),
+        ("sphere", "random", 18446744073709551615, 0x93ff5c40a62896c0),
+        ("sphere", "positive", 0, 0x70cf7cf8f1c2fc13),
+        ("sphere", "positive", 1, 0x13bbbf29e7078423),
+        ("sphere", "positive", 18446744073709551615, 0x9886f490276f1d47),
+        ("sphere", "mass", 0, 0x64ff2363c45c30db),
+        ("sphere", "mass", 1, 0x2ebf65fe6b7c1615),
+        ("sphere", "mass", 18446744073709551615, 0x29ddfe0989b7ea59),
+        ("plummer", "random", 0, 0x6311035ee7fe1c12),
+        ("plummer", "random", 1, 0x9643c09cd7208df6),
+        ("plummer", "random", 18446744073709551615, 0xedf1f602568e6c5c),
+        ("plummer", "positive", 0, 0x75ed621bcd96ba5d),
+        ("plummer", "positive", 1, 0x4f384f8d62a5b845),
+        ("plummer", "positive", 18446744073709551615, 0x4f1d480f3ba626fc),
+        ("plummer", "mass", 0, 0x9cd5debeadba75fd),
+        ("plummer", "mass", 1, 0x8e85e4c317c24db3),
+        ("plummer", "mass", 18446744073709551615, 0xb3bf7dd34fb885c7),
+    ];
 
     fn moments(x: &[f64]) -> (f64, f64) {
         let mean = x.iter().sum::<f64>() / x.len() as f64;
