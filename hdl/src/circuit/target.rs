@@ -3,15 +3,17 @@
 //! A target is data, not code: a file in `hdl/targets` that gives each number and says where it comes from, and a line in
 //! [`TEXTS`]. Delays include typical routing in a placed design. `scripts/measure_targets.py` measures them.
 
-mod file;
-
+use serde::{Deserialize, Deserializer};
 use std::sync::LazyLock;
 
-/// A family of devices and its delays in nanoseconds.
-#[derive(Clone, PartialEq, Debug)]
+/// A family of devices and its delays in nanoseconds. Its file has each of these keys and no other.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Target {
     /// Name on the command line.
+    #[serde(deserialize_with = "kept")]
     pub name: &'static str,
+    #[serde(deserialize_with = "kept")]
     pub summary: &'static str,
     /// One level of lookup tables.
     pub lut: f64,
@@ -48,7 +50,8 @@ pub struct Target {
 }
 
 /// Memories that serve as long delay lines.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DelayMemory {
     pub kind: DelayKind,
     /// Bits and words of one such memory; 0 where there is none.
@@ -59,7 +62,8 @@ pub struct DelayMemory {
 }
 
 /// What a delay line can be made of, apart from flip-flops.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum DelayKind {
     /// Flip-flops alone.
     None,
@@ -83,8 +87,14 @@ const TEXTS: &[&str] = &[
 ];
 
 /// Every target; the first is the default.
-pub static TARGETS: LazyLock<Vec<Target>> =
-    LazyLock::new(|| TEXTS.iter().map(|text| file::parse(text).expect("a test reads every target's file")).collect());
+pub static TARGETS: LazyLock<Vec<Target>> = LazyLock::new(|| {
+    TEXTS.iter().map(|text| toml::from_str(text).expect("a test reads every target's file")).collect()
+});
+
+/// A text of a target's file, which is kept for as long as the program runs.
+fn kept<'de, D: Deserializer<'de>>(from: D) -> Result<&'static str, D::Error> {
+    String::deserialize(from).map(|text| &*text.leak())
+}
 
 impl Target {
     /// The widest unsigned operand that fits either side of a multiplier block.
@@ -198,5 +208,16 @@ mod tests {
             let clock = Clock { target: t, mhz: t.usual_mhz, blocks: None };
             assert!(clock.budget() > Cost::Add(64).delay(t), "{}", t.name);
         }
+    }
+
+    #[test]
+    fn a_file_has_each_key_once_and_no_other() {
+        let generic = TEXTS[0];
+        let refused = |text: String| toml::from_str::<Target>(text.leak()).expect_err("a mistake").to_string();
+        let line = generic.lines().find(|l| l.starts_with("mul =")).expect("a key of the file");
+        assert!(refused(generic.replace(line, "")).contains("missing field `mul`"));
+        assert!(refused(format!("speed = 6\n{generic}")).contains("unknown field `speed`"));
+        assert!(refused(format!("lut = 1\n{generic}")).contains("duplicate key"));
+        assert!(refused(generic.replace("\"none\"", "\"flipflops\"")).contains("unknown variant `flipflops`"));
     }
 }
