@@ -1,69 +1,64 @@
 //! Progress of long work: one line on a terminal, nothing in a pipe.
 
-use std::io::{IsTerminal, Write};
+use indicatif::{ProgressBar, ProgressStyle};
 use std::time::{Duration, Instant};
+
+/// Shorter work shows none.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// A progress line on stderr.
 pub struct Progress {
     what: String,
     total: usize,
     started: Instant,
-    shown: Option<Instant>,
-    terminal: bool,
+    bar: Option<ProgressBar>,
 }
 
 impl Progress {
     /// Progress of `what` up to `total` steps.
     pub fn new(what: impl Into<String>, total: usize) -> Progress {
-        let terminal = std::io::stderr().is_terminal();
-        Progress { what: what.into(), total, started: Instant::now(), shown: None, terminal }
+        Progress { what: what.into(), total, started: Instant::now(), bar: None }
     }
 
-    /// Shows that `done` steps are done; at most ten times a second, and only for work beyond half a second.
+    /// Shows that `done` steps are done.
     pub fn at(&mut self, done: usize) {
-        let recent = self.shown.is_some_and(|t| t.elapsed() < Duration::from_millis(100));
-        if !self.terminal || recent || self.started.elapsed() < Duration::from_millis(500) {
-            return;
+        if self.started.elapsed() >= PATIENCE {
+            let (what, total) = (&self.what, self.total);
+            let new = || bar(ProgressBar::new(total as u64), "{msg} {percent:>3} %, {eta} left", what);
+            self.bar.get_or_insert_with(new).set_position(done as u64);
         }
-        self.shown = Some(Instant::now());
-        let percent = 100.0 * done as f64 / self.total.max(1) as f64;
-        let _ = write!(std::io::stderr(), "\r\x1b[K{} {percent:3.0} %", self.what);
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if self.shown.is_some() {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
-        }
+        self.bar.iter().for_each(ProgressBar::finish_and_clear);
     }
+}
+
+fn bar(bar: ProgressBar, template: &str, what: &str) -> ProgressBar {
+    bar.set_style(ProgressStyle::with_template(template).expect("a template of ours"));
+    bar.set_message(what.to_string());
+    bar
 }
 
 /// Steps of unknown length: which one is under way, and for how long.
-pub struct Steps {
-    shown: Option<Instant>,
-    terminal: bool,
-}
+pub struct Steps(Option<ProgressBar>);
 
 impl Steps {
     pub fn new() -> Steps {
-        Steps { shown: None, terminal: std::io::stderr().is_terminal() }
+        Steps(None)
     }
 
-    /// Shows that `what` has taken that long; at most five times a second.
+    /// Shows that `what` has taken that long.
     pub fn at(&mut self, what: &str, elapsed: Duration) {
-        if !self.terminal || self.shown.is_some_and(|t| t.elapsed() < Duration::from_millis(200)) {
-            return;
-        }
-        self.shown = Some(Instant::now());
-        let _ = write!(std::io::stderr(), "\r\x1b[K{what}, {} s", elapsed.as_secs());
+        let bar = self.0.get_or_insert_with(|| bar(ProgressBar::new_spinner(), "{msg}", what));
+        bar.set_message(format!("{what}, {} s", elapsed.as_secs()));
     }
 }
 
 impl Drop for Steps {
     fn drop(&mut self) {
-        if self.shown.is_some() {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
-        }
+        self.0.iter().for_each(ProgressBar::finish_and_clear);
     }
 }

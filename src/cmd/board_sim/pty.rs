@@ -1,7 +1,12 @@
 //! A pseudo-terminal: the serial port that a simulated board is reached by.
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, open};
+use rustix::io::Errno;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 /// The board's end. A host opens `path`.
@@ -23,76 +28,47 @@ pub enum Look {
 impl Pty {
     /// Makes one that passes bytes as they are.
     pub fn open() -> io::Result<Pty> {
-        let (mut master, mut slave) = (-1, -1);
-        let null = std::ptr::null_mut();
-        // SAFETY: both numbers are live, and nothing else is asked for.
-        check(unsafe { libc::openpty(&mut master, &mut slave, null, null.cast(), null.cast()) })?;
-        // SAFETY: openpty gave these to nobody else.
-        let (end, host) = unsafe { (OwnedFd::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
         // A program that runs beside this one must not keep the port open.
-        for fd in [&end, &host] {
-            // SAFETY: the descriptor is open.
-            check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) })?;
-        }
-        // SAFETY: the structure is filled in before it is read.
-        unsafe {
-            let mut settings: libc::termios = std::mem::zeroed();
-            check(libc::tcgetattr(host.as_raw_fd(), &mut settings))?;
-            libc::cfmakeraw(&mut settings);
-            check(libc::tcsetattr(host.as_raw_fd(), libc::TCSANOW, &settings))?;
-            check(libc::fcntl(end.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK))?;
-        }
-        let mut name = [0 as libc::c_char; 128];
-        // SAFETY: the buffer is as long as it is said to be; the name ends with a zero in it.
-        let path = unsafe {
-            if libc::ttyname_r(host.as_raw_fd(), name.as_mut_ptr(), name.len()) != 0 {
-                return Err(io::Error::last_os_error());
-            }
-            std::ffi::CStr::from_ptr(name.as_ptr()).to_string_lossy().into_owned()
-        };
+        let end = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+        grantpt(&end)?;
+        unlockpt(&end)?;
+        let path = ptsname(&end, Vec::new())?.to_string_lossy().into_owned();
+        let host = open(&path, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())?;
+        let mut settings = tcgetattr(&host)?;
+        settings.make_raw();
+        tcsetattr(&host, OptionalActions::Now, &settings)?;
+        fcntl_setfl(&end, fcntl_getfl(&end)? | OFlags::NONBLOCK)?;
         Ok(Pty { end, path })
     }
 
     /// Takes what the host has written.
     pub fn read(&self, room: &mut [u8]) -> io::Result<Look> {
-        // SAFETY: the buffer is live and as long as it is said to be.
-        let n = unsafe { libc::read(self.end.as_raw_fd(), room.as_mut_ptr().cast(), room.len()) };
-        match (n, io::Error::last_os_error()) {
-            (0, _) => Ok(Look::Nobody),
-            (n, _) if n > 0 => Ok(Look::Bytes(n as usize)),
-            (_, e) if e.kind() == io::ErrorKind::WouldBlock || e.kind() == io::ErrorKind::Interrupted => {
-                Ok(Look::Silence)
-            }
-            (_, e) if e.raw_os_error() == Some(libc::EIO) => Ok(Look::Nobody),
-            (_, e) => Err(e),
+        match rustix::io::read(&self.end, room) {
+            Ok(0) | Err(Errno::IO) => Ok(Look::Nobody),
+            Ok(n) => Ok(Look::Bytes(n)),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(Look::Silence),
+            Err(e) => Err(e.into()),
         }
     }
 
     /// Gives the host what it has room for; says how much that was.
     pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
-        // SAFETY: the buffer is live and as long as it is said to be.
-        let n = unsafe { libc::write(self.end.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
-        match (n, io::Error::last_os_error()) {
-            (n, _) if n >= 0 => Ok(n as usize),
-            (_, e) if e.kind() == io::ErrorKind::WouldBlock || e.kind() == io::ErrorKind::Interrupted => Ok(0),
+        match rustix::io::write(&self.end, bytes) {
+            Err(Errno::AGAIN | Errno::INTR) => Ok(0),
             // Nobody listens; the bytes are lost, as they are on a wire.
-            (_, e) if e.raw_os_error() == Some(libc::EIO) => Ok(bytes.len()),
-            (_, e) => Err(e),
+            Err(Errno::IO) => Ok(bytes.len()),
+            written => Ok(written?),
         }
     }
 
     /// Waits until the host has written something, or for so long.
     pub fn wait(&self, time: Duration) {
-        let mut look = libc::pollfd { fd: self.end.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one live structure.
-        let ready = unsafe { libc::poll(&mut look, 1, time.as_millis() as libc::c_int) };
+        let mut look = [PollFd::new(&self.end, PollFlags::IN)];
+        let most = Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos() as _ };
+        let ready = poll(&mut look, Some(&most)).unwrap_or(0);
         // A port that nobody has open is always ready.
-        if ready > 0 && look.revents & libc::POLLIN == 0 {
+        if ready > 0 && !look[0].revents().contains(PollFlags::IN) {
             std::thread::sleep(time);
         }
     }
-}
-
-fn check(result: libc::c_int) -> io::Result<()> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -1,4 +1,6 @@
 //! Messages on the wire: headers, an empty line, and as many bytes of JSON as the headers say.
+//!
+//! `lsp-server` ends at the first message that it cannot read. Here such a message is answered, and the next one is read.
 
 use serde_json::Value;
 use std::io::{BufRead, Read, Write};
