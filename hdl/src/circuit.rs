@@ -19,9 +19,9 @@ pub mod target;
 pub use evaluate::{Evaluator, Port};
 
 use crate::circuit::target::{Clock, Cost};
+use crate::hash::FastMap;
 use crate::rtl::netlist::Module;
 use crate::rtl::{Expr, parse};
-use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 /// The owner of ports, and of what nobody else owns.
@@ -104,7 +104,7 @@ struct Signal {
 pub struct Circuit {
     signals: Vec<Signal>,
     /// The signal of each kind and width that is made of others: a piece that is asked for again is that one.
-    known: FxHashMap<(Kind, u32), Sig>,
+    known: FastMap<(Kind, u32), Sig>,
     outputs: Vec<(String, Sig)>,
     clock: Clock,
     /// Who owns new signals, and what their names begin with.
@@ -130,7 +130,7 @@ impl Circuit {
     pub fn new(clock: Clock) -> Circuit {
         Circuit {
             signals: Vec::new(),
-            known: FxHashMap::default(),
+            known: FastMap::default(),
             outputs: Vec::new(),
             clock,
             owner: (PORTS, String::new()),

@@ -15,6 +15,7 @@
 pub mod board;
 pub mod circuit;
 pub mod engine;
+pub mod hash;
 pub mod number;
 pub mod op;
 pub mod rtl;

@@ -5,7 +5,7 @@
 
 use super::bits::Bits;
 use super::expr::{Binary, Expr, Leaf, Node, Reduce, Shift, Test};
-use rustc_hash::FxHashMap;
+use crate::hash::FastMap;
 use std::sync::Arc;
 
 /// Samples that run together.
@@ -69,10 +69,10 @@ pub(crate) struct Builder<L: Leaf> {
     inputs: u32,
     /// Constant rows, and steps, by the row that they make.
     made: Vec<Made>,
-    words: FxHashMap<u64, u32>,
-    steps: FxHashMap<Step, u32>,
-    values: FxHashMap<Expr<L>, Rows>,
-    leaves: FxHashMap<L, Rows>,
+    words: FastMap<u64, u32>,
+    steps: FastMap<Step, u32>,
+    values: FastMap<Expr<L>, Rows>,
+    leaves: FastMap<L, Rows>,
     tables: Vec<Arc<[u64]>>,
 }
 
@@ -94,10 +94,10 @@ impl<L: Leaf> Builder<L> {
         let mut b = Builder {
             inputs: 0,
             made: Vec::new(),
-            words: FxHashMap::default(),
-            steps: FxHashMap::default(),
-            values: FxHashMap::default(),
-            leaves: FxHashMap::default(),
+            words: FastMap::default(),
+            steps: FastMap::default(),
+            values: FastMap::default(),
+            leaves: FastMap::default(),
             tables: Vec::new(),
         };
         for (leaf, width) in inputs {

@@ -5,7 +5,7 @@
 //! cheap to clone, and two of one form are equal.
 
 use super::bits::Bits;
-use rustc_hash::FxHasher;
+use crate::hash::Fast;
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -129,7 +129,7 @@ impl<L: Leaf> Debug for Expr<L> {
 
 impl<L: Leaf> Expr<L> {
     fn new(width: u32, node: Node<L>) -> Expr<L> {
-        let mut state = FxHasher::default();
+        let mut state = Fast::default();
         width.hash(&mut state);
         node.hash(&mut state);
         Expr(Arc::new(Inner { width, hash: state.finish(), node }))

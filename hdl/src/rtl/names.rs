@@ -1,6 +1,6 @@
 //! Names in Verilog: unique, no keyword, and nothing but what every tool takes.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use crate::hash::{FastMap, FastSet};
 
 /// Words that Verilog-2005 and SystemVerilog-2017 reserve, sorted.
 #[rustfmt::skip]
@@ -66,9 +66,9 @@ pub fn sanitise(text: &str) -> String {
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     /// In small letters.
-    taken: FxHashSet<String>,
+    taken: FastSet<String>,
     /// The last number tried for a base name, so that many equal wishes stay cheap.
-    next: FxHashMap<String, u32>,
+    next: FastMap<String, u32>,
 }
 
 impl Names {

@@ -3,8 +3,8 @@
 
 use super::width::{Shape, shape};
 use super::{Dir, Item, Module, Netlist, ROM, identifiers};
+use crate::hash::FastMap;
 use crate::rtl::names::is_identifier;
-use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 impl Netlist {
@@ -49,7 +49,7 @@ struct Check<'a> {
     m: &'a Module,
     /// Whether hand-written text is in it, which may declare and drive what is not known here.
     text: bool,
-    names: FxHashMap<&'a str, (Kind, u32)>,
+    names: FastMap<&'a str, (Kind, u32)>,
     /// The bits (high, low) that something drives, of each output and net.
     driven: BTreeMap<&'a str, Vec<(u32, u32)>>,
 }
@@ -57,7 +57,7 @@ struct Check<'a> {
 impl<'a> Check<'a> {
     fn new(m: &'a Module) -> Check<'a> {
         let text = m.items.iter().any(|i| matches!(i, Item::Text(_)));
-        Check { m, text, names: FxHashMap::default(), driven: BTreeMap::new() }
+        Check { m, text, names: FastMap::default(), driven: BTreeMap::new() }
     }
 
     fn run(mut self, modules: &BTreeMap<&str, &Module>) -> Result<(), String> {
@@ -144,7 +144,7 @@ impl<'a> Check<'a> {
 
     /// Connections of an instance: each port once, to as many bits, and outputs to what may be driven.
     fn instance(&mut self, name: &str, inner: &Module, connections: &'a [(String, String)]) -> Result<(), String> {
-        let mut given: FxHashMap<&str, &'a str> = FxHashMap::default();
+        let mut given: FastMap<&str, &'a str> = FastMap::default();
         for (port, expr) in connections {
             if given.insert(port, expr).is_some() {
                 return Err(format!("port {port} of {name} is connected twice"));

@@ -1,9 +1,9 @@
 //! Delay lines: one for each value that waits, with a tap for each different wait.
 
 use crate::graph::NodeId;
+use hdl::hash::FastMap;
 use hdl::rtl::names::Names;
 use hdl::rtl::netlist::{Dir, Item, Module};
-use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 /// Waits up to this long are written as plain registers; longer ones are instances of a delay module.
@@ -12,7 +12,7 @@ const PLAIN: u32 = 2;
 /// The delay lines of a pipeline.
 #[derive(Default)]
 pub(super) struct Delays {
-    taps: FxHashMap<(NodeId, u32), String>,
+    taps: FastMap<(NodeId, u32), String>,
     /// (width, cycles) of the delay modules in use.
     used: BTreeSet<(u32, u32)>,
 }
