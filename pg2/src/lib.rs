@@ -9,6 +9,7 @@ pub mod ast;
 pub mod budget;
 pub mod build;
 pub mod codes;
+pub mod demand;
 pub mod diag;
 pub mod explain;
 pub mod fmt;
