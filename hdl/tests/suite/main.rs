@@ -1,0 +1,6 @@
+//! Tests of what the crate offers to others: one module a subject.
+
+mod float_bits;
+mod link;
+mod link_common;
+mod log_bits;

@@ -1,0 +1,6 @@
+//! Tests of the FMM, native and by kernels: one module a subject.
+
+mod cells;
+mod emulator;
+mod fmm;
+mod kernels;

@@ -1,0 +1,131 @@
+//! Lowered pipelines hold together, are the same each time, and lint without a finding.
+
+use crate::graphs::{Build, random};
+use hdl::Reduce;
+use hdl::target::{Clock, target};
+use pg2::graph::{Graph, PinClass};
+use pg2::lower::lower;
+use pg2::schedule::schedule;
+use pg2::simplify::simplify;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// Runs verilator's linter on a text; `None` if the tool is absent.
+fn lint(name: &str, text: &str) -> Option<String> {
+    let found = Command::new("verilator").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if found.is_err() {
+        assert!(std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1"), "verilator not found");
+        println!("skipped: verilator not found");
+        return None;
+    }
+    let folder = std::env::temp_dir().join(format!("pairforge-lint-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join(format!("{name}.v"));
+    std::fs::File::create(&file).unwrap().write_all(text.as_bytes()).unwrap();
+    // DECLFILENAME alone is off: one file holds all modules.
+    let out = Command::new("verilator")
+        .args(["--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", name])
+        .arg(&file)
+        .output()
+        .unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    Some(String::from_utf8_lossy(&out.stderr).into_owned())
+}
+
+fn check(graph: &Graph) -> String {
+    let graph = &simplify(graph);
+    let clock = Clock::default_clock();
+    let s = schedule(graph, clock);
+    s.verify(graph).unwrap();
+    let netlist = lower(graph, &s, clock, "");
+    netlist.verify().unwrap();
+    let text = netlist.verilog();
+    assert_eq!(text, lower(graph, &schedule(graph, clock), clock, "").verilog());
+    if let Some(findings) = lint(&netlist.top, &text) {
+        assert_eq!(findings, "", "{}\n{text}", graph);
+    }
+    text
+}
+
+#[test]
+fn names_lead_back_and_may_be_reserved_words() {
+    let mut b = Build::new("sums");
+    let x = b.pin("reg", PinClass::Ipin, "int32", Some(2));
+    let y = b.pin("y", PinClass::Jpin, "int32", None)[0];
+    let p = b.pin("p", PinClass::Param, "int32", None)[0];
+    let mut s = b.op("add", &[x[0], y]);
+    b.name(s, "wire");
+    for _ in 0..4 {
+        s = b.op("add", &[s, p]);
+    }
+    let t = b.op("add", &[s, x[0]]);
+    b.name(t, "dx[1]");
+    b.output("o", Reduce::Sum, t);
+    let text = check(&b.done());
+    assert!(text.contains("u8_add_dx_1") && text.contains("i_reg_0_d5"), "{text}");
+}
+
+#[test]
+fn a_pipeline_without_operators_still_takes_a_cycle() {
+    for class in [PinClass::Jpin, PinClass::Param] {
+        let mut b = Build::new("copy");
+        let x = b.pin("x", class, "int9", None)[0];
+        b.pin("idle", PinClass::Ipin, "float18.9", Some(3));
+        b.output("o", Reduce::Sum, x);
+        let g = b.done();
+        let s = schedule(&g, Clock::default_clock());
+        assert_eq!((s.depth, s.register_bits()), (1, if class == PinClass::Jpin { 9 } else { 0 }));
+        check(&g);
+    }
+}
+
+#[test]
+fn random_graphs_of_all_operators_lint() {
+    for seed in 1..=4 {
+        check(&random(seed, 40));
+    }
+}
+
+#[test]
+fn every_shipped_kernel_lints() {
+    let m2l = (1..=3).map(|p| (format!("m2l_{p}"), pg2::gen_m2l(p).unwrap()));
+    let shipped = pg2::kernels::KERNELS.iter().map(|k| (k.name.to_string(), k.text.to_string()));
+    for (name, text) in shipped.chain(m2l) {
+        // Other clocks cut the operators in other places.
+        let clocks: &[(&str, f64)] = match name.starts_with("p2p") {
+            true => &[("generic", 60.0), ("generic", 150.0), ("max10", 150.0), ("ecp5", 300.0)],
+            false => &[("generic", 150.0)],
+        };
+        for &(family, mhz) in clocks {
+            let clock = Clock { mhz, target: target(family).unwrap(), ..Clock::default_clock() };
+            let built = pg2::compile_to_netlist(&name, &text, clock).unwrap_or_else(|e| panic!("{e:?}"));
+            built.schedule.verify(&built.graph).unwrap();
+            built.netlist.verify().unwrap();
+            if let Some(findings) = lint(&built.netlist.top, &built.netlist.verilog()) {
+                assert_eq!(findings, "", "{name} at {mhz} MHz on {family}");
+            }
+        }
+    }
+}
+
+/// Golden texts: the pipeline module of the paper's kernel, without the operators, and its account. Both change with the
+/// latencies of operators; `BLESS=1` writes them anew.
+#[test]
+fn the_paper_s_pipeline_is_the_recorded_one() {
+    let kernel = pg2::kernels::find("p2p_paper").unwrap();
+    let built = pg2::compile_to_netlist(kernel.name, kernel.text, Clock::default_clock()).unwrap();
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let texts = [
+        ("p2p_paper.v", built.netlist.module(&built.netlist.top).unwrap().verilog()),
+        ("p2p_paper.txt", pg2::explain::explain(&built, kernel.text).to_string()),
+    ];
+    for (name, text) in texts {
+        if std::env::var_os("BLESS").is_some_and(|v| v == "1") {
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join(name), &text).unwrap();
+        }
+        let recorded = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+        let line = recorded.lines().zip(text.lines()).position(|(a, b)| a != b);
+        assert!(recorded == text, "{name} is not as recorded (BLESS=1 records), first in line {line:?} from 0");
+    }
+}

@@ -1,0 +1,22 @@
+//! Tests of the language and of the compiler's passes: one module a subject.
+
+mod branches;
+mod cases;
+mod diagnostics;
+mod explaining;
+mod functions;
+mod graphs;
+mod hostile;
+mod includes;
+mod kernels;
+mod large;
+mod logs;
+mod loops;
+mod lowering;
+mod matrices;
+mod mutate;
+mod mutations;
+mod rules;
+mod scheduling;
+mod simplifying;
+mod warnings;

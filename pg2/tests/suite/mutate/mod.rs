@@ -1,0 +1,214 @@
+//! Kernels that were changed at random, and what must hold of every text.
+
+use pg2::codes::CODES;
+use pg2::lex::{TokenKind, lex};
+
+/// Compiles and checks what every caller relies on; gives the codes.
+pub fn answer(text: &str) -> Vec<&'static str> {
+    let findings = match pg2::compile("hostile", text) {
+        Ok(compiled) => {
+            compiled.graph.verify().unwrap();
+            compiled.warnings
+        }
+        Err(errors) => {
+            assert!(!errors.is_empty());
+            errors
+        }
+    };
+    for d in &findings {
+        assert!(CODES.iter().any(|c| c.code == d.code) && !d.message.is_empty() && d.help.is_some(), "{d:?}");
+        for (span, _) in &d.labels {
+            assert!(text.get(span.start..span.end).is_some(), "{span:?} of {d:?} is not on character borders");
+        }
+    }
+    findings.iter().map(|d| d.code).collect()
+}
+
+/// A repeatable stream of numbers.
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % sides as u64) as usize
+    }
+}
+
+/// Pieces of the language and of what is not.
+pub const PIECES: &[&str] = &[
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    ";",
+    "=",
+    "+=",
+    "max=",
+    "-",
+    "~",
+    "!",
+    "*",
+    "/",
+    "%",
+    "<<",
+    ">>",
+    "?",
+    ":",
+    ",",
+    ".",
+    "..",
+    "&&",
+    "int64",
+    "float18.9",
+    "float",
+    "fixed8.9",
+    "const",
+    "fout",
+    "ipin",
+    "jpin",
+    "param",
+    "for",
+    "if",
+    "else",
+    "fn",
+    "fn f(x) = x;",
+    "f(",
+    "for k in 0..3 {",
+    "if (a) {",
+    "} else {",
+    "return",
+    "in",
+    "include",
+    "round",
+    "v[3];",
+    "v[k]",
+    "[0][1]",
+    "pg_pow",
+    "pg_min(",
+    "xi",
+    "mj",
+    "pout",
+    "0",
+    "1",
+    "0xFF",
+    "1e400",
+    "1e-9",
+    "9999999999999999999999",
+    "\0",
+    "é",
+    "/*",
+    "*/",
+    "//",
+    "\"",
+    "\n",
+    "\r\n",
+    "#",
+    "(int8)",
+    "(float64.52)",
+    "-1",
+    "inr",
+    "a[0]",
+    "\u{feff}",
+    "1.5.2",
+];
+
+/// Kernels to begin with: the shipped ones, a generated one, and the examples of the language reference.
+pub fn sources() -> Vec<String> {
+    let mut sources: Vec<String> = pg2::kernels::KERNELS.iter().map(|k| k.text.to_string()).collect();
+    sources.push(pg2::gen_m2l(2).unwrap());
+    let reference = include_str!("../../../../docs/pg2.md");
+    let blocks = reference.split("```pg2\n").skip(1).filter_map(|b| b.split_once("```"));
+    sources.extend(blocks.map(|b| b.0.to_string()));
+    sources
+}
+
+/// One of the sources, changed in one of five ways.
+pub fn mutated(sources: &[String], dice: &mut Dice) -> String {
+    let text = &sources[dice.roll(sources.len())];
+    let other = &sources[dice.roll(sources.len())];
+    match dice.roll(8) {
+        0 | 1 => words(text, dice),
+        2..=4 => tokens(text, text, dice),
+        5 => tokens(text, other, dice),
+        6 => spliced(text, other, dice),
+        _ => bytes(text, dice),
+    }
+}
+
+/// Puts tokens in the place of others of their kind, so that much of it still compiles.
+fn tokens(text: &str, from: &str, dice: &mut Dice) -> String {
+    let (mut mine, theirs) = (lex(text).tokens, lex(from).tokens);
+    let mut out = text.to_string();
+    for _ in 0..1 + dice.roll(3) {
+        let at = mine[dice.roll(mine.len())];
+        let same = |kind: TokenKind| std::mem::discriminant(&kind) == std::mem::discriminant(&at.kind);
+        let fitting: Vec<_> = theirs.iter().filter(|t| same(t.kind) && t.kind != TokenKind::End).collect();
+        if at.kind == TokenKind::End || fitting.is_empty() || at.span.end > out.len() {
+            continue;
+        }
+        let new = fitting[dice.roll(fitting.len())].span.of(from);
+        out.replace_range(at.span.start..at.span.end, new);
+        mine = lex(&out).tokens;
+    }
+    out
+}
+
+/// The first lines of one and the last of another.
+fn spliced(text: &str, other: &str, dice: &mut Dice) -> String {
+    let (a, b): (Vec<&str>, Vec<&str>) = (text.lines().collect(), other.lines().collect());
+    let (to, from) = (dice.roll(a.len() + 1), dice.roll(b.len() + 1));
+    let mut out: Vec<&str> = a[..to].to_vec();
+    out.extend(&b[from..]);
+    // Sometimes what remains of the first follows too.
+    if dice.roll(2) == 0 {
+        out.extend(&a[to..]);
+    }
+    out.join("\n")
+}
+
+/// Changes bytes; what is no UTF-8 any more becomes replacement characters.
+fn bytes(text: &str, dice: &mut Dice) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    for _ in 0..1 + dice.roll(8) {
+        let at = dice.roll(bytes.len() + 1);
+        match dice.roll(3) {
+            0 if at < bytes.len() => bytes[at] ^= 1 << dice.roll(8),
+            1 if at < bytes.len() => drop(bytes.remove(at)),
+            _ => bytes.insert(at, dice.roll(256) as u8),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Removes, inserts, replaces and swaps words, and cuts the text.
+fn words(text: &str, dice: &mut Dice) -> String {
+    let mut words: Vec<&str> = text.split_inclusive([' ', '\n', ';', '(', ')', '[', ']']).collect();
+    for _ in 0..1 + dice.roll(6) {
+        let at = dice.roll(words.len());
+        match dice.roll(4) {
+            0 => {
+                words.remove(at);
+            }
+            1 => words.insert(at, PIECES[dice.roll(PIECES.len())]),
+            2 => words[at] = PIECES[dice.roll(PIECES.len())],
+            _ => {
+                let other = dice.roll(words.len());
+                words.swap(at, other);
+            }
+        }
+        if words.is_empty() {
+            words.push(";");
+        }
+    }
+    let mut text = words.concat();
+    if dice.roll(8) == 0 {
+        let cut = dice.roll(text.len() + 1);
+        let cut = (0..=cut).rev().find(|c| text.is_char_boundary(*c)).unwrap_or(0);
+        text.truncate(cut);
+    }
+    text
+}

@@ -1,0 +1,71 @@
+//! The cycle simulation: split over threads it is the whole engine, clock for clock.
+
+use crate::common::{Kernel, Outcome, Work, check, engine, simulate};
+use sim::cycle::{Noise, Options};
+use sim::stimuli::Style;
+
+/// Three outputs of different kinds, a parameter, and only integer operators.
+const INTEGERS: &str = "
+int64 s fout;
+int16 most fout;
+uint8 least fout;
+int32 xi[3] ipin;
+uint8 k ipin;
+int32 xj[3] jpin;
+int16 m jpin;
+int32 scale param;
+d = xj - xi;
+s += (d * d) * scale;
+most max= m - (int16)d[0];
+least min= k ^ (uint8)m;
+";
+
+fn noise(seed: u64) -> Noise {
+    Noise { seed, gap: 0.3, stall: 0.4 }
+}
+
+#[test]
+fn shell_and_lanes_on_threads_are_the_whole_engine_clock_for_clock() {
+    let kernel = Kernel::new("integers", INTEGERS);
+    for (lanes, stream_bits) in [(1, 32), (3, 64)] {
+        let mut config = kernel.config(lanes);
+        config.stream_bits = stream_bits;
+        for noise in [Noise::default(), noise(5)] {
+            let work = Work::random(&kernel.graph, 20_000, 3, Style::Ordinary);
+            let expected = work.expected(&kernel.graph);
+            let run = |options: Options| -> Option<Outcome> {
+                let mut engine = engine(&kernel, &config, &options)?;
+                // The second time starts from the state that the first left.
+                simulate(&mut engine, &work);
+                let outcome = simulate(&mut engine, &work);
+                check(&work, &outcome, &expected, &format!("{lanes} lanes, {options:?}"));
+                Some(outcome)
+            };
+            let Some(flat) = run(Options { flat: true, noise, ..Options::default() }) else { return };
+            for threads in [1, 2, 5] {
+                let split = run(Options { threads, noise, ..Options::default() }).expect("Verilator is there");
+                assert_eq!(split.counters, flat.counters);
+                assert!(split.beats == flat.beats, "beats of {lanes} lanes on {threads} threads");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_trace_is_written_and_changes_nothing() {
+    let kernel = Kernel::new("integers", INTEGERS);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("w.fst");
+    let work = Work::random(&kernel.graph, 500, 1, Style::Ordinary);
+    let options = Options { trace: Some(file.clone()), ..Options::default() };
+    let Some(mut traced) = engine(&kernel, &kernel.config(2), &options) else { return };
+    let outcome = simulate(&mut traced, &work);
+    check(&work, &outcome, &work.expected(&kernel.graph), "traced");
+    drop(traced);
+    let mut plain = engine(&kernel, &kernel.config(2), &Options::default()).expect("Verilator is there");
+    assert!(simulate(&mut plain, &work).beats == outcome.beats);
+    let bytes = std::fs::read(&file).unwrap();
+    // Block type 0 (header) of length 329.
+    assert_eq!(bytes[..9], [0, 0, 0, 0, 0, 0, 0, 1, 73]);
+    assert!(bytes.len() > 2000);
+}

@@ -1,0 +1,93 @@
+//! The engine's Verilog passes the strictest checks of two tools in every shape.
+
+use crate::engine_common::{Output, config, layout, pipeline, tool};
+use hdl::Reduce::{Max, Min, Sum};
+use hdl::engine::{Config, design};
+
+fn check(config: &Config) {
+    let design = design(config, &pipeline(config));
+    design.netlist.verify().expect("the netlist is sound");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // One file a module, as `build` writes them.
+    let mut files = Vec::new();
+    for module in &design.netlist.modules {
+        let file = folder.path().join(format!("{}.v", module.name));
+        std::fs::write(&file, module.verilog()).expect("the text is written");
+        files.push(file.to_str().expect("a path in UTF-8").to_string());
+    }
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let shape = format!(
+        "{} lanes in {} groups, {} bits, {:?}",
+        config.pipelines, config.groups, config.stream_bits, config.layout
+    );
+    if let Some(out) = tool("verilator", &[&["--lint-only", "-Wall", "--top-module", &design.top], &files[..]].concat())
+    {
+        assert!(out.status.success() && out.stderr.is_empty(), "{shape}\n{}", String::from_utf8_lossy(&out.stderr));
+    }
+    let object = folder.path().join("engine.vvp");
+    let object = object.to_str().expect("a path in UTF-8");
+    if let Some(out) = tool("iverilog", &[&["-Wall", "-g2005", "-s", &design.top, "-o", object], &files[..]].concat()) {
+        assert!(out.status.success() && out.stderr.is_empty(), "{shape}\n{}", String::from_utf8_lossy(&out.stderr));
+    }
+}
+
+const P2P_OUT: &[Output] = &[("int64", Sum)];
+const MIXED_OUT: &[Output] = &[
+    ("int64", Sum),
+    ("uint1", Max),
+    ("int1", Min),
+    ("float18.9", Max),
+    ("fixed33.30", Sum),
+    ("ufixed32.8", Sum),
+    ("uint1", Sum),
+    ("int64", Min),
+    ("float5.2", Min),
+];
+
+#[test]
+fn every_number_of_lanes_and_stream_width_is_clean() {
+    for stream_bits in [32, 64, 128] {
+        for lanes in [1, 2, 3, 4, 5, 8, 13, 64] {
+            let p2p = layout(&["int32", "int32", "int32"], &["int32", "int32", "int32", "float18.9"], &[], P2P_OUT);
+            check(&config(p2p, lanes, stream_bits, 5));
+        }
+    }
+}
+
+#[test]
+fn every_number_of_lane_groups_is_clean() {
+    for stream_bits in [32, 64, 128] {
+        for (lanes, groups) in [(2, 2), (6, 3), (15, 5), (64, 8), (64, 16)] {
+            let p2p = layout(&["int32", "int32"], &["int32", "float18.9"], &["int8"], P2P_OUT);
+            check(&Config { groups, ..config(p2p, lanes, stream_bits, 5) });
+        }
+    }
+    let none = layout(&[], &[], &[], &[("uint1", Max)]);
+    check(&Config { groups: 3, ..config(none, 3, 32, 1) });
+}
+
+#[test]
+fn records_of_every_kind_are_clean() {
+    let many = ["float18.9"; 40];
+    let shapes = [
+        layout(&[], &[], &[], P2P_OUT),
+        layout(&["uint1"], &["uint1"], &["uint1"], &[("uint1", Max)]),
+        layout(&["int64"], &[], &["int33", "int64"], MIXED_OUT),
+        layout(&[], &["int40"], &["uint5"; 7], &[("float32.23", Min), ("int31", Sum)]),
+        layout(&many, &many[..33], &["int32"], &[("int64", Sum); 3]),
+        layout(&["int32"; 3], &many, &[], &[("int64", Sum); 165]),
+    ];
+    for stream_bits in [32, 64, 128] {
+        for (shape, lanes) in shapes.iter().zip([1, 2, 3, 1, 9, 2]) {
+            check(&config(shape.clone(), lanes, stream_bits, 1));
+        }
+    }
+}
+
+#[test]
+fn memories_of_extreme_sizes_are_clean() {
+    for (jmem_records, segments, latency) in [(1, 1, 1), (2, 2, 70), (3, 3, 2), (1 << 18, 4096, 3), (1000, 300, 130)] {
+        let p2p = layout(&["int32"], &["int32", "float18.9"], &["int8"], P2P_OUT);
+        check(&Config { jmem_records, segments, ..config(p2p, 2, 64, latency) });
+    }
+}

@@ -1,0 +1,86 @@
+//! Every shipped kernel: the cycle simulation of its engine equals the emulator, bit for bit.
+
+use crate::common::{Kernel, Work, check, engine, simulate};
+use sim::cycle::{Noise, Options};
+use sim::stimuli::Style;
+
+/// Random pairs of each style; twice that for each kernel and number of pipelines.
+const PAIRS: usize = 50_000;
+const CORNER_PAIRS: usize = 10_000;
+
+/// Pipelines and stream widths of the engines that the kernels of the FMM are simulated on.
+const ENGINES: &[(u32, u32)] = &[(1, 32), (3, 64), (8, 128)];
+/// The engine for the other kernels: what surrounds their pipelines is the same.
+const ONE_ENGINE: &[(u32, u32)] = &[(3, 64)];
+
+/// Emulates the work once and simulates it on engines, with noisy streams and, at 8 pipelines, regular ones.
+fn agree(name: &str, text: &str, engines: &[(u32, u32)]) {
+    let kernel = Kernel::new(name, text);
+    let graph = &kernel.graph;
+    let works = [
+        ("wild", Work::random(graph, PAIRS, 11, Style::Wild { anchor: 0x1234_5678_9abc_def0 })),
+        ("ordinary", Work::random(graph, PAIRS, 12, Style::Ordinary)),
+        ("corners", Work::corners(graph, CORNER_PAIRS)),
+    ];
+    let expected = works.each_ref().map(|(_, work)| work.expected(graph));
+    for &(lanes, stream_bits) in engines {
+        let config = hdl::engine::Config { stream_bits, ..kernel.config(lanes) };
+        let noise = Noise { seed: lanes as u64, gap: 0.2, stall: 0.3 };
+        let Some(mut noisy) = engine(&kernel, &config, &Options { noise, ..Options::default() }) else { return };
+        for ((what, work), expected) in works.iter().zip(&expected) {
+            check(work, &simulate(&mut noisy, work), expected, &format!("{name}, {lanes} pipelines, {what}"));
+        }
+        if lanes == 8 {
+            let mut regular = engine(&kernel, &config, &Options::default()).expect("Verilator is there");
+            check(&works[1].1, &simulate(&mut regular, &works[1].1), &expected[1], &format!("{name}, no noise"));
+        }
+    }
+}
+
+/// Whether a shipped kernel is one of the FMM's.
+fn of_fmm(name: &str) -> bool {
+    name.starts_with("p2p") || name.starts_with("m2l")
+}
+
+#[test]
+fn shipped_kernels_of_the_fmm_agree_with_the_emulator() {
+    for kernel in pg2::kernels::KERNELS.iter().filter(|k| of_fmm(k.name)) {
+        agree(kernel.name, kernel.text, ENGINES);
+    }
+}
+
+/// In two parts, since building and simulating them takes longer than anything beside it.
+fn others_agree(part: usize) {
+    for kernel in pg2::kernels::KERNELS.iter().filter(|k| !of_fmm(k.name)).skip(part).step_by(2) {
+        agree(kernel.name, kernel.text, ONE_ENGINE);
+    }
+}
+
+#[test]
+fn half_of_the_other_shipped_kernels_agree_with_the_emulator() {
+    others_agree(0);
+}
+
+#[test]
+fn the_other_half_agrees_with_the_emulator() {
+    others_agree(1);
+}
+
+#[test]
+fn m2l_kernels_to_order_3_agree_with_the_emulator() {
+    for order in 1..=3 {
+        // `m2l_paper` is of order 2, and order 1 is a part of it.
+        let engines = if order == 3 { ENGINES } else { ONE_ENGINE };
+        agree(&format!("m2l_{order}"), &pg2::gen_m2l(order).expect("the order is in range"), engines);
+    }
+}
+
+#[test]
+fn the_m2l_kernel_of_order_4_agrees_with_the_emulator() {
+    agree("m2l_4", &pg2::gen_m2l(4).expect("the order is in range"), ENGINES);
+}
+
+#[test]
+fn functions_agree_with_the_emulator() {
+    agree("functions", include_str!("../functions.pg2"), ONE_ENGINE);
+}

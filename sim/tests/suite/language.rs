@@ -1,0 +1,185 @@
+//! The whole language in small kernels: the reference, the emulator and the Verilog give what plain arithmetic says.
+
+mod blocks;
+mod cases;
+
+use crate::common::built;
+use cases::Case;
+use hdl::engine::protocol::Segment;
+use hdl::target::Clock;
+use hdl::{Flags, Format, Reduce};
+use pg2::build::{Built, build};
+use pg2::graph::{Graph, PinClass};
+use sim::bench::MultiBench;
+use sim::emulator::Emulator;
+use sim::stimuli::{Random, Style, corner_records, records};
+
+const TARGETS: usize = 7;
+const SOURCES: usize = 90;
+const SETTINGS: u64 = 3;
+
+fn all() -> Vec<&'static Case> {
+    cases::CASES.iter().chain(blocks::CASES).collect()
+}
+
+fn graph(case: &Case) -> Graph {
+    pg2::compile("kernel", case.text).unwrap_or_else(|e| panic!("{}: {e:#?}", case.text)).graph
+}
+
+/// Targets, sources and parameters.
+struct Inputs {
+    i: Vec<Vec<u64>>,
+    j: Vec<Vec<u64>>,
+    params: Vec<u64>,
+}
+
+impl Inputs {
+    fn new(case: &Case, graph: &Graph, seed: u64) -> Inputs {
+        let random = &mut Random::new(seed);
+        let style = if case.ordinary { Style::Ordinary } else { Style::Wild { anchor: 0x0123_4567_89ab_cdef * seed } };
+        let mut of = |class, n| records(graph, class, n, style, random);
+        let (i, mut j) = (of(PinClass::Ipin, TARGETS), of(PinClass::Jpin, SOURCES));
+        // A few records settle before the setting of the parameters is taken.
+        let params = of(PinClass::Param, 5).swap_remove(4);
+        if !case.ordinary {
+            j.extend(corner_records(graph, PinClass::Jpin).into_iter().skip(seed as usize).step_by(2).take(60));
+        }
+        Inputs { i, j, params }
+    }
+
+    fn row(&self, i: &[u64], j: &[u64]) -> Vec<u64> {
+        [i, j, &self.params].concat()
+    }
+}
+
+/// The integer of a pattern, or the pattern itself of a float or log.
+fn number(format: Format, bits: u64) -> i128 {
+    let sign = format.is_integral() && format.is_signed() && bits >> (format.width() - 1) & 1 == 1;
+    bits as i128 - if sign { 1 << format.width() } else { 0 }
+}
+
+fn formats(graph: &Graph, class: PinClass) -> Vec<Format> {
+    graph.elements_of(class).iter().map(|(pin, _)| graph.pins[*pin].format).collect()
+}
+
+/// What a pair means: the outputs' patterns and the flags.
+fn means(case: &Case, graph: &Graph, row: &[u64]) -> (Vec<u64>, u8) {
+    let inputs = [PinClass::Ipin, PinClass::Jpin, PinClass::Param].map(|c| formats(graph, c)).concat();
+    let numbers: Vec<i128> = inputs.iter().zip(row).map(|(f, bits)| number(*f, *bits)).collect();
+    let (outputs, flags) = (case.means)(&numbers);
+    assert_eq!(outputs.len(), graph.outputs.len(), "{}", case.text);
+    let formats = graph.outputs.iter().map(|o| graph.pins[o.pin].format);
+    (outputs.iter().zip(formats).map(|(v, f)| *v as u64 & f.mask()).collect(), flags)
+}
+
+/// The place of a pattern in the order of its format.
+fn order(format: Format, bits: u64) -> i128 {
+    let number = number(format, bits);
+    let sign = 1i128 << (format.width() - 1);
+    if format.is_sign_magnitude() && number & sign != 0 { -(number & !sign) } else { number }
+}
+
+/// All pairs of a target gathered, in wide arithmetic.
+fn gather(graph: &Graph, pairs: &[(Vec<u64>, u8)]) -> (Vec<u64>, Flags) {
+    let mut flags = pairs.iter().fold(0, |all, p| all | p.1);
+    let results = graph.outputs.iter().enumerate().map(|(k, o)| {
+        let format = graph.pins[o.pin].format;
+        let patterns = pairs.iter().map(|p| p.0[k]);
+        match o.reduce {
+            Reduce::Max => patterns.max_by_key(|p| order(format, *p)).expect("there are sources"),
+            Reduce::Min => patterns.min_by_key(|p| order(format, *p)).expect("there are sources"),
+            Reduce::Sum => {
+                let sum: i128 = patterns.map(|p| number(format, p)).sum();
+                let bits = sum as u64 & format.mask();
+                flags |= if number(format, bits) != sum { Flags::WRAP.0 } else { 0 };
+                bits
+            }
+        }
+    });
+    (results.collect(), Flags(flags))
+}
+
+#[test]
+fn the_reference_and_the_emulator_give_what_kernels_mean() {
+    for case in all() {
+        let graph = graph(case);
+        for seed in 1..=SETTINGS {
+            let inputs = Inputs::new(case, &graph, seed);
+            let mut emulator = Emulator::new(&pg2::simplify::simplify(&graph));
+            emulator.set_params(&inputs.params);
+            let mut sources = emulator.sources(inputs.j.len());
+            emulator.load(&mut sources, 0, &inputs.j.concat());
+            let segments = [Segment { first: 0, count: inputs.j.len() as u32 }];
+            let mut scratch = emulator.scratch();
+            for i in &inputs.i {
+                let mut pairs = Vec::new();
+                for j in &inputs.j {
+                    let row = inputs.row(i, j);
+                    let meant = means(case, &graph, &row);
+                    let (values, flags) = sim::reference::pair(&graph, i, j, &inputs.params);
+                    let got: Vec<u64> = graph.outputs.iter().map(|o| values[o.value.0 as usize]).collect();
+                    assert_eq!((got, flags.0), meant, "{} with {row:x?}", case.text);
+                    pairs.push(meant);
+                }
+                let meant = gather(&graph, &pairs);
+                let target = sim::reference::target(&graph, i, &inputs.j, &inputs.params);
+                assert_eq!(target, meant, "{}", case.text);
+                let mut sums = [emulator.start()];
+                emulator.accumulate(&mut scratch, &mut sums, i, &sources, &segments);
+                assert_eq!(sums[0].finish(), meant, "{}", case.text);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_verilog_gives_what_kernels_mean() {
+    let cases = all();
+    let graphs: Vec<Graph> = cases.iter().map(|c| graph(c)).collect();
+    let clock = |k: usize| Clock { mhz: [60.0, 150.0, 250.0][k % 3], ..Clock::default_clock() };
+    let compile = |(k, graph): (usize, &Graph)| build(graph, clock(k), cases[k].text, Vec::new());
+    let pipelines: Vec<Built> = graphs.iter().enumerate().map(compile).collect();
+    let netlists: Vec<_> = pipelines.iter().map(|b| b.plain()).collect();
+    let Some(mut bench) = built(MultiBench::build_netlists(&netlists)) else { return };
+    for seed in 1..=SETTINGS {
+        let mut rows = Vec::new();
+        for (k, case) in cases.iter().enumerate() {
+            let inputs = Inputs::new(case, &graphs[k], seed);
+            let pairs = inputs.i.iter().flat_map(|i| inputs.j.iter().map(|j| inputs.row(i, j)));
+            // Parameters stand still before and after the pairs that count.
+            let still = vec![inputs.row(&inputs.i[0], &inputs.j[0]); pipelines[k].schedule.depth as usize];
+            rows.push([still.clone(), pairs.collect(), still].concat());
+        }
+        let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
+        for row in &mut rows {
+            let last = row.last().expect("there are pairs").clone();
+            row.resize(longest, last);
+        }
+        let out = bench.run_all(&rows);
+        for (k, case) in cases.iter().enumerate() {
+            let depth = pipelines[k].schedule.depth as usize;
+            let settled = rows[k].iter().zip(&out[k]).take(longest - depth).skip(depth);
+            for (row, got) in settled {
+                let (mut meant, flags) = means(case, &graphs[k], row);
+                meant.push(flags as u64);
+                assert_eq!(got, &meant, "{} with {row:x?}", case.text);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_verilog_of_every_kernel_is_clean() {
+    let netlists: Vec<_> =
+        all().iter().map(|c| build(&graph(c), Clock::default_clock(), c.text, Vec::new()).plain()).collect();
+    let all = sim::bench::wrap(&netlists).expect("the ports are narrow");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("all.v");
+    std::fs::write(&file, all.verilog()).expect("the text is written");
+    let file = file.to_str().expect("a path in UTF-8");
+    // DECLFILENAME alone is off: one file holds all modules.
+    let lint = ["--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", &all.top, file];
+    if let Some(out) = crate::engine_common::tool("verilator", &lint) {
+        assert!(out.status.success() && out.stderr.is_empty(), "{}", String::from_utf8_lossy(&out.stderr));
+    }
+}

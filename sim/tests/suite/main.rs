@@ -1,0 +1,34 @@
+//! Tests of generated Verilog, of the emulator and of simulated engines and boards: one module a subject.
+
+mod bench;
+mod board;
+mod common;
+mod cycle;
+mod emulated;
+mod emulator;
+mod engine;
+mod engine_common;
+mod engine_flow;
+mod engine_lint;
+mod kernels;
+mod language;
+mod link;
+mod link_lint;
+mod mutations;
+mod op_common;
+mod op_float;
+mod op_func;
+mod op_log;
+mod op_num;
+mod op_pow;
+mod pipeline;
+mod products;
+mod twins;
+
+#[allow(dead_code, reason = "pg2's tests use the rest")]
+#[path = "../../../pg2/tests/suite/graphs/mod.rs"]
+mod graphs;
+
+#[allow(dead_code, reason = "pg2's tests use the rest")]
+#[path = "../../../pg2/tests/suite/mutate/mod.rs"]
+mod mutate;

@@ -1,0 +1,100 @@
+//! What tests of operators' Verilog share: uses with their arguments, one build for many of them, and the lint.
+
+use hdl::Flags;
+use hdl::netlist::{Module, Netlist};
+use hdl::op::{Inst, Operator, hardware};
+use hdl::target::Clock;
+use sim::SimError;
+use sim::bench::{MultiBench, wrap};
+
+/// Rows of arguments for one use, at least.
+pub const ROWS: usize = 1500;
+
+/// One use of an operator and the arguments it is tried with.
+pub struct Case {
+    pub op: &'static dyn Operator,
+    pub inst: Inst,
+    pub rows: Vec<Vec<u64>>,
+}
+
+impl Case {
+    /// An argument that is known not to be negative is not, and arguments that are known to be one value are.
+    pub fn known(mut self) -> Case {
+        for row in &mut self.rows {
+            for (k, f) in self.inst.args.iter().enumerate() {
+                if self.inst.is_nonneg(k) {
+                    row[k] &= f.mask() >> 1;
+                }
+                if self.inst.same {
+                    row[k] = row[0];
+                }
+            }
+        }
+        self
+    }
+
+    /// The port values that row `k` must give: the result, and the flags that can be raised.
+    fn expected(&self, k: usize) -> Vec<u64> {
+        let (bits, raised) = self.op.bits(&self.inst, &self.rows[k]);
+        let declared = self.op.flags(&self.inst);
+        assert!(declared.contains(raised), "{} {:?} raises an undeclared flag", self.op.name(), self.inst);
+        assert!(self.op.bounds(&self.inst).contain(self.inst.result, bits), "{} {:?}", self.op.name(), self.inst);
+        let port = declared.iter().enumerate().map(|(k, f): (usize, Flags)| (raised.contains(f) as u64) << k).sum();
+        if declared.is_empty() { vec![bits] } else { vec![bits, port] }
+    }
+}
+
+/// The simulation, or `None` (said on stderr) where Verilator is not installed and not required.
+fn built(result: Result<MultiBench, SimError>) -> Option<MultiBench> {
+    match result {
+        Err(SimError::ToolMissing { tool, .. }) if std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1") => {
+            eprintln!("skipped: {tool} not found");
+            None
+        }
+        other => Some(other.unwrap()),
+    }
+}
+
+/// Results and flags of every case at one clock, and the latency of those that are `timed`.
+pub fn check_cases(cases: &[Case], mhz: f64, timed: impl Fn(&Case) -> bool) {
+    let clock = Clock { mhz, ..Clock::default_clock() };
+    let modules: Vec<Module> = cases.iter().map(|c| hardware(c.op, &c.inst, clock).module).collect();
+    let declared: Vec<u32> = modules.iter().map(|m| m.latency).collect();
+    let Some(mut bench) = built(MultiBench::build(modules)) else { return };
+    let rows: Vec<Vec<Vec<u64>>> = cases.iter().map(|c| c.rows.clone()).collect();
+    let outputs = bench.run_all(&rows);
+    for (k, case) in cases.iter().enumerate() {
+        for (t, got) in outputs[k].iter().enumerate() {
+            let what = || format!("{} {:?} at {mhz} MHz of {:x?}", case.op.name(), case.inst, case.rows[t]);
+            assert_eq!(*got, case.expected(t), "{}", what());
+        }
+        // All rows match at the declared latency; here it is also measured.
+        if timed(case) {
+            let latency = bench.measured_latency(k, &case.rows[case.rows.len() - 8..]);
+            assert_eq!(latency, Ok(declared[k]), "{} {:?} at {mhz} MHz", case.op.name(), case.inst);
+        }
+    }
+}
+
+/// Verilator has nothing to say about the cases' modules.
+pub fn lint(cases: &[Case]) {
+    let modules = cases.iter().map(|c| hardware(c.op, &c.inst, Clock::default_clock()).module);
+    lint_netlists(&modules.map(|m| Netlist { top: m.name.clone(), modules: vec![m] }).collect::<Vec<_>>());
+}
+
+/// The same of modules of different names.
+pub fn lint_netlists(netlists: &[Netlist]) {
+    let all = wrap(netlists).expect("ports of at most 64 bits");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("operators.v");
+    std::fs::write(&file, all.verilog()).expect("the text is written");
+    // Many modules stand in one file here.
+    let options = ["--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", &all.top];
+    match std::process::Command::new("verilator").args(options).arg(&file).output() {
+        Ok(out) => assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr)),
+        Err(_) if std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1") => {
+            eprintln!("skipped: verilator not found");
+        }
+        Err(e) => panic!("verilator: {e}"),
+    }
+}

@@ -1,0 +1,179 @@
+//! The Verilog of functions against their bits, many uses in one build.
+
+use hdl::exact::{Exact, parse_decimal, to_bits};
+use hdl::op::func::Function;
+use hdl::op::{Attrs, Inst, Operator, hardware, operator};
+use hdl::real::{Call, Expr, Node};
+use hdl::target::Clock;
+use hdl::{Bounds, Format};
+use sim::SimError;
+use sim::bench::MultiBench;
+
+const SEED: u64 = 0x66756e63;
+const CYCLES: usize = 4096;
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+}
+
+fn op(name: &str) -> &'static dyn Operator {
+    operator(name).expect("it is registered")
+}
+
+fn number(text: &str) -> Exact {
+    let digits = parse_decimal(text.trim_start_matches('-')).expect("a number");
+    if text.starts_with('-') { -digits } else { digits }
+}
+
+/// A call on the argument, or its reciprocal where no call is given.
+fn function(call: Option<Call>, (lo, hi): (&str, &str)) -> &'static Function {
+    let mut e = Expr::default();
+    let x = e.push(Node::X);
+    match call {
+        Some(call) => e.push(Node::Call(call, x)),
+        None => {
+            let one = e.push(Node::Number(number("1")));
+            e.push(Node::Div(one, x))
+        }
+    };
+    Function::new(e, number(lo), number(hi))
+}
+
+fn uses() -> Vec<(&'static dyn Operator, Inst)> {
+    let mut list = Vec::new();
+    let mut add = |name: &str, format: &str, function: Option<&'static Function>, bounds: bool| {
+        let format: Format = format.parse().expect("a format");
+        let attrs = Attrs { function, ..Attrs::default() };
+        let inst = Inst::new(op(name), &[format], attrs).expect("a function");
+        list.push((op(name), inst.clone()));
+        if bounds && format.is_float() {
+            // Positive numbers around 1 alone, which leaves out much of the circuit.
+            let (one, mant) = (format.bias() as i128, format.mant());
+            let reach = (one / 4).max(1);
+            let bounds = Bounds { low: (one - reach).max(1) << mant, high: (one + reach) << mant, zero: false };
+            list.push((op(name), Inst { nonneg: 1, bounds: vec![bounds], ..inst }));
+        }
+    };
+    for format in ["float18.9", "float25.16", "float32.23", "float5.2", "float13.1", "float12.6", "float35.23"] {
+        for name in ["exp", "log", "sin", "cos"] {
+            add(name, format, None, true);
+        }
+    }
+    for format in ["fixed16.8", "ufixed16.10", "fixed32.20", "fixed12.11", "ufixed2.1"] {
+        for name in ["exp", "log", "sin", "cos"] {
+            add(name, format, None, false);
+        }
+    }
+    for (call, ends) in [
+        (None, ("0.125", "8")),
+        (Some(Call::Erfc), ("0", "3")),
+        (Some(Call::Sin), ("-1.5", "3")),
+        (Some(Call::Tanh), ("-4", "4")),
+        (Some(Call::Exp), ("-9", "-0.5")),
+        (Some(Call::Neg), ("1", "1.75")),
+        (Some(Call::Sqrt), ("0", "6")),
+    ] {
+        for format in ["float18.9", "float25.16", "float32.23", "float12.6"] {
+            add("func", format, Some(function(call, ends)), true);
+        }
+    }
+    for (call, ends) in [(Some(Call::Erfc), ("0", "3")), (Some(Call::Sin), ("-1.5", "3")), (None, ("0.125", "2"))] {
+        for format in ["fixed16.12", "fixed24.20", "ufixed12.10"] {
+            if !(format.starts_with('u') && ends.0.starts_with('-')) {
+                add("func", format, Some(function(call, ends)), false);
+            }
+        }
+    }
+    list
+}
+
+/// The k-th argument of a use, within its bounds: corners, numbers of all sizes, and many around 1.
+fn argument(inst: &Inst, k: usize, random: &mut Random) -> u64 {
+    let format = inst.args[0];
+    let any = random.next() & format.mask();
+    let corners = [0, format.max_bits(), format.min_bits(), 1, format.mask()];
+    if !format.is_float() {
+        let near = any >> (k as u32 % format.width());
+        return if k < corners.len() { corners[k] } else { near };
+    }
+    let (mant, least) = (format.mant(), 1u64 << format.mant());
+    let one = (format.bias() as u64) << mant;
+    let (low, high) = inst.magnitudes(0);
+    let around = (one + (any & (2 * least - 1))).saturating_sub(least);
+    let tiny = one - ((random.next() & 15) << mant).min(one) + (any & 3);
+    // Next to multiples of pi / 2 sines and cosines are small.
+    let turns = (1 + ((random.next() % 600_000) >> (k % 20))) as f64;
+    let angle = Exact::from_float(turns * std::f64::consts::FRAC_PI_2).expect("a finite number");
+    let angle = to_bits(format, &angle).map_or(around, |found| found.0);
+    let magnitude = [any & (format.mask() >> 1), around, tiny, angle][k % 4].clamp(low, high);
+    let sign = if inst.is_nonneg(0) || random.next() & 1 == 0 { 0 } else { 1u64 << (format.width() - 1) };
+    if k == 0 && inst.bounds(0).zero { 0 } else { magnitude | sign }
+}
+
+#[test]
+fn verilog_of_functions_equals_their_bits() {
+    let uses = uses();
+    let made: Vec<_> = uses.iter().map(|(op, inst)| hardware(*op, inst, Clock::default_clock())).collect();
+    // Uses that differ in bounds alone have one name.
+    let modules = made.iter().map(|m| m.module.clone()).collect();
+    let mut bench = match MultiBench::build(modules) {
+        Err(SimError::ToolMissing { .. }) if std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1") => {
+            println!("skipped: verilator not found");
+            return;
+        }
+        bench => bench.expect("it builds"),
+    };
+    println!("seed {SEED:#x}");
+    let mut random = Random(SEED);
+    let inputs: Vec<Vec<Vec<u64>>> =
+        uses.iter().map(|(_, inst)| (0..CYCLES).map(|k| vec![argument(inst, k, &mut random)]).collect()).collect();
+    let outputs = bench.run_all(&inputs);
+    for (k, (op, inst)) in uses.iter().enumerate() {
+        let declared = op.flags(inst);
+        for (x, y) in inputs[k].iter().zip(&outputs[k]) {
+            let (bits, flags) = op.bits(inst, x);
+            assert!(declared.contains(flags), "{} {} {:#x}: {flags:?}", op.name(), inst.result, x[0]);
+            assert!(op.bounds(inst).contain(inst.result, bits), "{} {} {:#x}", op.name(), inst.result, x[0]);
+            let mut expected = vec![bits];
+            if !declared.is_empty() {
+                expected.push(declared.iter().enumerate().map(|(b, f)| (flags.contains(f) as u64) << b).sum());
+            }
+            let function = inst.attrs.function.map_or("", |f| &f.text);
+            assert_eq!(*y, expected, "{} {function} {} {:#x}, bounds {:?}", op.name(), inst.result, x[0], inst.bounds);
+        }
+        if made[k].latency > 0 {
+            // Of most arguments outside its interval a function has one value; a change is what can be timed.
+            let mut rows: Vec<(&Vec<u64>, &Vec<u64>)> = Vec::new();
+            for (x, y) in inputs[k].iter().zip(&outputs[k]) {
+                if rows.len() < 16 && rows.last().is_none_or(|last| last.1 != y) {
+                    rows.push((x, y));
+                }
+            }
+            // Within bounds there may be a single result: in a narrow format, or on one side of the interval.
+            if rows.len() < 2 {
+                let function = inst.attrs.function.map_or("", |f| &f.text);
+                assert!(!inst.bounds.is_empty(), "{} {function} {} never changes", op.name(), inst.result);
+                continue;
+            }
+            let rows: Vec<Vec<u64>> = rows.iter().map(|row| row.0.clone()).collect();
+            let function = inst.attrs.function.map_or("", |f| &f.text);
+            let what = format!("{} {function} {}", op.name(), inst.result);
+            assert_eq!(bench.measured_latency(k, &rows), Ok(made[k].latency), "{what}");
+        }
+    }
+}
+
+#[test]
+fn the_verilog_of_functions_is_clean() {
+    let plain = uses().into_iter().filter(|(_, inst)| inst.bounds.is_empty() && inst.result.width() <= 18);
+    let cases: Vec<_> = plain.map(|(op, inst)| crate::op_common::Case { op, inst, rows: Vec::new() }).collect();
+    crate::op_common::lint(&cases);
+}

@@ -1,0 +1,149 @@
+//! The Verilog of whole pipelines against the operators' bits: values and flags of every pair, clock by clock.
+
+use crate::graphs::{Random, evaluate};
+use hdl::target::{Clock, target};
+use pg2::build::{Built, build};
+use pg2::graph::{Graph, PinClass};
+use sim::SimError;
+use sim::bench::MultiBench;
+
+/// Builds all at once; `None` if verilator is absent.
+fn bench(built: &[Built]) -> Option<MultiBench> {
+    let netlists: Vec<_> = built.iter().map(Built::plain).collect();
+    match MultiBench::build_netlists(&netlists) {
+        Ok(bench) => Some(bench),
+        Err(SimError::ToolMissing { .. }) if std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1") => {
+            println!("skipped: verilator not found");
+            None
+        }
+        Err(e) => panic!("{e}"),
+    }
+}
+
+/// Rows of pin values in port order. Parameters stay the same for `settle` rows before and behind the ones that count.
+fn rows(graph: &Graph, r: &mut Random, pairs: usize, settle: usize) -> Vec<Vec<u64>> {
+    let classes = [PinClass::Ipin, PinClass::Jpin, PinClass::Param];
+    let formats: Vec<Vec<_>> =
+        classes.map(|c| graph.elements_of(c).iter().map(|(pin, _)| graph.pins[*pin].format).collect()).to_vec();
+    let params: Vec<u64> = formats[2].iter().map(|f| r.pattern(*f)).collect();
+    (0..settle + pairs + settle)
+        .map(|_| {
+            let mut row: Vec<u64> = formats[..2].iter().flatten().map(|f| r.pattern(*f)).collect();
+            row.extend(&params);
+            row
+        })
+        .collect()
+}
+
+/// Compares a pipeline with its *unsimplified* graph on `pairs` pairs for each of a few settings of the parameters.
+fn check(bench: &mut MultiBench, k: usize, source: &Graph, built: &Built, pairs: usize) {
+    let depth = built.schedule.depth as usize;
+    let g = source;
+    let columns: Vec<(usize, u32)> =
+        [PinClass::Ipin, PinClass::Jpin, PinClass::Param].iter().flat_map(|c| g.elements_of(*c)).collect();
+    for seed in 1..=4 {
+        let rows = rows(g, &mut Random(seed), pairs, depth);
+        let out = bench.run(k, &rows);
+        for (row, got) in rows.iter().zip(&out).skip(depth).take(pairs) {
+            let value = |pin, element| row[columns.iter().position(|c| *c == (pin, element)).unwrap()];
+            let (values, flags) = evaluate(g, &value);
+            let mut wanted: Vec<u64> = g.outputs.iter().map(|o| values[o.value.0 as usize]).collect();
+            wanted.push(flags.0 as u64);
+            assert_eq!(got, &wanted, "{} with inputs {row:x?}", g.name);
+        }
+    }
+}
+
+#[test]
+fn the_pipelines_of_shipped_kernels_give_the_bits_and_flags_of_their_graphs() {
+    let mut kernels: Vec<(String, String)> =
+        pg2::kernels::KERNELS.iter().map(|k| (k.name.to_string(), k.text.to_string())).collect();
+    kernels.extend([1].map(|p| (format!("m2l_{p}"), pg2::gen_m2l(p).unwrap())));
+    let clock = Clock::default_clock();
+    let graphs: Vec<Graph> = kernels.iter().map(|(n, t)| pg2::compile(n, t).unwrap().graph).collect();
+    let built: Vec<Built> = graphs.iter().zip(&kernels).map(|(g, (_, t))| build(g, clock, t, Vec::new())).collect();
+    let Some(mut bench) = bench(&built) else { return };
+    for (k, (g, b)) in graphs.iter().zip(&built).enumerate() {
+        check(&mut bench, k, g, b, 2000);
+    }
+}
+
+#[test]
+fn random_pipelines_of_all_operators_give_the_bits_and_flags_of_their_graphs() {
+    let mhz = [40.0, 100.0, 150.0, 250.0];
+    let graphs: Vec<Graph> = (0..16).map(|seed| crate::graphs::random(1000 + seed, 40)).collect();
+    let built: Vec<Built> = graphs
+        .iter()
+        .enumerate()
+        .map(|(k, g)| {
+            // Waits in flip-flops, in block memory and in tables.
+            let family = ["generic", "max10", "ecp5"][k % 3];
+            build(g, Clock { mhz: mhz[k % 4], target: target(family).unwrap(), blocks: None }, "", Vec::new())
+        })
+        .collect();
+    let Some(mut bench) = bench(&built) else { return };
+    for (k, (g, b)) in graphs.iter().zip(&built).enumerate() {
+        check(&mut bench, k, g, b, 300);
+    }
+}
+
+/// Conversions that enter a sum, from floats of many significands into formats of many widths.
+const SUMS: &str = "float9.3 a jpin; float10.4 b jpin; float12.6 c jpin; float18.9 d jpin; float25.16 e jpin;
+    float32.23 f jpin; float64.52 g jpin; uint1 h jpin;
+    fixed20.8 a0 fout; ufixed20.8 a1 fout; int40 a2 fout; fixed64.60 b0 fout; fixed24.12 b1 fout; fixed33.4 c0 fout;
+    int64 d0 fout; uint64 d1 fout; fixed64.63 d2 fout; fixed64.30 e0 fout; int41 e1 fout; fixed64.16 f0 fout; int64 g0 fout;
+    fixed20.8 h0 fout;
+    a0 += (fixed20.8)a; a1 += (ufixed20.8)pg_abs(a); a2 += (int40)a; b0 += (fixed64.60)b; b1 += (fixed24.12)b;
+    c0 += (fixed33.4)c; d0 += (int64)d; d1 += (uint64)pg_abs(d); d2 += (fixed64.63)d; e0 += (fixed64.30)e;
+    e1 += (int41)e; f0 += (fixed64.16)f; g0 += (int64)g; h0 += (fixed20.8)(h ? -a : pg_abs(a));";
+
+#[test]
+fn terms_of_sums_give_the_bits_and_flags_of_their_conversions() {
+    let graph = pg2::compile("sums", SUMS).unwrap().graph;
+    let built: Vec<Built> = ["generic", "max10"]
+        .map(|t| build(&graph, Clock { mhz: 150.0, target: target(t).unwrap(), blocks: None }, SUMS, Vec::new()))
+        .into();
+    // Most of these are wide enough for the terms' form.
+    let terms = built[0].netlist.module(&built[0].netlist.top).unwrap().ports.iter();
+    assert!(terms.filter(|p| p.name.ends_with("_window")).count() >= 9);
+    let Some(mut bench) = bench(&built) else { return };
+    for (k, b) in built.iter().enumerate() {
+        check(&mut bench, k, &graph, b, 8000);
+    }
+}
+
+/// Scalings in front of a conversion that enters a sum: float, amount, what is converted, and the sum's format.
+const SCALED: &[(&str, &str, &str, &str)] = &[
+    ("float18.9", "int8", "x << 45", "int64"),
+    ("float18.9", "int8", "x << 100", "int64"),
+    ("float18.9", "int8", "x << 200", "int64"),
+    ("float18.9", "int8", "x >> 30", "fixed64.30"),
+    ("float18.9", "int8", "pg_abs(x) << 60", "uint64"),
+    ("float10.4", "int8", "x << 3", "fixed40.8"),
+    ("float18.9", "int16", "x << n", "int64"),
+    ("float18.9", "int16", "x >> n", "fixed64.16"),
+    ("float18.9", "int8", "x << n", "int64"),
+    ("float18.9", "uint6", "x << n", "fixed64.40"),
+    ("float18.9", "uint9", "x >> n", "int64"),
+    ("float18.9", "int64", "pg_abs(x) << n", "uint48"),
+    ("float25.16", "int10", "x << n", "fixed64.63"),
+    ("float14.3", "uint32", "x >> n", "int40"),
+];
+
+#[test]
+fn scalings_in_terms_of_sums_give_the_bits_and_flags_of_the_two_operators() {
+    let text = |(float, amount, expr, sum): &(&str, &str, &str, &str)| {
+        format!("{float} x jpin; {amount} n param; {sum} o fout; o += ({sum})({expr});")
+    };
+    let graphs: Vec<Graph> =
+        (0..).zip(SCALED).map(|(k, case)| pg2::compile(&format!("scaled_{k}"), &text(case)).unwrap().graph).collect();
+    let build_for = |g: &Graph| {
+        ["generic", "max10"]
+            .map(|t| build(g, Clock { mhz: 150.0, target: target(t).unwrap(), blocks: None }, "", Vec::new()))
+    };
+    let built: Vec<Built> = graphs.iter().flat_map(build_for).collect();
+    let Some(mut bench) = bench(&built) else { return };
+    for (k, b) in built.iter().enumerate() {
+        check(&mut bench, k, &graphs[k / 2], b, 2000);
+    }
+}

