@@ -207,7 +207,8 @@ impl<'a> Writer<'a> {
             registers.push(name);
         }
         plan.last.iter().for_each(|inputs| self.arrive(plan, inputs, &waits, &mut registers));
-        let bits: Vec<String> = plan.last.iter().rev().map(|inputs| self.any(inputs, &registers, self.schedule.depth)).collect();
+        let bits: Vec<String> =
+            plan.last.iter().rev().map(|inputs| self.any(inputs, &registers, self.schedule.depth)).collect();
         self.module.items.push(Item::Assign { name: "flags".into(), expr: format!("{{{}}}", bits.join(", ")) });
     }
 

@@ -1,8 +1,6 @@
 //! Flags count where their value is demanded: the analysis against plain lazy evaluation.
 
-mod graphs;
-
-use graphs::{Build, Random, evaluate, random_choices};
+use crate::graphs::{Build, Random, evaluate, random_choices};
 use hdl::{Flags, Reduce};
 use pg2::graph::{Demand, Graph, NodeId, NodeKind, PinClass};
 use pg2::simplify::simplify;
