@@ -4,7 +4,7 @@ mod quick;
 
 use crate::failure::Failure;
 use crate::output;
-use hdl::Format;
+use hdl::{Flags, Format};
 use host::backend::Table;
 use rayon::prelude::*;
 use std::path::Path;
@@ -144,11 +144,20 @@ fn shortened(field: &str) -> String {
     field.chars().take(40).collect()
 }
 
+/// The column of flags.
+pub const FLAGS: &str = "flags";
+
 /// Records that one thread makes text of at a time.
 const CHUNK: usize = 4096;
 
-/// Writes a table; with `raw` as bit patterns.
-pub fn write(path: &Path, columns: &[Column], table: &Table, raw: bool) -> Result<(), Failure> {
+/// Writes a table; with `raw` as bit patterns, and with the names of each record's flags behind it if they are given.
+pub fn write(
+    path: &Path,
+    columns: &[Column],
+    table: &Table,
+    flags: Option<&[Flags]>,
+    raw: bool,
+) -> Result<(), Failure> {
     let text_of = |records: std::ops::Range<usize>| -> std::io::Result<Vec<u8>> {
         let mut writer = csv::Writer::from_writer(Vec::new());
         for k in records {
@@ -156,14 +165,14 @@ pub fn write(path: &Path, columns: &[Column], table: &Table, raw: bool) -> Resul
                 .iter()
                 .zip(table.record(k))
                 .map(|(c, &bits)| if raw { bits.to_string() } else { hdl::exact::print(c.format, bits) });
-            writer.write_record(fields)?;
+            writer.write_record(fields.chain(flags.map(|f| f[k].names().join(" "))))?;
         }
         writer.into_inner().map_err(|e| e.into_error())
     };
     let chunks: Vec<usize> = (0..table.len()).step_by(CHUNK).collect();
     output::write_with(path, |out| {
         let mut header = csv::Writer::from_writer(Vec::new());
-        header.write_record(columns.iter().map(|c| c.name.as_str()))?;
+        header.write_record(columns.iter().map(|c| c.name.as_str()).chain(flags.map(|_| FLAGS)))?;
         out.write_all(&header.into_inner().map_err(|e| e.into_error())?)?;
         // A few chunks a thread at a time, so that the text of a large table never stands in memory whole.
         for some in chunks.chunks(64) {

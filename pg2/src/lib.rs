@@ -22,6 +22,7 @@ pub mod library;
 pub mod lower;
 pub mod merge;
 pub mod names;
+pub mod origins;
 pub mod parse;
 pub mod schedule;
 pub mod simplify;

@@ -1,6 +1,7 @@
 //! `pairforge run`: one kernel over targets and sources from CSV files: all pairs, those of neighbouring cells, or those of a
 //! list.
 
+mod raised;
 mod work;
 
 use super::lanes::LaneArgs;
@@ -12,6 +13,7 @@ use host::backend::Outcome;
 use host::backends::{self, Options};
 use host::cells::Report;
 use pg2::graph::{Graph, PinClass};
+use raised::Raised;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -39,6 +41,9 @@ pub struct Args {
     /// Read and write every value as the unsigned integer of its bit pattern
     #[arg(long)]
     raw: bool,
+    /// Add a column with the flags of each target
+    #[arg(long)]
+    flags: bool,
     #[command(flatten)]
     lanes: LaneArgs,
     #[command(flatten)]
@@ -62,6 +67,7 @@ struct Stats {
     cycles: Option<u64>,
     utilisation: Option<f64>,
     flags: Vec<&'static str>,
+    raised: Vec<Raised>,
     /// Where the run went over cells.
     #[serde(skip_serializing_if = "Option::is_none")]
     cells: Option<Report>,
@@ -75,7 +81,11 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     // The simulation writes the waves itself, and at the end.
     args.trace.as_deref().map_or(Ok(()), |path| output::folder_of(path).map(drop))?;
-    let (_, graph) = source::load(&args.file)?;
+    let (kernel, graph) = source::load(&args.file)?;
+    if args.flags && graph.pins_of(PinClass::Fout).any(|(_, pin)| pin.name == csv::FLAGS) {
+        let what = format!("--flags adds a column `{0}`, and the kernel has an output of that name; rename it", csv::FLAGS);
+        return Err(Failure::Input(what));
+    }
     let params = parameters(&columns(&graph, PinClass::Param), &args.params, args.raw)?;
     let targets = csv::read(&args.i, &columns(&graph, PinClass::Ipin), args.raw)?;
     let sources = csv::read(&args.j, &columns(&graph, PinClass::Jpin), args.raw)?;
@@ -93,17 +103,27 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let mut progress = Progress::new(format!("running on {}", args.backend), ni);
     let outcome = backend.run(&work.job(&graph, &params), &mut |done| progress.at(done))?;
     drop(progress);
-    let outcome = Outcome { results: work.restored(outcome.results), ..outcome };
+    let (results, flags) = work.restored(outcome.results, outcome.flags);
+    let outcome = Outcome { results, flags, ..outcome };
     let seconds = started.elapsed().as_secs_f64();
-    csv::write(&args.output, &columns(&graph, PinClass::Fout), &outcome.results, args.raw)?;
+    let flags = args.flags.then_some(&outcome.flags[..]);
+    csv::write(&args.output, &columns(&graph, PinClass::Fout), &outcome.results, flags, args.raw)?;
+    let raised = raised::raised(&kernel, &graph, &outcome.flags);
+    raised.iter().for_each(|one| eprintln!("{}", one.text(ni)));
     if let Some(path) = &args.json {
-        output::write_json(path, &stats(&args, (ni, nj), seconds, &outcome, work))?;
+        output::write_json(path, &stats(&args, (ni, nj), seconds, &outcome, work, raised))?;
     }
     Ok(())
 }
 
-fn stats(args: &Args, (ni, nj): (usize, usize), seconds: f64, outcome: &Outcome, work: Work) -> Stats {
-    let flags = outcome.flags.iter().fold(hdl::Flags::NONE, |a, f| a | *f);
+fn stats(
+    args: &Args,
+    (ni, nj): (usize, usize),
+    seconds: f64,
+    outcome: &Outcome,
+    work: Work,
+    raised: Vec<Raised>,
+) -> Stats {
     Stats {
         backend: args.backend.clone(),
         ni,
@@ -112,7 +132,8 @@ fn stats(args: &Args, (ni, nj): (usize, usize), seconds: f64, outcome: &Outcome,
         seconds,
         cycles: outcome.cycles,
         utilisation: outcome.utilisation(),
-        flags: flags.names(),
+        flags: raised.iter().map(|one| one.flag).collect(),
+        raised,
         cells: work.cells,
     }
 }

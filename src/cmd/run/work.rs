@@ -2,7 +2,7 @@
 
 use crate::csv::{self, Column};
 use crate::failure::Failure;
-use hdl::Format;
+use hdl::{Flags, Format};
 use host::backend::{Job, Run, Segment, Table};
 use host::cells::{self, Reach, Report};
 use pg2::graph::Graph;
@@ -74,11 +74,11 @@ impl Work {
         }
     }
 
-    /// Results in the order of the input.
-    pub fn restored(&self, results: Table) -> Table {
+    /// Results and flags in the order of the input.
+    pub fn restored(&self, results: Table, flags: Vec<Flags>) -> (Table, Vec<Flags>) {
         match &self.plan {
-            Some(plan) => plan.restored(&results),
-            None => results,
+            Some(plan) => (plan.restored(&results), plan.restored_flags(&flags)),
+            None => (results, flags),
         }
     }
 }
