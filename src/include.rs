@@ -1,6 +1,6 @@
 //! The files that kernels include: relative to the file that names them, and shipped ones for shipped kernels.
 
-use pg2::sources::Loaded;
+use pg2::syntax::sources::Loaded;
 use std::path::Path;
 
 /// What the keys of shipped files begin with; no path of a user does.

@@ -21,7 +21,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    restore_sigpipe();
+    restore_signals();
     #[cfg(unix)]
     output::remove_when_interrupted();
     let cli = match Cli::try_parse() {
@@ -41,15 +41,17 @@ fn main() -> ExitCode {
 
 /// Prints what went wrong and gives the exit status that README.md names.
 fn report(failure: Failure) -> ExitCode {
-    eprintln!("{}", failure.text());
+    output::tell(&(failure.text() + "\n"));
     ExitCode::from(failure.code())
 }
 
-/// A closed pipe ends the program quietly, as it does other filters, instead of making a print fail.
-fn restore_sigpipe() {
+/// A closed pipe ends the program quietly, as it does other filters, instead of making a print fail; a file that may not grow
+/// makes a write fail, instead of ending the program.
+fn restore_signals() {
     #[cfg(unix)]
-    // SAFETY: setting a signal's default disposition before any thread is started has no precondition.
+    // SAFETY: setting a signal's disposition before any thread is started has no precondition.
     unsafe {
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
     }
 }

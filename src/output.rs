@@ -1,112 +1,195 @@
 //! Writing results: to a temporary file beside the target, then renamed, so that nothing is left half written.
 
-use crate::failure::Failure;
-use std::ffi::CString;
-use std::io::Write;
-use std::path::Path;
-use std::sync::atomic::{AtomicPtr, Ordering};
+mod pending;
 
-/// Writes `path` through `fill`; `-` is standard output.
-pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
-    let wrong = |e: std::io::Error| Failure::file(path, format!("cannot be written: {e}"));
-    if path.as_os_str() == "-" {
-        let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-        return fill(&mut out).and_then(|()| out.flush()).map_err(wrong);
-    }
-    // Devices and pipes cannot be replaced by a rename; they are written in place.
-    if path.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-        let mut out = std::io::BufWriter::new(std::fs::OpenOptions::new().write(true).open(path).map_err(wrong)?);
-        return fill(&mut out).and_then(|()| out.flush()).map_err(wrong);
-    }
-    let folder = folder_of(path)?;
-    // The error's own text would name the temporary file, which nobody asked for.
-    let denied = |e: std::io::Error| wrong(e.kind().into());
-    let mut file = tempfile::Builder::new().prefix(".pairforge-").tempfile_in(folder).map_err(denied)?;
-    let _pending = Pending::new(file.path());
-    {
-        let mut out = std::io::BufWriter::new(file.as_file_mut());
-        fill(&mut out).and_then(|()| out.flush()).map_err(wrong)?;
-    }
-    // A temporary file is private to the user; a result gets the mode any new file would have.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mask = unsafe {
-            // SAFETY: umask only swaps a process-wide number, and no other thread creates files here.
-            let mask = libc::umask(0o022);
-            libc::umask(mask);
-            mask
-        };
-        let mode = 0o666 & !(mask as u32);
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(mode)).map_err(wrong)?;
-    }
-    file.persist(path).map_err(|e| wrong(e.error))?;
-    Ok(())
+use crate::failure::Failure;
+#[cfg(unix)]
+pub use pending::remove_when_interrupted;
+use pending::{Pending, uninterrupted};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Where a result goes.
+enum Place {
+    /// Standard output.
+    Standard,
+    /// A device, a pipe or an open file, which a rename cannot replace.
+    Direct(PathBuf),
+    /// A file, its links followed; what is known of the one that it replaces.
+    File { path: PathBuf, old: Option<fs::Metadata> },
 }
 
-/// The folder that a file is to be written to, if there can be such a file.
-pub fn folder_of(path: &Path) -> Result<&Path, Failure> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if path.is_dir() {
+fn wrong(path: &Path) -> impl Fn(io::Error) -> Failure {
+    let path = path.to_path_buf();
+    move |e| Failure::file(&path, format!("cannot be written: {e}"))
+}
+
+/// Whether a file can be written, before the work for it begins.
+pub fn check(path: &Path) -> Result<(), Failure> {
+    place(path).map(drop)
+}
+
+/// The same for files that may have been asked for.
+pub fn check_all<'a>(paths: impl IntoIterator<Item = &'a Option<PathBuf>>) -> Result<(), Failure> {
+    paths.into_iter().flatten().try_for_each(|path| check(path))
+}
+
+/// Where `path` leads.
+fn place(path: &Path) -> Result<Place, Failure> {
+    if path.as_os_str() == "-" {
+        return Ok(Place::Standard);
+    }
+    let end = followed(path).map_err(wrong(path))?;
+    if is_standard_output(&end) {
+        return Ok(Place::Standard);
+    }
+    let old = match fs::metadata(&end) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+        found => Some(found.map_err(wrong(path))?),
+    };
+    if old.as_ref().is_some_and(|m| m.is_dir()) {
         return Err(Failure::file(path, "is a folder; name a file"));
     }
+    if old.as_ref().is_some_and(|m| !m.is_file() || is_open_file(&end)) {
+        return Ok(Place::Direct(end));
+    }
+    let folder = folder_of(&end);
     if !folder.is_dir() {
         return Err(Failure::file(path, format!("the folder {} does not exist; make it first", folder.display())));
     }
-    Ok(folder)
-}
-
-/// The temporary file that is being written, for [`remove_when_interrupted`]; null if there is none.
-static PENDING: AtomicPtr<libc::c_char> = AtomicPtr::new(std::ptr::null_mut());
-
-/// Keeps [`PENDING`] set for as long as it lives.
-struct Pending;
-
-impl Pending {
-    fn new(path: &Path) -> Pending {
-        let name = CString::new(path.as_os_str().as_encoded_bytes()).unwrap_or_default();
-        PENDING.store(name.into_raw(), Ordering::SeqCst);
-        Pending
-    }
-}
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        let name = PENDING.swap(std::ptr::null_mut(), Ordering::SeqCst);
-        if !name.is_null() {
-            // SAFETY: the pointer came from `into_raw` above, and the swap gave it to nobody else. A handler that read it
-            // just before ends the process.
-            drop(unsafe { CString::from_raw(name) });
+    if let Some(found) = &old {
+        // For root, too: who takes all permissions away wants the file kept.
+        if found.permissions().readonly() {
+            return Err(Failure::file(path, "is write-protected; name another file, or allow writing by `chmod u+w`"));
         }
+        File::options().write(true).open(&end).map_err(wrong(path))?;
     }
+    Ok(Place::File { path: end, old })
 }
 
-/// Lets Ctrl-C and a request to end remove the temporary file that is being written, and then end the program as they
-/// would have.
-#[cfg(unix)]
-pub fn remove_when_interrupted() {
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        let handler = end as extern "C" fn(libc::c_int);
-        // SAFETY: `end` calls only functions that are safe in a signal handler.
-        unsafe {
-            if libc::signal(signal, handler as libc::sighandler_t) == libc::SIG_IGN {
-                libc::signal(signal, libc::SIG_IGN);
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The path without links at its end. A link may lead to a file that is not there yet.
+fn followed(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_path_buf();
+    for _ in 0..40 {
+        if is_open_file(&path) || !fs::symlink_metadata(&path).is_ok_and(|m| m.is_symlink()) {
+            return Ok(path);
+        }
+        let target = fs::read_link(&path)?;
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    Err(io::Error::other("too many links lead to each other"))
+}
+
+/// Files that are open already, which their names stand for.
+fn is_open_file(path: &Path) -> bool {
+    let parent = folder_of(path).to_string_lossy();
+    matches!(&*parent, "/dev" | "/dev/fd") || (parent.starts_with("/proc/") && parent.ends_with("/fd"))
+}
+
+fn is_standard_output(path: &Path) -> bool {
+    ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|p| path == Path::new(p))
+}
+
+/// Files that are written whole, all of them or none.
+#[derive(Default)]
+pub struct Batch {
+    files: Vec<Staged>,
+}
+
+/// A file that waits for its name.
+struct Staged {
+    temp: tempfile::NamedTempFile,
+    to: PathBuf,
+    /// As the user named it.
+    shown: PathBuf,
+    _pending: Pending,
+}
+
+impl Batch {
+    /// Writes a file that appears at [`Batch::finish`]. What is no file is written at once.
+    pub fn add(&mut self, path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+        let (to, old) = match place(path)? {
+            Place::Standard => {
+                let mut out = BufWriter::new(io::stdout().lock());
+                return fill(&mut out).and_then(|()| out.flush()).map_err(wrong(path));
             }
+            Place::Direct(end) => {
+                let mut out = BufWriter::new(File::options().append(true).open(end).map_err(wrong(path))?);
+                return fill(&mut out).and_then(|()| out.flush()).map_err(wrong(path));
+            }
+            Place::File { path, old } => (path, old),
+        };
+        // The error's own text would name the temporary file, which nobody asked for.
+        let denied = |e: io::Error| wrong(path)(e.kind().into());
+        let mut temp = staged(&to, old.is_some()).map_err(denied)?;
+        let _pending = Pending::new(temp.path());
+        {
+            let mut out = BufWriter::new(temp.as_file_mut());
+            fill(&mut out).and_then(|()| out.flush()).map_err(wrong(path))?;
         }
+        if let Some(old) = &old {
+            keep(temp.as_file(), old).map_err(wrong(path))?;
+        }
+        self.files.push(Staged { temp, to, shown: path.to_path_buf(), _pending });
+        Ok(())
+    }
+
+    pub fn add_text(&mut self, path: &Path, text: &str) -> Result<(), Failure> {
+        self.add(path, |out| out.write_all(text.as_bytes()))
+    }
+
+    /// Adds a JSON object, indented, with a final newline.
+    pub fn add_json(&mut self, path: &Path, value: &impl serde::Serialize) -> Result<(), Failure> {
+        let text = serde_json::to_string_pretty(value).expect("statistics are plain numbers, names and lists");
+        self.add_text(path, &(text + "\n"))
+    }
+
+    /// Gives all files their names.
+    pub fn finish(self) -> Result<(), Failure> {
+        let name = |file: Staged| file.temp.persist(&file.to).map_err(|e| wrong(&file.shown)(e.error));
+        uninterrupted(|| self.files.into_iter().try_for_each(|file| name(file).map(drop)))
     }
 }
 
-#[cfg(unix)]
-extern "C" fn end(signal: libc::c_int) {
-    let name = PENDING.load(Ordering::SeqCst);
-    // SAFETY: unlink, signal and raise are async-signal-safe, and the name is whole while the pointer is set.
-    unsafe {
-        if !name.is_null() {
-            libc::unlink(name);
-        }
-        libc::signal(signal, libc::SIG_DFL);
-        libc::raise(signal);
+/// A temporary file beside `to`. A new file gets the mode that any gets; one that is to replace another is private until it
+/// has that one's mode.
+fn staged(to: &Path, replaces: bool) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".pairforge-");
+    #[cfg(unix)]
+    if !replaces {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
     }
+    builder.tempfile_in(folder_of(to))
+}
+
+/// Gives a file the owner, if the system allows it, and the mode of the one that it replaces.
+#[cfg(unix)]
+fn keep(file: &File, old: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    let own = file.metadata()?;
+    if (own.uid(), own.gid()) != (old.uid(), old.gid()) {
+        let _ = fchown(file, Some(old.uid()), Some(old.gid())).or_else(|_| fchown(file, None, Some(old.gid())));
+    }
+    file.set_permissions(fs::Permissions::from_mode(old.mode() & 0o777))
+}
+
+#[cfg(not(unix))]
+fn keep(_: &File, _: &fs::Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// Writes `path` through `fill`; `-` is standard output.
+pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    let mut batch = Batch::default();
+    batch.add(path, fill)?;
+    batch.finish()
 }
 
 /// Writes a text file.
@@ -116,6 +199,66 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
 
 /// Writes a JSON object, indented, with a final newline.
 pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(value).expect("statistics are plain numbers, names and lists");
-    write_text(path, &(text + "\n"))
+    let mut batch = Batch::default();
+    batch.add_json(path, value)?;
+    batch.finish()
 }
+
+/// A folder to write into. If it was made here and nothing comes into it, it is removed again.
+pub struct Folder {
+    /// Those that were made, outer ones first.
+    made: Vec<(PathBuf, Pending)>,
+}
+
+impl Folder {
+    /// The folder at `path`, made with those around it where it is absent.
+    pub fn at(path: &Path) -> Result<Folder, Failure> {
+        if path.exists() && !path.is_dir() {
+            return Err(Failure::file(path, "is a file; name a folder"));
+        }
+        let mut folder = Folder { made: Vec::new() };
+        let absent: Vec<&Path> = path.ancestors().take_while(|p| !p.as_os_str().is_empty() && !p.exists()).collect();
+        for one in absent.into_iter().rev() {
+            folder.make(one).map_err(|e| Failure::file(path, format!("cannot be made: {e}")))?;
+        }
+        Ok(folder)
+    }
+
+    /// A folder that must not be there yet.
+    pub fn new(path: &Path) -> io::Result<Folder> {
+        let mut folder = Folder { made: Vec::new() };
+        folder.make(path)?;
+        Ok(folder)
+    }
+
+    fn make(&mut self, path: &Path) -> io::Result<()> {
+        fs::create_dir(path)?;
+        self.made.push((path.to_path_buf(), Pending::new(path)));
+        Ok(())
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is not empty stays.
+        self.made.iter().rev().for_each(|(path, _)| drop(fs::remove_dir(path)));
+    }
+}
+
+/// Prints on standard output.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    let done = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    done.map_err(|e| Failure::Input(format!("standard output cannot be written: {e}")))
+}
+
+/// Prints on standard error; where that cannot be written, nobody can be told.
+pub fn tell(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// Prints a line on standard output, as `println!` does, but gives a failure where it cannot be written.
+macro_rules! say {
+    ($($words:tt)*) => { $crate::output::print(&(format!($($words)*) + "\n")) };
+}
+pub(crate) use say;

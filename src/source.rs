@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::include::{self, SHIPPED};
 use ariadne::{Config, IndexType, Label, Report, ReportKind};
 use pg2::diag::{Diagnostic, Severity, Span};
-use pg2::sources::{Loaded, Sources};
+use pg2::syntax::sources::{Loaded, Sources};
 use std::io::IsTerminal;
 use std::path::Path;
 
@@ -56,7 +56,7 @@ pub fn read(file: &str) -> Result<Kernel, Failure> {
     })?;
     let stem = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     let text = include::utf8(bytes).map_err(|at| {
-        let error = format!("[{}] Error: the text is not UTF-8; is this a PG2 file?", pg2::codes::CHARACTER);
+        let error = format!("[{}] Error: the text is not UTF-8; is this a PG2 file?", pg2::diag::codes::CHARACTER);
         Failure::Diagnostics(format!("{error}\n   ╭─[ {file}:{at} ]\n   │ Help: save it as UTF-8\n───╯\n"))
     })?;
     Ok(Kernel::new(include::key(path), file.to_string(), pg2::identifier(&stem), text))
@@ -67,7 +67,7 @@ pub fn compile(kernel: &Kernel) -> Result<pg2::graph::Graph, Failure> {
     match pg2::compile_sources(&kernel.name, &kernel.sources) {
         Ok(compiled) => {
             if !compiled.warnings.is_empty() {
-                eprint!("{}", render(&kernel.sources, &compiled.warnings));
+                crate::output::tell(&render(&kernel.sources, &compiled.warnings));
             }
             Ok(compiled.graph)
         }

@@ -2,7 +2,7 @@
 
 use crate::FlowError;
 use crate::family::Family;
-use hdl::target::Target;
+use hdl::circuit::target::Target;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -86,7 +86,7 @@ pub(crate) fn read(family: &Family, stat: &Path) -> Result<Modules, FlowError> {
 
 /// Counts the cells of a netlist in yosys's JSON, of a family whose memories are not mapped.
 pub(crate) fn count(family: &Family, netlist: &Value, top: &str) -> Modules {
-    let target = hdl::target::target(family.target).expect("every family is that of a target");
+    let target = hdl::circuit::target::target(family.target).expect("every family is that of a target");
     let mut modules = Modules::default();
     for (name, module) in netlist["modules"].as_object().into_iter().flatten() {
         let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn memories_take_as_few_blocks_as_a_shape_allows() {
-        let max10 = hdl::target::target("max10").unwrap();
+        let max10 = hdl::circuit::target::target("max10").unwrap();
         for (words, bits, blocks) in [
             (1024, 9, 1),
             (256, 36, 1),

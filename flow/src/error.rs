@@ -8,6 +8,9 @@ pub enum FlowError {
     /// A program is not installed.
     #[error("{tool} was not found; get it with `{how}`")]
     ToolMissing { tool: String, how: String },
+    /// Others could have put something in a program's place.
+    #[error("{tool} is not run: {reason}")]
+    Unsafe { tool: &'static str, reason: String },
     /// A program ended with an error; `tail` holds what its log says of it.
     #[error("{tool} failed with {status} (log: {}):\n{tail}", log.display())]
     ToolFailed { tool: String, status: String, log: PathBuf, tail: String },

@@ -7,7 +7,7 @@ use crate::tools::{self, Tool};
 /// What the flow knows of a family.
 #[derive(Debug)]
 pub struct Family {
-    /// Name of the [`hdl::target::Target`].
+    /// Name of the [`hdl::circuit::target::Target`].
     pub target: &'static str,
     /// Yosys commands from the Verilog that was read to a mapped netlist.
     pub(crate) commands: fn(&Mapping) -> Vec<String>,
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn every_target_but_the_generic_one_has_a_flow() {
-        for target in hdl::target::TARGETS.iter().filter(|t| t.name != "generic") {
+        for target in hdl::circuit::target::TARGETS.iter().filter(|t| t.name != "generic") {
             assert!(family(target.name).is_some(), "{}", target.name);
         }
         for device in hdl::board::DEVICES {

@@ -3,7 +3,7 @@
 //! The pipeline's instances are called `u17_fmul_mr` (node 17, an `fmul`, the value `mr`) and `wait_mr_d4`, and registers
 //! inside operators end in `_s2` for stage 2. Yosys keeps these names with a dot between levels.
 
-use pg2::explain::Row;
+use pg2::report::explain::Row;
 
 /// What a cell belongs to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -75,10 +75,10 @@ mod tests {
     fn cells_lead_back_to_the_source() {
         let graph =
             pg2::compile("k", "int32 a ipin; int32 b jpin; int64 o fout;\nd = a - b;\no += (int64)d;").unwrap().graph;
-        let clock = hdl::target::Clock::default_clock();
+        let clock = hdl::circuit::target::Clock::default_clock();
         let text = "int32 a ipin; int32 b jpin; int64 o fout;\nd = a - b;\no += (int64)d;";
-        let built = pg2::build::build(&graph, clock, text, Vec::new());
-        let rows = pg2::explain::explain(&built, text).rows;
+        let built = pg2::backend::build::build(&graph, clock, text, Vec::new());
+        let rows = pg2::report::explain::explain(&built, text).rows;
         let sub = rows.iter().find(|r| r.operator == "sub").expect("the kernel subtracts");
         let name = format!("engine.lane_0.pipeline.u{}_sub_d.sub_s1_TRELLIS_FF_Q_3", sub.node);
         assert_eq!(place(&name, &rows), Place { what: "sub `d` (line 2)".into(), stage: Some(1) });

@@ -4,8 +4,8 @@ use crate::names::{self, Place};
 use crate::summary::Summary;
 use crate::timing::Kind;
 use crate::{Area, Outcome, Timing};
-use hdl::netlist::{Item, Netlist};
-use pg2::explain::Row;
+use hdl::rtl::netlist::{Item, Netlist};
+use pg2::report::explain::Row;
 use std::fmt::Write as _;
 
 /// What the report is made of.

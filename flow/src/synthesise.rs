@@ -6,7 +6,7 @@ use crate::run::{Call, Step};
 use crate::yosys::{self, Synthesis};
 use crate::{Area, FlowError, Timing, Tools, absorb, refuse, timing, wrapper};
 use hdl::board::{Board, Device};
-use hdl::target::Clock;
+use hdl::circuit::target::Clock;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -172,7 +172,7 @@ fn map(
         _ => "synthesising a lane",
     };
     let multipliers = job.goal.device().is_none_or(|d| d.multipliers > 0);
-    let target = hdl::target::target(family.target).expect("every family is that of a target");
+    let target = hdl::circuit::target::target(family.target).expect("every family is that of a target");
     let clock = Clock { target, mhz: job.mhz, blocks: None };
     let levels = (clock.budget() / target.lut).clamp(1.0, 100.0) as u32;
     let mapping = Mapping { top, flatten, multipliers, levels };

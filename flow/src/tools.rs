@@ -5,7 +5,7 @@
 //! native ones years apart.
 
 use crate::FlowError;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A program of the flow.
 #[derive(Debug, PartialEq, Eq)]
@@ -38,6 +38,10 @@ pub static GOWIN_PACK: Tool =
 pub struct Tools {
     path: Vec<PathBuf>,
     own: PathBuf,
+    /// YoWASP's folder of compiled programs, if the user names one.
+    compiled: Option<PathBuf>,
+    /// Why a file or folder is not to be trusted, if so.
+    trust: fn(&Path) -> Result<(), String>,
 }
 
 impl Tools {
@@ -47,27 +51,48 @@ impl Tools {
         let var = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
         let own = var("PAIRFORGE_TOOLS")
             .or_else(|| var("XDG_CACHE_HOME").map(|d| d.join("pairforge/tools")))
-            .or_else(|| var("HOME").map(|d| d.join(".cache/pairforge/tools")))
+            .or_else(|| std::env::home_dir().map(|d| d.join(".cache/pairforge/tools")))
             .unwrap_or_default();
         let path = std::env::var_os("PATH").map(|p| std::env::split_paths(&p).collect()).unwrap_or_default();
-        Tools::at(path, own)
+        Tools { compiled: var("YOWASP_CACHE_DIR"), ..Tools::at(path, own) }
     }
 
     /// Programs in the folders of `path` and in the virtual environment `own`.
     pub fn at(path: Vec<PathBuf>, own: PathBuf) -> Tools {
-        Tools { path, own }
+        Tools { path, own, compiled: None, trust: |_| Ok(()) }
+    }
+
+    /// The same, where `trust` is asked about the project's own programs, and about what YoWASP keeps compiled, before they
+    /// are run. What is on `PATH` is the user's own choice.
+    pub fn trusting(self, trust: fn(&Path) -> Result<(), String>) -> Tools {
+        Tools { trust, ..self }
     }
 
     /// The program's file.
     pub fn find(&self, tool: &Tool) -> Result<PathBuf, FlowError> {
         let on_path = |name: &str| self.path.iter().map(|d| d.join(name)).find(|p| p.is_file());
-        let own = || Some(self.own.join("bin").join(tool.yowasp)).filter(|p| p.is_file());
-        let found = on_path(tool.yowasp).or_else(own).or_else(|| on_path(tool.name));
-        found.ok_or_else(|| FlowError::ToolMissing {
-            tool: tool.name.to_string(),
-            how: format!("pip install {}", packages(tool)),
-        })
+        let own = self.own.join("bin").join(tool.yowasp);
+        let trusted = |path: &Path, variable: &str| {
+            let how = format!("; {variable} can name another folder");
+            (self.trust)(path).map_err(|reason| FlowError::Unsafe { tool: tool.name, reason: reason + &how })
+        };
+        let found = match on_path(tool.yowasp) {
+            Some(found) => found,
+            None if own.is_file() => {
+                trusted(&own, "PAIRFORGE_TOOLS")?;
+                own
+            }
+            None => return on_path(tool.name).ok_or_else(|| missing(tool)),
+        };
+        if let Some(compiled) = &self.compiled {
+            trusted(compiled, "YOWASP_CACHE_DIR")?;
+        }
+        Ok(found)
     }
+}
+
+fn missing(tool: &Tool) -> FlowError {
+    FlowError::ToolMissing { tool: tool.name.to_string(), how: format!("pip install {}", packages(tool)) }
 }
 
 /// What to install for a tool; place and route is of no use without synthesis.

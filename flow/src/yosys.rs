@@ -76,7 +76,7 @@ fn fold(s: &Synthesis, path: &Path) -> Result<Modules, FlowError> {
 /// The commands for MAX 10 and Cyclone IV. Yosys's own `synth_intel` maps no carry chains, and for Cyclone IV no
 /// multipliers; this maps both, and leaves block memories as they are.
 pub(crate) fn max10(m: &Mapping) -> Vec<String> {
-    let target = hdl::target::target("max10").expect("it is in the list");
+    let target = hdl::circuit::target::target("max10").expect("it is in the list");
     let (a, b, from) = (target.mul_a, target.mul_b, target.mul_from);
     let sizes = format!(
         "-D DSP_A_MAXWIDTH={a} -D DSP_B_MAXWIDTH={b} -D DSP_A_MINWIDTH={from} -D DSP_B_MINWIDTH={from} -D DSP_NAME=pf_mul18"

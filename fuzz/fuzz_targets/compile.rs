@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pg2::codes::CODES;
+use pg2::diag::codes::CODES;
 
 fuzz_target!(|text: &str| {
     let findings = match pg2::compile("fuzzed", text) {
@@ -20,6 +20,6 @@ fuzz_target!(|text: &str| {
         assert!(CODES.iter().any(|c| c.code == d.code) && d.help.is_some(), "{d:?}");
         assert!(d.labels.iter().all(|(span, _)| text.get(span.start..span.end).is_some()), "{d:?}");
     }
-    let names = pg2::names::names(text);
+    let names = pg2::syntax::names::names(text);
     assert!(names.definitions.iter().all(|d| d.span.of(text) == d.name));
 });

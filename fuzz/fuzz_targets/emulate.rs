@@ -3,7 +3,7 @@
 #![no_main]
 
 use hdl::engine::protocol::Segment;
-use hdl::target::Clock;
+use hdl::circuit::target::Clock;
 use libfuzzer_sys::fuzz_target;
 use pg2::graph::PinClass;
 use sim::emulator::Emulator;
@@ -17,7 +17,7 @@ fuzz_target!(|text: &str| {
     if graph.nodes.len() > 300 {
         return;
     }
-    let built = pg2::build::build(&graph, Clock::default_clock(), text, Vec::new());
+    let built = pg2::backend::build::build(&graph, Clock::default_clock(), text, Vec::new());
     built.netlist.verify().expect("netlists verify");
     let random = &mut Random::new(text.len() as u64 + 1);
     let style = Style::Wild { anchor: 0x0123_4567_89ab_cdef };

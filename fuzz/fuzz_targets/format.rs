@@ -10,7 +10,7 @@ fn graph(text: &str) -> Option<String> {
 }
 
 fuzz_target!(|text: &str| {
-    let Ok(once) = pg2::fmt::format(text) else { return };
-    assert_eq!(pg2::fmt::format(&once).as_ref(), Ok(&once));
+    let Ok(once) = pg2::syntax::fmt::format(text) else { return };
+    assert_eq!(pg2::syntax::fmt::format(&once).as_ref(), Ok(&once));
     assert_eq!(graph(text), graph(&once));
 });

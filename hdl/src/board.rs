@@ -15,7 +15,7 @@ pub struct Device {
     /// Name on the command line, such as `ecp5-85`.
     pub name: &'static str,
     pub summary: &'static str,
-    /// Its family: the name of a [`crate::target::Target`].
+    /// Its family: the name of a [`crate::circuit::target::Target`].
     pub target: &'static str,
     /// Arguments that choose device, package and speed grade for place and route; empty where there is none.
     pub route: &'static [&'static str],

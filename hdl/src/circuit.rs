@@ -7,18 +7,22 @@
 //! reach no output and bits that nothing reads cost nothing.
 
 mod emit;
+mod evaluate;
 mod memory;
 mod mul;
 mod place;
 mod retime;
+pub mod simplex;
 mod split;
-mod text;
+pub mod target;
 
+pub use evaluate::{Evaluator, Port};
+
+use crate::circuit::target::{Clock, Cost};
 use crate::hash::FastMap;
-use crate::netlist::Module;
-use crate::target::{Clock, Cost};
+use crate::rtl::netlist::Module;
+use crate::rtl::{Expr, parse};
 use std::collections::BTreeMap;
-use text::Text;
 
 /// The owner of ports, and of what nobody else owns.
 pub const PORTS: u32 = u32::MAX;
@@ -41,8 +45,7 @@ enum Kind {
         still: bool,
     },
     Expr {
-        text: Text,
-        args: Vec<Sig>,
+        expr: Expr<Sig>,
         cost: Cost,
         /// Whether a register stands right behind it.
         held: bool,
@@ -68,11 +71,22 @@ impl Kind {
     fn args(&self) -> Vec<Sig> {
         match self {
             Kind::Input { .. } => Vec::new(),
-            Kind::Expr { args, .. } => args.clone(),
+            Kind::Expr { expr, .. } => leaves(expr),
             Kind::Rom { addr, .. } => vec![*addr],
             Kind::Mul { a, b, .. } => vec![*a, *b],
         }
     }
+}
+
+/// The signals that an expression reads, each once.
+fn leaves(expr: &Expr<Sig>) -> Vec<Sig> {
+    let mut found = Vec::new();
+    expr.reads(&mut |s, _, _| {
+        if !found.contains(s) {
+            found.push(*s);
+        }
+    });
+    found
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -192,19 +206,30 @@ impl Circuit {
     /// replaced by a plain identifier or a slice of one, so it may be sliced itself by constants: `{0}[7:0]`
     /// (and a one-bit argument by `[0]`). Any name may be asked for more than once.
     pub fn comb(&mut self, name: &str, width: u32, cost: Cost, text: impl Into<String>, args: &[Sig]) -> Sig {
-        self.expr(name, width, (cost, false), text.into(), args)
+        let expr = self.parse(width, &text.into(), args);
+        self.logic_at(name, expr, cost)
     }
 
     /// [`Circuit::comb`] with a register right behind it, for logic that flip-flops do beside holding: the result is there a
     /// stage later.
     pub fn held(&mut self, name: &str, width: u32, cost: Cost, text: impl Into<String>, args: &[Sig]) -> Sig {
-        self.expr(name, width, (cost, true), text.into(), args)
+        let expr = self.parse(width, &text.into(), args);
+        self.push(name, width, Kind::Expr { expr, cost, held: true })
     }
 
-    fn expr(&mut self, name: &str, width: u32, (cost, held): (Cost, bool), text: String, args: &[Sig]) -> Sig {
-        let widths: Vec<u32> = args.iter().map(|a| self.width(*a)).collect();
-        let text = Text::parse(&text, &widths);
-        self.push(name, width, Kind::Expr { text, args: args.to_vec(), cost, held })
+    fn parse(&self, width: u32, text: &str, args: &[Sig]) -> Expr<Sig> {
+        let args: Vec<Expr<Sig>> = args.iter().map(|a| self.x(*a)).collect();
+        parse(text, width, &args)
+    }
+
+    /// All bits of a signal.
+    pub fn x(&self, s: Sig) -> Expr<Sig> {
+        Expr::leaf(s, self.width(s))
+    }
+
+    /// Combinational logic that takes the time of `cost`.
+    pub fn logic_at(&mut self, name: &str, expr: Expr<Sig>, cost: Cost) -> Sig {
+        self.push(name, expr.width(), Kind::Expr { expr, cost, held: false })
     }
 
     /// Wires only: like [`Circuit::comb`] at no cost.
@@ -222,13 +247,12 @@ impl Circuit {
     /// the block's own.
     fn way(&mut self, s: Sig, cost: Cost) -> Sig {
         let signal = &self.signals[s.index()];
-        let constant = matches!(&signal.kind, Kind::Expr { args, .. } if args.is_empty());
+        let constant = matches!(signal.kind, Kind::Expr { .. }) && signal.kind.args().is_empty();
         if constant || cost.delay(self.clock.target) == 0.0 {
             return s;
         }
-        let (name, width) = (signal.name.clone(), signal.width);
-        let text = Text::parse("{0}", &[width]);
-        let way = self.push("", width, Kind::Expr { text, args: vec![s], cost, held: false });
+        let name = signal.name.clone();
+        let way = self.logic_at("", self.x(s), cost);
         self.signals[way.index()].name = name;
         way
     }

@@ -79,8 +79,15 @@ pub fn usual_groups(pipelines: u32) -> u32 {
     lanes.map_or(1, |lanes| pipelines / lanes)
 }
 
+/// The ports of an engine of that name, without anything inside: what a design needs to know around its text.
+pub fn outline(name: &str, stream_bits: u32) -> crate::rtl::netlist::Module {
+    let mut outline = crate::rtl::netlist::Module { name: name.to_string(), ..Default::default() };
+    shell::stream_ports(&mut outline, stream_bits);
+    outline
+}
+
 /// A pipeline whose every output has its plain port; compiled pipelines leave parts of a sum to the accumulators.
-pub fn plain_pipeline(layout: &Layout, pipeline: &crate::netlist::Netlist) -> crate::netlist::Netlist {
+pub fn plain_pipeline(layout: &Layout, pipeline: &crate::rtl::netlist::Netlist) -> crate::rtl::netlist::Netlist {
     lane::plain(layout, pipeline)
 }
 

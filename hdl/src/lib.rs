@@ -13,27 +13,16 @@
 //! The central type is [`op::Operator`]: everything the system knows of an operator stands in its file.
 
 pub mod board;
-pub mod bounds;
 pub mod circuit;
-pub mod delay;
 pub mod engine;
-pub mod exact;
-pub mod flags;
-pub mod format;
 pub mod hash;
-pub mod link;
-pub mod log;
-mod memory;
-pub mod names;
-pub mod netlist;
+pub mod number;
 pub mod op;
-pub mod real;
-pub mod reduce;
-pub mod simplex;
-pub mod target;
-pub mod term;
+pub mod rtl;
+pub mod serial;
 
-pub use bounds::Bounds;
-pub use flags::Flags;
-pub use format::Format;
-pub use reduce::Reduce;
+pub use number::bounds::Bounds;
+pub use number::flags::Flags;
+pub use number::format::Format;
+pub use number::reduce::Reduce;
+pub use number::rounding::Rounding;

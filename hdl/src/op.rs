@@ -4,154 +4,32 @@
 //! [`OPERATORS`]. [`Operator::bits`] is the specification; the Verilog that [`Operator::circuit`] leads to, the C
 //! expression and every fast path elsewhere are tested against it.
 
-mod abs;
-mod add;
-mod and;
-mod div;
-mod division;
-mod eq;
-pub mod exp;
-mod fadd;
-mod fcast;
-mod fdiv;
-pub(crate) mod float_parts;
-mod fmul;
-mod fromlog;
-mod fscale;
-mod fsign;
-pub mod func;
-mod icast;
-mod isz;
-mod ladd;
-mod lcast;
-mod ldiv;
-mod le;
-mod lmul;
-pub mod log;
-mod log_parts;
-mod lpow;
-mod lscale;
-mod lsign;
-mod lt;
-mod max;
-mod min;
-mod mul;
-mod mux;
-mod ne;
-mod neg;
-mod not;
+mod compare;
+mod float;
+mod int;
+mod log;
 #[cfg(test)]
 mod num_tests;
-mod nz;
-mod or;
-mod order;
-pub(crate) mod parts;
-pub mod poly;
-pub mod pow;
-mod rem;
-mod shift;
-mod shl;
-mod shlv;
-mod shr;
-mod shrv;
-pub mod sin_cos;
-mod sub;
-mod sumsq;
-mod tofix;
-mod tofloat;
-mod tolog;
-mod xcast;
-mod xdiv;
-mod xmul;
-mod xor;
+pub(crate) mod pieces;
+pub mod table;
+pub mod term;
 
-use crate::bounds::Bounds;
+use crate::circuit::target::Clock;
 use crate::circuit::{Circuit, Pipelined, Sig, pipeline};
-use crate::target::Clock;
-use crate::term::{Scaling, Term};
-use crate::{Flags, Format};
+use crate::number::bounds::Bounds;
+use crate::op::term::{Scaling, Term};
+use crate::{Flags, Format, Rounding};
+use std::sync::LazyLock;
 
-/// Every operator.
-pub static OPERATORS: &[&dyn Operator] = &[
-    &add::Add,
-    &fadd::Fadd,
-    &fadd::Fsub,
-    &fcast::Fcast,
-    &fdiv::Fdiv,
-    &fmul::Fmul,
-    &fscale::Fscale,
-    &fscale::Fscalev,
-    &fsign::Fabs,
-    &fsign::Fneg,
-    &func::Func,
-    &exp::Exp,
-    &log::Log,
-    &sin_cos::Sin,
-    &sin_cos::Cos,
-    &pow::Pow,
-    &sumsq::Sumsq,
-    &tofix::Tofix,
-    &tofloat::Tofloat,
-    &ladd::Ladd,
-    &ladd::Lsub,
-    &lmul::Lmul,
-    &ldiv::Ldiv,
-    &lpow::Lpow,
-    &lscale::Lscale,
-    &lscale::Lscalev,
-    &lsign::Lneg,
-    &lsign::Labs,
-    &lcast::Lcast,
-    &tolog::Tolog,
-    &fromlog::Fromlog,
-    &sub::Sub,
-    &mul::Mul,
-    &xmul::Xmul,
-    &div::Div,
-    &rem::Rem,
-    &xdiv::Xdiv,
-    &neg::Neg,
-    &abs::Abs,
-    &and::And,
-    &or::Or,
-    &xor::Xor,
-    &not::Not,
-    &shl::Shl,
-    &shr::Shr,
-    &shlv::Shlv,
-    &shrv::Shrv,
-    &lt::Lt,
-    &le::Le,
-    &eq::Eq,
-    &ne::Ne,
-    &nz::Nz,
-    &isz::Isz,
-    &mux::Mux,
-    &min::Min,
-    &max::Max,
-    &icast::Icast,
-    &xcast::Xcast,
-];
+/// Every operator, room by room.
+pub static OPERATORS: LazyLock<Vec<&'static dyn Operator>> = LazyLock::new(|| {
+    let rooms = [int::OPERATORS, compare::OPERATORS, float::OPERATORS, log::OPERATORS, table::OPERATORS];
+    rooms.concat()
+});
 
 /// The operator of that name.
 pub fn operator(name: &str) -> Option<&'static dyn Operator> {
     OPERATORS.iter().copied().find(|o| o.name() == name)
-}
-
-/// How results that lie between two values of a format are rounded (RULES N2).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Rounding {
-    /// To the nearest value, ties to even.
-    #[default]
-    Nearest,
-    /// Toward zero.
-    Truncate,
-}
-
-impl Rounding {
-    pub fn truncates(self) -> bool {
-        self == Rounding::Truncate
-    }
 }
 
 /// Compile-time numbers of one use of an operator. Unused ones stay at their default.
@@ -166,7 +44,7 @@ pub struct Attrs {
     /// How the result is rounded; always the default where the operator does not round.
     pub round: Rounding,
     /// A function of the user's.
-    pub function: Option<&'static func::Function>,
+    pub function: Option<&'static table::func::Function>,
 }
 
 /// One use of an operator: the formats around it, its attributes, and what is known of its arguments.

@@ -2,9 +2,9 @@
 
 use crate::backend::{Backend, BackendError};
 use crate::driver::StreamBackend;
+use hdl::circuit::target::Clock;
 use hdl::engine::link::Link;
 use hdl::engine::{Config, usual_groups};
-use hdl::target::Clock;
 use pg2::graph::Graph;
 use std::path::PathBuf;
 
@@ -129,7 +129,7 @@ fn config(graph: &Graph, options: &Options, pipeline_latency: u32) -> Result<Con
 fn emulator(options: &Options) -> Box<dyn Backend> {
     let options = options.clone();
     let open = move |graph: &Graph| -> Result<Box<dyn Link>, BackendError> {
-        let graph = pg2::simplify::simplify(graph);
+        let graph = pg2::middle::simplify::simplify(graph);
         Ok(Box::new(sim::emulated::EmulatedEngine::new(&graph, config(&graph, &options, 1)?, options.threads)))
     };
     Box::new(StreamBackend::new("emulator", Box::new(open), false))
@@ -138,7 +138,7 @@ fn emulator(options: &Options) -> Box<dyn Backend> {
 fn cycle(options: &Options) -> Box<dyn Backend> {
     let options = options.clone();
     let open = move |graph: &Graph| -> Result<Box<dyn Link>, BackendError> {
-        let built = pg2::build::build(graph, options.clock, "", Vec::new());
+        let built = pg2::backend::build::build(graph, options.clock, "", Vec::new());
         let config = config(&built.graph, &options, built.schedule.depth)?;
         let how = sim::cycle::Options {
             threads: options.threads,

@@ -170,8 +170,13 @@ fn sees_differences(graph: &Graph, pin_i: usize, pin_j: usize) -> bool {
 
 /// Cells are wider than the radius by this much: a kernel that rounds may reach a little farther.
 fn slack(graph: &Graph) -> f64 {
-    let mants = graph.nodes.iter().filter(|n| n.format.is_float()).map(|n| n.format.mant());
-    8.0 * 2f64.powi(-(mants.min().unwrap_or(52).min(20) as i32))
+    // A log of as many fraction bits is as coarse as a float of them.
+    let digits = graph.nodes.iter().filter_map(|n| match n.format {
+        f if f.is_float() => Some(f.mant()),
+        f if f.is_log() => Some(f.log_frac()),
+        _ => None,
+    });
+    8.0 * 2f64.powi(-(digits.min().unwrap_or(52).min(20) as i32))
 }
 
 fn axes(

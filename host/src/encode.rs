@@ -25,8 +25,8 @@ pub fn encode(format: Format, x: f64) -> (u64, bool) {
 
 fn log(format: Format, x: f64) -> (u64, bool) {
     let sign = (x < 0.0) as u64 * (1 << (format.width() - 1));
-    let exact = hdl::exact::Exact::from_float(x);
-    match exact.map(|x| hdl::exact::to_bits(format, &x)) {
+    let exact = hdl::number::exact::Exact::from_float(x);
+    match exact.map(|x| hdl::number::exact::to_bits(format, &x)) {
         Some(Ok((bits, _))) => (bits, true),
         _ => (sign | format.max_bits(), false),
     }

@@ -9,6 +9,7 @@ mod finish;
 mod fitted;
 mod format;
 mod function;
+mod literal;
 mod loops;
 mod ops;
 mod product;
@@ -19,12 +20,12 @@ mod value;
 
 pub use call::FUNCTIONS;
 
-use crate::ast::{ExprId, Program, StatementKind, Word};
-use crate::builder::Builder;
-use crate::codes;
+use crate::check::literal::{FoldError, Folder};
+use crate::diag::codes;
 use crate::diag::{Diagnostic, MAX_REPORTED, Severity, Span, did_you_mean, report};
+use crate::graph::builder::Builder;
 use crate::graph::{Graph, NodeId, PinClass};
-use crate::literal::{FoldError, Folder};
+use crate::syntax::ast::{ExprId, Program, StatementKind, Word};
 use hdl::Reduce;
 use scope::Table;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -230,7 +231,7 @@ impl<'a> Checker<'a> {
     fn too_large(&mut self, span: Span) {
         if !self.full {
             self.full = true;
-            let message = format!("this kernel has more than {} operations", crate::builder::MAX_NODES);
+            let message = format!("this kernel has more than {} operations", crate::graph::builder::MAX_NODES);
             let error = Diagnostic::error(codes::TOO_LARGE, message, span, "given up here");
             self.error(error.help("no circuit of that size can be built: split the kernel or shorten its vectors"));
         }

@@ -1,5 +1,7 @@
 //! Diagnostics: what is wrong, where, and what to write instead.
 
+pub mod codes;
+
 /// A piece of the source text, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Span {
@@ -30,7 +32,7 @@ pub enum Severity {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
     pub severity: Severity,
-    /// Stable code such as `PG0012`; see [`crate::codes::CODES`].
+    /// Stable code such as `PG0012`; see [`crate::diag::codes::CODES`].
     pub code: &'static str,
     pub message: String,
     /// The main place first; the text says what is there.

@@ -25,7 +25,7 @@ pub fn gen_m2l(order: u32) -> Result<String, String> {
     }
     let mut text = String::new();
     write_kernel(&mut text, order).expect("a String takes all that is written");
-    Ok(crate::fmt::format(&text).expect("what is generated parses"))
+    Ok(crate::syntax::fmt::format(&text).expect("what is generated parses"))
 }
 
 /// All indices of order up to `order`: 1, x, y, z, xx, xy, xz, yy, yz, zz, ...

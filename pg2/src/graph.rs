@@ -1,5 +1,7 @@
 //! The typed dataflow graph: operator nodes in topological order between pins and outputs.
 
+pub(crate) mod builder;
+
 use crate::diag::Span;
 use hdl::op::{Inst, Operator};
 use hdl::{Bounds, Format, Reduce};
@@ -110,7 +112,7 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// In declaration order of pins and elements; each output element exactly once.
     pub outputs: Vec<Output>,
-    /// For each node when its flags count; empty until [`crate::demand::mark`] has found it, as simplification does.
+    /// For each node when its flags count; empty until [`crate::middle::demand::mark`] has found it, as simplification does.
     pub demand: Vec<Demand>,
 }
 
@@ -161,7 +163,7 @@ impl Graph {
     }
 
     /// What the kernel computes, without the names of anything: two kernels with one text have one circuit. Pins are
-    /// counted by class in record order. Boards are known by the hash of this text ([`hdl::link::kernel_hash`]), made of
+    /// counted by class in record order. Boards are known by the hash of this text ([`hdl::serial::kernel_hash`]), made of
     /// the graph as it was compiled, before it is simplified.
     pub fn canonical(&self) -> String {
         let classes = [PinClass::Ipin, PinClass::Jpin, PinClass::Param, PinClass::Fout];
@@ -242,7 +244,7 @@ impl Graph {
         }
         for (k, demand) in self.demand.iter().enumerate() {
             if let Demand::When(c) = demand
-                && self.nodes.get(c.0 as usize).is_none_or(|n| n.format != hdl::format::UINT1)
+                && self.nodes.get(c.0 as usize).is_none_or(|n| n.format != hdl::number::format::UINT1)
             {
                 return Err(format!("node %{k}: its demand is no condition"));
             }

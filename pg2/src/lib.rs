@@ -1,46 +1,31 @@
 //! The language PG2 and its compiler.
 //!
-//! Data meets these forms in order: text, [`ast::Program`] (what was written), [`graph::Graph`] (typed operator
-//! nodes, the central type), [`schedule::Schedule`] (the cycle in which each node starts), and
-//! [`hdl::netlist::Netlist`]. The emulator and other software forms branch off at the graph. Nothing here does I/O or prints:
+//! Data meets these forms in order: text, [`syntax::ast::Program`] (what was written), [`graph::Graph`] (typed operator
+//! nodes, the central type), [`middle::schedule::Schedule`] (the cycle in which each node starts), and
+//! [`hdl::rtl::netlist::Netlist`]. The emulator and other software forms branch off at the graph. Nothing here does I/O or prints:
 //! mistakes come back as [`diag::Diagnostic`]s, all of a file at once.
 
-pub mod ast;
-pub mod budget;
-pub mod build;
-pub mod codes;
-pub mod demand;
+pub mod backend;
+mod check;
 pub mod diag;
-pub mod explain;
-pub mod fmt;
-pub mod gather;
 pub mod gen_m2l;
 pub mod graph;
 pub mod kernels;
-pub mod lex;
-pub mod library;
-pub mod lower;
-pub mod merge;
-pub mod names;
-pub mod origins;
-pub mod parse;
-pub mod schedule;
-pub mod simplify;
-pub mod sources;
+pub mod middle;
+pub mod report;
+pub mod syntax;
 pub mod vary;
 
-mod builder;
-mod check;
-mod literal;
-mod warn;
-
-pub use build::{Built, compile_to_netlist};
+pub use backend::build::{Built, compile_to_netlist};
 pub use check::FUNCTIONS;
 pub use gen_m2l::gen_m2l;
 
+use diag::codes;
 use diag::{Diagnostic, MAX_REPORTED, Severity};
 use graph::Graph;
-use sources::Sources;
+use middle::warn;
+use syntax::parse;
+use syntax::sources::Sources;
 
 /// A compiled kernel.
 #[derive(Clone)]

@@ -5,7 +5,7 @@
 
 use crate::diag::{Span, did_you_mean};
 use crate::graph::Graph;
-use crate::lex::{Token, TokenKind, lex};
+use crate::syntax::lex::{Token, TokenKind, lex};
 use std::collections::BTreeSet;
 
 /// What of a text is varied.

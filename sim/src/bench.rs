@@ -7,7 +7,7 @@ use crate::SimError;
 use crate::cache::Cache;
 use crate::verilator::{self, Effort, Source, Tools};
 use askama::Template;
-use hdl::netlist::{Dir, Item, Module, Netlist};
+use hdl::rtl::netlist::{Dir, Item, Module, Netlist, Unsound};
 use libloading::Library;
 use std::ffi::c_void;
 
@@ -64,7 +64,7 @@ impl MultiBench {
         let top = wrap(netlists)?;
         let tools = Tools::find()?;
         let cache = Cache::standard();
-        let (name, verilog) = (top.top.clone(), top.verilog());
+        let (name, verilog) = (top.top.clone(), top.verilog()?);
         let source = Source { prefix: PREFIX.into(), top: name, verilog, trace: false, effort: Effort::Least };
         let model = verilator::model(&tools, &cache, &source)?;
         let ports = &top.module(&top.top).expect("the wrapper holds its top").ports;
@@ -188,7 +188,7 @@ pub fn wrap(netlists: &[Netlist]) -> Result<Netlist, SimError> {
     let mut top = Module { name: all.top.clone(), ..Module::default() };
     top.port(Dir::In, "clk", 1);
     for (k, netlist) in netlists.iter().enumerate() {
-        netlist.verify().map_err(SimError::Unsupported)?;
+        netlist.verify().map_err(Unsound)?;
         let clash = netlist.modules.iter().any(|m| all.module(&m.name).is_some_and(|other| other != m));
         let netlist = if clash { renamed(netlist, k) } else { netlist.clone() };
         let inner = netlist.module(&netlist.top).expect("a verified netlist has its top").clone();

@@ -2,84 +2,124 @@
 //!
 //! An entry is named by a hash of everything it was built from and holds that text (`key`), so that equal hashes
 //! of different texts do no harm, and the sizes and sums of its files (`sums`), so that a damaged one is
-//! built again.
+//! built again. What is in the cache is loaded and run, so it is the user's alone: see [`private`].
 
-use crate::SimError;
-use std::fs::{self, File};
+use crate::{SimError, private};
+use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A directory of built simulations, which processes may share.
+/// A directory of built simulations, which processes of one user may share.
 #[derive(Clone, Debug)]
 pub struct Cache {
-    dir: PathBuf,
+    /// None where no place for it is known.
+    dir: Option<PathBuf>,
 }
 
 impl Cache {
     /// `$PAIRFORGE_CACHE`, else `$XDG_CACHE_HOME/pairforge`, else `~/.cache/pairforge`.
     pub fn standard() -> Cache {
         let var = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+        let home = || std::env::home_dir().filter(|d| !d.as_os_str().is_empty());
         let dir = var("PAIRFORGE_CACHE")
             .or_else(|| var("XDG_CACHE_HOME").map(|d| d.join("pairforge")))
-            .or_else(|| var("HOME").map(|d| d.join(".cache/pairforge")))
-            .unwrap_or_else(|| std::env::temp_dir().join("pairforge"));
-        Cache::at(dir)
+            .or_else(|| home().map(|d| d.join(".cache/pairforge")));
+        Cache { dir }
     }
 
     /// A cache in `dir`, which is made when something is put in.
     pub fn at(dir: impl Into<PathBuf>) -> Cache {
-        Cache { dir: dir.into() }
+        Cache { dir: Some(dir.into()) }
     }
 
-    /// Where logs of failed tools are kept.
-    pub fn log(&self, name: &str) -> PathBuf {
-        self.dir.join("logs").join(name)
+    /// Its directory, made if it is absent and checked to be the user's alone.
+    fn dir(&self) -> Result<PathBuf, SimError> {
+        let unknown = "neither PAIRFORGE_CACHE nor HOME says where it is; set one of them";
+        let dir = self.dir.as_deref().ok_or_else(|| SimError::Cache { reason: unknown.into() })?;
+        private::folder(dir, is_ours).map_err(|e| match e {
+            private::Refusal::Io { place, source } => SimError::Io { path: place, source },
+            _ => SimError::Cache { reason: format!("{e}; PAIRFORGE_CACHE can name another folder") },
+        })
+    }
+
+    /// Keeps the log of a failed tool; its name begins with `what`.
+    pub fn keep_log(&self, what: &str, text: &str) -> Result<PathBuf, SimError> {
+        let logs = self.dir()?.join("logs");
+        private::folder(&logs, |_| true).map_err(refused)?;
+        let file = tempfile::Builder::new().prefix(&format!("{what}-")).suffix(".log").tempfile_in(&logs);
+        let (mut file, path) = file.and_then(|f| f.keep().map_err(|e| e.error)).map_err(SimError::io(&logs))?;
+        file.write_all(text.as_bytes()).map_err(SimError::io(&path))?;
+        Ok(path)
     }
 
     /// The directory of the entry for `key`; if it is not there or damaged, `build` makes its files in an empty
     /// directory first. Another process that builds the same entry is waited for.
     pub fn entry(&self, key: &str, build: impl FnOnce(&Path) -> Result<(), SimError>) -> Result<PathBuf, SimError> {
+        let home = self.dir()?;
         let hash = fnv128(key.as_bytes());
         for attempt in 0.. {
             let name = if attempt == 0 { format!("{hash:032x}") } else { format!("{hash:032x}-{attempt}") };
-            let dir = self.dir.join(&name);
-            match state(&dir, key) {
+            let dir = home.join(&name);
+            match state(&dir, key)? {
                 State::Whole => return Ok(dir),
                 State::Foreign => continue,
                 State::Absent | State::Damaged => {}
             }
-            fs::create_dir_all(&self.dir).map_err(SimError::io(&self.dir))?;
             // The lock only saves work: without it, the last rename below wins.
-            let lock = File::create(self.dir.join(format!("{name}.lock")));
-            let held = lock.as_ref().is_ok_and(|f| f.lock().is_ok());
-            match state(&dir, key) {
+            let lock = private::lock_file(&home.join(format!("{name}.lock"))).map_err(refused)?;
+            let held = lock.lock().is_ok();
+            match state(&dir, key)? {
                 State::Whole => return Ok(dir),
                 State::Foreign => continue,
                 State::Absent => {}
                 State::Damaged => fs::remove_dir_all(&dir).map_err(SimError::io(&dir))?,
             }
-            let prefix = format!("building-{name}-");
-            if held {
-                self.remove_interrupted(&prefix);
-            }
-            let temp = tempfile::Builder::new().prefix(&prefix).tempdir_in(&self.dir);
-            let temp = temp.map_err(SimError::io(&self.dir))?;
+            remove_interrupted(&home, held.then_some(&name));
+            let temp = private_temp(&home, &format!("{BUILDING}{name}-")).map_err(SimError::io(&home))?;
             build(temp.path())?;
             seal(temp.path(), key).map_err(SimError::io(temp.path()))?;
             return match fs::rename(temp.path(), &dir) {
                 Ok(()) => Ok(dir),
-                Err(_) if matches!(state(&dir, key), State::Whole) => Ok(dir),
+                Err(_) if matches!(state(&dir, key)?, State::Whole) => Ok(dir),
                 Err(e) => Err(SimError::io(&dir)(e)),
             };
         }
         unreachable!("some name is free")
     }
+}
 
-    /// Removes what builds that were killed left behind; the lock on their entry says that none is at work.
-    fn remove_interrupted(&self, prefix: &str) {
-        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
-        for entry in entries.filter(|e| e.file_name().to_string_lossy().starts_with(prefix)) {
+/// What directories are called while an entry is built in them; the entry's name follows.
+const BUILDING: &str = "building-";
+
+/// Whether something in the cache's directory has one of the names that this project gives there.
+fn is_ours(name: &str) -> bool {
+    let entry = name.strip_prefix(BUILDING).unwrap_or(name);
+    let hash = entry.len() >= 32 && entry.bytes().take(32).all(|b| b.is_ascii_hexdigit());
+    hash || matches!(name, "logs" | "tools")
+}
+
+fn refused(e: private::Refusal) -> SimError {
+    SimError::Cache { reason: format!("{e}; remove it") }
+}
+
+/// A directory that nobody else can look into.
+fn private_temp(home: &Path, prefix: &str) -> std::io::Result<tempfile::TempDir> {
+    let temp = tempfile::Builder::new().prefix(prefix).tempdir_in(home)?;
+    private::set_private(temp.path(), 0o700)?;
+    Ok(temp)
+}
+
+/// Removes what builds that were killed left behind: those of the entry `held`, whose lock the caller has, and those whose
+/// lock is free.
+fn remove_interrupted(home: &Path, held: Option<&String>) {
+    for left in fs::read_dir(home).into_iter().flatten().flatten() {
+        let name = left.file_name().to_string_lossy().into_owned();
+        // The random part of the name has no `-`.
+        let Some((entry, _)) = name.strip_prefix(BUILDING).and_then(|n| n.rsplit_once('-')) else { continue };
+        let lock = || private::lock_file(&home.join(format!("{entry}.lock"))).ok().filter(|l| l.try_lock().is_ok());
+        if held.is_some_and(|h| h == entry) || lock().is_some() {
             // What cannot be removed does no harm.
-            let _ = fs::remove_dir_all(entry.path());
+            let _ = fs::remove_dir_all(left.path());
         }
     }
 }
@@ -92,23 +132,36 @@ enum State {
     Foreign,
 }
 
-fn state(dir: &Path, key: &str) -> State {
-    if !dir.exists() {
-        return State::Absent;
+fn state(dir: &Path, key: &str) -> Result<State, SimError> {
+    let found = match fs::symlink_metadata(dir) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(State::Absent),
+        found => found.map_err(SimError::io(dir))?,
+    };
+    if !found.is_dir() {
+        return Err(SimError::Cache { reason: format!("{} is not a folder; remove it", dir.display()) });
     }
-    match (fs::read_to_string(dir.join("key")), fs::read_to_string(dir.join("sums")), sums(dir)) {
-        (Ok(k), Ok(wanted), Ok(found)) if wanted == found => match k == key {
+    private::own(dir, &found).map_err(refused)?;
+    if private::check(dir).is_err() {
+        return Ok(State::Damaged);
+    }
+    let kept = |name| private::read(&dir.join(name));
+    Ok(match (kept("key"), kept("sums"), sums(dir)) {
+        (Ok(k), Ok(wanted), Ok(found)) if wanted == found.as_bytes() => match k == key.as_bytes() {
             true => State::Whole,
             false => State::Foreign,
         },
         _ => State::Damaged,
-    }
+    })
 }
 
-/// Writes what [`state`] checks.
+/// Writes what [`state`] checks, and makes all files private.
 fn seal(dir: &Path, key: &str) -> std::io::Result<()> {
     fs::write(dir.join("key"), key)?;
-    fs::write(dir.join("sums"), sums(dir)?)
+    for file in fs::read_dir(dir)? {
+        private::set_private(&file?.path(), 0o600)?;
+    }
+    fs::write(dir.join("sums"), sums(dir)?)?;
+    private::set_private(&dir.join("sums"), 0o600)
 }
 
 /// One line for each file in `dir` but `sums` itself: name, size, sum.
@@ -118,7 +171,7 @@ fn sums(dir: &Path) -> std::io::Result<String> {
         let file = file?;
         let name = file.file_name().to_string_lossy().into_owned();
         if name != "sums" {
-            let bytes = fs::read(file.path())?;
+            let bytes = private::read(&file.path())?;
             lines.push(format!("{name} {} {:016x}\n", bytes.len(), sum64(&bytes)));
         }
     }
@@ -140,54 +193,4 @@ fn sum64(bytes: &[u8]) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn put(cache: &Cache, key: &str, text: &str) -> (PathBuf, bool) {
-        let mut built = false;
-        let dir = cache.entry(key, |dir| {
-            built = true;
-            fs::write(dir.join("file"), text).map_err(SimError::io(dir))
-        });
-        (dir.expect("the cache is writable"), built)
-    }
-
-    #[test]
-    fn an_entry_is_built_once_and_again_when_damaged() {
-        let home = tempfile::tempdir().unwrap();
-        let cache = Cache::at(home.path());
-        let (dir, built) = put(&cache, "a", "text");
-        assert!(built && !put(&cache, "a", "text").1);
-        for damage in ["file", "key", "sums"] {
-            fs::write(dir.join(damage), "tex").unwrap();
-            assert!(put(&cache, "a", "text").1, "damaged {damage}");
-            assert_eq!(fs::read_to_string(dir.join("file")).unwrap(), "text");
-        }
-        fs::remove_file(dir.join("file")).unwrap();
-        assert!(put(&cache, "a", "text").1);
-    }
-
-    #[test]
-    fn another_text_of_the_same_hash_gets_its_own_entry() {
-        let home = tempfile::tempdir().unwrap();
-        let cache = Cache::at(home.path());
-        let foreign = home.path().join(format!("{:032x}", fnv128(b"a")));
-        fs::create_dir(&foreign).unwrap();
-        seal(&foreign, "not a").unwrap();
-        let (dir, built) = put(&cache, "a", "text");
-        assert!(built && dir != foreign && !put(&cache, "a", "text").1);
-    }
-
-    #[test]
-    fn a_failed_build_leaves_no_entry() {
-        let home = tempfile::tempdir().unwrap();
-        let cache = Cache::at(home.path());
-        assert!(cache.entry("a", |_| Err(SimError::Unsupported("no".into()))).is_err());
-        assert!(put(&cache, "a", "text").1);
-    }
-
-    #[test]
-    fn the_hash_is_fnv_1a() {
-        assert_eq!(fnv128(b"a"), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964);
-    }
-}
+mod tests;

@@ -14,7 +14,7 @@ use driver::{Driver, Exchange, Status};
 use hdl::engine::link::{Link, LinkError};
 use hdl::engine::protocol::{self, Stream};
 use hdl::engine::{Config, Design, design};
-use hdl::netlist::Netlist;
+use hdl::rtl::netlist::{Netlist, Unsound};
 use std::path::PathBuf;
 
 /// How a simulation is built and driven.
@@ -90,6 +90,7 @@ impl CycleEngine {
     /// Builds the engine of `config` around `pipeline`, or finds it in the cache, and resets it.
     pub fn build(config: &Config, pipeline: &Netlist, options: &Options) -> Result<CycleEngine, SimError> {
         let Design { netlist, top, shell, lane, lane_latency } = design(config, pipeline);
+        netlist.verify().map_err(Unsound)?;
         let flat = options.flat || options.trace.is_some();
         let driver = if flat {
             Driver::flat(config, &netlist, &top, options)?

@@ -17,7 +17,7 @@ pub use kernels::Isa;
 use program::{Gather, Place, Program, program};
 
 use hdl::engine::protocol::Segment;
-use hdl::reduce::{Accumulator, order_key};
+use hdl::number::reduce::{Accumulator, order_key};
 use hdl::{Flags, Reduce};
 use pg2::graph::Graph;
 
@@ -75,7 +75,7 @@ impl Emulator {
         let program = match graph.demand.is_empty() {
             true => {
                 let mut graph = graph.clone();
-                pg2::demand::mark(&mut graph);
+                pg2::middle::demand::mark(&mut graph);
                 program(&graph, isa)
             }
             false => program(graph, isa),

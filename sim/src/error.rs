@@ -14,12 +14,18 @@ pub enum SimError {
     /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: std::io::Error },
+    /// Others could have put something into the cache, or there is no place for one.
+    #[error("the cache of simulations is not used: {reason}")]
+    Cache { reason: String },
     /// A built simulation could not be loaded.
     #[error("{}: {reason}", path.display())]
     Load { path: PathBuf, reason: String },
     /// The caller's modules or options cannot be simulated.
     #[error("{0}")]
     Unsupported(String),
+    /// The design that is to be simulated does not hold together.
+    #[error(transparent)]
+    Unsound(#[from] hdl::rtl::netlist::Unsound),
     /// The simulated design broke a rule of its interface, or stands still.
     #[error("{0}")]
     Misbehaved(String),

@@ -12,6 +12,7 @@ pub mod cycle;
 pub mod emulated;
 pub mod emulator;
 mod error;
+pub mod private;
 pub mod reference;
 pub mod stimuli;
 pub mod testbench;

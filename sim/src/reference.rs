@@ -1,7 +1,7 @@
 //! The scalar reference emulator: one pair after the other through the operators' `bits`.
 
 use hdl::Flags;
-use hdl::reduce::Accumulator;
+use hdl::number::reduce::Accumulator;
 use pg2::graph::{Graph, Node, NodeKind, PinClass};
 use std::collections::HashMap;
 
@@ -10,6 +10,8 @@ struct Prepared<'a> {
     graph: &'a Graph,
     /// Class of a pin node and its place in the record.
     pins: Vec<Option<(PinClass, usize)>>,
+    /// Whether a node is a multiplexer.
+    chooses: Vec<bool>,
 }
 
 /// What evaluating one pair leaves: the value of each node, its flags, and whether it is demanded.
@@ -30,7 +32,12 @@ impl<'a> Prepared<'a> {
             NodeKind::Pin { pin, element } => Some(places[&(pin, element)]),
             _ => None,
         };
-        Prepared { graph, pins: graph.nodes.iter().map(place).collect() }
+        let chooses = |node: &Node| matches!(&node.kind, NodeKind::Op { op, .. } if op.name() == "mux");
+        Prepared {
+            graph,
+            pins: graph.nodes.iter().map(place).collect(),
+            chooses: graph.nodes.iter().map(chooses).collect(),
+        }
     }
 
     /// Evaluates one pair and gives the flags that count (RULES L6, N7).
@@ -67,10 +74,10 @@ impl<'a> Prepared<'a> {
         demanded.resize(values.len(), false);
         self.graph.outputs.iter().for_each(|o| demanded[o.value.0 as usize] = true);
         for (k, node) in self.graph.nodes.iter().enumerate().rev() {
-            if let (true, NodeKind::Op { op, args, .. }) = (demanded[k], &node.kind) {
+            if let (true, NodeKind::Op { args, .. }) = (demanded[k], &node.kind) {
                 all |= flags[k];
                 match args[..] {
-                    [condition, yes, no] if op.name() == "mux" => {
+                    [condition, yes, no] if self.chooses[k] => {
                         let taken = if values[condition.0 as usize] == 1 { yes } else { no };
                         [condition, taken].iter().for_each(|a| demanded[a.0 as usize] = true);
                     }

@@ -4,7 +4,7 @@
 //! since additions that cancel and comparisons that tie are where circuits go wrong.
 
 use hdl::Format;
-use hdl::format::UINT1;
+use hdl::number::format::UINT1;
 use pg2::graph::{Graph, PinClass};
 
 /// SplitMix64: small, and the same everywhere.
@@ -106,7 +106,7 @@ pub fn random(format: Format, near: u64, random: &mut Random) -> u64 {
 /// The pattern itself if it is valid in the format; a float with exponent field 0 or all ones becomes 0 or the largest.
 pub fn valid(format: Format, bits: u64) -> u64 {
     if format.is_log() {
-        return hdl::log::canonical(format, bits);
+        return hdl::number::lns::canonical(format, bits);
     }
     if !format.is_float() {
         return bits;

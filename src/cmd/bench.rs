@@ -10,6 +10,7 @@ mod power;
 mod schedule;
 
 use crate::failure::Failure;
+use crate::output::say;
 use std::time::Instant;
 
 #[derive(clap::Args)]
@@ -61,9 +62,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
         chosen.extend(BENCHES);
     }
     for bench in chosen {
-        println!("{}: {}", bench.name, bench.what);
+        say!("{}: {}", bench.name, bench.what)?;
         (bench.run)(args.repeat)?;
-        println!();
+        say!("")?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ mod pty;
 
 use crate::failure::Failure;
 use crate::output;
+use crate::output::say;
 use design::Design;
 use hdl::board::{BOARDS, Board, board};
 use pty::{Look, Pty};
@@ -14,7 +15,6 @@ use sim::board::fault::{Channel, Fault};
 use sim::board::{self, BoardSim, Line, Seen};
 use sim::cache::Cache;
 use std::collections::VecDeque;
-use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -77,7 +77,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         let known = BOARDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ");
         Failure::Usage(format!("there is no board `{}`; the boards are {known}", args.board))
     })?;
-    args.json.as_deref().map_or(Ok(()), |path| output::folder_of(path).map(drop))?;
+    output::check_all([&args.json, &args.port_file])?;
     let design = design::load(board, &args.dir, args.baud)?;
     let mut bench = Bench::new(board, &design, &args)?;
     end_on_request();
@@ -88,18 +88,17 @@ pub fn run(args: Args) -> Result<(), Failure> {
         output::write_json(path, &stats)?;
     }
     let Stats { cycles, seconds, idle_cycles, bytes_in, bytes_out, injected, .. } = stats;
-    eprintln!(
+    output::tell(&format!(
         "{why}: {cycles} clocks ({seconds:.6} s at {} MHz, idle for {idle_cycles}), {bytes_in} bytes in, {bytes_out} out, \
-         {injected} faults",
+         {injected} faults\n",
         design.mhz
-    );
+    ));
     Ok(())
 }
 
 /// Prints the port's path, and writes it where a script waits for it.
 fn announce(pty: &Pty, args: &Args) -> Result<(), Failure> {
-    println!("{}", pty.path);
-    let _ = std::io::stdout().flush();
+    say!("{}", pty.path)?;
     args.port_file.as_deref().map_or(Ok(()), |path| output::write_text(path, &format!("{}\n", pty.path)))
 }
 

@@ -3,10 +3,10 @@
 use super::lanes::LaneArgs;
 use crate::failure::Failure;
 use crate::{output, source};
+use hdl::circuit::target::{Clock, TARGETS, target};
 use hdl::engine::{Config, design};
-use hdl::link::kernel_hash;
-use hdl::target::{Clock, TARGETS, target};
-use pg2::build::Built;
+use hdl::serial::kernel_hash;
+use pg2::backend::build::Built;
 use pg2::graph::PinClass;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -128,7 +128,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let clock = args.clock.clock()?;
     let kernel = source::read(&args.file)?;
     let graph = source::compile(&kernel)?;
-    let built = pg2::build::build(&graph, clock, &kernel.sources, Vec::new());
+    let built = pg2::backend::build::build(&graph, clock, &kernel.sources, Vec::new());
     let layout = built.graph.layout();
     let config = Config {
         jmem_records: args.jmem / layout.j_words(),
@@ -142,6 +142,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     };
     config.verify().map_err(Failure::Input)?;
     let engine = design(&config, &built.netlist);
+    let text = header(&kernel.origin, clock) + &engine.netlist.verilog()?;
     let verilog = format!("{}.v", engine.top);
     let mut extra = Vec::new();
     if args.testbench {
@@ -152,15 +153,14 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let files = std::iter::once(&verilog).chain(extra.iter().map(|f| &f.0)).cloned().collect();
     let hash = kernel_hash(&graph.canonical());
     let manifest = manifest(&built, &config, (clock, hash), &engine.top, files);
-    if args.output.exists() && !args.output.is_dir() {
-        return Err(Failure::file(&args.output, "is a file; name a folder"));
-    }
-    std::fs::create_dir_all(&args.output).map_err(|e| Failure::file(&args.output, format!("cannot be made: {e}")))?;
-    output::write_text(&args.output.join(&verilog), &(header(&kernel.origin, clock) + &engine.netlist.verilog()))?;
+    let _folder = output::Folder::at(&args.output)?;
+    let mut batch = output::Batch::default();
+    batch.add_text(&args.output.join(&verilog), &text)?;
     for (name, text) in &extra {
-        output::write_text(&args.output.join(name), text)?;
+        batch.add_text(&args.output.join(name), text)?;
     }
-    output::write_json(&args.output.join("manifest.json"), &manifest)
+    batch.add_json(&args.output.join("manifest.json"), &manifest)?;
+    batch.finish()
 }
 
 /// The head of the Verilog file: where it comes from, and the one rule of lint that does not apply to it.
@@ -222,7 +222,7 @@ fn operators(built: &Built) -> Vec<OperatorEntry> {
 
 /// The tables of one pipeline's functions.
 fn tables(built: &Built) -> Vec<TableEntry> {
-    let entry = |r: pg2::explain::TableRow| TableEntry {
+    let entry = |r: pg2::report::explain::TableRow| TableEntry {
         operator: r.operator,
         formats: r.formats,
         count: r.count,
@@ -232,5 +232,5 @@ fn tables(built: &Built) -> Vec<TableEntry> {
         error_ulp: r.table.error,
         exact_from: r.table.floor,
     };
-    pg2::explain::tables(&built.graph).into_iter().map(entry).collect()
+    pg2::report::explain::tables(&built.graph).into_iter().map(entry).collect()
 }

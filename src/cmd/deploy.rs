@@ -1,6 +1,7 @@
 //! `pairforge deploy`: a bitstream onto its board, through openFPGALoader.
 
 use crate::failure::Failure;
+use crate::output::say;
 use hdl::board::{BOARDS, Board, board};
 use serde::Deserialize;
 use std::io::ErrorKind;
@@ -43,7 +44,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     words.push(bitstream.display().to_string());
     if args.dry_run {
-        println!("{TOOL} {}", words.iter().map(|w| quoted(w)).collect::<Vec<_>>().join(" "));
+        say!("{TOOL} {}", words.iter().map(|w| quoted(w)).collect::<Vec<_>>().join(" "))?;
         return Ok(());
     }
     load(board, &words)

@@ -4,7 +4,7 @@
 use super::build::ClockArgs;
 use crate::failure::Failure;
 use crate::{output, source};
-use pg2::codes;
+use pg2::diag::codes;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -28,16 +28,17 @@ pub fn run(args: Args) -> Result<(), Failure> {
         return code(&args);
     }
     let clock = args.clock.clock()?;
+    output::check_all([&args.svg])?;
     let kernel = source::read(&args.file)?;
     let graph = source::compile(&kernel)?;
-    let built = pg2::build::build(&graph, clock, &kernel.sources, Vec::new());
+    let built = pg2::backend::build::build(&graph, clock, &kernel.sources, Vec::new());
     if let Some(path) = &args.svg {
-        output::write_text(path, &pg2::explain::svg(&built))?;
+        output::write_text(path, &pg2::report::explain::svg(&built))?;
     }
-    let explained = pg2::explain::explain(&built, &kernel.sources);
+    let explained = pg2::report::explain::explain(&built, &kernel.sources);
     match args.lines {
-        true => print!("{explained:#}"),
-        false => print!("{explained}"),
+        true => output::print(&format!("{explained:#}"))?,
+        false => output::print(&format!("{explained}"))?,
     }
     Ok(())
 }
@@ -55,7 +56,7 @@ fn code(args: &Args) -> Result<(), Failure> {
         };
         return Err(Failure::Input(format!("there is no diagnostic `{name}`; {hint}")));
     };
-    print!("{}", plain(code.page));
+    output::print(&format!("{}", plain(code.page)))?;
     Ok(())
 }
 

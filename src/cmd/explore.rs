@@ -78,9 +78,7 @@ struct Report<'a> {
 /// Compiles and emulates every point, and shows them.
 pub fn run(args: Args) -> Result<(), Failure> {
     let clock = args.clock.clock()?;
-    for path in [&args.output, &args.json].into_iter().flatten().filter(|p| p.as_os_str() != "-") {
-        output::folder_of(path)?;
-    }
+    output::check_all([&args.output, &args.json])?;
     let (kernel, graph) = source::load(&args.file)?;
     let axes = axes(&args.vary, &kernel.text, &graph)?;
     let reference = reference(&args, &graph)?;
@@ -129,9 +127,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
             &Report { kernel: &kernel.name, ni, nj, target, mhz, vary, points: &points, failed: &failed },
         )?;
     }
-    print!("{}", table::table(&axes, &points));
+    output::print(&format!("{}", table::table(&axes, &points)))?;
     if !failed.is_empty() {
-        print!("\n{}", table::failures(&axes, &failed));
+        output::print(&format!("\n{}", table::failures(&axes, &failed)))?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::{output, source};
 use clap::ValueEnum;
-use hdl::target::Clock;
+use hdl::circuit::target::Clock;
 use host::backends::{self, Options};
 use host::fmm::{self, Basis, Compute, Fmm, FmmError, Precision};
 use host::particles::{Field, Particles};
@@ -139,6 +139,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
             .build_global()
             .map_err(|e| Failure::Tool(format!("threads cannot be started: {e}")))?;
     }
+    output::check_all([&args.save_particles, &args.output, &args.json, &args.report])?;
     if let Some(board) = &args.predict.predict {
         return predict::run(&args, board);
     }
@@ -259,7 +260,7 @@ fn write(args: &Args, field: &Field, stats: &Stats) -> Result<(), Failure> {
     // Results that go to standard output are not mixed with a table for people.
     let standard = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
     if !standard(&args.output) && !standard(&args.json) && !standard(&args.save_particles) {
-        print!("{}", table::text(stats));
+        output::print(&format!("{}", table::text(stats)))?;
     }
     Ok(())
 }

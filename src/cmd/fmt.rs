@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use crate::{output, source};
-use pg2::sources::Sources;
-use std::io::{Read, Write};
+use pg2::syntax::sources::Sources;
+use std::io::Read;
 use std::path::Path;
 
 #[derive(clap::Args)]
@@ -54,11 +54,10 @@ fn standard_input(check: bool) -> Result<(), Failure> {
         let same = text == own;
         return if same { Ok(()) } else { Err(Failure::Input("standard input is not formatted".into())) };
     }
-    std::io::stdout()
-        .write_all(text.as_bytes())
-        .map_err(|e| Failure::Input(format!("standard output cannot be written: {e}")))
+    output::print(&text)
 }
 
 fn formatted(origin: &str, text: &str) -> Result<String, Failure> {
-    pg2::fmt::format(text).map_err(|list| Failure::Diagnostics(source::render(&Sources::alone(origin, text), &list)))
+    pg2::syntax::fmt::format(text)
+        .map_err(|list| Failure::Diagnostics(source::render(&Sources::alone(origin, text), &list)))
 }

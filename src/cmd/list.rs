@@ -1,6 +1,7 @@
 //! `pairforge list`: what is there.
 
 use crate::failure::Failure;
+use crate::output::say;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -26,11 +27,13 @@ pub fn run(args: Args) -> Result<(), Failure> {
         What::Boards => hdl::board::BOARDS.iter().map(|b| (b.name.to_string(), b.summary.to_string())).collect(),
         What::Devices => hdl::board::DEVICES.iter().map(|d| (d.name.to_string(), d.summary.to_string())).collect(),
         What::Operators => hdl::op::OPERATORS.iter().map(|o| (o.name().to_string(), o.summary().to_string())).collect(),
-        What::Targets => hdl::target::TARGETS.iter().map(|t| (t.name.to_string(), t.summary.to_string())).collect(),
+        What::Targets => {
+            hdl::circuit::target::TARGETS.iter().map(|t| (t.name.to_string(), t.summary.to_string())).collect()
+        }
     };
     let width = rows.iter().map(|r| r.0.len()).max().unwrap_or(0);
     for (name, summary) in rows {
-        println!("{name:width$}  {summary}");
+        say!("{name:width$}  {summary}")?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output;
+use crate::output::say;
 use askama::Template;
 use std::path::Path;
 
@@ -37,16 +38,12 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let name = args.name.as_str();
     check(name)?;
     let folder = Path::new(name);
-    std::fs::create_dir(folder).map_err(|e| match e.kind() {
+    let _folder = output::Folder::new(folder).map_err(|e| match e.kind() {
         std::io::ErrorKind::AlreadyExists => Failure::file(folder, "exists already; choose another name, or remove it"),
         _ => Failure::file(folder, format!("cannot be made: {e}")),
     })?;
-    if let Err(failure) = fill(folder, name) {
-        // Nothing but what was written here is in it.
-        let _ = std::fs::remove_dir_all(folder);
-        return Err(failure);
-    }
-    println!("{name}/ has {name}.pg2, its test and a README.md; `cd {name} && make` runs the test");
+    fill(folder, name)?;
+    say!("{name}/ has {name}.pg2, its test and a README.md; `cd {name} && make` runs the test")?;
     Ok(())
 }
 
@@ -61,7 +58,9 @@ fn fill(folder: &Path, name: &str) -> Result<(), Failure> {
         ("README.md".into(), text(Readme { name }.render())),
         (".gitignore".into(), "/out.csv\n/build/\n".into()),
     ];
-    files.iter().try_for_each(|(file, text): &(String, String)| output::write_text(&folder.join(file), text))
+    let mut batch = output::Batch::default();
+    files.iter().try_for_each(|(file, text): &(String, String)| batch.add_text(&folder.join(file), text))?;
+    batch.finish()
 }
 
 /// Names become files, Verilog modules and words of a Makefile, so they are plain.

@@ -79,11 +79,13 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if args.trace.is_some() && entry.name != "cycle" {
         return Err(Failure::Usage(format!("--trace needs --backend cycle; `{}` shows no waves", entry.name)));
     }
-    // The simulation writes the waves itself, and at the end.
-    args.trace.as_deref().map_or(Ok(()), |path| output::folder_of(path).map(drop))?;
+    // Before the work, at whose end they are written; the simulation writes the waves itself.
+    output::check(&args.output)?;
+    output::check_all([&args.json, &args.trace])?;
     let (kernel, graph) = source::load(&args.file)?;
     if args.flags && graph.pins_of(PinClass::Fout).any(|(_, pin)| pin.name == csv::FLAGS) {
-        let what = format!("--flags adds a column `{0}`, and the kernel has an output of that name; rename it", csv::FLAGS);
+        let what =
+            format!("--flags adds a column `{0}`, and the kernel has an output of that name; rename it", csv::FLAGS);
         return Err(Failure::Input(what));
     }
     let params = parameters(&columns(&graph, PinClass::Param), &args.params, args.raw)?;

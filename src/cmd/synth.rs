@@ -7,9 +7,9 @@ use crate::progress::Steps;
 use crate::{output, source};
 use flow::summary::Summary;
 use flow::{FlowError, Goal, Job, Outcome, Tools, report};
+use hdl::circuit::target::{Clock, target};
 use hdl::engine::{Config, Design, design};
-use hdl::target::{Clock, target};
-use pg2::build::Built;
+use pg2::backend::build::Built;
 use std::path::{Path, PathBuf};
 
 mod place;
@@ -65,16 +65,18 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let (clock, source) = place::clock(&args, goal)?;
     let kernel = source::read(&args.file)?;
     let graph = source::compile(&kernel)?;
-    let built = pg2::build::build(&graph, clock, &kernel.sources, Vec::new());
+    let built = pg2::backend::build::build(&graph, clock, &kernel.sources, Vec::new());
     let config = place::config(&args, goal, &built)?;
     let engine = design(&config, &built.netlist);
     let whole = match goal {
         Goal::Board(board) => place::on_board(board, &graph, &config, &engine, (source, clock.mhz))?,
         Goal::Device(_) => engine.netlist.clone(),
-        Goal::Area(_) => hdl::netlist::Netlist { top: engine.lane.clone(), modules: engine.netlist.modules.clone() },
+        Goal::Area(_) => {
+            hdl::rtl::netlist::Netlist { top: engine.lane.clone(), modules: engine.netlist.modules.clone() }
+        }
     };
-    folder(&args.output)?;
-    let verilog = whole.verilog();
+    let verilog = whole.verilog()?;
+    let _folder = folder(&args.output)?;
     let job = Job {
         goal,
         verilog: &verilog,
@@ -88,10 +90,11 @@ pub fn run(args: Args) -> Result<(), Failure> {
         dir: &args.output,
     };
     let mut steps = Steps::new();
-    let outcome = flow::synthesise(&Tools::standard(), &job, &mut |s| steps.at(&s.what, s.elapsed))?;
+    let tools = Tools::standard().trusting(|path| sim::private::check(path).map(drop).map_err(|e| e.to_string()));
+    let outcome = flow::synthesise(&tools, &job, &mut |s| steps.at(&s.what, s.elapsed))?;
     drop(steps);
     let summary = summary(goal, &built, &config, clock, &outcome);
-    let rows = pg2::explain::explain(&built, &kernel.sources).rows;
+    let rows = pg2::report::explain::explain(&built, &kernel.sources).rows;
     write(&args.output, goal, &summary, &outcome, &rows, &engine)
 }
 
@@ -99,11 +102,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
 const RESULTS: [&str; 2] = ["synth.json", "report.txt"];
 
 /// Makes the folder, without the results of an earlier run.
-fn folder(dir: &Path) -> Result<(), Failure> {
-    if dir.exists() && !dir.is_dir() {
-        return Err(Failure::file(dir, "is a file; name a folder"));
-    }
-    std::fs::create_dir_all(dir).map_err(|e| Failure::file(dir, format!("cannot be made: {e}")))?;
+fn folder(dir: &Path) -> Result<output::Folder, Failure> {
+    let made = output::Folder::at(dir)?;
     let bitstreams = flow::family::FAMILIES.iter().filter_map(|f| f.route.as_ref()).map(|r| bitstream(r.bitstream));
     for name in RESULTS.iter().map(|n| n.to_string()).chain(bitstreams) {
         match std::fs::remove_file(dir.join(&name)) {
@@ -113,7 +113,7 @@ fn folder(dir: &Path) -> Result<(), Failure> {
             _ => {}
         }
     }
-    Ok(())
+    Ok(made)
 }
 
 fn bitstream(ending: &str) -> String {
@@ -167,7 +167,7 @@ fn write(
     goal: Goal,
     summary: &Summary,
     outcome: &Outcome,
-    rows: &[pg2::explain::Row],
+    rows: &[pg2::report::explain::Row],
     engine: &Design,
 ) -> Result<(), Failure> {
     let place = match goal {
@@ -176,12 +176,14 @@ fn write(
         Goal::Board(board) => format!("{} ({})", board.name, board.summary),
     };
     let page = report::Page { summary, outcome, rows, netlist: &engine.netlist, lane: &engine.lane, place: &place };
-    output::write_text(&dir.join("report.txt"), &report::page(&page))?;
+    let mut batch = output::Batch::default();
+    batch.add_text(&dir.join("report.txt"), &report::page(&page))?;
+    batch.add_json(&dir.join("synth.json"), summary)?;
     if let (Some(from), Some(name)) = (&outcome.bitstream, &summary.bitstream) {
         let to = dir.join(name);
         std::fs::rename(from, &to).map_err(|e| Failure::file(&to, format!("cannot be written: {e}")))?;
     }
-    output::write_json(&dir.join("synth.json"), summary)
+    batch.finish()
 }
 
 impl From<FlowError> for Failure {

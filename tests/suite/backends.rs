@@ -262,7 +262,9 @@ fn real_numbers_are_those_of_an_independent_sum() {
     let points: Vec<[f64; 4]> = (0..150).map(|_| [unit(), unit(), unit(), unit()]).collect();
     let bits = |format: &str, x: f64| {
         let format: hdl::Format = format.parse().expect("a format");
-        hdl::exact::to_bits(format, &hdl::exact::Exact::from_float(x).expect("a number")).expect("in range").0
+        hdl::number::exact::to_bits(format, &hdl::number::exact::Exact::from_float(x).expect("a number"))
+            .expect("in range")
+            .0
     };
     let coordinates = |p: &[f64; 4]| [0, 1, 2].map(|a| bits("fixed32.31", p[a])).to_vec();
     let charge: hdl::Format = "float25.16".parse().expect("a format");

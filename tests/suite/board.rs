@@ -4,10 +4,10 @@
 use crate::common::simulated::Simulated;
 use crate::common::{Ended, Place, has_verilator};
 use hdl::board::{BOARDS, Board, board, top};
+use hdl::circuit::target::Clock;
 use hdl::engine::Config;
-use hdl::link::frame::{Frame, Kind};
-use hdl::netlist::Netlist;
-use hdl::target::Clock;
+use hdl::rtl::netlist::Netlist;
+use hdl::serial::frame::{Frame, Kind};
 use std::process::Command;
 
 const KERNEL: &str = "int32 a[2] ipin; int40 b jpin; uint9 c jpin; int64 s fout; int40 m fout;
@@ -184,7 +184,7 @@ fn tops_lint_without_a_word() {
     let place = Place::new();
     for board in BOARDS {
         let design = netlist(board);
-        place.write("top.v", format!("/* verilator lint_off DECLFILENAME */\n{}", design.verilog()));
+        place.write("top.v", format!("/* verilator lint_off DECLFILENAME */\n{}", design.verilog().unwrap()));
         let mut verilator = Command::new("verilator");
         verilator.args(["--lint-only", "-Wall", "--top-module", &design.top]).arg(place.path("top.v"));
         let mut icarus = Command::new("iverilog");
@@ -238,7 +238,7 @@ endmodule
         design.top
     );
     let place = Place::new();
-    place.write("top.v", design.verilog() + &bench);
+    place.write("top.v", design.verilog().unwrap() + &bench);
     let mut build = Command::new("iverilog");
     build.args(["-g2005", "-s", "bench", "-o"]).arg(place.path("top.vvp")).arg(place.path("top.v"));
     let Some((good, said)) = tool(build) else { return };

@@ -106,7 +106,7 @@ fn a_schedule_is_explained() {
 
 #[test]
 fn every_code_is_explained() {
-    for code in pg2::codes::CODES {
+    for code in pg2::diag::codes::CODES {
         let page = check(&format!("explain {}", code.code), 0, &[code.code, code.summary, "Right:"], &[]).out;
         assert!(!page.contains("```") && !page.contains("]("), "{page}");
     }

@@ -1,7 +1,7 @@
 //! The extension for editors: its files are whole, and its grammar knows what the compiler knows.
 
 use fancy_regex::Regex;
-use pg2::lex::{FORMATS, TokenKind, lex};
+use pg2::syntax::lex::{FORMATS, TokenKind, lex};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -101,8 +101,8 @@ fn check(rules: &[Rule], text: &str, part: &str, scope: &str) {
 #[test]
 fn the_grammar_knows_the_words_of_the_language() {
     let rules = rules();
-    for word in pg2::parse::RESERVED {
-        let scope = if pg2::names::CLASSES.contains(word) { "storage.modifier" } else { "keyword." };
+    for word in pg2::syntax::parse::RESERVED {
+        let scope = if pg2::syntax::names::CLASSES.contains(word) { "storage.modifier" } else { "keyword." };
         check(&rules, &format!("{word} x"), word, scope);
         check(&rules, &format!("a_{word} = {word}b;"), &format!("{word}b"), "variable");
     }
@@ -118,7 +118,7 @@ fn the_grammar_knows_the_words_of_the_language() {
     for (function, _) in pg2::FUNCTIONS {
         check(&rules, &format!("y = {function}(x);"), function, "support.function");
     }
-    for (_, symbol, _) in pg2::ast::BINARY {
+    for (_, symbol, _) in pg2::syntax::ast::BINARY {
         check(&rules, &format!("y = a {symbol} b;"), symbol, "keyword.operator");
     }
     for (text, part, scope) in [

@@ -179,9 +179,9 @@ fn diagnostics_follow_the_text() {
 #[test]
 fn hover_tells_format_cycle_and_range() {
     let text = shipped("p2p_paper");
-    let built =
-        pg2::compile_to_netlist("k", &text, hdl::target::Clock::default_clock()).unwrap_or_else(|e| panic!("{e:?}"));
-    let rows = pg2::explain::explain(&built, &text).rows;
+    let built = pg2::compile_to_netlist("k", &text, hdl::circuit::target::Clock::default_clock())
+        .unwrap_or_else(|e| panic!("{e:?}"));
+    let rows = pg2::report::explain::explain(&built, &text).rows;
     let cycle = |name: &str| {
         let row = rows.iter().find(|r| r.name == name).unwrap_or_else(|| panic!("no {name}"));
         format!("ready in cycle {} of {}", row.ready, built.schedule.depth)
@@ -283,7 +283,7 @@ fn formatting_is_that_of_fmt() {
     let (mut client, _) = Client::open(text);
     let params = json!({"textDocument": {"uri": URI}, "options": {"tabSize": 4, "insertSpaces": true}});
     let edits = client.request("textDocument/formatting", params)["result"].clone();
-    assert_eq!(edits[0]["newText"].as_str().map(str::to_string), pg2::fmt::format(text).ok());
+    assert_eq!(edits[0]["newText"].as_str().map(str::to_string), pg2::syntax::fmt::format(text).ok());
     let all = json!({"start": {"line": 0, "character": 0}, "end": {"line": 1, "character": 6}});
     assert_eq!(edits[0]["range"], all);
     client.quit();

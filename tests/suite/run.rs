@@ -75,8 +75,12 @@ fn flags_come_back_with_their_targets_outputs_and_lines() {
 #[test]
 fn flags_of_short_ranges_stand_beside_their_targets() {
     let p = place();
-    p.write("k.pg2", "fixed32.32 xi[1] ipin; fixed32.32 xj[1] jpin; float18.9 w ipin; int8 n fout; n += (int8)w; _ = xi - xj;");
-    let many: String = (0..40).map(|k| format!("{},{}\n", (k * 7 % 40) as f64 / 40.0 - 0.5, if k == 11 { 1000 } else { 1 })).collect();
+    p.write(
+        "k.pg2",
+        "fixed32.32 xi[1] ipin; fixed32.32 xj[1] jpin; float18.9 w ipin; int8 n fout; n += (int8)w; _ = xi - xj;",
+    );
+    let many: String =
+        (0..40).map(|k| format!("{},{}\n", (k * 7 % 40) as f64 / 40.0 - 0.5, if k == 11 { 1000 } else { 1 })).collect();
     p.write("i.csv", format!("xi[0],w\n{many}"));
     p.write("j.csv", "xj[0]\n-0.4\n0.1\n0.3\n");
     let ended = check_in(&p, "run k.pg2 --i i.csv --j j.csv --cells 0.3 --periodic 1 --flags", 0, &[], &[]);
@@ -226,7 +230,7 @@ fn sources_beyond_the_j_memory_give_the_same_bits() {
         assert_eq!(out.lines().next(), Some(raw.join(",").as_str()));
         let bits = |text: &str, k: usize| {
             let format: hdl::Format = if k == 0 { "fixed64.30" } else { "fixed64.16" }.parse().expect("a format");
-            hdl::exact::parse(format, text).expect("own numbers are read back")
+            hdl::number::exact::parse(format, text).expect("own numbers are read back")
         };
         out.lines().skip(1).map(|l| l.split(',').enumerate().map(|(k, t)| bits(t, k)).collect()).collect()
     };

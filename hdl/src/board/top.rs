@@ -14,9 +14,9 @@
 use super::{Board, pll};
 use crate::engine::protocol::END_REPLY;
 use crate::engine::{self, Config, Design};
-use crate::link::{self, Identity};
-use crate::netlist::Dir::{In, Out};
-use crate::netlist::{Item, Module, Netlist, range};
+use crate::rtl::netlist::Dir::{In, Out};
+use crate::rtl::netlist::{Item, Module, Netlist, range};
+use crate::serial::{self, Identity};
 
 /// Clocks for which the reset holds after the PLL has locked. The block memories of iCE40 UP5K give nonsense for
 /// some microseconds after configuration.
@@ -35,7 +35,7 @@ pub struct BoardDesign {
 }
 
 /// Puts the engine of `config` around `pipeline` onto a board, with the fastest clock that is not above `mhz`. `hash`
-/// is the kernel's (see [`crate::link::kernel_hash`]). The error says what cannot be built.
+/// is the kernel's (see [`crate::serial::kernel_hash`]). The error says what cannot be built.
 pub fn design(
     board: &'static Board,
     config: &Config,
@@ -48,7 +48,7 @@ pub fn design(
     let identity = Identity::new(config, hash, (mhz * 1e6).round() as u32, board.baud);
     identity.verify()?;
     let engine = engine::design(config, pipeline);
-    let (kernel, link) = (&config.layout.kernel, link::netlist(&identity));
+    let (kernel, link) = (&config.layout.kernel, serial::netlist(&identity));
     let parts = Parts { board, kernel, engine: &engine.top, stream_bits: config.stream_bits, link: &link, clock, mhz };
     Ok(BoardDesign { netlist: top(&parts, &engine.netlist), engine, identity, mhz })
 }
@@ -63,7 +63,7 @@ pub struct Parts<'a> {
     pub engine: &'a str,
     /// Width of its streams in bits.
     pub stream_bits: u32,
-    /// The link (see [`crate::link::netlist`]).
+    /// The link (see [`crate::serial::netlist`]).
     pub link: &'a Netlist,
     pub clock: pll::Source,
     /// Frequency of that clock.

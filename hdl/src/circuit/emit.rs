@@ -4,9 +4,10 @@ use super::memory::{self, Stay};
 use super::place::{Placed, reads};
 use super::split::{Owned, split};
 use super::{Circuit, Kind, PORTS, Pipelined, Sig};
-use crate::delay;
-use crate::names::Names;
-use crate::netlist::{Dir, Item, Module};
+use crate::rtl::delay;
+use crate::rtl::names::Names;
+use crate::rtl::netlist::{Dir, Item, Module, ROM};
+use crate::rtl::{Value, net};
 use std::collections::BTreeMap;
 
 /// A set of bit positions of one signal in one stage.
@@ -47,6 +48,8 @@ struct Emitter<'a> {
     /// For each live signal its copies, from its own stage to the last one that reads it.
     copies: Vec<Vec<Copy>>,
     names: Names,
+    /// The instances of parts, by owner.
+    parts: BTreeMap<u32, String>,
     module: Module,
     /// What the module is made of, and whose it is.
     items: Vec<Owned>,
@@ -65,6 +68,7 @@ pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> (Pipelined
         placed,
         copies: vec![Vec::new(); circuit.signals.len()],
         names: Names::default(),
+        parts: BTreeMap::new(),
         module: Module { name: name.to_string(), latency: placed.latency, ..Module::default() },
         items: Vec::new(),
         stays: Vec::new(),
@@ -87,7 +91,7 @@ pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> (Pipelined
     e.sink();
     let instances = std::mem::take(&mut e.instances);
     e.items.extend(instances.into_iter().map(|i| (PORTS, i)));
-    let mut parts = split(&mut e.module, e.items, &circuit.parts);
+    let mut parts = split(&mut e.module, e.items, &e.parts, &e.names);
     parts.extend(memories);
     let mut stored = vec![0; circuit.signals.len()];
     for stay in &e.stays {
@@ -135,6 +139,9 @@ impl Emitter<'_> {
         self.names.reserve("clk");
         for port in &self.module.ports {
             self.names.reserve(&port.name);
+        }
+        for part in &self.circuit.parts {
+            self.parts.insert(*part.0, self.names.unique(part.1));
         }
     }
 
@@ -187,11 +194,11 @@ impl Emitter<'_> {
         let mut copy = Copy { name: name.clone(), runs: Vec::new(), direct: false, read };
         for (high, low) in runs {
             let wish = if single { name.clone() } else { format!("{name}_{high}_{low}") };
-            let port = matches!((&signal.kind, n), (Kind::Input { .. }, 0));
-            let name = if port { wish } else { self.names.unique(&wish) };
-            if let (Kind::Rom { .. }, 0) = (&signal.kind, n) {
-                self.names.reserve(&format!("{name}_rom"));
-            }
+            let name = match (&signal.kind, n) {
+                (Kind::Input { .. }, 0) => wish,
+                (Kind::Rom { .. }, 0) => self.names.unique_with(&wish, ROM),
+                _ => self.names.unique(&wish),
+            };
             copy.runs.push(Run { name, high, low });
         }
         if single {
@@ -203,6 +210,10 @@ impl Emitter<'_> {
     /// Text for bits `high` down to `low` of a signal, as a reader (`None`: an output port) finds it.
     fn read(&self, s: Sig, reader: Option<usize>, high: u32, low: u32) -> String {
         self.copies[s.index()][self.placed.waits(s, reader) as usize].slice(high, low)
+    }
+
+    fn read_value(&self, s: Sig, reader: Option<usize>, high: u32, low: u32) -> Value {
+        self.copies[s.index()][self.placed.waits(s, reader) as usize].value(high, low)
     }
 
     /// Decides what waits in memory: its words, its instances and its modules.
@@ -308,8 +319,8 @@ impl Emitter<'_> {
         let whole = |s: Sig| self.read(s, Some(k), self.circuit.width(s) - 1, 0);
         let item = match &signal.kind {
             Kind::Input { .. } => return,
-            Kind::Expr { text, args, held, .. } => {
-                let expr = text.fill(|a, high, low, _| self.read(args[a], Some(k), high, low));
+            Kind::Expr { expr, held, .. } => {
+                let expr = expr.map(&mut |s, high, low| self.read_value(*s, Some(k), high, low)).to_string();
                 if *held {
                     self.held(&copy, k, expr);
                     return;
@@ -385,6 +396,12 @@ impl Copy {
     /// The run that holds bits `high` down to `low`.
     fn run(&self, high: u32, low: u32) -> Option<&Run> {
         self.runs.iter().find(|r| r.low <= low && high <= r.high)
+    }
+
+    /// Bits `high` down to `low` of the signal.
+    fn value(&self, high: u32, low: u32) -> Value {
+        let run = self.run(high, low).expect("bits that are read together lie side by side");
+        net(&run.name, run.high - run.low + 1).slice(high - run.low, low - run.low)
     }
 
     /// Text for bits `high` down to `low` of the signal.

@@ -1,8 +1,8 @@
 //! Which waiting values go through memory.
 
 use super::emit::Copy;
-use crate::delay::{LEAST, Read};
-use crate::target::{DelayKind, Target};
+use crate::circuit::target::{DelayKind, Target};
+use crate::rtl::delay::{LEAST, Read};
 use std::collections::BTreeMap;
 
 /// Bits that a memory must save at least: its address costs a few logic elements.

@@ -3,7 +3,7 @@
 mod logic;
 
 use super::{Circuit, Sig};
-use crate::target::Cost;
+use crate::circuit::target::Cost;
 
 /// A summand of a product: `sig` times 2^`offset`, unsigned.
 #[derive(Clone, Copy)]

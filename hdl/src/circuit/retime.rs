@@ -3,11 +3,11 @@
 //! With r_v the stage in which piece v reads and lag_v the stages until its result is there, a result's bit costs one
 //! register for each stage from r_v + lag_v to that of its last reader. Two pieces may not share a stage when the longest
 //! way between them through logic takes more than the clock's budget. Both are differences of stages, so this is a problem
-//! of differences (Leiserson & Saxe 1991; Cong & Zhang 2006 for the chains), solved by [`crate::simplex`].
+//! of differences (Leiserson & Saxe 1991; Cong & Zhang 2006 for the chains), solved by [`crate::circuit::simplex`].
 
 use super::place::{Placed, Read};
 use super::{Circuit, Kind};
-use crate::simplex::Problem;
+use crate::circuit::simplex::Problem;
 use std::collections::{BTreeMap, HashMap};
 
 /// The best stages.

@@ -1,6 +1,7 @@
 //! Taking a pipelined circuit apart into a module for each owner, so that tools report by owner.
 
-use crate::netlist::{Dir, Item, Module, identifiers};
+use crate::rtl::names::Names;
+use crate::rtl::netlist::{Dir, Item, Module, identifiers};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// An item and the owner of what it defines.
@@ -18,7 +19,13 @@ type Reads = BTreeMap<String, bool>;
 
 /// Fills `module` with `items`, those of each owner that has a name in `parts` in a module `<module>_<name>` of their own,
 /// whose instance has that name. Signals keep their names on both sides; an output port has one of its own.
-pub(super) fn split(module: &mut Module, items: Vec<Owned>, parts: &BTreeMap<u32, String>) -> Vec<Module> {
+/// `names` are all that the module has.
+pub(super) fn split(
+    module: &mut Module,
+    items: Vec<Owned>,
+    parts: &BTreeMap<u32, String>,
+    names: &Names,
+) -> Vec<Module> {
     let home = |owner: u32| parts.contains_key(&owner).then_some(owner);
     let mut signals: HashMap<String, Signal> = HashMap::new();
     for port in module.ports.iter().filter(|p| p.dir == Dir::In && p.name != "clk") {
@@ -64,12 +71,10 @@ pub(super) fn split(module: &mut Module, items: Vec<Owned>, parts: &BTreeMap<u32
             connections.push((m.port(Dir::In, name, signals[name].width), name.clone()));
         }
         m.items = body;
-        sink(&mut m, inputs.iter().filter(|(_, whole)| !**whole).map(|(name, _)| name), &signals);
+        let mut names = names.clone();
+        sink(&mut m, inputs.iter().filter(|(_, whole)| !**whole).map(|(name, _)| name), &mut names);
         for name in outputs {
-            let mut port = format!("{name}_out");
-            while signals.contains_key(&port) {
-                port.push('_');
-            }
+            let port = names.unique(&format!("{name}_out"));
             m.items.push(Item::Assign { name: port.clone(), expr: name.clone() });
             connections.push((m.port(Dir::Out, port, signals[name].width), name.clone()));
         }
@@ -81,22 +86,22 @@ pub(super) fn split(module: &mut Module, items: Vec<Owned>, parts: &BTreeMap<u32
     // A signal that another part reads is connected whole.
     let passed = |name: &str| reads.iter().any(|(home, r)| home.is_some() && r.contains_key(name));
     let own = reads.get(&None).unwrap_or(&none.0);
-    sink(module, own.iter().filter(|(name, whole)| !**whole && !passed(name)).map(|(name, _)| name), &signals);
+    sink(
+        module,
+        own.iter().filter(|(name, whole)| !**whole && !passed(name)).map(|(name, _)| name),
+        &mut names.clone(),
+    );
     made
 }
 
 /// Reads signals whole of which only some bits are read, so that linters do not ask about the others.
-fn sink<'a>(module: &mut Module, names: impl Iterator<Item = &'a String>, signals: &HashMap<String, Signal>) {
-    let names: Vec<&str> = names.map(String::as_str).collect();
-    if names.is_empty() {
+fn sink<'a>(module: &mut Module, signals: impl Iterator<Item = &'a String>, names: &mut Names) {
+    let signals: Vec<&str> = signals.map(String::as_str).collect();
+    if signals.is_empty() {
         return;
     }
-    let mut own = "rest_unused".to_string();
-    while signals.contains_key(&own) {
-        own.push('_');
-    }
-    let expr = format!("&{{1'b0, {}}}", names.join(", "));
-    module.items.push(Item::Wire { name: own, width: 1, expr });
+    let expr = format!("&{{1'b0, {}}}", signals.join(", "));
+    module.items.push(Item::Wire { name: names.unique("rest_unused"), width: 1, expr });
 }
 
 /// The name and width that an item declares.

@@ -2,7 +2,7 @@
 
 use super::shape::{self, Shape};
 use super::{Config, lane, shell};
-use crate::netlist::{Dir, Item, Module, Netlist};
+use crate::rtl::netlist::{Dir, Item, Module, Netlist};
 
 /// An engine as Verilog.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,7 +45,7 @@ fn engine(shape: &Shape) -> Module {
     let mut top = Module { name: format!("{}_engine", shape.prefix), ..Module::default() };
     let of = if shape.groups > 1 { format!(" in {} groups", shape.groups) } else { String::new() };
     top.doc = vec![format!("{} lanes of {}{of}, fed from one stream.", shape.all_lanes(), shape.prefix)];
-    shell::stream_ports(&mut top, shape);
+    shell::stream_ports(&mut top, shape.stream_bits);
     let mut shell_connections: Vec<(String, String)> =
         top.ports.iter().map(|p| (p.name.clone(), p.name.clone())).collect();
     for (_, name, width) in shell::lane_bus(shape) {

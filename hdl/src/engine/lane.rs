@@ -6,9 +6,11 @@
 
 use super::Config;
 use super::shape::slice;
-use crate::delay;
-use crate::netlist::{Dir, Item, Module, Netlist};
-use crate::term::{self, TermShape};
+use crate::rtl::delay;
+use crate::rtl::names::Names;
+use crate::rtl::net;
+use crate::rtl::netlist::{Dir, Item, Module, Netlist};
+use crate::rtl::term::{self, TermPorts, TermShape};
 use crate::{Format, Reduce};
 
 /// Bits above an output's own in which a sum is exact for 2^32 sources.
@@ -45,10 +47,9 @@ fn module(config: &Config, pipeline: &Netlist) -> Module {
     let mut data = Vec::new();
     let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
     for (port, format, reduce) in &layout.outputs {
-        let shape = TermShape::of(inner, port, *format);
-        match reduce {
-            Reduce::Sum if shape.is_some() => sum_of_terms(&mut lane, port, *format, shape.expect("it is given")),
-            Reduce::Sum => sum(&mut lane, port, *format),
+        match (reduce, inner.term(port)) {
+            (Reduce::Sum, Some(term)) => sum_of_terms(&mut lane, port, *format, term.shape),
+            (Reduce::Sum, None) => sum(&mut lane, port, *format),
             _ => extreme(&mut lane, port, *format, *reduce),
         }
         let late = split && *reduce != Reduce::Sum;
@@ -192,14 +193,15 @@ fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
         connections.push(("clk".into(), "clk".into()));
     }
     for (port, format, _) in &layout.outputs {
-        let mut value = |port: String, width: u32| {
-            lane.items.push(Item::Net { name: format!("value_{port}"), width });
-            connections.push((port.clone(), format!("value_{port}")));
+        let mut value = |name: String, port: &str, width: u32| {
+            lane.items.push(Item::Net { name: name.clone(), width });
+            connections.push((port.to_string(), name));
         };
-        match TermShape::of(inner, port, *format) {
-            None => value(port.clone(), format.width()),
-            Some(shape) => {
-                term::PORTS.iter().zip(shape.widths()).for_each(|(end, width)| value(format!("{port}_{end}"), width));
+        match inner.term(port) {
+            None => value(format!("value_{port}"), port, format.width()),
+            Some(TermPorts { shape, ports, .. }) => {
+                let ends = term_nets(port).into_iter().zip(ports).zip(shape.widths());
+                ends.for_each(|((name, port), width)| value(name, port, width));
             }
         }
     }
@@ -209,6 +211,12 @@ fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
     idle.push("flags[4]".into());
     wire(lane, "unused", 1, format!("&{{1'b0, {}}}", idle.join(", ")));
     lane.items.push(Item::Instance { module: inner.name.clone(), name: "pipeline".into(), connections });
+}
+
+/// The nets of a term. A name of the lane is a prefix and a port of the pipeline, and no prefix ends in the beginning of a
+/// port, such as `o_`: so no two names are equal, however the pins are called.
+fn term_nets(port: &str) -> [String; 3] {
+    term::PORTS.map(|end| format!("value_{end}_{port}"))
 }
 
 /// The flags that any pair of the run raised.
@@ -303,11 +311,13 @@ fn sum_of_terms(lane: &mut Module, port: &str, format: Format, shape: TermShape)
         &format!("{port}: exact sum with {GUARD} guard bits; the carry rounds and negates what is placed here."),
     );
     let [_, select, _] = shape.widths();
-    wire(lane, format!("select_{port}"), select, format!("value_{port}_select & {{{select}{{take}}}}"));
-    wire(lane, format!("round_{port}"), 2, format!("value_{port}_round & {{2{{take}}}}"));
-    let names = [format!("value_{port}_window"), format!("select_{port}"), format!("round_{port}")];
-    let now = [names[0].as_str(), &names[1], &names[2]];
-    add_up(lane, port, format, &|low, high| shape.bits(now, low, high), Some(format!("{}[0]", names[2])));
+    let [window, value_select, value_round] = term_nets(port);
+    wire(lane, format!("select_{port}"), select, format!("{value_select} & {{{select}{{take}}}}"));
+    wire(lane, format!("round_{port}"), 2, format!("{value_round} & {{2{{take}}}}"));
+    let names = [window, format!("select_{port}"), format!("round_{port}")];
+    let [window, select, round] = [0, 1, 2].map(|k| net(&names[k], shape.widths()[k]));
+    let text = |low, high| shape.bits([&window, &select, &round], low, high).to_string();
+    add_up(lane, port, format, &text, Some(format!("{}[0]", names[2])));
 }
 
 /// A maximum or minimum; patterns are compared by keys that order as unsigned numbers.
@@ -370,26 +380,31 @@ fn results(lane: &mut Module, config: &Config, data: &[(String, Format, Reduce)]
 /// A pipeline with its terms put together, so that each output has its plain port: what tests and tools compare.
 pub(super) fn plain(layout: &super::Layout, pipeline: &Netlist) -> Netlist {
     let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
-    if layout.outputs.iter().all(|(port, format, _)| TermShape::of(inner, port, *format).is_none()) {
+    if inner.terms.is_empty() {
         return pipeline.clone();
     }
     let mut m = Module { name: format!("{}_plain", inner.name), latency: inner.latency, ..Module::default() };
     m.ports = inner.ports.iter().filter(|p| p.dir == Dir::In).cloned().collect();
     let mut connections: Vec<(String, String)> = m.ports.iter().map(|p| (p.name.clone(), p.name.clone())).collect();
+    let mut names = Names::default();
+    let taken = m.ports.iter().map(|p| &p.name).chain(layout.outputs.iter().map(|o| &o.0));
+    taken.for_each(|name| names.reserve(name));
+    names.reserve("flags");
+    names.reserve("pipeline");
     for (port, format, _) in &layout.outputs {
         m.port(Dir::Out, port, format.width());
-        let Some(shape) = TermShape::of(inner, port, *format) else {
+        let Some(TermPorts { shape, ports, .. }) = inner.term(port) else {
             connections.push((port.clone(), port.clone()));
             continue;
         };
-        let names = term::PORTS.map(|end| format!("{port}_{end}"));
-        for (name, width) in names.iter().zip(shape.widths()) {
+        let names = ports.each_ref().map(|p| names.unique(p));
+        for ((name, port), width) in names.iter().zip(ports).zip(shape.widths()) {
             m.items.push(Item::Net { name: name.clone(), width });
-            connections.push((name.clone(), name.clone()));
+            connections.push((port.clone(), name.clone()));
         }
-        let text = shape.bits([&names[0], &names[1], &names[2]], 0, format.width());
-        let carry = format!("{{{}'d0, {}[0]}}", format.width() - 1, names[2]);
-        m.items.push(Item::Assign { name: port.clone(), expr: format!("{text} + {carry}") });
+        let [window, select, round] = [0, 1, 2].map(|k| net(&names[k], shape.widths()[k]));
+        let expr = shape.value([&window, &select, &round], format.width()).to_string();
+        m.items.push(Item::Assign { name: port.clone(), expr });
     }
     m.port(Dir::Out, "flags", 5);
     connections.push(("flags".into(), "flags".into()));

@@ -20,8 +20,8 @@ mod results;
 
 use super::design::add_port;
 use super::shape::{Shape, bits_for, slice};
-use crate::netlist::Dir::{In, Out};
-use crate::netlist::{Dir, Item, Module};
+use crate::rtl::netlist::Dir::{In, Out};
+use crate::rtl::netlist::{Dir, Item, Module};
 use blocks::{INPUT_QUEUE, decode, fifo, list, ram, sequence};
 use group::{Joined, TO_CHOSEN, group};
 use results::{GROUPS_UNDER_WAY, collect, meta_bits, reply};
@@ -48,15 +48,15 @@ pub(super) fn modules(s: &Shape, lane_latency: u32) -> Vec<Module> {
 }
 
 /// Clock, reset and the two streams.
-pub(super) fn stream_ports(module: &mut Module, s: &Shape) {
+pub(super) fn stream_ports(module: &mut Module, stream_bits: u32) {
     for port in [
         (In, "clk", 1),
         (In, "rst", 1),
-        (In, "s_tdata", s.stream_bits),
+        (In, "s_tdata", stream_bits),
         (In, "s_tvalid", 1),
         (Out, "s_tready", 1),
         (In, "s_tlast", 1),
-        (Out, "m_tdata", s.stream_bits),
+        (Out, "m_tdata", stream_bits),
         (Out, "m_tvalid", 1),
         (In, "m_tready", 1),
         (Out, "m_tlast", 1),
@@ -93,7 +93,7 @@ pub(super) fn lane_bus(s: &Shape) -> Vec<(Dir, String, u32)> {
 fn shell(s: &Shape, lane_latency: u32) -> Module {
     let mut shell = Module { name: format!("{}_shell", s.prefix), ..Module::default() };
     shell.doc = vec!["Streams, j memories, sequencers and results.".into()];
-    stream_ports(&mut shell, s);
+    stream_ports(&mut shell, s.stream_bits);
     for port in lane_bus(s) {
         add_port(&mut shell, port);
     }

@@ -1,6 +1,7 @@
 //! The bits of the float operators against exact rational arithmetic.
 
-use hdl::op::{Attrs, Inst, Rounding, operator};
+use hdl::Rounding;
+use hdl::op::{Attrs, Inst, operator};
 use hdl::{Flags, Format};
 use num_bigint::BigInt;
 use num_rational::BigRational;

@@ -3,10 +3,10 @@
 
 use crate::link_common::{Bench, Faults, Random, identity, turned};
 use hdl::engine::protocol::Stream;
-use hdl::link::board::Board;
-use hdl::link::chunks;
-use hdl::link::host::{Failure, Patience};
-use hdl::link::{Line, link_seconds};
+use hdl::serial::board::Board;
+use hdl::serial::chunks;
+use hdl::serial::host::{Failure, Patience};
+use hdl::serial::{Line, link_seconds};
 use std::time::Duration;
 
 /// Random packets of up to `most` words, `total` words or a little more in all.
@@ -184,7 +184,7 @@ fn what_is_left_of_an_earlier_session_is_never_taken() {
             bench.step().expect("work is under way");
         }
         // The program ends in the middle; its bytes are still under way in both directions.
-        bench.host = hdl::link::host::Host::new(bench.random.next() as u32, patience);
+        bench.host = hdl::serial::host::Host::new(bench.random.next() as u32, patience);
         bench.came.clear();
         let stream = packets(&mut bench.random, 50, 500);
         exchange(&mut bench, &stream, 1).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
@@ -262,11 +262,11 @@ fn noise_without_a_board_is_no_answer() {
 fn an_identity_reads_back() {
     let identity = identity(64, 9, 14);
     let payload = identity.encode(0xdead_beef);
-    assert_eq!(hdl::link::Identity::decode(&payload), Ok((0xdead_beef, identity.clone())));
+    assert_eq!(hdl::serial::Identity::decode(&payload), Ok((0xdead_beef, identity.clone())));
     let mut other = payload;
     other[4] = 9;
-    assert!(hdl::link::Identity::decode(&other).unwrap_err().contains("version 9"));
-    assert!(hdl::link::Identity::decode(&payload[1..]).is_err());
-    let long = hdl::link::Identity { kernel: "a".repeat(100), ..identity };
-    assert_eq!(hdl::link::Identity::decode(&long.encode(0)).unwrap().1.kernel, "a".repeat(28));
+    assert!(hdl::serial::Identity::decode(&other).unwrap_err().contains("version 9"));
+    assert!(hdl::serial::Identity::decode(&payload[1..]).is_err());
+    let long = hdl::serial::Identity { kernel: "a".repeat(100), ..identity };
+    assert_eq!(hdl::serial::Identity::decode(&long.encode(0)).unwrap().1.kernel, "a".repeat(28));
 }

@@ -1,7 +1,9 @@
 //! The bits of the log operators against powers of two of 320 bits, which are made from series.
 
-use hdl::op::{Attrs, Inst, Rounding, operator};
-use hdl::{Flags, Format, exact};
+use hdl::Rounding;
+use hdl::number::exact;
+use hdl::op::{Attrs, Inst, operator};
+use hdl::{Flags, Format};
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};

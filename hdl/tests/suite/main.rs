@@ -1,5 +1,6 @@
 //! Tests of what the crate offers to others: one module a subject.
 
+mod circuits;
 mod float_bits;
 mod link;
 mod link_common;

@@ -1,4 +1,4 @@
-//! The backend `board:PORT`: engines on FPGA boards, behind the serial link of [`hdl::link`].
+//! The backend `board:PORT`: engines on FPGA boards, behind the serial link of [`hdl::serial`].
 //!
 //! A board runs the kernel that its bitstream was made of and says so when a session starts. Several ports may be
 //! named; each kernel goes to a board that runs it.
@@ -10,9 +10,9 @@ use crate::driver::StreamBackend;
 use hdl::engine::Config;
 use hdl::engine::link::{Link, LinkError};
 use hdl::engine::protocol::{END, Stream};
-use hdl::link::chunks::{self, Replies};
-use hdl::link::host::{Failure, Host, Patience, Traffic};
-use hdl::link::{Identity, kernel_hash};
+use hdl::serial::chunks::{self, Replies};
+use hdl::serial::host::{Failure, Host, Patience, Traffic};
+use hdl::serial::{Identity, kernel_hash};
 use pg2::graph::Graph;
 use std::cell::RefCell;
 use std::io;

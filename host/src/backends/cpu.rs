@@ -6,7 +6,7 @@
 use crate::backend::{Backend, BackendError, Job, Outcome, Run, Table, Words};
 use crate::backends::Options;
 use crate::real::{Kernel, Reals};
-use hdl::exact::Rounding;
+use hdl::number::exact::Fit;
 use hdl::{Flags, Format};
 use pg2::graph::PinClass;
 use rayon::prelude::*;
@@ -92,11 +92,11 @@ fn targets(kernel: &Kernel, job: &Job, run: &Run, first: usize) -> (Vec<u64>, Ve
 /// with `invalid`, so that nothing is lost silently.
 fn rounded(format: Format, x: f64) -> (u64, Flags) {
     let x = if format.is_int() { x.round_ties_even() } else { x };
-    let Some(exact) = hdl::exact::Exact::from_float(x) else {
+    let Some(exact) = hdl::number::exact::Exact::from_float(x) else {
         return (0, Flags::INVALID);
     };
-    match hdl::exact::to_bits(format, &exact) {
-        Ok((bits, Rounding::Underflow)) => (bits, Flags::UNDERFLOW),
+    match hdl::number::exact::to_bits(format, &exact) {
+        Ok((bits, Fit::Underflow)) => (bits, Flags::UNDERFLOW),
         Ok((bits, _)) => (bits, Flags::NONE),
         Err(_) if x < 0.0 => (format.min_bits(), Flags::SATURATION),
         Err(_) => (format.max_bits(), Flags::SATURATION),

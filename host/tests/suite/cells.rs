@@ -1,6 +1,6 @@
 //! Runs over neighbouring cells give the bits of runs over all pairs, for kernels that end at the cut-off.
 
-use hdl::exact::{Exact, to_bits};
+use hdl::number::exact::{Exact, to_bits};
 use host::backend::{Job, Outcome, Run, Segment, Table};
 use host::backends::{self, find};
 use host::cells::{Plan, Reach, plan};

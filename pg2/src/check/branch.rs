@@ -3,9 +3,9 @@
 use super::scope::{Entry, Kind, NO_EXPR, Symbol};
 use super::value::{Typed, Value};
 use super::{Checker, Reduction, Slot};
-use crate::ast::{Arm, Block, ExprId, Word};
-use crate::codes;
+use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
+use crate::syntax::ast::{Arm, Block, ExprId, Word};
 use hdl::op::Attrs;
 use num_traits::Zero;
 use std::collections::{BTreeMap, BTreeSet};

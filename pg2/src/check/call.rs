@@ -2,10 +2,10 @@
 
 use super::Checker;
 use super::value::{Dims, Typed, Value};
-use crate::ast::{ExprId, Word};
-use crate::codes;
+use crate::check::literal::Literal;
+use crate::diag::codes;
 use crate::diag::{Diagnostic, Span, did_you_mean};
-use crate::literal::Literal;
+use crate::syntax::ast::{ExprId, Word};
 use hdl::Format;
 use hdl::op::Attrs;
 use num_traits::Signed;

@@ -3,12 +3,12 @@
 
 use super::Checker;
 use super::value::{Typed, Value};
-use crate::ast::ExprId;
+use crate::check::literal::{FoldError, Literal, integer};
 use crate::diag::Span;
 use crate::graph::NodeId;
-use crate::literal::{FoldError, Literal, integer};
+use crate::syntax::ast::ExprId;
 use hdl::Format;
-use hdl::exact::Exact;
+use hdl::number::exact::Exact;
 use hdl::op::Attrs;
 use num_bigint::BigInt;
 use num_traits::Zero;
@@ -152,7 +152,7 @@ impl<'a> Checker<'a> {
                     let value = match (a, b) {
                         (Some(a), Some(b)) if fits => {
                             let [a, b] = [a, b].map(|node| Typed::scalar(format, node));
-                            let condition = Typed::scalar(hdl::format::UINT1, *condition);
+                            let condition = Typed::scalar(hdl::number::format::UINT1, *condition);
                             self.each("mux", &[&condition, &a, &b], Attrs::default(), *at)
                         }
                         _ => Value::Error,
@@ -171,7 +171,7 @@ impl<'a> Checker<'a> {
             Ok(Literal { value, bits: false })
         });
         let Value::Choice(truth) = truth else { return None };
-        let node = self.choice(&truth, hdl::format::UINT1, span)?;
-        Some(Typed::scalar(hdl::format::UINT1, node))
+        let node = self.choice(&truth, hdl::number::format::UINT1, span)?;
+        Some(Typed::scalar(hdl::number::format::UINT1, node))
     }
 }

@@ -3,9 +3,9 @@
 use super::scope::{Entry, Kind, NO_EXPR};
 use super::value::{Dims, Typed, Value};
 use super::{Checker, Slot};
-use crate::ast::{ExprId, Tree, Word};
-use crate::codes;
+use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
+use crate::syntax::ast::{ExprId, Tree, Word};
 use hdl::Format;
 use std::rc::Rc;
 

@@ -2,12 +2,12 @@
 
 use super::Checker;
 use super::value::{Typed, Value};
-use crate::ast::{BinaryOp, ExprId, ExprKind, Tree, UnaryOp};
-use crate::codes;
+use crate::check::literal::{Literal, integer, small_integer};
+use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
-use crate::literal::{Literal, integer, small_integer};
+use crate::syntax::ast::{BinaryOp, ExprId, ExprKind, Tree, UnaryOp};
 use hdl::Format;
-use hdl::format::UINT1;
+use hdl::number::format::UINT1;
 use hdl::op::Attrs;
 use num_traits::Zero;
 

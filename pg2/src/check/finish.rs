@@ -1,10 +1,10 @@
 //! What can be judged only at the end: missing reductions, port names, unused names.
 
 use super::{Checker, Slot};
-use crate::ast::Word;
-use crate::codes;
+use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
 use crate::graph::{Output, PinClass};
+use crate::syntax::ast::Word;
 use std::collections::HashMap;
 
 impl<'a> Checker<'a> {

@@ -6,15 +6,15 @@
 use super::Checker;
 use super::scope::Entry;
 use super::value::{Typed, Value};
-use crate::ast::{BinaryOp, ExprId, ExprKind, Tree, UnaryOp, Word};
-use crate::codes;
+use crate::diag::codes;
 use crate::diag::{Diagnostic, Span, did_you_mean};
+use crate::syntax::ast::{BinaryOp, ExprId, ExprKind, Tree, UnaryOp, Word};
 use hdl::Format;
-use hdl::exact::Exact;
+use hdl::number::exact::Exact;
+use hdl::number::real::expr::CALLS;
+use hdl::number::real::{Call, Expr, Node};
 use hdl::op::Attrs;
-use hdl::op::func::{Failure, Function, MAX_MANT, MAX_WIDTH, Prepared, prepared};
-use hdl::real::expr::CALLS;
-use hdl::real::{Call, Expr, Node};
+use hdl::op::table::func::{Failure, Function, MAX_MANT, MAX_WIDTH, Prepared, prepared};
 use num_traits::{One, Zero};
 use std::collections::HashMap;
 
@@ -151,7 +151,7 @@ impl<'a> Checker<'a> {
         let error = match failure {
             Failure::Interval => {
                 let message = format!("this is no interval of {format}");
-                let ends = [&f.lo, &f.hi].map(|x| hdl::exact::to_bits(format, x).is_err());
+                let ends = [&f.lo, &f.hi].map(|x| hdl::number::exact::to_bits(format, x).is_err());
                 let help = match ends {
                     [false, false] if f.lo < f.hi => "both ends are one number there: take a wider interval or format",
                     [false, false] => "write the lower end first",
@@ -356,5 +356,5 @@ impl<'a> Checker<'a> {
 
 /// 2^k for messages.
 fn power(k: i32) -> f64 {
-    hdl::real::exp2(k)
+    hdl::number::real::exp2(k)
 }

@@ -2,13 +2,13 @@
 
 use super::Checker;
 use super::value::{Dims, Typed, Value};
-use crate::ast::{ExprId, ExprKind, Word};
-use crate::codes;
+use crate::check::literal::{Literal, Misfit, fit};
+use crate::diag::codes;
 use crate::diag::{Diagnostic, Span, did_you_mean};
 use crate::graph::NodeId;
-use crate::literal::{Literal, Misfit, fit};
+use crate::syntax::ast::{ExprId, ExprKind, Word};
 use hdl::Format;
-use hdl::log::float_frac;
+use hdl::number::lns::float_frac;
 use hdl::op::Attrs;
 
 impl<'a> Checker<'a> {

@@ -4,10 +4,10 @@ use super::Checker;
 use super::branch::Step;
 use super::scope::{Entry, Kind, Table};
 use super::value::{Typed, Value};
-use crate::ast::{Block, ExprId, ExprKind, Function, Statement, StatementKind, Tree};
-use crate::codes;
+use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
-use crate::parse::MAX_NESTING;
+use crate::syntax::ast::{Block, ExprId, ExprKind, Function, Statement, StatementKind, Tree};
+use crate::syntax::parse::MAX_NESTING;
 use hdl::op::Attrs;
 
 /// A function of the file.

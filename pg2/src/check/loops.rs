@@ -3,11 +3,11 @@
 use super::scope::{Entry, Kind, NO_EXPR};
 use super::value::Value;
 use super::{Checker, Slot};
-use crate::ast::{Block, Statement, StatementKind, Tree, Word};
-use crate::codes;
+use crate::check::literal::Literal;
 use crate::diag::Diagnostic;
-use crate::literal::Literal;
-use hdl::exact::Exact;
+use crate::diag::codes;
+use crate::syntax::ast::{Block, Statement, StatementKind, Tree, Word};
+use hdl::number::exact::Exact;
 use num_bigint::BigInt;
 
 /// One pass of a loop.

@@ -3,13 +3,13 @@
 use super::Checker;
 use super::product::product;
 use super::value::{Dims, Shape, Typed, Value};
-use crate::ast::{BinaryOp, ExprId};
-use crate::codes;
+use crate::check::literal::Literal;
+use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
 use crate::graph::{NodeKind, PinClass};
-use crate::literal::Literal;
+use crate::syntax::ast::{BinaryOp, ExprId};
 use hdl::Format;
-use hdl::exact::Exact;
+use hdl::number::exact::Exact;
 use hdl::op::Attrs;
 use num_bigint::BigInt;
 

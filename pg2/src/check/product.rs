@@ -3,9 +3,9 @@
 use super::Checker;
 use super::ops::library;
 use super::value::{Dims, Typed, Value};
-use crate::ast::BinaryOp;
 use crate::diag::Span;
 use crate::graph::NodeId;
+use crate::syntax::ast::BinaryOp;
 use hdl::op::Attrs;
 
 /// The shape of a product of two vectors or matrices, if they have one.

@@ -3,7 +3,7 @@
 
 use super::Checker;
 use super::function::trees_of;
-use crate::ast::{Block, ExprKind, Statement, StatementKind, Word};
+use crate::syntax::ast::{Block, ExprKind, Statement, StatementKind, Word};
 use std::collections::HashSet;
 
 impl<'a> Checker<'a> {

@@ -5,9 +5,9 @@
 
 use super::value::Value;
 use super::{Checker, elements::Elements};
-use crate::ast::{ExprId, Word};
-use crate::codes;
+use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
+use crate::syntax::ast::{ExprId, Word};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 

@@ -3,11 +3,11 @@
 use super::scope::{Entry, Kind, NO_EXPR, Symbol};
 use super::value::{Dims, Typed, Value};
 use super::{Checker, Reduction, Slot};
-use crate::ast::{BinaryOp, ExprId, Statement, StatementKind, Tree, Word};
-use crate::codes;
+use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
 use crate::graph::{NodeId, Pin, PinClass};
-use hdl::op::Rounding;
+use crate::syntax::ast::{BinaryOp, ExprId, Statement, StatementKind, Tree, Word};
+use hdl::Rounding;
 use hdl::{Format, Reduce};
 
 /// The most elements of a vector or matrix.

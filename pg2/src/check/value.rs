@@ -1,8 +1,8 @@
 //! What an expression is worth while it is checked.
 
 use super::choice::Choice;
+use crate::check::literal::Literal;
 use crate::graph::NodeId;
-use crate::literal::Literal;
 use hdl::Format;
 use std::rc::Rc;
 

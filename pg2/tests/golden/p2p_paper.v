@@ -68,7 +68,7 @@ module p2p_paper_pipeline (
     wire overflow = pout_above_s16;
     wire underflow = mr_below_s16;
     wire saturation = pout_sat_s16;
-    wire [4:0] raised = {invalid, invalid, saturation, underflow, overflow};
+    wire [4:0] raised = {{2{invalid}}, saturation, underflow, overflow};
     assign o_pout_window = pout_window_4_s16;
     assign o_pout_select = pout_select;
     assign o_pout_round = pout_round;

@@ -3,7 +3,7 @@
 use crate::graphs::{Build, Random, evaluate, random_choices};
 use hdl::{Flags, Reduce};
 use pg2::graph::{Demand, Graph, NodeId, NodeKind, PinClass};
-use pg2::simplify::simplify;
+use pg2::middle::simplify::simplify;
 use std::collections::HashMap;
 
 /// Flags by the demand that the graph carries, and its values.

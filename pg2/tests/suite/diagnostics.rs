@@ -2,7 +2,7 @@
 //! leads to that code alone, as recorded in `diagnostics/codes/CODE.txt`, while the right one leads to none. `BLESS=1`
 //! writes the records anew. A new code needs a row in `codes.rs` and a page in `docs/diagnostics/`, and no line here.
 
-use pg2::codes::{CODES, Code};
+use pg2::diag::codes::{CODES, Code};
 use pg2::diag::{Diagnostic, Severity};
 use std::collections::BTreeSet;
 use std::fmt::Write;

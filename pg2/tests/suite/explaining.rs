@@ -1,10 +1,10 @@
 //! The account of a pipeline adds up to what stands in its Verilog.
 
-use hdl::netlist::{Item, Module, Netlist};
-use hdl::target::{Clock, target};
+use hdl::circuit::target::{Clock, target};
+use hdl::rtl::netlist::{Item, Module, Netlist};
 use pg2::compile_to_netlist;
-use pg2::explain::explain;
 use pg2::graph::NodeKind;
+use pg2::report::explain::explain;
 
 /// Flip-flop bits of a module and everything inside it, counted in the netlist.
 fn registers(netlist: &Netlist, module: &Module) -> u64 {
@@ -50,8 +50,9 @@ fn the_paper_s_kernel_has_a_table_to_check_by_hand() {
 #[test]
 fn the_picture_has_a_box_for_each_operator_and_a_line_for_each_delay() {
     let kernel = pg2::kernels::find("p2p").expect("a shipped kernel");
-    let built = pg2::build::compile_to_netlist("p2p", kernel.text, Clock::default_clock()).expect("it compiles");
-    let picture = pg2::explain::svg(&built);
+    let built =
+        pg2::backend::build::compile_to_netlist("p2p", kernel.text, Clock::default_clock()).expect("it compiles");
+    let picture = pg2::report::explain::svg(&built);
     let (graph, s) = (&built.graph, &built.schedule);
     let moving = |k: &usize| !s.fixed[*k];
     let nodes = || (0..graph.nodes.len()).filter(moving);

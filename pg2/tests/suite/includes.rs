@@ -1,8 +1,8 @@
 //! Kernels of several files.
 
-use hdl::target::Clock;
+use hdl::circuit::target::Clock;
 use pg2::diag::Diagnostic;
-use pg2::sources::{Loaded, Sources};
+use pg2::syntax::sources::{Loaded, Sources};
 
 /// Files by name; the first is the kernel's own.
 fn sources(files: &[(&str, &str)]) -> Sources {
@@ -34,11 +34,11 @@ fn an_included_file_stands_where_it_is_included() {
     let alone = pg2::compile("k", &alone).unwrap();
     assert_eq!(compiled.graph.canonical(), alone.graph.canonical());
     // Comments name the file that they quote.
-    let built = pg2::build::build(&compiled.graph, Clock::default_clock(), &sources, Vec::new());
-    let verilog = built.netlist.verilog();
+    let built = pg2::backend::build::build(&compiled.graph, Clock::default_clock(), &sources, Vec::new());
+    let verilog = built.netlist.verilog().unwrap();
     assert!(verilog.contains("dir/lib.pg2 line 5: x * x"), "{verilog}");
     assert!(verilog.contains("// line 4: o += FACTOR"), "{verilog}");
-    let rows = pg2::explain::explain(&built, &sources).rows;
+    let rows = pg2::report::explain::explain(&built, &sources).rows;
     assert!(rows.iter().any(|r| (r.file.as_str(), r.line) == ("dir/lib.pg2", 5)));
 }
 

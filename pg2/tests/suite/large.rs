@@ -1,6 +1,6 @@
 //! Time to build grows with the kernel, whatever its shape.
 
-use hdl::target::Clock;
+use hdl::circuit::target::Clock;
 use pg2::compile_to_netlist;
 use std::time::Instant;
 
@@ -64,7 +64,7 @@ fn a_kernel_of_ten_thousand_statements_is_built_soon() {
             let start = Instant::now();
             let built =
                 compile_to_netlist("large", &text, Clock::default_clock()).unwrap_or_else(|e| panic!("{name}: {e:?}"));
-            let bytes = built.netlist.verilog().len();
+            let bytes = built.netlist.verilog().unwrap().len();
             let took = start.elapsed();
             if std::env::var_os("TIMES").is_some() {
                 println!("{n} statements, {name}: {took:?}, {} operators, {bytes} bytes", built.graph.nodes.len());

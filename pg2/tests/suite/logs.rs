@@ -1,6 +1,6 @@
 //! Logs and rounding toward zero in the language: what expressions become, and what is refused.
 
-use hdl::op::Rounding;
+use hdl::Rounding;
 use pg2::graph::NodeKind;
 
 /// The operators of a kernel in order, each with the format of its result.
@@ -89,5 +89,5 @@ fn rounding_is_of_the_whole_kernel_and_of_operators_that_round() {
     assert_eq!(rounding(&format!("{text} round truncate;")), wanted(cut));
     // Simplifying keeps it: the difference that the sum becomes is cut off too.
     let graph = pg2::compile("rounds", &format!("round truncate; {text}")).unwrap_or_else(|e| panic!("{e:#?}")).graph;
-    assert!(pg2::simplify::simplify(&graph).to_string().contains("fsub %3 %1 truncate"));
+    assert!(pg2::middle::simplify::simplify(&graph).to_string().contains("fsub %3 %1 truncate"));
 }

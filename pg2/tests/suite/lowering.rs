@@ -2,11 +2,11 @@
 
 use crate::graphs::{Build, random};
 use hdl::Reduce;
-use hdl::target::{Clock, target};
+use hdl::circuit::target::{Clock, target};
+use pg2::backend::lower::lower;
 use pg2::graph::{Graph, PinClass};
-use pg2::lower::lower;
-use pg2::schedule::schedule;
-use pg2::simplify::simplify;
+use pg2::middle::schedule::schedule;
+use pg2::middle::simplify::simplify;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -39,8 +39,8 @@ fn check(graph: &Graph) -> String {
     s.verify(graph).unwrap();
     let netlist = lower(graph, &s, clock, "");
     netlist.verify().unwrap();
-    let text = netlist.verilog();
-    assert_eq!(text, lower(graph, &schedule(graph, clock), clock, "").verilog());
+    let text = netlist.verilog().unwrap();
+    assert_eq!(text, lower(graph, &schedule(graph, clock), clock, "").verilog().unwrap());
     if let Some(findings) = lint(&netlist.top, &text) {
         assert_eq!(findings, "", "{}\n{text}", graph);
     }
@@ -101,7 +101,7 @@ fn every_shipped_kernel_lints() {
             let built = pg2::compile_to_netlist(&name, &text, clock).unwrap_or_else(|e| panic!("{e:?}"));
             built.schedule.verify(&built.graph).unwrap();
             built.netlist.verify().unwrap();
-            if let Some(findings) = lint(&built.netlist.top, &built.netlist.verilog()) {
+            if let Some(findings) = lint(&built.netlist.top, &built.netlist.verilog().unwrap()) {
                 assert_eq!(findings, "", "{name} at {mhz} MHz on {family}");
             }
         }
@@ -117,7 +117,7 @@ fn the_paper_s_pipeline_is_the_recorded_one() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let texts = [
         ("p2p_paper.v", built.netlist.module(&built.netlist.top).unwrap().verilog()),
-        ("p2p_paper.txt", pg2::explain::explain(&built, kernel.text).to_string()),
+        ("p2p_paper.txt", pg2::report::explain::explain(&built, kernel.text).to_string()),
     ];
     for (name, text) in texts {
         if std::env::var_os("BLESS").is_some_and(|v| v == "1") {

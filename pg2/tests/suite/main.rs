@@ -4,6 +4,7 @@ mod branches;
 mod cases;
 mod demand;
 mod diagnostics;
+mod evaluated;
 mod explaining;
 mod functions;
 mod graphs;

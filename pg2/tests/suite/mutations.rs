@@ -1,8 +1,8 @@
 //! Kernels that were changed at random: an answer for every text, and what compiles keeps what it means.
 
 use crate::mutate::{Dice, answer, mutated, sources};
-use hdl::target::Clock;
-use pg2::build::build;
+use hdl::circuit::target::Clock;
+use pg2::backend::build::build;
 use std::collections::BTreeSet;
 
 /// Cases of the tests here; more with `CASES=n`.
@@ -25,7 +25,7 @@ fn mutated_kernels_get_an_answer() {
         compiled += codes.iter().all(|c| *c >= "PG0101") as usize;
         seen.extend(codes);
         // What an editor asks is answered too.
-        let names = pg2::names::names(&text);
+        let names = pg2::syntax::names::names(&text);
         assert!(names.definitions.iter().all(|d| d.span.of(&text) == d.name), "{text}");
     }
     println!("{compiled} compile");
@@ -39,8 +39,8 @@ fn formatting_is_idempotent_and_keeps_the_graph() {
     let (mut formatted, mut compiled) = (0, 0);
     for _ in 0..cases() / 4 {
         let text = mutated(&sources, &mut dice);
-        let Ok(once) = pg2::fmt::format(&text) else { continue };
-        assert_eq!(pg2::fmt::format(&once).as_ref(), Ok(&once), "formatted twice: {text}");
+        let Ok(once) = pg2::syntax::fmt::format(&text) else { continue };
+        assert_eq!(pg2::syntax::fmt::format(&once).as_ref(), Ok(&once), "formatted twice: {text}");
         formatted += 1;
         let before = graph(&text);
         assert_eq!(graph(&once), before, "{text}\nformatted\n{once}");

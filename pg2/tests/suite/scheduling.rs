@@ -2,11 +2,11 @@
 
 use crate::graphs::{Build, Random, random};
 use hdl::Reduce;
-use hdl::target::Clock;
+use hdl::circuit::target::Clock;
 use pg2::graph::{Graph, NodeId, NodeKind, PinClass};
-use pg2::library::Library;
-use pg2::schedule::{Schedule, asap, least_with_bound, waits};
-use pg2::simplify::simplify;
+use pg2::middle::library::Library;
+use pg2::middle::schedule::{Schedule, asap, least_with_bound, waits};
+use pg2::middle::simplify::simplify;
 
 fn bits(graph: &Graph, s: &Schedule) -> u64 {
     let line = |(w, n): (&Vec<u32>, &pg2::graph::Node)| w.last().copied().unwrap_or(0) as u64 * n.format.width() as u64;

@@ -1,10 +1,11 @@
 //! Simplified graphs give the same bits and flags, and each identity fires.
 
 use crate::graphs::{Build, Random, evaluate, format, random};
-use hdl::op::{Attrs, OPERATORS, Rounding};
+use hdl::Rounding;
+use hdl::op::{Attrs, OPERATORS};
 use hdl::{Flags, Reduce};
 use pg2::graph::{Graph, NodeId, NodeKind, PinClass};
-use pg2::simplify::simplify;
+use pg2::middle::simplify::simplify;
 use std::collections::HashMap;
 
 /// Values of the outputs and flags for one random assignment of the pins.
@@ -64,7 +65,7 @@ fn every_operator_with_special_constants_keeps_its_bits_and_flags() {
     let formats =
         ["int8", "uint8", "uint1", "int1", "fixed12.5", "fixed8.8", "ufixed9.9", "float9.4", "float18.9", "log9.4"];
     let mut seen = 0;
-    for op in OPERATORS {
+    for op in OPERATORS.iter() {
         for f in formats.map(format) {
             for g in formats.map(format) {
                 // A constant on either side, or one value on both.

@@ -5,7 +5,7 @@ use crate::SimError;
 use crate::verilator::{self, Model, Source, Tools};
 use askama::Template;
 use hdl::engine::Config;
-use hdl::netlist::{Item, Netlist};
+use hdl::rtl::netlist::{Item, Netlist};
 use libloading::Library;
 use std::collections::BTreeSet;
 use std::ffi::{CString, c_char, c_void};

@@ -3,10 +3,11 @@
 use super::*;
 use crate::reference;
 use hdl::Format;
-use hdl::exact::parse_decimal;
-use hdl::op::func::Function;
-use hdl::op::{Attrs, Inst, OPERATORS, Operator, Rounding};
-use hdl::real;
+use hdl::Rounding;
+use hdl::number::exact::parse_decimal;
+use hdl::number::real;
+use hdl::op::table::func::Function;
+use hdl::op::{Attrs, Inst, OPERATORS, Operator};
 use pg2::diag::Span;
 use pg2::graph::{Node, NodeId, NodeKind, Output, Pin, PinClass};
 
@@ -30,7 +31,7 @@ impl Random {
             let low = (self.next() % (16 << f.log_frac())) & (f.mask() >> 3);
             let near = (one ^ low) | (any & (1 << (f.width() - 1)));
             let pattern = [0, f.min_bits(), f.max_bits(), any, near, near, near, near][kind as usize];
-            return hdl::exact::check_raw(f, pattern).expect("it has no more bits");
+            return hdl::number::exact::check_raw(f, pattern).expect("it has no more bits");
         }
         if !f.is_float() {
             return match kind {
@@ -108,7 +109,7 @@ fn uses(op: &dyn Operator) -> Vec<Inst> {
     plain.extend(all.iter().map(|f| attrs(Some(*f), 0, 0)));
     plain.push(Attrs { function: Some(reciprocal()), ..Attrs::default() });
     for a in &all {
-        let uint1 = hdl::format::UINT1;
+        let uint1 = hdl::number::format::UINT1;
         let int8 = Format::int(8, true).expect("a format");
         for args in [
             vec![*a],
@@ -133,7 +134,7 @@ fn uses(op: &dyn Operator) -> Vec<Inst> {
 #[test]
 fn every_operator_gives_the_bits_and_flags_of_its_specification() {
     let mut random = Random(20141119);
-    for op in OPERATORS {
+    for op in OPERATORS.iter() {
         let mut uses = uses(*op);
         // Casts between all pairs are many; a stride keeps the test short and still meets every class.
         let stride = (uses.len() / 60).max(1);

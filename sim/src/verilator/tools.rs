@@ -3,11 +3,9 @@
 use super::CXX_FLAGS;
 use crate::SimError;
 use crate::cache::Cache;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The programs that a simulation is built with.
 #[derive(Clone, Debug)]
@@ -124,13 +122,10 @@ pub fn finish(mut command: Command, cache: &Cache, what: &str) -> Result<(), Sim
     text += &String::from_utf8_lossy(&output.stdout);
     text += &String::from_utf8_lossy(&output.stderr);
     text += &format!("{} ended with {}\n", tool, output.status);
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let log = cache.log(&format!("{what}-{}-{number}.log", std::process::id()));
-    let kept = log.parent().map(fs::create_dir_all).is_some_and(|made| made.is_ok()) && fs::write(&log, &text).is_ok();
+    let log = cache.keep_log(what, &text);
     let lines: Vec<&str> = text.lines().collect();
     let tail = lines[lines.len().saturating_sub(12)..].join("\n");
-    Err(SimError::ToolFailed { tool, log: if kept { log } else { "not written".into() }, tail })
+    Err(SimError::ToolFailed { tool, log: log.unwrap_or_else(|_| "not written".into()), tail })
 }
 
 /// Runs programs, as many at once as there are cores, and gives the first failure.

@@ -1,9 +1,9 @@
 //! The module bench: `add`'s Verilog against its `bits`, and what the bench itself promises.
 
 use hdl::Format;
-use hdl::netlist::{Dir, Item, Module, Netlist};
+use hdl::circuit::target::Clock;
 use hdl::op::{Attrs, Inst, Operator, hardware};
-use hdl::target::Clock;
+use hdl::rtl::netlist::{Dir, Item, Module, Netlist};
 use sim::SimError;
 use sim::bench::{ModuleBench, MultiBench};
 

@@ -1,13 +1,13 @@
 //! The pins of a simulated board: a line that comes back as it went out, at its baud rate, and power-on.
 
 use hdl::board::{self, BOARDS, top};
-use hdl::netlist::Dir::{In, Out};
-use hdl::netlist::{Item, Module, Netlist};
+use hdl::rtl::netlist::Dir::{In, Out};
+use hdl::rtl::netlist::{Item, Module, Netlist};
 use sim::board::{BoardSim, Design, Line};
 use sim::cache::Cache;
 use std::collections::VecDeque;
 
-fn module(name: &str, ports: &[(hdl::netlist::Dir, &str, u32)], text: &str) -> Netlist {
+fn module(name: &str, ports: &[(hdl::rtl::netlist::Dir, &str, u32)], text: &str) -> Netlist {
     let mut m = Module { name: name.into(), ..Module::default() };
     ports.iter().for_each(|(dir, name, width)| drop(m.port(*dir, *name, *width)));
     m.items.push(Item::Text(text.into()));
@@ -84,7 +84,7 @@ fn simulate(clocks_per_bit: f64, flip: f64) -> Option<BoardSim> {
     let board = board::board("ulx3s").unwrap();
     let (_, netlist) = echo(board);
     netlist.verify().unwrap();
-    let design = Design { verilog: &netlist.verilog(), top: &netlist.top, active_low: board.leds.active_low };
+    let design = Design { verilog: &netlist.verilog().unwrap(), top: &netlist.top, active_low: board.leds.active_low };
     crate::common::built(BoardSim::build(&design, &Line { clocks_per_bit, flip, seed: 5 }, &Cache::standard()))
 }
 

@@ -3,12 +3,13 @@
 use crate::common::built;
 use crate::graphs::{self, Random};
 use hdl::Flags;
+use hdl::circuit::target::{Clock, target};
 use hdl::engine::protocol::Segment;
-use hdl::netlist::Netlist;
-use hdl::target::{Clock, target};
-use pg2::build::build;
+use hdl::rtl::netlist::Netlist;
+use pg2::backend::build::build;
+use pg2::backend::lower::lower;
 use pg2::graph::{Graph, PinClass};
-use pg2::{lower::lower, schedule::schedule, simplify::simplify};
+use pg2::middle::{schedule::schedule, simplify::simplify};
 use sim::bench::MultiBench;
 use sim::emulator::{Emulator, Isa};
 use sim::reference;
@@ -106,7 +107,7 @@ fn patterns(graph: &Graph, values: &str) -> Vec<u64> {
     let of = |((pin, _), value): ((usize, u32), &str)| {
         let format = graph.pins[pin].format;
         // What is too small becomes 0, as a kernel would have it.
-        hdl::exact::parse(format, value).unwrap_or(0)
+        hdl::number::exact::parse(format, value).unwrap_or(0)
     };
     graph.elements_of(PinClass::Jpin).into_iter().zip(values.split(',')).map(of).collect()
 }

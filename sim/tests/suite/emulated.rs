@@ -2,10 +2,10 @@
 
 use crate::engine_common::random::{Dice, stream};
 use crate::engine_common::settle;
+use hdl::circuit::target::Clock;
 use hdl::engine::Config;
 use hdl::engine::link::Link;
 use hdl::engine::protocol::{Counters, Reply};
-use hdl::target::Clock;
 use sim::cycle::{CycleEngine, Options};
 use sim::emulated::EmulatedEngine;
 use sim::verilator::Tools;
@@ -42,7 +42,7 @@ fn check(pipelines: u32, groups: u32) {
         return crate::engine_common::skip("verilator not found");
     }
     let graph = pg2::compile("toy", KERNEL).expect("the kernel is right").graph;
-    let built = pg2::build::build(&graph, Clock::default_clock(), "", Vec::new());
+    let built = pg2::backend::build::build(&graph, Clock::default_clock(), "", Vec::new());
     let config = Config {
         layout: graph.layout(),
         pipelines,

@@ -9,7 +9,7 @@ use sim::{reference, stimuli::records};
 /// Compares results and flags of `targets` targets over wild, ordinary and corner sources, in segments of odd lengths.
 fn check(name: &str, text: &str, sources: usize) {
     let source = pg2::compile(name, text).expect("a shipped kernel compiles").graph;
-    let simplified = pg2::simplify::simplify(&source);
+    let simplified = pg2::middle::simplify::simplify(&source);
     let mut random = Random::new(2014);
     let wild = Style::Wild { anchor: 0 };
     let params = records(&source, PinClass::Param, 1, Style::Ordinary, &mut random).concat();

@@ -7,7 +7,7 @@ use hdl::Reduce::{Max, Min, Sum};
 use hdl::engine::link::Link;
 use hdl::engine::protocol::{Counters, Reply, RunHeader, Segment, Stream};
 use hdl::engine::{Config, design};
-use hdl::netlist::Netlist;
+use hdl::rtl::netlist::Netlist;
 use sim::SimError;
 use sim::bench::ModuleBench;
 use sim::cycle::{CycleEngine, Noise, Options};

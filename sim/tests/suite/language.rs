@@ -5,10 +5,10 @@ mod cases;
 
 use crate::common::built;
 use cases::Case;
+use hdl::circuit::target::Clock;
 use hdl::engine::protocol::Segment;
-use hdl::target::Clock;
 use hdl::{Flags, Format, Reduce};
-use pg2::build::{Built, build};
+use pg2::backend::build::{Built, build};
 use pg2::graph::{Graph, PinClass};
 use sim::bench::MultiBench;
 use sim::emulator::Emulator;
@@ -105,7 +105,7 @@ fn the_reference_and_the_emulator_give_what_kernels_mean() {
         let graph = graph(case);
         for seed in 1..=SETTINGS {
             let inputs = Inputs::new(case, &graph, seed);
-            let mut emulator = Emulator::new(&pg2::simplify::simplify(&graph));
+            let mut emulator = Emulator::new(&pg2::middle::simplify::simplify(&graph));
             emulator.set_params(&inputs.params);
             let mut sources = emulator.sources(inputs.j.len());
             emulator.load(&mut sources, 0, &inputs.j.concat());
@@ -173,13 +173,5 @@ fn the_verilog_of_every_kernel_is_clean() {
     let netlists: Vec<_> =
         all().iter().map(|c| build(&graph(c), Clock::default_clock(), c.text, Vec::new()).plain()).collect();
     let all = sim::bench::wrap(&netlists).expect("the ports are narrow");
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = folder.path().join("all.v");
-    std::fs::write(&file, all.verilog()).expect("the text is written");
-    let file = file.to_str().expect("a path in UTF-8");
-    // DECLFILENAME alone is off: one file holds all modules.
-    let lint = ["--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", &all.top, file];
-    if let Some(out) = crate::engine_common::tool("verilator", &lint) {
-        assert!(out.status.success() && out.stderr.is_empty(), "{}", String::from_utf8_lossy(&out.stderr));
-    }
+    crate::engine_common::lint(&all);
 }

@@ -2,10 +2,10 @@
 //! each beat once and in order, and so does the host, whatever the line does.
 
 use hdl::engine::protocol::{Stream, pad};
-use hdl::link::host::{Failure, Host, Patience};
-use hdl::link::{Identity, chunks, kernel_hash, netlist};
-use hdl::netlist::Dir::{In, Out};
-use hdl::netlist::{Item, Module};
+use hdl::rtl::netlist::Dir::{In, Out};
+use hdl::rtl::netlist::{Item, Module};
+use hdl::serial::host::{Failure, Host, Patience};
+use hdl::serial::{Identity, chunks, kernel_hash, netlist};
 use sim::board::fault::{Channel, Fault};
 use sim::board::{BoardSim, Design, Line};
 use sim::cache::Cache;
@@ -38,7 +38,7 @@ fn echoed(words: &[u32], last: bool, count: usize) -> Vec<u32> {
 }
 
 /// Link and engine as the top of a board. An engine that sees a rule of AXI4-Stream broken spoils what it says.
-fn design(identity: &Identity) -> hdl::netlist::Netlist {
+fn design(identity: &Identity) -> hdl::rtl::netlist::Netlist {
     let mut all = netlist(identity);
     let s = identity.stream_bits;
     let mut top = Module { name: "echo_board".into(), ..Module::default() };
@@ -111,7 +111,7 @@ impl Bench {
         let flip = faults.iter().map(|f| if let Fault::Flip(rate) = f { *rate } else { 0.0 }).fold(0.0, f64::max);
         let clocks_per_bit = identity.clock_hz as f64 / identity.baud as f64 * drift;
         let line = Line { clocks_per_bit, flip, seed };
-        let design = Design { verilog: &netlist.verilog(), top: &netlist.top, active_low: false };
+        let design = Design { verilog: &netlist.verilog().unwrap(), top: &netlist.top, active_low: false };
         let mut board = crate::common::built(BoardSim::build(&design, &line, &Cache::standard()))?;
         // The power-on reset.
         board.run(100, &mut VecDeque::new(), &mut Vec::new());

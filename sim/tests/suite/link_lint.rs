@@ -1,6 +1,6 @@
 //! The link's Verilog passes the strictest checks of two tools in every shape.
 
-use hdl::link::{Identity, netlist};
+use hdl::serial::{Identity, netlist};
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -16,6 +16,7 @@ mod language;
 mod link;
 mod link_lint;
 mod mutations;
+mod names;
 mod op_common;
 mod op_float;
 mod op_func;

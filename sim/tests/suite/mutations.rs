@@ -3,7 +3,7 @@
 use crate::mutate::{Dice, mutated, sources};
 use hdl::engine::protocol::Segment;
 use pg2::graph::PinClass;
-use pg2::simplify::simplify;
+use pg2::middle::simplify::simplify;
 use sim::emulator::Emulator;
 use sim::stimuli::{Random, Style, records};
 

@@ -1,7 +1,8 @@
 //! The Verilog of the float operators against their bits, many uses in one build, one build for each clock.
 
 use crate::op_common::{Case, ROWS, check_cases, lint};
-use hdl::op::{Attrs, Inst, Rounding, operator};
+use hdl::Rounding;
+use hdl::op::{Attrs, Inst, operator};
 use hdl::{Bounds, Format};
 
 fn format(name: &str) -> Format {

@@ -1,10 +1,10 @@
 //! The Verilog of functions against their bits, many uses in one build.
 
-use hdl::exact::{Exact, parse_decimal, to_bits};
-use hdl::op::func::Function;
+use hdl::circuit::target::Clock;
+use hdl::number::exact::{Exact, parse_decimal, to_bits};
+use hdl::number::real::{Call, Expr, Node};
+use hdl::op::table::func::Function;
 use hdl::op::{Attrs, Inst, Operator, hardware, operator};
-use hdl::real::{Call, Expr, Node};
-use hdl::target::Clock;
 use hdl::{Bounds, Format};
 use sim::SimError;
 use sim::bench::MultiBench;

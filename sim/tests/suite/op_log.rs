@@ -1,7 +1,8 @@
 //! The Verilog of the log operators against their bits, many uses in one build.
 
 use crate::op_common::{Case, ROWS, check_cases, lint};
-use hdl::op::{Attrs, Inst, Rounding, operator};
+use hdl::Rounding;
+use hdl::op::{Attrs, Inst, operator};
 use hdl::{Bounds, Format};
 use sim::stimuli::{Random, corners, random};
 

@@ -1,8 +1,9 @@
 //! The int, fixed and logic operators: their Verilog and their C against their `bits`, and their latency as declared.
 
-use hdl::netlist::Netlist;
-use hdl::op::{Attrs, Inst, OPERATORS, Operator, Rounding, hardware, module_name, operator};
-use hdl::target::Clock;
+use hdl::Rounding;
+use hdl::circuit::target::Clock;
+use hdl::op::{Attrs, Inst, OPERATORS, Operator, hardware, module_name, operator};
+use hdl::rtl::netlist::Netlist;
 use hdl::{Flags, Format};
 use sim::SimError;
 use sim::bench::{MultiBench, wrap};
@@ -176,7 +177,7 @@ fn patterns(f: Format, nonneg: bool, count: usize, seed: u64) -> Vec<u64> {
     let corners =
         [0, 1, !0, f.max_bits(), f.min_bits(), one, one >> 1, one.wrapping_neg(), (one >> 1) + 1, f.min_bits() | 1];
     let all = corners.into_iter().chain((0..count).map(|k| if k % 2 == 0 { next() } else { !next() }));
-    let valid = all.map(|b| b & f.mask()).map(|b| match hdl::exact::check_raw(f, b) {
+    let valid = all.map(|b| b & f.mask()).map(|b| match hdl::number::exact::check_raw(f, b) {
         Ok(b) => b,
         Err(_) => b ^ 1 << f.mant(),
     });
@@ -221,7 +222,7 @@ fn check(uses: &[Use], clock: Clock, count: usize) {
 #[test]
 fn every_operator_that_takes_ints_is_listed() {
     let int = format("int8");
-    for op in OPERATORS {
+    for op in OPERATORS.iter() {
         let takes = |args: &[Format]| op.result(args, &Attrs::default()).is_ok();
         if takes(&[int]) || takes(&[int, int]) {
             assert!(NAMES.contains(&op.name()), "{} is not tested here", op.name());
@@ -287,7 +288,7 @@ fn the_verilog_lints_without_a_warning() {
     let all = wrap(&uses.iter().map(netlist).collect::<Vec<_>>()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("all.v");
-    std::fs::write(&file, all.verilog()).unwrap();
+    std::fs::write(&file, all.verilog().unwrap()).unwrap();
     // One file holds many modules, which is all that this warning is about. Not every operator has a clock.
     let mut lint = Command::new("verilator");
     lint.args(["--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", &all.top]).arg(&file);

@@ -1,7 +1,7 @@
 //! The Verilog of powers against their bits, many uses in one build.
 
+use hdl::circuit::target::Clock;
 use hdl::op::{Attrs, Inst, Operator, hardware, operator};
-use hdl::target::Clock;
 use hdl::{Bounds, Format};
 use sim::SimError;
 use sim::bench::MultiBench;

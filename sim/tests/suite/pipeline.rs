@@ -1,8 +1,8 @@
 //! The Verilog of whole pipelines against the operators' bits: values and flags of every pair, clock by clock.
 
 use crate::graphs::{Random, evaluate};
-use hdl::target::{Clock, target};
-use pg2::build::{Built, build};
+use hdl::circuit::target::{Clock, target};
+use pg2::backend::build::{Built, build};
 use pg2::graph::{Graph, PinClass};
 use sim::SimError;
 use sim::bench::MultiBench;

@@ -1,11 +1,12 @@
 //! Products in blocks and in logic: the same bits by any budget of multipliers.
 
 use crate::graphs::{Random, evaluate};
-use hdl::netlist::Netlist;
-use hdl::op::{Attrs, Inst, Rounding, hardware, operator};
-use hdl::target::Clock;
+use hdl::Rounding;
+use hdl::circuit::target::Clock;
+use hdl::op::{Attrs, Inst, hardware, operator};
+use hdl::rtl::netlist::Netlist;
 use hdl::{Bounds, Format};
-use pg2::build::{Built, build};
+use pg2::backend::build::{Built, build};
 use pg2::graph::{Graph, PinClass};
 use sim::SimError;
 use sim::bench::MultiBench;
@@ -143,7 +144,7 @@ fn multipliers(built: &Built) -> u32 {
     let modules = (0..built.graph.nodes.len()).filter_map(|k| built.library.module(pg2::graph::NodeId(k as u32)));
     let count = modules.map(|m| m.multipliers).sum();
     // What was built agrees with the account: a multiplier is the only thing that multiplies.
-    let text = built.netlist.verilog();
+    let text = built.netlist.verilog().unwrap();
     let code = text.lines().map(|l| l.split("//").next().unwrap_or_default());
     assert_eq!(code.filter(|l| l.contains(" * ")).count() as u32, count, "{}", built.graph.name);
     count

@@ -2,7 +2,7 @@
 //! real meaning equals and its bits approach as closely as the formats allow.
 
 use hdl::Format;
-use hdl::exact::{Exact, to_bits};
+use hdl::number::exact::{Exact, to_bits};
 use pg2::graph::{Graph, NodeKind, PinClass};
 use sim::stimuli::Random;
 

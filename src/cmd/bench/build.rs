@@ -2,9 +2,10 @@
 
 use super::{spread, timed};
 use crate::failure::Failure;
+use crate::output::say;
 use crate::source;
+use hdl::circuit::target::Clock;
 use hdl::engine::{Config, design};
-use hdl::target::Clock;
 
 /// The paper's P2P, and M2L of orders 2, 4 and 8.
 pub fn run(repeat: u32) -> Result<(), Failure> {
@@ -18,7 +19,7 @@ pub fn run(repeat: u32) -> Result<(), Failure> {
         let mut size = 0;
         let seconds = timed(repeat, || {
             let graph = source::compile(kernel)?;
-            let built = pg2::build::build(&graph, Clock::default_clock(), &kernel.sources, Vec::new());
+            let built = pg2::backend::build::build(&graph, Clock::default_clock(), &kernel.sources, Vec::new());
             let layout = built.graph.layout();
             let config = Config {
                 jmem_records: 16_384 / layout.j_words(),
@@ -30,11 +31,11 @@ pub fn run(repeat: u32) -> Result<(), Failure> {
                 segments: 512,
                 pipeline_latency: built.schedule.depth,
             };
-            size = design(&config, &built.netlist).netlist.verilog().len();
+            size = design(&config, &built.netlist).netlist.verilog()?.len();
             Ok(())
         })?;
         let show = |s: f64| format!("{:.1}", 1e3 * s);
-        println!("  {:<10} {} ms, {} KiB of Verilog", kernel.name, spread(&seconds, show), size >> 10);
+        say!("  {:<10} {} ms, {} KiB of Verilog", kernel.name, spread(&seconds, show), size >> 10)?;
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use super::{spread, timed};
 use crate::cmd::run::{columns, parameters};
 use crate::failure::Failure;
+use crate::output::say;
 use crate::source;
 use host::backend::{Backend, BackendError, Job, Outcome, Table};
 use host::backends::{self, Options};
@@ -54,13 +55,13 @@ pub fn run(repeat: u32) -> Result<(), Failure> {
             one(case, backend, edge, repeat)?;
         }
     }
-    println!(
+    say!(
         "  input: a cubic lattice in a periodic box, each particle moved by up to 0.3 of its spacing along each axis, seed 1;"
-    );
-    println!(
+    )?;
+    say!(
         "  lennard_jones at density 0.8 with a cut-off of 2.5, sph_density with 50 neighbours. 8 pipelines. The time is that"
-    );
-    println!("  of cells and pairs, without files");
+    )?;
+    say!("  of cells and pairs, without files")?;
     Ok(())
 }
 
@@ -86,7 +87,7 @@ fn one(case: &Case, backend: &str, edge: usize, repeat: u32) -> Result<(), Failu
     })?;
     let (plan, outcome) = last.expect("a benchmark runs once at least");
     let utilisation = outcome.utilisation().map_or(String::new(), |u| format!(", utilisation {u:.3}"));
-    println!(
+    say!(
         "  {:<13} {:<8} {n} particles, {} M pairs: {} s, {planning:.2} of it for {} cells; lanes with a target {:.3}{utilisation}",
         case.kernel,
         backend,
@@ -94,7 +95,7 @@ fn one(case: &Case, backend: &str, edge: usize, repeat: u32) -> Result<(), Failu
         spread(&seconds, |s| format!("{s:.2}")),
         plan.report.occupied,
         filled(&plan, Options::default().pipelines as usize)
-    );
+    )?;
     Ok(())
 }
 

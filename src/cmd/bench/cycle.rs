@@ -2,6 +2,7 @@
 
 use super::{spread, timed};
 use crate::failure::Failure;
+use crate::output::say;
 use crate::source;
 use host::backend::{Backend, Job, Run, Segment, Table};
 use host::backends::{self, Options};
@@ -35,11 +36,9 @@ pub fn run(repeat: u32) -> Result<(), Failure> {
         speeds.reverse();
         let who = if threads == 1 { "one thread" } else { "all cores" };
         let speed = spread(&speeds, |x| format!("{x:.1}"));
-        println!(
-            "  {who}: {speed} M pairs/s; {cycles} cycles; first use {first:.1} s (short where the build is cached)"
-        );
+        say!("  {who}: {speed} M pairs/s; {cycles} cycles; first use {first:.1} s (short where the build is cached)")?;
     }
-    println!("  input: {TARGETS} targets times {SOURCES} sources, patterns drawn from seed 1, streams of 32 bits");
+    say!("  input: {TARGETS} targets times {SOURCES} sources, patterns drawn from seed 1, streams of 32 bits")?;
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use super::{spread, timed};
 use crate::failure::Failure;
+use crate::output::say;
 use crate::source;
 use hdl::engine::protocol::Segment;
 use pg2::graph::{Graph, PinClass};
@@ -15,13 +16,13 @@ const SOURCES: usize = 8192;
 /// The shipped kernels on one core and on all, for each instruction set of the machine.
 pub fn run(repeat: u32) -> Result<(), Failure> {
     for name in ["p2p_paper", "p2p", "m2l_paper"] {
-        let graph = pg2::simplify::simplify(&source::load(name)?.1);
+        let graph = pg2::middle::simplify::simplify(&source::load(name)?.1);
         for isa in Isa::available() {
             let (one, all) = (speed(&graph, isa, 1, repeat)?, speed(&graph, isa, 0, repeat)?);
-            println!("  {name:<10} {isa:<9} {one} M pairs/s on one core, {all} on all");
+            say!("  {name:<10} {isa:<9} {one} M pairs/s on one core, {all} on all")?;
         }
     }
-    println!("  input: {TARGETS} targets times {SOURCES} sources, patterns drawn from seed 1");
+    say!("  input: {TARGETS} targets times {SOURCES} sources, patterns drawn from seed 1")?;
     Ok(())
 }
 

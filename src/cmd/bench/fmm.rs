@@ -2,6 +2,7 @@
 
 use super::spread;
 use crate::failure::Failure;
+use crate::output::say;
 use crate::source;
 use host::backends::{self, Options};
 use host::error;
@@ -116,15 +117,15 @@ pub fn p2p(_: u32) -> Result<(), Failure> {
         let plan = case.plan(&particles)?;
         let (bound, mean) = (bound(&plan, pipelines / groups), n / plan.tree.leaves.len());
         let stats = case.run_plan(&particles, &plan)?;
-        println!(
+        say!(
             "  {n} particles, {mean} a leaf, {pipelines} pipelines in {groups}: utilisation {} of at most {bound:.3}, {} \
              pairs in {} cycles",
             number(stats.utilisation.p2p),
             stats.pairs.p2p,
             stats.cycles.p2p.unwrap_or(0)
-        );
+        )?;
     }
-    println!("  input: uniform particles, seed 1, p2p_paper, streams of 128 bits, j memory of 256 Ki words");
+    say!("  input: uniform particles, seed 1, p2p_paper, streams of 128 bits, j memory of 256 Ki words")?;
     Ok(())
 }
 
@@ -146,14 +147,14 @@ pub fn m2l(_: u32) -> Result<(), Failure> {
         let engine = Options { stream_bits, ..Options::default() };
         let stats = Case { order: 2, p2p: "p2p_paper", engine, ..Case::default() }.run()?;
         let useful = stats.pairs.m2l as f64 / stats.streamed.m2l.max(1) as f64;
-        println!(
+        say!(
             "  stream of {stream_bits:>3} bits: utilisation {}, {:.3} of the streamed pairs useful, {} cycles",
             number(stats.utilisation.m2l),
             useful,
             stats.cycles.m2l.unwrap_or(0)
-        );
+        )?;
     }
-    println!("  input: 1e5 uniform particles, seed 1, leaf 64, order 2, 8 pipelines");
+    say!("  input: 1e5 uniform particles, seed 1, leaf 64, order 2, 8 pipelines")?;
     Ok(())
 }
 
@@ -167,13 +168,13 @@ pub fn backends(repeat: u32) -> Result<(), Failure> {
         let mut seconds: Vec<f64> = runs.iter().map(|s| s.seconds.total).collect();
         seconds.sort_unstable_by(f64::total_cmp);
         let error = runs[0].error.expect("errors were asked for");
-        println!(
+        say!(
             "  {backend:<9} {} s; relative L2 errors: potential {:.2e}, gradient {:.2e}",
             spread(&seconds, |s| format!("{s:.3}")),
             error.potential_rel_l2,
             error.gradient_rel_l2.unwrap_or(f64::NAN)
-        );
+        )?;
     }
-    println!("  input: 1e5 uniform particles, seed 1, order 4, leaf 64, 1000 targets checked");
+    say!("  input: 1e5 uniform particles, seed 1, order 4, leaf 64, 1000 targets checked")?;
     Ok(())
 }

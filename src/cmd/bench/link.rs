@@ -2,6 +2,7 @@
 
 use super::fmm::Case;
 use crate::failure::Failure;
+use crate::output::say;
 use host::backends::Options;
 
 /// j records of P2P and M2L for each particle, by size of the j memory.
@@ -12,8 +13,8 @@ pub fn run(_: u32) -> Result<(), Failure> {
         let stats = case.run()?;
         // A record of the kernel `p2p` has four words; those of M2L are counted at that size too.
         let records = stats.words.j as f64 / 4.0 / case.n as f64;
-        println!("  {kwords:>4} Ki words: {records:.2} j records a particle");
+        say!("  {kwords:>4} Ki words: {records:.2} j records a particle")?;
     }
-    println!("  input: 1e5 uniform particles, seed 1, leaf 256, order 4, kernel p2p");
+    say!("  input: 1e5 uniform particles, seed 1, leaf 256, order 4, kernel p2p")?;
     Ok(())
 }

@@ -1,23 +1,30 @@
 //! The tables behind `pg_pow`: what the search chose, and how far the results are from the exact powers.
 
 use crate::failure::Failure;
+use crate::output::say;
 use hdl::Format;
-use hdl::op::pow::prepared;
+use hdl::op::table::pow::prepared;
 use std::time::Instant;
 
 /// Common powers at the significands of the shipped kernels and of IEEE single.
 pub fn run(_: u32) -> Result<(), Failure> {
-    println!(
+    say!(
         "  {:<10} {:>6} {:>7} {:>7} {:>11} {:>17} {:>9}",
-        "format", "power", "degree", "pieces", "table bits", "greatest error", "ms"
-    );
+        "format",
+        "power",
+        "degree",
+        "pieces",
+        "table bits",
+        "greatest error",
+        "ms"
+    )?;
     for mant in [9, 16, 20, 23] {
         for (n, d) in [(-1, 2), (-1, 1), (1, 2), (-3, 2), (-5, 2)] {
             let format = Format::float(mant + 9, mant).map_err(Failure::Input)?;
             let started = Instant::now();
             let table = prepared(format, n, d);
             let ms = 1e3 * started.elapsed().as_secs_f64();
-            println!(
+            say!(
                 "  {:<10} {:>6} {:>7} {:>7} {:>11} {:>13.3} ulp {ms:>9.2}",
                 format.to_string(),
                 format!("{n}/{d}"),
@@ -25,10 +32,10 @@ pub fn run(_: u32) -> Result<(), Failure> {
                 1u32 << table.tables.split,
                 table.tables.total_bits(mant),
                 greatest_error(format, n, d)
-            );
+            )?;
         }
     }
-    println!("  errors over all significands of two octaves, against f64 powers");
+    say!("  errors over all significands of two octaves, against f64 powers")?;
     Ok(())
 }
 

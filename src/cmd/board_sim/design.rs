@@ -2,8 +2,9 @@
 
 use crate::failure::Failure;
 use hdl::board::{Board, top};
-use hdl::engine::{Config, Layout};
-use hdl::link::{self, Identity};
+use hdl::engine::{Config, Layout, outline};
+use hdl::rtl::names::is_identifier;
+use hdl::serial::{self, Identity};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
@@ -98,19 +99,22 @@ fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design,
         pipeline_latency: 1,
     };
     config.verify().map_err(wrong)?;
+    if let Some(name) = [&m.kernel, &m.top].into_iter().find(|n| !is_identifier(n)) {
+        return Err(wrong(format!("`{name}` is no name of a module")));
+    }
     let hash = u64::from_str_radix(&m.hash, 16).map_err(|_| wrong(format!("`{}` is no hash of a kernel", m.hash)))?;
     let (clock, mhz) = board.pll.source(board.oscillator_mhz, m.mhz).map_err(wrong)?;
     let baud = baud.unwrap_or(board.baud);
     let identity = Identity::new(&config, hash, (mhz * 1e6).round() as u32, baud);
     identity.verify().map_err(wrong)?;
-    let (kernel, link) = (m.kernel.as_str(), link::netlist(&identity));
+    let (kernel, link) = (m.kernel.as_str(), serial::netlist(&identity));
     let parts = top::Parts { board, kernel, engine: &m.top, stream_bits: m.stream_bits, link: &link, clock, mhz };
     let mut around = top::around(&parts);
     around.modules.push(top::simulated_clock(kernel));
     let file = dir.join(format!("{}.v", m.top));
     let engine = std::fs::read_to_string(&file).map_err(|e| Failure::file(&file, format!("cannot be read: {e}")))?;
     Ok(Design {
-        verilog: engine + &around.verilog(),
+        verilog: engine + &around.verilog_around(&[outline(&m.top, m.stream_bits)])?,
         top: around.top,
         kernel: m.kernel,
         pipelines: m.pipelines,

@@ -5,7 +5,7 @@ use crate::cmd::run::{columns, parameters};
 use crate::failure::Failure;
 use crate::{csv, source};
 use hdl::Flags;
-use hdl::target::Clock;
+use hdl::circuit::target::Clock;
 use host::backend::{Job, Run, Segment};
 use host::backends::{self, Options};
 use pg2::graph::{Graph, PinClass};
@@ -81,8 +81,8 @@ impl Data<'_> {
         let kernel = self.kernel.with_text(variant(&self.kernel.text, &varied));
         let graph = source::graph(&kernel).map_err(|found| failed(first_error(&kernel, &found)))?;
         let (errors, flags) = self.errors(&graph).map_err(|e| failed(plain(e)))?;
-        let built = pg2::build::build(&graph, self.clock, "", Vec::new());
-        let account = pg2::explain::explain(&built, "");
+        let built = pg2::backend::build::build(&graph, self.clock, "", Vec::new());
+        let account = pg2::report::explain::explain(&built, "");
         let present = |(a, n): (&Axis, &i64)| a.varied.present(&self.kernel.text) == Some(*n);
         Ok(Point {
             numbers: numbers.to_vec(),

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::{output, source};
 use flow::summary::Summary;
 use hdl::board::{BOARDS, Board, board};
-use hdl::target::{Clock, target};
+use hdl::circuit::target::{Clock, target};
 use host::fmm::{Compute, Fmm};
 use host::particles::Particles;
 use host::predict::{self, Seen, Setup};
@@ -111,7 +111,7 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
     }
     let standard = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
     if !standard(&args.json) && !standard(&args.save_particles) {
-        print!("{}", text(&report));
+        output::print(&format!("{}", text(&report)))?;
     }
     Ok(())
 }
@@ -155,7 +155,7 @@ fn planned(args: &Args, board: &'static Board, graph: &Graph) -> Result<Plan, Fa
     let target = target(board.device.target).expect("every board's device names a target");
     let wanted = args.predict.freq.unwrap_or(board.usual_mhz);
     let (_, mhz) = board.pll.source(board.oscillator_mhz, wanted).map_err(Failure::Usage)?;
-    let built = pg2::build::build(graph, Clock { target, mhz, blocks: None }, "", Vec::new());
+    let built = pg2::backend::build::build(graph, Clock { target, mhz, blocks: None }, "", Vec::new());
     let setup = Setup {
         pipelines: args.lanes.pipelines,
         groups: args.lanes.groups()?,

@@ -2,13 +2,13 @@
 
 use super::document::{Document, uri_of};
 use crate::include;
-use hdl::target::Clock;
+use hdl::circuit::target::Clock;
 use hdl::{Bounds, Format};
 use pg2::diag::{Diagnostic, Severity, Span};
 use pg2::graph::{Graph, NodeKind};
-use pg2::lex::{TokenKind, lex};
-use pg2::names::{Definition, names};
-use pg2::sources::{Loaded, Sources};
+use pg2::syntax::lex::{TokenKind, lex};
+use pg2::syntax::names::{Definition, names};
+use pg2::syntax::sources::{Loaded, Sources};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -90,7 +90,7 @@ fn built(graph: &Graph) -> Option<Pipeline> {
         return None;
     }
     let clock = Clock::default_clock();
-    let built = pg2::build::build(graph, clock, "", Vec::new());
+    let built = pg2::backend::build::build(graph, clock, "", Vec::new());
     let nodes = built.graph.nodes.iter().enumerate();
     let values = nodes.filter(|(_, node)| !node.name.is_empty()).map(|(k, node)| PipelineValue {
         name: node.name.clone(),
@@ -125,7 +125,7 @@ fn location(document: &Document, sources: &Sources, span: Span) -> Value {
 /// The path behind the first `include` of a text.
 fn first_include(text: &str) -> Option<Span> {
     let tokens = lex(text).tokens;
-    let includes = |w: &&[pg2::lex::Token]| w[0].span.of(text) == "include" && w[1].kind == TokenKind::Text;
+    let includes = |w: &&[pg2::syntax::lex::Token]| w[0].span.of(text) == "include" && w[1].kind == TokenKind::Text;
     tokens.windows(2).find(includes).map(|w| w[1].span)
 }
 
@@ -152,7 +152,7 @@ fn diagnostic(document: &Document, sources: &Sources, d: &Diagnostic) -> Value {
         "message": message,
         "relatedInformation": related,
     });
-    if matches!(d.code, pg2::codes::UNUSED_NAME | pg2::codes::UNUSED_PIN) {
+    if matches!(d.code, pg2::diag::codes::UNUSED_NAME | pg2::diag::codes::UNUSED_PIN) {
         // Shown faded by editors.
         value["tags"] = json!([1]);
     }

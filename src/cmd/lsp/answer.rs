@@ -5,7 +5,7 @@ use super::complete::complete;
 use super::document::Document;
 use super::hover::hover;
 use pg2::diag::Span;
-use pg2::names::Kind;
+use pg2::syntax::names::Kind;
 use serde_json::{Value, json};
 
 /// The answer to a request; `None` if its parameters are wrong.
@@ -85,7 +85,7 @@ fn symbols(document: &mut Document) -> Value {
 
 /// The canonical layout as one edit; nothing where the text does not parse.
 fn formatting(document: &mut Document) -> Value {
-    match pg2::fmt::format(&document.text) {
+    match pg2::syntax::fmt::format(&document.text) {
         Ok(text) if text == document.text => json!([]),
         Ok(text) => {
             let all = Span { start: 0, end: document.text.len() };

@@ -2,8 +2,8 @@
 
 use super::document::Document;
 use super::hover::{self, CLASSES};
-use pg2::names::Kind;
-use pg2::parse::RESERVED;
+use pg2::syntax::names::Kind;
+use pg2::syntax::parse::RESERVED;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -71,8 +71,8 @@ fn wants_class(statement: &str) -> bool {
 }
 
 fn in_comment(text: &str, at: usize) -> bool {
-    let tokens = pg2::lex::lex(text);
-    let open = |d: &pg2::diag::Diagnostic| d.code == pg2::codes::COMMENT && d.span().start < at;
+    let tokens = pg2::syntax::lex::lex(text);
+    let open = |d: &pg2::diag::Diagnostic| d.code == pg2::diag::codes::COMMENT && d.span().start < at;
     tokens.comments.iter().any(|c| {
         let line = text[c.start..].starts_with("//");
         c.start < at && (at < c.end || line && at == c.end)

@@ -2,7 +2,7 @@
 
 use super::analysis::Analysis;
 use pg2::diag::Span;
-use pg2::names::Names;
+use pg2::syntax::names::Names;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ impl Document {
     }
 
     pub fn names(&mut self) -> &Names {
-        self.names.get_or_insert_with(|| pg2::names::names(&self.text))
+        self.names.get_or_insert_with(|| pg2::syntax::names::names(&self.text))
     }
 
     /// The file, if it is one.

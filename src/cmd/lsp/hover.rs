@@ -5,8 +5,8 @@ use super::document::Document;
 use hdl::{Bounds, Format};
 use pg2::diag::Span;
 use pg2::graph::PinClass;
-use pg2::lex::{TokenKind, lex};
-use pg2::names::{Definition, Kind};
+use pg2::syntax::lex::{TokenKind, lex};
+use pg2::syntax::names::{Definition, Kind};
 use serde_json::{Value, json};
 
 /// The classes of pins with what they mean.

@@ -3,7 +3,7 @@
 use crate::source::Kernel;
 use hdl::Flags;
 use pg2::graph::Graph;
-use pg2::origins::{Origin, origins};
+use pg2::report::origins::{Origin, origins};
 use serde::Serialize;
 
 /// A flag that was raised, in the keys that README.md names.
@@ -43,7 +43,7 @@ pub fn raised(kernel: &Kernel, graph: &Graph, flags: &[Flags]) -> Vec<Raised> {
         let outputs = || origin.outputs.iter().map(|k| &graph.outputs[*k]);
         let mut pins: Vec<String> = outputs().map(|o| graph.pins[o.pin].name.clone()).collect();
         pins.dedup();
-        let line = |line: &pg2::origins::Line| Line {
+        let line = |line: &pg2::report::origins::Line| Line {
             file: line.file.clone().unwrap_or_else(|| kernel.origin.clone()),
             line: line.number,
             text: line.statement.clone(),

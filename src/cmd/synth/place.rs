@@ -5,11 +5,11 @@ use crate::failure::Failure;
 use flow::Goal;
 use hdl::board::pll::Source;
 use hdl::board::{BOARDS, Board, DEVICES, top};
+use hdl::circuit::target::{Clock, target};
 use hdl::engine::{Config, Design};
-use hdl::link::{self, Identity};
-use hdl::netlist::Netlist;
-use hdl::target::{Clock, target};
-use pg2::build::Built;
+use hdl::rtl::netlist::Netlist;
+use hdl::serial::{self, Identity};
+use pg2::backend::build::Built;
 use pg2::graph::Graph;
 
 /// j memory in words, and entries of a run's segment list, where the device has room.
@@ -90,7 +90,7 @@ pub(super) fn on_board(
     engine: &Design,
     (clock, mhz): (Source, f64),
 ) -> Result<Netlist, Failure> {
-    let hash = link::kernel_hash(&graph.canonical());
+    let hash = serial::kernel_hash(&graph.canonical());
     let identity = Identity::new(config, hash, (mhz * 1e6).round() as u32, board.baud);
     identity.verify().map_err(Failure::Input)?;
     let parts = top::Parts {
@@ -98,7 +98,7 @@ pub(super) fn on_board(
         kernel: &config.layout.kernel,
         engine: &engine.top,
         stream_bits: config.stream_bits,
-        link: &link::netlist(&identity),
+        link: &serial::netlist(&identity),
         clock,
         mhz,
     };

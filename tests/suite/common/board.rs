@@ -3,8 +3,8 @@
 use hdl::engine::Config;
 use hdl::engine::link::Link;
 use hdl::engine::protocol::{self as wire, Stream};
-use hdl::link::board::Board;
-use hdl::link::{Identity, kernel_hash};
+use hdl::serial::board::Board;
+use hdl::serial::{Identity, kernel_hash};
 use pg2::graph::Graph;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
@@ -214,7 +214,7 @@ impl Running {
 }
 
 fn engine(graph: &Graph, config: &Config) -> EmulatedEngine {
-    EmulatedEngine::new(&pg2::simplify::simplify(graph), config.clone(), 1)
+    EmulatedEngine::new(&pg2::middle::simplify::simplify(graph), config.clone(), 1)
 }
 
 /// Words of a packet to the engine without what fills its last beat.

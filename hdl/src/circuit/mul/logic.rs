@@ -4,9 +4,9 @@
 //! A square is that of its two halves and twice their product; short squares are tables.
 
 use super::{Term, sum};
+use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
-use crate::op::float_parts::text::{arg, cat, repeat, slice, zeros};
-use crate::target::Cost;
+use crate::op::pieces::float_parts::text::{arg, cat, repeat, slice, zeros};
 
 /// The widest square that is a table: its bits are functions of so few that each takes one or two lookup tables.
 const TABLE_BITS: u32 = 5;

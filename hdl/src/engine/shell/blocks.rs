@@ -3,9 +3,9 @@
 use crate::engine::design::add_port;
 use crate::engine::protocol;
 use crate::engine::shape::{Shape, bits_for, slice};
-use crate::memory::Ram;
-use crate::netlist::Dir::{In, Out};
-use crate::netlist::{Dir, Item, Module};
+use crate::rtl::memory::Ram;
+use crate::rtl::netlist::Dir::{In, Out};
+use crate::rtl::netlist::{Dir, Item, Module};
 use askama::Template;
 
 #[derive(Template)]

@@ -5,8 +5,8 @@ use super::results::collect;
 use super::{instance, join, names_of};
 use crate::engine::design::add_port;
 use crate::engine::shape::Shape;
-use crate::netlist::Dir::{In, Out};
-use crate::netlist::{Item, Module};
+use crate::rtl::netlist::Dir::{In, Out};
+use crate::rtl::netlist::{Item, Module};
 
 /// How what comes out of all lane groups becomes one signal of the shell.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use super::blocks::text_module;
 use crate::engine::protocol;
 use crate::engine::shape::{Shape, bits_for};
-use crate::netlist::Dir::{In, Out};
-use crate::netlist::Module;
+use crate::rtl::netlist::Dir::{In, Out};
+use crate::rtl::netlist::Module;
 use askama::Template;
 
 #[derive(Template)]

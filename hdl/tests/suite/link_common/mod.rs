@@ -1,8 +1,8 @@
 //! A serial line with faults in virtual time, between the host's end of the link and the model of the board's.
 
-use hdl::link::board::Board;
-use hdl::link::host::{Failure, Host, Patience};
-use hdl::link::{Identity, kernel_hash};
+use hdl::serial::board::Board;
+use hdl::serial::host::{Failure, Host, Patience};
+use hdl::serial::{Identity, kernel_hash};
 use std::collections::VecDeque;
 use std::time::Duration;
 

@@ -1,6 +1,8 @@
 //! Graphs for tests: built by hand, or at random from every operator of the library.
 
-use hdl::op::{Attrs, Inst, OPERATORS, Operator, Rounding, operator};
+use hdl::Rounding;
+
+use hdl::op::{Attrs, Inst, OPERATORS, Operator, operator};
 use hdl::{Flags, Format, Reduce};
 use pg2::diag::Span;
 use pg2::graph::{Graph, Node, NodeId, NodeKind, Output, Pin, PinClass};
@@ -47,7 +49,7 @@ impl Random {
 /// The nearest pattern that a float may have: no exponent field of all ones, and one zero.
 pub fn canonical(f: Format, bits: u64) -> u64 {
     if f.is_log() {
-        return hdl::exact::check_raw(f, bits & f.mask()).expect("it has no more bits");
+        return hdl::number::exact::check_raw(f, bits & f.mask()).expect("it has no more bits");
     }
     if !f.is_float() {
         return bits & f.mask();

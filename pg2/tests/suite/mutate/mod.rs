@@ -1,7 +1,7 @@
 //! Kernels that were changed at random, and what must hold of every text.
 
-use pg2::codes::CODES;
-use pg2::lex::{TokenKind, lex};
+use pg2::diag::codes::CODES;
+use pg2::syntax::lex::{TokenKind, lex};
 
 /// Compiles and checks what every caller relies on; gives the codes.
 pub fn answer(text: &str) -> Vec<&'static str> {

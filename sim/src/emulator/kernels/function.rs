@@ -3,21 +3,22 @@
 use super::Isa;
 use crate::emulator::frame::{Class, Frame, Instr, LANES};
 use hdl::Flags;
-use hdl::op::{Inst, exp, func, log};
+use hdl::op::Inst;
+use hdl::op::table::{exp, func, ln};
 use std::sync::Arc;
 
 /// The prepared function of an instruction.
 pub enum Prepared {
     Func(&'static func::Prepared),
     Exp(&'static exp::Prepared),
-    Log(&'static log::Prepared),
+    Log(&'static ln::Prepared),
 }
 
 /// Chooses the kernel for a use of a function; false leaves it to the slow path.
 pub fn prepare(name: &str, inst: &Inst, instr: &mut Instr, _: Isa) -> bool {
     let prepared = match name {
         "exp" => Prepared::Exp(exp::prepared(inst.result)),
-        "log" => Prepared::Log(log::prepared(inst.result)),
+        "log" => Prepared::Log(ln::prepared(inst.result)),
         "func" => {
             let function = inst.attrs.function.and_then(|f| func::prepared(inst.result, f).ok());
             let Some(p) = function else { return false };

@@ -1,12 +1,14 @@
 //! Kernels on simulated engines, and what the emulator says of them.
 
 use hdl::Flags;
+use hdl::circuit::target::Clock;
 use hdl::engine::Config;
 use hdl::engine::protocol::{Counters, Reply, RunHeader, Segment, Stream};
-use hdl::netlist::Netlist;
-use hdl::target::Clock;
+use hdl::rtl::netlist::Netlist;
+use pg2::backend::lower::lower;
 use pg2::graph::{Graph, PinClass};
-use pg2::{lower::lower, schedule::schedule, simplify::simplify};
+use pg2::middle::schedule::schedule;
+use pg2::middle::simplify::simplify;
 use rayon::prelude::*;
 use sim::SimError;
 use sim::cycle::{CycleEngine, Options};

@@ -5,7 +5,7 @@ pub mod random;
 
 use hdl::engine::protocol::Reply;
 use hdl::engine::{Config, Layout};
-use hdl::netlist::{Dir, Item, Module, Netlist, range};
+use hdl::rtl::netlist::{Dir, Item, Module, Netlist, range};
 use hdl::{Flags, Format, Reduce};
 
 /// An output: its format and reduction.
@@ -137,7 +137,7 @@ impl Bench {
         let design = hdl::engine::design(config, &pipeline(config));
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = |name: &str| folder.path().join(name).to_str().expect("a path in UTF-8").to_string();
-        std::fs::write(path("engine.v"), design.netlist.verilog()).expect("the text is written");
+        std::fs::write(path("engine.v"), design.netlist.verilog().unwrap()).expect("the text is written");
         std::fs::write(path("bench.cpp"), include_str!("bench.cpp")).expect("the text is written");
         let words = format!("-O1 -DBEAT_WORDS={}", config.beat_words());
         let (obj, verilog, main) = (path("obj"), path("engine.v"), path("bench.cpp"));
@@ -220,4 +220,17 @@ fn parse_output(text: &str) -> (Vec<Vec<u32>>, u64) {
 pub fn beats(stream: &hdl::engine::protocol::Stream, config: &Config) -> Vec<(Vec<u32>, bool)> {
     let cut = |packet| hdl::engine::protocol::beats(packet, config.beat_words()).map(|(w, l)| (w.to_vec(), l));
     stream.packets().flat_map(cut).collect()
+}
+
+/// Lints a netlist as one file with all warnings on.
+pub fn lint(netlist: &Netlist) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("all.v");
+    std::fs::write(&file, netlist.verilog().unwrap()).expect("the text is written");
+    let file = file.to_str().expect("a path in UTF-8");
+    // DECLFILENAME alone is off: one file holds all modules.
+    let lint = ["--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", &netlist.top, file];
+    if let Some(out) = tool("verilator", &lint) {
+        assert!(out.status.success() && out.stderr.is_empty(), "{}", String::from_utf8_lossy(&out.stderr));
+    }
 }

@@ -4,7 +4,7 @@ use super::pair;
 use hdl::Flags;
 use hdl::engine::Config;
 use hdl::engine::protocol::{self, Counters, Packing, Reply};
-use hdl::reduce::Accumulator;
+use hdl::number::reduce::Accumulator;
 
 /// The run that I packets belong to.
 struct Run {

@@ -1,9 +1,9 @@
 //! What tests of operators' Verilog share: uses with their arguments, one build for many of them, and the lint.
 
 use hdl::Flags;
-use hdl::netlist::{Module, Netlist};
+use hdl::circuit::target::Clock;
 use hdl::op::{Inst, Operator, hardware};
-use hdl::target::Clock;
+use hdl::rtl::netlist::{Module, Netlist};
 use sim::SimError;
 use sim::bench::{MultiBench, wrap};
 
@@ -87,7 +87,7 @@ pub fn lint_netlists(netlists: &[Netlist]) {
     let all = wrap(netlists).expect("ports of at most 64 bits");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("operators.v");
-    std::fs::write(&file, all.verilog()).expect("the text is written");
+    std::fs::write(&file, all.verilog().unwrap()).expect("the text is written");
     // Many modules stand in one file here.
     let options = ["--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", &all.top];
     match std::process::Command::new("verilator").args(options).arg(&file).output() {

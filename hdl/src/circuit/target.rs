@@ -1,0 +1,202 @@
+//! What an FPGA family costs in time and parts: the delays that operators pipeline themselves by.
+//!
+//! A target is data, not code: a file in `hdl/targets` that gives each number and says where it comes from, and a line in
+//! [`TEXTS`]. Delays include typical routing in a placed design. `scripts/measure_targets.py` measures them.
+
+mod file;
+
+use std::sync::LazyLock;
+
+/// A family of devices and its delays in nanoseconds.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Target {
+    /// Name on the command line.
+    pub name: &'static str,
+    pub summary: &'static str,
+    /// One level of lookup tables.
+    pub lut: f64,
+    /// Entering and leaving a carry chain.
+    pub carry_start: f64,
+    /// Each further bit of a carry chain.
+    pub carry_bit: f64,
+    /// A multiplication that fits one multiplier block.
+    pub mul: f64,
+    /// From logic into the input registers of a multiplier block, beyond the way into a flip-flop beside the table; 0 where
+    /// these registers are not used.
+    pub mul_in: f64,
+    /// Clock to data of a block memory.
+    pub rom: f64,
+    /// Out of a block memory's output register, beyond the way out of a flip-flop; 0 where there is none.
+    pub rom_out: f64,
+    /// Clock to output plus set-up of a flip-flop.
+    pub ff: f64,
+    /// Inputs of one lookup table.
+    pub lut_inputs: u32,
+    /// The widest unsigned operands of one multiplier block, the wider first.
+    pub mul_a: u32,
+    pub mul_b: u32,
+    /// The narrowest operand for which a multiplier block is worth it.
+    pub mul_from: u32,
+    /// Flip-flops that must share a synchronous clear for it to cost nothing; 0 where none does.
+    pub clear_from: u32,
+    /// Bits of one block memory, and its greatest width.
+    pub memory_bits: u32,
+    pub memory_width: u32,
+    pub delay: DelayMemory,
+    /// The clock in MHz that is asked for where nobody names one.
+    pub usual_mhz: f64,
+}
+
+/// Memories that serve as long delay lines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DelayMemory {
+    pub kind: DelayKind,
+    /// Bits and words of one such memory; 0 where there is none.
+    pub width: u32,
+    pub depth: u32,
+    /// The least number of cycles from which it is cheaper than flip-flops; 0 where there is none.
+    pub from: u32,
+}
+
+/// What a delay line can be made of, apart from flip-flops.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DelayKind {
+    /// Flip-flops alone.
+    None,
+    /// A lookup table as a shift register.
+    Shift,
+    /// Lookup tables as memory, with a counter for an address.
+    Lut,
+    /// A block memory, with a counter for an address.
+    Block,
+}
+
+/// The text of each target's file; the first target is the default.
+const TEXTS: &[&str] = &[
+    include_str!("../../targets/generic.toml"),
+    include_str!("../../targets/ecp5.toml"),
+    include_str!("../../targets/gowin.toml"),
+    include_str!("../../targets/ice40.toml"),
+    include_str!("../../targets/max10.toml"),
+    include_str!("../../targets/cyclonev.toml"),
+    include_str!("../../targets/xc7.toml"),
+];
+
+/// Every target; the first is the default.
+pub static TARGETS: LazyLock<Vec<Target>> =
+    LazyLock::new(|| TEXTS.iter().map(|text| file::parse(text).expect("a test reads every target's file")).collect());
+
+impl Target {
+    /// The widest unsigned operand that fits either side of a multiplier block.
+    pub fn mul_width(&self) -> u32 {
+        self.mul_a.min(self.mul_b)
+    }
+}
+
+/// The target of that name.
+pub fn target(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|t| t.name == name)
+}
+
+/// What operators are built for: a target, the clock frequency to reach on it, and the multipliers to spend.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    pub target: &'static Target,
+    /// In MHz.
+    pub mhz: f64,
+    /// Multiplier blocks that one pipeline may use; `None`: as many as it takes. A circuit on its own is in logic
+    /// where this is 0, and else in blocks.
+    pub blocks: Option<u32>,
+}
+
+impl Clock {
+    /// The generic target at 150 MHz.
+    pub fn default_clock() -> Clock {
+        Clock { target: &TARGETS[0], mhz: 150.0, blocks: None }
+    }
+
+    /// Time between two registers in ns, less the flip-flop's own.
+    pub fn budget(&self) -> f64 {
+        1000.0 / self.mhz - self.target.ff
+    }
+
+    /// How many signals can be ORed within one cycle; at least 2.
+    pub fn or_inputs(&self) -> usize {
+        let levels = (self.budget() / self.target.lut).clamp(1.0, 8.0) as u32;
+        (self.target.lut_inputs.max(2) as usize).pow(levels)
+    }
+}
+
+/// What a piece of combinational logic costs; [`Cost::delay`] turns it into time.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Cost {
+    /// Wires only: slices, concatenations, constants.
+    Wire,
+    /// A function of that many input bits for each output bit.
+    Logic(u32),
+    /// An adder or subtractor of that many bits.
+    Add(u32),
+    /// A magnitude or equality comparison of that many bits.
+    Compare(u32),
+    /// A multiplexer with that many ways.
+    Mux(u32),
+    /// A barrel shifter with that many positions.
+    Shift(u32),
+    /// Counting the leading zeros of that many bits.
+    LeadingZeros(u32),
+    /// The way into a multiplier block's input registers.
+    IntoProduct,
+    /// The way from a block memory's output register.
+    OutOfMemory,
+}
+
+impl Cost {
+    /// Delay in ns.
+    pub fn delay(self, t: &Target) -> f64 {
+        // Counted in integers: a logarithm's rounding must not add a level at an exact power.
+        let levels = |inputs: u32| {
+            let reach = |n: &u32| (t.lut_inputs as u64).saturating_pow(*n) >= inputs as u64;
+            (1..32).find(reach).unwrap_or(32) as f64
+        };
+        match self {
+            Cost::Wire => 0.0,
+            Cost::Logic(inputs) => t.lut * levels(inputs),
+            Cost::Add(bits) | Cost::Compare(bits) => t.carry_start + t.carry_bit * bits as f64,
+            // A 4-input table holds a 2-way multiplexer, two tables a 4-way one.
+            Cost::Mux(ways) => t.lut * ceil_log2(ways),
+            Cost::Shift(positions) => t.lut * ceil_log2(positions),
+            Cost::LeadingZeros(bits) => t.lut * ceil_log2(bits),
+            Cost::IntoProduct => t.mul_in,
+            Cost::OutOfMemory => t.rom_out,
+        }
+    }
+}
+
+/// Bits needed to count to `n`; at least 1.
+fn ceil_log2(n: u32) -> f64 {
+    n.max(2).next_power_of_two().ilog2() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_target_has_a_file_that_makes_sense() {
+        for (t, text) in TARGETS.iter().zip(TEXTS) {
+            assert_eq!(target(t.name), Some(t), "{} is there twice", t.name);
+            assert!(text.starts_with("# "), "{} does not say where its numbers come from", t.name);
+            let delays = [t.lut, t.carry_start, t.carry_bit, t.mul, t.rom, t.ff];
+            assert!(delays.iter().all(|d| (0.005..10.0).contains(d)), "{}: {delays:?}", t.name);
+            assert!([t.mul_in, t.rom_out].iter().all(|d| (0.0..10.0).contains(d)), "{}", t.name);
+            assert!((3..=8).contains(&t.lut_inputs) && t.mul_a >= t.mul_b && t.mul_b >= t.mul_from, "{}", t.name);
+            assert!(t.memory_bits > 0 && (1..=72).contains(&t.memory_width), "{}", t.name);
+            let (d, none) = (t.delay, t.delay.kind == DelayKind::None);
+            assert_eq!(none, d.width == 0 && d.depth == 0 && d.from == 0, "{}", t.name);
+            assert!(none || (2..=d.depth).contains(&d.from), "{}", t.name);
+            // An adder of 64 bits is the longest single piece that operators ask for; see `circuit`.
+            let clock = Clock { target: t, mhz: t.usual_mhz, blocks: None };
+            assert!(clock.budget() > Cost::Add(64).delay(t), "{}", t.name);
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! `lt`: whether the first of two values of one format is less than the second, floats too (RULES L5).
+
+use crate::circuit::{Circuit, Sig};
+use crate::number::format::UINT1;
+use crate::number::reduce;
+use crate::op::pieces::order;
+use crate::op::pieces::parts;
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Flags, Format};
+
+pub struct Lt;
+
+impl Operator for Lt {
+    fn name(&self) -> &'static str {
+        "lt"
+    }
+
+    fn summary(&self) -> &'static str {
+        "1 if a is less than b, else 0; any format"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        parts::two_of_any(self.name(), args).map(|_| UINT1)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        ((reduce::less(inst.args[0], args[0], args[1])) as u64, Flags::NONE)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        (args[0] < args[1]) as u8 as f64
+    }
+
+    fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
+        format!("((uint64_t)({} < {}))", args[0], args[1])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        (order::compare(inst, c, "<", args[0], args[1]), None)
+    }
+}

@@ -1,0 +1,48 @@
+//! `max`: the greater of two values of one format, floats too (RULES L9).
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::number::reduce;
+use crate::op::pieces::order;
+use crate::op::pieces::parts;
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Max;
+
+impl Operator for Max {
+    fn name(&self) -> &'static str {
+        "max"
+    }
+
+    fn summary(&self) -> &'static str {
+        "the greater of two values; any format"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        parts::two_of_any(self.name(), args)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (a, b) = (inst.bounds(0), inst.bounds(1));
+        if inst.result.is_sign_magnitude() { a.or(b) } else { Bounds::ints(a.low.max(b.low), a.high.max(b.high)) }
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        (if reduce::less(inst.result, args[0], args[1]) { args[1] } else { args[0] }, Flags::NONE)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        args[0].max(args[1])
+    }
+
+    fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
+        format!("({0} < {1} ? {1} : {0})", args[0], args[1])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let second = order::compare(inst, c, "<", args[0], args[1]);
+        let width = inst.result.width();
+        (c.comb("max", width, Cost::Mux(2), "{0} ? {2} : {1}", &[second, args[0], args[1]]), None)
+    }
+}

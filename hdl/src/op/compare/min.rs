@@ -1,0 +1,71 @@
+//! `min`: the lesser of two values of one format, floats too (RULES L9).
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::number::reduce;
+use crate::op::pieces::float_parts::shift::any;
+use crate::op::pieces::float_parts::text::slice;
+use crate::op::pieces::order;
+use crate::op::pieces::parts;
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Min;
+
+/// The number of bits of the second argument, if that is known to be 2^bits - 1 and the first one never negative.
+fn mask(inst: &Inst) -> Option<u32> {
+    let (a, b) = (inst.bounds(0), inst.bounds(1));
+    if inst.result.is_sign_magnitude() || a.low < 0 || b.low != b.high || b.low <= 0 {
+        return None;
+    }
+    let bits = 128 - b.low.leading_zeros();
+    (b.low.count_ones() == bits && bits < inst.result.width()).then_some(bits)
+}
+
+/// The lesser of `a` and 2^bits - 1: all of the low bits where any other one is set.
+fn bounded(c: &mut Circuit, a: Sig, bits: u32) -> Sig {
+    let width = c.width(a);
+    let more = any(c, a, width - 1, bits, None);
+    let text = format!("{{{}'d0, {} | {{{bits}{{{{1}}}}}}}}", width - bits, slice(0, width, bits as i64 - 1, 0));
+    c.comb("min", width, Cost::Logic(2), text, &[a, more])
+}
+
+impl Operator for Min {
+    fn name(&self) -> &'static str {
+        "min"
+    }
+
+    fn summary(&self) -> &'static str {
+        "the lesser of two values; any format"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        parts::two_of_any(self.name(), args)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (a, b) = (inst.bounds(0), inst.bounds(1));
+        if inst.result.is_sign_magnitude() { a.or(b) } else { Bounds::ints(a.low.min(b.low), a.high.min(b.high)) }
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        (if reduce::less(inst.result, args[1], args[0]) { args[1] } else { args[0] }, Flags::NONE)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        args[0].min(args[1])
+    }
+
+    fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
+        format!("({1} < {0} ? {1} : {0})", args[0], args[1])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        if let Some(bits) = mask(inst) {
+            return (bounded(c, args[0], bits), None);
+        }
+        let second = order::compare(inst, c, "<", args[1], args[0]);
+        let width = inst.result.width();
+        (c.comb("min", width, Cost::Mux(2), "{0} ? {2} : {1}", &[second, args[0], args[1]]), None)
+    }
+}

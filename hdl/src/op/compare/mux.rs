@@ -1,0 +1,47 @@
+//! `mux`: one of two values of one format, by a condition (RULES L6).
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::number::format::UINT1;
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Mux;
+
+impl Operator for Mux {
+    fn name(&self) -> &'static str {
+        "mux"
+    }
+
+    fn summary(&self) -> &'static str {
+        "b if the condition a is 1, else c; any format"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        match args {
+            [UINT1, a, b] if a == b => Ok(*a),
+            _ => Err("`mux` takes a uint1 and two values of one format".into()),
+        }
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        inst.bounds(1).or(inst.bounds(2))
+    }
+
+    fn bits(&self, _: &Inst, args: &[u64]) -> (u64, Flags) {
+        (if args[0] == 1 { args[1] } else { args[2] }, Flags::NONE)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        if args[0] != 0.0 { args[1] } else { args[2] }
+    }
+
+    fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
+        format!("({} ? {} : {})", args[0], args[1], args[2])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let width = inst.result.width();
+        (c.comb("mux", width, Cost::Mux(2), "{0} ? {1} : {2}", args), None)
+    }
+}

@@ -1,0 +1,40 @@
+//! `nz`: whether an int is not zero (RULES L5).
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::number::format::UINT1;
+use crate::op::pieces::parts;
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Flags, Format};
+
+pub struct Nz;
+
+impl Operator for Nz {
+    fn name(&self) -> &'static str {
+        "nz"
+    }
+
+    fn summary(&self) -> &'static str {
+        "1 if an int is not zero, else 0"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        parts::one_int(self.name(), args).map(|_| UINT1)
+    }
+
+    fn bits(&self, _: &Inst, args: &[u64]) -> (u64, Flags) {
+        ((args[0] != 0) as u64, Flags::NONE)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        (args[0] != 0.0) as u8 as f64
+    }
+
+    fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
+        format!("((uint64_t)({} != 0))", args[0])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        (c.comb("nz", 1, Cost::Logic(inst.args[0].width()), "|{0}", args), None)
+    }
+}

@@ -1,0 +1,176 @@
+//! `fadd` and `fsub`: correctly rounded float addition and subtraction (RULES N2).
+
+mod magnitudes;
+mod signed;
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::op::pieces::float_parts::text::field;
+use crate::op::pieces::float_parts::{Value, round, same_floats, sum_bounds, unpack};
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Fadd;
+pub struct Fsub;
+
+impl Operator for Fadd {
+    fn name(&self) -> &'static str {
+        "fadd"
+    }
+
+    fn summary(&self) -> &'static str {
+        "float addition"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        same_floats("fadd", args)
+    }
+
+    fn rounds(&self) -> bool {
+        true
+    }
+
+    fn flags(&self, inst: &Inst) -> Flags {
+        flags(inst)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        if !both_nonneg(inst) {
+            return signed_bounds(inst);
+        }
+        sum_bounds(inst, |x, y| self.bits(inst, &[x, y]).0)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        sum(inst, args[0], args[1], false)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        args[0] + args[1]
+    }
+
+    fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
+        format!("({} + {})", args[0], args[1])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        circuit(self, inst, c, args, false)
+    }
+}
+
+impl Operator for Fsub {
+    fn name(&self) -> &'static str {
+        "fsub"
+    }
+
+    fn summary(&self) -> &'static str {
+        "float subtraction"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        same_floats("fsub", args)
+    }
+
+    fn rounds(&self) -> bool {
+        true
+    }
+
+    fn flags(&self, inst: &Inst) -> Flags {
+        // A difference of numbers that are not negative is what a sum of unlike signs is.
+        flags(&Inst { nonneg: 0, ..inst.clone() })
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        signed_bounds(inst)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        sum(inst, args[0], args[1], true)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        args[0] - args[1]
+    }
+
+    fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
+        format!("({} - {})", args[0], args[1])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        circuit(self, inst, c, args, true)
+    }
+}
+
+fn flags(inst: &Inst) -> Flags {
+    let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
+    // Nothing cancels between numbers of one sign. Otherwise what is left is a multiple of the last place of either.
+    let least = (la.min(lb) >> inst.result.mant()) as i64 - inst.result.mant() as i64;
+    sum(inst, ha, hb, false).1 | Flags::UNDERFLOW.when(!both_nonneg(inst) && least < 1)
+}
+
+/// The bounds of a sum or difference of numbers of any sign.
+fn signed_bounds(inst: &Inst) -> Bounds {
+    let m = inst.result.mant();
+    let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
+    let least = (la.min(lb) >> m).saturating_sub(m as u64).max(1) << m;
+    Bounds::floats(inst.result, least, sum(inst, ha, hb, false).0, true)
+}
+
+fn both_nonneg(inst: &Inst) -> bool {
+    inst.is_nonneg(0) && inst.is_nonneg(1)
+}
+
+/// a + b, or a - b.
+fn sum(inst: &Inst, a: u64, b: u64, subtract: bool) -> (u64, Flags) {
+    let format = inst.result;
+    let (Some(x), Some(mut y)) = (unpack(format, a), unpack(format, b)) else {
+        let sign = 1 << (format.width() - 1);
+        let b = if subtract && unpack(format, b).is_some() { b ^ sign } else { b };
+        return (a | b, Flags::NONE);
+    };
+    y.negative ^= subtract;
+    let (big, small) = if x.exp >= y.exp { (x, y) } else { (y, x) };
+    // 64 bits below the larger one hold the smaller one exactly, or else it lies so far below that any
+    // value above zero and under half a last place rounds alike.
+    let distance = (big.exp - small.exp) as u32;
+    let near = if distance <= 64 { (small.sig as i128) << (64 - distance) } else { 1 };
+    let signed = |negative: bool, m: i128| if negative { -m } else { m };
+    let total = signed(big.negative, (big.sig as i128) << 64) + signed(small.negative, near);
+    let value = Value { negative: total < 0, mag: total.unsigned_abs(), exp: big.exp as i64 - 64, sticky: false };
+    round(format, inst.attrs.round, value, Flags::OVERFLOW)
+}
+
+fn circuit(op: &dyn Operator, inst: &Inst, c: &mut Circuit, args: &[Sig], subtract: bool) -> (Sig, Option<Sig>) {
+    if both_nonneg(inst) && !subtract {
+        return magnitudes::circuit(op, inst, c, args);
+    }
+    signed::circuit(op, inst, c, args, subtract)
+}
+
+/// Two arguments in order of their exponents alone, as both kinds of sum begin.
+struct ByExponent {
+    /// Exponent fields and fractions of the arguments.
+    exps: [Sig; 2],
+    fractions: [Sig; 2],
+    /// The first exponent less the second, and whether that is negative.
+    distance: Sig,
+    swap: Sig,
+    /// Exponent field and fraction of the larger one.
+    exp: Sig,
+    big: Sig,
+}
+
+fn by_exponent(format: Format, c: &mut Circuit, args: &[Sig]) -> ByExponent {
+    let (w, e, m) = (format.width(), format.exp(), format.mant());
+    let exps = [field(c, "exp_a", args[0], w - 2, m), field(c, "exp_b", args[1], w - 2, m)];
+    let fractions = [field(c, "fraction_a", args[0], m - 1, 0), field(c, "fraction_b", args[1], m - 1, 0)];
+    let distance = c.comb("distance", e + 1, Cost::Add(e + 1), "{1'b0, {0}} - {1'b0, {1}}", &exps);
+    let swap = field(c, "swap", distance, e, e);
+    let choose = |c: &mut Circuit, name: &str, of: &[Sig]| {
+        let width = c.width(of[0]);
+        c.comb(name, width, Cost::Mux(2), "{2} ? {1} : {0}", &[of[0], of[1], swap])
+    };
+    let exp = choose(c, "exp_big", &exps);
+    let big = choose(c, "big", &fractions);
+    ByExponent { exps, fractions, distance, swap, exp, big }
+}

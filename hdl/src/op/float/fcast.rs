@@ -1,0 +1,101 @@
+//! `fcast`: a float as the nearest float of another format (RULES N2, N5).
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
+use crate::op::pieces::float_parts::shift::any;
+use crate::op::pieces::float_parts::text::{arg, cat, constant, field, zeros};
+use crate::op::pieces::float_parts::{Value, c_type, fields, max_field, one_float, round, unpack};
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Fcast;
+
+impl Operator for Fcast {
+    fn name(&self) -> &'static str {
+        "fcast"
+    }
+
+    fn summary(&self) -> &'static str {
+        "float to float; rounds, saturates"
+    }
+
+    fn result(&self, args: &[Format], attrs: &Attrs) -> Result<Format, String> {
+        one_float("fcast", args)?;
+        attrs.to.filter(|to| to.is_float()).ok_or_else(|| "`fcast` casts to a float".into())
+    }
+
+    fn rounds(&self) -> bool {
+        true
+    }
+
+    fn flags(&self, inst: &Inst) -> Flags {
+        // The largest and the smallest magnitude decide, since rounding is monotone.
+        let (low, high) = inst.magnitudes(0);
+        self.bits(inst, &[low]).1 | self.bits(inst, &[high]).1
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (low, high) = inst.magnitudes(0);
+        Bounds::floats(inst.result, self.bits(inst, &[low]).0, self.bits(inst, &[high]).0, inst.bounds(0).zero)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        let Some(x) = unpack(inst.args[0], args[0]) else { return (0, Flags::NONE) };
+        let value = Value { negative: x.negative, mag: x.sig as u128, exp: x.exp as i64, sticky: false };
+        round(inst.result, inst.attrs.round, value, Flags::SATURATION)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        args[0]
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        format!("(({}){})", c_type(inst.result), args[0])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let (from, to) = (inst.args[0], inst.result);
+        let (e, m) = (from.exp(), to.mant());
+        let f = fields(c, from, args[0]);
+        let offset = (to.bias() - from.bias()) as i64;
+        let range = Range { low: 1 + offset, high: max_field(from) + offset + 1 };
+        // Where no result leaves the format, the exponent's upper bits are not needed.
+        let range = if self.flags(inst).is_empty() { Range { low: 1, high: max_field(to) } } else { range };
+        let bits = range.bits(to);
+        let exp = cat(&[zeros(bits - e), arg(0)]);
+        let packed = if from.mant() <= m || inst.truncates() {
+            let mut shifted = f.exp;
+            if offset != 0 || bits > e {
+                let text = format!("{exp} + {}", constant(bits, offset));
+                shifted = c.comb("exp", bits, Cost::Add(bits), text, &[f.exp]);
+            }
+            let kept = from.mant().min(m);
+            let upper = field(c, "upper", f.fraction, from.mant() - 1, from.mant() - kept);
+            c.wire("cast", bits + m, cat(&[arg(0), arg(1), zeros(m - kept)]), &[shifted, upper])
+        } else {
+            let (fraction, up) = round_fraction(c, f.fraction, m);
+            let ups = cat(&[constant(bits, offset), zeros(m - 1), arg(2)]);
+            let text = format!("{} + {ups}", cat(&[exp, arg(1)]));
+            c.comb("rounded", bits + m, Cost::Add(bits + m), text, &[f.exp, fraction, up])
+        };
+        let sign = (!inst.is_nonneg(0)).then_some(f.sign);
+        // With equal exponents a zero comes out as one by itself.
+        let nonzero = (offset != 0).then_some(f.nonzero);
+        finish(self, inst, c, &Rounded { format: to, range, packed, sign, nonzero })
+    }
+}
+
+/// The upper `m` bits of a fraction and whether the rest rounds them up.
+fn round_fraction(c: &mut Circuit, fraction: Sig, m: u32) -> (Sig, Sig) {
+    let rest = c.width(fraction) - m;
+    let upper = field(c, "upper", fraction, rest + m - 1, rest);
+    let near = field(c, "near", fraction, rest, rest - 1);
+    let up = if rest > 1 {
+        let below = any(c, fraction, rest - 2, 0, None);
+        c.comb("up", 1, Cost::Logic(3), "{0}[0] & ({0}[1] | {1})", &[near, below])
+    } else {
+        c.comb("up", 1, Cost::Logic(2), "{0}[0] & {0}[1]", &[near])
+    };
+    (upper, up)
+}

@@ -1,0 +1,152 @@
+//! `fscale` and `fscalev`: a float times a power of two, fixed or given at run time (RULES N4).
+
+use crate::Rounding;
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
+use crate::op::pieces::float_parts::text::{arg, cat, constant, repeat, slice, zeros};
+use crate::op::pieces::float_parts::{Value, c_suffix, fields, max_field, one_float, round, unpack};
+use crate::op::pieces::scale::{Amount, beyond, directions, extremes, times_power};
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Fscale;
+pub struct Fscalev;
+
+impl Operator for Fscale {
+    fn name(&self) -> &'static str {
+        "fscale"
+    }
+
+    fn summary(&self) -> &'static str {
+        "float times a constant power of two"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        one_float("fscale", args)
+    }
+
+    fn flags(&self, inst: &Inst) -> Flags {
+        let (low, high) = inst.magnitudes(0);
+        self.bits(inst, &[low]).1 | self.bits(inst, &[high]).1
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (low, high) = inst.magnitudes(0);
+        Bounds::floats(inst.result, self.bits(inst, &[low]).0, self.bits(inst, &[high]).0, inst.bounds(0).zero)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        scaled(inst.result, args[0], inst.attrs.n as i64)
+    }
+
+    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
+        times_power(args[0], inst.attrs.n as f64)
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        format!("ldexp{}({}, {})", c_suffix(inst.result), args[0], inst.attrs.n)
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let format = inst.result;
+        let (e, m) = (format.exp(), format.mant());
+        if inst.attrs.n == 0 {
+            return (args[0], None);
+        }
+        // Beyond the exponent's range every amount has the same effect.
+        let n = (inst.attrs.n as i64).clamp(-(1 << e), 1 << e);
+        let range = Range { low: 1 + n, high: max_field(format) + n };
+        let bits = range.bits(format);
+        let f = fields(c, format, args[0]);
+        let text = format!("{} + {}", cat(&[zeros(bits - e), arg(0)]), constant(bits, n));
+        let exp = c.comb("exp", bits, Cost::Add(bits), text, &[f.exp]);
+        let packed = c.wire("scaled", bits + m, cat(&[arg(0), arg(1)]), &[exp, f.fraction]);
+        let sign = (!inst.is_nonneg(0)).then_some(f.sign);
+        finish(self, inst, c, &Rounded { format, range, packed, sign, nonzero: Some(f.nonzero) })
+    }
+}
+
+impl Operator for Fscalev {
+    fn name(&self) -> &'static str {
+        "fscalev"
+    }
+
+    fn summary(&self) -> &'static str {
+        "float times a variable power of two"
+    }
+
+    fn result(&self, args: &[Format], attrs: &Attrs) -> Result<Format, String> {
+        match args {
+            [a, b] if a.is_float() && b.is_int() && attrs.d.abs() == 1 => Ok(*a),
+            _ => Err("`fscalev` takes a float and an integer amount".into()),
+        }
+    }
+
+    fn flags(&self, inst: &Inst) -> Flags {
+        let [least, greatest] = extremes(inst);
+        self.bits(inst, &least).1 | self.bits(inst, &greatest).1
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let [least, greatest] = extremes(inst);
+        let zero = inst.bounds(0).zero;
+        Bounds::floats(inst.result, self.bits(inst, &least).0, self.bits(inst, &greatest).0, zero)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        // Beyond 2^20 every amount has the same effect as 2^20.
+        let amount = inst.args[1].to_int(args[1]).clamp(-(1 << 20), 1 << 20) as i64;
+        scaled(inst.result, args[0], amount * inst.attrs.d as i64)
+    }
+
+    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
+        times_power(args[0], args[1] * inst.attrs.d as f64)
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        let sign = if inst.attrs.d < 0 { "-" } else { "" };
+        // The amount is bounded first, since it is a 64-bit integer and ldexp takes an int.
+        let bounded = match inst.args[1] {
+            Format::Int { width: 64, signed: false } => {
+                format!("(int)((uint64_t)({0}) > 4096 ? 4096 : ({0}))", args[1])
+            }
+            _ => format!("(int)(({0}) > 4096 ? 4096 : ({0}) < -4096 ? -4096 : ({0}))", args[1]),
+        };
+        format!("ldexp{}({}, {sign}{bounded})", c_suffix(inst.result), args[0])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let format = inst.result;
+        let (e, m) = (format.exp(), format.mant());
+        let (up, down) = directions(inst);
+        let amount = Amount::new(inst, c, args[1], e + 1);
+        // An amount of up to E + 1 bits, either way, reaches beyond both ends of the exponent's range.
+        let reach = 1i64 << (e + 1);
+        let range =
+            Range { low: 1 - if down { reach } else { 0 }, high: max_field(format) + if up { reach } else { 0 } };
+        let bits = range.bits(format);
+        let f = fields(c, format, args[0]);
+        let width = c.width(amount.low);
+        let extended = if amount.signed {
+            cat(&[repeat(bits - width, &slice(1, width, width as i64 - 1, width as i64 - 1)), arg(1)])
+        } else {
+            cat(&[zeros(bits - width), arg(1)])
+        };
+        let operation = if inst.attrs.d > 0 { "+" } else { "-" };
+        let text = format!("{} {operation} {extended}", cat(&[zeros(bits - e), arg(0)]));
+        let mut exp = c.comb("exp", bits, Cost::Add(bits), text, &[f.exp, amount.low]);
+        if let Some(huge) = amount.huge {
+            exp = beyond(inst, c, exp, &huge);
+        }
+        let packed = c.wire("scaled", bits + m, cat(&[arg(0), arg(1)]), &[exp, f.fraction]);
+        let sign = (!inst.is_nonneg(0)).then_some(f.sign);
+        finish(self, inst, c, &Rounded { format, range, packed, sign, nonzero: Some(f.nonzero) })
+    }
+}
+
+fn scaled(format: Format, bits: u64, amount: i64) -> (u64, Flags) {
+    let Some(x) = unpack(format, bits) else { return (0, Flags::NONE) };
+    let value = Value { negative: x.negative, mag: x.sig as u128, exp: x.exp as i64 + amount, sticky: false };
+    round(format, Rounding::Nearest, value, Flags::OVERFLOW)
+}

@@ -1,0 +1,88 @@
+//! `fneg` and `fabs`: the sign of a float changed or dropped.
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::op::pieces::float_parts::text::{arg, cat, field, slice, zeros};
+use crate::op::pieces::float_parts::{c_suffix, one_float, unpack};
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Fneg;
+pub struct Fabs;
+
+impl Operator for Fneg {
+    fn name(&self) -> &'static str {
+        "fneg"
+    }
+
+    fn summary(&self) -> &'static str {
+        "float negation; that of 0 is 0"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        one_float("fneg", args)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        inst.bounds(0)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        let sign = 1 << (inst.result.width() - 1);
+        (unpack(inst.result, args[0]).map_or(0, |_| args[0] ^ sign), Flags::NONE)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        -args[0]
+    }
+
+    fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
+        format!("(-{})", args[0])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let (format, x) = (inst.result, args[0]);
+        let (w, m) = (format.width(), format.mant());
+        let magnitude = slice(0, w, w as i64 - 2, 0);
+        let exp = field(c, "e", x, w - 2, m);
+        // Zero keeps its sign bit clear.
+        let sign = format!("~{} & |{}", slice(0, w, w as i64 - 1, w as i64 - 1), arg(1));
+        let sign = c.comb("sign", 1, Cost::Logic(1 + format.exp()), sign, &[x, exp]);
+        (c.wire("neg", w, cat(&[arg(1), magnitude]), &[x, sign]), None)
+    }
+}
+
+impl Operator for Fabs {
+    fn name(&self) -> &'static str {
+        "fabs"
+    }
+
+    fn summary(&self) -> &'static str {
+        "float magnitude"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        one_float("fabs", args)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        inst.bounds(0)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        (args[0] & (inst.result.mask() >> 1), Flags::NONE)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        args[0].abs()
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        format!("fabs{}({})", c_suffix(inst.result), args[0])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let (w, x) = (inst.result.width(), args[0]);
+        (c.wire("abs", w, cat(&[zeros(1), slice(0, w, w as i64 - 2, 0)]), &[x]), None)
+    }
+}

@@ -1,0 +1,188 @@
+//! `sumsq`: the sum of the squares of two to four floats, exact but for one rounding (RULES N2).
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
+use crate::op::pieces::float_parts::shift::{Fill, any, bits_of, shift_right};
+use crate::op::pieces::float_parts::text::{arg, cat, constant, field, ones, slice, zeros};
+use crate::op::pieces::float_parts::{Value, max_field, nonzero, round, unpack};
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+use num_bigint::BigUint;
+use num_traits::ToPrimitive;
+
+pub struct Sumsq;
+
+impl Operator for Sumsq {
+    fn name(&self) -> &'static str {
+        "sumsq"
+    }
+
+    fn summary(&self) -> &'static str {
+        "sum of the squares of two to four floats, rounded once"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        match args {
+            [first, ..] if (2..=4).contains(&args.len()) && first.is_float() && args.iter().all(|a| a == first) => {
+                Ok(*first)
+            }
+            _ => Err("`sumsq` takes two to four floats of one format".into()),
+        }
+    }
+
+    fn rounds(&self) -> bool {
+        true
+    }
+
+    fn flags(&self, inst: &Inst) -> Flags {
+        sum(inst, &ends(inst).1).1 | sum(inst, &[least(inst)]).1
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let zero = (0..inst.args.len()).all(|k| inst.bounds(k).zero);
+        let of = |args: &[u64]| sum(inst, args).0;
+        Bounds::floats(inst.result, of(&[least(inst)]), of(&ends(inst).1), zero)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        sum(inst, args)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        args.iter().map(|x| x * x).sum()
+    }
+
+    fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
+        format!("({})", args.iter().map(|x| format!("{x} * {x}")).collect::<Vec<_>>().join(" + "))
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let format = inst.result;
+        let (w, e, m) = (format.width(), format.exp(), format.mant());
+        let exps: Vec<Sig> = args.iter().map(|a| field(c, "exp", *a, w - 2, m)).collect();
+        let most = exps[1..].iter().fold(exps[0], |most, exp| {
+            let less = c.comb("less", 1, Cost::Compare(e), "{0} < {1}", &[most, *exp]);
+            c.comb("most", e, Cost::Mux(2), "{2} ? {1} : {0}", &[most, *exp, less])
+        });
+        let window = window(m, args.len() as u32);
+        let mut rows = Vec::new();
+        for (k, exp) in exps.iter().enumerate() {
+            let some = nonzero(c, inst, k, *exp);
+            let hidden = some.map_or("1'b1".to_string(), |_| arg(1));
+            let inputs: Vec<Sig> = [args[k]].into_iter().chain(some).collect();
+            let text = cat(&[hidden, slice(0, w, m as i64 - 1, 0)]);
+            let root = c.wire("root", m + 1, text, &inputs);
+            let square = c.mul("square", root, root, false);
+            let distance = c.comb("distance", e, Cost::Add(e), "{0} - {1}", &[most, *exp]);
+            rows.push(aligned(c, square, distance, window));
+        }
+        // What falls below the window is less than the last place of the rest, so that no cut sum needs it.
+        let stickies: Vec<Sig> = rows.iter().filter_map(|r| r.1).filter(|_| !inst.truncates()).collect();
+        let sticky = gather(c, &stickies);
+        let total = rows[1..].iter().fold(rows[0].0, |sum, (row, _)| {
+            let (a, b) = (c.width(sum), window + 2);
+            let text = format!("{} + {}", cat(&[zeros(b - a), arg(0)]), cat(&[zeros(2), arg(1)]));
+            c.comb("sum", b, Cost::Add(b), text, &[sum, *row])
+        });
+
+        // The largest square is at least 1 and less than 4, so that the sum of four begins at 8 or at most three places below.
+        let total = c.wire("total", window + 3, "{{0}, {1}}", &[total, sticky]);
+        let width = window + 3;
+        let mut value = total;
+        let mut digits = Vec::new();
+        for places in [2, 1] {
+            let text = format!("|{}", slice(0, width, width as i64 - 1, (width - places) as i64));
+            let digit = c.comb("digit", 1, Cost::Logic(places), text, &[value]);
+            let moved = cat(&[slice(0, width, (width - places) as i64 - 1, 0), zeros(places)]);
+            value = c.comb("norm", width, Cost::Mux(2), format!("{{1}} ? {{0}} : {moved}"), &[value, digit]);
+            digits.push(digit);
+        }
+        let unmoved = c.wire("unmoved", 2, "{{0}, {1}}", &digits);
+        let top = field(c, "nonzero", value, width - 1, width - 1);
+        let fraction = field(c, "fraction", value, width - 2, width - 1 - m);
+        let bias = format.bias() as i64;
+        let range = Range { low: 2 - bias, high: 2 * max_field(format) - bias + 4 };
+        let bits = range.bits(format);
+        // Less the count is plus its complement and 1.
+        let text = format!("{} + {}", cat(&[zeros(bits - e - 1), arg(0), zeros(1)]), constant(bits, 4 - bias));
+        let exp = c.comb("exp", bits, Cost::Add(bits), text, &[most]);
+        let less = cat(&[ones(bits - 2), "{1}".to_string()]);
+        let packed = if inst.truncates() {
+            let exp = c.comb("exp", bits, Cost::Add(bits), format!("{{0}} + {less}"), &[exp, unmoved]);
+            c.wire("cut", bits + m, "{{0}, {1}}", &[exp, fraction])
+        } else {
+            let tail = field(c, "tail", value, width - 1 - m, width - 2 - m);
+            let below = any(c, value, width - 3 - m, 0, None);
+            let up = c.comb("up", 1, Cost::Logic(3), "{0}[0] & ({0}[1] | {1})", &[tail, below]);
+            let text = format!("{{{{0}}, {{2}}}} + {{{less}, {}}}", cat(&[zeros(m - 1), arg(3)]));
+            c.comb("rounded", bits + m, Cost::Add(bits + m), text, &[exp, unmoved, fraction, up])
+        };
+        finish(self, inst, c, &Rounded { format, range, packed, sign: None, nonzero: Some(top) })
+    }
+}
+
+/// Bits to which squares are aligned so that the rounding is right although what falls below is only known to be there
+/// or not. Of two squares nothing more is needed, since only one can lose bits. With each further one: where several
+/// lose bits, all of them together must be less than the last place of those that do not.
+fn window(m: u32, squares: u32) -> u32 {
+    2 * m + 2 + (squares - 2) * (2 * m + 4)
+}
+
+/// A square that starts at the window's top, moved to the right by twice the distance, and whether a bit fell out.
+fn aligned(c: &mut Circuit, square: Sig, distance: Sig, window: u32) -> (Sig, Option<Sig>) {
+    let e = c.width(distance);
+    let near = (bits_of(window) - 1).min(e);
+    let low = field(c, "low", distance, near - 1, 0);
+    let amount = c.wire("amount", near + 1, "{{0}, 1'b0}", &[low]);
+    let shifted = shift_right(c, square, amount, window, Fill::Zeros);
+    if near == e {
+        return (shifted.value, shifted.sticky);
+    }
+    let far = any(c, distance, e - 1, near, None);
+    let value =
+        c.comb("near", window, Cost::Logic(2), format!("{{0}} & {{{window}{{~{{1}}}}}}"), &[shifted.value, far]);
+    // The top bits of a square are clear for 0 alone.
+    let width = c.width(square);
+    let top = field(c, "top", square, width - 1, width - 2);
+    let (text, inputs) = match shifted.sticky {
+        Some(sticky) => ("{1} ? |{0} : {2}", vec![top, far, sticky]),
+        None => ("{1} & |{0}", vec![top, far]),
+    };
+    (value, Some(c.comb("sticky", 1, Cost::Logic(4), text, &inputs)))
+}
+
+/// Whether any of the signals is set.
+fn gather(c: &mut Circuit, signals: &[Sig]) -> Sig {
+    let text: Vec<String> = (0..signals.len()).map(arg).collect();
+    match signals {
+        [] => c.wire("sticky", 1, "1'b0", &[]),
+        [one] => *one,
+        _ => c.comb("sticky", 1, Cost::Logic(signals.len() as u32), text.join(" | "), signals),
+    }
+}
+
+/// The greatest magnitudes of the arguments, behind the least ones.
+fn ends(inst: &Inst) -> (Vec<u64>, Vec<u64>) {
+    (0..inst.args.len()).map(|k| inst.magnitudes(k)).unzip()
+}
+
+/// The least magnitude among all arguments.
+fn least(inst: &Inst) -> u64 {
+    ends(inst).0.into_iter().min().expect("there are at least two")
+}
+
+/// The rounded sum of the squares of any number of patterns.
+fn sum(inst: &Inst, args: &[u64]) -> (u64, Flags) {
+    let format = inst.result;
+    let parts: Vec<_> = args.iter().filter_map(|a| unpack(format, *a)).collect();
+    let Some(base) = parts.iter().map(|p| p.exp).min() else { return (0, Flags::NONE) };
+    let square = |sig: u64, exp: i32| BigUint::from(sig as u128 * sig as u128) << (2 * (exp - base)) as u32;
+    let total: BigUint = parts.iter().map(|p| square(p.sig, p.exp)).sum();
+    let drop = total.bits().saturating_sub(120);
+    let kept = &total >> drop;
+    let sticky = drop > 0 && (&kept << drop) != total;
+    let mag = kept.to_u128().expect("120 bits");
+    let value = Value { negative: false, mag, exp: 2 * base as i64 + drop as i64, sticky };
+    round(format, inst.attrs.round, value, Flags::OVERFLOW)
+}

@@ -1,0 +1,308 @@
+//! `tofix`: a float as the nearest int or fixed, ties to even; saturates (RULES N5).
+
+mod term;
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::op::pieces::float_parts::pack::Range;
+use crate::op::pieces::float_parts::shift::{Fill, Shifted, any, bits_of, shift_right};
+use crate::op::pieces::float_parts::text::{arg, cat, constant, field, ones, repeat, slice, zeros};
+use crate::op::pieces::float_parts::{Fields, fields, max_field, unpack};
+use crate::op::term::{Scaling, Term};
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Tofix;
+
+impl Operator for Tofix {
+    fn name(&self) -> &'static str {
+        "tofix"
+    }
+
+    fn summary(&self) -> &'static str {
+        "float to int or fixed; rounds, saturates"
+    }
+
+    fn result(&self, args: &[Format], attrs: &Attrs) -> Result<Format, String> {
+        match (args, attrs.to) {
+            ([a], Some(to)) if a.is_float() && to.is_integral() => Ok(to),
+            _ => Err("`tofix` takes a float to an int or fixed".into()),
+        }
+    }
+
+    fn rounds(&self) -> bool {
+        true
+    }
+
+    fn flags(&self, inst: &Inst) -> Flags {
+        // The greatest and the least value decide, since the conversion is monotone.
+        let most = inst.magnitudes(0).1;
+        let least = if inst.is_nonneg(0) { 0 } else { most | sign_bit(inst.args[0]) };
+        self.bits(inst, &[most]).1 | self.bits(inst, &[least]).1
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (to, high) = (inst.result, inst.magnitudes(0).1);
+        let (most, least) = (self.bits(inst, &[high]).0, self.bits(inst, &[high | sign_bit(inst.args[0])]).0);
+        Bounds::ints(if inst.is_nonneg(0) { 0 } else { to.to_int(least) }, to.to_int(most))
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        let to = inst.result;
+        let Some(x) = unpack(inst.args[0], args[0]) else { return (0, Flags::NONE) };
+        let up = x.exp + to.frac().expect("an int or fixed") as i32;
+        let mag = if up >= 0 {
+            // A shift of more than 64 exceeds every format and needs no exact value.
+            (x.sig as i128) << up.min(65)
+        } else {
+            let down = (-up).min(64) as u32;
+            let (kept, rest, half) = (x.sig as i128 >> down, x.sig as i128 & ((1 << down) - 1), 1i128 << (down - 1));
+            kept + (!inst.truncates() && (rest > half || rest == half && kept & 1 == 1)) as i128
+        };
+        let value = if x.negative { -mag } else { mag };
+        let (least, greatest) = (to.to_int(to.min_bits()), to.to_int(to.max_bits()));
+        let bounded = value.clamp(least, greatest);
+        (bounded as u64 & to.mask(), Flags::SATURATION.when(bounded != value))
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        args[0]
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        let to = inst.result;
+        let scaled = match to.frac() {
+            None | Some(0) => format!("(double)({})", args[0]),
+            Some(frac) => format!("(double)({}) * 0x1p{frac}", args[0]),
+        };
+        // The bounds are the outermost doubles inside the format, so that the conversion to an integer is defined.
+        let (least, greatest) = (to.to_int(to.min_bits()), to.to_int(to.max_bits()));
+        let inner = if greatest >= 1 << 53 { greatest - (greatest >> 53) } else { greatest };
+        let whole = if inst.truncates() { "trunc" } else { "rint" };
+        let bounded = format!("fmin(fmax({whole}({scaled}), {least}.0), {inner}.0)");
+        if to.is_signed() { format!("(int64_t){bounded}") } else { format!("(int64_t)(uint64_t){bounded}") }
+    }
+
+    fn term(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> Option<Term> {
+        term::term(inst, None, c, args[0])
+    }
+
+    fn scaled_term(&self, inst: &Inst, c: &mut Circuit, scaling: &Scaling) -> Option<Term> {
+        term::term(inst, Some(scaling), c, scaling.args[0])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let one_bit = inst.result.is_signed() && inst.result.width() == 1;
+        if !one_bit {
+            return convert(inst, c, args[0]);
+        }
+        // Minus one and zero are what remains of the two-bit result.
+        let to = Format::Fixed { width: 2, frac: inst.result.frac().expect("an int or fixed") as u8, signed: true };
+        let wider = Inst { result: to, attrs: Attrs { to: Some(to), ..inst.attrs }, ..inst.clone() };
+        let (q, _) = convert(&wider, c, args[0]);
+        let bit = field(c, "bit", q, 1, 1);
+        let saturates = !self.flags(inst).is_empty();
+        (bit, saturates.then(|| c.comb("sat", 1, Cost::Logic(2), "{0}[1] ^ {0}[0]", &[q])))
+    }
+}
+
+fn sign_bit(float: Format) -> u64 {
+    1 << (float.width() - 1)
+}
+
+/// The rounded integer before it is bounded, and what bounds it.
+struct Placed {
+    /// The integer; two's complement where it can be negative.
+    value: Sig,
+    /// The sign, if the result must look at it.
+    sign: Option<Sig>,
+    /// Whether the magnitude exceeds the format.
+    above: Option<Sig>,
+    /// Whether the argument rounds to the least number of a signed format although its magnitude counts as above.
+    least: Option<Sig>,
+    /// Whether a negative number meets an unsigned format and does not round to 0.
+    below: Option<Sig>,
+}
+
+/// The circuit for formats of at least two bits, or one unsigned.
+fn convert(inst: &Inst, c: &mut Circuit, x: Sig) -> (Sig, Option<Sig>) {
+    let signed = inst.result.is_signed();
+    let width = inst.result.width();
+    let p = place(inst, c, x);
+    let n = c.width(p.value);
+    let mut args = vec![p.value];
+    let mut with = |s: Option<Sig>| {
+        s.map(|s| {
+            args.push(s);
+            arg(args.len() - 1)
+        })
+    };
+    let (above, sign) = (with(p.above), with(p.sign));
+    let low = slice(0, n, width.min(n) as i64 - 1, 0);
+    let mut text = match (&sign, signed) {
+        (Some(_), true) => cat(&[repeat(width - n, &slice(0, n, n as i64 - 1, n as i64 - 1)), low]),
+        _ => cat(&[zeros(width.saturating_sub(n)), low]),
+    };
+    if let Some(above) = &above {
+        let largest = match (&sign, signed) {
+            (Some(s), true) => cat(&[s.clone(), repeat(width - 1, &format!("~{s}"))]),
+            (None, true) => cat(&[zeros(1), ones(width - 1)]),
+            (_, false) => ones(width),
+        };
+        text = format!("({above} ? {largest} : {text})");
+    }
+    if let (Some(s), false) = (&sign, signed) {
+        text = format!("{} & {text}", repeat(width, &format!("~{s}")));
+    }
+    let q = if args.len() == 1 || above.is_none() && signed {
+        c.wire("result", width, text, &args[..1])
+    } else {
+        c.comb("result", width, Cost::Logic(4), text, &args)
+    };
+    let flag = match (p.above, p.least, p.below) {
+        (Some(a), Some(l), _) => Some(c.comb("sat", 1, Cost::Logic(2), "{0} & ~{1}", &[a, l])),
+        (Some(a), None, Some(b)) => Some(c.comb("sat", 1, Cost::Logic(2), "{0} | {1}", &[a, b])),
+        (a, None, b) => a.or(b),
+        (None, Some(_), _) => unreachable!("the least number counts as above"),
+    };
+    (q, flag)
+}
+
+/// Shifts the significand to its place below the format's top, rounds, and finds what lies outside.
+fn place(inst: &Inst, c: &mut Circuit, x: Sig) -> Placed {
+    let (from, to) = (inst.args[0], inst.result);
+    let sat = !Tofix.flags(inst).is_empty();
+    let f = fields(c, from, x);
+    // Bit position of the leading one in the result: the format's highest, and that of the largest float. One
+    // place of room spares the check for a carry where the largest float is small.
+    let highest = to.width() as i64 - 1 - to.is_signed() as i64;
+    let frac = to.frac().expect("an int or fixed") as i64;
+    let largest = max_field(from) - from.bias() as i64 + frac;
+    let top = highest.min(largest + 1).max(0);
+    let n = top as u32 + 1;
+    // The shift to the right from there; negative: the number exceeds the format.
+    let reach = Range { low: top + from.bias() as i64 - frac - max_field(from), high: top + from.bias() as i64 - frac };
+    let (right, over) = distance(c, from, reach, &f);
+    // What cannot happen is not looked for: without a flag to raise there is no port for one.
+    let over = over.filter(|_| sat);
+    let m = from.mant();
+    let signed = to.is_signed() && !inst.is_nonneg(0);
+    // Where the result is wider than the significand only its low bits are ever rounded, and negating the
+    // significand first saves negating the result.
+    let low = (n >= m + 3).then_some(m + 1 + signed as u32);
+    let twos = signed && low.is_some();
+    let mut significand = c.wire("significand", m + 1, "{{0}, {1}}", &[f.nonzero, f.fraction]);
+    if twos {
+        let inverted = format!("{{0}} ^ {}", repeat(m + 1, &arg(1)));
+        let text = format!("{} + {}", cat(&[arg(1), inverted]), cat(&[zeros(m + 1), arg(1)]));
+        significand = c.comb("signed", m + 2, Cost::Add(m + 2), text, &[significand, f.sign]);
+    }
+    let shifted = shift_to_place(c, significand, right, n, reach, twos);
+    let sticky = shifted.sticky.unwrap_or_else(|| c.wire("sticky", 1, "1'b0", &[]));
+    let whole = field(c, "whole", shifted.value, n + twos as u32, 1);
+    let ends = field(c, "ends", shifted.value, 1, 0);
+    let least = over.filter(|_| signed).map(|_| least(c, right, &f, n, inst.truncates()));
+    let up = match (inst.truncates(), twos) {
+        (false, _) => Some(c.comb("up", 1, Cost::Logic(3), "{0}[0] & ({1} | {0}[1])", &[ends, sticky])),
+        // Cutting off two's complement goes down, and zero is up from negative numbers.
+        (true, true) => Some(c.comb("up", 1, Cost::Logic(3), "{2} & ({0}[0] | {1})", &[ends, sticky, f.sign])),
+        (true, false) => None,
+    };
+    let mut p = Placed { value: whole, sign: signed.then_some(f.sign), above: over, least, below: None };
+    let carries = sat && top == highest;
+    let mut carry = None;
+    let none = |c: &mut Circuit| c.wire("up", 1, "1'b0", &[]);
+    if let (Some(low), Some(up)) = (low, up) {
+        p.value = round_low(c, whole, up, low, twos);
+    } else if signed {
+        // Minus (whole + up) is the complement plus one minus up.
+        let up = up.unwrap_or_else(|| none(c));
+        let inverted = format!("{{0}} ^ {}", repeat(n, &arg(2)));
+        let text = format!("{} + {}", cat(&[arg(2), inverted]), cat(&[zeros(n), "{1} ^ {2}".into()]));
+        p.value = c.comb("rounded", n + 1, Cost::Add(n + 1), text, &[whole, up, f.sign]);
+        let text = format!("~{{1}} & {{0}}[{n}]");
+        carry = carries.then(|| c.comb("carry", 1, Cost::Logic(2), text, &[p.value, f.sign]));
+    } else if let Some(up) = up {
+        let out = n + carries as u32;
+        let text = format!("{} + {}", cat(&[zeros(out - n), arg(0)]), cat(&[zeros(out - 1), arg(1)]));
+        p.value = c.comb("rounded", out, Cost::Add(out), text, &[whole, up]);
+        carry = carries.then(|| field(c, "carry", p.value, n, n));
+    }
+    p.above = either(c, over, carry);
+    if sat && !to.is_signed() && !inst.is_nonneg(0) {
+        let up = up.unwrap_or_else(|| none(c));
+        let some = any(c, whole, n - 1, 0, None);
+        let some = either(c, Some(some), over).expect("given");
+        p.sign = Some(f.sign);
+        p.below = Some(c.comb("below", 1, Cost::Logic(3), "{2} & ({0} | {1})", &[some, up, f.sign]));
+    }
+    p
+}
+
+/// Shifts the significand from the top of the `n` bits before the point to the right by `right`; a shift that
+/// nothing survives clears it. A significand with a sign has one bit more.
+fn shift_to_place(c: &mut Circuit, significand: Sig, right: Sig, n: u32, reach: Range, signed: bool) -> Shifted {
+    let bits = c.width(right) - (reach.low < 0) as u32;
+    let near = bits_of(n).min(bits);
+    let mut significand = significand;
+    if near < bits {
+        let far = any(c, right, bits - 1, near, None);
+        let width = c.width(significand);
+        let text = format!("{} & {{0}}", repeat(width, "~{1}"));
+        significand = c.comb("significand", width, Cost::Logic(2), text, &[significand, far]);
+    }
+    let amount = field(c, "amount", right, near - 1, 0);
+    let fill = if signed { Fill::Sign } else { Fill::Zeros };
+    shift_right(c, significand, amount, n + 1 + signed as u32, fill)
+}
+
+/// Adds `up` to a number of which more than the lowest `low` bits are in use only where `up` is 0. In two's
+/// complement the sum of -1 and 1 clears the upper bits too.
+fn round_low(c: &mut Circuit, whole: Sig, up: Sig, low: u32, twos: bool) -> Sig {
+    let width = c.width(whole);
+    let text = format!("{} + {}", slice(0, width, low as i64 - 1, 0), cat(&[zeros(low - 1), arg(1)]));
+    let sum = c.comb("rounded", low, Cost::Add(low), text, &[whole, up]);
+    let upper = field(c, "upper", whole, width - 1, low);
+    if !twos {
+        return c.wire("rounded", width, "{{1}, {0}}", &[sum, upper]);
+    }
+    let text = format!("{{0}} & {{1}}[{}] & ~{{2}}[{}]", width - low - 1, low - 1);
+    let cleared = c.comb("cleared", 1, Cost::Logic(3), text, &[up, upper, sum]);
+    let kept = format!("{{1}} & {}", repeat(width - low, "~{2}"));
+    c.comb("rounded", width, Cost::Logic(2), cat(&[kept, arg(0)]), &[sum, upper, cleared])
+}
+
+/// `reach.high` minus the exponent field, and whether that is negative for a number other than 0.
+fn distance(c: &mut Circuit, from: Format, reach: Range, f: &Fields) -> (Sig, Option<Sig>) {
+    let bits = reach.bits(from);
+    let text = format!("{} - {}", constant(bits, reach.high), cat(&[zeros(bits - from.exp()), arg(0)]));
+    let right = c.comb("right", bits, Cost::Add(bits), text, &[f.exp]);
+    let over = (reach.low < 0).then(|| {
+        let negative = field(c, "negative", right, bits - 1, bits - 1);
+        if reach.high >= 0 { negative } else { c.comb("over", 1, Cost::Logic(2), "{0} & {1}", &[negative, f.nonzero]) }
+    });
+    (right, over)
+}
+
+/// Whether a number that exceeds the `n` bits of a signed format's magnitudes by one place is negative and rounds
+/// to the format's least number: its fraction is at most half a unit, 2^-(n+1), or less than a unit if that is cut off.
+fn least(c: &mut Circuit, right: Sig, f: &Fields, n: u32, cut: bool) -> Sig {
+    let m = c.width(f.fraction);
+    let upper = any(c, f.fraction, m - 1, m.saturating_sub(n), None);
+    let next = c.width(right) + 2;
+    if m < n + 2 || cut {
+        return c.comb("least", 1, Cost::Logic(next), "{2} & (&{0}) & ~{1}", &[right, upper, f.sign]);
+    }
+    let half = field(c, "half", f.fraction, m - 1 - n, m - 1 - n);
+    let below = any(c, f.fraction, m - 2 - n, 0, None);
+    let text = "{2} & (&{0}) & ~{1} & ~({3} & {4})";
+    c.comb("least", 1, Cost::Logic(next + 2), text, &[right, upper, f.sign, half, below])
+}
+
+/// The OR of what there is.
+fn either(c: &mut Circuit, a: Option<Sig>, b: Option<Sig>) -> Option<Sig> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(c.comb("either", 1, Cost::Logic(2), "{0} | {1}", &[a, b])),
+        _ => a.or(b),
+    }
+}

@@ -1,0 +1,48 @@
+//! `abs`: the magnitude of an int or fixed; the least value wraps to itself without a flag (RULES N3).
+
+use crate::circuit::{Circuit, Sig};
+use crate::op::pieces::parts;
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Abs;
+
+impl Operator for Abs {
+    fn name(&self) -> &'static str {
+        "abs"
+    }
+
+    fn summary(&self) -> &'static str {
+        "int and fixed magnitude; wraps"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        parts::one_number(self.name(), args)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let a = inst.bounds(0);
+        let low = if a.low > 0 { a.low } else { (-a.high).max(0) };
+        Bounds::wrapped(inst.result, Some(low), Some(a.high.max(-a.low)))
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        let negative = inst.result.to_int(args[0]) < 0;
+        ((if negative { args[0].wrapping_neg() } else { args[0] }) & inst.result.mask(), Flags::NONE)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        args[0].abs()
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        parts::c_wrap(inst.result, &parts::c_magnitude(inst.result, args[0]))
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        if !inst.result.is_signed() || inst.is_nonneg(0) {
+            return (args[0], None);
+        }
+        (parts::sign_and_magnitude(c, "a", args[0]).1, None)
+    }
+}

@@ -1,0 +1,71 @@
+//! `div`: int division, truncated towards zero; a zero divisor gives 0 and `invalid` (RULES N3).
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::op::pieces::division;
+use crate::op::pieces::parts;
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Div;
+
+impl Operator for Div {
+    fn name(&self) -> &'static str {
+        "div"
+    }
+
+    fn summary(&self) -> &'static str {
+        "int division, truncated; x/0 is 0 and invalid"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        parts::two_ints(self.name(), args)
+    }
+
+    fn flags(&self, _: &Inst) -> Flags {
+        Flags::INVALID
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (a, b) = (inst.bounds(0), inst.bounds(1));
+        let least = if b.low > 0 { b.low } else { (-b.high).max(1) };
+        let most = a.high.max(-a.low) / least;
+        Bounds::wrapped(inst.result, Some(if a.low >= 0 && b.low >= 0 { 0 } else { -most }), Some(most))
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        let (a, b) = (inst.result.to_int(args[0]), inst.result.to_int(args[1]));
+        match a.checked_div(b) {
+            Some(q) => (q as u64 & inst.result.mask(), Flags::NONE),
+            None => (0, Flags::INVALID),
+        }
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        if args[1] == 0.0 { 0.0 } else { (args[0] / args[1]).trunc() }
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        let (a, b) = (args[0], args[1]);
+        if !inst.result.is_signed() {
+            return format!("({b} == 0 ? 0 : {a} / {b})");
+        }
+        // Minus one apart: C leaves the least value over it undefined.
+        let negated = parts::c_wrap(inst.result, &format!("(0 - (uint64_t){a})"));
+        format!("({b} == 0 ? 0 : {b} == -1 ? {negated} : {a} / {b})")
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let width = inst.result.width();
+        let zero = c.comb("zero", 1, Cost::Logic(width), "~|{0}", &[args[1]]);
+        let (negative, a, b) = division::magnitudes(inst, c, args);
+        let (quotient, rest) = parts::divide(c, a, 0, b, width);
+        parts::unused_bits(c, rest, width as i64 - 1, 0);
+        let mut q = quotient.expect("all bits of the quotient were asked for");
+        if let Some((a, b)) = negative {
+            let negative = c.comb("negative", 1, Cost::Logic(2), "{0} ^ {1}", &[a, b]);
+            q = parts::negate_if(c, "signed_q", q, negative);
+        }
+        (parts::clear_if(c, "div", q, zero), Some(zero))
+    }
+}

@@ -1,0 +1,52 @@
+//! `icast`: int to int: the low bits, extended by the source's signedness (RULES N5).
+
+use crate::circuit::{Circuit, Sig};
+use crate::op::pieces::parts;
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Icast;
+
+impl Operator for Icast {
+    fn name(&self) -> &'static str {
+        "icast"
+    }
+
+    fn summary(&self) -> &'static str {
+        "int to int: low bits, extended by the source's signedness"
+    }
+
+    fn result(&self, args: &[Format], attrs: &Attrs) -> Result<Format, String> {
+        match (args, attrs.to) {
+            ([a], Some(to)) if a.is_int() && to.is_int() => Ok(to),
+            _ => Err("`icast` takes an int and a target int".into()),
+        }
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let a = inst.bounds(0);
+        Bounds::wrapped(inst.result, Some(a.low), Some(a.high))
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        (inst.args[0].to_int(args[0]) as u64 & inst.result.mask(), Flags::NONE)
+    }
+
+    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
+        let low = args[0] as i128 as u64 & inst.result.mask();
+        inst.result.to_f64(low)
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        parts::c_wrap(inst.result, args[0])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let (from, to) = (inst.args[0].width(), inst.result.width());
+        if from <= to {
+            return (parts::extend(c, "icast", args[0], to, inst.args[0].is_signed()), None);
+        }
+        parts::unused_bits(c, args[0], from as i64 - 1, to);
+        (parts::slice(c, "icast", args[0], to - 1, 0), None)
+    }
+}

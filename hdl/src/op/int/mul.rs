@@ -1,0 +1,74 @@
+//! `mul`: int multiplication, which wraps without a flag (RULES N3).
+
+use crate::circuit::{Circuit, Sig};
+use crate::op::pieces::parts;
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Mul;
+
+impl Operator for Mul {
+    fn name(&self) -> &'static str {
+        "mul"
+    }
+
+    fn summary(&self) -> &'static str {
+        "int multiplication; wraps"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        parts::two_ints(self.name(), args)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (a, b) = (inst.bounds(0), inst.bounds(1));
+        if inst.same {
+            let (low, high) = (a.low.unsigned_abs(), a.high.unsigned_abs());
+            let square = |x: u128| i128::try_from(x).ok().and_then(|x| x.checked_mul(x));
+            return Bounds::wrapped(inst.result, Some(0), square(low.max(high)));
+        }
+        let ends = [a.low, a.high].map(|x| [b.low, b.high].map(|y| x.checked_mul(y)));
+        let ends: Option<Vec<i128>> = ends.into_iter().flatten().collect();
+        let (low, high) = match &ends {
+            Some(ends) => (ends.iter().min().copied(), ends.iter().max().copied()),
+            None => (None, None),
+        };
+        Bounds::wrapped(inst.result, low, high)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        (args[0].wrapping_mul(args[1]) & inst.result.mask(), Flags::NONE)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        args[0] * args[1]
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        parts::c_wrap(inst.result, &format!("((uint64_t){} * (uint64_t){})", args[0], args[1]))
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let width = inst.result.width();
+        // Where both factors are known to be short, so is the product.
+        let signed = (0..2).any(|k| inst.bounds(k).low < 0);
+        let bits = [0, 1].map(|k| significant(inst.bounds(k), signed).min(width));
+        let a = parts::slice(c, "factor", args[0], bits[0] - 1, 0);
+        let b = if inst.same { a } else { parts::slice(c, "factor", args[1], bits[1] - 1, 0) };
+        if signed && bits[0] + bits[1] <= width {
+            let product = c.mul("product", a, b, true);
+            return (parts::extend(c, "mul", product, width, true), None);
+        }
+        // The low half of a product does not depend on the signs.
+        let (a, b) = if signed { (args[0], if inst.same { args[0] } else { args[1] }) } else { (a, b) };
+        let most = width.min(c.width(a) + c.width(b));
+        let product = c.mul_low("product", a, b, most);
+        (parts::extend(c, "mul", product, width, false), None)
+    }
+}
+
+/// How many bits hold every number within the bounds, with a sign bit or without.
+fn significant(bounds: Bounds, signed: bool) -> u32 {
+    let magnitude = bounds.high.max(if bounds.low < 0 { -1 - bounds.low } else { 0 });
+    (128 - magnitude.leading_zeros() + signed as u32).max(1)
+}

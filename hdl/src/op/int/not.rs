@@ -1,0 +1,45 @@
+//! `not`: bitwise complement of an int (RULES N3).
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::op::pieces::parts;
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Not;
+
+impl Operator for Not {
+    fn name(&self) -> &'static str {
+        "not"
+    }
+
+    fn summary(&self) -> &'static str {
+        "bitwise complement of an int"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        parts::one_int(self.name(), args)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (a, all) = (inst.bounds(0), Bounds::of(inst.result));
+        Bounds::ints(all.low + all.high - a.high, all.low + all.high - a.low)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        (!args[0] & inst.result.mask(), Flags::NONE)
+    }
+
+    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
+        if inst.result.is_signed() { -1.0 - args[0] } else { inst.result.to_f64(inst.result.mask()) - args[0] }
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        parts::c_wrap(inst.result, &format!("(~(uint64_t){})", args[0]))
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let width = inst.result.width();
+        (c.comb("bits", width, Cost::Logic(1), "~{0}", args), None)
+    }
+}

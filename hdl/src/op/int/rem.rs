@@ -1,0 +1,72 @@
+//! `rem`: the remainder of int division, with the dividend's sign; a zero divisor gives 0 and `invalid` (RULES N3).
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::op::pieces::division;
+use crate::op::pieces::parts;
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Rem;
+
+impl Operator for Rem {
+    fn name(&self) -> &'static str {
+        "rem"
+    }
+
+    fn summary(&self) -> &'static str {
+        "int remainder, sign of the dividend; x%0 is 0 and invalid"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        parts::two_ints(self.name(), args)
+    }
+
+    fn flags(&self, _: &Inst) -> Flags {
+        Flags::INVALID
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (a, b) = (inst.bounds(0), inst.bounds(1));
+        let most = |x: Bounds| x.high.max(-x.low);
+        let rest = most(a).min((most(b) - 1).max(0));
+        Bounds::ints(if a.low < 0 { -rest } else { 0 }, if a.high > 0 { rest } else { 0 })
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        let (a, b) = (inst.result.to_int(args[0]), inst.result.to_int(args[1]));
+        match a.checked_rem(b) {
+            Some(r) => (r as u64 & inst.result.mask(), Flags::NONE),
+            None => (0, Flags::INVALID),
+        }
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        if args[1] == 0.0 { 0.0 } else { args[0] % args[1] }
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        let (a, b) = (args[0], args[1]);
+        // Minus one apart: C leaves the least value over it undefined.
+        let minus_one = if inst.result.is_signed() { format!(" || {b} == -1") } else { String::new() };
+        format!("({b} == 0{minus_one} ? 0 : {a} % {b})")
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let width = inst.result.width();
+        let zero = c.comb("zero", 1, Cost::Logic(width), "~|{0}", &[args[1]]);
+        let (negative, a, b) = division::magnitudes(inst, c, args);
+        let (_, rest) = parts::divide(c, a, 0, b, 0);
+        let below = parts::slice(c, "below", rest, width, width);
+        let low = parts::slice(c, "rest", rest, width - 1, 0);
+        let text = format!("{{0}} + ({{1}} & {{{width}{{{{2}}}}}})");
+        let mut r = c.comb("restored", width, Cost::Add(width), text, &[low, b, below]);
+        if let Some((a, b)) = negative {
+            if b != a {
+                parts::unused(c, b);
+            }
+            r = parts::negate_if(c, "signed_r", r, a);
+        }
+        (parts::clear_if(c, "rem", r, zero), Some(zero))
+    }
+}

@@ -1,0 +1,53 @@
+//! `shl`: an int or fixed shifted left by a constant; bits that leave are lost (RULES N4).
+
+use crate::circuit::{Circuit, Sig};
+use crate::op::pieces::parts;
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Shl;
+
+impl Operator for Shl {
+    fn name(&self) -> &'static str {
+        "shl"
+    }
+
+    fn summary(&self) -> &'static str {
+        "int or fixed << constant; wraps"
+    }
+
+    fn result(&self, args: &[Format], attrs: &Attrs) -> Result<Format, String> {
+        let format = parts::one_number(self.name(), args)?;
+        match attrs.n {
+            n if (0..format.width() as i32).contains(&n) => Ok(format),
+            n => Err(format!("a shift of {format} by {n}; 0 to {} are possible", format.width() - 1)),
+        }
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let a = inst.bounds(0);
+        Bounds::wrapped(inst.result, a.low.checked_mul(1 << inst.attrs.n), a.high.checked_mul(1 << inst.attrs.n))
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        (args[0] << inst.attrs.n & inst.result.mask(), Flags::NONE)
+    }
+
+    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
+        args[0] * 2f64.powi(inst.attrs.n)
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        parts::c_wrap(inst.result, &format!("((uint64_t){} << {})", args[0], inst.attrs.n))
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let (width, n) = (inst.result.width(), inst.attrs.n as u32);
+        if n == 0 {
+            return (args[0], None);
+        }
+        parts::unused_bits(c, args[0], width as i64 - 1, width - n);
+        let kept = parts::slice(c, "kept", args[0], width - 1 - n, 0);
+        (c.wire("shl", width, format!("{{{{0}}, {n}'d0}}"), &[kept]), None)
+    }
+}

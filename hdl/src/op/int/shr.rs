@@ -1,0 +1,51 @@
+//! `shr`: an int or fixed shifted right by a constant, towards minus infinity (RULES N4).
+
+use crate::circuit::{Circuit, Sig};
+use crate::op::pieces::parts;
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Shr;
+
+impl Operator for Shr {
+    fn name(&self) -> &'static str {
+        "shr"
+    }
+
+    fn summary(&self) -> &'static str {
+        "int or fixed >> constant; arithmetic if signed"
+    }
+
+    fn result(&self, args: &[Format], attrs: &Attrs) -> Result<Format, String> {
+        let format = parts::one_number(self.name(), args)?;
+        match attrs.n {
+            n if (0..format.width() as i32).contains(&n) => Ok(format),
+            n => Err(format!("a shift of {format} by {n}; 0 to {} are possible", format.width() - 1)),
+        }
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let a = inst.bounds(0);
+        Bounds::ints(a.low >> inst.attrs.n, a.high >> inst.attrs.n)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        ((inst.result.to_int(args[0]) >> inst.attrs.n) as u64 & inst.result.mask(), Flags::NONE)
+    }
+
+    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
+        let scaled = args[0] * 2f64.powi(-inst.attrs.n);
+        if inst.result.is_int() { scaled.floor() } else { scaled }
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        format!("({} >> {})", args[0], inst.attrs.n)
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let (width, n) = (inst.result.width(), inst.attrs.n as u32);
+        parts::unused_bits(c, args[0], n as i64 - 1, 0);
+        let kept = parts::slice(c, "kept", args[0], width - 1, n);
+        (parts::extend(c, "shr", kept, width, inst.result.is_signed()), None)
+    }
+}

@@ -1,0 +1,45 @@
+//! `sub`: int and fixed subtraction, which wraps without a flag (RULES N3).
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::op::pieces::parts;
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Sub;
+
+impl Operator for Sub {
+    fn name(&self) -> &'static str {
+        "sub"
+    }
+
+    fn summary(&self) -> &'static str {
+        "int and fixed subtraction; wraps"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        parts::two_alike(self.name(), args)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (a, b) = (inst.bounds(0), inst.bounds(1));
+        Bounds::wrapped(inst.result, Some(a.low - b.high), Some(a.high - b.low))
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        (args[0].wrapping_sub(args[1]) & inst.result.mask(), Flags::NONE)
+    }
+
+    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
+        parts::wrapped(inst.result, args[0] - args[1])
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        parts::c_wrap(inst.result, &format!("((uint64_t){} - (uint64_t){})", args[0], args[1]))
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let width = inst.result.width();
+        (c.comb("sub", width, Cost::Add(width), "{0} - {1}", args), None)
+    }
+}

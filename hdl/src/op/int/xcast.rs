@@ -1,0 +1,215 @@
+//! `xcast`: a cast with a fixed side and no float: keeps the real value, rounds to nearest even, saturates (RULES N5).
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::number::rounding;
+use crate::op::pieces::parts;
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Xcast;
+
+impl Operator for Xcast {
+    fn name(&self) -> &'static str {
+        "xcast"
+    }
+
+    fn summary(&self) -> &'static str {
+        "int or fixed to fixed, fixed to int; rounds, then saturates"
+    }
+
+    fn result(&self, args: &[Format], attrs: &Attrs) -> Result<Format, String> {
+        match (args, attrs.to) {
+            ([a], Some(to)) if a.is_integral() && to.is_integral() && (a.is_fixed() || to.is_fixed()) => Ok(to),
+            _ => Err("`xcast` takes an int or fixed and a target of which one side is fixed".into()),
+        }
+    }
+
+    fn rounds(&self) -> bool {
+        true
+    }
+
+    fn flags(&self, inst: &Inst) -> Flags {
+        let plan = Plan::new(inst);
+        Flags::SATURATION.when(plan.over || plan.under)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let a = inst.bounds(0);
+        let cast = |x: i128| inst.result.to_int(self.bits(inst, &[x as u64 & inst.args[0].mask()]).0);
+        Bounds::ints(cast(a.low), cast(a.high))
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        let (to, value) = (inst.result, inst.args[0].to_int(args[0]));
+        let magnitude = rescale(inst, value.unsigned_abs());
+        let limit = if value < 0 { to.to_int(to.min_bits()) } else { to.to_int(to.max_bits()) };
+        if magnitude <= limit.unsigned_abs() {
+            (parts::wrap_signed(to, value < 0, magnitude), Flags::NONE)
+        } else {
+            (limit as u64 & to.mask(), Flags::SATURATION)
+        }
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        args[0]
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        c_text(inst, args[0])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let plan = Plan::new(inst);
+        let width = inst.result.width();
+        if plan.width == 0 {
+            parts::unused(c, args[0]);
+            return (c.wire("xcast", width, format!("{width}'d0"), &[]), None);
+        }
+        let mut source = args[0];
+        if plan.drop_sign {
+            let top = c.width(source) - 1;
+            parts::unused_bits(c, source, top as i64, top);
+            source = parts::slice(c, "magnitude", source, top - 1, 0);
+        }
+        let value = if plan.right == 0 {
+            source
+        } else {
+            let wide = parts::extend(c, "wide", source, c.width(source).max(plan.width + plan.right), plan.signed);
+            match inst.truncates() {
+                true => parts::cut_at(c, wide, plan.right, plan.width, plan.signed.then_some(c.width(wide) - 1)),
+                false => parts::round_at(c, wide, plan.right, plan.width),
+            }
+        };
+        place(inst, &plan, c, value)
+    }
+}
+
+/// The source's integer moved to the target's point: exact, or rounded.
+fn rescale(inst: &Inst, magnitude: u128) -> u128 {
+    let (from, to) = fracs(inst);
+    if to >= from { magnitude << (to - from) } else { rounding::rescale(magnitude, from - to, inst.attrs.round) }
+}
+
+fn fracs(inst: &Inst) -> (u32, u32) {
+    (inst.args[0].frac().unwrap_or(0), inst.result.frac().unwrap_or(0))
+}
+
+/// What the formats and known signs say about a cast before any value is known.
+struct Plan {
+    /// The argument is signed but known not to be negative: its top bit is dropped.
+    drop_sign: bool,
+    /// Whether the argument, taken so, is signed.
+    signed: bool,
+    /// Places to shift right with rounding, and then left.
+    right: u32,
+    left: u32,
+    /// Bits of the value after rounding; 0 if it is always 0.
+    width: u32,
+    /// Whether some value lies above, or below, the target's range.
+    over: bool,
+    under: bool,
+}
+
+impl Plan {
+    fn new(inst: &Inst) -> Plan {
+        let (source, target) = (inst.args[0], inst.result);
+        let (from, to) = fracs(inst);
+        let (right, left) = (from.saturating_sub(to), to.saturating_sub(from));
+        let drop_sign = source.is_signed() && inst.is_nonneg(0) && source.width() > 1;
+        let signed = source.is_signed() && !drop_sign;
+        // The ends of the source's range after rounding, as magnitudes.
+        let end = |bits: u64| rounding::rescale(source.to_int(bits).unsigned_abs(), right, inst.attrs.round);
+        let (top, bottom) = (end(source.max_bits()), if signed { end(source.min_bits()) } else { 0 });
+        let bits = |n: u128| 128 - n.leading_zeros();
+        let width = match (top, bottom) {
+            (0, 0) => 0,
+            _ if signed => bits(top).max(bits(bottom.saturating_sub(1))) + 1,
+            _ => bits(top),
+        };
+        let max = target.to_int(target.max_bits()).unsigned_abs();
+        let min = target.to_int(target.min_bits()).unsigned_abs();
+        Plan { drop_sign, signed, right, left, width, over: top << left > max, under: bottom << left > min }
+    }
+}
+
+/// Shifts the rounded value to the left and saturates it.
+fn place(inst: &Inst, plan: &Plan, c: &mut Circuit, value: Sig) -> (Sig, Option<Sig>) {
+    let (target, width, w) = (inst.result, inst.result.width(), plan.width);
+    // The value's bits that lie inside the target, and its magnitude bits that the target has.
+    let kept = width - plan.left;
+    let limit = if target.is_signed() { kept.saturating_sub(1) } else { kept };
+    let magnitude = if plan.signed { w - 1 } else { w };
+    let result = (kept > 0).then(|| {
+        let low = parts::slice(c, "kept", value, kept.min(w) - 1, 0);
+        let wide = parts::extend(c, "extended", low, kept, plan.signed);
+        if plan.left == 0 { wide } else { c.wire("shifted", width, format!("{{{{0}}, {}'d0}}", plan.left), &[wide]) }
+    });
+    if !plan.over && !plan.under {
+        return (result.expect("a value that is not always 0 and fits has a bit inside"), None);
+    }
+    let sign = plan.signed.then(|| parts::slice(c, "sign", value, w - 1, w - 1));
+    let high = (limit < magnitude).then(|| parts::slice(c, "beyond", value, magnitude - 1, limit));
+    let over = plan.over.then(|| {
+        let high = high.expect("a value above the range has bits above it");
+        let cost = Cost::Logic(c.width(high) + 1);
+        match sign {
+            None => c.comb("over", 1, cost, "|{0}", &[high]),
+            Some(s) => c.comb("over", 1, cost, "(|{0}) & ~{1}", &[high, s]),
+        }
+    });
+    let under = plan.under.then(|| {
+        let s = sign.expect("a value below the range has a sign");
+        match high {
+            Some(h) if target.is_signed() && kept > 0 => {
+                c.comb("under", 1, Cost::Logic(c.width(h) + 1), "~(&{0}) & {1}", &[h, s])
+            }
+            _ => s,
+        }
+    });
+    let mut q = match result {
+        Some(r) => r,
+        None => c.wire("nothing", width, format!("{width}'d0"), &[]),
+    };
+    for (condition, end) in [(over, target.max_bits()), (under, target.min_bits())] {
+        if let Some(s) = condition {
+            q = c.comb("saturated", width, Cost::Mux(2), format!("{{0}} ? {width}'h{end:x} : {{1}}"), &[s, q]);
+        }
+    }
+    let flag = match (over, under) {
+        (Some(o), Some(u)) => c.comb("saturation", 1, Cost::Logic(2), "{0} | {1}", &[o, u]),
+        (one, other) => one.or(other).expect("one of them was checked above"),
+    };
+    (q, Some(flag))
+}
+
+/// C: rounding by 64-bit shifts, then comparison with the ends of the range before the shift to the left.
+fn c_text(inst: &Inst, a: &str) -> String {
+    let (source, target) = (inst.args[0], inst.result);
+    let (from, to) = fracs(inst);
+    let (right, left) = (from.saturating_sub(to), to.saturating_sub(from));
+    let value = match (right, source.is_signed()) {
+        (64, _) if inst.truncates() => return format!("(({})0)", parts::c_type(target)),
+        (64, true) => return "((int64_t)0)".into(),
+        (64, false) => format!("((uint64_t)({a} > 0x8000000000000000ULL))"),
+        (_, signed) if inst.truncates() => parts::c_shift_cut(a, right, signed),
+        _ => parts::c_shift_round(a, right),
+    };
+    let (max, min) = (target.to_int(target.max_bits()), target.to_int(target.min_bits()));
+    // The greatest and the least value that stay inside after the shift; the divisions round towards the inside.
+    let (high, low) = (max.checked_shr(left).unwrap_or(0), -((-min).checked_shr(left).unwrap_or(0)));
+    let number = |v: i128, f: Format| match f.is_signed() {
+        true if v == i64::MIN as i128 => "INT64_MIN".to_string(),
+        true => format!("{v}LL"),
+        false => format!("{v}ULL"),
+    };
+    let mut text = if left >= 64 { "0".to_string() } else { format!("((uint64_t){value} << {left})") };
+    text = format!("(({}){text})", parts::c_type(target));
+    if high < source.to_int(source.max_bits()) {
+        text = format!("({value} > {} ? {} : {text})", number(high, source), number(max, target));
+    }
+    if low > source.to_int(source.min_bits()) {
+        text = format!("({value} < {} ? {} : {text})", number(low, source), number(min, target));
+    }
+    text
+}

@@ -1,0 +1,68 @@
+//! `xmul`: multiplication of fixeds of one format: rounded to nearest even, then wrapped without a flag (RULES N3).
+
+use crate::circuit::{Circuit, Sig};
+use crate::number::rounding;
+use crate::op::pieces::parts;
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Flags, Format};
+
+pub struct Xmul;
+
+impl Operator for Xmul {
+    fn name(&self) -> &'static str {
+        "xmul"
+    }
+
+    fn summary(&self) -> &'static str {
+        "fixed multiplication; rounds, then wraps"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        parts::two_fixeds(self.name(), args)
+    }
+
+    fn rounds(&self) -> bool {
+        true
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        let format = inst.result;
+        let (a, b) = (format.to_int(args[0]), format.to_int(args[1]));
+        let magnitude =
+            rounding::rescale(a.unsigned_abs() * b.unsigned_abs(), format.frac().unwrap_or(0), inst.attrs.round);
+        (parts::wrap_signed(format, (a < 0) != (b < 0), magnitude), Flags::NONE)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        args[0] * args[1]
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        let (format, frac) = (inst.result, inst.result.frac().unwrap_or(0));
+        let wide = match (format.width() <= 32, format.is_signed()) {
+            (true, true) => "int64_t",
+            (true, false) => "uint64_t",
+            (false, true) => "__int128",
+            (false, false) => "unsigned __int128",
+        };
+        let product = format!("(({wide}){} * {})", args[0], args[1]);
+        let rounded = match inst.truncates() {
+            true => parts::c_shift_cut(&product, frac, format.is_signed()),
+            false => parts::c_shift_round(&product, frac),
+        };
+        parts::c_wrap(format, &rounded)
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let (width, frac) = (inst.result.width(), inst.result.frac().unwrap_or(0));
+        let product = c.mul("product", args[0], args[1], inst.result.is_signed());
+        let signed = inst.result.is_signed();
+        if inst.truncates() {
+            let sign = signed.then_some(2 * width - 1);
+            parts::unused_bits(c, product, 2 * width as i64 - 1 - signed as i64, width + frac);
+            return (parts::cut_at(c, product, frac, width, sign), None);
+        }
+        parts::unused_bits(c, product, 2 * width as i64 - 1, width + frac);
+        (parts::round_at(c, product, frac, width), None)
+    }
+}

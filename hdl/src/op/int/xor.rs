@@ -1,0 +1,48 @@
+//! `xor`: bitwise xor of two ints (RULES N3, L4).
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::op::pieces::parts;
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Xor;
+
+impl Operator for Xor {
+    fn name(&self) -> &'static str {
+        "xor"
+    }
+
+    fn summary(&self) -> &'static str {
+        "bitwise xor of two ints"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        parts::two_ints(self.name(), args)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (a, b) = (inst.bounds(0), inst.bounds(1));
+        if a.low < 0 || b.low < 0 {
+            return Bounds::of(inst.result);
+        }
+        Bounds::ints(0, parts::ones_above(a.high.max(b.high)))
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        ((args[0] ^ args[1]) & inst.result.mask(), Flags::NONE)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        ((args[0] as i128) ^ (args[1] as i128)) as f64
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        parts::c_wrap(inst.result, &format!("((uint64_t){} ^ (uint64_t){})", args[0], args[1]))
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let width = inst.result.width();
+        (c.comb("bits", width, Cost::Logic(2), "{0} ^ {1}", args), None)
+    }
+}

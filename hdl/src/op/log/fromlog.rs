@@ -1,0 +1,98 @@
+//! `fromlog`: a log as the nearest float of few fraction bits, or the one below (RULES N5), by a table of the fraction's power of two.
+
+use crate::Rounding;
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::number::lns::{self, float_frac, unpack};
+use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
+use crate::op::pieces::float_parts::text::{arg, cat, constant, field, slice, zeros};
+use crate::op::pieces::float_parts::{self, Value, c_type};
+use crate::op::pieces::log_parts::{self, field_bits, fields};
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Fromlog;
+
+impl Operator for Fromlog {
+    fn name(&self) -> &'static str {
+        "fromlog"
+    }
+
+    fn summary(&self) -> &'static str {
+        "log to float of at most F + 2 fraction bits; rounds, saturates"
+    }
+
+    fn result(&self, args: &[Format], attrs: &Attrs) -> Result<Format, String> {
+        match (args, attrs.to) {
+            ([a], Some(to)) if a.is_log() && to.is_float() && to.mant() <= float_frac(a.log_frac()) => Ok(to),
+            _ => Err("`fromlog` takes a log to a float of at most F + 2 fraction bits".into()),
+        }
+    }
+
+    fn rounds(&self) -> bool {
+        true
+    }
+
+    fn flags(&self, inst: &Inst) -> Flags {
+        let (low, high) = inst.magnitudes(0);
+        log_parts::flags(self, inst, &[low], &[high])
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (low, high) = inst.magnitudes(0);
+        log_parts::bounds(self, inst, &[low], &[high], inst.bounds(0).zero)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        let (from, to) = (inst.args[0], inst.result);
+        let Some(x) = unpack(from, args[0]) else { return (0, Flags::NONE) };
+        let (frac, m) = (from.log_frac(), to.mant());
+        let fraction = lns::powers(frac, m, inst.attrs.round)[(x.log & ((1 << frac) - 1)) as usize];
+        let mag = (1u128 << m) + fraction as u128;
+        let value = Value { negative: x.negative, mag, exp: (x.log >> frac) - m as i64, sticky: false };
+        float_parts::round(to, Rounding::Nearest, value, Flags::SATURATION)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        args[0]
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        format!("(({}){})", c_type(inst.result), args[0])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let (from, to) = (inst.args[0], inst.result);
+        let (w, frac, m) = (field_bits(from), from.log_frac(), to.mant());
+        let a = fields(inst, c, 0, args[0]);
+        let address = field(c, "address", a.field, frac - 1, 0);
+        let table: Vec<u64> = lns::powers(frac, m, inst.attrs.round).iter().map(|p| *p as u64).collect();
+        // Close to 2 a significand of few bits may round up to it.
+        let carries = table.iter().any(|p| p >> m != 0);
+        let row = c.rom("power", m + carries as u32, address, table);
+        let fraction = field(c, "fraction", row, m - 1, 0);
+        let whole = field(c, "whole", a.field, w - 1, frac);
+        let n = w - frac;
+        let offset = to.bias() as i64 - (1i64 << (n - 1));
+        let range = Range { low: offset, high: offset + (1 << n) };
+        let in_range = self.flags(inst).is_empty();
+        let range = if in_range { Range { low: 1, high: float_parts::max_field(to) } } else { range };
+        let bits = range.bits(to).max(n);
+        let text = format!("{} + {}", cat(&[zeros(bits - n), arg(0)]), constant(bits, offset));
+        let exp = if carries {
+            let text = format!(
+                "{} + {}",
+                cat(&[zeros(bits - n), arg(0), "1'b1".into()]),
+                cat(&[constant(bits, offset), slice(1, m + 1, m as i64, m as i64)])
+            );
+            let sum = c.comb("sum", bits + 1, Cost::Add(bits + 1), text, &[whole, row]);
+            c.wire("exp", bits, slice(0, bits + 1, bits as i64, 1), &[sum])
+        } else {
+            c.comb("exp", bits, Cost::Add(bits), text, &[whole])
+        };
+        // As many bits as the range has.
+        let exp = field(c, "exp", exp, range.bits(to) - 1, 0);
+        let packed = c.wire("float", range.bits(to) + m, "{{0}, {1}}", &[exp, fraction]);
+        finish(self, inst, c, &Rounded { format: to, range, packed, sign: a.sign, nonzero: a.mark })
+    }
+}

@@ -1,0 +1,246 @@
+//! `ladd` and `lsub`: sums and differences of two logs, the exact real ones rounded once, by tables (RULES N2).
+//!
+//! With d the larger logarithm less the smaller one, the logarithm of the sum is the larger one plus log2(1 + 2^-d), and that
+//! of the difference is it less -log2(1 - 2^-d). Both corrections depend on d alone and vanish where it is large; but where results are
+//! cut off toward zero, a difference is never its larger part, however small the other one is.
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::number::lns::{self, Parts, pack, unpack};
+use crate::op::pieces::float_parts::shift::any;
+use crate::op::pieces::float_parts::sum_bounds;
+use crate::op::pieces::float_parts::text::{arg, cat, field, repeat, slice, zeros};
+use crate::op::pieces::log_parts::{Unbounded, field_bits, finish, same_logs};
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Ladd;
+pub struct Lsub;
+
+impl Operator for Ladd {
+    fn name(&self) -> &'static str {
+        "ladd"
+    }
+
+    fn summary(&self) -> &'static str {
+        "log addition, rounded once"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        same_logs("ladd", args)
+    }
+
+    fn rounds(&self) -> bool {
+        true
+    }
+
+    fn flags(&self, inst: &Inst) -> Flags {
+        flags(inst, false)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        match can_differ(inst, false) {
+            true => signed_bounds(inst),
+            false => sum_bounds(inst, |x, y| total(inst, x, y, false).0),
+        }
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        total(inst, args[0], args[1], false)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        args[0] + args[1]
+    }
+
+    fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
+        format!("({} + {})", args[0], args[1])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        circuit(self, inst, c, args, false)
+    }
+}
+
+impl Operator for Lsub {
+    fn name(&self) -> &'static str {
+        "lsub"
+    }
+
+    fn summary(&self) -> &'static str {
+        "log subtraction, rounded once"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        same_logs("lsub", args)
+    }
+
+    fn rounds(&self) -> bool {
+        true
+    }
+
+    fn flags(&self, inst: &Inst) -> Flags {
+        flags(inst, true)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        signed_bounds(inst)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        total(inst, args[0], args[1], true)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        args[0] - args[1]
+    }
+
+    fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
+        format!("({} - {})", args[0], args[1])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        circuit(self, inst, c, args, true)
+    }
+}
+
+/// Whether magnitudes can be subtracted, and whether they can be added.
+fn can_differ(inst: &Inst, subtract: bool) -> bool {
+    subtract || !(inst.is_nonneg(0) && inst.is_nonneg(1))
+}
+
+fn can_agree(inst: &Inst, subtract: bool) -> bool {
+    !(subtract && inst.is_nonneg(0) && inst.is_nonneg(1))
+}
+
+fn flags(inst: &Inst, subtract: bool) -> Flags {
+    let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
+    let above = can_agree(inst, subtract) && total(inst, ha, hb, false).1.contains(Flags::OVERFLOW);
+    let below = can_differ(inst, subtract) && least_difference(inst, la.min(lb)) < -(inst.result.bias() as i64);
+    Flags::OVERFLOW.when(above) | Flags::UNDERFLOW.when(below)
+}
+
+/// The least logarithm of a difference where neither magnitude is less than `least`: that of neighbours.
+fn least_difference(inst: &Inst, least: u64) -> i64 {
+    let next = unpack(inst.result, least).map_or(0, |x| x.log) + 1;
+    next - lns::differences(inst.result.log_frac(), inst.attrs.round)[1] as i64
+}
+
+fn signed_bounds(inst: &Inst) -> Bounds {
+    let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
+    // No difference is less than that of neighbours, and no argument is.
+    let log = least_difference(inst, la.min(lb));
+    let least = pack(inst.result, Parts { negative: false, log }, Flags::NONE).0.min(la.min(lb));
+    let (greatest, _) = total(inst, ha, hb, false);
+    Bounds::floats(inst.result, least, greatest, true)
+}
+
+/// a + b, or a - b.
+fn total(inst: &Inst, a: u64, b: u64, subtract: bool) -> (u64, Flags) {
+    let format = inst.result;
+    let y = unpack(format, b).map(|y| Parts { negative: y.negative ^ subtract, ..y });
+    let (big, small) = match (unpack(format, a), y) {
+        (None, None) => return (0, Flags::NONE),
+        (Some(one), None) | (None, Some(one)) => return pack(format, one, Flags::NONE),
+        (Some(x), Some(y)) if x.log >= y.log => (x, y),
+        (Some(x), Some(y)) => (y, x),
+    };
+    let distance = (big.log - small.log) as usize;
+    let (frac, mode) = (format.log_frac(), inst.attrs.round);
+    let correction = |table: &[u32], far: u32| table.get(distance).copied().unwrap_or(far) as i64;
+    let log = if big.negative == small.negative {
+        big.log + correction(lns::sums(frac, mode), 0)
+    } else if distance == 0 {
+        return (0, Flags::NONE);
+    } else {
+        big.log - correction(lns::differences(frac, mode), lns::far_difference(mode))
+    };
+    pack(format, Parts { log, ..big }, Flags::OVERFLOW)
+}
+
+fn circuit(op: &dyn Operator, inst: &Inst, c: &mut Circuit, args: &[Sig], subtract: bool) -> (Sig, Option<Sig>) {
+    let format = inst.result;
+    let (w, frac) = (field_bits(format), format.log_frac());
+    // With the mark above the logarithm a zero is less than all else, and too far below it to matter.
+    let magnitudes = [0, 1].map(|k| field(c, "magnitude", args[k], w, 0));
+    let less = c.comb("less", w + 2, Cost::Add(w + 2), "{1'b0, {0}} - {1'b0, {1}}", &magnitudes);
+    let swap = field(c, "swap", less, w + 1, w + 1);
+    let text = format!("({} ^ {}) + {}", slice(0, w + 2, w as i64, 0), repeat(w + 1, "{1}"), cat(&[zeros(w), arg(1)]));
+    let distance = c.comb("distance", w + 1, Cost::Add(w + 1), text, &[less, swap]);
+    let big = c.comb("big", w + 1, Cost::Mux(2), "{2} ? {1} : {0}", &[magnitudes[0], magnitudes[1], swap]);
+
+    let top = w + 1;
+    let mut signs = [0, 1].map(|k| (!inst.is_nonneg(k)).then(|| field(c, "sign", args[k], top, top)));
+    if subtract {
+        signs[1] = Some(match signs[1] {
+            Some(s) => c.wire("minus", 1, "~{0}", &[s]),
+            None => c.wire("minus", 1, "1'b1", &[]),
+        });
+    }
+    let (agree, differ) = (can_agree(inst, subtract), can_differ(inst, subtract));
+    let zero = c.wire("zero", 1, "1'b0", &[]);
+    let [a, b] = signs.map(|s| s.unwrap_or(zero));
+    let sign = differ.then(|| c.comb("sign", 1, Cost::Mux(2), "{2} ? {1} : {0}", &[a, b, swap]));
+    let unlike = (differ && agree).then(|| c.comb("unlike", 1, Cost::Logic(2), "{0} ^ {1}", &[a, b]));
+
+    // The tables, and whether the distance lies beyond them.
+    let mode = inst.attrs.round;
+    let sums: &[u32] = if agree { lns::sums(frac, mode) } else { &[] };
+    let differences: &[u32] = if differ { lns::differences(frac, mode) } else { &[] };
+    let rows = sums.len().max(differences.len()).next_power_of_two();
+    let bits = rows.ilog2().min(w);
+    let far = any(c, distance, w, bits, None);
+    let address = field(c, "address", distance, bits - 1, 0);
+    let address = match unlike {
+        Some(unlike) => c.wire("address", bits + 1, "{{1}, {0}}", &[address, unlike]),
+        None => address,
+    };
+    // A difference's correction is stored as its complement, so that adding it and 1 subtracts it.
+    let most = sums.iter().chain(differences).max().copied().unwrap_or(1);
+    let width = 32 - most.leading_zeros() + differ as u32;
+    let mask = (1u64 << width) - 1;
+    let half = |table: &'static [u32], negative: bool| {
+        let far = if negative { lns::far_difference(mode) } else { 0 };
+        let entry = move |k: usize| {
+            let t = table.get(k).copied().unwrap_or(far);
+            if negative { -(t as i64) as u64 & mask } else { t as u64 }
+        };
+        (0..1usize << bits).map(entry)
+    };
+    let (sums, differences) = (lns::sums(frac, mode), lns::differences(frac, mode));
+    let data: Vec<u64> = match (agree, differ) {
+        (true, true) => half(sums, false).chain(half(differences, true)).collect(),
+        (true, false) => half(sums, false).collect(),
+        (false, _) => half(differences, true).collect(),
+    };
+    let table = c.rom("correction", width, address, data);
+    let near = format!("{{0}} & {}", repeat(width, "~{1}"));
+    let correction = if differ && mode.truncates() {
+        // One place less, but for a zero, which is as far as the mark's place.
+        let zero = slice(1, w + 1, w as i64, w as i64);
+        let args: Vec<Sig> = [far, distance].into_iter().chain(unlike).collect();
+        let unlike = if unlike.is_some() { " & {2}" } else { "" };
+        let less = c.comb("less", 1, Cost::Logic(3), format!("{{0}} & ~{zero}{unlike}"), &args);
+        c.comb("near", width, Cost::Logic(3), format!("({near}) | {}", repeat(width, "{2}")), &[table, far, less])
+    } else {
+        c.comb("near", width, Cost::Logic(2), near, &[table, far])
+    };
+
+    let total = w + 3;
+    let top = slice(1, width, width as i64 - 1, width as i64 - 1);
+    let extended = cat(&[if differ { repeat(total - width, &top) } else { zeros(total - width) }, arg(1)]);
+    let text = format!("{} + {extended}", cat(&[zeros(3), slice(0, w + 1, w as i64 - 1, 0)]));
+    let sum = c.comb("sum", total, Cost::Add(total), text, &[big, correction]);
+    let some = inst.bounds(0).zero && inst.bounds(1).zero;
+    let mut mark = some.then(|| field(c, "mark", big, w, w));
+    if differ {
+        // Equal magnitudes cancel.
+        let equal = any(c, distance, w, 0, None);
+        let kept = match unlike {
+            Some(unlike) => c.comb("kept", 1, Cost::Logic(2), "{0} | ~{1}", &[equal, unlike]),
+            None => equal,
+        };
+        mark = crate::op::pieces::log_parts::both(c, "mark", "&", mark, Some(kept));
+    }
+    finish(op, inst, c, &Unbounded { field: sum, sign, mark }, &[])
+}

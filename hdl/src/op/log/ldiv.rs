@@ -1,0 +1,65 @@
+//! `ldiv`: the quotient of two logs, exact within the range; x/0 is 0 and invalid (RULES N3).
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::number::lns::{Parts, pack, unpack};
+use crate::op::pieces::float_parts::text::field;
+use crate::op::pieces::log_parts::{self, Unbounded, both, c_type, field_bits, fields, finish, same_logs, unbias};
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Ldiv;
+
+impl Operator for Ldiv {
+    fn name(&self) -> &'static str {
+        "ldiv"
+    }
+
+    fn summary(&self) -> &'static str {
+        "log division: exact within the range; x/0 is 0 and invalid"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        same_logs("ldiv", args)
+    }
+
+    fn flags(&self, inst: &Inst) -> Flags {
+        let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
+        log_parts::flags(self, inst, &[la, hb], &[ha, lb]) | Flags::INVALID.when(inst.bounds(1).zero)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
+        log_parts::bounds(self, inst, &[la, hb], &[ha, lb], inst.bounds(0).zero || inst.bounds(1).zero)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        let format = inst.result;
+        let Some(b) = unpack(format, args[1]) else { return (0, Flags::INVALID) };
+        let Some(a) = unpack(format, args[0]) else { return (0, Flags::NONE) };
+        let quotient = Parts { negative: a.negative != b.negative, log: a.log - b.log };
+        pack(format, quotient, Flags::OVERFLOW)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        if args[1] == 0.0 { 0.0 } else { args[0] / args[1] }
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        format!("({1} != 0 ? {0} / {1} : ({2})0)", args[0], args[1], c_type(inst.result))
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let w = field_bits(inst.result);
+        let (a, b) = (fields(inst, c, 0, args[0]), fields(inst, c, 1, args[1]));
+        let text = "{1'b0, {0}} - {1'b0, {1}}";
+        let less = c.comb("less", w + 1, Cost::Add(w + 1), text, &[a.field, b.field]);
+        // The biases cancel: with one more than is wanted the sign is the top bit inverted.
+        let top = c.wire("top", 2, format!("{{~{{0}}[{w}], {{0}}[{}]}}", w - 1), &[less]);
+        let low = field(c, "low", less, w - 2, 0);
+        let field = unbias(c, top, low);
+        let (sign, mark) = (both(c, "sign", "^", a.sign, b.sign), both(c, "mark", "&", a.mark, b.mark));
+        let invalid = b.mark.map(|m| c.wire("invalid", 1, "~{0}", &[m]));
+        finish(self, inst, c, &Unbounded { field, sign, mark }, &[(Flags::INVALID, invalid)])
+    }
+}

@@ -1,0 +1,69 @@
+//! `lmul`: the product of two logs, exact within the range (RULES N2).
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::number::lns::{Parts, pack, unpack};
+use crate::op::pieces::float_parts::text::field;
+use crate::op::pieces::log_parts::{self, Unbounded, both, field_bits, fields, finish, same_logs, unbias};
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Lmul;
+
+impl Operator for Lmul {
+    fn name(&self) -> &'static str {
+        "lmul"
+    }
+
+    fn summary(&self) -> &'static str {
+        "log multiplication: exact within the range"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        same_logs("lmul", args)
+    }
+
+    fn flags(&self, inst: &Inst) -> Flags {
+        let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
+        log_parts::flags(self, inst, &[la, lb], &[ha, hb])
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
+        log_parts::bounds(self, inst, &[la, lb], &[ha, hb], inst.bounds(0).zero || inst.bounds(1).zero)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        let format = inst.result;
+        let (Some(a), Some(b)) = (unpack(format, args[0]), unpack(format, args[1])) else {
+            return (0, Flags::NONE);
+        };
+        let product = Parts { negative: a.negative != b.negative, log: a.log + b.log };
+        pack(format, product, Flags::OVERFLOW)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        args[0] * args[1]
+    }
+
+    fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
+        format!("({} * {})", args[0], args[1])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let w = field_bits(inst.result);
+        let a = fields(inst, c, 0, args[0]);
+        let (sum, sign, mark) = if inst.same {
+            (c.wire("sum", w + 1, "{{0}, 1'b0}", &[a.field]), None, a.mark)
+        } else {
+            let b = fields(inst, c, 1, args[1]);
+            let text = "{1'b0, {0}} + {1'b0, {1}}";
+            let sum = c.comb("sum", w + 1, Cost::Add(w + 1), text, &[a.field, b.field]);
+            (sum, both(c, "sign", "^", a.sign, b.sign), both(c, "mark", "&", a.mark, b.mark))
+        };
+        let top = field(c, "top", sum, w, w - 1);
+        let low = field(c, "low", sum, w - 2, 0);
+        let field = unbias(c, top, low);
+        finish(self, inst, c, &Unbounded { field, sign, mark }, &[])
+    }
+}

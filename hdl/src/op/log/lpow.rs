@@ -1,0 +1,184 @@
+//! `lpow`: a power of a log, x^(n/d) with d of 1 or 2, as `pow` is of floats (RULES N6): its logarithm times n/d, rounded.
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::number::lns::{Parts, pack, unpack};
+use crate::op::pieces::float_parts::text::{arg, cat, constant, slice, zeros};
+use crate::op::pieces::log_parts::{self, Unbounded, c_type, field_bits, fields, finish, one_log};
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+/// The largest numerator in lowest terms, as of floats.
+const MAX_NUMERATOR: i32 = 16;
+
+pub struct Lpow;
+
+impl Operator for Lpow {
+    fn name(&self) -> &'static str {
+        "lpow"
+    }
+
+    fn summary(&self) -> &'static str {
+        "log to the power n/d: exact but for one rounding of the logarithm"
+    }
+
+    fn result(&self, args: &[Format], attrs: &Attrs) -> Result<Format, String> {
+        let format = one_log("lpow", args)?;
+        match reduce(attrs) {
+            (n, 1 | 2) if n.abs() <= MAX_NUMERATOR => Ok(format),
+            (n, d) => Err(format!("x^({n}/{d}) is not available: d is 1 or 2, and |n| at most {MAX_NUMERATOR}")),
+        }
+    }
+
+    fn rounds(&self) -> bool {
+        true
+    }
+
+    fn flags(&self, inst: &Inst) -> Flags {
+        let (_, d) = reduce(&inst.attrs);
+        let [least, greatest] = ends(inst);
+        log_parts::flags(self, inst, &[least], &[greatest]) | Flags::INVALID.when(d == 2 && !inst.is_nonneg(0))
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (n, d) = reduce(&inst.attrs);
+        let [least, greatest] = ends(inst);
+        let zero = n != 0 && (inst.bounds(0).zero || d == 2 && !inst.is_nonneg(0));
+        log_parts::bounds(self, inst, &[least], &[greatest], zero)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        let (n, d) = reduce(&inst.attrs);
+        let x = match unpack(inst.result, args[0]) {
+            _ if n == 0 => Parts { negative: false, log: 0 },
+            None => return (0, Flags::NONE),
+            Some(x) => x,
+        };
+        if d == 2 && x.negative {
+            return (0, Flags::INVALID);
+        }
+        let product = n as i64 * x.log;
+        let log = match d {
+            1 => product,
+            // Half a last place goes to the even one; a magnitude that is cut off goes down.
+            _ => (product + (!inst.truncates() && product & 2 != 0) as i64) >> 1,
+        };
+        pack(inst.result, Parts { negative: x.negative && n & 1 == 1, log }, Flags::OVERFLOW)
+    }
+
+    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
+        let (n, d) = reduce(&inst.attrs);
+        match args[0] {
+            _ if n == 0 => 1.0,
+            0.0 => 0.0,
+            x if d == 2 && x < 0.0 => 0.0,
+            x if d == 2 => x.sqrt().powi(n),
+            x => x.powi(n),
+        }
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        let (n, d) = reduce(&inst.attrs);
+        let (x, t) = (args[0], c_type(inst.result));
+        match (n, d) {
+            (0, _) => format!("(({t})1)"),
+            (_, 1) => format!("({x} == 0 ? ({t})0 : ({t})pow({x}, {n}))"),
+            _ => format!("({x} <= 0 ? ({t})0 : ({t})pow({x}, {n} / 2.0))"),
+        }
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let (n, d) = reduce(&inst.attrs);
+        let (w, bias) = (field_bits(inst.result), inst.result.bias() as i64);
+        let a = fields(inst, c, 0, args[0]);
+        if n == 0 {
+            let one = (1u64 << w) | bias as u64;
+            return (c.wire("one", w + 2, constant(w + 2, one as i64), &[]), None);
+        }
+        let field = power(inst, c, a.field, n, d);
+        let (sign, invalid) = match (a.sign, d) {
+            (Some(s), 2) => (None, Some(s)),
+            (s, _) => (s.filter(|_| n & 1 == 1), None),
+        };
+        let mark = match (a.mark, invalid) {
+            (Some(m), Some(s)) => Some(c.comb("mark", 1, Cost::Logic(2), "{0} & ~{1}", &[m, s])),
+            (None, Some(s)) => Some(c.wire("mark", 1, "~{0}", &[s])),
+            (m, None) => m,
+        };
+        finish(self, inst, c, &Unbounded { field, sign, mark }, &[(Flags::INVALID, invalid)])
+    }
+}
+
+/// n/d in lowest terms, for d of 1 or 2.
+fn reduce(attrs: &Attrs) -> (i32, i32) {
+    if attrs.d == 2 && attrs.n % 2 == 0 { (attrs.n / 2, 1) } else { (attrs.n, attrs.d) }
+}
+
+/// The arguments of the least and of the greatest result.
+fn ends(inst: &Inst) -> [u64; 2] {
+    let (low, high) = inst.magnitudes(0);
+    if reduce(&inst.attrs).0 < 0 { [high, low] } else { [low, high] }
+}
+
+/// The biased logarithm times n/d, in as many bits as it takes.
+fn power(inst: &Inst, c: &mut Circuit, field: Sig, n: i32, d: i32) -> Sig {
+    let (w, bias) = (field_bits(inst.result), inst.result.bias() as i64);
+    // The product of n and the logarithm, plus the bias of the result in units of 1/d.
+    let bits = w + 33 - n.unsigned_abs().leading_zeros() + 1 + d as u32;
+    let digits = signed_digits(n);
+    let negative = digits.iter().filter(|(_, negative)| *negative).count() as i64;
+    // Subtracting is adding the complement and 1.
+    let mut start = Some(bias * d as i64 - n as i64 * bias + negative);
+    // Rounding half to even adds the product's second bit, which the lowest bits of the logarithm tell at once.
+    let round = (d == 2 && !inst.truncates()).then(|| {
+        let low = if n & 2 == 0 { "{0}[1]" } else { "{0}[1] ^ {0}[0]" };
+        c.comb("round", 1, Cost::Logic(2), low, &[field])
+    });
+    let mut sum: Option<Sig> = None;
+    for (k, (shift, minus)) in digits.iter().enumerate() {
+        let pad = bits - w - shift;
+        let mut term = cat(&[zeros(pad), arg(0), zeros(*shift)]);
+        if *minus {
+            term = format!("~{term}");
+        }
+        let mut args = vec![field];
+        let last = k + 1 == digits.len();
+        let mut other = match (sum, start.take()) {
+            (Some(s), _) => {
+                args.push(s);
+                arg(1)
+            }
+            (None, Some(start)) => constant(bits, start),
+            (None, None) => unreachable!("the constant enters with the first digit"),
+        };
+        let mut width = bits;
+        if let (true, Some(round)) = (last, round) {
+            args.push(round);
+            other = cat(&[other, "1'b1".into()]);
+            term = cat(&[term, arg(args.len() - 1)]);
+            width += 1;
+        }
+        let total = c.comb("power", width, Cost::Add(width), format!("{other} + {term}"), &args);
+        sum = Some(match width > bits {
+            true => c.wire("power", bits, slice(0, width, bits as i64, 1), &[total]),
+            false => total,
+        });
+    }
+    let sum = sum.expect("n is not 0");
+    if d == 2 { c.wire("halved", bits - 1, slice(0, bits, bits as i64 - 1, 1), &[sum]) } else { sum }
+}
+
+/// `n` as a sum of signed powers of two, no two of them adjacent: (exponent, whether it is subtracted).
+fn signed_digits(n: i32) -> Vec<(u32, bool)> {
+    let (mut rest, mut shift, mut digits) = (n, 0, Vec::new());
+    while rest != 0 {
+        if rest & 1 == 1 {
+            let digit = if rest & 3 == 3 { -1 } else { 1 };
+            digits.push((shift, digit < 0));
+            rest -= digit;
+        }
+        rest >>= 1;
+        shift += 1;
+    }
+    digits
+}

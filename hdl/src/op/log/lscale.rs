@@ -1,0 +1,152 @@
+//! `lscale` and `lscalev`: a log times a power of two, fixed or given at run time (RULES N4).
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::number::lns::{Parts, pack, unpack};
+use crate::op::pieces::float_parts::text::{arg, cat, constant, field, repeat, slice, zeros};
+use crate::op::pieces::log_parts::{self, Unbounded, field_bits, fields, finish, one_log};
+use crate::op::pieces::scale::{Amount, beyond, directions, extremes, times_power};
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Lscale;
+pub struct Lscalev;
+
+impl Operator for Lscale {
+    fn name(&self) -> &'static str {
+        "lscale"
+    }
+
+    fn summary(&self) -> &'static str {
+        "log times a constant power of two"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        one_log("lscale", args)
+    }
+
+    fn flags(&self, inst: &Inst) -> Flags {
+        let (low, high) = inst.magnitudes(0);
+        log_parts::flags(self, inst, &[low], &[high])
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (low, high) = inst.magnitudes(0);
+        log_parts::bounds(self, inst, &[low], &[high], inst.bounds(0).zero)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        scaled(inst.result, args[0], inst.attrs.n as i64)
+    }
+
+    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
+        times_power(args[0], inst.attrs.n as f64)
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        format!("ldexp({}, {})", args[0], inst.attrs.n)
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        if inst.attrs.n == 0 {
+            return (args[0], None);
+        }
+        let whole = field_bits(inst.result) - inst.result.log_frac();
+        // Beyond the range every amount has the same effect.
+        let n = (inst.attrs.n as i64).clamp(-(1 << whole), 1 << whole);
+        let bits = whole + 3;
+        place(self, inst, c, args[0], |_, c, power| {
+            let text = format!("{} + {}", cat(&[zeros(3), arg(0)]), constant(bits, n));
+            c.comb("power", bits, Cost::Add(bits), text, &[power])
+        })
+    }
+}
+
+impl Operator for Lscalev {
+    fn name(&self) -> &'static str {
+        "lscalev"
+    }
+
+    fn summary(&self) -> &'static str {
+        "log times a variable power of two"
+    }
+
+    fn result(&self, args: &[Format], attrs: &Attrs) -> Result<Format, String> {
+        match args {
+            [a, b] if a.is_log() && b.is_int() && attrs.d.abs() == 1 => Ok(*a),
+            _ => Err("`lscalev` takes a log and an integer amount".into()),
+        }
+    }
+
+    fn flags(&self, inst: &Inst) -> Flags {
+        let [least, greatest] = extremes(inst);
+        log_parts::flags(self, inst, &least, &greatest)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let [least, greatest] = extremes(inst);
+        log_parts::bounds(self, inst, &least, &greatest, inst.bounds(0).zero)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        // Beyond 2^20 every amount has the same effect as 2^20.
+        let amount = inst.args[1].to_int(args[1]).clamp(-(1 << 20), 1 << 20) as i64;
+        scaled(inst.result, args[0], amount * inst.attrs.d as i64)
+    }
+
+    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
+        times_power(args[0], args[1] * inst.attrs.d as f64)
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        let sign = if inst.attrs.d < 0 { "-" } else { "" };
+        // The amount is bounded first, since it is a 64-bit integer and ldexp takes an int.
+        let low = if inst.args[1].is_signed() { format!("({0}) < -4096 ? -4096 : ", args[1]) } else { String::new() };
+        format!("ldexp({0}, {sign}(int)(({1}) > 4096 ? 4096 : {low}({1})))", args[0], args[1])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let whole = field_bits(inst.result) - inst.result.log_frac();
+        let amount = Amount::new(inst, c, args[1], whole + 1);
+        let bits = whole + 4;
+        place(self, inst, c, args[0], |inst, c, power| {
+            let width = c.width(amount.low);
+            let top = slice(1, width, width as i64 - 1, width as i64 - 1);
+            let fill = if amount.signed { repeat(bits - width, &top) } else { zeros(bits - width) };
+            let operation = if inst.attrs.d > 0 { "+" } else { "-" };
+            let text = format!("{} {operation} {}", cat(&[zeros(4), arg(0)]), cat(&[fill, arg(1)]));
+            let power = c.comb("power", bits, Cost::Add(bits), text, &[power, amount.low]);
+            match (&amount.huge, directions(inst)) {
+                (None, _) => power,
+                // The top bit is a sign, and must stay clear here.
+                (Some(huge), (true, false)) => {
+                    let text = format!("{{1'b0, {{0}}[{}] | {{1}}, {{0}}[{}:0]}}", bits - 2, bits - 3);
+                    c.comb("power", bits, Cost::Logic(2), text, &[power, huge.huge])
+                }
+                (Some(huge), _) => beyond(inst, c, power, huge),
+            }
+        })
+    }
+}
+
+fn scaled(format: Format, bits: u64, amount: i64) -> (u64, Flags) {
+    let Some(x) = unpack(format, bits) else { return (0, Flags::NONE) };
+    pack(format, Parts { log: x.log + (amount << format.log_frac()), ..x }, Flags::OVERFLOW)
+}
+
+/// The result whose logarithm has the whole part that `change` makes of the argument's.
+fn place(
+    op: &dyn Operator,
+    inst: &Inst,
+    c: &mut Circuit,
+    x: Sig,
+    change: impl Fn(&Inst, &mut Circuit, Sig) -> Sig,
+) -> (Sig, Option<Sig>) {
+    let (w, f) = (field_bits(inst.result), inst.result.log_frac());
+    let a = fields(inst, c, 0, x);
+    let power = field(c, "whole", a.field, w - 1, f);
+    let fraction = field(c, "fraction", a.field, f - 1, 0);
+    let power = change(inst, c, power);
+    let field = c.wire("scaled", c.width(power) + f, "{{0}, {1}}", &[power, fraction]);
+    finish(op, inst, c, &Unbounded { field, sign: a.sign, mark: a.mark }, &[])
+}

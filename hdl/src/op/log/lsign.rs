@@ -1,0 +1,84 @@
+//! `lneg` and `labs`: the sign of a log changed or dropped.
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::number::lns::unpack;
+use crate::op::pieces::float_parts::text::{cat, slice, zeros};
+use crate::op::pieces::log_parts::one_log;
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Lneg;
+pub struct Labs;
+
+impl Operator for Lneg {
+    fn name(&self) -> &'static str {
+        "lneg"
+    }
+
+    fn summary(&self) -> &'static str {
+        "log negation; that of 0 is 0"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        one_log("lneg", args)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        inst.bounds(0)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        let sign = 1 << (inst.result.width() - 1);
+        (unpack(inst.result, args[0]).map_or(0, |_| args[0] ^ sign), Flags::NONE)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        -args[0]
+    }
+
+    fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
+        format!("(-{})", args[0])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let w = inst.result.width();
+        let text = format!("{{~{{0}}[{}] & {{0}}[{}], {{0}}[{}:0]}}", w - 1, w - 2, w - 2);
+        (c.comb("neg", w, Cost::Logic(2), text, args), None)
+    }
+}
+
+impl Operator for Labs {
+    fn name(&self) -> &'static str {
+        "labs"
+    }
+
+    fn summary(&self) -> &'static str {
+        "log magnitude"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        one_log("labs", args)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        inst.bounds(0)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        (args[0] & (inst.result.mask() >> 1), Flags::NONE)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        args[0].abs()
+    }
+
+    fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
+        format!("fabs({})", args[0])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let w = inst.result.width();
+        (c.wire("abs", w, cat(&[zeros(1), slice(0, w, w as i64 - 2, 0)]), args), None)
+    }
+}

@@ -1,0 +1,93 @@
+//! `tolog`: a float of few fraction bits as the nearest log, or the one below (RULES N5), by a table of the significand's logarithm.
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::number::lns::{self, Parts, float_frac, pack};
+use crate::op::pieces::float_parts::pack::Range;
+use crate::op::pieces::float_parts::text::{arg, cat, constant, field, slice, zeros};
+use crate::op::pieces::float_parts::{max_field, nonzero, unpack};
+use crate::op::pieces::log_parts::{self, Unbounded, c_type, field_bits, finish};
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+pub struct Tolog;
+
+impl Operator for Tolog {
+    fn name(&self) -> &'static str {
+        "tolog"
+    }
+
+    fn summary(&self) -> &'static str {
+        "float of at most F + 2 fraction bits to log; rounds, saturates"
+    }
+
+    fn result(&self, args: &[Format], attrs: &Attrs) -> Result<Format, String> {
+        match (args, attrs.to) {
+            ([a], Some(to)) if a.is_float() && to.is_log() && a.mant() <= float_frac(to.log_frac()) => Ok(to),
+            _ => Err("`tolog` takes a float of at most F + 2 fraction bits to a log".into()),
+        }
+    }
+
+    fn rounds(&self) -> bool {
+        true
+    }
+
+    fn flags(&self, inst: &Inst) -> Flags {
+        let (low, high) = inst.magnitudes(0);
+        log_parts::flags(self, inst, &[low], &[high])
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (low, high) = inst.magnitudes(0);
+        log_parts::bounds(self, inst, &[low], &[high], inst.bounds(0).zero)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        let (from, to) = (inst.args[0], inst.result);
+        let Some(x) = unpack(from, args[0]) else { return (0, Flags::NONE) };
+        let fraction = x.sig & ((1 << from.mant()) - 1);
+        let whole = (x.exp as i64 + from.mant() as i64) << to.log_frac();
+        let log = whole + lns::logs(to.log_frac(), from.mant(), inst.attrs.round)[fraction as usize] as i64;
+        pack(to, Parts { negative: x.negative, log }, Flags::SATURATION)
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        args[0]
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        format!("(({}){})", c_type(inst.result), args[0])
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let (from, to, x) = (inst.args[0], inst.result, args[0]);
+        let (w, e, m, frac) = (from.width(), from.exp(), from.mant(), to.log_frac());
+        let exp = field(c, "exp", x, w - 2, m);
+        let address = field(c, "address", x, m - 1, 0);
+        let table: Vec<u64> = lns::logs(frac, m, inst.attrs.round).iter().map(|l| *l as u64).collect();
+        // Close to 2 a logarithm may round up to 1.
+        let carries = table.iter().any(|l| l >> frac != 0);
+        let row = c.rom("log", frac + carries as u32, address, table);
+        let fraction = field(c, "fraction", row, frac - 1, 0);
+        let whole = field_bits(to) - frac;
+        let offset = (1i64 << (whole - 1)) - from.bias() as i64;
+        let range = Range { low: (1 + offset).min(-1), high: (max_field(from) + offset + 1).max(1 << whole) };
+        let bits = range.bits(from).max(whole + 2);
+        let text = format!("{} + {}", cat(&[zeros(bits - e), arg(0)]), constant(bits, offset));
+        let power = if carries {
+            let text = format!(
+                "{} + {}",
+                cat(&[zeros(bits - e), arg(0), "1'b1".into()]),
+                cat(&[constant(bits, offset), slice(1, frac + 1, frac as i64, frac as i64)])
+            );
+            let sum = c.comb("sum", bits + 1, Cost::Add(bits + 1), text, &[exp, row]);
+            c.wire("power", bits, slice(0, bits + 1, bits as i64, 1), &[sum])
+        } else {
+            c.comb("power", bits, Cost::Add(bits), text, &[exp])
+        };
+        let field_ = c.wire("log", bits + frac, "{{0}, {1}}", &[power, fraction]);
+        let mark = nonzero(c, inst, 0, exp);
+        let sign = (!inst.is_nonneg(0)).then(|| field(c, "sign", x, w - 1, w - 1));
+        finish(self, inst, c, &Unbounded { field: field_, sign, mark }, &[])
+    }
+}

@@ -1,0 +1,9 @@
+//! What several operators' circuits and bits are made of.
+
+pub(super) mod division;
+pub(crate) mod float_parts;
+pub(super) mod log_parts;
+pub(super) mod order;
+pub(crate) mod parts;
+pub(super) mod scale;
+pub(super) mod shift;

@@ -1,0 +1,135 @@
+//! What all operators on logs share: taking patterns apart, bounding a logarithm, flags and bounds of monotone operations.
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::op::pieces::float_parts::pack::flag_port;
+use crate::op::pieces::float_parts::text::{arg, cat, field, ones, repeat, slice};
+use crate::op::{Inst, Operator};
+use crate::{Bounds, Flags, Format};
+
+/// The log format that both arguments share, or what is wrong.
+pub fn same_logs(name: &str, args: &[Format]) -> Result<Format, String> {
+    match args {
+        [a, b] if a == b && a.is_log() => Ok(*a),
+        _ => Err(format!("`{name}` takes two logs of one format")),
+    }
+}
+
+/// The format of the one log argument, or what is wrong.
+pub fn one_log(name: &str, args: &[Format]) -> Result<Format, String> {
+    match args {
+        [a] if a.is_log() => Ok(*a),
+        _ => Err(format!("`{name}` takes one log")),
+    }
+}
+
+/// Bits of the biased logarithm: all but sign and mark.
+pub fn field_bits(format: Format) -> u32 {
+    format.width() - 2
+}
+
+/// The flags of an operation that is least for the arguments `least` and greatest for `greatest`.
+pub fn flags(op: &dyn Operator, inst: &Inst, least: &[u64], greatest: &[u64]) -> Flags {
+    op.bits(inst, least).1 | op.bits(inst, greatest).1
+}
+
+/// Its bounds; `zero` says whether an argument can make it 0.
+pub fn bounds(op: &dyn Operator, inst: &Inst, least: &[u64], greatest: &[u64], zero: bool) -> Bounds {
+    Bounds::floats(inst.result, op.bits(inst, least).0, op.bits(inst, greatest).0, zero)
+}
+
+/// The C type that holds a log in native mode: one that has its range.
+pub fn c_type(format: Format) -> &'static str {
+    if format.width() - 2 - format.log_frac() <= 7 { "float" } else { "double" }
+}
+
+/// A log argument as signals; `sign` and `mark` are `None` where they are known.
+pub struct Fields {
+    pub sign: Option<Sig>,
+    pub mark: Option<Sig>,
+    pub field: Sig,
+}
+
+/// Takes argument `k` of a use apart.
+pub fn fields(inst: &Inst, c: &mut Circuit, k: usize, x: Sig) -> Fields {
+    let w = inst.args[k].width();
+    Fields {
+        sign: (!inst.is_nonneg(k)).then(|| field(c, "sign", x, w - 1, w - 1)),
+        mark: inst.bounds(k).zero.then(|| field(c, "mark", x, w - 2, w - 2)),
+        field: field(c, "log", x, w - 3, 0),
+    }
+}
+
+/// `a` and `b` as far as they are given, by a Verilog operator.
+pub fn both(c: &mut Circuit, name: &str, operator: &str, a: Option<Sig>, b: Option<Sig>) -> Option<Sig> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(c.comb(name, 1, Cost::Logic(2), format!("{{0}} {operator} {{1}}"), &[a, b])),
+        (a, b) => a.or(b),
+    }
+}
+
+/// A result that is still to be bounded.
+pub struct Unbounded {
+    /// The biased logarithm in two's complement, with at least two bits more than the format has where it can leave the
+    /// format's range, and else its lowest bits.
+    pub field: Sig,
+    /// `None`: never negative.
+    pub sign: Option<Sig>,
+    /// Whether the result is other than 0; `None`: it always is.
+    pub mark: Option<Sig>,
+}
+
+/// Bounds, packs and gathers the flags of a result whose other flags are given by `more`.
+pub fn finish(
+    op: &dyn Operator,
+    inst: &Inst,
+    c: &mut Circuit,
+    u: &Unbounded,
+    more: &[(Flags, Option<Sig>)],
+) -> (Sig, Option<Sig>) {
+    let (format, flags) = (inst.result, op.flags(inst));
+    let (bits, width) = (field_bits(format), c.width(u.field));
+    let top = slice(0, width, width as i64 - 1, width as i64 - 1);
+    let marked = |text: String| if u.mark.is_some() { format!("{{1}} & {text}") } else { text };
+    let args: Vec<Sig> = [u.field].into_iter().chain(u.mark).collect();
+    let checks = flags.intersects(Flags::OVERFLOW | Flags::SATURATION | Flags::UNDERFLOW);
+    assert!(!checks || width >= bits + 2, "{width} bits cannot show what leaves {bits}");
+    let above = flags.intersects(Flags::OVERFLOW | Flags::SATURATION).then(|| {
+        let text = marked(format!("~{top} & (|{})", slice(0, width, width as i64 - 2, bits as i64)));
+        c.comb("above", 1, Cost::Logic(width - bits + 1), text, &args)
+    });
+    let below = flags.contains(Flags::UNDERFLOW).then(|| c.comb("below", 1, Cost::Logic(2), marked(top), &args));
+    let mut args = vec![field(c, "low", u.field, bits - 1, 0)];
+    let mut with = |s: Option<Sig>| {
+        s.map(|s| {
+            args.push(s);
+            arg(args.len() - 1)
+        })
+    };
+    let (over, under, mark, sign) = (with(above), with(below), with(u.mark), with(u.sign));
+    let mut text = over.map_or(arg(0), |o| format!("({{0}} | {})", repeat(bits, &o)));
+    let keep = match (under, mark) {
+        (Some(u), Some(m)) => Some(format!("({m} & ~{u})")),
+        (Some(u), None) => Some(format!("~{u}")),
+        (None, m) => m,
+    };
+    let mut head = vec![sign.clone().unwrap_or_else(|| "1'b0".into()), ones(1)];
+    if let Some(keep) = keep {
+        text = format!("{text} & {}", repeat(bits, &keep));
+        head = vec![sign.map_or("1'b0".into(), |s| format!("{s} & {keep}")), keep];
+    }
+    head.push(text);
+    let plain = above.is_none() && below.is_none() && u.mark.is_none();
+    let cost = if plain { Cost::Wire } else { Cost::Logic(4) };
+    let q = c.comb("bounded", format.width(), cost, cat(&head), &args);
+    let over = if flags.contains(Flags::SATURATION) { Flags::SATURATION } else { Flags::OVERFLOW };
+    let conditions = [&[(over, above), (Flags::UNDERFLOW, below)], more].concat();
+    (q, flag_port(c, flags, &conditions))
+}
+
+/// A logarithm from which a bias, the top bit of the format, is still to be taken, as [`Unbounded::field`]: `t` are the two bits
+/// above the `low` ones.
+pub fn unbias(c: &mut Circuit, t: Sig, low: Sig) -> Sig {
+    let text = "{~{0}[1] & ~{0}[0], ~({0}[1] ^ {0}[0]), ~{0}[0], {1}}";
+    c.comb("unbiased", c.width(low) + 3, Cost::Logic(2), text, &[t, low])
+}

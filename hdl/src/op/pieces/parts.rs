@@ -1,0 +1,282 @@
+//! Pieces that several operators are made of: wiring that is legal at every width, signs, rounding, C text.
+
+use crate::Format;
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+
+/// Bits `hi..=lo` of a signal. It is a wire of its own in the signal's own stage, so that a later stage delays only
+/// the bits that it reads.
+pub fn slice(c: &mut Circuit, name: &str, s: Sig, hi: u32, lo: u32) -> Sig {
+    let width = c.width(s);
+    assert!(lo <= hi && hi < width, "bits {hi}:{lo} of {width}");
+    if hi - lo + 1 == width {
+        s
+    } else if hi == lo {
+        c.wire(name, 1, format!("{{0}}[{hi}]"), &[s])
+    } else {
+        c.wire(name, hi - lo + 1, format!("{{0}}[{hi}:{lo}]"), &[s])
+    }
+}
+
+/// A real number brought into the range of an int or fixed by whole turns: the difference of two coordinates that wrap is
+/// that of the nearest image.
+pub fn wrapped(format: Format, x: f64) -> f64 {
+    let (low, high) = (format.to_f64(format.min_bits()), format.to_f64(format.max_bits()));
+    let last = 2f64.powi(-(format.frac().unwrap_or(0) as i32));
+    if x >= low && x < high + last {
+        return x;
+    }
+    let turn = 2f64.powi(format.width() as i32) * last;
+    x - turn * ((x - low) / turn).floor()
+}
+
+/// Says that nothing reads `s`: the usual idiom that keeps lint quiet and leaves no hardware.
+pub fn unused(c: &mut Circuit, s: Sig) {
+    c.wire("unused_ok", 1, "&{1'b0, {0}}", &[s]);
+}
+
+/// Says that nothing reads bits `hi..=lo` of `s`; `hi < lo` stands for none.
+pub fn unused_bits(c: &mut Circuit, s: Sig, hi: i64, lo: u32) {
+    if hi >= lo as i64 {
+        let bits = slice(c, "unused_bits", s, hi as u32, lo);
+        unused(c, bits);
+    }
+}
+
+/// `s` extended to `width` bits by its sign or by zeros.
+pub fn extend(c: &mut Circuit, name: &str, s: Sig, width: u32, signed: bool) -> Sig {
+    let from = c.width(s);
+    assert!(from <= width, "{from} bits do not shrink to {width}");
+    match (width - from, signed) {
+        (0, _) => s,
+        (n, false) => c.wire(name, width, format!("{{{n}'d0, {{0}}}}"), &[s]),
+        (n, true) if from == 1 => c.wire(name, width, format!("{{{}{{{{0}}}}}}", n + 1), &[s]),
+        (n, true) => c.wire(name, width, format!("{{{{{n}{{{{0}}[{}]}}}}, {{0}}}}", from - 1), &[s]),
+    }
+}
+
+/// `v + bit`, as wide as `v`.
+pub fn add_bit(c: &mut Circuit, name: &str, v: Sig, bit: Sig) -> Sig {
+    let width = c.width(v);
+    let text = if width == 1 { "{0} + {1}".into() } else { format!("{{0}} + {{{}'d0, {{1}}}}", width - 1) };
+    c.comb(name, width, Cost::Add(width), text, &[v, bit])
+}
+
+/// `-v` where `negative`, else `v`.
+pub fn negate_if(c: &mut Circuit, name: &str, v: Sig, negative: Sig) -> Sig {
+    match c.width(v) {
+        // Minus one and one are the same bit.
+        1 => {
+            unused(c, negative);
+            v
+        }
+        w => {
+            let text = format!("({{0}} ^ {{{w}{{{{1}}}}}}) + {{{}'d0, {{1}}}}", w - 1);
+            c.comb(name, w, Cost::Add(w), text, &[v, negative])
+        }
+    }
+}
+
+/// The sign bit and the magnitude of a two's complement number; the magnitude of the least one fits as an unsigned one.
+pub fn sign_and_magnitude(c: &mut Circuit, name: &str, s: Sig) -> (Sig, Sig) {
+    let width = c.width(s);
+    if width == 1 {
+        return (s, s);
+    }
+    let sign = slice(c, &format!("{name}_sign"), s, width - 1, width - 1);
+    (sign, negate_if(c, &format!("{name}_mag"), s, sign))
+}
+
+/// `v` where `zero` is 0, else 0.
+pub fn clear_if(c: &mut Circuit, name: &str, v: Sig, zero: Sig) -> Sig {
+    let width = c.width(v);
+    c.comb(name, width, Cost::Logic(2), format!("{{0}} & {{{width}{{~{{1}}}}}}"), &[v, zero])
+}
+
+/// Whether a number whose integer part ends in `lsb`, with the bits `guard` and `low` behind the point, rounds up to
+/// nearest even.
+pub fn round_up(c: &mut Circuit, lsb: Sig, guard: Sig, low: Option<Sig>) -> Sig {
+    match low {
+        None => c.comb("up", 1, Cost::Logic(2), "{0} & {1}", &[guard, lsb]),
+        Some(low) => {
+            let sticky = c.comb("sticky", 1, Cost::Logic(c.width(low)), "|{0}", &[low]);
+            c.comb("up", 1, Cost::Logic(3), "{0} & ({1} | {2})", &[guard, lsb, sticky])
+        }
+    }
+}
+
+/// Bits `f + width - 1 .. f` of `s` rounded to nearest even by the `f` bits below, as `width` bits (wrapping).
+pub fn round_at(c: &mut Circuit, s: Sig, f: u32, width: u32) -> Sig {
+    let high = slice(c, "high", s, f + width - 1, f);
+    if f == 0 {
+        return high;
+    }
+    let lsb = slice(c, "lsb", high, 0, 0);
+    let guard = slice(c, "guard", s, f - 1, f - 1);
+    let low = (f > 1).then(|| slice(c, "low", s, f - 2, 0));
+    let up = round_up(c, lsb, guard, low);
+    add_bit(c, "rounded", high, up)
+}
+
+/// Bits `f + width - 1 .. f` of `s` as `width` bits (wrapping), rounded toward zero by its sign, the bit `sign`, where
+/// there is one.
+pub fn cut_at(c: &mut Circuit, s: Sig, f: u32, width: u32, sign: Option<u32>) -> Sig {
+    let high = slice(c, "high", s, f + width - 1, f);
+    let Some(sign) = sign.filter(|_| f > 0) else {
+        if f > 0 {
+            unused_bits(c, s, f as i64 - 1, 0);
+        }
+        return high;
+    };
+    let low = slice(c, "low", s, f - 1, 0);
+    let sign = slice(c, "sign", s, sign, sign);
+    let some = c.comb("some", 1, Cost::Logic(f), "|{0}", &[low]);
+    let up = c.comb("up", 1, Cost::Logic(2), "{0} & {1}", &[sign, some]);
+    add_bit(c, "cut", high, up)
+}
+
+/// Unsigned division without restoring, one addition a quotient bit: `num` with `zeros` zero bits behind it, over `den`.
+/// Gives the last `keep` bits of the quotient and the last partial remainder R, one bit wider than `den` and signed:
+/// the remainder is R, or R + den where R is negative. A divisor of 0 gives what it gives.
+pub fn divide(c: &mut Circuit, num: Sig, zeros: u32, den: Sig, keep: u32) -> (Option<Sig>, Sig) {
+    let (n, d) = (c.width(num), c.width(den));
+    let steps = n + zeros;
+    let mut rest = Some(num);
+    let mut quotient: Option<Sig> = None;
+    let mut remainder: Option<Sig> = None;
+    for t in 1..=steps {
+        let (bit, left) = match rest {
+            None => (None, None),
+            Some(r) => {
+                let w = c.width(r);
+                let top = slice(c, &format!("bit_{t}"), r, w - 1, w - 1);
+                (Some(top), (w > 1).then(|| slice(c, &format!("num_{t}"), r, w - 2, 0)))
+            }
+        };
+        rest = left;
+        let name = format!("rem_{t}");
+        let r = match remainder {
+            None => {
+                let bit = bit.expect("a numerator has at least one bit");
+                let text = format!("{{{d}'d0, {{0}}}} - {{1'b0, {{1}}}}");
+                c.comb(&name, d + 1, Cost::Add(d + 1), text, &[bit, den])
+            }
+            Some(r) => {
+                let sign = slice(c, &format!("neg_{t}"), r, d, d);
+                let low = slice(c, &format!("low_{t}"), r, d - 1, 0);
+                let shifted = if bit.is_some() { "{{0}, {3}}" } else { "{{0}, 1'b0}" };
+                let text = format!("{shifted} + ({{{}{{~{{1}}}}}} ^ {{1'b0, {{2}}}}) + {{{d}'d0, ~{{1}}}}", d + 1);
+                let args: Vec<Sig> = [low, sign, den].into_iter().chain(bit).collect();
+                c.comb(&name, d + 1, Cost::Add(d + 1), text, &args)
+            }
+        };
+        if t + keep > steps {
+            let sign = slice(c, &format!("sign_{t}"), r, d, d);
+            let name = format!("quo_{t}");
+            quotient = Some(match quotient {
+                None => c.wire(&name, 1, "~{0}", &[sign]),
+                Some(q) => c.wire(&name, c.width(q) + 1, "{{0}, ~{1}}", &[q, sign]),
+            });
+        }
+        remainder = Some(r);
+    }
+    (quotient, remainder.expect("a numerator has at least one bit"))
+}
+
+/// The pattern of a sign and a magnitude, wrapped to the format.
+pub fn wrap_signed(format: Format, negative: bool, magnitude: u128) -> u64 {
+    let low = magnitude as u64;
+    (if negative { low.wrapping_neg() } else { low }) & format.mask()
+}
+
+/// The C type that holds a value of an int or a fixed.
+pub fn c_type(format: Format) -> &'static str {
+    if format.is_signed() { "int64_t" } else { "uint64_t" }
+}
+
+/// C: the low bits of an integer expression as a value of the format, extended to 64 bits.
+pub fn c_wrap(format: Format, expr: &str) -> String {
+    match (64 - format.width(), format.is_signed()) {
+        (0, signed) => format!("(({}){expr})", if signed { "int64_t" } else { "uint64_t" }),
+        (s, true) => format!("((int64_t)((uint64_t){expr} << {s}) >> {s})"),
+        (_, false) => format!("((uint64_t){expr} & {:#x}ULL)", format.mask()),
+    }
+}
+
+/// C: an integer expression over 2^s, rounded to nearest even; the expression is wider than `s` bits.
+pub fn c_shift_round(expr: &str, s: u32) -> String {
+    if s == 0 {
+        return expr.to_string();
+    }
+    let low = (1u64 << (s - 1)) - 1;
+    format!("(({expr} >> {s}) + (({expr} >> {}) & 1 & ((({expr} & {low:#x}ULL) != 0) | ({expr} >> {s}))))", s - 1)
+}
+
+/// C: an integer expression over 2^s, rounded toward zero.
+pub fn c_shift_cut(expr: &str, s: u32, signed: bool) -> String {
+    match (s, signed) {
+        (0, _) => expr.to_string(),
+        (_, false) => format!("({expr} >> {s})"),
+        // 64 places are moved in 128 bits only.
+        (64, true) => format!("(({expr} + ({expr} < 0 ? (__int128)0xffffffffffffffffULL : 0)) >> 64)"),
+        (_, true) => format!("(({expr} + ({expr} < 0 ? {:#x}LL : 0)) >> {s})", (1u64 << s) - 1),
+    }
+}
+
+/// C: the magnitude of a value as a `uint64_t`.
+pub fn c_magnitude(format: Format, x: &str) -> String {
+    if format.is_signed() { format!("({x} < 0 ? 0 - (uint64_t){x} : (uint64_t){x})") } else { x.to_string() }
+}
+
+/// Two ints or fixeds of one format give that format.
+pub fn two_alike(name: &str, args: &[Format]) -> Result<Format, String> {
+    match args {
+        [a, b] if a == b && a.is_integral() => Ok(*a),
+        _ => Err(format!("`{name}` takes two ints or fixeds of one format")),
+    }
+}
+
+/// Two ints of one format give that format.
+pub fn two_ints(name: &str, args: &[Format]) -> Result<Format, String> {
+    match args {
+        [a, b] if a == b && a.is_int() => Ok(*a),
+        _ => Err(format!("`{name}` takes two ints of one format")),
+    }
+}
+
+/// Two fixeds of one format give that format.
+pub fn two_fixeds(name: &str, args: &[Format]) -> Result<Format, String> {
+    match args {
+        [a, b] if a == b && a.is_fixed() => Ok(*a),
+        _ => Err(format!("`{name}` takes two fixeds of one format")),
+    }
+}
+
+/// One int or fixed gives its own format.
+pub fn one_number(name: &str, args: &[Format]) -> Result<Format, String> {
+    match args {
+        [a] if a.is_integral() => Ok(*a),
+        _ => Err(format!("`{name}` takes an int or a fixed")),
+    }
+}
+
+/// One int.
+pub fn one_int(name: &str, args: &[Format]) -> Result<Format, String> {
+    match args {
+        [a] if a.is_int() => Ok(*a),
+        _ => Err(format!("`{name}` takes an int")),
+    }
+}
+
+/// Two values of one format, floats and logs too.
+pub fn two_of_any(name: &str, args: &[Format]) -> Result<Format, String> {
+    match args {
+        [a, b] if a == b => Ok(*a),
+        _ => Err(format!("`{name}` takes two values of one format")),
+    }
+}
+
+/// The greatest integer with as many bits as `x`, which is not negative.
+pub fn ones_above(x: i128) -> i128 {
+    (1 << (128 - x.leading_zeros())) - 1
+}

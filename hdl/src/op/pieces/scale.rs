@@ -1,0 +1,80 @@
+//! Scaling by a variable power of two, shared by floats and logs.
+
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::op::Inst;
+use crate::op::pieces::float_parts::shift::any;
+use crate::op::pieces::float_parts::text::{cat, field, slice};
+
+/// Whether a variable amount can make the result larger, and whether it can make it smaller.
+pub fn directions(inst: &Inst) -> (bool, bool) {
+    let signed = inst.args[1].is_signed() && !inst.is_nonneg(1);
+    (inst.attrs.d > 0 || signed, inst.attrs.d < 0 || signed)
+}
+
+/// The arguments of the least and of the greatest magnitude that a variable scaling can give.
+pub fn extremes(inst: &Inst) -> [[u64; 2]; 2] {
+    let (low, high) = inst.magnitudes(0);
+    let (amounts, mask) = (inst.bounds(1), inst.args[1].mask());
+    let (down, up) = if inst.attrs.d > 0 { (amounts.low, amounts.high) } else { (amounts.high, amounts.low) };
+    [[low, down as u64 & mask], [high, up as u64 & mask]]
+}
+
+/// x * 2^n, in two steps since 2^n alone may leave f64's range.
+pub fn times_power(x: f64, n: f64) -> f64 {
+    let half = (n / 2.0).trunc();
+    x * half.exp2() * (n - half).exp2()
+}
+
+/// A variable amount cut down to what can matter.
+pub struct Amount {
+    /// Two's complement if `signed`, else unsigned.
+    pub low: Sig,
+    pub signed: bool,
+    pub huge: Option<Huge>,
+}
+
+/// What is known of an amount beyond its low bits.
+pub struct Huge {
+    /// Whether the amount's magnitude exceeds the low bits.
+    pub huge: Sig,
+    sign: Option<Sig>,
+}
+
+impl Amount {
+    /// Keeps `limit` bits and the sign.
+    pub fn new(inst: &Inst, c: &mut Circuit, amount: Sig, limit: u32) -> Amount {
+        // A sign bit that is known to be clear is read like any other.
+        let signed = inst.args[1].is_signed() && !inst.is_nonneg(1);
+        let width = c.width(amount);
+        let magnitude = width - signed as u32;
+        if magnitude <= limit {
+            return Amount { low: amount, signed, huge: None };
+        }
+        let sign = signed.then(|| field(c, "sign_n", amount, width - 1, width - 1));
+        let huge = any(c, amount, magnitude - 1, limit, sign);
+        let mut low = field(c, "low_n", amount, limit - 1, 0);
+        if let Some(s) = sign {
+            low = c.wire("low_n", limit + 1, "{{1}, {0}}", &[low, s]);
+        }
+        Amount { low, signed, huge: Some(Huge { huge, sign }) }
+    }
+}
+
+/// Replaces the exponent by one far out of range, in the direction of a huge amount.
+pub fn beyond(inst: &Inst, c: &mut Circuit, exp: Sig, huge: &Huge) -> Sig {
+    let bits = c.width(exp);
+    let (up, down) = directions(inst);
+    let top = slice(0, bits, bits as i64 - 1, bits as i64 - 1);
+    let rest = slice(0, bits, bits as i64 - 2, 0);
+    if !(up && down) {
+        // The top bit is the sign where the exponent can fall, and else the first bit beyond the format.
+        return c.comb("exp", bits, Cost::Logic(2), cat(&[format!("{top} | {{1}}"), rest]), &[exp, huge.huge]);
+    }
+    let sign = huge.sign.expect("only a signed amount goes both ways");
+    let negative = if inst.attrs.d > 0 { ["{2}", "~{2}"] } else { ["~{2}", "{2}"] };
+    let second = slice(0, bits, bits as i64 - 2, bits as i64 - 2);
+    let rest = slice(0, bits, bits as i64 - 3, 0);
+    let text = cat(&[format!("{{1}} ? {} : {top}", negative[0]), format!("{{1}} ? {} : {second}", negative[1]), rest]);
+    c.comb("exp", bits, Cost::Logic(3), text, &[exp, huge.huge, sign])
+}

@@ -1,0 +1,227 @@
+//! `exp`: the natural exponential, faithful, and 1 for 0 (RULES N9).
+//!
+//! y = x log2(e) is computed in fixed point and cut off, its integer part is the result's exponent, and 2^f of its
+//! fraction f comes from a table. The table is that of the middle of the cut-off places, and its error bound has the
+//! argument's in it.
+
+mod hardware;
+#[cfg(test)]
+pub(super) mod tests;
+
+use crate::circuit::{Circuit, Sig};
+use crate::number::real::{Dd, Expr, Node, exp2};
+use crate::number::rounding;
+use crate::op::pieces::float_parts::unpack;
+use crate::op::pieces::parts;
+use crate::op::table::func::one_argument;
+use crate::op::table::poly::result::{Known, to_float};
+use crate::op::table::poly::search::Problem;
+use crate::op::table::poly::{Goal, Limits, Line, Table, search};
+use crate::op::{Attrs, Inst, Operator, TableUse};
+use crate::{Bounds, Flags, Format};
+use std::collections::HashMap;
+use std::sync::{OnceLock, RwLock};
+
+pub struct Exp;
+
+/// How one format is computed. All numbers depend on the format alone.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    pub format: Format,
+    /// log2(e) in units of 2^-scale.
+    pub factor: u64,
+    pub scale: u32,
+    /// Fraction bits of y.
+    pub frac: u32,
+    /// 2^f at the fractions of y.
+    pub table: Table,
+}
+
+/// Bits of the significand that a result can have: fraction bits of a float, and one less than all magnitude bits of a fixed.
+fn precision(format: Format) -> u32 {
+    if format.is_float() { format.mant() } else { (format.width() - format.is_signed() as u32).max(2) - 1 }
+}
+
+impl Prepared {
+    fn new(format: Format) -> Prepared {
+        let precision = precision(format);
+        let frac = precision + 4;
+        // A float's y lies below 2^E; of a fixed only those y matter that are no further from 0 than its width.
+        let scale = frac + 2 + if format.is_float() { format.exp() } else { 6 };
+        let log2_e = Dd::ONE / Dd::LN_2;
+        let factor = log2_e.round_scaled(scale as i32).expect("a number of few bits") as u64;
+        let line = Line { start: Dd::from(exp2(-(frac as i32) - 1)), scale: 1.0, first: 0, last: (1 << frac) - 1 };
+        let mut power = Expr::default();
+        let (two, x) = (power.push(Node::Number(num_bigint::BigInt::from(2).into())), power.push(Node::X));
+        power.push(Node::Pow(two, x));
+        let problem = Problem {
+            f: &power,
+            // Twice as fine as the result, which is rounded just above a power of two.
+            goal: Goal::Fixed { unit: -(precision as i32) - 1 },
+            lines: &[Some(line)],
+            bits: frac,
+            // 2 ln(2) times half a place of y, 2^-(precision + 5), and the factor's error, less than a quarter of that.
+            argument: 2.0 * std::f64::consts::LN_2 * 1.25 / 16.0,
+        };
+        let table = search(&problem, Limits { blocks: 64, pieces: 100_000 }).expect("2^x is smooth");
+        Prepared { format, factor, scale, frac, table }
+    }
+
+    /// The exponent field above which a float's exponential lies outside the format, whatever it is.
+    fn last_field(&self) -> i32 {
+        self.format.bias() + self.format.exp() as i32 - 2
+    }
+
+    /// Places by which significand times factor is moved to the right at [`Prepared::last_field`].
+    fn least_shift(&self) -> u32 {
+        self.format.mant() + self.scale - self.frac - (self.format.exp() - 2)
+    }
+
+    /// y as (integer part, fraction).
+    #[inline]
+    fn reduce(&self, x: u64) -> (i64, u64) {
+        let format = self.format;
+        let y = if let Some(frac) = format.frac() {
+            let product = format.to_int(x) * self.factor as i128;
+            product >> (frac + self.scale - self.frac)
+        } else {
+            let Some(p) = unpack(format, x) else { return (0, 0) };
+            let field = p.exp + format.mant() as i32 + format.bias();
+            let end = 1i128 << (format.exp() + self.frac);
+            let magnitude = if field > self.last_field() {
+                end - 1
+            } else {
+                let right = self.least_shift() + (self.last_field() - field) as u32;
+                (p.sig as i128 * self.factor as i128).checked_shr(right).unwrap_or(0)
+            };
+            if p.negative { !magnitude } else { magnitude }
+        };
+        ((y >> self.frac) as i64, y as u64 & ((1 << self.frac) - 1))
+    }
+
+    /// The result's pattern and flags: the specification.
+    #[inline]
+    pub fn eval(&self, x: u64) -> (u64, Flags) {
+        let (n, fraction) = self.reduce(x);
+        let (h, quantum) = self.table.eval(0, fraction);
+        let format = self.format;
+        let Some(frac) = format.frac() else {
+            return to_float(format, h, quantum + n as i32);
+        };
+        let most = format.to_int(format.max_bits()) as u128;
+        let right = -(n + quantum as i64 + frac as i64);
+        let magnitude =
+            if n > self.most_exponent() { u128::MAX } else { rounding::shift_round(h as u128, right.min(127) as u32) };
+        if magnitude > most { (format.max_bits(), Flags::SATURATION) } else { (magnitude as u64, Flags::NONE) }
+    }
+
+    /// The exponent of a fixed's greatest number.
+    fn most_exponent(&self) -> i64 {
+        let format = self.format;
+        format.width() as i64 - format.is_signed() as i64 - 1 - format.frac().unwrap_or(0) as i64
+    }
+
+    /// What is known of a float's result before it is rounded.
+    fn known(&self) -> Known {
+        let known = Known::of(&self.table, self.format);
+        let reach = 1 << self.format.exp();
+        Known { low: known.low - reach, high: known.high + reach, quantum: known.quantum, ..known }
+    }
+}
+
+/// The table of a format, made on first use and kept for the life of the process.
+pub fn prepared(format: Format) -> &'static Prepared {
+    static ALL: OnceLock<RwLock<HashMap<Format, &'static Prepared>>> = OnceLock::new();
+    let all = ALL.get_or_init(RwLock::default);
+    let known = all.read().expect("no holder of the lock panics").get(&format).copied();
+    known.unwrap_or_else(|| {
+        let new = Prepared::new(format);
+        all.write().expect("no holder of the lock panics").entry(format).or_insert_with(|| Box::leak(Box::new(new)))
+    })
+}
+
+/// The results of the least and the greatest argument.
+fn ends(inst: &Inst) -> (u64, u64) {
+    let (format, b) = (inst.result, inst.bounds(0));
+    let p = prepared(format);
+    if !format.is_float() {
+        let mask = format.mask();
+        return (p.eval(b.low as u64 & mask).0, p.eval(b.high as u64 & mask).0);
+    }
+    let sign = 1u64 << (format.width() - 1);
+    let least = match (inst.is_nonneg(0), b.zero) {
+        (false, _) => b.high as u64 | sign,
+        (true, true) => 0,
+        (true, false) => b.low as u64,
+    };
+    (p.eval(least).0, p.eval(b.high as u64).0)
+}
+
+impl Operator for Exp {
+    fn name(&self) -> &'static str {
+        "exp"
+    }
+
+    fn summary(&self) -> &'static str {
+        "e^x; faithful, by table and polynomial"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        one_argument("exp", args)
+    }
+
+    fn flags(&self, inst: &Inst) -> Flags {
+        let (format, (least, greatest)) = (inst.result, ends(inst));
+        // A faithful result may lie a place beyond that of the end.
+        if format.is_float() {
+            Flags::OVERFLOW.when(greatest + 1 >= format.max_bits())
+                | Flags::UNDERFLOW.when(least <= 1 + (1 << format.mant()))
+        } else {
+            Flags::SATURATION.when(greatest + 1 >= format.max_bits())
+        }
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let (format, (least, greatest)) = (inst.result, ends(inst));
+        let (least, greatest) = (least.saturating_sub(1), (greatest + 1).min(format.max_bits()));
+        if format.is_float() {
+            Bounds::floats(format, least, greatest, self.flags(inst).contains(Flags::UNDERFLOW))
+        } else {
+            Bounds::ints(least as i128, greatest as i128)
+        }
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        prepared(inst.result).eval(args[0])
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        args[0].exp()
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        c_call(inst, "exp", args[0])
+    }
+
+    fn table(&self, inst: &Inst) -> Option<TableUse> {
+        // The table is twice as fine as the result.
+        let table = &prepared(inst.result).table;
+        Some(table.in_use(table.bound / 2.0))
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        hardware::circuit(prepared(inst.result), inst, self.flags(inst), c, args[0])
+    }
+}
+
+/// C: a function of `math.h`, with the scaling of a fixed around it.
+pub fn c_call(inst: &Inst, name: &str, x: &str) -> String {
+    match inst.result.frac() {
+        None => format!("{name}({x})"),
+        Some(frac) => {
+            let (most, kind) = (inst.result.to_int(inst.result.max_bits()), parts::c_type(inst.result));
+            let least = inst.result.to_int(inst.result.min_bits());
+            format!("(({kind})fmin(fmax(rint({name}((double){x} * 0x1p-{frac}) * 0x1p{frac}), {least}.0), {most}.0))")
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Exponentials against double-double arithmetic, whose digits are tested on their own.
+
+use super::*;
+use crate::number::real::elementary;
+use crate::op::table::func::tests::is_faithful;
+use crate::op::table::ln::Log;
+use crate::op::table::sin_cos::{Cos, Sin};
+
+pub(in crate::op) fn check(op: &'static dyn Operator, format: &str, step: u64, reference: impl Fn(f64) -> Option<Dd>) {
+    let format: Format = format.parse().unwrap();
+    let inst = Inst::new(op, &[format], Attrs::default()).unwrap();
+    let (declared, bounds) = (op.flags(&inst), op.bounds(&inst));
+    let mut seen = Flags::NONE;
+    let mut x = 0;
+    while x <= format.mask() {
+        let fields = (1u64 << format.exp()) - 1;
+        let field = x >> format.mant() & fields;
+        if !format.is_float() || x == 0 || field != 0 && field != fields {
+            let (y, flags) = op.bits(&inst, &[x]);
+            seen |= flags;
+            let shown = (format.to_f64(x), format.to_f64(y));
+            match reference(shown.0) {
+                None => assert_eq!((y, flags), (0, Flags::INVALID), "{} on {format} at {shown:?}", op.name()),
+                Some(value) => {
+                    let exact = (value - Dd::from(shown.1)).hi == 0.0;
+                    let representable = value.hi == value.hi.round() && value.lo == 0.0 && value.hi.abs() <= 1.0;
+                    assert!(
+                        is_faithful(format, y, flags, value, None) && (exact || !representable || !flags.is_empty()),
+                        "{} on {format} at {x:#x}: {shown:?} {flags:?}, not {value:?}",
+                        op.name()
+                    );
+                }
+            }
+            assert!(bounds.contain(format, y), "{} on {format}: {y:#x} outside {bounds:?}", op.name());
+        }
+        x += step;
+    }
+    assert!(declared.contains(seen), "{} on {format} declares {declared:?} and raises {seen:?}", op.name());
+}
+
+fn reference(x: f64) -> Option<Dd> {
+    // Beyond f64's own range any number beyond the format's will do.
+    Some(elementary::exp(Dd::from(x.clamp(-700.0, 700.0))))
+}
+
+#[test]
+fn every_exponential_of_narrow_formats_is_faithful() {
+    for format in [
+        "float4.1",
+        "float5.2",
+        "float5.1",
+        "float6.2",
+        "float8.4",
+        "float12.6",
+        "float12.1",
+        "float18.9",
+        "float16.10",
+    ] {
+        check(&Exp, format, 1, reference);
+    }
+    for format in
+        ["fixed16.8", "ufixed16.8", "fixed12.11", "ufixed8.8", "fixed8.0", "fixed16.16", "ufixed2.1", "fixed3.1"]
+    {
+        check(&Exp, format, 1, reference);
+    }
+}
+
+#[test]
+fn exponentials_of_wide_formats_are_faithful_where_they_are_sampled() {
+    for format in ["float25.16", "float29.20", "float32.23", "float34.23"] {
+        let width = format.parse::<Format>().unwrap().width();
+        check(&Exp, format, (1 << (width - 19)) - 1, reference);
+    }
+    for format in ["fixed32.16", "fixed32.31", "ufixed32.24", "fixed24.4"] {
+        check(&Exp, format, 10_007, reference);
+    }
+}
+
+/// All fractions of the octaves below and above 1.
+#[test]
+fn all_exponentials_of_two_octaves_of_float32_23_are_faithful() {
+    let format: Format = "float32.23".parse().unwrap();
+    let inst = Inst::new(&Exp, &[format], Attrs::default()).unwrap();
+    for x in (0x3f00_0000u64..0x4000_0000).step_by(5) {
+        let (y, flags) = Exp.bits(&inst, &[x]);
+        assert!(is_faithful(format, y, flags, reference(format.to_f64(x)).unwrap(), None), "{x:#x}");
+    }
+}
+
+#[test]
+fn every_circuit_can_be_built() {
+    for name in [
+        "float4.1",
+        "float5.2",
+        "float13.1",
+        "float18.9",
+        "float25.16",
+        "float35.23",
+        "fixed16.8",
+        "ufixed32.24",
+        "fixed2.1",
+    ] {
+        for op in [&Exp as &dyn Operator, &Log, &Sin, &Cos] {
+            let inst = Inst::new(op, &[name.parse().unwrap()], Attrs::default()).unwrap();
+            let p = crate::op::hardware(op, &inst, crate::circuit::target::Clock::default_clock());
+            let flags = p.module.ports.iter().find(|p| p.name == "f").map_or(0, |p| p.width);
+            assert_eq!(flags, op.flags(&inst).iter().count() as u32, "{name}");
+        }
+    }
+}

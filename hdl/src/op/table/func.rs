@@ -1,0 +1,151 @@
+//! `func`: any smooth real function of one argument on an interval, by a table of polynomials (RULES N9).
+//!
+//! Arguments outside the interval count as its nearer end and raise `invalid`. [`domain`] finds the interval's lines,
+//! [`prepared`] the table; faithfulness is told in [`crate::op::table::poly`].
+
+mod domain;
+mod hardware;
+mod prepared;
+#[cfg(test)]
+pub(super) mod tests;
+
+pub use prepared::{Failure, Prepared, prepared};
+
+use crate::circuit::{Circuit, Sig};
+use crate::number::exact::Exact;
+use crate::number::real::{Dd, Expr, Smooth};
+use crate::op::{Attrs, Inst, Operator, TableUse};
+use crate::{Bounds, Flags, Format};
+use std::collections::HashMap;
+use std::sync::{Mutex, OnceLock};
+
+/// The widest fraction of a float, and the widest fixed, that functions take.
+pub const MAX_MANT: u32 = 23;
+pub const MAX_WIDTH: u32 = 32;
+
+/// An expression on an interval. There is one of each kind in a process, so that it is told from others by its text.
+#[derive(Debug)]
+pub struct Function {
+    pub expr: Expr,
+    pub lo: Exact,
+    pub hi: Exact,
+    /// The canonical text of all three.
+    pub text: String,
+}
+
+impl PartialEq for Function {
+    fn eq(&self, o: &Function) -> bool {
+        self.text == o.text
+    }
+}
+
+impl Eq for Function {}
+
+impl std::hash::Hash for Function {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+    }
+}
+
+impl Function {
+    /// The one function of this expression and interval, kept for the life of the process.
+    pub fn new(expr: Expr, lo: Exact, hi: Exact) -> &'static Function {
+        static ALL: OnceLock<Mutex<HashMap<String, &'static Function>>> = OnceLock::new();
+        let text = format!("{expr} on {lo}..{hi}");
+        let mut all = ALL.get_or_init(Mutex::default).lock().expect("no holder of the lock panics");
+        all.entry(text.clone()).or_insert_with(|| Box::leak(Box::new(Function { expr, lo, hi, text })))
+    }
+
+    /// FNV-1a of the text, for names that stay the same.
+    pub fn digest(&self) -> u64 {
+        self.text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ b as u64).wrapping_mul(0x100_0000_01b3))
+    }
+}
+
+pub struct Func;
+
+/// The tables of a use.
+fn of(inst: &Inst) -> &'static Prepared {
+    let function = inst.attrs.function.expect("a use of `func` has a function");
+    prepared(inst.result, function).expect("`result` has found the table")
+}
+
+/// The format that functions of one argument have, or what is wrong.
+pub fn one_argument(name: &str, args: &[Format]) -> Result<Format, String> {
+    let [format] = args else { return Err(format!("`{name}` takes one argument")) };
+    if !format.is_float() && !format.is_fixed() {
+        return Err(format!("`{name}` takes a float or a fixed"));
+    }
+    if format.mant() > MAX_MANT || format.is_fixed() && format.width() > MAX_WIDTH {
+        return Err(format!(
+            "`{name}` takes floats of up to {MAX_MANT} fraction bits and fixeds of up to {MAX_WIDTH} bits, not {format}"
+        ));
+    }
+    Ok(*format)
+}
+
+impl Operator for Func {
+    fn name(&self) -> &'static str {
+        "func"
+    }
+
+    fn summary(&self) -> &'static str {
+        "a function on an interval; faithful, by cells of polynomials"
+    }
+
+    fn result(&self, args: &[Format], attrs: &Attrs) -> Result<Format, String> {
+        let format = one_argument("func", args)?;
+        let function = attrs.function.ok_or("`func` needs a function")?;
+        prepared(format, function)
+            .map(|_| format)
+            .map_err(|e| format!("`func` has no table for {}: {e:?}", function.text))
+    }
+
+    fn flags(&self, inst: &Inst) -> Flags {
+        let p = of(inst);
+        let (below, above) = p.domain.outside(inst);
+        p.flags | Flags::INVALID.when(below || above)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        of(inst).bounds
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        of(inst).eval(args[0])
+    }
+
+    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
+        let p = of(inst);
+        let x = args[0].clamp(p.domain.ends.0, p.domain.ends.1);
+        p.function.expr.value(Dd::from(x)).map_or(0.0, |v| v.value.hi)
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        let p = of(inst);
+        let (lo, hi) = p.domain.ends;
+        match inst.result.frac() {
+            None => p.function.expr.c_text(&format!("fmin(fmax((double){}, {lo:?}), {hi:?})", args[0])),
+            Some(frac) => {
+                let x = format!("fmin(fmax((double){} * 0x1p-{frac}, {lo:?}), {hi:?})", args[0]);
+                let kind = crate::op::pieces::parts::c_type(inst.result);
+                format!("(({kind})rint({} * 0x1p{frac}))", p.function.expr.c_text(&x))
+            }
+        }
+    }
+
+    fn table(&self, inst: &Inst) -> Option<TableUse> {
+        let p = of(inst);
+        let floor = p.floor.map(crate::number::real::exp2);
+        Some(TableUse { floor, ..p.table.in_use(p.table.bound) })
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        hardware::circuit(of(inst), inst, self.flags(inst), c, args[0])
+    }
+}
+
+/// Whether no result of this use is negative.
+pub fn is_nonneg(inst: &Inst) -> bool {
+    of(inst).table.span().low >= 0
+}

@@ -1,0 +1,189 @@
+//! The table of one function in one format, and the evaluation that is the specification of its bits.
+
+use super::Function;
+use super::domain::{Domain, Lines};
+use crate::number::real::{Dd, Smooth, log2};
+use crate::op::int::xcast::Xcast;
+use crate::op::table::poly::result::{Known, to_float};
+use crate::op::table::poly::search::{Failure as SearchFailure, Problem};
+use crate::op::table::poly::{Goal, Limits, Misfit, Table, search};
+use crate::op::{Attrs, Inst, Operator};
+use crate::{Bounds, Flags, Format};
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::{OnceLock, RwLock};
+
+/// What the table of every result's own last place may cost, and one of which small results are less exact.
+const FULL: Limits = Limits { blocks: 16, pieces: 12_000 };
+const WIDE: Limits = Limits { blocks: 32, pieces: 24_000 };
+
+/// Why a function has no table.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Failure {
+    /// The ends do not fit the format, or are one number there.
+    Interval,
+    /// It has no value at an argument.
+    Undefined(f64),
+    /// Too much of its value is lost on the way, at an argument.
+    Inaccurate(f64),
+    /// It needs too many pieces, the shortest of them at an argument; each of 2^-depth of an octave or of the interval.
+    Large { at: f64, depth: u32 },
+}
+
+/// A function ready for evaluation. The numbers depend on the function and the format alone.
+///
+/// The evaluation: the argument is brought into the interval; a float's exponent field less `lines.field` (plus one, but
+/// at least 0, with a line for the tiny) and its sign are the line, its fraction is the fraction; a fixed less the
+/// lower end is the fraction. [`Table::eval`] gives h and its quantum, which are rounded to nearest even.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    pub format: Format,
+    pub function: &'static Function,
+    pub domain: Domain,
+    pub lines: Lines,
+    pub table: Table,
+    /// Results of at least 2^k are faithful; smaller ones are off by less than a place of that one. `None`: all are.
+    pub floor: Option<i32>,
+    pub known: Option<Known>,
+    /// Of the result alone, without `invalid`.
+    pub flags: Flags,
+    pub bounds: Bounds,
+    /// The conversion of h to a fixed.
+    pub cast: Option<Inst>,
+}
+
+impl Prepared {
+    fn new(format: Format, function: &'static Function) -> Result<Prepared, Failure> {
+        let domain = Domain::new(format, &function.lo, &function.hi).ok_or(Failure::Interval)?;
+        let (f, mant) = (&function.expr, format.mant());
+        let Some(frac) = format.frac() else {
+            let smallest = 1 - format.bias();
+            let full = attempt(f, &domain, Goal::Float { mant, lowest: smallest }, FULL);
+            let mut last = match full {
+                Ok((lines, table)) => return Ok(Prepared::floats(format, function, domain, lines, table, None)),
+                Err(Failure::Undefined(x)) => return Err(Failure::Undefined(x)),
+                Err(failure) => failure,
+            };
+            let top = top(f, &domain);
+            for below in [2 * mant as i32, mant as i32 + 4, mant as i32 / 2, 2] {
+                let lowest = top - below;
+                if lowest <= smallest {
+                    continue;
+                }
+                match attempt(f, &domain, Goal::Float { mant, lowest }, WIDE) {
+                    Ok((lines, table)) => {
+                        return Ok(Prepared::floats(format, function, domain, lines, table, Some(lowest)));
+                    }
+                    Err(failure) => last = failure,
+                }
+            }
+            return Err(last);
+        };
+        let (lines, table) = attempt(f, &domain, Goal::Fixed { unit: -(frac as i32) }, WIDE)?;
+        Ok(Prepared::fixeds(format, function, domain, lines, table))
+    }
+
+    fn floats(
+        format: Format,
+        function: &'static Function,
+        domain: Domain,
+        lines: Lines,
+        table: Table,
+        floor: Option<i32>,
+    ) -> Prepared {
+        let known = Known::of(&table, format);
+        let (flags, bounds) = (known.flags(format), known.bounds(format));
+        Prepared { format, function, domain, lines, table, floor, known: Some(known), flags, bounds, cast: None }
+    }
+
+    fn fixeds(format: Format, function: &'static Function, domain: Domain, lines: Lines, table: Table) -> Prepared {
+        let span = table.span();
+        let frac = -table.quanta().0 as u32;
+        // As wide as its span, and as its fraction, which a format holds whole.
+        let width = span.bits().max(frac);
+        let from = Format::Fixed { width: width as u8, frac: frac as u8, signed: span.is_signed() };
+        let cast =
+            Inst::new(&Xcast, &[from], Attrs { to: Some(format), ..Attrs::default() }).expect("a cast of fixeds");
+        let ends = [span.low, span.high].map(|h| Xcast.bits(&cast, &[h as u64 & from.mask()]));
+        let flags = ends[0].1 | ends[1].1;
+        let bounds = Bounds::ints(format.to_int(ends[0].0), format.to_int(ends[1].0));
+        Prepared { format, function, domain, lines, table, floor: None, known: None, flags, bounds, cast: Some(cast) }
+    }
+
+    /// The line and the fraction of an argument inside.
+    #[inline]
+    pub fn place(&self, x: u64) -> (usize, u64) {
+        let (format, lines) = (self.format, &self.lines);
+        if !format.is_float() {
+            return (0, (format.to_int(x) - format.to_int(self.domain.lo)) as u64);
+        }
+        let field = (x >> format.mant()) as u32 & ((1 << format.exp()) - 1);
+        let line = (field + lines.tiny as u32).saturating_sub(lines.field);
+        let sign = lines.sign.map_or(0, |bit| ((x >> (format.width() - 1)) as u32 & 1) << bit);
+        ((line | sign) as usize, x & ((1 << format.mant()) - 1))
+    }
+
+    /// The result's pattern and flags: the specification.
+    #[inline]
+    pub fn eval(&self, x: u64) -> (u64, Flags) {
+        let (x, outside) = self.domain.clamp(x);
+        let (line, fraction) = self.place(x);
+        let (h, quantum) = self.table.eval(line, fraction);
+        let (bits, flags) = match &self.cast {
+            None => to_float(self.format, h, quantum),
+            Some(cast) => Xcast.bits(cast, &[h as u64 & cast.args[0].mask()]),
+        };
+        (bits, flags | Flags::INVALID.when(outside))
+    }
+}
+
+/// The lines and the table of a goal.
+fn attempt(f: &dyn Smooth, domain: &Domain, goal: Goal, limits: Limits) -> Result<(Lines, Table), Failure> {
+    let lines = domain.lines(f, goal).ok_or(Failure::Undefined(0.0))?;
+    let problem = Problem { f, goal, lines: &lines.lines, bits: lines.bits, argument: 0.0 };
+    match search(&problem, limits) {
+        Ok(table) => Ok((lines, table)),
+        Err(SearchFailure::At(Misfit::Undefined(x))) => Err(Failure::Undefined(x)),
+        Err(SearchFailure::At(Misfit::Inaccurate(x))) => Err(Failure::Inaccurate(x)),
+        Err(SearchFailure::At(Misfit::Long)) => Err(Failure::Large { at: domain.ends.0, depth: 0 }),
+        Err(SearchFailure::Large { at, depth }) => Err(Failure::Large { at, depth }),
+    }
+}
+
+/// About the exponent of the function's greatest magnitude: that of 257 arguments.
+fn top(f: &dyn Smooth, domain: &Domain) -> i32 {
+    let (lo, hi) = domain.ends;
+    let at = |k: u32| lo + (hi - lo) * (k as f64 / 256.0);
+    let values = (0..=256).filter_map(|k| f.value(Dd::from(at(k)))).map(|v| v.value.hi.abs());
+    let most = values.fold(0.0, f64::max);
+    if most > 0.0 { log2(most) } else { 0 }
+}
+
+type Key = (Format, *const Function);
+
+/// A result of [`prepared`] that stays.
+type Kept = Result<&'static Prepared, &'static Failure>;
+
+/// The tables of a function in a float or fixed format, made on first use and kept for the life of the process.
+pub fn prepared(format: Format, function: &'static Function) -> Kept {
+    thread_local!(static LAST: Cell<Option<(Key, Kept)>> = const { Cell::new(None) });
+    static ALL: OnceLock<RwLock<HashMap<(Format, &'static str), Kept>>> = OnceLock::new();
+    let key = (format, function as *const Function);
+    if let Some((last, found)) = LAST.get()
+        && last == key
+    {
+        return found;
+    }
+    let all = ALL.get_or_init(RwLock::default);
+    let name = (format, function.text.as_str());
+    let known = all.read().expect("no holder of the lock panics").get(&name).copied();
+    let found = known.unwrap_or_else(|| {
+        let new: Kept = match Prepared::new(format, function) {
+            Ok(p) => Ok(Box::leak(Box::new(p))),
+            Err(e) => Err(Box::leak(Box::new(e))),
+        };
+        *all.write().expect("no holder of the lock panics").entry(name).or_insert(new)
+    });
+    LAST.set(Some((key, found)));
+    found
+}

@@ -1,0 +1,247 @@
+//! Functions against their expressions in double-double, whose digits are tested on their own.
+
+use super::*;
+use crate::number::real::{Node, exp2};
+
+/// An expression in reverse Polish notation: `x`, numbers, names, `+ - * / pow min max`.
+pub(crate) fn expr(text: &str) -> Expr {
+    let mut e = Expr::default();
+    let mut stack = Vec::new();
+    for word in text.split_whitespace() {
+        let node = if let Some(call) = crate::number::real::expr::CALLS.iter().find(|c| c.0 == word) {
+            Node::Call(call.1, stack.pop().unwrap())
+        } else if ["+", "-", "*", "/", "pow", "min", "max"].contains(&word) {
+            let (b, a) = (stack.pop().unwrap(), stack.pop().unwrap());
+            match word {
+                "+" => Node::Add(a, b),
+                "-" => Node::Sub(a, b),
+                "*" => Node::Mul(a, b),
+                "/" => Node::Div(a, b),
+                "min" => Node::Min(a, b),
+                "max" => Node::Max(a, b),
+                _ => Node::Pow(a, b),
+            }
+        } else if word == "x" {
+            Node::X
+        } else {
+            Node::Number(crate::number::exact::parse_decimal(word).unwrap())
+        };
+        stack.push(e.push(node));
+    }
+    assert_eq!(stack.len(), 1, "{text}");
+    e
+}
+
+fn number(text: &str) -> Exact {
+    let (sign, digits) = text.strip_prefix('-').map_or((1, text), |t| (-1, t));
+    crate::number::exact::parse_decimal(digits).unwrap() * Exact::from(num_bigint::BigInt::from(sign))
+}
+
+pub(crate) fn function(text: &str, lo: &str, hi: &str) -> &'static Function {
+    Function::new(expr(text), number(lo), number(hi))
+}
+
+pub(crate) fn inst(format: &str, function: &'static Function) -> Inst {
+    let format: Format = format.parse().unwrap();
+    Inst::new(&Func, &[format], Attrs { function: Some(function), ..Attrs::default() }).unwrap()
+}
+
+/// Whether y is one of the two numbers around the value, and the value itself where that is a number. `floor` is the
+/// exponent below which a place is that of 2^floor.
+pub(crate) fn is_faithful(format: Format, y: u64, flags: Flags, value: Dd, floor: Option<i32>) -> bool {
+    if let Some(frac) = format.frac() {
+        let off = (value.scale(frac as i32) - Dd::from(format.to_int(y) as f64)).hi;
+        let end = y == format.max_bits() || y == format.min_bits();
+        return if flags.contains(Flags::SATURATION) { end } else { off.abs() < 1.0 };
+    }
+    let m = format.mant() as i32;
+    let got = Dd::from(format.to_f64(y));
+    if flags.contains(Flags::OVERFLOW) {
+        return value.abs().hi >= got.abs().hi;
+    }
+    let smallest = 1 - format.bias();
+    if flags.contains(Flags::UNDERFLOW) {
+        return y == 0 && value.abs().hi < exp2(smallest) && value.hi != 0.0;
+    }
+    let size = value.abs().hi;
+    let octave = if size == 0.0 { smallest } else { crate::number::real::log2(size).max(floor.unwrap_or(smallest)) };
+    let off = (got - value).hi.abs();
+    off < exp2(octave - m)
+}
+
+/// Every step-th argument from end to end, and those around.
+fn check(format: &str, text: &str, (lo, hi): (&str, &str), step: u64) -> &'static Prepared {
+    let f = function(text, lo, hi);
+    let inst = inst(format, f);
+    let p = of(&inst);
+    let format = p.format;
+    let declared = Func.flags(&inst);
+    let mut x = 0;
+    let mut inside = 0;
+    while x <= format.mask() {
+        let fields = (1u64 << format.exp()) - 1;
+        let field = x >> format.mant() & fields;
+        let valid = !format.is_float() || x == 0 || field != 0 && field != fields;
+        if valid {
+            let (y, flags) = Func.bits(&inst, &[x]);
+            assert!(declared.contains(flags), "{text} on {format} raises the undeclared {flags:?} at {x:#x}");
+            let (at, outside) = p.domain.clamp(x);
+            inside += !outside as u64;
+            assert_eq!(flags.contains(Flags::INVALID), outside);
+            let value = f.expr.value(Dd::from(format.to_f64(at))).unwrap().value;
+            let good = is_faithful(format, y, flags, value, p.floor);
+            let shown = (format.to_f64(at), format.to_f64(y));
+            assert!(good, "{text} on {format} at {x:#x}: {shown:?} {flags:?}, not {value:?}");
+            assert!(p.bounds.contain(format, y), "{text} on {format}: {y:#x} outside {:?}", p.bounds);
+        }
+        x += step;
+    }
+    assert!(inside > 100, "{inside} arguments of {text} inside");
+    p
+}
+
+#[test]
+fn where_a_function_is_0_the_result_is_0_without_a_flag() {
+    for format in ["float9.4", "float18.9", "float25.16", "float32.23", "fixed16.10", "ufixed16.14"] {
+        let format: Format = format.parse().unwrap();
+        for (text, (lo, hi), zeros) in [
+            ("1 x -", ("0", "1"), vec!["1"]),
+            ("1 x -", ("0.5", "2"), vec!["1"]),
+            ("x sin", ("0", "1"), vec!["0"]),
+            ("x", ("0", "1"), vec!["0"]),
+            ("x sqrt", ("0", "2"), vec!["0"]),
+            ("x 1 x - *", ("0", "1"), vec!["0", "1"]),
+            ("x 0.75 -", ("0.5", "1.5"), vec!["0.75"]),
+            ("x log", ("0.5", "2"), vec!["1"]),
+            ("x exp 1 -", ("0", "1"), vec!["0"]),
+            ("x x *", ("0", "1"), vec!["0"]),
+            ("x 0.5 - x 0.5 - *", ("0", "1"), vec!["0.5"]),
+            ("1 x - 1 x - * 1 x - *", ("0", "1"), vec!["1"]),
+            ("0 1 x - max", ("0", "1.75"), vec!["1", "1.25", "1.5", "1.75"]),
+        ] {
+            if !format.is_signed() && text == "1 x -" && hi == "2" {
+                continue;
+            }
+            let f = function(text, lo, hi);
+            let p = prepared(format, f).unwrap_or_else(|e| panic!("{text} on {format}: {e:?}"));
+            for zero in zeros {
+                let x = crate::number::exact::parse(format, zero).unwrap();
+                assert_eq!(p.eval(x), (0, Flags::NONE), "{text} on {format} at {zero}");
+            }
+            for (end, outside) in [(p.domain.lo, false), (p.domain.hi, false)] {
+                assert_eq!(p.eval(end).1.contains(Flags::INVALID), outside, "{text} on {format}");
+            }
+        }
+    }
+    // What a use cannot raise it does not declare.
+    let float: Format = "float18.9".parse().unwrap();
+    assert_eq!(prepared(float, function("1 x -", "0", "1")).unwrap().flags, Flags::NONE);
+}
+
+#[test]
+fn every_argument_of_narrow_floats_gives_a_faithful_result() {
+    for (text, lo, hi) in [
+        ("x exp", "-4", "4"),
+        ("1 x /", "0.1", "100"),
+        ("x sin", "0", "1.5"),
+        ("x erfc x /", "0.25", "4"),
+        ("x x * neg exp", "-3", "3"),
+        ("1 x - 4 pow 4 x * 1 + *", "0", "1"),
+        ("x tanh", "-8", "8"),
+        ("x 1 max sqrt", "0", "4"),
+        ("x log", "1e-3", "1e3"),
+    ] {
+        for format in ["float18.9", "float12.6", "float16.10"] {
+            check(format, text, (lo, hi), 1);
+        }
+    }
+}
+
+#[test]
+fn wide_floats_are_faithful_where_they_are_sampled() {
+    for (text, lo, hi) in [
+        ("x neg exp", "0", "20"),
+        ("1 x /", "0.5", "8"),
+        ("x erfc", "0", "4"),
+        ("x x * neg exp 2 x * * x erfc x / +", "0.25", "3"),
+        ("x sin", "0", "1.5"),
+        ("1 x 2 / - 4 pow 2 x * 1 + *", "0", "2"),
+    ] {
+        for (format, step) in [("float25.16", 509), ("float32.23", 50_021)] {
+            let p = check(format, text, (lo, hi), step);
+            let t = &p.table;
+            println!(
+                "{format} {text}: floor {:?} degree {} top {} rows {} bits {} place {} h {} bound {:.3}",
+                p.floor,
+                t.degree,
+                t.top,
+                t.rows.len(),
+                t.total_bits(),
+                t.place_bits(),
+                t.span().bits(),
+                t.bound
+            );
+        }
+    }
+}
+
+/// A simple zero, on an argument or between two, costs bits but no exactness.
+#[test]
+fn results_around_simple_zeros_are_faithful() {
+    for (text, lo, hi) in [("x sin", "0", "7"), ("x log", "0.5", "2"), ("x cos", "0", "7"), ("x x * 2 -", "1", "1.75")]
+    {
+        for (format, step) in [("float18.9", 1), ("float25.16", 101), ("float32.23", 5_003)] {
+            let p = check(format, text, (lo, hi), step);
+            assert_eq!(p.floor, None, "{text} on {format}");
+            println!(
+                "{format} {text}: degree {} rows {} bits {}",
+                p.table.degree,
+                p.table.rows.len(),
+                p.table.total_bits()
+            );
+        }
+    }
+}
+
+#[test]
+fn fixeds_are_faithful() {
+    for (format, text, lo, hi, step) in [
+        ("fixed16.12", "x exp", "-4", "2", 1),
+        ("ufixed16.14", "x sqrt 1 +", "0.5", "3", 1),
+        ("fixed12.8", "x sin", "-7", "7", 1),
+        ("fixed32.24", "x neg exp", "0", "100", 50_021),
+        ("fixed32.30", "x cos", "-1.5", "1.5", 50_021),
+        ("ufixed8.8", "x 4 *", "0", "0.9", 1),
+    ] {
+        check(format, text, (lo, hi), step);
+    }
+}
+
+#[test]
+fn what_cannot_be_fitted_is_told() {
+    let float: Format = "float32.23".parse().unwrap();
+    let failure = |text: &str, lo: &str, hi: &str| match prepared(float, function(text, lo, hi)) {
+        Ok(p) => panic!("{text} has a table of {} bits", p.table.total_bits()),
+        Err(failure) => failure.clone(),
+    };
+    assert_eq!(failure("x", "2", "1"), Failure::Interval);
+    assert_eq!(failure("x", "1", "1.00000000001"), Failure::Interval);
+    assert_eq!(failure("1 x /", "0", "1"), Failure::Undefined(0.0));
+    assert!(matches!(failure("1 x 1 - /", "0.5", "1.75"), Failure::Undefined(x) if x == 1.0));
+    assert!(matches!(failure("x log", "-1", "1"), Failure::Undefined(_)));
+    let Failure::Large { at, .. } = failure("x 0.3 - abs", "0.25", "1") else { panic!("a kink has no polynomial") };
+    assert!((at - 0.3).abs() < 1e-4, "{at}");
+}
+
+#[test]
+fn every_circuit_can_be_built() {
+    for (text, lo, hi) in [("x exp", "-4", "4"), ("1 x /", "0.1", "20"), ("x sin", "-1", "1.5"), ("x 4 *", "0.25", "1")]
+    {
+        for format in ["float18.9", "float25.16", "fixed16.10", "float10.5"] {
+            let inst = inst(format, function(text, lo, hi));
+            let p = crate::op::hardware(&Func, &inst, crate::circuit::target::Clock::default_clock());
+            let flags = p.module.ports.iter().find(|p| p.name == "f").map_or(0, |p| p.width);
+            assert_eq!(flags, Func.flags(&inst).iter().count() as u32);
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! `log`: the natural logarithm, faithful, and 0 for 1; of 0 and of negative numbers it is 0 with `invalid` (RULES N9).
+//!
+//! With x = 2^e (1 + t), t in [-1/4, 1/2), it is e ln(2) + t g(t), where g(t) = log(1 + t) / t is smooth, comes from a table
+//! and keeps the relative error near 1, where the logarithm vanishes. The product with t is exact, or cut off far below.
+
+mod hardware;
+#[cfg(test)]
+mod tests;
+
+use crate::circuit::{Circuit, Sig};
+use crate::number::real::{Dd, Interval, MAX_ORDER, Smooth, Value, elementary, exp2};
+use crate::op::int::xcast::Xcast;
+use crate::op::pieces::float_parts::{max_field, unpack};
+use crate::op::table::exp::c_call;
+use crate::op::table::func::one_argument;
+use crate::op::table::poly::result::{Known, to_float};
+use crate::op::table::poly::search::Problem;
+use crate::op::table::poly::{Goal, Limits, Line, Span, Table, search};
+use crate::op::{Attrs, Inst, Operator, TableUse};
+use crate::{Bounds, Flags, Format};
+use std::collections::HashMap;
+use std::sync::{OnceLock, RwLock};
+
+pub struct Log;
+
+/// log(1 + t) / t, at t = x below 1/2 and at t = (x - 1) / 2 from there on.
+struct Ratio;
+
+impl Ratio {
+    /// Encloses t; `None` where the interval is on both sides.
+    fn t(x: Interval) -> Option<(Interval, f64)> {
+        match (x.lo < 0.5, x.hi < 0.5) {
+            (true, true) => Some((x, 1.0)),
+            (false, false) => Some(((x - Interval::ONE).scaled(0.5), 0.5)),
+            _ => None,
+        }
+    }
+}
+
+impl Smooth for Ratio {
+    fn value(&self, x: Dd) -> Option<Value> {
+        let t = if x.hi < 0.5 { x } else { (x - Dd::ONE).scale(-1) };
+        let value = if t.hi == 0.0 { Dd::ONE } else { elementary::log(Dd::ONE + t) / t };
+        Some(Value { value, error: exp2(-80) })
+    }
+
+    fn range(&self, x: Interval) -> Interval {
+        let Some((t, _)) = Ratio::t(x) else { return Interval::new(0.8, 1.2) };
+        let at = |t: f64| if t == 0.0 { Dd::ONE } else { elementary::log(Dd::ONE + Dd::from(t)) / Dd::from(t) };
+        // It falls.
+        Interval::new(at(t.hi).hi, at(t.lo).hi).outward().outward()
+    }
+
+    /// g^(n)(t) / n! is the integral of (-s)^n / (1 + t s)^(n+1) over s from 0 to 1.
+    fn coefficients(&self, x: Interval, order: usize) -> [Interval; MAX_ORDER + 1] {
+        let mut c = [Interval::WHOLE; MAX_ORDER + 1];
+        let Some((t, slope)) = Ratio::t(x) else { return c };
+        let base = 1.0 / (1.0 + t.lo.min(0.0));
+        for (n, c) in c.iter_mut().enumerate().take(order + 1) {
+            let power = (0..=n).fold(1.0, |p, _| p * base);
+            let chain = (0..n).fold(1.0, |p, _| p * slope);
+            let bound = 1.000_001 * power * chain / (n + 1) as f64;
+            *c = Interval::new(-bound, bound);
+        }
+        c
+    }
+}
+
+/// How one format is computed. All numbers depend on the format alone.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    pub format: Format,
+    /// Bits of the fraction of a normalised argument.
+    pub bits: u32,
+    /// g at the fractions.
+    pub table: Table,
+    /// e ln(2) for e from `least_exponent` on, in units of 2^-`frac`.
+    pub multiples: Vec<i64>,
+    pub least_exponent: i32,
+    pub frac: u32,
+    /// Fraction bits of the sum, and how many more the product with t has, which are cut off.
+    pub sum_frac: u32,
+    pub cut: u32,
+}
+
+impl Prepared {
+    fn new(format: Format) -> Prepared {
+        let (bits, precision, exponents) = match format.frac() {
+            None => (format.mant(), format.mant(), (1 - format.bias(), max_field(format) as i32 - format.bias())),
+            Some(frac) => {
+                let frac = frac as i32;
+                ((format.width() - 1).max(1), frac as u32, (-frac, format.width() as i32 - 1 - frac))
+            }
+        };
+        let half = 1u64 << (bits - 1);
+        let line = Line { start: Dd::ZERO, scale: 1.0, first: 0, last: 2 * half - 1 };
+        let problem = Problem {
+            f: &Ratio,
+            // A quarter of a place of a significand: g lies between 0.8 and 1.2.
+            goal: Goal::Fixed { unit: -(precision as i32) - 2 },
+            lines: &[Some(line)],
+            bits,
+            argument: 0.0,
+        };
+        let table = search(&problem, Limits { blocks: 64, pieces: 200_000 }).expect("log(1 + t) / t is smooth");
+        let exact = bits + 1 + (-table.quanta().0) as u32;
+        // Of a fixed few places are enough; of a float all are kept that 64 bits hold.
+        let sum_frac = exact.min(if format.is_float() { 62 - format.exp() } else { precision + 10 });
+        // At least one place coarser than the sum, of which the shortest formats have few.
+        let frac = (precision + 6).min(sum_frac - 1);
+        let multiple = |e: i32| {
+            let exact = Dd::LN_2 * e as f64;
+            exact.round_scaled(frac as i32).expect("a number of few bits") as i64
+        };
+        // The exponent counts one more where the fraction is 1/2 or more.
+        let multiples = (exponents.0..=exponents.1 + 1).map(multiple).collect();
+        Prepared { format, bits, table, multiples, least_exponent: exponents.0, frac, sum_frac, cut: exact - sum_frac }
+    }
+
+    /// The fraction and the exponent of a positive number.
+    #[inline]
+    fn normalise(&self, x: u64) -> (u64, i32) {
+        match self.format.frac() {
+            None => {
+                let p = unpack(self.format, x).expect("not 0");
+                (p.sig & ((1 << self.bits) - 1), p.exp + self.bits as i32)
+            }
+            Some(frac) => {
+                let top = x.ilog2();
+                ((x << (self.bits - top)) & ((1 << self.bits) - 1), top as i32 - frac as i32)
+            }
+        }
+    }
+
+    /// The sum, in units of 2^-`sum_frac`.
+    #[inline]
+    fn sum(&self, x: u64) -> i64 {
+        let (fraction, exponent) = self.normalise(x);
+        let upper = (fraction >> (self.bits - 1)) as i64;
+        let t = 2 * fraction as i64 - upper * (fraction as i64 + (1i64 << self.bits));
+        let (g, _) = self.table.eval(0, fraction);
+        let whole = self.multiples[(exponent - self.least_exponent) as usize + upper as usize];
+        ((t as i128 * g as i128) >> self.cut) as i64 + (whole << (self.sum_frac - self.frac))
+    }
+
+    /// The result's pattern and flags: the specification.
+    #[inline]
+    pub fn eval(&self, x: u64) -> (u64, Flags) {
+        let format = self.format;
+        let negative = format.is_signed() && x >> (format.width() - 1) & 1 == 1;
+        let zero = if format.is_float() { unpack(format, x).is_none() } else { x == 0 };
+        if zero || negative {
+            return (0, Flags::INVALID);
+        }
+        let sum = self.sum(x);
+        match format.frac() {
+            None => to_float(format, sum, -(self.sum_frac as i32)),
+            Some(frac) => {
+                let cut = sum >> (self.sum_frac - frac - 4);
+                let cast = self.cast();
+                Xcast.bits(&cast, &[cut as u64 & cast.args[0].mask()])
+            }
+        }
+    }
+
+    /// The span of the sum, roughly.
+    pub fn span(&self) -> Span {
+        let unit = 1i64 << (self.sum_frac - self.frac);
+        let (first, last) = (self.multiples[0], self.multiples[self.multiples.len() - 1]);
+        Span { low: first.min(0) * unit - unit, high: (last.max(0) + (1 << (self.frac - 1))) * unit }
+    }
+
+    /// The conversion of a fixed's sum, cut off four places below the result's last.
+    fn cast(&self) -> Inst {
+        let frac = self.format.frac().expect("a fixed");
+        let right = self.sum_frac - frac - 4;
+        let span = self.span();
+        let width = Span { low: (span.low >> right) - 1, high: (span.high >> right) + 1 }.bits().max(frac + 4);
+        let from = Format::Fixed { width: width as u8, frac: (frac + 4) as u8, signed: true };
+        Inst::new(&Xcast, &[from], Attrs { to: Some(self.format), ..Attrs::default() }).expect("a cast of fixeds")
+    }
+
+    /// What is known of a float's result before it is rounded.
+    fn known(&self) -> Known {
+        let quantum = -(self.sum_frac as i32);
+        let span = self.span();
+        // The logarithm of the number just below 1 is the least.
+        let least = self.table.span().low >> self.cut;
+        let most = span.high.max(-span.low);
+        let greatest = to_float(self.format, most, quantum).0;
+        let (low, high) = (quantum + least.ilog2() as i32, quantum + most.ilog2() as i32);
+        Known { span, least, low, high, quantum, greatest }
+    }
+}
+
+/// The table of a format, made on first use and kept for the life of the process.
+pub fn prepared(format: Format) -> &'static Prepared {
+    static ALL: OnceLock<RwLock<HashMap<Format, &'static Prepared>>> = OnceLock::new();
+    let all = ALL.get_or_init(RwLock::default);
+    let known = all.read().expect("no holder of the lock panics").get(&format).copied();
+    known.unwrap_or_else(|| {
+        let new = Prepared::new(format);
+        all.write().expect("no holder of the lock panics").entry(format).or_insert_with(|| Box::leak(Box::new(new)))
+    })
+}
+
+impl Operator for Log {
+    fn name(&self) -> &'static str {
+        "log"
+    }
+
+    fn summary(&self) -> &'static str {
+        "natural logarithm; faithful, by table and polynomial; of 0 and below it is 0 and invalid"
+    }
+
+    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+        one_argument("log", args)
+    }
+
+    fn flags(&self, inst: &Inst) -> Flags {
+        let format = inst.result;
+        let b = inst.bounds(0);
+        let negative = if format.is_float() { !inst.is_nonneg(0) } else { b.low < 0 };
+        let invalid = Flags::INVALID.when(b.zero || negative);
+        let p = prepared(format);
+        if format.is_float() {
+            return invalid | p.known().flags(format);
+        }
+        let ends = [b.low.max(1), b.high.max(1)].map(|x| p.eval(x as u64 & format.mask()));
+        // A faithful result may lie a place beyond that of the end.
+        let near = |y: i128| y <= format.to_int(format.min_bits()) + 1 || y + 1 >= format.to_int(format.max_bits());
+        let saturates = ends.iter().any(|e| e.1.contains(Flags::SATURATION) || near(format.to_int(e.0)));
+        invalid | Flags::SATURATION.when(saturates)
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        let format = inst.result;
+        if format.is_float() {
+            let bounds = prepared(format).known().bounds(format);
+            return Bounds { zero: true, ..bounds };
+        }
+        Bounds::of(format)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        prepared(inst.result).eval(args[0])
+    }
+
+    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
+        if args[0] > 0.0 { args[0].ln() } else { 0.0 }
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        format!("({0} > 0 ? {1} : 0)", args[0], c_call(inst, "log", args[0]))
+    }
+
+    fn table(&self, inst: &Inst) -> Option<TableUse> {
+        // A quarter of a place of g is at most 1 / (2 * 0.81) places of t g; the multiple and the cut add less than 0.1.
+        let table = &prepared(inst.result).table;
+        Some(table.in_use(0.62 * table.bound + 0.1))
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        hardware::circuit(prepared(inst.result), inst, self.flags(inst), c, args[0])
+    }
+}

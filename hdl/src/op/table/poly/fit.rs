@@ -1,0 +1,381 @@
+//! One row: a polynomial that interpolates the function in Chebyshev nodes, rounded to integers, and the proof of its
+//! error.
+
+use super::{RowRange, Span};
+use crate::number::real::{Dd, Interval, MAX_ORDER, Smooth, exp2};
+
+/// The highest degree of a polynomial.
+pub const MAX_DEGREE: usize = MAX_ORDER - 1;
+
+/// The most bits of h, sign and the carry of a sum included.
+const MAX_BITS: i32 = 60;
+
+/// Covers what is not accounted for on its own: the error of the function's values and of the fit's arithmetic.
+const SLACK: f64 = 1.0 / 1024.0;
+
+/// A value may be off by this many places at most.
+const VALUE_ERROR: f64 = 1.0 / 8192.0;
+
+/// A line of arguments: start + scale * fraction / 2^bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    pub start: Dd,
+    /// A power of two, negative where the argument falls; 0 where every fraction means the start.
+    pub scale: f64,
+    /// The fractions that occur.
+    pub first: u64,
+    pub last: u64,
+}
+
+impl Line {
+    pub fn at(&self, fraction: f64, bits: u32) -> Dd {
+        self.start + Dd::from(self.scale) * (fraction * exp2(-(bits as i32)))
+    }
+}
+
+/// What is asked of the result.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Goal {
+    /// Less than half a place of a float of `mant` fraction bits; a value below 2^lowest counts as one of that size.
+    Float { mant: u32, lowest: i32 },
+    /// Less than half of 2^unit.
+    Fixed { unit: i32 },
+}
+
+/// Why there is no polynomial.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Misfit {
+    /// A shorter piece may have one.
+    Long,
+    /// The function has no value here.
+    Undefined(f64),
+    /// Its value cannot be computed well enough here.
+    Inaccurate(f64),
+}
+
+/// The problem, but for the place.
+#[derive(Clone, Copy)]
+pub struct Fit<'a> {
+    pub f: &'a dyn Smooth,
+    pub goal: Goal,
+    pub bits: u32,
+    pub degree: usize,
+    /// What the argument's own error does to the result, in places.
+    pub argument: f64,
+}
+
+/// Fractions `first` to `last` of the piece that begins at `origin` and is 2^span_bits long.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    pub origin: u64,
+    pub span_bits: u32,
+    pub first: u64,
+    pub last: u64,
+}
+
+/// What a piece is like, before a polynomial is made for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Sketch {
+    /// The result's last place, as a power of two.
+    pub unit: i32,
+    /// Error of the interpolation, in places.
+    pub error: f64,
+    /// About how many bits each coefficient needs.
+    pub bits: [u32; MAX_DEGREE + 1],
+    range: Interval,
+    zero: Zero,
+}
+
+/// The quantum of a row for which none matters.
+pub const ANY_QUANTUM: i32 = i32::MAX;
+
+/// Where a function is exactly 0; h is 0 there too, so that no flag is raised.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Zero {
+    /// Nowhere that is known.
+    Unknown,
+    /// Where the piece begins.
+    Begin,
+    /// At all arguments of the piece.
+    All,
+}
+
+/// A finished row.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub coef: [i64; MAX_DEGREE + 1],
+    pub quantum: i32,
+    pub range: RowRange,
+    /// The spans of the sums of Horner's rule.
+    pub steps: [Span; MAX_DEGREE + 1],
+    pub error: f64,
+}
+
+/// Bits of h below the result's last place, by degree: rounded coefficients and cut-off products then take less than
+/// 0.3 places in all.
+pub fn guard(degree: usize) -> i32 {
+    [2, 3, 4, 4, 4][degree]
+}
+
+/// What rounded coefficients and cut-off products move h by at most, in places.
+fn rounding(degree: usize) -> f64 {
+    (degree as f64 + 0.5) * exp2(-guard(degree))
+}
+
+impl Fit<'_> {
+    /// Judges a piece of a line; an error where no polynomial of the degree is near enough.
+    pub fn sketch(&self, line: &Line, piece: &Piece) -> Result<Sketch, Misfit> {
+        let at = |fraction: u64| line.at(fraction as f64, self.bits).hi;
+        let (a, b) = (at(piece.first), at(piece.last));
+        let x = Interval::new(a.min(b), a.max(b));
+        if a == b {
+            return self.point(a);
+        }
+        let range = self.f.range(x);
+        if !range.is_finite() {
+            return Err(Misfit::Long);
+        }
+        let jet = self.f.coefficients(x, self.degree + 1);
+        let near = if range.contains(0.0) && !jet[1].contains(0.0) { self.near_zero(line, piece) } else { None };
+        let (least, zero) = near.unwrap_or_else(|| (range.least(), self.zero(line, piece, range)));
+        let unit = self.unit(least);
+        // The remainder times 2 / 4^(D+1): interpolation in the Chebyshev nodes of an interval of length 1.
+        let width = (x.hi - x.lo) * 1.000_001;
+        let power = |n: usize| (0..n).fold(1.0, |p, _| p * width);
+        let left = (0..=self.degree).fold(2.0 * jet[self.degree + 1].most(), |e, _| e * width / 4.0);
+        let error = scaled(left, -unit);
+        // Not simply `>=`: what is not a number is no bound either.
+        let exact = if zero == Zero::Begin { 1.5 * exp2(-guard(self.degree)) } else { 0.0 };
+        let near = error + rounding(self.degree) + exact + self.argument + SLACK < 0.5;
+        if !near {
+            return Err(Misfit::Long);
+        }
+        let quantum = unit - guard(self.degree);
+        let mut bits = [0; MAX_DEGREE + 1];
+        for (k, b) in bits.iter_mut().enumerate().take(self.degree + 1) {
+            let size = if k == 0 { range.most() } else { jet[k].most() * power(k) };
+            *b = bits_of(size, quantum);
+        }
+        if bits.iter().any(|b| *b as i32 > MAX_BITS - 3) {
+            return Err(Misfit::Long);
+        }
+        Ok(Sketch { unit, error, bits, range, zero })
+    }
+
+    /// A single argument.
+    fn point(&self, x: f64) -> Result<Sketch, Misfit> {
+        let value = self.f.value(Dd::from(x)).ok_or(Misfit::Undefined(x))?;
+        let unit = self.unit(value.value.hi.abs());
+        if value.error > VALUE_ERROR * exp2(unit) {
+            return Err(Misfit::Inaccurate(x));
+        }
+        let mut bits = [0; MAX_DEGREE + 1];
+        bits[0] = bits_of(value.value.hi.abs(), unit - guard(self.degree));
+        let zero = if value.value.hi == 0.0 { Zero::All } else { Zero::Unknown };
+        Ok(Sketch { unit, error: 0.0, bits, range: Interval::point(value.value.hi).outward(), zero })
+    }
+
+    /// Where a function whose least magnitude on a piece is not known is 0.
+    fn zero(&self, line: &Line, piece: &Piece, range: Interval) -> Zero {
+        if range == Interval::ZERO {
+            return Zero::All;
+        }
+        let begins = range.contains(0.0) && piece.first == piece.origin;
+        let value = begins.then(|| self.f.value(line.at(piece.first as f64, self.bits))).flatten();
+        if value.is_some_and(|v| v.value.hi == 0.0) { Zero::Begin } else { Zero::Unknown }
+    }
+
+    /// The least magnitude other than 0 on a piece on which the function is strictly monotone, and whether it is exactly
+    /// 0 where the piece begins. `None` where a value cannot be told from 0.
+    fn near_zero(&self, line: &Line, piece: &Piece) -> Option<(f64, Zero)> {
+        let value = |fraction: u64| {
+            let v = self.f.value(line.at(fraction as f64, self.bits))?;
+            let known = v.error == 0.0 || v.value.hi.abs() > 16.0 * v.error;
+            known.then_some(v.value.hi)
+        };
+        let (mut low, mut high) = (piece.first, piece.last);
+        if value(low)? == 0.0 {
+            return (low == piece.origin).then_some((value(low + 1)?.abs(), Zero::Begin));
+        }
+        let positive = value(low)? > 0.0;
+        if value(high)? != 0.0 && (value(high)? > 0.0) == positive {
+            return Some((value(low)?.abs().min(value(high)?.abs()), Zero::Unknown));
+        }
+        // The two arguments around the zero.
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if (value(middle)? > 0.0) == positive { low = middle } else { high = middle }
+        }
+        let least = value(low)?.abs().min(value(high)?.abs());
+        (least > 0.0).then_some((least, Zero::Unknown))
+    }
+
+    /// The last place of a result of that magnitude. Just above a power of two it is that of the octave below, since a
+    /// result may be rounded to it.
+    fn unit(&self, least: f64) -> i32 {
+        match self.goal {
+            Goal::Fixed { unit } => unit,
+            Goal::Float { mant, lowest } => {
+                let inside = least * (1.0 - exp2(-(mant as i32) - 1));
+                let octave = if inside > 0.0 { crate::number::real::log2(inside) } else { lowest };
+                octave.max(lowest) - mant as i32
+            }
+        }
+    }
+
+    /// The row of a piece that [`Fit::sketch`] accepts.
+    pub fn row(&self, line: &Line, piece: &Piece, sketch: &Sketch) -> Result<Row, Misfit> {
+        let quantum = sketch.unit - guard(self.degree);
+        if sketch.zero == Zero::All {
+            let (range, steps) = (RowRange { h: Some(Span::of(0)), least: i64::MAX }, [Span::of(0); MAX_DEGREE + 1]);
+            return Ok(Row { coef: [0; MAX_DEGREE + 1], quantum: ANY_QUANTUM, range, steps, error: 0.0 });
+        }
+        if let Some(row) = self.vanishing(sketch) {
+            return Ok(row);
+        }
+        let coef = self.interpolate(line, piece, quantum)?;
+        let (coef, added) = self.quantise(coef, sketch.zero == Zero::Begin);
+        let error = sketch.error + added * exp2(-guard(self.degree)) + self.argument + SLACK;
+        let place = |fraction: u64| (fraction - piece.origin) as f64 * exp2(-(piece.span_bits as i32));
+        let (low, high) = (place(piece.first), place(piece.last));
+        let mut steps = [Span::of(0); MAX_DEGREE + 1];
+        steps[self.degree] = Span::of(coef[self.degree]);
+        for k in (0..self.degree).rev() {
+            let s = steps[k + 1];
+            let products = [s.low as f64 * low, s.low as f64 * high, s.high as f64 * low, s.high as f64 * high];
+            let least = products.iter().copied().fold(f64::INFINITY, f64::min).floor() as i64;
+            let most = products.iter().copied().fold(f64::NEG_INFINITY, f64::max).floor() as i64;
+            // f64 holds fewer bits than h has at most: one unit in its last place of room.
+            let room = (least.unsigned_abs().max(most.unsigned_abs()) >> 50) as i64;
+            steps[k] = Span { low: coef[k] + least - room, high: coef[k] + most + room };
+        }
+        // What is known of the function beside what is known of the integers.
+        let half = 1i64 << guard(self.degree);
+        let (below, above) = (scaled(sketch.range.lo, -quantum).floor(), scaled(sketch.range.hi, -quantum).ceil());
+        let real = Span { low: below as i64 - half, high: above as i64 + half };
+        let h = Span { low: steps[0].low.max(real.low), high: steps[0].high.min(real.high) };
+        let h = if h.low <= h.high { h } else { steps[0] };
+        steps[0] = h;
+        let least = match (h.low, h.high) {
+            (0, 0) => i64::MAX,
+            (1.., _) => h.low,
+            _ => (-h.high).max(1),
+        };
+        Ok(Row { coef, quantum, range: RowRange { h: Some(h), least }, steps, error })
+    }
+
+    /// A piece whose values are all too small for the format, and none of them 0: half of the least number, which
+    /// underflows.
+    fn vanishing(&self, sketch: &Sketch) -> Option<Row> {
+        let Goal::Float { mant, lowest } = self.goal else { return None };
+        if sketch.range.most() >= exp2(lowest - 1) || sketch.range.contains(0.0) {
+            return None;
+        }
+        // As many bits as other rows have, so that it is no smaller than they are.
+        let bits = mant as i32 + guard(self.degree);
+        let mut coef = [0; MAX_DEGREE + 1];
+        coef[0] = if sketch.range.lo > 0.0 { 1 << bits } else { -1 << bits };
+        let mut steps = [Span::of(0); MAX_DEGREE + 1];
+        steps[0] = Span::of(coef[0]);
+        let range = RowRange { h: Some(steps[0]), least: 1 << bits };
+        Some(Row { coef, quantum: lowest - 2 - bits, range, steps, error: 0.0 })
+    }
+
+    /// Coefficients of the places' powers, in quanta.
+    fn interpolate(&self, line: &Line, piece: &Piece, quantum: i32) -> Result<[Dd; MAX_DEGREE + 1], Misfit> {
+        let mut coef = [Dd::ZERO; MAX_DEGREE + 1];
+        let value = |x: Dd| {
+            let v = self.f.value(x).ok_or(Misfit::Undefined(x.hi))?;
+            let accurate = v.error <= VALUE_ERROR * exp2(quantum + guard(self.degree));
+            if accurate { Ok(v.value.scale(-quantum)) } else { Err(Misfit::Inaccurate(x.hi)) }
+        };
+        if piece.first == piece.last || line.scale == 0.0 {
+            coef[0] = value(line.at(piece.first as f64, self.bits))?;
+            return Ok(coef);
+        }
+        let length = exp2(piece.span_bits as i32);
+        let from = (piece.first - piece.origin) as f64 / length;
+        let reach = (piece.last - piece.first) as f64 / length;
+        let places: Vec<Dd> = nodes(self.degree).iter().map(|n| Dd::from(from + reach * n)).collect();
+        let mut difference = Vec::with_capacity(places.len());
+        for place in &places {
+            let x = line.start
+                + (*place * length + Dd::from(piece.origin as f64)) * (line.scale * exp2(-(self.bits as i32)));
+            difference.push(value(x)?);
+        }
+        for order in 1..places.len() {
+            for k in (order..places.len()).rev() {
+                difference[k] = (difference[k] - difference[k - 1]) / (places[k] - places[k - order]);
+            }
+        }
+        for k in (0..places.len()).rev() {
+            // coef = coef * (v - place) + difference
+            for i in (0..=self.degree).rev() {
+                let lower = if i > 0 { coef[i - 1] } else { Dd::ZERO };
+                coef[i] = lower - coef[i] * places[k];
+            }
+            coef[0] = coef[0] + difference[k];
+        }
+        Ok(coef)
+    }
+
+    /// Rounds the coefficients, highest first. What rounding adds to one is taken from the lower ones by the best
+    /// polynomial of lower degree for v^i on [0, 1], which leaves 1/2, 1/8, 1/32 and 1/128 of it. Each cut-off product
+    /// is low by half a quantum on average, which is added. With `zero` the constant is 0. Gives the bound of all of this
+    /// in quanta.
+    fn quantise(&self, mut coef: [Dd; MAX_DEGREE + 1], zero: bool) -> ([i64; MAX_DEGREE + 1], f64) {
+        const LOWER: [[f64; 4]; MAX_DEGREE + 1] = [
+            [0.0; 4],
+            [0.5, 0.0, 0.0, 0.0],
+            [-0.125, 1.0, 0.0, 0.0],
+            [0.03125, -0.5625, 1.5, 0.0],
+            [-0.007_812_5, 0.25, -1.25, 2.0],
+        ];
+        const LEFT: [f64; MAX_DEGREE + 1] = [1.0, 0.5, 0.125, 0.03125, 0.007_812_5];
+        let mut rounded = [0; MAX_DEGREE + 1];
+        let mut bound = 0.0;
+        for c in coef.iter_mut().take(self.degree) {
+            *c = *c + Dd::from(0.5);
+            bound += 0.5;
+        }
+        for i in (0..=self.degree).rev() {
+            let integer = if zero && i == 0 { 0 } else { coef[i].round_scaled(0).unwrap_or(0) as i64 };
+            rounded[i] = integer;
+            let whole = Dd::from((integer >> 30) as f64).scale(30) + Dd::from((integer & ((1 << 30) - 1)) as f64);
+            let added = (whole - coef[i]).hi;
+            bound += added.abs() * LEFT[i];
+            for k in 0..i {
+                coef[k] = coef[k] - Dd::from(added) * LOWER[i][k];
+            }
+        }
+        (rounded, bound)
+    }
+}
+
+/// x * 2^k; in two steps, since 2^k alone may lie outside f64.
+fn scaled(x: f64, k: i32) -> f64 {
+    x * exp2(k / 2) * exp2(k - k / 2)
+}
+
+/// Bits of a number of that size in quanta, with its sign.
+fn bits_of(size: f64, quantum: i32) -> u32 {
+    let exponent = if size > 0.0 { crate::number::real::log2(size) } else { return 1 };
+    (exponent - quantum + 2).max(1) as u32
+}
+
+/// The Chebyshev nodes on [0, 1]: 1/2 - cos((2 j + 1) pi / (2 D + 2)) / 2.
+fn nodes(degree: usize) -> &'static [f64] {
+    match degree {
+        0 => &[0.5],
+        1 => &[0.146_446_609_406_726_24, 0.853_553_390_593_273_8],
+        2 => &[0.066_987_298_107_780_68, 0.5, 0.933_012_701_892_219_3],
+        3 => &[0.038_060_233_744_356_62, 0.308_658_283_817_455_1, 0.691_341_716_182_544_9, 0.961_939_766_255_643_4],
+        _ => &[
+            0.024_471_741_852_423_234,
+            0.206_107_373_853_763_43,
+            0.5,
+            0.793_892_626_146_236_6,
+            0.975_528_258_147_576_8,
+        ],
+    }
+}

@@ -1,0 +1,184 @@
+//! The circuit of a table: cells, rows, and Horner's rule.
+
+use super::{Span, Table};
+use crate::circuit::target::Cost;
+use crate::circuit::{Circuit, Sig};
+use crate::op::pieces::float_parts::text::{arg, cat, field, one_of_four, slice, zeros};
+use crate::op::pieces::parts;
+
+/// The widest word of one memory.
+const ROM_WIDTH: u32 = 64;
+
+/// What a table gives: h in the bits of [`Table::span`], and the row's quantum less the least one where they differ.
+pub struct Looked {
+    pub h: Sig,
+    pub offset: Option<Sig>,
+}
+
+/// A column of numbers, to be stored.
+struct Column {
+    name: String,
+    bits: u32,
+    values: Vec<u64>,
+}
+
+/// The value at a line (`None` where there is but one) and a fraction.
+pub fn circuit(t: &Table, c: &mut Circuit, line: Option<Sig>, fraction: Sig) -> Looked {
+    let (row, place) = address(t, c, line, fraction);
+    let widths = t.widths();
+    let mut columns: Vec<Column> = (0..=t.degree)
+        .rev()
+        .map(|k| {
+            let mask = u64::MAX >> (64 - widths[k]);
+            let values = t.columns[k].iter().map(|v| *v as u64 & mask).collect();
+            Column { name: format!("c{k}"), bits: widths[k], values }
+        })
+        .collect();
+    let (least, _) = t.quanta();
+    if widths[t.degree + 1] > 0 {
+        let values = t.quantum.iter().map(|q| (q - least) as u64).collect();
+        columns.push(Column { name: "octave".into(), bits: widths[t.degree + 1], values });
+    }
+    let mut signals = memories(c, row, &columns);
+    let offset = (widths[t.degree + 1] > 0).then(|| signals.pop().expect("it is the last"));
+    signals.reverse();
+    Looked { h: horner(t, c, &signals, place), offset }
+}
+
+/// The row's address (`None`: there is but one row) and the place within the piece (`None`: it is always 0).
+fn address(t: &Table, c: &mut Circuit, line: Option<Sig>, fraction: Sig) -> (Option<Sig>, Option<Sig>) {
+    let place =
+        |c: &mut Circuit, from: Sig| (t.place_bits() > 0).then(|| field(c, "place", from, t.place_bits() - 1, 0));
+    let with_line = |c: &mut Circuit, bits: u32, name: &str| -> Option<Sig> {
+        let mut args: Vec<Sig> = line.into_iter().collect();
+        if bits > 0 {
+            args.push(field(c, "high", fraction, t.bits - 1, t.bits - bits));
+        }
+        let text = cat(&(0..args.len()).map(arg).collect::<Vec<_>>());
+        let width = args.iter().map(|a| c.width(*a)).sum();
+        (!args.is_empty()).then(|| c.wire(name, width, text, &args))
+    };
+    if let Some(split) = t.flat {
+        let row = with_line(c, t.top + split, "row");
+        return (row, place(c, fraction));
+    }
+    let cell = with_line(c, t.top, "cell").expect("a single cell is flat");
+    let deepest = t.cells.iter().map(|k| k.split).max().expect("a table has a cell");
+    let bits = |n: u32| 32 - n.leading_zeros();
+    let (base_bits, split_bits) = (bits(t.rows.len() as u32 - 1), bits(deepest));
+    let data = t.cells.iter().map(|k| (k.base as u64) << split_bits | k.split as u64).collect();
+    let entry = c.rom("entry", base_bits + split_bits, cell, data);
+    let base = field(c, "base", entry, base_bits + split_bits - 1, split_bits);
+    let split = field(c, "split", entry, split_bits - 1, 0);
+    let rest_bits = t.bits - t.top;
+    let rest = field(c, "rest", fraction, rest_bits - 1, 0);
+    let wide = c.wire("wide", rest_bits + deepest, cat(&[zeros(deepest), arg(0)]), &[rest]);
+    let moved = shift_left(c, wide, split, deepest);
+    let high = field(c, "piece", moved, rest_bits + deepest - 1, rest_bits);
+    let text = format!("{{0}} | {}", cat(&[zeros(base_bits - deepest), arg(1)]));
+    let row = c.comb("row", base_bits, Cost::Logic(2), text, &[base, high]);
+    let place = (t.place_bits() > 0).then(|| field(c, "place", moved, rest_bits - 1, t.drop));
+    (Some(row), place)
+}
+
+/// `x << amount`, two bits of the amount a piece; amounts above `most` do not occur.
+fn shift_left(c: &mut Circuit, x: Sig, amount: Sig, most: u32) -> Sig {
+    let (width, n) = (c.width(x), c.width(amount));
+    let mut value = x;
+    for low in (0..n).step_by(2) {
+        let digit = field(c, "digit", amount, n.min(low + 2) - 1, low);
+        let way = |k: u32| {
+            let places = k << low;
+            let kept = width.saturating_sub(places);
+            if places > most { zeros(width) } else { cat(&[slice(0, width, kept as i64 - 1, 0), zeros(width - kept)]) }
+        };
+        value = if c.width(digit) == 1 {
+            c.comb("moved", width, Cost::Mux(2), format!("{{1}} ? {} : {}", way(1), way(0)), &[value, digit])
+        } else {
+            let text = one_of_four(width, "{1}[1]", "{1}[0]", [way(0), way(1), way(2), way(3)]);
+            c.comb("moved", width, Cost::Mux(4), text, &[value, digit])
+        };
+    }
+    value
+}
+
+/// The columns of a row, from memories that hold as many of them as fit a word.
+fn memories(c: &mut Circuit, row: Option<Sig>, columns: &[Column]) -> Vec<Sig> {
+    let Some(row) = row else {
+        let constant = |f: &Column| format!("{}'d{}", f.bits, f.values[0]);
+        return columns.iter().map(|f| c.wire(&f.name, f.bits, constant(f), &[])).collect();
+    };
+    let mut signals = Vec::new();
+    let mut rest = columns;
+    while !rest.is_empty() {
+        let mut used = 0;
+        let count = rest.iter().take_while(|f| {
+            used += f.bits;
+            used <= ROM_WIDTH
+        });
+        let (now, later) = rest.split_at(count.count().max(1));
+        let width: u32 = now.iter().map(|f| f.bits).sum();
+        let word =
+            |k: usize| now.iter().rev().fold(0u64, |word, f| word.checked_shl(f.bits).unwrap_or(0) | f.values[k]);
+        let rom = c.rom("coefficients", width, row, (0..now[0].values.len()).map(word).collect());
+        let mut low = 0;
+        for f in now {
+            signals.push(field(c, &f.name, rom, low + f.bits - 1, low));
+            low += f.bits;
+        }
+        rest = later;
+    }
+    signals
+}
+
+/// `s` as exactly `width` bits; what is cut off are copies of the sign, or zeros.
+fn resized(c: &mut Circuit, s: Sig, width: u32, signed: bool) -> Sig {
+    if c.width(s) > width { field(c, "low", s, width - 1, 0) } else { parts::extend(c, "wide", s, width, signed) }
+}
+
+/// c0 + v (c1 + v (c2 + ...)).
+fn horner(t: &Table, c: &mut Circuit, columns: &[Sig], place: Option<Sig>) -> Sig {
+    let signed = |k: usize| t.columns[k].iter().any(|v| *v < 0);
+    let mut sum = resized(c, columns[t.degree], t.steps[t.degree].bits(), signed(t.degree));
+    for k in (0..t.degree).rev() {
+        let width = t.steps[k].bits();
+        let column = resized(c, columns[k], width, signed(k));
+        let Some(place) = place else {
+            sum = column;
+            continue;
+        };
+        let cut = cut_product(c, sum, t.steps[k + 1], place);
+        let cut = resized(c, cut, width, t.steps[k + 1].is_signed());
+        sum = c.comb("sum", width, Cost::Add(width), "{0} + {1}", &[column, cut]);
+    }
+    sum
+}
+
+/// The product of a number of that span with a place, without as many low bits as the place has.
+pub fn cut_product(c: &mut Circuit, a: Sig, span: Span, place: Sig) -> Sig {
+    let (wa, wp) = (c.width(a), c.width(place));
+    let product = product(c, a, span.is_signed(), place);
+    field(c, "cut", product, wa + wp - 1, wp)
+}
+
+/// The product of a number that may have a sign with one that has none, in all its bits.
+pub fn product(c: &mut Circuit, a: Sig, signed: bool, b: Sig) -> Sig {
+    let (wa, wb) = (c.width(a), c.width(b));
+    if !signed {
+        return c.mul("product", a, b, false);
+    }
+    let most = c.clock().target.mul_width();
+    if c.clock().blocks != Some(0) && wa.max(wb + 1) <= most {
+        let b = c.wire("factor", wb + 1, "{1'd0, {0}}", &[b]);
+        let product = c.mul("product", a, b, true);
+        return field(c, "product", product, wa + wb - 1, 0);
+    }
+    // With a read as unsigned the product is too large by b 2^wa where a is negative.
+    let product = c.mul("product", a, b, false);
+    let gate = format!("{{{wb}{{{{0}}{}}}}} & {{1}}", if wa == 1 { String::new() } else { format!("[{}]", wa - 1) });
+    let excess = c.comb("excess", wb, Cost::Logic(2), gate, &[a, b]);
+    let high = field(c, "high", product, wa + wb - 1, wa);
+    let low = field(c, "low", product, wa - 1, 0);
+    let high = c.comb("high", wb, Cost::Add(wb), "{0} - {1}", &[high, excess]);
+    c.wire("product", wa + wb, "{{0}, {1}}", &[high, low])
+}

@@ -1,0 +1,207 @@
+//! `pow`: x^(n/d) for d of 1 or 2, faithful, and exact where the exact result is representable (RULES N6).
+//!
+//! The exponent is split off by integer arithmetic; the power of the significand comes from a table, or from a
+//! table and a piecewise polynomial, whose size a search minimises under a proven bound. [`fit`] holds the
+//! real polynomials, [`search`](mod@search) the search and its error analysis, [`table`] the evaluation, and
+//! [`hardware`] the circuit. Correctness of all of them is tested against exact integer arithmetic.
+
+mod fit;
+mod hardware;
+mod search;
+pub mod table;
+
+#[cfg(test)]
+mod tests;
+
+pub use search::{BLOCK_BITS, Tables};
+pub use table::{Prepared, prepared};
+
+use crate::circuit::{Circuit, Sig};
+use crate::op::float::fmul::Fmul;
+use crate::op::{Attrs, Inst, Operator, TableUse};
+use crate::{Bounds, Flags, Format};
+
+/// The widest fraction that the search covers.
+const MAX_MANT: u32 = 23;
+
+pub struct Pow;
+
+/// How one use is computed.
+pub enum Method {
+    /// n = 0: the pattern of 1.
+    One(u64),
+    /// n/d = 1: the argument.
+    Same,
+    /// n/d = 2: the product of the argument with itself, correctly rounded.
+    Square,
+    /// Everything else.
+    Table(&'static Prepared),
+}
+
+/// How this use is computed. Bits and flags of `Table` are those of [`Prepared::eval`].
+pub fn method(inst: &Inst) -> Method {
+    match reduce(&inst.attrs) {
+        (0, _) => Method::One((inst.result.bias() as u64) << inst.result.mant()),
+        (1, 1) => Method::Same,
+        (2, 1) => Method::Square,
+        (n, d) => Method::Table(prepared(inst.result, n, d)),
+    }
+}
+
+/// The multiplication that is the square.
+fn square(inst: &Inst) -> Inst {
+    Inst {
+        args: vec![inst.result; 2],
+        attrs: Attrs::default(),
+        result: inst.result,
+        nonneg: inst.nonneg * 3,
+        bounds: inst.bounds.repeat(2),
+        same: true,
+    }
+}
+
+/// The power of one end of the argument's bounds.
+struct End {
+    bits: u64,
+    /// By how much a faithful result within the bounds may lie beyond it: one place, unless it is exact.
+    slack: u64,
+}
+
+/// The least and the greatest power within the argument's bounds.
+fn ends(inst: &Inst) -> (End, End) {
+    let ((n, d), format) = (reduce(&inst.attrs), inst.result);
+    let end = |x: u64| {
+        let bits = prepared(format, n, d).eval(x).0 & (format.mask() >> 1);
+        let exponent = (x >> format.mant()) as i32 - format.bias();
+        let exact = x & ((1 << format.mant()) - 1) == 0 && exponent % d == 0;
+        End { bits, slack: !exact as u64 }
+    };
+    let (low, high) = inst.magnitudes(0);
+    if n > 0 { (end(low), end(high)) } else { (end(high), end(low)) }
+}
+
+/// The flags that results within the bounds can raise.
+fn within(inst: &Inst) -> Flags {
+    let (least, greatest) = ends(inst);
+    Flags::OVERFLOW.when(greatest.bits + greatest.slack >= inst.result.max_bits())
+        | Flags::UNDERFLOW.when(least.bits <= least.slack + (1 << inst.result.mant()))
+}
+
+/// n/d in lowest terms, for d of 1 or 2.
+fn reduce(attrs: &Attrs) -> (i32, i32) {
+    if attrs.d == 2 && attrs.n % 2 == 0 { (attrs.n / 2, 1) } else { (attrs.n, attrs.d) }
+}
+
+impl Operator for Pow {
+    fn name(&self) -> &'static str {
+        "pow"
+    }
+
+    fn summary(&self) -> &'static str {
+        "x^(n/d), d of 1 or 2; faithful, by table and polynomial"
+    }
+
+    fn result(&self, args: &[Format], attrs: &Attrs) -> Result<Format, String> {
+        let [format @ Format::Float { .. }] = args else {
+            return Err("`pow` takes one float".into());
+        };
+        if !(1..=2).contains(&attrs.d) {
+            return Err(format!("the denominator of an exponent is 1 or 2, not {}", attrs.d));
+        }
+        let (n, _) = reduce(attrs);
+        if n.unsigned_abs() > 16 {
+            return Err(format!("the numerator of an exponent lies in -16..16 in lowest terms, not at {n}"));
+        }
+        if format.mant() > MAX_MANT {
+            return Err(format!(
+                "powers of a float of more than {MAX_MANT} fraction bits are not supported; \
+                 cast {format} to a narrower one, for example float{}.{MAX_MANT}",
+                1 + format.exp() + MAX_MANT
+            ));
+        }
+        Ok(*format)
+    }
+
+    fn flags(&self, inst: &Inst) -> Flags {
+        let ((n, d), bias) = (reduce(&inst.attrs), inst.result.bias());
+        match (n, d) {
+            (0, _) | (1, 1) => return Flags::NONE,
+            (2, 1) => return Fmul.flags(&square(inst)),
+            _ => {}
+        }
+        // A rising power above 1 leaves the range at both ends, if there are numbers below 1 at all; a root never. A
+        // falling one meets its greatest result at the least number, 2^(1-bias), and its least one just above
+        // 2^(-n/d (bias + 1)).
+        let (overflow, underflow) = if n > 0 {
+            (n > d, n > d && bias > 1)
+        } else {
+            (-n * (bias - 1) >= d * (bias + 1), -n * (bias + 1) > d * (bias - 1))
+        };
+        let within = if inst.bounds.is_empty() { Flags::OVERFLOW | Flags::UNDERFLOW } else { within(inst) };
+        Flags::OVERFLOW.when(overflow && within.contains(Flags::OVERFLOW))
+            | Flags::UNDERFLOW.when(underflow && within.contains(Flags::UNDERFLOW))
+            | Flags::INVALID.when(d == 2 && !inst.is_nonneg(0))
+    }
+
+    fn bounds(&self, inst: &Inst) -> Bounds {
+        match method(inst) {
+            Method::One(one) => return Bounds::exactly(inst.result, one),
+            Method::Same => return inst.bounds(0),
+            Method::Square => return Fmul.bounds(&square(inst)),
+            Method::Table(_) => {}
+        }
+        let (least, greatest) = ends(inst);
+        let (least, greatest) = (least.bits.saturating_sub(least.slack), greatest.bits + greatest.slack);
+        let greatest = greatest.min(inst.result.max_bits());
+        let zero = inst.bounds(0).zero || reduce(&inst.attrs).1 == 2 && !inst.is_nonneg(0);
+        Bounds::floats(inst.result, least, greatest, zero)
+    }
+
+    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+        let zero = args[0] >> inst.result.mant() & ((1 << inst.result.exp()) - 1) == 0;
+        match method(inst) {
+            Method::One(one) => (one, Flags::NONE),
+            Method::Same => (if zero { 0 } else { args[0] }, Flags::NONE),
+            Method::Square => Fmul.bits(&square(inst), &[args[0]; 2]),
+            Method::Table(p) => p.eval(args[0]),
+        }
+    }
+
+    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
+        match (reduce(&inst.attrs), args[0]) {
+            ((0, _), _) => 1.0,
+            (_, 0.0) => 0.0,
+            ((_, 2), x) if x < 0.0 => 0.0,
+            ((n, 1), x) => x.powi(n),
+            ((n, _), x) => x.powf(n as f64 / 2.0),
+        }
+    }
+
+    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+        let x = args[0];
+        let (n, d) = reduce(&inst.attrs);
+        let power = |base: &str| vec![base; n.unsigned_abs() as usize].join(" * ");
+        // C's overloads of <tgmath.h> and CUDA both take either precision.
+        let guarded = |value: String| match d {
+            1 => format!("({x} != 0 ? {value} : 0)"),
+            _ => format!("({x} > 0 ? {value} : 0)"),
+        };
+        match (n, d) {
+            (0, _) => "1".into(),
+            (n, 1) if n > 0 => format!("({})", power(x)),
+            (_, 1) => guarded(format!("1 / ({})", power(x))),
+            (n, _) if n > 0 => guarded(format!("({})", power(&format!("sqrt({x})")))),
+            _ => guarded(format!("({})", power(&format!("rsqrt({x})")))),
+        }
+    }
+
+    fn table(&self, inst: &Inst) -> Option<TableUse> {
+        let Method::Table(p) = method(inst) else { return None };
+        let (pieces, degree) = (p.octaves.len() as u32, p.degree as u32);
+        Some(TableUse { pieces, degree, bits: p.tables.total_bits(p.mant), error: 0.5 + p.tables.bound, floor: None })
+    }
+
+    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        hardware::circuit(inst, self.flags(inst), c, args[0])
+    }
+}

@@ -1,0 +1,19 @@
+//! Register-transfer level: expressions and their values, modules, their names, their memories, and their Verilog.
+//!
+//! [`expr`] is the logic between registers, typed by its widths. [`netlist`] is what every circuit becomes: modules of wires,
+//! registers, memories and instances, checked as data before they are written as text.
+
+pub mod bits;
+pub mod delay;
+pub mod eval;
+pub mod expr;
+pub(crate) mod memory;
+pub mod names;
+pub mod netlist;
+mod parse;
+pub mod term;
+mod verilog;
+
+pub use expr::{Expr, Node, cat};
+pub(crate) use parse::parse;
+pub use verilog::{Net, Value, net};

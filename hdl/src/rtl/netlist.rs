@@ -1,0 +1,232 @@
+//! The netlist: modules of wires, registers, memories and instances, and their Verilog-2005 text.
+//!
+//! A [`Module`]'s structure (ports, declarations, instances) is data that [`Netlist::verify`] checks;
+//! the right-hand sides of assignments are Verilog expressions over declared names.
+
+mod verify;
+mod width;
+
+use crate::rtl::term::TermPorts;
+use std::fmt::Write as _;
+
+/// What the memory of an [`Item::Rom`] is called, behind the name of its word.
+pub const ROM: &str = "_rom";
+
+/// Direction of a port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dir {
+    In,
+    Out,
+}
+
+/// A port of a module; `width` in bits, at least 1.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Port {
+    pub dir: Dir,
+    pub name: String,
+    pub width: u32,
+}
+
+/// One thing in a module's body, in the order of the text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Item {
+    /// A line of comment.
+    Comment(String),
+    /// `wire [width-1:0] name = expr;`
+    Wire { name: String, width: u32, expr: String },
+    /// `wire [width-1:0] name;`, driven by an instance.
+    Net { name: String, width: u32 },
+    /// A register that takes `next` at each rising edge of `clk`.
+    Reg { name: String, width: u32, next: String },
+    /// `assign name = expr;` for an output port.
+    Assign { name: String, expr: String },
+    /// A read-only memory with a registered read: `name` takes `data[addr]` at each rising edge.
+    Rom { name: String, width: u32, addr: String, addr_width: u32, data: Vec<u64> },
+    /// A module inside this one. Connections are (port, expression).
+    Instance { module: String, name: String, connections: Vec<(String, String)> },
+    /// Verilog text taken as it is; for the hand-written parts of the engine.
+    Text(String),
+}
+
+/// One Verilog module.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Module {
+    pub name: String,
+    /// Lines of comment above the module.
+    pub doc: Vec<String>,
+    pub ports: Vec<Port>,
+    pub items: Vec<Item>,
+    /// Clock cycles from inputs to outputs, for feed-forward modules.
+    pub latency: u32,
+    /// The outputs that leave it as terms of sums.
+    pub terms: Vec<TermPorts>,
+}
+
+/// Modules by name, in order of first use, and the name of the top one.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Netlist {
+    pub top: String,
+    pub modules: Vec<Module>,
+}
+
+/// A netlist that does not pass [`Netlist::verify`], which no kernel should be able to bring about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unsound(pub String);
+
+impl std::fmt::Display for Unsound {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let advice = "this is a fault of pairforge and not of the kernel; please report it together with the kernel";
+        write!(f, "internal error: the design does not hold together: {}\n{advice}", self.0)
+    }
+}
+
+impl std::error::Error for Unsound {}
+
+impl Module {
+    /// Adds a port and returns its name.
+    pub fn port(&mut self, dir: Dir, name: impl Into<String>, width: u32) -> String {
+        let name = name.into();
+        self.ports.push(Port { dir, name: name.clone(), width });
+        name
+    }
+
+    /// The three ports of an output that is a term; `None` if it is a plain one.
+    pub fn term(&self, output: &str) -> Option<&TermPorts> {
+        self.terms.iter().find(|t| t.output == output)
+    }
+
+    /// Flip-flop bits of this module itself, instances not counted.
+    pub fn own_register_bits(&self) -> u64 {
+        let bits = |item: &Item| match item {
+            Item::Reg { width, .. } | Item::Rom { width, .. } => *width as u64,
+            _ => 0,
+        };
+        self.items.iter().map(bits).sum()
+    }
+
+    /// The module's Verilog text.
+    pub fn verilog(&self) -> String {
+        let mut text = String::new();
+        for line in &self.doc {
+            let _ = writeln!(text, "// {}", plain(line));
+        }
+        let ports: Vec<String> = self
+            .ports
+            .iter()
+            .map(|p| {
+                format!("    {} wire {}{}", if p.dir == Dir::In { "input " } else { "output" }, range(p.width), p.name)
+            })
+            .collect();
+        let _ = writeln!(text, "module {} (\n{}\n);", self.name, ports.join(",\n"));
+        for item in &self.items {
+            item.write(&mut text);
+        }
+        text.push_str("endmodule\n");
+        text
+    }
+}
+
+impl Item {
+    /// Whether the item reads `clk`.
+    pub fn uses_clock(&self) -> bool {
+        match self {
+            Item::Reg { .. } | Item::Rom { .. } => true,
+            Item::Instance { connections, .. } => connections.iter().any(|(port, _)| port == "clk"),
+            _ => false,
+        }
+    }
+
+    fn write(&self, text: &mut String) {
+        let _ = match self {
+            Item::Comment(line) => writeln!(text, "    // {}", plain(line)),
+            Item::Wire { name, width, expr } => writeln!(text, "    wire {}{name} = {expr};", range(*width)),
+            Item::Net { name, width } => writeln!(text, "    wire {}{name};", range(*width)),
+            Item::Reg { name, width, next } => {
+                writeln!(text, "    reg {0}{name};\n    always @(posedge clk) {name} <= {next};", range(*width))
+            }
+            Item::Assign { name, expr } => writeln!(text, "    assign {name} = {expr};"),
+            Item::Rom { name, width, addr, addr_width, data } => {
+                let digits = width.div_ceil(4) as usize;
+                let _ = writeln!(text, "    reg {}{name}{ROM} [0:{}];", range(*width), (1u64 << addr_width) - 1);
+                let _ = writeln!(text, "    initial begin");
+                for (k, word) in data.iter().enumerate() {
+                    let _ = writeln!(text, "        {name}{ROM}[{k}] = {width}'h{word:0digits$x};");
+                }
+                let _ = writeln!(text, "    end");
+                writeln!(
+                    text,
+                    "    reg {}{name};\n    always @(posedge clk) {name} <= {name}{ROM}[{addr}];",
+                    range(*width)
+                )
+            }
+            Item::Instance { module, name, connections } => {
+                let list: Vec<String> = connections.iter().map(|(p, e)| format!("        .{p}({e})")).collect();
+                writeln!(text, "    {module} {name} (\n{}\n    );", list.join(",\n"))
+            }
+            Item::Text(t) => writeln!(text, "{t}"),
+        };
+    }
+}
+
+/// A comment's text as one line of ASCII that does not end in a backslash, whatever a source put there.
+fn plain(line: &str) -> String {
+    let shown = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '?' };
+    line.chars().map(shown).collect::<String>().trim_end_matches(['\\', ' ']).to_string()
+}
+
+/// `[7:0] ` for eight bits, nothing for one.
+pub fn range(width: u32) -> String {
+    if width == 1 { String::new() } else { format!("[{}:0] ", width - 1) }
+}
+
+impl Netlist {
+    /// The module of that name.
+    pub fn module(&self, name: &str) -> Option<&Module> {
+        self.modules.iter().find(|m| m.name == name)
+    }
+
+    /// Adds a module unless the same one is there already. Two different ones of one name do not pass [`Netlist::verify`].
+    pub fn add(&mut self, module: Module) {
+        if self.module(&module.name) != Some(&module) {
+            self.modules.push(module);
+        }
+    }
+
+    /// The text of all modules, the top one last, if the netlist is sound. There is no other way to it.
+    pub fn verilog(&self) -> Result<String, Unsound> {
+        self.verilog_around(&[])
+    }
+
+    /// The same of a netlist around modules of which only the ports are known, since their text is elsewhere.
+    pub fn verilog_around(&self, outside: &[Module]) -> Result<String, Unsound> {
+        self.verify_around(outside).map_err(Unsound)?;
+        let (top, rest): (Vec<_>, Vec<_>) = self.modules.iter().partition(|m| m.name == self.top);
+        Ok(rest.into_iter().chain(top).map(|m| m.verilog() + "\n").collect())
+    }
+}
+
+/// The identifiers in an expression; not numbers such as `4'hf`, and not system functions such as `$signed`.
+pub(crate) fn identifiers(expr: &str) -> impl Iterator<Item = &str> {
+    let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '\'');
+    expr.split(move |c| !word(c)).filter(|w| w.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn netlist(items: Vec<Item>) -> Netlist {
+        let mut m = Module { name: "m".into(), items, ..Module::default() };
+        m.port(Dir::In, "clk", 1);
+        m.port(Dir::In, "a", 4);
+        m.port(Dir::Out, "q", 4);
+        Netlist { top: "m".into(), modules: vec![m] }
+    }
+
+    #[test]
+    fn comments_stay_comments() {
+        let assign = Item::Assign { name: "q".into(), expr: "a".into() };
+        let text = netlist(vec![Item::Comment("one\n`include é \\".into()), assign]).verilog().unwrap();
+        assert!(text.contains("    // one?`include ?\n"), "{text}");
+    }
+}

@@ -1,0 +1,4 @@
+//! From a scheduled graph to a netlist.
+
+pub mod build;
+pub mod lower;

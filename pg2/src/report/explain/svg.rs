@@ -1,0 +1,170 @@
+//! The pipeline as a picture: one row a value, time from left to right, delays as lines as thick as their bits.
+//!
+//! A box is an operator, as long as it takes. A line leaves where a value is ready, waits in its own row (that
+//! is its delay line, and the registers it costs), and drops into the operators that read it. Values that settle
+//! once, from parameters and constants alone, are left out: they cost no delay.
+
+use crate::backend::build::Built;
+use crate::graph::{NodeId, NodeKind};
+use std::fmt::Write as _;
+
+/// Widths and heights in pixels.
+const CYCLE: u32 = 36;
+const ROW: u32 = 30;
+const LEFT: u32 = 110;
+const TOP: u32 = 66;
+const RIGHT: u32 = 220;
+
+/// Draws a built kernel as SVG text. Its size grows with cycles times values.
+pub fn svg(built: &Built) -> String {
+    let (graph, s) = (&built.graph, &built.schedule);
+    let drawn = |k: usize| !s.fixed[k] && !matches!(graph.nodes[k].kind, NodeKind::Const { .. });
+    let mut order: Vec<usize> = (0..graph.nodes.len()).filter(|k| drawn(*k)).collect();
+    order.sort_by_key(|k| (s.start[*k], *k));
+    let mut row = vec![None; graph.nodes.len()];
+    order.iter().enumerate().for_each(|(r, k)| row[*k] = Some(r as u32));
+    let (width, height) = (LEFT + s.depth * CYCLE + RIGHT, TOP + order.len() as u32 * ROW + 20);
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
+         font-family=\"DejaVu Sans, sans-serif\" font-size=\"12\">\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n\
+         <text x=\"12\" y=\"20\" font-size=\"15\" font-weight=\"bold\">{}</text>\n\
+         <text x=\"12\" y=\"36\" fill=\"#57606a\">{} cycles at {} MHz on {}; {} register bits in operators, {} in delays</text>\n",
+        escape(&graph.name),
+        s.depth,
+        built.library.clock.mhz,
+        built.library.clock.target.name,
+        s.operator_bits.iter().sum::<u64>(),
+        s.delay_bits.iter().sum::<u64>()
+    );
+    grid(&mut out, s.depth, height);
+    for &k in &order {
+        wires(&mut out, built, &row, k);
+    }
+    for &k in &order {
+        let at = row[k].expect("a drawn value has a row");
+        value(&mut out, built, k, at);
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+fn x(cycle: u32) -> u32 {
+    LEFT + cycle * CYCLE
+}
+
+/// The middle of a row.
+fn y(row: u32) -> u32 {
+    TOP + row * ROW + ROW / 2
+}
+
+/// A thin line at each cycle, and its number at every fifth.
+fn grid(out: &mut String, depth: u32, height: u32) {
+    for cycle in 0..=depth {
+        let strong = cycle % 5 == 0;
+        let shade = if strong { "#d0d7de" } else { "#eef1f4" };
+        let _ = writeln!(
+            out,
+            "<line x1=\"{0}\" y1=\"{1}\" x2=\"{0}\" y2=\"{2}\" stroke=\"{shade}\"/>",
+            x(cycle),
+            TOP - 4,
+            height - 10
+        );
+        if strong {
+            let _ = writeln!(
+                out,
+                "<text x=\"{}\" y=\"{}\" fill=\"#57606a\" text-anchor=\"middle\">{cycle}</text>",
+                x(cycle),
+                TOP - 8
+            );
+        }
+    }
+}
+
+/// The waiting of value `k` in its row, and its ways into the operators that read it.
+fn wires(out: &mut String, built: &Built, row: &[Option<u32>], k: usize) {
+    let (graph, s) = (&built.graph, &built.schedule);
+    let Some(own) = row[k] else { return };
+    let ready = s.ready(NodeId(k as u32));
+    let thickness = 0.8 + graph.nodes[k].format.width() as f64 / 12.0;
+    let mut last = ready;
+    for (user, node) in graph.nodes.iter().enumerate() {
+        let (NodeKind::Op { args, .. }, Some(to)) = (&node.kind, row[user]) else { continue };
+        if args.contains(&NodeId(k as u32)) {
+            last = last.max(s.start[user]);
+            let _ = writeln!(
+                out,
+                "<path d=\"M{0} {1} V{2}\" stroke=\"#8c959f\" stroke-width=\"1\" fill=\"none\"/>",
+                x(s.start[user]),
+                y(own),
+                y(to)
+            );
+        }
+    }
+    if graph.outputs.iter().any(|o| o.value.0 as usize == k) {
+        last = last.max(s.depth);
+    }
+    let bits = s.delay_bits[k];
+    if bits > 0 {
+        // Of a kernel that is one circuit a user may start before its last piece reads.
+        last = last.max(ready + 1);
+        let _ = writeln!(
+            out,
+            "<line x1=\"{0}\" y1=\"{2}\" x2=\"{1}\" y2=\"{2}\" stroke=\"#bf6a02\" stroke-width=\"{thickness:.1}\">\
+             <title>waits {3} cycles: {bits} bits</title></line>",
+            x(ready),
+            x(last),
+            y(own),
+            last - ready
+        );
+    }
+}
+
+/// The box of an operator, or the mark of a pin, with its name.
+fn value(out: &mut String, built: &Built, k: usize, at: u32) {
+    let (graph, s) = (&built.graph, &built.schedule);
+    let node = &graph.nodes[k];
+    let (left, middle) = (x(s.start[k]), y(at));
+    let what = match &node.kind {
+        NodeKind::Op { op, .. } => op.name(),
+        _ => "",
+    };
+    if what.is_empty() {
+        let _ = writeln!(
+            out,
+            "<circle cx=\"{left}\" cy=\"{middle}\" r=\"4\" fill=\"#1b7f4b\"/>\
+             <text x=\"{}\" y=\"{}\" text-anchor=\"end\">{} <tspan fill=\"#57606a\">{}</tspan></text>",
+            left - 8,
+            middle + 4,
+            escape(&node.name),
+            node.format.width()
+        );
+        return;
+    }
+    // An operator of wires alone takes no cycle; it is drawn as a thin box.
+    let wide = (s.latency[k] * CYCLE).max(6);
+    let _ = writeln!(
+        out,
+        "<rect x=\"{left}\" y=\"{}\" width=\"{wide}\" height=\"20\" rx=\"3\" fill=\"#dbe9f6\" stroke=\"#2f6f9f\">\
+         <title>{what}: cycles {} to {}, {} register bits</title></rect>",
+        middle - 10,
+        s.start[k],
+        s.start[k] + s.latency[k],
+        s.operator_bits[k]
+    );
+    let name = if node.name.is_empty() { String::new() } else { format!(" {}", escape(&node.name)) };
+    let output = graph.outputs.iter().find(|o| o.value.0 as usize == k);
+    let to = output.map_or(String::new(), |o| format!(" → {}", escape(&graph.pins[o.pin].column(o.element))));
+    let _ = writeln!(
+        out,
+        "<text x=\"{}\" y=\"{}\"><tspan fill=\"#1d4e75\">{what}</tspan><tspan font-weight=\"bold\">{name}</tspan>\
+         <tspan fill=\"#57606a\"> {}{to}</tspan></text>",
+        left + wide + 4,
+        middle - 3,
+        node.format
+    );
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

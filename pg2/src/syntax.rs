@@ -1,0 +1,8 @@
+//! What was written: sources, words, the syntax tree, and the canonical layout.
+
+pub mod ast;
+pub mod fmt;
+pub mod lex;
+pub mod names;
+pub mod parse;
+pub mod sources;

@@ -1,0 +1,198 @@
+//! Statements with blocks, and the other ones that open with a word of their own.
+
+use super::{BlockKind, Parsed, Parser, Reported};
+use crate::diag::codes;
+use crate::diag::{Diagnostic, Span};
+use crate::syntax::ast::{Arm, Block, Function, Statement, StatementKind, Word};
+use crate::syntax::lex::TokenKind;
+
+impl<'a> Parser<'a> {
+    /// The statement that `word` opens, if it is such a word.
+    pub(super) fn keyword(&mut self, word: Word<'a>) -> Option<Parsed<StatementKind<'a>>> {
+        // `round` is no reserved word: it means this only before a mode.
+        let rounds = || self.peek(1).kind == TokenKind::Word && self.is_at(2, ";");
+        Some(match word.text {
+            "for" => self.for_loop(),
+            "if" => self.branches(),
+            "else" => self.lone_else(word),
+            "fn" => self.function(word),
+            "return" => self.returning(word),
+            "include" => self.include(word),
+            "round" if rounds() => self.rounding(word),
+            _ => return None,
+        })
+    }
+
+    /// A statement that stands in the wrong place.
+    fn misplaced<T>(&mut self, span: Span, message: &str, help: &str) -> Parsed<T> {
+        self.fail(Diagnostic::error(codes::MISPLACED, message, span, "not possible here").help(help))
+    }
+
+    /// Statements that only files have.
+    pub(super) fn only_in_files(&mut self, span: Span, what: &str) -> Parsed<()> {
+        if self.blocks.is_empty() {
+            return Ok(());
+        }
+        let message = format!("{what} cannot stand in a block");
+        self.misplaced(span, &message, "move it out of all braces")
+    }
+
+    /// `{ statements }`.
+    fn block(&mut self, kind: BlockKind) -> Parsed<Block<'a>> {
+        let opening = self.peek(0).span;
+        if !self.is("{") && matches!(self.kind(), TokenKind::Word) {
+            return self.bare(kind);
+        }
+        self.expect("{")?;
+        let depth = self.depth;
+        self.enter()?;
+        self.blocks.push(kind);
+        let outer = std::mem::take(&mut self.program.statements);
+        while !self.is("}") && self.kind() != TokenKind::End {
+            self.statement();
+        }
+        let statements = std::mem::replace(&mut self.program.statements, outer);
+        self.blocks.pop();
+        self.depth = depth;
+        self.ends_with_return(&statements);
+        let span = opening.to(self.peek(0).span);
+        if !self.eat("}") && !self.unclosed {
+            // One report is enough for all blocks around it.
+            self.unclosed = true;
+            let error = Diagnostic::error(codes::SYNTAX, "this block is never closed", opening, "opened here");
+            crate::diag::report(&mut self.errors, error.help("end it with `}`"));
+        }
+        Ok(Block { statements, span })
+    }
+
+    /// A statement where a block should stand, as C allows it: reported, and taken for a block.
+    fn bare(&mut self, kind: BlockKind) -> Parsed<Block<'a>> {
+        let span = self.peek(0).span;
+        let error = Diagnostic::error(codes::SYNTAX, "this statement has no braces", span, "`{` should stand here");
+        crate::diag::report(&mut self.errors, error.help("write `{ ... }` around it"));
+        self.enter()?;
+        self.blocks.push(kind);
+        let outer = std::mem::take(&mut self.program.statements);
+        self.statement();
+        let statements = std::mem::replace(&mut self.program.statements, outer);
+        self.blocks.pop();
+        Ok(Block { statements, span: span.to(self.previous().span) })
+    }
+
+    /// Nothing stands behind a `return`.
+    fn ends_with_return(&mut self, statements: &[Statement<'a>]) {
+        let found = statements.windows(2).find(|w| matches!(w[0].kind, StatementKind::Return { .. }));
+        if let Some([_, behind]) = found {
+            let message = "nothing that stands behind `return` is ever reached";
+            let _: Parsed<()> = self.misplaced(behind.span, message, "remove it, or move the `return` behind it");
+        }
+    }
+
+    /// `for k in a..b { }`.
+    fn for_loop(&mut self) -> Parsed<StatementKind<'a>> {
+        self.next();
+        if self.is("(") || self.is_at(1, "=") {
+            let span = self.peek(0).span;
+            let error = Diagnostic::error(codes::SYNTAX, "loops run over a range", span, "not expected here");
+            return self.fail(error.help("write `for k in 0..3 { ... }`, where k is 0, 1 and 2"));
+        }
+        let variable = self.new_name()?;
+        if self.word_at(0).is_none_or(|w| w.text != "in") {
+            return self.expected("`in`");
+        }
+        self.next();
+        let from = self.tree()?;
+        self.expect("..")?;
+        let to = self.tree()?;
+        let body = self.block(BlockKind::Loop)?;
+        Ok(StatementKind::For { variable, from, to, body })
+    }
+
+    /// `if (c) { } else if (d) { } else { }`; the parentheses are part of the condition and may be left out.
+    fn branches(&mut self) -> Parsed<StatementKind<'a>> {
+        let mut arms = Vec::new();
+        loop {
+            self.next();
+            self.condition_at = self.at;
+            let condition = self.tree()?;
+            let body = self.block(BlockKind::Branch)?;
+            arms.push(Arm { condition, body });
+            if self.word_at(0).is_none_or(|w| w.text != "else") {
+                return Ok(StatementKind::If { arms, otherwise: None });
+            }
+            self.next();
+            if self.word_at(0).is_none_or(|w| w.text != "if") {
+                let otherwise = Some(self.block(BlockKind::Branch)?);
+                return Ok(StatementKind::If { arms, otherwise });
+            }
+        }
+    }
+
+    fn lone_else(&mut self, word: Word<'a>) -> Parsed<StatementKind<'a>> {
+        let error = Diagnostic::error(codes::SYNTAX, "`else` without an `if`", word.span, "not expected here");
+        self.fail(error.help("write `if (condition) { ... } else { ... }`"))
+    }
+
+    /// `fn name(a, b) { }` or `fn name(a, b) = value`.
+    fn function(&mut self, word: Word<'a>) -> Parsed<StatementKind<'a>> {
+        self.only_in_files(word.span, "a function")?;
+        self.next();
+        let name = self.new_name()?;
+        self.expect("(")?;
+        let mut params = Vec::new();
+        while !self.is(")") {
+            if self.kind() == TokenKind::Format {
+                let message = "a parameter has no format of its own";
+                let error = Diagnostic::error(codes::SYNTAX, message, self.peek(0).span, "a format");
+                return self.fail(error.help("write its name alone: formats come from the arguments of each call"));
+            }
+            params.push(self.new_name()?);
+            if !self.eat(",") && !self.is(")") {
+                return self.expected("`,` or `)`");
+            }
+        }
+        self.expect(")")?;
+        if self.is("{") {
+            let body = self.block(BlockKind::Function)?;
+            return Ok(StatementKind::Function(Function { name, params, body }));
+        }
+        if !self.eat("=") {
+            return self.expected("`{` or `=`");
+        }
+        let start = self.peek(0).span;
+        let value = self.tree()?;
+        let span = start.to(self.previous().span);
+        let statements = vec![Statement { kind: StatementKind::Return { value }, span }];
+        Ok(StatementKind::Function(Function { name, params, body: Block { statements, span } }))
+    }
+
+    fn returning(&mut self, word: Word<'a>) -> Parsed<StatementKind<'a>> {
+        if !self.blocks.contains(&BlockKind::Function) {
+            let help = "a kernel's results are its outputs: write `name += ...`";
+            return self.misplaced(word.span, "`return` belongs in a function", help);
+        }
+        self.next();
+        Ok(StatementKind::Return { value: self.tree()? })
+    }
+
+    fn include(&mut self, word: Word<'a>) -> Parsed<StatementKind<'a>> {
+        self.only_in_files(word.span, "`include`")?;
+        self.next();
+        let path = self.peek(0);
+        if path.kind != TokenKind::Text {
+            let error =
+                Diagnostic::error(codes::SYNTAX, "`include` takes a file name in quotes", path.span, "no file name");
+            return self.fail(error.help("write `include \"constants.pg2\";`"));
+        }
+        self.next();
+        Ok(StatementKind::Include { path: Word { text: self.text_of(path).trim_matches('"'), span: path.span } })
+    }
+
+    fn rounding(&mut self, word: Word<'a>) -> Parsed<StatementKind<'a>> {
+        self.only_in_files(word.span, "`round`")?;
+        self.next();
+        let mode = self.word_at(0).ok_or(Reported)?;
+        self.next();
+        Ok(StatementKind::Round { mode })
+    }
+}

@@ -1,0 +1,208 @@
+//! Expressions: precedence by an operator stack, so that long chains need no recursion.
+
+use super::{MAX_NESTING, Parsed, Parser};
+use crate::diag::codes;
+use crate::diag::{Diagnostic, Span};
+use crate::syntax::ast::{BINARY, BinaryOp, ExprId, ExprKind, UnaryOp, Word};
+use crate::syntax::lex::TokenKind;
+
+/// A prefix: an operator or a cast.
+enum Prefix<'a> {
+    Unary(UnaryOp),
+    Cast(Word<'a>),
+}
+
+impl<'a> Parser<'a> {
+    /// Goes one level deeper.
+    pub(super) fn enter(&mut self) -> Parsed<()> {
+        self.depth += 1;
+        if self.depth <= MAX_NESTING {
+            return Ok(());
+        }
+        let message = format!("this is nested more than {MAX_NESTING} levels deep");
+        let error = Diagnostic::error(codes::NESTING, message, self.peek(0).span, "one level too many");
+        self.fail(error.help("give a part of it a name of its own"))
+    }
+
+    fn leave(&mut self, levels: u32) {
+        self.depth -= levels;
+    }
+
+    fn span(&self, id: ExprId) -> Span {
+        self.program.expr(id).span
+    }
+
+    /// `binary`, or `binary ? expression : expression`.
+    pub(super) fn expression(&mut self) -> Parsed<ExprId> {
+        let condition = self.binary()?;
+        if !self.eat("?") {
+            return Ok(condition);
+        }
+        self.enter()?;
+        let then = self.expression()?;
+        self.expect(":")?;
+        let otherwise = self.expression()?;
+        self.leave(1);
+        let span = self.span(condition).to(self.span(otherwise));
+        Ok(self.push(ExprKind::Select(condition, then, otherwise), span))
+    }
+
+    fn infix(&self) -> Option<(BinaryOp, u8)> {
+        let TokenKind::Symbol(symbol) = self.kind() else { return None };
+        BINARY.iter().find(|b| b.1 == symbol).map(|b| (b.0, b.2))
+    }
+
+    /// A chain of infix operators, all of which associate to the left.
+    fn binary(&mut self) -> Parsed<ExprId> {
+        let mut operands = vec![self.unary()?];
+        let mut operators: Vec<(BinaryOp, u8)> = Vec::new();
+        loop {
+            let next = self.infix();
+            let level = next.map_or(0, |n| n.1);
+            while operators.last().is_some_and(|o| o.1 >= level) {
+                let (op, _) = operators.pop().expect("just seen");
+                let right = operands.pop().expect("an operator has two operands");
+                let left = operands.pop().expect("an operator has two operands");
+                let span = self.span(left).to(self.span(right));
+                operands.push(self.push(ExprKind::Binary(op, left, right), span));
+            }
+            let Some(next) = next else { break };
+            operators.push(next);
+            self.next();
+            operands.push(self.unary()?);
+        }
+        Ok(operands.pop().expect("one operand is left"))
+    }
+
+    /// Prefix operators and casts, then an operand.
+    fn unary(&mut self) -> Parsed<ExprId> {
+        let mut prefixes = Vec::new();
+        loop {
+            let start = self.peek(0).span.start;
+            let prefix = if let TokenKind::Symbol(symbol) = self.kind()
+                && let Some(op) = UnaryOp::from_symbol(symbol)
+            {
+                self.next();
+                Prefix::Unary(op)
+            } else if self.cast_follows() {
+                self.next();
+                let format = self.format()?;
+                self.expect(")")?;
+                Prefix::Cast(format)
+            } else {
+                break;
+            };
+            self.enter()?;
+            prefixes.push((prefix, start));
+        }
+        let mut id = self.operand()?;
+        self.leave(prefixes.len() as u32);
+        for (prefix, start) in prefixes.into_iter().rev() {
+            let span = Span { start, end: self.span(id).end };
+            let kind = match prefix {
+                Prefix::Unary(op) => ExprKind::Unary(op, id),
+                Prefix::Cast(format) => ExprKind::Cast(format, id),
+            };
+            id = self.push(kind, span);
+        }
+        Ok(id)
+    }
+
+    /// Whether `(format)` stands here. Misspelt formats count where nothing else could be meant.
+    fn cast_follows(&self) -> bool {
+        if !self.is("(") {
+            return false;
+        }
+        match self.peek(1).kind {
+            TokenKind::Format => true,
+            TokenKind::Word if self.at != self.condition_at => match self.peek(2).kind {
+                TokenKind::Number => self.peek(2).span.start == self.peek(1).span.end && self.is_at(3, ")"),
+                TokenKind::Symbol(")") => matches!(self.peek(3).kind, TokenKind::Word | TokenKind::Number),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// A number, a name, a call or a parenthesis, and the indices behind it.
+    fn operand(&mut self) -> Parsed<ExprId> {
+        let start = self.peek(0).span;
+        let mut id = match self.kind() {
+            TokenKind::Number => {
+                let token = self.next();
+                self.push(ExprKind::Number(self.text_of(token)), start)
+            }
+            TokenKind::Word if self.is_at(1, "(") => self.call()?,
+            TokenKind::Word => {
+                let word = self.word_at(0).expect("just seen");
+                if super::RESERVED.contains(&word.text) {
+                    return self.expected("a value");
+                }
+                self.next();
+                if self.is("[") {
+                    let indices = self.element_indices()?;
+                    let span = start.to(self.previous().span);
+                    return Ok(self.push(ExprKind::Element(word, indices), span));
+                }
+                self.push(ExprKind::Name(word.text), start)
+            }
+            TokenKind::Symbol("(") => {
+                self.next();
+                self.enter()?;
+                let inner = self.expression()?;
+                self.leave(1);
+                self.expect(")")?;
+                self.push(ExprKind::Paren(inner), start.to(self.previous().span))
+            }
+            TokenKind::Format => {
+                let format = self.text_of(self.peek(0));
+                let error = Diagnostic::error(codes::SYNTAX, "a format is not a value", start, "a format");
+                return self.fail(error.help(format!("write a cast as `({format})x`")));
+            }
+            _ => return self.expected("a value"),
+        };
+        while self.is("[") {
+            self.next();
+            self.enter()?;
+            let index = self.expression()?;
+            self.leave(1);
+            self.expect("]")?;
+            id = self.push(ExprKind::Index(id, index), start.to(self.previous().span));
+        }
+        Ok(id)
+    }
+
+    /// Expressions in brackets, as many as there are.
+    fn element_indices(&mut self) -> Parsed<Vec<ExprId>> {
+        let mut indices = Vec::new();
+        while self.eat("[") {
+            self.enter()?;
+            indices.push(self.expression()?);
+            self.leave(1);
+            self.expect("]")?;
+        }
+        Ok(indices)
+    }
+
+    fn call(&mut self) -> Parsed<ExprId> {
+        let function = self.word_at(0).expect("the caller saw a word");
+        if super::RESERVED.contains(&function.text) {
+            return self.expected("a value");
+        }
+        self.next();
+        self.next();
+        self.enter()?;
+        let mut args = Vec::new();
+        if !self.is(")") {
+            args.push(self.expression()?);
+            while self.eat(",") {
+                args.push(self.expression()?);
+            }
+        }
+        self.leave(1);
+        if !self.eat(")") {
+            return self.expected("`,` or `)`");
+        }
+        Ok(self.push(ExprKind::Call(function, args), function.span.to(self.previous().span)))
+    }
+}

@@ -1,0 +1,79 @@
+//! What happens after a mistake: to the next statement, remembering the names that are now in doubt.
+
+use super::Parser;
+use crate::syntax::ast::{Statement, StatementKind};
+use crate::syntax::lex::TokenKind;
+
+impl<'a> Parser<'a> {
+    /// Skips the statement that began at token `start`. What it would have defined becomes
+    /// [`StatementKind::Broken`], so that one mistake is not reported again at each use.
+    pub(super) fn recover(&mut self, start: usize) {
+        let failed_at = self.at;
+        self.at = start;
+        self.doubt();
+        let opening = self.word_at(0).map_or("", |w| w.text);
+        let has_block = matches!(opening, "for" | "if" | "else" | "fn");
+        // In the head of a C loop, semicolons stand in parentheses, which may have been left out.
+        let (mut braces, mut parens) = (0u32, (opening == "for" && self.is_at(2, "=")) as u32);
+        loop {
+            let begins = self.at > start && braces == 0 && self.at_new_line() && self.begins_statement();
+            // The mistake itself may be the first token of the next line: `dx = (a + b` and then `r2 = ...`.
+            if self.kind() == TokenKind::End || (begins && self.at >= failed_at && !has_block) {
+                return;
+            }
+            if braces > 0 {
+                self.doubt();
+            }
+            // The end of the block around the statement.
+            if braces == 0 && self.is("}") && !self.blocks.is_empty() {
+                return;
+            }
+            match self.next().kind {
+                TokenKind::Symbol("{") => braces += 1,
+                TokenKind::Symbol("}") => {
+                    braces = braces.saturating_sub(1);
+                    let goes_on = self.word_at(0).is_some_and(|w| w.text == "else");
+                    if braces == 0 && !goes_on {
+                        self.eat(";");
+                        return;
+                    }
+                }
+                TokenKind::Symbol("(") if has_block && braces == 0 => parens += 1,
+                TokenKind::Symbol(")") => parens = parens.saturating_sub(1),
+                TokenKind::Symbol(";") if braces == 0 && parens == 0 => return,
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a statement plainly begins at the next token.
+    fn begins_statement(&self) -> bool {
+        match self.kind() {
+            TokenKind::Format => true,
+            TokenKind::Word => {
+                let next = self.peek(1).kind;
+                matches!(next, TokenKind::Word | TokenKind::Symbol("=" | "+="))
+                    || self.word_at(0).is_some_and(|w| w.text == "const")
+            }
+            _ => false,
+        }
+    }
+
+    /// Marks the name that the statement at the next token defines, if it looks like one.
+    fn doubt(&mut self) {
+        let first_number = self.peek(1).kind == TokenKind::Number && self.text_of(self.peek(1)).starts_with('.');
+        let name = match (self.kind(), self.peek(1).kind) {
+            (TokenKind::Format, TokenKind::Word) => self.word_at(1),
+            (TokenKind::Word, TokenKind::Word) if !matches!(self.text_of(self.peek(1)), "max" | "min") => {
+                self.word_at(1)
+            }
+            (TokenKind::Word, TokenKind::Number) if first_number => self.word_at(2),
+            (TokenKind::Word, TokenKind::Word | TokenKind::Symbol(_)) if !self.is_at(1, "(") => self.word_at(0),
+            _ => None,
+        };
+        if let Some(name) = name {
+            let span = name.span;
+            self.program.statements.push(Statement { kind: StatementKind::Broken { name }, span });
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The bits that a kernel's joined circuit computes, against those of its operators one by one.
+
+use super::graphs::{Random, evaluate, random};
+use hdl::Flags;
+use hdl::circuit::target::{Clock, TARGETS};
+use pg2::graph::{Graph, PinClass};
+use pg2::middle::merge::evaluator;
+use pg2::middle::simplify::simplify;
+
+/// Samples of each graph, some more than the evaluator takes at a time.
+const SAMPLES: usize = 100;
+
+/// Evaluates the circuit of the simplified graph on random pairs, and the graph itself.
+fn check(graph: &Graph, clock: Clock, seed: u64) {
+    let mut e = evaluator(&simplify(graph), clock);
+    let mut r = Random(seed);
+    // What the pins of each sample carry, by port.
+    let mut columns = vec![Vec::new(); e.inputs().len()];
+    let mut wanted = Vec::new();
+    for _ in 0..SAMPLES {
+        let mut row = std::collections::BTreeMap::new();
+        for class in [PinClass::Ipin, PinClass::Jpin, PinClass::Param] {
+            for (pin, element) in graph.elements_of(class) {
+                row.insert(graph.port(pin, element), r.pattern(graph.pins[pin].format));
+            }
+        }
+        let (values, flags) = evaluate(graph, &|pin, element| row[&graph.port(pin, element)]);
+        let mut outputs: Vec<u128> = graph.outputs.iter().map(|o| values[o.value.0 as usize] as u128).collect();
+        let raised = (0..Flags::COUNT).filter(|k| flags.intersects(Flags(1 << k)));
+        outputs.push(raised.map(|k| 1u128 << k).sum());
+        wanted.push(outputs);
+        columns.iter_mut().zip(e.inputs()).for_each(|(c, port)| c.push(row[&port.name]));
+    }
+    let got = e.run(&columns);
+    for (k, outputs) in wanted.iter().enumerate() {
+        let values: Vec<u128> = got.iter().map(|column| column[k]).collect();
+        assert_eq!(&values, outputs, "sample {k} of {} on {}", graph.name, clock.target.name);
+    }
+}
+
+#[test]
+fn joined_circuits_of_random_graphs_compute_their_bits() {
+    for seed in 0..60 {
+        let target = &TARGETS[seed as usize % TARGETS.len()];
+        let blocks = (seed % 3 == 0).then_some(0);
+        check(&random(seed, 12), Clock { target, mhz: target.usual_mhz, blocks }, seed);
+    }
+}
+
+#[test]
+fn shipped_kernels_compute_their_bits_in_their_terms() {
+    for kernel in pg2::kernels::KERNELS.iter().filter(|k| !k.name.starts_with("m2l")) {
+        let graph = pg2::compile(kernel.name, kernel.text).unwrap().graph;
+        check(&graph, Clock::default_clock(), 1);
+    }
+}
