@@ -23,7 +23,8 @@ fn runs_give_values_in_their_formats() {
     assert_eq!(ended.out, "s,m,n\n18446744073709551615,1,1\n");
     // A sum over pairs that leaves its format says so.
     p.write("two.csv", "f,b\n1,18446744073709551615\n1,5\n");
-    let ended = check_in(&p, "run k.pg2 --i zero.csv --j two.csv --param k=0 --json s.json", 0, &[], &[]);
+    let wrap = "wrap: 1 of 1 targets, in s; can arise at k.pg2:3 `s += b + (uint64)a * (uint64)k;`\n";
+    let ended = check_in(&p, "run k.pg2 --i zero.csv --j two.csv --param k=0 --json s.json", 0, &[], &[wrap]);
     assert_eq!(ended.out, "s,m,n\n4,1,1\n");
     assert_eq!(p.json("s.json")["flags"], serde_json::json!(["wrap"]));
 }
@@ -45,19 +46,22 @@ fn flags_come_back_with_their_targets_outputs_and_lines() {
     p.write("shared.pg2", "// The difference.\nr = x - y;\nbig = x * 1e15;\n");
     p.write("i.csv", "x\n0\n3000\n1e30\n2\n");
     p.write("j.csv", "y\n0\n2\n");
-    let run = |more: &str| check_in(&p, &format!("run two.pg2 --i i.csv --j j.csv --json s.json {more}"), 0, &[], &[]);
+    let run = |more: &str| {
+        check_in(&p, &format!("run two.pg2 --i i.csv --j j.csv --json s.json {more}"), 0, &[], &["of 4 targets"])
+    };
     let ended = run("--flags");
     let rows: Vec<Vec<&str>> = ended.out.lines().map(|l| l.split(',').collect()).collect();
     let flags: Vec<&str> = rows.iter().map(|r| r[2]).collect();
     // 0 / 0 with y = 0 is not demanded; 2 - 2 with y = 2 is.
-    assert_eq!(flags, ["flags", "", "saturation", "overflow saturation", "invalid"], "{}", ended.out);
-    let text = "overflow: 1 of 4 targets, in a or b; can arise at shared.pg2:2 `r = x - y;`, shared.pg2:3 `big = x * 1e15;`, \
-                two.pg2:6 `a += (int16)(r << 4);` and 1 more line\n\
+    assert_eq!(flags, ["flags", "", "saturation wrap", "overflow saturation wrap", "invalid"], "{}", ended.out);
+    let text = "overflow: 1 of 4 targets, in a or b; can arise at two.pg2:6 `a += (int16)(r << 4);`, \
+                two.pg2:7 `b max= y > 0 ? big / r : 0;`, shared.pg2:2 `r = x - y;` and 1 more line\n\
                 saturation: 2 of 4 targets, in a; can arise at two.pg2:6 `a += (int16)(r << 4);`\n\
-                invalid: 1 of 4 targets, in b; can arise at two.pg2:7 `b max= y > 0 ? big / r : 0;`\n";
+                invalid: 1 of 4 targets, in b; can arise at two.pg2:7 `b max= y > 0 ? big / r : 0;`\n\
+                wrap: 2 of 4 targets, in a; can arise at two.pg2:6 `a += (int16)(r << 4);`\n";
     assert_eq!(ended.err, text);
     let stats = p.json("s.json");
-    assert_eq!(stats["flags"], serde_json::json!(["overflow", "saturation", "invalid"]));
+    assert_eq!(stats["flags"], serde_json::json!(["overflow", "saturation", "invalid", "wrap"]));
     let saturation = serde_json::json!({
         "flag": "saturation", "targets": 2, "outputs": ["a"],
         "lines": [{"file": "two.pg2", "line": 6, "text": "a += (int16)(r << 4);"}]
@@ -83,7 +87,8 @@ fn flags_of_short_ranges_stand_beside_their_targets() {
         (0..40).map(|k| format!("{},{}\n", (k * 7 % 40) as f64 / 40.0 - 0.5, if k == 11 { 1000 } else { 1 })).collect();
     p.write("i.csv", format!("xi[0],w\n{many}"));
     p.write("j.csv", "xj[0]\n-0.4\n0.1\n0.3\n");
-    let ended = check_in(&p, "run k.pg2 --i i.csv --j j.csv --cells 0.3 --periodic 1 --flags", 0, &[], &[]);
+    let ended =
+        check_in(&p, "run k.pg2 --i i.csv --j j.csv --cells 0.3 --periodic 1 --flags", 0, &[], &["of 40 targets"]);
     let raised: Vec<usize> =
         (0..).zip(ended.out.lines().skip(1)).filter(|(_, l)| l.contains("saturation")).map(|(k, _)| k).collect();
     assert_eq!(raised, [11], "{}", ended.out);

@@ -6,7 +6,7 @@
 
 mod delay;
 
-use crate::graph::{Graph, NodeId, NodeKind, PinClass};
+use crate::graph::{Demand, Graph, NodeId, NodeKind, PinClass};
 use crate::middle::gather::{Gather, Input, Source, gather};
 use crate::middle::library::Library;
 use crate::middle::lines::Lines;
@@ -276,7 +276,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Reads the pins that nothing else reads, so that linters do not ask about them.
+    /// Reads the pins and flags that nothing else reads, so that linters do not ask about them.
     fn sink(&mut self) {
         let mut read = vec![false; self.graph.nodes.len()];
         for node in &self.graph.nodes {
@@ -301,6 +301,8 @@ impl<'a> Writer<'a> {
             let elements = self.graph.elements_of(class);
             unused.extend(elements.iter().filter(|e| !used.contains(e)).map(|e| self.graph.port(e.0, e.1)));
         }
+        let never = |(flag, demand): (&Option<String>, &Demand)| flag.clone().filter(|_| *demand == Demand::Never);
+        unused.extend(self.flags.iter().zip(&self.graph.demand).filter_map(never));
         if !unused.is_empty() {
             let name = self.names.unique("unused");
             let expr = format!("&{{1'b0, {}}}", unused.join(", "));
