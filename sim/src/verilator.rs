@@ -9,6 +9,7 @@ mod tools;
 use crate::SimError;
 use crate::cache::Cache;
 use libloading::Library;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -119,14 +120,78 @@ fn compile(tools: &Tools, cache: &Cache, source: &Source, work: &Path, dir: &Pat
             texts.push(unit);
         }
     }
-    let jobs = texts.iter().map(|text| {
-        let name = text.file_stem().expect("a listed file has a name");
-        let mut command = tools.compiler(source.trace);
-        command.arg(if slow(text) { "-O0" } else { level }).arg("-I").arg(work);
-        command.arg("-c").arg(text).arg("-o").arg(dir.join(name).with_extension("o"));
+    let jobs: Vec<Compilation> = texts
+        .into_iter()
+        .map(|text| {
+            let name = text.file_stem().expect("a listed file has a name");
+            let object = dir.join(name).with_extension("o");
+            Compilation { level: if slow(&text) { "-O0" } else { level }, folders: vec![work.into()], text, object }
+        })
+        .collect();
+    compile_all(tools, cache, source.trace, &source.prefix, &jobs)
+}
+
+/// One C++ text to be made an object.
+struct Compilation {
+    text: PathBuf,
+    object: PathBuf,
+    /// Where its headers are, besides Verilator's.
+    folders: Vec<PathBuf>,
+    level: &'static str,
+}
+
+/// Compiles texts that include Verilator's headers.
+fn compile_all(tools: &Tools, cache: &Cache, trace: bool, what: &str, jobs: &[Compilation]) -> Result<(), SimError> {
+    let command = |job: &Compilation, headers: Option<&PathBuf>| {
+        let mut command = tools.compiler(trace);
+        command.arg(job.level);
+        if let Some(headers) = headers {
+            command.arg("-include-pch").arg(headers.join(HEADERS));
+        }
+        for folder in &job.folders {
+            command.arg("-I").arg(folder);
+        }
+        command.arg("-c").arg(&job.text).arg("-o").arg(&job.object);
         command
+    };
+    let mut headers = BTreeMap::new();
+    for job in jobs {
+        if !headers.contains_key(job.level) {
+            headers.insert(job.level, precompiled(tools, cache, trace, job.level)?);
+        }
+    }
+    let commands = jobs.iter().map(|job| command(job, headers[job.level].as_ref())).collect();
+    match tools::finish_all(commands, cache, what) {
+        Err(_) if headers.values().any(Option::is_some) => {
+            // An update of the system may have changed a header behind the precompiled ones, which are then made anew.
+            for dir in headers.values().flatten() {
+                let _ = fs::remove_dir_all(dir);
+            }
+            tools::finish_all(jobs.iter().map(|job| command(job, None)).collect(), cache, what)
+        }
+        other => other,
+    }
+}
+
+/// Name of the precompiled headers in their entry.
+const HEADERS: &str = "verilated.pch";
+
+/// Verilator's headers as clang knows them after reading: reading them is most of what compiling a small text takes. `None`
+/// if the compiler is another one.
+fn precompiled(tools: &Tools, cache: &Cache, trace: bool, level: &str) -> Result<Option<PathBuf>, SimError> {
+    if !tools.is_clang() {
+        return Ok(None);
+    }
+    let flags = CXX_FLAGS.join(" ");
+    let key = format!("headers\n{}\n{flags}\n{trace} {level}\n{}", tools.key(), tools.include().display());
+    let entry = cache.entry(&key, |dir| {
+        // The header of waves includes the other.
+        let header = tools.include().join(if trace { "verilated_fst_c.h" } else { "verilated.h" });
+        let mut command = tools.compiler(trace);
+        command.arg(level).args(["-x", "c++-header"]).arg(header).arg("-o").arg(dir.join(HEADERS));
+        tools::finish(command, cache, "headers")
     });
-    tools::finish_all(jobs.collect(), cache, &source.prefix)
+    entry.map(Some)
 }
 
 /// Verilator's run-time as objects, compiled once for all models.
@@ -159,13 +224,9 @@ pub fn library(tools: &Tools, cache: &Cache, models: &[Model], driver: &str) -> 
     let dir = cache.entry(&key, |dir| {
         let text = dir.join("driver.cpp");
         fs::write(&text, driver).map_err(SimError::io(&text))?;
-        let mut command = tools.compiler(trace);
-        command.arg("-O2");
-        for model in models {
-            command.arg("-I").arg(&model.dir);
-        }
-        command.arg("-c").arg(&text).arg("-o").arg(dir.join("driver.o"));
-        tools::finish(command, cache, "driver")?;
+        let folders = models.iter().map(|m| m.dir.clone()).collect();
+        let driver = Compilation { text, object: dir.join("driver.o"), folders, level: "-O2" };
+        compile_all(tools, cache, trace, "driver", &[driver])?;
         let mut command = tools.linker();
         command
             .args(["-shared", "-Wl,-Bsymbolic", "-pthread", "-o"])

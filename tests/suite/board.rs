@@ -164,21 +164,6 @@ fn netlist(board: &'static Board) -> Netlist {
     design
 }
 
-/// What a tool says; `None` if it is not installed, which is a failure when `REQUIRE_TOOLS=1`.
-fn tool(mut command: Command) -> Option<(bool, String)> {
-    match command.output() {
-        Ok(o) => Some((
-            o.status.success(),
-            String::from_utf8_lossy(&o.stderr).into_owned() + &String::from_utf8_lossy(&o.stdout),
-        )),
-        Err(e) => {
-            assert!(std::env::var("REQUIRE_TOOLS").as_deref() != Ok("1"), "{command:?}: {e}");
-            println!("skipped: {command:?} not found");
-            None
-        }
-    }
-}
-
 #[test]
 fn tops_lint_without_a_word() {
     let place = Place::new();
@@ -189,8 +174,8 @@ fn tops_lint_without_a_word() {
         verilator.args(["--lint-only", "-Wall", "--top-module", &design.top]).arg(place.path("top.v"));
         let mut icarus = Command::new("iverilog");
         icarus.args(["-Wall", "-g2005", "-t", "null", "-s", &design.top]).arg(place.path("top.v"));
-        for command in [verilator, icarus] {
-            if let Some((good, said)) = tool(command) {
+        for mut command in [verilator, icarus] {
+            if let Some((good, said)) = testkit::run(&mut command) {
                 assert!(good && said.trim().is_empty(), "{}: {said}", board.name);
             }
         }
@@ -241,10 +226,10 @@ endmodule
     place.write("top.v", design.verilog().unwrap() + &bench);
     let mut build = Command::new("iverilog");
     build.args(["-g2005", "-s", "bench", "-o"]).arg(place.path("top.vvp")).arg(place.path("top.v"));
-    let Some((good, said)) = tool(build) else { return };
+    let Some((good, said)) = testkit::run(&mut build) else { return };
     assert!(good, "{said}");
     let mut run = Command::new("vvp");
     run.arg("-n").arg(place.path("top.vvp"));
-    let Some((_, said)) = tool(run) else { return };
+    let Some((_, said)) = testkit::run(&mut run) else { return };
     assert_eq!(said.lines().next(), Some("well"), "{said}");
 }

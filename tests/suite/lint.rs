@@ -1,23 +1,11 @@
 //! What `pairforge build` writes, as users lint it: Verilator with all warnings and Icarus say nothing.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 fn pairforge(args: &[&str]) {
     let status = Command::new(env!("CARGO_BIN_EXE_pairforge")).args(args).status().expect("the program starts");
     assert!(status.success(), "pairforge {args:?}");
-}
-
-/// Runs a tool; `None` if it is not installed, which is a failure when `REQUIRE_TOOLS=1`.
-fn tool(name: &str, args: &[&str]) -> Option<Output> {
-    match Command::new(name).args(args).output() {
-        Ok(output) => Some(output),
-        Err(_) => {
-            assert!(std::env::var("REQUIRE_TOOLS").as_deref() != Ok("1"), "{name} not found");
-            println!("skipped: {name} not found");
-            None
-        }
-    }
 }
 
 fn check(kernel: &str, options: &[&str]) {
@@ -35,9 +23,8 @@ fn check(kernel: &str, options: &[&str]) {
     for (name, flags) in
         [("verilator", vec!["--lint-only", "-Wall"]), ("iverilog", vec!["-Wall", "-g2005", "-t", "null"])]
     {
-        let Some(output) = tool(name, &[&flags[..], &files[..]].concat()) else { continue };
-        let text = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && text.trim().is_empty(), "{name} on {kernel} {options:?}: {text}");
+        let Some((good, text)) = testkit::run(Command::new(name).args(flags).args(&files)) else { continue };
+        assert!(good && text.trim().is_empty(), "{name} on {kernel} {options:?}: {text}");
     }
 }
 

@@ -5,16 +5,10 @@ use std::process::Command;
 
 /// Compiles the testbench of an engine and runs it; the last line of what it says. `None` without Icarus.
 fn simulate(place: &Place, folder: &str, engine: &str) -> Option<String> {
-    let run = |name: &str, args: &[&str]| match Command::new(name).args(args).current_dir(place.path(folder)).output() {
-        Ok(output) => {
-            assert!(output.status.success() && output.stderr.is_empty(), "{name}: {output:?}");
-            Some(String::from_utf8(output.stdout).expect("simulators write text"))
-        }
-        Err(_) => {
-            assert!(std::env::var("REQUIRE_TOOLS").as_deref() != Ok("1"), "{name} not found");
-            println!("skipped: {name} not found");
-            None
-        }
+    let run = |name: &str, args: &[&str]| {
+        let (good, said) = testkit::run(Command::new(name).args(args).current_dir(place.path(folder)))?;
+        assert!(good, "{name}: {said}");
+        Some(said)
     };
     let (design, bench) = (format!("{engine}.v"), format!("{engine}_tb.v"));
     let said = run("iverilog", &["-g2005", "-Wall", "-o", "bench", &design, &bench])?;

@@ -7,30 +7,6 @@ use pg2::backend::lower::lower;
 use pg2::graph::{Graph, PinClass};
 use pg2::middle::schedule::schedule;
 use pg2::middle::simplify::simplify;
-use std::io::Write;
-use std::process::{Command, Stdio};
-
-/// Runs verilator's linter on a text; `None` if the tool is absent.
-fn lint(name: &str, text: &str) -> Option<String> {
-    let found = Command::new("verilator").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if found.is_err() {
-        assert!(std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1"), "verilator not found");
-        println!("skipped: verilator not found");
-        return None;
-    }
-    let folder = std::env::temp_dir().join(format!("pairforge-lint-{}-{name}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let file = folder.join(format!("{name}.v"));
-    std::fs::File::create(&file).unwrap().write_all(text.as_bytes()).unwrap();
-    // DECLFILENAME alone is off: one file holds all modules.
-    let out = Command::new("verilator")
-        .args(["--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", name])
-        .arg(&file)
-        .output()
-        .unwrap();
-    std::fs::remove_dir_all(&folder).unwrap();
-    Some(String::from_utf8_lossy(&out.stderr).into_owned())
-}
 
 fn check(graph: &Graph) -> String {
     let graph = &simplify(graph);
@@ -41,9 +17,7 @@ fn check(graph: &Graph) -> String {
     netlist.verify().unwrap();
     let text = netlist.verilog().unwrap();
     assert_eq!(text, lower(graph, &schedule(graph, clock), clock, "").verilog().unwrap());
-    if let Some(findings) = lint(&netlist.top, &text) {
-        assert_eq!(findings, "", "{}\n{text}", graph);
-    }
+    testkit::lint_text(&netlist.top, &text, &format!("{graph}\n{text}"));
     text
 }
 
@@ -117,9 +91,8 @@ fn every_shipped_kernel_lints() {
             let built = pg2::compile_to_netlist(&name, &text, clock).unwrap_or_else(|e| panic!("{e:?}"));
             built.schedule.verify(&built.graph).unwrap();
             built.netlist.verify().unwrap();
-            if let Some(findings) = lint(&built.netlist.top, &built.netlist.verilog().unwrap()) {
-                assert_eq!(findings, "", "{name} at {mhz} MHz on {family}");
-            }
+            let what = format!("{name} at {mhz} MHz on {family}");
+            testkit::lint_text(&built.netlist.top, &built.netlist.verilog().unwrap(), &what);
         }
     }
 }

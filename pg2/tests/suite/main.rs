@@ -18,6 +18,7 @@ mod lowering;
 mod matrices;
 mod mutate;
 mod mutations;
+mod remedies;
 mod rules;
 mod scheduling;
 mod simplifying;

@@ -56,7 +56,7 @@ impl Tools {
         let mut command = Command::new(&self.cxx);
         command.args(CXX_FLAGS).args(&self.tuning).arg(format!("-DVM_TRACE={}", trace as u32));
         command.arg(format!("-DVM_TRACE_FST={}", trace as u32));
-        if self.is_gcc() {
+        if !self.is_clang() {
             // Unique symbols would be shared between libraries, each of which must have its own run-time.
             command.arg("-fno-gnu-unique");
         }
@@ -69,8 +69,9 @@ impl Tools {
         Command::new(&self.cxx)
     }
 
-    fn is_gcc(&self) -> bool {
-        !self.cxx_version.contains("clang")
+    /// Whether the compiler is clang; else it is taken to be gcc.
+    pub fn is_clang(&self) -> bool {
+        self.cxx_version.contains("clang")
     }
 }
 

@@ -1,22 +1,12 @@
 //! The module bench: `add`'s Verilog against its `bits`, and what the bench itself promises.
 
+use crate::common::built;
 use hdl::Format;
 use hdl::circuit::target::Clock;
 use hdl::op::{Attrs, Inst, Operator, hardware};
 use hdl::rtl::netlist::{Dir, Item, Module, Netlist};
 use sim::SimError;
 use sim::bench::{ModuleBench, MultiBench};
-
-/// The simulation, or `None` (said on stderr) where Verilator is not installed and not required.
-fn built<T>(result: Result<T, SimError>) -> Option<T> {
-    match result {
-        Err(SimError::ToolMissing { tool, .. }) if std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1") => {
-            eprintln!("skipped: {tool} not found");
-            None
-        }
-        other => Some(other.unwrap()),
-    }
-}
 
 fn add(format: &str) -> (&'static dyn Operator, Inst) {
     let op = hdl::op::operator("add").unwrap();

@@ -1,14 +1,14 @@
 //! The engine's Verilog against a model that interprets the packets: random streams, gaps and back-pressure.
 
+use crate::common::built;
 use crate::engine_common::model::Model;
 use crate::engine_common::random::{Dice, stream};
-use crate::engine_common::{Bench, Drive, Output, beats, config, layout, pipeline, settle, skip};
+use crate::engine_common::{Bench, Drive, Output, beats, config, layout, pipeline, settle};
 use hdl::Reduce::{Max, Min, Sum};
 use hdl::engine::link::Link;
 use hdl::engine::protocol::{Counters, Reply, RunHeader, Segment, Stream};
 use hdl::engine::{Config, design};
 use hdl::rtl::netlist::Netlist;
-use sim::SimError;
 use sim::bench::ModuleBench;
 use sim::cycle::{CycleEngine, Noise, Options};
 use sim::verilator::Effort;
@@ -133,16 +133,6 @@ fn three_groups_of_a_lane_each_agree_with_the_model() {
 fn five_groups_of_three_lanes_on_64_bits_agree_with_the_model() {
     let config = config(layout(&["int40"], &["int32"; 2], &["int64"], &[("int64", Sum)]), 15, 64, 5);
     random_streams(&grouped(config, 5), 24);
-}
-
-fn built<T>(result: Result<T, SimError>) -> Option<T> {
-    match result {
-        Err(SimError::ToolMissing { tool, .. }) => {
-            skip(&format!("{tool} not found"));
-            None
-        }
-        other => Some(other.unwrap_or_else(|e| panic!("{e}"))),
-    }
 }
 
 #[test]

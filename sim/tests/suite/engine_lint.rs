@@ -1,8 +1,9 @@
 //! The engine's Verilog passes the strictest checks of two tools in every shape.
 
-use crate::engine_common::{Output, config, layout, pipeline, tool};
+use crate::engine_common::{Output, config, layout, pipeline};
 use hdl::Reduce::{Max, Min, Sum};
 use hdl::engine::{Config, design};
+use std::process::Command;
 
 fn check(config: &Config) {
     let design = design(config, &pipeline(config));
@@ -20,14 +21,12 @@ fn check(config: &Config) {
         "{} lanes in {} groups, {} bits, {:?}",
         config.pipelines, config.groups, config.stream_bits, config.layout
     );
-    if let Some(out) = tool("verilator", &[&["--lint-only", "-Wall", "--top-module", &design.top], &files[..]].concat())
-    {
-        assert!(out.status.success() && out.stderr.is_empty(), "{shape}\n{}", String::from_utf8_lossy(&out.stderr));
-    }
+    testkit::lint(&[&["--top-module", &design.top], &files[..]].concat(), &shape);
     let object = folder.path().join("engine.vvp");
-    let object = object.to_str().expect("a path in UTF-8");
-    if let Some(out) = tool("iverilog", &[&["-Wall", "-g2005", "-s", &design.top, "-o", object], &files[..]].concat()) {
-        assert!(out.status.success() && out.stderr.is_empty(), "{shape}\n{}", String::from_utf8_lossy(&out.stderr));
+    let mut icarus = Command::new("iverilog");
+    icarus.args(["-Wall", "-g2005", "-s", &design.top, "-o"]).arg(object).args(&files);
+    if let Some((good, said)) = testkit::run(&mut icarus) {
+        assert!(good && said.is_empty(), "{shape}\n{said}");
     }
 }
 

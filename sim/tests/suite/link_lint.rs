@@ -1,20 +1,7 @@
 //! The link's Verilog passes the strictest checks of two tools in every shape.
 
 use hdl::serial::{Identity, netlist};
-use std::path::Path;
-use std::process::{Command, Output};
-
-/// Runs a tool; `None` if it is not installed, which is a failure when `REQUIRE_TOOLS=1`.
-fn tool(name: &str, args: &[&str], folder: &Path) -> Option<Output> {
-    match Command::new(name).args(args).current_dir(folder).output() {
-        Ok(output) => Some(output),
-        Err(_) => {
-            assert!(std::env::var("REQUIRE_TOOLS").as_deref() != Ok("1"), "{name} not found");
-            println!("skipped: {name} not found");
-            None
-        }
-    }
-}
+use std::process::Command;
 
 fn identity(stream_bits: u32, clock_hz: u32, baud: u32, down_bits: u8, up_bits: u8) -> Identity {
     let identity = Identity {
@@ -56,9 +43,11 @@ fn every_shape_is_clean() {
         let verilator = ["--lint-only", "-Wall", "--top-module", &netlist.top];
         let icarus = ["-Wall", "-g2005", "-s", &netlist.top, "-o", "link.vvp"];
         for (name, args) in [("verilator", &verilator[..]), ("iverilog", &icarus)] {
-            let Some(out) = tool(name, &[args, &files[..]].concat(), folder.path()) else { continue };
-            let text = String::from_utf8_lossy(&out.stderr).into_owned() + &String::from_utf8_lossy(&out.stdout);
-            assert!(out.status.success() && text.trim().is_empty(), "{name} on {identity:?}\n{text}");
+            let mut command = Command::new(name);
+            let Some((good, text)) = testkit::run(command.args(args).args(&files).current_dir(folder.path())) else {
+                continue;
+            };
+            assert!(good && text.trim().is_empty(), "{name} on {identity:?}\n{text}");
         }
     }
 }

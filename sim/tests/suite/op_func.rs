@@ -1,12 +1,12 @@
 //! The Verilog of functions against their bits, many uses in one build.
 
+use crate::common::built;
 use hdl::circuit::target::Clock;
 use hdl::number::exact::{Exact, parse_decimal, to_bits};
 use hdl::number::real::{Call, Expr, Node};
 use hdl::op::table::func::Function;
 use hdl::op::{Attrs, Inst, Operator, hardware, operator};
 use hdl::{Bounds, Format};
-use sim::SimError;
 use sim::bench::MultiBench;
 
 const SEED: u64 = 0x66756e63;
@@ -124,13 +124,7 @@ fn verilog_of_functions_equals_their_bits() {
     let made: Vec<_> = uses.iter().map(|(op, inst)| hardware(*op, inst, Clock::default_clock())).collect();
     // Uses that differ in bounds alone have one name.
     let modules = made.iter().map(|m| m.module.clone()).collect();
-    let mut bench = match MultiBench::build(modules) {
-        Err(SimError::ToolMissing { .. }) if std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1") => {
-            println!("skipped: verilator not found");
-            return;
-        }
-        bench => bench.expect("it builds"),
-    };
+    let Some(mut bench) = built(MultiBench::build(modules)) else { return };
     println!("seed {SEED:#x}");
     let mut random = Random(SEED);
     let inputs: Vec<Vec<Vec<u64>>> =

@@ -1,11 +1,11 @@
 //! The int, fixed and logic operators: their Verilog and their C against their `bits`, and their latency as declared.
 
+use crate::common::built;
 use hdl::Rounding;
 use hdl::circuit::target::Clock;
 use hdl::op::{Attrs, Inst, OPERATORS, Operator, hardware, module_name, operator};
 use hdl::rtl::netlist::Netlist;
 use hdl::{Flags, Format};
-use sim::SimError;
 use sim::bench::{MultiBench, wrap};
 use std::process::Command;
 
@@ -72,34 +72,6 @@ const CAST_FORMATS: [&str; 22] = [
 
 fn format(name: &str) -> Format {
     name.parse().unwrap()
-}
-
-/// The simulation, or `None` (said on stderr) where a tool is not installed and not required.
-fn built<T>(result: Result<T, SimError>) -> Option<T> {
-    match result {
-        Err(SimError::ToolMissing { tool, .. }) if !required() => {
-            eprintln!("skipped: {tool} not found");
-            None
-        }
-        other => Some(other.unwrap()),
-    }
-}
-
-fn required() -> bool {
-    std::env::var_os("REQUIRE_TOOLS").is_some_and(|v| v == "1")
-}
-
-/// The text of a finished command, or `None` (said on stderr) where it is not installed and not required.
-fn ran(command: &mut Command) -> Option<(bool, String)> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    match command.output() {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound && !required() => {
-            eprintln!("skipped: {name} not found");
-            None
-        }
-        Err(e) => panic!("{name}: {e}"),
-        Ok(o) => Some((o.status.success(), String::from_utf8_lossy(&[o.stdout, o.stderr].concat()).into_owned())),
-    }
 }
 
 /// All uses of an operator on a format that make sense: argument lists, shift amounts, known signs.
@@ -286,14 +258,8 @@ fn the_verilog_lints_without_a_warning() {
         Netlist { top: module.name.clone(), modules: vec![module] }
     };
     let all = wrap(&uses.iter().map(netlist).collect::<Vec<_>>()).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("all.v");
-    std::fs::write(&file, all.verilog().unwrap()).unwrap();
-    // One file holds many modules, which is all that this warning is about. Not every operator has a clock.
-    let mut lint = Command::new("verilator");
-    lint.args(["--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", &all.top]).arg(&file);
-    let Some((clean, text)) = ran(&mut lint) else { return };
-    assert!(clean && text.is_empty(), "{}", text.chars().take(3000).collect::<String>());
+    // Not every operator has a clock.
+    testkit::lint_text(&all.top, &all.verilog().unwrap(), "operators");
 }
 
 /// C text with a function for each use, over patterns extended to 64 bits as `c_expr` says.
@@ -321,7 +287,9 @@ fn the_c_of_ints_and_fixeds_agrees_with_the_bits() {
     std::fs::write(&source, c_text(&uses)).unwrap();
     let mut clang = Command::new("clang");
     clang.args(["-O1", "-w", "-fsanitize=undefined", "-fsanitize-trap=undefined", "-fno-sanitize=shift-base"]);
-    let Some((good, text)) = ran(clang.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source)) else { return };
+    let Some((good, text)) = testkit::run(clang.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source)) else {
+        return;
+    };
     assert!(good, "{text}");
     let extended = |f: Format, bits: u64| f.to_int(bits) as u64;
     // SAFETY: the library was made above, and its functions have this type and read the arguments they have.

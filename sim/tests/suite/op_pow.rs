@@ -1,9 +1,9 @@
 //! The Verilog of powers against their bits, many uses in one build.
 
+use crate::common::built;
 use hdl::circuit::target::Clock;
 use hdl::op::{Attrs, Inst, Operator, hardware, operator};
 use hdl::{Bounds, Format};
-use sim::SimError;
 use sim::bench::MultiBench;
 
 const SEED: u64 = 0x706f77;
@@ -103,13 +103,7 @@ fn verilog_of_powers_equals_their_bits() {
     let uses = uses();
     let hardware = |inst: &Inst| hardware(pow(), inst, Clock::default_clock());
     let modules = uses.iter().map(|inst| hardware(inst).module).collect();
-    let mut bench = match MultiBench::build(modules) {
-        Err(SimError::ToolMissing { .. }) if std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1") => {
-            println!("skipped: verilator not found");
-            return;
-        }
-        bench => bench.expect("it builds"),
-    };
+    let Some(mut bench) = built(MultiBench::build(modules)) else { return };
     println!("seed {SEED:#x}");
     let mut random = Random(SEED);
     let mut arguments = |inst: &Inst| (0..CYCLES).map(|k| vec![argument_within(inst, k, &mut random)]).collect();

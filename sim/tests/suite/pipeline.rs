@@ -1,23 +1,16 @@
 //! The Verilog of whole pipelines against the operators' bits: values and flags of every pair, clock by clock.
 
+use crate::common::built;
 use crate::graphs::{Random, evaluate};
 use hdl::circuit::target::{Clock, target};
 use pg2::backend::build::{Built, build};
 use pg2::graph::{Graph, PinClass};
-use sim::SimError;
 use sim::bench::MultiBench;
 
 /// Builds all at once; `None` if verilator is absent.
-fn bench(built: &[Built]) -> Option<MultiBench> {
-    let netlists: Vec<_> = built.iter().map(Built::plain).collect();
-    match MultiBench::build_netlists(&netlists) {
-        Ok(bench) => Some(bench),
-        Err(SimError::ToolMissing { .. }) if std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1") => {
-            println!("skipped: verilator not found");
-            None
-        }
-        Err(e) => panic!("{e}"),
-    }
+fn bench(pipelines: &[Built]) -> Option<MultiBench> {
+    let netlists: Vec<_> = pipelines.iter().map(Built::plain).collect();
+    built(MultiBench::build_netlists(&netlists))
 }
 
 /// Rows of pin values in port order. Parameters stay the same for `settle` rows before and behind the ones that count.

@@ -1,5 +1,6 @@
 //! Products in blocks and in logic: the same bits by any budget of multipliers.
 
+use crate::common::built;
 use crate::graphs::{Random, evaluate};
 use hdl::Rounding;
 use hdl::circuit::target::Clock;
@@ -8,7 +9,6 @@ use hdl::rtl::netlist::Netlist;
 use hdl::{Bounds, Format};
 use pg2::backend::build::{Built, build};
 use pg2::graph::{Graph, PinClass};
-use sim::SimError;
 use sim::bench::MultiBench;
 
 fn format(name: &str) -> Format {
@@ -17,14 +17,7 @@ fn format(name: &str) -> Format {
 
 /// Builds all at once; `None` if verilator is absent.
 fn bench(netlists: &[Netlist]) -> Option<MultiBench> {
-    match MultiBench::build_netlists(netlists) {
-        Ok(bench) => Some(bench),
-        Err(SimError::ToolMissing { .. }) if std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1") => {
-            println!("skipped: verilator not found");
-            None
-        }
-        Err(e) => panic!("{e}"),
-    }
+    built(MultiBench::build_netlists(netlists))
 }
 
 /// Every use of an operator that multiplies, and the greatest magnitude of an int argument where that is known.

@@ -15,11 +15,11 @@ use sim::cycle::{CycleEngine, Options};
 use sim::stimuli::{self, Random, Style};
 use sim::verilator::Effort;
 
-/// The simulation, or `None` (said on stderr) where Verilator is not installed and not required.
+/// The simulation, or `None` where Verilator is not found and not required.
 pub fn built<T>(result: Result<T, SimError>) -> Option<T> {
     match result {
-        Err(SimError::ToolMissing { tool, .. }) if std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1") => {
-            eprintln!("skipped: {tool} not found");
+        Err(SimError::ToolMissing { tool, .. }) => {
+            testkit::missing(&tool);
             None
         }
         other => Some(other.unwrap_or_else(|e| panic!("{e}"))),

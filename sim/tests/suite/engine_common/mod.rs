@@ -3,10 +3,14 @@
 pub mod model;
 pub mod random;
 
+use crate::common::built;
 use hdl::engine::protocol::Reply;
 use hdl::engine::{Config, Layout};
 use hdl::rtl::netlist::{Dir, Item, Module, Netlist, range};
 use hdl::{Flags, Format, Reduce};
+use libloading::Library;
+use sim::cache::Cache;
+use sim::verilator::{self, Effort, Source, Tools};
 
 /// An output: its format and reduction.
 pub type Output = (&'static str, Reduce);
@@ -98,27 +102,32 @@ pub fn settle(replies: &mut [Reply]) {
     replies.chunk_by_mut(|a, b| tag(a).is_some() && tag(b).is_some()).for_each(|results| results.sort_by_key(tag));
 }
 
-/// Says that a test was skipped because a tool is absent, which is a failure when `REQUIRE_TOOLS=1`.
-pub fn skip(why: &str) {
-    assert!(std::env::var("REQUIRE_TOOLS").as_deref() != Ok("1"), "{why}");
-    println!("skipped: {why}");
-}
-
-/// Runs a tool; `None` if it is not installed.
-pub fn tool(name: &str, arguments: &[&str]) -> Option<std::process::Output> {
-    match std::process::Command::new(name).args(arguments).output() {
-        Ok(output) => Some(output),
-        Err(_) => {
-            skip(&format!("{name} not found"));
-            None
-        }
-    }
-}
-
 /// A compiled engine that a test talks to.
 pub struct Bench {
-    folder: tempfile::TempDir,
+    library: Library,
     config: Config,
+}
+
+/// Takes a beat of the engine's replies: its words, how many they are, and TLAST.
+type Take = extern "C" fn(*mut Beats, *const u32, u64, bool);
+
+/// Beats: their words and TLAST.
+type Beats = Vec<(Vec<u32>, bool)>;
+
+/// What a run is asked for, as `bench.cpp` has it.
+#[repr(C)]
+struct Asked {
+    beats: *const u32,
+    count: u64,
+    gap: u32,
+    stall: u32,
+    seed: u64,
+    limit: u64,
+    packets: u64,
+    take: Take,
+    taken: *mut Beats,
+    words: u64,
+    cycles: u64,
 }
 
 /// How a bench drives the streams.
@@ -134,103 +143,76 @@ pub struct Drive {
 impl Bench {
     /// Compiles the engine of `config`; `None` if Verilator is not installed.
     pub fn build(config: &Config) -> Option<Bench> {
+        let tools = built(Tools::find())?;
         let design = hdl::engine::design(config, &pipeline(config));
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = |name: &str| folder.path().join(name).to_str().expect("a path in UTF-8").to_string();
-        std::fs::write(path("engine.v"), design.netlist.verilog().unwrap()).expect("the text is written");
-        std::fs::write(path("bench.cpp"), include_str!("bench.cpp")).expect("the text is written");
-        let words = format!("-O1 -DBEAT_WORDS={}", config.beat_words());
-        let (obj, verilog, main) = (path("obj"), path("engine.v"), path("bench.cpp"));
-        // Verilator's own run-time and set-up code take most of the build, and little of a run.
-        let clang = std::process::Command::new("clang++").arg("--version").output().is_ok_and(|o| o.status.success());
-        let make = format!("OPT_GLOBAL=-O0 OPT_SLOW=-O0{}", if clang { " CXX=clang++" } else { "" });
-        let arguments = [
-            "--cc",
-            "--exe",
-            "--build",
-            "-O3",
-            "-CFLAGS",
-            &words,
-            "-MAKEFLAGS",
-            &make,
-            "--top-module",
-            &design.top,
-            "--Mdir",
-            &obj,
-            "-o",
-            "bench",
-            &verilog,
-            &main,
-        ];
-        let out = tool("verilator", &arguments)?;
-        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-        Some(Bench { folder, config: config.clone() })
+        let source = Source {
+            prefix: "Vtoy_engine".into(),
+            top: design.top,
+            verilog: design.netlist.verilog().unwrap(),
+            trace: false,
+            effort: Effort::Moderate,
+        };
+        let cache = Cache::standard();
+        let model = verilator::model(&tools, &cache, &source).unwrap_or_else(|e| panic!("{e}"));
+        let library = verilator::library(&tools, &cache, &[model], include_str!("bench.cpp"));
+        Some(Bench { library: library.unwrap_or_else(|e| panic!("{e}")), config: config.clone() })
     }
 
     /// Sends `beats` (words and TLAST) and waits for `expected` packets; returns what came back, and the cycles.
     pub fn run(&self, beats: &[(Vec<u32>, bool)], expected: usize, drive: Drive) -> (Vec<Vec<u32>>, u64) {
-        use std::fmt::Write as _;
-        use std::io::Write as _;
-        let mut text = String::new();
-        for (words, last) in beats {
-            for k in 0..self.config.beat_words() as usize {
-                let _ = write!(text, "{:x} ", words.get(k).copied().unwrap_or(0));
-            }
-            let _ = writeln!(text, "{}", *last as u32);
+        let width = self.config.beat_words() as usize;
+        let mut words = Vec::new();
+        for (beat, last) in beats {
+            words.extend((0..width).map(|k| beat.get(k).copied().unwrap_or(0)));
+            words.push(*last as u32);
         }
-        // Far more than any of the tests needs, so that reaching it means that the engine hangs.
-        let limit = 20_000 + 100 * beats.len() as u64 + 2_000_000;
-        let arguments =
-            [drive.gap as u64, drive.stall as u64, drive.seed, limit, expected as u64].map(|n| n.to_string());
-        let mut child = std::process::Command::new(self.folder.path().join("obj/bench"))
-            .args(arguments)
-            .stdin(std::process::Stdio::piped())
-            .stdout(std::process::Stdio::piped())
-            .spawn()
-            .expect("the bench starts");
-        let mut stdin = child.stdin.take().expect("the input is piped");
-        stdin.write_all(text.as_bytes()).expect("the bench reads all before it writes");
-        drop(stdin);
-        let out = child.wait_with_output().expect("the bench ends");
-        let text = String::from_utf8(out.stdout).expect("the bench writes ASCII");
-        assert_eq!(out.status.code(), Some(0), "seed {}: {}", drive.seed, text.lines().last().unwrap_or(""));
-        parse_output(&text)
+        let mut taken: Beats = Vec::new();
+        let mut asked = Asked {
+            beats: words.as_ptr(),
+            count: beats.len() as u64,
+            gap: drive.gap,
+            stall: drive.stall,
+            seed: drive.seed,
+            // Far more than any of the tests needs, so that reaching it means that the engine hangs.
+            limit: 20_000 + 100 * beats.len() as u64 + 2_000_000,
+            packets: expected as u64,
+            take,
+            taken: &mut taken,
+            words: width as u64,
+            cycles: 0,
+        };
+        // SAFETY: the function has this type in `bench.cpp`, reads `count` beats of `words` words and TLAST, and calls `take`
+        // with `taken` while it runs alone.
+        let ended = unsafe {
+            let run = self.library.get::<unsafe extern "C" fn(*mut Asked) -> u32>(b"bench_run");
+            run.expect("the bench exports it")(&mut asked)
+        };
+        let why = ["", "a beat changed or went away before it was taken", "the engine hangs"];
+        assert_eq!(ended, 0, "seed {}: {}", drive.seed, why[ended as usize]);
+        (packets(taken), asked.cycles)
     }
 }
 
-fn parse_output(text: &str) -> (Vec<Vec<u32>>, u64) {
-    let (mut packets, mut packet, mut cycles) = (Vec::new(), Vec::new(), 0);
-    for line in text.lines() {
-        if let Some(count) = line.strip_prefix("cycles ") {
-            cycles = count.parse().expect("a number of cycles");
-            continue;
-        }
-        let mut words: Vec<u32> = line.split(' ').map(|w| u32::from_str_radix(w, 16).expect("a word")).collect();
-        let last = words.pop() == Some(1);
-        packet.append(&mut words);
+extern "C" fn take(taken: *mut Beats, words: *const u32, count: u64, last: bool) {
+    // SAFETY: see `Bench::run`; the bench gives as many words as it says.
+    unsafe { (*taken).push((std::slice::from_raw_parts(words, count as usize).to_vec(), last)) }
+}
+
+/// Beats joined to packets.
+fn packets(beats: Beats) -> Vec<Vec<u32>> {
+    let (mut packets, mut packet) = (Vec::new(), Vec::new());
+    for (words, last) in beats {
+        packet.extend(words);
         if last {
             packets.push(std::mem::take(&mut packet));
         }
     }
     assert!(packet.is_empty(), "the last packet has no end");
-    (packets, cycles)
+    packets
 }
 
 /// The beats of a stream of packets.
 pub fn beats(stream: &hdl::engine::protocol::Stream, config: &Config) -> Vec<(Vec<u32>, bool)> {
     let cut = |packet| hdl::engine::protocol::beats(packet, config.beat_words()).map(|(w, l)| (w.to_vec(), l));
     stream.packets().flat_map(cut).collect()
-}
-
-/// Lints a netlist as one file with all warnings on.
-pub fn lint(netlist: &Netlist) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = folder.path().join("all.v");
-    std::fs::write(&file, netlist.verilog().unwrap()).expect("the text is written");
-    let file = file.to_str().expect("a path in UTF-8");
-    // DECLFILENAME alone is off: one file holds all modules.
-    let lint = ["--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", &netlist.top, file];
-    if let Some(out) = tool("verilator", &lint) {
-        assert!(out.status.success() && out.stderr.is_empty(), "{}", String::from_utf8_lossy(&out.stderr));
-    }
 }

@@ -1,10 +1,10 @@
 //! What tests of operators' Verilog share: uses with their arguments, one build for many of them, and the lint.
 
+use crate::common::built;
 use hdl::Flags;
 use hdl::circuit::target::Clock;
 use hdl::op::{Inst, Operator, hardware};
 use hdl::rtl::netlist::{Module, Netlist};
-use sim::SimError;
 use sim::bench::{MultiBench, wrap};
 
 /// Rows of arguments for one use, at least.
@@ -44,17 +44,6 @@ impl Case {
     }
 }
 
-/// The simulation, or `None` (said on stderr) where Verilator is not installed and not required.
-fn built(result: Result<MultiBench, SimError>) -> Option<MultiBench> {
-    match result {
-        Err(SimError::ToolMissing { tool, .. }) if std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1") => {
-            eprintln!("skipped: {tool} not found");
-            None
-        }
-        other => Some(other.unwrap()),
-    }
-}
-
 /// Results and flags of every case at one clock, and the latency of those that are `timed`.
 pub fn check_cases(cases: &[Case], mhz: f64, timed: impl Fn(&Case) -> bool) {
     let clock = Clock { mhz, ..Clock::default_clock() };
@@ -85,16 +74,5 @@ pub fn lint(cases: &[Case]) {
 /// The same of modules of different names.
 pub fn lint_netlists(netlists: &[Netlist]) {
     let all = wrap(netlists).expect("ports of at most 64 bits");
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = folder.path().join("operators.v");
-    std::fs::write(&file, all.verilog().unwrap()).expect("the text is written");
-    // Many modules stand in one file here.
-    let options = ["--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", &all.top];
-    match std::process::Command::new("verilator").args(options).arg(&file).output() {
-        Ok(out) => assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr)),
-        Err(_) if std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1") => {
-            eprintln!("skipped: verilator not found");
-        }
-        Err(e) => panic!("verilator: {e}"),
-    }
+    testkit::lint_text(&all.top, &all.verilog().unwrap(), "operators");
 }
