@@ -66,8 +66,8 @@ struct Stats {
     seconds: f64,
     cycles: Option<u64>,
     utilisation: Option<f64>,
-    flags: Vec<&'static str>,
     raised: Vec<Raised>,
+    flags: Vec<&'static str>,
     /// Where the run went over cells.
     #[serde(skip_serializing_if = "Option::is_none")]
     cells: Option<Report>,
