@@ -3,9 +3,10 @@
 mod quick;
 
 use crate::failure::Failure;
-use crate::output;
+use crate::{input, output};
 use hdl::{Flags, Format};
 use host::backend::Table;
+use pg2::report::shown::{self, shown};
 use rayon::prelude::*;
 use std::path::Path;
 
@@ -43,7 +44,7 @@ pub fn read_numbered(path: &Path, columns: &[Column], raw: bool) -> Result<(Tabl
 }
 
 fn bytes_of(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path).map_err(|e| Failure::file(path, format!("cannot be read: {e}")))
+    input::read(path)
 }
 
 /// Record by record, with every mistake in its place; `seen` is told the position of each record.
@@ -54,7 +55,7 @@ fn read_rows(
     raw: bool,
     seen: &mut dyn FnMut(Option<&csv::Position>),
 ) -> Result<Table, Failure> {
-    let wrong = |line: usize, what: String| Failure::Input(format!("{}:{line}: {what}", path.display()));
+    let wrong = |line: usize, what: String| Failure::Input(format!("{}:{line}: {what}", shown::path(path)));
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(bytes);
     let broken = |e: csv::Error| wrong(line_at(bytes, e.position()), reason(&e));
     let header = reader.headers().map_err(broken)?.clone();
@@ -70,7 +71,7 @@ fn read_rows(
     // Without pins of this class the rows only count, under any header.
     let foreign = |h: &&&str| !columns.is_empty() && !columns.iter().any(|c| c.name == **h);
     if let Some(name) = header.iter().find(foreign) {
-        return Err(wrong(1, format!("`{name}` is no pin of this kernel here; {}", wanted(columns))));
+        return Err(wrong(1, format!("`{}` is no pin of this kernel here; {}", shown(name), wanted(columns))));
     }
     let mut table = Table { elements: columns.len().max(1), bits: Vec::new() };
     let mut record = csv::StringRecord::new();
@@ -132,17 +133,12 @@ pub fn field(format: Format, field: &str, raw: bool) -> Result<u64, String> {
         let range =
             || format!("{} to {}", hdl::number::exact::print(format, low), hdl::number::exact::print(format, high));
         return hdl::number::exact::parse(format, field)
-            .map_err(|e| format!("`{}`: {e}; {format} takes {}", shortened(field), range()));
+            .map_err(|e| format!("`{}`: {e}; {format} takes {}", shown(field), range()));
     }
-    let value: u64 = field.parse().map_err(|_| {
-        format!("`{}` is not an unsigned integer; --raw takes bit patterns in decimal", shortened(field))
-    })?;
+    let value: u64 = field
+        .parse()
+        .map_err(|_| format!("`{}` is not an unsigned integer; --raw takes bit patterns in decimal", shown(field)))?;
     hdl::number::exact::check_raw(format, value)
-}
-
-/// The first characters of a field that may have any length.
-fn shortened(field: &str) -> String {
-    field.chars().take(40).collect()
 }
 
 /// The column of flags.

@@ -13,6 +13,7 @@ use host::backend::Outcome;
 use host::backends::{self, Options};
 use host::cells::Report;
 use pg2::graph::{Graph, PinClass};
+use pg2::report::shown::shown;
 use raised::Raised;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -152,11 +153,12 @@ pub fn parameters(columns: &[Column], given: &[String], raw: bool) -> Result<Vec
     let names = || columns.iter().map(|c| format!("{} ({})", c.name, c.format)).collect::<Vec<_>>().join(", ");
     let mut values: Vec<Option<u64>> = vec![None; columns.len()];
     for text in given {
-        let (name, value) =
-            text.split_once('=').ok_or_else(|| Failure::Usage(format!("--param takes NAME=VALUE, not `{text}`")))?;
+        let (name, value) = text
+            .split_once('=')
+            .ok_or_else(|| Failure::Usage(format!("--param takes NAME=VALUE, not `{}`", shown(text))))?;
         let k = columns.iter().position(|c| c.name == name.trim()).ok_or_else(|| {
             let known = if columns.is_empty() { "it has none".into() } else { format!("they are {}", names()) };
-            Failure::Input(format!("the kernel has no parameter `{name}`; {known}"))
+            Failure::Input(format!("the kernel has no parameter `{}`; {known}", shown(name)))
         })?;
         let bits = csv::field(columns[k].format, value.trim(), raw)
             .map_err(|e| Failure::Input(format!("--param {name}: {e}")))?;
