@@ -2,6 +2,7 @@
 
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
+use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
 use crate::op::pieces::float_parts::shift::any;
 use crate::op::pieces::float_parts::text::{arg, cat, constant, field, zeros};
@@ -46,8 +47,8 @@ impl Operator for Fcast {
         round(inst.result, inst.attrs.round, value, Flags::SATURATION)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0]
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        (args[0], Flags::NONE)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -2,6 +2,7 @@
 
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
+use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish, sign_of_product};
 use crate::op::pieces::float_parts::shift::any;
 use crate::op::pieces::float_parts::text::{arg, cat, constant_if, field, repeat, slice, zeros};
@@ -54,8 +55,8 @@ impl Operator for Fmul {
         round(format, inst.attrs.round, value, Flags::OVERFLOW)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0] * args[1]
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        Real::number(args[0].f64() * args[1].f64())
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {

@@ -2,6 +2,7 @@
 
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
+use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
 use crate::op::pieces::float_parts::shift::{Fill, any, bits_of, shift_right};
 use crate::op::pieces::float_parts::text::{arg, cat, constant, field, ones, slice, zeros};
@@ -49,8 +50,8 @@ impl Operator for Sumsq {
         sum(inst, args)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args.iter().map(|x| x * x).sum()
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        Real::number(args.iter().map(|x| x.f64() * x.f64()).sum())
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {

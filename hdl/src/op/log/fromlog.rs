@@ -4,6 +4,7 @@ use crate::Rounding;
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
 use crate::number::lns::{self, float_frac, unpack};
+use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
 use crate::op::pieces::float_parts::text::{arg, cat, constant, field, slice, zeros};
 use crate::op::pieces::float_parts::{self, Value, c_type};
@@ -53,8 +54,8 @@ impl Operator for Fromlog {
         float_parts::round(to, Rounding::Nearest, value, Flags::SATURATION)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0]
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        (args[0], Flags::NONE)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

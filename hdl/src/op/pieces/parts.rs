@@ -18,18 +18,6 @@ pub fn slice(c: &mut Circuit, name: &str, s: Sig, hi: u32, lo: u32) -> Sig {
     }
 }
 
-/// A real number brought into the range of an int or fixed by whole turns: the difference of two coordinates that wrap is
-/// that of the nearest image.
-pub fn wrapped(format: Format, x: f64) -> f64 {
-    let (low, high) = (format.to_f64(format.min_bits()), format.to_f64(format.max_bits()));
-    let last = 2f64.powi(-(format.frac().unwrap_or(0) as i32));
-    if x >= low && x < high + last {
-        return x;
-    }
-    let turn = 2f64.powi(format.width() as i32) * last;
-    x - turn * ((x - low) / turn).floor()
-}
-
 /// Says that nothing reads `s`: the usual idiom that keeps lint quiet and leaves no hardware.
 pub fn unused(c: &mut Circuit, s: Sig) {
     c.wire("unused_ok", 1, "&{1'b0, {0}}", &[s]);
