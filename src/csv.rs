@@ -3,6 +3,7 @@
 mod quick;
 
 use crate::failure::Failure;
+use crate::message::{plain, word};
 use crate::output;
 use hdl::Format;
 use host::backend::Table;
@@ -54,7 +55,8 @@ fn read_rows(
     raw: bool,
     seen: &mut dyn FnMut(Option<&csv::Position>),
 ) -> Result<Table, Failure> {
-    let wrong = |line: usize, what: String| Failure::Input(format!("{}:{line}: {what}", path.display()));
+    let wrong =
+        |line: usize, what: String| Failure::Input(format!("{}:{line}: {what}", word(&path.display().to_string())));
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(bytes);
     let broken = |e: csv::Error| wrong(line_at(bytes, e.position()), reason(&e));
     let header = reader.headers().map_err(broken)?.clone();
@@ -70,7 +72,7 @@ fn read_rows(
     // Without pins of this class the rows only count, under any header.
     let foreign = |h: &&&str| !columns.is_empty() && !columns.iter().any(|c| c.name == **h);
     if let Some(name) = header.iter().find(foreign) {
-        return Err(wrong(1, format!("`{name}` is no pin of this kernel here; {}", wanted(columns))));
+        return Err(wrong(1, format!("`{}` is no pin of this kernel here; {}", word(name), wanted(columns))));
     }
     let mut table = Table { elements: columns.len().max(1), bits: Vec::new() };
     let mut record = csv::StringRecord::new();
@@ -142,7 +144,7 @@ pub fn field(format: Format, field: &str, raw: bool) -> Result<u64, String> {
 
 /// The first characters of a field that may have any length.
 fn shortened(field: &str) -> String {
-    field.chars().take(40).collect()
+    plain(&field.chars().take(40).collect::<String>())
 }
 
 /// Records that one thread makes text of at a time.

@@ -1,5 +1,6 @@
 //! Why a command ended early, and its exit status.
 
+use crate::message::{lines, word};
 use hdl::rtl::netlist::Unsound;
 use host::backend::BackendError;
 
@@ -30,13 +31,15 @@ impl Failure {
     pub fn text(&self) -> String {
         match self {
             Failure::Diagnostics(text) => text.trim_end().to_string(),
-            Failure::Input(text) | Failure::Usage(text) | Failure::Tool(text) => format!("error: {}", text.trim_end()),
+            Failure::Input(text) | Failure::Usage(text) | Failure::Tool(text) => {
+                format!("error: {}", lines(text.trim_end()))
+            }
         }
     }
 
     /// An input failure about a file.
     pub fn file(path: &std::path::Path, what: impl std::fmt::Display) -> Failure {
-        Failure::Input(format!("{}: {what}", path.display()))
+        Failure::Input(format!("{}: {what}", word(&path.display().to_string())))
     }
 }
 

@@ -5,9 +5,11 @@ mod csv;
 mod failure;
 mod include;
 mod manifest;
+mod message;
 mod output;
 mod progress;
 mod source;
+mod tables;
 
 use clap::Parser;
 use failure::Failure;
@@ -30,10 +32,17 @@ fn main() -> ExitCode {
         Err(e) => {
             // Help and version are no mistakes: clap sends them to stdout and gives 0.
             let code = if e.use_stderr() { 2 } else { 0 };
-            let _ = e.print();
+            // What the user wrote is part of the message.
+            let text = e.to_string();
+            if message::lines(&text) == text.trim_end() {
+                let _ = e.print();
+            } else {
+                output::tell(&(message::lines(&text) + "\n"));
+            }
             return ExitCode::from(code);
         }
     };
+    tables::keep();
     match cmd::dispatch(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => report(failure),
