@@ -22,7 +22,7 @@ use std::collections::HashMap;
 const MAX_PARTS: usize = 400;
 
 /// The most work that fitting all functions of a file may take.
-const FILE_WORK: u64 = 5 * MOST_WORK;
+const FILE_WORK: u64 = 3 * MOST_WORK;
 
 /// What a name in the expression can be, for suggestions.
 static WORDS: &[&str] = &["pow", "rsqrt", "inv", "min", "max", "pi"];

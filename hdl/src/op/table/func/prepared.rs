@@ -34,8 +34,8 @@ pub enum Failure {
 }
 
 /// The most work that the search for one function's table may take. A unit is a part of the expression in a step of the
-/// search ([`Meter`]).
-pub const MOST_WORK: u64 = 60_000_000;
+/// search ([`Meter`]); all of them take some seconds.
+pub const MOST_WORK: u64 = 8_000_000;
 
 /// A function ready for evaluation. The numbers depend on the function and the format alone.
 ///
