@@ -308,8 +308,9 @@ mod tests {
 
     #[test]
     fn the_work_of_a_search_is_bounded() {
-        // A kink beside each of many bends: hard in every way.
-        let text = format!("x{}", " sin x 0.3 - abs + 37 *".repeat(40));
+        // Many waves on a long interval need more pieces than are looked at.
+        let waves: String = (1..=76).map(|k| format!(" x {k} * sin +")).collect();
+        let text = format!("x{waves}");
         let f = function(&text, "0.001", "1000");
         let (made, work) = Prepared::new("float32.23".parse().unwrap(), f, None);
         assert_eq!(made.err(), Some(Failure::Costly));
