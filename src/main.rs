@@ -4,8 +4,9 @@ mod cmd;
 mod csv;
 mod failure;
 mod include;
+mod input;
 mod manifest;
-mod message;
+mod memory;
 mod output;
 mod progress;
 mod source;
@@ -23,6 +24,9 @@ struct Cli {
     command: cmd::Command,
 }
 
+#[global_allocator]
+static ALLOCATOR: memory::Allocator = memory::Allocator;
+
 fn main() -> ExitCode {
     restore_signals();
     #[cfg(unix)]
@@ -32,12 +36,11 @@ fn main() -> ExitCode {
         Err(e) => {
             // Help and version are no mistakes: clap sends them to stdout and gives 0.
             let code = if e.use_stderr() { 2 } else { 0 };
-            // What the user wrote is part of the message.
-            let text = e.to_string();
-            if message::lines(&text) == text.trim_end() {
-                let _ = e.print();
-            } else {
-                output::tell(&(message::lines(&text) + "\n"));
+            let text = e.render().to_string();
+            match failure::safe(&text) {
+                // With the colours of a terminal.
+                safe if safe == text => drop(e.print()),
+                safe => output::tell(&safe),
             }
             return ExitCode::from(code);
         }
