@@ -2,8 +2,10 @@
 
 use crate::failure::Failure;
 use crate::include::{self, SHIPPED};
+use crate::input;
 use ariadne::{Config, IndexType, Label, Report, ReportKind};
 use pg2::diag::{Diagnostic, Severity, Span};
+use pg2::report::shown;
 use pg2::syntax::sources::{Loaded, Sources};
 use std::io::IsTerminal;
 use std::path::Path;
@@ -49,17 +51,18 @@ pub fn read(file: &str) -> Result<Kernel, Failure> {
     {
         return Ok(Kernel::shipped(file, kernel.text));
     }
-    let bytes = std::fs::read(path).map_err(|e| {
+    let bytes = input::kernel(path).map_err(|reason| {
         let shipped = pg2::kernels::all().map(|k| k.0).collect::<Vec<_>>().join(", ");
         let hint = if path.exists() { String::new() } else { format!("; shipped kernels are {shipped}") };
-        Failure::file(path, format!("cannot be read: {e}{hint}"))
+        Failure::file(path, format!("cannot be read: {reason}{hint}"))
     })?;
     let stem = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+    let origin = shown::path(path);
     let text = include::utf8(bytes).map_err(|at| {
         let error = format!("[{}] Error: the text is not UTF-8; is this a PG2 file?", pg2::diag::codes::CHARACTER);
-        Failure::Diagnostics(format!("{error}\n   ╭─[ {file}:{at} ]\n   │ Help: save it as UTF-8\n───╯\n"))
+        Failure::Diagnostics(format!("{error}\n   ╭─[ {origin}:{at} ]\n   │ Help: save it as UTF-8\n───╯\n"))
     })?;
-    Ok(Kernel::new(include::key(path), file.to_string(), pg2::identifier(&stem), text))
+    Ok(Kernel::new(include::key(path), origin, pg2::identifier(&stem), text))
 }
 
 /// Compiles a kernel to its graph; warnings go to stderr.

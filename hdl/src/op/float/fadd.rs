@@ -76,8 +76,9 @@ impl Operator for Fsub {
     }
 
     fn flags(&self, inst: &Inst) -> Flags {
-        // A difference of numbers that are not negative is what a sum of unlike signs is.
-        flags(&Inst { nonneg: 0, ..inst.clone() })
+        // A difference of numbers that are not negative is what a sum of unlike signs is, and no larger than either.
+        let any = flags(&Inst { nonneg: 0, ..inst.clone() });
+        if both_nonneg(inst) { Flags(any.0 & !Flags::OVERFLOW.0) } else { any }
     }
 
     fn bounds(&self, inst: &Inst) -> Bounds {

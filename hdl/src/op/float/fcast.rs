@@ -63,12 +63,14 @@ impl Operator for Fcast {
         // Where no result leaves the format, the exponent's upper bits are not needed.
         let range = if self.flags(inst).is_empty() { Range { low: 1, high: max_field(to) } } else { range };
         let bits = range.bits(to);
-        let exp = cat(&[zeros(bits - e), arg(0)]);
+        // Of a longer exponent the upper bits only tell whether it is 0.
+        let field_exp = if bits < e { field(c, "low_exp", f.exp, bits - 1, 0) } else { f.exp };
+        let exp = cat(&[zeros(bits.saturating_sub(e)), arg(0)]);
         let packed = if from.mant() <= m || inst.truncates() {
-            let mut shifted = f.exp;
-            if offset != 0 || bits > e {
+            let mut shifted = field_exp;
+            if offset != 0 || bits != e {
                 let text = format!("{exp} + {}", constant(bits, offset));
-                shifted = c.comb("exp", bits, Cost::Add(bits), text, &[f.exp]);
+                shifted = c.comb("exp", bits, Cost::Add(bits), text, &[field_exp]);
             }
             let kept = from.mant().min(m);
             let upper = field(c, "upper", f.fraction, from.mant() - 1, from.mant() - kept);
@@ -77,7 +79,7 @@ impl Operator for Fcast {
             let (fraction, up) = round_fraction(c, f.fraction, m);
             let ups = cat(&[constant(bits, offset), zeros(m - 1), arg(2)]);
             let text = format!("{} + {ups}", cat(&[exp, arg(1)]));
-            c.comb("rounded", bits + m, Cost::Add(bits + m), text, &[f.exp, fraction, up])
+            c.comb("rounded", bits + m, Cost::Add(bits + m), text, &[field_exp, fraction, up])
         };
         let sign = (!inst.is_nonneg(0)).then_some(f.sign);
         // With equal exponents a zero comes out as one by itself.

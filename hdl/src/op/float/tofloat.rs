@@ -6,6 +6,7 @@ use crate::op::pieces::float_parts::leading::leading;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
 use crate::op::pieces::float_parts::text::{arg, cat, constant_if, field, zeros};
 use crate::op::pieces::float_parts::{Value, c_suffix, c_type, max_field, round};
+use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
 
@@ -78,8 +79,13 @@ impl Operator for Tofloat {
         let bits = range.bits(format);
         let top = lowest + width as i64 - 1;
         let digits = n.unmoved.map_or(0, |s| c.width(s));
-        assert!(digits <= bits, "{digits} bits of a count for {bits} of an exponent");
         let start = top + 1 - (1i64 << digits);
+        // Of a longer count the upper bits do not reach the exponent, which lies within the format then.
+        let count = n.unmoved.map(|s| {
+            parts::unused_bits(c, s, digits as i64 - 1, bits);
+            if digits > bits { field(c, "count", s, bits - 1, 0) } else { s }
+        });
+        let digits = digits.min(bits);
         let zero = inst.bounds(0).zero;
         // Of a zero nothing is set but the constant, which then must not be.
         let start = constant_if(bits, start, (flags.is_empty() && zero).then_some("{1}"));
@@ -91,7 +97,7 @@ impl Operator for Tofloat {
                 arg(args.len() - 1)
             })
         };
-        let (up, count) = (with(n.up), with(n.unmoved));
+        let (up, count) = (with(n.up), with(count));
         let packed = if up.is_empty() {
             let text = format!("{} + {start}", cat(&[zeros(bits - digits), count]));
             let exp = c.comb("exp", bits, Cost::Add(bits), text, &args);

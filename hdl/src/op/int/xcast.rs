@@ -120,7 +120,8 @@ impl Plan {
         let signed = source.is_signed() && !drop_sign;
         // The ends of the source's range after rounding, as magnitudes.
         let end = |bits: u64| rounding::rescale(source.to_int(bits).unsigned_abs(), right, inst.attrs.round);
-        let (top, bottom) = (end(source.max_bits()), if signed { end(source.min_bits()) } else { 0 });
+        let (top, bottom) =
+            (end(source.max_bits()), if signed && !inst.is_nonneg(0) { end(source.min_bits()) } else { 0 });
         let bits = |n: u128| 128 - n.leading_zeros();
         let width = match (top, bottom) {
             (0, 0) => 0,

@@ -1,7 +1,7 @@
 //! The search for a table: for each degree the shortest pieces that keep the bound, then the cells that hold them in the
 //! least memory, then the degree that costs least in memories and multipliers together.
 
-use super::fit::{Fit, Goal, Line, MAX_DEGREE, Misfit, Piece, Sketch};
+use super::fit::{ANY_QUANTUM, Fit, Goal, Line, MAX_DEGREE, Misfit, Piece, Sketch};
 use super::{BLOCK_BITS, Cell, RowRange, Span, Table};
 use crate::number::real::Smooth;
 
@@ -210,7 +210,7 @@ fn build(p: &Problem, degree: usize, top: u32, leaves: &[Leaf]) -> Result<Table,
             let found = line.as_ref().and_then(|l| Some((l, piece(p, l, top + splits[k], position)?)));
             let Some((line, mut piece)) = found else {
                 table.columns.iter_mut().for_each(|c| c.push(0));
-                table.quantum.push(i32::MAX);
+                table.quantum.push(ANY_QUANTUM);
                 table.rows.push(RowRange { h: None, least: 0 });
                 continue;
             };
@@ -231,9 +231,9 @@ fn build(p: &Problem, degree: usize, top: u32, leaves: &[Leaf]) -> Result<Table,
     }
     table.cells = cells;
     table.steps = steps.unwrap_or([Span::of(0); MAX_DEGREE + 1])[..=degree].to_vec();
-    // Rows that nothing reaches take a quantum that costs nothing.
-    let least = table.quanta().0;
-    table.quantum.iter_mut().filter(|q| **q == i32::MAX).for_each(|q| *q = least);
+    // Rows that nothing reaches, or that are 0, take a quantum that costs nothing.
+    let least = table.quantum.iter().copied().filter(|q| *q != ANY_QUANTUM).min().unwrap_or(0);
+    table.quantum.iter_mut().filter(|q| **q == ANY_QUANTUM).for_each(|q| *q = least);
     assert!(table.bound < 0.5, "the bound that the search promised");
     Ok(table)
 }
