@@ -6,6 +6,7 @@ use crate::op::meaning::Real;
 use crate::op::pieces::order;
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::expr::Test;
 use crate::{Flags, Format};
 
 pub struct Ne;
@@ -36,6 +37,6 @@ impl Operator for Ne {
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
-        (order::compare(inst, c, "!=", args[0], args[1]), None)
+        (order::compare(inst, c, Test::Ne, args[0], args[1]), None)
     }
 }
