@@ -10,8 +10,8 @@ use crate::middle::budget::in_logic;
 use crate::middle::lines::Lines;
 use crate::middle::schedule::{Schedule, fixed};
 use crate::syntax::sources::Text;
-use hdl::circuit::target::{Clock, Cost};
-use hdl::circuit::{Circuit, Evaluator, PORTS, Pipelined, Place, Sig, pipeline_places};
+use hdl::circuit::target::Clock;
+use hdl::circuit::{Circuit, Evaluator, PORTS, Pipelined, Place, Sig, X, pipeline_places};
 use hdl::op::Operator;
 use hdl::op::term::{Scaling, Term};
 use hdl::rtl::names::{Names, sanitise};
@@ -135,12 +135,7 @@ impl<'a> Joined<'a> {
             NodeKind::Pin { pin, element } => self.pins[&self.graph.port(*pin, *element)],
             NodeKind::Const { bits } => {
                 c.own(id.0, "");
-                c.wire(
-                    &format!("const_{}", id.0),
-                    node.format.width(),
-                    format!("{}'h{bits:x}", node.format.width()),
-                    &[],
-                )
+                c.logic(&format!("const_{}", id.0), X::constant(node.format.width(), *bits as i128))
             }
             NodeKind::Op { args, .. } if self.scalings[id.0 as usize] => self.values[args[0].0 as usize],
             NodeKind::Op { op, inst, args } => {
@@ -242,7 +237,7 @@ impl<'a> Joined<'a> {
                 Some(t) => {
                     let [window, select, round] = [t.window, t.select, t.round].map(|s| c.x(s));
                     let whole = t.shape.value([&window, &select, &round], format.width());
-                    c.logic_at(&port, whole, Cost::Add(format.width()))
+                    c.logic(&port, whole)
                 }
             };
             c.output(&port, value);
@@ -261,8 +256,7 @@ impl<'a> Joined<'a> {
             let mut conditional: BTreeMap<NodeId, ByStage> = BTreeMap::new();
             for (flags, port, when) in &self.flags {
                 if let Some(bit) = flags.iter().position(|f| f.0.ilog2() as usize == index) {
-                    let text = if c.width(*port) == 1 { "{0}".to_string() } else { format!("{{0}}[{bit}]") };
-                    let raised = c.wire(name, 1, text, &[*port]);
+                    let raised = c.logic(name, c.x(*port).bit(bit as u32));
                     let own = when.map_or(&mut by_stage, |w| conditional.entry(w).or_default());
                     own.entry(stages[port.index()]).or_default().push(raised);
                 }
@@ -275,15 +269,14 @@ impl<'a> Joined<'a> {
                 let first = any_by_stage(c, name, raised).map(|sig| (stage, vec![sig]));
                 for (stage, raised) in first.into_iter().chain(later) {
                     let raised = any(c, name, raised);
-                    let counts = c.comb(name, 1, Cost::Logic(2), "{0} & {1}", &[raised, condition]);
+                    let counts = c.logic(name, c.x(raised) & c.x(condition));
                     by_stage.entry(stage).or_default().push(counts);
                 }
             }
-            bits.push(any_by_stage(c, name, by_stage).unwrap_or_else(|| c.wire(name, 1, "1'b0", &[])));
+            bits.push(any_by_stage(c, name, by_stage).unwrap_or_else(|| c.logic(name, X::flag(false))));
         }
         bits.reverse();
-        let text: Vec<String> = (0..bits.len()).map(|k| format!("{{{k}}}")).collect();
-        c.wire("raised", bits.len() as u32, format!("{{{}}}", text.join(", ")), &bits)
+        c.logic("raised", c.cat(&bits))
     }
 }
 
@@ -303,12 +296,9 @@ fn any_by_stage(c: &mut Circuit, name: &str, by_stage: ByStage) -> Option<Sig> {
 /// The OR of some signals.
 fn any(c: &mut Circuit, name: &str, mut raised: Vec<Sig>) -> Sig {
     let most = c.clock().or_inputs();
-    let or = |g: &[Sig], c: &mut Circuit| {
-        let text: Vec<String> = (0..g.len()).map(|k| format!("{{{k}}}")).collect();
-        c.comb(name, 1, Cost::Logic(g.len() as u32), text.join(" | "), g)
-    };
+    let mut or = |g: &[Sig]| if let [one] = g { *one } else { c.logic(name, c.or(g)) };
     while raised.len() > 1 {
-        raised = raised.chunks(most).map(|g| if let [one] = g { *one } else { or(g, c) }).collect();
+        raised = raised.chunks(most).map(&mut or).collect();
     }
     raised[0]
 }
