@@ -4,6 +4,7 @@ mod cmd;
 mod csv;
 mod failure;
 mod include;
+mod manifest;
 mod output;
 mod progress;
 mod source;

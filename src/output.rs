@@ -27,7 +27,10 @@ fn wrong(path: &Path) -> impl Fn(io::Error) -> Failure {
 
 /// Whether a file can be written, before the work for it begins.
 pub fn check(path: &Path) -> Result<(), Failure> {
-    place(path).map(drop)
+    let Place::File { path: end, .. } = place(path)? else { return Ok(()) };
+    // The error's own text would name the temporary file, which nobody asked for.
+    let denied = |e: io::Error| wrong(path)(e.kind().into());
+    tempfile::Builder::new().prefix(".pairforge-").tempfile_in(folder_of(&end)).map(drop).map_err(denied)
 }
 
 /// The same for files that may have been asked for.

@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The file. Numbers that were not asked for or not found out are null.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+/// The file. Numbers that were not asked for or not found out are null. Keys that an older file lacks are read as nothing,
+/// or 0.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Summary {
     pub kernel: String,
     pub board: Option<String>,
@@ -24,9 +26,7 @@ pub struct Summary {
     pub logic_elements: u64,
     pub fmax_mhz: Option<f64>,
     /// The seed of the placing, and how many were tried.
-    #[serde(default)]
     pub seed: Option<u32>,
-    #[serde(default)]
     pub seeds: Option<u32>,
     /// The clock that the design runs at: that of the board, else `fmax_mhz`.
     pub clock_mhz: Option<f64>,

@@ -91,7 +91,34 @@ pub fn plain_pipeline(layout: &Layout, pipeline: &crate::rtl::netlist::Netlist) 
     lane::plain(layout, pipeline)
 }
 
+/// What an engine has where nobody says otherwise. Widths and memories in 32-bit words fit small boards.
+pub mod usual {
+    pub const PIPELINES: u32 = 8;
+    /// Words of j memory.
+    pub const JMEM_WORDS: u32 = 16_384;
+    /// Banks of i registers: the next targets load while these compute.
+    pub const I_BANKS: u32 = 2;
+    /// Bits of the streams.
+    pub const STREAM_BITS: u32 = 32;
+    /// Capacity of a run's segment list.
+    pub const SEGMENTS: u32 = 512;
+}
+
 impl Config {
+    /// The usual engine around a pipeline: see [`usual`].
+    pub fn usual(layout: Layout, pipeline_latency: u32) -> Config {
+        Config {
+            jmem_records: usual::JMEM_WORDS / layout.j_words(),
+            layout,
+            pipelines: usual::PIPELINES,
+            groups: usual_groups(usual::PIPELINES),
+            i_banks: usual::I_BANKS,
+            stream_bits: usual::STREAM_BITS,
+            segments: usual::SEGMENTS,
+            pipeline_latency,
+        }
+    }
+
     /// Whether such an engine can be built; the error says what cannot.
     pub fn verify(&self) -> Result<(), String> {
         let within = |name: &str, value: u32, range: std::ops::RangeInclusive<u32>| {

@@ -95,6 +95,11 @@ pub trait Backend {
     /// The name on the command line.
     fn name(&self) -> &str;
 
+    /// Builds or finds what a kernel runs on, so that a missing tool or device is known before there is work for it.
+    fn prepare(&mut self, _graph: &Graph) -> Result<(), BackendError> {
+        Ok(())
+    }
+
     /// Runs a job. `progress` is called now and then with the number of finished targets.
     fn run(&mut self, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<Outcome, BackendError>;
 }

@@ -113,14 +113,11 @@ fn config(graph: &Graph, options: &Options, pipeline_latency: u32) -> Result<Con
         return Err(BackendError::Unsupported(text));
     }
     let config = Config {
-        layout,
         pipelines: options.pipelines,
         groups: groups(options.pipelines, options.groups),
-        i_banks: 2,
         jmem_records,
         stream_bits: options.stream_bits,
-        segments: 512,
-        pipeline_latency,
+        ..Config::usual(layout, pipeline_latency)
     };
     config.verify().map_err(BackendError::Unsupported)?;
     Ok(config)

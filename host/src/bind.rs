@@ -1,6 +1,7 @@
 //! Which pin of a kernel takes what: kernels of an FMM are bound by the names of their pins (RULES H8).
 
 use crate::calibrate;
+use crate::encode::encode;
 use crate::expansion::{Expansion, terms};
 use hdl::{Format, Reduce};
 use pg2::graph::{Graph, Pin, PinClass};
@@ -143,6 +144,11 @@ impl M2l {
         let local = outputs_of(graph, "L");
         let format = graph.pins[graph.outputs[local[0]].pin].format;
         let shift = params.iter().find(|p| p.0 == Feed::Shift).map(|p| p.1);
+        let narrow = |(feed, format): &&(Feed, Format)| *feed == Feed::Near2 && !encode(*format, near2 as f64).1;
+        if let Some((_, format)) = params.iter().find(narrow) {
+            let name = &graph.name;
+            return Err(BindError(format!("`near2` of {name} is {format}, which does not hold {near2}")));
+        }
         let m2l = M2l { i, j, params, local, format, shift };
         match calibrate::m2l(graph, &m2l, e, near2) {
             Err(_) if near2 > (GENERATED_REACH * GENERATED_REACH) as u64 => Err(BindError(format!(

@@ -12,12 +12,17 @@ pub struct BoxMap {
     pub shift: i32,
     /// The middle of the box, in scaled coordinates.
     pub centre: [f64; 3],
+    /// What rounding took from `centre`, where the box is so small beside it that this matters; else 0.
+    rest: [f64; 3],
     /// The edge B of the box, in scaled coordinates.
     pub size: f64,
     /// The power of two `e` of charges.
     pub charge: i32,
     /// 2^-shift, or 0 where that is out of range.
     factor: f64,
+    /// Whether every scaled coordinate is the user's to the last bit. A huge one beside tiny ones makes these too small
+    /// for f64 once they are scaled.
+    pub exact: bool,
 }
 
 /// Half the number of grid points along an edge: X lies in [-2^30, 2^30).
@@ -28,24 +33,33 @@ impl BoxMap {
         let columns = [&particles.x, &particles.y, &particles.z];
         let largest = columns.iter().flat_map(|c| c.iter()).fold(0.0, |a: f64, x| a.max(x.abs()));
         let shift = exponent(largest);
-        let mut centre = [0.0; 3];
+        let (mut centre, mut rest) = ([0.0; 3], [0.0; 3]);
         let mut extent = 0.0f64;
-        for (c, column) in centre.iter_mut().zip(columns) {
+        for ((c, rest), column) in centre.iter_mut().zip(&mut rest).zip(columns) {
             let low = column.iter().fold(f64::INFINITY, |a, x| a.min(*x));
             let high = column.iter().fold(f64::NEG_INFINITY, |a, x| a.max(*x));
             if !column.is_empty() {
                 let (low, high) = (ldexp(low, -shift), ldexp(high, -shift));
-                *c = 0.5 * (low + high);
+                let sum = low + high;
+                let of_high = sum - low;
+                *c = 0.5 * sum;
+                // What rounding took from the sum (Knuth).
+                *rest = 0.5 * ((low - (sum - of_high)) + (high - of_high));
                 extent = extent.max(high - low);
             }
         }
-        // An edge of 1 in the user's units, where that is a number in scaled units too.
-        let one = ldexp(1.0, -shift);
-        let one = if one.is_normal() { one } else { 1.0 };
+        // An edge of 1 in the user's units, where its inverse powers are numbers in scaled units too.
+        let one = if shift.abs() <= 100 { 2f64.powi(-shift) } else { 1.0 };
         let size = if extent > 0.0 { extent * (1.0 + 2f64.powi(-20)) } else { one };
+        // Of a box that is not tiny beside its place, the last bit of the centre does not matter.
+        let rest = rest.map(|r| if r.abs() > size * 2f64.powi(-48) { r } else { 0.0 });
         let charge = exponent(particles.q.iter().fold(0.0, |a: f64, q| a.max(q.abs())));
         let factor = if shift.abs() < 1000 { 2f64.powi(-shift) } else { 0.0 };
-        BoxMap { shift, centre, size, charge, factor }
+        // Scaling down is exact as long as no bit falls below the smallest number, 2^-1074.
+        let least = ldexp(1.0, shift - 1022);
+        let is_exact = |x: &f64| *x == 0.0 || x.abs() >= least;
+        let exact = shift <= 0 || columns.iter().all(|c| c.iter().all(is_exact));
+        BoxMap { shift, centre, rest, size, charge, factor, exact }
     }
 
     /// Scaled coordinate of a user's coordinate; exact.
@@ -55,7 +69,7 @@ impl BoxMap {
 
     /// Box coordinate along `axis` of a scaled one.
     pub fn unit(&self, axis: usize, scaled: f64) -> f64 {
-        ((scaled - self.centre[axis]) / self.size).clamp(-0.5, 0.5 - f64::EPSILON)
+        ((scaled - self.centre[axis] - self.rest[axis]) / self.size).clamp(-0.5, 0.5 - f64::EPSILON)
     }
 
     /// The integer coordinate X of a box coordinate.
@@ -65,12 +79,22 @@ impl BoxMap {
 
     /// The user's potential of one in box units.
     pub fn potential(&self, boxed: f64) -> f64 {
-        ldexp(boxed / self.size, self.charge - self.shift)
+        let (value, exponent) = self.wide(0, boxed);
+        ldexp(value, exponent)
     }
 
     /// The user's gradient of one in box units.
     pub fn gradient(&self, boxed: f64) -> f64 {
-        ldexp(boxed / self.size / self.size, self.charge - 2 * self.shift)
+        let (value, exponent) = self.wide(1, boxed);
+        ldexp(value, exponent)
+    }
+
+    /// The user's potential (`a` of 0) or component of a gradient of one in box units, as `value * 2^exponent`.
+    pub fn wide(&self, a: usize, boxed: f64) -> (f64, i32) {
+        match a {
+            0 => (boxed / self.size, self.charge - self.shift),
+            _ => (boxed / self.size / self.size, self.charge - 2 * self.shift),
+        }
     }
 
     /// A length of the user's in box units.

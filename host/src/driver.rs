@@ -43,6 +43,14 @@ impl StreamBackend {
     pub fn new(name: &'static str, open: OpenLink, clocked: bool) -> StreamBackend {
         StreamBackend { name, open, links: HashMap::new(), clocked }
     }
+
+    /// The link to a kernel's engine, opened when it is first asked for.
+    fn link(&mut self, graph: &Graph) -> Result<&mut dyn Link, BackendError> {
+        Ok(&mut **match self.links.entry(graph.to_string()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert((self.open)(graph)?),
+        })
+    }
 }
 
 impl Backend for StreamBackend {
@@ -50,13 +58,14 @@ impl Backend for StreamBackend {
         self.name
     }
 
+    fn prepare(&mut self, graph: &Graph) -> Result<(), BackendError> {
+        self.link(graph).map(|_| ())
+    }
+
     fn run(&mut self, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<Outcome, BackendError> {
-        let link = match self.links.entry(job.graph.to_string()) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert((self.open)(job.graph)?),
-        };
+        let link = self.link(job.graph)?;
         let config = link.config().clone();
-        let mut outcome = drive(job, &config, &mut **link, progress)?;
+        let mut outcome = drive(job, &config, link, progress)?;
         outcome.cycles = outcome.cycles.filter(|_| self.clocked);
         Ok(outcome)
     }

@@ -1,5 +1,6 @@
 //! How far an FMM is from direct summation (RULES H10).
 
+use crate::boxmap::{exponent, ldexp};
 use crate::direct;
 use crate::particles::{Field, Particles};
 use crate::random::Random;
@@ -34,39 +35,49 @@ pub fn sample(n: usize, k: usize, seed: u64) -> Vec<usize> {
 pub fn measure(particles: &Particles, field: &Field, k: usize, seed: u64, eps: f64) -> Errors {
     let targets = sample(particles.len(), k, seed);
     let reference = direct::reference(particles, &targets, eps);
-    let difference = |t: usize, f: &[f64; 4]| (field.potential[t] - f[0]).abs();
     let pairs = || targets.iter().copied().zip(&reference);
+    let potential = pairs().map(|(t, f)| (vec![field.potential[t]], vec![f[0]])).collect::<Vec<_>>();
     let mut errors = Errors {
         samples: targets.len(),
-        potential_rel_l2: relative_l2(pairs().map(|(t, f)| (difference(t, f), f[0].abs()))),
+        potential_rel_l2: relative_l2(&potential),
         gradient_rel_l2: None,
         gradient_median: None,
         gradient_p99: None,
     };
     if let Some(gradient) = &field.gradient {
-        let norm = |g: [f64; 3]| g[0].hypot(g[1]).hypot(g[2]);
-        let both = |(t, f): (usize, &[f64; 4])| {
-            let off = norm(std::array::from_fn(|a| gradient[a][t] - f[a + 1]));
-            (off, norm([f[1], f[2], f[3]]))
-        };
-        let norms: Vec<(f64, f64)> = pairs().map(both).collect();
-        let mut relative: Vec<f64> = norms.iter().map(|(off, size)| ratio(*off, *size)).collect();
+        let both = |(t, f): (usize, &[f64; 4])| (gradient.iter().map(|g| g[t]).collect(), f[1..].to_vec());
+        let both: Vec<(Vec<f64>, Vec<f64>)> = pairs().map(both).collect();
+        // Where nothing is the truth, an error is not a part of it.
+        let has_part = |(off, size): &(f64, f64)| *size > 0.0 || *off == 0.0;
+        let norms = both.iter().map(|(found, wanted)| norms(found, wanted, largest(found, wanted))).filter(has_part);
+        let mut relative: Vec<f64> = norms.map(|(off, size)| ratio(off, size)).collect();
         relative.sort_unstable_by(f64::total_cmp);
-        errors.gradient_rel_l2 = Some(relative_l2(norms.into_iter()));
+        errors.gradient_rel_l2 = Some(relative_l2(&both));
         errors.gradient_median = Some(percentile(&relative, 0.5));
         errors.gradient_p99 = Some(percentile(&relative, 0.99));
     }
     errors
 }
 
-/// |off| / |size| over all targets, scaled so that no square leaves the range of f64.
-fn relative_l2(norms: impl Iterator<Item = (f64, f64)>) -> f64 {
-    let norms: Vec<(f64, f64)> = norms.collect();
-    let largest = norms.iter().fold(0.0, |a: f64, n| a.max(n.0).max(n.1));
-    if largest == 0.0 {
-        return 0.0;
-    }
-    let sum = |pick: fn(&(f64, f64)) -> f64| norms.iter().map(|n| (pick(n) / largest).powi(2)).sum::<f64>().sqrt();
+/// The largest magnitude among both.
+fn largest(found: &[f64], wanted: &[f64]) -> f64 {
+    found.iter().chain(wanted).fold(0.0, |a: f64, x| a.max(x.abs()))
+}
+
+/// The lengths of `found - wanted` and of `wanted`, in units of about `unit`: neither a difference nor a square leaves the
+/// range of f64.
+fn norms(found: &[f64], wanted: &[f64], unit: f64) -> (f64, f64) {
+    let e = exponent(unit);
+    let length = |x: &mut dyn Iterator<Item = f64>| x.map(|x| x * x).sum::<f64>().sqrt();
+    let off = &mut found.iter().zip(wanted).map(|(f, w)| ldexp(*f, -e) - ldexp(*w, -e));
+    (length(off), length(&mut wanted.iter().map(|w| ldexp(*w, -e))))
+}
+
+/// |found - wanted| / |wanted| over all targets.
+fn relative_l2(both: &[(Vec<f64>, Vec<f64>)]) -> f64 {
+    let unit = both.iter().fold(0.0, |a: f64, (found, wanted)| a.max(largest(found, wanted)));
+    let norms: Vec<(f64, f64)> = both.iter().map(|(found, wanted)| norms(found, wanted, unit)).collect();
+    let sum = |pick: fn(&(f64, f64)) -> f64| norms.iter().map(|n| pick(n).powi(2)).sum::<f64>().sqrt();
     ratio(sum(|n| n.0), sum(|n| n.1))
 }
 

@@ -2,10 +2,12 @@
 
 use crate::backend::{Backend, BackendError};
 use crate::bind::BindError;
+use crate::boxmap::{exponent, ldexp};
 pub use crate::expansion::Basis;
 use crate::expansion::Expansion;
-use crate::kernels::{self, Work};
+use crate::kernels::{self, Bound, Work};
 use crate::lists::{self, ListOptions, Lists, is_near};
+use crate::p2p_native::Near;
 use crate::particles::{Field, Particles};
 use crate::passes::{self, Force};
 use crate::stats::{Pairs, PerKernel, Seconds, Stats};
@@ -64,6 +66,9 @@ pub enum FmmError {
     /// An option is out of range; the text says what is possible.
     #[error("{0}")]
     Option(String),
+    /// f64 does not hold the charges beside each other, or a result.
+    #[error("{0}")]
+    Range(String),
     #[error(transparent)]
     Kernel(#[from] BindError),
     #[error(transparent)]
@@ -104,7 +109,8 @@ pub struct Solution {
 impl Fmm {
     /// Sorts particles into a tree and builds the interaction lists.
     pub fn plan(particles: &Particles, options: &Options) -> Result<Fmm, FmmError> {
-        check(particles, options)?;
+        options.check()?;
+        check(particles)?;
         let start = Instant::now();
         let expansion = Expansion::new(options.order, options.basis);
         let tree = Tree::build(particles, options.leaf);
@@ -130,6 +136,7 @@ impl Fmm {
     /// Computes potential and gradient at every particle.
     pub fn run(&self, compute: &mut Compute, progress: &mut Progress) -> Result<Solution, FmmError> {
         let (tree, lists, e) = (&self.tree, &self.lists, &self.expansion);
+        let kernels = Bound::of(compute, &self.options, &tree.map)?;
         let mut seconds = Seconds { tree: self.plan_seconds, ..Seconds::default() };
         let mut m = vec![0.0; tree.cells.len() * e.m];
         let mut l = vec![0.0; tree.cells.len() * e.l];
@@ -140,67 +147,97 @@ impl Fmm {
         if !self.options.near_only {
             timed(&mut seconds.p2m, || passes::p2m(tree, e, &mut m));
             timed(&mut seconds.m2m, || passes::m2m(tree, e, &mut m));
-            m2l = timed(&mut seconds.m2l, || self.m2l(compute, &m, &mut l, progress))?;
+            m2l = timed(&mut seconds.m2l, || self.m2l(compute, &kernels, &m, &mut l, progress))?;
             timed(&mut seconds.p2l, || passes::p2l(tree, lists, e, &mut l));
             timed(&mut seconds.l2l, || passes::l2l(tree, e, &mut l));
             timed(&mut seconds.l2p, || passes::l2p(tree, e, &l, &mut force));
             timed(&mut seconds.m2p, || passes::m2p(tree, lists, e, &m, &mut force));
         }
-        let p2p = timed(&mut seconds.p2p, || self.p2p(compute, &mut force, progress))?;
+        let p2p = timed(&mut seconds.p2p, || self.p2p(compute, &kernels, &mut force, progress))?;
 
-        let field = self.field(&force, p2p.has_gradient);
+        let field = self.field(&force, &p2p)?;
         seconds.total = seconds.tree + start.elapsed().as_secs_f64();
         Ok(Solution { field, stats: self.stats(compute, seconds, &p2p, &m2l) })
     }
 
-    fn m2l(&self, compute: &mut Compute, m: &[f64], l: &mut [f64], progress: &mut Progress) -> Result<Work, FmmError> {
-        match compute {
-            Compute::Native | Compute::Kernels { m2l: None, .. } => {
-                match self.options.precision {
-                    Precision::F64 => {
-                        m2l_native::m2l::<f64>(&self.tree, &self.lists, &self.expansion, self.near2, m, l)
-                    }
-                    Precision::F32 => {
-                        m2l_native::m2l::<f32>(&self.tree, &self.lists, &self.expansion, self.near2, m, l)
-                    }
-                }
-                Ok(Work { streamed: self.streamed_m2l, ..Work::default() })
-            }
-            Compute::Kernels { .. } if self.options.basis == Basis::Solid => Err(FmmError::Option(
-                "kernels compute the Cartesian expansion; solid harmonics are for the backend `cpu`".into(),
-            )),
-            Compute::Kernels { backend, m2l: Some(graph), .. } => kernels::m2l(self, *backend, graph, m, l, progress),
+    fn m2l(
+        &self,
+        compute: &mut Compute,
+        kernels: &Option<Bound>,
+        m: &[f64],
+        l: &mut [f64],
+        progress: &mut Progress,
+    ) -> Result<Work, FmmError> {
+        if let (Compute::Kernels { backend, m2l: Some(graph), .. }, Some(Bound { m2l: Some(kernel), .. })) =
+            (compute, kernels)
+        {
+            return kernels::m2l(self, *backend, graph, kernel, m, l, progress);
         }
+        let (tree, lists, e) = (&self.tree, &self.lists, &self.expansion);
+        match self.options.precision {
+            Precision::F32 if p2p_native::charges_suit_f32(tree) => {
+                m2l_native::m2l::<f32>(tree, lists, e, self.near2, m, l)
+            }
+            _ => m2l_native::m2l::<f64>(tree, lists, e, self.near2, m, l),
+        }
+        Ok(Work { streamed: self.streamed_m2l, ..Work::default() })
     }
 
-    fn p2p(&self, compute: &mut Compute, force: &mut [Force], progress: &mut Progress) -> Result<Work, FmmError> {
-        let eps = self.tree.map.length(self.options.eps);
-        match compute {
-            Compute::Native => {
-                let recomputed = match self.options.precision {
-                    Precision::F64 => p2p_native::p2p::<f64>(&self.tree, &self.lists, eps, force),
-                    Precision::F32 => p2p_native::p2p::<f32>(&self.tree, &self.lists, eps, force),
-                };
-                Ok(Work { streamed: self.pairs.p2p, recomputed, has_gradient: true, ..Work::default() })
-            }
-            Compute::Kernels { backend, p2p, .. } => kernels::p2p(self, *backend, p2p, force, progress),
+    fn p2p(
+        &self,
+        compute: &mut Compute,
+        kernels: &Option<Bound>,
+        force: &mut [Force],
+        progress: &mut Progress,
+    ) -> Result<Work, FmmError> {
+        if let (Compute::Kernels { backend, p2p: graph, .. }, Some(kernels)) = (compute, kernels) {
+            return kernels::p2p(self, *backend, graph, kernels, force, progress);
         }
+        let near = Near::new(&self.tree, &self.lists, self.options.eps);
+        let again = match self.options.precision {
+            Precision::F64 => near.all::<f64>(force),
+            Precision::F32 => near.all::<f32>(force),
+        };
+        Ok(Work {
+            streamed: self.pairs.p2p,
+            recomputed: again.targets,
+            close: again.pairs.div_ceil(2),
+            wide: again.wide,
+            has_gradient: true,
+            ..Work::default()
+        })
     }
 
-    /// Back to the user's units and the order of the input.
-    fn field(&self, force: &[Force], has_gradient: bool) -> Field {
+    /// Back to the user's units and the order of the input. A result beyond the range of f64 is an error.
+    fn field(&self, force: &[Force], p2p: &Work) -> Result<Field, FmmError> {
         let n = self.tree.len();
         let map = &self.tree.map;
         let mut place = vec![0u32; n];
         self.tree.order.iter().enumerate().for_each(|(k, o)| place[*o as usize] = k as u32);
+        let in_users = |a: usize, boxed: f64| if a == 0 { map.potential(boxed) } else { map.gradient(boxed) };
         let column = |a: usize| -> Vec<f64> {
-            let value = |k: &u32| {
-                let f = force[*k as usize][a];
-                if a == 0 { map.potential(f) } else { map.gradient(f) }
-            };
-            place.par_iter().map(value).collect()
+            let mut column: Vec<f64> = place.par_iter().map(|k| in_users(a, force[*k as usize][a])).collect();
+            for (k, sum) in &p2p.wide {
+                let mut sum = sum[a];
+                let (rest, exponent) = map.wide(a, force[*k][a]);
+                sum.add(rest, exponent);
+                column[self.tree.order[*k] as usize] = sum.to_f64();
+            }
+            column
         };
-        Field { potential: column(0), gradient: has_gradient.then(|| [column(1), column(2), column(3)]) }
+        let potential = column(0);
+        let gradient = p2p.has_gradient.then(|| [column(1), column(2), column(3)]);
+        for (name, column) in
+            [("potential", &potential)].into_iter().chain(gradient.iter().flatten().map(|g| ("gradient", g)))
+        {
+            if let Some(k) = column.par_iter().position_first(|x| !x.is_finite()) {
+                return Err(FmmError::Range(format!(
+                    "the {name} at particle {k}, counted from 0, is beyond 1.8e308, the range of f64, since another \
+                     particle is so close to it; give longer lengths or smaller charges, by taking other units"
+                )));
+            }
+        }
+        Ok(Field { potential, gradient })
     }
 
     /// Interactions by the lists, and cell pairs that M2L streams.
@@ -258,6 +295,7 @@ impl Fmm {
             pairs: self.pairs,
             streamed: PerKernel { p2p: p2p.streamed, m2l: m2l.streamed },
             recomputed: p2p.recomputed + m2l.recomputed,
+            close_pairs: p2p.close,
             shared_grid_points: p2p.shared,
             cycles: PerKernel { p2p: p2p.cycles, m2l: m2l.cycles },
             utilisation: PerKernel { p2p: p2p.utilisation(), m2l: m2l.utilisation() },
@@ -272,26 +310,48 @@ impl Fmm {
     }
 }
 
-fn check(particles: &Particles, options: &Options) -> Result<(), FmmError> {
-    let wrong = |what: String| Err(FmmError::Option(what));
-    if !(1..=MAX_ORDER).contains(&options.order) {
-        return wrong(format!("the order must be 1 to {MAX_ORDER}, not {}", options.order));
+impl Options {
+    /// Says which option is out of its range.
+    pub fn check(&self) -> Result<(), FmmError> {
+        let wrong = |what: String| Err(FmmError::Option(what));
+        if !(1..=MAX_ORDER).contains(&self.order) {
+            return wrong(format!("the order must be 1 to {MAX_ORDER}, not {}", self.order));
+        }
+        if !(self.theta > 0.0 && self.theta <= 0.5) {
+            return wrong(format!("theta must be above 0 and at most 0.5, not {}", self.theta));
+        }
+        if self.leaf == 0 {
+            return wrong("a leaf must be allowed at least one particle".into());
+        }
+        if !(self.eps >= 0.0 && self.eps.is_finite()) {
+            return wrong(format!("the softening length must be finite and not negative, not {}", self.eps));
+        }
+        Ok(())
     }
-    if !(options.theta > 0.0 && options.theta <= 0.5) {
-        return wrong(format!("theta must be above 0 and at most 0.5, not {}", options.theta));
-    }
-    if options.leaf == 0 {
-        return wrong("a leaf must be allowed at least one particle".into());
-    }
-    if !(options.eps >= 0.0 && options.eps.is_finite()) {
-        return wrong(format!("the softening length must be finite and not negative, not {}", options.eps));
-    }
-    if particles.len() > (u32::MAX / 2) as usize {
-        return wrong(format!("{} particles are more than 2^31", particles.len()));
+}
+
+/// Particles that the tree can number.
+pub const MOST_PARTICLES: usize = (u32::MAX / 2) as usize;
+
+/// The least charge in units of the largest that the far field keeps.
+const LEAST_CHARGE: f64 = 1e-270;
+
+fn check(particles: &Particles) -> Result<(), FmmError> {
+    let wrong = |what: String| Err(FmmError::Range(what));
+    if particles.len() > MOST_PARTICLES {
+        return wrong(format!("{} particles are more than the {MOST_PARTICLES} that are possible", particles.len()));
     }
     let columns = [&particles.x, &particles.y, &particles.z, &particles.q];
     if columns.iter().any(|c| c.iter().any(|x| !x.is_finite())) {
         return wrong("coordinates and charges must be finite numbers".into());
+    }
+    let sizes = || particles.q.iter().map(|q| q.abs());
+    let (largest, least) = (sizes().fold(0.0, f64::max), sizes().filter(|q| *q > 0.0).fold(f64::MAX, f64::min));
+    if least < largest && ldexp(least, -exponent(largest)) < LEAST_CHARGE {
+        return wrong(format!(
+            "charges as small as {least:e} are lost beside one of {largest:e}, since f64 holds numbers that are up to 1e270 \
+             apart; leave them out, or give 0 for them"
+        ));
     }
     Ok(())
 }

@@ -2,28 +2,38 @@
 
 use crate::backend::{Backend, Job, Outcome, Run, Segment, Table, Words};
 use crate::bind::{BindError, Feed, Feeds, M2l, P2p};
+use crate::boxmap::{BoxMap, exponent, ldexp};
 use crate::encode::encode;
-use crate::expansion::degree;
-use crate::fmm::{Fmm, FmmError, Progress};
-use crate::lists::merged;
+use crate::expansion::{Basis, Expansion, degree};
+use crate::fmm::{Compute, Fmm, FmmError, Options, Progress};
+use crate::lists::{self, merged};
+use crate::p2p_native::Near;
 use crate::passes::Force;
-use crate::{m2l_native, p2p_native};
+use crate::tree::Tree;
+use crate::wide::WideForce;
+use crate::{close, m2l_native};
 use hdl::{Flags, Format};
 use pg2::graph::Graph;
 use rayon::prelude::*;
-use std::collections::HashMap;
 use std::ops::Range;
 
 /// Flags that make a result unusable.
 const WRONG: Flags = Flags(Flags::OVERFLOW.0 | Flags::SATURATION.0 | Flags::WRAP.0);
+
+/// Those that make a result of P2P unusable: with `underflow` the square of a distance may be lost.
+const WRONG_P2P: Flags = Flags(WRONG.0 | Flags::UNDERFLOW.0);
 
 /// What one stage did.
 #[derive(Clone, Debug, Default)]
 pub struct Work {
     pub streamed: u64,
     pub recomputed: u64,
+    /// Pairs at different places that are too close for the arithmetic of P2P.
+    pub close: u64,
     /// Particles that share their integer coordinates with one at another place.
     pub shared: u64,
+    /// Sorted targets whose direct sums are not among the others, in the user's units.
+    pub wide: Vec<(usize, WideForce)>,
     pub flags: Flags,
     pub cycles: Option<u64>,
     pub words: Words,
@@ -51,18 +61,70 @@ impl Work {
     }
 }
 
+/// The kernels of an FMM, bound and with their parameters: all that can be wrong with them is found here.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    pub p2p: P2p,
+    /// Absent where M2L is native or left out.
+    pub m2l: Option<M2l>,
+    /// Patterns of P2P's parameters.
+    params: Vec<u64>,
+    /// Whether the softening length is so long that what the pairs give is too small for a kernel's outputs.
+    is_long: bool,
+}
+
+impl Bound {
+    /// Binds the kernels; `None` where everything is native.
+    pub fn of(compute: &Compute, options: &Options, map: &BoxMap) -> Result<Option<Bound>, FmmError> {
+        let Compute::Kernels { p2p: graph, m2l, .. } = compute else { return Ok(None) };
+        let (p2p, m2l) = bind(graph, *m2l, options)?;
+        let eps = map.length(options.eps);
+        let params = p2p_params(graph, &p2p, eps)?;
+        Ok(Some(Bound { is_long: p2p.coulomb && eps > LONGEST, p2p, m2l, params }))
+    }
+}
+
+/// The longest softening length, in boxes, that kernels are used for.
+const LONGEST: f64 = 1.0;
+
+/// The shortest one, in boxes, that changes pairs which are not close.
+const SHORTEST: f64 = 1.0 / (1u64 << 31) as f64;
+
+/// Binds kernels for options, which are in their ranges.
+pub fn bind(p2p: &Graph, m2l: Option<&Graph>, options: &Options) -> Result<(P2p, Option<M2l>), FmmError> {
+    let of_p2p = P2p::bind(p2p, options.near_only)?;
+    if options.eps > 0.0 && of_p2p.params.is_empty() {
+        let text = format!(
+            "{} has no parameter `eps2`, and so cannot be softened; leave --eps out or use the kernel `p2p`",
+            p2p.name
+        );
+        return Err(BindError(text).into());
+    }
+    let of_m2l = match m2l.filter(|_| !options.near_only) {
+        None => None,
+        Some(_) if options.basis == Basis::Solid => {
+            let text = "kernels compute the Cartesian expansion; solid harmonics are for the backend `cpu`";
+            return Err(FmmError::Option(text.into()));
+        }
+        Some(graph) => {
+            let expansion = Expansion::new(options.order, options.basis);
+            Some(M2l::bind(graph, &expansion, lists::near2(options.theta))?)
+        }
+    };
+    Ok((of_p2p, of_m2l))
+}
+
 /// P2P by `graph`: adds to `force`, in box units.
 pub fn p2p(
     fmm: &Fmm,
     backend: &mut dyn Backend,
     graph: &Graph,
+    bound: &Bound,
     force: &mut [Force],
     progress: &mut Progress,
 ) -> Result<Work, FmmError> {
-    let kernel = P2p::bind(graph, fmm.options.near_only)?;
+    let (kernel, params) = (&bound.p2p, &bound.params);
     let (tree, lists) = (&fmm.tree, &fmm.lists);
-    let eps = tree.map.length(fmm.options.eps);
-    let params = p2p_params(graph, &kernel, eps)?;
     let record = |feeds: &Feeds| table(tree.len(), feeds, |k, feed, format| particle(fmm, k, feed, format)).0;
     let (targets, sources) = (record(&kernel.i), record(&kernel.j));
     let mut runs = Vec::with_capacity(tree.leaves.len());
@@ -73,37 +135,47 @@ pub fn p2p(
         segments.extend(lists.p2p[*leaf as usize].iter().map(segment));
         runs.push(Run { first: cell.first as usize, count: cell.count as usize, segments: start..segments.len() });
     }
-    let job = Job { graph, targets: &targets, sources: &sources, params: &params, runs: &runs, segments: &segments };
+    let job = Job { graph, targets: &targets, sources: &sources, params, runs: &runs, segments: &segments };
     let n = tree.len();
     let outcome = backend.run(&job, &mut |done| progress("P2P", done, n))?;
-    let mut work = Work { has_gradient: kernel.gradient.is_some(), ..Work::default() };
+    let close = close::find(tree);
+    let mut work = Work { has_gradient: kernel.gradient.is_some(), close: close.pairs, ..Work::default() };
     work.add(&outcome);
-    let value = |k: usize, element: usize| {
-        let output = &graph.outputs[element];
-        graph.pins[output.pin].format.to_f64(outcome.results.record(k)[element])
-    };
-    let shared = shared(fmm);
-    work.shared = shared.iter().map(|g| g.len() as u64).sum();
-    let mut extra = if kernel.coulomb { shared_forces(fmm, &shared, eps) } else { HashMap::new() };
-    for (run, leaf) in runs.iter().zip(&tree.leaves) {
-        for (k, force) in (run.first..).zip(&mut force[run.first..run.first + run.count]) {
-            let mut sum = [0.0; 4];
-            if outcome.flags[k].intersects(WRONG) && kernel.coulomb {
-                sum = p2p_native::target(tree, &lists.p2p[*leaf as usize], eps, k);
-                work.recomputed += 1;
-            } else {
-                sum[0] = value(k, kernel.potential) / kernel.units.potential;
-                if let Some(places) = kernel.gradient {
-                    (0..3).for_each(|a| sum[a + 1] = value(k, places[a]) / kernel.units.gradient);
-                }
-                if let Some(extra) = extra.remove(&k) {
-                    (0..4).for_each(|a| sum[a] += extra[a]);
-                }
-            }
-            force.iter_mut().zip(sum).for_each(|(f, x)| *f += x);
+    work.shared = shared(fmm);
+    // A kernel that is not 1/r has no other arithmetic to be computed in.
+    let is_wrong = |k: &usize| bound.is_long || outcome.flags[*k].intersects(WRONG_P2P);
+    let mut again: Vec<usize> =
+        if kernel.coulomb { (0..n).filter(is_wrong).chain(close.targets).collect() } else { Vec::new() };
+    again.sort_unstable();
+    again.dedup();
+    let mut done = again.iter().peekable();
+    for (k, force) in force.iter_mut().enumerate() {
+        if done.next_if(|again| **again == k).is_some() {
+            continue;
+        }
+        let value = |element: usize| {
+            let output = &graph.outputs[element];
+            graph.pins[output.pin].format.to_f64(outcome.results.record(k)[element])
+        };
+        force[0] += value(kernel.potential) / kernel.units.potential;
+        if let Some(places) = kernel.gradient {
+            (0..3).for_each(|a| force[a + 1] += value(places[a]) / kernel.units.gradient);
         }
     }
+    let leaves = by_leaf(tree, &again);
+    let mut add = |k: usize, f: Force| (0..4).for_each(|a| force[k][a] += f[a]);
+    let again = Near::new(tree, lists, fmm.options.eps).some(&leaves, &mut add);
+    (work.recomputed, work.wide) = (again.targets, again.wide);
     Ok(work)
+}
+
+/// Ascending targets as (leaf, targets in it).
+fn by_leaf(tree: &Tree, targets: &[usize]) -> Vec<(usize, Vec<usize>)> {
+    let leaf_of = |k: &usize| {
+        let after = tree.leaves.partition_point(|leaf| tree.cells[*leaf as usize].first as usize <= *k);
+        tree.leaves[after - 1] as usize
+    };
+    targets.chunk_by(|a, b| leaf_of(a) == leaf_of(b)).map(|part| (leaf_of(&part[0]), part.to_vec())).collect()
 }
 
 fn segment(range: &(u32, u32)) -> Segment {
@@ -111,19 +183,19 @@ fn segment(range: &(u32, u32)) -> Segment {
 }
 
 fn p2p_params(graph: &Graph, kernel: &P2p, eps: f64) -> Result<Vec<u64>, BindError> {
-    if eps > 0.0 && kernel.params.is_empty() {
-        return Err(BindError(format!(
-            "{} has no parameter `eps2`, and so cannot be softened; leave --eps out or use the kernel `p2p`",
-            graph.name
-        )));
-    }
     let wanted = (eps * kernel.length).powi(2);
     let one = |(_, format): &(Feed, Format)| {
         let (bits, fits) = encode(*format, wanted);
-        if fits && (format.to_f64(bits) - wanted).abs() <= 0.01 * wanted {
+        // The CPU computes close pairs, and all where the length is longer than kernels are used for.
+        let is_used = !kernel.coulomb || (SHORTEST..=LONGEST).contains(&eps);
+        if eps == 0.0 || !is_used || (fits && (format.to_f64(bits) - wanted).abs() <= 0.01 * wanted) {
             return Ok(bits);
         }
-        Err(BindError(format!("`eps2` of {} is {format}, which does not hold {wanted:.3e}", graph.name)))
+        Err(BindError(format!(
+            "`eps2` of {} is {format}, which does not hold the square of the softening length, {eps:.3e} boxes of the \
+             particles; give its parameter another format, or take the backend `cpu`",
+            graph.name
+        )))
     };
     kernel.params.iter().map(one).collect()
 }
@@ -156,27 +228,18 @@ fn table(n: usize, feeds: &Feeds, value: impl Fn(usize, Feed, Format) -> (u64, b
     (Table { elements: feeds.len(), bits }, fits)
 }
 
-/// Groups of sorted particles that share their integer coordinates without all being at one place (RULES H5).
-fn shared(fmm: &Fmm) -> Vec<Range<usize>> {
-    let mut groups = Vec::new();
+/// The number of particles that share their integer coordinates with one at another place (RULES H5).
+fn shared(fmm: &Fmm) -> u64 {
+    let mut shared = 0;
     let mut first = 0;
     for group in fmm.tree.grid.chunk_by(|a, b| a == b) {
-        let members = first..first + group.len();
-        if members.clone().any(|k| fmm.tree.position(k) != fmm.tree.position(first)) {
-            groups.push(members.clone());
+        let mut members = first..first + group.len();
+        if members.len() > 1 && members.any(|k| fmm.tree.position(k) != fmm.tree.position(first)) {
+            shared += group.len() as u64;
         }
-        first = members.end;
+        first += group.len();
     }
-    groups
-}
-
-/// The pairs within such groups, which a kernel takes for coincident ones.
-fn shared_forces(fmm: &Fmm, groups: &[Range<usize>], eps: f64) -> HashMap<usize, Force> {
-    let one = |k: usize, group: &Range<usize>| {
-        let segment = (group.start as u32, group.len() as u32);
-        (k, p2p_native::target(&fmm.tree, &[segment], eps, k))
-    };
-    groups.iter().flat_map(|g| g.clone().map(move |k| one(k, g))).collect()
+    shared
 }
 
 /// M2L by `graph`, level by level: adds to `l` what the multipoles `m` give.
@@ -184,17 +247,17 @@ pub fn m2l(
     fmm: &Fmm,
     backend: &mut dyn Backend,
     graph: &Graph,
+    kernel: &M2l,
     m: &[f64],
     l: &mut [f64],
     progress: &mut Progress,
 ) -> Result<Work, FmmError> {
-    let kernel = M2l::bind(graph, &fmm.expansion, fmm.near2)?;
     let mut work = Work::default();
     let all = fmm.tree.cells.len();
     for parents in &fmm.tree.levels {
         let level = Level::new(fmm, parents.clone());
         if !level.runs.is_empty() {
-            level.run(fmm, backend, graph, &kernel, m, l, &mut work, &mut |done| {
+            level.run(fmm, backend, graph, kernel, m, l, &mut work, &mut |done| {
                 progress("M2L", level.cells.start + done, all)
             })?;
         }
@@ -264,12 +327,7 @@ impl Level {
         let (sources, fits) = table(self.cells.len(), &kernel.j, value);
         let mut params = Vec::new();
         for (feed, format) in &kernel.params {
-            let (bits, fits) = value(0, *feed, *format);
-            if !fits {
-                let what = if *feed == Feed::Near2 { "near2" } else { "lshift" };
-                return Err(BindError(format!("`{what}` of {} is {format}, which is too narrow", graph.name)).into());
-            }
-            params.push(bits);
+            params.push(value(0, *feed, *format).0);
         }
         let job = Job {
             graph,
@@ -296,7 +354,7 @@ impl Level {
                 }
                 let record = outcome.results.record(k);
                 for (l, place) in own.iter_mut().zip(&kernel.local) {
-                    *l += crate::boxmap::ldexp(kernel.format.to_f64(record[*place]), -shift);
+                    *l += ldexp(kernel.format.to_f64(record[*place]), -shift);
                 }
             }
         }
@@ -309,9 +367,7 @@ impl Level {
     /// is |n|! P_|n|(cos) / r^(|n|+1)), a source gives at most the sum of |M'_n| g_|n| to any L', and the bound of a
     /// cell is the sum over its list.
     fn shift(&self, fmm: &Fmm, kernel: &M2l, m: &[f64]) -> i32 {
-        if kernel.shift.is_none() {
-            return 0;
-        }
+        let Some(format) = kernel.shift.filter(|f| f.is_int()) else { return 0 };
         let e = &fmm.expansion;
         let r = (fmm.near2 as f64).sqrt();
         let derivative = |n: usize| (1..=n).fold(1.0 / r, |a, k| a * k as f64 / r);
@@ -327,6 +383,9 @@ impl Level {
         };
         let bound = self.runs.par_iter().map(of_run).reduce(|| 0.0, f64::max);
         let room = kernel.format.width() as i32 - 3 - kernel.format.frac().unwrap_or(0) as i32;
-        if bound == 0.0 { 0 } else { room - crate::boxmap::exponent(bound) }
+        let shift = if bound == 0.0 { 0 } else { room - exponent(bound) };
+        // With less than the best shift small values lose bits; with more than it sums may wrap, which is seen by the flag.
+        let ends = [format.min_bits(), format.max_bits()].map(|b| format.to_int(b).clamp(-10_000, 10_000) as i32);
+        shift.clamp(ends[0], ends[1])
     }
 }

@@ -1,12 +1,16 @@
 //! P2P on the CPU, in f64 or f32: each leaf gathers its sources once and runs over them for every target.
+//!
+//! Pairs closer than the arithmetic holds are left out of the sums and counted there, at no cost. A target that has such
+//! pairs is computed again in wider arithmetic: from f32 in f64, from f64 in [`wide`].
 
-use crate::direct::act;
+use crate::boxmap::exponent;
+use crate::direct::LEAST;
 use crate::lanes::{Real, fastest, madd};
 use crate::lists::Lists;
 use crate::passes::{Force, by_leaf};
-use crate::tree::Tree;
+use crate::tree::{MAX_LEVEL, Tree};
+use crate::wide::{self, WideForce};
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Sources worked on together.
 const LANES: usize = 16;
@@ -18,57 +22,185 @@ struct Sources<T> {
     q: Vec<T>,
 }
 
-/// Sums at one target, and how many sources were at distance 0, the target itself included.
+/// Sums at one target, and how many sources were left out because they were too close, the target itself included.
 #[derive(Clone, Copy, Default)]
 struct Sums<T> {
     force: [T; 4],
-    zeros: T,
+    close: T,
 }
 
-/// Adds the direct interactions to `out`, in box units. `eps` is in box units too. Returns the number of targets that
-/// were computed again in f64, because T could not tell two of their sources from coincident ones.
-pub fn p2p<T: Real>(tree: &Tree, lists: &Lists, eps: f64, out: &mut [Force]) -> u64 {
-    let twins = twins(tree);
-    let again = AtomicU64::new(0);
-    let scratch = || (Sources::<T>::default(), Vec::new());
-    by_leaf(tree, out).into_par_iter().for_each_init(scratch, |(sources, targets), (leaf, out)| {
-        let frame = Frame::of::<T>(tree, leaf);
-        gather(tree, &lists.p2p[leaf], &frame, sources);
-        let particles = tree.cells[leaf].particles();
-        targets.clear();
-        targets.extend(particles.clone().map(|k| (frame.place::<T>(tree, k), Sums::<T>::default())));
-        let eps = eps * tree.map.size / frame.unit;
-        leaf_sums::<T>(sources, T::of(eps * eps), targets);
-        let (potential, gradient) = (tree.map.size / frame.unit, (tree.map.size / frame.unit).powi(2));
-        for ((k, out), (_, sums)) in particles.zip(out).zip(&*targets) {
-            if sums.zeros.f64() == twins[k] as f64 {
-                out[0] += sums.force[0].f64() * potential;
-                (1..4).for_each(|a| out[a] += sums.force[a].f64() * gradient);
-            } else {
-                again.fetch_add(1, Ordering::Relaxed);
-                let exact = target(tree, &lists.p2p[leaf], eps * frame.unit / tree.map.size, k);
-                (0..4).for_each(|a| out[a] += exact[a]);
-            }
-        }
-    });
-    again.into_inner()
+/// The limits of a number format for P2P, in units of the [`Frame`].
+struct Limits {
+    /// Pairs closer than this are computed in wider arithmetic.
+    distance: f64,
+    /// So are all pairs where a charge is smaller (the largest is about 1), or where the softening length is greater.
+    charge: f64,
+    eps: f64,
 }
 
-/// One target in f64, pair by pair, in box units.
-pub fn target(tree: &Tree, segments: &[(u32, u32)], eps: f64, k: usize) -> Force {
-    let (size, at) = (tree.map.size, tree.position(k));
-    let mut sum = [0.0; 4];
-    for (first, count) in segments {
-        for j in *first as usize..(first + count) as usize {
-            let s = tree.position(j);
-            act([s[0] - at[0], s[1] - at[1], s[2] - at[2]], tree.charge[j], (eps * size).powi(2), &mut sum);
+impl Limits {
+    fn of<T: Real>() -> Limits {
+        match is_f64::<T>() {
+            // Every power and product stays far inside the range of f64.
+            true => Limits { distance: LEAST, charge: LEAST, eps: 1.0 / LEAST },
+            // Coordinates in units of the leaf are rounded by up to 2^-25 or, in neighbours, 2^-24: at this distance, 2^-16
+            // of the difference. The others keep products within the range of f32, with sources up to 2^20 units away.
+            false => Limits { distance: 1.0 / 256.0, charge: 1e-18, eps: 1e7 },
         }
     }
-    [sum[0] * size, sum[1] * size * size, sum[2] * size * size, sum[3] * size * size]
+}
+
+fn is_f64<T: Real>() -> bool {
+    size_of::<T>() == 8
+}
+
+/// What P2P needs besides the tree.
+pub struct Near<'a> {
+    pub tree: &'a Tree,
+    pub lists: &'a Lists,
+    /// Softening length in the user's units.
+    pub eps: f64,
+    /// For each sorted particle the number of particles at exactly its coordinates, itself included.
+    twins: Vec<u32>,
+}
+
+/// What was computed in wider arithmetic.
+#[derive(Clone, Debug, Default)]
+pub struct Again {
+    /// Targets that were computed again.
+    pub targets: u64,
+    /// Pairs that were too close, each counted once for each of its targets.
+    pub pairs: u64,
+    /// Sorted targets whose sums f64 does not hold, with these sums in the user's units.
+    pub wide: Vec<(usize, WideForce)>,
+}
+
+impl Again {
+    /// Takes in what another leaf had.
+    fn join(mut self, other: Again) -> Again {
+        self.targets += other.targets;
+        self.pairs += other.pairs;
+        self.wide.extend(other.wide);
+        self
+    }
+}
+
+/// Whether the charges are such that P2P and M2L can be computed in f32.
+pub fn charges_suit_f32(tree: &Tree) -> bool {
+    tree.least_charge >= Limits::of::<f32>().charge
+}
+
+/// Room for the sums of one leaf.
+#[derive(Default)]
+struct Scratch<T> {
+    sources: Sources<T>,
+    targets: Vec<([T; 3], Sums<T>)>,
+}
+
+impl<'a> Near<'a> {
+    pub fn new(tree: &'a Tree, lists: &'a Lists, eps: f64) -> Near<'a> {
+        Near { tree, lists, eps, twins: twins(tree) }
+    }
+
+    /// Adds the direct interactions to `out`, in box units; those in [`Again::wide`] are left to the caller.
+    pub fn all<T: Real>(&self, out: &mut [Force]) -> Again {
+        let one = |scratch: &mut (Scratch<T>, Scratch<f64>), (leaf, out): (usize, &mut [Force])| {
+            let first = self.tree.cells[leaf].first as usize;
+            let mut add = |k: usize, f: Force| (0..4).for_each(|a| out[k - first][a] += f[a]);
+            let targets: Vec<usize> = self.tree.cells[leaf].particles().collect();
+            let (rest, pairs) = self.attempt::<T>(leaf, &targets, &mut scratch.0, &mut add);
+            let mut again = match rest.is_empty() || is_f64::<T>() {
+                true => self.wide(leaf, &rest),
+                false => self.again(leaf, &rest, &mut scratch.1, &mut add),
+            };
+            again.pairs = pairs;
+            again
+        };
+        let parts: Vec<Again> = by_leaf(self.tree, out).into_par_iter().map_init(Default::default, one).collect();
+        parts.into_iter().fold(Again::default(), Again::join)
+    }
+
+    /// Computes targets of some leaves in f64 and, where that does not do, in wide arithmetic: (leaf, targets). `set` takes
+    /// a target and what all its direct pairs give, in box units, with zeros for those in [`Again::wide`].
+    pub fn some(&self, leaves: &[(usize, Vec<usize>)], set: &mut dyn FnMut(usize, Force)) -> Again {
+        let one = |scratch: &mut Scratch<f64>, (leaf, targets): &(usize, Vec<usize>)| {
+            let mut found = Vec::with_capacity(targets.len());
+            let again = self.again(*leaf, targets, scratch, &mut |k, f| found.push((k, f)));
+            (again, found)
+        };
+        let parts: Vec<(Again, Vec<(usize, Force)>)> = leaves.par_iter().map_init(Default::default, one).collect();
+        let mut all = Again::default();
+        for (again, found) in parts {
+            found.into_iter().for_each(|(k, f)| set(k, f));
+            all = all.join(again);
+        }
+        all
+    }
+
+    fn again(
+        &self,
+        leaf: usize,
+        targets: &[usize],
+        scratch: &mut Scratch<f64>,
+        add: &mut dyn FnMut(usize, Force),
+    ) -> Again {
+        let (rest, _) = self.attempt::<f64>(leaf, targets, scratch, add);
+        Again { targets: targets.len() as u64, ..self.wide(leaf, &rest) }
+    }
+
+    /// Sums in T. Gives the targets that T does not do for, and how many pairs were too close for it.
+    fn attempt<T: Real>(
+        &self,
+        leaf: usize,
+        targets: &[usize],
+        scratch: &mut Scratch<T>,
+        add: &mut dyn FnMut(usize, Force),
+    ) -> (Vec<usize>, u64) {
+        let (tree, limits) = (self.tree, Limits::of::<T>());
+        let frame = Frame::of::<T>(tree, leaf);
+        let eps = tree.map.scaled(self.eps) / frame.unit;
+        if eps > limits.eps || tree.least_charge < limits.charge {
+            return (targets.to_vec(), 0);
+        }
+        gather(tree, &self.lists.p2p[leaf], &frame, &mut scratch.sources);
+        scratch.targets.clear();
+        scratch.targets.extend(targets.iter().map(|k| (frame.place::<T>(tree, *k), Sums::<T>::default())));
+        let square = |x: f64| T::of(x * x);
+        leaf_sums::<T>(&scratch.sources, square(eps), square(limits.distance), &mut scratch.targets);
+        let unit = tree.map.size / frame.unit;
+        let scale = [unit, unit * unit, unit * unit, unit * unit];
+        let (mut rest, mut pairs) = (Vec::new(), 0);
+        for (k, (_, sums)) in targets.iter().zip(&scratch.targets) {
+            let close = sums.close.f64() as u64;
+            let own = self.twins[*k] as u64;
+            if close == own {
+                add(*k, std::array::from_fn(|a| sums.force[a].f64() * scale[a]));
+            } else {
+                pairs += close.saturating_sub(own);
+                rest.push(*k);
+            }
+        }
+        (rest, pairs)
+    }
+
+    /// Sums in wide arithmetic.
+    fn wide(&self, leaf: usize, targets: &[usize]) -> Again {
+        let charge = self.tree.map.charge;
+        let one = |k: &usize| {
+            let (at, mut sum) = (self.tree.position(*k), WideForce::default());
+            for (first, count) in &self.lists.p2p[leaf] {
+                for j in *first as usize..(first + count) as usize {
+                    wide::act(at, self.tree.position(j), self.tree.charge[j], self.eps, &mut sum);
+                }
+            }
+            (*k, sum.map(|s| s.scaled(charge)))
+        };
+        Again { targets: targets.len() as u64, pairs: 0, wide: targets.iter().map(one).collect() }
+    }
 }
 
 /// For each sorted particle the number of particles at exactly its coordinates, itself included.
-pub fn twins(tree: &Tree) -> Vec<u32> {
+fn twins(tree: &Tree) -> Vec<u32> {
     let mut twins = vec![1; tree.len()];
     let mut first = 0;
     for group in tree.grid.chunk_by(|a, b| a == b) {
@@ -86,8 +218,8 @@ pub fn twins(tree: &Tree) -> Vec<u32> {
     twins
 }
 
-/// The origin and unit in which a leaf's sums are done. f64 takes scaled coordinates as they are, whose differences
-/// are those of the input; f32 counts from the leaf's centre in units of its edge.
+/// The origin and unit in which a leaf's sums are done. f64 takes scaled coordinates, whose differences are those of the
+/// input, as they are or times a power of two; f32 counts from the leaf's centre in units of its edge.
 struct Frame {
     origin: [f64; 3],
     /// Unit of length in scaled coordinates.
@@ -96,8 +228,8 @@ struct Frame {
 
 impl Frame {
     fn of<T: Real>(tree: &Tree, leaf: usize) -> Frame {
-        if size_of::<T>() == 8 {
-            return Frame { origin: [0.0; 3], unit: 1.0 };
+        if is_f64::<T>() {
+            return Frame { origin: [0.0; 3], unit: crowd_unit(tree, leaf) };
         }
         let (cell, map) = (&tree.cells[leaf], &tree.map);
         let centre = cell.centre();
@@ -109,7 +241,23 @@ impl Frame {
     }
 }
 
+/// 1, or the extent of a leaf that is full only because a few far particles make its cells so large: a power of two.
+fn crowd_unit(tree: &Tree, leaf: usize) -> f64 {
+    let cell = &tree.cells[leaf];
+    if cell.level < MAX_LEVEL {
+        return 1.0;
+    }
+    let extent = |column: &Vec<f64>| {
+        let own = || column[cell.particles()].iter().copied();
+        own().fold(f64::MIN, f64::max) - own().fold(f64::MAX, f64::min)
+    };
+    let extent = tree.scaled.iter().map(extent).fold(0.0, f64::max);
+    // Sources up to 2 / LEAST units away are not too far for the powers of a distance.
+    if extent < 1e-30 { 2f64.powi(exponent(extent.max(LEAST))) } else { 1.0 }
+}
+
 fn gather<T: Real>(tree: &Tree, segments: &[(u32, u32)], frame: &Frame, sources: &mut Sources<T>) {
+    // Beyond all sources, and not so far that the powers of its distance leave the format.
     let far = T::of(3.0e4);
     for a in 0..3 {
         let column = &mut sources.x[a];
@@ -118,8 +266,8 @@ fn gather<T: Real>(tree: &Tree, segments: &[(u32, u32)], frame: &Frame, sources:
         for (first, count) in segments {
             let part = &tree.scaled[a][*first as usize..(first + count) as usize];
             // f64 keeps the exact value; for f32 a product is as good as a quotient.
-            match frame.unit == 1.0 && frame.origin[a] == 0.0 {
-                true => column.extend(part.iter().map(|x| T::of(*x))),
+            match is_f64::<T>() {
+                true => column.extend(part.iter().map(|x| T::of(x * inverse))),
                 false => column.extend(part.iter().map(|x| T::of((x - frame.origin[a]) * inverse))),
             }
         }
@@ -133,11 +281,17 @@ fn gather<T: Real>(tree: &Tree, segments: &[(u32, u32)], frame: &Frame, sources:
 }
 
 fastest! {
-    fn leaf_sums<T>(sources: &Sources<T>, eps2: T, targets: &mut [([T; 3], Sums<T>)]) = leaf_sums_body
+    /// Sums over all sources but those closer than the root of `least`, and counts these.
+    fn leaf_sums<T>(sources: &Sources<T>, eps2: T, least: T, targets: &mut [([T; 3], Sums<T>)]) = leaf_sums_body
 }
 
 #[inline(always)]
-fn leaf_sums_body<T: Real, const FMA: bool>(sources: &Sources<T>, eps2: T, targets: &mut [([T; 3], Sums<T>)]) {
+fn leaf_sums_body<T: Real, const FMA: bool>(
+    sources: &Sources<T>,
+    eps2: T,
+    least: T,
+    targets: &mut [([T; 3], Sums<T>)],
+) {
     let [x, y, z] = &sources.x;
     let zero = T::default();
     for (at, sums) in targets {
@@ -148,7 +302,7 @@ fn leaf_sums_body<T: Real, const FMA: bool>(sources: &Sources<T>, eps2: T, targe
             for i in 0..LANES {
                 let (dx, dy, dz) = (x[i] - at[0], y[i] - at[1], z[i] - at[2]);
                 let r2 = madd::<T, FMA>(dx, dx, madd::<T, FMA>(dy, dy, dz * dz));
-                let is_far = r2 > zero;
+                let is_far = r2 >= least;
                 let inverse = T::ONE / (r2 + eps2).sqrt();
                 let inverse = if is_far { inverse } else { zero };
                 total[4][i] += if is_far { zero } else { T::ONE };
@@ -162,6 +316,6 @@ fn leaf_sums_body<T: Real, const FMA: bool>(sources: &Sources<T>, eps2: T, targe
         }
         let sum = |lanes: &[T; LANES]| lanes.iter().fold(zero, |a, x| a + *x);
         sums.force = [sum(&total[0]), sum(&total[1]), sum(&total[2]), sum(&total[3])];
-        sums.zeros = sum(&total[4]);
+        sums.close = sum(&total[4]);
     }
 }

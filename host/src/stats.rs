@@ -50,10 +50,13 @@ pub struct Stats {
     pub pairs: Pairs,
     /// Pairs that went through the kernels; for M2L masked near pairs are included.
     pub streamed: PerKernel<u64>,
-    /// Targets whose kernel result could not be used and that were computed again on the CPU.
+    /// Targets that were computed again on the CPU in wider arithmetic: their kernel raised a flag, or they have a partner
+    /// among the close pairs.
     pub recomputed: u64,
-    /// Particles that share their integer coordinates with one at another place; kernels take such pairs for
-    /// coincident ones, and the CPU adds them.
+    /// Pairs of particles at different places that are too close for the arithmetic of P2P.
+    pub close_pairs: u64,
+    /// Particles that share their integer coordinates with one at another place, so that a kernel takes them for
+    /// coincident; such pairs are among the close ones.
     pub shared_grid_points: u64,
     pub cycles: PerKernel<Option<u64>>,
     pub utilisation: PerKernel<Option<f64>>,

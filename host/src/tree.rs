@@ -60,12 +60,16 @@ pub struct Tree {
     pub map: BoxMap,
     /// For each sorted particle its index in the input.
     pub order: Vec<u32>,
-    /// Scaled coordinates (see [`BoxMap`]): differences are as exact as the input's.
+    /// Scaled coordinates (see [`BoxMap`]): differences are as exact as the input's where [`BoxMap::exact`] holds.
     pub scaled: [Vec<f64>; 3],
+    /// The coordinates of the input, kept where scaled ones have lost bits.
+    input: Option<[Vec<f64>; 3]>,
     /// Box coordinates in [-0.5, 0.5).
     pub unit: [Vec<f64>; 3],
     /// Charges, the largest magnitude in (1/2, 1].
     pub charge: Vec<f64>,
+    /// The least magnitude of a charge that is not 0; 1 if there is none.
+    pub least_charge: f64,
     /// Integer coordinates X.
     pub grid: Vec<[i32; 3]>,
     /// Level by level, in Morton order within a level; the root first. Empty without particles.
@@ -84,10 +88,23 @@ impl Tree {
         let columns = [&particles.x, &particles.y, &particles.z];
         let scaled = columns.map(|c| order.par_iter().map(|k| map.scaled(c[*k as usize])).collect::<Vec<f64>>());
         let unit = [0, 1, 2].map(|a| scaled[a].par_iter().map(|s| map.unit(a, *s)).collect::<Vec<f64>>());
-        let charge = order.par_iter().map(|k| ldexp(particles.q[*k as usize], -map.charge)).collect();
+        let input = (!map.exact).then(|| columns.map(|c| order.iter().map(|k| c[*k as usize]).collect()));
+        let charge: Vec<f64> = order.par_iter().map(|k| ldexp(particles.q[*k as usize], -map.charge)).collect();
+        let least_charge = charge.iter().map(|q| q.abs()).filter(|q| *q > 0.0).fold(1.0, f64::min);
         let grid = (0..order.len()).into_par_iter().map(|k| [0, 1, 2].map(|a| BoxMap::grid(unit[a][k]))).collect();
-        let mut tree =
-            Tree { map, order, scaled, unit, charge, grid, cells: Vec::new(), levels: Vec::new(), leaves: Vec::new() };
+        let mut tree = Tree {
+            map,
+            order,
+            scaled,
+            input,
+            unit,
+            charge,
+            least_charge,
+            grid,
+            cells: Vec::new(),
+            levels: Vec::new(),
+            leaves: Vec::new(),
+        };
         tree.split(leaf.max(1));
         tree.leaves = (0..tree.cells.len() as u32).filter(|k| tree.cells[*k as usize].is_leaf()).collect();
         tree.leaves.sort_unstable_by_key(|k| tree.cells[*k as usize].first);
@@ -102,9 +119,12 @@ impl Tree {
         self.order.is_empty()
     }
 
-    /// Scaled position of a sorted particle.
+    /// The position of a sorted particle in the input, to the bit.
     pub fn position(&self, k: usize) -> [f64; 3] {
-        [self.scaled[0][k], self.scaled[1][k], self.scaled[2][k]]
+        match &self.input {
+            Some(input) => [0, 1, 2].map(|a| input[a][k]),
+            None => [0, 1, 2].map(|a| ldexp(self.scaled[a][k], self.map.shift)),
+        }
     }
 
     /// Builds the cells of one level after the other.

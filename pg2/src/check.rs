@@ -9,6 +9,7 @@ mod finish;
 mod fitted;
 mod format;
 mod function;
+mod habits;
 mod literal;
 mod loops;
 mod ops;
@@ -86,6 +87,12 @@ struct Checker<'a> {
     suggestions: usize,
     /// The kernel has become too large, which has been reported.
     full: bool,
+    /// Where the format of each pin is written.
+    pin_formats: Vec<Span>,
+    /// The output that the statement assigns, which has been or will be reported.
+    assigned_output: Option<&'a str>,
+    /// Where the outermost block around the statement begins.
+    block_start: usize,
 }
 
 /// Checks a program and builds its graph; `errors` are what the parser has already found. Names defined behind
@@ -119,6 +126,9 @@ pub fn check(
         found: 0,
         suggestions: 0,
         full: false,
+        pin_formats: Vec::new(),
+        assigned_output: None,
+        block_start: 0,
     };
     for statement in &program.statements {
         match &statement.kind {
@@ -187,6 +197,10 @@ impl<'a> Checker<'a> {
     }
 
     fn unknown_name(&mut self, name: &str, span: Span) {
+        // That such a name is not possible has been reported.
+        if !name.is_ascii() {
+            return;
+        }
         let error = Diagnostic::error(codes::UNKNOWN_NAME, format!("`{name}` is not defined"), span, "unknown name");
         self.suggestions += 1;
         let close = if self.table().symbols.len() <= MAX_CANDIDATES && self.suggestions <= 20 {
@@ -196,11 +210,19 @@ impl<'a> Checker<'a> {
         } else {
             None
         };
-        let help = match close {
-            Some(close) => format!("did you mean `{close}`?"),
-            None => format!("declare it as a pin (`float32.23 {name} jpin;`) or assign it above (`{name} = ...;`)"),
-        };
-        self.error(error.help(help));
+        let value = Checker::known_constant(name);
+        self.error(match (value, close) {
+            (Some(value), _) if value.len() == 1 => error.help(format!("write `{value}`")).edit(span, value),
+            (Some(value), _) => {
+                let line = format!("const {name} = {value};");
+                let start = Span { start: 0, end: 0 };
+                error.help(format!("define it above: `{line}`")).edit(start, line + "\n")
+            }
+            (None, Some(close)) => error.help(format!("did you mean `{close}`?")).edit(span, close),
+            (None, None) => error.help(format!(
+                "declare it as a pin (`float32.23 {name} jpin;`), or give it a value above (`{name} = ...;` or `const {name} = ...;`)"
+            )),
+        });
     }
 
     /// What went wrong with exact numbers.
@@ -221,8 +243,15 @@ impl<'a> Checker<'a> {
                 error(codes::BIG_NUMBER, "this chooses among more than 1024 exact numbers", "given up here")
                     .help("give some of them a format with a cast, such as `(int32)(c ? 1 : 0)`")
             }
-            FoldError::Malformed => error(codes::NUMBER, "this is not a number", "malformed")
-                .help("write for example 12, 0x1F, 0b101, 1.5 or 1e-3; there are no suffixes, and no leading zeros"),
+            FoldError::Malformed => {
+                let error = error(codes::NUMBER, "this is not a number", "malformed");
+                match crate::syntax::habits::mended_number(span.of(self.text)) {
+                    Some(number) => error.help(format!("write `{number}`")).edit(span, number),
+                    None => error.help(
+                        "write for example 12, 0x1F, 0b101, 1.5 or 1e-3; there are no suffixes, and no leading zeros",
+                    ),
+                }
+            }
         };
         self.error(error);
         Value::Error
@@ -246,11 +275,10 @@ impl<'a> Checker<'a> {
         }
         let message = format!("`{}` is not a class of pins", word.text);
         let error = Diagnostic::error(codes::CLASS, message, word.span, "unknown class");
-        let help = match did_you_mean(word.text, classes.iter().map(|c| c.0)) {
-            Some(close) => format!("did you mean `{close}`?"),
-            None => "the classes are `ipin`, `jpin`, `param` and `fout`".into(),
-        };
-        self.error(error.help(help));
+        self.error(match did_you_mean(word.text, classes.iter().map(|c| c.0)) {
+            Some(close) => error.help(format!("did you mean `{close}`?")).edit(word.span, close),
+            None => error.help("the classes are `ipin`, `jpin`, `param` and `fout`"),
+        });
         None
     }
 }

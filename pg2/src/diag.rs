@@ -40,6 +40,30 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// The remedy.
     pub help: Option<String>,
+    /// The remedy as edits that belong together, where it is so definite; else none.
+    pub edits: Vec<Edit>,
+}
+
+/// A change of the source text: `text` in the place of `span`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Edit {
+    pub span: Span,
+    pub text: String,
+}
+
+/// The text after edits. Of two that overlap the first one counts.
+pub fn edited(text: &str, edits: &[Edit]) -> String {
+    let mut sorted: Vec<&Edit> = edits.iter().collect();
+    sorted.sort_by_key(|e| (e.span.start, e.span.end));
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    for edit in sorted {
+        if edit.span.start >= at {
+            out += &text[at..edit.span.start];
+            out += &edit.text;
+            at = edit.span.end;
+        }
+    }
+    out + &text[at..]
 }
 
 impl Diagnostic {
@@ -52,6 +76,7 @@ impl Diagnostic {
             labels: vec![(span, label.into())],
             notes: Vec::new(),
             help: None,
+            edits: Vec::new(),
         }
     }
 
@@ -75,6 +100,12 @@ impl Diagnostic {
     /// Sets the remedy.
     pub fn help(mut self, text: impl Into<String>) -> Diagnostic {
         self.help = Some(text.into());
+        self
+    }
+
+    /// Adds an edit to the remedy.
+    pub fn edit(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
+        self.edits.push(Edit { span, text: text.into() });
         self
     }
 

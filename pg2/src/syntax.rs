@@ -2,6 +2,7 @@
 
 pub mod ast;
 pub mod fmt;
+pub mod habits;
 pub mod lex;
 pub mod names;
 pub mod parse;

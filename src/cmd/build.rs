@@ -2,13 +2,11 @@
 
 use super::lanes::LaneArgs;
 use crate::failure::Failure;
+use crate::manifest::Manifest;
 use crate::{output, source};
 use hdl::circuit::target::{Clock, TARGETS, target};
-use hdl::engine::{Config, design};
+use hdl::engine::{Config, design, usual};
 use hdl::serial::kernel_hash;
-use pg2::backend::build::Built;
-use pg2::graph::PinClass;
-use serde::Serialize;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -21,7 +19,7 @@ pub struct Args {
     #[command(flatten)]
     lanes: LaneArgs,
     /// j memory in 32-bit words
-    #[arg(long, value_name = "WORDS", default_value_t = 16_384)]
+    #[arg(long, value_name = "WORDS", default_value_t = usual::JMEM_WORDS)]
     jmem: u32,
     /// Width of the streams in bits
     #[arg(long, value_name = "BITS", default_value = "32", value_parser = ["32", "64", "128"])]
@@ -68,61 +66,6 @@ impl ClockArgs {
     }
 }
 
-/// What is in the folder, in the keys that README.md names.
-#[derive(Serialize)]
-struct Manifest {
-    kernel: String,
-    pipelines: u32,
-    /// Cycles from a pair's entry to its value.
-    latency: u32,
-    pins: Vec<PinEntry>,
-    /// Flip-flop bits of one pipeline.
-    register_bits: u64,
-    operators: Vec<OperatorEntry>,
-    /// Tables of functions; `error_ulp` is a proven bound.
-    tables: Vec<TableEntry>,
-    files: Vec<String>,
-    target: String,
-    mhz: f64,
-    stream_bits: u32,
-    jmem_records: u32,
-    /// Capacity of a run's segment list.
-    segments: u32,
-    groups: u32,
-    i_banks: u32,
-    /// By which host and board agree on a kernel, in hexadecimal; see docs/link.md.
-    hash: String,
-    /// Name of the top module.
-    top: String,
-}
-
-#[derive(Serialize)]
-struct PinEntry {
-    name: String,
-    class: &'static str,
-    format: String,
-    count: u32,
-}
-
-#[derive(Serialize)]
-struct OperatorEntry {
-    name: String,
-    count: usize,
-}
-
-#[derive(Serialize)]
-struct TableEntry {
-    operator: &'static str,
-    formats: String,
-    count: u32,
-    pieces: u32,
-    degree: u32,
-    memory_bits: u64,
-    error_ulp: f64,
-    /// Results below it are off by up to a last place of it; null where all are within `error_ulp`.
-    exact_from: Option<f64>,
-}
-
 /// Compiles and writes; nothing is written unless all of it can be.
 pub fn run(args: Args) -> Result<(), Failure> {
     let clock = args.clock.clock()?;
@@ -132,13 +75,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let layout = built.graph.layout();
     let config = Config {
         jmem_records: args.jmem / layout.j_words(),
-        layout,
         pipelines: args.lanes.pipelines,
         groups: args.lanes.groups()?,
-        i_banks: 2,
-        stream_bits: args.stream.parse().unwrap_or(32),
-        segments: 512,
-        pipeline_latency: built.schedule.depth,
+        stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS),
+        ..Config::usual(layout, built.schedule.depth)
     };
     config.verify().map_err(Failure::Input)?;
     let engine = design(&config, &built.netlist);
@@ -152,7 +92,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     let files = std::iter::once(&verilog).chain(extra.iter().map(|f| &f.0)).cloned().collect();
     let hash = kernel_hash(&graph.canonical());
-    let manifest = manifest(&built, &config, (clock, hash), &engine.top, files);
+    let manifest = Manifest::new(&built, &config, (clock, hash), &engine.top, files);
     let _folder = output::Folder::at(&args.output)?;
     let mut batch = output::Batch::default();
     batch.add_text(&args.output.join(&verilog), &text)?;
@@ -173,64 +113,4 @@ fn header(origin: &str, clock: Clock) -> String {
          // The design is one file of many modules:\n/* verilator lint_off DECLFILENAME */\n\n",
         clock.target.name, clock.mhz
     )
-}
-
-fn manifest(built: &Built, config: &Config, (clock, hash): (Clock, u64), top: &str, files: Vec<String>) -> Manifest {
-    let class = |c| match c {
-        PinClass::Ipin => "ipin",
-        PinClass::Jpin => "jpin",
-        PinClass::Param => "param",
-        PinClass::Fout => "fout",
-    };
-    let pin = |p: &pg2::graph::Pin| PinEntry {
-        name: p.name.clone(),
-        class: class(p.class),
-        format: p.format.to_string(),
-        count: p.elements(),
-    };
-    Manifest {
-        kernel: built.graph.name.clone(),
-        pipelines: config.pipelines,
-        latency: built.schedule.depth,
-        pins: built.graph.pins.iter().map(pin).collect(),
-        register_bits: built.schedule.register_bits(),
-        operators: operators(built),
-        tables: tables(built),
-        files,
-        target: clock.target.name.to_string(),
-        mhz: clock.mhz,
-        stream_bits: config.stream_bits,
-        jmem_records: config.jmem_records,
-        segments: config.segments,
-        groups: config.groups,
-        i_banks: config.i_banks,
-        hash: format!("{hash:016x}"),
-        top: top.to_string(),
-    }
-}
-
-/// How often each operator is used in one pipeline.
-fn operators(built: &Built) -> Vec<OperatorEntry> {
-    let mut counts = std::collections::BTreeMap::new();
-    for node in &built.graph.nodes {
-        if let pg2::graph::NodeKind::Op { op, .. } = &node.kind {
-            *counts.entry(op.name()).or_insert(0) += 1;
-        }
-    }
-    counts.into_iter().map(|(name, count)| OperatorEntry { name: name.to_string(), count }).collect()
-}
-
-/// The tables of one pipeline's functions.
-fn tables(built: &Built) -> Vec<TableEntry> {
-    let entry = |r: pg2::report::explain::TableRow| TableEntry {
-        operator: r.operator,
-        formats: r.formats,
-        count: r.count,
-        pieces: r.table.pieces,
-        degree: r.table.degree,
-        memory_bits: r.table.bits,
-        error_ulp: r.table.error,
-        exact_from: r.table.floor,
-    };
-    pg2::report::explain::tables(&built.graph).into_iter().map(entry).collect()
 }

@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use crate::output::say;
+use flow::summary::Summary;
 use hdl::board::{BOARDS, Board, board};
-use serde::Deserialize;
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -23,17 +23,6 @@ pub struct Args {
 }
 
 const TOOL: &str = "openFPGALoader";
-
-/// What `synth.json` says of a bitstream.
-#[derive(Deserialize)]
-struct Synthesis {
-    board: Option<String>,
-    device: Option<String>,
-    bitstream: Option<String>,
-    /// The clock that the design has on the board, and the fastest at which it is sure to work.
-    clock_mhz: Option<f64>,
-    fmax_mhz: Option<f64>,
-}
 
 /// Finds the bitstream and its board, and loads it.
 pub fn run(args: Args) -> Result<(), Failure> {
@@ -60,8 +49,8 @@ fn find(dir: &Path) -> Result<(&'static Board, PathBuf), Failure> {
         }
         _ => Failure::file(&path, format!("cannot be read: {e}")),
     })?;
-    let said: Synthesis = serde_json::from_str(&text)
-        .map_err(|e| Failure::file(&path, format!("is no description of a synthesis: {e}")))?;
+    let said =
+        Summary::parse(&text).map_err(|e| Failure::file(&path, format!("is no description of a synthesis: {e}")))?;
     let name = said.board.ok_or_else(|| Failure::file(&path, format!("names no board; {MAKE}")))?;
     let board = board(&name).ok_or_else(|| {
         let known = BOARDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ");

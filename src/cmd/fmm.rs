@@ -10,7 +10,9 @@ use crate::{output, source};
 use clap::ValueEnum;
 use hdl::circuit::target::Clock;
 use host::backends::{self, Options};
-use host::fmm::{self, Basis, Compute, Fmm, FmmError, Precision};
+use host::boxmap::BoxMap;
+use host::fmm::{self, Basis, Compute, Fmm, FmmError, MOST_PARTICLES, Precision};
+use host::kernels::{self, Bound};
 use host::particles::{Field, Particles};
 use host::random::{Charge, Distribution};
 use host::stats::Stats;
@@ -79,10 +81,10 @@ pub struct Args {
     #[arg(long, value_name = "E", default_value_t = 0.0)]
     eps: f64,
     /// Leave out the far field, for kernels that are not 1/r far away
-    #[arg(long)]
+    #[arg(long, conflicts_with = "m2l")]
     near_only: bool,
     /// Compare K random targets with direct summation in f64
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", value_parser = samples)]
     check: Option<usize>,
     /// Write potential,gx,gy,gz in the order of the input (.csv, or .npy by its ending)
     #[arg(short, value_name = "OUT")]
@@ -100,8 +102,8 @@ pub struct Args {
 /// What `--m2l` takes in place of a kernel.
 const NATIVE: &str = "native";
 
-/// Particles that the tree can number.
-const MOST_PARTICLES: usize = (u32::MAX / 2) as usize;
+/// Memory that an FMM takes for each particle, at the least.
+const BYTES: usize = 200;
 
 /// clap's view of an enumeration of `host`.
 macro_rules! choice {
@@ -128,10 +130,20 @@ fn threads(text: &str) -> Result<usize, String> {
     if count <= MOST_THREADS { Ok(count) } else { Err(format!("at most {MOST_THREADS} threads are possible")) }
 }
 
+fn samples(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>().map_err(|e| e.to_string())? {
+        0 => Err("at least one target must be compared; leave --check out for none".into()),
+        count => Ok(count),
+    }
+}
+
 /// Particles, plan, run, check, and what was asked for on paper.
 pub fn run(args: Args) -> Result<(), Failure> {
     let (entry, place) = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
     let engine = Options { place: place.to_string(), ..engine(&args)? };
+    let options = options(&args);
+    options.check().map_err(failure)?;
+    check_outputs(&args)?;
     if args.threads > 0 {
         // The only pool is the global one; it can be sized once, before its first use.
         rayon::ThreadPoolBuilder::new()
@@ -139,23 +151,27 @@ pub fn run(args: Args) -> Result<(), Failure> {
             .build_global()
             .map_err(|e| Failure::Tool(format!("threads cannot be started: {e}")))?;
     }
-    output::check_all([&args.save_particles, &args.output, &args.json, &args.report])?;
     if let Some(board) = &args.predict.predict {
         return predict::run(&args, board);
     }
     // A kernel that is named is run, on the CPU by its real-number meaning.
     let native = entry.name == "cpu" && args.p2p.is_none() && args.m2l.is_none();
-    let kernels = if native { None } else { Some(Kernels::load(&args)?) };
-    let particles = particles(&args)?;
-    if let Some(path) = &args.save_particles {
-        save(path, || npy::write_particles(&particles), || particles.to_csv())?;
-    }
-    let plan = Fmm::plan(&particles, &options(&args)).map_err(failure)?;
+    let kernels = if native { None } else { Some(Kernels::load(&args, &options)?) };
     let mut backend = (entry.open)(&engine);
+    if let Some(k) = &kernels {
+        k.graphs().try_for_each(|graph| backend.prepare(graph))?;
+    }
+    let particles = particles(&args)?;
     let mut compute = match &kernels {
         None => Compute::Native,
         Some(k) => Compute::Kernels { backend: &mut *backend, p2p: &k.p2p, m2l: k.m2l.as_ref() },
     };
+    // The softening length is a parameter in units of the particles' box.
+    Bound::of(&compute, &options, &BoxMap::new(&particles)).map_err(failure)?;
+    if let Some(path) = &args.save_particles {
+        save(path, || npy::write_particles(&particles), || particles.to_csv())?;
+    }
+    let plan = Fmm::plan(&particles, &options).map_err(failure)?;
     let mut shown: Option<(&'static str, Progress)> = None;
     let solution = plan
         .run(&mut compute, &mut |stage, done, total| {
@@ -178,7 +194,8 @@ struct Kernels {
 }
 
 impl Kernels {
-    fn load(args: &Args) -> Result<Kernels, Failure> {
+    /// Compiles them and checks that they can be used.
+    fn load(args: &Args, options: &fmm::Options) -> Result<Kernels, Failure> {
         let p2p = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
         let m2l = match &args.m2l {
             _ if args.near_only => None,
@@ -190,8 +207,38 @@ impl Kernels {
                 Some(source::compile(&source::Kernel::shipped(&name, &text))?)
             }
         };
+        if options.precision == Precision::F32 && (m2l.is_some() || args.near_only) {
+            return Err(Failure::Usage(
+                "--precision is that of native code; leave it out for kernels, whose formats are their own".into(),
+            ));
+        }
+        kernels::bind(&p2p, m2l.as_ref(), options).map_err(failure)?;
         Ok(Kernels { p2p, m2l })
     }
+
+    fn graphs(&self) -> impl Iterator<Item = &Graph> {
+        [&self.p2p].into_iter().chain(&self.m2l)
+    }
+}
+
+/// Says of the files that are to be written whether they can be, and that no two are one.
+fn check_outputs(args: &Args) -> Result<(), Failure> {
+    let named = [
+        ("-o", &args.output),
+        ("--json", &args.json),
+        ("--report", &args.report),
+        ("--save-particles", &args.save_particles),
+    ];
+    output::check_all(named.map(|n| n.1))?;
+    let is_device = |path: &Path| path.metadata().is_ok_and(|m| !m.is_file());
+    let named: Vec<(&str, &PathBuf)> = named.iter().filter_map(|(o, path)| Some((*o, path.as_ref()?))).collect();
+    for (k, (option, path)) in named.iter().enumerate() {
+        if let Some((other, _)) = named[..k].iter().find(|(_, p)| p == path && !is_device(path)) {
+            let name = path.display();
+            return Err(Failure::Usage(format!("{other} and {option} both name {name}; give them two files")));
+        }
+    }
+    Ok(())
 }
 
 fn options(args: &Args) -> fmm::Options {
@@ -225,6 +272,13 @@ fn particles(args: &Args) -> Result<Particles, Failure> {
         let charge = args.charge.map_or(distribution.default_charge(), Charge::from);
         if args.n > MOST_PARTICLES {
             return Err(Failure::Usage(format!("--n takes up to {MOST_PARTICLES} particles, not {}", args.n)));
+        }
+        if Vec::<[u8; BYTES]>::new().try_reserve_exact(args.n).is_err() {
+            let size = args.n as f64 * BYTES as f64 / 1e9;
+            return Err(Failure::Input(format!(
+                "{} particles take about {size:.0} GB, which this machine does not have",
+                args.n
+            )));
         }
         return Ok(random::generate(args.n, distribution, charge, args.seed));
     };

@@ -3,4 +3,6 @@
 mod cells;
 mod emulator;
 mod fmm;
+mod hostile;
 mod kernels;
+mod truth;

@@ -6,6 +6,7 @@ use crate::check::literal::Literal;
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span, did_you_mean};
 use crate::syntax::ast::{ExprId, Word};
+use crate::syntax::habits::FUNCTION_NAMES;
 use hdl::Format;
 use hdl::op::Attrs;
 use num_traits::Signed;
@@ -28,29 +29,6 @@ pub static FUNCTIONS: &[(&str, &[&str])] = &[
     ("pg_max", &["a", "b"]),
 ];
 
-/// C's names for them.
-static C_NAMES: &[(&str, &str)] = &[
-    ("pow", "pg_pow"),
-    ("sqrt", "pg_sqrt"),
-    ("sqrtf", "pg_sqrt"),
-    ("rsqrt", "pg_rsqrt"),
-    ("rsqrtf", "pg_rsqrt"),
-    ("inv", "pg_inv"),
-    ("exp", "pg_exp"),
-    ("expf", "pg_exp"),
-    ("log", "pg_log"),
-    ("logf", "pg_log"),
-    ("ln", "pg_log"),
-    ("sin", "pg_sin"),
-    ("cos", "pg_cos"),
-    ("abs", "pg_abs"),
-    ("fabs", "pg_abs"),
-    ("fmin", "pg_min"),
-    ("fmax", "pg_max"),
-    ("min", "pg_min"),
-    ("max", "pg_max"),
-];
-
 /// The largest numerator of an exponent (RULES N6).
 const MAX_POWER: i64 = 16;
 
@@ -62,8 +40,12 @@ impl<'a> Checker<'a> {
             return self.inline(index, args, span);
         }
         let Some((name, params)) = FUNCTIONS.iter().find(|f| f.0 == function.text) else {
-            return self.unknown_function(function);
+            let ids: Vec<ExprId> = args.iter().map(|a| a.1).collect();
+            return self.unknown_call(function, &ids, span);
         };
+        if let ("pg_pow", [x, e]) = (*name, &args[..]) {
+            return self.power_of_two_arguments(&[x.1, e.1], span);
+        }
         if args.len() != params.len() {
             let message = format!("`{name}` takes {} argument(s), not {}", params.len(), args.len());
             let error = Diagnostic::error(codes::ARGUMENTS, message, span, "wrong number of arguments");
@@ -113,15 +95,14 @@ impl<'a> Checker<'a> {
         let mut own: Vec<&str> = self.functions.keys().copied().take(super::MAX_CANDIDATES).collect();
         own.sort_unstable();
         let close = did_you_mean(name, own);
-        let close = close.or_else(|| C_NAMES.iter().find(|c| c.0 == name).map(|c| c.1));
-        let help = match close.or_else(|| did_you_mean(name, known())) {
-            Some(close) => format!("did you mean `{close}`?"),
-            None => format!(
-                "write one with `fn {name}(x) = ...;`; the library has {}",
+        let close = close.or_else(|| FUNCTION_NAMES.iter().find(|c| c.0 == name).map(|c| c.1));
+        self.error(match close.or_else(|| did_you_mean(name, known())) {
+            Some(close) => error.help(format!("did you mean `{close}`?")).edit(function.span, close),
+            None => error.help(format!(
+                "write one with `fn {name}(x) = ...;`, or fit one with `pg_fn`; the library has {}",
                 known().map(|f| format!("`{f}`")).collect::<Vec<_>>().join(", ")
-            ),
-        };
-        self.error(error.help(help));
+            )),
+        });
         Value::Error
     }
 
@@ -158,7 +139,7 @@ impl<'a> Checker<'a> {
                 let message = "`pg_sumsq` takes a vector of 2 to 4 elements";
                 let what = format!("this is {}", typed.describe());
                 let error = Diagnostic::error(codes::VECTOR, message, self.span(id), what);
-                self.error(error.help("for other lengths write `v * v`, which rounds at each step"));
+                self.error(error.help("write `v * v`, which has any length and rounds at each step"));
                 return Value::Error;
             }
         };
@@ -239,7 +220,8 @@ impl<'a> Checker<'a> {
             let message = format!("`{name}` has at most 23 fraction bits for now");
             let error =
                 Diagnostic::error(codes::NOT_DEFINED, message, self.span(*id), format!("this is {}", typed.format));
-            self.error(error.help(format!("write `(float32.23){}`", self.operand_text(*id))));
+            let narrow = Format::float(1 + typed.format.exp() + 23, 23).unwrap_or(typed.format);
+            self.error(self.with_cast(error, narrow, *id));
             return Value::Error;
         }
         self.each("pow", &[&typed], Attrs { n, d, ..Attrs::default() }, span)
@@ -248,7 +230,8 @@ impl<'a> Checker<'a> {
     fn needs_float(&mut self, name: &str, typed: &Typed, id: ExprId) -> Value {
         let message = format!("`{name}` is not defined on {}", typed.format);
         let error = Diagnostic::error(codes::NOT_DEFINED, message, self.span(id), format!("this is {}", typed.format));
-        self.error(error.help(format!("write `(float25.16){}`", self.operand_text(id))));
+        let format = Format::float(25, 16).expect("a float of 8 exponent bits");
+        self.error(self.with_cast(error, format, id));
         Value::Error
     }
 
@@ -271,7 +254,10 @@ impl<'a> Checker<'a> {
         let message = "`pg_pow` has no such exponent";
         let label = if reduced.is_some_and(|r| matches!(r.1, 1 | 2)) { sn } else { sd };
         let error = Diagnostic::error(codes::EXPONENT, message, label, "not possible");
-        self.error(error.help(format!("n/d in lowest terms has d of 1 or 2 and n from -{MAX_POWER} to {MAX_POWER}")));
+        self.error(error.help(format!(
+            "n/d in lowest terms has d of 1 or 2 and n from -{MAX_POWER} to {MAX_POWER}; fit another power on the interval in which \
+             x lies: `pg_fn(x, pow(x, n / d), lo, hi)`"
+        )));
         None
     }
 }

@@ -115,7 +115,13 @@ impl<'a> Checker<'a> {
                 self.each(name, &[&typed], Attrs::default(), span)
             }
             UnaryOp::BitNot if format.is_int() => self.each("not", &[&typed], Attrs::default(), span),
-            UnaryOp::BitNot => self.not_defined("`~`", &typed, arg.1),
+            UnaryOp::BitNot => {
+                let message = format!("`~` is not defined on {format}");
+                let error =
+                    Diagnostic::error(codes::NOT_DEFINED, message, self.span(arg.1), format!("this is {format}"));
+                self.error(error.help("`~` inverts the bits of an integer; minus is `-x`, and not is `!x`"));
+                Value::Error
+            }
             UnaryOp::Not if format.is_int() => self.each("isz", &[&typed], Attrs::default(), span),
             UnaryOp::Not => self.not_condition(&typed, arg.1),
         }
@@ -125,23 +131,20 @@ impl<'a> Checker<'a> {
     pub(super) fn no_vector(&mut self, what: &str, value: &Typed, id: ExprId) -> Value {
         let message = format!("{what} takes scalars, not a vector");
         let error = Diagnostic::error(codes::VECTOR, message, self.span(id), format!("this is {}", value.describe()));
-        self.error(error.help(format!("apply it to one element, such as `{}[0]`", self.operand_text(id))));
-        Value::Error
-    }
-
-    /// An operator that the format does not have.
-    pub(super) fn not_defined(&mut self, what: &str, value: &Typed, id: ExprId) -> Value {
-        let format = value.format;
-        let message = format!("{what} is not defined on {format}");
-        let error = Diagnostic::error(codes::NOT_DEFINED, message, self.span(id), format!("this is {format}"));
-        self.error(error.help(format!("{what} works on integers: write `(int32){}`", self.operand_text(id))));
+        let text = self.operand_text(id);
+        self.error(error.help(format!(
+            "the square of a vector is `{text} * {text}`, its length `pg_sqrt({text} * {text})`, an element `{text}[0]`; \
+             for each element by itself write a loop"
+        )));
         Value::Error
     }
 
     fn not_condition(&mut self, value: &Typed, id: ExprId) -> Value {
         let message = format!("a condition is an integer, not {}", value.format);
         let error = Diagnostic::error(codes::CONDITION, message, self.span(id), format!("this is {}", value.format));
-        self.error(error.help(format!("compare it: write `{} != 0`", self.operand_text(id))));
+        let text = self.operand_text(id);
+        let error = error.help(format!("compare it: write `{text} != 0`"));
+        self.error(if text == "(...)" { error } else { error.edit(self.span(id), format!("({text} != 0)")) });
         Value::Error
     }
 
@@ -259,7 +262,8 @@ impl<'a> Checker<'a> {
     pub(super) fn no_format(&mut self, what: &str, span: Span, id: ExprId) -> Value {
         let message = format!("{what} has only exact numbers here, so its format is not known");
         let error = Diagnostic::error(codes::NO_FORMAT, message, span, "an exact number without a format");
-        self.error(error.help(format!("give it a format with a cast: `(float32.23){}`", self.operand_text(id))));
+        let format = Format::float(32, 23).expect("the format of IEEE singles");
+        self.error(self.with_cast(error, format, id));
         Value::Error
     }
 

@@ -28,7 +28,7 @@ impl<'a> Checker<'a> {
                 let start = Span { start: 0, end: 0 };
                 let error =
                     Diagnostic::error(codes::NO_OUTPUT, "this kernel has no output", start, "nothing is computed");
-                self.error(error.help("declare one with `int64 name fout;` and write `name += ...;`"));
+                self.error(error.help("declare one with `fixed64.30 name fout;` and write `name += (fixed64.30)...;`"));
             }
             return;
         }
@@ -61,8 +61,11 @@ impl<'a> Checker<'a> {
             String::new()
         };
         let message = format!("nothing is ever reduced into {}{more}", names.join(", "));
-        let error = Diagnostic::error(codes::NO_REDUCTION, message, pin.span, "declared here")
-            .help(format!("write `{} += ...;`, or remove the declaration", pin.column(elements[0])));
+        let error = Diagnostic::error(codes::NO_REDUCTION, message, pin.span, "declared here").help(format!(
+            "write `{} {} ...;`, or remove the declaration",
+            pin.column(elements[0]),
+            if pin.format.is_integral() { "+=" } else { "max=" }
+        ));
         self.error(error);
     }
 

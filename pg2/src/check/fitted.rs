@@ -87,7 +87,11 @@ impl<'a> Checker<'a> {
             return Some(typed);
         };
         let error = Diagnostic::error(codes::NOT_DEFINED, message, span, format!("this is {format}"));
-        self.error(error.help(format!("write `({cast}){text}`")));
+        let error = error.help(format!("write `({cast}){text}`"));
+        self.error(match cast.parse() {
+            Ok(format) => self.with_cast(error, format, id),
+            Err(_) => error,
+        });
         None
     }
 
@@ -141,9 +145,11 @@ impl<'a> Checker<'a> {
             power(floor),
             power(floor - mant)
         );
-        self.error(
-            warning.note(note).help("end the interval where the function is still large, or take a narrower format"),
-        );
+        // Ending the interval early would cut the function off where it is meant to go to 0.
+        self.error(warning.note(note).help(
+            "where results enter a sum with larger ones this loses nothing; to have places of one size everywhere, fit it as \
+             a fixed, such as `pg_fn((fixed32.24)x, ...)`, or take the factor that goes to 0 out of the function",
+        ));
     }
 
     /// Says why a function has no table.
@@ -193,7 +199,7 @@ impl<'a> Checker<'a> {
     /// The real function that an expression writes down; `None` after a reported mistake.
     fn real_function(&mut self, argument: ExprId, root: ExprId) -> Option<Expr> {
         let mut id = argument;
-        while let ExprKind::Paren(inner) = &self.program.expr(id).kind {
+        while let ExprKind::Paren(inner) | ExprKind::Cast(_, inner) = &self.program.expr(id).kind {
             id = *inner;
         }
         let variable = match &self.program.expr(id).kind {
@@ -245,6 +251,7 @@ impl<'a> Checker<'a> {
                     BinaryOp::Sub => Node::Sub,
                     BinaryOp::Mul => Node::Mul,
                     BinaryOp::Div => Node::Div,
+                    BinaryOp::BitXor => return self.no_real_power((*a, *b), span),
                     _ => return self.no_real(&format!("`{}`", op.symbol()), span),
                 };
                 make(x?, y?)
@@ -256,6 +263,18 @@ impl<'a> Checker<'a> {
             ExprKind::Index(..) | ExprKind::Element(..) => return self.no_real("an index", span),
         };
         Some(e.share(node))
+    }
+
+    /// `x ^ 2` in a function.
+    fn no_real_power(&mut self, (a, b): (ExprId, ExprId), span: Span) -> Option<u32> {
+        let (a, b) = self.beside(a, b);
+        let (x, e) = (self.operand_text(a), self.operand_text(b));
+        let message = "`^` is the exclusive or of integers, and no power";
+        let error = Diagnostic::error(codes::FUNCTION, message, span, "cannot be fitted");
+        let power = format!("pow({x}, {e})");
+        let error = error.help(format!("write `{power}`"));
+        self.error(if power.contains("(...)") { error } else { error.edit(self.span(a).to(self.span(b)), power) });
+        None
     }
 
     fn no_real(&mut self, what: &str, span: Span) -> Option<u32> {

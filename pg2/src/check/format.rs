@@ -27,7 +27,13 @@ impl<'a> Checker<'a> {
                      `logW.F` has F of 1 to 12 and W of F+4 to F+12")
         } else {
             let message = format!("`{}` is not a format", word.text);
-            Diagnostic::error(codes::UNKNOWN_FORMAT, message, word.span, "unknown format").help(meant(word.text, class))
+            let error = Diagnostic::error(codes::UNKNOWN_FORMAT, message, word.span, "unknown format");
+            match meant(word.text, class) {
+                Some(format) => error.help(format!("did you mean `{format}`?")).edit(word.span, format),
+                None => error.help(
+                    "write for example `int32`, `uint8`, `fixed32.31`, `ufixed16.8` or `float18.9` (W bits in all, M fraction bits)",
+                ),
+            }
         };
         self.error(error);
         None
@@ -161,9 +167,8 @@ impl<'a> Checker<'a> {
         };
         let message = format!("{what} mixes {fa} and {fb}");
         let error = Diagnostic::error(codes::MIXED, message, self.span(a.1), format!("this is {fa}"))
-            .label(self.span(b.1), format!("this is {fb}"))
-            .help(format!("write `({target}){}`", self.operand_text(narrow)));
-        self.error(error);
+            .label(self.span(b.1), format!("this is {fb}"));
+        self.error(self.with_cast(error, target, narrow));
         None
     }
 
@@ -199,19 +204,15 @@ fn well_shaped(text: &str, class: &str) -> bool {
 }
 
 /// What an unknown format was probably meant to be.
-fn meant(text: &str, class: &str) -> String {
+fn meant(text: &str, class: &str) -> Option<String> {
     let numbers = &text[class.len()..];
-    let known = match (class, numbers) {
+    match (class, numbers) {
         ("double" | "f", "" | "64") if text != "f" => Some("float64.52".to_string()),
         ("float" | "f", "" | "32") => Some("float32.23".into()),
         ("int" | "i" | "long" | "short" | "char", "") => Some("int32".into()),
         ("unsigned" | "uint" | "bool" | "size_t", "") => Some(if text == "bool" { "uint1" } else { "uint32" }.into()),
         ("float" | "log", _) if !numbers.contains('.') => None,
         _ => did_you_mean(class, CLASSES).map(|c| format!("{c}{numbers}")).filter(|f| f.parse::<Format>().is_ok()),
-    };
-    match known {
-        Some(format) => format!("did you mean `{format}`?"),
-        None => "write for example `int32`, `uint8`, `fixed32.31`, `ufixed16.8` or `float18.9` (W bits in all, M fraction bits)".into(),
     }
 }
 

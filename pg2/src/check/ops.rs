@@ -50,6 +50,9 @@ pub(super) fn library(op: BinaryOp, format: Format) -> Option<(&'static str, boo
 
 impl<'a> Checker<'a> {
     pub(super) fn binary(&mut self, op: BinaryOp, a: (Value, ExprId), b: (Value, ExprId), span: Span) -> Value {
+        if op == BinaryOp::BitXor && !matches!(&a.0, Value::Typed(t) if !t.format.is_int()) {
+            self.warn_of_xor(a.1, b.1);
+        }
         if let (Value::Exact(x), Value::Exact(y)) = (&a.0, &b.0) {
             return match self.folder.binary(op, x, y) {
                 Ok(number) => Value::Exact(number),
@@ -76,7 +79,7 @@ impl<'a> Checker<'a> {
             if let Value::Typed(typed) = value
                 && library(op, typed.format).is_none()
             {
-                return self.not_defined(&what, typed, *id);
+                return self.no_operator(op, typed, *id, (a.1, b.1));
             }
         }
         let ids = (a.1, b.1);
@@ -87,7 +90,7 @@ impl<'a> Checker<'a> {
         if op == BinaryOp::Mul && !x.is_scalar() && !y.is_scalar() {
             return self.product(&x, &y, span);
         }
-        let Some((name, swap)) = library(op, x.format) else { return self.not_defined(&what, &x, ids.0) };
+        let Some((name, swap)) = library(op, x.format) else { return self.no_operator(op, &x, ids.0, ids) };
         let args = if swap { [&y, &x] } else { [&x, &y] };
         self.each(name, &args, Attrs::default(), span)
     }

@@ -225,6 +225,7 @@ impl<'a> Checker<'a> {
         match symbol.entry {
             Entry::Value(value) => value,
             Entry::Broken => Value::Error,
+            Entry::Output(_) if self.assigned_output == Some(name) => Value::Error,
             Entry::Output(_) => self.reads_output(name, span, symbol.span),
             Entry::Elements(elements) => self.whole(name, &elements, (span, symbol.span)),
             Entry::Joined(joined) => match self.settle(name, &joined) {

@@ -13,6 +13,9 @@ use hdl::{Format, Reduce};
 /// The most elements of a vector or matrix.
 const MAX_LENGTH: usize = 1024;
 
+/// The format of sums of floats: it holds magnitudes to 8e9 in steps of 1e-9.
+const SUM: Format = Format::Fixed { width: 64, frac: 30, signed: true };
+
 /// Where a reduction goes and what it takes.
 struct Target {
     pin: usize,
@@ -24,6 +27,9 @@ struct Target {
 impl<'a> Checker<'a> {
     /// Runs a statement; gives whether it is, or always ends with, a `return`.
     pub(super) fn statement(&mut self, statement: &'a Statement<'a>) -> bool {
+        if self.table().level() == 0 && self.calls.is_empty() {
+            self.block_start = statement.span.start;
+        }
         match &statement.kind {
             StatementKind::Declare { format, name, lengths, class } => self.declare(*format, *name, lengths, *class),
             StatementKind::Elements { name, lengths } => self.declare_elements(*name, lengths),
@@ -60,6 +66,7 @@ impl<'a> Checker<'a> {
     }
 
     fn declare(&mut self, format: Word<'a>, name: Word<'a>, lengths: &[Tree], class: Word<'a>) {
+        let format_span = format.span;
         let format = self.format(format);
         let dims = self.dims(lengths);
         let class = self.class(class);
@@ -72,6 +79,7 @@ impl<'a> Checker<'a> {
         let pin = self.builder.graph.pins.len();
         let len = (dims != Dims::Scalar).then_some(dims.elements() as u32);
         let columns = if let Dims::Matrix(_, columns) = dims { Some(columns as u32) } else { None };
+        self.pin_formats.push(format_span);
         self.builder.graph.pins.push(Pin { name: name.text.to_string(), class, format, len, columns, span: name.span });
         if class == PinClass::Fout {
             self.slots.push(vec![Slot::Empty; dims.elements()]);
@@ -164,8 +172,19 @@ impl<'a> Checker<'a> {
 
     fn assign(&mut self, name: Word<'a>, value: Tree) {
         let root = value.root;
+        let output = match self.table().symbols.get(name.text).map(|s| &s.entry) {
+            Some(Entry::Output(pin)) => Some(*pin),
+            _ => None,
+        };
+        self.assigned_output = output.map(|_| name.text);
         let value = self.tree(value);
+        self.assigned_output = None;
         match self.table().symbols.get(name.text) {
+            Some(symbol) if let Some(pin) = output => {
+                let symbol = symbol.clone();
+                self.assigns_output(name, &symbol, pin, root);
+                self.broken(name);
+            }
             Some(symbol) if symbol.kind == Kind::Pin => {
                 let symbol = symbol.clone();
                 self.assigns_pin(name, &symbol);
@@ -221,7 +240,7 @@ impl<'a> Checker<'a> {
         if self.may_rebind(target.text) {
             return self.gather(target, &indices, reduce, (value, root));
         }
-        let Some(pin) = self.output(target) else { return };
+        let Some(pin) = self.output(target, &value, root) else { return };
         let mut to = Target { pin, first: 0, dims: dims_of(&self.builder.graph.pins[pin]), reduce };
         for (value, span) in indices {
             let Some((inner, count)) = to.dims.inner() else {
@@ -274,7 +293,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The output of that name.
-    fn output(&mut self, target: Word<'a>) -> Option<usize> {
+    fn output(&mut self, target: Word<'a>, value: &Value, root: ExprId) -> Option<usize> {
         if !self.calls.is_empty() && !self.table().symbols.contains_key(target.text) {
             self.reduces_in_function(target);
             return None;
@@ -292,11 +311,12 @@ impl<'a> Checker<'a> {
             let error = Diagnostic::error(codes::UNKNOWN_NAME, message, target.span, "unknown output");
             let outputs: Vec<&str> =
                 self.builder.graph.pins_of(PinClass::Fout).map(|p| p.1.name.as_str()).take(100).collect();
-            let help = match crate::diag::did_you_mean(target.text, outputs) {
-                Some(close) => format!("did you mean `{close}`?"),
-                None => format!("declare it above: `int64 {} fout;`", target.text),
+            let close = crate::diag::did_you_mean(target.text, outputs).map(String::from);
+            let error = match close {
+                Some(close) => error.help(format!("did you mean `{close}`?")).edit(target.span, close),
+                None => self.undeclared(error, target, value, root),
             };
-            self.error(error.help(help));
+            self.error(error);
             return None;
         };
         match symbol.entry {
@@ -306,11 +326,37 @@ impl<'a> Checker<'a> {
                 let message = format!("`{}` is not an output", target.text);
                 let error = Diagnostic::error(codes::NOT_OUTPUT, message, target.span, "reduced here")
                     .label(symbol.span, "defined here")
-                    .help("declare an output with the class `fout`; other names take `=`, once");
+                    .help(
+                        "`+=` to a value is possible in a block, where the value comes from outside; here give the sum a new \
+                         name, or declare an output with the class `fout`",
+                    );
                 self.error(error);
                 None
             }
         }
+    }
+
+    /// The remedy for a reduction into an unknown name: in a block a value without a start, else an output.
+    fn undeclared(&self, error: Diagnostic, target: Word<'a>, value: &Value, root: ExprId) -> Diagnostic {
+        let name = target.text;
+        if self.table().level() > 0 {
+            let at = Span { start: self.block_start, end: self.block_start };
+            let error = error.help(format!("give it a start before the block: `{name} = 0;`"));
+            return if self.calls.is_empty() { error.edit(at, format!("{name} = 0;\n")) } else { error };
+        }
+        let format = match value {
+            Value::Typed(typed) if !typed.format.is_integral() => {
+                return error.help(format!(
+                    "declare it above, `fixed64.30 {name} fout;`, and write `{name} += (fixed64.30){}`",
+                    self.operand_text(root)
+                ));
+            }
+            Value::Typed(typed) if typed.format.is_fixed() || !typed.format.is_signed() => typed.format.to_string(),
+            _ => "int64".to_string(),
+        };
+        let line = format!("{format} {name} fout;");
+        let start = Span { start: 0, end: 0 };
+        error.help(format!("declare it above: `{line}`")).edit(start, line + "\n")
     }
 
     /// The value of a reduction in the output's format and shape.
@@ -321,12 +367,9 @@ impl<'a> Checker<'a> {
             let class = if format.is_log() { "log" } else { "float" };
             let message = format!("`+=` on an output of {format}: sums are exact, which a {class} cannot be");
             let error = Diagnostic::error(codes::FLOAT_SUM, message, word.span, "summed here")
-                .label(declared, format!("declared as a {class}"))
-                .help(format!(
-                    "declare `{}` as int or fixed, such as `fixed64.30`, and write `(fixed64.30)` before the value",
-                    word.text
-                ));
-            self.error(error);
+                .label(declared, format!("declared as a {class}"));
+            let cast = matches!(&value, Value::Typed(typed) if typed.format != SUM).then_some(id);
+            self.error(self.with_output_format(error, to.pin, SUM, cast));
             return None;
         }
         let span = self.span(id);
@@ -334,7 +377,7 @@ impl<'a> Checker<'a> {
             Value::Error => return None,
             Value::Exact(number) => Typed::scalar(format, self.literal(&number, format, span)?),
             Value::Choice(choice) => Typed::scalar(format, self.choice(&choice, format, span)?),
-            Value::Typed(typed) => self.fit_output(typed, format, (id, declared, word))?,
+            Value::Typed(typed) => self.fit_output(typed, to, (id, declared, word))?,
         };
         let (dims, wanted) = (typed.dims(), to.dims);
         if dims == wanted {
@@ -346,7 +389,10 @@ impl<'a> Checker<'a> {
         let error = Diagnostic::error(code, message, span, format!("this is {}", dims.words()))
             .label(declared, "declared here");
         let help = match wanted {
-            Dims::Scalar => "give one element of it".into(),
+            Dims::Scalar => format!(
+                "give one number: an element such as `v[0]`, or a product such as `v * v`; or declare `{}` with that length",
+                word.text
+            ),
             _ => format!(
                 "reduce one element with `{}{} {} ...`, or give all of them",
                 word.text,
@@ -359,9 +405,9 @@ impl<'a> Checker<'a> {
     }
 
     /// Extends an int to the output's width; other formats must be the output's.
-    fn fit_output(&mut self, typed: Typed, format: Format, places: (ExprId, Span, Word<'a>)) -> Option<Typed> {
+    fn fit_output(&mut self, typed: Typed, to: &Target, places: (ExprId, Span, Word<'a>)) -> Option<Typed> {
         let (id, declared, word) = places;
-        let from = typed.format;
+        let (from, format) = (typed.format, self.builder.graph.pins[to.pin].format);
         if from == format {
             return Some(typed);
         }
@@ -370,9 +416,15 @@ impl<'a> Checker<'a> {
         }
         let message = format!("`{}` is {format}, but the value is {from}", word.text);
         let error = Diagnostic::error(codes::MIXED, message, self.span(id), format!("this is {from}"))
-            .label(declared, format!("declared as {format}"))
-            .help(format!("write `({format}){}`", self.operand_text(id)));
-        self.error(error);
+            .label(declared, format!("declared as {format}"));
+        // A cast to an int would round the fraction off, and one to a narrower int drop bits.
+        let fraction = !from.is_int() && format.is_int();
+        let narrow = from.is_int() && format.is_int() && from.width() > format.width();
+        self.error(match () {
+            _ if fraction && from.is_fixed() || narrow => self.with_output_format(error, to.pin, from, None),
+            _ if fraction => self.with_output_format(error, to.pin, SUM, Some(id)),
+            _ => self.with_cast(error, format, id),
+        });
         None
     }
 
@@ -391,9 +443,19 @@ impl<'a> Checker<'a> {
                 Slot::Filled(earlier) => {
                     let column = self.builder.graph.pins[to.pin].column((first + k) as u32);
                     let message = format!("`{column}` has two reductions");
+                    let help = match (earlier.reduce, to.reduce) {
+                        (a, b) if a != b => "declare another output for it".to_string(),
+                        _ if !self.loops.is_empty() => format!(
+                            "gather the passes of the loop in a value: `s = 0;` before it, `s {0} ...` in it, and `{1} {0} s;` behind it",
+                            to.reduce, word.text
+                        ),
+                        (Reduce::Sum, _) => "add the two values and reduce them once".into(),
+                        (Reduce::Max, _) => "write `pg_max` of the two values and reduce it once".into(),
+                        (Reduce::Min, _) => "write `pg_min` of the two values and reduce it once".into(),
+                    };
                     let error = Diagnostic::error(codes::REDUCED_TWICE, message, word.span, "reduced again")
                         .label(earlier.span, "first reduced here")
-                        .help("add the two values and reduce them once");
+                        .help(help);
                     return self.error(error);
                 }
             }

@@ -76,6 +76,7 @@ codes! {
     TOO_LARGE "PG0053" "a kernel of too many operations";
     NO_RETURN "PG0054" "a function that does not always return a value";
     OUT_OF_BLOCK "PG0055" "a name used outside of its block";
+    CHAIN "PG0056" "comparisons in a chain";
     FUNCTION "PG0071" "a part that no function of `pg_fn` has";
     FUNCTION_INTERVAL "PG0072" "an interval that `pg_fn` cannot use";
     FUNCTION_VALUE "PG0073" "a function without a value somewhere on its interval";
@@ -86,6 +87,7 @@ codes! {
     LOSSY_CAST "PG0104" "a cast that can lose bits";
     ALWAYS "PG0105" "a comparison with only one outcome";
     SHIFTED_OUT "PG0106" "a shift that always gives 0";
+    XOR_POWER "PG0107" "an exclusive or that looks like a power";
     FUNCTION_FLOOR "PG0121" "a function that is less exact where it is small";
 }
 

@@ -1,5 +1,7 @@
 //! The lexer: text to tokens with spans, comments kept aside for a formatter.
 
+mod strange;
+
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span, report};
 use nom::Parser;
@@ -64,8 +66,14 @@ pub fn lex(text: &str) -> Tokens {
             let error = Diagnostic::error(codes::COMMENT, "this comment is never closed", span, "opened here");
             out.errors.push(error.help("end it with `*/`"));
             break;
-        } else if first.is_ascii_alphabetic() || first == '_' {
+        } else if first.is_alphabetic() || first == '_' {
             let (rest, kind) = word(input);
+            let span = span_to(rest);
+            if !span.of(text).is_ascii() {
+                // Looking for the other spelling in the whole text is worth it a few times.
+                let look = out.errors.len() < 20;
+                report(&mut out.errors, strange::foreign_name(text, span, look));
+            }
             (rest, Some(kind))
         } else if starts_number(input) {
             (number(input), Some(TokenKind::Number))
@@ -74,9 +82,10 @@ pub fn lex(text: &str) -> Tokens {
         } else if let Some(length) = quoted(input) {
             (&input[length..], Some(TokenKind::Text))
         } else {
-            let rest = strange(input);
-            report(&mut out.errors, strange_characters(text, span_to(rest)));
-            (rest, None)
+            let run = strange::strange(input);
+            let rest = &input[run.length..];
+            report(&mut out.errors, strange::report(text, span_to(rest), run.symbol));
+            (rest, run.symbol.map(TokenKind::Symbol))
         };
         if kind == Some(TokenKind::Word) && span_to(rest).end - start > MAX_NAME {
             report(&mut out.errors, long_name(span_to(rest)));
@@ -99,15 +108,19 @@ pub(crate) fn lex_part(text: &str, part: Span) -> Tokens {
         out.tokens.iter_mut().for_each(|t| shift(&mut t.span));
         out.comments.iter_mut().for_each(shift);
         out.errors.iter_mut().flat_map(|e| &mut e.labels).for_each(|l| shift(&mut l.0));
+        out.errors.iter_mut().flat_map(|e| &mut e.edits).for_each(|e| shift(&mut e.span));
     }
     out
 }
 
 fn blanks(input: &str) -> &str {
-    // A byte order mark is treated as a blank: some editors write one.
-    let blank = |c: char| matches!(c, ' ' | '\t' | '\r' | '\n' | '\x0c' | '\u{feff}');
     let parsed: Nom = take_while(blank).parse(input);
     parsed.map_or(input, |(rest, _)| rest)
+}
+
+/// A byte order mark is treated as a blank: some editors write one.
+fn blank(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\r' | '\n' | '\x0c' | '\u{feff}')
 }
 
 fn line_comment(input: &str) -> Nom<'_> {
@@ -120,7 +133,7 @@ fn block_comment(input: &str) -> Nom<'_> {
 }
 
 fn word_char(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_'
+    c.is_ascii_alphanumeric() || c == '_' || (!c.is_ascii() && c.is_alphabetic())
 }
 
 /// A word, or a format: a class of formats, digits, and perhaps a point and digits.
@@ -152,7 +165,8 @@ fn number(input: &str) -> &str {
     let mut end = 0;
     while end < bytes.len() {
         let c = bytes[end];
-        let exponent_sign = matches!(c, b'+' | b'-') && !hex && end > 0 && matches!(bytes[end - 1], b'e' | b'E');
+        let exponent_sign =
+            matches!(c, b'+' | b'-') && !hex && end > 0 && matches!(bytes[end - 1], b'e' | b'E' | b'd' | b'D');
         // Two points are a range, not a number with two fractions.
         let point = c == b'.' && bytes.get(end + 1) != Some(&b'.');
         if !(c.is_ascii_alphanumeric() || c == b'_' || point || exponent_sign) {
@@ -190,6 +204,7 @@ fn symbol(text: &[u8]) -> Option<&'static str> {
             [b'|', b'='] => "|=",
             [b'^', b'='] => "^=",
             [b'.', b'.'] => "..",
+            [b'*', b'*'] => "**",
             _ => return None,
         })
     };
@@ -237,33 +252,6 @@ fn long_name(span: Span) -> Diagnostic {
     Diagnostic::error(codes::LONG_NAME, message, span, "too long").help("choose a shorter name")
 }
 
-/// What follows a run of characters that no token starts with.
-fn strange(input: &str) -> &str {
-    // What follows a `#` is meant as a comment: one report is enough.
-    if input.starts_with('#') {
-        let parsed: Nom = take_while(|c| c != '\n').parse(input);
-        return parsed.map_or(input, |(rest, _)| rest);
-    }
-    let known = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\'' | '#' | '$' | '@' | '\\' | '`');
-    let strange = |c: char| !known(c) && !matches!(c, ' ' | '\t' | '\r' | '\n' | '\x0c' | '\u{feff}');
-    let parsed: Nom = take_while1(strange).parse(input);
-    parsed.map_or("", |(rest, _)| rest)
-}
-
-fn strange_characters(text: &str, span: Span) -> Diagnostic {
-    let visible = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    let shown: String = span.of(text).chars().take(8).map(visible).collect();
-    let message = format!("`{shown}` means nothing in PG2");
-    let error = Diagnostic::error(codes::CHARACTER, message, span, "not part of the language");
-    if span.of(text).starts_with('#') {
-        error.help("comments begin with `//` and end with the line")
-    } else if span.of(text).chars().any(|c| c.is_alphabetic()) {
-        error.help("names are made of ASCII letters, digits and `_`; other letters may stand in comments")
-    } else {
-        error.help("remove it, or put it in a comment")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -303,7 +291,7 @@ mod tests {
         let text = "a\0\u{1}é€ = @x$;";
         let out = lex(text);
         let runs: Vec<&str> = out.errors.iter().map(|e| e.span().of(text)).collect();
-        assert_eq!(runs, ["\0\u{1}é€", "@", "$"]);
+        assert_eq!(runs, ["\0\u{1}", "é", "€", "@", "$"]);
     }
 
     #[test]

@@ -2,11 +2,13 @@
 
 mod block;
 mod expr;
+mod habits;
 mod recover;
 
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span, report};
 use crate::syntax::ast::{Expr, ExprId, ExprKind, Program, Statement, StatementKind, Tree, Word};
+use crate::syntax::habits::OPENINGS;
 use crate::syntax::lex::{Token, TokenKind, lex_part};
 use crate::syntax::sources::Sources;
 use hdl::Reduce;
@@ -235,25 +237,27 @@ impl<'a> Parser<'a> {
         let end = self.previous().span.end;
         let span = Span { start: self.previous().span.start, end };
         let error = Diagnostic::error(codes::SEMICOLON, "this statement has no semicolon", span, "after this");
-        report(&mut self.errors, error.help("end it with `;`"));
+        report(&mut self.errors, error.help("end it with `;`").edit(Span { start: end, end }, ";"));
         Ok(())
     }
 
     fn statement_kind(&mut self) -> Parsed<StatementKind<'a>> {
+        self.function_of_another_language()?;
         if self.kind() == TokenKind::Format {
             return self.declaration();
         }
         let Some(word) = self.word_at(0) else {
             return self.expected("a statement");
         };
-        if !self.is_at(1, "=")
-            && let Some(parsed) = self.keyword(word)
-        {
-            return parsed;
+        if !self.is_at(1, "=") {
+            if let Some(parsed) = self.keyword(word) {
+                return parsed;
+            }
+            self.foreign_statement(word)?;
         }
         let reduces = matches!(self.word_at(1), Some(w) if matches!(w.text, "max" | "min")) && self.is_at(2, "=");
         match self.peek(1).kind {
-            TokenKind::Word if word.text == "const" => self.constant(),
+            TokenKind::Word | TokenKind::Format if word.text == "const" => self.constant(),
             TokenKind::Word if self.is_at(2, "=") && !reduces => self.unknown_opening(word),
             TokenKind::Word if !reduces => self.declaration(),
             // `flot18.9 mj jpin;` is a declaration with a misspelt format.
@@ -264,6 +268,11 @@ impl<'a> Parser<'a> {
 
     /// `word name = ...`: only `const` may stand there.
     fn unknown_opening(&mut self, word: Word<'a>) -> Parsed<StatementKind<'a>> {
+        if OPENINGS.contains(&word.text) {
+            self.next();
+            let name = self.new_name()?;
+            return self.value_with_format(word, name);
+        }
         let message = format!("`{}` cannot open a statement", word.text);
         let error = Diagnostic::error(codes::SYNTAX, message, word.span, "not expected here");
         let name = self.text_of(self.peek(1)).to_string();
@@ -306,7 +315,15 @@ impl<'a> Parser<'a> {
         }
         self.only_in_files(format.span, "a pin")?;
         let name = self.new_name()?;
+        if self.is("=") {
+            return self.value_with_format(format, name);
+        }
         let lengths = self.indices()?;
+        if self.is(",") {
+            let error =
+                Diagnostic::error(codes::SYNTAX, "a declaration has one name", self.peek(0).span, "not possible here");
+            return self.fail(error.help("write a declaration for each name"));
+        }
         if self.is("=") {
             let message = format!("`{}` is declared with a format and a value", name.text);
             let error = Diagnostic::error(codes::SYNTAX, message, format.span, "values have no declared format");
@@ -321,13 +338,18 @@ impl<'a> Parser<'a> {
                 let message = format!("`{}` has no class", name.text);
                 let at = Span { start: name.span.start, end: self.previous().span.end };
                 let error = Diagnostic::error(codes::CLASS, message, at, "declared without a class");
-                self.fail(error.help("add `ipin`, `jpin`, `param` or `fout` before the `;`"))
+                self.fail(error.help(format!(
+                    "a pin has a class before the `;`: `ipin` (target), `jpin` (source), `param` or `fout` (output); \
+                     a value needs no declaration: write `{} = ...;` where it is computed",
+                    name.text
+                )))
             }
         }
     }
 
     fn constant(&mut self) -> Parsed<StatementKind<'a>> {
         self.next();
+        self.const_with_format()?;
         let name = self.new_name()?;
         self.expect("=")?;
         Ok(StatementKind::Const { name, value: self.tree()? })
@@ -348,6 +370,7 @@ impl<'a> Parser<'a> {
         if !indices.is_empty() && self.is(";") {
             return Ok(StatementKind::Elements { name: target, lengths: indices });
         }
+        self.increment(target)?;
         let reduce = self.reduction(target)?;
         Ok(StatementKind::Reduce { target, indices, reduce, value: self.tree()? })
     }

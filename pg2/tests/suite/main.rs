@@ -17,6 +17,7 @@ mod lowering;
 mod matrices;
 mod mutate;
 mod mutations;
+mod remedies;
 mod rules;
 mod scheduling;
 mod simplifying;

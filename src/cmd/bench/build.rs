@@ -20,17 +20,7 @@ pub fn run(repeat: u32) -> Result<(), Failure> {
         let seconds = timed(repeat, || {
             let graph = source::compile(kernel)?;
             let built = pg2::backend::build::build(&graph, Clock::default_clock(), &kernel.sources, Vec::new());
-            let layout = built.graph.layout();
-            let config = Config {
-                jmem_records: 16_384 / layout.j_words(),
-                layout,
-                pipelines: 8,
-                groups: 1,
-                i_banks: 2,
-                stream_bits: 32,
-                segments: 512,
-                pipeline_latency: built.schedule.depth,
-            };
+            let config = Config::usual(built.graph.layout(), built.schedule.depth);
             size = design(&config, &built.netlist).netlist.verilog()?.len();
             Ok(())
         })?;

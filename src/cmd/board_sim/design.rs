@@ -1,11 +1,12 @@
 //! What is simulated: the Verilog that `synth` or `build` has left in a folder.
 
 use crate::failure::Failure;
+use crate::manifest::Manifest;
+use flow::summary::Summary;
 use hdl::board::{Board, top};
-use hdl::engine::{Config, Layout, outline};
+use hdl::engine::outline;
 use hdl::rtl::names::is_identifier;
 use hdl::serial::{self, Identity};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
@@ -17,30 +18,6 @@ pub struct Design {
     pub top: String,
     pub mhz: f64,
     pub baud: u32,
-}
-
-/// The keys of `manifest.json` that are needed here.
-#[derive(Deserialize)]
-struct Manifest {
-    kernel: String,
-    pipelines: u32,
-    groups: u32,
-    i_banks: u32,
-    stream_bits: u32,
-    jmem_records: u32,
-    segments: u32,
-    hash: String,
-    mhz: f64,
-    top: String,
-}
-
-/// The keys of `synth.json` that are needed here.
-#[derive(Deserialize)]
-struct Synthesis {
-    kernel: String,
-    pipelines: u32,
-    board: Option<String>,
-    clock_mhz: Option<f64>,
 }
 
 /// Where `synth` leaves the text that it gave to the tools.
@@ -58,7 +35,7 @@ pub fn load(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Desi
 
 fn synthesised(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design, Failure> {
     let path = dir.join("synth.json");
-    let said: Synthesis = read(&path)?;
+    let said: Summary = read(&path)?;
     let (Some(name), Some(mhz)) = (said.board, said.clock_mhz) else {
         return Err(Failure::file(&path, format!("is of no board; use `pairforge synth FILE --board {}`", board.name)));
     };
@@ -88,16 +65,7 @@ fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design,
     let path = dir.join("manifest.json");
     let m: Manifest = read(&path)?;
     let wrong = |e: String| Failure::file(&path, e);
-    let config = Config {
-        layout: Layout { kernel: m.kernel.clone(), ..Layout::default() },
-        pipelines: m.pipelines,
-        groups: m.groups,
-        i_banks: m.i_banks,
-        jmem_records: m.jmem_records,
-        stream_bits: m.stream_bits,
-        segments: m.segments,
-        pipeline_latency: 1,
-    };
+    let config = m.config();
     config.verify().map_err(wrong)?;
     if let Some(name) = [&m.kernel, &m.top].into_iter().find(|n| !is_identifier(n)) {
         return Err(wrong(format!("`{name}` is no name of a module")));

@@ -6,7 +6,9 @@ use crate::{output, source};
 use flow::summary::Summary;
 use hdl::board::{BOARDS, Board, board};
 use hdl::circuit::target::{Clock, target};
+use hdl::engine::usual;
 use host::fmm::{Compute, Fmm};
+use host::kernels;
 use host::particles::Particles;
 use host::predict::{self, Seen, Setup};
 use host::stats::{Pairs, Seconds};
@@ -97,6 +99,7 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("--turnaround takes 0 to 1000 ms, not {}", args.predict.turnaround)));
     }
     let graph = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
+    kernels::bind(&graph, None, &options(args)).map_err(failure)?;
     let plan = match &args.predict.synth {
         Some(dir) => synthesised(args, board, dir, &graph)?,
         None => planned(args, board, &graph)?,
@@ -147,9 +150,6 @@ fn synthesised(args: &Args, board: &'static Board, dir: &Path, graph: &Graph) ->
     Ok(Plan { board, setup, jmem_records, latency, joules_per_pair: said.joules_per_pair })
 }
 
-/// j memory in words where none is asked for, as `build` and `synth` take it.
-const USUAL_JMEM: u32 = 16_384;
-
 /// The board with an engine as `build` makes it.
 fn planned(args: &Args, board: &'static Board, graph: &Graph) -> Result<Plan, Failure> {
     let target = target(board.device.target).expect("every board's device names a target");
@@ -159,14 +159,14 @@ fn planned(args: &Args, board: &'static Board, graph: &Graph) -> Result<Plan, Fa
     let setup = Setup {
         pipelines: args.lanes.pipelines,
         groups: args.lanes.groups()?,
-        i_banks: 2,
-        segments: 512,
-        stream_bits: args.stream.parse().unwrap_or(32),
+        i_banks: usual::I_BANKS,
+        segments: usual::SEGMENTS,
+        stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS),
         clock_mhz: mhz,
         baud: args.predict.baud.unwrap_or(board.baud),
         turnaround: args.predict.turnaround / 1e3,
     };
-    let jmem_records = args.jmem.unwrap_or(USUAL_JMEM) / built.graph.layout().j_words();
+    let jmem_records = args.jmem.unwrap_or(usual::JMEM_WORDS) / built.graph.layout().j_words();
     Ok(Plan { board, setup, jmem_records, latency: built.schedule.depth, joules_per_pair: None })
 }
 

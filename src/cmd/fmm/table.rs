@@ -72,8 +72,14 @@ pub fn text(s: &Stats) -> String {
             s.pairs.m2l as f64 / s.streamed.m2l.max(1) as f64
         );
     }
-    if !s.flags.is_empty() || s.recomputed > 0 {
-        out += &format!("flags: {}; {} targets computed again on the CPU\n", s.flags.join(", "), s.recomputed);
+    if !s.flags.is_empty() {
+        out += &format!("flags: {}\n", s.flags.join(", "));
+    }
+    if s.close_pairs > 0 {
+        out += &format!("pairs too close for the arithmetic of P2P: {}\n", s.close_pairs);
+    }
+    if s.recomputed > 0 {
+        out += &format!("targets computed again on the CPU in wider arithmetic: {}\n", s.recomputed);
     }
     for (name, value) in errors(s) {
         out += &format!("{name}: {value}\n");
@@ -128,6 +134,7 @@ pub fn html(s: &Stats) -> Result<String, Failure> {
     };
     let mut facts = errors(s);
     facts.push(("targets computed again on the CPU", s.recomputed.to_string()));
+    facts.push(("pairs too close for the arithmetic of P2P", s.close_pairs.to_string()));
     facts.push(("flags", if s.flags.is_empty() { "none".into() } else { s.flags.join(", ") }));
     facts.push(("words of sources, targets, results", format!("{}, {}, {}", s.words.j, s.words.i, s.words.result)));
     let page = Page { stats: s, rows: rows(s).into_iter().map(row).collect(), facts };

@@ -6,15 +6,12 @@ use flow::Goal;
 use hdl::board::pll::Source;
 use hdl::board::{BOARDS, Board, DEVICES, top};
 use hdl::circuit::target::{Clock, target};
-use hdl::engine::{Config, Design};
+use hdl::engine::{Config, Design, usual};
 use hdl::rtl::netlist::Netlist;
 use hdl::serial::{self, Identity};
 use pg2::backend::build::Built;
 use pg2::graph::Graph;
 
-/// j memory in words, and entries of a run's segment list, where the device has room.
-const USUAL_JMEM: u32 = 16_384;
-const USUAL_SEGMENTS: u32 = 512;
 /// A device with fewer lookup tables has no room for a second bank of i registers.
 const SMALL: u32 = 8_000;
 
@@ -55,16 +52,15 @@ pub(super) fn clock(args: &Args, goal: Goal) -> Result<(Clock, Source), Failure>
 pub(super) fn config(args: &Args, goal: Goal, built: &Built) -> Result<Config, Failure> {
     let layout = built.graph.layout();
     let alone = matches!(goal, Goal::Area(_));
-    let words = args.jmem.unwrap_or_else(|| goal.device().map_or(USUAL_JMEM, usual_jmem));
+    let words = args.jmem.unwrap_or_else(|| goal.device().map_or(usual::JMEM_WORDS, usual_jmem));
     let config = Config {
         jmem_records: words / layout.j_words(),
-        layout,
         pipelines: if alone { 1 } else { args.pipelines },
         groups: if alone { 1 } else { args.groups.of(args.pipelines)? },
-        i_banks: if alone || goal.device().is_some_and(|d| d.luts < SMALL) { 1 } else { 2 },
-        stream_bits: args.stream.parse().unwrap_or(32),
-        segments: goal.device().map_or(USUAL_SEGMENTS, usual_segments),
-        pipeline_latency: built.schedule.depth,
+        i_banks: if alone || goal.device().is_some_and(|d| d.luts < SMALL) { 1 } else { usual::I_BANKS },
+        stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS),
+        segments: goal.device().map_or(usual::SEGMENTS, usual_segments),
+        ..Config::usual(layout, built.schedule.depth)
     };
     config.verify().map_err(Failure::Input)?;
     Ok(config)
@@ -73,13 +69,13 @@ pub(super) fn config(args: &Args, goal: Goal, built: &Built) -> Result<Config, F
 /// Half of the device's memories at most; tables, queues and lists take the rest.
 fn usual_jmem(device: &hdl::board::Device) -> u32 {
     let half = device.memories * device.memory_bits / 2 / 32;
-    USUAL_JMEM.min(1 << half.max(1).ilog2())
+    usual::JMEM_WORDS.min(1 << half.max(1).ilog2())
 }
 
 /// A list's entries are two addresses and there are two rings of twice its length: a quarter of the memories at most.
 fn usual_segments(device: &hdl::board::Device) -> u32 {
     let entries = device.memories * device.memory_bits / 4 / (2 * 2 * 32);
-    USUAL_SEGMENTS.min(1 << entries.max(1).ilog2())
+    usual::SEGMENTS.min(1 << entries.max(1).ilog2())
 }
 
 /// The board's design: clock, reset, link and lights around the engine.

@@ -40,6 +40,8 @@ impl<'a> Parser<'a> {
     /// `{ statements }`.
     fn block(&mut self, kind: BlockKind) -> Parsed<Block<'a>> {
         let opening = self.peek(0).span;
+        self.block_of_another_language()?;
+        self.equals_for_comparison()?;
         if !self.is("{") && matches!(self.kind(), TokenKind::Word) {
             return self.bare(kind);
         }
@@ -92,15 +94,14 @@ impl<'a> Parser<'a> {
     fn for_loop(&mut self) -> Parsed<StatementKind<'a>> {
         self.next();
         if self.is("(") || self.is_at(1, "=") {
-            let span = self.peek(0).span;
-            let error = Diagnostic::error(codes::SYNTAX, "loops run over a range", span, "not expected here");
-            return self.fail(error.help("write `for k in 0..3 { ... }`, where k is 0, 1 and 2"));
+            return self.loop_of_another_language();
         }
         let variable = self.new_name()?;
         if self.word_at(0).is_none_or(|w| w.text != "in") {
             return self.expected("`in`");
         }
         self.next();
+        self.python_range()?;
         let from = self.tree()?;
         self.expect("..")?;
         let to = self.tree()?;

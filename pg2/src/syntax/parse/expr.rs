@@ -57,6 +57,7 @@ impl<'a> Parser<'a> {
         let mut operands = vec![self.unary()?];
         let mut operators: Vec<(BinaryOp, u8)> = Vec::new();
         loop {
+            self.words_for_operators(false)?;
             let next = self.infix();
             let level = next.map_or(0, |n| n.1);
             while operators.last().is_some_and(|o| o.1 >= level) {
@@ -64,6 +65,7 @@ impl<'a> Parser<'a> {
                 let right = operands.pop().expect("an operator has two operands");
                 let left = operands.pop().expect("an operator has two operands");
                 let span = self.span(left).to(self.span(right));
+                self.chain(op, left, right)?;
                 operands.push(self.push(ExprKind::Binary(op, left, right), span));
             }
             let Some(next) = next else { break };
@@ -75,7 +77,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Prefix operators and casts, then an operand.
-    fn unary(&mut self) -> Parsed<ExprId> {
+    pub(super) fn unary(&mut self) -> Parsed<ExprId> {
         let mut prefixes = Vec::new();
         loop {
             let start = self.peek(0).span.start;
@@ -95,7 +97,12 @@ impl<'a> Parser<'a> {
             self.enter()?;
             prefixes.push((prefix, start));
         }
+        self.words_for_operators(true)?;
         let mut id = self.operand()?;
+        self.member(id)?;
+        if self.is("**") {
+            return self.power(id);
+        }
         self.leave(prefixes.len() as u32);
         for (prefix, start) in prefixes.into_iter().rev() {
             let span = Span { start, end: self.span(id).end };
@@ -151,6 +158,7 @@ impl<'a> Parser<'a> {
                 self.enter()?;
                 let inner = self.expression()?;
                 self.leave(1);
+                self.equals_for_comparison()?;
                 self.expect(")")?;
                 self.push(ExprKind::Paren(inner), start.to(self.previous().span))
             }

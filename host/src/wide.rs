@@ -1,0 +1,132 @@
+//! Interactions of pairs in arithmetic that no distance, softening length or charge of f64 can leave.
+//!
+//! A coordinate difference is rounded once from the input's own coordinates. Distances are brought to about 1 by a power
+//! of two before they are squared, and sums carry an exponent of their own.
+
+use crate::boxmap::{exponent, ldexp};
+
+/// `value * 2^exponent`, with a range far beyond that of f64.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Wide {
+    value: f64,
+    exponent: i32,
+}
+
+/// Potential and gradient.
+pub type WideForce = [Wide; 4];
+
+impl Wide {
+    /// Adds `value * 2^exponent`. Values of magnitudes from 2^-600 to 2^600 keep all their bits.
+    pub fn add(&mut self, value: f64, exponent: i32) {
+        if value == 0.0 {
+            return;
+        }
+        if self.value == 0.0 {
+            *self = Wide { value, exponent };
+        } else if exponent > self.exponent {
+            // What is smaller by more than the range of f64 vanishes, as in any sum that is rounded.
+            *self = Wide { value: ldexp(self.value, self.exponent - exponent) + value, exponent };
+        } else {
+            self.value += ldexp(value, exponent - self.exponent);
+        }
+    }
+
+    /// Times `2^exponent`.
+    pub fn scaled(self, exponent: i32) -> Wide {
+        Wide { exponent: self.exponent + exponent, ..self }
+    }
+
+    /// The nearest f64: infinite beyond its range, and 0 below it.
+    pub fn to_f64(self) -> f64 {
+        ldexp(self.value, self.exponent)
+    }
+}
+
+/// Adds what a charge `q` at `source` gives to potential and gradient at `target`, softened by `eps`. Particles at equal
+/// coordinates do not act on each other.
+pub fn act(target: [f64; 3], source: [f64; 3], q: f64, eps: f64, sum: &mut WideForce) {
+    let Some((d, scale)) = difference(target, source) else { return };
+    // The unit of length is the power of two at the longer of distance and softening length.
+    let unit = if eps > 0.0 { scale.max(exponent(eps)) } else { scale };
+    let r2 = d.iter().map(|x| x * x).sum::<f64>();
+    let r2 = ldexp(r2, 2 * (scale - unit)) + ldexp(eps, -unit).powi(2);
+    let inverse = 1.0 / r2.sqrt();
+    let charge = exponent(q);
+    let q = ldexp(q, -charge);
+    sum[0].add(q * inverse, charge - unit);
+    for a in 0..3 {
+        sum[a + 1].add(q * (inverse * inverse * inverse) * d[a], charge - 3 * unit + scale);
+    }
+}
+
+/// `source - target` as `d * 2^e` with the largest component of `d` between 1/2 and 1; `None` where they are equal.
+fn difference(target: [f64; 3], source: [f64; 3]) -> Option<([f64; 3], i32)> {
+    let mut d: [f64; 3] = std::array::from_fn(|a| source[a] - target[a]);
+    let mut e = 0;
+    if d.iter().any(|x| x.is_infinite()) {
+        // Beside a difference of 2^1024, bits that halving takes from the smallest numbers do not matter.
+        d = std::array::from_fn(|a| 0.5 * source[a] - 0.5 * target[a]);
+        e = 1;
+    }
+    if d == [0.0; 3] {
+        return None;
+    }
+    let scale = exponent(d.iter().fold(0.0, |a: f64, x| a.max(x.abs())));
+    Some((d.map(|x| ldexp(x, -scale)), e + scale))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Potential and x component of the gradient of a unit charge at distance `r` along x.
+    fn pair(r: f64, eps: f64) -> WideForce {
+        let mut sum = WideForce::default();
+        act([0.0; 3], [r, 0.0, 0.0], 1.0, eps, &mut sum);
+        sum
+    }
+
+    fn is(found: Wide, value: f64, exponent: i32) -> bool {
+        let scaled = ldexp(found.value, found.exponent - exponent);
+        (scaled / value - 1.0).abs() < 1e-15
+    }
+
+    #[test]
+    fn no_distance_is_too_short_or_too_long() {
+        for e in [-1074, -600, -1, 0, 7, 600, 1023] {
+            let f = pair(ldexp(1.0, e), 0.0);
+            assert!(is(f[0], 1.0, -e) && is(f[1], 1.0, -2 * e), "{e} {f:?}");
+        }
+        // A difference that f64 does not hold.
+        let mut f = WideForce::default();
+        act([-f64::MAX, 0.0, 0.0], [f64::MAX, 0.0, 0.0], 1.0, 0.0, &mut f);
+        assert!(is(f[0], 0.5, -1024) && is(f[1], 0.25, -2048), "{f:?}");
+    }
+
+    #[test]
+    fn softening_may_be_as_long_or_short_as_it_likes() {
+        for e in [-1000, -300, 300, 1000] {
+            let f = pair(1.0, ldexp(1.0, e));
+            match e > 0 {
+                true => assert!(is(f[0], 1.0, -e) && is(f[1], 1.0, -3 * e), "{e} {f:?}"),
+                false => assert!(is(f[0], 1.0, 0) && is(f[1], 1.0, 0), "{e} {f:?}"),
+            }
+            let f = pair(ldexp(1.0, e), ldexp(1.0, e));
+            assert!(is(f[0], 0.5f64.sqrt(), -e) && is(f[1], 0.5f64.powf(1.5), -2 * e), "{e} {f:?}");
+        }
+    }
+
+    #[test]
+    fn sums_keep_what_f64_would_lose() {
+        let mut sum = Wide::default();
+        for (value, exponent) in [(1.0, 3000), (1.0, -3000), (-1.0, 3000), (0.0, 5000)] {
+            sum.add(value, exponent);
+        }
+        assert_eq!(sum.to_f64(), 0.0);
+        sum.add(3.0, -1000);
+        sum.add(1.0, -1001);
+        assert!(is(sum, 3.5, -1000));
+        assert_eq!(Wide { value: 1.0, exponent: 1024 }.to_f64(), f64::INFINITY);
+        assert_eq!(Wide { value: 1.0, exponent: -1080 }.to_f64(), 0.0);
+    }
+}

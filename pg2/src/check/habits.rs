@@ -1,0 +1,305 @@
+//! Expressions as other languages have them, and casts to write: each with its remedy as an edit where it is definite.
+
+use super::Checker;
+use super::scope::Symbol;
+use super::value::{Typed, Value};
+use crate::diag::codes;
+use crate::diag::{Diagnostic, Span};
+use crate::syntax::ast::{BinaryOp, ExprId, ExprKind, Word};
+use crate::syntax::habits;
+use hdl::Format;
+use hdl::number::real::expr::CALLS;
+
+impl<'a> Checker<'a> {
+    /// Adds a cast of an expression as the remedy.
+    pub(super) fn with_cast(&self, error: Diagnostic, format: Format, id: ExprId) -> Diagnostic {
+        let error = error.help(format!("write `({format}){}`", self.operand_text(id)));
+        self.cast_edits(error, format, id)
+    }
+
+    /// The edits of a cast alone.
+    fn cast_edits(&self, error: Diagnostic, format: Format, id: ExprId) -> Diagnostic {
+        let Span { start, end } = self.span(id);
+        let front = Span { start, end: start };
+        if matches!(self.program.expr(id).kind, ExprKind::Binary(..) | ExprKind::Select(..)) {
+            return error.edit(front, format!("({format})(")).edit(Span { start: end, end }, ")");
+        }
+        error.edit(front, format!("({format})"))
+    }
+
+    /// Adds another format of a pin as the remedy, and a cast of what it takes if that has another format.
+    pub(super) fn with_output_format(
+        &self,
+        error: Diagnostic,
+        pin: usize,
+        format: Format,
+        value: Option<ExprId>,
+    ) -> Diagnostic {
+        let name = &self.builder.graph.pins[pin].name;
+        let error = match value {
+            None => error.help(format!("declare `{name}` as `{format}`")),
+            Some(id) => {
+                let from = self.builder.graph.pins[pin].format;
+                let rounds =
+                    if from.is_int() { format!("; `({from})` would round to whole numbers") } else { String::new() };
+                error.help(format!(
+                    "declare `{name}` as `{format}`, or as another int or fixed that holds the sum, and write `({format}){}`{rounds}",
+                    self.operand_text(id)
+                ))
+            }
+        };
+        let error = match self.pin_formats.get(pin) {
+            Some(span) => error.edit(*span, format.to_string()),
+            None => return error,
+        };
+        value.map_or(error.clone(), |id| self.cast_edits(error, format, id))
+    }
+
+    /// The source of an expression as an operand, if it is short.
+    fn short(&self, id: ExprId) -> Option<String> {
+        let text = self.operand_text(id);
+        (text != "(...)").then_some(text)
+    }
+
+    /// An operator that a format does not have.
+    pub(super) fn no_operator(&mut self, op: BinaryOp, value: &Typed, id: ExprId, (a, b): (ExprId, ExprId)) -> Value {
+        let (format, symbol) = (value.format, op.symbol());
+        let error = |message: String| {
+            Diagnostic::error(codes::NOT_DEFINED, message, self.span(id), format!("this is {format}"))
+        };
+        let message = format!("`{symbol}` is not defined on {format}");
+        let error = match op {
+            BinaryOp::BitXor => self.xor_as_power(error(format!("{message}: it is the exclusive or of integers, and no power")), a, b),
+            BinaryOp::Rem => {
+                let text = |id| self.short(id).unwrap_or_else(|| "x".into());
+                let (x, m) = (text(a), text(b));
+                error(message).help(format!(
+                    "for the nearest image in a box of {m}, from -{m}/2 to {m}/2, write `{x} - {m} * ({format})(int32)({x} / {m})`; \
+                     `%` itself is the remainder of integers"
+                ))
+            }
+            _ => error(message).help(format!(
+                "`{symbol}` combines the bits of integers; conditions are joined with `{symbol}{symbol}`, and numbers compared first"
+            )),
+        };
+        self.error(error);
+        Value::Error
+    }
+
+    /// The operands on both sides of `^` as the eye takes them: in `1 + r ^ 2` it is r, though sums bind tighter than `^`.
+    pub(super) fn beside(&self, a: ExprId, b: ExprId) -> (ExprId, ExprId) {
+        let (mut left, mut right) = (a, b);
+        while let ExprKind::Binary(_, _, inner) | ExprKind::Unary(_, inner) = self.program.expr(left).kind {
+            left = inner;
+        }
+        while let ExprKind::Binary(_, inner, _) = self.program.expr(right).kind {
+            right = inner;
+        }
+        (left, right)
+    }
+
+    /// The remedy of `a ^ b` where a power is meant.
+    fn xor_as_power(&self, error: Diagnostic, a: ExprId, b: ExprId) -> Diagnostic {
+        let (a, b) = self.beside(a, b);
+        let whole = self.span(a).to(self.span(b));
+        let exponent = self.span(b).of(self.text);
+        match self.short(a).and_then(|base| habits::power(&base, exponent)) {
+            Some(power) => error.help(format!("write `{power}`")).edit(whole, power),
+            None => error.help("write a square as `x * x`, and other powers with `pg_pow(x, n, d)`, which is x^(n/d)"),
+        }
+    }
+
+    /// Warns of `x ^ 2` on integers, which is no square. A mask is written in hexadecimal, which tells the two apart.
+    pub(super) fn warn_of_xor(&mut self, a: ExprId, b: ExprId) {
+        let (a, b) = self.beside(a, b);
+        let number = |id| match self.program.expr(id).kind {
+            ExprKind::Number(text) => Some(text),
+            _ => None,
+        };
+        let Some(exponent) = number(b).filter(|t| t.bytes().all(|b| b.is_ascii_digit())) else { return };
+        if !matches!(exponent, "2" | "3") && !matches!(number(a), Some("2" | "10")) {
+            return;
+        }
+        let whole = self.span(a).to(self.span(b));
+        let warning = Diagnostic::warning(
+            codes::XOR_POWER,
+            "`^` is the exclusive or of integers, and no power",
+            whole,
+            "computes an exclusive or",
+        );
+        let note = "a number written in hexadecimal, such as `0x2`, says that bits are meant";
+        let warning = match (number(a), number(b)) {
+            (Some("10"), Some(b)) => warning.help(format!("write `1e{b}`")).edit(whole, format!("1e{b}")),
+            (Some("2"), Some(b)) => warning.help(format!("write `(1 << {b})`")).edit(whole, format!("(1 << {b})")),
+            _ => self.xor_as_power(warning, a, b),
+        };
+        self.error(warning.note(note));
+    }
+
+    /// A call of what the library does not have.
+    pub(super) fn unknown_call(&mut self, function: Word<'a>, args: &[ExprId], span: Span) -> Value {
+        if self.is_broken(function.text) {
+            return Value::Error;
+        }
+        let name = function.text.strip_prefix("pg_").unwrap_or(function.text);
+        let own = self.functions.contains_key(function.text);
+        let texts: Option<Vec<String>> = args.iter().map(|a| self.short(*a)).collect();
+        let written = texts.filter(|_| !own).and_then(|t| equivalent(name, &t));
+        let error = || {
+            let message = format!("there is no function `{}`", function.text);
+            Diagnostic::error(codes::UNKNOWN_FUNCTION, message, function.span, "unknown function")
+        };
+        if let Some(text) = written {
+            self.error(error().help(format!("write `{text}`")).edit(span, text));
+            return Value::Error;
+        }
+        if habits::POWERS.contains(&function.text) {
+            self.error(error().help(
+                "write `pg_pow(x, n, d)`, which is x^(n/d) with d of 1 or 2; for another exponent fit it: `pg_fn(x, pow(x, e), lo, hi)`",
+            ));
+            return Value::Error;
+        }
+        if self.table().symbols.contains_key(function.text) {
+            let error =
+                error().help(format!("`{0}` is a value: its elements are `{0}[0]`, `{0}[1]` and so on", function.text));
+            self.error(error);
+            return Value::Error;
+        }
+        let real = [name, name.trim_end_matches('f')];
+        if let Some((known, _)) =
+            CALLS.iter().find(|c| real.contains(&c.0) && !super::Checker::is_library(&format!("pg_{}", c.0)))
+        {
+            let x = args.first().and_then(|a| self.short(*a)).unwrap_or_else(|| "x".into());
+            let error =
+                error().help(format!("fit it on the interval in which `{x}` lies: `pg_fn({x}, {known}(x), lo, hi)`"));
+            self.error(error);
+            return Value::Error;
+        }
+        if let Some(help) = advice(name) {
+            self.error(error().help(help));
+            return Value::Error;
+        }
+        self.unknown_function(function)
+    }
+
+    /// `pg_pow(x, e)`: the exponent is a quotient of two numbers.
+    pub(super) fn power_of_two_arguments(&mut self, args: &[ExprId], span: Span) -> Value {
+        let error = Diagnostic::error(
+            codes::ARGUMENTS,
+            "`pg_pow` takes 3 argument(s), not 2",
+            span,
+            "wrong number of arguments",
+        );
+        let power = self.short(args[0]).and_then(|base| habits::power(&base, self.span(args[1]).of(self.text)));
+        self.error(match power {
+            Some(power) => error.help(format!("write `{power}`")).edit(span, power),
+            None => error.help("write `pg_pow(x, n, d)`, which is x^(n/d)"),
+        });
+        Value::Error
+    }
+
+    /// `=` to an output: as what was meant for a reduction, if the value is made of the output itself.
+    pub(super) fn assigns_output(&mut self, name: Word<'a>, symbol: &Symbol, pin: usize, root: ExprId) {
+        let message = format!("`{}` is an output and cannot be assigned", name.text);
+        let error = Diagnostic::error(codes::ASSIGNS_PIN, message, name.span, "assigned here")
+            .label(symbol.span, "declared here");
+        let whole = name.span.to(self.span(root));
+        let gathered = self.own_reduction(name.text, root);
+        let sums = self.builder.graph.pins[pin].format.is_integral();
+        let error = match gathered {
+            Some((operator, value)) => {
+                let statement = format!("{} {operator} {}", name.text, value.of(self.text));
+                let short = value.end - value.start <= 40;
+                let shown = if short { statement.clone() } else { format!("{} {operator} ...", name.text) };
+                error.help(format!("outputs gather values from all sources: write `{shown}`")).edit(whole, statement)
+            }
+            None if sums => {
+                let equals = Span { start: name.span.end, end: self.span(root).start };
+                error
+                    .help(format!(
+                        "outputs gather values from all sources: `{0} += ...` adds them up, `{0} max= ...` and `{0} min= ...` keep one",
+                        name.text
+                    ))
+                    .edit(equals, " += ")
+            }
+            None => error.help(format!(
+                "outputs gather values from all sources: `{0} max= ...` and `{0} min= ...` keep one of them; a sum needs an int or fixed output",
+                name.text
+            )),
+        };
+        self.error(error);
+    }
+
+    /// `s + x` and `pg_min(s, x)` as a reduction into s: its operator and the place of x.
+    fn own_reduction(&self, name: &str, root: ExprId) -> Option<(&'static str, Span)> {
+        let mut id = root;
+        while let ExprKind::Paren(inner) = self.program.expr(id).kind {
+            id = inner;
+        }
+        let is_name = |id: ExprId| matches!(self.program.expr(id).kind, ExprKind::Name(n) if n == name);
+        match &self.program.expr(id).kind {
+            ExprKind::Binary(BinaryOp::Add, a, b) if is_name(*a) => Some(("+=", self.span(*b))),
+            ExprKind::Binary(BinaryOp::Add, a, b) if is_name(*b) => Some(("+=", self.span(*a))),
+            ExprKind::Call(word, args) if args.len() == 2 => {
+                let operator = match word.text.strip_prefix("pg_").unwrap_or(word.text) {
+                    "min" | "fmin" => "min=",
+                    "max" | "fmax" => "max=",
+                    _ => return None,
+                };
+                let other = [(0, 1), (1, 0)].into_iter().find(|(s, _)| is_name(args[*s]))?.1;
+                Some((operator, self.span(args[other])))
+            }
+            _ => None,
+        }
+    }
+
+    /// What a constant of mathematics is called elsewhere: its value.
+    pub(super) fn known_constant(name: &str) -> Option<&'static str> {
+        habits::CONSTANTS.iter().find(|(names, _)| names.contains(&name)).map(|c| c.1)
+    }
+}
+
+/// What a call of another language's function is in PG2.
+fn equivalent(name: &str, args: &[String]) -> Option<String> {
+    if let (true, [x, e]) = (habits::POWERS.contains(&name), args) {
+        return habits::power(x, e);
+    }
+    Some(match (name, args) {
+        ("dot" | "dot_product" | "inner", [a, b]) => format!("({a} * {b})"),
+        ("norm" | "length" | "mag" | "magnitude", [v]) => format!("pg_sqrt({v} * {v})"),
+        ("norm2" | "sqr" | "square" | "sq", [x]) if name != "norm2" => format!("({x} * {x})"),
+        ("not", [x]) => format!("!{x}"),
+        ("hypot", [a, b]) => format!("pg_sqrt({a} * {a} + {b} * {b})"),
+        ("fma" | "mad", [a, b, c]) => format!("({a} * {b} + {c})"),
+        ("log2", [x]) => format!("(pg_log({x}) * 1.44269504088896340736)"),
+        ("log10", [x]) => format!("(pg_log({x}) * 0.434294481903251827651)"),
+        ("exp2", [x]) => format!("pg_exp({x} * 0.693147180559945309417)"),
+        _ => return None,
+    })
+}
+
+/// What to do without a function.
+fn advice(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "round" | "rint" | "nint" | "nearbyint" | "lround" => {
+            "a cast to an int rounds to the nearest integer: `(int32)x`"
+        }
+        "floor" | "ceil" | "trunc" => "there is none: a cast to an int, `(int32)x`, rounds to the nearest integer",
+        "fmod" | "mod" | "remainder" | "modulo" => {
+            "for the nearest image in a box of L write `x - L * (float25.16)(int32)(x / L)`, which lies between -L/2 and L/2"
+        }
+        "float" | "double" | "real" | "dble" => "a cast is written in front of a value: `(float32.23)x`",
+        "int" => "a cast is written in front of a value: `(int32)x`, which rounds to the nearest integer",
+        "cbrt" => "fit it on the interval in which x lies: `pg_fn(x, pow(x, 1.0 / 3), lo, hi)`",
+        "cross" => "write its elements: `c[3];`, then `c[0] = a[1] * b[2] - a[2] * b[1];` and so on",
+        "sum" => "write a loop: `s = 0;` and `for k in 0..3 { s += v[k]; }`; the sum of products is `a * b`",
+        "asin" | "acos" | "atan2" => {
+            "there is none; many formulas need only `pg_sqrt`, and `pg_fn` fits what is smooth, such as atan(x)"
+        }
+        "printf" | "print" | "cout" => {
+            "a circuit prints nothing: give the value an output, and `pairforge run` shows it"
+        }
+        "range" => "the range of a loop is `0..3`",
+        _ => return None,
+    })
+}

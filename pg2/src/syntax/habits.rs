@@ -1,0 +1,171 @@
+//! What is written in other languages, and what PG2 has for it.
+
+use hdl::number::exact::{Exact, parse_decimal};
+use num_traits::{Signed, ToPrimitive, Zero};
+
+/// Other languages' names of library functions.
+pub static FUNCTION_NAMES: &[(&str, &str)] = &[
+    ("sqrt", "pg_sqrt"),
+    ("sqrtf", "pg_sqrt"),
+    ("dsqrt", "pg_sqrt"),
+    ("rsqrt", "pg_rsqrt"),
+    ("rsqrtf", "pg_rsqrt"),
+    ("invsqrt", "pg_rsqrt"),
+    ("inversesqrt", "pg_rsqrt"),
+    ("inv", "pg_inv"),
+    ("recip", "pg_inv"),
+    ("exp", "pg_exp"),
+    ("expf", "pg_exp"),
+    ("dexp", "pg_exp"),
+    ("log", "pg_log"),
+    ("logf", "pg_log"),
+    ("alog", "pg_log"),
+    ("ln", "pg_log"),
+    ("sin", "pg_sin"),
+    ("sinf", "pg_sin"),
+    ("cos", "pg_cos"),
+    ("cosf", "pg_cos"),
+    ("abs", "pg_abs"),
+    ("fabs", "pg_abs"),
+    ("fabsf", "pg_abs"),
+    ("labs", "pg_abs"),
+    ("dabs", "pg_abs"),
+    ("fmin", "pg_min"),
+    ("fminf", "pg_min"),
+    ("fmax", "pg_max"),
+    ("fmaxf", "pg_max"),
+    ("min", "pg_min"),
+    ("max", "pg_max"),
+    ("transpose", "pg_transpose"),
+];
+
+/// Names of powers with a base and an exponent.
+pub static POWERS: &[&str] = &["pow", "powf", "powi", "power", "pg_pow"];
+
+/// Names of constants that others define, with their values to more digits than any format has.
+pub static CONSTANTS: &[(&[&str], &str)] = &[
+    (&["pi", "PI", "Pi", "M_PI"], "3.14159265358979323846"),
+    (&["M_PI_2"], "1.57079632679489661923"),
+    (&["M_1_PI"], "0.318309886183790671538"),
+    (&["M_2_SQRTPI"], "1.12837916709551257390"),
+    (&["M_SQRT2"], "1.41421356237309504880"),
+    (&["M_E"], "2.71828182845904523536"),
+    (&["true", "True", "TRUE"], "1"),
+    (&["false", "False", "FALSE"], "0"),
+];
+
+/// The words with which other languages begin a definition.
+pub static OPENINGS: &[&str] = &[
+    "let", "var", "auto", "val", "real", "double", "float", "int", "long", "short", "unsigned", "uint", "bool",
+    "fixed", "ufixed",
+];
+
+/// A power in the terms of PG2; `None` where the exponent has no such form, or the base is too long to be repeated.
+pub fn power(base: &str, exponent: &str) -> Option<String> {
+    if base.len() > 40 || base.contains(['\n', '\r']) {
+        return None;
+    }
+    let e = number(exponent)?;
+    let double = &e + &e;
+    if !double.is_integer() {
+        return None;
+    }
+    let twice = double.to_integer().to_i64()?;
+    Some(match twice {
+        0 => return None,
+        2 => base.to_string(),
+        4 => format!("({base} * {base})"),
+        6 => format!("({base} * {base} * {base})"),
+        1 => format!("pg_sqrt({base})"),
+        -1 => format!("pg_rsqrt({base})"),
+        -2 => format!("pg_inv({base})"),
+        n if n % 2 == 0 && n.abs() <= 32 => format!("pg_pow({base}, {}, 1)", n / 2),
+        n if n % 2 != 0 && n.abs() <= 16 => format!("pg_pow({base}, {n}, 2)"),
+        _ => return None,
+    })
+}
+
+/// A number, a quotient of two, or the negative of one, perhaps in parentheses.
+fn number(text: &str) -> Option<Exact> {
+    let text = text.trim();
+    if text.len() > 40 {
+        return None;
+    }
+    if let Some(inside) = text.strip_prefix('(').and_then(|t| t.strip_suffix(')')) {
+        return number(inside);
+    }
+    if let Some(rest) = text.strip_prefix('-') {
+        return number(rest).filter(|n| !n.is_negative()).map(|n| -n);
+    }
+    if let Some((a, b)) = text.split_once('/') {
+        let (a, b) = (number(a)?, number(b)?);
+        return (!b.is_zero()).then(|| a / b);
+    }
+    // Of a number with an exponent none is meant here.
+    text.bytes().all(|b| b.is_ascii_digit() || b == b'.').then(|| parse_decimal(text).ok())?
+}
+
+/// A malformed number as it was probably meant.
+pub fn mended_number(text: &str) -> Option<String> {
+    let good = |t: &str| {
+        let octal = t.len() > 1 && t.starts_with('0') && !t.starts_with("0.") && !t.starts_with("0e");
+        t.len() < 60
+            && !octal
+            && t.bytes().next().is_some_and(|b| b.is_ascii_digit() || b == b'.')
+            && parse_decimal(t).is_ok()
+    };
+    if text.len() > 60 || text.starts_with("0x") || text.starts_with("0b") {
+        return None;
+    }
+    let small = text.to_ascii_lowercase();
+    let bare = small.trim_end_matches(['f', 'l', 'u']);
+    if bare.len() < small.len() && good(bare) {
+        return Some(bare.to_string());
+    }
+    let exponent = small.replacen('d', "e", 1);
+    if exponent != small && good(&exponent) {
+        return Some(exponent);
+    }
+    let joined = small.replace('_', "");
+    if joined != small && good(&joined) {
+        return Some(joined);
+    }
+    // `2r` is a product.
+    let letters = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let (number, name) = text.split_at(letters);
+    let is_name =
+        name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && !name.starts_with(['e', 'E', 'x', 'X']);
+    (is_name && good(number)).then(|| format!("{number} * {name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_are_products_and_functions() {
+        let of = |e| power("r", e).unwrap_or_default();
+        let exponents = ["2", "3", "-1.5", "(-3/2)", "0.5", "-1", "12", "2.0", "1/3", "n", "0"];
+        let wanted = [
+            "(r * r)",
+            "(r * r * r)",
+            "pg_pow(r, -3, 2)",
+            "pg_pow(r, -3, 2)",
+            "pg_sqrt(r)",
+            "pg_inv(r)",
+            "pg_pow(r, 12, 1)",
+            "(r * r)",
+            "",
+            "",
+            "",
+        ];
+        assert_eq!(exponents.map(of), wanted);
+    }
+
+    #[test]
+    fn numbers_of_other_languages_are_mended() {
+        let of = |t| mended_number(t).unwrap_or_default();
+        let given = ["1.0f", "2.5L", "1.5d-3", "1_000", "2r", "3.dx", "0x1g", "007", "1.2.3", "1e", "0f"];
+        assert_eq!(given.map(of), ["1.0", "2.5", "1.5e-3", "1000", "2 * r", "3. * dx", "", "", "", "", "0"]);
+    }
+}

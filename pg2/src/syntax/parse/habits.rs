@@ -1,0 +1,319 @@
+//! Statements and operators as C, Python and Fortran have them: each is reported with what PG2 has instead.
+
+use super::{Parsed, Parser};
+use crate::diag::codes;
+use crate::diag::{Diagnostic, Span};
+use crate::syntax::ast::{BinaryOp, ExprId, ExprKind, Word};
+use crate::syntax::habits;
+use crate::syntax::lex::TokenKind;
+
+impl<'a> Parser<'a> {
+    fn foreign(&self, message: impl Into<String>, span: Span, help: impl Into<String>) -> Diagnostic {
+        Diagnostic::error(codes::SYNTAX, message, span, "not part of PG2").help(help)
+    }
+
+    /// The texts between commas in parentheses that open at token `open`, and the index of the closing one.
+    fn arguments_at(&self, open: usize) -> Option<(Vec<(usize, usize)>, usize)> {
+        let (mut depth, mut parts, mut from) = (0, Vec::new(), open + 1);
+        for k in open..self.tokens.len().min(open + 200) {
+            match self.tokens[k].kind {
+                TokenKind::Symbol("(" | "[") => depth += 1,
+                TokenKind::Symbol(")" | "]") if depth == 1 => {
+                    if k > from {
+                        parts.push((from, k));
+                    }
+                    return Some((parts, k));
+                }
+                TokenKind::Symbol(")" | "]") => depth -= 1,
+                TokenKind::Symbol("," | ";") if depth == 1 => {
+                    parts.push((from, k));
+                    from = k + 1;
+                }
+                TokenKind::Symbol("{" | "}") | TokenKind::End => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// The source between two tokens, the second one excluded.
+    fn source(&self, (from, to): (usize, usize)) -> &'a str {
+        if from >= to { "" } else { self.tokens[from].span.to(self.tokens[to - 1].span).of(self.text) }
+    }
+
+    fn symbol_at(&self, k: usize) -> &'static str {
+        match self.tokens.get(k).map(|t| t.kind) {
+            Some(TokenKind::Symbol(s)) => s,
+            _ => "",
+        }
+    }
+
+    /// `(int k = a; k < b; k++)`, or with `k = a, b` as Fortran writes it.
+    pub(super) fn loop_of_another_language<T>(&mut self) -> Parsed<T> {
+        let span = self.peek(0).span;
+        let error =
+            self.foreign("loops run over a range", span, "write `for k in 0..3 { ... }`, where k is 0, 1 and 2");
+        let error = match self.c_range() {
+            Some((span, range)) => error.help(format!("write `for {range} {{ ... }}`")).edit(span, range),
+            None => error,
+        };
+        self.fail(error)
+    }
+
+    fn c_range(&self) -> Option<(Span, String)> {
+        let open = self.at;
+        let (parts, close) = self.arguments_at(open)?;
+        let [start, test, step] = parts[..] else { return None };
+        let equals = (start.0..start.1).find(|k| self.symbol_at(*k) == "=")?;
+        let variable = self.text_of(self.tokens[equals.checked_sub(1)?]);
+        let (first, from) = (self.text_of(self.tokens[test.0]), self.source((equals + 1, start.1)));
+        let to = self.source((test.0 + 2, test.1));
+        let steps = self.source(step);
+        let by_one =
+            [format!("{variable}++"), format!("++{variable}"), format!("{variable} += 1"), format!("{variable}+=1")];
+        if first != variable || from.is_empty() || to.is_empty() || !by_one.contains(&steps.to_string()) {
+            return None;
+        }
+        let range = match self.symbol_at(test.0 + 1) {
+            "<" | "!=" => format!("{variable} in {from}..{to}"),
+            "<=" => format!("{variable} in {from}..{to} + 1"),
+            _ => return None,
+        };
+        let span = self.tokens[open].span.to(self.tokens[close].span);
+        Some((span, range))
+    }
+
+    /// `range(a, b)` where the bounds of a loop should stand.
+    pub(super) fn python_range(&mut self) -> Parsed<()> {
+        if self.word_at(0).is_none_or(|w| w.text != "range") || !self.is_at(1, "(") {
+            return Ok(());
+        }
+        let error =
+            self.foreign("loops run over a range with two dots", self.peek(0).span, "write `for k in 0..3 { ... }`");
+        let Some((parts, close)) = self.arguments_at(self.at + 1) else { return self.fail(error) };
+        let range = match parts[..] {
+            [to] => format!("0..{}", self.source(to)),
+            [from, to] => format!("{}..{}", self.source(from), self.source(to)),
+            _ => return self.fail(error),
+        };
+        let span = self.peek(0).span.to(self.tokens[close].span);
+        self.fail(error.help(format!("write `{range}`, and the body in braces")).edit(span, range))
+    }
+
+    /// `float f(float x) {`, `def f(x):`.
+    pub(super) fn function_of_another_language(&mut self) -> Parsed<()> {
+        let opens = matches!(self.kind(), TokenKind::Word | TokenKind::Format);
+        let own = self.word_at(0).is_some_and(|w| super::RESERVED.contains(&w.text));
+        if !opens || own || self.peek(1).kind != TokenKind::Word || !self.is_at(2, "(") {
+            return Ok(());
+        }
+        let Some((parts, close)) = self.arguments_at(self.at + 2) else { return Ok(()) };
+        if !matches!(self.symbol_at(close + 1), "{" | ":" | "=") {
+            return Ok(());
+        }
+        let name = self.text_of(self.peek(1));
+        // Of each parameter its last word is the name.
+        let params: Vec<&str> = parts.iter().map(|p| self.text_of(self.tokens[p.1 - 1])).collect();
+        let head = format!("fn {name}({})", params.join(", "));
+        let error = self.foreign(
+            "functions begin with `fn`",
+            self.peek(0).span,
+            format!("write `{head} {{ return ...; }}`: formats come from the arguments of each call"),
+        );
+        let plain = params.iter().all(|p| hdl::rtl::names::is_identifier(p));
+        let whole = self.peek(0).span.to(self.tokens[close].span);
+        self.fail(if plain && self.symbol_at(close + 1) != ":" { error.edit(whole, head) } else { error })
+    }
+
+    /// Statements that other languages have and PG2 has not.
+    pub(super) fn foreign_statement(&mut self, word: Word<'a>) -> Parsed<()> {
+        let next = self.peek(1).kind;
+        let ends = self.is_at(1, ";");
+        let opens = matches!(next, TokenKind::Symbol("(" | "{") | TokenKind::Word);
+        let (message, help) = match word.text {
+            "elif" | "elseif" | "elsif" if opens => {
+                let error = self.foreign(format!("there is no `{}`", word.text), word.span, "write `else if`");
+                return self.fail(error.edit(word.span, "else if"));
+            }
+            "while" | "do" | "repeat" if opens => (
+                "loops have a fixed number of passes",
+                "write `for k in 0..8 { ... }`: every pass becomes a circuit of its own",
+            ),
+            "switch" | "case" if opens => {
+                ("there is no `switch`", "write `if (c == 0) { ... } else if (c == 1) { ... }`")
+            }
+            "break" | "continue" | "goto" if ends => {
+                ("loops always run to their end", "choose between values with `if` or `c ? a : b` in the body")
+            }
+            "struct" | "typedef" | "class" if opens => ("there are no structures", "declare one pin for each part"),
+            "double" | "complex" if self.text_of(self.peek(1)) == "precision" => {
+                ("values have no declared format", "leave the line out: a value takes the format of what it is made of")
+            }
+            _ => return Ok(()),
+        };
+        self.fail(self.foreign(message, word.span, help))
+    }
+
+    /// `float x = 0.5;`: what is left of it as PG2.
+    pub(super) fn value_with_format<T>(&mut self, format: Word<'a>, name: Word<'a>) -> Parsed<T> {
+        let message = format!("`{}` is declared with a format and a value", name.text);
+        let error = Diagnostic::error(codes::SYNTAX, message, format.span, "values have no declared format");
+        let known = format.text.parse::<hdl::Format>().is_ok();
+        self.next();
+        let first = self.peek(0).span.start;
+        let exprs = self.program.exprs.len();
+        self.tree()?;
+        let end = self.previous().span.end;
+        self.program.exprs.truncate(exprs);
+        let head = Span { start: format.span.start, end: name.span.end };
+        if !known {
+            // A word such as `double` says no more than that this is a number.
+            let error =
+                error.help(format!("write `{} = ...`: a value takes the format of what it is made of", name.text));
+            return self.fail(error.edit(head, name.text));
+        }
+        let cast = format!("({})(", format.text);
+        let error = error.help(format!("write `{} = ({})(...)`", name.text, format.text)).edit(head, name.text);
+        self.fail(error.edit(Span { start: first, end: first }, cast).edit(Span { start: end, end }, ")"))
+    }
+
+    /// `const float G = ...`.
+    pub(super) fn const_with_format(&mut self) -> Parsed<()> {
+        let formatted = self.kind() == TokenKind::Format && self.peek(1).kind == TokenKind::Word;
+        let worded = self.kind() == TokenKind::Word && self.peek(1).kind == TokenKind::Word && self.is_at(2, "=");
+        if !formatted && !worded {
+            return Ok(());
+        }
+        let (format, name) = (self.peek(0).span, self.peek(1).span);
+        let message = "a `const` has no format of its own";
+        let error = Diagnostic::error(codes::SYNTAX, message, format, "a format");
+        let help = format!(
+            "write `const {} = ...`: the number is exact and takes the format of what it is used with",
+            name.of(self.text)
+        );
+        let blank = Span { start: format.start, end: name.start };
+        self.fail(error.help(help).edit(blank, ""))
+    }
+
+    /// `x ** n`.
+    pub(super) fn power<T>(&mut self, base: ExprId) -> Parsed<T> {
+        let star = self.next().span;
+        let from = self.peek(0).span;
+        self.enter()?;
+        self.unary()?;
+        let exponent = from.to(self.previous().span).of(self.text);
+        let base = self.program.expr(base).span;
+        let whole = base.to(self.previous().span);
+        let error = Diagnostic::error(codes::SYNTAX, "there is no `**`", star, "not an operator");
+        self.fail(match habits::power(base.of(self.text), exponent) {
+            Some(power) => error.help(format!("write `{power}`")).edit(whole, power),
+            None => error.help("write a square as `x * x`, and other powers with `pg_pow(x, n, d)`, which is x^(n/d)"),
+        })
+    }
+
+    /// `a and b`, `not a`, and the `.` of a structure: behind an operand, or in its place.
+    pub(super) fn words_for_operators(&mut self, before: bool) -> Parsed<()> {
+        let Some(word) = self.word_at(0) else { return Ok(()) };
+        let operand =
+            matches!(self.peek(1).kind, TokenKind::Word | TokenKind::Number | TokenKind::Symbol("(" | "!" | "-"));
+        let symbol = match (word.text, before) {
+            ("and", false) => "&&",
+            ("or", false) => "||",
+            ("not", true) if self.peek(1).kind == TokenKind::Word => "!",
+            _ => return Ok(()),
+        };
+        if !operand {
+            return Ok(());
+        }
+        // `not a` is one operand, and a blank behind `!` does no harm.
+        let error = self.foreign(format!("there is no `{}`", word.text), word.span, format!("write `{symbol}`"));
+        self.fail(error.edit(word.span, symbol))
+    }
+
+    /// `p.x` behind an operand.
+    pub(super) fn member(&mut self, operand: ExprId) -> Parsed<()> {
+        let Some(word) = self.word_at(1).filter(|_| self.is(".")) else { return Ok(()) };
+        let base = self.program.expr(operand).span;
+        let error = self.foreign(
+            "there are no structures",
+            self.peek(0).span,
+            "elements of a vector are `v[0]`, `v[1]`, `v[2]`",
+        );
+        let place = ["x", "y", "z", "w"].iter().position(|n| *n == word.text);
+        let Some(k) = place.filter(|_| matches!(self.program.expr(operand).kind, ExprKind::Name(_))) else {
+            return self.fail(error);
+        };
+        let element = format!("{}[{k}]", base.of(self.text));
+        self.fail(error.help(format!("write `{element}`")).edit(base.to(word.span), element))
+    }
+
+    /// `a = b` where a comparison is meant.
+    pub(super) fn equals_for_comparison(&mut self) -> Parsed<()> {
+        if !self.is("=") {
+            return Ok(());
+        }
+        let span = self.peek(0).span;
+        let error = Diagnostic::error(
+            codes::SYNTAX,
+            "`=` gives a name its value and compares nothing",
+            span,
+            "not possible here",
+        );
+        self.fail(error.help("write `==` to compare").edit(span, "=="))
+    }
+
+    /// `a < b < c`, which would compare a truth with c.
+    pub(super) fn chain(&mut self, op: BinaryOp, left: ExprId, right: ExprId) -> Parsed<()> {
+        use BinaryOp::{Eq, Ge, Gt, Le, Lt, Ne};
+        let ExprKind::Binary(first, a, b) = self.program.expr(left).kind else { return Ok(()) };
+        let order = |op| matches!(op, Lt | Le | Gt | Ge);
+        let equal = |op| matches!(op, Eq | Ne);
+        if !(order(op) && order(first) || equal(op) && equal(first)) {
+            return Ok(());
+        }
+        let (a, b, c) = (self.program.expr(a).span, self.program.expr(b).span, self.program.expr(right).span);
+        let whole = a.to(c);
+        let texts = [a, b, c].map(|s| s.of(self.text));
+        let error = Diagnostic::error(
+            codes::CHAIN,
+            "comparisons do not form a chain",
+            whole,
+            "compares a truth, 0 or 1, with the last",
+        );
+        let error = if texts.iter().any(|t| t.len() > 60 || t.contains(['\n', '\r'])) {
+            error.help("write the two comparisons with `&&` between them")
+        } else {
+            let [a, b, c] = texts;
+            let both = format!("({a} {} {b} && {b} {} {c})", first.symbol(), op.symbol());
+            error.help(format!("write `{both}`")).edit(whole, both)
+        };
+        self.fail(error)
+    }
+
+    /// What stands where the brace of a block should be: a colon, or `then`.
+    pub(super) fn block_of_another_language(&mut self) -> Parsed<()> {
+        let then = self.word_at(0).is_some_and(|w| w.text == "then") && !self.is_at(1, "=");
+        if !then && !self.is(":") {
+            return Ok(());
+        }
+        let span = self.peek(0).span;
+        let error = self.foreign("blocks stand in braces", span, "write `{ ... }` around the statements of the block");
+        self.fail(error)
+    }
+
+    /// `x++` as a statement.
+    pub(super) fn increment(&mut self, target: Word<'a>) -> Parsed<()> {
+        let (plus, minus) = (self.is("+") && self.is_at(1, "+"), self.is("-") && self.is_at(1, "-"));
+        if !plus && !minus {
+            return Ok(());
+        }
+        let span = self.peek(0).span.to(self.peek(1).span);
+        let by = if plus { "+= 1" } else { "+= -1" };
+        let error = self.foreign(
+            format!("there is no `{}`", span.of(self.text)),
+            span,
+            format!("write `{} {by}`", target.text),
+        );
+        self.fail(error.edit(span, format!(" {by}")))
+    }
+}
