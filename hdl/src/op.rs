@@ -32,6 +32,12 @@ pub fn operator(name: &str) -> Option<&'static dyn Operator> {
     OPERATORS.iter().copied().find(|o| o.name() == name)
 }
 
+/// The source file of an operator, for messages.
+pub fn source(op: &dyn Operator) -> String {
+    let modules = op.path().rsplit_once("::").map_or("", |(modules, _)| modules);
+    format!("{}.rs", modules.replacen("::", "/src/", 1).replace("::", "/"))
+}
+
 /// Compile-time numbers of one use of an operator. Unused ones stay at their default.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Attrs {
@@ -119,6 +125,11 @@ pub trait Operator: Sync {
     /// One line for `pairforge list operators`.
     fn summary(&self) -> &'static str;
 
+    /// The path of the type, whose modules are its source: see [`source`].
+    fn path(&self) -> &'static str {
+        std::any::type_name::<Self>()
+    }
+
     /// The result's format, or what is wrong with the arguments.
     fn result(&self, args: &[Format], attrs: &Attrs) -> Result<Format, String>;
 
@@ -127,7 +138,8 @@ pub trait Operator: Sync {
         false
     }
 
-    /// The flags that this use can raise.
+    /// The flags that this use can raise. They may be more where bounds are known, and where a table's error bound stands
+    /// between its entries and the result; else every one of them can be raised.
     fn flags(&self, _inst: &Inst) -> Flags {
         Flags::NONE
     }

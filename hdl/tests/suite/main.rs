@@ -1,7 +1,9 @@
 //! Tests of what the crate offers to others: one module a subject.
 
 mod circuits;
+mod conformance;
 mod float_bits;
 mod link;
 mod link_common;
 mod log_bits;
+mod uses;

@@ -1,0 +1,123 @@
+//! Every operator's flags, bounds, circuit and signs against its bits, on uses that are made up by asking it what it takes.
+
+use crate::uses::{Random, describe, exhaustive, rows, shown, uses};
+use hdl::circuit::Evaluator;
+use hdl::circuit::target::{Clock, TARGETS};
+use hdl::op::{Inst, OPERATORS, Operator, circuit, source};
+use hdl::{Bounds, Flags};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Rows of each use that is not tried exhaustively.
+const ROWS: usize = 600;
+
+/// The findings that are shown of one operator.
+const SHOWN: usize = 3;
+
+/// Runs `check` on every operator, on as many threads as there are cores, and fails with what it finds.
+pub fn each_operator(check: impl Fn(&'static dyn Operator) -> Vec<String> + Sync) {
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        while let Some(op) = OPERATORS.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let wrong = check(*op);
+            let more = wrong.len().saturating_sub(SHOWN);
+            let mut found = found.lock().expect("no holder of the lock panics");
+            found.extend(wrong.into_iter().take(SHOWN));
+            if more > 0 {
+                found.push(format!("... and {more} findings more of `{}`", op.name()));
+            }
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    std::thread::scope(|s| (0..threads).for_each(|_| drop(s.spawn(work))));
+    let found = found.into_inner().expect("no holder of the lock panics");
+    assert!(found.is_empty(), "\n{}", found.join("\n"));
+}
+
+#[test]
+fn every_operator_keeps_to_its_bits() {
+    each_operator(|op| {
+        let uses = uses(op);
+        if uses.is_empty() {
+            return vec![format!("`{}` ({}) takes none of the arguments of tests/suite/uses", op.name(), source(op))];
+        }
+        uses.iter().enumerate().filter_map(|(k, inst)| check(op, inst, k)).collect()
+    });
+}
+
+/// What is wrong first with a use, or nothing.
+fn check(op: &dyn Operator, inst: &Inst, k: usize) -> Option<String> {
+    let whole = || {
+        let rows = rows(inst, ROWS, &mut Random(k as u64));
+        let results: Vec<(u64, Flags)> = rows.iter().map(|row| op.bits(inst, row)).collect();
+        statements(op, inst, &rows, &results).or_else(|| evaluated(op, inst, &rows, &results, clock(k)))
+    };
+    let wrong = std::panic::catch_unwind(std::panic::AssertUnwindSafe(whole)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        Some(format!("panics: {}", text.or(panic.downcast_ref::<&str>().map(|s| s.to_string())).unwrap_or_default()))
+    });
+    wrong.map(|wrong| format!("{}: {wrong}", describe(op, inst)))
+}
+
+/// Holds results to the flags and bounds that the operator states, and to those of the use of which less is known.
+fn statements(op: &dyn Operator, inst: &Inst, rows: &[Vec<u64>], results: &[(u64, Flags)]) -> Option<String> {
+    let (stated, bounds) = (op.flags(inst), op.bounds(inst));
+    let unknown = Inst { nonneg: 0, bounds: Vec::new(), same: false, ..inst.clone() };
+    let mut raised = Flags::NONE;
+    for (row, (bits, flags)) in rows.iter().zip(results) {
+        let of = || format!("of {}", shown(&inst.args, row));
+        let result = || shown(&[inst.result], &[*bits]);
+        if hdl::number::exact::check_raw(inst.result, *bits) != Ok(*bits) {
+            return Some(format!("`bits` {} gives {bits:#x}, which is no pattern of {}", of(), inst.result));
+        }
+        if !stated.contains(*flags) {
+            return Some(format!("`bits` {} raises {flags:?}, but `flags` states {stated:?}", of()));
+        }
+        if !bounds.contain(inst.result, *bits) {
+            let Bounds { low, high, zero } = bounds;
+            let range = format!("{low:#x}..={high:#x}, zero: {zero}");
+            return Some(format!("`bits` {} gives {}, outside of `bounds` {range}", of(), result()));
+        }
+        let plain = op.bits(&unknown, row);
+        if plain != (*bits, *flags) {
+            return Some(format!("`bits` {} gives {}, but {:#x} where less is known", of(), result(), plain.0));
+        }
+        raised = raised | *flags;
+    }
+    // `Operator::flags` may state more in two cases.
+    let approximate = !inst.bounds.is_empty() || op.table(inst).is_some();
+    if exhaustive(inst) && !approximate && raised != stated {
+        return Some(format!("`flags` states {stated:?}, but all arguments together raise {raised:?}"));
+    }
+    None
+}
+
+/// Targets differ in their multipliers and clears; one budget has no multipliers at all.
+fn clock(k: usize) -> Clock {
+    let target = &TARGETS[k % TARGETS.len()];
+    Clock { target, mhz: target.usual_mhz, blocks: (k % 3 == 0).then_some(0) }
+}
+
+/// Evaluates the circuit on all rows.
+fn evaluated(
+    op: &dyn Operator,
+    inst: &Inst,
+    rows: &[Vec<u64>],
+    results: &[(u64, Flags)],
+    clock: Clock,
+) -> Option<String> {
+    let stated = op.flags(inst);
+    let columns: Vec<Vec<u64>> = (0..inst.args.len()).map(|k| rows.iter().map(|r| r[k]).collect()).collect();
+    let got = Evaluator::new(&circuit(op, inst, clock)).run(&columns);
+    for (k, (bits, flags)) in results.iter().enumerate() {
+        let raised = stated.iter().enumerate().filter(|(j, _)| got.get(1).is_some_and(|port| port[k] >> j & 1 == 1));
+        let raised = raised.fold(Flags::NONE, |all, (_, f)| all | f);
+        if (got[0][k], raised) != (*bits as u128, *flags) {
+            let of = shown(&inst.args, &rows[k]);
+            let wanted = shown(&[inst.result], &[*bits]);
+            let (got, target) = (got[0][k], clock.target.name);
+            return Some(format!("`circuit` of {of} gives {got:#x} {raised:?} on {target}, not {wanted} {flags:?}"));
+        }
+    }
+    None
+}
