@@ -10,6 +10,7 @@ mod memory;
 mod output;
 mod progress;
 mod source;
+mod tables;
 
 use clap::Parser;
 use failure::Failure;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
+    tables::keep();
     match cmd::dispatch(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => report(failure),

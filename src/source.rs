@@ -1,5 +1,7 @@
 //! Kernel sources: finding a file or a shipped kernel, compiling it, and showing diagnostics.
 
+mod printable;
+
 use crate::failure::Failure;
 use crate::include::{self, SHIPPED};
 use crate::input;
@@ -7,6 +9,8 @@ use ariadne::{Config, IndexType, Label, Report, ReportKind};
 use pg2::diag::{Diagnostic, Severity, Span};
 use pg2::report::shown;
 use pg2::syntax::sources::{Loaded, Sources};
+use printable::Printable;
+use std::collections::HashMap;
 use std::io::IsTerminal;
 use std::path::Path;
 
@@ -97,17 +101,21 @@ const LONGEST_LINE: usize = 400;
 pub fn render(sources: &Sources, list: &[Diagnostic]) -> String {
     if sources.text().split('\n').any(|line| line.len() > LONGEST_LINE) {
         let mut cursor = Cursor::default();
-        return list.iter().map(|d| excerpt(sources, d, &mut cursor)).collect();
+        return list.iter().map(|d| excerpt(sources, &escaped(d), &mut cursor)).collect();
     }
     let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let mut text = Vec::new();
+    let files: HashMap<&str, Printable> =
+        sources.files().iter().map(|f| (f.origin.as_str(), Printable::new(sources.text_of(f)))).collect();
     let place = |span: Span| {
         let (file, span) = sources.place(span);
-        (file.origin.clone(), span.start..span.end)
+        let shown = &files[file.origin.as_str()];
+        (file.origin.clone(), shown.at(span.start)..shown.at(span.end))
     };
-    let files = sources.files().iter().map(|f| (f.origin.clone(), sources.text_of(f)));
-    let mut cache = ariadne::sources(files);
-    for d in list {
+    let texts = sources.files().iter().map(|f| (f.origin.clone(), files[f.origin.as_str()].text.as_str()));
+    let mut cache = ariadne::sources(texts);
+    let list: Vec<Diagnostic> = list.iter().map(escaped).collect();
+    for d in &list {
         let kind = match d.severity {
             Severity::Error => ReportKind::Error,
             Severity::Warning => ReportKind::Warning,
@@ -132,6 +140,14 @@ pub fn render(sources: &Sources, list: &[Diagnostic]) -> String {
         debug_assert!(written.is_ok());
     }
     String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The diagnostic with its texts, which may quote the source, as they can be printed.
+fn escaped(d: &Diagnostic) -> Diagnostic {
+    let plain = |text: &String| shown::escaped(text);
+    let labels = d.labels.iter().map(|(span, what)| (*span, plain(what))).collect();
+    let notes = d.notes.iter().map(plain).collect();
+    Diagnostic { message: plain(&d.message), labels, notes, help: d.help.as_ref().map(plain), ..d.clone() }
 }
 
 /// Where the diagnostic before stands, so that a thousand of them read a long text once; line and column from 0.
@@ -170,7 +186,7 @@ fn excerpt(sources: &Sources, d: &Diagnostic, cursor: &mut Cursor) -> String {
     let from = text[from..at].rfind('\n').map_or(from, |n| from + n + 1);
     let to = floor(text, at + 40).max(at);
     let to = text[at..to].find('\n').map_or(to, |n| at + n);
-    let shown: String = text[from..to].chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let shown = shown::escaped(&text[from..to]);
     let kind = match d.severity {
         Severity::Error => "Error",
         Severity::Warning => "Warning",

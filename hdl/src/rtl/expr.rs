@@ -337,16 +337,19 @@ impl<L: Leaf> Expr<L> {
         Expr::new(self.width(), Node::Shift(how, self.clone(), places.clone()))
     }
 
-    /// The full product, of both signed or both unsigned.
+    /// The full product, of both signed or both unsigned. Signed factors are such as have a name, since their sign is read.
     pub fn product(&self, other: &Expr<L>, signed: bool) -> Expr<L> {
+        if signed {
+            let _ = (self.msb(), other.msb());
+        }
         let width = self.width() + other.width();
         Expr::new(width, Node::Product { signed, a: self.clone(), b: other.clone() })
     }
 
-    /// Calls `see` with (leaf, high, low) of everything that is read.
-    pub fn reads<'a>(&'a self, see: &mut dyn FnMut(&'a L, u32, u32)) {
+    /// Calls `see` with (leaf, its width, high, low) of everything that is read.
+    pub fn reads<'a>(&'a self, see: &mut dyn FnMut(&'a L, u32, u32, u32)) {
         match self.node() {
-            Node::Read { leaf, low, .. } => see(leaf, low + self.width() - 1, *low),
+            Node::Read { leaf, full, low } => see(leaf, *full, low + self.width() - 1, *low),
             _ => self.operands().for_each(|e| e.reads(see)),
         }
     }

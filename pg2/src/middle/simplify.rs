@@ -4,8 +4,11 @@
 //! dead nodes go. After that no rewrite may lose a node that can raise a flag, nor gain a flag, so every node of a
 //! simplified graph reaches an output, and simplifying twice changes nothing more.
 //!
+//! A flag counts only where its value is demanded (RULES L6), so the arm that a known condition never takes may go.
+//!
 //! One walk in topological order folds constants through [`hdl::op::Operator::bits`], shares equal nodes, and applies
-//! the identities of `rules`; then `known` marks which arguments are never negative and how small and how large they can be.
+//! the identities of `rules`; then `known` marks which arguments are never negative and how small and how large they can be, and
+//! [`super::demand`] when flags count.
 
 pub(crate) mod known;
 mod rules;
@@ -39,10 +42,12 @@ pub fn simplify(graph: &Graph) -> Graph {
         walk.name(place[place.len() - 1], node);
     }
     graph.nodes = walk.nodes;
+    graph.numbers.clear();
     graph.outputs.iter_mut().for_each(|o| o.value = place[o.value.0 as usize]);
     let mut graph = live(&graph);
     known::mark(&mut graph);
     known::forget_beyond(&mut graph, MOST_KNOWN);
+    super::demand::mark(&mut graph);
     graph
 }
 
@@ -67,7 +72,9 @@ pub(crate) fn live(graph: &Graph) -> Graph {
     }
     let mut outputs = graph.outputs.clone();
     outputs.iter_mut().for_each(|o| o.value = place[o.value.0 as usize]);
-    Graph { name: graph.name.clone(), pins: graph.pins.clone(), nodes, outputs }
+    let numbers = graph.numbers.iter().filter(|(id, _)| used[id.0 as usize]);
+    let numbers = numbers.map(|(id, x)| (place[id.0 as usize], *x)).collect();
+    Graph { name: graph.name.clone(), pins: graph.pins.clone(), nodes, outputs, demand: Vec::new(), numbers }
 }
 
 /// What makes two nodes equal.

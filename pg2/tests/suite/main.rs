@@ -2,6 +2,7 @@
 
 mod branches;
 mod cases;
+mod demand;
 mod diagnostics;
 mod evaluated;
 mod explaining;
@@ -9,7 +10,6 @@ mod functions;
 mod graphs;
 mod hostile;
 mod includes;
-mod kernels;
 mod large;
 mod logs;
 mod loops;

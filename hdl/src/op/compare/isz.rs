@@ -1,6 +1,5 @@
 //! `isz`: whether an int is zero (RULES L5).
 
-use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
 use crate::number::format::UINT1;
 use crate::op::pieces::parts;
@@ -26,15 +25,11 @@ impl Operator for Isz {
         ((args[0] == 0) as u64, Flags::NONE)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        (args[0] == 0.0) as u8 as f64
-    }
-
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
         format!("((uint64_t)({} == 0))", args[0])
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
-        (c.comb("isz", 1, Cost::Logic(inst.args[0].width()), "~|{0}", args), None)
+        (parts::counted(c, "isz", c.x(args[0]).none(), inst.args[0].width()), None)
     }
 }

@@ -1,8 +1,8 @@
 //! `mux`: one of two values of one format, by a condition (RULES L6).
 
-use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
 use crate::number::format::UINT1;
+use crate::op::meaning::Real;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
 
@@ -32,16 +32,15 @@ impl Operator for Mux {
         (if args[0] == 1 { args[1] } else { args[2] }, Flags::NONE)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        if args[0] != 0.0 { args[1] } else { args[2] }
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        (if args[0].bits() != 0 { args[1] } else { args[2] }, Flags::NONE)
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
         format!("({} ? {} : {})", args[0], args[1], args[2])
     }
 
-    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
-        let width = inst.result.width();
-        (c.comb("mux", width, Cost::Mux(2), "{0} ? {1} : {2}", args), None)
+    fn circuit(&self, _: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        (c.logic("mux", c.x(args[0]).mux(&c.x(args[1]), &c.x(args[2]))), None)
     }
 }

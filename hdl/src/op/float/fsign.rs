@@ -1,10 +1,11 @@
 //! `fneg` and `fabs`: the sign of a float changed or dropped.
 
-use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
-use crate::op::pieces::float_parts::text::{arg, cat, field, slice, zeros};
+use crate::op::meaning::Real;
+use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::{c_suffix, one_float, unpack};
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
 
 pub struct Fneg;
@@ -32,8 +33,8 @@ impl Operator for Fneg {
         (unpack(inst.result, args[0]).map_or(0, |_| args[0] ^ sign), Flags::NONE)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        -args[0]
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        Real::number(-args[0].f64())
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
@@ -43,12 +44,10 @@ impl Operator for Fneg {
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let (format, x) = (inst.result, args[0]);
         let (w, m) = (format.width(), format.mant());
-        let magnitude = slice(0, w, w as i64 - 2, 0);
         let exp = field(c, "e", x, w - 2, m);
         // Zero keeps its sign bit clear.
-        let sign = format!("~{} & |{}", slice(0, w, w as i64 - 1, w as i64 - 1), arg(1));
-        let sign = c.comb("sign", 1, Cost::Logic(1 + format.exp()), sign, &[x, exp]);
-        (c.wire("neg", w, cat(&[arg(1), magnitude]), &[x, sign]), None)
+        let sign = c.logic("sign", !c.x(x).msb() & c.x(exp).any());
+        (c.logic("neg", cat([c.x(sign), c.x(x).low(w - 1)])), None)
     }
 }
 
@@ -73,8 +72,8 @@ impl Operator for Fabs {
         (args[0] & (inst.result.mask() >> 1), Flags::NONE)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0].abs()
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        Real::number(args[0].f64().abs())
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
@@ -83,6 +82,6 @@ impl Operator for Fabs {
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let (w, x) = (inst.result.width(), args[0]);
-        (c.wire("abs", w, cat(&[zeros(1), slice(0, w, w as i64 - 2, 0)]), &[x]), None)
+        (c.logic("abs", c.x(x).low(w - 1).zext(w)), None)
     }
 }

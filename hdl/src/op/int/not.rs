@@ -30,16 +30,12 @@ impl Operator for Not {
         (!args[0] & inst.result.mask(), Flags::NONE)
     }
 
-    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
-        if inst.result.is_signed() { -1.0 - args[0] } else { inst.result.to_f64(inst.result.mask()) - args[0] }
-    }
-
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         parts::c_wrap(inst.result, &format!("(~(uint64_t){})", args[0]))
     }
 
-    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
-        let width = inst.result.width();
-        (c.comb("bits", width, Cost::Logic(1), "~{0}", args), None)
+    fn circuit(&self, _: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let why = "what reads the bits may be no table that takes the inverters in";
+        (c.logic_at("bits", !c.x(args[0]), Cost::Logic(1), why), None)
     }
 }

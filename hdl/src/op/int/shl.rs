@@ -33,10 +33,6 @@ impl Operator for Shl {
         (args[0] << inst.attrs.n & inst.result.mask(), Flags::NONE)
     }
 
-    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
-        args[0] * 2f64.powi(inst.attrs.n)
-    }
-
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         parts::c_wrap(inst.result, &format!("((uint64_t){} << {})", args[0], inst.attrs.n))
     }
@@ -48,6 +44,6 @@ impl Operator for Shl {
         }
         parts::unused_bits(c, args[0], width as i64 - 1, width - n);
         let kept = parts::slice(c, "kept", args[0], width - 1 - n, 0);
-        (c.wire("shl", width, format!("{{{{0}}, {n}'d0}}"), &[kept]), None)
+        (c.logic("shl", c.x(kept).shl(n)), None)
     }
 }

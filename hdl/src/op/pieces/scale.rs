@@ -1,10 +1,13 @@
 //! Scaling by a variable power of two, shared by floats and logs.
 
-use crate::circuit::target::Cost;
+use crate::Flags;
 use crate::circuit::{Circuit, Sig};
+use crate::number::real::exp2;
 use crate::op::Inst;
+use crate::op::meaning::Real;
+use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::shift::any;
-use crate::op::pieces::float_parts::text::{cat, field, slice};
+use crate::rtl::cat;
 
 /// Whether a variable amount can make the result larger, and whether it can make it smaller.
 pub fn directions(inst: &Inst) -> (bool, bool) {
@@ -20,10 +23,12 @@ pub fn extremes(inst: &Inst) -> [[u64; 2]; 2] {
     [[low, down as u64 & mask], [high, up as u64 & mask]]
 }
 
-/// x * 2^n, in two steps since 2^n alone may leave f64's range.
-pub fn times_power(x: f64, n: f64) -> f64 {
-    let half = (n / 2.0).trunc();
-    x * half.exp2() * (n - half).exp2()
+/// x * 2^n, in four steps since 2^n alone may leave f64's range.
+pub fn times_power(x: Real, n: i128) -> (Real, Flags) {
+    // Any f64 leaves the range within 2^2200.
+    let n = n.clamp(-2200, 2200) as i32;
+    let quarter = exp2(n / 4);
+    Real::number(x.f64() * exp2(n - 3 * (n / 4)) * quarter * quarter * quarter)
 }
 
 /// A variable amount cut down to what can matter.
@@ -55,7 +60,7 @@ impl Amount {
         let huge = any(c, amount, magnitude - 1, limit, sign);
         let mut low = field(c, "low_n", amount, limit - 1, 0);
         if let Some(s) = sign {
-            low = c.wire("low_n", limit + 1, "{{1}, {0}}", &[low, s]);
+            low = c.logic("low_n", c.cat(&[s, low]));
         }
         Amount { low, signed, huge: Some(Huge { huge, sign }) }
     }
@@ -63,18 +68,15 @@ impl Amount {
 
 /// Replaces the exponent by one far out of range, in the direction of a huge amount.
 pub fn beyond(inst: &Inst, c: &mut Circuit, exp: Sig, huge: &Huge) -> Sig {
-    let bits = c.width(exp);
+    let (exp, far) = (c.x(exp), c.x(huge.huge));
     let (up, down) = directions(inst);
-    let top = slice(0, bits, bits as i64 - 1, bits as i64 - 1);
-    let rest = slice(0, bits, bits as i64 - 2, 0);
+    let bits = exp.width();
     if !(up && down) {
         // The top bit is the sign where the exponent can fall, and else the first bit beyond the format.
-        return c.comb("exp", bits, Cost::Logic(2), cat(&[format!("{top} | {{1}}"), rest]), &[exp, huge.huge]);
+        return c.logic("exp", cat([exp.msb() | far, exp.low(bits - 1)]));
     }
-    let sign = huge.sign.expect("only a signed amount goes both ways");
-    let negative = if inst.attrs.d > 0 { ["{2}", "~{2}"] } else { ["~{2}", "{2}"] };
-    let second = slice(0, bits, bits as i64 - 2, bits as i64 - 2);
-    let rest = slice(0, bits, bits as i64 - 3, 0);
-    let text = cat(&[format!("{{1}} ? {} : {top}", negative[0]), format!("{{1}} ? {} : {second}", negative[1]), rest]);
-    c.comb("exp", bits, Cost::Logic(3), text, &[exp, huge.huge, sign])
+    let sign = c.x(huge.sign.expect("only a signed amount goes both ways"));
+    let [falls, rises] = if inst.attrs.d > 0 { [sign.clone(), !sign] } else { [!&sign, sign] };
+    let top = far.mux(&falls, &exp.msb());
+    c.logic("exp", cat([top, far.mux(&rises, &exp.bit(bits - 2)), exp.low(bits - 2)]))
 }
