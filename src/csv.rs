@@ -3,9 +3,10 @@
 mod quick;
 
 use crate::failure::Failure;
-use crate::output;
-use hdl::Format;
+use crate::{input, output};
+use hdl::{Flags, Format};
 use host::backend::Table;
+use pg2::report::shown::{self, shown};
 use rayon::prelude::*;
 use std::path::Path;
 
@@ -43,7 +44,7 @@ pub fn read_numbered(path: &Path, columns: &[Column], raw: bool) -> Result<(Tabl
 }
 
 fn bytes_of(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path).map_err(|e| Failure::file(path, format!("cannot be read: {e}")))
+    input::read(path)
 }
 
 /// Record by record, with every mistake in its place; `seen` is told the position of each record.
@@ -54,7 +55,7 @@ fn read_rows(
     raw: bool,
     seen: &mut dyn FnMut(Option<&csv::Position>),
 ) -> Result<Table, Failure> {
-    let wrong = |line: usize, what: String| Failure::Input(format!("{}:{line}: {what}", path.display()));
+    let wrong = |line: usize, what: String| Failure::Input(format!("{}:{line}: {what}", shown::path(path)));
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(bytes);
     let broken = |e: csv::Error| wrong(line_at(bytes, e.position()), reason(&e));
     let header = reader.headers().map_err(broken)?.clone();
@@ -70,7 +71,7 @@ fn read_rows(
     // Without pins of this class the rows only count, under any header.
     let foreign = |h: &&&str| !columns.is_empty() && !columns.iter().any(|c| c.name == **h);
     if let Some(name) = header.iter().find(foreign) {
-        return Err(wrong(1, format!("`{name}` is no pin of this kernel here; {}", wanted(columns))));
+        return Err(wrong(1, format!("`{}` is no pin of this kernel here; {}", shown(name), wanted(columns))));
     }
     let mut table = Table { elements: columns.len().max(1), bits: Vec::new() };
     let mut record = csv::StringRecord::new();
@@ -132,24 +133,28 @@ pub fn field(format: Format, field: &str, raw: bool) -> Result<u64, String> {
         let range =
             || format!("{} to {}", hdl::number::exact::print(format, low), hdl::number::exact::print(format, high));
         return hdl::number::exact::parse(format, field)
-            .map_err(|e| format!("`{}`: {e}; {format} takes {}", shortened(field), range()));
+            .map_err(|e| format!("`{}`: {e}; {format} takes {}", shown(field), range()));
     }
-    let value: u64 = field.parse().map_err(|_| {
-        format!("`{}` is not an unsigned integer; --raw takes bit patterns in decimal", shortened(field))
-    })?;
+    let value: u64 = field
+        .parse()
+        .map_err(|_| format!("`{}` is not an unsigned integer; --raw takes bit patterns in decimal", shown(field)))?;
     hdl::number::exact::check_raw(format, value)
 }
 
-/// The first characters of a field that may have any length.
-fn shortened(field: &str) -> String {
-    field.chars().take(40).collect()
-}
+/// The column of flags.
+pub const FLAGS: &str = "flags";
 
 /// Records that one thread makes text of at a time.
 const CHUNK: usize = 4096;
 
-/// Writes a table; with `raw` as bit patterns.
-pub fn write(path: &Path, columns: &[Column], table: &Table, raw: bool) -> Result<(), Failure> {
+/// Writes a table; with `raw` as bit patterns, and with the names of each record's flags behind it if they are given.
+pub fn write(
+    path: &Path,
+    columns: &[Column],
+    table: &Table,
+    flags: Option<&[Flags]>,
+    raw: bool,
+) -> Result<(), Failure> {
     let text_of = |records: std::ops::Range<usize>| -> std::io::Result<Vec<u8>> {
         let mut writer = csv::Writer::from_writer(Vec::new());
         for k in records {
@@ -157,14 +162,14 @@ pub fn write(path: &Path, columns: &[Column], table: &Table, raw: bool) -> Resul
                 .iter()
                 .zip(table.record(k))
                 .map(|(c, &bits)| if raw { bits.to_string() } else { hdl::number::exact::print(c.format, bits) });
-            writer.write_record(fields)?;
+            writer.write_record(fields.chain(flags.map(|f| f[k].names().join(" "))))?;
         }
         writer.into_inner().map_err(|e| e.into_error())
     };
     let chunks: Vec<usize> = (0..table.len()).step_by(CHUNK).collect();
     output::write_with(path, |out| {
         let mut header = csv::Writer::from_writer(Vec::new());
-        header.write_record(columns.iter().map(|c| c.name.as_str()))?;
+        header.write_record(columns.iter().map(|c| c.name.as_str()).chain(flags.map(|_| FLAGS)))?;
         out.write_all(&header.into_inner().map_err(|e| e.into_error())?)?;
         // A few chunks a thread at a time, so that the text of a large table never stands in memory whole.
         for some in chunks.chunks(64) {

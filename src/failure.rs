@@ -2,6 +2,7 @@
 
 use hdl::rtl::netlist::Unsound;
 use host::backend::BackendError;
+use pg2::report::shown;
 
 /// A failed command.
 #[derive(Debug)]
@@ -30,14 +31,31 @@ impl Failure {
     pub fn text(&self) -> String {
         match self {
             Failure::Diagnostics(text) => text.trim_end().to_string(),
-            Failure::Input(text) | Failure::Usage(text) | Failure::Tool(text) => format!("error: {}", text.trim_end()),
+            Failure::Input(text) | Failure::Usage(text) | Failure::Tool(text) => {
+                format!("error: {}", safe(text.trim_end()))
+            }
         }
     }
 
     /// An input failure about a file.
     pub fn file(path: &std::path::Path, what: impl std::fmt::Display) -> Failure {
-        Failure::Input(format!("{}: {what}", path.display()))
+        Failure::Input(format!("{}: {what}", shown::path(path)))
     }
+}
+
+/// A longer line of a message is cut: what stands in it comes from outside.
+const LONGEST_LINE: usize = 4000;
+
+/// A message without characters that a terminal would obey, whatever came into it.
+pub fn safe(text: &str) -> String {
+    let line = |line: &str| {
+        let line = if line.chars().any(char::is_control) { shown::escaped(line) } else { line.to_string() };
+        match line.char_indices().nth(LONGEST_LINE) {
+            Some((end, _)) => line[..end].to_string() + "...",
+            None => line,
+        }
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 impl From<Unsound> for Failure {

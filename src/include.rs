@@ -1,5 +1,7 @@
 //! The files that kernels include: relative to the file that names them, and shipped ones for shipped kernels.
 
+use crate::input;
+use pg2::report::shown;
 use pg2::syntax::sources::Loaded;
 use std::path::Path;
 
@@ -31,13 +33,13 @@ pub fn load(from: &str, path: &str) -> Result<Loaded, String> {
         return Ok(Loaded { key: SHIPPED.to_string() + &origin, origin, text: kernel.text.to_string() });
     }
     let path = Path::new(from).parent().unwrap_or(Path::new("")).join(path);
-    let kind = path.metadata().map_err(|e| format!("{}: {e}", path.display()))?;
+    let kind = path.metadata().map_err(|e| format!("{}: {e}", shown::path(&path)))?;
     // Reading a device might never end.
     if !kind.is_file() {
-        return Err(format!("{} is no file", path.display()));
+        return Err(format!("{} is no file", shown::path(&path)));
     }
-    let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let text = utf8(bytes).map_err(|at| format!("{} is not UTF-8 at {at}", path.display()))?;
+    let bytes = input::kernel(&path).map_err(|e| format!("{}: {e}", shown::path(&path)))?;
+    let text = utf8(bytes).map_err(|at| format!("{} is not UTF-8 at {at}", shown::path(&path)))?;
     Ok(Loaded { key: key(&path), origin: shown(&path), text })
 }
 
@@ -45,5 +47,5 @@ pub fn load(from: &str, path: &str) -> Result<Loaded, String> {
 fn shown(path: &Path) -> String {
     let absolute = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let here = std::env::current_dir().and_then(|d| d.canonicalize()).unwrap_or_default();
-    absolute.strip_prefix(&here).unwrap_or(&absolute).display().to_string()
+    shown::path(absolute.strip_prefix(&here).unwrap_or(&absolute))
 }

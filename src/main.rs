@@ -4,10 +4,13 @@ mod cmd;
 mod csv;
 mod failure;
 mod include;
+mod input;
 mod manifest;
+mod memory;
 mod output;
 mod progress;
 mod source;
+mod tables;
 
 use clap::Parser;
 use failure::Failure;
@@ -21,6 +24,9 @@ struct Cli {
     command: cmd::Command,
 }
 
+#[global_allocator]
+static ALLOCATOR: memory::Allocator = memory::Allocator;
+
 fn main() -> ExitCode {
     restore_signals();
     #[cfg(unix)]
@@ -30,10 +36,16 @@ fn main() -> ExitCode {
         Err(e) => {
             // Help and version are no mistakes: clap sends them to stdout and gives 0.
             let code = if e.use_stderr() { 2 } else { 0 };
-            let _ = e.print();
+            let text = e.render().to_string();
+            match failure::safe(&text) {
+                // With the colours of a terminal.
+                safe if safe == text => drop(e.print()),
+                safe => output::tell(&safe),
+            }
             return ExitCode::from(code);
         }
     };
+    tables::keep();
     match cmd::dispatch(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => report(failure),

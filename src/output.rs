@@ -6,6 +6,7 @@ use crate::failure::Failure;
 #[cfg(unix)]
 pub use pending::remove_when_interrupted;
 use pending::{Pending, uninterrupted};
+use pg2::report::shown;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -59,7 +60,7 @@ fn place(path: &Path) -> Result<Place, Failure> {
     }
     let folder = folder_of(&end);
     if !folder.is_dir() {
-        return Err(Failure::file(path, format!("the folder {} does not exist; make it first", folder.display())));
+        return Err(Failure::file(path, format!("the folder {} does not exist; make it first", shown::path(folder))));
     }
     if let Some(found) = &old {
         // For root, too: who takes all permissions away wants the file kept.
@@ -253,6 +254,11 @@ pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let done = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     done.map_err(|e| Failure::Input(format!("standard output cannot be written: {e}")))
+}
+
+/// Ends the program where there is no memory, without asking for any.
+pub fn end_without_memory(line: &[u8]) -> ! {
+    pending::end_with(line, 1)
 }
 
 /// Prints on standard error; where that cannot be written, nobody can be told.

@@ -1,10 +1,16 @@
 //! Kernel sources: finding a file or a shipped kernel, compiling it, and showing diagnostics.
 
+mod printable;
+
 use crate::failure::Failure;
 use crate::include::{self, SHIPPED};
+use crate::input;
 use ariadne::{Config, IndexType, Label, Report, ReportKind};
 use pg2::diag::{Diagnostic, Severity, Span};
+use pg2::report::shown;
 use pg2::syntax::sources::{Loaded, Sources};
+use printable::Printable;
+use std::collections::HashMap;
 use std::io::IsTerminal;
 use std::path::Path;
 
@@ -49,17 +55,18 @@ pub fn read(file: &str) -> Result<Kernel, Failure> {
     {
         return Ok(Kernel::shipped(file, kernel.text));
     }
-    let bytes = std::fs::read(path).map_err(|e| {
+    let bytes = input::kernel(path).map_err(|reason| {
         let shipped = pg2::kernels::all().map(|k| k.0).collect::<Vec<_>>().join(", ");
         let hint = if path.exists() { String::new() } else { format!("; shipped kernels are {shipped}") };
-        Failure::file(path, format!("cannot be read: {e}{hint}"))
+        Failure::file(path, format!("cannot be read: {reason}{hint}"))
     })?;
     let stem = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+    let origin = shown::path(path);
     let text = include::utf8(bytes).map_err(|at| {
         let error = format!("[{}] Error: the text is not UTF-8; is this a PG2 file?", pg2::diag::codes::CHARACTER);
-        Failure::Diagnostics(format!("{error}\n   ╭─[ {file}:{at} ]\n   │ Help: save it as UTF-8\n───╯\n"))
+        Failure::Diagnostics(format!("{error}\n   ╭─[ {origin}:{at} ]\n   │ Help: save it as UTF-8\n───╯\n"))
     })?;
-    Ok(Kernel::new(include::key(path), file.to_string(), pg2::identifier(&stem), text))
+    Ok(Kernel::new(include::key(path), origin, pg2::identifier(&stem), text))
 }
 
 /// Compiles a kernel to its graph; warnings go to stderr.
@@ -94,17 +101,21 @@ const LONGEST_LINE: usize = 400;
 pub fn render(sources: &Sources, list: &[Diagnostic]) -> String {
     if sources.text().split('\n').any(|line| line.len() > LONGEST_LINE) {
         let mut cursor = Cursor::default();
-        return list.iter().map(|d| excerpt(sources, d, &mut cursor)).collect();
+        return list.iter().map(|d| excerpt(sources, &escaped(d), &mut cursor)).collect();
     }
     let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let mut text = Vec::new();
+    let files: HashMap<&str, Printable> =
+        sources.files().iter().map(|f| (f.origin.as_str(), Printable::new(sources.text_of(f)))).collect();
     let place = |span: Span| {
         let (file, span) = sources.place(span);
-        (file.origin.clone(), span.start..span.end)
+        let shown = &files[file.origin.as_str()];
+        (file.origin.clone(), shown.at(span.start)..shown.at(span.end))
     };
-    let files = sources.files().iter().map(|f| (f.origin.clone(), sources.text_of(f)));
-    let mut cache = ariadne::sources(files);
-    for d in list {
+    let texts = sources.files().iter().map(|f| (f.origin.clone(), files[f.origin.as_str()].text.as_str()));
+    let mut cache = ariadne::sources(texts);
+    let list: Vec<Diagnostic> = list.iter().map(escaped).collect();
+    for d in &list {
         let kind = match d.severity {
             Severity::Error => ReportKind::Error,
             Severity::Warning => ReportKind::Warning,
@@ -129,6 +140,14 @@ pub fn render(sources: &Sources, list: &[Diagnostic]) -> String {
         debug_assert!(written.is_ok());
     }
     String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The diagnostic with its texts, which may quote the source, as they can be printed.
+fn escaped(d: &Diagnostic) -> Diagnostic {
+    let plain = |text: &String| shown::escaped(text);
+    let labels = d.labels.iter().map(|(span, what)| (*span, plain(what))).collect();
+    let notes = d.notes.iter().map(plain).collect();
+    Diagnostic { message: plain(&d.message), labels, notes, help: d.help.as_ref().map(plain), ..d.clone() }
 }
 
 /// Where the diagnostic before stands, so that a thousand of them read a long text once; line and column from 0.
@@ -167,7 +186,7 @@ fn excerpt(sources: &Sources, d: &Diagnostic, cursor: &mut Cursor) -> String {
     let from = text[from..at].rfind('\n').map_or(from, |n| from + n + 1);
     let to = floor(text, at + 40).max(at);
     let to = text[at..to].find('\n').map_or(to, |n| at + n);
-    let shown: String = text[from..to].chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let shown = shown::escaped(&text[from..to]);
     let kind = match d.severity {
         Severity::Error => "Error",
         Severity::Warning => "Warning",

@@ -1,11 +1,13 @@
 //! The builder that operators describe themselves with, and the pipeliner that cuts them into stages.
 //!
-//! An operator writes a feed-forward dataflow of combinational pieces, each with a [`Cost`]; it never
-//! mentions a register. [`pipeline`] finds the least latency that the clock's budget allows, and among all placings of
+//! An operator writes a feed-forward dataflow of combinational pieces, each an expression over others ([`X`]), and never
+//! mentions a register. What a piece costs in time follows from its expression, unless the operator states it and says why
+//! ([`Circuit::logic_at`]). [`pipeline`] finds the least latency that the clock's budget allows, and among all placings of
 //! that latency one with the fewest register bits, and inserts a register wherever a signal crosses from one stage into a
 //! later one. So one description serves every target and frequency, and the latency is computed. Pieces that
 //! reach no output and bits that nothing reads cost nothing.
 
+mod cost;
 mod emit;
 mod evaluate;
 mod memory;
@@ -18,14 +20,18 @@ pub mod target;
 
 pub use evaluate::{Evaluator, Port};
 
-use crate::circuit::target::{Clock, Cost};
+use crate::circuit::target::{Clock, Cost, Target};
 use crate::hash::FastMap;
 use crate::rtl::netlist::Module;
-use crate::rtl::{Expr, parse};
+use crate::rtl::{Expr, cat};
+use cost::cost;
 use std::collections::BTreeMap;
 
 /// The owner of ports, and of what nobody else owns.
 pub const PORTS: u32 = u32::MAX;
+
+/// An expression over the signals of a circuit.
+pub type X = Expr<Sig>;
 
 /// A signal of a circuit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -99,6 +105,21 @@ struct Signal {
     note: String,
 }
 
+/// A cost that an operator states because it knows better than the expression tells.
+#[derive(Clone, Debug)]
+pub struct Stated {
+    pub cost: Cost,
+    expr: X,
+    pub why: &'static str,
+}
+
+impl Stated {
+    /// Whether the stated time is another one than the expression's.
+    pub fn matters(&self, target: &Target) -> bool {
+        self.cost.delay(target) != cost(&self.expr).delay(target)
+    }
+}
+
 /// A feed-forward combinational description, in order of definition.
 #[derive(Clone, Debug)]
 pub struct Circuit {
@@ -115,6 +136,7 @@ pub struct Circuit {
     pub parts: BTreeMap<u32, String>,
     /// Lookup tables and carries of the products that are in logic, about.
     in_logic: u32,
+    stated: Vec<Stated>,
 }
 
 /// Circuits of one clock are equal if they describe the same pieces.
@@ -137,6 +159,7 @@ impl Circuit {
             least_latency: 0,
             parts: BTreeMap::new(),
             in_logic: 0,
+            stated: Vec::new(),
         }
     }
 
@@ -202,39 +225,43 @@ impl Circuit {
         (signal.name, signal.note) = (name.to_string(), note);
     }
 
-    /// Combinational logic: a Verilog expression in which `{0}`, `{1}`, ... stand for `args`. Every `{k}` is
-    /// replaced by a plain identifier or a slice of one, so it may be sliced itself by constants: `{0}[7:0]`
-    /// (and a one-bit argument by `[0]`). Any name may be asked for more than once.
-    pub fn comb(&mut self, name: &str, width: u32, cost: Cost, text: impl Into<String>, args: &[Sig]) -> Sig {
-        let expr = self.parse(width, &text.into(), args);
-        self.logic_at(name, expr, cost)
-    }
-
-    /// [`Circuit::comb`] with a register right behind it, for logic that flip-flops do beside holding: the result is there a
-    /// stage later.
-    pub fn held(&mut self, name: &str, width: u32, cost: Cost, text: impl Into<String>, args: &[Sig]) -> Sig {
-        let expr = self.parse(width, &text.into(), args);
-        self.push(name, width, Kind::Expr { expr, cost, held: true })
-    }
-
-    fn parse(&self, width: u32, text: &str, args: &[Sig]) -> Expr<Sig> {
-        let args: Vec<Expr<Sig>> = args.iter().map(|a| self.x(*a)).collect();
-        parse(text, width, &args)
-    }
-
     /// All bits of a signal.
     pub fn x(&self, s: Sig) -> Expr<Sig> {
         Expr::leaf(s, self.width(s))
     }
 
-    /// Combinational logic that takes the time of `cost`.
-    pub fn logic_at(&mut self, name: &str, expr: Expr<Sig>, cost: Cost) -> Sig {
+    /// All bits of some signals side by side, the first one highest.
+    pub fn cat(&self, signals: &[Sig]) -> X {
+        cat(signals.iter().map(|s| self.x(*s)))
+    }
+
+    /// The OR of at least one signal.
+    pub fn or(&self, signals: &[Sig]) -> X {
+        signals.iter().map(|s| self.x(*s)).reduce(|a, b| a | b).expect("an OR has an operand")
+    }
+
+    /// Combinational logic; what it costs follows from the expression.
+    pub fn logic(&mut self, name: &str, expr: X) -> Sig {
+        let cost = cost(&expr);
         self.push(name, expr.width(), Kind::Expr { expr, cost, held: false })
     }
 
-    /// Wires only: like [`Circuit::comb`] at no cost.
-    pub fn wire(&mut self, name: &str, width: u32, text: impl Into<String>, args: &[Sig]) -> Sig {
-        self.comb(name, width, Cost::Wire, text, args)
+    /// Combinational logic that takes the time of `cost`, and why that is not what follows from the expression.
+    pub fn logic_at(&mut self, name: &str, expr: X, cost: Cost, why: &'static str) -> Sig {
+        self.stated.push(Stated { cost, expr: expr.clone(), why });
+        self.push(name, expr.width(), Kind::Expr { expr, cost, held: false })
+    }
+
+    /// The costs that were stated, and do not follow from expressions.
+    pub fn stated(&self) -> &[Stated] {
+        &self.stated
+    }
+
+    /// [`Circuit::logic`] with a register right behind it, for logic that flip-flops do beside holding: the result is there a
+    /// stage later.
+    pub fn held(&mut self, name: &str, expr: X) -> Sig {
+        let cost = cost(&expr);
+        self.push(name, expr.width(), Kind::Expr { expr, cost, held: true })
     }
 
     /// A table read through a registered block memory; `data` has 2^width(addr) words, missing ones are 0.
@@ -252,7 +279,7 @@ impl Circuit {
             return s;
         }
         let name = signal.name.clone();
-        let way = self.logic_at("", self.x(s), cost);
+        let way = self.push("", self.width(s), Kind::Expr { expr: self.x(s), cost, held: false });
         self.signals[way.index()].name = name;
         way
     }
@@ -377,9 +404,9 @@ mod tests {
         let mut c = Circuit::new(Clock::default_clock());
         let a = c.input("a", 32);
         let b = c.input("b", 32);
-        let mut s = c.comb("s", 32, Cost::Add(32), "{0} + {1}", &[a, b]);
+        let mut s = c.logic("s", c.x(a) + c.x(b));
         for _ in 0..3 {
-            s = c.comb("s", 32, Cost::Add(32), "{0} + {1}", &[s, b]);
+            s = c.logic("s", c.x(s) + c.x(b));
         }
         c.output("q", s);
         let p = pipeline("chain", &c);
@@ -391,8 +418,8 @@ mod tests {
     fn wires_alone_take_no_cycle_and_no_clock() {
         let mut c = Circuit::new(Clock::default_clock());
         let a = c.input("a", 8);
-        let q = c.wire("q", 8, "{{0}[0], {0}[7:1]}", &[a]);
-        let dead = c.comb("dead", 8, Cost::Add(8), "{0} + {0}", &[a]);
+        let q = c.logic("q", cat([c.x(a).bit(0), c.x(a).slice(7, 1)]));
+        let dead = c.logic("dead", c.x(a) + c.x(a));
         c.mul("deader", dead, a, false);
         c.output("q", q);
         let p = pipeline("turn", &c);
@@ -407,7 +434,7 @@ mod tests {
         let mut c = Circuit::new(Clock::default_clock());
         let a = c.input("a", 16);
         let p = c.mul("p", a, a, false);
-        let s = c.comb("s", 8, Cost::Add(8), "{0}[31:24] + {1}[7:0]", &[p, a]);
+        let s = c.logic("s", c.x(p).slice(31, 24) + c.x(a).low(8));
         c.output("q", s);
         let made = pipeline("part", &c);
         let text = made.module.verilog();
@@ -420,10 +447,10 @@ mod tests {
     fn constants_stand_still() {
         let mut c = Circuit::new(Clock::default_clock());
         let a = c.input("a", 40);
-        let k = c.wire("k", 40, "40'd7", &[]);
+        let k = c.logic("k", X::constant(40, 7));
         let mut s = a;
         for _ in 0..4 {
-            s = c.comb("s", 40, Cost::Add(40), "{0} + {1}", &[s, k]);
+            s = c.logic("s", c.x(s) + c.x(k));
         }
         c.output("q", s);
         assert_eq!(pipeline("sevens", &c).register_bits, 40 * pipeline("sevens", &c).latency as u64);

@@ -10,10 +10,10 @@ pub mod expr;
 pub(crate) mod memory;
 pub mod names;
 pub mod netlist;
-mod parse;
 pub mod term;
+#[cfg(test)]
+mod tests;
 mod verilog;
 
 pub use expr::{Expr, Node, cat};
-pub(crate) use parse::parse;
 pub use verilog::{Net, Value, net};

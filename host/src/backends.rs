@@ -6,6 +6,7 @@ use hdl::circuit::target::Clock;
 use hdl::engine::link::Link;
 use hdl::engine::{Config, usual_groups};
 use pg2::graph::Graph;
+use pg2::report::shown::shown;
 use std::path::PathBuf;
 
 pub mod board;
@@ -89,7 +90,7 @@ pub fn find(text: &str) -> Result<(&'static Entry, &str), BackendError> {
     let wrong = |what: String| Err(BackendError::Unsupported(what));
     let Some(entry) = BACKENDS.iter().find(|b| b.name == name) else {
         let names: Vec<String> = BACKENDS.iter().map(Entry::usage).collect();
-        return wrong(format!("there is no backend `{name}`; the backends are {}", names.join(", ")));
+        return wrong(format!("there is no backend `{}`; the backends are {}", shown(name), names.join(", ")));
     };
     match (entry.place, place) {
         (Some(_), Some(place)) if !place.is_empty() => Ok((entry, place)),

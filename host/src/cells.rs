@@ -12,7 +12,7 @@ mod axis;
 
 use crate::backend::{Run, Segment, Table};
 use axis::{Axis, Side};
-use hdl::Format;
+use hdl::{Flags, Format};
 use pg2::graph::{Graph, NodeId, NodeKind, Pin, PinClass};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -105,6 +105,13 @@ impl Plan {
             bits[record as usize * n..(record as usize + 1) * n].copy_from_slice(results.record(k));
         }
         Table { elements: n, bits }
+    }
+
+    /// Flags in the order of the input's targets.
+    pub fn restored_flags(&self, flags: &[Flags]) -> Vec<Flags> {
+        let mut restored = vec![Flags::NONE; flags.len()];
+        self.order.iter().zip(flags).for_each(|(record, f)| restored[*record as usize] = *f);
+        restored
     }
 }
 

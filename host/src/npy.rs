@@ -1,6 +1,7 @@
 //! NumPy's `.npy` files: particles of shape (n, 4) in, particles and results out.
 
 use crate::particles::{COLUMNS, Field, ParticleError, Particles};
+use pg2::report::shown::shown;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -15,7 +16,9 @@ pub fn read_particles(bytes: &[u8]) -> Result<Particles, ParticleError> {
     let width = match quoted(header, "descr") {
         Some("<f8") => 8,
         Some("<f4") => 4,
-        other => return wrong(format!("its numbers are `{}`; `<f8` and `<f4` can be read", other.unwrap_or("?"))),
+        other => {
+            return wrong(format!("its numbers are `{}`; `<f8` and `<f4` can be read", shown(other.unwrap_or("?"))));
+        }
     };
     match after(header, "fortran_order") {
         Some(rest) if rest.starts_with("False") => {}
@@ -23,7 +26,10 @@ pub fn read_particles(bytes: &[u8]) -> Result<Particles, ParticleError> {
     }
     let shape = shape(header).ok_or_else(|| ParticleError::File("its header names no shape".into()))?;
     let [n, 4] = shape[..] else {
-        return wrong(format!("its shape is {shape:?}; (n, 4) with the columns x, y, z, q is needed"));
+        return wrong(format!(
+            "its shape is {}; (n, 4) with the columns x, y, z, q is needed",
+            shown(&format!("{shape:?}"))
+        ));
     };
     let needed = n.checked_mul(4 * width);
     if needed != Some(data.len()) {

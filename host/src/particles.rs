@@ -1,5 +1,6 @@
 //! Particles as a struct of arrays, and the CSV form of particles and results.
 
+use pg2::report::shown::shown;
 use std::fmt::Write as _;
 
 /// Positions and charges, in the order of the input.
@@ -92,7 +93,7 @@ fn header_places(line: usize, header: &str) -> Result<[usize; 4], ParticleError>
     let names: Vec<&str> = header.split(',').map(|n| n.trim().trim_matches('"')).collect();
     let wrong = |what: String| Err(ParticleError::Line { line, what });
     if let Some(name) = names.iter().find(|n| !COLUMNS.contains(n)) {
-        return wrong(format!("`{name}` is no column of a particle file; the header must be `x,y,z,q`"));
+        return wrong(format!("`{}` is no column of a particle file; the header must be `x,y,z,q`", shown(name)));
     }
     let mut place = [0; 4];
     for (k, column) in COLUMNS.iter().enumerate() {
@@ -109,8 +110,8 @@ fn header_places(line: usize, header: &str) -> Result<[usize; 4], ParticleError>
 fn number(text: &str, column: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(x) if x.is_finite() => Ok(x),
-        Ok(_) => Err(format!("{column} = `{}` is not a finite number", text.trim())),
-        Err(_) => Err(format!("{column} = `{}` is not a number", text.trim())),
+        Ok(_) => Err(format!("{column} = `{}` is not a finite number", shown(text.trim()))),
+        Err(_) => Err(format!("{column} = `{}` is not a number", shown(text.trim()))),
     }
 }
 

@@ -93,6 +93,9 @@ struct Checker<'a> {
     assigned_output: Option<&'a str>,
     /// Where the outermost block around the statement begins.
     block_start: usize,
+    /// The functions that have been fitted, and the work of that.
+    fitted: HashSet<(hdl::Format, &'static str)>,
+    fit_work: u64,
 }
 
 /// Checks a program and builds its graph; `errors` are what the parser has already found. Names defined behind
@@ -129,6 +132,8 @@ pub fn check(
         pin_formats: Vec::new(),
         assigned_output: None,
         block_start: 0,
+        fitted: HashSet::new(),
+        fit_work: 0,
     };
     for statement in &program.statements {
         match &statement.kind {

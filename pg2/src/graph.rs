@@ -83,6 +83,15 @@ pub struct Node {
     pub span: Span,
 }
 
+/// When a flag that a node raises counts (RULES L6).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Demand {
+    Always,
+    Never,
+    /// Where that node, a uint1, is 1.
+    When(NodeId),
+}
+
 /// One element of an output and its reduction.
 #[derive(Clone, Debug)]
 pub struct Output {
@@ -103,6 +112,8 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// In declaration order of pins and elements; each output element exactly once.
     pub outputs: Vec<Output>,
+    /// For each node when its flags count; empty until [`crate::middle::demand::mark`] has found it, as simplification does.
+    pub demand: Vec<Demand>,
 }
 
 impl Graph {
@@ -184,7 +195,12 @@ impl Graph {
         text
     }
 
-    /// Checks order, formats (through each operator) and outputs. The error names the node.
+    /// When the flags of a node count. Only of a graph whose demand is known.
+    pub fn demand(&self, id: NodeId) -> Demand {
+        self.demand[id.0 as usize]
+    }
+
+    /// Checks order, formats (through each operator), outputs and demand. The error names the node.
     pub fn verify(&self) -> Result<(), String> {
         for (k, node) in self.nodes.iter().enumerate() {
             let wrong = |what: String| Err(format!("node %{k}: {what}"));
@@ -223,6 +239,16 @@ impl Graph {
                 return Err(format!("output {} has the wrong format", self.pins[o.pin].column(o.element)));
             }
         }
+        if !self.demand.is_empty() && self.demand.len() != self.nodes.len() {
+            return Err("the demand is not that of each node".into());
+        }
+        for (k, demand) in self.demand.iter().enumerate() {
+            if let Demand::When(c) = demand
+                && self.nodes.get(c.0 as usize).is_none_or(|n| n.format != hdl::number::format::UINT1)
+            {
+                return Err(format!("node %{k}: its demand is no condition"));
+            }
+        }
         Ok(())
     }
 }
@@ -257,6 +283,11 @@ impl fmt::Display for Graph {
                         write!(f, " {k}:{:#x}..{:#x}{}", b.low, b.high, if b.zero { " or 0" } else { "" })?;
                     }
                 }
+            }
+            match self.demand.get(k) {
+                Some(Demand::When(c)) => write!(f, " flags if %{}", c.0)?,
+                Some(Demand::Never) => write!(f, " flags never")?,
+                Some(Demand::Always) | None => {}
             }
             writeln!(f, "{}{}", if node.name.is_empty() { "" } else { "  // " }, node.name)?;
         }

@@ -1,6 +1,7 @@
-//! From a checked graph to the cycle of every operator: rewriting, warnings, multipliers, placing, scheduling.
+//! From a checked graph to the cycle of every operator: rewriting, when flags count, warnings, multipliers, placing, scheduling.
 
 pub mod budget;
+pub mod demand;
 pub mod gather;
 pub mod library;
 pub(crate) mod lines;

@@ -1,3 +1,5 @@
-//! What a user is shown of a schedule: a table and a picture.
+//! What a user is shown: a schedule as a table and a picture, where flags come from, and text from outside.
 
 pub mod explain;
+pub mod origins;
+pub mod shown;

@@ -52,6 +52,13 @@ impl Cache {
         Ok(path)
     }
 
+    /// The directory of the entry for `key` if it is there and whole. Nothing is made.
+    pub fn known(&self, key: &str) -> Option<PathBuf> {
+        let dir = self.dir.as_deref()?.join(format!("{:032x}", fnv128(key.as_bytes())));
+        dir.exists().then(|| self.dir()).and_then(Result::ok)?;
+        matches!(state(&dir, key), Ok(State::Whole)).then_some(dir)
+    }
+
     /// The directory of the entry for `key`; if it is not there or damaged, `build` makes its files in an empty
     /// directory first. Another process that builds the same entry is waited for.
     pub fn entry(&self, key: &str, build: impl FnOnce(&Path) -> Result<(), SimError>) -> Result<PathBuf, SimError> {

@@ -4,6 +4,7 @@
 //! targets through a list of segments, [`frame::LANES`] sources at a time: each operator is done for a whole block by
 //! vector code chosen at run time (AVX-512, AVX2 or neither). Bits and flags are those of [`crate::reference`].
 
+mod demand;
 mod frame;
 mod kernels;
 mod program;
@@ -71,7 +72,14 @@ impl Emulator {
 
     /// Prepares `graph` for an instruction set, which the machine must have.
     pub fn with_isa(graph: &Graph, isa: Isa) -> Emulator {
-        let program = program(graph, isa);
+        let program = match graph.demand.is_empty() {
+            true => {
+                let mut graph = graph.clone();
+                pg2::middle::demand::mark(&mut graph);
+                program(&graph, isa)
+            }
+            false => program(graph, isa),
+        };
         let params = vec![0; program.params.len()];
         Emulator { program, params }
     }
@@ -84,12 +92,12 @@ impl Emulator {
     /// Operators that have no block kernel and go lane by lane.
     pub fn slow_operators(&self) -> Vec<&'static str> {
         let all = self.program.common.iter().chain(&self.program.pair);
-        all.filter_map(|i| i.slow.as_ref().map(|s| s.op.name())).collect()
+        all.filter_map(|step| step.instr()?.slow.as_ref().map(|s| s.op.name())).collect()
     }
 
     /// Memory to evaluate in, with the present parameters.
     pub fn scratch(&self) -> Scratch {
-        let mut frame = Frame::new(self.program.slots);
+        let mut frame = Frame::new(self.program.slots, self.program.held);
         for c in &self.program.constants {
             fill(&mut frame, c.place, c.bits);
         }
@@ -186,23 +194,19 @@ impl Emulator {
     /// Evaluates a block of which the first `count` lanes hold sources.
     fn block(&self, frame: &mut Frame, sums: &mut [Sums], targets: &[u64], count: usize) {
         frame.flags = Flags::NONE;
-        for instr in &self.program.common {
-            // SAFETY: the program only names slots of its frames, and its kernels are of an instruction set that
-            // the machine has.
-            unsafe { (instr.kernel)(instr, frame) };
-        }
+        // SAFETY: the program only names slots of its frames, and its kernels are of an instruction set that the machine has.
+        self.program.common.iter().for_each(|step| unsafe { step.run(frame) });
         let common = frame.flags;
         let elements = self.program.i.len();
         for (k, sum) in sums.iter_mut().enumerate() {
             for (e, place) in self.program.i.iter().enumerate() {
                 place.iter().for_each(|p| fill(frame, *p, targets[k * elements + e]));
             }
-            frame.flags = common;
-            for instr in &self.program.pair {
-                // SAFETY: as above.
-                unsafe { (instr.kernel)(instr, frame) };
-            }
-            sum.flags |= frame.flags;
+            // A flag that is raised already need not be looked for again.
+            frame.flags = common | sum.flags;
+            // SAFETY: as above.
+            self.program.pair.iter().for_each(|step| unsafe { step.run(frame) });
+            sum.flags = frame.flags;
             for (output, gather) in sum.outputs.iter_mut().zip(&self.program.outputs) {
                 add_lanes(output, gather, frame, count);
             }

@@ -10,7 +10,16 @@ struct Prepared<'a> {
     graph: &'a Graph,
     /// Class of a pin node and its place in the record.
     pins: Vec<Option<(PinClass, usize)>>,
-    live: Vec<bool>,
+    /// Whether a node is a multiplexer.
+    chooses: Vec<bool>,
+}
+
+/// What evaluating one pair leaves: the value of each node, its flags, and whether it is demanded.
+#[derive(Default)]
+struct Pair {
+    values: Vec<u64>,
+    flags: Vec<Flags>,
+    demanded: Vec<bool>,
 }
 
 impl<'a> Prepared<'a> {
@@ -23,54 +32,68 @@ impl<'a> Prepared<'a> {
             NodeKind::Pin { pin, element } => Some(places[&(pin, element)]),
             _ => None,
         };
-        Prepared { graph, pins: graph.nodes.iter().map(place).collect(), live: live(graph) }
+        let chooses = |node: &Node| matches!(&node.kind, NodeKind::Op { op, .. } if op.name() == "mux");
+        Prepared {
+            graph,
+            pins: graph.nodes.iter().map(place).collect(),
+            chooses: graph.nodes.iter().map(chooses).collect(),
+        }
     }
 
-    /// Evaluates one pair into `values`, one for each node, and gives the flags of the nodes that reach an output.
-    fn pair(&self, i: &[u64], j: &[u64], params: &[u64], values: &mut Vec<u64>) -> Flags {
-        let mut flags = Flags::NONE;
+    /// Evaluates one pair and gives the flags that count (RULES L6, N7).
+    fn pair(&self, i: &[u64], j: &[u64], params: &[u64], pair: &mut Pair) -> Flags {
+        let Pair { values, flags, .. } = pair;
         values.clear();
-        for (k, node) in self.graph.nodes.iter().enumerate() {
-            let value = match (&node.kind, self.pins[k]) {
-                (_, Some((PinClass::Ipin, at))) => i[at],
-                (_, Some((PinClass::Jpin, at))) => j[at],
-                (_, Some((_, at))) => params[at],
-                (NodeKind::Const { bits }, _) => *bits,
+        flags.clear();
+        for (node, pin) in self.graph.nodes.iter().zip(&self.pins) {
+            let (value, raised) = match (&node.kind, pin) {
+                (_, Some((PinClass::Ipin, at))) => (i[*at], Flags::NONE),
+                (_, Some((PinClass::Jpin, at))) => (j[*at], Flags::NONE),
+                (_, Some((_, at))) => (params[*at], Flags::NONE),
+                (NodeKind::Const { bits }, _) => (*bits, Flags::NONE),
                 (NodeKind::Op { op, inst, args }, _) => {
                     // No operator has more than four arguments.
                     let mut patterns = [0; 4];
                     patterns.iter_mut().zip(args).for_each(|(p, a)| *p = values[a.0 as usize]);
-                    let (bits, raised) = op.bits(inst, &patterns[..args.len()]);
-                    flags |= raised.when(self.live[k]);
-                    bits
+                    op.bits(inst, &patterns[..args.len()])
                 }
                 (NodeKind::Pin { .. }, None) => unreachable!("every pin node has a place"),
             };
             values.push(value);
+            flags.push(raised);
         }
-        flags
+        self.counted(pair)
+    }
+
+    /// The flags of the demanded nodes: an output demands its value, an operator its arguments, a `mux` its condition and the
+    /// arm that it takes.
+    fn counted(&self, pair: &mut Pair) -> Flags {
+        let Pair { values, flags, demanded } = pair;
+        let mut all = Flags::NONE;
+        demanded.clear();
+        demanded.resize(values.len(), false);
+        self.graph.outputs.iter().for_each(|o| demanded[o.value.0 as usize] = true);
+        for (k, node) in self.graph.nodes.iter().enumerate().rev() {
+            if let (true, NodeKind::Op { args, .. }) = (demanded[k], &node.kind) {
+                all |= flags[k];
+                match args[..] {
+                    [condition, yes, no] if self.chooses[k] => {
+                        let taken = if values[condition.0 as usize] == 1 { yes } else { no };
+                        [condition, taken].iter().for_each(|a| demanded[a.0 as usize] = true);
+                    }
+                    _ => args.iter().for_each(|a| demanded[a.0 as usize] = true),
+                }
+            }
+        }
+        all
     }
 }
 
-/// The value of every node for one pair, and the flags of the nodes that reach an output (RULES N7).
+/// The value of every node for one pair, and the flags that count.
 pub fn pair(graph: &Graph, i: &[u64], j: &[u64], params: &[u64]) -> (Vec<u64>, Flags) {
-    let mut values = Vec::new();
-    let flags = Prepared::new(graph).pair(i, j, params, &mut values);
-    (values, flags)
-}
-
-/// The nodes that reach an output.
-pub fn live(graph: &Graph) -> Vec<bool> {
-    let mut live = vec![false; graph.nodes.len()];
-    graph.outputs.iter().for_each(|o| live[o.value.0 as usize] = true);
-    for (k, node) in graph.nodes.iter().enumerate().rev() {
-        if let NodeKind::Op { args, .. } = &node.kind
-            && live[k]
-        {
-            args.iter().for_each(|a| live[a.0 as usize] = true);
-        }
-    }
-    live
+    let mut pair = Pair::default();
+    let flags = Prepared::new(graph).pair(i, j, params, &mut pair);
+    (pair.values, flags)
 }
 
 /// The results of one target over sources `j`, one pattern for each output element, and its flags.
@@ -78,12 +101,12 @@ pub fn target(graph: &Graph, i: &[u64], j: &[Vec<u64>], params: &[u64]) -> (Vec<
     let mut sums: Vec<Accumulator> =
         graph.outputs.iter().map(|o| Accumulator::new(o.reduce, graph.pins[o.pin].format)).collect();
     let prepared = Prepared::new(graph);
-    let mut values = Vec::new();
+    let mut pair = Pair::default();
     let mut flags = Flags::NONE;
     for source in j {
-        flags |= prepared.pair(i, source, params, &mut values);
+        flags |= prepared.pair(i, source, params, &mut pair);
         for (sum, o) in sums.iter_mut().zip(&graph.outputs) {
-            sum.add(values[o.value.0 as usize]);
+            sum.add(pair.values[o.value.0 as usize]);
         }
     }
     let finished: Vec<(u64, Flags)> = sums.iter().map(Accumulator::finish).collect();

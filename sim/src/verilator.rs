@@ -114,7 +114,7 @@ fn compile(tools: &Tools, cache: &Cache, source: &Source, work: &Path, dir: &Pat
         let (set_up, clocked): (Vec<PathBuf>, Vec<PathBuf>) =
             texts.into_iter().partition(|text| bytes > UNITY_BYTES && slow(text));
         texts = Vec::new();
-        for (name, part) in [("all", clocked), ("all__Slow", set_up)] {
+        for (name, part) in [("all", clocked), ("all__Slow", set_up)].into_iter().filter(|(_, part)| !part.is_empty()) {
             let unit = work.join(format!("{}_{name}.cpp", source.prefix));
             fs::write(&unit, part.into_iter().map(include).collect::<String>()).map_err(SimError::io(&unit))?;
             texts.push(unit);

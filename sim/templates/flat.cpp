@@ -1,5 +1,6 @@
 // Drives a whole engine as one model on one thread.
 {% include "stream.h" %}
+#include <exception>
 #include "{{ top }}.h"
 {% if trace -%}
 #include "verilated_fst_c.h"
@@ -31,7 +32,8 @@ struct Engine {
     }
 };
 
-EXPORT void* engine_new(uint32_t, uint64_t seed, const char* path) {
+// Null where the waves cannot be written, or where there is no memory for the model.
+EXPORT void* engine_new(uint32_t, uint64_t seed, const char* path) try {
     Engine* engine = new Engine;
     engine->streams.random = seed;
 {%- if trace %}
@@ -52,6 +54,8 @@ EXPORT void* engine_new(uint32_t, uint64_t seed, const char* path) {
     }
     engine->top.rst = 0;
     return engine;
+} catch (const std::exception&) {
+    return nullptr;
 }
 
 EXPORT void engine_delete(void* engine) { delete static_cast<Engine*>(engine); }

@@ -5,6 +5,7 @@
 // it sends in a ring, the lanes follow through the ring in pieces, and only at a clock with r_done does the shell wait
 // until the lanes of that group have come to that very clock. That r_done is high then, and at no other clock, is checked.
 {% include "stream.h" %}
+#include <exception>
 #include <atomic>
 #include <condition_variable>
 #include <memory>
@@ -300,7 +301,8 @@ struct Engine {
     uint8_t lane_flags[LANES] = {};
 };
 
-EXPORT void* engine_new(uint32_t threads, uint64_t seed, const char*) {
+// Null where the waves cannot be written, or where there is no memory for the model.
+EXPORT void* engine_new(uint32_t threads, uint64_t seed, const char*) try {
     Engine* engine = new Engine(threads);
     engine->streams.random = seed;
     Exchange none{};
@@ -312,6 +314,8 @@ EXPORT void* engine_new(uint32_t threads, uint64_t seed, const char*) {
     }
     engine->shell.rst = 0;
     return engine;
+} catch (const std::exception&) {
+    return nullptr;
 }
 
 EXPORT void engine_delete(void* engine) { delete static_cast<Engine*>(engine); }

@@ -11,6 +11,7 @@ mod schedule;
 
 use crate::failure::Failure;
 use crate::output::say;
+use pg2::report::shown::shown;
 use std::time::Instant;
 
 #[derive(clap::Args)]
@@ -55,7 +56,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     for name in &args.names {
         let bench = BENCHES.iter().find(|b| b.name == name);
         chosen.push(bench.ok_or_else(|| {
-            Failure::Usage(format!("there is no benchmark `{name}`; the benchmarks are {}", known()))
+            Failure::Usage(format!("there is no benchmark `{}`; the benchmarks are {}", shown(name), known()))
         })?);
     }
     if chosen.is_empty() {

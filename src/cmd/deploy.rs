@@ -1,9 +1,11 @@
 //! `pairforge deploy`: a bitstream onto its board, through openFPGALoader.
 
 use crate::failure::Failure;
+use crate::input;
 use crate::output::say;
 use flow::summary::Summary;
 use hdl::board::{BOARDS, Board, board};
+use pg2::report::shown::shown;
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -43,18 +45,16 @@ pub fn run(args: Args) -> Result<(), Failure> {
 fn find(dir: &Path) -> Result<(&'static Board, PathBuf), Failure> {
     const MAKE: &str = "make it with `pairforge synth FILE --board BOARD -o DIR`";
     let path = dir.join("synth.json");
-    let text = std::fs::read_to_string(&path).map_err(|e| match e.kind() {
-        ErrorKind::NotFound | ErrorKind::NotADirectory => {
-            Failure::file(dir, format!("holds no synth.json, and so no bitstream; {MAKE}"))
-        }
-        _ => Failure::file(&path, format!("cannot be read: {e}")),
-    })?;
+    if !path.exists() {
+        return Err(Failure::file(dir, format!("holds no synth.json, and so no bitstream; {MAKE}")));
+    }
+    let text = input::text(&path, "")?;
     let said =
         Summary::parse(&text).map_err(|e| Failure::file(&path, format!("is no description of a synthesis: {e}")))?;
     let name = said.board.ok_or_else(|| Failure::file(&path, format!("names no board; {MAKE}")))?;
     let board = board(&name).ok_or_else(|| {
         let known = BOARDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ");
-        Failure::file(&path, format!("names the board `{name}`, which is none of {known}"))
+        Failure::file(&path, format!("names the board `{}`, which is none of {known}", shown(&name)))
     })?;
     if said.device.as_deref().is_some_and(|d| d != board.device.name) {
         let text = format!("is for a device that {name} has not ({}); {MAKE}", board.device.name);

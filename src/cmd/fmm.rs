@@ -6,7 +6,7 @@ mod table;
 use super::lanes::LaneArgs;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::{output, source};
+use crate::{input, memory, output, source};
 use clap::ValueEnum;
 use hdl::circuit::target::Clock;
 use host::backends::{self, Options};
@@ -102,8 +102,8 @@ pub struct Args {
 /// What `--m2l` takes in place of a kernel.
 const NATIVE: &str = "native";
 
-/// Memory that an FMM takes for each particle, at the least.
-const BYTES: usize = 200;
+/// What an FMM takes at least for each particle: itself, its place in the tree, its potential and gradient.
+const BYTES_A_PARTICLE: u64 = 200;
 
 /// clap's view of an enumeration of `host`.
 macro_rules! choice {
@@ -273,16 +273,10 @@ fn particles(args: &Args) -> Result<Particles, Failure> {
         if args.n > MOST_PARTICLES {
             return Err(Failure::Usage(format!("--n takes up to {MOST_PARTICLES} particles, not {}", args.n)));
         }
-        if Vec::<[u8; BYTES]>::new().try_reserve_exact(args.n).is_err() {
-            let size = args.n as f64 * BYTES as f64 / 1e9;
-            return Err(Failure::Input(format!(
-                "{} particles take about {size:.0} GB, which this machine does not have",
-                args.n
-            )));
-        }
+        memory::check(args.n as u64 * BYTES_A_PARTICLE, format!("an FMM of {} particles", args.n))?;
         return Ok(random::generate(args.n, distribution, charge, args.seed));
     };
-    let bytes = std::fs::read(path).map_err(|e| Failure::file(path, format!("cannot be read: {e}")))?;
+    let bytes = input::read(path)?;
     let read = if npy::is_npy(&bytes) {
         npy::read_particles(&bytes)
     } else {

@@ -1,6 +1,7 @@
 //! `pairforge run`: one kernel over targets and sources from CSV files: all pairs, those of neighbouring cells, or those of a
 //! list.
 
+mod raised;
 mod work;
 
 use super::lanes::LaneArgs;
@@ -12,6 +13,8 @@ use host::backend::Outcome;
 use host::backends::{self, Options};
 use host::cells::Report;
 use pg2::graph::{Graph, PinClass};
+use pg2::report::shown::shown;
+use raised::Raised;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -39,6 +42,9 @@ pub struct Args {
     /// Read and write every value as the unsigned integer of its bit pattern
     #[arg(long)]
     raw: bool,
+    /// Add a column with the flags of each target
+    #[arg(long)]
+    flags: bool,
     #[command(flatten)]
     lanes: LaneArgs,
     #[command(flatten)]
@@ -61,6 +67,7 @@ struct Stats {
     seconds: f64,
     cycles: Option<u64>,
     utilisation: Option<f64>,
+    raised: Vec<Raised>,
     flags: Vec<&'static str>,
     /// Where the run went over cells.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,7 +83,12 @@ pub fn run(args: Args) -> Result<(), Failure> {
     // Before the work, at whose end they are written; the simulation writes the waves itself.
     output::check(&args.output)?;
     output::check_all([&args.json, &args.trace])?;
-    let (_, graph) = source::load(&args.file)?;
+    let (kernel, graph) = source::load(&args.file)?;
+    if args.flags && graph.pins_of(PinClass::Fout).any(|(_, pin)| pin.name == csv::FLAGS) {
+        let what =
+            format!("--flags adds a column `{0}`, and the kernel has an output of that name; rename it", csv::FLAGS);
+        return Err(Failure::Input(what));
+    }
     let params = parameters(&columns(&graph, PinClass::Param), &args.params, args.raw)?;
     let targets = csv::read(&args.i, &columns(&graph, PinClass::Ipin), args.raw)?;
     let sources = csv::read(&args.j, &columns(&graph, PinClass::Jpin), args.raw)?;
@@ -94,17 +106,27 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let mut progress = Progress::new(format!("running on {}", args.backend), ni);
     let outcome = backend.run(&work.job(&graph, &params), &mut |done| progress.at(done))?;
     drop(progress);
-    let outcome = Outcome { results: work.restored(outcome.results), ..outcome };
+    let (results, flags) = work.restored(outcome.results, outcome.flags);
+    let outcome = Outcome { results, flags, ..outcome };
     let seconds = started.elapsed().as_secs_f64();
-    csv::write(&args.output, &columns(&graph, PinClass::Fout), &outcome.results, args.raw)?;
+    let flags = args.flags.then_some(&outcome.flags[..]);
+    csv::write(&args.output, &columns(&graph, PinClass::Fout), &outcome.results, flags, args.raw)?;
+    let raised = raised::raised(&kernel, &graph, &outcome.flags);
+    raised.iter().for_each(|one| eprintln!("{}", one.text(ni)));
     if let Some(path) = &args.json {
-        output::write_json(path, &stats(&args, (ni, nj), seconds, &outcome, work))?;
+        output::write_json(path, &stats(&args, (ni, nj), seconds, &outcome, work, raised))?;
     }
     Ok(())
 }
 
-fn stats(args: &Args, (ni, nj): (usize, usize), seconds: f64, outcome: &Outcome, work: Work) -> Stats {
-    let flags = outcome.flags.iter().fold(hdl::Flags::NONE, |a, f| a | *f);
+fn stats(
+    args: &Args,
+    (ni, nj): (usize, usize),
+    seconds: f64,
+    outcome: &Outcome,
+    work: Work,
+    raised: Vec<Raised>,
+) -> Stats {
     Stats {
         backend: args.backend.clone(),
         ni,
@@ -113,7 +135,8 @@ fn stats(args: &Args, (ni, nj): (usize, usize), seconds: f64, outcome: &Outcome,
         seconds,
         cycles: outcome.cycles,
         utilisation: outcome.utilisation(),
-        flags: flags.names(),
+        flags: raised.iter().map(|one| one.flag).collect(),
+        raised,
         cells: work.cells,
     }
 }
@@ -130,11 +153,12 @@ pub fn parameters(columns: &[Column], given: &[String], raw: bool) -> Result<Vec
     let names = || columns.iter().map(|c| format!("{} ({})", c.name, c.format)).collect::<Vec<_>>().join(", ");
     let mut values: Vec<Option<u64>> = vec![None; columns.len()];
     for text in given {
-        let (name, value) =
-            text.split_once('=').ok_or_else(|| Failure::Usage(format!("--param takes NAME=VALUE, not `{text}`")))?;
+        let (name, value) = text
+            .split_once('=')
+            .ok_or_else(|| Failure::Usage(format!("--param takes NAME=VALUE, not `{}`", shown(text))))?;
         let k = columns.iter().position(|c| c.name == name.trim()).ok_or_else(|| {
             let known = if columns.is_empty() { "it has none".into() } else { format!("they are {}", names()) };
-            Failure::Input(format!("the kernel has no parameter `{name}`; {known}"))
+            Failure::Input(format!("the kernel has no parameter `{}`; {known}", shown(name)))
         })?;
         let bits = csv::field(columns[k].format, value.trim(), raw)
             .map_err(|e| Failure::Input(format!("--param {name}: {e}")))?;

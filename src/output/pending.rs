@@ -69,6 +69,16 @@ fn remove() {
     }
 }
 
+/// Removes all that is pending, says why on standard error, and ends the program with a status. Asks for no memory.
+pub fn end_with(line: &[u8], status: i32) -> ! {
+    remove();
+    // SAFETY: the line is as long as it says, and both calls may be made anywhere.
+    unsafe {
+        libc::write(2, line.as_ptr().cast(), line.len() as _);
+        libc::_exit(status)
+    }
+}
+
 /// Lets Ctrl-C and a request to end remove what is pending, and then end the program as they would have.
 #[cfg(unix)]
 pub fn remove_when_interrupted() {

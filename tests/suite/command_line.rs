@@ -59,6 +59,10 @@ fn wrong_usage_is_status_2() {
         ("fmm --n 10 --expansion solid", &["`cpu`"]),
         ("fmm --n 99999999999999", &["2147483647"]),
         ("fmm --n 10 --threads 1000000", &["--threads", "1024"]),
+        ("fmm --n 10 --check 0", &["--check", "at least one"]),
+        ("fmm --n 10 --precision f32", &["--precision", "native"]),
+        ("fmm --n 10 --near-only --m2l native", &["--near-only", "--m2l"]),
+        ("fmm --n 10 -o x.csv --json x.csv", &["-o and --json both name x.csv"]),
         ("bench no_such_bench", &["no_such_bench"]),
     ];
     for (words, err) in wrong {

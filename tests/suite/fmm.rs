@@ -531,3 +531,49 @@ fn random_particles_are_those_of_the_rule() {
         assert_eq!(p.text("a.csv"), p.text("b.csv"));
     }
 }
+
+#[test]
+fn what_is_wrong_is_said_before_any_particle_is_drawn() {
+    // So many particles would be refused, or drawn for minutes.
+    let p = Place::new();
+    let m2l = p.run("gen m2l --order 3").expect(0).out;
+    p.write("three.pg2", &m2l);
+    p.write("square.pg2", shipped("p2p").replace("pg_pow(r2, -1, 2)", "pg_pow(r2, -2, 2)"));
+    let wrong = [
+        ("--m2l three.pg2", "three is an M2L kernel of order 3"),
+        ("--p2p square.pg2", "is not 1/r"),
+        ("--p2p p2p_paper --eps 0.1", "`eps2`"),
+        ("--jmem 0", "holds no record"),
+        ("--json no/folder.json", "no does not exist"),
+    ];
+    for (words, part) in wrong {
+        let ended = p.run(&format!("fmm --n 2000000000 {words} --save-particles p.csv")).expect(1);
+        assert!(ended.err.contains(part), "{words}: {}", ended.err);
+        assert!(!p.path("p.csv").exists(), "{words}");
+    }
+}
+
+#[test]
+fn results_are_finite_or_refused() {
+    let p = Place::new();
+    // Each once gave infinite or wrong numbers: on an axis, beside an outlier, with a long softening length.
+    write(&p, "axis.csv", &[[-1.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0], [1e-15, 0.0, 0.0, 1.0]]);
+    write(&p, "far.csv", &[[0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0], [1e104, 0.0, 0.0, 1.0]]);
+    let wanted =
+        [("axis.csv", 2, [1e15, 1e30]), ("far.csv", 0, [1.0, 1.0]), ("axis.csv --eps 1e155", 0, [3e-155, 0.0])];
+    for backend in ["emulator", "cpu", "cpu --precision f32"] {
+        for (words, k, [potential, slope]) in wanted {
+            let words = format!("--particles {words} --backend {backend}");
+            let found = forces(&p, &words)[k];
+            assert!((found[0] / potential - 1.0).abs() < 1e-14, "{words}: {found:?}");
+            assert!((found[1] - slope).abs() <= 1e-14 * slope && found[2..] == [0.0; 2], "{words}: {found:?}");
+            let e = &stats(&p, &format!("{words} --check 9"))["error"];
+            assert!(e.as_object().is_some_and(|e| e.values().all(|x| x.as_f64() < Some(10.0))), "{words}: {e}");
+        }
+        // The gradient would be 1e320.
+        write(&p, "near.csv", &[[0.0, 0.0, 0.0, 1.0], [1e-160, 0.0, 0.0, 1.0]]);
+        let ended = p.run(&format!("fmm --particles near.csv --backend {backend} -o none.csv")).expect(1);
+        assert!(ended.err.contains("gradient at particle 0") && ended.err.contains("1.8e308"), "{}", ended.err);
+        assert!(!p.path("none.csv").exists());
+    }
+}

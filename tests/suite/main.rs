@@ -12,6 +12,7 @@ mod explore;
 mod fmm;
 mod formatting;
 mod include;
+mod inputs;
 mod link;
 mod lint;
 mod lsp;

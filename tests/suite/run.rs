@@ -11,7 +11,7 @@ fn runs_give_values_in_their_formats() {
     let ended = check_in(&p, &format!("{RUN} --json s.json"), 0, &[], &[]);
     assert_eq!(ended.out, "s,m,n\n4,1.5,-0.25\n10,1.5,-0.25\n");
     let stats = p.json("s.json");
-    keys(&stats, &["backend", "ni", "nj", "pairs", "seconds", "cycles", "utilisation", "flags"]);
+    keys(&stats, &["backend", "ni", "nj", "pairs", "seconds", "cycles", "utilisation", "flags", "raised"]);
     assert_eq!((&stats["backend"], &stats["ni"], &stats["nj"]), (&"emulator".into(), &2.into(), &2.into()));
     assert_eq!((&stats["pairs"], &stats["cycles"], &stats["utilisation"]), (&4.into(), &Value::Null, &Value::Null));
     assert_eq!(stats["flags"], serde_json::json!([]), "uint64 additions wrap without a flag");
@@ -23,9 +23,75 @@ fn runs_give_values_in_their_formats() {
     assert_eq!(ended.out, "s,m,n\n18446744073709551615,1,1\n");
     // A sum over pairs that leaves its format says so.
     p.write("two.csv", "f,b\n1,18446744073709551615\n1,5\n");
-    let ended = check_in(&p, "run k.pg2 --i zero.csv --j two.csv --param k=0 --json s.json", 0, &[], &[]);
+    let wrap = "wrap: 1 of 1 targets, in s; can arise at k.pg2:3 `s += b + (uint64)a * (uint64)k;`\n";
+    let ended = check_in(&p, "run k.pg2 --i zero.csv --j two.csv --param k=0 --json s.json", 0, &[], &[wrap]);
     assert_eq!(ended.out, "s,m,n\n4,1,1\n");
     assert_eq!(p.json("s.json")["flags"], serde_json::json!(["wrap"]));
+}
+
+/// Two outputs, of which one can saturate, and a quotient that is demanded for some pairs.
+const TWO: &str = "float18.9 x ipin;
+float18.9 y jpin;
+int16 a fout;
+float18.9 b fout;
+include \"shared.pg2\";
+a += (int16)(r << 4); // 16 steps to 1
+b max= y > 0 ? big / r : 0;
+";
+
+#[test]
+fn flags_come_back_with_their_targets_outputs_and_lines() {
+    let p = place();
+    p.write("two.pg2", TWO);
+    p.write("shared.pg2", "// The difference.\nr = x - y;\nbig = x * 1e15;\n");
+    p.write("i.csv", "x\n0\n3000\n1e30\n2\n");
+    p.write("j.csv", "y\n0\n2\n");
+    let run = |more: &str| {
+        check_in(&p, &format!("run two.pg2 --i i.csv --j j.csv --json s.json {more}"), 0, &[], &["of 4 targets"])
+    };
+    let ended = run("--flags");
+    let rows: Vec<Vec<&str>> = ended.out.lines().map(|l| l.split(',').collect()).collect();
+    let flags: Vec<&str> = rows.iter().map(|r| r[2]).collect();
+    // 0 / 0 with y = 0 is not demanded; 2 - 2 with y = 2 is.
+    assert_eq!(flags, ["flags", "", "saturation wrap", "overflow saturation wrap", "invalid"], "{}", ended.out);
+    let text = "overflow: 1 of 4 targets, in a or b; can arise at two.pg2:6 `a += (int16)(r << 4);`, \
+                two.pg2:7 `b max= y > 0 ? big / r : 0;`, shared.pg2:2 `r = x - y;` and 1 more line\n\
+                saturation: 2 of 4 targets, in a; can arise at two.pg2:6 `a += (int16)(r << 4);`\n\
+                invalid: 1 of 4 targets, in b; can arise at two.pg2:7 `b max= y > 0 ? big / r : 0;`\n\
+                wrap: 2 of 4 targets, in a; can arise at two.pg2:6 `a += (int16)(r << 4);`\n";
+    assert_eq!(ended.err, text);
+    let stats = p.json("s.json");
+    assert_eq!(stats["flags"], serde_json::json!(["overflow", "saturation", "invalid", "wrap"]));
+    let saturation = serde_json::json!({
+        "flag": "saturation", "targets": 2, "outputs": ["a"],
+        "lines": [{"file": "two.pg2", "line": 6, "text": "a += (int16)(r << 4);"}]
+    });
+    assert_eq!(stats["raised"][1], saturation);
+    assert_eq!(stats["raised"][2]["outputs"], serde_json::json!(["b"]));
+    // Without the option there is no column.
+    assert_eq!(run("").out.lines().next(), Some("a,b"));
+    // An output of that name leaves no room for it.
+    p.write("own.pg2", "int8 y jpin; int8 flags fout; flags += y;");
+    p.write("own.csv", "y\n1\n");
+    check_in(&p, "run own.pg2 --i own.csv --j own.csv --flags", 1, &[], &["`flags`", "rename"]);
+}
+
+#[test]
+fn flags_of_short_ranges_stand_beside_their_targets() {
+    let p = place();
+    p.write(
+        "k.pg2",
+        "fixed32.32 xi[1] ipin; fixed32.32 xj[1] jpin; float18.9 w ipin; int8 n fout; n += (int8)w; _ = xi - xj;",
+    );
+    let many: String =
+        (0..40).map(|k| format!("{},{}\n", (k * 7 % 40) as f64 / 40.0 - 0.5, if k == 11 { 1000 } else { 1 })).collect();
+    p.write("i.csv", format!("xi[0],w\n{many}"));
+    p.write("j.csv", "xj[0]\n-0.4\n0.1\n0.3\n");
+    let ended =
+        check_in(&p, "run k.pg2 --i i.csv --j j.csv --cells 0.3 --periodic 1 --flags", 0, &[], &["of 40 targets"]);
+    let raised: Vec<usize> =
+        (0..).zip(ended.out.lines().skip(1)).filter(|(_, l)| l.contains("saturation")).map(|(k, _)| k).collect();
+    assert_eq!(raised, [11], "{}", ended.out);
 }
 
 #[test]

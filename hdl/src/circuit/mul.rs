@@ -2,8 +2,8 @@
 
 mod logic;
 
-use super::{Circuit, Sig};
-use crate::circuit::target::Cost;
+use super::{Circuit, Sig, X};
+use crate::rtl::cat;
 
 /// A summand of a product: `sig` times 2^`offset`, unsigned.
 #[derive(Clone, Copy)]
@@ -23,15 +23,15 @@ pub(super) fn product(c: &mut Circuit, name: &str, a: Sig, b: Sig, signed: bool)
         return low;
     }
     // With ua, ub the patterns read as unsigned: a b = ua ub - [a < 0] ub 2^wa - [b < 0] ua 2^wb modulo 2^(wa + wb).
-    let gated = |c: &mut Circuit, x: Sig, wx: u32, s: Sig, ws: u32| {
-        c.comb(name, wx, Cost::Logic(2), format!("{{{wx}{{{{0}}[{}]}}}} & {{1}}", ws - 1), &[s, x])
-    };
+    let gated =
+        |c: &mut Circuit, x: Sig, wx: u32, s: Sig, ws: u32| c.logic(name, c.x(s).bit(ws - 1).repeat(wx) & c.x(x));
     let xa = gated(c, b, wb, a, wa);
     let xb = gated(c, a, wa, b, wb);
     let subtract = |c: &mut Circuit, p: Sig, x: Sig, wx: u32, offset: u32| {
-        let top = wa + wb - 1;
-        let text = format!("{{{{0}}[{top}:{offset}] - {{1}}, {{0}}[{}:0]}}", offset - 1);
-        c.comb(name, wa + wb, Cost::Add(wx), text, &[p, x])
+        let (p, x) = (c.x(p), c.x(x));
+        let high = p.slice(wa + wb - 1, offset);
+        assert_eq!(high.width(), wx);
+        c.logic(name, cat([high - x, p.low(offset)]))
     };
     let p = subtract(c, low, xa, wb, wa);
     subtract(c, p, xb, wa, wb)
@@ -59,7 +59,7 @@ fn sum(c: &mut Circuit, name: &str, mut terms: Vec<Term>, width: u32) -> Sig {
     for t in &mut terms {
         if t.offset + c.width(t.sig) > width {
             let left = width - t.offset;
-            t.sig = c.wire(name, left, format!("{{0}}[{}:0]", left - 1), &[t.sig]);
+            t.sig = c.logic(name, c.x(t.sig).low(left));
         }
     }
     // Summands that do not overlap join without an adder; a tree of adders, narrow ones first, takes the rest.
@@ -76,12 +76,7 @@ fn sum(c: &mut Circuit, name: &str, mut terms: Vec<Term>, width: u32) -> Sig {
         rows = rows.chunks(2).map(|p| if let [x, y] = p { add(c, name, *x, *y, width) } else { p[0] }).collect();
     }
     let (sum, offset) = (rows[0].sig, rows[0].offset);
-    match (c.width(sum) + offset, offset) {
-        (w, 0) if w == width => sum,
-        (w, 0) => c.wire(name, width, format!("{{{}'d0, {{0}}}}", width - w), &[sum]),
-        (w, _) if w == width => c.wire(name, width, format!("{{{{0}}, {offset}'d0}}"), &[sum]),
-        (w, _) => c.wire(name, width, format!("{{{}'d0, {{0}}, {offset}'d0}}", width - w), &[sum]),
-    }
+    if offset == 0 && c.width(sum) == width { sum } else { c.logic(name, c.x(sum).shl(offset).zext(width)) }
 }
 
 /// The pieces of a signal, lowest first.
@@ -95,7 +90,7 @@ fn pieces(c: &mut Circuit, name: &str, s: Sig, most: u32) -> Vec<Term> {
     (0..width.div_ceil(step))
         .map(|k| {
             let (low, high) = (k * step, (k * step + step).min(width) - 1);
-            Term { sig: c.wire(name, high - low + 1, format!("{{0}}[{high}:{low}]"), &[s]), offset: low }
+            Term { sig: c.logic(name, c.x(s).slice(high, low)), offset: low }
         })
         .collect()
 }
@@ -105,22 +100,15 @@ fn add(c: &mut Circuit, name: &str, x: Term, y: Term, width: u32) -> Term {
     let (x, y) = if x.offset <= y.offset { (x, y) } else { (y, x) };
     let (wx, wy, shift) = (c.width(x.sig), c.width(y.sig), y.offset - x.offset);
     if shift >= wx {
-        let gap = shift - wx;
-        let text = if gap == 0 { "{{1}, {0}}".to_string() } else { format!("{{{{1}}, {gap}'d0, {{0}}}}") };
-        return Term { sig: c.wire(name, wy + shift, text, &[x.sig, y.sig]), offset: x.offset };
+        return Term { sig: c.logic(name, cat([c.x(y.sig), c.x(x.sig).zext(shift)])), offset: x.offset };
     }
     // The sum's high part, one bit wider for the carry unless the product ends there.
     let high = ((wx - shift).max(wy) + 1).min(width - y.offset);
-    let fit = |text: String, w: u32| match high.cmp(&w) {
-        std::cmp::Ordering::Greater => format!("{{{}'d0, {text}}}", high - w),
-        _ => text,
-    };
-    let left = fit(format!("{{0}}[{}:{shift}]", wx - 1), wx - shift);
-    let right = fit("{1}".to_string(), wy);
-    let sum = c.comb(name, high, Cost::Add(high), format!("{left} + {right}"), &[x.sig, y.sig]);
+    let fit = |x: X| if high > x.width() { x.zext(high) } else { x.low(high) };
+    let low = c.x(x.sig).low(shift);
+    let sum = c.logic(name, fit(c.x(x.sig).bits(shift, wx - shift)) + fit(c.x(y.sig)));
     if shift == 0 {
         return Term { sig: sum, offset: x.offset };
     }
-    let text = format!("{{{{1}}, {{0}}[{}:0]}}", shift - 1);
-    Term { sig: c.wire(name, high + shift, text, &[x.sig, sum]), offset: x.offset }
+    Term { sig: c.logic(name, cat([c.x(sum), low])), offset: x.offset }
 }

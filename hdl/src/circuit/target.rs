@@ -144,6 +144,8 @@ pub enum Cost {
     Shift(u32),
     /// Counting the leading zeros of that many bits.
     LeadingZeros(u32),
+    /// Logic of so many inputs in front of a carry chain of so many bits, and logic behind it.
+    Path { before: u32, bits: u32, after: u32 },
     /// The way into a multiplier block's input registers.
     IntoProduct,
     /// The way from a block memory's output register.
@@ -160,6 +162,11 @@ impl Cost {
         };
         match self {
             Cost::Wire => 0.0,
+            Cost::Path { before, bits, after } => {
+                // A carry cell's own table takes in a function of four inputs.
+                let logic = |inputs: u32, free: u32| if inputs <= free { 0.0 } else { Cost::Logic(inputs).delay(t) };
+                logic(before, 4) + Cost::Add(bits).delay(t) + logic(after, 1)
+            }
             Cost::Logic(inputs) => t.lut * levels(inputs),
             Cost::Add(bits) | Cost::Compare(bits) => t.carry_start + t.carry_bit * bits as f64,
             // A 4-input table holds a 2-way multiplexer, two tables a 4-way one.

@@ -337,8 +337,11 @@ impl<L: Leaf> Expr<L> {
         Expr::new(self.width(), Node::Shift(how, self.clone(), places.clone()))
     }
 
-    /// The full product, of both signed or both unsigned.
+    /// The full product, of both signed or both unsigned. Signed factors are such as have a name, since their sign is read.
     pub fn product(&self, other: &Expr<L>, signed: bool) -> Expr<L> {
+        if signed {
+            let _ = (self.msb(), other.msb());
+        }
         let width = self.width() + other.width();
         Expr::new(width, Node::Product { signed, a: self.clone(), b: other.clone() })
     }

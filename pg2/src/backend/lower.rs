@@ -6,8 +6,8 @@
 
 mod delay;
 
-use crate::graph::{Graph, NodeId, NodeKind, PinClass};
-use crate::middle::gather::{Gather, Input, gather};
+use crate::graph::{Demand, Graph, NodeId, NodeKind, PinClass};
+use crate::middle::gather::{Gather, Input, Source, gather};
 use crate::middle::library::Library;
 use crate::middle::lines::Lines;
 use crate::middle::schedule::{Schedule, waits};
@@ -193,27 +193,28 @@ impl<'a> Writer<'a> {
             self.comment("---- the flags travel with their pair".to_string());
         }
         for step in &plan.steps {
-            if let [Input::Step(from)] = step.inputs[..] {
+            if let [Input { source: Source::Step(from), when: None }] = step.inputs[..] {
                 waits.push(Some(waits[from].unwrap_or(from)));
                 registers.push(String::new());
                 continue;
             }
             self.arrive(plan, &step.inputs, &waits, &mut registers);
             let name = self.names.unique(&format!("{}_c{}", Flags::NAMES[step.flag], step.cycle + 1));
-            let next = self.any(&step.inputs, &registers);
+            let next = self.any(&step.inputs, &registers, step.cycle);
             self.module.items.push(Item::Reg { name: name.clone(), width: 1, next });
             waits.push(None);
             registers.push(name);
         }
         plan.last.iter().for_each(|inputs| self.arrive(plan, inputs, &waits, &mut registers));
-        let bits: Vec<String> = plan.last.iter().rev().map(|inputs| self.any(inputs, &registers)).collect();
+        let bits: Vec<String> =
+            plan.last.iter().rev().map(|inputs| self.any(inputs, &registers, self.schedule.depth)).collect();
         self.module.items.push(Item::Assign { name: "flags".into(), expr: format!("{{{}}}", bits.join(", ")) });
     }
 
     /// Writes the waits of the flags among `inputs`.
     fn arrive(&mut self, plan: &Gather, inputs: &[Input], waits: &[Option<usize>], registers: &mut [String]) {
         for input in inputs {
-            if let Input::Step(k) = *input
+            if let Source::Step(k) = input.source
                 && let Some(first) = waits[k]
                 && registers[k].is_empty()
             {
@@ -225,11 +226,11 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The OR of flag signals; a vector with several used bits of one node is sliced bit by bit.
-    fn any(&self, inputs: &[Input], registers: &[String]) -> String {
-        let term = |input: &Input| match *input {
-            Input::Step(k) => registers[k].clone(),
-            Input::Node { id, bit } => {
+    /// The OR of flag signals in a cycle; a vector with several used bits of one node is sliced bit by bit.
+    fn any(&self, inputs: &[Input], registers: &[String], cycle: u32) -> String {
+        let of = |input: &Input| match input.source {
+            Source::Step(k) => registers[k].clone(),
+            Source::Node { id, bit } => {
                 let signal = self.flags[id.0 as usize].as_deref().expect("a node that can raise a flag has the port");
                 let NodeKind::Op { op, inst, .. } = &self.graph.node(id).kind else {
                     unreachable!("pins raise nothing")
@@ -237,11 +238,28 @@ impl<'a> Writer<'a> {
                 if op.flags(inst).0.count_ones() == 1 { signal.to_string() } else { format!("{signal}[{bit}]") }
             }
         };
-        match inputs {
-            [] => "1'b0".into(),
-            [one] => term(one),
-            many => format!("|{{{}}}", many.iter().map(term).collect::<Vec<_>>().join(", ")),
+        // Flags under one condition are ANDed with it once.
+        let mut terms = Vec::new();
+        for (k, input) in inputs.iter().enumerate() {
+            match input.when {
+                None => terms.push(of(input)),
+                when if inputs[..k].iter().any(|other| other.when == when) => {}
+                Some(condition) => {
+                    let flags: Vec<String> = inputs.iter().filter(|i| i.when == input.when).map(of).collect();
+                    terms.push(format!("{} & {}", or(&flags), self.condition(condition, cycle)));
+                }
+            }
         }
+        or(&terms)
+    }
+
+    /// A condition in a cycle.
+    fn condition(&self, id: NodeId, cycle: u32) -> &str {
+        let value = &self.values[id.0 as usize];
+        if self.schedule.fixed[id.0 as usize] {
+            return value;
+        }
+        self.delays.tap(id, cycle - self.schedule.ready(id)).unwrap_or(value)
     }
 
     fn outputs(&mut self) {
@@ -258,7 +276,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Reads the pins that nothing else reads, so that linters do not ask about them.
+    /// Reads the pins and flags that nothing else reads, so that linters do not ask about them.
     fn sink(&mut self) {
         let mut read = vec![false; self.graph.nodes.len()];
         for node in &self.graph.nodes {
@@ -283,10 +301,21 @@ impl<'a> Writer<'a> {
             let elements = self.graph.elements_of(class);
             unused.extend(elements.iter().filter(|e| !used.contains(e)).map(|e| self.graph.port(e.0, e.1)));
         }
+        let never = |(flag, demand): (&Option<String>, &Demand)| flag.clone().filter(|_| *demand == Demand::Never);
+        unused.extend(self.flags.iter().zip(&self.graph.demand).filter_map(never));
         if !unused.is_empty() {
             let name = self.names.unique("unused");
             let expr = format!("&{{1'b0, {}}}", unused.join(", "));
             self.module.items.push(Item::Wire { name, width: 1, expr });
         }
+    }
+}
+
+/// The OR of signals.
+fn or(signals: &[String]) -> String {
+    match signals {
+        [] => "1'b0".into(),
+        [one] => one.clone(),
+        many => format!("|{{{}}}", many.join(", ")),
     }
 }

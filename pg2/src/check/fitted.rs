@@ -14,12 +14,15 @@ use hdl::number::exact::Exact;
 use hdl::number::real::expr::CALLS;
 use hdl::number::real::{Call, Expr, Node};
 use hdl::op::Attrs;
-use hdl::op::table::func::{Failure, Function, MAX_MANT, MAX_WIDTH, Prepared, prepared};
+use hdl::op::table::func::{Failure, Function, MAX_MANT, MAX_WIDTH, MOST_WORK, Prepared, prepared, work};
 use num_traits::{One, Zero};
 use std::collections::HashMap;
 
 /// The most parts of an expression; more would take too long to fit.
 const MAX_PARTS: usize = 400;
+
+/// The most work that fitting all functions of a file may take.
+const FILE_WORK: u64 = 3 * MOST_WORK;
 
 /// What a name in the expression can be, for suggestions.
 static WORDS: &[&str] = &["pow", "rsqrt", "inv", "min", "max", "pi"];
@@ -110,6 +113,9 @@ impl<'a> Checker<'a> {
         let ends = [&args[2], &args[3]].map(|(value, id)| self.end_of_interval(value, *id));
         let (Some(typed), Some(expr), [Some(lo), Some(hi)]) = (typed, expr, ends) else { return Value::Error };
         let function = Function::new(expr, lo, hi);
+        if !self.may_fit(typed.format, function, span) {
+            return Value::Error;
+        }
         match prepared(typed.format, function) {
             Ok(p) => {
                 self.warn_of_floor(p, self.span(args[1].1));
@@ -121,6 +127,26 @@ impl<'a> Checker<'a> {
                 Value::Error
             }
         }
+    }
+
+    /// Whether the file's functions have not taken too much work yet; this one's is booked. It counts the same whether a
+    /// table is made now or was kept, so that a kernel compiles everywhere or nowhere.
+    fn may_fit(&mut self, format: Format, function: &'static Function, span: Span) -> bool {
+        if self.fitted.contains(&(format, function.text.as_str())) {
+            return true;
+        }
+        if self.fit_work > FILE_WORK {
+            if self.fitted.insert((Format::Int { width: 1, signed: false }, "")) {
+                let message = "the functions of this file take too long to fit";
+                let error =
+                    Diagnostic::error(codes::FUNCTION_WORK, message, span, "this one and later ones are not fitted");
+                self.error(error.help("use fewer different functions, narrower formats, or shorter intervals; one function may be used many times"));
+            }
+            return false;
+        }
+        self.fitted.insert((format, function.text.as_str()));
+        self.fit_work += work(format, function);
+        true
     }
 
     fn end_of_interval(&mut self, value: &Value, id: ExprId) -> Option<Exact> {
@@ -176,6 +202,12 @@ impl<'a> Checker<'a> {
                 Diagnostic::error(codes::FUNCTION_VALUE, message, span, "a small difference of large parts")
                     .label(interval, "on this interval")
                     .help("write it in another form, or leave that place out of the interval")
+            }
+            Failure::Costly => {
+                let message = format!("this function takes too long to fit in {format}");
+                Diagnostic::error(codes::FUNCTION_WORK, message, span, "given up here").help(
+                    "narrow the interval, take a narrower format, or write it as a product or sum of simpler functions",
+                )
             }
             Failure::Large { at, depth } => {
                 let message = format!("no table of a reasonable size holds this function in {format}");

@@ -81,6 +81,7 @@ codes! {
     FUNCTION_INTERVAL "PG0072" "an interval that `pg_fn` cannot use";
     FUNCTION_VALUE "PG0073" "a function without a value somewhere on its interval";
     FUNCTION_TABLE "PG0074" "a function that needs too large a table";
+    FUNCTION_WORK "PG0075" "functions that take too long to fit";
     UNUSED_NAME "PG0101" "a name that is never used";
     UNUSED_PIN "PG0102" "an input pin that is never used";
     OVERFLOW "PG0103" "a value that can leave its format";

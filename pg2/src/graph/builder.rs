@@ -23,7 +23,13 @@ pub struct Builder {
 impl Builder {
     pub fn new(name: &str) -> Builder {
         Builder {
-            graph: Graph { name: name.to_string(), pins: Vec::new(), nodes: Vec::new(), outputs: Vec::new() },
+            graph: Graph {
+                name: name.to_string(),
+                pins: Vec::new(),
+                nodes: Vec::new(),
+                outputs: Vec::new(),
+                demand: Vec::new(),
+            },
             operators: OPERATORS.iter().map(|o| (o.name(), *o)).collect(),
             rounding: Rounding::Nearest,
             constant: Vec::new(),

@@ -3,6 +3,18 @@
 use crate::graph::Node;
 use crate::syntax::sources::Text;
 
+impl Line<'_> {
+    /// The statement alone: trailing comments and anything long would drown what stands around it.
+    pub(crate) fn statement(&self) -> String {
+        // Of a line of thousands of operators, each would read all.
+        let most = (0..=self.text.len().min(400)).rev().find(|n| self.text.is_char_boundary(*n)).unwrap_or(0);
+        let statement = self.text[..most].split("//").next().unwrap_or("").trim();
+        let short: String = statement.chars().take(80).collect();
+        let more = if statement.chars().count() > 80 { "..." } else { "" };
+        short + more
+    }
+}
+
 /// A source text by lines.
 pub(crate) struct Lines<'a> {
     text: Text<'a>,
@@ -42,18 +54,12 @@ impl<'a> Lines<'a> {
 
     /// `line 7: r2 = dx * dx; (float18.9, ready in cycle 9)`, with the file's name where it is not the kernel's own.
     pub(crate) fn comment(&self, node: &Node, timing: &str) -> String {
-        let Some(Line { file, number, text }) = self.line(node.span.start) else {
+        let Some(line) = self.line(node.span.start) else {
             return if node.name.is_empty() { timing.to_string() } else { format!("{}: {timing}", node.name) };
         };
-        // The statement alone: trailing comments and anything long would drown the code around it.
-        // Of a line of thousands of operators, each would read all.
-        let most = (0..=text.len().min(400)).rev().find(|n| text.is_char_boundary(*n)).unwrap_or(0);
-        let statement = text[..most].split("//").next().unwrap_or("").trim();
-        let short: String = statement.chars().take(80).collect();
-        let more = if statement.chars().count() > 80 { "..." } else { "" };
         // The file's name comes from outside and must not end the comment.
         let plain = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '?' };
-        let file: String = file.map_or(String::new(), |f| f.chars().map(plain).collect::<String>() + " ");
-        format!("{file}line {number}: {short}{more} ({timing})")
+        let file: String = line.file.map_or(String::new(), |f| f.chars().map(plain).collect::<String>() + " ");
+        format!("{file}line {}: {} ({timing})", line.number, line.statement())
     }
 }

@@ -5,13 +5,13 @@
 //! exactly, as [`hdl::circuit`] does; that takes time which grows faster than the circuit, so kernels of thousands of
 //! operators are scheduled operator by operator instead ([`crate::middle::schedule`]).
 
-use crate::graph::{Graph, Node, NodeId, NodeKind, PinClass};
+use crate::graph::{Demand, Graph, Node, NodeId, NodeKind, PinClass};
 use crate::middle::budget::in_logic;
 use crate::middle::lines::Lines;
 use crate::middle::schedule::{Schedule, fixed};
 use crate::syntax::sources::Text;
-use hdl::circuit::target::{Clock, Cost};
-use hdl::circuit::{Circuit, Evaluator, PORTS, Pipelined, Place, Sig, pipeline_places};
+use hdl::circuit::target::Clock;
+use hdl::circuit::{Circuit, Evaluator, PORTS, Pipelined, Place, Sig, X, pipeline_places};
 use hdl::op::Operator;
 use hdl::op::term::{Scaling, Term};
 use hdl::rtl::names::{Names, sanitise};
@@ -85,8 +85,8 @@ struct Joined<'a> {
     summed: Vec<bool>,
     /// Whether a node is a scaling that only such a node reads: both are made in one, at the reader.
     scalings: Vec<bool>,
-    /// The flag port of each node that has one.
-    flags: Vec<(Flags, Sig)>,
+    /// The flag port of each node that has one whose flags may count, and the condition under which they do.
+    flags: Vec<(Flags, Sig, Option<NodeId>)>,
     pins: BTreeMap<String, Sig>,
 }
 
@@ -135,12 +135,7 @@ impl<'a> Joined<'a> {
             NodeKind::Pin { pin, element } => self.pins[&self.graph.port(*pin, *element)],
             NodeKind::Const { bits } => {
                 c.own(id.0, "");
-                c.wire(
-                    &format!("const_{}", id.0),
-                    node.format.width(),
-                    format!("{}'h{bits:x}", node.format.width()),
-                    &[],
-                )
+                c.logic(&format!("const_{}", id.0), X::constant(node.format.width(), *bits as i128))
             }
             NodeKind::Op { args, .. } if self.scalings[id.0 as usize] => self.values[args[0].0 as usize],
             NodeKind::Op { op, inst, args } => {
@@ -165,7 +160,9 @@ impl<'a> Joined<'a> {
                 if c.owner(value) == id.0 {
                     c.title(value, &wish, self.lines.comment(node, &node.format.to_string()));
                 }
-                self.flags.extend(flag.map(|f| (op.flags(inst), f)));
+                if let Some(flag) = flag {
+                    self.flag(id, op.flags(inst), flag);
+                }
                 value
             }
         };
@@ -193,8 +190,17 @@ impl<'a> Joined<'a> {
         };
         c.parts.insert(id.0, format!("u{}_{}_{wish}", id.0, op.name()));
         c.title(term.window, &format!("{wish}_window"), self.lines.comment(node, &node.format.to_string()));
-        self.flags.extend(term.flags.iter().copied());
+        term.flags.iter().for_each(|(flags, sig)| self.flag(id, *flags, *sig));
         Some(term)
+    }
+
+    /// Enters flags of a node.
+    fn flag(&mut self, id: NodeId, flags: Flags, port: Sig) {
+        match self.graph.demand(id) {
+            Demand::Always => self.flags.push((flags, port, None)),
+            Demand::When(condition) => self.flags.push((flags, port, Some(condition))),
+            Demand::Never => {}
+        }
     }
 
     /// The output ports; gives those that are terms.
@@ -231,7 +237,7 @@ impl<'a> Joined<'a> {
                 Some(t) => {
                     let [window, select, round] = [t.window, t.select, t.round].map(|s| c.x(s));
                     let whole = t.shape.value([&window, &select, &round], format.width());
-                    c.logic_at(&port, whole, Cost::Add(format.width()))
+                    c.logic(&port, whole)
                 }
             };
             c.output(&port, value);
@@ -244,38 +250,57 @@ impl<'a> Joined<'a> {
         let stages = self.circuit.earliest_stages();
         let c = &mut self.circuit;
         c.own(PORTS, "");
-        let most = c.clock().or_inputs();
         let mut bits = Vec::new();
         for (index, name) in Flags::NAMES.iter().enumerate() {
-            let mut by_stage: BTreeMap<u32, Vec<Sig>> = BTreeMap::new();
-            for (flags, port) in &self.flags {
+            let mut by_stage = ByStage::new();
+            let mut conditional: BTreeMap<NodeId, ByStage> = BTreeMap::new();
+            for (flags, port, when) in &self.flags {
                 if let Some(bit) = flags.iter().position(|f| f.0.ilog2() as usize == index) {
-                    let text = if c.width(*port) == 1 { "{0}".to_string() } else { format!("{{0}}[{bit}]") };
-                    let raised = c.wire(name, 1, text, &[*port]);
-                    by_stage.entry(stages[port.index()]).or_default().push(raised);
+                    let raised = c.logic(name, c.x(*port).bit(bit as u32));
+                    let own = when.map_or(&mut by_stage, |w| conditional.entry(w).or_default());
+                    own.entry(stages[port.index()]).or_default().push(raised);
                 }
             }
-            let mut carried: Vec<Sig> = Vec::new();
-            for mut raised in by_stage.into_values() {
-                raised.append(&mut carried);
-                while raised.len() > 1 {
-                    let any = |g: &[Sig], c: &mut Circuit| {
-                        let text: Vec<String> = (0..g.len()).map(|k| format!("{{{k}}}")).collect();
-                        c.comb(name, 1, Cost::Logic(g.len() as u32), text.join(" | "), g)
-                    };
-                    raised = raised.chunks(most).map(|g| if let [one] = g { *one } else { any(g, c) }).collect();
+            for (condition, mut raised) in conditional {
+                let condition = self.values[condition.0 as usize];
+                let stage = stages[condition.index()];
+                // What comes before its condition is gathered until then; later flags meet it one stage after the other.
+                let later = raised.split_off(&(stage + 1));
+                let first = any_by_stage(c, name, raised).map(|sig| (stage, vec![sig]));
+                for (stage, raised) in first.into_iter().chain(later) {
+                    let raised = any(c, name, raised);
+                    let counts = c.logic(name, c.x(raised) & c.x(condition));
+                    by_stage.entry(stage).or_default().push(counts);
                 }
-                carried = raised;
             }
-            bits.push(match carried[..] {
-                [one] => one,
-                _ => c.wire(name, 1, "1'b0", &[]),
-            });
+            bits.push(any_by_stage(c, name, by_stage).unwrap_or_else(|| c.logic(name, X::flag(false))));
         }
         bits.reverse();
-        let text: Vec<String> = (0..bits.len()).map(|k| format!("{{{k}}}")).collect();
-        c.wire("raised", bits.len() as u32, format!("{{{}}}", text.join(", ")), &bits)
+        c.logic("raised", c.cat(&bits))
     }
+}
+
+/// Signals by the stage in which they are there.
+type ByStage = BTreeMap<u32, Vec<Sig>>;
+
+/// The OR of all, what comes first joined first.
+fn any_by_stage(c: &mut Circuit, name: &str, by_stage: ByStage) -> Option<Sig> {
+    let mut carried: Option<Sig> = None;
+    for mut raised in by_stage.into_values() {
+        raised.extend(carried);
+        carried = Some(any(c, name, raised));
+    }
+    carried
+}
+
+/// The OR of some signals.
+fn any(c: &mut Circuit, name: &str, mut raised: Vec<Sig>) -> Sig {
+    let most = c.clock().or_inputs();
+    let mut or = |g: &[Sig]| if let [one] = g { *one } else { c.logic(name, c.or(g)) };
+    while raised.len() > 1 {
+        raised = raised.chunks(most).map(&mut or).collect();
+    }
+    raised[0]
 }
 
 /// What the parts of a node are named after.

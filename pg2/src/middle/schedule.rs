@@ -7,7 +7,8 @@
 
 mod least;
 
-use crate::graph::{Graph, NodeId, NodeKind, PinClass};
+use crate::graph::{Demand, Graph, NodeId, NodeKind, PinClass};
+use crate::middle::gather::flag_cycle;
 use crate::middle::library::Library;
 use hdl::circuit::target::Clock;
 
@@ -124,7 +125,8 @@ fn delay_bits(graph: &Graph, s: &Schedule) -> Vec<u64> {
         .collect()
 }
 
-/// For each node the different numbers of cycles that its users wait for, ascending; none for a static node.
+/// For each node the different numbers of cycles that its users wait for, ascending; none for a static node. Flags that count
+/// under a condition use it too.
 pub fn waits(graph: &Graph, s: &Schedule) -> Vec<Vec<u32>> {
     let mut waits = vec![Vec::new(); graph.nodes.len()];
     for (k, node) in graph.nodes.iter().enumerate() {
@@ -136,6 +138,13 @@ pub fn waits(graph: &Graph, s: &Schedule) -> Vec<Vec<u32>> {
     }
     for o in graph.outputs.iter().filter(|o| !s.fixed[o.value.0 as usize]) {
         waits[o.value.0 as usize].push(s.depth - s.ready(o.value));
+    }
+    for (k, demand) in graph.demand.iter().enumerate() {
+        if let Demand::When(c) = *demand
+            && !s.fixed[c.0 as usize]
+        {
+            waits[c.0 as usize].push(flag_cycle(s, NodeId(k as u32), Some(c)) - s.ready(c));
+        }
     }
     for w in &mut waits {
         w.sort_unstable();

@@ -4,8 +4,11 @@
 //! dead nodes go. After that no rewrite may lose a node that can raise a flag, nor gain a flag, so every node of a
 //! simplified graph reaches an output, and simplifying twice changes nothing more.
 //!
+//! A flag counts only where its value is demanded (RULES L6), so the arm that a known condition never takes may go.
+//!
 //! One walk in topological order folds constants through [`hdl::op::Operator::bits`], shares equal nodes, and applies
-//! the identities of `rules`; then `known` marks which arguments are never negative and how small and how large they can be.
+//! the identities of `rules`; then `known` marks which arguments are never negative and how small and how large they can be, and
+//! [`super::demand`] when flags count.
 
 pub(crate) mod known;
 mod rules;
@@ -43,6 +46,7 @@ pub fn simplify(graph: &Graph) -> Graph {
     let mut graph = live(&graph);
     known::mark(&mut graph);
     known::forget_beyond(&mut graph, MOST_KNOWN);
+    super::demand::mark(&mut graph);
     graph
 }
 
@@ -67,7 +71,7 @@ pub(crate) fn live(graph: &Graph) -> Graph {
     }
     let mut outputs = graph.outputs.clone();
     outputs.iter_mut().for_each(|o| o.value = place[o.value.0 as usize]);
-    Graph { name: graph.name.clone(), pins: graph.pins.clone(), nodes, outputs }
+    Graph { name: graph.name.clone(), pins: graph.pins.clone(), nodes, outputs, demand: Vec::new() }
 }
 
 /// What makes two nodes equal.

@@ -107,6 +107,13 @@ fn long(code: &str) -> Option<String> {
         "PG0006" => format!("int32 a ipin;\n{o}o += {}a{};\n", "(".repeat(257), ")".repeat(257)),
         "PG0007" => format!("int32 {0} ipin;\n{o}o += {0};\n", "a".repeat(256)),
         "PG0010" => format!("{o}o += a0{};\n", (1..1100).map(|k| format!(" + a{k}")).collect::<String>()),
+        "PG0075" => {
+            let waves: Vec<String> = (1..=76).map(|k| format!("sin({k} * r)")).collect();
+            format!(
+                "float32.23 r jpin;\nfixed64.30 o fout;\no += (fixed64.30)pg_fn(r, {}, 0.001, 1000);\n",
+                waves.join(" + ")
+            )
+        }
         "PG0053" => format!("int32 v[1024] jpin;\n{o}o += v * v{};\n", " + v * v".repeat(200)),
         _ => return None,
     })

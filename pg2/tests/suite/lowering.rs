@@ -1,6 +1,6 @@
 //! Lowered pipelines hold together, are the same each time, and lint without a finding.
 
-use crate::graphs::{Build, random};
+use crate::graphs::{Build, random, random_choices};
 use hdl::Reduce;
 use hdl::circuit::target::{Clock, target};
 use pg2::backend::lower::lower;
@@ -58,6 +58,22 @@ fn random_graphs_of_all_operators_lint() {
     for seed in 1..=4 {
         check(&random(seed, 40));
     }
+}
+
+#[test]
+fn flags_that_count_now_and_then_lint() {
+    for seed in 1..=4 {
+        check(&random_choices(seed, 40));
+    }
+    // What no choice can take has a flag that nothing reads.
+    let mut b = Build::new("never");
+    let x = b.pin("x", PinClass::Ipin, "float18.9", Some(2));
+    let c = b.pin("c", PinClass::Jpin, "uint1", None)[0];
+    let q = b.op("fdiv", &[x[0], x[1]]);
+    let inner = b.op("mux", &[c, x[0], q]);
+    let outer = b.op("mux", &[c, inner, x[1]]);
+    b.output("o", Reduce::Max, outer);
+    check(&b.done());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod branches;
 mod cases;
+mod demand;
 mod diagnostics;
 mod evaluated;
 mod explaining;

@@ -142,6 +142,10 @@ impl Driver {
             let new: unsafe extern "C" fn(u32, u64, *const c_char) -> *mut c_void =
                 verilator::symbol(&library, "engine_new");
             let engine = new(threads as u32, options.noise.seed, name.as_ptr());
+            if engine.is_null() && options.trace.is_none() {
+                let what = "there is not enough memory to simulate the engine; try a smaller j memory";
+                return Err(SimError::Unsupported(what.into()));
+            }
             if engine.is_null() {
                 return Err(SimError::Io { path, source: std::io::Error::other("the trace cannot be written") });
             }

@@ -145,12 +145,14 @@ pub struct Frame {
     slots: Vec<Slot>,
     /// Sticky flags of the block at hand.
     pub flags: Flags,
+    /// Flags of the block that count only in some lanes, until it is known in which.
+    pub held: Vec<Flags>,
 }
 
 impl Frame {
-    /// A frame of `count` zeroed slots.
-    pub fn new(count: usize) -> Frame {
-        Frame { slots: vec![Slot([0; LANES]); count], flags: Flags::NONE }
+    /// A frame of `count` zeroed slots, with room for that many flags that are held.
+    pub fn new(count: usize, held: usize) -> Frame {
+        Frame { slots: vec![Slot([0; LANES]); count], flags: Flags::NONE, held: vec![Flags::NONE; held] }
     }
 
     /// The lanes of a slot as values of type `T`.

@@ -1,12 +1,12 @@
 //! A graph as two lists of block instructions: what depends on sources and parameters alone, done once for a block of
 //! sources, and what depends on the target too, done for each target.
 
+use super::demand::{Count, Step};
 use super::frame::{Class, Instr, Rounding};
 use super::kernels::{self, Isa};
 use super::slow::{self, Slow};
-use crate::reference::live;
 use hdl::{Format, Reduce};
-use pg2::graph::{Graph, NodeId, NodeKind, PinClass};
+use pg2::graph::{Demand, Graph, NodeId, NodeKind, PinClass};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -42,15 +42,16 @@ pub struct Program {
     pub j_formats: Vec<Format>,
     pub constants: Vec<Constant>,
     /// For each block of sources.
-    pub common: Vec<Instr>,
+    pub common: Vec<Step>,
     /// For each target and block.
-    pub pair: Vec<Instr>,
+    pub pair: Vec<Step>,
     pub outputs: Vec<Gather>,
-    /// Slots that a frame needs.
+    /// Slots that a frame needs, and places of flags that are held.
     pub slots: usize,
+    pub held: usize,
 }
 
-/// Prepares a graph for an instruction set.
+/// Prepares a graph, whose demand is known, for an instruction set.
 pub fn program(graph: &Graph, isa: Isa) -> Program {
     let live = live(graph);
     let own = depends_on_target(graph);
@@ -65,7 +66,10 @@ pub fn program(graph: &Graph, isa: Isa) -> Program {
         pair: Vec::new(),
         outputs: Vec::new(),
         slots: 0,
+        held: 0,
     };
+    // Flags that are held, by the node behind which it is known whether they count.
+    let mut held: HashMap<usize, Vec<(NodeId, Count)>> = HashMap::new();
     let index: HashMap<(usize, u32), usize> = [PinClass::Ipin, PinClass::Jpin, PinClass::Param]
         .into_iter()
         .flat_map(|c| graph.elements_of(c).into_iter().enumerate().map(|(k, e)| (e, k)))
@@ -104,14 +108,34 @@ pub fn program(graph: &Graph, isa: Isa) -> Program {
                 if !kernels::prepare(op.name(), inst, &mut instr, isa) {
                     instr.slow = Some(Arc::new(Slow { op: *op, inst: inst.clone() }));
                 }
-                if own[k] {
-                    p.pair.push(instr)
-                } else {
-                    p.common.push(instr)
-                }
-                slots.release(k, args);
+                let step = match graph.demand(NodeId(k as u32)) {
+                    Demand::Always => Step::Plain(instr),
+                    demand => {
+                        p.held += 1;
+                        if let Demand::When(condition) = demand {
+                            let classes = inst.args.iter().map(|f| Class::of(*f));
+                            let args = args.iter().map(|a| slots.of(*a)).zip(classes).collect();
+                            let count = Count { held: p.held - 1, condition: 0, instr: instr.clone(), args };
+                            let known = k.max(condition.0 as usize);
+                            held.entry(known).or_default().push((NodeId(k as u32), count));
+                        }
+                        Step::Held(instr, p.held - 1)
+                    }
+                };
+                if own[k] { p.pair.push(step) } else { p.common.push(step) }
             }
         }
+        for (id, mut count) in held.remove(&k).unwrap_or_default() {
+            let Demand::When(condition) = graph.demand(id) else { unreachable!("it is held for a condition") };
+            count.condition = slots.of(condition);
+            (count.instr.args, count.instr.dst) = slots.spare();
+            if count.args.len() < 2 {
+                count.instr.args[1] = count.instr.args[0];
+            }
+            let list = if own[id.0 as usize] || own[condition.0 as usize] { &mut p.pair } else { &mut p.common };
+            list.push(Step::Count(count));
+        }
+        slots.release(k);
     }
     p.outputs = graph
         .outputs
@@ -123,6 +147,25 @@ pub fn program(graph: &Graph, isa: Isa) -> Program {
         .collect();
     p.slots = slots.count;
     p
+}
+
+/// The nodes that reach an output or say whether flags count.
+fn live(graph: &Graph) -> Vec<bool> {
+    let mut live = vec![false; graph.nodes.len()];
+    graph.outputs.iter().for_each(|o| live[o.value.0 as usize] = true);
+    for demand in &graph.demand {
+        if let Demand::When(condition) = demand {
+            live[condition.0 as usize] = true;
+        }
+    }
+    for (k, node) in graph.nodes.iter().enumerate().rev() {
+        if let NodeKind::Op { args, .. } = &node.kind
+            && live[k]
+        {
+            args.iter().for_each(|a| live[a.0 as usize] = true);
+        }
+    }
+    live
 }
 
 /// The nodes whose value differs between targets.
@@ -142,10 +185,13 @@ fn depends_on_target(graph: &Graph) -> Vec<bool> {
 /// live together stay in the cache; everything else keeps its slot, since it is used for many targets.
 struct Slots {
     of: Vec<usize>,
-    last: Vec<usize>,
+    /// The values whose slots are free behind a node.
+    ends: HashMap<usize, Vec<usize>>,
     reusable: Vec<bool>,
     free: Vec<usize>,
     count: usize,
+    /// The first of five slots that are no value's, if they are needed.
+    spare: Option<usize>,
 }
 
 impl Slots {
@@ -153,13 +199,24 @@ impl Slots {
         let mut last = vec![0; graph.nodes.len()];
         for (k, node) in graph.nodes.iter().enumerate().filter(|(k, _)| live[*k]) {
             if let NodeKind::Op { args, .. } = &node.kind {
-                args.iter().for_each(|a| last[a.0 as usize] = k);
+                // Where flags are held, the arguments are needed until it is known whether they count.
+                let condition = match graph.demand[k] {
+                    Demand::When(condition) => Some(condition.0 as usize),
+                    Demand::Always | Demand::Never => None,
+                };
+                let known = condition.map_or(k, |c| c.max(k));
+                for a in args.iter().map(|a| a.0 as usize).chain(condition) {
+                    last[a] = known.max(last[a]);
+                }
             }
         }
         graph.outputs.iter().for_each(|o| last[o.value.0 as usize] = usize::MAX);
         let is_op = |k: usize| matches!(graph.nodes[k].kind, NodeKind::Op { .. });
-        let reusable = (0..graph.nodes.len()).map(|k| own[k] && is_op(k)).collect();
-        Slots { of: vec![usize::MAX; graph.nodes.len()], last, reusable, free: Vec::new(), count: 0 }
+        let reusable: Vec<bool> = (0..graph.nodes.len()).map(|k| live[k] && own[k] && is_op(k)).collect();
+        let mut ends: HashMap<usize, Vec<usize>> = HashMap::new();
+        (0..last.len()).filter(|k| reusable[*k]).for_each(|k| ends.entry(last[k]).or_default().push(k));
+        let of = vec![usize::MAX; graph.nodes.len()];
+        Slots { of, ends, reusable, free: Vec::new(), count: 0, spare: None }
     }
 
     /// A slot for the value of node `k`, different from those of all live values.
@@ -176,13 +233,17 @@ impl Slots {
         self.of[node.0 as usize]
     }
 
-    /// Frees the slots of the arguments that node `k` was the last to use.
-    fn release(&mut self, k: usize, args: &[NodeId]) {
-        for (n, a) in args.iter().enumerate() {
-            let a_index = a.0 as usize;
-            if self.reusable[a_index] && self.last[a_index] == k && !args[..n].contains(a) {
-                self.free.push(self.of[a_index]);
-            }
-        }
+    /// Slots for four arguments and a result that nobody keeps.
+    fn spare(&mut self) -> ([usize; 4], usize) {
+        let first = *self.spare.get_or_insert_with(|| {
+            self.count += 5;
+            self.count - 5
+        });
+        ([first, first + 1, first + 2, first + 3], first + 4)
+    }
+
+    /// Frees the slots of the values that are not needed behind node `k`.
+    fn release(&mut self, k: usize) {
+        self.free.extend(self.ends.remove(&k).unwrap_or_default().iter().map(|value| self.of[*value]));
     }
 }

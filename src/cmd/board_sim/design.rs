@@ -1,12 +1,14 @@
 //! What is simulated: the Verilog that `synth` or `build` has left in a folder.
 
 use crate::failure::Failure;
+use crate::input;
 use crate::manifest::Manifest;
 use flow::summary::Summary;
 use hdl::board::{Board, top};
 use hdl::engine::outline;
 use hdl::rtl::names::is_identifier;
 use hdl::serial::{self, Identity};
+use pg2::report::shown::shown;
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
@@ -40,14 +42,14 @@ fn synthesised(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<D
         return Err(Failure::file(&path, format!("is of no board; use `pairforge synth FILE --board {}`", board.name)));
     };
     if name != board.name {
-        return Err(Failure::file(&path, format!("is for the board {name}, not {}", board.name)));
+        return Err(Failure::file(&path, format!("is for the board {}, not {}", shown(&name), board.name)));
     }
     if baud.is_some_and(|b| b != board.baud) {
         let text = format!("the baud rate of a synthesised design is {}; --baud needs a folder of `build`", board.baud);
         return Err(Failure::Usage(text));
     }
     let path = dir.join(SYNTHESISED);
-    let text = std::fs::read_to_string(&path).map_err(|e| Failure::file(&path, format!("cannot be read: {e}")))?;
+    let text = input::text(&path, "")?;
     let clock = top::clock_name(&said.kernel);
     let verilog = without(&text, &clock)
         .ok_or_else(|| Failure::file(&path, format!("has no module {clock}; synthesise the kernel again")))?;
@@ -68,9 +70,10 @@ fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design,
     let config = m.config();
     config.verify().map_err(wrong)?;
     if let Some(name) = [&m.kernel, &m.top].into_iter().find(|n| !is_identifier(n)) {
-        return Err(wrong(format!("`{name}` is no name of a module")));
+        return Err(wrong(format!("`{}` is no name of a module", shown(name))));
     }
-    let hash = u64::from_str_radix(&m.hash, 16).map_err(|_| wrong(format!("`{}` is no hash of a kernel", m.hash)))?;
+    let hash =
+        u64::from_str_radix(&m.hash, 16).map_err(|_| wrong(format!("`{}` is no hash of a kernel", shown(&m.hash))))?;
     let (clock, mhz) = board.pll.source(board.oscillator_mhz, m.mhz).map_err(wrong)?;
     let baud = baud.unwrap_or(board.baud);
     let identity = Identity::new(&config, hash, (mhz * 1e6).round() as u32, baud);
@@ -80,7 +83,7 @@ fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design,
     let mut around = top::around(&parts);
     around.modules.push(top::simulated_clock(kernel));
     let file = dir.join(format!("{}.v", m.top));
-    let engine = std::fs::read_to_string(&file).map_err(|e| Failure::file(&file, format!("cannot be read: {e}")))?;
+    let engine = input::text(&file, "")?;
     Ok(Design {
         verilog: engine + &around.verilog_around(&[outline(&m.top, m.stream_bits)])?,
         top: around.top,
@@ -92,7 +95,7 @@ fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design,
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|e| Failure::file(path, format!("cannot be read: {e}")))?;
+    let text = input::text(path, "")?;
     serde_json::from_str(&text).map_err(|e| Failure::file(path, format!("is not what this program writes: {e}")))
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Args, failure, options, particles};
 use crate::failure::Failure;
-use crate::{output, source};
+use crate::{input, output, source};
 use flow::summary::Summary;
 use hdl::board::{BOARDS, Board, board};
 use hdl::circuit::target::{Clock, target};
@@ -13,6 +13,7 @@ use host::particles::Particles;
 use host::predict::{self, Seen, Setup};
 use host::stats::{Pairs, Seconds};
 use pg2::graph::Graph;
+use pg2::report::shown::shown;
 use serde::Serialize;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -90,7 +91,7 @@ struct Plan {
 pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
     let board = board(name).ok_or_else(|| {
         let known = BOARDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ");
-        Failure::Usage(format!("there is no board `{name}`; the boards are {known}"))
+        Failure::Usage(format!("there is no board `{}`; the boards are {known}", shown(name)))
     })?;
     if args.m2l.as_deref().is_some_and(|m| m != super::NATIVE) {
         return Err(Failure::Usage("--predict has P2P on the board and M2L on the CPU; leave --m2l out".into()));
@@ -123,17 +124,18 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
 fn synthesised(args: &Args, board: &'static Board, dir: &Path, graph: &Graph) -> Result<Plan, Failure> {
     let path = dir.join("synth.json");
     let make = format!("make it with `pairforge synth FILE --board {} -o DIR`", board.name);
-    let bytes =
-        std::fs::read_to_string(&path).map_err(|e| Failure::file(&path, format!("cannot be read: {e}; {make}")))?;
+    let bytes = input::text(&path, &format!("; {make}"))?;
     let said =
         Summary::parse(&bytes).map_err(|e| Failure::file(&path, format!("is not what this program writes: {e}")))?;
     let clock_mhz = match (&said.board, said.clock_mhz) {
         (Some(name), Some(mhz)) if name == board.name => mhz,
-        (Some(name), _) => return Err(Failure::file(&path, format!("is for the board {name}, not {}", board.name))),
+        (Some(name), _) => {
+            return Err(Failure::file(&path, format!("is for the board {}, not {}", shown(name), board.name)));
+        }
         _ => return Err(Failure::file(&path, format!("is of no board; {make}"))),
     };
     if said.kernel != graph.name {
-        let text = format!("is of the kernel {}, not {}; name it with --p2p", said.kernel, graph.name);
+        let text = format!("is of the kernel {}, not {}; name it with --p2p", shown(&said.kernel), graph.name);
         return Err(Failure::file(&path, text));
     }
     let setup = Setup {

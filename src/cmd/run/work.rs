@@ -2,10 +2,11 @@
 
 use crate::csv::{self, Column};
 use crate::failure::Failure;
-use hdl::Format;
+use hdl::{Flags, Format};
 use host::backend::{Job, Run, Segment, Table};
 use host::cells::{self, Reach, Report};
 use pg2::graph::Graph;
+use pg2::report::shown;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -74,11 +75,11 @@ impl Work {
         }
     }
 
-    /// Results in the order of the input.
-    pub fn restored(&self, results: Table) -> Table {
+    /// Results and flags in the order of the input.
+    pub fn restored(&self, results: Table, flags: Vec<Flags>) -> (Table, Vec<Flags>) {
         match &self.plan {
-            Some(plan) => plan.restored(&results),
-            None => results,
+            Some(plan) => (plan.restored(&results), plan.restored_flags(&flags)),
+            None => (results, flags),
         }
     }
 }
@@ -91,7 +92,7 @@ fn listed(path: &Path, ni: usize, nj: usize) -> Result<(Vec<Run>, Vec<Segment>),
     let format = Format::int(64, false).expect("uint64 is a format");
     let columns = COLUMNS.map(|name| Column { name: name.to_string(), format });
     let (table, lines) = csv::read_numbered(path, &columns, false)?;
-    let wrong = |line: usize, what: String| Failure::Input(format!("{}:{line}: {what}", path.display()));
+    let wrong = |line: usize, what: String| Failure::Input(format!("{}:{line}: {what}", shown::path(path)));
     // Targets in the order in which they come up, with the line where they did.
     let mut runs: Vec<(usize, usize, usize, Vec<Segment>)> = Vec::new();
     let mut known: HashMap<(u64, u64), usize> = HashMap::new();

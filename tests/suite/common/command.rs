@@ -30,7 +30,7 @@ pub fn has(text: &str, parts: &[&str]) {
 }
 
 /// A command in [`place`]: its exit status and what its output and its messages contain. A failure leaves stdout empty
-/// and its reason on stderr; success leaves stderr empty.
+/// and its reason on stderr; success leaves stderr empty, unless `err` says what it contains.
 pub fn check(words: &str, code: i32, out: &[&str], err: &[&str]) -> Ended {
     check_in(&place(), words, code, out, err)
 }
@@ -40,7 +40,7 @@ pub fn check_in(p: &Place, words: &str, code: i32, out: &[&str], err: &[&str]) -
     has(&ended.out, out);
     has(&ended.err, err);
     match code {
-        0 => assert_eq!(ended.err, "", "{words}"),
+        0 => assert_eq!(ended.err.is_empty(), err.is_empty(), "{words}: {ended:?}"),
         _ => assert!(ended.out.is_empty() && !ended.err.is_empty(), "{words}: {ended:?}"),
     }
     assert!(!p.names().iter().any(|n| n.starts_with(".pairforge")), "{words} left {:?}", p.names());

@@ -5,8 +5,8 @@
 
 use super::{Term, sum};
 use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
-use crate::op::pieces::float_parts::text::{arg, cat, repeat, slice, zeros};
+use crate::circuit::{Circuit, Sig, X};
+use crate::rtl::cat;
 
 /// The widest square that is a table: its bits are functions of so few that each takes one or two lookup tables.
 const TABLE_BITS: u32 = 5;
@@ -23,29 +23,26 @@ fn general(c: &mut Circuit, name: &str, a: Sig, b: Sig, width: u32) -> (Sig, u32
     let (a, b) = if c.width(a) >= c.width(b) { (a, b) } else { (b, a) };
     let (wa, wb) = (c.width(a), c.width(b));
     let mut cost = 0;
+    let (wide, narrow) = (c.x(a), c.x(b));
+    let (one_of, two_of) = (wide.zext(wa + 2), wide.shl(1).zext(wa + 2));
     let thrice = (wb > 1).then(|| {
         cost += wa + 1;
-        let text = format!("{} + {}", cat(&[zeros(2), arg(0)]), cat(&[zeros(1), arg(0), zeros(1)]));
-        c.comb(name, wa + 2, Cost::Add(wa + 1), text, &[a])
+        let sum = &one_of + &two_of;
+        let thrice = c.logic_at(name, sum, Cost::Add(wa + 1), "the lowest bit is that of the factor");
+        c.x(thrice)
     });
     let mut rows = Vec::new();
     for low in (0..wb.min(width)).step_by(2) {
-        let (one, two) = (slice(1, wb, low as i64, low as i64), low + 1);
-        let sig = match thrice {
-            Some(thrice) if two < wb => {
+        let one = narrow.bit(low);
+        let sig = match &thrice {
+            Some(thrice) if low + 1 < wb => {
                 cost += 2 * (wa + 2).min(width - low);
-                let two = slice(1, wb, two as i64, two as i64);
-                let even = repeat(wa + 2, &one);
-                let text = format!(
-                    "{two} ? ({one} ? {{2}} : {}) : ({} & {even})",
-                    cat(&[zeros(1), arg(0), zeros(1)]),
-                    cat(&[zeros(2), arg(0)])
-                );
-                c.comb(name, wa + 2, Cost::Logic(5), text, &[a, b, thrice])
+                let odd = one.mux(thrice, &two_of);
+                c.logic(name, narrow.bit(low + 1).mux(&odd, &(&one_of & one.repeat(wa + 2))))
             }
             _ => {
                 cost += wa.min(width - low);
-                c.comb(name, wa, Cost::Logic(2), format!("{{0}} & {}", repeat(wa, &one)), &[a, b])
+                c.logic(name, &wide & one.repeat(wa))
             }
         };
         cost += if low > 0 { (wa + 2).min(width - low) } else { 0 };
@@ -62,7 +59,7 @@ fn square(c: &mut Circuit, name: &str, a: Sig, width: u32) -> (Sig, u32) {
         return (sum(c, name, vec![Term { sig: square, offset: 0 }], width), 2 * n * n.div_ceil(4));
     }
     let half = n / 2;
-    let part = |c: &mut Circuit, hi: u32, lo: u32| c.wire(name, hi - lo + 1, slice(0, n, hi as i64, lo as i64), &[a]);
+    let part = |c: &mut Circuit, hi: u32, lo: u32| c.logic(name, c.x(a).slice(hi, lo));
     let (high, low) = (part(c, n - 1, half), part(c, half - 1, 0));
     let mut rows = Vec::new();
     let mut cost = 0;
@@ -86,6 +83,7 @@ fn square(c: &mut Circuit, name: &str, a: Sig, width: u32) -> (Sig, u32) {
 fn table(c: &mut Circuit, name: &str, a: Sig) -> Sig {
     let width = c.width(a);
     let count = 1usize << width;
+    let argument = c.x(a);
     let bit = |k: u32| {
         // The polynomial's coefficients are the sums of the values over the subsets of each monomial's bits.
         let mut terms: Vec<bool> = (0..count).map(|x| ((x * x) >> k) & 1 == 1).collect();
@@ -93,12 +91,12 @@ fn table(c: &mut Circuit, name: &str, a: Sig) -> Sig {
             (0..count).filter(|x| x & step != 0).for_each(|x| terms[x] ^= terms[x ^ step]);
         }
         let monomial = |x: usize| {
-            let of = |j: u32| slice(0, width, j as i64, j as i64);
-            (0..width).filter(|j| x >> j & 1 == 1).map(of).collect::<Vec<_>>().join(" & ")
+            let bits = (0..width).filter(|j| x >> j & 1 == 1).map(|j| argument.bit(j));
+            bits.reduce(|a, b| a & b).expect("a monomial has a factor")
         };
-        let sum: Vec<String> = (1..count).filter(|x| terms[*x]).map(|x| format!("({})", monomial(x))).collect();
-        if sum.is_empty() { "1'b0".to_string() } else { sum.join(" ^ ") }
+        let sum = (1..count).filter(|x| terms[*x]).map(monomial).reduce(|a, b| a ^ b);
+        sum.unwrap_or(X::flag(false))
     };
-    let bits: Vec<String> = (0..2 * width).rev().map(bit).collect();
-    c.comb(name, 2 * width, Cost::Logic(width), cat(&bits), &[a])
+    let square = cat((0..2 * width).rev().map(bit));
+    c.logic_at(name, square, Cost::Logic(width), "the upper bits depend on all of them")
 }

@@ -6,6 +6,7 @@ use crate::number::reduce;
 use crate::op::pieces::order;
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::expr::Test;
 use crate::{Flags, Format};
 
 pub struct Lt;
@@ -36,6 +37,6 @@ impl Operator for Lt {
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
-        (order::compare(inst, c, "<", args[0], args[1]), None)
+        (order::compare(inst, c, Test::Lt, args[0], args[1]), None)
     }
 }

@@ -1,11 +1,11 @@
 //! `max`: the greater of two values of one format, floats too (RULES L9).
 
-use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
 use crate::number::reduce;
 use crate::op::pieces::order;
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::expr::Test;
 use crate::{Bounds, Flags, Format};
 
 pub struct Max;
@@ -41,8 +41,7 @@ impl Operator for Max {
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
-        let second = order::compare(inst, c, "<", args[0], args[1]);
-        let width = inst.result.width();
-        (c.comb("max", width, Cost::Mux(2), "{0} ? {2} : {1}", &[second, args[0], args[1]]), None)
+        let second = order::compare(inst, c, Test::Lt, args[0], args[1]);
+        (c.logic("max", c.x(second).mux(&c.x(args[1]), &c.x(args[0]))), None)
     }
 }

@@ -1,13 +1,12 @@
 //! `min`: the lesser of two values of one format, floats too (RULES L9).
 
-use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
 use crate::number::reduce;
 use crate::op::pieces::float_parts::shift::any;
-use crate::op::pieces::float_parts::text::slice;
 use crate::op::pieces::order;
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::expr::Test;
 use crate::{Bounds, Flags, Format};
 
 pub struct Min;
@@ -26,8 +25,7 @@ fn mask(inst: &Inst) -> Option<u32> {
 fn bounded(c: &mut Circuit, a: Sig, bits: u32) -> Sig {
     let width = c.width(a);
     let more = any(c, a, width - 1, bits, None);
-    let text = format!("{{{}'d0, {} | {{{bits}{{{{1}}}}}}}}", width - bits, slice(0, width, bits as i64 - 1, 0));
-    c.comb("min", width, Cost::Logic(2), text, &[a, more])
+    c.logic("min", (c.x(a).low(bits) | c.x(more).repeat(bits)).zext(width))
 }
 
 impl Operator for Min {
@@ -64,8 +62,7 @@ impl Operator for Min {
         if let Some(bits) = mask(inst) {
             return (bounded(c, args[0], bits), None);
         }
-        let second = order::compare(inst, c, "<", args[1], args[0]);
-        let width = inst.result.width();
-        (c.comb("min", width, Cost::Mux(2), "{0} ? {2} : {1}", &[second, args[0], args[1]]), None)
+        let second = order::compare(inst, c, Test::Lt, args[1], args[0]);
+        (c.logic("min", c.x(second).mux(&c.x(args[1]), &c.x(args[0]))), None)
     }
 }

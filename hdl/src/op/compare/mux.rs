@@ -1,6 +1,5 @@
 //! `mux`: one of two values of one format, by a condition (RULES L6).
 
-use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
 use crate::number::format::UINT1;
 use crate::op::{Attrs, Inst, Operator};
@@ -40,8 +39,7 @@ impl Operator for Mux {
         format!("({} ? {} : {})", args[0], args[1], args[2])
     }
 
-    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
-        let width = inst.result.width();
-        (c.comb("mux", width, Cost::Mux(2), "{0} ? {1} : {2}", args), None)
+    fn circuit(&self, _: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        (c.logic("mux", c.x(args[0]).mux(&c.x(args[1]), &c.x(args[2]))), None)
     }
 }

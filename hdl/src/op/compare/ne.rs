@@ -5,6 +5,7 @@ use crate::number::format::UINT1;
 use crate::op::pieces::order;
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::expr::Test;
 use crate::{Flags, Format};
 
 pub struct Ne;
@@ -35,6 +36,6 @@ impl Operator for Ne {
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
-        (order::compare(inst, c, "!=", args[0], args[1]), None)
+        (order::compare(inst, c, Test::Ne, args[0], args[1]), None)
     }
 }

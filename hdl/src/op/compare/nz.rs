@@ -1,6 +1,5 @@
 //! `nz`: whether an int is not zero (RULES L5).
 
-use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
 use crate::number::format::UINT1;
 use crate::op::pieces::parts;
@@ -35,6 +34,6 @@ impl Operator for Nz {
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
-        (c.comb("nz", 1, Cost::Logic(inst.args[0].width()), "|{0}", args), None)
+        (parts::counted(c, "nz", c.x(args[0]).any(), inst.args[0].width()), None)
     }
 }

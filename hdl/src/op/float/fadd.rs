@@ -3,9 +3,8 @@
 mod magnitudes;
 mod signed;
 
-use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
-use crate::op::pieces::float_parts::text::field;
+use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::{Value, round, same_floats, sum_bounds, unpack};
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
@@ -165,13 +164,9 @@ fn by_exponent(format: Format, c: &mut Circuit, args: &[Sig]) -> ByExponent {
     let (w, e, m) = (format.width(), format.exp(), format.mant());
     let exps = [field(c, "exp_a", args[0], w - 2, m), field(c, "exp_b", args[1], w - 2, m)];
     let fractions = [field(c, "fraction_a", args[0], m - 1, 0), field(c, "fraction_b", args[1], m - 1, 0)];
-    let distance = c.comb("distance", e + 1, Cost::Add(e + 1), "{1'b0, {0}} - {1'b0, {1}}", &exps);
+    let distance = c.logic("distance", c.x(exps[0]).zext(e + 1) - c.x(exps[1]).zext(e + 1));
     let swap = field(c, "swap", distance, e, e);
-    let choose = |c: &mut Circuit, name: &str, of: &[Sig]| {
-        let width = c.width(of[0]);
-        c.comb(name, width, Cost::Mux(2), "{2} ? {1} : {0}", &[of[0], of[1], swap])
-    };
-    let exp = choose(c, "exp_big", &exps);
-    let big = choose(c, "big", &fractions);
+    let exp = c.logic("exp_big", c.x(swap).mux(&c.x(exps[1]), &c.x(exps[0])));
+    let big = c.logic("big", c.x(swap).mux(&c.x(fractions[1]), &c.x(fractions[0])));
     ByExponent { exps, fractions, distance, swap, exp, big }
 }

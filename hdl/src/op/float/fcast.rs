@@ -1,12 +1,12 @@
 //! `fcast`: a float as the nearest float of another format (RULES N2, N5).
 
-use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
+use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
 use crate::op::pieces::float_parts::shift::any;
-use crate::op::pieces::float_parts::text::{arg, cat, constant, field, zeros};
 use crate::op::pieces::float_parts::{Value, c_type, fields, max_field, one_float, round, unpack};
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
 
 pub struct Fcast;
@@ -65,21 +65,20 @@ impl Operator for Fcast {
         let bits = range.bits(to);
         // Of a longer exponent the upper bits only tell whether it is 0.
         let field_exp = if bits < e { field(c, "low_exp", f.exp, bits - 1, 0) } else { f.exp };
-        let exp = cat(&[zeros(bits.saturating_sub(e)), arg(0)]);
+        let exp = c.x(field_exp).zext(bits);
+        let offsets = X::constant(bits, offset as i128);
         let packed = if from.mant() <= m || inst.truncates() {
             let mut shifted = field_exp;
             if offset != 0 || bits != e {
-                let text = format!("{exp} + {}", constant(bits, offset));
-                shifted = c.comb("exp", bits, Cost::Add(bits), text, &[field_exp]);
+                shifted = c.logic("exp", exp + offsets);
             }
             let kept = from.mant().min(m);
             let upper = field(c, "upper", f.fraction, from.mant() - 1, from.mant() - kept);
-            c.wire("cast", bits + m, cat(&[arg(0), arg(1), zeros(m - kept)]), &[shifted, upper])
+            c.logic("cast", c.cat(&[shifted, upper]).shl(m - kept))
         } else {
             let (fraction, up) = round_fraction(c, f.fraction, m);
-            let ups = cat(&[constant(bits, offset), zeros(m - 1), arg(2)]);
-            let text = format!("{} + {ups}", cat(&[exp, arg(1)]));
-            c.comb("rounded", bits + m, Cost::Add(bits + m), text, &[field_exp, fraction, up])
+            let ups = cat([offsets, c.x(up).zext(m)]);
+            c.logic("rounded", cat([exp, c.x(fraction)]) + ups)
         };
         let sign = (!inst.is_nonneg(0)).then_some(f.sign);
         // With equal exponents a zero comes out as one by itself.
@@ -93,11 +92,12 @@ fn round_fraction(c: &mut Circuit, fraction: Sig, m: u32) -> (Sig, Sig) {
     let rest = c.width(fraction) - m;
     let upper = field(c, "upper", fraction, rest + m - 1, rest);
     let near = field(c, "near", fraction, rest, rest - 1);
+    let (guard, least) = (c.x(near).bit(0), c.x(near).bit(1));
     let up = if rest > 1 {
         let below = any(c, fraction, rest - 2, 0, None);
-        c.comb("up", 1, Cost::Logic(3), "{0}[0] & ({0}[1] | {1})", &[near, below])
+        c.logic("up", guard & (least | c.x(below)))
     } else {
-        c.comb("up", 1, Cost::Logic(2), "{0}[0] & {0}[1]", &[near])
+        c.logic("up", guard & least)
     };
     (upper, up)
 }

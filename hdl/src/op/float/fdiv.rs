@@ -1,11 +1,12 @@
 //! `fdiv`: correctly rounded float division; a zero divisor gives 0 and `invalid` (RULES N2, N3).
 
 use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
+use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, flag_port, pack, sign_of_product};
-use crate::op::pieces::float_parts::text::{arg, cat, field, repeat, slice, zeros};
 use crate::op::pieces::float_parts::{Value, c_suffix, max_field, round, same_floats, unpack};
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
 
 pub struct Fdiv;
@@ -67,16 +68,15 @@ impl Operator for Fdiv {
         let (w, e, m) = (format.width(), format.exp(), format.mant());
         let sign = sign_of_product(inst, c, args);
         let exps = [field(c, "exp_a", args[0], w - 2, m), field(c, "exp_b", args[1], w - 2, m)];
-        let nonzero = c.comb("nonzero", 1, Cost::Logic(2 * e), "|{0} & |{1}", &exps);
-        let invalid = c.comb("invalid", 1, Cost::Logic(e), "~|{0}", &exps[1..]);
+        let nonzero = c.logic("nonzero", c.x(exps[0]).any() & c.x(exps[1]).any());
+        let invalid = c.logic("invalid", c.x(exps[1]).none());
         let (largest, bias) = (max_field(format), format.bias() as i64);
         let range = Range { low: bias - largest, high: bias + largest };
         let bits = range.bits(format);
         // The bias is 2^(E-1) - 1, so that bias - exponent needs no adder.
-        let top = slice(1, e, e as i64 - 1, e as i64 - 1);
-        let less = cat(&[repeat(bits - e + 1, &top), format!("~{}", slice(1, e, e as i64 - 2, 0))]);
-        let text = format!("{} + {less}", cat(&[zeros(bits - e), arg(0)]));
-        let exp = c.comb("exp", bits, Cost::Add(bits), text, &exps);
+        let divisor = c.x(exps[1]);
+        let less = cat([divisor.msb().repeat(bits - e + 1), !divisor.low(e - 1)]);
+        let exp = c.logic("exp", c.x(exps[0]).zext(bits) + less);
         let fractions = [field(c, "fraction", args[0], m - 1, 0), field(c, "fraction", args[1], m - 1, 0)];
         // One place more than the result has in the lower octave, and one to round by.
         let places = m + 2 - inst.truncates() as u32;
@@ -84,17 +84,15 @@ impl Operator for Fdiv {
         // A quotient below 1 has its fraction one place lower, and an exponent one less. No quotient of two
         // significands lies half-way between two others, so that the bit below the last place decides alone.
         let one = field(c, "one", quotient, places, places);
-        let part = |hi: u32, lo: u32| slice(0, places + 1, hi as i64, lo as i64);
-        let chosen = format!("{{1}} ? {} : {}", part(places - 1, 1), part(places - 2, 0));
-        let chosen = c.comb("chosen", places - 1, Cost::Mux(2), chosen, &[quotient, one]);
+        let (digits, whole) = (c.x(quotient), c.x(one));
+        let chosen = c.logic("chosen", whole.mux(&digits.slice(places - 1, 1), &digits.slice(places - 2, 0)));
         let packed = if inst.truncates() {
-            let text = format!("{{0}} + {}", repeat(bits, "~{1}"));
-            let exp = c.comb("exp", bits, Cost::Add(bits), text, &[exp, one]);
-            c.wire("cut", bits + m, "{{0}, {1}}", &[exp, chosen])
+            let exp = c.logic("exp", c.x(exp) + (!whole).repeat(bits));
+            c.logic("cut", c.cat(&[exp, chosen]))
         } else {
-            let offset = cat(&[repeat(bits, "~{2}"), zeros(m - 1), slice(1, m + 1, 0, 0)]);
-            let text = format!("{} + {offset}", cat(&[arg(0), slice(1, m + 1, m as i64, 1)]));
-            c.comb("rounded", bits + m, Cost::Add(bits + m), text, &[exp, chosen, one])
+            let chosen = c.x(chosen);
+            let offset = cat([(!whole).repeat(bits), chosen.bit(0).zext(m)]);
+            c.logic("rounded", cat([c.x(exp), chosen.slice(m, 1)]) + offset)
         };
         let flags = self.flags(inst);
         let p = pack(c, &Rounded { format, range, packed, sign, nonzero: Some(nonzero) }, flags);
@@ -107,17 +105,14 @@ impl Operator for Fdiv {
 /// after it, cut off. A non-restoring array: each row adds or subtracts the divisor, and its sign is the next bit.
 fn divide(c: &mut Circuit, fractions: [Sig; 2], m: u32, places: u32) -> Sig {
     let width = m + 2;
-    let negative = slice(0, width, width as i64 - 1, width as i64 - 1);
-    let first = "{2'b00, {0}} - {2'b00, {1}}";
-    let mut rest = c.comb("rest", width, Cost::Add(width), first, &fractions);
-    let mut digits = vec![c.wire("digit", 1, format!("~{negative}"), &[rest])];
+    let (dividend, divisor) = (c.x(fractions[0]), cat([X::constant(2, 1), c.x(fractions[1])]));
+    let mut rest = c.logic("rest", dividend.zext(width) - c.x(fractions[1]).zext(width));
+    let mut digits = vec![c.logic("digit", !c.x(rest).msb())];
     for _ in 0..places {
-        let digit = digits[digits.len() - 1];
-        let divisor = format!("({} ^ {})", cat(&["2'b01".into(), arg(1)]), repeat(width, &arg(2)));
-        let text = format!("{} + {divisor}", cat(&[slice(0, width, m as i64, 0), arg(2)]));
-        rest = c.comb("rest", width, Cost::Add(width + 1), text, &[rest, fractions[1], digit]);
-        digits.push(c.wire("digit", 1, format!("~{negative}"), &[rest]));
+        let digit = c.x(digits[digits.len() - 1]);
+        let sum = cat([c.x(rest).low(m + 1), digit.clone()]) + (&divisor ^ digit.repeat(width));
+        rest = c.logic_at("rest", sum, Cost::Add(width + 1), "the carry into the chain takes a place of it");
+        digits.push(c.logic("digit", !c.x(rest).msb()));
     }
-    let text: Vec<String> = (0..digits.len()).map(arg).collect();
-    c.wire("quotient", places + 1, cat(&text), &digits)
+    c.logic("quotient", c.cat(&digits))
 }

@@ -1,12 +1,12 @@
 //! `fmul`: correctly rounded float multiplication (RULES N2).
 
-use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
+use crate::op::pieces::float_parts::logic::{constant_if, field};
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish, sign_of_product};
 use crate::op::pieces::float_parts::shift::any;
-use crate::op::pieces::float_parts::text::{arg, cat, constant_if, field, repeat, slice, zeros};
 use crate::op::pieces::float_parts::{Value, max_field, nonzero, round, same_floats, unpack};
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
 
 pub struct Fmul;
@@ -69,7 +69,7 @@ impl Operator for Fmul {
         let square = inst.same;
         let some = [nonzero(c, inst, 0, exps[0]), if square { None } else { nonzero(c, inst, 1, exps[1]) }];
         let live = match some {
-            [Some(a), Some(b)] => Some(c.comb("nonzero", 1, Cost::Logic(2), "{0} & {1}", &[a, b])),
+            [Some(a), Some(b)] => Some(c.logic("nonzero", c.x(a) & c.x(b))),
             [a, b] => a.or(b),
         };
         // A product that stays in range needs no mask for zeros: a zero without hidden bit makes its fraction 0, and
@@ -80,10 +80,8 @@ impl Operator for Fmul {
         let bits = range.bits(format);
 
         let significand = |c: &mut Circuit, k: usize| {
-            let hidden = some[k].filter(|_| in_range);
-            let text = cat(&[hidden.map_or("1'b1".into(), |_| arg(1)), slice(0, w, m as i64 - 1, 0)]);
-            let args: Vec<Sig> = [args[k]].into_iter().chain(hidden).collect();
-            c.wire("significand", m + 1, text, &args)
+            let hidden = some[k].filter(|_| in_range).map_or(X::flag(true), |s| c.x(s));
+            c.logic("significand", cat([hidden, c.x(args[k]).low(m)]))
         };
         let x = significand(c, 0);
         let y = if square { x } else { significand(c, 1) };
@@ -102,40 +100,30 @@ impl Operator for Fmul {
             };
             round_product(c, product, m, below, cut)
         };
-        let mut inputs = vec![fraction, two, up];
-        let keep = live.filter(|_| in_range).map(|s| {
-            inputs.push(s);
-            arg(inputs.len() - 1)
-        });
+        let keep = live.filter(|_| in_range).map(|s| c.x(s));
+        let (two, up) = (c.x(two), c.x(up));
         // Minus the bias is 1 less a power of two. Of a product from 2 on the exponent is one more.
         let (exp, offset) = if square {
-            inputs.push(exps[0]);
-            let shifted = slice(inputs.len() - 1, e, (bits as i64 - 2).min(e as i64 - 1), 0);
-            let double = cat(&[zeros((bits - e).saturating_sub(1)), shifted, arg(1)]);
-            (double, constant_if(bits, -format.bias() as i64, keep.as_deref()))
+            let double = cat([c.x(exps[0]).low(e.min(bits - 1)), two]).zext(bits);
+            (double, constant_if(bits, -format.bias() as i64, keep.as_ref()))
         } else {
-            let text = format!("{} + {}", cat(&[zeros(bits - e), arg(0)]), cat(&[zeros(bits - e), arg(1)]));
-            let sum = c.comb("exp", bits, Cost::Add(bits), text, &exps);
-            inputs.push(sum);
-            let sum = arg(inputs.len() - 1);
-            let one = format!("~{}", arg(1));
-            let one = keep.as_ref().map_or(one.clone(), |k| format!("{one} & {k}"));
-            let power = constant_if(bits - e + 1, -1, keep.as_deref());
-            let offset =
-                if e > 2 { cat(&[power, zeros(e - 3), arg(1), one]) } else { repeat(bits, &format!("({one})")) };
-            (keep.as_ref().map_or(sum.clone(), |k| format!("({sum} & {})", repeat(bits, k))), offset)
+            let sum = c.logic("exp", c.x(exps[0]).zext(bits) + c.x(exps[1]).zext(bits));
+            let sum = c.x(sum);
+            let one = keep.as_ref().map_or(!&two, |k| !&two & k);
+            let power = constant_if(bits - e + 1, -1, keep.as_ref());
+            let offset = if e > 2 { cat([power, X::zeros(e - 3), two, one]) } else { one.repeat(bits) };
+            (keep.map_or(sum.clone(), |k| sum & k.repeat(bits)), offset)
         };
         let packed = if table || inst.truncates() {
-            let exp = c.comb("exp", bits, Cost::Add(bits), format!("{exp} + {offset}"), &inputs);
-            c.wire("rounded", bits + m, "{{0}, {1}}", &[exp, fraction])
+            let exp = c.logic("exp", exp + offset);
+            c.logic("rounded", c.cat(&[exp, fraction]))
         } else {
-            let text = format!("{} + {}", cat(&[exp, arg(0)]), cat(&[offset, zeros(m - 1), arg(2)]));
-            c.comb("rounded", bits + m, Cost::Add(bits + m), text, &inputs)
+            c.logic("rounded", cat([exp, c.x(fraction)]) + cat([offset, up.zext(m)]))
         };
 
         let sign = if square { None } else { sign_of_product(inst, c, args) };
         let sign = match (sign, live) {
-            (Some(s), Some(live)) if in_range => Some(c.comb("signed", 1, Cost::Logic(3), "{0} & {1}", &[s, live])),
+            (Some(s), Some(live)) if in_range => Some(c.logic("signed", c.x(s) & c.x(live))),
             _ => sign,
         };
         let nonzero = live.filter(|_| !in_range);
@@ -163,7 +151,7 @@ fn tabulated_square(c: &mut Circuit, x: Sig, m: u32, cut: bool) -> (Sig, Sig, Si
     };
     let address = field(c, "address", x, m - 1, 0);
     let square = c.rom("square", m + 1, address, (0..1 << m).map(row).collect());
-    let up = c.wire("up", 1, "1'b0", &[]);
+    let up = c.logic("up", X::flag(false));
     (field(c, "two", square, m, m), field(c, "fraction", square, m - 1, 0), up)
 }
 
@@ -172,16 +160,16 @@ fn tabulated_square(c: &mut Circuit, x: Sig, m: u32, cut: bool) -> (Sig, Sig, Si
 fn round_product(c: &mut Circuit, product: Sig, m: u32, below: Option<Sig>, cut: bool) -> (Sig, Sig, Sig) {
     let width = 2 * m + 2;
     let two = field(c, "two", product, width - 1, width - 1);
-    let part = |hi: u32, lo: u32| slice(0, width, hi as i64, lo as i64);
-    let chosen = format!("{{1}} ? {} : {}", part(2 * m, m + 1), part(2 * m - 1, m));
-    let fraction = c.comb("fraction", m, Cost::Mux(2), chosen, &[product, two]);
+    let (bits, at_least) = (c.x(product), c.x(two));
+    let fraction = c.logic("fraction", at_least.mux(&bits.slice(2 * m, m + 1), &bits.slice(2 * m - 1, m)));
     if cut {
-        return (two, fraction, c.wire("up", 1, "1'b0", &[]));
+        return (two, fraction, c.logic("up", X::flag(false)));
     }
     // The last place, the round bit and the first bit below, of the one alignment and the other.
     let near = field(c, "near", product, m + 1, m - 1);
-    let text = "{1} ? {0}[1] & ({2} | {0}[0] | {0}[2]) : {0}[0] & ({2} | {0}[1])";
-    let below = below.unwrap_or_else(|| c.wire("any", 1, "1'b0", &[]));
-    let up = c.comb("up", 1, Cost::Logic(5), text, &[near, two, below]);
+    let below = below.unwrap_or_else(|| c.logic("any", X::flag(false)));
+    let (near, below) = (c.x(near), c.x(below));
+    let upper = near.bit(1) & (&below | near.bit(0) | near.bit(2));
+    let up = c.logic("up", at_least.mux(&upper, &(near.bit(0) & (below | near.bit(1)))));
     (two, fraction, up)
 }

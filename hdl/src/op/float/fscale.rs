@@ -1,10 +1,8 @@
 //! `fscale` and `fscalev`: a float times a power of two, fixed or given at run time (RULES N4).
 
 use crate::Rounding;
-use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
-use crate::op::pieces::float_parts::text::{arg, cat, constant, repeat, slice, zeros};
 use crate::op::pieces::float_parts::{Value, c_suffix, fields, max_field, one_float, round, unpack};
 use crate::op::pieces::scale::{Amount, beyond, directions, extremes, times_power};
 use crate::op::{Attrs, Inst, Operator};
@@ -50,7 +48,7 @@ impl Operator for Fscale {
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let format = inst.result;
-        let (e, m) = (format.exp(), format.mant());
+        let e = format.exp();
         if inst.attrs.n == 0 {
             return (args[0], None);
         }
@@ -59,9 +57,8 @@ impl Operator for Fscale {
         let range = Range { low: 1 + n, high: max_field(format) + n };
         let bits = range.bits(format);
         let f = fields(c, format, args[0]);
-        let text = format!("{} + {}", cat(&[zeros(bits - e), arg(0)]), constant(bits, n));
-        let exp = c.comb("exp", bits, Cost::Add(bits), text, &[f.exp]);
-        let packed = c.wire("scaled", bits + m, cat(&[arg(0), arg(1)]), &[exp, f.fraction]);
+        let exp = c.logic("exp", c.x(f.exp).zext(bits) + X::constant(bits, n as i128));
+        let packed = c.logic("scaled", c.cat(&[exp, f.fraction]));
         let sign = (!inst.is_nonneg(0)).then_some(f.sign);
         finish(self, inst, c, &Rounded { format, range, packed, sign, nonzero: Some(f.nonzero) })
     }
@@ -118,7 +115,7 @@ impl Operator for Fscalev {
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let format = inst.result;
-        let (e, m) = (format.exp(), format.mant());
+        let e = format.exp();
         let (up, down) = directions(inst);
         let amount = Amount::new(inst, c, args[1], e + 1);
         // An amount of up to E + 1 bits, either way, reaches beyond both ends of the exponent's range.
@@ -127,19 +124,12 @@ impl Operator for Fscalev {
             Range { low: 1 - if down { reach } else { 0 }, high: max_field(format) + if up { reach } else { 0 } };
         let bits = range.bits(format);
         let f = fields(c, format, args[0]);
-        let width = c.width(amount.low);
-        let extended = if amount.signed {
-            cat(&[repeat(bits - width, &slice(1, width, width as i64 - 1, width as i64 - 1)), arg(1)])
-        } else {
-            cat(&[zeros(bits - width), arg(1)])
-        };
-        let operation = if inst.attrs.d > 0 { "+" } else { "-" };
-        let text = format!("{} {operation} {extended}", cat(&[zeros(bits - e), arg(0)]));
-        let mut exp = c.comb("exp", bits, Cost::Add(bits), text, &[f.exp, amount.low]);
+        let (field, by) = (c.x(f.exp).zext(bits), c.x(amount.low).extend(bits, amount.signed));
+        let mut exp = c.logic("exp", if inst.attrs.d > 0 { field + by } else { field - by });
         if let Some(huge) = amount.huge {
             exp = beyond(inst, c, exp, &huge);
         }
-        let packed = c.wire("scaled", bits + m, cat(&[arg(0), arg(1)]), &[exp, f.fraction]);
+        let packed = c.logic("scaled", c.cat(&[exp, f.fraction]));
         let sign = (!inst.is_nonneg(0)).then_some(f.sign);
         finish(self, inst, c, &Rounded { format, range, packed, sign, nonzero: Some(f.nonzero) })
     }

@@ -1,10 +1,10 @@
 //! `fneg` and `fabs`: the sign of a float changed or dropped.
 
-use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
-use crate::op::pieces::float_parts::text::{arg, cat, field, slice, zeros};
+use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::{c_suffix, one_float, unpack};
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
 
 pub struct Fneg;
@@ -43,12 +43,10 @@ impl Operator for Fneg {
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let (format, x) = (inst.result, args[0]);
         let (w, m) = (format.width(), format.mant());
-        let magnitude = slice(0, w, w as i64 - 2, 0);
         let exp = field(c, "e", x, w - 2, m);
         // Zero keeps its sign bit clear.
-        let sign = format!("~{} & |{}", slice(0, w, w as i64 - 1, w as i64 - 1), arg(1));
-        let sign = c.comb("sign", 1, Cost::Logic(1 + format.exp()), sign, &[x, exp]);
-        (c.wire("neg", w, cat(&[arg(1), magnitude]), &[x, sign]), None)
+        let sign = c.logic("sign", !c.x(x).msb() & c.x(exp).any());
+        (c.logic("neg", cat([c.x(sign), c.x(x).low(w - 1)])), None)
     }
 }
 
@@ -83,6 +81,6 @@ impl Operator for Fabs {
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let (w, x) = (inst.result.width(), args[0]);
-        (c.wire("abs", w, cat(&[zeros(1), slice(0, w, w as i64 - 2, 0)]), &[x]), None)
+        (c.logic("abs", c.x(x).low(w - 1).zext(w)), None)
     }
 }

@@ -1,12 +1,13 @@
 //! `sumsq`: the sum of the squares of two to four floats, exact but for one rounding (RULES N2).
 
-use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
+use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
 use crate::op::pieces::float_parts::shift::{Fill, any, bits_of, shift_right};
-use crate::op::pieces::float_parts::text::{arg, cat, constant, field, ones, slice, zeros};
 use crate::op::pieces::float_parts::{Value, max_field, nonzero, round, unpack};
+use crate::op::pieces::parts::counted;
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
 use num_bigint::BigUint;
 use num_traits::ToPrimitive;
@@ -59,64 +60,59 @@ impl Operator for Sumsq {
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let format = inst.result;
-        let (w, e, m) = (format.width(), format.exp(), format.mant());
+        let (w, m) = (format.width(), format.mant());
         let exps: Vec<Sig> = args.iter().map(|a| field(c, "exp", *a, w - 2, m)).collect();
         let most = exps[1..].iter().fold(exps[0], |most, exp| {
-            let less = c.comb("less", 1, Cost::Compare(e), "{0} < {1}", &[most, *exp]);
-            c.comb("most", e, Cost::Mux(2), "{2} ? {1} : {0}", &[most, *exp, less])
+            let less = c.logic("less", c.x(most).lt(&c.x(*exp)));
+            c.logic("most", c.x(less).mux(&c.x(*exp), &c.x(most)))
         });
         let window = window(m, args.len() as u32);
         let mut rows = Vec::new();
         for (k, exp) in exps.iter().enumerate() {
             let some = nonzero(c, inst, k, *exp);
-            let hidden = some.map_or("1'b1".to_string(), |_| arg(1));
-            let inputs: Vec<Sig> = [args[k]].into_iter().chain(some).collect();
-            let text = cat(&[hidden, slice(0, w, m as i64 - 1, 0)]);
-            let root = c.wire("root", m + 1, text, &inputs);
+            let hidden = some.map_or(X::flag(true), |s| c.x(s));
+            let root = c.logic("root", cat([hidden, c.x(args[k]).low(m)]));
             let square = c.mul("square", root, root, false);
-            let distance = c.comb("distance", e, Cost::Add(e), "{0} - {1}", &[most, *exp]);
+            let distance = c.logic("distance", c.x(most) - c.x(*exp));
             rows.push(aligned(c, square, distance, window));
         }
         // What falls below the window is less than the last place of the rest, so that no cut sum needs it.
         let stickies: Vec<Sig> = rows.iter().filter_map(|r| r.1).filter(|_| !inst.truncates()).collect();
         let sticky = gather(c, &stickies);
-        let total = rows[1..].iter().fold(rows[0].0, |sum, (row, _)| {
-            let (a, b) = (c.width(sum), window + 2);
-            let text = format!("{} + {}", cat(&[zeros(b - a), arg(0)]), cat(&[zeros(2), arg(1)]));
-            c.comb("sum", b, Cost::Add(b), text, &[sum, *row])
-        });
+        let total = rows[1..]
+            .iter()
+            .fold(rows[0].0, |sum, (row, _)| c.logic("sum", c.x(sum).zext(window + 2) + c.x(*row).zext(window + 2)));
 
         // The largest square is at least 1 and less than 4, so that the sum of four begins at 8 or at most three places below.
-        let total = c.wire("total", window + 3, "{{0}, {1}}", &[total, sticky]);
+        let total = c.logic("total", c.cat(&[total, sticky]));
         let width = window + 3;
         let mut value = total;
         let mut digits = Vec::new();
         for places in [2, 1] {
-            let text = format!("|{}", slice(0, width, width as i64 - 1, (width - places) as i64));
-            let digit = c.comb("digit", 1, Cost::Logic(places), text, &[value]);
-            let moved = cat(&[slice(0, width, (width - places) as i64 - 1, 0), zeros(places)]);
-            value = c.comb("norm", width, Cost::Mux(2), format!("{{1}} ? {{0}} : {moved}"), &[value, digit]);
+            let bits = c.x(value);
+            let digit = counted(c, "digit", bits.top(places).any(), places);
+            value = c.logic("norm", c.x(digit).mux(&bits, &bits.low(width - places).shl(places)));
             digits.push(digit);
         }
-        let unmoved = c.wire("unmoved", 2, "{{0}, {1}}", &digits);
+        let unmoved = c.logic("unmoved", c.cat(&digits));
         let top = field(c, "nonzero", value, width - 1, width - 1);
         let fraction = field(c, "fraction", value, width - 2, width - 1 - m);
         let bias = format.bias() as i64;
         let range = Range { low: 2 - bias, high: 2 * max_field(format) - bias + 4 };
         let bits = range.bits(format);
         // Less the count is plus its complement and 1.
-        let text = format!("{} + {}", cat(&[zeros(bits - e - 1), arg(0), zeros(1)]), constant(bits, 4 - bias));
-        let exp = c.comb("exp", bits, Cost::Add(bits), text, &[most]);
-        let less = cat(&[ones(bits - 2), "{1}".to_string()]);
+        let double = c.x(most).shl(1).zext(bits);
+        let exp = c.logic("exp", double + X::constant(bits, (4 - bias) as i128));
+        let less = cat([X::ones(bits - 2), c.x(unmoved)]);
         let packed = if inst.truncates() {
-            let exp = c.comb("exp", bits, Cost::Add(bits), format!("{{0}} + {less}"), &[exp, unmoved]);
-            c.wire("cut", bits + m, "{{0}, {1}}", &[exp, fraction])
+            let exp = c.logic("exp", c.x(exp) + less);
+            c.logic("cut", c.cat(&[exp, fraction]))
         } else {
             let tail = field(c, "tail", value, width - 1 - m, width - 2 - m);
             let below = any(c, value, width - 3 - m, 0, None);
-            let up = c.comb("up", 1, Cost::Logic(3), "{0}[0] & ({0}[1] | {1})", &[tail, below]);
-            let text = format!("{{{{0}}, {{2}}}} + {{{less}, {}}}", cat(&[zeros(m - 1), arg(3)]));
-            c.comb("rounded", bits + m, Cost::Add(bits + m), text, &[exp, unmoved, fraction, up])
+            let up = c.logic("up", c.x(tail).bit(0) & (c.x(tail).bit(1) | c.x(below)));
+            let ups = cat([less, c.x(up).zext(m)]);
+            c.logic("rounded", c.cat(&[exp, fraction]) + ups)
         };
         finish(self, inst, c, &Rounded { format, range, packed, sign: None, nonzero: Some(top) })
     }
@@ -134,31 +130,31 @@ fn aligned(c: &mut Circuit, square: Sig, distance: Sig, window: u32) -> (Sig, Op
     let e = c.width(distance);
     let near = (bits_of(window) - 1).min(e);
     let low = field(c, "low", distance, near - 1, 0);
-    let amount = c.wire("amount", near + 1, "{{0}, 1'b0}", &[low]);
+    let amount = c.logic("amount", c.x(low).shl(1));
     let shifted = shift_right(c, square, amount, window, Fill::Zeros);
     if near == e {
         return (shifted.value, shifted.sticky);
     }
     let far = any(c, distance, e - 1, near, None);
-    let value =
-        c.comb("near", window, Cost::Logic(2), format!("{{0}} & {{{window}{{~{{1}}}}}}"), &[shifted.value, far]);
+    let far = c.x(far);
+    let value = c.logic("near", c.x(shifted.value) & (!&far).repeat(window));
     // The top bits of a square are clear for 0 alone.
     let width = c.width(square);
     let top = field(c, "top", square, width - 1, width - 2);
-    let (text, inputs) = match shifted.sticky {
-        Some(sticky) => ("{1} ? |{0} : {2}", vec![top, far, sticky]),
-        None => ("{1} & |{0}", vec![top, far]),
+    let some = c.x(top).any();
+    let sticky = match shifted.sticky {
+        Some(sticky) => far.mux(&some, &c.x(sticky)),
+        None => far & some,
     };
-    (value, Some(c.comb("sticky", 1, Cost::Logic(4), text, &inputs)))
+    (value, Some(c.logic("sticky", sticky)))
 }
 
 /// Whether any of the signals is set.
 fn gather(c: &mut Circuit, signals: &[Sig]) -> Sig {
-    let text: Vec<String> = (0..signals.len()).map(arg).collect();
     match signals {
-        [] => c.wire("sticky", 1, "1'b0", &[]),
+        [] => c.logic("sticky", X::flag(false)),
         [one] => *one,
-        _ => c.comb("sticky", 1, Cost::Logic(signals.len() as u32), text.join(" | "), signals),
+        _ => c.logic("sticky", c.or(signals)),
     }
 }
 

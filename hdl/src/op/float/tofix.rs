@@ -2,14 +2,14 @@
 
 mod term;
 
-use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
+use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::Range;
 use crate::op::pieces::float_parts::shift::{Fill, Shifted, any, bits_of, shift_right};
-use crate::op::pieces::float_parts::text::{arg, cat, constant, field, ones, repeat, slice, zeros};
 use crate::op::pieces::float_parts::{Fields, fields, max_field, unpack};
 use crate::op::term::{Scaling, Term};
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
 
 pub struct Tofix;
@@ -102,7 +102,7 @@ impl Operator for Tofix {
         let (q, _) = convert(&wider, c, args[0]);
         let bit = field(c, "bit", q, 1, 1);
         let saturates = !self.flags(inst).is_empty();
-        (bit, saturates.then(|| c.comb("sat", 1, Cost::Logic(2), "{0}[1] ^ {0}[0]", &[q])))
+        (bit, saturates.then(|| c.logic("sat", c.x(q).bit(1) ^ c.x(q).bit(0))))
     }
 }
 
@@ -129,39 +129,28 @@ fn convert(inst: &Inst, c: &mut Circuit, x: Sig) -> (Sig, Option<Sig>) {
     let signed = inst.result.is_signed();
     let width = inst.result.width();
     let p = place(inst, c, x);
-    let n = c.width(p.value);
-    let mut args = vec![p.value];
-    let mut with = |s: Option<Sig>| {
-        s.map(|s| {
-            args.push(s);
-            arg(args.len() - 1)
-        })
-    };
-    let (above, sign) = (with(p.above), with(p.sign));
-    let low = slice(0, n, width.min(n) as i64 - 1, 0);
-    let mut text = match (&sign, signed) {
-        (Some(_), true) => cat(&[repeat(width - n, &slice(0, n, n as i64 - 1, n as i64 - 1)), low]),
-        _ => cat(&[zeros(width.saturating_sub(n)), low]),
+    let value = c.x(p.value);
+    let (above, sign) = (p.above.map(|s| c.x(s)), p.sign.map(|s| c.x(s)));
+    let kept = value.low(width.min(value.width()));
+    let mut q = match (&sign, signed) {
+        (Some(_), true) => cat([value.msb().repeat(width - kept.width()), kept]),
+        _ => kept.zext(width),
     };
     if let Some(above) = &above {
         let largest = match (&sign, signed) {
-            (Some(s), true) => cat(&[s.clone(), repeat(width - 1, &format!("~{s}"))]),
-            (None, true) => cat(&[zeros(1), ones(width - 1)]),
-            (_, false) => ones(width),
+            (Some(s), true) => cat([s.clone(), (!s).repeat(width - 1)]),
+            (None, true) => X::ones(width - 1).zext(width),
+            (_, false) => X::ones(width),
         };
-        text = format!("({above} ? {largest} : {text})");
+        q = above.mux(&largest, &q);
     }
     if let (Some(s), false) = (&sign, signed) {
-        text = format!("{} & {text}", repeat(width, &format!("~{s}")));
+        q = (!s).repeat(width) & q;
     }
-    let q = if args.len() == 1 || above.is_none() && signed {
-        c.wire("result", width, text, &args[..1])
-    } else {
-        c.comb("result", width, Cost::Logic(4), text, &args)
-    };
+    let q = c.logic("result", q);
     let flag = match (p.above, p.least, p.below) {
-        (Some(a), Some(l), _) => Some(c.comb("sat", 1, Cost::Logic(2), "{0} & ~{1}", &[a, l])),
-        (Some(a), None, Some(b)) => Some(c.comb("sat", 1, Cost::Logic(2), "{0} | {1}", &[a, b])),
+        (Some(a), Some(l), _) => Some(c.logic("sat", c.x(a) & !c.x(l))),
+        (Some(a), None, Some(b)) => Some(c.logic("sat", c.x(a) | c.x(b))),
         (a, None, b) => a.or(b),
         (None, Some(_), _) => unreachable!("the least number counts as above"),
     };
@@ -191,50 +180,47 @@ fn place(inst: &Inst, c: &mut Circuit, x: Sig) -> Placed {
     // significand first saves negating the result.
     let low = (n >= m + 3).then_some(m + 1 + signed as u32);
     let twos = signed && low.is_some();
-    let mut significand = c.wire("significand", m + 1, "{{0}, {1}}", &[f.nonzero, f.fraction]);
+    let mut significand = c.logic("significand", c.cat(&[f.nonzero, f.fraction]));
     if twos {
-        let inverted = format!("{{0}} ^ {}", repeat(m + 1, &arg(1)));
-        let text = format!("{} + {}", cat(&[arg(1), inverted]), cat(&[zeros(m + 1), arg(1)]));
-        significand = c.comb("signed", m + 2, Cost::Add(m + 2), text, &[significand, f.sign]);
+        let sign = c.x(f.sign);
+        let inverted = c.x(significand) ^ sign.repeat(m + 1);
+        significand = c.logic("signed", cat([sign.clone(), inverted]) + sign.zext(m + 2));
     }
     let shifted = shift_to_place(c, significand, right, n, reach, twos);
-    let sticky = shifted.sticky.unwrap_or_else(|| c.wire("sticky", 1, "1'b0", &[]));
+    let sticky = shifted.sticky.map_or(X::flag(false), |s| c.x(s));
     let whole = field(c, "whole", shifted.value, n + twos as u32, 1);
     let ends = field(c, "ends", shifted.value, 1, 0);
     let least = over.filter(|_| signed).map(|_| least(c, right, &f, n, inst.truncates()));
+    let (guard, odd) = (c.x(ends).bit(0), c.x(ends).bit(1));
     let up = match (inst.truncates(), twos) {
-        (false, _) => Some(c.comb("up", 1, Cost::Logic(3), "{0}[0] & ({1} | {0}[1])", &[ends, sticky])),
+        (false, _) => Some(c.logic("up", guard & (sticky | odd))),
         // Cutting off two's complement goes down, and zero is up from negative numbers.
-        (true, true) => Some(c.comb("up", 1, Cost::Logic(3), "{2} & ({0}[0] | {1})", &[ends, sticky, f.sign])),
+        (true, true) => Some(c.logic("up", c.x(f.sign) & (guard | sticky))),
         (true, false) => None,
     };
     let mut p = Placed { value: whole, sign: signed.then_some(f.sign), above: over, least, below: None };
     let carries = sat && top == highest;
     let mut carry = None;
-    let none = |c: &mut Circuit| c.wire("up", 1, "1'b0", &[]);
+    let rises = up.map_or(X::flag(false), |s| c.x(s));
     if let (Some(low), Some(up)) = (low, up) {
         p.value = round_low(c, whole, up, low, twos);
     } else if signed {
         // Minus (whole + up) is the complement plus one minus up.
-        let up = up.unwrap_or_else(|| none(c));
-        let inverted = format!("{{0}} ^ {}", repeat(n, &arg(2)));
-        let text = format!("{} + {}", cat(&[arg(2), inverted]), cat(&[zeros(n), "{1} ^ {2}".into()]));
-        p.value = c.comb("rounded", n + 1, Cost::Add(n + 1), text, &[whole, up, f.sign]);
-        let text = format!("~{{1}} & {{0}}[{n}]");
-        carry = carries.then(|| c.comb("carry", 1, Cost::Logic(2), text, &[p.value, f.sign]));
-    } else if let Some(up) = up {
+        let sign = c.x(f.sign);
+        let inverted = cat([sign.clone(), c.x(whole) ^ sign.repeat(n)]);
+        p.value = c.logic("rounded", inverted + (&rises ^ &sign).zext(n + 1));
+        carry = carries.then(|| c.logic("carry", !&sign & c.x(p.value).bit(n)));
+    } else if up.is_some() {
         let out = n + carries as u32;
-        let text = format!("{} + {}", cat(&[zeros(out - n), arg(0)]), cat(&[zeros(out - 1), arg(1)]));
-        p.value = c.comb("rounded", out, Cost::Add(out), text, &[whole, up]);
+        p.value = c.logic("rounded", c.x(whole).zext(out) + rises.zext(out));
         carry = carries.then(|| field(c, "carry", p.value, n, n));
     }
     p.above = either(c, over, carry);
     if sat && !to.is_signed() && !inst.is_nonneg(0) {
-        let up = up.unwrap_or_else(|| none(c));
         let some = any(c, whole, n - 1, 0, None);
         let some = either(c, Some(some), over).expect("given");
         p.sign = Some(f.sign);
-        p.below = Some(c.comb("below", 1, Cost::Logic(3), "{2} & ({0} | {1})", &[some, up, f.sign]));
+        p.below = Some(c.logic("below", c.x(f.sign) & (c.x(some) | rises)));
     }
     p
 }
@@ -248,8 +234,7 @@ fn shift_to_place(c: &mut Circuit, significand: Sig, right: Sig, n: u32, reach: 
     if near < bits {
         let far = any(c, right, bits - 1, near, None);
         let width = c.width(significand);
-        let text = format!("{} & {{0}}", repeat(width, "~{1}"));
-        significand = c.comb("significand", width, Cost::Logic(2), text, &[significand, far]);
+        significand = c.logic("significand", (!c.x(far)).repeat(width) & c.x(significand));
     }
     let amount = field(c, "amount", right, near - 1, 0);
     let fill = if signed { Fill::Sign } else { Fill::Zeros };
@@ -260,26 +245,23 @@ fn shift_to_place(c: &mut Circuit, significand: Sig, right: Sig, n: u32, reach: 
 /// complement the sum of -1 and 1 clears the upper bits too.
 fn round_low(c: &mut Circuit, whole: Sig, up: Sig, low: u32, twos: bool) -> Sig {
     let width = c.width(whole);
-    let text = format!("{} + {}", slice(0, width, low as i64 - 1, 0), cat(&[zeros(low - 1), arg(1)]));
-    let sum = c.comb("rounded", low, Cost::Add(low), text, &[whole, up]);
+    let sum = c.logic("rounded", c.x(whole).low(low) + c.x(up).zext(low));
     let upper = field(c, "upper", whole, width - 1, low);
     if !twos {
-        return c.wire("rounded", width, "{{1}, {0}}", &[sum, upper]);
+        return c.logic("rounded", c.cat(&[upper, sum]));
     }
-    let text = format!("{{0}} & {{1}}[{}] & ~{{2}}[{}]", width - low - 1, low - 1);
-    let cleared = c.comb("cleared", 1, Cost::Logic(3), text, &[up, upper, sum]);
-    let kept = format!("{{1}} & {}", repeat(width - low, "~{2}"));
-    c.comb("rounded", width, Cost::Logic(2), cat(&[kept, arg(0)]), &[sum, upper, cleared])
+    let cleared = c.logic("cleared", c.x(up) & c.x(upper).msb() & !c.x(sum).msb());
+    let kept = c.x(upper) & (!c.x(cleared)).repeat(width - low);
+    c.logic("rounded", cat([kept, c.x(sum)]))
 }
 
 /// `reach.high` minus the exponent field, and whether that is negative for a number other than 0.
 fn distance(c: &mut Circuit, from: Format, reach: Range, f: &Fields) -> (Sig, Option<Sig>) {
     let bits = reach.bits(from);
-    let text = format!("{} - {}", constant(bits, reach.high), cat(&[zeros(bits - from.exp()), arg(0)]));
-    let right = c.comb("right", bits, Cost::Add(bits), text, &[f.exp]);
+    let right = c.logic("right", X::constant(bits, reach.high as i128) - c.x(f.exp).zext(bits));
     let over = (reach.low < 0).then(|| {
         let negative = field(c, "negative", right, bits - 1, bits - 1);
-        if reach.high >= 0 { negative } else { c.comb("over", 1, Cost::Logic(2), "{0} & {1}", &[negative, f.nonzero]) }
+        if reach.high >= 0 { negative } else { c.logic("over", c.x(negative) & c.x(f.nonzero)) }
     });
     (right, over)
 }
@@ -289,20 +271,19 @@ fn distance(c: &mut Circuit, from: Format, reach: Range, f: &Fields) -> (Sig, Op
 fn least(c: &mut Circuit, right: Sig, f: &Fields, n: u32, cut: bool) -> Sig {
     let m = c.width(f.fraction);
     let upper = any(c, f.fraction, m - 1, m.saturating_sub(n), None);
-    let next = c.width(right) + 2;
+    let least = c.x(f.sign) & c.x(right).all() & !c.x(upper);
     if m < n + 2 || cut {
-        return c.comb("least", 1, Cost::Logic(next), "{2} & (&{0}) & ~{1}", &[right, upper, f.sign]);
+        return c.logic("least", least);
     }
     let half = field(c, "half", f.fraction, m - 1 - n, m - 1 - n);
     let below = any(c, f.fraction, m - 2 - n, 0, None);
-    let text = "{2} & (&{0}) & ~{1} & ~({3} & {4})";
-    c.comb("least", 1, Cost::Logic(next + 2), text, &[right, upper, f.sign, half, below])
+    c.logic("least", least & !(c.x(half) & c.x(below)))
 }
 
 /// The OR of what there is.
 fn either(c: &mut Circuit, a: Option<Sig>, b: Option<Sig>) -> Option<Sig> {
     match (a, b) {
-        (Some(a), Some(b)) => Some(c.comb("either", 1, Cost::Logic(2), "{0} | {1}", &[a, b])),
+        (Some(a), Some(b)) => Some(c.logic("either", c.x(a) | c.x(b))),
         _ => a.or(b),
     }
 }

@@ -1,13 +1,13 @@
 //! `tofloat`: an int or fixed as the nearest float (RULES N2, N5).
 
-use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
 use crate::op::pieces::float_parts::leading::leading;
+use crate::op::pieces::float_parts::logic::{constant_if, field};
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
-use crate::op::pieces::float_parts::text::{arg, cat, constant_if, field, zeros};
 use crate::op::pieces::float_parts::{Value, c_suffix, c_type, max_field, round};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
 
 pub struct Tofloat;
@@ -85,26 +85,21 @@ impl Operator for Tofloat {
             parts::unused_bits(c, s, digits as i64 - 1, bits);
             if digits > bits { field(c, "count", s, bits - 1, 0) } else { s }
         });
-        let digits = digits.min(bits);
         let zero = inst.bounds(0).zero;
         // Of a zero nothing is set but the constant, which then must not be.
-        let start = constant_if(bits, start, (flags.is_empty() && zero).then_some("{1}"));
+        let some = c.x(n.nonzero);
+        let start = constant_if(bits, start, (flags.is_empty() && zero).then_some(&some));
         let nonzero = (zero && !flags.is_empty()).then_some(n.nonzero);
-        let mut args = vec![n.fraction, n.nonzero];
-        let mut with = |s: Option<Sig>| {
-            s.map_or(String::new(), |s| {
-                args.push(s);
-                arg(args.len() - 1)
-            })
-        };
-        let (up, count) = (with(n.up), with(count));
-        let packed = if up.is_empty() {
-            let text = format!("{} + {start}", cat(&[zeros(bits - digits), count]));
-            let exp = c.comb("exp", bits, Cost::Add(bits), text, &args);
-            c.wire("cut", bits + m, "{{0}, {1}}", &[exp, n.fraction])
-        } else {
-            let text = format!("{} + {}", cat(&[zeros(bits - digits), count, arg(0)]), cat(&[start, zeros(m - 1), up]));
-            c.comb("rounded", bits + m, Cost::Add(bits + m), text, &args)
+        let count = count.map_or(X::zeros(0), |s| c.x(s)).zext(bits);
+        let packed = match n.up {
+            None => {
+                let exp = c.logic("exp", count + start);
+                c.logic("cut", c.cat(&[exp, n.fraction]))
+            }
+            Some(up) => {
+                let ups = cat([start, c.x(up).zext(m)]);
+                c.logic("rounded", cat([count, c.x(n.fraction)]) + ups)
+            }
         };
         finish(self, inst, c, &Rounded { format, range, packed, sign: x.sign, nonzero })
     }

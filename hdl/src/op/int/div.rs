@@ -1,6 +1,5 @@
 //! `div`: int division, truncated towards zero; a zero divisor gives 0 and `invalid` (RULES N3).
 
-use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
 use crate::op::pieces::division;
 use crate::op::pieces::parts;
@@ -57,13 +56,13 @@ impl Operator for Div {
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let width = inst.result.width();
-        let zero = c.comb("zero", 1, Cost::Logic(width), "~|{0}", &[args[1]]);
+        let zero = parts::counted(c, "zero", c.x(args[1]).none(), width);
         let (negative, a, b) = division::magnitudes(inst, c, args);
         let (quotient, rest) = parts::divide(c, a, 0, b, width);
         parts::unused_bits(c, rest, width as i64 - 1, 0);
         let mut q = quotient.expect("all bits of the quotient were asked for");
         if let Some((a, b)) = negative {
-            let negative = c.comb("negative", 1, Cost::Logic(2), "{0} ^ {1}", &[a, b]);
+            let negative = c.logic("negative", c.x(a) ^ c.x(b));
             q = parts::negate_if(c, "signed_q", q, negative);
         }
         (parts::clear_if(c, "div", q, zero), Some(zero))

@@ -1,7 +1,6 @@
 //! `neg`: int and fixed negation, which wraps without a flag (RULES N3).
 
-use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
@@ -40,6 +39,6 @@ impl Operator for Neg {
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let width = inst.result.width();
-        (c.comb("neg", width, Cost::Add(width), format!("{width}'d0 - {{0}}"), args), None)
+        (c.logic("neg", X::zeros(width) - c.x(args[0])), None)
     }
 }

@@ -38,8 +38,8 @@ impl Operator for Not {
         parts::c_wrap(inst.result, &format!("(~(uint64_t){})", args[0]))
     }
 
-    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
-        let width = inst.result.width();
-        (c.comb("bits", width, Cost::Logic(1), "~{0}", args), None)
+    fn circuit(&self, _: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        let why = "what reads the bits may be no table that takes the inverters in";
+        (c.logic_at("bits", !c.x(args[0]), Cost::Logic(1), why), None)
     }
 }

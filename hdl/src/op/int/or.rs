@@ -1,6 +1,5 @@
 //! `or`: bitwise or of two ints (RULES N3, L4).
 
-use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
@@ -41,8 +40,7 @@ impl Operator for Or {
         parts::c_wrap(inst.result, &format!("((uint64_t){} | (uint64_t){})", args[0], args[1]))
     }
 
-    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
-        let width = inst.result.width();
-        (c.comb("bits", width, Cost::Logic(2), "{0} | {1}", args), None)
+    fn circuit(&self, _: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+        (c.logic("bits", c.x(args[0]) | c.x(args[1])), None)
     }
 }

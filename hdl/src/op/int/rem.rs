@@ -1,6 +1,5 @@
 //! `rem`: the remainder of int division, with the dividend's sign; a zero divisor gives 0 and `invalid` (RULES N3).
 
-use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
 use crate::op::pieces::division;
 use crate::op::pieces::parts;
@@ -54,13 +53,12 @@ impl Operator for Rem {
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let width = inst.result.width();
-        let zero = c.comb("zero", 1, Cost::Logic(width), "~|{0}", &[args[1]]);
+        let zero = parts::counted(c, "zero", c.x(args[1]).none(), width);
         let (negative, a, b) = division::magnitudes(inst, c, args);
         let (_, rest) = parts::divide(c, a, 0, b, 0);
         let below = parts::slice(c, "below", rest, width, width);
         let low = parts::slice(c, "rest", rest, width - 1, 0);
-        let text = format!("{{0}} + ({{1}} & {{{width}{{{{2}}}}}})");
-        let mut r = c.comb("restored", width, Cost::Add(width), text, &[low, b, below]);
+        let mut r = c.logic("restored", c.x(low) + (c.x(b) & c.x(below).repeat(width)));
         if let Some((a, b)) = negative {
             if b != a {
                 parts::unused(c, b);

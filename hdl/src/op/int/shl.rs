@@ -48,6 +48,6 @@ impl Operator for Shl {
         }
         parts::unused_bits(c, args[0], width as i64 - 1, width - n);
         let kept = parts::slice(c, "kept", args[0], width - 1 - n, 0);
-        (c.wire("shl", width, format!("{{{{0}}, {n}'d0}}"), &[kept]), None)
+        (c.logic("shl", c.x(kept).shl(n)), None)
     }
 }

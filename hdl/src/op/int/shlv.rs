@@ -1,10 +1,10 @@
 //! `shlv`: an int or fixed shifted left by a variable; an amount of W or more, or below 0, gives 0 (RULES N4).
 
-use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
 use crate::op::pieces::parts;
 use crate::op::pieces::shift;
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::expr::Shift;
 use crate::{Flags, Format};
 
 pub struct Shlv;
@@ -42,10 +42,9 @@ impl Operator for Shlv {
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let (amount, outside) = shift::decode(inst, c, args[1]);
-        let width = inst.result.width();
         let shifted = match amount {
             None => args[0],
-            Some(n) => c.comb("shifted", width, Cost::Shift(width), "{0} << {1}", &[args[0], n]),
+            Some(n) => c.logic("shifted", c.x(args[0]).shift(Shift::Left, &c.x(n))),
         };
         match outside {
             None => (shifted, None),

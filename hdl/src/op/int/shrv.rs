@@ -1,10 +1,10 @@
 //! `shrv`: an int or fixed shifted right by a variable; an amount of W or more, or below 0, gives 0, or the sign if signed (RULES N4).
 
-use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
 use crate::op::pieces::parts;
 use crate::op::pieces::shift;
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::expr::Shift;
 use crate::{Flags, Format};
 
 pub struct Shrv;
@@ -54,10 +54,10 @@ impl Operator for Shrv {
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let (amount, outside) = shift::decode(inst, c, args[1]);
         let (width, signed) = (inst.result.width(), inst.result.is_signed());
-        let text = if signed { "$signed({0}) >>> {1}" } else { "{0} >> {1}" };
+        let how = if signed { Shift::Arithmetic } else { Shift::Right };
         let shifted = match amount {
             None => args[0],
-            Some(n) => c.comb("shifted", width, Cost::Shift(width), text, &[args[0], n]),
+            Some(n) => c.logic("shifted", c.x(args[0]).shift(how, &c.x(n))),
         };
         let Some(outside) = outside else { return (shifted, None) };
         if !signed {
@@ -69,7 +69,6 @@ impl Operator for Shrv {
             return (shifted, None);
         }
         let sign = parts::slice(c, "sign", args[0], width - 1, width - 1);
-        let text = format!("{{2}} ? {{{width}{{{{1}}}}}} : {{0}}");
-        (c.comb("shrv", width, Cost::Mux(2), text, &[shifted, sign, outside]), None)
+        (c.logic("shrv", c.x(outside).mux(&c.x(sign).repeat(width), &c.x(shifted))), None)
     }
 }

@@ -1,7 +1,7 @@
 //! `xcast`: a cast with a fixed side and no float: keeps the real value, rounds to nearest even, saturates (RULES N5).
 
 use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
 use crate::number::rounding;
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
@@ -64,7 +64,7 @@ impl Operator for Xcast {
         let width = inst.result.width();
         if plan.width == 0 {
             parts::unused(c, args[0]);
-            return (c.wire("xcast", width, format!("{width}'d0"), &[]), None);
+            return (c.logic("xcast", X::zeros(width)), None);
         }
         let mut source = args[0];
         if plan.drop_sign {
@@ -144,7 +144,7 @@ fn place(inst: &Inst, plan: &Plan, c: &mut Circuit, value: Sig) -> (Sig, Option<
     let result = (kept > 0).then(|| {
         let low = parts::slice(c, "kept", value, kept.min(w) - 1, 0);
         let wide = parts::extend(c, "extended", low, kept, plan.signed);
-        if plan.left == 0 { wide } else { c.wire("shifted", width, format!("{{{{0}}, {}'d0}}", plan.left), &[wide]) }
+        if plan.left == 0 { wide } else { c.logic("shifted", c.x(wide).shl(plan.left)) }
     });
     if !plan.over && !plan.under {
         return (result.expect("a value that is not always 0 and fits has a bit inside"), None);
@@ -154,31 +154,27 @@ fn place(inst: &Inst, plan: &Plan, c: &mut Circuit, value: Sig) -> (Sig, Option<
     let over = plan.over.then(|| {
         let high = high.expect("a value above the range has bits above it");
         let cost = Cost::Logic(c.width(high) + 1);
-        match sign {
-            None => c.comb("over", 1, cost, "|{0}", &[high]),
-            Some(s) => c.comb("over", 1, cost, "(|{0}) & ~{1}", &[high, s]),
-        }
+        let over = sign.map_or(c.x(high).any(), |s| c.x(high).any() & !c.x(s));
+        c.logic_at("over", over, cost, "the sign is one input where there is one")
     });
     let under = plan.under.then(|| {
         let s = sign.expect("a value below the range has a sign");
         match high {
-            Some(h) if target.is_signed() && kept > 0 => {
-                c.comb("under", 1, Cost::Logic(c.width(h) + 1), "~(&{0}) & {1}", &[h, s])
-            }
+            Some(h) if target.is_signed() && kept > 0 => c.logic("under", !c.x(h).all() & c.x(s)),
             _ => s,
         }
     });
     let mut q = match result {
         Some(r) => r,
-        None => c.wire("nothing", width, format!("{width}'d0"), &[]),
+        None => c.logic("nothing", X::zeros(width)),
     };
     for (condition, end) in [(over, target.max_bits()), (under, target.min_bits())] {
         if let Some(s) = condition {
-            q = c.comb("saturated", width, Cost::Mux(2), format!("{{0}} ? {width}'h{end:x} : {{1}}"), &[s, q]);
+            q = c.logic("saturated", c.x(s).mux(&X::constant(width, end as i128), &c.x(q)));
         }
     }
     let flag = match (over, under) {
-        (Some(o), Some(u)) => c.comb("saturation", 1, Cost::Logic(2), "{0} | {1}", &[o, u]),
+        (Some(o), Some(u)) => c.logic("saturation", c.x(o) | c.x(u)),
         (one, other) => one.or(other).expect("one of them was checked above"),
     };
     (q, Some(flag))

@@ -1,6 +1,5 @@
 //! `xdiv`: division of fixeds of one format: rounded to nearest even, then wrapped; a zero divisor gives 0 and `invalid` (RULES N3).
 
-use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
 use crate::op::pieces::division;
 use crate::op::pieces::parts;
@@ -63,13 +62,13 @@ impl Operator for Xdiv {
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let (width, frac) = (inst.result.width(), inst.result.frac().unwrap_or(0));
-        let zero = c.comb("zero", 1, Cost::Logic(width), "~|{0}", &[args[1]]);
+        let zero = parts::counted(c, "zero", c.x(args[1]).none(), width);
         let (negative, a, b) = division::magnitudes(inst, c, args);
         if inst.truncates() {
             let (quotient, _) = parts::divide(c, a, frac, b, width);
             let mut q = quotient.expect("the low bits of the quotient were asked for");
             if let Some((a, b)) = negative {
-                let negative = c.comb("negative", 1, Cost::Logic(2), "{0} ^ {1}", &[a, b]);
+                let negative = c.logic("negative", c.x(a) ^ c.x(b));
                 q = parts::negate_if(c, "signed", q, negative);
             }
             return (parts::clear_if(c, "xdiv", q, zero), Some(zero));
@@ -87,15 +86,9 @@ impl Operator for Xdiv {
             None => parts::add_bit(c, "rounded", whole, up),
             Some((a, b)) => {
                 // -(q + up) is ~q + 1 - up, which takes one adder.
-                let negative = c.comb("negative", 1, Cost::Logic(2), "{0} ^ {1}", &[a, b]);
-                let folded = c.comb(
-                    "folded",
-                    width,
-                    Cost::Logic(2),
-                    format!("{{0}} ^ {{{width}{{{{1}}}}}}"),
-                    &[whole, negative],
-                );
-                let carry = c.comb("carry", 1, Cost::Logic(2), "{0} ^ {1}", &[up, negative]);
+                let negative = c.logic("negative", c.x(a) ^ c.x(b));
+                let folded = c.logic("folded", c.x(whole) ^ c.x(negative).repeat(width));
+                let carry = c.logic("carry", c.x(up) ^ c.x(negative));
                 parts::add_bit(c, "rounded", folded, carry)
             }
         };

@@ -1,14 +1,14 @@
 //! `fromlog`: a log as the nearest float of few fraction bits, or the one below (RULES N5), by a table of the fraction's power of two.
 
 use crate::Rounding;
-use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{self, float_frac, unpack};
+use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
-use crate::op::pieces::float_parts::text::{arg, cat, constant, field, slice, zeros};
 use crate::op::pieces::float_parts::{self, Value, c_type};
 use crate::op::pieces::log_parts::{self, field_bits, fields};
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
 
 pub struct Fromlog;
@@ -78,21 +78,17 @@ impl Operator for Fromlog {
         let in_range = self.flags(inst).is_empty();
         let range = if in_range { Range { low: 1, high: float_parts::max_field(to) } } else { range };
         let bits = range.bits(to).max(n);
-        let text = format!("{} + {}", cat(&[zeros(bits - n), arg(0)]), constant(bits, offset));
+        let (power, offset) = (c.x(whole), X::constant(bits, offset as i128));
         let exp = if carries {
-            let text = format!(
-                "{} + {}",
-                cat(&[zeros(bits - n), arg(0), "1'b1".into()]),
-                cat(&[constant(bits, offset), slice(1, m + 1, m as i64, m as i64)])
-            );
-            let sum = c.comb("sum", bits + 1, Cost::Add(bits + 1), text, &[whole, row]);
-            c.wire("exp", bits, slice(0, bits + 1, bits as i64, 1), &[sum])
+            let one = cat([power, X::flag(true)]).zext(bits + 1);
+            let sum = c.logic("sum", one + cat([offset, c.x(row).bit(m)]));
+            c.logic("exp", c.x(sum).slice(bits, 1))
         } else {
-            c.comb("exp", bits, Cost::Add(bits), text, &[whole])
+            c.logic("exp", power.zext(bits) + offset)
         };
         // As many bits as the range has.
         let exp = field(c, "exp", exp, range.bits(to) - 1, 0);
-        let packed = c.wire("float", range.bits(to) + m, "{{0}, {1}}", &[exp, fraction]);
+        let packed = c.logic("float", c.cat(&[exp, fraction]));
         finish(self, inst, c, &Rounded { format: to, range, packed, sign: a.sign, nonzero: a.mark })
     }
 }

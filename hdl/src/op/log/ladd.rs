@@ -4,14 +4,14 @@
 //! of the difference is it less -log2(1 - 2^-d). Both corrections depend on d alone and vanish where it is large; but where results are
 //! cut off toward zero, a difference is never its larger part, however small the other one is.
 
-use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{self, Parts, pack, unpack};
+use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::shift::any;
 use crate::op::pieces::float_parts::sum_bounds;
-use crate::op::pieces::float_parts::text::{arg, cat, field, repeat, slice, zeros};
 use crate::op::pieces::log_parts::{Unbounded, field_bits, finish, same_logs};
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::expr::Binary;
 use crate::{Bounds, Flags, Format};
 
 pub struct Ladd;
@@ -163,25 +163,26 @@ fn circuit(op: &dyn Operator, inst: &Inst, c: &mut Circuit, args: &[Sig], subtra
     let (w, frac) = (field_bits(format), format.log_frac());
     // With the mark above the logarithm a zero is less than all else, and too far below it to matter.
     let magnitudes = [0, 1].map(|k| field(c, "magnitude", args[k], w, 0));
-    let less = c.comb("less", w + 2, Cost::Add(w + 2), "{1'b0, {0}} - {1'b0, {1}}", &magnitudes);
+    let less = c.logic("less", c.x(magnitudes[0]).zext(w + 2) - c.x(magnitudes[1]).zext(w + 2));
     let swap = field(c, "swap", less, w + 1, w + 1);
-    let text = format!("({} ^ {}) + {}", slice(0, w + 2, w as i64, 0), repeat(w + 1, "{1}"), cat(&[zeros(w), arg(1)]));
-    let distance = c.comb("distance", w + 1, Cost::Add(w + 1), text, &[less, swap]);
-    let big = c.comb("big", w + 1, Cost::Mux(2), "{2} ? {1} : {0}", &[magnitudes[0], magnitudes[1], swap]);
+    let swapped = c.x(swap);
+    let turned = c.x(less).low(w + 1) ^ swapped.repeat(w + 1);
+    let distance = c.logic("distance", turned + swapped.zext(w + 1));
+    let big = c.logic("big", swapped.mux(&c.x(magnitudes[1]), &c.x(magnitudes[0])));
 
     let top = w + 1;
     let mut signs = [0, 1].map(|k| (!inst.is_nonneg(k)).then(|| field(c, "sign", args[k], top, top)));
     if subtract {
         signs[1] = Some(match signs[1] {
-            Some(s) => c.wire("minus", 1, "~{0}", &[s]),
-            None => c.wire("minus", 1, "1'b1", &[]),
+            Some(s) => c.logic("minus", !c.x(s)),
+            None => c.logic("minus", X::flag(true)),
         });
     }
     let (agree, differ) = (can_agree(inst, subtract), can_differ(inst, subtract));
-    let zero = c.wire("zero", 1, "1'b0", &[]);
+    let zero = c.logic("zero", X::flag(false));
     let [a, b] = signs.map(|s| s.unwrap_or(zero));
-    let sign = differ.then(|| c.comb("sign", 1, Cost::Mux(2), "{2} ? {1} : {0}", &[a, b, swap]));
-    let unlike = (differ && agree).then(|| c.comb("unlike", 1, Cost::Logic(2), "{0} ^ {1}", &[a, b]));
+    let sign = differ.then(|| c.logic("sign", swapped.mux(&c.x(b), &c.x(a))));
+    let unlike = (differ && agree).then(|| c.logic("unlike", c.x(a) ^ c.x(b)));
 
     // The tables, and whether the distance lies beyond them.
     let mode = inst.attrs.round;
@@ -192,7 +193,7 @@ fn circuit(op: &dyn Operator, inst: &Inst, c: &mut Circuit, args: &[Sig], subtra
     let far = any(c, distance, w, bits, None);
     let address = field(c, "address", distance, bits - 1, 0);
     let address = match unlike {
-        Some(unlike) => c.wire("address", bits + 1, "{{1}, {0}}", &[address, unlike]),
+        Some(unlike) => c.logic("address", c.cat(&[unlike, address])),
         None => address,
     };
     // A difference's correction is stored as its complement, so that adding it and 1 subtracts it.
@@ -214,33 +215,31 @@ fn circuit(op: &dyn Operator, inst: &Inst, c: &mut Circuit, args: &[Sig], subtra
         (false, _) => half(differences, true).collect(),
     };
     let table = c.rom("correction", width, address, data);
-    let near = format!("{{0}} & {}", repeat(width, "~{1}"));
+    let (beyond, apart) = (c.x(far), c.x(distance));
+    let near = c.x(table) & (!&beyond).repeat(width);
     let correction = if differ && mode.truncates() {
         // One place less, but for a zero, which is as far as the mark's place.
-        let zero = slice(1, w + 1, w as i64, w as i64);
-        let args: Vec<Sig> = [far, distance].into_iter().chain(unlike).collect();
-        let unlike = if unlike.is_some() { " & {2}" } else { "" };
-        let less = c.comb("less", 1, Cost::Logic(3), format!("{{0}} & ~{zero}{unlike}"), &args);
-        c.comb("near", width, Cost::Logic(3), format!("({near}) | {}", repeat(width, "{2}")), &[table, far, less])
+        let less = beyond & !apart.msb();
+        let less = unlike.map_or(less.clone(), |u| less & c.x(u));
+        let less = c.logic("less", less);
+        c.logic("near", near | c.x(less).repeat(width))
     } else {
-        c.comb("near", width, Cost::Logic(2), near, &[table, far])
+        c.logic("near", near)
     };
 
     let total = w + 3;
-    let top = slice(1, width, width as i64 - 1, width as i64 - 1);
-    let extended = cat(&[if differ { repeat(total - width, &top) } else { zeros(total - width) }, arg(1)]);
-    let text = format!("{} + {extended}", cat(&[zeros(3), slice(0, w + 1, w as i64 - 1, 0)]));
-    let sum = c.comb("sum", total, Cost::Add(total), text, &[big, correction]);
+    let logarithm = c.x(big).low(w).zext(total);
+    let sum = c.logic("sum", logarithm + c.x(correction).extend(total, differ));
     let some = inst.bounds(0).zero && inst.bounds(1).zero;
     let mut mark = some.then(|| field(c, "mark", big, w, w));
     if differ {
         // Equal magnitudes cancel.
         let equal = any(c, distance, w, 0, None);
         let kept = match unlike {
-            Some(unlike) => c.comb("kept", 1, Cost::Logic(2), "{0} | ~{1}", &[equal, unlike]),
+            Some(unlike) => c.logic("kept", c.x(equal) | !c.x(unlike)),
             None => equal,
         };
-        mark = crate::op::pieces::log_parts::both(c, "mark", "&", mark, Some(kept));
+        mark = crate::op::pieces::log_parts::both(c, "mark", Binary::And, mark, Some(kept));
     }
     finish(op, inst, c, &Unbounded { field: sum, sign, mark }, &[])
 }

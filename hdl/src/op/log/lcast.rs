@@ -1,11 +1,10 @@
 //! `lcast`: a log as the nearest log of another format (RULES N5): its logarithm rounded, to even where it lies half-way.
 
-use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{Parts, pack, unpack};
-use crate::op::pieces::float_parts::text::{arg, cat, constant, repeat, slice, zeros};
 use crate::op::pieces::log_parts::{self, Unbounded, c_type, field_bits, fields, finish, one_log};
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
 
 pub struct Lcast;
@@ -65,23 +64,19 @@ impl Operator for Lcast {
         let a = fields(inst, c, 0, args[0]);
         // Signed, without the bias, at the new point; a bit above for what rounding carries.
         let kept = (w as i64 + shift.min(0)) as u32;
-        let sign = format!("~{}", slice(0, w, w as i64 - 1, w as i64 - 1));
-        let bits = (kept + shift.max(0) as u32).max(field_bits(to)) + 3;
-        let digits = slice(0, w, w as i64 - 2, (-shift).max(0));
-        let fill = bits + 1 - kept - shift.max(0) as u32;
-        let moved = cat(&[repeat(fill, &sign), digits, zeros(shift.max(0) as u32)]);
-        let bias = constant(bits, to.bias() as i64);
+        let (x, left, right) = (c.x(a.field), shift.max(0) as u32, (-shift).max(0) as u32);
+        let bits = (kept + left).max(field_bits(to)) + 3;
+        let digits = x.slice(w - 2, right);
+        let moved = cat([(!x.msb()).repeat(bits + 1 - kept - left), digits, X::zeros(left)]);
+        let bias = X::constant(bits, to.bias() as i128);
         let field = if shift >= 0 || inst.truncates() {
-            c.comb("power", bits, Cost::Add(bits), format!("{moved} + {bias}"), &[a.field])
+            c.logic("power", moved + bias)
         } else {
-            let drop = -shift;
-            let bit = |k: i64| slice(0, w, k, k);
-            let rest = slice(0, w, drop - 2, 0);
-            let low = if rest.is_empty() { bit(drop) } else { format!("({} | (|{rest}))", bit(drop)) };
-            let up = c.comb("up", 1, Cost::Logic(drop as u32 + 1), format!("{} & {low}", bit(drop - 1)), &[a.field]);
-            let text = format!("{} + {}", cat(&[moved, "1'b1".into()]), cat(&[bias, arg(1)]));
-            let sum = c.comb("rounded", bits + 1, Cost::Add(bits + 1), text, &[a.field, up]);
-            c.wire("power", bits, slice(0, bits + 1, bits as i64, 1), &[sum])
+            let odd = x.bit(right);
+            let low = if right > 1 { odd | x.low(right - 1).any() } else { odd };
+            let up = c.logic("up", x.bit(right - 1) & low);
+            let sum = c.logic("rounded", cat([moved, X::flag(true)]) + cat([bias, c.x(up)]));
+            c.logic("power", c.x(sum).slice(bits, 1))
         };
         finish(self, inst, c, &Unbounded { field, sign: a.sign, mark: a.mark }, &[])
     }

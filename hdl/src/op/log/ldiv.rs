@@ -1,11 +1,12 @@
 //! `ldiv`: the quotient of two logs, exact within the range; x/0 is 0 and invalid (RULES N3).
 
-use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
 use crate::number::lns::{Parts, pack, unpack};
-use crate::op::pieces::float_parts::text::field;
+use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::log_parts::{self, Unbounded, both, c_type, field_bits, fields, finish, same_logs, unbias};
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::cat;
+use crate::rtl::expr::Binary;
 use crate::{Bounds, Flags, Format};
 
 pub struct Ldiv;
@@ -52,14 +53,13 @@ impl Operator for Ldiv {
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let w = field_bits(inst.result);
         let (a, b) = (fields(inst, c, 0, args[0]), fields(inst, c, 1, args[1]));
-        let text = "{1'b0, {0}} - {1'b0, {1}}";
-        let less = c.comb("less", w + 1, Cost::Add(w + 1), text, &[a.field, b.field]);
+        let less = c.logic("less", c.x(a.field).zext(w + 1) - c.x(b.field).zext(w + 1));
         // The biases cancel: with one more than is wanted the sign is the top bit inverted.
-        let top = c.wire("top", 2, format!("{{~{{0}}[{w}], {{0}}[{}]}}", w - 1), &[less]);
+        let top = c.logic("top", cat([!c.x(less).bit(w), c.x(less).bit(w - 1)]));
         let low = field(c, "low", less, w - 2, 0);
         let field = unbias(c, top, low);
-        let (sign, mark) = (both(c, "sign", "^", a.sign, b.sign), both(c, "mark", "&", a.mark, b.mark));
-        let invalid = b.mark.map(|m| c.wire("invalid", 1, "~{0}", &[m]));
+        let (sign, mark) = (both(c, "sign", Binary::Xor, a.sign, b.sign), both(c, "mark", Binary::And, a.mark, b.mark));
+        let invalid = b.mark.map(|m| c.logic("invalid", !c.x(m)));
         finish(self, inst, c, &Unbounded { field, sign, mark }, &[(Flags::INVALID, invalid)])
     }
 }

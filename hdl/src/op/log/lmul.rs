@@ -1,11 +1,11 @@
 //! `lmul`: the product of two logs, exact within the range (RULES N2).
 
-use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
 use crate::number::lns::{Parts, pack, unpack};
-use crate::op::pieces::float_parts::text::field;
+use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::log_parts::{self, Unbounded, both, field_bits, fields, finish, same_logs, unbias};
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::expr::Binary;
 use crate::{Bounds, Flags, Format};
 
 pub struct Lmul;
@@ -54,12 +54,11 @@ impl Operator for Lmul {
         let w = field_bits(inst.result);
         let a = fields(inst, c, 0, args[0]);
         let (sum, sign, mark) = if inst.same {
-            (c.wire("sum", w + 1, "{{0}, 1'b0}", &[a.field]), None, a.mark)
+            (c.logic("sum", c.x(a.field).shl(1)), None, a.mark)
         } else {
             let b = fields(inst, c, 1, args[1]);
-            let text = "{1'b0, {0}} + {1'b0, {1}}";
-            let sum = c.comb("sum", w + 1, Cost::Add(w + 1), text, &[a.field, b.field]);
-            (sum, both(c, "sign", "^", a.sign, b.sign), both(c, "mark", "&", a.mark, b.mark))
+            let sum = c.logic("sum", c.x(a.field).zext(w + 1) + c.x(b.field).zext(w + 1));
+            (sum, both(c, "sign", Binary::Xor, a.sign, b.sign), both(c, "mark", Binary::And, a.mark, b.mark))
         };
         let top = field(c, "top", sum, w, w - 1);
         let low = field(c, "low", sum, w - 2, 0);

@@ -1,11 +1,11 @@
 //! `lpow`: a power of a log, x^(n/d) with d of 1 or 2, as `pow` is of floats (RULES N6): its logarithm times n/d, rounded.
 
 use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{Parts, pack, unpack};
-use crate::op::pieces::float_parts::text::{arg, cat, constant, slice, zeros};
 use crate::op::pieces::log_parts::{self, Unbounded, c_type, field_bits, fields, finish, one_log};
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
 
 /// The largest numerator in lowest terms, as of floats.
@@ -92,8 +92,8 @@ impl Operator for Lpow {
         let (w, bias) = (field_bits(inst.result), inst.result.bias() as i64);
         let a = fields(inst, c, 0, args[0]);
         if n == 0 {
-            let one = (1u64 << w) | bias as u64;
-            return (c.wire("one", w + 2, constant(w + 2, one as i64), &[]), None);
+            let one = (1i128 << w) | bias as i128;
+            return (c.logic("one", X::constant(w + 2, one)), None);
         }
         let field = power(inst, c, a.field, n, d);
         let (sign, invalid) = match (a.sign, d) {
@@ -101,8 +101,8 @@ impl Operator for Lpow {
             (s, _) => (s.filter(|_| n & 1 == 1), None),
         };
         let mark = match (a.mark, invalid) {
-            (Some(m), Some(s)) => Some(c.comb("mark", 1, Cost::Logic(2), "{0} & ~{1}", &[m, s])),
-            (None, Some(s)) => Some(c.wire("mark", 1, "~{0}", &[s])),
+            (Some(m), Some(s)) => Some(c.logic("mark", c.x(m) & !c.x(s))),
+            (None, Some(s)) => Some(c.logic("mark", !c.x(s))),
             (m, None) => m,
         };
         finish(self, inst, c, &Unbounded { field, sign, mark }, &[(Flags::INVALID, invalid)])
@@ -131,41 +131,33 @@ fn power(inst: &Inst, c: &mut Circuit, field: Sig, n: i32, d: i32) -> Sig {
     let mut start = Some(bias * d as i64 - n as i64 * bias + negative);
     // Rounding half to even adds the product's second bit, which the lowest bits of the logarithm tell at once.
     let round = (d == 2 && !inst.truncates()).then(|| {
-        let low = if n & 2 == 0 { "{0}[1]" } else { "{0}[1] ^ {0}[0]" };
-        c.comb("round", 1, Cost::Logic(2), low, &[field])
+        let (second, first) = (c.x(field).bit(1), c.x(field).bit(0));
+        let odd = if n & 2 == 0 { second } else { second ^ first };
+        let round = c.logic_at("round", odd, Cost::Logic(2), "the least that the general case takes");
+        c.x(round)
     });
     let mut sum: Option<Sig> = None;
     for (k, (shift, minus)) in digits.iter().enumerate() {
-        let pad = bits - w - shift;
-        let mut term = cat(&[zeros(pad), arg(0), zeros(*shift)]);
+        let mut term = c.x(field).shl(*shift).zext(bits);
         if *minus {
-            term = format!("~{term}");
+            term = !term;
         }
-        let mut args = vec![field];
         let last = k + 1 == digits.len();
         let mut other = match (sum, start.take()) {
-            (Some(s), _) => {
-                args.push(s);
-                arg(1)
-            }
-            (None, Some(start)) => constant(bits, start),
+            (Some(s), _) => c.x(s),
+            (None, Some(start)) => X::constant(bits, start as i128),
             (None, None) => unreachable!("the constant enters with the first digit"),
         };
-        let mut width = bits;
-        if let (true, Some(round)) = (last, round) {
-            args.push(round);
-            other = cat(&[other, "1'b1".into()]);
-            term = cat(&[term, arg(args.len() - 1)]);
-            width += 1;
+        let rounds = round.as_ref().filter(|_| last);
+        if let Some(round) = rounds {
+            other = cat([other, X::flag(true)]);
+            term = cat([term, round.clone()]);
         }
-        let total = c.comb("power", width, Cost::Add(width), format!("{other} + {term}"), &args);
-        sum = Some(match width > bits {
-            true => c.wire("power", bits, slice(0, width, bits as i64, 1), &[total]),
-            false => total,
-        });
+        let total = c.logic("power", other + term);
+        sum = Some(if rounds.is_some() { c.logic("power", c.x(total).slice(bits, 1)) } else { total });
     }
     let sum = sum.expect("n is not 0");
-    if d == 2 { c.wire("halved", bits - 1, slice(0, bits, bits as i64 - 1, 1), &[sum]) } else { sum }
+    if d == 2 { c.logic("halved", c.x(sum).slice(bits - 1, 1)) } else { sum }
 }
 
 /// `n` as a sum of signed powers of two, no two of them adjacent: (exponent, whether it is subtracted).

@@ -1,12 +1,12 @@
 //! `lscale` and `lscalev`: a log times a power of two, fixed or given at run time (RULES N4).
 
-use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{Parts, pack, unpack};
-use crate::op::pieces::float_parts::text::{arg, cat, constant, field, repeat, slice, zeros};
+use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::log_parts::{self, Unbounded, field_bits, fields, finish, one_log};
 use crate::op::pieces::scale::{Amount, beyond, directions, extremes, times_power};
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
 
 pub struct Lscale;
@@ -56,8 +56,7 @@ impl Operator for Lscale {
         let n = (inst.attrs.n as i64).clamp(-(1 << whole), 1 << whole);
         let bits = whole + 3;
         place(self, inst, c, args[0], |_, c, power| {
-            let text = format!("{} + {}", cat(&[zeros(3), arg(0)]), constant(bits, n));
-            c.comb("power", bits, Cost::Add(bits), text, &[power])
+            c.logic("power", c.x(power).zext(bits) + X::constant(bits, n as i128))
         })
     }
 }
@@ -110,18 +109,14 @@ impl Operator for Lscalev {
         let amount = Amount::new(inst, c, args[1], whole + 1);
         let bits = whole + 4;
         place(self, inst, c, args[0], |inst, c, power| {
-            let width = c.width(amount.low);
-            let top = slice(1, width, width as i64 - 1, width as i64 - 1);
-            let fill = if amount.signed { repeat(bits - width, &top) } else { zeros(bits - width) };
-            let operation = if inst.attrs.d > 0 { "+" } else { "-" };
-            let text = format!("{} {operation} {}", cat(&[zeros(4), arg(0)]), cat(&[fill, arg(1)]));
-            let power = c.comb("power", bits, Cost::Add(bits), text, &[power, amount.low]);
+            let (power, by) = (c.x(power).zext(bits), c.x(amount.low).extend(bits, amount.signed));
+            let power = c.logic("power", if inst.attrs.d > 0 { power + by } else { power - by });
             match (&amount.huge, directions(inst)) {
                 (None, _) => power,
                 // The top bit is a sign, and must stay clear here.
                 (Some(huge), (true, false)) => {
-                    let text = format!("{{1'b0, {{0}}[{}] | {{1}}, {{0}}[{}:0]}}", bits - 2, bits - 3);
-                    c.comb("power", bits, Cost::Logic(2), text, &[power, huge.huge])
+                    let (power, far) = (c.x(power), c.x(huge.huge));
+                    c.logic("power", cat([X::flag(false), power.bit(bits - 2) | far, power.low(bits - 2)]))
                 }
                 (Some(huge), _) => beyond(inst, c, power, huge),
             }
@@ -147,6 +142,6 @@ fn place(
     let power = field(c, "whole", a.field, w - 1, f);
     let fraction = field(c, "fraction", a.field, f - 1, 0);
     let power = change(inst, c, power);
-    let field = c.wire("scaled", c.width(power) + f, "{{0}, {1}}", &[power, fraction]);
+    let field = c.logic("scaled", c.cat(&[power, fraction]));
     finish(op, inst, c, &Unbounded { field, sign: a.sign, mark: a.mark }, &[])
 }

@@ -1,11 +1,10 @@
 //! `lneg` and `labs`: the sign of a log changed or dropped.
 
-use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
 use crate::number::lns::unpack;
-use crate::op::pieces::float_parts::text::{cat, slice, zeros};
 use crate::op::pieces::log_parts::one_log;
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
 
 pub struct Lneg;
@@ -43,8 +42,8 @@ impl Operator for Lneg {
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let w = inst.result.width();
-        let text = format!("{{~{{0}}[{}] & {{0}}[{}], {{0}}[{}:0]}}", w - 1, w - 2, w - 2);
-        (c.comb("neg", w, Cost::Logic(2), text, args), None)
+        let x = c.x(args[0]);
+        (c.logic("neg", cat([!x.bit(w - 1) & x.bit(w - 2), x.low(w - 1)])), None)
     }
 }
 
@@ -79,6 +78,6 @@ impl Operator for Labs {
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let w = inst.result.width();
-        (c.wire("abs", w, cat(&[zeros(1), slice(0, w, w as i64 - 2, 0)]), args), None)
+        (c.logic("abs", c.x(args[0]).low(w - 1).zext(w)), None)
     }
 }

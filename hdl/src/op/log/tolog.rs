@@ -1,13 +1,13 @@
 //! `tolog`: a float of few fraction bits as the nearest log, or the one below (RULES N5), by a table of the significand's logarithm.
 
-use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{self, Parts, float_frac, pack};
+use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::Range;
-use crate::op::pieces::float_parts::text::{arg, cat, constant, field, slice, zeros};
 use crate::op::pieces::float_parts::{max_field, nonzero, unpack};
 use crate::op::pieces::log_parts::{self, Unbounded, c_type, field_bits, finish};
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
 
 pub struct Tolog;
@@ -61,7 +61,7 @@ impl Operator for Tolog {
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let (from, to, x) = (inst.args[0], inst.result, args[0]);
-        let (w, e, m, frac) = (from.width(), from.exp(), from.mant(), to.log_frac());
+        let (w, m, frac) = (from.width(), from.mant(), to.log_frac());
         let exp = field(c, "exp", x, w - 2, m);
         let address = field(c, "address", x, m - 1, 0);
         let table: Vec<u64> = lns::logs(frac, m, inst.attrs.round).iter().map(|l| *l as u64).collect();
@@ -73,19 +73,15 @@ impl Operator for Tolog {
         let offset = (1i64 << (whole - 1)) - from.bias() as i64;
         let range = Range { low: (1 + offset).min(-1), high: (max_field(from) + offset + 1).max(1 << whole) };
         let bits = range.bits(from).max(whole + 2);
-        let text = format!("{} + {}", cat(&[zeros(bits - e), arg(0)]), constant(bits, offset));
+        let (power, offset) = (c.x(exp), X::constant(bits, offset as i128));
         let power = if carries {
-            let text = format!(
-                "{} + {}",
-                cat(&[zeros(bits - e), arg(0), "1'b1".into()]),
-                cat(&[constant(bits, offset), slice(1, frac + 1, frac as i64, frac as i64)])
-            );
-            let sum = c.comb("sum", bits + 1, Cost::Add(bits + 1), text, &[exp, row]);
-            c.wire("power", bits, slice(0, bits + 1, bits as i64, 1), &[sum])
+            let one = cat([power, X::flag(true)]).zext(bits + 1);
+            let sum = c.logic("sum", one + cat([offset, c.x(row).bit(frac)]));
+            c.logic("power", c.x(sum).slice(bits, 1))
         } else {
-            c.comb("power", bits, Cost::Add(bits), text, &[exp])
+            c.logic("power", power.zext(bits) + offset)
         };
-        let field_ = c.wire("log", bits + frac, "{{0}, {1}}", &[power, fraction]);
+        let field_ = c.logic("log", c.cat(&[power, fraction]));
         let mark = nonzero(c, inst, 0, exp);
         let sign = (!inst.is_nonneg(0)).then(|| field(c, "sign", x, w - 1, w - 1));
         finish(self, inst, c, &Unbounded { field: field_, sign, mark }, &[])

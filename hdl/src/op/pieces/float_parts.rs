@@ -1,12 +1,12 @@
 //! What all float operators share: taking patterns apart, rounding and packing exact values.
 //!
-//! The circuit pieces are in the submodules: [`text`] writes Verilog expressions, [`shift`] aligns, [`leading`] normalises,
+//! The circuit pieces are in the submodules: [`logic`] has forms of logic, [`shift`] aligns, [`leading`] normalises,
 //! [`pack`] rounds, checks the range and puts the result together.
 
 pub mod leading;
+pub mod logic;
 pub mod pack;
 pub mod shift;
-pub mod text;
 
 use crate::Rounding;
 use crate::circuit::{Circuit, Sig};
@@ -133,10 +133,10 @@ pub struct Fields {
 /// Takes a float signal apart.
 pub fn fields(c: &mut Circuit, format: Format, x: Sig) -> Fields {
     let (w, e, m) = (format.width(), format.exp(), format.mant());
-    let sign = text::field(c, "sign", x, w - 1, w - 1);
-    let exp = text::field(c, "exp", x, w - 2, m);
+    let sign = logic::field(c, "sign", x, w - 1, w - 1);
+    let exp = logic::field(c, "exp", x, w - 2, m);
     let nonzero = shift::any(c, exp, e - 1, 0, None);
-    Fields { sign, exp, fraction: text::field(c, "fraction", x, m - 1, 0), nonzero }
+    Fields { sign, exp, fraction: logic::field(c, "fraction", x, m - 1, 0), nonzero }
 }
 
 /// Whether float argument `k`, of the exponent field `exp`, is other than 0; `None` where it cannot be 0. Only those bits of

@@ -1,10 +1,12 @@
 //! What all operators on logs share: taking patterns apart, bounding a logarithm, flags and bounds of monotone operations.
 
-use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
+use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::flag_port;
-use crate::op::pieces::float_parts::text::{arg, cat, field, ones, repeat, slice};
+use crate::op::pieces::parts::counted;
 use crate::op::{Inst, Operator};
+use crate::rtl::cat;
+use crate::rtl::expr::Binary;
 use crate::{Bounds, Flags, Format};
 
 /// The log format that both arguments share, or what is wrong.
@@ -60,10 +62,10 @@ pub fn fields(inst: &Inst, c: &mut Circuit, k: usize, x: Sig) -> Fields {
     }
 }
 
-/// `a` and `b` as far as they are given, by a Verilog operator.
-pub fn both(c: &mut Circuit, name: &str, operator: &str, a: Option<Sig>, b: Option<Sig>) -> Option<Sig> {
+/// `a` and `b` as far as they are given, by an operator.
+pub fn both(c: &mut Circuit, name: &str, operator: Binary, a: Option<Sig>, b: Option<Sig>) -> Option<Sig> {
     match (a, b) {
-        (Some(a), Some(b)) => Some(c.comb(name, 1, Cost::Logic(2), format!("{{0}} {operator} {{1}}"), &[a, b])),
+        (Some(a), Some(b)) => Some(c.logic(name, X::binary(operator, &c.x(a), &c.x(b)))),
         (a, b) => a.or(b),
     }
 }
@@ -89,39 +91,30 @@ pub fn finish(
 ) -> (Sig, Option<Sig>) {
     let (format, flags) = (inst.result, op.flags(inst));
     let (bits, width) = (field_bits(format), c.width(u.field));
-    let top = slice(0, width, width as i64 - 1, width as i64 - 1);
-    let marked = |text: String| if u.mark.is_some() { format!("{{1}} & {text}") } else { text };
-    let args: Vec<Sig> = [u.field].into_iter().chain(u.mark).collect();
+    let (field_bits, mark) = (c.x(u.field), u.mark.map(|m| c.x(m)));
+    let top = field_bits.msb();
+    let marked = |x: X| mark.as_ref().map_or(x.clone(), |m| m & x);
     let checks = flags.intersects(Flags::OVERFLOW | Flags::SATURATION | Flags::UNDERFLOW);
     assert!(!checks || width >= bits + 2, "{width} bits cannot show what leaves {bits}");
-    let above = flags.intersects(Flags::OVERFLOW | Flags::SATURATION).then(|| {
-        let text = marked(format!("~{top} & (|{})", slice(0, width, width as i64 - 2, bits as i64)));
-        c.comb("above", 1, Cost::Logic(width - bits + 1), text, &args)
-    });
-    let below = flags.contains(Flags::UNDERFLOW).then(|| c.comb("below", 1, Cost::Logic(2), marked(top), &args));
-    let mut args = vec![field(c, "low", u.field, bits - 1, 0)];
-    let mut with = |s: Option<Sig>| {
-        s.map(|s| {
-            args.push(s);
-            arg(args.len() - 1)
-        })
-    };
-    let (over, under, mark, sign) = (with(above), with(below), with(u.mark), with(u.sign));
-    let mut text = over.map_or(arg(0), |o| format!("({{0}} | {})", repeat(bits, &o)));
-    let keep = match (under, mark) {
-        (Some(u), Some(m)) => Some(format!("({m} & ~{u})")),
-        (Some(u), None) => Some(format!("~{u}")),
-        (None, m) => m,
-    };
-    let mut head = vec![sign.clone().unwrap_or_else(|| "1'b0".into()), ones(1)];
-    if let Some(keep) = keep {
-        text = format!("{text} & {}", repeat(bits, &keep));
-        head = vec![sign.map_or("1'b0".into(), |s| format!("{s} & {keep}")), keep];
+    let above = flags
+        .intersects(Flags::OVERFLOW | Flags::SATURATION)
+        .then(|| counted(c, "above", marked(!&top & field_bits.slice(width - 2, bits).any()), width - bits + 1));
+    let below = flags.contains(Flags::UNDERFLOW).then(|| counted(c, "below", marked(top.clone()), 2));
+    let low = field(c, "low", u.field, bits - 1, 0);
+    let mut value = c.x(low);
+    if let Some(above) = above {
+        value = value | c.x(above).repeat(bits);
     }
-    head.push(text);
-    let plain = above.is_none() && below.is_none() && u.mark.is_none();
-    let cost = if plain { Cost::Wire } else { Cost::Logic(4) };
-    let q = c.comb("bounded", format.width(), cost, cat(&head), &args);
+    let keep = match (below.map(|b| !c.x(b)), mark) {
+        (Some(b), Some(m)) => Some(m & b),
+        (b, m) => b.or(m),
+    };
+    let mut head = cat([u.sign.map_or(X::flag(false), |s| c.x(s)), X::flag(true)]);
+    if let Some(keep) = keep {
+        value = value & keep.repeat(bits);
+        head = cat([u.sign.map_or(X::flag(false), |s| c.x(s) & &keep), keep]);
+    }
+    let q = c.logic("bounded", cat([head, value]));
     let over = if flags.contains(Flags::SATURATION) { Flags::SATURATION } else { Flags::OVERFLOW };
     let conditions = [&[(over, above), (Flags::UNDERFLOW, below)], more].concat();
     (q, flag_port(c, flags, &conditions))
@@ -130,6 +123,7 @@ pub fn finish(
 /// A logarithm from which a bias, the top bit of the format, is still to be taken, as [`Unbounded::field`]: `t` are the two bits
 /// above the `low` ones.
 pub fn unbias(c: &mut Circuit, t: Sig, low: Sig) -> Sig {
-    let text = "{~{0}[1] & ~{0}[0], ~({0}[1] ^ {0}[0]), ~{0}[0], {1}}";
-    c.comb("unbiased", c.width(low) + 3, Cost::Logic(2), text, &[t, low])
+    let (t, low) = (c.x(t), c.x(low));
+    let (high, next) = (t.bit(1), t.bit(0));
+    c.logic("unbiased", cat([!&high & !&next, !(high ^ &next), !next, low]))
 }

@@ -1,27 +1,28 @@
 //! The order of two values in hardware, shared by comparisons, `min` and `max`.
 
-use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
 use crate::op::Inst;
+use crate::rtl::cat;
+use crate::rtl::expr::Test;
 
-/// One bit: `a op b`, where `op` is a Verilog comparison and both have format `inst.args[0]`. Floats and logs are sign and magnitude
+/// One bit: whether the test of `a` against `b` holds, where both have format `inst.args[0]`. Floats and logs are sign and magnitude
 /// with a single zero: inverting the magnitude of negative ones makes two's complement order of them.
-pub fn compare(inst: &Inst, c: &mut Circuit, op: &str, a: Sig, b: Sig) -> Sig {
+pub fn compare(inst: &Inst, c: &mut Circuit, test: Test, a: Sig, b: Sig) -> Sig {
     let format = inst.args[0];
-    let width = format.width();
-    let equality = op == "==" || op == "!=";
+    let (a, b) = (c.x(a), c.x(b));
+    let equality = matches!(test, Test::Eq | Test::Ne);
     let unsigned = !format.is_signed() || (inst.is_nonneg(0) && inst.is_nonneg(1));
     if equality || unsigned {
-        return c.comb("holds", 1, Cost::Compare(width), format!("{{0}} {op} {{1}}"), &[a, b]);
+        return c.logic("holds", a.compare(test, false, &b));
     }
-    let mut key = |s: Sig, name: &str| {
+    let mut key = |x: X, name: &str| {
         if !format.is_sign_magnitude() {
-            return s;
+            return x;
         }
-        let n = width - 1;
-        let text = format!("{{{{0}}[{n}], {{0}}[{}:0] ^ {{{n}{{{{0}}[{n}]}}}}}}", n - 1);
-        c.comb(name, width, Cost::Logic(2), text, &[s])
+        let n = x.width() - 1;
+        let key = c.logic(name, cat([x.msb(), x.low(n) ^ x.msb().repeat(n)]));
+        c.x(key)
     };
     let (a, b) = (key(a, "key_a"), key(b, "key_b"));
-    c.comb("holds", 1, Cost::Compare(width), format!("$signed({{0}}) {op} $signed({{1}})"), &[a, b])
+    c.logic("holds", a.compare(test, true, &b))
 }

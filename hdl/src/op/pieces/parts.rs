@@ -2,20 +2,14 @@
 
 use crate::Format;
 use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
+use crate::rtl::cat;
 
 /// Bits `hi..=lo` of a signal. It is a wire of its own in the signal's own stage, so that a later stage delays only
 /// the bits that it reads.
 pub fn slice(c: &mut Circuit, name: &str, s: Sig, hi: u32, lo: u32) -> Sig {
-    let width = c.width(s);
-    assert!(lo <= hi && hi < width, "bits {hi}:{lo} of {width}");
-    if hi - lo + 1 == width {
-        s
-    } else if hi == lo {
-        c.wire(name, 1, format!("{{0}}[{hi}]"), &[s])
-    } else {
-        c.wire(name, hi - lo + 1, format!("{{0}}[{hi}:{lo}]"), &[s])
-    }
+    let bits = c.x(s).slice(hi, lo);
+    if bits.width() == c.width(s) { s } else { c.logic(name, bits) }
 }
 
 /// A real number brought into the range of an int or fixed by whole turns: the difference of two coordinates that wrap is
@@ -30,9 +24,14 @@ pub fn wrapped(format: Format, x: f64) -> f64 {
     x - turn * ((x - low) / turn).floor()
 }
 
+/// Logic of so many inputs, which counts as a table also where a single bit goes through as it is.
+pub fn counted(c: &mut Circuit, name: &str, logic: X, inputs: u32) -> Sig {
+    c.logic_at(name, logic, Cost::Logic(inputs), "depths and clocks were measured with a table also for a single bit")
+}
+
 /// Says that nothing reads `s`: the usual idiom that keeps lint quiet and leaves no hardware.
 pub fn unused(c: &mut Circuit, s: Sig) {
-    c.wire("unused_ok", 1, "&{1'b0, {0}}", &[s]);
+    c.logic("unused_ok", cat([X::flag(false), c.x(s)]).all());
 }
 
 /// Says that nothing reads bits `hi..=lo` of `s`; `hi < lo` stands for none.
@@ -47,19 +46,13 @@ pub fn unused_bits(c: &mut Circuit, s: Sig, hi: i64, lo: u32) {
 pub fn extend(c: &mut Circuit, name: &str, s: Sig, width: u32, signed: bool) -> Sig {
     let from = c.width(s);
     assert!(from <= width, "{from} bits do not shrink to {width}");
-    match (width - from, signed) {
-        (0, _) => s,
-        (n, false) => c.wire(name, width, format!("{{{n}'d0, {{0}}}}"), &[s]),
-        (n, true) if from == 1 => c.wire(name, width, format!("{{{}{{{{0}}}}}}", n + 1), &[s]),
-        (n, true) => c.wire(name, width, format!("{{{{{n}{{{{0}}[{}]}}}}, {{0}}}}", from - 1), &[s]),
-    }
+    if from == width { s } else { c.logic(name, c.x(s).extend(width, signed)) }
 }
 
 /// `v + bit`, as wide as `v`.
 pub fn add_bit(c: &mut Circuit, name: &str, v: Sig, bit: Sig) -> Sig {
-    let width = c.width(v);
-    let text = if width == 1 { "{0} + {1}".into() } else { format!("{{0}} + {{{}'d0, {{1}}}}", width - 1) };
-    c.comb(name, width, Cost::Add(width), text, &[v, bit])
+    let sum = c.x(v) + c.x(bit).zext(c.width(v));
+    c.logic(name, sum)
 }
 
 /// `-v` where `negative`, else `v`.
@@ -71,8 +64,8 @@ pub fn negate_if(c: &mut Circuit, name: &str, v: Sig, negative: Sig) -> Sig {
             v
         }
         w => {
-            let text = format!("({{0}} ^ {{{w}{{{{1}}}}}}) + {{{}'d0, {{1}}}}", w - 1);
-            c.comb(name, w, Cost::Add(w), text, &[v, negative])
+            let negative = c.x(negative);
+            c.logic(name, (c.x(v) ^ negative.repeat(w)) + negative.zext(w))
         }
     }
 }
@@ -89,18 +82,18 @@ pub fn sign_and_magnitude(c: &mut Circuit, name: &str, s: Sig) -> (Sig, Sig) {
 
 /// `v` where `zero` is 0, else 0.
 pub fn clear_if(c: &mut Circuit, name: &str, v: Sig, zero: Sig) -> Sig {
-    let width = c.width(v);
-    c.comb(name, width, Cost::Logic(2), format!("{{0}} & {{{width}{{~{{1}}}}}}"), &[v, zero])
+    let keep = (!c.x(zero)).repeat(c.width(v));
+    c.logic(name, c.x(v) & keep)
 }
 
 /// Whether a number whose integer part ends in `lsb`, with the bits `guard` and `low` behind the point, rounds up to
 /// nearest even.
 pub fn round_up(c: &mut Circuit, lsb: Sig, guard: Sig, low: Option<Sig>) -> Sig {
     match low {
-        None => c.comb("up", 1, Cost::Logic(2), "{0} & {1}", &[guard, lsb]),
+        None => c.logic("up", c.x(guard) & c.x(lsb)),
         Some(low) => {
-            let sticky = c.comb("sticky", 1, Cost::Logic(c.width(low)), "|{0}", &[low]);
-            c.comb("up", 1, Cost::Logic(3), "{0} & ({1} | {2})", &[guard, lsb, sticky])
+            let sticky = counted(c, "sticky", c.x(low).any(), c.width(low));
+            c.logic("up", c.x(guard) & (c.x(lsb) | c.x(sticky)))
         }
     }
 }
@@ -130,8 +123,8 @@ pub fn cut_at(c: &mut Circuit, s: Sig, f: u32, width: u32, sign: Option<u32>) ->
     };
     let low = slice(c, "low", s, f - 1, 0);
     let sign = slice(c, "sign", s, sign, sign);
-    let some = c.comb("some", 1, Cost::Logic(f), "|{0}", &[low]);
-    let up = c.comb("up", 1, Cost::Logic(2), "{0} & {1}", &[sign, some]);
+    let some = counted(c, "some", c.x(low).any(), f);
+    let up = c.logic("up", c.x(sign) & c.x(some));
     add_bit(c, "cut", high, up)
 }
 
@@ -158,24 +151,22 @@ pub fn divide(c: &mut Circuit, num: Sig, zeros: u32, den: Sig, keep: u32) -> (Op
         let r = match remainder {
             None => {
                 let bit = bit.expect("a numerator has at least one bit");
-                let text = format!("{{{d}'d0, {{0}}}} - {{1'b0, {{1}}}}");
-                c.comb(&name, d + 1, Cost::Add(d + 1), text, &[bit, den])
+                c.logic(&name, c.x(bit).zext(d + 1) - c.x(den).zext(d + 1))
             }
             Some(r) => {
                 let sign = slice(c, &format!("neg_{t}"), r, d, d);
                 let low = slice(c, &format!("low_{t}"), r, d - 1, 0);
-                let shifted = if bit.is_some() { "{{0}, {3}}" } else { "{{0}, 1'b0}" };
-                let text = format!("{shifted} + ({{{}{{~{{1}}}}}} ^ {{1'b0, {{2}}}}) + {{{d}'d0, ~{{1}}}}", d + 1);
-                let args: Vec<Sig> = [low, sign, den].into_iter().chain(bit).collect();
-                c.comb(&name, d + 1, Cost::Add(d + 1), text, &args)
+                let (enters, turn) = (bit.map_or(X::flag(false), |b| c.x(b)), !c.x(sign));
+                let added = turn.repeat(d + 1) ^ c.x(den).zext(d + 1);
+                c.logic(&name, cat([c.x(low), enters]) + added + turn.zext(d + 1))
             }
         };
         if t + keep > steps {
             let sign = slice(c, &format!("sign_{t}"), r, d, d);
             let name = format!("quo_{t}");
             quotient = Some(match quotient {
-                None => c.wire(&name, 1, "~{0}", &[sign]),
-                Some(q) => c.wire(&name, c.width(q) + 1, "{{0}, ~{1}}", &[q, sign]),
+                None => c.logic(&name, !c.x(sign)),
+                Some(q) => c.logic(&name, cat([c.x(q), !c.x(sign)])),
             });
         }
         remainder = Some(r);

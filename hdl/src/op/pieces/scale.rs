@@ -1,10 +1,10 @@
 //! Scaling by a variable power of two, shared by floats and logs.
 
-use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
 use crate::op::Inst;
+use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::shift::any;
-use crate::op::pieces::float_parts::text::{cat, field, slice};
+use crate::rtl::cat;
 
 /// Whether a variable amount can make the result larger, and whether it can make it smaller.
 pub fn directions(inst: &Inst) -> (bool, bool) {
@@ -55,7 +55,7 @@ impl Amount {
         let huge = any(c, amount, magnitude - 1, limit, sign);
         let mut low = field(c, "low_n", amount, limit - 1, 0);
         if let Some(s) = sign {
-            low = c.wire("low_n", limit + 1, "{{1}, {0}}", &[low, s]);
+            low = c.logic("low_n", c.cat(&[s, low]));
         }
         Amount { low, signed, huge: Some(Huge { huge, sign }) }
     }
@@ -63,18 +63,15 @@ impl Amount {
 
 /// Replaces the exponent by one far out of range, in the direction of a huge amount.
 pub fn beyond(inst: &Inst, c: &mut Circuit, exp: Sig, huge: &Huge) -> Sig {
-    let bits = c.width(exp);
+    let (exp, far) = (c.x(exp), c.x(huge.huge));
     let (up, down) = directions(inst);
-    let top = slice(0, bits, bits as i64 - 1, bits as i64 - 1);
-    let rest = slice(0, bits, bits as i64 - 2, 0);
+    let bits = exp.width();
     if !(up && down) {
         // The top bit is the sign where the exponent can fall, and else the first bit beyond the format.
-        return c.comb("exp", bits, Cost::Logic(2), cat(&[format!("{top} | {{1}}"), rest]), &[exp, huge.huge]);
+        return c.logic("exp", cat([exp.msb() | far, exp.low(bits - 1)]));
     }
-    let sign = huge.sign.expect("only a signed amount goes both ways");
-    let negative = if inst.attrs.d > 0 { ["{2}", "~{2}"] } else { ["~{2}", "{2}"] };
-    let second = slice(0, bits, bits as i64 - 2, bits as i64 - 2);
-    let rest = slice(0, bits, bits as i64 - 3, 0);
-    let text = cat(&[format!("{{1}} ? {} : {top}", negative[0]), format!("{{1}} ? {} : {second}", negative[1]), rest]);
-    c.comb("exp", bits, Cost::Logic(3), text, &[exp, huge.huge, sign])
+    let sign = c.x(huge.sign.expect("only a signed amount goes both ways"));
+    let [falls, rises] = if inst.attrs.d > 0 { [sign.clone(), !sign] } else { [!&sign, sign] };
+    let top = far.mux(&falls, &exp.msb());
+    c.logic("exp", cat([top, far.mux(&rises, &exp.bit(bits - 2)), exp.low(bits - 2)]))
 }

@@ -1,10 +1,10 @@
 //! What the two variable shifts share: their formats and their amounts.
 
 use crate::Format;
-use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
 use crate::op::Inst;
-use crate::op::pieces::parts::slice;
+use crate::op::pieces::parts::{counted, slice};
+use crate::rtl::expr::Test;
 
 /// An int or fixed, shifted by an int.
 pub fn result(name: &str, args: &[Format]) -> Result<Format, String> {
@@ -36,7 +36,7 @@ pub fn decode(inst: &Inst, c: &mut Circuit, n: Sig) -> (Option<Sig>, Option<Sig>
     let amount = (useful > 0).then(|| slice(c, "amount", n, useful - 1, 0));
     if width.is_power_of_two() {
         let high = (useful < bits).then(|| slice(c, "beyond", n, bits - 1, useful));
-        let outside = high.map(|h| c.comb("outside", 1, Cost::Logic(c.width(h)), "|{0}", &[h]));
+        let outside = high.map(|h| counted(c, "outside", c.x(h).any(), c.width(h)));
         return (amount, outside);
     }
     // Not a power of two: the useful bits alone may reach W.
@@ -45,7 +45,7 @@ pub fn decode(inst: &Inst, c: &mut Circuit, n: Sig) -> (Option<Sig>, Option<Sig>
         (false, 0) => None,
         (false, _) => Some(slice(c, "negative", n, bits - 1, bits - 1)),
         // A negative amount's pattern is at least W too, since its magnitude bits alone can reach W.
-        (true, _) => Some(c.comb("outside", 1, Cost::Compare(bits), format!("{{0}} >= {bits}'d{width}"), &[n])),
+        (true, _) => Some(c.logic("outside", c.x(n).compare(Test::Ge, false, &X::constant(bits, width as i128)))),
     };
     (amount, outside)
 }

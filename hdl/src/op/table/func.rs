@@ -5,11 +5,13 @@
 
 mod domain;
 mod hardware;
+mod kept;
 mod prepared;
 #[cfg(test)]
 pub(super) mod tests;
 
-pub use prepared::{Failure, Prepared, prepared};
+pub use kept::{Store, keep_in};
+pub use prepared::{Failure, MOST_WORK, Prepared, prepared, work};
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::exact::Exact;

@@ -17,7 +17,7 @@ pub mod result;
 pub mod search;
 
 pub use fit::{Goal, Line, Misfit};
-pub use search::{Limits, search};
+pub use search::{Limits, Meter, search};
 
 /// Bits of a block memory of common devices.
 pub const BLOCK_BITS: u64 = 18 * 1024;

@@ -5,7 +5,7 @@
 //! (Leiserson & Saxe 1991), solved by [`hdl::circuit::simplex`].
 
 use super::{Schedule, delay_bits};
-use crate::graph::{Graph, NodeKind};
+use crate::graph::{Demand, Graph, NodeId, NodeKind};
 use hdl::circuit::simplex::Problem;
 
 /// Steps that the search may take: several times those of the largest kernel that is shipped.
@@ -27,9 +27,9 @@ pub(super) fn least(graph: &Graph, s: &mut Schedule) -> u64 {
     // The sum's part that no variable changes.
     let mut constant = 0i64;
     for (k, node) in graph.nodes.iter().enumerate() {
-        let Users { nodes, output } = &users[k];
+        let Users { nodes, flags, output } = &users[k];
         let (width, latency) = (node.format.width() as i64, s.latency[k] as i64);
-        if nodes.is_empty() && !*output {
+        if nodes.is_empty() && flags.is_empty() && !*output {
             continue;
         }
         for u in nodes.iter().filter(|_| variable[k] != 0) {
@@ -38,14 +38,18 @@ pub(super) fn least(graph: &Graph, s: &mut Schedule) -> u64 {
         p.weight[variable[k]] -= width;
         constant -= width * latency;
         match nodes.as_slice() {
-            [u] if !*output => p.weight[variable[*u]] += width,
+            [u] if !*output && flags.is_empty() => p.weight[variable[*u]] += width,
             // The output reads last.
             _ if *output => constant += width * s.depth as i64,
             many => {
-                let first = many.iter().map(|u| s.start[*u]).max().expect("there are several users");
+                let reads = many.iter().map(|u| s.start[*u]).chain(flags.iter().map(|u| s.start[*u] + s.latency[*u]));
+                let first = reads.chain([s.ready(NodeId(k as u32))]).max().expect("there is the value itself");
                 let end = p.variable(first as i64, None);
                 p.weight[end] += width;
                 many.iter().for_each(|u| p.constrain(variable[*u], end, 0));
+                // A flag may be there before its condition.
+                flags.first().iter().for_each(|_| p.constrain(variable[k], end, latency));
+                flags.iter().for_each(|u| p.constrain(variable[*u], end, s.latency[*u] as i64));
             }
         }
     }
@@ -92,6 +96,8 @@ fn best_of(graph: &Graph, s: &Schedule, wishes: [Vec<u32>; 2]) -> Schedule {
 #[derive(Clone, Default)]
 struct Users {
     nodes: Vec<usize>,
+    /// Nodes whose flags count where the value is 1.
+    flags: Vec<usize>,
     output: bool,
 }
 
@@ -107,6 +113,13 @@ fn users(graph: &Graph, s: &Schedule) -> Vec<Users> {
         }
     }
     graph.outputs.iter().map(|o| o.value.0 as usize).filter(|v| !s.fixed[*v]).for_each(|v| users[v].output = true);
+    for (k, demand) in graph.demand.iter().enumerate() {
+        if let Demand::When(c) = demand
+            && !s.fixed[c.0 as usize]
+        {
+            users[c.0 as usize].flags.push(k);
+        }
+    }
     users
 }
 

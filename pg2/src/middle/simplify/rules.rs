@@ -170,8 +170,9 @@ fn mux(w: &Walk, c: NodeId, a: NodeId, b: NodeId) -> Option<Rule> {
         return dropping(w, c, Rule::Same(a));
     }
     match (w.constant(c), w.parts(c)) {
-        (Some(0), _) => dropping(w, a, Rule::Same(b)),
-        (Some(_), _) => dropping(w, b, Rule::Same(a)),
+        // The other arm is never taken, so its flags do not count.
+        (Some(0), _) => Some(Rule::Same(b)),
+        (Some(_), _) => Some(Rule::Same(a)),
         (_, Some(("not", _, [d]))) => Some(plain("mux", &[*d, b, a])),
         _ => None,
     }

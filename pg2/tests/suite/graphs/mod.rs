@@ -67,7 +67,7 @@ pub struct Build(pub Graph);
 
 impl Build {
     pub fn new(name: &str) -> Build {
-        Build(Graph { name: name.into(), pins: Vec::new(), nodes: Vec::new(), outputs: Vec::new() })
+        Build(Graph { name: name.into(), pins: Vec::new(), nodes: Vec::new(), outputs: Vec::new(), demand: Vec::new() })
     }
 
     /// Declares a pin; for an input the node of each element comes back.
@@ -166,28 +166,80 @@ pub fn random(seed: u64, size: usize) -> Graph {
     b.done()
 }
 
-/// The values of one pair through each operator's bits: every node, and the flags of nodes that reach an output.
-pub fn evaluate(g: &Graph, inputs: &dyn Fn(usize, u32) -> u64) -> (Vec<u64>, Flags) {
-    let mut alive = vec![false; g.nodes.len()];
-    g.outputs.iter().for_each(|o| alive[o.value.0 as usize] = true);
-    for k in (0..g.nodes.len()).rev() {
-        if let (true, NodeKind::Op { args, .. }) = (alive[k], &g.nodes[k].kind) {
-            args.iter().for_each(|a| alive[a.0 as usize] = true);
+/// A random graph of about `size` operators, many of which choose, and many of which can raise a flag.
+pub fn random_choices(seed: u64, size: usize) -> Graph {
+    let mut r = Random(seed);
+    let mut b = Build::new(&format!("choices{seed}"));
+    let formats = ["uint1", "int8", "fixed12.5", "float9.4", "float18.9"];
+    let classes = [PinClass::Ipin, PinClass::Jpin, PinClass::Param];
+    for (k, f) in formats.iter().enumerate() {
+        for n in 0..2 {
+            b.pin(&format!("a{k}_{n}"), classes[r.below(3)], f, Some(2));
         }
     }
-    let mut flags = Flags::NONE;
+    let names = ["fadd", "fmul", "fdiv", "pow", "fscale", "fcast", "tofix", "tofloat", "xcast", "xdiv", "rem", "icast"];
+    let logic = ["lt", "eq", "not", "and", "or", "ne", "le", "isz"];
+    let first = b.0.nodes.len();
+    while b.0.nodes.len() < first + size {
+        let name = match r.below(10) {
+            0..4 => "mux",
+            4 => logic[r.below(logic.len())],
+            _ => names[r.below(names.len())],
+        };
+        // Recent nodes more often, so that choices nest.
+        let n = b.0.nodes.len();
+        let pick = |r: &mut Random| {
+            let recent = n - 1 - r.below(n.min(14));
+            NodeId(if r.below(3) == 0 { r.below(n) } else { recent } as u32)
+        };
+        let args: Vec<NodeId> = (0..[1, 2, 3][r.below(3)]).map(|_| pick(&mut r)).collect();
+        let to = Some(format(formats[r.below(formats.len())]));
+        let few = r.below(9) as i32 - 4;
+        let attrs = [
+            Attrs::default(),
+            Attrs { to, ..Attrs::default() },
+            Attrs { n: few, ..Attrs::default() },
+            Attrs { n: few, d: 1 + r.below(2) as i32, ..Attrs::default() },
+        ];
+        let _ = b.try_op(operator(name).expect("a known operator"), &args, attrs[r.below(attrs.len())]);
+    }
+    for k in 0..1 + r.below(3) {
+        let last = b.0.nodes.len();
+        let value = NodeId((last - 1 - r.below(last.min(4))) as u32);
+        b.output(&format!("y{k}"), Reduce::Max, value);
+    }
+    b.done()
+}
+
+/// The values of one pair through each operator's bits: every node, and the flags of nodes whose values are demanded.
+pub fn evaluate(g: &Graph, inputs: &dyn Fn(usize, u32) -> u64) -> (Vec<u64>, Flags) {
     let mut values: Vec<u64> = Vec::new();
-    for (k, node) in g.nodes.iter().enumerate() {
+    for node in &g.nodes {
         values.push(match &node.kind {
             NodeKind::Pin { pin, element } => inputs(*pin, *element),
             NodeKind::Const { bits } => *bits,
             NodeKind::Op { op, inst, args } => {
                 let args: Vec<u64> = args.iter().map(|a| values[a.0 as usize]).collect();
-                let (bits, raised) = op.bits(inst, &args);
-                flags |= raised.when(alive[k]);
-                bits
+                op.bits(inst, &args).0
             }
         });
+    }
+    // What is asked for, as a lazy evaluation would ask.
+    let mut flags = Flags::NONE;
+    let mut asked = vec![false; g.nodes.len()];
+    let mut todo: Vec<NodeId> = g.outputs.iter().map(|o| o.value).collect();
+    while let Some(id) = todo.pop() {
+        if std::mem::replace(&mut asked[id.0 as usize], true) {
+            continue;
+        }
+        let NodeKind::Op { op, inst, args } = &g.node(id).kind else { continue };
+        let patterns: Vec<u64> = args.iter().map(|a| values[a.0 as usize]).collect();
+        flags |= op.bits(inst, &patterns).1;
+        if op.name() == "mux" {
+            todo.extend([args[0], if patterns[0] == 1 { args[1] } else { args[2] }]);
+        } else {
+            todo.extend(args);
+        }
     }
     (values, flags)
 }

@@ -45,12 +45,12 @@ pub static CASES: &[Case] = &[
          p = a; for k in 0..4 { p[k] = p[k] * c[k] - b; if (p[k] < 0) { p[k] = 0; } } o += p;",
         |x| ((0..4).map(|k| int(x[k] * 3i128.pow(k as u32) - x[4], 16).max(0)).collect(), 0),
     ),
-    // A branch that is not taken raises its flags all the same.
+    // A branch that is not taken raises nothing.
     case(
         "int32 a ipin; int32 b jpin; fixed8.4 z fout; if (b > 0) { z max= (fixed8.4)a; }",
         |x| {
             let z = (x[0] * 16).clamp(-128, 127);
-            (vec![if x[1] > 0 { z } else { -128 }], if z == x[0] * 16 { 0 } else { SATURATION })
+            if x[1] > 0 { (vec![z], if z == x[0] * 16 { 0 } else { SATURATION }) } else { (vec![-128], 0) }
         },
     ),
     case(

@@ -6,12 +6,13 @@
 
 use super::{ByExponent, by_exponent};
 use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
+use crate::op::pieces::float_parts::logic::{field, one_of_four};
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
 use crate::op::pieces::float_parts::shift::any;
-use crate::op::pieces::float_parts::text::{arg, cat, field, one_of_four, repeat, slice, zeros};
 use crate::op::pieces::float_parts::{max_field, nonzero};
 use crate::op::{Inst, Operator};
+use crate::rtl::cat;
 
 /// The arguments in order of their exponents.
 struct Ordered {
@@ -30,24 +31,23 @@ pub(super) fn circuit(op: &dyn Operator, inst: &Inst, c: &mut Circuit, args: &[S
     let o = order(inst, c, args);
     let addend = field(c, "addend", o.small, m + 1, 1);
     let guard = field(c, "guard", o.small, 0, 0);
-    let sum = c.comb("sum", m + 2, Cost::Add(m + 2), "{2'b01, {0}} + {1'b0, {1}}", &[o.big, addend]);
+    let sum = c.logic("sum", cat([X::constant(2, 1), c.x(o.big)]) + c.x(addend).zext(m + 2));
     let carry = field(c, "carry", sum, m + 1, m + 1);
-    let chosen = format!("{{1}} ? {} : {}", slice(0, m + 2, m as i64, 1), slice(0, m + 2, m as i64 - 1, 0));
-    let fraction = c.comb("fraction", m, Cost::Mux(2), chosen, &[sum, carry]);
+    let (sum_bits, carried) = (c.x(sum), c.x(carry));
+    let fraction = c.logic("fraction", carried.mux(&sum_bits.slice(m, 1), &sum_bits.low(m)));
     let range = Range { low: 1, high: max_field(format) + 1 };
     if inst.truncates() {
-        let text = if e > 1 { format!("{{0}} + {{{}'d0, {{1}}}}", e - 1) } else { "{0} + {1}".into() };
-        let exp = c.comb("exp", e, Cost::Add(e), text, &[o.exp, carry]);
-        let packed = c.wire("cut", e + m, "{{0}, {1}}", &[exp, fraction]);
+        let exp = c.logic("exp", c.x(o.exp) + carried.zext(e));
+        let packed = c.logic("cut", c.cat(&[exp, fraction]));
         return finish(op, inst, c, &Rounded { format, range, packed, sign: None, nonzero: None });
     }
     let near = field(c, "near", sum, 1, 0);
-    let text = "{3} ? {0}[0] & ({1} | {2} | {0}[1]) : {1} & ({2} | {0}[0])";
-    let up = c.comb("up", 1, Cost::Logic(5), text, &[near, guard, o.sticky, carry]);
+    let (near, guard, sticky) = (c.x(near), c.x(guard), c.x(o.sticky));
+    let raised = near.bit(0) & (&guard | &sticky | near.bit(1));
+    let up = c.logic("up", carried.mux(&raised, &(guard & (sticky | near.bit(0)))));
     // The carry raises the exponent, the rounding the last place.
-    let ups = cat(&[zeros(e - 1), arg(2), zeros(m - 1), arg(3)]);
-    let text = format!("{} + {ups}", cat(&[arg(0), arg(1)]));
-    let packed = c.comb("rounded", e + m, Cost::Add(e + m), text, &[o.exp, fraction, carry, up]);
+    let ups = cat([carried.zext(e), c.x(up).zext(m)]);
+    let packed = c.logic("rounded", c.cat(&[o.exp, fraction]) + ups);
     finish(op, inst, c, &Rounded { format, range, packed, sign: None, nonzero: None })
 }
 
@@ -62,17 +62,9 @@ fn order(inst: &Inst, c: &mut Circuit, args: &[Sig]) -> Ordered {
     // A first argument that is 0 lies too far below the second one to be seen, if that one's exponents are large.
     let far = inst.bounds(1).fields(format).0 > 1 << near;
     let some = [if far { None } else { nonzero(c, inst, 0, exps[0]) }, nonzero(c, inst, 1, exps[1])];
-    let mut inputs = vec![fractions[0], fractions[1], swap];
-    let mut hidden = |s: Option<Sig>| match s {
-        None => "1'b1".to_string(),
-        Some(s) => {
-            inputs.push(s);
-            arg(inputs.len() - 1)
-        }
-    };
-    let (of_a, of_b) = (hidden(some[0]), hidden(some[1]));
-    let text = format!("{{2}} ? {} : {}", cat(&[zeros(1), of_a, arg(0)]), cat(&[of_b, arg(1), zeros(1)]));
-    let small = c.comb("small", window, Cost::Mux(2), text, &inputs);
+    let [of_a, of_b] = some.map(|s| s.map_or(X::flag(true), |s| c.x(s)));
+    let (first, second) = (cat([of_a, c.x(fractions[0])]), cat([of_b, c.x(fractions[1])]));
+    let small = c.logic("small", c.x(swap).mux(&first.zext(window), &second.shl(1)));
     let amount = Amount { distance, swap, near, far: near < e };
     let (small, sticky) = align(c, small, &amount);
     Ordered { exp, big, small, sticky }
@@ -99,8 +91,7 @@ impl Amount {
     /// Bits `high` to `low` of the amount.
     fn digit(&self, c: &mut Circuit, high: u32, low: u32) -> Sig {
         let raw = field(c, "raw", self.distance, high, low);
-        let n = high - low + 1;
-        c.comb("digit", n, Cost::Logic(2), format!("{{0}} ^ {}", repeat(n, "{1}")), &[raw, self.swap])
+        c.logic("digit", c.x(raw) ^ c.x(self.swap).repeat(high - low + 1))
     }
 }
 
@@ -116,11 +107,11 @@ fn align(c: &mut Circuit, x: Sig, amount: &Amount) -> (Sig, Sig) {
             let e = c.width(amount.distance) - 1;
             let far = any(c, amount.distance, e - 1, amount.near, Some(amount.swap));
             let n = c.width(digit);
-            digit = c.comb("bounded", n, Cost::Logic(2), format!("{{0}} | {}", repeat(n, "{1}")), &[digit, far]);
+            digit = c.logic("bounded", c.x(digit) | c.x(far).repeat(n));
         }
         s = step(c, s, digit, low, last);
     }
-    (s.value, s.sticky.unwrap_or_else(|| c.wire("sticky", 1, "1'b0", &[])))
+    (s.value, s.sticky.unwrap_or_else(|| c.logic("sticky", X::flag(false))))
 }
 
 struct Shifted {
@@ -130,33 +121,32 @@ struct Shifted {
 
 /// Moves to the right by `digit` (one or two bits) times 2^low.
 fn step(c: &mut Circuit, s: Shifted, digit: Sig, low: u32, last: bool) -> Shifted {
-    let width = c.width(s.value);
-    let way = |k: u32| {
-        let places = (k << low).min(width);
-        cat(&[zeros(places), slice(0, width, width as i64 - 1, places as i64)])
+    let (x, digit) = (c.x(s.value), c.x(digit));
+    let width = x.width();
+    let way = |k: u32| x.top(width - (k << low).min(width)).zext(width);
+    let four = digit.width() == 2;
+    let value = match four {
+        true => {
+            let ways = [0, 1, 2, 3].map(way);
+            let why = "two tables a bit, however many inputs one has";
+            c.logic_at("shifted", one_of_four(&digit.bit(1), &digit.bit(0), ways), Cost::Mux(4), why)
+        }
+        false => c.logic("shifted", digit.mux(&way(1), &way(0))),
     };
-    let four = c.width(digit) == 2;
-    let text = match four {
-        true => one_of_four(width, "{1}[1]", "{1}[0]", [way(0), way(1), way(2), way(3)]),
-        false => format!("{{1}} ? {} : {}", way(1), way(0)),
-    };
-    let value = c.comb("shifted", width, Cost::Mux(if four { 4 } else { 2 }), text, &[s.value, digit]);
     // What leaves by moves of more than k steps, but not by k. After the last step nothing is left of what moved
     // through the window.
-    let conditions: &[&str] = if four { &["(|{0})", "{0}[1]", "(&{0})"] } else { &["{0}"] };
-    let (mut terms, mut args) = (Vec::new(), vec![digit]);
+    let conditions = if four { vec![digit.any(), digit.bit(1), digit.all()] } else { vec![digit] };
+    let mut terms = Vec::new();
     for (k, when) in (0..).zip(conditions) {
         let (from, to) = (k << low, ((k + 1) << low).min(width));
         if from < to && !(last && (k + 1) << low >= width) {
-            args.push(any(c, s.value, to - 1, from, None));
-            terms.push(format!("{when} & {}", arg(args.len() - 1)));
+            let gone = any(c, s.value, to - 1, from, None);
+            terms.push(when & c.x(gone));
         }
     }
-    if let Some(before) = s.sticky {
-        args.push(before);
-        terms.push(arg(args.len() - 1));
-    }
-    let sticky =
-        (!terms.is_empty()).then(|| c.comb("sticky", 1, Cost::Logic(args.len() as u32), terms.join(" | "), &args));
-    Shifted { value, sticky }
+    terms.extend(s.sticky.map(|before| c.x(before)));
+    let inputs = terms.len() as u32 + 1;
+    let sticky = terms.into_iter().reduce(|a, b| a | b);
+    let why = "a digit is one input";
+    Shifted { value, sticky: sticky.map(|s| c.logic_at("sticky", s, Cost::Logic(inputs), why)) }
 }

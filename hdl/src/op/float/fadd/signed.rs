@@ -6,13 +6,14 @@
 //! negative difference, which is exact, is complemented again and misses nothing.
 
 use super::{ByExponent, by_exponent};
-use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
+use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::max_field;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
 use crate::op::pieces::float_parts::shift::{any, bits_of};
-use crate::op::pieces::float_parts::text::{arg, cat, field, repeat, slice, zeros};
+use crate::op::pieces::parts::counted;
 use crate::op::{Inst, Operator};
+use crate::rtl::cat;
 
 /// The arguments in order of their exponents.
 struct Ordered {
@@ -39,34 +40,31 @@ pub(super) fn circuit(
     subtract: bool,
 ) -> (Sig, Option<Sig>) {
     let format = inst.result;
-    let (e, m) = (format.exp(), format.mant());
+    let m = format.mant();
     let o = order(inst, c, args, subtract);
     // Below the larger one's last place there is nothing to add to: the smaller one's guard bits are the sum's.
     let addend = field(c, "addend", o.small, m + 2, 2);
     let guards = field(c, "guards", o.small, 1, 0);
-    let text = format!("{} + {{{{2}}, {{1}}}}", cat(&["2'b01".into(), arg(0)]));
-    let sum = c.comb("sum", m + 2, Cost::Add(m + 2), text, &[o.big, addend, o.differ]);
+    let sum = c.logic("sum", cat([X::constant(2, 1), c.x(o.big)]) + c.cat(&[o.differ, addend]));
     // The top bit is the carry of a sum and the sign of a difference.
     let top = field(c, "top", sum, m + 1, m + 1);
-    let negative = c.comb("negative", 1, Cost::Logic(2), "{0} & {1}", &[top, o.differ]);
+    let negative = c.logic("negative", c.x(top) & c.x(o.differ));
     let up = if inst.truncates() { borrow(c, sum, guards, &o, m) } else { round(c, sum, guards, &o, m) };
     let first = field(c, "guard", guards, 1, 1);
-    let value = c.wire("value", m + 3, "{{0}, {1}}", &[sum, first]);
+    let value = c.logic("value", c.cat(&[sum, first]));
     let n = normalise(c, value, negative, o.differ, m);
 
     // From the larger one's place there is one to the left for the carry, less 2 for each of the pairs of places.
     let range = Range { low: -(m as i64) - 1, high: max_field(format) + 1 };
     let bits = range.bits(format);
     let pairs = minus(c, n.pairs, bits - 1);
-    let text =
-        format!("{} + {}", cat(&[zeros(bits - e), arg(0), arg(1)]), cat(&[arg(2), arg(3), zeros(m - 1), arg(4)]));
-    let args = [o.exp, n.fraction, pairs, n.top, up];
-    let packed = c.comb("rounded", bits + m, Cost::Add(bits + m), text, &args);
+    let ups = cat([c.x(pairs), c.x(n.top), c.x(up).zext(m)]);
+    let packed = c.logic("rounded", c.cat(&[o.exp, n.fraction]).zext(bits + m) + ups);
     let sign = match o.sign {
-        Some(sign) => c.comb("sign", 1, Cost::Logic(2), "{0} ^ {1}", &[sign, negative]),
+        Some(sign) => c.logic("sign", c.x(sign) ^ c.x(negative)),
         None => negative,
     };
-    let nonzero = c.comb("nonzero", 1, Cost::Logic(2), "{0} & {1}", &[n.nonzero, o.nonzero]);
+    let nonzero = c.logic("nonzero", c.x(n.nonzero) & c.x(o.nonzero));
     finish(op, inst, c, &Rounded { format, range, packed, sign: Some(sign), nonzero: Some(nonzero) })
 }
 
@@ -76,37 +74,40 @@ fn order(inst: &Inst, c: &mut Circuit, args: &[Sig], subtract: bool) -> Ordered 
     let ByExponent { exps, fractions, distance, swap, exp, big } = by_exponent(format, c, args);
 
     // A negative distance is complemented, which makes it one too small: the other place is in the choice.
-    let text = "{2} ? {2'b01, {0}} : {1'b1, {1}, 1'b0}";
-    let small = c.comb("small", m + 2, Cost::Mux(2), text, &[fractions[0], fractions[1], swap]);
+    let significand = |k: usize| cat([X::flag(true), c.x(fractions[k])]);
+    let small = c.x(swap).mux(&significand(0).zext(m + 2), &significand(1).shl(1));
+    let small = c.logic("small", small);
     let window = m + 3;
     let near = bits_of(window - 1).min(e);
-    let turned = |n: u32| format!("{{0}} ^ {}", repeat(n, "{1}"));
     let low = field(c, "low", distance, near - 1, 0);
-    let amount = c.comb("amount", near, Cost::Logic(2), turned(near), &[low, swap]);
+    let amount = c.logic("amount", c.x(low) ^ c.x(swap).repeat(near));
     let far = (near < e).then(|| any(c, distance, e - 1, near, Some(swap)));
 
     // A zero among the two is the smaller one, or both are.
     let some = [any(c, exps[0], e - 1, 0, None), any(c, exps[1], e - 1, 0, None)];
-    let nonzero = c.comb("nonzero", 1, Cost::Logic(2), "{0} | {1}", &[some[0], swap]);
-    let counts = c.comb("counts", 1, Cost::Mux(2), "{2} ? {0} : {1}", &[some[0], some[1], swap]);
-    let far = far.unwrap_or_else(|| c.wire("far", 1, "1'b0", &[]));
-    let invert = if subtract { "~" } else { "" };
+    let nonzero = c.logic("nonzero", c.x(some[0]) | c.x(swap));
+    let counts = c.logic("counts", c.x(swap).mux(&c.x(some[0]), &c.x(some[1])));
+    let far = far.unwrap_or_else(|| c.logic("far", X::flag(false)));
+    // The second argument's sign is turned where it is subtracted.
+    let turned = |x: X| if subtract { !x } else { x };
     let sign_of = |c: &mut Circuit, k: usize| (!inst.is_nonneg(k)).then(|| field(c, "sign", args[k], w - 1, w - 1));
+    let swapped = c.x(swap);
     let (differ, sign) = match (sign_of(c, 0), sign_of(c, 1)) {
         (Some(a), Some(b)) => {
-            let differ = c.comb("differ", 1, Cost::Logic(2), format!("{{0}} ^ {invert}{{1}}"), &[a, b]);
-            (differ, c.comb("sign", 1, Cost::Logic(3), format!("{{2}} ? {invert}{{1}} : {{0}}"), &[a, b, swap]))
+            let (a, b) = (c.x(a), turned(c.x(b)));
+            (c.logic("differ", &a ^ &b), c.logic("sign", swapped.mux(&b, &a)))
         }
         (Some(a), None) => {
-            let text = if subtract { "{0} | {1}" } else { "{0} & ~{1}" };
-            (c.wire("differ", 1, format!("{invert}{{0}}"), &[a]), c.comb("sign", 1, Cost::Logic(2), text, &[a, swap]))
+            let a = c.x(a);
+            let sign = if subtract { &a | swapped } else { &a & !swapped };
+            (c.logic("differ", turned(a)), c.logic("sign", sign))
         }
         (None, Some(b)) => {
-            let text = format!("{{1}} & {invert}{{0}}");
-            (c.wire("differ", 1, format!("{invert}{{0}}"), &[b]), c.comb("sign", 1, Cost::Logic(2), text, &[b, swap]))
+            let b = turned(c.x(b));
+            (c.logic("differ", b.clone()), c.logic("sign", swapped & b))
         }
         // Only a difference of two numbers that are never negative comes here.
-        (None, None) => (c.wire("differ", 1, "1'b1", &[]), swap),
+        (None, None) => (c.logic("differ", X::flag(true)), swap),
     };
     let (small, sticky) = align(c, small, Align { amount, far, counts, differ });
     Ordered { exp, big, small, sticky, differ, sign: Some(sign), nonzero }
@@ -127,36 +128,31 @@ struct Align {
 /// leave most of their bits clear, which takes no multiplexer.
 fn align(c: &mut Circuit, x: Sig, how: Align) -> (Sig, Sig) {
     let window = c.width(x) + 1;
-    let mut value = c.wire("padded", window, "{{0}, 1'b0}", &[x]);
-    let drop = c.comb("drop", 1, Cost::Logic(2), "{0} | ~{1}", &[how.far, how.counts]);
-    let mut sticky = None;
+    let mut value = c.logic("padded", c.x(x).shl(1));
+    let (far, counts, differ) = (c.x(how.far), c.x(how.counts), c.x(how.differ));
+    let drop = c.logic("drop", &far | !&counts);
+    let mut sticky: Option<Sig> = None;
     let steps = c.width(how.amount);
     for k in (0..steps).rev() {
         let places = (1u32 << k).min(window);
         let step = field(c, "step", how.amount, k, k);
-        let fallen = format!("{{1}} & (|{})", slice(0, window, places as i64 - 1, 0));
+        let (x, step) = (c.x(value), c.x(step));
+        let fallen = &step & x.low(places).any();
         sticky = Some(match sticky {
-            None => {
-                let text = format!("{{3}} & ({{2}} | {fallen})");
-                c.comb("sticky", 1, Cost::Logic(places + 3), text, &[value, step, how.far, how.counts])
-            }
-            Some(s) => c.comb("sticky", 1, Cost::Logic(places + 2), format!("{{2}} | {fallen}"), &[value, step, s]),
+            None => c.logic("sticky", &counts & (&far | fallen)),
+            Some(s) => c.logic("sticky", c.x(s) | fallen),
         });
-        let kept = cat(&[zeros(places), slice(0, window, window as i64 - 1, places as i64)]);
-        let mut text = format!("({{1}} ? {kept} : {{0}})");
-        let mut args = vec![value, step];
+        let mut moved = step.mux(&x.top(window - places).zext(window), &x);
         if k == steps - 1 {
-            args.push(drop);
-            text = format!("{text} & {}", repeat(window, &format!("~{}", arg(args.len() - 1))));
+            moved = moved & (!c.x(drop)).repeat(window);
         }
         if k == 0 {
-            args.push(how.differ);
-            text = format!("{text} ^ {}", repeat(window, &arg(args.len() - 1)));
+            moved = moved ^ differ.repeat(window);
         }
-        value = c.comb("aligned", window, Cost::Logic(args.len() as u32 + 1), text, &args);
+        value = c.logic("aligned", moved);
     }
     let sticky = sticky.expect("there is always a step");
-    (value, c.comb("sticky", 1, Cost::Logic(2), "{0} ^ {1}", &[sticky, how.differ]))
+    (value, c.logic("sticky", c.x(sticky) ^ differ))
 }
 
 /// Whether the result's last place is raised: by rounding to nearest even, and by the 1 that a difference misses. From the third
@@ -164,20 +160,21 @@ fn align(c: &mut Circuit, x: Sig, how: Align) -> (Sig, Sig) {
 fn round(c: &mut Circuit, sum: Sig, guards: Sig, o: &Ordered, m: u32) -> Sig {
     let top = field(c, "tops", sum, m + 1, m);
     let last = field(c, "last", sum, 1, 0);
-    // Arguments: guard bits, sticky bit, the two last places of the sum, its two top bits, whether this is a difference.
-    let carried = "(~{4} & {2}[0] & ({2}[1] | {0}[1] | {0}[0] | {1}))";
-    let here = "({4} ? {0}[1] | ({2}[0] & {0}[0] & {1}) : {0}[1] & ({2}[0] | {0}[0] | {1}))";
-    let cancelled = "({0}[0] | ({0}[1] & {1}))";
-    let text = format!("{{3}}[1] ? {carried} : {{3}}[0] ? {here} : {cancelled}");
-    c.comb("up", 1, Cost::Logic(8), text, &[guards, o.sticky, last, top, o.differ])
+    let [guards, sticky, last, top, differ] = [guards, o.sticky, last, top, o.differ].map(|s| c.x(s));
+    let (first, second) = (guards.bit(1), guards.bit(0));
+    let carried = !&differ & last.bit(0) & (last.bit(1) | &first | &second | &sticky);
+    let of_difference = &first | (last.bit(0) & &second & &sticky);
+    let here = differ.mux(&of_difference, &(&first & (last.bit(0) | &second | &sticky)));
+    let cancelled = &second | (&first & &sticky);
+    c.logic("up", top.bit(1).mux(&carried, &top.bit(0).mux(&here, &cancelled)))
 }
 
 /// The 1 that a difference misses, where it reaches the last place of a result that is cut off: through guard bits that are
 /// all ones.
 fn borrow(c: &mut Circuit, sum: Sig, guards: Sig, o: &Ordered, m: u32) -> Sig {
     let top = field(c, "tops", sum, m + 1, m);
-    let text = "{3} & ~{2}[1] & {1} & {0}[0] & ({0}[1] | ~{2}[0])";
-    c.comb("up", 1, Cost::Logic(6), text, &[guards, o.sticky, top, o.differ])
+    let [guards, sticky, top, differ] = [guards, o.sticky, top, o.differ].map(|s| c.x(s));
+    c.logic("up", differ & !top.bit(1) & sticky & guards.bit(0) & (guards.bit(1) | !top.bit(0)))
 }
 
 struct Normalised {
@@ -196,45 +193,40 @@ fn normalise(c: &mut Circuit, value: Sig, negative: Sig, differ: Sig, m: u32) ->
     let steps = bits_of(width);
     let mut x = value;
     let mut pairs = Vec::new();
-    let fill = c.comb("fill", 1, Cost::Logic(2), "{0} & ~{1}", &[differ, negative]);
+    let (negative, differ) = (c.x(negative), c.x(differ));
+    let fill = c.logic("fill", &differ & !&negative);
     for k in (1..steps).rev() {
         let places = (1u32 << k).min(width);
         let first = k == steps - 1;
-        let top = slice(0, width, width as i64 - 1, (width - places) as i64);
-        let rest = |fill: &str| cat(&[slice(0, width, (width - places) as i64 - 1, 0), repeat(places, fill)]);
-        let (clear, text, args) = if first {
+        let bits = c.x(x);
+        let top = bits.top(places);
+        let moved = |fill: &X| cat([bits.low(width - places), fill.repeat(places)]);
+        if first {
             // Only a difference can begin with as many zeros, or with ones that will be complemented.
-            let alike = format!("{{1}} & (&{top} | ~|{top})");
-            let clear = c.comb("clear", 1, Cost::Logic(places + 1), alike, &[x, differ]);
-            let text = format!("({{1}} ? {} : {{0}}) ^ {}", rest("{3}"), repeat(width, "{2}"));
-            (clear, text, vec![x, clear, negative, differ])
+            let clear = c.logic("clear", &differ & (top.all() | top.none()));
+            let norm = c.x(clear).mux(&moved(&differ), &bits) ^ negative.repeat(width);
+            x = c.logic("norm", norm);
+            pairs.push(clear);
         } else {
-            let clear = c.comb("clear", 1, Cost::Logic(places), format!("~|{top}"), &[x]);
-            (clear, format!("{{1}} ? {} : {{0}}", rest("{2}")), vec![x, clear, fill])
-        };
-        x = c.comb("norm", width, Cost::Logic(args.len().min(4) as u32), text, &args);
-        pairs.push(clear);
+            let clear = c.logic("clear", top.none());
+            x = c.logic("norm", c.x(clear).mux(&moved(&c.x(fill)), &bits));
+            pairs.push(clear);
+        }
     }
     let top = field(c, "top", x, width - 1, width - 1);
     let tops = field(c, "tops", x, width - 1, width - 2);
-    let nonzero = c.comb("nonzero", 1, Cost::Logic(2), "|{0}", &[tops]);
-    let here = slice(0, width, m as i64 + 1, 2);
-    let text = format!("{{1}} ? {here} : {}", slice(0, width, m as i64, 1));
-    let fraction = c.comb("fraction", m, Cost::Mux(2), text, &[x, top]);
-    let text: Vec<String> = (0..pairs.len()).map(arg).collect();
-    let pairs = c.wire("pairs", pairs.len() as u32, cat(&text), &pairs);
+    let nonzero = c.logic("nonzero", c.x(tops).any());
+    let bits = c.x(x);
+    let fraction = c.logic("fraction", c.x(top).mux(&bits.slice(m + 1, 2), &bits.slice(m, 1)));
+    let pairs = c.logic("pairs", c.cat(&pairs));
     Normalised { fraction, pairs, top, nonzero }
 }
 
 /// `-x` in `width` bits, of a short unsigned number: each bit turns where one below it is set.
 fn minus(c: &mut Circuit, x: Sig, width: u32) -> Sig {
-    let n = c.width(x);
-    let set = |k: u32| format!("(|{})", slice(0, n, k as i64 - 1, 0));
-    let bit = |k: u32| match k {
-        0 => slice(0, n, 0, 0),
-        _ => format!("{} ^ {}", slice(0, n, k as i64, k as i64), set(k)),
-    };
-    let parts: Vec<String> =
-        std::iter::once(repeat(width.saturating_sub(n), &set(n))).chain((0..n.min(width)).rev().map(bit)).collect();
-    c.comb("minus", width, Cost::Logic(n), cat(&parts), &[x])
+    let x = c.x(x);
+    let n = x.width();
+    let bit = |k: u32| if k == 0 { x.bit(0) } else { x.bit(k) ^ x.low(k).any() };
+    let above = x.any().repeat(width.saturating_sub(n));
+    counted(c, "minus", cat([above].into_iter().chain((0..n.min(width)).rev().map(bit))), n)
 }

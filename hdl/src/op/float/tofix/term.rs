@@ -8,13 +8,15 @@
 
 use super::{Tofix, either};
 use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
+use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::Range;
 use crate::op::pieces::float_parts::shift::{any, bits_of};
-use crate::op::pieces::float_parts::text::{arg, cat, constant, field, repeat, slice, zeros};
 use crate::op::pieces::float_parts::{Fields, fields, max_field};
+use crate::op::pieces::parts::counted;
 use crate::op::term::{Scaling, Term};
 use crate::op::{Inst, Operator};
+use crate::rtl::cat;
 use crate::rtl::term::TermShape;
 use crate::{Flags, Format};
 
@@ -56,8 +58,8 @@ pub(super) fn term(inst: &Inst, scaling: Option<&Scaling>, c: &mut Circuit, x: S
     let carry = if inst.truncates() { cut(c, &rounding) } else { carry(c, &shape, below, &rounding) };
     let select = select(c, &shape, below, &rounding);
     let round = match sign {
-        Some(s) => c.wire("round", 2, "{{1}, {0}}", &[carry, s]),
-        None => c.wire("round", 2, "{1'b0, {0}}", &[carry]),
+        Some(s) => c.logic("round", c.cat(&[s, carry])),
+        None => c.logic("round", c.x(carry).zext(2)),
     };
     let mut flags = p.flags;
     flags.extend(p.over.map(|over| (Flags::SATURATION, saturation(c, &f, sign, over, p.next))));
@@ -69,7 +71,8 @@ pub(super) fn term(inst: &Inst, scaling: Option<&Scaling>, c: &mut Circuit, x: S
 fn saturation(c: &mut Circuit, f: &Fields, sign: Option<Sig>, over: Sig, next: Option<Sig>) -> Sig {
     let (Some(sign), Some(next)) = (sign, next) else { return over };
     let part = any(c, f.fraction, c.width(f.fraction) - 1, 0, None);
-    c.comb("sat", 1, Cost::Logic(4), "{0} & ~({2} & {3} & ~{1})", &[over, part, sign, next])
+    let least = c.x(sign) & c.x(next) & !c.x(part);
+    c.logic("sat", c.x(over) & !least)
 }
 
 /// Where exponents lead to in the grid.
@@ -129,11 +132,11 @@ fn fixed_place(
     }
     let range = Range { low: offset, high: (max_field(from) + offset).max(0) };
     let bits = range.bits(from);
-    let text = format!("{} + {}", cat(&[zeros(bits - from.exp()), arg(0)]), constant(bits, offset));
-    let place = c.comb("place", bits, Cost::Add(bits), text, &[f.exp]);
+    let exp = c.x(f.exp);
+    let place = c.logic("place", exp.zext(bits) + X::constant(bits, offset as i128));
     let mut exceeds = |name: &str, least: i64| {
-        let text = exceeds(from.exp(), least, false);
-        c.comb(name, 1, Cost::Logic(from.exp()), text, &[f.exp])
+        let why = "a comparison looks at the whole field";
+        c.logic_at(name, exceeds(&exp, least, false), Cost::Logic(from.exp()), why)
     };
     let over = saturates.then(|| exceeds("over", most - offset));
     let mut flags = Vec::new();
@@ -142,12 +145,9 @@ fn fixed_place(
     }
     if raised.contains(Flags::UNDERFLOW) {
         let kept = exceeds("kept", -n);
-        flags.push((Flags::UNDERFLOW, c.comb("below", 1, Cost::Logic(2), "{0} & ~{1}", &[f.nonzero, kept])));
+        flags.push((Flags::UNDERFLOW, c.logic("below", c.x(f.nonzero) & !c.x(kept))));
     }
-    let next = saturates.then(|| {
-        let text = format!("{{0}} == {}", constant(from.exp(), most + 1 - offset));
-        c.comb("next", 1, Cost::Logic(from.exp()), text, &[f.exp])
-    });
+    let next = saturates.then(|| c.logic("next", exp.is_number((most + 1 - offset) as i128)));
     let small = (offset < 0).then(|| field(c, "small", place, bits - 1, bits - 1));
     let hidden = (offset >= 0).then_some(f.nonzero);
     Some(Placing { place, over, small, zero: None, hidden, next, flags })
@@ -165,28 +165,26 @@ fn moved_by(c: &mut Circuit, grid: &Grid, s: &Scaling, f: &Fields) -> Option<Pla
     }
     let bits = range.bits(from);
     let amount = bounded_amount(c, s, limit);
-    let operation = if s.inst.attrs.d > 0 { "+" } else { "-" };
-    let sign = slice(0, limit, limit as i64 - 1, limit as i64 - 1);
-    let text = format!("{} {operation} {}", constant(bits, offset), cat(&[repeat(bits - limit, &sign), arg(0)]));
-    let shift = c.comb("shift", bits, Cost::Add(bits), text, &[amount]);
-    let text = format!("{} + {{1}}", cat(&[zeros(bits - from.exp()), arg(0)]));
-    let place = c.comb("place", bits, Cost::Add(bits), text, &[f.exp, shift]);
-    let zero = c.wire("zero", 1, "~{0}", &[f.nonzero]);
-    let mut exceeds = |name: &str, least: i64, not: &str| {
-        let text = format!("{{1}} & {not}{}", exceeds(bits, least, true));
-        c.comb(name, 1, Cost::Logic(bits + 1), text, &[place, f.nonzero])
+    let (base, by) = (X::constant(bits, offset as i128), c.x(amount).sext(bits));
+    let shift = c.logic("shift", if s.inst.attrs.d > 0 { base + by } else { base - by });
+    let place = c.logic("place", c.x(f.exp).zext(bits) + c.x(shift));
+    let zero = c.logic("zero", !c.x(f.nonzero));
+    let (at, some) = (c.x(place), c.x(f.nonzero));
+    let mut exceeds = |name: &str, least: i64, not: bool| {
+        let more = exceeds(&at, least, true);
+        let why = "a comparison looks at the whole place";
+        c.logic_at(name, &some & if not { !more } else { more }, Cost::Logic(bits + 1), why)
     };
-    let over = exceeds("over", most, "");
+    let over = exceeds("over", most, false);
     let raised = s.op.flags(s.inst);
     let mut flags = Vec::new();
     if raised.contains(Flags::OVERFLOW) {
-        flags.push((Flags::OVERFLOW, exceeds("above", max_field(from) + offset, "")));
+        flags.push((Flags::OVERFLOW, exceeds("above", max_field(from) + offset, false)));
     }
     if raised.contains(Flags::UNDERFLOW) {
-        flags.push((Flags::UNDERFLOW, exceeds("below", offset, "~")));
+        flags.push((Flags::UNDERFLOW, exceeds("below", offset, true)));
     }
-    let text = format!("{{0}} == {}", constant(bits, most + 1));
-    let next = c.comb("next", 1, Cost::Logic(bits), text, &[place]);
+    let next = c.logic("next", at.is_number((most + 1) as i128));
     let small = Some(field(c, "small", place, bits - 1, bits - 1));
     Some(Placing { place, over: Some(over), small, zero: Some(zero), hidden: None, next: Some(next), flags })
 }
@@ -195,15 +193,15 @@ fn moved_by(c: &mut Circuit, grid: &Grid, s: &Scaling, f: &Fields) -> Option<Pla
 fn bounded_amount(c: &mut Circuit, s: &Scaling, limit: u32) -> Sig {
     let (amount, format) = (s.args[1], s.inst.args[1]);
     let (width, signed) = (format.width(), format.is_signed());
-    let sign = if signed { slice(0, width, width as i64 - 1, width as i64 - 1) } else { zeros(1) };
+    let bits = c.x(amount);
     if width + !signed as u32 <= limit {
-        return c.wire("amount", limit, cat(&[repeat(limit - width, &sign), arg(0)]), &[amount]);
+        return c.logic("amount", bits.extend(limit, signed));
     }
+    let sign = if signed { bits.msb() } else { X::flag(false) };
     let top = signed.then(|| field(c, "sign_n", amount, width - 1, width - 1));
     let far = any(c, amount, width - 1 - signed as u32, limit - 1, top);
-    let low = slice(0, width, limit as i64 - 2, 0);
-    let text = format!("{{{sign}, {{1}} ? {} : {low}}}", repeat(limit - 1, &format!("~{sign}")));
-    c.comb("amount", limit, Cost::Logic(3), text, &[amount, far])
+    let most = (!&sign).repeat(limit - 1);
+    c.logic("amount", cat([sign, c.x(far).mux(&most, &bits.low(limit - 1))]))
 }
 
 /// The significand, and the sign by which it is complemented.
@@ -226,25 +224,22 @@ struct Rounding {
 /// The complemented significand, shifted by its place within a group; the sign fills both sides.
 fn window(c: &mut Circuit, shape: &TermShape, place: Sig, s: &Significand) -> Sig {
     let m = c.width(s.fraction);
-    let hidden = if s.nonzero.is_some() { "{1}" } else { "1'b1" };
-    let plain = cat(&[hidden.to_string(), arg(0)]);
+    let hidden = s.nonzero.map_or(X::flag(true), |n| c.x(n));
+    let plain = cat([hidden, c.x(s.fraction)]);
+    let sign = s.sign.map(|s| c.x(s));
     // The complement and the move by one place fit one table a bit.
     let by = field(c, "by", place, 0, 0);
-    let mut args = vec![s.fraction, s.nonzero.unwrap_or(s.fraction), by];
-    args.extend(s.sign);
-    let mut text = format!("({{2}} ? {} : {})", cat(&[plain.clone(), zeros(1)]), cat(&[zeros(1), plain]));
-    if s.sign.is_some() {
-        text = format!("{text} ^ {}", repeat(m + 2, &arg(3)));
+    let mut moved = c.x(by).mux(&plain.shl(1), &plain.zext(m + 2));
+    if let Some(sign) = &sign {
+        moved = moved ^ sign.repeat(m + 2);
     }
-    let mut value = c.comb("window", m + 2, Cost::Logic(4), text, &args);
+    let mut value = c.logic("window", moved);
     for k in 1..shape.group.ilog2() {
-        let (width, step) = (c.width(value), 1u32 << k);
-        let fill = if s.sign.is_some() { repeat(step, &arg(2)) } else { zeros(step) };
+        let step = 1u32 << k;
+        let fill = sign.as_ref().map_or(X::zeros(step), |s| s.repeat(step));
         let by = field(c, "by", place, k, k);
-        let text = format!("{{1}} ? {} : {}", cat(&[arg(0), fill.clone()]), cat(&[fill, arg(0)]));
-        let mut args = vec![value, by];
-        args.extend(s.sign);
-        value = c.comb("window", width + step, Cost::Mux(2), text, &args);
+        let x = c.x(value);
+        value = c.logic("window", c.x(by).mux(&cat([x.clone(), fill.clone()]), &cat([fill, x])));
     }
     value
 }
@@ -260,93 +255,77 @@ fn carry(c: &mut Circuit, shape: &TermShape, below: u32, r: &Rounding) -> Sig {
             continue;
         }
         let rest = any(c, r.window, half - 1, 0, r.sign);
-        let mut args = vec![r.window, r.index, rest];
-        let sign = r.sign.map_or(String::new(), |s| {
-            args.push(s);
-            " ^ {3}".to_string()
-        });
-        let bit = |k: u32| format!("({}{sign})", slice(0, width, k as i64, k as i64));
-        let odd = if half + 1 < width { format!(" | {}", bit(half + 1)) } else { String::new() };
-        let at = constant(c.width(r.index), index);
-        let text = format!("({{1}} == {at}) & {} & ({{2}}{odd})", bit(half));
-        ups.push(c.comb("up", 1, Cost::Logic(c.width(r.index) + 4), text, &args));
+        let (window, at) = (c.x(r.window), c.x(r.index));
+        let bit = |k: u32| match r.sign {
+            Some(s) => window.bit(k) ^ c.x(s),
+            None => window.bit(k),
+        };
+        let odd = c.x(rest);
+        let odd = if half + 1 < width { odd | bit(half + 1) } else { odd };
+        ups.push(c.logic("up", at.is_number(index as i128) & bit(half) & odd));
     }
     let mut up = ups.pop().expect("there is a group below the point");
     for other in ups {
-        up = c.comb("up", 1, Cost::Logic(2), "{0} | {1}", &[up, other]);
+        up = c.logic("up", c.x(up) | c.x(other));
     }
-    let mut args = vec![up];
-    let mut text = "{0}".to_string();
+    let mut carry = c.x(up);
     if let Some(outside) = r.outside {
-        args.push(outside);
-        text = format!("({text} & ~{})", arg(args.len() - 1));
+        carry = carry & !c.x(outside);
     }
     if let Some(sign) = r.sign {
-        args.push(sign);
-        text = format!("({text} ^ {})", arg(args.len() - 1));
+        carry = carry ^ c.x(sign);
     }
     if let Some(over) = r.over {
-        args.push(over);
-        text = format!("{text} & ~{}", arg(args.len() - 1));
+        carry = carry & !c.x(over);
     }
-    c.comb("carry", 1, Cost::Logic(args.len() as u32), text, &args)
+    let inputs = 1 + [r.outside, r.sign, r.over].iter().flatten().count() as u32;
+    counted(c, "carry", carry, inputs)
 }
 
 /// What is carried into a sum of numbers that are cut off: the 1 that a complement lacks.
 fn cut(c: &mut Circuit, r: &Rounding) -> Sig {
     match (r.sign, r.over) {
-        (Some(sign), Some(over)) => c.comb("carry", 1, Cost::Logic(2), "{0} & ~{1}", &[sign, over]),
+        (Some(sign), Some(over)) => c.logic("carry", c.x(sign) & !c.x(over)),
         (Some(sign), None) => sign,
-        (None, _) => c.wire("carry", 1, "1'b0", &[]),
+        (None, _) => c.logic("carry", X::flag(false)),
     }
 }
 
 /// For each group above the point, lowest first, two bits: 1x the window's lower (0) or upper (1) group, 0x all bits x.
 fn select(c: &mut Circuit, shape: &TermShape, below: u32, r: &Rounding) -> Sig {
-    let bits = c.width(r.index);
-    let mut args = Vec::new();
-    let mut with = |s: Option<Sig>| {
-        s.map(|s| {
-            args.push(s);
-            arg(args.len())
-        })
-    };
-    let (outside, sign, over) = (with(r.outside), with(r.sign), with(r.over));
-    let mut all = vec![r.index];
-    all.extend(args);
+    let index = c.x(r.index);
+    let [outside, sign, over] = [r.outside, r.sign, r.over].map(|s| s.map(|s| c.x(s)));
     let fill = match (sign, over) {
-        (Some(s), Some(o)) => format!("({s} ^ {o})"),
-        (one, other) => one.or(other).unwrap_or_else(|| "1'b0".into()),
+        (Some(s), Some(o)) => s ^ o,
+        (one, other) => one.or(other).unwrap_or(X::flag(false)),
     };
     let mut codes = Vec::new();
     for k in 0..shape.groups {
-        let at = |index: u32| match index < 1 << bits {
-            true => format!("({{0}} == {})", constant(bits, index as i64)),
-            false => "1'b0".to_string(),
+        let at = |group: u32| match group >> index.width() {
+            0 => index.is_number(group as i128),
+            _ => X::flag(false),
         };
         let (low, high) = (at(k + below), at(k + below - 1));
-        let valid = outside.as_ref().map_or(String::new(), |o| format!(" & ~{o}"));
-        let text = format!("{{({low} | {high}){valid}, (({low} | {high}){valid}) ? {high} : {fill}}}");
-        codes.push(c.comb("code", 2, Cost::Logic(bits + all.len() as u32 - 1), text, &all));
+        let here = low | &high;
+        let valid = outside.as_ref().map_or(here.clone(), |o| &here & !o);
+        codes.push(c.logic("code", cat([valid.clone(), valid.mux(&high, &fill)])));
     }
     codes.reverse();
-    let text: Vec<String> = (0..codes.len()).map(arg).collect();
-    c.wire("select", 2 * codes.len() as u32, cat(&text), &codes)
+    c.logic("select", c.cat(&codes))
 }
 
-/// Whether the `width` bits of argument 0, in two's complement where `signed`, exceed a constant: as logic, since a carry
-/// chain would cost more.
-fn exceeds(width: u32, least: i64, signed: bool) -> String {
+/// Whether a number, in two's complement where `signed`, exceeds a constant: as logic, since a carry chain would cost more.
+fn exceeds(x: &X, least: i64, signed: bool) -> X {
+    let width = x.width();
     // With its top bit turned a number in two's complement orders as an unsigned one.
     let least = least + if signed { 1 << (width - 1) } else { 0 };
     if least >= 1 << width {
-        return "1'b0".into();
+        return X::flag(false);
     }
-    let mut text = if least < 0 { "1'b1" } else { "1'b0" }.to_string();
+    let mut more = X::flag(least < 0);
     for k in (0..width).filter(|_| least >= 0) {
-        let turned = if signed && k == width - 1 { "~" } else { "" };
-        let bit = format!("{turned}{}", slice(0, width, k as i64, k as i64));
-        text = if least >> k & 1 == 1 { format!("({bit} & {text})") } else { format!("({bit} | {text})") };
+        let bit = if signed && k == width - 1 { !x.bit(k) } else { x.bit(k) };
+        more = if least >> k & 1 == 1 { bit & more } else { bit | more };
     }
-    text
+    more
 }

@@ -4,11 +4,13 @@
 //! negative; the 1 that the ones' complement lacks goes into the rounding. Each step drops the bits that no later step
 //! can move into the window, and a sticky bit collects them.
 
+use super::logic::{field, one_of_four};
 use super::shift::{any, bits_of};
-use super::text::{arg, cat, field, one_of_four, repeat, slice, zeros};
 use crate::Rounding;
 use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
+use crate::op::pieces::parts::counted;
+use crate::rtl::cat;
 
 /// A magnitude as significand, to be rounded: the hidden bit (which is `nonzero`) and `fraction`, plus one last place
 /// where `up` is set (`None`: it never is).
@@ -37,7 +39,7 @@ pub fn leading(c: &mut Circuit, x: Sig, sign: Option<Sig>, most: u32, m: u32, ro
     let width = c.width(x);
     let value = match (m + 3).saturating_sub(width) {
         0 => x,
-        n => c.wire("padded", width + n, cat(&[arg(0), zeros(n)]), &[x]),
+        n => c.logic("padded", c.x(x).shl(n)),
     };
     let mut step = Step { value, sticky: None, digits: Vec::new() };
     while low > 1 {
@@ -49,151 +51,142 @@ pub fn leading(c: &mut Circuit, x: Sig, sign: Option<Sig>, most: u32, m: u32, ro
     finish(c, step, sign, low == 1, m, rounding)
 }
 
-/// The text of `value` (argument 0, `width` bits) moved up by `places`, `window` bits of it.
-fn moved(width: u32, places: u32, window: u32) -> String {
-    let high = width as i64 - 1 - places as i64;
-    if high < 0 {
-        return zeros(window);
-    }
-    let kept = window.min(high as u32 + 1);
-    cat(&[slice(0, width, high, high + 1 - kept as i64), zeros(window - kept)])
+/// `x` moved up by `places`, `window` bits of it.
+fn moved(x: &X, places: u32, window: u32) -> X {
+    let left = x.width().saturating_sub(places);
+    let kept = window.min(left);
+    cat([x.bits(left - kept, kept), X::zeros(window - kept)])
 }
 
 /// Whether the `places` bits from place `from` below the top are all copies of the sign. Zeros follow the last bit.
 fn clear(c: &mut Circuit, value: Sig, sign: Option<Sig>, from: u32, places: u32) -> Sig {
-    let width = c.width(value);
+    let (x, sign) = (c.x(value), sign.map(|s| c.x(s)));
+    let width = x.width();
     let real = places.min(width.saturating_sub(from));
     let mut terms = Vec::new();
     // As many bits at a time as one table takes beside the sign.
     let most = 4 - sign.is_some() as u32;
     for first in (0..real).step_by(most as usize) {
         let n = most.min(real - first);
-        let high = (width - 1 - from - first) as i64;
-        let bits = slice(0, width, high, high + 1 - n as i64);
-        terms.push(match sign {
-            Some(_) => format!("~|({bits} ^ {})", repeat(n, &arg(1))),
-            None => format!("~|{bits}"),
+        let bits = x.bits(width - from - first - n, n);
+        terms.push(match &sign {
+            Some(sign) => (bits ^ sign.repeat(n)).none(),
+            None => bits.none(),
         });
     }
-    if real < places && sign.is_some() {
-        terms.push(format!("~{}", arg(1)));
+    if let Some(sign) = sign.filter(|_| real < places) {
+        terms.push(!sign);
     }
-    if terms.is_empty() {
-        terms.push("1'b1".into());
-    }
-    let args: Vec<Sig> = [value].into_iter().chain(sign).collect();
-    c.comb("clear", 1, Cost::Logic(real + 1), terms.join(" & "), &args)
+    let all = terms.into_iter().reduce(|a, b| a & b).unwrap_or(X::flag(true));
+    c.logic_at("clear", all, Cost::Logic(real + 1), "the sign is one input where there is one")
 }
 
 /// Bits that leave the window: those of `places` places from place `from` below the top.
-fn leaving(c: &mut Circuit, value: Sig, from: u32, places: u32) -> Option<Sig> {
+fn leaving(c: &mut Circuit, value: Sig, from: u32, places: u32) -> Option<X> {
     let width = c.width(value);
     let last = (from + places).min(width);
-    (from < last).then(|| any(c, value, width - 1 - from, width - last, None))
+    (from < last).then(|| {
+        let gone = any(c, value, width - 1 - from, width - last, None);
+        c.x(gone)
+    })
 }
 
 /// Moves by 0 to 3 times 2^low places.
 fn four_ways(c: &mut Circuit, s: Step, sign: Option<Sig>, low: u32, window: u32) -> Step {
-    let (places, width) = (1u32 << low, c.width(s.value));
-    let clear: Vec<Sig> = (0..3).map(|k| clear(c, s.value, sign, k * places, places)).collect();
-    let high = c.comb("high", 1, Cost::Logic(2), "~({0} & {1})", &clear[..2]);
-    let low = c.comb("low", 1, Cost::Logic(3), "~{0} | ({1} & ~{2})", &clear);
-    let way = |k: u32| moved(width, k * places, window);
-    let ways = [way(0), way(1), way(2), way(3)];
-    let text = one_of_four(window, "~{1}", "~{2}", ways);
-    let value = c.comb("norm", window, Cost::Mux(4), text, &[s.value, high, low]);
+    let places = 1u32 << low;
+    let x = c.x(s.value);
+    let clear = [0, 1, 2].map(|k| {
+        let clear = clear(c, s.value, sign, k * places, places);
+        c.x(clear)
+    });
+    let high = c.logic("high", !(&clear[0] & &clear[1]));
+    let low = c.logic("low", !&clear[0] | &clear[1] & !&clear[2]);
+    let digits = [s.digits, vec![high, low]].concat();
+    let (high, low) = (c.x(high), c.x(low));
+    let ways = [0, 1, 2, 3].map(|k| moved(&x, k * places, window));
+    let value = one_of_four(&!&high, &!&low, ways);
+    let value = c.logic_at("norm", value, Cost::Mux(4), "two tables a bit, however many inputs one has");
     // What leaves by the smaller moves, beside what leaves by the larger ones too.
-    let mut terms: Vec<&str> = Vec::new();
-    let mut args = vec![high, low];
-    for (k, when) in [(0, "{0} & {1}"), (1, "{0}"), (2, "({0} | {1})")] {
+    let mut terms = Vec::new();
+    for (k, when) in [(0, &high & &low), (1, high.clone()), (2, &high | &low)] {
         if let Some(gone) = leaving(c, s.value, window + k * places, places) {
-            args.push(gone);
-            terms.push(when);
+            terms.push(when & gone);
         }
     }
-    let sticky = gather(c, s.sticky, &terms, args);
-    Step { value, sticky, digits: [s.digits, vec![high, low]].concat() }
+    let inputs = 2 + terms.len() as u32;
+    let sticky = gather(c, s.sticky, terms, inputs);
+    Step { value, sticky, digits }
 }
 
 /// Moves by 0 or 2^low places.
 fn two_ways(c: &mut Circuit, s: Step, sign: Option<Sig>, low: u32, window: u32) -> Step {
-    let (places, width) = (1u32 << low, c.width(s.value));
+    let places = 1u32 << low;
+    let x = c.x(s.value);
     let clear = clear(c, s.value, sign, 0, places);
-    let digit = c.wire("digit", 1, "~{0}", &[clear]);
-    let text = format!("{{1}} ? {} : {}", moved(width, 0, window), moved(width, places, window));
-    let value = c.comb("norm", window, Cost::Mux(2), text, &[s.value, digit]);
-    let gone = leaving(c, s.value, window, places);
-    let terms: &[&str] = if gone.is_some() { &["{0}"] } else { &[] };
-    let sticky = gather(c, s.sticky, terms, [digit].into_iter().chain(gone).collect());
+    let digit = c.logic("digit", !c.x(clear));
+    let moves = c.x(digit);
+    let value = c.logic("norm", moves.mux(&moved(&x, 0, window), &moved(&x, places, window)));
+    let terms: Vec<X> = leaving(c, s.value, window, places).map(|gone| moves & gone).into_iter().collect();
+    let sticky = gather(c, s.sticky, terms, 2);
     Step { value, sticky, digits: [s.digits, vec![digit]].concat() }
 }
 
-/// The sticky bit: what it was, or any of the last arguments under its condition.
-fn gather(c: &mut Circuit, before: Option<Sig>, terms: &[&str], mut args: Vec<Sig>) -> Option<Sig> {
+/// The sticky bit: what it was, or any of the terms, which have so many inputs.
+fn gather(c: &mut Circuit, before: Option<Sig>, terms: Vec<X>, inputs: u32) -> Option<Sig> {
     if terms.is_empty() {
         return before;
     }
-    let first = args.len() - terms.len();
-    let mut text: Vec<String> = terms.iter().enumerate().map(|(k, t)| format!("{t} & {}", arg(first + k))).collect();
-    if let Some(before) = before {
-        text.push(arg(args.len()));
-        args.push(before);
-    }
-    Some(c.comb("sticky", 1, Cost::Logic(args.len() as u32), text.join(" | "), &args))
+    let cost = Cost::Logic(inputs + before.is_some() as u32);
+    let any = terms.into_iter().chain(before.map(|b| c.x(b))).reduce(|a, b| a | b)?;
+    Some(c.logic_at("sticky", any, cost, "each digit counts, read or not"))
 }
 
 /// The last place (if it can move), the inversion, and what rounding needs.
 fn finish(c: &mut Circuit, s: Step, sign: Option<Sig>, moves: bool, m: u32, rounding: Rounding) -> Leading {
-    let (value, mut digits, mut sticky) = (s.value, s.digits, s.sticky);
-    let width = c.width(value);
-    let head = field(c, "head", value, width - 1, width - 2);
-    // `text`, inverted where the last argument, the sign, is set.
-    let flipped = |text: &str, bits: u32, k: usize| match sign {
-        Some(_) => format!("({text}) ^ {}", repeat(bits, &arg(k))),
-        None => text.to_string(),
+    let (mut digits, mut sticky) = (s.digits, s.sticky);
+    let value = c.x(s.value);
+    let width = value.width();
+    let head = field(c, "head", s.value, width - 1, width - 2);
+    let (head, sign) = (c.x(head), sign.map(|s| c.x(s)));
+    // Inverted where the sign is set.
+    let flipped = |bits: X| match &sign {
+        Some(sign) => &bits ^ sign.repeat(bits.width()),
+        None => bits,
     };
-    let with = |first: &[Sig]| -> Vec<Sig> { first.iter().copied().chain(sign).collect() };
     // Below the hidden bit stand the fraction, a round bit, and one bit more where a move is left.
-    let part = |hi: u32, lo: u32, from: u32| slice(0, width, (width - from - hi) as i64, (width - from - lo) as i64);
+    let part = |hi: u32, lo: u32, from: u32| value.slice(width - from - hi, width - from - lo);
     let (fraction, round, nonzero) = if moves {
-        let digit = c.comb("digit", 1, Cost::Logic(2), flipped("{0}[1]", 1, 1), &with(&[head]));
-        let gone = leaving(c, value, m + 2, 1);
-        let terms: &[&str] = if gone.is_some() { &["{0}"] } else { &[] };
-        sticky = gather(c, sticky, terms, [digit].into_iter().chain(gone).collect());
+        let digit = counted(c, "digit", flipped(head.bit(1)), 2);
         digits.push(digit);
-        let choice = |hi: u32, lo: u32| format!("{{1}} ? {} : {}", part(hi, lo, 1), part(hi, lo, 2));
-        let fraction = flipped(&choice(1, m), m, 2);
-        let fraction = c.comb("fraction", m, Cost::Mux(2), fraction, &with(&[value, digit]));
-        let round = c.comb("round", 1, Cost::Mux(2), choice(m + 1, m + 1), &[value, digit]);
-        let nonzero = format!("|({})", flipped("{0}", 2, 1));
-        (fraction, round, c.comb("nonzero", 1, Cost::Logic(3), nonzero, &with(&[head])))
+        let digit = c.x(digit);
+        let terms: Vec<X> = leaving(c, s.value, m + 2, 1).map(|gone| &digit & gone).into_iter().collect();
+        sticky = gather(c, sticky, terms, 2);
+        let choice = |hi: u32, lo: u32| digit.mux(&part(hi, lo, 1), &part(hi, lo, 2));
+        let fraction = c.logic("fraction", flipped(choice(1, m)));
+        let round = c.logic("round", choice(m + 1, m + 1));
+        (fraction, round, c.logic("nonzero", flipped(head).any()))
     } else {
-        let fraction = c.comb("fraction", m, Cost::Logic(2), flipped(&part(1, m, 1), m, 1), &with(&[value]));
-        let round = c.wire("round", 1, part(m + 1, m + 1, 1), &[value]);
-        (fraction, round, c.comb("nonzero", 1, Cost::Logic(2), flipped("{0}[1]", 1, 1), &with(&[head])))
+        let fraction = counted(c, "fraction", flipped(part(1, m, 1)), 2);
+        let round = c.logic("round", part(m + 1, m + 1, 1));
+        (fraction, round, counted(c, "nonzero", flipped(head.bit(1)), 2))
     };
-    let text: Vec<String> = (0..digits.len()).map(arg).collect();
-    let unmoved = (!digits.is_empty()).then(|| c.wire("unmoved", digits.len() as u32, cat(&text), &digits));
+    let unmoved = (!digits.is_empty()).then(|| c.logic("unmoved", cat(digits.iter().map(|d| c.x(*d)))));
+    let (guard, sticky) = (c.x(round), sticky.map(|s| c.x(s)));
     if rounding.truncates() {
         // The missing 1 reaches the last place through ones alone, which are zeros before the inversion.
         let up = sign.map(|sign| {
-            let args: Vec<Sig> = [sign, round].into_iter().chain(sticky).collect();
-            let rest = if sticky.is_some() { " & ~{2}" } else { "" };
-            c.comb("up", 1, Cost::Logic(3), format!("{{0}} & ~{{1}}{rest}"), &args)
+            let up = sign & !guard;
+            c.logic("up", sticky.map_or(up.clone(), |s| up & !s))
         });
         return Leading { fraction, up, nonzero, unmoved };
     }
     let least = field(c, "least", fraction, 0, 0);
-    let args: Vec<Sig> = [round, least].into_iter().chain(sticky).chain(sign).collect();
-    let rest = if sticky.is_some() { "{2}" } else { "1'b0" };
+    let (least, rest) = (c.x(least), sticky.unwrap_or(X::flag(false)));
     // With the missing 1 the rest is over half where it reaches half, and half where it is one short of it.
-    let text = match sign {
-        Some(_) => {
-            let s = arg(args.len() - 1);
-            format!("{s} ^ ({{0}} & ({rest} | ({{1}} ^ {s})))")
-        }
-        None => format!("{{0}} & ({rest} | {{1}})"),
+    let up = match sign {
+        Some(sign) => &sign ^ (guard & (rest | (least ^ &sign))),
+        None => guard & (rest | least),
     };
-    let up = Some(c.comb("up", 1, Cost::Logic(4), text, &args));
+    let up = Some(c.logic("up", up));
     Leading { fraction, up, nonzero, unmoved }
 }

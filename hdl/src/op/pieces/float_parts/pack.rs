@@ -1,9 +1,9 @@
 //! Circuit pieces around a finished significand: range checks, flags, and the pattern put together.
 
-use super::text::{arg, cat, field, ones, repeat, slice, zeros};
-use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use super::logic::field;
+use crate::circuit::{Circuit, Sig, X};
 use crate::op::{Inst, Operator};
+use crate::rtl::cat;
 use crate::{Flags, Format};
 
 /// The least and the greatest exponent field of a non-zero result before it is bounded, rounding included.
@@ -55,70 +55,50 @@ pub fn pack(c: &mut Circuit, r: &Rounded, flags: Flags) -> Packed {
     let above = flags.intersects(Flags::OVERFLOW | Flags::SATURATION).then(|| check_above(c, r, exp));
     let below = flags.contains(Flags::UNDERFLOW).then(|| check_below(c, r, exp));
     let low = field(c, "low", r.packed, e + m - 1, 0);
-    let mut args = vec![low];
-    let mut with = |s: Option<Sig>| {
-        s.map(|s| {
-            args.push(s);
-            arg(args.len() - 1)
-        })
-    };
-    let (sign, over, under, nonzero) = (with(r.sign), with(above), with(below), with(r.nonzero));
-    let sign = sign.unwrap_or_else(|| zeros(1));
     let w = r.format.width();
-    let mut text = cat(&[sign.clone(), arg(0)]);
-    if let Some(over) = &over {
+    let sign = r.sign.map_or(X::flag(false), |s| c.x(s));
+    let mut value = cat([sign.clone(), c.x(low)]);
+    if let Some(above) = above {
         // The largest finite number: all ones but the last bit of the exponent.
-        text = format!("({over} ? {} : {text})", cat(&[sign, ones(e - 1), zeros(1), ones(m)]));
+        let most = cat([sign, X::ones(e - 1), X::zeros(1), X::ones(m)]);
+        value = c.x(above).mux(&most, &value);
     }
-    let keep: Vec<String> = under.map(|u| format!("~{u}")).into_iter().chain(nonzero).collect();
+    let keep = below.map(|b| !c.x(b)).into_iter().chain(r.nonzero.map(|n| c.x(n))).reduce(|a, b| a & b);
     // As the flip-flops' synchronous clear a mask costs nothing.
-    let clear = !keep.is_empty() && c.clock().target.clear_from.wrapping_sub(1) < w;
-    if clear {
-        text = format!("({}) ? {text} : {}", keep.join(" & "), zeros(w));
-    } else if !keep.is_empty() {
-        text = format!("{} & {text}", repeat(w, &format!("({})", keep.join(" & "))));
-    }
-    let bits = if clear {
-        c.held("bounded", w, Cost::Logic(4), text, &args)
-    } else if args.len() == 1 || keep.is_empty() && over.is_none() {
-        c.wire("bounded", w, text, &args)
-    } else {
-        c.comb("bounded", w, Cost::Logic(4), text, &args)
+    let clears = c.clock().target.clear_from.wrapping_sub(1) < w;
+    let bits = match keep {
+        Some(keep) if clears => c.held("bounded", keep.mux(&value, &X::zeros(w))),
+        Some(keep) => c.logic("bounded", keep.repeat(w) & value),
+        None => c.logic("bounded", value),
     };
     Packed { bits, above, below }
 }
 
 /// Whether the exponent field exceeds 2^E - 2.
 fn check_above(c: &mut Circuit, r: &Rounded, exp: Sig) -> Sig {
-    let e = r.format.exp() as i64;
-    let width = c.width(exp);
-    let full = format!("&{}", slice(0, width, e - 1, 0));
+    let (e, exp) = (r.format.exp(), c.x(exp));
     let signed = r.range.low < 0;
-    let top = width as i64 - 1 - signed as i64;
-    let mut text = if top >= e { format!("(|{} | {full})", slice(0, width, top, e)) } else { format!("({full})") };
+    let beyond = exp.bits(e, (exp.width() - signed as u32).saturating_sub(e));
+    let full = exp.low(e).all();
+    let mut above = if beyond.width() > 0 { beyond.any() | full } else { full };
     if signed {
-        text = format!("~{} & {text}", slice(0, width, width as i64 - 1, width as i64 - 1));
+        above = !exp.msb() & above;
     }
-    checked(c, "above", r, exp, text)
+    checked(c, "above", r, above)
 }
 
 /// Whether the exponent field is below 1.
 fn check_below(c: &mut Circuit, r: &Rounded, exp: Sig) -> Sig {
-    let width = c.width(exp) as i64;
-    let text = if r.range.low < 0 {
-        format!("({} | ~|{{0}})", slice(0, width as u32, width - 1, width - 1))
-    } else {
-        "(~|{0})".to_string()
-    };
-    checked(c, "below", r, exp, text)
+    let exp = c.x(exp);
+    let below = if r.range.low < 0 { exp.msb() | exp.none() } else { exp.none() };
+    checked(c, "below", r, below)
 }
 
 /// A check that a zero result passes.
-fn checked(c: &mut Circuit, name: &str, r: &Rounded, exp: Sig, text: String) -> Sig {
-    let cost = Cost::Logic(c.width(exp) + r.nonzero.is_some() as u32);
+fn checked(c: &mut Circuit, name: &str, r: &Rounded, check: X) -> Sig {
     match r.nonzero {
-        Some(nonzero) => c.comb(name, 1, cost, format!("{{1}} & {text}"), &[exp, nonzero]),
-        None => c.comb(name, 1, cost, text, &[exp]),
+        Some(nonzero) => c.logic(name, c.x(nonzero) & check),
+        None => c.logic(name, check),
     }
 }
 
@@ -132,11 +112,10 @@ pub fn flag_port(c: &mut Circuit, flags: Flags, conditions: &[(Flags, Option<Sig
         })
         .collect();
     signals.reverse();
-    let text: Vec<String> = (0..signals.len()).map(arg).collect();
     match signals[..] {
         [] => None,
         [one] => Some(one),
-        _ => Some(c.wire("flags", signals.len() as u32, cat(&text), &signals)),
+        _ => Some(c.logic("flags", cat(signals.iter().map(|s| c.x(*s))))),
     }
 }
 
@@ -160,6 +139,6 @@ pub fn sign_of_product(inst: &Inst, c: &mut Circuit, args: &[Sig]) -> Option<Sig
     match signs[..] {
         [] => None,
         [one] => Some(one),
-        _ => Some(c.comb("sign", 1, Cost::Logic(2), "{0} ^ {1}", &signs)),
+        _ => Some(c.logic("sign", c.x(signs[0]) ^ c.x(signs[1]))),
     }
 }

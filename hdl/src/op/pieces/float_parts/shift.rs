@@ -1,8 +1,10 @@
 //! Circuit pieces that align significands: moving to the right with a sticky bit.
 
-use super::text::{arg, cat, field, repeat, slice, zeros};
+use super::logic::field;
 use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
+use crate::op::pieces::parts::counted;
+use crate::rtl::cat;
 
 /// Bits that hold the unsigned number `n`.
 pub fn bits_of(n: u32) -> u32 {
@@ -14,24 +16,21 @@ const OR_INPUTS: u32 = 16;
 
 /// Whether any of the bits `hi` to `lo` of `x` is set (or differs from `flip`, where that is given).
 pub fn any(c: &mut Circuit, x: Sig, hi: u32, lo: u32, flip: Option<Sig>) -> Sig {
-    let width = c.width(x);
     let mut parts = Vec::new();
-    let mut low = lo;
-    while low <= hi {
-        let high = hi.min(low + OR_INPUTS - 1);
-        let bits = slice(0, width, high as i64, low as i64);
-        let n = high - low + 1;
-        parts.push(match flip {
-            None => c.comb("any", 1, Cost::Logic(n), format!("|{bits}"), &[x]),
-            Some(f) => c.comb("any", 1, Cost::Logic(n + 1), format!("|({bits} ^ {})", repeat(n, &arg(1))), &[x, f]),
-        });
-        low = high + 1;
+    for low in (lo..=hi).step_by(OR_INPUTS as usize) {
+        let bits = c.x(x).slice(hi.min(low + OR_INPUTS - 1), low);
+        let inputs = bits.width() + flip.is_some() as u32;
+        let bits = match flip {
+            None => bits,
+            Some(flip) => &bits ^ c.x(flip).repeat(bits.width()),
+        };
+        parts.push(counted(c, "any", bits.any(), inputs));
     }
     match parts[..] {
         [one] => one,
         _ => {
-            let text: Vec<String> = (0..parts.len()).map(arg).collect();
-            c.comb("any", 1, Cost::Logic(parts.len() as u32), text.join(" | "), &parts)
+            let any = c.or(&parts);
+            c.logic("any", any)
         }
     }
 }
@@ -66,7 +65,7 @@ pub fn shift_right(c: &mut Circuit, x: Sig, amount: Sig, window: u32, fill: Fill
     }
     let width = c.width(s.value);
     if width < window {
-        s.value = c.wire("padded", window, cat(&[arg(0), zeros(window - width)]), &[s.value]);
+        s.value = c.logic("padded", c.x(s.value).shl(window - width));
     }
     s
 }
@@ -81,45 +80,44 @@ struct Step {
 
 fn shift_step(c: &mut Circuit, s: Shifted, step: Step) -> Shifted {
     let Step { digit, low, window, fill } = step;
-    let width = c.width(s.value) as i64;
-    let ways = 1u32 << c.width(digit);
+    let (x, digit) = (c.x(s.value), c.x(digit));
+    let width = x.width();
+    let ways = 1u32 << digit.width();
     let shifts: Vec<u32> = (0..ways).map(|d| d << low).collect();
-    let out = window.min(width as u32 + shifts[shifts.len() - 1]);
+    let out = window.min(width + shifts[shifts.len() - 1]);
     let mut values = Vec::new();
     let mut dropped = Vec::new();
     let mut widest = 0;
     for shift in shifts {
         let shift = shift.min(out);
-        let kept = width.min((out - shift) as i64);
-        let rest = (out - shift) - kept as u32;
+        let kept = width.min(out - shift);
         let entering = match fill {
-            Fill::Zeros => zeros(shift),
-            Fill::Sign => repeat(shift, &slice(0, width as u32, width - 1, width - 1)),
+            Fill::Zeros => X::zeros(shift),
+            Fill::Sign => x.msb().repeat(shift),
         };
-        values.push(cat(&[entering, slice(0, width as u32, width - 1, width - kept), zeros(rest)]));
-        let fallen = slice(0, width as u32, width - kept - 1, 0);
-        dropped.push(if fallen.is_empty() { "1'b0".to_string() } else { format!("|{fallen}") });
+        values.push(cat([entering, x.top(kept), X::zeros(out - shift - kept)]));
+        let fallen = x.low(width - kept);
+        dropped.push(if fallen.width() == 0 { X::flag(false) } else { fallen.any() });
         widest = widest.max(width - kept);
     }
-    let value = c.comb("shifted", out, Cost::Mux(ways), select(&values), &[s.value, digit]);
+    let value = c.logic("shifted", select(&digit, &values));
     if widest == 0 {
         return Shifted { value, sticky: s.sticky };
     }
-    let cost = Cost::Logic(widest as u32 + ways);
+    let fallen = select(&digit, &dropped);
     let sticky = match s.sticky {
-        Some(earlier) => {
-            c.comb("sticky", 1, cost, format!("{{2}} | ({})", select(&dropped)), &[s.value, digit, earlier])
-        }
-        None => c.comb("sticky", 1, cost, select(&dropped), &[s.value, digit]),
+        Some(earlier) => c.x(earlier) | fallen,
+        None => fallen,
     };
+    let sticky = c.logic_at("sticky", sticky, Cost::Logic(widest + ways), "a table for each way comes first");
     Shifted { value, sticky: Some(sticky) }
 }
 
-/// The multiplexer over two or four expressions by argument 1.
-fn select(ways: &[String]) -> String {
+/// One of two or four expressions by the digit.
+fn select(digit: &X, ways: &[X]) -> X {
     match ways {
-        [a, b] => format!("{{1}} ? {b} : {a}"),
-        [a, b, x, y] => format!("{{1}}[1] ? ({{1}}[0] ? {y} : {x}) : ({{1}}[0] ? {b} : {a})"),
+        [a, b] => digit.mux(b, a),
+        [a, b, x, y] => digit.bit(1).mux(&digit.bit(0).mux(y, x), &digit.bit(0).mux(b, a)),
         _ => unreachable!("digits have one or two bits"),
     }
 }

@@ -1,30 +1,30 @@
 //! The circuit of the exponential: the product with log2(e), the table, and the rounding at a distance.
 
 use super::Prepared;
-use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
 use crate::op::int::xcast::Xcast;
 use crate::op::pieces::float_parts;
+use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::flag_port;
 use crate::op::pieces::float_parts::shift::{Fill, any, bits_of, shift_right};
-use crate::op::pieces::float_parts::text::{arg, cat, constant, field, repeat, zeros};
 use crate::op::pieces::parts;
 use crate::op::table::poly::hardware as poly;
 use crate::op::table::poly::result::float_circuit;
 use crate::op::{Attrs, Inst, Operator};
+use crate::rtl::cat;
 use crate::{Flags, Format};
 
 pub fn circuit(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig) -> (Sig, Option<Sig>) {
     let bits = 64 - p.factor.leading_zeros();
-    let factor = c.wire("log2_e", bits, format!("{bits}'d{}", p.factor), &[]);
+    let factor = c.logic("log2_e", X::constant(bits, p.factor as i128));
     if p.format.is_float() { floats(p, inst, flags, c, x, factor) } else { fixeds(p, flags, c, x, factor) }
 }
 
 fn floats(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig, factor: Sig) -> (Sig, Option<Sig>) {
     let (format, frac) = (p.format, p.frac);
-    let (e, m) = (format.exp(), format.mant());
+    let e = format.exp();
     let f = float_parts::fields(c, format, x);
-    let significand = c.wire("significand", m + 1, "{{0}, {1}}", &[f.nonzero, f.fraction]);
+    let significand = c.logic("significand", c.cat(&[f.nonzero, f.fraction]));
     // y at the largest exponent, and how many places lower the number's own is.
     let product = c.mul("product", significand, factor, false);
     let width = e + frac;
@@ -35,8 +35,8 @@ fn floats(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig, fact
         let high = field(c, "y", product, c.width(product) - 1, p.least_shift());
         parts::extend(c, "y", high, width, false)
     };
-    let text = format!("{} - {{1'd0, {{0}}}}", constant(e + 1, p.last_field() as i64));
-    let distance = c.comb("distance", e + 1, Cost::Add(e + 1), text, &[f.exp]);
+    let last = X::constant(e + 1, p.last_field() as i128);
+    let distance = c.logic("distance", last - c.x(f.exp).zext(e + 1));
     let (_, most) = inst.bounds(0).fields(format);
     let beyond = (most > p.last_field() as i64).then(|| field(c, "beyond", distance, e, e));
     let near = bits_of(width).min(e);
@@ -49,21 +49,17 @@ fn floats(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig, fact
     let moved = shift_right(c, y, amount, width, Fill::Zeros).value;
     let sign = (!inst.is_nonneg(0)).then_some(f.sign);
     let y = match sign {
-        Some(sign) => {
-            let text = format!("{{{{1}}, {{0}} ^ {}}}", repeat(width, &arg(1)));
-            c.comb("y", width + 1, Cost::Logic(2), text, &[moved, sign])
-        }
-        None => c.wire("y", width + 1, "{1'd0, {0}}", &[moved]),
+        Some(sign) => c.logic("y", cat([c.x(sign), c.x(moved) ^ c.x(sign).repeat(width)])),
+        None => c.logic("y", c.x(moved).zext(width + 1)),
     };
     let fraction = field(c, "fraction", y, frac - 1, 0);
     let mut exponent = field(c, "exponent", y, width, frac);
     if let Some(beyond) = beyond {
         let far = match sign {
-            Some(_) => cat(&[arg(2), repeat(e, "~{2}")]),
-            None => format!("{{1'd0, {{{e}{{1'd1}}}}}}"),
+            Some(sign) => cat([c.x(sign), (!c.x(sign)).repeat(e)]),
+            None => X::ones(e).zext(e + 1),
         };
-        let args: Vec<Sig> = [exponent, beyond].into_iter().chain(sign).collect();
-        exponent = c.comb("exponent", e + 1, Cost::Mux(2), format!("{{1}} ? {far} : {{0}}"), &args);
+        exponent = c.logic("exponent", c.x(beyond).mux(&far, &c.x(exponent)));
     }
     let looked = poly::circuit(&p.table, c, None, fraction);
     let packed = float_circuit(c, format, &p.known(), looked.h, Some((exponent, true)), flags);
@@ -91,7 +87,7 @@ fn fixeds(p: &Prepared, flags: Flags, c: &mut Circuit, x: Sig, factor: Sig) -> (
     let most = p.most_exponent();
     let n = c.width(exponent).max(bits_of(most.unsigned_abs() as u32) + 1) + 1;
     let wide = parts::extend(c, "wide", exponent, n, true);
-    let distance = c.comb("distance", n, Cost::Add(n), format!("{} - {{0}}", constant(n, most)), &[wide]);
+    let distance = c.logic("distance", X::constant(n, most as i128) - c.x(wide));
     let beyond = field(c, "beyond", distance, n - 1, n - 1);
     let h = looked.h;
     let hw = c.width(h);
@@ -103,23 +99,22 @@ fn fixeds(p: &Prepared, flags: Flags, c: &mut Circuit, x: Sig, factor: Sig) -> (
         h = parts::clear_if(c, "h", h, far);
     }
     let shifted = shift_right(c, h, amount, hw, Fill::Zeros);
-    let sticky = shifted.sticky.unwrap_or_else(|| c.wire("sticky", 1, "1'd0", &[]));
+    let sticky = shifted.sticky.map_or(X::flag(false), |s| c.x(s));
     // h at the greatest exponent has so many bits below the result's last place, and the sticky bit.
     let below = (-(most + p.table.quanta().0 as i64) - frac as i64) as u32 + 1;
     let from_frac = frac + below;
     let from_width = (hw + 1).max(from_frac);
-    let text = cat(&[zeros(from_width - hw - 1), arg(0), arg(1)]);
-    let value = c.wire("value", from_width, text, &[shifted.value, sticky]);
+    let value = c.logic("value", cat([c.x(shifted.value), sticky]).zext(from_width));
     let from = Format::Fixed { width: from_width as u8, frac: from_frac as u8, signed: false };
     let cast = Inst::new(&Xcast, &[from], Attrs { to: Some(format), ..Attrs::default() }).expect("a cast of fixeds");
     let (q, saturation) = Xcast.circuit(&cast, c, &[value]);
     if flags.is_empty() {
         return (q, None);
     }
-    let w = format.width();
-    let q = c.comb("result", w, Cost::Mux(2), format!("{{1}} ? {w}'d{} : {{0}}", format.max_bits()), &[q, beyond]);
+    let greatest = X::constant(format.width(), format.max_bits() as i128);
+    let q = c.logic("result", c.x(beyond).mux(&greatest, &c.x(q)));
     let saturation = match saturation {
-        Some(s) => c.comb("saturation", 1, Cost::Logic(2), "{0} | {1}", &[s, beyond]),
+        Some(s) => c.logic("saturation", c.x(s) | c.x(beyond)),
         None => beyond,
     };
     (q, Some(saturation))

@@ -3,14 +3,15 @@
 use super::Prepared;
 use crate::Flags;
 use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
 use crate::op::int::xcast::Xcast;
+use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::flag_port;
-use crate::op::pieces::float_parts::text::{arg, cat, constant, field, zeros};
 use crate::op::pieces::parts;
 use crate::op::table::poly::hardware as poly;
 use crate::op::table::poly::result::float_circuit;
 use crate::op::{Inst, Operator};
+use crate::rtl::expr::Test;
 
 pub fn circuit(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig) -> (Sig, Option<Sig>) {
     let (x, invalid) = clamp(p, inst, c, x);
@@ -38,40 +39,39 @@ fn clamp(p: &Prepared, inst: &Inst, c: &mut Circuit, x: Sig) -> (Sig, Option<Sig
     let w = format.width();
     let mut test = |possible: bool, above: bool, end: u64| {
         possible.then(|| {
-            let sign = if above { ">" } else { "<" };
+            let beyond = |above: bool| if above { Test::Gt } else { Test::Lt };
+            let number = |width: u32| X::constant(width, (end & (u64::MAX >> (64 - width))) as i128);
             if !format.is_float() {
-                let text = match format.is_signed() {
-                    true => format!("$signed({{0}}) {sign} $signed({w}'d{end})"),
-                    false => format!("{{0}} {sign} {w}'d{end}"),
-                };
-                return c.comb("outside", 1, Cost::Compare(w), text, &[x]);
+                return c.logic("outside", c.x(x).compare(beyond(above), format.is_signed(), &number(w)));
             }
             let magnitude = field(c, "magnitude", x, w - 2, 0);
             let negative = field(c, "negative", x, w - 1, w - 1);
-            let (end_negative, end) = (end >> (w - 1) & 1 == 1, end & (format.mask() >> 1));
+            let (magnitude, negative) = (c.x(magnitude), c.x(negative));
+            let (end_negative, zero) = (end >> (w - 1) & 1 == 1, end & (format.mask() >> 1) == 0);
             // Of two negative numbers the one of the greater magnitude is the lesser.
-            let further = format!("{{0}} {} {}'d{end}", if end_negative == above { "<" } else { ">" }, w - 1);
-            let text = match (above, end_negative) {
-                (true, false) => format!("~{{1}} & ({further})"),
-                (true, true) => format!("~{{1}} | ({further})"),
-                (false, false) if end == 0 => "{1}".to_string(),
-                (false, false) => format!("{{1}} | ({further})"),
-                (false, true) => format!("{{1}} & ({further})"),
+            let further = magnitude.compare(beyond(end_negative != above), false, &number(w - 1));
+            let outside = match (above, end_negative) {
+                (true, false) => !negative & further,
+                (true, true) => !negative | further,
+                (false, false) if zero => negative,
+                (false, false) => negative | further,
+                (false, true) => negative & further,
             };
-            c.comb("outside", 1, Cost::Compare(w), text, &[magnitude, negative])
+            c.logic_at("outside", outside, Cost::Compare(w), "the sign is one bit of the comparison")
         })
     };
     let (below, above) = (test(below, false, d.lo), test(above, true, d.hi));
-    let (mut text, mut args) = ("{0}".to_string(), vec![x]);
+    let mut inside = c.x(x);
     for (s, end) in [(below, d.lo), (above, d.hi)] {
         if let Some(s) = s {
-            args.push(s);
-            text = format!("{{{}}} ? {w}'d{end} : ({text})", args.len() - 1);
+            inside = c.x(s).mux(&X::constant(w, end as i128), &inside);
         }
     }
-    let inside = if args.len() > 1 { c.comb("inside", w, Cost::Mux(args.len() as u32), text, &args) } else { x };
+    let ends = [below, above].iter().flatten().count() as u32;
+    let why = "depths and clocks were measured with a table for each end";
+    let inside = if ends > 0 { c.logic_at("inside", inside, Cost::Mux(1 + ends), why) } else { x };
     let invalid = match (below, above) {
-        (Some(a), Some(b)) => Some(c.comb("invalid", 1, Cost::Logic(2), "{0} | {1}", &[a, b])),
+        (Some(a), Some(b)) => Some(c.logic("invalid", c.x(a) | c.x(b))),
         (a, b) => a.or(b),
     };
     (inside, invalid)
@@ -82,8 +82,8 @@ fn place(p: &Prepared, c: &mut Circuit, x: Sig) -> (Option<Sig>, Sig) {
     let (format, lines) = (p.format, &p.lines);
     let w = format.width();
     if !format.is_float() {
-        let low = constant(w, format.to_int(p.domain.lo) as i64);
-        let from = if p.domain.lo == 0 { x } else { c.comb("from", w, Cost::Add(w), format!("{{0}} - {low}"), &[x]) };
+        let low = X::constant(w, format.to_int(p.domain.lo));
+        let from = if p.domain.lo == 0 { x } else { c.logic("from", c.x(x) - low) };
         return (None, field(c, "fraction", from, lines.bits - 1, 0));
     }
     let (e, m) = (format.exp(), format.mant());
@@ -100,8 +100,7 @@ fn place(p: &Prepared, c: &mut Circuit, x: Sig) -> (Option<Sig>, Sig) {
         let octave = if first == 0 {
             exponent
         } else {
-            let text = format!("{{1'd0, {{0}}}} - {}", constant(e + 1, first as i64));
-            let less = c.comb("octave", e + 1, Cost::Add(e + 1), text, &[exponent]);
+            let less = c.logic("octave", c.x(exponent).zext(e + 1) - X::constant(e + 1, first as i128));
             let low = field(c, "octave", less, e - 1, 0);
             if lines.tiny {
                 let borrow = field(c, "borrow", less, e, e);
@@ -110,14 +109,9 @@ fn place(p: &Prepared, c: &mut Circuit, x: Sig) -> (Option<Sig>, Sig) {
                 low
             }
         };
-        if own > e {
-            c.wire("octave", own, cat(&[zeros(own - e), arg(0)]), &[octave])
-        } else {
-            field(c, "octave", octave, own - 1, 0)
-        }
+        if own > e { c.logic("octave", c.x(octave).zext(own)) } else { field(c, "octave", octave, own - 1, 0) }
     });
     let sign = lines.sign.map(|_| field(c, "sign", x, w - 1, w - 1));
     let args: Vec<Sig> = [sign, octave].into_iter().flatten().collect();
-    let text = cat(&(0..args.len()).map(arg).collect::<Vec<_>>());
-    (Some(c.wire("line", bits, text, &args)), fraction)
+    (Some(c.logic("line", c.cat(&args))), fraction)
 }

@@ -2,11 +2,12 @@
 
 use super::Function;
 use super::domain::{Domain, Lines};
+use super::kept::{self, Found, Store};
 use crate::number::real::{Dd, Smooth, log2};
 use crate::op::int::xcast::Xcast;
 use crate::op::table::poly::result::{Known, to_float};
-use crate::op::table::poly::search::{Failure as SearchFailure, Problem};
-use crate::op::table::poly::{Goal, Limits, Misfit, Table, search};
+use crate::op::table::poly::search::{Failure as SearchFailure, Problem, found_before, search_metered};
+use crate::op::table::poly::{Goal, Limits, Meter, Misfit, Table};
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
 use std::cell::Cell;
@@ -28,7 +29,13 @@ pub enum Failure {
     Inaccurate(f64),
     /// It needs too many pieces, the shortest of them at an argument; each of 2^-depth of an octave or of the interval.
     Large { at: f64, depth: u32 },
+    /// The search for its table takes more than [`MOST_WORK`].
+    Costly,
 }
+
+/// The most work that the search for one function's table may take. A unit is a part of the expression in a step of the
+/// search ([`Meter`]); all of them take some seconds.
+pub const MOST_WORK: u64 = 8_000_000;
 
 /// A function ready for evaluation. The numbers depend on the function and the format alone.
 ///
@@ -53,15 +60,53 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    fn new(format: Format, function: &'static Function) -> Result<Prepared, Failure> {
+    /// Searches the table, or takes the one that was found before. Gives the work of the search, too.
+    fn new(format: Format, function: &'static Function, store: Option<&dyn Store>) -> (Result<Prepared, Failure>, u64) {
+        let key = kept::key(format, function);
+        let before = store.and_then(|s| Found::read(&s.load(&key)?, &key));
+        if let Some(found) = before
+            && let Some(made) = Prepared::again(format, function, &found)
+        {
+            return (Ok(made), found.work);
+        }
+        let parts = function.expr.nodes.len() as u64 + 4;
+        let meter = Meter::new(MOST_WORK / parts);
+        let made = Prepared::search(format, function, &meter);
+        let work = meter.spent() * parts;
+        if let (Ok(p), Some(store)) = (&made, store) {
+            let found = Found { floor: p.floor, degree: p.table.degree, top: p.table.top, work };
+            store.save(&key, &found.record(&key));
+        }
+        (made, work)
+    }
+
+    /// The table that a search has found before; `None` where the record does not lead to one.
+    fn again(format: Format, function: &'static Function, found: &Found) -> Option<Prepared> {
+        let domain = Domain::new(format, &function.lo, &function.hi)?;
+        let goal = match (format.frac(), found.floor) {
+            (None, floor) => Goal::Float { mant: format.mant(), lowest: floor.unwrap_or(1 - format.bias()) },
+            (Some(frac), None) => Goal::Fixed { unit: -(frac as i32) },
+            (Some(_), Some(_)) => return None,
+        };
+        let limits = if format.is_float() && found.floor.is_none() { FULL } else { WIDE };
+        let lines = domain.lines(&function.expr, goal)?;
+        let problem = Problem { f: &function.expr, goal, lines: &lines.lines, bits: lines.bits, argument: 0.0 };
+        let table = found_before(&problem, limits, found.degree, found.top)?;
+        Some(match format.is_float() {
+            true => Prepared::floats(format, function, domain, lines, table, found.floor),
+            false => Prepared::fixeds(format, function, domain, lines, table),
+        })
+    }
+
+    fn search(format: Format, function: &'static Function, meter: &Meter) -> Result<Prepared, Failure> {
         let domain = Domain::new(format, &function.lo, &function.hi).ok_or(Failure::Interval)?;
         let (f, mant) = (&function.expr, format.mant());
         let Some(frac) = format.frac() else {
             let smallest = 1 - format.bias();
-            let full = attempt(f, &domain, Goal::Float { mant, lowest: smallest }, FULL);
+            let full = attempt(f, &domain, Goal::Float { mant, lowest: smallest }, FULL, meter);
             let mut last = match full {
                 Ok((lines, table)) => return Ok(Prepared::floats(format, function, domain, lines, table, None)),
-                Err(Failure::Undefined(x)) => return Err(Failure::Undefined(x)),
+                Err(failure @ (Failure::Undefined(_) | Failure::Costly)) => return Err(failure),
                 Err(failure) => failure,
             };
             let top = top(f, &domain);
@@ -70,16 +115,17 @@ impl Prepared {
                 if lowest <= smallest {
                     continue;
                 }
-                match attempt(f, &domain, Goal::Float { mant, lowest }, WIDE) {
+                match attempt(f, &domain, Goal::Float { mant, lowest }, WIDE, meter) {
                     Ok((lines, table)) => {
                         return Ok(Prepared::floats(format, function, domain, lines, table, Some(lowest)));
                     }
+                    Err(Failure::Costly) => return Err(Failure::Costly),
                     Err(failure) => last = failure,
                 }
             }
             return Err(last);
         };
-        let (lines, table) = attempt(f, &domain, Goal::Fixed { unit: -(frac as i32) }, WIDE)?;
+        let (lines, table) = attempt(f, &domain, Goal::Fixed { unit: -(frac as i32) }, WIDE, meter)?;
         Ok(Prepared::fixeds(format, function, domain, lines, table))
     }
 
@@ -138,15 +184,22 @@ impl Prepared {
 }
 
 /// The lines and the table of a goal.
-fn attempt(f: &dyn Smooth, domain: &Domain, goal: Goal, limits: Limits) -> Result<(Lines, Table), Failure> {
+fn attempt(
+    f: &dyn Smooth,
+    domain: &Domain,
+    goal: Goal,
+    limits: Limits,
+    meter: &Meter,
+) -> Result<(Lines, Table), Failure> {
     let lines = domain.lines(f, goal).ok_or(Failure::Undefined(0.0))?;
     let problem = Problem { f, goal, lines: &lines.lines, bits: lines.bits, argument: 0.0 };
-    match search(&problem, limits) {
+    match search_metered(&problem, limits, meter) {
         Ok(table) => Ok((lines, table)),
         Err(SearchFailure::At(Misfit::Undefined(x))) => Err(Failure::Undefined(x)),
         Err(SearchFailure::At(Misfit::Inaccurate(x))) => Err(Failure::Inaccurate(x)),
         Err(SearchFailure::At(Misfit::Long)) => Err(Failure::Large { at: domain.ends.0, depth: 0 }),
         Err(SearchFailure::Large { at, depth }) => Err(Failure::Large { at, depth }),
+        Err(SearchFailure::Costly) => Err(Failure::Costly),
     }
 }
 
@@ -166,8 +219,17 @@ type Kept = Result<&'static Prepared, &'static Failure>;
 
 /// The tables of a function in a float or fixed format, made on first use and kept for the life of the process.
 pub fn prepared(format: Format, function: &'static Function) -> Kept {
-    thread_local!(static LAST: Cell<Option<(Key, Kept)>> = const { Cell::new(None) });
-    static ALL: OnceLock<RwLock<HashMap<(Format, &'static str), Kept>>> = OnceLock::new();
+    made(format, function).0
+}
+
+/// The work that the search for that table takes, whether it was done in this process or not.
+pub fn work(format: Format, function: &'static Function) -> u64 {
+    made(format, function).1
+}
+
+fn made(format: Format, function: &'static Function) -> (Kept, u64) {
+    thread_local!(static LAST: Cell<Option<(Key, (Kept, u64))>> = const { Cell::new(None) });
+    static ALL: OnceLock<RwLock<HashMap<(Format, &'static str), (Kept, u64)>>> = OnceLock::new();
     let key = (format, function as *const Function);
     if let Some((last, found)) = LAST.get()
         && last == key
@@ -178,12 +240,80 @@ pub fn prepared(format: Format, function: &'static Function) -> Kept {
     let name = (format, function.text.as_str());
     let known = all.read().expect("no holder of the lock panics").get(&name).copied();
     let found = known.unwrap_or_else(|| {
-        let new: Kept = match Prepared::new(format, function) {
-            Ok(p) => Ok(Box::leak(Box::new(p))),
-            Err(e) => Err(Box::leak(Box::new(e))),
+        let (made, work) = Prepared::new(format, function, kept::store());
+        let new: (Kept, u64) = match made {
+            Ok(p) => (Ok(Box::leak(Box::new(p))), work),
+            Err(e) => (Err(Box::leak(Box::new(e))), work),
         };
         *all.write().expect("no holder of the lock panics").entry(name).or_insert(new)
     });
     LAST.set(Some((key, found)));
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::table::func::tests::function;
+    use std::collections::BTreeMap;
+    use std::sync::Mutex;
+
+    #[derive(Default)]
+    struct Memory(Mutex<BTreeMap<String, String>>);
+
+    impl Store for Memory {
+        fn load(&self, key: &str) -> Option<String> {
+            self.0.lock().unwrap().get(key).cloned()
+        }
+
+        fn save(&self, key: &str, record: &str) {
+            self.0.lock().unwrap().insert(key.into(), record.into());
+        }
+    }
+
+    /// All numbers of a table.
+    fn numbers(p: &Prepared) -> String {
+        format!("{:?} {:?} {:?} {:?}", p.table, p.floor, p.flags, p.bounds)
+    }
+
+    #[test]
+    fn a_table_found_before_is_the_one_that_a_search_finds() {
+        for (format, text, lo, hi) in [
+            ("float25.16", "x erfc x /", "0.0625", "4"),
+            ("float32.23", "1 x 2 / - 4 pow", "0", "2"),
+            ("fixed32.24", "x x * -1 * exp", "-2", "2"),
+        ] {
+            let (format, f) = (format.parse().unwrap(), function(text, lo, hi));
+            let store = Memory::default();
+            let (first, work) = Prepared::new(format, f, Some(&store));
+            let first = numbers(&first.unwrap());
+            let key = kept::key(format, f);
+            let record = store.load(&key).expect("it was kept");
+            let again = |record: &str| {
+                store.save(&key, record);
+                let (made, work) = Prepared::new(format, f, Some(&store));
+                (numbers(&made.unwrap()), work)
+            };
+            assert_eq!(again(&record), (first.clone(), work), "{text}");
+            for bad in ["", "- 9 1 5", "\0\u{1}", &record[1..], &record.replace(' ', "  ")] {
+                assert_eq!(again(bad), (first.clone(), work), "{text}: {bad:?}");
+            }
+            // A record that is whole and leads nowhere.
+            for (degree, top) in [(99, 0), (2, 99), (0, 0)] {
+                let found = Found { floor: None, degree, top, work };
+                assert_eq!(again(&found.record(&key)), (first.clone(), work), "{text}: {found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_work_of_a_search_is_bounded() {
+        // Many waves on a long interval need more pieces than are looked at.
+        let waves: String = (1..=76).map(|k| format!(" x {k} * sin +")).collect();
+        let text = format!("x{waves}");
+        let f = function(&text, "0.001", "1000");
+        let (made, work) = Prepared::new("float32.23".parse().unwrap(), f, None);
+        assert_eq!(made.err(), Some(Failure::Costly));
+        assert!((MOST_WORK..MOST_WORK + 100_000).contains(&work), "{work}");
+    }
 }

@@ -61,7 +61,7 @@ pub(crate) fn is_faithful(format: Format, y: u64, flags: Flags, value: Dd, floor
     }
     let smallest = 1 - format.bias();
     if flags.contains(Flags::UNDERFLOW) {
-        return y == 0 && value.abs().hi < exp2(smallest);
+        return y == 0 && value.abs().hi < exp2(smallest) && value.hi != 0.0;
     }
     let size = value.abs().hi;
     let octave = if size == 0.0 { smallest } else { crate::number::real::log2(size).max(floor.unwrap_or(smallest)) };
@@ -98,6 +98,44 @@ fn check(format: &str, text: &str, (lo, hi): (&str, &str), step: u64) -> &'stati
     }
     assert!(inside > 100, "{inside} arguments of {text} inside");
     p
+}
+
+#[test]
+fn where_a_function_is_0_the_result_is_0_without_a_flag() {
+    for format in ["float9.4", "float18.9", "float25.16", "float32.23", "fixed16.10", "ufixed16.14"] {
+        let format: Format = format.parse().unwrap();
+        for (text, (lo, hi), zeros) in [
+            ("1 x -", ("0", "1"), vec!["1"]),
+            ("1 x -", ("0.5", "2"), vec!["1"]),
+            ("x sin", ("0", "1"), vec!["0"]),
+            ("x", ("0", "1"), vec!["0"]),
+            ("x sqrt", ("0", "2"), vec!["0"]),
+            ("x 1 x - *", ("0", "1"), vec!["0", "1"]),
+            ("x 0.75 -", ("0.5", "1.5"), vec!["0.75"]),
+            ("x log", ("0.5", "2"), vec!["1"]),
+            ("x exp 1 -", ("0", "1"), vec!["0"]),
+            ("x x *", ("0", "1"), vec!["0"]),
+            ("x 0.5 - x 0.5 - *", ("0", "1"), vec!["0.5"]),
+            ("1 x - 1 x - * 1 x - *", ("0", "1"), vec!["1"]),
+            ("0 1 x - max", ("0", "1.75"), vec!["1", "1.25", "1.5", "1.75"]),
+        ] {
+            if !format.is_signed() && text == "1 x -" && hi == "2" {
+                continue;
+            }
+            let f = function(text, lo, hi);
+            let p = prepared(format, f).unwrap_or_else(|e| panic!("{text} on {format}: {e:?}"));
+            for zero in zeros {
+                let x = crate::number::exact::parse(format, zero).unwrap();
+                assert_eq!(p.eval(x), (0, Flags::NONE), "{text} on {format} at {zero}");
+            }
+            for (end, outside) in [(p.domain.lo, false), (p.domain.hi, false)] {
+                assert_eq!(p.eval(end).1.contains(Flags::INVALID), outside, "{text} on {format}");
+            }
+        }
+    }
+    // What a use cannot raise it does not declare.
+    let float: Format = "float18.9".parse().unwrap();
+    assert_eq!(prepared(float, function("1 x -", "0", "1")).unwrap().flags, Flags::NONE);
 }
 
 #[test]

@@ -2,16 +2,16 @@
 
 use super::Prepared;
 use crate::Flags;
-use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
 use crate::op::int::xcast::Xcast;
 use crate::op::pieces::float_parts;
+use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::flag_port;
-use crate::op::pieces::float_parts::text::{arg, cat, field, repeat, slice, zeros};
 use crate::op::pieces::parts;
 use crate::op::table::poly::hardware as poly;
 use crate::op::table::poly::result::float_circuit;
 use crate::op::{Inst, Operator};
+use crate::rtl::cat;
 
 pub fn circuit(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig) -> (Sig, Option<Sig>) {
     let format = p.format;
@@ -19,18 +19,14 @@ pub fn circuit(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig)
     let bits = p.bits;
     let looked = poly::circuit(&p.table, c, None, n.fraction);
     // t in half places of the fraction: twice the fraction below 1/2, the fraction less 1 from there on.
-    let below = slice(0, bits, bits as i64 - 2, 0);
-    let upper = slice(0, bits, bits as i64 - 1, bits as i64 - 1);
+    let place = c.x(n.fraction);
+    let (upper, below) = (place.msb(), place.low(bits - 1));
     let t = if bits == 1 {
         // -1/2 of a half, or 0.
-        c.wire("t", 2, "{{0}, {0}}", &[n.fraction])
+        c.logic("t", place.repeat(2))
     } else {
-        let text = format!(
-            "{upper} ? {} : {}",
-            cat(&["1'd1".into(), upper.clone(), below.clone()]),
-            cat(&[zeros(1), below, zeros(1)])
-        );
-        c.comb("t", bits + 1, Cost::Mux(2), text, &[n.fraction])
+        let negative = cat([X::flag(true), upper.clone(), below.clone()]);
+        c.logic("t", upper.mux(&negative, &below.shl(1).zext(bits + 1)))
     };
     let product = poly::product(c, t, true, looked.h);
     let top = c.width(product) - 1;
@@ -49,8 +45,8 @@ pub fn circuit(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig)
     let low = field(c, "low", product, right - 1, 0);
     let top = field(c, "top", product, width - 1, right);
     let whole = resize(c, whole, high);
-    let top = c.comb("sum", high, Cost::Add(high), "{0} + {1}", &[top, whole]);
-    let sum = c.wire("sum", width, "{{0}, {1}}", &[top, low]);
+    let top = c.logic("sum", c.x(top) + c.x(whole));
+    let sum = c.logic("sum", c.cat(&[top, low]));
     let invalid = n.dead;
     if format.is_float() {
         let range = Flags(flags.0 & !Flags::INVALID.0);
@@ -58,7 +54,7 @@ pub fn circuit(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig)
         let (mut q, mut above, mut below) = (packed.bits, packed.above, packed.below);
         if let Some(dead) = invalid {
             q = parts::clear_if(c, "log", q, dead);
-            let live = |c: &mut Circuit, s: Sig| c.comb("live", 1, Cost::Logic(2), "{0} & ~{1}", &[s, dead]);
+            let live = |c: &mut Circuit, s: Sig| c.logic("live", c.x(s) & !c.x(dead));
             (above, below) = (above.map(|s| live(c, s)), below.map(|s| live(c, s)));
         }
         let conditions = [(Flags::OVERFLOW, above), (Flags::UNDERFLOW, below), (Flags::INVALID, invalid)];
@@ -71,7 +67,7 @@ pub fn circuit(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig)
     let (mut q, mut saturation) = Xcast.circuit(&cast, c, &[cut]);
     if let Some(dead) = invalid {
         q = parts::clear_if(c, "log", q, dead);
-        saturation = saturation.map(|s| c.comb("live", 1, Cost::Logic(2), "{0} & ~{1}", &[s, dead]));
+        saturation = saturation.map(|s| c.logic("live", c.x(s) & !c.x(dead)));
     }
     (q, flag_port(c, flags, &[(Flags::SATURATION, saturation), (Flags::INVALID, invalid)]))
 }
@@ -96,26 +92,22 @@ fn float_parts_of(p: &Prepared, inst: &Inst, c: &mut Circuit, x: Sig) -> Normal 
     let live = float_parts::nonzero(c, inst, 0, exponent);
     let sign = (!inst.is_nonneg(0)).then(|| field(c, "sign", x, w - 1, w - 1));
     let dead = match (live, sign) {
-        (Some(l), Some(s)) => Some(c.comb("dead", 1, Cost::Logic(2), "~{0} | {1}", &[l, s])),
-        (Some(l), None) => Some(c.comb("dead", 1, Cost::Logic(1), "~{0}", &[l])),
+        (Some(l), Some(s)) => Some(c.logic("dead", !c.x(l) | c.x(s))),
+        (Some(l), None) => Some(parts::counted(c, "dead", !c.x(l), 1)),
         (None, s) => s,
     };
     // The least exponent has field 1.
-    let text =
-        format!("{{0}} - {} + {}", crate::op::pieces::float_parts::text::constant(e, 1), cat(&[zeros(e - 1), arg(1)]));
     let upper = field(c, "upper", fraction, m - 1, m - 1);
-    let index = c.comb("index", e, Cost::Add(e), text, &[exponent, upper]);
+    let index = c.logic("index", c.x(exponent) - X::constant(e, 1) + c.x(upper).zext(e));
     Normal { fraction, index, dead }
 }
 
 /// A fixed moved up to its leading one, by halves of the remaining places.
 fn fixed_parts_of(p: &Prepared, c: &mut Circuit, x: Sig) -> Normal {
     let w = p.format.width();
-    let dead = if p.format.is_signed() {
-        c.comb("dead", 1, Cost::Logic(w), format!("{} | ~|{{0}}", slice(0, w, w as i64 - 1, w as i64 - 1)), &[x])
-    } else {
-        c.comb("dead", 1, Cost::Logic(w), "~|{0}", &[x])
-    };
+    let none = c.x(x).none();
+    let dead = if p.format.is_signed() { c.x(x).msb() | none } else { none };
+    let dead = parts::counted(c, "dead", dead, w);
     let mut value = x;
     let mut digits: Vec<Sig> = Vec::new();
     let mut places = (w - 1).next_power_of_two().max(1);
@@ -123,35 +115,25 @@ fn fixed_parts_of(p: &Prepared, c: &mut Circuit, x: Sig) -> Normal {
         places /= 2;
     }
     while places > 0 {
-        let clear = c.comb(
-            "clear",
-            1,
-            Cost::Logic(places),
-            format!("~|{}", slice(0, w, w as i64 - 1, (w - places) as i64)),
-            &[value],
-        );
-        let text = format!("{{1}} ? {} : {{0}}", cat(&[slice(0, w, (w - places) as i64 - 1, 0), zeros(places)]));
-        value = c.comb("moved", w, Cost::Mux(2), text, &[value, clear]);
+        let bits = c.x(value);
+        let clear = parts::counted(c, "clear", bits.top(places).none(), places);
+        value = c.logic("moved", c.x(clear).mux(&bits.low(w - places).shl(places), &bits));
         digits.push(clear);
         places /= 2;
     }
-    let fraction = if w == 1 { c.wire("fraction", 1, "1'd0", &[]) } else { field(c, "fraction", value, w - 2, 0) };
+    let fraction = if w == 1 { c.logic("fraction", X::flag(false)) } else { field(c, "fraction", value, w - 2, 0) };
     // The leading one's place: w - 1 less the places moved, and the carry of the upper half.
     let bits = float_parts::shift::bits_of(w);
     let upper = field(c, "upper", fraction, p.bits - 1, p.bits - 1);
     if digits.is_empty() {
-        let index = c.wire("index", bits, cat(&[zeros(bits - 1), arg(0)]), &[upper]);
+        let index = c.logic("index", c.x(upper).zext(bits));
         return Normal { fraction, index, dead: Some(dead) };
     }
-    let count = c.wire("count", digits.len() as u32, cat(&(0..digits.len()).map(arg).collect::<Vec<_>>()), &digits);
+    let count = c.logic("count", c.cat(&digits));
     let n = bits.max(c.width(count));
     let count = parts::extend(c, "count", count, n, false);
-    let text = format!(
-        "{} - {{0}} + {}",
-        crate::op::pieces::float_parts::text::constant(n, w as i64 - 1),
-        cat(&[repeat(n - 1, "1'd0"), arg(1)])
-    );
-    let index = c.comb("index", n, Cost::Add(n), text, &[count, upper]);
+    let last = X::constant(n, w as i128 - 1);
+    let index = c.logic("index", last - c.x(count) + c.x(upper).zext(n));
     let index = field(c, "index", index, bits - 1, 0);
     Normal { fraction, index, dead: Some(dead) }
 }

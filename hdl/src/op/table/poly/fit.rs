@@ -83,8 +83,21 @@ pub struct Sketch {
     /// About how many bits each coefficient needs.
     pub bits: [u32; MAX_DEGREE + 1],
     range: Interval,
-    /// Whether the function is exactly 0 where the piece begins; then h is 0 there too.
-    zero: bool,
+    zero: Zero,
+}
+
+/// The quantum of a row for which none matters.
+pub const ANY_QUANTUM: i32 = i32::MAX;
+
+/// Where a function is exactly 0; h is 0 there too, so that no flag is raised.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Zero {
+    /// Nowhere that is known.
+    Unknown,
+    /// Where the piece begins.
+    Begin,
+    /// At all arguments of the piece.
+    All,
 }
 
 /// A finished row.
@@ -124,7 +137,7 @@ impl Fit<'_> {
         }
         let jet = self.f.coefficients(x, self.degree + 1);
         let near = if range.contains(0.0) && !jet[1].contains(0.0) { self.near_zero(line, piece) } else { None };
-        let (least, zero) = near.unwrap_or((range.least(), false));
+        let (least, zero) = near.unwrap_or_else(|| (range.least(), self.zero(line, piece, range)));
         let unit = self.unit(least);
         // The remainder times 2 / 4^(D+1): interpolation in the Chebyshev nodes of an interval of length 1.
         let width = (x.hi - x.lo) * 1.000_001;
@@ -132,7 +145,7 @@ impl Fit<'_> {
         let left = (0..=self.degree).fold(2.0 * jet[self.degree + 1].most(), |e, _| e * width / 4.0);
         let error = scaled(left, -unit);
         // Not simply `>=`: what is not a number is no bound either.
-        let exact = if zero { 1.5 * exp2(-guard(self.degree)) } else { 0.0 };
+        let exact = if zero == Zero::Begin { 1.5 * exp2(-guard(self.degree)) } else { 0.0 };
         let near = error + rounding(self.degree) + exact + self.argument + SLACK < 0.5;
         if !near {
             return Err(Misfit::Long);
@@ -158,12 +171,23 @@ impl Fit<'_> {
         }
         let mut bits = [0; MAX_DEGREE + 1];
         bits[0] = bits_of(value.value.hi.abs(), unit - guard(self.degree));
-        Ok(Sketch { unit, error: 0.0, bits, range: Interval::point(value.value.hi).outward(), zero: false })
+        let zero = if value.value.hi == 0.0 { Zero::All } else { Zero::Unknown };
+        Ok(Sketch { unit, error: 0.0, bits, range: Interval::point(value.value.hi).outward(), zero })
+    }
+
+    /// Where a function whose least magnitude on a piece is not known is 0.
+    fn zero(&self, line: &Line, piece: &Piece, range: Interval) -> Zero {
+        if range == Interval::ZERO {
+            return Zero::All;
+        }
+        let begins = range.contains(0.0) && piece.first == piece.origin;
+        let value = begins.then(|| self.f.value(line.at(piece.first as f64, self.bits))).flatten();
+        if value.is_some_and(|v| v.value.hi == 0.0) { Zero::Begin } else { Zero::Unknown }
     }
 
     /// The least magnitude other than 0 on a piece on which the function is strictly monotone, and whether it is exactly
     /// 0 where the piece begins. `None` where a value cannot be told from 0.
-    fn near_zero(&self, line: &Line, piece: &Piece) -> Option<(f64, bool)> {
+    fn near_zero(&self, line: &Line, piece: &Piece) -> Option<(f64, Zero)> {
         let value = |fraction: u64| {
             let v = self.f.value(line.at(fraction as f64, self.bits))?;
             let known = v.error == 0.0 || v.value.hi.abs() > 16.0 * v.error;
@@ -171,11 +195,11 @@ impl Fit<'_> {
         };
         let (mut low, mut high) = (piece.first, piece.last);
         if value(low)? == 0.0 {
-            return (low == piece.origin).then_some((value(low + 1)?.abs(), true));
+            return (low == piece.origin).then_some((value(low + 1)?.abs(), Zero::Begin));
         }
         let positive = value(low)? > 0.0;
         if value(high)? != 0.0 && (value(high)? > 0.0) == positive {
-            return Some((value(low)?.abs().min(value(high)?.abs()), false));
+            return Some((value(low)?.abs().min(value(high)?.abs()), Zero::Unknown));
         }
         // The two arguments around the zero.
         while high - low > 1 {
@@ -183,7 +207,7 @@ impl Fit<'_> {
             if (value(middle)? > 0.0) == positive { low = middle } else { high = middle }
         }
         let least = value(low)?.abs().min(value(high)?.abs());
-        (least > 0.0).then_some((least, false))
+        (least > 0.0).then_some((least, Zero::Unknown))
     }
 
     /// The last place of a result of that magnitude. Just above a power of two it is that of the octave below, since a
@@ -202,11 +226,15 @@ impl Fit<'_> {
     /// The row of a piece that [`Fit::sketch`] accepts.
     pub fn row(&self, line: &Line, piece: &Piece, sketch: &Sketch) -> Result<Row, Misfit> {
         let quantum = sketch.unit - guard(self.degree);
+        if sketch.zero == Zero::All {
+            let (range, steps) = (RowRange { h: Some(Span::of(0)), least: i64::MAX }, [Span::of(0); MAX_DEGREE + 1]);
+            return Ok(Row { coef: [0; MAX_DEGREE + 1], quantum: ANY_QUANTUM, range, steps, error: 0.0 });
+        }
         if let Some(row) = self.vanishing(sketch) {
             return Ok(row);
         }
         let coef = self.interpolate(line, piece, quantum)?;
-        let (coef, added) = self.quantise(coef, sketch.zero);
+        let (coef, added) = self.quantise(coef, sketch.zero == Zero::Begin);
         let error = sketch.error + added * exp2(-guard(self.degree)) + self.argument + SLACK;
         let place = |fraction: u64| (fraction - piece.origin) as f64 * exp2(-(piece.span_bits as i32));
         let (low, high) = (place(piece.first), place(piece.last));

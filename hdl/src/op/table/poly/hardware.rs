@@ -2,8 +2,8 @@
 
 use super::{Span, Table};
 use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
-use crate::op::pieces::float_parts::text::{arg, cat, field, one_of_four, slice, zeros};
+use crate::circuit::{Circuit, Sig, X};
+use crate::op::pieces::float_parts::logic::{field, one_of_four};
 use crate::op::pieces::parts;
 
 /// The widest word of one memory.
@@ -54,9 +54,7 @@ fn address(t: &Table, c: &mut Circuit, line: Option<Sig>, fraction: Sig) -> (Opt
         if bits > 0 {
             args.push(field(c, "high", fraction, t.bits - 1, t.bits - bits));
         }
-        let text = cat(&(0..args.len()).map(arg).collect::<Vec<_>>());
-        let width = args.iter().map(|a| c.width(*a)).sum();
-        (!args.is_empty()).then(|| c.wire(name, width, text, &args))
+        (!args.is_empty()).then(|| c.logic(name, c.cat(&args)))
     };
     if let Some(split) = t.flat {
         let row = with_line(c, t.top + split, "row");
@@ -72,11 +70,10 @@ fn address(t: &Table, c: &mut Circuit, line: Option<Sig>, fraction: Sig) -> (Opt
     let split = field(c, "split", entry, split_bits - 1, 0);
     let rest_bits = t.bits - t.top;
     let rest = field(c, "rest", fraction, rest_bits - 1, 0);
-    let wide = c.wire("wide", rest_bits + deepest, cat(&[zeros(deepest), arg(0)]), &[rest]);
+    let wide = c.logic("wide", c.x(rest).zext(rest_bits + deepest));
     let moved = shift_left(c, wide, split, deepest);
     let high = field(c, "piece", moved, rest_bits + deepest - 1, rest_bits);
-    let text = format!("{{0}} | {}", cat(&[zeros(base_bits - deepest), arg(1)]));
-    let row = c.comb("row", base_bits, Cost::Logic(2), text, &[base, high]);
+    let row = c.logic("row", c.x(base) | c.x(high).zext(base_bits));
     let place = (t.place_bits() > 0).then(|| field(c, "place", moved, rest_bits - 1, t.drop));
     (Some(row), place)
 }
@@ -87,16 +84,16 @@ fn shift_left(c: &mut Circuit, x: Sig, amount: Sig, most: u32) -> Sig {
     let mut value = x;
     for low in (0..n).step_by(2) {
         let digit = field(c, "digit", amount, n.min(low + 2) - 1, low);
+        let (bits, digit) = (c.x(value), c.x(digit));
         let way = |k: u32| {
             let places = k << low;
-            let kept = width.saturating_sub(places);
-            if places > most { zeros(width) } else { cat(&[slice(0, width, kept as i64 - 1, 0), zeros(width - kept)]) }
+            if places > most { X::zeros(width) } else { bits.low(width.saturating_sub(places)).shl(places.min(width)) }
         };
-        value = if c.width(digit) == 1 {
-            c.comb("moved", width, Cost::Mux(2), format!("{{1}} ? {} : {}", way(1), way(0)), &[value, digit])
+        value = if digit.width() == 1 {
+            c.logic("moved", digit.mux(&way(1), &way(0)))
         } else {
-            let text = one_of_four(width, "{1}[1]", "{1}[0]", [way(0), way(1), way(2), way(3)]);
-            c.comb("moved", width, Cost::Mux(4), text, &[value, digit])
+            let moved = one_of_four(&digit.bit(1), &digit.bit(0), [0, 1, 2, 3].map(way));
+            c.logic_at("moved", moved, Cost::Mux(4), "two tables a bit, however many inputs one has")
         };
     }
     value
@@ -105,8 +102,7 @@ fn shift_left(c: &mut Circuit, x: Sig, amount: Sig, most: u32) -> Sig {
 /// The columns of a row, from memories that hold as many of them as fit a word.
 fn memories(c: &mut Circuit, row: Option<Sig>, columns: &[Column]) -> Vec<Sig> {
     let Some(row) = row else {
-        let constant = |f: &Column| format!("{}'d{}", f.bits, f.values[0]);
-        return columns.iter().map(|f| c.wire(&f.name, f.bits, constant(f), &[])).collect();
+        return columns.iter().map(|f| c.logic(&f.name, X::constant(f.bits, f.values[0] as i128))).collect();
     };
     let mut signals = Vec::new();
     let mut rest = columns;
@@ -149,7 +145,7 @@ fn horner(t: &Table, c: &mut Circuit, columns: &[Sig], place: Option<Sig>) -> Si
         };
         let cut = cut_product(c, sum, t.steps[k + 1], place);
         let cut = resized(c, cut, width, t.steps[k + 1].is_signed());
-        sum = c.comb("sum", width, Cost::Add(width), "{0} + {1}", &[column, cut]);
+        sum = c.logic("sum", c.x(column) + c.x(cut));
     }
     sum
 }
@@ -169,16 +165,15 @@ pub fn product(c: &mut Circuit, a: Sig, signed: bool, b: Sig) -> Sig {
     }
     let most = c.clock().target.mul_width();
     if c.clock().blocks != Some(0) && wa.max(wb + 1) <= most {
-        let b = c.wire("factor", wb + 1, "{1'd0, {0}}", &[b]);
+        let b = c.logic("factor", c.x(b).zext(wb + 1));
         let product = c.mul("product", a, b, true);
         return field(c, "product", product, wa + wb - 1, 0);
     }
     // With a read as unsigned the product is too large by b 2^wa where a is negative.
     let product = c.mul("product", a, b, false);
-    let gate = format!("{{{wb}{{{{0}}{}}}}} & {{1}}", if wa == 1 { String::new() } else { format!("[{}]", wa - 1) });
-    let excess = c.comb("excess", wb, Cost::Logic(2), gate, &[a, b]);
+    let excess = c.logic("excess", c.x(a).msb().repeat(wb) & c.x(b));
     let high = field(c, "high", product, wa + wb - 1, wa);
     let low = field(c, "low", product, wa - 1, 0);
-    let high = c.comb("high", wb, Cost::Add(wb), "{0} - {1}", &[high, excess]);
-    c.wire("product", wa + wb, "{{0}, {1}}", &[high, low])
+    let high = c.logic("high", c.x(high) - c.x(excess));
+    c.logic("product", c.cat(&[high, low]))
 }

@@ -2,14 +2,14 @@
 
 use super::{Span, Table};
 use crate::Rounding;
-use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
 use crate::op::pieces::float_parts::leading::leading;
+use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::{Packed, Range, Rounded, pack};
 use crate::op::pieces::float_parts::shift::{any, bits_of};
-use crate::op::pieces::float_parts::text::{arg, cat, constant, field, zeros};
 use crate::op::pieces::float_parts::{Value, max_field, round};
 use crate::op::pieces::parts;
+use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
 
 /// The result's pattern and flags.
@@ -113,27 +113,21 @@ pub fn float_circuit(
     }
     let bits = range.bits(format);
     let start = (bias + known.quantum) as i64 + width as i64 - (1i64 << digits);
-    let mut args = vec![n.fraction, n.up.expect("rounding to nearest has it")];
+    let up = n.up.expect("rounding to nearest has it");
+    let start = X::constant(bits, start as i128);
     let origin = match offset {
-        None => constant(bits, start),
+        None => start,
         Some((offset, signed)) => {
             let wide = c.width(offset).max(bits);
             let offset = parts::extend(c, "offset", offset, wide, signed);
             let offset = field(c, "offset", offset, bits - 1, 0);
-            let text = format!("{{0}} + {}", constant(bits, start));
-            args.push(c.comb("origin", bits, Cost::Add(bits), text, &[offset]));
-            arg(2)
+            let origin = c.logic("origin", c.x(offset) + start);
+            c.x(origin)
         }
     };
-    let count = match n.unmoved {
-        Some(unmoved) => {
-            args.push(unmoved);
-            arg(args.len() - 1)
-        }
-        None => String::new(),
-    };
-    let text = format!("{} + {}", cat(&[zeros(bits - digits), count, arg(0)]), cat(&[origin, zeros(m - 1), arg(1)]));
-    let packed = c.comb("rounded", bits + m, Cost::Add(bits + m), text, &args);
+    let count = n.unmoved.map_or(X::zeros(0), |s| c.x(s)).zext(bits);
+    let ups = cat([origin, c.x(up).zext(m)]);
+    let packed = c.logic("rounded", cat([count, c.x(n.fraction)]) + ups);
     // An exponent that is not checked is that of some number, also where the number is 0.
     let nonzero = known.has_zero().then_some(n.nonzero);
     pack(c, &Rounded { format, range, packed, sign, nonzero }, flags)
@@ -156,5 +150,5 @@ fn trimmed(c: &mut Circuit, value: Sig, most: u32, m: u32) -> (Sig, u32) {
     }
     let rest = any(c, value, width - limit, 0, None);
     let high = field(c, "high", value, width - 1, width - limit + 1);
-    (c.wire("trimmed", limit, "{{0}, {1}}", &[high, rest]), most)
+    (c.logic("trimmed", c.cat(&[high, rest])), most)
 }

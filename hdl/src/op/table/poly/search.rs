@@ -1,7 +1,7 @@
 //! The search for a table: for each degree the shortest pieces that keep the bound, then the cells that hold them in the
 //! least memory, then the degree that costs least in memories and multipliers together.
 
-use super::fit::{Fit, Goal, Line, MAX_DEGREE, Misfit, Piece, Sketch};
+use super::fit::{ANY_QUANTUM, Fit, Goal, Line, MAX_DEGREE, Misfit, Piece, Sketch};
 use super::{BLOCK_BITS, Cell, RowRange, Span, Table};
 use crate::number::real::Smooth;
 
@@ -34,6 +34,31 @@ pub enum Failure {
     At(Misfit),
     /// Too many pieces; the deepest of them lie here.
     Large { at: f64, depth: u32 },
+    /// The search would take more work than it may.
+    Costly,
+}
+
+/// Counts the work of a search in steps and not in seconds, so that it ends at the same place on every machine. A step is
+/// a piece that is looked at, for each coefficient of its polynomial.
+#[derive(Debug)]
+pub struct Meter {
+    spent: std::cell::Cell<u64>,
+    most: u64,
+}
+
+impl Meter {
+    pub fn new(most: u64) -> Meter {
+        Meter { spent: std::cell::Cell::new(0), most }
+    }
+
+    pub fn spent(&self) -> u64 {
+        self.spent.get()
+    }
+
+    fn step(&self, degree: usize) -> Result<(), Failure> {
+        self.spent.set(self.spent.get() + degree as u64 + 1);
+        if self.spent.get() > self.most { Err(Failure::Costly) } else { Ok(()) }
+    }
 }
 
 /// More cells than 2^8 of a line are not tried.
@@ -57,18 +82,36 @@ struct Leaf {
 
 /// A table within the limits.
 pub fn search(p: &Problem, limits: Limits) -> Result<Table, Failure> {
+    search_metered(p, limits, &Meter::new(u64::MAX))
+}
+
+/// The table that a search has found before, by its degree and cells; `None` where there is none of these.
+pub fn found_before(p: &Problem, limits: Limits, degree: usize, top: u32) -> Option<Table> {
+    let first = (p.bits > MAX_DIRECT) as usize;
+    if !(first..=MAX_DEGREE).contains(&degree) || top > MAX_TOP.min(p.bits) {
+        return None;
+    }
+    let leaves = leaves(p, degree, limits.pieces, &Meter::new(u64::MAX)).ok()?;
+    if cost(p, degree, top, &leaves).1 > limits.blocks {
+        return None;
+    }
+    build(p, degree, top, &leaves).ok()
+}
+
+/// [`search`] that may take no more work than the meter says.
+pub fn search_metered(p: &Problem, limits: Limits, meter: &Meter) -> Result<Table, Failure> {
     let mut best: Option<(u64, usize, u32)> = None;
     let mut failure = Failure::Large { at: 0.0, depth: 0 };
     // A word for every argument of a long line would never fit.
     let first = (p.bits > MAX_DIRECT) as usize;
     for degree in first..=MAX_DEGREE {
-        let leaves = match leaves(p, degree, limits.pieces) {
+        let leaves = match leaves(p, degree, limits.pieces, meter) {
             Ok(leaves) => leaves,
-            Err(Failure::At(misfit)) => return Err(Failure::At(misfit)),
-            Err(large) => {
+            Err(large @ Failure::Large { .. }) => {
                 failure = large;
                 continue;
             }
+            Err(other) => return Err(other),
         };
         for top in 0..=MAX_TOP.min(p.bits) {
             let (cost, blocks) = cost(p, degree, top, &leaves);
@@ -81,7 +124,7 @@ pub fn search(p: &Problem, limits: Limits) -> Result<Table, Failure> {
         }
     }
     let Some((_, degree, top)) = best else { return Err(failure) };
-    let leaves = leaves(p, degree, limits.pieces)?;
+    let leaves = leaves(p, degree, limits.pieces, meter)?;
     build(p, degree, top, &leaves).map_err(Failure::At)
 }
 
@@ -108,7 +151,7 @@ fn fit<'a>(p: &Problem<'a>, degree: usize) -> Fit<'a> {
 }
 
 /// Halves pieces until each keeps the bound.
-fn leaves(p: &Problem, degree: usize, most: usize) -> Result<Vec<Leaf>, Failure> {
+fn leaves(p: &Problem, degree: usize, most: usize, meter: &Meter) -> Result<Vec<Leaf>, Failure> {
     let fit = fit(p, degree);
     let mut leaves: Vec<Leaf> = Vec::new();
     let mut looked = 0;
@@ -118,6 +161,7 @@ fn leaves(p: &Problem, degree: usize, most: usize) -> Result<Vec<Leaf>, Failure>
         while let Some((depth, position)) = open.pop() {
             let Some(piece) = piece(p, line, depth, position) else { continue };
             looked += 1;
+            meter.step(degree)?;
             let sketch = if line.scale == 0.0 {
                 fit.sketch(line, &Piece { last: piece.first, ..piece })
             } else {
@@ -210,7 +254,7 @@ fn build(p: &Problem, degree: usize, top: u32, leaves: &[Leaf]) -> Result<Table,
             let found = line.as_ref().and_then(|l| Some((l, piece(p, l, top + splits[k], position)?)));
             let Some((line, mut piece)) = found else {
                 table.columns.iter_mut().for_each(|c| c.push(0));
-                table.quantum.push(i32::MAX);
+                table.quantum.push(ANY_QUANTUM);
                 table.rows.push(RowRange { h: None, least: 0 });
                 continue;
             };
@@ -231,9 +275,9 @@ fn build(p: &Problem, degree: usize, top: u32, leaves: &[Leaf]) -> Result<Table,
     }
     table.cells = cells;
     table.steps = steps.unwrap_or([Span::of(0); MAX_DEGREE + 1])[..=degree].to_vec();
-    // Rows that nothing reaches take a quantum that costs nothing.
-    let least = table.quanta().0;
-    table.quantum.iter_mut().filter(|q| **q == i32::MAX).for_each(|q| *q = least);
+    // Rows that nothing reaches, or that are 0, take a quantum that costs nothing.
+    let least = table.quantum.iter().copied().filter(|q| *q != ANY_QUANTUM).min().unwrap_or(0);
+    table.quantum.iter_mut().filter(|q| **q == ANY_QUANTUM).for_each(|q| *q = least);
     assert!(table.bound < 0.5, "the bound that the search promised");
     Ok(table)
 }

@@ -3,11 +3,13 @@
 use super::{Method, Prepared, method, square};
 use crate::Flags;
 use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
 use crate::op::float::fmul::Fmul;
+use crate::op::pieces::float_parts::logic::constant_if;
 use crate::op::pieces::float_parts::nonzero;
-use crate::op::pieces::float_parts::text::{arg, constant_if};
 use crate::op::{Inst, Operator};
+use crate::rtl::cat;
+use crate::rtl::expr::Test;
 
 /// The widest word of one memory.
 const ROM_WIDTH: u32 = 64;
@@ -18,7 +20,10 @@ pub fn circuit(inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig) -> (Sig, Opti
         Method::Same => (x, None),
         Method::Square => Fmul.circuit(&square(inst), c, &[x, x]),
         // The argument is masked away, so that the port is not left unread.
-        Method::One(one) => (c.wire("one", width, format!("({{0}} & {width}'d0) | {width}'d{one}"), &[x]), None),
+        Method::One(one) => {
+            let value = (c.x(x) & X::zeros(width)) | X::constant(width, one as i128);
+            (c.logic_at("one", value, Cost::Wire, "what is masked away is never made"), None)
+        }
         Method::Table(p) => table(p, inst, flags, c, x),
     }
 }
@@ -34,11 +39,10 @@ fn table(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig) -> (S
         let early = early_carry(p, c, x);
         let exponent = exponent(p, c, x, octave, early, keep);
         let magnitude = join(p, c, exponent, None, columns[0]);
-        let text = if sign.is_some() { "{{1}, {0}}" } else { "{1'd0, {0}}" };
-        let args: Vec<Sig> = [magnitude].into_iter().chain(sign).collect();
-        return (c.wire("result", p.format.width(), text, &args), None);
+        let sign = sign.map_or(X::flag(false), |s| c.x(s));
+        return (c.logic("result", cat([sign, c.x(magnitude)])), None);
     }
-    let live = live.unwrap_or_else(|| c.wire("live", 1, "1'd1", &[]));
+    let live = live.unwrap_or_else(|| c.logic("live", X::flag(true)));
     let (exponent, carry, magnitude) = if p.degree == 0 {
         let early = early_carry(p, c, x);
         let exponent = exponent(p, c, x, octave, early, None);
@@ -50,28 +54,26 @@ fn table(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig) -> (S
     };
     let range = Range::of(p);
     let (most, least) = ((1 << p.format.exp()) - 2, 1);
+    let (value, some) = (c.x(exponent), c.x(live));
     let over = flags.contains(Flags::OVERFLOW).then(|| {
-        let test = |carry: i32| format!("$signed({{0}}) > {}", range.signed(most - carry));
-        choose(c, "over", |carry| format!("{} & {{1}}", test(carry)), &[exponent, live], carry)
+        let more = |carry: i32| value.compare(Test::Gt, true, &range.number(most - carry)) & &some;
+        choose(c, "over", more, range.bits, carry)
     });
-    let less = |carry: i32| format!("$signed({{0}}) < {}", range.signed(least - carry));
+    let less = |carry: i32| value.compare(Test::Lt, true, &range.number(least - carry));
     let (under, keep) = if flags.contains(Flags::UNDERFLOW) {
-        let under = choose(c, "under", |carry| format!("{} & {{1}}", less(carry)), &[exponent, live], carry);
-        let keep = choose(c, "keep", |carry| format!("~({}) & {{1}}", less(carry)), &[exponent, live], carry);
+        let under = choose(c, "under", |carry| less(carry) & &some, range.bits, carry);
+        let keep = choose(c, "keep", |carry| !less(carry) & &some, range.bits, carry);
         (Some(under), keep)
     } else {
         (None, live)
     };
     let q = select(p, c, magnitude, keep, over, sign);
-    let raised: Vec<Sig> = [over, under, invalid].into_iter().flatten().collect();
-    let f = match raised.len() {
-        0 => None,
-        1 => Some(raised[0]),
-        // The last argument of a concatenation is its bit 0.
-        n => {
-            let list: Vec<String> = (0..n).rev().map(|k| format!("{{{k}}}")).collect();
-            Some(c.wire("flags", n as u32, format!("{{{}}}", list.join(", ")), &raised))
-        }
+    // The last part of a concatenation is its bit 0.
+    let raised: Vec<Sig> = [invalid, under, over].into_iter().flatten().collect();
+    let f = match raised[..] {
+        [] => None,
+        [one] => Some(one),
+        _ => Some(c.logic("flags", c.cat(&raised))),
     };
     (q, f)
 }
@@ -80,17 +82,17 @@ fn table(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig) -> (S
 /// be raised.
 fn signs(p: &Prepared, inst: &Inst, c: &mut Circuit, x: Sig) -> (Option<Sig>, Option<Sig>, Option<Sig>) {
     let top = p.format.width() - 1;
-    let field = c.wire("field", p.format.exp(), format!("{{0}}[{}:{}]", top - 1, p.mant), &[x]);
+    let field = c.logic("field", c.x(x).slice(top - 1, p.mant));
     let live = nonzero(c, inst, 0, field);
-    let negative = c.wire("negative", 1, format!("{{0}}[{top}]"), &[x]);
+    let negative = c.logic("negative", c.x(x).bit(top));
     if inst.is_nonneg(0) || (p.d == 1 && p.n % 2 == 0) {
         (live, None, None)
     } else if p.d == 1 {
         (live, Some(negative), None)
     } else {
-        let live = live.unwrap_or_else(|| c.wire("live", 1, "1'd1", &[]));
-        let invalid = c.comb("invalid", 1, Cost::Logic(2), "{0} & {1}", &[live, negative]);
-        let live = c.comb("live", 1, Cost::Logic(2), "{0} & ~{1}", &[live, negative]);
+        let live = live.unwrap_or_else(|| c.logic("live", X::flag(true)));
+        let invalid = c.logic("invalid", c.x(live) & c.x(negative));
+        let live = c.logic("live", c.x(live) & !c.x(negative));
         (Some(live), None, Some(invalid))
     }
 }
@@ -104,12 +106,11 @@ fn memories(p: &Prepared, c: &mut Circuit, x: Sig, keep: Option<Sig>) -> (Vec<Si
     let top = p.low_bits + p.index_bits - 1;
     let index = match keep {
         // The root of 0 reads that of an even power of two: the bias is odd, so its exponent field is.
-        Some(keep) if p.d == 2 && p.index_bits > 1 => {
-            let text = format!("{{{{0}}[{top}] | ~{{1}}, {{0}}[{}:{}]}}", top - 1, p.low_bits);
-            c.comb("index", p.index_bits, Cost::Logic(2), text, &[x, keep])
+        Some(keep) if p.d == 2 => {
+            let bits = c.x(x).slice(top, p.low_bits);
+            c.logic("index", cat([bits.msb() | !c.x(keep), bits.low(p.index_bits - 1)]))
         }
-        Some(keep) if p.d == 2 => c.comb("index", 1, Cost::Logic(2), format!("{{0}}[{top}] | ~{{1}}"), &[x, keep]),
-        _ => c.wire("index", p.index_bits, format!("{{0}}[{top}:{}]", p.low_bits), &[x]),
+        _ => c.logic("index", c.x(x).slice(top, p.low_bits)),
     };
     let bits = p.tables.column_bits(p.mant);
     let least = *p.octaves.iter().min().expect("a table has at least one piece");
@@ -157,7 +158,7 @@ fn memory(c: &mut Circuit, index: Sig, fields: &[(String, u32, Vec<u64>)]) -> Ve
     let mut low = 0;
     let mut signals = Vec::new();
     for (name, bits, _) in fields {
-        signals.push(c.wire(name, *bits, format!("{{0}}[{}:{low}]", low + bits - 1), &[rom]));
+        signals.push(c.logic(name, c.x(rom).bits(low, *bits)));
         low += bits;
     }
     signals
@@ -168,21 +169,19 @@ fn early_carry(p: &Prepared, c: &mut Circuit, x: Sig) -> Option<Sig> {
     let carries: Vec<usize> = (0..p.columns[0].len()).filter(|k| p.columns[0][*k] >> (p.mant + 1) == 1).collect();
     assert!(carries.len() <= 1, "only the power of a power of two may carry");
     carries.first().map(|index| {
-        let text = format!("{{0}}[{}:0] == {}'d{index}", p.index_bits - 1, p.index_bits);
-        c.comb("carry", 1, Cost::Compare(p.index_bits), text, &[x])
+        let why = "a comparison of that many bits";
+        let test = c.x(x).low(p.index_bits).is_number(*index as i128);
+        c.logic_at("carry", test, Cost::Compare(p.index_bits), why)
     })
-}
-
-/// `{pad'd0, {k}}`: argument `k` of `from` bits, zero-extended to `to` bits.
-fn extended(k: usize, from: u32, to: u32) -> String {
-    if from == to { format!("{{{k}}}") } else { format!("{{{}'d0, {{{k}}}}}", to - from) }
 }
 
 /// Horner's rule down to the product that is added to column 0; then the carry and the magnitude.
 fn polynomial(p: &Prepared, c: &mut Circuit, x: Sig, columns: &[Sig], exponent: Sig) -> (Carry, Sig) {
-    let inverted = if p.flip { "~" } else { "" };
-    let cost = if p.flip { Cost::Logic(1) } else { Cost::Wire };
-    let u = c.comb("u", p.low_bits, cost, format!("{inverted}{{0}}[{}:0]", p.low_bits - 1), &[x]);
+    let place = c.x(x).low(p.low_bits);
+    let u = match p.flip {
+        true => c.logic_at("u", !place, Cost::Logic(1), "a multiplier takes no inverters in"),
+        false => c.logic("u", place),
+    };
     let most_u = (1u64 << p.low_bits) - 1;
     // The greatest sum of each index so far.
     let mut most: Vec<u64> = p.columns[p.degree].iter().map(|v| *v as u64).collect();
@@ -193,9 +192,8 @@ fn polynomial(p: &Prepared, c: &mut Circuit, x: Sig, columns: &[Sig], exponent: 
         }
         let width = 64 - most.iter().max().expect("a table has at least one piece").leading_zeros();
         let cut = cut_product(c, sum, u, p.shift[i], width);
-        let sign = if p.subtract[i] { '-' } else { '+' };
-        let text = format!("{} {sign} {}", extended(0, c.width(columns[i]), width), extended(1, c.width(cut), width));
-        sum = c.comb("sum", width, Cost::Add(width), text, &[columns[i], cut]);
+        let (column, cut) = (c.x(columns[i]).zext(width), c.x(cut).zext(width));
+        sum = c.logic("sum", if p.subtract[i] { column - cut } else { column + cut });
     }
     assert!(!p.subtract[0], "a power rises towards the end of a piece");
     let one = p.mant + p.guard;
@@ -212,7 +210,7 @@ fn cut_product(c: &mut Circuit, a: Sig, b: Sig, shift: u32, width: u32) -> Sig {
     let product = c.mul("product", a, b, false);
     assert!(shift < c.width(product), "a product that is cut off whole needs no multiplier");
     let width = width.min(c.width(product) - shift);
-    c.wire("cut", width, format!("{{0}}[{}:{shift}]", shift + width - 1), &[product])
+    c.logic("cut", c.x(product).bits(shift, width))
 }
 
 /// The exponent and the sum side by side in one adder: the sum carries only when it becomes the next power of two
@@ -220,29 +218,22 @@ fn cut_product(c: &mut Circuit, a: Sig, b: Sig, shift: u32, width: u32) -> Sig {
 fn appended(p: &Prepared, c: &mut Circuit, column: Sig, cut: Sig, exponent: Sig) -> (Carry, Sig) {
     let (e, one) = (p.format.exp(), p.mant + p.guard);
     let low = low_exponent(p, c, exponent);
-    let pad = match one - c.width(column) {
-        0 => String::new(),
-        n => format!("{n}'d0, "),
-    };
-    let text = format!("{{{{0}}, {pad}{{1}}}} + {}", extended(2, c.width(cut), e + one));
-    let sum = c.comb("sum", e + one, Cost::Add(e + one), text, &[low, column, cut]);
-    let carry = Carry {
-        bit: c.wire("carried", 1, format!("{{0}}[{one}]"), &[sum]),
-        inverted: Some(c.wire("odd", 1, "{0}[0]", &[low])),
-    };
-    (carry, c.wire("magnitude", e + p.mant, format!("{{0}}[{}:{}]", e + one - 1, p.guard), &[sum]))
+    let value = cat([c.x(low), c.x(column).zext(one)]);
+    let sum = c.logic("sum", value + c.x(cut).zext(e + one));
+    let carry = Carry { bit: c.logic("carried", c.x(sum).bit(one)), inverted: Some(c.logic("odd", c.x(low).bit(0))) };
+    (carry, c.logic("magnitude", c.x(sum).slice(e + one - 1, p.guard)))
 }
 
 /// The sum, without its leading 1 from 0 to 3, shifted down where it has left its octave.
 fn normalised(p: &Prepared, c: &mut Circuit, column: Sig, cut: Sig, exponent: Sig) -> (Carry, Sig) {
     let (m, guard) = (p.mant, p.guard);
     let width = m + guard + 2;
-    let text = format!("{} + {}", extended(0, c.width(column), width), extended(1, c.width(cut), width));
-    let sum = c.comb("sum", width, Cost::Add(width), text, &[column, cut]);
-    let carry = c.comb("carry", 1, Cost::Logic(2), format!("|{{0}}[{}:{}]", width - 1, width - 2), &[sum]);
-    let sum = c.wire("rounded", m + 1, format!("{{0}}[{}:{guard}]", m + guard), &[sum]);
-    let text = format!("{{1}} ? {{~{{0}}[{m}], {{0}}[{}:1]}} : {{0}}[{}:0]", m - 1, m - 1);
-    let fraction = c.comb("fraction", m, Cost::Mux(2), text, &[sum, carry]);
+    let sum = c.logic("sum", c.x(column).zext(width) + c.x(cut).zext(width));
+    let carry = c.logic("carry", c.x(sum).top(2).any());
+    let sum = c.logic("rounded", c.x(sum).slice(m + guard, guard));
+    let bits = c.x(sum);
+    let upper = cat([!bits.bit(m), bits.bits(1, m - 1)]);
+    let fraction = c.logic("fraction", c.x(carry).mux(&upper, &bits.low(m)));
     (Carry { bit: carry, inverted: None }, join(p, c, exponent, Some(carry), fraction))
 }
 
@@ -265,14 +256,9 @@ impl Range {
         Range { bits: bits.max(e + shift + 1) }
     }
 
-    /// A signed literal of that width.
-    fn signed(&self, value: i32) -> String {
-        format!("{}'sd{value}", self.bits)
-    }
-
-    /// An unsigned literal of the same bits as the signed value.
-    fn pattern(&self, value: i32) -> String {
-        format!("{}'d{}", self.bits, value as i64 & ((1i64 << self.bits) - 1))
+    /// A number of that width.
+    fn number(&self, value: i32) -> X {
+        X::constant(self.bits, value as i128)
     }
 }
 
@@ -285,14 +271,14 @@ fn quotient(p: &Prepared, field: i32) -> i32 {
 /// right. It is 0 where `keep` is given and clear.
 fn exponent(p: &Prepared, c: &mut Circuit, x: Sig, octave: Option<Sig>, carry: Option<Sig>, keep: Option<Sig>) -> Sig {
     let (e, bias, range) = (p.format.exp(), p.format.bias(), Range::of(p));
-    let field = c.wire("field", e, format!("{{0}}[{}:{}]", p.format.width() - 2, p.mant), &[x]);
+    let field = c.logic("field", c.x(x).slice(p.format.width() - 2, p.mant));
     if p.n.abs() == 1 && octave.is_none() {
         return unit_exponent(p, c, field, carry, keep);
     }
     assert!(carry.is_none(), "tables with several octaves hold every power below the next octave");
     let scaled = if p.d == 2 {
-        let text = format!("{{1'd0, {{0}}[{}:1]}} + {{{}'d0, {{0}}[0]}}", e - 1, e - 1);
-        c.comb("halved", e, Cost::Add(e), text, &[field])
+        let bits = c.x(field);
+        c.logic("halved", bits.slice(e - 1, 1).zext(e) + bits.bit(0).zext(e))
     } else {
         field
     };
@@ -301,29 +287,19 @@ fn exponent(p: &Prepared, c: &mut Circuit, x: Sig, octave: Option<Sig>, carry: O
     let mut constant = Some(bias - p.n * zero + least);
     let mut sum = None;
     for (shift, negative) in signed_digits(p.n) {
-        let pad = range.bits - e - shift;
-        let tail = if shift > 0 { format!(", {shift}'d0") } else { String::new() };
-        let term = format!("{{{pad}'d0, {{0}}{tail}}}");
-        let sign = if negative { '-' } else { '+' };
-        let (text, args) = match sum {
-            None => {
-                let start = constant.take().expect("it is added once");
-                (format!("{} {sign} {term}", range.pattern(start)), vec![scaled])
-            }
-            Some(sum) => (format!("{{1}} {sign} {term}"), vec![scaled, sum]),
+        let term = c.x(scaled).shl(shift).zext(range.bits);
+        let so_far = match sum {
+            None => range.number(constant.take().expect("it is added once")),
+            Some(sum) => c.x(sum),
         };
-        sum = Some(c.comb("exponent", range.bits, Cost::Add(range.bits), text, &args));
+        sum = Some(c.logic("exponent", if negative { so_far - term } else { so_far + term }));
     }
     let mut sum = sum.expect("n is not 0");
     if let Some(octave) = octave {
-        let text = format!("{{0}} + {}", extended(1, c.width(octave), range.bits));
-        sum = c.comb("exponent", range.bits, Cost::Add(range.bits), text, &[sum, octave]);
+        sum = c.logic("exponent", c.x(sum) + c.x(octave).zext(range.bits));
     }
     match keep {
-        Some(keep) => {
-            let text = format!("{{0}} & {{{}{{{{1}}}}}}", range.bits);
-            c.comb("kept", range.bits, Cost::Logic(2), text, &[sum, keep])
-        }
+        Some(keep) => c.logic("kept", c.x(sum) & c.x(keep).repeat(range.bits)),
         None => sum,
     }
 }
@@ -334,36 +310,30 @@ fn unit_exponent(p: &Prepared, c: &mut Circuit, field: Sig, carry: Option<Sig>, 
     let zero = if p.d == 2 { (bias + 1) / 2 } else { bias };
     let constant = bias - p.n * zero + p.octaves[0];
     let bits = range.bits + 1;
-    let (mut args, mut kept, mut carried) = (vec![field], None, "1'd0".to_string());
-    if let Some(carry) = carry {
-        args.push(carry);
-        carried = arg(args.len() - 1);
-    }
-    if let Some(keep) = keep {
-        args.push(keep);
-        kept = Some(arg(args.len() - 1));
-    }
-    let start = |value: i32| constant_if(range.bits, value as i64, kept.as_deref());
-    let one = kept.clone().unwrap_or_else(|| "1'd1".into());
-    let text = match (p.n, p.d) {
+    let field = c.x(field);
+    let carried = carry.map_or(X::flag(false), |s| c.x(s));
+    let keep = keep.map(|s| c.x(s));
+    let start = |value: i32| constant_if(range.bits, value as i64, keep.as_ref());
+    let one = keep.clone().unwrap_or(X::flag(true));
+    let sum = match (p.n, p.d) {
         // K + h + field[0]
-        (1, _) => format!("{{{}, {one}}} + {{{}'d0, {{0}}}}", start(constant), bits - e),
+        (1, _) => cat([start(constant), one]) + field.zext(bits),
         // K - h - field[0] + carry, where the carry comes with a set field[0] only.
         (_, 2) => {
-            let half = format!("{{{}'d0, {{0}}[{}:1], {{0}}[0] & ~{carried}}}", bits - e, e - 1);
-            format!("{{{}, 1'd0}} - {half}", start(constant))
+            let half = cat([field.slice(e - 1, 1), field.bit(0) & !carried]);
+            start(constant).shl(1) - half.zext(bits)
         }
         // K - field + carry
         _ => {
             let (start, below) = match carry {
-                Some(_) => (start(constant + 1), format!("~{carried}")),
+                Some(_) => (start(constant + 1), !&carried),
                 None => (start(constant), carried.clone()),
             };
-            format!("{{{start}, {carried}}} - {{{}'d0, {{0}}, {below}}}", bits - 1 - e)
+            cat([start, carried]) - cat([field, below]).zext(bits)
         }
     };
-    let sum = c.comb("sum", bits, Cost::Add(bits), text, &args);
-    c.wire("exponent", bits - 1, format!("{{0}}[{}:1]", bits - 1), &[sum])
+    let sum = c.logic("sum", sum);
+    c.logic("exponent", c.x(sum).slice(bits - 1, 1))
 }
 
 /// `n` as a sum of signed powers of two, no two of them adjacent: (exponent, whether it is subtracted).
@@ -388,19 +358,20 @@ struct Carry {
     inverted: Option<Sig>,
 }
 
-/// A condition that depends on the carry: it is ready for carries of 0 and 1 before the carry chooses.
-fn choose(c: &mut Circuit, name: &str, test: impl Fn(i32) -> String, args: &[Sig], carry: Option<Carry>) -> Sig {
-    let cost = Cost::Compare(c.width(args[0]) + 1);
-    let mut early = |carry: i32| c.comb(&format!("{name}_{carry}"), 1, cost, test(carry), args);
+/// A condition over a number of so many bits that depends on the carry: it is ready for carries of 0 and 1 before the
+/// carry chooses.
+fn choose(c: &mut Circuit, name: &str, test: impl Fn(i32) -> X, bits: u32, carry: Option<Carry>) -> Sig {
+    let why = "the condition beside the comparison is one bit of it";
+    let mut early = |carry: i32| c.logic_at(&format!("{name}_{carry}"), test(carry), Cost::Compare(bits + 1), why);
     let Some(carry) = carry else { return early(0) };
     let (mut clear, mut set) = (early(0), early(1));
     if let Some(inverted) = carry.inverted {
         let swap = |first: Sig, second: Sig, c: &mut Circuit| {
-            c.comb(&format!("{name}_if"), 1, Cost::Mux(2), "{0} ? {1} : {2}", &[inverted, first, second])
+            c.logic(&format!("{name}_if"), c.x(inverted).mux(&c.x(first), &c.x(second)))
         };
         (clear, set) = (swap(set, clear, c), swap(clear, set, c));
     }
-    c.comb(name, 1, Cost::Mux(2), "{0} ? {1} : {2}", &[carry.bit, set, clear])
+    c.logic(name, c.x(carry.bit).mux(&c.x(set), &c.x(clear)))
 }
 
 /// Exponent field and fraction, without care for the range.
@@ -408,39 +379,25 @@ fn join(p: &Prepared, c: &mut Circuit, exponent: Sig, carry: Option<Sig>, fracti
     let e = p.format.exp();
     let low = low_exponent(p, c, exponent);
     let field = match carry {
-        Some(carry) => {
-            let text = format!("{{0}} + {{{}'d0, {{1}}}}", e - 1);
-            c.comb("power", e, Cost::Add(e), text, &[low, carry])
-        }
+        Some(carry) => c.logic("power", c.x(low) + c.x(carry).zext(e)),
         None => low,
     };
-    c.wire("magnitude", e + p.mant, "{{0}, {1}}", &[field, fraction])
+    c.logic("magnitude", c.cat(&[field, fraction]))
 }
 
 /// The exponent field, if the exponent is in range.
 fn low_exponent(p: &Prepared, c: &mut Circuit, exponent: Sig) -> Sig {
-    c.wire("power", p.format.exp(), format!("{{0}}[{}:0]", p.format.exp() - 1), &[exponent])
+    c.logic("power", c.x(exponent).low(p.format.exp()))
 }
 
 /// The result: the magnitude and sign where kept, the greatest magnitude on overflow, else 0.
 fn select(p: &Prepared, c: &mut Circuit, magnitude: Sig, keep: Sig, over: Option<Sig>, sign: Option<Sig>) -> Sig {
     let width = p.format.width();
-    let kept = format!("({{0}} & {{{}{{{{1}}}}}})", width - 1);
-    let most = format!("{}'d{}", width - 1, p.format.max_bits());
-    let mut args = vec![magnitude, keep];
-    let value = match over {
-        Some(over) => {
-            args.push(over);
-            format!("({{2}} ? {most} : {kept})")
-        }
-        None => kept,
-    };
-    let top = match sign {
-        Some(sign) => {
-            args.push(sign);
-            format!("{{1}} & {{{}}}", args.len() - 1)
-        }
-        None => "1'd0".into(),
-    };
-    c.comb("result", width, Cost::Logic(4), format!("{{{top}, {value}}}"), &args)
+    let keep = c.x(keep);
+    let mut value = c.x(magnitude) & keep.repeat(width - 1);
+    if let Some(over) = over {
+        value = c.x(over).mux(&X::constant(width - 1, p.format.max_bits() as i128), &value);
+    }
+    let top = sign.map_or(X::flag(false), |s| &keep & c.x(s));
+    c.logic("result", cat([top, value]))
 }

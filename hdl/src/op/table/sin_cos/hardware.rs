@@ -3,17 +3,18 @@
 use super::reduce::{Fixeds, Floats};
 use super::{Prepared, Reduction};
 use crate::Flags;
-use crate::circuit::target::Cost;
-use crate::circuit::{Circuit, Sig};
+use crate::circuit::{Circuit, Sig, X};
 use crate::op::int::xcast::Xcast;
 use crate::op::pieces::float_parts::fields;
+use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::flag_port;
 use crate::op::pieces::float_parts::shift::bits_of;
-use crate::op::pieces::float_parts::text::{arg, cat, constant, field, repeat, slice, zeros};
 use crate::op::pieces::parts;
 use crate::op::table::poly::hardware as poly;
 use crate::op::table::poly::result::float_circuit;
 use crate::op::{Inst, Operator};
+use crate::rtl::cat;
+use crate::rtl::expr::Test;
 
 /// The widest word of one memory.
 const ROM_WIDTH: u32 = 64;
@@ -34,7 +35,7 @@ fn floats_of(p: &Prepared, r: &Floats, inst: &Inst, flags: Flags, c: &mut Circui
     let first = (r.first as i64).max(least.min(r.last as i64)) as u32;
     let last = (r.last as i64).min(most.max(first as i64)) as u32;
     let window = window(c, r, f.exp, first, last);
-    let significand = c.wire("significand", format.mant() + 1, "{1'b1, {0}}", &[f.fraction]);
+    let significand = c.logic("significand", cat([X::flag(true), c.x(f.fraction)]));
     let width = (r.unit + 1 + r.below).min(c.width(significand) + c.width(window));
     let product = c.mul_low("product", significand, window, width);
     let product = parts::extend(c, "product", product, r.unit + 1 + r.below, false);
@@ -46,46 +47,33 @@ fn floats_of(p: &Prepared, r: &Floats, inst: &Inst, flags: Flags, c: &mut Circui
     let offset = looked.offset.map(|s| (s, false));
     let packed = float_circuit(c, format, known, looked.h, offset, Flags(flags.0 & !Flags::INVALID.0));
 
-    let mut compare = |possible: bool, sign: &str, end: u32| {
-        let text = format!("{{0}} {sign} {}", constant(format.exp(), end as i64));
-        possible.then(|| c.comb("outside", 1, Cost::Compare(format.exp()), text, &[f.exp]))
+    let mut compare = |possible: bool, test: Test, end: u32| {
+        let end = X::constant(format.exp(), end as i128);
+        possible.then(|| c.logic("outside", c.x(f.exp).compare(test, false, &end)))
     };
-    let early = compare(least < r.first as i64 || inst.bounds(0).zero, "<", r.first);
-    let invalid = compare(flags.contains(Flags::INVALID), ">", r.last);
+    let early = compare(least < r.first as i64 || inst.bounds(0).zero, Test::Lt, r.first);
+    let invalid = compare(flags.contains(Flags::INVALID), Test::Gt, r.last);
     let mut live = |s: Option<Sig>| {
         s.map(|s| {
-            let others: Vec<Sig> = [early, invalid].into_iter().flatten().collect();
-            let args: Vec<Sig> = [s].into_iter().chain(others).collect();
-            let text = (1..args.len()).map(|k| format!(" & ~{}", arg(k)));
-            c.comb("live", 1, Cost::Logic(3), "{0}".to_string() + &text.collect::<String>(), &args)
+            let others = [early, invalid].into_iter().flatten();
+            c.logic("live", others.fold(c.x(s), |live, other| live & !c.x(other)))
         })
     };
     let (above, below) = (live(packed.above), live(packed.below));
-    let sign = match (p.cosine || inst.is_nonneg(0), below) {
-        (true, None) => negative,
-        (true, Some(b)) => c.comb("sign", 1, Cost::Logic(2), "{0} & ~{1}", &[negative, b]),
-        (false, None) => c.comb("sign", 1, Cost::Logic(2), "{0} ^ {1}", &[negative, f.sign]),
-        (false, Some(b)) => c.comb("sign", 1, Cost::Logic(3), "({0} ^ {1}) & ~{2}", &[negative, f.sign, b]),
-    };
+    let turned = c.x(negative);
+    let turned = if p.cosine || inst.is_nonneg(0) { turned } else { turned ^ c.x(f.sign) };
+    let sign = below.map_or(turned.clone(), |b| turned & !c.x(b));
+    let sign = c.logic("sign", sign);
     let magnitude = field(c, "magnitude", packed.bits, w - 2, 0);
-    let (mut text, mut args) = ("{{0}, {1}}".to_string(), vec![sign, magnitude]);
+    let mut value = c.cat(&[sign, magnitude]);
     if let Some(invalid) = invalid {
-        args.push(invalid);
-        text = format!("{text} & {}", repeat(w, &format!("~{}", arg(2))));
+        value = value & (!c.x(invalid)).repeat(w);
     }
     if let Some(early) = early {
-        args.push(early);
-        let when = arg(args.len() - 1);
-        let own = if p.cosine {
-            constant(w, p.one() as i64)
-        } else {
-            args.push(x);
-            arg(args.len() - 1)
-        };
-        text = format!("{when} ? {own} : ({text})");
+        let own = if p.cosine { X::constant(w, p.one() as i128) } else { c.x(x) };
+        value = c.x(early).mux(&own, &value);
     }
-    let plain = args.len() == 2;
-    let q = c.comb("q", w, if plain { Cost::Wire } else { Cost::Mux(2) }, text, &args);
+    let q = c.logic("q", value);
     let conditions = [(Flags::OVERFLOW, above), (Flags::UNDERFLOW, below), (Flags::INVALID, invalid)];
     (q, flag_port(c, flags, &conditions))
 }
@@ -97,8 +85,7 @@ fn window(c: &mut Circuit, r: &Floats, exponent: Sig, first: u32, last: u32) -> 
     let bits = bits_of(rows.len() as u32 - 1);
     let address = (bits > 0).then(|| {
         let e = c.width(exponent);
-        let text = format!("{{0}} - {}", constant(e, first as i64));
-        let row = c.comb("row", e, Cost::Add(e), text, &[exponent]);
+        let row = c.logic("row", c.x(exponent) - X::constant(e, first as i128));
         field(c, "row", row, bits - 1, 0)
     });
     let mut pieces = Vec::new();
@@ -108,11 +95,11 @@ fn window(c: &mut Circuit, r: &Floats, exponent: Sig, first: u32, last: u32) -> 
         let word = |w: &u128| (w >> low) as u64 & mask;
         pieces.push(match address {
             Some(address) => c.rom("over_pi", n, address, rows.iter().map(word).collect()),
-            None => c.wire("over_pi", n, format!("{n}'d{}", word(&rows[0])), &[]),
+            None => c.logic("over_pi", X::constant(n, word(&rows[0]) as i128)),
         });
     }
     pieces.reverse();
-    c.wire("window", width, cat(&(0..pieces.len()).map(arg).collect::<Vec<_>>()), &pieces)
+    c.logic("window", c.cat(&pieces))
 }
 
 /// The sign and u of a turn, to which a quarter is still to be added for a cosine.
@@ -121,13 +108,9 @@ fn fold(c: &mut Circuit, turn: Sig, cosine: bool) -> (Sig, Sig) {
     let whole = field(c, "whole", turn, unit, unit);
     let half = field(c, "half", turn, unit - 1, unit - 1);
     let rest = field(c, "rest", turn, unit - 2, 0);
-    let (negative, flip) = if cosine {
-        (c.comb("negative", 1, Cost::Logic(2), "{0} ^ {1}", &[whole, half]), "~{1}")
-    } else {
-        (whole, "{1}")
-    };
-    let text = format!("{{0}} ^ {}", repeat(unit - 1, flip));
-    (negative, c.comb("u", unit - 1, Cost::Logic(2), text, &[rest, half]))
+    let (second, rest) = (c.x(half), c.x(rest));
+    let (negative, flip) = if cosine { (c.logic("negative", c.x(whole) ^ &second), !second) } else { (whole, second) };
+    (negative, c.logic("u", rest ^ flip.repeat(unit - 1)))
 }
 
 /// The octave of u, which is its number of leading zeros, and the fraction behind the leading one.
@@ -135,18 +118,17 @@ fn normalise(c: &mut Circuit, u: Sig, r: &Floats) -> (Sig, Sig) {
     let mut value = u;
     let mut digits = Vec::new();
     for digit in (0..bits_of(r.octaves - 1)).rev() {
-        let (places, width) = (1u32 << digit, c.width(value));
-        let high = slice(0, width, width as i64 - 1, (width - places) as i64);
-        let clear = c.comb("clear", 1, Cost::Logic(places), format!("~|{high}"), &[value]);
+        let places = 1u32 << digit;
+        let bits = c.x(value);
+        let width = bits.width();
+        let clear = parts::counted(c, "clear", bits.top(places).none(), places);
         // What no later move can bring up is not needed.
         let kept = width.min(r.places + places);
-        let unmoved = slice(0, width, width as i64 - 1, (width - kept) as i64);
-        let low = (width - places) as i64 - kept as i64;
-        let moved = cat(&[slice(0, width, (width - places) as i64 - 1, low.max(0)), zeros((-low).max(0) as u32)]);
-        value = c.comb("moved", kept, Cost::Mux(2), format!("{{1}} ? {moved} : {unmoved}"), &[value, clear]);
+        let moved = bits.low(width - places).shl(places).top(kept);
+        value = c.logic("moved", c.x(clear).mux(&moved, &bits.top(kept)));
         digits.push(clear);
     }
-    let line = c.wire("line", digits.len() as u32, cat(&(0..digits.len()).map(arg).collect::<Vec<_>>()), &digits);
+    let line = c.logic("line", c.cat(&digits));
     let width = c.width(value);
     (line, field(c, "fraction", value, width - 2, width - 1 - r.places))
 }
@@ -154,7 +136,7 @@ fn normalise(c: &mut Circuit, u: Sig, r: &Floats) -> (Sig, Sig) {
 fn fixeds_of(p: &Prepared, r: &Fixeds, flags: Flags, c: &mut Circuit, x: Sig) -> (Sig, Option<Sig>) {
     let signed = p.format.is_signed();
     let bits = 64 - r.factor.leading_zeros();
-    let factor = c.wire("over_pi", bits, format!("{bits}'d{}", r.factor), &[]);
+    let factor = c.logic("over_pi", X::constant(bits, r.factor as i128));
     let product = poly::product(c, x, signed, factor);
     let top = r.unit + r.below;
     let product = if c.width(product) <= top { parts::extend(c, "product", product, top + 1, signed) } else { product };

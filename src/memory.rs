@@ -1,0 +1,89 @@
+//! Memory: how much is free, and a sentence where there is too little.
+
+use crate::failure::Failure;
+use crate::output;
+use std::alloc::{GlobalAlloc, Layout, System};
+
+/// The system's allocator, which ends the program with a sentence where there is no memory, instead of by a signal.
+pub struct Allocator;
+
+// SAFETY: every call is passed on to the system's allocator as it is.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise is passed on.
+        given(unsafe { System.alloc(layout) }, layout.size())
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise is passed on.
+        given(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
+
+    unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller's promise is passed on.
+        given(unsafe { System.realloc(old, layout, size) }, size)
+    }
+
+    unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(old, layout) }
+    }
+}
+
+#[inline]
+fn given(memory: *mut u8, size: usize) -> *mut u8 {
+    if memory.is_null() {
+        refused(size);
+    }
+    memory
+}
+
+/// Ends the program. Nothing here may ask for memory.
+#[cold]
+fn refused(size: usize) -> ! {
+    let mut line = [0u8; 160];
+    let mut rest = &mut line[..];
+    let _ = std::io::Write::write_fmt(
+        &mut rest,
+        format_args!("error: there is not enough memory: {} MB more are needed; try a smaller problem\n", size >> 20),
+    );
+    let left = rest.len();
+    output::end_without_memory(&line[..line.len() - left])
+}
+
+/// Bytes that can be used: what the system, or the group of processes that this one is in, has free. None where it does not
+/// say.
+pub fn free() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let kib = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?.trim().trim_end_matches(" kB");
+    let system = kib.parse::<u64>().ok()? << 10;
+    Some(group_free().map_or(system, |group| group.min(system)))
+}
+
+/// What the control group still gives, files in memory counted as free.
+fn group_free() -> Option<u64> {
+    let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let own = own.lines().find_map(|l| l.strip_prefix("0::/"))?;
+    let folder = std::path::Path::new("/sys/fs/cgroup").join(own);
+    let text = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
+    let most: u64 = text("memory.max")?.trim().parse().ok()?;
+    let used: u64 = text("memory.current")?.trim().parse().ok()?;
+    let stat = text("memory.stat")?;
+    let files: u64 = stat.lines().find_map(|l| l.strip_prefix("file "))?.trim().parse().ok()?;
+    Some(most.saturating_sub(used.saturating_sub(files)))
+}
+
+/// Refuses what needs more bytes than are free; `what` begins the sentence.
+pub fn check(bytes: u64, what: impl std::fmt::Display) -> Result<(), Failure> {
+    match free() {
+        Some(free) if bytes > free => {
+            let (needed, free) = (gigabytes(bytes), gigabytes(free));
+            Err(Failure::Input(format!("{what} needs about {needed} of memory, and {free} are free")))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub fn gigabytes(bytes: u64) -> String {
+    format!("{:.1} GB", bytes as f64 / 1e9)
+}
