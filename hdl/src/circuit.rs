@@ -87,7 +87,7 @@ impl Kind {
 /// The signals that an expression reads, each once.
 fn leaves(expr: &Expr<Sig>) -> Vec<Sig> {
     let mut found = Vec::new();
-    expr.reads(&mut |s, _, _| {
+    expr.reads(&mut |s, _, _, _| {
         if !found.contains(s) {
             found.push(*s);
         }

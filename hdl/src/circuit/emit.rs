@@ -7,7 +7,7 @@ use super::{Circuit, Kind, PORTS, Pipelined, Sig};
 use crate::rtl::delay;
 use crate::rtl::names::Names;
 use crate::rtl::netlist::{Dir, Item, Module, ROM};
-use crate::rtl::{Value, net};
+use crate::rtl::{Value, cat, net};
 use std::collections::BTreeMap;
 
 /// A set of bit positions of one signal in one stage.
@@ -55,10 +55,10 @@ struct Emitter<'a> {
     items: Vec<Owned>,
     /// What goes through memory, and for each signal and its copy where that is found.
     stays: Vec<Stay>,
-    instances: Vec<Item>,
+    instances: Vec<Owned>,
     stored: BTreeMap<(usize, usize), Stored>,
     /// Bits that nothing reads, by owner.
-    unread: BTreeMap<u32, Vec<String>>,
+    unread: BTreeMap<u32, Vec<Value>>,
 }
 
 /// The module, and for each signal the bits that wait in memory instead of registers.
@@ -85,12 +85,13 @@ pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> (Pipelined
     }
     for (port, s) in &circuit.outputs {
         let width = circuit.width(*s);
-        let expr = e.read(*s, None, width - 1, 0);
-        e.items.push((PORTS, Item::Assign { name: port.clone(), expr }));
+        let value = e.read(*s, None, width - 1, 0);
+        let item = Item::Assign { name: port.clone(), expr: value.to_string() };
+        e.items.push(Owned { owner: PORTS, item, reads: vec![value] });
     }
     e.sink();
     let instances = std::mem::take(&mut e.instances);
-    e.items.extend(instances.into_iter().map(|i| (PORTS, i)));
+    e.items.extend(instances);
     let mut parts = split(&mut e.module, e.items, &e.parts, &e.names);
     parts.extend(memories);
     let mut stored = vec![0; circuit.signals.len()];
@@ -207,13 +208,19 @@ impl Emitter<'_> {
         copy
     }
 
-    /// Text for bits `high` down to `low` of a signal, as a reader (`None`: an output port) finds it.
-    fn read(&self, s: Sig, reader: Option<usize>, high: u32, low: u32) -> String {
-        self.copies[s.index()][self.placed.waits(s, reader) as usize].slice(high, low)
+    /// Bits `high` down to `low` of a signal, as a reader (`None`: an output port) finds it.
+    fn read(&self, s: Sig, reader: Option<usize>, high: u32, low: u32) -> Value {
+        self.copies[s.index()][self.placed.waits(s, reader) as usize].value(high, low)
     }
 
-    fn read_value(&self, s: Sig, reader: Option<usize>, high: u32, low: u32) -> Value {
-        self.copies[s.index()][self.placed.waits(s, reader) as usize].value(high, low)
+    fn wire(&mut self, owner: u32, name: String, value: Value) {
+        let item = Item::Wire { name, width: value.width(), expr: value.to_string() };
+        self.items.push(Owned { owner, item, reads: vec![value] });
+    }
+
+    fn register(&mut self, owner: u32, name: String, next: Value) {
+        let item = Item::Reg { name, width: next.width(), next: next.to_string() };
+        self.items.push(Owned { owner, item, reads: vec![next] });
     }
 
     /// Decides what waits in memory: its words, its instances and its modules.
@@ -223,7 +230,7 @@ impl Emitter<'_> {
         let moves = |k: usize| self.placed.live[k] && !self.placed.ready[k].fixed;
         self.stays = memory::stays(&self.copies, moves, target);
         // What goes into each memory, by its cycles.
-        let mut words: BTreeMap<u32, Vec<(String, u32)>> = BTreeMap::new();
+        let mut words: BTreeMap<u32, Vec<Value>> = BTreeMap::new();
         let mut totals: BTreeMap<u32, u32> = BTreeMap::new();
         for (stay, cycles) in self.stays.iter().flat_map(|s| s.pieces.iter().map(move |c| (s, c))) {
             *totals.entry(*cycles).or_insert(0) += stay.width;
@@ -234,31 +241,27 @@ impl Emitter<'_> {
             // Bits side by side, the lowest one first.
             let before = &self.copies[stay.signal][stay.from];
             let after = &self.copies[stay.signal][stay.to];
-            let bits: Vec<String> = after.runs.iter().rev().map(|r| before.slice(r.high, r.low)).collect();
-            let mut text = if bits.len() == 1 { bits[0].clone() } else { format!("{{{}}}", bits.join(", ")) };
+            let mut bits = cat(after.runs.iter().rev().map(|r| before.value(r.high, r.low)));
             for cycles in &stay.pieces {
                 let word = words.entry(*cycles).or_default();
-                let low = word.iter().map(|w| w.1).sum();
-                word.push((text, stay.width));
+                let low = word.iter().map(Value::width).sum();
+                word.push(bits);
                 let (memory, total) = (names[cycles].clone(), totals[cycles]);
-                text = select(&memory, total, low + stay.width - 1, low);
+                bits = net(&memory, total).bits(low, stay.width);
                 self.stored.insert((stay.signal, stay.to), Stored { from: stay.from, memory, total, low });
             }
         }
         let mut modules = Vec::new();
         for (cycles, word) in words {
             let (width, q) = (totals[&cycles], &names[&cycles]);
-            let d: Vec<&str> = word.iter().rev().map(|w| w.0.as_str()).collect();
-            let d = if d.len() == 1 { d[0].to_string() } else { format!("{{{}}}", d.join(", ")) };
-            let connections = [("clk", "clk"), ("d", &d), ("q", q)].map(|(p, e)| (p.to_string(), e.to_string()));
+            let d = cat(word.into_iter().rev());
+            let connections = [("clk", net("clk", 1)), ("d", d), ("q", net(q, width))];
             let module = delay::module(width, cycles, read);
             let name = self.names.unique(&format!("wait_{cycles}"));
-            self.items.push((PORTS, Item::Net { name: q.clone(), width }));
-            self.instances.push(Item::Instance {
-                module: module.name.clone(),
-                name,
-                connections: connections.to_vec(),
-            });
+            self.items.push(Owned::plain(PORTS, Item::Net { name: q.clone(), width }));
+            let text = connections.iter().map(|(port, e)| (port.to_string(), e.to_string())).collect();
+            let item = Item::Instance { module: module.name.clone(), name, connections: text };
+            self.instances.push(Owned { owner: PORTS, item, reads: connections.map(|c| c.1).to_vec() });
             modules.push(module);
         }
         modules
@@ -274,7 +277,7 @@ impl Emitter<'_> {
 
     fn stage(&mut self, stage: u32) {
         if self.placed.latency > 0 && self.circuit.parts.is_empty() {
-            self.items.push((PORTS, Item::Comment(format!("---- stage {stage}"))));
+            self.items.push(Owned::plain(PORTS, Item::Comment(format!("---- stage {stage}"))));
         }
         let moving = |k: &usize| self.placed.live[*k] && !self.placed.ready[*k].fixed;
         let signals: Vec<usize> = (0..self.circuit.signals.len()).filter(moving).collect();
@@ -297,97 +300,81 @@ impl Emitter<'_> {
         let mut taken = 0;
         for run in copy.runs.clone() {
             let next = match self.stored.get(&(k, n)) {
-                None => self.copies[k][n - 1].slice(run.high, run.low),
-                Some(at) => {
-                    let low = at.low + taken;
-                    select(&at.memory, at.total, low + run.high - run.low, low)
-                }
+                None => self.copies[k][n - 1].value(run.high, run.low),
+                Some(at) => net(&at.memory, at.total).bits(at.low + taken, run.high - run.low + 1),
             };
             taken += run.high - run.low + 1;
-            let item = Item::Reg { name: run.name, width: run.high - run.low + 1, next };
-            self.items.push((self.circuit.signals[k].owner, item));
+            self.register(self.circuit.signals[k].owner, run.name, next);
         }
     }
 
     /// Writes the definition of a signal.
     fn define(&mut self, k: usize) {
         let signal = &self.circuit.signals[k];
+        let owner = signal.owner;
         if !signal.note.is_empty() {
-            self.items.push((signal.owner, Item::Comment(signal.note.clone())));
+            self.items.push(Owned::plain(owner, Item::Comment(signal.note.clone())));
         }
         let copy = self.copies[k][0].clone();
         let whole = |s: Sig| self.read(s, Some(k), self.circuit.width(s) - 1, 0);
-        let item = match &signal.kind {
-            Kind::Input { .. } => return,
+        match &signal.kind {
+            Kind::Input { .. } => {}
             Kind::Expr { expr, held, .. } => {
-                let expr = expr.map(&mut |s, high, low| self.read_value(*s, Some(k), high, low)).to_string();
-                if *held {
-                    self.held(&copy, k, expr);
-                    return;
-                }
-                Item::Wire { name: copy.name, width: signal.width, expr }
+                let value = expr.map(&mut |s, high, low| self.read(*s, Some(k), high, low));
+                if *held { self.held(&copy, k, value) } else { self.wire(owner, copy.name, value) }
             }
             Kind::Rom { data, addr } => {
-                let addr_width = self.circuit.width(*addr);
+                let address = whole(*addr);
                 let mut data = data.clone();
-                data.resize(1 << addr_width, 0);
-                Item::Rom { name: copy.name, width: signal.width, addr: whole(*addr), addr_width, data }
+                data.resize(1 << address.width(), 0);
+                let (addr, addr_width) = (address.to_string(), address.width());
+                let item = Item::Rom { name: copy.name, width: signal.width, addr, addr_width, data };
+                self.items.push(Owned { owner, item, reads: vec![address] });
             }
             Kind::Mul { a, b, signed } => {
-                let (x, y, wx, wy) = (whole(*a), whole(*b), self.circuit.width(*a), self.circuit.width(*b));
-                // Operands as wide as the product, so that no tool sees a product narrower than its result.
-                let product = if *signed {
-                    let (sx, sy) = (sign_bit(&x, wx), sign_bit(&y, wy));
-                    format!("$signed({{{{{wy}{{{sx}}}}}, {x}}}) * $signed({{{{{wx}{{{sy}}}}}, {y}}})")
-                } else {
-                    format!("{{{wy}'d0, {x}}} * {{{wx}'d0, {y}}}")
-                };
+                let product = whole(*a).product(&whole(*b), *signed);
                 self.held(&copy, k, product);
-                return;
             }
-        };
-        self.items.push((signal.owner, item));
+        }
     }
 
     /// The registers right behind a multiplier or logic, for the bits that are read.
-    fn held(&mut self, copy: &Copy, k: usize, next: String) {
+    fn held(&mut self, copy: &Copy, k: usize, next: Value) {
         let (owner, width) = (self.circuit.signals[k].owner, self.circuit.signals[k].width);
         if let [Run { name, high, low: 0 }] = &copy.runs[..]
             && high + 1 == width
         {
-            self.items.push((owner, Item::Reg { name: name.clone(), width, next }));
+            self.register(owner, name.clone(), next);
             return;
         }
         let full = self.names.unique(&format!("{}_full", copy.name));
-        self.items.push((owner, Item::Wire { name: full.clone(), width, expr: next }));
+        let whole = net(&full, width);
+        self.wire(owner, full, next);
         for run in &copy.runs {
-            let next = select(&full, width, run.high, run.low);
-            let item = Item::Reg { name: run.name.clone(), width: run.high - run.low + 1, next };
-            self.items.push((owner, item));
+            self.register(owner, run.name.clone(), whole.slice(run.high, run.low));
         }
         let unread: Bits = copy.read.iter().map(|read| !read).collect();
-        let rest = runs(&unread).into_iter().map(|(high, low)| select(&full, width, high, low));
+        let rest = runs(&unread).into_iter().map(|(high, low)| whole.slice(high, low));
         self.unread.entry(owner).or_default().extend(rest);
     }
 
     /// Reads the bits that nothing else reads, so that linters do not ask about them.
     fn sink(&mut self) {
         let mut unread = std::mem::take(&mut self.unread);
-        if self.placed.latency > 0 && !self.items.iter().any(|(_, item)| item.uses_clock()) {
-            unread.entry(PORTS).or_default().push("clk".into());
+        if self.placed.latency > 0 && !self.items.iter().any(|o| o.item.uses_clock()) {
+            unread.entry(PORTS).or_default().push(net("clk", 1));
         }
         for (signal, copies) in self.circuit.signals.iter().zip(&self.copies) {
             let owner = if matches!(signal.kind, Kind::Input { .. }) { PORTS } else { signal.owner };
             for copy in copies {
                 let bits: Bits = (0..).zip(&copy.read).map(|(b, read)| !read && copy.run(b, b).is_some()).collect();
-                let rest = runs(&bits).into_iter().map(|(high, low)| copy.slice(high, low));
+                let rest = runs(&bits).into_iter().map(|(high, low)| copy.value(high, low));
                 unread.entry(owner).or_default().extend(rest);
             }
         }
         for (owner, unread) in unread.into_iter().filter(|(_, unread)| !unread.is_empty()) {
             let name = self.names.unique("unused");
-            let expr = format!("&{{1'b0, {}}}", unread.join(", "));
-            self.items.push((owner, Item::Wire { name, width: 1, expr }));
+            self.wire(owner, name, super::split::unused(unread));
         }
     }
 }
@@ -403,25 +390,6 @@ impl Copy {
         let run = self.run(high, low).expect("bits that are read together lie side by side");
         net(&run.name, run.high - run.low + 1).slice(high - run.low, low - run.low)
     }
-
-    /// Text for bits `high` down to `low` of the signal.
-    fn slice(&self, high: u32, low: u32) -> String {
-        let run = self.run(high, low).expect("bits that are read together lie side by side");
-        select(&run.name, run.high - run.low + 1, high - run.low, low - run.low)
-    }
-}
-
-/// Bits `high` down to `low` of `name`, which has `width` bits.
-fn select(name: &str, width: u32, high: u32, low: u32) -> String {
-    match () {
-        _ if low == 0 && high == width - 1 => name.to_string(),
-        _ if low == high => format!("{name}[{low}]"),
-        _ => format!("{name}[{high}:{low}]"),
-    }
-}
-
-fn sign_bit(name: &str, width: u32) -> String {
-    select(name, width, width - 1, width - 1)
 }
 
 /// The set bits as runs of neighbours (high, low), lowest first.

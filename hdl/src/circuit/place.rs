@@ -106,7 +106,7 @@ pub(super) fn reads(circuit: &Circuit, live: &[bool]) -> Vec<Read> {
     let mut reads = Vec::new();
     for (k, signal) in circuit.signals.iter().enumerate().filter(|(k, _)| live[*k]) {
         match &signal.kind {
-            Kind::Expr { expr, .. } => expr.reads(&mut |s, high, low| reads.push((*s, Some(k), high, low))),
+            Kind::Expr { expr, .. } => expr.reads(&mut |s, _, high, low| reads.push((*s, Some(k), high, low))),
             kind => reads.extend(kind.args().iter().map(|a| (*a, Some(k), circuit.width(*a) - 1, 0))),
         }
     }

@@ -1,11 +1,23 @@
 //! Taking a pipelined circuit apart into a module for each owner, so that tools report by owner.
 
 use crate::rtl::names::Names;
-use crate::rtl::netlist::{Dir, Item, Module, identifiers};
+use crate::rtl::netlist::{Dir, Item, Module};
+use crate::rtl::{Value, cat, net};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// An item and the owner of what it defines.
-pub(super) type Owned = (u32, Item);
+/// An item, the owner of what it defines, and what it reads.
+pub(super) struct Owned {
+    pub owner: u32,
+    pub item: Item,
+    pub reads: Vec<Value>,
+}
+
+impl Owned {
+    /// An item that reads nothing.
+    pub fn plain(owner: u32, item: Item) -> Owned {
+        Owned { owner, item, reads: Vec::new() }
+    }
+}
 
 /// Where a signal is defined.
 struct Signal {
@@ -31,7 +43,7 @@ pub(super) fn split(
     for port in module.ports.iter().filter(|p| p.dir == Dir::In && p.name != "clk") {
         signals.insert(port.name.clone(), Signal { home: None, width: port.width });
     }
-    for (owner, item) in &items {
+    for Owned { owner, item, .. } in &items {
         if let Some((name, width)) = definition(item) {
             signals.insert(name.to_string(), Signal { home: home(*owner), width });
         }
@@ -39,19 +51,26 @@ pub(super) fn split(
     // What crosses from one home to another.
     let mut reads: BTreeMap<Option<u32>, Reads> = BTreeMap::new();
     let mut leaves: BTreeMap<u32, BTreeSet<String>> = BTreeMap::new();
-    for (owner, item) in &items {
-        let here = home(*owner);
-        for (name, sliced) in texts(item).into_iter().flat_map(uses) {
-            let Some(from) = signals.get(name).filter(|s| s.home != here).map(|s| s.home) else { continue };
-            *reads.entry(here).or_default().entry(name.to_string()).or_insert(false) |= !sliced;
-            if let Some(from) = from {
+    for o in &items {
+        let here = home(o.owner);
+        let mut see = |name: &str, full: u32, whole: bool| {
+            let Some(signal) = signals.get(name) else { return };
+            assert!(signal.width == full, "{name} has {} bits and is read as one of {full}", signal.width);
+            if signal.home == here {
+                return;
+            }
+            *reads.entry(here).or_default().entry(name.to_string()).or_insert(false) |= whole;
+            if let Some(from) = signal.home {
                 leaves.entry(from).or_default().insert(name.to_string());
             }
+        };
+        for value in &o.reads {
+            value.reads(&mut |name, full, high, low| see(&name.0, full, high - low + 1 == full));
         }
     }
     let mut bodies: BTreeMap<u32, Vec<Item>> = parts.keys().map(|o| (*o, Vec::new())).collect();
     let mut rest = Vec::new();
-    for (owner, item) in items {
+    for Owned { owner, item, .. } in items {
         bodies.get_mut(&owner).unwrap_or(&mut rest).push(item);
     }
     for name in leaves.values().flatten() {
@@ -72,7 +91,8 @@ pub(super) fn split(
         }
         m.items = body;
         let mut names = names.clone();
-        sink(&mut m, inputs.iter().filter(|(_, whole)| !**whole).map(|(name, _)| name), &mut names);
+        let sliced = inputs.iter().filter(|(_, whole)| !**whole).map(|(name, _)| net(name, signals[name].width));
+        sink(&mut m, sliced.collect(), &mut names);
         for name in outputs {
             let port = names.unique(&format!("{name}_out"));
             m.items.push(Item::Assign { name: port.clone(), expr: name.clone() });
@@ -86,22 +106,22 @@ pub(super) fn split(
     // A signal that another part reads is connected whole.
     let passed = |name: &str| reads.iter().any(|(home, r)| home.is_some() && r.contains_key(name));
     let own = reads.get(&None).unwrap_or(&none.0);
-    sink(
-        module,
-        own.iter().filter(|(name, whole)| !**whole && !passed(name)).map(|(name, _)| name),
-        &mut names.clone(),
-    );
+    let sliced = own.iter().filter(|(name, whole)| !**whole && !passed(name));
+    sink(module, sliced.map(|(name, _)| net(name, signals[name].width)).collect(), &mut names.clone());
     made
 }
 
-/// Reads signals whole of which only some bits are read, so that linters do not ask about the others.
-fn sink<'a>(module: &mut Module, signals: impl Iterator<Item = &'a String>, names: &mut Names) {
-    let signals: Vec<&str> = signals.map(String::as_str).collect();
-    if signals.is_empty() {
-        return;
+/// Reads what nothing else reads, so that linters do not ask about it.
+pub(super) fn unused(values: Vec<Value>) -> Value {
+    cat([Value::flag(false)].into_iter().chain(values)).all()
+}
+
+/// Reads signals whole of which only some bits are read.
+fn sink(module: &mut Module, signals: Vec<Value>, names: &mut Names) {
+    if !signals.is_empty() {
+        let expr = unused(signals).to_string();
+        module.items.push(Item::Wire { name: names.unique("rest_unused"), width: 1, expr });
     }
-    let expr = format!("&{{1'b0, {}}}", signals.join(", "));
-    module.items.push(Item::Wire { name: names.unique("rest_unused"), width: 1, expr });
 }
 
 /// The name and width that an item declares.
@@ -113,23 +133,4 @@ fn definition(item: &Item) -> Option<(&str, u32)> {
         | Item::Rom { name, width, .. } => Some((name, *width)),
         _ => None,
     }
-}
-
-/// The expressions of an item.
-fn texts(item: &Item) -> Vec<&str> {
-    match item {
-        Item::Wire { expr, .. } | Item::Assign { expr, .. } => vec![expr],
-        Item::Reg { next, .. } => vec![next],
-        Item::Rom { addr, .. } => vec![addr],
-        Item::Instance { connections, .. } => connections.iter().map(|c| c.1.as_str()).collect(),
-        _ => vec![],
-    }
-}
-
-/// The identifiers of an expression, and whether a bit or a slice of each is meant.
-fn uses(expr: &str) -> impl Iterator<Item = (&str, bool)> {
-    identifiers(expr).map(move |name| {
-        let end = name.as_ptr() as usize - expr.as_ptr() as usize + name.len();
-        (name, expr.as_bytes().get(end) == Some(&b'['))
-    })
 }

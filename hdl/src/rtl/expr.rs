@@ -346,10 +346,10 @@ impl<L: Leaf> Expr<L> {
         Expr::new(width, Node::Product { signed, a: self.clone(), b: other.clone() })
     }
 
-    /// Calls `see` with (leaf, high, low) of everything that is read.
-    pub fn reads<'a>(&'a self, see: &mut dyn FnMut(&'a L, u32, u32)) {
+    /// Calls `see` with (leaf, its width, high, low) of everything that is read.
+    pub fn reads<'a>(&'a self, see: &mut dyn FnMut(&'a L, u32, u32, u32)) {
         match self.node() {
-            Node::Read { leaf, low, .. } => see(leaf, low + self.width() - 1, *low),
+            Node::Read { leaf, full, low } => see(leaf, *full, low + self.width() - 1, *low),
             _ => self.operands().for_each(|e| e.reads(see)),
         }
     }

@@ -90,6 +90,19 @@ const ROWS: &[Row] = &[
         text: "int8 a jpin; int8 b jpin; int4 y fout; q = b == 0 ? 7 : a / b; y += (int4)(b > 50 ? (int8)(fixed12.5)a : q);",
         pairs: &[("100,0", ""), ("100,60", "saturation"), ("100,20", "")],
     },
+    // Exact zeros of functions, at the ends of the interval and inside; both ends are inside.
+    Row {
+        text: "float18.9 a jpin; float18.9 y fout; y max= pg_fn(a, 1 - a, 0, 1);",
+        pairs: &[("1", ""), ("0", ""), ("0.5", ""), ("1.01", "invalid"), ("-0.1", "invalid")],
+    },
+    Row {
+        text: "float18.9 a jpin; float18.9 y fout; y max= pg_fn(a, sin(a), -1, 1) + pg_fn(a, sqrt(a), 0, 4);",
+        pairs: &[("0", ""), ("1", ""), ("-0.5", "invalid")],
+    },
+    Row {
+        text: "float18.9 a jpin; float18.9 y fout; y max= pg_fn(a, max(0, 1 - a), 0, 2) * pg_fn(a, a * (1.5 - a), 0, 1.5);",
+        pairs: &[("0", ""), ("1", ""), ("1.25", ""), ("1.5", ""), ("1.75", "invalid")],
+    },
     Row { text: "log17.8 a jpin; log17.8 y fout; y max= a == 0 ? 0 : 1 / a;", pairs: &[("0", ""), ("2", "")] },
 ];
 

@@ -4,6 +4,7 @@ mod bench;
 mod board;
 mod common;
 mod cycle;
+mod definitions;
 mod demand;
 mod emulated;
 mod emulator;

@@ -4,6 +4,7 @@ use crate::source::Kernel;
 use hdl::Flags;
 use pg2::graph::Graph;
 use pg2::report::origins::{Origin, origins};
+use pg2::report::shown::escaped;
 use serde::Serialize;
 
 /// A flag that was raised, in the keys that README.md names.
@@ -67,7 +68,11 @@ impl Raised {
             text += &format!(", in {}", self.pins.join(" or "));
         }
         if !self.lines.is_empty() {
-            let shown = self.lines.iter().take(SHOWN).map(|l| format!("{}:{} `{}`", l.file, l.line, l.text));
+            let shown = self
+                .lines
+                .iter()
+                .take(SHOWN)
+                .map(|l| format!("{}:{} `{}`", escaped(&l.file), l.line, escaped(&l.text)));
             text += &format!("; can arise at {}", shown.collect::<Vec<_>>().join(", "));
         }
         match self.lines.len().saturating_sub(SHOWN) {
