@@ -4,6 +4,7 @@ mod quick;
 
 use crate::failure::Failure;
 use crate::{input, output};
+use hdl::op::meaning::Real;
 use hdl::{Flags, Format};
 use host::backend::Table;
 use pg2::report::shown::{self, shown};
@@ -15,6 +16,14 @@ use std::path::Path;
 pub struct Column {
     pub name: String,
     pub format: Format,
+    /// The format of the patterns in a table, which is wider where a backend rounds to none.
+    pub held: Format,
+}
+
+impl Column {
+    pub fn new(name: String, format: Format) -> Column {
+        Column { name, format, held: format }
+    }
 }
 
 /// Reads the wanted columns of a file into a table, in the order of `columns`. Other columns are an error, since a
@@ -82,7 +91,7 @@ fn read_rows(
         }
         for (c, &k) in columns.iter().zip(&places) {
             let field = record.get(k).unwrap_or("");
-            let bits = self::field(c.format, field, raw).map_err(|e| {
+            let bits = self::field(c, field, raw).map_err(|e| {
                 let line = line_at(bytes, record.position());
                 wrong(line, format!("column `{}`: {e}", c.name))
             })?;
@@ -126,23 +135,43 @@ fn reason(e: &csv::Error) -> String {
     }
 }
 
-/// The pattern of one field: a decimal number rounded once, or with `raw` the pattern itself.
-pub fn field(format: Format, field: &str, raw: bool) -> Result<u64, String> {
+/// The pattern that a table holds for one field: that of a decimal number rounded once, or with `raw` the one given.
+pub fn field(column: &Column, field: &str, raw: bool) -> Result<u64, String> {
+    let Column { format, held, .. } = *column;
     if !raw {
         let (low, high) = (format.min_bits(), format.max_bits());
         let range =
             || format!("{} to {}", hdl::number::exact::print(format, low), hdl::number::exact::print(format, high));
-        return hdl::number::exact::parse(format, field)
-            .map_err(|e| format!("`{}`: {e}; {format} takes {}", shown(field), range()));
+        let parsed = |format| hdl::number::exact::parse(format, field);
+        // The range is the format's own, however the number is held.
+        let bits = parsed(format).and_then(|bits| if held == format { Ok(bits) } else { parsed(held) });
+        return bits.map_err(|e| format!("`{}`: {e}; {format} takes {}", shown(field), range()));
     }
     let value: u64 = field
         .parse()
         .map_err(|_| format!("`{}` is not an unsigned integer; --raw takes bit patterns in decimal", shown(field)))?;
-    hdl::number::exact::check_raw(format, value)
+    let bits = hdl::number::exact::check_raw(format, value)?;
+    Ok(if held == format { bits } else { Real::read(format, bits).bits() })
 }
 
 /// The column of flags.
 pub const FLAGS: &str = "flags";
+
+/// The text of one pattern of a table.
+fn text(column: &Column, bits: u64, raw: bool) -> String {
+    match raw {
+        true if column.held == column.format => bits.to_string(),
+        true => Real::of_bits(bits).nearest(column.format).to_string(),
+        false => {
+            let is_end = |end: &u64| Real::read(column.format, *end) == Real::of_bits(bits);
+            match [column.format.min_bits(), column.format.max_bits()].into_iter().find(is_end) {
+                // Without sources an output is an end of its format, and should look like it.
+                Some(end) => hdl::number::exact::print(column.format, end),
+                None => hdl::number::exact::print(column.held, bits),
+            }
+        }
+    }
+}
 
 /// Records that one thread makes text of at a time.
 const CHUNK: usize = 4096;
@@ -158,10 +187,7 @@ pub fn write(
     let text_of = |records: std::ops::Range<usize>| -> std::io::Result<Vec<u8>> {
         let mut writer = csv::Writer::from_writer(Vec::new());
         for k in records {
-            let fields = columns
-                .iter()
-                .zip(table.record(k))
-                .map(|(c, &bits)| if raw { bits.to_string() } else { hdl::number::exact::print(c.format, bits) });
+            let fields = columns.iter().zip(table.record(k)).map(|(c, &bits)| text(c, bits, raw));
             writer.write_record(fields.chain(flags.map(|f| f[k].names().join(" "))))?;
         }
         writer.into_inner().map_err(|e| e.into_error())

@@ -8,6 +8,7 @@ mod compare;
 mod float;
 mod int;
 mod log;
+pub mod meaning;
 #[cfg(test)]
 mod num_tests;
 pub(crate) mod pieces;
@@ -19,6 +20,7 @@ use crate::circuit::{Circuit, Pipelined, Sig, pipeline};
 use crate::number::bounds::Bounds;
 use crate::op::term::{Scaling, Term};
 use crate::{Flags, Format, Rounding};
+use meaning::Real;
 use std::sync::LazyLock;
 
 /// Every operator, room by room.
@@ -152,9 +154,16 @@ pub trait Operator: Sync {
     /// The specification: the result's pattern and the flags it raises.
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags);
 
-    /// The real meaning, without rounding or range; only sums and differences of ints and fixeds wrap, since that is how
-    /// kernels find a nearest image.
-    fn real(&self, inst: &Inst, args: &[f64]) -> f64;
+    /// The real meaning of a use with a float or a log around it (RULES N10), where numbers are f64 and nothing rounds to a
+    /// float or log format. A use with ints and fixeds alone means its `bits`.
+    fn real(&self, inst: &Inst, args: &[Real]) -> (Real, Flags) {
+        meaning::rounded(self, inst, args)
+    }
+
+    /// The real meaning of any use, lane by lane: arguments and results are as long as `out` at least.
+    fn real_lanes(&self, inst: &Inst, args: &[&[Real]], out: &mut [Real], flags: &mut [Flags]) {
+        meaning::lanes(self, inst, args, out, flags);
+    }
 
     /// A C expression of the native mode over the arguments' names. A float is held in a `float` or `double`. An int is
     /// held in an `int64_t`, sign-extended from its width, or in a `uint64_t`, zero-extended, by its signedness; a fixed

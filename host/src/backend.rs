@@ -1,6 +1,6 @@
 //! The backend trait: where a pairwise kernel runs.
 
-use hdl::Flags;
+use hdl::{Flags, Format};
 use pg2::graph::Graph;
 
 /// A piece of the sources of a job: records `first .. first + count`.
@@ -19,7 +19,8 @@ pub struct Run {
     pub segments: std::ops::Range<usize>,
 }
 
-/// Records as bit patterns: `elements` patterns a record, record by record.
+/// Records as bit patterns: `elements` patterns a record, record by record. Their formats are those that the backend
+/// [holds](Backend::held).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Table {
     pub elements: usize,
@@ -94,6 +95,12 @@ impl Outcome {
 pub trait Backend {
     /// The name on the command line.
     fn name(&self) -> &str;
+
+    /// The format whose patterns the records of a job and its results hold for a pin of a format: that one itself, but where
+    /// the backend rounds to none.
+    fn held(&self, format: Format) -> Format {
+        format
+    }
 
     /// Builds or finds what a kernel runs on, so that a missing tool or device is known before there is work for it.
     fn prepare(&mut self, _graph: &Graph) -> Result<(), BackendError> {

@@ -68,7 +68,12 @@ pub static BACKENDS: &[Entry] = &[
         open: emulator,
     },
     Entry { name: "cycle", place: None, summary: "cycle simulation of the Verilog through Verilator", open: cycle },
-    Entry { name: "cpu", place: None, summary: "the kernel's real-number meaning in native f64", open: cpu::open },
+    Entry {
+        name: "cpu",
+        place: None,
+        summary: "what a kernel means with its floats in f64; ints and fixeds exact",
+        open: cpu::open,
+    },
     Entry {
         name: "board",
         place: Some("PORT"),

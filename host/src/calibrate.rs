@@ -2,7 +2,8 @@
 
 use crate::bind::{BindError, Feed, Feeds, M2l, P2p};
 use crate::expansion::{Expansion, LANES};
-use pg2::graph::{Graph, NodeKind, PinClass};
+use pg2::graph::Graph;
+use sim::real::terms;
 
 /// What a P2P kernel gives for a potential and a gradient of 1, with lengths in boxes and unit charge.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -20,28 +21,6 @@ impl Default for Units {
 /// How far a kernel may be from 1/r or from M2L, relatively: fitted functions are no better.
 const TOLERANCE: f64 = 1e-3;
 
-/// The values of the outputs for one pair, without rounding.
-pub fn real_pair(graph: &Graph, i: &[f64], j: &[f64], params: &[f64]) -> Vec<f64> {
-    let elements = [PinClass::Ipin, PinClass::Jpin, PinClass::Param].map(|c| graph.elements_of(c));
-    let mut values: Vec<f64> = Vec::with_capacity(graph.nodes.len());
-    for node in &graph.nodes {
-        let value = match &node.kind {
-            NodeKind::Pin { pin, element } => {
-                let find = |k: usize| elements[k].iter().position(|e| *e == (*pin, *element));
-                let found = [i, j, params].iter().enumerate().find_map(|(k, v)| find(k).map(|p| v[p]));
-                found.expect("a verified graph names existing input pins")
-            }
-            NodeKind::Const { bits } => node.format.to_f64(*bits),
-            NodeKind::Op { op, inst, args } => {
-                let args: Vec<f64> = args.iter().map(|a| values[a.0 as usize]).collect();
-                op.real(inst, &args)
-            }
-        };
-        values.push(value);
-    }
-    graph.outputs.iter().map(|o| values[o.value.0 as usize]).collect()
-}
-
 /// The units of a P2P kernel, or that it is not 1/r.
 pub fn p2p(graph: &Graph, kernel: &P2p) -> Result<Units, BindError> {
     // Differences in boxes, from most of the box to a fine cell; exact in every coordinate format.
@@ -57,7 +36,7 @@ pub fn p2p(graph: &Graph, kernel: &P2p) -> Result<Units, BindError> {
             };
             feeds.iter().map(value).collect()
         };
-        let out = real_pair(graph, &fill(&kernel.i, -1.0), &fill(&kernel.j, 1.0), &fill(&kernel.params, 0.0));
+        let out = terms(graph, &fill(&kernel.i, -1.0), &fill(&kernel.j, 1.0), &fill(&kernel.params, 0.0));
         let potential = out[kernel.potential] * r;
         let gradient = kernel.gradient.map(|g| g.map(|k| out[k] * r * r * r));
         let first = Units { potential, gradient: gradient.map_or(1.0, |g| g[0] / d[0]) };
@@ -102,7 +81,7 @@ pub fn m2l(graph: &Graph, kernel: &M2l, e: &Expansion, near2: u64) -> Result<(),
             };
             feeds.iter().map(value).collect()
         };
-        let out = real_pair(graph, &fill(&kernel.i, 1.0), &fill(&kernel.j, -1.0), &fill(&kernel.params, 0.0));
+        let out = terms(graph, &fill(&kernel.i, 1.0), &fill(&kernel.j, -1.0), &fill(&kernel.params, 0.0));
         let mut d = vec![[0.0; LANES]; e.d];
         e.derivatives::<f64, false>(&c.map(|x| [x; LANES]), [far; LANES], &mut d);
         for k in 0..e.l {

@@ -10,7 +10,7 @@
 
 mod axis;
 
-use crate::backend::{Run, Segment, Table};
+use crate::backend::{Backend, Run, Segment, Table};
 use axis::{Axis, Side};
 use hdl::{Flags, Format};
 use pg2::graph::{Graph, NodeId, NodeKind, Pin, PinClass};
@@ -58,6 +58,7 @@ pub struct CellsError(pub String);
 
 /// The pins that hold coordinates, and where they stand in the records.
 struct Coordinates {
+    /// As they stand in the records.
     format: Format,
     /// Element of the first coordinate in i and j records.
     i: usize,
@@ -67,9 +68,16 @@ struct Coordinates {
     differences: bool,
 }
 
-/// Sorts the particles of a job into cells and lists what acts on what.
-pub fn plan(graph: &Graph, targets: &Table, sources: &Table, reach: &Reach) -> Result<Plan, CellsError> {
+/// Sorts the particles of a job for a backend into cells and lists what acts on what.
+pub fn plan(
+    graph: &Graph,
+    backend: &dyn Backend,
+    targets: &Table,
+    sources: &Table,
+    reach: &Reach,
+) -> Result<Plan, CellsError> {
     let coordinates = coordinates(graph)?;
+    let coordinates = Coordinates { format: backend.held(coordinates.format), ..coordinates };
     let axes = axes(graph, &coordinates, targets, sources, reach)?;
     let grid = Grid::new(axes);
     let mut placed: Vec<Placed> =

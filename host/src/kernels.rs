@@ -76,8 +76,10 @@ pub struct Bound {
 impl Bound {
     /// Binds the kernels; `None` where everything is native.
     pub fn of(compute: &Compute, options: &Options, map: &BoxMap) -> Result<Option<Bound>, FmmError> {
-        let Compute::Kernels { p2p: graph, m2l, .. } = compute else { return Ok(None) };
-        let (p2p, m2l) = bind(graph, *m2l, options)?;
+        let Compute::Kernels { p2p: graph, m2l, backend } = compute else { return Ok(None) };
+        let (mut p2p, mut m2l) = bind(graph, *m2l, options)?;
+        hold([&mut p2p.i, &mut p2p.j, &mut p2p.params], &**backend);
+        m2l.iter_mut().for_each(|m2l| hold([&mut m2l.i, &mut m2l.j, &mut m2l.params], &**backend));
         let eps = map.length(options.eps);
         let params = p2p_params(graph, &p2p, eps)?;
         Ok(Some(Bound { is_long: p2p.coulomb && eps > LONGEST, p2p, m2l, params }))
@@ -198,6 +200,11 @@ fn p2p_params(graph: &Graph, kernel: &P2p, eps: f64) -> Result<Vec<u64>, BindErr
         )))
     };
     kernel.params.iter().map(one).collect()
+}
+
+/// Gives every element the format in which the backend's records hold it.
+fn hold(feeds: [&mut Feeds; 3], backend: &dyn Backend) {
+    feeds.into_iter().flatten().for_each(|(_, format)| *format = backend.held(*format));
 }
 
 /// A particle's element: integer coordinates X, or X * 2^-31, or the charge.

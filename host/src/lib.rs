@@ -32,7 +32,6 @@ pub mod particles;
 pub mod passes;
 pub mod predict;
 pub mod random;
-pub mod real;
 pub mod stats;
 pub mod tree;
 pub mod wide;

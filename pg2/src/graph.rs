@@ -5,6 +5,7 @@ pub(crate) mod builder;
 use crate::diag::Span;
 use hdl::op::{Inst, Operator};
 use hdl::{Bounds, Format, Reduce};
+use std::collections::HashMap;
 use std::fmt;
 
 /// What a pin is for.
@@ -112,6 +113,9 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// In declaration order of pins and elements; each output element exactly once.
     pub outputs: Vec<Output>,
+    /// What literals of floats and logs were before their formats rounded them, for the real meaning; of constants without
+    /// an entry the pattern says it. A simplified graph has none.
+    pub numbers: HashMap<NodeId, f64>,
     /// For each node when its flags count; empty until [`crate::middle::demand::mark`] has found it, as simplification does.
     pub demand: Vec<Demand>,
 }

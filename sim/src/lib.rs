@@ -13,6 +13,7 @@ pub mod emulated;
 pub mod emulator;
 mod error;
 pub mod private;
+pub mod real;
 pub mod reference;
 pub mod stimuli;
 pub mod testbench;

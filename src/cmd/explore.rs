@@ -5,27 +5,25 @@ mod point;
 mod table;
 
 use super::build::ClockArgs;
-use super::run::{columns, parameters};
+use super::run::{held_columns, parameters};
 use crate::csv::{self, Column};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::{output, source};
-use hdl::Format;
-use host::backend::{Run, Segment};
-use host::real::{Kernel, Reals};
+use hdl::Flags;
+use host::backend::{Job, Run, Segment, Table};
+use host::backends::{self, Options};
 use pg2::graph::{Graph, PinClass};
 use pg2::vary::{self, Varied};
 use point::{Data, Failed, Point};
 use rayon::prelude::*;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The most points of one exploration: each is compiled and emulated.
 const MOST: usize = 1000;
-/// Targets of one task of the reference.
-const TASK: usize = 8;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -73,6 +71,8 @@ struct Report<'a> {
     vary: Vec<&'a str>,
     points: &'a [Point],
     failed: &'a [Failed],
+    /// The flags of the file's own kernel in its real meaning.
+    reference_flags: Vec<&'static str>,
 }
 
 /// Compiles and emulates every point, and shows them.
@@ -89,7 +89,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         i: &args.i,
         j: &args.j,
         params: &args.params,
-        reference: &reference.outputs,
+        reference: &reference,
     };
     let grid = grid(&axes);
     let done = AtomicUsize::new(0);
@@ -124,10 +124,23 @@ pub fn run(args: Args) -> Result<(), Failure> {
         let (ni, nj) = (reference.ni, reference.nj);
         output::write_json(
             path,
-            &Report { kernel: &kernel.name, ni, nj, target, mhz, vary, points: &points, failed: &failed },
+            &Report {
+                kernel: &kernel.name,
+                ni,
+                nj,
+                target,
+                mhz,
+                vary,
+                points: &points,
+                failed: &failed,
+                reference_flags: reference.flags.names(),
+            },
         )?;
     }
     output::print(&format!("{}", table::table(&axes, &points)))?;
+    if !reference.flags.is_empty() {
+        output::print(&format!("\n{}", table::flagged(reference.flags)))?;
+    }
     if !failed.is_empty() {
         output::print(&format!("\n{}", table::failures(&axes, &failed)))?;
     }
@@ -177,33 +190,29 @@ fn grid(axes: &[Axis]) -> Vec<Vec<i64>> {
 }
 
 /// What the kernel as it is written means for the data.
-struct Reference {
+pub struct Reference {
     ni: usize,
     nj: usize,
-    /// The values of each output element, target by target; `None` without sources.
-    outputs: Vec<Vec<Option<f64>>>,
+    /// The outputs' columns, as the values are held.
+    columns: Vec<Column>,
+    /// A record of values for each target; `None` without sources, whose results mean nothing.
+    values: Option<Table>,
+    flags: Flags,
 }
 
-/// The real meaning in f64, on numbers that no format has rounded.
+/// The real meaning: backend `cpu`.
 fn reference(args: &Args, graph: &Graph) -> Result<Reference, Failure> {
-    let double = Format::float(64, 52).expect("IEEE double is a format");
-    let wide =
-        |class| -> Vec<Column> { columns(graph, class).into_iter().map(|c| Column { format: double, ..c }).collect() };
-    let read = |path: &Path, class| -> Result<(usize, Reals), Failure> {
-        let table = csv::read(path, &wide(class), false)?;
-        let values = table.bits.iter().map(|b| f64::from_bits(*b)).collect();
-        Ok((table.len(), Reals { elements: table.elements, values }))
-    };
-    let (ni, targets) = read(&args.i, PinClass::Ipin)?;
-    let (nj, sources) = read(&args.j, PinClass::Jpin)?;
-    let params = parameters(&wide(PinClass::Param), &args.params, false)?;
-    let params = params.iter().map(|b| f64::from_bits(*b)).collect();
-    let kernel = Kernel::new(graph, targets, sources, params);
-    let segments = [Segment { first: 0, count: nj }];
-    let run = Run { first: 0, count: ni, segments: 0..1 };
-    let firsts: Vec<usize> = (0..ni).step_by(TASK).collect();
-    let tasks = firsts.par_iter().map(|&first| kernel.targets(&run, &segments, first, (first + TASK).min(ni)));
-    let by_target: Vec<Vec<Option<f64>>> = tasks.flatten_iter().collect();
-    let outputs = (0..graph.outputs.len()).map(|o| by_target.iter().map(|t| t[o]).collect()).collect();
-    Ok(Reference { ni, nj, outputs })
+    let mut backend = (backends::find("cpu")?.0.open)(&Options::default());
+    let [i, j, params, columns] = [PinClass::Ipin, PinClass::Jpin, PinClass::Param, PinClass::Fout]
+        .map(|class| held_columns(graph, class, &*backend));
+    let targets = csv::read(&args.i, &i, false)?;
+    let sources = csv::read(&args.j, &j, false)?;
+    let params = parameters(&params, &args.params, false)?;
+    let segments = [Segment { first: 0, count: sources.len() }];
+    let runs = [Run { first: 0, count: targets.len(), segments: 0..1 }];
+    let job = Job { graph, targets: &targets, sources: &sources, params: &params, runs: &runs, segments: &segments };
+    let outcome = backend.run(&job, &mut |_| {})?;
+    let values = (!sources.is_empty()).then_some(outcome.results);
+    let flags = outcome.flags.iter().fold(Flags::NONE, |a, f| a | *f);
+    Ok(Reference { ni: targets.len(), nj: sources.len(), columns, values, flags })
 }

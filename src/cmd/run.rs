@@ -9,7 +9,7 @@ use crate::csv::{self, Column};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::{output, source};
-use host::backend::Outcome;
+use host::backend::{Backend, Outcome};
 use host::backends::{self, Options};
 use host::cells::Report;
 use pg2::graph::{Graph, PinClass};
@@ -89,9 +89,6 @@ pub fn run(args: Args) -> Result<(), Failure> {
             format!("--flags adds a column `{0}`, and the kernel has an output of that name; rename it", csv::FLAGS);
         return Err(Failure::Input(what));
     }
-    let params = parameters(&columns(&graph, PinClass::Param), &args.params, args.raw)?;
-    let targets = csv::read(&args.i, &columns(&graph, PinClass::Ipin), args.raw)?;
-    let sources = csv::read(&args.j, &columns(&graph, PinClass::Jpin), args.raw)?;
     let options = Options {
         pipelines: args.lanes.pipelines,
         groups: args.lanes.groups()?,
@@ -99,10 +96,15 @@ pub fn run(args: Args) -> Result<(), Failure> {
         place: place.to_string(),
         ..Options::default()
     };
+    let mut backend = (entry.open)(&options);
+    let [i, j, params, outputs] = [PinClass::Ipin, PinClass::Jpin, PinClass::Param, PinClass::Fout]
+        .map(|class| held_columns(&graph, class, &*backend));
+    let params = parameters(&params, &args.params, args.raw)?;
+    let targets = csv::read(&args.i, &i, args.raw)?;
+    let sources = csv::read(&args.j, &j, args.raw)?;
     let (ni, nj) = (targets.len(), sources.len());
     let started = Instant::now();
-    let work = Work::new(&args.which, &graph, targets, sources)?;
-    let mut backend = (entry.open)(&options);
+    let work = Work::new(&args.which, &graph, &*backend, targets, sources)?;
     let mut progress = Progress::new(format!("running on {}", args.backend), ni);
     let outcome = backend.run(&work.job(&graph, &params), &mut |done| progress.at(done))?;
     drop(progress);
@@ -110,7 +112,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let outcome = Outcome { results, flags, ..outcome };
     let seconds = started.elapsed().as_secs_f64();
     let flags = args.flags.then_some(&outcome.flags[..]);
-    csv::write(&args.output, &columns(&graph, PinClass::Fout), &outcome.results, flags, args.raw)?;
+    csv::write(&args.output, &outputs, &outcome.results, flags, args.raw)?;
     let raised = raised::raised(&kernel, &graph, &outcome.flags);
     raised.iter().for_each(|one| eprintln!("{}", one.text(ni)));
     if let Some(path) = &args.json {
@@ -143,9 +145,13 @@ fn stats(
 
 /// The CSV columns of a pin class, in record order.
 pub fn columns(graph: &Graph, class: PinClass) -> Vec<Column> {
-    let column =
-        |(pin, element): (usize, u32)| Column { name: graph.pins[pin].column(element), format: graph.pins[pin].format };
+    let column = |(pin, element): (usize, u32)| Column::new(graph.pins[pin].column(element), graph.pins[pin].format);
     graph.elements_of(class).into_iter().map(column).collect()
+}
+
+/// The same as a backend holds them in its records.
+pub fn held_columns(graph: &Graph, class: PinClass, backend: &dyn Backend) -> Vec<Column> {
+    columns(graph, class).into_iter().map(|c| Column { held: backend.held(c.format), ..c }).collect()
 }
 
 /// The patterns of the parameters, each of which must be given once.
@@ -160,8 +166,8 @@ pub fn parameters(columns: &[Column], given: &[String], raw: bool) -> Result<Vec
             let known = if columns.is_empty() { "it has none".into() } else { format!("they are {}", names()) };
             Failure::Input(format!("the kernel has no parameter `{}`; {known}", shown(name)))
         })?;
-        let bits = csv::field(columns[k].format, value.trim(), raw)
-            .map_err(|e| Failure::Input(format!("--param {name}: {e}")))?;
+        let bits =
+            csv::field(&columns[k], value.trim(), raw).map_err(|e| Failure::Input(format!("--param {name}: {e}")))?;
         if values[k].replace(bits).is_some() {
             return Err(Failure::Usage(format!("--param {name} is given twice")));
         }

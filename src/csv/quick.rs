@@ -57,7 +57,7 @@ fn piece(text: &str, columns: &[Column], elements: &[usize], raw: bool) -> Optio
         bits.resize(start + elements.len(), 0);
         let mut fields = line.split(',');
         for &element in elements {
-            bits[start + element] = field(columns[element].format, fields.next()?.trim(), raw).ok()?;
+            bits[start + element] = field(&columns[element], fields.next()?.trim(), raw).ok()?;
         }
         if fields.next().is_some() {
             return None;

@@ -43,10 +43,9 @@ fn errors_fall_with_width_and_are_those_of_runs() {
     assert_eq!(json["failed"].as_array().map(Vec::len), Some(0));
     let error = |k: usize| points(&json)[k]["error"].as_f64().expect("a number");
     assert!((1..7).all(|k| error(k) < error(k - 1)) && error(6) < error(0) / 100.0, "{}", ended.out);
-    // Both files hold sixteenths, which every variant takes as they are: the point is what runs say.
+    // The point is what runs say.
     p.run("run k.pg2 --i i.csv --j j.csv --param s=0.5 -o bits.csv").expect(0);
-    p.write("wide.pg2", KERNEL.replace("fixed40.24", "fixed64.40").replace("fixed24.12", "fixed64.40"));
-    p.run("run wide.pg2 --i i.csv --j j.csv --param s=0.5 --backend cpu -o real.csv").expect(0);
+    p.run("run k.pg2 --i i.csv --j j.csv --param s=0.5 --backend cpu -o real.csv").expect(0);
     let (bits, real) = (numbers(&p.text("bits.csv")), numbers(&p.text("real.csv")));
     let l2 = |columns: &[usize]| {
         let sum = |f: &dyn Fn(usize, usize) -> f64| -> f64 {
@@ -68,6 +67,27 @@ fn errors_fall_with_width_and_are_those_of_runs() {
         assert!(svg.contains(part), "no {part}");
     }
     assert_eq!(svg.matches("<title>").count(), 3 * 7);
+}
+
+#[test]
+fn errors_of_wide_ints_are_exact_and_the_references_flags_are_told() {
+    let p = Place::new();
+    let text = "const N = 1; int64 a ipin; int64 b jpin; int64 s fout; int32 t fout;
+        s += a + b * N; t += (int32)(b >> 24);";
+    p.write("k.pg2", text);
+    p.write("i.csv", "a\n9007199254740993\n-9223372036854775807\n");
+    p.write("j.csv", "b\n9007199254740995\n");
+    let explore = "explore k.pg2 --i i.csv --j j.csv --json e.json";
+    let ended = p.run(&format!("{explore} --vary N=1..2")).expect(0);
+    let json = p.json("e.json");
+    assert_eq!(points(&json)[0]["error"].as_f64(), Some(0.0), "the file itself is exact");
+    assert!(points(&json)[1]["error"].as_f64() > Some(1e-4));
+    assert_eq!(json["reference_flags"], serde_json::json!([]));
+    assert!(!ended.out.contains("own kernel raises"), "{}", ended.out);
+    p.write("j.csv", "b\n9223372036854775807\n9223372036854775807\n");
+    let ended = p.run(&format!("{explore} --vary N=1..1")).expect(0);
+    assert_eq!(p.json("e.json")["reference_flags"], serde_json::json!(["wrap"]));
+    assert!(ended.out.contains("own kernel raises wrap"), "{}", ended.out);
 }
 
 #[test]

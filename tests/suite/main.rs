@@ -20,6 +20,7 @@ mod new;
 mod outputs;
 mod predict;
 mod proofs;
+mod real;
 mod rooms;
 mod run;
 mod short_range;

@@ -299,29 +299,3 @@ fn comparisons_and_selections_order_floats_by_value() {
         }
     }
 }
-
-#[test]
-fn real_is_what_bits_round() {
-    // Narrow values are exact in f64; where nothing wraps or saturates, bits lie within one last place of real.
-    for format in narrow(4) {
-        for name in NAMES.iter().chain(&["shr"]) {
-            let op = operator(name).unwrap();
-            for inst in uses(name, format) {
-                for a in 0..=format.mask() {
-                    for b in 0..=format.mask() {
-                        let (x, y) = (format.to_f64(a), format.to_f64(b));
-                        let real = op.real(&inst, &[x, y][..inst.args.len()]);
-                        let (bits, _) = op.bits(&inst, &[a, b][..inst.args.len()]);
-                        let (low, high) =
-                            (inst.result.to_f64(inst.result.min_bits()), inst.result.to_f64(inst.result.max_bits()));
-                        let last = 0.5f64.powi(inst.result.frac().unwrap() as i32);
-                        if real >= low && real <= high {
-                            let got = inst.result.to_f64(bits);
-                            assert!((got - real).abs() < last, "{} of {x}, {y}: {got}, {real}", module_name(op, &inst));
-                        }
-                    }
-                }
-            }
-        }
-    }
-}

@@ -1,15 +1,14 @@
-//! The backend `cpu`: the kernel's real-number meaning in f64, on all cores.
+//! The backend `cpu`: the kernel's real meaning (RULES N10), on all cores.
 //!
-//! Every operator is evaluated by its `real`, so nothing rounds to the kernel's formats before the sum; the result is
-//! then rounded once to the output's format. It says what the kernel would give with formats wide enough.
+//! It says what the kernel would give with floats and logs wide enough: these are f64 from the inputs on, and round to no
+//! format. Records hold them so (see [`Backend::held`]).
 
-use crate::backend::{Backend, BackendError, Job, Outcome, Run, Table, Words};
+use crate::backend::{Backend, BackendError, Job, Outcome, Table, Words};
 use crate::backends::Options;
-use crate::real::{Kernel, Reals};
-use hdl::number::exact::Fit;
+use hdl::op::meaning::{self, Real};
 use hdl::{Flags, Format};
-use pg2::graph::PinClass;
 use rayon::prelude::*;
+use sim::real::{Kernel, Sources};
 
 /// Targets of one task.
 const TASK: usize = 16;
@@ -28,18 +27,20 @@ impl Backend for Cpu {
         "cpu"
     }
 
+    fn held(&self, format: Format) -> Format {
+        meaning::held(format)
+    }
+
     fn run(&mut self, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<Outcome, BackendError> {
         let graph = job.graph;
-        let params = Table { elements: job.params.len(), bits: job.params.to_vec() };
-        let reals = |class, table: &Table| Reals::of(graph, class, table);
-        let kernel = Kernel::new(
-            graph,
-            reals(PinClass::Ipin, job.targets),
-            reals(PinClass::Jpin, job.sources),
-            reals(PinClass::Param, &params).values,
-        );
-        let elements = job.graph.outputs.len();
-        let identities: Vec<u64> = graph.outputs.iter().map(|o| o.reduce.identity(graph.pins[o.pin].format)).collect();
+        let kernel = Kernel::new(graph);
+        let sources = Sources::new(job.sources.elements, &job.sources.bits);
+        let elements = graph.outputs.len();
+        let identity = |o: &pg2::graph::Output| {
+            let format = graph.pins[o.pin].format;
+            Real::read(format, o.reduce.identity(format)).bits()
+        };
+        let identities: Vec<u64> = graph.outputs.iter().map(identity).collect();
         let mut outcome = Outcome {
             results: Table { elements, bits: identities.repeat(job.targets.len()) },
             flags: vec![Flags::NONE; job.targets.len()],
@@ -49,56 +50,35 @@ impl Backend for Cpu {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
         let mut finished = 0;
         for run in job.runs {
+            let segments = &job.segments[run.segments.clone()];
             let tasks: Vec<usize> = (run.first..run.first + run.count).step_by(TASK).collect();
-            let evaluate = || -> Vec<(Vec<u64>, Vec<Flags>)> {
-                tasks.par_iter().map(|&first| targets(&kernel, job, run, first)).collect()
+            let targets = |first: usize| -> Vec<(Vec<Real>, Flags)> {
+                let mut scratch = kernel.scratch();
+                let one = |target: usize| {
+                    let ranges = segments.iter().map(|s| s.first..s.first + s.count);
+                    kernel.target(&mut scratch, job.targets.record(target), job.params, &sources, ranges)
+                };
+                (first..(first + TASK).min(run.first + run.count)).map(one).collect()
+            };
+            let evaluate = || -> Vec<(Vec<Real>, Flags)> {
+                let done: Vec<_> = tasks.par_iter().map(|&first| targets(first)).collect();
+                done.into_iter().flatten().collect()
             };
             // Without threads of its own the backend works in the global pool.
             let done = match &pool {
                 Ok(pool) => pool.install(evaluate),
                 Err(_) => evaluate(),
             };
-            for (first, (bits, flags)) in tasks.iter().zip(done) {
-                outcome.results.bits[first * elements..first * elements + bits.len()].copy_from_slice(&bits);
-                outcome.flags[*first..first + flags.len()].copy_from_slice(&flags);
+            for (target, (values, flags)) in (run.first..).zip(done) {
+                let bits = &mut outcome.results.bits[target * elements..(target + 1) * elements];
+                bits.iter_mut().zip(values).for_each(|(b, x)| *b = x.bits());
+                outcome.flags[target] = flags;
             }
-            let sources: usize = job.segments[run.segments.clone()].iter().map(|s| s.count).sum();
+            let sources: usize = segments.iter().map(|s| s.count).sum();
             outcome.pairs += (run.count * sources) as u64;
             finished += run.count;
             progress(finished);
         }
         Ok(outcome)
-    }
-}
-
-/// Results and flags of up to [`TASK`] targets of a run from `first` on.
-fn targets(kernel: &Kernel, job: &Job, run: &Run, first: usize) -> (Vec<u64>, Vec<Flags>) {
-    let last = (first + TASK).min(run.first + run.count);
-    let (mut bits, mut flags) = (Vec::new(), Vec::new());
-    for sums in kernel.targets(run, job.segments, first, last) {
-        let mut raised = Flags::NONE;
-        for (sum, o) in sums.iter().zip(&job.graph.outputs) {
-            let format = job.graph.pins[o.pin].format;
-            let (pattern, flag) = sum.map_or((o.reduce.identity(format), Flags::NONE), |x| rounded(format, x));
-            bits.push(pattern);
-            raised |= flag;
-        }
-        flags.push(raised);
-    }
-    (bits, flags)
-}
-
-/// The pattern nearest to a real result. Out of range it is the nearer end with `saturation`, and what is no number is 0
-/// with `invalid`, so that nothing is lost silently.
-fn rounded(format: Format, x: f64) -> (u64, Flags) {
-    let x = if format.is_int() { x.round_ties_even() } else { x };
-    let Some(exact) = hdl::number::exact::Exact::from_float(x) else {
-        return (0, Flags::INVALID);
-    };
-    match hdl::number::exact::to_bits(format, &exact) {
-        Ok((bits, Fit::Underflow)) => (bits, Flags::UNDERFLOW),
-        Ok((bits, _)) => (bits, Flags::NONE),
-        Err(_) if x < 0.0 => (format.min_bits(), Flags::SATURATION),
-        Err(_) => (format.max_bits(), Flags::SATURATION),
     }
 }

@@ -1,9 +1,9 @@
 //! Runs over neighbouring cells give the bits of runs over all pairs, for kernels that end at the cut-off.
 
 use hdl::number::exact::{Exact, to_bits};
-use host::backend::{Job, Outcome, Run, Segment, Table};
+use host::backend::{Backend, Job, Outcome, Run, Segment, Table};
 use host::backends::{self, find};
-use host::cells::{Plan, Reach, plan};
+use host::cells::{CellsError, Plan, Reach};
 use pg2::graph::{Graph, PinClass};
 use sim::stimuli::Random;
 
@@ -32,12 +32,19 @@ fn table(graph: &Graph, class: PinClass, points: &[[f64; 3]]) -> Table {
     Table { elements: elements.len(), bits }
 }
 
+fn emulator() -> Box<dyn Backend> {
+    (find("emulator").expect("a backend").0.open)(&backends::Options::default())
+}
+
+fn plan(graph: &Graph, targets: &Table, sources: &Table, reach: &Reach) -> Result<Plan, CellsError> {
+    host::cells::plan(graph, &*emulator(), targets, sources, reach)
+}
+
 fn run(graph: &Graph, targets: &Table, sources: &Table, cut: f64, runs: &[Run], segments: &[Segment]) -> Outcome {
     let format = graph.pins_of(PinClass::Param).next().expect("a parameter").1.format;
     let params = [host::encode::encode(format, cut * cut).0];
     let job = Job { graph, targets, sources, params: &params, runs, segments };
-    let mut backend = (find("emulator").expect("a backend").0.open)(&backends::Options::default());
-    backend.run(&job, &mut |_| {}).expect("the emulator runs all jobs")
+    emulator().run(&job, &mut |_| {}).expect("the emulator runs all jobs")
 }
 
 fn all_pairs(graph: &Graph, targets: &Table, sources: &Table, cut: f64) -> Outcome {

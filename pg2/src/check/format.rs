@@ -10,6 +10,7 @@ use crate::syntax::ast::{ExprId, ExprKind, Word};
 use hdl::Format;
 use hdl::number::lns::float_frac;
 use hdl::op::Attrs;
+use hdl::op::meaning::held;
 
 impl<'a> Checker<'a> {
     /// The format that a word names.
@@ -42,7 +43,15 @@ impl<'a> Checker<'a> {
     /// A node that carries a number in a format, or an error that says why it does not fit.
     pub(super) fn literal(&mut self, a: &Literal, format: Format, span: Span) -> Option<NodeId> {
         let why = match fit(a, format) {
-            Ok(bits) => return Some(self.builder.constant(bits, format, span)),
+            Ok(bits) => {
+                let id = self.builder.constant(bits, format, span);
+                if !format.is_integral()
+                    && let Ok(double) = fit(a, held(format))
+                {
+                    self.builder.graph.numbers.insert(id, f64::from_bits(double));
+                }
+                return Some(id);
+            }
             Err(why) => why,
         };
         let error = match why {

@@ -28,6 +28,7 @@ impl Builder {
                 pins: Vec::new(),
                 nodes: Vec::new(),
                 outputs: Vec::new(),
+                numbers: HashMap::new(),
                 demand: Vec::new(),
             },
             operators: OPERATORS.iter().map(|o| (o.name(), *o)).collect(),

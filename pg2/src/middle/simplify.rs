@@ -42,6 +42,7 @@ pub fn simplify(graph: &Graph) -> Graph {
         walk.name(place[place.len() - 1], node);
     }
     graph.nodes = walk.nodes;
+    graph.numbers.clear();
     graph.outputs.iter_mut().for_each(|o| o.value = place[o.value.0 as usize]);
     let mut graph = live(&graph);
     known::mark(&mut graph);
@@ -71,7 +72,9 @@ pub(crate) fn live(graph: &Graph) -> Graph {
     }
     let mut outputs = graph.outputs.clone();
     outputs.iter_mut().for_each(|o| o.value = place[o.value.0 as usize]);
-    Graph { name: graph.name.clone(), pins: graph.pins.clone(), nodes, outputs, demand: Vec::new() }
+    let numbers = graph.numbers.iter().filter(|(id, _)| used[id.0 as usize]);
+    let numbers = numbers.map(|(id, x)| (place[id.0 as usize], *x)).collect();
+    Graph { name: graph.name.clone(), pins: graph.pins.clone(), nodes, outputs, demand: Vec::new(), numbers }
 }
 
 /// What makes two nodes equal.

@@ -10,7 +10,6 @@ mod functions;
 mod graphs;
 mod hostile;
 mod includes;
-mod kernels;
 mod large;
 mod logs;
 mod loops;

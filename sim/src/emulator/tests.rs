@@ -77,7 +77,7 @@ fn graph_of(op: &'static dyn Operator, inst: &Inst) -> Graph {
     nodes.push(Node { kind, format: inst.result, name: String::new(), span: Span::default() });
     let value = NodeId(inst.args.len() as u32);
     let outputs = vec![Output { pin: inst.args.len(), element: 0, reduce: Reduce::Max, value }];
-    let graph = Graph { name: "one".into(), pins, nodes, outputs, demand: Vec::new() };
+    let graph = Graph { name: "one".into(), pins, nodes, outputs, demand: Vec::new(), numbers: Default::default() };
     graph.verify().expect("a graph of one operator");
     graph
 }

@@ -79,7 +79,8 @@ fn one(case: &Case, backend: &str, edge: usize, repeat: u32) -> Result<(), Failu
     let (mut planning, mut last) = (0.0, None);
     let seconds = timed(repeat, || {
         let started = Instant::now();
-        let plan = cells::plan(&graph, &targets, &sources, &reach).map_err(|e| Failure::Input(e.to_string()))?;
+        let plan =
+            cells::plan(&graph, &*engine, &targets, &sources, &reach).map_err(|e| Failure::Input(e.to_string()))?;
         planning = started.elapsed().as_secs_f64();
         let outcome = pairs(&mut *engine, &graph, &plan, &params)?;
         last = Some((plan, outcome));

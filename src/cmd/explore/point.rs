@@ -1,12 +1,12 @@
 //! One point of an exploration: a variant of the kernel, what it costs and how far it is off.
 
-use super::Axis;
+use super::{Axis, Reference};
 use crate::cmd::run::{columns, parameters};
 use crate::failure::Failure;
 use crate::{csv, source};
-use hdl::Flags;
 use hdl::circuit::target::Clock;
-use host::backend::{Job, Run, Segment};
+use hdl::{Flags, Format};
+use host::backend::{Job, Run, Segment, Table};
 use host::backends::{self, Options};
 use pg2::graph::{Graph, PinClass};
 use pg2::vary::variant;
@@ -21,8 +21,7 @@ pub struct Data<'a> {
     pub i: &'a Path,
     pub j: &'a Path,
     pub params: &'a [String],
-    /// By output element, then by target.
-    pub reference: &'a [Vec<Option<f64>>],
+    pub reference: &'a Reference,
 }
 
 /// How far an output is off.
@@ -118,9 +117,12 @@ impl Data<'_> {
             let elements: Vec<usize> = (0..graph.outputs.len()).filter(|k| graph.outputs[*k].pin == pin).collect();
             let (mut off2, mut all2, mut off, mut all) = (0.0, 0.0, 0f64, 0f64);
             for &element in &elements {
-                for (k, wanted) in self.reference[element].iter().enumerate() {
-                    let Some(wanted) = wanted else { continue };
-                    let distance = (of_pin.format.to_f64(outcome.results.record(k)[element]) - wanted).abs();
+                let held = self.reference.columns[element].held;
+                for k in 0..self.reference.values.as_ref().map_or(0, Table::len) {
+                    let reference = self.reference.values.as_ref().map_or(0, |v| v.record(k)[element]);
+                    let wanted = held.to_f64(reference);
+                    let found = outcome.results.record(k)[element];
+                    let distance = difference(of_pin.format, found, held, reference).abs();
                     (off2, all2) = (off2 + distance * distance, all2 + wanted * wanted);
                     (off, all) = (off.max(distance), all.max(wanted.abs()));
                 }
@@ -134,6 +136,16 @@ impl Data<'_> {
         }
         Ok((errors, outcome.flags.iter().fold(Flags::NONE, |a, f| a | *f)))
     }
+}
+
+/// `a - b`. Ints and fixeds are subtracted before they are rounded to f64.
+fn difference(format_a: Format, a: u64, format_b: Format, b: u64) -> f64 {
+    let rounded = || format_a.to_f64(a) - format_b.to_f64(b);
+    let (Some(frac_a), Some(frac_b)) = (format_a.frac(), format_b.frac()) else { return rounded() };
+    let frac = frac_a.max(frac_b);
+    let places = |format: Format, bits: u64, own: u32| format.to_int(bits).checked_mul(1i128.checked_shl(frac - own)?);
+    let exact = || places(format_a, a, frac_a)?.checked_sub(places(format_b, b, frac_b)?);
+    exact().map_or_else(rounded, |n| n as f64 * 2f64.powi(-(frac as i32)))
 }
 
 /// The first error of a variant in one line.

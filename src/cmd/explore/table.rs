@@ -2,6 +2,7 @@
 
 use super::Axis;
 use super::point::{Failed, Point};
+use hdl::Flags;
 use std::fmt::Write;
 
 /// One line a point; `*` marks the front, `=` the file as it is.
@@ -38,6 +39,14 @@ pub fn table(axes: &[Axis], points: &[Point]) -> String {
     }
     text += "\n* on the Pareto front: no point is as exact and costs less; L2 and max are relative to the real meaning in f64\n";
     text
+}
+
+/// That the reference itself is not what was meant.
+pub fn flagged(flags: Flags) -> String {
+    let names = flags.names().join(", ");
+    format!(
+        "the file's own kernel raises {names} on these data, also in f64: the errors above are measured against that\n"
+    )
 }
 
 /// One line a point that could not be run.

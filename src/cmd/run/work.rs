@@ -3,7 +3,7 @@
 use crate::csv::{self, Column};
 use crate::failure::Failure;
 use hdl::{Flags, Format};
-use host::backend::{Job, Run, Segment, Table};
+use host::backend::{Backend, Job, Run, Segment, Table};
 use host::cells::{self, Reach, Report};
 use pg2::graph::Graph;
 use pg2::report::shown;
@@ -41,10 +41,18 @@ pub struct Work {
 }
 
 impl Work {
-    pub fn new(which: &Which, graph: &Graph, targets: Table, sources: Table) -> Result<Work, Failure> {
+    /// `backend` says in which formats the tables are.
+    pub fn new(
+        which: &Which,
+        graph: &Graph,
+        backend: &dyn Backend,
+        targets: Table,
+        sources: Table,
+    ) -> Result<Work, Failure> {
         if let Some(radius) = which.cells {
             let reach = Reach { radius, sides: which.periodic.clone() };
-            let mut plan = cells::plan(graph, &targets, &sources, &reach).map_err(|e| Failure::Input(e.to_string()))?;
+            let planned = cells::plan(graph, backend, &targets, &sources, &reach);
+            let mut plan = planned.map_err(|e| Failure::Input(e.to_string()))?;
             return Ok(Work {
                 targets: std::mem::take(&mut plan.targets),
                 sources: std::mem::take(&mut plan.sources),
@@ -90,7 +98,7 @@ const COLUMNS: [&str; 4] = ["i_first", "i_count", "j_first", "j_count"];
 /// Runs and segments of a file. Lines with the same targets add up, wherever they stand.
 fn listed(path: &Path, ni: usize, nj: usize) -> Result<(Vec<Run>, Vec<Segment>), Failure> {
     let format = Format::int(64, false).expect("uint64 is a format");
-    let columns = COLUMNS.map(|name| Column { name: name.to_string(), format });
+    let columns = COLUMNS.map(|name| Column::new(name.to_string(), format));
     let (table, lines) = csv::read_numbered(path, &columns, false)?;
     let wrong = |line: usize, what: String| Failure::Input(format!("{}:{line}: {what}", shown::path(path)));
     // Targets in the order in which they come up, with the line where they did.

@@ -25,10 +25,6 @@ impl Operator for Isz {
         ((args[0] == 0) as u64, Flags::NONE)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        (args[0] == 0.0) as u8 as f64
-    }
-
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
         format!("((uint64_t)({} == 0))", args[0])
     }

@@ -3,6 +3,7 @@
 use crate::circuit::{Circuit, Sig};
 use crate::number::format::UINT1;
 use crate::number::reduce;
+use crate::op::meaning::Real;
 use crate::op::pieces::order;
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
@@ -28,8 +29,8 @@ impl Operator for Lt {
         ((reduce::less(inst.args[0], args[0], args[1])) as u64, Flags::NONE)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        (args[0] < args[1]) as u8 as f64
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        Real::truth(args[0].f64() < args[1].f64())
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {

@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::reduce;
+use crate::op::meaning::Real;
 use crate::op::pieces::order;
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
@@ -32,8 +33,8 @@ impl Operator for Max {
         (if reduce::less(inst.result, args[0], args[1]) { args[1] } else { args[0] }, Flags::NONE)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0].max(args[1])
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        Real::number(args[0].f64().max(args[1].f64()))
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {

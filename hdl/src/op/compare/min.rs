@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::reduce;
+use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::shift::any;
 use crate::op::pieces::order;
 use crate::op::pieces::parts;
@@ -50,8 +51,8 @@ impl Operator for Min {
         (if reduce::less(inst.result, args[1], args[0]) { args[1] } else { args[0] }, Flags::NONE)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0].min(args[1])
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        Real::number(args[0].f64().min(args[1].f64()))
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {

@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::format::UINT1;
+use crate::op::meaning::Real;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
 
@@ -31,8 +32,8 @@ impl Operator for Mux {
         (if args[0] == 1 { args[1] } else { args[2] }, Flags::NONE)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        if args[0] != 0.0 { args[1] } else { args[2] }
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        (if args[0].bits() != 0 { args[1] } else { args[2] }, Flags::NONE)
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {

@@ -4,6 +4,7 @@ mod magnitudes;
 mod signed;
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::{Value, round, same_floats, sum_bounds, unpack};
 use crate::op::{Attrs, Inst, Operator};
@@ -44,8 +45,8 @@ impl Operator for Fadd {
         sum(inst, args[0], args[1], false)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0] + args[1]
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        Real::number(args[0].f64() + args[1].f64())
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
@@ -88,8 +89,8 @@ impl Operator for Fsub {
         sum(inst, args[0], args[1], true)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0] - args[1]
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        Real::number(args[0].f64() - args[1].f64())
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {

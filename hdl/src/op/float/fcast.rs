@@ -1,6 +1,7 @@
 //! `fcast`: a float as the nearest float of another format (RULES N2, N5).
 
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
 use crate::op::pieces::float_parts::shift::any;
@@ -46,8 +47,8 @@ impl Operator for Fcast {
         round(inst.result, inst.attrs.round, value, Flags::SATURATION)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0]
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        (args[0], Flags::NONE)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -2,6 +2,7 @@
 
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::meaning::{Real, quotient};
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, flag_port, pack, sign_of_product};
 use crate::op::pieces::float_parts::{Value, c_suffix, max_field, round, same_floats, unpack};
@@ -54,8 +55,8 @@ impl Operator for Fdiv {
         round(format, inst.attrs.round, value, Flags::OVERFLOW)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        if args[1] == 0.0 { 0.0 } else { args[0] / args[1] }
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        quotient(args[0], args[1])
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

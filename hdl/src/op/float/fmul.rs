@@ -1,6 +1,7 @@
 //! `fmul`: correctly rounded float multiplication (RULES N2).
 
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::{constant_if, field};
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish, sign_of_product};
 use crate::op::pieces::float_parts::shift::any;
@@ -54,8 +55,8 @@ impl Operator for Fmul {
         round(format, inst.attrs.round, value, Flags::OVERFLOW)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0] * args[1]
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        Real::number(args[0].f64() * args[1].f64())
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {

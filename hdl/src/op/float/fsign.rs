@@ -1,6 +1,7 @@
 //! `fneg` and `fabs`: the sign of a float changed or dropped.
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::{c_suffix, one_float, unpack};
 use crate::op::{Attrs, Inst, Operator};
@@ -32,8 +33,8 @@ impl Operator for Fneg {
         (unpack(inst.result, args[0]).map_or(0, |_| args[0] ^ sign), Flags::NONE)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        -args[0]
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        Real::number(-args[0].f64())
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
@@ -71,8 +72,8 @@ impl Operator for Fabs {
         (args[0] & (inst.result.mask() >> 1), Flags::NONE)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0].abs()
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        Real::number(args[0].f64().abs())
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -1,6 +1,7 @@
 //! `sumsq`: the sum of the squares of two to four floats, exact but for one rounding (RULES N2).
 
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
 use crate::op::pieces::float_parts::shift::{Fill, any, bits_of, shift_right};
@@ -50,8 +51,8 @@ impl Operator for Sumsq {
         sum(inst, args)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args.iter().map(|x| x * x).sum()
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        Real::number(args.iter().map(|x| x.f64() * x.f64()).sum())
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {

@@ -3,6 +3,7 @@
 mod term;
 
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::Range;
 use crate::op::pieces::float_parts::shift::{Fill, Shifted, any, bits_of, shift_right};
@@ -65,8 +66,8 @@ impl Operator for Tofix {
         (bounded as u64 & to.mask(), Flags::SATURATION.when(bounded != value))
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0]
+    fn real(&self, inst: &Inst, args: &[Real]) -> (Real, Flags) {
+        Real::cast(inst.result, inst.attrs.round, args[0].f64())
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

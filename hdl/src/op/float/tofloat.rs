@@ -1,6 +1,7 @@
 //! `tofloat`: an int or fixed as the nearest float (RULES N2, N5).
 
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::leading::leading;
 use crate::op::pieces::float_parts::logic::{constant_if, field};
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
@@ -51,8 +52,8 @@ impl Operator for Tofloat {
         round(inst.result, inst.attrs.round, value, Flags::SATURATION)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0]
+    fn real(&self, inst: &Inst, args: &[Real]) -> (Real, Flags) {
+        Real::number(args[0].value(inst.args[0]))
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -31,10 +31,6 @@ impl Operator for Abs {
         ((if negative { args[0].wrapping_neg() } else { args[0] }) & inst.result.mask(), Flags::NONE)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0].abs()
-    }
-
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         parts::c_wrap(inst.result, &parts::c_magnitude(inst.result, args[0]))
     }

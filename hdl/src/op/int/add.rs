@@ -29,10 +29,6 @@ impl Operator for Add {
         (args[0].wrapping_add(args[1]) & inst.result.mask(), Flags::NONE)
     }
 
-    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
-        parts::wrapped(inst.result, args[0] + args[1])
-    }
-
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         parts::c_wrap(inst.result, &format!("((uint64_t){} + (uint64_t){})", args[0], args[1]))
     }

@@ -32,11 +32,6 @@ impl Operator for Icast {
         (inst.args[0].to_int(args[0]) as u64 & inst.result.mask(), Flags::NONE)
     }
 
-    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
-        let low = args[0] as i128 as u64 & inst.result.mask();
-        inst.result.to_f64(low)
-    }
-
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         parts::c_wrap(inst.result, args[0])
     }

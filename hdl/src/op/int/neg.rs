@@ -29,10 +29,6 @@ impl Operator for Neg {
         (args[0].wrapping_neg() & inst.result.mask(), Flags::NONE)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        -args[0]
-    }
-
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         parts::c_wrap(inst.result, &format!("(0 - (uint64_t){})", args[0]))
     }

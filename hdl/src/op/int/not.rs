@@ -30,10 +30,6 @@ impl Operator for Not {
         (!args[0] & inst.result.mask(), Flags::NONE)
     }
 
-    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
-        if inst.result.is_signed() { -1.0 - args[0] } else { inst.result.to_f64(inst.result.mask()) - args[0] }
-    }
-
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         parts::c_wrap(inst.result, &format!("(~(uint64_t){})", args[0]))
     }

@@ -40,10 +40,6 @@ impl Operator for Rem {
         }
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        if args[1] == 0.0 { 0.0 } else { args[0] % args[1] }
-    }
-
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         let (a, b) = (args[0], args[1]);
         // Minus one apart: C leaves the least value over it undefined.

@@ -33,10 +33,6 @@ impl Operator for Shl {
         (args[0] << inst.attrs.n & inst.result.mask(), Flags::NONE)
     }
 
-    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
-        args[0] * 2f64.powi(inst.attrs.n)
-    }
-
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         parts::c_wrap(inst.result, &format!("((uint64_t){} << {})", args[0], inst.attrs.n))
     }

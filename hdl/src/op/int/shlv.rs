@@ -30,11 +30,6 @@ impl Operator for Shlv {
         (bits, Flags::NONE)
     }
 
-    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
-        let in_range = (0.0..inst.result.width() as f64).contains(&args[1]);
-        if in_range { args[0] * args[1].exp2() } else { 0.0 }
-    }
-
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         let shifted = parts::c_wrap(inst.result, &format!("((uint64_t){} << {})", args[0], args[1]));
         format!("({} ? {shifted} : 0)", shift::c_in_range(inst, args[1]))

@@ -33,11 +33,6 @@ impl Operator for Shr {
         ((inst.result.to_int(args[0]) >> inst.attrs.n) as u64 & inst.result.mask(), Flags::NONE)
     }
 
-    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
-        let scaled = args[0] * 2f64.powi(-inst.attrs.n);
-        if inst.result.is_int() { scaled.floor() } else { scaled }
-    }
-
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         format!("({} >> {})", args[0], inst.attrs.n)
     }

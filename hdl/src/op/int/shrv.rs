@@ -31,17 +31,6 @@ impl Operator for Shrv {
         (bits as u64 & inst.result.mask(), Flags::NONE)
     }
 
-    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
-        let in_range = (0.0..inst.result.width() as f64).contains(&args[1]);
-        let scaled = if in_range { args[0] * (-args[1]).exp2() } else { 0.0 };
-        match in_range {
-            true if inst.result.is_int() => scaled.floor(),
-            true => scaled,
-            false if args[0] < 0.0 => -(-(inst.result.frac().unwrap_or(0) as f64)).exp2(),
-            false => 0.0,
-        }
-    }
-
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         let in_range = shift::c_in_range(inst, args[1]);
         if inst.result.is_signed() {

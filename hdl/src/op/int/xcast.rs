@@ -51,10 +51,6 @@ impl Operator for Xcast {
         }
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0]
-    }
-
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         c_text(inst, args[0])
     }

@@ -41,10 +41,6 @@ impl Operator for Xdiv {
         (parts::wrap_signed(format, (a < 0) != (b < 0), q.wrapping_add(up as u128)), Flags::NONE)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        if args[1] == 0.0 { 0.0 } else { args[0] / args[1] }
-    }
-
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         let (format, a, b) = (inst.result, args[0], args[1]);
         let frac = format.frac().unwrap_or(0);

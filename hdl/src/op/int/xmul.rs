@@ -33,10 +33,6 @@ impl Operator for Xmul {
         (parts::wrap_signed(format, (a < 0) != (b < 0), magnitude), Flags::NONE)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0] * args[1]
-    }
-
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         let (format, frac) = (inst.result, inst.result.frac().unwrap_or(0));
         let wide = match (format.width() <= 32, format.is_signed()) {

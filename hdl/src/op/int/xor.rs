@@ -32,10 +32,6 @@ impl Operator for Xor {
         ((args[0] ^ args[1]) & inst.result.mask(), Flags::NONE)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        ((args[0] as i128) ^ (args[1] as i128)) as f64
-    }
-
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         parts::c_wrap(inst.result, &format!("((uint64_t){} ^ (uint64_t){})", args[0], args[1]))
     }

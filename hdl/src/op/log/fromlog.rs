@@ -3,6 +3,7 @@
 use crate::Rounding;
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{self, float_frac, unpack};
+use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
 use crate::op::pieces::float_parts::{self, Value, c_type};
@@ -53,8 +54,8 @@ impl Operator for Fromlog {
         float_parts::round(to, Rounding::Nearest, value, Flags::SATURATION)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0]
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        (args[0], Flags::NONE)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -6,6 +6,7 @@
 
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{self, Parts, pack, unpack};
+use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::shift::any;
 use crate::op::pieces::float_parts::sum_bounds;
@@ -49,8 +50,8 @@ impl Operator for Ladd {
         total(inst, args[0], args[1], false)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0] + args[1]
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        Real::number(args[0].f64() + args[1].f64())
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
@@ -91,8 +92,8 @@ impl Operator for Lsub {
         total(inst, args[0], args[1], true)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0] - args[1]
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        Real::number(args[0].f64() - args[1].f64())
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {

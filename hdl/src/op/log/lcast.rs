@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{Parts, pack, unpack};
+use crate::op::meaning::Real;
 use crate::op::pieces::log_parts::{self, Unbounded, c_type, field_bits, fields, finish, one_log};
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
@@ -50,8 +51,8 @@ impl Operator for Lcast {
         pack(inst.result, Parts { log, ..x }, Flags::SATURATION)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0]
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        (args[0], Flags::NONE)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

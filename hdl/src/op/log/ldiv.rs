@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::lns::{Parts, pack, unpack};
+use crate::op::meaning::{Real, quotient};
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::log_parts::{self, Unbounded, both, c_type, field_bits, fields, finish, same_logs, unbias};
 use crate::op::{Attrs, Inst, Operator};
@@ -42,8 +43,8 @@ impl Operator for Ldiv {
         pack(format, quotient, Flags::OVERFLOW)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        if args[1] == 0.0 { 0.0 } else { args[0] / args[1] }
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        quotient(args[0], args[1])
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

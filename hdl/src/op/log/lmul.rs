@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::lns::{Parts, pack, unpack};
+use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::log_parts::{self, Unbounded, both, field_bits, fields, finish, same_logs, unbias};
 use crate::op::{Attrs, Inst, Operator};
@@ -42,8 +43,8 @@ impl Operator for Lmul {
         pack(format, product, Flags::OVERFLOW)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0] * args[1]
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        Real::number(args[0].f64() * args[1].f64())
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {

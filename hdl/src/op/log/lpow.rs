@@ -3,6 +3,7 @@
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{Parts, pack, unpack};
+use crate::op::meaning::{self, Real};
 use crate::op::pieces::log_parts::{self, Unbounded, c_type, field_bits, fields, finish, one_log};
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
@@ -66,15 +67,9 @@ impl Operator for Lpow {
         pack(inst.result, Parts { negative: x.negative && n & 1 == 1, log }, Flags::OVERFLOW)
     }
 
-    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
-        let (n, d) = reduce(&inst.attrs);
-        match args[0] {
-            _ if n == 0 => 1.0,
-            0.0 => 0.0,
-            x if d == 2 && x < 0.0 => 0.0,
-            x if d == 2 => x.sqrt().powi(n),
-            x => x.powi(n),
-        }
+    fn real(&self, inst: &Inst, args: &[Real]) -> (Real, Flags) {
+        let (x, (n, d)) = (args[0].f64(), reduce(&inst.attrs));
+        meaning::power(x, n, d)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

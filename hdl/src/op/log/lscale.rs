@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{Parts, pack, unpack};
+use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::log_parts::{self, Unbounded, field_bits, fields, finish, one_log};
 use crate::op::pieces::scale::{Amount, beyond, directions, extremes, times_power};
@@ -39,8 +40,8 @@ impl Operator for Lscale {
         scaled(inst.result, args[0], inst.attrs.n as i64)
     }
 
-    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
-        times_power(args[0], inst.attrs.n as f64)
+    fn real(&self, inst: &Inst, args: &[Real]) -> (Real, Flags) {
+        times_power(args[0], inst.attrs.n as i128)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
@@ -93,8 +94,8 @@ impl Operator for Lscalev {
         scaled(inst.result, args[0], amount * inst.attrs.d as i64)
     }
 
-    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
-        times_power(args[0], args[1] * inst.attrs.d as f64)
+    fn real(&self, inst: &Inst, args: &[Real]) -> (Real, Flags) {
+        times_power(args[0], inst.args[1].to_int(args[1].bits()) * inst.attrs.d as i128)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

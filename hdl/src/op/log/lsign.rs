@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::lns::unpack;
+use crate::op::meaning::Real;
 use crate::op::pieces::log_parts::one_log;
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
@@ -32,8 +33,8 @@ impl Operator for Lneg {
         (unpack(inst.result, args[0]).map_or(0, |_| args[0] ^ sign), Flags::NONE)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        -args[0]
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        Real::number(-args[0].f64())
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
@@ -68,8 +69,8 @@ impl Operator for Labs {
         (args[0] & (inst.result.mask() >> 1), Flags::NONE)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0].abs()
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        Real::number(args[0].f64().abs())
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {

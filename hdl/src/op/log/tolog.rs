@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{self, Parts, float_frac, pack};
+use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::Range;
 use crate::op::pieces::float_parts::{max_field, nonzero, unpack};
@@ -51,8 +52,8 @@ impl Operator for Tolog {
         pack(to, Parts { negative: x.negative, log }, Flags::SATURATION)
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0]
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        (args[0], Flags::NONE)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

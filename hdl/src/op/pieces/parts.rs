@@ -12,18 +12,6 @@ pub fn slice(c: &mut Circuit, name: &str, s: Sig, hi: u32, lo: u32) -> Sig {
     if bits.width() == c.width(s) { s } else { c.logic(name, bits) }
 }
 
-/// A real number brought into the range of an int or fixed by whole turns: the difference of two coordinates that wrap is
-/// that of the nearest image.
-pub fn wrapped(format: Format, x: f64) -> f64 {
-    let (low, high) = (format.to_f64(format.min_bits()), format.to_f64(format.max_bits()));
-    let last = 2f64.powi(-(format.frac().unwrap_or(0) as i32));
-    if x >= low && x < high + last {
-        return x;
-    }
-    let turn = 2f64.powi(format.width() as i32) * last;
-    x - turn * ((x - low) / turn).floor()
-}
-
 /// Logic of so many inputs, which counts as a table also where a single bit goes through as it is.
 pub fn counted(c: &mut Circuit, name: &str, logic: X, inputs: u32) -> Sig {
     c.logic_at(name, logic, Cost::Logic(inputs), "depths and clocks were measured with a table also for a single bit")

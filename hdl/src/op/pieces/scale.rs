@@ -1,7 +1,10 @@
 //! Scaling by a variable power of two, shared by floats and logs.
 
+use crate::Flags;
 use crate::circuit::{Circuit, Sig};
+use crate::number::real::exp2;
 use crate::op::Inst;
+use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::shift::any;
 use crate::rtl::cat;
@@ -20,10 +23,12 @@ pub fn extremes(inst: &Inst) -> [[u64; 2]; 2] {
     [[low, down as u64 & mask], [high, up as u64 & mask]]
 }
 
-/// x * 2^n, in two steps since 2^n alone may leave f64's range.
-pub fn times_power(x: f64, n: f64) -> f64 {
-    let half = (n / 2.0).trunc();
-    x * half.exp2() * (n - half).exp2()
+/// x * 2^n, in four steps since 2^n alone may leave f64's range.
+pub fn times_power(x: Real, n: i128) -> (Real, Flags) {
+    // Any f64 leaves the range within 2^2200.
+    let n = n.clamp(-2200, 2200) as i32;
+    let quarter = exp2(n / 4);
+    Real::number(x.f64() * exp2(n - 3 * (n / 4)) * quarter * quarter * quarter)
 }
 
 /// A variable amount cut down to what can matter.

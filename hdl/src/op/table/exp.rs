@@ -11,6 +11,7 @@ pub(super) mod tests;
 use crate::circuit::{Circuit, Sig};
 use crate::number::real::{Dd, Expr, Node, exp2};
 use crate::number::rounding;
+use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::unpack;
 use crate::op::pieces::parts;
 use crate::op::table::func::one_argument;
@@ -195,8 +196,8 @@ impl Operator for Exp {
         prepared(inst.result).eval(args[0])
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        args[0].exp()
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        Real::number(args[0].f64().exp())
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -14,8 +14,9 @@ pub use kept::{Store, keep_in};
 pub use prepared::{Failure, MOST_WORK, Prepared, prepared, work};
 
 use crate::circuit::{Circuit, Sig};
-use crate::number::exact::Exact;
+use crate::number::exact::{Exact, to_bits};
 use crate::number::real::{Dd, Expr, Smooth};
+use crate::op::meaning::{DOUBLE, Real};
 use crate::op::{Attrs, Inst, Operator, TableUse};
 use crate::{Bounds, Flags, Format};
 use std::collections::HashMap;
@@ -31,7 +32,9 @@ pub struct Function {
     pub expr: Expr,
     pub lo: Exact,
     pub hi: Exact,
-    /// The canonical text of all three.
+    /// The f64s nearest to the ends.
+    ends: (f64, f64),
+    /// The canonical text.
     pub text: String,
 }
 
@@ -55,7 +58,9 @@ impl Function {
         static ALL: OnceLock<Mutex<HashMap<String, &'static Function>>> = OnceLock::new();
         let text = format!("{expr} on {lo}..{hi}");
         let mut all = ALL.get_or_init(Mutex::default).lock().expect("no holder of the lock panics");
-        all.entry(text.clone()).or_insert_with(|| Box::leak(Box::new(Function { expr, lo, hi, text })))
+        let end = |x: &Exact| to_bits(DOUBLE, x).map_or(f64::INFINITY, |(bits, _)| f64::from_bits(bits));
+        let ends = (end(&lo).min(f64::MAX), end(&hi).min(f64::MAX));
+        all.entry(text.clone()).or_insert_with(|| Box::leak(Box::new(Function { expr, lo, hi, ends, text })))
     }
 
     /// FNV-1a of the text, for names that stay the same.
@@ -117,10 +122,12 @@ impl Operator for Func {
         of(inst).eval(args[0])
     }
 
-    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
-        let p = of(inst);
-        let x = args[0].clamp(p.domain.ends.0, p.domain.ends.1);
-        p.function.expr.value(Dd::from(x)).map_or(0.0, |v| v.value.hi)
+    fn real(&self, inst: &Inst, args: &[Real]) -> (Real, Flags) {
+        let function = inst.attrs.function.expect("a use of `func` has a function");
+        let x = args[0].f64();
+        let inside = x.max(function.ends.0).min(function.ends.1);
+        let (value, flags) = Real::defined(function.expr.value(Dd::from(inside)).map(|v| v.value.hi));
+        (value, flags | Flags::INVALID.when(x != inside))
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

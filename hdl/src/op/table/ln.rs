@@ -10,6 +10,7 @@ mod tests;
 use crate::circuit::{Circuit, Sig};
 use crate::number::real::{Dd, Interval, MAX_ORDER, Smooth, Value, elementary, exp2};
 use crate::op::int::xcast::Xcast;
+use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::{max_field, unpack};
 use crate::op::table::exp::c_call;
 use crate::op::table::func::one_argument;
@@ -246,8 +247,9 @@ impl Operator for Log {
         prepared(inst.result).eval(args[0])
     }
 
-    fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-        if args[0] > 0.0 { args[0].ln() } else { 0.0 }
+    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+        let x = args[0].f64();
+        Real::defined((x > 0.0).then(|| x.ln()))
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -18,6 +18,7 @@ pub use table::{Prepared, prepared};
 
 use crate::circuit::{Circuit, Sig};
 use crate::op::float::fmul::Fmul;
+use crate::op::meaning::{self, Real};
 use crate::op::{Attrs, Inst, Operator, TableUse};
 use crate::{Bounds, Flags, Format};
 
@@ -167,14 +168,9 @@ impl Operator for Pow {
         }
     }
 
-    fn real(&self, inst: &Inst, args: &[f64]) -> f64 {
-        match (reduce(&inst.attrs), args[0]) {
-            ((0, _), _) => 1.0,
-            (_, 0.0) => 0.0,
-            ((_, 2), x) if x < 0.0 => 0.0,
-            ((n, 1), x) => x.powi(n),
-            ((n, _), x) => x.powf(n as f64 / 2.0),
-        }
+    fn real(&self, inst: &Inst, args: &[Real]) -> (Real, Flags) {
+        let (x, (n, d)) = (args[0].f64(), reduce(&inst.attrs));
+        meaning::power(x, n, d)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -15,6 +15,7 @@ mod tests;
 use crate::circuit::{Circuit, Sig};
 use crate::number::real::{Call, Dd, Expr, Node, exp2};
 use crate::op::int::xcast::Xcast;
+use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::unpack;
 use crate::op::table::exp::c_call;
 use crate::op::table::func::one_argument;
@@ -225,8 +226,8 @@ macro_rules! operator {
                 prepared(inst.result, $cosine).eval(args[0])
             }
 
-            fn real(&self, _: &Inst, args: &[f64]) -> f64 {
-                $real(args[0])
+            fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+                Real::number($real(args[0].f64()))
             }
 
             fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -67,7 +67,14 @@ pub struct Build(pub Graph);
 
 impl Build {
     pub fn new(name: &str) -> Build {
-        Build(Graph { name: name.into(), pins: Vec::new(), nodes: Vec::new(), outputs: Vec::new(), demand: Vec::new() })
+        Build(Graph {
+            name: name.into(),
+            pins: Vec::new(),
+            nodes: Vec::new(),
+            outputs: Vec::new(),
+            demand: Vec::new(),
+            numbers: Default::default(),
+        })
     }
 
     /// Declares a pin; for an input the node of each element comes back.

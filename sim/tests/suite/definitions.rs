@@ -2,7 +2,7 @@
 
 use hdl::Flags;
 use pg2::gen_m2l::{ORDERS, indices};
-use pg2::graph::{Graph, NodeKind, PinClass};
+use pg2::graph::{Graph, PinClass};
 use std::collections::HashMap;
 
 fn compile(name: &str, text: &str) -> Graph {
@@ -15,37 +15,25 @@ fn shipped(name: &str) -> Graph {
     compile(name, pg2::kernels::find(name).unwrap().text)
 }
 
-/// The real value of every output for input elements given by column name.
+/// One value for each element of a class, in record order.
+fn record<T>(graph: &Graph, class: PinClass, inputs: &dyn Fn(&str, u32) -> T) -> Vec<T> {
+    graph.elements_of(class).into_iter().map(|(pin, e)| inputs(&graph.pins[pin].name, e)).collect()
+}
+
+/// The real value of every output for input elements given by pin name.
 fn real(graph: &Graph, inputs: &dyn Fn(&str, u32) -> f64) -> Vec<f64> {
-    let mut values: Vec<f64> = Vec::new();
-    for node in &graph.nodes {
-        values.push(match &node.kind {
-            NodeKind::Pin { pin, element } => inputs(&graph.pins[*pin].name, *element),
-            NodeKind::Const { bits } => node.format.to_f64(*bits),
-            NodeKind::Op { op, inst, args } => {
-                let args: Vec<f64> = args.iter().map(|a| values[a.0 as usize]).collect();
-                op.real(inst, &args)
-            }
-        });
-    }
-    graph.outputs.iter().map(|o| values[o.value.0 as usize]).collect()
+    let [i, j, params] = [PinClass::Ipin, PinClass::Jpin, PinClass::Param].map(|class| record(graph, class, inputs));
+    sim::real::terms(graph, &i, &j, &params)
 }
 
 /// The pattern of every output, and all flags.
 fn bits(graph: &Graph, inputs: &dyn Fn(&str, u32) -> u64) -> (Vec<u64>, Flags) {
-    let (mut values, mut flags): (Vec<u64>, Flags) = (Vec::new(), Flags::NONE);
-    for node in &graph.nodes {
-        values.push(match &node.kind {
-            NodeKind::Pin { pin, element } => inputs(&graph.pins[*pin].name, *element) & node.format.mask(),
-            NodeKind::Const { bits } => *bits,
-            NodeKind::Op { op, inst, args } => {
-                let args: Vec<u64> = args.iter().map(|a| values[a.0 as usize]).collect();
-                let (value, raised) = op.bits(inst, &args);
-                flags |= raised;
-                value
-            }
-        });
-    }
+    let cut = |class| -> Vec<u64> {
+        let formats = graph.elements_of(class).into_iter().map(|(pin, _)| graph.pins[pin].format);
+        record(graph, class, inputs).iter().zip(formats).map(|(bits, f)| bits & f.mask()).collect()
+    };
+    let (values, flags) =
+        sim::reference::pair(graph, &cut(PinClass::Ipin), &cut(PinClass::Jpin), &cut(PinClass::Param));
     (graph.outputs.iter().map(|o| values[o.value.0 as usize]).collect(), flags)
 }
 

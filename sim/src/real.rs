@@ -1,0 +1,288 @@
+//! What a kernel means without the rounding of its floats and logs (RULES N10): a flat program over blocks of sources.
+//!
+//! Ints and fixeds are what the language says, to the bit and with its flags; floats and logs are f64. Records hold values as
+//! [`Real`] has them: patterns of ints and fixeds, and the bits of f64s. Values that no source changes are computed once a
+//! target.
+
+use hdl::number::reduce::Accumulator;
+use hdl::op::meaning::Real;
+use hdl::op::{Inst, Operator};
+use hdl::{Flags, Format, Reduce, Rounding};
+use pg2::graph::{Graph, NodeId, NodeKind, PinClass};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Sources of a block.
+const LANES: usize = 64;
+
+/// A graph as a program.
+pub struct Kernel<'a> {
+    graph: &'a Graph,
+    /// What fills each node's lanes, in the order of the graph's nodes.
+    steps: Vec<Step<'a>>,
+    /// Whether a node depends on constants, parameters and targets alone.
+    still: Vec<bool>,
+}
+
+enum Step<'a> {
+    /// The element of a record of that class.
+    Pin(PinClass, usize),
+    Const(Real),
+    Op {
+        op: &'static dyn Operator,
+        inst: &'a Inst,
+        args: Vec<usize>,
+    },
+}
+
+/// Sources, element by element.
+pub struct Sources {
+    columns: Vec<Vec<Real>>,
+}
+
+impl Sources {
+    /// From records of so many elements, one behind the other.
+    pub fn new(elements: usize, records: &[u64]) -> Sources {
+        let column = |e| records.iter().skip(e).step_by(elements).map(|bits| Real::of_bits(*bits)).collect();
+        Sources { columns: (0..elements).map(column).collect() }
+    }
+}
+
+/// What evaluating needs besides the program; one a thread.
+pub struct Scratch {
+    /// Lanes by nodes.
+    values: Vec<Real>,
+    /// The nodes that raised flags in this block, and those that no source changes, each with its flags.
+    raised: Vec<(usize, [Flags; LANES])>,
+    still: Vec<(usize, [Flags; LANES])>,
+    /// By nodes, the lanes in which the value is demanded: a bit each.
+    demanded: Vec<u64>,
+}
+
+/// How an output gathers.
+enum Sum {
+    Exact(Accumulator),
+    /// The greatest or the least number; `None` before the first.
+    Best(Reduce, Option<f64>),
+}
+
+impl<'a> Kernel<'a> {
+    pub fn new(graph: &'a Graph) -> Kernel<'a> {
+        let mut places = HashMap::new();
+        for class in [PinClass::Ipin, PinClass::Jpin, PinClass::Param] {
+            places.extend(graph.elements_of(class).into_iter().enumerate().map(|(k, e)| (e, (class, k))));
+        }
+        let mut still: Vec<bool> = Vec::with_capacity(graph.nodes.len());
+        let mut steps = Vec::with_capacity(graph.nodes.len());
+        for (k, node) in graph.nodes.iter().enumerate() {
+            let (step, stands) = match &node.kind {
+                NodeKind::Pin { pin, element } => {
+                    let (class, at) = places[&(*pin, *element)];
+                    (Step::Pin(class, at), class != PinClass::Jpin)
+                }
+                NodeKind::Const { bits } => {
+                    let number = graph.numbers.get(&NodeId(k as u32));
+                    (Step::Const(number.map_or_else(|| Real::read(node.format, *bits), |x| Real::number(*x).0)), true)
+                }
+                NodeKind::Op { op, inst, args } => {
+                    let args: Vec<usize> = args.iter().map(|a| a.0 as usize).collect();
+                    let stands = args.iter().all(|a| still[*a]);
+                    (Step::Op { op: *op, inst, args }, stands)
+                }
+            };
+            steps.push(step);
+            still.push(stands);
+        }
+        Kernel { graph, steps, still }
+    }
+
+    pub fn scratch(&self) -> Scratch {
+        let nodes = self.steps.len();
+        Scratch {
+            values: vec![Real::default(); nodes * LANES],
+            raised: Vec::new(),
+            still: Vec::new(),
+            demanded: vec![0; nodes],
+        }
+    }
+
+    /// The values of all outputs for one target over ranges of the sources, and the flags.
+    pub fn target(
+        &self,
+        scratch: &mut Scratch,
+        i: &[u64],
+        params: &[u64],
+        sources: &Sources,
+        ranges: impl Iterator<Item = Range<usize>>,
+    ) -> (Vec<Real>, Flags) {
+        let mut sums: Vec<Sum> = self.graph.outputs.iter().map(|o| Sum::new(o.reduce, self.format(o.pin))).collect();
+        let mut flags = Flags::NONE;
+        let mut fresh = true;
+        for range in ranges {
+            for first in range.clone().step_by(LANES) {
+                let lanes = first..(first + LANES).min(range.end);
+                if std::mem::take(&mut fresh) {
+                    self.stand(scratch, i, params);
+                }
+                flags |= self.block(scratch, sources, lanes.clone());
+                for (sum, o) in sums.iter_mut().zip(&self.graph.outputs) {
+                    sum.add(&lanes_of(&scratch.values, o.value.0 as usize)[..lanes.len()]);
+                }
+            }
+        }
+        let ends = sums.iter().zip(&self.graph.outputs).map(|(sum, o)| sum.finish(self.format(o.pin)));
+        let (values, raised): (Vec<Real>, Vec<Flags>) = ends.unzip();
+        (values, raised.into_iter().fold(flags, |a, f| a | f))
+    }
+
+    fn format(&self, pin: usize) -> Format {
+        self.graph.pins[pin].format
+    }
+
+    /// Fills the values that no source changes.
+    fn stand(&self, scratch: &mut Scratch, i: &[u64], params: &[u64]) {
+        scratch.still.clear();
+        for (k, step) in self.steps.iter().enumerate().filter(|(k, _)| self.still[*k]) {
+            let (before, rest) = scratch.values.split_at_mut(k * LANES);
+            let mut flags = [Flags::NONE; LANES];
+            match step {
+                Step::Pin(PinClass::Ipin, at) => rest[0] = Real::of_bits(i[*at]),
+                Step::Pin(_, at) => rest[0] = Real::of_bits(params[*at]),
+                Step::Const(value) => rest[0] = *value,
+                Step::Op { op, inst, args } => evaluate(*op, inst, args, before, &mut rest[..1], &mut flags),
+            }
+            let (value, raised) = (rest[0], flags[0]);
+            rest[..LANES].fill(value);
+            if !raised.is_empty() {
+                scratch.still.push((k, [raised; LANES]));
+            }
+        }
+    }
+
+    /// Fills all other values for a block of sources; gives the flags that count.
+    fn block(&self, scratch: &mut Scratch, sources: &Sources, range: Range<usize>) -> Flags {
+        let n = range.len();
+        scratch.raised.clear();
+        for (k, step) in self.steps.iter().enumerate().filter(|(k, _)| !self.still[*k]) {
+            let (before, rest) = scratch.values.split_at_mut(k * LANES);
+            match step {
+                Step::Pin(_, at) => rest[..n].copy_from_slice(&sources.columns[*at][range.clone()]),
+                Step::Const(_) => {}
+                Step::Op { op, inst, args } => {
+                    let mut flags = [Flags::NONE; LANES];
+                    evaluate(*op, inst, args, before, &mut rest[..n], &mut flags);
+                    if flags[..n].iter().fold(0, |a, f| a | f.0) != 0 {
+                        scratch.raised.push((k, flags));
+                    }
+                }
+            }
+        }
+        if scratch.raised.is_empty() && scratch.still.is_empty() { Flags::NONE } else { self.counted(scratch, n) }
+    }
+
+    /// The flags of the first `n` lanes whose values are demanded: an output demands its value, an operator its arguments, a
+    /// `mux` its condition and the arm that it takes (RULES L6).
+    fn counted(&self, scratch: &mut Scratch, n: usize) -> Flags {
+        let Scratch { values, raised, still, demanded } = scratch;
+        demanded.fill(0);
+        self.graph.outputs.iter().for_each(|o| demanded[o.value.0 as usize] = u64::MAX >> (LANES - n));
+        for (k, step) in self.steps.iter().enumerate().rev() {
+            let Step::Op { op, args, .. } = step else { continue };
+            let here = demanded[k];
+            match args[..] {
+                [condition, yes, no] if op.name() == "mux" => {
+                    let lanes = lanes_of(values, condition).iter().enumerate();
+                    let taken = lanes.fold(0, |mask, (lane, x)| mask | x.bits() << lane);
+                    demanded[condition] |= here;
+                    demanded[yes] |= here & taken;
+                    demanded[no] |= here & !taken;
+                }
+                _ => args.iter().for_each(|a| demanded[*a] |= here),
+            }
+        }
+        let mut counted = Flags::NONE;
+        for (k, flags) in raised.iter().chain(still.iter()) {
+            flags[..n].iter().enumerate().for_each(|(lane, f)| counted |= f.when(demanded[*k] >> lane & 1 == 1));
+        }
+        counted
+    }
+}
+
+fn lanes_of(values: &[Real], node: usize) -> &[Real] {
+    &values[node * LANES..(node + 1) * LANES]
+}
+
+fn evaluate(
+    op: &dyn Operator,
+    inst: &Inst,
+    args: &[usize],
+    before: &[Real],
+    out: &mut [Real],
+    flags: &mut [Flags; LANES],
+) {
+    let mut lanes: [&[Real]; 4] = [&[]; 4];
+    lanes.iter_mut().zip(args).for_each(|(l, a)| *l = lanes_of(before, *a));
+    op.real_lanes(inst, &lanes[..args.len()], out, flags);
+}
+
+impl Sum {
+    fn new(reduce: Reduce, format: Format) -> Sum {
+        if format.is_integral() { Sum::Exact(Accumulator::new(reduce, format)) } else { Sum::Best(reduce, None) }
+    }
+
+    fn add(&mut self, lanes: &[Real]) {
+        match self {
+            Sum::Exact(sum) => lanes.iter().for_each(|x| sum.add(x.bits())),
+            Sum::Best(reduce, best) => {
+                let of = if *reduce == Reduce::Min { f64::min } else { f64::max };
+                *best = lanes.iter().map(|x| x.f64()).chain(*best).reduce(of);
+            }
+        }
+    }
+
+    fn finish(&self, format: Format) -> (Real, Flags) {
+        match self {
+            Sum::Exact(sum) => {
+                let (bits, flags) = sum.finish();
+                (Real::of_bits(bits), flags)
+            }
+            Sum::Best(_, Some(best)) => Real::number(*best),
+            Sum::Best(reduce, None) => (Real::read(format, reduce.identity(format)), Flags::NONE),
+        }
+    }
+}
+
+/// The flags of one pair, and the values of all nodes.
+fn evaluated(kernel: &Kernel, i: &[u64], j: &[u64], params: &[u64]) -> (Flags, Scratch) {
+    let mut scratch = kernel.scratch();
+    kernel.stand(&mut scratch, i, params);
+    let sources = Sources { columns: j.iter().map(|bits| vec![Real::of_bits(*bits)]).collect() };
+    (kernel.block(&mut scratch, &sources, 0..1), scratch)
+}
+
+/// The outputs' terms for one pair in numbers, before the cast to an output's format that stands last rounds them. Arguments of
+/// ints and fixeds go to the nearest value of the format.
+pub fn terms(graph: &Graph, i: &[f64], j: &[f64], params: &[f64]) -> Vec<f64> {
+    let record = |class, numbers: &[f64]| -> Vec<u64> {
+        let formats = graph.elements_of(class).into_iter().map(|(pin, _)| graph.pins[pin].format);
+        formats.zip(numbers).map(|(format, x)| Real::cast(format, Rounding::Nearest, *x).0.bits()).collect()
+    };
+    let (i, j, params) = (record(PinClass::Ipin, i), record(PinClass::Jpin, j), record(PinClass::Param, params));
+    let (_, scratch) = evaluated(&Kernel::new(graph), &i, &j, &params);
+    let term = |node: NodeId| {
+        let cast = match &graph.node(node).kind {
+            NodeKind::Op { inst, args, .. } => (args.len() == 1 && inst.args[0].is_float()).then(|| args[0]),
+            _ => None,
+        };
+        let node = cast.unwrap_or(node);
+        lanes_of(&scratch.values, node.0 as usize)[0].value(graph.node(node).format)
+    };
+    graph
+        .outputs
+        .iter()
+        .map(|o| match graph.pins[o.pin].format.is_integral() {
+            true => term(o.value),
+            false => lanes_of(&scratch.values, o.value.0 as usize)[0].f64(),
+        })
+        .collect()
+}
