@@ -58,7 +58,7 @@ impl<'a> Checker<'a> {
             Misfit::Fraction => {
                 let message = format!("a number with a fraction cannot become {format}");
                 Diagnostic::error(codes::FRACTION, message, span, format!("takes the format {format} here"))
-                    .help("write an integer, or give the other operand a fixed or float format with a cast")
+                    .help("give the other operand a fixed or float format with a cast, such as `(float32.23)`, or write an integer")
             }
             Misfit::Range | Misfit::Tiny => {
                 let message = if why == Misfit::Tiny {
@@ -177,8 +177,28 @@ impl<'a> Checker<'a> {
         let message = format!("{what} mixes {fa} and {fb}");
         let error = Diagnostic::error(codes::MIXED, message, self.span(a.1), format!("this is {fa}"))
             .label(self.span(b.1), format!("this is {fb}"));
-        self.error(self.with_cast(error, target, narrow));
+        self.error(match self.cast_too_short(what, a.1, b.1) {
+            Some((whole, operand, close)) => error
+                .help(format!("the cast holds for what stands directly behind it: write `{whole}`"))
+                .edit(Span { start: operand, end: operand }, "(")
+                .edit(Span { start: close, end: close }, ")"),
+            None => self.with_cast(error, target, narrow),
+        });
         None
+    }
+
+    /// `(F)a * b` of which the cast was meant for the product: that, and where its parentheses open and close.
+    fn cast_too_short(&self, what: &str, a: ExprId, b: ExprId) -> Option<(String, usize, usize)> {
+        let operator = what.trim_matches('`');
+        let ExprKind::Cast(format, inner) = &self.program.expr(a).kind else { return None };
+        let (inner, last) = (self.program.expr(*inner), self.program.expr(b));
+        if !matches!(operator, "+" | "-" | "*" | "/" | "%") || matches!(last.kind, ExprKind::Cast(..)) {
+            return None;
+        }
+        let text = Span { start: inner.span.start, end: last.span.end }.of(self.text);
+        let short = text.len() <= 40 && !text.contains(['\n', '\r']);
+        let shown = if short { text } else { "..." };
+        Some((format!("({})({shown})", format.text), inner.span.start, last.span.end))
     }
 
     /// Extends an int to a wider one of its signedness.
@@ -218,6 +238,8 @@ fn meant(text: &str, class: &str) -> Option<String> {
     match (class, numbers) {
         ("double" | "f", "" | "64") if text != "f" => Some("float64.52".to_string()),
         ("float" | "f", "" | "32") => Some("float32.23".into()),
+        ("float" | "f", "64") => Some("float64.52".into()),
+        ("float" | "f" | "half", "16") => Some("float16.10".into()),
         ("int" | "i" | "long" | "short" | "char", "") => Some("int32".into()),
         ("unsigned" | "uint" | "bool" | "size_t", "") => Some(if text == "bool" { "uint1" } else { "uint32" }.into()),
         ("float" | "log", _) if !numbers.contains('.') => None,

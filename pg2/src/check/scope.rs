@@ -240,7 +240,7 @@ impl<'a> Checker<'a> {
         let message = format!("`{name}` is an output, and outputs are never read");
         let error = Diagnostic::error(codes::READS_OUTPUT, message, span, "read here")
             .label(declared, "declared as `fout`")
-            .help("give the value that goes into the output a name, and use that");
+            .help("give the value that goes into the output a name, and use that; `name min= value` keeps the least of all");
         self.error(error);
         Value::Error
     }

@@ -231,6 +231,10 @@ impl<'a> Parser<'a> {
         if self.eat(";") {
             return Ok(());
         }
+        if self.is(",") {
+            let error = Diagnostic::error(codes::SYNTAX, "a statement ends with `;`", self.peek(0).span, "not a comma");
+            return self.fail(error.help("write `;`, and a whole statement or declaration behind it"));
+        }
         if !self.at_new_line() {
             return self.expected("`;` or an operator");
         }
@@ -405,7 +409,11 @@ impl<'a> Parser<'a> {
         match token.kind {
             TokenKind::Symbol("-=") => {
                 let error = Diagnostic::error(codes::ASSIGNMENT, "there is no `-=`", token.span, "not an operator");
-                self.fail(error.help(format!("write `{name} += -(...)`")))
+                self.next();
+                self.tree()?;
+                let end = self.previous().span.end;
+                let error = error.help(format!("write `{name} += -(...)`")).edit(token.span, "+= -(");
+                self.fail(error.edit(Span { start: end, end }, ")"))
             }
             TokenKind::Symbol(s) if s.len() > 1 && s.ends_with('=') && !matches!(s, "==" | "<=" | ">=" | "!=") => {
                 let message = format!("there is no `{s}`");

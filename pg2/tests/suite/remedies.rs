@@ -236,6 +236,25 @@ const NEWCOMERS: &[(&str, &str, &str)] = &[
     ),
     ("float32.23 x jpin;\nfixed64.30 o fout;\no += (fixed64.30)(x * 2.5d-1);\n", "o = 1", "x = 4"),
     ("float32.23 r jpin;\nfixed64.30 o fout;\no += (fixed64.30)(2r + 1);\n", "o = 9", "r = 4"),
+    (
+        "float32.23 x jpin;\nparam float32.23 e2;\nfixed64.30 o fout;\no += (fixed64.30)(x + e2);\n",
+        "o = 5",
+        "x = 4, e2 = 1",
+    ),
+    (
+        "jpin float32.23 v[2];\nparam e2;\nfixed64.30 o fout;\no += (fixed64.30)(v[1] + e2);\n",
+        "o = 5",
+        "v[0] = 3, v[1] = 4, e2 = 1",
+    ),
+    ("float32.23 x jpin;\nfixed64.30 o fout;\no += (fixed64.30)x * 2.5 + 1 / x;\n", "o = 10.25", "x = 4"),
+    ("float32.23 x jpin;\nfloat32.23 y jpin;\nfixed64.30 o fout;\no += (fixed64.30)x * y;\n", "o = 12", "x = 4, y = 3"),
+    (
+        "float32.23 x jpin;\nfixed64.30 o fout;\no += (fixed64.30)(np.sqrt(x) + std::fabs(-x) + math.exp(x - 4));\n",
+        "o = 7",
+        "x = 4",
+    ),
+    ("float32.23 x jpin;\nuint32 o fout;\no += x .gt. 3;\n", "o = 1", "x = 4"),
+    ("int32 x jpin;\nint64 o fout;\no -= (int64)x - 1;\n", "o = -3", "x = 4"),
     // Powers, chains and print.
     ("float32.23 d jpin;\nfixed64.30 o fout;\no += (fixed64.30)(d^2);\n", "o = 16", "d = 4"),
     ("float32.23 d jpin;\nfixed64.30 o fout;\no += (fixed64.30)(1 / d^3);\n", "o = 0.015625", "d = 4"),

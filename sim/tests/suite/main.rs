@@ -26,6 +26,7 @@ mod op_num;
 mod op_pow;
 mod pipeline;
 mod products;
+mod random_kernels;
 mod twins;
 
 #[allow(dead_code, reason = "pg2's tests use the rest")]

@@ -244,6 +244,18 @@ fn hermite_gives_the_derivative_of_the_acceleration() {
     }
 }
 
+fn potential(i: &[f64], j: &[f64], _: &[f64]) -> Vec<Term> {
+    let r = difference(i, j);
+    vec![(if r == [0.0; 3] { 0.0 } else { j[3] / dot(&r, &r).sqrt() }, 0.0)]
+}
+
+#[test]
+fn p2p_in_small_formats_is_the_potential() {
+    let (i, j) = (position, position_and_one);
+    // Of each coordinate's rounding the root takes half of twice; products and sums below it count half.
+    check(&Twin { name: "p2p_small", params: vec![], i, j, pair: potential, roundings: 8.0, mant: 6, constants: 0.0 });
+}
+
 fn coulomb(i: &[f64], j: &[f64], _: &[f64]) -> Vec<Term> {
     let r = difference(i, j);
     if r == [0.0; 3] {
@@ -458,4 +470,17 @@ fn the_nearest_neighbour_is_found_with_its_index() {
     }
     let alone = sim::reference::target(&graph, &particles[0], &particles[..1], &[]);
     assert_eq!(alone.0, vec![u64::MAX]);
+}
+
+/// Kernels whose meaning has a test of its own: `nearest` above, the others in `pg2/tests/suite/kernels.rs`.
+const APART: [&str; 4] = ["nearest", "p2p", "p2p_paper", "m2l_paper"];
+
+#[test]
+fn every_shipped_kernel_has_a_twin() {
+    let texts = [include_str!("twins.rs"), include_str!("twins/screened.rs")];
+    for kernel in pg2::kernels::KERNELS {
+        let twin = format!("name: \"{}\",", kernel.name);
+        let has = APART.contains(&kernel.name) || texts.iter().any(|t| t.contains(&twin));
+        assert!(has, "`{}` is shipped without a twin: add one to sim/tests/suite/twins.rs", kernel.name);
+    }
 }

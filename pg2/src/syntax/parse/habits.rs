@@ -120,6 +120,9 @@ impl<'a> Parser<'a> {
             self.peek(0).span,
             format!("write `{head} {{ return ...; }}`: formats come from the arguments of each call"),
         );
+        if name == "main" {
+            return self.fail(error.help("a kernel has no `main`: its statements stand in the file, in order"));
+        }
         let plain = params.iter().all(|p| hdl::rtl::names::is_identifier(p));
         let whole = self.peek(0).span.to(self.tokens[close].span);
         self.fail(if plain && self.symbol_at(close + 1) != ":" { error.edit(whole, head) } else { error })
@@ -142,6 +145,10 @@ impl<'a> Parser<'a> {
             "switch" | "case" if opens => {
                 ("there is no `switch`", "write `if (c == 0) { ... } else if (c == 1) { ... }`")
             }
+            "import" | "from" | "using" | "use" if opens => {
+                ("there is nothing to import", "remove it: the functions of PG2 begin with `pg_` and need no import")
+            }
+            "ipin" | "jpin" | "fout" | "param" => return self.class_in_front(word),
             "break" | "continue" | "goto" if ends => {
                 ("loops always run to their end", "choose between values with `if` or `c ? a : b` in the body")
             }
@@ -152,6 +159,27 @@ impl<'a> Parser<'a> {
             _ => return Ok(()),
         };
         self.fail(self.foreign(message, word.span, help))
+    }
+
+    /// `param float32.23 eps2;`.
+    fn class_in_front(&mut self, class: Word<'a>) -> Parsed<()> {
+        let behind = |k: usize| self.tokens.get(self.at + k).map(|t| t.kind);
+        let formatted =
+            matches!(behind(1), Some(TokenKind::Format | TokenKind::Word)) && behind(2) == Some(TokenKind::Word);
+        let bare = behind(1) == Some(TokenKind::Word) && behind(2) == Some(TokenKind::Symbol(";"));
+        if !formatted && !bare {
+            return Ok(());
+        }
+        let format = if bare { "float32.23" } else { self.text_of(self.peek(1)) };
+        let name = self.text_of(self.peek(if bare { 1 } else { 2 }));
+        let message = "the class of a pin stands behind its name";
+        let error = Diagnostic::error(codes::CLASS, message, class.span, "in front of it");
+        let error = error.help(format!("write `{format} {name} {};`", class.text));
+        let semicolon = (self.at..self.tokens.len().min(self.at + 20)).find(|k| self.symbol_at(*k) == ";");
+        let Some(end) = semicolon.map(|k| self.tokens[k].span.start) else { return self.fail(error) };
+        let front = Span { start: class.span.start, end: self.peek(1).span.start };
+        let format = if bare { "float32.23 " } else { "" };
+        self.fail(error.edit(front, format).edit(Span { start: end, end }, format!(" {}", class.text)))
     }
 
     /// `float x = 0.5;`: what is left of it as PG2.
@@ -232,8 +260,35 @@ impl<'a> Parser<'a> {
 
     /// `p.x` behind an operand.
     pub(super) fn member(&mut self, operand: ExprId) -> Parsed<()> {
-        let Some(word) = self.word_at(1).filter(|_| self.is(".")) else { return Ok(()) };
         let base = self.program.expr(operand).span;
+        if let (Some(word), true) = (self.word_at(2), self.is(":") && self.is_at(1, ":") && base.of(self.text) == "std")
+        {
+            let error = self.foreign("there are no name spaces", self.peek(0).span, "functions begin with `pg_`");
+            return self.fail(error.edit(Span { start: base.start, end: word.span.start }, ""));
+        }
+        let Some(word) = self.word_at(1).filter(|_| self.is(".")) else { return Ok(()) };
+        const COMPARISONS: &[(&str, &str)] = &[
+            ("gt", ">"),
+            ("lt", "<"),
+            ("ge", ">="),
+            ("le", "<="),
+            ("eq", "=="),
+            ("ne", "!="),
+            ("and", "&&"),
+            ("or", "||"),
+        ];
+        if let Some((_, symbol)) = COMPARISONS.iter().find(|c| c.0 == word.text).filter(|_| self.is_at(2, ".")) {
+            let span = self.peek(0).span.to(self.peek(2).span);
+            let error =
+                self.foreign(format!("there is no `{}`", span.of(self.text)), span, format!("write `{symbol}`"));
+            return self.fail(error.edit(span, *symbol));
+        }
+        if self.is_at(2, "(") {
+            let known = habits::FUNCTION_NAMES.iter().find(|f| f.0 == word.text).map_or(word.text, |f| f.1);
+            let error = self.foreign("functions stand alone", self.peek(0).span, format!("write `{known}(...)`"));
+            let module = matches!(base.of(self.text), "np" | "numpy" | "math" | "cmath" | "jnp" | "torch" | "cp");
+            return self.fail(if module { error.edit(base.to(word.span), known) } else { error });
+        }
         let error = self.foreign(
             "there are no structures",
             self.peek(0).span,
@@ -301,8 +356,19 @@ impl<'a> Parser<'a> {
         self.fail(error)
     }
 
-    /// `x++` as a statement.
+    /// `x++`, `f(x)` and `real :: x` as statements.
     pub(super) fn increment(&mut self, target: Word<'a>) -> Parsed<()> {
+        if self.is("(") {
+            let help = "give its value a name, `y = f(x);`, or an output; a circuit prints nothing";
+            let error =
+                Diagnostic::error(codes::SYNTAX, "a call alone does nothing", target.span, "its value is not used");
+            return self.fail(error.help(help));
+        }
+        if self.is(":") && self.is_at(1, ":") {
+            let help = "leave the line out: a value takes the format of what it is made of";
+            let error = self.foreign("values are not declared", self.peek(0).span, help);
+            return self.fail(error);
+        }
         let (plus, minus) = (self.is("+") && self.is_at(1, "+"), self.is("-") && self.is_at(1, "-"));
         if !plus && !minus {
             return Ok(());

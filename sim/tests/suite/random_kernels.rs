@@ -1,0 +1,179 @@
+//! Random programs: the reference, the emulator and the evaluated circuit give the same bits and flags.
+//!
+//! `CASES=100000` makes it longer, `SEED=7` begins elsewhere. What is found is made as small as it goes and printed as a kernel
+//! with its inputs.
+
+mod generate;
+
+use generate::Kernel;
+use hdl::Flags;
+use hdl::circuit::target::{Clock, TARGETS};
+use hdl::engine::protocol::Segment;
+use pg2::graph::{Graph, PinClass};
+use pg2::middle::{merge::evaluator, simplify::simplify};
+use rayon::prelude::*;
+use sim::emulator::{Emulator, Isa};
+use sim::reference;
+use sim::stimuli::{Random, Style, corner_records, records};
+
+/// Programs of a usual run.
+const CASES: u64 = 300;
+/// Sources of each program, and targets.
+const SOURCES: usize = 60;
+const TARGETS_OF_EACH: usize = 3;
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+fn compiled(text: &str) -> Option<Graph> {
+    pg2::compile("k", text).ok().map(|c| c.graph).filter(|g| g.nodes.len() < 2000)
+}
+
+/// Records of all classes of pins.
+struct Input {
+    i: Vec<Vec<u64>>,
+    j: Vec<Vec<u64>>,
+    params: Vec<u64>,
+}
+
+impl Input {
+    fn random(graph: &Graph, seed: u64) -> Input {
+        let random = &mut Random::new(seed);
+        let mut of = |class, n: usize| {
+            let mut list = records(graph, class, n / 2, Style::Wild { anchor: 0 }, random);
+            list.extend(records(graph, class, n - n / 2, Style::Ordinary, random));
+            let corners = corner_records(graph, class);
+            for k in (0..list.len()).step_by(3).filter(|_| !corners.is_empty()) {
+                list[k] = corners[random.below(corners.len() as u64) as usize].clone();
+            }
+            list
+        };
+        Input {
+            i: of(PinClass::Ipin, TARGETS_OF_EACH),
+            j: of(PinClass::Jpin, SOURCES),
+            params: of(PinClass::Param, 2).swap_remove(1),
+        }
+    }
+}
+
+/// What differs, if anything does.
+fn difference(graph: &Graph, seed: u64) -> Option<String> {
+    let input = Input::random(graph, seed);
+    let simple = simplify(graph);
+    emulated(graph, &simple, &input).or_else(|| evaluated(graph, &simple, &input, seed))
+}
+
+fn emulated(graph: &Graph, simple: &Graph, input: &Input) -> Option<String> {
+    for isa in Isa::available() {
+        let mut emulator = Emulator::with_isa(simple, isa);
+        emulator.set_params(&input.params);
+        let mut sources = emulator.sources(input.j.len());
+        emulator.load(&mut sources, 0, &input.j.concat());
+        // Each source alone, and all of them.
+        let alone = (0..input.j.len() as u32).step_by(7).map(|first| Segment { first, count: 1 });
+        for segment in alone.chain([Segment { first: 0, count: input.j.len() as u32 }]) {
+            let mut sums = vec![emulator.start(); input.i.len()];
+            emulator.accumulate(&mut emulator.scratch(), &mut sums, &input.i.concat(), &sources, &[segment]);
+            let j = &input.j[segment.first as usize..][..segment.count as usize];
+            for (i, sum) in input.i.iter().zip(&sums) {
+                let (got, want) = (sum.finish(), reference::target(graph, i, j, &input.params));
+                if got != want {
+                    let j = if j.len() == 1 { format!("{:x?}", j[0]) } else { format!("{} sources", j.len()) };
+                    let at = format!("i = {i:x?}, j = {j}, params = {:x?}", input.params);
+                    return Some(format!("{at}\nemulator on {isa}: {got:x?}\nreference: {want:x?}"));
+                }
+            }
+        }
+    }
+    None
+}
+
+/// The merged circuit with its terms put together.
+fn evaluated(graph: &Graph, simple: &Graph, input: &Input, seed: u64) -> Option<String> {
+    let target = &TARGETS[seed as usize % TARGETS.len()];
+    let clock = Clock { target, mhz: target.usual_mhz, blocks: seed.is_multiple_of(3).then_some(0) };
+    let mut e = evaluator(simple, clock);
+    let pairs: Vec<(&Vec<u64>, &Vec<u64>)> = input.i.iter().flat_map(|i| input.j.iter().map(move |j| (i, j))).collect();
+    let port = |name: &str| {
+        let classes = [PinClass::Ipin, PinClass::Jpin, PinClass::Param];
+        let place = |class| graph.elements_of(class).iter().position(|(pin, e)| graph.port(*pin, *e) == name);
+        let (class, k) = classes.iter().find_map(|c| place(*c).map(|k| (*c, k))).expect("a port is that of a pin");
+        pairs.iter().map(|(i, j)| [&i[..], &j[..], &input.params][class as usize][k]).collect::<Vec<u64>>()
+    };
+    let columns: Vec<Vec<u64>> = e.inputs().to_vec().iter().map(|p| port(&p.name)).collect();
+    let got = e.run(&columns);
+    for (k, (i, j)) in pairs.iter().enumerate() {
+        let (values, flags) = reference::pair(graph, i, j, &input.params);
+        let mut want: Vec<u128> = graph.outputs.iter().map(|o| values[o.value.0 as usize] as u128).collect();
+        want.push((0..Flags::COUNT).filter(|k| flags.intersects(Flags(1 << k))).map(|k| 1 << k).sum());
+        let got: Vec<u128> = got.iter().map(|column| column[k]).collect();
+        if got != want {
+            let at = format!("i = {i:x?}, j = {j:x?}, params = {:x?}", input.params);
+            return Some(format!(
+                "{at}\ncircuit on {}: {got:x?}\nreference: {want:x?} (outputs, then flags)",
+                target.name
+            ));
+        }
+    }
+    None
+}
+
+/// The same, where a panic is a difference too.
+fn found(text: &str, seed: u64) -> Option<String> {
+    let graph = compiled(text)?;
+    let whole = std::panic::AssertUnwindSafe(|| difference(&graph, seed));
+    std::panic::catch_unwind(whole).unwrap_or_else(|_| Some("it panics".into()))
+}
+
+/// Removes and replaces parts as long as something differs.
+fn shrunk(mut kernel: Kernel, seed: u64) -> (String, String) {
+    let simpler = ["int8", "uint8", "fixed8.8", "fixed12.5", "float8.3", "float18.9", "log9.4", "log17.8"];
+    loop {
+        let text = kernel.text();
+        let words =
+            text.split(|c: char| !(c.is_alphanumeric() || c == '.')).filter(|w| w.parse::<hdl::Format>().is_ok());
+        let renamed =
+            words.flat_map(|w| simpler.map(|to| (w.to_string(), to))).filter(|(from, to)| from.len() > to.len());
+        let renamed: Vec<Kernel> = renamed.map(|(from, to)| kernel.in_format(&from, to)).collect();
+        let all = kernel.smaller().into_iter().chain(renamed);
+        match all.filter(|k| k.text().len() < text.len()).find(|k| found(&k.text(), seed).is_some()) {
+            Some(smaller) => kernel = smaller,
+            None => break (text.clone(), found(&text, seed).unwrap_or_default()),
+        }
+    }
+}
+
+#[test]
+fn random_kernels_have_the_same_bits_everywhere() {
+    let (cases, first) = (number("CASES").unwrap_or(CASES), number("SEED").unwrap_or(1));
+    println!("{cases} kernels from seed {first} on");
+    let wrong: Vec<String> = (first..first + cases)
+        .into_par_iter()
+        .filter_map(|seed| {
+            let kernel = generate::kernel(&mut Random::new(seed), &|text| compiled(text).is_some());
+            assert!(compiled(&kernel.text()).is_some(), "it compiles:\n{}", kernel.text());
+            found(&kernel.text(), seed)?;
+            let (text, what) = shrunk(kernel, seed);
+            Some(format!("SEED={seed}:\n{text}{what}"))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{} kernels of {cases}:\n\n{}", wrong.len(), wrong[..wrong.len().min(8)].join("\n\n"));
+}
+
+#[test]
+fn random_kernels_use_the_whole_library() {
+    let mut used = std::collections::BTreeSet::new();
+    for seed in 1..=CASES {
+        let kernel = generate::kernel(&mut Random::new(seed), &|text| compiled(text).is_some());
+        let graph = compiled(&kernel.text()).unwrap_or_else(|| panic!("it compiles:\n{}", kernel.text()));
+        used.extend(graph.nodes.iter().filter_map(|n| match &n.kind {
+            pg2::graph::NodeKind::Op { op, .. } => Some(op.name()),
+            _ => None,
+        }));
+    }
+    let all = hdl::op::OPERATORS.iter().map(|op| op.name());
+    // `pg_fn` fits a table for every function; tests of its own have it.
+    let missing: Vec<&str> = all.filter(|name| !used.contains(name) && *name != "func").collect();
+    assert!(missing.is_empty(), "no random kernel has {missing:?}");
+}
