@@ -1,5 +1,8 @@
 //! Every operator's flags, bounds, circuit and signs against its bits, on uses that are made up by asking it what it takes.
 
+mod c_text;
+mod near;
+
 use crate::uses::{Random, describe, exhaustive, rows, shown, uses};
 use hdl::circuit::Evaluator;
 use hdl::circuit::target::{Clock, TARGETS};
@@ -14,18 +17,21 @@ const ROWS: usize = 600;
 /// The findings that are shown of one operator.
 const SHOWN: usize = 3;
 
+/// The first findings of an operator, and how many more there are.
+fn shown_findings(op: &dyn Operator, mut wrong: Vec<String>) -> Vec<String> {
+    let more = wrong.len().saturating_sub(SHOWN);
+    wrong.truncate(SHOWN);
+    wrong.extend((more > 0).then(|| format!("... and {more} findings more of `{}`", op.name())));
+    wrong
+}
+
 /// Runs `check` on every operator, on as many threads as there are cores, and fails with what it finds.
-pub fn each_operator(check: impl Fn(&'static dyn Operator) -> Vec<String> + Sync) {
+fn each_operator(check: impl Fn(&'static dyn Operator) -> Vec<String> + Sync) {
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
         while let Some(op) = OPERATORS.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let wrong = check(*op);
-            let more = wrong.len().saturating_sub(SHOWN);
-            let mut found = found.lock().expect("no holder of the lock panics");
-            found.extend(wrong.into_iter().take(SHOWN));
-            if more > 0 {
-                found.push(format!("... and {more} findings more of `{}`", op.name()));
-            }
+            let wrong = shown_findings(*op, check(*op));
+            found.lock().expect("no holder of the lock panics").extend(wrong);
         }
     };
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
