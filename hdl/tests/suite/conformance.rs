@@ -2,6 +2,7 @@
 
 mod c_text;
 mod near;
+mod real;
 
 use crate::uses::{Random, describe, exhaustive, rows, shown, uses};
 use hdl::circuit::Evaluator;

@@ -137,9 +137,8 @@ impl Operator for Func {
             None => p.function.expr.c_text(&format!("fmin(fmax((double){}, {lo:?}), {hi:?})", args[0])),
             Some(frac) => {
                 let x = format!("fmin(fmax((double){} * 0x1p-{frac}, {lo:?}), {hi:?})", args[0]);
-                let (kind, all) = (crate::op::pieces::parts::c_type(inst.result), Bounds::of(inst.result));
                 let whole = format!("rint({} * 0x1p{frac})", p.function.expr.c_text(&x));
-                format!("(({kind})fmin(fmax({whole}, {}.0), {}.0))", all.low, all.high)
+                crate::op::pieces::parts::c_saturated(inst.result, &whole)
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The C expression of every operator, compiled and run, against its bits: exactly for ints and fixeds, for floats and logs
 //! within what C's types allow.
 
-use super::near::agrees;
+use super::near::{agrees, combined, is_exact};
 use super::shown_findings;
 use crate::uses::{Random, describe, plain_uses, rows, shown};
 use hdl::Format;
@@ -58,16 +58,7 @@ fn cases() -> Vec<Case> {
         for inst in uses.into_iter().step_by(step) {
             let all = rows(&inst, ROWS, &mut Random(5));
             let rows: Vec<Vec<u64>> = all.iter().step_by(all.len().div_ceil(2 * ROWS).max(1)).cloned().collect();
-            let variants = |row: &Vec<u64>| {
-                let mut lists = vec![Vec::new()];
-                for (f, bits) in inst.args.iter().zip(row) {
-                    let words = words(*f, *bits);
-                    lists =
-                        lists.iter().flat_map(|l: &Vec<u64>| words.iter().map(|w| [&l[..], &[*w]].concat())).collect();
-                }
-                lists
-            };
-            let inputs = rows.iter().map(variants).collect();
+            let inputs = rows.iter().map(|row| combined(&inst.args, row, words)).collect();
             cases.push(Case { op: *op, inst, rows, inputs });
         }
     }
@@ -150,7 +141,7 @@ fn wrong(case: &Case, row: &[u64], results: &[u64]) -> Option<String> {
     let (op, inst) = (case.op, &case.inst);
     let (bits, _) = op.bits(inst, row);
     let f = inst.result;
-    let exact = f.is_integral() && inst.args.iter().all(|f| f.is_integral()) && op.table(inst).is_none();
+    let exact = is_exact(op, inst);
     let shown_result = |q: u64| if f.is_integral() { format!("{q:#x}") } else { format!("{:e}", f64::from_bits(q)) };
     let good = if exact {
         results[0] == f.to_int(bits) as u64

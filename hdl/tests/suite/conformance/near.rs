@@ -13,6 +13,21 @@ enum Way {
     Up,
 }
 
+/// All lists of one reading of each argument.
+pub fn combined(args: &[Format], row: &[u64], readings: impl Fn(Format, u64) -> Vec<u64>) -> Vec<Vec<u64>> {
+    let mut lists: Vec<Vec<u64>> = vec![Vec::new()];
+    for (f, bits) in args.iter().zip(row) {
+        let readings = readings(*f, *bits);
+        lists = lists.iter().flat_map(|l| readings.iter().map(|w| [&l[..], &[*w]].concat())).collect();
+    }
+    lists
+}
+
+/// Whether a use has an int or fixed that is exactly known: doubles hold all arguments but logs.
+pub fn is_exact(op: &dyn Operator, inst: &Inst) -> bool {
+    inst.result.is_integral() && !inst.args.iter().any(|f| f.is_log()) && op.table(inst).is_none()
+}
+
 /// Whether a result can be that of a real result between `low` and `high`.
 pub fn agrees(op: &dyn Operator, inst: &Inst, bits: u64, low: f64, high: f64) -> bool {
     let f = inst.result;
@@ -29,11 +44,12 @@ pub fn agrees(op: &dyn Operator, inst: &Inst, bits: u64, low: f64, high: f64) ->
         false => (Way::Rounded(inst.attrs.round), Way::Rounded(inst.attrs.round)),
     };
     let key = |bits| hdl::number::reduce::order_key(f, bits);
-    key(pattern(f, down, low)) <= key(bits) && key(bits) <= key(pattern(f, up, high))
+    key(pattern(f, down, low, -1.0)) <= key(bits) && key(bits) <= key(pattern(f, up, high, 1.0))
 }
 
-/// The pattern of a number in a float or log; beyond the range the outermost one, and below it 0.
-fn pattern(f: Format, way: Way, x: f64) -> u64 {
+/// The pattern of a number in a float or log; beyond the range the outermost one, and below it 0. `side` is -1 or 1: that of
+/// the logarithm's own rounding.
+fn pattern(f: Format, way: Way, x: f64, side: f64) -> u64 {
     let sign = if x < 0.0 { 1u64 << (f.width() - 1) } else { 0 };
     let way = match way {
         Way::Rounded(Rounding::Nearest) => f64::round_ties_even,
@@ -47,7 +63,9 @@ fn pattern(f: Format, way: Way, x: f64) -> u64 {
         return 0;
     }
     if f.is_log() {
-        let log = way(size.log2() * 2f64.powi(f.log_frac() as i32)) + f.bias() as f64;
+        let log = size.log2();
+        let log = log + side * x.signum() * log.abs() * f64::EPSILON;
+        let log = way(log * 2f64.powi(f.log_frac() as i32)) + f.bias() as f64;
         let most = (2 * f.bias() - 1) as f64;
         return if log < 0.0 { 0 } else { sign | 1 << (f.width() - 2) | log.min(most) as u64 };
     }
