@@ -27,7 +27,7 @@ fn mistakes_in_kernels_have_a_place_and_a_remedy() {
     assert!(!p.path("d").exists());
     p.write("latin.pg2", b"int32 a ipin;\n// f\xfcr\n");
     check_in(&p, "check latin.pg2", 1, &[], &["latin.pg2:2:5", "UTF-8"]);
-    check_in(&p, "check .", 1, &[], &["directory"]);
+    check_in(&p, "check .", 1, &[], &["it is a folder; name a file"]);
     // A warning is no failure.
     p.write("unused.pg2", "int8 a ipin; int8 b jpin; int16 o fout; o += a;");
     let ended = p.run("check unused.pg2").expect(0);

@@ -179,7 +179,7 @@ fn wrong_records_are_named_with_their_line() {
         assert!(!p.path("s.json").exists());
     }
     check("run k.pg2 --i none.csv --j j.csv --param k=3", 1, &[], &["none.csv", "No such file"]);
-    check("run k.pg2 --i . --j j.csv --param k=3", 1, &[], &["directory"]);
+    check("run k.pg2 --i . --j j.csv --param k=3", 1, &[], &["it is a folder; name a file"]);
     check("run none.pg2 --i i.csv --j j.csv", 1, &[], &["none.pg2", "No such file"]);
 }
 

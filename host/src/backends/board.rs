@@ -24,27 +24,31 @@ const BAUD: u32 = 3_000_000;
 /// Opens the boards at `options.place`: ports separated by commas, each with an optional `@BAUD`.
 pub fn open(options: &Options) -> Box<dyn Backend> {
     let ports: Vec<String> = options.place.split(',').map(|p| p.trim().to_string()).collect();
-    // Boards that were opened for one kernel and run another wait here for it.
-    let idle: RefCell<(Vec<String>, Vec<Board>)> = RefCell::new((ports, Vec::new()));
+    // Boards that were opened for one kernel and run another wait here for it; what the others run is told where none fits.
+    let idle: RefCell<(Vec<String>, Vec<Board>, Vec<String>)> = RefCell::new((ports, Vec::new(), Vec::new()));
     let open = move |graph: &Graph| -> Result<Box<dyn Link>, BackendError> {
-        let (closed, open) = &mut *idle.borrow_mut();
+        let (closed, open, taken) = &mut *idle.borrow_mut();
         for port in closed.drain(..) {
             open.push(Board::connect(&port, Patience::default()).map_err(BackendError::Tool)?);
         }
         let hash = kernel_hash(&graph.canonical());
         let Some(at) = open.iter().position(|b| b.identity().hash == hash) else {
-            return Err(BackendError::Tool(other_kernel(graph, hash, open)));
+            return Err(BackendError::Tool(other_kernel(graph, hash, open, taken)));
         };
+        taken.push(runs(&open[at]));
         Ok(Box::new(open.swap_remove(at).with_engine(graph)))
     };
     Box::new(StreamBackend::new("board", Box::new(open), true))
 }
 
-fn other_kernel(graph: &Graph, hash: u64, open: &[Board]) -> String {
-    let runs = |b: &Board| format!("{} runs `{}` ({:016x})", b.port, b.identity().kernel, b.identity().hash);
-    let boards: Vec<String> = open.iter().map(runs).collect();
-    let found =
-        if boards.is_empty() { "every board named is taken by another kernel".into() } else { boards.join(", ") };
+/// What a board says of itself.
+fn runs(b: &Board) -> String {
+    format!("{} runs `{}` ({:016x})", b.port, b.identity().kernel, b.identity().hash)
+}
+
+fn other_kernel(graph: &Graph, hash: u64, open: &[Board], taken: &[String]) -> String {
+    let boards: Vec<String> = taken.iter().cloned().chain(open.iter().map(runs)).collect();
+    let found = boards.join(", ");
     let name = &graph.name;
     format!(
         "no board runs the kernel `{name}` ({hash:016x}): {found}; make its bitstream with `pairforge synth {name} --board \

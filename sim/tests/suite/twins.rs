@@ -472,7 +472,7 @@ fn the_nearest_neighbour_is_found_with_its_index() {
     assert_eq!(alone.0, vec![u64::MAX]);
 }
 
-/// Kernels whose meaning has a test of its own: `nearest` above, the others in `pg2/tests/suite/kernels.rs`.
+/// Kernels whose meaning has a test of its own: `nearest` above, the others in `sim/tests/suite/definitions.rs`.
 const APART: [&str; 4] = ["nearest", "p2p", "p2p_paper", "m2l_paper"];
 
 #[test]
