@@ -56,7 +56,7 @@ fn code(args: &Args) -> Result<(), Failure> {
         };
         return Err(Failure::Input(format!("there is no diagnostic `{name}`; {hint}")));
     };
-    output::print(&format!("{}", plain(code.page)))?;
+    output::print(&plain(code.page).to_string())?;
     Ok(())
 }
 

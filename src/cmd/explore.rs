@@ -137,7 +137,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
             },
         )?;
     }
-    output::print(&format!("{}", table::table(&axes, &points)))?;
+    output::print(&table::table(&axes, &points).to_string())?;
     if !reference.flags.is_empty() {
         output::print(&format!("\n{}", table::flagged(reference.flags)))?;
     }

@@ -308,7 +308,7 @@ fn write(args: &Args, field: &Field, stats: &Stats) -> Result<(), Failure> {
     // Results that go to standard output are not mixed with a table for people.
     let standard = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
     if !standard(&args.output) && !standard(&args.json) && !standard(&args.save_particles) {
-        output::print(&format!("{}", table::text(stats)))?;
+        output::print(&table::text(stats).to_string())?;
     }
     Ok(())
 }

@@ -115,7 +115,7 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
     }
     let standard = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
     if !standard(&args.json) && !standard(&args.save_particles) {
-        output::print(&format!("{}", text(&report)))?;
+        output::print(&text(&report).to_string())?;
     }
     Ok(())
 }

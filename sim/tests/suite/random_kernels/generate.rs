@@ -394,7 +394,7 @@ impl Generator<'_> {
             }
             5 | 6 if f.is_log() || f.is_float() && narrow => one(&format!("pg_pow(@, {}, {})", pow.0, pow.1), a),
             7 => match (self.vector(f, 0), self.vector(f, 1)) {
-                (Some(u), Some(_)) if f.is_float() && amount % 2 == 0 => one("pg_sumsq(@)", u),
+                (Some(u), Some(_)) if f.is_float() && amount.is_multiple_of(2) => one("pg_sumsq(@)", u),
                 (Some(u), Some(v)) => two("(@ * @)", u, v),
                 _ => two("(@ * @)", a, b),
             },

@@ -229,7 +229,9 @@ pub fn work(format: Format, function: &'static Function) -> u64 {
 
 fn made(format: Format, function: &'static Function) -> (Kept, u64) {
     thread_local!(static LAST: Cell<Option<(Key, (Kept, u64))>> = const { Cell::new(None) });
-    static ALL: OnceLock<RwLock<HashMap<(Format, &'static str), (Kept, u64)>>> = OnceLock::new();
+    /// Tables and the work of finding them, by format and text.
+    type Known = HashMap<(Format, &'static str), (Kept, u64)>;
+    static ALL: OnceLock<RwLock<Known>> = OnceLock::new();
     let key = (format, function as *const Function);
     if let Some((last, found)) = LAST.get()
         && last == key
