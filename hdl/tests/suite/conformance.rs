@@ -89,7 +89,7 @@ fn statements(op: &dyn Operator, inst: &Inst, rows: &[Vec<u64>], results: &[(u64
         if plain != (*bits, *flags) {
             return Some(format!("`bits` {} gives {}, but {:#x} where less is known", of(), result(), plain.0));
         }
-        raised = raised | *flags;
+        raised |= *flags;
     }
     // `Operator::flags` may state more in two cases.
     let approximate = !inst.bounds.is_empty() || op.table(inst).is_some();
@@ -102,7 +102,7 @@ fn statements(op: &dyn Operator, inst: &Inst, rows: &[Vec<u64>], results: &[(u64
 /// Targets differ in their multipliers and clears; one budget has no multipliers at all.
 fn clock(k: usize) -> Clock {
     let target = &TARGETS[k % TARGETS.len()];
-    Clock { target, mhz: target.usual_mhz, blocks: (k % 3 == 0).then_some(0) }
+    Clock { target, mhz: target.usual_mhz, blocks: k.is_multiple_of(3).then_some(0) }
 }
 
 /// Evaluates the circuit on all rows.
