@@ -1,5 +1,9 @@
 //! Every operator's flags, bounds, circuit and signs against its bits, on uses that are made up by asking it what it takes.
 
+mod c_text;
+mod near;
+mod real;
+
 use crate::uses::{Random, describe, exhaustive, rows, shown, uses};
 use hdl::circuit::Evaluator;
 use hdl::circuit::target::{Clock, TARGETS};
@@ -14,18 +18,21 @@ const ROWS: usize = 600;
 /// The findings that are shown of one operator.
 const SHOWN: usize = 3;
 
+/// The first findings of an operator, and how many more there are.
+fn shown_findings(op: &dyn Operator, mut wrong: Vec<String>) -> Vec<String> {
+    let more = wrong.len().saturating_sub(SHOWN);
+    wrong.truncate(SHOWN);
+    wrong.extend((more > 0).then(|| format!("... and {more} findings more of `{}`", op.name())));
+    wrong
+}
+
 /// Runs `check` on every operator, on as many threads as there are cores, and fails with what it finds.
-pub fn each_operator(check: impl Fn(&'static dyn Operator) -> Vec<String> + Sync) {
+fn each_operator(check: impl Fn(&'static dyn Operator) -> Vec<String> + Sync) {
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
         while let Some(op) = OPERATORS.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let wrong = check(*op);
-            let more = wrong.len().saturating_sub(SHOWN);
-            let mut found = found.lock().expect("no holder of the lock panics");
-            found.extend(wrong.into_iter().take(SHOWN));
-            if more > 0 {
-                found.push(format!("... and {more} findings more of `{}`", op.name()));
-            }
+            let wrong = shown_findings(*op, check(*op));
+            found.lock().expect("no holder of the lock panics").extend(wrong);
         }
     };
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
@@ -82,7 +89,7 @@ fn statements(op: &dyn Operator, inst: &Inst, rows: &[Vec<u64>], results: &[(u64
         if plain != (*bits, *flags) {
             return Some(format!("`bits` {} gives {}, but {:#x} where less is known", of(), result(), plain.0));
         }
-        raised = raised | *flags;
+        raised |= *flags;
     }
     // `Operator::flags` may state more in two cases.
     let approximate = !inst.bounds.is_empty() || op.table(inst).is_some();
@@ -95,7 +102,7 @@ fn statements(op: &dyn Operator, inst: &Inst, rows: &[Vec<u64>], results: &[(u64
 /// Targets differ in their multipliers and clears; one budget has no multipliers at all.
 fn clock(k: usize) -> Clock {
     let target = &TARGETS[k % TARGETS.len()];
-    Clock { target, mhz: target.usual_mhz, blocks: (k % 3 == 0).then_some(0) }
+    Clock { target, mhz: target.usual_mhz, blocks: k.is_multiple_of(3).then_some(0) }
 }
 
 /// Evaluates the circuit on all rows.

@@ -105,11 +105,9 @@ impl Operator for Fscalev {
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         let sign = if inst.attrs.d < 0 { "-" } else { "" };
         // The amount is bounded first, since it is a 64-bit integer and ldexp takes an int.
-        let bounded = match inst.args[1] {
-            Format::Int { width: 64, signed: false } => {
-                format!("(int)((uint64_t)({0}) > 4096 ? 4096 : ({0}))", args[1])
-            }
-            _ => format!("(int)(({0}) > 4096 ? 4096 : ({0}) < -4096 ? -4096 : ({0}))", args[1]),
+        let bounded = match inst.args[1].is_signed() {
+            true => format!("(int)(({0}) > 4096 ? 4096 : ({0}) < -4096 ? -4096 : ({0}))", args[1]),
+            false => format!("(int)((uint64_t)({0}) > 4096 ? 4096 : ({0}))", args[1]),
         };
         format!("ldexp{}({}, {sign}{bounded})", c_suffix(inst.result), args[0])
     }

@@ -8,6 +8,7 @@ use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::Range;
 use crate::op::pieces::float_parts::shift::{Fill, Shifted, any, bits_of, shift_right};
 use crate::op::pieces::float_parts::{Fields, fields, max_field, unpack};
+use crate::op::pieces::parts::c_saturated;
 use crate::op::term::{Scaling, Term};
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
@@ -76,12 +77,8 @@ impl Operator for Tofix {
             None | Some(0) => format!("(double)({})", args[0]),
             Some(frac) => format!("(double)({}) * 0x1p{frac}", args[0]),
         };
-        // The bounds are the outermost doubles inside the format, so that the conversion to an integer is defined.
-        let (least, greatest) = (to.to_int(to.min_bits()), to.to_int(to.max_bits()));
-        let inner = if greatest >= 1 << 53 { greatest - (greatest >> 53) } else { greatest };
         let whole = if inst.truncates() { "trunc" } else { "rint" };
-        let bounded = format!("fmin(fmax({whole}({scaled}), {least}.0), {inner}.0)");
-        if to.is_signed() { format!("(int64_t){bounded}") } else { format!("(int64_t)(uint64_t){bounded}") }
+        c_saturated(to, &format!("{whole}({scaled})"))
     }
 
     fn term(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> Option<Term> {

@@ -182,6 +182,18 @@ pub fn c_wrap(format: Format, expr: &str) -> String {
     }
 }
 
+/// C: a whole number in a double as a value of the format, which saturates. Of a wide format the greatest value is no
+/// double; all doubles from the next one on give it.
+pub fn c_saturated(format: Format, whole: &str) -> String {
+    let (least, greatest) = (format.to_int(format.min_bits()), format.to_int(format.max_bits()));
+    let kind = c_type(format);
+    if greatest < 1 << 53 {
+        return format!("(({kind})fmin(fmax({whole}, {least}.0), {greatest}.0))");
+    }
+    let suffix = if format.is_signed() { "LL" } else { "ULL" };
+    format!("({whole} >= {}.0 ? ({kind}){greatest}{suffix} : ({kind})fmax({whole}, {least}.0))", greatest + 1)
+}
+
 /// C: an integer expression over 2^s, rounded to nearest even; the expression is wider than `s` bits.
 pub fn c_shift_round(expr: &str, s: u32) -> String {
     if s == 0 {

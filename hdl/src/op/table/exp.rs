@@ -219,10 +219,6 @@ impl Operator for Exp {
 pub fn c_call(inst: &Inst, name: &str, x: &str) -> String {
     match inst.result.frac() {
         None => format!("{name}({x})"),
-        Some(frac) => {
-            let (most, kind) = (inst.result.to_int(inst.result.max_bits()), parts::c_type(inst.result));
-            let least = inst.result.to_int(inst.result.min_bits());
-            format!("(({kind})fmin(fmax(rint({name}((double){x} * 0x1p-{frac}) * 0x1p{frac}), {least}.0), {most}.0))")
-        }
+        Some(frac) => parts::c_saturated(inst.result, &format!("rint({name}((double){x} * 0x1p-{frac}) * 0x1p{frac})")),
     }
 }

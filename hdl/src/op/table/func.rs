@@ -137,8 +137,8 @@ impl Operator for Func {
             None => p.function.expr.c_text(&format!("fmin(fmax((double){}, {lo:?}), {hi:?})", args[0])),
             Some(frac) => {
                 let x = format!("fmin(fmax((double){} * 0x1p-{frac}, {lo:?}), {hi:?})", args[0]);
-                let kind = crate::op::pieces::parts::c_type(inst.result);
-                format!("(({kind})rint({} * 0x1p{frac}))", p.function.expr.c_text(&x))
+                let whole = format!("rint({} * 0x1p{frac})", p.function.expr.c_text(&x));
+                crate::op::pieces::parts::c_saturated(inst.result, &whole)
             }
         }
     }

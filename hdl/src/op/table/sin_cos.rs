@@ -227,11 +227,15 @@ macro_rules! operator {
             }
 
             fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
-                Real::number($real(args[0].f64()))
+                let x = args[0].f64();
+                Real::defined((x.abs() < exp2(LIMIT)).then(|| $real(x)))
             }
 
             fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
-                c_call(inst, $name, args[0])
+                let call = c_call(inst, $name, args[0]);
+                let far = inst.result.is_float()
+                    && inst.bounds(0).fields(inst.result).1 >= (inst.result.bias() + LIMIT) as i64;
+                if far { format!("(fabs({}) < 0x1p{LIMIT} ? {call} : 0)", args[0]) } else { call }
             }
 
             fn table(&self, inst: &Inst) -> Option<TableUse> {

@@ -66,7 +66,7 @@ impl Random {
 /// All uses of an operator that are made up here, plain ones first; none means that it takes nothing that is known here.
 pub fn uses(op: &dyn Operator) -> Vec<Inst> {
     let mut random = Random(1);
-    let mut plain = plain(op);
+    let mut plain = plain_uses(op);
     // What is left has every kind of argument list, since these stand side by side.
     while plain.len() > MOST {
         let mut k = 0;
@@ -82,7 +82,7 @@ pub fn uses(op: &dyn Operator) -> Vec<Inst> {
 }
 
 /// Uses of which no more is known than the formats say. Attributes that change nothing make no new use.
-fn plain(op: &dyn Operator) -> Vec<Inst> {
+pub fn plain_uses(op: &dyn Operator) -> Vec<Inst> {
     let all = formats(if has_table(op) { NARROW } else { FORMATS });
     let mut list = Vec::new();
     for f in &all {
