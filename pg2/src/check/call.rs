@@ -75,8 +75,7 @@ impl<'a> Checker<'a> {
         self.error(match close.or_else(|| did_you_mean(name, known())) {
             Some(close) => error.help(format!("did you mean `{close}`?")).edit(function.span, close),
             None => error.help(format!(
-                "write one with `fn {name}(x) = ...;`, or fit one with `pg_fn`; the library has {}",
-                known().map(|f| format!("`{f}`")).collect::<Vec<_>>().join(", ")
+                "write one with `fn {name}(x) = ...;`, or fit one with `pg_fn`; `pairforge list functions` shows the library"
             )),
         });
         Value::Error
