@@ -8,7 +8,7 @@ use crate::diag::{Diagnostic, Span, did_you_mean};
 use crate::syntax::ast::{ExprId, Word};
 use crate::syntax::habits::FUNCTION_NAMES;
 use hdl::Format;
-use hdl::op::Attrs;
+use hdl::op::{Attrs, compare};
 use num_traits::Signed;
 
 /// The functions with their parameters.
@@ -188,9 +188,9 @@ impl<'a> Checker<'a> {
         if let Some(value) = self.combine((&a.0, a.1), (&b.0, b.1), span, lesser) {
             return value;
         }
-        let op = name.trim_start_matches("pg_").to_string();
+        let op = if least { compare::MIN } else { compare::MAX };
         match self.pair(&format!("`{name}`"), a, b) {
-            Some((x, y)) => self.each(&op, &[&x, &y], Attrs::default(), span),
+            Some((x, y)) => self.each(op, &[&x, &y], Attrs::default(), span),
             None => Value::Error,
         }
     }

@@ -13,8 +13,8 @@ use hdl::Format;
 use hdl::number::exact::Exact;
 use hdl::number::real::expr::CALLS;
 use hdl::number::real::{Call, Expr, Node};
-use hdl::op::Attrs;
 use hdl::op::table::func::{Failure, Function, MAX_MANT, MAX_WIDTH, MOST_WORK, Prepared, prepared, work};
+use hdl::op::{Attrs, table};
 use num_traits::{One, Zero};
 use std::collections::HashMap;
 
@@ -119,7 +119,7 @@ impl<'a> Checker<'a> {
         match prepared(typed.format, function) {
             Ok(p) => {
                 self.warn_of_floor(p, self.span(args[1].1));
-                self.each("func", &[&typed], Attrs { function: Some(function), ..Attrs::default() }, span)
+                self.each(table::FUNC, &[&typed], Attrs { function: Some(function), ..Attrs::default() }, span)
             }
             Err(failure) => {
                 let interval = self.span(args[2].1).to(self.span(args[3].1));
