@@ -4,10 +4,10 @@
 //! [`OPERATORS`]. [`Operator::bits`] is the specification; the Verilog that [`Operator::circuit`] leads to, the C
 //! expression and every fast path elsewhere are tested against it.
 
-mod compare;
-mod float;
-mod int;
-mod log;
+pub mod compare;
+pub mod float;
+pub mod int;
+pub mod log;
 pub mod meaning;
 #[cfg(test)]
 mod num_tests;
@@ -15,12 +15,25 @@ pub(crate) mod pieces;
 pub mod table;
 pub mod term;
 
+/// The operators of a room, and for each one the constant by which others speak of it, such as [`int::ADD`].
+macro_rules! operators {
+    ($($name:ident: $operator:expr,)*) => {
+        $(pub const $name: &dyn crate::op::Operator = &$operator;)*
+
+        /// The operators of this room.
+        pub(super) const OPERATORS: &[&dyn crate::op::Operator] = &[$($name),*];
+    };
+}
+use operators;
+
 use crate::circuit::target::Clock;
 use crate::circuit::{Circuit, Pipelined, Sig, pipeline};
 use crate::number::bounds::Bounds;
 use crate::op::term::{Scaling, Term};
 use crate::{Flags, Format, Rounding};
 use meaning::Real;
+use std::fmt::{Debug, Formatter};
+use std::hash::{Hash, Hasher};
 use std::sync::LazyLock;
 
 /// Every operator, room by room.
@@ -34,10 +47,37 @@ pub fn operator(name: &str) -> Option<&'static dyn Operator> {
     OPERATORS.iter().copied().find(|o| o.name() == name)
 }
 
+impl From<&str> for &'static dyn Operator {
+    /// The operator of that name, which there must be.
+    fn from(name: &str) -> &'static dyn Operator {
+        operator(name).unwrap_or_else(|| panic!("there is no operator `{name}`"))
+    }
+}
+
 /// The source file of an operator, for messages.
 pub fn source(op: &dyn Operator) -> String {
     let modules = op.path().rsplit_once("::").map_or("", |(modules, _)| modules);
     format!("{}.rs", modules.replacen("::", "/src/", 1).replace("::", "/"))
+}
+
+impl PartialEq for dyn Operator {
+    fn eq(&self, other: &dyn Operator) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for dyn Operator {}
+
+impl Hash for dyn Operator {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name().hash(state);
+    }
+}
+
+impl Debug for dyn Operator {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 /// Compile-time numbers of one use of an operator. Unused ones stay at their default.
@@ -184,6 +224,11 @@ pub trait Operator: Sync {
     /// is no cheaper.
     fn term(&self, _inst: &Inst, _c: &mut Circuit, _args: &[Sig]) -> Option<Term> {
         None
+    }
+
+    /// Whether [`Operator::scaled_term`] takes that operator in front of it.
+    fn absorbs(&self, _scaling: &'static dyn Operator) -> bool {
+        false
     }
 
     /// The same with the scaling in front of it, which nothing else reads: flags and bits are those of the two.

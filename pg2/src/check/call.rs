@@ -9,7 +9,7 @@ use crate::syntax::ast::{ExprId, Word};
 use crate::syntax::functions::{self, Class, Exactly, FUNCTIONS, Function, Kind, MAX_POWER, Rule};
 use hdl::Format;
 use hdl::number::exact::Exact;
-use hdl::op::Attrs;
+use hdl::op::{Attrs, Operator};
 
 pub(super) type Arg = (Value, ExprId);
 
@@ -125,7 +125,12 @@ impl<'a> Checker<'a> {
     }
 
     /// The operator that a function becomes on a format; `None` after a reported mistake.
-    pub(super) fn operator_for(&mut self, function: &Function, format: Format, id: ExprId) -> Option<&'static str> {
+    pub(super) fn operator_for(
+        &mut self,
+        function: &Function,
+        format: Format,
+        id: ExprId,
+    ) -> Option<&'static dyn Operator> {
         let name = function.name;
         let (message, cast) = match function.takes(format) {
             None => {
@@ -142,7 +147,7 @@ impl<'a> Checker<'a> {
                 let narrow = format!("{kind}{}.{}", takes.most, frac.min(takes.most / 2));
                 (format!("`{name}` takes fixeds of at most {} bits", takes.most), narrow.parse().ok())
             }
-            Some(takes) => return Some(takes.operator),
+            Some(takes) => return takes.operator,
         };
         let error = Diagnostic::error(codes::NOT_DEFINED, message, self.span(id), format!("this is {format}"));
         self.error(match cast {
@@ -153,7 +158,11 @@ impl<'a> Checker<'a> {
     }
 
     /// The first argument of a function, and the operator of its format; `None` after a reported mistake.
-    pub(super) fn argument(&mut self, function: &Function, (value, id): &Arg) -> Option<(Typed, &'static str)> {
+    pub(super) fn argument(
+        &mut self,
+        function: &Function,
+        (value, id): &Arg,
+    ) -> Option<(Typed, &'static dyn Operator)> {
         match value {
             Value::Error => None,
             Value::Exact(_) | Value::Choice(_) => {

@@ -4,8 +4,8 @@
 //! evaluated like other expressions but read here, with the argument's name standing for the variable.
 
 use super::Checker;
-use super::scope::Entry;
 use super::call::Arg;
+use super::scope::Entry;
 use super::value::Value;
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span, did_you_mean};
@@ -112,7 +112,9 @@ impl<'a> Checker<'a> {
         let typed = self.argument(row, &args[0]);
         let expr = self.real_function(args[0].1, args[1].1);
         let ends = [&args[2], &args[3]].map(|(value, id)| self.end_of_interval(value, *id));
-        let (Some((typed, operator)), Some(expr), [Some(lo), Some(hi)]) = (typed, expr, ends) else { return Value::Error };
+        let (Some((typed, operator)), Some(expr), [Some(lo), Some(hi)]) = (typed, expr, ends) else {
+            return Value::Error;
+        };
         let function = Function::new(expr, lo, hi);
         if !self.may_fit(typed.format, function, span) {
             return Value::Error;

@@ -2,6 +2,7 @@
 
 mod term;
 
+use super::{FSCALE, FSCALEV};
 use crate::circuit::{Circuit, Sig, X};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
@@ -83,6 +84,10 @@ impl Operator for Tofix {
 
     fn term(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> Option<Term> {
         term::term(inst, None, c, args[0])
+    }
+
+    fn absorbs(&self, scaling: &'static dyn Operator) -> bool {
+        scaling == FSCALE || scaling == FSCALEV
     }
 
     fn scaled_term(&self, inst: &Inst, c: &mut Circuit, scaling: &Scaling) -> Option<Term> {

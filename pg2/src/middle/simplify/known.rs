@@ -3,7 +3,7 @@
 use super::signs;
 use crate::graph::{Graph, Node, NodeId, NodeKind};
 use hdl::Bounds;
-use hdl::op::Inst;
+use hdl::op::{Inst, Operator};
 use std::collections::HashSet;
 
 /// Sets [`hdl::op::Inst::nonneg`] for every argument of a signed format that can never be negative,
@@ -14,14 +14,14 @@ pub(crate) fn mark(graph: &mut Graph) {
 
 /// Keeps what is known for the first `most` different uses of operators; others are left with what their formats say.
 pub(crate) fn forget_beyond(graph: &mut Graph, most: usize) {
-    let mut kept: HashSet<(&'static str, Inst)> = HashSet::new();
+    let mut kept: HashSet<(&'static dyn Operator, Inst)> = HashSet::new();
     for node in &mut graph.nodes {
         let NodeKind::Op { op, inst, .. } = &mut node.kind else { continue };
         let known = inst.nonneg != 0 || inst.same || !inst.bounds.is_empty();
         if !known {
             continue;
         }
-        let key = (op.name(), inst.clone());
+        let key = (*op, inst.clone());
         if kept.len() < most {
             kept.insert(key);
         } else if !kept.contains(&key) {
