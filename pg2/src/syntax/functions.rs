@@ -1,7 +1,7 @@
 //! The functions of the library, `pg_sqrt` and so on: one row each.
 //!
-//! From a row follow the check of a call, the remedy for the names that other languages use, what editors and `pairforge
-//! list functions` show, and the words of the fuzzer. The table in `docs/pg2.md` is compared with the rows.
+//! From a row follow the check of a call, the remedy for the names that other languages use, and what editors and
+//! `pairforge list functions` show. A test writes the table in `docs/pg2.md` and the words of the fuzzer from the rows.
 
 use hdl::Format;
 use hdl::number::exact::Exact;
