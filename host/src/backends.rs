@@ -1,7 +1,7 @@
 //! The backends that a kernel can run on: one entry each.
 
-use crate::backend::{Backend, BackendError};
 use crate::driver::StreamBackend;
+use crate::job::{Backend, BackendError};
 use hdl::circuit::target::Clock;
 use hdl::engine::link::Link;
 use hdl::engine::{Config, usual_groups};
@@ -133,7 +133,7 @@ fn emulator(options: &Options) -> Box<dyn Backend> {
     let options = options.clone();
     let open = move |graph: &Graph| -> Result<Box<dyn Link>, BackendError> {
         let graph = pg2::middle::simplify::simplify(graph);
-        Ok(Box::new(sim::emulated::EmulatedEngine::new(&graph, config(&graph, &options, 1)?, options.threads)))
+        Ok(Box::new(sim::emulator::engine::EmulatedEngine::new(&graph, config(&graph, &options, 1)?, options.threads)))
     };
     Box::new(StreamBackend::new("emulator", Box::new(open), false))
 }

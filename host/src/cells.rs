@@ -10,7 +10,7 @@
 
 mod axis;
 
-use crate::backend::{Backend, Run, Segment, Table};
+use crate::job::{Backend, Run, Segment, Table};
 use axis::{Axis, Side};
 use hdl::op::{compare, int};
 use hdl::{Flags, Format};

@@ -1,5 +1,7 @@
 //! The scalar reference emulator: one pair after the other through the operators' `bits`.
 
+pub mod real;
+
 use hdl::Flags;
 use hdl::number::reduce::Accumulator;
 use pg2::graph::{Graph, Node, NodeKind, PinClass};

@@ -10,13 +10,15 @@ use crate::{input, memory, output, source};
 use clap::ValueEnum;
 use hdl::circuit::target::Clock;
 use host::backends::{self, Options};
-use host::boxmap::BoxMap;
-use host::fmm::{self, Basis, Compute, Fmm, FmmError, MOST_PARTICLES, Precision};
-use host::kernels::{self, Bound};
-use host::particles::{Field, Particles};
-use host::random::{Charge, Distribution};
-use host::stats::Stats;
-use host::{error, npy, random};
+use host::data::particles::{Field, Particles};
+use host::data::random::{Charge, Distribution};
+use host::data::{npy, random};
+use host::direct::error;
+use host::expansion::basis::Basis;
+use host::fmm::offload::{self, Bound};
+use host::fmm::stats::Stats;
+use host::fmm::{self, Compute, Fmm, FmmError, MOST_PARTICLES, Precision};
+use host::tree::boxmap::BoxMap;
 use pg2::graph::Graph;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -212,7 +214,7 @@ impl Kernels {
                 "--precision is that of native code; leave it out for kernels, whose formats are their own".into(),
             ));
         }
-        kernels::bind(&p2p, m2l.as_ref(), options).map_err(failure)?;
+        offload::bind(&p2p, m2l.as_ref(), options).map_err(failure)?;
         Ok(Kernels { p2p, m2l })
     }
 

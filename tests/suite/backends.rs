@@ -4,8 +4,8 @@ use crate::common::board::{PtyBoard, Setting};
 use crate::common::{has_verilator, shipped};
 use hdl::op::meaning::Real;
 use hdl::{Flags, Format};
-use host::backend::{Backend, Job, Outcome, Run, Segment, Table};
 use host::backends::{BACKENDS, Entry, Options};
+use host::job::{Backend, Job, Outcome, Run, Segment, Table};
 use pg2::graph::{Graph, PinClass};
 use sim::stimuli::{self, Random, Style};
 

@@ -5,8 +5,8 @@
 
 use super::Options;
 use super::serial::Serial;
-use crate::backend::{Backend, BackendError};
 use crate::driver::StreamBackend;
+use crate::job::{Backend, BackendError};
 use hdl::engine::Config;
 use hdl::engine::link::{Link, LinkError};
 use hdl::engine::protocol::{END, Stream};

@@ -3,12 +3,12 @@
 //! It says what the kernel would give with floats and logs wide enough: these are f64 from the inputs on, and round to no
 //! format. Records hold them so (see [`Backend::held`]).
 
-use crate::backend::{Backend, BackendError, Job, Outcome, Table, Words};
 use crate::backends::Options;
+use crate::job::{Backend, BackendError, Job, Outcome, Table, Words};
 use hdl::op::meaning::{self, Real};
 use hdl::{Flags, Format};
 use rayon::prelude::*;
-use sim::real::{Kernel, Sources};
+use sim::reference::real::{Kernel, Sources};
 
 /// Targets of one task.
 const TASK: usize = 16;

@@ -11,6 +11,7 @@ mod graphs;
 mod hostile;
 mod includes;
 mod large;
+mod library;
 mod logs;
 mod loops;
 mod lowering;

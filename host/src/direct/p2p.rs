@@ -3,13 +3,13 @@
 //! Pairs closer than the arithmetic holds are left out of the sums and counted there, at no cost. A target that has such
 //! pairs is computed again in wider arithmetic: from f32 in f64, from f64 in [`wide`].
 
-use crate::boxmap::exponent;
-use crate::direct::LEAST;
-use crate::lanes::{Real, fastest, madd};
-use crate::lists::Lists;
-use crate::passes::{Force, by_leaf};
+use crate::arith::lanes::{Real, fastest, madd};
+use crate::arith::scale::exponent;
+use crate::arith::wide::{self, WideForce};
+use crate::data::Force;
+use crate::direct::summation::LEAST;
+use crate::tree::lists::Lists;
 use crate::tree::{MAX_LEVEL, Tree};
-use crate::wide::{self, WideForce};
 use rayon::prelude::*;
 
 /// Sources worked on together.
@@ -116,7 +116,7 @@ impl<'a> Near<'a> {
             again.pairs = pairs;
             again
         };
-        let parts: Vec<Again> = by_leaf(self.tree, out).into_par_iter().map_init(Default::default, one).collect();
+        let parts: Vec<Again> = self.tree.by_leaf(out).into_par_iter().map_init(Default::default, one).collect();
         parts.into_iter().fold(Again::default(), Again::join)
     }
 
@@ -162,7 +162,7 @@ impl<'a> Near<'a> {
         if eps > limits.eps || tree.least_charge < limits.charge {
             return (targets.to_vec(), 0);
         }
-        gather(tree, &self.lists.p2p[leaf], &frame, &mut scratch.sources);
+        gather(tree, &self.lists.u[leaf], &frame, &mut scratch.sources);
         scratch.targets.clear();
         scratch.targets.extend(targets.iter().map(|k| (frame.place::<T>(tree, *k), Sums::<T>::default())));
         let square = |x: f64| T::of(x * x);
@@ -188,7 +188,7 @@ impl<'a> Near<'a> {
         let charge = self.tree.map.charge;
         let one = |k: &usize| {
             let (at, mut sum) = (self.tree.position(*k), WideForce::default());
-            for (first, count) in &self.lists.p2p[leaf] {
+            for (first, count) in &self.lists.u[leaf] {
                 for j in *first as usize..(first + count) as usize {
                     wide::act(at, self.tree.position(j), self.tree.charge[j], self.eps, &mut sum);
                 }
