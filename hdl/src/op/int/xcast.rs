@@ -51,7 +51,9 @@ impl Operator for Xcast {
 
     fn low_zeros(&self, inst: &Inst, zeros: &[u32]) -> u32 {
         let (from, to) = fracs(inst);
-        (zeros[0] + to).saturating_sub(from)
+        // The ends of the range have other low bits.
+        let saturates = self.loss(inst, u32::MAX) == Some(Loss::Range);
+        if saturates { 0 } else { (zeros[0] + to).saturating_sub(from) }
     }
 
     fn loss(&self, inst: &Inst, zeros: u32) -> Option<Loss> {
