@@ -4,6 +4,7 @@ mod term;
 
 use super::{FSCALE, FSCALEV};
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::facts::Fast;
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::Range;
@@ -48,6 +49,14 @@ impl Operator for Tofix {
         let (to, high) = (inst.result, inst.magnitudes(0).1);
         let (most, least) = (self.bits(inst, &[high]).0, self.bits(inst, &[high | sign_bit(inst.args[0])]).0);
         Bounds::ints(if inst.is_nonneg(0) { 0 } else { to.to_int(least) }, to.to_int(most))
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.none_negative()
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Cast)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -1,7 +1,6 @@
 //! What is known of values besides their formats: signs and bounds, for [`hdl::op::Inst`].
 
-use super::signs;
-use crate::graph::{Graph, Node, NodeId, NodeKind};
+use crate::graph::{Graph, Node, NodeKind};
 use hdl::Bounds;
 use hdl::op::{Inst, Operator};
 use std::collections::HashSet;
@@ -48,8 +47,7 @@ pub(crate) fn mark_with(graph: &mut Graph, refine: impl Fn(&Node, Bounds) -> Bou
                 if inst.bounds.iter().zip(&inst.args).all(|(b, f)| *b == Bounds::of(*f)) {
                     inst.bounds.clear();
                 }
-                let sign = |a: &NodeId| known[a.0 as usize].0;
-                (signs::result(op.name(), inst, args, &sign), op.bounds(inst))
+                (op.nonneg(inst), op.bounds(inst))
             }
         };
         let bounds = refine(node, bounds);

@@ -1,7 +1,7 @@
 //! Uses of operators for tests, made up by asking each operator what it takes: formats, attributes, roundings, known signs and
 //! bounds; and valid arguments for them.
 
-mod rows;
+pub mod rows;
 
 pub use rows::{exhaustive, rows};
 
