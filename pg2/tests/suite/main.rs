@@ -4,6 +4,7 @@ mod branches;
 mod cases;
 mod demand;
 mod diagnostics;
+mod documents;
 mod evaluated;
 mod explaining;
 mod functions;
