@@ -156,14 +156,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Applies an operator to each element of its arguments; scalars stand for every element.
-    pub(super) fn each(
-        &mut self,
-        op: impl Into<&'static dyn Operator>,
-        args: &[&Typed],
-        attrs: Attrs,
-        span: Span,
-    ) -> Value {
-        let op = op.into();
+    pub(super) fn each(&mut self, op: &'static dyn Operator, args: &[&Typed], attrs: Attrs, span: Span) -> Value {
         let dims = args.iter().map(|a| a.dims()).find(|d| *d != Dims::Scalar).unwrap_or(Dims::Scalar);
         let mut nodes = Vec::with_capacity(dims.elements());
         for k in 0..dims.elements() {
