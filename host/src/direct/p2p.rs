@@ -61,7 +61,7 @@ pub struct Near<'a> {
     /// Softening length in the user's units.
     pub eps: f64,
     /// For each sorted particle the number of particles at exactly its coordinates, itself included.
-    twins: Vec<u32>,
+    pub twins: Vec<u32>,
 }
 
 /// What was computed in wider arithmetic.
@@ -99,7 +99,7 @@ struct Scratch<T> {
 
 impl<'a> Near<'a> {
     pub fn new(tree: &'a Tree, lists: &'a Lists, eps: f64) -> Near<'a> {
-        Near { tree, lists, eps, twins: twins(tree) }
+        Near { tree, lists, eps, twins: tree.twins() }
     }
 
     /// Adds the direct interactions to `out`, in box units; those in [`Again::wide`] are left to the caller.
@@ -197,25 +197,6 @@ impl<'a> Near<'a> {
         };
         Again { targets: targets.len() as u64, pairs: 0, wide: targets.iter().map(one).collect() }
     }
-}
-
-/// For each sorted particle the number of particles at exactly its coordinates, itself included.
-fn twins(tree: &Tree) -> Vec<u32> {
-    let mut twins = vec![1; tree.len()];
-    let mut first = 0;
-    for group in tree.grid.chunk_by(|a, b| a == b) {
-        if group.len() > 1 {
-            // Adding 0 makes -0 and 0 one key.
-            let key = |k: &usize| tree.position(*k).map(|x| (x + 0.0).to_bits());
-            let mut members: Vec<usize> = (first..first + group.len()).collect();
-            members.sort_unstable_by_key(key);
-            for same in members.chunk_by(|a, b| key(a) == key(b)) {
-                same.iter().for_each(|k| twins[*k] = same.len() as u32);
-            }
-        }
-        first += group.len();
-    }
-    twins
 }
 
 /// The origin and unit in which a leaf's sums are done. f64 takes scaled coordinates, whose differences are those of the
