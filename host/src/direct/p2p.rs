@@ -1,12 +1,13 @@
 //! P2P on the CPU, in f64 or f32: each leaf gathers its sources once and runs over them for every target.
 //!
 //! Pairs closer than the arithmetic holds are left out of the sums and counted there, at no cost. A target that has such
-//! pairs is computed again in wider arithmetic: from f32 in f64, from f64 in [`wide`].
+//! pairs is computed again in wider arithmetic: from f32 in f64, from f64 in [`scales`].
 
 use crate::arith::lanes::{Real, fastest, madd};
 use crate::arith::scale::exponent;
-use crate::arith::wide::{self, WideForce};
+use crate::arith::wide::WideForce;
 use crate::data::Force;
+use crate::direct::scales;
 use crate::direct::summation::LEAST;
 use crate::tree::lists::Lists;
 use crate::tree::{MAX_LEVEL, Tree};
@@ -14,6 +15,9 @@ use rayon::prelude::*;
 
 /// Sources worked on together.
 const LANES: usize = 16;
+
+/// Targets of one leaf worked on by one thread.
+const CHUNK: usize = 1024;
 
 /// Sources gathered for one leaf, filled up with charges of 0 that lie far away.
 #[derive(Default)]
@@ -166,7 +170,10 @@ impl<'a> Near<'a> {
         scratch.targets.clear();
         scratch.targets.extend(targets.iter().map(|k| (frame.place::<T>(tree, *k), Sums::<T>::default())));
         let square = |x: f64| T::of(x * x);
-        leaf_sums::<T>(&scratch.sources, square(eps), square(limits.distance), &mut scratch.targets);
+        // The targets of a crowded leaf are many enough for all threads.
+        scratch.targets.par_chunks_mut(CHUNK).for_each(|targets| {
+            leaf_sums::<T>(&scratch.sources, square(eps), square(limits.distance), targets);
+        });
         let unit = tree.map.size / frame.unit;
         let scale = [unit, unit * unit, unit * unit, unit * unit];
         let (mut rest, mut pairs) = (Vec::new(), 0);
@@ -183,19 +190,12 @@ impl<'a> Near<'a> {
         (rest, pairs)
     }
 
-    /// Sums in wide arithmetic.
+    /// Sums at any scale.
     fn wide(&self, leaf: usize, targets: &[usize]) -> Again {
+        let sums = scales::sums(self.tree, leaf, &self.lists.u[leaf], targets, &self.twins, self.eps);
         let charge = self.tree.map.charge;
-        let one = |k: &usize| {
-            let (at, mut sum) = (self.tree.position(*k), WideForce::default());
-            for (first, count) in &self.lists.u[leaf] {
-                for j in *first as usize..(first + count) as usize {
-                    wide::act(at, self.tree.position(j), self.tree.charge[j], self.eps, &mut sum);
-                }
-            }
-            (*k, sum.map(|s| s.scaled(charge)))
-        };
-        Again { targets: targets.len() as u64, pairs: 0, wide: targets.iter().map(one).collect() }
+        let wide = sums.into_iter().map(|(k, sum)| (k, sum.map(|s| s.scaled(charge)))).collect();
+        Again { targets: targets.len() as u64, pairs: 0, wide }
     }
 }
 
