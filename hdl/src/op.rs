@@ -49,13 +49,6 @@ pub fn operator(name: &str) -> Option<&'static dyn Operator> {
     OPERATORS.iter().copied().find(|o| o.name() == name)
 }
 
-impl From<&str> for &'static dyn Operator {
-    /// The operator of that name, which there must be.
-    fn from(name: &str) -> &'static dyn Operator {
-        operator(name).unwrap_or_else(|| panic!("there is no operator `{name}`"))
-    }
-}
-
 /// The source file of an operator, for messages.
 pub fn source(op: &dyn Operator) -> String {
     let modules = op.path().rsplit_once("::").map_or("", |(modules, _)| modules);

@@ -3,4 +3,5 @@
 pub mod encode;
 pub mod lanes;
 pub mod scale;
+pub mod vector;
 pub mod wide;

@@ -9,7 +9,7 @@ use crate::progress::Progress;
 use crate::{input, memory, output, source};
 use clap::ValueEnum;
 use hdl::circuit::target::Clock;
-use host::backends::{self, Options};
+use host::backends::{self, BACKENDS, Options};
 use host::data::particles::{Field, Particles};
 use host::data::random::{Charge, Distribution};
 use host::data::{npy, random};
@@ -44,7 +44,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     save_particles: Option<PathBuf>,
     /// Where P2P and M2L run (see `pairforge list backends`)
-    #[arg(long, value_name = "B", default_value = "emulator")]
+    #[arg(long, value_name = "B", default_value = BACKENDS[0].name)]
     backend: String,
     /// P2P kernel: a file or a shipped kernel [default: p2p; on backend cpu native code]
     #[arg(long, value_name = "FILE.pg2")]
@@ -157,7 +157,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         return predict::run(&args, board);
     }
     // A kernel that is named is run, on the CPU by its real-number meaning.
-    let native = entry.name == "cpu" && args.p2p.is_none() && args.m2l.is_none();
+    let native = entry.native && args.p2p.is_none() && args.m2l.is_none();
     let kernels = if native { None } else { Some(Kernels::load(&args, &options)?) };
     let mut backend = (entry.open)(&engine);
     if let Some(k) = &kernels {

@@ -3,6 +3,7 @@
 use super::offload::Work;
 use super::stats::{Pairs, PerKernel, Seconds, Stats};
 use super::{Compute, Fmm};
+use crate::backends;
 use crate::job::Words;
 use crate::tree::Cell;
 use crate::tree::lists::is_near;
@@ -48,7 +49,7 @@ impl Fmm {
 
     pub(super) fn stats(&self, compute: &Compute, seconds: Seconds, p2p: &Work, m2l: &Work) -> Stats {
         let backend = match compute {
-            Compute::Native => "cpu",
+            Compute::Native => backends::cpu::ENTRY.name,
             Compute::Kernels { backend, .. } => backend.name(),
         };
         let words = |pick: fn(&Work) -> u64| pick(p2p) + pick(m2l);

@@ -1,41 +1,17 @@
 //! The library: what follows from the row of a function, and what is written elsewhere about it. `BLESS=1` writes the table
 //! in `docs/pg2.md` and the fuzzer's words anew.
 
+use crate::documents::{follows, root, table};
 use hdl::Format;
 use pg2::diag::edited;
 use pg2::graph::{Graph, NodeKind};
 use pg2::syntax::functions::{Class, FUNCTIONS, Function, Kind, function, meant};
 use pg2::syntax::{ast, lex, names, parse};
-use std::path::{Path, PathBuf};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-/// Compares what stands in a file with what the rows say, or writes it.
-fn follows(file: &str, have: &str, want: &str) {
-    if have == want {
-        return;
-    }
-    let path = root().join(file);
-    if std::env::var_os("BLESS").is_some_and(|v| v == "1") {
-        let text = std::fs::read_to_string(&path).unwrap();
-        std::fs::write(&path, text.replacen(have, want, 1)).unwrap();
-        return;
-    }
-    let differs = |(a, b): &(&str, &str)| a != b;
-    let (have, want) = (have.lines().chain(["(end)"]), want.lines().chain(["(end)"]));
-    let (is, wanted) = have.zip(want).find(differs).unwrap_or_default();
-    panic!(
-        "{file} is not as the rows of the library say (BLESS=1 writes it anew):\n  is      {is}\n  wanted  {wanted}"
-    );
-}
 
 #[test]
 fn the_language_reference_has_the_row_of_every_function() {
     let text = std::fs::read_to_string(root().join("docs/pg2.md")).unwrap();
-    let (_, section) = text.split_once("\n## Library\n\n").expect("docs/pg2.md has a section on the library");
-    let (table, _) = section.split_once("\n\n").expect("the table ends");
+    let table = table(&text, "| function |");
     let row = |f: &Function| format!("| `{}` | {} | {} |", f.call(), f.formats(), f.text.replace('|', "\\|"));
     let rows: Vec<String> = FUNCTIONS.iter().map(row).collect();
     follows("docs/pg2.md", table, &format!("| function | formats | value |\n|---|---|---|\n{}", rows.join("\n")));

@@ -1,9 +1,11 @@
 //! Tests of the language and of the compiler's passes: one module a subject.
 
 mod branches;
+mod cascades;
 mod cases;
 mod demand;
 mod diagnostics;
+mod documents;
 mod evaluated;
 mod explaining;
 mod functions;
