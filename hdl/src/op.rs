@@ -34,6 +34,7 @@ use crate::op::term::{Scaling, Term};
 use crate::{Flags, Format, Rounding};
 use facts::{Fast, Fold, Loss, Outcome, Twice, Unwrapped};
 use meaning::Real;
+pub use pieces::power::MAX_NUMERATOR;
 use std::fmt::{Debug, Formatter};
 use std::hash::{Hash, Hasher};
 use std::sync::LazyLock;
@@ -47,13 +48,6 @@ pub static OPERATORS: LazyLock<Vec<&'static dyn Operator>> = LazyLock::new(|| {
 /// The operator of that name.
 pub fn operator(name: &str) -> Option<&'static dyn Operator> {
     OPERATORS.iter().copied().find(|o| o.name() == name)
-}
-
-impl From<&str> for &'static dyn Operator {
-    /// The operator of that name, which there must be.
-    fn from(name: &str) -> &'static dyn Operator {
-        operator(name).unwrap_or_else(|| panic!("there is no operator `{name}`"))
-    }
 }
 
 /// The source file of an operator, for messages.

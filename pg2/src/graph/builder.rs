@@ -66,12 +66,11 @@ impl Builder {
     /// A use of an operator. The error is the operator's own word on why it refuses.
     pub fn op(
         &mut self,
-        op: impl Into<&'static dyn Operator>,
+        op: &'static dyn Operator,
         args: &[NodeId],
         attrs: Attrs,
         span: Span,
     ) -> Result<NodeId, String> {
-        let op = op.into();
         let formats: Vec<Format> = args.iter().map(|a| self.graph.node(*a).format).collect();
         let inst = Inst::new(op, &formats, Attrs { round: self.rounding, ..attrs })?;
         let (format, constant) = (inst.result, args.iter().all(|a| self.is_constant(*a)));
