@@ -190,7 +190,7 @@
     wire too_long = closing & ~ended & view_valid & (~view_last | at_start);
     assign load_data = @{pack_j}@;
     assign i_word = @{pack_i}@;
-{%- if has_padding %}
+{%- if let Some(padding) = padding %}
     wire unused = &{1'b0, @{padding}@};
 {%- endif %}
 {%- if has_params %}
