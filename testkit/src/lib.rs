@@ -1,5 +1,9 @@
 //! Programs that tests need: where one is not found the test skips, and says so; under `REQUIRE_TOOLS=1` it fails.
 
+mod order;
+
+pub use order::used_before_declared;
+
 use std::io::{ErrorKind, Write};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
