@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::{input, output};
 use hdl::op::meaning::Real;
 use hdl::{Flags, Format};
-use host::backend::Table;
+use host::job::Table;
 use pg2::report::shown::{self, shown};
 use rayon::prelude::*;
 use std::path::Path;

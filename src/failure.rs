@@ -1,7 +1,7 @@
 //! Why a command ended early, and its exit status.
 
 use hdl::rtl::netlist::Unsound;
-use host::backend::BackendError;
+use host::job::BackendError;
 use pg2::report::shown;
 
 /// A failed command.

@@ -4,10 +4,11 @@
 //! [`OPERATORS`]. [`Operator::bits`] is the specification; the Verilog that [`Operator::circuit`] leads to, the C
 //! expression and every fast path elsewhere are tested against it.
 
-mod compare;
-mod float;
-mod int;
-mod log;
+pub mod compare;
+pub mod facts;
+pub mod float;
+pub mod int;
+pub mod log;
 pub mod meaning;
 #[cfg(test)]
 mod num_tests;
@@ -15,12 +16,26 @@ pub(crate) mod pieces;
 pub mod table;
 pub mod term;
 
+/// The operators of a room, and for each one the constant by which others speak of it, such as [`int::ADD`].
+macro_rules! operators {
+    ($($name:ident: $operator:expr,)*) => {
+        $(pub const $name: &dyn crate::op::Operator = &$operator;)*
+
+        /// The operators of this room.
+        pub(super) const OPERATORS: &[&dyn crate::op::Operator] = &[$($name),*];
+    };
+}
+use operators;
+
 use crate::circuit::target::Clock;
 use crate::circuit::{Circuit, Pipelined, Sig, pipeline};
 use crate::number::bounds::Bounds;
 use crate::op::term::{Scaling, Term};
 use crate::{Flags, Format, Rounding};
+use facts::{Fast, Fold, Loss, Outcome, Twice, Unwrapped};
 use meaning::Real;
+use std::fmt::{Debug, Formatter};
+use std::hash::{Hash, Hasher};
 use std::sync::LazyLock;
 
 /// Every operator, room by room.
@@ -38,6 +53,26 @@ pub fn operator(name: &str) -> Option<&'static dyn Operator> {
 pub fn source(op: &dyn Operator) -> String {
     let modules = op.path().rsplit_once("::").map_or("", |(modules, _)| modules);
     format!("{}.rs", modules.replacen("::", "/src/", 1).replace("::", "/"))
+}
+
+impl PartialEq for dyn Operator {
+    fn eq(&self, other: &dyn Operator) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for dyn Operator {}
+
+impl Hash for dyn Operator {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name().hash(state);
+    }
+}
+
+impl Debug for dyn Operator {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 /// Compile-time numbers of one use of an operator. Unused ones stay at their default.
@@ -85,6 +120,16 @@ impl Inst {
         self.attrs.round.truncates()
     }
 
+    /// Whether argument `k` is never negative, by its format or since that is known.
+    pub fn never_negative(&self, k: usize) -> bool {
+        self.is_nonneg(k) || !self.args[k].is_signed()
+    }
+
+    /// Whether no argument is ever negative.
+    pub fn none_negative(&self) -> bool {
+        (0..self.args.len()).all(|k| self.never_negative(k))
+    }
+
     /// Whether argument `k` is known never to be negative.
     pub fn is_nonneg(&self, k: usize) -> bool {
         self.nonneg >> k & 1 == 1
@@ -118,6 +163,9 @@ pub struct TableUse {
     pub floor: Option<f64>,
 }
 
+/// The most arguments that an operator has.
+pub const MOST_ARGS: usize = 4;
+
 /// An operator: pure, total, feed-forward. Arguments and results are bit patterns (see [`Format`]), and
 /// arguments are always valid patterns of their formats.
 pub trait Operator: Sync {
@@ -148,11 +196,71 @@ pub trait Operator: Sync {
 
     /// How small and how large the result can be, from what is known of the arguments.
     fn bounds(&self, inst: &Inst) -> Bounds {
-        Bounds::of(inst.result)
+        match self.unwrapped(inst) {
+            Some(Unwrapped { low, high, .. }) => Bounds::wrapped(inst.result, Some(low), Some(high)),
+            None => Bounds::of(inst.result),
+        }
+    }
+
+    /// The range of an int or fixed result before it wraps, where it can: a warning says so.
+    fn unwrapped(&self, _inst: &Inst) -> Option<Unwrapped> {
+        None
+    }
+
+    /// Whether the result is never negative, from what is known of the arguments. Of an int or fixed, the bounds say so too.
+    fn nonneg(&self, _inst: &Inst) -> bool {
+        false
+    }
+
+    /// Whether two arguments may change places. Constants then come last.
+    fn commutes(&self) -> bool {
+        false
+    }
+
+    /// What the result is by the attributes alone, or if some arguments are constants, or if all are one value
+    /// ([`Inst::same`]): an argument or a constant, without a flag. Where all arguments are constants, `bits` says it.
+    fn fold(&self, _inst: &Inst, _constants: &[Option<u64>]) -> Option<Fold> {
+        None
+    }
+
+    /// What it makes of its own result where that has the argument's format.
+    fn twice(&self) -> Option<Twice> {
+        None
+    }
+
+    /// How many low bits of an int or fixed result are always 0 if that many are of each argument.
+    fn low_zeros(&self, _inst: &Inst, _zeros: &[u32]) -> u32 {
+        0
+    }
+
+    /// What a conversion can lose of a value that has so many low bits of 0: a warning says so.
+    fn loss(&self, _inst: &Inst, _zeros: u32) -> Option<Loss> {
+        None
+    }
+
+    /// The outcome of a comparison, by what is known of the arguments: if there is only one, a warning says so.
+    fn outcome(&self, _inst: &Inst, _constants: &[Option<u64>]) -> Option<Outcome> {
+        None
+    }
+
+    /// Whether a shift leaves nothing of a value that has so many low bits of 0 and is not always 0: a warning says so.
+    fn vanishes(&self, _inst: &Inst, _zeros: u32) -> Option<bool> {
+        None
     }
 
     /// The specification: the result's pattern and the flags it raises.
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags);
+
+    /// The loop over native values by which the emulator may compute a use that rounds to nearest.
+    fn fast(&self, _inst: &Inst) -> Option<Fast> {
+        None
+    }
+
+    /// `bits` of many lanes at once: a column for each argument, as long as `out`. Gives the flags that any lane raises. The
+    /// emulator asks for it where there is no such loop. An operator that looks something up first has its own.
+    fn lanes(&self, inst: &Inst, args: &[&[u64]], out: &mut [u64]) -> Flags {
+        facts::lanes(self, inst, args, out)
+    }
 
     /// The real meaning of a use with a float or a log around it (RULES N10), where numbers are f64 and nothing rounds to a
     /// float or log format. A use with ints and fixeds alone means its `bits`.
@@ -184,6 +292,11 @@ pub trait Operator: Sync {
     /// is no cheaper.
     fn term(&self, _inst: &Inst, _c: &mut Circuit, _args: &[Sig]) -> Option<Term> {
         None
+    }
+
+    /// Whether [`Operator::scaled_term`] takes that operator in front of it.
+    fn absorbs(&self, _scaling: &'static dyn Operator) -> bool {
+        false
     }
 
     /// The same with the scaling in front of it, which nothing else reads: flags and bits are those of the two.

@@ -1,16 +1,16 @@
 //! The backends that a kernel can run on: one entry each.
 
-use crate::backend::{Backend, BackendError};
-use crate::driver::StreamBackend;
+use crate::job::{Backend, BackendError};
 use hdl::circuit::target::Clock;
-use hdl::engine::link::Link;
 use hdl::engine::{Config, usual_groups};
 use pg2::graph::Graph;
 use pg2::report::shown::shown;
 use std::path::PathBuf;
 
 pub mod board;
-mod cpu;
+pub mod cpu;
+mod cycle;
+mod emulator;
 mod serial;
 
 /// How to open a backend.
@@ -49,40 +49,57 @@ impl Default for Options {
     }
 }
 
-/// A kind of backend.
+/// A kind of backend: what commands, documents and the tests of all backends know of it.
 pub struct Entry {
     pub name: &'static str,
     /// What the name needs behind a colon, such as `PORT`.
     pub place: Option<&'static str>,
+    /// What it runs, in one line of Markdown.
     pub summary: &'static str,
+    pub needs: Needs,
+    /// Whether results are the bits and flags that the language defines; otherwise they are the real meaning (RULES N10).
+    pub exact: bool,
+    /// Whether it counts clock cycles.
+    pub clocked: bool,
+    /// Whether it writes waveforms.
+    pub traced: bool,
+    /// Whether `fmm` has native code for it, so that it needs no kernels.
+    pub native: bool,
     /// Opens it. Engines are built for a kernel when the kernel is first run.
     pub open: fn(&Options) -> Box<dyn Backend>,
 }
 
+/// What has to be there before a backend can run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Needs {
+    Nothing,
+    /// A program that simulates Verilog.
+    Simulator,
+    /// A device at the place that the name gives.
+    Device,
+}
+
+impl Needs {
+    /// In words, for the documentation.
+    pub fn text(self) -> &'static str {
+        match self {
+            Needs::Nothing => "nothing",
+            Needs::Simulator => "Verilator 5 and a C++ compiler",
+            Needs::Device => "the board, with its bitstream",
+        }
+    }
+}
+
 /// Every backend; the first is the default.
-pub static BACKENDS: &[Entry] = &[
-    Entry {
-        name: "emulator",
-        place: None,
-        summary: "bit-exact emulation of the pipelines; needs nothing installed",
-        open: emulator,
-    },
-    Entry { name: "cycle", place: None, summary: "cycle simulation of the Verilog through Verilator", open: cycle },
-    Entry {
-        name: "cpu",
-        place: None,
-        summary: "what a kernel means with its floats in f64; ints and fixeds exact",
-        open: cpu::open,
-    },
-    Entry {
-        name: "board",
-        place: Some("PORT"),
-        summary: "an FPGA board at a serial port, such as board:/dev/ttyUSB0; the board decides on pipelines and memory",
-        open: board::open,
-    },
-];
+pub static BACKENDS: &[Entry] = &[emulator::ENTRY, cycle::ENTRY, cpu::ENTRY, board::ENTRY];
 
 impl Entry {
+    /// Its row of the table in README.md.
+    pub fn row(&self) -> String {
+        let clock = if self.clocked { "yes" } else { "no" };
+        format!("| `{}` | {} | {clock} | {} |", self.name, self.summary, self.needs.text())
+    }
+
     /// The name as the command line takes it, such as `board:PORT`.
     pub fn usage(&self) -> String {
         self.place.map_or(self.name.to_string(), |place| format!("{}:{place}", self.name))
@@ -127,29 +144,4 @@ fn config(graph: &Graph, options: &Options, pipeline_latency: u32) -> Result<Con
     };
     config.verify().map_err(BackendError::Unsupported)?;
     Ok(config)
-}
-
-fn emulator(options: &Options) -> Box<dyn Backend> {
-    let options = options.clone();
-    let open = move |graph: &Graph| -> Result<Box<dyn Link>, BackendError> {
-        let graph = pg2::middle::simplify::simplify(graph);
-        Ok(Box::new(sim::emulated::EmulatedEngine::new(&graph, config(&graph, &options, 1)?, options.threads)))
-    };
-    Box::new(StreamBackend::new("emulator", Box::new(open), false))
-}
-
-fn cycle(options: &Options) -> Box<dyn Backend> {
-    let options = options.clone();
-    let open = move |graph: &Graph| -> Result<Box<dyn Link>, BackendError> {
-        let built = pg2::backend::build::build(graph, options.clock, "", Vec::new());
-        let config = config(&built.graph, &options, built.schedule.depth)?;
-        let how = sim::cycle::Options {
-            threads: options.threads,
-            trace: options.trace.clone(),
-            ..sim::cycle::Options::default()
-        };
-        let engine = sim::cycle::CycleEngine::build(&config, &built.netlist, &how);
-        Ok(Box::new(engine.map_err(|e| BackendError::Tool(e.to_string()))?))
-    };
-    Box::new(StreamBackend::new("cycle", Box::new(open), true))
 }

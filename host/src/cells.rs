@@ -10,8 +10,9 @@
 
 mod axis;
 
-use crate::backend::{Backend, Run, Segment, Table};
+use crate::job::{Backend, Run, Segment, Table};
 use axis::{Axis, Side};
+use hdl::op::{compare, int};
 use hdl::{Flags, Format};
 use pg2::graph::{Graph, NodeId, NodeKind, Pin, PinClass};
 use rayon::prelude::*;
@@ -170,7 +171,7 @@ fn sees_differences(graph: &Graph, pin_i: usize, pin_j: usize) -> bool {
         let NodeKind::Op { op, args, .. } = &node.kind else { return true };
         let read: Vec<Option<(usize, u32)>> = args.iter().map(element).collect();
         match read[..] {
-            [Some(a), Some(b)] => matches!(op.name(), "sub" | "eq" | "ne") && a.0 != b.0 && a.1 == b.1,
+            [Some(a), Some(b)] => [int::SUB, compare::EQ, compare::NE].contains(op) && a.0 != b.0 && a.1 == b.1,
             _ => read.iter().all(Option::is_none),
         }
     })

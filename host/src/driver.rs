@@ -11,7 +11,7 @@ mod dispatch;
 pub mod residency;
 mod sender;
 
-use crate::backend::{Backend, BackendError, Job, Outcome, Table};
+use crate::job::{Backend, BackendError, Job, Outcome, Table};
 use hdl::engine::Config;
 use hdl::engine::link::{Link, LinkError};
 use hdl::engine::protocol::{Counters, Packing, Reply, Segment};

@@ -9,7 +9,16 @@
 //! derivative is a sum of such ones (D_xx = -D_yy - D_zz), so that they span the solid harmonics; |n|, |k| <= P, and all
 //! products are taken.
 
-use crate::lanes::{Real, madd};
+pub mod basis;
+pub mod m2l;
+pub mod operators;
+mod recurrence;
+mod shift;
+
+use crate::arith::lanes::{Real, madd};
+use basis::{Basis, Index, degree, indices_of, raised, reduced, sum};
+use recurrence::{Recurrence, Step, recurrence, step};
+use shift::{Shift, Term};
 use std::collections::HashMap;
 
 /// Target octants, or particles, that are worked on together.
@@ -17,47 +26,6 @@ pub const LANES: usize = 8;
 
 /// One value for each lane.
 pub type Lane<T> = [T; LANES];
-
-/// A multi-index (n_x, n_y, n_z).
-pub type Index = [u8; 3];
-
-/// The basis of expansions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Basis {
-    #[default]
-    Cartesian,
-    Solid,
-}
-
-/// Terms of all orders 0 to `order` of the Cartesian basis.
-pub fn terms(order: usize) -> usize {
-    (order + 1) * (order + 2) * (order + 3) / 6
-}
-
-/// How a term of a monomial table follows from an earlier one: times the coordinate of `axis`, times `inverse`.
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    from: u32,
-    axis: u8,
-    inverse: f64,
-}
-
-/// `dst += coefficient * src`.
-#[derive(Clone, Copy, Debug)]
-pub struct Term {
-    pub dst: u32,
-    pub src: u32,
-    pub coefficient: f64,
-}
-
-/// One derivative of 1/r from earlier ones: `D_n = -(sum a x_i D_{n-e_i} + sum b D_{n-2e_i}) / r^2`.
-#[derive(Clone, Debug)]
-struct Recurrence {
-    /// (axis, place of n - e_i, (2|n|-1) n_i / |n|).
-    once: Vec<(u8, u32, f64)>,
-    /// (place of n - 2 e_i, (|n|-1) n_i (n_i-1) / |n|).
-    twice: Vec<(u32, f64)>,
-}
 
 /// The tables of one order.
 #[derive(Clone, Debug)]
@@ -219,123 +187,6 @@ impl Expansion {
                 out[k][i] = sum[i] * minus_inverse2[i];
             }
         }
-    }
-}
-
-/// n + e_axis.
-fn raised(n: Index, axis: usize) -> Index {
-    let mut n = n;
-    n[axis] += 1;
-    n
-}
-
-/// Order of a multi-index.
-pub fn degree(n: Index) -> usize {
-    n.iter().map(|k| *k as usize).sum()
-}
-
-fn sum(a: Index, b: Index) -> Index {
-    [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
-}
-
-fn lowered(n: Index, axis: usize, by: u8) -> Option<Index> {
-    let mut n = n;
-    n[axis] = n[axis].checked_sub(by)?;
-    Some(n)
-}
-
-fn indices_of(order: usize) -> Vec<Index> {
-    let order = order as u8;
-    (0..=order).rev().flat_map(|x| (0..=order - x).rev().map(move |y| [x, y, order - x - y])).collect()
-}
-
-fn step(n: Index, place: &HashMap<Index, u32>) -> Step {
-    // The last axis with a power: its predecessor always stands earlier.
-    match (0..3).rev().find(|a| n[*a] > 0) {
-        Some(axis) => Step {
-            from: place[&lowered(n, axis, 1).expect("the power is positive")],
-            axis: axis as u8,
-            inverse: 1.0 / n[axis] as f64,
-        },
-        None => Step { from: 0, axis: 0, inverse: 1.0 },
-    }
-}
-
-fn recurrence(n: Index, place: &HashMap<Index, u32>) -> Recurrence {
-    let order = degree(n) as f64;
-    let mut r = Recurrence { once: Vec::new(), twice: Vec::new() };
-    for axis in 0..3 {
-        let power = n[axis] as f64;
-        if let Some(from) = lowered(n, axis, 1) {
-            r.once.push((axis as u8, place[&from], (2.0 * order - 1.0) * power / order));
-        }
-        if let Some(from) = lowered(n, axis, 2) {
-            r.twice.push((place[&from], (order - 1.0) * power * (power - 1.0) / order));
-        }
-    }
-    r
-}
-
-/// The offset of an octant's centre from its parent's, in units of the parent's edge.
-fn offset(octant: usize) -> [f64; 3] {
-    [4, 2, 1].map(|bit| if octant & bit == 0 { -0.25 } else { 0.25 })
-}
-
-/// `d^n / n!`.
-fn power_over_factorial(d: [f64; 3], n: Index) -> f64 {
-    let one = |x: f64, n: u8| (1..=n).fold(1.0, |a, k| a * x / k as f64);
-    one(d[0], n[0]) * one(d[1], n[1]) * one(d[2], n[2])
-}
-
-/// A derivative of a harmonic function as a sum of those with at most one x: D_xx^m = (-1)^m (D_yy + D_zz)^m.
-fn reduced(n: Index) -> Vec<(Index, f64)> {
-    let m = n[0] / 2;
-    let mut coefficient = if m.is_multiple_of(2) { 1.0 } else { -1.0 };
-    let mut sum = Vec::new();
-    for i in 0..=m {
-        sum.push(([n[0] % 2, n[1] + 2 * i, n[2] + 2 * (m - i)], coefficient));
-        coefficient *= (m - i) as f64 / (i + 1) as f64;
-    }
-    sum
-}
-
-/// Shifts of expansions between a cell and its parent.
-struct Shift<'a, F> {
-    indices: &'a [Index],
-    all: &'a [Index],
-    order: usize,
-    /// The terms that a derivative is a sum of.
-    reduced: &'a F,
-}
-
-impl<F: Fn(Index) -> Vec<(u32, f64)>> Shift<'_, F> {
-    /// The Taylor shift by `d` as (term k, term b, sum over j of d^j / j! times the share of b in k + j).
-    fn taylor(&self, d: [f64; 3]) -> Vec<(usize, u32, f64)> {
-        let mut list = Vec::new();
-        for (k, index) in self.indices.iter().enumerate() {
-            let mut row: std::collections::BTreeMap<u32, f64> = Default::default();
-            for j in self.all.iter().filter(|j| degree(**j) + degree(*index) <= self.order) {
-                for (b, share) in (self.reduced)(sum(*index, *j)) {
-                    *row.entry(b).or_default() += share * power_over_factorial(d, *j);
-                }
-            }
-            list.extend(row.into_iter().map(|(b, c)| (k, b, c)));
-        }
-        list
-    }
-
-    /// `M'_b += 2^-|k| T_kb(c_parent - c_child) M'_k`.
-    fn m2m(&self, m: usize, octant: usize) -> Vec<Term> {
-        let all = self.taylor(offset(octant).map(|x| -x)).into_iter().filter(|(k, b, _)| (*k).max(*b as usize) < m);
-        let scale = |k: usize| 2f64.powi(-(degree(self.indices[k]) as i32));
-        all.map(|(k, b, c)| Term { dst: b, src: k as u32, coefficient: scale(k) * c }).collect()
-    }
-
-    /// `L'_k += 2^-(|k|+1) T_kb(c_child - c_parent) L'_b`.
-    fn l2l(&self, octant: usize) -> Vec<Term> {
-        let scale = |k: usize| 2f64.powi(-(degree(self.indices[k]) as i32) - 1);
-        let all = self.taylor(offset(octant)).into_iter();
-        all.map(|(k, b, c)| Term { dst: k as u32, src: b, coefficient: scale(k) * c }).collect()
     }
 }
 

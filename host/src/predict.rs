@@ -7,8 +7,8 @@
 
 mod engine;
 
-use crate::backend::BackendError;
 use crate::driver::{OpenLink, StreamBackend};
+use crate::job::BackendError;
 use engine::Engine;
 use hdl::engine::Config;
 use hdl::engine::link::{Link, LinkError};

@@ -1,7 +1,11 @@
 //! The adaptive octree: particles sorted by Morton key, cells level by level (RULES H3, H5).
 
-use crate::boxmap::{BoxMap, ldexp};
-use crate::particles::Particles;
+pub mod boxmap;
+pub mod lists;
+
+use crate::arith::scale::ldexp;
+use crate::data::particles::Particles;
+use boxmap::BoxMap;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -127,6 +131,17 @@ impl Tree {
         }
     }
 
+    /// Pairs every leaf with the part of `out` that belongs to its particles.
+    pub fn by_leaf<'o, T>(&self, mut out: &'o mut [T]) -> Vec<(usize, &'o mut [T])> {
+        let mut parts = Vec::with_capacity(self.leaves.len());
+        for leaf in &self.leaves {
+            let (part, rest) = out.split_at_mut(self.cells[*leaf as usize].count as usize);
+            parts.push((*leaf as usize, part));
+            out = rest;
+        }
+        parts
+    }
+
     /// Builds the cells of one level after the other.
     fn split(&mut self, leaf: usize) {
         if self.is_empty() {
@@ -239,7 +254,7 @@ fn radix_sorted(keys: Vec<(u64, u32)>) -> Vec<(u64, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Distribution, generate};
+    use crate::data::random::{Distribution, generate};
 
     fn check(particles: &Particles, leaf: usize) -> Tree {
         let tree = Tree::build(particles, leaf);

@@ -19,8 +19,6 @@ mod scope;
 mod statement;
 mod value;
 
-pub use call::FUNCTIONS;
-
 use crate::check::literal::{FoldError, Folder};
 use crate::diag::codes;
 use crate::diag::{Diagnostic, MAX_REPORTED, Severity, Span, did_you_mean, report};

@@ -17,7 +17,6 @@ pub mod syntax;
 pub mod vary;
 
 pub use backend::build::{Built, compile_to_netlist};
-pub use check::FUNCTIONS;
 pub use gen_m2l::gen_m2l;
 
 use diag::codes;

@@ -2,6 +2,7 @@
 
 pub mod ast;
 pub mod fmt;
+pub mod functions;
 pub mod habits;
 pub mod lex;
 pub mod names;

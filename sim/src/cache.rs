@@ -4,7 +4,9 @@
 //! of different texts do no harm, and the sizes and sums of its files (`sums`), so that a damaged one is
 //! built again. What is in the cache is loaded and run, so it is the user's alone: see [`private`].
 
-use crate::{SimError, private};
+pub mod private;
+
+use crate::SimError;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -5,6 +5,7 @@
 //! vector code chosen at run time (AVX-512, AVX2 or neither). Bits and flags are those of [`crate::reference`].
 
 mod demand;
+pub mod engine;
 mod frame;
 mod kernels;
 mod program;

@@ -1,19 +1,17 @@
 //! Running a kernel without a board.
 //!
-//! [`reference`](mod@reference) evaluates a graph pair by pair through each operator's `bits`: the slow truth. [`emulator`] does the same
-//! for blocks of pairs in vector code, and [`emulated`] is an engine made of it that speaks the wire format.
-//! The Verilog runs through [`verilator`], which compiles it to a shared library kept in the [`cache`]: single modules
-//! against vectors in [`bench`], whole engines clock by clock in [`cycle`].
+//! [`reference`](mod@reference) evaluates a graph pair by pair through each operator's `bits`: the slow truth.
+//! [`emulator`] does the same for blocks of pairs in vector code, and [`emulator::engine`] is an engine made of it that
+//! speaks the wire format. The Verilog runs through [`verilator`], which compiles it to a shared library kept in the
+//! [`cache`]: single modules against vectors in [`bench`], whole engines clock by clock in [`cycle`], boards at their pins in
+//! [`board`].
 
 pub mod bench;
 pub mod board;
 pub mod cache;
 pub mod cycle;
-pub mod emulated;
 pub mod emulator;
 mod error;
-pub mod private;
-pub mod real;
 pub mod reference;
 pub mod stimuli;
 pub mod testbench;

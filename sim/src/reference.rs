@@ -1,5 +1,7 @@
 //! The scalar reference emulator: one pair after the other through the operators' `bits`.
 
+pub mod real;
+
 use hdl::Flags;
 use hdl::number::reduce::Accumulator;
 use pg2::graph::{Graph, Node, NodeKind, PinClass};
@@ -32,7 +34,7 @@ impl<'a> Prepared<'a> {
             NodeKind::Pin { pin, element } => Some(places[&(pin, element)]),
             _ => None,
         };
-        let chooses = |node: &Node| matches!(&node.kind, NodeKind::Op { op, .. } if op.name() == "mux");
+        let chooses = |node: &Node| matches!(&node.kind, NodeKind::Op { op, .. } if *op == hdl::op::compare::MUX);
         Prepared {
             graph,
             pins: graph.nodes.iter().map(place).collect(),

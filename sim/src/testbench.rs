@@ -1,6 +1,6 @@
 //! A testbench of a whole engine for any Verilog simulator, with vectors that carry the emulator's bits.
 
-use crate::emulated::EmulatedEngine;
+use crate::emulator::engine::EmulatedEngine;
 use crate::stimuli::{Random, Style, records};
 use askama::Template;
 use hdl::engine::Config;

@@ -9,14 +9,16 @@ use crate::progress::Progress;
 use crate::{input, memory, output, source};
 use clap::ValueEnum;
 use hdl::circuit::target::Clock;
-use host::backends::{self, Options};
-use host::boxmap::BoxMap;
-use host::fmm::{self, Basis, Compute, Fmm, FmmError, MOST_PARTICLES, Precision};
-use host::kernels::{self, Bound};
-use host::particles::{Field, Particles};
-use host::random::{Charge, Distribution};
-use host::stats::Stats;
-use host::{error, npy, random};
+use host::backends::{self, BACKENDS, Options};
+use host::data::particles::{Field, Particles};
+use host::data::random::{Charge, Distribution};
+use host::data::{npy, random};
+use host::direct::error;
+use host::expansion::basis::Basis;
+use host::fmm::offload::{self, Bound};
+use host::fmm::stats::Stats;
+use host::fmm::{self, Compute, Fmm, FmmError, MOST_PARTICLES, Precision};
+use host::tree::boxmap::BoxMap;
 use pg2::graph::Graph;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -42,7 +44,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     save_particles: Option<PathBuf>,
     /// Where P2P and M2L run (see `pairforge list backends`)
-    #[arg(long, value_name = "B", default_value = "emulator")]
+    #[arg(long, value_name = "B", default_value = BACKENDS[0].name)]
     backend: String,
     /// P2P kernel: a file or a shipped kernel [default: p2p; on backend cpu native code]
     #[arg(long, value_name = "FILE.pg2")]
@@ -155,7 +157,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         return predict::run(&args, board);
     }
     // A kernel that is named is run, on the CPU by its real-number meaning.
-    let native = entry.name == "cpu" && args.p2p.is_none() && args.m2l.is_none();
+    let native = entry.native && args.p2p.is_none() && args.m2l.is_none();
     let kernels = if native { None } else { Some(Kernels::load(&args, &options)?) };
     let mut backend = (entry.open)(&engine);
     if let Some(k) = &kernels {
@@ -212,7 +214,7 @@ impl Kernels {
                 "--precision is that of native code; leave it out for kernels, whose formats are their own".into(),
             ));
         }
-        kernels::bind(&p2p, m2l.as_ref(), options).map_err(failure)?;
+        offload::bind(&p2p, m2l.as_ref(), options).map_err(failure)?;
         Ok(Kernels { p2p, m2l })
     }
 

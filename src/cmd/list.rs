@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::say;
+use pg2::syntax::functions::{FUNCTIONS, Function};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -15,6 +16,7 @@ enum What {
     Backends,
     Boards,
     Devices,
+    Functions,
     Operators,
     Targets,
 }
@@ -26,6 +28,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
         What::Backends => host::backends::BACKENDS.iter().map(|b| (b.usage(), b.summary.to_string())).collect(),
         What::Boards => hdl::board::BOARDS.iter().map(|b| (b.name.to_string(), b.summary.to_string())).collect(),
         What::Devices => hdl::board::DEVICES.iter().map(|d| (d.name.to_string(), d.summary.to_string())).collect(),
+        What::Functions => {
+            let row = |f: &Function| (f.call(), format!("{} ({})", f.text, f.formats()));
+            FUNCTIONS.iter().map(row).collect()
+        }
         What::Operators => hdl::op::OPERATORS.iter().map(|o| (o.name().to_string(), o.summary().to_string())).collect(),
         What::Targets => {
             hdl::circuit::target::TARGETS.iter().map(|t| (t.name.to_string(), t.summary.to_string())).collect()

@@ -9,9 +9,9 @@ use crate::csv::{self, Column};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::{output, source};
-use host::backend::{Backend, Outcome};
-use host::backends::{self, Options};
+use host::backends::{self, BACKENDS, Options};
 use host::cells::Report;
+use host::job::{Backend, Outcome};
 use pg2::graph::{Graph, PinClass};
 use pg2::report::shown::shown;
 use raised::Raised;
@@ -25,7 +25,7 @@ pub struct Args {
     /// A PG2 file, or the name of a shipped kernel
     file: String,
     /// Where to run it (see `pairforge list backends`)
-    #[arg(long, value_name = "B", default_value = "emulator")]
+    #[arg(long, value_name = "B", default_value = BACKENDS[0].name)]
     backend: String,
     /// Targets: CSV with a column for each i-pin element
     #[arg(long, value_name = "I.csv")]
@@ -77,8 +77,10 @@ struct Stats {
 /// Reads the records, runs every target against every source, and writes the outputs.
 pub fn run(args: Args) -> Result<(), Failure> {
     let (entry, place) = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
-    if args.trace.is_some() && entry.name != "cycle" {
-        return Err(Failure::Usage(format!("--trace needs --backend cycle; `{}` shows no waves", entry.name)));
+    if args.trace.is_some() && !entry.traced {
+        let traced: Vec<&str> = BACKENDS.iter().filter(|b| b.traced).map(|b| b.name).collect();
+        let needed = traced.join(" or ");
+        return Err(Failure::Usage(format!("--trace needs --backend {needed}; `{}` shows no waves", entry.name)));
     }
     // Before the work, at whose end they are written; the simulation writes the waves itself.
     output::check(&args.output)?;

@@ -90,7 +90,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
         dir: &args.output,
     };
     let mut steps = Steps::new();
-    let tools = Tools::standard().trusting(|path| sim::private::check(path).map(drop).map_err(|e| e.to_string()));
+    let tools =
+        Tools::standard().trusting(|path| sim::cache::private::check(path).map(drop).map_err(|e| e.to_string()));
     let outcome = flow::synthesise(&tools, &job, &mut |s| steps.at(&s.what, s.elapsed))?;
     drop(steps);
     let summary = summary(goal, &built, &config, clock, &outcome);

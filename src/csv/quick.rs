@@ -2,7 +2,7 @@
 //! where.
 
 use super::{Column, field};
-use host::backend::Table;
+use host::job::Table;
 use rayon::prelude::*;
 
 /// Bytes of one thread's piece.

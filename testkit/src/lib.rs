@@ -1,4 +1,8 @@
-//! Programs that tests need: where one is not found the test skips, and says so; under `REQUIRE_TOOLS=1` it fails.
+//! What the tests of several crates share: programs that they need, and uses of every operator.
+//!
+//! Where a program is not found the test skips, and says so; under `REQUIRE_TOOLS=1` it fails.
+
+pub mod uses;
 
 mod order;
 

@@ -1,11 +1,11 @@
 //! One conformance suite over every registered backend: whole jobs against the scalar reference, pair by pair.
 
 use crate::common::board::{PtyBoard, Setting};
-use crate::common::{has_verilator, shipped};
+use crate::common::{backends, shipped};
 use hdl::op::meaning::Real;
 use hdl::{Flags, Format};
-use host::backend::{Backend, Job, Outcome, Run, Segment, Table};
-use host::backends::{BACKENDS, Entry, Options};
+use host::backends::{BACKENDS, Entry, Needs, Options};
+use host::job::{Backend, Job, Outcome, Run, Segment, Table};
 use pg2::graph::{Graph, PinClass};
 use sim::stimuli::{self, Random, Style};
 
@@ -157,7 +157,7 @@ fn held(graph: &Graph, backend: &dyn Backend, class: PinClass, table: &Table) ->
 
 fn run(entry: &Entry, options: &Options, graph: &Graph, work: &Work) -> Outcome {
     // A board that runs this kernel, behind a port.
-    let board = (entry.name == "board").then(|| {
+    let board = (entry.needs == Needs::Device).then(|| {
         let Options { pipelines, jmem_words, stream_bits, .. } = *options;
         PtyBoard::start(graph, Setting { pipelines, jmem_words, stream_bits, ..Setting::default() })
     });
@@ -208,14 +208,8 @@ fn reference(graph: &Graph, work: &Work) -> (Vec<u64>, Vec<Flags>) {
     (bits, flags)
 }
 
-/// Whether a backend computes the bits of the formats; `cpu` computes real numbers.
-fn is_exact(entry: &Entry) -> bool {
-    entry.name != "cpu"
-}
-
 #[test]
 fn every_backend_gives_the_bits_and_flags_of_the_reference() {
-    let verilator = has_verilator();
     for case in cases() {
         let graph = compile(&case);
         let work = work(&graph, 0x5eed);
@@ -228,7 +222,7 @@ fn every_backend_gives_the_bits_and_flags_of_the_reference() {
             .iter()
             .map(|r| r.count * work.segments[r.segments.clone()].iter().map(|s| s.count).sum::<usize>())
             .sum();
-        for entry in BACKENDS.iter().filter(|e| is_exact(e) && (verilator || e.name != "cycle")) {
+        for entry in backends().into_iter().filter(|e| e.exact) {
             for &(pipelines, groups) in case.lanes {
                 let options = Options {
                     pipelines,
@@ -242,7 +236,7 @@ fn every_backend_gives_the_bits_and_flags_of_the_reference() {
                 let place = format!("{} on {} with {pipelines} pipelines in {groups} groups", case.name, entry.name);
                 compare(&place, &graph, (&found.results.bits, &found.flags), (&bits, &flags));
                 assert_eq!((found.pairs, found.pipelines), (pairs as u64, pipelines), "{place}");
-                assert_eq!(found.cycles.is_some(), ["cycle", "board"].contains(&entry.name), "{place}");
+                assert_eq!(found.cycles.is_some(), entry.clocked, "{place}");
                 let words = graph.layout().i_words() as usize * work.runs.iter().map(|r| r.count).sum::<usize>();
                 assert!(found.words.i as usize >= words, "{place}: each target is sent once or more");
             }
@@ -295,8 +289,7 @@ fn real_numbers_are_those_of_an_independent_sum() {
         runs: vec![Run { first: 0, count: 150, segments: 0..1 }],
         segments: vec![Segment { first: 0, count: 150 }],
     };
-    let verilator = has_verilator();
-    for entry in BACKENDS.iter().filter(|e| verilator || e.name != "cycle") {
+    for entry in backends() {
         let found = run(entry, &Options { pipelines: 8, jmem_words: 4096, ..Options::default() }, &graph, &work);
         for (i, t) in points.iter().enumerate() {
             let (mut sum, mut size) = ([0.0; 4], [0.0; 2]);
@@ -316,7 +309,7 @@ fn real_numbers_are_those_of_an_independent_sum() {
             for (k, o) in graph.outputs.iter().enumerate() {
                 let x = graph.pins[o.pin].format.to_f64(found.results.record(i)[k]);
                 let kind = (k > 0) as usize;
-                let bound = match is_exact(entry) {
+                let bound = match entry.exact {
                     true => relative * size[kind] + 150.0 * last[kind],
                     false => 1e-13 * size[kind] + 150.0 * last[kind],
                 };
@@ -344,8 +337,7 @@ fn integers_without_wrap_are_the_same_everywhere() {
         segments: vec![Segment { first: 40, count: 50 }, Segment { first: 0, count: 40 }],
     };
     let (bits, flags) = reference(&graph, &work);
-    let verilator = has_verilator();
-    for entry in BACKENDS.iter().filter(|e| verilator || e.name != "cycle") {
+    for entry in backends() {
         let found = run(entry, &Options { pipelines: 3, ..Options::default() }, &graph, &work);
         compare(entry.name, &graph, (&found.results.bits, &found.flags), (&bits, &flags));
     }
@@ -367,9 +359,8 @@ fn only_the_whole_sum_can_wrap() {
     // 27, 34 and 20 are in range; with another source of 100 the second sum, 135, is not.
     let segments = vec![Segment { first: 0, count: 7 }, Segment { first: 0, count: 1 }];
     let more = Work { segments, runs: vec![Run { first: 0, count: 3, segments: 0..2 }], ..work_of(&work) };
-    let verilator = has_verilator();
     for (work, sums, wraps) in [(&work, [27, 34, 20], [false; 3]), (&more, [127, 135, 119], [false, true, false])] {
-        for entry in BACKENDS.iter().filter(|e| is_exact(e) && (verilator || e.name != "cycle")) {
+        for entry in backends().into_iter().filter(|e| e.exact) {
             let mut words = Vec::new();
             for (pipelines, groups) in [(2, 1), (2, 2)] {
                 let options = Options { pipelines, groups, jmem_words: 2, ..Options::default() };

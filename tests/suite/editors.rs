@@ -115,8 +115,8 @@ fn the_grammar_knows_the_words_of_the_language() {
         }
         check(&rules, &format!("{format} name jpin;"), "name", "variable.other.declaration");
     }
-    for (function, _) in pg2::FUNCTIONS {
-        check(&rules, &format!("y = {function}(x);"), function, "support.function");
+    for function in pg2::syntax::functions::FUNCTIONS {
+        check(&rules, &format!("y = {}(x);", function.name), function.name, "support.function");
     }
     for (_, symbol, _) in pg2::syntax::ast::BINARY {
         check(&rules, &format!("y = a {symbol} b;"), symbol, "keyword.operator");

@@ -2,8 +2,8 @@
 
 use crate::common::Place;
 use hdl::Format;
-use host::backend::{Job, Outcome, Run, Segment, Table};
 use host::backends::{self, Options};
+use host::job::{Job, Outcome, Run, Segment, Table};
 use pg2::graph::{Graph, PinClass};
 use sim::stimuli::{self, Random, Style};
 

@@ -1,7 +1,7 @@
 //! `run`: records in and out, parameters, sources beyond the j memory.
 
 use crate::common::command::{RUN, check, check_in, has, keys, place};
-use crate::common::{Place, has_verilator};
+use crate::common::{Place, plain_backends};
 use serde_json::Value;
 
 #[test]
@@ -99,8 +99,7 @@ fn no_targets_and_no_sources_are_legal() {
     let p = place();
     p.write("i0.csv", "a\n");
     p.write("j0.csv", "b,f\n");
-    let backends = if has_verilator() { vec!["emulator", "cpu", "cycle"] } else { vec!["emulator", "cpu"] };
-    for b in backends {
+    for b in plain_backends().iter().map(|b| b.name) {
         let run = |i: &str, j: &str| {
             check_in(&p, &format!("run k.pg2 --i {i} --j {j} --param k=3 --backend {b} --json s.json"), 0, &[], &[]).out
         };
@@ -120,8 +119,7 @@ fn kernels_without_pins_of_a_class_run() {
     p.write("none.pg2", "int16 s fout; s += 1;");
     p.write("rows.csv", "any\nx\ny\nz\n");
     p.write("b.csv", "b\n5\n-7\n");
-    let backends = if has_verilator() { vec!["emulator", "cpu", "cycle"] } else { vec!["emulator", "cpu"] };
-    for b in backends {
+    for b in plain_backends().iter().map(|b| b.name) {
         let run = |k: &str, i: &str, j: &str| {
             check_in(&p, &format!("run {k}.pg2 --i {i} --j {j} --backend {b}"), 0, &[], &[]).out
         };

@@ -1,6 +1,6 @@
 //! `run` over neighbouring cells and over lists of segments, at the command line.
 
-use crate::common::{Place, has_verilator};
+use crate::common::{Place, plain_backends};
 
 /// Atoms in a periodic box, in random order of space: a lattice, shaken by a multiplicative walk.
 fn atoms(pin: &str, n: usize) -> String {
@@ -30,9 +30,9 @@ fn box_of_atoms() -> Place {
 #[test]
 fn cells_give_the_file_of_all_pairs_on_every_backend() {
     let p = box_of_atoms();
-    let backends: &[&str] = if has_verilator() { &["emulator", "cycle"] } else { &["emulator"] };
     p.run(&format!("{LJ} -o all.csv --json all.json")).expect(0);
-    for backend in backends {
+    for entry in plain_backends().into_iter().filter(|b| b.exact) {
+        let backend = entry.name;
         // The cut-off is 2 of 8.8.
         p.run(&format!("{LJ} --backend {backend} --cells 0.2273 --periodic 1 -o cells.csv --json cells.json"))
             .expect(0);
@@ -43,7 +43,7 @@ fn cells_give_the_file_of_all_pairs_on_every_backend() {
         assert!(cells["pairs"].as_u64() < Some(512 * 512 / 2), "{cells}");
         assert_eq!(cells["cells"]["grid"], serde_json::json!([4, 4, 4]));
         assert_eq!(cells["cells"]["images"], 0);
-        assert_eq!(cells["utilisation"].is_null(), *backend == "emulator");
+        assert_eq!(cells["utilisation"].is_null(), !entry.clocked);
     }
     // The real meaning wraps too, and agrees as closely as the formats allow.
     p.run(&format!("{LJ} --backend cpu --cells 0.2273 --periodic 1 -o cpu.csv")).expect(0);

@@ -10,8 +10,14 @@ pub(super) mod mux;
 pub(super) mod ne;
 pub(super) mod nz;
 
-use super::Operator;
-
-/// The operators of this room.
-pub(super) static OPERATORS: &[&dyn Operator] =
-    &[&lt::Lt, &le::Le, &eq::Eq, &ne::Ne, &nz::Nz, &isz::Isz, &mux::Mux, &min::Min, &max::Max];
+super::operators! {
+    LT: lt::Lt,
+    LE: le::Le,
+    EQ: eq::Eq,
+    NE: ne::Ne,
+    NZ: nz::Nz,
+    ISZ: isz::Isz,
+    MUX: mux::Mux,
+    MIN: min::Min,
+    MAX: max::Max,
+}

@@ -10,20 +10,17 @@ pub(super) mod sumsq;
 pub(super) mod tofix;
 pub(super) mod tofloat;
 
-use super::Operator;
-
-/// The operators of this room.
-pub(super) static OPERATORS: &[&dyn Operator] = &[
-    &fadd::Fadd,
-    &fadd::Fsub,
-    &fcast::Fcast,
-    &fdiv::Fdiv,
-    &fmul::Fmul,
-    &fscale::Fscale,
-    &fscale::Fscalev,
-    &fsign::Fabs,
-    &fsign::Fneg,
-    &sumsq::Sumsq,
-    &tofix::Tofix,
-    &tofloat::Tofloat,
-];
+super::operators! {
+    FADD: fadd::Fadd,
+    FSUB: fadd::Fsub,
+    FCAST: fcast::Fcast,
+    FDIV: fdiv::Fdiv,
+    FMUL: fmul::Fmul,
+    FSCALE: fscale::Fscale,
+    FSCALEV: fscale::Fscalev,
+    FABS: fsign::Fabs,
+    FNEG: fsign::Fneg,
+    SUMSQ: sumsq::Sumsq,
+    TOFIX: tofix::Tofix,
+    TOFLOAT: tofloat::Tofloat,
+}

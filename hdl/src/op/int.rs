@@ -20,27 +20,24 @@ pub(super) mod xdiv;
 pub(super) mod xmul;
 pub(super) mod xor;
 
-use super::Operator;
-
-/// The operators of this room.
-pub(super) static OPERATORS: &[&dyn Operator] = &[
-    &add::Add,
-    &sub::Sub,
-    &mul::Mul,
-    &xmul::Xmul,
-    &div::Div,
-    &rem::Rem,
-    &xdiv::Xdiv,
-    &neg::Neg,
-    &abs::Abs,
-    &and::And,
-    &or::Or,
-    &xor::Xor,
-    &not::Not,
-    &shl::Shl,
-    &shr::Shr,
-    &shlv::Shlv,
-    &shrv::Shrv,
-    &icast::Icast,
-    &xcast::Xcast,
-];
+super::operators! {
+    ADD: add::Add,
+    SUB: sub::Sub,
+    MUL: mul::Mul,
+    XMUL: xmul::Xmul,
+    DIV: div::Div,
+    REM: rem::Rem,
+    XDIV: xdiv::Xdiv,
+    NEG: neg::Neg,
+    ABS: abs::Abs,
+    AND: and::And,
+    OR: or::Or,
+    XOR: xor::Xor,
+    NOT: not::Not,
+    SHL: shl::Shl,
+    SHR: shr::Shr,
+    SHLV: shlv::Shlv,
+    SHRV: shrv::Shrv,
+    ICAST: icast::Icast,
+    XCAST: xcast::Xcast,
+}

@@ -10,20 +10,17 @@ pub(super) mod lscale;
 pub(super) mod lsign;
 pub(super) mod tolog;
 
-use super::Operator;
-
-/// The operators of this room.
-pub(super) static OPERATORS: &[&dyn Operator] = &[
-    &ladd::Ladd,
-    &ladd::Lsub,
-    &lmul::Lmul,
-    &ldiv::Ldiv,
-    &lpow::Lpow,
-    &lscale::Lscale,
-    &lscale::Lscalev,
-    &lsign::Lneg,
-    &lsign::Labs,
-    &lcast::Lcast,
-    &tolog::Tolog,
-    &fromlog::Fromlog,
-];
+super::operators! {
+    LADD: ladd::Ladd,
+    LSUB: ladd::Lsub,
+    LMUL: lmul::Lmul,
+    LDIV: ldiv::Ldiv,
+    LPOW: lpow::Lpow,
+    LSCALE: lscale::Lscale,
+    LSCALEV: lscale::Lscalev,
+    LNEG: lsign::Lneg,
+    LABS: lsign::Labs,
+    LCAST: lcast::Lcast,
+    TOLOG: tolog::Tolog,
+    FROMLOG: fromlog::Fromlog,
+}

@@ -1,6 +1,6 @@
 //! What a kernel means without the rounding of its floats and logs (RULES N10): its values, and operators over lanes of them.
 
-use super::{Inst, Operator};
+use super::{Inst, MOST_ARGS, Operator};
 use crate::number::exact::{Exact, to_bits};
 use crate::number::real::exp2;
 use crate::{Flags, Format, Rounding};
@@ -113,7 +113,7 @@ pub fn rounded<O: Operator + ?Sized>(op: &O, inst: &Inst, args: &[Real]) -> (Rea
 pub fn lanes<O: Operator + ?Sized>(op: &O, inst: &Inst, args: &[&[Real]], out: &mut [Real], flags: &mut [Flags]) {
     if inst.args.iter().chain([&inst.result]).all(|f| f.is_integral()) {
         each(args, out, flags, |args| {
-            let mut patterns = [0; MOST];
+            let mut patterns = [0; MOST_ARGS];
             patterns.iter_mut().zip(args).for_each(|(p, a)| *p = a.0);
             let (bits, flags) = op.bits(inst, &patterns[..args.len()]);
             (Real(bits), flags)
@@ -122,9 +122,6 @@ pub fn lanes<O: Operator + ?Sized>(op: &O, inst: &Inst, args: &[&[Real]], out: &
         each(args, out, flags, |args| op.real(inst, args));
     }
 }
-
-/// The most arguments that an operator has.
-const MOST: usize = 4;
 
 /// One loop for each number of arguments, so that it is a constant within.
 fn each(args: &[&[Real]], out: &mut [Real], flags: &mut [Flags], one: impl Fn(&[Real]) -> (Real, Flags)) {
@@ -145,8 +142,8 @@ fn each(args: &[&[Real]], out: &mut [Real], flags: &mut [Flags], one: impl Fn(&[
         2 => over::<2>(args, out, flags, one),
         3 => over::<3>(args, out, flags, one),
         n => {
-            assert_eq!(n, MOST, "an operator has 1 to {MOST} arguments");
-            over::<MOST>(args, out, flags, one)
+            assert_eq!(n, MOST_ARGS, "an operator has 1 to {MOST_ARGS} arguments");
+            over::<MOST_ARGS>(args, out, flags, one)
         }
     }
 }

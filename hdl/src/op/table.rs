@@ -7,8 +7,11 @@ pub mod poly;
 pub mod pow;
 pub mod sin_cos;
 
-use super::Operator;
-
-/// The operators of this room.
-pub(super) static OPERATORS: &[&dyn Operator] =
-    &[&func::Func, &exp::Exp, &ln::Log, &sin_cos::Sin, &sin_cos::Cos, &pow::Pow];
+super::operators! {
+    FUNC: func::Func,
+    EXP: exp::Exp,
+    LOG: ln::Log,
+    SIN: sin_cos::Sin,
+    COS: sin_cos::Cos,
+    POW: pow::Pow,
+}

@@ -1,16 +1,17 @@
-//! Every operator's flags, bounds, circuit and signs against its bits, on uses that are made up by asking it what it takes.
+//! Every operator's flags, bounds, circuit, signs and other facts against its bits, on uses that are made up by asking it what it takes.
 
 mod c_text;
+mod facts;
 mod near;
 mod real;
 
-use crate::uses::{Random, describe, exhaustive, rows, shown, uses};
 use hdl::circuit::Evaluator;
 use hdl::circuit::target::{Clock, TARGETS};
 use hdl::op::{Inst, OPERATORS, Operator, circuit, source};
 use hdl::{Bounds, Flags};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use testkit::uses::{Random, describe, exhaustive, rows, shown, uses};
 
 /// Rows of each use that is not tried exhaustively.
 const ROWS: usize = 600;
@@ -46,7 +47,8 @@ fn every_operator_keeps_to_its_bits() {
     each_operator(|op| {
         let uses = uses(op);
         if uses.is_empty() {
-            return vec![format!("`{}` ({}) takes none of the arguments of tests/suite/uses", op.name(), source(op))];
+            let what = "takes none of the arguments that testkit/src/uses.rs makes up: add a list that it takes there";
+            return vec![format!("`{}` ({}) {what}", op.name(), source(op))];
         }
         uses.iter().enumerate().filter_map(|(k, inst)| check(op, inst, k)).collect()
     });
@@ -57,7 +59,9 @@ fn check(op: &dyn Operator, inst: &Inst, k: usize) -> Option<String> {
     let whole = || {
         let rows = rows(inst, ROWS, &mut Random(k as u64));
         let results: Vec<(u64, Flags)> = rows.iter().map(|row| op.bits(inst, row)).collect();
-        statements(op, inst, &rows, &results).or_else(|| evaluated(op, inst, &rows, &results, clock(k)))
+        statements(op, inst, &rows, &results)
+            .or_else(|| facts::wrong(op, inst, &rows, &results))
+            .or_else(|| evaluated(op, inst, &rows, &results, clock(k)))
     };
     let wrong = std::panic::catch_unwind(std::panic::AssertUnwindSafe(whole)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();

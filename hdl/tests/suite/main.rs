@@ -6,4 +6,3 @@ mod float_bits;
 mod link;
 mod link_common;
 mod log_bits;
-mod uses;

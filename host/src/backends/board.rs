@@ -3,10 +3,10 @@
 //! A board runs the kernel that its bitstream was made of and says so when a session starts. Several ports may be
 //! named; each kernel goes to a board that runs it.
 
-use super::Options;
 use super::serial::Serial;
-use crate::backend::{Backend, BackendError};
+use super::{Entry, Needs, Options};
 use crate::driver::StreamBackend;
+use crate::job::{Backend, BackendError};
 use hdl::engine::Config;
 use hdl::engine::link::{Link, LinkError};
 use hdl::engine::protocol::{END, Stream};
@@ -21,8 +21,20 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// Baud rate where the port names none.
 const BAUD: u32 = 3_000_000;
 
+pub const ENTRY: Entry = Entry {
+    name: "board",
+    place: Some("PORT"),
+    summary: "an FPGA board at a serial port: `board:PORT`, or `board:PORT,PORT` for boards with different kernels",
+    needs: Needs::Device,
+    exact: true,
+    clocked: true,
+    traced: false,
+    native: false,
+    open,
+};
+
 /// Opens the boards at `options.place`: ports separated by commas, each with an optional `@BAUD`.
-pub fn open(options: &Options) -> Box<dyn Backend> {
+fn open(options: &Options) -> Box<dyn Backend> {
     let ports: Vec<String> = options.place.split(',').map(|p| p.trim().to_string()).collect();
     // Boards that were opened for one kernel and run another wait here for it; what the others run is told where none fits.
     let idle: RefCell<(Vec<String>, Vec<Board>, Vec<String>)> = RefCell::new((ports, Vec::new(), Vec::new()));
@@ -38,7 +50,7 @@ pub fn open(options: &Options) -> Box<dyn Backend> {
         taken.push(runs(&open[at]));
         Ok(Box::new(open.swap_remove(at).with_engine(graph)))
     };
-    Box::new(StreamBackend::new("board", Box::new(open), true))
+    Box::new(StreamBackend::new(ENTRY.name, Box::new(open), ENTRY.clocked))
 }
 
 /// What a board says of itself.

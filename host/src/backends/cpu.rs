@@ -3,18 +3,30 @@
 //! It says what the kernel would give with floats and logs wide enough: these are f64 from the inputs on, and round to no
 //! format. Records hold them so (see [`Backend::held`]).
 
-use crate::backend::{Backend, BackendError, Job, Outcome, Table, Words};
-use crate::backends::Options;
+use super::{Entry, Needs, Options};
+use crate::job::{Backend, BackendError, Job, Outcome, Table, Words};
 use hdl::op::meaning::{self, Real};
 use hdl::{Flags, Format};
 use rayon::prelude::*;
-use sim::real::{Kernel, Sources};
+use sim::reference::real::{Kernel, Sources};
 
 /// Targets of one task.
 const TASK: usize = 16;
 
+pub const ENTRY: Entry = Entry {
+    name: "cpu",
+    place: None,
+    summary: "`fmm`: native f64 or f32, no kernels. `run`: what the kernel means with its floats in f64",
+    needs: Needs::Nothing,
+    exact: false,
+    clocked: false,
+    traced: false,
+    native: true,
+    open,
+};
+
 /// Opens the backend; it takes every kernel.
-pub fn open(options: &Options) -> Box<dyn Backend> {
+fn open(options: &Options) -> Box<dyn Backend> {
     Box::new(Cpu { threads: options.threads })
 }
 
@@ -24,7 +36,7 @@ struct Cpu {
 
 impl Backend for Cpu {
     fn name(&self) -> &str {
-        "cpu"
+        ENTRY.name
     }
 
     fn held(&self, format: Format) -> Format {

@@ -1,7 +1,7 @@
 //! One coordinate of the cells: where a pattern lies along it, and which cells are beside which.
 
 use super::CellsError;
-use crate::encode::encode;
+use crate::arith::encode::encode;
 use hdl::Format;
 use std::ops::RangeInclusive;
 

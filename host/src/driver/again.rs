@@ -5,7 +5,7 @@
 //! targets as there are lanes. That is far too slow for every run, and right for the few targets that need it.
 
 use super::{CHUNK_WORDS, packed};
-use crate::backend::{BackendError, Job, Outcome, Run};
+use crate::job::{BackendError, Job, Outcome, Run};
 use hdl::Flags;
 use hdl::engine::Config;
 use hdl::engine::link::Link;

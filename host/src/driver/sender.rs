@@ -3,7 +3,7 @@
 use super::dispatch::Dispatch;
 use super::residency::Load;
 use super::{Collector, packed};
-use crate::backend::{BackendError, Job, Outcome, Run, Words};
+use crate::job::{BackendError, Job, Outcome, Run, Words};
 use hdl::engine::Config;
 use hdl::engine::link::Link;
 use hdl::engine::protocol::{Packing, RunHeader, Segment, Stream};

@@ -1,9 +1,9 @@
 //! Runs over neighbouring cells give the bits of runs over all pairs, for kernels that end at the cut-off.
 
 use hdl::number::exact::{Exact, to_bits};
-use host::backend::{Backend, Job, Outcome, Run, Segment, Table};
 use host::backends::{self, find};
 use host::cells::{CellsError, Plan, Reach};
+use host::job::{Backend, Job, Outcome, Run, Segment, Table};
 use pg2::graph::{Graph, PinClass};
 use sim::stimuli::Random;
 
@@ -42,7 +42,7 @@ fn plan(graph: &Graph, targets: &Table, sources: &Table, reach: &Reach) -> Resul
 
 fn run(graph: &Graph, targets: &Table, sources: &Table, cut: f64, runs: &[Run], segments: &[Segment]) -> Outcome {
     let format = graph.pins_of(PinClass::Param).next().expect("a parameter").1.format;
-    let params = [host::encode::encode(format, cut * cut).0];
+    let params = [host::arith::encode::encode(format, cut * cut).0];
     let job = Job { graph, targets, sources, params: &params, runs, segments };
     emulator().run(&job, &mut |_| {}).expect("the emulator runs all jobs")
 }
@@ -168,7 +168,7 @@ fn lennard_jones_and_sph_over_cells_are_those_of_all_pairs() {
     let lj = shipped("lennard_jones");
     let atoms: Vec<u64> = (0..3000).map(|_| random.bits() & 0xffff_ffff).collect();
     let atoms = Table { elements: 3, bits: atoms };
-    let encode = |x: f64| host::encode::encode("float25.16".parse().expect("a format"), x).0;
+    let encode = |x: f64| host::arith::encode::encode("float25.16".parse().expect("a format"), x).0;
     let params = [encode(20.0), encode(6.25), encode(0.0)];
     let mut backend = (find("emulator").expect("a backend").0.open)(&backends::Options::default());
     let whole = [Segment { first: 0, count: 1000 }];
@@ -186,7 +186,7 @@ fn lennard_jones_and_sph_over_cells_are_those_of_all_pairs() {
         let places = places(800, -0.5, 1.0, 0.1, 9);
         let mut t = Table { elements: 4, bits: Vec::new() };
         for p in places {
-            t.bits.extend(p.map(|x| host::encode::encode("fixed32.31".parse().expect("a format"), x).0));
+            t.bits.extend(p.map(|x| host::arith::encode::encode("fixed32.31".parse().expect("a format"), x).0));
             t.bits.push(encode(if class == PinClass::Ipin { 20.0 } else { 0.001 }));
         }
         t

@@ -1,10 +1,10 @@
 //! The FMM through the emulator: its errors are those of the native FMM plus what the formats allow.
 
 use host::backends::{self, find};
-use host::error::measure;
+use host::data::particles::{Field, Particles};
+use host::data::random::{Charge, Distribution, generate};
+use host::direct::error::measure;
 use host::fmm::{Compute, Fmm, Options, Solution};
-use host::particles::{Field, Particles};
-use host::random::{Charge, Distribution, generate};
 use pg2::graph::Graph;
 
 fn compile(name: &str, text: &str) -> Graph {

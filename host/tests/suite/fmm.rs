@@ -1,10 +1,11 @@
 //! The native FMM against direct summation: operators on single points, orders, angles, distributions, threads.
 
-use host::error::{Errors, measure};
-use host::expansion::{Basis, Expansion, LANES};
+use host::data::particles::Particles;
+use host::data::random::{Charge, Distribution, generate};
+use host::direct::error::{Errors, measure};
+use host::expansion::basis::Basis;
+use host::expansion::{Expansion, LANES};
 use host::fmm::{Compute, Fmm, Options, Precision, Solution};
-use host::particles::Particles;
-use host::random::{Charge, Distribution, generate};
 
 fn solve(particles: &Particles, options: &Options) -> Solution {
     let fmm = Fmm::plan(particles, options).expect("good options");

@@ -3,11 +3,11 @@
 
 use crate::truth::{Sum, sums};
 use host::backends::{self, find};
-use host::error::measure;
-use host::expansion::Basis;
+use host::data::particles::Particles;
+use host::data::random::{Charge, Distribution, generate};
+use host::direct::error::measure;
+use host::expansion::basis::Basis;
 use host::fmm::{Compute, Fmm, FmmError, Options, Precision, Solution};
-use host::particles::Particles;
-use host::random::{Charge, Distribution, generate};
 use pg2::graph::Graph;
 use std::sync::LazyLock;
 
@@ -200,7 +200,7 @@ fn hostile_particles_are_right_everywhere() {
 fn the_reference_is_the_truth() {
     for case in cases() {
         let all: Vec<usize> = (0..case.particles.len()).collect();
-        let found = host::direct::reference(&case.particles, &all, case.eps);
+        let found = host::direct::summation::reference(&case.particles, &all, case.eps);
         for (k, truth) in sums(&case.particles, case.eps) {
             for a in 0..4 {
                 let bound = 1e-13 * truth[a].size + 2f64.powi(-1072);

@@ -1,11 +1,12 @@
 //! FMM stages by kernels, through a slow backend that evaluates the operators' own bits pair by pair.
 
 use hdl::Flags;
-use host::backend::{Backend, BackendError, Job, Outcome, Table, Words};
-use host::error::{Errors, measure};
-use host::fmm::{Basis, Compute, Fmm, FmmError, Options, Solution};
-use host::particles::Particles;
-use host::random::{Charge, Distribution, generate};
+use host::data::particles::Particles;
+use host::data::random::{Charge, Distribution, generate};
+use host::direct::error::{Errors, measure};
+use host::expansion::basis::Basis;
+use host::fmm::{Compute, Fmm, FmmError, Options, Solution};
+use host::job::{Backend, BackendError, Job, Outcome, Table, Words};
 use pg2::graph::Graph;
 use rayon::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Direct summation in integers of any length: about 40 digits, whatever the range.
 
-use host::particles::Particles;
+use host::data::particles::Particles;
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
 use rayon::prelude::*;

@@ -6,7 +6,7 @@ use super::{Checker, Reduction, Slot};
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
 use crate::syntax::ast::{Arm, Block, ExprId, Word};
-use hdl::op::Attrs;
+use hdl::op::{Attrs, compare};
 use num_traits::Zero;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -277,7 +277,7 @@ impl<'a> Checker<'a> {
             let own = own.unwrap_or_else(|| self.builder.constant(none(), format, first.span));
             if own != value {
                 let [a, b] = [own, value].map(|n| Typed::scalar(format, n));
-                match self.each("mux", &[condition, &a, &b], Attrs::default(), first.span) {
+                match self.each(compare::MUX, &[condition, &a, &b], Attrs::default(), first.span) {
                     Value::Typed(typed) => value = typed.node(0),
                     _ => return None,
                 }

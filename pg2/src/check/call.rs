@@ -6,78 +6,55 @@ use crate::check::literal::Literal;
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span, did_you_mean};
 use crate::syntax::ast::{ExprId, Word};
-use crate::syntax::habits::FUNCTION_NAMES;
+use crate::syntax::functions::{self, Class, Exactly, FUNCTIONS, Function, Kind, MAX_POWER, Rule};
 use hdl::Format;
-use hdl::op::Attrs;
-use num_traits::Signed;
+use hdl::number::exact::Exact;
+use hdl::op::{Attrs, Operator};
 
-/// The functions with their parameters.
-pub static FUNCTIONS: &[(&str, &[&str])] = &[
-    ("pg_pow", &["x", "n", "d"]),
-    ("pg_sqrt", &["x"]),
-    ("pg_rsqrt", &["x"]),
-    ("pg_inv", &["x"]),
-    ("pg_sumsq", &["v"]),
-    ("pg_transpose", &["m"]),
-    ("pg_exp", &["x"]),
-    ("pg_log", &["x"]),
-    ("pg_sin", &["x"]),
-    ("pg_cos", &["x"]),
-    ("pg_fn", &["x", "expr", "lo", "hi"]),
-    ("pg_abs", &["x"]),
-    ("pg_min", &["a", "b"]),
-    ("pg_max", &["a", "b"]),
-];
-
-/// The largest numerator of an exponent (RULES N6).
-const MAX_POWER: i64 = 16;
-
-type Arg = (Value, ExprId);
+pub(super) type Arg = (Value, ExprId);
 
 impl<'a> Checker<'a> {
-    pub(super) fn call(&mut self, function: Word<'a>, mut args: Vec<Arg>, span: Span) -> Value {
-        if let Some(index) = self.functions.get(function.text).copied() {
+    pub(super) fn call(&mut self, word: Word<'a>, args: Vec<Arg>, span: Span) -> Value {
+        if let Some(index) = self.functions.get(word.text).copied() {
             return self.inline(index, args, span);
         }
-        let Some((name, params)) = FUNCTIONS.iter().find(|f| f.0 == function.text) else {
-            let ids: Vec<ExprId> = args.iter().map(|a| a.1).collect();
-            return self.unknown_call(function, &ids, span);
-        };
-        if let ("pg_pow", [x, e]) = (*name, &args[..]) {
-            return self.power_of_two_arguments(&[x.1, e.1], span);
-        }
-        if args.len() != params.len() {
-            let message = format!("`{name}` takes {} argument(s), not {}", params.len(), args.len());
-            let error = Diagnostic::error(codes::ARGUMENTS, message, span, "wrong number of arguments");
-            self.error(error.help(format!("write `{name}({})`", params.join(", "))));
-            return Value::Error;
-        }
-        match *name {
-            "pg_sumsq" => return self.sum_of_squares(args.remove(0), span),
-            "pg_transpose" => return self.transpose(args.remove(0)),
-            _ => {}
-        }
-        if let Some((typed, id)) = args.iter().find_map(|(v, id)| match v {
-            Value::Typed(typed) if !typed.is_scalar() => Some((typed.clone(), *id)),
-            _ => None,
-        }) {
-            return self.no_vector(&format!("`{name}`"), &typed, id);
-        }
-        match *name {
-            "pg_exp" | "pg_log" | "pg_sin" | "pg_cos" => self.elementary(name, args.remove(0), span),
-            "pg_fn" => self.fitted(&args, span),
-            "pg_abs" => self.abs(args.remove(0), span),
-            "pg_min" | "pg_max" => {
-                let b = args.remove(1);
-                self.extreme(name, args.remove(0), b, span)
+        match functions::function(word.text) {
+            Some(function) => self.library(function, args, span),
+            None => {
+                let ids: Vec<ExprId> = args.iter().map(|a| a.1).collect();
+                self.unknown_call(word, &ids, span)
             }
-            _ => self.power(name, args, span),
         }
     }
 
-    /// Whether the library has a function of that name.
-    pub(super) fn is_library(name: &str) -> bool {
-        FUNCTIONS.iter().any(|f| f.0 == name)
+    /// A call of a library function.
+    pub(super) fn library(&mut self, function: &'static Function, mut args: Vec<Arg>, span: Span) -> Value {
+        let (name, params) = (function.name, function.params);
+        if args.len() != params.len() {
+            if let (Rule::Power(None), [x, e]) = (&function.rule, &args[..]) {
+                return self.power_of_two_arguments(&[x.1, e.1], span);
+            }
+            let message = format!("`{name}` takes {} argument(s), not {}", params.len(), args.len());
+            let error = Diagnostic::error(codes::ARGUMENTS, message, span, "wrong number of arguments");
+            self.error(error.help(format!("write `{}`", function.call())));
+            return Value::Error;
+        }
+        for ((value, id), param) in args.iter().zip(params) {
+            let scalar = !matches!(param.kind, Kind::Vector | Kind::Matrix);
+            if let Value::Typed(typed) = value
+                && scalar
+                && !typed.is_scalar()
+            {
+                return self.no_vector(&format!("`{name}`"), typed, *id);
+            }
+        }
+        match function.rule {
+            Rule::Operator(exactly) => self.operator(function, exactly, args, span),
+            Rule::Power(exponent) => self.power(function, exponent, args, span),
+            Rule::SumOfSquares => self.sum_of_squares(function, args.remove(0), span),
+            Rule::Transpose => self.transpose(args.remove(0)),
+            Rule::Fit => self.fitted(function, &args, span),
+        }
     }
 
     pub(super) fn unknown_function(&mut self, function: Word) -> Value {
@@ -91,59 +68,125 @@ impl<'a> Checker<'a> {
             function.span,
             "unknown function",
         );
-        let known = || FUNCTIONS.iter().map(|f| f.0);
+        let known = || FUNCTIONS.iter().map(|f| f.name);
         let mut own: Vec<&str> = self.functions.keys().copied().take(super::MAX_CANDIDATES).collect();
         own.sort_unstable();
-        let close = did_you_mean(name, own);
-        let close = close.or_else(|| FUNCTION_NAMES.iter().find(|c| c.0 == name).map(|c| c.1));
+        let close = did_you_mean(name, own).or_else(|| functions::meant(name).map(|f| f.name));
         self.error(match close.or_else(|| did_you_mean(name, known())) {
             Some(close) => error.help(format!("did you mean `{close}`?")).edit(function.span, close),
             None => error.help(format!(
-                "write one with `fn {name}(x) = ...;`, or fit one with `pg_fn`; the library has {}",
-                known().map(|f| format!("`{f}`")).collect::<Vec<_>>().join(", ")
+                "write one with `fn {name}(x) = ...;`, or fit one with `pg_fn`; `pairforge list functions` shows the library"
             )),
         });
         Value::Error
     }
 
-    fn abs(&mut self, arg: Arg, span: Span) -> Value {
-        match arg.0 {
-            Value::Error => Value::Error,
-            Value::Exact(a) => Value::Exact(Literal { value: a.value.abs(), bits: false }),
-            Value::Choice(a) => self.map_choice(&a, span, |_, a| Ok(Literal { value: a.value.abs(), bits: false })),
-            Value::Typed(a) if !a.format.is_signed() => Value::Typed(a),
-            Value::Typed(a) => {
-                let name = match a.format {
-                    Format::Float { .. } => "fabs",
-                    Format::Log { .. } => "labs",
-                    _ => "abs",
-                };
-                self.each(name, &[&a], Attrs::default(), span)
+    /// The operator of the arguments' format.
+    fn operator(&mut self, function: &Function, exactly: Option<Exactly>, mut args: Vec<Arg>, span: Span) -> Value {
+        if args.iter().any(|a| matches!(a.0, Value::Error)) {
+            return Value::Error;
+        }
+        if let Some(value) = exactly.and_then(|of| self.exactly(of, &args, span)) {
+            return value;
+        }
+        let id = args[0].1;
+        if args.len() == 1 {
+            return match self.argument(function, &args[0]) {
+                Some((typed, operator)) => self.each(operator, &[&typed], Attrs::default(), span),
+                None => Value::Error,
+            };
+        }
+        let b = args.remove(1);
+        let Some((x, y)) = self.pair(&format!("`{}`", function.name), args.remove(0), b) else { return Value::Error };
+        match self.operator_for(function, x.format, id) {
+            Some(operator) => self.each(operator, &[&x, &y], Attrs::default(), span),
+            None => Value::Error,
+        }
+    }
+
+    /// What a function gives for exact numbers; `None` where an argument has a format.
+    fn exactly(&mut self, of: Exactly, args: &[Arg], span: Span) -> Option<Value> {
+        match (of, args) {
+            (Exactly::Of(of), [(Value::Exact(a), _)]) => Some(Value::Exact(computed(of(&a.value)))),
+            (Exactly::Of(of), [(Value::Choice(a), _)]) => {
+                Some(self.map_choice(a, span, |_, a| Ok(computed(of(&a.value)))))
             }
+            (Exactly::First(first), [(Value::Exact(a), _), (Value::Exact(b), _)]) => {
+                Some(Value::Exact(if first(&a.value, &b.value) { a.clone() } else { b.clone() }))
+            }
+            (Exactly::First(first), [a, b]) => {
+                let one = |_: &mut Self, a: &Literal, b: &Literal| {
+                    Ok(if first(&a.value, &b.value) { a.clone() } else { b.clone() })
+                };
+                self.combine((&a.0, a.1), (&b.0, b.1), span, one)
+            }
+            _ => None,
+        }
+    }
+
+    /// The operator that a function becomes on a format; `None` after a reported mistake.
+    pub(super) fn operator_for(
+        &mut self,
+        function: &Function,
+        format: Format,
+        id: ExprId,
+    ) -> Option<&'static dyn Operator> {
+        let name = function.name;
+        let (message, cast) = match function.takes(format) {
+            None => {
+                let wanted = function.takes.iter().any(|t| t.class == Class::Float);
+                let cast = wanted.then(|| Format::float(25, 16).expect("a float of 8 exponent bits"));
+                (format!("`{name}` is not defined on {format}"), cast)
+            }
+            Some(takes) if takes.class == Class::Float && format.mant() > takes.most => (
+                format!("`{name}` has at most {} fraction bits", takes.most),
+                Format::float(1 + format.exp() + takes.most, takes.most).ok(),
+            ),
+            Some(takes) if takes.class == Class::Fixed && format.width() > takes.most => {
+                let (kind, frac) = (if format.is_signed() { "fixed" } else { "ufixed" }, format.frac().unwrap_or(0));
+                let narrow = format!("{kind}{}.{}", takes.most, frac.min(takes.most / 2));
+                (format!("`{name}` takes fixeds of at most {} bits", takes.most), narrow.parse().ok())
+            }
+            Some(takes) => return takes.operator,
+        };
+        let error = Diagnostic::error(codes::NOT_DEFINED, message, self.span(id), format!("this is {format}"));
+        self.error(match cast {
+            Some(cast) => self.with_cast(error, cast, id),
+            None => error.help(format!("it takes these formats: {}", function.formats())),
+        });
+        None
+    }
+
+    /// The first argument of a function, and the operator of its format; `None` after a reported mistake.
+    pub(super) fn argument(
+        &mut self,
+        function: &Function,
+        (value, id): &Arg,
+    ) -> Option<(Typed, &'static dyn Operator)> {
+        match value {
+            Value::Error => None,
+            Value::Exact(_) | Value::Choice(_) => {
+                self.no_format(&format!("`{}`", function.name), self.span(*id), *id);
+                None
+            }
+            Value::Typed(typed) => Some((typed.clone(), self.operator_for(function, typed.format, *id)?)),
         }
     }
 
     /// `pg_sumsq(v)`.
-    fn sum_of_squares(&mut self, (value, id): Arg, span: Span) -> Value {
-        let typed = match value {
-            Value::Error => return Value::Error,
-            Value::Exact(_) | Value::Choice(_) => return self.no_format("`pg_sumsq`", self.span(id), id),
-            Value::Typed(typed) => typed,
-        };
-        if !typed.format.is_float() {
-            return self.needs_float("pg_sumsq", &typed, id);
-        }
+    fn sum_of_squares(&mut self, function: &Function, arg: Arg, span: Span) -> Value {
+        let Some((typed, operator)) = self.argument(function, &arg) else { return Value::Error };
         let elements = match typed.dims() {
             Dims::Vector(2..=4) => typed.nodes().iter().map(|n| Typed::scalar(typed.format, *n)).collect::<Vec<_>>(),
             _ => {
-                let message = "`pg_sumsq` takes a vector of 2 to 4 elements";
+                let message = format!("`{}` takes a vector of 2 to 4 elements", function.name);
                 let what = format!("this is {}", typed.describe());
-                let error = Diagnostic::error(codes::VECTOR, message, self.span(id), what);
+                let error = Diagnostic::error(codes::VECTOR, message, self.span(arg.1), what);
                 self.error(error.help("write `v * v`, which has any length and rounds at each step"));
                 return Value::Error;
             }
         };
-        self.each("sumsq", &elements.iter().collect::<Vec<_>>(), Attrs::default(), span)
+        self.each(operator, &elements.iter().collect::<Vec<_>>(), Attrs::default(), span)
     }
 
     /// `pg_transpose(m)`: the elements change places, which costs nothing.
@@ -164,75 +207,15 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// [`Checker::extreme`] of scalars.
-    pub(super) fn lesser_or_greater(&mut self, name: &str, a: Arg, b: Arg, span: Span) -> Value {
-        for (value, id) in [&a, &b] {
-            match value {
-                Value::Error => return Value::Error,
-                Value::Typed(typed) if !typed.is_scalar() => return self.no_vector(&format!("`{name}`"), typed, *id),
-                _ => {}
-            }
-        }
-        self.extreme(name, a, b, span)
-    }
-
-    fn extreme(&mut self, name: &str, a: Arg, b: Arg, span: Span) -> Value {
-        if let (Value::Exact(x), Value::Exact(y)) = (&a.0, &b.0) {
-            let first = (x.value < y.value) == (name == "pg_min");
-            return if first { a.0 } else { b.0 };
-        }
-        let least = name == "pg_min";
-        let lesser = |_: &mut Self, x: &Literal, y: &Literal| {
-            Ok(if (x.value < y.value) == least { x.clone() } else { y.clone() })
-        };
-        if let Some(value) = self.combine((&a.0, a.1), (&b.0, b.1), span, lesser) {
-            return value;
-        }
-        let op = name.trim_start_matches("pg_").to_string();
-        match self.pair(&format!("`{name}`"), a, b) {
-            Some((x, y)) => self.each(&op, &[&x, &y], Attrs::default(), span),
-            None => Value::Error,
-        }
-    }
-
     /// `pg_pow(x, n, d)` and its instances.
-    fn power(&mut self, name: &str, args: Vec<Arg>, span: Span) -> Value {
-        let exponent = match name {
-            "pg_sqrt" => Some((1, 2)),
-            "pg_rsqrt" => Some((-1, 2)),
-            "pg_inv" => Some((-1, 1)),
-            _ => self.exponent(&args),
+    fn power(&mut self, function: &Function, exponent: Option<(i32, i32)>, args: Vec<Arg>, span: Span) -> Value {
+        let exponent = match exponent {
+            Some(exponent) => Some(exponent),
+            None => self.exponent(&args),
         };
-        let (value, id) = &args[0];
-        let typed = match value {
-            Value::Error => return Value::Error,
-            Value::Exact(_) | Value::Choice(_) => return self.no_format(&format!("`{name}`"), self.span(*id), *id),
-            Value::Typed(typed) => typed.clone(),
-        };
-        if typed.format.is_integral() {
-            return self.needs_float(name, &typed, *id);
-        }
+        let Some((typed, operator)) = self.argument(function, &args[0]) else { return Value::Error };
         let Some((n, d)) = exponent else { return Value::Error };
-        if typed.format.is_log() {
-            return self.each("lpow", &[&typed], Attrs { n, d, ..Attrs::default() }, span);
-        }
-        if typed.format.mant() > 23 {
-            let message = format!("`{name}` has at most 23 fraction bits for now");
-            let error =
-                Diagnostic::error(codes::NOT_DEFINED, message, self.span(*id), format!("this is {}", typed.format));
-            let narrow = Format::float(1 + typed.format.exp() + 23, 23).unwrap_or(typed.format);
-            self.error(self.with_cast(error, narrow, *id));
-            return Value::Error;
-        }
-        self.each("pow", &[&typed], Attrs { n, d, ..Attrs::default() }, span)
-    }
-
-    fn needs_float(&mut self, name: &str, typed: &Typed, id: ExprId) -> Value {
-        let message = format!("`{name}` is not defined on {}", typed.format);
-        let error = Diagnostic::error(codes::NOT_DEFINED, message, self.span(id), format!("this is {}", typed.format));
-        let format = Format::float(25, 16).expect("a float of 8 exponent bits");
-        self.error(self.with_cast(error, format, id));
-        Value::Error
+        self.each(operator, &[&typed], Attrs { n, d, ..Attrs::default() }, span)
     }
 
     /// n and d of `pg_pow`, reduced.
@@ -260,6 +243,11 @@ impl<'a> Checker<'a> {
         )));
         None
     }
+}
+
+/// A number that was computed, and so stands for no bits.
+fn computed(value: Exact) -> Literal {
+    Literal { value, bits: false }
 }
 
 /// n/d in lowest terms with d positive.

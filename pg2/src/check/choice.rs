@@ -9,7 +9,7 @@ use crate::graph::NodeId;
 use crate::syntax::ast::ExprId;
 use hdl::Format;
 use hdl::number::exact::Exact;
-use hdl::op::Attrs;
+use hdl::op::{Attrs, compare};
 use num_bigint::BigInt;
 use num_traits::Zero;
 use std::rc::Rc;
@@ -153,7 +153,7 @@ impl<'a> Checker<'a> {
                         (Some(a), Some(b)) if fits => {
                             let [a, b] = [a, b].map(|node| Typed::scalar(format, node));
                             let condition = Typed::scalar(hdl::number::format::UINT1, *condition);
-                            self.each("mux", &[&condition, &a, &b], Attrs::default(), *at)
+                            self.each(compare::MUX, &[&condition, &a, &b], Attrs::default(), *at)
                         }
                         _ => Value::Error,
                     };

@@ -8,7 +8,7 @@ use crate::diag::{Diagnostic, Span};
 use crate::syntax::ast::{BinaryOp, ExprId, ExprKind, Tree, UnaryOp};
 use hdl::Format;
 use hdl::number::format::UINT1;
-use hdl::op::Attrs;
+use hdl::op::{Attrs, compare, float, int, log};
 use num_traits::Zero;
 
 /// The finished values of a tree's expressions; each is taken by its one user.
@@ -107,14 +107,14 @@ impl<'a> Checker<'a> {
         match op {
             UnaryOp::Plus => Value::Typed(typed),
             UnaryOp::Minus => {
-                let name = match format {
-                    Format::Float { .. } => "fneg",
-                    Format::Log { .. } => "lneg",
-                    _ => "neg",
+                let negate = match format {
+                    Format::Float { .. } => float::FNEG,
+                    Format::Log { .. } => log::LNEG,
+                    _ => int::NEG,
                 };
-                self.each(name, &[&typed], Attrs::default(), span)
+                self.each(negate, &[&typed], Attrs::default(), span)
             }
-            UnaryOp::BitNot if format.is_int() => self.each("not", &[&typed], Attrs::default(), span),
+            UnaryOp::BitNot if format.is_int() => self.each(int::NOT, &[&typed], Attrs::default(), span),
             UnaryOp::BitNot => {
                 let message = format!("`~` is not defined on {format}");
                 let error =
@@ -122,7 +122,7 @@ impl<'a> Checker<'a> {
                 self.error(error.help("`~` inverts the bits of an integer; minus is `-x`, and not is `!x`"));
                 Value::Error
             }
-            UnaryOp::Not if format.is_int() => self.each("isz", &[&typed], Attrs::default(), span),
+            UnaryOp::Not if format.is_int() => self.each(compare::ISZ, &[&typed], Attrs::default(), span),
             UnaryOp::Not => self.not_condition(&typed, arg.1),
         }
     }
@@ -166,10 +166,12 @@ impl<'a> Checker<'a> {
                 None
             }
             Value::Typed(typed) if typed.format == UINT1 => Some(typed),
-            Value::Typed(typed) if typed.format.is_int() => match self.each("nz", &[&typed], Attrs::default(), span) {
-                Value::Typed(truth) => Some(truth),
-                _ => None,
-            },
+            Value::Typed(typed) if typed.format.is_int() => {
+                match self.each(compare::NZ, &[&typed], Attrs::default(), span) {
+                    Value::Typed(truth) => Some(truth),
+                    _ => None,
+                }
+            }
             Value::Typed(typed) => {
                 self.not_condition(&typed, id);
                 None
@@ -181,7 +183,7 @@ impl<'a> Checker<'a> {
     pub(super) fn logic(&mut self, op: BinaryOp, a: (Value, ExprId), b: (Value, ExprId), span: Span) -> Value {
         let (x, y) = (self.truth(a.0, a.1), self.truth(b.0, b.1));
         let (Some(x), Some(y)) = (x, y) else { return Value::Error };
-        self.each(if op == BinaryOp::And { "and" } else { "or" }, &[&x, &y], Attrs::default(), span)
+        self.each(if op == BinaryOp::And { int::AND } else { int::OR }, &[&x, &y], Attrs::default(), span)
     }
 
     /// `c ? a : b`.
@@ -226,7 +228,7 @@ impl<'a> Checker<'a> {
             return Value::Error;
         }
         match condition {
-            Some(condition) => self.each("mux", &[&condition, &x, &y], Attrs::default(), span),
+            Some(condition) => self.each(compare::MUX, &[&condition, &x, &y], Attrs::default(), span),
             None => Value::Error,
         }
     }

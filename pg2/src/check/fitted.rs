@@ -1,20 +1,22 @@
-//! `pg_fn(x, expr, lo, hi)`, `pg_exp` and the other functions of one argument.
+//! `pg_fn(x, f, lo, hi)`: a real function by a table.
 //!
 //! The expression of `pg_fn` is no part of the dataflow: it says which real function is to be fitted. So it is not
 //! evaluated like other expressions but read here, with the argument's name standing for the variable.
 
 use super::Checker;
+use super::call::Arg;
 use super::scope::Entry;
-use super::value::{Typed, Value};
+use super::value::Value;
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span, did_you_mean};
 use crate::syntax::ast::{BinaryOp, ExprId, ExprKind, Tree, UnaryOp, Word};
+use crate::syntax::functions::{self, Function as Row, Kind};
 use hdl::Format;
 use hdl::number::exact::Exact;
 use hdl::number::real::expr::CALLS;
 use hdl::number::real::{Call, Expr, Node};
 use hdl::op::Attrs;
-use hdl::op::table::func::{Failure, Function, MAX_MANT, MAX_WIDTH, MOST_WORK, Prepared, prepared, work};
+use hdl::op::table::func::{Failure, Function, MOST_WORK, Prepared, prepared, work};
 use num_traits::{One, Zero};
 use std::collections::HashMap;
 
@@ -24,10 +26,52 @@ const MAX_PARTS: usize = 400;
 /// The most work that fitting all functions of a file may take.
 const FILE_WORK: u64 = 3 * MOST_WORK;
 
-/// What a name in the expression can be, for suggestions.
-static WORDS: &[&str] = &["pow", "rsqrt", "inv", "min", "max", "pi"];
+/// Functions that are made of several parts: the name, the numbers of arguments, and the part that they become.
+type Composed = (&'static str, &'static [usize], fn(&mut Expr, &[u32]) -> u32);
 
-type Arg = (Value, ExprId);
+static COMPOSED: &[Composed] = &[
+    ("pow", &[2, 3], |e, args| match args {
+        [x, n, d] => {
+            let exponent = ratio(e, *n, *d);
+            e.share(Node::Pow(*x, exponent))
+        }
+        _ => e.share(Node::Pow(args[0], args[1])),
+    }),
+    ("rsqrt", &[1], |e, args| {
+        let root = e.share(Node::Call(Call::Sqrt, args[0]));
+        inverse(e, root)
+    }),
+    ("inv", &[1], |e, args| inverse(e, args[0])),
+    ("min", &[2], |e, args| e.share(Node::Min(args[0], args[1]))),
+    ("max", &[2], |e, args| e.share(Node::Max(args[0], args[1]))),
+];
+
+/// What a name in the expression can be.
+fn words() -> impl Iterator<Item = &'static str> {
+    let simple = CALLS.iter().filter(|c| c.1 != Call::Neg).map(|c| c.0);
+    simple.chain(COMPOSED.iter().map(|c| c.0)).chain(["pi"])
+}
+
+fn inverse(e: &mut Expr, x: u32) -> u32 {
+    let one = e.share(Node::Number(Exact::one()));
+    e.share(Node::Div(one, x))
+}
+
+/// n / d, as one number where both are numbers.
+fn ratio(e: &mut Expr, n: u32, d: u32) -> u32 {
+    let number = |k: u32| match &e.nodes[k as usize] {
+        Node::Number(x) => Some(x.clone()),
+        Node::Call(Call::Neg, a) => match &e.nodes[*a as usize] {
+            Node::Number(x) => Some(-x),
+            _ => None,
+        },
+        _ => None,
+    };
+    match (number(n), &e.nodes[d as usize]) {
+        (Some(n), Node::Number(d)) if !d.is_zero() => e.share(Node::Number(n / d)),
+        _ => e.share(Node::Div(n, d)),
+    }
+}
 
 impl<'a> Checker<'a> {
     /// The expressions of a tree that are functions to be fitted, and so are not evaluated: all parts of second arguments of
@@ -35,8 +79,10 @@ impl<'a> Checker<'a> {
     pub(super) fn functions_in(&self, tree: Tree) -> Vec<bool> {
         let mut marks = vec![false; (tree.root.0 - tree.first.0 + 1) as usize];
         for k in tree.first.0..=tree.root.0 {
-            if let ExprKind::Call(Word { text: "pg_fn", .. }, args) = &self.program.expr(ExprId(k)).kind
-                && let Some(root) = args.get(1)
+            if let ExprKind::Call(word, args) = &self.program.expr(ExprId(k)).kind
+                && let Some(row) = functions::function(word.text)
+                && let Some(place) = row.params.iter().position(|p| p.kind == Kind::Real)
+                && let Some(root) = args.get(place)
             {
                 self.parts(*root).into_iter().for_each(|id| marks[(id.0 - tree.first.0) as usize] = true);
             }
@@ -61,57 +107,14 @@ impl<'a> Checker<'a> {
         all
     }
 
-    /// The argument of a function of one argument; `None` after a reported mistake.
-    fn real_argument(&mut self, name: &str, value: &Value, id: ExprId) -> Option<Typed> {
-        let typed = match value {
-            Value::Error => return None,
-            Value::Exact(_) | Value::Choice(_) => {
-                self.no_format(&format!("`{name}`"), self.span(id), id);
-                return None;
-            }
-            Value::Typed(typed) => typed.clone(),
-        };
-        let (format, span) = (typed.format, self.span(id));
-        let text = self.operand_text(id);
-        let (message, cast) = if !format.is_float() && !format.is_fixed() {
-            (format!("`{name}` is not defined on {format}"), "float25.16".to_string())
-        } else if format.mant() > MAX_MANT {
-            (
-                format!("`{name}` has at most {MAX_MANT} fraction bits"),
-                format!("float{}.{MAX_MANT}", 1 + format.exp() + MAX_MANT),
-            )
-        } else if format.is_fixed() && format.width() > MAX_WIDTH {
-            let (kind, frac) = (if format.is_signed() { "fixed" } else { "ufixed" }, format.frac().unwrap_or(0));
-            (
-                format!("`{name}` takes fixeds of at most {MAX_WIDTH} bits"),
-                format!("{kind}{MAX_WIDTH}.{}", frac.min(MAX_WIDTH / 2)),
-            )
-        } else {
-            return Some(typed);
-        };
-        let error = Diagnostic::error(codes::NOT_DEFINED, message, span, format!("this is {format}"));
-        let error = error.help(format!("write `({cast}){text}`"));
-        self.error(match cast.parse() {
-            Ok(format) => self.with_cast(error, format, id),
-            Err(_) => error,
-        });
-        None
-    }
-
-    /// `pg_exp(x)` and its like, by the operator of that name.
-    pub(super) fn elementary(&mut self, name: &str, (value, id): Arg, span: Span) -> Value {
-        match self.real_argument(name, &value, id) {
-            Some(typed) => self.each(name.trim_start_matches("pg_"), &[&typed], Attrs::default(), span),
-            None => Value::Error,
-        }
-    }
-
-    /// `pg_fn(x, expr, lo, hi)`.
-    pub(super) fn fitted(&mut self, args: &[Arg], span: Span) -> Value {
-        let typed = self.real_argument("pg_fn", &args[0].0, args[0].1);
+    /// `pg_fn(x, f, lo, hi)`.
+    pub(super) fn fitted(&mut self, row: &Row, args: &[Arg], span: Span) -> Value {
+        let typed = self.argument(row, &args[0]);
         let expr = self.real_function(args[0].1, args[1].1);
         let ends = [&args[2], &args[3]].map(|(value, id)| self.end_of_interval(value, *id));
-        let (Some(typed), Some(expr), [Some(lo), Some(hi)]) = (typed, expr, ends) else { return Value::Error };
+        let (Some((typed, operator)), Some(expr), [Some(lo), Some(hi)]) = (typed, expr, ends) else {
+            return Value::Error;
+        };
         let function = Function::new(expr, lo, hi);
         if !self.may_fit(typed.format, function, span) {
             return Value::Error;
@@ -119,7 +122,7 @@ impl<'a> Checker<'a> {
         match prepared(typed.format, function) {
             Ok(p) => {
                 self.warn_of_floor(p, self.span(args[1].1));
-                self.each("func", &[&typed], Attrs { function: Some(function), ..Attrs::default() }, span)
+                self.each(operator, &[&typed], Attrs { function: Some(function), ..Attrs::default() }, span)
             }
             Err(failure) => {
                 let interval = self.span(args[2].1).to(self.span(args[3].1));
@@ -351,18 +354,16 @@ impl<'a> Checker<'a> {
     ) -> Option<u32> {
         let name = function.text.strip_prefix("pg_").unwrap_or(function.text);
         let call = CALLS.iter().find(|c| c.0 == name && c.1 != Call::Neg).map(|c| c.1);
-        let wanted: &[usize] = match name {
-            "pow" => &[2, 3],
-            "min" | "max" => &[2],
-            "rsqrt" | "inv" => &[1],
-            _ if call.is_some() => &[1],
-            _ => {
+        let composed = COMPOSED.iter().find(|c| c.0 == name);
+        let wanted = match (call, composed) {
+            (Some(_), _) => &[1],
+            (None, Some(composed)) => composed.1,
+            (None, None) => {
                 let message = format!("`{}` is no function that `pg_fn` knows", function.text);
                 let error = Diagnostic::error(codes::FUNCTION, message, function.span, "cannot be fitted");
-                let known = || CALLS.iter().map(|c| c.0).filter(|n| *n != "neg").chain(WORDS.iter().copied());
-                let help = match did_you_mean(name, known()) {
+                let help = match did_you_mean(name, words()) {
                     Some(close) => format!("did you mean `{close}`?"),
-                    None => format!("it knows {}", known().collect::<Vec<_>>().join(", ")),
+                    None => format!("it knows {}", words().collect::<Vec<_>>().join(", ")),
                 };
                 self.error(error.help(help));
                 return None;
@@ -374,33 +375,11 @@ impl<'a> Checker<'a> {
             self.error(error.help(format!("write `{name}({})`", if wanted[0] == 1 { "x" } else { "a, b" })));
             return None;
         }
-        let values: Option<Vec<u32>> = args.iter().map(|a| of[a]).collect();
-        let values = values?;
-        let one = Node::Number(Exact::one());
-        Some(match name {
-            "min" => e.share(Node::Min(values[0], values[1])),
-            "max" => e.share(Node::Max(values[0], values[1])),
-            "pow" if values.len() == 3 => {
-                let ratio = match (&e.nodes[values[1] as usize], &e.nodes[values[2] as usize]) {
-                    (Node::Number(n), Node::Number(d)) if !d.is_zero() => e.share(Node::Number(n / d)),
-                    (Node::Call(Call::Neg, n), Node::Number(d)) if !d.is_zero() => match &e.nodes[*n as usize] {
-                        Node::Number(n) => e.share(Node::Number(-(n / d))),
-                        _ => e.share(Node::Div(values[1], values[2])),
-                    },
-                    _ => e.share(Node::Div(values[1], values[2])),
-                };
-                e.share(Node::Pow(values[0], ratio))
-            }
-            "pow" => e.share(Node::Pow(values[0], values[1])),
-            "rsqrt" => {
-                let (one, root) = (e.share(one), e.share(Node::Call(Call::Sqrt, values[0])));
-                e.share(Node::Div(one, root))
-            }
-            "inv" => {
-                let one = e.share(one);
-                e.share(Node::Div(one, values[0]))
-            }
-            _ => e.share(Node::Call(call.expect("the other names are matched above"), values[0])),
+        let values: Vec<u32> = args.iter().map(|a| of[a]).collect::<Option<_>>()?;
+        Some(match (call, composed) {
+            (Some(call), _) => e.share(Node::Call(call, values[0])),
+            (None, Some(composed)) => composed.2(e, &values),
+            (None, None) => return None,
         })
     }
 }

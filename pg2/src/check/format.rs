@@ -9,8 +9,8 @@ use crate::graph::NodeId;
 use crate::syntax::ast::{ExprId, ExprKind, Word};
 use hdl::Format;
 use hdl::number::lns::float_frac;
-use hdl::op::Attrs;
 use hdl::op::meaning::held;
+use hdl::op::{Attrs, Operator, float, int, log};
 
 impl<'a> Checker<'a> {
     /// The format that a word names.
@@ -93,15 +93,15 @@ impl<'a> Checker<'a> {
         if typed.format.is_log() || to.is_log() {
             return self.log_cast(to, &typed, span);
         }
-        let name = match (typed.format.is_float(), to.is_float()) {
-            (true, true) => "fcast",
-            (true, false) => "tofix",
-            (false, true) => "tofloat",
-            (false, false) if typed.format.is_int() && to.is_int() => "icast",
-            (false, false) => "xcast",
+        let op = match (typed.format.is_float(), to.is_float()) {
+            (true, true) => float::FCAST,
+            (true, false) => float::TOFIX,
+            (false, true) => float::TOFLOAT,
+            (false, false) if typed.format.is_int() && to.is_int() => int::ICAST,
+            (false, false) => int::XCAST,
         };
         let attrs = Attrs { to: Some(to), ..Attrs::default() };
-        self.each(name, &[&typed], attrs, span)
+        self.each(op, &[&typed], attrs, span)
     }
 
     /// A cast from or to a log. What a table of significands cannot take at once goes through a float of two fraction bits
@@ -114,21 +114,23 @@ impl<'a> Checker<'a> {
         };
         // A log's own range, or that of the widest fixed, lies within that of the float.
         let exp = |log: Format| (log.width() - 1 - log.log_frac()).max(8);
-        let steps: Vec<(&str, Format)> = match (from, to) {
-            (Format::Log { .. }, Format::Log { .. }) => vec![("lcast", to)],
+        let steps: Vec<(&'static dyn Operator, Format)> = match (from, to) {
+            (Format::Log { .. }, Format::Log { .. }) => vec![(log::LCAST, to)],
             (Format::Log { .. }, Format::Float { .. }) if to.mant() <= float_frac(from.log_frac()) => {
-                vec![("fromlog", to)]
+                vec![(log::FROMLOG, to)]
             }
-            (Format::Log { .. }, Format::Float { .. }) => vec![("fromlog", through(from, exp(from))), ("fcast", to)],
-            (Format::Log { .. }, _) => vec![("fromlog", through(from, exp(from))), ("tofix", to)],
-            (Format::Float { .. }, _) if from.mant() <= float_frac(to.log_frac()) => vec![("tolog", to)],
-            (Format::Float { .. }, _) => vec![("fcast", through(to, from.exp() + 1)), ("tolog", to)],
-            _ => vec![("tofloat", through(to, 8)), ("tolog", to)],
+            (Format::Log { .. }, Format::Float { .. }) => {
+                vec![(log::FROMLOG, through(from, exp(from))), (float::FCAST, to)]
+            }
+            (Format::Log { .. }, _) => vec![(log::FROMLOG, through(from, exp(from))), (float::TOFIX, to)],
+            (Format::Float { .. }, _) if from.mant() <= float_frac(to.log_frac()) => vec![(log::TOLOG, to)],
+            (Format::Float { .. }, _) => vec![(float::FCAST, through(to, from.exp() + 1)), (log::TOLOG, to)],
+            _ => vec![(float::TOFLOAT, through(to, 8)), (log::TOLOG, to)],
         };
         let mut value = value.clone();
-        for (name, format) in steps {
+        for (op, format) in steps {
             let attrs = Attrs { to: Some(format), ..Attrs::default() };
-            match self.each(name, &[&value], attrs, span) {
+            match self.each(op, &[&value], attrs, span) {
                 Value::Typed(next) => value = next,
                 other => return other,
             }
@@ -137,12 +139,12 @@ impl<'a> Checker<'a> {
     }
 
     /// Applies an operator to each element of its arguments; scalars stand for every element.
-    pub(super) fn each(&mut self, name: &str, args: &[&Typed], attrs: Attrs, span: Span) -> Value {
+    pub(super) fn each(&mut self, op: &'static dyn Operator, args: &[&Typed], attrs: Attrs, span: Span) -> Value {
         let dims = args.iter().map(|a| a.dims()).find(|d| *d != Dims::Scalar).unwrap_or(Dims::Scalar);
         let mut nodes = Vec::with_capacity(dims.elements());
         for k in 0..dims.elements() {
             let element: Vec<NodeId> = args.iter().map(|a| a.node(k)).collect();
-            match self.builder.op(name, &element, attrs, span) {
+            match self.builder.op(op, &element, attrs, span) {
                 Ok(node) => nodes.push(node),
                 Err(why) => {
                     let message = format!("this operation is not possible: {why}");

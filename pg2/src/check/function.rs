@@ -8,7 +8,7 @@ use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
 use crate::syntax::ast::{Block, ExprId, ExprKind, Function, Statement, StatementKind, Tree};
 use crate::syntax::parse::MAX_NESTING;
-use hdl::op::Attrs;
+use hdl::op::{Attrs, Operator, compare, int};
 
 /// A function of the file.
 pub(super) struct Body<'a> {
@@ -202,13 +202,14 @@ impl<'a> Checker<'a> {
     fn all_of(&mut self, path: &[Step], span: Span) -> Option<Typed> {
         let mut all: Option<Typed> = None;
         for (condition, holds) in path {
-            let mut apply = |name: &str, args: &[&Typed]| match self.each(name, args, Attrs::default(), span) {
-                Value::Typed(typed) => Some(typed),
-                _ => None,
-            };
-            let one = if *holds { condition.clone() } else { apply("isz", &[condition])? };
+            let mut apply =
+                |op: &'static dyn Operator, args: &[&Typed]| match self.each(op, args, Attrs::default(), span) {
+                    Value::Typed(typed) => Some(typed),
+                    _ => None,
+                };
+            let one = if *holds { condition.clone() } else { apply(compare::ISZ, &[condition])? };
             all = Some(match all {
-                Some(others) => apply("and", &[&others, &one])?,
+                Some(others) => apply(int::AND, &[&others, &one])?,
                 None => one,
             });
         }

@@ -6,6 +6,7 @@ use super::value::{Typed, Value};
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
 use crate::syntax::ast::{BinaryOp, ExprId, ExprKind, Word};
+use crate::syntax::functions::{self, Rule};
 use crate::syntax::habits;
 use hdl::Format;
 use hdl::number::real::expr::CALLS;
@@ -153,7 +154,7 @@ impl<'a> Checker<'a> {
             self.error(error().help(format!("write `{text}`")).edit(span, text));
             return Value::Error;
         }
-        if habits::POWERS.contains(&function.text) {
+        if is_power(function.text) {
             self.error(error().help(
                 "write `pg_pow(x, n, d)`, which is x^(n/d) with d of 1 or 2; for another exponent fit it: `pg_fn(x, pow(x, e), lo, hi)`",
             ));
@@ -167,7 +168,7 @@ impl<'a> Checker<'a> {
         }
         let real = [name, name.trim_end_matches('f')];
         if let Some((known, _)) =
-            CALLS.iter().find(|c| real.contains(&c.0) && !super::Checker::is_library(&format!("pg_{}", c.0)))
+            CALLS.iter().find(|c| real.contains(&c.0) && functions::function(&format!("pg_{}", c.0)).is_none())
         {
             let x = args.first().and_then(|a| self.short(*a)).unwrap_or_else(|| "x".into());
             let error =
@@ -241,9 +242,9 @@ impl<'a> Checker<'a> {
             ExprKind::Binary(BinaryOp::Add, a, b) if is_name(*a) => Some(("+=", self.span(*b))),
             ExprKind::Binary(BinaryOp::Add, a, b) if is_name(*b) => Some(("+=", self.span(*a))),
             ExprKind::Call(word, args) if args.len() == 2 => {
-                let operator = match word.text.strip_prefix("pg_").unwrap_or(word.text) {
-                    "min" | "fmin" => "min=",
-                    "max" | "fmax" => "max=",
+                let operator = match functions::meant(word.text)?.name {
+                    "pg_min" => "min=",
+                    "pg_max" => "max=",
                     _ => return None,
                 };
                 let other = [(0, 1), (1, 0)].into_iter().find(|(s, _)| is_name(args[*s]))?.1;
@@ -259,9 +260,14 @@ impl<'a> Checker<'a> {
     }
 }
 
+/// Whether a name means `pg_pow`.
+fn is_power(name: &str) -> bool {
+    functions::meant(name).is_some_and(|f| matches!(f.rule, Rule::Power(None)))
+}
+
 /// What a call of another language's function is in PG2.
 fn equivalent(name: &str, args: &[String]) -> Option<String> {
-    if let (true, [x, e]) = (habits::POWERS.contains(&name), args) {
+    if let (true, [x, e]) = (is_power(name), args) {
         return habits::power(x, e);
     }
     Some(match (name, args) {

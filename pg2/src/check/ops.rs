@@ -10,17 +10,17 @@ use crate::graph::{NodeKind, PinClass};
 use crate::syntax::ast::{BinaryOp, ExprId};
 use hdl::Format;
 use hdl::number::exact::Exact;
-use hdl::op::Attrs;
+use hdl::op::{Attrs, Operator, compare, float, int, log};
 use num_bigint::BigInt;
 
 /// The largest constant shift of a float: beyond it every value of every format leaves the range.
 const MAX_FLOAT_SHIFT: i64 = 4096;
 
-/// The library's name of an operator for a format, and whether the operands change places.
-pub(super) fn library(op: BinaryOp, format: Format) -> Option<(&'static str, bool)> {
+/// The library's operator for a format, and whether the operands change places.
+pub(super) fn library(op: BinaryOp, format: Format) -> Option<(&'static dyn Operator, bool)> {
     use BinaryOp::*;
     let by_class = |int, fixed, float, log| {
-        if format.is_log() {
+        Some(if format.is_log() {
             log
         } else if format.is_float() {
             float
@@ -28,24 +28,25 @@ pub(super) fn library(op: BinaryOp, format: Format) -> Option<(&'static str, boo
             fixed
         } else {
             int
-        }
+        })
     };
-    let name = match op {
-        Add => by_class("add", "add", "fadd", "ladd"),
-        Sub => by_class("sub", "sub", "fsub", "lsub"),
-        Mul => by_class("mul", "xmul", "fmul", "lmul"),
-        Div => by_class("div", "xdiv", "fdiv", "ldiv"),
-        Rem => by_class("rem", "", "", ""),
-        BitAnd => by_class("and", "", "", ""),
-        BitOr => by_class("or", "", "", ""),
-        BitXor => by_class("xor", "", "", ""),
-        Lt | Gt => "lt",
-        Le | Ge => "le",
-        Eq => "eq",
-        Ne => "ne",
-        Shl | Shr | And | Or => "",
+    let of_ints = |op| format.is_int().then_some(op);
+    let found = match op {
+        Add => by_class(int::ADD, int::ADD, float::FADD, log::LADD),
+        Sub => by_class(int::SUB, int::SUB, float::FSUB, log::LSUB),
+        Mul => by_class(int::MUL, int::XMUL, float::FMUL, log::LMUL),
+        Div => by_class(int::DIV, int::XDIV, float::FDIV, log::LDIV),
+        Rem => of_ints(int::REM),
+        BitAnd => of_ints(int::AND),
+        BitOr => of_ints(int::OR),
+        BitXor => of_ints(int::XOR),
+        Lt | Gt => Some(compare::LT),
+        Le | Ge => Some(compare::LE),
+        Eq => Some(compare::EQ),
+        Ne => Some(compare::NE),
+        Shl | Shr | And | Or => None,
     };
-    (!name.is_empty()).then_some((name, matches!(op, Gt | Ge)))
+    found.map(|found| (found, matches!(op, Gt | Ge)))
 }
 
 impl<'a> Checker<'a> {
@@ -90,9 +91,9 @@ impl<'a> Checker<'a> {
         if op == BinaryOp::Mul && !x.is_scalar() && !y.is_scalar() {
             return self.product(&x, &y, span);
         }
-        let Some((name, swap)) = library(op, x.format) else { return self.no_operator(op, &x, ids.0, ids) };
+        let Some((operator, swap)) = library(op, x.format) else { return self.no_operator(op, &x, ids.0, ids) };
         let args = if swap { [&y, &x] } else { [&x, &y] };
-        self.each(name, &args, Attrs::default(), span)
+        self.each(operator, &args, Attrs::default(), span)
     }
 
     /// Reports shapes that the operator does not combine.
@@ -152,11 +153,11 @@ impl<'a> Checker<'a> {
         if let Value::Typed(amount) = &b.0
             && self.is_int_param(amount)
         {
-            let name = match (typed.format, left) {
-                (Format::Float { .. }, _) => "fscalev",
-                (Format::Log { .. }, _) => "lscalev",
-                (_, true) => "shlv",
-                (_, false) => "shrv",
+            let op = match (typed.format, left) {
+                (Format::Float { .. }, _) => float::FSCALEV,
+                (Format::Log { .. }, _) => log::LSCALEV,
+                (_, true) => int::SHLV,
+                (_, false) => int::SHRV,
             };
             let d = if typed.format.is_integral() {
                 0
@@ -165,7 +166,7 @@ impl<'a> Checker<'a> {
             } else {
                 -1
             };
-            return self.each(name, &[&typed, amount], Attrs { d, ..Attrs::default() }, span);
+            return self.each(op, &[&typed, amount], Attrs { d, ..Attrs::default() }, span);
         }
         let number = match &b.0 {
             Value::Error => return Value::Error,
@@ -204,13 +205,13 @@ impl<'a> Checker<'a> {
             self.error(error.help(help));
             return Value::Error;
         };
-        let (name, n) = match (format, left) {
-            (Format::Float { .. }, _) => ("fscale", if left { n } else { -n }),
-            (Format::Log { .. }, _) => ("lscale", if left { n } else { -n }),
-            (_, true) => ("shl", n),
-            (_, false) => ("shr", n),
+        let (op, n) = match (format, left) {
+            (Format::Float { .. }, _) => (float::FSCALE, if left { n } else { -n }),
+            (Format::Log { .. }, _) => (log::LSCALE, if left { n } else { -n }),
+            (_, true) => (int::SHL, n),
+            (_, false) => (int::SHR, n),
         };
-        self.each(name, &[value], Attrs { n: n as i32, ..Attrs::default() }, span)
+        self.each(op, &[value], Attrs { n: n as i32, ..Attrs::default() }, span)
     }
 
     /// Whether a value is an element of an int or uint param.

@@ -53,10 +53,10 @@ impl<'a> Checker<'a> {
 
     /// ((u0*v0) + (u1*v1)) + (u2*v2), each step rounded.
     fn inner_product(&mut self, like: &Typed, pairs: Vec<(NodeId, NodeId)>, span: Span) -> Option<NodeId> {
-        let name = |op| library(op, like.format).expect("every format multiplies and adds").0;
+        let operator = |op| library(op, like.format).expect("every format multiplies and adds").0;
         let two = |checker: &mut Self, op, a, b| {
             let [a, b] = [a, b].map(|n| Typed::scalar(like.format, n));
-            match checker.each(name(op), &[&a, &b], Attrs::default(), span) {
+            match checker.each(operator(op), &[&a, &b], Attrs::default(), span) {
                 Value::Typed(typed) => Some(typed.node(0)),
                 _ => None,
             }

@@ -4,6 +4,7 @@
 use super::Checker;
 use super::function::trees_of;
 use crate::syntax::ast::{Block, ExprKind, Statement, StatementKind, Word};
+use crate::syntax::functions;
 use std::collections::HashSet;
 
 impl<'a> Checker<'a> {
@@ -80,7 +81,7 @@ impl<'a> Checker<'a> {
                         self.wrong_arguments(index, args.len(), expr.span);
                     }
                 }
-                None if Checker::is_library(word.text) => {}
+                None if functions::function(word.text).is_some() => {}
                 None => {
                     self.unknown_function(*word);
                 }

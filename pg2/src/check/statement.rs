@@ -7,6 +7,7 @@ use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
 use crate::graph::{NodeId, Pin, PinClass};
 use crate::syntax::ast::{BinaryOp, ExprId, Statement, StatementKind, Tree, Word};
+use crate::syntax::functions;
 use hdl::Rounding;
 use hdl::{Format, Reduce};
 
@@ -272,8 +273,11 @@ impl<'a> Checker<'a> {
         let old = (old, root);
         let new = match reduce {
             Reduce::Sum => self.binary(BinaryOp::Add, old, value, span),
-            Reduce::Max => self.lesser_or_greater("pg_max", old, value, span),
-            Reduce::Min => self.lesser_or_greater("pg_min", old, value, span),
+            Reduce::Max | Reduce::Min => {
+                let name = if reduce == Reduce::Max { "pg_max" } else { "pg_min" };
+                let function = functions::function(name).expect("the library has it");
+                self.library(function, vec![old, value], span)
+            }
         };
         if indices.is_empty() {
             self.bind(name, new, Kind::Value, root);

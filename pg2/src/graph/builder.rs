@@ -4,7 +4,7 @@ use crate::diag::Span;
 use crate::graph::{Graph, Node, NodeId, NodeKind};
 use hdl::Format;
 use hdl::Rounding;
-use hdl::op::{Attrs, Inst, OPERATORS, Operator};
+use hdl::op::{Attrs, Inst, Operator};
 use std::collections::HashMap;
 
 /// The most nodes of a graph: no circuit that large could be built.
@@ -13,7 +13,6 @@ pub const MAX_NODES: usize = 1 << 18;
 /// A graph under construction.
 pub struct Builder {
     pub graph: Graph,
-    operators: HashMap<&'static str, &'static dyn Operator>,
     /// How new nodes round.
     pub rounding: Rounding,
     /// Whether each node depends on constants alone.
@@ -31,7 +30,6 @@ impl Builder {
                 numbers: HashMap::new(),
                 demand: Vec::new(),
             },
-            operators: OPERATORS.iter().map(|o| (o.name(), *o)).collect(),
             rounding: Rounding::Nearest,
             constant: Vec::new(),
         }
@@ -65,9 +63,14 @@ impl Builder {
         self.push(NodeKind::Const { bits }, format, span, true)
     }
 
-    /// A use of the operator of that name. The error is the operator's own word on why it refuses.
-    pub fn op(&mut self, name: &str, args: &[NodeId], attrs: Attrs, span: Span) -> Result<NodeId, String> {
-        let op = *self.operators.get(name).expect("the library has every operator that the checker names");
+    /// A use of an operator. The error is the operator's own word on why it refuses.
+    pub fn op(
+        &mut self,
+        op: &'static dyn Operator,
+        args: &[NodeId],
+        attrs: Attrs,
+        span: Span,
+    ) -> Result<NodeId, String> {
         let formats: Vec<Format> = args.iter().map(|a| self.graph.node(*a).format).collect();
         let inst = Inst::new(op, &formats, Attrs { round: self.rounding, ..attrs })?;
         let (format, constant) = (inst.result, args.iter().all(|a| self.is_constant(*a)));

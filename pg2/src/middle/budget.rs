@@ -2,7 +2,7 @@
 
 use crate::graph::{Graph, NodeKind};
 use hdl::circuit::target::Clock;
-use hdl::op::{Inst, circuit};
+use hdl::op::{Inst, Operator, circuit};
 use std::collections::{HashMap, HashSet};
 
 /// What one node saves and costs when its products move into logic.
@@ -26,11 +26,11 @@ pub fn in_logic(graph: &Graph, clock: Clock) -> HashSet<usize> {
 }
 
 fn items(graph: &Graph, clock: Clock) -> Vec<Item> {
-    let mut known: HashMap<(&'static str, &Inst), (u32, u32)> = HashMap::new();
+    let mut known: HashMap<(&'static dyn Operator, &Inst), (u32, u32)> = HashMap::new();
     let mut items = Vec::new();
     for (node, kind) in graph.nodes.iter().map(|n| &n.kind).enumerate() {
         if let NodeKind::Op { op, inst, .. } = kind {
-            let (blocks, cost) = *known.entry((op.name(), inst)).or_insert_with(|| {
+            let (blocks, cost) = *known.entry((*op, inst)).or_insert_with(|| {
                 let of = |blocks| circuit(*op, inst, Clock { blocks, ..clock });
                 match of(None).multipliers() {
                     0 => (0, 0),

@@ -11,7 +11,7 @@ mod diagram;
 use crate::graph::{Demand, Graph, Node, NodeId, NodeKind};
 use diagram::{Choice, Diagrams, FALSE, Function, TRUE};
 use hdl::number::format::UINT1;
-use hdl::op::{Attrs, Inst, operator};
+use hdl::op::{Attrs, Inst, Operator, compare, int};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Diagrams with more choices than this become one condition of their own, so that none grows beyond bounds.
@@ -97,7 +97,7 @@ impl Analysis {
             let NodeKind::Op { op, args, .. } = &graph.nodes[k].kind else { continue };
             let own = self.cut(demand[k]);
             match args[..] {
-                [c, a, b] if op.name() == "mux" => {
+                [c, a, b] if *op == compare::MUX => {
                     let condition = self.condition(graph, c);
                     let otherwise = self.diagrams.not(condition);
                     for (arg, when) in [(c, TRUE), (a, condition), (b, otherwise)] {
@@ -122,7 +122,7 @@ impl Analysis {
         let mut negated = false;
         let condition = loop {
             match &graph.node(id).kind {
-                NodeKind::Op { op, args, .. } if op.name() == "not" => (id, negated) = (args[0], !negated),
+                NodeKind::Op { op, args, .. } if *op == int::NOT => (id, negated) = (args[0], !negated),
                 NodeKind::Const { bits } => break if *bits == 1 { TRUE } else { FALSE },
                 _ => {
                     let next = self.meanings.len() as u32;
@@ -156,7 +156,7 @@ struct Made<'a> {
     analysis: &'a Analysis,
     nodes: Vec<Node>,
     functions: HashMap<Function, NodeId>,
-    known: HashMap<(&'static str, Vec<NodeId>), NodeId>,
+    known: HashMap<(&'static dyn Operator, Vec<NodeId>), NodeId>,
 }
 
 impl<'a> Made<'a> {
@@ -196,37 +196,36 @@ impl<'a> Made<'a> {
         };
         let id = match (then, otherwise) {
             (TRUE, FALSE) => condition,
-            (FALSE, TRUE) => self.op("not", &[condition]),
-            (TRUE, rest) => self.with("or", condition, rest),
-            (rest, FALSE) => self.with("and", condition, rest),
+            (FALSE, TRUE) => self.op(int::NOT, &[condition]),
+            (TRUE, rest) => self.with(int::OR, condition, rest),
+            (rest, FALSE) => self.with(int::AND, condition, rest),
             (rest, TRUE) => {
-                let not = self.op("not", &[condition]);
-                self.with("or", not, rest)
+                let not = self.op(int::NOT, &[condition]);
+                self.with(int::OR, not, rest)
             }
             (FALSE, rest) => {
-                let not = self.op("not", &[condition]);
-                self.with("and", not, rest)
+                let not = self.op(int::NOT, &[condition]);
+                self.with(int::AND, not, rest)
             }
             _ => {
                 let (then, otherwise) = (self.node(then), self.node(otherwise));
-                self.op("mux", &[condition, then, otherwise])
+                self.op(compare::MUX, &[condition, then, otherwise])
             }
         };
         self.functions.insert(function, id);
         id
     }
 
-    fn with(&mut self, name: &'static str, condition: NodeId, rest: Function) -> NodeId {
+    fn with(&mut self, op: &'static dyn Operator, condition: NodeId, rest: Function) -> NodeId {
         let rest = self.node(rest);
-        self.op(name, &[condition, rest])
+        self.op(op, &[condition, rest])
     }
 
-    fn op(&mut self, name: &'static str, args: &[NodeId]) -> NodeId {
-        let key = (name, args.to_vec());
+    fn op(&mut self, op: &'static dyn Operator, args: &[NodeId]) -> NodeId {
+        let key = (op, args.to_vec());
         if let Some(id) = self.known.get(&key) {
             return *id;
         }
-        let op = operator(name).expect("the library has the operators of logic");
         let inst = Inst::new(op, &vec![UINT1; args.len()], Attrs::default()).expect("they take conditions");
         let span = self.nodes[args[0].0 as usize].span;
         let kind = NodeKind::Op { op, inst, args: args.to_vec() };

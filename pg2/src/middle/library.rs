@@ -25,11 +25,11 @@ impl Library {
         let mut library =
             Library { clock, modules: Vec::new(), of_node: vec![None; graph.nodes.len()], circuits: HashMap::new() };
         let in_logic = in_logic(graph, clock);
-        let mut known: HashMap<(&'static str, &Inst, bool), usize> = HashMap::new();
+        let mut known: HashMap<(&'static dyn Operator, &Inst, bool), usize> = HashMap::new();
         for (k, node) in graph.nodes.iter().enumerate() {
             if let NodeKind::Op { op, inst, .. } = &node.kind {
                 let logic = in_logic.contains(&k);
-                let module = *known.entry((op.name(), inst, logic)).or_insert_with(|| library.share(*op, inst, logic));
+                let module = *known.entry((*op, inst, logic)).or_insert_with(|| library.share(*op, inst, logic));
                 library.of_node[k] = Some(module);
             }
         }

@@ -314,10 +314,10 @@ fn scalings(graph: &Graph, summed: &[bool]) -> Vec<bool> {
     let mut found = vec![false; graph.nodes.len()];
     for (_, node) in graph.nodes.iter().enumerate().filter(|(k, _)| summed[*k]) {
         if let NodeKind::Op { op, args, .. } = &node.kind
-            && let ("tofix", [a]) = (op.name(), &args[..])
-            && let NodeKind::Op { op: inner, .. } = &graph.node(*a).kind
+            && let [a] = args[..]
+            && let NodeKind::Op { op: inner, .. } = &graph.node(a).kind
         {
-            found[a.0 as usize] = inner.name().starts_with("fscale") && readers[a.0 as usize] == 1;
+            found[a.0 as usize] = op.absorbs(*inner) && readers[a.0 as usize] == 1;
         }
     }
     found

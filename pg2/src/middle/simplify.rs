@@ -7,12 +7,11 @@
 //! A flag counts only where its value is demanded (RULES L6), so the arm that a known condition never takes may go.
 //!
 //! One walk in topological order folds constants through [`hdl::op::Operator::bits`], shares equal nodes, and applies
-//! the identities of `rules`; then `known` marks which arguments are never negative and how small and how large they can be, and
+//! what operators state of themselves and the identities of `rules`; then `known` marks which arguments are never negative and how small and how large they can be, and
 //! [`super::demand`] when flags count.
 
 pub(crate) mod known;
 mod rules;
-mod signs;
 
 use crate::diag::Span;
 use crate::graph::{Graph, Node, NodeId, NodeKind};
@@ -82,7 +81,7 @@ pub(crate) fn live(graph: &Graph) -> Graph {
 enum Key {
     Pin(usize, u32),
     Const(Format, u64),
-    Op(&'static str, Attrs, Vec<NodeId>),
+    Op(&'static dyn Operator, Attrs, Vec<NodeId>),
 }
 
 /// The new graph as it grows.
@@ -99,7 +98,7 @@ struct Walk {
 impl Walk {
     /// The node for an operator on nodes of the new graph: a new one, or one that is there already.
     fn op(&mut self, op: &'static dyn Operator, attrs: Attrs, mut args: Vec<NodeId>) -> NodeId {
-        if rules::COMMUTATIVE.contains(&op.name()) {
+        if op.commutes() {
             // Constants go last, where the rules look for them.
             args.sort_by_key(|a| (self.constant(*a).is_some(), *a));
         }
@@ -108,13 +107,10 @@ impl Walk {
         if let Some(id) = self.folded(op, &inst, &args) {
             return id;
         }
-        match rules::rewrite(self, op.name(), &inst, &args) {
+        match rules::rewrite(self, op, &inst, &args) {
             Some(Rule::Same(id)) => id,
             Some(Rule::Const(bits)) => self.add(NodeKind::Const { bits }, inst.result),
-            Some(Rule::Op(name, attrs, args)) => {
-                let op = hdl::op::operator(name).expect("rules name operators of the library");
-                self.op(op, Attrs { round: inst.attrs.round, ..attrs }, args)
-            }
+            Some(Rule::Op(op, attrs, args)) => self.op(op, Attrs { round: inst.attrs.round, ..attrs }, args),
             None => self.add(NodeKind::Op { op, inst: inst.clone(), args }, inst.result),
         }
     }
@@ -131,7 +127,7 @@ impl Walk {
             NodeKind::Pin { pin, element } => (Key::Pin(*pin, *element), true),
             NodeKind::Const { bits } => (Key::Const(format, *bits), true),
             NodeKind::Op { op, inst, args } => (
-                Key::Op(op.name(), inst.attrs, args.clone()),
+                Key::Op(*op, inst.attrs, args.clone()),
                 op.flags(inst).is_empty() && args.iter().all(|a| self.silent[a.0 as usize]),
             ),
         };
@@ -164,11 +160,16 @@ impl Walk {
         self.nodes[id.0 as usize].format
     }
 
-    /// Operator name, attributes and arguments of a node.
-    fn parts(&self, id: NodeId) -> Option<(&'static str, Attrs, &[NodeId])> {
+    /// Operator, attributes and arguments of a node.
+    fn parts(&self, id: NodeId) -> Option<(&'static dyn Operator, Attrs, &[NodeId])> {
         match &self.nodes[id.0 as usize].kind {
-            NodeKind::Op { op, inst, args } => Some((op.name(), inst.attrs, args)),
+            NodeKind::Op { op, inst, args } => Some((*op, inst.attrs, args)),
             _ => None,
         }
+    }
+
+    /// The argument of a node that is that operator of one.
+    fn argument(&self, id: NodeId, of: &'static dyn Operator) -> Option<NodeId> {
+        self.parts(id).filter(|parts| parts.0 == of).map(|parts| parts.2[0])
     }
 }

@@ -59,21 +59,8 @@ fn trailing_zeros(graph: &Graph) -> Vec<u32> {
             NodeKind::Pin { .. } => 0,
             NodeKind::Const { bits } => bits.trailing_zeros(),
             NodeKind::Op { op, inst, args } => {
-                let of = |k: usize| zeros[args[k].0 as usize];
-                let least = || args.iter().map(|a| zeros[a.0 as usize]).min().unwrap_or(0);
-                match op.name() {
-                    "shl" => of(0) + inst.attrs.n as u32,
-                    "shr" => of(0).saturating_sub(inst.attrs.n as u32),
-                    "mul" => of(0) + of(1),
-                    "and" => of(0).max(of(1)),
-                    "mux" => of(1).min(of(2)),
-                    "add" | "sub" | "neg" | "abs" | "or" | "xor" | "min" | "max" | "icast" => least(),
-                    "xcast" => {
-                        let frac = |f: hdl::Format| f.frac().unwrap_or(0);
-                        (of(0) + frac(inst.result)).saturating_sub(frac(inst.args[0]))
-                    }
-                    _ => 0,
-                }
+                let of_args: Vec<u32> = args.iter().map(|a| zeros[a.0 as usize]).collect();
+                op.low_zeros(inst, &of_args)
             }
         };
         zeros.push(count.min(node.format.width()));

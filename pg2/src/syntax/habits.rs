@@ -3,45 +3,6 @@
 use hdl::number::exact::{Exact, parse_decimal};
 use num_traits::{Signed, ToPrimitive, Zero};
 
-/// Other languages' names of library functions.
-pub static FUNCTION_NAMES: &[(&str, &str)] = &[
-    ("sqrt", "pg_sqrt"),
-    ("sqrtf", "pg_sqrt"),
-    ("dsqrt", "pg_sqrt"),
-    ("rsqrt", "pg_rsqrt"),
-    ("rsqrtf", "pg_rsqrt"),
-    ("invsqrt", "pg_rsqrt"),
-    ("inversesqrt", "pg_rsqrt"),
-    ("inv", "pg_inv"),
-    ("recip", "pg_inv"),
-    ("exp", "pg_exp"),
-    ("expf", "pg_exp"),
-    ("dexp", "pg_exp"),
-    ("log", "pg_log"),
-    ("logf", "pg_log"),
-    ("alog", "pg_log"),
-    ("ln", "pg_log"),
-    ("sin", "pg_sin"),
-    ("sinf", "pg_sin"),
-    ("cos", "pg_cos"),
-    ("cosf", "pg_cos"),
-    ("abs", "pg_abs"),
-    ("fabs", "pg_abs"),
-    ("fabsf", "pg_abs"),
-    ("labs", "pg_abs"),
-    ("dabs", "pg_abs"),
-    ("fmin", "pg_min"),
-    ("fminf", "pg_min"),
-    ("fmax", "pg_max"),
-    ("fmaxf", "pg_max"),
-    ("min", "pg_min"),
-    ("max", "pg_max"),
-    ("transpose", "pg_transpose"),
-];
-
-/// Names of powers with a base and an exponent.
-pub static POWERS: &[&str] = &["pow", "powf", "powi", "power", "pg_pow"];
-
 /// Names of constants that others define, with their values to more digits than any format has.
 pub static CONSTANTS: &[(&[&str], &str)] = &[
     (&["pi", "PI", "Pi", "M_PI"], "3.14159265358979323846"),

@@ -1,7 +1,9 @@
 //! Golden diagnostics. `diagnostics/NAME.pg2` leads to `diagnostics/NAME.txt`; and the wrong example on the page of a code
 //! leads to that code alone, as recorded in `diagnostics/codes/CODE.txt`, while the right one leads to none. `BLESS=1`
-//! writes the records anew. A new code needs a row in `codes.rs` and a page in `docs/diagnostics/`, and no line here.
+//! writes the records anew, and the table of codes in `docs/pg2.md`. A new code needs a row in `codes.rs` and a page in
+//! `docs/diagnostics/`, and no line here.
 
+use crate::documents::{follows, root, table};
 use pg2::diag::codes::{CODES, Code};
 use pg2::diag::{Diagnostic, Severity};
 use std::collections::BTreeSet;
@@ -147,4 +149,12 @@ fn each_page_belongs_to_a_code() {
     let pages = names_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/diagnostics"), ".md");
     let codes: BTreeSet<String> = CODES.iter().map(|c| c.code.to_string()).collect();
     assert_eq!(pages, codes);
+}
+
+#[test]
+fn the_language_reference_has_the_row_of_every_code() {
+    let text = std::fs::read_to_string(root().join("docs/pg2.md")).unwrap();
+    let row = |c: &Code| format!("| [{0}](diagnostics/{0}.md) | {1} |", c.code, c.summary);
+    let rows: Vec<String> = CODES.iter().map(row).collect();
+    follows("docs/pg2.md", table(&text, "| code |"), &format!("| code | meaning |\n|---|---|\n{}", rows.join("\n")));
 }

@@ -132,8 +132,6 @@ pub struct Instr {
     pub slow: Option<std::sync::Arc<super::slow::Slow>>,
     /// For table-driven functions.
     pub table: Option<std::sync::Arc<super::kernels::power::Table>>,
-    /// For functions with a table of polynomials.
-    pub function: Option<std::sync::Arc<super::kernels::function::Prepared>>,
 }
 
 /// A block kernel. It is unsafe because it may use instructions that the machine must have, and because it

@@ -5,12 +5,12 @@
 //! compare each kernel with `bits`.
 
 mod float;
-pub mod function;
 mod int;
 pub mod power;
 
 use super::frame::{Class, Instr, Kernel};
-use hdl::op::Inst;
+use hdl::op::facts::Fast;
+use hdl::op::{Inst, Operator};
 
 /// An instruction set that kernels are compiled for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,21 +116,23 @@ macro_rules! variants {
 }
 use variants;
 
-/// The block kernel of an operator's use, if there is one.
-pub fn find(name: &str, inst: &Inst) -> Option<Variants> {
-    if inst.truncates() {
-        return None;
+/// Gives the instruction the block kernel of its operator's loop, if there is one for its formats.
+pub fn prepare(op: &'static dyn Operator, inst: &Inst, instr: &mut Instr, isa: Isa) -> bool {
+    // The loops round to nearest.
+    let Some(fast) = op.fast(inst).filter(|_| !inst.truncates()) else { return false };
+    if let Fast::Power(n, d) = fast {
+        return power::prepare(op, inst, (n, d), instr, isa);
     }
+    instr.n = match fast {
+        Fast::Shl(n) | Fast::Shr(n) => n as i32,
+        Fast::Scale(n) | Fast::ScaleBy(n) => n,
+        _ => 0,
+    };
     let class = Class::of(inst.result);
     let first = inst.args.first().map_or(class, |f| Class::of(*f));
-    float::find(name, inst, first, class).or_else(|| int::find(name, inst, first, class))
-}
-
-/// Whether kernels of this instruction may be used at all; tables are attached here.
-pub fn prepare(name: &str, inst: &Inst, instr: &mut Instr, isa: Isa) -> bool {
-    if let Some(variants) = find(name, inst) {
-        instr.kernel = variants.kernel(isa);
-        return true;
-    }
-    power::prepare(name, inst, instr, isa) || function::prepare(name, inst, instr, isa)
+    let Some(variants) = float::find(fast, inst, first, class).or_else(|| int::find(fast, inst, first, class)) else {
+        return false;
+    };
+    instr.kernel = variants.kernel(isa);
+    true
 }

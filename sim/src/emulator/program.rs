@@ -94,10 +94,9 @@ pub fn program(graph: &Graph, isa: Isa) -> Program {
                     to: Rounding::of(node.format),
                     format: node.format,
                     from: inst.args.first().copied().unwrap_or(node.format),
-                    n: if op.name() == "fscalev" { inst.attrs.d } else { inst.attrs.n },
+                    n: 0,
                     slow: None,
                     table: None,
-                    function: None,
                 };
                 for (slot, a) in instr.args.iter_mut().zip(args) {
                     *slot = slots.of(*a);
@@ -105,7 +104,7 @@ pub fn program(graph: &Graph, isa: Isa) -> Program {
                 if args.len() < 2 {
                     instr.args[1] = instr.args[0];
                 }
-                if !kernels::prepare(op.name(), inst, &mut instr, isa) {
+                if !kernels::prepare(*op, inst, &mut instr, isa) {
                     instr.slow = Some(Arc::new(Slow { op: *op, inst: inst.clone() }));
                 }
                 let step = match graph.demand(NodeId(k as u32)) {

@@ -1,8 +1,8 @@
-//! Operators without a block kernel: lane by lane through `bits`, so that every operator is emulated from the day
-//! that it is registered.
+//! Operators without a block kernel: their own `lanes` over bit patterns, which is `bits` lane by lane unless an operator knows
+//! better. So every operator is emulated from the day that it is registered.
 
 use super::frame::{Class, Frame, Instr, LANES};
-use hdl::op::{Inst, Operator};
+use hdl::op::{Inst, MOST_ARGS, Operator};
 
 /// An operator and its use.
 pub struct Slow {
@@ -16,15 +16,15 @@ pub struct Slow {
 /// The slots of the instruction must exist.
 pub unsafe fn kernel(instr: &Instr, frame: &mut Frame) {
     let Slow { op, inst } = instr.slow.as_deref().expect("a slow instruction carries its operator");
-    let classes: Vec<Class> = inst.args.iter().map(|f| Class::of(*f)).collect();
-    let result = Class::of(inst.result);
-    let mut args = vec![0; inst.args.len()];
-    for lane in 0..LANES {
-        for (k, arg) in args.iter_mut().enumerate() {
-            *arg = classes[k].pattern(inst.args[k], frame.get(classes[k], instr.args[k], lane));
-        }
-        let (bits, flags) = op.bits(inst, &args);
-        frame.flags |= flags;
-        frame.set(result, instr.dst, lane, result.native(inst.result, bits));
+    let mut columns = [[0; LANES]; MOST_ARGS];
+    for ((column, format), slot) in columns.iter_mut().zip(&inst.args).zip(instr.args) {
+        let class = Class::of(*format);
+        column.iter_mut().enumerate().for_each(|(lane, x)| *x = class.pattern(*format, frame.get(class, slot, lane)));
     }
+    let mut args: [&[u64]; MOST_ARGS] = [&[]; MOST_ARGS];
+    args.iter_mut().zip(&columns).for_each(|(arg, column)| *arg = column);
+    let mut out = [0; LANES];
+    frame.flags |= op.lanes(inst, &args[..inst.args.len()], &mut out);
+    let class = Class::of(inst.result);
+    out.iter().enumerate().for_each(|(lane, bits)| frame.set(class, instr.dst, lane, class.native(inst.result, *bits)));
 }

@@ -23,7 +23,7 @@ fn record<T>(graph: &Graph, class: PinClass, inputs: &dyn Fn(&str, u32) -> T) ->
 /// The real value of every output for input elements given by pin name.
 fn real(graph: &Graph, inputs: &dyn Fn(&str, u32) -> f64) -> Vec<f64> {
     let [i, j, params] = [PinClass::Ipin, PinClass::Jpin, PinClass::Param].map(|class| record(graph, class, inputs));
-    sim::real::terms(graph, &i, &j, &params)
+    sim::reference::real::terms(graph, &i, &j, &params)
 }
 
 /// The pattern of every output, and all flags.

@@ -7,7 +7,7 @@ use hdl::engine::Config;
 use hdl::engine::link::Link;
 use hdl::engine::protocol::{Counters, Reply};
 use sim::cycle::{CycleEngine, Options};
-use sim::emulated::EmulatedEngine;
+use sim::emulator::engine::EmulatedEngine;
 
 /// Integers only, since random words must be valid patterns.
 const KERNEL: &str = "

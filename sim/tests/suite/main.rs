@@ -22,6 +22,7 @@ mod op_common;
 mod op_float;
 mod op_func;
 mod op_log;
+mod op_made_up;
 mod op_num;
 mod op_pow;
 mod pipeline;

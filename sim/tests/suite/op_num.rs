@@ -3,7 +3,7 @@
 use crate::common::built;
 use hdl::Rounding;
 use hdl::circuit::target::Clock;
-use hdl::op::{Attrs, Inst, OPERATORS, Operator, hardware, module_name, operator};
+use hdl::op::{Attrs, Inst, Operator, hardware, module_name, operator};
 use hdl::rtl::netlist::Netlist;
 use hdl::{Flags, Format};
 use sim::bench::{MultiBench, wrap};
@@ -11,7 +11,7 @@ use std::process::Command;
 
 type Use = (&'static dyn Operator, Inst);
 
-/// The operators of this file.
+/// The operators of this file, whose uses are chosen by hand; `op_made_up` has those of every operator.
 const NAMES: [&str; 27] = [
     "add", "sub", "mul", "xmul", "div", "rem", "xdiv", "neg", "abs", "and", "or", "xor", "not", "shl", "shr", "shlv",
     "shrv", "lt", "le", "eq", "ne", "nz", "isz", "mux", "min", "max", "icast",
@@ -187,17 +187,6 @@ fn check(uses: &[Use], clock: Clock, count: usize) {
     for (((op, inst), ins), outs) in uses.iter().zip(&input).zip(&output) {
         for (row, got) in ins.iter().zip(outs) {
             assert_eq!(*got, expected(*op, inst, row), "{} of {row:x?}", module_name(*op, inst));
-        }
-    }
-}
-
-#[test]
-fn every_operator_that_takes_ints_is_listed() {
-    let int = format("int8");
-    for op in OPERATORS.iter() {
-        let takes = |args: &[Format]| op.result(args, &Attrs::default()).is_ok();
-        if takes(&[int]) || takes(&[int, int]) {
-            assert!(NAMES.contains(&op.name()), "{} is not tested here", op.name());
         }
     }
 }

@@ -77,7 +77,7 @@ fn check(twin: &Twin) {
         let mut sums = vec![(0.0, 0.0); graph.outputs.len()];
         for (_, source) in &sources {
             let terms = (twin.pair)(values, source, &real_params);
-            let found = sim::real::terms(&graph, values, source, &real_params);
+            let found = sim::reference::real::terms(&graph, values, source, &real_params);
             for (((sum, term), found), output) in sums.iter_mut().zip(&terms).zip(&found).zip(&graph.outputs) {
                 // A cast that is not last rounds to the output's format. Constants such as pi take the format of what they meet.
                 let places = graph.pins[output.pin].format.frac().unwrap_or(0) as i32;

@@ -5,11 +5,11 @@ use crate::cmd::run::{columns, parameters};
 use crate::failure::Failure;
 use crate::output::say;
 use crate::source;
-use host::backend::{Backend, BackendError, Job, Outcome, Table};
+use host::arith::encode::encode;
 use host::backends::{self, Options};
 use host::cells::{self, Plan, Reach};
-use host::encode::encode;
-use host::random::Random;
+use host::data::random::Random;
+use host::job::{Backend, BackendError, Job, Outcome, Table};
 use pg2::graph::{Graph, PinClass};
 use std::time::Instant;
 

@@ -5,11 +5,11 @@ use crate::failure::Failure;
 use crate::output::say;
 use crate::source;
 use host::backends::{self, Options};
-use host::error;
+use host::data::particles::Particles;
+use host::data::random::{self, Charge, Distribution};
+use host::direct::error;
+use host::fmm::stats::Stats;
 use host::fmm::{self, Compute, Fmm};
-use host::particles::Particles;
-use host::random::{self, Charge, Distribution};
-use host::stats::Stats;
 use pg2::graph::Graph;
 
 /// One FMM to be measured.
@@ -134,7 +134,7 @@ fn bound(plan: &Fmm, lanes: u32) -> f64 {
     let (mut pairs, mut places) = (0, 0);
     for leaf in &plan.tree.leaves {
         let targets = plan.tree.cells[*leaf as usize].count as u64;
-        let sources: u64 = plan.lists.p2p[*leaf as usize].iter().map(|s| s.1 as u64).sum();
+        let sources: u64 = plan.lists.u[*leaf as usize].iter().map(|s| s.1 as u64).sum();
         pairs += targets * sources;
         places += targets.next_multiple_of(lanes as u64) * sources;
     }

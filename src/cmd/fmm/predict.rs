@@ -7,11 +7,11 @@ use flow::summary::Summary;
 use hdl::board::{BOARDS, Board, board};
 use hdl::circuit::target::{Clock, target};
 use hdl::engine::usual;
+use host::data::particles::Particles;
+use host::fmm::offload;
+use host::fmm::stats::{Pairs, Seconds};
 use host::fmm::{Compute, Fmm};
-use host::kernels;
-use host::particles::Particles;
 use host::predict::{self, Seen, Setup};
-use host::stats::{Pairs, Seconds};
 use pg2::graph::Graph;
 use pg2::report::shown::shown;
 use serde::Serialize;
@@ -100,14 +100,14 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("--turnaround takes 0 to 1000 ms, not {}", args.predict.turnaround)));
     }
     let graph = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
-    kernels::bind(&graph, None, &options(args)).map_err(failure)?;
+    offload::bind(&graph, None, &options(args)).map_err(failure)?;
     let plan = match &args.predict.synth {
         Some(dir) => synthesised(args, board, dir, &graph)?,
         None => planned(args, board, &graph)?,
     };
     let particles = particles(args)?;
     if let Some(path) = &args.save_particles {
-        super::save(path, || host::npy::write_particles(&particles), || particles.to_csv())?;
+        super::save(path, || host::data::npy::write_particles(&particles), || particles.to_csv())?;
     }
     let report = predicted(args, &plan, &graph, &particles)?;
     if let Some(path) = &args.json {

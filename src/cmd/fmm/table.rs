@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use askama::Template;
-use host::stats::Stats;
+use host::fmm::stats::Stats;
 
 /// A stage's row.
 struct Row {

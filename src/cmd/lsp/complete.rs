@@ -2,6 +2,7 @@
 
 use super::document::Document;
 use super::hover::{self, CLASSES};
+use pg2::syntax::functions::FUNCTIONS;
 use pg2::syntax::names::Kind;
 use pg2::syntax::parse::RESERVED;
 use serde_json::{Value, json};
@@ -43,8 +44,9 @@ pub fn complete(document: &mut Document, at: usize) -> Value {
         };
         items.push(item(&d.name, kind, hover::first_line(d.statement.of(&document.text)), None));
     }
-    for function in hover::library() {
-        items.push(item(function.name, kind::FUNCTION, &function.call, Some(&function.text)));
+    for function in FUNCTIONS {
+        let text = hover::described_function(function);
+        items.push(item(function.name, kind::FUNCTION, &function.call(), Some(&text)));
     }
     items.extend(FORMATS.iter().map(|f| item(f, kind::TYPE, "format", None)));
     let words = RESERVED.iter().filter(|w| !CLASSES.iter().any(|c| c.0 == **w));

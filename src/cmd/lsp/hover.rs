@@ -5,6 +5,7 @@ use super::document::Document;
 use hdl::{Bounds, Format};
 use pg2::diag::Span;
 use pg2::graph::PinClass;
+use pg2::syntax::functions::{self, Function, Kind as ParamKind, Param};
 use pg2::syntax::lex::{TokenKind, lex};
 use pg2::syntax::names::{Definition, Kind};
 use serde_json::{Value, json};
@@ -17,35 +18,22 @@ pub static CLASSES: &[(&str, &str)] = &[
     ("fout", "an output of the target i: gathers values by `+=`, `max=` or `min=`"),
 ];
 
-/// A function of the library.
-pub struct LibraryFunction {
-    pub name: &'static str,
-    /// `pg_pow(x, n, d)`
-    pub call: String,
-    /// Its row in the language reference, in Markdown.
-    pub text: String,
+/// What a function of the library gives and takes, in Markdown.
+pub fn described_function(function: &Function) -> String {
+    let constants: Vec<String> = function.params.iter().filter_map(constant).collect();
+    let constants = if constants.is_empty() { String::new() } else { format!("\n\n{}.", constants.join("; ")) };
+    format!("{}\n\nTakes {}.{constants}", function.text, function.formats())
 }
 
-/// The library: names from the compiler, words from the language reference.
-pub fn library() -> Vec<LibraryFunction> {
-    let reference = include_str!("../../../docs/pg2.md");
-    let functions = pg2::FUNCTIONS.iter();
-    functions
-        .map(|(name, parameters)| {
-            let call = format!("{name}({})", parameters.join(", "));
-            let opening = format!("`{name}(");
-            let row = reference.lines().find(|l| l.starts_with("| `") && cells(l)[0].contains(&opening));
-            let text = row.map(|r| format!("{}\n\nTakes {}.", cells(r)[2], cells(r)[1])).unwrap_or_default();
-            LibraryFunction { name, call, text }
-        })
-        .collect()
-}
-
-/// Three cells of a row of a table; `\|` is no border.
-fn cells(row: &str) -> [String; 3] {
-    let row = row.replace("\\|", "\u{0}");
-    let mut cells = row.split('|').skip(1).map(|c| c.trim().replace('\u{0}', "|"));
-    std::array::from_fn(|_| cells.next().unwrap_or_default())
+/// What an argument that is no value of the pipeline has to be.
+fn constant(param: &Param) -> Option<String> {
+    let what = match param.kind {
+        ParamKind::Value | ParamKind::Vector | ParamKind::Matrix => return None,
+        ParamKind::Integer => "a compile-time integer",
+        ParamKind::Number => "a compile-time number",
+        ParamKind::Real => "a real function, fitted by a table",
+    };
+    Some(format!("`{}` is {what}", param.name))
 }
 
 pub fn first_line(text: &str) -> &str {
@@ -66,8 +54,8 @@ pub fn hover(document: &mut Document, at: usize) -> Value {
         word.parse::<Format>().ok().map(|f| format!("`{f}`: {}", described(f)))
     } else if let Some((_, what)) = CLASSES.iter().find(|c| c.0 == word) {
         Some(format!("`{word}`: {what}"))
-    } else if let Some(function) = library().into_iter().find(|f| f.name == word) {
-        Some(format!("```pg2\n{}\n```\n{}", function.call, function.text))
+    } else if let Some(function) = functions::function(&word) {
+        Some(format!("```pg2\n{}\n```\n{}", function.call(), described_function(function)))
     } else {
         let names = document.names();
         let own = names.at(at).and_then(|u| u.definition).map(|k| names.definitions[k].clone());

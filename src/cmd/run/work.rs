@@ -3,8 +3,8 @@
 use crate::csv::{self, Column};
 use crate::failure::Failure;
 use hdl::{Flags, Format};
-use host::backend::{Backend, Job, Run, Segment, Table};
 use host::cells::{self, Reach, Report};
+use host::job::{Backend, Job, Run, Segment, Table};
 use pg2::graph::Graph;
 use pg2::report::shown;
 use std::collections::HashMap;

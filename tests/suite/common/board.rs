@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use sim::board::fault::{Channel, Fault};
-use sim::emulated::EmulatedEngine;
+use sim::emulator::engine::EmulatedEngine;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Write};

@@ -5,6 +5,7 @@ pub mod command;
 #[cfg(unix)]
 pub mod simulated;
 
+use host::backends::{BACKENDS, Entry, Needs};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -129,6 +130,17 @@ fn all(mut file: std::fs::File) -> String {
 /// Whether Verilator is there. If not, the test is skipped.
 pub fn has_verilator() -> bool {
     testkit::require("verilator")
+}
+
+/// Every backend that can run here. One with a place needs a device at it.
+pub fn backends() -> Vec<&'static Entry> {
+    let can_run = |entry: &&Entry| entry.needs != Needs::Simulator || has_verilator();
+    BACKENDS.iter().filter(can_run).collect()
+}
+
+/// Those that need no device.
+pub fn plain_backends() -> Vec<&'static Entry> {
+    backends().into_iter().filter(|b| b.place.is_none()).collect()
 }
 
 /// The text of a shipped kernel's file.

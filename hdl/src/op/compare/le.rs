@@ -3,6 +3,7 @@
 use crate::circuit::{Circuit, Sig};
 use crate::number::format::UINT1;
 use crate::number::reduce;
+use crate::op::facts::{Fast, Fold, Outcome};
 use crate::op::meaning::Real;
 use crate::op::pieces::order;
 use crate::op::pieces::parts;
@@ -23,6 +24,18 @@ impl Operator for Le {
 
     fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
         parts::two_of_any(self.name(), args).map(|_| UINT1)
+    }
+
+    fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
+        inst.same.then_some(Fold::Const(1))
+    }
+
+    fn outcome(&self, inst: &Inst, constants: &[Option<u64>]) -> Option<Outcome> {
+        Some(order::outcome(inst, constants, Test::Le))
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Le)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::reduce;
+use crate::op::facts::{Fast, Fold};
 use crate::op::meaning::Real;
 use crate::op::pieces::order;
 use crate::op::pieces::parts;
@@ -27,6 +28,26 @@ impl Operator for Max {
     fn bounds(&self, inst: &Inst) -> Bounds {
         let (a, b) = (inst.bounds(0), inst.bounds(1));
         if inst.result.is_sign_magnitude() { a.or(b) } else { Bounds::ints(a.low.max(b.low), a.high.max(b.high)) }
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.never_negative(0) || inst.never_negative(1)
+    }
+
+    fn commutes(&self) -> bool {
+        true
+    }
+
+    fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
+        inst.same.then_some(Fold::Arg(0))
+    }
+
+    fn low_zeros(&self, _: &Inst, zeros: &[u32]) -> u32 {
+        parts::least(zeros)
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Max)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

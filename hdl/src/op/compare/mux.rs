@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::format::UINT1;
+use crate::op::facts::Fast;
 use crate::op::meaning::Real;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
@@ -26,6 +27,18 @@ impl Operator for Mux {
 
     fn bounds(&self, inst: &Inst) -> Bounds {
         inst.bounds(1).or(inst.bounds(2))
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.never_negative(1) && inst.never_negative(2)
+    }
+
+    fn low_zeros(&self, _: &Inst, zeros: &[u32]) -> u32 {
+        zeros[1].min(zeros[2])
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Select)
     }
 
     fn bits(&self, _: &Inst, args: &[u64]) -> (u64, Flags) {

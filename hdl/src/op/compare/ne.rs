@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::format::UINT1;
+use crate::op::facts::{Fast, Fold, Outcome};
 use crate::op::meaning::Real;
 use crate::op::pieces::order;
 use crate::op::pieces::parts;
@@ -22,6 +23,22 @@ impl Operator for Ne {
 
     fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
         parts::two_of_any(self.name(), args).map(|_| UINT1)
+    }
+
+    fn commutes(&self) -> bool {
+        true
+    }
+
+    fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
+        inst.same.then_some(Fold::Const(0))
+    }
+
+    fn outcome(&self, inst: &Inst, constants: &[Option<u64>]) -> Option<Outcome> {
+        Some(order::outcome(inst, constants, Test::Ne))
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Ne)
     }
 
     fn bits(&self, _: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -2,6 +2,8 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::format::UINT1;
+use crate::op::facts::{Fast, Fold, Outcome};
+use crate::op::pieces::order;
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Flags, Format};
@@ -19,6 +21,19 @@ impl Operator for Nz {
 
     fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
         parts::one_int(self.name(), args).map(|_| UINT1)
+    }
+
+    fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
+        (inst.args[0] == inst.result).then_some(Fold::Arg(0))
+    }
+
+    fn outcome(&self, inst: &Inst, constants: &[Option<u64>]) -> Option<Outcome> {
+        let zero = order::zero(inst, constants);
+        Some(zero.map_or(Outcome::Open, |zero| Outcome::Always(!zero)))
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Nonzero)
     }
 
     fn bits(&self, _: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -4,6 +4,7 @@ mod magnitudes;
 mod signed;
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::facts::{Fast, Fold};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::{Value, round, same_floats, sum_bounds, unpack};
@@ -39,6 +40,22 @@ impl Operator for Fadd {
             return signed_bounds(inst);
         }
         sum_bounds(inst, |x, y| self.bits(inst, &[x, y]).0)
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.none_negative()
+    }
+
+    fn commutes(&self) -> bool {
+        true
+    }
+
+    fn fold(&self, _: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
+        (constants[1] == Some(0)).then_some(Fold::Arg(0))
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Add)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
@@ -83,6 +100,18 @@ impl Operator for Fsub {
 
     fn bounds(&self, inst: &Inst) -> Bounds {
         signed_bounds(inst)
+    }
+
+    fn fold(&self, inst: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
+        match constants[1] {
+            _ if inst.same => Some(Fold::Const(0)),
+            Some(0) => Some(Fold::Arg(0)),
+            _ => None,
+        }
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Sub)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -1,6 +1,7 @@
 //! `fcast`: a float as the nearest float of another format (RULES N2, N5).
 
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::facts::{Fast, Fold, Loss};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
@@ -39,6 +40,24 @@ impl Operator for Fcast {
     fn bounds(&self, inst: &Inst) -> Bounds {
         let (low, high) = inst.magnitudes(0);
         Bounds::floats(inst.result, self.bits(inst, &[low]).0, self.bits(inst, &[high]).0, inst.bounds(0).zero)
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.none_negative()
+    }
+
+    fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
+        (inst.result == inst.args[0]).then_some(Fold::Arg(0))
+    }
+
+    fn loss(&self, inst: &Inst, _: u32) -> Option<Loss> {
+        let fewer = inst.result.exp() < inst.args[0].exp();
+        let largest = inst.bounds(0).high as u64;
+        (fewer && self.bits(inst, &[largest]).1.contains(Flags::SATURATION)).then_some(Loss::Range)
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Cast)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

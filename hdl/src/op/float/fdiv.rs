@@ -2,6 +2,7 @@
 
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::facts::Fast;
 use crate::op::meaning::{Real, quotient};
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, flag_port, pack, sign_of_product};
@@ -39,6 +40,14 @@ impl Operator for Fdiv {
         let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
         let zero = inst.bounds(0).zero || inst.bounds(1).zero;
         Bounds::floats(inst.result, self.bits(inst, &[la, hb]).0, self.bits(inst, &[ha, lb]).0, zero)
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.none_negative()
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Div)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -1,6 +1,7 @@
 //! `fmul`: correctly rounded float multiplication (RULES N2).
 
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::facts::{Fast, Fold};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::{constant_if, field};
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish, sign_of_product};
@@ -39,6 +40,22 @@ impl Operator for Fmul {
         let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
         let zero = inst.bounds(0).zero || inst.bounds(1).zero;
         Bounds::floats(inst.result, self.bits(inst, &[la, lb]).0, self.bits(inst, &[ha, hb]).0, zero)
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.same || inst.none_negative()
+    }
+
+    fn commutes(&self) -> bool {
+        true
+    }
+
+    fn fold(&self, _: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
+        (constants[1] == Some(0)).then_some(Fold::Const(0))
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Mul)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

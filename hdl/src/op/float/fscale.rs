@@ -2,6 +2,7 @@
 
 use crate::Rounding;
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::facts::{Fast, Fold};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
 use crate::op::pieces::float_parts::{Value, c_suffix, fields, max_field, one_float, round, unpack};
@@ -33,6 +34,22 @@ impl Operator for Fscale {
     fn bounds(&self, inst: &Inst) -> Bounds {
         let (low, high) = inst.magnitudes(0);
         Bounds::floats(inst.result, self.bits(inst, &[low]).0, self.bits(inst, &[high]).0, inst.bounds(0).zero)
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.none_negative()
+    }
+
+    fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
+        (inst.attrs.n == 0).then_some(Fold::Arg(0))
+    }
+
+    fn vanishes(&self, inst: &Inst, _: u32) -> Option<bool> {
+        Some(self.bits(inst, &[inst.bounds(0).high as u64]).0 == 0)
+    }
+
+    fn fast(&self, inst: &Inst) -> Option<Fast> {
+        Some(Fast::Scale(inst.attrs.n))
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
@@ -90,6 +107,14 @@ impl Operator for Fscalev {
         let [least, greatest] = extremes(inst);
         let zero = inst.bounds(0).zero;
         Bounds::floats(inst.result, self.bits(inst, &least).0, self.bits(inst, &greatest).0, zero)
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.never_negative(0)
+    }
+
+    fn fast(&self, inst: &Inst) -> Option<Fast> {
+        Some(Fast::ScaleBy(inst.attrs.d))
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

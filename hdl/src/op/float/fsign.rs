@@ -1,6 +1,7 @@
 //! `fneg` and `fabs`: the sign of a float changed or dropped.
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::facts::{Fast, Twice};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::{c_suffix, one_float, unpack};
@@ -26,6 +27,14 @@ impl Operator for Fneg {
 
     fn bounds(&self, inst: &Inst) -> Bounds {
         inst.bounds(0)
+    }
+
+    fn twice(&self) -> Option<Twice> {
+        Some(Twice::Undone)
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Neg)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
@@ -66,6 +75,18 @@ impl Operator for Fabs {
 
     fn bounds(&self, inst: &Inst) -> Bounds {
         inst.bounds(0)
+    }
+
+    fn nonneg(&self, _: &Inst) -> bool {
+        true
+    }
+
+    fn twice(&self) -> Option<Twice> {
+        Some(Twice::Same)
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Abs)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

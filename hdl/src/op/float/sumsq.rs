@@ -47,6 +47,10 @@ impl Operator for Sumsq {
         Bounds::floats(inst.result, of(&[least(inst)]), of(&ends(inst).1), zero)
     }
 
+    fn nonneg(&self, _: &Inst) -> bool {
+        true
+    }
+
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
         sum(inst, args)
     }

@@ -2,7 +2,9 @@
 
 mod term;
 
+use super::{FSCALE, FSCALEV};
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::facts::Fast;
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::Range;
@@ -49,6 +51,14 @@ impl Operator for Tofix {
         Bounds::ints(if inst.is_nonneg(0) { 0 } else { to.to_int(least) }, to.to_int(most))
     }
 
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.none_negative()
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Cast)
+    }
+
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
         let to = inst.result;
         let Some(x) = unpack(inst.args[0], args[0]) else { return (0, Flags::NONE) };
@@ -83,6 +93,10 @@ impl Operator for Tofix {
 
     fn term(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> Option<Term> {
         term::term(inst, None, c, args[0])
+    }
+
+    fn absorbs(&self, scaling: &'static dyn Operator) -> bool {
+        scaling == FSCALE || scaling == FSCALEV
     }
 
     fn scaled_term(&self, inst: &Inst, c: &mut Circuit, scaling: &Scaling) -> Option<Term> {

@@ -1,6 +1,7 @@
 //! `tofloat`: an int or fixed as the nearest float (RULES N2, N5).
 
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::facts::{Fast, Loss};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::leading::leading;
 use crate::op::pieces::float_parts::logic::{constant_if, field};
@@ -42,6 +43,20 @@ impl Operator for Tofloat {
     fn bounds(&self, inst: &Inst) -> Bounds {
         let (least, greatest) = extremes(inst);
         Bounds::floats(inst.result, self.bits(inst, &[least]).0, self.bits(inst, &[greatest]).0, inst.bounds(0).zero)
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.none_negative()
+    }
+
+    fn loss(&self, inst: &Inst, _: u32) -> Option<Loss> {
+        let b = inst.bounds(0);
+        let ends = [b.low, b.high].map(|x| x as u64 & inst.args[0].mask());
+        ends.iter().any(|x| self.bits(inst, &[*x]).1.contains(Flags::SATURATION)).then_some(Loss::Range)
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Cast)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -1,6 +1,7 @@
 //! `abs`: the magnitude of an int or fixed; the least value wraps to itself without a flag (RULES N3).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::facts::{Fast, Fold, Twice};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
@@ -24,6 +25,22 @@ impl Operator for Abs {
         let a = inst.bounds(0);
         let low = if a.low > 0 { a.low } else { (-a.high).max(0) };
         Bounds::wrapped(inst.result, Some(low), Some(a.high.max(-a.low)))
+    }
+
+    fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
+        (!inst.result.is_signed()).then_some(Fold::Arg(0))
+    }
+
+    fn twice(&self) -> Option<Twice> {
+        Some(Twice::Same)
+    }
+
+    fn low_zeros(&self, _: &Inst, zeros: &[u32]) -> u32 {
+        parts::least(zeros)
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Abs)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

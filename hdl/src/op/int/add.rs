@@ -1,9 +1,10 @@
 //! `add`: int and fixed addition, which wraps without a flag (RULES N3).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::facts::{Fast, Fold, Unwrapped};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
-use crate::{Bounds, Flags, Format};
+use crate::{Flags, Format};
 
 pub struct Add;
 
@@ -20,9 +21,25 @@ impl Operator for Add {
         parts::two_alike(self.name(), args)
     }
 
-    fn bounds(&self, inst: &Inst) -> Bounds {
+    fn unwrapped(&self, inst: &Inst) -> Option<Unwrapped> {
         let (a, b) = (inst.bounds(0), inst.bounds(1));
-        Bounds::wrapped(inst.result, Some(a.low + b.low), Some(a.high + b.high))
+        Some(Unwrapped { what: "sum", low: a.low + b.low, high: a.high + b.high })
+    }
+
+    fn commutes(&self) -> bool {
+        true
+    }
+
+    fn fold(&self, _: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
+        (constants[1] == Some(0)).then_some(Fold::Arg(0))
+    }
+
+    fn low_zeros(&self, _: &Inst, zeros: &[u32]) -> u32 {
+        parts::least(zeros)
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Add)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -1,6 +1,7 @@
 //! `and`: bitwise and of two ints (RULES N3, L4).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::facts::{Fast, Fold};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
@@ -28,6 +29,31 @@ impl Operator for And {
             (false, true) => Bounds::ints(0, b.high),
             (false, false) => Bounds::of(inst.result),
         }
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.never_negative(0) || inst.never_negative(1)
+    }
+
+    fn commutes(&self) -> bool {
+        true
+    }
+
+    fn fold(&self, inst: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
+        match constants[1] {
+            _ if inst.same => Some(Fold::Arg(0)),
+            Some(0) => Some(Fold::Const(0)),
+            Some(c) if c == inst.result.mask() => Some(Fold::Arg(0)),
+            _ => None,
+        }
+    }
+
+    fn low_zeros(&self, _: &Inst, zeros: &[u32]) -> u32 {
+        zeros[0].max(zeros[1])
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::And)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

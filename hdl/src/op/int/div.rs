@@ -1,6 +1,7 @@
 //! `div`: int division, truncated towards zero; a zero divisor gives 0 and `invalid` (RULES N3).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::facts::Fold;
 use crate::op::pieces::division;
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
@@ -30,6 +31,17 @@ impl Operator for Div {
         let least = if b.low > 0 { b.low } else { (-b.high).max(1) };
         let most = a.high.max(-a.low) / least;
         Bounds::wrapped(inst.result, Some(if a.low >= 0 && b.low >= 0 { 0 } else { -most }), Some(most))
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.none_negative()
+    }
+
+    fn fold(&self, inst: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
+        match constants[1] {
+            Some(1) if inst.args[1].to_int(1) == 1 => Some(Fold::Arg(0)),
+            _ => None,
+        }
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -1,6 +1,7 @@
 //! `icast`: int to int: the low bits, extended by the source's signedness (RULES N5).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::facts::{Fast, Fold, Loss};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
@@ -26,6 +27,30 @@ impl Operator for Icast {
     fn bounds(&self, inst: &Inst) -> Bounds {
         let a = inst.bounds(0);
         Bounds::wrapped(inst.result, Some(a.low), Some(a.high))
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        let a = inst.args[0];
+        inst.never_negative(0) && inst.result.width() > a.width() - a.is_signed() as u32
+    }
+
+    fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
+        (inst.result == inst.args[0]).then_some(Fold::Arg(0))
+    }
+
+    fn low_zeros(&self, _: &Inst, zeros: &[u32]) -> u32 {
+        parts::least(zeros)
+    }
+
+    fn loss(&self, inst: &Inst, _: u32) -> Option<Loss> {
+        let (b, (from, to)) = (inst.bounds(0), (inst.args[0].width(), inst.result.width()));
+        let span = 1i128 << to;
+        let kept = b.low >= 0 && b.high < span || b.low >= -span / 2 && b.high < span / 2;
+        (to < from && !kept).then(|| Loss::High(from - to))
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Cast)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -1,6 +1,7 @@
 //! `mul`: int multiplication, which wraps without a flag (RULES N3).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::facts::{Fast, Fold, Unwrapped};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
@@ -20,20 +21,29 @@ impl Operator for Mul {
         parts::two_ints(self.name(), args)
     }
 
-    fn bounds(&self, inst: &Inst) -> Bounds {
-        let (a, b) = (inst.bounds(0), inst.bounds(1));
-        if inst.same {
-            let (low, high) = (a.low.unsigned_abs(), a.high.unsigned_abs());
-            let square = |x: u128| i128::try_from(x).ok().and_then(|x| x.checked_mul(x));
-            return Bounds::wrapped(inst.result, Some(0), square(low.max(high)));
+    fn unwrapped(&self, inst: &Inst) -> Option<Unwrapped> {
+        let (low, high) = parts::product_range(inst)?;
+        Some(Unwrapped { what: "product", low, high })
+    }
+
+    fn commutes(&self) -> bool {
+        true
+    }
+
+    fn fold(&self, inst: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
+        match constants[1] {
+            Some(0) => Some(Fold::Const(0)),
+            Some(1) if inst.args[1].to_int(1) == 1 => Some(Fold::Arg(0)),
+            _ => None,
         }
-        let ends = [a.low, a.high].map(|x| [b.low, b.high].map(|y| x.checked_mul(y)));
-        let ends: Option<Vec<i128>> = ends.into_iter().flatten().collect();
-        let (low, high) = match &ends {
-            Some(ends) => (ends.iter().min().copied(), ends.iter().max().copied()),
-            None => (None, None),
-        };
-        Bounds::wrapped(inst.result, low, high)
+    }
+
+    fn low_zeros(&self, _: &Inst, zeros: &[u32]) -> u32 {
+        zeros[0] + zeros[1]
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Mul)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

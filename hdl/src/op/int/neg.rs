@@ -1,6 +1,7 @@
 //! `neg`: int and fixed negation, which wraps without a flag (RULES N3).
 
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::facts::{Fast, Twice};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
@@ -23,6 +24,18 @@ impl Operator for Neg {
     fn bounds(&self, inst: &Inst) -> Bounds {
         let a = inst.bounds(0);
         Bounds::wrapped(inst.result, Some(-a.high), Some(-a.low))
+    }
+
+    fn twice(&self) -> Option<Twice> {
+        Some(Twice::Undone)
+    }
+
+    fn low_zeros(&self, _: &Inst, zeros: &[u32]) -> u32 {
+        parts::least(zeros)
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Neg)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

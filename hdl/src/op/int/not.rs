@@ -2,6 +2,7 @@
 
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
+use crate::op::facts::{Fast, Twice};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
@@ -24,6 +25,14 @@ impl Operator for Not {
     fn bounds(&self, inst: &Inst) -> Bounds {
         let (a, all) = (inst.bounds(0), Bounds::of(inst.result));
         Bounds::ints(all.low + all.high - a.high, all.low + all.high - a.low)
+    }
+
+    fn twice(&self) -> Option<Twice> {
+        Some(Twice::Undone)
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Not)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

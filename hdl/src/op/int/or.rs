@@ -1,6 +1,7 @@
 //! `or`: bitwise or of two ints (RULES N3, L4).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::facts::{Fast, Fold};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
@@ -26,6 +27,31 @@ impl Operator for Or {
             return Bounds::of(inst.result);
         }
         Bounds::ints(a.low.max(b.low), parts::ones_above(a.high.max(b.high)))
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.none_negative()
+    }
+
+    fn commutes(&self) -> bool {
+        true
+    }
+
+    fn fold(&self, inst: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
+        match constants[1] {
+            _ if inst.same => Some(Fold::Arg(0)),
+            Some(0) => Some(Fold::Arg(0)),
+            Some(c) if c == inst.result.mask() => Some(Fold::Const(c)),
+            _ => None,
+        }
+    }
+
+    fn low_zeros(&self, _: &Inst, zeros: &[u32]) -> u32 {
+        parts::least(zeros)
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Or)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -32,6 +32,10 @@ impl Operator for Rem {
         Bounds::ints(if a.low < 0 { -rest } else { 0 }, if a.high > 0 { rest } else { 0 })
     }
 
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.never_negative(0)
+    }
+
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
         let (a, b) = (inst.result.to_int(args[0]), inst.result.to_int(args[1]));
         match a.checked_rem(b) {

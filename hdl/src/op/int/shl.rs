@@ -1,9 +1,10 @@
 //! `shl`: an int or fixed shifted left by a constant; bits that leave are lost (RULES N4).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::facts::{Fast, Fold, Unwrapped};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
-use crate::{Bounds, Flags, Format};
+use crate::{Flags, Format};
 
 pub struct Shl;
 
@@ -24,9 +25,26 @@ impl Operator for Shl {
         }
     }
 
-    fn bounds(&self, inst: &Inst) -> Bounds {
-        let a = inst.bounds(0);
-        Bounds::wrapped(inst.result, a.low.checked_mul(1 << inst.attrs.n), a.high.checked_mul(1 << inst.attrs.n))
+    fn unwrapped(&self, inst: &Inst) -> Option<Unwrapped> {
+        let (a, n) = (inst.bounds(0), inst.attrs.n);
+        Some(Unwrapped { what: "shift", low: a.low.checked_mul(1 << n)?, high: a.high.checked_mul(1 << n)? })
+    }
+
+    fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
+        (inst.attrs.n == 0).then_some(Fold::Arg(0))
+    }
+
+    fn low_zeros(&self, inst: &Inst, zeros: &[u32]) -> u32 {
+        zeros[0] + inst.attrs.n as u32
+    }
+
+    fn vanishes(&self, inst: &Inst, zeros: u32) -> Option<bool> {
+        let width = inst.result.width();
+        Some(zeros < width && zeros + inst.attrs.n as u32 >= width)
+    }
+
+    fn fast(&self, inst: &Inst) -> Option<Fast> {
+        Some(Fast::Shl(inst.attrs.n as u32))
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

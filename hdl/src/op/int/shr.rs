@@ -1,6 +1,7 @@
 //! `shr`: an int or fixed shifted right by a constant, towards minus infinity (RULES N4).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::facts::{Fast, Fold};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
@@ -27,6 +28,27 @@ impl Operator for Shr {
     fn bounds(&self, inst: &Inst) -> Bounds {
         let a = inst.bounds(0);
         Bounds::ints(a.low >> inst.attrs.n, a.high >> inst.attrs.n)
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.never_negative(0)
+    }
+
+    fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
+        (inst.attrs.n == 0).then_some(Fold::Arg(0))
+    }
+
+    fn low_zeros(&self, inst: &Inst, zeros: &[u32]) -> u32 {
+        zeros[0].saturating_sub(inst.attrs.n as u32)
+    }
+
+    fn vanishes(&self, inst: &Inst, _: u32) -> Option<bool> {
+        let b = inst.bounds(0);
+        Some(b.low >= 0 && b.high >> inst.attrs.n == 0)
+    }
+
+    fn fast(&self, inst: &Inst) -> Option<Fast> {
+        Some(Fast::Shr(inst.attrs.n as u32))
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

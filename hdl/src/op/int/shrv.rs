@@ -22,6 +22,10 @@ impl Operator for Shrv {
         crate::op::pieces::shift::result(self.name(), args)
     }
 
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.never_negative(0)
+    }
+
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
         let value = inst.result.to_int(args[0]);
         let bits = match shift::amount(inst, args[1]) {

@@ -1,9 +1,10 @@
 //! `sub`: int and fixed subtraction, which wraps without a flag (RULES N3).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::facts::{Fast, Fold, Unwrapped};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
-use crate::{Bounds, Flags, Format};
+use crate::{Flags, Format};
 
 pub struct Sub;
 
@@ -20,9 +21,25 @@ impl Operator for Sub {
         parts::two_alike(self.name(), args)
     }
 
-    fn bounds(&self, inst: &Inst) -> Bounds {
+    fn unwrapped(&self, inst: &Inst) -> Option<Unwrapped> {
         let (a, b) = (inst.bounds(0), inst.bounds(1));
-        Bounds::wrapped(inst.result, Some(a.low - b.high), Some(a.high - b.low))
+        Some(Unwrapped { what: "difference", low: a.low - b.high, high: a.high - b.low })
+    }
+
+    fn fold(&self, inst: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
+        match constants[1] {
+            _ if inst.same => Some(Fold::Const(0)),
+            Some(0) => Some(Fold::Arg(0)),
+            _ => None,
+        }
+    }
+
+    fn low_zeros(&self, _: &Inst, zeros: &[u32]) -> u32 {
+        parts::least(zeros)
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Sub)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -3,6 +3,7 @@
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::rounding;
+use crate::op::facts::{Fold, Loss};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
@@ -38,6 +39,32 @@ impl Operator for Xcast {
         let a = inst.bounds(0);
         let cast = |x: i128| inst.result.to_int(self.bits(inst, &[x as u64 & inst.args[0].mask()]).0);
         Bounds::ints(cast(a.low), cast(a.high))
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.none_negative()
+    }
+
+    fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
+        (inst.result == inst.args[0]).then_some(Fold::Arg(0))
+    }
+
+    fn low_zeros(&self, inst: &Inst, zeros: &[u32]) -> u32 {
+        let (from, to) = fracs(inst);
+        // The ends of the range have other low bits.
+        let saturates = self.loss(inst, u32::MAX) == Some(Loss::Range);
+        if saturates { 0 } else { (zeros[0] + to).saturating_sub(from) }
+    }
+
+    fn loss(&self, inst: &Inst, zeros: u32) -> Option<Loss> {
+        let ((from, to), b, limits) = (fracs(inst), inst.bounds(0), Bounds::of(inst.result));
+        let (up, down) = (to.saturating_sub(from), from.saturating_sub(to));
+        let scaled = |x: i128| x.checked_mul(1 << up).map(|x| x >> down);
+        let within = |x: i128| scaled(x).is_some_and(|x| (limits.low..=limits.high).contains(&x));
+        if !within(b.low) || !within(b.high) {
+            return Some(Loss::Range);
+        }
+        (inst.result.is_fixed() && zeros < down).then_some(Loss::Fraction(down))
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

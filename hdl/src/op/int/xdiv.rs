@@ -1,6 +1,7 @@
 //! `xdiv`: division of fixeds of one format: rounded to nearest even, then wrapped; a zero divisor gives 0 and `invalid` (RULES N3).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::facts::Fold;
 use crate::op::pieces::division;
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
@@ -27,6 +28,13 @@ impl Operator for Xdiv {
 
     fn flags(&self, _: &Inst) -> Flags {
         Flags::INVALID
+    }
+
+    fn fold(&self, inst: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
+        match constants[1] {
+            one if one.is_some() && one == parts::fixed_one(inst.args[1]) => Some(Fold::Arg(0)),
+            _ => None,
+        }
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::rounding;
+use crate::op::facts::{Fold, Unwrapped};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Flags, Format};
@@ -23,6 +24,28 @@ impl Operator for Xmul {
 
     fn rounds(&self) -> bool {
         true
+    }
+
+    fn unwrapped(&self, inst: &Inst) -> Option<Unwrapped> {
+        let (low, high) = parts::product_range(inst)?;
+        let frac = inst.result.frac().unwrap_or(0);
+        let rounded = |x: i128| {
+            let magnitude = rounding::rescale(x.unsigned_abs(), frac, inst.attrs.round) as i128;
+            if x < 0 { -magnitude } else { magnitude }
+        };
+        Some(Unwrapped { what: "product", low: rounded(low), high: rounded(high) })
+    }
+
+    fn commutes(&self) -> bool {
+        true
+    }
+
+    fn fold(&self, inst: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
+        match constants[1] {
+            Some(0) => Some(Fold::Const(0)),
+            one if one.is_some() && one == parts::fixed_one(inst.args[1]) => Some(Fold::Arg(0)),
+            _ => None,
+        }
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

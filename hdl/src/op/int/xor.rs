@@ -1,6 +1,7 @@
 //! `xor`: bitwise xor of two ints (RULES N3, L4).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::facts::{Fast, Fold};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
@@ -26,6 +27,30 @@ impl Operator for Xor {
             return Bounds::of(inst.result);
         }
         Bounds::ints(0, parts::ones_above(a.high.max(b.high)))
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.none_negative()
+    }
+
+    fn commutes(&self) -> bool {
+        true
+    }
+
+    fn fold(&self, inst: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
+        match constants[1] {
+            _ if inst.same => Some(Fold::Const(0)),
+            Some(0) => Some(Fold::Arg(0)),
+            _ => None,
+        }
+    }
+
+    fn low_zeros(&self, _: &Inst, zeros: &[u32]) -> u32 {
+        parts::least(zeros)
+    }
+
+    fn fast(&self, _: &Inst) -> Option<Fast> {
+        Some(Fast::Xor)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

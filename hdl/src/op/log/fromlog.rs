@@ -44,6 +44,10 @@ impl Operator for Fromlog {
         log_parts::bounds(self, inst, &[low], &[high], inst.bounds(0).zero)
     }
 
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.none_negative()
+    }
+
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
         let (from, to) = (inst.args[0], inst.result);
         let Some(x) = unpack(from, args[0]) else { return (0, Flags::NONE) };

@@ -6,6 +6,7 @@
 
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{self, Parts, pack, unpack};
+use crate::op::facts::Fold;
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::shift::any;
@@ -44,6 +45,18 @@ impl Operator for Ladd {
             true => signed_bounds(inst),
             false => sum_bounds(inst, |x, y| total(inst, x, y, false).0),
         }
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.none_negative()
+    }
+
+    fn commutes(&self) -> bool {
+        true
+    }
+
+    fn fold(&self, _: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
+        (constants[1] == Some(0)).then_some(Fold::Arg(0))
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
@@ -86,6 +99,14 @@ impl Operator for Lsub {
 
     fn bounds(&self, inst: &Inst) -> Bounds {
         signed_bounds(inst)
+    }
+
+    fn fold(&self, inst: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
+        match constants[1] {
+            _ if inst.same => Some(Fold::Const(0)),
+            Some(0) => Some(Fold::Arg(0)),
+            _ => None,
+        }
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

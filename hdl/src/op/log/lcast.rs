@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{Parts, pack, unpack};
+use crate::op::facts::Fold;
 use crate::op::meaning::Real;
 use crate::op::pieces::log_parts::{self, Unbounded, c_type, field_bits, fields, finish, one_log};
 use crate::op::{Attrs, Inst, Operator};
@@ -36,6 +37,14 @@ impl Operator for Lcast {
     fn bounds(&self, inst: &Inst) -> Bounds {
         let (low, high) = inst.magnitudes(0);
         log_parts::bounds(self, inst, &[low], &[high], inst.bounds(0).zero)
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.none_negative()
+    }
+
+    fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
+        (inst.result == inst.args[0]).then_some(Fold::Arg(0))
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -35,6 +35,10 @@ impl Operator for Ldiv {
         log_parts::bounds(self, inst, &[la, hb], &[ha, lb], inst.bounds(0).zero || inst.bounds(1).zero)
     }
 
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.none_negative()
+    }
+
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
         let format = inst.result;
         let Some(b) = unpack(format, args[1]) else { return (0, Flags::INVALID) };

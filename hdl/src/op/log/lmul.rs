@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::lns::{Parts, pack, unpack};
+use crate::op::facts::Fold;
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::log_parts::{self, Unbounded, both, field_bits, fields, finish, same_logs, unbias};
@@ -32,6 +33,18 @@ impl Operator for Lmul {
     fn bounds(&self, inst: &Inst) -> Bounds {
         let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
         log_parts::bounds(self, inst, &[la, lb], &[ha, hb], inst.bounds(0).zero || inst.bounds(1).zero)
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.same || inst.none_negative()
+    }
+
+    fn commutes(&self) -> bool {
+        true
+    }
+
+    fn fold(&self, _: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
+        (constants[1] == Some(0)).then_some(Fold::Const(0))
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

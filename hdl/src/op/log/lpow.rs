@@ -3,6 +3,7 @@
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{Parts, pack, unpack};
+use crate::op::facts::Fold;
 use crate::op::meaning::{self, Real};
 use crate::op::pieces::log_parts::{self, Unbounded, c_type, field_bits, fields, finish, one_log};
 use crate::op::{Attrs, Inst, Operator};
@@ -46,6 +47,18 @@ impl Operator for Lpow {
         let [least, greatest] = ends(inst);
         let zero = n != 0 && (inst.bounds(0).zero || d == 2 && !inst.is_nonneg(0));
         log_parts::bounds(self, inst, &[least], &[greatest], zero)
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        // An even power, or a root, which gives 0 for a negative argument; 2/2 is neither.
+        match (inst.attrs.n, inst.attrs.d) {
+            (n, 2) => n % 2 != 0 || n % 4 == 0 || inst.none_negative(),
+            (n, _) => n % 2 == 0 || inst.none_negative(),
+        }
+    }
+
+    fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
+        ((inst.attrs.n, inst.attrs.d) == (1, 1)).then_some(Fold::Arg(0))
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{Parts, pack, unpack};
+use crate::op::facts::Fold;
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::log_parts::{self, Unbounded, field_bits, fields, finish, one_log};
@@ -34,6 +35,14 @@ impl Operator for Lscale {
     fn bounds(&self, inst: &Inst) -> Bounds {
         let (low, high) = inst.magnitudes(0);
         log_parts::bounds(self, inst, &[low], &[high], inst.bounds(0).zero)
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.none_negative()
+    }
+
+    fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
+        (inst.attrs.n == 0).then_some(Fold::Arg(0))
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
@@ -86,6 +95,10 @@ impl Operator for Lscalev {
     fn bounds(&self, inst: &Inst) -> Bounds {
         let [least, greatest] = extremes(inst);
         log_parts::bounds(self, inst, &least, &greatest, inst.bounds(0).zero)
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        inst.never_negative(0)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::lns::unpack;
+use crate::op::facts::Twice;
 use crate::op::meaning::Real;
 use crate::op::pieces::log_parts::one_log;
 use crate::op::{Attrs, Inst, Operator};
@@ -26,6 +27,10 @@ impl Operator for Lneg {
 
     fn bounds(&self, inst: &Inst) -> Bounds {
         inst.bounds(0)
+    }
+
+    fn twice(&self) -> Option<Twice> {
+        Some(Twice::Undone)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
@@ -63,6 +68,14 @@ impl Operator for Labs {
 
     fn bounds(&self, inst: &Inst) -> Bounds {
         inst.bounds(0)
+    }
+
+    fn nonneg(&self, _: &Inst) -> bool {
+        true
+    }
+
+    fn twice(&self) -> Option<Twice> {
+        Some(Twice::Same)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

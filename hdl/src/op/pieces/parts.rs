@@ -3,6 +3,7 @@
 use crate::Format;
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::Inst;
 use crate::rtl::cat;
 
 /// Bits `hi..=lo` of a signal. It is a wire of its own in the signal's own stage, so that a later stage delays only
@@ -270,4 +271,24 @@ pub fn two_of_any(name: &str, args: &[Format]) -> Result<Format, String> {
 /// The greatest integer with as many bits as `x`, which is not negative.
 pub fn ones_above(x: i128) -> i128 {
     (1 << (128 - x.leading_zeros())) - 1
+}
+
+/// The least of some numbers of low zeros.
+pub fn least(zeros: &[u32]) -> u32 {
+    zeros.iter().copied().min().unwrap_or(0)
+}
+
+/// The pattern of 1 in a fixed format that has it.
+pub fn fixed_one(f: Format) -> Option<u64> {
+    let top = f.width() - f.is_signed() as u32;
+    f.frac().filter(|frac| f.is_fixed() && *frac < top).map(|frac| 1 << frac)
+}
+
+/// The least and the greatest product of the integers of two arguments; none where it has no i128.
+pub fn product_range(inst: &Inst) -> Option<(i128, i128)> {
+    let (a, b) = (inst.bounds(0), inst.bounds(1));
+    let corners = [(a.low, b.low), (a.low, b.high), (a.high, b.low), (a.high, b.high)];
+    let ends: Vec<i128> = corners.iter().map(|(x, y)| x.checked_mul(*y)).collect::<Option<_>>()?;
+    let (low, high) = (*ends.iter().min()?, *ends.iter().max()?);
+    Some((if inst.same { 0 } else { low }, high))
 }

@@ -11,6 +11,7 @@ pub(super) mod tests;
 use crate::circuit::{Circuit, Sig};
 use crate::number::real::{Dd, Expr, Node, exp2};
 use crate::number::rounding;
+use crate::op::facts;
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::unpack;
 use crate::op::pieces::parts;
@@ -190,6 +191,15 @@ impl Operator for Exp {
         } else {
             Bounds::ints(least as i128, greatest as i128)
         }
+    }
+
+    fn nonneg(&self, _: &Inst) -> bool {
+        true
+    }
+
+    fn lanes(&self, inst: &Inst, args: &[&[u64]], out: &mut [u64]) -> Flags {
+        let p = prepared(inst.result);
+        facts::each(out, |lane| p.eval(args[0][lane]))
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

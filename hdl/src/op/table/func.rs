@@ -16,6 +16,7 @@ pub use prepared::{Failure, MOST_WORK, Prepared, prepared, work};
 use crate::circuit::{Circuit, Sig};
 use crate::number::exact::{Exact, to_bits};
 use crate::number::real::{Dd, Expr, Smooth};
+use crate::op::facts;
 use crate::op::meaning::{DOUBLE, Real};
 use crate::op::{Attrs, Inst, Operator, TableUse};
 use crate::{Bounds, Flags, Format};
@@ -118,6 +119,15 @@ impl Operator for Func {
         of(inst).bounds
     }
 
+    fn nonneg(&self, inst: &Inst) -> bool {
+        of(inst).table.span().low >= 0
+    }
+
+    fn lanes(&self, inst: &Inst, args: &[&[u64]], out: &mut [u64]) -> Flags {
+        let p = of(inst);
+        facts::each(out, |lane| p.eval(args[0][lane]))
+    }
+
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
         of(inst).eval(args[0])
     }
@@ -152,9 +162,4 @@ impl Operator for Func {
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         hardware::circuit(of(inst), inst, self.flags(inst), c, args[0])
     }
-}
-
-/// Whether no result of this use is negative.
-pub fn is_nonneg(inst: &Inst) -> bool {
-    of(inst).table.span().low >= 0
 }

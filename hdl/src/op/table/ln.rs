@@ -9,6 +9,7 @@ mod tests;
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::real::{Dd, Interval, MAX_ORDER, Smooth, Value, elementary, exp2};
+use crate::op::facts;
 use crate::op::int::xcast::Xcast;
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::{max_field, unpack};
@@ -241,6 +242,11 @@ impl Operator for Log {
             return Bounds { zero: true, ..bounds };
         }
         Bounds::of(format)
+    }
+
+    fn lanes(&self, inst: &Inst, args: &[&[u64]], out: &mut [u64]) -> Flags {
+        let p = prepared(inst.result);
+        facts::each(out, |lane| p.eval(args[0][lane]))
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -17,6 +17,7 @@ pub use search::{BLOCK_BITS, Tables};
 pub use table::{Prepared, prepared};
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::facts::{Fast, Fold};
 use crate::op::float::fmul::Fmul;
 use crate::op::meaning::{self, Real};
 use crate::op::{Attrs, Inst, Operator, TableUse};
@@ -156,6 +157,22 @@ impl Operator for Pow {
         let greatest = greatest.min(inst.result.max_bits());
         let zero = inst.bounds(0).zero || reduce(&inst.attrs).1 == 2 && !inst.is_nonneg(0);
         Bounds::floats(inst.result, least, greatest, zero)
+    }
+
+    fn nonneg(&self, inst: &Inst) -> bool {
+        // An even power, or a root, which gives 0 for a negative argument; 2/2 is neither.
+        match (inst.attrs.n, inst.attrs.d) {
+            (n, 2) => n % 2 != 0 || n % 4 == 0 || inst.none_negative(),
+            (n, _) => n % 2 == 0 || inst.none_negative(),
+        }
+    }
+
+    fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
+        ((inst.attrs.n, inst.attrs.d) == (1, 1)).then_some(Fold::Arg(0))
+    }
+
+    fn fast(&self, inst: &Inst) -> Option<Fast> {
+        Some(Fast::Power(inst.attrs.n, inst.attrs.d))
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

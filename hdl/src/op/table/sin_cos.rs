@@ -14,6 +14,7 @@ mod tests;
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::real::{Call, Dd, Expr, Node, exp2};
+use crate::op::facts;
 use crate::op::int::xcast::Xcast;
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::unpack;
@@ -220,6 +221,11 @@ macro_rules! operator {
 
             fn bounds(&self, inst: &Inst) -> Bounds {
                 prepared(inst.result, $cosine).bounds(inst)
+            }
+
+            fn lanes(&self, inst: &Inst, args: &[&[u64]], out: &mut [u64]) -> Flags {
+                let p = prepared(inst.result, $cosine);
+                facts::each(out, |lane| p.eval(args[0][lane]))
             }
 
             fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -3,12 +3,12 @@
 
 use super::near::{agrees, combined, is_exact};
 use super::shown_findings;
-use crate::uses::{Random, describe, plain_uses, rows, shown};
 use hdl::Format;
 use hdl::op::{Inst, OPERATORS, Operator};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use testkit::uses::{Random, describe, plain_uses, rows, shown};
 
 /// Uses of one operator, and rows of each.
 const USES: usize = 80;

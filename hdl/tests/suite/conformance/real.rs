@@ -2,11 +2,11 @@
 
 use super::each_operator;
 use super::near::{agrees, combined, is_exact};
-use crate::uses::{Random, describe, plain_uses, rows, shown};
 use hdl::number::exact::to_bits;
 use hdl::op::meaning::{DOUBLE, Real};
 use hdl::op::{Inst, Operator};
 use hdl::{Flags, Format};
+use testkit::uses::{Random, describe, plain_uses, rows, shown};
 
 /// Rows of each use.
 const ROWS: usize = 200;

@@ -1,9 +1,8 @@
 //! What is known of values besides their formats: signs and bounds, for [`hdl::op::Inst`].
 
-use super::signs;
-use crate::graph::{Graph, Node, NodeId, NodeKind};
+use crate::graph::{Graph, Node, NodeKind};
 use hdl::Bounds;
-use hdl::op::Inst;
+use hdl::op::{Inst, Operator};
 use std::collections::HashSet;
 
 /// Sets [`hdl::op::Inst::nonneg`] for every argument of a signed format that can never be negative,
@@ -14,14 +13,14 @@ pub(crate) fn mark(graph: &mut Graph) {
 
 /// Keeps what is known for the first `most` different uses of operators; others are left with what their formats say.
 pub(crate) fn forget_beyond(graph: &mut Graph, most: usize) {
-    let mut kept: HashSet<(&'static str, Inst)> = HashSet::new();
+    let mut kept: HashSet<(&'static dyn Operator, Inst)> = HashSet::new();
     for node in &mut graph.nodes {
         let NodeKind::Op { op, inst, .. } = &mut node.kind else { continue };
         let known = inst.nonneg != 0 || inst.same || !inst.bounds.is_empty();
         if !known {
             continue;
         }
-        let key = (op.name(), inst.clone());
+        let key = (*op, inst.clone());
         if kept.len() < most {
             kept.insert(key);
         } else if !kept.contains(&key) {
@@ -48,8 +47,7 @@ pub(crate) fn mark_with(graph: &mut Graph, refine: impl Fn(&Node, Bounds) -> Bou
                 if inst.bounds.iter().zip(&inst.args).all(|(b, f)| *b == Bounds::of(*f)) {
                     inst.bounds.clear();
                 }
-                let sign = |a: &NodeId| known[a.0 as usize].0;
-                (signs::result(op.name(), inst, args, &sign), op.bounds(inst))
+                (op.nonneg(inst), op.bounds(inst))
             }
         };
         let bounds = refine(node, bounds);

@@ -4,7 +4,7 @@ use super::{Everywhere, Found, constants};
 use crate::diag::Diagnostic;
 use crate::diag::codes;
 use crate::graph::{Graph, Node, NodeKind};
-use hdl::op::Inst;
+use hdl::op::facts::Outcome;
 
 pub(super) fn judge(graph: &Graph, zeros: &[u32], found: &mut Found) {
     let constant = constants(graph);
@@ -15,17 +15,16 @@ pub(super) fn judge(graph: &Graph, zeros: &[u32], found: &mut Found) {
         if constant[k] {
             continue;
         }
-        let order = |k: usize| Order::of(inst, k, graph.node(args[k]));
-        match op.name() {
-            name @ ("lt" | "le" | "eq" | "ne") => {
-                outcomes.see(node.span, compared(name, inst, order(0), order(1)));
-            }
-            name @ ("nz" | "isz") => outcomes.see(node.span, order(0).is_zero().map(|zero| zero == (name == "isz"))),
-            "shl" | "shr" | "fscale" => {
-                let low = zeros[args[0].0 as usize];
-                shifts.see(node.span, shifted_out(node, low).then_some(()));
-            }
-            _ => {}
+        let known: Vec<Option<u64>> = args.iter().map(|a| known_bits(graph.node(*a))).collect();
+        match op.outcome(inst, &known) {
+            Some(Outcome::Always(outcome)) => outcomes.see(node.span, Some(outcome)),
+            Some(Outcome::Open) => outcomes.see(node.span, None),
+            None => {}
+        }
+        if let Some(vanishes) = op.vanishes(inst, zeros[args[0].0 as usize]) {
+            let b = inst.bounds(0);
+            let always_zero = b.low == 0 && b.high == 0;
+            shifts.see(node.span, (vanishes && !always_zero).then_some(()));
         }
     }
     for (span, outcome) in outcomes.agreed() {
@@ -40,68 +39,7 @@ pub(super) fn judge(graph: &Graph, zeros: &[u32], found: &mut Found) {
     }
 }
 
-/// An operand as an interval of integers in the order of its values: of a float or log the pattern of its magnitude with a sign.
-struct Order {
-    low: i128,
-    high: i128,
-    /// Whether it can be 0.
-    zero: bool,
-}
-
-impl Order {
-    fn of(inst: &Inst, k: usize, node: &Node) -> Order {
-        let (b, format) = (inst.bounds(k), inst.args[k]);
-        if !format.is_sign_magnitude() {
-            return Order { low: b.low, high: b.high, zero: b.zero };
-        }
-        if let NodeKind::Const { bits } = node.kind {
-            let magnitude = (bits & (format.mask() >> 1)) as i128;
-            let value = if bits == magnitude as u64 { magnitude } else { -magnitude };
-            return Order { low: value, high: value, zero: value == 0 };
-        }
-        let low = match (inst.is_nonneg(k), b.zero) {
-            (false, _) => -b.high,
-            (true, true) => 0,
-            (true, false) => b.low,
-        };
-        Order { low, high: b.high, zero: b.zero }
-    }
-
-    /// Whether it is always or never 0.
-    fn is_zero(&self) -> Option<bool> {
-        let always = self.low == 0 && self.high == 0;
-        if always { Some(true) } else { (!self.zero).then_some(false) }
-    }
-}
-
-/// The one outcome of a comparison, if there is only one.
-fn compared(name: &str, inst: &Inst, a: Order, b: Order) -> Option<bool> {
-    if inst.same {
-        return Some(matches!(name, "le" | "eq"));
-    }
-    let always = |yes: bool, no: bool| if yes { Some(true) } else { no.then_some(false) };
-    match name {
-        "lt" => always(a.high < b.low, a.low >= b.high),
-        "le" => always(a.high <= b.low, a.low > b.high),
-        _ => {
-            let only_one_is_zero = a.is_zero().is_some_and(|zero| b.is_zero() == Some(!zero));
-            let apart = a.high < b.low || b.high < a.low || only_one_is_zero;
-            let one = a.low == a.high && b.low == b.high && a.low == b.low;
-            always(one, apart).map(|equal| equal == (name == "eq"))
-        }
-    }
-}
-
-/// Whether a shift leaves nothing of a value that is not always 0 itself.
-fn shifted_out(node: &Node, zeros: u32) -> bool {
-    let NodeKind::Op { op, inst, .. } = &node.kind else { return false };
-    let b = inst.bounds(0);
-    if b.low == 0 && b.high == 0 {
-        return false;
-    }
-    match op.name() {
-        "shl" => zeros < inst.result.width() && zeros + inst.attrs.n as u32 >= inst.result.width(),
-        "shr" => b.low >= 0 && b.high >> inst.attrs.n == 0,
-        _ => op.bits(inst, &[b.high as u64]).0 == 0,
-    }
+/// The pattern of a constant.
+fn known_bits(node: &Node) -> Option<u64> {
+    if let NodeKind::Const { bits } = node.kind { Some(bits) } else { None }
 }

@@ -4,6 +4,7 @@ use super::{Parsed, Parser};
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
 use crate::syntax::ast::{BinaryOp, ExprId, ExprKind, Word};
+use crate::syntax::functions;
 use crate::syntax::habits;
 use crate::syntax::lex::TokenKind;
 
@@ -284,7 +285,7 @@ impl<'a> Parser<'a> {
             return self.fail(error.edit(span, *symbol));
         }
         if self.is_at(2, "(") {
-            let known = habits::FUNCTION_NAMES.iter().find(|f| f.0 == word.text).map_or(word.text, |f| f.1);
+            let known = functions::meant(word.text).map_or(word.text, |f| f.name);
             let error = self.foreign("functions stand alone", self.peek(0).span, format!("write `{known}(...)`"));
             let module = matches!(base.of(self.text), "np" | "numpy" | "math" | "cmath" | "jnp" | "torch" | "cp");
             return self.fail(if module { error.edit(base.to(word.span), known) } else { error });

@@ -4,23 +4,29 @@
 use super::{Variants, variants};
 use crate::emulator::frame::{Class, Frame, Instr, LANES};
 use hdl::op::Inst;
+use hdl::op::facts::Fast;
 
 /// The kernel of an operator whose arguments have class `from` and whose result has class `to`.
-pub fn find(name: &str, inst: &Inst, from: Class, to: Class) -> Option<Variants> {
+pub fn find(fast: Fast, inst: &Inst, from: Class, to: Class) -> Option<Variants> {
     let second = inst.args.get(1).map_or(to, |f| Class::of(*f));
     match from {
-        _ if name == "mux" => select(second),
-        Class::I32 if to == Class::I64 && name == "icast" => {
-            Some(if inst.args[0].is_signed() { variants!(cast::<i32, i64>) } else { variants!(cast::<u32, i64>) })
-        }
-        Class::I64 if to == Class::I32 && name == "icast" => Some(variants!(cast::<i64, i32>)),
+        _ if fast == Fast::Select => select(second),
+        // A cast from or to a float or log is none of these.
+        Class::I32 | Class::I64 if fast == Fast::Cast => match (from, to) {
+            (Class::I32, Class::I64) if inst.args[0].is_signed() => Some(variants!(cast::<i32, i64>)),
+            (Class::I32, Class::I64) => Some(variants!(cast::<u32, i64>)),
+            (Class::I32, Class::I32) => Some(variants!(cast::<i32, i32>)),
+            (Class::I64, Class::I32) => Some(variants!(cast::<i64, i32>)),
+            (Class::I64, Class::I64) => Some(variants!(cast::<i64, i64>)),
+            _ => None,
+        },
         // A comparison is made on the class's own order; unsigned integers that fill their slot need it unsigned.
-        Class::I32 if inst.args[0].is_signed() => arithmetic32(name).or_else(|| ordered_i32(name)),
-        Class::I32 => arithmetic32(name).or_else(|| ordered_u32(name)),
-        Class::I64 if inst.args[0].is_signed() => arithmetic64(name).or_else(|| ordered_i64(name)),
-        Class::I64 => arithmetic64(name).or_else(|| ordered_u64(name)),
-        Class::F32 => ordered_f32(name),
-        Class::F64 => ordered_f64(name),
+        Class::I32 if inst.args[0].is_signed() => arithmetic32(fast).or_else(|| ordered_i32(fast)),
+        Class::I32 => arithmetic32(fast).or_else(|| ordered_u32(fast)),
+        Class::I64 if inst.args[0].is_signed() => arithmetic64(fast).or_else(|| ordered_i64(fast)),
+        Class::I64 => arithmetic64(fast).or_else(|| ordered_u64(fast)),
+        Class::F32 => ordered_f32(fast),
+        Class::F64 => ordered_f64(fast),
         Class::Raw => None,
     }
 }
@@ -56,20 +62,19 @@ word!(i64);
 /// Wraps the low bits of `x` to a format of `width` bits, extended to the slot.
 macro_rules! arithmetic {
     ($find:ident, $module:ident, $t:ty, $u:ty) => {
-        fn $find(name: &str) -> Option<Variants> {
-            Some(match name {
-                "add" => variants!($module::add),
-                "sub" => variants!($module::sub),
-                "mul" => variants!($module::mul),
-                "neg" => variants!($module::neg),
-                "abs" => variants!($module::abs),
-                "and" => variants!($module::and),
-                "or" => variants!($module::or),
-                "xor" => variants!($module::xor),
-                "not" => variants!($module::not),
-                "shl" => variants!($module::shl),
-                "shr" => variants!($module::shr),
-                "icast" => variants!(cast::<$t, $t>),
+        fn $find(fast: Fast) -> Option<Variants> {
+            Some(match fast {
+                Fast::Add => variants!($module::add),
+                Fast::Sub => variants!($module::sub),
+                Fast::Mul => variants!($module::mul),
+                Fast::Neg => variants!($module::neg),
+                Fast::Abs => variants!($module::abs),
+                Fast::And => variants!($module::and),
+                Fast::Or => variants!($module::or),
+                Fast::Xor => variants!($module::xor),
+                Fast::Not => variants!($module::not),
+                Fast::Shl(_) => variants!($module::shl),
+                Fast::Shr(_) => variants!($module::shr),
                 _ => return None,
             })
         }
@@ -165,16 +170,16 @@ unsafe fn mux<T: Copy + 'static>(i: &Instr, f: &mut Frame) {
 /// Comparisons and extremes on the order of a slot type.
 macro_rules! ordered {
     ($find:ident, $t:ty) => {
-        fn $find(name: &str) -> Option<Variants> {
-            Some(match name {
-                "lt" => variants!(|i, f| compare::<$t>(i, f, |a, b| a < b)),
-                "le" => variants!(|i, f| compare::<$t>(i, f, |a, b| a <= b)),
-                "eq" => variants!(|i, f| compare::<$t>(i, f, |a, b| a == b)),
-                "ne" => variants!(|i, f| compare::<$t>(i, f, |a, b| a != b)),
-                "nz" => variants!(|i, f| compare::<$t>(i, f, |a, _| a != <$t>::default())),
-                "isz" => variants!(|i, f| compare::<$t>(i, f, |a, _| a == <$t>::default())),
-                "min" => variants!(|i, f| choose::<$t>(i, f, |a, b| b < a)),
-                "max" => variants!(|i, f| choose::<$t>(i, f, |a, b| a < b)),
+        fn $find(fast: Fast) -> Option<Variants> {
+            Some(match fast {
+                Fast::Lt => variants!(|i, f| compare::<$t>(i, f, |a, b| a < b)),
+                Fast::Le => variants!(|i, f| compare::<$t>(i, f, |a, b| a <= b)),
+                Fast::Eq => variants!(|i, f| compare::<$t>(i, f, |a, b| a == b)),
+                Fast::Ne => variants!(|i, f| compare::<$t>(i, f, |a, b| a != b)),
+                Fast::Nonzero => variants!(|i, f| compare::<$t>(i, f, |a, _| a != <$t>::default())),
+                Fast::Zero => variants!(|i, f| compare::<$t>(i, f, |a, _| a == <$t>::default())),
+                Fast::Min => variants!(|i, f| choose::<$t>(i, f, |a, b| b < a)),
+                Fast::Max => variants!(|i, f| choose::<$t>(i, f, |a, b| a < b)),
                 _ => return None,
             })
         }

@@ -1,4 +1,4 @@
-//! The kernel of `pow`: a table of the function over the significands of one or two octaves, made through the
+//! The kernel of powers of floats: a table of the function over the significands of one or two octaves, made through the
 //! operator's `bits`, and a scaling by the exponent.
 //!
 //! The operator's bits depend on the exponent only by an exact power of two, so a table over all significands
@@ -7,9 +7,11 @@
 use super::{Isa, variants};
 use crate::emulator::frame::{Class, Frame, Instr, LANES};
 use hdl::Flags;
-use hdl::op::Inst;
+use hdl::op::{Inst, Operator};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
+
+type Op = &'static dyn Operator;
 
 /// The widest fraction that gets a table: 2^17 entries of 4 bytes for a root.
 const MAX_MANT: u32 = 16;
@@ -24,13 +26,13 @@ pub struct Table {
     mant: u32,
 }
 
-/// Chooses the kernel for a use of `pow`; false leaves it to the slow path.
-pub fn prepare(name: &str, inst: &Inst, instr: &mut Instr, isa: Isa) -> bool {
+/// Chooses the kernel for the power n/d of a float; false leaves it to the slow path.
+pub fn prepare(op: Op, inst: &Inst, power: (i32, i32), instr: &mut Instr, isa: Isa) -> bool {
     let class = Class::of(inst.result);
-    if name != "pow" || class == Class::Raw || inst.result.mant() > MAX_MANT {
+    if class == Class::Raw || inst.result.mant() > MAX_MANT {
         return false;
     }
-    let Some(table) = table(inst) else { return false };
+    let Some(table) = table(op, inst, power) else { return false };
     instr.table = Some(table);
     instr.kernel = match class {
         Class::F32 => variants!(kernel32).kernel(isa),
@@ -41,16 +43,14 @@ pub fn prepare(name: &str, inst: &Inst, instr: &mut Instr, isa: Isa) -> bool {
 
 /// The table of a use, made once a process; `None` where the exponent range is too small to hold the function over an
 /// octave without a flag, or where the power is no table's business.
-fn table(inst: &Inst) -> Option<Arc<Table>> {
-    static TABLES: OnceLock<Mutex<HashMap<Inst, Option<Arc<Table>>>>> = OnceLock::new();
+fn table(op: Op, inst: &Inst, power: (i32, i32)) -> Option<Arc<Table>> {
+    static TABLES: OnceLock<Mutex<HashMap<(Op, Inst), Option<Arc<Table>>>>> = OnceLock::new();
     let tables = TABLES.get_or_init(Mutex::default);
     let mut tables = tables.lock().expect("making a table does not panic");
-    tables.entry(inst.clone()).or_insert_with(|| make(inst).map(Arc::new)).clone()
+    tables.entry((op, inst.clone())).or_insert_with(|| make(op, inst, power).map(Arc::new)).clone()
 }
 
-fn make(inst: &Inst) -> Option<Table> {
-    let op = hdl::op::operator("pow")?;
-    let (n, d) = (inst.attrs.n, inst.attrs.d);
+fn make(op: Op, inst: &Inst, (n, d): (i32, i32)) -> Option<Table> {
     let (n, d) = if d == 2 && n % 2 == 0 { (n / 2, 1) } else { (n, d) };
     let format = inst.result;
     if n == 0 || !(1..=2).contains(&d) {

@@ -6,6 +6,7 @@ use hdl::circuit::target::Clock;
 use hdl::op::{Inst, Operator, hardware};
 use hdl::rtl::netlist::{Module, Netlist};
 use sim::bench::{MultiBench, wrap};
+use testkit::uses::describe;
 
 /// Rows of arguments for one use, at least.
 pub const ROWS: usize = 1500;
@@ -37,8 +38,9 @@ impl Case {
     fn expected(&self, k: usize) -> Vec<u64> {
         let (bits, raised) = self.op.bits(&self.inst, &self.rows[k]);
         let declared = self.op.flags(&self.inst);
-        assert!(declared.contains(raised), "{} {:?} raises an undeclared flag", self.op.name(), self.inst);
-        assert!(self.op.bounds(&self.inst).contain(self.inst.result, bits), "{} {:?}", self.op.name(), self.inst);
+        let what = || describe(self.op, &self.inst);
+        assert!(declared.contains(raised), "{}: raises an undeclared flag", what());
+        assert!(self.op.bounds(&self.inst).contain(self.inst.result, bits), "{}: outside of its bounds", what());
         let port = declared.iter().enumerate().map(|(k, f): (usize, Flags)| (raised.contains(f) as u64) << k).sum();
         if declared.is_empty() { vec![bits] } else { vec![bits, port] }
     }
@@ -54,13 +56,13 @@ pub fn check_cases(cases: &[Case], mhz: f64, timed: impl Fn(&Case) -> bool) {
     let outputs = bench.run_all(&rows);
     for (k, case) in cases.iter().enumerate() {
         for (t, got) in outputs[k].iter().enumerate() {
-            let what = || format!("{} {:?} at {mhz} MHz of {:x?}", case.op.name(), case.inst, case.rows[t]);
+            let what = || format!("{}: at {mhz} MHz of {:x?}", describe(case.op, &case.inst), case.rows[t]);
             assert_eq!(*got, case.expected(t), "{}", what());
         }
         // All rows match at the declared latency; here it is also measured.
         if timed(case) {
             let latency = bench.measured_latency(k, &case.rows[case.rows.len() - 8..]);
-            assert_eq!(latency, Ok(declared[k]), "{} {:?} at {mhz} MHz", case.op.name(), case.inst);
+            assert_eq!(latency, Ok(declared[k]), "{} at {mhz} MHz", describe(case.op, &case.inst));
         }
     }
 }

@@ -190,7 +190,7 @@ impl<'a> Kernel<'a> {
             let Step::Op { op, args, .. } = step else { continue };
             let here = demanded[k];
             match args[..] {
-                [condition, yes, no] if op.name() == "mux" => {
+                [condition, yes, no] if *op == hdl::op::compare::MUX => {
                     let lanes = lanes_of(values, condition).iter().enumerate();
                     let taken = lanes.fold(0, |mask, (lane, x)| mask | x.bits() << lane);
                     demanded[condition] |= here;

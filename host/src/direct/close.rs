@@ -72,8 +72,8 @@ fn is_close(tree: &Tree, i: usize, j: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::particles::Particles;
-    use crate::random::{Charge, Distribution, generate};
+    use crate::data::particles::Particles;
+    use crate::data::random::{Charge, Distribution, generate};
 
     /// Every pair, one after the other.
     fn plain(tree: &Tree) -> Close {

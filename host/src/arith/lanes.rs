@@ -61,15 +61,15 @@ pub fn madd<T: Real, const FMA: bool>(a: T, b: T, c: T) -> T {
 macro_rules! fastest {
     ($(#[$doc:meta])* $vis:vis fn $name:ident$(<$t:ident>)?($($a:ident: $ty:ty),* $(,)?) = $body:ident) => {
         $(#[$doc])*
-        $vis fn $name$(<$t: $crate::lanes::Real>)?($($a: $ty),*) {
+        $vis fn $name$(<$t: $crate::arith::lanes::Real>)?($($a: $ty),*) {
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,fma")]
-                fn wide$(<$t: $crate::lanes::Real>)?($($a: $ty),*) {
+                fn wide$(<$t: $crate::arith::lanes::Real>)?($($a: $ty),*) {
                     $body::<$($t,)? true>($($a),*)
                 }
                 #[target_feature(enable = "avx2,fma")]
-                fn middle$(<$t: $crate::lanes::Real>)?($($a: $ty),*) {
+                fn middle$(<$t: $crate::arith::lanes::Real>)?($($a: $ty),*) {
                     $body::<$($t,)? true>($($a),*)
                 }
                 if is_x86_feature_detected!("avx512f")

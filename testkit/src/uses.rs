@@ -1,7 +1,7 @@
 //! Uses of operators for tests, made up by asking each operator what it takes: formats, attributes, roundings, known signs and
 //! bounds; and valid arguments for them.
 
-mod rows;
+pub mod rows;
 
 pub use rows::{exhaustive, rows};
 
@@ -75,9 +75,9 @@ pub fn uses(op: &dyn Operator) -> Vec<Inst> {
             k % 3 != 0
         });
     }
-    let narrowed: Vec<Inst> =
-        plain.iter().flat_map(|inst| [narrowed(inst, &mut random), narrowed(inst, &mut random)]).collect();
-    plain.extend(narrowed);
+    let known = |(k, inst): (usize, &Inst)| [narrowed(inst, &mut random), one_known(inst, k, &mut random)];
+    let known: Vec<Inst> = plain.iter().enumerate().flat_map(known).collect();
+    plain.extend(known);
     plain
 }
 
@@ -169,6 +169,22 @@ fn narrowed(inst: &Inst, random: &mut Random) -> Inst {
         new.nonneg |= ((k_sign == 1 && f.is_signed() && possible) as u32) << k;
     }
     new
+}
+
+/// The same use with an argument, mostly the last one, known to be an end of its format, 0 or 1: operators have short forms for
+/// these. Of a single argument more is known in another way.
+fn one_known(inst: &Inst, turn: usize, random: &mut Random) -> Inst {
+    if inst.args.len() < 2 {
+        return narrowed(inst, random);
+    }
+    let k = if turn % 4 == 3 { 0 } else { inst.args.len() - 1 };
+    let f = inst.args[k];
+    let value = [f.max_bits(), f.min_bits(), f.max_bits(), 0, f.max_bits(), 1][turn % 6];
+    let value = rows::valid(f, value);
+    let mut bounds: Vec<Bounds> = inst.args.iter().map(|f| Bounds::of(*f)).collect();
+    bounds[k] = Bounds::exactly(f, value);
+    let positive = f.is_signed() && value >> (f.width() - 1) == 0;
+    Inst { bounds, nonneg: (positive as u32) << k, ..inst.clone() }
 }
 
 /// Bounds that a value may have: all, one value, between two values, or few next to a corner.

@@ -1,9 +1,9 @@
 //! How far an FMM is from direct summation (RULES H10).
 
-use crate::boxmap::{exponent, ldexp};
-use crate::direct;
-use crate::particles::{Field, Particles};
-use crate::random::Random;
+use crate::arith::scale::{exponent, ldexp};
+use crate::data::particles::{Field, Particles};
+use crate::data::random::Random;
+use crate::direct::summation;
 use serde::Serialize;
 
 /// Errors over sampled targets; those of the gradient are absent when only the potential was computed.
@@ -34,7 +34,7 @@ pub fn sample(n: usize, k: usize, seed: u64) -> Vec<usize> {
 /// Compares `field` with direct summation at `min(k, n)` targets.
 pub fn measure(particles: &Particles, field: &Field, k: usize, seed: u64, eps: f64) -> Errors {
     let targets = sample(particles.len(), k, seed);
-    let reference = direct::reference(particles, &targets, eps);
+    let reference = summation::reference(particles, &targets, eps);
     let pairs = || targets.iter().copied().zip(&reference);
     let potential = pairs().map(|(t, f)| (vec![field.potential[t]], vec![f[0]])).collect::<Vec<_>>();
     let mut errors = Errors {
@@ -95,7 +95,7 @@ fn percentile(sorted: &[f64], part: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Charge, Distribution, generate};
+    use crate::data::random::{Charge, Distribution, generate};
 
     #[test]
     fn samples_are_distinct_and_depend_on_the_seed_alone() {
@@ -111,7 +111,7 @@ mod tests {
     fn a_known_error_is_measured() {
         let p = generate(50, Distribution::Uniform, Charge::Positive, 1);
         let all: Vec<usize> = (0..50).collect();
-        let exact = direct::reference(&p, &all, 0.0);
+        let exact = summation::reference(&p, &all, 0.0);
         let mut field = Field {
             potential: exact.iter().map(|f| f[0] * 1.01).collect(),
             gradient: Some([1, 2, 3].map(|a| exact.iter().map(|f| f[a] * 1.02).collect())),

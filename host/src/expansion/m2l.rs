@@ -3,10 +3,10 @@
 //! In units of the cell the derivatives depend on the integer offset alone, so they are tabulated for every offset of
 //! two parents and every octant of the source. Near pairs of children have zeros there: the `flag` of the kernel.
 
+use crate::arith::lanes::{Real, fastest, madd};
 use crate::expansion::{Expansion, LANES, Lane};
-use crate::lanes::{Real, fastest, madd};
-use crate::lists::{Lists, is_near};
 use crate::tree::Tree;
+use crate::tree::lists::{Lists, is_near};
 use rayon::prelude::*;
 
 /// Tables beyond this many bytes are not kept; their entries are computed when needed.
@@ -72,14 +72,14 @@ fn derivatives<T: Real>(e: &Expansion, offset: [i64; 3], source: usize, near2: u
 
 /// Adds to `l` what the multipoles `m` of each cell's list give.
 pub fn m2l<T: Real>(tree: &Tree, lists: &Lists, e: &Expansion, near2: u64, m: &[f64], l: &mut [f64]) {
-    if lists.m2l.iter().all(Vec::is_empty) {
+    if lists.v.iter().all(Vec::is_empty) {
         return;
     }
     let table = Table::<T>::new(e, near2);
     let m: Vec<T> = m.par_iter().map(|m| T::of(*m)).collect();
     let scratch = || (vec![[T::default(); LANES]; e.l], vec![[T::default(); LANES]; e.d]);
     by_parent(tree, e, l).into_par_iter().for_each_init(scratch, |(sum, block), (parent, l)| {
-        let sources = &lists.m2l[parent];
+        let sources = &lists.v[parent];
         if sources.is_empty() {
             return;
         }
@@ -126,7 +126,7 @@ pub fn m2l_cell(tree: &Tree, lists: &Lists, e: &Expansion, near2: u64, m: &[f64]
     let cell = &tree.cells[target];
     let mut l = vec![0.0; e.l];
     let mut d = vec![[0.0f64; LANES]; e.d];
-    for s in &lists.m2l[cell.parent as usize] {
+    for s in &lists.v[cell.parent as usize] {
         for source in tree.cells[*s as usize].child_range() {
             let offset: [i64; 3] = std::array::from_fn(|a| cell.at[a] as i64 - tree.cells[source].at[a] as i64);
             if is_near(offset, near2) {

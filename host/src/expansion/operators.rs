@@ -1,25 +1,13 @@
-//! The passes that stay on the CPU: P2M, M2M, P2L, L2L, L2P, M2P, in f64. Each cell or leaf is worked on by one thread
-//! in one order, so that results do not depend on the number of threads.
+//! The operators that stay on the CPU: P2M, M2M, P2L, L2L, L2P, M2P, in f64. Each cell or leaf is worked on by one
+//! thread in one order, so that results do not depend on the number of threads.
 
-use crate::expansion::{Expansion, LANES, Lane, Term};
-use crate::lanes::fastest;
-use crate::lists::Lists;
+use crate::arith::lanes::fastest;
+use crate::data::Force;
+use crate::expansion::shift::Term;
+use crate::expansion::{Expansion, LANES, Lane};
+use crate::tree::lists::Lists;
 use crate::tree::{Cell, Tree};
 use rayon::prelude::*;
-
-/// Potential and gradient of a particle in box units.
-pub type Force = [f64; 4];
-
-/// Pairs every leaf with the part of `out` that belongs to its particles.
-pub fn by_leaf<'o, T>(tree: &Tree, mut out: &'o mut [T]) -> Vec<(usize, &'o mut [T])> {
-    let mut parts = Vec::with_capacity(tree.leaves.len());
-    for leaf in &tree.leaves {
-        let (part, rest) = out.split_at_mut(tree.cells[*leaf as usize].count as usize);
-        parts.push((*leaf as usize, part));
-        out = rest;
-    }
-    parts
-}
 
 /// P2M: the multipoles of the leaves.
 pub fn p2m(tree: &Tree, e: &Expansion, m: &mut [f64]) {
@@ -106,8 +94,8 @@ fn apply(terms: &[Term], src: &[f64], dst: &mut [f64]) {
 pub fn p2l(tree: &Tree, lists: &Lists, e: &Expansion, l: &mut [f64]) {
     let scratch = || vec![[0.0; LANES]; e.l + e.d_point];
     l.par_chunks_exact_mut(e.l).enumerate().for_each_init(scratch, |scratch, (t, l)| {
-        if !lists.p2l[t].is_empty() {
-            p2l_cell(tree, e, &tree.cells[t], &lists.p2l[t], scratch, l);
+        if !lists.x[t].is_empty() {
+            p2l_cell(tree, e, &tree.cells[t], &lists.x[t], scratch, l);
         }
     });
 }
@@ -163,7 +151,7 @@ pub fn l2l(tree: &Tree, e: &Expansion, l: &mut [f64]) {
 /// L2P: adds the local expansions of the leaves at their particles.
 pub fn l2p(tree: &Tree, e: &Expansion, l: &[f64], out: &mut [Force]) {
     let scratch = || vec![[0.0; LANES]; e.l + e.monomials];
-    by_leaf(tree, out).into_par_iter().for_each_init(scratch, |scratch, (leaf, out)| {
+    tree.by_leaf(out).into_par_iter().for_each_init(scratch, |scratch, (leaf, out)| {
         l2p_leaf(tree, e, &tree.cells[leaf], &l[leaf * e.l..(leaf + 1) * e.l], scratch, out);
     });
 }
@@ -222,8 +210,8 @@ fn add_scaled(sums: &[Lane<f64>; 4], scale: f64, out: &mut [Force]) {
 /// M2P: multipoles of small cells at the particles of a leaf that is not near them.
 pub fn m2p(tree: &Tree, lists: &Lists, e: &Expansion, m: &[f64], out: &mut [Force]) {
     let scratch = || vec![[0.0; LANES]; e.d_point];
-    by_leaf(tree, out).into_par_iter().for_each_init(scratch, |scratch, (leaf, out)| {
-        for s in &lists.m2p[leaf] {
+    tree.by_leaf(out).into_par_iter().for_each_init(scratch, |scratch, (leaf, out)| {
+        for s in &lists.w[leaf] {
             let s = *s as usize;
             let m = &m[s * e.m..(s + 1) * e.m];
             m2p_leaf(tree, e, tree.cells[leaf].first as usize, &tree.cells[s], m, scratch, out);

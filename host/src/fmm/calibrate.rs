@@ -1,9 +1,9 @@
 //! What a kernel's outputs mean: its real meaning is evaluated at a few pairs and compared with 1/r or M2L (RULES H8).
 
-use crate::bind::{BindError, Feed, Feeds, M2l, P2p};
 use crate::expansion::{Expansion, LANES};
+use crate::fmm::bind::{BindError, Feed, Feeds, M2l, P2p};
 use pg2::graph::Graph;
-use sim::real::terms;
+use sim::reference::real::terms;
 
 /// What a P2P kernel gives for a potential and a gradient of 1, with lengths in boxes and unit charge.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -1,8 +1,9 @@
 //! Which pin of a kernel takes what: kernels of an FMM are bound by the names of their pins (RULES H8).
 
-use crate::calibrate;
-use crate::encode::encode;
-use crate::expansion::{Expansion, terms};
+use crate::arith::encode::encode;
+use crate::expansion::Expansion;
+use crate::expansion::basis::terms;
+use crate::fmm::calibrate;
 use hdl::{Format, Reduce};
 use pg2::graph::{Graph, Pin, PinClass};
 

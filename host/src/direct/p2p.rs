@@ -3,16 +3,17 @@
 //! Pairs closer than the arithmetic holds are left out of the sums and counted there, at no cost. A target that has such
 //! pairs is computed again in wider arithmetic: from f32 in f64, from f64 in [`wide`].
 
-use crate::boxmap::exponent;
-use crate::direct::LEAST;
-use crate::lanes::{Real, fastest, madd};
-use crate::lists::Lists;
-use crate::passes::{Force, by_leaf};
+use crate::arith::lanes::Real;
+use crate::arith::scale::exponent;
+use crate::arith::vector::{Isa, Vector, Vectors};
+use crate::arith::wide::{self, WideForce};
+use crate::data::Force;
+use crate::direct::summation::LEAST;
+use crate::tree::lists::Lists;
 use crate::tree::{MAX_LEVEL, Tree};
-use crate::wide::{self, WideForce};
 use rayon::prelude::*;
 
-/// Sources worked on together.
+/// A multiple of the lanes of every vector.
 const LANES: usize = 16;
 
 /// Sources gathered for one leaf, filled up with charges of 0 that lie far away.
@@ -26,7 +27,7 @@ struct Sources<T> {
 #[derive(Clone, Copy, Default)]
 struct Sums<T> {
     force: [T; 4],
-    close: T,
+    close: u32,
 }
 
 /// The limits of a number format for P2P, in units of the [`Frame`].
@@ -103,7 +104,7 @@ impl<'a> Near<'a> {
     }
 
     /// Adds the direct interactions to `out`, in box units; those in [`Again::wide`] are left to the caller.
-    pub fn all<T: Real>(&self, out: &mut [Force]) -> Again {
+    pub fn all<T: Vectors>(&self, out: &mut [Force]) -> Again {
         let one = |scratch: &mut (Scratch<T>, Scratch<f64>), (leaf, out): (usize, &mut [Force])| {
             let first = self.tree.cells[leaf].first as usize;
             let mut add = |k: usize, f: Force| (0..4).for_each(|a| out[k - first][a] += f[a]);
@@ -116,7 +117,7 @@ impl<'a> Near<'a> {
             again.pairs = pairs;
             again
         };
-        let parts: Vec<Again> = by_leaf(self.tree, out).into_par_iter().map_init(Default::default, one).collect();
+        let parts: Vec<Again> = self.tree.by_leaf(out).into_par_iter().map_init(Default::default, one).collect();
         parts.into_iter().fold(Again::default(), Again::join)
     }
 
@@ -149,7 +150,7 @@ impl<'a> Near<'a> {
     }
 
     /// Sums in T. Gives the targets that T does not do for, and how many pairs were too close for it.
-    fn attempt<T: Real>(
+    fn attempt<T: Vectors>(
         &self,
         leaf: usize,
         targets: &[usize],
@@ -162,16 +163,16 @@ impl<'a> Near<'a> {
         if eps > limits.eps || tree.least_charge < limits.charge {
             return (targets.to_vec(), 0);
         }
-        gather(tree, &self.lists.p2p[leaf], &frame, &mut scratch.sources);
+        gather(tree, &self.lists.u[leaf], &frame, &mut scratch.sources);
         scratch.targets.clear();
         scratch.targets.extend(targets.iter().map(|k| (frame.place::<T>(tree, *k), Sums::<T>::default())));
         let square = |x: f64| T::of(x * x);
-        leaf_sums::<T>(&scratch.sources, square(eps), square(limits.distance), &mut scratch.targets);
+        leaf_sums::<T>(Isa::best(), &scratch.sources, square(eps), square(limits.distance), &mut scratch.targets);
         let unit = tree.map.size / frame.unit;
         let scale = [unit, unit * unit, unit * unit, unit * unit];
         let (mut rest, mut pairs) = (Vec::new(), 0);
         for (k, (_, sums)) in targets.iter().zip(&scratch.targets) {
-            let close = sums.close.f64() as u64;
+            let close = sums.close as u64;
             let own = self.twins[*k] as u64;
             if close == own {
                 add(*k, std::array::from_fn(|a| sums.force[a].f64() * scale[a]));
@@ -188,7 +189,7 @@ impl<'a> Near<'a> {
         let charge = self.tree.map.charge;
         let one = |k: &usize| {
             let (at, mut sum) = (self.tree.position(*k), WideForce::default());
-            for (first, count) in &self.lists.p2p[leaf] {
+            for (first, count) in &self.lists.u[leaf] {
                 for j in *first as usize..(first + count) as usize {
                     wide::act(at, self.tree.position(j), self.tree.charge[j], self.eps, &mut sum);
                 }
@@ -280,42 +281,114 @@ fn gather<T: Real>(tree: &Tree, segments: &[(u32, u32)], frame: &Frame, sources:
     sources.q.resize(sources.x[0].len(), T::default());
 }
 
-fastest! {
-    /// Sums over all sources but those closer than the root of `least`, and counts these.
-    fn leaf_sums<T>(sources: &Sources<T>, eps2: T, least: T, targets: &mut [([T; 3], Sums<T>)]) = leaf_sums_body
+/// Sums over all sources but those closer than the root of `least`, and counts these.
+fn leaf_sums<T: Vectors>(isa: Isa, sources: &Sources<T>, eps2: T, least: T, targets: &mut [([T; 3], Sums<T>)]) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx512f,fma")]
+        fn avx512<T: Vectors>(sources: &Sources<T>, eps2: T, least: T, targets: &mut [([T; 3], Sums<T>)]) {
+            // SAFETY: a caller has the instructions of the vector.
+            unsafe { vector_sums::<T::Avx512>(sources, eps2, least, targets) }
+        }
+        #[target_feature(enable = "avx2,fma")]
+        fn avx2<T: Vectors>(sources: &Sources<T>, eps2: T, least: T, targets: &mut [([T; 3], Sums<T>)]) {
+            // SAFETY: as above.
+            unsafe { vector_sums::<T::Avx2>(sources, eps2, least, targets) }
+        }
+        assert!(isa <= Isa::best(), "the machine has these instructions");
+        match isa {
+            // SAFETY: the machine has the instructions.
+            Isa::Avx512 => return unsafe { avx512(sources, eps2, least, targets) },
+            // SAFETY: as above.
+            Isa::Avx2 => return unsafe { avx2(sources, eps2, least, targets) },
+            Isa::Portable => {}
+        }
+    }
+    // SAFETY: every machine has the instructions of the portable vector.
+    unsafe { vector_sums::<T::Portable>(sources, eps2, least, targets) }
 }
 
+/// [`leaf_sums`] in one kind of vector.
+///
+/// # Safety
+/// The machine must have its instructions.
 #[inline(always)]
-fn leaf_sums_body<T: Real, const FMA: bool>(
-    sources: &Sources<T>,
-    eps2: T,
-    least: T,
-    targets: &mut [([T; 3], Sums<T>)],
+unsafe fn vector_sums<V: Vector>(
+    sources: &Sources<V::Item>,
+    eps2: V::Item,
+    least: V::Item,
+    targets: &mut [([V::Item; 3], Sums<V::Item>)],
 ) {
     let [x, y, z] = &sources.x;
-    let zero = T::default();
-    for (at, sums) in targets {
-        let mut total = [[zero; LANES]; 5];
-        let chunks = x.as_chunks::<LANES>().0.iter().zip(y.as_chunks::<LANES>().0);
-        let chunks = chunks.zip(z.as_chunks::<LANES>().0.iter().zip(sources.q.as_chunks::<LANES>().0));
-        for ((x, y), (z, q)) in chunks {
-            for i in 0..LANES {
-                let (dx, dy, dz) = (x[i] - at[0], y[i] - at[1], z[i] - at[2]);
-                let r2 = madd::<T, FMA>(dx, dx, madd::<T, FMA>(dy, dy, dz * dz));
-                let is_far = r2 >= least;
-                let inverse = T::ONE / (r2 + eps2).sqrt();
-                let inverse = if is_far { inverse } else { zero };
-                total[4][i] += if is_far { zero } else { T::ONE };
-                let potential = q[i] * inverse;
-                let slope = potential * (inverse * inverse);
-                total[0][i] += potential;
-                total[1][i] = madd::<T, FMA>(slope, dx, total[1][i]);
-                total[2][i] = madd::<T, FMA>(slope, dy, total[2][i]);
-                total[3][i] = madd::<T, FMA>(slope, dz, total[3][i]);
+    // SAFETY: as for this function.
+    unsafe {
+        let (eps2, least) = (V::splat(eps2), V::splat(least));
+        for (at, sums) in targets {
+            let at = at.map(|x| V::splat(x));
+            let mut total = [V::splat(V::Item::default()); 4];
+            let mut close = 0;
+            let places = x.chunks_exact(V::LANES).zip(y.chunks_exact(V::LANES)).zip(z.chunks_exact(V::LANES));
+            for (((x, y), z), q) in places.zip(sources.q.chunks_exact(V::LANES)) {
+                let (dx, dy, dz) = (V::load(x).sub(at[0]), V::load(y).sub(at[1]), V::load(z).sub(at[2]));
+                let r2 = dx.mul_add(dx, dy.mul_add(dy, dz.mul(dz)));
+                let (inverse, near) = r2.inverse_root_from(least, eps2);
+                close += near;
+                let potential = V::load(q).mul(inverse);
+                let slope = potential.mul(inverse.mul(inverse));
+                total[0] = total[0].add(potential);
+                total[1] = slope.mul_add(dx, total[1]);
+                total[2] = slope.mul_add(dy, total[2]);
+                total[3] = slope.mul_add(dz, total[3]);
+            }
+            *sums = Sums { force: total.map(|t| t.sum()), close };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sums of one target by every set of instructions against plain f64; `last_place` is that of the format.
+    fn check<T: Vectors>(last_place: f64) {
+        let mut sources = Sources::<T>::default();
+        let mut state = 1u64;
+        let mut random = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            T::of((state >> 40) as f64 / (1u64 << 24) as f64)
+        };
+        for _ in 0..3 * LANES {
+            sources.x.iter_mut().for_each(|x| x.push(random()));
+            sources.q.push(random());
+        }
+        let at = std::array::from_fn(|a| sources.x[a][7]);
+        let (eps2, least) = (T::of(0.01), T::of(1e-9));
+        let mut wanted = [0.0; 4];
+        for k in (0..sources.q.len()).filter(|k| *k != 7) {
+            let d: [f64; 3] = std::array::from_fn(|a| sources.x[a][k].f64() - at[a].f64());
+            let inverse = 1.0 / (d.iter().map(|d| d * d).sum::<f64>() + eps2.f64()).sqrt();
+            wanted[0] += sources.q[k].f64() * inverse;
+            (0..3).for_each(|a| wanted[a + 1] += sources.q[k].f64() * inverse.powi(3) * d[a]);
+        }
+        for isa in Isa::all() {
+            let mut targets = [(at, Sums::default())];
+            leaf_sums(isa, &sources, eps2, least, &mut targets);
+            let sums = targets[0].1;
+            assert_eq!(sums.close, 1, "{isa:?}");
+            for (found, wanted) in sums.force.iter().zip(wanted) {
+                let error = (found.f64() - wanted).abs();
+                assert!(error < 100.0 * last_place * sources.q.len() as f64, "{isa:?}: {} {wanted}", found.f64());
             }
         }
-        let sum = |lanes: &[T; LANES]| lanes.iter().fold(zero, |a, x| a + *x);
-        sums.force = [sum(&total[0]), sum(&total[1]), sum(&total[2]), sum(&total[3])];
-        sums.close = sum(&total[4]);
+    }
+
+    #[test]
+    fn every_set_of_instructions_gives_the_sums_of_f32() {
+        check::<f32>(f32::EPSILON as f64);
+    }
+
+    #[test]
+    fn every_set_of_instructions_gives_the_sums_of_f64() {
+        check::<f64>(f64::EPSILON);
     }
 }

@@ -1,4 +1,4 @@
-//! Interaction lists by dual descent: every pair of particles is covered exactly once (RULES H2, H3).
+//! The U, V, W and X lists by dual descent: every pair of particles is covered exactly once (RULES H2, H3).
 //!
 //! Two cells of one level are near when their integer offset d has d.d < near2. A leaf and a smaller cell are near
 //! when any cell of the smaller size inside the leaf would be.
@@ -17,17 +17,20 @@ pub struct ListOptions {
     pub p2l_above: usize,
 }
 
-/// The lists of every cell; indices are those of [`Tree::cells`].
+/// The U, V, W and X lists of every cell, as Ying, Biros and Zorin name them (J. Comput. Phys. 196, 2004); indices are
+/// those of [`Tree::cells`].
 #[derive(Clone, Default, Debug)]
 pub struct Lists {
-    /// For a split cell, the other split cells of its level whose children its own children see by M2L.
-    pub m2l: Vec<Vec<u32>>,
-    /// For a leaf, the cells whose multipoles act on its particles.
-    pub m2p: Vec<Vec<u32>>,
-    /// For any cell, the leaves whose particles act on its local expansion.
-    pub p2l: Vec<Vec<u32>>,
-    /// For a leaf, the ranges of sorted particles that act directly: (first, count), ascending and merged.
-    pub p2p: Vec<Vec<(u32, u32)>>,
+    /// U, for P2P: the ranges of sorted particles that act directly on a leaf's, (first, count), ascending and merged.
+    /// It also holds what W and X would have, where P2P costs less.
+    pub u: Vec<Vec<(u32, u32)>>,
+    /// V, for M2L, kept with the parent, since siblings share it: for a split cell, the other split cells of its level.
+    /// Those of their children that are not near a child of the cell are in the child's V list.
+    pub v: Vec<Vec<u32>>,
+    /// W, for M2P: for a leaf, the smaller cells whose multipoles act on its particles.
+    pub w: Vec<Vec<u32>>,
+    /// X, for P2L: for any cell, the coarser leaves whose particles act on its local expansion.
+    pub x: Vec<Vec<u32>>,
 }
 
 /// What a cell hands down to its children.
@@ -64,12 +67,8 @@ fn reaches(big: &Cell, small: &Cell, near2: u64) -> bool {
 /// Builds all lists.
 pub fn build(tree: &Tree, options: &ListOptions) -> Lists {
     let n = tree.cells.len();
-    let mut lists = Lists {
-        m2l: vec![Vec::new(); n],
-        m2p: vec![Vec::new(); n],
-        p2l: vec![Vec::new(); n],
-        p2p: vec![Vec::new(); n],
-    };
+    let mut lists =
+        Lists { v: vec![Vec::new(); n], w: vec![Vec::new(); n], x: vec![Vec::new(); n], u: vec![Vec::new(); n] };
     let mut above: Vec<Near> = vec![Near { same: vec![0], ..Near::default() }];
     for (level, range) in tree.levels.iter().enumerate() {
         let near: Vec<(Near, Vec<u32>)> = if level == 0 {
@@ -84,11 +83,11 @@ pub fn build(tree: &Tree, options: &ListOptions) -> Lists {
         };
         let own: Vec<Own> = near.par_iter().zip(range.clone()).map(|(n, t)| finish(tree, options, t, &n.0)).collect();
         let mut next = Vec::with_capacity(range.len());
-        for ((t, (near, p2l)), own) in range.clone().zip(near).zip(own) {
-            lists.p2l[t] = p2l;
-            lists.m2l[t] = own.m2l;
-            lists.m2p[t] = own.m2p;
-            lists.p2p[t] = own.p2p;
+        for ((t, (near, x)), own) in range.clone().zip(near).zip(own) {
+            lists.x[t] = x;
+            lists.v[t] = own.v;
+            lists.w[t] = own.w;
+            lists.u[t] = own.u;
             next.push(near);
         }
         above = next;
@@ -100,12 +99,12 @@ pub fn build(tree: &Tree, options: &ListOptions) -> Lists {
 fn inherit(tree: &Tree, options: &ListOptions, t: usize, parent: &Near) -> (Near, Vec<u32>) {
     let target = &tree.cells[t];
     let mut near = Near { direct: parent.direct.clone(), ..Near::default() };
-    let mut p2l = Vec::new();
+    let mut x = Vec::new();
     let mut leaf = |s: u32, near: &mut Near| {
         if reaches(&tree.cells[s as usize], target, options.near2) {
             near.coarse.push(s);
         } else if target.count as usize > options.p2l_above {
-            p2l.push(s);
+            x.push(s);
         } else {
             near.direct.push(s);
         }
@@ -122,23 +121,23 @@ fn inherit(tree: &Tree, options: &ListOptions, t: usize, parent: &Near) -> (Near
     for s in &parent.coarse {
         leaf(*s, &mut near);
     }
-    (near, p2l)
+    (near, x)
 }
 
 /// The lists that end at one cell.
 struct Own {
-    m2l: Vec<u32>,
-    m2p: Vec<u32>,
-    p2p: Vec<(u32, u32)>,
+    v: Vec<u32>,
+    w: Vec<u32>,
+    u: Vec<(u32, u32)>,
 }
 
 fn finish(tree: &Tree, options: &ListOptions, t: usize, near: &Near) -> Own {
     let target = &tree.cells[t];
-    let mut own = Own { m2l: Vec::new(), m2p: Vec::new(), p2p: Vec::new() };
+    let mut own = Own { v: Vec::new(), w: Vec::new(), u: Vec::new() };
     if !target.is_leaf() {
         // Siblings are near each other for every theta up to 0.5, so a cell's own children are left out.
         let split = |s: &&u32| !tree.cells[**s as usize].is_leaf() && **s as usize != t;
-        own.m2l = near.same.iter().filter(split).copied().collect();
+        own.v = near.same.iter().filter(split).copied().collect();
         return own;
     }
     let mut direct: Vec<u32> = near.coarse.iter().chain(&near.direct).copied().collect();
@@ -152,13 +151,13 @@ fn finish(tree: &Tree, options: &ListOptions, t: usize, near: &Near) -> Own {
                 open.extend(source.child_range().map(|c| c as u32));
             }
         } else if source.count as usize > options.m2p_above {
-            own.m2p.push(s);
+            own.w.push(s);
         } else {
             direct.push(s);
         }
     }
-    own.m2p.sort_unstable();
-    own.p2p = merged(direct.iter().map(|s| (tree.cells[*s as usize].first, tree.cells[*s as usize].count)).collect());
+    own.w.sort_unstable();
+    own.u = merged(direct.iter().map(|s| (tree.cells[*s as usize].first, tree.cells[*s as usize].count)).collect());
     own
 }
 
@@ -178,8 +177,8 @@ pub fn merged(mut ranges: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::particles::Particles;
-    use crate::random::{Charge, Distribution, generate};
+    use crate::data::particles::Particles;
+    use crate::data::random::{Charge, Distribution, generate};
 
     /// Adds one for every particle pair that a list covers.
     fn coverage(tree: &Tree, lists: &Lists, near2: u64) -> Vec<u8> {
@@ -191,13 +190,13 @@ mod tests {
             }
         };
         for (k, cell) in tree.cells.iter().enumerate() {
-            for s in &lists.p2p[k] {
+            for s in &lists.u[k] {
                 cover(cell.particles(), s.0 as usize..(s.0 + s.1) as usize);
             }
-            for s in lists.m2p[k].iter().chain(&lists.p2l[k]) {
+            for s in lists.w[k].iter().chain(&lists.x[k]) {
                 cover(cell.particles(), tree.cells[*s as usize].particles());
             }
-            for s in &lists.m2l[k] {
+            for s in &lists.v[k] {
                 for t in cell.child_range() {
                     for s in tree.cells[*s as usize].child_range() {
                         let (a, b) = (tree.cells[t].at, tree.cells[s].at);
@@ -258,9 +257,9 @@ mod tests {
         let lists = build(&tree, &options);
         assert_eq!(options.near2, 4);
         let t = (tree.levels[4].clone()).find(|k| tree.cells[*k].at == [7, 7, 7]).expect("the tree is full");
-        let far = lists.m2l[tree.cells[t].parent as usize].iter().flat_map(|s| tree.cells[*s as usize].child_range());
+        let far = lists.v[tree.cells[t].parent as usize].iter().flat_map(|s| tree.cells[*s as usize].child_range());
         let offset = |s: usize| [0, 1, 2].map(|k| tree.cells[t].at[k] as i64 - tree.cells[s].at[k] as i64);
         assert_eq!(far.filter(|s| !is_near(offset(*s), 4)).count(), 189);
-        assert_eq!(lists.p2p[t].iter().map(|s| s.1).sum::<u32>(), 27);
+        assert_eq!(lists.u[t].iter().map(|s| s.1).sum::<u32>(), 27);
     }
 }

@@ -3,7 +3,7 @@
 //! The crate `npyz` would take 25 more crates for the 40 lines that read a header here, among them one that needs a C
 //! compiler to be built.
 
-use crate::particles::{COLUMNS, Field, ParticleError, Particles};
+use crate::data::particles::{COLUMNS, Field, ParticleError, Particles};
 use pg2::report::shown::shown;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -125,7 +125,7 @@ fn shape(header: &str) -> Option<Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Charge, Distribution, generate};
+    use crate::data::random::{Charge, Distribution, generate};
 
     #[test]
     fn arrays_read_back_to_the_bit() {

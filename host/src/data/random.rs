@@ -1,6 +1,6 @@
 //! Random particles to the bit (RULES H9): xoshiro256++ seeded by SplitMix64, and the distributions drawn from it.
 
-use crate::particles::Particles;
+use crate::data::particles::Particles;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::f64::consts::PI;

@@ -1,7 +1,7 @@
 //! What an FMM run reports: the keys of `pairforge fmm --json` (docs/fmm.md).
 
-use crate::backend::Words;
-use crate::error::Errors;
+use crate::direct::error::Errors;
+use crate::job::Words;
 use serde::Serialize;
 
 /// Wall-clock seconds of each stage; `tree` includes the lists, `total` everything but the error measure.

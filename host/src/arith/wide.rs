@@ -3,7 +3,7 @@
 //! A coordinate difference is rounded once from the input's own coordinates. Distances are brought to about 1 by a power
 //! of two before they are squared, and sums carry an exponent of their own.
 
-use crate::boxmap::{exponent, ldexp};
+use crate::arith::scale::{exponent, ldexp};
 
 /// `value * 2^exponent`, with a range far beyond that of f64.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]

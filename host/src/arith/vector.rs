@@ -1,0 +1,372 @@
+//! Vectors of f32 or f64 as wide as the machine has them, with the fast inverse square root that its instructions begin.
+//!
+//! [`Vector`] is what an inner loop is written in; [`Vectors`] names the vectors of a number format for AVX-512, AVX2 and
+//! any machine. A caller compiles its loop once for each of them, under `#[target_feature]`, and chooses at run time.
+
+use super::lanes::Real;
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
+
+/// A vector of numbers.
+///
+/// # Safety
+/// Every method may only be called where the machine has the vector's instructions.
+pub trait Vector: Copy {
+    type Item: Real;
+    /// Numbers in a vector.
+    const LANES: usize;
+    unsafe fn splat(x: Self::Item) -> Self;
+    /// The first [`LANES`](Self::LANES) numbers of a slice, which must have as many.
+    unsafe fn load(from: &[Self::Item]) -> Self;
+    unsafe fn add(self, b: Self) -> Self;
+    unsafe fn sub(self, b: Self) -> Self;
+    unsafe fn mul(self, b: Self) -> Self;
+    /// `self * b + c`.
+    unsafe fn mul_add(self, b: Self, c: Self) -> Self;
+    /// `1 / sqrt(self + add)` to about the precision of the format where `self >= least`, else 0; and in how many lanes it
+    /// is not. What is below `least` may be 0; all sums must be finite, and those from `least` on normal numbers.
+    unsafe fn inverse_root_from(self, least: Self, add: Self) -> (Self, u32);
+    /// The sum of the lanes, in an order that depends on the vector alone.
+    unsafe fn sum(self) -> Self::Item;
+}
+
+/// A number format with vectors for each set of instructions.
+pub trait Vectors: Real {
+    #[cfg(target_arch = "x86_64")]
+    type Avx512: Vector<Item = Self>;
+    #[cfg(target_arch = "x86_64")]
+    type Avx2: Vector<Item = Self>;
+    type Portable: Vector<Item = Self>;
+}
+
+impl Vectors for f32 {
+    #[cfg(target_arch = "x86_64")]
+    type Avx512 = __m512;
+    #[cfg(target_arch = "x86_64")]
+    type Avx2 = __m256;
+    type Portable = [f32; 8];
+}
+
+impl Vectors for f64 {
+    #[cfg(target_arch = "x86_64")]
+    type Avx512 = __m512d;
+    #[cfg(target_arch = "x86_64")]
+    type Avx2 = __m256d;
+    type Portable = [f64; 4];
+}
+
+/// For arrays, whose loops the compiler turns into whatever vectors the machine surely has.
+macro_rules! portable {
+    ($t:ident, $lanes:literal) => {
+        impl Vector for [$t; $lanes] {
+            type Item = $t;
+            const LANES: usize = $lanes;
+            #[inline(always)]
+            unsafe fn splat(x: $t) -> Self {
+                [x; $lanes]
+            }
+            #[inline(always)]
+            unsafe fn load(from: &[$t]) -> Self {
+                from[..$lanes].try_into().expect("the slice was cut to the length of the vector")
+            }
+            #[inline(always)]
+            unsafe fn add(self, b: Self) -> Self {
+                std::array::from_fn(|i| self[i] + b[i])
+            }
+            #[inline(always)]
+            unsafe fn sub(self, b: Self) -> Self {
+                std::array::from_fn(|i| self[i] - b[i])
+            }
+            #[inline(always)]
+            unsafe fn mul(self, b: Self) -> Self {
+                std::array::from_fn(|i| self[i] * b[i])
+            }
+            #[inline(always)]
+            unsafe fn mul_add(self, b: Self, c: Self) -> Self {
+                // Without an instruction for it, a fused one would be a slow library call.
+                std::array::from_fn(|i| self[i] * b[i] + c[i])
+            }
+            #[inline(always)]
+            unsafe fn inverse_root_from(self, least: Self, add: Self) -> (Self, u32) {
+                let is_near: [bool; $lanes] = std::array::from_fn(|i| self[i] < least[i]);
+                let root = |i: usize| if is_near[i] { 0.0 } else { 1.0 / (self[i] + add[i]).sqrt() };
+                (std::array::from_fn(root), is_near.iter().map(|n| *n as u32).sum())
+            }
+            #[inline(always)]
+            unsafe fn sum(self) -> $t {
+                self.iter().sum()
+            }
+        }
+    };
+}
+portable!(f32, 8);
+portable!(f64, 4);
+
+/// The methods that are one instruction each.
+#[cfg(target_arch = "x86_64")]
+macro_rules! instructions {
+    ($t:ident, $lanes:literal, $set1:ident, $loadu:ident, $add:ident, $sub:ident, $mul:ident, $fmadd:ident) => {
+        type Item = $t;
+        const LANES: usize = $lanes;
+        #[inline(always)]
+        unsafe fn splat(x: $t) -> Self {
+            unsafe { $set1(x) }
+        }
+        #[inline(always)]
+        unsafe fn load(from: &[$t]) -> Self {
+            assert!(from.len() >= $lanes);
+            // SAFETY: the slice is as long as the vector.
+            unsafe { $loadu(from.as_ptr()) }
+        }
+        #[inline(always)]
+        unsafe fn add(self, b: Self) -> Self {
+            unsafe { $add(self, b) }
+        }
+        #[inline(always)]
+        unsafe fn sub(self, b: Self) -> Self {
+            unsafe { $sub(self, b) }
+        }
+        #[inline(always)]
+        unsafe fn mul(self, b: Self) -> Self {
+            unsafe { $mul(self, b) }
+        }
+        #[inline(always)]
+        unsafe fn mul_add(self, b: Self, c: Self) -> Self {
+            unsafe { $fmadd(self, b, c) }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Vector for __m512 {
+    instructions!(
+        f32,
+        16,
+        _mm512_set1_ps,
+        _mm512_loadu_ps,
+        _mm512_add_ps,
+        _mm512_sub_ps,
+        _mm512_mul_ps,
+        _mm512_fmadd_ps
+    );
+
+    #[inline(always)]
+    unsafe fn inverse_root_from(self, least: Self, add: Self) -> (Self, u32) {
+        unsafe {
+            let near = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self, least);
+            let x = _mm512_add_ps(self, add);
+            // Right to 2^-14; a step of Newton leaves 1.5 * 2^-28.
+            let y = _mm512_rsqrt14_ps(x);
+            let h = _mm512_fnmadd_ps(_mm512_mul_ps(x, y), y, _mm512_set1_ps(1.0));
+            let half = _mm512_mul_ps(y, _mm512_set1_ps(0.5));
+            (_mm512_maskz_mov_ps(!near, _mm512_fmadd_ps(half, h, y)), near.count_ones())
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn sum(self) -> f32 {
+        unsafe { _mm512_reduce_add_ps(self) }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Vector for __m512d {
+    instructions!(
+        f64,
+        8,
+        _mm512_set1_pd,
+        _mm512_loadu_pd,
+        _mm512_add_pd,
+        _mm512_sub_pd,
+        _mm512_mul_pd,
+        _mm512_fmadd_pd
+    );
+
+    #[inline(always)]
+    unsafe fn inverse_root_from(self, least: Self, add: Self) -> (Self, u32) {
+        unsafe {
+            let near = _mm512_cmp_pd_mask::<_CMP_LT_OQ>(self, least);
+            let x = _mm512_add_pd(self, add);
+            // Right to 2^-14. With h = 1 - x y^2, 1 / sqrt(x) is y (1 - h)^(-1/2), whose series up to h^3 leaves 35/128 h^4,
+            // where |h| < 2^-12.9.
+            let y = _mm512_rsqrt14_pd(x);
+            let h = _mm512_fnmadd_pd(_mm512_mul_pd(x, y), y, _mm512_set1_pd(1.0));
+            let p = _mm512_fmadd_pd(h, _mm512_set1_pd(0.3125), _mm512_set1_pd(0.375));
+            let p = _mm512_fmadd_pd(h, p, _mm512_set1_pd(0.5));
+            (_mm512_maskz_mov_pd(!near, _mm512_fmadd_pd(_mm512_mul_pd(y, h), p, y)), near.count_ones())
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn sum(self) -> f64 {
+        unsafe { _mm512_reduce_add_pd(self) }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Vector for __m256 {
+    instructions!(
+        f32,
+        8,
+        _mm256_set1_ps,
+        _mm256_loadu_ps,
+        _mm256_add_ps,
+        _mm256_sub_ps,
+        _mm256_mul_ps,
+        _mm256_fmadd_ps
+    );
+
+    #[inline(always)]
+    unsafe fn inverse_root_from(self, least: Self, add: Self) -> (Self, u32) {
+        unsafe {
+            let near = _mm256_cmp_ps::<_CMP_LT_OQ>(self, least);
+            let x = _mm256_add_ps(self, add);
+            // Right to 1.5 * 2^-12; the series of the AVX-512 vector of f64 up to h^2 leaves 5/16 h^3, |h| < 2^-10.4.
+            let y = _mm256_rsqrt_ps(x);
+            let h = _mm256_fnmadd_ps(_mm256_mul_ps(x, y), y, _mm256_set1_ps(1.0));
+            let p = _mm256_fmadd_ps(h, _mm256_set1_ps(0.375), _mm256_set1_ps(0.5));
+            let y = _mm256_fmadd_ps(_mm256_mul_ps(y, h), p, y);
+            (_mm256_andnot_ps(near, y), _mm256_movemask_ps(near).count_ones())
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn sum(self) -> f32 {
+        // SAFETY: both are 32 bytes of f32.
+        unsafe { std::mem::transmute::<__m256, [f32; 8]>(self).sum() }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Vector for __m256d {
+    instructions!(
+        f64,
+        4,
+        _mm256_set1_pd,
+        _mm256_loadu_pd,
+        _mm256_add_pd,
+        _mm256_sub_pd,
+        _mm256_mul_pd,
+        _mm256_fmadd_pd
+    );
+
+    #[inline(always)]
+    unsafe fn inverse_root_from(self, least: Self, add: Self) -> (Self, u32) {
+        unsafe {
+            // There is no instruction that begins this one in the range of f64.
+            let near = _mm256_cmp_pd::<_CMP_LT_OQ>(self, least);
+            let y = _mm256_div_pd(_mm256_set1_pd(1.0), _mm256_sqrt_pd(_mm256_add_pd(self, add)));
+            (_mm256_andnot_pd(near, y), _mm256_movemask_pd(near).count_ones())
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn sum(self) -> f64 {
+        // SAFETY: both are 32 bytes of f64.
+        unsafe { std::mem::transmute::<__m256d, [f64; 4]>(self).sum() }
+    }
+}
+
+/// The sets of instructions of the vectors.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Isa {
+    Portable,
+    Avx2,
+    Avx512,
+}
+
+impl Isa {
+    /// The widest that the machine has.
+    pub fn best() -> Isa {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("fma") {
+                return Isa::Avx512;
+            }
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                return Isa::Avx2;
+            }
+        }
+        Isa::Portable
+    }
+
+    /// All that the machine has.
+    pub fn all() -> impl Iterator<Item = Isa> {
+        [Isa::Portable, Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| *isa <= Isa::best())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Relative error of the inverse root of `x` in units of the last place, and what is counted as below 1e-6.
+    #[inline(always)]
+    unsafe fn root<V: Vector>(x: &[V::Item], add: f64) -> Vec<(f64, u32)> {
+        let of = |x: &[V::Item]| unsafe {
+            let (y, near) = V::load(x).inverse_root_from(V::splat(V::Item::of(1e-6)), V::splat(V::Item::of(add)));
+            (y.sum().f64(), near)
+        };
+        // One value beside others that are below the limit, so that the sum is that of one lane.
+        let alone = |x: &V::Item| {
+            let mut lanes = vec![V::Item::default(); V::LANES];
+            lanes[V::LANES / 2] = *x;
+            lanes
+        };
+        x.iter().map(|x| of(&alone(x))).collect()
+    }
+
+    fn roots<T: Vectors>(isa: Isa, x: &[T], add: f64) -> Vec<(f64, u32)> {
+        #[target_feature(enable = "avx512f,fma")]
+        fn avx512<T: Vectors>(x: &[T], add: f64) -> Vec<(f64, u32)> {
+            unsafe { root::<T::Avx512>(x, add) }
+        }
+        #[target_feature(enable = "avx2,fma")]
+        fn avx2<T: Vectors>(x: &[T], add: f64) -> Vec<(f64, u32)> {
+            unsafe { root::<T::Avx2>(x, add) }
+        }
+        assert!(isa <= Isa::best());
+        match isa {
+            // SAFETY: the machine has the instructions.
+            Isa::Avx512 => unsafe { avx512(x, add) },
+            Isa::Avx2 => unsafe { avx2(x, add) },
+            Isa::Portable => unsafe { root::<T::Portable>(x, add) },
+        }
+    }
+
+    fn lanes<T: Vectors>(isa: Isa) -> u32 {
+        (match isa {
+            Isa::Avx512 => T::Avx512::LANES,
+            Isa::Avx2 => T::Avx2::LANES,
+            Isa::Portable => T::Portable::LANES,
+        }) as u32
+    }
+
+    fn check<T: Vectors>(last_place: f64, powers: std::ops::Range<i32>) {
+        let mantissas = (0..500).map(|k| 1.0 + 2.9999 * k as f64 / 499.0);
+        let x: Vec<T> = mantissas.flat_map(|m| powers.clone().map(move |e| T::of(m * 4f64.powi(e)))).collect();
+        for isa in Isa::all() {
+            for (x, (y, near)) in x.iter().zip(roots(isa, &x, 0.0)) {
+                let wanted = 1.0 / x.f64().sqrt();
+                assert!((y / wanted - 1.0).abs() < 2.0 * last_place, "{isa:?}: 1/sqrt({}) is not {y}", x.f64());
+                assert_eq!(near, lanes::<T>(isa) - 1, "{isa:?}");
+            }
+            // Below the limit, whatever is added.
+            for x in [0.0, 1e-30, 0.99e-6] {
+                assert_eq!(roots(isa, &[T::of(x)], 4.0), [(0.0, lanes::<T>(isa))], "{isa:?}");
+            }
+            let (y, _) = roots(isa, &[T::of(12.0)], 4.0)[0];
+            assert!((y / 0.25 - 1.0).abs() < 2.0 * last_place, "{isa:?}: {y}");
+        }
+    }
+
+    #[test]
+    fn inverse_roots_of_f32_are_right_to_two_units_of_the_last_place() {
+        check::<f32>(2f64.powi(-23), -9..50);
+    }
+
+    #[test]
+    fn inverse_roots_of_f64_are_right_to_two_units_of_the_last_place() {
+        check::<f64>(2f64.powi(-52), -9..500);
+    }
+}

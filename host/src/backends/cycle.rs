@@ -1,0 +1,34 @@
+//! The backend `cycle`: the Verilog of an engine, simulated clock by clock.
+
+use super::{Entry, Needs, Options, config};
+use crate::driver::StreamBackend;
+use crate::job::{Backend, BackendError};
+use hdl::engine::link::Link;
+use pg2::backend::build::build;
+use pg2::graph::Graph;
+use sim::cycle::{self, CycleEngine};
+
+pub const ENTRY: Entry = Entry {
+    name: "cycle",
+    place: None,
+    summary: "the generated Verilog, clock by clock, with waveforms by `run --trace W.fst`",
+    needs: Needs::Simulator,
+    exact: true,
+    clocked: true,
+    traced: true,
+    native: false,
+    open,
+};
+
+fn open(options: &Options) -> Box<dyn Backend> {
+    let options = options.clone();
+    let open = move |graph: &Graph| -> Result<Box<dyn Link>, BackendError> {
+        let built = build(graph, options.clock, "", Vec::new());
+        let config = config(&built.graph, &options, built.schedule.depth)?;
+        let how =
+            cycle::Options { threads: options.threads, trace: options.trace.clone(), ..cycle::Options::default() };
+        let engine = CycleEngine::build(&config, &built.netlist, &how);
+        Ok(Box::new(engine.map_err(|e| BackendError::Tool(e.to_string()))?))
+    };
+    Box::new(StreamBackend::new(ENTRY.name, Box::new(open), ENTRY.clocked))
+}

@@ -1,0 +1,30 @@
+//! The backend `emulator`: an engine whose pipelines are emulated bit by bit.
+
+use super::{Entry, Needs, Options, config};
+use crate::driver::StreamBackend;
+use crate::job::{Backend, BackendError};
+use hdl::engine::link::Link;
+use pg2::graph::Graph;
+use pg2::middle::simplify::simplify;
+use sim::emulator::engine::EmulatedEngine;
+
+pub const ENTRY: Entry = Entry {
+    name: "emulator",
+    place: None,
+    summary: "every operator bit-exact, in vector code on all cores; the default",
+    needs: Needs::Nothing,
+    exact: true,
+    clocked: false,
+    traced: false,
+    native: false,
+    open,
+};
+
+fn open(options: &Options) -> Box<dyn Backend> {
+    let options = options.clone();
+    let open = move |graph: &Graph| -> Result<Box<dyn Link>, BackendError> {
+        let config = config(graph, &options, 1)?;
+        Ok(Box::new(EmulatedEngine::new(&simplify(graph), config, options.threads)))
+    };
+    Box::new(StreamBackend::new(ENTRY.name, Box::new(open), ENTRY.clocked))
+}

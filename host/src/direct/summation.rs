@@ -1,0 +1,179 @@
+//! Direct summation in f64 on the input as it is: the reference of every error (RULES H10).
+//!
+//! Pairs at distances whose powers f64 does not hold, and whole sums where charges or the softening length lie that far
+//! apart, are done in wide arithmetic, so that the reference never shares a fault of the format with what it measures.
+
+use crate::arith::lanes::fastest;
+use crate::arith::scale::{exponent, ldexp};
+use crate::arith::wide::{self, WideForce};
+use crate::data::Force;
+use crate::data::particles::Particles;
+use rayon::prelude::*;
+
+/// Sources worked on together.
+const LANES: usize = 8;
+
+/// The least distance in units of the largest coordinate, the least charge in units of the largest, and the inverse of the
+/// greatest softening length, for which every product in an f64 sum stays far inside the range of f64.
+pub const LEAST: f64 = 1e-60;
+const LEAST_SQUARE: f64 = LEAST * LEAST;
+
+/// The input in units of powers of two, its largest coordinate and charge at most 1.
+struct Scaled<'a> {
+    particles: &'a Particles,
+    x: [Vec<f64>; 3],
+    q: Vec<f64>,
+    shift: i32,
+    charge: i32,
+    eps: f64,
+    /// Whether f64 holds all charges and the softening length in these units.
+    holds: bool,
+}
+
+/// Potential and gradient at the particles `targets`, in the user's units. Infinite only where the true value is beyond
+/// the range of f64.
+pub fn reference(particles: &Particles, targets: &[usize], eps: f64) -> Vec<Force> {
+    let columns = [&particles.x, &particles.y, &particles.z];
+    let shift = exponent(columns.iter().flat_map(|c| c.iter()).fold(0.0, |a: f64, x| a.max(x.abs())));
+    let charge = exponent(particles.q.iter().fold(0.0, |a: f64, q| a.max(q.abs())));
+    let q: Vec<f64> = particles.q.iter().map(|q| ldexp(*q, -charge)).collect();
+    let is_held = |(scaled, q): (&f64, &f64)| scaled.abs() >= LEAST || *q == 0.0;
+    let holds = ldexp(eps, -shift) <= 1.0 / LEAST && q.iter().zip(&particles.q).all(is_held);
+    let x = columns.map(|c| c.iter().map(|x| ldexp(*x, -shift)).collect::<Vec<f64>>());
+    let scaled = Scaled { particles, x, q, shift, charge, eps, holds };
+    targets.par_iter().map(|k| scaled.at(*k)).collect()
+}
+
+impl Scaled<'_> {
+    /// Potential and gradient at particle `k`.
+    fn at(&self, k: usize) -> Force {
+        let x = [&self.x[0][..], &self.x[1], &self.x[2]];
+        let at = x.map(|x| x[k]);
+        let mut sums = Sums { force: [0.0; 4], close: usize::MAX };
+        if self.holds {
+            target(at, x, &self.q, ldexp(self.eps, -self.shift).powi(2), &mut sums);
+        }
+        let mut total = WideForce::default();
+        total[0].add(sums.force[0], self.charge - self.shift);
+        (1..4).for_each(|a| total[a].add(sums.force[a], self.charge - 2 * self.shift));
+        // The target meets itself once; what else was left out is done pair after pair.
+        if sums.close > 1 {
+            let position = self.particles.position(k);
+            for j in (0..self.q.len()).filter(|j| !self.holds || square(at, x, *j) < LEAST_SQUARE) {
+                wide::act(position, self.particles.position(j), self.particles.q[j], self.eps, &mut total);
+            }
+        }
+        total.map(|t| t.to_f64())
+    }
+}
+
+/// The square of the distance between a target and a source.
+#[inline(always)]
+fn square(at: [f64; 3], x: [&[f64]; 3], j: usize) -> f64 {
+    let [dx, dy, dz] = [0, 1, 2].map(|a| x[a][j] - at[a]);
+    dx * dx + dy * dy + dz * dz
+}
+
+/// Sums over all sources but those closer than [`LEAST`], and how many these are.
+struct Sums {
+    force: Force,
+    close: usize,
+}
+
+fastest! {
+    fn target(at: [f64; 3], x: [&[f64]; 3], q: &[f64], eps2: f64, out: &mut Sums) = target_body
+}
+
+#[inline(always)]
+fn target_body<const FMA: bool>(at: [f64; 3], x: [&[f64]; 3], q: &[f64], eps2: f64, out: &mut Sums) {
+    let mut sums = [[0.0; LANES]; 4];
+    let mut close = [0.0; LANES];
+    let whole = q.len() / LANES * LANES;
+    for first in (0..whole).step_by(LANES) {
+        let part = |of: &[f64]| -> [f64; LANES] { of[first..first + LANES].try_into().expect("eight values") };
+        block(at, x.map(part), part(q), eps2, &mut sums, &mut close);
+    }
+    for j in whole..q.len() {
+        let (mut one, mut charge) = ([[0.0; LANES]; 3], [0.0; LANES]);
+        (0..3).for_each(|a| one[a] = [x[a][j]; LANES]);
+        charge[0] = q[j];
+        let mut seen = [0.0; LANES];
+        block(at, one, charge, eps2, &mut sums, &mut seen);
+        close[0] += seen[0];
+    }
+    *out = Sums { force: sums.map(|s| s.iter().sum()), close: close.iter().sum::<f64>() as usize };
+}
+
+/// Adds eight sources.
+#[inline(always)]
+fn block(
+    at: [f64; 3],
+    x: [[f64; LANES]; 3],
+    q: [f64; LANES],
+    eps2: f64,
+    sums: &mut [[f64; LANES]; 4],
+    close: &mut [f64; LANES],
+) {
+    for i in 0..LANES {
+        let (dx, dy, dz) = (x[0][i] - at[0], x[1][i] - at[1], x[2][i] - at[2]);
+        let r2 = dx * dx + dy * dy + dz * dz;
+        let is_close = r2 < LEAST_SQUARE;
+        let inverse = if is_close { 0.0 } else { 1.0 / (r2 + eps2).sqrt() };
+        close[i] += if is_close { 1.0 } else { 0.0 };
+        let potential = q[i] * inverse;
+        let slope = potential * (inverse * inverse);
+        sums[0][i] += potential;
+        sums[1][i] += slope * dx;
+        sums[2][i] += slope * dy;
+        sums[3][i] += slope * dz;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::random::{Charge, Distribution, generate};
+
+    #[test]
+    fn the_blocked_sum_is_the_plain_sum() {
+        let p = generate(203, Distribution::Uniform, Charge::Random, 9);
+        let targets: Vec<usize> = (0..203).collect();
+        for eps in [0.0, 0.05] {
+            for (k, f) in reference(&p, &targets, eps).iter().enumerate() {
+                let mut plain = [0.0; 4];
+                for j in (0..203).filter(|j| *j != k) {
+                    let d: Vec<f64> = (0..3).map(|a| p.position(j)[a] - p.position(k)[a]).collect();
+                    let r = (d.iter().map(|x| x * x).sum::<f64>() + eps * eps).sqrt();
+                    plain[0] += p.q[j] / r;
+                    (0..3).for_each(|a| plain[a + 1] += p.q[j] * d[a] / r.powi(3));
+                }
+                (0..4).for_each(|a| assert!((f[a] - plain[a]).abs() <= 1e-11 * plain[1].abs().max(1e3)));
+            }
+        }
+    }
+
+    #[test]
+    fn tiny_and_huge_distances_are_right() {
+        for scale in [1e-300, 1e-160, 1.0, 1e160, 1e300] {
+            let mut p = Particles::default();
+            p.push([0.0, 0.0, 0.0], 1.0);
+            p.push([scale, 0.0, 0.0], 2.0);
+            p.push([scale, 0.0, 0.0], 4.0);
+            let f = reference(&p, &[0, 1], 0.0);
+            assert!((f[0][0] / (6.0 / scale) - 1.0).abs() < 1e-14);
+            assert!((f[1][0] / (1.0 / scale) - 1.0).abs() < 1e-14, "coincident particles do not act");
+        }
+        let mut p = Particles::default();
+        p.push([0.0; 3], 1.0);
+        p.push([1.0, 0.0, 0.0], 1.0);
+        p.push([1e104, 0.0, 0.0], 1.0);
+        assert_eq!(reference(&p, &[0], 0.0), [[1.0, 1.0, 0.0, 0.0]]);
+        assert_eq!(reference(&p, &[0], 1e155), [[2e-155, 0.0, 0.0, 0.0]]);
+        let mut p = Particles::default();
+        (0..9).for_each(|k| p.push([k as f64 * 1e-170, 0.0, 0.0], 1.0));
+        p.push([1.0, 0.0, 0.0], 1.0);
+        let harmonic: f64 = (1..9).map(|k| 1.0 / k as f64).sum();
+        let f = reference(&p, &[0], 0.0);
+        assert!((f[0][0] / (harmonic * 1e170) - 1.0).abs() < 1e-13);
+    }
+}

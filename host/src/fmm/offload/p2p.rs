@@ -1,0 +1,131 @@
+//! P2P by a kernel: one job of all leaves; flagged targets and close pairs are computed again on the CPU.
+
+use super::{Bound, WRONG, Work, segment, table};
+use crate::arith::encode::encode;
+use crate::data::Force;
+use crate::direct::close;
+use crate::direct::p2p::Near;
+use crate::fmm::bind::{BindError, Feed, Feeds, P2p};
+use crate::fmm::{Fmm, FmmError, Progress};
+use crate::job::{Backend, Job, Run};
+use crate::tree::Tree;
+use hdl::{Flags, Format};
+use pg2::graph::Graph;
+
+/// Those that make a result of P2P unusable: with `underflow` the square of a distance may be lost.
+const WRONG_P2P: Flags = Flags(WRONG.0 | Flags::UNDERFLOW.0);
+
+/// P2P by `graph`: adds to `force`, in box units.
+pub fn p2p(
+    fmm: &Fmm,
+    backend: &mut dyn Backend,
+    graph: &Graph,
+    bound: &Bound,
+    force: &mut [Force],
+    progress: &mut Progress,
+) -> Result<Work, FmmError> {
+    let (kernel, params) = (&bound.p2p, &bound.params);
+    let (tree, lists) = (&fmm.tree, &fmm.lists);
+    let record = |feeds: &Feeds| table(tree.len(), feeds, |k, feed, format| particle(fmm, k, feed, format)).0;
+    let (targets, sources) = (record(&kernel.i), record(&kernel.j));
+    let mut runs = Vec::with_capacity(tree.leaves.len());
+    let mut segments = Vec::new();
+    for leaf in &tree.leaves {
+        let cell = &tree.cells[*leaf as usize];
+        let start = segments.len();
+        segments.extend(lists.u[*leaf as usize].iter().map(segment));
+        runs.push(Run { first: cell.first as usize, count: cell.count as usize, segments: start..segments.len() });
+    }
+    let job = Job { graph, targets: &targets, sources: &sources, params, runs: &runs, segments: &segments };
+    let n = tree.len();
+    let outcome = backend.run(&job, &mut |done| progress("P2P", done, n))?;
+    let close = close::find(tree);
+    let mut work = Work { has_gradient: kernel.gradient.is_some(), close: close.pairs, ..Work::default() };
+    work.add(&outcome);
+    work.shared = shared(fmm);
+    // A kernel that is not 1/r has no other arithmetic to be computed in.
+    let is_wrong = |k: &usize| bound.is_long || outcome.flags[*k].intersects(WRONG_P2P);
+    let mut again: Vec<usize> =
+        if kernel.coulomb { (0..n).filter(is_wrong).chain(close.targets).collect() } else { Vec::new() };
+    again.sort_unstable();
+    again.dedup();
+    let mut done = again.iter().peekable();
+    for (k, force) in force.iter_mut().enumerate() {
+        if done.next_if(|again| **again == k).is_some() {
+            continue;
+        }
+        let value = |element: usize| {
+            let output = &graph.outputs[element];
+            graph.pins[output.pin].format.to_f64(outcome.results.record(k)[element])
+        };
+        force[0] += value(kernel.potential) / kernel.units.potential;
+        if let Some(places) = kernel.gradient {
+            (0..3).for_each(|a| force[a + 1] += value(places[a]) / kernel.units.gradient);
+        }
+    }
+    let leaves = by_leaf(tree, &again);
+    let mut add = |k: usize, f: Force| (0..4).for_each(|a| force[k][a] += f[a]);
+    let again = Near::new(tree, lists, fmm.options.eps).some(&leaves, &mut add);
+    (work.recomputed, work.wide) = (again.targets, again.wide);
+    Ok(work)
+}
+
+/// Ascending targets as (leaf, targets in it).
+fn by_leaf(tree: &Tree, targets: &[usize]) -> Vec<(usize, Vec<usize>)> {
+    let leaf_of = |k: &usize| {
+        let after = tree.leaves.partition_point(|leaf| tree.cells[*leaf as usize].first as usize <= *k);
+        tree.leaves[after - 1] as usize
+    };
+    targets.chunk_by(|a, b| leaf_of(a) == leaf_of(b)).map(|part| (leaf_of(&part[0]), part.to_vec())).collect()
+}
+
+/// Patterns of the parameters for a softening length in boxes.
+pub(super) fn params(graph: &Graph, kernel: &P2p, eps: f64) -> Result<Vec<u64>, BindError> {
+    let wanted = (eps * kernel.length).powi(2);
+    let one = |(_, format): &(Feed, Format)| {
+        let (bits, fits) = encode(*format, wanted);
+        // The CPU computes close pairs, and all where the length is longer than kernels are used for.
+        let is_used = !kernel.coulomb || (SHORTEST..=LONGEST).contains(&eps);
+        if eps == 0.0 || !is_used || (fits && (format.to_f64(bits) - wanted).abs() <= 0.01 * wanted) {
+            return Ok(bits);
+        }
+        Err(BindError(format!(
+            "`eps2` of {} is {format}, which does not hold the square of the softening length, {eps:.3e} boxes of the \
+             particles; give its parameter another format, or take the backend `cpu`",
+            graph.name
+        )))
+    };
+    kernel.params.iter().map(one).collect()
+}
+
+/// A particle's element: integer coordinates X, or X * 2^-31, or the charge.
+fn particle(fmm: &Fmm, k: usize, feed: Feed, format: Format) -> (u64, bool) {
+    match feed {
+        Feed::At(axis) => {
+            let x = fmm.tree.grid[k][axis] as i64;
+            let shift = format.frac().filter(|_| format.is_fixed()).map_or(0, |f| f - 31);
+            (((x << shift) as u64) & format.mask(), true)
+        }
+        _ => encode(format, fmm.tree.charge[k]),
+    }
+}
+
+/// The number of particles that share their integer coordinates with one at another place (RULES H5).
+fn shared(fmm: &Fmm) -> u64 {
+    let mut shared = 0;
+    let mut first = 0;
+    for group in fmm.tree.grid.chunk_by(|a, b| a == b) {
+        let mut members = first..first + group.len();
+        if members.len() > 1 && members.any(|k| fmm.tree.position(k) != fmm.tree.position(first)) {
+            shared += group.len() as u64;
+        }
+        first += group.len();
+    }
+    shared
+}
+
+/// The longest softening length, in boxes, that kernels are used for.
+pub(super) const LONGEST: f64 = 1.0;
+
+/// The shortest one, in boxes, that changes pairs which are not close.
+const SHORTEST: f64 = 1.0 / (1u64 << 31) as f64;

@@ -1,0 +1,110 @@
+//! What an FMM is planned with, and what input it refuses.
+
+use crate::arith::scale::{exponent, ldexp};
+use crate::data::particles::Particles;
+use crate::expansion::basis::Basis;
+use crate::fmm::bind::BindError;
+use crate::job::BackendError;
+
+/// Arithmetic of P2P and M2L on the CPU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Precision {
+    F32,
+    #[default]
+    F64,
+}
+
+/// What a plan is made with.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Options {
+    /// Order P, 1 to [`MAX_ORDER`].
+    pub order: usize,
+    /// Opening angle in (0, 0.5].
+    pub theta: f64,
+    /// Particles up to which a cell stays a leaf.
+    pub leaf: usize,
+    pub precision: Precision,
+    pub basis: Basis,
+    /// Softening length of P2P, in the user's units.
+    pub eps: f64,
+    /// Leave out the far field: for kernels that are not 1/r.
+    pub near_only: bool,
+}
+
+/// The highest order: derivatives of order 2P of the solid basis stay well inside the range of f64.
+pub const MAX_ORDER: usize = 20;
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            order: 4,
+            theta: 0.5,
+            leaf: 64,
+            precision: Precision::F64,
+            basis: Basis::Cartesian,
+            eps: 0.0,
+            near_only: false,
+        }
+    }
+}
+
+/// Why an FMM could not be computed.
+#[derive(Debug, thiserror::Error)]
+pub enum FmmError {
+    /// An option is out of range; the text says what is possible.
+    #[error("{0}")]
+    Option(String),
+    /// f64 does not hold the charges beside each other, or a result.
+    #[error("{0}")]
+    Range(String),
+    #[error(transparent)]
+    Kernel(#[from] BindError),
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+}
+
+impl Options {
+    /// Says which option is out of its range.
+    pub fn check(&self) -> Result<(), FmmError> {
+        let wrong = |what: String| Err(FmmError::Option(what));
+        if !(1..=MAX_ORDER).contains(&self.order) {
+            return wrong(format!("the order must be 1 to {MAX_ORDER}, not {}", self.order));
+        }
+        if !(self.theta > 0.0 && self.theta <= 0.5) {
+            return wrong(format!("theta must be above 0 and at most 0.5, not {}", self.theta));
+        }
+        if self.leaf == 0 {
+            return wrong("a leaf must be allowed at least one particle".into());
+        }
+        if !(self.eps >= 0.0 && self.eps.is_finite()) {
+            return wrong(format!("the softening length must be finite and not negative, not {}", self.eps));
+        }
+        Ok(())
+    }
+}
+
+/// Particles that the tree can number.
+pub const MOST_PARTICLES: usize = (u32::MAX / 2) as usize;
+
+/// The least charge in units of the largest that the far field keeps.
+const LEAST_CHARGE: f64 = 1e-270;
+
+pub(super) fn check(particles: &Particles) -> Result<(), FmmError> {
+    let wrong = |what: String| Err(FmmError::Range(what));
+    if particles.len() > MOST_PARTICLES {
+        return wrong(format!("{} particles are more than the {MOST_PARTICLES} that are possible", particles.len()));
+    }
+    let columns = [&particles.x, &particles.y, &particles.z, &particles.q];
+    if columns.iter().any(|c| c.iter().any(|x| !x.is_finite())) {
+        return wrong("coordinates and charges must be finite numbers".into());
+    }
+    let sizes = || particles.q.iter().map(|q| q.abs());
+    let (largest, least) = (sizes().fold(0.0, f64::max), sizes().filter(|q| *q > 0.0).fold(f64::MAX, f64::min));
+    if least < largest && ldexp(least, -exponent(largest)) < LEAST_CHARGE {
+        return wrong(format!(
+            "charges as small as {least:e} are lost beside one of {largest:e}, since f64 holds numbers that are up to 1e270 \
+             apart; leave them out, or give 0 for them"
+        ));
+    }
+    Ok(())
+}

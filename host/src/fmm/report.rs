@@ -1,0 +1,77 @@
+//! What a run reports: interactions by the lists, and the numbers of its stages.
+
+use super::offload::Work;
+use super::stats::{Pairs, PerKernel, Seconds, Stats};
+use super::{Compute, Fmm};
+use crate::backends;
+use crate::job::Words;
+use crate::tree::Cell;
+use crate::tree::lists::is_near;
+use hdl::Flags;
+use rayon::prelude::*;
+
+impl Fmm {
+    /// Interactions by the lists, and cell pairs that M2L streams.
+    pub(super) fn count(&self) -> (Pairs, u64) {
+        let (tree, lists) = (&self.tree, &self.lists);
+        let one = |k: usize| -> (Pairs, u64) {
+            let cell = &tree.cells[k];
+            let mut pairs = Pairs::default();
+            let mut streamed = 0;
+            pairs.p2p = cell.count as u64 * lists.u[k].iter().map(|s| s.1 as u64).sum::<u64>();
+            if self.options.near_only {
+                return (pairs, 0);
+            }
+            pairs.m2p = cell.count as u64 * lists.w[k].len() as u64;
+            pairs.p2l = lists.x[k].iter().map(|s| tree.cells[*s as usize].count as u64).sum();
+            for s in &lists.v[k] {
+                let source = &tree.cells[*s as usize];
+                streamed += cell.children as u64 * source.children as u64;
+                for t in &tree.cells[cell.child_range()] {
+                    let far =
+                        |s: &&Cell| !is_near(std::array::from_fn(|a| t.at[a] as i64 - s.at[a] as i64), self.near2);
+                    pairs.m2l += tree.cells[source.child_range()].iter().filter(far).count() as u64;
+                }
+            }
+            (pairs, streamed)
+        };
+        let add = |a: (Pairs, u64), b: (Pairs, u64)| {
+            let pairs = Pairs {
+                p2p: a.0.p2p + b.0.p2p,
+                m2l: a.0.m2l + b.0.m2l,
+                m2p: a.0.m2p + b.0.m2p,
+                p2l: a.0.p2l + b.0.p2l,
+            };
+            (pairs, a.1 + b.1)
+        };
+        (0..tree.cells.len()).into_par_iter().map(one).reduce(Default::default, add)
+    }
+
+    pub(super) fn stats(&self, compute: &Compute, seconds: Seconds, p2p: &Work, m2l: &Work) -> Stats {
+        let backend = match compute {
+            Compute::Native => backends::cpu::ENTRY.name,
+            Compute::Kernels { backend, .. } => backend.name(),
+        };
+        let words = |pick: fn(&Work) -> u64| pick(p2p) + pick(m2l);
+        let flags: Flags = p2p.flags | m2l.flags;
+        Stats {
+            backend: backend.to_string(),
+            n: self.tree.len(),
+            order: self.options.order,
+            theta: self.options.theta,
+            leaf: self.options.leaf,
+            levels: self.tree.levels.len(),
+            seconds,
+            pairs: self.pairs,
+            streamed: PerKernel { p2p: p2p.streamed, m2l: m2l.streamed },
+            recomputed: p2p.recomputed + m2l.recomputed,
+            close_pairs: p2p.close,
+            shared_grid_points: p2p.shared,
+            cycles: PerKernel { p2p: p2p.cycles, m2l: m2l.cycles },
+            utilisation: PerKernel { p2p: p2p.utilisation(), m2l: m2l.utilisation() },
+            words: Words { j: words(|w| w.words.j), i: words(|w| w.words.i), result: words(|w| w.words.result) },
+            flags: flags.names(),
+            error: None,
+        }
+    }
+}

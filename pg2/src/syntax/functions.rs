@@ -1,0 +1,331 @@
+//! The functions of the library, `pg_sqrt` and so on: one row each.
+//!
+//! From a row follow the check of a call, the remedy for the names that other languages use, and what editors and
+//! `pairforge list functions` show. A test writes the table in `docs/pg2.md` and the words of the fuzzer from the rows.
+
+use hdl::Format;
+use hdl::number::exact::Exact;
+use hdl::op::table::func::{MAX_MANT, MAX_WIDTH};
+use hdl::op::{Operator, compare, float, int, log, table};
+use num_traits::Signed;
+
+/// The largest numerator of an exponent (RULES N6).
+pub const MAX_POWER: i64 = 16;
+
+/// A function of the library.
+pub struct Function {
+    /// Begins with `pg_`.
+    pub name: &'static str,
+    pub params: &'static [Param],
+    /// What other languages call it, with the same arguments. `pg_` in front of such a name is no obstacle.
+    pub aliases: &'static [&'static str],
+    /// Its value, in one line of Markdown.
+    pub text: &'static str,
+    /// The formats of the first argument. A format that stands in no entry is refused.
+    pub takes: &'static [Takes],
+    pub rule: Rule,
+}
+
+pub struct Param {
+    pub name: &'static str,
+    pub kind: Kind,
+}
+
+/// What an argument may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A scalar of one of the formats.
+    Value,
+    /// A vector of 2 to 4 elements.
+    Vector,
+    Matrix,
+    /// A compile-time integer.
+    Integer,
+    /// A compile-time number.
+    Number,
+    /// A real function that is written down: it is fitted, not evaluated.
+    Real,
+}
+
+/// Formats that a function takes.
+pub struct Takes {
+    pub class: Class,
+    /// The most fraction bits of a float, or bits of a fixed.
+    pub most: u32,
+    /// The operator that a use becomes; `None` where it is none.
+    pub operator: Option<&'static dyn Operator>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    Int,
+    Fixed,
+    Float,
+    Log,
+}
+
+/// How a call is checked, and what it becomes.
+pub enum Rule {
+    /// The operator of the format, over scalars of one format. Exact numbers have a result where it is stated.
+    Operator(Option<Exactly>),
+    /// The power of this exponent, or of the one that the other arguments give.
+    Power(Option<(i32, i32)>),
+    SumOfSquares,
+    Transpose,
+    /// A function that is written down, by a table.
+    Fit,
+}
+
+/// What a function of exact numbers gives.
+#[derive(Clone, Copy)]
+pub enum Exactly {
+    Of(fn(&Exact) -> Exact),
+    /// The first of two numbers where this holds of them, else the second.
+    First(fn(&Exact, &Exact) -> bool),
+}
+
+/// The library, in the order in which it is shown.
+pub static FUNCTIONS: &[Function] = &[
+    Function {
+        name: "pg_pow",
+        params: &[value("x"), integer("n"), integer("d")],
+        aliases: &["pow", "powf", "powi", "power"],
+        text: "x^(n/d); d of 1 or 2 and |n| up to 16 in lowest terms",
+        takes: POWERS,
+        rule: Rule::Power(None),
+    },
+    Function {
+        name: "pg_sqrt",
+        params: &[value("x")],
+        aliases: &["sqrt", "sqrtf", "dsqrt"],
+        text: "x^(1/2)",
+        takes: POWERS,
+        rule: Rule::Power(Some((1, 2))),
+    },
+    Function {
+        name: "pg_rsqrt",
+        params: &[value("x")],
+        aliases: &["rsqrt", "rsqrtf", "invsqrt", "inversesqrt"],
+        text: "x^(-1/2)",
+        takes: POWERS,
+        rule: Rule::Power(Some((-1, 2))),
+    },
+    Function {
+        name: "pg_inv",
+        params: &[value("x")],
+        aliases: &["inv", "recip"],
+        text: "x^(-1)",
+        takes: POWERS,
+        rule: Rule::Power(Some((-1, 1))),
+    },
+    Function {
+        name: "pg_sumsq",
+        params: &[Param { name: "v", kind: Kind::Vector }],
+        aliases: &["sumsq"],
+        text: "the exact sum of the squares of its elements, rounded once",
+        takes: &[any(Class::Float, float::SUMSQ)],
+        rule: Rule::SumOfSquares,
+    },
+    Function {
+        name: "pg_transpose",
+        params: &[Param { name: "m", kind: Kind::Matrix }],
+        aliases: &["transpose"],
+        text: "rows and columns exchanged",
+        takes: &[moves(Class::Int), moves(Class::Fixed), moves(Class::Float), moves(Class::Log)],
+        rule: Rule::Transpose,
+    },
+    Function {
+        name: "pg_exp",
+        params: &[value("x")],
+        aliases: &["exp", "expf", "dexp"],
+        text: "e^x",
+        takes: &tabulated(table::EXP),
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_log",
+        params: &[value("x")],
+        aliases: &["log", "logf", "alog", "ln"],
+        text: "the natural logarithm; 0 with `invalid` for x of 0 and below",
+        takes: &tabulated(table::LOG),
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_sin",
+        params: &[value("x")],
+        aliases: &["sin", "sinf"],
+        text: "the sine of x radians; of a float of 2^20 or more 0 with `invalid`",
+        takes: &tabulated(table::SIN),
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_cos",
+        params: &[value("x")],
+        aliases: &["cos", "cosf"],
+        text: "the cosine of x radians; of a float of 2^20 or more 0 with `invalid`",
+        takes: &tabulated(table::COS),
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_fn",
+        params: &[
+            value("x"),
+            Param { name: "f", kind: Kind::Real },
+            Param { name: "lo", kind: Kind::Number },
+            Param { name: "hi", kind: Kind::Number },
+        ],
+        aliases: &[],
+        text: "f(x) for x from lo to hi, for a real function f that you write down",
+        takes: &tabulated(table::FUNC),
+        rule: Rule::Fit,
+    },
+    Function {
+        name: "pg_abs",
+        params: &[value("x")],
+        aliases: &["abs", "fabs", "fabsf", "labs", "dabs"],
+        text: "magnitude; that of the least int wraps",
+        takes: &[
+            any(Class::Int, int::ABS),
+            any(Class::Fixed, int::ABS),
+            any(Class::Float, float::FABS),
+            any(Class::Log, log::LABS),
+        ],
+        rule: Rule::Operator(Some(Exactly::Of(|x| x.abs()))),
+    },
+    Function {
+        name: "pg_min",
+        params: &[value("a"), value("b")],
+        aliases: &["min", "fmin", "fminf"],
+        text: "the lesser of two values of one format",
+        takes: &every(compare::MIN),
+        rule: Rule::Operator(Some(Exactly::First(|a, b| a < b))),
+    },
+    Function {
+        name: "pg_max",
+        params: &[value("a"), value("b")],
+        aliases: &["max", "fmax", "fmaxf"],
+        text: "the greater of two values of one format",
+        takes: &every(compare::MAX),
+        rule: Rule::Operator(Some(Exactly::First(|a, b| a >= b))),
+    },
+];
+
+/// The formats of powers.
+static POWERS: &[Takes] =
+    &[any(Class::Log, log::LPOW), Takes { class: Class::Float, most: MAX_MANT, operator: Some(table::POW) }];
+
+const fn value(name: &'static str) -> Param {
+    Param { name, kind: Kind::Value }
+}
+
+const fn integer(name: &'static str) -> Param {
+    Param { name, kind: Kind::Integer }
+}
+
+/// Every format of a class.
+const fn any(class: Class, operator: &'static dyn Operator) -> Takes {
+    Takes { class, most: u32::MAX, operator: Some(operator) }
+}
+
+/// Every format of a class, whose values only change places.
+const fn moves(class: Class) -> Takes {
+    Takes { class, most: u32::MAX, operator: None }
+}
+
+/// Every format, by one operator.
+const fn every(operator: &'static dyn Operator) -> [Takes; 4] {
+    [any(Class::Int, operator), any(Class::Fixed, operator), any(Class::Float, operator), any(Class::Log, operator)]
+}
+
+/// The formats of functions of one argument that stand in tables.
+const fn tabulated(operator: &'static dyn Operator) -> [Takes; 2] {
+    let operator = Some(operator);
+    [Takes { class: Class::Float, most: MAX_MANT, operator }, Takes { class: Class::Fixed, most: MAX_WIDTH, operator }]
+}
+
+/// The function of that name.
+pub fn function(name: &str) -> Option<&'static Function> {
+    FUNCTIONS.iter().find(|f| f.name == name)
+}
+
+/// The function that a name of another language means.
+pub fn meant(name: &str) -> Option<&'static Function> {
+    let bare = name.strip_prefix("pg_").unwrap_or(name);
+    FUNCTIONS.iter().find(|f| f.name == name || f.aliases.contains(&bare))
+}
+
+impl Class {
+    pub const ALL: [Class; 4] = [Class::Int, Class::Fixed, Class::Float, Class::Log];
+
+    pub fn of(format: Format) -> Class {
+        match format {
+            Format::Float { .. } => Class::Float,
+            Format::Log { .. } => Class::Log,
+            _ if format.is_fixed() => Class::Fixed,
+            _ => Class::Int,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Class::Int => "int",
+            Class::Fixed => "fixed",
+            Class::Float => "float",
+            Class::Log => "log",
+        }
+    }
+}
+
+impl Takes {
+    /// `float, M up to 23`
+    fn text(&self) -> String {
+        match self.class {
+            class if self.most == u32::MAX => class.name().to_string(),
+            Class::Float => format!("float, M up to {}", self.most),
+            class => format!("{} of up to {} bits", class.name(), self.most),
+        }
+    }
+}
+
+impl Function {
+    /// `pg_pow(x, n, d)`
+    pub fn call(&self) -> String {
+        format!("{}({})", self.name, self.params.iter().map(|p| p.name).collect::<Vec<_>>().join(", "))
+    }
+
+    /// What it takes, in words.
+    pub fn formats(&self) -> String {
+        let all = self.takes.len() == Class::ALL.len() && self.takes.iter().all(|t| t.most == u32::MAX);
+        let list = || self.takes.iter().map(Takes::text).collect::<Vec<_>>().join("; ");
+        let formats = if all { "any".to_string() } else { list() };
+        match self.params[0].kind {
+            Kind::Vector => format!("{formats} vector of 2 to 4"),
+            Kind::Matrix => format!("{formats} matrix"),
+            _ => formats,
+        }
+    }
+
+    /// Which formats of the class of `format` it takes.
+    pub fn takes(&self, format: Format) -> Option<&'static Takes> {
+        self.takes.iter().find(|t| t.class == Class::of(format))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_name_means_one_function() {
+        let mut names = HashSet::new();
+        for f in FUNCTIONS {
+            assert!(f.name.starts_with("pg_") && !f.params.is_empty() && !f.takes.is_empty(), "{}", f.name);
+            for name in f.aliases.iter().chain([&f.name]) {
+                assert!(names.insert(*name), "{name} means two functions");
+            }
+        }
+        let power = function("pg_pow").expect("it is in the table");
+        assert!(power.text.contains(&format!("|n| up to {MAX_POWER} ")), "{}", power.text);
+    }
+}

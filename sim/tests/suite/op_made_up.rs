@@ -1,0 +1,41 @@
+//! The simulated Verilog of every operator against its bits, on uses that `testkit` makes up by asking the operator what it takes:
+//! an operator that is new is tested here from the first day.
+
+use crate::op_common::{Case, check_cases};
+use hdl::circuit::target::Clock;
+use hdl::op::{OPERATORS, Operator, circuit};
+use testkit::uses::{Random, rows, uses};
+
+/// Uses of one operator, about, and rows of each.
+const USES: usize = 4;
+const ROWS: usize = 400;
+
+/// The parts of a circuit that takes long to compile, such as a divider of 64 bits: the evaluated circuit is tested in `hdl`.
+const LARGE: usize = 250;
+
+fn cases(op: &'static dyn Operator) -> Vec<Case> {
+    let clock = Clock::default_clock();
+    let mut all = uses(op);
+    // Where all are large, the first ones serve.
+    let small: Vec<_> = all.iter().filter(|i| circuit(op, i, clock).pieces() <= LARGE).cloned().collect();
+    if small.is_empty() {
+        all.truncate(2);
+    } else {
+        all = small;
+    }
+    let step = (all.len() / USES).max(1);
+    let chosen = all.into_iter().step_by(step).take(USES + 1).enumerate();
+    chosen.map(|(k, inst)| Case { op, rows: thinned(rows(&inst, ROWS, &mut Random(k as u64))), inst }).collect()
+}
+
+/// At most about that many rows; short arguments have all rows that there are.
+fn thinned(rows: Vec<Vec<u64>>) -> Vec<Vec<u64>> {
+    let step = rows.len().div_ceil(2 * ROWS).max(1);
+    rows.into_iter().step_by(step).collect()
+}
+
+#[test]
+fn the_verilog_of_every_operator_agrees_with_its_bits() {
+    let cases: Vec<Case> = OPERATORS.iter().flat_map(|op| cases(*op)).collect();
+    check_cases(&cases, Clock::default_clock().mhz, |_| false);
+}
