@@ -85,6 +85,8 @@ struct Checker<'a> {
     suggestions: usize,
     /// The kernel has become too large, which has been reported.
     full: bool,
+    /// A reduction into a name that is not declared has been reported.
+    lost_reduction: bool,
     /// Where the format of each pin is written.
     pin_formats: Vec<Span>,
     /// The output that the statement assigns, which has been or will be reported.
@@ -127,6 +129,7 @@ pub fn check(
         found: 0,
         suggestions: 0,
         full: false,
+        lost_reduction: false,
         pin_formats: Vec::new(),
         assigned_output: None,
         block_start: 0,
@@ -244,7 +247,8 @@ impl<'a> Checker<'a> {
             FoldError::Fraction => error(codes::FRACTION, "this operator needs integers", "an operand has a fraction")
                 .help("`% & | ^ ~ ! && ||` work on integers"),
             FoldError::TooManyArms => {
-                error(codes::BIG_NUMBER, "this chooses among more than 1024 exact numbers", "given up here")
+                let message = format!("this chooses among more than {} exact numbers", choice::MAX_NUMBERS);
+                error(codes::BIG_NUMBER, &message, "given up here")
                     .help("give some of them a format with a cast, such as `(int32)(c ? 1 : 0)`")
             }
             FoldError::Malformed => {

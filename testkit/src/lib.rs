@@ -1,7 +1,8 @@
-//! What the tests of several crates share: programs that they need, and uses of every operator.
+//! What the tests of several crates share: programs that they need, recorded texts, and uses of every operator.
 //!
 //! Where a program is not found the test skips, and says so; under `REQUIRE_TOOLS=1` it fails.
 
+pub mod golden;
 pub mod uses;
 
 mod order;

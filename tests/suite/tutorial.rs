@@ -8,6 +8,7 @@
 use crate::common::{Place, has_verilator};
 use std::path::Path;
 use std::process::Command;
+use testkit::golden;
 
 /// A command of a block and the output that the page shows.
 struct Step {
@@ -97,7 +98,7 @@ fn output(place: &Place, command: &str) -> Vec<String> {
 fn the_tutorial_shows_what_happens() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/tutorial.md");
     let page = std::fs::read_to_string(&path).expect("the page exists");
-    let bless = std::env::var_os("BLESS").is_some_and(|v| v == "1");
+    let bless = golden::bless();
     let place = Place::new();
     let (mut new, mut wrong, mut ran) = (String::new(), Vec::new(), 0);
     for piece in pieces(&page) {
@@ -116,7 +117,8 @@ fn the_tutorial_shows_what_happens() {
                     let came = if skipped { shown.clone() } else { output(&place, &command) };
                     let good = agrees(&shown, &came, info.contains("figures") && !bless);
                     if !good {
-                        wrong.push(format!("$ {command}\n{}", came.join("\n")));
+                        let difference = golden::difference(&shown.join("\n"), &came.join("\n"));
+                        wrong.push(format!("$ {command}\n{}", difference.unwrap_or_default()));
                     }
                     ran += 1;
                     new += &format!("$ {command}\n");
@@ -134,7 +136,11 @@ fn the_tutorial_shows_what_happens() {
         std::fs::write(&path, new).expect("the page can be written");
         std::fs::copy(place.path("error.svg"), picture).expect("the picture can be written");
     } else {
-        assert!(wrong.is_empty(), "docs/tutorial.md differs (BLESS=1 writes it anew):\n{}", wrong.join("\n"));
+        assert!(
+            wrong.is_empty(),
+            "docs/tutorial.md differs (- is the page, + what came; BLESS=1 writes it anew)\n{}",
+            wrong.join("\n")
+        );
         let shown = std::fs::read_to_string(picture).expect("the page's picture exists");
         let drawn = place.text("error.svg");
         assert_eq!(shown.matches("<circle").count(), drawn.matches("<circle").count(), "draw docs/tutorial.svg anew");

@@ -197,6 +197,31 @@ fn hostile_particles_are_right_everywhere() {
 }
 
 #[test]
+fn the_simulated_verilog_gives_the_bits_of_the_emulator() {
+    if !testkit::require("verilator") {
+        return;
+    }
+    // The engine of the conformance suite of backends, so that one build serves both.
+    let engine = backends::Options { pipelines: 8, groups: 1, jmem_words: 4096, ..backends::Options::default() };
+    let [mut emulator, mut cycle] = ["emulator", "cycle"].map(|name| (find(name).expect("a backend").0.open)(&engine));
+    for case in cases() {
+        let options = Options { order: ORDER, leaf: case.leaf, eps: case.eps, ..Options::default() };
+        let plan = Fmm::plan(&case.particles, &options).expect("good options");
+        let [emulated, simulated] = [&mut emulator, &mut cycle].map(|backend| {
+            let mut compute = Compute::Kernels { backend: &mut **backend, p2p: &P2P, m2l: None };
+            plan.run(&mut compute, &mut |_, _, _| {}).unwrap_or_else(|e| panic!("{}: {e}", case.name))
+        });
+        let bits = |s: &Solution| {
+            let columns = s.field.gradient.iter().flatten().chain([&s.field.potential]);
+            columns.flat_map(|c| c.iter().map(|x| x.to_bits())).collect::<Vec<u64>>()
+        };
+        assert_eq!(bits(&simulated), bits(&emulated), "{}", case.name);
+        let counts = |s: &Solution| (s.stats.recomputed, s.stats.close_pairs, s.stats.streamed, s.stats.flags.clone());
+        assert_eq!(counts(&simulated), counts(&emulated), "{}", case.name);
+    }
+}
+
+#[test]
 fn the_reference_is_the_truth() {
     for case in cases() {
         let all: Vec<usize> = (0..case.particles.len()).collect();
@@ -245,6 +270,22 @@ fn what_f64_cannot_hold_is_refused() {
             assert!(matches!(&error, FmmError::Range(text) if text.contains(part)), "{part}: {error}");
         }
     }
+}
+
+/// A leaf whose targets are all close to another one is the CPU's alone.
+#[test]
+fn what_is_computed_again_for_sure_is_not_sent() {
+    let streamed = |p: Particles| {
+        let stats = solve(&case("", p), How::Emulator).expect("it runs").stats;
+        (stats.streamed.p2p, stats.recomputed)
+    };
+    let crowd = with(scaled(cloud(300, 3), 1e-8, 1.0), &[([1.0; 3], 1.0)]);
+    // The engine counts the group of eight lanes that the last target is in.
+    let (pairs, again) = streamed(crowd.clone());
+    assert!(again == 300 && pairs <= 8 * 301, "{pairs} {again}");
+    // One more target in the leaf that is close to none, and the leaf is sent.
+    let (pairs, again) = streamed(with(crowd, &[([3e-7; 3], 1.0)]));
+    assert!(again >= 300 && pairs > 300 * 300, "{pairs} {again}");
 }
 
 /// A kernel of the potential alone has no gradient that could be too large.

@@ -11,6 +11,7 @@ use hdl::Format;
 use hdl::number::lns::float_frac;
 use hdl::op::meaning::held;
 use hdl::op::{Attrs, Operator, float, int, log};
+use num_traits::Zero;
 
 impl<'a> Checker<'a> {
     /// The format that a word names.
@@ -44,6 +45,9 @@ impl<'a> Checker<'a> {
     pub(super) fn literal(&mut self, a: &Literal, format: Format, span: Span) -> Option<NodeId> {
         let why = match fit(a, format) {
             Ok(bits) => {
+                if bits == 0 && !a.value.is_zero() {
+                    self.warn_of_zero(format, span);
+                }
                 let id = self.builder.constant(bits, format, span);
                 if !format.is_integral()
                     && let Ok(double) = fit(a, held(format))
@@ -73,6 +77,19 @@ impl<'a> Checker<'a> {
         };
         self.error(error);
         None
+    }
+
+    /// Warns of a number other than 0 that a fixed rounds to 0.
+    fn warn_of_zero(&mut self, format: Format, span: Span) {
+        let message = format!("this number becomes 0 in {format}");
+        let what = format!("takes the format {format} here");
+        let warning = Diagnostic::warning(codes::BECOMES_ZERO, message, span, what);
+        let frac = format.frac().unwrap_or(0);
+        self.error(
+            warning
+                .note(format!("its least number above 0 is 2^-{frac}, and what is nearer to 0 is rounded"))
+                .help("take a format with more fraction bits, or write 0 if that is meant"),
+        );
     }
 
     /// `(to)value`, element by element.

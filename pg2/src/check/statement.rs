@@ -321,6 +321,7 @@ impl<'a> Checker<'a> {
                 None => self.undeclared(error, target, value, root),
             };
             self.error(error);
+            self.lost_reduction = true;
             return None;
         };
         match symbol.entry {

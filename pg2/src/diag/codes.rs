@@ -89,6 +89,7 @@ codes! {
     ALWAYS "PG0105" "a comparison with only one outcome";
     SHIFTED_OUT "PG0106" "a shift that always gives 0";
     XOR_POWER "PG0107" "an exclusive or that looks like a power";
+    BECOMES_ZERO "PG0108" "a number that becomes 0 in its format";
     FUNCTION_FLOOR "PG0121" "a function that is less exact where it is small";
 }
 

@@ -1,5 +1,6 @@
 //! The parser: tokens to the syntax tree, recovering at each statement so that all mistakes are found.
 
+mod bare;
 mod block;
 mod expr;
 mod habits;
@@ -69,6 +70,7 @@ fn parse_part<'a>(text: &'a str, part: Span, program: Program<'a>) -> (Program<'
         blocks: Vec::new(),
         condition_at: usize::MAX,
         unclosed: false,
+        then_is_open: false,
         program,
         errors: lexed.errors,
     };
@@ -95,6 +97,8 @@ struct Parser<'a> {
     condition_at: usize,
     /// A block that is never closed has been reported.
     unclosed: bool,
+    /// A block that `then` opened ended at the `else` before the next token.
+    then_is_open: bool,
     program: Program<'a>,
     errors: Vec<Diagnostic>,
 }
@@ -209,9 +213,8 @@ impl<'a> Parser<'a> {
         self.depth = self.blocks.len() as u32;
         let parsed = self.statement_kind();
         let parsed = parsed.and_then(|kind| match kind {
-            // These end with a brace.
-            StatementKind::For { .. } | StatementKind::If { .. } => Ok(kind),
-            StatementKind::Function(_) if self.previous_is("}") => Ok(kind),
+            // These end with a brace, or have taken their semicolon.
+            StatementKind::For { .. } | StatementKind::If { .. } | StatementKind::Function(_) => Ok(kind),
             _ => self.semicolon().map(|()| kind),
         });
         match parsed {
@@ -246,7 +249,9 @@ impl<'a> Parser<'a> {
     }
 
     fn statement_kind(&mut self) -> Parsed<StatementKind<'a>> {
-        self.function_of_another_language()?;
+        if let Some(function) = self.function_of_another_language()? {
+            return Ok(function);
+        }
         if self.kind() == TokenKind::Format {
             return self.declaration();
         }

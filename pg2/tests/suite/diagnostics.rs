@@ -9,6 +9,7 @@ use pg2::diag::{Diagnostic, Severity};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use testkit::golden::compare;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/diagnostics")
@@ -22,17 +23,6 @@ fn names_in(folder: &Path, ending: &str) -> BTreeSet<String> {
 
 fn names(ending: &str) -> BTreeSet<String> {
     names_in(&folder(), ending)
-}
-
-/// Compares with a record, or writes it; what differs goes to `wrong`.
-fn compare(golden: &Path, got: &str, wrong: &mut Vec<String>) {
-    if std::env::var_os("BLESS").is_some_and(|v| v == "1") {
-        std::fs::write(golden, got).unwrap();
-    }
-    let want = std::fs::read_to_string(golden).unwrap_or_default();
-    if got != want {
-        wrong.push(format!("{}:\n{got}", golden.display()));
-    }
 }
 
 /// The text of a place; long ones are cut.
@@ -72,9 +62,9 @@ fn diagnostics_are_as_recorded() {
     let mut wrong = Vec::new();
     for name in names(".pg2") {
         let text = std::fs::read_to_string(folder().join(format!("{name}.pg2"))).unwrap();
-        compare(&folder().join(format!("{name}.txt")), &render(&text, &findings(&text)), &mut wrong);
+        wrong.extend(compare(&folder().join(format!("{name}.txt")), &render(&text, &findings(&text))));
     }
-    assert!(wrong.is_empty(), "not as recorded (BLESS=1 records):\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "not as recorded (- is the record, + what came; BLESS=1 records)\n{}", wrong.join("\n"));
     assert_eq!(names(".pg2"), names(".txt"), "each source has its record and each record its source");
 }
 
@@ -137,7 +127,7 @@ fn each_page_shows_its_code_and_how_to_avoid_it() {
         if !unexpected.is_empty() {
             wrong.push(format!("{}: the right example leads to {}", code.code, render(&good, &unexpected)));
         }
-        compare(&folder().join(format!("codes/{}.txt", code.code)), &render(&bad, &found), &mut wrong);
+        wrong.extend(compare(&folder().join(format!("codes/{}.txt", code.code)), &render(&bad, &found)));
     }
     assert!(wrong.is_empty(), "not as the pages say, or not as recorded (BLESS=1 records):\n{}", wrong.join("\n"));
     let codes: BTreeSet<String> = CODES.iter().map(|c| c.code.to_string()).collect();

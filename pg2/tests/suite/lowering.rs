@@ -109,12 +109,6 @@ fn the_paper_s_pipeline_is_the_recorded_one() {
         ("p2p_paper.txt", pg2::report::explain::explain(&built, kernel.text).to_string()),
     ];
     for (name, text) in texts {
-        if std::env::var_os("BLESS").is_some_and(|v| v == "1") {
-            std::fs::create_dir_all(&folder).unwrap();
-            std::fs::write(folder.join(name), &text).unwrap();
-        }
-        let recorded = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
-        let line = recorded.lines().zip(text.lines()).position(|(a, b)| a != b);
-        assert!(recorded == text, "{name} is not as recorded (BLESS=1 records), first in line {line:?} from 0");
+        testkit::golden::check(&folder.join(name), &text);
     }
 }

@@ -235,6 +235,24 @@ const NEWCOMERS: &[(&str, &str, &str)] = &[
         "x = 4",
     ),
     ("float32.23 x jpin;\nfixed64.30 o fout;\no += (fixed64.30)(x * 2.5d-1);\n", "o = 1", "x = 4"),
+    (
+        "float32.23 v[3] jpin;\nfixed64.30 o fout;\ndef square(y):\n    return y * y\n\ns = (float32.23)0\nfor k in range(3):\n    \
+         if v[k] > 3:\n        s += square(v[k])\n    elif v[k] > 1: s += v[k]\n    else:\n        s += 100\no += (fixed64.30)s\n",
+        "o = 118",
+        "v[0] = 4, v[1] = 2, v[2] = 0",
+    ),
+    (
+        "float32.23 v[3] jpin;\nfixed64.30 o fout;\ns = (float32.23)0;\ndo k = 0, 2\n  if (v[k] > 3) then\n    s += v[k];\n  else\n    \
+         s += 100;\n  end if\nend do\no += (fixed64.30)s;\n",
+        "o = 204",
+        "v[0] = 4, v[1] = 2, v[2] = 0",
+    ),
+    (
+        "float32.23 v[3] jpin;\nfixed64.30 o fout;\ns = (float32.23)0;\nfor (int k = 1; k <= 2; k++)\n  if (v[k] > 3) s += v[k];\n  \
+         else s += 100;\no += (fixed64.30)s;\n",
+        "o = 200",
+        "v[0] = 4, v[1] = 2, v[2] = 0",
+    ),
     ("float32.23 r jpin;\nfixed64.30 o fout;\no += (fixed64.30)(2r + 1);\n", "o = 9", "r = 4"),
     (
         "float32.23 x jpin;\nparam float32.23 e2;\nfixed64.30 o fout;\no += (fixed64.30)(x + e2);\n",

@@ -17,6 +17,7 @@ impl<'a> Parser<'a> {
             "else" => self.lone_else(word),
             "fn" => self.function(word),
             "return" => self.returning(word),
+            "do" if self.peek(1).kind == TokenKind::Word && self.is_at(2, "=") => self.fortran_loop(),
             "include" => self.include(word),
             "round" if rounds() => self.rounding(word),
             _ => return None,
@@ -38,12 +39,11 @@ impl<'a> Parser<'a> {
     }
 
     /// `{ statements }`.
-    fn block(&mut self, kind: BlockKind) -> Parsed<Block<'a>> {
+    pub(super) fn block(&mut self, kind: BlockKind) -> Parsed<Block<'a>> {
         let opening = self.peek(0).span;
-        self.block_of_another_language()?;
         self.equals_for_comparison()?;
-        if !self.is("{") && matches!(self.kind(), TokenKind::Word) {
-            return self.bare(kind);
+        if let Some(block) = self.block_of_another_language(kind)? {
+            return Ok(block);
         }
         self.expect("{")?;
         let depth = self.depth;
@@ -67,22 +67,8 @@ impl<'a> Parser<'a> {
         Ok(Block { statements, span })
     }
 
-    /// A statement where a block should stand, as C allows it: reported, and taken for a block.
-    fn bare(&mut self, kind: BlockKind) -> Parsed<Block<'a>> {
-        let span = self.peek(0).span;
-        let error = Diagnostic::error(codes::SYNTAX, "this statement has no braces", span, "`{` should stand here");
-        crate::diag::report(&mut self.errors, error.help("write `{ ... }` around it"));
-        self.enter()?;
-        self.blocks.push(kind);
-        let outer = std::mem::take(&mut self.program.statements);
-        self.statement();
-        let statements = std::mem::replace(&mut self.program.statements, outer);
-        self.blocks.pop();
-        Ok(Block { statements, span: span.to(self.previous().span) })
-    }
-
     /// Nothing stands behind a `return`.
-    fn ends_with_return(&mut self, statements: &[Statement<'a>]) {
+    pub(super) fn ends_with_return(&mut self, statements: &[Statement<'a>]) {
         let found = statements.windows(2).find(|w| matches!(w[0].kind, StatementKind::Return { .. }));
         if let Some([_, behind]) = found {
             let message = "nothing that stands behind `return` is ever reached";
@@ -94,17 +80,21 @@ impl<'a> Parser<'a> {
     fn for_loop(&mut self) -> Parsed<StatementKind<'a>> {
         self.next();
         if self.is("(") || self.is_at(1, "=") {
-            return self.loop_of_another_language();
+            return self.c_loop();
         }
         let variable = self.new_name()?;
         if self.word_at(0).is_none_or(|w| w.text != "in") {
             return self.expected("`in`");
         }
         self.next();
-        self.python_range()?;
-        let from = self.tree()?;
-        self.expect("..")?;
-        let to = self.tree()?;
+        let (from, to) = match self.python_range()? {
+            Some(range) => range,
+            None => {
+                let from = self.tree()?;
+                self.expect("..")?;
+                (from, self.tree()?)
+            }
+        };
         let body = self.block(BlockKind::Loop)?;
         Ok(StatementKind::For { variable, from, to, body })
     }
@@ -118,6 +108,9 @@ impl<'a> Parser<'a> {
             let condition = self.tree()?;
             let body = self.block(BlockKind::Branch)?;
             arms.push(Arm { condition, body });
+            if self.is_else_if() {
+                continue;
+            }
             if self.word_at(0).is_none_or(|w| w.text != "else") {
                 return Ok(StatementKind::If { arms, otherwise: None });
             }
@@ -153,7 +146,7 @@ impl<'a> Parser<'a> {
             }
         }
         self.expect(")")?;
-        if self.is("{") {
+        if self.is("{") || self.is(":") {
             let body = self.block(BlockKind::Function)?;
             return Ok(StatementKind::Function(Function { name, params, body }));
         }
@@ -163,6 +156,7 @@ impl<'a> Parser<'a> {
         let start = self.peek(0).span;
         let value = self.tree()?;
         let span = start.to(self.previous().span);
+        self.semicolon()?;
         let statements = vec![Statement { kind: StatementKind::Return { value }, span }];
         Ok(StatementKind::Function(Function { name, params, body: Block { statements, span } }))
     }

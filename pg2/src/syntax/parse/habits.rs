@@ -3,18 +3,18 @@
 use super::{Parsed, Parser};
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
-use crate::syntax::ast::{BinaryOp, ExprId, ExprKind, Word};
+use crate::syntax::ast::{BinaryOp, ExprId, ExprKind, StatementKind, Word};
 use crate::syntax::functions;
 use crate::syntax::habits;
 use crate::syntax::lex::TokenKind;
 
 impl<'a> Parser<'a> {
-    fn foreign(&self, message: impl Into<String>, span: Span, help: impl Into<String>) -> Diagnostic {
+    pub(super) fn foreign(&self, message: impl Into<String>, span: Span, help: impl Into<String>) -> Diagnostic {
         Diagnostic::error(codes::SYNTAX, message, span, "not part of PG2").help(help)
     }
 
     /// The texts between commas in parentheses that open at token `open`, and the index of the closing one.
-    fn arguments_at(&self, open: usize) -> Option<(Vec<(usize, usize)>, usize)> {
+    pub(super) fn arguments_at(&self, open: usize) -> Option<(Vec<(usize, usize)>, usize)> {
         let (mut depth, mut parts, mut from) = (0, Vec::new(), open + 1);
         for k in open..self.tokens.len().min(open + 200) {
             match self.tokens[k].kind {
@@ -38,79 +38,27 @@ impl<'a> Parser<'a> {
     }
 
     /// The source between two tokens, the second one excluded.
-    fn source(&self, (from, to): (usize, usize)) -> &'a str {
+    pub(super) fn source(&self, (from, to): (usize, usize)) -> &'a str {
         if from >= to { "" } else { self.tokens[from].span.to(self.tokens[to - 1].span).of(self.text) }
     }
 
-    fn symbol_at(&self, k: usize) -> &'static str {
+    pub(super) fn symbol_at(&self, k: usize) -> &'static str {
         match self.tokens.get(k).map(|t| t.kind) {
             Some(TokenKind::Symbol(s)) => s,
             _ => "",
         }
     }
 
-    /// `(int k = a; k < b; k++)`, or with `k = a, b` as Fortran writes it.
-    pub(super) fn loop_of_another_language<T>(&mut self) -> Parsed<T> {
-        let span = self.peek(0).span;
-        let error =
-            self.foreign("loops run over a range", span, "write `for k in 0..3 { ... }`, where k is 0, 1 and 2");
-        let error = match self.c_range() {
-            Some((span, range)) => error.help(format!("write `for {range} {{ ... }}`")).edit(span, range),
-            None => error,
-        };
-        self.fail(error)
-    }
-
-    fn c_range(&self) -> Option<(Span, String)> {
-        let open = self.at;
-        let (parts, close) = self.arguments_at(open)?;
-        let [start, test, step] = parts[..] else { return None };
-        let equals = (start.0..start.1).find(|k| self.symbol_at(*k) == "=")?;
-        let variable = self.text_of(self.tokens[equals.checked_sub(1)?]);
-        let (first, from) = (self.text_of(self.tokens[test.0]), self.source((equals + 1, start.1)));
-        let to = self.source((test.0 + 2, test.1));
-        let steps = self.source(step);
-        let by_one =
-            [format!("{variable}++"), format!("++{variable}"), format!("{variable} += 1"), format!("{variable}+=1")];
-        if first != variable || from.is_empty() || to.is_empty() || !by_one.contains(&steps.to_string()) {
-            return None;
-        }
-        let range = match self.symbol_at(test.0 + 1) {
-            "<" | "!=" => format!("{variable} in {from}..{to}"),
-            "<=" => format!("{variable} in {from}..{to} + 1"),
-            _ => return None,
-        };
-        let span = self.tokens[open].span.to(self.tokens[close].span);
-        Some((span, range))
-    }
-
-    /// `range(a, b)` where the bounds of a loop should stand.
-    pub(super) fn python_range(&mut self) -> Parsed<()> {
-        if self.word_at(0).is_none_or(|w| w.text != "range") || !self.is_at(1, "(") {
-            return Ok(());
-        }
-        let error =
-            self.foreign("loops run over a range with two dots", self.peek(0).span, "write `for k in 0..3 { ... }`");
-        let Some((parts, close)) = self.arguments_at(self.at + 1) else { return self.fail(error) };
-        let range = match parts[..] {
-            [to] => format!("0..{}", self.source(to)),
-            [from, to] => format!("{}..{}", self.source(from), self.source(to)),
-            _ => return self.fail(error),
-        };
-        let span = self.peek(0).span.to(self.tokens[close].span);
-        self.fail(error.help(format!("write `{range}`, and the body in braces")).edit(span, range))
-    }
-
     /// `float f(float x) {`, `def f(x):`.
-    pub(super) fn function_of_another_language(&mut self) -> Parsed<()> {
+    pub(super) fn function_of_another_language(&mut self) -> Parsed<Option<StatementKind<'a>>> {
         let opens = matches!(self.kind(), TokenKind::Word | TokenKind::Format);
         let own = self.word_at(0).is_some_and(|w| super::RESERVED.contains(&w.text));
         if !opens || own || self.peek(1).kind != TokenKind::Word || !self.is_at(2, "(") {
-            return Ok(());
+            return Ok(None);
         }
-        let Some((parts, close)) = self.arguments_at(self.at + 2) else { return Ok(()) };
+        let Some((parts, close)) = self.arguments_at(self.at + 2) else { return Ok(None) };
         if !matches!(self.symbol_at(close + 1), "{" | ":" | "=") {
-            return Ok(());
+            return Ok(None);
         }
         let name = self.text_of(self.peek(1));
         // Of each parameter its last word is the name.
@@ -125,8 +73,19 @@ impl<'a> Parser<'a> {
             return self.fail(error.help("a kernel has no `main`: its statements stand in the file, in order"));
         }
         let plain = params.iter().all(|p| hdl::rtl::names::is_identifier(p));
+        if !plain {
+            return self.fail(error);
+        }
         let whole = self.peek(0).span.to(self.tokens[close].span);
-        self.fail(if plain && self.symbol_at(close + 1) != ":" { error.edit(whole, head) } else { error })
+        let error = error.edit(whole, head);
+        if self.symbol_at(close + 1) != ":" {
+            return self.fail(error);
+        }
+        crate::diag::report(&mut self.errors, error);
+        let word = |k: usize| Word { text: self.text_of(self.tokens[k]), span: self.tokens[k].span };
+        let (name, params) = (word(self.at + 1), parts.iter().map(|p| word(p.1 - 1)).collect());
+        self.at = close + 1;
+        self.python_function(name, params).map(Some)
     }
 
     /// Statements that other languages have and PG2 has not.
@@ -343,17 +302,6 @@ impl<'a> Parser<'a> {
             let both = format!("({a} {} {b} && {b} {} {c})", first.symbol(), op.symbol());
             error.help(format!("write `{both}`")).edit(whole, both)
         };
-        self.fail(error)
-    }
-
-    /// What stands where the brace of a block should be: a colon, or `then`.
-    pub(super) fn block_of_another_language(&mut self) -> Parsed<()> {
-        let then = self.word_at(0).is_some_and(|w| w.text == "then") && !self.is_at(1, "=");
-        if !then && !self.is(":") {
-            return Ok(());
-        }
-        let span = self.peek(0).span;
-        let error = self.foreign("blocks stand in braces", span, "write `{ ... }` around the statements of the block");
         self.fail(error)
     }
 

@@ -21,7 +21,8 @@ impl<'a> Parser<'a> {
             if self.kind() == TokenKind::End || (begins && self.at >= failed_at && !has_block) {
                 return;
             }
-            if braces > 0 {
+            // In the block of the statement, also in one without braces.
+            if braces > 0 || has_block && parens == 0 && self.at > start && self.at_new_line() {
                 self.doubt();
             }
             // The end of the block around the statement.
