@@ -21,16 +21,16 @@ use hdl::rtl::{Value, cat, net};
 
 /// Lowers with the hardware made anew; `text` is the PG2 source that comments quote, or empty.
 pub fn lower<'a>(graph: &Graph, schedule: &Schedule, clock: Clock, text: impl Into<Text<'a>>) -> Netlist {
-    lower_with(graph, schedule, &Library::new(graph, clock), text.into())
+    let flags = gather(graph, schedule, clock);
+    lower_with(graph, schedule, &Library::new(graph, clock), &flags, text.into())
 }
 
-/// [`lower`] with the hardware at hand.
-pub fn lower_with(graph: &Graph, schedule: &Schedule, library: &Library, text: Text) -> Netlist {
-    let plan = gather(graph, schedule, library.clock);
+/// [`lower`] with the hardware and the way of the flags at hand.
+pub fn lower_with(graph: &Graph, schedule: &Schedule, library: &Library, flags: &Gather, text: Text) -> Netlist {
     let mut writer = Writer::new(graph, schedule, library, text);
     writer.ports();
     writer.body();
-    writer.flags(&plan);
+    writer.flags(flags);
     writer.outputs();
     writer.sink();
     let mut netlist = Netlist { top: writer.module.name.clone(), modules: Vec::new() };
