@@ -13,7 +13,7 @@ use crate::syntax::sources::Text;
 use hdl::circuit::target::Clock;
 use hdl::circuit::{Circuit, Evaluator, PORTS, Pipelined, Place, Sig, X, pipeline_places};
 use hdl::op::Operator;
-use hdl::op::term::{Scaling, Term};
+use hdl::op::addend::{Addend, Scaling};
 use hdl::rtl::names::{Names, sanitise};
 use hdl::rtl::netlist::Netlist;
 use hdl::rtl::term::{self, TermPorts};
@@ -80,7 +80,7 @@ struct Joined<'a> {
     /// The signal of each node's value.
     values: Vec<Sig>,
     /// The terms of the nodes that do nothing but enter a sum, where there is that form.
-    terms: BTreeMap<u32, Term>,
+    terms: BTreeMap<u32, Addend>,
     /// Whether a node does nothing but enter a sum.
     summed: Vec<bool>,
     /// Whether a node is a scaling that only such a node reads: both are made in one, at the reader.
@@ -170,7 +170,7 @@ impl<'a> Joined<'a> {
     }
 
     /// The term of a node that does nothing but enter a sum, where there is that form.
-    fn term(&mut self, id: NodeId) -> Option<Term> {
+    fn term(&mut self, id: NodeId) -> Option<Addend> {
         let node = self.graph.node(id);
         let NodeKind::Op { op, inst, args } = &node.kind else { return None };
         if !self.summed[id.0 as usize] {
@@ -184,9 +184,9 @@ impl<'a> Joined<'a> {
         let term = match scaling {
             Some(NodeKind::Op { op: scale, inst: by, args }) => {
                 let scaling = Scaling { op: *scale, inst: by, args: &values(args) };
-                op.scaled_term(inst, c, &scaling)?
+                op.scaled_addend(inst, c, &scaling)?
             }
-            _ => op.term(inst, c, &values(args))?,
+            _ => op.addend(inst, c, &values(args))?,
         };
         c.parts.insert(id.0, format!("u{}_{}_{wish}", id.0, op.name()));
         c.title(term.window, &format!("{wish}_window"), self.lines.comment(node, &node.format.to_string()));

@@ -11,7 +11,7 @@ use pg2::middle::schedule::schedule;
 use pg2::middle::simplify::simplify;
 use rayon::prelude::*;
 use sim::SimError;
-use sim::cycle::{CycleEngine, Options};
+use sim::cycle::{CycleEngine, CycleOptions};
 use sim::stimuli::{self, Random, Style};
 use sim::verilator::Effort;
 
@@ -224,7 +224,7 @@ pub fn check(work: &Work, outcome: &Outcome, expected: &[Vec<(Vec<u64>, Flags)>]
 }
 
 /// An engine of the kernel, for runs that are shorter than building it for speed would be.
-pub fn engine(kernel: &Kernel, config: &Config, options: &Options) -> Option<CycleEngine> {
-    let options = Options { effort: Effort::Moderate, ..options.clone() };
+pub fn engine(kernel: &Kernel, config: &Config, options: &CycleOptions) -> Option<CycleEngine> {
+    let options = CycleOptions { effort: Effort::Moderate, ..options.clone() };
     built(CycleEngine::build(config, &kernel.pipeline, &options))
 }
