@@ -9,7 +9,7 @@ use pg2::backend::lower::lower;
 use pg2::graph::Graph;
 use pg2::middle::{schedule::schedule, simplify::simplify};
 use sim::bench::MultiBench;
-use sim::cycle::{Noise, Options};
+use sim::cycle::{CycleOptions, Noise};
 use sim::reference;
 use sim::stimuli::Style;
 
@@ -121,7 +121,7 @@ pub fn engine(text: &str, seed: u64) -> bool {
     let config =
         hdl::engine::Config { groups, i_banks, stream_bits, jmem_records: 1 << 10, ..kernel.config(groups * lanes) };
     let noise = Noise { seed, gap: 0.2, stall: 0.2 };
-    let options = Options { noise, ..Options::default() };
+    let options = CycleOptions { noise, ..CycleOptions::default() };
     let Some(mut engine) = common::engine(&kernel, &config, &options) else { return false };
     for style in [Style::Wild { anchor: 0 }, Style::Ordinary] {
         let work = Work::random(&kernel.graph, 3000, seed, style);
