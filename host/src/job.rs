@@ -5,7 +5,7 @@ use pg2::graph::Graph;
 
 /// A piece of the sources of a job: records `first .. first + count`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Segment {
+pub struct SourceRange {
     pub first: usize,
     pub count: usize,
 }
@@ -55,7 +55,7 @@ pub struct Job<'a> {
     /// Runs in the order in which they should go through; their targets do not overlap. A target in no run
     /// gets the identities.
     pub runs: &'a [Run],
-    pub segments: &'a [Segment],
+    pub segments: &'a [SourceRange],
 }
 
 impl Job<'_> {

@@ -1,6 +1,6 @@
 //! The backend `cycle`: the Verilog of an engine, simulated clock by clock.
 
-use super::{Entry, Needs, Options, config};
+use super::{BackendOptions, Entry, Needs, config};
 use crate::driver::StreamBackend;
 use crate::job::{Backend, BackendError};
 use hdl::engine::link::Link;
@@ -21,16 +21,16 @@ pub const ENTRY: Entry = Entry {
     open,
 };
 
-fn open(options: &Options) -> Box<dyn Backend> {
+fn open(options: &BackendOptions) -> Box<dyn Backend> {
     let options = options.clone();
     let open = move |graph: &Graph, pairs: u64| -> Result<Box<dyn Link>, BackendError> {
         let built = build(graph, options.clock, "", Vec::new());
         let config = config(&built.graph, &options, built.schedule.depth)?;
-        let how = cycle::Options {
+        let how = cycle::CycleOptions {
             threads: options.threads,
             trace: options.trace.clone(),
             effort: Effort::of_pairs(pairs),
-            ..cycle::Options::default()
+            ..cycle::CycleOptions::default()
         };
         let engine = CycleEngine::build(&config, &built.netlist, &how);
         Ok(Box::new(engine.map_err(|e| BackendError::Tool(e.to_string()))?))
