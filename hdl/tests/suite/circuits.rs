@@ -5,8 +5,9 @@ use hdl::circuit::Evaluator;
 use hdl::circuit::target::{Clock, TARGETS};
 use hdl::op::{Attrs, Inst, OPERATORS, Operator, circuit, compare};
 use hdl::{Bounds, Flags, Format};
+use testkit::Random;
 use testkit::uses::rows::corners;
-use testkit::uses::{Random, describe, plain_uses, rows};
+use testkit::uses::{describe, plain_uses, rows};
 
 /// Uses of each operator, about, and samples of each.
 const USES: usize = 50;
@@ -40,7 +41,7 @@ fn samples(inst: &Inst, random: &mut Random) -> Vec<Vec<u64>> {
 
 /// What differs first, or nothing.
 fn compare(op: &dyn Operator, inst: &Inst, clock: Clock) -> Option<String> {
-    let columns = samples(inst, &mut Random(1));
+    let columns = samples(inst, &mut Random::new(1));
     let mut e = Evaluator::new(&circuit(op, inst, clock));
     let got = e.run(&columns);
     for k in 0..columns[0].len() {
@@ -95,7 +96,7 @@ fn extremes_with_constants_are_extremes() {
                     }
                     let known = vec![Bounds::of(f), Bounds::exactly(f, constant)];
                     let inst = Inst { nonneg, bounds: known, ..plain.clone() };
-                    let mut columns = samples(&Inst { bounds: Vec::new(), ..inst.clone() }, &mut Random(2));
+                    let mut columns = samples(&Inst { bounds: Vec::new(), ..inst.clone() }, &mut Random::new(2));
                     columns[1].fill(constant);
                     let got = Evaluator::new(&circuit(op, &inst, Clock::default_clock())).run(&columns);
                     let differs = |k: &usize| op.bits(&inst, &[columns[0][*k], constant]).0 as u128 != got[0][*k];

@@ -11,7 +11,8 @@ use hdl::op::{Inst, OPERATORS, Operator, circuit, source};
 use hdl::{Bounds, Flags};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use testkit::uses::{Random, describe, exhaustive, rows, shown, uses};
+use testkit::Random;
+use testkit::uses::{describe, exhaustive, rows, shown, uses};
 
 /// Rows of each use that is not tried exhaustively.
 const ROWS: usize = 600;
@@ -57,7 +58,7 @@ fn every_operator_keeps_to_its_bits() {
 /// What is wrong first with a use, or nothing.
 fn check(op: &dyn Operator, inst: &Inst, k: usize) -> Option<String> {
     let whole = || {
-        let rows = rows(inst, ROWS, &mut Random(k as u64));
+        let rows = rows(inst, ROWS, &mut Random::new(k as u64));
         let results: Vec<(u64, Flags)> = rows.iter().map(|row| op.bits(inst, row)).collect();
         statements(op, inst, &rows, &results)
             .or_else(|| facts::wrong(op, inst, &rows, &results))
