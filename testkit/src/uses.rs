@@ -52,8 +52,16 @@ pub fn uses(op: &dyn Operator) -> Vec<Inst> {
     }
     let known = |(k, inst): (usize, &Inst)| [narrowed(inst, &mut random), one_known(inst, k, &mut random)];
     let known: Vec<Inst> = plain.iter().enumerate().flat_map(known).collect();
+    let twice: Vec<Inst> = plain.iter().filter_map(of_one_value).collect();
     plain.extend(known);
+    plain.extend(twice);
     plain
+}
+
+/// The same use of one value alone, where all its values are tried: what an operator states must be exact there.
+fn of_one_value(inst: &Inst) -> Option<Inst> {
+    let alike = inst.args.len() > 1 && inst.args.iter().all(|f| *f == inst.args[0]);
+    (alike && exhaustive(inst)).then(|| Inst { same: true, ..inst.clone() })
 }
 
 /// Uses of which no more is known than the formats say. Attributes that change nothing make no new use.
