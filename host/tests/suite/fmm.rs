@@ -343,4 +343,6 @@ fn options_out_of_range_are_refused() {
     }
     assert!(refused(FmmOptions { leaf: 0, ..FmmOptions::default() }).contains("leaf"));
     assert!(refused(FmmOptions { eps: f64::INFINITY, ..FmmOptions::default() }).contains("softening"));
+    // However small, a number is not written out.
+    assert!(refused(FmmOptions { eps: -1e-300, ..FmmOptions::default() }).ends_with("not -1e-300"));
 }
