@@ -34,6 +34,7 @@ use crate::op::term::{Scaling, Term};
 use crate::{Flags, Format, Rounding};
 use facts::{Fast, Fold, Loss, Outcome, Twice, Unwrapped};
 use meaning::Real;
+pub use pieces::power::MAX_NUMERATOR;
 use std::fmt::{Debug, Formatter};
 use std::hash::{Hash, Hasher};
 use std::sync::LazyLock;

@@ -2,6 +2,7 @@
 
 pub mod encode;
 pub mod lanes;
+pub mod ranges;
 pub mod scale;
 pub mod vector;
 pub mod wide;

@@ -3,4 +3,5 @@
 pub mod close;
 pub mod error;
 pub mod p2p;
+mod scales;
 pub mod summation;

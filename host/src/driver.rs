@@ -11,6 +11,7 @@ mod dispatch;
 pub mod residency;
 mod sender;
 
+use crate::arith::ranges::joined;
 use crate::job::{Backend, BackendError, Job, Outcome, Table};
 use hdl::engine::Config;
 use hdl::engine::link::{Link, LinkError};
@@ -114,7 +115,7 @@ fn drive(
         let wanted = part.distinct();
         // Nothing is left to do here where the part before could have these sources loaded beside its own.
         sender.load_now(residency.require(&atoms, &wanted, &[], now as u32));
-        let segments = joined(part.atoms.iter().flat_map(|&a| residency.segments(&atoms[a], a)));
+        let segments = whole(part.atoms.iter().flat_map(|&a| residency.segments(&atoms[a], a)));
         if let Some(next) = parts.get(now + 1).map(Part::distinct)
             && residency.fit(&atoms, &wanted, &next)
         {
@@ -179,15 +180,12 @@ fn parts(job: &Job, atoms: &[Atom], slots: usize, slot: usize) -> Vec<Part> {
 }
 
 /// Joins segments that are neighbours in the memory.
-fn joined(segments: impl Iterator<Item = Segment>) -> Vec<Segment> {
-    let mut list: Vec<Segment> = Vec::new();
-    for s in segments {
-        match list.last_mut() {
-            Some(last) if last.first + last.count == s.first => last.count += s.count,
-            _ => list.push(s),
-        }
-    }
-    list
+fn whole(segments: impl Iterator<Item = Segment>) -> Vec<Segment> {
+    joined(segments.collect(), |last, next| {
+        let touch = last.first + last.count == next.first;
+        last.count += if touch { next.count } else { 0 };
+        touch
+    })
 }
 
 /// The words of some records of a table. A kernel without pins of a class has records without elements, whatever

@@ -131,6 +131,25 @@ impl Tree {
         }
     }
 
+    /// For each sorted particle the number of particles at exactly its coordinates, itself included.
+    pub fn twins(&self) -> Vec<u32> {
+        let mut twins = vec![1; self.len()];
+        let mut first = 0;
+        for group in self.grid.chunk_by(|a, b| a == b) {
+            if group.len() > 1 {
+                // Adding 0 makes -0 and 0 one key.
+                let key = |k: &usize| self.position(*k).map(|x| (x + 0.0).to_bits());
+                let mut members: Vec<usize> = (first..first + group.len()).collect();
+                members.sort_unstable_by_key(key);
+                for same in members.chunk_by(|a, b| key(a) == key(b)) {
+                    same.iter().for_each(|k| twins[*k] = same.len() as u32);
+                }
+            }
+            first += group.len();
+        }
+        twins
+    }
+
     /// Pairs every leaf with the part of `out` that belongs to its particles.
     pub fn by_leaf<'o, T>(&self, mut out: &'o mut [T]) -> Vec<(usize, &'o mut [T])> {
         let mut parts = Vec::with_capacity(self.leaves.len());

@@ -246,7 +246,8 @@ impl<'a> Checker<'a> {
             FoldError::Fraction => error(codes::FRACTION, "this operator needs integers", "an operand has a fraction")
                 .help("`% & | ^ ~ ! && ||` work on integers"),
             FoldError::TooManyArms => {
-                error(codes::BIG_NUMBER, "this chooses among more than 1024 exact numbers", "given up here")
+                let message = format!("this chooses among more than {} exact numbers", choice::MAX_NUMBERS);
+                error(codes::BIG_NUMBER, &message, "given up here")
                     .help("give some of them a format with a cast, such as `(int32)(c ? 1 : 0)`")
             }
             FoldError::Malformed => {

@@ -5,5 +5,6 @@ pub(crate) mod float_parts;
 pub(super) mod log_parts;
 pub(super) mod order;
 pub(crate) mod parts;
+pub mod power;
 pub(super) mod scale;
 pub(super) mod shift;

@@ -1,12 +1,22 @@
 //! Pairs of particles so close that integer coordinates do not hold their difference well enough (RULES H5).
+//!
+//! Particles are in the order of their cells on the deepest level, whose edge is a few times the distance. So the partners
+//! of a particle are in its own cell and in those around it. Where two cells hold many particles, these are put into
+//! [clusters](Cluster), so that most pairs are counted without a look at each of them.
+
+mod cluster;
 
 use crate::tree::{MAX_LEVEL, Tree, morton};
+use cluster::Cluster;
 use rayon::prelude::*;
 use std::ops::Range;
 
 /// Pairs at up to this distance in steps of the integer coordinates are computed on the CPU: beyond it, the rounding of
 /// coordinates changes a distance by less than one part in 150.
 pub const STEPS: i64 = 256;
+
+/// Particles in two cells up to whose product each pair is looked at.
+const FEW: usize = 4096;
 
 /// The close pairs of some particles.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -17,56 +27,118 @@ pub struct Close {
     pub targets: Vec<usize>,
 }
 
-/// Finds all close pairs.
-pub fn find(tree: &Tree) -> Close {
-    let partners: Vec<u32> = (0..tree.len()).into_par_iter().map(|k| partners(tree, k)).collect();
+/// Finds all close pairs. `twins` has for each sorted particle the number of particles at exactly its coordinates, itself
+/// included.
+pub fn find(tree: &Tree, twins: &[u32]) -> Close {
+    let keys: Vec<u64> = tree.grid.par_iter().map(morton).collect();
+    let mut cells = Vec::new();
+    let mut first = 0;
+    for cell in keys.chunk_by(|a, b| a == b) {
+        cells.push(first..first + cell.len());
+        first += cell.len();
+    }
+    let of_cell = |cell: &Range<usize>| Finder { tree, twins, keys: &keys }.cell(cell.clone());
+    let parts: Vec<Close> = cells.into_par_iter().map(|cell| of_cell(&cell)).filter(|c| c.pairs > 0).collect();
+    // Each pair was seen from both of its ends.
     Close {
-        pairs: partners.iter().map(|n| *n as u64).sum::<u64>() / 2,
-        targets: (0..tree.len()).filter(|k| partners[*k] > 0).collect(),
+        pairs: parts.iter().map(|c| c.pairs).sum::<u64>() / 2,
+        targets: parts.into_iter().flat_map(|c| c.targets).collect(),
     }
 }
 
-/// How many particles are close to particle `k`.
-fn partners(tree: &Tree, k: usize) -> u32 {
-    let own = tree.grid[k];
-    // Along each axis the cells of the deepest level that the distance reaches: one or two of them.
-    let step = 31 - MAX_LEVEL;
-    let cell = |a: usize, by: i64| ((own[a] as i64 + by).clamp(-(1 << 30), (1 << 30) - 1) >> step << step) as i32;
-    let low: [i32; 3] = std::array::from_fn(|a| cell(a, -STEPS));
-    let high: [i32; 3] = std::array::from_fn(|a| cell(a, STEPS));
-    let mut count = 0;
-    for corner in 0..8 {
-        let is_high = |a: usize| corner >> a & 1 == 1;
-        if (0..3).any(|a| is_high(a) && high[a] == low[a]) {
-            continue;
+struct Finder<'a> {
+    tree: &'a Tree,
+    twins: &'a [u32],
+    /// The Morton key of each sorted particle.
+    keys: &'a [u64],
+}
+
+impl Finder<'_> {
+    /// The particles of one cell that have partners, and how many these are in all.
+    fn cell(&self, own: Range<usize>) -> Close {
+        let around = self.around(own.clone());
+        let others = around.iter().map(Range::len).sum::<usize>();
+        if own.len() == 1 && others == 1 {
+            return Close::default();
         }
-        let key = morton(&std::array::from_fn(|a| if is_high(a) { high[a] } else { low[a] }));
-        count += particles_of(tree, key, k).filter(|j| is_close(tree, k, *j)).count() as u32;
+        if own.len() * others > FEW {
+            return self.many(own, &around);
+        }
+        let mut found = Close::default();
+        for i in own {
+            let near = |cell: &Range<usize>| cell.clone().filter(|j| is_close(self.tree, i, *j)).count();
+            let partners = around.iter().map(near).sum::<usize>();
+            if partners > 0 {
+                found.targets.push(i);
+            }
+            found.pairs += partners as u64;
+        }
+        found
     }
-    count
-}
 
-/// The particles in the cell of a Morton key on the deepest level; `k` is near them in order if it is one of them.
-fn particles_of(tree: &Tree, key: u64, k: usize) -> Range<usize> {
-    let grid = &tree.grid;
-    if morton(&grid[k]) == key {
-        let before = grid[..k].iter().rev().take_while(|g| morton(g) == key).count();
-        let after = grid[k..].iter().take_while(|g| morton(g) == key).count();
-        return k - before..k + after;
+    /// The cells that the distance reaches from the particles of a cell, that one included.
+    fn around(&self, own: Range<usize>) -> Vec<Range<usize>> {
+        let grid = &self.tree.grid;
+        let step = 31 - MAX_LEVEL;
+        let cell = |x: i64| x.clamp(-(1 << 30), (1 << 30) - 1) >> step;
+        let ends: [(i64, i64); 3] = std::array::from_fn(|a| {
+            let along = || grid[own.clone()].iter().map(|g| g[a] as i64);
+            let (low, high) = (along().min().unwrap_or(0), along().max().unwrap_or(0));
+            (cell(low - STEPS), cell(high + STEPS))
+        });
+        let mut found = Vec::new();
+        for x in ends[0].0..=ends[0].1 {
+            for y in ends[1].0..=ends[1].1 {
+                for z in ends[2].0..=ends[2].1 {
+                    let key = morton(&[x, y, z].map(|c| (c << step) as i32));
+                    let cell = if key == self.keys[own.start] { own.clone() } else { self.with_key(key) };
+                    if !cell.is_empty() {
+                        found.push(cell);
+                    }
+                }
+            }
+        }
+        found
     }
-    let first = grid.partition_point(|g| morton(g) < key);
-    let count = grid[first..].iter().take_while(|g| morton(g) == key).count();
-    first..first + count
+
+    /// The particles in the cell of a Morton key on the deepest level.
+    fn with_key(&self, key: u64) -> Range<usize> {
+        let first = self.keys.partition_point(|k| *k < key);
+        first..first + self.keys[first..].partition_point(|k| *k == key)
+    }
+
+    /// As [`Finder::cell`], for cells that hold many particles.
+    fn many(&self, own: Range<usize>, around: &[Range<usize>]) -> Close {
+        let targets = Cluster::new(&self.tree.grid, own.clone());
+        let mut found = cluster::Reached { count: 0, has_other: vec![false; targets.points.len()] };
+        for cell in around {
+            if *cell == own {
+                targets.reach(&targets, &mut found);
+            } else {
+                targets.reach(&Cluster::new(&self.tree.grid, cell.clone()), &mut found);
+            }
+        }
+        // Of particles on one point of the grid, those at exactly one place are no pairs.
+        let same: u64 = own.map(|k| self.twins[k] as u64).sum();
+        let mut close = Close { pairs: found.count - same, targets: Vec::new() };
+        for (point, has_other) in targets.points.iter().zip(found.has_other) {
+            close.targets.extend(point.particles().filter(|k| has_other || self.twins[*k] < point.count));
+        }
+        close.targets.sort_unstable();
+        close
+    }
 }
 
 fn is_close(tree: &Tree, i: usize, j: usize) -> bool {
-    let d: [i64; 3] = std::array::from_fn(|a| tree.grid[i][a] as i64 - tree.grid[j][a] as i64);
-    // The square of a difference of whole boxes would not fit.
-    if d.iter().any(|d| d.abs() > STEPS) {
-        return false;
-    }
-    let square = d.iter().map(|d| d * d).sum::<i64>();
+    let square = square(&tree.grid[i], &tree.grid[j]);
     square <= STEPS * STEPS && (square > 0 || tree.position(i) != tree.position(j))
+}
+
+/// The square of the distance between points of the grid; more than that of [`STEPS`] if it would not fit.
+fn square(a: &[i32; 3], b: &[i32; 3]) -> i64 {
+    let d: [i64; 3] = std::array::from_fn(|k| a[k] as i64 - b[k] as i64);
+    // Each square is below 2^62.
+    d.iter().map(|d| (d * d).min(1 << 60)).sum()
 }
 
 #[cfg(test)]
@@ -82,24 +154,38 @@ mod tests {
         Close { pairs: (0..n).map(of).sum::<u64>() / 2, targets: (0..n).filter(|i| of(*i) > 0).collect() }
     }
 
-    #[test]
-    fn pairs_across_cells_are_found() {
-        // Clouds about corners of cells of every size, as wide as the distance asked for, and twins.
-        let cloud = generate(300, Distribution::Uniform, Charge::Random, 3);
+    fn found(p: &Particles) -> (Tree, Close) {
+        let tree = Tree::build(p, 8);
+        let close = find(&tree, &tree.twins());
+        (tree, close)
+    }
+
+    /// Particles with 0 and 1 at the ends of the box, so that its size is known.
+    fn in_box() -> Particles {
         let mut p = Particles::default();
         p.push([-0.5; 3], 1.0);
         p.push([0.5; 3], 1.0);
-        for k in 0..cloud.len() {
-            let centre = [0.0, 0.25, 0.125 + 2f64.powi(-20), -0.5, 0.4999][k % 5];
-            p.push(cloud.position(k).map(|x| (centre + (x - 0.5) * 1.5e-6).clamp(-0.5, 0.5)), 1.0);
+        p
+    }
+
+    #[test]
+    fn pairs_across_cells_are_found() {
+        // Clouds about corners of cells of every size, as wide as the distance asked for, and twins. Few of them are looked
+        // at pair by pair, many in clusters.
+        for (n, wide) in [(150, 1.5e-6), (300, 1.5e-6), (2000, 1.5e-6), (2000, 3e-7), (1500, 1e-8)] {
+            let cloud = generate(n, Distribution::Uniform, Charge::Random, 3);
+            let mut p = in_box();
+            for k in 0..cloud.len() {
+                let centre = [0.0, 0.25, 0.125 + 2f64.powi(-20), -0.5, 0.4999][k % 5];
+                p.push(cloud.position(k).map(|x| (centre + (x - 0.5) * wide).clamp(-0.5, 0.5)), 1.0);
+            }
+            for k in 0..20 {
+                p.push(p.position(k * 2), 1.0);
+            }
+            let (tree, close) = found(&p);
+            assert_eq!(close, plain(&tree), "{n} {wide}");
+            assert!(close.pairs > 5 && close.targets.len() > 5, "{} {}", close.pairs, close.targets.len());
         }
-        for k in 0..20 {
-            p.push(p.position(k * 7), 1.0);
-        }
-        let tree = Tree::build(&p, 8);
-        let found = find(&tree);
-        assert_eq!(found, plain(&tree));
-        assert!(found.pairs > 100 && found.targets.len() > 50, "{} {}", found.pairs, found.targets.len());
     }
 
     #[test]
@@ -108,6 +194,40 @@ mod tests {
         (0..9).for_each(|_| p.push([0.25; 3], 1.0));
         p.push([0.25, 0.25, 0.25 + 1e-12], 1.0);
         p.push([1.0; 3], 1.0);
-        assert_eq!(find(&Tree::build(&p, 4)).pairs, 9);
+        assert_eq!(found(&p).1.pairs, 9);
+        // More of them, some on the same point of the grid at other places and some beside it.
+        (0..3000).for_each(|_| p.push([0.25; 3], 1.0));
+        let close = found(&p).1;
+        assert_eq!((close.pairs, close.targets.len()), (3009, 3010));
+        p.push([0.25, 0.25, 0.25 + 1e-8], 1.0);
+        let close = found(&p).1;
+        assert_eq!((close.pairs, close.targets.len()), (3009 + 3010, 3011));
+    }
+
+    /// Close pairs and their particles of a lattice of `edge`^3 places in one cell, `spacing` steps apart.
+    fn lattice(edge: i64, spacing: f64) -> (i64, i64) {
+        let mut p = in_box();
+        for k in 0..edge.pow(3) {
+            let at = [k / (edge * edge), k / edge % edge, k % edge];
+            p.push(at.map(|x| (x + 1) as f64 * spacing * 2f64.powi(-31)), 1.0);
+        }
+        let close = found(&p).1;
+        (close.pairs as i64, close.targets.len() as i64)
+    }
+
+    #[test]
+    fn very_many_particles_in_one_cell_are_counted_at_once() {
+        // 2e10 pairs cannot be looked at one after the other: all in one point, and all within reach of each other.
+        let n = 58i64.pow(3);
+        assert_eq!(lattice(58, 0.0), (0, 0));
+        assert_eq!(lattice(58, 2.0), (n * (n - 1) / 2, n));
+        // Within reach are 8 places of the lattice.
+        let mut pairs = 0;
+        for v in (0..17 * 17 * 17).map(|k| [k / 289 - 8, k / 17 % 17 - 8, k % 17 - 8i64]) {
+            if v != [0; 3] && v.iter().map(|x| x * x).sum::<i64>() <= 64 {
+                pairs += v.iter().map(|x| 40 - x.abs()).product::<i64>();
+            }
+        }
+        assert_eq!(lattice(40, 32.0), (pairs / 2, 64_000));
     }
 }

@@ -1,13 +1,14 @@
 //! P2P on the CPU, in f64 or f32: each leaf gathers its sources once and runs over them for every target.
 //!
 //! Pairs closer than the arithmetic holds are left out of the sums and counted there, at no cost. A target that has such
-//! pairs is computed again in wider arithmetic: from f32 in f64, from f64 in [`wide`].
+//! pairs is computed again in wider arithmetic: from f32 in f64, from f64 in [`scales`].
 
 use crate::arith::lanes::Real;
 use crate::arith::scale::exponent;
 use crate::arith::vector::{Isa, Vector, Vectors};
-use crate::arith::wide::{self, WideForce};
+use crate::arith::wide::WideForce;
 use crate::data::Force;
+use crate::direct::scales;
 use crate::direct::summation::LEAST;
 use crate::tree::lists::Lists;
 use crate::tree::{MAX_LEVEL, Tree};
@@ -15,6 +16,9 @@ use rayon::prelude::*;
 
 /// A multiple of the lanes of every vector.
 const LANES: usize = 16;
+
+/// Targets of one leaf worked on by one thread.
+const CHUNK: usize = 1024;
 
 /// Sources gathered for one leaf, filled up with charges of 0 that lie far away.
 #[derive(Default)]
@@ -62,7 +66,7 @@ pub struct Near<'a> {
     /// Softening length in the user's units.
     pub eps: f64,
     /// For each sorted particle the number of particles at exactly its coordinates, itself included.
-    twins: Vec<u32>,
+    pub twins: Vec<u32>,
 }
 
 /// What was computed in wider arithmetic.
@@ -100,7 +104,7 @@ struct Scratch<T> {
 
 impl<'a> Near<'a> {
     pub fn new(tree: &'a Tree, lists: &'a Lists, eps: f64) -> Near<'a> {
-        Near { tree, lists, eps, twins: twins(tree) }
+        Near { tree, lists, eps, twins: tree.twins() }
     }
 
     /// Adds the direct interactions to `out`, in box units; those in [`Again::wide`] are left to the caller.
@@ -167,7 +171,10 @@ impl<'a> Near<'a> {
         scratch.targets.clear();
         scratch.targets.extend(targets.iter().map(|k| (frame.place::<T>(tree, *k), Sums::<T>::default())));
         let square = |x: f64| T::of(x * x);
-        leaf_sums::<T>(Isa::best(), &scratch.sources, square(eps), square(limits.distance), &mut scratch.targets);
+        // The targets of a crowded leaf are many enough for all threads.
+        scratch.targets.par_chunks_mut(CHUNK).for_each(|targets| {
+            leaf_sums::<T>(Isa::best(), &scratch.sources, square(eps), square(limits.distance), targets);
+        });
         let unit = tree.map.size / frame.unit;
         let scale = [unit, unit * unit, unit * unit, unit * unit];
         let (mut rest, mut pairs) = (Vec::new(), 0);
@@ -184,39 +191,13 @@ impl<'a> Near<'a> {
         (rest, pairs)
     }
 
-    /// Sums in wide arithmetic.
+    /// Sums at any scale.
     fn wide(&self, leaf: usize, targets: &[usize]) -> Again {
+        let sums = scales::sums(self.tree, leaf, &self.lists.u[leaf], targets, &self.twins, self.eps);
         let charge = self.tree.map.charge;
-        let one = |k: &usize| {
-            let (at, mut sum) = (self.tree.position(*k), WideForce::default());
-            for (first, count) in &self.lists.u[leaf] {
-                for j in *first as usize..(first + count) as usize {
-                    wide::act(at, self.tree.position(j), self.tree.charge[j], self.eps, &mut sum);
-                }
-            }
-            (*k, sum.map(|s| s.scaled(charge)))
-        };
-        Again { targets: targets.len() as u64, pairs: 0, wide: targets.iter().map(one).collect() }
+        let wide = sums.into_iter().map(|(k, sum)| (k, sum.map(|s| s.scaled(charge)))).collect();
+        Again { targets: targets.len() as u64, pairs: 0, wide }
     }
-}
-
-/// For each sorted particle the number of particles at exactly its coordinates, itself included.
-fn twins(tree: &Tree) -> Vec<u32> {
-    let mut twins = vec![1; tree.len()];
-    let mut first = 0;
-    for group in tree.grid.chunk_by(|a, b| a == b) {
-        if group.len() > 1 {
-            // Adding 0 makes -0 and 0 one key.
-            let key = |k: &usize| tree.position(*k).map(|x| (x + 0.0).to_bits());
-            let mut members: Vec<usize> = (first..first + group.len()).collect();
-            members.sort_unstable_by_key(key);
-            for same in members.chunk_by(|a, b| key(a) == key(b)) {
-                same.iter().for_each(|k| twins[*k] = same.len() as u32);
-            }
-        }
-        first += group.len();
-    }
-    twins
 }
 
 /// The origin and unit in which a leaf's sums are done. f64 takes scaled coordinates, whose differences are those of the

@@ -4,6 +4,7 @@
 //! of the j memory. All uses are known before the first packet is sent, so the atom given up is the one
 //! whose next use is farthest away (Belady's rule, optimal for pieces of equal size), never one of the run at hand.
 
+use crate::arith::ranges::joined;
 use hdl::engine::protocol::Segment as Resident;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -124,7 +125,12 @@ impl Residency {
         for &k in wanted.iter().chain(kept) {
             self.queue.insert(self.rank(k));
         }
-        merge(loads)
+        joined(loads, |last, next| {
+            let in_memory = last.address as usize + last.count == next.address as usize;
+            let touch = in_memory && last.source + last.count == next.source;
+            last.count += if touch { next.count } else { 0 };
+            touch
+        })
     }
 
     fn place(&mut self, atoms: &[Atom], k: usize, loads: &mut Vec<Load>) {
@@ -153,23 +159,6 @@ impl Residency {
             .enumerate()
             .map(move |(n, s)| Resident { first: (s * slot) as u32, count: slot.min(count - n * slot) as u32 })
     }
-}
-
-/// Joins loads that are neighbours in both source and memory.
-fn merge(loads: Vec<Load>) -> Vec<Load> {
-    let mut merged: Vec<Load> = Vec::new();
-    for load in loads {
-        match merged.last_mut() {
-            Some(last)
-                if last.source + last.count == load.source
-                    && last.address as usize + last.count == load.address as usize =>
-            {
-                last.count += load.count
-            }
-            _ => merged.push(load),
-        }
-    }
-    merged
 }
 
 #[cfg(test)]

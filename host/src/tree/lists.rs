@@ -3,6 +3,7 @@
 //! Two cells of one level are near when their integer offset d has d.d < near2. A leaf and a smaller cell are near
 //! when any cell of the smaller size inside the leaf would be.
 
+use crate::arith::ranges;
 use crate::tree::{Cell, Tree};
 use rayon::prelude::*;
 
@@ -157,21 +158,9 @@ fn finish(tree: &Tree, options: &ListOptions, t: usize, near: &Near) -> Own {
         }
     }
     own.w.sort_unstable();
-    own.u = merged(direct.iter().map(|s| (tree.cells[*s as usize].first, tree.cells[*s as usize].count)).collect());
+    own.u =
+        ranges::sorted(direct.iter().map(|s| (tree.cells[*s as usize].first, tree.cells[*s as usize].count)).collect());
     own
-}
-
-/// Sorts ranges and joins those that touch.
-pub fn merged(mut ranges: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
-    ranges.sort_unstable();
-    let mut joined: Vec<(u32, u32)> = Vec::with_capacity(ranges.len());
-    for (first, count) in ranges {
-        match joined.last_mut() {
-            Some(last) if last.0 + last.1 == first => last.1 += count,
-            _ => joined.push((first, count)),
-        }
-    }
-    joined
 }
 
 #[cfg(test)]

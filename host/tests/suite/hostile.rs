@@ -247,6 +247,22 @@ fn what_f64_cannot_hold_is_refused() {
     }
 }
 
+/// A leaf whose targets are all close to another one is the CPU's alone.
+#[test]
+fn what_is_computed_again_for_sure_is_not_sent() {
+    let streamed = |p: Particles| {
+        let stats = solve(&case("", p), How::Emulator).expect("it runs").stats;
+        (stats.streamed.p2p, stats.recomputed)
+    };
+    let crowd = with(scaled(cloud(300, 3), 1e-8, 1.0), &[([1.0; 3], 1.0)]);
+    // The engine counts the group of eight lanes that the last target is in.
+    let (pairs, again) = streamed(crowd.clone());
+    assert!(again == 300 && pairs <= 8 * 301, "{pairs} {again}");
+    // One more target in the leaf that is close to none, and the leaf is sent.
+    let (pairs, again) = streamed(with(crowd, &[([3e-7; 3], 1.0)]));
+    assert!(again >= 300 && pairs > 300 * 300, "{pairs} {again}");
+}
+
 /// A kernel of the potential alone has no gradient that could be too large.
 #[test]
 fn a_potential_alone_may_be_huge() {

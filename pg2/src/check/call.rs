@@ -6,10 +6,10 @@ use crate::check::literal::Literal;
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span, did_you_mean};
 use crate::syntax::ast::{ExprId, Word};
-use crate::syntax::functions::{self, Class, Exactly, FUNCTIONS, Function, Kind, MAX_POWER, Rule};
+use crate::syntax::functions::{self, Class, Exactly, FUNCTIONS, Function, Kind, Rule};
 use hdl::Format;
 use hdl::number::exact::Exact;
-use hdl::op::{Attrs, Operator};
+use hdl::op::{Attrs, MAX_NUMERATOR, Operator};
 
 pub(super) type Arg = (Value, ExprId);
 
@@ -229,7 +229,7 @@ impl<'a> Checker<'a> {
             _ => None,
         };
         if let Some((n, d)) = reduced
-            && n.abs() <= MAX_POWER
+            && n.unsigned_abs() <= MAX_NUMERATOR as u64
             && matches!(d, 1 | 2)
         {
             return Some((n as i32, d as i32));
@@ -238,7 +238,7 @@ impl<'a> Checker<'a> {
         let label = if reduced.is_some_and(|r| matches!(r.1, 1 | 2)) { sn } else { sd };
         let error = Diagnostic::error(codes::EXPONENT, message, label, "not possible");
         self.error(error.help(format!(
-            "n/d in lowest terms has d of 1 or 2 and n from -{MAX_POWER} to {MAX_POWER}; fit another power on the interval in which \
+            "n/d in lowest terms has d of 1 or 2 and n from -{MAX_NUMERATOR} to {MAX_NUMERATOR}; fit another power on the interval in which \
              x lies: `pg_fn(x, pow(x, n / d), lo, hi)`"
         )));
         None

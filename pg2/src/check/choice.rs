@@ -15,7 +15,7 @@ use num_traits::Zero;
 use std::rc::Rc;
 
 /// The most numbers among which an untyped conditional chooses.
-const MAX_NUMBERS: usize = 1024;
+pub(super) const MAX_NUMBERS: usize = 1024;
 
 /// What a step of a conditional counts for in the budget of exact arithmetic: about its memory.
 const STEP_COST: u64 = 1000;

@@ -5,12 +5,9 @@
 
 use hdl::Format;
 use hdl::number::exact::Exact;
-use hdl::op::table::func::{MAX_MANT, MAX_WIDTH};
-use hdl::op::{Operator, compare, float, int, log, table};
+use hdl::op::table::{self, MAX_MANT, MAX_WIDTH};
+use hdl::op::{Operator, compare, float, int, log};
 use num_traits::Signed;
-
-/// The largest numerator of an exponent (RULES N6).
-pub const MAX_POWER: i64 = 16;
 
 /// A function of the library.
 pub struct Function {
@@ -326,6 +323,6 @@ mod tests {
             }
         }
         let power = function("pg_pow").expect("it is in the table");
-        assert!(power.text.contains(&format!("|n| up to {MAX_POWER} ")), "{}", power.text);
+        assert!(power.text.contains(&format!("|n| up to {} ", hdl::op::MAX_NUMERATOR)), "{}", power.text);
     }
 }

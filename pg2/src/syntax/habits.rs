@@ -1,6 +1,7 @@
 //! What is written in other languages, and what PG2 has for it.
 
 use hdl::number::exact::{Exact, parse_decimal};
+use hdl::op::MAX_NUMERATOR;
 use num_traits::{Signed, ToPrimitive, Zero};
 
 /// Names of constants that others define, with their values to more digits than any format has.
@@ -40,8 +41,8 @@ pub fn power(base: &str, exponent: &str) -> Option<String> {
         1 => format!("pg_sqrt({base})"),
         -1 => format!("pg_rsqrt({base})"),
         -2 => format!("pg_inv({base})"),
-        n if n % 2 == 0 && n.abs() <= 32 => format!("pg_pow({base}, {}, 1)", n / 2),
-        n if n % 2 != 0 && n.abs() <= 16 => format!("pg_pow({base}, {n}, 2)"),
+        n if n % 2 == 0 && n.unsigned_abs() <= 2 * MAX_NUMERATOR as u64 => format!("pg_pow({base}, {}, 1)", n / 2),
+        n if n % 2 != 0 && n.unsigned_abs() <= MAX_NUMERATOR as u64 => format!("pg_pow({base}, {n}, 2)"),
         _ => return None,
     })
 }

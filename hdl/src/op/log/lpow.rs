@@ -6,12 +6,10 @@ use crate::number::lns::{Parts, pack, unpack};
 use crate::op::facts::Fold;
 use crate::op::meaning::{self, Real};
 use crate::op::pieces::log_parts::{self, Unbounded, c_type, field_bits, fields, finish, one_log};
+use crate::op::pieces::power::{self, reduced};
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
-
-/// The largest numerator in lowest terms, as of floats.
-const MAX_NUMERATOR: i32 = 16;
 
 pub struct Lpow;
 
@@ -26,10 +24,7 @@ impl Operator for Lpow {
 
     fn result(&self, args: &[Format], attrs: &Attrs) -> Result<Format, String> {
         let format = one_log("lpow", args)?;
-        match reduce(attrs) {
-            (n, 1 | 2) if n.abs() <= MAX_NUMERATOR => Ok(format),
-            (n, d) => Err(format!("x^({n}/{d}) is not available: d is 1 or 2, and |n| at most {MAX_NUMERATOR}")),
-        }
+        power::exponent(attrs).map(|_| format)
     }
 
     fn rounds(&self) -> bool {
@@ -37,32 +32,28 @@ impl Operator for Lpow {
     }
 
     fn flags(&self, inst: &Inst) -> Flags {
-        let (_, d) = reduce(&inst.attrs);
+        let (_, d) = reduced(&inst.attrs);
         let [least, greatest] = ends(inst);
         log_parts::flags(self, inst, &[least], &[greatest]) | Flags::INVALID.when(d == 2 && !inst.is_nonneg(0))
     }
 
     fn bounds(&self, inst: &Inst) -> Bounds {
-        let (n, d) = reduce(&inst.attrs);
+        let (n, d) = reduced(&inst.attrs);
         let [least, greatest] = ends(inst);
         let zero = n != 0 && (inst.bounds(0).zero || d == 2 && !inst.is_nonneg(0));
         log_parts::bounds(self, inst, &[least], &[greatest], zero)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {
-        // An even power, or a root, which gives 0 for a negative argument; 2/2 is neither.
-        match (inst.attrs.n, inst.attrs.d) {
-            (n, 2) => n % 2 != 0 || n % 4 == 0 || inst.none_negative(),
-            (n, _) => n % 2 == 0 || inst.none_negative(),
-        }
+        power::nonneg(inst)
     }
 
     fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
-        ((inst.attrs.n, inst.attrs.d) == (1, 1)).then_some(Fold::Arg(0))
+        power::fold(inst)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
-        let (n, d) = reduce(&inst.attrs);
+        let (n, d) = reduced(&inst.attrs);
         let x = match unpack(inst.result, args[0]) {
             _ if n == 0 => Parts { negative: false, log: 0 },
             None => return (0, Flags::NONE),
@@ -81,12 +72,12 @@ impl Operator for Lpow {
     }
 
     fn real(&self, inst: &Inst, args: &[Real]) -> (Real, Flags) {
-        let (x, (n, d)) = (args[0].f64(), reduce(&inst.attrs));
+        let (x, (n, d)) = (args[0].f64(), reduced(&inst.attrs));
         meaning::power(x, n, d)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
-        let (n, d) = reduce(&inst.attrs);
+        let (n, d) = reduced(&inst.attrs);
         let (x, t) = (args[0], c_type(inst.result));
         match (n, d) {
             (0, _) => format!("(({t})1)"),
@@ -96,7 +87,7 @@ impl Operator for Lpow {
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
-        let (n, d) = reduce(&inst.attrs);
+        let (n, d) = reduced(&inst.attrs);
         let (w, bias) = (field_bits(inst.result), inst.result.bias() as i64);
         let a = fields(inst, c, 0, args[0]);
         if n == 0 {
@@ -117,15 +108,10 @@ impl Operator for Lpow {
     }
 }
 
-/// n/d in lowest terms, for d of 1 or 2.
-fn reduce(attrs: &Attrs) -> (i32, i32) {
-    if attrs.d == 2 && attrs.n % 2 == 0 { (attrs.n / 2, 1) } else { (attrs.n, attrs.d) }
-}
-
 /// The arguments of the least and of the greatest result.
 fn ends(inst: &Inst) -> [u64; 2] {
     let (low, high) = inst.magnitudes(0);
-    if reduce(&inst.attrs).0 < 0 { [high, low] } else { [low, high] }
+    if reduced(&inst.attrs).0 < 0 { [high, low] } else { [low, high] }
 }
 
 /// The biased logarithm times n/d, in as many bits as it takes.

@@ -16,13 +16,12 @@ use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::unpack;
 use crate::op::pieces::parts;
 use crate::op::table::func::one_argument;
+use crate::op::table::once::Once;
 use crate::op::table::poly::result::{Known, to_float};
 use crate::op::table::poly::search::Problem;
 use crate::op::table::poly::{Goal, Limits, Line, Table, search};
 use crate::op::{Attrs, Inst, Operator, TableUse};
 use crate::{Bounds, Flags, Format};
-use std::collections::HashMap;
-use std::sync::{OnceLock, RwLock};
 
 pub struct Exp;
 
@@ -133,13 +132,8 @@ impl Prepared {
 
 /// The table of a format, made on first use and kept for the life of the process.
 pub fn prepared(format: Format) -> &'static Prepared {
-    static ALL: OnceLock<RwLock<HashMap<Format, &'static Prepared>>> = OnceLock::new();
-    let all = ALL.get_or_init(RwLock::default);
-    let known = all.read().expect("no holder of the lock panics").get(&format).copied();
-    known.unwrap_or_else(|| {
-        let new = Prepared::new(format);
-        all.write().expect("no holder of the lock panics").entry(format).or_insert_with(|| Box::leak(Box::new(new)))
-    })
+    static ALL: Once<Format, Prepared> = Once::new();
+    ALL.get(format, || Prepared::new(format))
 }
 
 /// The results of the least and the greatest argument.

@@ -18,14 +18,11 @@ use crate::number::exact::{Exact, to_bits};
 use crate::number::real::{Dd, Expr, Smooth};
 use crate::op::facts;
 use crate::op::meaning::{DOUBLE, Real};
+use crate::op::table::{MAX_MANT, MAX_WIDTH};
 use crate::op::{Attrs, Inst, Operator, TableUse};
 use crate::{Bounds, Flags, Format};
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock};
-
-/// The widest fraction of a float, and the widest fixed, that functions take.
-pub const MAX_MANT: u32 = 23;
-pub const MAX_WIDTH: u32 = 32;
 
 /// An expression on an interval. There is one of each kind in a process, so that it is told from others by its text.
 #[derive(Debug)]
@@ -41,7 +38,7 @@ pub struct Function {
 
 impl PartialEq for Function {
     fn eq(&self, o: &Function) -> bool {
-        self.text == o.text
+        std::ptr::eq(self, o) || self.text == o.text
     }
 }
 

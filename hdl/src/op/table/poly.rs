@@ -19,9 +19,6 @@ pub mod search;
 pub use fit::{Goal, Line, Misfit};
 pub use search::{Limits, Meter, search};
 
-/// Bits of a block memory of common devices.
-pub const BLOCK_BITS: u64 = 18 * 1024;
-
 /// Where the pieces of a cell lie: in rows base to base + 2^split - 1, base being a multiple of 2^split.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cell {

@@ -13,18 +13,17 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 
-pub use search::{BLOCK_BITS, Tables};
+pub use search::Tables;
 pub use table::{Prepared, prepared};
 
 use crate::circuit::{Circuit, Sig};
 use crate::op::facts::{Fast, Fold};
 use crate::op::float::fmul::Fmul;
 use crate::op::meaning::{self, Real};
+use crate::op::pieces::power::{self, reduced};
+use crate::op::table::MAX_MANT;
 use crate::op::{Attrs, Inst, Operator, TableUse};
 use crate::{Bounds, Flags, Format};
-
-/// The widest fraction that the search covers.
-const MAX_MANT: u32 = 23;
 
 pub struct Pow;
 
@@ -42,7 +41,7 @@ pub enum Method {
 
 /// How this use is computed. Bits and flags of `Table` are those of [`Prepared::eval`].
 pub fn method(inst: &Inst) -> Method {
-    match reduce(&inst.attrs) {
+    match reduced(&inst.attrs) {
         (0, _) => Method::One((inst.result.bias() as u64) << inst.result.mant()),
         (1, 1) => Method::Same,
         (2, 1) => Method::Square,
@@ -71,7 +70,7 @@ struct End {
 
 /// The least and the greatest power within the argument's bounds.
 fn ends(inst: &Inst) -> (End, End) {
-    let ((n, d), format) = (reduce(&inst.attrs), inst.result);
+    let ((n, d), format) = (reduced(&inst.attrs), inst.result);
     let end = |x: u64| {
         let bits = prepared(format, n, d).eval(x).0 & (format.mask() >> 1);
         let exponent = (x >> format.mant()) as i32 - format.bias();
@@ -89,11 +88,6 @@ fn within(inst: &Inst) -> Flags {
         | Flags::UNDERFLOW.when(least.bits <= least.slack + (1 << inst.result.mant()))
 }
 
-/// n/d in lowest terms, for d of 1 or 2.
-fn reduce(attrs: &Attrs) -> (i32, i32) {
-    if attrs.d == 2 && attrs.n % 2 == 0 { (attrs.n / 2, 1) } else { (attrs.n, attrs.d) }
-}
-
 impl Operator for Pow {
     fn name(&self) -> &'static str {
         "pow"
@@ -107,13 +101,7 @@ impl Operator for Pow {
         let [format @ Format::Float { .. }] = args else {
             return Err("`pow` takes one float".into());
         };
-        if !(1..=2).contains(&attrs.d) {
-            return Err(format!("the denominator of an exponent is 1 or 2, not {}", attrs.d));
-        }
-        let (n, _) = reduce(attrs);
-        if n.unsigned_abs() > 16 {
-            return Err(format!("the numerator of an exponent lies in -16..16 in lowest terms, not at {n}"));
-        }
+        power::exponent(attrs)?;
         if format.mant() > MAX_MANT {
             return Err(format!(
                 "powers of a float of more than {MAX_MANT} fraction bits are not supported; \
@@ -125,7 +113,7 @@ impl Operator for Pow {
     }
 
     fn flags(&self, inst: &Inst) -> Flags {
-        let ((n, d), bias) = (reduce(&inst.attrs), inst.result.bias());
+        let ((n, d), bias) = (reduced(&inst.attrs), inst.result.bias());
         match (n, d) {
             (0, _) | (1, 1) => return Flags::NONE,
             (2, 1) => return Fmul.flags(&square(inst)),
@@ -155,20 +143,16 @@ impl Operator for Pow {
         let (least, greatest) = ends(inst);
         let (least, greatest) = (least.bits.saturating_sub(least.slack), greatest.bits + greatest.slack);
         let greatest = greatest.min(inst.result.max_bits());
-        let zero = inst.bounds(0).zero || reduce(&inst.attrs).1 == 2 && !inst.is_nonneg(0);
+        let zero = inst.bounds(0).zero || reduced(&inst.attrs).1 == 2 && !inst.is_nonneg(0);
         Bounds::floats(inst.result, least, greatest, zero)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {
-        // An even power, or a root, which gives 0 for a negative argument; 2/2 is neither.
-        match (inst.attrs.n, inst.attrs.d) {
-            (n, 2) => n % 2 != 0 || n % 4 == 0 || inst.none_negative(),
-            (n, _) => n % 2 == 0 || inst.none_negative(),
-        }
+        power::nonneg(inst)
     }
 
     fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
-        ((inst.attrs.n, inst.attrs.d) == (1, 1)).then_some(Fold::Arg(0))
+        power::fold(inst)
     }
 
     fn fast(&self, inst: &Inst) -> Option<Fast> {
@@ -186,13 +170,13 @@ impl Operator for Pow {
     }
 
     fn real(&self, inst: &Inst, args: &[Real]) -> (Real, Flags) {
-        let (x, (n, d)) = (args[0].f64(), reduce(&inst.attrs));
+        let (x, (n, d)) = (args[0].f64(), reduced(&inst.attrs));
         meaning::power(x, n, d)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         let x = args[0];
-        let (n, d) = reduce(&inst.attrs);
+        let (n, d) = reduced(&inst.attrs);
         let power = |base: &str| vec![base; n.unsigned_abs() as usize].join(" * ");
         // C's overloads of <tgmath.h> and CUDA both take either precision.
         let guarded = |value: String| match d {

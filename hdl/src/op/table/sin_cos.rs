@@ -20,14 +20,13 @@ use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::unpack;
 use crate::op::table::exp::c_call;
 use crate::op::table::func::one_argument;
+use crate::op::table::once::Once;
 use crate::op::table::poly::result::{Known, to_float};
 use crate::op::table::poly::search::Problem;
 use crate::op::table::poly::{Goal, Limits, Line, Span, Table, search};
 use crate::op::{Attrs, Inst, Operator, TableUse};
 use crate::{Bounds, Flags, Format};
 use reduce::{Fixeds, Floats};
-use std::collections::HashMap;
-use std::sync::{OnceLock, RwLock};
 
 pub struct Sin;
 pub struct Cos;
@@ -188,15 +187,8 @@ impl Prepared {
 
 /// The table of a format, made on first use and kept for the life of the process.
 pub fn prepared(format: Format, cosine: bool) -> &'static Prepared {
-    type All = RwLock<HashMap<(Format, bool), &'static Prepared>>;
-    static ALL: OnceLock<All> = OnceLock::new();
-    let all = ALL.get_or_init(RwLock::default);
-    let key = (format, cosine);
-    let known = all.read().expect("no holder of the lock panics").get(&key).copied();
-    known.unwrap_or_else(|| {
-        let new = Prepared::new(format, cosine);
-        all.write().expect("no holder of the lock panics").entry(key).or_insert_with(|| Box::leak(Box::new(new)))
-    })
+    static ALL: Once<(Format, bool), Prepared> = Once::new();
+    ALL.get((format, cosine), || Prepared::new(format, cosine))
 }
 
 /// The operators differ in a quarter of a turn.

@@ -2,13 +2,13 @@
 
 use super::{WRONG, Work, segment, table};
 use crate::arith::encode::encode;
+use crate::arith::ranges;
 use crate::arith::scale::{exponent, ldexp};
 use crate::expansion::basis::degree;
 use crate::expansion::m2l::m2l_cell;
 use crate::fmm::bind::{Feed, M2l};
 use crate::fmm::{Fmm, FmmError, Progress};
 use crate::job::{Backend, Job, Run, Segment};
-use crate::tree::lists::merged;
 use hdl::Format;
 use pg2::graph::Graph;
 use rayon::prelude::*;
@@ -60,7 +60,7 @@ impl Level {
                 (cell.first_child - level.cells.start as u32, cell.children)
             };
             let start = level.segments.len();
-            let ranges = merged(fmm.lists.v[*p].iter().map(|s| children(*s as usize)).collect());
+            let ranges = ranges::sorted(fmm.lists.v[*p].iter().map(|s| children(*s as usize)).collect());
             level.segments.extend(ranges.iter().map(segment));
             let own = children(*p);
             level.runs.push(Run {

@@ -28,10 +28,18 @@ pub fn p2p(
     let (tree, lists) = (&fmm.tree, &fmm.lists);
     let record = |feeds: &Feeds| table(tree.len(), feeds, |k, feed, format| particle(fmm, k, feed, format)).0;
     let (targets, sources) = (record(&kernel.i), record(&kernel.j));
+    let near = Near::new(tree, lists, fmm.options.eps);
+    let close = close::find(tree, &near.twins);
+    // A kernel that is not 1/r has no other arithmetic to be computed in.
+    let mut again = vec![kernel.coulomb && bound.is_long; tree.len()];
+    close.targets.iter().for_each(|k| again[*k] = kernel.coulomb);
     let mut runs = Vec::with_capacity(tree.leaves.len());
     let mut segments = Vec::new();
     for leaf in &tree.leaves {
         let cell = &tree.cells[*leaf as usize];
+        if again[cell.particles()].iter().all(|again| *again) {
+            continue;
+        }
         let start = segments.len();
         segments.extend(lists.u[*leaf as usize].iter().map(segment));
         runs.push(Run { first: cell.first as usize, count: cell.count as usize, segments: start..segments.len() });
@@ -39,16 +47,11 @@ pub fn p2p(
     let job = Job { graph, targets: &targets, sources: &sources, params, runs: &runs, segments: &segments };
     let n = tree.len();
     let outcome = backend.run(&job, &mut |done| progress("P2P", done, n))?;
-    let close = close::find(tree);
     let mut work = Work { has_gradient: kernel.gradient.is_some(), close: close.pairs, ..Work::default() };
     work.add(&outcome);
     work.shared = shared(fmm);
-    // A kernel that is not 1/r has no other arithmetic to be computed in.
-    let is_wrong = |k: &usize| bound.is_long || outcome.flags[*k].intersects(WRONG_P2P);
-    let mut again: Vec<usize> =
-        if kernel.coulomb { (0..n).filter(is_wrong).chain(close.targets).collect() } else { Vec::new() };
-    again.sort_unstable();
-    again.dedup();
+    let is_wrong = |k: &usize| again[*k] || kernel.coulomb && outcome.flags[*k].intersects(WRONG_P2P);
+    let again: Vec<usize> = (0..n).filter(is_wrong).collect();
     let mut done = again.iter().peekable();
     for (k, force) in force.iter_mut().enumerate() {
         if done.next_if(|again| **again == k).is_some() {
@@ -65,7 +68,7 @@ pub fn p2p(
     }
     let leaves = by_leaf(tree, &again);
     let mut add = |k: usize, f: Force| (0..4).for_each(|a| force[k][a] += f[a]);
-    let again = Near::new(tree, lists, fmm.options.eps).some(&leaves, &mut add);
+    let again = near.some(&leaves, &mut add);
     (work.recomputed, work.wide) = (again.targets, again.wide);
     Ok(work)
 }

@@ -5,14 +5,12 @@ use super::domain::{Domain, Lines};
 use super::kept::{self, Found, Store};
 use crate::number::real::{Dd, Smooth, log2};
 use crate::op::int::xcast::Xcast;
+use crate::op::table::once::Once;
 use crate::op::table::poly::result::{Known, to_float};
 use crate::op::table::poly::search::{Failure as SearchFailure, Problem, found_before, search_metered};
 use crate::op::table::poly::{Goal, Limits, Meter, Misfit, Table};
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
-use std::cell::Cell;
-use std::collections::HashMap;
-use std::sync::{OnceLock, RwLock};
 
 /// What the table of every result's own last place may cost, and one of which small results are less exact.
 const FULL: Limits = Limits { blocks: 16, pieces: 12_000 };
@@ -212,14 +210,9 @@ fn top(f: &dyn Smooth, domain: &Domain) -> i32 {
     if most > 0.0 { log2(most) } else { 0 }
 }
 
-type Key = (Format, *const Function);
-
-/// A result of [`prepared`] that stays.
-type Kept = Result<&'static Prepared, &'static Failure>;
-
-/// The tables of a function in a float or fixed format, made on first use and kept for the life of the process.
-pub fn prepared(format: Format, function: &'static Function) -> Kept {
-    made(format, function).0
+/// The tables of a function in a float or fixed format.
+pub fn prepared(format: Format, function: &'static Function) -> Result<&'static Prepared, &'static Failure> {
+    made(format, function).0.as_ref()
 }
 
 /// The work that the search for that table takes, whether it was done in this process or not.
@@ -227,30 +220,12 @@ pub fn work(format: Format, function: &'static Function) -> u64 {
     made(format, function).1
 }
 
-fn made(format: Format, function: &'static Function) -> (Kept, u64) {
-    thread_local!(static LAST: Cell<Option<(Key, (Kept, u64))>> = const { Cell::new(None) });
-    /// Tables and the work of finding them, by format and text.
-    type Known = HashMap<(Format, &'static str), (Kept, u64)>;
-    static ALL: OnceLock<RwLock<Known>> = OnceLock::new();
-    let key = (format, function as *const Function);
-    if let Some((last, found)) = LAST.get()
-        && last == key
-    {
-        return found;
-    }
-    let all = ALL.get_or_init(RwLock::default);
-    let name = (format, function.text.as_str());
-    let known = all.read().expect("no holder of the lock panics").get(&name).copied();
-    let found = known.unwrap_or_else(|| {
-        let (made, work) = Prepared::new(format, function, kept::store());
-        let new: (Kept, u64) = match made {
-            Ok(p) => (Ok(Box::leak(Box::new(p))), work),
-            Err(e) => (Err(Box::leak(Box::new(e))), work),
-        };
-        *all.write().expect("no holder of the lock panics").entry(name).or_insert(new)
-    });
-    LAST.set(Some((key, found)));
-    found
+/// The tables, or why there are none, and the work of finding them.
+type Made = (Result<Prepared, Failure>, u64);
+
+fn made(format: Format, function: &'static Function) -> &'static Made {
+    static ALL: Once<(Format, &'static Function), Made> = Once::new();
+    ALL.get((format, function), || Prepared::new(format, function, kept::store()))
 }
 
 #[cfg(test)]

@@ -5,9 +5,7 @@ use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig, X};
 use crate::op::pieces::float_parts::logic::{field, one_of_four};
 use crate::op::pieces::parts;
-
-/// The widest word of one memory.
-const ROM_WIDTH: u32 = 64;
+use crate::op::table::ROM_WIDTH;
 
 /// What a table gives: h in the bits of [`Table::span`], and the row's quantum less the least one where they differ.
 pub struct Looked {

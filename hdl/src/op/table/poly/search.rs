@@ -2,8 +2,9 @@
 //! least memory, then the degree that costs least in memories and multipliers together.
 
 use super::fit::{ANY_QUANTUM, Fit, Goal, Line, MAX_DEGREE, Misfit, Piece, Sketch};
-use super::{BLOCK_BITS, Cell, RowRange, Span, Table};
+use super::{Cell, RowRange, Span, Table};
 use crate::number::real::Smooth;
+use crate::op::table::BLOCK_BITS;
 
 /// What a table may cost.
 #[derive(Clone, Copy, Debug)]

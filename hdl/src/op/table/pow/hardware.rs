@@ -7,12 +7,10 @@ use crate::circuit::{Circuit, Sig, X};
 use crate::op::float::fmul::Fmul;
 use crate::op::pieces::float_parts::logic::constant_if;
 use crate::op::pieces::float_parts::nonzero;
+use crate::op::table::ROM_WIDTH;
 use crate::op::{Inst, Operator};
 use crate::rtl::cat;
 use crate::rtl::expr::Test;
-
-/// The widest word of one memory.
-const ROM_WIDTH: u32 = 64;
 
 pub fn circuit(inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig) -> (Sig, Option<Sig>) {
     let width = inst.result.width();

@@ -6,10 +6,7 @@
 //! polynomial's error, rounded coefficients, cut-off products) has to stay below 1/2 in sum.
 
 use super::fit::{MAX_DEGREE, Piece, Problem, exp2};
-
-/// Bits of a block memory of common devices. A table that fits one block costs nothing more by being larger,
-/// while a higher degree costs a multiplier and its latency: so the lowest degree that fits is taken.
-pub const BLOCK_BITS: u64 = 18 * 1024;
+use crate::op::table::BLOCK_BITS;
 
 /// Covers the rounding of the fit itself: f64 carries at least 20 bits more than a table.
 const SLACK: f64 = 1.0 / 4096.0;
@@ -68,7 +65,8 @@ impl Tables {
     }
 }
 
-/// The tables of x^(n/d) for `mant` fraction bits.
+/// The tables of x^(n/d) for `mant` fraction bits. A table that fits one block memory costs nothing more by being larger,
+/// while a higher degree costs a multiplier and its latency: so the lowest degree that fits is taken.
 pub fn search(mant: u32, n: i32, d: i32) -> Tables {
     let direct = Problem { mant, n, d, split: mant };
     if (mant as u64) << direct.index_bits() <= BLOCK_BITS {
@@ -92,7 +90,7 @@ pub fn search(mant: u32, n: i32, d: i32) -> Tables {
             }
         }
     }
-    unreachable!("4096 cubic pieces in an octave suffice for 23 bits and exponents up to 16")
+    unreachable!("4096 cubic pieces in an octave suffice for MAX_MANT bits and exponents up to MAX_NUMERATOR")
 }
 
 /// One rounded result for every significand.

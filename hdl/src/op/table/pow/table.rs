@@ -1,10 +1,8 @@
 //! The prepared tables of one power in one format, and the evaluation that is the specification of its bits.
 
 use super::search::{Tables, search};
+use crate::op::table::once::Once;
 use crate::{Flags, Format};
-use std::cell::Cell;
-use std::collections::HashMap;
-use std::sync::{OnceLock, RwLock};
 
 /// A power x^(n/d), reduced, none of x^0, x^1 and x^2, in a float format: plain data for [`Prepared::eval`] and for
 /// anything that does the same in another way. The numbers depend on the format, n and d alone.
@@ -119,26 +117,8 @@ impl Prepared {
     }
 }
 
-type Key = (Format, i32, i32);
-
-/// The tables of a power, made on first use and kept for the life of the process. `n/d` must be reduced and none
-/// of 0, 1 and 2, |n| <= 16, d 1 or 2, and the format a float of at most 23 fraction bits.
+/// The tables of a power. `n/d` must be reduced and none of 0, 1 and 2, and within the limits of the operator.
 pub fn prepared(format: Format, n: i32, d: i32) -> &'static Prepared {
-    thread_local!(static LAST: Cell<Option<(Key, &'static Prepared)>> = const { Cell::new(None) });
-    static ALL: OnceLock<RwLock<HashMap<Key, &'static Prepared>>> = OnceLock::new();
-    let key = (format, n, d);
-    if let Some((last, found)) = LAST.get()
-        && last == key
-    {
-        return found;
-    }
-    let all = ALL.get_or_init(RwLock::default);
-    let known = all.read().expect("no holder of the lock panics").get(&key).copied();
-    let found = known.unwrap_or_else(|| {
-        let new = Prepared::new(format, n, d);
-        // Another thread may have been faster; then its tables are kept, which are the same.
-        all.write().expect("no holder of the lock panics").entry(key).or_insert_with(|| Box::leak(Box::new(new)))
-    });
-    LAST.set(Some((key, found)));
-    found
+    static ALL: Once<(Format, i32, i32), Prepared> = Once::new();
+    ALL.get((format, n, d), || Prepared::new(format, n, d))
 }

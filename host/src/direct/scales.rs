@@ -1,0 +1,194 @@
+//! Direct sums at scales that f64 does not hold in units of the box: most pairs in f64 in a unit of the leaf's own, the
+//! others one by one in [`wide`].
+
+use crate::arith::lanes::{fastest, madd};
+use crate::arith::scale::{exponent, ldexp};
+use crate::arith::wide::{self, WideForce};
+use crate::direct::summation::LEAST;
+use crate::tree::Tree;
+use rayon::prelude::*;
+
+/// Sources worked on together.
+const LANES: usize = 16;
+
+/// The sources of a leaf.
+struct Sources {
+    /// Sorted particles.
+    places: Vec<usize>,
+    /// Coordinates in units of 2^`unit`, infinite for a charge that f64 does not hold beside the others; filled up.
+    x: [Vec<f64>; 3],
+    q: Vec<f64>,
+    unit: i32,
+}
+
+impl Sources {
+    fn new(tree: &Tree, leaf: usize, segments: &[(u32, u32)]) -> Sources {
+        let places: Vec<usize> = segments.iter().flat_map(|s| s.0 as usize..(s.0 + s.1) as usize).collect();
+        let unit = exponent(extent(tree, leaf));
+        let is_held = |k: usize| tree.charge[k] == 0.0 || tree.charge[k].abs() >= LEAST;
+        let filled = places.len().next_multiple_of(LANES);
+        let x = [0, 1, 2].map(|a| {
+            let one = |k: &usize| if is_held(*k) { ldexp(tree.position(*k)[a], -unit) } else { f64::INFINITY };
+            let mut column: Vec<f64> = places.iter().map(one).collect();
+            column.resize(filled, f64::INFINITY);
+            column
+        });
+        let mut q: Vec<f64> = places.iter().map(|k| tree.charge[*k]).collect();
+        q.resize(filled, 0.0);
+        Sources { places, x, q, unit }
+    }
+}
+
+/// The largest extent of a leaf's particles, in the user's units.
+fn extent(tree: &Tree, leaf: usize) -> f64 {
+    let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+    for k in tree.cells[leaf].particles() {
+        let at = tree.position(k);
+        low = std::array::from_fn(|a| low[a].min(at[a]));
+        high = std::array::from_fn(|a| high[a].max(at[a]));
+    }
+    (0..3).fold(0.0, |e: f64, a| e.max(high[a] - low[a]))
+}
+
+/// Potential and gradient at some of a leaf's particles from the particles in `segments`, in the user's units of length and
+/// the tree's of charge. `twins` has for each sorted particle the number of particles at exactly its coordinates.
+pub fn sums(
+    tree: &Tree,
+    leaf: usize,
+    segments: &[(u32, u32)],
+    targets: &[usize],
+    twins: &[u32],
+    eps: f64,
+) -> Vec<(usize, WideForce)> {
+    if targets.is_empty() {
+        return Vec::new();
+    }
+    let sources = Sources::new(tree, leaf, segments);
+    let soft = ldexp(eps, -sources.unit);
+    let one = |k: &usize| {
+        let position = tree.position(*k);
+        let at = position.map(|x| ldexp(x, -sources.unit));
+        let mut total = WideForce::default();
+        let mut usual = Usual::default();
+        if soft <= 1.0 / LEAST {
+            usual_sums(at, &sources, soft * soft, &mut usual);
+            total[0].add(usual.force[0], -sources.unit);
+            (1..4).for_each(|a| total[a].add(usual.force[a], -2 * sources.unit));
+        }
+        if usual.pairs as usize + (twins[*k] as usize) < sources.places.len() {
+            for (place, j) in sources.places.iter().enumerate() {
+                let d = std::array::from_fn(|a| sources.x[a][place] - at[a]);
+                if soft > 1.0 / LEAST || !is_usual(d) {
+                    wide::act(position, tree.position(*j), tree.charge[*j], eps, &mut total);
+                }
+            }
+        }
+        (*k, total)
+    };
+    targets.par_iter().map(one).collect()
+}
+
+/// Whether every power of a distance stays far inside the range of f64.
+#[inline(always)]
+fn is_usual(d: [f64; 3]) -> bool {
+    let size = d[0].abs().max(d[1].abs()).max(d[2].abs());
+    (LEAST..=1.0 / LEAST).contains(&size)
+}
+
+/// Sums over the usual pairs, and how many these are.
+#[derive(Default)]
+struct Usual {
+    force: [f64; 4],
+    pairs: f64,
+}
+
+fastest! {
+    fn usual_sums(at: [f64; 3], sources: &Sources, eps2: f64, out: &mut Usual) = usual_sums_body
+}
+
+#[inline(always)]
+fn usual_sums_body<const FMA: bool>(at: [f64; 3], sources: &Sources, eps2: f64, out: &mut Usual) {
+    let mut total = [[0.0; LANES]; 5];
+    let [x, y, z] = &sources.x;
+    let chunks = x.as_chunks::<LANES>().0.iter().zip(y.as_chunks::<LANES>().0);
+    let chunks = chunks.zip(z.as_chunks::<LANES>().0.iter().zip(sources.q.as_chunks::<LANES>().0));
+    for ((x, y), (z, q)) in chunks {
+        for i in 0..LANES {
+            let d = [x[i] - at[0], y[i] - at[1], z[i] - at[2]];
+            let is_usual = is_usual(d);
+            // Distance 1 and charge 0 in place of what may be infinite.
+            let [dx, dy, dz] = if is_usual { d } else { [1.0; 3] };
+            let charge = if is_usual { q[i] } else { 0.0 };
+            let r2 = madd::<f64, FMA>(dx, dx, madd::<f64, FMA>(dy, dy, dz * dz));
+            let inverse = 1.0 / (r2 + eps2).sqrt();
+            let potential = charge * inverse;
+            let slope = potential * (inverse * inverse);
+            total[0][i] += potential;
+            total[1][i] = madd::<f64, FMA>(slope, dx, total[1][i]);
+            total[2][i] = madd::<f64, FMA>(slope, dy, total[2][i]);
+            total[3][i] = madd::<f64, FMA>(slope, dz, total[3][i]);
+            total[4][i] += if is_usual { 1.0 } else { 0.0 };
+        }
+    }
+    let sum = |lanes: &[f64; LANES]| lanes.iter().sum::<f64>();
+    *out = Usual { force: [0, 1, 2, 3].map(|a| sum(&total[a])), pairs: sum(&total[4]) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::particles::Particles;
+    use crate::data::random::{Charge, Distribution, generate};
+
+    /// Every pair in wide arithmetic.
+    fn plain(tree: &Tree, k: usize, eps: f64) -> WideForce {
+        let mut total = WideForce::default();
+        for j in 0..tree.len() {
+            wide::act(tree.position(k), tree.position(j), tree.charge[j], eps, &mut total);
+        }
+        total
+    }
+
+    #[test]
+    fn most_pairs_in_f64_give_what_all_in_wide_arithmetic_give() {
+        let cloud = |length: f64| {
+            let p = generate(120, Distribution::Uniform, Charge::Positive, 3);
+            let scale = |c: &Vec<f64>| c.iter().map(|x| x * length).collect();
+            Particles { x: scale(&p.x), y: scale(&p.y), z: scale(&p.z), q: p.q }
+        };
+        let cases = [
+            (cloud(1.0), [1e130, 0.0, 0.0], 1.0),
+            (cloud(1.0), [1e300, 1.0, 0.0], 1e-200),
+            (cloud(1e-150), [1.0, 0.0, 0.0], 1e-100),
+            (cloud(1e307), [-1.7e308, 0.0, 0.0], 1.0),
+            (cloud(0.0), [1e200, 0.0, 0.0], 1.0),
+            (cloud(1.0), [1e-200, 0.0, 0.0], 1e-61),
+        ];
+        for (mut p, outlier, q) in cases {
+            p.push(outlier, q);
+            p.push(p.position(7), 0.5);
+            p.push(p.position(3).map(|x| x * (1.0 + f64::EPSILON)), 0.5);
+            for eps in [0.0, 1e-3, 1e-170, 1e70] {
+                let tree = Tree::build(&p, 16);
+                let all: Vec<usize> = (0..p.len()).collect();
+                // One leaf and all others as its sources.
+                let leaf = tree.leaves[0] as usize;
+                let found = sums(&tree, leaf, &[(0, p.len() as u32)], &all, &tree.twins(), eps);
+                // In units of about the cloud's.
+                let unit = exponent(extent(&tree, leaf));
+                let scaled = |f: WideForce| -> [f64; 4] {
+                    std::array::from_fn(|a| f[a].scaled(if a == 0 { unit } else { 2 * unit }).to_f64())
+                };
+                for (k, f) in found {
+                    let (found, wanted) = (scaled(f), scaled(plain(&tree, k, eps)));
+                    let slope = wanted[1..].iter().fold(0.0, |s: f64, x| s.max(x.abs()));
+                    for a in 0..4 {
+                        let bound = 1e-12 * if a == 0 { wanted[0] } else { slope } + f64::MIN_POSITIVE;
+                        let (found, wanted) = (found[a], wanted[a]);
+                        assert!((found - wanted).abs() <= bound, "{outlier:?} {eps} {k} {a}: {found} {wanted}");
+                    }
+                }
+            }
+        }
+    }
+}
