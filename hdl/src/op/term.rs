@@ -1,4 +1,4 @@
-//! The term of a sum in the form in which conversions leave it to the accumulator (see `op/tofix/term.rs`).
+//! The term of a sum in the form in which conversions leave it to the accumulator (see `op/float/tofix/term.rs`).
 
 use crate::Flags;
 use crate::circuit::Sig;
