@@ -1,8 +1,8 @@
 //! From Verilog to a bitstream: finds and runs the synthesis tools, keeps their logs, and reads area and timing out of
 //! them.
 //!
-//! A [`Job`] names a design and where it is to go: a family of which only the area is wanted, a device, or a board.
-//! [`synthesise`] runs yosys, nextpnr and the family's packer in the job's folder and gives a [`Outcome`], whose numbers
+//! A [`SynthesisJob`] names a design and where it is to go: a family of which only the area is wanted, a device, or a board.
+//! [`synthesise`] runs yosys, nextpnr and the family's packer in the job's folder and gives a [`SynthesisOutcome`], whose numbers
 //! are [`Area`] and [`Timing`]. [`summary::Summary`] is what is kept of it for other programs (`synth.json`), and
 //! [`report::page`] what people read. [`Family`] holds all that is known of a family's tools: the commands, what each kind
 //! of cell costs, the packer.
@@ -30,6 +30,6 @@ pub use area::Area;
 pub use error::FlowError;
 pub use family::Family;
 pub use run::Step;
-pub use synthesise::{Goal, Job, Outcome, synthesise};
+pub use synthesise::{Goal, SynthesisJob, SynthesisOutcome, synthesise};
 pub use timing::Timing;
 pub use tools::Tools;

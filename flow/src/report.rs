@@ -3,7 +3,7 @@
 use crate::names::{self, Place};
 use crate::summary::Summary;
 use crate::timing::Kind;
-use crate::{Area, Outcome, Timing};
+use crate::{Area, SynthesisOutcome, Timing};
 use hdl::rtl::netlist::{Item, Netlist};
 use pg2::report::explain::Row;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 /// What the report is made of.
 pub struct Page<'a> {
     pub summary: &'a Summary,
-    pub outcome: &'a Outcome,
+    pub outcome: &'a SynthesisOutcome,
     /// The pipeline's operators.
     pub rows: &'a [Row],
     /// All modules, and the lane's name among them.

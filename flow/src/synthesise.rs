@@ -23,7 +23,7 @@ pub enum Goal {
 
 /// What is to be done.
 #[derive(Debug)]
-pub struct Job<'a> {
+pub struct SynthesisJob<'a> {
     pub goal: Goal,
     /// The Verilog of everything, and its top: the lane, the engine, or the board's top.
     pub verilog: &'a str,
@@ -43,7 +43,7 @@ pub struct Job<'a> {
 
 /// What came of it.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct SynthesisOutcome {
     /// One lane: pipeline, i registers, accumulators, flags.
     pub lane: Area,
     /// The modules in it, each synthesised apart, without what is instantiated in them.
@@ -89,7 +89,11 @@ impl Goal {
 }
 
 /// Runs the tools. `watch` is called a few times a second.
-pub fn synthesise(tools: &Tools, job: &Job, watch: &mut dyn FnMut(&Step)) -> Result<Outcome, FlowError> {
+pub fn synthesise(
+    tools: &Tools,
+    job: &SynthesisJob,
+    watch: &mut dyn FnMut(&Step),
+) -> Result<SynthesisOutcome, FlowError> {
     let target = job.goal.target();
     let family = family(target).ok_or_else(|| {
         let known = crate::family::FAMILIES.iter().map(|f| f.target).collect::<Vec<_>>().join(", ");
@@ -108,7 +112,7 @@ pub fn synthesise(tools: &Tools, job: &Job, watch: &mut dyn FnMut(&Step)) -> Res
     }
     let path = job.dir.join("synth_work/design.v");
     fs::write(&path, verilog).map_err(FlowError::io(&path))?;
-    let mut outcome = Outcome { tools: Vec::new(), ..Outcome::default() };
+    let mut outcome = SynthesisOutcome { tools: Vec::new(), ..SynthesisOutcome::default() };
     let lane = map(tools, family, job, (job.lane, "lane", true), watch)?;
     outcome.lane = lane.whole;
     outcome.modules = map(tools, family, job, (job.lane, "operators", false), watch)?.own;
@@ -131,7 +135,7 @@ pub fn synthesise(tools: &Tools, job: &Job, watch: &mut dyn FnMut(&Step)) -> Res
 }
 
 /// Lets blocks of the netlist that is to be placed take in the registers beside them.
-fn absorb_registers(job: &Job, top: &str) -> Result<(), FlowError> {
+fn absorb_registers(job: &SynthesisJob, top: &str) -> Result<(), FlowError> {
     let path = job.dir.join("synth_work/design.json");
     let text = fs::read_to_string(&path).map_err(FlowError::io(&path))?;
     let wrong = |e: serde_json::Error| FlowError::Report { path: path.clone(), reason: e.to_string() };
@@ -147,7 +151,7 @@ fn no_route(device: &Device) -> FlowError {
 }
 
 /// Looks for every program before the first one runs for minutes.
-fn check_tools(tools: &Tools, family: &Family, job: &Job) -> Result<(), FlowError> {
+fn check_tools(tools: &Tools, family: &Family, job: &SynthesisJob) -> Result<(), FlowError> {
     tools.find(&crate::tools::YOSYS)?;
     if let (Some(_), Some(route)) = (job.goal.device(), &family.route) {
         tools.find(route.nextpnr)?;
@@ -162,7 +166,7 @@ fn check_tools(tools: &Tools, family: &Family, job: &Job) -> Result<(), FlowErro
 fn map(
     tools: &Tools,
     family: &'static Family,
-    job: &Job,
+    job: &SynthesisJob,
     (top, name, flatten): (&str, &str, bool),
     watch: &mut dyn FnMut(&Step),
 ) -> Result<Modules, FlowError> {
@@ -187,7 +191,7 @@ fn best_placing(
     tools: &Tools,
     route: &Route,
     device: &Device,
-    job: &Job,
+    job: &SynthesisJob,
     watch: &mut dyn FnMut(&Step),
 ) -> Result<(Timing, u32, u32), FlowError> {
     let kept = job.dir.join(format!("synth_work/best.{}", route.write.1));
@@ -217,7 +221,7 @@ fn place_and_route(
     tools: &Tools,
     route: &Route,
     device: &Device,
-    (job, seed): (&Job, u32),
+    (job, seed): (&SynthesisJob, u32),
     watch: &mut dyn FnMut(&Step),
 ) -> Result<Timing, FlowError> {
     let program = tools.find(route.nextpnr)?;
@@ -270,7 +274,7 @@ fn too_large(e: FlowError, device: &Device) -> FlowError {
     }
 }
 
-fn pack(tools: &Tools, route: &Route, job: &Job, watch: &mut dyn FnMut(&Step)) -> Result<PathBuf, FlowError> {
+fn pack(tools: &Tools, route: &Route, job: &SynthesisJob, watch: &mut dyn FnMut(&Step)) -> Result<PathBuf, FlowError> {
     let program = tools.find(route.packer)?;
     let (from, to) = (routed(route), format!("synth_work/design.{}", route.bitstream));
     let name = |a: &&str| match *a {

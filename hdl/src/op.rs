@@ -4,6 +4,7 @@
 //! [`OPERATORS`]. [`Operator::bits`] is the specification; the Verilog that [`Operator::circuit`] leads to, the C
 //! expression and every fast path elsewhere are tested against it.
 
+pub mod addend;
 pub mod compare;
 pub mod facts;
 pub mod float;
@@ -14,7 +15,6 @@ pub mod meaning;
 mod num_tests;
 pub(crate) mod pieces;
 pub mod table;
-pub mod term;
 
 /// The operators of a room, and for each one the constant by which others speak of it, such as [`int::ADD`].
 macro_rules! operators {
@@ -30,7 +30,7 @@ use operators;
 use crate::circuit::target::Clock;
 use crate::circuit::{Circuit, Pipelined, Sig, pipeline};
 use crate::number::bounds::Bounds;
-use crate::op::term::{Scaling, Term};
+use crate::op::addend::{Addend, Scaling};
 use crate::{Flags, Format, Rounding};
 use facts::{Fast, Fold, Loss, Outcome, Twice, Unwrapped};
 use meaning::Real;
@@ -289,19 +289,19 @@ pub trait Operator: Sync {
     /// with one bit for each of those flags, the first flag in bit 0.
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>);
 
-    /// The same where the result does nothing but enter a sum: as a term that the accumulator finishes. `None` where that
+    /// The same where the result does nothing but enter a sum: as an addend that the accumulator finishes. `None` where that
     /// is no cheaper.
-    fn term(&self, _inst: &Inst, _c: &mut Circuit, _args: &[Sig]) -> Option<Term> {
+    fn addend(&self, _inst: &Inst, _c: &mut Circuit, _args: &[Sig]) -> Option<Addend> {
         None
     }
 
-    /// Whether [`Operator::scaled_term`] takes that operator in front of it.
+    /// Whether [`Operator::scaled_addend`] takes that operator in front of it.
     fn absorbs(&self, _scaling: &'static dyn Operator) -> bool {
         false
     }
 
     /// The same with the scaling in front of it, which nothing else reads: flags and bits are those of the two.
-    fn scaled_term(&self, _inst: &Inst, _c: &mut Circuit, _scaling: &Scaling) -> Option<Term> {
+    fn scaled_addend(&self, _inst: &Inst, _c: &mut Circuit, _scaling: &Scaling) -> Option<Addend> {
         None
     }
 }

@@ -15,7 +15,7 @@ mod serial;
 
 /// How to open a backend.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct BackendOptions {
     /// Lanes of the engine.
     pub pipelines: u32,
     /// Lane groups of the engine; 0 for what suits the number of lanes.
@@ -34,9 +34,9 @@ pub struct Options {
     pub place: String,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for BackendOptions {
+    fn default() -> BackendOptions {
+        BackendOptions {
             pipelines: 8,
             groups: 0,
             jmem_words: 256 * 1024,
@@ -66,7 +66,7 @@ pub struct Entry {
     /// Whether `fmm` has native code for it, so that it needs no kernels.
     pub native: bool,
     /// Opens it. Engines are built for a kernel when the kernel is first run.
-    pub open: fn(&Options) -> Box<dyn Backend>,
+    pub open: fn(&BackendOptions) -> Box<dyn Backend>,
 }
 
 /// What has to be there before a backend can run.
@@ -128,7 +128,7 @@ fn groups(pipelines: u32, asked: u32) -> u32 {
 }
 
 /// The engine that a kernel and options describe. `pipeline_latency` matters only where there is a clock.
-fn config(graph: &Graph, options: &Options, pipeline_latency: u32) -> Result<Config, BackendError> {
+fn config(graph: &Graph, options: &BackendOptions, pipeline_latency: u32) -> Result<Config, BackendError> {
     let layout = graph.layout();
     let jmem_records = options.jmem_words / layout.j_words();
     if jmem_records == 0 {

@@ -2,7 +2,7 @@
 //!
 //! Targets and sources are sorted into cells that are a little wider than the cut-off, so that all sources within it
 //! of a target lie in the target's own cell or in one beside it. The targets of a cell make a [`Run`], and the sources of
-//! the cells around it its [`Segment`]s: cells of one row are neighbours in the order of the sources, so three of them are one
+//! the cells around it its [`SourceRange`]s: cells of one row are neighbours in the order of the sources, so three of them are one
 //! segment. Only cells that hold particles exist, so that no more memory is needed than for the particles.
 //!
 //! The cell-index method is that of Allen and Tildesley, Computer Simulation of Liquids (2017), sect. 5.3.2. What is known of
@@ -10,7 +10,7 @@
 
 mod axis;
 
-use crate::job::{Backend, Run, Segment, Table};
+use crate::job::{Backend, Run, SourceRange, Table};
 use axis::{Axis, Side};
 use hdl::op::{compare, int};
 use hdl::{Flags, Format};
@@ -28,11 +28,11 @@ pub struct Reach {
 
 /// A job's tables in the order of the cells, and what acts on what.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Plan {
+pub struct CellLists {
     pub targets: Table,
     pub sources: Table,
     pub runs: Vec<Run>,
-    pub segments: Vec<Segment>,
+    pub segments: Vec<SourceRange>,
     /// Which target of the input stands at each place of `targets`.
     pub order: Vec<u32>,
     pub report: Report,
@@ -76,7 +76,7 @@ pub fn plan(
     targets: &Table,
     sources: &Table,
     reach: &Reach,
-) -> Result<Plan, CellsError> {
+) -> Result<CellLists, CellsError> {
     let coordinates = coordinates(graph)?;
     let coordinates = Coordinates { format: backend.held(coordinates.format), ..coordinates };
     let axes = axes(graph, &coordinates, targets, sources, reach)?;
@@ -95,7 +95,7 @@ pub fn plan(
         images: sent.len() - sources.len(),
         segments: segments.len(),
     };
-    Ok(Plan {
+    Ok(CellLists {
         targets: gathered(&grid, targets, &placed, coordinates.i)?,
         sources: gathered(&grid, sources, &sent, coordinates.j)?,
         runs,
@@ -105,7 +105,7 @@ pub fn plan(
     })
 }
 
-impl Plan {
+impl CellLists {
     /// Results in the order of the input's targets.
     pub fn restored(&self, results: &Table) -> Table {
         let mut bits = vec![0; results.bits.len()];
@@ -318,7 +318,7 @@ fn gathered(grid: &Grid, table: &Table, placed: &[Placed], first: usize) -> Resu
 }
 
 /// One run for each cell with targets, and its segments of sources.
-fn runs(grid: &Grid, targets: &[Placed], sources: &[Placed]) -> (Vec<Run>, Vec<Segment>) {
+fn runs(grid: &Grid, targets: &[Placed], sources: &[Placed]) -> (Vec<Run>, Vec<SourceRange>) {
     let (mut runs, mut segments) = (Vec::new(), Vec::new());
     let mut first = 0;
     for cell in targets.chunk_by(|a, b| a.key == b.key) {
@@ -331,7 +331,7 @@ fn runs(grid: &Grid, targets: &[Placed], sources: &[Placed]) -> (Vec<Run>, Vec<S
 }
 
 /// Appends the sources of a cell and of those beside it, row by row.
-fn neighbours(grid: &Grid, key: u64, sources: &[Placed], segments: &mut Vec<Segment>) {
+fn neighbours(grid: &Grid, key: u64, sources: &[Placed], segments: &mut Vec<SourceRange>) {
     let at = grid.at(key);
     let around = |a: usize| grid.axes.get(a).map_or(vec![0..=0], |axis| axis.around(at[a]));
     let start = segments.len();
@@ -346,7 +346,7 @@ fn neighbours(grid: &Grid, key: u64, sources: &[Placed], segments: &mut Vec<Segm
                 match segments[start..].last_mut() {
                     _ if count == 0 => {}
                     Some(last) if last.first + last.count == first => last.count += count,
-                    _ => segments.push(Segment { first, count }),
+                    _ => segments.push(SourceRange { first, count }),
                 }
             }
         }

@@ -18,7 +18,7 @@ mod shift;
 use crate::arith::lanes::{Real, madd};
 use basis::{Basis, Index, degree, indices_of, raised, reduced, sum};
 use recurrence::{Recurrence, Step, recurrence, step};
-use shift::{Shift, Term};
+use shift::{Product, Shift};
 use std::collections::HashMap;
 
 /// Target octants, or particles, that are worked on together.
@@ -47,20 +47,20 @@ pub struct Expansion {
     /// For each L term the place of its derivative.
     pub derivative: Vec<u32>,
     /// All derivatives up to order P of a local expansion from its terms.
-    pub extend: Vec<Term>,
+    pub extend: Vec<Product>,
     /// How many L terms have a raised one.
     pub slopes: usize,
     /// Monomials up to order P, and how terms are made of them; empty where terms are monomials.
     pub monomials: usize,
-    combine: Vec<Term>,
+    combine: Vec<Product>,
     steps: Vec<Step>,
     recurrences: Vec<Recurrence>,
     /// For each L term the (M term, derivative) pairs of M2L: `rows[row_ends[k-1]..row_ends[k]]`.
     pub rows: Vec<(u32, u32)>,
     pub row_ends: Vec<u32>,
     /// M2M from each octant's child to its parent, and L2L the other way.
-    pub m2m: [Vec<Term>; 8],
-    pub l2l: [Vec<Term>; 8],
+    pub m2m: [Vec<Product>; 8],
+    pub l2l: [Vec<Product>; 8],
 }
 
 impl Expansion {
@@ -89,9 +89,9 @@ impl Expansion {
             terms.into_iter().map(|(n, c)| (of_term[&n], c)).collect()
         };
         let local = &derivatives[..below(&derivatives, order + 1)];
-        let from = |list: &[Index]| -> Vec<Term> {
-            let one = |(n, place): (&Index, u32)| -> Vec<Term> {
-                reduced(*n).iter().map(|(src, c)| Term { dst: place, src: *src, coefficient: *c }).collect()
+        let from = |list: &[Index]| -> Vec<Product> {
+            let one = |(n, place): (&Index, u32)| -> Vec<Product> {
+                reduced(*n).iter().map(|(src, c)| Product { dst: place, src: *src, coefficient: *c }).collect()
             };
             list.iter().zip(0..).flat_map(one).collect()
         };
@@ -109,7 +109,7 @@ impl Expansion {
             slopes: below(&indices, order),
             monomials: all.len(),
             combine: if solid {
-                from(&all).iter().map(|t| Term { dst: t.src, src: t.dst, ..*t }).collect()
+                from(&all).iter().map(|t| Product { dst: t.src, src: t.dst, ..*t }).collect()
             } else {
                 Vec::new()
             },

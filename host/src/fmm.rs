@@ -9,7 +9,7 @@ mod report;
 mod stages;
 pub mod stats;
 
-pub use options::{FmmError, MAX_ORDER, MOST_PARTICLES, Options, Precision};
+pub use options::{FmmError, FmmOptions, MAX_ORDER, MOST_PARTICLES, Precision};
 
 use crate::data::Force;
 use crate::data::particles::{Field, Particles};
@@ -35,7 +35,7 @@ pub type Progress<'a> = dyn FnMut(&'static str, usize, usize) + 'a;
 
 /// A planned FMM: it can be run many times.
 pub struct Fmm {
-    pub options: Options,
+    pub options: FmmOptions,
     pub tree: Tree,
     pub lists: Lists,
     pub expansion: Expansion,
@@ -55,7 +55,7 @@ pub struct Solution {
 
 impl Fmm {
     /// Sorts particles into a tree and builds the interaction lists.
-    pub fn plan(particles: &Particles, options: &Options) -> Result<Fmm, FmmError> {
+    pub fn plan(particles: &Particles, options: &FmmOptions) -> Result<Fmm, FmmError> {
         options.check()?;
         options::check(particles)?;
         let start = Instant::now();

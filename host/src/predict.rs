@@ -1,7 +1,7 @@
 //! How long a board would take: the link and the engine's clocks without the engine's arithmetic.
 //!
 //! [`Predicted`] is a [`Link`], so the driver sends exactly what it would send to the board. Behind it both ends of the
-//! serial link run as they are ([`Host`], [`Board`]) on a line with a time of its own, a byte a step, and an
+//! serial link run as they are ([`HostEnd`], [`BoardEnd`]) on a line with a time of its own, a byte a step, and an
 //! [`Engine`](engine::Engine) that counts clocks takes the beats. Results are zeros for the driver and random bits on the
 //! line, where the number of escapes depends on them.
 
@@ -13,9 +13,9 @@ use engine::Engine;
 use hdl::engine::Config;
 use hdl::engine::link::{Link, LinkError};
 use hdl::engine::protocol::{END, RESULT, Stream};
-use hdl::serial::board::Board;
+use hdl::serial::board::BoardEnd;
 use hdl::serial::chunks::{self, Replies};
-use hdl::serial::host::{Failure, Host, Patience};
+use hdl::serial::host::{Failure, HostEnd, Patience};
 use hdl::serial::{Identity, kernel_hash};
 use pg2::graph::Graph;
 use std::cell::RefCell;
@@ -39,7 +39,7 @@ pub struct Setup {
 
 /// What the link saw so far, from the first byte of the session on.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Seen {
+pub struct LinkUse {
     pub seconds: f64,
     /// Bytes on the line to the board and from it.
     pub bytes_in: u64,
@@ -48,8 +48,8 @@ pub struct Seen {
 
 /// A backend that computes nothing and keeps in `seen` how long a board with `setup` would have taken. `jmem_records` and
 /// `latency` are those of the kernel on the board.
-pub fn backend(setup: Setup, jmem_records: u32, latency: u32, seen: Rc<RefCell<Seen>>) -> StreamBackend {
-    let open = move |graph: &Graph| -> Result<Box<dyn Link>, BackendError> {
+pub fn backend(setup: Setup, jmem_records: u32, latency: u32, seen: Rc<RefCell<LinkUse>>) -> StreamBackend {
+    let open = move |graph: &Graph, _: u64| -> Result<Box<dyn Link>, BackendError> {
         let config = Config {
             layout: graph.layout(),
             pipelines: setup.pipelines,
@@ -70,8 +70,8 @@ pub fn backend(setup: Setup, jmem_records: u32, latency: u32, seen: Rc<RefCell<S
 /// The link to a board that is predicted.
 pub struct Predicted {
     config: Config,
-    host: Host,
-    board: Board,
+    host: HostEnd,
+    board: BoardEnd,
     engine: Engine,
     /// Clocks of the engine in a byte on the line, and its seconds.
     byte_clocks: f64,
@@ -86,22 +86,22 @@ pub struct Predicted {
     arriving: VecDeque<(u64, u8)>,
     replies: Replies,
     sent_ends: u64,
-    so_far: Seen,
-    seen: Rc<RefCell<Seen>>,
+    so_far: LinkUse,
+    seen: Rc<RefCell<LinkUse>>,
 }
 
 impl Predicted {
     /// A board with an engine of `config` for a kernel of that hash, whose session is not open yet. The error says what
     /// cannot be built.
-    pub fn new(config: Config, hash: u64, setup: &Setup, seen: Rc<RefCell<Seen>>) -> Result<Predicted, String> {
+    pub fn new(config: Config, hash: u64, setup: &Setup, seen: Rc<RefCell<LinkUse>>) -> Result<Predicted, String> {
         config.verify()?;
         let identity = Identity::new(&config, hash, (setup.clock_mhz * 1e6).round() as u32, setup.baud);
         identity.verify()?;
         let byte_seconds = 10.0 / setup.baud as f64;
         Ok(Predicted {
             // A group of targets may compute for long in the time that is predicted.
-            host: Host::new(1, Patience { stall: Duration::from_secs(1 << 30), ..Patience::default() }),
-            board: Board::new(identity),
+            host: HostEnd::new(1, Patience { stall: Duration::from_secs(1 << 30), ..Patience::default() }),
+            board: BoardEnd::new(identity),
             engine: Engine::new(&config),
             config,
             byte_clocks: byte_seconds * setup.clock_mhz * 1e6,
@@ -113,7 +113,7 @@ impl Predicted {
             arriving: VecDeque::new(),
             replies: Replies::default(),
             sent_ends: 0,
-            so_far: Seen::default(),
+            so_far: LinkUse::default(),
             seen,
         })
     }

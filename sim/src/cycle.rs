@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 /// How a simulation is built and driven.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct CycleOptions {
     /// Threads that step lanes, the caller's included; 0 for one a core.
     pub threads: usize,
     pub cache: Cache,
@@ -31,9 +31,9 @@ pub struct Options {
     pub effort: Effort,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for CycleOptions {
+    fn default() -> CycleOptions {
+        CycleOptions {
             threads: 0,
             cache: Cache::standard(),
             flat: false,
@@ -88,7 +88,7 @@ const REPORT: u64 = 1 << 20;
 
 impl CycleEngine {
     /// Builds the engine of `config` around `pipeline`, or finds it in the cache, and resets it.
-    pub fn build(config: &Config, pipeline: &Netlist, options: &Options) -> Result<CycleEngine, SimError> {
+    pub fn build(config: &Config, pipeline: &Netlist, options: &CycleOptions) -> Result<CycleEngine, SimError> {
         let Design { netlist, top, shell, lane, lane_latency } = design(config, pipeline);
         netlist.verify().map_err(Unsound)?;
         let flat = options.flat || options.trace.is_some();

@@ -11,8 +11,8 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::{output, source};
 use hdl::Flags;
-use host::backends::{self, Options};
-use host::job::{Job, Run, Segment, Table};
+use host::backends::{self, BackendOptions};
+use host::job::{Job, Run, SourceRange, Table};
 use pg2::graph::{Graph, PinClass};
 use pg2::vary::{self, Varied};
 use point::{Data, Failed, Point};
@@ -202,13 +202,13 @@ pub struct Reference {
 
 /// The real meaning: backend `cpu`.
 fn reference(args: &Args, graph: &Graph) -> Result<Reference, Failure> {
-    let mut backend = (backends::find("cpu")?.0.open)(&Options::default());
+    let mut backend = (backends::find("cpu")?.0.open)(&BackendOptions::default());
     let [i, j, params, columns] = [PinClass::Ipin, PinClass::Jpin, PinClass::Param, PinClass::Fout]
         .map(|class| held_columns(graph, class, &*backend));
     let targets = csv::read(&args.i, &i, false)?;
     let sources = csv::read(&args.j, &j, false)?;
     let params = parameters(&params, &args.params, false)?;
-    let segments = [Segment { first: 0, count: sources.len() }];
+    let segments = [SourceRange { first: 0, count: sources.len() }];
     let runs = [Run { first: 0, count: targets.len(), segments: 0..1 }];
     let job = Job { graph, targets: &targets, sources: &sources, params: &params, runs: &runs, segments: &segments };
     let outcome = backend.run(&job, &mut |_| {})?;

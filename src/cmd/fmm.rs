@@ -9,7 +9,7 @@ use crate::progress::Progress;
 use crate::{input, memory, output, source};
 use clap::ValueEnum;
 use hdl::circuit::target::Clock;
-use host::backends::{self, BACKENDS, Options};
+use host::backends::{self, BACKENDS, BackendOptions};
 use host::data::particles::{Field, Particles};
 use host::data::random::{Charge, Distribution};
 use host::data::{npy, random};
@@ -142,7 +142,7 @@ fn samples(text: &str) -> Result<usize, String> {
 /// Particles, plan, run, check, and what was asked for on paper.
 pub fn run(args: Args) -> Result<(), Failure> {
     let (entry, place) = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
-    let engine = Options { place: place.to_string(), ..engine(&args)? };
+    let engine = BackendOptions { place: place.to_string(), ..engine(&args)? };
     let options = options(&args);
     options.check().map_err(failure)?;
     check_outputs(&args)?;
@@ -160,10 +160,12 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let native = entry.native && args.p2p.is_none() && args.m2l.is_none();
     let kernels = if native { None } else { Some(Kernels::load(&args, &options)?) };
     let mut backend = (entry.open)(&engine);
-    if let Some(k) = &kernels {
-        k.graphs().try_for_each(|graph| backend.prepare(graph))?;
-    }
     let particles = particles(&args)?;
+    if let Some(k) = &kernels {
+        // A target has the particles of 27 cells for neighbours; cells are half full in the mean.
+        let pairs = particles.len().saturating_mul(particles.len().min(27 * args.leaf / 2)) as u64;
+        k.graphs().try_for_each(|graph| backend.prepare(graph, pairs))?;
+    }
     let mut compute = match &kernels {
         None => Compute::Native,
         Some(k) => Compute::Kernels { backend: &mut *backend, p2p: &k.p2p, m2l: k.m2l.as_ref() },
@@ -197,7 +199,7 @@ struct Kernels {
 
 impl Kernels {
     /// Compiles them and checks that they can be used.
-    fn load(args: &Args, options: &fmm::Options) -> Result<Kernels, Failure> {
+    fn load(args: &Args, options: &fmm::FmmOptions) -> Result<Kernels, Failure> {
         let p2p = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
         let m2l = match &args.m2l {
             _ if args.near_only => None,
@@ -243,8 +245,8 @@ fn check_outputs(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-fn options(args: &Args) -> fmm::Options {
-    fmm::Options {
+fn options(args: &Args) -> fmm::FmmOptions {
+    fmm::FmmOptions {
         order: args.order,
         theta: args.theta,
         leaf: args.leaf,
@@ -255,16 +257,16 @@ fn options(args: &Args) -> fmm::Options {
     }
 }
 
-fn engine(args: &Args) -> Result<Options, Failure> {
-    Ok(Options {
+fn engine(args: &Args) -> Result<BackendOptions, Failure> {
+    Ok(BackendOptions {
         pipelines: args.lanes.pipelines,
         groups: args.lanes.groups()?,
-        jmem_words: args.jmem.unwrap_or(backends::Options::default().jmem_words),
+        jmem_words: args.jmem.unwrap_or(backends::BackendOptions::default().jmem_words),
         stream_bits: args.stream.parse().unwrap_or(32),
         threads: args.threads,
         trace: None,
         clock: Clock::default_clock(),
-        ..Options::default()
+        ..BackendOptions::default()
     })
 }
 

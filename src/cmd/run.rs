@@ -9,7 +9,7 @@ use crate::csv::{self, Column};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::{output, source};
-use host::backends::{self, BACKENDS, Options};
+use host::backends::{self, BACKENDS, BackendOptions};
 use host::cells::Report;
 use host::job::{Backend, Outcome};
 use pg2::graph::{Graph, PinClass};
@@ -91,12 +91,12 @@ pub fn run(args: Args) -> Result<(), Failure> {
             format!("--flags adds a column `{0}`, and the kernel has an output of that name; rename it", csv::FLAGS);
         return Err(Failure::Input(what));
     }
-    let options = Options {
+    let options = BackendOptions {
         pipelines: args.lanes.pipelines,
         groups: args.lanes.groups()?,
         trace: args.trace.clone(),
         place: place.to_string(),
-        ..Options::default()
+        ..BackendOptions::default()
     };
     let mut backend = (entry.open)(&options);
     let [i, j, params, outputs] = [PinClass::Ipin, PinClass::Jpin, PinClass::Param, PinClass::Fout]

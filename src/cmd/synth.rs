@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::progress::Steps;
 use crate::{output, source};
 use flow::summary::Summary;
-use flow::{FlowError, Goal, Job, Outcome, Tools, report};
+use flow::{FlowError, Goal, SynthesisJob, SynthesisOutcome, Tools, report};
 use hdl::circuit::target::{Clock, target};
 use hdl::engine::{Config, Design, design};
 use pg2::backend::build::Built;
@@ -77,7 +77,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     };
     let verilog = whole.verilog()?;
     let _folder = folder(&args.output)?;
-    let job = Job {
+    let job = SynthesisJob {
         goal,
         verilog: &verilog,
         top: &whole.top,
@@ -121,7 +121,7 @@ fn bitstream(ending: &str) -> String {
     format!("engine.{ending}")
 }
 
-fn summary(goal: Goal, built: &Built, config: &Config, clock: Clock, outcome: &Outcome) -> Summary {
+fn summary(goal: Goal, built: &Built, config: &Config, clock: Clock, outcome: &SynthesisOutcome) -> Summary {
     let area = outcome.design.as_ref().unwrap_or(&outcome.lane);
     let fmax = outcome.timing.as_ref().map(|t| t.fmax_mhz);
     let running = match goal {
@@ -167,7 +167,7 @@ fn write(
     dir: &Path,
     goal: Goal,
     summary: &Summary,
-    outcome: &Outcome,
+    outcome: &SynthesisOutcome,
     rows: &[pg2::report::explain::Row],
     engine: &Design,
 ) -> Result<(), Failure> {

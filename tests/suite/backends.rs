@@ -4,8 +4,8 @@ use crate::common::board::{PtyBoard, Setting};
 use crate::common::{backends, shipped};
 use hdl::op::meaning::Real;
 use hdl::{Flags, Format};
-use host::backends::{BACKENDS, Entry, Needs, Options};
-use host::job::{Backend, Job, Outcome, Run, Segment, Table};
+use host::backends::{BACKENDS, BackendOptions, Entry, Needs};
+use host::job::{Backend, Job, Outcome, Run, SourceRange, Table};
 use pg2::graph::{Graph, PinClass};
 use sim::stimuli::{self, Random, Style};
 
@@ -91,7 +91,7 @@ struct Work {
     sources: Table,
     params: Vec<u64>,
     runs: Vec<Run>,
-    segments: Vec<Segment>,
+    segments: Vec<SourceRange>,
 }
 
 fn table(records: &[Vec<u64>]) -> Table {
@@ -114,7 +114,7 @@ fn work(graph: &Graph, seed: u64) -> Work {
     let (targets, sources) = (records(PinClass::Ipin, 20, 40), records(PinClass::Jpin, 40, 160));
     let params = records(PinClass::Param, 1, 1)[0].clone();
     let (ni, nj) = (targets.len(), sources.len());
-    let segment = |first: usize, count: usize| Segment { first, count };
+    let segment = |first: usize, count: usize| SourceRange { first, count };
     let mut segments = vec![segment(0, nj), segment(5, 0), segment(3, 1), segment(nj / 2, nj - nj / 2)];
     segments.extend([segment(0, 30), segment(20, 30), segment(0, 30), segment(7, 0)]);
     let ranges = [0..1, 1..2, 2..3, 2..4, 4..8, 0..0];
@@ -155,14 +155,14 @@ fn held(graph: &Graph, backend: &dyn Backend, class: PinClass, table: &Table) ->
     held
 }
 
-fn run(entry: &Entry, options: &Options, graph: &Graph, work: &Work) -> Outcome {
+fn run(entry: &Entry, options: &BackendOptions, graph: &Graph, work: &Work) -> Outcome {
     // A board that runs this kernel, behind a port.
     let board = (entry.needs == Needs::Device).then(|| {
-        let Options { pipelines, jmem_words, stream_bits, .. } = *options;
+        let BackendOptions { pipelines, jmem_words, stream_bits, .. } = *options;
         PtyBoard::start(graph, Setting { pipelines, jmem_words, stream_bits, ..Setting::default() })
     });
     let place = board.as_ref().map(|b| b.path.clone()).unwrap_or_default();
-    let mut backend = (entry.open)(&Options { place, ..options.clone() });
+    let mut backend = (entry.open)(&BackendOptions { place, ..options.clone() });
     assert_eq!(backend.name(), entry.name);
     let targets = held(graph, &*backend, PinClass::Ipin, &work.targets);
     let sources = held(graph, &*backend, PinClass::Jpin, &work.sources);
@@ -224,13 +224,13 @@ fn every_backend_gives_the_bits_and_flags_of_the_reference() {
             .sum();
         for entry in backends().into_iter().filter(|e| e.exact) {
             for &(pipelines, groups) in case.lanes {
-                let options = Options {
+                let options = BackendOptions {
                     pipelines,
                     groups,
                     jmem_words: case.jmem_words,
                     stream_bits: case.stream_bits,
                     threads: 2,
-                    ..Options::default()
+                    ..BackendOptions::default()
                 };
                 let found = run(entry, &options, &graph, &work);
                 let place = format!("{} on {} with {pipelines} pipelines in {groups} groups", case.name, entry.name);
@@ -287,10 +287,11 @@ fn real_numbers_are_those_of_an_independent_sum() {
         sources: table(&sources),
         params: vec![0],
         runs: vec![Run { first: 0, count: 150, segments: 0..1 }],
-        segments: vec![Segment { first: 0, count: 150 }],
+        segments: vec![SourceRange { first: 0, count: 150 }],
     };
     for entry in backends() {
-        let found = run(entry, &Options { pipelines: 8, jmem_words: 4096, ..Options::default() }, &graph, &work);
+        let found =
+            run(entry, &BackendOptions { pipelines: 8, jmem_words: 4096, ..BackendOptions::default() }, &graph, &work);
         for (i, t) in points.iter().enumerate() {
             let (mut sum, mut size) = ([0.0; 4], [0.0; 2]);
             for s in points.iter().enumerate().filter(|s| s.0 != i).map(|s| s.1) {
@@ -334,11 +335,11 @@ fn integers_without_wrap_are_the_same_everywhere() {
         sources: table(&records(90)),
         params: vec![0xfb],
         runs: vec![Run { first: 0, count: 37, segments: 0..2 }],
-        segments: vec![Segment { first: 40, count: 50 }, Segment { first: 0, count: 40 }],
+        segments: vec![SourceRange { first: 40, count: 50 }, SourceRange { first: 0, count: 40 }],
     };
     let (bits, flags) = reference(&graph, &work);
     for entry in backends() {
-        let found = run(entry, &Options { pipelines: 3, ..Options::default() }, &graph, &work);
+        let found = run(entry, &BackendOptions { pipelines: 3, ..BackendOptions::default() }, &graph, &work);
         compare(entry.name, &graph, (&found.results.bits, &found.flags), (&bits, &flags));
     }
 }
@@ -354,16 +355,16 @@ fn only_the_whole_sum_can_wrap() {
         sources: table(&[100, 100, 100, -100, -100, -73, 0].map(record)),
         params: Vec::new(),
         runs: vec![Run { first: 0, count: 3, segments: 0..1 }],
-        segments: vec![Segment { first: 0, count: 7 }],
+        segments: vec![SourceRange { first: 0, count: 7 }],
     };
     // 27, 34 and 20 are in range; with another source of 100 the second sum, 135, is not.
-    let segments = vec![Segment { first: 0, count: 7 }, Segment { first: 0, count: 1 }];
+    let segments = vec![SourceRange { first: 0, count: 7 }, SourceRange { first: 0, count: 1 }];
     let more = Work { segments, runs: vec![Run { first: 0, count: 3, segments: 0..2 }], ..work_of(&work) };
     for (work, sums, wraps) in [(&work, [27, 34, 20], [false; 3]), (&more, [127, 135, 119], [false, true, false])] {
         for entry in backends().into_iter().filter(|e| e.exact) {
             let mut words = Vec::new();
             for (pipelines, groups) in [(2, 1), (2, 2)] {
-                let options = Options { pipelines, groups, jmem_words: 2, ..Options::default() };
+                let options = BackendOptions { pipelines, groups, jmem_words: 2, ..BackendOptions::default() };
                 let found = run(entry, &options, &graph, work);
                 let place = format!("{} in {groups} groups", entry.name);
                 words.push(found.words.j);

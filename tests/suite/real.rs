@@ -2,8 +2,8 @@
 
 use crate::common::Place;
 use hdl::Format;
-use host::backends::{self, Options};
-use host::job::{Job, Outcome, Run, Segment, Table};
+use host::backends::{self, BackendOptions};
+use host::job::{Job, Outcome, Run, SourceRange, Table};
 use pg2::graph::{Graph, PinClass};
 use sim::stimuli::{self, Random, Style};
 
@@ -447,10 +447,10 @@ fn table(records: Vec<Vec<u64>>) -> Table {
 fn outcome(backend: &str, graph: &Graph, tables: &[Table; 3]) -> Outcome {
     let [targets, sources, params] = tables;
     // Two segments that overlap, of lengths that are no multiple of a block.
-    let segments = [Segment { first: 0, count: 67 }, Segment { first: 30, count: sources.len() - 30 }];
+    let segments = [SourceRange { first: 0, count: 67 }, SourceRange { first: 30, count: sources.len() - 30 }];
     let runs = [Run { first: 0, count: targets.len(), segments: 0..2 }];
     let job = Job { graph, targets, sources, params: &params.bits, runs: &runs, segments: &segments };
-    let mut backend = (backends::find(backend).expect("a backend").0.open)(&Options::default());
+    let mut backend = (backends::find(backend).expect("a backend").0.open)(&BackendOptions::default());
     backend.run(&job, &mut |_| {}).expect("the backend runs every kernel")
 }
 

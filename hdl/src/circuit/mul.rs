@@ -7,7 +7,7 @@ use crate::rtl::cat;
 
 /// A summand of a product: `sig` times 2^`offset`, unsigned.
 #[derive(Clone, Copy)]
-struct Term {
+struct Partial {
     sig: Sig,
     offset: u32,
 }
@@ -48,14 +48,14 @@ pub(super) fn modulo(c: &mut Circuit, name: &str, a: Sig, b: Sig, width: u32) ->
     for x in &pa {
         for y in pb.iter().filter(|y| x.offset + y.offset < width) {
             let sig = c.block(name, x.sig, y.sig, false);
-            terms.push(Term { sig, offset: x.offset + y.offset });
+            terms.push(Partial { sig, offset: x.offset + y.offset });
         }
     }
     sum(c, name, terms, width)
 }
 
 /// The lowest `width` bits of a sum.
-fn sum(c: &mut Circuit, name: &str, mut terms: Vec<Term>, width: u32) -> Sig {
+fn sum(c: &mut Circuit, name: &str, mut terms: Vec<Partial>, width: u32) -> Sig {
     for t in &mut terms {
         if t.offset + c.width(t.sig) > width {
             let left = width - t.offset;
@@ -64,7 +64,7 @@ fn sum(c: &mut Circuit, name: &str, mut terms: Vec<Term>, width: u32) -> Sig {
     }
     // Summands that do not overlap join without an adder; a tree of adders, narrow ones first, takes the rest.
     terms.sort_by_key(|t| t.offset);
-    let mut rows: Vec<Term> = Vec::new();
+    let mut rows: Vec<Partial> = Vec::new();
     for t in terms {
         match rows.iter_mut().find(|r| r.offset + c.width(r.sig) <= t.offset) {
             Some(row) => *row = add(c, name, *row, t, width),
@@ -80,27 +80,27 @@ fn sum(c: &mut Circuit, name: &str, mut terms: Vec<Term>, width: u32) -> Sig {
 }
 
 /// The pieces of a signal, lowest first.
-fn pieces(c: &mut Circuit, name: &str, s: Sig, most: u32) -> Vec<Term> {
+fn pieces(c: &mut Circuit, name: &str, s: Sig, most: u32) -> Vec<Partial> {
     let width = c.width(s);
     if width <= most {
-        return vec![Term { sig: s, offset: 0 }];
+        return vec![Partial { sig: s, offset: 0 }];
     }
     // Pieces of nearly equal widths, so that no block is wasted on a bit or two.
     let step = width.div_ceil(width.div_ceil(most));
     (0..width.div_ceil(step))
         .map(|k| {
             let (low, high) = (k * step, (k * step + step).min(width) - 1);
-            Term { sig: c.logic(name, c.x(s).slice(high, low)), offset: low }
+            Partial { sig: c.logic(name, c.x(s).slice(high, low)), offset: low }
         })
         .collect()
 }
 
 /// The sum of two terms, never wider than the product needs.
-fn add(c: &mut Circuit, name: &str, x: Term, y: Term, width: u32) -> Term {
+fn add(c: &mut Circuit, name: &str, x: Partial, y: Partial, width: u32) -> Partial {
     let (x, y) = if x.offset <= y.offset { (x, y) } else { (y, x) };
     let (wx, wy, shift) = (c.width(x.sig), c.width(y.sig), y.offset - x.offset);
     if shift >= wx {
-        return Term { sig: c.logic(name, cat([c.x(y.sig), c.x(x.sig).zext(shift)])), offset: x.offset };
+        return Partial { sig: c.logic(name, cat([c.x(y.sig), c.x(x.sig).zext(shift)])), offset: x.offset };
     }
     // The sum's high part, one bit wider for the carry unless the product ends there.
     let high = ((wx - shift).max(wy) + 1).min(width - y.offset);
@@ -108,7 +108,7 @@ fn add(c: &mut Circuit, name: &str, x: Term, y: Term, width: u32) -> Term {
     let low = c.x(x.sig).low(shift);
     let sum = c.logic(name, fit(c.x(x.sig).bits(shift, wx - shift)) + fit(c.x(y.sig)));
     if shift == 0 {
-        return Term { sig: sum, offset: x.offset };
+        return Partial { sig: sum, offset: x.offset };
     }
-    Term { sig: c.logic(name, cat([c.x(sum), low])), offset: x.offset }
+    Partial { sig: c.logic(name, cat([c.x(sum), low])), offset: x.offset }
 }

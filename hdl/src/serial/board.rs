@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// The board's end.
 #[derive(Clone, Debug)]
-pub struct Board {
+pub struct BoardEnd {
     identity: Identity,
     decoder: Decoder,
     session: u8,
@@ -33,10 +33,10 @@ pub struct Board {
     rewind_due: bool,
 }
 
-impl Board {
+impl BoardEnd {
     /// A board after its reset: without a session.
-    pub fn new(identity: Identity) -> Board {
-        Board {
+    pub fn new(identity: Identity) -> BoardEnd {
+        BoardEnd {
             ring_out: vec![0; 1 << identity.up_bits],
             identity,
             decoder: Decoder::default(),
@@ -78,11 +78,11 @@ impl Board {
     }
 
     fn start(&mut self, frame: &Frame) {
-        let fresh = Board::new(self.identity.clone());
+        let fresh = BoardEnd::new(self.identity.clone());
         // The last four bytes stay in the register.
         let nonce = frame.payload.iter().fold(self.nonce, |n, b| n >> 8 | (*b as u32) << 24);
         let due = (self.answer_due, self.lost_due);
-        *self = Board { session: frame.session, nonce, start_due: true, ..fresh };
+        *self = BoardEnd { session: frame.session, nonce, start_due: true, ..fresh };
         (self.answer_due, self.lost_due) = due;
     }
 
@@ -137,7 +137,7 @@ impl Board {
         !self.in_reset() && stored + self.identity.stream_bits as usize / 8 <= self.ring_out.len()
     }
 
-    /// Takes a beat from the engine; only when [`Board::ready`].
+    /// Takes a beat from the engine; only when [`BoardEnd::ready`].
     pub fn give_beat(&mut self, words: &[u32]) {
         for byte in words.iter().flat_map(|w| w.to_le_bytes()) {
             let mask = self.ring_out.len() - 1;

@@ -68,7 +68,7 @@ const MARGIN: u64 = 256;
 
 /// The host's end of one session.
 #[derive(Debug)]
-pub struct Host {
+pub struct HostEnd {
     nonce: u32,
     patience: Patience,
     decoder: Decoder,
@@ -110,10 +110,10 @@ pub struct Host {
     backoff: u32,
 }
 
-impl Host {
+impl HostEnd {
     /// A session that is not open yet. The nonce should differ from those of earlier sessions.
-    pub fn new(nonce: u32, patience: Patience) -> Host {
-        Host {
+    pub fn new(nonce: u32, patience: Patience) -> HostEnd {
+        HostEnd {
             nonce,
             patience,
             decoder: Decoder::default(),
@@ -299,7 +299,7 @@ impl Host {
         }
     }
 
-    /// The next frame for the line, or `None` if there is nothing to say before [`Host::wake`].
+    /// The next frame for the line, or `None` if there is nothing to say before [`HostEnd::wake`].
     pub fn transmit(&mut self, now: Duration) -> Result<Option<Vec<u8>>, Failure> {
         let Some(identity) = &self.identity else { return self.open(now) };
         if self.asked.is_some() && now.saturating_sub(self.heard) >= self.patience.silence {
@@ -371,7 +371,7 @@ impl Host {
         Ok(Some(self.make(Kind::Start, self.nonce.to_le_bytes().to_vec())))
     }
 
-    /// When [`Host::transmit`] has something to say or to complain of at the latest.
+    /// When [`HostEnd::transmit`] has something to say or to complain of at the latest.
     pub fn wake(&self) -> Duration {
         let Some(identity) = &self.identity else {
             return self.asked.map_or(Duration::ZERO, |asked| asked + AT_FIRST);

@@ -3,7 +3,7 @@
 
 use crate::link_common::{Bench, Faults, Random, identity, turned};
 use hdl::engine::protocol::Stream;
-use hdl::serial::board::Board;
+use hdl::serial::board::BoardEnd;
 use hdl::serial::chunks;
 use hdl::serial::host::{Failure, Patience};
 use hdl::serial::{Line, link_seconds};
@@ -184,7 +184,7 @@ fn what_is_left_of_an_earlier_session_is_never_taken() {
             bench.step().expect("work is under way");
         }
         // The program ends in the middle; its bytes are still under way in both directions.
-        bench.host = hdl::serial::host::Host::new(bench.random.next() as u32, patience);
+        bench.host = hdl::serial::host::HostEnd::new(bench.random.next() as u32, patience);
         bench.came.clear();
         let stream = packets(&mut bench.random, 50, 500);
         exchange(&mut bench, &stream, 1).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
@@ -230,7 +230,7 @@ fn a_board_that_begins_anew_is_noticed() {
             bench.step().expect("work is under way");
         }
         check_prefix(&bench, &stream, 1);
-        bench.board = Board::new(identity(32, 11, 11));
+        bench.board = BoardEnd::new(identity(32, 11, 11));
         let failure = loop {
             if let Err(e) = bench.step() {
                 break e;

@@ -4,14 +4,14 @@
 //! named; each kernel goes to a board that runs it.
 
 use super::serial::Serial;
-use super::{Entry, Needs, Options};
+use super::{BackendOptions, Entry, Needs};
 use crate::driver::StreamBackend;
 use crate::job::{Backend, BackendError};
 use hdl::engine::Config;
 use hdl::engine::link::{Link, LinkError};
 use hdl::engine::protocol::{END, Stream};
 use hdl::serial::chunks::{self, Replies};
-use hdl::serial::host::{Failure, Host, Patience, Traffic};
+use hdl::serial::host::{Failure, HostEnd, Patience, Traffic};
 use hdl::serial::{Identity, kernel_hash};
 use pg2::graph::Graph;
 use std::cell::RefCell;
@@ -34,14 +34,14 @@ pub const ENTRY: Entry = Entry {
 };
 
 /// Opens the boards at `options.place`: ports separated by commas, each with an optional `@BAUD`.
-fn open(options: &Options) -> Box<dyn Backend> {
+fn open(options: &BackendOptions) -> Box<dyn Backend> {
     let ports: Vec<String> = options.place.split(',').map(|p| p.trim().to_string()).collect();
     // Boards that were opened for one kernel and run another wait here for it; what the others run is told where none fits.
-    let idle: RefCell<(Vec<String>, Vec<Board>, Vec<String>)> = RefCell::new((ports, Vec::new(), Vec::new()));
-    let open = move |graph: &Graph| -> Result<Box<dyn Link>, BackendError> {
+    let idle: RefCell<(Vec<String>, Vec<BoardSession>, Vec<String>)> = RefCell::new((ports, Vec::new(), Vec::new()));
+    let open = move |graph: &Graph, _: u64| -> Result<Box<dyn Link>, BackendError> {
         let (closed, open, taken) = &mut *idle.borrow_mut();
         for port in closed.drain(..) {
-            open.push(Board::connect(&port, Patience::default()).map_err(BackendError::Tool)?);
+            open.push(BoardSession::connect(&port, Patience::default()).map_err(BackendError::Tool)?);
         }
         let hash = kernel_hash(&graph.canonical());
         let Some(at) = open.iter().position(|b| b.identity().hash == hash) else {
@@ -54,11 +54,11 @@ fn open(options: &Options) -> Box<dyn Backend> {
 }
 
 /// What a board says of itself.
-fn runs(b: &Board) -> String {
+fn runs(b: &BoardSession) -> String {
     format!("{} runs `{}` ({:016x})", b.port, b.identity().kernel, b.identity().hash)
 }
 
-fn other_kernel(graph: &Graph, hash: u64, open: &[Board], taken: &[String]) -> String {
+fn other_kernel(graph: &Graph, hash: u64, open: &[BoardSession], taken: &[String]) -> String {
     let boards: Vec<String> = taken.iter().cloned().chain(open.iter().map(runs)).collect();
     let found = boards.join(", ");
     let name = &graph.name;
@@ -85,20 +85,20 @@ fn nonce() -> u32 {
 }
 
 /// A board with an open session.
-pub struct Board {
+pub struct BoardSession {
     port: String,
     serial: Serial,
-    host: Host,
+    host: HostEnd,
     start: Instant,
 }
 
-impl Board {
+impl BoardSession {
     /// Opens a session with the board at a port, given as PORT or PORT@BAUD. The error names the port and what to do.
-    pub fn connect(text: &str, patience: Patience) -> Result<Board, String> {
+    pub fn connect(text: &str, patience: Patience) -> Result<BoardSession, String> {
         let (port, baud) = port_and_baud(text)?;
         let serial = Serial::open(port, baud)?;
-        let host = Host::new(nonce(), patience);
-        let mut board = Board { port: port.to_string(), serial, host, start: Instant::now() };
+        let host = HostEnd::new(nonce(), patience);
+        let mut board = BoardSession { port: port.to_string(), serial, host, start: Instant::now() };
         while board.host.identity().is_none() {
             board.turn(baud)?;
         }
@@ -162,7 +162,7 @@ impl Board {
 /// The engine of a board.
 pub struct BoardLink {
     config: Config,
-    board: Board,
+    board: BoardSession,
     replies: Replies,
     /// END packets sent since the session started.
     sent_ends: u64,
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn wrong_ports_are_refused_with_a_remedy() {
-        let refused = |port: &str| Board::connect(port, Patience::default()).err().expect("no board");
+        let refused = |port: &str| BoardSession::connect(port, Patience::default()).err().expect("no board");
         assert!(refused("/dev/no-such-port").contains("there is no port /dev/no-such-port; connect"));
         assert!(refused("/dev/null").contains("/dev/null is not a serial port"));
     }

@@ -3,12 +3,12 @@
 //! It says what the kernel would give with floats and logs wide enough: these are f64 from the inputs on, and round to no
 //! format. Records hold them so (see [`Backend::held`]).
 
-use super::{Entry, Needs, Options};
+use super::{BackendOptions, Entry, Needs};
 use crate::job::{Backend, BackendError, Job, Outcome, Table, Words};
 use hdl::op::meaning::{self, Real};
 use hdl::{Flags, Format};
 use rayon::prelude::*;
-use sim::reference::real::{Kernel, Sources};
+use sim::reference::real::{RealKernel, RealSources};
 
 /// Targets of one task.
 const TASK: usize = 16;
@@ -26,7 +26,7 @@ pub const ENTRY: Entry = Entry {
 };
 
 /// Opens the backend; it takes every kernel.
-fn open(options: &Options) -> Box<dyn Backend> {
+fn open(options: &BackendOptions) -> Box<dyn Backend> {
     Box::new(Cpu { threads: options.threads })
 }
 
@@ -45,8 +45,8 @@ impl Backend for Cpu {
 
     fn run(&mut self, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<Outcome, BackendError> {
         let graph = job.graph;
-        let kernel = Kernel::new(graph);
-        let sources = Sources::new(job.sources.elements, &job.sources.bits);
+        let kernel = RealKernel::new(graph);
+        let sources = RealSources::new(job.sources.elements, &job.sources.bits);
         let elements = graph.outputs.len();
         let identity = |o: &pg2::graph::Output| {
             let format = graph.pins[o.pin].format;

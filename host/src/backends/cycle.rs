@@ -1,12 +1,13 @@
 //! The backend `cycle`: the Verilog of an engine, simulated clock by clock.
 
-use super::{Entry, Needs, Options, config};
+use super::{BackendOptions, Entry, Needs, config};
 use crate::driver::StreamBackend;
 use crate::job::{Backend, BackendError};
 use hdl::engine::link::Link;
 use pg2::backend::build::build;
 use pg2::graph::Graph;
 use sim::cycle::{self, CycleEngine};
+use sim::verilator::Effort;
 
 pub const ENTRY: Entry = Entry {
     name: "cycle",
@@ -20,13 +21,17 @@ pub const ENTRY: Entry = Entry {
     open,
 };
 
-fn open(options: &Options) -> Box<dyn Backend> {
+fn open(options: &BackendOptions) -> Box<dyn Backend> {
     let options = options.clone();
-    let open = move |graph: &Graph| -> Result<Box<dyn Link>, BackendError> {
+    let open = move |graph: &Graph, pairs: u64| -> Result<Box<dyn Link>, BackendError> {
         let built = build(graph, options.clock, "", Vec::new());
         let config = config(&built.graph, &options, built.schedule.depth)?;
-        let how =
-            cycle::Options { threads: options.threads, trace: options.trace.clone(), ..cycle::Options::default() };
+        let how = cycle::CycleOptions {
+            threads: options.threads,
+            trace: options.trace.clone(),
+            effort: Effort::of_pairs(pairs),
+            ..cycle::CycleOptions::default()
+        };
         let engine = CycleEngine::build(&config, &built.netlist, &how);
         Ok(Box::new(engine.map_err(|e| BackendError::Tool(e.to_string()))?))
     };

@@ -1,6 +1,6 @@
 //! The backend `emulator`: an engine whose pipelines are emulated bit by bit.
 
-use super::{Entry, Needs, Options, config};
+use super::{BackendOptions, Entry, Needs, config};
 use crate::driver::StreamBackend;
 use crate::job::{Backend, BackendError};
 use hdl::engine::link::Link;
@@ -20,9 +20,9 @@ pub const ENTRY: Entry = Entry {
     open,
 };
 
-fn open(options: &Options) -> Box<dyn Backend> {
+fn open(options: &BackendOptions) -> Box<dyn Backend> {
     let options = options.clone();
-    let open = move |graph: &Graph| -> Result<Box<dyn Link>, BackendError> {
+    let open = move |graph: &Graph, _: u64| -> Result<Box<dyn Link>, BackendError> {
         let config = config(graph, &options, 1)?;
         Ok(Box::new(EmulatedEngine::new(&simplify(graph), config, options.threads)))
     };

@@ -3,7 +3,7 @@
 
 use crate::arith::lanes::fastest;
 use crate::data::Force;
-use crate::expansion::shift::Term;
+use crate::expansion::shift::Product;
 use crate::expansion::{Expansion, LANES, Lane};
 use crate::tree::lists::Lists;
 use crate::tree::{Cell, Tree};
@@ -84,7 +84,7 @@ pub fn m2m(tree: &Tree, e: &Expansion, m: &mut [f64]) {
     }
 }
 
-fn apply(terms: &[Term], src: &[f64], dst: &mut [f64]) {
+fn apply(terms: &[Product], src: &[f64], dst: &mut [f64]) {
     for t in terms {
         dst[t.dst as usize] += t.coefficient * src[t.src as usize];
     }

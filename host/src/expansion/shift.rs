@@ -4,7 +4,7 @@ use super::basis::{Index, degree, sum};
 
 /// `dst += coefficient * src`.
 #[derive(Clone, Copy, Debug)]
-pub struct Term {
+pub struct Product {
     pub dst: u32,
     pub src: u32,
     pub coefficient: f64,
@@ -47,16 +47,16 @@ impl<F: Fn(Index) -> Vec<(u32, f64)>> Shift<'_, F> {
     }
 
     /// `M'_b += 2^-|k| T_kb(c_parent - c_child) M'_k`.
-    pub(super) fn m2m(&self, m: usize, octant: usize) -> Vec<Term> {
+    pub(super) fn m2m(&self, m: usize, octant: usize) -> Vec<Product> {
         let all = self.taylor(offset(octant).map(|x| -x)).into_iter().filter(|(k, b, _)| (*k).max(*b as usize) < m);
         let scale = |k: usize| 2f64.powi(-(degree(self.indices[k]) as i32));
-        all.map(|(k, b, c)| Term { dst: b, src: k as u32, coefficient: scale(k) * c }).collect()
+        all.map(|(k, b, c)| Product { dst: b, src: k as u32, coefficient: scale(k) * c }).collect()
     }
 
     /// `L'_k += 2^-(|k|+1) T_kb(c_child - c_parent) L'_b`.
-    pub(super) fn l2l(&self, octant: usize) -> Vec<Term> {
+    pub(super) fn l2l(&self, octant: usize) -> Vec<Product> {
         let scale = |k: usize| 2f64.powi(-(degree(self.indices[k]) as i32) - 1);
         let all = self.taylor(offset(octant)).into_iter();
-        all.map(|(k, b, c)| Term { dst: k as u32, src: b, coefficient: scale(k) * c }).collect()
+        all.map(|(k, b, c)| Product { dst: k as u32, src: b, coefficient: scale(k) * c }).collect()
     }
 }

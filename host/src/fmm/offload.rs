@@ -10,8 +10,8 @@ use crate::arith::wide::WideForce;
 use crate::expansion::Expansion;
 use crate::expansion::basis::Basis;
 use crate::fmm::bind::{BindError, Feed, Feeds, M2l, P2p};
-use crate::fmm::{Compute, FmmError, Options};
-use crate::job::{Backend, Outcome, Segment, Table, Words};
+use crate::fmm::{Compute, FmmError, FmmOptions};
+use crate::job::{Backend, Outcome, SourceRange, Table, Words};
 use crate::tree::boxmap::BoxMap;
 use crate::tree::lists;
 use hdl::{Flags, Format};
@@ -73,7 +73,7 @@ pub struct Bound {
 
 impl Bound {
     /// Binds the kernels; `None` where everything is native.
-    pub fn of(compute: &Compute, options: &Options, map: &BoxMap) -> Result<Option<Bound>, FmmError> {
+    pub fn of(compute: &Compute, options: &FmmOptions, map: &BoxMap) -> Result<Option<Bound>, FmmError> {
         let Compute::Kernels { p2p: graph, m2l, backend } = compute else { return Ok(None) };
         let (mut p2p, mut m2l) = bind(graph, *m2l, options)?;
         hold([&mut p2p.i, &mut p2p.j, &mut p2p.params], &**backend);
@@ -85,7 +85,7 @@ impl Bound {
 }
 
 /// Binds kernels for options, which are in their ranges.
-pub fn bind(p2p: &Graph, m2l: Option<&Graph>, options: &Options) -> Result<(P2p, Option<M2l>), FmmError> {
+pub fn bind(p2p: &Graph, m2l: Option<&Graph>, options: &FmmOptions) -> Result<(P2p, Option<M2l>), FmmError> {
     let of_p2p = P2p::bind(p2p, options.near_only)?;
     if options.eps > 0.0 && of_p2p.params.is_empty() {
         let text = format!(
@@ -108,8 +108,8 @@ pub fn bind(p2p: &Graph, m2l: Option<&Graph>, options: &Options) -> Result<(P2p,
     Ok((of_p2p, of_m2l))
 }
 
-fn segment(range: &(u32, u32)) -> Segment {
-    Segment { first: range.0 as usize, count: range.1 as usize }
+fn segment(range: &(u32, u32)) -> SourceRange {
+    SourceRange { first: range.0 as usize, count: range.1 as usize }
 }
 
 /// Gives every element the format in which the backend's records hold it.

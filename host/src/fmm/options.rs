@@ -16,7 +16,7 @@ pub enum Precision {
 
 /// What a plan is made with.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Options {
+pub struct FmmOptions {
     /// Order P, 1 to [`MAX_ORDER`].
     pub order: usize,
     /// Opening angle in (0, 0.5].
@@ -34,9 +34,9 @@ pub struct Options {
 /// The highest order: derivatives of order 2P of the solid basis stay well inside the range of f64.
 pub const MAX_ORDER: usize = 20;
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for FmmOptions {
+    fn default() -> FmmOptions {
+        FmmOptions {
             order: 4,
             theta: 0.5,
             leaf: 64,
@@ -63,7 +63,7 @@ pub enum FmmError {
     Backend(#[from] BackendError),
 }
 
-impl Options {
+impl FmmOptions {
     /// Says which option is out of its range.
     pub fn check(&self) -> Result<(), FmmError> {
         let wrong = |what: String| Err(FmmError::Option(what));

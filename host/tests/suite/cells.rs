@@ -2,8 +2,8 @@
 
 use hdl::number::exact::{Exact, to_bits};
 use host::backends::{self, find};
-use host::cells::{CellsError, Plan, Reach};
-use host::job::{Backend, Job, Outcome, Run, Segment, Table};
+use host::cells::{CellLists, CellsError, Reach};
+use host::job::{Backend, Job, Outcome, Run, SourceRange, Table};
 use pg2::graph::{Graph, PinClass};
 use sim::stimuli::Random;
 
@@ -33,14 +33,14 @@ fn table(graph: &Graph, class: PinClass, points: &[[f64; 3]]) -> Table {
 }
 
 fn emulator() -> Box<dyn Backend> {
-    (find("emulator").expect("a backend").0.open)(&backends::Options::default())
+    (find("emulator").expect("a backend").0.open)(&backends::BackendOptions::default())
 }
 
-fn plan(graph: &Graph, targets: &Table, sources: &Table, reach: &Reach) -> Result<Plan, CellsError> {
+fn plan(graph: &Graph, targets: &Table, sources: &Table, reach: &Reach) -> Result<CellLists, CellsError> {
     host::cells::plan(graph, &*emulator(), targets, sources, reach)
 }
 
-fn run(graph: &Graph, targets: &Table, sources: &Table, cut: f64, runs: &[Run], segments: &[Segment]) -> Outcome {
+fn run(graph: &Graph, targets: &Table, sources: &Table, cut: f64, runs: &[Run], segments: &[SourceRange]) -> Outcome {
     let format = graph.pins_of(PinClass::Param).next().expect("a parameter").1.format;
     let params = [host::arith::encode::encode(format, cut * cut).0];
     let job = Job { graph, targets, sources, params: &params, runs, segments };
@@ -49,10 +49,10 @@ fn run(graph: &Graph, targets: &Table, sources: &Table, cut: f64, runs: &[Run], 
 
 fn all_pairs(graph: &Graph, targets: &Table, sources: &Table, cut: f64) -> Outcome {
     let runs = [Run { first: 0, count: targets.len(), segments: 0..1 }];
-    run(graph, targets, sources, cut, &runs, &[Segment { first: 0, count: sources.len() }])
+    run(graph, targets, sources, cut, &runs, &[SourceRange { first: 0, count: sources.len() }])
 }
 
-fn by_cells(graph: &Graph, targets: &Table, sources: &Table, reach: &Reach) -> (Plan, Table, u64) {
+fn by_cells(graph: &Graph, targets: &Table, sources: &Table, reach: &Reach) -> (CellLists, Table, u64) {
     let plan = plan(graph, targets, sources, reach).unwrap_or_else(|e| panic!("{e}"));
     let outcome = run(graph, &plan.targets, &plan.sources, reach.radius, &plan.runs, &plan.segments);
     let listed: usize = plan.runs.iter().map(|r| r.count).sum();
@@ -170,8 +170,8 @@ fn lennard_jones_and_sph_over_cells_are_those_of_all_pairs() {
     let atoms = Table { elements: 3, bits: atoms };
     let encode = |x: f64| host::arith::encode::encode("float25.16".parse().expect("a format"), x).0;
     let params = [encode(20.0), encode(6.25), encode(0.0)];
-    let mut backend = (find("emulator").expect("a backend").0.open)(&backends::Options::default());
-    let whole = [Segment { first: 0, count: 1000 }];
+    let mut backend = (find("emulator").expect("a backend").0.open)(&backends::BackendOptions::default());
+    let whole = [SourceRange { first: 0, count: 1000 }];
     let runs = [Run { first: 0, count: 1000, segments: 0..1 }];
     let job = Job { graph: &lj, targets: &atoms, sources: &atoms, params: &params, runs: &runs, segments: &whole };
     let wanted = backend.run(&job, &mut |_| {}).expect("it runs");
@@ -192,7 +192,7 @@ fn lennard_jones_and_sph_over_cells_are_those_of_all_pairs() {
         t
     };
     let (i, j) = (rows(PinClass::Ipin), rows(PinClass::Jpin));
-    let whole = [Segment { first: 0, count: 800 }];
+    let whole = [SourceRange { first: 0, count: 800 }];
     let runs = [Run { first: 0, count: 800, segments: 0..1 }];
     let job = Job { graph: &sph, targets: &i, sources: &j, params: &[], runs: &runs, segments: &whole };
     let wanted = backend.run(&job, &mut |_| {}).expect("it runs");

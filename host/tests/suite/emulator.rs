@@ -4,7 +4,7 @@ use host::backends::{self, find};
 use host::data::particles::{Field, Particles};
 use host::data::random::{Charge, Distribution, generate};
 use host::direct::error::measure;
-use host::fmm::{Compute, Fmm, Options, Solution};
+use host::fmm::{Compute, Fmm, FmmOptions, Solution};
 use pg2::graph::Graph;
 
 fn compile(name: &str, text: &str) -> Graph {
@@ -15,12 +15,12 @@ fn shipped(name: &str) -> &'static str {
     pg2::kernels::find(name).expect("a shipped kernel").text
 }
 
-fn native(p: &Particles, options: &Options) -> Solution {
+fn native(p: &Particles, options: &FmmOptions) -> Solution {
     let fmm = Fmm::plan(p, options).expect("good options");
     fmm.run(&mut Compute::Native, &mut |_, _, _| {}).expect("the CPU is always there")
 }
 
-fn emulated(p: &Particles, options: &Options, p2p: &Graph, engine: &backends::Options) -> Solution {
+fn emulated(p: &Particles, options: &FmmOptions, p2p: &Graph, engine: &backends::BackendOptions) -> Solution {
     let m2l = (!options.near_only)
         .then(|| compile("m2l", &pg2::gen_m2l(options.order as u32).expect("orders 1 to 8 have a kernel")));
     let mut backend = (find("emulator").expect("a backend").0.open)(engine);
@@ -40,8 +40,8 @@ fn errors_fall_with_order_as_those_of_the_native_fmm_do() {
         let p = generate(2500, distribution, charge, 12);
         let mut last = f64::INFINITY;
         for order in [1, 2, 4, 8] {
-            let options = Options { order, leaf: 32, ..Options::default() };
-            let s = emulated(&p, &options, &p2p, &backends::Options::default());
+            let options = FmmOptions { order, leaf: 32, ..FmmOptions::default() };
+            let s = emulated(&p, &options, &p2p, &backends::BackendOptions::default());
             let (found, wanted) = (gradient_error(&p, &s), gradient_error(&p, &native(&p, &options)));
             println!("{distribution:?} order {order}: {found:.3e}, native {wanted:.3e}");
             // Independent errors add in squares; the formats' own is about 1.4e-5 for mixed charges.
@@ -65,11 +65,11 @@ fn rounding_of_p2p_is_that_of_the_formats() {
     // Relative L2 of the gradient for mixed charges, by fraction bits, as an independent emulation found it; every
     // cloud has its own closest pairs, and so a factor of 4 is allowed.
     let p = generate(4000, Distribution::Uniform, Charge::Random, 3);
-    let options = Options { leaf: 32, near_only: true, ..Options::default() };
+    let options = FmmOptions { leaf: 32, near_only: true, ..FmmOptions::default() };
     let exact = native(&p, &options);
     for (format, expected) in [("float18.9", 1.7e-3), ("float21.12", 1.9e-4), ("float25.16", 1.4e-5)] {
         let p2p = compile("p2p", &shipped("p2p").replace("float25.16", format));
-        let found = distance(&emulated(&p, &options, &p2p, &backends::Options::default()).field, &exact.field);
+        let found = distance(&emulated(&p, &options, &p2p, &backends::BackendOptions::default()).field, &exact.field);
         println!("{format}: {found:.2e} expected {expected:.1e}");
         assert!(found < 4.0 * expected && found > expected / 4.0, "{format}: {found:.2e}");
     }
@@ -79,10 +79,16 @@ fn rounding_of_p2p_is_that_of_the_formats() {
 fn engines_of_any_size_give_the_same_bits() {
     let p2p = compile("p2p", shipped("p2p"));
     let p = generate(1500, Distribution::Layer, Charge::Random, 3);
-    let options = Options { order: 2, leaf: 24, ..Options::default() };
+    let options = FmmOptions { order: 2, leaf: 24, ..FmmOptions::default() };
     let run = |(pipelines, groups), jmem_words, stream_bits, threads| {
-        let engine =
-            backends::Options { pipelines, groups, jmem_words, stream_bits, threads, ..backends::Options::default() };
+        let engine = backends::BackendOptions {
+            pipelines,
+            groups,
+            jmem_words,
+            stream_bits,
+            threads,
+            ..backends::BackendOptions::default()
+        };
         emulated(&p, &options, &p2p, &engine).field
     };
     let first = run((8, 1), 256 * 1024, 32, 1);
@@ -93,10 +99,10 @@ fn engines_of_any_size_give_the_same_bits() {
 #[test]
 fn the_papers_kernels_run_end_to_end() {
     let p = generate(3000, Distribution::Normal, Charge::Positive, 3);
-    let options = Options { order: 2, leaf: 32, ..Options::default() };
+    let options = FmmOptions { order: 2, leaf: 32, ..FmmOptions::default() };
     let m2l = compile("m2l_paper", shipped("m2l_paper"));
     let p2p = compile("p2p_paper", shipped("p2p_paper"));
-    let mut backend = (find("emulator").expect("a backend").0.open)(&backends::Options::default());
+    let mut backend = (find("emulator").expect("a backend").0.open)(&backends::BackendOptions::default());
     let mut compute = Compute::Kernels { backend: &mut *backend, p2p: &p2p, m2l: Some(&m2l) };
     let fmm = Fmm::plan(&p, &options).expect("good options");
     let s = fmm.run(&mut compute, &mut |_, _, _| {}).expect("the emulator is always there");
@@ -110,7 +116,7 @@ fn the_papers_kernels_run_end_to_end() {
 #[test]
 fn few_and_coincident_particles_pass_through_the_emulator() {
     let p2p = compile("p2p", shipped("p2p"));
-    let at = |p: &Particles| emulated(p, &Options::default(), &p2p, &backends::Options::default()).field;
+    let at = |p: &Particles| emulated(p, &FmmOptions::default(), &p2p, &backends::BackendOptions::default()).field;
     let mut p = Particles::default();
     assert!(at(&p).potential.is_empty());
     p.push([-3.0, 0.0, 1e-9], 0.0);

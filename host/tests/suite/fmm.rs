@@ -5,14 +5,14 @@ use host::data::random::{Charge, Distribution, generate};
 use host::direct::error::{Errors, measure};
 use host::expansion::basis::Basis;
 use host::expansion::{Expansion, LANES};
-use host::fmm::{Compute, Fmm, Options, Precision, Solution};
+use host::fmm::{Compute, Fmm, FmmOptions, Precision, Solution};
 
-fn solve(particles: &Particles, options: &Options) -> Solution {
+fn solve(particles: &Particles, options: &FmmOptions) -> Solution {
     let fmm = Fmm::plan(particles, options).expect("good options");
     fmm.run(&mut Compute::Native, &mut |_, _, _| {}).expect("the CPU is always there")
 }
 
-fn errors(particles: &Particles, options: &Options) -> Errors {
+fn errors(particles: &Particles, options: &FmmOptions) -> Errors {
     measure(particles, &solve(particles, options).field, 500, 1, options.eps)
 }
 
@@ -32,7 +32,7 @@ fn particles_of(parts: &[Vec<([f64; 3], f64)>]) -> Particles {
 fn far_clouds_meet_by_m2l_alone() {
     // Opposite corners: the cells of level 1 touch, those of level 2 lie three apart.
     let p = particles_of(&[cloud([0.5; 3], 1), cloud([7.5, 7.5, 7.5], 2)]);
-    let options = Options { order: 9, leaf: 5, ..Options::default() };
+    let options = FmmOptions { order: 9, leaf: 5, ..FmmOptions::default() };
     let fmm = Fmm::plan(&p, &options).expect("good options");
     assert!(fmm.pairs.m2l >= 2 && (fmm.pairs.m2p, fmm.pairs.p2l) == (0, 0), "{:?}", fmm.pairs);
     assert!(fmm.pairs.p2p <= 72, "no more than each cloud with itself");
@@ -53,7 +53,7 @@ fn one_pair_of_points_goes_through_every_operator() {
                 p.push([0, 1, 2].map(|a| at[a] + d * k as f64), if k == 0 { 1.0 } else { 0.5 });
             }
         }
-        let e = errors(&p, &Options { order: 12, leaf: 1, ..Options::default() });
+        let e = errors(&p, &FmmOptions { order: 12, leaf: 1, ..FmmOptions::default() });
         // The clumps' radius over their distance at the level where M2L takes them is below 0.3 for every depth.
         assert!(e.potential_rel_l2 < 0.3f64.powi(12), "{depth} {e:?}");
     }
@@ -74,7 +74,7 @@ fn m2p_and_p2l_are_right() {
     let p = mixed();
     let mut last = f64::INFINITY;
     for order in [1, 2, 3, 4, 6, 8] {
-        let options = Options { order, leaf: 30, ..Options::default() };
+        let options = FmmOptions { order, leaf: 30, ..FmmOptions::default() };
         let fmm = Fmm::plan(&p, &options).expect("good options");
         assert!(fmm.pairs.m2p > 0 && fmm.pairs.p2l > 0);
         let e = errors(&p, &options).gradient_rel_l2.expect("a gradient");
@@ -166,7 +166,7 @@ fn errors_fall_with_order_and_angle() {
     for charge in [Charge::Random, Charge::Positive] {
         let p = generate(6000, Distribution::Uniform, charge, 11);
         let at = |order, theta| {
-            let e = errors(&p, &Options { order, theta, leaf: 32, ..Options::default() });
+            let e = errors(&p, &FmmOptions { order, theta, leaf: 32, ..FmmOptions::default() });
             (e.potential_rel_l2, e.gradient_rel_l2.expect("a gradient"))
         };
         let by_order: Vec<(f64, f64)> = [1, 2, 4, 6, 8, 11, 14].iter().map(|p| at(*p, 0.5)).collect();
@@ -184,7 +184,7 @@ fn solid_harmonics_reach_high_accuracy() {
     let p = generate(6000, Distribution::Uniform, Charge::Random, 11);
     let mixed = mixed();
     for (order, expected) in [(3, 1.4e-3), (5, 2.2e-4), (8, 1.6e-5), (12, 8.8e-7)] {
-        let options = Options { order, basis: Basis::Solid, leaf: 32, ..Options::default() };
+        let options = FmmOptions { order, basis: Basis::Solid, leaf: 32, ..FmmOptions::default() };
         let e = errors(&p, &options).gradient_rel_l2.expect("a gradient");
         println!("{order} {e:.2e} expected {expected:.1e}");
         assert!(e > expected / 10.0 && e < expected * 10.0, "order {order}: {e:.2e}");
@@ -204,7 +204,7 @@ fn errors_are_those_that_are_expected() {
         for (order, low, high) in orders {
             for seed in 1..=3 {
                 let p = generate(20000, Distribution::Uniform, charge, seed);
-                let field = solve(&p, &Options { order, ..Options::default() }).field;
+                let field = solve(&p, &FmmOptions { order, ..FmmOptions::default() }).field;
                 let e = measure(&p, &field, 500, seed, 0.0).gradient_rel_l2.expect("a gradient");
                 println!("{charge:?} {order} {seed}: {e:.2e} expected {low:.1e} to {high:.1e}");
                 // Other random numbers than those of the table: a third is allowed on either side.
@@ -219,7 +219,7 @@ fn every_distribution_agrees_with_direct_summation() {
     for (name, d) in Distribution::ALL {
         let p = generate(5000, d, Charge::Positive, 2);
         for leaf in [8, 64] {
-            let at = |order| errors(&p, &Options { order, leaf, ..Options::default() });
+            let at = |order| errors(&p, &FmmOptions { order, leaf, ..FmmOptions::default() });
             let (low, high) = (at(4), at(10));
             println!("{name} leaf {leaf}: {low:?} {high:?}");
             assert!(low.potential_rel_l2 < 1e-3 && low.gradient_rel_l2 < Some(5e-3), "{name} {low:?}");
@@ -233,7 +233,7 @@ fn threads_do_not_change_a_bit() {
     for d in [Distribution::Uniform, Distribution::Plummer] {
         let p = generate(4000, d, Charge::Random, 8);
         for precision in [Precision::F32, Precision::F64] {
-            let options = Options { precision, leaf: 20, ..Options::default() };
+            let options = FmmOptions { precision, leaf: 20, ..FmmOptions::default() };
             let run = |threads| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
                 pool.install(|| solve(&p, &options).field)
@@ -248,20 +248,20 @@ fn threads_do_not_change_a_bit() {
 fn single_precision_is_as_good_as_its_rounding() {
     let p = generate(20000, Distribution::Uniform, Charge::Positive, 5);
     let at = |precision, order| {
-        errors(&p, &Options { precision, order, ..Options::default() }).gradient_rel_l2.expect("a gradient")
+        errors(&p, &FmmOptions { precision, order, ..FmmOptions::default() }).gradient_rel_l2.expect("a gradient")
     };
     let (single, double) = (at(Precision::F32, 4), at(Precision::F64, 4));
     assert!((single / double - 1.0).abs() < 1e-2, "{single} {double}");
     // One leaf, and so P2P alone: what is left is rounding, 2^-24 for each of a few operations.
     let few = generate(1000, Distribution::Uniform, Charge::Positive, 5);
-    let rounding = errors(&few, &Options { precision: Precision::F32, leaf: 1000, ..Options::default() });
+    let rounding = errors(&few, &FmmOptions { precision: Precision::F32, leaf: 1000, ..FmmOptions::default() });
     assert!(rounding.potential_rel_l2 < 1e-6 && rounding.gradient_rel_l2 < Some(2e-5), "{rounding:?}");
     assert!(rounding.potential_rel_l2 > 1e-9, "f32 it was");
 }
 
 #[test]
 fn few_and_odd_particles_are_right() {
-    let run = |p: &Particles| solve(p, &Options { leaf: 4, ..Options::default() }).field;
+    let run = |p: &Particles| solve(p, &FmmOptions { leaf: 4, ..FmmOptions::default() }).field;
     let none = run(&Particles::default());
     assert!(none.potential.is_empty());
     let mut p = Particles::default();
@@ -295,9 +295,9 @@ fn particles_on_cell_borders_and_in_clumps_are_right() {
     // Closer together than the integer grid, and closer than f64 can square.
     p.push([0.0, 0.0, 1e-12], 1.0);
     p.push([0.0, 0.0, 1e-100], 1.0);
-    let options = Options { order: 12, leaf: 16, ..Options::default() };
+    let options = FmmOptions { order: 12, leaf: 16, ..FmmOptions::default() };
     for precision in [Precision::F32, Precision::F64] {
-        let e = errors(&p, &Options { precision, ..options.clone() });
+        let e = errors(&p, &FmmOptions { precision, ..options.clone() });
         assert!(e.potential_rel_l2 < 1e-5 && e.gradient_median < Some(5e-4), "{precision:?} {e:?}");
     }
     // Distances whose third powers f64 does not have.
@@ -309,7 +309,7 @@ fn particles_on_cell_borders_and_in_clumps_are_right() {
 #[test]
 fn huge_and_tiny_units_give_the_same_errors() {
     let p = generate(2000, Distribution::Uniform, Charge::Positive, 6);
-    let options = Options { leaf: 16, ..Options::default() };
+    let options = FmmOptions { leaf: 16, ..FmmOptions::default() };
     let plain = errors(&p, &options);
     for (length, charge) in [(1e120, 1e30), (1e-90, 1e-100), (1.0, 1e-300), (1e100, 1e-50)] {
         let scaled = Particles {
@@ -329,18 +329,18 @@ fn softening_acts_on_near_pairs() {
     let mut p = generate(300, Distribution::Uniform, Charge::Positive, 6);
     (0..3).for_each(|_| p.push([0.5; 3], 1.0));
     // One leaf: everything is near.
-    let e = errors(&p, &Options { leaf: 400, eps: 0.1, ..Options::default() });
+    let e = errors(&p, &FmmOptions { leaf: 400, eps: 0.1, ..FmmOptions::default() });
     assert!(e.potential_rel_l2 < 1e-14 && e.gradient_rel_l2 < Some(1e-14), "{e:?}");
 }
 
 #[test]
 fn options_out_of_range_are_refused() {
     let p = generate(3, Distribution::Uniform, Charge::Random, 1);
-    let refused = |o: Options| Fmm::plan(&p, &o).err().expect("out of range").to_string();
-    assert!(refused(Options { order: 0, ..Options::default() }).contains("order must be 1 to"));
+    let refused = |o: FmmOptions| Fmm::plan(&p, &o).err().expect("out of range").to_string();
+    assert!(refused(FmmOptions { order: 0, ..FmmOptions::default() }).contains("order must be 1 to"));
     for theta in [0.0, 0.6, -0.1, f64::NAN] {
-        assert!(refused(Options { theta, ..Options::default() }).contains("theta"));
+        assert!(refused(FmmOptions { theta, ..FmmOptions::default() }).contains("theta"));
     }
-    assert!(refused(Options { leaf: 0, ..Options::default() }).contains("leaf"));
-    assert!(refused(Options { eps: f64::INFINITY, ..Options::default() }).contains("softening"));
+    assert!(refused(FmmOptions { leaf: 0, ..FmmOptions::default() }).contains("leaf"));
+    assert!(refused(FmmOptions { eps: f64::INFINITY, ..FmmOptions::default() }).contains("softening"));
 }

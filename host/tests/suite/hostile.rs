@@ -7,7 +7,7 @@ use host::data::particles::Particles;
 use host::data::random::{Charge, Distribution, generate};
 use host::direct::error::measure;
 use host::expansion::basis::Basis;
-use host::fmm::{Compute, Fmm, FmmError, Options, Precision, Solution};
+use host::fmm::{Compute, Fmm, FmmError, FmmOptions, Precision, Solution};
 use pg2::graph::Graph;
 use std::sync::LazyLock;
 
@@ -138,7 +138,7 @@ enum How {
 }
 
 fn solve(case: &Case, how: How) -> Result<Solution, FmmError> {
-    let mut options = Options { order: ORDER, leaf: case.leaf, eps: case.eps, ..Options::default() };
+    let mut options = FmmOptions { order: ORDER, leaf: case.leaf, eps: case.eps, ..FmmOptions::default() };
     let mut progress = |_: &'static str, _: usize, _: usize| {};
     match how {
         How::Native(precision, basis) => {
@@ -146,7 +146,7 @@ fn solve(case: &Case, how: How) -> Result<Solution, FmmError> {
             Fmm::plan(&case.particles, &options)?.run(&mut Compute::Native, &mut progress)
         }
         How::Emulator => {
-            let mut backend = (find("emulator").expect("a backend").0.open)(&backends::Options::default());
+            let mut backend = (find("emulator").expect("a backend").0.open)(&backends::BackendOptions::default());
             let mut compute = Compute::Kernels { backend: &mut *backend, p2p: &P2P, m2l: Some(&M2L) };
             Fmm::plan(&case.particles, &options)?.run(&mut compute, &mut progress)
         }
@@ -193,6 +193,32 @@ fn hostile_particles_are_right_everywhere() {
             let all = [Some(e.potential_rel_l2), e.gradient_rel_l2, e.gradient_median, e.gradient_p99];
             assert!(all.iter().all(|e| e.is_some_and(|e| e.is_finite())), "{} by {how:?}: {e:?}", case.name);
         }
+    }
+}
+
+#[test]
+fn the_simulated_verilog_gives_the_bits_of_the_emulator() {
+    if !testkit::require("verilator") {
+        return;
+    }
+    // The engine of the conformance suite of backends, so that one build serves both.
+    let engine =
+        backends::BackendOptions { pipelines: 8, groups: 1, jmem_words: 4096, ..backends::BackendOptions::default() };
+    let [mut emulator, mut cycle] = ["emulator", "cycle"].map(|name| (find(name).expect("a backend").0.open)(&engine));
+    for case in cases() {
+        let options = FmmOptions { order: ORDER, leaf: case.leaf, eps: case.eps, ..FmmOptions::default() };
+        let plan = Fmm::plan(&case.particles, &options).expect("good options");
+        let [emulated, simulated] = [&mut emulator, &mut cycle].map(|backend| {
+            let mut compute = Compute::Kernels { backend: &mut **backend, p2p: &P2P, m2l: None };
+            plan.run(&mut compute, &mut |_, _, _| {}).unwrap_or_else(|e| panic!("{}: {e}", case.name))
+        });
+        let bits = |s: &Solution| {
+            let columns = s.field.gradient.iter().flatten().chain([&s.field.potential]);
+            columns.flat_map(|c| c.iter().map(|x| x.to_bits())).collect::<Vec<u64>>()
+        };
+        assert_eq!(bits(&simulated), bits(&emulated), "{}", case.name);
+        let counts = |s: &Solution| (s.stats.recomputed, s.stats.close_pairs, s.stats.streamed, s.stats.flags.clone());
+        assert_eq!(counts(&simulated), counts(&emulated), "{}", case.name);
     }
 }
 
@@ -268,10 +294,10 @@ fn what_is_computed_again_for_sure_is_not_sent() {
 fn a_potential_alone_may_be_huge() {
     let text = pg2::kernels::find("p2p_paper").expect("a shipped kernel").text;
     let paper = pg2::compile("p2p_paper", text).expect("the kernel compiles").graph;
-    let mut backend = (find("emulator").expect("a backend").0.open)(&backends::Options::default());
+    let mut backend = (find("emulator").expect("a backend").0.open)(&backends::BackendOptions::default());
     let mut compute = Compute::Kernels { backend: &mut *backend, p2p: &paper, m2l: None };
     let p = on_axis(&[0.0, 1e-200, 1.0]);
-    let plan = Fmm::plan(&p, &Options::default()).expect("good options");
+    let plan = Fmm::plan(&p, &FmmOptions::default()).expect("good options");
     let found = plan.run(&mut compute, &mut |_, _, _| {}).expect("1e200 is a number").field;
     assert!((found.potential[0] / 1e200 - 1.0).abs() < 1e-12 && found.gradient.is_none(), "{:?}", found.potential);
 }

@@ -5,7 +5,7 @@ use host::data::particles::Particles;
 use host::data::random::{Charge, Distribution, generate};
 use host::direct::error::{Errors, measure};
 use host::expansion::basis::Basis;
-use host::fmm::{Compute, Fmm, FmmError, Options, Solution};
+use host::fmm::{Compute, Fmm, FmmError, FmmOptions, Solution};
 use host::job::{Backend, BackendError, Job, Outcome, Table, Words};
 use pg2::graph::Graph;
 use rayon::prelude::*;
@@ -66,13 +66,13 @@ fn m2l(order: u32) -> Graph {
     compile("m2l", &pg2::gen_m2l(order).expect("a possible order"))
 }
 
-fn run(p: &Particles, options: &Options, p2p: &Graph, m2l: Option<&Graph>) -> Result<Solution, FmmError> {
+fn run(p: &Particles, options: &FmmOptions, p2p: &Graph, m2l: Option<&Graph>) -> Result<Solution, FmmError> {
     let mut backend = Slow::default();
     let mut compute = Compute::Kernels { backend: &mut backend, p2p, m2l };
     Fmm::plan(p, options)?.run(&mut compute, &mut |_, _, _| {})
 }
 
-fn native(p: &Particles, options: &Options) -> Errors {
+fn native(p: &Particles, options: &FmmOptions) -> Errors {
     let solution = Fmm::plan(p, options).and_then(|f| f.run(&mut Compute::Native, &mut |_, _, _| {}));
     measure(p, &solution.expect("good options").field, 1000, 1, options.eps)
 }
@@ -82,7 +82,7 @@ fn kernels_give_the_errors_of_the_native_fmm() {
     let p2p = shipped("p2p");
     for (order, charge) in [(1, Charge::Positive), (2, Charge::Positive), (4, Charge::Random)] {
         let p = generate(500, Distribution::Uniform, charge, 3);
-        let options = Options { order, leaf: 12, ..Options::default() };
+        let options = FmmOptions { order, leaf: 12, ..FmmOptions::default() };
         let s = run(&p, &options, &p2p, Some(&m2l(order as u32))).expect("it runs");
         let (found, wanted) = (measure(&p, &s.field, 1000, 1, 0.0), native(&p, &options));
         assert!((found.potential_rel_l2 / wanted.potential_rel_l2 - 1.0).abs() < 0.02, "{order} {found:?} {wanted:?}");
@@ -98,7 +98,7 @@ fn kernels_give_the_errors_of_the_native_fmm() {
 #[test]
 fn the_papers_kernels_give_the_potential_alone() {
     let p = generate(400, Distribution::Sphere, Charge::Positive, 3);
-    let options = Options { order: 2, leaf: 10, ..Options::default() };
+    let options = FmmOptions { order: 2, leaf: 10, ..FmmOptions::default() };
     let s = run(&p, &options, &shipped("p2p_paper"), Some(&m2l(2))).expect("it runs");
     assert!(s.field.gradient.is_none());
     let (found, wanted) = (measure(&p, &s.field, 1000, 1, 0.0), native(&p, &options));
@@ -110,7 +110,7 @@ fn the_papers_kernels_give_the_potential_alone() {
 #[test]
 fn adaptive_trees_pass_through_kernels() {
     let p = generate(500, Distribution::Plummer, Charge::Mass, 3);
-    let options = Options { order: 3, leaf: 20, ..Options::default() };
+    let options = FmmOptions { order: 3, leaf: 20, ..FmmOptions::default() };
     let s = run(&p, &options, &shipped("p2p"), Some(&m2l(3))).expect("it runs");
     let (found, wanted) = (measure(&p, &s.field, 1000, 1, 0.0), native(&p, &options));
     assert!((found.potential_rel_l2 / wanted.potential_rel_l2 - 1.0).abs() < 0.05, "{found:?} {wanted:?}");
@@ -125,7 +125,7 @@ fn flagged_and_shared_targets_are_computed_on_the_cpu() {
     let x = p.position(20);
     p.push([x[0] + 1e-14, x[1], x[2]], 1.0);
     p.push(x, 1.0);
-    let options = Options { order: 4, leaf: 30, ..Options::default() };
+    let options = FmmOptions { order: 4, leaf: 30, ..FmmOptions::default() };
     let s = run(&p, &options, &shipped("p2p"), Some(&m2l(4))).expect("it runs");
     // The three that share an X make two pairs at different places.
     assert_eq!((s.stats.recomputed, s.stats.close_pairs), (5, 3), "{:?}", s.stats.flags);
@@ -138,7 +138,7 @@ fn flagged_and_shared_targets_are_computed_on_the_cpu() {
 #[test]
 fn softening_reaches_the_kernel() {
     let p = generate(80, Distribution::Uniform, Charge::Positive, 4);
-    let options = Options { leaf: 100, eps: 0.2, ..Options::default() };
+    let options = FmmOptions { leaf: 100, eps: 0.2, ..FmmOptions::default() };
     let s = run(&p, &options, &shipped("p2p"), Some(&m2l(4))).expect("it runs");
     let e = measure(&p, &s.field, 1000, 1, 0.2);
     assert!(e.potential_rel_l2 < 1e-4 && e.gradient_rel_l2 < Some(1e-3), "{e:?}");
@@ -149,7 +149,7 @@ fn softening_reaches_the_kernel() {
 #[test]
 fn few_particles_pass_through_kernels() {
     let (p2p, m2l) = (shipped("p2p"), m2l(4));
-    let at = |p: &Particles| run(p, &Options::default(), &p2p, Some(&m2l)).expect("it runs").field.potential;
+    let at = |p: &Particles| run(p, &FmmOptions::default(), &p2p, Some(&m2l)).expect("it runs").field.potential;
     let mut p = Particles::default();
     assert!(at(&p).is_empty());
     p.push([1.0, 2.0, 3.0], 5.0);
@@ -169,12 +169,12 @@ fn few_particles_pass_through_kernels() {
 fn kernels_that_do_not_bind_are_explained() {
     let p = generate(20, Distribution::Uniform, Charge::Positive, 4);
     let why = |p2p: &Graph, m2l: Option<&Graph>| {
-        run(&p, &Options::default(), p2p, m2l).expect_err("it cannot be bound").to_string()
+        run(&p, &FmmOptions::default(), p2p, m2l).expect_err("it cannot be bound").to_string()
     };
     let good = shipped("p2p");
     let order = why(&good, Some(&m2l(3)));
     assert!(order.contains("order 3") && order.contains("M[20]"), "{order}");
-    run(&p, &Options::default(), &good, None).expect("without an M2L kernel the CPU does it");
+    run(&p, &FmmOptions::default(), &good, None).expect("without an M2L kernel the CPU does it");
     let text = pg2::kernels::find("p2p").expect("shipped").text;
     let missing = why(&compile("k", &text.replace("mj", "charge")), Some(&m2l(4)));
     assert!(missing.contains("`mj jpin` is missing") && missing.contains("`charge`"), "{missing}");
@@ -185,14 +185,14 @@ fn kernels_that_do_not_bind_are_explained() {
     let far = why(&square, Some(&m2l(4)));
     assert!(far.contains("is not 1/r") && far.contains("--near-only"), "{far}");
     assert!(why(&square, None).contains("is not 1/r"));
-    let solid = Options { basis: Basis::Solid, ..Options::default() };
+    let solid = FmmOptions { basis: Basis::Solid, ..FmmOptions::default() };
     assert!(run(&p, &solid, &good, Some(&m2l(4))).expect_err("no kernel").to_string().contains("Cartesian"));
-    let near = Options { near_only: true, ..Options::default() };
+    let near = FmmOptions { near_only: true, ..FmmOptions::default() };
     run(&p, &near, &square, None).expect("the near field can be had");
     let sign = pg2::gen_m2l(4).expect("a text").replace("ci - cj", "cj - ci");
     assert!(why(&good, Some(&compile("m", &sign))).contains("does not compute M2L"));
     for (theta, works) in [(0.00196, true), (1.0 / 511.0, true), (0.001956, false), (0.001, false)] {
-        let options = Options { theta, ..Options::default() };
+        let options = FmmOptions { theta, ..FmmOptions::default() };
         match run(&p, &options, &good, Some(&m2l(4))) {
             Ok(_) => assert!(works, "{theta}"),
             Err(e) => assert!(!works && e.to_string().contains("theta of at least 0.00196 (1/511)"), "{theta}: {e}"),

@@ -14,6 +14,7 @@ mod hostile;
 mod includes;
 mod large;
 mod library;
+mod literals;
 mod logs;
 mod loops;
 mod lowering;

@@ -1,6 +1,6 @@
 //! The C++ side of a simulated engine: what it is built from and how it is called.
 
-use super::Options;
+use super::CycleOptions;
 use crate::SimError;
 use crate::verilator::{self, Model, Source, Tools};
 use askama::Template;
@@ -86,7 +86,7 @@ impl Drop for Driver {
 
 impl Driver {
     /// The whole engine as one model.
-    pub fn flat(config: &Config, netlist: &Netlist, top: &str, options: &Options) -> Result<Driver, SimError> {
+    pub fn flat(config: &Config, netlist: &Netlist, top: &str, options: &CycleOptions) -> Result<Driver, SimError> {
         let tools = Tools::find()?;
         let trace = options.trace.is_some();
         let (verilog, effort) = (text(netlist, top), options.effort);
@@ -103,7 +103,7 @@ impl Driver {
         netlist: &Netlist,
         [shell, lane]: [&str; 2],
         latency: u32,
-        options: &Options,
+        options: &CycleOptions,
     ) -> Result<Driver, SimError> {
         let tools = Tools::find()?;
         let source = |prefix: &str, top: &str| Source {
@@ -129,7 +129,7 @@ impl Driver {
         Self::start(verilator::library(&tools, &options.cache, &models, &text)?, options)
     }
 
-    fn start(library: Library, options: &Options) -> Result<Driver, SimError> {
+    fn start(library: Library, options: &CycleOptions) -> Result<Driver, SimError> {
         let threads = match options.threads {
             0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
             n => n,

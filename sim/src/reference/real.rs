@@ -16,7 +16,7 @@ use std::ops::Range;
 const LANES: usize = 64;
 
 /// A graph as a program.
-pub struct Kernel<'a> {
+pub struct RealKernel<'a> {
     graph: &'a Graph,
     /// What fills each node's lanes, in the order of the graph's nodes.
     steps: Vec<Step<'a>>,
@@ -36,15 +36,15 @@ enum Step<'a> {
 }
 
 /// Sources, element by element.
-pub struct Sources {
+pub struct RealSources {
     columns: Vec<Vec<Real>>,
 }
 
-impl Sources {
+impl RealSources {
     /// From records of so many elements, one behind the other.
-    pub fn new(elements: usize, records: &[u64]) -> Sources {
+    pub fn new(elements: usize, records: &[u64]) -> RealSources {
         let column = |e| records.iter().skip(e).step_by(elements).map(|bits| Real::of_bits(*bits)).collect();
-        Sources { columns: (0..elements).map(column).collect() }
+        RealSources { columns: (0..elements).map(column).collect() }
     }
 }
 
@@ -66,8 +66,8 @@ enum Sum {
     Best(Reduce, Option<f64>),
 }
 
-impl<'a> Kernel<'a> {
-    pub fn new(graph: &'a Graph) -> Kernel<'a> {
+impl<'a> RealKernel<'a> {
+    pub fn new(graph: &'a Graph) -> RealKernel<'a> {
         let mut places = HashMap::new();
         for class in [PinClass::Ipin, PinClass::Jpin, PinClass::Param] {
             places.extend(graph.elements_of(class).into_iter().enumerate().map(|(k, e)| (e, (class, k))));
@@ -93,7 +93,7 @@ impl<'a> Kernel<'a> {
             steps.push(step);
             still.push(stands);
         }
-        Kernel { graph, steps, still }
+        RealKernel { graph, steps, still }
     }
 
     pub fn scratch(&self) -> Scratch {
@@ -112,7 +112,7 @@ impl<'a> Kernel<'a> {
         scratch: &mut Scratch,
         i: &[u64],
         params: &[u64],
-        sources: &Sources,
+        sources: &RealSources,
         ranges: impl Iterator<Item = Range<usize>>,
     ) -> (Vec<Real>, Flags) {
         let mut sums: Vec<Sum> = self.graph.outputs.iter().map(|o| Sum::new(o.reduce, self.format(o.pin))).collect();
@@ -160,7 +160,7 @@ impl<'a> Kernel<'a> {
     }
 
     /// Fills all other values for a block of sources; gives the flags that count.
-    fn block(&self, scratch: &mut Scratch, sources: &Sources, range: Range<usize>) -> Flags {
+    fn block(&self, scratch: &mut Scratch, sources: &RealSources, range: Range<usize>) -> Flags {
         let n = range.len();
         scratch.raised.clear();
         for (k, step) in self.steps.iter().enumerate().filter(|(k, _)| !self.still[*k]) {
@@ -253,10 +253,10 @@ impl Sum {
 }
 
 /// The flags of one pair, and the values of all nodes.
-fn evaluated(kernel: &Kernel, i: &[u64], j: &[u64], params: &[u64]) -> (Flags, Scratch) {
+fn evaluated(kernel: &RealKernel, i: &[u64], j: &[u64], params: &[u64]) -> (Flags, Scratch) {
     let mut scratch = kernel.scratch();
     kernel.stand(&mut scratch, i, params);
-    let sources = Sources { columns: j.iter().map(|bits| vec![Real::of_bits(*bits)]).collect() };
+    let sources = RealSources { columns: j.iter().map(|bits| vec![Real::of_bits(*bits)]).collect() };
     (kernel.block(&mut scratch, &sources, 0..1), scratch)
 }
 
@@ -268,7 +268,7 @@ pub fn terms(graph: &Graph, i: &[f64], j: &[f64], params: &[f64]) -> Vec<f64> {
         formats.zip(numbers).map(|(format, x)| Real::cast(format, Rounding::Nearest, *x).0.bits()).collect()
     };
     let (i, j, params) = (record(PinClass::Ipin, i), record(PinClass::Jpin, j), record(PinClass::Param, params));
-    let (_, scratch) = evaluated(&Kernel::new(graph), &i, &j, &params);
+    let (_, scratch) = evaluated(&RealKernel::new(graph), &i, &j, &params);
     let term = |node: NodeId| {
         let cast = match &graph.node(node).kind {
             NodeKind::Op { inst, args, .. } => (args.len() == 1 && inst.args[0].is_float()).then(|| args[0]),

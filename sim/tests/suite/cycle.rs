@@ -1,7 +1,7 @@
 //! The cycle simulation: split over threads it is the whole engine, clock for clock.
 
 use crate::common::{Kernel, Outcome, Work, check, engine, simulate};
-use sim::cycle::{Noise, Options};
+use sim::cycle::{CycleOptions, Noise};
 use sim::stimuli::Style;
 
 /// Three outputs of different kinds, a parameter, and only integer operators.
@@ -33,7 +33,7 @@ fn shell_and_lanes_on_threads_are_the_whole_engine_clock_for_clock() {
         for noise in [Noise::default(), noise(5)] {
             let work = Work::random(&kernel.graph, 20_000, 3, Style::Ordinary);
             let expected = work.expected(&kernel.graph);
-            let run = |options: Options| -> Option<Outcome> {
+            let run = |options: CycleOptions| -> Option<Outcome> {
                 let mut engine = engine(&kernel, &config, &options)?;
                 // The second time starts from the state that the first left.
                 simulate(&mut engine, &work);
@@ -41,9 +41,10 @@ fn shell_and_lanes_on_threads_are_the_whole_engine_clock_for_clock() {
                 check(&work, &outcome, &expected, &format!("{lanes} lanes, {options:?}"));
                 Some(outcome)
             };
-            let Some(flat) = run(Options { flat: true, noise, ..Options::default() }) else { return };
+            let Some(flat) = run(CycleOptions { flat: true, noise, ..CycleOptions::default() }) else { return };
             for threads in [1, 2, 5] {
-                let split = run(Options { threads, noise, ..Options::default() }).expect("Verilator is there");
+                let split =
+                    run(CycleOptions { threads, noise, ..CycleOptions::default() }).expect("Verilator is there");
                 assert_eq!(split.counters, flat.counters);
                 assert!(split.beats == flat.beats, "beats of {lanes} lanes on {threads} threads");
             }
@@ -57,12 +58,12 @@ fn a_trace_is_written_and_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("w.fst");
     let work = Work::random(&kernel.graph, 500, 1, Style::Ordinary);
-    let options = Options { trace: Some(file.clone()), ..Options::default() };
+    let options = CycleOptions { trace: Some(file.clone()), ..CycleOptions::default() };
     let Some(mut traced) = engine(&kernel, &kernel.config(2), &options) else { return };
     let outcome = simulate(&mut traced, &work);
     check(&work, &outcome, &work.expected(&kernel.graph), "traced");
     drop(traced);
-    let mut plain = engine(&kernel, &kernel.config(2), &Options::default()).expect("Verilator is there");
+    let mut plain = engine(&kernel, &kernel.config(2), &CycleOptions::default()).expect("Verilator is there");
     assert!(simulate(&mut plain, &work).beats == outcome.beats);
     let bytes = std::fs::read(&file).unwrap();
     // Block type 0 (header) of length 329.

@@ -6,7 +6,7 @@ use hdl::circuit::target::Clock;
 use hdl::engine::Config;
 use hdl::engine::link::Link;
 use hdl::engine::protocol::{Counters, Reply};
-use sim::cycle::{CycleEngine, Options};
+use sim::cycle::{CycleEngine, CycleOptions};
 use sim::emulator::engine::EmulatedEngine;
 
 /// Integers only, since random words must be valid patterns.
@@ -49,7 +49,7 @@ fn check(pipelines: u32, groups: u32) {
         segments: 20,
         pipeline_latency: built.schedule.depth,
     };
-    let hardware = CycleEngine::build(&config, &built.netlist, &Options::default());
+    let hardware = CycleEngine::build(&config, &built.netlist, &CycleOptions::default());
     let Some(mut hardware) = crate::common::built(hardware) else { return };
     for threads in [1, 3] {
         for seed in 0..12 {

@@ -10,7 +10,7 @@ use hdl::engine::protocol::{Counters, Reply, RunHeader, Segment, Stream};
 use hdl::engine::{Config, design};
 use hdl::rtl::netlist::Netlist;
 use sim::bench::ModuleBench;
-use sim::cycle::{CycleEngine, Noise, Options};
+use sim::cycle::{CycleEngine, CycleOptions, Noise};
 use sim::verilator::Effort;
 
 /// Sends `stream` and compares every answer with the model's; returns the counters that came last.
@@ -149,7 +149,7 @@ fn lane_groups_as_separate_simulations_agree_with_the_model() {
 fn separate_simulations(config: Config) {
     for seed in 1..=12 {
         let noise = Noise { seed, gap: 0.2, stall: [0.0, 0.5, 0.95][seed as usize % 3] };
-        let options = Options { threads: 2, noise, effort: Effort::Moderate, ..Options::default() };
+        let options = CycleOptions { threads: 2, noise, effort: Effort::Moderate, ..CycleOptions::default() };
         let Some(mut engine) = built(CycleEngine::build(&config, &pipeline(&config), &options)) else { return };
         let s = stream(&config, &mut Dice::new(seed), 60, seed % 2 == 0);
         let mut model = Model::new(&config);

@@ -1,7 +1,7 @@
 //! Every shipped kernel: the cycle simulation of its engine equals the emulator, bit for bit.
 
 use crate::common::{Kernel, Work, check, engine, simulate};
-use sim::cycle::{Noise, Options};
+use sim::cycle::{CycleOptions, Noise};
 use sim::stimuli::Style;
 
 /// Random pairs of each style; twice that for each kernel and number of pipelines.
@@ -26,12 +26,14 @@ fn agree(name: &str, text: &str, engines: &[(u32, u32)]) {
     for &(lanes, stream_bits) in engines {
         let config = hdl::engine::Config { stream_bits, ..kernel.config(lanes) };
         let noise = Noise { seed: lanes as u64, gap: 0.2, stall: 0.3 };
-        let Some(mut noisy) = engine(&kernel, &config, &Options { noise, ..Options::default() }) else { return };
+        let Some(mut noisy) = engine(&kernel, &config, &CycleOptions { noise, ..CycleOptions::default() }) else {
+            return;
+        };
         for ((what, work), expected) in works.iter().zip(&expected) {
             check(work, &simulate(&mut noisy, work), expected, &format!("{name}, {lanes} pipelines, {what}"));
         }
         if lanes == 8 {
-            let mut regular = engine(&kernel, &config, &Options::default()).expect("Verilator is there");
+            let mut regular = engine(&kernel, &config, &CycleOptions::default()).expect("Verilator is there");
             check(&works[1].1, &simulate(&mut regular, &works[1].1), &expected[1], &format!("{name}, no noise"));
         }
     }

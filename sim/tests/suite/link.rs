@@ -4,7 +4,7 @@
 use hdl::engine::protocol::{Stream, pad};
 use hdl::rtl::netlist::Dir::{In, Out};
 use hdl::rtl::netlist::{Item, Module};
-use hdl::serial::host::{Failure, Host, Patience};
+use hdl::serial::host::{Failure, HostEnd, Patience};
 use hdl::serial::{Identity, chunks, kernel_hash, netlist};
 use sim::board::fault::{Channel, Fault};
 use sim::board::{BoardSim, Design, Line};
@@ -97,7 +97,7 @@ fn design(identity: &Identity) -> hdl::rtl::netlist::Netlist {
 
 struct Bench {
     board: BoardSim,
-    host: Host,
+    host: HostEnd,
     clock_hz: u32,
     down: Channel,
     up: Channel,
@@ -117,7 +117,7 @@ impl Bench {
         board.run(100, &mut VecDeque::new(), &mut Vec::new());
         Some(Bench {
             board,
-            host: Host::new(seed as u32, Patience::default()),
+            host: HostEnd::new(seed as u32, Patience::default()),
             clock_hz: identity.clock_hz,
             down: Channel::new(faults, seed + 1),
             up: Channel::new(faults, seed + 2),
@@ -247,7 +247,7 @@ fn a_new_session_takes_nothing_of_the_one_before() {
             bench.step().expect("work is under way");
         }
         // The host's program ends in the middle of a frame, and another one begins.
-        bench.host = Host::new(1000 + session, Patience::default());
+        bench.host = HostEnd::new(1000 + session, Patience::default());
         bench.came.clear();
         let stream = packets(&mut random, 100);
         bench.exchange(&stream, 1).expect("a good line");

@@ -7,7 +7,7 @@ use hdl::rtl::netlist::{Item, Netlist, ROM};
 use pg2::backend::build::build;
 use pg2::graph::{Graph, PinClass};
 use sim::bench::MultiBench;
-use sim::cycle::Options;
+use sim::cycle::CycleOptions;
 use sim::stimuli::{Random, Style, records};
 use std::collections::BTreeSet;
 
@@ -77,7 +77,8 @@ fn collect(netlist: &Netlist, names: &mut BTreeSet<String>) {
         names.extend(m.ports.iter().map(|p| p.name.clone()));
         for item in &m.items {
             match item {
-                Item::Wire { name, .. } | Item::Net { name, .. } | Item::Reg { name, .. } => names.insert(name.clone()),
+                Item::Wire { name, .. } | Item::Net { name, .. } => names.insert(name.clone()),
+                Item::Reg { name, .. } | Item::Hold { name, .. } => names.insert(name.clone()),
                 Item::Instance { name, .. } => names.insert(name.clone()),
                 Item::Rom { name, .. } => names.insert(name.clone()) && names.insert(format!("{name}{ROM}")),
                 _ => false,
@@ -215,7 +216,7 @@ fn an_engine_of_hostile_names_agrees_with_the_emulator() {
     let graph = graph(text);
     for (pipeline, latency) in forms(&graph, Clock::default_clock(), text) {
         let kernel = Kernel { graph: graph.clone(), pipeline, latency };
-        let Some(mut engine) = engine(&kernel, &kernel.config(2), &Options::default()) else { return };
+        let Some(mut engine) = engine(&kernel, &kernel.config(2), &CycleOptions::default()) else { return };
         let work = Work::random(&graph, 500, 3, Style::Ordinary);
         check(&work, &simulate(&mut engine, &work), &work.expected(&graph), text);
     }

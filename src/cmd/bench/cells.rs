@@ -6,8 +6,8 @@ use crate::failure::Failure;
 use crate::output::say;
 use crate::source;
 use host::arith::encode::encode;
-use host::backends::{self, Options};
-use host::cells::{self, Plan, Reach};
+use host::backends::{self, BackendOptions};
+use host::cells::{self, CellLists, Reach};
 use host::data::random::Random;
 use host::job::{Backend, BackendError, Job, Outcome, Table};
 use pg2::graph::{Graph, PinClass};
@@ -75,7 +75,7 @@ fn one(case: &Case, backend: &str, edge: usize, repeat: u32) -> Result<(), Failu
     // The kernel's coordinates wrap at the side of the box where they have no integer bits.
     let wraps = case.kernel == "lennard_jones";
     let reach = Reach { radius: (case.reach)(n), sides: wraps.then(|| vec![1.0]) };
-    let mut engine = (backends::find(backend)?.0.open)(&Options::default());
+    let mut engine = (backends::find(backend)?.0.open)(&BackendOptions::default());
     let (mut planning, mut last) = (0.0, None);
     let seconds = timed(repeat, || {
         let started = Instant::now();
@@ -95,18 +95,18 @@ fn one(case: &Case, backend: &str, edge: usize, repeat: u32) -> Result<(), Failu
         outcome.pairs / 1_000_000,
         spread(&seconds, |s| format!("{s:.2}")),
         plan.report.occupied,
-        filled(&plan, Options::default().pipelines as usize)
+        filled(&plan, BackendOptions::default().pipelines as usize)
     )?;
     Ok(())
 }
 
-fn pairs(engine: &mut dyn Backend, graph: &Graph, plan: &Plan, params: &[u64]) -> Result<Outcome, BackendError> {
-    let Plan { targets, sources, runs, segments, .. } = plan;
+fn pairs(engine: &mut dyn Backend, graph: &Graph, plan: &CellLists, params: &[u64]) -> Result<Outcome, BackendError> {
+    let CellLists { targets, sources, runs, segments, .. } = plan;
     engine.run(&Job { graph, targets, sources, params, runs, segments }, &mut |_| {})
 }
 
 /// The part of the lanes that has a target, weighed by the clocks that they take.
-fn filled(plan: &Plan, lanes: usize) -> f64 {
+fn filled(plan: &CellLists, lanes: usize) -> f64 {
     let (mut pairs, mut places) = (0, 0);
     for run in &plan.runs {
         let sources: usize = plan.segments[run.segments.clone()].iter().map(|s| s.count).sum();

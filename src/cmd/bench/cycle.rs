@@ -4,8 +4,8 @@ use super::{spread, timed};
 use crate::failure::Failure;
 use crate::output::say;
 use crate::source;
-use host::backends::{self, Options};
-use host::job::{Backend, Job, Run, Segment, Table};
+use host::backends::{self, BackendOptions};
+use host::job::{Backend, Job, Run, SourceRange, Table};
 use pg2::graph::{Graph, PinClass};
 use sim::stimuli::{self, Random};
 use std::time::Instant;
@@ -23,7 +23,7 @@ pub fn run(repeat: u32) -> Result<(), Failure> {
     };
     let (targets, sources) = (table(PinClass::Ipin, TARGETS), table(PinClass::Jpin, SOURCES));
     for threads in [1, 0] {
-        let mut backend = (backends::find("cycle")?.0.open)(&Options { threads, ..Options::default() });
+        let mut backend = (backends::find("cycle")?.0.open)(&BackendOptions { threads, ..BackendOptions::default() });
         let started = Instant::now();
         once(&mut *backend, &graph, &targets, &sources, 8)?;
         let first = started.elapsed().as_secs_f64();
@@ -50,7 +50,7 @@ fn once(
     sources: &Table,
     count: usize,
 ) -> Result<u64, Failure> {
-    let segments = [Segment { first: 0, count: sources.len() }];
+    let segments = [SourceRange { first: 0, count: sources.len() }];
     let runs = [Run { first: 0, count, segments: 0..1 }];
     let job = Job { graph, targets, sources, params: &[], runs: &runs, segments: &segments };
     Ok(backend.run(&job, &mut |_| {})?.cycles.unwrap_or(0))

@@ -4,7 +4,7 @@ use super::spread;
 use crate::failure::Failure;
 use crate::output::say;
 use crate::source;
-use host::backends::{self, Options};
+use host::backends::{self, BackendOptions};
 use host::data::particles::Particles;
 use host::data::random::{self, Charge, Distribution};
 use host::direct::error;
@@ -19,7 +19,7 @@ pub struct Case {
     pub order: u32,
     pub backend: &'static str,
     pub p2p: &'static str,
-    pub engine: Options,
+    pub engine: BackendOptions,
     /// Targets compared with direct summation; 0 for none.
     pub check: usize,
     /// Leave out the far field.
@@ -34,7 +34,7 @@ impl Default for Case {
             order: 4,
             backend: "cycle",
             p2p: "p2p",
-            engine: Options::default(),
+            engine: BackendOptions::default(),
             check: 0,
             near_only: false,
         }
@@ -64,7 +64,7 @@ impl Case {
     fn plan(&self, particles: &Particles) -> Result<Fmm, Failure> {
         let near_only = self.near_only;
         let options =
-            fmm::Options { order: self.order as usize, leaf: self.leaf, near_only, ..fmm::Options::default() };
+            fmm::FmmOptions { order: self.order as usize, leaf: self.leaf, near_only, ..fmm::FmmOptions::default() };
         Fmm::plan(particles, &options).map_err(wrong)
     }
 
@@ -111,7 +111,7 @@ const P2P_CASES: [(usize, usize, u32, u32); 7] = [
 /// Utilisation of P2P, by size of leaves and engine.
 pub fn p2p(_: u32) -> Result<(), Failure> {
     for (n, leaf, pipelines, groups) in P2P_CASES {
-        let engine = Options { pipelines, groups, stream_bits: 128, ..Options::default() };
+        let engine = BackendOptions { pipelines, groups, stream_bits: 128, ..BackendOptions::default() };
         let case = Case { n, leaf, order: 1, p2p: "p2p_paper", engine, near_only: true, ..Case::default() };
         let particles = particles(n);
         let plan = case.plan(&particles)?;
@@ -144,7 +144,7 @@ fn bound(plan: &Fmm, lanes: u32) -> f64 {
 /// Utilisation of M2L at order 2.
 pub fn m2l(_: u32) -> Result<(), Failure> {
     for stream_bits in [32, 64, 128] {
-        let engine = Options { stream_bits, ..Options::default() };
+        let engine = BackendOptions { stream_bits, ..BackendOptions::default() };
         let stats = Case { order: 2, p2p: "p2p_paper", engine, ..Case::default() }.run()?;
         let useful = stats.pairs.m2l as f64 / stats.streamed.m2l.max(1) as f64;
         say!(

@@ -3,12 +3,12 @@
 use super::fmm::Case;
 use crate::failure::Failure;
 use crate::output::say;
-use host::backends::Options;
+use host::backends::BackendOptions;
 
 /// j records of P2P and M2L for each particle, by size of the j memory.
 pub fn run(_: u32) -> Result<(), Failure> {
     for kwords in [64, 256, 1024] {
-        let engine = Options { jmem_words: kwords * 1024, ..Options::default() };
+        let engine = BackendOptions { jmem_words: kwords * 1024, ..BackendOptions::default() };
         let case = Case { backend: "emulator", leaf: 256, engine, ..Case::default() };
         let stats = case.run()?;
         // A record of the kernel `p2p` has four words; those of M2L are counted at that size too.

@@ -6,8 +6,8 @@ use crate::failure::Failure;
 use crate::{csv, source};
 use hdl::circuit::target::Clock;
 use hdl::{Flags, Format};
-use host::backends::{self, Options};
-use host::job::{Job, Run, Segment, Table};
+use host::backends::{self, BackendOptions};
+use host::job::{Job, Run, SourceRange, Table};
 use pg2::graph::{Graph, PinClass};
 use pg2::vary::variant;
 use serde::Serialize;
@@ -104,12 +104,12 @@ impl Data<'_> {
         let targets = csv::read(self.i, &columns(graph, PinClass::Ipin), false)?;
         let sources = csv::read(self.j, &columns(graph, PinClass::Jpin), false)?;
         let params = parameters(&columns(graph, PinClass::Param), self.params, false)?;
-        let segments = [Segment { first: 0, count: sources.len() }];
+        let segments = [SourceRange { first: 0, count: sources.len() }];
         let runs = [Run { first: 0, count: targets.len(), segments: 0..1 }];
         let job =
             Job { graph, targets: &targets, sources: &sources, params: &params, runs: &runs, segments: &segments };
         // The points themselves are spread over the cores.
-        let options = Options { threads: 1, ..Options::default() };
+        let options = BackendOptions { threads: 1, ..BackendOptions::default() };
         let mut backend = (backends::find("emulator")?.0.open)(&options);
         let outcome = backend.run(&job, &mut |_| {})?;
         let mut errors: Vec<Error> = Vec::new();

@@ -11,7 +11,7 @@ use host::data::particles::Particles;
 use host::fmm::offload;
 use host::fmm::stats::{Pairs, Seconds};
 use host::fmm::{Compute, Fmm};
-use host::predict::{self, Seen, Setup};
+use host::predict::{self, LinkUse, Setup};
 use pg2::graph::Graph;
 use pg2::report::shown::shown;
 use serde::Serialize;
@@ -179,14 +179,14 @@ struct One {
     pairs: Pairs,
     cycles: Option<u64>,
     utilisation: Option<f64>,
-    seen: Seen,
+    seen: LinkUse,
 }
 
 /// Runs an FMM whose P2P only goes through the model of the board.
 fn one(args: &Args, plan: &Plan, graph: &Graph, particles: &Particles, leaf: usize) -> Result<One, Failure> {
-    let options = host::fmm::Options { leaf, ..options(args) };
+    let options = host::fmm::FmmOptions { leaf, ..options(args) };
     let fmm = Fmm::plan(particles, &options).map_err(failure)?;
-    let seen = Rc::new(RefCell::new(Seen::default()));
+    let seen = Rc::new(RefCell::new(LinkUse::default()));
     let mut backend = predict::backend(plan.setup, plan.jmem_records, plan.latency, seen.clone());
     let mut compute = Compute::Kernels { backend: &mut backend, p2p: graph, m2l: None };
     let stats = fmm.run(&mut compute, &mut |_, _, _| {}).map_err(failure)?.stats;

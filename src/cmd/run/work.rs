@@ -4,7 +4,7 @@ use crate::csv::{self, Column};
 use crate::failure::Failure;
 use hdl::{Flags, Format};
 use host::cells::{self, Reach, Report};
-use host::job::{Backend, Job, Run, Segment, Table};
+use host::job::{Backend, Job, Run, SourceRange, Table};
 use pg2::graph::Graph;
 use pg2::report::shown;
 use std::collections::HashMap;
@@ -35,8 +35,8 @@ pub struct Work {
     targets: Table,
     sources: Table,
     runs: Vec<Run>,
-    segments: Vec<Segment>,
-    plan: Option<cells::Plan>,
+    segments: Vec<SourceRange>,
+    plan: Option<cells::CellLists>,
     pub cells: Option<Report>,
 }
 
@@ -65,7 +65,7 @@ impl Work {
         let (runs, segments) = match &which.segments {
             Some(path) => listed(path, targets.len(), sources.len())?,
             None => {
-                let all = Segment { first: 0, count: sources.len() };
+                let all = SourceRange { first: 0, count: sources.len() };
                 (vec![Run { first: 0, count: targets.len(), segments: 0..1 }], vec![all])
             }
         };
@@ -96,13 +96,13 @@ impl Work {
 const COLUMNS: [&str; 4] = ["i_first", "i_count", "j_first", "j_count"];
 
 /// Runs and segments of a file. Lines with the same targets add up, wherever they stand.
-fn listed(path: &Path, ni: usize, nj: usize) -> Result<(Vec<Run>, Vec<Segment>), Failure> {
+fn listed(path: &Path, ni: usize, nj: usize) -> Result<(Vec<Run>, Vec<SourceRange>), Failure> {
     let format = Format::int(64, false).expect("uint64 is a format");
     let columns = COLUMNS.map(|name| Column::new(name.to_string(), format));
     let (table, lines) = csv::read_numbered(path, &columns, false)?;
     let wrong = |line: usize, what: String| Failure::Input(format!("{}:{line}: {what}", shown::path(path)));
     // Targets in the order in which they come up, with the line where they did.
-    let mut runs: Vec<(usize, usize, usize, Vec<Segment>)> = Vec::new();
+    let mut runs: Vec<(usize, usize, usize, Vec<SourceRange>)> = Vec::new();
     let mut known: HashMap<(u64, u64), usize> = HashMap::new();
     for (k, &line) in lines.iter().enumerate() {
         let [i_first, i_count, j_first, j_count] = table.record(k) else { unreachable!("a record has the columns") };
@@ -116,10 +116,10 @@ fn listed(path: &Path, ni: usize, nj: usize) -> Result<(Vec<Run>, Vec<Segment>),
             runs.push((*i_first as usize, *i_count as usize, line, Vec::new()));
             runs.len() - 1
         });
-        runs[place].3.push(Segment { first: *j_first as usize, count: *j_count as usize });
+        runs[place].3.push(SourceRange { first: *j_first as usize, count: *j_count as usize });
     }
     runs.retain(|r| r.1 > 0);
-    let mut sorted: Vec<&(usize, usize, usize, Vec<Segment>)> = runs.iter().collect();
+    let mut sorted: Vec<&(usize, usize, usize, Vec<SourceRange>)> = runs.iter().collect();
     sorted.sort_by_key(|r| r.0);
     for pair in sorted.windows(2) {
         let (a, b) = (pair[0], pair[1]);
@@ -139,7 +139,7 @@ fn listed(path: &Path, ni: usize, nj: usize) -> Result<(Vec<Run>, Vec<Segment>),
         }
     }
     let mut segments = Vec::new();
-    let run = |(first, count, _, list): (usize, usize, usize, Vec<Segment>)| {
+    let run = |(first, count, _, list): (usize, usize, usize, Vec<SourceRange>)| {
         let start = segments.len();
         segments.extend(list);
         Run { first, count, segments: start..segments.len() }

@@ -3,7 +3,7 @@
 use hdl::engine::Config;
 use hdl::engine::link::Link;
 use hdl::engine::protocol::{self as wire, Stream};
-use hdl::serial::board::Board;
+use hdl::serial::board::BoardEnd;
 use hdl::serial::{Identity, kernel_hash};
 use pg2::graph::Graph;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -81,7 +81,7 @@ struct Running {
     graph: Graph,
     config: Config,
     master: File,
-    board: Board,
+    board: BoardEnd,
     engine: EmulatedEngine,
     /// Words of the packet that comes in.
     packet: Vec<u32>,
@@ -113,7 +113,7 @@ impl Running {
         let flips: Vec<Fault> = flips.map(Fault::Double).collect();
         Running {
             engine: engine(graph, &config),
-            board: Board::new(identity),
+            board: BoardEnd::new(identity),
             graph: graph.clone(),
             config,
             master,

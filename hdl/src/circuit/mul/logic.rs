@@ -3,7 +3,7 @@
 //! A product takes two bits of the narrower factor at a time: 0, 1, 2 or 3 times the other one, where 3 times is made once.
 //! A square is that of its two halves and twice their product; short squares are tables.
 
-use super::{Term, sum};
+use super::{Partial, sum};
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig, X};
 use crate::rtl::cat;
@@ -46,7 +46,7 @@ fn general(c: &mut Circuit, name: &str, a: Sig, b: Sig, width: u32) -> (Sig, u32
             }
         };
         cost += if low > 0 { (wa + 2).min(width - low) } else { 0 };
-        rows.push(Term { sig, offset: low });
+        rows.push(Partial { sig, offset: low });
     }
     (sum(c, name, rows, width), cost)
 }
@@ -56,7 +56,7 @@ fn square(c: &mut Circuit, name: &str, a: Sig, width: u32) -> (Sig, u32) {
     let n = c.width(a);
     if n <= TABLE_BITS {
         let square = table(c, name, a);
-        return (sum(c, name, vec![Term { sig: square, offset: 0 }], width), 2 * n * n.div_ceil(4));
+        return (sum(c, name, vec![Partial { sig: square, offset: 0 }], width), 2 * n * n.div_ceil(4));
     }
     let half = n / 2;
     let part = |c: &mut Circuit, hi: u32, lo: u32| c.logic(name, c.x(a).slice(hi, lo));
@@ -64,7 +64,7 @@ fn square(c: &mut Circuit, name: &str, a: Sig, width: u32) -> (Sig, u32) {
     let mut rows = Vec::new();
     let mut cost = 0;
     let mut row = |(sig, spent): (Sig, u32), offset: u32| {
-        rows.push(Term { sig, offset });
+        rows.push(Partial { sig, offset });
         cost += spent;
     };
     // What lies beyond the bits that are wanted is not made.

@@ -1,9 +1,10 @@
 //! `tofix`: a float as the nearest int or fixed, ties to even; saturates (RULES N5).
 
-mod term;
+mod addend;
 
 use super::{FSCALE, FSCALEV};
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::addend::{Addend, Scaling};
 use crate::op::facts::Fast;
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
@@ -11,7 +12,6 @@ use crate::op::pieces::float_parts::pack::Range;
 use crate::op::pieces::float_parts::shift::{Fill, Shifted, any, bits_of, shift_right};
 use crate::op::pieces::float_parts::{Fields, fields, max_field, unpack};
 use crate::op::pieces::parts::c_saturated;
-use crate::op::term::{Scaling, Term};
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
@@ -91,16 +91,16 @@ impl Operator for Tofix {
         c_saturated(to, &format!("{whole}({scaled})"))
     }
 
-    fn term(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> Option<Term> {
-        term::term(inst, None, c, args[0])
+    fn addend(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> Option<Addend> {
+        addend::addend(inst, None, c, args[0])
     }
 
     fn absorbs(&self, scaling: &'static dyn Operator) -> bool {
         scaling == FSCALE || scaling == FSCALEV
     }
 
-    fn scaled_term(&self, inst: &Inst, c: &mut Circuit, scaling: &Scaling) -> Option<Term> {
-        term::term(inst, Some(scaling), c, scaling.args[0])
+    fn scaled_addend(&self, inst: &Inst, c: &mut Circuit, scaling: &Scaling) -> Option<Addend> {
+        addend::addend(inst, Some(scaling), c, scaling.args[0])
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -1,7 +1,7 @@
 //! A serial line with faults in virtual time, between the host's end of the link and the model of the board's.
 
-use hdl::serial::board::Board;
-use hdl::serial::host::{Failure, Host, Patience};
+use hdl::serial::board::BoardEnd;
+use hdl::serial::host::{Failure, HostEnd, Patience};
 use hdl::serial::{Identity, kernel_hash};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -136,8 +136,8 @@ pub fn turned(place: usize, word: u32) -> u32 {
 pub struct Bench {
     pub now: Duration,
     pub random: Random,
-    pub host: Host,
-    pub board: Board,
+    pub host: HostEnd,
+    pub board: BoardEnd,
     pub engine: Echo,
     pub down: Wire,
     pub up: Wire,
@@ -158,8 +158,8 @@ impl Bench {
         let (byte, usb) = (Duration::from_nanos(3333), Duration::from_millis(1));
         Bench {
             now: Duration::ZERO,
-            host: Host::new(random.next() as u32, patience),
-            board: Board::new(identity),
+            host: HostEnd::new(random.next() as u32, patience),
+            board: BoardEnd::new(identity),
             engine: Echo::default(),
             down: Wire::new(faults.0, byte, Duration::from_micros(200), Duration::ZERO),
             up: Wire::new(faults.1, byte, Duration::ZERO, usb),

@@ -8,7 +8,7 @@ use crate::expansion::basis::degree;
 use crate::expansion::m2l::m2l_cell;
 use crate::fmm::bind::{Feed, M2l};
 use crate::fmm::{Fmm, FmmError, Progress};
-use crate::job::{Backend, Job, Run, Segment};
+use crate::job::{Backend, Job, Run, SourceRange};
 use hdl::Format;
 use pg2::graph::Graph;
 use rayon::prelude::*;
@@ -44,7 +44,7 @@ struct Level {
     /// All cells of the children's level; records count from its start.
     cells: Range<usize>,
     runs: Vec<Run>,
-    segments: Vec<Segment>,
+    segments: Vec<SourceRange>,
 }
 
 impl Level {

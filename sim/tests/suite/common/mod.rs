@@ -11,7 +11,7 @@ use pg2::middle::schedule::schedule;
 use pg2::middle::simplify::simplify;
 use rayon::prelude::*;
 use sim::SimError;
-use sim::cycle::{CycleEngine, Options};
+use sim::cycle::{CycleEngine, CycleOptions};
 use sim::stimuli::{self, Random, Style};
 use sim::verilator::Effort;
 
@@ -119,7 +119,7 @@ impl Work {
         Work { i, j, params, runs }
     }
 
-    /// The packets for an engine; run k has tag k.
+    /// The packets for an engine; run k has tag k, and the lane groups take turns.
     pub fn stream(&self, config: &Config) -> Stream {
         let mut stream = Stream::default();
         let layout = &config.layout;
@@ -129,9 +129,10 @@ impl Work {
         }
         for (tag, run) in self.runs.iter().enumerate() {
             let n_i = run.i.1 as u32;
-            stream.run(RunHeader { tag: tag as u32, n_i, ..RunHeader::default() }, &run.segments);
+            let group = (tag as u32 % config.groups) as u8;
+            stream.run(RunHeader { tag: tag as u32, n_i, group, ..RunHeader::default() }, &run.segments);
             let records = packed(&layout.i_packing(), &self.i[run.i.0..][..run.i.1]);
-            stream.i_groups(config.pipelines, n_i, &records);
+            stream.i_groups(config.lanes(), n_i, &records);
         }
         stream.status(true);
         stream.end();
@@ -223,7 +224,7 @@ pub fn check(work: &Work, outcome: &Outcome, expected: &[Vec<(Vec<u64>, Flags)>]
 }
 
 /// An engine of the kernel, for runs that are shorter than building it for speed would be.
-pub fn engine(kernel: &Kernel, config: &Config, options: &Options) -> Option<CycleEngine> {
-    let options = Options { effort: Effort::Moderate, ..options.clone() };
+pub fn engine(kernel: &Kernel, config: &Config, options: &CycleOptions) -> Option<CycleEngine> {
+    let options = CycleOptions { effort: Effort::Moderate, ..options.clone() };
     built(CycleEngine::build(config, &kernel.pipeline, &options))
 }

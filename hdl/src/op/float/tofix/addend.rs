@@ -1,4 +1,4 @@
-//! A converted float as the term of a sum: placed among groups of bits, and neither rounded nor negated, which are left to
+//! A converted float as the addend of a sum: placed among groups of bits, and neither rounded nor negated, which are left to
 //! the carry into the sum.
 //!
 //! The number is cut to an integer, (-1)^s (R + up) with R its floor and `up` its rounding. R lies somewhere in a grid of
@@ -9,20 +9,20 @@
 use super::{Tofix, either};
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::addend::{Addend, Scaling};
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::Range;
 use crate::op::pieces::float_parts::shift::{any, bits_of};
 use crate::op::pieces::float_parts::{Fields, fields, max_field};
 use crate::op::pieces::parts::counted;
-use crate::op::term::{Scaling, Term};
 use crate::op::{Inst, Operator};
 use crate::rtl::cat;
 use crate::rtl::term::TermShape;
 use crate::{Flags, Format};
 
-/// The term of a conversion to a format much wider than the significand, of `x` or of what `scaling` makes of it; `None`
+/// The addend of a conversion to a format much wider than the significand, of `x` or of what `scaling` makes of it; `None`
 /// where the plain form is as good.
-pub(super) fn term(inst: &Inst, scaling: Option<&Scaling>, c: &mut Circuit, x: Sig) -> Option<Term> {
+pub(super) fn addend(inst: &Inst, scaling: Option<&Scaling>, c: &mut Circuit, x: Sig) -> Option<Addend> {
     let (from, to) = (inst.args[0], inst.result);
     let signed = to.is_signed() && !inst.is_nonneg(0);
     let m = from.mant();
@@ -63,7 +63,7 @@ pub(super) fn term(inst: &Inst, scaling: Option<&Scaling>, c: &mut Circuit, x: S
     };
     let mut flags = p.flags;
     flags.extend(p.over.map(|over| (Flags::SATURATION, saturation(c, &f, sign, over, p.next))));
-    Some(Term { shape, window, select, round, flags })
+    Some(Addend { shape, window, select, round, flags })
 }
 
 /// Whether a number that is too large is beyond the format: the least number of a signed format counts as too large and

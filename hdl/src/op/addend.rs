@@ -1,12 +1,13 @@
-//! The term of a sum in the form in which conversions leave it to the accumulator (see `op/float/tofix/term.rs`).
+//! The addend of a sum in the form in which conversions leave it to the accumulator (see `op/float/tofix/addend.rs`): the
+//! signals of a [term](crate::rtl::term).
 
 use crate::Flags;
 use crate::circuit::Sig;
 use crate::op::{Inst, Operator};
 use crate::rtl::term::TermShape;
 
-/// A term as signals of a circuit.
-pub struct Term {
+/// An addend as signals of a circuit.
+pub struct Addend {
     pub shape: TermShape,
     /// The significand, shifted to its place within a group.
     pub window: Sig,
