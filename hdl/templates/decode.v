@@ -190,7 +190,7 @@
     wire too_long = closing & ~ended & view_valid & (~view_last | at_start);
     assign load_data = @{pack_j}@;
     assign i_word = @{pack_i}@;
-{%- if has_padding %}
+{%- if let Some(padding) = padding %}
     wire unused = &{1'b0, @{padding}@};
 {%- endif %}
 {%- if has_params %}
@@ -247,6 +247,8 @@
     reg [@{result_bits - 1}@:0] result_count;
     assign i_we = lane_we;
 
+    reg wrong_target;
+    reg wrong_run;
     assign retire = (closed & ~ended) | ((state == DISCARD) & view_valid);
     assign group_tag = run_tag;
     assign group_n = argument[@{n_bits - 1}@:0];
@@ -260,8 +262,6 @@
     assign clear = replied & is_status & argument[0];
     assign protocol_error = error;
 
-    reg wrong_target;
-    reg wrong_run;
     always @(posedge clk) begin
         none_waiting <= waiting == 32'd0;
         more_than_lanes <= waiting > LANES;

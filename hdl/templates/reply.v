@@ -42,6 +42,9 @@
     reg [@{at_bits - 1}@:0] at;
     reg [@{stream_bits - 1}@:0] answer;
     wire answer_last = reply_end | (at == @{at_bits}@'d@{answer_beats - 1}@);
+    reg [63:0] cycle_count;
+    reg [63:0] busy_count;
+    reg [63:0] pair_count;
     wire [@{32 * answer_words - 1}@:0] status = {@{fill}@pair_count, busy_count, cycle_count, STATUS, 23'd0, protocol_error};
     always @* begin
         case (at)
@@ -65,7 +68,6 @@
     // From the first word of targets to the last word of results.
     reg counting;
     reg [63:0] clocks;
-    reg [63:0] cycle_count;
     reg clearing;
     reg target_came;
     reg result_left;
@@ -87,8 +89,6 @@
     end
 
     // Cycles with a pair, and occupied lanes times sources{% if groups > 1 %}, over all lane groups{% endif %}.
-    reg [63:0] busy_count;
-    reg [63:0] pair_count;
 {%- if groups > 1 %}
     reg [@{group_bits - 1}@:0] groups_now;
     reg [@{all_bits - 1}@:0] lanes_now;

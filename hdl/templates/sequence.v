@@ -66,6 +66,8 @@
     wire item_none = item[@{2 * addr_bits + 3}@];
     wire [@{addr_bits}@:0] item_count = item[@{addr_bits}@:0];
     wire get;
+    wire group_done;           // its last pair is sent
+    reg bank;
 
     always @(posedge clk) begin
         if (rst) begin
@@ -129,7 +131,6 @@
     reg [@{addr_bits - 1}@:0] pair_at;
     reg [@{addr_bits}@:0] pair_left;
     reg [@{ring_bits}@:0] list_next;
-    reg bank;
     wire [SLOT-2*@{ring_bits + 1}@-2:0] group =
         bank ? slot_1[SLOT-2*@{ring_bits + 1}@-2:0] : slot_0[SLOT-2*@{ring_bits + 1}@-2:0];
     wire final_group = group[0];
@@ -144,8 +145,9 @@
     reg may_end;
     reg ended;
     wire pair_last = pair_one & segment_last;
+    wire settled;
     wire go = pair_valid & settled & (~pair_last | may_end);
-    wire group_done = go & pair_last;
+    assign group_done = go & pair_last;
     reg finished;
     reg [31:0] finished_tag;
     reg [@{n_bits - 1}@:0] finished_n;
@@ -208,14 +210,14 @@
     // New parameters settle in the pipelines before the next pair, and wait until the last one has left them.
 {%- if has_params %}
     reg [@{settle_bits - 1}@:0] settling;
-    wire settled = settling == @{settle_bits}@'d0;
+    assign settled = settling == @{settle_bits}@'d0;
     always @(posedge clk) begin
         if (rst) settling <= @{settle_bits}@'d0;
         else if (param_we) settling <= @{settle_bits}@'d@{settle}@;
         else if (~settled) settling <= settling - @{settle_bits}@'d1;
     end
 {%- else %}
-    wire settled = 1'b1;
+    assign settled = 1'b1;
 {%- endif %}
     reg [@{drain_bits - 1}@:0] draining;
     assign drained = draining == @{drain_bits}@'d0;

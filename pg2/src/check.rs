@@ -80,7 +80,7 @@ struct Checker<'a> {
     errors: Vec<Diagnostic>,
     /// What has been reported of texts that are read more than once.
     reported: HashSet<(&'static str, Span, String)>,
-    /// Mistakes found, repeated ones too.
+    /// Errors found, repeated ones too.
     found: usize,
     suggestions: usize,
     /// The kernel has become too large, which has been reported.
@@ -165,7 +165,8 @@ impl<'a> Checker<'a> {
     /// Reports a mistake, with the calls and the pass of the loops in which it shows. What is read more than once is
     /// reported once.
     fn error(&mut self, mut error: Diagnostic) {
-        self.found += 1;
+        // A warning ends no loop.
+        self.found += (error.severity == Severity::Error) as usize;
         if !self.calls.is_empty() || !self.loops.is_empty() {
             if !self.reported.insert((error.code, error.span(), error.message.clone())) {
                 return;

@@ -7,6 +7,7 @@ use crate::SimError;
 use crate::cache::Cache;
 use crate::verilator::{self, Effort, Source, Tools};
 use askama::Template;
+use hdl::rtl::net;
 use hdl::rtl::netlist::{Dir, Item, Module, Netlist, Unsound};
 use libloading::Library;
 use std::ffi::c_void;
@@ -196,7 +197,7 @@ pub fn wrap(netlists: &[Netlist]) -> Result<Netlist, SimError> {
         let mut connections = Vec::new();
         for port in &inner.ports {
             if port.name == "clk" {
-                connections.push(("clk".to_string(), "clk".to_string()));
+                connections.push(("clk".to_string(), top.signal("clk")));
                 continue;
             }
             if port.width > 64 {
@@ -206,9 +207,9 @@ pub fn wrap(netlists: &[Netlist]) -> Result<Netlist, SimError> {
                 )));
             }
             let outer = top.port(port.dir, format!("u{k}_{}", port.name), port.width);
-            connections.push((port.name.clone(), outer));
+            connections.push((port.name.clone(), net(&outer, port.width)));
         }
-        top.items.push(Item::Instance { module: inner.name, name: format!("u{k}"), connections });
+        top.instance(inner.name, format!("u{k}"), connections);
     }
     all.modules.push(top);
     Ok(all)

@@ -5,6 +5,10 @@
 pub mod golden;
 pub mod uses;
 
+mod order;
+
+pub use order::used_before_declared;
+
 use std::io::{ErrorKind, Write};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -14,6 +14,7 @@
 use super::{Board, pll};
 use crate::engine::protocol::END_REPLY;
 use crate::engine::{self, Config, Design};
+use crate::rtl::Value;
 use crate::rtl::netlist::Dir::{In, Out};
 use crate::rtl::netlist::{Item, Module, Netlist, range};
 use crate::serial::{self, Identity};
@@ -212,11 +213,11 @@ fn module(parts: &Parts) -> Module {
         m.port(Out, *pin, 1);
     }
     for name in ["clk", "locked", "rst", "engine_rst", "lost"].into_iter().chain(shown()) {
-        m.items.push(Item::Net { name: name.into(), width: 1 });
+        m.net(name, 1);
     }
     for way in ["to", "from"] {
         for (signal, width) in [("data", stream_bits), ("valid", 1), ("ready", 1), ("last", 1)] {
-            m.items.push(Item::Net { name: format!("{way}_{signal}"), width });
+            m.net(format!("{way}_{signal}"), width);
         }
     }
     let same =
@@ -225,7 +226,9 @@ fn module(parts: &Parts) -> Module {
         ["data", "valid", "ready", "last"].map(|s| (format!("{prefix}_t{s}"), format!("{way}_{s}")))
     };
     let mut add = |module: String, name: &str, connections: Vec<(String, String)>| {
-        m.items.push(Item::Instance { module, name: name.into(), connections });
+        let connections: Vec<(String, Value)> =
+            connections.into_iter().map(|(port, name)| (port, m.signal(&name))).collect();
+        m.instance(module, name, connections);
     };
     add(clock_name(kernel), "clock", same(&["clk_in", "clk", "locked"]));
     add(format!("{kernel}_reset"), "reset", same(&["clk", "locked", "rst"]));
@@ -236,22 +239,23 @@ fn module(parts: &Parts) -> Module {
     engine.push(("rst".into(), "engine_rst".into()));
     engine.extend(stream("s", "to").into_iter().chain(stream("m", "from")));
     add(parts.engine.to_string(), "engine", engine);
+    let (to, from) =
+        (|signal: &str| m.signal(&format!("to_{signal}")), |signal: &str| m.signal(&format!("from_{signal}")));
     let taps = [
-        ("to_engine", "to_valid & to_ready"),
-        ("from_engine", "from_valid & from_ready"),
-        ("last", "from_last"),
-        ("opcode", "from_data[31:24]"),
+        ("to_engine", to("valid") & to("ready")),
+        ("from_engine", from("valid") & from("ready")),
+        ("last", from("last")),
+        ("opcode", from("data").bits(24, 8)),
     ];
-    let mut watched = same(&["clk", "rst", "engine_rst", "lost"]);
-    watched.extend(taps.map(|(port, signal)| (port.to_string(), signal.to_string())));
-    watched.extend(shown().flat_map(|signal| same(&[signal])));
-    m.items.push(Item::Instance { module: format!("{kernel}_lights"), name: "lights".into(), connections: watched });
-    let not = if leds.active_low { "~" } else { "" };
+    let same = ["clk", "rst", "engine_rst", "lost"].into_iter().chain(shown()).map(|name| (name, m.signal(name)));
+    let watched: Vec<(String, Value)> = same.chain(taps).map(|(port, value)| (port.to_string(), value)).collect();
+    m.instance(format!("{kernel}_lights"), "lights", watched);
     for signal in shown() {
-        m.items.push(Item::Assign { name: format!("led_{signal}"), expr: format!("{not}{signal}") });
+        let lit = m.signal(signal);
+        m.assign(format!("led_{signal}"), if leds.active_low { !lit } else { lit });
     }
     for (pin, high) in board.fixed_pins {
-        m.items.push(Item::Assign { name: pin.to_string(), expr: format!("1'b{}", *high as u32) });
+        m.assign(*pin, Value::flag(*high));
     }
     m
 }

@@ -86,8 +86,7 @@ pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> (Pipelined
     for (port, s) in &circuit.outputs {
         let width = circuit.width(*s);
         let value = e.read(*s, None, width - 1, 0);
-        let item = Item::Assign { name: port.clone(), expr: value.to_string() };
-        e.items.push(Owned { owner: PORTS, item, reads: vec![value] });
+        e.items.push(Owned { owner: PORTS, item: Item::Assign { name: port.clone(), value } });
     }
     e.sink();
     let instances = std::mem::take(&mut e.instances);
@@ -214,13 +213,11 @@ impl Emitter<'_> {
     }
 
     fn wire(&mut self, owner: u32, name: String, value: Value) {
-        let item = Item::Wire { name, width: value.width(), expr: value.to_string() };
-        self.items.push(Owned { owner, item, reads: vec![value] });
+        self.items.push(Owned { owner, item: Item::Wire { name, value } });
     }
 
     fn register(&mut self, owner: u32, name: String, next: Value) {
-        let item = Item::Reg { name, width: next.width(), next: next.to_string() };
-        self.items.push(Owned { owner, item, reads: vec![next] });
+        self.items.push(Owned { owner, item: Item::Reg { name, next } });
     }
 
     /// Decides what waits in memory: its words, its instances and its modules.
@@ -256,12 +253,12 @@ impl Emitter<'_> {
             let (width, q) = (totals[&cycles], &names[&cycles]);
             let d = cat(word.into_iter().rev());
             let connections = [("clk", net("clk", 1)), ("d", d), ("q", net(q, width))];
+            let connections = connections.map(|(port, value)| (port.to_string(), value)).to_vec();
             let module = delay::module(width, cycles, read);
             let name = self.names.unique(&format!("wait_{cycles}"));
-            self.items.push(Owned::plain(PORTS, Item::Net { name: q.clone(), width }));
-            let text = connections.iter().map(|(port, e)| (port.to_string(), e.to_string())).collect();
-            let item = Item::Instance { module: module.name.clone(), name, connections: text };
-            self.instances.push(Owned { owner: PORTS, item, reads: connections.map(|c| c.1).to_vec() });
+            self.items.push(Owned { owner: PORTS, item: Item::Net { name: q.clone(), width } });
+            let item = Item::Instance { module: module.name.clone(), name, connections };
+            self.instances.push(Owned { owner: PORTS, item });
             modules.push(module);
         }
         modules
@@ -277,7 +274,7 @@ impl Emitter<'_> {
 
     fn stage(&mut self, stage: u32) {
         if self.placed.latency > 0 && self.circuit.parts.is_empty() {
-            self.items.push(Owned::plain(PORTS, Item::Comment(format!("---- stage {stage}"))));
+            self.items.push(Owned { owner: PORTS, item: Item::Comment(format!("---- stage {stage}")) });
         }
         let moving = |k: &usize| self.placed.live[*k] && !self.placed.ready[*k].fixed;
         let signals: Vec<usize> = (0..self.circuit.signals.len()).filter(moving).collect();
@@ -313,7 +310,7 @@ impl Emitter<'_> {
         let signal = &self.circuit.signals[k];
         let owner = signal.owner;
         if !signal.note.is_empty() {
-            self.items.push(Owned::plain(owner, Item::Comment(signal.note.clone())));
+            self.items.push(Owned { owner, item: Item::Comment(signal.note.clone()) });
         }
         let copy = self.copies[k][0].clone();
         let whole = |s: Sig| self.read(s, Some(k), self.circuit.width(s) - 1, 0);
@@ -327,9 +324,8 @@ impl Emitter<'_> {
                 let address = whole(*addr);
                 let mut data = data.clone();
                 data.resize(1 << address.width(), 0);
-                let (addr, addr_width) = (address.to_string(), address.width());
-                let item = Item::Rom { name: copy.name, width: signal.width, addr, addr_width, data };
-                self.items.push(Owned { owner, item, reads: vec![address] });
+                let item = Item::Rom { name: copy.name, width: signal.width, addr: address, data };
+                self.items.push(Owned { owner, item });
             }
             Kind::Mul { a, b, signed } => {
                 let product = whole(*a).product(&whole(*b), *signed);

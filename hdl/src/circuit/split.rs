@@ -5,18 +5,10 @@ use crate::rtl::netlist::{Dir, Item, Module};
 use crate::rtl::{Value, cat, net};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// An item, the owner of what it defines, and what it reads.
+/// An item, and the owner of what it defines.
 pub(super) struct Owned {
     pub owner: u32,
     pub item: Item,
-    pub reads: Vec<Value>,
-}
-
-impl Owned {
-    /// An item that reads nothing.
-    pub fn plain(owner: u32, item: Item) -> Owned {
-        Owned { owner, item, reads: Vec::new() }
-    }
 }
 
 /// Where a signal is defined.
@@ -43,8 +35,8 @@ pub(super) fn split(
     for port in module.ports.iter().filter(|p| p.dir == Dir::In && p.name != "clk") {
         signals.insert(port.name.clone(), Signal { home: None, width: port.width });
     }
-    for Owned { owner, item, .. } in &items {
-        if let Some((name, width)) = definition(item) {
+    for Owned { owner, item } in &items {
+        if let Some((name, width)) = item.declares() {
             signals.insert(name.to_string(), Signal { home: home(*owner), width });
         }
     }
@@ -64,13 +56,13 @@ pub(super) fn split(
                 leaves.entry(from).or_default().insert(name.to_string());
             }
         };
-        for value in &o.reads {
+        for value in o.item.values() {
             value.reads(&mut |name, full, high, low| see(&name.0, full, high - low + 1 == full));
         }
     }
     let mut bodies: BTreeMap<u32, Vec<Item>> = parts.keys().map(|o| (*o, Vec::new())).collect();
     let mut rest = Vec::new();
-    for Owned { owner, item, .. } in items {
+    for Owned { owner, item } in items {
         bodies.get_mut(&owner).unwrap_or(&mut rest).push(item);
     }
     for name in leaves.values().flatten() {
@@ -84,10 +76,10 @@ pub(super) fn split(
         let mut m = Module { name: format!("{}_{}", module.name, parts[&owner]), ..Module::default() };
         let mut connections = Vec::new();
         if body.iter().any(Item::uses_clock) {
-            connections.push((m.port(Dir::In, "clk", 1), "clk".to_string()));
+            connections.push((m.port(Dir::In, "clk", 1), net("clk", 1)));
         }
         for name in inputs.keys() {
-            connections.push((m.port(Dir::In, name, signals[name].width), name.clone()));
+            connections.push((name.clone(), m.input(name, signals[name].width)));
         }
         m.items = body;
         let mut names = names.clone();
@@ -95,8 +87,9 @@ pub(super) fn split(
         sink(&mut m, sliced.collect(), &mut names);
         for name in outputs {
             let port = names.unique(&format!("{name}_out"));
-            m.items.push(Item::Assign { name: port.clone(), expr: name.clone() });
-            connections.push((m.port(Dir::Out, port, signals[name].width), name.clone()));
+            let value = net(name, signals[name].width);
+            m.assign(&port, value.clone());
+            connections.push((m.port(Dir::Out, port, value.width()), value));
         }
         instances.push(Item::Instance { module: m.name.clone(), name: parts[&owner].clone(), connections });
         made.push(m);
@@ -119,18 +112,6 @@ pub(super) fn unused(values: Vec<Value>) -> Value {
 /// Reads signals whole of which only some bits are read.
 fn sink(module: &mut Module, signals: Vec<Value>, names: &mut Names) {
     if !signals.is_empty() {
-        let expr = unused(signals).to_string();
-        module.items.push(Item::Wire { name: names.unique("rest_unused"), width: 1, expr });
-    }
-}
-
-/// The name and width that an item declares.
-fn definition(item: &Item) -> Option<(&str, u32)> {
-    match item {
-        Item::Wire { name, width, .. }
-        | Item::Net { name, width }
-        | Item::Reg { name, width, .. }
-        | Item::Rom { name, width, .. } => Some((name, *width)),
-        _ => None,
+        module.wire(names.unique("rest_unused"), unused(signals));
     }
 }

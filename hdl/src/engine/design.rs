@@ -1,8 +1,9 @@
 //! The Verilog of an engine: lanes, shell and top around a pipeline.
 
-use super::shape::{self, Shape};
+use super::shape::Shape;
 use super::{Config, lane, shell};
-use crate::rtl::netlist::{Dir, Item, Module, Netlist};
+use crate::rtl::netlist::{Dir, Module, Netlist};
+use crate::rtl::{Value, cat};
 
 /// An engine as Verilog.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,60 +47,51 @@ fn engine(shape: &Shape) -> Module {
     let of = if shape.groups > 1 { format!(" in {} groups", shape.groups) } else { String::new() };
     top.doc = vec![format!("{} lanes of {}{of}, fed from one stream.", shape.all_lanes(), shape.prefix)];
     shell::stream_ports(&mut top, shape.stream_bits);
-    let mut shell_connections: Vec<(String, String)> =
-        top.ports.iter().map(|p| (p.name.clone(), p.name.clone())).collect();
+    let mut connections: Vec<(String, Value)> =
+        top.ports.iter().map(|p| (p.name.clone(), top.signal(&p.name))).collect();
     for (_, name, width) in shell::lane_bus(shape) {
-        top.items.push(Item::Net { name: name.clone(), width });
-        shell_connections.push((name.clone(), name));
+        connections.push((name.clone(), top.net(name, width)));
     }
     if shape.lanes > 1 {
         // The lanes of a group finish together; its first one speaks for all.
         let all = shape.all_lanes();
-        top.items.push(Item::Net { name: "done".into(), width: all });
+        let done = top.net("done", all);
         let (first, others): (Vec<u32>, Vec<u32>) = (0..all).rev().partition(|k| k % shape.lanes == 0);
-        let bits = |lanes: Vec<u32>| lanes.iter().map(|k| format!("done[{k}]")).collect::<Vec<_>>().join(", ");
-        top.items.push(Item::Wire { name: "unused".into(), width: 1, expr: format!("&{{1'b0, {}}}", bits(others)) });
-        top.items.push(Item::Assign { name: "l_r_done".into(), expr: format!("{{{}}}", bits(first)) });
+        let bits = |lanes: Vec<u32>| cat(lanes.into_iter().map(|k| done.bit(k)));
+        top.wire("unused", cat([Value::flag(false), bits(others)]).all());
+        top.assign("l_r_done", bits(first));
     }
-    top.items.push(Item::Instance {
-        module: format!("{}_shell", shape.prefix),
-        name: "shell".into(),
-        connections: shell_connections,
-    });
+    top.instance(format!("{}_shell", shape.prefix), "shell", connections);
     for k in 0..shape.all_lanes() {
-        top.items.push(lane_instance(shape, k));
+        lane_instance(&mut top, shape, k);
     }
     top
 }
 
-/// Lane `k` of all; lanes of one group are neighbours.
-fn lane_instance(shape: &Shape, k: u32) -> Item {
+/// Adds lane `k` of all; lanes of one group are neighbours.
+fn lane_instance(top: &mut Module, shape: &Shape, k: u32) {
     let group = k / shape.lanes;
-    let slice = |name: &str, width: u32, k: u32, of: u32| match of {
-        1 => name.to_string(),
-        _ => shape::slice(name, width * k, width),
-    };
-    let bit = |name: &str| slice(name, 1, k, shape.all_lanes());
-    let of_group = |name: &str, width: u32| slice(name, width, group, shape.groups);
+    let part = |name: &str, width: u32, k: u32| top.signal(name).bits(width * k, width);
+    let all = |name: &str| top.signal(name);
     let mut connections = vec![
-        ("clk".to_string(), "clk".to_string()),
-        ("i_we".into(), bit("l_i_we")),
-        ("i_bank".into(), "l_i_bank".into()),
-        ("i_rec".into(), "l_i_rec".into()),
-        ("j_rec".into(), of_group("l_j_rec", 32 * shape.j.words)),
+        ("clk", all("clk")),
+        ("i_we", part("l_i_we", 1, k)),
+        ("i_bank", all("l_i_bank")),
+        ("i_rec", all("l_i_rec")),
+        ("j_rec", part("l_j_rec", 32 * shape.j.words, group)),
     ];
     if shape.has_params {
-        connections.push(("param".into(), "l_param".into()));
+        connections.push(("param", all("l_param")));
     }
     for (port, net) in [("c_valid", "l_valid"), ("c_first", "l_first"), ("c_last", "l_last"), ("c_bank", "l_bank")] {
-        connections.push((port.into(), of_group(net, 1)));
+        connections.push((port, part(net, 1, group)));
     }
-    let of_lane = |name: &str, width: u32| slice(name, width, k, shape.all_lanes());
-    connections.push(("c_active".into(), bit("l_active")));
-    connections.push(("r_data".into(), of_lane("l_r_data", 32 * shape.result_words)));
-    connections.push(("r_flags".into(), of_lane("l_r_flags", 5)));
-    connections.push(("r_done".into(), if shape.lanes == 1 { of_group("l_r_done", 1) } else { bit("done") }));
-    Item::Instance { module: format!("{}_lane", shape.prefix), name: format!("lane_{k}"), connections }
+    connections.push(("c_active", part("l_active", 1, k)));
+    connections.push(("r_data", part("l_r_data", 32 * shape.result_words, k)));
+    connections.push(("r_flags", part("l_r_flags", 5, k)));
+    connections.push(("r_done", if shape.lanes == 1 { part("l_r_done", 1, group) } else { part("done", 1, k) }));
+    let connections: Vec<_> = connections.into_iter().map(|(port, value)| (port.to_string(), value)).collect();
+    top.instance(format!("{}_lane", shape.prefix), format!("lane_{k}"), connections);
 }
 
 /// Adds a port to `module` from its three parts.

@@ -5,12 +5,12 @@
 //! clocks.
 
 use super::Config;
-use super::shape::slice;
 use crate::rtl::delay;
+use crate::rtl::expr::Test;
 use crate::rtl::names::Names;
-use crate::rtl::net;
-use crate::rtl::netlist::{Dir, Item, Module, Netlist};
+use crate::rtl::netlist::{Dir, Module, Netlist};
 use crate::rtl::term::{self, TermPorts, TermShape};
+use crate::rtl::{Value, cat};
 use crate::{Format, Reduce};
 
 /// Bits above an output's own in which a sum is exact for 2^32 sources.
@@ -41,35 +41,47 @@ fn module(config: &Config, pipeline: &Netlist) -> Module {
         format!("`r_done` follows `c_last` by {} cycles.", lane.latency),
     ];
     ports(&mut lane, config);
-    sideband(&mut lane, delay, split);
+    let beside = sideband(&mut lane, delay, split);
     pins(&mut lane, config, pipeline);
-    sticky_flags(&mut lane, split);
-    let mut data = Vec::new();
+    let raised = sticky_flags(&mut lane, &beside, split);
+    let mut totals = Vec::new();
     let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
     for (port, format, reduce) in &layout.outputs {
-        match (reduce, inner.term(port)) {
-            (Reduce::Sum, Some(term)) => sum_of_terms(&mut lane, port, *format, term.shape),
-            (Reduce::Sum, None) => sum(&mut lane, port, *format),
-            _ => extreme(&mut lane, port, *format, *reduce),
-        }
+        let output = Output { port, format: *format };
+        let total = match (reduce, inner.term(port)) {
+            (Reduce::Sum, Some(term)) => sum_of_terms(&mut lane, &output, term.shape, &beside),
+            (Reduce::Sum, None) => sum(&mut lane, &output, &beside),
+            _ => extreme(&mut lane, &output, *reduce, &beside),
+        };
         let late = split && *reduce != Reduce::Sum;
-        let name = if late { format!("late_{port}") } else { format!("total_{port}") };
-        if late {
-            let (width, next) = (total_width(*format, *reduce), format!("total_{port}"));
-            lane.items.push(Item::Reg { name: name.clone(), width, next });
-        }
-        data.push((name, *format, *reduce));
+        let total = if late { lane.reg(format!("late_{port}"), total) } else { total };
+        totals.push((total, *format, *reduce));
     }
-    results(&mut lane, config, &data, if split { "last_2" } else { "last_1" });
+    results(&mut lane, &totals, &raised, &beside.done);
     lane
+}
+
+/// An output of the pipeline.
+struct Output<'a> {
+    port: &'a str,
+    format: Format,
+}
+
+/// What arrives at the accumulators beside a pair.
+struct Beside {
+    /// Whether the pair counts, and whether it is a group's first or last one.
+    take: Value,
+    first: Value,
+    last: Value,
+    /// `first`, a clock earlier.
+    begins: Value,
+    /// `last`, a clock later, and when all sums of the group are there.
+    last_1: Value,
+    done: Value,
 }
 
 fn is_split(format: Format, reduce: Reduce) -> bool {
     reduce == Reduce::Sum && format.width() + GUARD > CHAIN
-}
-
-fn total_width(format: Format, reduce: Reduce) -> u32 {
-    format.width() + if reduce == Reduce::Sum { GUARD } else { 0 }
 }
 
 fn ports(lane: &mut Module, config: &Config) {
@@ -90,127 +102,110 @@ fn ports(lane: &mut Module, config: &Config) {
     lane.port(Dir::Out, "r_done", 1);
 }
 
-fn reg(lane: &mut Module, name: impl Into<String>, width: u32, next: impl Into<String>) {
-    lane.items.push(Item::Reg { name: name.into(), width, next: next.into() });
-}
-
-fn wire(lane: &mut Module, name: impl Into<String>, width: u32, expr: impl Into<String>) {
-    lane.items.push(Item::Wire { name: name.into(), width, expr: expr.into() });
-}
-
-fn comment(lane: &mut Module, text: &str) {
-    lane.items.push(Item::Comment(text.into()));
-}
-
 /// Delays what travels with a pair, `delay` cycles to the accumulators: `take`, `first` and, later, `last`.
-fn sideband(lane: &mut Module, delay: u32, split: bool) {
-    comment(lane, "What travels beside the pair.");
-    wire(lane, "beside_0", 3, "{c_last, c_first, c_valid & c_active}");
-    let mut from = "beside_0".to_string();
+fn sideband(lane: &mut Module, delay: u32, split: bool) -> Beside {
+    lane.comment("What travels beside the pair.");
+    let [last, first, valid, active] = ["c_last", "c_first", "c_valid", "c_active"].map(|name| lane.signal(name));
+    let mut from = lane.wire("beside_0", cat([last, first, valid & active]));
     // A register behind the memory gives it its clock before it clears the sums.
     let stored = if delay > LONG { delay - 2 } else { 0 };
     if stored > 0 {
-        let connections = [("clk", "clk"), ("d", "beside_0"), ("q", "stored")];
-        lane.items.push(Item::Net { name: "stored".into(), width: 3 });
-        lane.items.push(Item::Instance {
-            module: delay::name(3, stored, delay::Read::Registered),
-            name: "beside".into(),
-            connections: connections.map(|(port, net)| (port.to_string(), net.to_string())).to_vec(),
-        });
-        from = "stored".into();
+        let q = lane.net("stored", 3);
+        let connections = [("clk", lane.signal("clk")), ("d", from), ("q", q.clone())];
+        let connections = connections.map(|(port, value)| (port.to_string(), value));
+        lane.instance(delay::name(3, stored, delay::Read::Registered), "beside", connections);
+        from = q;
     }
     for k in stored + 1..=delay {
-        let name = format!("beside_{k}");
         if k == delay {
-            wire(lane, "begins", 1, slice(&from, 1, 1));
+            let begins = lane.wire("begins", from.bit(1));
             // Lanes without sums have nothing to clear.
-            wire(lane, "unused_begins", 1, "&{1'b0, begins}");
+            lane.wire("unused_begins", unused([begins]));
         }
-        reg(lane, &name, 3, from);
-        from = name;
+        from = lane.reg(format!("beside_{k}"), from);
     }
-    for (bit, name) in ["take", "first", "last"].iter().enumerate() {
-        wire(lane, *name, 1, slice(&from, bit as u32, 1));
-    }
-    reg(lane, "last_1", 1, "last");
-    if split {
-        reg(lane, "last_2", 1, "last_1");
-    }
+    let [take, first, last] =
+        [(0, "take"), (1, "first"), (2, "last")].map(|(bit, name)| lane.wire(name, from.bit(bit)));
+    let last_1 = lane.reg("last_1", last.clone());
+    let done = if split { lane.reg("last_2", last_1.clone()) } else { last_1.clone() };
+    Beside { take, first, last, begins: lane.signal("begins"), last_1, done }
 }
 
-/// The registers of one i element. A single bank feeds the pipeline itself: the shell loads it when the last pair of the
-/// group before has been sent, and the pair is in the pipeline by then.
-fn i_registers(lane: &mut Module, port: &str, width: u32, source: &str, banks: u32) {
+/// Reads what nothing else reads, so that linters do not ask about it.
+fn unused(values: impl IntoIterator<Item = Value>) -> Value {
+    cat([Value::flag(false)].into_iter().chain(values)).all()
+}
+
+/// The registers of one i element, and what the pipeline reads of them. A single bank feeds the pipeline itself: the shell loads
+/// it when the last pair of the group before has been sent, and the pair is in the pipeline by then.
+fn i_registers(lane: &mut Module, port: &str, source: &Value, banks: u32) -> Value {
+    let [we, bank] = ["i_we", "i_bank"].map(|name| lane.signal(name));
+    let mut kept = |name: String, when: Value| {
+        let own = crate::rtl::net(&name, source.width());
+        lane.reg(name, when.mux(source, &own))
+    };
     if banks == 1 {
-        reg(lane, format!("now_{port}"), width, format!("i_we ? {source} : now_{port}"));
-        return;
+        return kept(format!("now_{port}"), we);
     }
-    reg(lane, format!("bank0_{port}"), width, format!("(i_we & ~i_bank) ? {source} : bank0_{port}"));
-    reg(lane, format!("bank1_{port}"), width, format!("(i_we & i_bank) ? {source} : bank1_{port}"));
-    reg(lane, format!("now_{port}"), width, format!("c_bank ? bank1_{port} : bank0_{port}"));
+    let bank_0 = kept(format!("bank0_{port}"), &we & !&bank);
+    let bank_1 = kept(format!("bank1_{port}"), &we & &bank);
+    let chosen = lane.signal("c_bank").mux(&bank_1, &bank_0);
+    lane.reg(format!("now_{port}"), chosen)
 }
 
 /// The registers in front of the pipeline, and the pipeline. What comes from the j memory comes from registers already.
 fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
     let layout = &config.layout;
     let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
+    let known = |port: &String| inner.ports.iter().any(|p| p.name == *port);
     let mut connections = Vec::new();
     let mut idle = Vec::new();
-    comment(lane, "The target of this lane, and the pair that enters the pipeline.");
+    lane.comment("The target of this lane, and the pair that enters the pipeline.");
     for (record, elements) in [("i_rec", &layout.i), ("j_rec", &layout.j), ("param", &layout.params)] {
+        if elements.is_empty() {
+            idle.extend((record != "param").then(|| lane.signal(record)));
+            continue;
+        }
+        let record_bits = lane.signal(record);
         let mut at = 0;
         for (port, format) in elements {
             let (width, words) = (format.width(), format.words());
-            let source = slice(record, at, width);
-            let known = inner.ports.iter().any(|p| p.name == *port);
-            let name = match (known, record) {
-                (false, _) => None,
-                (_, "i_rec") => {
-                    i_registers(lane, port, width, &source, config.i_banks);
-                    Some(format!("now_{port}"))
-                }
-                _ => Some(source.clone()),
-            };
-            match name {
-                Some(name) => connections.push((port.clone(), name)),
-                None => idle.push(source),
+            let source = record_bits.bits(at, width);
+            match (known(port), record) {
+                (false, _) => idle.push(source),
+                (true, "i_rec") => connections.push((port.clone(), i_registers(lane, port, &source, config.i_banks))),
+                (true, _) => connections.push((port.clone(), source)),
             }
             if width < 32 * words {
-                idle.push(slice(record, at + width, 32 * words - width));
+                idle.push(record_bits.bits(at + width, 32 * words - width));
             }
             at += 32 * words;
         }
-        if elements.is_empty() && record != "param" {
-            idle.push(record.to_string());
-        }
     }
-    if !layout.i.iter().any(|(port, _)| inner.ports.iter().any(|p| p.name == *port)) {
-        idle.extend(["i_we", "i_bank", "c_bank"].map(String::from));
-    } else if config.i_banks == 1 {
-        idle.extend(["i_bank", "c_bank"].map(String::from));
-    }
+    let without: &[&str] = match layout.i.iter().any(|(port, _)| known(port)) {
+        false => &["i_we", "i_bank", "c_bank"],
+        true if config.i_banks == 1 => &["i_bank", "c_bank"],
+        true => &[],
+    };
+    idle.extend(without.iter().map(|name| lane.signal(name)));
     if inner.ports.iter().any(|p| p.name == "clk") {
-        connections.push(("clk".into(), "clk".into()));
+        connections.push(("clk".into(), lane.signal("clk")));
     }
     for (port, format, _) in &layout.outputs {
-        let mut value = |name: String, port: &str, width: u32| {
-            lane.items.push(Item::Net { name: name.clone(), width });
-            connections.push((port.to_string(), name));
-        };
         match inner.term(port) {
-            None => value(format!("value_{port}"), port, format.width()),
+            None => connections.push((port.clone(), lane.net(format!("value_{port}"), format.width()))),
             Some(TermPorts { shape, ports, .. }) => {
                 let ends = term_nets(port).into_iter().zip(ports).zip(shape.widths());
-                ends.for_each(|((name, port), width)| value(name, port, width));
+                connections.extend(ends.map(|((name, port), width)| (port.clone(), lane.net(name, width))));
             }
         }
     }
-    lane.items.push(Item::Net { name: "flags".into(), width: 5 });
-    connections.push(("flags".into(), "flags".into()));
+    let flags = lane.net("flags", 5);
+    connections.push(("flags".into(), flags.clone()));
     // The pipeline leaves the wrap flag to the accumulators.
-    idle.push("flags[4]".into());
-    wire(lane, "unused", 1, format!("&{{1'b0, {}}}", idle.join(", ")));
-    lane.items.push(Item::Instance { module: inner.name.clone(), name: "pipeline".into(), connections });
+    idle.push(flags.bit(4));
+    lane.wire("unused", unused(idle));
+    lane.instance(&inner.name, "pipeline", connections);
 }
 
 /// The nets of a term. A name of the lane is a prefix and a port of the pipeline, and no prefix ends in the beginning of a
@@ -219,162 +214,151 @@ fn term_nets(port: &str) -> [String; 3] {
     term::PORTS.map(|end| format!("value_{end}_{port}"))
 }
 
-/// The flags that any pair of the run raised.
-fn sticky_flags(lane: &mut Module, split: bool) {
-    comment(lane, "Flags stick until `first`.");
-    reg(lane, "raised", 4, "(first ? 4'd0 : raised) | (take ? flags[3:0] : 4'd0)".to_string());
-    if split {
-        reg(lane, "late_raised", 4, "raised");
-    }
+/// The flags that any pair of the run raised, when the sums are there.
+fn sticky_flags(lane: &mut Module, beside: &Beside, split: bool) -> Value {
+    lane.comment("Flags stick until `first`.");
+    let none = Value::zeros(4);
+    let own = crate::rtl::net("raised", 4);
+    let now = lane.signal("flags").low(4);
+    let raised = lane.reg("raised", beside.first.mux(&none, &own) | beside.take.mux(&now, &none));
+    if split { lane.reg("late_raised", raised) } else { raised }
 }
 
-/// `value` of an output extended by `more` bits.
-fn extended(port: &str, format: Format, more: u32) -> String {
-    let top =
-        if format.width() == 1 { format!("value_{port}") } else { format!("value_{port}[{}]", format.width() - 1) };
-    match format.is_signed() {
-        true => format!("{{{{{more}{{{top}}}}}, value_{port}}}"),
-        false => format!("{{{more}'d0, value_{port}}}"),
-    }
-}
-
-/// A part of a sum: `bits` bits that fit one carry chain.
+/// A part of a sum: bits that fit one carry chain.
 struct Part<'a> {
-    /// What its names end with.
+    /// What its names begin and end with.
+    name: &'a str,
     port: &'a str,
-    bits: u32,
-    /// What is added to it in each clock.
-    terms: &'a [String],
+    /// What is added to it in each clock, all of its width.
+    terms: &'a [Value],
     /// High one clock before a group's first pair is added, and while its last one is.
-    clear: &'a str,
-    last: &'a str,
+    clear: &'a Value,
+    last: &'a Value,
 }
 
-/// A register that adds up, and one that keeps the sum of a finished group: `name`. The first is cleared while the last pair
-/// of the group before is added, so that nothing stands between it and the adder. Gives the carry's name.
-fn part_of_sum(lane: &mut Module, name: &str, part: &Part) -> String {
-    let Part { port, bits, terms, clear, last } = part;
-    let (running, sum) = (format!("running_{name}_{port}"), format!("sum_{name}_{port}"));
-    let wide: Vec<String> = [&running].into_iter().chain(*terms).map(|t| format!("{{1'b0, {t}}}")).collect();
-    wire(lane, &sum, bits + 1, wide.join(" + "));
-    let low = slice(&sum, 0, *bits);
-    reg(lane, &running, *bits, format!("{clear} ? {bits}'d0 : {low}"));
+/// A register that adds up, and one that keeps the sum of a finished group. The first is cleared while the last pair of the group
+/// before is added, so that nothing stands between it and the adder. Gives the kept sum, and the carry.
+fn part_of_sum(lane: &mut Module, part: &Part) -> (Value, Value) {
+    let Part { name, port, terms, clear, last } = part;
+    let bits = terms[0].width();
+    let running = lane.hold(format!("running_{name}_{port}"), bits);
+    let wide = [&running].into_iter().chain(*terms).map(|t| t.zext(bits + 1));
+    let sum = wide.reduce(|a, b| a + b).expect("there is a term");
+    let sum = lane.wire(format!("sum_{name}_{port}"), sum);
+    let low = sum.low(bits);
+    lane.load(format!("running_{name}_{port}"), clear.mux(&Value::zeros(bits), &low));
     let kept = format!("{name}_{port}");
-    reg(lane, &kept, *bits, format!("{last} ? {low} : {kept}"));
-    format!("{sum}[{bits}]")
+    let own = crate::rtl::net(&kept, bits);
+    (lane.reg(kept, last.mux(&low, &own)), sum.msb())
 }
 
-/// A sum of `width` bits, guard bits included, of terms of which `text` gives the bits `low` to `high - 1`, and of the bit
-/// `carry`. Longer sums run in two parts, the upper one a clock behind with the carry of the lower one.
-fn add_up(lane: &mut Module, port: &str, format: Format, text: &dyn Fn(u32, u32) -> String, carry: Option<String>) {
+/// A sum, guard bits included, of terms of which `term` gives the bits `low` to `high - 1`, and of the bit `carry`. Longer sums
+/// run in two parts, the upper one a clock behind with the carry of the lower one.
+fn add_up(
+    lane: &mut Module,
+    output: &Output,
+    beside: &Beside,
+    term: &dyn Fn(u32, u32) -> Value,
+    carry: Option<Value>,
+) -> Value {
+    let Output { port, format } = *output;
     let width = format.width() + GUARD;
-    let up = |bits: u32, name: &str| format!("{{{}'d0, {name}}}", bits - 1);
     let low = if is_split(format, Reduce::Sum) { width / 2 - 8 } else { width };
-    wire(lane, format!("term_{port}"), low, text(0, low));
-    let terms: Vec<String> = [format!("term_{port}")].into_iter().chain(carry.map(|c| up(low, &c))).collect();
+    let first = lane.wire(format!("term_{port}"), term(0, low));
+    let terms: Vec<Value> = [first].into_iter().chain(carry.map(|c| c.zext(low))).collect();
+    let name = if low == width { "total" } else { "low" };
+    let part = Part { name, port, terms: &terms, clear: &beside.begins, last: &beside.last };
+    let (sum, over) = part_of_sum(lane, &part);
     if low == width {
-        let part = Part { port, bits: width, terms: &terms, clear: "begins", last: "last" };
-        let over = part_of_sum(lane, "total", &part);
-        wire(lane, format!("unused_{port}"), 1, format!("&{{1'b0, {over}}}"));
-        return;
+        lane.wire(format!("unused_{port}"), unused([over]));
+        return sum;
     }
-    let part = Part { port, bits: low, terms: &terms, clear: "begins", last: "last" };
-    let over = part_of_sum(lane, "low", &part);
-    reg(lane, format!("carry_{port}"), 1, over);
+    let carry = lane.reg(format!("carry_{port}"), over);
     // Above the output's own bits there are copies of the highest one.
-    let (high, own) = (width - low, format.width() - low);
-    reg(lane, format!("high_term_{port}"), own, text(low, format.width()));
-    let sign = if format.is_signed() { format!("high_term_{port}[{}]", own - 1) } else { "1'b0".into() };
-    let terms = [format!("{{{{{}{{{sign}}}}}, high_term_{port}}}", high - own), up(high, &format!("carry_{port}"))];
-    let part = Part { port, bits: high, terms: &terms, clear: "first", last: "last_1" };
-    let over = part_of_sum(lane, "high", &part);
-    wire(lane, format!("unused_{port}"), 1, format!("&{{1'b0, {over}}}"));
-    wire(lane, format!("total_{port}"), width, format!("{{high_{port}, low_{port}}}"));
+    let high = width - low;
+    let own = lane.reg(format!("high_term_{port}"), term(low, format.width()));
+    let terms = [own.extend(high, format.is_signed()), carry.zext(high)];
+    let part = Part { name: "high", port, terms: &terms, clear: &beside.first, last: &beside.last_1 };
+    let (upper, over) = part_of_sum(lane, &part);
+    lane.wire(format!("unused_{port}"), unused([over]));
+    lane.wire(format!("total_{port}"), cat([upper, sum]))
 }
 
 /// An exact sum of the pipeline's output.
-fn sum(lane: &mut Module, port: &str, format: Format) {
-    comment(lane, &format!("{port}: exact sum with {GUARD} guard bits."));
+fn sum(lane: &mut Module, output: &Output, beside: &Beside) -> Value {
+    let Output { port, format } = *output;
+    lane.comment(format!("{port}: exact sum with {GUARD} guard bits."));
     // The upper part of a split sum extends the value by itself.
-    let (width, value) = match is_split(format, Reduce::Sum) {
-        true => (format.width(), format!("value_{port}")),
-        false => (format.width() + GUARD, extended(port, format, GUARD)),
+    let value = lane.signal(&format!("value_{port}"));
+    let value = match is_split(format, Reduce::Sum) {
+        true => value,
+        false => value.extend(format.width() + GUARD, format.is_signed()),
     };
-    wire(lane, format!("value_now_{port}"), width, format!("take ? {value} : {width}'d0"));
-    add_up(lane, port, format, &|low, high| slice(&format!("value_now_{port}"), low, high - low), None);
+    let now = beside.take.mux(&value, &Value::zeros(value.width()));
+    let now = lane.wire(format!("value_now_{port}"), now);
+    add_up(lane, output, beside, &|low, high| now.bits(low, high - low), None)
 }
 
 /// A sum of terms that are still to be put together: rounding and negation are its carry.
-fn sum_of_terms(lane: &mut Module, port: &str, format: Format, shape: TermShape) {
-    comment(
-        lane,
-        &format!("{port}: exact sum with {GUARD} guard bits; the carry rounds and negates what is placed here."),
-    );
-    let [_, select, _] = shape.widths();
-    let [window, value_select, value_round] = term_nets(port);
-    wire(lane, format!("select_{port}"), select, format!("{value_select} & {{{select}{{take}}}}"));
-    wire(lane, format!("round_{port}"), 2, format!("{value_round} & {{2{{take}}}}"));
-    let names = [window, format!("select_{port}"), format!("round_{port}")];
-    let [window, select, round] = [0, 1, 2].map(|k| net(&names[k], shape.widths()[k]));
-    let text = |low, high| shape.bits([&window, &select, &round], low, high).to_string();
-    add_up(lane, port, format, &text, Some(format!("{}[0]", names[2])));
+fn sum_of_terms(lane: &mut Module, output: &Output, shape: TermShape, beside: &Beside) -> Value {
+    let port = output.port;
+    lane.comment(format!(
+        "{port}: exact sum with {GUARD} guard bits; the carry rounds and negates what is placed here."
+    ));
+    let [window, select, round] = term_nets(port).map(|name| lane.signal(&name));
+    let mut taken = |name: String, value: Value| lane.wire(name, &value & beside.take.repeat(value.width()));
+    let select = taken(format!("select_{port}"), select);
+    let round = taken(format!("round_{port}"), round);
+    let term = |low, high| shape.bits([&window, &select, &round], low, high);
+    add_up(lane, output, beside, &term, Some(round.bit(0)))
 }
 
 /// A maximum or minimum; patterns are compared by keys that order as unsigned numbers.
-fn extreme(lane: &mut Module, port: &str, format: Format, reduce: Reduce) {
+fn extreme(lane: &mut Module, output: &Output, reduce: Reduce, beside: &Beside) -> Value {
+    let Output { port, format } = *output;
     let width = format.width();
-    comment(lane, &format!("{port}: {reduce}"));
-    let key = |name: &str| match format {
-        _ if !format.is_signed() => name.to_string(),
-        _ if width == 1 => format!("~{name}"),
-        Format::Float { .. } | Format::Log { .. } => {
-            let (top, rest) = (format!("{name}[{}]", width - 1), slice(name, 0, width - 1));
-            format!("{{~{top}, {rest} ^ {{{}{{{top}}}}}}}", width - 1)
+    lane.comment(format!("{port}: {reduce}"));
+    let key = |value: &Value| {
+        let (top, rest) = (value.msb(), value.low(width - 1));
+        match format {
+            _ if !format.is_signed() => value.clone(),
+            Format::Float { .. } | Format::Log { .. } => cat([!&top, rest ^ top.repeat(width - 1)]),
+            _ => cat([!top, rest]),
         }
-        _ => format!("{{~{name}[{}], {}}}", width - 1, slice(name, 0, width - 1)),
     };
-    wire(lane, format!("key_{port}"), width, key(&format!("value_{port}")));
-    wire(lane, format!("best_key_{port}"), width, key(&format!("total_{port}")));
-    let better = match reduce {
-        Reduce::Max => format!("best_key_{port} < key_{port}"),
-        _ => format!("key_{port} < best_key_{port}"),
-    };
-    wire(lane, format!("better_{port}"), 1, format!("take & (first | ({better}))"));
-    let identity = format!("{width}'h{:x}", reduce.identity(format));
-    let kept = format!("first ? {identity} : total_{port}");
-    reg(lane, format!("total_{port}"), width, format!("better_{port} ? value_{port} : ({kept})"));
+    let total = lane.hold(format!("total_{port}"), width);
+    let value = lane.signal(&format!("value_{port}"));
+    let own = lane.wire(format!("key_{port}"), key(&value));
+    let best = lane.wire(format!("best_key_{port}"), key(&total));
+    let better = if reduce == Reduce::Max { best.lt(&own) } else { own.lt(&best) };
+    let better = lane.wire(format!("better_{port}"), &beside.take & (&beside.first | better));
+    let identity = Value::constant(width, reduce.identity(format) as i128);
+    let kept = beside.first.mux(&identity, &total);
+    lane.load(format!("total_{port}"), better.mux(&value, &kept));
+    total
 }
 
 /// The finished record and flags.
-fn results(lane: &mut Module, config: &Config, data: &[(String, Format, Reduce)], done: &str) {
+fn results(lane: &mut Module, totals: &[(Value, Format, Reduce)], raised: &Value, done: &Value) {
     let mut parts = Vec::new();
     let mut wraps = Vec::new();
-    for (total, format, reduce) in data {
-        let width = format.width();
-        let padding = 32 * format.words() - width;
-        // A one-bit register has no bit to select; totals of sums are wider.
-        let value = if total_width(*format, *reduce) == 1 { total.clone() } else { slice(total, 0, width) };
-        parts.push(if padding > 0 { format!("{padding}'d0, {value}") } else { value });
+    for (total, format, reduce) in totals {
+        let value = total.low(format.width());
+        parts.push(value.zext(32 * format.words()));
         if *reduce == Reduce::Sum {
-            let guard = slice(total, width, GUARD);
-            let sign = match format.is_signed() {
-                true => format!("{{{GUARD}{{{total}[{}]}}}}", width - 1),
-                false => format!("{GUARD}'d0"),
-            };
-            wraps.push(format!("({guard} != {sign})"));
+            let sign = if format.is_signed() { value.msb() } else { Value::flag(false) };
+            wraps.push(total.top(GUARD).compare(Test::Ne, false, &sign.repeat(GUARD)));
         }
     }
     parts.reverse();
     if parts.is_empty() {
-        parts.push("32'd0".into());
+        parts.push(Value::zeros(32));
     }
-    let wrap = if wraps.is_empty() { "1'b0".to_string() } else { wraps.join(" | ") };
-    let raised = if config.layout.outputs.iter().any(|o| is_split(o.1, o.2)) { "late_raised" } else { "raised" };
-    comment(lane, "The result, good while `r_done` is high.");
-    wire(lane, "wrap", 1, wrap);
-    lane.items.push(Item::Assign { name: "r_data".into(), expr: format!("{{{}}}", parts.join(", ")) });
-    lane.items.push(Item::Assign { name: "r_flags".into(), expr: format!("{{wrap, {raised}}}") });
-    lane.items.push(Item::Assign { name: "r_done".into(), expr: done.into() });
+    lane.comment("The result, good while `r_done` is high.");
+    let wrap = lane.wire("wrap", wraps.into_iter().reduce(|a, b| a | b).unwrap_or_else(|| Value::flag(false)));
+    lane.assign("r_data", cat(parts));
+    lane.assign("r_flags", cat([wrap, raised.clone()]));
+    lane.assign("r_done", done.clone());
 }
 
 /// A pipeline with its terms put together, so that each output has its plain port: what tests and tools compare.
@@ -385,30 +369,32 @@ pub(super) fn plain(layout: &super::Layout, pipeline: &Netlist) -> Netlist {
     }
     let mut m = Module { name: format!("{}_plain", inner.name), latency: inner.latency, ..Module::default() };
     m.ports = inner.ports.iter().filter(|p| p.dir == Dir::In).cloned().collect();
-    let mut connections: Vec<(String, String)> = m.ports.iter().map(|p| (p.name.clone(), p.name.clone())).collect();
+    let mut connections: Vec<(String, Value)> = m.ports.iter().map(|p| (p.name.clone(), m.signal(&p.name))).collect();
     let mut names = Names::default();
     let taken = m.ports.iter().map(|p| &p.name).chain(layout.outputs.iter().map(|o| &o.0));
     taken.for_each(|name| names.reserve(name));
     names.reserve("flags");
     names.reserve("pipeline");
+    let mut values = Vec::new();
     for (port, format, _) in &layout.outputs {
         m.port(Dir::Out, port, format.width());
         let Some(TermPorts { shape, ports, .. }) = inner.term(port) else {
-            connections.push((port.clone(), port.clone()));
+            connections.push((port.clone(), m.signal(port)));
             continue;
         };
-        let names = ports.each_ref().map(|p| names.unique(p));
-        for ((name, port), width) in names.iter().zip(ports).zip(shape.widths()) {
-            m.items.push(Item::Net { name: name.clone(), width });
-            connections.push((port.clone(), name.clone()));
-        }
-        let [window, select, round] = [0, 1, 2].map(|k| net(&names[k], shape.widths()[k]));
-        let expr = shape.value([&window, &select, &round], format.width()).to_string();
-        m.items.push(Item::Assign { name: port.clone(), expr });
+        let mut end = |port: &String, width: u32| {
+            let net = m.net(names.unique(port), width);
+            connections.push((port.clone(), net.clone()));
+            net
+        };
+        let widths = shape.widths();
+        let [window, select, round] = [0, 1, 2].map(|k| end(&ports[k], widths[k]));
+        values.push((port, shape.value([&window, &select, &round], format.width())));
     }
     m.port(Dir::Out, "flags", 5);
-    connections.push(("flags".into(), "flags".into()));
-    m.items.push(Item::Instance { module: inner.name.clone(), name: "pipeline".into(), connections });
+    connections.push(("flags".into(), m.signal("flags")));
+    m.instance(&inner.name, "pipeline", connections);
+    values.into_iter().for_each(|(port, value)| m.assign(port, value));
     let mut netlist = Netlist { top: m.name.clone(), modules: pipeline.modules.clone() };
     netlist.add(m);
     netlist

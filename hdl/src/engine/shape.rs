@@ -2,6 +2,7 @@
 
 use super::Config;
 use crate::Format;
+use crate::rtl::{Value, cat, net};
 
 /// Bits that hold the numbers 0 to `n`; at least 1.
 pub(super) fn bits_for(n: u32) -> u32 {
@@ -35,29 +36,24 @@ impl Elements {
         Elements { places, words, bits }
     }
 
-    /// The expression that gathers the elements out of `record`, the first one lowest.
-    pub fn pack(&self, record: &str) -> String {
-        let parts: Vec<String> = self.places.iter().rev().map(|(at, w)| slice(record, *at, *w)).collect();
-        format!("{{{}}}", parts.join(", "))
+    /// The elements of a padded record side by side, the first one lowest.
+    pub fn pack(&self, record: &Value) -> Value {
+        cat(self.places.iter().rev().map(|(at, width)| record.bits(*at, *width)))
     }
 
-    /// The expression of the padded record out of the gathered elements.
-    pub fn unpack(&self, word: &str) -> String {
+    /// The padded record of elements side by side.
+    pub fn unpack(&self, word: &Value) -> Value {
         let mut parts = Vec::new();
         let (mut used, mut at) = (0, 0);
         for (place, width) in &self.places {
-            if *place > at {
-                parts.push(format!("{}'d0", place - at));
-            }
-            parts.push(if self.bits == 1 { word.to_string() } else { slice(word, used, *width) });
+            parts.push(Value::zeros(place - at));
+            parts.push(word.bits(used, *width));
             used += width;
             at = place + width;
         }
-        if 32 * self.words > at {
-            parts.push(format!("{}'d0", 32 * self.words - at));
-        }
+        parts.push(Value::zeros(32 * self.words - at));
         parts.reverse();
-        format!("{{{}}}", parts.join(", "))
+        cat(parts)
     }
 
     /// Marks the bits of the padded record that hold something.
@@ -68,22 +64,17 @@ impl Elements {
     }
 }
 
-/// `name[at+width-1:at]`.
-pub(super) fn slice(name: &str, at: u32, width: u32) -> String {
-    if width == 1 { format!("{name}[{at}]") } else { format!("{name}[{}:{at}]", at + width - 1) }
-}
-
-/// The runs of bits of `name` that are not in use, as a list of expressions.
-fn unused(name: &str, used: &[bool]) -> String {
+/// The bits of `record` that are not in use, side by side.
+fn unused(record: &Value, used: &[bool]) -> Value {
     let mut parts = Vec::new();
     let mut at = 0;
     for group in used.chunk_by(|a, b| a == b) {
         if !group[0] {
-            parts.push(slice(name, at as u32, group.len() as u32));
+            parts.push(record.bits(at, group.len() as u32));
         }
-        at += group.len();
+        at += group.len() as u32;
     }
-    parts.join(", ")
+    cat(parts)
 }
 
 /// The numbers of one engine.
@@ -108,8 +99,8 @@ pub(super) struct Shape {
     pub result_words: u32,
     /// Words of the register that records gather in.
     pub record_words: u32,
-    /// Its bits that nothing reads.
-    pub padding: String,
+    /// Its bits that nothing reads; there may be none.
+    pub padding: Value,
     pub jmem_records: u32,
     pub addr_bits: u32,
     pub segments: u32,
@@ -126,7 +117,17 @@ pub(super) struct Shape {
     pub room_bits: u32,
 }
 
+/// The register that records gather in, of so many words.
+fn record(words: u32) -> Value {
+    net("record", 32 * words)
+}
+
 impl Shape {
+    /// The register that records gather in.
+    pub fn record(&self) -> Value {
+        record(self.record_words)
+    }
+
     /// Lanes of all groups.
     pub fn all_lanes(&self) -> u32 {
         self.groups * self.lanes
@@ -171,7 +172,7 @@ impl Shape {
             has_params,
             result_words,
             record_words,
-            padding: unused("record", &used),
+            padding: unused(&record(record_words), &used),
             jmem_records: config.jmem_records,
             addr_bits,
             segments: config.segments,

@@ -19,9 +19,10 @@ mod group;
 mod results;
 
 use super::design::add_port;
-use super::shape::{Shape, bits_for, slice};
+use super::shape::{Shape, bits_for};
 use crate::rtl::netlist::Dir::{In, Out};
-use crate::rtl::netlist::{Dir, Item, Module};
+use crate::rtl::netlist::{Dir, Module};
+use crate::rtl::{Value, cat, net};
 use blocks::{INPUT_QUEUE, decode, fifo, list, ram, sequence};
 use group::{Joined, TO_CHOSEN, group};
 use results::{GROUPS_UNDER_WAY, collect, meta_bits, reply};
@@ -100,125 +101,117 @@ fn shell(s: &Shape, lane_latency: u32) -> Module {
     let (decode, group, reply) = (decode(s), group(s), reply(s));
     // The lanes' parameters are padded; a single group's i registers are written by the decoder itself.
     let renamed: &[(&str, &str)] = if s.groups > 1 { &[] } else { &[("i_we", "l_i_we")] };
-    let named = |name: &str| renamed.iter().find(|r| r.0 == name).map_or(name.to_string(), |r| r.1.to_string());
-    let input = format!("{}_fifo_{}x{INPUT_QUEUE}", s.prefix, s.stream_bits + 1);
-    shell.items.push(Item::Net { name: "w_beat".into(), width: s.stream_bits + 1 });
-    shell.items.push(Item::Net { name: "w_valid".into(), width: 1 });
+    let beat = shell.net("w_beat", s.stream_bits + 1);
+    let valid = shell.net("w_valid", 1);
     for port in [&decode, &reply].iter().flat_map(|b| &b.ports).filter(|p| p.dir == Out) {
-        let (name, outer) = (named(&port.name), |name: &str| shell.ports.iter().any(|p| p.name == name));
-        if !outer(&name) {
-            shell.items.push(Item::Net { name, width: port.width });
+        let name = renamed.iter().find(|r| r.0 == port.name).map_or(port.name.as_str(), |r| r.1);
+        if !shell.ports.iter().any(|p| p.name == name) {
+            shell.net(name, port.width);
         }
     }
-    shell.items.extend(reset(lane_latency));
-    shell.items.extend(join_groups(s));
-    let beat_in = [("wdata", "{s_tlast, s_tdata}"), ("push", "s_tvalid"), ("ready", "s_tready")];
-    let beat_out = [("rdata", "w_beat"), ("valid", "w_valid"), ("pop", "w_pop")];
-    shell.items.push(instance(&input, "input_queue", Some("reset"), [join(&beat_in), join(&beat_out)].concat()));
-    let data = slice("w_beat", 0, s.stream_bits);
-    let last = format!("w_beat[{}]", s.stream_bits);
-    let view = [("w_data", data.as_str()), ("w_last", last.as_str())];
-    shell.items.push(instance(
-        &decode.name,
-        "decoder",
-        Some("reset"),
-        names_of(&decode, &[&view[..], renamed].concat()),
-    ));
+    let reset = reset(&mut shell, lane_latency);
+    join_groups(&mut shell, s);
+    let [last, data, push, ready, pop] =
+        ["s_tlast", "s_tdata", "s_tvalid", "s_tready", "w_pop"].map(|name| shell.signal(name));
+    let beats = [("wdata", cat([last, data])), ("push", push), ("ready", ready)];
+    let beats = beats.into_iter().chain([("rdata", beat.clone()), ("valid", valid), ("pop", pop)]);
+    let input = format!("{}_fifo_{}x{INPUT_QUEUE}", s.prefix, s.stream_bits + 1);
+    instance(&mut shell, &input, "input_queue", Some(&reset), beats.map(|(port, value)| (port.to_string(), value)));
+    let mut view = vec![("w_data", beat.low(s.stream_bits)), ("w_last", beat.msb())];
+    view.extend(renamed.iter().map(|(port, name)| (*port, shell.signal(name))));
+    let connections = names_of(&shell, &decode, &view);
+    instance(&mut shell, &decode.name, "decoder", Some(&reset), connections);
     for k in 0..s.groups {
-        shell.items.push(group_instance(s, &group, k));
+        group_instance(&mut shell, s, &group, &reset, k);
     }
-    shell.items.push(instance(&reply.name, "replier", Some("reset"), names_of(&reply, &[])));
-    shell.items.push(Item::Assign { name: "l_i_bank".into(), expr: "group_bank".into() });
-    shell.items.push(Item::Assign { name: "l_i_rec".into(), expr: s.i.unpack("i_word") });
+    let connections = names_of(&shell, &reply, &[]);
+    instance(&mut shell, &reply.name, "replier", Some(&reset), connections);
+    shell.assign("l_i_bank", shell.signal("group_bank"));
+    shell.assign("l_i_rec", s.i.unpack(&shell.signal("i_word")));
     if s.groups > 1 {
-        let of_group = |k: u32| format!("i_we & {{{}{{chosen[{k}]}}}}", s.lanes);
-        let all: Vec<String> = (0..s.groups).rev().map(of_group).collect();
-        shell.items.push(Item::Assign { name: "l_i_we".into(), expr: format!("{{{}}}", all.join(", ")) });
+        let (we, chosen) = (shell.signal("i_we"), shell.signal("chosen"));
+        shell.assign("l_i_we", cat((0..s.groups).rev().map(|k| &we & chosen.bit(k).repeat(s.lanes))));
     }
     if s.has_params {
-        shell.items.push(Item::Assign { name: "l_param".into(), expr: s.params.unpack("param") });
+        shell.assign("l_param", s.params.unpack(&shell.signal("param")));
     } else {
-        shell.items.push(Item::Wire { name: "unused".into(), width: 1, expr: "&{1'b0, drained}".into() });
+        shell.wire("unused", cat([Value::flag(false), shell.signal("drained")]).all());
     }
     shell
 }
 
 /// The reset of all blocks. The lanes have none: what they held before must have left them, or a `last` of an earlier
 /// life would be taken for the end of the first group.
-fn reset(lane_latency: u32) -> [Item; 3] {
+fn reset(shell: &mut Module, lane_latency: u32) -> Value {
     // Three cycles lie between the sequencer and the lanes' inputs.
-    let top = bits_for(lane_latency + 3);
-    [
-        Item::Comment("Reset lasts until nothing old is left in the lanes.".into()),
-        Item::Reg {
-            name: "flushed".into(),
-            width: top + 1,
-            next: format!("rst ? {}'d0 : flushed + {{{top}'d0, ~flushed[{top}]}}", top + 1),
-        },
-        Item::Reg { name: "reset".into(), width: 1, next: format!("rst | ~flushed[{top}]") },
-    ]
+    let bits = bits_for(lane_latency + 3) + 1;
+    shell.comment("Reset lasts until nothing old is left in the lanes.");
+    let flushed = net("flushed", bits);
+    let rst = shell.signal("rst");
+    let more = &flushed + (!flushed.msb()).zext(bits);
+    let flushed = shell.reg("flushed", rst.mux(&Value::zeros(bits), &more));
+    shell.reg("reset", rst | !flushed.msb())
 }
 
 /// The signals that come out of the lane groups, as the other blocks see them.
-fn join_groups(s: &Shape) -> Vec<Item> {
-    let mut items = Vec::new();
+fn join_groups(shell: &mut Module, s: &Shape) {
     for (name, width, joined) in group::outputs(s) {
         if name.starts_with("l_") {
             continue;
         }
         if s.groups == 1 || joined == Joined::Beside {
-            items.push(Item::Net { name: name.into(), width: s.groups * width });
+            shell.net(name, s.groups * width);
             continue;
         }
-        items.push(Item::Net { name: format!("all_{name}"), width: s.groups });
-        let expr = if joined == Joined::Every { format!("&all_{name}") } else { format!("|(all_{name} & chosen)") };
-        items.push(Item::Wire { name: name.into(), width: 1, expr });
+        let all = shell.net(format!("all_{name}"), s.groups);
+        let one = if joined == Joined::Every { all.all() } else { (all & shell.signal("chosen")).any() };
+        shell.wire(name, one);
     }
-    items
 }
 
 /// Lane group `k`, joined to what is its own of the shell's signals.
-fn group_instance(s: &Shape, group: &Module, k: u32) -> Item {
+fn group_instance(shell: &mut Module, s: &Shape, group: &Module, reset: &Value, k: u32) {
     if s.groups == 1 {
-        return instance(&group.name, "group", Some("reset"), names_of(group, &[]));
+        let connections = names_of(shell, group, &[]);
+        return instance(shell, &group.name, "group", Some(reset), connections);
     }
     let own = group::own_inputs(s);
     let outputs = group::outputs(s);
-    let mut connections = names_of(group, &[]);
-    for (port, net) in &mut connections {
-        let of_output = outputs.iter().find(|o| o.0 == port);
-        if let Some((_, width)) = own.iter().find(|o| o.0 == port) {
-            *net = part(port, *width, k);
-        } else if let Some((_, width, joined)) = of_output {
-            let bus = if *joined == Joined::Beside { port.clone() } else { format!("all_{port}") };
-            *net = part(&bus, *width, k);
-        } else if TO_CHOSEN.contains(&port.as_str()) {
-            *net = format!("{port} & chosen[{k}]");
+    // Part `k` of a bus.
+    let part = |bus: &str, width: u32| shell.signal(bus).bits(width * k, width);
+    let mut joined = Vec::new();
+    for port in &group.ports {
+        let name = port.name.as_str();
+        if let Some((name, width)) = own.iter().find(|o| o.0 == name) {
+            joined.push((*name, part(name, *width)));
+        } else if let Some((name, width, how)) = outputs.iter().find(|o| o.0 == name) {
+            let bus = if *how == Joined::Beside { name.to_string() } else { format!("all_{name}") };
+            joined.push((*name, part(&bus, *width)));
+        } else if TO_CHOSEN.contains(&name) {
+            joined.push((name, shell.signal(name) & part("chosen", 1)));
         }
     }
-    instance(&group.name, &format!("group_{k}"), Some("reset"), connections)
+    let connections = names_of(shell, group, &joined);
+    instance(shell, &group.name, &format!("group_{k}"), Some(reset), connections);
 }
 
-/// Part `k` of a bus of parts of `width` bits.
-fn part(bus: &str, width: u32, k: u32) -> String {
-    slice(bus, width * k, width)
-}
-
-/// An instance on the engine's clock.
-fn instance(module: &str, name: &str, reset: Option<&str>, connections: Vec<(String, String)>) -> Item {
-    let mut all = vec![("clk".to_string(), "clk".to_string())];
-    all.extend(reset.map(|net| ("rst".into(), net.into())));
+/// Adds an instance on the engine's clock.
+fn instance(
+    to: &mut Module,
+    module: &str,
+    name: &str,
+    reset: Option<&Value>,
+    connections: impl IntoIterator<Item = (String, Value)>,
+) {
+    let mut all = vec![("clk".to_string(), to.signal("clk"))];
+    all.extend(reset.map(|net| ("rst".into(), net.clone())));
     all.extend(connections);
-    Item::Instance { module: module.into(), name: name.into(), connections: all }
+    to.instance(module, name, all);
 }
 
-/// Connections of a module's ports to signals of their names, but for the renamed ones.
-fn names_of(module: &Module, renamed: &[(&str, &str)]) -> Vec<(String, String)> {
-    let to = |p: &str| renamed.iter().find(|r| r.0 == p).map_or(p.to_string(), |r| r.1.to_string());
-    let outer = module.ports.iter().filter(|p| p.name != "clk" && p.name != "rst");
-    outer.map(|p| (p.name.clone(), to(&p.name))).collect()
-}
-
-fn join(connections: &[(&str, &str)]) -> Vec<(String, String)> {
-    connections.iter().map(|(port, net)| (port.to_string(), net.to_string())).collect()
+/// Connections of a module's ports to signals of their names in `outer`, but for those that are given.
+fn names_of(outer: &Module, module: &Module, given: &[(&str, Value)]) -> Vec<(String, Value)> {
+    let to = |name: &str| given.iter().find(|g| g.0 == name).map_or_else(|| outer.signal(name), |g| g.1.clone());
+    let ports = module.ports.iter().filter(|p| p.name != "clk" && p.name != "rst");
+    ports.map(|p| (p.name.clone(), to(&p.name))).collect()
 }

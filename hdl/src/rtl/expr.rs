@@ -4,6 +4,8 @@
 //! operands that differ are a programmer's mistake and panic here, with a sentence, and not in a Verilog tool. Expressions are
 //! cheap to clone, and two of one form are equal.
 
+mod operators;
+
 use super::bits::Bits;
 use crate::hash::Fast;
 use std::fmt::Debug;
@@ -443,68 +445,3 @@ pub fn cat<L: Leaf>(parts: impl IntoIterator<Item = Expr<L>>) -> Expr<L> {
         _ => Expr::new(flat.iter().map(Expr::width).sum(), Node::Cat(flat)),
     }
 }
-
-impl<L: Leaf> std::ops::Not for &Expr<L> {
-    type Output = Expr<L>;
-
-    /// Every bit turned.
-    fn not(self) -> Expr<L> {
-        match self.node() {
-            Node::Const(bits) => Expr::new(self.width(), Node::Const(bits.not())),
-            _ => Expr::new(self.width(), Node::Not(self.clone())),
-        }
-    }
-}
-
-impl<L: Leaf> std::ops::Not for Expr<L> {
-    type Output = Expr<L>;
-
-    fn not(self) -> Expr<L> {
-        !&self
-    }
-}
-
-/// An operator of two expressions, by value or by reference.
-macro_rules! operator {
-    ($trait:ident, $method:ident) => {
-        impl<L: Leaf> std::ops::$trait<&Expr<L>> for &Expr<L> {
-            type Output = Expr<L>;
-
-            fn $method(self, other: &Expr<L>) -> Expr<L> {
-                Expr::binary(operator!(@ $trait), self, other)
-            }
-        }
-        impl<L: Leaf> std::ops::$trait<Expr<L>> for &Expr<L> {
-            type Output = Expr<L>;
-
-            fn $method(self, other: Expr<L>) -> Expr<L> {
-                Expr::binary(operator!(@ $trait), self, &other)
-            }
-        }
-        impl<L: Leaf> std::ops::$trait<&Expr<L>> for Expr<L> {
-            type Output = Expr<L>;
-
-            fn $method(self, other: &Expr<L>) -> Expr<L> {
-                Expr::binary(operator!(@ $trait), &self, other)
-            }
-        }
-        impl<L: Leaf> std::ops::$trait<Expr<L>> for Expr<L> {
-            type Output = Expr<L>;
-
-            fn $method(self, other: Expr<L>) -> Expr<L> {
-                Expr::binary(operator!(@ $trait), &self, &other)
-            }
-        }
-    };
-    (@ BitAnd) => { Binary::And };
-    (@ BitOr) => { Binary::Or };
-    (@ BitXor) => { Binary::Xor };
-    (@ Add) => { Binary::Add };
-    (@ Sub) => { Binary::Sub };
-}
-
-operator!(BitAnd, bitand);
-operator!(BitOr, bitor);
-operator!(BitXor, bitxor);
-operator!(Add, add);
-operator!(Sub, sub);

@@ -1,11 +1,17 @@
 //! The netlist: modules of wires, registers, memories and instances, and their Verilog-2005 text.
 //!
-//! A [`Module`]'s structure (ports, declarations, instances) is data that [`Netlist::verify`] checks;
-//! the right-hand sides of assignments are Verilog expressions over declared names.
+//! All of a [`Module`] is data: its right-hand sides and connections are typed expressions over declared names. So
+//! [`Netlist::verify`] checks every width, and that each name is declared before it is used.
+//!
+//! The one exception are modules whose body is hand-written Verilog, [`Item::Text`]: the blocks of the engine's shell and of
+//! the serial link (`hdl/templates`), memories and delay lines in memory, and what a board has of its own (PLL, reset, lights).
+//! They are state machines and memories, which read best as Verilog: proofs and vendors' tools look at that text. Such a module
+//! has nothing else inside, so its instances are checked port by port like all others.
 
+mod build;
 mod verify;
-mod width;
 
+use crate::rtl::Value;
 use crate::rtl::term::TermPorts;
 use std::fmt::Write as _;
 
@@ -32,19 +38,24 @@ pub struct Port {
 pub enum Item {
     /// A line of comment.
     Comment(String),
-    /// `wire [width-1:0] name = expr;`
-    Wire { name: String, width: u32, expr: String },
-    /// `wire [width-1:0] name;`, driven by an instance.
+    /// `wire [..] name = value;`, as wide as the value.
+    Wire { name: String, value: Value },
+    /// `wire [width-1:0] name;`, driven by instances or an assignment.
     Net { name: String, width: u32 },
     /// A register that takes `next` at each rising edge of `clk`.
-    Reg { name: String, width: u32, next: String },
-    /// `assign name = expr;` for an output port.
-    Assign { name: String, expr: String },
+    Reg { name: String, next: Value },
+    /// A register that is read before what it takes is defined; a [`Item::Load`] behind says what that is.
+    Hold { name: String, width: u32 },
+    /// What a [`Item::Hold`] takes at each rising edge.
+    Load { name: String, next: Value },
+    /// `assign name = value;` for an output port or a net.
+    Assign { name: String, value: Value },
     /// A read-only memory with a registered read: `name` takes `data[addr]` at each rising edge.
-    Rom { name: String, width: u32, addr: String, addr_width: u32, data: Vec<u64> },
-    /// A module inside this one. Connections are (port, expression).
-    Instance { module: String, name: String, connections: Vec<(String, String)> },
-    /// Verilog text taken as it is; for the hand-written parts of the engine.
+    Rom { name: String, width: u32, addr: Value, data: Vec<u64> },
+    /// A module inside this one. Connections are (port, expression); those of outputs are names, bits of them, or several of
+    /// these side by side.
+    Instance { module: String, name: String, connections: Vec<(String, Value)> },
+    /// The whole body of a hand-written module.
     Text(String),
 }
 
@@ -98,7 +109,8 @@ impl Module {
     /// Flip-flop bits of this module itself, instances not counted.
     pub fn own_register_bits(&self) -> u64 {
         let bits = |item: &Item| match item {
-            Item::Reg { width, .. } | Item::Rom { width, .. } => *width as u64,
+            Item::Reg { next, .. } => next.width() as u64,
+            Item::Hold { width, .. } | Item::Rom { width, .. } => *width as u64,
             _ => 0,
         };
         self.items.iter().map(bits).sum()
@@ -127,10 +139,33 @@ impl Module {
 }
 
 impl Item {
+    /// The name that the item declares, and its bits; an instance has none.
+    pub fn declares(&self) -> Option<(&str, u32)> {
+        match self {
+            Item::Wire { name, value } | Item::Reg { name, next: value } => Some((name, value.width())),
+            Item::Net { name, width } | Item::Hold { name, width } | Item::Rom { name, width, .. } => {
+                Some((name, *width))
+            }
+            Item::Comment(_) | Item::Load { .. } | Item::Assign { .. } | Item::Instance { .. } | Item::Text(_) => None,
+        }
+    }
+
+    /// The expressions of the item: what it reads, and for an instance what its outputs drive.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        let (one, many): (Option<&Value>, &[(String, Value)]) = match self {
+            Item::Wire { value, .. } | Item::Assign { value, .. } => (Some(value), &[]),
+            Item::Reg { next, .. } | Item::Load { next, .. } => (Some(next), &[]),
+            Item::Rom { addr, .. } => (Some(addr), &[]),
+            Item::Instance { connections, .. } => (None, connections),
+            Item::Comment(_) | Item::Net { .. } | Item::Hold { .. } | Item::Text(_) => (None, &[]),
+        };
+        one.into_iter().chain(many.iter().map(|c| &c.1))
+    }
+
     /// Whether the item reads `clk`.
     pub fn uses_clock(&self) -> bool {
         match self {
-            Item::Reg { .. } | Item::Rom { .. } => true,
+            Item::Reg { .. } | Item::Load { .. } | Item::Rom { .. } => true,
             Item::Instance { connections, .. } => connections.iter().any(|(port, _)| port == "clk"),
             _ => false,
         }
@@ -139,15 +174,17 @@ impl Item {
     fn write(&self, text: &mut String) {
         let _ = match self {
             Item::Comment(line) => writeln!(text, "    // {}", plain(line)),
-            Item::Wire { name, width, expr } => writeln!(text, "    wire {}{name} = {expr};", range(*width)),
+            Item::Wire { name, value } => writeln!(text, "    wire {}{name} = {value};", range(value.width())),
             Item::Net { name, width } => writeln!(text, "    wire {}{name};", range(*width)),
-            Item::Reg { name, width, next } => {
-                writeln!(text, "    reg {0}{name};\n    always @(posedge clk) {name} <= {next};", range(*width))
+            Item::Reg { name, next } => {
+                writeln!(text, "    reg {}{name};\n    always @(posedge clk) {name} <= {next};", range(next.width()))
             }
-            Item::Assign { name, expr } => writeln!(text, "    assign {name} = {expr};"),
-            Item::Rom { name, width, addr, addr_width, data } => {
+            Item::Hold { name, width } => writeln!(text, "    reg {}{name};", range(*width)),
+            Item::Load { name, next } => writeln!(text, "    always @(posedge clk) {name} <= {next};"),
+            Item::Assign { name, value } => writeln!(text, "    assign {name} = {value};"),
+            Item::Rom { name, width, addr, data } => {
                 let digits = width.div_ceil(4) as usize;
-                let _ = writeln!(text, "    reg {}{name}{ROM} [0:{}];", range(*width), (1u64 << addr_width) - 1);
+                let _ = writeln!(text, "    reg {}{name}{ROM} [0:{}];", range(*width), data.len() - 1);
                 let _ = writeln!(text, "    initial begin");
                 for (k, word) in data.iter().enumerate() {
                     let _ = writeln!(text, "        {name}{ROM}[{k}] = {width}'h{word:0digits$x};");
@@ -205,12 +242,6 @@ impl Netlist {
     }
 }
 
-/// The identifiers in an expression; not numbers such as `4'hf`, and not system functions such as `$signed`.
-pub(crate) fn identifiers(expr: &str) -> impl Iterator<Item = &str> {
-    let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '\'');
-    expr.split(move |c| !word(c)).filter(|w| w.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,7 +256,7 @@ mod tests {
 
     #[test]
     fn comments_stay_comments() {
-        let assign = Item::Assign { name: "q".into(), expr: "a".into() };
+        let assign = Item::Assign { name: "q".into(), value: crate::rtl::net("a", 4) };
         let text = netlist(vec![Item::Comment("one\n`include é \\".into()), assign]).verilog().unwrap();
         assert!(text.contains("    // one?`include ?\n"), "{text}");
     }

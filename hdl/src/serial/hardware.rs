@@ -2,6 +2,7 @@
 
 use super::Identity;
 use super::frame::{POLYNOMIAL, RESIDUE};
+use crate::rtl::Value;
 use crate::rtl::memory::Ram;
 use crate::rtl::netlist::Dir::{In, Out};
 use crate::rtl::netlist::{Dir, Item, Module, Netlist};
@@ -130,9 +131,9 @@ pub fn netlist(identity: &Identity) -> Netlist {
         ("quiet", 1),
         ("resetting", 1),
     ] {
-        top.items.push(Item::Net { name: net.into(), width });
+        top.net(net, width);
     }
-    top.items.push(Item::Text(CLEAR.trim_end().into()));
+    clear(&mut top);
     let ring = |bits: u32| name(&format!("link_ram_8x{}", 1 << bits));
     let plain = |names: &str| -> Vec<(String, String)> { names.split(' ').map(|n| (n.into(), n.into())).collect() };
     let joined = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
@@ -200,7 +201,9 @@ pub fn netlist(identity: &Identity) -> Netlist {
     ];
     for (module, instance, mut connections) in instances {
         connections.insert(0, ("clk".into(), "clk".into()));
-        top.items.push(Item::Instance { module, name: instance.into(), connections });
+        let connections: Vec<(String, Value)> =
+            connections.into_iter().map(|(port, name)| (port, top.signal(&name))).collect();
+        top.instance(module, instance, connections);
     }
     netlist.modules.push(top);
     netlist
@@ -208,9 +211,12 @@ pub fn netlist(identity: &Identity) -> Netlist {
 
 /// The engine is in reset until a session starts and while its identity is sent, which takes longer than any pipeline
 /// needs to run empty.
-const CLEAR: &str = "    reg clear;
-    assign engine_rst = clear;
-    always @(posedge clk) clear <= rst | resetting | start | (session_tag == 6'd0);";
+fn clear(top: &mut Module) {
+    let [rst, resetting, start] = ["rst", "resetting", "start"].map(|name| top.signal(name));
+    let no_session = top.signal("session_tag").is_number(0);
+    let clear = top.reg("clear", rst | resetting | start | no_session);
+    top.assign("engine_rst", clear);
+}
 
 fn blocks(identity: &Identity) -> Vec<Module> {
     let s = identity.stream_bits;

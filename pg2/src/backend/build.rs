@@ -3,6 +3,7 @@
 use crate::backend::lower::lower_with;
 use crate::diag::Diagnostic;
 use crate::graph::Graph;
+use crate::middle::budget::budget;
 use crate::middle::gather::gather;
 use crate::middle::library::Library;
 use crate::middle::merge::{Merged, merge};
@@ -54,47 +55,76 @@ pub fn compile_to_netlist(name: &str, text: &str, clock: Clock) -> Result<Built,
 }
 
 /// The same from a graph that may not be simplified yet; `text` is what comments quote, or empty.
+///
+/// The passes in order, each with a form of its own: the simplified [`Graph`], the [`Budget`](crate::middle::budget::Budget) of multipliers, the [`Library`] of
+/// the operators' hardware, and then either the [`Merged`] circuit of the whole kernel, or, where that is too large, a
+/// [`Schedule`] of the operators, the [gathering](crate::middle::gather::Gather) of the flags, and the netlist of both. Each form has `verify` and a text.
 pub fn build<'a>(graph: &Graph, clock: Clock, text: impl Into<Text<'a>>, warnings: Vec<Diagnostic>) -> Built {
     let text = text.into();
     let graph = simplify(graph);
-    let library = Library::new(&graph, clock);
-    if let Some(m) = merge(&graph, clock, text) {
-        let (early_bits, bound_bits, worst) = (m.pipelined.early, m.pipelined.bound, m.pipelined.worst);
-        let memory_bits = m.pipelined.memory_bits;
-        let Merged { netlist, schedule, flag_bits, .. } = m;
-        return Built {
-            graph,
-            schedule,
-            merged: true,
-            flag_bits,
-            memory_bits,
-            early_bits,
-            bound_bits,
-            worst,
-            library,
-            netlist,
-            warnings,
-        };
+    sound("graph", graph.verify());
+    let budget = budget(&graph, clock);
+    sound("budget", budget.verify(&graph));
+    let library = Library::within(&graph, &budget);
+    let pipeline = match merge(&graph, &budget, text) {
+        Some(merged) => whole(merged),
+        None => apart(&graph, &library, text),
+    };
+    sound("schedule", pipeline.schedule.verify(&graph));
+    let Pipeline { netlist, schedule, merged, flag_bits, memory_bits, early_bits, bound_bits, worst } = pipeline;
+    Built { graph, schedule, merged, flag_bits, memory_bits, early_bits, bound_bits, worst, library, netlist, warnings }
+}
+
+/// What both ways to a pipeline give; see [`Built`].
+struct Pipeline {
+    netlist: Netlist,
+    schedule: Schedule,
+    merged: bool,
+    flag_bits: u64,
+    memory_bits: u64,
+    early_bits: u64,
+    bound_bits: u64,
+    worst: f64,
+}
+
+/// The kernel as one circuit.
+fn whole(merged: Merged) -> Pipeline {
+    let Merged { netlist, schedule, flag_bits, pipelined } = merged;
+    Pipeline {
+        netlist,
+        schedule,
+        merged: true,
+        flag_bits,
+        memory_bits: pipelined.memory_bits,
+        early_bits: pipelined.early,
+        bound_bits: pipelined.bound,
+        worst: pipelined.worst,
     }
-    let delays = |s: &Schedule| s.delay_bits.iter().sum::<u64>();
-    let early = delays(&asap(&graph, &library));
-    let (schedule, bound) = least_with_bound(&graph, &library);
-    let flag_bits = gather(&graph, &schedule, clock).steps.len() as u64;
+}
+
+/// The kernel operator by operator.
+fn apart(graph: &Graph, library: &Library, text: Text) -> Pipeline {
+    let early: u64 = asap(graph, library).delay_bits.iter().sum();
+    let (schedule, bound) = least_with_bound(graph, library);
+    let flags = gather(graph, &schedule, library.clock);
+    sound("gathering of flags", flags.verify(graph, &schedule));
+    let flag_bits = flags.steps.len() as u64;
     let others = schedule.operator_bits.iter().sum::<u64>() + flag_bits;
-    let (early_bits, bound_bits) = (others + early, others + bound);
-    let worst = library.modules.iter().map(|m| m.worst).fold(0.0, f64::max);
-    let netlist = lower_with(&graph, &schedule, &library, text);
-    Built {
-        graph,
+    Pipeline {
+        netlist: lower_with(graph, &schedule, library, &flags, text),
         schedule,
         merged: false,
         flag_bits,
         memory_bits: 0,
-        early_bits,
-        bound_bits,
-        worst,
-        library,
-        netlist,
-        warnings,
+        early_bits: others + early,
+        bound_bits: others + bound,
+        worst: library.modules.iter().map(|m| m.worst).fold(0.0, f64::max),
+    }
+}
+
+/// A form that does not hold together is a fault of the pass that made it.
+fn sound(form: &str, verified: Result<(), String>) {
+    if let Err(why) = verified {
+        panic!("the compiler's {form} verifies: {why}");
     }
 }

@@ -16,20 +16,21 @@ use delay::Delays;
 use hdl::Flags;
 use hdl::circuit::target::Clock;
 use hdl::rtl::names::Names;
-use hdl::rtl::netlist::{Dir, Item, Module, Netlist};
+use hdl::rtl::netlist::{Dir, Module, Netlist};
+use hdl::rtl::{Value, cat, net};
 
 /// Lowers with the hardware made anew; `text` is the PG2 source that comments quote, or empty.
 pub fn lower<'a>(graph: &Graph, schedule: &Schedule, clock: Clock, text: impl Into<Text<'a>>) -> Netlist {
-    lower_with(graph, schedule, &Library::new(graph, clock), text.into())
+    let flags = gather(graph, schedule, clock);
+    lower_with(graph, schedule, &Library::new(graph, clock), &flags, text.into())
 }
 
-/// [`lower`] with the hardware at hand.
-pub fn lower_with(graph: &Graph, schedule: &Schedule, library: &Library, text: Text) -> Netlist {
-    let plan = gather(graph, schedule, library.clock);
+/// [`lower`] with the hardware and the way of the flags at hand.
+pub fn lower_with(graph: &Graph, schedule: &Schedule, library: &Library, flags: &Gather, text: Text) -> Netlist {
     let mut writer = Writer::new(graph, schedule, library, text);
     writer.ports();
     writer.body();
-    writer.flags(&plan);
+    writer.flags(flags);
     writer.outputs();
     writer.sink();
     let mut netlist = Netlist { top: writer.module.name.clone(), modules: Vec::new() };
@@ -46,10 +47,10 @@ struct Writer<'a> {
     lines: Lines<'a>,
     names: Names,
     module: Module,
-    /// The signal or literal of each node's value when it is ready.
-    values: Vec<String>,
+    /// The signal or constant of each node's value when it is ready; no bits where it is not written yet.
+    values: Vec<Value>,
     /// The flag port's signal of each node that has one.
-    flags: Vec<Option<String>>,
+    flags: Vec<Option<Value>>,
     delays: Delays,
 }
 
@@ -73,7 +74,7 @@ impl<'a> Writer<'a> {
             lines: Lines::new(text),
             names: Names::default(),
             module: Module { name, doc, latency: schedule.depth, ..Module::default() },
-            values: vec![String::new(); graph.nodes.len()],
+            values: vec![Value::zeros(0); graph.nodes.len()],
             flags: vec![None; graph.nodes.len()],
             delays: Delays::default(),
         }
@@ -111,20 +112,15 @@ impl<'a> Writer<'a> {
             let is_op = matches!(self.graph.nodes[k].kind, NodeKind::Op { .. });
             if is_op && cycle != Some(now) {
                 cycle = Some(now);
-                self.comment(match now {
+                self.module.comment(match now {
                     None => "---- values that depend on parameters and constants alone".to_string(),
                     Some(c) => format!("---- cycle {c}"),
                 });
             }
             self.value(id);
             let value = self.values[k].clone();
-            let width = self.graph.nodes[k].format.width();
-            self.delays.line(id, &value, width, &waits[k], &mut self.names, &mut self.module.items);
+            self.delays.line(id, &value, &waits[k], &mut self.names, &mut self.module);
         }
-    }
-
-    fn comment(&mut self, text: String) {
-        self.module.items.push(Item::Comment(text));
     }
 
     /// Defines the value of one node.
@@ -132,34 +128,30 @@ impl<'a> Writer<'a> {
         let k = id.0 as usize;
         let node = &self.graph.nodes[k];
         match &node.kind {
-            NodeKind::Pin { pin, element } => self.values[k] = self.graph.port(*pin, *element),
-            NodeKind::Const { bits } => self.values[k] = format!("{}'h{bits:x}", node.format.width()),
+            NodeKind::Pin { pin, element } => {
+                self.values[k] = net(&self.graph.port(*pin, *element), node.format.width());
+            }
+            NodeKind::Const { bits } => self.values[k] = Value::constant(node.format.width(), *bits as i128),
             NodeKind::Op { op, inst, args } => {
                 let hardware = self.library.module(id).expect("every operator node has hardware");
-                let ports = &hardware.module.ports;
                 let wish = if node.name.is_empty() { format!("{}_{k}", op.name()) } else { node.name.clone() };
-                let value = self.names.unique(&wish);
-                let flag = (!op.flags(inst).is_empty()).then(|| self.names.unique(&format!("{value}_f")));
-                let instance = self.names.unique(&format!("u{k}_{}_{value}", op.name()));
-                let mut connections: Vec<(String, String)> = Vec::new();
-                for port in ports {
-                    let to = match (port.name.as_str(), port.dir) {
-                        ("clk", _) => "clk".to_string(),
-                        ("q", Dir::Out) => value.clone(),
-                        ("f", Dir::Out) => flag.clone().expect("only operators with flags have the port"),
-                        (name, _) => self.argument(id, args[(name.as_bytes()[0] - b'a') as usize]),
-                    };
-                    connections.push((port.name.clone(), to));
-                }
-                let comment = self.lines.comment(node, &self.timing(id));
-                self.comment(comment);
-                self.module.items.push(Item::Net { name: value.clone(), width: node.format.width() });
-                if let Some(name) = &flag {
-                    let width = op.flags(inst).0.count_ones();
-                    self.module.items.push(Item::Net { name: name.clone(), width });
-                }
-                let module = hardware.module.name.clone();
-                self.module.items.push(Item::Instance { module, name: instance, connections });
+                let name = self.names.unique(&wish);
+                let raised = op.flags(inst);
+                let flag = (!raised.is_empty()).then(|| self.names.unique(&format!("{name}_f")));
+                let instance = self.names.unique(&format!("u{k}_{}_{name}", op.name()));
+                self.module.comment(self.lines.comment(node, &self.timing(id)));
+                let value = self.module.net(name, node.format.width());
+                let flag = flag.map(|name| self.module.net(name, raised.0.count_ones()));
+                let joined = |name: &str, dir: Dir| match (name, dir) {
+                    ("clk", _) => self.module.signal("clk"),
+                    ("q", Dir::Out) => value.clone(),
+                    ("f", Dir::Out) => flag.clone().expect("only operators with flags have the port"),
+                    (name, _) => self.argument(id, args[(name.as_bytes()[0] - b'a') as usize]),
+                };
+                let ports = hardware.module.ports.iter();
+                let connections: Vec<(String, Value)> =
+                    ports.map(|p| (p.name.clone(), joined(&p.name, p.dir))).collect();
+                self.module.instance(&hardware.module.name, instance, connections);
                 self.values[k] = value;
                 self.flags[k] = flag;
             }
@@ -176,66 +168,62 @@ impl<'a> Writer<'a> {
     }
 
     /// What a node reads for an argument in its start cycle.
-    fn argument(&self, user: NodeId, arg: NodeId) -> String {
+    fn argument(&self, user: NodeId, arg: NodeId) -> Value {
         let a = arg.0 as usize;
         if self.schedule.fixed[a] {
             return self.values[a].clone();
         }
         let wait = self.schedule.start[user.0 as usize] - self.schedule.ready(arg);
-        self.delays.tap(arg, wait).unwrap_or(&self.values[a]).to_string()
+        self.delays.tap(arg, wait).unwrap_or(&self.values[a]).clone()
     }
 
     fn flags(&mut self, plan: &Gather) {
-        let mut registers: Vec<String> = Vec::with_capacity(plan.steps.len());
+        let mut registers: Vec<Option<Value>> = Vec::with_capacity(plan.steps.len());
         // A flag that only waits is written where something joins it again: the step that it waits behind.
         let mut waits: Vec<Option<usize>> = Vec::with_capacity(plan.steps.len());
         if !plan.steps.is_empty() {
-            self.comment("---- the flags travel with their pair".to_string());
+            self.module.comment("---- the flags travel with their pair".to_string());
         }
         for step in &plan.steps {
             if let [Input { source: Source::Step(from), when: None }] = step.inputs[..] {
                 waits.push(Some(waits[from].unwrap_or(from)));
-                registers.push(String::new());
+                registers.push(None);
                 continue;
             }
             self.arrive(plan, &step.inputs, &waits, &mut registers);
             let name = self.names.unique(&format!("{}_c{}", Flags::NAMES[step.flag], step.cycle + 1));
             let next = self.any(&step.inputs, &registers, step.cycle);
-            self.module.items.push(Item::Reg { name: name.clone(), width: 1, next });
             waits.push(None);
-            registers.push(name);
+            registers.push(Some(self.module.reg(name, next)));
         }
         plan.last.iter().for_each(|inputs| self.arrive(plan, inputs, &waits, &mut registers));
-        let bits: Vec<String> =
-            plan.last.iter().rev().map(|inputs| self.any(inputs, &registers, self.schedule.depth)).collect();
-        self.module.items.push(Item::Assign { name: "flags".into(), expr: format!("{{{}}}", bits.join(", ")) });
+        let bits = plan.last.iter().rev().map(|inputs| self.any(inputs, &registers, self.schedule.depth));
+        let flags = cat(bits.collect::<Vec<_>>());
+        self.module.assign("flags", flags);
     }
 
     /// Writes the waits of the flags among `inputs`.
-    fn arrive(&mut self, plan: &Gather, inputs: &[Input], waits: &[Option<usize>], registers: &mut [String]) {
+    fn arrive(&mut self, plan: &Gather, inputs: &[Input], waits: &[Option<usize>], registers: &mut [Option<Value>]) {
         for input in inputs {
             if let Source::Step(k) = input.source
                 && let Some(first) = waits[k]
-                && registers[k].is_empty()
+                && registers[k].is_none()
             {
                 let cycles = (plan.steps[first].cycle + 1, plan.steps[k].cycle + 1);
                 let name = |cycle| format!("{}_c{cycle}", Flags::NAMES[plan.steps[k].flag]);
-                let from = registers[first].clone();
-                registers[k] = self.delays.wait(from, 1, cycles, name, &mut self.names, &mut self.module.items);
+                let from = registers[first].clone().expect("what is waited for has a register");
+                registers[k] = Some(self.delays.wait(from, cycles, name, &mut self.names, &mut self.module));
             }
         }
     }
 
     /// The OR of flag signals in a cycle; a vector with several used bits of one node is sliced bit by bit.
-    fn any(&self, inputs: &[Input], registers: &[String], cycle: u32) -> String {
+    fn any(&self, inputs: &[Input], registers: &[Option<Value>], cycle: u32) -> Value {
         let of = |input: &Input| match input.source {
-            Source::Step(k) => registers[k].clone(),
+            Source::Step(k) => registers[k].clone().expect("a step's inputs stand before it"),
             Source::Node { id, bit } => {
-                let signal = self.flags[id.0 as usize].as_deref().expect("a node that can raise a flag has the port");
-                let NodeKind::Op { op, inst, .. } = &self.graph.node(id).kind else {
-                    unreachable!("pins raise nothing")
-                };
-                if op.flags(inst).0.count_ones() == 1 { signal.to_string() } else { format!("{signal}[{bit}]") }
+                let signal = self.flags[id.0 as usize].as_ref();
+                signal.expect("a node that can raise a flag has the port").bit(bit)
             }
         };
         // Flags under one condition are ANDed with it once.
@@ -245,16 +233,16 @@ impl<'a> Writer<'a> {
                 None => terms.push(of(input)),
                 when if inputs[..k].iter().any(|other| other.when == when) => {}
                 Some(condition) => {
-                    let flags: Vec<String> = inputs.iter().filter(|i| i.when == input.when).map(of).collect();
-                    terms.push(format!("{} & {}", or(&flags), self.condition(condition, cycle)));
+                    let flags = inputs.iter().filter(|i| i.when == input.when).map(of).collect();
+                    terms.push(or(flags) & self.condition(condition, cycle));
                 }
             }
         }
-        or(&terms)
+        or(terms)
     }
 
     /// A condition in a cycle.
-    fn condition(&self, id: NodeId, cycle: u32) -> &str {
+    fn condition(&self, id: NodeId, cycle: u32) -> &Value {
         let value = &self.values[id.0 as usize];
         if self.schedule.fixed[id.0 as usize] {
             return value;
@@ -265,14 +253,12 @@ impl<'a> Writer<'a> {
     fn outputs(&mut self) {
         let layout = self.graph.layout();
         for (o, (port, _, _)) in self.graph.outputs.iter().zip(layout.outputs) {
-            let v = o.value.0 as usize;
-            let expr = if self.schedule.fixed[v] {
-                self.values[v].clone()
-            } else {
+            let mut value = &self.values[o.value.0 as usize];
+            if !self.schedule.fixed[o.value.0 as usize] {
                 let wait = self.schedule.depth - self.schedule.ready(o.value);
-                self.delays.tap(o.value, wait).unwrap_or(&self.values[v]).to_string()
-            };
-            self.module.items.push(Item::Assign { name: port, expr });
+                value = self.delays.tap(o.value, wait).unwrap_or(value);
+            }
+            self.module.assign(port, value.clone());
         }
     }
 
@@ -292,30 +278,26 @@ impl<'a> Writer<'a> {
                 _ => None,
             })
             .collect();
-        let mut unused: Vec<String> = Vec::new();
+        let mut unused: Vec<Value> = vec![Value::flag(false)];
         let all_static = self.module.items.iter().all(|i| !i.uses_clock());
         if all_static {
-            unused.push("clk".into());
+            unused.push(self.module.signal("clk"));
         }
         for class in [PinClass::Ipin, PinClass::Jpin, PinClass::Param] {
             let elements = self.graph.elements_of(class);
-            unused.extend(elements.iter().filter(|e| !used.contains(e)).map(|e| self.graph.port(e.0, e.1)));
+            let idle = elements.iter().filter(|e| !used.contains(e));
+            unused.extend(idle.map(|e| net(&self.graph.port(e.0, e.1), self.graph.pins[e.0].format.width())));
         }
-        let never = |(flag, demand): (&Option<String>, &Demand)| flag.clone().filter(|_| *demand == Demand::Never);
+        let never = |(flag, demand): (&Option<Value>, &Demand)| flag.clone().filter(|_| *demand == Demand::Never);
         unused.extend(self.flags.iter().zip(&self.graph.demand).filter_map(never));
-        if !unused.is_empty() {
+        if unused.len() > 1 {
             let name = self.names.unique("unused");
-            let expr = format!("&{{1'b0, {}}}", unused.join(", "));
-            self.module.items.push(Item::Wire { name, width: 1, expr });
+            self.module.wire(name, cat(unused).all());
         }
     }
 }
 
-/// The OR of signals.
-fn or(signals: &[String]) -> String {
-    match signals {
-        [] => "1'b0".into(),
-        [one] => one.clone(),
-        many => format!("|{{{}}}", many.join(", ")),
-    }
+/// The OR of signals of one bit.
+fn or(signals: Vec<Value>) -> Value {
+    if signals.is_empty() { Value::flag(false) } else { cat(signals).any() }
 }

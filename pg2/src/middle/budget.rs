@@ -12,9 +12,57 @@ struct Item {
     cost: u32,
 }
 
-/// The nodes whose products are in logic: those that cost least in all of the sets that free enough blocks.
-pub fn in_logic(graph: &Graph, clock: Clock) -> HashSet<usize> {
-    let Some(limit) = clock.blocks else { return HashSet::new() };
+/// Where the products of each node are made.
+pub struct Budget {
+    pub clock: Clock,
+    /// The nodes whose products are in logic.
+    in_logic: HashSet<usize>,
+    /// Multiplier blocks that the others take, where there is a limit.
+    blocks: Option<u32>,
+}
+
+impl Budget {
+    /// Whether the products of a node are in logic.
+    pub fn in_logic(&self, node: usize) -> bool {
+        self.in_logic.contains(&node)
+    }
+
+    /// The clock with which a node's circuit is made.
+    pub fn clock_of(&self, node: usize) -> Clock {
+        Clock { blocks: self.in_logic(node).then_some(0), ..self.clock }
+    }
+
+    /// Whether the blocks keep to the limit, and only operators are in logic.
+    pub fn verify(&self, graph: &Graph) -> Result<(), String> {
+        if let (Some(blocks), Some(limit)) = (self.blocks, self.clock.blocks)
+            && blocks > limit
+        {
+            return Err(format!("{blocks} multiplier blocks, and {limit} are allowed"));
+        }
+        let is_op = |k: &usize| graph.nodes.get(*k).is_some_and(|n| matches!(n.kind, NodeKind::Op { .. }));
+        match self.in_logic.iter().find(|k| !is_op(k)) {
+            Some(k) => Err(format!("node %{k} is no operator and has its products in logic")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The nodes in logic, in order.
+impl std::fmt::Display for Budget {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let mut nodes: Vec<&usize> = self.in_logic.iter().collect();
+        nodes.sort_unstable();
+        match self.blocks {
+            None => writeln!(f, "as many multiplier blocks as there are products"),
+            Some(blocks) => writeln!(f, "{blocks} multiplier blocks"),
+        }?;
+        nodes.into_iter().try_for_each(|k| writeln!(f, "%{k} in logic"))
+    }
+}
+
+/// Puts those products in logic that cost least there, of all sets that free enough blocks.
+pub fn budget(graph: &Graph, clock: Clock) -> Budget {
+    let Some(limit) = clock.blocks else { return Budget { clock, in_logic: HashSet::new(), blocks: None } };
     let mut items = items(graph, clock);
     let total: u32 = items.iter().map(|i| i.blocks).sum();
     // Of items that free the same number of blocks the cheapest go first; the largest group comes last.
@@ -22,7 +70,9 @@ pub fn in_logic(graph: &Graph, clock: Clock) -> HashSet<usize> {
     let mut groups: Vec<&[Item]> = items.chunk_by(|x, y| x.blocks == y.blocks).collect();
     groups.sort_by_key(|g| g.len());
     let (_, counts) = cheapest(&groups, total.saturating_sub(limit)).expect("all items together free all blocks");
-    groups.iter().zip(counts).flat_map(|(g, n)| g[..n].iter().map(|i| i.node)).collect()
+    let moved: Vec<&Item> = groups.iter().zip(counts).flat_map(|(g, n)| &g[..n]).collect();
+    let blocks = total - moved.iter().map(|i| i.blocks).sum::<u32>();
+    Budget { clock, in_logic: moved.iter().map(|i| i.node).collect(), blocks: Some(blocks) }
 }
 
 fn items(graph: &Graph, clock: Clock) -> Vec<Item> {

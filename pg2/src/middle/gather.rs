@@ -4,7 +4,7 @@
 //! its condition, one register for all flags of that condition waits.
 
 use crate::graph::{Demand, Graph, NodeId, NodeKind};
-use crate::middle::schedule::Schedule;
+use crate::middle::schedule::{Schedule, flag_cycle};
 use hdl::Flags;
 use hdl::circuit::target::Clock;
 use std::collections::BTreeMap;
@@ -42,6 +42,75 @@ pub struct Gather {
     pub steps: Vec<Step>,
     /// For each flag what is ORed into the pipeline's flag port in the last cycle.
     pub last: [Vec<Input>; Flags::COUNT as usize],
+}
+
+impl Gather {
+    /// Whether each flag that counts reaches the flag port once, and every input is there in the cycle of its step.
+    pub fn verify(&self, graph: &Graph, schedule: &Schedule) -> Result<(), String> {
+        let mut read = vec![0; self.steps.len()];
+        let mut reached = BTreeMap::new();
+        let mut see = |input: &Input, before: usize, flag: usize, cycle: u32| {
+            let when = input.when.filter(|w| !schedule.fixed[w.0 as usize]);
+            if when.is_some_and(|w| schedule.ready(w) > cycle) {
+                return Err(format!("a condition is read in cycle {cycle}, before it is there"));
+            }
+            match input.source {
+                Source::Step(k) if k >= before || self.steps[k].cycle + 1 != cycle || self.steps[k].flag != flag => {
+                    Err(format!("step {k} is no register of {} in cycle {cycle}", Flags::NAMES[flag]))
+                }
+                Source::Step(k) => {
+                    read[k] += 1;
+                    Ok(())
+                }
+                Source::Node { id, .. } if !schedule.fixed[id.0 as usize] && schedule.ready(id) != cycle => {
+                    Err(format!("a flag of %{} is read in cycle {cycle}, when it belongs to another pair", id.0))
+                }
+                Source::Node { id, bit } => {
+                    *reached.entry((id, bit)).or_insert(0) += 1;
+                    Ok(())
+                }
+            }
+        };
+        for (k, step) in self.steps.iter().enumerate() {
+            step.inputs.iter().try_for_each(|input| see(input, k, step.flag, step.cycle))?;
+        }
+        for (flag, inputs) in self.last.iter().enumerate() {
+            inputs.iter().try_for_each(|input| see(input, self.steps.len(), flag, schedule.depth))?;
+        }
+        if let Some(k) = read.iter().position(|n| *n != 1) {
+            return Err(format!("step {k} is read {} times", read[k]));
+        }
+        for (k, node) in graph.nodes.iter().enumerate() {
+            let id = NodeId(k as u32);
+            let NodeKind::Op { op, inst, .. } = &node.kind else { continue };
+            let wanted = (graph.demand(id) != Demand::Never) as u32;
+            for bit in 0..op.flags(inst).0.count_ones() {
+                let found = reached.get(&(id, bit)).copied().unwrap_or(0);
+                if found != wanted {
+                    return Err(format!("flag {bit} of %{k} is gathered {found} times, not {wanted}"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A line a step, then one for each flag port.
+impl std::fmt::Display for Gather {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let input = |i: &Input| {
+            let source = match i.source {
+                Source::Node { id, bit } => format!("%{}.{bit}", id.0),
+                Source::Step(k) => format!("step {k}"),
+            };
+            source + &i.when.map_or(String::new(), |w| format!(" if %{}", w.0))
+        };
+        let list = |inputs: &[Input]| inputs.iter().map(input).collect::<Vec<_>>().join(", ");
+        for (k, step) in self.steps.iter().enumerate() {
+            writeln!(f, "step {k}, cycle {}, {}: {}", step.cycle, Flags::NAMES[step.flag], list(&step.inputs))?;
+        }
+        self.last.iter().enumerate().try_for_each(|(k, inputs)| writeln!(f, "{}: {}", Flags::NAMES[k], list(inputs)))
+    }
 }
 
 /// What there is of one flag in each cycle.
@@ -84,13 +153,6 @@ pub fn gather(graph: &Graph, schedule: &Schedule, clock: Clock) -> Gather {
         plan.last[flag] = chain(&mut plan, flag, sources, schedule.depth, clock);
     }
     plan
-}
-
-/// The cycle in which a flag of a node joins the others: when both it and the condition under which it counts are there.
-pub(crate) fn flag_cycle(schedule: &Schedule, id: NodeId, when: Option<NodeId>) -> u32 {
-    let moving = |id: &NodeId| !schedule.fixed[id.0 as usize];
-    let there = [Some(id), when].into_iter().flatten().filter(moving).map(|id| schedule.ready(id)).max();
-    there.unwrap_or(schedule.depth - 1)
 }
 
 /// Takes the inputs of one flag to cycle `until`, ORed on their way; gives what is there then.

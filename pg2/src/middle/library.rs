@@ -1,7 +1,7 @@
 //! The hardware of every distinct operator use in a graph, made once for a compilation.
 
 use crate::graph::{Graph, NodeId, NodeKind};
-use crate::middle::budget::in_logic;
+use crate::middle::budget::{Budget, budget};
 use hdl::circuit::target::Clock;
 use hdl::circuit::{Circuit, Pipelined, pipeline};
 use hdl::op::{Inst, Operator, circuit, module_name};
@@ -22,13 +22,17 @@ pub struct Library {
 impl Library {
     /// Builds the hardware that `graph` needs.
     pub fn new(graph: &Graph, clock: Clock) -> Library {
-        let mut library =
-            Library { clock, modules: Vec::new(), of_node: vec![None; graph.nodes.len()], circuits: HashMap::new() };
-        let in_logic = in_logic(graph, clock);
+        Library::within(graph, &budget(graph, clock))
+    }
+
+    /// The same with the products where the budget has them.
+    pub fn within(graph: &Graph, budget: &Budget) -> Library {
+        let (clock, of_node) = (budget.clock, vec![None; graph.nodes.len()]);
+        let mut library = Library { clock, modules: Vec::new(), of_node, circuits: HashMap::new() };
         let mut known: HashMap<(&'static dyn Operator, &Inst, bool), usize> = HashMap::new();
         for (k, node) in graph.nodes.iter().enumerate() {
             if let NodeKind::Op { op, inst, .. } = &node.kind {
-                let logic = in_logic.contains(&k);
+                let logic = budget.in_logic(k);
                 let module = *known.entry((*op, inst, logic)).or_insert_with(|| library.share(*op, inst, logic));
                 library.of_node[k] = Some(module);
             }

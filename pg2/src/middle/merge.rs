@@ -6,7 +6,7 @@
 //! operators are scheduled operator by operator instead ([`crate::middle::schedule`]).
 
 use crate::graph::{Demand, Graph, Node, NodeId, NodeKind, PinClass};
-use crate::middle::budget::in_logic;
+use crate::middle::budget::{Budget, budget};
 use crate::middle::lines::Lines;
 use crate::middle::schedule::{Schedule, fixed};
 use crate::syntax::sources::Text;
@@ -33,8 +33,9 @@ pub struct Merged {
 }
 
 /// Joins the circuits of a graph; `None` if they are too large to be placed as one. `text` is the PG2 source that comments quote, or empty.
-pub fn merge(graph: &Graph, clock: Clock, text: Text) -> Option<Merged> {
-    let mut joined = join(graph, clock, text, MOST_PIECES)?;
+pub fn merge(graph: &Graph, budget: &Budget, text: Text) -> Option<Merged> {
+    let clock = budget.clock;
+    let mut joined = join(graph, budget, text, MOST_PIECES)?;
     let terms = joined.outputs();
     let name = format!("{}_pipeline", graph.name);
     let (mut pipelined, places) = pipeline_places(&name, &joined.circuit)?;
@@ -54,17 +55,16 @@ pub fn merge(graph: &Graph, clock: Clock, text: Text) -> Option<Merged> {
 /// The bits that the joined circuit computes for one pair: a port for each pin by [`Graph::port`], and a port for each output,
 /// with its terms put together as the accumulator does, then `flags`, whose bits are in the order of [`Flags::NAMES`].
 pub fn evaluator(graph: &Graph, clock: Clock) -> Evaluator {
-    let mut joined = join(graph, clock, "".into(), usize::MAX).expect("there is no limit");
+    let mut joined = join(graph, &budget(graph, clock), "".into(), usize::MAX).expect("there is no limit");
     joined.plain_outputs();
     Evaluator::new(&joined.circuit)
 }
 
 /// The circuits of all nodes; `None` if they have more pieces than `most`.
-fn join<'a>(graph: &'a Graph, clock: Clock, text: Text<'a>, most: usize) -> Option<Joined<'a>> {
-    let mut joined = Joined::new(graph, clock, text);
-    let in_logic = in_logic(graph, clock);
+fn join<'a>(graph: &'a Graph, budget: &Budget, text: Text<'a>, most: usize) -> Option<Joined<'a>> {
+    let mut joined = Joined::new(graph, budget.clock, text);
     for k in 0..graph.nodes.len() {
-        joined.circuit.products_in_logic(in_logic.contains(&k));
+        joined.circuit.products_in_logic(budget.in_logic(k));
         joined.node(NodeId(k as u32));
         if joined.circuit.pieces() > most {
             return None;

@@ -8,7 +8,6 @@
 mod least;
 
 use crate::graph::{Demand, Graph, NodeId, NodeKind, PinClass};
-use crate::middle::gather::flag_cycle;
 use crate::middle::library::Library;
 use hdl::circuit::target::Clock;
 
@@ -57,6 +56,19 @@ impl Schedule {
             }
         }
         Ok(())
+    }
+}
+
+/// A line a node.
+impl std::fmt::Display for Schedule {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        for k in 0..self.start.len() {
+            let (start, ready) = (self.start[k], self.start[k] + self.latency[k]);
+            let still = if self.fixed[k] { ", static" } else { "" };
+            let (own, behind) = (self.operator_bits[k], self.delay_bits[k]);
+            writeln!(f, "%{k}: cycles {start} to {ready}{still}, {own} bits inside, {behind} behind")?;
+        }
+        writeln!(f, "depth {}", self.depth)
     }
 }
 
@@ -114,6 +126,13 @@ pub(crate) fn fixed(graph: &Graph) -> Vec<bool> {
         });
     }
     fixed
+}
+
+/// The cycle in which a flag of a node joins the others: when both it and the condition under which it counts are there.
+pub(crate) fn flag_cycle(schedule: &Schedule, id: NodeId, when: Option<NodeId>) -> u32 {
+    let moving = |id: &NodeId| !schedule.fixed[id.0 as usize];
+    let there = [Some(id), when].into_iter().flatten().filter(moving).map(|id| schedule.ready(id)).max();
+    there.unwrap_or(schedule.depth - 1)
 }
 
 /// The bits of each node's delay line.

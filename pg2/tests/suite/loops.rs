@@ -33,6 +33,11 @@ fn a_loop_is_its_body_written_out() {
             "icast:int32(add(add(a, mul(v[0], a)), mul(v[1], a)))",
         ),
         ("for k in 0..2 { _t = a; } for k in 0..2 { _t = b; } o += 0;", "0:int32"),
+        // A warning in the first pass ends no loop.
+        (
+            "s = a; for k in 0..2 { s = s + (v[k] ^ 2); } o += s;",
+            "icast:int32(add(add(a, xor(v[0], 2:int8)), xor(v[1], 2:int8)))",
+        ),
     ]);
     assert_eq!(
         reduced("for k in 0..3 { vo[k] += v[k] * (k + 1); }", "vo"),

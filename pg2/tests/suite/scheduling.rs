@@ -4,6 +4,8 @@ use crate::graphs::{Build, Random, random};
 use hdl::Reduce;
 use hdl::circuit::target::Clock;
 use pg2::graph::{Graph, NodeId, NodeKind, PinClass};
+use pg2::middle::budget::budget;
+use pg2::middle::gather::{Gather, Source, gather};
 use pg2::middle::library::Library;
 use pg2::middle::schedule::{Schedule, asap, least_with_bound, waits};
 use pg2::middle::simplify::simplify;
@@ -98,4 +100,43 @@ fn values_of_parameters_alone_cost_nothing_and_still_have_time_to_settle() {
     let (s, _) = least_with_bound(&g, &library);
     s.verify(&g).unwrap();
     assert_eq!((s.depth, s.register_bits()), (9, 9 * 32 + 9 * 32));
+}
+
+/// Every pass's form has a text, and is refused when it is damaged.
+#[test]
+fn the_forms_between_graph_and_netlist_are_shown_and_checked() {
+    let text = "float18.9 a jpin; float18.9 b ipin; float18.9 o fout; c = a * b; if (b > 0) { o max= c / b + a * a; }";
+    let graph = simplify(&pg2::compile("k", text).unwrap().graph);
+    let clock = Clock { blocks: Some(1), ..Clock::default_clock() };
+    let budget = budget(&graph, clock);
+    budget.verify(&graph).unwrap();
+    let shown = budget.to_string();
+    assert!(shown.starts_with("1 multiplier blocks\n") && shown.matches("in logic").count() == 1, "{shown}");
+    let library = Library::within(&graph, &budget);
+    let (schedule, _) = least_with_bound(&graph, &library);
+    assert_eq!(schedule.to_string().lines().count(), graph.nodes.len() + 1);
+    let flags = gather(&graph, &schedule, clock);
+    flags.verify(&graph, &schedule).unwrap();
+    let shown = flags.to_string();
+    assert!(shown.contains(" if %") && shown.contains("\ninvalid: step "), "{shown}");
+    let damaged = |damage: &dyn Fn(&mut Gather)| {
+        let mut flags = flags.clone();
+        damage(&mut flags);
+        flags.verify(&graph, &schedule).unwrap_err()
+    };
+    let first = flags.steps[0].inputs[0];
+    let Source::Node { id, bit } = first.source else { panic!("a first step reads a node: {first:?}") };
+    assert_eq!(
+        damaged(&|f| {
+            f.steps[0].inputs.remove(0);
+        }),
+        format!("flag {bit} of %{} is gathered 0 times, not 1", id.0)
+    );
+    assert_eq!(
+        damaged(&|f| f.steps[0].inputs.push(first)),
+        format!("flag {bit} of %{} is gathered 2 times, not 1", id.0)
+    );
+    assert!(damaged(&|f| f.steps[0].cycle += 1).contains("belongs to another pair"));
+    assert!(damaged(&|f| f.last.iter_mut().for_each(Vec::clear)).contains("is read 0 times"));
+    assert!(damaged(&|f| f.steps.swap(0, 1)).contains("is no register of"));
 }

@@ -46,20 +46,19 @@ fn adders_of_many_formats_and_clocks_agree_with_their_bits() {
 #[test]
 fn modules_without_a_clock_and_with_submodules_are_supported() {
     let mut inner = Module { name: "inverter".into(), ..Module::default() };
-    inner.port(Dir::In, "a", 64);
+    let a = inner.input("a", 64);
     inner.port(Dir::Out, "q", 64);
-    inner.items.push(Item::Assign { name: "q".into(), expr: "~a".into() });
+    inner.assign("q", !a);
     let mut outer = Module { name: "two".into(), latency: 1, ..Module::default() };
     outer.port(Dir::In, "clk", 1);
-    outer.port(Dir::In, "a", 64);
+    let a = outer.input("a", 64);
     outer.port(Dir::Out, "q", 64);
     outer.port(Dir::Out, "one", 1);
-    outer.items.push(Item::Net { name: "n".into(), width: 64 });
-    let connections = [("a", "a"), ("q", "n")].map(|(p, e)| (p.to_string(), e.to_string())).into();
-    outer.items.push(Item::Instance { module: "inverter".into(), name: "i".into(), connections });
-    outer.items.push(Item::Reg { name: "r".into(), width: 64, next: "n".into() });
-    outer.items.push(Item::Assign { name: "q".into(), expr: "r".into() });
-    outer.items.push(Item::Assign { name: "one".into(), expr: "r[0]".into() });
+    let n = outer.net("n", 64);
+    outer.instance("inverter", "i", [("a".to_string(), a), ("q".to_string(), n.clone())]);
+    let r = outer.reg("r", n);
+    outer.assign("one", r.bit(0));
+    outer.assign("q", r);
     let alone = Netlist { top: "inverter".into(), modules: vec![inner.clone()] };
     let nested = Netlist { top: "two".into(), modules: vec![inner, outer] };
     let rows: Vec<Vec<u64>> = (0..9u64).map(|k| vec![k << 60 | k]).collect();

@@ -13,7 +13,9 @@ fn check(config: &Config) {
     let mut files = Vec::new();
     for module in &design.netlist.modules {
         let file = folder.path().join(format!("{}.v", module.name));
-        std::fs::write(&file, module.verilog()).expect("the text is written");
+        let text = module.verilog();
+        assert_eq!(testkit::used_before_declared(&text), None, "{}", module.name);
+        std::fs::write(&file, text).expect("the text is written");
         files.push(file.to_str().expect("a path in UTF-8").to_string());
     }
     let files: Vec<&str> = files.iter().map(String::as_str).collect();

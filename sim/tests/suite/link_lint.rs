@@ -36,7 +36,9 @@ fn every_shape_is_clean() {
         let mut files = Vec::new();
         for module in &netlist.modules {
             let file = format!("{}.v", module.name);
-            std::fs::write(folder.path().join(&file), module.verilog()).expect("the text is written");
+            let text = module.verilog();
+            assert_eq!(testkit::used_before_declared(&text), None, "{}", module.name);
+            std::fs::write(folder.path().join(&file), text).expect("the text is written");
             files.push(file);
         }
         let files: Vec<&str> = files.iter().map(String::as_str).collect();

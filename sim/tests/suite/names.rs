@@ -77,7 +77,8 @@ fn collect(netlist: &Netlist, names: &mut BTreeSet<String>) {
         names.extend(m.ports.iter().map(|p| p.name.clone()));
         for item in &m.items {
             match item {
-                Item::Wire { name, .. } | Item::Net { name, .. } | Item::Reg { name, .. } => names.insert(name.clone()),
+                Item::Wire { name, .. } | Item::Net { name, .. } => names.insert(name.clone()),
+                Item::Reg { name, .. } | Item::Hold { name, .. } => names.insert(name.clone()),
                 Item::Instance { name, .. } => names.insert(name.clone()),
                 Item::Rom { name, .. } => names.insert(name.clone()) && names.insert(format!("{name}{ROM}")),
                 _ => false,

@@ -1,14 +1,16 @@
-//! Random programs: the reference, the emulator and the evaluated circuit give the same bits and flags.
+//! Random programs: the reference, the emulator, the evaluated circuit and the simulated Verilog give the same bits and flags.
 //!
-//! `CASES=100000` makes it longer, `SEED=7` begins elsewhere. What is found is made as small as it goes and printed as a kernel
-//! with its inputs.
+//! `CASES=100000` makes it longer, `SEED=7` begins elsewhere; `VERILOG=1000` simulates the pipelines of so many kernels, and
+//! `ENGINES=10` whole engines of so many. What is found is made as small as it goes and printed as a kernel with its inputs.
 
 mod generate;
+mod part;
+mod verilog;
 
-use generate::Kernel;
 use hdl::Flags;
 use hdl::circuit::target::{Clock, TARGETS};
 use hdl::engine::protocol::Segment;
+use part::Kernel;
 use pg2::graph::{Graph, PinClass};
 use pg2::middle::{merge::evaluator, simplify::simplify};
 use rayon::prelude::*;
@@ -18,6 +20,9 @@ use sim::stimuli::{Random, Style, corner_records, records};
 
 /// Programs of a usual run.
 const CASES: u64 = 300;
+/// Kernels whose Verilog is simulated in a usual run: pipelines, and engines.
+const PIPELINES: u64 = 24;
+const ENGINES: u64 = 2;
 /// Sources of each program, and targets.
 const SOURCES: usize = 60;
 const TARGETS_OF_EACH: usize = 3;
@@ -89,10 +94,18 @@ fn emulated(graph: &Graph, simple: &Graph, input: &Input) -> Option<String> {
     None
 }
 
+/// A target, a clock, and a budget of multiplier blocks.
+fn clock(seed: u64) -> Clock {
+    let random = &mut Random::new(seed);
+    let target = &TARGETS[random.below(TARGETS.len() as u64) as usize];
+    let mhz = [target.usual_mhz, target.usual_mhz, 25.0, 80.0, 200.0, 400.0][random.below(6) as usize];
+    let blocks = [None, None, Some(0), Some(1), Some(4)][random.below(5) as usize];
+    Clock { target, mhz, blocks }
+}
+
 /// The merged circuit with its terms put together.
 fn evaluated(graph: &Graph, simple: &Graph, input: &Input, seed: u64) -> Option<String> {
-    let target = &TARGETS[seed as usize % TARGETS.len()];
-    let clock = Clock { target, mhz: target.usual_mhz, blocks: seed.is_multiple_of(3).then_some(0) };
+    let clock = clock(seed);
     let mut e = evaluator(simple, clock);
     let pairs: Vec<(&Vec<u64>, &Vec<u64>)> = input.i.iter().flat_map(|i| input.j.iter().map(move |j| (i, j))).collect();
     let port = |name: &str| {
@@ -110,38 +123,52 @@ fn evaluated(graph: &Graph, simple: &Graph, input: &Input, seed: u64) -> Option<
         let got: Vec<u128> = got.iter().map(|column| column[k]).collect();
         if got != want {
             let at = format!("i = {i:x?}, j = {j:x?}, params = {:x?}", input.params);
-            return Some(format!(
-                "{at}\ncircuit on {}: {got:x?}\nreference: {want:x?} (outputs, then flags)",
-                target.name
-            ));
+            return Some(format!("{at}\ncircuit at {clock:?}: {got:x?}\nreference: {want:x?} (outputs, then flags)"));
         }
     }
     None
 }
 
-/// The same, where a panic is a difference too.
+/// The same of a text, where a panic is a difference too.
 fn found(text: &str, seed: u64) -> Option<String> {
-    let graph = compiled(text)?;
-    let whole = std::panic::AssertUnwindSafe(|| difference(&graph, seed));
+    let whole = std::panic::AssertUnwindSafe(|| difference(&compiled(text)?, seed));
     std::panic::catch_unwind(whole).unwrap_or_else(|_| Some("it panics".into()))
+}
+
+/// Whether a text compiles, or ends in a panic, which is to be found then.
+fn compiles(text: &str) -> bool {
+    std::panic::catch_unwind(|| compiled(text).is_some()).unwrap_or(true)
+}
+
+/// Kernels that are one step smaller.
+fn smaller(kernel: &Kernel) -> Vec<Kernel> {
+    let simpler = ["int8", "uint8", "fixed8.8", "fixed12.5", "float8.3", "float18.9", "log9.4", "log17.8"];
+    let text = kernel.text();
+    let words = text.split(|c: char| !(c.is_alphanumeric() || c == '.')).filter(|w| w.parse::<hdl::Format>().is_ok());
+    let renamed = words.flat_map(|w| simpler.map(|to| (w.to_string(), to))).filter(|(from, to)| from.len() > to.len());
+    let renamed: Vec<Kernel> = renamed.map(|(from, to)| kernel.in_format(&from, to)).collect();
+    kernel.smaller().into_iter().chain(renamed).filter(|k| k.text().len() < text.len()).collect()
 }
 
 /// Removes and replaces parts as long as something differs.
 fn shrunk(mut kernel: Kernel, seed: u64) -> (String, String) {
-    let simpler = ["int8", "uint8", "fixed8.8", "fixed12.5", "float8.3", "float18.9", "log9.4", "log17.8"];
     loop {
-        let text = kernel.text();
-        let words =
-            text.split(|c: char| !(c.is_alphanumeric() || c == '.')).filter(|w| w.parse::<hdl::Format>().is_ok());
-        let renamed =
-            words.flat_map(|w| simpler.map(|to| (w.to_string(), to))).filter(|(from, to)| from.len() > to.len());
-        let renamed: Vec<Kernel> = renamed.map(|(from, to)| kernel.in_format(&from, to)).collect();
-        let all = kernel.smaller().into_iter().chain(renamed);
-        match all.filter(|k| k.text().len() < text.len()).find(|k| found(&k.text(), seed).is_some()) {
+        match smaller(&kernel).into_iter().find(|k| found(&k.text(), seed).is_some()) {
             Some(smaller) => kernel = smaller,
-            None => break (text.clone(), found(&text, seed).unwrap_or_default()),
+            None => {
+                let text = kernel.text();
+                let what = found(&text, seed).unwrap_or_default();
+                break (text, what);
+            }
         }
     }
+}
+
+/// The kernel of a seed.
+fn random_kernel(seed: u64) -> Kernel {
+    let kernel = generate::kernel(&mut Random::new(seed), &compiles);
+    assert!(compiles(&kernel.text()), "it compiles:\n{}", kernel.text());
+    kernel
 }
 
 #[test]
@@ -151,8 +178,7 @@ fn random_kernels_have_the_same_bits_everywhere() {
     let wrong: Vec<String> = (first..first + cases)
         .into_par_iter()
         .filter_map(|seed| {
-            let kernel = generate::kernel(&mut Random::new(seed), &|text| compiled(text).is_some());
-            assert!(compiled(&kernel.text()).is_some(), "it compiles:\n{}", kernel.text());
+            let kernel = random_kernel(seed);
             found(&kernel.text(), seed)?;
             let (text, what) = shrunk(kernel, seed);
             Some(format!("SEED={seed}:\n{text}{what}"))
@@ -161,19 +187,38 @@ fn random_kernels_have_the_same_bits_everywhere() {
     assert!(wrong.is_empty(), "{} kernels of {cases}:\n\n{}", wrong.len(), wrong[..wrong.len().min(8)].join("\n\n"));
 }
 
+/// In one simulation each takes about a second of the compiler's time.
+#[test]
+fn pipelines_of_random_kernels_have_the_same_bits_in_verilog() {
+    let (cases, first) = (number("VERILOG").unwrap_or(PIPELINES), number("SEED").unwrap_or(1));
+    println!("{cases} pipelines from seed {first} on");
+    let kernels: Vec<(Kernel, u64)> = (first..first + cases).map(|seed| (random_kernel(seed), seed)).collect();
+    let Some(wrong) = verilog::pipelines(&kernels) else { return };
+    assert!(wrong.is_empty(), "{} kernels of {cases}:\n\n{}", wrong.len(), wrong.join("\n\n"));
+}
+
+#[test]
+fn engines_of_random_kernels_give_the_sums_of_the_reference() {
+    let (cases, first) = (number("ENGINES").unwrap_or(ENGINES), number("SEED").unwrap_or(1));
+    println!("{cases} engines from seed {first} on");
+    for seed in first..first + cases {
+        if !verilog::engine(&random_kernel(seed).text(), seed) {
+            return;
+        }
+    }
+}
+
 #[test]
 fn random_kernels_use_the_whole_library() {
     let mut used = std::collections::BTreeSet::new();
     for seed in 1..=CASES {
-        let kernel = generate::kernel(&mut Random::new(seed), &|text| compiled(text).is_some());
-        let graph = compiled(&kernel.text()).unwrap_or_else(|| panic!("it compiles:\n{}", kernel.text()));
+        let graph = compiled(&random_kernel(seed).text()).expect("it compiles");
         used.extend(graph.nodes.iter().filter_map(|n| match &n.kind {
             pg2::graph::NodeKind::Op { op, .. } => Some(op.name()),
             _ => None,
         }));
     }
     let all = hdl::op::OPERATORS.iter().map(|op| op.name());
-    // `pg_fn` fits a table for every function; tests of its own have it.
-    let missing: Vec<&str> = all.filter(|name| !used.contains(name) && *name != "func").collect();
+    let missing: Vec<&str> = all.filter(|name| !used.contains(name)).collect();
     assert!(missing.is_empty(), "no random kernel has {missing:?}");
 }

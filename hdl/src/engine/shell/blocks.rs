@@ -2,8 +2,9 @@
 
 use crate::engine::design::add_port;
 use crate::engine::protocol;
-use crate::engine::shape::{Shape, bits_for, slice};
+use crate::engine::shape::{Shape, bits_for};
 use crate::rtl::memory::Ram;
+use crate::rtl::net;
 use crate::rtl::netlist::Dir::{In, Out};
 use crate::rtl::netlist::{Dir, Item, Module};
 use askama::Template;
@@ -35,7 +36,7 @@ struct Step {
 
 #[derive(Template)]
 #[template(path = "decode.v", escape = "none")]
-struct Decode<'a> {
+struct Decode {
     groups: u32,
     load_j: String,
     param: String,
@@ -70,8 +71,8 @@ struct Decode<'a> {
     param_bits: u32,
     has_params: bool,
     param_state: &'static str,
-    has_padding: bool,
-    padding: &'a str,
+    /// The bits of the record that nothing reads.
+    padding: Option<String>,
     /// Bits that count the records of a packet; what I and RUN say of them.
     items_bits: u32,
     argument_items: String,
@@ -161,11 +162,8 @@ pub(super) fn decode(s: &Shape) -> Module {
     };
     let result_start = s.head_words + s.beat_words - 1;
     let items_bits = (s.addr_bits + 1).max(s.ring_bits + 1).max(s.n_bits);
-    // These two have 24 bits.
-    let items = |name: &str| match items_bits.checked_sub(24) {
-        None | Some(0) => slice(name, 0, items_bits),
-        Some(more) => format!("{{{more}'d0, {}}}", slice(name, 0, 24)),
-    };
+    // Numbers of records have 24 bits on the stream.
+    let items = |name: &str, bits: u32| net(name, bits).low(items_bits.min(24)).zext(items_bits).to_string();
     let template = Decode {
         groups: s.groups,
         load_j: format!("{:02x}", protocol::LOAD_J),
@@ -195,17 +193,16 @@ pub(super) fn decode(s: &Shape) -> Module {
         result_bits: s.beats_bits + s.beat_bits,
         result_start,
         result_words: s.result_words,
-        pack_i: s.i.pack("record"),
-        pack_j: s.j.pack("record"),
-        pack_param: s.params.pack("record"),
+        pack_i: s.i.pack(&s.record()).to_string(),
+        pack_j: s.j.pack(&s.record()).to_string(),
+        pack_param: s.params.pack(&s.record()).to_string(),
         param_bits: s.params.bits,
         has_params: s.has_params,
         param_state: if s.has_params { "IDLE_LANES" } else { "CLOSE" },
-        has_padding: !s.padding.is_empty(),
-        padding: &s.padding,
+        padding: (s.padding.width() > 0).then(|| s.padding.to_string()),
         items_bits,
-        argument_items: items("argument"),
-        run_items: items("third"),
+        argument_items: items("argument", 24),
+        run_items: items("third", 32),
     };
     text_module(format!("{}_decode", s.prefix), "Reads the packets.", decode_ports(s), template)
 }

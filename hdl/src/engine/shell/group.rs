@@ -2,11 +2,12 @@
 
 use super::blocks::{list, sequence};
 use super::results::collect;
-use super::{instance, join, names_of};
+use super::{instance, names_of};
 use crate::engine::design::add_port;
 use crate::engine::shape::Shape;
 use crate::rtl::netlist::Dir::{In, Out};
-use crate::rtl::netlist::{Item, Module};
+use crate::rtl::netlist::Module;
+use crate::rtl::{Value, cat};
 
 /// How what comes out of all lane groups becomes one signal of the shell.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -84,30 +85,40 @@ pub(super) fn group(s: &Shape) -> Module {
     nets.retain(|n| n.0 != "quiet");
     inputs.iter().for_each(|(name, width)| add_port(&mut group, (In, name.clone(), *width)));
     outer.iter().for_each(|(name, width, _)| add_port(&mut group, (Out, *name, *width)));
-    group.items.extend(nets.into_iter().map(|(name, width)| Item::Net { name: name.into(), width }));
-    let load = [("we", "load_we"), ("waddr", "load_addr"), ("wdata", "load_data")];
-    let fetch = [("re", "pair_read"), ("raddr", "pair_addr"), ("rdata", "pair_word")];
-    let memory = format!("{}_ram_{}x{}", s.prefix, s.j.bits, s.jmem_records);
-    group.items.push(instance(&memory, "j_memory", None, [join(&load), join(&fetch)].concat()));
-    // Whether a segment has one source is known when it is written, and wanted soon after it is read for its pairs.
-    let entry = 2 * s.addr_bits + 1;
-    for (name, addr, word, width, data) in [
-        ("list_for_pairs", "walk_addr", "walk_word", entry + 1, "{segment_one, segment_first, segment_count}"),
-        ("list_for_loads", "scan_addr", "scan_word", entry, "{segment_first, segment_count}"),
-    ] {
-        let ring = format!("{}_ram_{width}x{}", s.prefix, s.ring);
-        let write = [("we", "segment_we"), ("waddr", "segment_at"), ("wdata", data), ("re", "1'b1")];
-        group.items.push(instance(
-            &ring,
-            name,
-            None,
-            [join(&write), join(&[("raddr", addr), ("rdata", word)])].concat(),
-        ));
+    for (name, width) in nets {
+        group.net(name, width);
     }
-    group.items.push(instance(&list.name, "list", Some("rst"), names_of(&list, &[])));
-    group.items.push(instance(&sequence.name, "sequencer", Some("rst"), names_of(&sequence, &[])));
-    group.items.push(instance(&collect.name, "collector", Some("rst"), names_of(&collect, &from_lanes)));
-    group.items.push(Item::Assign { name: "quiet".into(), expr: "collected & drained & lanes_free".into() });
-    group.items.push(Item::Assign { name: "l_j_rec".into(), expr: s.j.unpack("l_word") });
+    let memory = format!("{}_ram_{}x{}", s.prefix, s.j.bits, s.jmem_records);
+    let joined = ["load_we", "load_addr", "load_data", "pair_read", "pair_addr", "pair_word"];
+    let joined = joined.map(|name| group.signal(name));
+    ram(&mut group, &memory, "j_memory", joined);
+    // Whether a segment has one source is known when it is written, and wanted soon after it is read for its pairs.
+    let [one, first, count] = ["segment_one", "segment_first", "segment_count"].map(|name| group.signal(name));
+    for (name, addr, word, data) in [
+        ("list_for_pairs", "walk_addr", "walk_word", vec![one, first.clone(), count.clone()]),
+        ("list_for_loads", "scan_addr", "scan_word", vec![first, count]),
+    ] {
+        let data = cat(data);
+        let ring = format!("{}_ram_{}x{}", s.prefix, data.width(), s.ring);
+        let [we, at, addr, word] = ["segment_we", "segment_at", addr, word].map(|name| group.signal(name));
+        ram(&mut group, &ring, name, [we, at, data, Value::flag(true), addr, word]);
+    }
+    let reset = group.signal("rst");
+    let from_lanes = from_lanes.map(|(port, name)| (port, group.signal(name)));
+    for (block, name, given) in
+        [(&list, "list", &[][..]), (&sequence, "sequencer", &[]), (&collect, "collector", &from_lanes)]
+    {
+        let connections = names_of(&group, block, given);
+        instance(&mut group, &block.name, name, Some(&reset), connections);
+    }
+    let [collected, drained, free] = ["collected", "drained", "lanes_free"].map(|name| group.signal(name));
+    group.assign("quiet", collected & drained & free);
+    group.assign("l_j_rec", s.j.unpack(&group.signal("l_word")));
     group
+}
+
+/// Adds a memory; `joined` is what its ports are joined to, in their order.
+fn ram(group: &mut Module, memory: &str, name: &str, joined: [Value; 6]) {
+    let ports = ["we", "waddr", "wdata", "re", "raddr", "rdata"].map(String::from);
+    instance(group, memory, name, None, ports.into_iter().zip(joined));
 }

@@ -1,15 +1,15 @@
-//! What makes a netlist sound: every name declared once and legal, every port of an instance connected once and to as many
-//! bits, and every output and net driven exactly once.
+//! What makes a netlist sound: every name declared once, legally, and before it is used; every expression over declared names
+//! of their widths; every port of an instance connected once and to as many bits; every output and net driven exactly once.
 
-use super::width::{Shape, shape};
-use super::{Dir, Item, Module, Netlist, ROM, identifiers};
+use super::{Dir, Item, Module, Netlist, Port, ROM};
 use crate::hash::FastMap;
 use crate::rtl::names::is_identifier;
+use crate::rtl::{Net, Node, Value};
 use std::collections::BTreeMap;
 
 impl Netlist {
-    /// Whether the modules fit together; the error says what does not, and where. Hand-written text inside a module is not
-    /// judged, and what it may declare or drive is left to it.
+    /// Whether the modules fit together; the error says what does not, and where. Of a hand-written module the ports are
+    /// checked, and not what its text does with them.
     pub fn verify(&self) -> Result<(), String> {
         self.verify_around(&[])
     }
@@ -26,102 +26,121 @@ impl Netlist {
             }
         }
         for m in &self.modules {
-            Check::new(m).run(&modules).map_err(|e| format!("module {}: {e}", m.name))?;
+            let check = Check { m, names: FastMap::default(), driven: BTreeMap::new() };
+            check.run(&modules).map_err(|e| format!("module {}: {e}", m.name))?;
         }
         modules.contains_key(self.top.as_str()).then_some(()).ok_or_else(|| format!("no top module {}", self.top))
     }
 }
 
 /// What a name stands for.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Input,
     /// What must be driven by something else: an output or a net.
     Driven,
+    /// A register that must be loaded.
+    Held,
     /// What is driven where it is declared.
     Own,
     /// An instance or a memory: no signal.
     NoSignal,
 }
 
-/// One module under examination.
+/// One module under examination, item by item.
 struct Check<'a> {
     m: &'a Module,
-    /// Whether hand-written text is in it, which may declare and drive what is not known here.
-    text: bool,
     names: FastMap<&'a str, (Kind, u32)>,
-    /// The bits (high, low) that something drives, of each output and net.
+    /// The bits (high, low) that something drives, of each output, net and held register.
     driven: BTreeMap<&'a str, Vec<(u32, u32)>>,
 }
 
-impl<'a> Check<'a> {
-    fn new(m: &'a Module) -> Check<'a> {
-        let text = m.items.iter().any(|i| matches!(i, Item::Text(_)));
-        Check { m, text, names: FastMap::default(), driven: BTreeMap::new() }
-    }
+type Checked = Result<(), String>;
 
-    fn run(mut self, modules: &BTreeMap<&str, &Module>) -> Result<(), String> {
-        self.declarations()?;
-        for item in &self.m.items {
-            match item {
-                Item::Assign { name, expr } => {
-                    let width = self.shape(name).width;
-                    self.equal(width, self.shape(expr).width, || format!("{name} and what is assigned to it"))?;
-                    self.drive(name, "an assignment")?;
-                }
-                Item::Wire { name, width, expr } | Item::Reg { name, width, next: expr } => {
-                    self.equal(Some(*width), self.shape(expr).width, || format!("{name} and its value"))?;
-                }
-                Item::Rom { name, width, addr, addr_width, data } => {
-                    self.equal(Some(*addr_width), self.shape(addr).width, || {
-                        format!("the address of {name} and its memory's")
-                    })?;
-                    if *addr_width > 32 || data.len() as u64 != 1 << addr_width {
-                        return Err(format!("memory {name} has {} words, not 2^{addr_width}", data.len()));
-                    }
-                    if data.iter().any(|word| *width < 64 && word >> width != 0) {
-                        return Err(format!("a word of memory {name} has more than {width} bits"));
-                    }
-                }
-                Item::Instance { module, name, connections } => {
-                    let inner = modules.get(module.as_str());
-                    let inner = inner.ok_or_else(|| format!("{name} is an instance of unknown {module}"))?;
-                    self.instance(name, inner, connections)?;
-                }
-                Item::Comment(_) | Item::Net { .. } | Item::Text(_) => {}
-            }
+fn ensure(condition: bool, message: impl FnOnce() -> String) -> Checked {
+    if condition { Ok(()) } else { Err(message()) }
+}
+
+impl<'a> Check<'a> {
+    fn run(mut self, modules: &BTreeMap<&'a str, &'a Module>) -> Checked {
+        for p in &self.m.ports {
+            self.declare(&p.name, if p.dir == Dir::In { Kind::Input } else { Kind::Driven }, p.width)?;
         }
-        self.used_names()?;
         self.terms()?;
+        if self.m.items.iter().any(|i| matches!(i, Item::Text(_))) {
+            return self.text();
+        }
+        let clocked = self.m.items.iter().any(|i| i.uses_clock() && !matches!(i, Item::Instance { .. }));
+        ensure(!clocked || self.names.get("clk") == Some(&(Kind::Input, 1)), || "registers without a clock".into())?;
+        for item in &self.m.items {
+            self.item(item, modules)?;
+        }
         self.all_driven()
     }
 
-    /// Declares ports, signals, memories and instances.
-    fn declarations(&mut self) -> Result<(), String> {
-        let m = self.m;
-        for p in &m.ports {
-            self.declare(&p.name, if p.dir == Dir::In { Kind::Input } else { Kind::Driven }, p.width)?;
-        }
-        for item in &m.items {
-            match item {
-                Item::Wire { name, width, .. } | Item::Reg { name, width, .. } => {
-                    self.declare(name, Kind::Own, *width)?
-                }
-                Item::Net { name, width } => self.declare(name, Kind::Driven, *width)?,
-                Item::Rom { name, width, .. } => self.declare(name, Kind::Own, *width)?,
-                Item::Instance { name, .. } => self.declare(name, Kind::NoSignal, 1)?,
-                Item::Comment(_) | Item::Assign { .. } | Item::Text(_) => {}
+    /// A hand-written body has nothing beside it, and every output has a place in it.
+    fn text(&self) -> Checked {
+        let [Item::Text(text)] = &self.m.items[..] else {
+            return Err("hand-written text stands beside other items".into());
+        };
+        let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+        let unknown = |p: &&Port| p.dir == Dir::Out && !words.contains(&p.name.as_str());
+        let missing = self.m.ports.iter().find(unknown);
+        ensure(missing.is_none(), || {
+            format!("output {} is not in the hand-written text", missing.map_or("", |p| &p.name))
+        })
+    }
+
+    fn item(&mut self, item: &'a Item, modules: &BTreeMap<&'a str, &'a Module>) -> Checked {
+        match item {
+            Item::Comment(_) | Item::Text(_) => Ok(()),
+            Item::Net { name, width } => self.declare(name, Kind::Driven, *width),
+            Item::Hold { name, width } => self.declare(name, Kind::Held, *width),
+            Item::Wire { name, value } => {
+                self.reads(value)?;
+                self.declare(name, Kind::Own, value.width())
             }
-        }
-        let memory =
-            |i: &&Item| matches!(i, Item::Rom { name, .. } if self.names.contains_key(format!("{name}{ROM}").as_str()));
-        match m.items.iter().find(memory) {
-            Some(Item::Rom { name, .. }) => Err(format!("{name}{ROM} is declared and is the memory of {name}")),
-            _ => Ok(()),
+            Item::Reg { name, next } => {
+                // A register may read itself.
+                self.declare(name, Kind::Own, next.width())?;
+                self.reads(next)
+            }
+            Item::Load { name, next } => {
+                self.reads(next)?;
+                let held = self.names.get(name.as_str()).is_some_and(|n| n.0 == Kind::Held);
+                ensure(held, || format!("{name} is loaded and is no register that waits for it"))?;
+                self.whole(name, next.width(), "what it takes")
+            }
+            Item::Assign { name, value } => {
+                self.reads(value)?;
+                self.whole(name, value.width(), "an assignment")
+            }
+            Item::Rom { name, width, addr, data } => self.rom(name, *width, addr, data),
+            Item::Instance { module, name, connections } => {
+                let inner = modules.get(module.as_str());
+                let inner = inner.ok_or_else(|| format!("{name} is an instance of unknown {module}"))?;
+                self.instance(name, inner, connections)
+            }
         }
     }
 
-    fn declare(&mut self, name: &'a str, kind: Kind, width: u32) -> Result<(), String> {
+    fn rom(&mut self, name: &'a str, width: u32, addr: &'a Value, data: &[u64]) -> Checked {
+        self.reads(addr)?;
+        ensure(addr.width() <= 32 && data.len() as u64 == 1 << addr.width(), || {
+            format!("memory {name} has {} words and an address of {} bits", data.len(), addr.width())
+        })?;
+        ensure(width <= 64 && !data.iter().any(|word| width < 64 && word >> width != 0), || {
+            format!("a word of memory {name} has more than {width} bits")
+        })?;
+        self.declare(name, Kind::Own, width)?;
+        // No item after this one may be called as the memory is.
+        let memory = format!("{name}{ROM}");
+        let taken = self.names.contains_key(memory.as_str())
+            || self.m.items.iter().any(|i| i.declares().is_some_and(|d| d.0 == memory));
+        ensure(!taken, || format!("{memory} is declared and is the memory of {name}"))
+    }
+
+    fn declare(&mut self, name: &'a str, kind: Kind, width: u32) -> Checked {
         match () {
             _ if !is_identifier(name) => Err(format!("`{name}` is no name of a signal")),
             _ if width == 0 => Err(format!("{name} has no bits")),
@@ -130,131 +149,96 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn shape<'e>(&self, expr: &'e str) -> Shape<'e> {
-        shape(expr, &|name| self.names.get(name).filter(|n| n.0 != Kind::NoSignal).map(|n| n.1))
-    }
-
-    /// An error unless two widths are equal, as far as they are known.
-    fn equal(&self, a: Option<u32>, b: Option<u32>, what: impl Fn() -> String) -> Result<(), String> {
-        match (a, b) {
-            (Some(a), Some(b)) if a != b => Err(format!("{} have {a} and {b} bits", what())),
-            _ => Ok(()),
-        }
+    /// All that an expression reads is declared by now, with as many bits as the expression takes it to have.
+    fn reads(&self, value: &Value) -> Checked {
+        let mut wrong = None;
+        value.reads(&mut |Net(name), full, _, _| {
+            let found = match self.names.get(&**name) {
+                None => format!("{name} is used before it is declared, or is not declared at all"),
+                Some((Kind::NoSignal, _)) => format!("{name} is no signal"),
+                Some((_, width)) if *width != full => format!("{name} has {width} bits and is read as one of {full}"),
+                Some(_) => return,
+            };
+            wrong.get_or_insert(found);
+        });
+        wrong.map_or(Ok(()), Err)
     }
 
     /// Connections of an instance: each port once, to as many bits, and outputs to what may be driven.
-    fn instance(&mut self, name: &str, inner: &Module, connections: &'a [(String, String)]) -> Result<(), String> {
-        let mut given: FastMap<&str, &'a str> = FastMap::default();
-        for (port, expr) in connections {
-            if given.insert(port, expr).is_some() {
-                return Err(format!("port {port} of {name} is connected twice"));
-            }
+    fn instance(&mut self, name: &'a str, inner: &Module, connections: &'a [(String, Value)]) -> Checked {
+        self.declare(name, Kind::NoSignal, 1)?;
+        let mut given: FastMap<&str, &'a Value> = FastMap::default();
+        for (port, value) in connections {
+            ensure(given.insert(port, value).is_none(), || format!("port {port} of {name} is connected twice"))?;
         }
         for port in &inner.ports {
-            let Some(expr) = given.remove(port.name.as_str()) else {
-                return Err(format!("port {} of {name} is not connected", port.name));
-            };
-            self.equal(Some(port.width), self.shape(expr).width, || {
-                format!("port {} of {name} and `{expr}`", port.name)
-            })?;
+            let value = given.remove(port.name.as_str());
+            let value = value.ok_or_else(|| format!("port {} of {name} is not connected", port.name))?;
+            self.reads(value)?;
+            let (a, b) = (port.width, value.width());
+            ensure(a == b, || format!("port {} of {name} and `{value}` have {a} and {b} bits", port.name))?;
             if port.dir == Dir::Out {
-                self.drive(expr, &format!("port {} of {name}", port.name))?;
+                self.drive(value, &format!("port {} of {name}", port.name))?;
             }
         }
-        match given.keys().next() {
-            Some(port) => Err(format!("{} has no port {port}, which {name} connects", inner.name)),
-            None => Ok(()),
+        let left = given.keys().next();
+        ensure(left.is_none(), || format!("{} has no port {}, which {name} connects", inner.name, left.unwrap_or(&"")))
+    }
+
+    /// Notes that something drives all of `name`.
+    fn whole(&mut self, name: &'a str, width: u32, by: &str) -> Checked {
+        match self.names.get(name) {
+            Some((_, own)) if *own != width => Err(format!("{by} of {width} bits drives {name}, which has {own}")),
+            _ => self.part(name, (width - 1, 0), by),
         }
     }
 
-    /// Notes that something drives the signals of `target`.
-    fn drive(&mut self, target: &'a str, by: &str) -> Result<(), String> {
-        let parts = self.shape(target).parts;
-        if parts.is_empty() && !self.text {
-            return Err(format!("{by} drives `{target}`, which is no signal"));
+    /// Notes that something drives the signals of `target`: bits of a name, or several side by side.
+    fn drive(&mut self, target: &'a Value, by: &str) -> Checked {
+        match target.node() {
+            Node::Read { leaf: Net(name), low, .. } => self.part(name, (low + target.width() - 1, *low), by),
+            Node::Cat(parts) => parts.iter().try_for_each(|part| self.drive(part, by)),
+            _ => Err(format!("{by} drives `{target}`, which is no signal")),
         }
-        for (name, bits) in parts {
-            match self.names.get(name) {
-                Some((Kind::Driven, width)) => {
-                    let (high, low) = bits.unwrap_or((width - 1, 0));
-                    if high >= *width {
-                        return Err(format!("{by} drives bit {high} of {name}, which has {width}"));
-                    }
-                    self.driven.entry(name).or_default().push((high, low));
-                }
-                Some(_) => return Err(format!("{name} is driven twice, once by {by}")),
-                None if self.text => {}
-                None => return Err(format!("{name} is used and not declared")),
-            }
+    }
+
+    fn part(&mut self, name: &'a str, bits: (u32, u32), by: &str) -> Checked {
+        match self.names.get(name) {
+            Some((Kind::Driven | Kind::Held, _)) => self.driven.entry(name).or_default().push(bits),
+            Some(_) => return Err(format!("{name} is driven twice, once by {by}")),
+            None => return Err(format!("{name} is driven before it is declared, or is not declared at all")),
         }
         Ok(())
     }
 
-    /// Every bit of every output and net is driven once. Hand-written text may drive what nothing else does.
-    fn all_driven(mut self) -> Result<(), String> {
-        for (name, (kind, width)) in self.names.iter().filter(|n| n.1.0 == Kind::Driven) {
-            debug_assert!(*kind == Kind::Driven);
+    /// Every bit of every output and net is driven once, and every held register loaded.
+    fn all_driven(mut self) -> Checked {
+        let waiting = |kind: Kind| matches!(kind, Kind::Driven | Kind::Held);
+        // In the order of the text, so that the same fault is always told in the same words.
+        let mut names: Vec<_> =
+            self.names.iter().filter(|n| waiting(n.1.0)).map(|(n, (_, width))| (*n, *width)).collect();
+        names.sort_unstable();
+        for (name, width) in names {
             let mut bits = self.driven.remove(name).unwrap_or_default();
-            if bits.is_empty() && self.text {
-                continue;
-            }
             bits.sort_by_key(|b| b.1);
             let mut next = 0;
             for (high, low) in bits {
-                if low < next {
-                    return Err(format!("{name} is driven twice"));
-                }
-                if low > next && !self.text {
-                    return Err(format!("bit {next} of {name} is not driven"));
-                }
+                ensure(low >= next, || format!("{name} is driven twice"))?;
+                ensure(low == next, || format!("bit {next} of {name} is not driven"))?;
                 next = high + 1;
             }
-            if next < *width && !self.text {
-                return Err(if next == 0 {
-                    format!("{name} is not driven")
-                } else {
-                    format!("bit {next} of {name} is not driven")
-                });
-            }
-        }
-        Ok(())
-    }
-
-    /// Expressions use declared names alone. Hand-written text may declare more than is known here.
-    fn used_names(&self) -> Result<(), String> {
-        if self.text {
-            return Ok(());
-        }
-        if self.m.items.iter().any(Item::uses_clock) && !self.names.contains_key("clk") {
-            return Err("registers without a clock".into());
-        }
-        for item in &self.m.items {
-            let texts: Vec<&str> = match item {
-                Item::Wire { expr, .. } => vec![expr],
-                Item::Reg { next, .. } => vec![next],
-                Item::Assign { expr, .. } => vec![expr],
-                Item::Rom { addr, .. } => vec![addr],
-                Item::Instance { connections, .. } => connections.iter().map(|c| c.1.as_str()).collect(),
-                _ => vec![],
-            };
-            for name in texts.into_iter().flat_map(identifiers) {
-                match self.names.get(name) {
-                    None => return Err(format!("{name} is used and not declared")),
-                    Some((Kind::NoSignal, _)) => return Err(format!("{name} is no signal")),
-                    Some(_) => {}
-                }
-            }
+            ensure(next > 0, || format!("{name} is not driven"))?;
+            ensure(next == width, || format!("bit {next} of {name} is not driven"))?;
         }
         Ok(())
     }
 
     /// The ports of terms are outputs of their widths.
-    fn terms(&self) -> Result<(), String> {
+    fn terms(&self) -> Checked {
         for term in &self.m.terms {
             for (port, width) in term.ports.iter().zip(term.shape.widths()) {
-                if !self.m.ports.iter().any(|p| p.dir == Dir::Out && p.name == *port && p.width == width) {
-                    return Err(format!("{port}, {width} bits of the term {}, is no such output", term.output));
-                }
+                let is_output = self.m.ports.iter().any(|p| p.dir == Dir::Out && p.name == *port && p.width == width);
+                ensure(is_output, || format!("{port}, {width} bits of the term {}, is no such output", term.output))?;
             }
         }
         Ok(())
@@ -264,12 +248,13 @@ impl<'a> Check<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rtl::{cat, net};
 
     fn netlist(items: Vec<Item>) -> Netlist {
         let mut inner = Module { name: "inner".into(), ..Module::default() };
-        inner.port(Dir::In, "d", 4);
+        let d = inner.input("d", 4);
         inner.port(Dir::Out, "q", 4);
-        inner.items.push(assign("q", "d"));
+        inner.assign("q", d);
         let mut m = Module { name: "m".into(), items, ..Module::default() };
         m.port(Dir::In, "clk", 1);
         m.port(Dir::In, "a", 4);
@@ -277,70 +262,124 @@ mod tests {
         Netlist { top: "m".into(), modules: vec![inner, m] }
     }
 
-    fn assign(name: &str, expr: &str) -> Item {
-        Item::Assign { name: name.into(), expr: expr.into() }
+    fn n(name: &str) -> Value {
+        net(name, 4)
+    }
+
+    fn a() -> Value {
+        n("a")
+    }
+
+    fn q() -> Item {
+        assign("q", a())
+    }
+
+    fn assign(name: &str, value: Value) -> Item {
+        Item::Assign { name: name.into(), value }
     }
 
     fn wire(name: &str) -> Item {
-        Item::Wire { name: name.into(), width: 4, expr: "a".into() }
+        Item::Wire { name: name.into(), value: a() }
     }
 
-    fn net(name: &str, width: u32) -> Item {
+    fn wires(name: &str, width: u32) -> Item {
         Item::Net { name: name.into(), width }
     }
 
-    fn inside(connections: &[(&str, &str)]) -> Item {
-        let connections = connections.iter().map(|(p, e)| (p.to_string(), e.to_string())).collect();
+    fn reg(name: &str, next: Value) -> Item {
+        Item::Reg { name: name.into(), next }
+    }
+
+    fn hold(name: &str) -> Item {
+        Item::Hold { name: name.into(), width: 4 }
+    }
+
+    fn load(name: &str, next: Value) -> Item {
+        Item::Load { name: name.into(), next }
+    }
+
+    fn inside(connections: &[(&str, Value)]) -> Item {
+        let connections = connections.iter().map(|(p, e)| (p.to_string(), e.clone())).collect();
         Item::Instance { module: "inner".into(), name: "u".into(), connections }
     }
 
-    #[test]
-    fn what_is_wrong_is_named() {
-        let q = || assign("q", "a");
-        let rom = |name: &str| Item::Rom {
-            name: name.into(),
-            width: 1,
-            addr: "a[0]".into(),
-            addr_width: 1,
-            data: vec![0, 1],
-        };
-        let cases = [
-            (vec![assign("q", "a ^ b")], "b is used and not declared"),
-            (vec![wire("w"), wire("w"), assign("q", "w")], "w is declared twice"),
-            (vec![wire("w"), inside(&[("d", "a"), ("q", "w")]), q()], "w is driven twice, once by port q of u"),
-            (vec![wire("u"), inside(&[("d", "a"), ("q", "q")])], "u is declared twice"),
-            (vec![wire("wire"), q()], "`wire` is no name of a signal"),
-            (vec![wire("q"), q()], "q is declared twice"),
-            (vec![wire("w")], "q is not driven"),
-            (vec![q(), q()], "q is driven twice"),
-            (vec![assign("a", "q"), q()], "a is driven twice, once by an assignment"),
-            (vec![assign("q[1:0]", "a[1:0]"), assign("q[3]", "a[3]")], "bit 2 of q is not driven"),
-            (vec![assign("q[3:0]", "a"), assign("q[3]", "a[3]")], "q is driven twice"),
-            (vec![net("n", 4), q()], "n is not driven"),
-            (vec![inside(&[("d", "a")]), q()], "port q of u is not connected"),
-            (vec![inside(&[("d", "a"), ("d", "a"), ("q", "q")])], "port d of u is connected twice"),
-            (vec![inside(&[("d", "a"), ("q", "q"), ("e", "a")])], "inner has no port e, which u connects"),
-            (vec![inside(&[("d", "a[2:0]"), ("q", "q")])], "port d of u and `a[2:0]` have 4 and 3 bits"),
-            (vec![net("n", 5), inside(&[("d", "a"), ("q", "n")]), q()], "port q of u and `n` have 4 and 5 bits"),
-            (vec![inside(&[("d", "a"), ("q", "q & a")])], "port q of u drives `q & a`, which is no signal"),
-            (vec![inside(&[("d", "a"), ("q", "q")]), q()], "q is driven twice"),
-            (vec![inside(&[("d", "u"), ("q", "q")])], "u is no signal"),
-            (vec![wire("w_rom"), rom("w"), q()], "w_rom is declared and is the memory of w"),
-        ];
+    fn rom(name: &str) -> Item {
+        Item::Rom { name: name.into(), width: 1, addr: a().bit(0), data: vec![0, 1] }
+    }
+
+    fn refused(cases: Vec<(Vec<Item>, &str)>) {
         for (items, wanted) in cases {
             assert_eq!(netlist(items.clone()).verify(), Err(format!("module m: {wanted}")), "{items:?}");
             assert!(netlist(items).verilog().is_err());
         }
-        netlist(vec![wire("w_1"), assign("q", "$signed({w_1[3:0]}) + 4'hf & 4'd9")]).verify().unwrap();
-        netlist(vec![net("n", 4), inside(&[("d", "{a[1:0], 2'd0}"), ("q", "{n, q[3:2]}")])]).verify().unwrap_err();
-        netlist(vec![net("n", 2), inside(&[("d", "{a[1:0], 2'd0}"), ("q", "{n, q[3:2]}")]), assign("q[1:0]", "n")])
+    }
+
+    #[test]
+    fn what_is_wrong_with_names_and_widths_is_told() {
+        let undeclared = "b is used before it is declared, or is not declared at all";
+        refused(vec![
+            (vec![assign("q", a() ^ n("b"))], undeclared),
+            (vec![assign("q", n("b")), wire("b")], undeclared),
+            (vec![reg("r", n("b")), wire("b"), q()], undeclared),
+            (vec![inside(&[("d", n("b")), ("q", n("q"))]), wire("b")], undeclared),
+            (vec![assign("q", net("a", 5).low(4))], "a has 4 bits and is read as one of 5"),
+            (vec![assign("q", a().low(3))], "an assignment of 3 bits drives q, which has 4"),
+            (vec![wire("w"), wire("w"), assign("q", n("w"))], "w is declared twice"),
+            (vec![wire("u"), inside(&[("d", a()), ("q", n("q"))])], "u is declared twice"),
+            (vec![wire("wire"), q()], "`wire` is no name of a signal"),
+            (vec![wire("q"), q()], "q is declared twice"),
+            (vec![wire("w_rom"), rom("w"), q()], "w_rom is declared and is the memory of w"),
+            (vec![rom("w"), wire("w_rom"), q()], "w_rom is declared and is the memory of w"),
+            (vec![Item::Text("assign q = a ^ {4{clk}};".into()), q()], "hand-written text stands beside other items"),
+            (vec![Item::Text("assign p = a;".into())], "output q is not in the hand-written text"),
+        ]);
+        netlist(vec![wire("w_1"), reg("r", n("r") + n("w_1")), assign("q", n("r"))]).verify().unwrap();
+        let counted = vec![hold("r"), Item::Wire { name: "w".into(), value: n("r") + a() }, load("r", n("w")), q()];
+        netlist(counted).verify().unwrap();
+    }
+
+    #[test]
+    fn what_is_wrong_with_drivers_is_told() {
+        let to = |d: Value, to: Value| inside(&[("d", d), ("q", to)]);
+        refused(vec![
+            (vec![wire("w"), to(a(), n("w")), q()], "w is driven twice, once by port q of u"),
+            (vec![wire("w")], "q is not driven"),
+            (vec![q(), q()], "q is driven twice"),
+            (vec![assign("a", n("q")), q()], "a is driven twice, once by an assignment"),
+            (vec![wires("n", 4), q()], "n is not driven"),
+            (vec![hold("r"), q()], "r is not driven"),
+            (vec![hold("r"), load("r", a()), load("r", a()), q()], "r is driven twice"),
+            (vec![wires("n", 4), load("n", a()), q()], "n is loaded and is no register that waits for it"),
+            (vec![hold("r"), load("r", a().low(3)), q()], "what it takes of 3 bits drives r, which has 4"),
+            (vec![inside(&[("d", a())]), q()], "port q of u is not connected"),
+            (vec![inside(&[("d", a()), ("d", a()), ("q", n("q"))])], "port d of u is connected twice"),
+            (vec![inside(&[("d", a()), ("q", n("q")), ("e", a())])], "inner has no port e, which u connects"),
+            (vec![to(a().low(3), n("q"))], "port d of u and `a[2:0]` have 4 and 3 bits"),
+            (vec![wires("n", 5), to(a(), net("n", 5)), q()], "port q of u and `n` have 4 and 5 bits"),
+            (vec![to(a(), n("q") & a())], "port q of u drives `q & a`, which is no signal"),
+            (vec![to(a(), n("q")), q()], "q is driven twice"),
+            (vec![wires("n", 5), to(a(), net("n", 5).low(4)), q()], "bit 4 of n is not driven"),
+            (vec![wires("n", 5), to(a(), net("n", 5).top(4)), q()], "bit 0 of n is not driven"),
+            (vec![wires("n", 4), to(a(), cat([n("n").low(2), n("q").top(2)])), q()], "bit 2 of n is not driven"),
+        ]);
+        let two = net("n", 2);
+        let low = |k: u32| Item::Instance {
+            module: "inner".into(),
+            name: format!("v{k}"),
+            connections: vec![
+                ("d".into(), a()),
+                ("q".into(), cat([n("q").bits(2 * k, 2), net(["n", "o"][k as usize], 2)])),
+            ],
+        };
+        netlist(vec![wires("n", 2), wires("o", 2), low(0), low(1)]).verify().unwrap();
+        netlist(vec![wires("n", 2), to(cat([two, a().low(2)]), cat([net("n", 2), n("q").top(2)]))])
             .verify()
-            .unwrap();
+            .unwrap_err();
     }
 
     #[test]
     fn modules_of_one_name_and_unequal_contents_are_not_sound() {
-        let mut all = netlist(vec![assign("q", "a")]);
+        let mut all = netlist(vec![q()]);
         all.add(all.modules[0].clone());
         all.verify().unwrap();
         all.add(Module { name: "inner".into(), ..Module::default() });

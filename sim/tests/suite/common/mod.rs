@@ -119,7 +119,7 @@ impl Work {
         Work { i, j, params, runs }
     }
 
-    /// The packets for an engine; run k has tag k.
+    /// The packets for an engine; run k has tag k, and the lane groups take turns.
     pub fn stream(&self, config: &Config) -> Stream {
         let mut stream = Stream::default();
         let layout = &config.layout;
@@ -129,9 +129,10 @@ impl Work {
         }
         for (tag, run) in self.runs.iter().enumerate() {
             let n_i = run.i.1 as u32;
-            stream.run(RunHeader { tag: tag as u32, n_i, ..RunHeader::default() }, &run.segments);
+            let group = (tag as u32 % config.groups) as u8;
+            stream.run(RunHeader { tag: tag as u32, n_i, group, ..RunHeader::default() }, &run.segments);
             let records = packed(&layout.i_packing(), &self.i[run.i.0..][..run.i.1]);
-            stream.i_groups(config.pipelines, n_i, &records);
+            stream.i_groups(config.lanes(), n_i, &records);
         }
         stream.status(true);
         stream.end();

@@ -1,126 +1,35 @@
-//! Well-typed programs at random, as a user writes them, and smaller ones made of them.
+//! Well-typed programs at random, as a user writes them.
 
+use super::part::{Kernel, Part};
 use hdl::Format;
 use hdl::number::exact;
 use sim::stimuli::{self, Random};
-
-/// A piece of program text: `words` around and between its parts, each of which is replaced by any other of its format.
-#[derive(Clone)]
-pub struct Part {
-    /// `None`: a statement.
-    format: Option<Format>,
-    words: Vec<String>,
-    parts: Vec<Part>,
-}
-
-impl Part {
-    fn new(format: Format, text: &str, parts: Vec<Part>) -> Part {
-        // `@` stands for a part.
-        let words: Vec<String> = text.split('@').map(String::from).collect();
-        assert_eq!(words.len(), parts.len() + 1, "{text}");
-        Part { format: Some(format), words, parts }
-    }
-
-    fn statement(text: &str, parts: Vec<Part>) -> Part {
-        Part { format: None, words: text.split('@').map(String::from).collect(), parts }
-    }
-
-    fn text(&self) -> String {
-        let mut text = self.words[0].clone();
-        for (part, word) in self.parts.iter().zip(&self.words[1..]) {
-            text += &part.text();
-            text += word;
-        }
-        text
-    }
-}
-
-/// A program by its statements.
-#[derive(Clone, Default)]
-pub struct Kernel {
-    pub statements: Vec<Part>,
-}
-
-impl Kernel {
-    pub fn text(&self) -> String {
-        self.statements.iter().map(|s| s.text() + "\n").collect()
-    }
-
-    /// Programs with a statement less, or with a part of one replaced by something smaller.
-    pub fn smaller(&self) -> Vec<Kernel> {
-        let mut list = Vec::new();
-        for k in 0..self.statements.len() {
-            let mut less = self.clone();
-            less.statements.remove(k);
-            list.push(less);
-        }
-        for (k, statement) in self.statements.iter().enumerate() {
-            for part in replaced(statement) {
-                let mut less = self.clone();
-                less.statements[k] = part;
-                list.push(less);
-            }
-        }
-        list
-    }
-
-    /// The same with one format in place of another.
-    pub fn in_format(&self, from: &str, to: &str) -> Kernel {
-        fn change(part: &mut Part, from: &str, to: &str) {
-            part.words.iter_mut().for_each(|w| *w = w.replace(from, to));
-            part.parts.iter_mut().for_each(|p| change(p, from, to));
-        }
-        let mut new = self.clone();
-        new.statements.iter_mut().for_each(|s| change(s, from, to));
-        new
-    }
-}
-
-/// A part with one part within it replaced by a part of that, or by zero.
-fn replaced(part: &Part) -> Vec<Part> {
-    let mut list = Vec::new();
-    for (k, inner) in part.parts.iter().enumerate() {
-        let f = inner.format.expect("only statements have none");
-        let mut found = Vec::new();
-        within(inner, f, &mut found);
-        found.sort_by_key(|p| p.text().len());
-        if !inner.parts.is_empty() {
-            found.push(Part::new(f, &format!("({f})0"), Vec::new()));
-        }
-        found.extend(replaced(inner));
-        list.extend(found.into_iter().map(|new| {
-            let mut part = part.clone();
-            part.parts[k] = new;
-            part
-        }));
-    }
-    list
-}
-
-fn within(part: &Part, f: Format, found: &mut Vec<Part>) {
-    for inner in &part.parts {
-        if inner.format == Some(f) {
-            found.push(inner.clone());
-        }
-        within(inner, f, found);
-    }
-}
 
 const FORMATS: &str = "int1 uint1 int2 uint3 int8 uint8 int31 int32 uint32 int33 uint33 int63 int64 uint64 fixed1.0 fixed2.1 \
     fixed8.8 fixed12.5 fixed32.31 fixed32.32 fixed64.30 fixed64.64 ufixed1.1 ufixed9.9 ufixed16.0 ufixed33.33 ufixed64.64 \
     float4.1 float5.1 float8.3 float12.6 float13.1 float18.9 float25.16 float32.23 float35.23 float40.30 float64.52 \
     log5.1 log6.2 log9.4 log12.6 log17.8 log20.10";
 
-/// What is written, and what is known of the names so far.
-pub struct Generator<'a> {
-    pub random: &'a mut Random,
-    formats: Vec<Format>,
+/// What is known of the names so far.
+#[derive(Clone, Default)]
+struct Known {
     /// Scalars by format.
     names: Vec<(String, Format)>,
     /// Vectors of three.
     vectors: Vec<(String, Format)>,
+    /// Matrices of three rows and columns.
+    matrices: Vec<(String, Format)>,
     /// Functions of two arguments of any one format.
-    functions: Vec<String>,
+    functions: Vec<(String, Format)>,
+    /// Compile-time numbers that the format holds.
+    constants: Vec<(String, Format)>,
+}
+
+/// What writes a program.
+pub struct Generator<'a> {
+    random: &'a mut Random,
+    formats: Vec<Format>,
+    known: Known,
     made: usize,
 }
 
@@ -128,11 +37,8 @@ const UINT1: Format = hdl::number::format::UINT1;
 
 /// A random program, of which every statement compiles with those before it as `compiles` says.
 pub fn kernel(random: &mut Random, compiles: &dyn Fn(&str) -> bool) -> Kernel {
-    let all: Vec<Format> = FORMATS.split_whitespace().map(|n| n.parse().expect("a format")).collect();
-    let n = 1 + random.below(3) as usize;
-    let formats = (0..n).map(|_| all[random.below(all.len() as u64) as usize]).collect();
-    let (names, vectors, functions) = Default::default();
-    let mut g = Generator { random, formats, names, vectors, functions, made: 0 };
+    let formats = (0..1 + random.below(3)).map(|_| format(random)).collect();
+    let mut g = Generator { random, formats, known: Known::default(), made: 0 };
     let mut kernel = Kernel::default();
     if g.once_in(4) {
         kernel.statements.push(Part::statement("round truncate;", Vec::new()));
@@ -148,14 +54,12 @@ pub fn kernel(random: &mut Random, compiles: &dyn Fn(&str) -> bool) -> Kernel {
         kernel.statements.pop();
     }
     for _ in 0..3 + g.random.below(8) {
-        let before = (g.names.len(), g.vectors.len(), g.functions.len());
+        let before = g.known.clone();
         let statement = g.statement();
         kernel.statements.push(statement);
         if !compiles(&kernel.text()) {
             kernel.statements.pop();
-            g.names.truncate(before.0);
-            g.vectors.truncate(before.1);
-            g.functions.truncate(before.2);
+            g.known = before;
         }
     }
     for _ in 0..1 + g.random.below(3) {
@@ -167,6 +71,40 @@ pub fn kernel(random: &mut Random, compiles: &dyn Fn(&str) -> bool) -> Kernel {
     }
     kernel
 }
+
+/// One of the list, or any.
+fn format(random: &mut Random) -> Format {
+    let list: Vec<&str> = FORMATS.split_whitespace().collect();
+    let mut below = |n: u64| random.below(n) as u32;
+    let name = match below(12) {
+        0 => format!("{}{}", ["int", "uint"][below(2) as usize], 1 + below(64)),
+        1 => {
+            let width = 1 + below(64);
+            format!("{}{width}.{}", ["fixed", "ufixed"][below(2) as usize], below(width as u64 + 1))
+        }
+        2 => {
+            let mant = 1 + below(52);
+            format!("float{}.{mant}", (3 + mant + below(10)).min(64))
+        }
+        3 => {
+            let frac = 1 + below(10);
+            format!("log{}.{frac}", frac + 4 + below(9))
+        }
+        _ => list[below(list.len() as u64) as usize].to_string(),
+    };
+    name.parse().expect("a format")
+}
+
+/// Functions that `pg_fn` fits, each with the ends of its interval.
+const FITTED: [(&str, &str, &str); 7] = [
+    ("exp(-x)", "0", "4"),
+    ("1 / (1 + x * x)", "-1", "1"),
+    ("erfc(2 * x)", "0", "1"),
+    ("x - x * x * x / 6", "-1/2", "1/2"),
+    ("sqrt(x)", "1/4", "1"),
+    ("min(x, 1/3)", "0", "3/4"),
+    ("cos(x)", "-3", "3"),
+];
 
 impl Generator<'_> {
     fn below(&mut self, n: usize) -> usize {
@@ -193,92 +131,199 @@ impl Generator<'_> {
             for class in ["ipin", "jpin", "param"] {
                 let name = format!("{}{k}", &class[..1]);
                 declare(format!("{f} {name} {class};"));
-                self.names.push((name, f));
+                self.known.names.push((name, f));
             }
             let name = format!("v{k}");
             declare(format!("{f} {name}[3] {};", if self.once_in(2) { "ipin" } else { "jpin" }));
-            self.names.extend((0..3).map(|e| (format!("{name}[{e}]"), f)));
-            self.vectors.push((name, f));
+            self.vector_made(name, f);
+            if self.once_in(4) {
+                let name = format!("m{k}");
+                let class = ["ipin", "jpin", "param"][self.below(3)];
+                declare(format!("{f} {name}[3][3] {class};"));
+                self.matrix_made(name, f);
+            }
         }
         declare("uint7 shift param;".into());
     }
 
-    /// An output with its reduction, of a scalar or vector.
+    fn vector_made(&mut self, name: String, f: Format) {
+        self.known.names.extend((0..3).map(|e| (format!("{name}[{e}]"), f)));
+        self.known.vectors.push((name, f));
+    }
+
+    fn matrix_made(&mut self, name: String, f: Format) {
+        let row = self.below(3);
+        self.vector_made(format!("{name}[{row}]"), f);
+        self.known.matrices.push((name, f));
+    }
+
+    fn reduction(&mut self, f: Format) -> &'static str {
+        if f.is_integral() { ["+=", "max=", "min="][self.below(3)] } else { ["max=", "min="][self.below(2)] }
+    }
+
+    /// An output with its reduction, of a scalar, vector or matrix.
     fn output(&mut self) -> Part {
         let (f, name) = (self.format(), self.fresh("out"));
-        let reduce =
-            if f.is_integral() { ["+=", "max=", "min="][self.below(3)] } else { ["max=", "min="][self.below(2)] };
-        if self.once_in(4)
-            && let Some(v) = self.vector(f, 2)
-        {
-            return Part::statement(&format!("{f} {name}[3] fout; {name} {reduce} @;"), vec![v]);
+        let reduce = self.reduction(f);
+        match self.below(12) {
+            0..=2 => {
+                if let Some(v) = self.vector(f, 2) {
+                    return Part::statement(&format!("{f} {name}[3] fout; {name} {reduce} @;"), vec![v]);
+                }
+            }
+            3 => {
+                if let Some(m) = self.matrix(f, 1) {
+                    return Part::statement(&format!("{f} {name}[3][3] fout; {name} {reduce} @;"), vec![m]);
+                }
+            }
+            4 => {
+                let (v, _) = self.any_vector();
+                let e = self.inside(&[(format!("{v}[k]"), f)], |g| g.scalar(f, 2));
+                let text = format!("{f} {name}[3] fout; for k in 0..3 {{ {name}[k] {reduce} @; }}");
+                return Part::statement(&text, vec![e]);
+            }
+            5 => {
+                let (c, a, b) = (self.scalar(UINT1, 2), self.scalar(f, 3), self.scalar(f, 2));
+                let text = format!("{f} {name} fout; if (@) {{ {name} {reduce} @; }} else {{ {name} {reduce} @; }}");
+                return Part::statement(&text, vec![c, a, b]);
+            }
+            6 | 7 => {
+                let (c, e) = (self.scalar(UINT1, 2), self.scalar(f, 3));
+                return Part::statement(&format!("{f} {name} fout; if (@) {{ {name} {reduce} @; }}"), vec![c, e]);
+            }
+            _ => {}
         }
         let e = self.scalar(f, 3);
-        if self.once_in(5) {
-            let c = self.scalar(UINT1, 2);
-            return Part::statement(&format!("{f} {name} fout; if (@) {{ {name} {reduce} @; }}"), vec![c, e]);
-        }
         Part::statement(&format!("{f} {name} fout; {name} {reduce} @;"), vec![e])
+    }
+
+    fn any_vector(&mut self) -> (String, Format) {
+        let k = self.below(self.known.vectors.len());
+        self.known.vectors[k].clone()
+    }
+
+    /// What `write` writes while some more names are known.
+    fn inside<T>(&mut self, names: &[(String, Format)], write: impl FnOnce(&mut Self) -> T) -> T {
+        let n = self.known.names.len();
+        self.known.names.extend(names.iter().cloned());
+        let written = write(self);
+        self.known.names.truncate(n);
+        written
     }
 
     fn statement(&mut self) -> Part {
         let f = self.format();
-        match self.below(8) {
+        match self.below(12) {
             0 => {
                 let name = self.fresh("w");
                 let v = self.vector(f, 3).expect("every format has a vector");
-                self.vectors.push((name.clone(), f));
-                self.names.extend((0..3).map(|e| (format!("{name}[{e}]"), f)));
+                self.vector_made(name.clone(), f);
                 Part::statement(&format!("{name} = @;"), vec![v])
             }
             1 => {
                 let (c, a, b, name) = (self.scalar(UINT1, 2), self.scalar(f, 3), self.scalar(f, 3), self.fresh("c"));
-                self.names.push((name.clone(), f));
+                self.known.names.push((name.clone(), f));
                 Part::statement(&format!("if (@) {{ {name} = @; }} else {{ {name} = @; }}"), vec![c, a, b])
             }
             2 => {
                 let (c, a, b, name) = (self.scalar(UINT1, 2), self.scalar(f, 3), self.scalar(f, 3), self.fresh("n"));
-                self.names.push((name.clone(), f));
+                self.known.names.push((name.clone(), f));
                 Part::statement(&format!("{name} = @; if (@) {{ {name} = @; }}"), vec![a, c, b])
             }
-            3 => {
-                let (start, name) = (self.scalar(f, 1), self.fresh("s"));
-                let k = self.below(self.vectors.len());
-                let (v, vf) = self.vectors[k].clone();
-                let how = ["+=", "max=", "min="][self.below(3)];
-                self.names.push(("loop_sum".into(), f));
-                self.names.push((format!("{v}[k]"), vf));
-                let step = self.scalar(f, 2);
-                self.names.truncate(self.names.len() - 2);
-                let text = format!("{name} = @; for k in 0..3 {{ loop_sum = {name}; {name} {how} @; }}");
-                self.names.push((name, f));
-                Part::statement(&text, vec![start, step])
-            }
-            4 => {
+            3 | 4 => self.sum_in_loop(f),
+            5 => {
                 let name = self.fresh("f");
-                let n = self.names.len();
-                self.names.extend([("x".to_string(), f), ("y".to_string(), f), ("x".to_string(), f)]);
-                let (c, a, b) = (self.scalar(UINT1, 2), self.scalar(f, 2), self.scalar(f, 2));
-                self.names.truncate(n);
-                self.functions.push(format!("{name} {f}"));
-                Part::statement(&format!("fn {name}(x, y) {{ if (@) {{ return @; }} return @; }}"), vec![c, a, b])
+                let of = |name: &str| (name.to_string(), f);
+                let parts = self
+                    .inside(&[of("x"), of("y"), of("x")], |g| vec![g.scalar(UINT1, 2), g.scalar(f, 2), g.scalar(f, 2)]);
+                self.known.functions.push((name.clone(), f));
+                Part::statement(&format!("fn {name}(x, y) {{ if (@) {{ return @; }} return @; }}"), parts)
             }
-            _ => {
-                let (e, name) = (self.scalar(f, 4), self.fresh("t"));
-                self.names.push((name.clone(), f));
-                Part::statement(&format!("{name} = @;"), vec![e])
+            6 => {
+                let name = self.fresh("e");
+                let elements = vec![self.scalar(f, 2), self.scalar(f, 2), self.scalar(f, 2)];
+                self.vector_made(name.clone(), f);
+                Part::statement(&format!("{name}[3]; {name}[0] = @; {name}[2] = @; {name}[1] = @;"), elements)
             }
+            7 => {
+                let (name, number) = (self.fresh("K"), self.number(f));
+                self.known.constants.push((name.clone(), f));
+                Part::statement(&format!("const {name} = {number};"), Vec::new())
+            }
+            8 => match self.matrix(f, 2) {
+                Some(m) => {
+                    let name = self.fresh("q");
+                    self.matrix_made(name.clone(), f);
+                    Part::statement(&format!("{name} = @;"), vec![m])
+                }
+                None => self.named(f),
+            },
+            _ => self.named(f),
         }
+    }
+
+    fn named(&mut self, f: Format) -> Part {
+        let (e, name) = (self.scalar(f, 4), self.fresh("t"));
+        self.known.names.push((name.clone(), f));
+        Part::statement(&format!("{name} = @;"), vec![e])
+    }
+
+    /// A value that a loop over a vector changes, always or where a condition holds.
+    fn sum_in_loop(&mut self, f: Format) -> Part {
+        let (start, name, (v, vf)) = (self.scalar(f, 1), self.fresh("s"), self.any_vector());
+        let how = ["+=", "max=", "min="][self.below(3)];
+        let names = [("loop_sum".to_string(), f), (format!("{v}[k]"), vf)];
+        let (step, condition) = self.inside(&names, |g| (g.scalar(f, 2), g.scalar(UINT1, 1)));
+        self.known.names.push((name.clone(), f));
+        let head = format!("{name} = @; for k in 0..3 {{ loop_sum = {name};");
+        match self.once_in(2) {
+            true => Part::statement(&format!("{head} if (@) {{ {name} {how} @; }} }}"), vec![start, condition, step]),
+            false => Part::statement(&format!("{head} {name} {how} @; }}"), vec![start, step]),
+        }
+    }
+
+    /// The name of a matrix of the format.
+    fn known_matrix(&mut self, f: Format) -> Option<String> {
+        let known: Vec<String> = self.known.matrices.iter().filter(|m| m.1 == f).map(|m| m.0.clone()).collect();
+        known.get(self.below(known.len().max(1))).cloned()
+    }
+
+    /// A matrix of three rows and columns.
+    fn matrix(&mut self, f: Format, depth: usize) -> Option<Part> {
+        let name = self.known_matrix(f)?;
+        if depth == 0 {
+            return Some(Part::new(f, &name, Vec::new()));
+        }
+        let d = depth - 1;
+        Some(match self.below(8) {
+            0 => Part::new(f, "(@ + @)", vec![self.matrix(f, d)?, self.matrix(f, d)?]),
+            1 => Part::new(f, "(-@)", vec![self.matrix(f, d)?]),
+            2 => Part::new(f, "(@ * @)", vec![self.scalar(f, d), self.matrix(f, d)?]),
+            3 => Part::new(f, "(@ * @)", vec![self.matrix(f, d)?, self.matrix(f, 0)?]),
+            4 => {
+                let from = self.format();
+                Part::new(f, &format!("({f})(@)"), vec![self.matrix(from, d)?])
+            }
+            5 => {
+                let c = self.scalar(UINT1, d);
+                Part::new(f, "(@ ? @ : @)", vec![c, self.matrix(f, d)?, self.matrix(f, d)?])
+            }
+            _ => Part::new(f, "pg_transpose(@)", vec![self.matrix(f, d)?]),
+        })
     }
 
     /// A vector of three.
     fn vector(&mut self, f: Format, depth: usize) -> Option<Part> {
-        let known: Vec<String> = self.vectors.iter().filter(|v| v.1 == f).map(|v| v.0.clone()).collect();
+        let known: Vec<String> = self.known.vectors.iter().filter(|v| v.1 == f).map(|v| v.0.clone()).collect();
         let name = known.get(self.below(known.len().max(1)))?.clone();
         if depth == 0 {
             return Some(Part::new(f, &name, Vec::new()));
         }
-        Some(match self.below(6) {
+        Some(match self.below(8) {
+            6 => match self.known_matrix(f) {
+                Some(_) => Part::new(f, "(@ * @)", vec![self.matrix(f, 0)?, self.vector(f, depth - 1)?]),
+                None => Part::new(f, "(-@)", vec![self.vector(f, depth - 1)?]),
+            },
             0 => Part::new(f, "(@ + @)", vec![self.vector(f, depth - 1)?, self.vector(f, depth - 1)?]),
             1 => Part::new(f, "(@ - @)", vec![self.vector(f, depth - 1)?, self.vector(f, depth - 1)?]),
             2 => Part::new(f, "(@ * @)", vec![self.vector(f, depth - 1)?, self.scalar(f, depth - 1)]),
@@ -296,7 +341,7 @@ impl Generator<'_> {
 
     /// A name of the format, or a constant, often one of its extremes.
     fn leaf(&mut self, f: Format) -> Part {
-        let known: Vec<String> = self.names.iter().filter(|n| n.1 == f).map(|n| n.0.clone()).collect();
+        let known: Vec<String> = self.known.names.iter().filter(|n| n.1 == f).map(|n| n.0.clone()).collect();
         if known.is_empty() || self.once_in(4) {
             return Part::new(f, &format!("({f})({})", self.number(f)), Vec::new());
         }
@@ -342,8 +387,8 @@ impl Generator<'_> {
                 let x = self.scalar(from, d);
                 Part::new(f, &format!("({f})(@)"), vec![x])
             }
-            6 if f != UINT1 => match self.functions.iter().find(|n| n.ends_with(&format!(" {f}"))) {
-                Some(name) => Part::new(f, &format!("{}(@, @)", name.split(' ').next().unwrap_or("")), vec![a, b]),
+            6 if f != UINT1 => match self.known.functions.iter().find(|n| n.1 == f) {
+                Some((name, _)) => Part::new(f, &format!("{name}(@, @)"), vec![a, b]),
                 None => Part::new(f, "(@ * @)", vec![a, b]),
             },
             _ if f == UINT1 => self.truth(d),
@@ -353,7 +398,11 @@ impl Generator<'_> {
 
     /// A number without a format, beside one that has it.
     fn bare(&mut self, f: Format) -> Part {
-        let text = self.number(f);
+        let known: Vec<String> = self.known.constants.iter().filter(|c| c.1 == f).map(|c| c.0.clone()).collect();
+        let text = match known.last() {
+            Some(name) if self.once_in(2) => name.clone(),
+            _ => self.number(f),
+        };
         Part::new(f, &format!("({text})"), Vec::new())
     }
 
@@ -377,8 +426,18 @@ impl Generator<'_> {
         let pow = [(-1, 1), (2, 1), (3, 1), (-1, 2), (1, 2), (3, 2), (-3, 2), (0, 1), (-3, 1), (2, 2)][self.below(10)];
         let one = |text: &str, a: Part| Part::new(f, text, vec![a]);
         let two = |text: &str, a: Part, b: Part| Part::new(f, text, vec![a, b]);
-        let (kind, narrow) = (self.below(9), f.width() <= 18 && !f.is_log());
+        // Tables of long significands take a second each.
+        let most = if self.once_in(20) { 32 } else { 18 };
+        let table = self.below(4);
+        let (kind, narrow) = (self.below(9), f.width() <= most && !f.is_log() && !f.is_int());
         match kind {
+            5..=7 if narrow && amount.is_multiple_of(4) => {
+                let (body, lo, hi) = FITTED[self.below(FITTED.len())];
+                // Where the argument is a name, the function's variable has that name.
+                let limited = if self.once_in(3) { "pg_max(pg_min(@, HI), LO)" } else { "pg_min(@, HI)" };
+                let text = format!("pg_fn({limited}, {body}, LO, HI)").replace("LO", lo).replace("HI", hi);
+                one(&text, a)
+            }
             0 => one("(-@)", a),
             1 => one("pg_abs(@)", a),
             2 => two("(@ / @)", a, b),
@@ -390,7 +449,7 @@ impl Generator<'_> {
             6 | 7 if f.is_int() => two(["(@ & @)", "(@ | @)", "(@ ^ @)", "(@ % @)"][amount % 4], a, b),
             8 if f.is_int() => one("(~@)", a),
             5 | 6 if narrow && amount.is_multiple_of(3) => {
-                one(["pg_exp(@)", "pg_log(@)", "pg_sin(@)", "pg_cos(@)"][amount % 4], a)
+                one(["pg_exp(@)", "pg_log(@)", "pg_sin(@)", "pg_cos(@)"][table], a)
             }
             5 | 6 if f.is_log() || f.is_float() && narrow => one(&format!("pg_pow(@, {}, {})", pow.0, pow.1), a),
             7 => match (self.vector(f, 0), self.vector(f, 1)) {
