@@ -26,8 +26,8 @@ use std::collections::{HashMap, HashSet};
 /// Words gathered before a stream is handed to the link.
 const CHUNK_WORDS: usize = 1 << 20;
 
-/// Opens a link to an engine built for a kernel.
-pub type OpenLink = Box<dyn Fn(&Graph) -> Result<Box<dyn Link>, BackendError>>;
+/// Opens a link to an engine built for a kernel and about so many pairs.
+pub type OpenLink = Box<dyn Fn(&Graph, u64) -> Result<Box<dyn Link>, BackendError>>;
 
 /// A backend that speaks the wire format to engines, one for each kernel that it has met.
 pub struct StreamBackend {
@@ -46,10 +46,10 @@ impl StreamBackend {
     }
 
     /// The link to a kernel's engine, opened when it is first asked for.
-    fn link(&mut self, graph: &Graph) -> Result<&mut dyn Link, BackendError> {
+    fn link(&mut self, graph: &Graph, pairs: u64) -> Result<&mut dyn Link, BackendError> {
         Ok(&mut **match self.links.entry(graph.to_string()) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert((self.open)(graph)?),
+            Entry::Vacant(new) => new.insert((self.open)(graph, pairs)?),
         })
     }
 }
@@ -59,12 +59,12 @@ impl Backend for StreamBackend {
         self.name
     }
 
-    fn prepare(&mut self, graph: &Graph) -> Result<(), BackendError> {
-        self.link(graph).map(|_| ())
+    fn prepare(&mut self, graph: &Graph, pairs: u64) -> Result<(), BackendError> {
+        self.link(graph, pairs).map(|_| ())
     }
 
     fn run(&mut self, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<Outcome, BackendError> {
-        let link = self.link(job.graph)?;
+        let link = self.link(job.graph, job.pairs())?;
         let config = link.config().clone();
         let mut outcome = drive(job, &config, link, progress)?;
         outcome.cycles = outcome.cycles.filter(|_| self.clocked);

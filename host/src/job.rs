@@ -58,6 +58,14 @@ pub struct Job<'a> {
     pub segments: &'a [SourceRange],
 }
 
+impl Job<'_> {
+    /// Pairs of a target and a source.
+    pub fn pairs(&self) -> u64 {
+        let sources = |run: &Run| self.segments[run.segments.clone()].iter().map(|s| s.count as u64).sum::<u64>();
+        self.runs.iter().map(|run| run.count as u64 * sources(run)).sum()
+    }
+}
+
 /// What came back.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
@@ -102,8 +110,9 @@ pub trait Backend {
         format
     }
 
-    /// Builds or finds what a kernel runs on, so that a missing tool or device is known before there is work for it.
-    fn prepare(&mut self, _graph: &Graph) -> Result<(), BackendError> {
+    /// Builds or finds what a kernel runs on, so that a missing tool or device is known before there is work for it. `pairs`
+    /// is about how many are to come: a simulation of few is compiled quickly, one of many to run fast.
+    fn prepare(&mut self, _graph: &Graph, _pairs: u64) -> Result<(), BackendError> {
         Ok(())
     }
 

@@ -49,7 +49,7 @@ pub struct LinkUse {
 /// A backend that computes nothing and keeps in `seen` how long a board with `setup` would have taken. `jmem_records` and
 /// `latency` are those of the kernel on the board.
 pub fn backend(setup: Setup, jmem_records: u32, latency: u32, seen: Rc<RefCell<LinkUse>>) -> StreamBackend {
-    let open = move |graph: &Graph| -> Result<Box<dyn Link>, BackendError> {
+    let open = move |graph: &Graph, _: u64| -> Result<Box<dyn Link>, BackendError> {
         let config = Config {
             layout: graph.layout(),
             pipelines: setup.pipelines,

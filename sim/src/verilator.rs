@@ -39,6 +39,17 @@ pub enum Effort {
     Full,
 }
 
+impl Effort {
+    /// What takes the least time in all for about so many pairs.
+    pub fn of_pairs(pairs: u64) -> Effort {
+        match pairs {
+            ..1_000_000 => Effort::Least,
+            ..10_000_000 => Effort::Moderate,
+            _ => Effort::Full,
+        }
+    }
+}
+
 /// A compiled top: a directory with headers and object files.
 #[derive(Clone, Debug)]
 pub struct Model {

@@ -160,10 +160,12 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let native = entry.native && args.p2p.is_none() && args.m2l.is_none();
     let kernels = if native { None } else { Some(Kernels::load(&args, &options)?) };
     let mut backend = (entry.open)(&engine);
-    if let Some(k) = &kernels {
-        k.graphs().try_for_each(|graph| backend.prepare(graph))?;
-    }
     let particles = particles(&args)?;
+    if let Some(k) = &kernels {
+        // A target has the particles of 27 cells for neighbours; cells are half full in the mean.
+        let pairs = particles.len().saturating_mul(particles.len().min(27 * args.leaf / 2)) as u64;
+        k.graphs().try_for_each(|graph| backend.prepare(graph, pairs))?;
+    }
     let mut compute = match &kernels {
         None => Compute::Native,
         Some(k) => Compute::Kernels { backend: &mut *backend, p2p: &k.p2p, m2l: k.m2l.as_ref() },

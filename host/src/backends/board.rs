@@ -38,7 +38,7 @@ fn open(options: &BackendOptions) -> Box<dyn Backend> {
     let ports: Vec<String> = options.place.split(',').map(|p| p.trim().to_string()).collect();
     // Boards that were opened for one kernel and run another wait here for it; what the others run is told where none fits.
     let idle: RefCell<(Vec<String>, Vec<BoardSession>, Vec<String>)> = RefCell::new((ports, Vec::new(), Vec::new()));
-    let open = move |graph: &Graph| -> Result<Box<dyn Link>, BackendError> {
+    let open = move |graph: &Graph, _: u64| -> Result<Box<dyn Link>, BackendError> {
         let (closed, open, taken) = &mut *idle.borrow_mut();
         for port in closed.drain(..) {
             open.push(BoardSession::connect(&port, Patience::default()).map_err(BackendError::Tool)?);

@@ -7,6 +7,7 @@ use hdl::engine::link::Link;
 use pg2::backend::build::build;
 use pg2::graph::Graph;
 use sim::cycle::{self, CycleEngine};
+use sim::verilator::Effort;
 
 pub const ENTRY: Entry = Entry {
     name: "cycle",
@@ -22,12 +23,13 @@ pub const ENTRY: Entry = Entry {
 
 fn open(options: &BackendOptions) -> Box<dyn Backend> {
     let options = options.clone();
-    let open = move |graph: &Graph| -> Result<Box<dyn Link>, BackendError> {
+    let open = move |graph: &Graph, pairs: u64| -> Result<Box<dyn Link>, BackendError> {
         let built = build(graph, options.clock, "", Vec::new());
         let config = config(&built.graph, &options, built.schedule.depth)?;
         let how = cycle::CycleOptions {
             threads: options.threads,
             trace: options.trace.clone(),
+            effort: Effort::of_pairs(pairs),
             ..cycle::CycleOptions::default()
         };
         let engine = CycleEngine::build(&config, &built.netlist, &how);

@@ -22,7 +22,7 @@ pub const ENTRY: Entry = Entry {
 
 fn open(options: &BackendOptions) -> Box<dyn Backend> {
     let options = options.clone();
-    let open = move |graph: &Graph| -> Result<Box<dyn Link>, BackendError> {
+    let open = move |graph: &Graph, _: u64| -> Result<Box<dyn Link>, BackendError> {
         let config = config(graph, &options, 1)?;
         Ok(Box::new(EmulatedEngine::new(&simplify(graph), config, options.threads)))
     };

@@ -28,9 +28,9 @@ pub fn run(_: u32) -> Result<(), Failure> {
                 "  {:<10} {:>6} {:>7} {:>7} {:>11} {:>13.3} ulp {ms:>9.2}",
                 format.to_string(),
                 format!("{n}/{d}"),
-                table.degree,
-                1u32 << table.tables.split,
-                table.tables.total_bits(mant),
+                table.table.degree,
+                table.table.pieces() / d as usize,
+                table.table.total_bits(),
                 greatest_error(format, n, d)
             )?;
         }

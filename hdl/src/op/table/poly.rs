@@ -6,11 +6,18 @@
 //! within it runs from 0 to 1. The integer h = c0 + v (c1 + v (c2 + ...)), whose products are cut off, stands for h *
 //! 2^quantum; the quantum is the row's own, so that a row can be near to a float of any size.
 //!
-//! [`fit`] makes one row and bounds its error, [`search`](mod@search) chooses degree, cells and splits, [`hardware`] is the
-//! circuit, and [`result`] rounds h to a format, once, to nearest even. A result is then faithful: h is off by less
-//! than half a place, and rounding adds at most half a place. An exactly representable value is met, since h is off by
-//! less than half a place of it, on the finer side of a power of two.
+//! [`Table`] is the table and its evaluation, [`hardware`] its circuit, and [`coefficients`] the rounding of a polynomial and
+//! the bound of what that does. All functions share these. They differ in what they tabulate and in how the search goes:
+//!
+//! [`fit`] makes one row of any smooth function and bounds its error, and [`search`](mod@search) chooses degree, cells and
+//! splits. [`result`] rounds h to a format, once, to nearest even. A result is then faithful: h is off by less than half a
+//! place, and rounding adds at most half a place. An exactly representable value is met, since h is off by less than half
+//! a place of it, on the finer side of a power of two.
+//!
+//! Powers have a search of their own ([`pow::search`](super::pow)), which cuts h off instead of rounding it and chooses the
+//! width of each column.
 
+pub mod coefficients;
 pub mod fit;
 pub mod hardware;
 pub mod result;
@@ -83,6 +90,15 @@ pub struct Table {
     pub degree: usize,
     /// `columns[i]`: the coefficient of v^i in each row.
     pub columns: Vec<Vec<i64>>,
+    /// Whether the place counts downwards from the last number of a piece.
+    pub flip: bool,
+    /// Bits that are cut off the product which is added to each column but the last.
+    pub shift: Vec<u32>,
+    /// Whether that product is subtracted instead.
+    pub subtract: Vec<bool>,
+    /// What all numbers of column 0 have in common and is not stored: a leading 1, or 0. A table of degree 0 then stores
+    /// what is below the leading 1 alone.
+    pub leading: i64,
     /// The weight of h's last place in each row, as a power of two.
     pub quantum: Vec<i32>,
     /// The span of the sum at each step of Horner's rule, h itself first.
@@ -106,10 +122,11 @@ impl Table {
         let rest = fraction & ((1 << rest_bits) - 1);
         let row = cell.base as usize + (rest >> (rest_bits - cell.split)) as usize;
         let place = ((rest << cell.split) & ((1 << rest_bits) - 1)) >> self.drop;
-        let shift = rest_bits - self.drop;
+        let place = if self.flip { !place & ((1 << self.place_bits()) - 1) } else { place };
         let mut h = self.columns[self.degree][row];
-        for column in self.columns[..self.degree].iter().rev() {
-            h = column[row] + ((h as i128 * place as i128) >> shift) as i64;
+        for k in (0..self.degree).rev() {
+            let product = ((h as i128 * place as i128) >> self.shift[k]) as i64;
+            h = self.columns[k][row] + if self.subtract[k] { -product } else { product };
         }
         (h, self.quantum[row])
     }
@@ -122,11 +139,24 @@ impl Table {
 
     /// Stored bits of each column, and of the quantum behind them (0 where it is the same in all rows).
     pub fn widths(&self) -> Vec<u32> {
-        let span = |c: &Vec<i64>| c.iter().fold(Span::of(c[0]), |s, x| s.or(Span::of(*x))).bits();
+        let span = |k: usize| {
+            let less = if k == 0 { self.leading } else { 0 };
+            let all = self.columns[k].iter().map(|x| Span::of(x - less));
+            all.reduce(Span::or).map_or(1, Span::bits)
+        };
         let (low, high) = self.quanta();
-        let mut widths: Vec<u32> = self.columns.iter().map(span).collect();
+        let mut widths: Vec<u32> = (0..=self.degree).map(span).collect();
+        if self.degree == 0 && self.leading > 0 {
+            widths[0] = self.leading.ilog2();
+        }
         widths.push(32 - ((high - low) as u32).leading_zeros());
         widths
+    }
+
+    /// What is stored of a column, in bits of its width.
+    pub fn stored(&self, column: usize, width: u32) -> Vec<u64> {
+        let (less, mask) = (if column == 0 { self.leading } else { 0 }, u64::MAX >> (64 - width));
+        self.columns[column].iter().map(|v| (v - less) as u64 & mask).collect()
     }
 
     /// Bits of a cell's entry; 0 where none is stored.
@@ -148,6 +178,11 @@ impl Table {
     pub fn in_use(&self, error: f64) -> crate::op::TableUse {
         let (pieces, degree) = (self.pieces() as u32, self.degree as u32);
         crate::op::TableUse { pieces, degree, bits: self.total_bits(), error: 0.5 + error, floor: None }
+    }
+
+    /// Whether a column has negative numbers.
+    pub fn is_signed(&self, column: usize) -> bool {
+        self.columns[column].iter().any(|v| *v < 0)
     }
 
     /// Pieces that some argument reaches.

@@ -13,7 +13,6 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 
-pub use search::Tables;
 pub use table::{Prepared, prepared};
 
 use crate::circuit::{Circuit, Sig};
@@ -194,8 +193,7 @@ impl Operator for Pow {
 
     fn table(&self, inst: &Inst) -> Option<TableUse> {
         let Method::Table(p) = method(inst) else { return None };
-        let (pieces, degree) = (p.octaves.len() as u32, p.degree as u32);
-        Some(TableUse { pieces, degree, bits: p.tables.total_bits(p.mant), error: 0.5 + p.tables.bound, floor: None })
+        Some(p.table.in_use(p.table.bound))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -44,6 +44,7 @@ fn sources() -> u64 {
     static DIGEST: OnceLock<u64> = OnceLock::new();
     const TEXTS: &[&str] = &[
         include_str!("../poly.rs"),
+        include_str!("../poly/coefficients.rs"),
         include_str!("../poly/fit.rs"),
         include_str!("../poly/search.rs"),
         include_str!("domain.rs"),

@@ -1,11 +1,9 @@
 //! One row: a polynomial that interpolates the function in Chebyshev nodes, rounded to integers, and the proof of its
 //! error.
 
+use super::coefficients::{Coefficients, Grid, MAX_DEGREE, interpolated, nodes, quantised};
 use super::{RowRange, Span};
-use crate::number::real::{Dd, Interval, MAX_ORDER, Smooth, exp2};
-
-/// The highest degree of a polynomial.
-pub const MAX_DEGREE: usize = MAX_ORDER - 1;
+use crate::number::real::{Dd, Interval, Smooth, exp2};
 
 /// The most bits of h, sign and the carry of a sum included.
 const MAX_BITS: i32 = 60;
@@ -282,7 +280,7 @@ impl Fit<'_> {
     }
 
     /// Coefficients of the places' powers, in quanta.
-    fn interpolate(&self, line: &Line, piece: &Piece, quantum: i32) -> Result<[Dd; MAX_DEGREE + 1], Misfit> {
+    fn interpolate(&self, line: &Line, piece: &Piece, quantum: i32) -> Result<Coefficients<Dd>, Misfit> {
         let mut coef = [Dd::ZERO; MAX_DEGREE + 1];
         let value = |x: Dd| {
             let v = self.f.value(x).ok_or(Misfit::Undefined(x.hi))?;
@@ -297,58 +295,25 @@ impl Fit<'_> {
         let from = (piece.first - piece.origin) as f64 / length;
         let reach = (piece.last - piece.first) as f64 / length;
         let places: Vec<Dd> = nodes(self.degree).iter().map(|n| Dd::from(from + reach * n)).collect();
-        let mut difference = Vec::with_capacity(places.len());
-        for place in &places {
-            let x = line.start
-                + (*place * length + Dd::from(piece.origin as f64)) * (line.scale * exp2(-(self.bits as i32)));
-            difference.push(value(x)?);
-        }
-        for order in 1..places.len() {
-            for k in (order..places.len()).rev() {
-                difference[k] = (difference[k] - difference[k - 1]) / (places[k] - places[k - order]);
-            }
-        }
-        for k in (0..places.len()).rev() {
-            // coef = coef * (v - place) + difference
-            for i in (0..=self.degree).rev() {
-                let lower = if i > 0 { coef[i - 1] } else { Dd::ZERO };
-                coef[i] = lower - coef[i] * places[k];
-            }
-            coef[0] = coef[0] + difference[k];
-        }
-        Ok(coef)
+        let at = |place: &Dd| {
+            value(
+                line.start
+                    + (*place * length + Dd::from(piece.origin as f64)) * (line.scale * exp2(-(self.bits as i32))),
+            )
+        };
+        let values: Vec<Dd> = places.iter().map(at).collect::<Result<_, _>>()?;
+        Ok(interpolated(&places, &values))
     }
 
-    /// Rounds the coefficients, highest first. What rounding adds to one is taken from the lower ones by the best
-    /// polynomial of lower degree for v^i on [0, 1], which leaves 1/2, 1/8, 1/32 and 1/128 of it. Each cut-off product
-    /// is low by half a quantum on average, which is added. With `zero` the constant is 0. Gives the bound of all of this
-    /// in quanta.
-    fn quantise(&self, mut coef: [Dd; MAX_DEGREE + 1], zero: bool) -> ([i64; MAX_DEGREE + 1], f64) {
-        const LOWER: [[f64; 4]; MAX_DEGREE + 1] = [
-            [0.0; 4],
-            [0.5, 0.0, 0.0, 0.0],
-            [-0.125, 1.0, 0.0, 0.0],
-            [0.03125, -0.5625, 1.5, 0.0],
-            [-0.007_812_5, 0.25, -1.25, 2.0],
-        ];
-        const LEFT: [f64; MAX_DEGREE + 1] = [1.0, 0.5, 0.125, 0.03125, 0.007_812_5];
-        let mut rounded = [0; MAX_DEGREE + 1];
+    /// Rounds the coefficients; with `zero` the constant is 0. Gives the bound of what this does in quanta.
+    fn quantise(&self, mut coef: Coefficients<Dd>, zero: bool) -> (Coefficients<i64>, f64) {
         let mut bound = 0.0;
-        for c in coef.iter_mut().take(self.degree) {
-            *c = *c + Dd::from(0.5);
-            bound += 0.5;
+        if self.degree > 0 {
+            // The last product is cut off too.
+            coef[0] = coef[0] + Dd::from(0.5);
+            bound = 0.5;
         }
-        for i in (0..=self.degree).rev() {
-            let integer = if zero && i == 0 { 0 } else { coef[i].round_scaled(0).unwrap_or(0) as i64 };
-            rounded[i] = integer;
-            let whole = Dd::from((integer >> 30) as f64).scale(30) + Dd::from((integer & ((1 << 30) - 1)) as f64);
-            let added = (whole - coef[i]).hi;
-            bound += added.abs() * LEFT[i];
-            for k in 0..i {
-                coef[k] = coef[k] - Dd::from(added) * LOWER[i][k];
-            }
-        }
-        (rounded, bound)
+        quantised(coef, self.degree, &Grid::default(), zero, bound)
     }
 }
 
@@ -361,21 +326,4 @@ fn scaled(x: f64, k: i32) -> f64 {
 fn bits_of(size: f64, quantum: i32) -> u32 {
     let exponent = if size > 0.0 { crate::number::real::log2(size) } else { return 1 };
     (exponent - quantum + 2).max(1) as u32
-}
-
-/// The Chebyshev nodes on [0, 1]: 1/2 - cos((2 j + 1) pi / (2 D + 2)) / 2.
-fn nodes(degree: usize) -> &'static [f64] {
-    match degree {
-        0 => &[0.5],
-        1 => &[0.146_446_609_406_726_24, 0.853_553_390_593_273_8],
-        2 => &[0.066_987_298_107_780_68, 0.5, 0.933_012_701_892_219_3],
-        3 => &[0.038_060_233_744_356_62, 0.308_658_283_817_455_1, 0.691_341_716_182_544_9, 0.961_939_766_255_643_4],
-        _ => &[
-            0.024_471_741_852_423_234,
-            0.206_107_373_853_763_43,
-            0.5,
-            0.793_892_626_146_236_6,
-            0.975_528_258_147_576_8,
-        ],
-    }
 }

@@ -1,10 +1,9 @@
 //! The circuit of a table: cells, rows, and Horner's rule.
 
-use super::{Span, Table};
+use super::Table;
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig, X};
 use crate::op::pieces::float_parts::logic::{field, one_of_four};
-use crate::op::pieces::parts;
 use crate::op::table::ROM_WIDTH;
 
 /// What a table gives: h in the bits of [`Table::span`], and the row's quantum less the least one where they differ.
@@ -23,24 +22,31 @@ struct Column {
 /// The value at a line (`None` where there is but one) and a fraction.
 pub fn circuit(t: &Table, c: &mut Circuit, line: Option<Sig>, fraction: Sig) -> Looked {
     let (row, place) = address(t, c, line, fraction);
+    let Row { columns, offset } = columns(t, c, "coefficients", row);
+    Looked { h: horner(t, c, &columns, place), offset }
+}
+
+/// The columns of a row as stored, column 0 first, and its quantum less the least one where they differ.
+pub struct Row {
+    pub columns: Vec<Sig>,
+    pub offset: Option<Sig>,
+}
+
+/// What stands in a row (`None`: there is but one), from memories of that name.
+pub fn columns(t: &Table, c: &mut Circuit, name: &str, row: Option<Sig>) -> Row {
     let widths = t.widths();
-    let mut columns: Vec<Column> = (0..=t.degree)
-        .rev()
-        .map(|k| {
-            let mask = u64::MAX >> (64 - widths[k]);
-            let values = t.columns[k].iter().map(|v| *v as u64 & mask).collect();
-            Column { name: format!("c{k}"), bits: widths[k], values }
-        })
-        .collect();
+    let column = |k: usize| Column { name: format!("c{k}"), bits: widths[k], values: t.stored(k, widths[k]) };
+    let mut fields: Vec<Column> = (0..=t.degree).rev().map(column).collect();
     let (least, _) = t.quanta();
-    if widths[t.degree + 1] > 0 {
+    let bits = widths[t.degree + 1];
+    if bits > 0 {
         let values = t.quantum.iter().map(|q| (q - least) as u64).collect();
-        columns.push(Column { name: "octave".into(), bits: widths[t.degree + 1], values });
+        fields.push(Column { name: "octave".into(), bits, values });
     }
-    let mut signals = memories(c, row, &columns);
-    let offset = (widths[t.degree + 1] > 0).then(|| signals.pop().expect("it is the last"));
-    signals.reverse();
-    Looked { h: horner(t, c, &signals, place), offset }
+    let mut columns = memories(c, name, row, &fields);
+    let offset = (bits > 0).then(|| columns.pop().expect("it is the last"));
+    columns.reverse();
+    Row { columns, offset }
 }
 
 /// The row's address (`None`: there is but one row) and the place within the piece (`None`: it is always 0).
@@ -98,7 +104,7 @@ fn shift_left(c: &mut Circuit, x: Sig, amount: Sig, most: u32) -> Sig {
 }
 
 /// The columns of a row, from memories that hold as many of them as fit a word.
-fn memories(c: &mut Circuit, row: Option<Sig>, columns: &[Column]) -> Vec<Sig> {
+fn memories(c: &mut Circuit, name: &str, row: Option<Sig>, columns: &[Column]) -> Vec<Sig> {
     let Some(row) = row else {
         return columns.iter().map(|f| c.logic(&f.name, X::constant(f.bits, f.values[0] as i128))).collect();
     };
@@ -114,7 +120,7 @@ fn memories(c: &mut Circuit, row: Option<Sig>, columns: &[Column]) -> Vec<Sig> {
         let width: u32 = now.iter().map(|f| f.bits).sum();
         let word =
             |k: usize| now.iter().rev().fold(0u64, |word, f| word.checked_shl(f.bits).unwrap_or(0) | f.values[k]);
-        let rom = c.rom("coefficients", width, row, (0..now[0].values.len()).map(word).collect());
+        let rom = c.rom(name, width, row, (0..now[0].values.len()).map(word).collect());
         let mut low = 0;
         for f in now {
             signals.push(field(c, &f.name, rom, low + f.bits - 1, low));
@@ -125,34 +131,51 @@ fn memories(c: &mut Circuit, row: Option<Sig>, columns: &[Column]) -> Vec<Sig> {
     signals
 }
 
-/// `s` as exactly `width` bits; what is cut off are copies of the sign, or zeros.
-fn resized(c: &mut Circuit, s: Sig, width: u32, signed: bool) -> Sig {
-    if c.width(s) > width { field(c, "low", s, width - 1, 0) } else { parts::extend(c, "wide", s, width, signed) }
+/// A number as exactly `width` bits; what is cut off are copies of the sign, or zeros.
+fn resized(c: &Circuit, s: Sig, width: u32, signed: bool) -> X {
+    let x = c.x(s);
+    if x.width() > width { x.low(width) } else { x.extend(width, signed) }
 }
 
 /// c0 + v (c1 + v (c2 + ...)).
 fn horner(t: &Table, c: &mut Circuit, columns: &[Sig], place: Option<Sig>) -> Sig {
-    let signed = |k: usize| t.columns[k].iter().any(|v| *v < 0);
-    let mut sum = resized(c, columns[t.degree], t.steps[t.degree].bits(), signed(t.degree));
-    for k in (0..t.degree).rev() {
-        let width = t.steps[k].bits();
-        let column = resized(c, columns[k], width, signed(k));
-        let Some(place) = place else {
-            sum = column;
-            continue;
-        };
-        let cut = cut_product(c, sum, t.steps[k + 1], place);
-        let cut = resized(c, cut, width, t.steps[k + 1].is_signed());
-        sum = c.logic("sum", c.x(column) + c.x(cut));
+    let width = t.steps[0].bits();
+    match place.filter(|_| t.degree > 0) {
+        Some(place) => {
+            let cut = last_product(t, c, columns, place, width);
+            sum(t, c, 0, columns[0], cut)
+        }
+        None if c.width(columns[0]) == width => columns[0],
+        None => {
+            let constant = resized(c, columns[0], width, t.is_signed(0));
+            c.logic("value", constant)
+        }
     }
-    sum
 }
 
-/// The product of a number of that span with a place, without as many low bits as the place has.
-pub fn cut_product(c: &mut Circuit, a: Sig, span: Span, place: Sig) -> Sig {
-    let (wa, wp) = (c.width(a), c.width(place));
-    let product = product(c, a, span.is_signed(), place);
-    field(c, "cut", product, wa + wp - 1, wp)
+/// Horner's rule down to the product that is added to column 0, of which at most `width` bits are wanted.
+pub fn last_product(t: &Table, c: &mut Circuit, columns: &[Sig], place: Sig, width: u32) -> Sig {
+    let mut so_far = columns[t.degree];
+    for k in (1..t.degree).rev() {
+        let cut = cut_product(c, t, k, so_far, place, t.steps[k].bits());
+        so_far = sum(t, c, k, columns[k], cut);
+    }
+    cut_product(c, t, 0, so_far, place, width)
+}
+
+/// The product that is added to column `k`, without the bits that are cut off, and at most `width` bits of it.
+fn cut_product(c: &mut Circuit, t: &Table, k: usize, so_far: Sig, place: Sig, width: u32) -> Sig {
+    let product = product(c, so_far, t.steps[k + 1].is_signed(), place);
+    assert!(t.shift[k] < c.width(product), "a product that is cut off whole needs no multiplier");
+    let width = width.min(c.width(product) - t.shift[k]);
+    c.logic("cut", c.x(product).bits(t.shift[k], width))
+}
+
+/// Column `k` and the product that is added to it.
+fn sum(t: &Table, c: &mut Circuit, k: usize, column: Sig, cut: Sig) -> Sig {
+    let width = t.steps[k].bits();
+    let (column, cut) = (resized(c, column, width, t.is_signed(k)), resized(c, cut, width, t.steps[k + 1].is_signed()));
+    c.logic("sum", if t.subtract[k] { column - cut } else { column + cut })
 }
 
 /// The product of a number that may have a sign with one that has none, in all its bits.

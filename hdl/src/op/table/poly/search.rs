@@ -1,7 +1,8 @@
 //! The search for a table: for each degree the shortest pieces that keep the bound, then the cells that hold them in the
 //! least memory, then the degree that costs least in memories and multipliers together.
 
-use super::fit::{ANY_QUANTUM, Fit, Goal, Line, MAX_DEGREE, Misfit, Piece, Sketch};
+use super::coefficients::MAX_DEGREE;
+use super::fit::{ANY_QUANTUM, Fit, Goal, Line, Misfit, Piece, Sketch};
 use super::{Cell, RowRange, Span, Table};
 use crate::number::real::Smooth;
 use crate::op::table::BLOCK_BITS;
@@ -240,11 +241,16 @@ fn build(p: &Problem, degree: usize, top: u32, leaves: &[Leaf]) -> Result<Table,
         cells: Vec::new(),
         degree,
         columns: vec![Vec::new(); degree + 1],
+        flip: false,
+        shift: Vec::new(),
+        subtract: vec![false; degree],
+        leading: 0,
         quantum: Vec::new(),
         steps: Vec::new(),
         rows: Vec::new(),
         bound: 0.0,
     };
+    table.shift = vec![table.place_bits(); degree];
     let fit = fit(p, degree);
     let mut steps: Option<[Span; MAX_DEGREE + 1]> = None;
     for k in order {

@@ -3,8 +3,8 @@
 //! Only additions, multiplications, divisions and square roots of f64 are used, which IEEE 754 rounds
 //! correctly, so every machine gets the same coefficients and hence the same tables.
 
-/// The highest degree of a polynomial.
-pub const MAX_DEGREE: usize = 3;
+use crate::number::real::{exp2, log2};
+use crate::op::table::poly::coefficients::{Coefficients, interpolated, nodes};
 
 /// What is approximated: x^(n/d) with `mant` fraction bits, in 2^`split` pieces of each octave.
 #[derive(Clone, Copy, Debug)]
@@ -20,8 +20,8 @@ pub struct Problem {
 pub struct Piece {
     /// floor(log2) of the least value on the piece, so that all of them are at least 1 after scaling.
     pub octave: i32,
-    /// Coefficients of v^0 to v^3, where v in [0, 1) is the place in the piece (see [`Problem::at`]).
-    pub coef: [f64; MAX_DEGREE + 1],
+    /// Coefficients, where v in [0, 1) is the place in the piece (see [`Problem::at`]).
+    pub coef: Coefficients<f64>,
     /// Bound of |polynomial - function|.
     pub error: f64,
     /// The greatest value on the piece.
@@ -33,11 +33,6 @@ pub fn power(t: f64, n: i32, d: i32) -> f64 {
     let base = if d == 2 { t.sqrt() } else { t };
     let positive = (0..n.unsigned_abs()).fold(1.0, |product, _| product * base);
     if n < 0 { 1.0 / positive } else { positive }
-}
-
-/// 2^k as f64, for small |k|.
-pub fn exp2(k: i32) -> f64 {
-    f64::from_bits(((1023 + k) as u64) << 52)
 }
 
 impl Problem {
@@ -85,7 +80,12 @@ impl Problem {
         let scale = exp2(self.mant as i32 - octave);
         let nodes = nodes(degree);
         let values: Vec<f64> = nodes.iter().map(|v| self.value(index, *v) * scale).collect();
-        Piece { octave, coef: interpolate(nodes, &values), error: self.bound(index, degree) * scale, top: high * scale }
+        Piece {
+            octave,
+            coef: interpolated(nodes, &values),
+            error: self.bound(index, degree) * scale,
+            top: high * scale,
+        }
     }
 
     /// |f^(D+1)| / (D+1)! * 2 / 4^(D+1): the error of interpolation in the Chebyshev nodes of an interval of
@@ -101,39 +101,4 @@ impl Problem {
         };
         end(0.0).max(end(1.0))
     }
-}
-
-/// floor(log2(x)) of a positive normal number.
-fn log2(x: f64) -> i32 {
-    (x.to_bits() >> 52) as i32 - 1023
-}
-
-/// The Chebyshev nodes on [0, 1]: 1/2 + cos((2 j + 1) pi / (2 D + 2)) / 2.
-fn nodes(degree: usize) -> &'static [f64] {
-    match degree {
-        0 => &[0.5],
-        1 => &[0.146_446_609_406_726_24, 0.853_553_390_593_273_8],
-        2 => &[0.066_987_298_107_780_68, 0.5, 0.933_012_701_892_219_3],
-        _ => &[0.038_060_233_744_356_62, 0.308_658_283_817_455_1, 0.691_341_716_182_544_9, 0.961_939_766_255_643_4],
-    }
-}
-
-/// The coefficients of the polynomial through the points, by Newton's divided differences.
-fn interpolate(nodes: &[f64], values: &[f64]) -> [f64; MAX_DEGREE + 1] {
-    let mut difference = values.to_vec();
-    for order in 1..nodes.len() {
-        for k in (order..nodes.len()).rev() {
-            difference[k] = (difference[k] - difference[k - 1]) / (nodes[k] - nodes[k - order]);
-        }
-    }
-    let mut coef = [0.0; MAX_DEGREE + 1];
-    for k in (0..nodes.len()).rev() {
-        // coef = coef * (v - node) + difference
-        for i in (0..=MAX_DEGREE).rev() {
-            let lower = if i > 0 { coef[i - 1] } else { 0.0 };
-            coef[i] = lower - coef[i] * nodes[k];
-        }
-        coef[0] += difference[k];
-    }
-    coef
 }

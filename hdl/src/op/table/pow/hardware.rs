@@ -7,7 +7,7 @@ use crate::circuit::{Circuit, Sig, X};
 use crate::op::float::fmul::Fmul;
 use crate::op::pieces::float_parts::logic::constant_if;
 use crate::op::pieces::float_parts::nonzero;
-use crate::op::table::ROM_WIDTH;
+use crate::op::table::poly::hardware as poly;
 use crate::op::{Inst, Operator};
 use crate::rtl::cat;
 use crate::rtl::expr::Test;
@@ -30,7 +30,7 @@ fn table(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig) -> (S
     let (live, sign, invalid) = signs(p, inst, c, x);
     // A table alone, whose results stay in range, needs no mask: the power of 1 has the fraction of 0, and what is added
     // to the exponent is left out.
-    let clean = p.degree == 0 && invalid.is_none() && !flags.intersects(Flags::OVERFLOW | Flags::UNDERFLOW);
+    let clean = p.table.degree == 0 && invalid.is_none() && !flags.intersects(Flags::OVERFLOW | Flags::UNDERFLOW);
     let keep = live.filter(|_| clean);
     let (columns, octave) = memories(p, c, x, keep);
     if clean {
@@ -41,7 +41,7 @@ fn table(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig) -> (S
         return (c.logic("result", cat([sign, c.x(magnitude)])), None);
     }
     let live = live.unwrap_or_else(|| c.logic("live", X::flag(true)));
-    let (exponent, carry, magnitude) = if p.degree == 0 {
+    let (exponent, carry, magnitude) = if p.table.degree == 0 {
         let early = early_carry(p, c, x);
         let exponent = exponent(p, c, x, octave, early, None);
         (exponent, None, join(p, c, exponent, None, columns[0]))
@@ -80,7 +80,7 @@ fn table(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig) -> (S
 /// be raised.
 fn signs(p: &Prepared, inst: &Inst, c: &mut Circuit, x: Sig) -> (Option<Sig>, Option<Sig>, Option<Sig>) {
     let top = p.format.width() - 1;
-    let field = c.logic("field", c.x(x).slice(top - 1, p.mant));
+    let field = c.logic("field", c.x(x).slice(top - 1, p.format.mant()));
     let live = nonzero(c, inst, 0, field);
     let negative = c.logic("negative", c.x(x).bit(top));
     if inst.is_nonneg(0) || (p.d == 1 && p.n % 2 == 0) {
@@ -95,126 +95,58 @@ fn signs(p: &Prepared, inst: &Inst, c: &mut Circuit, x: Sig) -> (Option<Sig>, Op
     }
 }
 
-/// The tables read at the argument's index: columns 0 to degree as stored (see [`Tables::column_bits`]), and the
-/// exponents less their minimum if they differ. Columns share words as far as these reach, the ones that are needed
-/// first in one word. Where `keep` is given and clear, the argument is 0 and the power of 1 is read.
-///
-/// [`Tables::column_bits`]: super::Tables::column_bits
+/// The columns of the table at the argument's index, and the exponents less their minimum if they differ. Where `keep` is
+/// given and clear, the argument is 0 and the power of 1 is read.
 fn memories(p: &Prepared, c: &mut Circuit, x: Sig, keep: Option<Sig>) -> (Vec<Sig>, Option<Sig>) {
-    let top = p.low_bits + p.index_bits - 1;
+    let (low, bits) = (p.table.place_bits(), index_bits(p));
+    let index = c.x(x).slice(low + bits - 1, low);
     let index = match keep {
         // The root of 0 reads that of an even power of two: the bias is odd, so its exponent field is.
-        Some(keep) if p.d == 2 => {
-            let bits = c.x(x).slice(top, p.low_bits);
-            c.logic("index", cat([bits.msb() | !c.x(keep), bits.low(p.index_bits - 1)]))
-        }
-        _ => c.logic("index", c.x(x).slice(top, p.low_bits)),
+        Some(keep) if p.d == 2 => c.logic("index", cat([index.msb() | !c.x(keep), index.low(bits - 1)])),
+        _ => c.logic("index", index),
     };
-    let bits = p.tables.column_bits(p.mant);
-    let least = *p.octaves.iter().min().expect("a table has at least one piece");
-    let one = 1u64 << (p.mant + p.guard);
-    let mut fields: Vec<(String, u32, Vec<u64>)> = Vec::new();
-    for i in (0..=p.degree).rev() {
-        let stored = |v: &u32| match (i, p.degree) {
-            (0, 0) => *v as u64 & (one - 1),
-            (0, _) => *v as u64 - one,
-            _ => *v as u64,
-        };
-        fields.push((format!("c{i}"), bits[i], p.columns[i].iter().map(stored).collect()));
-    }
-    if p.octave.is_none() {
-        let column = p.octaves.iter().map(|o| (o - least) as u64).collect();
-        fields.push(("octave".into(), p.tables.octave_bits(), column));
-    }
-    let mut signals = Vec::new();
-    let mut rest = fields.as_slice();
-    while !rest.is_empty() {
-        let mut used = 0;
-        let count = rest
-            .iter()
-            .take_while(|f| {
-                used += f.1;
-                used <= ROM_WIDTH
-            })
-            .count();
-        signals.extend(memory(c, index, &rest[..count]));
-        rest = &rest[count..];
-    }
-    let octave = p.octave.is_none().then(|| signals.pop().expect("the exponents are the last field"));
-    signals.reverse();
-    (signals, octave)
+    let row = poly::columns(&p.table, c, "row", Some(index));
+    (row.columns, row.offset)
 }
 
-/// One memory of some fields, the first in the lowest bits, and a signal for each field.
-fn memory(c: &mut Circuit, index: Sig, fields: &[(String, u32, Vec<u64>)]) -> Vec<Sig> {
-    let width: u32 = fields.iter().map(|f| f.1).sum();
-    let words = (0..fields[0].2.len()).map(|k| fields.iter().rev().fold(0, |word, f| word << f.1 | f.2[k])).collect();
-    let rom = c.rom("row", width, index, words);
-    if fields.len() == 1 {
-        return vec![rom];
-    }
-    let mut low = 0;
-    let mut signals = Vec::new();
-    for (name, bits, _) in fields {
-        signals.push(c.logic(name, c.x(rom).bits(low, *bits)));
-        low += bits;
-    }
-    signals
+/// Bits of the table's address: for d = 2 the lowest bit of the exponent field chooses the octave.
+fn index_bits(p: &Prepared) -> u32 {
+    p.table.bits - p.table.place_bits() + (p.d == 2) as u32
 }
 
 /// The carry into the exponent where a table of all fractions has one: it depends on the argument alone.
 fn early_carry(p: &Prepared, c: &mut Circuit, x: Sig) -> Option<Sig> {
-    let carries: Vec<usize> = (0..p.columns[0].len()).filter(|k| p.columns[0][*k] >> (p.mant + 1) == 1).collect();
+    let column = &p.table.columns[0];
+    let carries: Vec<usize> = (0..column.len()).filter(|k| column[*k] == 2 * p.table.leading).collect();
     assert!(carries.len() <= 1, "only the power of a power of two may carry");
     carries.first().map(|index| {
-        let why = "a comparison of that many bits";
-        let test = c.x(x).low(p.index_bits).is_number(*index as i128);
-        c.logic_at("carry", test, Cost::Compare(p.index_bits), why)
+        let (why, bits) = ("a comparison of that many bits", index_bits(p));
+        let test = c.x(x).low(bits).is_number(*index as i128);
+        c.logic_at("carry", test, Cost::Compare(bits), why)
     })
 }
 
 /// Horner's rule down to the product that is added to column 0; then the carry and the magnitude.
 fn polynomial(p: &Prepared, c: &mut Circuit, x: Sig, columns: &[Sig], exponent: Sig) -> (Carry, Sig) {
-    let place = c.x(x).low(p.low_bits);
-    let u = match p.flip {
+    let place = c.x(x).low(p.table.place_bits());
+    let u = match p.table.flip {
         true => c.logic_at("u", !place, Cost::Logic(1), "a multiplier takes no inverters in"),
         false => c.logic("u", place),
     };
-    let most_u = (1u64 << p.low_bits) - 1;
-    // The greatest sum of each index so far.
-    let mut most: Vec<u64> = p.columns[p.degree].iter().map(|v| *v as u64).collect();
-    let mut sum = columns[p.degree];
-    for i in (1..p.degree).rev() {
-        for (m, coef) in most.iter_mut().zip(&p.columns[i]) {
-            *m = *coef as u64 + if p.subtract[i] { 0 } else { (*m * most_u) >> p.shift[i] };
-        }
-        let width = 64 - most.iter().max().expect("a table has at least one piece").leading_zeros();
-        let cut = cut_product(c, sum, u, p.shift[i], width);
-        let (column, cut) = (c.x(columns[i]).zext(width), c.x(cut).zext(width));
-        sum = c.logic("sum", if p.subtract[i] { column - cut } else { column + cut });
-    }
-    assert!(!p.subtract[0], "a power rises towards the end of a piece");
-    let one = p.mant + p.guard;
-    let cut = cut_product(c, sum, u, p.shift[0], one + 1);
-    if p.tables.wide || c.width(columns[0]) > one {
+    assert!(!p.table.subtract[0], "a power rises towards the end of a piece");
+    let one = p.table.leading.ilog2();
+    let cut = poly::last_product(&p.table, c, columns, u, one + 1);
+    if p.wide || c.width(columns[0]) > one {
         normalised(p, c, columns[0], cut, exponent)
     } else {
         appended(p, c, columns[0], cut, exponent)
     }
 }
 
-/// The product of two signals without its lowest `shift` bits, at most `width` bits of it.
-fn cut_product(c: &mut Circuit, a: Sig, b: Sig, shift: u32, width: u32) -> Sig {
-    let product = c.mul("product", a, b, false);
-    assert!(shift < c.width(product), "a product that is cut off whole needs no multiplier");
-    let width = width.min(c.width(product) - shift);
-    c.logic("cut", c.x(product).bits(shift, width))
-}
-
 /// The exponent and the sum side by side in one adder: the sum carries only when it becomes the next power of two
 /// itself, whose fraction is 0.
 fn appended(p: &Prepared, c: &mut Circuit, column: Sig, cut: Sig, exponent: Sig) -> (Carry, Sig) {
-    let (e, one) = (p.format.exp(), p.mant + p.guard);
+    let (e, one) = (p.format.exp(), p.table.leading.ilog2());
     let low = low_exponent(p, c, exponent);
     let value = cat([c.x(low), c.x(column).zext(one)]);
     let sum = c.logic("sum", value + c.x(cut).zext(e + one));
@@ -224,7 +156,7 @@ fn appended(p: &Prepared, c: &mut Circuit, column: Sig, cut: Sig, exponent: Sig)
 
 /// The sum, without its leading 1 from 0 to 3, shifted down where it has left its octave.
 fn normalised(p: &Prepared, c: &mut Circuit, column: Sig, cut: Sig, exponent: Sig) -> (Carry, Sig) {
-    let (m, guard) = (p.mant, p.guard);
+    let (m, guard) = (p.format.mant(), p.guard);
     let width = m + guard + 2;
     let sum = c.logic("sum", c.x(column).zext(width) + c.x(cut).zext(width));
     let carry = c.logic("carry", c.x(sum).top(2).any());
@@ -269,7 +201,7 @@ fn quotient(p: &Prepared, field: i32) -> i32 {
 /// right. It is 0 where `keep` is given and clear.
 fn exponent(p: &Prepared, c: &mut Circuit, x: Sig, octave: Option<Sig>, carry: Option<Sig>, keep: Option<Sig>) -> Sig {
     let (e, bias, range) = (p.format.exp(), p.format.bias(), Range::of(p));
-    let field = c.logic("field", c.x(x).slice(p.format.width() - 2, p.mant));
+    let field = c.logic("field", c.x(x).slice(p.format.width() - 2, p.format.mant()));
     if p.n.abs() == 1 && octave.is_none() {
         return unit_exponent(p, c, field, carry, keep);
     }
@@ -280,7 +212,7 @@ fn exponent(p: &Prepared, c: &mut Circuit, x: Sig, octave: Option<Sig>, carry: O
     } else {
         field
     };
-    let least = p.octaves.iter().min().expect("a table has at least one piece");
+    let (least, _) = p.octaves();
     let zero = if p.d == 2 { (bias + 1) / 2 } else { bias };
     let mut constant = Some(bias - p.n * zero + least);
     let mut sum = None;
@@ -306,7 +238,7 @@ fn exponent(p: &Prepared, c: &mut Circuit, x: Sig, octave: Option<Sig>, carry: O
 fn unit_exponent(p: &Prepared, c: &mut Circuit, field: Sig, carry: Option<Sig>, keep: Option<Sig>) -> Sig {
     let (e, bias, range) = (p.format.exp(), p.format.bias(), Range::of(p));
     let zero = if p.d == 2 { (bias + 1) / 2 } else { bias };
-    let constant = bias - p.n * zero + p.octaves[0];
+    let constant = bias - p.n * zero + p.octaves().0;
     let bits = range.bits + 1;
     let field = c.x(field);
     let carried = carry.map_or(X::flag(false), |s| c.x(s));

@@ -1,82 +1,60 @@
-//! The prepared tables of one power in one format, and the evaluation that is the specification of its bits.
+//! The prepared table of one power in one format, and the evaluation that is the specification of its bits.
 
-use super::search::{Tables, search};
+use super::search::{Found, search};
 use crate::op::table::once::Once;
+use crate::op::table::poly::Table;
 use crate::{Flags, Format};
 
-/// A power x^(n/d), reduced, none of x^0, x^1 and x^2, in a float format: plain data for [`Prepared::eval`] and for
-/// anything that does the same in another way. The numbers depend on the format, n and d alone.
+/// A power x^(n/d), reduced, none of x^0, x^1 and x^2, in a float format. The numbers depend on the format, n and d alone.
 ///
-/// The evaluation of a positive pattern `x`, step by step, all in unsigned 64-bit integers except for the exponent:
+/// The evaluation of a positive pattern `x`, step by step:
 ///
-/// 1. `field = x >> mant` (exponent bits), `index = x >> low_bits` (`index_bits` bits: for d = 2 the lowest
-///    bit of the exponent field and the highest fraction bits; for d = 1 the latter only).
-/// 2. `u = x` (lowest `low_bits` bits), all of them inverted if `flip`.
-/// 3. `h = columns[degree][index]`; for i from degree - 1 down to 0:
-///    `p = h * u >> shift[i]`, `h = columns[i][index] - p` if `subtract[i]`, else `columns[i][index] + p`.
-/// 4. `carry = h >> (mant + guard + 1)` (0 or 1); the fraction is `h >> (guard + carry)` (lowest `mant` bits).
-/// 5. `q = field - bias` for d = 1, `((field + 1) >> 1) - (bias + 1) / 2` for d = 2;
-///    the result's exponent field is `n * q + octaves[index] + carry + bias`.
-/// 6. Above 2^E - 2 it overflows, below 1 it underflows. The sign is that of `x` if n is odd and d = 1.
+/// 1. `field` is the exponent field. For d = 2 its lowest bit is the line of the table, for d = 1 there is one line; the
+///    fraction is the fraction. [`Table::eval`] gives `h` and its quantum.
+/// 2. `carry = h >> (mant + guard + 1)` (0 or 1); the fraction is `h >> (guard + carry)` (lowest `mant` bits).
+/// 3. `q = field - bias` for d = 1, `((field + 1) >> 1) - (bias + 1) / 2` for d = 2;
+///    the result's exponent field is `n * q + octave + carry + bias`, with the octave of the row.
+/// 4. Above 2^E - 2 it overflows, below 1 it underflows. The sign is that of `x` if n is odd and d = 1.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     pub format: Format,
     pub n: i32,
     pub d: i32,
-    /// Fraction bits M of the format.
-    pub mant: u32,
-    pub index_bits: u32,
-    pub low_bits: u32,
-    pub flip: bool,
-    pub degree: usize,
-    /// `columns[i]`: the coefficients of u^i for each index.
-    pub columns: Vec<Vec<u32>>,
-    pub shift: [u32; 3],
-    pub subtract: [bool; 3],
+    pub table: Table,
     /// Bits of column 0 below the last place.
     pub guard: u32,
-    /// The exponent of each index, from the table; all equal in most cases (see [`Prepared::octave`]).
-    pub octaves: Vec<i32>,
-    /// The exponent of every index, where they are all equal.
+    /// The exponent of every row, where they are all equal.
     pub octave: Option<i32>,
-    /// What the search found: widths, bound.
-    pub tables: Tables,
+    /// Whether some piece has values of two octaves.
+    pub wide: bool,
 }
 
 impl Prepared {
-    /// Searches the tables; [`prepared`] keeps them.
+    /// Searches the table; [`prepared`] keeps it.
     pub fn new(format: Format, n: i32, d: i32) -> Prepared {
-        let mant = format.mant();
-        let tables = search(mant, n, d);
-        let low_bits = mant - tables.split;
-        let mut shift = [0; 3];
-        for (i, s) in shift.iter_mut().enumerate().take(tables.degree) {
-            *s = (tables.guard[i + 1] - tables.guard[i] + low_bits as i32) as u32;
-        }
-        let first = tables.octaves[0];
-        Prepared {
-            format,
-            n,
-            d,
-            mant,
-            index_bits: tables.split + (d == 2) as u32,
-            low_bits,
-            flip: n < 0,
-            degree: tables.degree,
-            columns: tables.columns.clone(),
-            shift,
-            subtract: tables.subtract,
-            guard: tables.guard[0] as u32,
-            octaves: tables.octaves.clone(),
-            octave: tables.octaves.iter().all(|o| *o == first).then_some(first),
-            tables,
-        }
+        let Found { table, wide } = search(format.mant(), n, d);
+        let guard = table.leading.ilog2() - format.mant();
+        let mut p = Prepared { format, n, d, table, guard, octave: None, wide };
+        let (least, most) = p.octaves();
+        p.octave = (least == most).then_some(least);
+        p
+    }
+
+    /// The exponent of a row: that of its power of two, or one less than that of its greatest values.
+    pub fn octave_of(&self, quantum: i32) -> i32 {
+        quantum + (self.format.mant() + self.guard) as i32
+    }
+
+    /// The least exponent of a row, and the greatest.
+    pub fn octaves(&self) -> (i32, i32) {
+        let (least, most) = self.table.quanta();
+        (self.octave_of(least), self.octave_of(most))
     }
 
     /// The result's pattern and flags: the specification.
     #[inline]
     pub fn eval(&self, x: u64) -> (u64, Flags) {
-        let (mant, width) = (self.mant, self.format.width());
+        let (mant, width) = (self.format.mant(), self.format.width());
         let fields = (1u64 << (width - 1 - mant)) - 1;
         let field = x >> mant & fields;
         let negative = x >> (width - 1) & 1;
@@ -100,20 +78,14 @@ impl Prepared {
     /// The unbounded exponent field and the fraction of |x|^(n/d).
     #[inline]
     fn magnitude(&self, x: u64, field: u64) -> (i32, u64) {
-        let index = (x >> self.low_bits & ((1 << self.index_bits) - 1)) as usize;
-        let low_mask = (1u64 << self.low_bits) - 1;
-        let u = if self.flip { !x & low_mask } else { x & low_mask };
-        let mut h = self.columns[self.degree][index] as u64;
-        for i in (0..self.degree).rev() {
-            let product = (h * u) >> self.shift[i];
-            let c = self.columns[i][index] as u64;
-            h = if self.subtract[i] { c - product } else { c + product };
-        }
-        let carry = h >> (self.mant + self.guard + 1);
-        let fraction = h >> (self.guard + carry as u32) & ((1 << self.mant) - 1);
+        let mant = self.format.mant();
+        let line = if self.d == 2 { field & 1 } else { 0 };
+        let (h, quantum) = self.table.eval(line as usize, x & ((1 << mant) - 1));
+        let carry = h as u64 >> (mant + self.guard + 1);
+        let fraction = h as u64 >> (self.guard + carry as u32) & ((1 << mant) - 1);
         let bias = self.format.bias();
         let q = if self.d == 2 { ((field as i32 + 1) >> 1) - (bias + 1) / 2 } else { field as i32 - bias };
-        (self.n * q + self.octaves[index] + carry as i32 + bias, fraction)
+        (self.n * q + self.octave_of(quantum) + carry as i32 + bias, fraction)
     }
 }
 

@@ -206,7 +206,7 @@ fn arguments_outside_the_rules_are_refused() {
 #[test]
 fn the_bounds_hold_for_every_piece() {
     for (mant, n, d) in [(16, -1, 2), (20, -3, 2), (23, -1, 2), (23, 16, 1), (23, -15, 2)] {
-        let t = search::search(mant, n, d);
+        let t = search::search(mant, n, d).table;
         assert!(t.bound > 0.0 && t.bound < 0.5, "{mant} {n}/{d}: {}", t.bound);
     }
 }
@@ -220,10 +220,11 @@ fn the_tables_are_the_same_everywhere() {
     for mant in [4, 9, 12, 16, 20, 23] {
         for (n, d) in exponents() {
             let p = Prepared::new(Format::float(mant + 9, mant).unwrap(), n, d);
-            p.columns.iter().flatten().for_each(|v| take(*v as u64));
-            p.octaves.iter().for_each(|v| take(*v as u64));
-            p.shift.iter().for_each(|v| take(*v as u64));
-            take(p.index_bits as u64 | (p.guard as u64) << 8);
+            let t = &p.table;
+            t.columns.iter().flatten().for_each(|v| take(*v as u64));
+            t.quantum.iter().for_each(|q| take(p.octave_of(*q) as u64));
+            (0..3).for_each(|i| take(t.shift.get(i).copied().unwrap_or(0) as u64));
+            take((mant - t.place_bits() + (d == 2) as u32) as u64 | (p.guard as u64) << 8);
         }
     }
     assert_eq!(hash, 0x45a2_762e_23b7_a3dc, "the bits of powers have changed: {hash:#x}");
