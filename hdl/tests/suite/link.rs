@@ -1,13 +1,14 @@
 //! The two ends of the link over thousands of random lines with faults: work is delivered exactly once and in order, or
 //! the host says why not.
 
-use crate::link_common::{Bench, Faults, Random, identity, turned};
+use crate::link_common::{Bench, Faults, identity, turned};
 use hdl::engine::protocol::Stream;
 use hdl::serial::board::BoardEnd;
 use hdl::serial::chunks;
 use hdl::serial::host::{Failure, Patience};
 use hdl::serial::{Line, link_seconds};
 use std::time::Duration;
+use testkit::Random;
 
 /// Random packets of up to `most` words, `total` words or a little more in all.
 fn packets(random: &mut Random, most: u64, total: usize) -> Stream {
@@ -16,7 +17,7 @@ fn packets(random: &mut Random, most: u64, total: usize) -> Stream {
         let length = 1 + random.below(most) as usize;
         // Flags and escapes are frequent in some packets.
         let special = random.below(4) == 0;
-        let word = |r: &mut Random| if special { 0x7e7d_7d7e } else { r.next() as u32 };
+        let word = |r: &mut Random| if special { 0x7e7d_7d7e } else { r.bits() as u32 };
         let words: Vec<u32> = (0..length).map(|_| word(random)).collect();
         stream.packet(words);
     }
@@ -75,7 +76,7 @@ fn faults(random: &mut Random) -> Faults {
 fn work_is_delivered_once_and_in_order_over_any_line() {
     let mut faulty = 0;
     for seed in 0..3000 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let stream_bits = [32, 64, 128][random.below(3) as usize];
         let rings = [9, 10, 11, 12, 14];
         let ring = |r: &mut Random| rings[r.below(5) as usize];
@@ -101,7 +102,7 @@ fn offsets_turn_over_many_times() {
     let line = Faults { flip: 2e-4, drop: 1e-4, double: 1e-4, cut: 2e-5, noise: 0.0 };
     for seed in 0..4 {
         let mut bench = Bench::new(seed, identity(32, 11, 11), (line, line), Patience::default());
-        let stream = packets(&mut Random(seed), 300, 150_000);
+        let stream = packets(&mut Random::new(seed), 300, 150_000);
         (bench.take, bench.give) = (80, 80);
         exchange(&mut bench, &stream, 1).expect("such a line is good enough");
         check(&bench, &stream, 1);
@@ -112,8 +113,8 @@ fn offsets_turn_over_many_times() {
 fn a_clean_line_sends_nothing_twice_and_is_well_used() {
     let mut bench = Bench::new(1, identity(32, 12, 12), Default::default(), Patience::default());
     let mut stream = Stream::default();
-    let mut random = Random(1);
-    (0..100).for_each(|_| stream.packet((0..300).map(|_| random.next() as u32)));
+    let mut random = Random::new(1);
+    (0..100).for_each(|_| stream.packet((0..300).map(|_| random.bits() as u32)));
     (bench.take, bench.give) = (1000, 1000);
     exchange(&mut bench, &stream, 1).expect("a clean line");
     check(&bench, &stream, 1);
@@ -133,8 +134,8 @@ fn predicted_seconds_are_those_of_the_line() {
         let line = Line { turnaround: 0.7e-3, ..Line::new(&identity) };
         let mut bench = Bench::new(1, identity, Default::default(), Patience::default());
         let mut stream = Stream::default();
-        let mut random = Random(ring as u64);
-        (0..300).for_each(|_| stream.packet((0..200).map(|_| random.next() as u32)));
+        let mut random = Random::new(ring as u64);
+        (0..300).for_each(|_| stream.packet((0..200).map(|_| random.bits() as u32)));
         (bench.take, bench.give) = (1000, 1000);
         while bench.host.identity().is_none() {
             bench.step().expect("a clean line");
@@ -155,7 +156,7 @@ fn several_exchanges_follow_each_other() {
     let mut bench = Bench::new(3, identity(64, 10, 10), (line, line), Patience::default());
     let mut all = Stream::default();
     for k in 0..20 {
-        let stream = packets(&mut Random(k), 30, 300);
+        let stream = packets(&mut Random::new(k), 30, 300);
         let mut bytes = Vec::new();
         chunks::pack(&stream, 2, &mut bytes);
         bench.host.send(&bytes);
@@ -174,17 +175,17 @@ fn several_exchanges_follow_each_other() {
 #[test]
 fn what_is_left_of_an_earlier_session_is_never_taken() {
     for seed in 0..300 {
-        let line = faults(&mut Random(seed));
+        let line = faults(&mut Random::new(seed));
         let patience = Patience { open: Duration::from_secs(60), ..Patience::default() };
         let mut bench = Bench::new(seed, identity(32, 11, 11), (line, line), patience);
         let mut old = Vec::new();
-        chunks::pack(&packets(&mut Random(seed + 1000), 50, 3000), 1, &mut old);
+        chunks::pack(&packets(&mut Random::new(seed + 1000), 50, 3000), 1, &mut old);
         bench.host.send(&old);
         for _ in 0..bench.random.clone().below(400) {
             bench.step().expect("work is under way");
         }
         // The program ends in the middle; its bytes are still under way in both directions.
-        bench.host = hdl::serial::host::HostEnd::new(bench.random.next() as u32, patience);
+        bench.host = hdl::serial::host::HostEnd::new(bench.random.bits() as u32, patience);
         bench.came.clear();
         let stream = packets(&mut bench.random, 50, 500);
         exchange(&mut bench, &stream, 1).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
@@ -195,11 +196,11 @@ fn what_is_left_of_an_earlier_session_is_never_taken() {
 #[test]
 fn a_board_that_dies_is_given_up_in_time() {
     for seed in 0..200 {
-        let line = faults(&mut Random(seed));
+        let line = faults(&mut Random::new(seed));
         let mut bench = Bench::new(seed, identity(32, 11, 11), (line, line), Patience::default());
         let at = Duration::from_micros(bench.random.below(100_000));
         bench.dead = Some(at);
-        let stream = packets(&mut Random(seed), 50, 20_000);
+        let stream = packets(&mut Random::new(seed), 50, 20_000);
         let failure = exchange(&mut bench, &stream, 1).expect_err("the board is dead");
         assert!(matches!(failure, Failure::Silent | Failure::NoAnswer { .. }), "{failure:?}");
         assert!(bench.now < at + Duration::from_secs(8), "{:?}", bench.now);
@@ -211,7 +212,7 @@ fn a_board_that_dies_is_given_up_in_time() {
 fn an_engine_that_stands_still_is_told_from_a_dead_board() {
     let mut bench = Bench::new(9, identity(32, 11, 11), Default::default(), Patience::default());
     bench.take = 0;
-    let stream = packets(&mut Random(9), 50, 2000);
+    let stream = packets(&mut Random::new(9), 50, 2000);
     assert_eq!(exchange(&mut bench, &stream, 1), Err(Failure::Stalled));
     assert!(bench.now < Duration::from_secs(32), "{:?}", bench.now);
     // It was asked all the time, but not without measure.
@@ -222,7 +223,7 @@ fn an_engine_that_stands_still_is_told_from_a_dead_board() {
 fn a_board_that_begins_anew_is_noticed() {
     for seed in 0..100 {
         let mut bench = Bench::new(seed, identity(32, 11, 11), Default::default(), Patience::default());
-        let stream = packets(&mut Random(seed), 50, 20_000);
+        let stream = packets(&mut Random::new(seed), 50, 20_000);
         let mut bytes = Vec::new();
         chunks::pack(&stream, 1, &mut bytes);
         bench.host.send(&bytes);
@@ -245,7 +246,7 @@ fn noise_without_a_board_is_no_answer() {
     let mut bench = Bench::new(4, identity(32, 11, 11), Default::default(), Patience::default());
     bench.dead = Some(Duration::ZERO);
     let failure = loop {
-        let noise: Vec<u8> = (0..20).map(|_| bench.random.next() as u8).collect();
+        let noise: Vec<u8> = (0..20).map(|_| bench.random.bits() as u8).collect();
         let now = bench.now;
         let mut random = bench.random.clone();
         bench.up.put(now, &noise, &mut random);

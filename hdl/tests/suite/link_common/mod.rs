@@ -5,28 +5,7 @@ use hdl::serial::host::{Failure, HostEnd, Patience};
 use hdl::serial::{Identity, kernel_hash};
 use std::collections::VecDeque;
 use std::time::Duration;
-
-/// SplitMix64.
-#[derive(Clone)]
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
-    pub fn chance(&mut self, rate: f64) -> bool {
-        ((self.next() >> 11) as f64) < rate * (1u64 << 53) as f64
-    }
-}
+use testkit::Random;
 
 /// Rates a byte.
 #[derive(Clone, Copy, Debug, Default)]
@@ -83,7 +62,7 @@ impl Wire {
                 self.under_way.push_back((arrival, flipped));
             }
             if random.chance(f.noise) {
-                self.under_way.push_back((arrival, random.next() as u8));
+                self.under_way.push_back((arrival, random.bits() as u8));
             }
         }
     }
@@ -154,11 +133,11 @@ const LOOK: Duration = Duration::from_micros(40);
 
 impl Bench {
     pub fn new(seed: u64, identity: Identity, faults: (Faults, Faults), patience: Patience) -> Bench {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let (byte, usb) = (Duration::from_nanos(3333), Duration::from_millis(1));
         Bench {
             now: Duration::ZERO,
-            host: HostEnd::new(random.next() as u32, patience),
+            host: HostEnd::new(random.bits() as u32, patience),
             board: BoardEnd::new(identity),
             engine: Echo::default(),
             down: Wire::new(faults.0, byte, Duration::from_micros(200), Duration::ZERO),
