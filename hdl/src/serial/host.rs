@@ -349,7 +349,11 @@ impl HostEnd {
     /// When to ask next. While frames come there is no need: each is acknowledged by a frame that tells the board
     /// how far we have sent, and so shows it what it has missed.
     fn question(&self) -> Duration {
-        self.asked.unwrap_or(self.heard) + self.timeout()
+        match self.asked {
+            None => self.heard + self.timeout(),
+            // However slow answers were, a line that loses some of them is asked often before the board counts as silent.
+            Some(asked) => asked + self.timeout().min(DEAF),
+        }
     }
 
     fn make(&mut self, kind: Kind, payload: Vec<u8>) -> Vec<u8> {
