@@ -51,17 +51,26 @@ pub struct Edit {
     pub text: String,
 }
 
-/// The text after edits. Of two that overlap the first one counts.
-pub fn edited(text: &str, edits: &[Edit]) -> String {
+/// Edits in the order of their places. Of two that overlap the first one counts.
+pub fn effective(edits: &[Edit]) -> Vec<&Edit> {
     let mut sorted: Vec<&Edit> = edits.iter().collect();
     sorted.sort_by_key(|e| (e.span.start, e.span.end));
+    let mut at = 0;
+    sorted.retain(|e| {
+        let free = e.span.start >= at;
+        at = if free { e.span.end } else { at };
+        free
+    });
+    sorted
+}
+
+/// The text after edits.
+pub fn edited(text: &str, edits: &[Edit]) -> String {
     let (mut out, mut at) = (String::with_capacity(text.len()), 0);
-    for edit in sorted {
-        if edit.span.start >= at {
-            out += &text[at..edit.span.start];
-            out += &edit.text;
-            at = edit.span.end;
-        }
+    for edit in effective(edits) {
+        out += &text[at..edit.span.start];
+        out += &edit.text;
+        at = edit.span.end;
     }
     out + &text[at..]
 }

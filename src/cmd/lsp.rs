@@ -3,6 +3,7 @@
 //! One thread reads messages, so that a change that is overtaken by the next one is not diagnosed; the other answers them
 //! in order. Positions in the protocol count UTF-16 units; see `document`.
 
+mod action;
 mod analysis;
 mod answer;
 mod complete;
@@ -12,8 +13,20 @@ mod hover;
 
 use crate::failure::Failure;
 use document::Document;
-use frame::Message;
-use serde_json::{Value, json};
+use frame::Incoming;
+use lsp_server::{ErrorCode, Message, Notification, Request, Response};
+use lsp_types::notification::{
+    DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, DidSaveTextDocument, Exit, LogMessage,
+    Notification as Notified, PublishDiagnostics,
+};
+use lsp_types::request::{Initialize, Request as Requested, Shutdown};
+use lsp_types::{
+    CodeActionKind, CodeActionOptions, CompletionOptions, Diagnostic, InitializeResult, LogMessageParams, MessageType,
+    OneOf, PositionEncodingKind, PublishDiagnosticsParams, ServerCapabilities, ServerInfo, TextDocumentIdentifier,
+    TextDocumentSyncKind, TextDocumentSyncOptions, Uri,
+};
+use serde::Deserialize;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -23,16 +36,6 @@ pub struct Args {
     /// Speak over standard input and output, which is the only way there is; editors like to say so
     #[arg(long)]
     stdio: bool,
-}
-
-/// Error codes of JSON-RPC and of the protocol.
-mod code {
-    pub const PARSE: i64 = -32700;
-    pub const REQUEST: i64 = -32600;
-    pub const METHOD: i64 = -32601;
-    pub const PARAMS: i64 = -32602;
-    pub const INTERNAL: i64 = -32603;
-    pub const NOT_INITIALIZED: i64 = -32002;
 }
 
 /// Serves until the client says `exit` or goes away.
@@ -56,16 +59,23 @@ pub fn run(_: Args) -> Result<(), Failure> {
 struct Server {
     initialized: bool,
     shut_down: bool,
-    documents: BTreeMap<String, Document>,
+    documents: BTreeMap<Uri, Document>,
     /// Documents that have changed since they were diagnosed.
-    changed: BTreeSet<String>,
+    changed: BTreeSet<Uri>,
 }
 
 /// An error that answers a request.
-type Refused = (i64, String);
+type Refused = (ErrorCode, String);
+
+/// The part that the parameters of all requests about a document have.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct About {
+    text_document: TextDocumentIdentifier,
+}
 
 impl Server {
-    fn serve(&mut self, messages: &Receiver<Message>) {
+    fn serve(&mut self, messages: &Receiver<Incoming>) {
         loop {
             let message = match messages.try_recv() {
                 Ok(message) => message,
@@ -77,93 +87,99 @@ impl Server {
                 }
             };
             match message {
-                Message::Json(message) => {
-                    if message["method"] == "exit" {
-                        return;
-                    }
-                    self.message(&message);
-                }
-                Message::Malformed(why) => {
-                    frame::write(
-                        &json!({"jsonrpc": "2.0", "id": null, "error": {"code": code::PARSE, "message": why}}),
-                    );
-                }
+                Incoming::Message(Message::Request(request)) => frame::write(self.request(request)),
+                Incoming::Message(Message::Notification(note)) if note.method == Exit::METHOD => return,
+                Incoming::Message(Message::Notification(note)) => self.notification(note),
+                // Nobody asked for it.
+                Incoming::Message(Message::Response(_)) => {}
+                Incoming::Malformed(code, why) => frame::refuse(code, &why),
             }
         }
     }
 
-    fn message(&mut self, message: &Value) {
-        let (id, method) = (message.get("id"), message["method"].as_str());
+    fn request(&mut self, request: Request) -> Response {
         // A fault in one answer must not cost the editor its server.
-        let result = match method {
-            Some(method) => catch_unwind(AssertUnwindSafe(|| self.handle(method, &message["params"], id.is_some())))
-                .unwrap_or_else(|_| Err((code::INTERNAL, format!("`{method}` failed inside the server")))),
-            // A response, which nobody asked for.
-            None if message.get("result").is_some() || message.get("error").is_some() => return,
-            None => Err((code::REQUEST, "a message needs a `method`".into())),
-        };
-        match (id, result) {
-            (None, _) if method.is_some() => {}
-            (id, Ok(result)) => frame::write(&json!({"jsonrpc": "2.0", "id": id, "result": result})),
-            (id, Err((code, why))) => {
-                frame::write(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": why}}));
-            }
+        let answer = catch_unwind(AssertUnwindSafe(|| self.answer(&request.method, &request.params)));
+        let failed = |_| Err((ErrorCode::InternalError, format!("`{}` failed inside the server", request.method)));
+        match answer.unwrap_or_else(failed) {
+            Ok(result) => Response::new_ok(request.id, result),
+            Err((code, why)) => Response::new_err(request.id, code as i32, why),
         }
     }
 
-    fn handle(&mut self, method: &str, params: &Value, request: bool) -> Result<Value, Refused> {
+    fn answer(&mut self, method: &str, params: &Value) -> Result<Value, Refused> {
         match method {
-            "initialize" if self.initialized => return Err((code::REQUEST, "initialized twice".into())),
-            "initialize" => {
-                self.initialized = true;
-                return Ok(capabilities());
+            Initialize::METHOD if self.initialized => {
+                return Err((ErrorCode::InvalidRequest, "initialized twice".into()));
             }
-            _ if !self.initialized => return Err((code::NOT_INITIALIZED, "`initialize` comes first".into())),
-            "shutdown" => {
+            // What the client can do changes nothing here, so it is not read.
+            Initialize::METHOD => {
+                self.initialized = true;
+                return serde_json::to_value(capabilities()).map_err(|e| (ErrorCode::InternalError, e.to_string()));
+            }
+            _ if !self.initialized => {
+                return Err((ErrorCode::ServerNotInitialized, "`initialize` comes first".into()));
+            }
+            Shutdown::METHOD => {
                 self.shut_down = true;
                 return Ok(Value::Null);
             }
-            _ if self.shut_down => return Err((code::REQUEST, "the server is shut down".into())),
+            _ if self.shut_down => return Err((ErrorCode::InvalidRequest, "the server is shut down".into())),
             _ => {}
-        }
-        if !request {
-            self.notified(method, params);
-            return Ok(Value::Null);
         }
         let Some(answer) = answer::find(method) else {
-            return Err((code::METHOD, format!("`{method}` is not supported")));
+            return Err((ErrorCode::MethodNotFound, format!("`{method}` is not supported")));
         };
-        let uri = params["textDocument"]["uri"].as_str();
-        let document = uri.and_then(|uri| self.documents.get_mut(uri));
-        let Some(document) = document else {
-            return Err((code::PARAMS, "the parameters name no open document".into()));
+        let wrong = |e| (ErrorCode::InvalidParams, format!("wrong parameters for `{method}`: {e}"));
+        let about = About::deserialize(params).map_err(wrong)?;
+        let Some(document) = self.documents.get_mut(&about.text_document.uri) else {
+            return Err((ErrorCode::InvalidParams, "the parameters name no open document".into()));
         };
-        answer(document, params).ok_or_else(|| (code::PARAMS, format!("wrong parameters for `{method}`")))
+        answer(document, params).map_err(wrong)
     }
 
-    fn notified(&mut self, method: &str, params: &Value) {
-        let item = &params["textDocument"];
-        let Some(uri) = item["uri"].as_str().map(str::to_string) else { return };
-        match method {
-            "textDocument/didOpen" => {
-                let text = item["text"].as_str().unwrap_or_default();
-                self.documents.insert(uri.clone(), Document::new(&uri, text.into(), item["version"].clone()));
-                self.changed.insert(uri);
+    fn notification(&mut self, note: Notification) {
+        if !self.initialized || self.shut_down {
+            return;
+        }
+        let method = note.method.clone();
+        let done = catch_unwind(AssertUnwindSafe(|| self.notified(note)));
+        // A notification has no answer, so the editor's log says why it had no effect.
+        let why = match done {
+            Ok(Ok(())) => return,
+            Ok(Err(e)) => format!("wrong parameters for `{method}`: {e}"),
+            Err(_) => format!("`{method}` failed inside the server"),
+        };
+        notify::<LogMessage>(LogMessageParams { typ: MessageType::ERROR, message: why });
+    }
+
+    fn notified(&mut self, note: Notification) -> serde_json::Result<()> {
+        match note.method.as_str() {
+            DidOpenTextDocument::METHOD => {
+                let item = params::<DidOpenTextDocument>(note)?.text_document;
+                self.changed.insert(item.uri.clone());
+                self.documents.insert(item.uri.clone(), Document::new(item.uri, item.text, Some(item.version)));
             }
-            "textDocument/didChange" => {
-                let Some(document) = self.documents.get_mut(&uri) else { return };
-                document.change(&params["contentChanges"], item["version"].clone());
-                self.changed.insert(uri);
+            DidChangeTextDocument::METHOD => {
+                let params = params::<DidChangeTextDocument>(note)?;
+                let Some(document) = self.documents.get_mut(&params.text_document.uri) else { return Ok(()) };
+                document.change(&params.content_changes, params.text_document.version);
+                self.changed.insert(params.text_document.uri);
             }
-            "textDocument/didClose" => {
+            DidCloseTextDocument::METHOD => {
+                let uri = params::<DidCloseTextDocument>(note)?.text_document.uri;
                 self.documents.remove(&uri);
                 self.changed.remove(&uri);
-                publish(&uri, &Value::Null, vec![]);
+                publish(uri, None, Vec::new());
             }
             // What was saved may be included by others.
-            "textDocument/didSave" => self.changed.extend(self.documents.keys().cloned()),
+            DidSaveTextDocument::METHOD => {
+                self.documents.values_mut().for_each(|d| d.analysis = None);
+                self.changed.extend(self.documents.keys().cloned());
+            }
             _ => {}
         }
+        Ok(())
     }
 
     /// Publishes what is wrong with the documents that have changed.
@@ -171,32 +187,47 @@ impl Server {
         for uri in std::mem::take(&mut self.changed) {
             let Some(document) = self.documents.get_mut(&uri) else { continue };
             let found = catch_unwind(AssertUnwindSafe(|| analysis::diagnostics(document))).unwrap_or_default();
-            publish(&uri, &document.version, found);
+            publish(uri, document.version, found);
         }
     }
 }
 
-fn publish(uri: &str, version: &Value, diagnostics: Vec<Value>) {
-    let mut params = json!({"uri": uri, "diagnostics": diagnostics});
-    if version.is_i64() {
-        params["version"] = version.clone();
-    }
-    frame::write(&json!({"jsonrpc": "2.0", "method": "textDocument/publishDiagnostics", "params": params}));
+/// The parameters of the notification `N`.
+fn params<N: Notified>(note: Notification) -> serde_json::Result<N::Params> {
+    serde_json::from_value(note.params)
 }
 
-fn capabilities() -> Value {
-    json!({
-        "capabilities": {
-            "positionEncoding": "utf-16",
-            "textDocumentSync": {"openClose": true, "change": 2, "save": true},
-            "hoverProvider": true,
-            "definitionProvider": true,
-            "referencesProvider": true,
-            "documentHighlightProvider": true,
-            "documentSymbolProvider": true,
-            "documentFormattingProvider": true,
-            "completionProvider": {},
+fn notify<N: Notified>(params: N::Params) {
+    frame::write(Notification::new(N::METHOD.into(), params));
+}
+
+fn publish(uri: Uri, version: Option<i32>, diagnostics: Vec<Diagnostic>) {
+    notify::<PublishDiagnostics>(PublishDiagnosticsParams { uri, diagnostics, version });
+}
+
+fn capabilities() -> InitializeResult {
+    let sync = TextDocumentSyncOptions {
+        open_close: Some(true),
+        change: Some(TextDocumentSyncKind::INCREMENTAL),
+        save: Some(true.into()),
+        ..TextDocumentSyncOptions::default()
+    };
+    let remedies =
+        CodeActionOptions { code_action_kinds: Some(vec![CodeActionKind::QUICKFIX]), ..CodeActionOptions::default() };
+    InitializeResult {
+        capabilities: ServerCapabilities {
+            position_encoding: Some(PositionEncodingKind::UTF16),
+            text_document_sync: Some(sync.into()),
+            hover_provider: Some(true.into()),
+            definition_provider: Some(OneOf::Left(true)),
+            references_provider: Some(OneOf::Left(true)),
+            document_highlight_provider: Some(OneOf::Left(true)),
+            document_symbol_provider: Some(OneOf::Left(true)),
+            document_formatting_provider: Some(OneOf::Left(true)),
+            completion_provider: Some(CompletionOptions::default()),
+            code_action_provider: Some(remedies.into()),
+            ..ServerCapabilities::default()
         },
-        "serverInfo": {"name": "pairforge", "version": env!("CARGO_PKG_VERSION")},
-    })
+        server_info: Some(ServerInfo { name: "pairforge".into(), version: Some(env!("CARGO_PKG_VERSION").into()) }),
+    }
 }

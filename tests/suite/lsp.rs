@@ -259,6 +259,100 @@ fn included_files_are_read() {
     client.quit();
 }
 
+/// A text after the edits of the protocol: their positions count UTF-16 units.
+fn applied(text: &str, edits: &Value) -> String {
+    let offset = |position: &Value| {
+        let (line, column) = (position["line"].as_u64().expect("a line"), position["character"].as_u64());
+        let start: usize = text.split_inclusive('\n').take(line as usize).map(str::len).sum();
+        let mut units = 0;
+        let before = |c: &char| {
+            units += c.len_utf16() as u64;
+            Some(units) <= column
+        };
+        start + text[start..].chars().take_while(before).map(char::len_utf8).sum::<usize>()
+    };
+    let (mut out, mut at) = (String::new(), 0);
+    for edit in edits.as_array().expect("edits") {
+        let (start, end) = (offset(&edit["range"]["start"]), offset(&edit["range"]["end"]));
+        assert!(start >= at, "edits that overlap or are in no order: {edits}");
+        out += &text[at..start];
+        out += edit["newText"].as_str().expect("a text");
+        at = end;
+    }
+    out + &text[at..]
+}
+
+/// The code actions of the kinds `only` for a range.
+fn actions(client: &mut Client, uri: &str, range: &Value, only: Value) -> Vec<Value> {
+    let context = json!({"diagnostics": [], "only": only});
+    let params = json!({"textDocument": {"uri": uri}, "range": range, "context": context});
+    let answer = client.request("textDocument/codeAction", params);
+    answer["result"].as_array().unwrap_or_else(|| panic!("{answer}")).clone()
+}
+
+#[test]
+fn remedies_are_offered_as_edits() {
+    // The first has several edits, the second one that stands behind characters of one and of two UTF-16 units.
+    for text in [
+        "#define G 0.25 // of gravity\nfloat32.23 x jpin;\nfixed64.30 o fout;\no += (fixed64.30)(x * G);\n",
+        "float32.23 x jpin;\nfixed64.30 o fout;\n/* é𝄞 */ o += (fixed64.30)(x**2);\n",
+        "int32 x jipn;\nint64 o fout\no -= (int64)x - 1;\n",
+    ] {
+        let (mut client, mut found) = Client::open(text);
+        let (mut text, mut version) = (text.to_string(), 1);
+        assert!(pg2::compile("k", &text).is_err(), "{text}");
+        while let Some(first) = found.first() {
+            let offered = actions(&mut client, URI, &first["range"], json!(["quickfix"]));
+            let action = offered.first().unwrap_or_else(|| panic!("nothing for {first} in\n{text}"));
+            assert_eq!((&action["kind"], &action["diagnostics"][0]), (&json!("quickfix"), first));
+            assert!(first["message"].as_str().unwrap().contains(action["title"].as_str().unwrap()), "{action}");
+            let edited = applied(&text, &action["edit"]["changes"][URI]);
+            assert_ne!(edited, text, "{action}");
+            (text, version) = (edited, version + 1);
+            assert!(version < 9, "it never ends: {text}");
+            let item = json!({"uri": URI, "version": version});
+            let changes = json!([{"text": text}]);
+            client.notify("textDocument/didChange", json!({"textDocument": item, "contentChanges": changes}));
+            found = client.diagnostics(version);
+        }
+        assert!(pg2::compile("k", &text).is_ok(), "{text}");
+        client.quit();
+    }
+}
+
+#[test]
+fn remedies_are_offered_where_they_are_asked_for() {
+    let (mut client, found) = Client::open("int32 x jipn;\nint64 o fout;\no += nothing;\n");
+    let at = |line, character| json!({"line": line, "character": character});
+    let point = |line, character| json!({"start": at(line, character), "end": at(line, character)});
+    assert!(found.len() > 1, "{found:?}");
+    // Within the word and at its ends, but not beside it; of other kinds there are none.
+    for (character, count) in [(7, 0), (8, 1), (10, 1), (12, 1), (13, 0)] {
+        let offered = actions(&mut client, URI, &point(0, character), Value::Null);
+        assert_eq!(offered.len(), count, "{character}: {offered:?}");
+    }
+    assert_eq!(actions(&mut client, URI, &point(0, 9), json!(["refactor"])), Vec::<Value>::new());
+    // A remedy that is no edit.
+    assert_eq!(actions(&mut client, URI, &point(2, 6), Value::Null), Vec::<Value>::new());
+    client.quit();
+    // Another file is not edited.
+    let place = Place::new();
+    place.write("lib.pg2", "fn twice(x) = 2 * x\n");
+    let uri = format!("file://{}", place.path("main.pg2").display());
+    let mut client = Client::initialized();
+    let text = "include \"lib.pg2\";\nint32 x jpin;\nint64 o fout;\no += twice((int64)x);\n";
+    let item = json!({"uri": uri, "languageId": "pg2", "version": 1, "text": text});
+    client.notify("textDocument/didOpen", json!({"textDocument": item}));
+    let found = client.diagnostics(1);
+    assert!(found[0]["message"].as_str().is_some_and(|m| m.contains("help: end it with `;`")), "{found:?}");
+    assert_eq!(actions(&mut client, &uri, &found[0]["range"], Value::Null), Vec::<Value>::new());
+    // Saved after it was corrected, it is read again.
+    place.write("lib.pg2", "fn twice(x) = 2 * x;\n");
+    client.notify("textDocument/didSave", json!({"textDocument": {"uri": uri}}));
+    assert_eq!(client.diagnostics(1), Vec::<Value>::new());
+    client.quit();
+}
+
 #[test]
 fn completion_offers_what_may_stand_there() {
     let text = "int32 a ipin;\nfloat18.9 q \nconst k = 3;\n// about k\nv = ;\nint64 o fout;";
@@ -311,11 +405,22 @@ fn bad_messages_are_answered_and_survived() {
     }
     client.bytes(b"Content-Length: 4\r\n\r\n\xff\xfe\x00\x01");
     assert_eq!(client.receive()["error"]["code"], -32700);
+    client.send(json!({"jsonrpc": "2.0", "id": 899}));
+    assert_eq!(client.receive()["error"]["code"], -32600);
+    // One answer for each, also where several headers are wrong.
+    client.bytes(b"Content-Length: x\r\njunk\nContent-Length\r\n\r\nContent-Length: 3\n\n{ }");
+    assert_eq!(client.receive()["error"]["code"], -32700);
+    assert_eq!(client.receive()["error"]["code"], -32600);
     // Neither requests nor known notifications: passed over.
     client.send(json!({"jsonrpc": "2.0", "id": 900, "result": null}));
     client.notify("$/cancelRequest", json!({"id": 1}));
     client.notify("textDocument/didChange", json!({"textDocument": {"uri": "file:///none", "version": 1}}));
     client.notify("textDocument/didOpen", json!(7));
+    for method in ["didChange", "didOpen"] {
+        let log = client.receive();
+        assert_eq!((&log["method"], &log["params"]["type"]), (&json!("window/logMessage"), &json!(1)));
+        assert!(log["params"]["message"].as_str().is_some_and(|m| m.contains(method)), "{log}");
+    }
     // Positions that do not exist, in a text that is no kernel.
     let item = json!({"uri": URI, "languageId": "pg2", "version": 1, "text": "\0\u{1}{{{ é ((( /*"});
     client.notify("textDocument/didOpen", json!({"textDocument": item}));

@@ -4,12 +4,12 @@ use super::document::{Document, uri_of};
 use crate::include;
 use hdl::circuit::target::Clock;
 use hdl::{Bounds, Format};
+use lsp_types::{DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, Location, NumberOrString};
 use pg2::diag::{Diagnostic, Severity, Span};
 use pg2::graph::{Graph, NodeKind};
 use pg2::syntax::lex::{TokenKind, lex};
 use pg2::syntax::names::{Definition, names};
 use pg2::syntax::sources::{Loaded, Sources};
-use serde_json::{Value, json};
 use std::path::Path;
 
 /// Kernels of more operators are not built for the sake of a hover.
@@ -20,8 +20,8 @@ pub struct Analysis {
     /// As it was written; `None` if it does not compile.
     pub graph: Option<Graph>,
     /// The document and the files that it includes, as they were saved last; their origins are URIs.
-    sources: Sources,
-    found: Vec<Diagnostic>,
+    pub sources: Sources,
+    pub found: Vec<Diagnostic>,
     /// Built when first asked for.
     pipeline: Option<Option<Pipeline>>,
 }
@@ -58,8 +58,8 @@ pub fn analysis(document: &mut Document) -> &mut Analysis {
 
 fn sources(document: &Document) -> Sources {
     let path = document.path();
-    let key = path.as_ref().map_or(document.uri.clone(), |p| include::key(p));
-    let own = Loaded { key, origin: document.uri.clone(), text: document.text.clone() };
+    let key = path.as_ref().map_or_else(|| document.uri.to_string(), |p| include::key(p));
+    let own = Loaded { key, origin: document.uri.to_string(), text: document.text.clone() };
     Sources::gather(own, &mut |from, name| {
         if path.is_none() {
             return Err("save this file first, so that it has a folder".into());
@@ -75,7 +75,7 @@ impl Analysis {
         self.sources.files().iter().skip(1).find_map(|file| {
             let text = self.sources.text_of(file);
             let found = names(text).definitions.into_iter().find(|d| d.name == name && d.scope.end == text.len())?;
-            Some((Document::new(&file.origin, text.into(), Value::Null), found))
+            Some((Document::new(file.origin.parse().ok()?, text.into(), None), found))
         })
     }
 
@@ -107,19 +107,19 @@ fn built(graph: &Graph) -> Option<Pipeline> {
 }
 
 /// The findings as the protocol has them.
-pub fn diagnostics(document: &mut Document) -> Vec<Value> {
+pub fn diagnostics(document: &mut Document) -> Vec<lsp_types::Diagnostic> {
     analysis(document);
     let analysis = document.analysis.as_ref().expect("just made");
     analysis.found.iter().map(|d| diagnostic(document, &analysis.sources, d)).collect()
 }
 
 /// A place in the document or in a file that it includes.
-fn location(document: &Document, sources: &Sources, span: Span) -> Value {
+fn location(document: &Document, sources: &Sources, span: Span) -> Option<Location> {
     let (file, span) = sources.place(span);
-    if file.origin == document.uri {
-        return document.location(span);
+    if file.origin == document.uri.as_str() {
+        return Some(document.location(span));
     }
-    Document::new(&file.origin, sources.text_of(file).into(), Value::Null).location(span)
+    Some(Document::new(file.origin.parse().ok()?, sources.text_of(file).into(), None).location(span))
 }
 
 /// The path behind the first `include` of a text.
@@ -129,32 +129,40 @@ fn first_include(text: &str) -> Option<Span> {
     tokens.windows(2).find(includes).map(|w| w[1].span)
 }
 
-fn diagnostic(document: &Document, sources: &Sources, d: &Diagnostic) -> Value {
-    let mut message = d.message.clone();
-    let (file, mut span) = sources.place(d.span());
-    let mut labels = d.labels.iter().skip(1).collect::<Vec<_>>();
-    if file.origin != document.uri {
-        // What is wrong elsewhere is shown at the include, and leads there.
-        span = first_include(&document.text).unwrap_or_default();
-        labels = d.labels.iter().collect();
-        message = format!("in an included file: {message}");
+/// Whether a finding lies in the document itself, and where the document shows it: what is wrong elsewhere is shown at the
+/// include, and leads there.
+pub fn shown_at(document: &Document, sources: &Sources, d: &Diagnostic) -> (bool, Span) {
+    let (file, span) = sources.place(d.span());
+    if file.origin == document.uri.as_str() {
+        return (true, span);
     }
+    (false, first_include(&document.text).unwrap_or_default())
+}
+
+pub fn diagnostic(document: &Document, sources: &Sources, d: &Diagnostic) -> lsp_types::Diagnostic {
+    let (own, span) = shown_at(document, sources, d);
+    let mut message = if own { d.message.clone() } else { format!("in an included file: {}", d.message) };
     let notes = d.notes.iter().map(|n| format!("\nnote: {n}"));
     message.extend(notes.chain(d.help.iter().map(|h| format!("\nhelp: {h}"))));
-    let related =
-        |(span, label): &(Span, String)| json!({"location": location(document, sources, *span), "message": label});
-    let related: Vec<Value> = labels.into_iter().map(related).collect();
-    let mut value = json!({
-        "range": document.range(span),
-        "severity": if d.severity == Severity::Error { 1 } else { 2 },
-        "code": d.code,
-        "source": "pairforge",
-        "message": message,
-        "relatedInformation": related,
+    // The main place of a finding in the document is the range.
+    let labels = d.labels.iter().skip(own as usize);
+    let related = labels.filter_map(|(span, label)| {
+        let location = location(document, sources, *span)?;
+        Some(DiagnosticRelatedInformation { location, message: label.clone() })
     });
-    if matches!(d.code, pg2::diag::codes::UNUSED_NAME | pg2::diag::codes::UNUSED_PIN) {
+    let unused = matches!(d.code, pg2::diag::codes::UNUSED_NAME | pg2::diag::codes::UNUSED_PIN);
+    lsp_types::Diagnostic {
+        range: document.range(span),
+        severity: Some(match d.severity {
+            Severity::Error => DiagnosticSeverity::ERROR,
+            Severity::Warning => DiagnosticSeverity::WARNING,
+        }),
+        code: Some(NumberOrString::String(d.code.into())),
+        source: Some("pairforge".into()),
+        message,
+        related_information: Some(related.collect()),
         // Shown faded by editors.
-        value["tags"] = json!([1]);
+        tags: unused.then(|| vec![DiagnosticTag::UNNECESSARY]),
+        ..lsp_types::Diagnostic::default()
     }
-    value
 }

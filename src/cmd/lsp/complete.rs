@@ -1,35 +1,25 @@
 //! Completion: classes where a declaration wants one, otherwise what a statement or an expression may hold.
 
 use super::document::Document;
-use super::hover::{self, CLASSES};
+use super::hover::{self, CLASSES, markdown};
+use lsp_types::{CompletionItem, CompletionItemKind, Documentation};
 use pg2::syntax::functions::FUNCTIONS;
 use pg2::syntax::names::Kind;
 use pg2::syntax::parse::RESERVED;
-use serde_json::{Value, json};
 use std::collections::BTreeSet;
-
-/// The protocol's numbers for kinds of items.
-mod kind {
-    pub const FUNCTION: u32 = 3;
-    pub const FIELD: u32 = 5;
-    pub const VARIABLE: u32 = 6;
-    pub const KEYWORD: u32 = 14;
-    pub const CONSTANT: u32 = 21;
-    pub const TYPE: u32 = 25;
-}
 
 /// Formats that are offered: one of each class, in a usual width.
 static FORMATS: &[&str] = &["int32", "uint32", "fixed32.31", "ufixed32.31", "float18.9", "float32.23"];
 
-pub fn complete(document: &mut Document, at: usize) -> Value {
+pub fn complete(document: &mut Document, at: usize) -> Vec<CompletionItem> {
     let line_start = document.text[..at].rfind('\n').map_or(0, |k| k + 1);
     let before = &document.text[line_start..at];
     if in_comment(&document.text, at) {
-        return json!([]);
+        return Vec::new();
     }
     let statement = before.rsplit(';').next().unwrap_or_default().trim_start();
     if wants_class(statement) {
-        return CLASSES.iter().map(|(name, what)| item(name, kind::KEYWORD, what, None)).collect();
+        return CLASSES.iter().map(|(name, what)| item(name, CompletionItemKind::KEYWORD, what, None)).collect();
     }
     let mut items = Vec::new();
     let mut seen = BTreeSet::new();
@@ -37,29 +27,31 @@ pub fn complete(document: &mut Document, at: usize) -> Value {
     // The innermost definition of a name is the last.
     for d in known.iter().rev().filter(|d| seen.insert(d.name.clone())) {
         let kind = match d.kind {
-            Kind::Pin => kind::FIELD,
-            Kind::Const => kind::CONSTANT,
-            Kind::Function => kind::FUNCTION,
-            _ => kind::VARIABLE,
+            Kind::Pin => CompletionItemKind::FIELD,
+            Kind::Const => CompletionItemKind::CONSTANT,
+            Kind::Function => CompletionItemKind::FUNCTION,
+            _ => CompletionItemKind::VARIABLE,
         };
         items.push(item(&d.name, kind, hover::first_line(d.statement.of(&document.text)), None));
     }
     for function in FUNCTIONS {
         let text = hover::described_function(function);
-        items.push(item(function.name, kind::FUNCTION, &function.call(), Some(&text)));
+        items.push(item(function.name, CompletionItemKind::FUNCTION, &function.call(), Some(&text)));
     }
-    items.extend(FORMATS.iter().map(|f| item(f, kind::TYPE, "format", None)));
+    items.extend(FORMATS.iter().map(|f| item(f, CompletionItemKind::TYPE_PARAMETER, "format", None)));
     let words = RESERVED.iter().filter(|w| !CLASSES.iter().any(|c| c.0 == **w));
-    items.extend(words.map(|w| item(w, kind::KEYWORD, "keyword", None)));
-    Value::Array(items)
+    items.extend(words.map(|w| item(w, CompletionItemKind::KEYWORD, "keyword", None)));
+    items
 }
 
-fn item(label: &str, kind: u32, detail: &str, documentation: Option<&str>) -> Value {
-    let mut item = json!({"label": label, "kind": kind, "detail": detail});
-    if let Some(text) = documentation {
-        item["documentation"] = json!({"kind": "markdown", "value": text});
+fn item(label: &str, kind: CompletionItemKind, detail: &str, documentation: Option<&str>) -> CompletionItem {
+    CompletionItem {
+        label: label.into(),
+        kind: Some(kind),
+        detail: Some(detail.into()),
+        documentation: documentation.map(|text| Documentation::MarkupContent(markdown(text.into()))),
+        ..CompletionItem::default()
     }
-    item
 }
 
 /// Whether a statement is a declaration up to its class: a format, a name, perhaps lengths.

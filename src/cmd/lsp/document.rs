@@ -1,17 +1,17 @@
 //! An open document: its text, and positions in lines and UTF-16 units as the protocol counts them.
 
 use super::analysis::Analysis;
+use lsp_types::{Location, Position, Range, TextDocumentContentChangeEvent, Uri};
 use pg2::diag::Span;
 use pg2::syntax::names::Names;
-use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// A document that the editor has open.
 pub struct Document {
-    pub uri: String,
+    pub uri: Uri,
     pub text: String,
-    /// The editor's number for this state, or null.
-    pub version: Value,
+    /// The editor's number for this state; none for a file that is read from the disk.
+    pub version: Option<i32>,
     /// Where each line begins.
     lines: Vec<usize>,
     names: Option<Names>,
@@ -20,19 +20,18 @@ pub struct Document {
 }
 
 impl Document {
-    pub fn new(uri: &str, text: String, version: Value) -> Document {
+    pub fn new(uri: Uri, text: String, version: Option<i32>) -> Document {
         let lines = line_starts(&text);
-        Document { uri: uri.into(), text, version, lines, names: None, analysis: None }
+        Document { uri, text, version, lines, names: None, analysis: None }
     }
 
     /// Applies changes: each replaces a range, or the whole text.
-    pub fn change(&mut self, changes: &Value, version: Value) {
-        self.version = version;
-        for change in changes.as_array().into_iter().flatten() {
-            let Some(new) = change["text"].as_str() else { continue };
-            match self.offsets(&change["range"]) {
-                Some(span) => self.text.replace_range(span.start..span.end, new),
-                None => self.text = new.into(),
+    pub fn change(&mut self, changes: &[TextDocumentContentChangeEvent], version: i32) {
+        self.version = Some(version);
+        for change in changes {
+            match change.range.map(|r| self.offsets(r)) {
+                Some(span) => self.text.replace_range(span.start..span.end, &change.text),
+                None => self.text.clone_from(&change.text),
             }
             self.lines = line_starts(&self.text);
         }
@@ -45,7 +44,7 @@ impl Document {
 
     /// The file, if it is one.
     pub fn path(&self) -> Option<PathBuf> {
-        Some(PathBuf::from(percent_decoded(self.uri.strip_prefix("file://")?)?))
+        Some(PathBuf::from(percent_decoded(self.uri.as_str().strip_prefix("file://")?)?))
     }
 
     /// The kernel's name: the file's stem.
@@ -55,36 +54,35 @@ impl Document {
     }
 
     /// A position as an offset into the text; what lies behind a line's end is its end.
-    pub fn offset(&self, position: &Value) -> Option<usize> {
-        let (line, column) = (position["line"].as_u64()? as usize, position["character"].as_u64()?);
-        let Some(start) = self.lines.get(line).copied() else { return Some(self.text.len()) };
-        let mut units = 0;
+    pub fn offset(&self, position: Position) -> usize {
+        let Some(start) = self.lines.get(position.line as usize).copied() else { return self.text.len() };
+        let (mut units, column) = (0, position.character as usize);
         for (at, c) in self.text[start..].char_indices() {
             if units >= column || matches!(c, '\n' | '\r') {
-                return Some(start + at);
+                return start + at;
             }
-            units += c.len_utf16() as u64;
+            units += c.len_utf16();
         }
-        Some(self.text.len())
+        self.text.len()
     }
 
-    fn offsets(&self, range: &Value) -> Option<Span> {
-        let (start, end) = (self.offset(&range["start"])?, self.offset(&range["end"])?);
-        Some(Span { start: start.min(end), end: start.max(end) })
+    pub fn offsets(&self, range: Range) -> Span {
+        let (start, end) = (self.offset(range.start), self.offset(range.end));
+        Span { start: start.min(end), end: start.max(end) }
     }
 
-    fn position(&self, offset: usize) -> Value {
+    fn position(&self, offset: usize) -> Position {
         let line = self.lines.partition_point(|start| *start <= offset) - 1;
         let units: usize = self.text[self.lines[line]..offset].chars().map(char::len_utf16).sum();
-        json!({"line": line, "character": units})
+        Position::new(line as u32, units as u32)
     }
 
-    pub fn range(&self, span: Span) -> Value {
-        json!({"start": self.position(span.start), "end": self.position(span.end)})
+    pub fn range(&self, span: Span) -> Range {
+        Range::new(self.position(span.start), self.position(span.end))
     }
 
-    pub fn location(&self, span: Span) -> Value {
-        json!({"uri": self.uri, "range": self.range(span)})
+    pub fn location(&self, span: Span) -> Location {
+        Location::new(self.uri.clone(), self.range(span))
     }
 }
 
@@ -122,32 +120,39 @@ fn percent_decoded(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn document(uri: &str, text: &str) -> Document {
+        Document::new(uri.parse().expect("a URI"), text.into(), None)
+    }
+
     #[test]
     fn positions_count_utf16_units() {
         let text = "a\té𝄞x\r\nb\rc\n\u{feff}d";
-        let d = Document::new("file:///k%20%C3%A9.pg2", text.into(), Value::Null);
+        let d = document("file:///k%20%C3%A9.pg2", text);
         for (offset, line, character) in
             [(0, 0, 0), (2, 0, 2), (4, 0, 3), (8, 0, 5), (11, 1, 0), (13, 2, 0), (18, 3, 1)]
         {
-            let position = json!({"line": line, "character": character});
-            assert_eq!((d.position(offset), d.offset(&position)), (position, Some(offset)), "{offset}");
+            let position = Position::new(line, character);
+            assert_eq!((d.position(offset), d.offset(position)), (position, offset), "{offset}");
         }
         // Beyond a line, beyond the text, and within a pair of units.
-        assert_eq!(d.offset(&json!({"line": 0, "character": 99})), Some(9));
-        assert_eq!(d.offset(&json!({"line": 99, "character": 0})), Some(text.len()));
-        assert_eq!(d.offset(&json!({"line": 0, "character": 4})), Some(8));
-        assert_eq!((d.offset(&json!({})), d.name().as_str()), (None, "k é"));
+        assert_eq!(d.offset(Position::new(0, 99)), 9);
+        assert_eq!(d.offset(Position::new(99, 0)), text.len());
+        assert_eq!(d.offset(Position::new(0, 4)), 8);
+        assert_eq!(d.name(), "k é");
         assert_eq!(uri_of(Path::new("/k é.pg2")), "file:///k%20%C3%A9.pg2");
     }
 
     #[test]
     fn changes_are_applied_in_turn() {
-        let mut d = Document::new("x", "int8 a ipin;\n".into(), json!(1));
-        let at = |l, c| json!({"line": l, "character": c});
-        let edit = |from, to, text| json!({"range": {"start": from, "end": to}, "text": text});
-        d.change(&json!([edit(at(0, 5), at(0, 6), "größe"), edit(at(1, 0), at(1, 0), "b")]), json!(2));
-        assert_eq!((d.text.as_str(), d.version.clone()), ("int8 größe ipin;\nb", json!(2)));
-        d.change(&json!([{"text": "new"}, {"no": "text"}]), json!(3));
+        let mut d = document("untitled:x", "int8 a ipin;\n");
+        let whole = |text: &str| TextDocumentContentChangeEvent { range: None, range_length: None, text: text.into() };
+        let edit = |line, from, to, text| {
+            let range = Some(Range::new(Position::new(line, from), Position::new(line, to)));
+            TextDocumentContentChangeEvent { range, ..whole(text) }
+        };
+        d.change(&[edit(0, 5, 6, "größe"), edit(1, 0, 0, "b")], 2);
+        assert_eq!((d.text.as_str(), d.version), ("int8 größe ipin;\nb", Some(2)));
+        d.change(&[whole("new")], 3);
         assert_eq!(d.text, "new");
     }
 }

@@ -1,22 +1,59 @@
 //! Messages on the wire: headers, an empty line, and as many bytes of JSON as the headers say.
 //!
-//! `lsp-server` ends at the first message that it cannot read. Here such a message is answered, and the next one is read.
+//! The messages are those of `lsp-server`, and it writes them. The headers are read here: `lsp-server` stops in the middle of
+//! a frame that it cannot read, so that the rest of that frame would be taken for the next one, and it allocates whatever
+//! length a header names. Here such a frame is passed over, it gets one answer, and the next one is read.
 
-use serde_json::Value;
+use lsp_server::{ErrorCode, Message};
+use serde_json::{Value, json};
 use std::io::{BufRead, Read, Write};
 
 /// Longer messages are read and dropped.
 const LONGEST: u64 = 1 << 28;
 
 /// What came in.
-pub enum Message {
-    Json(Value),
+pub enum Incoming {
+    Message(Message),
     /// Why it is no message; what follows it can still be read.
-    Malformed(String),
+    Malformed(ErrorCode, String),
 }
 
 /// The next message; `None` at the end of the input.
-pub fn read(input: &mut impl BufRead) -> Option<Message> {
+pub fn read(input: &mut impl BufRead) -> Option<Incoming> {
+    let bytes = match body(input)? {
+        Ok(bytes) => bytes,
+        Err(why) => return Some(Incoming::Malformed(ErrorCode::ParseError, why)),
+    };
+    let json = match serde_json::from_slice(&bytes) {
+        Ok(json @ Value::Object(_)) => json,
+        Ok(_) => return Some(Incoming::Malformed(ErrorCode::ParseError, "a message is a JSON object".into())),
+        Err(e) => return Some(Incoming::Malformed(ErrorCode::ParseError, format!("this is no JSON: {e}"))),
+    };
+    let no_message = |_| {
+        let why = "a message is a request, a response or a notification";
+        Incoming::Malformed(ErrorCode::InvalidRequest, why.into())
+    };
+    Some(serde_json::from_value(json).map_or_else(no_message, Incoming::Message))
+}
+
+/// The bytes behind the next headers, or why there are none; `None` at the end of the input.
+fn body(input: &mut impl BufRead) -> Option<Result<Vec<u8>, String>> {
+    let length = match headers(input)? {
+        Ok(length) => length,
+        Err(why) => return Some(Err(why)),
+    };
+    let mut body = input.by_ref().take(length);
+    if length > LONGEST {
+        std::io::copy(&mut body, &mut std::io::sink()).ok()?;
+        return Some(Err(format!("a message of {length} bytes is too long")));
+    }
+    let mut bytes = Vec::new();
+    body.read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 == length).then_some(Ok(bytes))
+}
+
+/// The length that the next headers say.
+fn headers(input: &mut impl BufRead) -> Option<Result<u64, String>> {
     let mut length: Option<u64> = None;
     let mut wrong = None;
     loop {
@@ -32,7 +69,7 @@ pub fn read(input: &mut impl BufRead) -> Option<Message> {
             if length.is_none() && wrong.is_none() {
                 continue;
             }
-            break;
+            return Some(length.ok_or_else(|| wrong.unwrap_or_else(|| "there is no Content-Length".into())));
         }
         match line.split_once(':') {
             Some((name, value)) if name.eq_ignore_ascii_case("content-length") => match value.trim().parse() {
@@ -43,29 +80,16 @@ pub fn read(input: &mut impl BufRead) -> Option<Message> {
             None => wrong = Some("a header has no colon".into()),
         }
     }
-    let Some(length) = length else {
-        return Some(Message::Malformed(wrong.unwrap_or_else(|| "there is no Content-Length".into())));
-    };
-    let mut body = input.by_ref().take(length);
-    if length > LONGEST {
-        std::io::copy(&mut body, &mut std::io::sink()).ok()?;
-        return Some(Message::Malformed(format!("a message of {length} bytes is too long")));
-    }
-    let mut bytes = Vec::new();
-    body.read_to_end(&mut bytes).ok()?;
-    if (bytes.len() as u64) < length {
-        return None;
-    }
-    Some(match serde_json::from_slice(&bytes) {
-        Ok(json @ Value::Object(_)) => Message::Json(json),
-        Ok(_) => Message::Malformed("a message is a JSON object".into()),
-        Err(e) => Message::Malformed(format!("this is no JSON: {e}")),
-    })
 }
 
 /// Sends a message. A client that is gone is noticed when reading.
-pub fn write(message: &Value) {
-    let text = message.to_string();
+pub fn write(message: impl Into<Message>) {
+    let _ = message.into().write(&mut std::io::stdout().lock());
+}
+
+/// Answers what is no message. Its id is null, which the responses of `lsp-server` do not have.
+pub fn refuse(code: ErrorCode, why: &str) {
+    let answer = json!({"jsonrpc": "2.0", "id": null, "error": {"code": code as i32, "message": why}}).to_string();
     let mut out = std::io::stdout().lock();
-    let _ = write!(out, "Content-Length: {}\r\n\r\n{text}", text.len()).and_then(|()| out.flush());
+    let _ = write!(out, "Content-Length: {}\r\n\r\n{answer}", answer.len()).and_then(|()| out.flush());
 }

@@ -3,12 +3,12 @@
 use super::analysis::{PipelineValue, analysis};
 use super::document::Document;
 use hdl::{Bounds, Format};
+use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind};
 use pg2::diag::Span;
 use pg2::graph::PinClass;
 use pg2::syntax::functions::{self, Function, Kind as ParamKind, Param};
 use pg2::syntax::lex::{TokenKind, lex};
 use pg2::syntax::names::{Definition, Kind};
-use serde_json::{Value, json};
 
 /// The classes of pins with what they mean.
 pub static CLASSES: &[(&str, &str)] = &[
@@ -44,11 +44,15 @@ pub fn first_line(text: &str) -> &str {
     }
 }
 
-pub fn hover(document: &mut Document, at: usize) -> Value {
+pub fn markdown(value: String) -> MarkupContent {
+    MarkupContent { kind: MarkupKind::Markdown, value }
+}
+
+pub fn hover(document: &mut Document, at: usize) -> Option<Hover> {
     let tokens = lex(&document.text).tokens;
     let on = |s: Span| s.start <= at && at <= s.end;
     let words = tokens.iter().filter(|t| matches!(t.kind, TokenKind::Word | TokenKind::Format));
-    let Some(token) = words.copied().find(|t| on(t.span)) else { return Value::Null };
+    let token = words.copied().find(|t| on(t.span))?;
     let word = token.span.of(&document.text).to_string();
     let text = if token.kind == TokenKind::Format {
         word.parse::<Format>().ok().map(|f| format!("`{f}`: {}", described(f)))
@@ -71,10 +75,8 @@ pub fn hover(document: &mut Document, at: usize) -> Value {
             }),
         }
     };
-    match text {
-        Some(text) => json!({"contents": {"kind": "markdown", "value": text}, "range": document.range(token.span)}),
-        None => Value::Null,
-    }
+    let range = Some(document.range(token.span));
+    text.map(|text| Hover { contents: HoverContents::Markup(markdown(text)), range })
 }
 
 /// A definition, and what the compiler knows of its value.
