@@ -73,6 +73,38 @@ fn a_use_is_seen_wherever_it_stands_in_a_path() {
     assert_eq!(joined[1].0, 5);
 }
 
+/// A misspelt constant does not compile, and a misspelt string is never equal to anything.
+#[test]
+fn operators_are_named_by_constants_outside_of_hdl() {
+    let mut found = Vec::new();
+    for (folder, rooms) in ROOMS.iter().filter(|r| r.0 != "hdl/src") {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        for file in rooms.iter().flat_map(|room| files(&source, room)) {
+            let text = fs::read_to_string(&file).unwrap();
+            for (number, line) in statements(production(&text)) {
+                if names_an_operator(&line) {
+                    found.push(format!("{}:{number}: {}", file.display(), line.trim()));
+                }
+            }
+        }
+    }
+    assert!(found.is_empty(), "write `hdl::op::int::ADD` and so on:\n{}", found.join("\n"));
+}
+
+/// Whether a statement compares an operator's name, or looks an operator up by a text.
+fn names_an_operator(line: &str) -> bool {
+    let compared = ["op.name() ==", "op.name() !=", "match op.name()", "matches!(op.name()", "op.name().starts_with"];
+    compared.iter().any(|text| line.contains(text)) || line.contains("operator(\"")
+}
+
+#[test]
+fn a_name_in_a_comparison_is_seen() {
+    for line in ["if op.name() == \"mux\" {", "match op.name() {", "let op = hdl::op::operator(\"pow\")?;"] {
+        assert!(names_an_operator(line), "{line}");
+    }
+    assert!(!names_an_operator("write!(f, \"{}\", op.name())?;"));
+}
+
 /// Whether a statement names the room in a path from the crate's root. `depth` is that of its module: 1 for the file of a
 /// room, for which `super` is the root, 2 for a file in its folder.
 fn uses(line: &str, depth: usize, room: &str) -> bool {
@@ -129,36 +161,4 @@ fn files(source: &Path, room: &str) -> Vec<PathBuf> {
     }
     found.retain(|file| file.extension().is_some_and(|e| e == "rs") && file.exists());
     found
-}
-
-/// A misspelt constant does not compile, and a misspelt string is never equal to anything.
-#[test]
-fn operators_are_named_by_constants_outside_of_hdl() {
-    let mut found = Vec::new();
-    for (folder, rooms) in ROOMS.iter().filter(|r| r.0 != "hdl/src") {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-        for file in rooms.iter().flat_map(|room| files(&source, room)) {
-            let text = fs::read_to_string(&file).unwrap();
-            for (number, line) in statements(production(&text)) {
-                if names_an_operator(&line) {
-                    found.push(format!("{}:{number}: {}", file.display(), line.trim()));
-                }
-            }
-        }
-    }
-    assert!(found.is_empty(), "write `hdl::op::int::ADD` and so on:\n{}", found.join("\n"));
-}
-
-/// Whether a statement compares an operator's name, or looks an operator up by a text.
-fn names_an_operator(line: &str) -> bool {
-    let compared = ["op.name() ==", "op.name() !=", "match op.name()", "matches!(op.name()", "op.name().starts_with"];
-    compared.iter().any(|text| line.contains(text)) || line.contains("operator(\"")
-}
-
-#[test]
-fn a_name_in_a_comparison_is_seen() {
-    for line in ["if op.name() == \"mux\" {", "match op.name() {", "let op = hdl::op::operator(\"pow\")?;"] {
-        assert!(names_an_operator(line), "{line}");
-    }
-    assert!(!names_an_operator("write!(f, \"{}\", op.name())?;"));
 }

@@ -2,7 +2,9 @@
 
 pub(super) mod division;
 pub(crate) mod float_parts;
+pub(super) mod fold;
 pub(super) mod log_parts;
+pub(super) mod monotone;
 pub(super) mod order;
 pub(crate) mod parts;
 pub mod power;

@@ -9,6 +9,7 @@ use hdl::circuit::Evaluator;
 use hdl::circuit::target::{Clock, TARGETS};
 use hdl::op::{Inst, OPERATORS, Operator, circuit, source};
 use hdl::{Bounds, Flags};
+use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use testkit::uses::{Random, describe, exhaustive, rows, shown, uses};
@@ -52,6 +53,17 @@ fn every_operator_keeps_to_its_bits() {
         }
         uses.iter().enumerate().filter_map(|(k, inst)| check(op, inst, k)).collect()
     });
+}
+
+/// Operators are compared by their names.
+#[test]
+fn every_operator_has_a_name_of_its_own() {
+    let mut known: HashMap<&str, String> = HashMap::new();
+    for op in OPERATORS.iter() {
+        if let Some(other) = known.insert(op.name(), source(*op)) {
+            panic!("`{}` is the name of two operators, in {other} and in {}", op.name(), source(*op));
+        }
+    }
 }
 
 /// What is wrong first with a use, or nothing.

@@ -49,9 +49,12 @@ impl<T: Real> Table<T> {
 
     /// The eight blocks of an offset, one for each octant of the source.
     fn find(&self, e: &Expansion, offset: [i64; 3]) -> Option<&[Lane<T>]> {
+        if self.starts.is_empty() {
+            return None;
+        }
         let edge = 2 * self.reach + 1;
         let [x, y, z] = offset.map(|x| x + self.reach);
-        let start = *self.starts.get(((x * edge + y) * edge + z) as usize)?;
+        let start = self.starts[((x * edge + y) * edge + z) as usize];
         (start != NONE).then(|| &self.blocks[start as usize..start as usize + 8 * e.d])
     }
 }

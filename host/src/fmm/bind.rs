@@ -145,12 +145,9 @@ impl M2l {
         let local = outputs_of(graph, "L");
         let format = graph.pins[graph.outputs[local[0]].pin].format;
         let shift = params.iter().find(|p| p.0 == Feed::Shift).map(|p| p.1);
-        let narrow = |(feed, format): &&(Feed, Format)| *feed == Feed::Near2 && !encode(*format, near2 as f64).1;
-        if let Some((_, format)) = params.iter().find(narrow) {
-            let name = &graph.name;
-            return Err(BindError(format!("`near2` of {name} is {format}, which does not hold {near2}")));
-        }
         let m2l = M2l { i, j, params, local, format, shift };
+        let does_not_hold = |(feed, format): &&(Feed, Format)| *feed == Feed::Near2 && !encode(*format, near2 as f64).1;
+        let narrow = m2l.params.iter().find(does_not_hold);
         match calibrate::m2l(graph, &m2l, e, near2) {
             Err(_) if near2 > (GENERATED_REACH * GENERATED_REACH) as u64 => Err(BindError(format!(
                 "{} cannot tell which cells are near for so small a theta: M2L kernels of `pairforge gen m2l` know \
@@ -159,7 +156,14 @@ impl M2l {
                 graph.name,
                 1e-5 * (1e5 / GENERATED_REACH as f64).ceil()
             ))),
-            checked => checked.map(|()| m2l),
+            checked => match narrow {
+                Some((_, format)) => Err(BindError(format!(
+                    "`near2` of {} is {format}, which does not hold {near2}, as this theta needs; give a larger theta, or a \
+                     kernel with a wider `near2`",
+                    graph.name
+                ))),
+                None => checked.map(|()| m2l),
+            },
         }
     }
 }

@@ -71,13 +71,13 @@ impl FmmOptions {
             return wrong(format!("the order must be 1 to {MAX_ORDER}, not {}", self.order));
         }
         if !(self.theta > 0.0 && self.theta <= 0.5) {
-            return wrong(format!("theta must be above 0 and at most 0.5, not {}", self.theta));
+            return wrong(format!("theta must be above 0 and at most 0.5, not {:?}", self.theta));
         }
         if self.leaf == 0 {
             return wrong("a leaf must be allowed at least one particle".into());
         }
         if !(self.eps >= 0.0 && self.eps.is_finite()) {
-            return wrong(format!("the softening length must be finite and not negative, not {}", self.eps));
+            return wrong(format!("the softening length must be finite and not negative, not {:?}", self.eps));
         }
         Ok(())
     }

@@ -65,6 +65,11 @@ fn reaches(big: &Cell, small: &Cell, near2: u64) -> bool {
     is_near([gap(0), gap(1), gap(2)], near2)
 }
 
+/// Whether all children that two cells of one level may have are near each other. Siblings are, for every theta up to 0.5.
+fn all_children_near(a: &Cell, b: &Cell, near2: u64) -> bool {
+    is_near(std::array::from_fn(|k| 2 * (a.at[k] as i64 - b.at[k] as i64).abs() + 1), near2)
+}
+
 /// Builds all lists.
 pub fn build(tree: &Tree, options: &ListOptions) -> Lists {
     let n = tree.cells.len();
@@ -136,8 +141,10 @@ fn finish(tree: &Tree, options: &ListOptions, t: usize, near: &Near) -> Own {
     let target = &tree.cells[t];
     let mut own = Own { v: Vec::new(), w: Vec::new(), u: Vec::new() };
     if !target.is_leaf() {
-        // Siblings are near each other for every theta up to 0.5, so a cell's own children are left out.
-        let split = |s: &&u32| !tree.cells[**s as usize].is_leaf() && **s as usize != t;
+        let split = |s: &&u32| {
+            let source = &tree.cells[**s as usize];
+            !source.is_leaf() && !all_children_near(target, source, options.near2)
+        };
         own.v = near.same.iter().filter(split).copied().collect();
         return own;
     }
@@ -211,7 +218,7 @@ mod tests {
         for (name, d) in Distribution::ALL {
             let particles = generate(700, d, Charge::Random, 5);
             for leaf in [1, 7, 40] {
-                for theta in [0.5, 0.3, 0.15] {
+                for theta in [0.5, 0.3, 0.15, 0.02, 1e-200] {
                     for above in [0, 20, 10000] {
                         check(name, &particles, leaf, theta, above);
                     }

@@ -334,6 +334,23 @@ fn softening_acts_on_near_pairs() {
 }
 
 #[test]
+fn an_angle_near_0_is_direct_summation() {
+    let p = generate(2000, Distribution::Plummer, Charge::Positive, 5);
+    for theta in [0.01, 1e-9, 5e-324] {
+        for basis in [Basis::Cartesian, Basis::Solid] {
+            for (precision, bound) in [(Precision::F64, 1e-13), (Precision::F32, 1e-5)] {
+                let options = FmmOptions { theta, basis, precision, leaf: 20, ..FmmOptions::default() };
+                let plan = Fmm::plan(&p, &options).expect("good options");
+                let found = plan.run(&mut Compute::Native, &mut |_, _, _| {}).expect("it runs");
+                let e = measure(&p, &found.field, 200, 1, 0.0);
+                assert!(e.gradient_rel_l2 < Some(bound), "{theta} {basis:?} {precision:?}: {e:?}");
+                assert_eq!((found.stats.pairs.m2l, found.stats.streamed.m2l), (0, 0), "{theta}");
+            }
+        }
+    }
+}
+
+#[test]
 fn options_out_of_range_are_refused() {
     let p = generate(3, Distribution::Uniform, Charge::Random, 1);
     let refused = |o: FmmOptions| Fmm::plan(&p, &o).err().expect("out of range").to_string();
@@ -343,4 +360,6 @@ fn options_out_of_range_are_refused() {
     }
     assert!(refused(FmmOptions { leaf: 0, ..FmmOptions::default() }).contains("leaf"));
     assert!(refused(FmmOptions { eps: f64::INFINITY, ..FmmOptions::default() }).contains("softening"));
+    // However small, a number is not written out.
+    assert!(refused(FmmOptions { eps: -1e-300, ..FmmOptions::default() }).ends_with("not -1e-300"));
 }

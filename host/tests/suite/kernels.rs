@@ -191,7 +191,13 @@ fn kernels_that_do_not_bind_are_explained() {
     run(&p, &near, &square, None).expect("the near field can be had");
     let sign = pg2::gen_m2l(4).expect("a text").replace("ci - cj", "cj - ci");
     assert!(why(&good, Some(&compile("m", &sign))).contains("does not compute M2L"));
-    for (theta, works) in [(0.00196, true), (1.0 / 511.0, true), (0.001956, false), (0.001, false)] {
+    let short = pg2::gen_m2l(4).expect("a text").replace("int32       near2", "int5 near2");
+    let options = FmmOptions { theta: 0.2, ..FmmOptions::default() };
+    let short = run(&p, &options, &good, Some(&compile("m", &short))).expect_err("25 is above 15").to_string();
+    assert!(short.contains("is int5, which does not hold 25") && short.contains("larger theta"), "{short}");
+    for (theta, works) in
+        [(0.00196, true), (1.0 / 511.0, true), (0.001956, false), (0.001, false), (1e-9, false), (1e-300, false)]
+    {
         let options = FmmOptions { theta, ..FmmOptions::default() };
         match run(&p, &options, &good, Some(&m2l(4))) {
             Ok(_) => assert!(works, "{theta}"),

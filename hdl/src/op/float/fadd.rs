@@ -8,6 +8,7 @@ use crate::op::facts::{Fast, Fold};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::{Value, round, same_floats, sum_bounds, unpack};
+use crate::op::pieces::fold;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
 
@@ -51,7 +52,7 @@ impl Operator for Fadd {
     }
 
     fn fold(&self, _: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
-        (constants[1] == Some(0)).then_some(Fold::Arg(0))
+        fold::sum(constants)
     }
 
     fn fast(&self, _: &Inst) -> Option<Fast> {
@@ -103,11 +104,7 @@ impl Operator for Fsub {
     }
 
     fn fold(&self, inst: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
-        match constants[1] {
-            _ if inst.same => Some(Fold::Const(0)),
-            Some(0) => Some(Fold::Arg(0)),
-            _ => None,
-        }
+        fold::difference(inst, constants)
     }
 
     fn fast(&self, _: &Inst) -> Option<Fast> {

@@ -7,6 +7,8 @@ use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
 use crate::op::pieces::float_parts::shift::any;
 use crate::op::pieces::float_parts::{Value, c_type, fields, max_field, one_float, round, unpack};
+use crate::op::pieces::fold;
+use crate::op::pieces::monotone;
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
@@ -33,13 +35,11 @@ impl Operator for Fcast {
 
     fn flags(&self, inst: &Inst) -> Flags {
         // The largest and the smallest magnitude decide, since rounding is monotone.
-        let (low, high) = inst.magnitudes(0);
-        self.bits(inst, &[low]).1 | self.bits(inst, &[high]).1
+        monotone::flags_of_one(self, inst)
     }
 
     fn bounds(&self, inst: &Inst) -> Bounds {
-        let (low, high) = inst.magnitudes(0);
-        Bounds::floats(inst.result, self.bits(inst, &[low]).0, self.bits(inst, &[high]).0, inst.bounds(0).zero)
+        monotone::bounds_of_one(self, inst)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {
@@ -47,7 +47,7 @@ impl Operator for Fcast {
     }
 
     fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
-        (inst.result == inst.args[0]).then_some(Fold::Arg(0))
+        fold::cast(inst)
     }
 
     fn loss(&self, inst: &Inst, _: u32) -> Option<Loss> {

@@ -7,6 +7,7 @@ use crate::op::pieces::float_parts::logic::{constant_if, field};
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish, sign_of_product};
 use crate::op::pieces::float_parts::shift::any;
 use crate::op::pieces::float_parts::{Value, max_field, nonzero, round, same_floats, unpack};
+use crate::op::pieces::fold;
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
@@ -51,7 +52,7 @@ impl Operator for Fmul {
     }
 
     fn fold(&self, _: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
-        (constants[1] == Some(0)).then_some(Fold::Const(0))
+        fold::product(constants)
     }
 
     fn fast(&self, _: &Inst) -> Option<Fast> {

@@ -6,7 +6,9 @@ use crate::op::facts::{Fast, Fold};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
 use crate::op::pieces::float_parts::{Value, c_suffix, fields, max_field, one_float, round, unpack};
-use crate::op::pieces::scale::{Amount, beyond, directions, extremes, times_power};
+use crate::op::pieces::fold;
+use crate::op::pieces::monotone;
+use crate::op::pieces::scale::{Amount, amount, beyond, c_amount, directions, extremes, times_power};
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
 
@@ -27,13 +29,11 @@ impl Operator for Fscale {
     }
 
     fn flags(&self, inst: &Inst) -> Flags {
-        let (low, high) = inst.magnitudes(0);
-        self.bits(inst, &[low]).1 | self.bits(inst, &[high]).1
+        monotone::flags_of_one(self, inst)
     }
 
     fn bounds(&self, inst: &Inst) -> Bounds {
-        let (low, high) = inst.magnitudes(0);
-        Bounds::floats(inst.result, self.bits(inst, &[low]).0, self.bits(inst, &[high]).0, inst.bounds(0).zero)
+        monotone::bounds_of_one(self, inst)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {
@@ -41,7 +41,7 @@ impl Operator for Fscale {
     }
 
     fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
-        (inst.attrs.n == 0).then_some(Fold::Arg(0))
+        fold::shift(inst)
     }
 
     fn vanishes(&self, inst: &Inst, _: u32) -> Option<bool> {
@@ -100,13 +100,12 @@ impl Operator for Fscalev {
 
     fn flags(&self, inst: &Inst) -> Flags {
         let [least, greatest] = extremes(inst);
-        self.bits(inst, &least).1 | self.bits(inst, &greatest).1
+        monotone::flags(self, inst, &least, &greatest)
     }
 
     fn bounds(&self, inst: &Inst) -> Bounds {
         let [least, greatest] = extremes(inst);
-        let zero = inst.bounds(0).zero;
-        Bounds::floats(inst.result, self.bits(inst, &least).0, self.bits(inst, &greatest).0, zero)
+        monotone::bounds(self, inst, &least, &greatest, inst.bounds(0).zero)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {
@@ -118,9 +117,7 @@ impl Operator for Fscalev {
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
-        // Beyond 2^20 every amount has the same effect as 2^20.
-        let amount = inst.args[1].to_int(args[1]).clamp(-(1 << 20), 1 << 20) as i64;
-        scaled(inst.result, args[0], amount * inst.attrs.d as i64)
+        scaled(inst.result, args[0], amount(inst, args[1]))
     }
 
     fn real(&self, inst: &Inst, args: &[Real]) -> (Real, Flags) {
@@ -128,13 +125,7 @@ impl Operator for Fscalev {
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
-        let sign = if inst.attrs.d < 0 { "-" } else { "" };
-        // The amount is bounded first, since it is a 64-bit integer and ldexp takes an int.
-        let bounded = match inst.args[1].is_signed() {
-            true => format!("(int)(({0}) > 4096 ? 4096 : ({0}) < -4096 ? -4096 : ({0}))", args[1]),
-            false => format!("(int)((uint64_t)({0}) > 4096 ? 4096 : ({0}))", args[1]),
-        };
-        format!("ldexp{}({}, {sign}{bounded})", c_suffix(inst.result), args[0])
+        format!("ldexp{}({}, {})", c_suffix(inst.result), args[0], c_amount(inst, args[1]))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::op::facts::{Fast, Fold, Unwrapped};
+use crate::op::pieces::fold;
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Flags, Format};
@@ -31,7 +32,7 @@ impl Operator for Add {
     }
 
     fn fold(&self, _: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
-        (constants[1] == Some(0)).then_some(Fold::Arg(0))
+        fold::sum(constants)
     }
 
     fn low_zeros(&self, _: &Inst, zeros: &[u32]) -> u32 {

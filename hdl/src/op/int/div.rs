@@ -3,6 +3,7 @@
 use crate::circuit::{Circuit, Sig};
 use crate::op::facts::Fold;
 use crate::op::pieces::division;
+use crate::op::pieces::fold;
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
@@ -38,10 +39,7 @@ impl Operator for Div {
     }
 
     fn fold(&self, inst: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
-        match constants[1] {
-            Some(1) if inst.args[1].to_int(1) == 1 => Some(Fold::Arg(0)),
-            _ => None,
-        }
+        fold::by_one(inst, constants)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::op::facts::{Fast, Fold, Loss};
+use crate::op::pieces::fold;
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
@@ -35,7 +36,7 @@ impl Operator for Icast {
     }
 
     fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
-        (inst.result == inst.args[0]).then_some(Fold::Arg(0))
+        fold::cast(inst)
     }
 
     fn low_zeros(&self, _: &Inst, zeros: &[u32]) -> u32 {

@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::op::facts::{Fast, Fold, Unwrapped};
+use crate::op::pieces::fold;
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
@@ -31,11 +32,7 @@ impl Operator for Mul {
     }
 
     fn fold(&self, inst: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
-        match constants[1] {
-            Some(0) => Some(Fold::Const(0)),
-            Some(1) if inst.args[1].to_int(1) == 1 => Some(Fold::Arg(0)),
-            _ => None,
-        }
+        fold::product(constants).or_else(|| fold::by_one(inst, constants))
     }
 
     fn low_zeros(&self, _: &Inst, zeros: &[u32]) -> u32 {

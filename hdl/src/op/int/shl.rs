@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::op::facts::{Fast, Fold, Unwrapped};
+use crate::op::pieces::fold;
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Flags, Format};
@@ -31,7 +32,7 @@ impl Operator for Shl {
     }
 
     fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
-        (inst.attrs.n == 0).then_some(Fold::Arg(0))
+        fold::shift(inst)
     }
 
     fn low_zeros(&self, inst: &Inst, zeros: &[u32]) -> u32 {

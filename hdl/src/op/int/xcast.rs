@@ -4,6 +4,7 @@ use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::rounding;
 use crate::op::facts::{Fold, Loss};
+use crate::op::pieces::fold;
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
@@ -46,7 +47,7 @@ impl Operator for Xcast {
     }
 
     fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
-        (inst.result == inst.args[0]).then_some(Fold::Arg(0))
+        fold::cast(inst)
     }
 
     fn low_zeros(&self, inst: &Inst, zeros: &[u32]) -> u32 {

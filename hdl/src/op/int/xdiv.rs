@@ -3,6 +3,7 @@
 use crate::circuit::{Circuit, Sig};
 use crate::op::facts::Fold;
 use crate::op::pieces::division;
+use crate::op::pieces::fold;
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Flags, Format};
@@ -31,10 +32,7 @@ impl Operator for Xdiv {
     }
 
     fn fold(&self, inst: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
-        match constants[1] {
-            one if one.is_some() && one == parts::fixed_one(inst.args[1]) => Some(Fold::Arg(0)),
-            _ => None,
-        }
+        fold::by_one(inst, constants)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

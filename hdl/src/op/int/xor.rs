@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::op::facts::{Fast, Fold};
+use crate::op::pieces::fold;
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
@@ -38,11 +39,7 @@ impl Operator for Xor {
     }
 
     fn fold(&self, inst: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
-        match constants[1] {
-            _ if inst.same => Some(Fold::Const(0)),
-            Some(0) => Some(Fold::Arg(0)),
-            _ => None,
-        }
+        fold::difference(inst, constants)
     }
 
     fn low_zeros(&self, _: &Inst, zeros: &[u32]) -> u32 {

@@ -7,7 +7,8 @@ use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
 use crate::op::pieces::float_parts::{self, Value, c_type};
-use crate::op::pieces::log_parts::{self, field_bits, fields};
+use crate::op::pieces::log_parts::{field_bits, fields};
+use crate::op::pieces::monotone;
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
@@ -35,13 +36,11 @@ impl Operator for Fromlog {
     }
 
     fn flags(&self, inst: &Inst) -> Flags {
-        let (low, high) = inst.magnitudes(0);
-        log_parts::flags(self, inst, &[low], &[high])
+        monotone::flags_of_one(self, inst)
     }
 
     fn bounds(&self, inst: &Inst) -> Bounds {
-        let (low, high) = inst.magnitudes(0);
-        log_parts::bounds(self, inst, &[low], &[high], inst.bounds(0).zero)
+        monotone::bounds_of_one(self, inst)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {

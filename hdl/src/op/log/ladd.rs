@@ -11,6 +11,7 @@ use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::shift::any;
 use crate::op::pieces::float_parts::sum_bounds;
+use crate::op::pieces::fold;
 use crate::op::pieces::log_parts::{Unbounded, field_bits, finish, same_logs};
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::expr::Binary;
@@ -56,7 +57,7 @@ impl Operator for Ladd {
     }
 
     fn fold(&self, _: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
-        (constants[1] == Some(0)).then_some(Fold::Arg(0))
+        fold::sum(constants)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
@@ -102,11 +103,7 @@ impl Operator for Lsub {
     }
 
     fn fold(&self, inst: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
-        match constants[1] {
-            _ if inst.same => Some(Fold::Const(0)),
-            Some(0) => Some(Fold::Arg(0)),
-            _ => None,
-        }
+        fold::difference(inst, constants)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

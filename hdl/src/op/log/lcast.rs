@@ -4,7 +4,9 @@ use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{Parts, pack, unpack};
 use crate::op::facts::Fold;
 use crate::op::meaning::Real;
-use crate::op::pieces::log_parts::{self, Unbounded, c_type, field_bits, fields, finish, one_log};
+use crate::op::pieces::fold;
+use crate::op::pieces::log_parts::{Unbounded, c_type, field_bits, fields, finish, one_log};
+use crate::op::pieces::monotone;
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
@@ -30,13 +32,11 @@ impl Operator for Lcast {
     }
 
     fn flags(&self, inst: &Inst) -> Flags {
-        let (low, high) = inst.magnitudes(0);
-        log_parts::flags(self, inst, &[low], &[high])
+        monotone::flags_of_one(self, inst)
     }
 
     fn bounds(&self, inst: &Inst) -> Bounds {
-        let (low, high) = inst.magnitudes(0);
-        log_parts::bounds(self, inst, &[low], &[high], inst.bounds(0).zero)
+        monotone::bounds_of_one(self, inst)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {
@@ -44,7 +44,7 @@ impl Operator for Lcast {
     }
 
     fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
-        (inst.result == inst.args[0]).then_some(Fold::Arg(0))
+        fold::cast(inst)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

@@ -4,7 +4,8 @@ use crate::circuit::{Circuit, Sig};
 use crate::number::lns::{Parts, pack, unpack};
 use crate::op::meaning::{Real, quotient};
 use crate::op::pieces::float_parts::logic::field;
-use crate::op::pieces::log_parts::{self, Unbounded, both, c_type, field_bits, fields, finish, same_logs, unbias};
+use crate::op::pieces::log_parts::{Unbounded, both, c_type, field_bits, fields, finish, same_logs, unbias};
+use crate::op::pieces::monotone;
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
 use crate::rtl::expr::Binary;
@@ -27,12 +28,12 @@ impl Operator for Ldiv {
 
     fn flags(&self, inst: &Inst) -> Flags {
         let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
-        log_parts::flags(self, inst, &[la, hb], &[ha, lb]) | Flags::INVALID.when(inst.bounds(1).zero)
+        monotone::flags(self, inst, &[la, hb], &[ha, lb]) | Flags::INVALID.when(inst.bounds(1).zero)
     }
 
     fn bounds(&self, inst: &Inst) -> Bounds {
         let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
-        log_parts::bounds(self, inst, &[la, hb], &[ha, lb], inst.bounds(0).zero || inst.bounds(1).zero)
+        monotone::bounds(self, inst, &[la, hb], &[ha, lb], inst.bounds(0).zero || inst.bounds(1).zero)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {

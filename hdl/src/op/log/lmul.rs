@@ -5,7 +5,9 @@ use crate::number::lns::{Parts, pack, unpack};
 use crate::op::facts::Fold;
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
-use crate::op::pieces::log_parts::{self, Unbounded, both, field_bits, fields, finish, same_logs, unbias};
+use crate::op::pieces::fold;
+use crate::op::pieces::log_parts::{Unbounded, both, field_bits, fields, finish, same_logs, unbias};
+use crate::op::pieces::monotone;
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::expr::Binary;
 use crate::{Bounds, Flags, Format};
@@ -27,12 +29,12 @@ impl Operator for Lmul {
 
     fn flags(&self, inst: &Inst) -> Flags {
         let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
-        log_parts::flags(self, inst, &[la, lb], &[ha, hb])
+        monotone::flags(self, inst, &[la, lb], &[ha, hb])
     }
 
     fn bounds(&self, inst: &Inst) -> Bounds {
         let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
-        log_parts::bounds(self, inst, &[la, lb], &[ha, hb], inst.bounds(0).zero || inst.bounds(1).zero)
+        monotone::bounds(self, inst, &[la, lb], &[ha, hb], inst.bounds(0).zero || inst.bounds(1).zero)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {
@@ -44,7 +46,7 @@ impl Operator for Lmul {
     }
 
     fn fold(&self, _: &Inst, constants: &[Option<u64>]) -> Option<Fold> {
-        (constants[1] == Some(0)).then_some(Fold::Const(0))
+        fold::product(constants)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {

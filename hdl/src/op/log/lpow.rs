@@ -5,7 +5,8 @@ use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{Parts, pack, unpack};
 use crate::op::facts::Fold;
 use crate::op::meaning::{self, Real};
-use crate::op::pieces::log_parts::{self, Unbounded, c_type, field_bits, fields, finish, one_log};
+use crate::op::pieces::log_parts::{Unbounded, c_type, field_bits, fields, finish, one_log};
+use crate::op::pieces::monotone;
 use crate::op::pieces::power::{self, reduced};
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
@@ -34,14 +35,14 @@ impl Operator for Lpow {
     fn flags(&self, inst: &Inst) -> Flags {
         let (_, d) = reduced(&inst.attrs);
         let [least, greatest] = ends(inst);
-        log_parts::flags(self, inst, &[least], &[greatest]) | Flags::INVALID.when(d == 2 && !inst.is_nonneg(0))
+        monotone::flags(self, inst, &[least], &[greatest]) | Flags::INVALID.when(d == 2 && !inst.is_nonneg(0))
     }
 
     fn bounds(&self, inst: &Inst) -> Bounds {
         let (n, d) = reduced(&inst.attrs);
         let [least, greatest] = ends(inst);
         let zero = n != 0 && (inst.bounds(0).zero || d == 2 && !inst.is_nonneg(0));
-        log_parts::bounds(self, inst, &[least], &[greatest], zero)
+        monotone::bounds(self, inst, &[least], &[greatest], zero)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {

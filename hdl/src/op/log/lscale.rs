@@ -5,8 +5,10 @@ use crate::number::lns::{Parts, pack, unpack};
 use crate::op::facts::Fold;
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
-use crate::op::pieces::log_parts::{self, Unbounded, field_bits, fields, finish, one_log};
-use crate::op::pieces::scale::{Amount, beyond, directions, extremes, times_power};
+use crate::op::pieces::fold;
+use crate::op::pieces::log_parts::{Unbounded, field_bits, fields, finish, one_log};
+use crate::op::pieces::monotone;
+use crate::op::pieces::scale::{Amount, amount, beyond, c_amount, directions, extremes, times_power};
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
@@ -28,13 +30,11 @@ impl Operator for Lscale {
     }
 
     fn flags(&self, inst: &Inst) -> Flags {
-        let (low, high) = inst.magnitudes(0);
-        log_parts::flags(self, inst, &[low], &[high])
+        monotone::flags_of_one(self, inst)
     }
 
     fn bounds(&self, inst: &Inst) -> Bounds {
-        let (low, high) = inst.magnitudes(0);
-        log_parts::bounds(self, inst, &[low], &[high], inst.bounds(0).zero)
+        monotone::bounds_of_one(self, inst)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {
@@ -42,7 +42,7 @@ impl Operator for Lscale {
     }
 
     fn fold(&self, inst: &Inst, _: &[Option<u64>]) -> Option<Fold> {
-        (inst.attrs.n == 0).then_some(Fold::Arg(0))
+        fold::shift(inst)
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
@@ -89,12 +89,12 @@ impl Operator for Lscalev {
 
     fn flags(&self, inst: &Inst) -> Flags {
         let [least, greatest] = extremes(inst);
-        log_parts::flags(self, inst, &least, &greatest)
+        monotone::flags(self, inst, &least, &greatest)
     }
 
     fn bounds(&self, inst: &Inst) -> Bounds {
         let [least, greatest] = extremes(inst);
-        log_parts::bounds(self, inst, &least, &greatest, inst.bounds(0).zero)
+        monotone::bounds(self, inst, &least, &greatest, inst.bounds(0).zero)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {
@@ -102,9 +102,7 @@ impl Operator for Lscalev {
     }
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
-        // Beyond 2^20 every amount has the same effect as 2^20.
-        let amount = inst.args[1].to_int(args[1]).clamp(-(1 << 20), 1 << 20) as i64;
-        scaled(inst.result, args[0], amount * inst.attrs.d as i64)
+        scaled(inst.result, args[0], amount(inst, args[1]))
     }
 
     fn real(&self, inst: &Inst, args: &[Real]) -> (Real, Flags) {
@@ -112,10 +110,7 @@ impl Operator for Lscalev {
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
-        let sign = if inst.attrs.d < 0 { "-" } else { "" };
-        // The amount is bounded first, since it is a 64-bit integer and ldexp takes an int.
-        let low = if inst.args[1].is_signed() { format!("({0}) < -4096 ? -4096 : ", args[1]) } else { String::new() };
-        format!("ldexp({0}, {sign}(int)(({1}) > 4096 ? 4096 : {low}({1})))", args[0], args[1])
+        format!("ldexp({}, {})", args[0], c_amount(inst, args[1]))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -6,7 +6,8 @@ use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::Range;
 use crate::op::pieces::float_parts::{max_field, nonzero, unpack};
-use crate::op::pieces::log_parts::{self, Unbounded, c_type, field_bits, finish};
+use crate::op::pieces::log_parts::{Unbounded, c_type, field_bits, finish};
+use crate::op::pieces::monotone;
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
@@ -34,13 +35,11 @@ impl Operator for Tolog {
     }
 
     fn flags(&self, inst: &Inst) -> Flags {
-        let (low, high) = inst.magnitudes(0);
-        log_parts::flags(self, inst, &[low], &[high])
+        monotone::flags_of_one(self, inst)
     }
 
     fn bounds(&self, inst: &Inst) -> Bounds {
-        let (low, high) = inst.magnitudes(0);
-        log_parts::bounds(self, inst, &[low], &[high], inst.bounds(0).zero)
+        monotone::bounds_of_one(self, inst)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {

@@ -1,4 +1,4 @@
-//! What all operators on logs share: taking patterns apart, bounding a logarithm, flags and bounds of monotone operations.
+//! What all operators on logs share: taking patterns apart and bounding a logarithm.
 
 use crate::circuit::{Circuit, Sig, X};
 use crate::op::pieces::float_parts::logic::field;
@@ -7,7 +7,7 @@ use crate::op::pieces::parts::counted;
 use crate::op::{Inst, Operator};
 use crate::rtl::cat;
 use crate::rtl::expr::Binary;
-use crate::{Bounds, Flags, Format};
+use crate::{Flags, Format};
 
 /// The log format that both arguments share, or what is wrong.
 pub fn same_logs(name: &str, args: &[Format]) -> Result<Format, String> {
@@ -28,16 +28,6 @@ pub fn one_log(name: &str, args: &[Format]) -> Result<Format, String> {
 /// Bits of the biased logarithm: all but sign and mark.
 pub fn field_bits(format: Format) -> u32 {
     format.width() - 2
-}
-
-/// The flags of an operation that is least for the arguments `least` and greatest for `greatest`.
-pub fn flags(op: &dyn Operator, inst: &Inst, least: &[u64], greatest: &[u64]) -> Flags {
-    op.bits(inst, least).1 | op.bits(inst, greatest).1
-}
-
-/// Its bounds; `zero` says whether an argument can make it 0.
-pub fn bounds(op: &dyn Operator, inst: &Inst, least: &[u64], greatest: &[u64], zero: bool) -> Bounds {
-    Bounds::floats(inst.result, op.bits(inst, least).0, op.bits(inst, greatest).0, zero)
 }
 
 /// The C type that holds a log in native mode: one that has its range.

@@ -23,6 +23,20 @@ pub fn extremes(inst: &Inst) -> [[u64; 2]; 2] {
     [[low, down as u64 & mask], [high, up as u64 & mask]]
 }
 
+/// The variable amount of a use with its sign. Beyond 2^20 every amount has the same effect as 2^20.
+pub fn amount(inst: &Inst, bits: u64) -> i64 {
+    inst.args[1].to_int(bits).clamp(-(1 << 20), 1 << 20) as i64 * inst.attrs.d as i64
+}
+
+/// The same in C, bounded, since it is a 64-bit integer and ldexp takes an int.
+pub fn c_amount(inst: &Inst, name: &str) -> String {
+    let sign = if inst.attrs.d < 0 { "-" } else { "" };
+    match inst.args[1].is_signed() {
+        true => format!("{sign}(int)(({name}) > 4096 ? 4096 : ({name}) < -4096 ? -4096 : ({name}))"),
+        false => format!("{sign}(int)((uint64_t)({name}) > 4096 ? 4096 : ({name}))"),
+    }
+}
+
 /// x * 2^n, in four steps since 2^n alone may leave f64's range.
 pub fn times_power(x: Real, n: i128) -> (Real, Flags) {
     // Any f64 leaves the range within 2^2200.

@@ -1,7 +1,7 @@
 //! What an operator states of itself for the compiler and the emulator, against its bits: each statement is tried on the rows of a
 //! use.
 
-use hdl::op::facts::{Fold, Outcome, Twice};
+use hdl::op::facts::{Fold, Outcome, Twice, Unwrapped};
 use hdl::op::{Inst, Operator};
 use hdl::{Bounds, Flags};
 use testkit::uses::rows::{corners, valid};
@@ -12,6 +12,7 @@ pub fn wrong(op: &dyn Operator, inst: &Inst, rows: &[Vec<u64>], results: &[(u64,
     let known = !inst.bounds.is_empty() || inst.nonneg != 0 || inst.same;
     let plain = || if known { None } else { of_plain(op, inst, rows, results) };
     sign(op, inst, rows, results)
+        .or_else(|| before_wrapping(op, inst, rows, results))
         .or_else(|| outcome(op, inst, rows))
         .or_else(|| nothing_left(op, inst, rows, results))
         .or_else(|| lanes(op, inst, rows, results))
@@ -33,6 +34,20 @@ fn sign(op: &dyn Operator, inst: &Inst, rows: &[Vec<u64>], results: &[(u64, Flag
     let at = results.iter().position(|r| r.0 >> (inst.result.width() - 1) == 1)?;
     let result = shown(&[inst.result], &[results[at].0]);
     Some(format!("`nonneg` says never negative, but `bits` of {} gives {result}", shown(&inst.args, &rows[at])))
+}
+
+/// A result is one of the integers that are stated, wrapped into the format.
+fn before_wrapping(op: &dyn Operator, inst: &Inst, rows: &[Vec<u64>], results: &[(u64, Flags)]) -> Option<String> {
+    let Unwrapped { low, high, .. } = op.unwrapped(inst)?;
+    let turn = 1i128 << inst.result.width();
+    let outside = |bits: u64| {
+        let x = inst.result.to_int(bits);
+        let first = low.saturating_add((x.wrapping_sub(low)).rem_euclid(turn));
+        first > high
+    };
+    let at = results.iter().position(|r| outside(r.0))?;
+    let (of, result) = (shown(&inst.args, &rows[at]), shown(&[inst.result], &[results[at].0]));
+    Some(format!("`unwrapped` says {low} to {high}, but `bits` of {of} gives {result}, which is none of these wrapped"))
 }
 
 fn exchanged(op: &dyn Operator, inst: &Inst, rows: &[Vec<u64>], results: &[(u64, Flags)]) -> Option<String> {
