@@ -407,6 +407,10 @@ fn bad_messages_are_answered_and_survived() {
     assert_eq!(client.receive()["error"]["code"], -32700);
     client.send(json!({"jsonrpc": "2.0", "id": 899}));
     assert_eq!(client.receive()["error"]["code"], -32600);
+    for id in [json!(1_u64 << 40), json!(1.5), Value::Null] {
+        client.send(json!({"jsonrpc": "2.0", "id": id, "method": "shutdown"}));
+        assert_eq!(client.receive()["error"]["code"], -32600, "{id}");
+    }
     // One answer for each, also where several headers are wrong.
     client.bytes(b"Content-Length: x\r\njunk\nContent-Length\r\n\r\nContent-Length: 3\n\n{ }");
     assert_eq!(client.receive()["error"]["code"], -32700);

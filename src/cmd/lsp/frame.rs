@@ -29,11 +29,18 @@ pub fn read(input: &mut impl BufRead) -> Option<Incoming> {
         Ok(_) => return Some(Incoming::Malformed(ErrorCode::ParseError, "a message is a JSON object".into())),
         Err(e) => return Some(Incoming::Malformed(ErrorCode::ParseError, format!("this is no JSON: {e}"))),
     };
-    let no_message = |_| {
-        let why = "a message is a request, a response or a notification";
-        Incoming::Malformed(ErrorCode::InvalidRequest, why.into())
-    };
-    Some(serde_json::from_value(json).map_or_else(no_message, Incoming::Message))
+    let identified = json.get("id").is_some();
+    Some(match serde_json::from_value(json) {
+        // `lsp-server` takes a request with an id that it cannot hold for a notification, and the client would wait.
+        Ok(Message::Notification(_)) if identified => {
+            Incoming::Malformed(ErrorCode::InvalidRequest, "an id is a 32-bit integer or a string".into())
+        }
+        Ok(message) => Incoming::Message(message),
+        Err(_) => {
+            let why = "a message is a request, a response or a notification";
+            Incoming::Malformed(ErrorCode::InvalidRequest, why.into())
+        }
+    })
 }
 
 /// The bytes behind the next headers, or why there are none; `None` at the end of the input.
