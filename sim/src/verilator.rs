@@ -43,8 +43,8 @@ impl Effort {
     /// What takes the least time in all for about so many pairs.
     pub fn of_pairs(pairs: u64) -> Effort {
         match pairs {
-            ..1_000_000 => Effort::Least,
-            ..10_000_000 => Effort::Moderate,
+            0..1_000_000 => Effort::Least,
+            1_000_000..10_000_000 => Effort::Moderate,
             _ => Effort::Full,
         }
     }

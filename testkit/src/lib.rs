@@ -1,4 +1,4 @@
-//! What the tests of several crates share: programs that they need, recorded texts, and uses of every operator.
+//! What the tests of several crates share: programs that they need, recorded texts, random numbers, and uses of every operator.
 //!
 //! Where a program is not found the test skips, and says so; under `REQUIRE_TOOLS=1` it fails.
 
@@ -6,8 +6,10 @@ pub mod golden;
 pub mod uses;
 
 mod order;
+mod random;
 
 pub use order::used_before_declared;
+pub use random::Random;
 
 use std::io::{ErrorKind, Write};
 use std::process::Command;

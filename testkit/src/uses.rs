@@ -5,6 +5,7 @@ pub mod rows;
 
 pub use rows::{exhaustive, rows};
 
+use crate::Random;
 use hdl::number::exact::parse_decimal;
 use hdl::number::real::{Expr, Node};
 use hdl::op::table::func::Function;
@@ -37,35 +38,9 @@ fn formats(names: &str) -> Vec<Format> {
     names.split_whitespace().map(|n| n.parse().expect("a format")).collect()
 }
 
-/// SplitMix64.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    /// 0 to `n` - 1.
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.bits() % n as u64) as usize
-    }
-
-    /// `true` once in `n` times.
-    pub fn once_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-
-    pub fn pick<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len())]
-    }
-}
-
 /// All uses of an operator that are made up here, plain ones first; none means that it takes nothing that is known here.
 pub fn uses(op: &dyn Operator) -> Vec<Inst> {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     let mut plain = plain_uses(op);
     // What is left has every kind of argument list, since these stand side by side.
     while plain.len() > MOST {
@@ -77,8 +52,16 @@ pub fn uses(op: &dyn Operator) -> Vec<Inst> {
     }
     let known = |(k, inst): (usize, &Inst)| [narrowed(inst, &mut random), one_known(inst, k, &mut random)];
     let known: Vec<Inst> = plain.iter().enumerate().flat_map(known).collect();
+    let twice: Vec<Inst> = plain.iter().filter_map(of_one_value).collect();
     plain.extend(known);
+    plain.extend(twice);
     plain
+}
+
+/// The same use of one value alone, where all its values are tried: what an operator states must be exact there.
+fn of_one_value(inst: &Inst) -> Option<Inst> {
+    let alike = inst.args.len() > 1 && inst.args.iter().all(|f| *f == inst.args[0]);
+    (alike && exhaustive(inst)).then(|| Inst { same: true, ..inst.clone() })
 }
 
 /// Uses of which no more is known than the formats say. Attributes that change nothing make no new use.
@@ -93,7 +76,7 @@ pub fn plain_uses(op: &dyn Operator) -> Vec<Inst> {
                 for round in [Rounding::Nearest, Rounding::Truncate] {
                     let Ok(inst) = Inst::new(op, &args, Attrs { round, ..attrs }) else { continue };
                     if probes.is_empty() {
-                        let rows = rows(&inst, PROBES, &mut Random(3));
+                        let rows = rows(&inst, PROBES, &mut Random::new(3));
                         probes = rows.iter().step_by((rows.len() / PROBES).max(1)).cloned().collect();
                     }
                     let behaviour: Vec<(u64, u8)> =

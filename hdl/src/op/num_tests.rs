@@ -5,6 +5,7 @@ use super::*;
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
+use testkit::Random;
 
 /// All int and fixed formats of at most `width` bits.
 fn narrow(width: u32) -> Vec<Format> {
@@ -149,7 +150,7 @@ const NAMES: [&str; 22] = [
 
 /// Patterns of interest: the ends, around zero and one, around the middle, and pseudo-random ones.
 fn samples(format: Format, count: u64) -> Vec<u64> {
-    let mut x = 0x9e37_79b9_7f4a_7c15u64;
+    let mut random = Random::new(1);
     let one = 1u64 << format.frac().unwrap().min(63);
     let half = one >> 1;
     let ends =
@@ -160,14 +161,12 @@ fn samples(format: Format, count: u64) -> Vec<u64> {
         format.max_bits().wrapping_sub(1),
         format.mask() >> 1,
     ]);
-    let random = (0..count).map(|k| {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
+    let any = (0..count).map(|k| {
+        let x = random.bits();
         // Short numbers as well as long ones.
         if k % 2 == 0 { x } else { x >> (x & 63) }
     });
-    ends.chain(random).map(|b| b & format.mask()).collect()
+    ends.chain(any).map(|b| b & format.mask()).collect()
 }
 
 #[test]

@@ -3,24 +3,9 @@
 use super::eval::{Builder, LANES};
 use super::expr::{Binary, Reduce, Shift, Test};
 use super::*;
+use testkit::Random;
 
 type E = Expr<u32>;
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, n: u32) -> u32 {
-        (self.bits() % n as u64) as u32
-    }
-}
 
 /// Widths of the leaves, across the ends of words.
 const LEAVES: [u32; 6] = [1, 7, 63, 64, 65, 130];
@@ -137,7 +122,7 @@ fn value(e: &E, leaves: &[Vec<bool>]) -> Vec<bool> {
 fn programs_compute_what_expressions_mean() {
     let leaves: Vec<(u32, u32)> = LEAVES.iter().enumerate().map(|(k, w)| (k as u32, *w)).collect();
     for seed in 0..600 {
-        let mut r = Random(seed);
+        let mut r = Random::new(seed);
         let width = [1, 2, 5, 31, 64, 65, 100, 128, 200][r.below(9) as usize];
         let outputs: Vec<E> = (0..3).map(|_| random(&mut r, width, 3)).collect();
         let program = Builder::new(&leaves).finish(&outputs);
@@ -169,7 +154,7 @@ fn programs_compute_what_expressions_mean() {
 #[test]
 fn slices_are_the_bits_of_what_they_are_cut_from() {
     for seed in 0..400 {
-        let mut r = Random(seed);
+        let mut r = Random::new(seed);
         let leaves: Vec<Vec<bool>> = LEAVES.iter().map(|w| (0..*w).map(|_| r.bits() & 1 == 1).collect()).collect();
         let e = random(&mut r, 40, 2);
         let sliceable = std::panic::catch_unwind(|| e.slice(30, 11));

@@ -1,32 +1,24 @@
 //! Frames read back whatever they hold, and nothing else reads as a frame.
 
 use super::*;
+use testkit::Random;
 
-/// SplitMix64.
-fn random(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
-}
-
-fn frame(state: &mut u64) -> Frame {
-    let length = random(state) as usize % (MOST + 1);
+fn frame(random: &mut Random) -> Frame {
+    let length = random.below(MOST + 1);
     // Half of the payloads are made of what has to be stuffed.
-    let special = random(state) & 1 == 1;
-    let byte = |state: &mut u64| match special {
-        true => [FLAG, ESCAPE, FLAG ^ 0x20, ESCAPE ^ 0x20][random(state) as usize % 4],
-        false => random(state) as u8,
+    let special = random.once_in(2);
+    let byte = |r: &mut Random| match special {
+        true => r.pick(&[FLAG, ESCAPE, FLAG ^ 0x20, ESCAPE ^ 0x20]),
+        false => r.bits() as u8,
     };
-    let r = random(state);
+    let r = random.bits();
     Frame {
         kind: Kind::from_bits(r as u8),
         session: (r >> 8) as u8 & 0x3f,
         seq: (r >> 16) as u16,
         ack: (r >> 32) as u16,
         taken: (r >> 48) as u16,
-        payload: (0..length).map(|_| byte(state)).collect(),
+        payload: (0..length).map(|_| byte(random)).collect(),
     }
 }
 
@@ -45,8 +37,8 @@ fn the_check_is_that_of_ethernet() {
 
 #[test]
 fn frames_read_back() {
-    let mut state = 1;
-    let frames: Vec<Frame> = (0..2000).map(|_| frame(&mut state)).collect();
+    let mut random = Random::new(1);
+    let frames: Vec<Frame> = (0..2000).map(|_| frame(&mut random)).collect();
     let line: Vec<u8> = frames.iter().flat_map(Frame::encode).collect();
     let found = decode(&line);
     assert_eq!(found, frames.into_iter().map(Received::Whole).collect::<Vec<_>>());
@@ -54,13 +46,13 @@ fn frames_read_back() {
 
 #[test]
 fn damaged_frames_are_never_whole_and_the_next_one_is() {
-    let mut state = 2;
+    let mut random = Random::new(2);
     for case in 0..20_000 {
-        let (sent, next) = (frame(&mut state), frame(&mut state));
+        let (sent, next) = (frame(&mut random), frame(&mut random));
         let mut line = sent.encode();
-        let at = random(&mut state) as usize % line.len();
-        match random(&mut state) % 4 {
-            0 => line[at] ^= 1 << (random(&mut state) % 8),
+        let at = random.below(line.len());
+        match random.below(4) {
+            0 => line[at] ^= 1 << random.below(8),
             1 => drop(line.remove(at)),
             2 => line.insert(at, line[at]),
             _ => line.truncate(at),

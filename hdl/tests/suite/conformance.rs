@@ -12,7 +12,8 @@ use hdl::{Bounds, Flags};
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use testkit::uses::{Random, describe, exhaustive, rows, shown, uses};
+use testkit::Random;
+use testkit::uses::{describe, exhaustive, rows, shown, uses};
 
 /// Rows of each use that is not tried exhaustively.
 const ROWS: usize = 600;
@@ -69,7 +70,7 @@ fn every_operator_has_a_name_of_its_own() {
 /// What is wrong first with a use, or nothing.
 fn check(op: &dyn Operator, inst: &Inst, k: usize) -> Option<String> {
     let whole = || {
-        let rows = rows(inst, ROWS, &mut Random(k as u64));
+        let rows = rows(inst, ROWS, &mut Random::new(k as u64));
         let results: Vec<(u64, Flags)> = rows.iter().map(|row| op.bits(inst, row)).collect();
         statements(op, inst, &rows, &results)
             .or_else(|| facts::wrong(op, inst, &rows, &results))

@@ -6,6 +6,7 @@ use hdl::{Flags, Format};
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
+use testkit::Random;
 
 fn format(name: &str) -> Format {
     name.parse().expect("a format of the test")
@@ -127,39 +128,26 @@ fn check_one(name: &str, inst: &Inst, args: &[u64]) {
     assert!(op.flags(inst).contains(got.1), "{name} {inst:?} raises an undeclared flag");
 }
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
+/// A valid pattern: any bits, or a float whose exponent is near the middle or near an end.
+fn pattern(random: &mut Random, f: Format) -> u64 {
+    let mut bits = random.bits() & f.mask();
+    if !f.is_float() {
+        return bits >> (random.bits() % f.width() as u64);
     }
-
-    /// A valid pattern: any bits, or a float whose exponent is near the middle or near an end.
-    fn pattern(&mut self, f: Format) -> u64 {
-        let mut bits = self.next() & f.mask();
-        if !f.is_float() {
-            return bits >> (self.next() % f.width() as u64);
-        }
-        let top = (1u64 << f.exp()) - 2;
-        let field = match self.next() % 4 {
-            0 => 1 + self.next() % top,
-            1 => 1 + (top / 2 + self.next() % 8) % top,
-            2 => 1 + self.next() % top.min(3),
-            _ => top - self.next() % top.min(3),
-        };
-        if self.next().is_multiple_of(3) {
-            // Runs of equal bits make ties and carries likely.
-            bits = bits.rotate_left(3) ^ (u64::MAX << (self.next() % 64));
-        }
-        let mant = bits & ((1 << f.mant()) - 1);
-        let sign = self.next() % 2;
-        sign << (f.width() - 1) | field << f.mant() | mant
+    let top = (1u64 << f.exp()) - 2;
+    let field = match random.bits() % 4 {
+        0 => 1 + random.bits() % top,
+        1 => 1 + (top / 2 + random.bits() % 8) % top,
+        2 => 1 + random.bits() % top.min(3),
+        _ => top - random.bits() % top.min(3),
+    };
+    if random.bits().is_multiple_of(3) {
+        // Runs of equal bits make ties and carries likely.
+        bits = bits.rotate_left(3) ^ (u64::MAX << (random.bits() % 64));
     }
+    let mant = bits & ((1 << f.mant()) - 1);
+    let sign = random.bits() % 2;
+    sign << (f.width() - 1) | field << f.mant() | mant
 }
 
 /// Every valid pattern of a small format.
@@ -206,7 +194,7 @@ fn every_pair_of_tiny_floats_is_right() {
 
 #[test]
 fn corners_and_random_pairs_of_larger_floats_are_right() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for (name, count) in [
         ("float18.9", 3000),
         ("float25.16", 3000),
@@ -224,7 +212,7 @@ fn corners_and_random_pairs_of_larger_floats_are_right() {
                 }
             }
             for _ in 0..count {
-                check(op, &inst, &[random.pattern(f), random.pattern(f)]);
+                check(op, &inst, &[pattern(&mut random, f), pattern(&mut random, f)]);
             }
         }
     }
@@ -233,17 +221,17 @@ fn corners_and_random_pairs_of_larger_floats_are_right() {
 /// One large square and small ones: near it, at its last places, and far below.
 #[test]
 fn sums_of_squares_are_rounded_once() {
-    let mut random = Random(4);
+    let mut random = Random::new(4);
     for name in ["float4.1", "float6.2", "float18.9", "float32.23", "float64.52"] {
         let f = format(name);
         for n in 2..=4 {
             let inst = instance("sumsq", &vec![f; n], Attrs::default());
             for _ in 0..4000 {
-                let mut args: Vec<u64> = (0..n).map(|_| random.pattern(f)).collect();
+                let mut args: Vec<u64> = (0..n).map(|_| pattern(&mut random, f)).collect();
                 let top = (1u64 << f.exp()) - 2;
-                let field = 1 + (top / 2 + random.next() % 4) % top;
+                let field = 1 + (top / 2 + random.bits() % 4) % top;
                 for a in &mut args {
-                    let down = random.next() % (4 * f.mant() as u64 + 8);
+                    let down = random.bits() % (4 * f.mant() as u64 + 8);
                     if down > 2 * f.mant() as u64 + 4 {
                         continue;
                     }
@@ -258,11 +246,11 @@ fn sums_of_squares_are_rounded_once() {
 
 #[test]
 fn signs_and_scales_are_right() {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     for name in ["float4.1", "float6.2", "float18.9", "float64.52"] {
         let f = format(name);
         let mut values = corners(f);
-        values.extend((0..50).map(|_| random.pattern(f)));
+        values.extend((0..50).map(|_| pattern(&mut random, f)));
         for &a in &values {
             for op in ["fneg", "fabs"] {
                 check(op, &instance(op, &[f], Attrs::default()), &[a]);
@@ -271,7 +259,7 @@ fn signs_and_scales_are_right() {
                 check("fscale", &instance("fscale", &[f], Attrs { n, ..Attrs::default() }), &[a]);
             }
             for amount in ["int1", "uint1", "uint6", "int8", "int13", "int64", "uint64"].map(format) {
-                for b in corners(amount).into_iter().chain([random.pattern(amount)]) {
+                for b in corners(amount).into_iter().chain([pattern(&mut random, amount)]) {
                     for d in [1, -1] {
                         let inst = instance("fscalev", &[f, amount], Attrs { d, ..Attrs::default() });
                         check("fscalev", &inst, &[a, b]);
@@ -302,42 +290,42 @@ fn every_small_cast_is_right() {
 
 #[test]
 fn corners_and_random_values_of_larger_casts_are_right() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let floats = ["float5.2", "float18.9", "float25.16", "float32.23", "float64.52", "float55.52"].map(format);
     let others = ["int32", "uint32", "int64", "uint64", "fixed64.64", "ufixed64.64", "fixed64.30", "fixed32.31"];
     for f in floats {
         for to in floats {
             let inst = instance("fcast", &[f], Attrs { to: Some(to), ..Attrs::default() });
             corners(f).iter().for_each(|a| check("fcast", &inst, &[*a]));
-            (0..200).for_each(|_| check("fcast", &inst, &[random.pattern(f)]));
+            (0..200).for_each(|_| check("fcast", &inst, &[pattern(&mut random, f)]));
         }
         for g in others.map(format) {
             let inst = instance("tofix", &[f], Attrs { to: Some(g), ..Attrs::default() });
             corners(f).iter().for_each(|a| check("tofix", &inst, &[*a]));
-            (0..200).for_each(|_| check("tofix", &inst, &[random.pattern(f)]));
+            (0..200).for_each(|_| check("tofix", &inst, &[pattern(&mut random, f)]));
             let inst = instance("tofloat", &[g], Attrs { to: Some(f), ..Attrs::default() });
             corners(g).iter().for_each(|a| check("tofloat", &inst, &[*a]));
-            (0..400).for_each(|_| check("tofloat", &inst, &[random.pattern(g)]));
+            (0..400).for_each(|_| check("tofloat", &inst, &[pattern(&mut random, g)]));
         }
     }
 }
 
 #[test]
 fn normal_results_are_those_of_the_machine() {
-    let mut random = Random(4);
+    let mut random = Random::new(4);
     let (single, double) = (format("float32.23"), format("float64.52"));
     for (k, op) in BINARY.iter().enumerate() {
         let (s, d) = (instance(op, &[single; 2], Attrs::default()), instance(op, &[double; 2], Attrs::default()));
         let mut compared = 0;
         for _ in 0..20_000 {
-            let (a, b) = (random.pattern(single), random.pattern(single));
+            let (a, b) = (pattern(&mut random, single), pattern(&mut random, single));
             let (x, y) = (f32::from_bits(a as u32), f32::from_bits(b as u32));
             let r = [x + y, x - y, x * y, x / y][k];
             if r.is_normal() {
                 assert_eq!(operator(op).unwrap().bits(&s, &[a, b]), (r.to_bits() as u64, Flags::NONE), "{x} {op} {y}");
                 compared += 1;
             }
-            let (a, b) = (random.pattern(double), random.pattern(double));
+            let (a, b) = (pattern(&mut random, double), pattern(&mut random, double));
             let (x, y) = (f64::from_bits(a), f64::from_bits(b));
             let r = [x + y, x - y, x * y, x / y][k];
             if r.is_normal() {

@@ -10,6 +10,7 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::OnceLock;
+use testkit::Random;
 
 /// Fraction bits of the reference.
 const P: u32 = 320;
@@ -130,19 +131,6 @@ fn all(f: Format) -> Vec<u64> {
     (0..1u64 << f.width()).filter(|b| *b == 0 || fields(f, *b).is_some()).collect()
 }
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-}
-
 fn check_pair(f: Format, a: u64, b: u64, values: (&BigInt, &BigInt)) {
     let of = |name| instance(name, &[f, f], Attrs::default());
     let (x, y) = (fields(f, a), fields(f, b));
@@ -176,15 +164,15 @@ fn every_pair_of_small_logs_is_right() {
 
 #[test]
 fn random_pairs_of_larger_logs_are_right() {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     for name in ["log14.4", "log17.8", "log20.10", "log22.12"] {
         let f = format(name);
         for k in 0..250 {
-            let a = exact::check_raw(f, random.next() & f.mask()).unwrap();
+            let a = exact::check_raw(f, random.bits() & f.mask()).unwrap();
             // Most second arguments lie close enough to the first one to count.
-            let low = random.next() % (1 << (f.log_frac() + 4).min(f.width() - 3));
+            let low = random.bits() % (1 << (f.log_frac() + 4).min(f.width() - 3));
             let near = a ^ low ^ ((k % 2) << (f.width() - 1));
-            let b = exact::check_raw(f, if k % 5 == 0 { random.next() & f.mask() } else { near }).unwrap();
+            let b = exact::check_raw(f, if k % 5 == 0 { random.bits() & f.mask() } else { near }).unwrap();
             check_pair(f, a, b, (&value(f, a), &value(f, b)));
         }
     }
@@ -316,11 +304,11 @@ fn casts_are_right() {
 
 #[test]
 fn decimals_are_read_to_the_nearest_and_print_the_shortest_that_reads_back() {
-    let mut random = Random(6);
+    let mut random = Random::new(6);
     for name in ["log5.1", "log9.4", "log17.8", "log22.12"] {
         let f = format(name);
         for _ in 0..300 {
-            let bits = exact::check_raw(f, random.next() & f.mask()).unwrap();
+            let bits = exact::check_raw(f, random.bits() & f.mask()).unwrap();
             let text = exact::print(f, bits);
             assert_eq!(exact::parse(f, &text), Ok(bits), "{name} {text}");
             // No decimal of one digit less reads back.
@@ -332,7 +320,7 @@ fn decimals_are_read_to_the_nearest_and_print_the_shortest_that_reads_back() {
             }
             // Any decimal goes to the nearest pattern.
             let x =
-                exact::parse_decimal(&text).unwrap() * BigRational::new((random.next() % 100 + 1).into(), 37.into());
+                exact::parse_decimal(&text).unwrap() * BigRational::new((random.bits() % 100 + 1).into(), 37.into());
             let want = nearest(f, &(x.clone() * BigRational::from(BigInt::one() << P)).to_integer(), Flags::OVERFLOW);
             match exact::to_bits(f, &x) {
                 Ok((got, _)) => assert_eq!(got, want.0, "{name} {x}"),

@@ -11,6 +11,7 @@ use std::arch::x86_64::*;
 ///
 /// # Safety
 /// Every method may only be called where the machine has the vector's instructions.
+#[allow(clippy::missing_safety_doc, reason = "it is the same for all methods and stands above")]
 pub trait Vector: Copy {
     type Item: Real;
     /// Numbers in a vector.

@@ -34,6 +34,12 @@ struct Sums<T> {
     close: u32,
 }
 
+/// A target's coordinates in the [`Frame`], and its sums.
+struct Target<T> {
+    at: [T; 3],
+    sums: Sums<T>,
+}
+
 /// The limits of a number format for P2P, in units of the [`Frame`].
 struct Limits {
     /// Pairs closer than this are computed in wider arithmetic.
@@ -99,7 +105,7 @@ pub fn charges_suit_f32(tree: &Tree) -> bool {
 #[derive(Default)]
 struct Scratch<T> {
     sources: Sources<T>,
-    targets: Vec<([T; 3], Sums<T>)>,
+    targets: Vec<Target<T>>,
 }
 
 impl<'a> Near<'a> {
@@ -169,7 +175,7 @@ impl<'a> Near<'a> {
         }
         gather(tree, &self.lists.u[leaf], &frame, &mut scratch.sources);
         scratch.targets.clear();
-        scratch.targets.extend(targets.iter().map(|k| (frame.place::<T>(tree, *k), Sums::<T>::default())));
+        scratch.targets.extend(targets.iter().map(|k| Target { at: frame.place(tree, *k), sums: Sums::default() }));
         let square = |x: f64| T::of(x * x);
         // The targets of a crowded leaf are many enough for all threads.
         scratch.targets.par_chunks_mut(CHUNK).for_each(|targets| {
@@ -178,7 +184,7 @@ impl<'a> Near<'a> {
         let unit = tree.map.size / frame.unit;
         let scale = [unit, unit * unit, unit * unit, unit * unit];
         let (mut rest, mut pairs) = (Vec::new(), 0);
-        for (k, (_, sums)) in targets.iter().zip(&scratch.targets) {
+        for (k, Target { sums, .. }) in targets.iter().zip(&scratch.targets) {
             let close = sums.close as u64;
             let own = self.twins[*k] as u64;
             if close == own {
@@ -263,16 +269,16 @@ fn gather<T: Real>(tree: &Tree, segments: &[(u32, u32)], frame: &Frame, sources:
 }
 
 /// Sums over all sources but those closer than the root of `least`, and counts these.
-fn leaf_sums<T: Vectors>(isa: Isa, sources: &Sources<T>, eps2: T, least: T, targets: &mut [([T; 3], Sums<T>)]) {
+fn leaf_sums<T: Vectors>(isa: Isa, sources: &Sources<T>, eps2: T, least: T, targets: &mut [Target<T>]) {
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx512f,fma")]
-        fn avx512<T: Vectors>(sources: &Sources<T>, eps2: T, least: T, targets: &mut [([T; 3], Sums<T>)]) {
+        fn avx512<T: Vectors>(sources: &Sources<T>, eps2: T, least: T, targets: &mut [Target<T>]) {
             // SAFETY: a caller has the instructions of the vector.
             unsafe { vector_sums::<T::Avx512>(sources, eps2, least, targets) }
         }
         #[target_feature(enable = "avx2,fma")]
-        fn avx2<T: Vectors>(sources: &Sources<T>, eps2: T, least: T, targets: &mut [([T; 3], Sums<T>)]) {
+        fn avx2<T: Vectors>(sources: &Sources<T>, eps2: T, least: T, targets: &mut [Target<T>]) {
             // SAFETY: as above.
             unsafe { vector_sums::<T::Avx2>(sources, eps2, least, targets) }
         }
@@ -298,14 +304,14 @@ unsafe fn vector_sums<V: Vector>(
     sources: &Sources<V::Item>,
     eps2: V::Item,
     least: V::Item,
-    targets: &mut [([V::Item; 3], Sums<V::Item>)],
+    targets: &mut [Target<V::Item>],
 ) {
     let [x, y, z] = &sources.x;
     // SAFETY: as for this function.
     unsafe {
         let (eps2, least) = (V::splat(eps2), V::splat(least));
-        for (at, sums) in targets {
-            let at = at.map(|x| V::splat(x));
+        for target in targets {
+            let at = target.at.map(|x| V::splat(x));
             let mut total = [V::splat(V::Item::default()); 4];
             let mut close = 0;
             let places = x.chunks_exact(V::LANES).zip(y.chunks_exact(V::LANES)).zip(z.chunks_exact(V::LANES));
@@ -321,7 +327,7 @@ unsafe fn vector_sums<V: Vector>(
                 total[2] = slope.mul_add(dy, total[2]);
                 total[3] = slope.mul_add(dz, total[3]);
             }
-            *sums = Sums { force: total.map(|t| t.sum()), close };
+            target.sums = Sums { force: total.map(|t| t.sum()), close };
         }
     }
 }
@@ -352,9 +358,9 @@ mod tests {
             (0..3).for_each(|a| wanted[a + 1] += sources.q[k].f64() * inverse.powi(3) * d[a]);
         }
         for isa in Isa::all() {
-            let mut targets = [(at, Sums::default())];
+            let mut targets = [Target { at, sums: Sums::default() }];
             leaf_sums(isa, &sources, eps2, least, &mut targets);
-            let sums = targets[0].1;
+            let sums = targets[0].sums;
             assert_eq!(sums.close, 1, "{isa:?}");
             for (found, wanted) in sums.force.iter().zip(wanted) {
                 let error = (found.f64() - wanted).abs();

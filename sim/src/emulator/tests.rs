@@ -5,7 +5,8 @@ use super::*;
 use hdl::op::{Inst, OPERATORS, Operator};
 use pg2::diag::Span;
 use pg2::graph::{Node, NodeId, NodeKind, Output, Pin, PinClass};
-use testkit::uses::{Random, describe, plain_uses, rows, shown};
+use testkit::Random;
+use testkit::uses::{describe, plain_uses, rows, shown};
 
 /// Uses of one operator, about, and rows of each.
 const USES: usize = 60;
@@ -55,7 +56,7 @@ fn every_operator_gives_the_bits_and_flags_of_its_specification() {
 fn check_use(op: &'static dyn Operator, inst: &Inst, k: usize) -> Option<String> {
     let first_of_target = k % 2 == 1;
     let graph = graph_of(op, inst, first_of_target);
-    let mut all = rows(inst, ROWS, &mut Random(k as u64));
+    let mut all = rows(inst, ROWS, &mut Random::new(k as u64));
     all.dedup();
     if first_of_target {
         let first = all[all.len() / 3][0];
@@ -114,7 +115,7 @@ fn native_values_read_back() {
         let one =
             Inst { args: vec![f], result: f, attrs: Default::default(), nonneg: 0, bounds: Vec::new(), same: false };
         let class = Class::of(f);
-        for row in rows(&one, 1000, &mut Random(7)) {
+        for row in rows(&one, 1000, &mut Random::new(7)) {
             assert_eq!(class.pattern(f, class.native(f, row[0])), row[0], "{f}");
         }
     }

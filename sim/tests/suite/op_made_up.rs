@@ -4,7 +4,8 @@
 use crate::op_common::{Case, check_cases};
 use hdl::circuit::target::Clock;
 use hdl::op::{OPERATORS, Operator, circuit};
-use testkit::uses::{Random, rows, uses};
+use testkit::Random;
+use testkit::uses::{rows, uses};
 
 /// Uses of one operator, about, and rows of each.
 const USES: usize = 4;
@@ -25,7 +26,7 @@ fn cases(op: &'static dyn Operator) -> Vec<Case> {
     }
     let step = (all.len() / USES).max(1);
     let chosen = all.into_iter().step_by(step).take(USES + 1).enumerate();
-    chosen.map(|(k, inst)| Case { op, rows: thinned(rows(&inst, ROWS, &mut Random(k as u64))), inst }).collect()
+    chosen.map(|(k, inst)| Case { op, rows: thinned(rows(&inst, ROWS, &mut Random::new(k as u64))), inst }).collect()
 }
 
 /// At most about that many rows; short arguments have all rows that there are.

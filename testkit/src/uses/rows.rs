@@ -1,6 +1,6 @@
 //! Valid arguments of a use within what is known of them: all of them where they are few, else corners and random ones.
 
-use super::Random;
+use crate::Random;
 use hdl::op::Inst;
 use hdl::{Bounds, Format};
 

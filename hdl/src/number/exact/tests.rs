@@ -1,21 +1,10 @@
 //! Exact numbers against Rust's own floats, against rationals, and there and back.
 
 use super::*;
+use testkit::Random;
 
 fn format(name: &str) -> Format {
     name.parse().unwrap()
-}
-
-/// xorshift64: plain enough to be seen through.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
 }
 
 /// A valid pattern made of any bits.
@@ -26,21 +15,21 @@ fn valid(format: Format, bits: u64) -> u64 {
 
 #[test]
 fn parsing_agrees_with_rust_where_the_formats_meet() {
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     let (single, double) = (format("float32.23"), format("float64.52"));
     let (mut compared, mut slow) = (0, 0);
     for k in 0..40_000 {
-        let digits = random.next() >> (random.next() & 63);
-        let exponent = (random.next() % 90) as i64 - 50;
-        let point = random.next() as usize % 8;
+        let digits = random.bits() >> (random.bits() & 63);
+        let exponent = (random.bits() % 90) as i64 - 50;
+        let point = random.bits() as usize % 8;
         let mut text = format!("{digits}");
         text.insert(point.min(text.len()), '.');
         text += &format!("e{exponent}");
         if k % 3 == 0 {
             // Just beside the boundary between two singles: more digits than any fast way takes.
-            let x = f32::from_bits(valid(single, random.next()) as u32) as f64;
+            let x = f32::from_bits(valid(single, random.bits()) as u32) as f64;
             let half = f64::from_bits(x.to_bits() | 1 << 28);
-            text = format!("{half:.200}") + ["", "0", "1"][random.next() as usize % 3];
+            text = format!("{half:.200}") + ["", "0", "1"][random.bits() as usize % 3];
             slow += 1;
         }
         let (s, d): (f32, f64) = (text.parse().unwrap(), text.parse().unwrap());
@@ -57,7 +46,7 @@ fn parsing_agrees_with_rust_where_the_formats_meet() {
 
 #[test]
 fn printing_agrees_with_rust_where_the_formats_meet() {
-    let mut random = Random(12);
+    let mut random = Random::new(12);
     let (single, double) = (format("float32.23"), format("float64.52"));
     // A decimal as digits without a point and trailing zeros, and the power of ten of the first.
     let digits = |text: &str| -> (String, i64) {
@@ -71,14 +60,14 @@ fn printing_agrees_with_rust_where_the_formats_meet() {
     };
     for k in 0..30_000u64 {
         // Some round numbers among random ones; the smallest normal is apart, for IEEE goes on below it.
-        let s = if k < 2000 { k as f32 / 8.0 } else { f32::from_bits(valid(single, random.next()) as u32) };
+        let s = if k < 2000 { k as f32 / 8.0 } else { f32::from_bits(valid(single, random.bits()) as u32) };
         if s.abs() != f32::MIN_POSITIVE && s != 0.0 {
             let ours = print(single, s.to_bits() as u64);
             assert_eq!(digits(&ours), digits(&format!("{s:e}")), "{s:e} {ours}");
             assert_eq!(ours.starts_with('-'), s < 0.0);
             assert_eq!(ours.parse::<f32>(), Ok(s));
         }
-        let d = if k < 2000 { 10f64.powi(k as i32 % 600 - 300) } else { f64::from_bits(valid(double, random.next())) };
+        let d = if k < 2000 { 10f64.powi(k as i32 % 600 - 300) } else { f64::from_bits(valid(double, random.bits())) };
         let ours = print(double, d.to_bits());
         assert_eq!(digits(&ours), digits(&format!("{d:e}")), "{d:e} {ours}");
         assert_eq!(ours.parse::<f64>(), Ok(d));
@@ -122,12 +111,12 @@ fn every_float18_9_reads_back_and_no_shorter_text_does() {
 
 #[test]
 fn floats_of_every_shape_read_back() {
-    let mut random = Random(13);
+    let mut random = Random::new(13);
     for mant in 1..=52 {
         for exp in 2..=11 {
             let f = Format::float(1 + exp + mant, mant).unwrap();
             let ends = [f.max_bits(), f.min_bits(), 1 << mant, 1 << mant | 1, f.max_bits() - 1, 0];
-            for bits in ends.into_iter().chain((0..20).map(|_| valid(f, random.next()))) {
+            for bits in ends.into_iter().chain((0..20).map(|_| valid(f, random.bits()))) {
                 let bits = valid(f, bits);
                 assert_eq!(parse(f, &print(f, bits)), Ok(bits), "{f} {bits:x}");
                 let exact = from_bits(f, bits);
@@ -140,13 +129,13 @@ fn floats_of_every_shape_read_back() {
 
 #[test]
 fn ints_and_fixeds_print_exactly_and_read_back() {
-    let mut random = Random(14);
+    let mut random = Random::new(14);
     for width in 1..=64 {
         for frac in [0, 1, width / 2, width - 1, width] {
             for signed in [false, true] {
                 let fixed = Format::fixed(width, frac, signed).unwrap();
                 for f in [fixed, Format::int(width, signed).unwrap()] {
-                    for bits in [0, 1, f.mask(), f.max_bits(), f.min_bits(), random.next() & f.mask()] {
+                    for bits in [0, 1, f.mask(), f.max_bits(), f.min_bits(), random.bits() & f.mask()] {
                         let text = print(f, bits);
                         assert_eq!(parse(f, &text), Ok(bits), "{f} {text}");
                         assert_eq!(parse_decimal(&text), Ok(from_bits(f, bits)), "{f} {text}");
@@ -179,22 +168,22 @@ fn by_search(f: Format, x: &Exact) -> Result<u64, Misfit> {
 
 #[test]
 fn fixed_text_rounds_to_nearest_even_by_both_ways() {
-    let mut random = Random(15);
+    let mut random = Random::new(15);
     let names =
         ["fixed8.4", "ufixed8.8", "fixed64.64", "ufixed64.64", "fixed32.31", "int32", "uint64", "int64", "fixed7.0"];
     let mut seen = [0; 3];
     for f in names.map(format) {
         for _ in 0..4000 {
-            let digits = random.next() >> (random.next() & 63);
-            let sign = if random.next() & 1 == 0 { "-" } else { "" };
-            let places = random.next() as usize % 22;
+            let digits = random.bits() >> (random.bits() & 63);
+            let sign = if random.bits() & 1 == 0 { "-" } else { "" };
+            let places = random.bits() as usize % 22;
             let mut text = format!("{digits:0places$}");
             text.insert(text.len() - places.min(text.len()), '.');
             // Ties of fixed8.4 and of fixed7.0 are common among eighths and halves.
-            if random.next() & 1 == 0 {
+            if random.bits() & 1 == 0 {
                 text = format!("{}", (digits % 2048) as f64 / 32.0);
             }
-            let text = format!("{sign}{text}{}", ["", "e-1", "e2", "e-25", "e30"][random.next() as usize % 5]);
+            let text = format!("{sign}{text}{}", ["", "e-1", "e2", "e-25", "e30"][random.bits() as usize % 5]);
             let want = by_search(f, &parse_decimal(&text).unwrap());
             seen[match want {
                 Ok(_) => 0,

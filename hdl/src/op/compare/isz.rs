@@ -25,7 +25,7 @@ impl Operator for Isz {
 
     fn outcome(&self, inst: &Inst, constants: &[Option<u64>]) -> Option<Outcome> {
         let zero = order::zero(inst, constants);
-        Some(zero.map_or(Outcome::Open, |zero| Outcome::Always(zero)))
+        Some(zero.map_or(Outcome::Open, Outcome::Always))
     }
 
     fn fast(&self, _: &Inst) -> Option<Fast> {

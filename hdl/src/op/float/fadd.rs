@@ -94,6 +94,9 @@ impl Operator for Fsub {
     }
 
     fn flags(&self, inst: &Inst) -> Flags {
+        if inst.same {
+            return Flags::NONE;
+        }
         // A difference of numbers that are not negative is what a sum of unlike signs is, and no larger than either.
         let any = flags(&Inst { nonneg: 0, ..inst.clone() });
         if both_nonneg(inst) { Flags(any.0 & !Flags::OVERFLOW.0) } else { any }
@@ -132,7 +135,12 @@ fn flags(inst: &Inst) -> Flags {
     let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
     // Nothing cancels between numbers of one sign. Otherwise what is left is a multiple of the last place of either.
     let least = (la.min(lb) >> inst.result.mant()) as i64 - inst.result.mant() as i64;
-    sum(inst, ha, hb, false).1 | Flags::UNDERFLOW.when(!both_nonneg(inst) && least < 1)
+    sum(inst, ha, hb, false).1 | Flags::UNDERFLOW.when(!one_sign(inst) && least < 1)
+}
+
+/// Whether the arguments never have unlike signs.
+fn one_sign(inst: &Inst) -> bool {
+    inst.same || both_nonneg(inst)
 }
 
 /// The bounds of a sum or difference of numbers of any sign.

@@ -32,7 +32,8 @@ impl Operator for Fdiv {
 
     fn flags(&self, inst: &Inst) -> Flags {
         let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
-        let range = self.bits(inst, &[la, hb]).1 | self.bits(inst, &[ha, lb]).1;
+        // A number by itself is 1.
+        let range = if inst.same { Flags::NONE } else { self.bits(inst, &[la, hb]).1 | self.bits(inst, &[ha, lb]).1 };
         range | Flags::INVALID.when(inst.bounds(1).zero)
     }
 

@@ -134,8 +134,11 @@ fn can_agree(inst: &Inst, subtract: bool) -> bool {
 
 fn flags(inst: &Inst, subtract: bool) -> Flags {
     let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
-    let above = can_agree(inst, subtract) && total(inst, ha, hb, false).1.contains(Flags::OVERFLOW);
-    let below = can_differ(inst, subtract) && least_difference(inst, la.min(lb)) < -(inst.result.bias() as i64);
+    // A number less itself is 0, and one added to itself has no unlike signs.
+    let above =
+        !(inst.same && subtract) && can_agree(inst, subtract) && total(inst, ha, hb, false).1.contains(Flags::OVERFLOW);
+    let below =
+        !inst.same && can_differ(inst, subtract) && least_difference(inst, la.min(lb)) < -(inst.result.bias() as i64);
     Flags::OVERFLOW.when(above) | Flags::UNDERFLOW.when(below)
 }
 

@@ -28,7 +28,9 @@ impl Operator for Ldiv {
 
     fn flags(&self, inst: &Inst) -> Flags {
         let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
-        monotone::flags(self, inst, &[la, hb], &[ha, lb]) | Flags::INVALID.when(inst.bounds(1).zero)
+        // A number by itself is 1.
+        let range = if inst.same { Flags::NONE } else { monotone::flags(self, inst, &[la, hb], &[ha, lb]) };
+        range | Flags::INVALID.when(inst.bounds(1).zero)
     }
 
     fn bounds(&self, inst: &Inst) -> Bounds {

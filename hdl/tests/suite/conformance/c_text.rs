@@ -8,7 +8,8 @@ use hdl::op::{Inst, OPERATORS, Operator};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use testkit::uses::{Random, describe, plain_uses, rows, shown};
+use testkit::Random;
+use testkit::uses::{describe, plain_uses, rows, shown};
 
 /// Uses of one operator, and rows of each.
 const USES: usize = 80;
@@ -56,7 +57,7 @@ fn cases() -> Vec<Case> {
         let uses = plain_uses(*op);
         let step = uses.len().div_ceil(USES).max(1);
         for inst in uses.into_iter().step_by(step) {
-            let all = rows(&inst, ROWS, &mut Random(5));
+            let all = rows(&inst, ROWS, &mut Random::new(5));
             let rows: Vec<Vec<u64>> = all.iter().step_by(all.len().div_ceil(2 * ROWS).max(1)).cloned().collect();
             let inputs = rows.iter().map(|row| combined(&inst.args, row, words)).collect();
             cases.push(Case { op: *op, inst, rows, inputs });

@@ -6,7 +6,8 @@ use hdl::number::exact::to_bits;
 use hdl::op::meaning::{DOUBLE, Real};
 use hdl::op::{Inst, Operator};
 use hdl::{Flags, Format};
-use testkit::uses::{Random, describe, plain_uses, rows, shown};
+use testkit::Random;
+use testkit::uses::{describe, plain_uses, rows, shown};
 
 /// Rows of each use.
 const ROWS: usize = 200;
@@ -65,7 +66,7 @@ fn the_real_meaning_of_every_operator_agrees_with_its_bits() {
         let real = |inst: &Inst| !inst.args.iter().chain([&inst.result]).all(|f| f.is_integral());
         let uses = plain_uses(op).into_iter().filter(real).filter(has_ends);
         let found = uses.filter_map(|inst| {
-            let all = rows(&inst, ROWS, &mut Random(7));
+            let all = rows(&inst, ROWS, &mut Random::new(7));
             let step = all.len().div_ceil(2 * ROWS).max(1);
             all.iter().step_by(step).find_map(|row| wrong(op, &inst, row))
         });

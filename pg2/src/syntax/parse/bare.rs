@@ -32,7 +32,7 @@ impl<'a> Parser<'a> {
         }
         if std::mem::take(&mut self.then_is_open) {
             let opening = self.previous().span;
-            return self.to_end(kind, Span { start: opening.end, end: opening.end }, " {").map(Some);
+            return self.up_to_end(kind, Span { start: opening.end, end: opening.end }, " {").map(Some);
         }
         if word.is_some() { self.one_statement(kind).map(Some) } else { Ok(None) }
     }
@@ -106,11 +106,11 @@ impl<'a> Parser<'a> {
     /// `then ... end if`.
     fn then_to_end(&mut self, kind: BlockKind) -> Parsed<Block<'a>> {
         let then = self.next().span;
-        self.to_end(kind, then, "{")
+        self.up_to_end(kind, then, "{")
     }
 
     /// Statements up to a word that ends them; `open` is what becomes the brace.
-    fn to_end(&mut self, kind: BlockKind, open: Span, brace: &str) -> Parsed<Block<'a>> {
+    fn up_to_end(&mut self, kind: BlockKind, open: Span, brace: &str) -> Parsed<Block<'a>> {
         let ends = |p: &Self| p.word_at(0).is_some_and(|w| ENDS.contains(&w.text)) && !p.is_at(1, "=");
         let statements = self.body(kind, |p| !ends(p))?;
         let error = self.no_braces(open).edit(open, brace);
@@ -232,7 +232,7 @@ impl<'a> Parser<'a> {
         let texts = [self.source((from.0, between)), self.source((to.0, self.at))];
         let brace = format!("for {} in {}..{} + 1 {{", variable.text, texts[0], texts[1]);
         let to = self.one_more(to.1);
-        let body = self.to_end(BlockKind::Loop, head, &brace)?;
+        let body = self.up_to_end(BlockKind::Loop, head, &brace)?;
         Ok(StatementKind::For { variable, from: from.1, to, body })
     }
 

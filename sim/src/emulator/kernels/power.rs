@@ -44,7 +44,8 @@ pub fn prepare(op: Op, inst: &Inst, power: (i32, i32), instr: &mut Instr, isa: I
 /// The table of a use, made once a process; `None` where the exponent range is too small to hold the function over an
 /// octave without a flag, or where the power is no table's business.
 fn table(op: Op, inst: &Inst, power: (i32, i32)) -> Option<Arc<Table>> {
-    static TABLES: OnceLock<Mutex<HashMap<(Op, Inst), Option<Arc<Table>>>>> = OnceLock::new();
+    type Tables = HashMap<(Op, Inst), Option<Arc<Table>>>;
+    static TABLES: OnceLock<Mutex<Tables>> = OnceLock::new();
     let tables = TABLES.get_or_init(Mutex::default);
     let mut tables = tables.lock().expect("making a table does not panic");
     tables.entry((op, inst.clone())).or_insert_with(|| make(op, inst, power).map(Arc::new)).clone()

@@ -113,8 +113,7 @@ fn four_ways(c: &mut Circuit, s: Step, sign: Option<Sig>, low: u32, window: u32)
             terms.push(when & gone);
         }
     }
-    let inputs = 2 + terms.len() as u32;
-    let sticky = gather(c, s.sticky, terms, inputs);
+    let sticky = gather(c, s.sticky, terms);
     Step { value, sticky, digits }
 }
 
@@ -127,18 +126,17 @@ fn two_ways(c: &mut Circuit, s: Step, sign: Option<Sig>, low: u32, window: u32) 
     let moves = c.x(digit);
     let value = c.logic("norm", moves.mux(&moved(&x, 0, window), &moved(&x, places, window)));
     let terms: Vec<X> = leaving(c, s.value, window, places).map(|gone| moves & gone).into_iter().collect();
-    let sticky = gather(c, s.sticky, terms, 2);
+    let sticky = gather(c, s.sticky, terms);
     Step { value, sticky, digits: [s.digits, vec![digit]].concat() }
 }
 
-/// The sticky bit: what it was, or any of the terms, which have so many inputs.
-fn gather(c: &mut Circuit, before: Option<Sig>, terms: Vec<X>, inputs: u32) -> Option<Sig> {
+/// The sticky bit: what it was, or any of the terms.
+fn gather(c: &mut Circuit, before: Option<Sig>, terms: Vec<X>) -> Option<Sig> {
     if terms.is_empty() {
         return before;
     }
-    let cost = Cost::Logic(inputs + before.is_some() as u32);
     let any = terms.into_iter().chain(before.map(|b| c.x(b))).reduce(|a, b| a | b)?;
-    Some(c.logic_at("sticky", any, cost, "each digit counts, read or not"))
+    Some(c.logic("sticky", any))
 }
 
 /// The last place (if it can move), the inversion, and what rounding needs.
@@ -160,7 +158,7 @@ fn finish(c: &mut Circuit, s: Step, sign: Option<Sig>, moves: bool, m: u32, roun
         digits.push(digit);
         let digit = c.x(digit);
         let terms: Vec<X> = leaving(c, s.value, m + 2, 1).map(|gone| &digit & gone).into_iter().collect();
-        sticky = gather(c, sticky, terms, 2);
+        sticky = gather(c, sticky, terms);
         let choice = |hi: u32, lo: u32| digit.mux(&part(hi, lo, 1), &part(hi, lo, 2));
         let fraction = c.logic("fraction", flipped(choice(1, m)));
         let round = c.logic("round", choice(m + 1, m + 1));

@@ -123,9 +123,9 @@ pub fn quantised<N: Number>(
     ];
     const LEFT: Coefficients<f64> = [1.0, 0.5, 0.125, 0.03125, 0.007_812_5];
     let signed = |i: usize, x: f64| if grid.is_negative(i) { -x } else { x };
-    for i in 1..degree {
+    for (i, c) in coef.iter_mut().enumerate().take(degree).skip(1) {
         let half = exp2(-grid.guard[i] - 1);
-        coef[i] = coef[i] + N::from(signed(i, if grid.subtract[i] { -half } else { half }));
+        *c = *c + N::from(signed(i, if grid.subtract[i] { -half } else { half }));
         bound += half;
     }
     let mut rounded = [0; MAX_DEGREE + 1];
