@@ -160,12 +160,11 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let native = entry.native && args.p2p.is_none() && args.m2l.is_none();
     let kernels = if native { None } else { Some(Kernels::load(&args, &options)?) };
     let mut backend = (entry.open)(&engine);
-    let particles = particles(&args)?;
     if let Some(k) = &kernels {
-        // A target has the particles of 27 cells for neighbours; cells are half full in the mean.
-        let pairs = particles.len().saturating_mul(particles.len().min(27 * args.leaf / 2)) as u64;
+        let pairs = expected_pairs(&args);
         k.graphs().try_for_each(|graph| backend.prepare(graph, pairs))?;
     }
+    let particles = particles(&args)?;
     let mut compute = match &kernels {
         None => Compute::Native,
         Some(k) => Compute::Kernels { backend: &mut *backend, p2p: &k.p2p, m2l: k.m2l.as_ref() },
@@ -268,6 +267,15 @@ fn engine(args: &Args) -> Result<BackendOptions, Failure> {
         clock: Clock::default_clock(),
         ..BackendOptions::default()
     })
+}
+
+/// About how many pairs there will be, before any particle is read or drawn.
+fn expected_pairs(args: &Args) -> u64 {
+    // A particle in a file is four numbers of about eight bytes.
+    let bytes = |path: &PathBuf| path.metadata().map_or(0, |m| m.len() as usize);
+    let n = args.particles.as_ref().map_or(args.n, |path| bytes(path) / 32);
+    // A target has the particles of 27 cells for neighbours; cells are half full in the mean.
+    n.saturating_mul(n.min(27 * args.leaf / 2)) as u64
 }
 
 fn particles(args: &Args) -> Result<Particles, Failure> {
