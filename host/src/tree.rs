@@ -93,8 +93,8 @@ impl Tree {
         let scaled = columns.map(|c| order.par_iter().map(|k| map.scaled(c[*k as usize])).collect::<Vec<f64>>());
         let unit = [0, 1, 2].map(|a| scaled[a].par_iter().map(|s| map.unit(a, *s)).collect::<Vec<f64>>());
         let input = (!map.exact).then(|| columns.map(|c| order.iter().map(|k| c[*k as usize]).collect()));
-        let charge: Vec<f64> = order.par_iter().map(|k| ldexp(particles.q[*k as usize], -map.charge)).collect();
-        let least_charge = charge.iter().map(|q| q.abs()).filter(|q| *q > 0.0).fold(1.0, f64::min);
+        let charge: Vec<f64> = order.par_iter().map(|k| map.scaled_charge(particles.q[*k as usize])).collect();
+        let least_charge = charge.par_iter().map(|q| q.abs()).filter(|q| *q > 0.0).reduce(|| 1.0, f64::min);
         let grid = (0..order.len()).into_par_iter().map(|k| [0, 1, 2].map(|a| BoxMap::grid(unit[a][k]))).collect();
         let mut tree = Tree {
             map,

@@ -19,8 +19,9 @@ pub struct BoxMap {
     pub size: f64,
     /// The power of two `e` of charges.
     pub charge: i32,
-    /// 2^-shift, or 0 where that is out of range.
+    /// 2^-shift and 2^-charge, or 0 where these are out of range.
     factor: f64,
+    charge_factor: f64,
     /// Whether every scaled coordinate is the user's to the last bit. A huge one beside tiny ones makes these too small
     /// for f64 once they are scaled.
     pub exact: bool,
@@ -55,17 +56,22 @@ impl BoxMap {
         // Of a box that is not tiny beside its place, the last bit of the centre does not matter.
         let rest = rest.map(|r| if r.abs() > size * 2f64.powi(-48) { r } else { 0.0 });
         let charge = exponent(particles.q.iter().fold(0.0, |a: f64, q| a.max(q.abs())));
-        let factor = if shift.abs() < 1000 { 2f64.powi(-shift) } else { 0.0 };
+        let power = |e: i32| if e.abs() < 1000 { 2f64.powi(-e) } else { 0.0 };
         // Scaling down is exact as long as no bit falls below the smallest number, 2^-1074.
         let least = ldexp(1.0, shift - 1022);
         let is_exact = |x: &f64| *x == 0.0 || x.abs() >= least;
         let exact = shift <= 0 || columns.iter().all(|c| c.iter().all(is_exact));
-        BoxMap { shift, centre, rest, size, charge, factor, exact }
+        BoxMap { shift, centre, rest, size, charge, factor: power(shift), charge_factor: power(charge), exact }
     }
 
     /// Scaled coordinate of a user's coordinate; exact.
     pub fn scaled(&self, x: f64) -> f64 {
         if self.factor != 0.0 { x * self.factor } else { ldexp(x, -self.shift) }
+    }
+
+    /// Scaled charge of a user's charge; exact but below 2^-1022.
+    pub fn scaled_charge(&self, q: f64) -> f64 {
+        if self.charge_factor != 0.0 { q * self.charge_factor } else { ldexp(q, -self.charge) }
     }
 
     /// Box coordinate along `axis` of a scaled one.

@@ -7,7 +7,7 @@ use crate::op::pieces::float_parts::logic::{constant_if, field};
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish, sign_of_product};
 use crate::op::pieces::float_parts::shift::any;
 use crate::op::pieces::float_parts::{Value, max_field, nonzero, round, same_floats, unpack};
-use crate::op::pieces::fold;
+use crate::op::pieces::{fold, monotone};
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
@@ -34,13 +34,13 @@ impl Operator for Fmul {
     fn flags(&self, inst: &Inst) -> Flags {
         // The largest and the smallest magnitudes decide, since rounding is monotone.
         let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
-        self.bits(inst, &[la, lb]).1 | self.bits(inst, &[ha, hb]).1
+        monotone::flags(self, inst, &[la, lb], &[ha, hb])
     }
 
     fn bounds(&self, inst: &Inst) -> Bounds {
         let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
         let zero = inst.bounds(0).zero || inst.bounds(1).zero;
-        Bounds::floats(inst.result, self.bits(inst, &[la, lb]).0, self.bits(inst, &[ha, hb]).0, zero)
+        monotone::bounds(self, inst, &[la, lb], &[ha, hb], zero)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {

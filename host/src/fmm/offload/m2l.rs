@@ -24,17 +24,26 @@ pub fn m2l(
     l: &mut [f64],
     progress: &mut Progress,
 ) -> Result<Work, FmmError> {
+    let stage = Stage { fmm, graph, kernel, m };
     let mut work = Work::default();
     let all = fmm.tree.cells.len();
     for parents in &fmm.tree.levels {
         let level = Level::new(fmm, parents.clone());
         if !level.runs.is_empty() {
-            level.run(fmm, backend, graph, kernel, m, l, &mut work, &mut |done| {
-                progress("M2L", level.cells.start + done, all)
-            })?;
+            let done = &mut |done| progress("M2L", level.cells.start + done, all);
+            level.run(&stage, backend, l, &mut work, done)?;
         }
     }
     Ok(work)
+}
+
+/// What the levels have in common.
+struct Stage<'a> {
+    fmm: &'a Fmm,
+    graph: &'a Graph,
+    kernel: &'a M2l,
+    /// The multipoles of all cells.
+    m: &'a [f64],
 }
 
 /// The runs of one level: siblings against the children of their parent's near cells.
@@ -72,18 +81,15 @@ impl Level {
         level
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn run(
         &self,
-        fmm: &Fmm,
+        stage: &Stage,
         backend: &mut dyn Backend,
-        graph: &Graph,
-        kernel: &M2l,
-        m: &[f64],
         l: &mut [f64],
         work: &mut Work,
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), FmmError> {
+        let Stage { fmm, graph, kernel, m } = *stage;
         let e = &fmm.expansion;
         let shift = self.shift(fmm, kernel, m);
         let value = |k: usize, feed: Feed, format: Format| {
