@@ -25,6 +25,8 @@ pub struct Source {
     pub verilog: String,
     /// Compile in the writing of an FST waveform.
     pub trace: bool,
+    /// Any warning of Verilator is an error.
+    pub clean: bool,
     pub effort: Effort,
 }
 
@@ -76,7 +78,11 @@ const CXX_FLAGS: &[&str] = &[
 /// Compiles one top, or finds it in the cache.
 pub fn model(tools: &Tools, cache: &Cache, source: &Source) -> Result<Model, SimError> {
     let mut flags = vec!["--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "--no-timing"];
-    flags.extend(["-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", &source.prefix, "--top-module", &source.top]);
+    // One file holds all modules.
+    let warnings: &[&str] =
+        if source.clean { &["-Wall", "-Wno-DECLFILENAME"] } else { &["-Wno-fatal", "-Wno-lint", "-Wno-style"] };
+    flags.extend(warnings);
+    flags.extend(["--prefix", &source.prefix, "--top-module", &source.top]);
     if source.trace {
         flags.extend(["--trace-fst", "--trace-params"]);
     }

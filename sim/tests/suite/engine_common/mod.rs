@@ -150,6 +150,7 @@ impl Bench {
             top: design.top,
             verilog: design.netlist.verilog().unwrap(),
             trace: false,
+            clean: false,
             effort: Effort::Moderate,
         };
         let cache = Cache::standard();
