@@ -142,7 +142,7 @@ pub struct Drive {
 
 impl Bench {
     /// Compiles the engine of `config`; `None` if Verilator is not installed.
-    pub fn build(config: &Config) -> Option<Bench> {
+    pub fn build(config: &Config, effort: Effort) -> Option<Bench> {
         let tools = built(Tools::find())?;
         let design = hdl::engine::design(config, &pipeline(config));
         let source = Source {
@@ -151,7 +151,7 @@ impl Bench {
             verilog: design.netlist.verilog().unwrap(),
             trace: false,
             clean: false,
-            effort: Effort::Moderate,
+            effort,
         };
         let cache = Cache::standard();
         let model = verilator::model(&tools, &cache, &source).unwrap_or_else(|e| panic!("{e}"));
