@@ -1,5 +1,5 @@
-//! The Fast Multipole Method: [`Fmm::plan`] makes tree and lists, [`Fmm::run`] goes through the stages in the order of the
-//! papers.
+//! The Fast Multipole Method: a [`Plan`] holds what follows from the positions alone; [`Plan::run`] goes through the stages in
+//! the order of the papers, for one set of charges after the other.
 
 pub mod bind;
 mod calibrate;
@@ -12,10 +12,11 @@ pub mod stats;
 pub use options::{FmmError, FmmOptions, MAX_ORDER, MOST_PARTICLES, Precision};
 
 use crate::data::Force;
-use crate::data::particles::{Field, Particles};
+use crate::data::particles::{Columns, Field};
 use crate::expansion::{Expansion, operators};
 use crate::job::Backend;
 use crate::tree::Tree;
+use crate::tree::charges::Charges;
 use crate::tree::lists::{self, ListOptions, Lists};
 use offload::{Bound, Work};
 use pg2::graph::Graph;
@@ -33,8 +34,8 @@ pub enum Compute<'a> {
 /// The progress of a stage: its name, what is done, and all there is.
 pub type Progress<'a> = dyn FnMut(&'static str, usize, usize) + 'a;
 
-/// A planned FMM: it can be run many times.
-pub struct Fmm {
+/// Tree, lists and operators for particles at fixed positions. It may be run for many sets of charges.
+pub struct Plan {
     pub options: FmmOptions,
     pub tree: Tree,
     pub lists: Lists,
@@ -53,19 +54,19 @@ pub struct Solution {
     pub stats: Stats,
 }
 
-impl Fmm {
+impl Plan {
     /// Sorts particles into a tree and builds the interaction lists.
-    pub fn plan(particles: &Particles, options: &FmmOptions) -> Result<Fmm, FmmError> {
+    pub fn new(positions: Columns, options: &FmmOptions) -> Result<Plan, FmmError> {
         options.check()?;
-        options::check(particles)?;
+        options::check_positions(positions)?;
         let start = Instant::now();
         let expansion = Expansion::new(options.order, options.basis);
-        let tree = Tree::build(particles, options.leaf);
+        let tree = Tree::build(positions, options.leaf);
         let near2 = lists::near2(options.theta);
         // Measured on AVX-512: one evaluation of a multipole costs about this many direct pairs.
         let worth = 8 + 3 * expansion.d_point / 10;
         let lists = lists::build(&tree, &ListOptions { near2, m2p_above: worth, p2l_above: worth });
-        let mut fmm = Fmm {
+        let mut plan = Plan {
             options: options.clone(),
             tree,
             lists,
@@ -75,13 +76,14 @@ impl Fmm {
             streamed_m2l: 0,
             plan_seconds: 0.0,
         };
-        (fmm.pairs, fmm.streamed_m2l) = fmm.count();
-        fmm.plan_seconds = start.elapsed().as_secs_f64();
-        Ok(fmm)
+        (plan.pairs, plan.streamed_m2l) = plan.count();
+        plan.plan_seconds = start.elapsed().as_secs_f64();
+        Ok(plan)
     }
 
-    /// Computes potential and gradient at every particle.
-    pub fn run(&self, compute: &mut Compute, progress: &mut Progress) -> Result<Solution, FmmError> {
+    /// Computes potential and gradient at every particle for charges in the order of the positions.
+    pub fn run(&self, charges: &[f64], compute: &mut Compute, progress: &mut Progress) -> Result<Solution, FmmError> {
+        options::check_charges(self, charges)?;
         let (tree, lists, e) = (&self.tree, &self.lists, &self.expansion);
         let kernels = Bound::of(compute, &self.options, &tree.map)?;
         let mut seconds = Seconds { tree: self.plan_seconds, ..Seconds::default() };
@@ -90,19 +92,20 @@ impl Fmm {
         let mut force: Vec<Force> = vec![[0.0; 4]; tree.len()];
         let mut m2l = Work::default();
         let start = Instant::now();
+        let charges = Charges::new(tree, charges);
 
         if !self.options.near_only {
-            timed(&mut seconds.p2m, || operators::p2m(tree, e, &mut m));
+            timed(&mut seconds.p2m, || operators::p2m(tree, &charges, e, &mut m));
             timed(&mut seconds.m2m, || operators::m2m(tree, e, &mut m));
-            m2l = timed(&mut seconds.m2l, || self.m2l(compute, &kernels, &m, &mut l, progress))?;
-            timed(&mut seconds.p2l, || operators::p2l(tree, lists, e, &mut l));
+            m2l = timed(&mut seconds.m2l, || self.m2l(compute, &kernels, &charges, &m, &mut l, progress))?;
+            timed(&mut seconds.p2l, || operators::p2l(tree, &charges, lists, e, &mut l));
             timed(&mut seconds.l2l, || operators::l2l(tree, e, &mut l));
             timed(&mut seconds.l2p, || operators::l2p(tree, e, &l, &mut force));
             timed(&mut seconds.m2p, || operators::m2p(tree, lists, e, &m, &mut force));
         }
-        let p2p = timed(&mut seconds.p2p, || self.p2p(compute, &kernels, &mut force, progress))?;
+        let p2p = timed(&mut seconds.p2p, || self.p2p(compute, &kernels, &charges, &mut force, progress))?;
 
-        let field = self.field(&force, &p2p)?;
+        let field = self.field(&force, &charges, &p2p)?;
         seconds.total = seconds.tree + start.elapsed().as_secs_f64();
         Ok(Solution { field, stats: self.stats(compute, seconds, &p2p, &m2l) })
     }

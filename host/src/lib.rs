@@ -2,7 +2,7 @@
 //! and any other pairwise kernel run on.
 //!
 //! An FMM goes through it like this: [`data::particles::Particles`] become a [`tree::Tree`] with [`tree::lists::Lists`]
-//! in [`fmm::Fmm::plan`]; [`fmm::Fmm::run`] then reads as the algorithm does in the papers. Its CPU stages are the
+//! in [`fmm::Plan::new`]; [`fmm::Plan::run`] then reads as the algorithm does in the papers. Its CPU stages are the
 //! [operators](expansion::operators) of an expansion. P2P and M2L run natively ([`direct::p2p`], [`expansion::m2l`]) or by
 //! kernels on a backend ([`fmm::offload`]). [`direct::summation`] is the reference that [`direct::error`] measures against.
 //!

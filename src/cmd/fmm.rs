@@ -17,7 +17,7 @@ use host::direct::error;
 use host::expansion::basis::Basis;
 use host::fmm::offload::{self, Bound};
 use host::fmm::stats::Stats;
-use host::fmm::{self, Compute, Fmm, FmmError, MOST_PARTICLES, Precision};
+use host::fmm::{self, Compute, FmmError, MOST_PARTICLES, Plan, Precision};
 use host::tree::boxmap::BoxMap;
 use pg2::graph::Graph;
 use std::io::Write;
@@ -170,14 +170,14 @@ pub fn run(args: Args) -> Result<(), Failure> {
         Some(k) => Compute::Kernels { backend: &mut *backend, p2p: &k.p2p, m2l: k.m2l.as_ref() },
     };
     // The softening length is a parameter in units of the particles' box.
-    Bound::of(&compute, &options, &BoxMap::new(&particles)).map_err(failure)?;
+    Bound::of(&compute, &options, &BoxMap::new(particles.columns())).map_err(failure)?;
     if let Some(path) = &args.save_particles {
         save(path, || npy::write_particles(&particles), || particles.to_csv())?;
     }
-    let plan = Fmm::plan(&particles, &options).map_err(failure)?;
+    let plan = Plan::new(particles.columns(), &options).map_err(failure)?;
     let mut shown: Option<(&'static str, Progress)> = None;
     let solution = plan
-        .run(&mut compute, &mut |stage, done, total| {
+        .run(&particles.q, &mut compute, &mut |stage, done, total| {
             if shown.as_ref().is_none_or(|(name, _)| *name != stage) {
                 shown = Some((stage, Progress::new(format!("{stage} on {}", args.backend), total)));
             }

@@ -5,31 +5,42 @@ use crate::arith::lanes::fastest;
 use crate::data::Force;
 use crate::expansion::shift::Product;
 use crate::expansion::{Expansion, LANES, Lane};
+use crate::tree::charges::Charges;
 use crate::tree::lists::Lists;
 use crate::tree::{Cell, Tree};
 use rayon::prelude::*;
 
 /// P2M: the multipoles of the leaves.
-pub fn p2m(tree: &Tree, e: &Expansion, m: &mut [f64]) {
+pub fn p2m(tree: &Tree, charges: &Charges, e: &Expansion, m: &mut [f64]) {
     let scratch = || vec![[0.0; LANES]; 2 * e.m + e.monomials];
     m.par_chunks_exact_mut(e.m).zip(&tree.cells).for_each_init(scratch, |scratch, (m, cell)| {
         if cell.is_leaf() {
-            p2m_leaf(tree, e, cell, scratch, m);
+            p2m_leaf(tree, charges, e, cell, scratch, m);
         }
     });
 }
 
 fastest! {
-    fn p2m_leaf(tree: &Tree, e: &Expansion, cell: &Cell, scratch: &mut [Lane<f64>], m: &mut [f64]) = p2m_leaf_body
+    fn p2m_leaf(
+        tree: &Tree, charges: &Charges, e: &Expansion, cell: &Cell, scratch: &mut [Lane<f64>], m: &mut [f64],
+    ) = p2m_leaf_body
 }
 
 #[inline(always)]
-fn p2m_leaf_body<const FMA: bool>(tree: &Tree, e: &Expansion, cell: &Cell, scratch: &mut [Lane<f64>], m: &mut [f64]) {
+fn p2m_leaf_body<const FMA: bool>(
+    tree: &Tree,
+    charges: &Charges,
+    e: &Expansion,
+    cell: &Cell,
+    scratch: &mut [Lane<f64>],
+    m: &mut [f64],
+) {
     let (sum, rest) = scratch.split_at_mut(e.m);
     let (powers, monomials) = rest.split_at_mut(e.m);
     sum.fill([0.0; LANES]);
     for first in cell.particles().step_by(LANES) {
-        let (x, q) = block(tree, cell, first, -1.0);
+        let x = block(tree, cell, first, -1.0);
+        let q = charges_from(charges, first, (cell.particles().end - first).min(LANES));
         e.powers(&x, monomials, powers);
         for (sum, power) in sum.iter_mut().zip(&*powers) {
             for i in 0..LANES {
@@ -42,26 +53,31 @@ fn p2m_leaf_body<const FMA: bool>(tree: &Tree, e: &Expansion, cell: &Cell, scrat
     }
 }
 
-/// `sign * (x - c) / h` and the charges of up to eight particles of `cell` from `first`; the others have charge 0.
+/// `sign * (x - c) / h` of up to eight particles of `cell` from `first`.
 #[inline(always)]
-fn block(tree: &Tree, cell: &Cell, first: usize, sign: f64) -> ([Lane<f64>; 3], Lane<f64>) {
+fn block(tree: &Tree, cell: &Cell, first: usize, sign: f64) -> [Lane<f64>; 3] {
     let count = (cell.particles().end - first).min(LANES);
-    let (x, q) = relative(tree, first, count, cell.centre(), sign / cell.edge());
-    (x, q)
+    relative(tree, first, count, cell.centre(), sign / cell.edge())
 }
 
-/// `scale * (x - centre)` and charges of `count` particles from `first`; other lanes have 0.
+/// `scale * (x - centre)` of `count` particles from `first`; other lanes have 0.
 #[inline(always)]
-fn relative(tree: &Tree, first: usize, count: usize, centre: [f64; 3], scale: f64) -> ([Lane<f64>; 3], Lane<f64>) {
+fn relative(tree: &Tree, first: usize, count: usize, centre: [f64; 3], scale: f64) -> [Lane<f64>; 3] {
     let mut x = [[0.0; LANES]; 3];
-    let mut q = [0.0; LANES];
     for i in 0..count {
         for a in 0..3 {
             x[a][i] = (tree.unit[a][first + i] - centre[a]) * scale;
         }
-        q[i] = tree.charge[first + i];
     }
-    (x, q)
+    x
+}
+
+/// The charges of `count` particles from `first`; other lanes have 0.
+#[inline(always)]
+fn charges_from(charges: &Charges, first: usize, count: usize) -> Lane<f64> {
+    let mut q = [0.0; LANES];
+    q[..count].copy_from_slice(&charges.scaled[first..first + count]);
+    q
 }
 
 /// The sum over lanes in a fixed order.
@@ -91,24 +107,26 @@ fn apply(terms: &[Product], src: &[f64], dst: &mut [f64]) {
 }
 
 /// P2L: particles of coarse leaves onto the local expansions of smaller cells that are not near.
-pub fn p2l(tree: &Tree, lists: &Lists, e: &Expansion, l: &mut [f64]) {
+pub fn p2l(tree: &Tree, charges: &Charges, lists: &Lists, e: &Expansion, l: &mut [f64]) {
     let scratch = || vec![[0.0; LANES]; e.l + e.d_point];
     l.par_chunks_exact_mut(e.l).enumerate().for_each_init(scratch, |scratch, (t, l)| {
         if !lists.x[t].is_empty() {
-            p2l_cell(tree, e, &tree.cells[t], &lists.x[t], scratch, l);
+            p2l_cell(tree, charges, e, &tree.cells[t], &lists.x[t], scratch, l);
         }
     });
 }
 
 fastest! {
     fn p2l_cell(
-        tree: &Tree, e: &Expansion, cell: &Cell, sources: &[u32], scratch: &mut [Lane<f64>], l: &mut [f64],
+        tree: &Tree, charges: &Charges, e: &Expansion, cell: &Cell, sources: &[u32], scratch: &mut [Lane<f64>],
+        l: &mut [f64],
     ) = p2l_cell_body
 }
 
 #[inline(always)]
 fn p2l_cell_body<const FMA: bool>(
     tree: &Tree,
+    charges: &Charges,
     e: &Expansion,
     cell: &Cell,
     sources: &[u32],
@@ -121,7 +139,8 @@ fn p2l_cell_body<const FMA: bool>(
         let particles = tree.cells[*s as usize].particles();
         for first in particles.clone().step_by(LANES) {
             let count = (particles.end - first).min(LANES);
-            let (x, q) = relative(tree, first, count, cell.centre(), -1.0 / cell.edge());
+            let x = relative(tree, first, count, cell.centre(), -1.0 / cell.edge());
+            let q = charges_from(charges, first, count);
             e.derivatives::<f64, FMA>(&x, std::array::from_fn(|i| i < count), d);
             for (sum, k) in sum.iter_mut().zip(&e.derivative) {
                 let d = &d[*k as usize];
@@ -176,7 +195,7 @@ fn l2p_leaf_body<const FMA: bool>(
     let mut derivatives = vec![0.0; e.d_point];
     apply(&e.extend, l, &mut derivatives);
     for (out, first) in out.chunks_mut(LANES).zip(cell.particles().step_by(LANES)) {
-        let (x, _) = block(tree, cell, first, 1.0);
+        let x = block(tree, cell, first, 1.0);
         e.powers(&x, monomials, powers);
         let mut sums = [[0.0; LANES]; 4];
         for (l, power) in l.iter().zip(&*powers) {
@@ -237,7 +256,7 @@ fn m2p_leaf_body<const FMA: bool>(
 ) {
     let scale = 1.0 / source.edge();
     for (k, out) in out.chunks_mut(LANES).enumerate() {
-        let (x, _) = relative(tree, first + k * LANES, out.len(), source.centre(), scale);
+        let x = relative(tree, first + k * LANES, out.len(), source.centre(), scale);
         let count = out.len();
         e.derivatives::<f64, FMA>(&x, std::array::from_fn(|i| i < count), d);
         let mut sums = [[0.0; LANES]; 4];

@@ -2,7 +2,7 @@
 
 use super::offload::Work;
 use super::stats::{Pairs, PerKernel, Seconds, Stats};
-use super::{Compute, Fmm};
+use super::{Compute, Plan};
 use crate::backends;
 use crate::job::Words;
 use crate::tree::Cell;
@@ -10,7 +10,7 @@ use crate::tree::lists::is_near;
 use hdl::Flags;
 use rayon::prelude::*;
 
-impl Fmm {
+impl Plan {
     /// Interactions by the lists, and cell pairs that M2L streams.
     pub(super) fn count(&self) -> (Pairs, u64) {
         let (tree, lists) = (&self.tree, &self.lists);

@@ -5,11 +5,11 @@ use host::data::random::{Charge, Distribution, generate};
 use host::direct::error::{Errors, measure};
 use host::expansion::basis::Basis;
 use host::expansion::{Expansion, LANES};
-use host::fmm::{Compute, Fmm, FmmOptions, Precision, Solution};
+use host::fmm::{Compute, FmmOptions, Plan, Precision, Solution};
 
 fn solve(particles: &Particles, options: &FmmOptions) -> Solution {
-    let fmm = Fmm::plan(particles, options).expect("good options");
-    fmm.run(&mut Compute::Native, &mut |_, _, _| {}).expect("the CPU is always there")
+    let fmm = Plan::new(particles.columns(), options).expect("good options");
+    fmm.run(&particles.q, &mut Compute::Native, &mut |_, _, _| {}).expect("the CPU is always there")
 }
 
 fn errors(particles: &Particles, options: &FmmOptions) -> Errors {
@@ -33,7 +33,7 @@ fn far_clouds_meet_by_m2l_alone() {
     // Opposite corners: the cells of level 1 touch, those of level 2 lie three apart.
     let p = particles_of(&[cloud([0.5; 3], 1), cloud([7.5, 7.5, 7.5], 2)]);
     let options = FmmOptions { order: 9, leaf: 5, ..FmmOptions::default() };
-    let fmm = Fmm::plan(&p, &options).expect("good options");
+    let fmm = Plan::new(p.columns(), &options).expect("good options");
     assert!(fmm.pairs.m2l >= 2 && (fmm.pairs.m2p, fmm.pairs.p2l) == (0, 0), "{:?}", fmm.pairs);
     assert!(fmm.pairs.p2p <= 72, "no more than each cloud with itself");
     let e = errors(&p, &options);
@@ -75,7 +75,7 @@ fn m2p_and_p2l_are_right() {
     let mut last = f64::INFINITY;
     for order in [1, 2, 3, 4, 6, 8] {
         let options = FmmOptions { order, leaf: 30, ..FmmOptions::default() };
-        let fmm = Fmm::plan(&p, &options).expect("good options");
+        let fmm = Plan::new(p.columns(), &options).expect("good options");
         assert!(fmm.pairs.m2p > 0 && fmm.pairs.p2l > 0);
         let e = errors(&p, &options).gradient_rel_l2.expect("a gradient");
         assert!(e < last, "order {order}: {e} after {last}");
@@ -340,8 +340,8 @@ fn an_angle_near_0_is_direct_summation() {
         for basis in [Basis::Cartesian, Basis::Solid] {
             for (precision, bound) in [(Precision::F64, 1e-13), (Precision::F32, 1e-5)] {
                 let options = FmmOptions { theta, basis, precision, leaf: 20, ..FmmOptions::default() };
-                let plan = Fmm::plan(&p, &options).expect("good options");
-                let found = plan.run(&mut Compute::Native, &mut |_, _, _| {}).expect("it runs");
+                let plan = Plan::new(p.columns(), &options).expect("good options");
+                let found = plan.run(&p.q, &mut Compute::Native, &mut |_, _, _| {}).expect("it runs");
                 let e = measure(&p, &found.field, 200, 1, 0.0);
                 assert!(e.gradient_rel_l2 < Some(bound), "{theta} {basis:?} {precision:?}: {e:?}");
                 assert_eq!((found.stats.pairs.m2l, found.stats.streamed.m2l), (0, 0), "{theta}");
@@ -353,7 +353,7 @@ fn an_angle_near_0_is_direct_summation() {
 #[test]
 fn options_out_of_range_are_refused() {
     let p = generate(3, Distribution::Uniform, Charge::Random, 1);
-    let refused = |o: FmmOptions| Fmm::plan(&p, &o).err().expect("out of range").to_string();
+    let refused = |o: FmmOptions| Plan::new(p.columns(), &o).err().expect("out of range").to_string();
     assert!(refused(FmmOptions { order: 0, ..FmmOptions::default() }).contains("order must be 1 to"));
     for theta in [0.0, 0.6, -0.1, f64::NAN] {
         assert!(refused(FmmOptions { theta, ..FmmOptions::default() }).contains("theta"));
@@ -362,4 +362,26 @@ fn options_out_of_range_are_refused() {
     assert!(refused(FmmOptions { eps: f64::INFINITY, ..FmmOptions::default() }).contains("softening"));
     // However small, a number is not written out.
     assert!(refused(FmmOptions { eps: -1e-300, ..FmmOptions::default() }).ends_with("not -1e-300"));
+}
+
+#[test]
+fn a_plan_that_was_used_gives_the_bits_of_a_new_one() {
+    let p = generate(3000, Distribution::Plummer, Charge::Random, 8);
+    let other: Vec<f64> = (0..p.len()).map(|k| (k % 17) as f64 * 1e-3 - 4.0).collect();
+    for basis in [Basis::Cartesian, Basis::Solid] {
+        for precision in [Precision::F32, Precision::F64] {
+            let options = FmmOptions { order: 5, leaf: 20, basis, precision, ..FmmOptions::default() };
+            let plan = Plan::new(p.columns(), &options).expect("good options");
+            let run = |plan: &Plan, q: &[f64]| {
+                plan.run(q, &mut Compute::Native, &mut |_, _, _| {}).expect("the CPU is always there").field
+            };
+            let (first, second) = (run(&plan, &p.q), run(&plan, &other));
+            assert_eq!(run(&plan, &p.q), first);
+            assert_eq!(run(&Plan::new(p.columns(), &options).expect("good options"), &other), second);
+        }
+    }
+    let plan = Plan::new(p.columns(), &FmmOptions::default()).expect("good options");
+    let refused = |q: &[f64]| plan.run(q, &mut Compute::Native, &mut |_, _, _| {}).expect_err("wrong").to_string();
+    assert_eq!(refused(&other[1..]), "2999 charges were given for 3000 particles");
+    assert!(refused(&vec![f64::NAN; 3000]).contains("finite"));
 }

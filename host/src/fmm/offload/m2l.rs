@@ -7,7 +7,7 @@ use crate::arith::scale::{exponent, ldexp};
 use crate::expansion::basis::degree;
 use crate::expansion::m2l::m2l_cell;
 use crate::fmm::bind::{Feed, M2l};
-use crate::fmm::{Fmm, FmmError, Progress};
+use crate::fmm::{FmmError, Plan, Progress};
 use crate::job::{Backend, Job, Run, SourceRange};
 use hdl::Format;
 use pg2::graph::Graph;
@@ -16,7 +16,7 @@ use std::ops::Range;
 
 /// M2L by `graph`, level by level: adds to `l` what the multipoles `m` give.
 pub fn m2l(
-    fmm: &Fmm,
+    plan: &Plan,
     backend: &mut dyn Backend,
     graph: &Graph,
     kernel: &M2l,
@@ -24,11 +24,11 @@ pub fn m2l(
     l: &mut [f64],
     progress: &mut Progress,
 ) -> Result<Work, FmmError> {
-    let stage = Stage { fmm, graph, kernel, m };
+    let stage = Stage { plan, graph, kernel, m };
     let mut work = Work::default();
-    let all = fmm.tree.cells.len();
-    for parents in &fmm.tree.levels {
-        let level = Level::new(fmm, parents.clone());
+    let all = plan.tree.cells.len();
+    for parents in &plan.tree.levels {
+        let level = Level::new(plan, parents.clone());
         if !level.runs.is_empty() {
             let done = &mut |done| progress("M2L", level.cells.start + done, all);
             level.run(&stage, backend, l, &mut work, done)?;
@@ -39,7 +39,7 @@ pub fn m2l(
 
 /// What the levels have in common.
 struct Stage<'a> {
-    fmm: &'a Fmm,
+    plan: &'a Plan,
     graph: &'a Graph,
     kernel: &'a M2l,
     /// The multipoles of all cells.
@@ -57,10 +57,10 @@ struct Level {
 }
 
 impl Level {
-    fn new(fmm: &Fmm, parents: Range<usize>) -> Level {
-        let tree = &fmm.tree;
+    fn new(plan: &Plan, parents: Range<usize>) -> Level {
+        let tree = &plan.tree;
         let end = parents.end;
-        let split: Vec<usize> = parents.filter(|p| !fmm.lists.v[*p].is_empty()).collect();
+        let split: Vec<usize> = parents.filter(|p| !plan.lists.v[*p].is_empty()).collect();
         let next = tree.levels.iter().find(|l| l.start == end).cloned().unwrap_or(end..end);
         let mut level = Level { parents: split, cells: next, runs: Vec::new(), segments: Vec::new() };
         for p in &level.parents {
@@ -69,7 +69,7 @@ impl Level {
                 (cell.first_child - level.cells.start as u32, cell.children)
             };
             let start = level.segments.len();
-            let ranges = ranges::sorted(fmm.lists.v[*p].iter().map(|s| children(*s as usize)).collect());
+            let ranges = ranges::sorted(plan.lists.v[*p].iter().map(|s| children(*s as usize)).collect());
             level.segments.extend(ranges.iter().map(segment));
             let own = children(*p);
             level.runs.push(Run {
@@ -89,15 +89,15 @@ impl Level {
         work: &mut Work,
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), FmmError> {
-        let Stage { fmm, graph, kernel, m } = *stage;
-        let e = &fmm.expansion;
-        let shift = self.shift(fmm, kernel, m);
+        let Stage { plan, graph, kernel, m } = *stage;
+        let e = &plan.expansion;
+        let shift = self.shift(plan, kernel, m);
         let value = |k: usize, feed: Feed, format: Format| {
             let cell = self.cells.start + k;
             match feed {
-                Feed::At(axis) => (fmm.tree.cells[cell].at[axis] as u64 & format.mask(), true),
+                Feed::At(axis) => (plan.tree.cells[cell].at[axis] as u64 & format.mask(), true),
                 Feed::M(n) => encode(format, m[cell * e.m + n]),
-                Feed::Near2 => encode(format, fmm.near2 as f64),
+                Feed::Near2 => encode(format, plan.near2 as f64),
                 _ => encode(format, shift as f64),
             }
         };
@@ -122,11 +122,11 @@ impl Level {
             let whole = segments.iter().all(|s| fits[s.first..s.first + s.count].iter().all(|f| *f));
             for k in run.first..run.first + run.count {
                 let cell = self.cells.start + k;
-                debug_assert_eq!(fmm.tree.cells[cell].parent as usize, *parent);
+                debug_assert_eq!(plan.tree.cells[cell].parent as usize, *parent);
                 let own = &mut l[cell * e.l..(cell + 1) * e.l];
                 if !whole || outcome.flags[k].intersects(WRONG) {
                     work.recomputed += 1;
-                    let exact = m2l_cell(&fmm.tree, &fmm.lists, e, fmm.near2, m, cell);
+                    let exact = m2l_cell(&plan.tree, &plan.lists, e, plan.near2, m, cell);
                     own.iter_mut().zip(exact).for_each(|(l, x)| *l += x);
                     continue;
                 }
@@ -144,10 +144,10 @@ impl Level {
     /// Since |D_n(r)| <= |n|! / r^(|n|+1) (the symmetric form of 1/r's derivatives is largest along one axis, where it
     /// is |n|! P_|n|(cos) / r^(|n|+1)), a source gives at most the sum of |M'_n| g_|n| to any L', and the bound of a
     /// cell is the sum over its list.
-    fn shift(&self, fmm: &Fmm, kernel: &M2l, m: &[f64]) -> i32 {
+    fn shift(&self, plan: &Plan, kernel: &M2l, m: &[f64]) -> i32 {
         let Some(format) = kernel.shift.filter(|f| f.is_int()) else { return 0 };
-        let e = &fmm.expansion;
-        let r = (fmm.near2 as f64).sqrt();
+        let e = &plan.expansion;
+        let r = (plan.near2 as f64).sqrt();
         let derivative = |n: usize| (1..=n).fold(1.0 / r, |a, k| a * k as f64 / r);
         let largest = |n: usize| (n..=e.order).map(derivative).fold(0.0, f64::max);
         let factors: Vec<f64> = e.indices[..e.m].iter().map(|n| largest(degree(*n))).collect();
