@@ -1,7 +1,7 @@
 //! Expansions of the far field: what the FMM asks of one, and the kinds there are.
 //!
-//! Lengths are in units of the edge h of the cell that an expansion belongs to, so that for 1/r one set of tables serves all
-//! levels: a potential in these units is h times that in box units. Every operator works on slices. What the tree has to do
+//! Lengths are in units of the edge h of the cell that an expansion belongs to. For 1/r one set of tables then serves all levels:
+//! a potential in these units is h times that in box units. Other kernels are told the level. Every operator works on slices. What the tree has to do
 //! with it (which cell meets which) stays with the caller, apart from M2L, which an expansion orders as it computes best.
 
 pub mod basis;
@@ -39,7 +39,7 @@ impl Far<'_> {
             for source in tree.cells[*s as usize].child_range() {
                 let offset: [i64; 3] = std::array::from_fn(|a| cell.at[a] as i64 - tree.cells[source].at[a] as i64);
                 if !is_near(offset, self.near2) {
-                    e.m2l_pair(offset, &m[source * terms..(source + 1) * terms], l);
+                    e.m2l_pair(cell.level, offset, &m[source * terms..(source + 1) * terms], l);
                 }
             }
         }
@@ -56,21 +56,27 @@ pub trait Expansion<T: Real>: Send + Sync {
     /// Terms of a local expansion.
     fn local_terms(&self) -> usize;
 
+    /// What a potential and a gradient of 1 in units of a cell of `level` are in box units.
+    fn units(&self, level: u32) -> [f64; 2] {
+        let scale = 2f64.powi(level as i32);
+        [scale, scale * scale]
+    }
+
     /// P2M: the multipole expansion of charges at `points`.
     fn p2m(&self, points: Points<T>, charges: &[T], m: &mut [T], scratch: &mut Vec<T>);
 
     /// M2M: from the child in `octant` to its parent.
     fn m2m(&self, octant: usize, child: &[T], parent: &mut [T]);
 
-    /// M2L between two cells of one level, the target's centre at `offset` from the source's: what [`Expansion::m2l`] does for
+    /// M2L between two cells of `level`, the target's centre at `offset` from the source's: what [`Expansion::m2l`] does for
     /// every pair.
-    fn m2l_pair(&self, offset: [i64; 3], m: &[T], l: &mut [T]);
+    fn m2l_pair(&self, level: u32, offset: [i64; 3], m: &[T], l: &mut [T]);
 
     /// M2L for all cells: `m` and `l` have one expansion a cell, in the order of the tree.
     fn m2l(&self, far: Far, m: &[T], l: &mut [T]);
 
-    /// P2L: the local expansion of charges at far `points`. A point at the centre itself gives nothing.
-    fn p2l(&self, points: Points<T>, charges: &[T], l: &mut [T], scratch: &mut Vec<T>);
+    /// P2L: the local expansion of a cell of `level` from charges at far `points`. A point at the centre itself gives nothing.
+    fn p2l(&self, level: u32, points: Points<T>, charges: &[T], l: &mut [T], scratch: &mut Vec<T>);
 
     /// L2L: from a parent to its child in `octant`.
     fn l2l(&self, octant: usize, parent: &[T], child: &mut [T]);
@@ -78,8 +84,8 @@ pub trait Expansion<T: Real>: Send + Sync {
     /// L2P: a local expansion at `points`.
     fn l2p(&self, l: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>);
 
-    /// M2P: a multipole expansion at far `points`.
-    fn m2p(&self, m: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>);
+    /// M2P: the multipole expansion of a cell of `level` at far `points`.
+    fn m2p(&self, level: u32, m: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>);
 }
 
 /// The operators of a basis and order.

@@ -161,7 +161,7 @@ impl<T: Real> FarField<'_, T> {
                     room.particles.add_charges(self.charges, sources);
                     room.particles.fill_up();
                 }
-                self.operators.p2l(room.particles.points(), &room.particles.q, l, &mut room.scratch);
+                self.operators.p2l(cell.level, room.particles.points(), &room.particles.q, l, &mut room.scratch);
             },
         );
     }
@@ -189,7 +189,7 @@ impl<T: Real> FarField<'_, T> {
             zeros(&mut room.values, force.len());
             let l = &l[leaf * terms..(leaf + 1) * terms];
             self.operators.l2p(l, room.particles.points(), &mut room.values, &mut room.scratch);
-            add_scaled(&room.values, 1.0 / cell.edge(), force);
+            add_scaled(&room.values, self.operators.units(cell.level), force);
         });
     }
 
@@ -204,8 +204,8 @@ impl<T: Real> FarField<'_, T> {
                 room.particles.add(tree, tree.cells[leaf].particles(), source.centre(), 1.0 / source.edge());
                 zeros(&mut room.values, force.len());
                 let m = &m[s * terms..(s + 1) * terms];
-                self.operators.m2p(m, room.particles.points(), &mut room.values, &mut room.scratch);
-                add_scaled(&room.values, 1.0 / source.edge(), force);
+                self.operators.m2p(source.level, m, room.particles.points(), &mut room.values, &mut room.scratch);
+                add_scaled(&room.values, self.operators.units(source.level), force);
             }
         });
     }
@@ -216,9 +216,9 @@ fn zeros<T: Real>(values: &mut Vec<Values<T>>, count: usize) {
     values.resize(count, [T::default(); 4]);
 }
 
-/// Adds values in units of a cell with edge 1/scale.
-fn add_scaled<T: Real>(values: &[Values<T>], scale: f64, force: &mut [Force]) {
-    let units = [scale, scale * scale, scale * scale, scale * scale];
+/// Adds values in units of a cell, given what potentials and gradients of 1 are.
+fn add_scaled<T: Real>(values: &[Values<T>], [potential, gradient]: [f64; 2], force: &mut [Force]) {
+    let units = [potential, gradient, gradient, gradient];
     for (force, value) in force.iter_mut().zip(values) {
         (0..4).for_each(|a| force[a] += value[a].f64() * units[a]);
     }

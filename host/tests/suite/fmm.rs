@@ -117,7 +117,7 @@ fn check_operators<T: Real>(basis: Basis, order: i32, rounding: f64) {
     let value = |out: [T; 4]| out.map(|x| x.f64());
     let m2p = |m: &[T], at: [f64; 3]| {
         let (x, mut out) = (at.map(column), [[T::default(); 4]]);
-        e.m2p(m, Points { x: x.each_ref().map(|x| &x[..]) }, &mut out, &mut Vec::new());
+        e.m2p(2, m, Points { x: x.each_ref().map(|x| &x[..]) }, &mut out, &mut Vec::new());
         value(out[0])
     };
     let l2p = |l: &[T], at: [f64; 3]| {
@@ -140,12 +140,12 @@ fn check_operators<T: Real>(basis: Basis, order: i32, rounding: f64) {
     // M2L to a cell at c, then L2P at t; P2L in the same place.
     let c = [3.0, 1.0, -2.0];
     let mut l = vec![T::default(); e.local_terms()];
-    e.m2l_pair(c.map(|x| x as i64), &m, &mut l);
+    e.m2l_pair(2, c.map(|x| x as i64), &m, &mut l);
     let local: [f64; 3] = std::array::from_fn(|a| t[a] - c[a]);
     // Both cells' points lie within 0.42 and 0.3 of centres 3.74 apart.
     close("M2L, L2P", l2p(&l, local), exact(t, s), 50.0 * (0.72f64 / 3.74).powi(order));
     let (mut by_p2l, x) = (vec![T::default(); e.local_terms()], std::array::from_fn(|a| column(s[a] - c[a])));
-    e.p2l(Points { x: x.each_ref().map(|x: &[T; 1]| &x[..]) }, &[T::ONE], &mut by_p2l, &mut Vec::new());
+    e.p2l(2, Points { x: x.each_ref().map(|x: &[T; 1]| &x[..]) }, &[T::ONE], &mut by_p2l, &mut Vec::new());
     close("P2L, L2P", l2p(&by_p2l, local), exact(t, s), 50.0 * (0.3f64 / 3.5).powi(order));
     // L2L to octant 2 (-, +, -): the same field, in units half as large.
     let mut down = vec![T::default(); e.local_terms()];

@@ -39,7 +39,7 @@ impl<T: Real> Expansion<T> for Operators<T> {
         apply(&self.taylor.m2m[octant], child, parent);
     }
 
-    fn m2l_pair(&self, offset: [i64; 3], m: &[T], l: &mut [T]) {
+    fn m2l_pair(&self, _: u32, offset: [i64; 3], m: &[T], l: &mut [T]) {
         pair(&self.taylor, offset, m, l);
     }
 
@@ -54,7 +54,7 @@ impl<T: Real> Expansion<T> for Operators<T> {
         }
     }
 
-    fn p2l(&self, points: Points<T>, charges: &[T], l: &mut [T], scratch: &mut Vec<T>) {
+    fn p2l(&self, _: u32, points: Points<T>, charges: &[T], l: &mut [T], scratch: &mut Vec<T>) {
         p2l::<T>(&self.taylor, points, charges, l, scratch);
     }
 
@@ -66,7 +66,7 @@ impl<T: Real> Expansion<T> for Operators<T> {
         l2p::<T>(&self.taylor, l, points, out, scratch);
     }
 
-    fn m2p(&self, m: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>) {
+    fn m2p(&self, _: u32, m: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>) {
         m2p::<T>(&self.taylor, m, points, out, scratch);
     }
 }
