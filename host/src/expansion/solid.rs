@@ -4,9 +4,7 @@
 //! units of the cell's edge. Order P has the (P+1)^2 terms up to degree P in both, and all products of them. The order of
 //! terms is that of [`terms`]: by degree, so that a lower order is the head of a higher one.
 //!
-//! Everything here works on slices: points relative to a cell's centre ([`points`]), the terms of all cells one after the
-//! other ([`shift`], [`m2l`]). Sums over cells and particles are done in an order that does not depend on the number of
-//! threads.
+//! Sums over cells and particles are done in an order that does not depend on the number of threads.
 
 mod harmonics;
 mod m2l;
@@ -19,123 +17,134 @@ mod terms;
 mod tests;
 
 use crate::arith::vector::{Isa, Vectors};
-use crate::tree::Cell;
+use crate::expansion::{Expansion, Far, Points, Values};
+use crate::tree::Tree;
 use harmonics::Harmonics;
 use m2l::M2l;
-use matrices::Entry;
-use points::{Basis, Kind};
+use matrices::{Entry, Translation};
+use points::{Harmonic, Kind};
 use shift::Shifts;
-use std::ops::Range;
+use std::sync::OnceLock;
 
-/// The tables of one order.
+/// The operators of an order.
 pub struct Solid<T> {
-    pub order: usize,
-    /// Terms of a cell.
-    pub terms: usize,
+    order: usize,
     isa: Isa,
-    inner: Harmonics<T>,
-    /// Irregular harmonics for P2L, and those of one order more that gradients of multipoles need.
-    outer: [Harmonics<T>; 2],
+    /// [`terms::Term::weight`] of all terms that tables are made of.
+    weights: Vec<f64>,
+    /// Up to the order, for expansions, and to one order more, for gradients of multipoles.
+    harmonics: [Harmonics<T>; 2],
     local_slopes: [Vec<Entry<T>>; 3],
     multipole_slopes: [Vec<Entry<T>>; 3],
     shifts: Shifts<T>,
-    m2l: M2l<T>,
+    /// The tables of M2L, for the nearness of the first use.
+    m2l: OnceLock<M2l<T>>,
 }
 
-/// For each term its factors in the potential and in the gradient.
-pub type Factors<T> = Vec<[T; 4]>;
+/// Terms that are computed at a point for a multipole expansion and its gradient.
+pub fn terms_at_a_point(order: usize) -> usize {
+    terms::count(order + 1)
+}
 
 impl<T: Vectors> Solid<T> {
-    /// For an order of at least 1 and cells that are near below `near2`.
-    pub fn new(order: usize, near2: u64) -> Solid<T> {
-        Solid::with(order, near2, Isa::best())
+    /// For an order of at least 1.
+    pub fn new(order: usize) -> Solid<T> {
+        Solid::with(order, Isa::best())
     }
 
-    fn with(order: usize, near2: u64, isa: Isa) -> Solid<T> {
-        let weights = matrices::weights(2 * order + 1);
+    fn with(order: usize, isa: Isa) -> Solid<T> {
+        let weights = matrices::weights(2 * order);
         let rounded = |slopes: [Vec<Entry<f64>>; 3]| {
             let one = |e: &Entry<f64>| Entry { dst: e.dst, src: e.src, factor: T::of(e.factor) };
             slopes.map(|s| s.iter().map(one).collect())
         };
         Solid {
             order,
-            terms: terms::count(order),
             isa,
-            inner: Harmonics::new(order),
-            outer: [Harmonics::new(order), Harmonics::new(order + 1)],
+            harmonics: [Harmonics::new(order), Harmonics::new(order + 1)],
             local_slopes: rounded(matrices::local_slopes(order, &weights)),
             multipole_slopes: rounded(matrices::multipole_slopes(order, &weights)),
             shifts: Shifts::new(order, isa, &weights),
-            m2l: M2l::new(order, near2, isa, &weights),
+            m2l: OnceLock::new(),
+            weights,
         }
     }
 
-    /// P2M: adds to `m` the multipoles of charges at `x`.
-    pub fn p2m(&self, x: [&[T]; 3], q: &[T], m: &mut [T]) {
-        points::moments(self.isa, &Basis { harmonics: &self.inner, kind: Kind::Regular }, x, q, m);
-    }
-
-    /// P2L: adds to `l` what charges at `x`, far from the cell, give.
-    pub fn p2l(&self, x: [&[T]; 3], q: &[T], l: &mut [T]) {
-        points::moments(self.isa, &Basis { harmonics: &self.outer[0], kind: Kind::Irregular }, x, q, l);
-    }
-
-    /// What [`l2p`](Self::l2p) needs of a local expansion.
-    pub fn local_factors(&self, l: &[T]) -> Factors<T> {
-        factors(l, &self.local_slopes, self.terms)
-    }
-
-    /// L2P: adds potential and gradient at `x` to `out`.
-    pub fn l2p(&self, factors: &Factors<T>, x: [&[T]; 3], out: &mut [[T; 4]]) {
-        points::values(self.isa, &Basis { harmonics: &self.inner, kind: Kind::Regular }, x, factors, out);
-    }
-
-    /// What [`m2p`](Self::m2p) needs of a multipole expansion.
-    pub fn multipole_factors(&self, m: &[T]) -> Factors<T> {
-        factors(m, &self.multipole_slopes, terms::count(self.order + 1))
-    }
-
-    /// M2P: adds potential and gradient at `x`, far from the cell, to `out`.
-    pub fn m2p(&self, factors: &Factors<T>, x: [&[T]; 3], out: &mut [[T; 4]]) {
-        points::values(self.isa, &Basis { harmonics: &self.outer[1], kind: Kind::Irregular }, x, factors, out);
-    }
-
-    /// M2M: the multipoles of all split cells from those of the leaves.
-    pub fn m2m(&self, cells: &[Cell], levels: &[Range<usize>], m: &mut [T]) {
-        self.shifts.m2m(cells, levels, m);
-    }
-
-    /// L2L: adds the local expansions of all parents to their children's.
-    pub fn l2l(&self, cells: &[Cell], levels: &[Range<usize>], l: &mut [T]) {
-        self.shifts.l2l(cells, levels, l);
-    }
-
-    /// M2L: adds to `l` what the multipoles `m` give. `list` has for each split cell the split cells of its level whose
-    /// children it takes, near ones included.
-    pub fn m2l<'v>(
-        &self,
-        cells: &[Cell],
-        levels: &[Range<usize>],
-        list: &(dyn Fn(usize) -> &'v [u32] + Sync),
-        m: &[T],
-        l: &mut [T],
-    ) {
-        self.m2l.run(cells, levels, list, m, l);
+    /// Potential and gradient of an expansion as sums over harmonics.
+    fn values(&self, kind: Kind, terms: &[T], points: Points<T>, out: &mut [Values<T>]) {
+        let (slopes, harmonics) = match kind {
+            Kind::Regular => (&self.local_slopes, &self.harmonics[0]),
+            Kind::Irregular => (&self.multipole_slopes, &self.harmonics[1]),
+        };
+        let mut factors = vec![[T::default(); 4]; terms::count(harmonics.order)];
+        factors.iter_mut().zip(terms).for_each(|(f, term)| f[0] = *term);
+        for (axis, slopes) in slopes.iter().enumerate() {
+            for e in slopes {
+                factors[e.dst as usize][axis + 1] += e.factor * terms[e.src as usize];
+            }
+        }
+        points::values(self.isa, &Harmonic { harmonics, kind }, points.x, &factors, out);
     }
 }
 
-fn factors<T: Vectors>(terms: &[T], slopes: &[Vec<Entry<T>>; 3], count: usize) -> Factors<T> {
-    let mut factors = vec![[T::default(); 4]; count];
-    factors.iter_mut().zip(terms).for_each(|(f, term)| f[0] = *term);
-    for (axis, slopes) in slopes.iter().enumerate() {
-        for e in slopes {
-            factors[e.dst as usize][axis + 1] += e.factor * terms[e.src as usize];
+impl<T: Vectors> Expansion<T> for Solid<T> {
+    fn multipole_terms(&self) -> usize {
+        terms::count(self.order)
+    }
+
+    fn local_terms(&self) -> usize {
+        terms::count(self.order)
+    }
+
+    fn p2m(&self, points: Points<T>, charges: &[T], m: &mut [T], _: &mut Vec<T>) {
+        let harmonic = Harmonic { harmonics: &self.harmonics[0], kind: Kind::Regular };
+        points::moments(self.isa, &harmonic, points.x, charges, m);
+    }
+
+    fn m2m(&self, octant: usize, child: &[T], parent: &mut [T]) {
+        self.shifts.m2m(octant, child, parent);
+    }
+
+    fn m2m_all(&self, tree: &Tree, m: &mut [T]) {
+        self.shifts.m2m_all(&tree.cells, &tree.levels, m);
+    }
+
+    fn m2l_pair(&self, _: u32, offset: [i64; 3], m: &[T], l: &mut [T]) {
+        let translation = Translation::new(self.order, offset.map(|x| x as f64), &self.weights);
+        translation.apply(self.order, &self.weights, m, l);
+    }
+
+    fn m2l(&self, far: Far, m: &[T], l: &mut [T]) {
+        if far.lists.v.iter().all(|v| v.is_empty()) {
+            return;
+        }
+        let list = |parent: usize| &far.lists.v[parent][..];
+        let new = || M2l::new(self.order, far.near2, self.isa, &self.weights);
+        let kept = self.m2l.get_or_init(new);
+        match kept.near2 == far.near2 {
+            true => kept.run(&far.tree.cells, &far.tree.levels, &list, m, l),
+            false => new().run(&far.tree.cells, &far.tree.levels, &list, m, l),
         }
     }
-    factors
-}
 
-impl<T: Vectors> Solid<T> {
-    /// BENCH
-    pub fn m2l_flops(&self) -> (usize, usize) { self.m2l.flops() }
+    fn p2l(&self, _: u32, points: Points<T>, charges: &[T], l: &mut [T], _: &mut Vec<T>) {
+        let harmonic = Harmonic { harmonics: &self.harmonics[0], kind: Kind::Irregular };
+        points::moments(self.isa, &harmonic, points.x, charges, l);
+    }
+
+    fn l2l(&self, octant: usize, parent: &[T], child: &mut [T]) {
+        self.shifts.l2l(octant, parent, child);
+    }
+
+    fn l2l_all(&self, tree: &Tree, l: &mut [T]) {
+        self.shifts.l2l_all(&tree.cells, &tree.levels, l);
+    }
+
+    fn l2p(&self, l: &[T], points: Points<T>, out: &mut [Values<T>], _: &mut Vec<T>) {
+        self.values(Kind::Regular, l, points, out);
+    }
+
+    fn m2p(&self, _: u32, m: &[T], points: Points<T>, out: &mut [Values<T>], _: &mut Vec<T>) {
+        self.values(Kind::Irregular, m, points, out);
+    }
 }

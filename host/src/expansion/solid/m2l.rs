@@ -16,25 +16,33 @@
 
 mod combine;
 mod gather;
+mod pairwise;
 mod product;
 mod tables;
 
-use super::orders::Orders;
+use super::orders::{Orders, reach};
 use super::terms::{count, terms};
 use crate::arith::lanes::Real;
 use crate::arith::vector::{Isa, Vector, Vectors, vectorised};
 use crate::tree::Cell;
 use gather::{Sources, Targets};
+use pairwise::Pairwise;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Mutex;
 use tables::{Layout, Orbit, Tables};
 
+/// Offsets of parents along an axis up to which there are tables: an angle of 1/8.
+const FARTHEST: i64 = 7;
+
 /// Tables of the M2L of an order and an opening angle.
 pub struct M2l<T> {
+    pub near2: u64,
     isa: Isa,
     layout: Layout,
     tables: Tables<T>,
+    /// Set where there are too many offsets for tables.
+    pairwise: Option<Pairwise>,
 }
 
 /// The parents that one task works on, and the local expansions of all their children.
@@ -64,14 +72,15 @@ struct Room<T> {
 impl<T: Vectors> M2l<T> {
     /// For cells that are near below `near2`.
     pub fn new(order: usize, near2: u64, isa: Isa, weights: &[f64]) -> M2l<T> {
-        M2l::with_orders(order, near2, isa, weights, &Orders::new(order, near2))
+        M2l::with_orders(order, near2, isa, weights, Orders::new(order, near2))
     }
 
     /// With other orders than those that offsets need.
-    pub fn with_orders(order: usize, near2: u64, isa: Isa, weights: &[f64], orders: &Orders) -> M2l<T> {
+    pub fn with_orders(order: usize, near2: u64, isa: Isa, weights: &[f64], orders: Orders) -> M2l<T> {
         let layout = Layout::new(order);
-        let tables = Tables::new(&layout, near2, isa.rows::<T>(), weights, orders);
-        M2l { isa, layout, tables }
+        let tables = Tables::new(&layout, near2, isa.rows::<T>(), weights, &orders);
+        let pairwise = (reach(near2) > FARTHEST).then(|| Pairwise { orders, weights: weights.to_vec(), near2 });
+        M2l { near2, isa, layout, tables, pairwise }
     }
 
     /// Adds to the local expansions `l` of all cells what the multipoles `m` give. `list` has for each split cell the split
@@ -84,6 +93,9 @@ impl<T: Vectors> M2l<T> {
         m: &[T],
         l: &mut [T],
     ) {
+        if let Some(pairwise) = &self.pairwise {
+            return pairwise.run(cells, self.layout.size, list, m, l);
+        }
         let rooms: Mutex<Vec<Room<T>>> = Mutex::new(Vec::new());
         let stage = Stage { m2l: self, cells, m };
         let blocks = self.blocks(cells, levels, list, l);
@@ -201,13 +213,5 @@ unsafe fn multiply<V: Vector, const W: usize>(
         unsafe {
             product::product::<V, W>(&factors[orbit.starts[class]..], sources, sign, sums, orbit.tile(rows));
         }
-    }
-}
-
-impl<T: Vectors> M2l<T> {
-    /// BENCH
-    pub fn flops(&self) -> (usize, usize) {
-        let o = &self.tables.orbits;
-        (o.iter().map(|o| o.starts[8]).sum(), o.iter().map(|o| o.combined()).sum())
     }
 }

@@ -2,6 +2,7 @@
 
 use super::harmonics::{irregular_at, regular_at};
 use super::terms::{Term, count, product, terms};
+use crate::arith::lanes::Real;
 
 /// M2L at one offset: entries of the matrix that takes multipoles to a local expansion.
 pub struct Translation {
@@ -22,6 +23,15 @@ impl Translation {
         let sum: f64 = product(a, b).iter().map(|(t, factor)| factor * self.derivatives[t.place()]).sum();
         let scaled = weights[a.place()] * weights[b.place()] * sum;
         if b.n.is_multiple_of(2) { scaled } else { -scaled }
+    }
+
+    /// Adds to `l` what the multipoles `m` give up to `order`, entry by entry.
+    pub fn apply<T: Real>(&self, order: usize, weights: &[f64], m: &[T], l: &mut [T]) {
+        let all = terms(order);
+        for (l, a) in l.iter_mut().zip(&all) {
+            let sum: f64 = all.iter().zip(m).map(|(b, m)| self.entry(*a, *b, weights) * m.f64()).sum();
+            *l += T::of(sum);
+        }
     }
 }
 

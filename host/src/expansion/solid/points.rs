@@ -14,20 +14,20 @@ pub enum Kind {
     Irregular,
 }
 
-/// The harmonics of a kind.
-pub struct Basis<'a, T> {
+/// The harmonics of a kind up to an order.
+pub struct Harmonic<'a, T> {
     pub harmonics: &'a Harmonics<T>,
     pub kind: Kind,
 }
 
 vectorised! {
     /// P2M and P2L: adds to `sums` what charges `q` at `x` give to each term.
-    pub fn moments<T>(basis: &Basis<T>, x: [&[T]; 3], q: &[T], sums: &mut [T]) = moments_in
+    pub fn moments<T>(harmonic: &Harmonic<T>, x: [&[T]; 3], q: &[T], sums: &mut [T]) = moments_in
 }
 
 vectorised! {
     /// L2P and M2P: adds potential and gradient at `x` to `out`. `factors` are those of each term for these.
-    pub fn values<T>(basis: &Basis<T>, x: [&[T]; 3], factors: &[[T; 4]], out: &mut [[T; 4]]) = values_in
+    pub fn values<T>(harmonic: &Harmonic<T>, x: [&[T]; 3], factors: &[[T; 4]], out: &mut [[T; 4]]) = values_in
 }
 
 /// A vector of the numbers from `first` on; beyond the end there is `fill`.
@@ -45,29 +45,29 @@ unsafe fn part<V: Vector>(from: &[V::Item], first: usize, fill: V::Item) -> V {
 }
 
 #[inline(always)]
-unsafe fn harmonics<V: Vector>(basis: &Basis<V::Item>, x: &[&[V::Item]; 3], first: usize, out: &mut [V]) {
+unsafe fn harmonics<V: Vector>(harmonic: &Harmonic<V::Item>, x: &[&[V::Item]; 3], first: usize, out: &mut [V]) {
     // SAFETY: as for the caller.
     unsafe {
         // Irregular harmonics have no value at 0.
         let x = [0, 1, 2].map(|a| part::<V>(x[a], first, V::Item::ONE));
-        match basis.kind {
-            Kind::Regular => basis.harmonics.regular(x, V::splat(V::Item::ONE), out),
-            Kind::Irregular => basis.harmonics.irregular(x, out),
+        match harmonic.kind {
+            Kind::Regular => harmonic.harmonics.regular(x, V::splat(V::Item::ONE), out),
+            Kind::Irregular => harmonic.harmonics.irregular(x, out),
         }
     }
 }
 
 #[inline(always)]
-unsafe fn moments_in<V: Vector>(basis: &Basis<V::Item>, x: [&[V::Item]; 3], q: &[V::Item], sums: &mut [V::Item]) {
+unsafe fn moments_in<V: Vector>(harmonic: &Harmonic<V::Item>, x: [&[V::Item]; 3], q: &[V::Item], sums: &mut [V::Item]) {
     // SAFETY: as for the caller.
     unsafe {
         let zero = V::splat(V::Item::default());
-        let terms = count(basis.harmonics.order);
+        let terms = count(harmonic.harmonics.order);
         let mut scratch = vec![zero; 2 * terms];
         let (at, total) = scratch.split_at_mut(terms);
         for first in (0..q.len()).step_by(V::LANES) {
             let charge = part::<V>(q, first, V::Item::default());
-            harmonics::<V>(basis, &x, first, at);
+            harmonics::<V>(harmonic, &x, first, at);
             for (total, at) in total.iter_mut().zip(&*at) {
                 *total = charge.mul_add(*at, *total);
             }
@@ -80,7 +80,7 @@ unsafe fn moments_in<V: Vector>(basis: &Basis<V::Item>, x: [&[V::Item]; 3], q: &
 
 #[inline(always)]
 unsafe fn values_in<V: Vector>(
-    basis: &Basis<V::Item>,
+    harmonic: &Harmonic<V::Item>,
     x: [&[V::Item]; 3],
     factors: &[[V::Item; 4]],
     out: &mut [[V::Item; 4]],
@@ -88,9 +88,9 @@ unsafe fn values_in<V: Vector>(
     // SAFETY: as for the caller.
     unsafe {
         let zero = V::splat(V::Item::default());
-        let mut at = vec![zero; count(basis.harmonics.order)];
+        let mut at = vec![zero; count(harmonic.harmonics.order)];
         for (first, out) in (0..).step_by(V::LANES).zip(out.chunks_mut(V::LANES)) {
-            harmonics::<V>(basis, &x, first, &mut at);
+            harmonics::<V>(harmonic, &x, first, &mut at);
             let mut sums = [zero; 4];
             for (factors, at) in factors.iter().zip(&at) {
                 for a in 0..4 {

@@ -76,8 +76,18 @@ impl<T: Vectors> Shifts<T> {
         Shifts { isa, m2m, l2l }
     }
 
+    /// From a child to its parent.
+    pub fn m2m(&self, octant: usize, child: &[T], parent: &mut [T]) {
+        apply::<T>(self.isa, &self.m2m[octant], child, parent, &[(0, 0)]);
+    }
+
+    /// From a parent to its child.
+    pub fn l2l(&self, octant: usize, parent: &[T], child: &mut [T]) {
+        apply::<T>(self.isa, &self.l2l[octant], parent, child, &[(0, 0)]);
+    }
+
     /// The multipoles of all split cells, from the deepest level up; those of the leaves are there.
-    pub fn m2m(&self, cells: &[Cell], levels: &[Range<usize>], m: &mut [T]) {
+    pub fn m2m_all(&self, cells: &[Cell], levels: &[Range<usize>], m: &mut [T]) {
         let size = self.m2m[0].size;
         for level in levels.iter().rev() {
             let (upper, lower) = m.split_at_mut(level.end * size);
@@ -96,7 +106,7 @@ impl<T: Vectors> Shifts<T> {
     }
 
     /// Adds the local expansions of all parents to those of their children, from the root down.
-    pub fn l2l(&self, cells: &[Cell], levels: &[Range<usize>], l: &mut [T]) {
+    pub fn l2l_all(&self, cells: &[Cell], levels: &[Range<usize>], l: &mut [T]) {
         let size = self.l2l[0].size;
         for level in levels.iter().skip(1) {
             let (upper, lower) = l.split_at_mut(level.start * size);

@@ -6,6 +6,7 @@ use super::matrices::{Translation, weights};
 use super::orders::{Orders, reach};
 use super::{Solid, terms};
 use crate::arith::lanes::Real;
+use crate::expansion::{Expansion, Points};
 use crate::arith::vector::{Isa, Vectors};
 use crate::tree::Cell;
 use crate::tree::lists::is_near;
@@ -25,8 +26,12 @@ impl Random {
     }
 }
 
-fn slices<T>(x: &[Vec<T>; 3]) -> [&[T]; 3] {
-    [&x[0], &x[1], &x[2]]
+fn at<T>(x: &[Vec<T>; 3]) -> Points<'_, T> {
+    Points { x: x.each_ref().map(|x| &x[..]) }
+}
+
+fn terms_of<T: Vectors>(solid: &Solid<T>) -> Vec<T> {
+    vec![T::default(); solid.local_terms()]
 }
 
 /// Potential and gradient at `x` in f64.
@@ -70,24 +75,25 @@ fn family() -> (Vec<Cell>, Vec<Range<usize>>) {
 fn check_operators<T: Vectors>(order: usize, tolerance: f64) {
     let mut random = Random(7);
     let far = [20.0, -14.0, 17.0];
+    let scratch = &mut Vec::new();
     for isa in Isa::all() {
-        let solid = Solid::<T>::with(order, 4, isa);
+        let solid = Solid::<T>::with(order, isa);
         for count in [1, 3, 16, 37] {
             let (sources, q) = (random.points::<T>(count), random.points::<T>(count)[0].clone());
             let near = random.points::<T>(count + 2);
             let away = scaled(&near, 4.0, far);
-            let mut m = vec![T::default(); solid.terms];
-            solid.p2m(slices(&sources), &q, &mut m);
+            let mut m = terms_of(&solid);
+            solid.p2m(at(&sources), &q, &mut m, scratch);
             let mut out = vec![[T::default(); 4]; count + 2];
-            solid.m2p(&solid.multipole_factors(&m), slices(&away), &mut out);
+            solid.m2p(0, &m, at(&away), &mut out, scratch);
             let e = error(&out, &away, &sources, &q);
             assert!(e < tolerance, "P2M, M2P {isa:?} {count}: {e:.1e}");
 
             let sources = scaled(&sources, 4.0, far);
-            let mut l = vec![T::default(); solid.terms];
-            solid.p2l(slices(&sources), &q, &mut l);
+            let mut l = terms_of(&solid);
+            solid.p2l(0, at(&sources), &q, &mut l, scratch);
             let mut out = vec![[T::default(); 4]; count + 2];
-            solid.l2p(&solid.local_factors(&l), slices(&near), &mut out);
+            solid.l2p(&l, at(&near), &mut out, scratch);
             let e = error(&out, &near, &sources, &q);
             assert!(e < tolerance, "P2L, L2P {isa:?} {count}: {e:.1e}");
         }
@@ -99,32 +105,40 @@ fn check_operators<T: Vectors>(order: usize, tolerance: f64) {
 fn check_family<T: Vectors>(solid: &Solid<T>, tolerance: f64) {
     let mut random = Random(3);
     let (cells, levels) = family();
-    let (isa, size) = (solid.isa, solid.terms);
+    let (isa, size, scratch) = (solid.isa, solid.local_terms(), &mut Vec::new());
     let away = scaled(&random.points::<T>(5), 4.0, [-17.0, 20.0, 14.0]);
     let q_away = random.points::<T>(5)[0].clone();
     let mut m = vec![T::default(); 9 * size];
     let mut l = vec![T::default(); 9 * size];
-    solid.p2l(slices(&away), &q_away, &mut l[..size]);
-    solid.l2l(&cells, &levels, &mut l);
+    solid.p2l(0, at(&away), &q_away, &mut l[..size], scratch);
+    solid.shifts.l2l_all(&cells, &levels, &mut l);
     let (mut all, mut charges) = ([vec![], vec![], vec![]], Vec::new());
     for (k, child) in cells.iter().enumerate().skip(1) {
         let (own, q) = (random.points::<T>(3), random.points::<T>(3)[0].clone());
-        solid.p2m(slices(&own), &q, &mut m[k * size..(k + 1) * size]);
+        let terms = k * size..(k + 1) * size;
+        solid.p2m(at(&own), &q, &mut m[terms.clone()], scratch);
         let inside = scaled(&own, 0.5, child.at.map(|a| 0.5 * a as f64 - 0.25));
         let mut out = vec![[T::default(); 4]; 3];
-        solid.l2p(&solid.local_factors(&l[k * size..(k + 1) * size]), slices(&own), &mut out);
+        solid.l2p(&l[terms.clone()], at(&own), &mut out, scratch);
         // From units of the child to those of the parent.
-        out.iter_mut().for_each(|o| *o = [2.0, 4.0, 4.0, 4.0].map(T::of).iter().zip(*o).map(|(a, b)| *a * b).collect::<Vec<T>>().try_into().ok().expect("four"));
+        let units = [2.0, 4.0, 4.0, 4.0].map(T::of);
+        out.iter_mut().for_each(|o| *o = std::array::from_fn(|a| units[a] * o[a]));
         let e = error(&out, &inside, &away, &q_away);
         assert!(e < tolerance, "L2L {isa:?} {k}: {e:.1e}");
+        let mut one = terms_of(solid);
+        solid.l2l(k - 1, &l[..size], &mut one);
+        assert!(one == l[terms], "one by one as all together");
         (0..3).for_each(|a| all[a].extend(&inside[a]));
         charges.extend(q);
     }
-    solid.m2m(&cells, &levels, &mut m);
+    solid.shifts.m2m_all(&cells, &levels, &mut m);
     let mut out = vec![[T::default(); 4]; 5];
-    solid.m2p(&solid.multipole_factors(&m[..size]), slices(&away), &mut out);
+    solid.m2p(0, &m[..size], at(&away), &mut out, scratch);
     let e = error(&out, &away, &all, &charges);
     assert!(e < tolerance, "M2M {isa:?}: {e:.1e}");
+    let mut one = terms_of(solid);
+    (0..8).for_each(|o| solid.m2m(o, &m[(o + 1) * size..(o + 2) * size], &mut one));
+    assert!(one == m[..size], "one by one as all together");
 }
 
 #[test]
@@ -210,7 +224,7 @@ fn check_m2l<T: Vectors>(order: usize, near2: u64, grid: &Grid, tolerance: f64) 
     assert!(scale > 0.0);
     let list = |p: usize| &grid.lists[p][..];
     for isa in Isa::all() {
-        let m2l = M2l::<T>::with_orders(order, near2, isa, &weights(2 * order), &Orders::full(order));
+        let m2l = M2l::<T>::with_orders(order, near2, isa, &weights(2 * order), Orders::full(order));
         let mut one = Vec::new();
         for threads in [1, 2] {
             let mut l = vec![T::default(); m.len()];
@@ -225,6 +239,15 @@ fn check_m2l<T: Vectors>(order: usize, near2: u64, grid: &Grid, tolerance: f64) 
             one = l;
         }
     }
+}
+
+#[test]
+fn m2l_of_very_small_angles_is_the_sum_over_pairs_of_cells() {
+    // The reach is 8 along each axis: of 10 parents in a row, those at the ends see each other's far children.
+    let near2 = 65;
+    assert_eq!(reach(near2), 8);
+    let grid = grid(10, near2, |at| at[1] < 2 && at[2] < 2);
+    check_m2l::<f64>(2, near2, &grid, 1e-14);
 }
 
 #[test]

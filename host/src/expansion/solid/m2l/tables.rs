@@ -1,6 +1,6 @@
 //! The matrices of M2L, one for all offsets that mirror each other.
 
-use super::{count, terms};
+use super::{FARTHEST, count, terms};
 use crate::arith::lanes::Real;
 use crate::expansion::solid::matrices::Translation;
 use crate::expansion::solid::orders::{Orders, reach};
@@ -13,7 +13,6 @@ const TABLE_LIMIT: usize = 256 << 20;
 
 /// The order of terms within M2L: by class of parity, then by degree, so that a lower order is the head of each class.
 pub struct Layout {
-    pub order: usize,
     /// Terms of a cell.
     pub size: usize,
     /// The first place of each class.
@@ -35,7 +34,7 @@ impl Layout {
         let up_to = |class: usize, order: usize| of_class(class).filter(|t| t.n <= order).count();
         let starts = std::array::from_fn(|class| (0..class).map(|c| up_to(c, order)).sum());
         let counts = (0..=order).map(|order| std::array::from_fn(|class| up_to(class, order))).collect();
-        Layout { order, size: count(order), starts, places, terms: sorted, counts }
+        Layout { size: count(order), starts, places, terms: sorted, counts }
     }
 
     /// Terms of a class up to a degree.
@@ -81,8 +80,7 @@ pub struct Mirrored {
 
 /// All orbits of an opening angle.
 pub struct Tables<T> {
-    pub reach: i64,
-    pub near2: u64,
+    reach: i64,
     pub orbits: Vec<Orbit<T>>,
     weights: Vec<f64>,
 }
@@ -90,7 +88,7 @@ pub struct Tables<T> {
 impl<T: Real> Tables<T> {
     pub fn new(layout: &Layout, near2: u64, rows: usize, weights: &[f64], orders: &Orders) -> Tables<T> {
         let reach = reach(near2);
-        let edge = 0..=2 * reach + 1;
+        let edge = if reach > FARTHEST { 0..=0 } else { 0..=2 * reach + 1 };
         let all = edge.clone().flat_map(|x| {
             let edge = edge.clone();
             edge.clone().flat_map(move |y| edge.clone().map(move |z| [x, y, z]))
@@ -102,7 +100,7 @@ impl<T: Real> Tables<T> {
         if size <= TABLE_LIMIT {
             orbits.par_iter_mut().for_each(|o| o.matrix = o.fill(layout, weights));
         }
-        Tables { reach, near2, orbits, weights: weights.to_vec() }
+        Tables { reach, orbits, weights: weights.to_vec() }
     }
 
     /// Offsets of parents.
