@@ -6,8 +6,8 @@ use super::matrices::{Translation, weights};
 use super::orders::{Orders, reach};
 use super::{Solid, terms};
 use crate::arith::lanes::Real;
-use crate::expansion::{Expansion, Points};
 use crate::arith::vector::{Isa, Vectors};
+use crate::expansion::{Expansion, Points};
 use crate::tree::Cell;
 use crate::tree::lists::is_near;
 use std::ops::Range;
@@ -194,9 +194,10 @@ fn plain<T: Real>(grid: &Grid, near2: u64, order: usize, m: &[T]) -> Vec<f64> {
     let mut tables = std::collections::HashMap::new();
     let mut l = vec![0.0; m.len()];
     for (p, list) in grid.lists.iter().enumerate() {
-        for (t, s) in grid.cells[p].child_range().flat_map(|t| {
-            list.iter().flat_map(move |s| grid.cells[*s as usize].child_range()).map(move |s| (t, s))
-        }) {
+        for (t, s) in grid.cells[p]
+            .child_range()
+            .flat_map(|t| list.iter().flat_map(move |s| grid.cells[*s as usize].child_range()).map(move |s| (t, s)))
+        {
             let d = [0, 1, 2].map(|k| grid.cells[t].at[k] as i64 - grid.cells[s].at[k] as i64);
             if is_near(d, near2) {
                 continue;

@@ -244,9 +244,10 @@ impl<T: Real> Targets<T> {
     /// Adds the sums to the local expansions of the parents' children.
     #[inline(always)]
     pub fn add_to(&self, layout: &Layout, cells: &[Cell], parents: &[u32], l: &mut [T]) {
-        let children = parents.iter().enumerate().flat_map(|(lane, p)| {
-            cells[cells[*p as usize].child_range()].iter().map(move |c| (lane, c.octant()))
-        });
+        let children = parents
+            .iter()
+            .enumerate()
+            .flat_map(|(lane, p)| cells[cells[*p as usize].child_range()].iter().map(move |c| (lane, c.octant())));
         for ((lane, octant), l) in children.zip(l.chunks_exact_mut(layout.size)) {
             let sums = &self.sums[octant * layout.size * self.lanes + lane..];
             for (l, row) in l.iter_mut().zip(&layout.places) {
