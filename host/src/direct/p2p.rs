@@ -10,6 +10,7 @@ use crate::arith::wide::WideForce;
 use crate::data::Force;
 use crate::direct::scales;
 use crate::direct::summation::LEAST;
+use crate::tree::charges::Charges;
 use crate::tree::lists::Lists;
 use crate::tree::{MAX_LEVEL, Tree};
 use rayon::prelude::*;
@@ -69,6 +70,7 @@ fn is_f64<T: Real>() -> bool {
 pub struct Near<'a> {
     pub tree: &'a Tree,
     pub lists: &'a Lists,
+    pub charges: &'a Charges,
     /// Softening length in the user's units.
     pub eps: f64,
     /// For each sorted particle the number of particles at exactly its coordinates, itself included.
@@ -97,8 +99,8 @@ impl Again {
 }
 
 /// Whether the charges are such that P2P and M2L can be computed in f32.
-pub fn charges_suit_f32(tree: &Tree) -> bool {
-    tree.least_charge >= Limits::of::<f32>().charge
+pub fn suit_f32(charges: &Charges) -> bool {
+    charges.least >= Limits::of::<f32>().charge
 }
 
 /// Room for the sums of one leaf.
@@ -109,8 +111,8 @@ struct Scratch<T> {
 }
 
 impl<'a> Near<'a> {
-    pub fn new(tree: &'a Tree, lists: &'a Lists, eps: f64) -> Near<'a> {
-        Near { tree, lists, eps, twins: tree.twins() }
+    pub fn new(tree: &'a Tree, lists: &'a Lists, charges: &'a Charges, eps: f64) -> Near<'a> {
+        Near { tree, lists, charges, eps, twins: tree.twins() }
     }
 
     /// Adds the direct interactions to `out`, in box units; those in [`Again::wide`] are left to the caller.
@@ -170,10 +172,10 @@ impl<'a> Near<'a> {
         let (tree, limits) = (self.tree, Limits::of::<T>());
         let frame = Frame::of::<T>(tree, leaf);
         let eps = tree.map.scaled(self.eps) / frame.unit;
-        if eps > limits.eps || tree.least_charge < limits.charge {
+        if eps > limits.eps || self.charges.least < limits.charge {
             return (targets.to_vec(), 0);
         }
-        gather(tree, &self.lists.u[leaf], &frame, &mut scratch.sources);
+        gather(tree, self.charges, &self.lists.u[leaf], &frame, &mut scratch.sources);
         scratch.targets.clear();
         scratch.targets.extend(targets.iter().map(|k| Target { at: frame.place(tree, *k), sums: Sums::default() }));
         let square = |x: f64| T::of(x * x);
@@ -199,8 +201,8 @@ impl<'a> Near<'a> {
 
     /// Sums at any scale.
     fn wide(&self, leaf: usize, targets: &[usize]) -> Again {
-        let sums = scales::sums(self.tree, leaf, &self.lists.u[leaf], targets, &self.twins, self.eps);
-        let charge = self.tree.map.charge;
+        let sums = scales::sums(self, leaf, &self.lists.u[leaf], targets);
+        let charge = self.charges.exponent;
         let wide = sums.into_iter().map(|(k, sum)| (k, sum.map(|s| s.scaled(charge)))).collect();
         Again { targets: targets.len() as u64, pairs: 0, wide }
     }
@@ -244,7 +246,7 @@ fn crowd_unit(tree: &Tree, leaf: usize) -> f64 {
     if extent < 1e-30 { 2f64.powi(exponent(extent.max(LEAST))) } else { 1.0 }
 }
 
-fn gather<T: Real>(tree: &Tree, segments: &[(u32, u32)], frame: &Frame, sources: &mut Sources<T>) {
+fn gather<T: Real>(tree: &Tree, charges: &Charges, segments: &[(u32, u32)], frame: &Frame, sources: &mut Sources<T>) {
     // Beyond all sources, and not so far that the powers of its distance leave the format.
     let far = T::of(3.0e4);
     for a in 0..3 {
@@ -263,7 +265,7 @@ fn gather<T: Real>(tree: &Tree, segments: &[(u32, u32)], frame: &Frame, sources:
     }
     sources.q.clear();
     for (first, count) in segments {
-        sources.q.extend(tree.charge[*first as usize..(first + count) as usize].iter().map(|q| T::of(*q)));
+        sources.q.extend(charges.scaled[*first as usize..(first + count) as usize].iter().map(|q| T::of(*q)));
     }
     sources.q.resize(sources.x[0].len(), T::default());
 }
