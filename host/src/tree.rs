@@ -144,6 +144,19 @@ impl Tree {
         parts
     }
 
+    /// Pairs every split cell with the part of `values` that belongs to its children, of which each has `terms`.
+    pub fn by_parent<'v, T>(&self, values: &'v mut [T], terms: usize) -> Vec<(usize, &'v mut [T])> {
+        let mut parts = Vec::new();
+        // The root is nobody's child; all other cells stand in the order of their parents.
+        let mut rest = values.split_at_mut(terms.min(values.len())).1;
+        for (k, cell) in self.cells.iter().enumerate().filter(|c| !c.1.is_leaf()) {
+            let (part, after) = rest.split_at_mut(cell.children as usize * terms);
+            parts.push((k, part));
+            rest = after;
+        }
+        parts
+    }
+
     /// Builds the cells of one level after the other.
     fn split(&mut self, leaf: usize) {
         if self.is_empty() {

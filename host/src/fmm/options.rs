@@ -3,8 +3,8 @@
 use crate::arith::scale::{exponent, ldexp};
 use crate::data::particles::Columns;
 use crate::expansion::basis::Basis;
-use crate::fmm::Plan;
 use crate::fmm::bind::BindError;
+use crate::fmm::{Outputs, Plan};
 use crate::job::BackendError;
 
 /// Arithmetic of P2P and M2L on the CPU.
@@ -108,7 +108,11 @@ pub(super) fn check_positions(positions: Columns) -> Result<(), FmmError> {
     Ok(())
 }
 
-pub(super) fn check_charges(plan: &Plan, charges: &[f64]) -> Result<(), FmmError> {
+pub(super) fn check_run(plan: &Plan, charges: &[f64], out: &Outputs) -> Result<(), FmmError> {
+    let lengths = [out.potential.len(), out.gradient[0].len(), out.gradient[1].len(), out.gradient[2].len()];
+    if let Some(length) = lengths.iter().find(|length| **length != plan.tree.len()) {
+        return wrong(format!("there is room for {length} results of {} particles", plan.tree.len()));
+    }
     if charges.len() != plan.tree.len() {
         return wrong(format!("{} charges were given for {} particles", charges.len(), plan.tree.len()));
     }

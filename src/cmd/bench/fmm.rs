@@ -8,8 +8,10 @@ use host::backends::{self, BackendOptions};
 use host::data::particles::Particles;
 use host::data::random::{self, Charge, Distribution};
 use host::direct::error;
+use host::fmm::executor::Executor;
+use host::fmm::offload::Pipelines;
 use host::fmm::stats::Stats;
-use host::fmm::{self, Compute, Plan};
+use host::fmm::{self, Plan};
 use pg2::graph::Graph;
 
 /// One FMM to be measured.
@@ -72,11 +74,9 @@ impl Case {
         let mut backend = (backends::find(self.backend)?.0.open)(&self.engine);
         let p2p = source::load(self.p2p)?.1;
         let m2l = if self.near_only { None } else { Some(m2l_kernel(self.order)?) };
-        let mut compute = match self.backend {
-            "cpu" => Compute::Native,
-            _ => Compute::Kernels { backend: &mut *backend, p2p: &p2p, m2l: m2l.as_ref() },
-        };
-        let solution = plan.run(&particles.q, &mut compute, &mut |_, _, _| {}).map_err(wrong)?;
+        let mut pipelines = Pipelines::new(&mut *backend, &p2p, m2l.as_ref());
+        let executors: &mut [&mut dyn Executor] = if self.backend == "cpu" { &mut [] } else { &mut [&mut pipelines] };
+        let solution = plan.solve(&particles.q, executors, &mut |_, _, _| {}).map_err(wrong)?;
         let mut stats = solution.stats;
         if self.check > 0 {
             stats.error = Some(error::measure(particles, &solution.field, self.check, 1, 0.0));

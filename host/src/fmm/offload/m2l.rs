@@ -1,44 +1,46 @@
 //! M2L by a kernel, level by level; flagged cells are computed again on the CPU.
 
-use super::{WRONG, Work, segment, table};
+use super::{WRONG, segment, table};
 use crate::arith::encode::encode;
 use crate::arith::ranges;
 use crate::arith::scale::{exponent, ldexp};
 use crate::expansion::basis::degree;
-use crate::expansion::m2l::m2l_cell;
 use crate::fmm::bind::{Feed, M2l};
-use crate::fmm::{FmmError, Plan, Progress};
+use crate::fmm::executor::{Coefficients, Expansions, Progress, State, Work};
+use crate::fmm::{FmmError, Plan};
 use crate::job::{Backend, Job, Run, SourceRange};
 use hdl::Format;
 use pg2::graph::Graph;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// M2L by `graph`, level by level: adds to `l` what the multipoles `m` give.
+/// M2L by `graph`, level by level: adds to the local expansions what the multipoles give.
 pub fn m2l(
-    plan: &Plan,
     backend: &mut dyn Backend,
     graph: &Graph,
     kernel: &M2l,
-    m: &[f64],
-    l: &mut [f64],
+    state: &mut State,
     progress: &mut Progress,
 ) -> Result<Work, FmmError> {
-    let stage = Stage { plan, graph, kernel, m };
+    let plan = state.plan;
+    let Expansions::F64(Coefficients { m, l }) = &mut state.expansions else {
+        unreachable!("expansions are f64 where an executor takes M2L")
+    };
+    let common = Common { plan, graph, kernel, m };
     let mut work = Work::default();
     let all = plan.tree.cells.len();
     for parents in &plan.tree.levels {
         let level = Level::new(plan, parents.clone());
         if !level.runs.is_empty() {
             let done = &mut |done| progress("M2L", level.cells.start + done, all);
-            level.run(&stage, backend, l, &mut work, done)?;
+            level.run(&common, backend, l, &mut work, done)?;
         }
     }
     Ok(work)
 }
 
 /// What the levels have in common.
-struct Stage<'a> {
+struct Common<'a> {
     plan: &'a Plan,
     graph: &'a Graph,
     kernel: &'a M2l,
@@ -83,14 +85,14 @@ impl Level {
 
     fn run(
         &self,
-        stage: &Stage,
+        common: &Common,
         backend: &mut dyn Backend,
         l: &mut [f64],
         work: &mut Work,
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), FmmError> {
-        let Stage { plan, graph, kernel, m } = *stage;
-        let e = &plan.expansion;
+        let Common { plan, graph, kernel, m } = *common;
+        let e = &kernel.operators.taylor;
         let shift = self.shift(plan, kernel, m);
         let value = |k: usize, feed: Feed, format: Format| {
             let cell = self.cells.start + k;
@@ -126,8 +128,7 @@ impl Level {
                 let own = &mut l[cell * e.l..(cell + 1) * e.l];
                 if !whole || outcome.flags[k].intersects(WRONG) {
                     work.recomputed += 1;
-                    let exact = m2l_cell(&plan.tree, &plan.lists, e, plan.near2, m, cell);
-                    own.iter_mut().zip(exact).for_each(|(l, x)| *l += x);
+                    plan.far().m2l_cell(&kernel.operators, m, cell, own);
                     continue;
                 }
                 let record = outcome.results.record(k);
@@ -146,7 +147,7 @@ impl Level {
     /// cell is the sum over its list.
     fn shift(&self, plan: &Plan, kernel: &M2l, m: &[f64]) -> i32 {
         let Some(format) = kernel.shift.filter(|f| f.is_int()) else { return 0 };
-        let e = &plan.expansion;
+        let e = &kernel.operators.taylor;
         let r = (plan.near2 as f64).sqrt();
         let derivative = |n: usize| (1..=n).fold(1.0 / r, |a, k| a * k as f64 / r);
         let largest = |n: usize| (n..=e.order).map(derivative).fold(0.0, f64::max);

@@ -1,12 +1,13 @@
 //! P2P by a kernel: one job of all leaves; flagged targets and close pairs are computed again on the CPU.
 
-use super::{Bound, WRONG, Work, segment, table};
+use super::{Bound, WRONG, segment, table};
 use crate::arith::encode::encode;
 use crate::data::Force;
 use crate::direct::close;
 use crate::direct::p2p::Near;
 use crate::fmm::bind::{BindError, Feed, Feeds, P2p};
-use crate::fmm::{FmmError, Plan, Progress};
+use crate::fmm::executor::{Progress, State, Work};
+use crate::fmm::{FmmError, Plan};
 use crate::job::{Backend, Job, Run};
 use crate::tree::Tree;
 use crate::tree::charges::Charges;
@@ -16,16 +17,15 @@ use pg2::graph::Graph;
 /// Those that make a result of P2P unusable: with `underflow` the square of a distance may be lost.
 const WRONG_P2P: Flags = Flags(WRONG.0 | Flags::UNDERFLOW.0);
 
-/// P2P by `graph`: adds to `force`, in box units.
+/// P2P by `graph`: adds to the forces, in box units.
 pub fn p2p(
-    plan: &Plan,
     backend: &mut dyn Backend,
     graph: &Graph,
     bound: &Bound,
-    charges: &Charges,
-    force: &mut [Force],
+    state: &mut State,
     progress: &mut Progress,
 ) -> Result<Work, FmmError> {
+    let State { plan, charges, force, .. } = state;
     let (kernel, params) = (&bound.p2p, &bound.params);
     let (tree, lists) = (&plan.tree, &plan.lists);
     let record = |feeds: &Feeds| table(tree.len(), feeds, |k, feed, format| particle(plan, charges, k, feed, format)).0;
