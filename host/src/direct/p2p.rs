@@ -217,9 +217,10 @@ mod tests {
         for leaf in &tree.leaves {
             let cell = &tree.cells[*leaf as usize];
             let limit = Limits::of::<f32>().distance * cell.edge();
+            let sources = || lists.u[*leaf as usize].iter().flat_map(|s| s.0 as usize..(s.0 + s.1) as usize);
             for i in cell.particles() {
                 let d2 = |j: usize| (0..3).map(|a| (tree.unit[a][i] - tree.unit[a][j]).powi(2)).sum::<f64>();
-                wanted += (0..tree.len()).filter(|j| *j != i && d2(*j) < limit * limit).count();
+                wanted += sources().filter(|j| *j != i && d2(*j) < limit * limit).count();
             }
         }
         let again = Near::new(&tree, &lists, &charges, 0.0).all::<f32>(&mut vec![[0.0; 4]; tree.len()]);
