@@ -18,6 +18,8 @@ pub trait Vector: Copy {
     const LANES: usize;
     /// Vectors that the machine holds in registers.
     const REGISTERS: usize;
+    /// Rows of a product of matrices whose sums, of two vectors each, stay in registers.
+    const ROWS: usize;
     unsafe fn splat(x: Self::Item) -> Self;
     /// The first [`LANES`](Self::LANES) numbers of a slice, which must have as many.
     unsafe fn load(from: &[Self::Item]) -> Self;
@@ -25,6 +27,8 @@ pub trait Vector: Copy {
     unsafe fn store(self, to: &mut [Self::Item]);
     /// `(x - origin) * factor` in f64 of the first [`LANES`](Self::LANES) numbers of a slice, which must have as many.
     unsafe fn from_f64(x: &[f64], origin: f64, factor: f64) -> Self;
+    /// The numbers of two vectors in turn: those of the lower halves, then those of the upper ones.
+    unsafe fn interleave(self, b: Self) -> [Self; 2];
     unsafe fn add(self, b: Self) -> Self;
     unsafe fn sub(self, b: Self) -> Self;
     unsafe fn mul(self, b: Self) -> Self;
@@ -73,6 +77,7 @@ macro_rules! portable {
             const LANES: usize = $lanes;
             const REGISTERS: usize = 16;
             const ROOT: f64 = 1.0;
+            const ROWS: usize = 2;
             #[inline(always)]
             unsafe fn splat(x: $t) -> Self {
                 [x; $lanes]
@@ -88,6 +93,11 @@ macro_rules! portable {
             #[inline(always)]
             unsafe fn from_f64(x: &[f64], origin: f64, factor: f64) -> Self {
                 std::array::from_fn(|i| ((x[i] - origin) * factor) as $t)
+            }
+            #[inline(always)]
+            unsafe fn interleave(self, b: Self) -> [Self; 2] {
+                let of = |k: usize| if k % 2 == 0 { self[k / 2] } else { b[k / 2] };
+                [std::array::from_fn(of), std::array::from_fn(|k| of(k + $lanes))]
             }
             #[inline(always)]
             unsafe fn add(self, b: Self) -> Self {
@@ -129,9 +139,10 @@ portable!(f64, 4);
 /// The methods that are one instruction each.
 #[cfg(target_arch = "x86_64")]
 macro_rules! instructions {
-    ($t:ident, $lanes:literal, $set1:ident, $loadu:ident, $storeu:ident, $add:ident, $sub:ident, $mul:ident, $fmadd:ident) => {
+    ($t:ident, $lanes:literal, $rows:literal, $set1:ident, $loadu:ident, $storeu:ident, $add:ident, $sub:ident, $mul:ident, $fmadd:ident) => {
         type Item = $t;
         const LANES: usize = $lanes;
+        const ROWS: usize = $rows;
         #[inline(always)]
         unsafe fn splat(x: $t) -> Self {
             unsafe { $set1(x) }
@@ -172,6 +183,7 @@ impl Vector for __m512 {
     instructions!(
         f32,
         16,
+        12,
         _mm512_set1_ps,
         _mm512_loadu_ps,
         _mm512_storeu_ps,
@@ -180,6 +192,16 @@ impl Vector for __m512 {
         _mm512_mul_ps,
         _mm512_fmadd_ps
     );
+
+    #[inline(always)]
+    unsafe fn interleave(self, b: Self) -> [Self; 2] {
+        // Numbers from 16 on are places of `b`.
+        unsafe {
+            let lower = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+            let upper = _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+            [_mm512_permutex2var_ps(self, lower, b), _mm512_permutex2var_ps(self, upper, b)]
+        }
+    }
 
     const REGISTERS: usize = 32;
     const ROOT: f64 = 2.0;
@@ -221,6 +243,7 @@ impl Vector for __m512d {
     instructions!(
         f64,
         8,
+        12,
         _mm512_set1_pd,
         _mm512_loadu_pd,
         _mm512_storeu_pd,
@@ -229,6 +252,16 @@ impl Vector for __m512d {
         _mm512_mul_pd,
         _mm512_fmadd_pd
     );
+
+    #[inline(always)]
+    unsafe fn interleave(self, b: Self) -> [Self; 2] {
+        // Numbers from 8 on are places of `b`.
+        unsafe {
+            let lower = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
+            let upper = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
+            [_mm512_permutex2var_pd(self, lower, b), _mm512_permutex2var_pd(self, upper, b)]
+        }
+    }
 
     const REGISTERS: usize = 32;
     const ROOT: f64 = 1.0;
@@ -270,6 +303,7 @@ impl Vector for __m256 {
     instructions!(
         f32,
         8,
+        5,
         _mm256_set1_ps,
         _mm256_loadu_ps,
         _mm256_storeu_ps,
@@ -278,6 +312,15 @@ impl Vector for __m256 {
         _mm256_mul_ps,
         _mm256_fmadd_ps
     );
+
+    #[inline(always)]
+    unsafe fn interleave(self, b: Self) -> [Self; 2] {
+        // Within each 128 bits, then these in order.
+        unsafe {
+            let (low, high) = (_mm256_unpacklo_ps(self, b), _mm256_unpackhi_ps(self, b));
+            [_mm256_permute2f128_ps::<0x20>(low, high), _mm256_permute2f128_ps::<0x31>(low, high)]
+        }
+    }
 
     const REGISTERS: usize = 16;
     const ROOT: f64 = 1.0;
@@ -321,6 +364,7 @@ impl Vector for __m256d {
     instructions!(
         f64,
         4,
+        5,
         _mm256_set1_pd,
         _mm256_loadu_pd,
         _mm256_storeu_pd,
@@ -329,6 +373,15 @@ impl Vector for __m256d {
         _mm256_mul_pd,
         _mm256_fmadd_pd
     );
+
+    #[inline(always)]
+    unsafe fn interleave(self, b: Self) -> [Self; 2] {
+        // Within each 128 bits, then these in order.
+        unsafe {
+            let (low, high) = (_mm256_unpacklo_pd(self, b), _mm256_unpackhi_pd(self, b));
+            [_mm256_permute2f128_pd::<0x20>(low, high), _mm256_permute2f128_pd::<0x31>(low, high)]
+        }
+    }
 
     const REGISTERS: usize = 16;
     const ROOT: f64 = 1.0;
@@ -382,11 +435,70 @@ impl Isa {
         Isa::Portable
     }
 
+    /// Numbers in one of its vectors.
+    pub fn lanes<T: Vectors>(self) -> usize {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => T::Avx512::LANES,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => T::Avx2::LANES,
+            _ => T::Portable::LANES,
+        }
+    }
+
+    /// [`Vector::ROWS`] of its vectors.
+    pub fn rows<T: Vectors>(self) -> usize {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => T::Avx512::ROWS,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => T::Avx2::ROWS,
+            _ => T::Portable::ROWS,
+        }
+    }
+
     /// All that the machine has.
     pub fn all() -> impl Iterator<Item = Isa> {
         [Isa::Portable, Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| *isa <= Isa::best())
     }
 }
+
+/// Defines `$name::<T>`, which is `$body::<V>` compiled for the vectors V of the set of instructions that is its first
+/// argument. Everything that `$body` calls in its inner loops must be `#[inline(always)]`, or it is compiled for any machine.
+macro_rules! vectorised {
+    ($(#[$doc:meta])* $vis:vis fn $name:ident<$t:ident>($($a:ident: $ty:ty),* $(,)?) = $body:ident) => {
+        $(#[$doc])*
+        $vis fn $name<$t: $crate::arith::vector::Vectors>(isa: $crate::arith::vector::Isa, $($a: $ty),*) {
+            #[cfg(target_arch = "x86_64")]
+            {
+                use $crate::arith::vector::{Isa, Vectors};
+                #[target_feature(enable = "avx512f,fma")]
+                fn avx512<$t: Vectors>($($a: $ty),*) {
+                    // SAFETY: a caller has the instructions of the vector.
+                    unsafe { $body::<$t::Avx512>($($a),*) }
+                }
+                #[target_feature(enable = "avx2,fma")]
+                fn avx2<$t: Vectors>($($a: $ty),*) {
+                    // SAFETY: as above.
+                    unsafe { $body::<$t::Avx2>($($a),*) }
+                }
+                assert!(isa <= Isa::best(), "the machine has these instructions");
+                match isa {
+                    // SAFETY: the machine has the instructions.
+                    Isa::Avx512 => return unsafe { avx512::<$t>($($a),*) },
+                    // SAFETY: as above.
+                    Isa::Avx2 => return unsafe { avx2::<$t>($($a),*) },
+                    Isa::Portable => {}
+                }
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            let _ = isa;
+            // SAFETY: every machine has the instructions of the portable vector.
+            unsafe { $body::<$t::Portable>($($a),*) }
+        }
+    };
+}
+pub(crate) use vectorised;
 
 #[cfg(test)]
 mod tests {
@@ -428,14 +540,6 @@ mod tests {
         }
     }
 
-    fn lanes<T: Vectors>(isa: Isa) -> u32 {
-        (match isa {
-            Isa::Avx512 => T::Avx512::LANES,
-            Isa::Avx2 => T::Avx2::LANES,
-            Isa::Portable => T::Portable::LANES,
-        }) as u32
-    }
-
     fn check<T: Vectors>(last_place: f64, powers: std::ops::Range<i32>) {
         let mantissas = (0..500).map(|k| 1.0 + 2.9999 * k as f64 / 499.0);
         let x: Vec<T> = mantissas.flat_map(|m| powers.clone().map(move |e| T::of(m * 4f64.powi(e)))).collect();
@@ -443,15 +547,43 @@ mod tests {
             for (x, (y, near)) in x.iter().zip(roots(isa, &x, 0.0)) {
                 let wanted = 1.0 / x.f64().sqrt();
                 assert!((y / wanted - 1.0).abs() < 2.0 * last_place, "{isa:?}: 1/sqrt({}) is not {y}", x.f64());
-                assert_eq!(near, lanes::<T>(isa) - 1, "{isa:?}");
+                assert_eq!(near, isa.lanes::<T>() as u32 - 1, "{isa:?}");
             }
             // Below the limit, whatever is added.
             for x in [0.0, 1e-30, 0.99e-6] {
-                assert_eq!(roots(isa, &[T::of(x)], 4.0), [(0.0, lanes::<T>(isa))], "{isa:?}");
+                assert_eq!(roots(isa, &[T::of(x)], 4.0), [(0.0, isa.lanes::<T>() as u32)], "{isa:?}");
             }
             let (y, _) = roots(isa, &[T::of(12.0)], 4.0)[0];
             assert!((y / 0.25 - 1.0).abs() < 2.0 * last_place, "{isa:?}: {y}");
         }
+    }
+
+    unsafe fn interleaved<V: Vector>(a: &[V::Item], b: &[V::Item], out: &mut [V::Item]) {
+        unsafe {
+            let [low, high] = V::load(a).interleave(V::load(b));
+            low.store(out);
+            high.store(&mut out[V::LANES..]);
+        }
+    }
+
+    vectorised! {
+        fn interleave<T>(a: &[T], b: &[T], out: &mut [T]) = interleaved
+    }
+
+    fn check_interleave<T: Vectors + std::fmt::Debug>() {
+        let numbers = |from: usize| -> Vec<T> { (0..16).map(|k| T::of((2 * k + from) as f64)).collect() };
+        for isa in Isa::all() {
+            let mut out = vec![T::default(); 32];
+            interleave(isa, &numbers(0), &numbers(1), &mut out);
+            let count = 2 * isa.lanes::<T>();
+            assert!(out[..count].iter().enumerate().all(|(k, x)| x.f64() == k as f64), "{isa:?}: {out:?}");
+        }
+    }
+
+    #[test]
+    fn interleaving_takes_numbers_in_turn() {
+        check_interleave::<f32>();
+        check_interleave::<f64>();
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The native FMM against direct summation: operators on single points, orders, angles, distributions, threads.
 
-use host::arith::lanes::Real;
+use host::arith::vector::Vectors;
 use host::data::particles::Particles;
 use host::data::random::{Charge, Distribution, generate};
 use host::direct::error::{Errors, measure};
@@ -95,7 +95,7 @@ fn operators_agree_with_p2p_on_single_points() {
 }
 
 /// `rounding` is relative, of a sum of terms of about 1.
-fn check_operators<T: Real>(basis: Basis, order: i32, rounding: f64) {
+fn check_operators<T: Vectors>(basis: Basis, order: i32, rounding: f64) {
     let e: &dyn Expansion<T> = &*operators(basis, order as usize);
     let (s, t) = ([0.31, -0.22, 0.17], [3.2, 0.9, -1.8]);
     let exact = |a: [f64; 3], b: [f64; 3]| {
