@@ -16,6 +16,8 @@ pub trait Vector: Copy {
     type Item: Real;
     /// Numbers in a vector.
     const LANES: usize;
+    /// Vectors that the machine holds in registers.
+    const REGISTERS: usize;
     /// Rows of a product of matrices whose sums, of two vectors each, stay in registers.
     const ROWS: usize;
     unsafe fn splat(x: Self::Item) -> Self;
@@ -23,6 +25,8 @@ pub trait Vector: Copy {
     unsafe fn load(from: &[Self::Item]) -> Self;
     /// Writes the first [`LANES`](Self::LANES) numbers of a slice, which must have as many.
     unsafe fn store(self, to: &mut [Self::Item]);
+    /// `(x - origin) * factor` in f64 of the first [`LANES`](Self::LANES) numbers of a slice, which must have as many.
+    unsafe fn from_f64(x: &[f64], origin: f64, factor: f64) -> Self;
     /// The numbers of two vectors in turn: those of the lower halves, then those of the upper ones.
     unsafe fn interleave(self, b: Self) -> [Self; 2];
     unsafe fn add(self, b: Self) -> Self;
@@ -30,9 +34,12 @@ pub trait Vector: Copy {
     unsafe fn mul(self, b: Self) -> Self;
     /// `self * b + c`.
     unsafe fn mul_add(self, b: Self, c: Self) -> Self;
-    /// `1 / sqrt(self + add)` to about the precision of the format where `self >= least`, else 0; and in how many lanes it
-    /// is not. What is below `least` may be 0; all sums must be finite, and those from `least` on normal numbers.
-    unsafe fn inverse_root_from(self, least: Self, add: Self) -> (Self, u32);
+    /// What [`inverse_root`](Self::inverse_root) gives for 1: a factor that saves it an instruction.
+    const ROOT: f64;
+    /// `ROOT / sqrt(self)` to about the precision of the format, for normal numbers; anything for others.
+    unsafe fn inverse_root(self) -> Self;
+    /// `self` where `x >= least`, else 0; and in how many lanes it is not.
+    unsafe fn where_from(self, x: Self, least: Self) -> (Self, u32);
     /// The sum of the lanes, in an order that depends on the vector alone.
     unsafe fn sum(self) -> Self::Item;
 }
@@ -68,6 +75,8 @@ macro_rules! portable {
         impl Vector for [$t; $lanes] {
             type Item = $t;
             const LANES: usize = $lanes;
+            const REGISTERS: usize = 16;
+            const ROOT: f64 = 1.0;
             const ROWS: usize = 2;
             #[inline(always)]
             unsafe fn splat(x: $t) -> Self {
@@ -80,6 +89,10 @@ macro_rules! portable {
             #[inline(always)]
             unsafe fn store(self, to: &mut [$t]) {
                 to[..$lanes].copy_from_slice(&self);
+            }
+            #[inline(always)]
+            unsafe fn from_f64(x: &[f64], origin: f64, factor: f64) -> Self {
+                std::array::from_fn(|i| ((x[i] - origin) * factor) as $t)
             }
             #[inline(always)]
             unsafe fn interleave(self, b: Self) -> [Self; 2] {
@@ -104,10 +117,14 @@ macro_rules! portable {
                 std::array::from_fn(|i| self[i] * b[i] + c[i])
             }
             #[inline(always)]
-            unsafe fn inverse_root_from(self, least: Self, add: Self) -> (Self, u32) {
-                let is_near: [bool; $lanes] = std::array::from_fn(|i| self[i] < least[i]);
-                let root = |i: usize| if is_near[i] { 0.0 } else { 1.0 / (self[i] + add[i]).sqrt() };
-                (std::array::from_fn(root), is_near.iter().map(|n| *n as u32).sum())
+            unsafe fn inverse_root(self) -> Self {
+                self.map(|x| 1.0 / x.sqrt())
+            }
+            #[inline(always)]
+            unsafe fn where_from(self, x: Self, least: Self) -> (Self, u32) {
+                let is_below: [bool; $lanes] = std::array::from_fn(|i| x[i] < least[i]);
+                let kept = std::array::from_fn(|i| if is_below[i] { 0.0 } else { self[i] });
+                (kept, is_below.iter().map(|n| *n as u32).sum())
             }
             #[inline(always)]
             unsafe fn sum(self) -> $t {
@@ -186,16 +203,32 @@ impl Vector for __m512 {
         }
     }
 
+    const REGISTERS: usize = 32;
+    const ROOT: f64 = 2.0;
+
     #[inline(always)]
-    unsafe fn inverse_root_from(self, least: Self, add: Self) -> (Self, u32) {
+    unsafe fn from_f64(x: &[f64], origin: f64, factor: f64) -> Self {
         unsafe {
-            let near = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self, least);
-            let x = _mm512_add_ps(self, add);
-            // Right to 2^-14; a step of Newton leaves 1.5 * 2^-28.
-            let y = _mm512_rsqrt14_ps(x);
-            let h = _mm512_fnmadd_ps(_mm512_mul_ps(x, y), y, _mm512_set1_ps(1.0));
-            let half = _mm512_mul_ps(y, _mm512_set1_ps(0.5));
-            (_mm512_maskz_mov_ps(!near, _mm512_fmadd_ps(half, h, y)), near.count_ones())
+            let half = |x: &[f64]| _mm512_cvtpd_ps(__m512d::from_f64(x, origin, factor));
+            let (low, high) = (_mm256_castps_pd(half(x)), _mm256_castps_pd(half(&x[8..])));
+            _mm512_castpd_ps(_mm512_insertf64x4::<1>(_mm512_castpd256_pd512(low), high))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn inverse_root(self) -> Self {
+        unsafe {
+            // Right to 2^-14; a step of Newton, y (3 - x y^2) / 2, leaves 1.5 * 2^-28.
+            let y = _mm512_rsqrt14_ps(self);
+            _mm512_mul_ps(y, _mm512_fnmadd_ps(_mm512_mul_ps(self, y), y, _mm512_set1_ps(3.0)))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn where_from(self, x: Self, least: Self) -> (Self, u32) {
+        unsafe {
+            let below = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(x, least);
+            (_mm512_maskz_mov_ps(!below, self), below.count_ones())
         }
     }
 
@@ -230,18 +263,32 @@ impl Vector for __m512d {
         }
     }
 
+    const REGISTERS: usize = 32;
+    const ROOT: f64 = 1.0;
+
     #[inline(always)]
-    unsafe fn inverse_root_from(self, least: Self, add: Self) -> (Self, u32) {
+    unsafe fn from_f64(x: &[f64], origin: f64, factor: f64) -> Self {
+        unsafe { _mm512_mul_pd(_mm512_sub_pd(Self::load(x), Self::splat(origin)), Self::splat(factor)) }
+    }
+
+    #[inline(always)]
+    unsafe fn inverse_root(self) -> Self {
         unsafe {
-            let near = _mm512_cmp_pd_mask::<_CMP_LT_OQ>(self, least);
-            let x = _mm512_add_pd(self, add);
             // Right to 2^-14. With h = 1 - x y^2, 1 / sqrt(x) is y (1 - h)^(-1/2), whose series up to h^3 leaves 35/128 h^4,
             // where |h| < 2^-12.9.
-            let y = _mm512_rsqrt14_pd(x);
-            let h = _mm512_fnmadd_pd(_mm512_mul_pd(x, y), y, _mm512_set1_pd(1.0));
+            let y = _mm512_rsqrt14_pd(self);
+            let h = _mm512_fnmadd_pd(_mm512_mul_pd(self, y), y, _mm512_set1_pd(1.0));
             let p = _mm512_fmadd_pd(h, _mm512_set1_pd(0.3125), _mm512_set1_pd(0.375));
             let p = _mm512_fmadd_pd(h, p, _mm512_set1_pd(0.5));
-            (_mm512_maskz_mov_pd(!near, _mm512_fmadd_pd(_mm512_mul_pd(y, h), p, y)), near.count_ones())
+            _mm512_fmadd_pd(_mm512_mul_pd(y, h), p, y)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn where_from(self, x: Self, least: Self) -> (Self, u32) {
+        unsafe {
+            let below = _mm512_cmp_pd_mask::<_CMP_LT_OQ>(x, least);
+            (_mm512_maskz_mov_pd(!below, self), below.count_ones())
         }
     }
 
@@ -275,17 +322,33 @@ impl Vector for __m256 {
         }
     }
 
+    const REGISTERS: usize = 16;
+    const ROOT: f64 = 1.0;
+
     #[inline(always)]
-    unsafe fn inverse_root_from(self, least: Self, add: Self) -> (Self, u32) {
+    unsafe fn from_f64(x: &[f64], origin: f64, factor: f64) -> Self {
         unsafe {
-            let near = _mm256_cmp_ps::<_CMP_LT_OQ>(self, least);
-            let x = _mm256_add_ps(self, add);
+            let half = |x: &[f64]| _mm256_cvtpd_ps(__m256d::from_f64(x, origin, factor));
+            _mm256_set_m128(half(&x[4..]), half(x))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn inverse_root(self) -> Self {
+        unsafe {
             // Right to 1.5 * 2^-12; the series of the AVX-512 vector of f64 up to h^2 leaves 5/16 h^3, |h| < 2^-10.4.
-            let y = _mm256_rsqrt_ps(x);
-            let h = _mm256_fnmadd_ps(_mm256_mul_ps(x, y), y, _mm256_set1_ps(1.0));
+            let y = _mm256_rsqrt_ps(self);
+            let h = _mm256_fnmadd_ps(_mm256_mul_ps(self, y), y, _mm256_set1_ps(1.0));
             let p = _mm256_fmadd_ps(h, _mm256_set1_ps(0.375), _mm256_set1_ps(0.5));
-            let y = _mm256_fmadd_ps(_mm256_mul_ps(y, h), p, y);
-            (_mm256_andnot_ps(near, y), _mm256_movemask_ps(near).count_ones())
+            _mm256_fmadd_ps(_mm256_mul_ps(y, h), p, y)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn where_from(self, x: Self, least: Self) -> (Self, u32) {
+        unsafe {
+            let below = _mm256_cmp_ps::<_CMP_LT_OQ>(x, least);
+            (_mm256_andnot_ps(below, self), _mm256_movemask_ps(below).count_ones())
         }
     }
 
@@ -320,13 +383,25 @@ impl Vector for __m256d {
         }
     }
 
+    const REGISTERS: usize = 16;
+    const ROOT: f64 = 1.0;
+
     #[inline(always)]
-    unsafe fn inverse_root_from(self, least: Self, add: Self) -> (Self, u32) {
+    unsafe fn from_f64(x: &[f64], origin: f64, factor: f64) -> Self {
+        unsafe { _mm256_mul_pd(_mm256_sub_pd(Self::load(x), Self::splat(origin)), Self::splat(factor)) }
+    }
+
+    #[inline(always)]
+    unsafe fn inverse_root(self) -> Self {
+        // There is no instruction that begins this one in the range of f64.
+        unsafe { _mm256_div_pd(_mm256_set1_pd(1.0), _mm256_sqrt_pd(self)) }
+    }
+
+    #[inline(always)]
+    unsafe fn where_from(self, x: Self, least: Self) -> (Self, u32) {
         unsafe {
-            // There is no instruction that begins this one in the range of f64.
-            let near = _mm256_cmp_pd::<_CMP_LT_OQ>(self, least);
-            let y = _mm256_div_pd(_mm256_set1_pd(1.0), _mm256_sqrt_pd(_mm256_add_pd(self, add)));
-            (_mm256_andnot_pd(near, y), _mm256_movemask_pd(near).count_ones())
+            let below = _mm256_cmp_pd::<_CMP_LT_OQ>(x, least);
+            (_mm256_andnot_pd(below, self), _mm256_movemask_pd(below).count_ones())
         }
     }
 
@@ -433,8 +508,10 @@ mod tests {
     #[inline(always)]
     unsafe fn root<V: Vector>(x: &[V::Item], add: f64) -> Vec<(f64, u32)> {
         let of = |x: &[V::Item]| unsafe {
-            let (y, near) = V::load(x).inverse_root_from(V::splat(V::Item::of(1e-6)), V::splat(V::Item::of(add)));
-            (y.sum().f64(), near)
+            let x = V::load(x);
+            let y = x.add(V::splat(V::Item::of(add))).inverse_root();
+            let (y, near) = y.where_from(x, V::splat(V::Item::of(1e-6)));
+            (y.sum().f64() / V::ROOT, near)
         };
         // One value beside others that are below the limit, so that the sum is that of one lane.
         let alone = |x: &V::Item| {

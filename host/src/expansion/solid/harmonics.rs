@@ -82,8 +82,8 @@ impl<T: Real> Harmonics<T> {
         // SAFETY: as for this function.
         unsafe {
             let r2 = x[0].mul_add(x[0], x[1].mul_add(x[1], x[2].mul(x[2])));
-            let zero = V::splat(T::default());
-            let (inverse, _) = r2.inverse_root_from(V::splat(T::of(1e-30)), zero);
+            let root = r2.inverse_root().mul(V::splat(T::of(1.0 / V::ROOT)));
+            let (inverse, _) = root.where_from(r2, V::splat(T::of(1e-30)));
             let inverse2 = inverse.mul(inverse);
             self.regular([x[0].mul(inverse2), x[1].mul(inverse2), x[2].mul(inverse2)], inverse, out);
         }
