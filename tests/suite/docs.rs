@@ -139,7 +139,8 @@ fn the_readme_lists_every_backend() {
 #[test]
 fn the_readme_lists_every_command() {
     let (text, help) = (page("README.md"), crate::common::Place::new().run("--help").expect(0).out);
-    let list = help.split("Commands:").nth(1).and_then(|t| t.split("Options:").next()).expect("help lists the commands");
+    let list =
+        help.split("Commands:").nth(1).and_then(|t| t.split("Options:").next()).expect("help lists the commands");
     let names: Vec<&str> = list.lines().filter_map(|l| l.split_whitespace().next()).filter(|n| *n != "help").collect();
     assert!(names.len() > 10, "{help}");
     for name in names {

@@ -410,7 +410,8 @@ impl Generator<'_> {
     /// A library function of values without a table, whatever such functions there are.
     fn call(&mut self, f: Format, a: Part, b: Part) -> Part {
         let plain = |row: &Function| {
-            let values = row.params.iter().all(|p| p.kind == Kind::Value) && row.takes.iter().all(|t| t.most == u32::MAX);
+            let values =
+                row.params.iter().all(|p| p.kind == Kind::Value) && row.takes.iter().all(|t| t.most == u32::MAX);
             let op = row.takes(f).filter(|_| values).and_then(|t| t.operator)?;
             Some((row.name, row.params.len(), op.result(&vec![f; row.params.len()], &Attrs::default()).ok()?))
         };
