@@ -1,249 +1,136 @@
-//! Taylor expansions of order P in units of the cell (RULES H4).
+//! Expansions of the far field: what the FMM asks of one, and the kinds there are.
 //!
-//! `M_n = sum of q (c-x)^n / n!` and `L_k`, the k-th derivative of the potential at c, in the order 1, x, y, z, xx, xy,
-//! xz, yy, yz, zz, ... Positions are in units of the cell's edge h: M' = M / h^|n|, L' = L h^(|k|+1). With D_n the n-th
-//! derivative of 1/r, `L'_k = sum of M'_n D_{n+k}(c_target - c_source)`.
-//!
-//! The Cartesian basis has |n| < P, |k| <= P and takes the products with |n| + |k| <= P: Fig. 3 of Ukawa and Narumi is
-//! P = 2. The solid basis keeps 2n+1 terms of an order, those with at most one x: since 1/r is harmonic, every
-//! derivative is a sum of such ones (D_xx = -D_yy - D_zz), so that they span the solid harmonics; |n|, |k| <= P, and all
-//! products are taken.
+//! Lengths are in units of the edge h of the cell that an expansion belongs to. For 1/r one set of tables then serves all levels:
+//! a potential in these units is h times that in box units. Other kernels are told the level. Every operator works on slices. What the tree has to do
+//! with it (which cell meets which) stays with the caller, apart from M2L, which an expansion orders as it computes best.
 
 pub mod basis;
-pub mod m2l;
-pub mod operators;
-mod recurrence;
-mod shift;
+pub mod solid;
+pub mod taylor;
 
-use crate::arith::lanes::{Real, madd};
-use basis::{Basis, Index, degree, indices_of, raised, reduced, sum};
-use recurrence::{Recurrence, Step, recurrence, step};
-use shift::{Product, Shift};
-use std::collections::HashMap;
+use crate::arith::lanes::Real;
+use crate::arith::vector::Vectors;
+use crate::tree::Tree;
+use crate::tree::lists::{Lists, is_near};
+use basis::Basis;
+use rayon::prelude::*;
 
-/// Target octants, or particles, that are worked on together.
-pub const LANES: usize = 8;
-
-/// One value for each lane.
-pub type Lane<T> = [T; LANES];
-
-/// The tables of one order.
-#[derive(Clone, Debug)]
-pub struct Expansion {
-    pub basis: Basis,
-    pub order: usize,
-    /// Terms of M.
-    pub m: usize,
-    /// Terms of L, of orders 0 to P.
-    pub l: usize,
-    /// Derivatives of 1/r that M2L needs.
-    pub d: usize,
-    /// The first of them, which M2P and P2L need.
-    pub d_point: usize,
-    /// The indices of the L terms; those of M are the first `m`.
-    pub indices: Vec<Index>,
-    /// For each M term the places of the derivatives n + e_x, n + e_y, n + e_z.
-    pub raised: Vec<[u32; 3]>,
-    /// For each L term the place of its derivative.
-    pub derivative: Vec<u32>,
-    /// All derivatives up to order P of a local expansion from its terms.
-    pub extend: Vec<Product>,
-    /// How many L terms have a raised one.
-    pub slopes: usize,
-    /// Monomials up to order P, and how terms are made of them; empty where terms are monomials.
-    pub monomials: usize,
-    combine: Vec<Product>,
-    steps: Vec<Step>,
-    recurrences: Vec<Recurrence>,
-    /// For each L term the (M term, derivative) pairs of M2L: `rows[row_ends[k-1]..row_ends[k]]`.
-    pub rows: Vec<(u32, u32)>,
-    pub row_ends: Vec<u32>,
-    /// M2M from each octant's child to its parent, and L2L the other way.
-    pub m2m: [Vec<Product>; 8],
-    pub l2l: [Vec<Product>; 8],
+/// Coordinates of points relative to a cell's centre, in units of its edge.
+#[derive(Clone, Copy, Debug)]
+pub struct Points<'a, T> {
+    pub x: [&'a [T]; 3],
 }
 
-impl Expansion {
-    /// Tables for an order of at least 1.
-    pub fn new(order: usize, basis: Basis) -> Expansion {
-        let solid = basis == Basis::Solid;
-        let up_to = |order: usize, most_x: usize| -> Vec<Index> {
-            (0..=order).flat_map(indices_of).filter(|n| n[0] as usize <= most_x).collect()
-        };
-        let all = up_to(order, order);
-        let (indices, derivatives) =
-            if solid { (up_to(order, 1), up_to(2 * order, 2)) } else { (all.clone(), all.clone()) };
-        let places = |list: &[Index]| -> HashMap<Index, u32> { list.iter().copied().zip(0..).collect() };
-        let (of_term, of_derivative, of_all) = (places(&indices), places(&derivatives), places(&all));
-        let below = |list: &[Index], order: usize| list.iter().filter(|n| degree(**n) < order).count();
-        let m = if solid { indices.len() } else { below(&indices, order) };
-        let mut rows = Vec::new();
-        let mut row_ends = Vec::new();
-        for k in &indices {
-            let pairs = indices[..m].iter().zip(0..).filter(|(n, _)| solid || degree(**n) + degree(*k) <= order);
-            rows.extend(pairs.map(|(n, place)| (place, of_derivative[&sum(*n, *k)])));
-            row_ends.push(rows.len() as u32);
-        }
-        let reduced = |n: Index| -> Vec<(u32, f64)> {
-            let terms = if solid { reduced(n) } else { vec![(n, 1.0)] };
-            terms.into_iter().map(|(n, c)| (of_term[&n], c)).collect()
-        };
-        let local = &derivatives[..below(&derivatives, order + 1)];
-        let from = |list: &[Index]| -> Vec<Product> {
-            let one = |(n, place): (&Index, u32)| -> Vec<Product> {
-                reduced(*n).iter().map(|(src, c)| Product { dst: place, src: *src, coefficient: *c }).collect()
-            };
-            list.iter().zip(0..).flat_map(one).collect()
-        };
-        let shift = Shift { indices: &indices, all: &all, order, reduced: &reduced };
-        Expansion {
-            basis,
-            order,
-            m,
-            l: indices.len(),
-            d: derivatives.len(),
-            d_point: below(&derivatives, if solid { order + 2 } else { order + 1 }),
-            raised: indices[..m].iter().map(|n| [0, 1, 2].map(|a| of_derivative[&raised(*n, a)])).collect(),
-            derivative: indices.iter().map(|n| of_derivative[n]).collect(),
-            extend: from(local),
-            slopes: below(&indices, order),
-            monomials: all.len(),
-            combine: if solid {
-                from(&all).iter().map(|t| Product { dst: t.src, src: t.dst, ..*t }).collect()
-            } else {
-                Vec::new()
-            },
-            steps: all.iter().map(|n| step(*n, &of_all)).collect(),
-            recurrences: derivatives.iter().map(|n| recurrence(*n, &of_derivative)).collect(),
-            rows,
-            row_ends,
-            m2m: std::array::from_fn(|o| shift.m2m(m, o)),
-            l2l: std::array::from_fn(|o| shift.l2l(o)),
-            indices,
-        }
-    }
+/// Potential and gradient at a point, in units of a cell.
+pub type Values<T> = [T; 4];
 
-    /// The (M term, derivative) pairs of L term `k`.
-    pub fn row(&self, k: usize) -> &[(u32, u32)] {
-        let start = if k == 0 { 0 } else { self.row_ends[k - 1] };
-        &self.rows[start as usize..self.row_ends[k] as usize]
-    }
+/// The cells between which M2L goes.
+#[derive(Clone, Copy)]
+pub struct Far<'a> {
+    pub tree: &'a Tree,
+    pub lists: &'a Lists,
+    /// Two cells of one level at integer offset d are far when d.d is at least this.
+    pub near2: u64,
+}
 
-    /// What a unit charge at `-x` gives to each term of M, and a unit term of L to the potential at `x`: `x^n / n!`, or
-    /// harmonic sums of these. `scratch` has room for the monomials.
-    #[inline(always)]
-    pub fn powers(&self, x: &[Lane<f64>; 3], scratch: &mut [Lane<f64>], out: &mut [Lane<f64>]) {
-        if self.combine.is_empty() {
-            return self.monomials_at(x, out);
-        }
-        self.monomials_at(x, scratch);
-        out.fill([0.0; LANES]);
-        for t in &self.combine {
-            let (from, to) = (&scratch[t.src as usize], &mut out[t.dst as usize]);
-            for i in 0..LANES {
-                to[i] += t.coefficient * from[i];
-            }
-        }
-    }
-
-    /// `x^n / n!` for every index of `out`.
-    #[inline(always)]
-    fn monomials_at(&self, x: &[Lane<f64>; 3], out: &mut [Lane<f64>]) {
-        out[0] = [1.0; LANES];
-        for (k, step) in self.steps.iter().enumerate().take(out.len()).skip(1) {
-            let (from, along) = (out[step.from as usize], &x[step.axis as usize]);
-            for i in 0..LANES {
-                out[k][i] = from[i] * (along[i] * step.inverse);
-            }
-        }
-    }
-
-    /// The derivatives of 1/r at `x`, as many as `out` has terms; all zero where `x` is 0 or `mask` is false.
-    #[inline(always)]
-    pub fn derivatives<T: Real, const FMA: bool>(&self, x: &[Lane<T>; 3], mask: [bool; LANES], out: &mut [Lane<T>]) {
-        let zero = T::default();
-        let mut minus_inverse2 = [zero; LANES];
-        for i in 0..LANES {
-            let r2 = x[0][i] * x[0][i] + x[1][i] * x[1][i] + x[2][i] * x[2][i];
-            let keep = mask[i] && r2 > zero;
-            out[0][i] = if keep { T::ONE / r2.sqrt() } else { zero };
-            minus_inverse2[i] = if keep { -(T::ONE / r2) } else { zero };
-        }
-        for (k, recurrence) in self.recurrences.iter().enumerate().take(out.len()).skip(1) {
-            let mut sum = [zero; LANES];
-            for (axis, from, a) in &recurrence.once {
-                let (along, from, a) = (&x[*axis as usize], &out[*from as usize], T::of(*a));
-                for i in 0..LANES {
-                    sum[i] = madd::<T, FMA>(a * along[i], from[i], sum[i]);
+impl Far<'_> {
+    /// M2L for one cell, pair by pair.
+    pub fn m2l_cell<T: Real>(&self, e: &dyn Expansion<T>, m: &[T], target: usize, l: &mut [T]) {
+        let (tree, terms) = (self.tree, e.multipole_terms());
+        let cell = &tree.cells[target];
+        for s in &self.lists.v[cell.parent as usize] {
+            for source in tree.cells[*s as usize].child_range() {
+                let offset: [i64; 3] = std::array::from_fn(|a| cell.at[a] as i64 - tree.cells[source].at[a] as i64);
+                if !is_near(offset, self.near2) {
+                    e.m2l_pair(cell.level, offset, &m[source * terms..(source + 1) * terms], l);
                 }
-            }
-            for (from, b) in &recurrence.twice {
-                let (from, b) = (&out[*from as usize], T::of(*b));
-                for i in 0..LANES {
-                    sum[i] = madd::<T, FMA>(b, from[i], sum[i]);
-                }
-            }
-            for i in 0..LANES {
-                out[k][i] = sum[i] * minus_inverse2[i];
             }
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The operators of an expansion in the arithmetic of `T`.
+///
+/// Each adds to its target. `scratch` is room that keeps no values from one call to the next.
+pub trait Expansion<T: Real>: Send + Sync {
+    /// Terms of a multipole expansion.
+    fn multipole_terms(&self) -> usize;
 
-    #[test]
-    fn terms_stand_in_graded_order() {
-        let e = Expansion::new(8, Basis::Cartesian);
-        assert_eq!(e.indices.len(), 165);
-        assert_eq!((e.m, e.l), (120, 165));
-        assert!(e.derivative.iter().enumerate().all(|(k, d)| k as u32 == *d));
-        let solid = Expansion::new(8, Basis::Solid);
-        assert_eq!((solid.m, solid.l), (81, 81));
-        assert_eq!(e.indices[4..10], [[2, 0, 0], [1, 1, 0], [1, 0, 1], [0, 2, 0], [0, 1, 1], [0, 0, 2]]);
+    /// Terms of a local expansion.
+    fn local_terms(&self) -> usize;
+
+    /// What a potential and a gradient of 1 in units of a cell of `level` are in box units.
+    fn units(&self, level: u32) -> [f64; 2] {
+        let scale = 2f64.powi(level as i32);
+        [scale, scale * scale]
     }
 
-    #[test]
-    fn fig_3_is_order_two() {
-        // The products of Fig. 3, lines 21 to 34.
-        let e = Expansion::new(2, Basis::Cartesian);
-        assert_eq!(e.row(0), [(0, 0), (1, 1), (2, 2), (3, 3)]);
-        assert_eq!(e.row(2), [(0, 2), (1, 5), (2, 7), (3, 8)]);
-        assert_eq!(e.row(9), [(0, 9)]);
-    }
+    /// P2M: the multipole expansion of charges at `points`.
+    fn p2m(&self, points: Points<T>, charges: &[T], m: &mut [T], scratch: &mut Vec<T>);
 
-    #[test]
-    fn derivatives_are_those_of_one_over_r() {
-        // Each derivative against a central difference of the one before it.
-        for basis in [Basis::Cartesian, Basis::Solid] {
-            check_derivatives(&Expansion::new(5, basis));
+    /// M2M: from the child in `octant` to its parent.
+    fn m2m(&self, octant: usize, child: &[T], parent: &mut [T]);
+
+    /// M2M for all cells, from the deepest level up: `m` has one expansion a cell, and those of the leaves are there.
+    fn m2m_all(&self, tree: &Tree, m: &mut [T]) {
+        let terms = self.multipole_terms();
+        for level in tree.levels.iter().rev() {
+            let (upper, lower) = m.split_at_mut(level.end * terms);
+            let own = &mut upper[level.start * terms..];
+            own.par_chunks_exact_mut(terms).zip(&tree.cells[level.clone()]).for_each(|(m, cell)| {
+                for child in cell.child_range() {
+                    let at = (child - level.end) * terms;
+                    self.m2m(tree.cells[child].octant(), &lower[at..at + terms], m);
+                }
+            });
         }
     }
 
-    fn check_derivatives(e: &Expansion) {
-        let at = |p: [f64; 3]| {
-            let mut out = vec![[0.0; LANES]; e.d];
-            e.derivatives::<f64, false>(&p.map(|x| [x; LANES]), [true; LANES], &mut out);
-            out
-        };
-        let (x, step) = ([1.1, -0.7, 0.4], 1e-5);
-        let here = at(x);
-        assert!((here[0][0] - 1.0 / (1.21f64 + 0.49 + 0.16).sqrt()).abs() < 1e-15);
-        for axis in 0..3 {
-            let shifted = |s: f64| {
-                let mut p = x;
-                p[axis] += s;
-                at(p)
-            };
-            let (up, down) = (shifted(step), shifted(-step));
-            for (k, raised) in e.raised.iter().enumerate() {
-                let k = e.derivative[k] as usize;
-                let slope = (up[k][3] - down[k][3]) / (2.0 * step);
-                let value = here[raised[axis] as usize][3];
-                assert!((slope - value).abs() <= 1e-5 * (1.0 + value.abs()), "{k} {slope} {value}");
-            }
+    /// M2L between two cells of `level`, the target's centre at `offset` from the source's: what [`Expansion::m2l`] does for
+    /// every pair.
+    fn m2l_pair(&self, level: u32, offset: [i64; 3], m: &[T], l: &mut [T]);
+
+    /// M2L for all cells: `m` and `l` have one expansion a cell, in the order of the tree.
+    fn m2l(&self, far: Far, m: &[T], l: &mut [T]);
+
+    /// P2L: the local expansion of a cell of `level` from charges at far `points`. A point at the centre itself gives nothing.
+    fn p2l(&self, level: u32, points: Points<T>, charges: &[T], l: &mut [T], scratch: &mut Vec<T>);
+
+    /// L2L: from a parent to its child in `octant`.
+    fn l2l(&self, octant: usize, parent: &[T], child: &mut [T]);
+
+    /// L2L for all cells, from the root down: `l` has one expansion a cell.
+    fn l2l_all(&self, tree: &Tree, l: &mut [T]) {
+        let terms = self.local_terms();
+        for level in tree.levels.iter().skip(1) {
+            let (upper, lower) = l.split_at_mut(level.start * terms);
+            let own = &mut lower[..level.len() * terms];
+            own.par_chunks_exact_mut(terms).zip(&tree.cells[level.clone()]).for_each(|(l, cell)| {
+                let at = cell.parent as usize * terms;
+                self.l2l(cell.octant(), &upper[at..at + terms], l);
+            });
         }
+    }
+
+    /// L2P: a local expansion at `points`.
+    fn l2p(&self, l: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>);
+
+    /// M2P: the multipole expansion of a cell of `level` at far `points`.
+    fn m2p(&self, level: u32, m: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>);
+}
+
+/// The operators of a basis and order.
+pub fn operators<T: Vectors>(basis: Basis, order: usize) -> Box<dyn Expansion<T>> {
+    match basis {
+        Basis::Cartesian => Box::new(taylor::Operators::<T>::new(order, basis)),
+        Basis::Solid => Box::new(solid::Solid::<T>::new(order)),
+    }
+}
+
+/// About how many direct pairs one evaluation of a multipole expansion at a point costs; measured on AVX-512.
+pub fn pairs_of_a_point(basis: Basis, order: usize) -> usize {
+    match basis {
+        Basis::Cartesian => 8 + 3 * taylor::derivatives_at_a_point(basis, order) / 10,
+        Basis::Solid => 8 + 4 * solid::terms_at_a_point(order) / 10,
     }
 }

@@ -1,49 +1,49 @@
-//! The Fast Multipole Method: [`Fmm::plan`] makes tree and lists, [`Fmm::run`] goes through the stages in the order of the
-//! papers.
+//! The Fast Multipole Method: a [`Plan`] holds what follows from the positions alone; [`Plan::run`] goes through the stages in
+//! the order of the papers, for one set of charges after the other.
 
 pub mod bind;
 mod calibrate;
+pub mod executor;
+mod field;
+mod native;
 pub mod offload;
 mod options;
 mod report;
-mod stages;
 pub mod stats;
 
 pub use options::{FmmError, FmmOptions, MAX_ORDER, MOST_PARTICLES, Precision};
 
-use crate::data::Force;
-use crate::data::particles::{Field, Particles};
-use crate::expansion::{Expansion, operators};
-use crate::job::Backend;
+use crate::data::particles::{Columns, Field};
+use crate::direct::p2p;
+use crate::expansion::{self, Expansion, Far};
 use crate::tree::Tree;
+use crate::tree::charges::Charges;
 use crate::tree::lists::{self, ListOptions, Lists};
-use offload::{Bound, Work};
-use pg2::graph::Graph;
+use executor::{Coefficients, Executor, Expansions, Progress, Stage, State, Work};
 use stats::{Pairs, Seconds, Stats};
+use std::sync::OnceLock;
 use std::time::Instant;
 
-/// Where P2P and M2L are computed.
-pub enum Compute<'a> {
-    /// On the CPU in the plan's precision.
-    Native,
-    /// By kernels on a backend; without one for M2L, that is computed as in `Native`.
-    Kernels { backend: &'a mut dyn Backend, p2p: &'a Graph, m2l: Option<&'a Graph> },
-}
-
-/// The progress of a stage: its name, what is done, and all there is.
-pub type Progress<'a> = dyn FnMut(&'static str, usize, usize) + 'a;
-
-/// A planned FMM: it can be run many times.
-pub struct Fmm {
+/// Tree, lists and operators for particles at fixed positions. It may be run for many sets of charges.
+pub struct Plan {
     pub options: FmmOptions,
     pub tree: Tree,
     pub lists: Lists,
-    pub expansion: Expansion,
     pub near2: u64,
     pub pairs: Pairs,
     /// Cell pairs in the M2L lists, near ones included.
     pub streamed_m2l: u64,
-    plan_seconds: f64,
+    /// For each particle of the input its place in the tree.
+    place: Vec<u32>,
+    operators: (OnceLock<Box<dyn Expansion<f32>>>, OnceLock<Box<dyn Expansion<f64>>>),
+    seconds: f64,
+}
+
+/// Where a run writes, in the order of the input. After an error it holds anything.
+pub struct Outputs<'a> {
+    pub potential: &'a mut [f64],
+    /// Zeros where the kernel of P2P gives the potential alone.
+    pub gradient: [&'a mut [f64]; 3],
 }
 
 /// What a run gives.
@@ -53,65 +53,115 @@ pub struct Solution {
     pub stats: Stats,
 }
 
-impl Fmm {
+impl Plan {
     /// Sorts particles into a tree and builds the interaction lists.
-    pub fn plan(particles: &Particles, options: &FmmOptions) -> Result<Fmm, FmmError> {
+    pub fn new(positions: Columns, options: &FmmOptions) -> Result<Plan, FmmError> {
         options.check()?;
-        options::check(particles)?;
+        options::check_positions(positions)?;
         let start = Instant::now();
-        let expansion = Expansion::new(options.order, options.basis);
-        let tree = Tree::build(particles, options.leaf);
+        let tree = Tree::build(positions, options.leaf);
         let near2 = lists::near2(options.theta);
-        // Measured on AVX-512: one evaluation of a multipole costs about this many direct pairs.
-        let worth = 8 + 3 * expansion.d_point / 10;
+        let worth = expansion::pairs_of_a_point(options.basis, options.order);
         let lists = lists::build(&tree, &ListOptions { near2, m2p_above: worth, p2l_above: worth });
-        let mut fmm = Fmm {
+        let mut place = vec![0; tree.len()];
+        tree.order.iter().enumerate().for_each(|(k, o)| place[*o as usize] = k as u32);
+        let mut plan = Plan {
             options: options.clone(),
             tree,
             lists,
-            expansion,
             near2,
             pairs: Pairs::default(),
             streamed_m2l: 0,
-            plan_seconds: 0.0,
+            place,
+            operators: Default::default(),
+            seconds: 0.0,
         };
-        (fmm.pairs, fmm.streamed_m2l) = fmm.count();
-        fmm.plan_seconds = start.elapsed().as_secs_f64();
-        Ok(fmm)
+        (plan.pairs, plan.streamed_m2l) = plan.count();
+        plan.seconds = start.elapsed().as_secs_f64();
+        Ok(plan)
     }
 
-    /// Computes potential and gradient at every particle.
-    pub fn run(&self, compute: &mut Compute, progress: &mut Progress) -> Result<Solution, FmmError> {
-        let (tree, lists, e) = (&self.tree, &self.lists, &self.expansion);
-        let kernels = Bound::of(compute, &self.options, &tree.map)?;
-        let mut seconds = Seconds { tree: self.plan_seconds, ..Seconds::default() };
-        let mut m = vec![0.0; tree.cells.len() * e.m];
-        let mut l = vec![0.0; tree.cells.len() * e.l];
-        let mut force: Vec<Force> = vec![[0.0; 4]; tree.len()];
-        let mut m2l = Work::default();
+    /// Computes potential and gradient at every particle for charges in the order of the positions. Each stage goes to the
+    /// first executor that takes it, and else to the CPU.
+    pub fn run(
+        &self,
+        charges: &[f64],
+        executors: &mut [&mut dyn Executor],
+        out: &mut Outputs,
+        progress: &mut Progress,
+    ) -> Result<Stats, FmmError> {
+        options::check_run(self, charges, out)?;
+        executors.iter_mut().try_for_each(|e| e.bind(self))?;
         let start = Instant::now();
+        let mut seconds = Seconds { tree: self.seconds, ..Seconds::default() };
+        let mut state = self.state(Charges::new(&self.tree, charges), executors);
+        let mut stage = |stage: Stage, state: &mut State| -> Result<Work, FmmError> {
+            let start = Instant::now();
+            let work = match executors.iter_mut().find(|e| e.takes(stage)) {
+                Some(executor) => executor.run(stage, state, progress)?,
+                None => native::run(stage, state),
+            };
+            *seconds.of(stage) += start.elapsed().as_secs_f64();
+            Ok(work)
+        };
 
+        let mut m2l = Work::default();
         if !self.options.near_only {
-            timed(&mut seconds.p2m, || operators::p2m(tree, e, &mut m));
-            timed(&mut seconds.m2m, || operators::m2m(tree, e, &mut m));
-            m2l = timed(&mut seconds.m2l, || self.m2l(compute, &kernels, &m, &mut l, progress))?;
-            timed(&mut seconds.p2l, || operators::p2l(tree, lists, e, &mut l));
-            timed(&mut seconds.l2l, || operators::l2l(tree, e, &mut l));
-            timed(&mut seconds.l2p, || operators::l2p(tree, e, &l, &mut force));
-            timed(&mut seconds.m2p, || operators::m2p(tree, lists, e, &m, &mut force));
+            stage(Stage::P2m, &mut state)?;
+            stage(Stage::M2m, &mut state)?;
+            m2l = stage(Stage::M2l, &mut state)?;
+            stage(Stage::P2l, &mut state)?;
+            stage(Stage::L2l, &mut state)?;
+            stage(Stage::L2p, &mut state)?;
+            stage(Stage::M2p, &mut state)?;
         }
-        let p2p = timed(&mut seconds.p2p, || self.p2p(compute, &kernels, &mut force, progress))?;
+        let p2p = stage(Stage::P2p, &mut state)?;
 
-        let field = self.field(&force, &p2p)?;
+        state.write(&p2p, out)?;
         seconds.total = seconds.tree + start.elapsed().as_secs_f64();
-        Ok(Solution { field, stats: self.stats(compute, seconds, &p2p, &m2l) })
+        let name = executors.iter().find(|e| e.takes(Stage::P2p)).map(|e| e.name());
+        Ok(self.stats(name, seconds, &p2p, &m2l))
     }
-}
 
-/// Runs one stage and notes its seconds.
-fn timed<T>(seconds: &mut f64, stage: impl FnOnce() -> T) -> T {
-    let start = Instant::now();
-    let result = stage();
-    *seconds += start.elapsed().as_secs_f64();
-    result
+    /// As [`Plan::run`], into columns of its own.
+    pub fn solve(
+        &self,
+        charges: &[f64],
+        executors: &mut [&mut dyn Executor],
+        progress: &mut Progress,
+    ) -> Result<Solution, FmmError> {
+        let column = || vec![0.0; self.tree.len()];
+        let (mut potential, mut gradient) = (column(), [column(), column(), column()]);
+        let mut out = Outputs { potential: &mut potential, gradient: gradient.each_mut().map(|g| &mut g[..]) };
+        let stats = self.run(charges, executors, &mut out, progress)?;
+        let field = Field { potential, gradient: stats.has_gradient.then_some(gradient) };
+        Ok(Solution { field, stats })
+    }
+
+    /// Nothing computed yet.
+    fn state(&self, charges: Charges, executors: &[&mut dyn Executor]) -> State<'_> {
+        let cells = self.tree.cells.len();
+        let on_cpu = |stage: &Stage| !executors.iter().any(|e| e.takes(*stage));
+        let is_f32 = self.options.precision == Precision::F32 && p2p::suit_f32(&charges);
+        let expansions = if is_f32 && Stage::FAR.iter().all(on_cpu) {
+            let e = self.operators_f32();
+            Expansions::F32(Coefficients::zeros(cells, e))
+        } else {
+            let e = self.operators_f64();
+            Expansions::F64(Coefficients::zeros(cells, e))
+        };
+        State { plan: self, charges, expansions, force: vec![[0.0; 4]; self.tree.len()] }
+    }
+
+    fn far(&self) -> Far<'_> {
+        Far { tree: &self.tree, lists: &self.lists, near2: self.near2 }
+    }
+
+    fn operators_f32(&self) -> &dyn Expansion<f32> {
+        &**self.operators.0.get_or_init(|| expansion::operators(self.options.basis, self.options.order))
+    }
+
+    fn operators_f64(&self) -> &dyn Expansion<f64> {
+        &**self.operators.1.get_or_init(|| expansion::operators(self.options.basis, self.options.order))
+    }
 }

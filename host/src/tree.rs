@@ -1,10 +1,11 @@
 //! The adaptive octree: particles sorted by Morton key, cells level by level (RULES H3, H5).
 
 pub mod boxmap;
+pub mod charges;
 pub mod lists;
 
 use crate::arith::scale::ldexp;
-use crate::data::particles::Particles;
+use crate::data::particles::Columns;
 use boxmap::BoxMap;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -70,10 +71,6 @@ pub struct Tree {
     input: Option<[Vec<f64>; 3]>,
     /// Box coordinates in [-0.5, 0.5).
     pub unit: [Vec<f64>; 3],
-    /// Charges, the largest magnitude in (1/2, 1].
-    pub charge: Vec<f64>,
-    /// The least magnitude of a charge that is not 0; 1 if there is none.
-    pub least_charge: f64,
     /// Integer coordinates X.
     pub grid: Vec<[i32; 3]>,
     /// Level by level, in Morton order within a level; the root first. Empty without particles.
@@ -86,29 +83,15 @@ pub struct Tree {
 
 impl Tree {
     /// Sorts the particles and splits every cell with more than `leaf` of them.
-    pub fn build(particles: &Particles, leaf: usize) -> Tree {
-        let map = BoxMap::new(particles);
-        let order = sorted(particles, &map);
-        let columns = [&particles.x, &particles.y, &particles.z];
+    pub fn build(columns: Columns, leaf: usize) -> Tree {
+        let map = BoxMap::new(columns);
+        let order = sorted(columns, &map);
         let scaled = columns.map(|c| order.par_iter().map(|k| map.scaled(c[*k as usize])).collect::<Vec<f64>>());
         let unit = [0, 1, 2].map(|a| scaled[a].par_iter().map(|s| map.unit(a, *s)).collect::<Vec<f64>>());
         let input = (!map.exact).then(|| columns.map(|c| order.iter().map(|k| c[*k as usize]).collect()));
-        let charge: Vec<f64> = order.par_iter().map(|k| map.scaled_charge(particles.q[*k as usize])).collect();
-        let least_charge = charge.par_iter().map(|q| q.abs()).filter(|q| *q > 0.0).reduce(|| 1.0, f64::min);
         let grid = (0..order.len()).into_par_iter().map(|k| [0, 1, 2].map(|a| BoxMap::grid(unit[a][k]))).collect();
-        let mut tree = Tree {
-            map,
-            order,
-            scaled,
-            input,
-            unit,
-            charge,
-            least_charge,
-            grid,
-            cells: Vec::new(),
-            levels: Vec::new(),
-            leaves: Vec::new(),
-        };
+        let mut tree =
+            Tree { map, order, scaled, input, unit, grid, cells: Vec::new(), levels: Vec::new(), leaves: Vec::new() };
         tree.split(leaf.max(1));
         tree.leaves = (0..tree.cells.len() as u32).filter(|k| tree.cells[*k as usize].is_leaf()).collect();
         tree.leaves.sort_unstable_by_key(|k| tree.cells[*k as usize].first);
@@ -157,6 +140,19 @@ impl Tree {
             let (part, rest) = out.split_at_mut(self.cells[*leaf as usize].count as usize);
             parts.push((*leaf as usize, part));
             out = rest;
+        }
+        parts
+    }
+
+    /// Pairs every split cell with the part of `values` that belongs to its children, of which each has `terms`.
+    pub fn by_parent<'v, T>(&self, values: &'v mut [T], terms: usize) -> Vec<(usize, &'v mut [T])> {
+        let mut parts = Vec::new();
+        // The root is nobody's child; all other cells stand in the order of their parents.
+        let mut rest = values.split_at_mut(terms.min(values.len())).1;
+        for (k, cell) in self.cells.iter().enumerate().filter(|c| !c.1.is_leaf()) {
+            let (part, after) = rest.split_at_mut(cell.children as usize * terms);
+            parts.push((k, part));
+            rest = after;
         }
         parts
     }
@@ -227,12 +223,9 @@ pub fn morton(grid: &[i32; 3]) -> u64 {
 }
 
 /// Input indices in the order of Morton key, then of X, then of the input: particles of one X stand together.
-fn sorted(particles: &Particles, map: &BoxMap) -> Vec<u32> {
-    let grid = |k: u32| {
-        let p = particles.position(k as usize);
-        [0, 1, 2].map(|a| BoxMap::grid(map.unit(a, map.scaled(p[a]))))
-    };
-    let keys: Vec<(u64, u32)> = (0..particles.len() as u32).into_par_iter().map(|k| (morton(&grid(k)), k)).collect();
+fn sorted(columns: Columns, map: &BoxMap) -> Vec<u32> {
+    let grid = |k: u32| [0, 1, 2].map(|a| BoxMap::grid(map.unit(a, map.scaled(columns[a][k as usize]))));
+    let keys: Vec<(u64, u32)> = (0..columns[0].len() as u32).into_par_iter().map(|k| (morton(&grid(k)), k)).collect();
     let mut keyed = radix_sorted(keys);
     for group in keyed.chunk_by_mut(|a, b| a.0 == b.0) {
         if group.len() > 1 {
@@ -273,10 +266,11 @@ fn radix_sorted(keys: Vec<(u64, u32)>) -> Vec<(u64, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::particles::Particles;
     use crate::data::random::{Distribution, generate};
 
     fn check(particles: &Particles, leaf: usize) -> Tree {
-        let tree = Tree::build(particles, leaf);
+        let tree = Tree::build(particles.columns(), leaf);
         let mut seen: Vec<u32> = tree.order.clone();
         seen.sort_unstable();
         assert!(seen.iter().copied().eq(0..particles.len() as u32), "the order is a permutation");

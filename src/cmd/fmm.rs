@@ -15,9 +15,10 @@ use host::data::random::{Charge, Distribution};
 use host::data::{npy, random};
 use host::direct::error;
 use host::expansion::basis::Basis;
-use host::fmm::offload::{self, Bound};
+use host::fmm::executor::Executor;
+use host::fmm::offload::{self, Pipelines};
 use host::fmm::stats::Stats;
-use host::fmm::{self, Compute, Fmm, FmmError, MOST_PARTICLES, Precision};
+use host::fmm::{self, FmmError, MOST_PARTICLES, Plan, Precision};
 use host::tree::boxmap::BoxMap;
 use pg2::graph::Graph;
 use std::io::Write;
@@ -165,19 +166,19 @@ pub fn run(args: Args) -> Result<(), Failure> {
         k.graphs().try_for_each(|graph| backend.prepare(graph, pairs))?;
     }
     let particles = particles(&args)?;
-    let mut compute = match &kernels {
-        None => Compute::Native,
-        Some(k) => Compute::Kernels { backend: &mut *backend, p2p: &k.p2p, m2l: k.m2l.as_ref() },
-    };
-    // The softening length is a parameter in units of the particles' box.
-    Bound::of(&compute, &options, &BoxMap::new(&particles)).map_err(failure)?;
+    let mut pipelines = kernels.as_ref().map(|k| Pipelines::new(&mut *backend, &k.p2p, k.m2l.as_ref()));
+    if let Some(pipelines) = &mut pipelines {
+        // The softening length is a parameter in units of the particles' box.
+        pipelines.check(&options, &BoxMap::new(particles.columns())).map_err(failure)?;
+    }
     if let Some(path) = &args.save_particles {
         save(path, || npy::write_particles(&particles), || particles.to_csv())?;
     }
-    let plan = Fmm::plan(&particles, &options).map_err(failure)?;
+    let plan = Plan::new(particles.columns(), &options).map_err(failure)?;
+    let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
     let mut shown: Option<(&'static str, Progress)> = None;
     let solution = plan
-        .run(&mut compute, &mut |stage, done, total| {
+        .solve(&particles.q, &mut executors, &mut |stage, done, total| {
             if shown.as_ref().is_none_or(|(name, _)| *name != stage) {
                 shown = Some((stage, Progress::new(format!("{stage} on {}", args.backend), total)));
             }

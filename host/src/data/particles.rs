@@ -15,6 +15,9 @@ pub struct Particles {
     pub q: Vec<f64>,
 }
 
+/// Coordinates x, y and z of points, all of one length.
+pub type Columns<'a> = [&'a [f64]; 3];
+
 /// What is wrong with a particle file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParticleError {
@@ -51,6 +54,11 @@ impl Particles {
         self.y.push(position[1]);
         self.z.push(position[2]);
         self.q.push(q);
+    }
+
+    /// The coordinates, axis by axis.
+    pub fn columns(&self) -> Columns<'_> {
+        [&self.x, &self.y, &self.z]
     }
 
     pub fn position(&self, k: usize) -> [f64; 3] {

@@ -155,7 +155,7 @@ mod tests {
     }
 
     fn found(p: &Particles) -> (Tree, Close) {
-        let tree = Tree::build(p, 8);
+        let tree = Tree::build(p.columns(), 8);
         let close = find(&tree, &tree.twins());
         (tree, close)
     }

@@ -4,8 +4,10 @@
 use crate::arith::lanes::{fastest, madd};
 use crate::arith::scale::{exponent, ldexp};
 use crate::arith::wide::{self, WideForce};
+use crate::direct::p2p::Near;
 use crate::direct::summation::LEAST;
 use crate::tree::Tree;
+use crate::tree::charges::Charges;
 use rayon::prelude::*;
 
 /// Sources worked on together.
@@ -22,10 +24,10 @@ struct Sources {
 }
 
 impl Sources {
-    fn new(tree: &Tree, leaf: usize, segments: &[(u32, u32)]) -> Sources {
+    fn new(tree: &Tree, charges: &Charges, leaf: usize, segments: &[(u32, u32)]) -> Sources {
         let places: Vec<usize> = segments.iter().flat_map(|s| s.0 as usize..(s.0 + s.1) as usize).collect();
         let unit = exponent(extent(tree, leaf));
-        let is_held = |k: usize| tree.charge[k] == 0.0 || tree.charge[k].abs() >= LEAST;
+        let is_held = |k: usize| charges.scaled[k] == 0.0 || charges.scaled[k].abs() >= LEAST;
         let filled = places.len().next_multiple_of(LANES);
         let x = [0, 1, 2].map(|a| {
             let one = |k: &usize| if is_held(*k) { ldexp(tree.position(*k)[a], -unit) } else { f64::INFINITY };
@@ -33,7 +35,7 @@ impl Sources {
             column.resize(filled, f64::INFINITY);
             column
         });
-        let mut q: Vec<f64> = places.iter().map(|k| tree.charge[*k]).collect();
+        let mut q: Vec<f64> = places.iter().map(|k| charges.scaled[*k]).collect();
         q.resize(filled, 0.0);
         Sources { places, x, q, unit }
     }
@@ -51,20 +53,14 @@ fn extent(tree: &Tree, leaf: usize) -> f64 {
 }
 
 /// Potential and gradient at some of a leaf's particles from the particles in `segments`, in the user's units of length and
-/// the tree's of charge. `twins` has for each sorted particle the number of particles at exactly its coordinates.
-pub fn sums(
-    tree: &Tree,
-    leaf: usize,
-    segments: &[(u32, u32)],
-    targets: &[usize],
-    twins: &[u32],
-    eps: f64,
-) -> Vec<(usize, WideForce)> {
+/// those of [`Charges`].
+pub fn sums(near: &Near, leaf: usize, segments: &[(u32, u32)], targets: &[usize]) -> Vec<(usize, WideForce)> {
+    let Near { tree, charges, twins, eps, .. } = near;
     if targets.is_empty() {
         return Vec::new();
     }
-    let sources = Sources::new(tree, leaf, segments);
-    let soft = ldexp(eps, -sources.unit);
+    let sources = Sources::new(tree, charges, leaf, segments);
+    let soft = ldexp(*eps, -sources.unit);
     let one = |k: &usize| {
         let position = tree.position(*k);
         let at = position.map(|x| ldexp(x, -sources.unit));
@@ -79,7 +75,7 @@ pub fn sums(
             for (place, j) in sources.places.iter().enumerate() {
                 let d = std::array::from_fn(|a| sources.x[a][place] - at[a]);
                 if soft > 1.0 / LEAST || !is_usual(d) {
-                    wide::act(position, tree.position(*j), tree.charge[*j], eps, &mut total);
+                    wide::act(position, tree.position(*j), charges.scaled[*j], *eps, &mut total);
                 }
             }
         }
@@ -139,12 +135,13 @@ mod tests {
     use super::*;
     use crate::data::particles::Particles;
     use crate::data::random::{Charge, Distribution, generate};
+    use crate::tree::lists::Lists;
 
     /// Every pair in wide arithmetic.
-    fn plain(tree: &Tree, k: usize, eps: f64) -> WideForce {
+    fn plain(tree: &Tree, charges: &Charges, k: usize, eps: f64) -> WideForce {
         let mut total = WideForce::default();
         for j in 0..tree.len() {
-            wide::act(tree.position(k), tree.position(j), tree.charge[j], eps, &mut total);
+            wide::act(tree.position(k), tree.position(j), charges.scaled[j], eps, &mut total);
         }
         total
     }
@@ -169,18 +166,20 @@ mod tests {
             p.push(p.position(7), 0.5);
             p.push(p.position(3).map(|x| x * (1.0 + f64::EPSILON)), 0.5);
             for eps in [0.0, 1e-3, 1e-170, 1e70] {
-                let tree = Tree::build(&p, 16);
+                let tree = Tree::build(p.columns(), 16);
+                let charges = Charges::new(&tree, &p.q);
                 let all: Vec<usize> = (0..p.len()).collect();
                 // One leaf and all others as its sources.
                 let leaf = tree.leaves[0] as usize;
-                let found = sums(&tree, leaf, &[(0, p.len() as u32)], &all, &tree.twins(), eps);
+                let found =
+                    sums(&Near::new(&tree, &Lists::default(), &charges, eps), leaf, &[(0, p.len() as u32)], &all);
                 // In units of about the cloud's.
                 let unit = exponent(extent(&tree, leaf));
                 let scaled = |f: WideForce| -> [f64; 4] {
                     std::array::from_fn(|a| f[a].scaled(if a == 0 { unit } else { 2 * unit }).to_f64())
                 };
                 for (k, f) in found {
-                    let (found, wanted) = (scaled(f), scaled(plain(&tree, k, eps)));
+                    let (found, wanted) = (scaled(f), scaled(plain(&tree, &charges, k, eps)));
                     let slope = wanted[1..].iter().fold(0.0, |s: f64, x| s.max(x.abs()));
                     for a in 0..4 {
                         let bound = 1e-12 * if a == 0 { wanted[0] } else { slope } + f64::MIN_POSITIVE;

@@ -1,8 +1,8 @@
 //! Which pin of a kernel takes what: kernels of an FMM are bound by the names of their pins (RULES H8).
 
 use crate::arith::encode::encode;
-use crate::expansion::Expansion;
 use crate::expansion::basis::terms;
+use crate::expansion::taylor::Operators;
 use crate::fmm::calibrate;
 use hdl::{Format, Reduce};
 use pg2::graph::{Graph, Pin, PinClass};
@@ -73,6 +73,8 @@ pub struct M2l {
     pub format: Format,
     /// Format of `lshift`, if there is one.
     pub shift: Option<Format>,
+    /// The expansion that it is for.
+    pub operators: Operators<f64>,
 }
 
 impl P2p {
@@ -117,7 +119,8 @@ impl P2p {
 
 impl M2l {
     /// Binds a kernel for an expansion and checks by a few cells that it computes its M2L.
-    pub fn bind(graph: &Graph, e: &Expansion, near2: u64) -> Result<M2l, BindError> {
+    pub fn bind(graph: &Graph, operators: Operators<f64>, near2: u64) -> Result<M2l, BindError> {
+        let e = &operators.taylor;
         let (m, l) = (Some(e.m as u32), Some(e.l as u32));
         let wanted = [
             Wanted { name: "ci", class: PinClass::Ipin, len: Some(3), feed: Feed::At, optional: false },
@@ -145,10 +148,10 @@ impl M2l {
         let local = outputs_of(graph, "L");
         let format = graph.pins[graph.outputs[local[0]].pin].format;
         let shift = params.iter().find(|p| p.0 == Feed::Shift).map(|p| p.1);
-        let m2l = M2l { i, j, params, local, format, shift };
+        let m2l = M2l { i, j, params, local, format, shift, operators };
         let does_not_hold = |(feed, format): &&(Feed, Format)| *feed == Feed::Near2 && !encode(*format, near2 as f64).1;
         let narrow = m2l.params.iter().find(does_not_hold);
-        match calibrate::m2l(graph, &m2l, e, near2) {
+        match calibrate::m2l(graph, &m2l, near2) {
             Err(_) if near2 > (GENERATED_REACH * GENERATED_REACH) as u64 => Err(BindError(format!(
                 "{} cannot tell which cells are near for so small a theta: M2L kernels of `pairforge gen m2l` know \
                  distances of up to {GENERATED_REACH} cells; give a theta of at least {:.5} (1/{GENERATED_REACH}), or \

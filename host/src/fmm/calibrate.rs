@@ -1,6 +1,6 @@
 //! What a kernel's outputs mean: its real meaning is evaluated at a few pairs and compared with 1/r or M2L (RULES H8).
 
-use crate::expansion::{Expansion, LANES};
+use crate::expansion::taylor::LANES;
 use crate::fmm::bind::{BindError, Feed, Feeds, M2l, P2p};
 use pg2::graph::Graph;
 use sim::reference::real::terms;
@@ -60,7 +60,8 @@ pub fn p2p(graph: &Graph, kernel: &P2p) -> Result<Units, BindError> {
 }
 
 /// Checks that the kernel computes M2L: far pairs of cells, some at the border of nearness, and a near one.
-pub fn m2l(graph: &Graph, kernel: &M2l, e: &Expansion, near2: u64) -> Result<(), BindError> {
+pub fn m2l(graph: &Graph, kernel: &M2l, near2: u64) -> Result<(), BindError> {
+    let e = &kernel.operators.taylor;
     let reach = ((near2 - 1) as f64).sqrt().floor();
     let border = (near2 as f64).sqrt().ceil();
     let m: Vec<f64> = (0..e.m).map(|n| 1.0 / (1 + n % 5) as f64 - 0.375).collect();

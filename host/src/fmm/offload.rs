@@ -3,15 +3,12 @@
 mod m2l;
 mod p2p;
 
-pub use m2l::m2l;
-pub use p2p::p2p;
-
-use crate::arith::wide::WideForce;
-use crate::expansion::Expansion;
 use crate::expansion::basis::Basis;
+use crate::expansion::taylor::Operators;
 use crate::fmm::bind::{BindError, Feed, Feeds, M2l, P2p};
-use crate::fmm::{Compute, FmmError, FmmOptions};
-use crate::job::{Backend, Outcome, SourceRange, Table, Words};
+use crate::fmm::executor::{Executor, Progress, Stage, State, Work};
+use crate::fmm::{FmmError, FmmOptions, Plan};
+use crate::job::{Backend, SourceRange, Table};
 use crate::tree::boxmap::BoxMap;
 use crate::tree::lists;
 use hdl::{Flags, Format};
@@ -21,66 +18,64 @@ use rayon::prelude::*;
 /// Flags that make a result unusable.
 const WRONG: Flags = Flags(Flags::OVERFLOW.0 | Flags::SATURATION.0 | Flags::WRAP.0);
 
-/// What one stage did.
-#[derive(Clone, Debug, Default)]
-pub struct Work {
-    pub streamed: u64,
-    pub recomputed: u64,
-    /// Pairs at different places that are too close for the arithmetic of P2P.
-    pub close: u64,
-    /// Particles that share their integer coordinates with one at another place.
-    pub shared: u64,
-    /// Sorted targets whose direct sums are not among the others, in the user's units.
-    pub wide: Vec<(usize, WideForce)>,
-    pub flags: Flags,
-    pub cycles: Option<u64>,
-    pub words: Words,
-    pub pipelines: u32,
-    pub has_gradient: bool,
-}
-
-impl Work {
-    /// Pairs over cycles times pipelines.
-    pub fn utilisation(&self) -> Option<f64> {
-        let slots = self.cycles? as f64 * self.pipelines as f64;
-        (slots > 0.0).then(|| self.streamed as f64 / slots)
-    }
-
-    fn add(&mut self, outcome: &Outcome) {
-        self.streamed += outcome.pairs;
-        self.pipelines = outcome.pipelines;
-        self.flags |= outcome.flags.iter().fold(Flags::NONE, |a, f| a | *f);
-        if let Some(cycles) = outcome.cycles {
-            self.cycles = Some(self.cycles.unwrap_or(0) + cycles);
-        }
-        self.words.j += outcome.words.j;
-        self.words.i += outcome.words.i;
-        self.words.result += outcome.words.result;
-    }
-}
-
 /// The kernels of an FMM, bound and with their parameters: all that can be wrong with them is found here.
 #[derive(Clone, Debug)]
-pub struct Bound {
-    pub p2p: P2p,
+struct Bound {
+    p2p: P2p,
     /// Absent where M2L is native or left out.
-    pub m2l: Option<M2l>,
+    m2l: Option<M2l>,
     /// Patterns of P2P's parameters.
     params: Vec<u64>,
     /// Whether the softening length is so long that what the pairs give is too small for a kernel's outputs.
     is_long: bool,
 }
 
-impl Bound {
-    /// Binds the kernels; `None` where everything is native.
-    pub fn of(compute: &Compute, options: &FmmOptions, map: &BoxMap) -> Result<Option<Bound>, FmmError> {
-        let Compute::Kernels { p2p: graph, m2l, backend } = compute else { return Ok(None) };
-        let (mut p2p, mut m2l) = bind(graph, *m2l, options)?;
-        hold([&mut p2p.i, &mut p2p.j, &mut p2p.params], &**backend);
-        m2l.iter_mut().for_each(|m2l| hold([&mut m2l.i, &mut m2l.j, &mut m2l.params], &**backend));
+/// Runs P2P, and M2L where there is a kernel for it, on a backend.
+pub struct Pipelines<'a> {
+    backend: &'a mut dyn Backend,
+    p2p: &'a Graph,
+    m2l: Option<&'a Graph>,
+    bound: Option<Bound>,
+}
+
+impl<'a> Pipelines<'a> {
+    pub fn new(backend: &'a mut dyn Backend, p2p: &'a Graph, m2l: Option<&'a Graph>) -> Pipelines<'a> {
+        Pipelines { backend, p2p, m2l, bound: None }
+    }
+
+    /// Binds the kernels for particles in a box.
+    pub fn check(&mut self, options: &FmmOptions, map: &BoxMap) -> Result<(), FmmError> {
+        let (mut p2p, mut m2l) = bind(self.p2p, self.m2l, options)?;
+        hold([&mut p2p.i, &mut p2p.j, &mut p2p.params], &*self.backend);
+        m2l.iter_mut().for_each(|m2l| hold([&mut m2l.i, &mut m2l.j, &mut m2l.params], &*self.backend));
         let eps = map.length(options.eps);
-        let params = p2p::params(graph, &p2p, eps)?;
-        Ok(Some(Bound { is_long: p2p.coulomb && eps > p2p::LONGEST, p2p, m2l, params }))
+        let params = p2p::params(self.p2p, &p2p, eps)?;
+        self.bound = Some(Bound { is_long: p2p.coulomb && eps > p2p::LONGEST, p2p, m2l, params });
+        Ok(())
+    }
+}
+
+impl Executor for Pipelines<'_> {
+    fn name(&self) -> &str {
+        self.backend.name()
+    }
+
+    fn takes(&self, stage: Stage) -> bool {
+        stage == Stage::P2p || stage == Stage::M2l && self.m2l.is_some()
+    }
+
+    fn bind(&mut self, plan: &Plan) -> Result<(), FmmError> {
+        self.check(&plan.options, &plan.tree.map)
+    }
+
+    fn run(&mut self, stage: Stage, state: &mut State, progress: &mut Progress) -> Result<Work, FmmError> {
+        match (stage, &self.bound, self.m2l) {
+            (Stage::M2l, Some(Bound { m2l: Some(kernel), .. }), Some(graph)) => {
+                m2l::m2l(self.backend, graph, kernel, state, progress)
+            }
+            (Stage::P2p, Some(bound), _) => p2p::p2p(self.backend, self.p2p, bound, state, progress),
+            _ => unreachable!("a stage that was bound"),
+        }
     }
 }
 
@@ -101,8 +96,8 @@ pub fn bind(p2p: &Graph, m2l: Option<&Graph>, options: &FmmOptions) -> Result<(P
             return Err(FmmError::Option(text.into()));
         }
         Some(graph) => {
-            let expansion = Expansion::new(options.order, options.basis);
-            Some(M2l::bind(graph, &expansion, lists::near2(options.theta))?)
+            let expansion = Operators::new(options.order, options.basis);
+            Some(M2l::bind(graph, expansion, lists::near2(options.theta))?)
         }
     };
     Ok((of_p2p, of_m2l))

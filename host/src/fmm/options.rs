@@ -1,9 +1,10 @@
 //! What an FMM is planned with, and what input it refuses.
 
 use crate::arith::scale::{exponent, ldexp};
-use crate::data::particles::Particles;
+use crate::data::particles::Columns;
 use crate::expansion::basis::Basis;
 use crate::fmm::bind::BindError;
+use crate::fmm::{Outputs, Plan};
 use crate::job::BackendError;
 
 /// Arithmetic of P2P and M2L on the CPU.
@@ -89,16 +90,36 @@ pub const MOST_PARTICLES: usize = (u32::MAX / 2) as usize;
 /// The least charge in units of the largest that the far field keeps.
 const LEAST_CHARGE: f64 = 1e-270;
 
-pub(super) fn check(particles: &Particles) -> Result<(), FmmError> {
-    let wrong = |what: String| Err(FmmError::Range(what));
-    if particles.len() > MOST_PARTICLES {
-        return wrong(format!("{} particles are more than the {MOST_PARTICLES} that are possible", particles.len()));
+fn wrong<T>(what: String) -> Result<T, FmmError> {
+    Err(FmmError::Range(what))
+}
+
+pub(super) fn check_positions(positions: Columns) -> Result<(), FmmError> {
+    let n = positions[0].len();
+    if n > MOST_PARTICLES {
+        return wrong(format!("{n} particles are more than the {MOST_PARTICLES} that are possible"));
     }
-    let columns = [&particles.x, &particles.y, &particles.z, &particles.q];
-    if columns.iter().any(|c| c.iter().any(|x| !x.is_finite())) {
+    if positions.iter().any(|c| c.len() != n) {
+        return wrong("there must be as many y and z coordinates as x coordinates".into());
+    }
+    if positions.iter().any(|c| c.iter().any(|x| !x.is_finite())) {
         return wrong("coordinates and charges must be finite numbers".into());
     }
-    let sizes = || particles.q.iter().map(|q| q.abs());
+    Ok(())
+}
+
+pub(super) fn check_run(plan: &Plan, charges: &[f64], out: &Outputs) -> Result<(), FmmError> {
+    let lengths = [out.potential.len(), out.gradient[0].len(), out.gradient[1].len(), out.gradient[2].len()];
+    if let Some(length) = lengths.iter().find(|length| **length != plan.tree.len()) {
+        return wrong(format!("there is room for {length} results of {} particles", plan.tree.len()));
+    }
+    if charges.len() != plan.tree.len() {
+        return wrong(format!("{} charges were given for {} particles", charges.len(), plan.tree.len()));
+    }
+    if charges.iter().any(|q| !q.is_finite()) {
+        return wrong("coordinates and charges must be finite numbers".into());
+    }
+    let sizes = || charges.iter().map(|q| q.abs());
     let (largest, least) = (sizes().fold(0.0, f64::max), sizes().filter(|q| *q > 0.0).fold(f64::MAX, f64::min));
     if least < largest && ldexp(least, -exponent(largest)) < LEAST_CHARGE {
         return wrong(format!(

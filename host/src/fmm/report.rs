@@ -1,8 +1,8 @@
 //! What a run reports: interactions by the lists, and the numbers of its stages.
 
-use super::offload::Work;
+use super::Plan;
+use super::executor::Work;
 use super::stats::{Pairs, PerKernel, Seconds, Stats};
-use super::{Compute, Fmm};
 use crate::backends;
 use crate::job::Words;
 use crate::tree::Cell;
@@ -10,7 +10,7 @@ use crate::tree::lists::is_near;
 use hdl::Flags;
 use rayon::prelude::*;
 
-impl Fmm {
+impl Plan {
     /// Interactions by the lists, and cell pairs that M2L streams.
     pub(super) fn count(&self) -> (Pairs, u64) {
         let (tree, lists) = (&self.tree, &self.lists);
@@ -47,15 +47,12 @@ impl Fmm {
         (0..tree.cells.len()).into_par_iter().map(one).reduce(Default::default, add)
     }
 
-    pub(super) fn stats(&self, compute: &Compute, seconds: Seconds, p2p: &Work, m2l: &Work) -> Stats {
-        let backend = match compute {
-            Compute::Native => backends::cpu::ENTRY.name,
-            Compute::Kernels { backend, .. } => backend.name(),
-        };
+    /// `backend` is who ran P2P, if it was not the CPU.
+    pub(super) fn stats(&self, backend: Option<&str>, seconds: Seconds, p2p: &Work, m2l: &Work) -> Stats {
         let words = |pick: fn(&Work) -> u64| pick(p2p) + pick(m2l);
         let flags: Flags = p2p.flags | m2l.flags;
         Stats {
-            backend: backend.to_string(),
+            backend: backend.unwrap_or(backends::cpu::ENTRY.name).to_string(),
             n: self.tree.len(),
             order: self.options.order,
             theta: self.options.theta,
@@ -72,6 +69,7 @@ impl Fmm {
             words: Words { j: words(|w| w.words.j), i: words(|w| w.words.i), result: words(|w| w.words.result) },
             flags: flags.names(),
             error: None,
+            has_gradient: p2p.has_gradient,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What an FMM run reports: the keys of `pairforge fmm --json` (docs/fmm.md).
 
+use super::executor::Stage;
 use crate::direct::error::Errors;
 use crate::job::Words;
 use serde::Serialize;
@@ -17,6 +18,22 @@ pub struct Seconds {
     pub m2p: f64,
     pub p2l: f64,
     pub total: f64,
+}
+
+impl Seconds {
+    /// The seconds of one stage.
+    pub fn of(&mut self, stage: Stage) -> &mut f64 {
+        match stage {
+            Stage::P2m => &mut self.p2m,
+            Stage::M2m => &mut self.m2m,
+            Stage::M2l => &mut self.m2l,
+            Stage::P2l => &mut self.p2l,
+            Stage::L2l => &mut self.l2l,
+            Stage::L2p => &mut self.l2p,
+            Stage::M2p => &mut self.m2p,
+            Stage::P2p => &mut self.p2p,
+        }
+    }
 }
 
 /// Interactions: particle pairs (a target's own place in its list included), accepted cell pairs, and particles times
@@ -64,4 +81,7 @@ pub struct Stats {
     /// Names of the sticky flags that any run returned.
     pub flags: Vec<&'static str>,
     pub error: Option<Errors>,
+    /// Whether P2P gave a gradient.
+    #[serde(skip)]
+    pub has_gradient: bool,
 }

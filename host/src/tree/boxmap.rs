@@ -1,12 +1,12 @@
-//! The map from the user's coordinates and charges to the unit box and to the integer grid (RULES H5, H6).
+//! The map from the user's coordinates to the unit box and to the integer grid (RULES H5, H6).
 //!
 //! Everything is first scaled by powers of two, which is exact, so that neither huge nor tiny inputs leave the
 //! range of f64 when they are squared.
 
 use crate::arith::scale::{exponent, ldexp};
-use crate::data::particles::Particles;
+use crate::data::particles::Columns;
 
-/// Box coordinates are `(x * 2^-shift - centre) / size`, in [-0.5, 0.5); charges are `q * 2^-charge`.
+/// Box coordinates are `(x * 2^-shift - centre) / size`, in [-0.5, 0.5).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct BoxMap {
     /// The power of two of coordinates.
@@ -17,11 +17,8 @@ pub struct BoxMap {
     rest: [f64; 3],
     /// The edge B of the box, in scaled coordinates.
     pub size: f64,
-    /// The power of two `e` of charges.
-    pub charge: i32,
-    /// 2^-shift and 2^-charge, or 0 where these are out of range.
+    /// 2^-shift, or 0 where that is out of range.
     factor: f64,
-    charge_factor: f64,
     /// Whether every scaled coordinate is the user's to the last bit. A huge one beside tiny ones makes these too small
     /// for f64 once they are scaled.
     pub exact: bool,
@@ -31,8 +28,7 @@ pub struct BoxMap {
 const HALF: i32 = 1 << 30;
 
 impl BoxMap {
-    pub fn new(particles: &Particles) -> BoxMap {
-        let columns = [&particles.x, &particles.y, &particles.z];
+    pub fn new(columns: Columns) -> BoxMap {
         let largest = columns.iter().flat_map(|c| c.iter()).fold(0.0, |a: f64, x| a.max(x.abs()));
         let shift = exponent(largest);
         let (mut centre, mut rest) = ([0.0; 3], [0.0; 3]);
@@ -55,23 +51,17 @@ impl BoxMap {
         let size = if extent > 0.0 { extent * (1.0 + 2f64.powi(-20)) } else { one };
         // Of a box that is not tiny beside its place, the last bit of the centre does not matter.
         let rest = rest.map(|r| if r.abs() > size * 2f64.powi(-48) { r } else { 0.0 });
-        let charge = exponent(particles.q.iter().fold(0.0, |a: f64, q| a.max(q.abs())));
-        let power = |e: i32| if e.abs() < 1000 { 2f64.powi(-e) } else { 0.0 };
+        let factor = if shift.abs() < 1000 { 2f64.powi(-shift) } else { 0.0 };
         // Scaling down is exact as long as no bit falls below the smallest number, 2^-1074.
         let least = ldexp(1.0, shift - 1022);
         let is_exact = |x: &f64| *x == 0.0 || x.abs() >= least;
         let exact = shift <= 0 || columns.iter().all(|c| c.iter().all(is_exact));
-        BoxMap { shift, centre, rest, size, charge, factor: power(shift), charge_factor: power(charge), exact }
+        BoxMap { shift, centre, rest, size, factor, exact }
     }
 
     /// Scaled coordinate of a user's coordinate; exact.
     pub fn scaled(&self, x: f64) -> f64 {
         if self.factor != 0.0 { x * self.factor } else { ldexp(x, -self.shift) }
-    }
-
-    /// Scaled charge of a user's charge; exact but below 2^-1022.
-    pub fn scaled_charge(&self, q: f64) -> f64 {
-        if self.charge_factor != 0.0 { q * self.charge_factor } else { ldexp(q, -self.charge) }
     }
 
     /// Box coordinate along `axis` of a scaled one.
@@ -84,23 +74,12 @@ impl BoxMap {
         ((unit * 2f64.powi(31)).floor() as i32).clamp(-HALF, HALF - 1)
     }
 
-    /// The user's potential of one in box units.
-    pub fn potential(&self, boxed: f64) -> f64 {
-        let (value, exponent) = self.wide(0, boxed);
-        ldexp(value, exponent)
-    }
-
-    /// The user's gradient of one in box units.
-    pub fn gradient(&self, boxed: f64) -> f64 {
-        let (value, exponent) = self.wide(1, boxed);
-        ldexp(value, exponent)
-    }
-
-    /// The user's potential (`a` of 0) or component of a gradient of one in box units, as `value * 2^exponent`.
+    /// The user's potential (`a` of 0) or component of a gradient of one in box units, for charges in the user's units, as
+    /// `value * 2^exponent`.
     pub fn wide(&self, a: usize, boxed: f64) -> (f64, i32) {
         match a {
-            0 => (boxed / self.size, self.charge - self.shift),
-            _ => (boxed / self.size / self.size, self.charge - 2 * self.shift),
+            0 => (boxed / self.size, -self.shift),
+            _ => (boxed / self.size / self.size, -2 * self.shift),
         }
     }
 
@@ -113,6 +92,7 @@ impl BoxMap {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::particles::Particles;
 
     #[test]
     fn grid_coordinates_stay_in_range() {
@@ -120,12 +100,11 @@ mod tests {
             let mut p = Particles::default();
             p.push([-scale, 0.0, scale / 3.0], 2.0);
             p.push([scale, 0.0, scale], -3.0);
-            let map = BoxMap::new(&p);
+            let map = BoxMap::new(p.columns());
             let at = |k: usize| map.unit(0, map.scaled(p.x[k]));
             // The extent is B / (1 + 2^-20), centred: both ends lie within 2^-20 of +-1/2.
             assert!((at(0) + 0.5).abs() < 1e-6 && (at(1) - 0.5).abs() < 1e-6);
             assert!(BoxMap::grid(at(0)) >= -HALF && BoxMap::grid(at(1)) < HALF);
-            assert_eq!(map.charge, 2);
         }
     }
 
@@ -133,9 +112,10 @@ mod tests {
     fn a_single_point_gets_a_box_of_edge_one() {
         let mut p = Particles::default();
         p.push([5.0, 6.0, 7.0], 1.0);
-        let map = BoxMap::new(&p);
-        assert_eq!(map.potential(1.0), 1.0);
+        let map = BoxMap::new(p.columns());
+        let (value, exponent) = map.wide(0, 1.0);
+        assert_eq!(ldexp(value, exponent), 1.0);
         assert_eq!(map.length(2.0), 2.0);
-        assert_eq!(BoxMap::new(&Particles::default()).shift, 0);
+        assert_eq!(BoxMap::new(Particles::default().columns()).shift, 0);
     }
 }

@@ -207,7 +207,7 @@ mod tests {
     }
 
     fn check(what: &str, particles: &Particles, leaf: usize, theta: f64, above: usize) {
-        let tree = Tree::build(particles, leaf);
+        let tree = Tree::build(particles.columns(), leaf);
         let options = ListOptions { near2: near2(theta), m2p_above: above, p2l_above: above };
         let seen = coverage(&tree, &build(&tree, &options), options.near2);
         assert!(seen.iter().all(|c| *c == 1), "{what} leaf {leaf} theta {theta} above {above}");
@@ -247,7 +247,7 @@ mod tests {
             let at = |b: i32| ((k >> b & 15) as f64 + 0.5) / 16.0;
             p.push([at(0), at(4), at(8)], 1.0);
         }
-        let tree = Tree::build(&p, 1);
+        let tree = Tree::build(p.columns(), 1);
         assert_eq!([0.5, 1.0 / 3.0, 0.3, 0.25].map(near2), [4, 9, 12, 16]);
         let options = ListOptions { near2: near2(0.5), m2p_above: 0, p2l_above: 0 };
         let lists = build(&tree, &options);

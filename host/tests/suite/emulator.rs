@@ -4,7 +4,8 @@ use host::backends::{self, find};
 use host::data::particles::{Field, Particles};
 use host::data::random::{Charge, Distribution, generate};
 use host::direct::error::measure;
-use host::fmm::{Compute, Fmm, FmmOptions, Solution};
+use host::fmm::offload::Pipelines;
+use host::fmm::{FmmOptions, Plan, Solution};
 use pg2::graph::Graph;
 
 fn compile(name: &str, text: &str) -> Graph {
@@ -16,17 +17,17 @@ fn shipped(name: &str) -> &'static str {
 }
 
 fn native(p: &Particles, options: &FmmOptions) -> Solution {
-    let fmm = Fmm::plan(p, options).expect("good options");
-    fmm.run(&mut Compute::Native, &mut |_, _, _| {}).expect("the CPU is always there")
+    let fmm = Plan::new(p.columns(), options).expect("good options");
+    fmm.solve(&p.q, &mut [], &mut |_, _, _| {}).expect("the CPU is always there")
 }
 
 fn emulated(p: &Particles, options: &FmmOptions, p2p: &Graph, engine: &backends::BackendOptions) -> Solution {
     let m2l = (!options.near_only)
         .then(|| compile("m2l", &pg2::gen_m2l(options.order as u32).expect("orders 1 to 8 have a kernel")));
     let mut backend = (find("emulator").expect("a backend").0.open)(engine);
-    let mut compute = Compute::Kernels { backend: &mut *backend, p2p, m2l: m2l.as_ref() };
-    let fmm = Fmm::plan(p, options).expect("good options");
-    fmm.run(&mut compute, &mut |_, _, _| {}).expect("the emulator is always there")
+    let mut pipelines = Pipelines::new(&mut *backend, p2p, m2l.as_ref());
+    let fmm = Plan::new(p.columns(), options).expect("good options");
+    fmm.solve(&p.q, &mut [&mut pipelines], &mut |_, _, _| {}).expect("the emulator is always there")
 }
 
 fn gradient_error(p: &Particles, s: &Solution) -> f64 {
@@ -103,9 +104,9 @@ fn the_papers_kernels_run_end_to_end() {
     let m2l = compile("m2l_paper", shipped("m2l_paper"));
     let p2p = compile("p2p_paper", shipped("p2p_paper"));
     let mut backend = (find("emulator").expect("a backend").0.open)(&backends::BackendOptions::default());
-    let mut compute = Compute::Kernels { backend: &mut *backend, p2p: &p2p, m2l: Some(&m2l) };
-    let fmm = Fmm::plan(&p, &options).expect("good options");
-    let s = fmm.run(&mut compute, &mut |_, _, _| {}).expect("the emulator is always there");
+    let mut pipelines = Pipelines::new(&mut *backend, &p2p, Some(&m2l));
+    let fmm = Plan::new(p.columns(), &options).expect("good options");
+    let s = fmm.solve(&p.q, &mut [&mut pipelines], &mut |_, _, _| {}).expect("the emulator is always there");
     let (found, wanted) = (measure(&p, &s.field, 500, 1, 0.0), measure(&p, &native(&p, &options).field, 500, 1, 0.0));
     println!("{found:?} {wanted:?}");
     // One rounding of float18.9 is at most 2^-10; their mean over many pairs is far less.

@@ -7,7 +7,8 @@ use host::data::particles::Particles;
 use host::data::random::{Charge, Distribution, generate};
 use host::direct::error::measure;
 use host::expansion::basis::Basis;
-use host::fmm::{Compute, Fmm, FmmError, FmmOptions, Precision, Solution};
+use host::fmm::offload::Pipelines;
+use host::fmm::{FmmError, FmmOptions, Plan, Precision, Solution};
 use pg2::graph::Graph;
 use std::sync::LazyLock;
 
@@ -143,12 +144,16 @@ fn solve(case: &Case, how: How) -> Result<Solution, FmmError> {
     match how {
         How::Native(precision, basis) => {
             (options.precision, options.basis) = (precision, basis);
-            Fmm::plan(&case.particles, &options)?.run(&mut Compute::Native, &mut progress)
+            Plan::new(case.particles.columns(), &options)?.solve(&case.particles.q, &mut [], &mut progress)
         }
         How::Emulator => {
             let mut backend = (find("emulator").expect("a backend").0.open)(&backends::BackendOptions::default());
-            let mut compute = Compute::Kernels { backend: &mut *backend, p2p: &P2P, m2l: Some(&M2L) };
-            Fmm::plan(&case.particles, &options)?.run(&mut compute, &mut progress)
+            let mut pipelines = Pipelines::new(&mut *backend, &P2P, Some(&M2L));
+            Plan::new(case.particles.columns(), &options)?.solve(
+                &case.particles.q,
+                &mut [&mut pipelines],
+                &mut progress,
+            )
         }
     }
 }
@@ -207,10 +212,11 @@ fn the_simulated_verilog_gives_the_bits_of_the_emulator() {
     let [mut emulator, mut cycle] = ["emulator", "cycle"].map(|name| (find(name).expect("a backend").0.open)(&engine));
     for case in cases() {
         let options = FmmOptions { order: ORDER, leaf: case.leaf, eps: case.eps, ..FmmOptions::default() };
-        let plan = Fmm::plan(&case.particles, &options).expect("good options");
+        let plan = Plan::new(case.particles.columns(), &options).expect("good options");
         let [emulated, simulated] = [&mut emulator, &mut cycle].map(|backend| {
-            let mut compute = Compute::Kernels { backend: &mut **backend, p2p: &P2P, m2l: None };
-            plan.run(&mut compute, &mut |_, _, _| {}).unwrap_or_else(|e| panic!("{}: {e}", case.name))
+            let mut pipelines = Pipelines::new(&mut **backend, &P2P, None);
+            plan.solve(&case.particles.q, &mut [&mut pipelines], &mut |_, _, _| {})
+                .unwrap_or_else(|e| panic!("{}: {e}", case.name))
         });
         let bits = |s: &Solution| {
             let columns = s.field.gradient.iter().flatten().chain([&s.field.potential]);
@@ -295,9 +301,9 @@ fn a_potential_alone_may_be_huge() {
     let text = pg2::kernels::find("p2p_paper").expect("a shipped kernel").text;
     let paper = pg2::compile("p2p_paper", text).expect("the kernel compiles").graph;
     let mut backend = (find("emulator").expect("a backend").0.open)(&backends::BackendOptions::default());
-    let mut compute = Compute::Kernels { backend: &mut *backend, p2p: &paper, m2l: None };
+    let mut pipelines = Pipelines::new(&mut *backend, &paper, None);
     let p = on_axis(&[0.0, 1e-200, 1.0]);
-    let plan = Fmm::plan(&p, &FmmOptions::default()).expect("good options");
-    let found = plan.run(&mut compute, &mut |_, _, _| {}).expect("1e200 is a number").field;
+    let plan = Plan::new(p.columns(), &FmmOptions::default()).expect("good options");
+    let found = plan.solve(&p.q, &mut [&mut pipelines], &mut |_, _, _| {}).expect("1e200 is a number").field;
     assert!((found.potential[0] / 1e200 - 1.0).abs() < 1e-12 && found.gradient.is_none(), "{:?}", found.potential);
 }

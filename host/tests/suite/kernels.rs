@@ -5,7 +5,8 @@ use host::data::particles::Particles;
 use host::data::random::{Charge, Distribution, generate};
 use host::direct::error::{Errors, measure};
 use host::expansion::basis::Basis;
-use host::fmm::{Compute, Fmm, FmmError, FmmOptions, Solution};
+use host::fmm::offload::Pipelines;
+use host::fmm::{FmmError, FmmOptions, Plan, Solution};
 use host::job::{Backend, BackendError, Job, Outcome, Table, Words};
 use pg2::graph::Graph;
 use rayon::prelude::*;
@@ -68,12 +69,12 @@ fn m2l(order: u32) -> Graph {
 
 fn run(p: &Particles, options: &FmmOptions, p2p: &Graph, m2l: Option<&Graph>) -> Result<Solution, FmmError> {
     let mut backend = Slow::default();
-    let mut compute = Compute::Kernels { backend: &mut backend, p2p, m2l };
-    Fmm::plan(p, options)?.run(&mut compute, &mut |_, _, _| {})
+    let mut pipelines = Pipelines::new(&mut backend, p2p, m2l);
+    Plan::new(p.columns(), options)?.solve(&p.q, &mut [&mut pipelines], &mut |_, _, _| {})
 }
 
 fn native(p: &Particles, options: &FmmOptions) -> Errors {
-    let solution = Fmm::plan(p, options).and_then(|f| f.run(&mut Compute::Native, &mut |_, _, _| {}));
+    let solution = Plan::new(p.columns(), options).and_then(|f| f.solve(&p.q, &mut [], &mut |_, _, _| {}));
     measure(p, &solution.expect("good options").field, 1000, 1, options.eps)
 }
 

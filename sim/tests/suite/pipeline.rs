@@ -1,11 +1,12 @@
 //! The Verilog of whole pipelines against the operators' bits: values and flags of every pair, clock by clock.
 
 use crate::common::built;
-use crate::graphs::{Random, evaluate};
+use crate::graphs::{evaluate, pattern};
 use hdl::circuit::target::{Clock, target};
 use pg2::backend::build::{Built, build};
 use pg2::graph::{Graph, PinClass};
 use sim::bench::MultiBench;
+use testkit::Random;
 
 /// Builds all at once; `None` if verilator is absent.
 fn bench(pipelines: &[Built]) -> Option<MultiBench> {
@@ -18,10 +19,10 @@ fn rows(graph: &Graph, r: &mut Random, pairs: usize, settle: usize) -> Vec<Vec<u
     let classes = [PinClass::Ipin, PinClass::Jpin, PinClass::Param];
     let formats: Vec<Vec<_>> =
         classes.map(|c| graph.elements_of(c).iter().map(|(pin, _)| graph.pins[*pin].format).collect()).to_vec();
-    let params: Vec<u64> = formats[2].iter().map(|f| r.pattern(*f)).collect();
+    let params: Vec<u64> = formats[2].iter().map(|f| pattern(r, *f)).collect();
     (0..settle + pairs + settle)
         .map(|_| {
-            let mut row: Vec<u64> = formats[..2].iter().flatten().map(|f| r.pattern(*f)).collect();
+            let mut row: Vec<u64> = formats[..2].iter().flatten().map(|f| pattern(r, *f)).collect();
             row.extend(&params);
             row
         })
@@ -31,7 +32,7 @@ fn rows(graph: &Graph, r: &mut Random, pairs: usize, settle: usize) -> Vec<Vec<u
 /// Compares pipelines with their *unsimplified* graphs on `pairs` pairs for each of a few settings of the parameters.
 pub fn check(bench: &mut MultiBench, cases: &[(&Graph, &Built)], pairs: usize) {
     for seed in 1..=4 {
-        let rows_of = |(g, built): &(&Graph, &Built)| rows(g, &mut Random(seed), pairs, built.schedule.depth as usize);
+        let rows_of = |(g, built): &(&Graph, &Built)| rows(g, &mut Random::new(seed), pairs, built.schedule.depth as usize);
         let rows: Vec<Vec<Vec<u64>>> = cases.iter().map(rows_of).collect();
         let outputs = bench.run_all(&rows);
         for (((g, built), rows), out) in cases.iter().zip(&rows).zip(&outputs) {

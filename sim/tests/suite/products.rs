@@ -1,7 +1,7 @@
 //! Products in blocks and in logic: the same bits by any budget of multipliers.
 
 use crate::common::built;
-use crate::graphs::Random;
+use crate::graphs::pattern;
 use hdl::Rounding;
 use hdl::circuit::target::Clock;
 use hdl::op::{Attrs, Inst, hardware, operator};
@@ -10,6 +10,7 @@ use hdl::{Bounds, Format};
 use pg2::backend::build::{Built, build};
 use pg2::graph::Graph;
 use sim::bench::MultiBench;
+use testkit::Random;
 
 fn format(name: &str) -> Format {
     name.parse().expect("a format of the test")
@@ -71,7 +72,7 @@ fn uses() -> Vec<Use> {
 fn near(row: &mut [u64], f: Format, random: &mut Random) {
     let (middle, fraction) = ((1u64 << f.exp()) / 2, (1 << f.mant()) - 1);
     for x in row {
-        let down = random.pattern("uint16".parse().unwrap()) % (3 * f.mant() as u64 + 6);
+        let down = random.below(3 * f.mant() as u64 + 6);
         if down < middle && down < 2 * f.mant() as u64 + 4 {
             *x = *x & fraction | (middle - down) << f.mant();
         }
@@ -81,7 +82,7 @@ fn near(row: &mut [u64], f: Format, random: &mut Random) {
 /// Random rows of a use, within what is known of its arguments.
 fn rows((name, inst, most): &Use, random: &mut Random) -> Vec<Vec<u64>> {
     let row = |_| {
-        let mut row: Vec<u64> = inst.args.iter().map(|f| random.pattern(*f)).collect();
+        let mut row: Vec<u64> = inst.args.iter().map(|f| pattern(random, *f)).collect();
         for (x, f) in row.iter_mut().zip(&inst.args) {
             let Some(most) = *most else { continue };
             let negative = inst.bounds(0).low < 0 && *x & 1 == 1;
@@ -114,7 +115,7 @@ fn products_of_every_form_agree_with_their_bits() {
         })
         .collect();
     let Some(mut bench) = bench(&netlists) else { return };
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let rows: Vec<Vec<Vec<u64>>> = uses.iter().map(|u| rows(u, &mut random)).collect();
     let outputs = bench.run_all(&rows);
     for (k, (name, inst, _)) in uses.iter().enumerate() {

@@ -8,8 +8,10 @@ use host::backends::{self, BackendOptions};
 use host::data::particles::Particles;
 use host::data::random::{self, Charge, Distribution};
 use host::direct::error;
+use host::fmm::executor::Executor;
+use host::fmm::offload::Pipelines;
 use host::fmm::stats::Stats;
-use host::fmm::{self, Compute, Fmm};
+use host::fmm::{self, Plan};
 use pg2::graph::Graph;
 
 /// One FMM to be measured.
@@ -61,22 +63,20 @@ impl Case {
     }
 
     /// Tree and lists.
-    fn plan(&self, particles: &Particles) -> Result<Fmm, Failure> {
+    fn plan(&self, particles: &Particles) -> Result<Plan, Failure> {
         let near_only = self.near_only;
         let options =
             fmm::FmmOptions { order: self.order as usize, leaf: self.leaf, near_only, ..fmm::FmmOptions::default() };
-        Fmm::plan(particles, &options).map_err(wrong)
+        Plan::new(particles.columns(), &options).map_err(wrong)
     }
 
-    fn run_plan(&self, particles: &Particles, plan: &Fmm) -> Result<Stats, Failure> {
+    fn run_plan(&self, particles: &Particles, plan: &Plan) -> Result<Stats, Failure> {
         let mut backend = (backends::find(self.backend)?.0.open)(&self.engine);
         let p2p = source::load(self.p2p)?.1;
         let m2l = if self.near_only { None } else { Some(m2l_kernel(self.order)?) };
-        let mut compute = match self.backend {
-            "cpu" => Compute::Native,
-            _ => Compute::Kernels { backend: &mut *backend, p2p: &p2p, m2l: m2l.as_ref() },
-        };
-        let solution = plan.run(&mut compute, &mut |_, _, _| {}).map_err(wrong)?;
+        let mut pipelines = Pipelines::new(&mut *backend, &p2p, m2l.as_ref());
+        let executors: &mut [&mut dyn Executor] = if self.backend == "cpu" { &mut [] } else { &mut [&mut pipelines] };
+        let solution = plan.solve(&particles.q, executors, &mut |_, _, _| {}).map_err(wrong)?;
         let mut stats = solution.stats;
         if self.check > 0 {
             stats.error = Some(error::measure(particles, &solution.field, self.check, 1, 0.0));
@@ -130,7 +130,7 @@ pub fn p2p(_: u32) -> Result<(), Failure> {
 }
 
 /// The utilisation that is left where lanes without a target are the only loss.
-fn bound(plan: &Fmm, lanes: u32) -> f64 {
+fn bound(plan: &Plan, lanes: u32) -> f64 {
     let (mut pairs, mut places) = (0, 0);
     for leaf in &plan.tree.leaves {
         let targets = plan.tree.cells[*leaf as usize].count as u64;

@@ -8,9 +8,10 @@ use hdl::board::{BOARDS, Board, board};
 use hdl::circuit::target::{Clock, target};
 use hdl::engine::usual;
 use host::data::particles::Particles;
+use host::fmm::Plan;
 use host::fmm::offload;
+use host::fmm::offload::Pipelines;
 use host::fmm::stats::{Pairs, Seconds};
-use host::fmm::{Compute, Fmm};
 use host::predict::{self, LinkUse, Setup};
 use pg2::graph::Graph;
 use pg2::report::shown::shown;
@@ -79,7 +80,7 @@ struct Row {
 }
 
 /// The board as it is or would be.
-struct Plan {
+struct Machine {
     board: &'static Board,
     setup: Setup,
     jmem_records: u32,
@@ -101,7 +102,7 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
     }
     let graph = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
     offload::bind(&graph, None, &options(args)).map_err(failure)?;
-    let plan = match &args.predict.synth {
+    let machine = match &args.predict.synth {
         Some(dir) => synthesised(args, board, dir, &graph)?,
         None => planned(args, board, &graph)?,
     };
@@ -109,7 +110,7 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
     if let Some(path) = &args.save_particles {
         super::save(path, || host::data::npy::write_particles(&particles), || particles.to_csv())?;
     }
-    let report = predicted(args, &plan, &graph, &particles)?;
+    let report = predicted(args, &machine, &graph, &particles)?;
     if let Some(path) = &args.json {
         output::write_json(path, &report)?;
     }
@@ -121,7 +122,7 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
 }
 
 /// The board that `synth` has made a bitstream for.
-fn synthesised(args: &Args, board: &'static Board, dir: &Path, graph: &Graph) -> Result<Plan, Failure> {
+fn synthesised(args: &Args, board: &'static Board, dir: &Path, graph: &Graph) -> Result<Machine, Failure> {
     let path = dir.join("synth.json");
     let make = format!("make it with `pairforge synth FILE --board {} -o DIR`", board.name);
     let bytes = input::text(&path, &format!("; {make}"))?;
@@ -149,11 +150,11 @@ fn synthesised(args: &Args, board: &'static Board, dir: &Path, graph: &Graph) ->
         turnaround: args.predict.turnaround / 1e3,
     };
     let (jmem_records, latency) = (said.jmem_records, said.latency);
-    Ok(Plan { board, setup, jmem_records, latency, joules_per_pair: said.joules_per_pair })
+    Ok(Machine { board, setup, jmem_records, latency, joules_per_pair: said.joules_per_pair })
 }
 
 /// The board with an engine as `build` makes it.
-fn planned(args: &Args, board: &'static Board, graph: &Graph) -> Result<Plan, Failure> {
+fn planned(args: &Args, board: &'static Board, graph: &Graph) -> Result<Machine, Failure> {
     let target = target(board.device.target).expect("every board's device names a target");
     let wanted = args.predict.freq.unwrap_or(board.usual_mhz);
     let (_, mhz) = board.pll.source(board.oscillator_mhz, wanted).map_err(Failure::Usage)?;
@@ -169,7 +170,7 @@ fn planned(args: &Args, board: &'static Board, graph: &Graph) -> Result<Plan, Fa
         turnaround: args.predict.turnaround / 1e3,
     };
     let jmem_records = args.jmem.unwrap_or(usual::JMEM_WORDS) / built.graph.layout().j_words();
-    Ok(Plan { board, setup, jmem_records, latency: built.schedule.depth, joules_per_pair: None })
+    Ok(Machine { board, setup, jmem_records, latency: built.schedule.depth, joules_per_pair: None })
 }
 
 /// Everything about one leaf size.
@@ -183,13 +184,13 @@ struct One {
 }
 
 /// Runs an FMM whose P2P only goes through the model of the board.
-fn one(args: &Args, plan: &Plan, graph: &Graph, particles: &Particles, leaf: usize) -> Result<One, Failure> {
+fn one(args: &Args, machine: &Machine, graph: &Graph, particles: &Particles, leaf: usize) -> Result<One, Failure> {
     let options = host::fmm::FmmOptions { leaf, ..options(args) };
-    let fmm = Fmm::plan(particles, &options).map_err(failure)?;
+    let fmm = Plan::new(particles.columns(), &options).map_err(failure)?;
     let seen = Rc::new(RefCell::new(LinkUse::default()));
-    let mut backend = predict::backend(plan.setup, plan.jmem_records, plan.latency, seen.clone());
-    let mut compute = Compute::Kernels { backend: &mut backend, p2p: graph, m2l: None };
-    let stats = fmm.run(&mut compute, &mut |_, _, _| {}).map_err(failure)?.stats;
+    let mut backend = predict::backend(machine.setup, machine.jmem_records, machine.latency, seen.clone());
+    let mut pipelines = Pipelines::new(&mut backend, graph, None);
+    let stats = fmm.solve(&particles.q, &mut [&mut pipelines], &mut |_, _, _| {}).map_err(failure)?.stats;
     let seen = *seen.borrow();
     let mut seconds = stats.seconds;
     let cpu = seconds.total - seconds.p2p;
@@ -207,12 +208,12 @@ fn one(args: &Args, plan: &Plan, graph: &Graph, particles: &Particles, leaf: usi
 /// Leaf sizes that are looked at first.
 const LEAVES: [usize; 7] = [16, 32, 64, 128, 256, 512, 1024];
 
-fn predicted(args: &Args, plan: &Plan, graph: &Graph, particles: &Particles) -> Result<Report, Failure> {
-    let asked = one(args, plan, graph, particles, args.leaf)?;
+fn predicted(args: &Args, machine: &Machine, graph: &Graph, particles: &Particles) -> Result<Report, Failure> {
+    let asked = one(args, machine, graph, particles, args.leaf)?;
     let mut rows = vec![asked.row.clone()];
     let look = |leaf: usize, rows: &mut Vec<Row>| -> Result<(), Failure> {
         if leaf > 0 && rows.iter().all(|r| r.leaf != leaf) {
-            rows.push(one(args, plan, graph, particles, leaf)?.row);
+            rows.push(one(args, machine, graph, particles, leaf)?.row);
         }
         Ok(())
     };
@@ -231,18 +232,18 @@ fn predicted(args: &Args, plan: &Plan, graph: &Graph, particles: &Particles) -> 
     let best_leaf = best(&rows).unwrap_or(args.leaf);
     rows.sort_by_key(|r| r.leaf);
     Ok(Report {
-        board: plan.board.name,
+        board: machine.board.name,
         kernel: graph.name.clone(),
         n: particles.len(),
         order: args.order,
         theta: args.theta,
-        pipelines: plan.setup.pipelines,
-        clock_mhz: plan.setup.clock_mhz,
-        baud: plan.setup.baud,
+        pipelines: machine.setup.pipelines,
+        clock_mhz: machine.setup.clock_mhz,
+        baud: machine.setup.baud,
         turnaround_ms: args.predict.turnaround,
         predicted: ["p2p"],
         measured: ["tree", "p2m", "m2m", "m2l", "l2l", "l2p", "m2p", "p2l"],
-        joules: plan.joules_per_pair.map(|j| j * asked.pairs.p2p as f64),
+        joules: machine.joules_per_pair.map(|j| j * asked.pairs.p2p as f64),
         asked: asked.row,
         seconds: asked.seconds,
         pairs: asked.pairs,

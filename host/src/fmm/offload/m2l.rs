@@ -1,45 +1,47 @@
 //! M2L by a kernel, level by level; flagged cells are computed again on the CPU.
 
-use super::{WRONG, Work, segment, table};
+use super::{WRONG, segment, table};
 use crate::arith::encode::encode;
 use crate::arith::ranges;
 use crate::arith::scale::{exponent, ldexp};
 use crate::expansion::basis::degree;
-use crate::expansion::m2l::m2l_cell;
 use crate::fmm::bind::{Feed, M2l};
-use crate::fmm::{Fmm, FmmError, Progress};
+use crate::fmm::executor::{Coefficients, Expansions, Progress, State, Work};
+use crate::fmm::{FmmError, Plan};
 use crate::job::{Backend, Job, Run, SourceRange};
 use hdl::Format;
 use pg2::graph::Graph;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// M2L by `graph`, level by level: adds to `l` what the multipoles `m` give.
+/// M2L by `graph`, level by level: adds to the local expansions what the multipoles give.
 pub fn m2l(
-    fmm: &Fmm,
     backend: &mut dyn Backend,
     graph: &Graph,
     kernel: &M2l,
-    m: &[f64],
-    l: &mut [f64],
+    state: &mut State,
     progress: &mut Progress,
 ) -> Result<Work, FmmError> {
-    let stage = Stage { fmm, graph, kernel, m };
+    let plan = state.plan;
+    let Expansions::F64(Coefficients { m, l }) = &mut state.expansions else {
+        unreachable!("expansions are f64 where an executor takes M2L")
+    };
+    let common = Common { plan, graph, kernel, m };
     let mut work = Work::default();
-    let all = fmm.tree.cells.len();
-    for parents in &fmm.tree.levels {
-        let level = Level::new(fmm, parents.clone());
+    let all = plan.tree.cells.len();
+    for parents in &plan.tree.levels {
+        let level = Level::new(plan, parents.clone());
         if !level.runs.is_empty() {
             let done = &mut |done| progress("M2L", level.cells.start + done, all);
-            level.run(&stage, backend, l, &mut work, done)?;
+            level.run(&common, backend, l, &mut work, done)?;
         }
     }
     Ok(work)
 }
 
 /// What the levels have in common.
-struct Stage<'a> {
-    fmm: &'a Fmm,
+struct Common<'a> {
+    plan: &'a Plan,
     graph: &'a Graph,
     kernel: &'a M2l,
     /// The multipoles of all cells.
@@ -57,10 +59,10 @@ struct Level {
 }
 
 impl Level {
-    fn new(fmm: &Fmm, parents: Range<usize>) -> Level {
-        let tree = &fmm.tree;
+    fn new(plan: &Plan, parents: Range<usize>) -> Level {
+        let tree = &plan.tree;
         let end = parents.end;
-        let split: Vec<usize> = parents.filter(|p| !fmm.lists.v[*p].is_empty()).collect();
+        let split: Vec<usize> = parents.filter(|p| !plan.lists.v[*p].is_empty()).collect();
         let next = tree.levels.iter().find(|l| l.start == end).cloned().unwrap_or(end..end);
         let mut level = Level { parents: split, cells: next, runs: Vec::new(), segments: Vec::new() };
         for p in &level.parents {
@@ -69,7 +71,7 @@ impl Level {
                 (cell.first_child - level.cells.start as u32, cell.children)
             };
             let start = level.segments.len();
-            let ranges = ranges::sorted(fmm.lists.v[*p].iter().map(|s| children(*s as usize)).collect());
+            let ranges = ranges::sorted(plan.lists.v[*p].iter().map(|s| children(*s as usize)).collect());
             level.segments.extend(ranges.iter().map(segment));
             let own = children(*p);
             level.runs.push(Run {
@@ -83,21 +85,21 @@ impl Level {
 
     fn run(
         &self,
-        stage: &Stage,
+        common: &Common,
         backend: &mut dyn Backend,
         l: &mut [f64],
         work: &mut Work,
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), FmmError> {
-        let Stage { fmm, graph, kernel, m } = *stage;
-        let e = &fmm.expansion;
-        let shift = self.shift(fmm, kernel, m);
+        let Common { plan, graph, kernel, m } = *common;
+        let e = &kernel.operators.taylor;
+        let shift = self.shift(plan, kernel, m);
         let value = |k: usize, feed: Feed, format: Format| {
             let cell = self.cells.start + k;
             match feed {
-                Feed::At(axis) => (fmm.tree.cells[cell].at[axis] as u64 & format.mask(), true),
+                Feed::At(axis) => (plan.tree.cells[cell].at[axis] as u64 & format.mask(), true),
                 Feed::M(n) => encode(format, m[cell * e.m + n]),
-                Feed::Near2 => encode(format, fmm.near2 as f64),
+                Feed::Near2 => encode(format, plan.near2 as f64),
                 _ => encode(format, shift as f64),
             }
         };
@@ -122,12 +124,11 @@ impl Level {
             let whole = segments.iter().all(|s| fits[s.first..s.first + s.count].iter().all(|f| *f));
             for k in run.first..run.first + run.count {
                 let cell = self.cells.start + k;
-                debug_assert_eq!(fmm.tree.cells[cell].parent as usize, *parent);
+                debug_assert_eq!(plan.tree.cells[cell].parent as usize, *parent);
                 let own = &mut l[cell * e.l..(cell + 1) * e.l];
                 if !whole || outcome.flags[k].intersects(WRONG) {
                     work.recomputed += 1;
-                    let exact = m2l_cell(&fmm.tree, &fmm.lists, e, fmm.near2, m, cell);
-                    own.iter_mut().zip(exact).for_each(|(l, x)| *l += x);
+                    plan.far().m2l_cell(&kernel.operators, m, cell, own);
                     continue;
                 }
                 let record = outcome.results.record(k);
@@ -144,10 +145,10 @@ impl Level {
     /// Since |D_n(r)| <= |n|! / r^(|n|+1) (the symmetric form of 1/r's derivatives is largest along one axis, where it
     /// is |n|! P_|n|(cos) / r^(|n|+1)), a source gives at most the sum of |M'_n| g_|n| to any L', and the bound of a
     /// cell is the sum over its list.
-    fn shift(&self, fmm: &Fmm, kernel: &M2l, m: &[f64]) -> i32 {
+    fn shift(&self, plan: &Plan, kernel: &M2l, m: &[f64]) -> i32 {
         let Some(format) = kernel.shift.filter(|f| f.is_int()) else { return 0 };
-        let e = &fmm.expansion;
-        let r = (fmm.near2 as f64).sqrt();
+        let e = &kernel.operators.taylor;
+        let r = (plan.near2 as f64).sqrt();
         let derivative = |n: usize| (1..=n).fold(1.0 / r, |a, k| a * k as f64 / r);
         let largest = |n: usize| (n..=e.order).map(derivative).fold(0.0, f64::max);
         let factors: Vec<f64> = e.indices[..e.m].iter().map(|n| largest(degree(*n))).collect();

@@ -1,34 +1,36 @@
 //! P2P by a kernel: one job of all leaves; flagged targets and close pairs are computed again on the CPU.
 
-use super::{Bound, WRONG, Work, segment, table};
+use super::{Bound, WRONG, segment, table};
 use crate::arith::encode::encode;
 use crate::data::Force;
 use crate::direct::close;
 use crate::direct::p2p::Near;
 use crate::fmm::bind::{BindError, Feed, Feeds, P2p};
-use crate::fmm::{Fmm, FmmError, Progress};
+use crate::fmm::executor::{Progress, State, Work};
+use crate::fmm::{FmmError, Plan};
 use crate::job::{Backend, Job, Run};
 use crate::tree::Tree;
+use crate::tree::charges::Charges;
 use hdl::{Flags, Format};
 use pg2::graph::Graph;
 
 /// Those that make a result of P2P unusable: with `underflow` the square of a distance may be lost.
 const WRONG_P2P: Flags = Flags(WRONG.0 | Flags::UNDERFLOW.0);
 
-/// P2P by `graph`: adds to `force`, in box units.
+/// P2P by `graph`: adds to the forces, in box units.
 pub fn p2p(
-    fmm: &Fmm,
     backend: &mut dyn Backend,
     graph: &Graph,
     bound: &Bound,
-    force: &mut [Force],
+    state: &mut State,
     progress: &mut Progress,
 ) -> Result<Work, FmmError> {
+    let State { plan, charges, force, .. } = state;
     let (kernel, params) = (&bound.p2p, &bound.params);
-    let (tree, lists) = (&fmm.tree, &fmm.lists);
-    let record = |feeds: &Feeds| table(tree.len(), feeds, |k, feed, format| particle(fmm, k, feed, format)).0;
+    let (tree, lists) = (&plan.tree, &plan.lists);
+    let record = |feeds: &Feeds| table(tree.len(), feeds, |k, feed, format| particle(plan, charges, k, feed, format)).0;
     let (targets, sources) = (record(&kernel.i), record(&kernel.j));
-    let near = Near::new(tree, lists, fmm.options.eps);
+    let near = Near::new(tree, lists, charges, plan.options.eps);
     let close = close::find(tree, &near.twins);
     // A kernel that is not 1/r has no other arithmetic to be computed in.
     let mut again = vec![kernel.coulomb && bound.is_long; tree.len()];
@@ -49,7 +51,7 @@ pub fn p2p(
     let outcome = backend.run(&job, &mut |done| progress("P2P", done, n))?;
     let mut work = Work { has_gradient: kernel.gradient.is_some(), close: close.pairs, ..Work::default() };
     work.add(&outcome);
-    work.shared = shared(fmm);
+    work.shared = shared(plan);
     let is_wrong = |k: &usize| again[*k] || kernel.coulomb && outcome.flags[*k].intersects(WRONG_P2P);
     let again: Vec<usize> = (0..n).filter(is_wrong).collect();
     let mut done = again.iter().peekable();
@@ -102,24 +104,24 @@ pub(super) fn params(graph: &Graph, kernel: &P2p, eps: f64) -> Result<Vec<u64>, 
 }
 
 /// A particle's element: integer coordinates X, or X * 2^-31, or the charge.
-fn particle(fmm: &Fmm, k: usize, feed: Feed, format: Format) -> (u64, bool) {
+fn particle(plan: &Plan, charges: &Charges, k: usize, feed: Feed, format: Format) -> (u64, bool) {
     match feed {
         Feed::At(axis) => {
-            let x = fmm.tree.grid[k][axis] as i64;
+            let x = plan.tree.grid[k][axis] as i64;
             let shift = format.frac().filter(|_| format.is_fixed()).map_or(0, |f| f - 31);
             (((x << shift) as u64) & format.mask(), true)
         }
-        _ => encode(format, fmm.tree.charge[k]),
+        _ => encode(format, charges.scaled[k]),
     }
 }
 
 /// The number of particles that share their integer coordinates with one at another place (RULES H5).
-fn shared(fmm: &Fmm) -> u64 {
+fn shared(plan: &Plan) -> u64 {
     let mut shared = 0;
     let mut first = 0;
-    for group in fmm.tree.grid.chunk_by(|a, b| a == b) {
+    for group in plan.tree.grid.chunk_by(|a, b| a == b) {
         let mut members = first..first + group.len();
-        if members.len() > 1 && members.any(|k| fmm.tree.position(k) != fmm.tree.position(first)) {
+        if members.len() > 1 && members.any(|k| plan.tree.position(k) != plan.tree.position(first)) {
             shared += group.len() as u64;
         }
         first += group.len();

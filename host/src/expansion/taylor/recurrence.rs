@@ -1,6 +1,6 @@
 //! How monomials and derivatives of 1/r follow from those of lower orders.
 
-use super::basis::{Index, degree, lowered};
+use crate::expansion::basis::{Index, degree, lowered};
 use std::collections::HashMap;
 
 /// How a term of a monomial table follows from an earlier one: times the coordinate of `axis`, times `inverse`.

@@ -1,6 +1,6 @@
 //! The tables of M2M and L2L: shifts of expansions between a cell and its parent.
 
-use super::basis::{Index, degree, sum};
+use crate::expansion::basis::{Index, degree, sum};
 
 /// `dst += coefficient * src`.
 #[derive(Clone, Copy, Debug)]

@@ -3,17 +3,18 @@
 //! In units of the cell the derivatives depend on the integer offset alone, so they are tabulated for every offset of
 //! two parents and every octant of the source. Near pairs of children have zeros there: the `flag` of the kernel.
 
+use super::{LANES, Lane, Taylor};
 use crate::arith::lanes::{Real, fastest, madd};
-use crate::expansion::{Expansion, LANES, Lane};
-use crate::tree::Tree;
-use crate::tree::lists::{Lists, is_near};
+use crate::expansion::Far;
+use crate::tree::lists::is_near;
 use rayon::prelude::*;
 
 /// Tables beyond this many bytes are not kept; their entries are computed when needed.
 const TABLE_LIMIT: usize = 128 << 20;
 
 /// Derivatives for offsets of parents up to `reach` along each axis.
-struct Table<T> {
+#[derive(Clone, Debug)]
+pub(super) struct Table<T> {
     reach: i64,
     /// For each offset the position of its first block, or `NONE`.
     starts: Vec<u32>,
@@ -23,7 +24,7 @@ struct Table<T> {
 const NONE: u32 = u32::MAX;
 
 impl<T: Real> Table<T> {
-    fn new(e: &Expansion, near2: u64) -> Table<T> {
+    pub(super) fn new(e: &Taylor, near2: u64) -> Table<T> {
         let reach = ((near2 - 1) as f64).sqrt().floor() as i64;
         let edge = 2 * reach + 1;
         let size = (edge as f64).powi(3) * (8 * e.d * size_of::<Lane<T>>()) as f64;
@@ -48,7 +49,7 @@ impl<T: Real> Table<T> {
     }
 
     /// The eight blocks of an offset, one for each octant of the source.
-    fn find(&self, e: &Expansion, offset: [i64; 3]) -> Option<&[Lane<T>]> {
+    fn find(&self, e: &Taylor, offset: [i64; 3]) -> Option<&[Lane<T>]> {
         if self.starts.is_empty() {
             return None;
         }
@@ -60,7 +61,7 @@ impl<T: Real> Table<T> {
 }
 
 /// The derivatives at the offsets of eight target octants from one source octant of a parent at `offset`.
-fn derivatives<T: Real>(e: &Expansion, offset: [i64; 3], source: usize, near2: u64, out: &mut [Lane<T>]) {
+fn derivatives<T: Real>(e: &Taylor, offset: [i64; 3], source: usize, near2: u64, out: &mut [Lane<T>]) {
     let bits = |octant: usize| [octant >> 2 & 1, octant >> 1 & 1, octant & 1].map(|b| b as i64);
     let mut x = [[T::default(); LANES]; 3];
     let mut far = [false; LANES];
@@ -73,15 +74,11 @@ fn derivatives<T: Real>(e: &Expansion, offset: [i64; 3], source: usize, near2: u
     e.derivatives::<T, false>(&x, far, out);
 }
 
-/// Adds to `l` what the multipoles `m` of each cell's list give.
-pub fn m2l<T: Real>(tree: &Tree, lists: &Lists, e: &Expansion, near2: u64, m: &[f64], l: &mut [f64]) {
-    if lists.v.iter().all(Vec::is_empty) {
-        return;
-    }
-    let table = Table::<T>::new(e, near2);
-    let m: Vec<T> = m.par_iter().map(|m| T::of(*m)).collect();
+/// Adds to `l` what the multipoles `m` of each cell's list give. The table was made for the same `near2`.
+pub(super) fn m2l<T: Real>(far: Far, e: &Taylor, table: &Table<T>, m: &[T], l: &mut [T]) {
+    let Far { tree, lists, near2 } = far;
     let scratch = || (vec![[T::default(); LANES]; e.l], vec![[T::default(); LANES]; e.d]);
-    by_parent(tree, e, l).into_par_iter().for_each_init(scratch, |(sum, block), (parent, l)| {
+    tree.by_parent(l, e.l).into_par_iter().for_each_init(scratch, |(sum, block), (parent, l)| {
         let sources = &lists.v[parent];
         if sources.is_empty() {
             return;
@@ -106,52 +103,29 @@ pub fn m2l<T: Real>(tree: &Tree, lists: &Lists, e: &Expansion, near2: u64, m: &[
         }
         for (child, l) in tree.cells[parent].child_range().zip(l.chunks_exact_mut(e.l)) {
             let octant = tree.cells[child].octant();
-            l.iter_mut().zip(&*sum).for_each(|(l, sum)| *l += sum[octant].f64());
+            l.iter_mut().zip(&*sum).for_each(|(l, sum)| *l += sum[octant]);
         }
     });
 }
 
-/// Pairs every split cell with the local expansions of its children.
-fn by_parent<'l>(tree: &Tree, e: &Expansion, l: &'l mut [f64]) -> Vec<(usize, &'l mut [f64])> {
-    let mut parts = Vec::new();
-    // The root is nobody's child; all other cells stand in the order of their parents.
-    let mut rest = l.split_at_mut(e.l.min(l.len())).1;
-    for (k, cell) in tree.cells.iter().enumerate().filter(|c| !c.1.is_leaf()) {
-        let (part, after) = rest.split_at_mut(cell.children as usize * e.l);
-        parts.push((k, part));
-        rest = after;
+/// M2L at one offset.
+pub(super) fn pair<T: Real>(e: &Taylor, offset: [i64; 3], m: &[T], l: &mut [T]) {
+    let mut d = vec![[T::default(); LANES]; e.d];
+    e.derivatives::<T, false>(&offset.map(|x| [T::of(x as f64); LANES]), [true; LANES], &mut d);
+    for (k, l) in l.iter_mut().enumerate() {
+        let mut sum = T::default();
+        e.row(k).iter().for_each(|(n, i)| sum += m[*n as usize] * d[*i as usize][0]);
+        *l += sum;
     }
-    parts
-}
-
-/// One cell's local expansion in f64, for targets whose result from a backend cannot be used.
-pub fn m2l_cell(tree: &Tree, lists: &Lists, e: &Expansion, near2: u64, m: &[f64], target: usize) -> Vec<f64> {
-    let cell = &tree.cells[target];
-    let mut l = vec![0.0; e.l];
-    let mut d = vec![[0.0f64; LANES]; e.d];
-    for s in &lists.v[cell.parent as usize] {
-        for source in tree.cells[*s as usize].child_range() {
-            let offset: [i64; 3] = std::array::from_fn(|a| cell.at[a] as i64 - tree.cells[source].at[a] as i64);
-            if is_near(offset, near2) {
-                continue;
-            }
-            e.derivatives::<f64, false>(&offset.map(|x| [x as f64; LANES]), [true; LANES], &mut d);
-            let m = &m[source * e.m..(source + 1) * e.m];
-            for (k, l) in l.iter_mut().enumerate() {
-                *l += e.row(k).iter().map(|(n, i)| m[*n as usize] * d[*i as usize][0]).sum::<f64>();
-            }
-        }
-    }
-    l
 }
 
 fastest! {
     /// `L'_k += sum of M'_n D_{n+k}` for eight targets and one source.
-    fn translate<T>(e: &Expansion, m: &[T], d: &[Lane<T>], sum: &mut [Lane<T>]) = translate_body
+    fn translate<T>(e: &Taylor, m: &[T], d: &[Lane<T>], sum: &mut [Lane<T>]) = translate_body
 }
 
 #[inline(always)]
-fn translate_body<T: Real, const FMA: bool>(e: &Expansion, m: &[T], d: &[Lane<T>], sum: &mut [Lane<T>]) {
+fn translate_body<T: Real, const FMA: bool>(e: &Taylor, m: &[T], d: &[Lane<T>], sum: &mut [Lane<T>]) {
     let mut start = 0;
     for (sum, end) in sum.iter_mut().zip(&e.row_ends) {
         let mut total = *sum;

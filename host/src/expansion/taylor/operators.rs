@@ -1,0 +1,226 @@
+//! The operators of the Taylor expansion on vectors of eight particles.
+
+use super::m2l::{Table, m2l, pair};
+use super::shift::Product;
+use super::{LANES, Lane, Taylor};
+use crate::arith::lanes::{Real, fastest};
+use crate::expansion::basis::Basis;
+use crate::expansion::{Expansion, Far, Points, Values};
+use std::sync::OnceLock;
+
+/// The Taylor expansion in the arithmetic of `T`.
+#[derive(Clone, Debug)]
+pub struct Operators<T> {
+    pub taylor: Taylor,
+    /// The derivatives at every offset of M2L, for the nearness of the first use.
+    table: OnceLock<(u64, Table<T>)>,
+}
+
+impl<T: Real> Operators<T> {
+    pub fn new(order: usize, basis: Basis) -> Operators<T> {
+        Operators { taylor: Taylor::new(order, basis), table: OnceLock::new() }
+    }
+}
+
+impl<T: Real> Expansion<T> for Operators<T> {
+    fn multipole_terms(&self) -> usize {
+        self.taylor.m
+    }
+
+    fn local_terms(&self) -> usize {
+        self.taylor.l
+    }
+
+    fn p2m(&self, points: Points<T>, charges: &[T], m: &mut [T], scratch: &mut Vec<T>) {
+        p2m::<T>(&self.taylor, points, charges, m, scratch);
+    }
+
+    fn m2m(&self, octant: usize, child: &[T], parent: &mut [T]) {
+        apply(&self.taylor.m2m[octant], child, parent);
+    }
+
+    fn m2l_pair(&self, _: u32, offset: [i64; 3], m: &[T], l: &mut [T]) {
+        pair(&self.taylor, offset, m, l);
+    }
+
+    fn m2l(&self, far: Far, m: &[T], l: &mut [T]) {
+        if far.lists.v.iter().all(|v| v.is_empty()) {
+            return;
+        }
+        let (near2, table) = self.table.get_or_init(|| (far.near2, Table::new(&self.taylor, far.near2)));
+        match *near2 == far.near2 {
+            true => m2l(far, &self.taylor, table, m, l),
+            false => m2l(far, &self.taylor, &Table::new(&self.taylor, far.near2), m, l),
+        }
+    }
+
+    fn p2l(&self, _: u32, points: Points<T>, charges: &[T], l: &mut [T], scratch: &mut Vec<T>) {
+        p2l::<T>(&self.taylor, points, charges, l, scratch);
+    }
+
+    fn l2l(&self, octant: usize, parent: &[T], child: &mut [T]) {
+        apply(&self.taylor.l2l[octant], parent, child);
+    }
+
+    fn l2p(&self, l: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>) {
+        l2p::<T>(&self.taylor, l, points, out, scratch);
+    }
+
+    fn m2p(&self, _: u32, m: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>) {
+        m2p::<T>(&self.taylor, m, points, out, scratch);
+    }
+}
+
+fn apply<T: Real>(terms: &[Product], src: &[T], dst: &mut [T]) {
+    for t in terms {
+        dst[t.dst as usize] += T::of(t.coefficient) * src[t.src as usize];
+    }
+}
+
+/// Up to eight points from `first`; other lanes have 0.
+#[inline(always)]
+fn block<T: Real>(points: &Points<T>, first: usize) -> [Lane<T>; 3] {
+    points.x.map(|column| lane(column, first))
+}
+
+#[inline(always)]
+fn lane<T: Real>(values: &[T], first: usize) -> Lane<T> {
+    let mut lane = [T::default(); LANES];
+    let count = (values.len() - first).min(LANES);
+    lane[..count].copy_from_slice(&values[first..first + count]);
+    lane
+}
+
+#[inline(always)]
+fn negative<T: Real>(x: [Lane<T>; 3]) -> [Lane<T>; 3] {
+    x.map(|lane| lane.map(|x| -x))
+}
+
+/// The sum over lanes in a fixed order.
+#[inline(always)]
+fn total<T: Real>(x: &Lane<T>) -> T {
+    ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]))
+}
+
+/// Room for `count` lanes of zeros.
+#[inline(always)]
+fn lanes<T: Real>(scratch: &mut Vec<T>, count: usize) -> &mut [Lane<T>] {
+    scratch.clear();
+    scratch.resize(count * LANES, T::default());
+    scratch.as_chunks_mut::<LANES>().0
+}
+
+fastest! {
+    fn p2m<T>(e: &Taylor, points: Points<T>, charges: &[T], m: &mut [T], scratch: &mut Vec<T>) = p2m_body
+}
+
+#[inline(always)]
+fn p2m_body<T: Real, const FMA: bool>(e: &Taylor, points: Points<T>, charges: &[T], m: &mut [T], scratch: &mut Vec<T>) {
+    let (sum, rest) = lanes(scratch, 2 * e.m + e.monomials).split_at_mut(e.m);
+    let (powers, monomials) = rest.split_at_mut(e.m);
+    for first in (0..charges.len()).step_by(LANES) {
+        let (x, q) = (negative(block(&points, first)), lane(charges, first));
+        e.powers(&x, monomials, powers);
+        for (sum, power) in sum.iter_mut().zip(&*powers) {
+            for i in 0..LANES {
+                sum[i] += q[i] * power[i];
+            }
+        }
+    }
+    m.iter_mut().zip(sum).for_each(|(m, sum)| *m += total(sum));
+}
+
+fastest! {
+    fn p2l<T>(e: &Taylor, points: Points<T>, charges: &[T], l: &mut [T], scratch: &mut Vec<T>) = p2l_body
+}
+
+#[inline(always)]
+fn p2l_body<T: Real, const FMA: bool>(e: &Taylor, points: Points<T>, charges: &[T], l: &mut [T], scratch: &mut Vec<T>) {
+    let (sum, d) = lanes(scratch, e.l + e.d_point).split_at_mut(e.l);
+    for first in (0..charges.len()).step_by(LANES) {
+        let (x, q) = (negative(block(&points, first)), lane(charges, first));
+        e.derivatives::<T, FMA>(&x, [true; LANES], d);
+        for (sum, k) in sum.iter_mut().zip(&e.derivative) {
+            let d = &d[*k as usize];
+            for i in 0..LANES {
+                sum[i] += q[i] * d[i];
+            }
+        }
+    }
+    l.iter_mut().zip(sum).for_each(|(l, sum)| *l += total(sum));
+}
+
+fastest! {
+    fn l2p<T>(e: &Taylor, l: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>) = l2p_body
+}
+
+#[inline(always)]
+fn l2p_body<T: Real, const FMA: bool>(
+    e: &Taylor,
+    l: &[T],
+    points: Points<T>,
+    out: &mut [Values<T>],
+    scratch: &mut Vec<T>,
+) {
+    let (powers, rest) = lanes(scratch, e.l + e.monomials + e.d_point.div_ceil(LANES)).split_at_mut(e.l);
+    let (monomials, derivatives) = rest.split_at_mut(e.monomials);
+    let derivatives = derivatives.as_flattened_mut();
+    apply(&e.extend, l, derivatives);
+    for (k, out) in out.chunks_mut(LANES).enumerate() {
+        e.powers(&block(&points, k * LANES), monomials, powers);
+        let mut sums = [[T::default(); LANES]; 4];
+        for (l, power) in l.iter().zip(&*powers) {
+            for i in 0..LANES {
+                sums[0][i] += *l * power[i];
+            }
+        }
+        for (raised, power) in e.raised[..e.slopes].iter().zip(&*powers) {
+            for a in 0..3 {
+                let l = derivatives[raised[a] as usize];
+                for i in 0..LANES {
+                    sums[a + 1][i] += l * power[i];
+                }
+            }
+        }
+        add(&sums, out);
+    }
+}
+
+#[inline(always)]
+fn add<T: Real>(sums: &[Lane<T>; 4], out: &mut [Values<T>]) {
+    for (i, out) in out.iter_mut().enumerate() {
+        (0..4).for_each(|a| out[a] += sums[a][i]);
+    }
+}
+
+fastest! {
+    fn m2p<T>(e: &Taylor, m: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>) = m2p_body
+}
+
+#[inline(always)]
+fn m2p_body<T: Real, const FMA: bool>(
+    e: &Taylor,
+    m: &[T],
+    points: Points<T>,
+    out: &mut [Values<T>],
+    scratch: &mut Vec<T>,
+) {
+    let d = lanes(scratch, e.d_point);
+    for (k, out) in out.chunks_mut(LANES).enumerate() {
+        e.derivatives::<T, FMA>(&block(&points, k * LANES), [true; LANES], d);
+        let mut sums = [[T::default(); LANES]; 4];
+        for ((m, raised), n) in m.iter().zip(&e.raised).zip(&e.derivative) {
+            let value = &d[*n as usize];
+            for i in 0..LANES {
+                sums[0][i] += *m * value[i];
+            }
+            for a in 0..3 {
+                let d = &d[raised[a] as usize];
+                for i in 0..LANES {
+                    sums[a + 1][i] += *m * d[i];
+                }
+            }
+        }
+        add(&sums, out);
+    }
+}

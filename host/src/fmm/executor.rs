@@ -1,0 +1,111 @@
+//! The stages of an FMM, and who runs them: the CPU, or an executor that takes some of them.
+
+use super::{FmmError, Plan};
+use crate::arith::lanes::Real;
+use crate::arith::wide::WideForce;
+use crate::data::Force;
+use crate::expansion::Expansion;
+use crate::job::{Outcome, Words};
+use crate::tree::charges::Charges;
+use hdl::Flags;
+
+/// A stage of the FMM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    P2m,
+    M2m,
+    M2l,
+    P2l,
+    L2l,
+    L2p,
+    M2p,
+    P2p,
+}
+
+impl Stage {
+    /// Those of the far field in the order of the algorithm.
+    pub const FAR: [Stage; 7] = [Stage::P2m, Stage::M2m, Stage::M2l, Stage::P2l, Stage::L2l, Stage::L2p, Stage::M2p];
+}
+
+/// The progress of a stage: its name, what is done, and all there is.
+pub type Progress<'a> = dyn FnMut(&'static str, usize, usize) + 'a;
+
+/// Runs some stages of an FMM. What nobody takes runs on the CPU.
+pub trait Executor {
+    fn name(&self) -> &str;
+
+    /// Whether it runs this stage.
+    fn takes(&self, stage: Stage) -> bool;
+
+    /// Finds everything that can be wrong with this executor for a plan. It is called before the first stage runs.
+    fn bind(&mut self, plan: &Plan) -> Result<(), FmmError>;
+
+    /// Runs a stage that it takes, for the plan that it is bound to.
+    fn run(&mut self, stage: Stage, state: &mut State, progress: &mut Progress) -> Result<Work, FmmError>;
+}
+
+/// What the stages of a run work on.
+pub struct State<'a> {
+    pub plan: &'a Plan,
+    pub charges: Charges,
+    pub expansions: Expansions,
+    /// Potential and gradient of each sorted particle, in box units.
+    pub force: Vec<Force>,
+}
+
+/// The expansions of all cells. They are f64 where an executor takes a stage of the far field.
+pub enum Expansions {
+    F32(Coefficients<f32>),
+    F64(Coefficients<f64>),
+}
+
+/// One expansion a cell, in the order of the tree.
+pub struct Coefficients<T> {
+    pub m: Vec<T>,
+    pub l: Vec<T>,
+}
+
+impl<T: Real> Coefficients<T> {
+    pub(super) fn zeros(cells: usize, e: &dyn Expansion<T>) -> Coefficients<T> {
+        let zeros = |terms: usize| vec![T::default(); cells * terms];
+        Coefficients { m: zeros(e.multipole_terms()), l: zeros(e.local_terms()) }
+    }
+}
+
+/// What one stage did.
+#[derive(Clone, Debug, Default)]
+pub struct Work {
+    pub streamed: u64,
+    pub recomputed: u64,
+    /// Pairs at different places that are too close for the arithmetic of P2P.
+    pub close: u64,
+    /// Particles that share their integer coordinates with one at another place.
+    pub shared: u64,
+    /// Sorted targets whose direct sums are not among the others, in the user's units.
+    pub wide: Vec<(usize, WideForce)>,
+    pub flags: Flags,
+    pub cycles: Option<u64>,
+    pub words: Words,
+    pub pipelines: u32,
+    pub has_gradient: bool,
+}
+
+impl Work {
+    /// Pairs over cycles times pipelines.
+    pub fn utilisation(&self) -> Option<f64> {
+        let slots = self.cycles? as f64 * self.pipelines as f64;
+        (slots > 0.0).then(|| self.streamed as f64 / slots)
+    }
+
+    pub(super) fn add(&mut self, outcome: &Outcome) {
+        self.streamed += outcome.pairs;
+        self.pipelines = outcome.pipelines;
+        self.flags |= outcome.flags.iter().fold(Flags::NONE, |a, f| a | *f);
+        if let Some(cycles) = outcome.cycles {
+            self.cycles = Some(self.cycles.unwrap_or(0) + cycles);
+        }
+        self.words.j += outcome.words.j;
+        self.words.i += outcome.words.i;
+        self.words.result += outcome.words.result;
+    }
+}

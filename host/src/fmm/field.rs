@@ -1,0 +1,63 @@
+//! Results in the user's units.
+
+use super::executor::{State, Work};
+use super::{FmmError, Outputs};
+use crate::arith::scale::ldexp;
+use rayon::prelude::*;
+
+/// Particles whose results one thread writes at a time.
+const CHUNK: usize = 4096;
+
+impl State<'_> {
+    /// Writes the results in the user's units and the order of the input. A result beyond the range of f64 is an error.
+    pub(super) fn write(&self, p2p: &Work, out: &mut Outputs) -> Result<(), FmmError> {
+        let (plan, map) = (self.plan, &self.plan.tree.map);
+        let wide = |a: usize, boxed: f64| {
+            let (value, exponent) = map.wide(a, boxed);
+            (value, exponent + self.charges.exponent)
+        };
+        let powers = [0, 1, 1, 1].map(|a| wide(a, 0.0).1);
+        // A product is faster than a scaling by any power of two.
+        let factors = powers.map(|e| if e.abs() < 1000 { 2f64.powi(e) } else { 0.0 });
+        let in_users = |a: usize, boxed: f64| {
+            let value = wide(a, boxed).0;
+            if factors[a] != 0.0 { value * factors[a] } else { ldexp(value, powers[a]) }
+        };
+        let [gx, gy, gz] = &mut out.gradient;
+        let columns = [&mut *out.potential, &mut **gx, &mut **gy, &mut **gz].map(|c| c.par_chunks_mut(CHUNK));
+        let [potential, gx, gy, gz] = columns;
+        potential.zip(gx.zip(gy.zip(gz))).zip(plan.place.par_chunks(CHUNK)).for_each(|((p, (gx, (gy, gz))), place)| {
+            for (k, place) in place.iter().enumerate() {
+                let force = self.force[*place as usize];
+                p[k] = in_users(0, force[0]);
+                gx[k] = in_users(1, force[1]);
+                gy[k] = in_users(2, force[2]);
+                gz[k] = in_users(3, force[3]);
+            }
+        });
+        for (k, sums) in &p2p.wide {
+            let place = plan.tree.order[*k] as usize;
+            let value = |a: usize| {
+                let mut sum = sums[a];
+                let (rest, exponent) = wide(a, self.force[*k][a]);
+                sum.add(rest, exponent);
+                sum.to_f64()
+            };
+            out.potential[place] = value(0);
+            (0..3).for_each(|a| out.gradient[a][place] = value(a + 1));
+        }
+        if !p2p.has_gradient {
+            out.gradient.iter_mut().for_each(|g| g.fill(0.0));
+        }
+        let [gx, gy, gz] = &out.gradient;
+        for (name, column) in [("potential", &*out.potential), ("gradient", gx), ("gradient", gy), ("gradient", gz)] {
+            if let Some(k) = column.par_iter().position_first(|x| !x.is_finite()) {
+                return Err(FmmError::Range(format!(
+                    "the {name} at particle {k}, counted from 0, is beyond 1.8e308, the range of f64, since another \
+                     particle is so close to it; give longer lengths or smaller charges, by taking other units"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
