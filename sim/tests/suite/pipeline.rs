@@ -32,7 +32,8 @@ fn rows(graph: &Graph, r: &mut Random, pairs: usize, settle: usize) -> Vec<Vec<u
 /// Compares pipelines with their *unsimplified* graphs on `pairs` pairs for each of a few settings of the parameters.
 pub fn check(bench: &mut MultiBench, cases: &[(&Graph, &Built)], pairs: usize) {
     for seed in 1..=4 {
-        let rows_of = |(g, built): &(&Graph, &Built)| rows(g, &mut Random::new(seed), pairs, built.schedule.depth as usize);
+        let rows_of =
+            |(g, built): &(&Graph, &Built)| rows(g, &mut Random::new(seed), pairs, built.schedule.depth as usize);
         let rows: Vec<Vec<Vec<u64>>> = cases.iter().map(rows_of).collect();
         let outputs = bench.run_all(&rows);
         for (((g, built), rows), out) in cases.iter().zip(&rows).zip(&outputs) {
