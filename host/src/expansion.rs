@@ -5,12 +5,15 @@
 //! with it (which cell meets which) stays with the caller, apart from M2L, which an expansion orders as it computes best.
 
 pub mod basis;
+pub mod chebyshev;
 pub mod taylor;
 
 use crate::arith::lanes::Real;
 use crate::tree::Tree;
 use crate::tree::lists::{Lists, is_near};
 use basis::Basis;
+use chebyshev::Kernel;
+use std::sync::Arc;
 
 /// Coordinates of points relative to a cell's centre, in units of its edge.
 #[derive(Clone, Copy, Debug)]
@@ -88,12 +91,24 @@ pub trait Expansion<T: Real>: Send + Sync {
     fn m2p(&self, level: u32, m: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>);
 }
 
-/// The operators of a basis and order.
-pub fn operators<T: Real>(basis: Basis, order: usize) -> Box<dyn Expansion<T>> {
-    Box::new(taylor::Operators::<T>::new(order, basis))
+/// The operators of a basis and order: for 1/r, or a black-box expansion of a kernel.
+pub fn operators<T: Real>(
+    basis: Basis,
+    order: usize,
+    near2: u64,
+    kernel: Option<&Arc<dyn Kernel>>,
+) -> Box<dyn Expansion<T>> {
+    match kernel {
+        Some(kernel) => Box::new(chebyshev::Chebyshev::<T>::new(order, near2, kernel.clone())),
+        None => Box::new(taylor::Operators::<T>::new(order, basis)),
+    }
 }
 
 /// About how many direct pairs one evaluation of a multipole expansion at a point costs; measured on AVX-512.
 pub fn pairs_of_a_point(basis: Basis, order: usize) -> usize {
-    8 + 3 * taylor::derivatives_at_a_point(basis, order) / 10
+    match basis {
+        // The kernel's real meaning at all nodes.
+        Basis::Chebyshev => 8 * (order + 2).pow(3),
+        _ => 8 + 3 * taylor::derivatives_at_a_point(basis, order) / 10,
+    }
 }

@@ -5,6 +5,7 @@ pub mod bind;
 mod calibrate;
 pub mod executor;
 mod field;
+mod function;
 mod native;
 pub mod offload;
 mod options;
@@ -13,15 +14,19 @@ pub mod stats;
 
 pub use options::{FmmError, FmmOptions, MAX_ORDER, MOST_PARTICLES, Precision};
 
+use crate::arith::lanes::Real;
 use crate::data::particles::{Columns, Field};
 use crate::direct::p2p;
+use crate::expansion::basis::Basis;
+use crate::expansion::chebyshev::Kernel;
 use crate::expansion::{self, Expansion, Far};
 use crate::tree::Tree;
 use crate::tree::charges::Charges;
 use crate::tree::lists::{self, ListOptions, Lists};
 use executor::{Coefficients, Executor, Expansions, Progress, Stage, State, Work};
+use pg2::graph::Graph;
 use stats::{Pairs, Seconds, Stats};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// Tree, lists and operators for particles at fixed positions. It may be run for many sets of charges.
@@ -35,6 +40,8 @@ pub struct Plan {
     pub streamed_m2l: u64,
     /// For each particle of the input its place in the tree.
     place: Vec<u32>,
+    /// What a black-box expansion expands.
+    kernel: Option<Arc<dyn Kernel>>,
     operators: (OnceLock<Box<dyn Expansion<f32>>>, OnceLock<Box<dyn Expansion<f64>>>),
     seconds: f64,
 }
@@ -54,8 +61,13 @@ pub struct Solution {
 }
 
 impl Plan {
-    /// Sorts particles into a tree and builds the interaction lists.
+    /// Sorts particles into a tree and builds the interaction lists, for 1/r.
     pub fn new(positions: Columns, options: &FmmOptions) -> Result<Plan, FmmError> {
+        Plan::for_kernel(positions, options, None)
+    }
+
+    /// The same for a P2P kernel, which the expansion of [`Basis::Chebyshev`] is made for.
+    pub fn for_kernel(positions: Columns, options: &FmmOptions, p2p: Option<&Graph>) -> Result<Plan, FmmError> {
         options.check()?;
         options::check_positions(positions)?;
         let start = Instant::now();
@@ -63,6 +75,16 @@ impl Plan {
         let near2 = lists::near2(options.theta);
         let worth = expansion::pairs_of_a_point(options.basis, options.order);
         let lists = lists::build(&tree, &ListOptions { near2, m2p_above: worth, p2l_above: worth });
+        let expands = options.basis == Basis::Chebyshev && !options.near_only;
+        let kernel = match p2p.filter(|_| expands) {
+            Some(p2p) => Some(function::function(p2p, tree.map.length(options.eps), near2, tree.levels.len())?),
+            None if expands => {
+                let text =
+                    "the expansion in Chebyshev polynomials is for a P2P kernel; name one, or take another expansion";
+                return Err(FmmError::Option(text.into()));
+            }
+            None => None,
+        };
         let mut place = vec![0; tree.len()];
         tree.order.iter().enumerate().for_each(|(k, o)| place[*o as usize] = k as u32);
         let mut plan = Plan {
@@ -73,6 +95,7 @@ impl Plan {
             pairs: Pairs::default(),
             streamed_m2l: 0,
             place,
+            kernel,
             operators: Default::default(),
             seconds: 0.0,
         };
@@ -158,10 +181,14 @@ impl Plan {
     }
 
     fn operators_f32(&self) -> &dyn Expansion<f32> {
-        &**self.operators.0.get_or_init(|| expansion::operators(self.options.basis, self.options.order))
+        &**self.operators.0.get_or_init(|| self.operators())
     }
 
     fn operators_f64(&self) -> &dyn Expansion<f64> {
-        &**self.operators.1.get_or_init(|| expansion::operators(self.options.basis, self.options.order))
+        &**self.operators.1.get_or_init(|| self.operators())
+    }
+
+    fn operators<T: Real>(&self) -> Box<dyn Expansion<T>> {
+        expansion::operators(self.options.basis, self.options.order, self.near2, self.kernel.as_ref())
     }
 }
