@@ -66,6 +66,10 @@ impl Executor for Pipelines<'_> {
         stage == Stage::P2p || stage == Stage::M2l && self.m2l.is_some()
     }
 
+    fn is_device(&self) -> bool {
+        self.backend.is_device()
+    }
+
     fn bind(&mut self, plan: &Plan) -> Result<(), FmmError> {
         self.check(&plan.options, &plan.tree.map)
     }
