@@ -6,13 +6,16 @@
 
 pub mod basis;
 pub mod chebyshev;
+pub mod solid;
 pub mod taylor;
 
 use crate::arith::lanes::Real;
+use crate::arith::vector::Vectors;
 use crate::tree::Tree;
 use crate::tree::lists::{Lists, is_near};
 use basis::Basis;
 use chebyshev::Kernel;
+use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Coordinates of points relative to a cell's centre, in units of its edge.
@@ -71,6 +74,21 @@ pub trait Expansion<T: Real>: Send + Sync {
     /// M2M: from the child in `octant` to its parent.
     fn m2m(&self, octant: usize, child: &[T], parent: &mut [T]);
 
+    /// M2M for all cells, from the deepest level up: `m` has one expansion a cell, and those of the leaves are there.
+    fn m2m_all(&self, tree: &Tree, m: &mut [T]) {
+        let terms = self.multipole_terms();
+        for level in tree.levels.iter().rev() {
+            let (upper, lower) = m.split_at_mut(level.end * terms);
+            let own = &mut upper[level.start * terms..];
+            own.par_chunks_exact_mut(terms).zip(&tree.cells[level.clone()]).for_each(|(m, cell)| {
+                for child in cell.child_range() {
+                    let at = (child - level.end) * terms;
+                    self.m2m(tree.cells[child].octant(), &lower[at..at + terms], m);
+                }
+            });
+        }
+    }
+
     /// M2L between two cells of `level`, the target's centre at `offset` from the source's: what [`Expansion::m2l`] does for
     /// every pair.
     fn m2l_pair(&self, level: u32, offset: [i64; 3], m: &[T], l: &mut [T]);
@@ -84,6 +102,19 @@ pub trait Expansion<T: Real>: Send + Sync {
     /// L2L: from a parent to its child in `octant`.
     fn l2l(&self, octant: usize, parent: &[T], child: &mut [T]);
 
+    /// L2L for all cells, from the root down: `l` has one expansion a cell.
+    fn l2l_all(&self, tree: &Tree, l: &mut [T]) {
+        let terms = self.local_terms();
+        for level in tree.levels.iter().skip(1) {
+            let (upper, lower) = l.split_at_mut(level.start * terms);
+            let own = &mut lower[..level.len() * terms];
+            own.par_chunks_exact_mut(terms).zip(&tree.cells[level.clone()]).for_each(|(l, cell)| {
+                let at = cell.parent as usize * terms;
+                self.l2l(cell.octant(), &upper[at..at + terms], l);
+            });
+        }
+    }
+
     /// L2P: a local expansion at `points`.
     fn l2p(&self, l: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>);
 
@@ -92,23 +123,25 @@ pub trait Expansion<T: Real>: Send + Sync {
 }
 
 /// The operators of a basis and order: for 1/r, or a black-box expansion of a kernel.
-pub fn operators<T: Real>(
+pub fn operators<T: Vectors>(
     basis: Basis,
     order: usize,
     near2: u64,
     kernel: Option<&Arc<dyn Kernel>>,
 ) -> Box<dyn Expansion<T>> {
-    match kernel {
-        Some(kernel) => Box::new(chebyshev::Chebyshev::<T>::new(order, near2, kernel.clone())),
-        None => Box::new(taylor::Operators::<T>::new(order, basis)),
+    match (basis, kernel) {
+        (_, Some(kernel)) => Box::new(chebyshev::Chebyshev::<T>::new(order, near2, kernel.clone())),
+        (Basis::Solid, None) => Box::new(solid::Solid::<T>::new(order)),
+        (_, None) => Box::new(taylor::Operators::<T>::new(order, basis)),
     }
 }
 
 /// About how many direct pairs one evaluation of a multipole expansion at a point costs; measured on AVX-512.
 pub fn pairs_of_a_point(basis: Basis, order: usize) -> usize {
     match basis {
+        Basis::Cartesian => 8 + 3 * taylor::derivatives_at_a_point(basis, order) / 10,
+        Basis::Solid => 8 + 4 * solid::terms_at_a_point(order) / 10,
         // The kernel's real meaning at all nodes.
         Basis::Chebyshev => 8 * (order + 2).pow(3),
-        _ => 8 + 3 * taylor::derivatives_at_a_point(basis, order) / 10,
     }
 }

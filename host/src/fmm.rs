@@ -15,7 +15,7 @@ pub mod stats;
 
 pub use options::{FmmError, FmmOptions, MAX_ORDER, MOST_PARTICLES, Precision};
 
-use crate::arith::lanes::Real;
+use crate::arith::vector::Vectors;
 use crate::data::particles::{Columns, Field};
 use crate::direct::p2p;
 use crate::expansion::basis::Basis;
@@ -178,7 +178,7 @@ impl Plan {
         &**self.operators.1.get_or_init(|| self.operators())
     }
 
-    fn operators<T: Real>(&self) -> Box<dyn Expansion<T>> {
+    fn operators<T: Vectors>(&self) -> Box<dyn Expansion<T>> {
         expansion::operators(self.options.basis, self.options.order, self.near2, self.kernel.as_ref())
     }
 }

@@ -16,17 +16,30 @@ pub trait Vector: Copy {
     type Item: Real;
     /// Numbers in a vector.
     const LANES: usize;
+    /// Vectors that the machine holds in registers.
+    const REGISTERS: usize;
+    /// Rows of a product of matrices whose sums, of two vectors each, stay in registers.
+    const ROWS: usize;
     unsafe fn splat(x: Self::Item) -> Self;
     /// The first [`LANES`](Self::LANES) numbers of a slice, which must have as many.
     unsafe fn load(from: &[Self::Item]) -> Self;
+    /// Writes the first [`LANES`](Self::LANES) numbers of a slice, which must have as many.
+    unsafe fn store(self, to: &mut [Self::Item]);
+    /// `(x - origin) * factor` in f64 of the first [`LANES`](Self::LANES) numbers of a slice, which must have as many.
+    unsafe fn from_f64(x: &[f64], origin: f64, factor: f64) -> Self;
+    /// The numbers of two vectors in turn: those of the lower halves, then those of the upper ones.
+    unsafe fn interleave(self, b: Self) -> [Self; 2];
     unsafe fn add(self, b: Self) -> Self;
     unsafe fn sub(self, b: Self) -> Self;
     unsafe fn mul(self, b: Self) -> Self;
     /// `self * b + c`.
     unsafe fn mul_add(self, b: Self, c: Self) -> Self;
-    /// `1 / sqrt(self + add)` to about the precision of the format where `self >= least`, else 0; and in how many lanes it
-    /// is not. What is below `least` may be 0; all sums must be finite, and those from `least` on normal numbers.
-    unsafe fn inverse_root_from(self, least: Self, add: Self) -> (Self, u32);
+    /// What [`inverse_root`](Self::inverse_root) gives for 1: a factor that saves it an instruction.
+    const ROOT: f64;
+    /// `ROOT / sqrt(self)` to about the precision of the format, for normal numbers; anything for others.
+    unsafe fn inverse_root(self) -> Self;
+    /// `self` where `x >= least`, else 0; and in how many lanes it is not.
+    unsafe fn where_from(self, x: Self, least: Self) -> (Self, u32);
     /// The sum of the lanes, in an order that depends on the vector alone.
     unsafe fn sum(self) -> Self::Item;
 }
@@ -62,6 +75,9 @@ macro_rules! portable {
         impl Vector for [$t; $lanes] {
             type Item = $t;
             const LANES: usize = $lanes;
+            const REGISTERS: usize = 16;
+            const ROOT: f64 = 1.0;
+            const ROWS: usize = 2;
             #[inline(always)]
             unsafe fn splat(x: $t) -> Self {
                 [x; $lanes]
@@ -69,6 +85,19 @@ macro_rules! portable {
             #[inline(always)]
             unsafe fn load(from: &[$t]) -> Self {
                 from[..$lanes].try_into().expect("the slice was cut to the length of the vector")
+            }
+            #[inline(always)]
+            unsafe fn store(self, to: &mut [$t]) {
+                to[..$lanes].copy_from_slice(&self);
+            }
+            #[inline(always)]
+            unsafe fn from_f64(x: &[f64], origin: f64, factor: f64) -> Self {
+                std::array::from_fn(|i| ((x[i] - origin) * factor) as $t)
+            }
+            #[inline(always)]
+            unsafe fn interleave(self, b: Self) -> [Self; 2] {
+                let of = |k: usize| if k % 2 == 0 { self[k / 2] } else { b[k / 2] };
+                [std::array::from_fn(of), std::array::from_fn(|k| of(k + $lanes))]
             }
             #[inline(always)]
             unsafe fn add(self, b: Self) -> Self {
@@ -88,10 +117,14 @@ macro_rules! portable {
                 std::array::from_fn(|i| self[i] * b[i] + c[i])
             }
             #[inline(always)]
-            unsafe fn inverse_root_from(self, least: Self, add: Self) -> (Self, u32) {
-                let is_near: [bool; $lanes] = std::array::from_fn(|i| self[i] < least[i]);
-                let root = |i: usize| if is_near[i] { 0.0 } else { 1.0 / (self[i] + add[i]).sqrt() };
-                (std::array::from_fn(root), is_near.iter().map(|n| *n as u32).sum())
+            unsafe fn inverse_root(self) -> Self {
+                self.map(|x| 1.0 / x.sqrt())
+            }
+            #[inline(always)]
+            unsafe fn where_from(self, x: Self, least: Self) -> (Self, u32) {
+                let is_below: [bool; $lanes] = std::array::from_fn(|i| x[i] < least[i]);
+                let kept = std::array::from_fn(|i| if is_below[i] { 0.0 } else { self[i] });
+                (kept, is_below.iter().map(|n| *n as u32).sum())
             }
             #[inline(always)]
             unsafe fn sum(self) -> $t {
@@ -106,9 +139,10 @@ portable!(f64, 4);
 /// The methods that are one instruction each.
 #[cfg(target_arch = "x86_64")]
 macro_rules! instructions {
-    ($t:ident, $lanes:literal, $set1:ident, $loadu:ident, $add:ident, $sub:ident, $mul:ident, $fmadd:ident) => {
+    ($t:ident, $lanes:literal, $rows:literal, $set1:ident, $loadu:ident, $storeu:ident, $add:ident, $sub:ident, $mul:ident, $fmadd:ident) => {
         type Item = $t;
         const LANES: usize = $lanes;
+        const ROWS: usize = $rows;
         #[inline(always)]
         unsafe fn splat(x: $t) -> Self {
             unsafe { $set1(x) }
@@ -118,6 +152,12 @@ macro_rules! instructions {
             assert!(from.len() >= $lanes);
             // SAFETY: the slice is as long as the vector.
             unsafe { $loadu(from.as_ptr()) }
+        }
+        #[inline(always)]
+        unsafe fn store(self, to: &mut [$t]) {
+            assert!(to.len() >= $lanes);
+            // SAFETY: the slice is as long as the vector.
+            unsafe { $storeu(to.as_mut_ptr(), self) }
         }
         #[inline(always)]
         unsafe fn add(self, b: Self) -> Self {
@@ -143,8 +183,10 @@ impl Vector for __m512 {
     instructions!(
         f32,
         16,
+        12,
         _mm512_set1_ps,
         _mm512_loadu_ps,
+        _mm512_storeu_ps,
         _mm512_add_ps,
         _mm512_sub_ps,
         _mm512_mul_ps,
@@ -152,15 +194,41 @@ impl Vector for __m512 {
     );
 
     #[inline(always)]
-    unsafe fn inverse_root_from(self, least: Self, add: Self) -> (Self, u32) {
+    unsafe fn interleave(self, b: Self) -> [Self; 2] {
+        // Numbers from 16 on are places of `b`.
         unsafe {
-            let near = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self, least);
-            let x = _mm512_add_ps(self, add);
-            // Right to 2^-14; a step of Newton leaves 1.5 * 2^-28.
-            let y = _mm512_rsqrt14_ps(x);
-            let h = _mm512_fnmadd_ps(_mm512_mul_ps(x, y), y, _mm512_set1_ps(1.0));
-            let half = _mm512_mul_ps(y, _mm512_set1_ps(0.5));
-            (_mm512_maskz_mov_ps(!near, _mm512_fmadd_ps(half, h, y)), near.count_ones())
+            let lower = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+            let upper = _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+            [_mm512_permutex2var_ps(self, lower, b), _mm512_permutex2var_ps(self, upper, b)]
+        }
+    }
+
+    const REGISTERS: usize = 32;
+    const ROOT: f64 = 2.0;
+
+    #[inline(always)]
+    unsafe fn from_f64(x: &[f64], origin: f64, factor: f64) -> Self {
+        unsafe {
+            let half = |x: &[f64]| _mm512_cvtpd_ps(__m512d::from_f64(x, origin, factor));
+            let (low, high) = (_mm256_castps_pd(half(x)), _mm256_castps_pd(half(&x[8..])));
+            _mm512_castpd_ps(_mm512_insertf64x4::<1>(_mm512_castpd256_pd512(low), high))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn inverse_root(self) -> Self {
+        unsafe {
+            // Right to 2^-14; a step of Newton, y (3 - x y^2) / 2, leaves 1.5 * 2^-28.
+            let y = _mm512_rsqrt14_ps(self);
+            _mm512_mul_ps(y, _mm512_fnmadd_ps(_mm512_mul_ps(self, y), y, _mm512_set1_ps(3.0)))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn where_from(self, x: Self, least: Self) -> (Self, u32) {
+        unsafe {
+            let below = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(x, least);
+            (_mm512_maskz_mov_ps(!below, self), below.count_ones())
         }
     }
 
@@ -175,8 +243,10 @@ impl Vector for __m512d {
     instructions!(
         f64,
         8,
+        12,
         _mm512_set1_pd,
         _mm512_loadu_pd,
+        _mm512_storeu_pd,
         _mm512_add_pd,
         _mm512_sub_pd,
         _mm512_mul_pd,
@@ -184,17 +254,41 @@ impl Vector for __m512d {
     );
 
     #[inline(always)]
-    unsafe fn inverse_root_from(self, least: Self, add: Self) -> (Self, u32) {
+    unsafe fn interleave(self, b: Self) -> [Self; 2] {
+        // Numbers from 8 on are places of `b`.
         unsafe {
-            let near = _mm512_cmp_pd_mask::<_CMP_LT_OQ>(self, least);
-            let x = _mm512_add_pd(self, add);
+            let lower = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
+            let upper = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
+            [_mm512_permutex2var_pd(self, lower, b), _mm512_permutex2var_pd(self, upper, b)]
+        }
+    }
+
+    const REGISTERS: usize = 32;
+    const ROOT: f64 = 1.0;
+
+    #[inline(always)]
+    unsafe fn from_f64(x: &[f64], origin: f64, factor: f64) -> Self {
+        unsafe { _mm512_mul_pd(_mm512_sub_pd(Self::load(x), Self::splat(origin)), Self::splat(factor)) }
+    }
+
+    #[inline(always)]
+    unsafe fn inverse_root(self) -> Self {
+        unsafe {
             // Right to 2^-14. With h = 1 - x y^2, 1 / sqrt(x) is y (1 - h)^(-1/2), whose series up to h^3 leaves 35/128 h^4,
             // where |h| < 2^-12.9.
-            let y = _mm512_rsqrt14_pd(x);
-            let h = _mm512_fnmadd_pd(_mm512_mul_pd(x, y), y, _mm512_set1_pd(1.0));
+            let y = _mm512_rsqrt14_pd(self);
+            let h = _mm512_fnmadd_pd(_mm512_mul_pd(self, y), y, _mm512_set1_pd(1.0));
             let p = _mm512_fmadd_pd(h, _mm512_set1_pd(0.3125), _mm512_set1_pd(0.375));
             let p = _mm512_fmadd_pd(h, p, _mm512_set1_pd(0.5));
-            (_mm512_maskz_mov_pd(!near, _mm512_fmadd_pd(_mm512_mul_pd(y, h), p, y)), near.count_ones())
+            _mm512_fmadd_pd(_mm512_mul_pd(y, h), p, y)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn where_from(self, x: Self, least: Self) -> (Self, u32) {
+        unsafe {
+            let below = _mm512_cmp_pd_mask::<_CMP_LT_OQ>(x, least);
+            (_mm512_maskz_mov_pd(!below, self), below.count_ones())
         }
     }
 
@@ -209,8 +303,10 @@ impl Vector for __m256 {
     instructions!(
         f32,
         8,
+        5,
         _mm256_set1_ps,
         _mm256_loadu_ps,
+        _mm256_storeu_ps,
         _mm256_add_ps,
         _mm256_sub_ps,
         _mm256_mul_ps,
@@ -218,16 +314,41 @@ impl Vector for __m256 {
     );
 
     #[inline(always)]
-    unsafe fn inverse_root_from(self, least: Self, add: Self) -> (Self, u32) {
+    unsafe fn interleave(self, b: Self) -> [Self; 2] {
+        // Within each 128 bits, then these in order.
         unsafe {
-            let near = _mm256_cmp_ps::<_CMP_LT_OQ>(self, least);
-            let x = _mm256_add_ps(self, add);
+            let (low, high) = (_mm256_unpacklo_ps(self, b), _mm256_unpackhi_ps(self, b));
+            [_mm256_permute2f128_ps::<0x20>(low, high), _mm256_permute2f128_ps::<0x31>(low, high)]
+        }
+    }
+
+    const REGISTERS: usize = 16;
+    const ROOT: f64 = 1.0;
+
+    #[inline(always)]
+    unsafe fn from_f64(x: &[f64], origin: f64, factor: f64) -> Self {
+        unsafe {
+            let half = |x: &[f64]| _mm256_cvtpd_ps(__m256d::from_f64(x, origin, factor));
+            _mm256_set_m128(half(&x[4..]), half(x))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn inverse_root(self) -> Self {
+        unsafe {
             // Right to 1.5 * 2^-12; the series of the AVX-512 vector of f64 up to h^2 leaves 5/16 h^3, |h| < 2^-10.4.
-            let y = _mm256_rsqrt_ps(x);
-            let h = _mm256_fnmadd_ps(_mm256_mul_ps(x, y), y, _mm256_set1_ps(1.0));
+            let y = _mm256_rsqrt_ps(self);
+            let h = _mm256_fnmadd_ps(_mm256_mul_ps(self, y), y, _mm256_set1_ps(1.0));
             let p = _mm256_fmadd_ps(h, _mm256_set1_ps(0.375), _mm256_set1_ps(0.5));
-            let y = _mm256_fmadd_ps(_mm256_mul_ps(y, h), p, y);
-            (_mm256_andnot_ps(near, y), _mm256_movemask_ps(near).count_ones())
+            _mm256_fmadd_ps(_mm256_mul_ps(y, h), p, y)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn where_from(self, x: Self, least: Self) -> (Self, u32) {
+        unsafe {
+            let below = _mm256_cmp_ps::<_CMP_LT_OQ>(x, least);
+            (_mm256_andnot_ps(below, self), _mm256_movemask_ps(below).count_ones())
         }
     }
 
@@ -243,8 +364,10 @@ impl Vector for __m256d {
     instructions!(
         f64,
         4,
+        5,
         _mm256_set1_pd,
         _mm256_loadu_pd,
+        _mm256_storeu_pd,
         _mm256_add_pd,
         _mm256_sub_pd,
         _mm256_mul_pd,
@@ -252,12 +375,33 @@ impl Vector for __m256d {
     );
 
     #[inline(always)]
-    unsafe fn inverse_root_from(self, least: Self, add: Self) -> (Self, u32) {
+    unsafe fn interleave(self, b: Self) -> [Self; 2] {
+        // Within each 128 bits, then these in order.
         unsafe {
-            // There is no instruction that begins this one in the range of f64.
-            let near = _mm256_cmp_pd::<_CMP_LT_OQ>(self, least);
-            let y = _mm256_div_pd(_mm256_set1_pd(1.0), _mm256_sqrt_pd(_mm256_add_pd(self, add)));
-            (_mm256_andnot_pd(near, y), _mm256_movemask_pd(near).count_ones())
+            let (low, high) = (_mm256_unpacklo_pd(self, b), _mm256_unpackhi_pd(self, b));
+            [_mm256_permute2f128_pd::<0x20>(low, high), _mm256_permute2f128_pd::<0x31>(low, high)]
+        }
+    }
+
+    const REGISTERS: usize = 16;
+    const ROOT: f64 = 1.0;
+
+    #[inline(always)]
+    unsafe fn from_f64(x: &[f64], origin: f64, factor: f64) -> Self {
+        unsafe { _mm256_mul_pd(_mm256_sub_pd(Self::load(x), Self::splat(origin)), Self::splat(factor)) }
+    }
+
+    #[inline(always)]
+    unsafe fn inverse_root(self) -> Self {
+        // There is no instruction that begins this one in the range of f64.
+        unsafe { _mm256_div_pd(_mm256_set1_pd(1.0), _mm256_sqrt_pd(self)) }
+    }
+
+    #[inline(always)]
+    unsafe fn where_from(self, x: Self, least: Self) -> (Self, u32) {
+        unsafe {
+            let below = _mm256_cmp_pd::<_CMP_LT_OQ>(x, least);
+            (_mm256_andnot_pd(below, self), _mm256_movemask_pd(below).count_ones())
         }
     }
 
@@ -291,11 +435,70 @@ impl Isa {
         Isa::Portable
     }
 
+    /// Numbers in one of its vectors.
+    pub fn lanes<T: Vectors>(self) -> usize {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => T::Avx512::LANES,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => T::Avx2::LANES,
+            _ => T::Portable::LANES,
+        }
+    }
+
+    /// [`Vector::ROWS`] of its vectors.
+    pub fn rows<T: Vectors>(self) -> usize {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => T::Avx512::ROWS,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => T::Avx2::ROWS,
+            _ => T::Portable::ROWS,
+        }
+    }
+
     /// All that the machine has.
     pub fn all() -> impl Iterator<Item = Isa> {
         [Isa::Portable, Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| *isa <= Isa::best())
     }
 }
+
+/// Defines `$name::<T>`, which is `$body::<V>` compiled for the vectors V of the set of instructions that is its first
+/// argument. Everything that `$body` calls in its inner loops must be `#[inline(always)]`, or it is compiled for any machine.
+macro_rules! vectorised {
+    ($(#[$doc:meta])* $vis:vis fn $name:ident<$t:ident>($($a:ident: $ty:ty),* $(,)?) = $body:ident) => {
+        $(#[$doc])*
+        $vis fn $name<$t: $crate::arith::vector::Vectors>(isa: $crate::arith::vector::Isa, $($a: $ty),*) {
+            #[cfg(target_arch = "x86_64")]
+            {
+                use $crate::arith::vector::{Isa, Vectors};
+                #[target_feature(enable = "avx512f,fma")]
+                fn avx512<$t: Vectors>($($a: $ty),*) {
+                    // SAFETY: a caller has the instructions of the vector.
+                    unsafe { $body::<$t::Avx512>($($a),*) }
+                }
+                #[target_feature(enable = "avx2,fma")]
+                fn avx2<$t: Vectors>($($a: $ty),*) {
+                    // SAFETY: as above.
+                    unsafe { $body::<$t::Avx2>($($a),*) }
+                }
+                assert!(isa <= Isa::best(), "the machine has these instructions");
+                match isa {
+                    // SAFETY: the machine has the instructions.
+                    Isa::Avx512 => return unsafe { avx512::<$t>($($a),*) },
+                    // SAFETY: as above.
+                    Isa::Avx2 => return unsafe { avx2::<$t>($($a),*) },
+                    Isa::Portable => {}
+                }
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            let _ = isa;
+            // SAFETY: every machine has the instructions of the portable vector.
+            unsafe { $body::<$t::Portable>($($a),*) }
+        }
+    };
+}
+pub(crate) use vectorised;
 
 #[cfg(test)]
 mod tests {
@@ -305,8 +508,10 @@ mod tests {
     #[inline(always)]
     unsafe fn root<V: Vector>(x: &[V::Item], add: f64) -> Vec<(f64, u32)> {
         let of = |x: &[V::Item]| unsafe {
-            let (y, near) = V::load(x).inverse_root_from(V::splat(V::Item::of(1e-6)), V::splat(V::Item::of(add)));
-            (y.sum().f64(), near)
+            let x = V::load(x);
+            let y = x.add(V::splat(V::Item::of(add))).inverse_root();
+            let (y, near) = y.where_from(x, V::splat(V::Item::of(1e-6)));
+            (y.sum().f64() / V::ROOT, near)
         };
         // One value beside others that are below the limit, so that the sum is that of one lane.
         let alone = |x: &V::Item| {
@@ -335,14 +540,6 @@ mod tests {
         }
     }
 
-    fn lanes<T: Vectors>(isa: Isa) -> u32 {
-        (match isa {
-            Isa::Avx512 => T::Avx512::LANES,
-            Isa::Avx2 => T::Avx2::LANES,
-            Isa::Portable => T::Portable::LANES,
-        }) as u32
-    }
-
     fn check<T: Vectors>(last_place: f64, powers: std::ops::Range<i32>) {
         let mantissas = (0..500).map(|k| 1.0 + 2.9999 * k as f64 / 499.0);
         let x: Vec<T> = mantissas.flat_map(|m| powers.clone().map(move |e| T::of(m * 4f64.powi(e)))).collect();
@@ -350,15 +547,43 @@ mod tests {
             for (x, (y, near)) in x.iter().zip(roots(isa, &x, 0.0)) {
                 let wanted = 1.0 / x.f64().sqrt();
                 assert!((y / wanted - 1.0).abs() < 2.0 * last_place, "{isa:?}: 1/sqrt({}) is not {y}", x.f64());
-                assert_eq!(near, lanes::<T>(isa) - 1, "{isa:?}");
+                assert_eq!(near, isa.lanes::<T>() as u32 - 1, "{isa:?}");
             }
             // Below the limit, whatever is added.
             for x in [0.0, 1e-30, 0.99e-6] {
-                assert_eq!(roots(isa, &[T::of(x)], 4.0), [(0.0, lanes::<T>(isa))], "{isa:?}");
+                assert_eq!(roots(isa, &[T::of(x)], 4.0), [(0.0, isa.lanes::<T>() as u32)], "{isa:?}");
             }
             let (y, _) = roots(isa, &[T::of(12.0)], 4.0)[0];
             assert!((y / 0.25 - 1.0).abs() < 2.0 * last_place, "{isa:?}: {y}");
         }
+    }
+
+    unsafe fn interleaved<V: Vector>(a: &[V::Item], b: &[V::Item], out: &mut [V::Item]) {
+        unsafe {
+            let [low, high] = V::load(a).interleave(V::load(b));
+            low.store(out);
+            high.store(&mut out[V::LANES..]);
+        }
+    }
+
+    vectorised! {
+        fn interleave<T>(a: &[T], b: &[T], out: &mut [T]) = interleaved
+    }
+
+    fn check_interleave<T: Vectors + std::fmt::Debug>() {
+        let numbers = |from: usize| -> Vec<T> { (0..16).map(|k| T::of((2 * k + from) as f64)).collect() };
+        for isa in Isa::all() {
+            let mut out = vec![T::default(); 32];
+            interleave(isa, &numbers(0), &numbers(1), &mut out);
+            let count = 2 * isa.lanes::<T>();
+            assert!(out[..count].iter().enumerate().all(|(k, x)| x.f64() == k as f64), "{isa:?}: {out:?}");
+        }
+    }
+
+    #[test]
+    fn interleaving_takes_numbers_in_turn() {
+        check_interleave::<f32>();
+        check_interleave::<f64>();
     }
 
     #[test]

@@ -115,10 +115,10 @@ impl<T: Real> FarField<'_, T> {
     fn run(&self, stage: Stage, c: &mut Coefficients<T>, force: &mut [Force]) {
         match stage {
             Stage::P2m => self.p2m(&mut c.m),
-            Stage::M2m => self.m2m(&mut c.m),
-            Stage::M2l => self.m2l(&c.m, &mut c.l),
+            Stage::M2m => self.operators.m2m_all(&self.plan.tree, &mut c.m),
+            Stage::M2l => self.operators.m2l(self.plan.far(), &c.m, &mut c.l),
             Stage::P2l => self.p2l(&mut c.l),
-            Stage::L2l => self.l2l(&mut c.l),
+            Stage::L2l => self.operators.l2l_all(&self.plan.tree, &mut c.l),
             Stage::L2p => self.l2p(&c.l, force),
             Stage::M2p => self.m2p(&c.m, force),
             Stage::P2p => {}
@@ -141,25 +141,6 @@ impl<T: Real> FarField<'_, T> {
         );
     }
 
-    /// M2M: the multipoles of all other cells, from the deepest level up.
-    fn m2m(&self, m: &mut [T]) {
-        let (tree, terms) = (&self.plan.tree, self.operators.multipole_terms());
-        for level in tree.levels.iter().rev() {
-            let (upper, lower) = m.split_at_mut(level.end * terms);
-            let own = &mut upper[level.start * terms..];
-            own.par_chunks_exact_mut(terms).zip(&tree.cells[level.clone()]).for_each(|(m, cell)| {
-                for child in cell.child_range() {
-                    let at = (child - level.end) * terms;
-                    self.operators.m2m(tree.cells[child].octant(), &lower[at..at + terms], m);
-                }
-            });
-        }
-    }
-
-    fn m2l(&self, m: &[T], l: &mut [T]) {
-        self.operators.m2l(self.plan.far(), m, l);
-    }
-
     /// P2L: particles of coarse leaves onto the local expansions of smaller cells that are not near.
     fn p2l(&self, l: &mut [T]) {
         let Plan { tree, lists, .. } = self.plan;
@@ -180,19 +161,6 @@ impl<T: Real> FarField<'_, T> {
                 self.operators.p2l(cell.level, room.particles.points(), &room.particles.q, l, &mut room.scratch);
             },
         );
-    }
-
-    /// L2L: from every cell to its children, from the root down.
-    fn l2l(&self, l: &mut [T]) {
-        let (tree, terms) = (&self.plan.tree, self.operators.local_terms());
-        for level in tree.levels.iter().skip(1) {
-            let (upper, lower) = l.split_at_mut(level.start * terms);
-            let own = &mut lower[..level.len() * terms];
-            own.par_chunks_exact_mut(terms).zip(&tree.cells[level.clone()]).for_each(|(l, cell)| {
-                let at = cell.parent as usize * terms;
-                self.operators.l2l(cell.octant(), &upper[at..at + terms], l);
-            });
-        }
     }
 
     /// L2P: adds the local expansions of the leaves at their particles.

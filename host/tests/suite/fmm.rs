@@ -1,6 +1,6 @@
 //! The native FMM against direct summation: operators on single points, orders, angles, distributions, threads.
 
-use host::arith::lanes::Real;
+use host::arith::vector::Vectors;
 use host::data::particles::Particles;
 use host::data::random::{Charge, Distribution, generate};
 use host::direct::error::{Errors, measure};
@@ -111,7 +111,7 @@ fn operators_agree_with_p2p_on_single_points() {
 }
 
 /// `rounding` is that of sums of about 1.
-fn check_operators<T: Real>(e: &dyn Expansion<T>, order: i32, rounding: f64) {
+fn check_operators<T: Vectors>(e: &dyn Expansion<T>, order: i32, rounding: f64) {
     // The level of the cells, whose edge is a quarter of the box, and that of their children.
     const LEVELS: [u32; 2] = [2, 3];
     let (s, t) = ([0.31, -0.22, 0.17], [3.2, 0.9, -1.8]);

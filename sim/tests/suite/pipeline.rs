@@ -1,11 +1,12 @@
 //! The Verilog of whole pipelines against the operators' bits: values and flags of every pair, clock by clock.
 
 use crate::common::built;
-use crate::graphs::{Random, evaluate};
+use crate::graphs::{evaluate, pattern};
 use hdl::circuit::target::{Clock, target};
 use pg2::backend::build::{Built, build};
 use pg2::graph::{Graph, PinClass};
 use sim::bench::MultiBench;
+use testkit::Random;
 
 /// Builds all at once; `None` if verilator is absent.
 fn bench(pipelines: &[Built]) -> Option<MultiBench> {
@@ -18,10 +19,10 @@ fn rows(graph: &Graph, r: &mut Random, pairs: usize, settle: usize) -> Vec<Vec<u
     let classes = [PinClass::Ipin, PinClass::Jpin, PinClass::Param];
     let formats: Vec<Vec<_>> =
         classes.map(|c| graph.elements_of(c).iter().map(|(pin, _)| graph.pins[*pin].format).collect()).to_vec();
-    let params: Vec<u64> = formats[2].iter().map(|f| r.pattern(*f)).collect();
+    let params: Vec<u64> = formats[2].iter().map(|f| pattern(r, *f)).collect();
     (0..settle + pairs + settle)
         .map(|_| {
-            let mut row: Vec<u64> = formats[..2].iter().flatten().map(|f| r.pattern(*f)).collect();
+            let mut row: Vec<u64> = formats[..2].iter().flatten().map(|f| pattern(r, *f)).collect();
             row.extend(&params);
             row
         })
@@ -35,7 +36,7 @@ fn check(bench: &mut MultiBench, k: usize, source: &Graph, built: &Built, pairs:
     let columns: Vec<(usize, u32)> =
         [PinClass::Ipin, PinClass::Jpin, PinClass::Param].iter().flat_map(|c| g.elements_of(*c)).collect();
     for seed in 1..=4 {
-        let rows = rows(g, &mut Random(seed), pairs, depth);
+        let rows = rows(g, &mut Random::new(seed), pairs, depth);
         let out = bench.run(k, &rows);
         for (row, got) in rows.iter().zip(&out).skip(depth).take(pairs) {
             let value = |pin, element| row[columns.iter().position(|c| *c == (pin, element)).unwrap()];

@@ -1,7 +1,7 @@
 //! Products in blocks and in logic: the same bits by any budget of multipliers.
 
 use crate::common::built;
-use crate::graphs::{Random, evaluate};
+use crate::graphs::{evaluate, pattern};
 use hdl::Rounding;
 use hdl::circuit::target::Clock;
 use hdl::op::{Attrs, Inst, hardware, operator};
@@ -10,6 +10,7 @@ use hdl::{Bounds, Format};
 use pg2::backend::build::{Built, build};
 use pg2::graph::{Graph, PinClass};
 use sim::bench::MultiBench;
+use testkit::Random;
 
 fn format(name: &str) -> Format {
     name.parse().expect("a format of the test")
@@ -68,7 +69,7 @@ fn uses() -> Vec<(&'static str, Inst, Option<u64>)> {
 fn near(row: &mut [u64], f: Format, random: &mut Random) {
     let (middle, fraction) = ((1u64 << f.exp()) / 2, (1 << f.mant()) - 1);
     for x in row {
-        let down = random.pattern("uint16".parse().unwrap()) % (3 * f.mant() as u64 + 6);
+        let down = random.below(3 * f.mant() as u64 + 6);
         if down < middle && down < 2 * f.mant() as u64 + 4 {
             *x = *x & fraction | (middle - down) << f.mant();
         }
@@ -90,12 +91,12 @@ fn products_of_every_form_agree_with_their_bits() {
         })
         .collect();
     let Some(mut bench) = bench(&netlists) else { return };
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     for (k, (name, inst, most)) in uses.iter().enumerate() {
         let op = operator(name).unwrap();
         let mut rows: Vec<Vec<u64>> = Vec::new();
         for _ in 0..1500 {
-            let mut row: Vec<u64> = inst.args.iter().map(|f| random.pattern(*f)).collect();
+            let mut row: Vec<u64> = inst.args.iter().map(|f| pattern(&mut random, *f)).collect();
             for (x, f) in row.iter_mut().zip(&inst.args).filter(|_| most.is_some()) {
                 let most = most.expect("filtered");
                 let negative = inst.bounds(0).low < 0 && *x & 1 == 1;
@@ -163,15 +164,15 @@ fn pipelines_give_the_same_bits_and_flags_by_any_budget() {
     for (k, (graph, built)) in cases.iter().enumerate() {
         let columns: Vec<(usize, u32)> =
             [PinClass::Ipin, PinClass::Jpin, PinClass::Param].iter().flat_map(|c| graph.elements_of(*c)).collect();
-        let mut random = Random(9);
+        let mut random = Random::new(9);
         // Parameters stay the same, also for a while before and behind the rows that count.
-        let mut row: Vec<u64> = columns.iter().map(|(p, _)| random.pattern(graph.pins[*p].format)).collect();
+        let mut row: Vec<u64> = columns.iter().map(|(p, _)| pattern(&mut random, graph.pins[*p].format)).collect();
         let settle = built.schedule.depth as usize;
         let rows: Vec<Vec<u64>> = (0..1000 + 2 * settle)
             .map(|_| {
                 for (x, (p, _)) in row.iter_mut().zip(&columns) {
                     if graph.pins[*p].class != PinClass::Param {
-                        *x = random.pattern(graph.pins[*p].format);
+                        *x = pattern(&mut random, graph.pins[*p].format);
                     }
                 }
                 row.clone()

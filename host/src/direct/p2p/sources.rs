@@ -1,0 +1,224 @@
+//! The sources of one leaf, in the leaf's own frame and in the order in which the sums take them.
+
+use super::is_f64;
+use crate::arith::lanes::{Real, fastest};
+use crate::arith::scale::exponent;
+use crate::arith::vector::{Isa, Vector, Vectors};
+use crate::direct::summation::LEAST;
+use crate::tree::charges::Charges;
+use crate::tree::{MAX_LEVEL, Tree};
+use std::ops::Range;
+
+/// A multiple of the lanes of every vector.
+pub(super) const LANES: usize = 16;
+
+/// So many numbers, aligned as the widest vector loads them fastest.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct Line<T>(pub [T; LANES]);
+
+/// Sources gathered for one leaf, filled up with charges of 0 that lie far away.
+#[derive(Default)]
+pub(super) struct Sources<T> {
+    /// Coordinates and charges.
+    pub columns: [Vec<Line<T>>; 4],
+    /// The lines that may hold sources too close to a target. These stand together, so that all others are summed without
+    /// a look at distances.
+    pub guarded: Range<usize>,
+}
+
+/// The origin and unit in which a leaf's sums are done. f64 takes scaled coordinates, whose differences are those of the
+/// input, as they are or times a power of two; f32 counts from the leaf's centre in units of its edge.
+pub(super) struct Frame {
+    origin: [f64; 3],
+    /// Unit of length in scaled coordinates.
+    pub unit: f64,
+}
+
+impl Frame {
+    pub fn of<T: Real>(tree: &Tree, leaf: usize) -> Frame {
+        if is_f64::<T>() {
+            return Frame { origin: [0.0; 3], unit: crowd_unit(tree, leaf) };
+        }
+        let (cell, map) = (&tree.cells[leaf], &tree.map);
+        let centre = cell.centre();
+        Frame { origin: std::array::from_fn(|a| map.centre[a] + centre[a] * map.size), unit: cell.edge() * map.size }
+    }
+}
+
+/// 1, or the extent of a leaf that is full only because a few far particles make its cells so large: a power of two.
+fn crowd_unit(tree: &Tree, leaf: usize) -> f64 {
+    let cell = &tree.cells[leaf];
+    if cell.level < MAX_LEVEL {
+        return 1.0;
+    }
+    let extent = |column: &Vec<f64>| {
+        let own = || column[cell.particles()].iter().copied();
+        own().fold(f64::MIN, f64::max) - own().fold(f64::MAX, f64::min)
+    };
+    let extent = tree.scaled.iter().map(extent).fold(0.0, f64::max);
+    // Sources up to 2 / LEAST units away are not too far for the powers of a distance.
+    if extent < 1e-30 { 2f64.powi(exponent(extent.max(LEAST))) } else { 1.0 }
+}
+
+impl<T: Vectors> Sources<T> {
+    /// Takes the particles of `segments`, which hold those of the leaf as one stretch. Gives where these begin.
+    pub fn gather(
+        &mut self,
+        tree: &Tree,
+        charges: &Charges,
+        leaf: usize,
+        segments: &[(u32, u32)],
+        frame: &Frame,
+    ) -> usize {
+        let count: usize = segments.iter().map(|s| s.1 as usize).sum();
+        // Beyond all sources, and not so far that the powers of its distance leave the format.
+        let far = T::of(3.0e4);
+        // Whole vectors are written, the last of them into one more line.
+        self.columns.iter_mut().for_each(|c| c.resize(count.div_ceil(LANES) + 1, Line([far; LANES])));
+        let [x, y, z] = &tree.scaled;
+        let from = Columns { columns: [x, y, z, &charges.scaled], origin: frame.origin, factor: 1.0 / frame.unit };
+        let mut to = self.columns.each_mut().map(|lines| flat(lines));
+        convert(Isa::best(), &from, segments, &mut to);
+        for (to, rest) in to.into_iter().zip([far, far, far, T::default()]) {
+            to[count..].fill(rest);
+        }
+        self.columns.iter_mut().for_each(|c| c.truncate(count.div_ceil(LANES)));
+        let own = tree.cells[leaf].particles();
+        let is_before = |s: &&(u32, u32)| ((s.0 + s.1) as usize) <= own.start;
+        let before: usize = segments.iter().take_while(is_before).map(|s| s.1 as usize).sum();
+        let within = segments.iter().find(|s| !is_before(s)).map_or(0, |s| own.start - s.0 as usize);
+        let first = before + within;
+        self.guarded = first / LANES..(first + own.len()).div_ceil(LANES);
+        first
+    }
+
+    /// The coordinates of a source.
+    pub fn place(&self, k: usize) -> [T; 3] {
+        std::array::from_fn(|a| self.columns[a][k / LANES].0[k % LANES])
+    }
+
+    /// Brings the lines with a source up to `distance` away from the targets' bounding box to those of the leaf itself.
+    pub fn guard(&mut self, targets: &[[T; 3]], distance: f64) {
+        let Some(first) = targets.first() else { return };
+        let (mut low, mut high) = (*first, *first);
+        for at in targets {
+            for a in 0..3 {
+                low[a] = if at[a] < low[a] { at[a] } else { low[a] };
+                high[a] = if at[a] > high[a] { at[a] } else { high[a] };
+            }
+        }
+        // Somewhat more than the distance, for the rounding of differences.
+        let more = T::of(1.01 * distance);
+        let [x, y, z, _] = &self.columns;
+        let mut reaching = Vec::new();
+        find_reaching([x, y, z], low.map(|x| x - more), high.map(|x| x + more), &mut reaching);
+        let (own, lines) = (self.guarded.clone(), x.len());
+        for line in reaching.iter().rev().filter(|line| **line < own.start) {
+            self.guarded.start -= 1;
+            self.columns.iter_mut().for_each(|c| c.swap(*line, self.guarded.start));
+        }
+        for line in reaching.iter().filter(|line| (own.end..lines).contains(line)) {
+            self.columns.iter_mut().for_each(|c| c.swap(*line, self.guarded.end));
+            self.guarded.end += 1;
+        }
+    }
+}
+
+/// All numbers of some lines.
+fn flat<T>(lines: &mut [Line<T>]) -> &mut [T] {
+    const { assert!(size_of::<Line<T>>() == LANES * size_of::<T>()) };
+    // SAFETY: a line is an array without padding.
+    unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), lines.len() * LANES) }
+}
+
+/// What sources are made of: sorted particles' coordinates, which are moved and scaled, and charges, which are not.
+struct Columns<'a> {
+    columns: [&'a [f64]; 4],
+    origin: [f64; 3],
+    factor: f64,
+}
+
+/// Writes the particles of `segments`, one stretch behind the other. Numbers behind the last may be written too, up to one
+/// less than a line has.
+fn convert<T: Vectors>(isa: Isa, from: &Columns, segments: &[(u32, u32)], to: &mut [&mut [T]; 4]) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx512f,fma")]
+        fn avx512<T: Vectors>(from: &Columns, segments: &[(u32, u32)], to: &mut [&mut [T]; 4]) {
+            // SAFETY: a caller has the instructions of the vector.
+            unsafe { convert_in::<T::Avx512>(from, segments, to) }
+        }
+        #[target_feature(enable = "avx2,fma")]
+        fn avx2<T: Vectors>(from: &Columns, segments: &[(u32, u32)], to: &mut [&mut [T]; 4]) {
+            // SAFETY: as above.
+            unsafe { convert_in::<T::Avx2>(from, segments, to) }
+        }
+        assert!(isa <= Isa::best(), "the machine has these instructions");
+        match isa {
+            // SAFETY: the machine has the instructions.
+            Isa::Avx512 => return unsafe { avx512(from, segments, to) },
+            // SAFETY: as above.
+            Isa::Avx2 => return unsafe { avx2(from, segments, to) },
+            Isa::Portable => {}
+        }
+    }
+    // SAFETY: every machine has the instructions of the portable vector.
+    unsafe { convert_in::<T::Portable>(from, segments, to) }
+}
+
+/// [`convert`] in one kind of vector.
+///
+/// # Safety
+/// The machine must have its instructions.
+#[inline(always)]
+unsafe fn convert_in<V: Vector>(from: &Columns, segments: &[(u32, u32)], to: &mut [&mut [V::Item]; 4]) {
+    let particles = from.columns[3].len();
+    let mut at = 0;
+    for (first, count) in segments {
+        let (first, count) = (*first as usize, *count as usize);
+        // What is taken beyond a stretch is overwritten by the next one.
+        let whole = count.next_multiple_of(V::LANES);
+        let taken = if first + whole <= particles { whole } else { count - count % V::LANES };
+        for a in 0..4 {
+            let (origin, factor) = if a == 3 { (0.0, 1.0) } else { (from.origin[a], from.factor) };
+            let stretch = &from.columns[a][first..];
+            let to = &mut to[a][at..at + whole];
+            for k in (0..taken).step_by(V::LANES) {
+                // SAFETY: as for this function.
+                unsafe { V::from_f64(&stretch[k..], origin, factor).store(&mut to[k..]) };
+            }
+            for k in taken..count {
+                to[k] = V::Item::of((stretch[k] - origin) * factor);
+            }
+        }
+        at += count;
+    }
+}
+
+fastest! {
+    /// The lines with a point in the box from `low` to `high`.
+    fn find_reaching<T>(
+        columns: [&Vec<Line<T>>; 3], low: [T; 3], high: [T; 3], found: &mut Vec<usize>,
+    ) = find_reaching_body
+}
+
+#[inline(always)]
+fn find_reaching_body<T: Real, const FMA: bool>(
+    columns: [&Vec<Line<T>>; 3],
+    low: [T; 3],
+    high: [T; 3],
+    found: &mut Vec<usize>,
+) {
+    for (k, ((x, y), z)) in columns[0].iter().zip(columns[1]).zip(columns[2]).enumerate() {
+        let mut inside = [true; LANES];
+        for (a, line) in [x, y, z].into_iter().enumerate() {
+            for (inside, x) in inside.iter_mut().zip(&line.0) {
+                *inside &= (*x >= low[a]) & (*x <= high[a]);
+            }
+        }
+        if inside.iter().fold(false, |any, x| any | x) {
+            found.push(k);
+        }
+    }
+}

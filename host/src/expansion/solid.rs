@@ -1,0 +1,150 @@
+//! The expansion in real solid harmonics, in f32 or f64, with vectors as wide as the machine has them.
+//!
+//! `M_nm = sum of q R_nm(x - c)` and `phi(x) = sum of L_nm R_nm(x - c)` with the harmonics of [`harmonics`], lengths in
+//! units of the cell's edge. Order P has the (P+1)^2 terms up to degree P in both, and all products of them. The order of
+//! terms is that of [`terms`]: by degree, so that a lower order is the head of a higher one.
+//!
+//! Sums over cells and particles are done in an order that does not depend on the number of threads.
+
+mod harmonics;
+mod m2l;
+mod matrices;
+mod orders;
+mod points;
+mod shift;
+mod terms;
+#[cfg(test)]
+mod tests;
+
+use crate::arith::vector::{Isa, Vectors};
+use crate::expansion::{Expansion, Far, Points, Values};
+use crate::tree::Tree;
+use harmonics::Harmonics;
+use m2l::M2l;
+use matrices::{Entry, Translation};
+use points::{Harmonic, Kind};
+use shift::Shifts;
+use std::sync::OnceLock;
+
+/// The operators of an order.
+pub struct Solid<T> {
+    order: usize,
+    isa: Isa,
+    /// [`terms::Term::weight`] of all terms that tables are made of.
+    weights: Vec<f64>,
+    /// Up to the order, for expansions, and to one order more, for gradients of multipoles.
+    harmonics: [Harmonics<T>; 2],
+    local_slopes: [Vec<Entry<T>>; 3],
+    multipole_slopes: [Vec<Entry<T>>; 3],
+    shifts: Shifts<T>,
+    /// The tables of M2L, for the nearness of the first use.
+    m2l: OnceLock<M2l<T>>,
+}
+
+/// Terms that are computed at a point for a multipole expansion and its gradient.
+pub fn terms_at_a_point(order: usize) -> usize {
+    terms::count(order + 1)
+}
+
+impl<T: Vectors> Solid<T> {
+    /// For an order of at least 1.
+    pub fn new(order: usize) -> Solid<T> {
+        Solid::with(order, Isa::best())
+    }
+
+    fn with(order: usize, isa: Isa) -> Solid<T> {
+        let weights = matrices::weights(2 * order);
+        let rounded = |slopes: [Vec<Entry<f64>>; 3]| {
+            let one = |e: &Entry<f64>| Entry { dst: e.dst, src: e.src, factor: T::of(e.factor) };
+            slopes.map(|s| s.iter().map(one).collect())
+        };
+        Solid {
+            order,
+            isa,
+            harmonics: [Harmonics::new(order), Harmonics::new(order + 1)],
+            local_slopes: rounded(matrices::local_slopes(order, &weights)),
+            multipole_slopes: rounded(matrices::multipole_slopes(order, &weights)),
+            shifts: Shifts::new(order, isa, &weights),
+            m2l: OnceLock::new(),
+            weights,
+        }
+    }
+
+    /// Potential and gradient of an expansion as sums over harmonics.
+    fn values(&self, kind: Kind, terms: &[T], points: Points<T>, out: &mut [Values<T>]) {
+        let (slopes, harmonics) = match kind {
+            Kind::Regular => (&self.local_slopes, &self.harmonics[0]),
+            Kind::Irregular => (&self.multipole_slopes, &self.harmonics[1]),
+        };
+        let mut factors = vec![[T::default(); 4]; terms::count(harmonics.order)];
+        factors.iter_mut().zip(terms).for_each(|(f, term)| f[0] = *term);
+        for (axis, slopes) in slopes.iter().enumerate() {
+            for e in slopes {
+                factors[e.dst as usize][axis + 1] += e.factor * terms[e.src as usize];
+            }
+        }
+        points::values(self.isa, &Harmonic { harmonics, kind }, points.x, &factors, out);
+    }
+}
+
+impl<T: Vectors> Expansion<T> for Solid<T> {
+    fn multipole_terms(&self) -> usize {
+        terms::count(self.order)
+    }
+
+    fn local_terms(&self) -> usize {
+        terms::count(self.order)
+    }
+
+    fn p2m(&self, points: Points<T>, charges: &[T], m: &mut [T], _: &mut Vec<T>) {
+        let harmonic = Harmonic { harmonics: &self.harmonics[0], kind: Kind::Regular };
+        points::moments(self.isa, &harmonic, points.x, charges, m);
+    }
+
+    fn m2m(&self, octant: usize, child: &[T], parent: &mut [T]) {
+        self.shifts.m2m(octant, child, parent);
+    }
+
+    fn m2m_all(&self, tree: &Tree, m: &mut [T]) {
+        self.shifts.m2m_all(&tree.cells, &tree.levels, m);
+    }
+
+    fn m2l_pair(&self, _: u32, offset: [i64; 3], m: &[T], l: &mut [T]) {
+        let translation = Translation::new(self.order, offset.map(|x| x as f64), &self.weights);
+        translation.apply(self.order, &self.weights, m, l);
+    }
+
+    fn m2l(&self, far: Far, m: &[T], l: &mut [T]) {
+        if far.lists.v.iter().all(|v| v.is_empty()) {
+            return;
+        }
+        let list = |parent: usize| &far.lists.v[parent][..];
+        let new = || M2l::new(self.order, far.near2, self.isa, &self.weights);
+        let kept = self.m2l.get_or_init(new);
+        match kept.near2 == far.near2 {
+            true => kept.run(&far.tree.cells, &far.tree.levels, &list, m, l),
+            false => new().run(&far.tree.cells, &far.tree.levels, &list, m, l),
+        }
+    }
+
+    fn p2l(&self, _: u32, points: Points<T>, charges: &[T], l: &mut [T], _: &mut Vec<T>) {
+        let harmonic = Harmonic { harmonics: &self.harmonics[0], kind: Kind::Irregular };
+        points::moments(self.isa, &harmonic, points.x, charges, l);
+    }
+
+    fn l2l(&self, octant: usize, parent: &[T], child: &mut [T]) {
+        self.shifts.l2l(octant, parent, child);
+    }
+
+    fn l2l_all(&self, tree: &Tree, l: &mut [T]) {
+        self.shifts.l2l_all(&tree.cells, &tree.levels, l);
+    }
+
+    fn l2p(&self, l: &[T], points: Points<T>, out: &mut [Values<T>], _: &mut Vec<T>) {
+        self.values(Kind::Regular, l, points, out);
+    }
+
+    fn m2p(&self, _: u32, m: &[T], points: Points<T>, out: &mut [Values<T>], _: &mut Vec<T>) {
+        self.values(Kind::Irregular, m, points, out);
+    }
+}

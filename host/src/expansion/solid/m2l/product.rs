@@ -1,0 +1,82 @@
+//! The inner loop: a matrix times combined sources, tiles of rows whose sums stay in registers.
+
+use crate::arith::vector::Vector;
+
+/// Adds `sign` times the product to `sums`. `factors` holds tiles of `tile` rows, the last one what is left, each column
+/// after column; `sources` and `sums` have `W` vectors a column or row.
+///
+/// # Safety
+/// The machine must have the instructions of the vector.
+#[inline(always)]
+pub unsafe fn product<V: Vector, const W: usize>(
+    factors: &[V::Item],
+    sources: &[V::Item],
+    sign: V::Item,
+    sums: &mut [V::Item],
+    tile: usize,
+) {
+    let lanes = W * V::LANES;
+    let columns = sources.len() / lanes;
+    let mut rest = factors;
+    for sums in sums.chunks_mut(tile.max(1) * lanes) {
+        let (factors, after) = rest.split_at(columns * (sums.len() / lanes));
+        rest = after;
+        // SAFETY: as for this function.
+        unsafe {
+            match sums.len() / lanes {
+                1 => rows::<V, W, 1>(factors, sources, sign, sums),
+                2 => rows::<V, W, 2>(factors, sources, sign, sums),
+                3 => rows::<V, W, 3>(factors, sources, sign, sums),
+                4 => rows::<V, W, 4>(factors, sources, sign, sums),
+                5 => rows::<V, W, 5>(factors, sources, sign, sums),
+                6 => rows::<V, W, 6>(factors, sources, sign, sums),
+                7 => rows::<V, W, 7>(factors, sources, sign, sums),
+                8 => rows::<V, W, 8>(factors, sources, sign, sums),
+                9 => rows::<V, W, 9>(factors, sources, sign, sums),
+                10 => rows::<V, W, 10>(factors, sources, sign, sums),
+                11 => rows::<V, W, 11>(factors, sources, sign, sums),
+                12 => rows::<V, W, 12>(factors, sources, sign, sums),
+                more => unreachable!("a tile has {more} rows"),
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn rows<V: Vector, const W: usize, const R: usize>(
+    factors: &[V::Item],
+    sources: &[V::Item],
+    sign: V::Item,
+    sums: &mut [V::Item],
+) {
+    if R > V::ROWS {
+        unreachable!("a tile has no more rows than its vectors allow");
+    }
+    let (lanes, columns) = (W * V::LANES, factors.len() / R);
+    assert!(factors.len() == columns * R && sources.len() == columns * lanes && sums.len() == R * lanes);
+    // SAFETY: the caller has the instructions, and all places are within the slices, as was just checked.
+    unsafe {
+        let vector = |from: &[V::Item], first: usize| V::load(from.get_unchecked(first..first + V::LANES));
+        let mut total = [[V::splat(V::Item::default()); W]; R];
+        for column in 0..columns {
+            let mut x = [V::splat(V::Item::default()); W];
+            for w in 0..W {
+                x[w] = vector(sources, column * lanes + w * V::LANES);
+            }
+            for r in 0..R {
+                let factor = V::splat(*factors.get_unchecked(column * R + r));
+                for w in 0..W {
+                    total[r][w] = factor.mul_add(x[w], total[r][w]);
+                }
+            }
+        }
+        let sign = V::splat(sign);
+        for r in 0..R {
+            for w in 0..W {
+                let first = r * lanes + w * V::LANES;
+                let sum = sign.mul_add(total[r][w], vector(sums, first));
+                sum.store(sums.get_unchecked_mut(first..first + V::LANES));
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The matrices of the operators, entry by entry, in f64.
+
+use super::harmonics::{irregular_at, regular_at};
+use super::terms::{Term, count, product, terms};
+use crate::arith::lanes::Real;
+
+/// M2L at one offset: entries of the matrix that takes multipoles to a local expansion.
+pub struct Translation {
+    /// The operators of all terms up to twice the order, applied to 1/r at the offset.
+    derivatives: Vec<f64>,
+}
+
+impl Translation {
+    /// From a source's centre to a target's at `offset` from it, in units of the cell, for terms up to `order`.
+    pub fn new(order: usize, offset: [f64; 3], weights: &[f64]) -> Translation {
+        let signed = |t: Term, i: f64| if t.n.is_multiple_of(2) { i } else { -i };
+        let all = terms(2 * order).into_iter().zip(irregular_at(2 * order, offset));
+        Translation { derivatives: all.map(|(t, i)| signed(t, i) / weights[t.place()]).collect() }
+    }
+
+    /// The share of the source's term `b` in the target's term `a`.
+    pub fn entry(&self, a: Term, b: Term, weights: &[f64]) -> f64 {
+        let sum: f64 = product(a, b).iter().map(|(t, factor)| factor * self.derivatives[t.place()]).sum();
+        let scaled = weights[a.place()] * weights[b.place()] * sum;
+        if b.n.is_multiple_of(2) { scaled } else { -scaled }
+    }
+
+    /// Adds to `l` what the multipoles `m` give up to `order`, entry by entry.
+    pub fn apply<T: Real>(&self, order: usize, weights: &[f64], m: &[T], l: &mut [T]) {
+        let all = terms(order);
+        for (l, a) in l.iter_mut().zip(&all) {
+            let sum: f64 = all.iter().zip(m).map(|(b, m)| self.entry(*a, *b, weights) * m.f64()).sum();
+            *l += T::of(sum);
+        }
+    }
+}
+
+/// [`Term::weight`] of all terms up to `order`.
+pub fn weights(order: usize) -> Vec<f64> {
+    terms(order).into_iter().map(Term::weight).collect()
+}
+
+/// R_a(x + b) is the sum of `matrix[a][k]` R_k(x): M2M as it stands, and L2L transposed. Rows of `count(order)`.
+pub fn shift(order: usize, b: [f64; 3], weights: &[f64]) -> Vec<f64> {
+    let all = terms(order);
+    let at = regular_at(order, b);
+    let mut matrix = vec![0.0; all.len() * all.len()];
+    for k in &all {
+        for j in all.iter().take(count(order - k.n)) {
+            let factor = weights[k.place()] * weights[j.place()] * at[j.place()];
+            for (a, c) in product(*k, *j) {
+                matrix[a.place() * all.len() + k.place()] += factor * c / weights[a.place()];
+            }
+        }
+    }
+    matrix
+}
+
+/// One product of a sparse operator.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<T> {
+    pub dst: u32,
+    pub src: u32,
+    pub factor: T,
+}
+
+/// The operators of degree 1: d/dx, d/dy, d/dz.
+const AXES: [Term; 3] =
+    [Term { n: 1, m: 1, sine: false }, Term { n: 1, m: 1, sine: true }, Term { n: 1, m: 0, sine: false }];
+
+/// The derivatives along x, y and z of a sum of regular harmonics as such sums of one degree less.
+pub fn local_slopes(order: usize, weights: &[f64]) -> [Vec<Entry<f64>>; 3] {
+    AXES.map(|axis| {
+        let of = |k: Term| {
+            product(k, axis).map(|(t, c)| Entry {
+                dst: k.place() as u32,
+                src: t.place() as u32,
+                factor: c * weights[k.place()] / weights[t.place()],
+            })
+        };
+        terms(order - 1).into_iter().flat_map(of).filter(|e| e.factor != 0.0).collect()
+    })
+}
+
+/// The derivatives along x, y and z of a sum of irregular harmonics as such sums of one degree more.
+pub fn multipole_slopes(order: usize, weights: &[f64]) -> [Vec<Entry<f64>>; 3] {
+    AXES.map(|axis| {
+        let of = |k: Term| {
+            product(k, axis).map(|(t, c)| Entry {
+                dst: t.place() as u32,
+                src: k.place() as u32,
+                factor: -c * weights[k.place()] / weights[t.place()],
+            })
+        };
+        terms(order).into_iter().flat_map(of).filter(|e| e.factor != 0.0).collect()
+    })
+}

@@ -1,0 +1,109 @@
+//! P2M, P2L, L2P and M2P: one cell and particles near or far from it, with a vector of particles at a time.
+//!
+//! Positions are relative to the cell's centre in units of its edge. Potentials are in units of charge over edge.
+
+use super::harmonics::Harmonics;
+use super::terms::count;
+use crate::arith::lanes::Real;
+use crate::arith::vector::{Vector, vectorised};
+
+/// Which harmonics: regular ones within the cell (P2M, L2P), irregular ones outside it (P2L, M2P).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Regular,
+    Irregular,
+}
+
+/// The harmonics of a kind up to an order.
+pub struct Harmonic<'a, T> {
+    pub harmonics: &'a Harmonics<T>,
+    pub kind: Kind,
+}
+
+vectorised! {
+    /// P2M and P2L: adds to `sums` what charges `q` at `x` give to each term.
+    pub fn moments<T>(harmonic: &Harmonic<T>, x: [&[T]; 3], q: &[T], sums: &mut [T]) = moments_in
+}
+
+vectorised! {
+    /// L2P and M2P: adds potential and gradient at `x` to `out`. `factors` are those of each term for these.
+    pub fn values<T>(harmonic: &Harmonic<T>, x: [&[T]; 3], factors: &[[T; 4]], out: &mut [[T; 4]]) = values_in
+}
+
+/// A vector of the numbers from `first` on; beyond the end there is `fill`.
+#[inline(always)]
+unsafe fn part<V: Vector>(from: &[V::Item], first: usize, fill: V::Item) -> V {
+    // SAFETY: as for the caller.
+    unsafe {
+        if from.len() - first >= V::LANES {
+            return V::load(&from[first..]);
+        }
+        let mut filled = [fill; 16];
+        filled[..from.len() - first].copy_from_slice(&from[first..]);
+        V::load(&filled)
+    }
+}
+
+#[inline(always)]
+unsafe fn harmonics<V: Vector>(harmonic: &Harmonic<V::Item>, x: &[&[V::Item]; 3], first: usize, out: &mut [V]) {
+    // SAFETY: as for the caller.
+    unsafe {
+        // Irregular harmonics have no value at 0.
+        let x = [0, 1, 2].map(|a| part::<V>(x[a], first, V::Item::ONE));
+        match harmonic.kind {
+            Kind::Regular => harmonic.harmonics.regular(x, V::splat(V::Item::ONE), out),
+            Kind::Irregular => harmonic.harmonics.irregular(x, out),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn moments_in<V: Vector>(harmonic: &Harmonic<V::Item>, x: [&[V::Item]; 3], q: &[V::Item], sums: &mut [V::Item]) {
+    // SAFETY: as for the caller.
+    unsafe {
+        let zero = V::splat(V::Item::default());
+        let terms = count(harmonic.harmonics.order);
+        let mut scratch = vec![zero; 2 * terms];
+        let (at, total) = scratch.split_at_mut(terms);
+        for first in (0..q.len()).step_by(V::LANES) {
+            let charge = part::<V>(q, first, V::Item::default());
+            harmonics::<V>(harmonic, &x, first, at);
+            for (total, at) in total.iter_mut().zip(&*at) {
+                *total = charge.mul_add(*at, *total);
+            }
+        }
+        for (sum, total) in sums.iter_mut().zip(&*total) {
+            *sum += total.sum();
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn values_in<V: Vector>(
+    harmonic: &Harmonic<V::Item>,
+    x: [&[V::Item]; 3],
+    factors: &[[V::Item; 4]],
+    out: &mut [[V::Item; 4]],
+) {
+    // SAFETY: as for the caller.
+    unsafe {
+        let zero = V::splat(V::Item::default());
+        let mut at = vec![zero; count(harmonic.harmonics.order)];
+        for (first, out) in (0..).step_by(V::LANES).zip(out.chunks_mut(V::LANES)) {
+            harmonics::<V>(harmonic, &x, first, &mut at);
+            let mut sums = [zero; 4];
+            for (factors, at) in factors.iter().zip(&at) {
+                for a in 0..4 {
+                    sums[a] = V::splat(factors[a]).mul_add(*at, sums[a]);
+                }
+            }
+            let mut lanes = [[V::Item::default(); 16]; 4];
+            for (lanes, sum) in lanes.iter_mut().zip(sums) {
+                sum.store(lanes);
+            }
+            for (i, out) in out.iter_mut().enumerate() {
+                (0..4).for_each(|a| out[a] += lanes[a][i]);
+            }
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! Every operator against 1/r on single points, and M2L against a plain sum of matrices, in every format and set of
+//! instructions.
+
+use super::m2l::M2l;
+use super::matrices::{Translation, weights};
+use super::orders::{Orders, reach};
+use super::{Solid, terms};
+use crate::arith::lanes::Real;
+use crate::arith::vector::{Isa, Vectors};
+use crate::expansion::{Expansion, Points};
+use crate::tree::Cell;
+use crate::tree::lists::is_near;
+use std::ops::Range;
+
+/// Numbers in [-0.5, 0.5).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+    }
+
+    fn points<T: Real>(&mut self, count: usize) -> [Vec<T>; 3] {
+        [0; 3].map(|_| (0..count).map(|_| T::of(self.next())).collect())
+    }
+}
+
+fn at<T>(x: &[Vec<T>; 3]) -> Points<'_, T> {
+    Points { x: x.each_ref().map(|x| &x[..]) }
+}
+
+fn terms_of<T: Vectors>(solid: &Solid<T>) -> Vec<T> {
+    vec![T::default(); solid.local_terms()]
+}
+
+/// Potential and gradient at `x` in f64.
+fn direct<T: Real>(x: [f64; 3], sources: &[Vec<T>; 3], q: &[T]) -> [f64; 4] {
+    let mut sum = [0.0; 4];
+    for (k, q) in q.iter().enumerate() {
+        let d: [f64; 3] = std::array::from_fn(|a| sources[a][k].f64() - x[a]);
+        let inverse = 1.0 / d.iter().map(|d| d * d).sum::<f64>().sqrt();
+        sum[0] += q.f64() * inverse;
+        (0..3).for_each(|a| sum[a + 1] += q.f64() * inverse.powi(3) * d[a]);
+    }
+    sum
+}
+
+fn scaled<T: Real>(x: &[Vec<T>; 3], factor: f64, by: [f64; 3]) -> [Vec<T>; 3] {
+    std::array::from_fn(|a| x[a].iter().map(|x| T::of(x.f64() * factor + by[a])).collect())
+}
+
+/// Relative error of potentials and gradients in the root mean square.
+fn error<T: Real>(out: &[[T; 4]], targets: &[Vec<T>; 3], sources: &[Vec<T>; 3], q: &[T]) -> f64 {
+    let (mut wrong, mut all) = (0.0, 0.0);
+    for (k, out) in out.iter().enumerate() {
+        let wanted = direct(std::array::from_fn(|a| targets[a][k].f64()), sources, q);
+        for (out, wanted) in out.iter().zip(wanted) {
+            wrong += (out.f64() - wanted).powi(2);
+            all += wanted * wanted;
+        }
+    }
+    (wrong / all).sqrt()
+}
+
+/// A cell of its own for tests of M2M and L2L: a parent with eight children.
+fn family() -> (Vec<Cell>, Vec<Range<usize>>) {
+    let cell = |at: [u32; 3], level| Cell { at, level, first: 0, count: 1, parent: 0, first_child: 0, children: 0 };
+    let mut cells = vec![Cell { first_child: 1, children: 8, ..cell([0; 3], 0) }];
+    cells.extend((0..8).map(|o| cell([o >> 2 & 1, o >> 1 & 1, o & 1], 1)));
+    (cells, vec![0..1, 1..9])
+}
+
+/// Each operator with points so far apart that an order of `order` is exact up to rounding.
+fn check_operators<T: Vectors>(order: usize, tolerance: f64) {
+    let mut random = Random(7);
+    let far = [20.0, -14.0, 17.0];
+    let scratch = &mut Vec::new();
+    for isa in Isa::all() {
+        let solid = Solid::<T>::with(order, isa);
+        for count in [1, 3, 16, 37] {
+            let (sources, q) = (random.points::<T>(count), random.points::<T>(count)[0].clone());
+            let near = random.points::<T>(count + 2);
+            let away = scaled(&near, 4.0, far);
+            let mut m = terms_of(&solid);
+            solid.p2m(at(&sources), &q, &mut m, scratch);
+            let mut out = vec![[T::default(); 4]; count + 2];
+            solid.m2p(0, &m, at(&away), &mut out, scratch);
+            let e = error(&out, &away, &sources, &q);
+            assert!(e < tolerance, "P2M, M2P {isa:?} {count}: {e:.1e}");
+
+            let sources = scaled(&sources, 4.0, far);
+            let mut l = terms_of(&solid);
+            solid.p2l(0, at(&sources), &q, &mut l, scratch);
+            let mut out = vec![[T::default(); 4]; count + 2];
+            solid.l2p(&l, at(&near), &mut out, scratch);
+            let e = error(&out, &near, &sources, &q);
+            assert!(e < tolerance, "P2L, L2P {isa:?} {count}: {e:.1e}");
+        }
+        check_family(&solid, tolerance);
+    }
+}
+
+/// M2M and L2L of a parent whose children have three points each; the parent's edge is 1.
+fn check_family<T: Vectors>(solid: &Solid<T>, tolerance: f64) {
+    let mut random = Random(3);
+    let (cells, levels) = family();
+    let (isa, size, scratch) = (solid.isa, solid.local_terms(), &mut Vec::new());
+    let away = scaled(&random.points::<T>(5), 4.0, [-17.0, 20.0, 14.0]);
+    let q_away = random.points::<T>(5)[0].clone();
+    let mut m = vec![T::default(); 9 * size];
+    let mut l = vec![T::default(); 9 * size];
+    solid.p2l(0, at(&away), &q_away, &mut l[..size], scratch);
+    solid.shifts.l2l_all(&cells, &levels, &mut l);
+    let (mut all, mut charges) = ([vec![], vec![], vec![]], Vec::new());
+    for (k, child) in cells.iter().enumerate().skip(1) {
+        let (own, q) = (random.points::<T>(3), random.points::<T>(3)[0].clone());
+        let terms = k * size..(k + 1) * size;
+        solid.p2m(at(&own), &q, &mut m[terms.clone()], scratch);
+        let inside = scaled(&own, 0.5, child.at.map(|a| 0.5 * a as f64 - 0.25));
+        let mut out = vec![[T::default(); 4]; 3];
+        solid.l2p(&l[terms.clone()], at(&own), &mut out, scratch);
+        // From units of the child to those of the parent.
+        let units = [2.0, 4.0, 4.0, 4.0].map(T::of);
+        out.iter_mut().for_each(|o| *o = std::array::from_fn(|a| units[a] * o[a]));
+        let e = error(&out, &inside, &away, &q_away);
+        assert!(e < tolerance, "L2L {isa:?} {k}: {e:.1e}");
+        let mut one = terms_of(solid);
+        solid.l2l(k - 1, &l[..size], &mut one);
+        assert!(one == l[terms], "one by one as all together");
+        (0..3).for_each(|a| all[a].extend(&inside[a]));
+        charges.extend(q);
+    }
+    solid.shifts.m2m_all(&cells, &levels, &mut m);
+    let mut out = vec![[T::default(); 4]; 5];
+    solid.m2p(0, &m[..size], at(&away), &mut out, scratch);
+    let e = error(&out, &away, &all, &charges);
+    assert!(e < tolerance, "M2M {isa:?}: {e:.1e}");
+    let mut one = terms_of(solid);
+    (0..8).for_each(|o| solid.m2m(o, &m[(o + 1) * size..(o + 2) * size], &mut one));
+    assert!(one == m[..size], "one by one as all together");
+}
+
+#[test]
+fn operators_agree_with_1_over_r_in_f64() {
+    check_operators::<f64>(14, 2e-14);
+    // Where the distance is as long, even a high order stays in range.
+    check_operators::<f64>(30, 2e-14);
+}
+
+#[test]
+fn operators_agree_with_1_over_r_in_f32() {
+    check_operators::<f32>(8, 2e-6);
+    check_operators::<f32>(14, 2e-6);
+}
+
+/// Cells of `edge`^3 on the second level under their parents, some of them missing, and lists for `near2`.
+struct Grid {
+    cells: Vec<Cell>,
+    levels: Vec<Range<usize>>,
+    lists: Vec<Vec<u32>>,
+}
+
+fn grid(edge: u32, near2: u64, is_there: impl Fn([u32; 3]) -> bool) -> Grid {
+    let blank = Cell { at: [0; 3], level: 0, first: 0, count: 1, parent: 0, first_child: 0, children: 0 };
+    let mut cells = vec![Cell { first_child: 1, ..blank }];
+    let places = |edge: u32| (0..edge * edge * edge).map(move |k| [k / (edge * edge), k / edge % edge, k % edge]);
+    cells.extend(places(edge).map(|at| Cell { at, level: 1, ..blank }));
+    let parents = 1..cells.len();
+    cells[0].children = parents.len() as u32;
+    for parent in parents.clone() {
+        let first = cells.len();
+        for octant in [0, 1, 2, 3, 4, 5, 6, 7u32] {
+            let at: [u32; 3] = std::array::from_fn(|a| 2 * cells[parent].at[a] + (octant >> (2 - a) & 1));
+            if is_there(at) {
+                cells.push(Cell { at, level: 2, parent: parent as u32, ..blank });
+            }
+        }
+        (cells[parent].first_child, cells[parent].children) = (first as u32, (cells.len() - first) as u32);
+    }
+    let offset = |a: usize, b: usize| [0, 1, 2].map(|k| cells[a].at[k] as i64 - cells[b].at[k] as i64);
+    let list = |p: usize| {
+        let near = parents.clone().filter(|s| *s != p && !cells[*s].is_leaf() && is_near(offset(p, *s), near2));
+        if parents.contains(&p) { near.map(|s| s as u32).collect() } else { Vec::new() }
+    };
+    let lists = (0..cells.len()).map(list).collect();
+    let levels = vec![0..1, parents.clone(), parents.end..cells.len()];
+    Grid { cells, levels, lists }
+}
+
+/// What M2L should give: the plain sum over pairs of cells, in f64.
+fn plain<T: Real>(grid: &Grid, near2: u64, order: usize, m: &[T]) -> Vec<f64> {
+    let (all, weights) = (terms::terms(order), weights(2 * order));
+    let mut tables = std::collections::HashMap::new();
+    let mut l = vec![0.0; m.len()];
+    for (p, list) in grid.lists.iter().enumerate() {
+        for (t, s) in grid.cells[p]
+            .child_range()
+            .flat_map(|t| list.iter().flat_map(move |s| grid.cells[*s as usize].child_range()).map(move |s| (t, s)))
+        {
+            let d = [0, 1, 2].map(|k| grid.cells[t].at[k] as i64 - grid.cells[s].at[k] as i64);
+            if is_near(d, near2) {
+                continue;
+            }
+            let matrix = tables.entry(d).or_insert_with(|| {
+                let translation = Translation::new(order, d.map(|x| x as f64), &weights);
+                let row = |a| all.iter().map(move |b| (a, *b));
+                all.iter().flat_map(|a| row(*a)).map(|(a, b)| translation.entry(a, b, &weights)).collect::<Vec<f64>>()
+            });
+            for (k, row) in matrix.chunks_exact(all.len()).enumerate() {
+                let m = &m[s * all.len()..];
+                l[t * all.len() + k] += row.iter().zip(m).map(|(a, m)| a * m.f64()).sum::<f64>();
+            }
+        }
+    }
+    l
+}
+
+fn check_m2l<T: Vectors>(order: usize, near2: u64, grid: &Grid, tolerance: f64) {
+    let mut random = Random(5);
+    let size = terms::count(order);
+    let m: Vec<T> = (0..grid.cells.len() * size).map(|_| T::of(random.next())).collect();
+    let wanted = plain(grid, near2, order, &m);
+    let scale = wanted.iter().fold(0.0f64, |a, x| a.max(x.abs()));
+    assert!(scale > 0.0);
+    let list = |p: usize| &grid.lists[p][..];
+    for isa in Isa::all() {
+        let m2l = M2l::<T>::with_orders(order, near2, isa, &weights(2 * order), Orders::full(order));
+        let mut one = Vec::new();
+        for threads in [1, 2] {
+            let mut l = vec![T::default(); m.len()];
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+            pool.install(|| m2l.run(&grid.cells, &grid.levels, &list, &m, &mut l));
+            for (k, (l, wanted)) in l.iter().zip(&wanted).enumerate() {
+                let error = (l.f64() - wanted).abs() / scale;
+                let cell = &grid.cells[k / size];
+                assert!(error < tolerance, "{isa:?} {order} {near2} term {} of {:?}: {error:.1e}", k % size, cell.at);
+            }
+            assert!(one.is_empty() || one == l, "{threads} threads give other bits");
+            one = l;
+        }
+    }
+}
+
+#[test]
+fn m2l_of_very_small_angles_is_the_sum_over_pairs_of_cells() {
+    // The reach is 8 along each axis: of 10 parents in a row, those at the ends see each other's far children.
+    let near2 = 65;
+    assert_eq!(reach(near2), 8);
+    let grid = grid(10, near2, |at| at[1] < 2 && at[2] < 2);
+    check_m2l::<f64>(2, near2, &grid, 1e-14);
+}
+
+#[test]
+fn m2l_is_the_sum_over_pairs_of_cells() {
+    let full = grid(4, 4, |_| true);
+    let holes = grid(4, 4, |at| (at[0] * 7 + at[1] * 5 + at[2] * 3) % 4 != 1 && at[0] / 2 != 1);
+    let alone = grid(3, 4, |at| at == [0; 3] || at == [3, 0, 1]);
+    for order in [1, 2, 3, 5] {
+        for grid in [&full, &holes, &alone] {
+            check_m2l::<f64>(order, 4, grid, 1e-14);
+            check_m2l::<f32>(order, 4, grid, 3e-6);
+        }
+    }
+    check_m2l::<f64>(9, 4, &holes, 1e-14);
+    for near2 in [9, 12] {
+        let grid = grid(6, near2, |at| at[0] % 3 != 0 || at[1] < 5);
+        check_m2l::<f64>(2, near2, &grid, 1e-14);
+    }
+    assert_eq!([4, 9, 12].map(reach), [1, 2, 3]);
+}
