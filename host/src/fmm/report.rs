@@ -43,6 +43,7 @@ impl Plan {
             leaf: self.options.leaf,
             levels: self.tree.levels.len(),
             seconds,
+            waited: None,
             pairs: self.pairs,
             streamed: PerKernel { p2p: p2p.streamed, m2l: m2l.streamed },
             recomputed: p2p.recomputed + m2l.recomputed,
