@@ -82,3 +82,16 @@ fn broken_verilog_is_an_error_with_the_tools_words() {
         other => drop(built(other)),
     }
 }
+
+#[test]
+fn a_warning_of_verilator_is_an_error() {
+    let mut module = Module { name: "idle".into(), ..Module::default() };
+    let a = module.input("a", 2);
+    module.port(Dir::Out, "q", 1);
+    module.assign("q", a.bit(0));
+    match MultiBench::build(vec![module]).map(|_| ()) {
+        Err(SimError::ToolFailed { tail, .. }) => assert!(tail.contains("UNUSED"), "{tail}"),
+        Ok(()) => panic!("bit 1 of the input is not used"),
+        other => drop(built(other)),
+    }
+}

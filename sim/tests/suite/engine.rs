@@ -43,7 +43,7 @@ fn check(bench: &Bench, config: &Config, stream: &Stream, drive: Drive) -> Count
 fn one_run_is_computed() {
     let p2p = layout(&["int32"], &["int32"], &[], &[("int64", Sum)]);
     let config = config(p2p, 2, 32, 3);
-    let Some(bench) = Bench::build(&config) else { return };
+    let Some(bench) = Bench::build(&config, Effort::Least) else { return };
     let mut s = Stream::default();
     s.load_j(0, 3, &[1, 2, 3]);
     s.run(RunHeader { tag: 7, n_i: 2, ..RunHeader::default() }, &[Segment { first: 0, count: 3 }]);
@@ -56,7 +56,7 @@ fn one_run_is_computed() {
 
 /// Random streams through one engine, quiet and with faults.
 fn random_streams(config: &Config, rounds: u64) {
-    let Some(bench) = Bench::build(config) else { return };
+    let Some(bench) = Bench::build(config, Effort::Least) else { return };
     for seed in 1..=rounds {
         let mut dice = Random::new(seed);
         let s = stream(config, &mut dice, 60, seed % 3 == 0);
@@ -150,7 +150,7 @@ fn lane_groups_as_separate_simulations_agree_with_the_model() {
 fn separate_simulations(config: Config) {
     for seed in 1..=12 {
         let noise = Noise { seed, gap: 0.2, stall: [0.0, 0.5, 0.95][seed as usize % 3] };
-        let options = CycleOptions { threads: 2, noise, effort: Effort::Moderate, ..CycleOptions::default() };
+        let options = CycleOptions { threads: 2, noise, effort: Effort::Least, ..CycleOptions::default() };
         let Some(mut engine) = built(CycleEngine::build(&config, &pipeline(&config), &options)) else { return };
         let s = stream(&config, &mut Random::new(seed), 60, seed % 2 == 0);
         let mut model = Model::new(&config);

@@ -6,6 +6,7 @@ use crate::engine_common::{Bench, Drive, beats, config, layout, settle};
 use hdl::Reduce::Sum;
 use hdl::engine::Config;
 use hdl::engine::protocol::{Counters, Reply, RunHeader, Segment, Stream};
+use sim::verilator::Effort;
 use testkit::Random;
 
 /// Sends the stream at full speed, checks the answers, and returns the counters of its STATUS.
@@ -70,7 +71,7 @@ fn leaves(config: &Config, length: u32, segments: u32) -> Stream {
 fn p2p_streams_a_pair_each_clock() {
     for stream_bits in [32, 128] {
         let config = p2p(stream_bits);
-        let Some(bench) = Bench::build(&config) else { return };
+        let Some(bench) = Bench::build(&config, Effort::Moderate) else { return };
         for (length, segments) in [(24, 27), (1, 600), (300, 2), (2, 330)] {
             let c = count(&bench, &config, &leaves(&config, length, segments));
             println!("P2P, {stream_bits} bits, {segments} segments of {length}: {:.4}", utilisation(&c));
@@ -83,7 +84,7 @@ fn p2p_streams_a_pair_each_clock() {
 #[test]
 fn lane_groups_stream_a_pair_each_clock() {
     let config = Config { pipelines: 16, groups: 4, ..p2p(128) };
-    let Some(bench) = Bench::build(&config) else { return };
+    let Some(bench) = Bench::build(&config, Effort::Moderate) else { return };
     let mut s = Stream::default();
     let mut dice = Random::new(7);
     let (i_words, j_words) = (config.layout.i_words(), config.layout.j_words());
@@ -135,7 +136,7 @@ fn m2l_keeps_wide_streams_busy() {
     };
     for (stream_bits, least) in [(32, 0.75), (64, 0.9), (128, 0.9)] {
         let config = m2l(stream_bits);
-        let Some(bench) = Bench::build(&config) else { return };
+        let Some(bench) = Bench::build(&config, Effort::Moderate) else { return };
         for (segment, between) in [(6, false), (6, true), (8, false), (8, true)] {
             let c = count(&bench, &config, &parents(&config, segment, between));
             let loads = if between { "between" } else { "behind" };

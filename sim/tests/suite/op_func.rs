@@ -61,7 +61,8 @@ fn uses() -> Vec<(&'static dyn Operator, Inst)> {
             add(name, format, None, false);
         }
     }
-    for (call, ends) in [
+    // Tables of thousands of entries take Verilator long: each function in two formats, each format with half of the functions.
+    for (k, (call, ends)) in [
         (None, ("0.125", "8")),
         (Some(Call::Erfc), ("0", "3")),
         (Some(Call::Sin), ("-1.5", "3")),
@@ -69,9 +70,13 @@ fn uses() -> Vec<(&'static dyn Operator, Inst)> {
         (Some(Call::Exp), ("-9", "-0.5")),
         (Some(Call::Neg), ("1", "1.75")),
         (Some(Call::Sqrt), ("0", "6")),
-    ] {
-        for format in ["float18.9", "float25.16", "float32.23", "float12.6"] {
-            add("func", format, Some(function(call, ends)), true);
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let formats = [["float18.9", "float32.23"], ["float12.6", "float25.16"]][k % 2];
+        for format in formats {
+            add("func", format, Some(function(call, ends)), format == formats[0]);
         }
     }
     for (call, ends) in [(Some(Call::Erfc), ("0", "3")), (Some(Call::Sin), ("-1.5", "3")), (None, ("0.125", "2"))] {
@@ -152,11 +157,4 @@ fn verilog_of_functions_equals_their_bits() {
             assert_eq!(bench.measured_latency(k, &rows), Ok(made[k].latency), "{what}");
         }
     }
-}
-
-#[test]
-fn the_verilog_of_functions_is_clean() {
-    let plain = uses().into_iter().filter(|(_, inst)| inst.bounds.is_empty() && inst.result.width() <= 18);
-    let cases: Vec<_> = plain.map(|(op, inst)| crate::op_common::Case { op, inst, rows: Vec::new() }).collect();
-    crate::op_common::lint(&cases);
 }

@@ -4,9 +4,8 @@ use crate::common::built;
 use hdl::Rounding;
 use hdl::circuit::target::Clock;
 use hdl::op::{Attrs, Inst, Operator, hardware, module_name, operator};
-use hdl::rtl::netlist::Netlist;
 use hdl::{Flags, Format};
-use sim::bench::{MultiBench, wrap};
+use sim::bench::MultiBench;
 use std::process::Command;
 use testkit::Random;
 
@@ -234,19 +233,6 @@ fn latencies_are_as_declared() {
             }
         }
     }
-}
-
-#[test]
-fn the_verilog_lints_without_a_warning() {
-    let clock = Clock::default_clock();
-    let uses = [all_uses(), casts()].concat();
-    let netlist = |u: &Use| {
-        let module = hardware(u.0, &u.1, clock).module;
-        Netlist { top: module.name.clone(), modules: vec![module] }
-    };
-    let all = wrap(&uses.iter().map(netlist).collect::<Vec<_>>()).unwrap();
-    // Not every operator has a clock.
-    testkit::lint_text(&all.top, &all.verilog().unwrap(), "operators");
 }
 
 /// C text with a function for each use, over patterns extended to 64 bits as `c_expr` says.
