@@ -9,6 +9,8 @@ pub enum Basis {
     #[default]
     Cartesian,
     Solid,
+    /// Chebyshev polynomials: the black-box expansion of a P2P kernel.
+    Chebyshev,
 }
 
 /// Terms of all orders 0 to `order` of the Cartesian basis.
@@ -38,7 +40,7 @@ pub(super) fn lowered(n: Index, axis: usize, by: u8) -> Option<Index> {
     Some(n)
 }
 
-pub(super) fn indices_of(order: usize) -> Vec<Index> {
+pub fn indices_of(order: usize) -> Vec<Index> {
     let order = order as u8;
     (0..=order).rev().flat_map(|x| (0..=order - x).rev().map(move |y| [x, y, order - x - y])).collect()
 }

@@ -194,7 +194,7 @@ impl Taylor {
 /// Derivatives of 1/r that M2P and P2L need: those up to one order above the multipoles'.
 pub fn derivatives_at_a_point(basis: Basis, order: usize) -> usize {
     match basis {
-        Basis::Cartesian => basis::terms(order),
+        Basis::Cartesian | Basis::Chebyshev => basis::terms(order),
         // Of order 0 one index; of each order n above it the 3n with at most two x.
         Basis::Solid => 1 + (1..=order + 1).map(|n| 3 * n).sum::<usize>(),
     }

@@ -78,9 +78,9 @@ pub struct M2l {
 }
 
 impl P2p {
-    /// Binds a kernel. Without `near_only` it must be 1/r; with it, another kernel's numbers are taken as they are, for
-    /// lengths in boxes.
-    pub fn bind(graph: &Graph, near_only: bool) -> Result<P2p, BindError> {
+    /// Binds a kernel. Unless it may be `any`, it must be 1/r; another kernel's numbers are taken as they are, for lengths in
+    /// boxes.
+    pub fn bind(graph: &Graph, any: bool) -> Result<P2p, BindError> {
         let wanted = [
             Wanted { name: "xi", class: PinClass::Ipin, len: Some(3), feed: Feed::At, optional: false },
             Wanted { name: "xj", class: PinClass::Jpin, len: Some(3), feed: Feed::At, optional: false },
@@ -110,7 +110,7 @@ impl P2p {
         };
         match calibrate::p2p(graph, &p2p) {
             Ok(units) => (p2p.units, p2p.coulomb) = (units, true),
-            Err(why) if !near_only => return Err(why),
+            Err(why) if !any => return Err(why),
             Err(_) => {}
         }
         Ok(p2p)
@@ -207,9 +207,12 @@ fn check_pins(stage: &str, graph: &Graph, wanted: &[Wanted]) -> Result<(), BindE
         }
     }
     let known = |p: &&Pin| wanted.iter().any(|w| w.name == p.name);
-    for p in graph.pins.iter().filter(|p| !known(p)) {
+    let others: Vec<String> = graph.pins.iter().filter(|p| !known(p)).map(|p| format!("`{}`", p.name)).collect();
+    if !others.is_empty() {
         let names: Vec<String> = wanted.iter().map(|w| declaration(w.name, w.class, w.len)).collect();
-        wrong.push(format!("pin `{}` is none that an FMM knows; it knows {}", p.name, names.join(", ")));
+        let pins = if others.len() == 1 { "pin" } else { "pins" };
+        let (others, names) = (others.join(", "), names.join(", "));
+        wrong.push(format!("{stage} has no use for the {pins} {others}; it knows {names}"));
     }
     if let Some(o) = graph.outputs.iter().find(|o| o.reduce != Reduce::Sum) {
         wrong.push(format!("output `{}` must be gathered by `+=`", graph.pins[o.pin].name));

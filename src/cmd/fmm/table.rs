@@ -63,14 +63,20 @@ pub fn text(s: &Stats) -> String {
         out += &format!("{:<6} {:>10.4} {pairs:>14} {cycles:>14} {used:>12}\n", r.stage, r.seconds);
     }
     out += &format!("{:<6} {:>10.4}\n\n", "total", s.seconds.total);
+    if let Some(w) = s.waited {
+        let (who, seconds) = if w.cpu > 0.0 { ("CPU", w.cpu) } else { ("board", w.device) };
+        out += &format!("P2P ran beside the other stages; then the {who} waited {seconds:.4} s\n");
+    }
     if s.words.i > 0 {
         let (j, i, result) = (s.words.j, s.words.i, s.words.result);
         out += &format!("words over the link: {j} of sources, {i} of targets, {result} of results\n");
-        out += &format!(
-            "M2L pairs streamed {} (masked near cells included), of which {:.3} are of use\n",
-            s.streamed.m2l,
-            s.pairs.m2l as f64 / s.streamed.m2l.max(1) as f64
-        );
+        if s.streamed.m2l > 0 {
+            out += &format!(
+                "M2L pairs streamed {} (masked near cells included), of which {:.3} are of use\n",
+                s.streamed.m2l,
+                s.pairs.m2l as f64 / s.streamed.m2l as f64
+            );
+        }
     }
     if !s.flags.is_empty() {
         out += &format!("flags: {}\n", s.flags.join(", "));
