@@ -1,5 +1,6 @@
-# `make test` sets up and runs every test; `make demo` sets up and shows the whole way; `make tools` gets yosys and nextpnr.
-.PHONY: all setup tools build test demo lint figures
+# `make test` sets up and runs every test; `make proofs` the larger cases that it leaves out (docs/testing.md); `make demo`
+# sets up and shows the whole way; `make tools` gets yosys and nextpnr.
+.PHONY: all setup tools build test proofs demo lint figures
 
 all: build
 
@@ -14,6 +15,9 @@ build: setup
 
 test: setup
 	@scripts/test.sh
+
+proofs: tools
+	REQUIRE_TOOLS=1 cargo test --workspace --locked -- --ignored
 
 demo: build
 	scripts/demo.sh

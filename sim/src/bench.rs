@@ -1,7 +1,8 @@
 //! A test bench for feed-forward modules: vectors in, vectors out, the clock loop in C++.
 //!
 //! [`MultiBench`] builds many modules in one go, since each build costs seconds; [`ModuleBench`] is the
-//! same for one. Modules may have a `clk` port or none; every other port has at most 64 bits.
+//! same for one. Whatever Verilator warns of is an error, so what is simulated needs no lint of its own. Modules may have
+//! a `clk` port or none; every other port has at most 64 bits.
 
 use crate::SimError;
 use crate::cache::Cache;
@@ -66,7 +67,8 @@ impl MultiBench {
         let tools = Tools::find()?;
         let cache = Cache::standard();
         let (name, verilog) = (top.top.clone(), top.verilog()?);
-        let source = Source { prefix: PREFIX.into(), top: name, verilog, trace: false, effort: Effort::Least };
+        let source =
+            Source { prefix: PREFIX.into(), top: name, verilog, trace: false, clean: true, effort: Effort::Least };
         let model = verilator::model(&tools, &cache, &source)?;
         let ports = &top.module(&top.top).expect("the wrapper holds its top").ports;
         let of = |dir| ports.iter().filter(|p| p.dir == dir && p.name != "clk").map(|p| p.name.clone()).collect();
@@ -211,8 +213,16 @@ pub fn wrap(netlists: &[Netlist]) -> Result<Netlist, SimError> {
         }
         top.instance(inner.name, format!("u{k}"), connections);
     }
+    if !netlists.iter().any(clocked) {
+        top.wire("unused_clk", top.signal("clk"));
+    }
     all.modules.push(top);
     Ok(all)
+}
+
+/// Whether the top module has a clock.
+fn clocked(netlist: &Netlist) -> bool {
+    netlist.module(&netlist.top).is_some_and(|m| m.ports.iter().any(|p| p.name == "clk"))
 }
 
 /// The netlist with a suffix on the names of all its modules.

@@ -98,7 +98,7 @@ impl BoardSim {
     pub fn build(design: &Design, line: &Line, cache: &Cache) -> Result<BoardSim, SimError> {
         let tools = Tools::find()?;
         let (verilog, top) = (design.verilog.to_string(), design.top.to_string());
-        let source = Source { prefix: PREFIX.into(), top, verilog, trace: false, effort: Effort::Full };
+        let source = Source { prefix: PREFIX.into(), top, verilog, trace: false, clean: false, effort: Effort::Full };
         let model = verilator::model(&tools, cache, &source)?;
         let driver = Driver { prefix: PREFIX, lit: !design.active_low as u32 };
         let text = driver.render().expect("the template renders into memory");

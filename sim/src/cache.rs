@@ -38,16 +38,13 @@ impl Cache {
     fn dir(&self) -> Result<PathBuf, SimError> {
         let unknown = "neither PAIRFORGE_CACHE nor HOME says where it is; set one of them";
         let dir = self.dir.as_deref().ok_or_else(|| SimError::Cache { reason: unknown.into() })?;
-        private::folder(dir, is_ours).map_err(|e| match e {
-            private::Refusal::Io { place, source } => SimError::Io { path: place, source },
-            _ => SimError::Cache { reason: format!("{e}; PAIRFORGE_CACHE can name another folder") },
-        })
+        private::folder(dir, is_ours).map_err(|e| refused(e, "PAIRFORGE_CACHE can name another folder"))
     }
 
     /// Keeps the log of a failed tool; its name begins with `what`.
     pub fn keep_log(&self, what: &str, text: &str) -> Result<PathBuf, SimError> {
         let logs = self.dir()?.join("logs");
-        private::folder(&logs, |_| true).map_err(refused)?;
+        private::folder(&logs, |_| true).map_err(|e| refused(e, REMOVE))?;
         let file = tempfile::Builder::new().prefix(&format!("{what}-")).suffix(".log").tempfile_in(&logs);
         let (mut file, path) = file.and_then(|f| f.keep().map_err(|e| e.error)).map_err(SimError::io(&logs))?;
         file.write_all(text.as_bytes()).map_err(SimError::io(&path))?;
@@ -75,7 +72,7 @@ impl Cache {
                 State::Absent | State::Damaged => {}
             }
             // The lock only saves work: without it, the last rename below wins.
-            let lock = private::lock_file(&home.join(format!("{name}.lock"))).map_err(refused)?;
+            let lock = private::lock_file(&home.join(format!("{name}.lock"))).map_err(|e| refused(e, REMOVE))?;
             let held = lock.lock().is_ok();
             match state(&dir, key)? {
                 State::Whole => return Ok(dir),
@@ -97,6 +94,9 @@ impl Cache {
     }
 }
 
+/// The remedy where something lies in the cache that the user did not put there.
+const REMOVE: &str = "remove it";
+
 /// What directories are called while an entry is built in them; the entry's name follows.
 const BUILDING: &str = "building-";
 
@@ -107,8 +107,12 @@ fn is_ours(name: &str) -> bool {
     hash || matches!(name, "logs" | "tools")
 }
 
-fn refused(e: private::Refusal) -> SimError {
-    SimError::Cache { reason: format!("{e}; remove it") }
+/// Why the cache is not used, with a remedy for what others can have put there; a failed system call has none.
+fn refused(e: private::Refusal, remedy: &str) -> SimError {
+    match e {
+        private::Refusal::Io { place, source } => SimError::Io { path: place, source },
+        unsafe_ => SimError::Cache { reason: format!("{unsafe_}; {remedy}") },
+    }
 }
 
 /// A directory that nobody else can look into.
@@ -149,7 +153,7 @@ fn state(dir: &Path, key: &str) -> Result<State, SimError> {
     if !found.is_dir() {
         return Err(SimError::Cache { reason: format!("{} is not a folder; remove it", dir.display()) });
     }
-    private::own(dir, &found).map_err(refused)?;
+    private::own(dir, &found).map_err(|e| refused(e, REMOVE))?;
     if private::check(dir).is_err() {
         return Ok(State::Damaged);
     }

@@ -6,22 +6,21 @@
 use hdl::Format;
 use hdl::number::format::UINT1;
 use pg2::graph::{Graph, PinClass};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::SplitMix64;
 
-/// SplitMix64: small, and the same everywhere.
+/// A generator of the same numbers on every machine.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct Random(SplitMix64);
 
 impl Random {
     pub fn new(seed: u64) -> Random {
-        Random(seed)
+        Random(SplitMix64::seed_from_u64(seed))
     }
 
     /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
+        self.0.random()
     }
 
     /// 0 to `n` - 1.

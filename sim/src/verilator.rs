@@ -25,11 +25,13 @@ pub struct Source {
     pub verilog: String,
     /// Compile in the writing of an FST waveform.
     pub trace: bool,
+    /// Any warning of Verilator is an error.
+    pub clean: bool,
     pub effort: Effort,
 }
 
 /// How well the C++ of a simulation is optimised: the longer it runs, the more its compilation may take.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Effort {
     /// For some thousands of clocks.
     Least,
@@ -48,6 +50,15 @@ impl Effort {
             _ => Effort::Full,
         }
     }
+
+    /// The compiler's flag.
+    fn level(self) -> &'static str {
+        match self {
+            Effort::Least => "-O0",
+            Effort::Moderate => "-O1",
+            Effort::Full => "-O2",
+        }
+    }
 }
 
 /// A compiled top: a directory with headers and object files.
@@ -55,6 +66,7 @@ impl Effort {
 pub struct Model {
     dir: PathBuf,
     trace: bool,
+    effort: Effort,
 }
 
 /// Generated C++ files up to this many bytes in all are compiled as one, since reading the headers costs most; so are
@@ -76,7 +88,11 @@ const CXX_FLAGS: &[&str] = &[
 /// Compiles one top, or finds it in the cache.
 pub fn model(tools: &Tools, cache: &Cache, source: &Source) -> Result<Model, SimError> {
     let mut flags = vec!["--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "--no-timing"];
-    flags.extend(["-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", &source.prefix, "--top-module", &source.top]);
+    // One file holds all modules.
+    let warnings: &[&str] =
+        if source.clean { &["-Wall", "-Wno-DECLFILENAME"] } else { &["-Wno-fatal", "-Wno-lint", "-Wno-style"] };
+    flags.extend(warnings);
+    flags.extend(["--prefix", &source.prefix, "--top-module", &source.top]);
     if source.trace {
         flags.extend(["--trace-fst", "--trace-params"]);
     }
@@ -91,7 +107,7 @@ pub fn model(tools: &Tools, cache: &Cache, source: &Source) -> Result<Model, Sim
         tools::finish(command, cache, &source.prefix)?;
         compile(tools, cache, source, work.path(), dir)
     })?;
-    Ok(Model { dir, trace: source.trace })
+    Ok(Model { dir, trace: source.trace, effort: source.effort })
 }
 
 /// Compiles the C++ that Verilator left in `work`; objects and headers go to `dir`.
@@ -113,17 +129,12 @@ fn compile(tools: &Tools, cache: &Cache, source: &Source, work: &Path, dir: &Pat
         }
     }
     texts.sort();
-    let level = match source.effort {
-        Effort::Least => "-O0",
-        Effort::Moderate => "-O1",
-        Effort::Full => "-O2",
-    };
     // Set-up code runs once; optimising it takes most of a large model's build.
     let slow = |text: &Path| text.to_string_lossy().ends_with("__Slow.cpp");
     if bytes <= UNITY_BYTES || source.effort != Effort::Full {
         let include = |p: PathBuf| format!("#include \"{}\"\n", p.display());
         let (set_up, clocked): (Vec<PathBuf>, Vec<PathBuf>) =
-            texts.into_iter().partition(|text| bytes > UNITY_BYTES && slow(text));
+            texts.into_iter().partition(|text| bytes > UNITY_BYTES && source.effort != Effort::Least && slow(text));
         texts = Vec::new();
         for (name, part) in [("all", clocked), ("all__Slow", set_up)].into_iter().filter(|(_, part)| !part.is_empty()) {
             let unit = work.join(format!("{}_{name}.cpp", source.prefix));
@@ -136,7 +147,8 @@ fn compile(tools: &Tools, cache: &Cache, source: &Source, work: &Path, dir: &Pat
         .map(|text| {
             let name = text.file_stem().expect("a listed file has a name");
             let object = dir.join(name).with_extension("o");
-            Compilation { level: if slow(&text) { "-O0" } else { level }, folders: vec![work.into()], text, object }
+            let level = if slow(&text) { Effort::Least } else { source.effort }.level();
+            Compilation { level, folders: vec![work.into()], text, object }
         })
         .collect();
     compile_all(tools, cache, source.trace, &source.prefix, &jobs)
@@ -216,7 +228,8 @@ fn runtime(tools: &Tools, cache: &Cache, trace: bool) -> Result<PathBuf, SimErro
         }
         let jobs = names.iter().map(|name| {
             let mut command = tools.compiler(trace);
-            command.arg("-O2").arg("-c").arg(tools.include().join(format!("{name}.cpp")));
+            // Little of it runs at every clock, unless waves are written.
+            command.arg("-O1").arg("-c").arg(tools.include().join(format!("{name}.cpp")));
             command.arg("-o").arg(dir.join(name).with_extension("o"));
             command
         });
@@ -228,6 +241,7 @@ fn runtime(tools: &Tools, cache: &Cache, trace: bool) -> Result<PathBuf, SimErro
 /// the result in the cache, and loads it.
 pub fn library(tools: &Tools, cache: &Cache, models: &[Model], driver: &str) -> Result<Library, SimError> {
     let trace = models.iter().any(|m| m.trace);
+    let level = models.iter().map(|m| m.effort).max().unwrap_or_default().level();
     let runtime = runtime(tools, cache, trace)?;
     let name = |d: &Path| d.file_name().expect("an entry has a name").to_string_lossy().into_owned();
     let parts: Vec<String> = models.iter().map(|m| name(&m.dir)).collect();
@@ -236,7 +250,7 @@ pub fn library(tools: &Tools, cache: &Cache, models: &[Model], driver: &str) -> 
         let text = dir.join("driver.cpp");
         fs::write(&text, driver).map_err(SimError::io(&text))?;
         let folders = models.iter().map(|m| m.dir.clone()).collect();
-        let driver = Compilation { text, object: dir.join("driver.o"), folders, level: "-O2" };
+        let driver = Compilation { text, object: dir.join("driver.o"), folders, level };
         compile_all(tools, cache, trace, "driver", &[driver])?;
         let mut command = tools.linker();
         command

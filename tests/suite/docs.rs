@@ -135,3 +135,17 @@ fn the_readme_lists_every_backend() {
         assert!(text.lines().any(|l| l == row), "README.md lacks the row of the backend {}:\n{row}", backend.name);
     }
 }
+
+#[test]
+fn the_readme_lists_every_command() {
+    let (text, help) = (page("README.md"), crate::common::Place::new().run("--help").expect(0).out);
+    let list =
+        help.split("Commands:").nth(1).and_then(|t| t.split("Options:").next()).expect("help lists the commands");
+    let names: Vec<&str> = list.lines().filter_map(|l| l.split_whitespace().next()).filter(|n| *n != "help").collect();
+    assert!(names.len() > 10, "{help}");
+    for name in names {
+        let begins = [format!("| `{name} "), format!("| `{name}`")];
+        let listed = text.lines().any(|l| begins.iter().any(|b| l.starts_with(b)));
+        assert!(listed, "the table of commands in README.md has no row for `{name}`");
+    }
+}

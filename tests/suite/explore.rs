@@ -69,6 +69,36 @@ fn errors_fall_with_width_and_are_those_of_runs() {
     assert_eq!(svg.matches("<title>").count(), 3 * 7);
 }
 
+/// An attribute of an element of an SVG file.
+fn attribute(element: &str, name: &str) -> f64 {
+    let value = element.split(&format!(" {name}=\"")).nth(1).and_then(|t| t.split('"').next());
+    value.and_then(|v| v.parse().ok()).unwrap_or_else(|| panic!("{element} has no {name}"))
+}
+
+#[test]
+fn no_label_of_the_picture_covers_a_point() {
+    let p = Place::new();
+    p.write("i.csv", "xi[0],xi[1],xi[2]\n0,0,0\n0.25,0,0\n");
+    p.write("j.csv", "xj[0],xj[1],xj[2],mj\n0,0,0,1\n0.25,0,0,2\n0,0.125,0,-1\n");
+    // As in README.
+    p.run("explore p2p --i i.csv --j j.csv --param eps2=0 --vary float25.16=6..20 -o e.svg").expect(0);
+    let svg = p.text("e.svg");
+    let circles: Vec<&str> = svg.lines().filter(|l| l.starts_with("<circle")).collect();
+    let labels: Vec<&str> = svg.lines().filter(|l| l.contains("font-size=\"11\"")).collect();
+    assert!(labels.len() >= 20, "{} labels", labels.len());
+    for label in labels {
+        let (left, base) = (attribute(label, "x"), attribute(label, "y"));
+        // A digit is 7 pixels wide and 8 high.
+        let digits = label.split(['>', '<']).nth(2).expect("its text").len();
+        let (right, top) = (left + 7.0 * digits as f64, base - 8.0);
+        for circle in &circles {
+            let (cx, cy, r) = (attribute(circle, "cx"), attribute(circle, "cy"), attribute(circle, "r"));
+            let (x, y) = (cx.clamp(left, right) - cx, cy.clamp(top, base) - cy);
+            assert!(x * x + y * y >= r * r, "{label} covers {circle}");
+        }
+    }
+}
+
 #[test]
 fn errors_of_wide_ints_are_exact_and_the_references_flags_are_told() {
     let p = Place::new();

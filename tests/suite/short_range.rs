@@ -1,18 +1,15 @@
 //! `run` over neighbouring cells and over lists of segments, at the command line.
 
 use crate::common::{Place, plain_backends};
+use testkit::Random;
 
-/// Atoms in a periodic box, in random order of space: a lattice, shaken by a multiplicative walk.
+/// Atoms in a periodic box, in random order of space: a shaken lattice.
 fn atoms(pin: &str, n: usize) -> String {
     let mut text = format!("{pin}[0],{pin}[1],{pin}[2]\n");
-    let mut x = 12345u64;
-    let mut shake = || {
-        x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (x >> 40) as f64 / (1u64 << 24) as f64
-    };
+    let mut random = Random::new(12345);
     for k in 0..n {
         let k = k * 389 % n;
-        let at = [k % 8, k / 8 % 8, k / 64].map(|c| (c as f64 + 0.1 * shake()) / 8.0 - 0.5);
+        let at = [k % 8, k / 8 % 8, k / 64].map(|c| (c as f64 + 0.1 * random.unit()) / 8.0 - 0.5);
         text += &format!("{},{},{}\n", at[0], at[1], at[2]);
     }
     text

@@ -233,14 +233,7 @@ impl<'a> Checker<'a> {
 
     /// The real function that an expression writes down; `None` after a reported mistake.
     fn real_function(&mut self, argument: ExprId, root: ExprId) -> Option<Expr> {
-        let mut id = argument;
-        while let ExprKind::Paren(inner) | ExprKind::Cast(_, inner) = &self.program.expr(id).kind {
-            id = *inner;
-        }
-        let variable = match &self.program.expr(id).kind {
-            ExprKind::Name(name) => *name,
-            _ => "x",
-        };
+        let variable = self.function_variable(argument);
         let parts = self.parts(root);
         if parts.len() > MAX_PARTS {
             let message = format!("a function of `pg_fn` has at most {MAX_PARTS} parts, not {}", parts.len());
@@ -319,6 +312,18 @@ impl<'a> Checker<'a> {
                     choose between pieces outside of it";
         self.error(error.help(help));
         None
+    }
+
+    /// What the function of `pg_fn` calls its variable: the name of the argument, else `x`.
+    pub(super) fn function_variable(&self, argument: ExprId) -> &'a str {
+        let mut id = argument;
+        while let ExprKind::Paren(inner) | ExprKind::Cast(_, inner) = &self.program.expr(id).kind {
+            id = *inner;
+        }
+        match &self.program.expr(id).kind {
+            ExprKind::Name(name) => name,
+            _ => "x",
+        }
     }
 
     fn real_name(&mut self, name: &'a str, variable: &str, span: Span) -> Option<Node> {

@@ -171,8 +171,9 @@ impl<'a> Checker<'a> {
             CALLS.iter().find(|c| real.contains(&c.0) && functions::function(&format!("pg_{}", c.0)).is_none())
         {
             let x = args.first().and_then(|a| self.short(*a)).unwrap_or_else(|| "x".into());
-            let error =
-                error().help(format!("fit it on the interval in which `{x}` lies: `pg_fn({x}, {known}(x), lo, hi)`"));
+            let variable = args.first().map_or("x", |a| self.function_variable(*a));
+            let help = format!("fit it on the interval in which `{x}` lies: `pg_fn({x}, {known}({variable}), lo, hi)`");
+            let error = error().help(help);
             self.error(error);
             return Value::Error;
         }

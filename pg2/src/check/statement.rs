@@ -322,6 +322,8 @@ impl<'a> Checker<'a> {
             };
             self.error(error);
             self.lost_reduction = true;
+            // Its uses are no further mistakes.
+            self.define(target, Entry::Broken, Kind::Value, NO_EXPR);
             return None;
         };
         match symbol.entry {

@@ -1,10 +1,11 @@
 //! Flags count where their value is demanded: the analysis against plain lazy evaluation.
 
-use crate::graphs::{Build, Random, evaluate, random_choices};
+use crate::graphs::{Build, evaluate, pattern, random_choices};
 use hdl::{Flags, Reduce};
 use pg2::graph::{Demand, Graph, NodeId, NodeKind, PinClass};
 use pg2::middle::simplify::simplify;
 use std::collections::HashMap;
+use testkit::Random;
 
 /// Flags by the demand that the graph carries, and its values.
 fn by_demand(g: &Graph, inputs: &dyn Fn(usize, u32) -> u64) -> (Vec<u64>, Flags) {
@@ -31,11 +32,11 @@ fn demand_is_what_lazy_evaluation_asks_for() {
         s.verify().unwrap();
         assert_eq!(simplify(&s).to_string(), s.to_string(), "simplifying twice changes something\n{g}");
         conditional += s.demand.iter().filter(|d| matches!(d, Demand::When(_))).count();
-        let mut r = Random(seed);
+        let mut r = Random::new(seed);
         for _ in 0..60 {
             let inputs: HashMap<(usize, u32), u64> = (0..g.pins.len())
                 .flat_map(|k| (0..g.pins[k].elements()).map(move |e| (k, e)))
-                .map(|(k, e)| ((k, e), r.pattern(g.pins[k].format)))
+                .map(|(k, e)| ((k, e), pattern(&mut r, g.pins[k].format)))
                 .collect();
             let of = |pin, element| inputs[&(pin, element)];
             let (values, wanted) = evaluate(&g, &of);
@@ -117,10 +118,10 @@ fn long_chains_of_conditions_are_demand_of_linear_size() {
     let s = simplify(&g);
     s.verify().unwrap();
     assert!(s.nodes.len() < 8 * arms as usize, "{}", s.nodes.len());
-    let mut r = Random(1);
+    let mut r = Random::new(1);
     for _ in 0..4 {
-        let inputs: Vec<u64> = (0..arms).map(|_| r.below(2) as u64 & r.below(2) as u64).collect();
-        let (a, b) = (r.pattern(g.pins[0].format), r.pattern(g.pins[1].format));
+        let inputs: Vec<u64> = (0..arms).map(|_| r.below(2) & r.below(2)).collect();
+        let (a, b) = (pattern(&mut r, g.pins[0].format), pattern(&mut r, g.pins[1].format));
         let of = |pin: usize, element: u32| [a, b, inputs[element as usize]][pin];
         assert_eq!(by_demand(&s, &of).1, evaluate(&g, &of).1);
     }

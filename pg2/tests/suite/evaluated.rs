@@ -1,11 +1,12 @@
 //! The bits that a kernel's joined circuit computes, against those of its operators one by one.
 
-use super::graphs::{Random, evaluate, random};
+use super::graphs::{evaluate, pattern, random};
 use hdl::Flags;
 use hdl::circuit::target::{Clock, TARGETS};
 use pg2::graph::{Graph, PinClass};
 use pg2::middle::merge::evaluator;
 use pg2::middle::simplify::simplify;
+use testkit::Random;
 
 /// Samples of each graph, some more than the evaluator takes at a time.
 const SAMPLES: usize = 100;
@@ -13,7 +14,7 @@ const SAMPLES: usize = 100;
 /// Evaluates the circuit of the simplified graph on random pairs, and the graph itself.
 fn check(graph: &Graph, clock: Clock, seed: u64) {
     let mut e = evaluator(&simplify(graph), clock);
-    let mut r = Random(seed);
+    let mut r = Random::new(seed);
     // What the pins of each sample carry, by port.
     let mut columns = vec![Vec::new(); e.inputs().len()];
     let mut wanted = Vec::new();
@@ -21,7 +22,7 @@ fn check(graph: &Graph, clock: Clock, seed: u64) {
         let mut row = std::collections::BTreeMap::new();
         for class in [PinClass::Ipin, PinClass::Jpin, PinClass::Param] {
             for (pin, element) in graph.elements_of(class) {
-                row.insert(graph.port(pin, element), r.pattern(graph.pins[pin].format));
+                row.insert(graph.port(pin, element), pattern(&mut r, graph.pins[pin].format));
             }
         }
         let (values, flags) = evaluate(graph, &|pin, element| row[&graph.port(pin, element)]);

@@ -1,14 +1,15 @@
 //! Texts that nobody should write: an answer, never a panic, in time that grows with their length.
 
-use crate::mutate::{Dice, PIECES, answer};
+use crate::mutate::{PIECES, answer};
 use std::time::{Duration, Instant};
+use testkit::Random;
 
 #[test]
 fn random_pieces_get_an_answer() {
-    let mut dice = Dice(0x5EED_0002);
+    let mut dice = Random::new(0x5EED_0002);
     for _ in 0..3000 {
-        let pieces: Vec<&str> = (0..dice.roll(60)).map(|_| PIECES[dice.roll(PIECES.len())]).collect();
-        answer(&pieces.join(if dice.roll(2) == 0 { " " } else { "" }));
+        let pieces: Vec<&str> = (0..dice.below(60)).map(|_| PIECES[dice.below(PIECES.len())]).collect();
+        answer(&pieces.join(if dice.below(2) == 0 { " " } else { "" }));
     }
 }
 

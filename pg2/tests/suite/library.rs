@@ -3,6 +3,7 @@
 
 use crate::documents::{follows, root, table};
 use hdl::Format;
+use hdl::op::Attrs;
 use pg2::diag::edited;
 use pg2::graph::{Graph, NodeKind};
 use pg2::syntax::functions::{Class, FUNCTIONS, Function, Kind, function, meant};
@@ -36,6 +37,14 @@ fn the_fuzzer_knows_the_words_of_the_language() {
     follows("fuzz/pg2.dict", &have, &want);
 }
 
+/// The format of what a function makes of arguments of that format.
+fn result(f: &Function, format: Format) -> Format {
+    let args = vec![format; f.params.len()];
+    let operator = f.takes(format).and_then(|t| t.operator);
+    // Powers have numbers, and vectors more elements; their results have the argument's format.
+    operator.and_then(|op| op.result(&args, &Attrs::default()).ok()).unwrap_or(format)
+}
+
 /// A kernel that calls a function with an argument of that format.
 fn kernel(f: &Function, name: &str, format: Format) -> String {
     let first = match f.params[0].kind {
@@ -52,9 +61,9 @@ fn kernel(f: &Function, name: &str, format: Format) -> String {
         _ => "1",
     };
     let args: Vec<&str> = f.params.iter().enumerate().map(argument).collect();
-    let part = if first == "m" { "[0][0]" } else { "" };
+    let (part, result) = (if first == "m" { "[0][0]" } else { "" }, result(f, format));
     format!(
-        "{format} x jpin;\n{format} y jpin;\n{format} v[3] jpin;\n{format} m[2][2] jpin;\n{format} o fout;\n\
+        "{format} x jpin;\n{format} y jpin;\n{format} v[3] jpin;\n{format} m[2][2] jpin;\n{result} o fout;\n\
          z = {name}({});\no max= z{part};\n",
         args.join(", ")
     )

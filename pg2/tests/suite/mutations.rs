@@ -1,9 +1,10 @@
 //! Kernels that were changed at random: an answer for every text, and what compiles keeps what it means.
 
-use crate::mutate::{Dice, answer, mutated, sources};
+use crate::mutate::{answer, mutated, sources};
 use hdl::circuit::target::Clock;
 use pg2::backend::build::build;
 use std::collections::BTreeSet;
+use testkit::Random;
 
 /// Cases of the tests here; more with `CASES=n`.
 fn cases() -> usize {
@@ -17,7 +18,7 @@ fn graph(text: &str) -> Option<String> {
 
 #[test]
 fn mutated_kernels_get_an_answer() {
-    let (sources, mut dice) = (sources(), Dice(0x5EED_0001));
+    let (sources, mut dice) = (sources(), Random::new(0x5EED_0001));
     let (mut seen, mut compiled) = (BTreeSet::new(), 0);
     for _ in 0..cases() {
         let text = mutated(&sources, &mut dice);
@@ -35,7 +36,7 @@ fn mutated_kernels_get_an_answer() {
 
 #[test]
 fn formatting_is_idempotent_and_keeps_the_graph() {
-    let (sources, mut dice) = (sources(), Dice(0x5EED_0003));
+    let (sources, mut dice) = (sources(), Random::new(0x5EED_0003));
     let (mut formatted, mut compiled) = (0, 0);
     for _ in 0..cases() / 4 {
         let text = mutated(&sources, &mut dice);
@@ -52,7 +53,7 @@ fn formatting_is_idempotent_and_keeps_the_graph() {
 
 #[test]
 fn what_compiles_becomes_a_pipeline() {
-    let (sources, mut dice) = (sources(), Dice(0x5EED_0004));
+    let (sources, mut dice) = (sources(), Random::new(0x5EED_0004));
     let mut pipelines = 0;
     while pipelines < cases() / 100 {
         let text = mutated(&sources, &mut dice);

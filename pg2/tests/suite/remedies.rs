@@ -313,3 +313,33 @@ fn what_newcomers_write_becomes_what_they_mean() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
+
+#[test]
+fn a_name_that_a_mistake_leaves_undefined_is_no_second_finding() {
+    let pins = "float32.23 x jpin;\nfixed64.30 o fout;\n";
+    for line in [
+        "const float25.16 G = 0.25;",
+        "const double G = 0.25;",
+        "static const float G = 0.25;",
+        "const G : float25.16 = 0.25;",
+        "G += x;",
+    ] {
+        let found = findings(&format!("{pins}{line}\no += (fixed64.30)(x * G * G);\n"));
+        assert_eq!(found.len(), 1, "{line}: {found:#?}");
+    }
+}
+
+#[test]
+fn the_remedy_for_a_function_to_fit_names_the_variable_that_pg_fn_takes() {
+    for (argument, call) in [("y", "pg_fn(y, tanh(y), lo, hi)"), ("(y * 2)", "pg_fn((y * 2), tanh(x), lo, hi)")] {
+        let text = |value: &str| {
+            let pins = "float32.23 x ipin;\nfloat32.23 y jpin;\nfixed64.30 o fout;\n";
+            format!("{pins}o += (fixed64.30)({value} + x);\n")
+        };
+        let found = findings(&text(&format!("tanh({argument})")));
+        let help = found[0].help.as_deref().unwrap_or_default();
+        assert!(help.contains(call), "{help}");
+        // Followed, with an interval, although `x` is a pin here.
+        assert_eq!(findings(&text(&call.replace("lo, hi", "0, 5"))), vec![], "{call}");
+    }
+}

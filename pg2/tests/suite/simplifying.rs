@@ -1,12 +1,13 @@
 //! Simplified graphs give the same bits and flags, and each identity fires.
 
-use crate::graphs::{Build, Random, evaluate, format, random};
+use crate::graphs::{Build, evaluate, format, pattern, random};
 use hdl::Rounding;
 use hdl::op::{Attrs, OPERATORS};
 use hdl::{Flags, Reduce};
 use pg2::graph::{Graph, NodeId, NodeKind, PinClass};
 use pg2::middle::simplify::simplify;
 use std::collections::HashMap;
+use testkit::Random;
 
 /// Values of the outputs and flags for one random assignment of the pins.
 fn outcome(g: &Graph, inputs: &HashMap<(usize, u32), u64>) -> (Vec<u64>, Flags) {
@@ -19,11 +20,11 @@ fn check(g: &Graph, rounds: u32) -> Graph {
     let s = simplify(g);
     s.verify().unwrap();
     assert_eq!(simplify(&s).to_string(), s.to_string(), "simplifying twice changes something\n{g}");
-    let mut r = Random(rounds as u64);
+    let mut r = Random::new(rounds as u64);
     for _ in 0..rounds {
         let mut inputs = HashMap::new();
         for (k, pin) in g.pins.iter().enumerate() {
-            inputs.extend((0..pin.elements()).map(|e| ((k, e), r.pattern(pin.format))));
+            inputs.extend((0..pin.elements()).map(|e| ((k, e), pattern(&mut r, pin.format))));
         }
         assert_eq!(outcome(g, &inputs), outcome(&s, &inputs), "{inputs:x?}\n{g}\n{s}");
         what_is_known_holds(&s, &inputs);

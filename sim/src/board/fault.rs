@@ -1,5 +1,7 @@
 //! What goes wrong on a serial line, and with what is at its ends: reproducible from a seed.
 
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::SplitMix64;
 use std::fmt;
 use std::str::FromStr;
 
@@ -75,7 +77,7 @@ pub struct Channel {
     cut: f64,
     /// Bytes that the cut under way still swallows.
     lost: u32,
-    random: u64,
+    random: SplitMix64,
     /// Faults so far.
     injected: u64,
 }
@@ -83,7 +85,8 @@ pub struct Channel {
 impl Channel {
     /// The direction's faults; each direction needs a seed of its own.
     pub fn new(faults: &[Fault], seed: u64) -> Channel {
-        let mut channel = Channel { drop: 0.0, double: 0.0, cut: 0.0, lost: 0, random: seed, injected: 0 };
+        let random = SplitMix64::seed_from_u64(seed);
+        let mut channel = Channel { drop: 0.0, double: 0.0, cut: 0.0, lost: 0, random, injected: 0 };
         for fault in faults {
             match fault {
                 Fault::Drop(rate) => channel.drop = *rate,
@@ -107,7 +110,7 @@ impl Channel {
             return 0;
         }
         let copies = if self.chance(self.cut) {
-            self.lost = (self.next() >> 56) as u32;
+            self.lost = (self.random.random::<u64>() >> 56) as u32;
             0
         } else if self.chance(self.drop) {
             0
@@ -121,16 +124,7 @@ impl Channel {
     }
 
     fn chance(&mut self, rate: f64) -> bool {
-        rate > 0.0 && ((self.next() >> 11) as f64) < rate * (1u64 << 53) as f64
-    }
-
-    /// SplitMix64.
-    fn next(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = self.random;
-        let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        rate > 0.0 && self.random.random_bool(rate)
     }
 }
 

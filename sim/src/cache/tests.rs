@@ -12,6 +12,15 @@ fn put(cache: &Cache, key: &str, text: &str) -> (PathBuf, bool) {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_failed_system_call_is_told_without_a_false_remedy() {
+    // A folder of the user's own in which no file can be made.
+    let cache = Cache::at(format!("/proc/{}", std::process::id()));
+    let said = cache.entry("a", |_| panic!("built")).expect_err("no lock can be made").to_string();
+    assert!(said.contains("/proc/") && !said.contains("remove it"), "{said}");
+}
+
+#[test]
 fn an_entry_is_built_once_and_again_when_damaged() {
     let home = tempfile::tempdir().unwrap();
     let cache = Cache::at(home.path());

@@ -90,7 +90,7 @@ impl Driver {
         let tools = Tools::find()?;
         let trace = options.trace.is_some();
         let (verilog, effort) = (text(netlist, top), options.effort);
-        let source = Source { prefix: "Vengine".into(), top: top.into(), verilog, trace, effort };
+        let source = Source { prefix: "Vengine".into(), top: top.into(), verilog, trace, clean: false, effort };
         let model = verilator::model(&tools, &options.cache, &source)?;
         let text = Flat { c: config, top: &source.prefix, trace, reset: RESET }.render();
         let text = text.expect("the template renders into memory");
@@ -111,6 +111,7 @@ impl Driver {
             top: top.into(),
             verilog: text(netlist, top),
             trace: false,
+            clean: false,
             effort: options.effort,
         };
         let sources = [source("Vshell", shell), source("Vlane", lane)];

@@ -7,6 +7,7 @@ use hdl::op::{Attrs, Inst, Operator, hardware};
 use hdl::rtl::netlist::{Dir, Item, Module, Netlist};
 use sim::SimError;
 use sim::bench::{ModuleBench, MultiBench};
+use testkit::Random;
 
 fn add(format: &str) -> (&'static dyn Operator, Inst) {
     let op = hdl::op::operator("add").unwrap();
@@ -22,11 +23,8 @@ fn adders_of_many_formats_and_clocks_agree_with_their_bits() {
     let Some(mut bench) = built(MultiBench::build(modules)) else { return };
     let rows = |inst: &Inst| -> Vec<Vec<u64>> {
         let mask = inst.result.mask();
-        let mut x = 1u64;
-        let mut next = || {
-            x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (x ^ x >> 29) & mask
-        };
+        let mut random = Random::new(1);
+        let mut next = || random.bits() & mask;
         let corners = [0, 1, mask, mask >> 1, (mask >> 1) + 1].map(|v| v & mask);
         let crossed = corners.iter().flat_map(|a| corners.map(|b| vec![*a, b]));
         crossed.chain((0..1000).map(|_| vec![next(), next()]).collect::<Vec<_>>()).collect()
@@ -81,6 +79,19 @@ fn broken_verilog_is_an_error_with_the_tools_words() {
             assert!(tool.contains("verilator") && tail.contains("syntax error"), "{tool}: {tail}");
             assert!(std::fs::read_to_string(log).unwrap().contains("nowhere"));
         }
+        other => drop(built(other)),
+    }
+}
+
+#[test]
+fn a_warning_of_verilator_is_an_error() {
+    let mut module = Module { name: "idle".into(), ..Module::default() };
+    let a = module.input("a", 2);
+    module.port(Dir::Out, "q", 1);
+    module.assign("q", a.bit(0));
+    match MultiBench::build(vec![module]).map(|_| ()) {
+        Err(SimError::ToolFailed { tail, .. }) => assert!(tail.contains("UNUSED"), "{tail}"),
+        Ok(()) => panic!("bit 1 of the input is not used"),
         other => drop(built(other)),
     }
 }

@@ -4,6 +4,7 @@ use hdl::Flags;
 use pg2::gen_m2l::{ORDERS, indices};
 use pg2::graph::{Graph, PinClass};
 use std::collections::HashMap;
+use testkit::Random;
 
 fn compile(name: &str, text: &str) -> Graph {
     let compiled = pg2::compile(name, text).unwrap_or_else(|e| panic!("{name}: {e:#?}"));
@@ -74,22 +75,16 @@ fn m2l(r: [f64; 3], m: &[f64], order: u32) -> Vec<f64> {
     indices(order).iter().map(|k| sources.iter().zip(m).map(|(n, m)| m * term(k, n)).sum()).collect()
 }
 
-/// A repeatable number in [-1, 1).
-fn noise(k: u64) -> f64 {
-    let mut x = k.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    x = (x ^ x >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    ((x ^ x >> 31) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-}
-
 /// Multipoles of a few charges in the unit cell.
 fn multipoles(order: u32) -> Vec<f64> {
     let factorial = |k: u32| (1..=k).map(|j| j as f64).product::<f64>();
     let mut m = vec![0.0; indices(order - 1).len()];
-    for q in 0..5 {
-        let s = [noise(4 * q) / 2.0, noise(4 * q + 1) / 2.0, noise(4 * q + 2) / 2.0];
+    let mut random = Random::new(1);
+    for _ in 0..5 {
+        let s = [(); 3].map(|()| random.unit() - 0.5);
+        let charge = 2.0 * random.unit() - 1.0;
         for (m, n) in m.iter_mut().zip(indices(order - 1)) {
-            *m += noise(4 * q + 3) * (0..3).map(|a| s[a].powi(n[a] as i32) / factorial(n[a])).product::<f64>();
+            *m += charge * (0..3).map(|a| s[a].powi(n[a] as i32) / factorial(n[a])).product::<f64>();
         }
     }
     m

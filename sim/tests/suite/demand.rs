@@ -1,7 +1,7 @@
 //! Which flags come back: those of demanded values alone (RULES L6), from the reference, the emulator and the Verilog.
 
 use crate::common::built;
-use crate::graphs::{self, Random};
+use crate::graphs::{self, pattern};
 use hdl::Flags;
 use hdl::circuit::target::{Clock, target};
 use hdl::engine::protocol::Segment;
@@ -13,6 +13,7 @@ use pg2::middle::{schedule::schedule, simplify::simplify};
 use sim::bench::MultiBench;
 use sim::emulator::{Emulator, Isa};
 use sim::reference;
+use testkit::Random;
 
 /// A kernel, and for each pair of inputs (all j pins, in order) the flags that it raises.
 struct Row {
@@ -173,7 +174,7 @@ fn the_reference_and_the_emulator_raise_the_flags_of_demanded_values() {
 /// Random targets, sources and parameters of a graph.
 fn random_records(g: &Graph, class: PinClass, n: usize, r: &mut Random) -> Vec<Vec<u64>> {
     let formats: Vec<_> = g.elements_of(class).iter().map(|(pin, _)| g.pins[*pin].format).collect();
-    (0..n).map(|_| formats.iter().map(|f| r.pattern(*f)).collect()).collect()
+    (0..n).map(|_| formats.iter().map(|f| pattern(r, *f)).collect()).collect()
 }
 
 #[test]
@@ -181,7 +182,7 @@ fn random_choices_raise_the_flags_of_the_reference_in_the_emulator() {
     for seed in 0..60 {
         let g = graphs::random_choices(seed, 20 + seed as usize);
         let simple = simplify(&g);
-        let r = &mut Random(seed);
+        let r = &mut Random::new(seed);
         for _ in 0..12 {
             let i = random_records(&g, PinClass::Ipin, 1, r).swap_remove(0);
             let params = random_records(&g, PinClass::Param, 1, r).swap_remove(0);
@@ -245,7 +246,7 @@ fn the_verilog_raises_the_flags_of_demanded_values() {
     let pipelines: Vec<Pipeline> = rows.chain(random).enumerate().flat_map(|(k, g)| both(&g, clock(k))).collect();
     let netlists: Vec<Netlist> = pipelines.iter().map(|p| p.netlist.clone()).collect();
     let Some(mut bench) = built(MultiBench::build_netlists(&netlists)) else { return };
-    let r = &mut Random(6);
+    let r = &mut Random::new(6);
     for (k, p) in pipelines.iter().enumerate() {
         let given: &[_] = ROWS.get(k / 2).map_or(&[], |row| row.pairs);
         let params = match given {

@@ -1,13 +1,14 @@
 //! The engine without a clock against the simulated hardware: every reply to lawful and to faulty streams.
 
-use crate::engine_common::random::{Dice, stream};
+use crate::engine_common::random::stream;
 use crate::engine_common::settle;
 use hdl::circuit::target::Clock;
 use hdl::engine::Config;
 use hdl::engine::link::Link;
-use hdl::engine::protocol::{Counters, Reply};
+use hdl::engine::protocol::{Counters, Reply, Stream};
 use sim::cycle::{CycleEngine, CycleOptions};
 use sim::emulator::engine::EmulatedEngine;
+use testkit::Random;
 
 /// Integers only, since random words must be valid patterns.
 const KERNEL: &str = "
@@ -53,9 +54,10 @@ fn check(pipelines: u32, groups: u32) {
     let Some(mut hardware) = crate::common::built(hardware) else { return };
     for threads in [1, 3] {
         for seed in 0..12 {
-            // Each round starts from an engine in the same state: the stream itself sets everything up.
+            // Each round starts from an engine in the same state: the stream itself sets everything up, and an END within a
+            // run, which is an error, is forgotten below.
             let mut emulated = EmulatedEngine::new(&built.graph, config.clone(), threads);
-            let packets = stream(&config, &mut Dice::new(1000 + seed), 60, seed % 2 == 1);
+            let packets = stream(&config, &mut Random::new(1000 + seed), 60, seed % 2 == 1);
             let (mut want, mut got) = (replies(&mut hardware, &packets), replies(&mut emulated, &packets));
             settle(&mut want);
             settle(&mut got);
@@ -63,11 +65,15 @@ fn check(pipelines: u32, groups: u32) {
             for (k, (g, w)) in got.iter().zip(&want).enumerate() {
                 assert_eq!(unclocked(g), unclocked(w), "reply {k} of seed {seed}");
             }
+            let mut forget = Stream::default();
+            forget.status(true);
+            forget.end();
+            replies(&mut hardware, &forget);
         }
     }
 }
 
-fn replies(link: &mut dyn Link, packets: &hdl::engine::protocol::Stream) -> Vec<Reply> {
+fn replies(link: &mut dyn Link, packets: &Stream) -> Vec<Reply> {
     let config = link.config().clone();
     let mut list = Vec::new();
     link.exchange(packets, &mut |words| list.push(Reply::parse(words, &config).expect("a reply"))).expect("no failure");

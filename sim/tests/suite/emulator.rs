@@ -54,12 +54,20 @@ fn shipped_kernels_give_the_bits_of_the_reference() {
     }
 }
 
+fn check_m2l(order: u32) {
+    let text = pg2::gen_m2l(order).expect("orders 1 to 8 exist");
+    check(&format!("m2l_{order}"), &text, if order <= 4 { 800 } else { 200 });
+}
+
 #[test]
-fn m2l_of_every_order_gives_the_bits_of_the_reference() {
-    for order in 1..=8 {
-        let text = pg2::gen_m2l(order).expect("orders 1 to 8 exist");
-        check(&format!("m2l_{order}"), &text, if order <= 4 { 800 } else { 200 });
-    }
+fn m2l_to_order_6_gives_the_bits_of_the_reference() {
+    (1..=6).for_each(check_m2l);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn m2l_of_the_highest_orders_gives_the_bits_of_the_reference() {
+    (7..=8).for_each(check_m2l);
 }
 
 #[test]

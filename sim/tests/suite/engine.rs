@@ -2,7 +2,7 @@
 
 use crate::common::built;
 use crate::engine_common::model::Model;
-use crate::engine_common::random::{Dice, stream};
+use crate::engine_common::random::stream;
 use crate::engine_common::{Bench, Drive, Output, beats, config, layout, pipeline, settle};
 use hdl::Reduce::{Max, Min, Sum};
 use hdl::engine::link::Link;
@@ -12,6 +12,7 @@ use hdl::rtl::netlist::Netlist;
 use sim::bench::ModuleBench;
 use sim::cycle::{CycleEngine, CycleOptions, Noise};
 use sim::verilator::Effort;
+use testkit::Random;
 
 /// Sends `stream` and compares every answer with the model's; returns the counters that came last.
 fn check(bench: &Bench, config: &Config, stream: &Stream, drive: Drive) -> Counters {
@@ -42,7 +43,7 @@ fn check(bench: &Bench, config: &Config, stream: &Stream, drive: Drive) -> Count
 fn one_run_is_computed() {
     let p2p = layout(&["int32"], &["int32"], &[], &[("int64", Sum)]);
     let config = config(p2p, 2, 32, 3);
-    let Some(bench) = Bench::build(&config) else { return };
+    let Some(bench) = Bench::build(&config, Effort::Least) else { return };
     let mut s = Stream::default();
     s.load_j(0, 3, &[1, 2, 3]);
     s.run(RunHeader { tag: 7, n_i: 2, ..RunHeader::default() }, &[Segment { first: 0, count: 3 }]);
@@ -55,9 +56,9 @@ fn one_run_is_computed() {
 
 /// Random streams through one engine, quiet and with faults.
 fn random_streams(config: &Config, rounds: u64) {
-    let Some(bench) = Bench::build(config) else { return };
+    let Some(bench) = Bench::build(config, Effort::Least) else { return };
     for seed in 1..=rounds {
-        let mut dice = Dice::new(seed);
+        let mut dice = Random::new(seed);
         let s = stream(config, &mut dice, 60, seed % 3 == 0);
         let drive = match seed % 4 {
             0 => Drive { gap: 60, stall: 20, seed },
@@ -149,9 +150,9 @@ fn lane_groups_as_separate_simulations_agree_with_the_model() {
 fn separate_simulations(config: Config) {
     for seed in 1..=12 {
         let noise = Noise { seed, gap: 0.2, stall: [0.0, 0.5, 0.95][seed as usize % 3] };
-        let options = CycleOptions { threads: 2, noise, effort: Effort::Moderate, ..CycleOptions::default() };
+        let options = CycleOptions { threads: 2, noise, effort: Effort::Least, ..CycleOptions::default() };
         let Some(mut engine) = built(CycleEngine::build(&config, &pipeline(&config), &options)) else { return };
-        let s = stream(&config, &mut Dice::new(seed), 60, seed % 2 == 0);
+        let s = stream(&config, &mut Random::new(seed), 60, seed % 2 == 0);
         let mut model = Model::new(&config);
         s.packets().for_each(|p| model.packet(p));
         let mut replies: Vec<Reply> = Vec::new();

@@ -1,11 +1,13 @@
 //! How busy the engine keeps its pipelines: counted cycles on loads like those of an FMM.
 
 use crate::engine_common::model::Model;
-use crate::engine_common::random::Dice;
+use crate::engine_common::random::words;
 use crate::engine_common::{Bench, Drive, beats, config, layout, settle};
 use hdl::Reduce::Sum;
 use hdl::engine::Config;
 use hdl::engine::protocol::{Counters, Reply, RunHeader, Segment, Stream};
+use sim::verilator::Effort;
+use testkit::Random;
 
 /// Sends the stream at full speed, checks the answers, and returns the counters of its STATUS.
 fn count(bench: &Bench, config: &Config, s: &Stream) -> Counters {
@@ -45,18 +47,18 @@ fn p2p(stream_bits: u32) -> Config {
 /// between the groups of targets.
 fn leaves(config: &Config, length: u32, segments: u32) -> Stream {
     let mut s = Stream::default();
-    let mut dice = Dice::new(5);
+    let mut dice = Random::new(5);
     let (i_words, j_words) = (config.layout.i_words(), config.layout.j_words());
-    s.load_j(0, 4096, &dice.words(4096 * j_words));
+    s.load_j(0, 4096, &words(&mut dice, 4096 * j_words));
     for run in 0..6 {
         let loaded = 4096 + 500 * run;
         let list: Vec<Segment> =
             (0..segments).map(|_| Segment { first: dice.below(loaded - length), count: length }).collect();
         s.run(RunHeader { tag: run, n_i: 160, ..RunHeader::default() }, &list);
         for group in 0..20 {
-            s.i(8, &dice.words(8 * i_words));
+            s.i(8, &words(&mut dice, 8 * i_words));
             if group % 4 == 0 {
-                s.load_j(loaded + 25 * group, 100, &dice.words(100 * j_words));
+                s.load_j(loaded + 25 * group, 100, &words(&mut dice, 100 * j_words));
             }
         }
     }
@@ -69,7 +71,7 @@ fn leaves(config: &Config, length: u32, segments: u32) -> Stream {
 fn p2p_streams_a_pair_each_clock() {
     for stream_bits in [32, 128] {
         let config = p2p(stream_bits);
-        let Some(bench) = Bench::build(&config) else { return };
+        let Some(bench) = Bench::build(&config, Effort::Moderate) else { return };
         for (length, segments) in [(24, 27), (1, 600), (300, 2), (2, 330)] {
             let c = count(&bench, &config, &leaves(&config, length, segments));
             println!("P2P, {stream_bits} bits, {segments} segments of {length}: {:.4}", utilisation(&c));
@@ -82,17 +84,17 @@ fn p2p_streams_a_pair_each_clock() {
 #[test]
 fn lane_groups_stream_a_pair_each_clock() {
     let config = Config { pipelines: 16, groups: 4, ..p2p(128) };
-    let Some(bench) = Bench::build(&config) else { return };
+    let Some(bench) = Bench::build(&config, Effort::Moderate) else { return };
     let mut s = Stream::default();
-    let mut dice = Dice::new(7);
+    let mut dice = Random::new(7);
     let (i_words, j_words) = (config.layout.i_words(), config.layout.j_words());
-    s.load_j(0, 4096, &dice.words(4096 * j_words));
+    s.load_j(0, 4096, &words(&mut dice, 4096 * j_words));
     for unit in 0..120 {
         let list: Vec<Segment> =
             (0..27).map(|_| Segment { first: dice.below(4064), count: 8 + dice.below(24) }).collect();
         s.run(RunHeader { tag: unit, n_i: 4, group: (unit % 4) as u8, ..RunHeader::default() }, &list);
-        s.i(4, &dice.words(4 * i_words));
-        s.load_j(4096 + 30 * unit, 30, &dice.words(30 * j_words));
+        s.i(4, &words(&mut dice, 4 * i_words));
+        s.load_j(4096 + 30 * unit, 30, &words(&mut dice, 30 * j_words));
     }
     s.status(false);
     s.end();
@@ -106,15 +108,15 @@ fn lane_groups_stream_a_pair_each_clock() {
 /// loaded lies between the segments that are read, so that every load has to look through the list.
 fn parents(config: &Config, segment: u32, between: bool) -> Stream {
     let mut s = Stream::default();
-    let mut dice = Dice::new(6);
-    let words = config.layout.j_words();
-    s.load_j(0, 2048, &dice.words(2048 * words));
+    let mut dice = Random::new(6);
+    let j_words = config.layout.j_words();
+    s.load_j(0, 2048, &words(&mut dice, 2048 * j_words));
     for run in 0..60 {
         let slot = if between { 16 * dice.below(128) + 8 } else { 2048 + 8 * run };
-        s.load_j(slot, 8, &dice.words(8 * words));
+        s.load_j(slot, 8, &words(&mut dice, 8 * j_words));
         let list: Vec<Segment> = (0..27).map(|_| Segment { first: 16 * dice.below(128), count: segment }).collect();
         s.run(RunHeader { tag: run, n_i: 8, ..RunHeader::default() }, &list);
-        s.i(8, &dice.words(8 * config.layout.i_words()));
+        s.i(8, &words(&mut dice, 8 * config.layout.i_words()));
     }
     s.status(false);
     s.end();
@@ -134,7 +136,7 @@ fn m2l_keeps_wide_streams_busy() {
     };
     for (stream_bits, least) in [(32, 0.75), (64, 0.9), (128, 0.9)] {
         let config = m2l(stream_bits);
-        let Some(bench) = Bench::build(&config) else { return };
+        let Some(bench) = Bench::build(&config, Effort::Moderate) else { return };
         for (segment, between) in [(6, false), (6, true), (8, false), (8, true)] {
             let c = count(&bench, &config, &parents(&config, segment, between));
             let loads = if between { "between" } else { "behind" };

@@ -45,10 +45,10 @@ const MIXED_OUT: &[Output] = &[
     ("float5.2", Min),
 ];
 
-#[test]
-fn every_number_of_lanes_and_stream_width_is_clean() {
-    for stream_bits in [32, 64, 128] {
-        for lanes in [1, 2, 3, 4, 5, 8, 13, 64] {
+/// Engines of each number of lanes on each stream width.
+fn lanes_are_clean(widths: &[u32], numbers: &[u32]) {
+    for &stream_bits in widths {
+        for &lanes in numbers {
             let p2p = layout(&["int32", "int32", "int32"], &["int32", "int32", "int32", "float18.9"], &[], P2P_OUT);
             check(&config(p2p, lanes, stream_bits, 5));
         }
@@ -56,15 +56,41 @@ fn every_number_of_lanes_and_stream_width_is_clean() {
 }
 
 #[test]
-fn every_number_of_lane_groups_is_clean() {
-    for stream_bits in [32, 64, 128] {
-        for (lanes, groups) in [(2, 2), (6, 3), (15, 5), (64, 8), (64, 16)] {
+fn numbers_of_lanes_and_stream_widths_are_clean() {
+    lanes_are_clean(&[32, 64, 128], &[1, 2, 3, 5]);
+    lanes_are_clean(&[64], &[4, 8, 13]);
+    lanes_are_clean(&[128], &[64]);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn every_number_of_lanes_on_every_stream_width_is_clean() {
+    lanes_are_clean(&[32, 64, 128], &[4, 8, 13, 64]);
+}
+
+/// Engines of each number of lanes in groups on each stream width.
+fn groups_are_clean(widths: &[u32], numbers: &[(u32, u32)]) {
+    for &stream_bits in widths {
+        for &(lanes, groups) in numbers {
             let p2p = layout(&["int32", "int32"], &["int32", "float18.9"], &["int8"], P2P_OUT);
             check(&Config { groups, ..config(p2p, lanes, stream_bits, 5) });
         }
     }
+}
+
+#[test]
+fn numbers_of_lane_groups_are_clean() {
+    groups_are_clean(&[32, 64, 128], &[(2, 2), (6, 3)]);
+    groups_are_clean(&[64], &[(15, 5), (64, 8)]);
+    groups_are_clean(&[128], &[(64, 16)]);
     let none = layout(&[], &[], &[], &[("uint1", Max)]);
     check(&Config { groups: 3, ..config(none, 3, 32, 1) });
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn every_number_of_lane_groups_on_every_stream_width_is_clean() {
+    groups_are_clean(&[32, 64, 128], &[(15, 5), (64, 8), (64, 16)]);
 }
 
 #[test]

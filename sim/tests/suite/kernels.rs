@@ -5,13 +5,13 @@ use sim::cycle::{CycleOptions, Noise};
 use sim::stimuli::Style;
 
 /// Random pairs of each style; twice that for each kernel and number of pipelines.
-const PAIRS: usize = 50_000;
+const PAIRS: usize = 20_000;
 const CORNER_PAIRS: usize = 10_000;
 
 /// Pipelines and stream widths of the engines that the kernels of the FMM are simulated on.
 const ENGINES: &[(u32, u32)] = &[(1, 32), (3, 64), (8, 128)];
-/// The engine for the other kernels: what surrounds their pipelines is the same.
-const ONE_ENGINE: &[(u32, u32)] = &[(3, 64)];
+/// The engine for the other kernels, as one model, which takes least to build: what surrounds their pipelines is the same.
+const ONE_ENGINE: &[(u32, u32)] = &[(1, 64)];
 
 /// Emulates the work once and simulates it on engines, with noisy streams and, at 8 pipelines, regular ones.
 fn agree(name: &str, text: &str, engines: &[(u32, u32)]) {
@@ -26,9 +26,8 @@ fn agree(name: &str, text: &str, engines: &[(u32, u32)]) {
     for &(lanes, stream_bits) in engines {
         let config = hdl::engine::Config { stream_bits, ..kernel.config(lanes) };
         let noise = Noise { seed: lanes as u64, gap: 0.2, stall: 0.3 };
-        let Some(mut noisy) = engine(&kernel, &config, &CycleOptions { noise, ..CycleOptions::default() }) else {
-            return;
-        };
+        let options = CycleOptions { noise, flat: engines == ONE_ENGINE, ..CycleOptions::default() };
+        let Some(mut noisy) = engine(&kernel, &config, &options) else { return };
         for ((what, work), expected) in works.iter().zip(&expected) {
             check(work, &simulate(&mut noisy, work), expected, &format!("{name}, {lanes} pipelines, {what}"));
         }
@@ -68,18 +67,21 @@ fn the_other_half_agrees_with_the_emulator() {
     others_agree(1);
 }
 
-#[test]
-fn m2l_kernels_to_order_3_agree_with_the_emulator() {
-    for order in 1..=3 {
-        // `m2l_paper` is of order 2, and order 1 is a part of it.
-        let engines = if order == 3 { ENGINES } else { ONE_ENGINE };
-        agree(&format!("m2l_{order}"), &pg2::gen_m2l(order).expect("the order is in range"), engines);
-    }
+fn m2l_agrees(order: u32, engines: &[(u32, u32)]) {
+    agree(&format!("m2l_{order}"), &pg2::gen_m2l(order).expect("the order is in range"), engines);
 }
 
 #[test]
-fn the_m2l_kernel_of_order_4_agrees_with_the_emulator() {
-    agree("m2l_4", &pg2::gen_m2l(4).expect("the order is in range"), ENGINES);
+fn the_m2l_kernel_of_order_3_agrees_with_the_emulator() {
+    // `m2l_paper` is of order 2, and order 1 is a part of it.
+    m2l_agrees(3, ONE_ENGINE);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn larger_m2l_kernels_agree_with_the_emulator_on_every_engine() {
+    m2l_agrees(3, ENGINES);
+    m2l_agrees(4, ENGINES);
 }
 
 #[test]

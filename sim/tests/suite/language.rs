@@ -167,11 +167,3 @@ fn the_verilog_gives_what_kernels_mean() {
         }
     }
 }
-
-#[test]
-fn the_verilog_of_every_kernel_is_clean() {
-    let netlists: Vec<_> =
-        all().iter().map(|c| build(&graph(c), Clock::default_clock(), c.text, Vec::new()).plain()).collect();
-    let all = sim::bench::wrap(&netlists).expect("the ports are narrow");
-    testkit::lint_text(&all.top, &all.verilog().unwrap(), "kernels");
-}

@@ -1,18 +1,19 @@
 //! Kernels that were changed at random: what compiles has the reference's bits in the emulator.
 
-use crate::mutate::{Dice, mutated, sources};
+use crate::mutate::{mutated, sources};
 use hdl::engine::protocol::Segment;
 use pg2::graph::PinClass;
 use pg2::middle::simplify::simplify;
 use sim::emulator::Emulator;
-use sim::stimuli::{Random, Style, records};
+use sim::stimuli::{self, Style, records};
+use testkit::Random;
 
 const KERNELS: usize = 250;
 const SOURCES: usize = 12;
 
 #[test]
 fn what_compiles_has_the_reference_s_bits() {
-    let (texts, mut dice) = (sources(), Dice(0x5EED_0005));
+    let (texts, mut dice) = (sources(), Random::new(0x5EED_0005));
     let mut kernels = 0;
     while kernels < KERNELS {
         let text = mutated(&texts, &mut dice);
@@ -22,7 +23,7 @@ fn what_compiles_has_the_reference_s_bits() {
             continue;
         }
         kernels += 1;
-        let random = &mut Random::new(kernels as u64);
+        let random = &mut stimuli::Random::new(kernels as u64);
         let style = if kernels % 2 == 0 { Style::Ordinary } else { Style::Wild { anchor: 0x0123_4567_89ab_cdef } };
         let mut of = |class, n| records(&graph, class, n, style, random);
         let (i, j) = (of(PinClass::Ipin, 2), of(PinClass::Jpin, SOURCES));

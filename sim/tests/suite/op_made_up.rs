@@ -3,7 +3,7 @@
 
 use crate::op_common::{Case, check_cases};
 use hdl::circuit::target::Clock;
-use hdl::op::{OPERATORS, Operator, circuit};
+use hdl::op::{Inst, OPERATORS, Operator, hardware};
 use testkit::Random;
 use testkit::uses::{rows, uses};
 
@@ -11,14 +11,16 @@ use testkit::uses::{rows, uses};
 const USES: usize = 4;
 const ROWS: usize = 400;
 
-/// The parts of a circuit that takes long to compile, such as a divider of 64 bits: the evaluated circuit is tested in `hdl`.
-const LARGE: usize = 250;
+/// The characters of Verilog that take long to compile, such as a divider of 64 bits or a table of thousands of entries: the
+/// evaluated circuit is tested in `hdl`.
+const LARGE: usize = 40_000;
 
 fn cases(op: &'static dyn Operator) -> Vec<Case> {
     let clock = Clock::default_clock();
     let mut all = uses(op);
     // Where all are large, the first ones serve.
-    let small: Vec<_> = all.iter().filter(|i| circuit(op, i, clock).pieces() <= LARGE).cloned().collect();
+    let size = |inst: &Inst| hardware(op, inst, clock).module.verilog().len();
+    let small: Vec<_> = all.iter().filter(|inst| size(inst) <= LARGE).cloned().collect();
     if small.is_empty() {
         all.truncate(2);
     } else {

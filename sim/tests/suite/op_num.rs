@@ -4,10 +4,10 @@ use crate::common::built;
 use hdl::Rounding;
 use hdl::circuit::target::Clock;
 use hdl::op::{Attrs, Inst, Operator, hardware, module_name, operator};
-use hdl::rtl::netlist::Netlist;
 use hdl::{Flags, Format};
-use sim::bench::{MultiBench, wrap};
+use sim::bench::MultiBench;
 use std::process::Command;
+use testkit::Random;
 
 type Use = (&'static dyn Operator, Inst);
 
@@ -140,11 +140,8 @@ fn both_roundings(mut uses: Vec<Use>) -> Vec<Use> {
 
 /// Valid patterns of a format: its ends, what lies around zero, one and the middle, and random ones of all lengths.
 fn patterns(f: Format, nonneg: bool, count: usize, seed: u64) -> Vec<u64> {
-    let mut x = seed | 1;
-    let mut next = || {
-        x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (x ^ x >> 29) >> (x >> 58)
-    };
+    let mut random = Random::new(seed);
+    let mut next = || random.bits() >> random.below(64);
     let one = 1u64 << f.frac().unwrap_or(0).min(63);
     let corners =
         [0, 1, !0, f.max_bits(), f.min_bits(), one, one >> 1, one.wrapping_neg(), (one >> 1) + 1, f.min_bits() | 1];
@@ -236,19 +233,6 @@ fn latencies_are_as_declared() {
             }
         }
     }
-}
-
-#[test]
-fn the_verilog_lints_without_a_warning() {
-    let clock = Clock::default_clock();
-    let uses = [all_uses(), casts()].concat();
-    let netlist = |u: &Use| {
-        let module = hardware(u.0, &u.1, clock).module;
-        Netlist { top: module.name.clone(), modules: vec![module] }
-    };
-    let all = wrap(&uses.iter().map(netlist).collect::<Vec<_>>()).unwrap();
-    // Not every operator has a clock.
-    testkit::lint_text(&all.top, &all.verilog().unwrap(), "operators");
 }
 
 /// C text with a function for each use, over patterns extended to 64 bits as `c_expr` says.

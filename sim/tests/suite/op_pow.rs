@@ -5,21 +5,10 @@ use hdl::circuit::target::Clock;
 use hdl::op::{Attrs, Inst, Operator, hardware, operator};
 use hdl::{Bounds, Format};
 use sim::bench::MultiBench;
+use testkit::Random;
 
 const SEED: u64 = 0x706f77;
 const CYCLES: usize = 8192;
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-}
 
 fn pow() -> &'static dyn Operator {
     operator("pow").expect("it is registered")
@@ -90,11 +79,11 @@ fn argument(inst: &Inst, k: usize, random: &mut Random) -> u64 {
     } else if mant <= 10 && k - start < octaves {
         (one + (k - start) as u64 - least).clamp(least, max)
     } else {
-        let magnitude = least + random.next() % (max - least + 1);
+        let magnitude = least + random.below(max - least + 1);
         // A wide power leaves the range in most cases: half of the arguments are near 1.
         let near = one - (1 << (mant - 1)) + (magnitude & (least - 1));
-        let x = if random.next() >> 63 == 1 { magnitude } else { near.max(least) };
-        if random.next() >> 61 == 0 { x | sign } else { x }
+        let x = if random.chance(0.5) { magnitude } else { near.max(least) };
+        if random.once_in(8) { x | sign } else { x }
     }
 }
 
@@ -105,7 +94,7 @@ fn verilog_of_powers_equals_their_bits() {
     let modules = uses.iter().map(|inst| hardware(inst).module).collect();
     let Some(mut bench) = built(MultiBench::build(modules)) else { return };
     println!("seed {SEED:#x}");
-    let mut random = Random(SEED);
+    let mut random = Random::new(SEED);
     let mut arguments = |inst: &Inst| (0..CYCLES).map(|k| vec![argument_within(inst, k, &mut random)]).collect();
     let inputs: Vec<Vec<Vec<u64>>> = uses.iter().map(&mut arguments).collect();
     let outputs = bench.run_all(&inputs);

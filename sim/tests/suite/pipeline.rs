@@ -1,11 +1,12 @@
 //! The Verilog of whole pipelines against the operators' bits: values and flags of every pair, clock by clock.
 
 use crate::common::built;
-use crate::graphs::{Random, evaluate};
+use crate::graphs::{evaluate, pattern};
 use hdl::circuit::target::{Clock, target};
 use pg2::backend::build::{Built, build};
 use pg2::graph::{Graph, PinClass};
 use sim::bench::MultiBench;
+use testkit::Random;
 
 /// Builds all at once; `None` if verilator is absent.
 fn bench(pipelines: &[Built]) -> Option<MultiBench> {
@@ -18,31 +19,33 @@ fn rows(graph: &Graph, r: &mut Random, pairs: usize, settle: usize) -> Vec<Vec<u
     let classes = [PinClass::Ipin, PinClass::Jpin, PinClass::Param];
     let formats: Vec<Vec<_>> =
         classes.map(|c| graph.elements_of(c).iter().map(|(pin, _)| graph.pins[*pin].format).collect()).to_vec();
-    let params: Vec<u64> = formats[2].iter().map(|f| r.pattern(*f)).collect();
+    let params: Vec<u64> = formats[2].iter().map(|f| pattern(r, *f)).collect();
     (0..settle + pairs + settle)
         .map(|_| {
-            let mut row: Vec<u64> = formats[..2].iter().flatten().map(|f| r.pattern(*f)).collect();
+            let mut row: Vec<u64> = formats[..2].iter().flatten().map(|f| pattern(r, *f)).collect();
             row.extend(&params);
             row
         })
         .collect()
 }
 
-/// Compares a pipeline with its *unsimplified* graph on `pairs` pairs for each of a few settings of the parameters.
-fn check(bench: &mut MultiBench, k: usize, source: &Graph, built: &Built, pairs: usize) {
-    let depth = built.schedule.depth as usize;
-    let g = source;
-    let columns: Vec<(usize, u32)> =
-        [PinClass::Ipin, PinClass::Jpin, PinClass::Param].iter().flat_map(|c| g.elements_of(*c)).collect();
+/// Compares pipelines with their *unsimplified* graphs on `pairs` pairs for each of a few settings of the parameters.
+pub fn check(bench: &mut MultiBench, cases: &[(&Graph, &Built)], pairs: usize) {
     for seed in 1..=4 {
-        let rows = rows(g, &mut Random(seed), pairs, depth);
-        let out = bench.run(k, &rows);
-        for (row, got) in rows.iter().zip(&out).skip(depth).take(pairs) {
-            let value = |pin, element| row[columns.iter().position(|c| *c == (pin, element)).unwrap()];
-            let (values, flags) = evaluate(g, &value);
-            let mut wanted: Vec<u64> = g.outputs.iter().map(|o| values[o.value.0 as usize]).collect();
-            wanted.push(flags.0 as u64);
-            assert_eq!(got, &wanted, "{} with inputs {row:x?}", g.name);
+        let rows_of =
+            |(g, built): &(&Graph, &Built)| rows(g, &mut Random::new(seed), pairs, built.schedule.depth as usize);
+        let rows: Vec<Vec<Vec<u64>>> = cases.iter().map(rows_of).collect();
+        let outputs = bench.run_all(&rows);
+        for (((g, built), rows), out) in cases.iter().zip(&rows).zip(&outputs) {
+            let columns: Vec<(usize, u32)> =
+                [PinClass::Ipin, PinClass::Jpin, PinClass::Param].iter().flat_map(|c| g.elements_of(*c)).collect();
+            for (row, got) in rows.iter().zip(out).skip(built.schedule.depth as usize).take(pairs) {
+                let value = |pin, element| row[columns.iter().position(|c| *c == (pin, element)).unwrap()];
+                let (values, flags) = evaluate(g, &value);
+                let mut wanted: Vec<u64> = g.outputs.iter().map(|o| values[o.value.0 as usize]).collect();
+                wanted.push(flags.0 as u64);
+                assert_eq!(got, &wanted, "{} with inputs {row:x?}", g.name);
+            }
         }
     }
 }
@@ -56,9 +59,7 @@ fn the_pipelines_of_shipped_kernels_give_the_bits_and_flags_of_their_graphs() {
     let graphs: Vec<Graph> = kernels.iter().map(|(n, t)| pg2::compile(n, t).unwrap().graph).collect();
     let built: Vec<Built> = graphs.iter().zip(&kernels).map(|(g, (_, t))| build(g, clock, t, Vec::new())).collect();
     let Some(mut bench) = bench(&built) else { return };
-    for (k, (g, b)) in graphs.iter().zip(&built).enumerate() {
-        check(&mut bench, k, g, b, 2000);
-    }
+    check(&mut bench, &graphs.iter().zip(&built).collect::<Vec<_>>(), 2000);
 }
 
 #[test]
@@ -75,9 +76,7 @@ fn random_pipelines_of_all_operators_give_the_bits_and_flags_of_their_graphs() {
         })
         .collect();
     let Some(mut bench) = bench(&built) else { return };
-    for (k, (g, b)) in graphs.iter().zip(&built).enumerate() {
-        check(&mut bench, k, g, b, 300);
-    }
+    check(&mut bench, &graphs.iter().zip(&built).collect::<Vec<_>>(), 300);
 }
 
 /// Conversions that enter a sum, from floats of many significands into formats of many widths.
@@ -100,9 +99,7 @@ fn terms_of_sums_give_the_bits_and_flags_of_their_conversions() {
     let terms = built[0].netlist.module(&built[0].netlist.top).unwrap().ports.iter();
     assert!(terms.filter(|p| p.name.ends_with("_window")).count() >= 9);
     let Some(mut bench) = bench(&built) else { return };
-    for (k, b) in built.iter().enumerate() {
-        check(&mut bench, k, &graph, b, 8000);
-    }
+    check(&mut bench, &built.iter().map(|b| (&graph, b)).collect::<Vec<_>>(), 8000);
 }
 
 /// Scalings in front of a conversion that enters a sum: float, amount, what is converted, and the sum's format.
@@ -136,7 +133,5 @@ fn scalings_in_terms_of_sums_give_the_bits_and_flags_of_the_two_operators() {
     };
     let built: Vec<Built> = graphs.iter().flat_map(build_for).collect();
     let Some(mut bench) = bench(&built) else { return };
-    for (k, b) in built.iter().enumerate() {
-        check(&mut bench, k, &graphs[k / 2], b, 2000);
-    }
+    check(&mut bench, &built.iter().enumerate().map(|(k, b)| (&graphs[k / 2], b)).collect::<Vec<_>>(), 2000);
 }

@@ -1,15 +1,16 @@
 //! Products in blocks and in logic: the same bits by any budget of multipliers.
 
 use crate::common::built;
-use crate::graphs::{Random, evaluate};
+use crate::graphs::pattern;
 use hdl::Rounding;
 use hdl::circuit::target::Clock;
 use hdl::op::{Attrs, Inst, hardware, operator};
 use hdl::rtl::netlist::Netlist;
 use hdl::{Bounds, Format};
 use pg2::backend::build::{Built, build};
-use pg2::graph::{Graph, PinClass};
+use pg2::graph::Graph;
 use sim::bench::MultiBench;
+use testkit::Random;
 
 fn format(name: &str) -> Format {
     name.parse().expect("a format of the test")
@@ -20,8 +21,11 @@ fn bench(netlists: &[Netlist]) -> Option<MultiBench> {
     built(MultiBench::build_netlists(netlists))
 }
 
-/// Every use of an operator that multiplies, and the greatest magnitude of an int argument where that is known.
-fn uses() -> Vec<(&'static str, Inst, Option<u64>)> {
+/// A use of an operator, and the greatest magnitude of an int argument where that is known.
+type Use = (&'static str, Inst, Option<u64>);
+
+/// Every use of an operator that multiplies.
+fn uses() -> Vec<Use> {
     let mut uses = Vec::new();
     let mut add = |name: &'static str, args: &[&str], attrs: Attrs, same: bool, most: Option<u64>| {
         let args: Vec<Format> = args.iter().map(|a| format(a)).collect();
@@ -68,11 +72,32 @@ fn uses() -> Vec<(&'static str, Inst, Option<u64>)> {
 fn near(row: &mut [u64], f: Format, random: &mut Random) {
     let (middle, fraction) = ((1u64 << f.exp()) / 2, (1 << f.mant()) - 1);
     for x in row {
-        let down = random.pattern("uint16".parse().unwrap()) % (3 * f.mant() as u64 + 6);
+        let down = random.below(3 * f.mant() as u64 + 6);
         if down < middle && down < 2 * f.mant() as u64 + 4 {
             *x = *x & fraction | (middle - down) << f.mant();
         }
     }
+}
+
+/// Random rows of a use, within what is known of its arguments.
+fn rows((name, inst, most): &Use, random: &mut Random) -> Vec<Vec<u64>> {
+    let row = |_| {
+        let mut row: Vec<u64> = inst.args.iter().map(|f| pattern(random, *f)).collect();
+        for (x, f) in row.iter_mut().zip(&inst.args) {
+            let Some(most) = *most else { continue };
+            let negative = inst.bounds(0).low < 0 && *x & 1 == 1;
+            *x = if *x % 7 == 0 { most } else { (*x >> 1) % (most + 1) };
+            *x = if negative { x.wrapping_neg() & f.mask() } else { *x };
+        }
+        if inst.same {
+            row[1] = row[0];
+        }
+        if *name == "sumsq" {
+            near(&mut row, inst.result, random);
+        }
+        row
+    };
+    (0..1500).map(row).collect()
 }
 
 #[test]
@@ -90,47 +115,19 @@ fn products_of_every_form_agree_with_their_bits() {
         })
         .collect();
     let Some(mut bench) = bench(&netlists) else { return };
-    let mut random = Random(5);
-    for (k, (name, inst, most)) in uses.iter().enumerate() {
+    let mut random = Random::new(5);
+    let rows: Vec<Vec<Vec<u64>>> = uses.iter().map(|u| rows(u, &mut random)).collect();
+    let outputs = bench.run_all(&rows);
+    for (k, (name, inst, _)) in uses.iter().enumerate() {
         let op = operator(name).unwrap();
-        let mut rows: Vec<Vec<u64>> = Vec::new();
-        for _ in 0..1500 {
-            let mut row: Vec<u64> = inst.args.iter().map(|f| random.pattern(*f)).collect();
-            for (x, f) in row.iter_mut().zip(&inst.args).filter(|_| most.is_some()) {
-                let most = most.expect("filtered");
-                let negative = inst.bounds(0).low < 0 && *x & 1 == 1;
-                *x = if *x % 7 == 0 { most } else { (*x >> 1) % (most + 1) };
-                *x = if negative { x.wrapping_neg() & f.mask() } else { *x };
-            }
-            if inst.same {
-                row[1] = row[0];
-            }
-            if *name == "sumsq" {
-                near(&mut row, inst.result, &mut random);
-            }
-            rows.push(row);
-        }
-        for (row, got) in rows.iter().zip(bench.run(k, &rows)) {
+        for (row, got) in rows[k].iter().zip(&outputs[k]) {
             let (bits, raised) = op.bits(inst, row);
             let flags = op.flags(inst);
             let port = flags.iter().enumerate().map(|(k, f)| (raised.contains(f) as u64) << k).sum();
             let wanted = if flags.is_empty() { vec![bits] } else { vec![bits, port] };
-            assert_eq!(got, wanted, "{name} {inst:?} of {row:x?}, blocks {:?}", clock(k).blocks);
+            assert_eq!(*got, wanted, "{name} {inst:?} of {row:x?}, blocks {:?}", clock(k).blocks);
         }
     }
-}
-
-#[test]
-fn products_in_logic_are_clean_verilog() {
-    let clock = Clock { blocks: Some(0), ..Clock::default_clock() };
-    let netlists: Vec<Netlist> = (uses().iter().enumerate())
-        .map(|(k, (name, inst, _))| {
-            let mut module = hardware(operator(name).unwrap(), inst, clock).module;
-            module.name += &format!("_{k}");
-            Netlist { top: module.name.clone(), modules: vec![module] }
-        })
-        .collect();
-    crate::op_common::lint_netlists(&netlists);
 }
 
 fn multipliers(built: &Built) -> u32 {
@@ -160,29 +157,5 @@ fn pipelines_give_the_same_bits_and_flags_by_any_budget() {
     }
     let netlists: Vec<Netlist> = cases.iter().map(|(_, b)| b.plain()).collect();
     let Some(mut bench) = bench(&netlists) else { return };
-    for (k, (graph, built)) in cases.iter().enumerate() {
-        let columns: Vec<(usize, u32)> =
-            [PinClass::Ipin, PinClass::Jpin, PinClass::Param].iter().flat_map(|c| graph.elements_of(*c)).collect();
-        let mut random = Random(9);
-        // Parameters stay the same, also for a while before and behind the rows that count.
-        let mut row: Vec<u64> = columns.iter().map(|(p, _)| random.pattern(graph.pins[*p].format)).collect();
-        let settle = built.schedule.depth as usize;
-        let rows: Vec<Vec<u64>> = (0..1000 + 2 * settle)
-            .map(|_| {
-                for (x, (p, _)) in row.iter_mut().zip(&columns) {
-                    if graph.pins[*p].class != PinClass::Param {
-                        *x = random.pattern(graph.pins[*p].format);
-                    }
-                }
-                row.clone()
-            })
-            .collect();
-        for (row, got) in rows.iter().zip(bench.run(k, &rows)).skip(settle).take(1000) {
-            let value = |pin, element| row[columns.iter().position(|c| *c == (pin, element)).unwrap()];
-            let (values, flags) = evaluate(graph, &value);
-            let mut wanted: Vec<u64> = graph.outputs.iter().map(|o| values[o.value.0 as usize]).collect();
-            wanted.push(flags.0 as u64);
-            assert_eq!(got, wanted, "{} with inputs {row:x?}", graph.name);
-        }
-    }
+    crate::pipeline::check(&mut bench, &cases.iter().map(|(g, b)| (g, b)).collect::<Vec<_>>(), 250);
 }

@@ -123,7 +123,9 @@ fn evaluated(graph: &Graph, simple: &Graph, input: &Input, seed: u64) -> Option<
         let got: Vec<u128> = got.iter().map(|column| column[k]).collect();
         if got != want {
             let at = format!("i = {i:x?}, j = {j:x?}, params = {:x?}", input.params);
-            return Some(format!("{at}\ncircuit at {clock:?}: {got:x?}\nreference: {want:x?} (outputs, then flags)"));
+            let Clock { target, mhz, blocks } = clock;
+            let at = format!("{at}\ncircuit on {} at {mhz} MHz, multiplier blocks {blocks:?}", target.name);
+            return Some(format!("{at}: {got:x?}\nreference: {want:x?} (outputs, then flags)"));
         }
     }
     None

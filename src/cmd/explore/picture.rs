@@ -148,7 +148,7 @@ fn scatter(out: &mut String, x: &Log, y: &Log, points: &[Point], cost: usize) {
         }
     }
     let _ = writeln!(out, "<path d=\"{line}\" fill=\"none\" stroke=\"#1f6feb\" stroke-width=\"1.5\" opacity=\"0.6\"/>");
-    let mut labels = Labels { right: x.to, taken: Vec::new() };
+    let mut labels = Labels { panel: (x.from, x.to, y.to), taken: points.iter().map(|p| mark(place(p), p)).collect() };
     // The front lies on top.
     for p in points.iter().filter(|p| !p.front).chain(points.iter().filter(|p| p.front)) {
         let (px, py) = place(p);
@@ -166,32 +166,45 @@ fn scatter(out: &mut String, x: &Log, y: &Log, points: &[Point], cost: usize) {
         }
         if p.front {
             let label = p.numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
-            if let Some(at) = labels.place(px, py, &label) {
-                let _ = writeln!(out, "<text x=\"{at:.1}\" y=\"{:.1}\" font-size=\"11\">{label}</text>", py - 6.0);
+            if let Some((at, base)) = labels.place(px, py, &label) {
+                let _ = writeln!(out, "<text x=\"{at:.1}\" y=\"{base:.1}\" font-size=\"11\">{label}</text>");
             }
         }
     }
 }
 
-/// Where the labels of a panel stand, so that none covers another or leaves the panel.
+/// Left, right, upper and lower end.
+type Area = (f64, f64, f64, f64);
+
+/// The area of a point's mark.
+fn mark((px, py): (f64, f64), p: &Point) -> Area {
+    let r = if p.as_written { 9.0 } else { 5.0 };
+    (px - r, px + r, py - r, py + r)
+}
+
+/// Where the labels of a panel stand, so that none covers a mark or another label, or leaves the panel.
 struct Labels {
-    right: f64,
-    /// Left end, right end and height of each.
-    taken: Vec<(f64, f64, f64)>,
+    /// Left, right and upper end of the panel.
+    panel: (f64, f64, f64),
+    taken: Vec<Area>,
 }
 
 impl Labels {
-    /// Where the label of a point begins: right of it, else left of it; `None` where others leave no place.
-    fn place(&mut self, px: f64, py: f64, label: &str) -> Option<f64> {
+    /// Left end and base line of the label of a point: above it if there is room, else below it; `None` where others
+    /// leave no place.
+    fn place(&mut self, px: f64, py: f64, label: &str) -> Option<(f64, f64)> {
         let width = DIGIT.0 * label.len() as f64;
-        let free = |from: &f64| {
-            let to = from + width;
-            let clear = |&(l, r, y): &(f64, f64, f64)| to < l || r < *from || (y - py).abs() > DIGIT.1;
-            to <= self.right && self.taken.iter().all(clear)
+        let bases = [py - 6.0, py + 16.0];
+        let places = bases.into_iter().flat_map(|base| [px + 6.0, px - 6.0 - width].map(|from| (from, base)));
+        let area = |(from, base): (f64, f64)| (from, from + width, base - DIGIT.1 + 3.0, base);
+        let free = |place: &(f64, f64)| {
+            let (left, right, top, bottom) = area(*place);
+            let clear = |t: &Area| t.1 < left || right < t.0 || t.3 < top || bottom < t.2;
+            self.panel.0 <= left && right <= self.panel.1 && self.panel.2 <= top && self.taken.iter().all(clear)
         };
-        let from = [px + 8.0, px - 8.0 - width].into_iter().find(free)?;
-        self.taken.push((from, from + width, py));
-        Some(from)
+        let found = places.into_iter().find(free)?;
+        self.taken.push(area(found));
+        Some(found)
     }
 }
 
@@ -203,7 +216,7 @@ fn legend(out: &mut String, axes: &[Axis], y: f64) {
             "#1f6feb",
             4.0,
             format!("on the Pareto front of all costs, labelled by {numbers}"),
-            20.0 + 7.0 * (46 + numbers.len()) as f64,
+            20.0 + 6.2 * (46 + numbers.len()) as f64,
         ),
         ("white", "#888", 4.0, "other points".to_string(), 120.0),
         ("none", "#d1242f", 7.0, "the file as it is".to_string(), 0.0),

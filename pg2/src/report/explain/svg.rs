@@ -58,6 +58,10 @@ fn y(row: u32) -> u32 {
     TOP + row * ROW + ROW / 2
 }
 
+/// How far a label's base line lies above the middle of its row, and a delay line below it: the thickest line (64 bits)
+/// does not touch the letters.
+const APART: u32 = 4;
+
 /// A thin line at each cycle, and its number at every fifth.
 fn grid(out: &mut String, depth: u32, height: u32) {
     for cycle in 0..=depth {
@@ -81,7 +85,7 @@ fn grid(out: &mut String, depth: u32, height: u32) {
     }
 }
 
-/// The waiting of value `k` in its row, and its ways into the operators that read it.
+/// The delay of value `k` in its row, and its lines to the operators that read it.
 fn wires(out: &mut String, built: &Built, row: &[Option<u32>], k: usize) {
     let (graph, s) = (&built.graph, &built.schedule);
     let Some(own) = row[k] else { return };
@@ -96,7 +100,7 @@ fn wires(out: &mut String, built: &Built, row: &[Option<u32>], k: usize) {
                 out,
                 "<path d=\"M{0} {1} V{2}\" stroke=\"#8c959f\" stroke-width=\"1\" fill=\"none\"/>",
                 x(s.start[user]),
-                y(own),
+                y(own) + APART,
                 y(to)
             );
         }
@@ -114,7 +118,7 @@ fn wires(out: &mut String, built: &Built, row: &[Option<u32>], k: usize) {
              <title>waits {3} cycles: {bits} bits</title></line>",
             x(ready),
             x(last),
-            y(own),
+            y(own) + APART,
             last - ready
         );
     }
@@ -130,6 +134,8 @@ fn value(out: &mut String, built: &Built, k: usize, at: u32) {
         _ => "",
     };
     if what.is_empty() {
+        // On the height of its delay line.
+        let middle = middle + APART;
         let _ = writeln!(
             out,
             "<circle cx=\"{left}\" cy=\"{middle}\" r=\"4\" fill=\"#1b7f4b\"/>\
@@ -160,7 +166,7 @@ fn value(out: &mut String, built: &Built, k: usize, at: u32) {
         "<text x=\"{}\" y=\"{}\"><tspan fill=\"#1d4e75\">{what}</tspan><tspan font-weight=\"bold\">{name}</tspan>\
          <tspan fill=\"#57606a\"> {}{to}</tspan></text>",
         left + wide + 4,
-        middle - 3,
+        middle - APART,
         node.format
     );
 }

@@ -63,7 +63,11 @@ impl<'a> Parser<'a> {
     /// Marks the name that the statement at the next token defines, if it looks like one.
     fn doubt(&mut self) {
         let first_number = self.peek(1).kind == TokenKind::Number && self.text_of(self.peek(1)).starts_with('.');
+        // `const float25.16 G = ...` and more words before a name than PG2 has.
+        let words = (0..).take_while(|k| matches!(self.peek(*k).kind, TokenKind::Word | TokenKind::Format)).count();
+        let assigned = words >= 2 && self.is_at(words, "=") && self.peek(words - 1).kind == TokenKind::Word;
         let name = match (self.kind(), self.peek(1).kind) {
+            _ if assigned && !matches!(self.text_of(self.peek(words - 1)), "max" | "min") => self.word_at(words - 1),
             (TokenKind::Format, TokenKind::Word) => self.word_at(1),
             (TokenKind::Word, TokenKind::Word) if !matches!(self.text_of(self.peek(1)), "max" | "min") => {
                 self.word_at(1)

@@ -6,44 +6,28 @@ use hdl::op::{Attrs, Inst, OPERATORS, Operator, operator};
 use hdl::{Flags, Format, Reduce};
 use pg2::diag::Span;
 use pg2::graph::{Graph, Node, NodeId, NodeKind, Output, Pin, PinClass};
+use testkit::Random;
 
 pub fn format(name: &str) -> Format {
     name.parse().unwrap()
 }
 
-/// SplitMix64, so that tests are the same everywhere.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-
-    /// A pattern of a format: mostly uniform or moderate, sometimes a corner.
-    pub fn pattern(&mut self, f: Format) -> u64 {
-        let bits = self.next() & f.mask();
-        let corners = [0, f.min_bits(), f.max_bits(), 1 & f.mask(), f.mask()];
-        let bits = match self.below(5) {
-            0 => corners[self.below(corners.len())],
-            1 if f.is_float() => {
-                // Near 1 in size, so that sums cancel and products stay in range.
-                let exponent = (f.bias() as u64 + self.next() % 3).saturating_sub(1).max(1);
-                bits & !(((1 << f.exp()) - 1) << f.mant()) | exponent << f.mant()
-            }
-            1 if f.is_log() => bits & 7 | 3 << (f.width() - 3),
-            1 if !f.is_float() => bits & 7,
-            _ => bits,
-        };
-        canonical(f, bits)
-    }
+/// A pattern of a format: mostly uniform or moderate, sometimes a corner.
+pub fn pattern(random: &mut Random, f: Format) -> u64 {
+    let bits = random.bits() & f.mask();
+    let corners = [0, f.min_bits(), f.max_bits(), 1 & f.mask(), f.mask()];
+    let bits = match random.below(5) {
+        0 => random.pick(&corners),
+        1 if f.is_float() => {
+            // Near 1 in size, so that sums cancel and products stay in range.
+            let exponent = (f.bias() as u64 + random.below(3)).saturating_sub(1).max(1);
+            bits & !(((1 << f.exp()) - 1) << f.mant()) | exponent << f.mant()
+        }
+        1 if f.is_log() => bits & 7 | 3 << (f.width() - 3),
+        1 if !f.is_float() => bits & 7,
+        _ => bits,
+    };
+    canonical(f, bits)
 }
 
 /// The nearest pattern that a float may have: no exponent field of all ones, and one zero.
@@ -136,13 +120,13 @@ const FORMATS: &[&str] =
 /// A random graph of about `size` operators, every operator of the library equally likely. Nodes that
 /// nothing reads are left dead now and then.
 pub fn random(seed: u64, size: usize) -> Graph {
-    let mut r = Random(seed);
+    let mut r = Random::new(seed);
     let mut b = Build::new(&format!("random{seed}"));
     let classes = [PinClass::Ipin, PinClass::Jpin, PinClass::Param];
     for (k, f) in FORMATS.iter().enumerate() {
         b.pin(&format!("a{k}"), classes[r.below(3)], f, (r.below(2) == 0).then_some(2));
         let f = format(f);
-        let bits = r.pattern(f);
+        let bits = pattern(&mut r, f);
         b.constant(f, bits);
     }
     let first = b.0.nodes.len();
@@ -175,7 +159,7 @@ pub fn random(seed: u64, size: usize) -> Graph {
 
 /// A random graph of about `size` operators, many of which choose, and many of which can raise a flag.
 pub fn random_choices(seed: u64, size: usize) -> Graph {
-    let mut r = Random(seed);
+    let mut r = Random::new(seed);
     let mut b = Build::new(&format!("choices{seed}"));
     let formats = ["uint1", "int8", "fixed12.5", "float9.4", "float18.9"];
     let classes = [PinClass::Ipin, PinClass::Jpin, PinClass::Param];

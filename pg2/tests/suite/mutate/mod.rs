@@ -2,6 +2,7 @@
 
 use pg2::diag::codes::CODES;
 use pg2::syntax::lex::{TokenKind, lex};
+use testkit::Random;
 
 /// Compiles and checks what every caller relies on; gives the codes.
 pub fn answer(text: &str) -> Vec<&'static str> {
@@ -22,18 +23,6 @@ pub fn answer(text: &str) -> Vec<&'static str> {
         }
     }
     findings.iter().map(|d| d.code).collect()
-}
-
-/// A repeatable stream of numbers.
-pub struct Dice(pub u64);
-
-impl Dice {
-    pub fn roll(&mut self, sides: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % sides as u64) as usize
-    }
 }
 
 /// Pieces of the language and of what is not.
@@ -127,10 +116,10 @@ pub fn sources() -> Vec<String> {
 }
 
 /// One of the sources, changed in one of five ways.
-pub fn mutated(sources: &[String], dice: &mut Dice) -> String {
-    let text = &sources[dice.roll(sources.len())];
-    let other = &sources[dice.roll(sources.len())];
-    match dice.roll(8) {
+pub fn mutated(sources: &[String], dice: &mut Random) -> String {
+    let text = &sources[dice.below(sources.len())];
+    let other = &sources[dice.below(sources.len())];
+    match dice.below(8) {
         0 | 1 => words(text, dice),
         2..=4 => tokens(text, text, dice),
         5 => tokens(text, other, dice),
@@ -140,17 +129,17 @@ pub fn mutated(sources: &[String], dice: &mut Dice) -> String {
 }
 
 /// Puts tokens in the place of others of their kind, so that much of it still compiles.
-fn tokens(text: &str, from: &str, dice: &mut Dice) -> String {
+fn tokens(text: &str, from: &str, dice: &mut Random) -> String {
     let (mut mine, theirs) = (lex(text).tokens, lex(from).tokens);
     let mut out = text.to_string();
-    for _ in 0..1 + dice.roll(3) {
-        let at = mine[dice.roll(mine.len())];
+    for _ in 0..1 + dice.below(3) {
+        let at = mine[dice.below(mine.len())];
         let same = |kind: TokenKind| std::mem::discriminant(&kind) == std::mem::discriminant(&at.kind);
         let fitting: Vec<_> = theirs.iter().filter(|t| same(t.kind) && t.kind != TokenKind::End).collect();
         if at.kind == TokenKind::End || fitting.is_empty() || at.span.end > out.len() {
             continue;
         }
-        let new = fitting[dice.roll(fitting.len())].span.of(from);
+        let new = fitting[dice.below(fitting.len())].span.of(from);
         out.replace_range(at.span.start..at.span.end, new);
         mine = lex(&out).tokens;
     }
@@ -158,45 +147,45 @@ fn tokens(text: &str, from: &str, dice: &mut Dice) -> String {
 }
 
 /// The first lines of one and the last of another.
-fn spliced(text: &str, other: &str, dice: &mut Dice) -> String {
+fn spliced(text: &str, other: &str, dice: &mut Random) -> String {
     let (a, b): (Vec<&str>, Vec<&str>) = (text.lines().collect(), other.lines().collect());
-    let (to, from) = (dice.roll(a.len() + 1), dice.roll(b.len() + 1));
+    let (to, from) = (dice.below(a.len() + 1), dice.below(b.len() + 1));
     let mut out: Vec<&str> = a[..to].to_vec();
     out.extend(&b[from..]);
     // Sometimes what remains of the first follows too.
-    if dice.roll(2) == 0 {
+    if dice.below(2) == 0 {
         out.extend(&a[to..]);
     }
     out.join("\n")
 }
 
 /// Changes bytes; what is no UTF-8 any more becomes replacement characters.
-fn bytes(text: &str, dice: &mut Dice) -> String {
+fn bytes(text: &str, dice: &mut Random) -> String {
     let mut bytes = text.as_bytes().to_vec();
-    for _ in 0..1 + dice.roll(8) {
-        let at = dice.roll(bytes.len() + 1);
-        match dice.roll(3) {
-            0 if at < bytes.len() => bytes[at] ^= 1 << dice.roll(8),
+    for _ in 0..1 + dice.below(8) {
+        let at = dice.below(bytes.len() + 1);
+        match dice.below(3) {
+            0 if at < bytes.len() => bytes[at] ^= 1 << dice.below(8),
             1 if at < bytes.len() => drop(bytes.remove(at)),
-            _ => bytes.insert(at, dice.roll(256) as u8),
+            _ => bytes.insert(at, dice.below(256) as u8),
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Removes, inserts, replaces and swaps words, and cuts the text.
-fn words(text: &str, dice: &mut Dice) -> String {
+fn words(text: &str, dice: &mut Random) -> String {
     let mut words: Vec<&str> = text.split_inclusive([' ', '\n', ';', '(', ')', '[', ']']).collect();
-    for _ in 0..1 + dice.roll(6) {
-        let at = dice.roll(words.len());
-        match dice.roll(4) {
+    for _ in 0..1 + dice.below(6) {
+        let at = dice.below(words.len());
+        match dice.below(4) {
             0 => {
                 words.remove(at);
             }
-            1 => words.insert(at, PIECES[dice.roll(PIECES.len())]),
-            2 => words[at] = PIECES[dice.roll(PIECES.len())],
+            1 => words.insert(at, PIECES[dice.below(PIECES.len())]),
+            2 => words[at] = PIECES[dice.below(PIECES.len())],
             _ => {
-                let other = dice.roll(words.len());
+                let other = dice.below(words.len());
                 words.swap(at, other);
             }
         }
@@ -205,8 +194,8 @@ fn words(text: &str, dice: &mut Dice) -> String {
         }
     }
     let mut text = words.concat();
-    if dice.roll(8) == 0 {
-        let cut = dice.roll(text.len() + 1);
+    if dice.below(8) == 0 {
+        let cut = dice.below(text.len() + 1);
         let cut = (0..=cut).rev().find(|c| text.is_char_boundary(*c)).unwrap_or(0);
         text.truncate(cut);
     }

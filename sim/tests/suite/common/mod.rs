@@ -225,6 +225,6 @@ pub fn check(work: &Work, outcome: &Outcome, expected: &[Vec<(Vec<u64>, Flags)>]
 
 /// An engine of the kernel, for runs that are shorter than building it for speed would be.
 pub fn engine(kernel: &Kernel, config: &Config, options: &CycleOptions) -> Option<CycleEngine> {
-    let options = CycleOptions { effort: Effort::Moderate, ..options.clone() };
+    let options = CycleOptions { effort: Effort::Least, ..options.clone() };
     built(CycleEngine::build(config, &kernel.pipeline, &options))
 }

@@ -142,7 +142,7 @@ pub struct Drive {
 
 impl Bench {
     /// Compiles the engine of `config`; `None` if Verilator is not installed.
-    pub fn build(config: &Config) -> Option<Bench> {
+    pub fn build(config: &Config, effort: Effort) -> Option<Bench> {
         let tools = built(Tools::find())?;
         let design = hdl::engine::design(config, &pipeline(config));
         let source = Source {
@@ -150,7 +150,8 @@ impl Bench {
             top: design.top,
             verilog: design.netlist.verilog().unwrap(),
             trace: false,
-            effort: Effort::Moderate,
+            clean: false,
+            effort,
         };
         let cache = Cache::standard();
         let model = verilator::model(&tools, &cache, &source).unwrap_or_else(|e| panic!("{e}"));

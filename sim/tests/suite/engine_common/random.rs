@@ -2,51 +2,28 @@
 
 use hdl::engine::Config;
 use hdl::engine::protocol::{RunHeader, Segment, Stream};
+use testkit::Random;
 
-/// A xorshift generator: the same numbers for a seed everywhere.
-pub struct Dice(u64);
-
-impl Dice {
-    pub fn new(seed: u64) -> Dice {
-        Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub fn word(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    /// 0 to `n - 1`.
-    pub fn below(&mut self, n: u32) -> u32 {
-        (((self.word() >> 32) * n as u64) >> 32) as u32
-    }
-
-    pub fn chance(&mut self, percent: u32) -> bool {
-        self.below(100) < percent
-    }
-
-    pub fn words(&mut self, n: u32) -> Vec<u32> {
-        (0..n).map(|_| self.word() as u32).collect()
-    }
+/// `n` random words.
+pub fn words(random: &mut Random, n: u32) -> Vec<u32> {
+    (0..n).map(|_| random.bits() as u32).collect()
 }
 
 /// A stream that fills the j memory and the parameters, then `steps` random commands, then STATUS and END. With
 /// `faults`, about every sixth packet is damaged or out of place.
-pub fn stream(config: &Config, dice: &mut Dice, steps: u32, faults: bool) -> Stream {
+pub fn stream(config: &Config, dice: &mut Random, steps: u32, faults: bool) -> Stream {
     let mut s = Stream::default();
-    let words = config.jmem_records * config.layout.j_words();
-    s.load_j(0, config.jmem_records, &dice.words(words));
-    s.param(&dice.words(config.layout.param_words()));
+    let j_words = config.jmem_records * config.layout.j_words();
+    s.load_j(0, config.jmem_records, &words(dice, j_words));
+    s.param(&words(dice, config.layout.param_words()));
     // Accumulators hold nothing of use before the first run.
     for group in 0..config.groups as u8 {
         s.run(RunHeader { n_i: config.lanes(), group, ..RunHeader::default() }, &[]);
-        s.i(config.lanes(), &dice.words(config.lanes() * config.layout.i_words()));
+        s.i(config.lanes(), &words(dice, config.lanes() * config.layout.i_words()));
     }
     for _ in 0..steps {
         command(config, dice, &mut s);
-        if faults && dice.chance(30) {
+        if faults && dice.chance(0.3) {
             fault(config, dice, &mut s);
         }
     }
@@ -56,52 +33,52 @@ pub fn stream(config: &Config, dice: &mut Dice, steps: u32, faults: bool) -> Str
     s
 }
 
-fn command(config: &Config, dice: &mut Dice, s: &mut Stream) {
+fn command(config: &Config, dice: &mut Random, s: &mut Stream) {
     match dice.below(20) {
         0..4 => load(config, dice, s),
-        4 => s.param(&dice.words(config.layout.param_words())),
-        5 => s.status(dice.chance(30)),
+        4 => s.param(&words(dice, config.layout.param_words())),
+        5 => s.status(dice.chance(0.3)),
         6 => s.end(),
         _ => run(config, dice, s),
     }
 }
 
-fn load(config: &Config, dice: &mut Dice, s: &mut Stream) {
+fn load(config: &Config, dice: &mut Random, s: &mut Stream) {
     let first = dice.below(config.jmem_records + 1);
     let n = dice.below((config.jmem_records - first + 1).min(12));
-    s.load_j(first, n, &dice.words(n * config.layout.j_words()));
+    s.load_j(first, n, &words(dice, n * config.layout.j_words()));
 }
 
-fn run(config: &Config, dice: &mut Dice, s: &mut Stream) {
+fn run(config: &Config, dice: &mut Random, s: &mut Stream) {
     let lanes = config.lanes();
     let group = dice.below(config.groups) as u8;
-    let special = dice.chance(25);
-    let (keep, hold) = (special && dice.chance(60), special && dice.chance(60));
+    let special = dice.chance(0.25);
+    let (keep, hold) = (special && dice.chance(0.6), special && dice.chance(0.6));
     let n_i = if special { dice.below(lanes + 1) } else { dice.below(4 * lanes) };
-    let longest = [1, 3, 30][dice.below(3) as usize];
+    let longest = dice.pick(&[1, 3, 30]);
     let segments: Vec<Segment> = (0..dice.below(config.segments + 1))
         .map(|_| {
             let count = dice.below(longest + 1).min(config.jmem_records);
             Segment { first: dice.below(config.jmem_records - count + 1), count }
         })
         .collect();
-    let list = if dice.chance(10) { &[] } else { &segments[..] };
-    s.run(RunHeader { tag: dice.word() as u32, n_i, group, keep, hold }, list);
+    let list = if dice.chance(0.1) { &[] } else { &segments[..] };
+    s.run(RunHeader { tag: dice.bits() as u32, n_i, group, keep, hold }, list);
     for first in (0..n_i).step_by(lanes as usize) {
         // Commands between a run's groups act on the groups behind them.
         match dice.below(12) {
             0 => load(config, dice, s),
-            1 => s.param(&dice.words(config.layout.param_words())),
+            1 => s.param(&words(dice, config.layout.param_words())),
             2 => s.status(false),
             _ => {}
         }
         let n = lanes.min(n_i - first);
-        s.i(n, &dice.words(n * config.layout.i_words()));
+        s.i(n, &words(dice, n * config.layout.i_words()));
     }
 }
 
 /// Damages the last packet, or adds one that is wrong.
-fn fault(config: &Config, dice: &mut Dice, s: &mut Stream) {
+fn fault(config: &Config, dice: &mut Random, s: &mut Stream) {
     let start = s.ends.iter().rev().nth(1).copied().unwrap_or(0);
     let last = s.words.len() - start;
     match dice.below(9) {
@@ -113,27 +90,27 @@ fn fault(config: &Config, dice: &mut Dice, s: &mut Stream) {
         }
         1 => {
             let more = dice.below(9);
-            s.words.extend(dice.words(more));
+            s.words.extend(words(dice, more));
             s.ends.pop();
             s.ends.push(s.words.len());
         }
         2 => {
             let length = 1 + dice.below(9);
-            s.packet(dice.words(length));
+            s.packet(words(dice, length));
         }
-        3 => s.load_j(config.jmem_records, 1, &dice.words(config.layout.j_words())),
-        4 => s.load_j(u32::MAX, 2, &dice.words(2 * config.layout.j_words())),
-        5 => s.i(1, &dice.words(config.layout.i_words())),
+        3 => s.load_j(config.jmem_records, 1, &words(dice, config.layout.j_words())),
+        4 => s.load_j(u32::MAX, 2, &words(dice, 2 * config.layout.j_words())),
+        5 => s.i(1, &words(dice, config.layout.i_words())),
         6 => {
             let first = dice.below(config.jmem_records);
             let beyond = Segment { first, count: config.jmem_records - first + 1 };
             let fine = Segment { first: 0, count: 1 };
             s.run(RunHeader { n_i: 1, ..RunHeader::default() }, &[fine, beyond, fine]);
-            s.i(1, &dice.words(config.layout.i_words()));
+            s.i(1, &words(dice, config.layout.i_words()));
         }
         7 => {
             let beyond = config.groups + dice.below(256 - config.groups);
-            let (group, keep) = if dice.chance(50) { (beyond as u8, false) } else { (0, true) };
+            let (group, keep) = if dice.chance(0.5) { (beyond as u8, false) } else { (0, true) };
             s.run(RunHeader { n_i: config.lanes() + 1, group, keep, ..RunHeader::default() }, &[]);
         }
         _ => {

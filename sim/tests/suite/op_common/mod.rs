@@ -1,11 +1,11 @@
-//! What tests of operators' Verilog share: uses with their arguments, one build for many of them, and the lint.
+//! What tests of operators' Verilog share: uses with their arguments, and one build for many of them.
 
 use crate::common::built;
 use hdl::Flags;
 use hdl::circuit::target::Clock;
 use hdl::op::{Inst, Operator, hardware};
-use hdl::rtl::netlist::{Module, Netlist};
-use sim::bench::{MultiBench, wrap};
+use hdl::rtl::netlist::Module;
+use sim::bench::MultiBench;
 use testkit::uses::describe;
 
 /// Rows of arguments for one use, at least.
@@ -65,16 +65,4 @@ pub fn check_cases(cases: &[Case], mhz: f64, timed: impl Fn(&Case) -> bool) {
             assert_eq!(latency, Ok(declared[k]), "{} at {mhz} MHz", describe(case.op, &case.inst));
         }
     }
-}
-
-/// Verilator has nothing to say about the cases' modules.
-pub fn lint(cases: &[Case]) {
-    let modules = cases.iter().map(|c| hardware(c.op, &c.inst, Clock::default_clock()).module);
-    lint_netlists(&modules.map(|m| Netlist { top: m.name.clone(), modules: vec![m] }).collect::<Vec<_>>());
-}
-
-/// The same of modules of different names.
-pub fn lint_netlists(netlists: &[Netlist]) {
-    let all = wrap(netlists).expect("ports of at most 64 bits");
-    testkit::lint_text(&all.top, &all.verilog().unwrap(), "operators");
 }

@@ -3,6 +3,8 @@
 use super::part::{Kernel, Part};
 use hdl::Format;
 use hdl::number::exact;
+use hdl::op::Attrs;
+use pg2::syntax::functions::{FUNCTIONS, Function, Kind};
 use sim::stimuli::{self, Random};
 
 const FORMATS: &str = "int1 uint1 int2 uint3 int8 uint8 int31 int32 uint32 int33 uint33 int63 int64 uint64 fixed1.0 fixed2.1 \
@@ -376,8 +378,7 @@ impl Generator<'_> {
         match self.below(common + 9) {
             0 => Part::new(f, "(@ + @)", vec![a, b]),
             1 => Part::new(f, "(@ - @)", vec![a, b]),
-            2 => Part::new(f, "pg_min(@, @)", vec![a, b]),
-            3 => Part::new(f, "pg_max(@, @)", vec![a, b]),
+            2 | 3 => self.call(f, a, b),
             4 => {
                 let c = self.scalar(UINT1, d);
                 Part::new(f, "(@ ? @ : @)", vec![c, a, b])
@@ -404,6 +405,21 @@ impl Generator<'_> {
             _ => self.number(f),
         };
         Part::new(f, &format!("({text})"), Vec::new())
+    }
+
+    /// A library function of values without a table, whatever such functions there are.
+    fn call(&mut self, f: Format, a: Part, b: Part) -> Part {
+        let plain = |row: &Function| {
+            let values =
+                row.params.iter().all(|p| p.kind == Kind::Value) && row.takes.iter().all(|t| t.most == u32::MAX);
+            let op = row.takes(f).filter(|_| values).and_then(|t| t.operator)?;
+            Some((row.name, row.params.len(), op.result(&vec![f; row.params.len()], &Attrs::default()).ok()?))
+        };
+        let rows: Vec<(&str, usize, Format)> = FUNCTIONS.iter().filter_map(plain).collect();
+        let (name, params, result) = rows[self.below(rows.len())];
+        let cast = if result == f { String::new() } else { format!("({f})") };
+        let places = vec!["@"; params].join(", ");
+        Part::new(f, &format!("{cast}{name}({places})"), [a, b].into_iter().take(params).collect())
     }
 
     fn truth(&mut self, d: usize) -> Part {
@@ -439,7 +455,7 @@ impl Generator<'_> {
                 one(&text, a)
             }
             0 => one("(-@)", a),
-            1 => one("pg_abs(@)", a),
+            1 => self.call(f, a, b),
             2 => two("(@ / @)", a, b),
             3 if f.is_integral() => one(&format!("(@ << {amount})"), a),
             4 if f.is_integral() => one(&format!("(@ >> {amount})"), a),
