@@ -122,7 +122,7 @@ pub trait Expansion<T: Real>: Send + Sync {
 /// The operators of a basis and order.
 pub fn operators<T: Vectors>(basis: Basis, order: usize) -> Box<dyn Expansion<T>> {
     match basis {
-        Basis::Cartesian => Box::new(taylor::Operators::<T>::new(order, basis)),
+        Basis::Cartesian => Box::new(taylor::Operators::<T>::new(order)),
         Basis::Solid => Box::new(solid::Solid::<T>::new(order)),
     }
 }
@@ -130,7 +130,7 @@ pub fn operators<T: Vectors>(basis: Basis, order: usize) -> Box<dyn Expansion<T>
 /// About how many direct pairs one evaluation of a multipole expansion at a point costs; measured on AVX-512.
 pub fn pairs_of_a_point(basis: Basis, order: usize) -> usize {
     match basis {
-        Basis::Cartesian => 8 + 3 * taylor::derivatives_at_a_point(basis, order) / 10,
+        Basis::Cartesian => 8 + 3 * basis::terms(order) / 10,
         Basis::Solid => 8 + 4 * solid::terms_at_a_point(order) / 10,
     }
 }

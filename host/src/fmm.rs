@@ -11,7 +11,7 @@ mod options;
 mod report;
 pub mod stats;
 
-pub use options::{FmmError, FmmOptions, MAX_ORDER, MOST_PARTICLES, Precision};
+pub use options::{FmmError, FmmOptions, MOST_PARTICLES, Precision};
 
 use crate::data::particles::{Columns, Field};
 use crate::direct::p2p;
