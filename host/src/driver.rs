@@ -37,12 +37,18 @@ pub struct StreamBackend {
     links: HashMap<String, Box<dyn Link>>,
     /// Whether the engines' cycle counters mean anything.
     clocked: bool,
+    is_device: bool,
 }
 
 impl StreamBackend {
     /// `name` is the backend's name on the command line; `clocked` says whether its engines have a clock.
     pub fn new(name: &'static str, open: OpenLink, clocked: bool) -> StreamBackend {
-        StreamBackend { name, open, links: HashMap::new(), clocked }
+        StreamBackend { name, open, links: HashMap::new(), clocked, is_device: false }
+    }
+
+    /// The same of engines that leave the CPU free.
+    pub fn on_device(self) -> StreamBackend {
+        StreamBackend { is_device: true, ..self }
     }
 
     /// The link to a kernel's engine, opened when it is first asked for.
@@ -57,6 +63,10 @@ impl StreamBackend {
 impl Backend for StreamBackend {
     fn name(&self) -> &str {
         self.name
+    }
+
+    fn is_device(&self) -> bool {
+        self.is_device
     }
 
     fn prepare(&mut self, graph: &Graph, pairs: u64) -> Result<(), BackendError> {

@@ -5,6 +5,7 @@
 //! with it (which cell meets which) stays with the caller, apart from M2L, which an expansion orders as it computes best.
 
 pub mod basis;
+pub mod chebyshev;
 pub mod solid;
 pub mod taylor;
 
@@ -13,7 +14,9 @@ use crate::arith::vector::Vectors;
 use crate::tree::Tree;
 use crate::tree::lists::{Lists, is_near};
 use basis::Basis;
+use chebyshev::Kernel;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// Coordinates of points relative to a cell's centre, in units of its edge.
 #[derive(Clone, Copy, Debug)]
@@ -119,11 +122,17 @@ pub trait Expansion<T: Real>: Send + Sync {
     fn m2p(&self, level: u32, m: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>);
 }
 
-/// The operators of a basis and order.
-pub fn operators<T: Vectors>(basis: Basis, order: usize) -> Box<dyn Expansion<T>> {
-    match basis {
-        Basis::Cartesian => Box::new(taylor::Operators::<T>::new(order)),
-        Basis::Solid => Box::new(solid::Solid::<T>::new(order)),
+/// The operators of a basis and order: for 1/r, or a black-box expansion of a kernel.
+pub fn operators<T: Vectors>(
+    basis: Basis,
+    order: usize,
+    near2: u64,
+    kernel: Option<&Arc<dyn Kernel>>,
+) -> Box<dyn Expansion<T>> {
+    match (basis, kernel) {
+        (_, Some(kernel)) => Box::new(chebyshev::Chebyshev::<T>::new(order, near2, kernel.clone())),
+        (Basis::Solid, None) => Box::new(solid::Solid::<T>::new(order)),
+        (_, None) => Box::new(taylor::Operators::<T>::new(order)),
     }
 }
 
@@ -132,5 +141,7 @@ pub fn pairs_of_a_point(basis: Basis, order: usize) -> usize {
     match basis {
         Basis::Cartesian => 8 + 3 * basis::terms(order) / 10,
         Basis::Solid => 8 + 4 * solid::terms_at_a_point(order) / 10,
+        // The kernel's real meaning at all nodes.
+        Basis::Chebyshev => 8 * (order + 2).pow(3),
     }
 }

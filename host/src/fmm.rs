@@ -5,23 +5,29 @@ pub mod bind;
 mod calibrate;
 pub mod executor;
 mod field;
+mod function;
 mod native;
 pub mod offload;
 mod options;
+mod overlap;
 mod report;
 pub mod stats;
 
 pub use options::{FmmError, FmmOptions, MOST_PARTICLES, Precision};
 
+use crate::arith::vector::Vectors;
 use crate::data::particles::{Columns, Field};
 use crate::direct::p2p;
+use crate::expansion::basis::Basis;
+use crate::expansion::chebyshev::Kernel;
 use crate::expansion::{self, Expansion, Far};
 use crate::tree::Tree;
 use crate::tree::charges::Charges;
 use crate::tree::lists::{self, ListOptions, Lists};
-use executor::{Coefficients, Executor, Expansions, Progress, Stage, State, Work};
+use executor::{Executor, Progress, Stage, State, Work};
+use pg2::graph::Graph;
 use stats::{Pairs, Seconds, Stats};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// Tree, lists and operators for particles at fixed positions. It may be run for many sets of charges.
@@ -35,6 +41,8 @@ pub struct Plan {
     pub streamed_m2l: u64,
     /// For each particle of the input its place in the tree.
     place: Vec<u32>,
+    /// What a black-box expansion expands.
+    kernel: Option<Arc<dyn Kernel>>,
     operators: (OnceLock<Box<dyn Expansion<f32>>>, OnceLock<Box<dyn Expansion<f64>>>),
     seconds: f64,
 }
@@ -54,8 +62,13 @@ pub struct Solution {
 }
 
 impl Plan {
-    /// Sorts particles into a tree and builds the interaction lists.
+    /// Sorts particles into a tree and builds the interaction lists, for 1/r.
     pub fn new(positions: Columns, options: &FmmOptions) -> Result<Plan, FmmError> {
+        Plan::for_kernel(positions, options, None)
+    }
+
+    /// The same for a P2P kernel, which the expansion of [`Basis::Chebyshev`] is made for.
+    pub fn for_kernel(positions: Columns, options: &FmmOptions, p2p: Option<&Graph>) -> Result<Plan, FmmError> {
         options.check()?;
         options::check_positions(positions)?;
         let start = Instant::now();
@@ -63,6 +76,16 @@ impl Plan {
         let near2 = lists::near2(options.theta);
         let worth = expansion::pairs_of_a_point(options.basis, options.order);
         let lists = lists::build(&tree, &ListOptions { near2, m2p_above: worth, p2l_above: worth });
+        let expands = options.basis == Basis::Chebyshev && !options.near_only;
+        let kernel = match p2p.filter(|_| expands) {
+            Some(p2p) => Some(function::function(p2p, tree.map.length(options.eps), near2, tree.levels.len())?),
+            None if expands => {
+                let text =
+                    "the expansion in Chebyshev polynomials is for a P2P kernel; name one, or take another expansion";
+                return Err(FmmError::Option(text.into()));
+            }
+            None => None,
+        };
         let mut place = vec![0; tree.len()];
         tree.order.iter().enumerate().for_each(|(k, o)| place[*o as usize] = k as u32);
         let mut plan = Plan {
@@ -73,6 +96,7 @@ impl Plan {
             pairs: Pairs::default(),
             streamed_m2l: 0,
             place,
+            kernel,
             operators: Default::default(),
             seconds: 0.0,
         };
@@ -93,34 +117,38 @@ impl Plan {
         options::check_run(self, charges, out)?;
         executors.iter_mut().try_for_each(|e| e.bind(self))?;
         let start = Instant::now();
-        let mut seconds = Seconds { tree: self.seconds, ..Seconds::default() };
-        let mut state = self.state(Charges::new(&self.tree, charges), executors);
-        let mut stage = |stage: Stage, state: &mut State| -> Result<Work, FmmError> {
-            let start = Instant::now();
-            let work = match executors.iter_mut().find(|e| e.takes(stage)) {
-                Some(executor) => executor.run(stage, state, progress)?,
-                None => native::run(stage, state),
-            };
-            *seconds.of(stage) += start.elapsed().as_secs_f64();
-            Ok(work)
+        let charges = Charges::new(&self.tree, charges);
+        let mut run = Run { executors, seconds: Seconds { tree: self.seconds, ..Seconds::default() }, progress };
+        let is_f32 = self.options.precision == Precision::F32 && p2p::suit_f32(&charges);
+        let is_native = run.is_native();
+        let mut state = State::new(self, &charges, is_f32 && is_native);
+
+        let (m2l, p2p, waited) = if is_native && run.has_device() && !self.options.near_only {
+            // P2P on the device while the CPU does all others.
+            let mut near = State::near(self, &charges);
+            let both = overlap::both(|| native::far_field(&mut state), || run.stage(Stage::P2p, &mut near))?;
+            state.add(&near);
+            run.seconds.add(&both.far.1);
+            (both.far.0, both.near, Some(both.waited))
+        } else {
+            let mut m2l = Work::default();
+            if !self.options.near_only {
+                run.stage(Stage::P2m, &mut state)?;
+                run.stage(Stage::M2m, &mut state)?;
+                m2l = run.stage(Stage::M2l, &mut state)?;
+                run.stage(Stage::P2l, &mut state)?;
+                run.stage(Stage::L2l, &mut state)?;
+                run.stage(Stage::L2p, &mut state)?;
+                run.stage(Stage::M2p, &mut state)?;
+            }
+            (m2l, run.stage(Stage::P2p, &mut state)?, None)
         };
 
-        let mut m2l = Work::default();
-        if !self.options.near_only {
-            stage(Stage::P2m, &mut state)?;
-            stage(Stage::M2m, &mut state)?;
-            m2l = stage(Stage::M2l, &mut state)?;
-            stage(Stage::P2l, &mut state)?;
-            stage(Stage::L2l, &mut state)?;
-            stage(Stage::L2p, &mut state)?;
-            stage(Stage::M2p, &mut state)?;
-        }
-        let p2p = stage(Stage::P2p, &mut state)?;
-
         state.write(&p2p, out)?;
+        let Run { executors, mut seconds, .. } = run;
         seconds.total = seconds.tree + start.elapsed().as_secs_f64();
         let name = executors.iter().find(|e| e.takes(Stage::P2p)).map(|e| e.name());
-        Ok(self.stats(name, seconds, &p2p, &m2l))
+        Ok(Stats { waited, ..self.stats(name, seconds, &p2p, &m2l) })
     }
 
     /// As [`Plan::run`], into columns of its own.
@@ -138,30 +166,49 @@ impl Plan {
         Ok(Solution { field, stats })
     }
 
-    /// Nothing computed yet.
-    fn state(&self, charges: Charges, executors: &[&mut dyn Executor]) -> State<'_> {
-        let cells = self.tree.cells.len();
-        let on_cpu = |stage: &Stage| !executors.iter().any(|e| e.takes(*stage));
-        let is_f32 = self.options.precision == Precision::F32 && p2p::suit_f32(&charges);
-        let expansions = if is_f32 && Stage::FAR.iter().all(on_cpu) {
-            let e = self.operators_f32();
-            Expansions::F32(Coefficients::zeros(cells, e))
-        } else {
-            let e = self.operators_f64();
-            Expansions::F64(Coefficients::zeros(cells, e))
-        };
-        State { plan: self, charges, expansions, force: vec![[0.0; 4]; self.tree.len()] }
-    }
-
     fn far(&self) -> Far<'_> {
         Far { tree: &self.tree, lists: &self.lists, near2: self.near2 }
     }
 
     fn operators_f32(&self) -> &dyn Expansion<f32> {
-        &**self.operators.0.get_or_init(|| expansion::operators(self.options.basis, self.options.order))
+        &**self.operators.0.get_or_init(|| self.operators())
     }
 
     fn operators_f64(&self) -> &dyn Expansion<f64> {
-        &**self.operators.1.get_or_init(|| expansion::operators(self.options.basis, self.options.order))
+        &**self.operators.1.get_or_init(|| self.operators())
+    }
+
+    fn operators<T: Vectors>(&self) -> Box<dyn Expansion<T>> {
+        expansion::operators(self.options.basis, self.options.order, self.near2, self.kernel.as_ref())
+    }
+}
+
+/// A run's executors and the time of its stages.
+struct Run<'a, 'e, 'p> {
+    executors: &'a mut [&'e mut dyn Executor],
+    seconds: Seconds,
+    progress: &'a mut Progress<'p>,
+}
+
+impl Run<'_, '_, '_> {
+    /// Runs one stage and notes its seconds.
+    fn stage(&mut self, stage: Stage, state: &mut State) -> Result<Work, FmmError> {
+        let start = Instant::now();
+        let work = match self.executors.iter_mut().find(|e| e.takes(stage)) {
+            Some(executor) => executor.run(stage, state, self.progress)?,
+            None => native::run(stage, state),
+        };
+        *self.seconds.of(stage) += start.elapsed().as_secs_f64();
+        Ok(work)
+    }
+
+    /// Whether the whole far field is the CPU's.
+    fn is_native(&self) -> bool {
+        Stage::FAR.iter().all(|stage| !self.executors.iter().any(|e| e.takes(*stage)))
+    }
+
+    /// Whether P2P runs beside the CPU.
+    fn has_device(&self) -> bool {
+        self.executors.iter().find(|e| e.takes(Stage::P2p)).is_some_and(|e| e.is_device())
     }
 }

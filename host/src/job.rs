@@ -110,6 +110,11 @@ pub trait Backend {
         format
     }
 
+    /// Whether it computes beside the CPU, which can do other stages meanwhile.
+    fn is_device(&self) -> bool {
+        false
+    }
+
     /// Builds or finds what a kernel runs on, so that a missing tool or device is known before there is work for it. `pairs`
     /// is about how many are to come: a simulation of few is compiled quickly, one of many to run fast.
     fn prepare(&mut self, _graph: &Graph, _pairs: u64) -> Result<(), BackendError> {

@@ -18,7 +18,7 @@ use host::expansion::basis::Basis;
 use host::fmm::executor::Executor;
 use host::fmm::offload::{self, Pipelines};
 use host::fmm::stats::Stats;
-use host::fmm::{self, FmmError, MOST_PARTICLES, Plan, Precision};
+use host::fmm::{self, FmmError, MOST_PARTICLES, Plan, Precision, bind};
 use host::tree::boxmap::BoxMap;
 use pg2::graph::Graph;
 use std::io::Write;
@@ -63,9 +63,9 @@ pub struct Args {
     /// Particles up to which a cell stays a leaf
     #[arg(long, value_name = "N", default_value_t = 64)]
     leaf: usize,
-    /// Basis of the expansions
-    #[arg(long, value_enum, default_value = "cartesian")]
-    expansion: BasisArg,
+    /// Basis of the expansions [default: cartesian; chebyshev for a P2P kernel that is not 1/r]
+    #[arg(long, value_enum)]
+    expansion: Option<BasisArg>,
     /// Arithmetic of P2P and M2L on backend cpu
     #[arg(long, value_enum, default_value = "f64")]
     precision: PrecisionArg,
@@ -122,7 +122,7 @@ macro_rules! choice {
 }
 choice!(DistArg => Distribution { Uniform, Normal, Layer, Sphere, Plummer });
 choice!(ChargeArg => Charge { Random, Positive, Mass });
-choice!(BasisArg => Basis { Cartesian, Solid });
+choice!(BasisArg => Basis { Cartesian, Solid, Chebyshev });
 choice!(PrecisionArg => Precision { F32, F64 });
 
 /// More threads than this only wait for each other.
@@ -144,7 +144,7 @@ fn samples(text: &str) -> Result<usize, String> {
 pub fn run(args: Args) -> Result<(), Failure> {
     let (entry, place) = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
     let engine = BackendOptions { place: place.to_string(), ..engine(&args)? };
-    let options = options(&args);
+    let mut options = options(&args);
     options.check().map_err(failure)?;
     check_outputs(&args)?;
     if args.threads > 0 {
@@ -159,7 +159,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     // A kernel that is named is run, on the CPU by its real-number meaning.
     let native = entry.native && args.p2p.is_none() && args.m2l.is_none();
-    let kernels = if native { None } else { Some(Kernels::load(&args, &options)?) };
+    let kernels = if native { None } else { Some(Kernels::load(&args, &mut options)?) };
     let mut backend = (entry.open)(&engine);
     if let Some(k) = &kernels {
         let pairs = expected_pairs(&args);
@@ -174,7 +174,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if let Some(path) = &args.save_particles {
         save(path, || npy::write_particles(&particles), || particles.to_csv())?;
     }
-    let plan = Plan::new(particles.columns(), &options).map_err(failure)?;
+    let of_kernel = kernels.as_ref().map(|k| &k.p2p).filter(|_| options.basis == Basis::Chebyshev);
+    let plan = Plan::for_kernel(particles.columns(), &options, of_kernel).map_err(failure)?;
     let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
     let mut shown: Option<(&'static str, Progress)> = None;
     let solution = plan
@@ -187,7 +188,16 @@ pub fn run(args: Args) -> Result<(), Failure> {
         .map_err(failure)?;
     drop(shown);
     let (field, mut stats) = (solution.field, solution.stats);
-    stats.error = args.check.map(|k| error::measure(&particles, &field, k, args.seed, args.eps));
+    if let Some(count) = args.check {
+        stats.error = Some(match of_kernel {
+            None => error::measure(&particles, &field, count, args.seed, args.eps),
+            Some(graph) => {
+                let targets = error::sample(particles.len(), count, args.seed);
+                let reference = offload::direct(&plan, &particles.q, graph, &targets).map_err(failure)?;
+                error::compare(&field, &targets, &reference)
+            }
+        });
+    }
     write(&args, &field, &stats)
 }
 
@@ -198,11 +208,16 @@ struct Kernels {
 }
 
 impl Kernels {
-    /// Compiles them and checks that they can be used.
-    fn load(args: &Args, options: &fmm::FmmOptions) -> Result<Kernels, Failure> {
+    /// Compiles them and checks that they can be used. A P2P kernel that is not 1/r gets a black-box expansion.
+    fn load(args: &Args, options: &mut fmm::FmmOptions) -> Result<Kernels, Failure> {
         let p2p = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
+        let is_free = args.expansion.is_none() && args.m2l.as_deref().is_none_or(|m| m == NATIVE) && !args.near_only;
+        if is_free && bind::P2p::bind(&p2p, true).is_ok_and(|kernel| !kernel.coulomb) {
+            options.basis = Basis::Chebyshev;
+        }
         let m2l = match &args.m2l {
             _ if args.near_only => None,
+            None if options.basis == Basis::Chebyshev => None,
             Some(file) if file == NATIVE => None,
             Some(file) => Some(source::load(file)?.1),
             None => {
@@ -251,7 +266,7 @@ fn options(args: &Args) -> fmm::FmmOptions {
         theta: args.theta,
         leaf: args.leaf,
         precision: args.precision.into(),
-        basis: args.expansion.into(),
+        basis: args.expansion.map_or(Basis::Cartesian, Basis::from),
         eps: args.eps,
         near_only: args.near_only,
     }

@@ -50,7 +50,7 @@ fn open(options: &BackendOptions) -> Box<dyn Backend> {
         taken.push(runs(&open[at]));
         Ok(Box::new(open.swap_remove(at).with_engine(graph)))
     };
-    Box::new(StreamBackend::new(ENTRY.name, Box::new(open), ENTRY.clocked))
+    Box::new(StreamBackend::new(ENTRY.name, Box::new(open), ENTRY.clocked).on_device())
 }
 
 /// What a board says of itself.

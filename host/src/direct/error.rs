@@ -1,6 +1,7 @@
 //! How far an FMM is from direct summation (RULES H10).
 
 use crate::arith::scale::{exponent, ldexp};
+use crate::data::Force;
 use crate::data::particles::{Field, Particles};
 use crate::data::random::Random;
 use crate::direct::summation;
@@ -34,8 +35,12 @@ pub fn sample(n: usize, k: usize, seed: u64) -> Vec<usize> {
 /// Compares `field` with direct summation at `min(k, n)` targets.
 pub fn measure(particles: &Particles, field: &Field, k: usize, seed: u64, eps: f64) -> Errors {
     let targets = sample(particles.len(), k, seed);
-    let reference = summation::reference(particles, &targets, eps);
-    let pairs = || targets.iter().copied().zip(&reference);
+    compare(field, &targets, &summation::reference(particles, &targets, eps))
+}
+
+/// Compares `field` at some targets with what is right there.
+pub fn compare(field: &Field, targets: &[usize], reference: &[Force]) -> Errors {
+    let pairs = || targets.iter().copied().zip(reference);
     let potential = pairs().map(|(t, f)| (vec![field.potential[t]], vec![f[0]])).collect::<Vec<_>>();
     let mut errors = Errors {
         samples: targets.len(),

@@ -9,13 +9,15 @@ pub enum Basis {
     #[default]
     Cartesian,
     Solid,
+    /// Chebyshev polynomials: the black-box expansion of a P2P kernel.
+    Chebyshev,
 }
 
 impl Basis {
     /// The highest order. What tables are made of, such as (4P)! in solid harmonics, stays in the range of f64.
     pub fn max_order(self) -> usize {
         match self {
-            Basis::Cartesian => 20,
+            Basis::Cartesian | Basis::Chebyshev => 20,
             Basis::Solid => 30,
         }
     }
@@ -48,7 +50,7 @@ pub(super) fn lowered(n: Index, axis: usize, by: u8) -> Option<Index> {
     Some(n)
 }
 
-pub(super) fn indices_of(order: usize) -> Vec<Index> {
+pub fn indices_of(order: usize) -> Vec<Index> {
     let order = order as u8;
     (0..=order).rev().flat_map(|x| (0..=order - x).rev().map(move |y| [x, y, order - x - y])).collect()
 }

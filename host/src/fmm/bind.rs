@@ -78,9 +78,9 @@ pub struct M2l {
 }
 
 impl P2p {
-    /// Binds a kernel. Without `near_only` it must be 1/r; with it, another kernel's numbers are taken as they are, for
-    /// lengths in boxes.
-    pub fn bind(graph: &Graph, near_only: bool) -> Result<P2p, BindError> {
+    /// Binds a kernel. Unless it may be `any`, it must be 1/r; another kernel's numbers are taken as they are, for lengths in
+    /// boxes.
+    pub fn bind(graph: &Graph, any: bool) -> Result<P2p, BindError> {
         let wanted = [
             Wanted { name: "xi", class: PinClass::Ipin, len: Some(3), feed: Feed::At, optional: false },
             Wanted { name: "xj", class: PinClass::Jpin, len: Some(3), feed: Feed::At, optional: false },
@@ -110,7 +110,7 @@ impl P2p {
         };
         match calibrate::p2p(graph, &p2p) {
             Ok(units) => (p2p.units, p2p.coulomb) = (units, true),
-            Err(why) if !near_only => return Err(why),
+            Err(why) if !any => return Err(why),
             Err(_) => {}
         }
         Ok(p2p)

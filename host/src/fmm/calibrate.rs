@@ -49,8 +49,8 @@ pub fn p2p(graph: &Graph, kernel: &P2p) -> Result<Units, BindError> {
         }
         if !good {
             return Err(BindError(format!(
-                "{} is not 1/r: at a distance of {r:.3} boxes it gives {:.6e} times what it should; for such a kernel \
-                 leave the far field out with --near-only",
+                "{} is not 1/r: at a distance of {r:.3} boxes it gives {:.6e} times what it should; for such a kernel take \
+                 --expansion chebyshev, or leave the far field out with --near-only",
                 graph.name,
                 potential / units.potential
             )));

@@ -8,6 +8,7 @@ use crate::expansion::Expansion;
 use crate::job::{Outcome, Words};
 use crate::tree::charges::Charges;
 use hdl::Flags;
+use rayon::prelude::*;
 
 /// A stage of the FMM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +38,11 @@ pub trait Executor {
     /// Whether it runs this stage.
     fn takes(&self, stage: Stage) -> bool;
 
+    /// Whether its stages leave the CPU free.
+    fn is_device(&self) -> bool {
+        false
+    }
+
     /// Finds everything that can be wrong with this executor for a plan. It is called before the first stage runs.
     fn bind(&mut self, plan: &Plan) -> Result<(), FmmError>;
 
@@ -47,10 +53,33 @@ pub trait Executor {
 /// What the stages of a run work on.
 pub struct State<'a> {
     pub plan: &'a Plan,
-    pub charges: Charges,
+    pub charges: &'a Charges,
     pub expansions: Expansions,
     /// Potential and gradient of each sorted particle, in box units.
     pub force: Vec<Force>,
+}
+
+impl<'a> State<'a> {
+    /// Nothing computed yet; room for the far field in f32 or f64.
+    pub(super) fn new(plan: &'a Plan, charges: &'a Charges, is_f32: bool) -> State<'a> {
+        let cells = plan.tree.cells.len();
+        let expansions = match is_f32 {
+            true => Expansions::F32(Coefficients::zeros(cells, plan.operators_f32())),
+            false => Expansions::F64(Coefficients::zeros(cells, plan.operators_f64())),
+        };
+        State { plan, charges, expansions, force: vec![[0.0; 4]; plan.tree.len()] }
+    }
+
+    /// The same without room for the far field.
+    pub(super) fn near(plan: &'a Plan, charges: &'a Charges) -> State<'a> {
+        let expansions = Expansions::F64(Coefficients { m: Vec::new(), l: Vec::new() });
+        State { plan, charges, expansions, force: vec![[0.0; 4]; plan.tree.len()] }
+    }
+
+    /// Adds what another one has computed.
+    pub(super) fn add(&mut self, other: &State) {
+        self.force.par_iter_mut().zip(&other.force).for_each(|(f, g)| (0..4).for_each(|a| f[a] += g[a]));
+    }
 }
 
 /// The expansions of all cells. They are f64 where an executor takes a stage of the far field.

@@ -2,6 +2,7 @@
 //! that results do not depend on the number of threads.
 
 use super::executor::{Coefficients, Expansions, Stage, State, Work};
+use super::stats::Seconds;
 use super::{Plan, Precision};
 use crate::arith::lanes::Real;
 use crate::data::Force;
@@ -11,14 +12,29 @@ use crate::tree::Tree;
 use crate::tree::charges::Charges;
 use rayon::prelude::*;
 use std::ops::Range;
+use std::time::Instant;
 
 /// Particles of a source cell are filled up to a multiple of this with points that give nothing.
 const FILL: usize = 8;
 
+/// All stages of the far field: what M2L did, and the seconds of each.
+pub(super) fn far_field(state: &mut State) -> (Work, Seconds) {
+    let (mut m2l, mut seconds) = (Work::default(), Seconds::default());
+    for stage in Stage::FAR {
+        let start = Instant::now();
+        let work = run(stage, state);
+        *seconds.of(stage) += start.elapsed().as_secs_f64();
+        if stage == Stage::M2l {
+            m2l = work;
+        }
+    }
+    (m2l, seconds)
+}
+
 /// Runs any stage.
 pub(super) fn run(stage: Stage, state: &mut State) -> Work {
     if stage == Stage::P2p {
-        return p2p(state.plan, &state.charges, &mut state.force);
+        return p2p(state.plan, state.charges, &mut state.force);
     }
     let State { plan, charges, expansions, force } = state;
     match expansions {

@@ -3,6 +3,8 @@
 mod m2l;
 mod p2p;
 
+pub use p2p::direct;
+
 use crate::expansion::basis::Basis;
 use crate::expansion::taylor::Operators;
 use crate::fmm::bind::{BindError, Feed, Feeds, M2l, P2p};
@@ -64,6 +66,10 @@ impl Executor for Pipelines<'_> {
         stage == Stage::P2p || stage == Stage::M2l && self.m2l.is_some()
     }
 
+    fn is_device(&self) -> bool {
+        self.backend.is_device()
+    }
+
     fn bind(&mut self, plan: &Plan) -> Result<(), FmmError> {
         self.check(&plan.options, &plan.tree.map)
     }
@@ -81,7 +87,7 @@ impl Executor for Pipelines<'_> {
 
 /// Binds kernels for options, which are in their ranges.
 pub fn bind(p2p: &Graph, m2l: Option<&Graph>, options: &FmmOptions) -> Result<(P2p, Option<M2l>), FmmError> {
-    let of_p2p = P2p::bind(p2p, options.near_only)?;
+    let of_p2p = P2p::bind(p2p, options.near_only || options.basis == Basis::Chebyshev)?;
     if options.eps > 0.0 && of_p2p.params.is_empty() {
         let text = format!(
             "{} has no parameter `eps2`, and so cannot be softened; leave --eps out or use the kernel `p2p`",
@@ -91,8 +97,8 @@ pub fn bind(p2p: &Graph, m2l: Option<&Graph>, options: &FmmOptions) -> Result<(P
     }
     let of_m2l = match m2l.filter(|_| !options.near_only) {
         None => None,
-        Some(_) if options.basis == Basis::Solid => {
-            let text = "kernels compute the Cartesian expansion; solid harmonics are for the backend `cpu`";
+        Some(_) if options.basis != Basis::Cartesian => {
+            let text = "M2L kernels compute the Cartesian expansion; for another one take --m2l native";
             return Err(FmmError::Option(text.into()));
         }
         Some(graph) => {

@@ -21,6 +21,14 @@ pub struct Seconds {
 }
 
 impl Seconds {
+    /// Adds the seconds of the stages.
+    pub fn add(&mut self, other: &Seconds) {
+        let mut other = *other;
+        for stage in Stage::FAR.into_iter().chain([Stage::P2p]) {
+            *self.of(stage) += *other.of(stage);
+        }
+    }
+
     /// The seconds of one stage.
     pub fn of(&mut self, stage: Stage) -> &mut f64 {
         match stage {
@@ -46,6 +54,13 @@ pub struct Pairs {
     pub p2l: u64,
 }
 
+/// Where P2P ran on a device beside the far field on the CPU: how long the one that was done first waited for the other.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct Waited {
+    pub cpu: f64,
+    pub device: f64,
+}
+
 /// One number for each of the two kernels.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct PerKernel<T> {
@@ -64,6 +79,7 @@ pub struct Stats {
     /// Levels of the tree, the root's included.
     pub levels: usize,
     pub seconds: Seconds,
+    pub waited: Option<Waited>,
     pub pairs: Pairs,
     /// Pairs that went through the kernels; for M2L masked near pairs are included.
     pub streamed: PerKernel<u64>,

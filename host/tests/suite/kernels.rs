@@ -16,11 +16,16 @@ use rayon::prelude::*;
 struct Slow {
     runs: usize,
     widest: usize,
+    is_device: bool,
 }
 
 impl Backend for Slow {
     fn name(&self) -> &str {
         "slow"
+    }
+
+    fn is_device(&self) -> bool {
+        self.is_device
     }
 
     fn run(&mut self, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<Outcome, BackendError> {
@@ -205,4 +210,32 @@ fn kernels_that_do_not_bind_are_explained() {
             Err(e) => assert!(!works && e.to_string().contains("theta of at least 0.00196 (1/511)"), "{theta}: {e}"),
         }
     }
+}
+
+#[test]
+fn p2p_on_a_device_beside_the_cpu_gives_the_same_bits() {
+    let p = generate(1500, Distribution::Plummer, Charge::Random, 6);
+    let plan =
+        Plan::new(p.columns(), &FmmOptions { order: 3, leaf: 30, ..FmmOptions::default() }).expect("good options");
+    let graph = shipped("p2p");
+    let run = |is_device| {
+        let mut backend = Slow { is_device, ..Slow::default() };
+        let mut pipelines = Pipelines::new(&mut backend, &graph, None);
+        plan.solve(&p.q, &mut [&mut pipelines], &mut |_, _, _| {}).expect("it runs")
+    };
+    let (beside, after) = (run(true), run(false));
+    assert_eq!(beside.field, after.field);
+    assert_eq!((beside.stats.recomputed, beside.stats.pairs), (after.stats.recomputed, after.stats.pairs));
+    let s = beside.stats;
+    let waited = s.waited.expect("both ran at the same time");
+    assert!(waited.cpu > 0.0 && waited.device == 0.0, "{waited:?}");
+    let stages = s.seconds.p2m + s.seconds.m2m + s.seconds.m2l + s.seconds.l2l + s.seconds.l2p + s.seconds.m2p;
+    assert!(stages > 0.0 && s.seconds.p2p >= waited.cpu, "{:?} {waited:?}", s.seconds);
+    assert!(after.stats.waited.is_none());
+    // With M2L on the device as well there is nothing to do beside it.
+    let mut backend = Slow { is_device: true, ..Slow::default() };
+    let m2l = m2l(3);
+    let mut pipelines = Pipelines::new(&mut backend, &graph, Some(&m2l));
+    let s = plan.solve(&p.q, &mut [&mut pipelines], &mut |_, _, _| {}).expect("it runs").stats;
+    assert!(s.waited.is_none());
 }

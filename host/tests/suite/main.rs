@@ -1,5 +1,6 @@
 //! Tests of the FMM, native and by kernels: one module a subject.
 
+mod black_box;
 mod cells;
 mod emulator;
 mod fmm;

@@ -8,7 +8,7 @@ use hdl::number::reduce::Accumulator;
 use hdl::op::meaning::Real;
 use hdl::op::{Inst, Operator};
 use hdl::{Flags, Format, Reduce, Rounding};
-use pg2::graph::{Graph, NodeId, NodeKind, PinClass};
+use pg2::graph::{Graph, NodeId, NodeKind, Output, PinClass};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -135,6 +135,37 @@ impl<'a> RealKernel<'a> {
         (values, raised.into_iter().fold(flags, |a, f| a | f))
     }
 
+    /// As [`terms`], for one target and each source after the other.
+    pub fn terms(&self, scratch: &mut Scratch, i: &[u64], params: &[u64], sources: &RealSources, out: &mut [f64]) {
+        self.stand(scratch, i, params);
+        let nodes: Vec<(usize, Option<Format>)> = self.graph.outputs.iter().map(|o| self.term(o)).collect();
+        let outputs = nodes.len();
+        for (block, out) in out.chunks_mut(LANES * outputs).enumerate() {
+            let lanes = out.len() / outputs;
+            let first = block * LANES;
+            self.block(scratch, sources, first..first + lanes);
+            for (o, (node, format)) in nodes.iter().enumerate() {
+                let values = lanes_of(&scratch.values, *node);
+                for (lane, out) in out.chunks_exact_mut(outputs).enumerate() {
+                    out[o] = format.map_or_else(|| values[lane].f64(), |f| values[lane].value(f));
+                }
+            }
+        }
+    }
+
+    /// The node of an output's term and, of an int or fixed, its format: that before a cast from a float.
+    fn term(&self, output: &Output) -> (usize, Option<Format>) {
+        if !self.format(output.pin).is_integral() {
+            return (output.value.0 as usize, None);
+        }
+        let cast = match &self.graph.node(output.value).kind {
+            NodeKind::Op { inst, args, .. } => (args.len() == 1 && inst.args[0].is_float()).then(|| args[0]),
+            _ => None,
+        };
+        let node = cast.unwrap_or(output.value);
+        (node.0 as usize, Some(self.graph.node(node).format))
+    }
+
     fn format(&self, pin: usize) -> Format {
         self.graph.pins[pin].format
     }
@@ -252,37 +283,19 @@ impl Sum {
     }
 }
 
-/// The flags of one pair, and the values of all nodes.
-fn evaluated(kernel: &RealKernel, i: &[u64], j: &[u64], params: &[u64]) -> (Flags, Scratch) {
-    let mut scratch = kernel.scratch();
-    kernel.stand(&mut scratch, i, params);
-    let sources = RealSources { columns: j.iter().map(|bits| vec![Real::of_bits(*bits)]).collect() };
-    (kernel.block(&mut scratch, &sources, 0..1), scratch)
-}
-
 /// The outputs' terms for one pair in numbers, before the cast to an output's format that stands last rounds them. Arguments of
 /// ints and fixeds go to the nearest value of the format.
 pub fn terms(graph: &Graph, i: &[f64], j: &[f64], params: &[f64]) -> Vec<f64> {
-    let record = |class, numbers: &[f64]| -> Vec<u64> {
-        let formats = graph.elements_of(class).into_iter().map(|(pin, _)| graph.pins[pin].format);
-        formats.zip(numbers).map(|(format, x)| Real::cast(format, Rounding::Nearest, *x).0.bits()).collect()
-    };
-    let (i, j, params) = (record(PinClass::Ipin, i), record(PinClass::Jpin, j), record(PinClass::Param, params));
-    let (_, scratch) = evaluated(&RealKernel::new(graph), &i, &j, &params);
-    let term = |node: NodeId| {
-        let cast = match &graph.node(node).kind {
-            NodeKind::Op { inst, args, .. } => (args.len() == 1 && inst.args[0].is_float()).then(|| args[0]),
-            _ => None,
-        };
-        let node = cast.unwrap_or(node);
-        lanes_of(&scratch.values, node.0 as usize)[0].value(graph.node(node).format)
-    };
-    graph
-        .outputs
-        .iter()
-        .map(|o| match graph.pins[o.pin].format.is_integral() {
-            true => term(o.value),
-            false => lanes_of(&scratch.values, o.value.0 as usize)[0].f64(),
-        })
-        .collect()
+    let kernel = RealKernel::new(graph);
+    let sources = RealSources::new(j.len().max(1), &record(graph, PinClass::Jpin, j));
+    let (i, params) = (record(graph, PinClass::Ipin, i), record(graph, PinClass::Param, params));
+    let mut out = vec![0.0; graph.outputs.len()];
+    kernel.terms(&mut kernel.scratch(), &i, &params, &sources, &mut out);
+    out
+}
+
+/// A record of the elements of a class, each the nearest value of its format.
+pub fn record(graph: &Graph, class: PinClass, numbers: &[f64]) -> Vec<u64> {
+    let formats = graph.elements_of(class).into_iter().map(|(pin, _)| graph.pins[pin].format);
+    formats.zip(numbers).map(|(format, x)| Real::cast(format, Rounding::Nearest, *x).0.bits()).collect()
 }

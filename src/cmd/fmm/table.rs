@@ -63,6 +63,10 @@ pub fn text(s: &Stats) -> String {
         out += &format!("{:<6} {:>10.4} {pairs:>14} {cycles:>14} {used:>12}\n", r.stage, r.seconds);
     }
     out += &format!("{:<6} {:>10.4}\n\n", "total", s.seconds.total);
+    if let Some(w) = s.waited {
+        let (who, seconds) = if w.cpu > 0.0 { ("CPU", w.cpu) } else { ("board", w.device) };
+        out += &format!("P2P ran beside the other stages; then the {who} waited {seconds:.4} s\n");
+    }
     if s.words.i > 0 {
         let (j, i, result) = (s.words.j, s.words.i, s.words.result);
         out += &format!("words over the link: {j} of sources, {i} of targets, {result} of results\n");

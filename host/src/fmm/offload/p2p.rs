@@ -1,14 +1,16 @@
 //! P2P by a kernel: one job of all leaves; flagged targets and close pairs are computed again on the CPU.
 
-use super::{Bound, WRONG, segment, table};
+use super::{Bound, Pipelines, WRONG, segment, table};
 use crate::arith::encode::encode;
+use crate::arith::scale::ldexp;
+use crate::backends::{BackendOptions, cpu};
 use crate::data::Force;
 use crate::direct::close;
 use crate::direct::p2p::Near;
 use crate::fmm::bind::{BindError, Feed, Feeds, P2p};
-use crate::fmm::executor::{Progress, State, Work};
+use crate::fmm::executor::{Executor, Progress, State, Work};
 use crate::fmm::{FmmError, Plan};
-use crate::job::{Backend, Job, Run};
+use crate::job::{Backend, Job, Outcome, Run, SourceRange};
 use crate::tree::Tree;
 use crate::tree::charges::Charges;
 use hdl::{Flags, Format};
@@ -31,7 +33,7 @@ pub fn p2p(
     let record = |feeds: &Feeds| table(tree.len(), feeds, |k, feed, format| particle(plan, charges, k, feed, format)).0;
     let (targets, sources) = (record(&kernel.i), record(&kernel.j));
     let near = Near::new(tree, lists, charges, plan.options.eps);
-    let close = close::find(tree, &near.twins);
+    let close = close::find(tree);
     // A kernel that is not 1/r has no other arithmetic to be computed in.
     let mut again = vec![kernel.coulomb && bound.is_long; tree.len()];
     close.targets.iter().for_each(|k| again[*k] = kernel.coulomb);
@@ -59,10 +61,7 @@ pub fn p2p(
         if done.next_if(|again| **again == k).is_some() {
             continue;
         }
-        let value = |element: usize| {
-            let output = &graph.outputs[element];
-            graph.pins[output.pin].format.to_f64(outcome.results.record(k)[element])
-        };
+        let value = |element: usize| value(graph, &outcome, k, element);
         force[0] += value(kernel.potential) / kernel.units.potential;
         if let Some(places) = kernel.gradient {
             (0..3).for_each(|a| force[a + 1] += value(places[a]) / kernel.units.gradient);
@@ -73,6 +72,47 @@ pub fn p2p(
     let again = near.some(&leaves, &mut add);
     (work.recomputed, work.wide) = (again.targets, again.wide);
     Ok(work)
+}
+
+/// What a kernel's real meaning gives at some targets, in the order of the input, from all particles: the reference for a kernel
+/// that is not 1/r. In the user's units.
+pub fn direct(plan: &Plan, charges: &[f64], graph: &Graph, targets: &[usize]) -> Result<Vec<Force>, FmmError> {
+    let mut backend = (cpu::ENTRY.open)(&BackendOptions::default());
+    let mut pipelines = Pipelines::new(&mut *backend, graph, None);
+    pipelines.bind(plan)?;
+    let Pipelines { backend, bound: Some(Bound { p2p: kernel, params, .. }), .. } = pipelines else {
+        unreachable!("it was bound")
+    };
+    let charges = Charges::new(&plan.tree, charges);
+    let of_target = |k: usize, feed, format| particle(plan, &charges, plan.place[targets[k]] as usize, feed, format);
+    let of_source = |k: usize, feed, format| particle(plan, &charges, k, feed, format);
+    let job = Job {
+        graph,
+        targets: &table(targets.len(), &kernel.i, of_target).0,
+        sources: &table(plan.tree.len(), &kernel.j, of_source).0,
+        params: &params,
+        runs: &[Run { first: 0, count: targets.len(), segments: 0..1 }],
+        segments: &[SourceRange { first: 0, count: plan.tree.len() }],
+    };
+    let outcome = backend.run(&job, &mut |_| {})?;
+    let force = |k: usize| -> Force {
+        let value = |a: usize| {
+            let boxed = match a {
+                0 => value(graph, &outcome, k, kernel.potential) / kernel.units.potential,
+                _ => kernel.gradient.map_or(0.0, |g| value(graph, &outcome, k, g[a - 1]) / kernel.units.gradient),
+            };
+            let (value, exponent) = plan.tree.map.wide(a, boxed);
+            ldexp(value, exponent + charges.exponent)
+        };
+        [value(0), value(1), value(2), value(3)]
+    };
+    Ok((0..targets.len()).map(force).collect())
+}
+
+/// An element of a target's results as a number.
+fn value(graph: &Graph, outcome: &Outcome, k: usize, element: usize) -> f64 {
+    let output = &graph.outputs[element];
+    graph.pins[output.pin].format.to_f64(outcome.results.record(k)[element])
 }
 
 /// Ascending targets as (leaf, targets in it).

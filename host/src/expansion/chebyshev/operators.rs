@@ -1,0 +1,277 @@
+//! The operators on vectors of eight particles.
+
+use super::Chebyshev;
+use super::polynomials::Product;
+use super::tables::{coefficients, transform};
+use crate::arith::lanes::{Real, fastest, madd};
+use crate::expansion::{Expansion, Far, Points, Values};
+use rayon::prelude::*;
+
+/// Particles that are worked on together.
+const LANES: usize = 8;
+
+type Lane<T> = [T; LANES];
+
+/// The polynomials up to an order along each axis.
+type Axes<T> = [Vec<Lane<T>>; 3];
+
+impl<T: Real> Expansion<T> for Chebyshev<T> {
+    fn multipole_terms(&self) -> usize {
+        self.terms.len()
+    }
+
+    fn local_terms(&self) -> usize {
+        self.terms.len()
+    }
+
+    fn units(&self, level: u32) -> [f64; 2] {
+        [1.0, self.kernel.slope() * 2f64.powi(level as i32)]
+    }
+
+    fn p2m(&self, points: Points<T>, charges: &[T], m: &mut [T], _: &mut Vec<T>) {
+        p2m::<T>(self, points, charges, m);
+    }
+
+    fn m2m(&self, octant: usize, child: &[T], parent: &mut [T]) {
+        // Each polynomial of the parent is a series in those of the child.
+        for p in &self.shifts[octant] {
+            parent[p.src as usize] += T::of(p.coefficient) * child[p.dst as usize];
+        }
+    }
+
+    fn m2l_pair(&self, level: u32, offset: [i64; 3], m: &[T], l: &mut [T]) {
+        if let Some(matrix) = self.levels[level as usize].get().and_then(|table| table.find(offset)) {
+            return add_product::<T>(matrix, m, l);
+        }
+        let matrix = coefficients(&*self.kernel, &self.nodes, &self.terms, level, offset);
+        let matrix: Vec<T> = matrix.into_iter().map(T::of).collect();
+        add_product::<T>(&matrix, m, l);
+    }
+
+    fn m2l(&self, far: Far, m: &[T], l: &mut [T]) {
+        let terms = self.terms.len();
+        for (number, level) in far.tree.levels.iter().enumerate().skip(2) {
+            self.build_table(number as u32);
+            let own = &mut l[level.start * terms..level.end * terms];
+            own.par_chunks_exact_mut(terms).zip(level.clone()).for_each(|(l, target)| {
+                far.m2l_cell(self as &dyn Expansion<T>, m, target, l);
+            });
+        }
+    }
+
+    fn p2l(&self, level: u32, points: Points<T>, charges: &[T], l: &mut [T], _: &mut Vec<T>) {
+        let edge = 2f64.powi(-(level as i32));
+        let nodes = self.nodes();
+        let mut values = vec![0.0; nodes.len()];
+        let mut differences = vec![[0.0; 3]; nodes.len()];
+        let mut out = vec![[0.0; 4]; nodes.len()];
+        for (j, q) in charges.iter().enumerate().filter(|(_, q)| q.f64() != 0.0) {
+            for (d, node) in differences.iter_mut().zip(&nodes) {
+                *d = std::array::from_fn(|a| (node[a] - points.x[a][j].f64()) * edge);
+            }
+            self.kernel.values(&differences, &mut out);
+            values.iter_mut().zip(&out).for_each(|(value, out)| *value += q.f64() * out[0]);
+        }
+        let all = (0..3).fold(values, |values, _| transform(&self.nodes, &values));
+        l.iter_mut().zip(self.places()).for_each(|(l, place)| *l += T::of(all[place]));
+    }
+
+    fn l2l(&self, octant: usize, parent: &[T], child: &mut [T]) {
+        apply(&self.shifts[octant], parent, child);
+    }
+
+    fn l2p(&self, l: &[T], points: Points<T>, out: &mut [Values<T>], _: &mut Vec<T>) {
+        let mut series = vec![[T::default(); 4]; l.len()];
+        series.iter_mut().zip(l).for_each(|(s, l)| s[0] = *l);
+        for (a, slopes) in self.slopes.iter().enumerate() {
+            for p in slopes {
+                series[p.dst as usize][a + 1] += T::of(p.coefficient) * l[p.src as usize];
+            }
+        }
+        l2p::<T>(self, &series, points, out);
+    }
+
+    fn m2p(&self, level: u32, m: &[T], points: Points<T>, out: &mut [Values<T>], _: &mut Vec<T>) {
+        let edge = 2f64.powi(-(level as i32));
+        // Charges at the nodes that give the multipoles.
+        let nodes = self.nodes();
+        let charges = self.node_charges(m);
+        let mut differences = vec![[0.0; 3]; nodes.len()];
+        let mut values = vec![[0.0; 4]; nodes.len()];
+        for (k, out) in out.iter_mut().enumerate() {
+            for (d, node) in differences.iter_mut().zip(&nodes) {
+                *d = std::array::from_fn(|a| (points.x[a][k].f64() - node[a]) * edge);
+            }
+            self.kernel.values(&differences, &mut values);
+            let sum = |a: usize| values.iter().zip(&charges).map(|(v, q)| v[a] * q).sum::<f64>();
+            out[0] += T::of(sum(0));
+            // `units` has the slope and the edge, which the kernel's own gradient has in it.
+            let unit = self.units(level)[1];
+            (1..4).for_each(|a| out[a] += T::of(sum(a) / unit));
+        }
+    }
+}
+
+impl<T: Real> Chebyshev<T> {
+    /// All nodes in units of the cell's edge from its centre.
+    fn nodes(&self) -> Vec<[f64; 3]> {
+        let x = &self.nodes.x;
+        let of = |k: usize| [k / (x.len() * x.len()), k / x.len() % x.len(), k % x.len()].map(|k| 0.5 * x[k]);
+        (0..x.len().pow(3)).map(of).collect()
+    }
+
+    /// Where each term stands among all products of degrees.
+    fn places(&self) -> impl Iterator<Item = usize> {
+        let degrees = self.order + 1;
+        self.terms.iter().map(move |n| (n[0] as usize * degrees + n[1] as usize) * degrees + n[2] as usize)
+    }
+
+    fn node_charges(&self, m: &[T]) -> Vec<f64> {
+        let (n, factors) = (self.nodes.x.len(), &self.nodes.factors);
+        let at = |k: usize| [k / (n * n), k / n % n, k % n];
+        let charge = |k: usize| {
+            let [x, y, z] = at(k);
+            let term = |(t, m): (&[u8; 3], &T)| {
+                m.f64() * factors[t[0] as usize][x] * factors[t[1] as usize][y] * factors[t[2] as usize][z]
+            };
+            self.terms.iter().zip(m).map(term).sum()
+        };
+        (0..n.pow(3)).map(charge).collect()
+    }
+
+    fn room(&self) -> Axes<T> {
+        std::array::from_fn(|_| vec![[T::default(); LANES]; self.order + 1])
+    }
+}
+
+fn apply<T: Real>(products: &[Product], src: &[T], dst: &mut [T]) {
+    for p in products {
+        dst[p.dst as usize] += T::of(p.coefficient) * src[p.src as usize];
+    }
+}
+
+/// The polynomials at up to eight points from `first`; in other lanes those at 0.
+#[inline(always)]
+fn polynomials<T: Real>(points: &Points<T>, first: usize, axes: &mut Axes<T>) {
+    for (axis, column) in axes.iter_mut().zip(points.x) {
+        let count = (column.len() - first).min(LANES);
+        let mut t = [T::default(); LANES];
+        for i in 0..count {
+            t[i] = column[first + i] + column[first + i];
+        }
+        axis[0] = [T::ONE; LANES];
+        axis[1] = t;
+        for k in 2..axis.len() {
+            for i in 0..LANES {
+                axis[k][i] = (t[i] + t[i]) * axis[k - 1][i] - axis[k - 2][i];
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn product<T: Real>(axes: &Axes<T>, n: &[u8; 3]) -> Lane<T> {
+    let [x, y, z] = std::array::from_fn(|a| &axes[a][n[a] as usize]);
+    std::array::from_fn(|i| x[i] * y[i] * z[i])
+}
+
+fastest! {
+    fn p2m<T>(e: &Chebyshev<T>, points: Points<T>, charges: &[T], m: &mut [T]) = p2m_body
+}
+
+#[inline(always)]
+fn p2m_body<T: Real, const FMA: bool>(e: &Chebyshev<T>, points: Points<T>, charges: &[T], m: &mut [T]) {
+    let mut axes = e.room();
+    for first in (0..charges.len()).step_by(LANES) {
+        polynomials(&points, first, &mut axes);
+        let mut q = [T::default(); LANES];
+        let count = (charges.len() - first).min(LANES);
+        q[..count].copy_from_slice(&charges[first..first + count]);
+        for (m, n) in m.iter_mut().zip(&e.terms) {
+            let value = product(&axes, n);
+            let mut sum = [T::default(); LANES];
+            for i in 0..LANES {
+                sum[i] = q[i] * value[i];
+            }
+            *m += ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
+        }
+    }
+}
+
+fastest! {
+    fn l2p<T>(e: &Chebyshev<T>, series: &[Values<T>], points: Points<T>, out: &mut [Values<T>]) = l2p_body
+}
+
+#[inline(always)]
+fn l2p_body<T: Real, const FMA: bool>(
+    e: &Chebyshev<T>,
+    series: &[Values<T>],
+    points: Points<T>,
+    out: &mut [Values<T>],
+) {
+    let mut axes = e.room();
+    for (k, out) in out.chunks_mut(LANES).enumerate() {
+        polynomials(&points, k * LANES, &mut axes);
+        let mut sums = [[T::default(); LANES]; 4];
+        for (series, n) in series.iter().zip(&e.terms) {
+            let value = product(&axes, n);
+            for a in 0..4 {
+                for i in 0..LANES {
+                    sums[a][i] = madd::<T, FMA>(series[a], value[i], sums[a][i]);
+                }
+            }
+        }
+        for (i, out) in out.iter_mut().enumerate() {
+            (0..4).for_each(|a| out[a] += sums[a][i]);
+        }
+    }
+}
+
+fastest! {
+    /// `l += matrix * m`.
+    fn add_product<T>(matrix: &[T], m: &[T], l: &mut [T]) = add_product_body
+}
+
+#[inline(always)]
+fn add_product_body<T: Real, const FMA: bool>(matrix: &[T], m: &[T], l: &mut [T]) {
+    for (l, row) in l.iter_mut().zip(matrix.chunks_exact(m.len())) {
+        let mut sums = [T::default(); LANES];
+        for (row, m) in row.chunks(LANES).zip(m.chunks(LANES)) {
+            for (i, (row, m)) in row.iter().zip(m).enumerate() {
+                sums[i] = madd::<T, FMA>(*row, *m, sums[i]);
+            }
+        }
+        *l += ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+    }
+}
+
+/// See [`super::misfit`].
+pub(super) fn misfit(e: &Chebyshev<f64>, level: u32) -> f64 {
+    let edge = 2f64.powi(-(level as i32));
+    let border = (e.near2 as f64).sqrt().ceil() as i64;
+    // Corners, middles of faces and inner points of a cell.
+    let places: Vec<[f64; 3]> = (0..27).map(|k| [k / 9, k / 3 % 3, k % 3].map(|x| 0.47 * (x as f64 - 1.0))).collect();
+    let (mut off, mut largest) = (0.0f64, 0.0f64);
+    for offset in [[border, 0, 0], [1, -border, 1 - border]] {
+        let matrix = coefficients(&*e.kernel, &e.nodes, &e.terms, level, offset);
+        for source in &places {
+            let (x, mut m) = (source.map(|x| [x]), vec![0.0; e.terms.len()]);
+            e.p2m(Points { x: x.each_ref().map(|x| &x[..]) }, &[1.0], &mut m, &mut Vec::new());
+            let mut l = vec![0.0; e.terms.len()];
+            add_product::<f64>(&matrix, &m, &mut l);
+            let column = |a: usize| places.iter().map(|p| p[a]).collect::<Vec<f64>>();
+            let x = [column(0), column(1), column(2)];
+            let mut found = vec![[0.0; 4]; places.len()];
+            e.l2p(&l, Points { x: x.each_ref().map(|x| &x[..]) }, &mut found, &mut Vec::new());
+            let difference = |t: &[f64; 3]| std::array::from_fn(|a| (offset[a] as f64 + t[a] - source[a]) * edge);
+            let differences: Vec<[f64; 3]> = places.iter().map(difference).collect();
+            let mut wanted = vec![[0.0; 4]; places.len()];
+            e.kernel.values(&differences, &mut wanted);
+            for (found, wanted) in found.iter().zip(&wanted) {
+                off = off.max((found[0] - wanted[0]).abs());
+                largest = largest.max(wanted[0].abs());
+            }
+        }
+    }
+    if off == 0.0 { 0.0 } else { off / largest }
+}

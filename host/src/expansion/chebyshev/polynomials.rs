@@ -1,0 +1,145 @@
+//! Chebyshev polynomials on [-1, 1]: values, series of shifted ones and of derivatives, and coefficients from values at nodes.
+
+use crate::expansion::basis::Index;
+use std::f64::consts::PI;
+
+/// `dst += coefficient * src`.
+#[derive(Clone, Copy, Debug)]
+pub struct Product {
+    pub dst: u32,
+    pub src: u32,
+    pub coefficient: f64,
+}
+
+/// The zeros of a polynomial, and what takes values there to coefficients.
+pub struct Nodes {
+    /// In [-1, 1].
+    pub x: Vec<f64>,
+    /// For each degree the factor of each node's value.
+    pub factors: Vec<Vec<f64>>,
+}
+
+impl Nodes {
+    /// So many nodes for coefficients up to a degree, which is smaller.
+    pub fn new(count: usize, degree: usize) -> Nodes {
+        let angle = |k: usize| (k as f64 + 0.5) * PI / count as f64;
+        let factor = |a: usize, k: usize| if a == 0 { 1.0 } else { 2.0 * (a as f64 * angle(k)).cos() } / count as f64;
+        Nodes {
+            x: (0..count).map(|k| angle(k).cos()).collect(),
+            factors: (0..=degree).map(|a| (0..count).map(|k| factor(a, k)).collect()).collect(),
+        }
+    }
+}
+
+/// For each a the series of T_a((t + shift) / 2) in T_b(t): b up to a.
+fn shifted(degree: usize, shift: f64) -> Vec<Vec<f64>> {
+    // T_(a+1)(u) = 2 u T_a(u) - T_(a-1)(u) with 2 u = t + shift, and t T_b = (T_(b+1) + T_|b-1|) / 2.
+    let times = |series: &[f64]| -> Vec<f64> {
+        let mut product = vec![0.0; degree + 1];
+        for (b, c) in series.iter().enumerate() {
+            product[b] += shift * c;
+            if b < degree {
+                product[b + 1] += if b == 0 { *c } else { 0.5 * c };
+            }
+            if b > 0 {
+                product[b - 1] += 0.5 * c;
+            }
+        }
+        product
+    };
+    let mut one = vec![0.0; degree + 1];
+    one[0] = 1.0;
+    let mut all = vec![one];
+    for a in 1..=degree {
+        let next = times(&all[a - 1]);
+        all.push(if a == 1 {
+            next.iter().map(|x| 0.5 * x).collect()
+        } else {
+            next.iter().zip(&all[a - 2]).map(|(x, y)| x - y).collect()
+        });
+    }
+    all
+}
+
+/// L2L to a child: the parent's T_a in the child's T_b.
+pub fn shifts(terms: &[Index], degree: usize, octant: usize) -> Vec<Product> {
+    // The child's centre lies half of half the parent's edge from the parent's.
+    let axes = [4, 2, 1].map(|bit| shifted(degree, if octant & bit == 0 { -1.0 } else { 1.0 }));
+    let mut products = Vec::new();
+    for (src, a) in terms.iter().enumerate() {
+        for (dst, b) in terms.iter().enumerate() {
+            let coefficient: f64 = (0..3).map(|k| axes[k][a[k] as usize][b[k] as usize]).product();
+            if coefficient != 0.0 {
+                products.push(Product { dst: dst as u32, src: src as u32, coefficient });
+            }
+        }
+    }
+    products
+}
+
+/// The series of a series' derivative along an axis, in units of the cell's edge.
+pub fn slopes(terms: &[Index], axis: usize) -> Vec<Product> {
+    let mut products = Vec::new();
+    for (src, a) in terms.iter().enumerate() {
+        for (dst, b) in terms.iter().enumerate() {
+            let same = (0..3).all(|k| k == axis || a[k] == b[k]);
+            let (high, low) = (a[axis], b[axis]);
+            // T_a' = 2 a (T_(a-1) + T_(a-3) + ...), of which T_0 counts half; t is 2 in units of the edge.
+            if same && low < high && (high - low) % 2 == 1 {
+                let half = if low == 0 { 0.5 } else { 1.0 };
+                products.push(Product { dst: dst as u32, src: src as u32, coefficient: 4.0 * high as f64 * half });
+            }
+        }
+    }
+    products
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expansion::basis::indices_of;
+
+    fn t(a: usize, x: f64) -> f64 {
+        (a as f64 * x.acos()).cos()
+    }
+
+    #[test]
+    fn coefficients_follow_from_values_at_nodes() {
+        let nodes = Nodes::new(9, 7);
+        for a in 0..=7 {
+            for (b, factors) in nodes.factors.iter().enumerate() {
+                let sum: f64 = factors.iter().zip(&nodes.x).map(|(f, x)| f * t(a, *x)).sum();
+                assert!((sum - (a == b) as u8 as f64).abs() < 1e-14);
+            }
+        }
+    }
+
+    #[test]
+    fn shifted_polynomials_are_series() {
+        for shift in [-1.0, 1.0] {
+            for (a, series) in shifted(8, shift).iter().enumerate() {
+                for x in [-1.0, -0.3, 0.5, 0.9] {
+                    let sum: f64 = series.iter().enumerate().map(|(b, c)| c * t(b, x)).sum();
+                    assert!((sum - t(a, 0.5 * (x + shift))).abs() < 1e-13, "{a} {x}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn slopes_are_derivatives() {
+        let terms: Vec<Index> = (0..=5).flat_map(indices_of).collect();
+        let value = |n: &Index, x: [f64; 3]| (0..3).map(|k| t(n[k] as usize, 2.0 * x[k])).product::<f64>();
+        let x = [0.21, -0.37, 0.11];
+        for axis in 0..3 {
+            let products = slopes(&terms, axis);
+            for (src, n) in terms.iter().enumerate() {
+                let own = products.iter().filter(|p| p.src == src as u32);
+                let found: f64 = own.map(|p| p.coefficient * value(&terms[p.dst as usize], x)).sum();
+                let at = |step: f64| std::array::from_fn(|k| x[k] + if k == axis { step } else { 0.0 });
+                let wanted = (value(n, at(1e-5)) - value(n, at(-1e-5))) / 2e-5;
+                assert!((found - wanted).abs() < 1e-6 * (1.0 + wanted.abs()), "{n:?} {found} {wanted}");
+            }
+        }
+    }
+}

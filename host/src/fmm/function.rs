@@ -1,0 +1,174 @@
+//! A P2P kernel as the function that a black-box expansion expands: what it means between two places, and whether an expansion
+//! can hold that (RULES H15).
+
+use crate::expansion::chebyshev::{Kernel, misfit};
+use crate::fmm::bind::{BindError, Feed, Feeds, P2p};
+use hdl::op::meaning::Real;
+use hdl::{Format, Rounding};
+use pg2::graph::Graph;
+use rayon::prelude::*;
+use sim::reference::real::{RealKernel, RealSources};
+use std::sync::Arc;
+
+/// How far results for one difference at several places may be from each other, and the gradient from the potential's,
+/// relatively: fitted functions are no better.
+const TOLERANCE: f64 = 1e-3;
+
+/// By how much the error of an expansion must fall from order 3 to order 6. That of a smooth function falls by more than half an
+/// order of magnitude, that of a function with a jump or a bend by less than 2.
+const LEAST_GAIN: f64 = 2.5;
+
+/// A P2P kernel in boxes.
+struct Function {
+    graph: Graph,
+    p2p: P2p,
+    params: Vec<u64>,
+    slope: f64,
+    is_symmetric: bool,
+}
+
+/// Takes a P2P kernel as a function of differences. `eps` is the softening length in boxes; `levels` those of the tree.
+pub fn function(graph: &Graph, eps: f64, near2: u64, levels: usize) -> Result<Arc<dyn Kernel>, BindError> {
+    let p2p = P2p::bind(graph, true)?;
+    let params = patterns(&p2p.params, |_| (eps * p2p.length).powi(2));
+    let mut function = Function { graph: graph.clone(), p2p, params, slope: 1.0, is_symmetric: false };
+    function.check_invariance()?;
+    function.slope = function.slope_of_gradient()?;
+    function.is_symmetric = function.has_symmetry();
+    let name = graph.name.clone();
+    let kernel: Arc<dyn Kernel> = Arc::new(function);
+    let rough = (2..levels.max(3) as u32).into_par_iter().find_first(|level| {
+        let (coarse, fine) = (misfit(3, near2, &kernel, *level), misfit(6, near2, &kernel, *level));
+        coarse > 1e-12 && fine * LEAST_GAIN > coarse
+    });
+    match rough {
+        None => Ok(kernel),
+        Some(level) => Err(BindError(format!(
+            "{name} is not smooth at distances of about {:.3e} boxes: an expansion does not come closer to it with its order; \
+             leave the far field out with --near-only, or take cut-offs and branches out of the kernel",
+            2.0 * 2f64.powi(-(level as i32))
+        ))),
+    }
+}
+
+/// The patterns of a record that the real meaning takes.
+fn patterns(feeds: &Feeds, value: impl Fn(Feed) -> f64) -> Vec<u64> {
+    let one = |(feed, format): &(Feed, Format)| Real::cast(*format, Rounding::Nearest, value(*feed)).0.bits();
+    feeds.iter().map(one).collect()
+}
+
+/// Directions that no symmetry of a kernel makes alike.
+const DIRECTIONS: [[f64; 3]; 4] = [[0.31, -0.22, 0.17], [-0.05, 0.33, 0.21], [0.11, 0.12, -0.4], [-0.27, -0.3, -0.08]];
+
+impl Function {
+    /// Potential and gradient in the kernel's own units for a source of charge 1 at `source`.
+    fn at(&self, target: [f64; 3], sources: &[[f64; 3]], out: &mut [[f64; 4]]) {
+        let place = |x: [f64; 3]| {
+            move |feed| match feed {
+                Feed::At(axis) => x[axis],
+                _ => 1.0,
+            }
+        };
+        let scaled = |x: &[f64; 3]| x.map(|x| x * self.p2p.length);
+        let i = patterns(&self.p2p.i, place(scaled(&target)));
+        let j: Vec<u64> = sources.iter().flat_map(|x| patterns(&self.p2p.j, place(scaled(x)))).collect();
+        let kernel = RealKernel::new(&self.graph);
+        let outputs = self.graph.outputs.len();
+        let mut terms = vec![0.0; sources.len() * outputs];
+        let sources = RealSources::new(self.p2p.j.len(), &j);
+        kernel.terms(&mut kernel.scratch(), &i, &self.params, &sources, &mut terms);
+        let units = self.p2p.units;
+        for (out, terms) in out.iter_mut().zip(terms.chunks_exact(outputs)) {
+            out[0] = terms[self.p2p.potential] / units.potential;
+            let gradient = self.p2p.gradient.map(|g| g.map(|k| terms[k] / units.gradient));
+            out[1..].copy_from_slice(&gradient.unwrap_or_default());
+        }
+    }
+
+    /// Whether a difference gives the same wherever it stands.
+    fn check_invariance(&self) -> Result<(), BindError> {
+        let mut found = Vec::new();
+        for place in [[0.0; 3], [0.25, -0.125, 0.0625], [-0.25, 0.25, 0.1875]] {
+            for d in DIRECTIONS {
+                let mut out = [[0.0; 4]];
+                let half = |sign: f64| std::array::from_fn(|a| 0.5 * place[a] + sign * 0.5 * d[a]);
+                self.at(half(1.0), &[half(-1.0)], &mut out);
+                found.push(out[0]);
+            }
+        }
+        for (k, other) in found.iter().enumerate().skip(DIRECTIONS.len()) {
+            let one = found[k % DIRECTIONS.len()];
+            let size = one.iter().fold(0.0, |a: f64, x| a.max(x.abs()));
+            if one.iter().zip(other).any(|(a, b)| (a - b).abs() > TOLERANCE * size) {
+                return Err(BindError(format!(
+                    "{} depends on where a pair stands, not on its difference of coordinates alone, so it has no expansion; \
+                     leave the far field out with --near-only",
+                    self.graph.name
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the potential is that of the difference with its axes mirrored and exchanged.
+    fn has_symmetry(&self) -> bool {
+        DIRECTIONS.iter().all(|d| {
+            let images = [[-d[0], d[1], d[2]], [d[0], -d[1], d[2]], [d[1], d[0], d[2]], [d[2], d[0], d[1]]];
+            let mut out = [[0.0; 4]; 5];
+            self.values(&[*d, images[0], images[1], images[2], images[3]], &mut out);
+            out.iter().all(|o| (o[0] - out[0][0]).abs() <= 1e-9 * out[0][0].abs())
+        })
+    }
+
+    /// The kernel's gradient in units of the potential's.
+    fn slope_of_gradient(&self) -> Result<f64, BindError> {
+        if self.p2p.gradient.is_none() {
+            return Ok(1.0);
+        }
+        let mut pairs = Vec::new();
+        for d in DIRECTIONS {
+            for scale in [1.0, 0.1] {
+                let d = d.map(|x| x * scale);
+                let step = 1e-3 * scale;
+                let at = |axis: usize, by: f64| std::array::from_fn(|a| d[a] + if a == axis { by } else { 0.0 });
+                let mut places = vec![d];
+                (0..3).for_each(|a| places.extend([at(a, step), at(a, -step)]));
+                let mut out = vec![[0.0; 4]; 7];
+                self.values(&places, &mut out);
+                for a in 0..3 {
+                    pairs.push((out[0][a + 1], (out[2 * a + 1][0] - out[2 * a + 2][0]) / (2.0 * step)));
+                }
+            }
+        }
+        let sum = |pick: fn(&(f64, f64)) -> f64| pairs.iter().map(pick).sum::<f64>();
+        let slope = sum(|p| p.0 * p.1) / sum(|p| p.1 * p.1);
+        let is_multiple = |p: &(f64, f64)| {
+            let size = pairs.iter().fold(0.0, |a: f64, p| a.max(p.0.abs()));
+            (p.0 - slope * p.1).abs() <= TOLERANCE * size
+        };
+        if slope.is_finite() && pairs.iter().all(is_multiple) {
+            return Ok(slope);
+        }
+        Err(BindError(format!(
+            "`gout` of {} is not the gradient of `pout`, nor a multiple of it, so that one expansion cannot give both; leave \
+             `gout` out, or the far field with --near-only",
+            self.graph.name
+        )))
+    }
+}
+
+impl Kernel for Function {
+    fn values(&self, d: &[[f64; 3]], out: &mut [[f64; 4]]) {
+        // Differences reach from -1 to 1, as coordinates do.
+        let sources: Vec<[f64; 3]> = d.iter().map(|d| d.map(|x| -x)).collect();
+        self.at([0.0; 3], &sources, out);
+    }
+
+    fn slope(&self) -> f64 {
+        self.slope
+    }
+
+    fn is_symmetric(&self) -> bool {
+        self.is_symmetric
+    }
+}

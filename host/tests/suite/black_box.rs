@@ -1,0 +1,91 @@
+//! FMMs of kernels that are not 1/r, by the black-box expansion, against direct sums of what the kernels mean.
+
+use host::backends::{self, BackendOptions};
+use host::data::particles::Particles;
+use host::data::random::{Charge, Distribution, generate};
+use host::direct::error::{Errors, compare, sample};
+use host::expansion::basis::Basis;
+use host::fmm::offload::{self, Pipelines};
+use host::fmm::{FmmOptions, Plan};
+use pg2::graph::Graph;
+
+/// A P2P kernel with the arithmetic of the shipped one; `lines` define the potential `p` and the factor `g` of `dx` from `r2`,
+/// `inr` and `q`.
+fn kernel(name: &str, lines: &str) -> Graph {
+    let text = format!(
+        "fixed32.31 xi[3] ipin; fixed32.31 xj[3] jpin; float25.16 mj jpin; fixed64.30 pout fout; fixed64.16 gout[3] fout;
+        d = xj - xi;
+        same = d[0] == 0 && d[1] == 0 && d[2] == 0;
+        q = same ? 0 : mj;
+        dx = (float25.16)d;
+        r2 = dx * dx;
+        inr = pg_pow(r2, -1, 2);
+        {lines}
+        pout += (fixed64.30)p;
+        gout += (fixed64.16)(g * dx);"
+    );
+    pg2::compile(name, &text).unwrap_or_else(|e| panic!("{e:?}")).graph
+}
+
+/// exp(-4 r) / r and its gradient.
+fn yukawa() -> Graph {
+    kernel("yukawa", "s = 4 * (r2 * inr); e = q * inr * pg_exp(-s); p = e; g = e * (1 + s) * (inr * inr);")
+}
+
+fn errors(p: &Particles, options: &FmmOptions, graph: &Graph, backend: &str) -> Errors {
+    let mut backend = (backends::find(backend).expect("a backend").0.open)(&BackendOptions::default());
+    let plan = Plan::for_kernel(p.columns(), options, Some(graph)).unwrap_or_else(|e| panic!("{e}"));
+    assert!(plan.pairs.m2l > 0);
+    let mut pipelines = Pipelines::new(&mut *backend, graph, None);
+    let field = plan.solve(&p.q, &mut [&mut pipelines], &mut |_, _, _| {}).unwrap_or_else(|e| panic!("{e}")).field;
+    let targets = sample(p.len(), 100, 1);
+    compare(&field, &targets, &offload::direct(&plan, &p.q, graph, &targets).expect("it runs"))
+}
+
+fn options(order: usize, leaf: usize) -> FmmOptions {
+    FmmOptions { order, leaf, basis: Basis::Chebyshev, ..FmmOptions::default() }
+}
+
+#[test]
+fn errors_fall_with_the_order() {
+    let p = generate(4000, Distribution::Uniform, Charge::Positive, 3);
+    let graph = yukawa();
+    let error = |order| errors(&p, &options(order, 60), &graph, "cpu").gradient_rel_l2.expect("a gradient");
+    let found: Vec<f64> = [2, 4, 6].iter().map(|order| error(*order)).collect();
+    assert!(found.windows(2).all(|w| w[1] < 0.4 * w[0]) && found[2] < 2e-4, "{found:?}");
+}
+
+#[test]
+fn adaptive_trees_and_pipelines_are_right() {
+    for distribution in [Distribution::Plummer, Distribution::Sphere] {
+        let p = generate(3000, distribution, Charge::Random, 4);
+        let e = errors(&p, &options(5, 30), &yukawa(), "emulator");
+        assert!(e.potential_rel_l2 < 3e-3 && e.gradient_rel_l2 < Some(3e-3), "{e:?}");
+    }
+}
+
+#[test]
+fn a_force_is_a_multiple_of_the_gradient() {
+    // The potential -1/r^2 and, in place of its gradient, minus three times that.
+    let graph = kernel("square", "e = inr * inr; p = -(q * e); g = 6 * q * (e * e);");
+    let p = generate(3000, Distribution::Uniform, Charge::Positive, 5);
+    let e = errors(&p, &options(6, 60), &graph, "cpu");
+    assert!(e.gradient_rel_l2 < Some(2e-3), "{e:?}");
+}
+
+#[test]
+fn functions_that_no_expansion_holds_are_refused() {
+    let p = generate(1000, Distribution::Uniform, Charge::Random, 3);
+    let refused = |graph: &Graph| {
+        let plan = Plan::for_kernel(p.columns(), &options(4, 20), Some(graph));
+        plan.err().unwrap_or_else(|| panic!("{} is taken", graph.name)).to_string()
+    };
+    let cut = kernel("cut", "p = r2 < 0.25 ? q * inr : 0; g = r2 < 0.25 ? q * (inr * inr * inr) : 0;");
+    assert!(refused(&cut).contains("is not smooth at distances of about 5.000e-1 boxes"), "{}", refused(&cut));
+    let other = kernel("other", "p = q * inr; g = q * inr;");
+    assert!(refused(&other).contains("is not the gradient of `pout`"), "{}", refused(&other));
+    let placed = kernel("placed", "p = q * inr * (float25.16)xi[0]; g = q;");
+    assert!(refused(&placed).contains("depends on where a pair stands"), "{}", refused(&placed));
+    let none = Plan::new(p.columns(), &options(4, 20)).err().expect("no kernel").to_string();
+    assert!(none.contains("is for a P2P kernel"), "{none}");
+}
