@@ -12,6 +12,7 @@ mod options;
 mod overlap;
 mod report;
 pub mod stats;
+pub mod tune;
 
 pub use options::{FmmError, FmmOptions, MAX_ORDER, MOST_PARTICLES, Precision};
 
@@ -103,6 +104,14 @@ impl Plan {
         (plan.pairs, plan.streamed_m2l) = plan.count();
         plan.seconds = start.elapsed().as_secs_f64();
         Ok(plan)
+    }
+
+    /// Takes another order; tree and lists stay.
+    pub fn set_order(&mut self, order: usize) {
+        if order != self.options.order {
+            self.options.order = order;
+            self.operators = Default::default();
+        }
     }
 
     /// Computes potential and gradient at every particle for charges in the order of the positions. Each stage goes to the

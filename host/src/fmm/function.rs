@@ -44,7 +44,7 @@ pub fn function(graph: &Graph, eps: f64, near2: u64, levels: usize) -> Result<Ar
     match rough {
         None => Ok(kernel),
         Some(level) => Err(BindError(format!(
-            "{name} is not smooth at distances of about {:.3e} boxes: an expansion does not come closer to it with its order; \
+            "{name} is not 1/r, nor smooth at distances of about {:.3e} boxes: an expansion does not come closer to it with its order; \
              leave the far field out with --near-only, or take cut-offs and branches out of the kernel",
             2.0 * 2f64.powi(-(level as i32))
         ))),
@@ -101,7 +101,7 @@ impl Function {
             let size = one.iter().fold(0.0, |a: f64, x| a.max(x.abs()));
             if one.iter().zip(other).any(|(a, b)| (a - b).abs() > TOLERANCE * size) {
                 return Err(BindError(format!(
-                    "{} depends on where a pair stands, not on its difference of coordinates alone, so it has no expansion; \
+                    "{} is not 1/r, and depends on where a pair stands, not on its difference of coordinates alone, so it has no expansion; \
                      leave the far field out with --near-only",
                     self.graph.name
                 )));
@@ -150,8 +150,8 @@ impl Function {
             return Ok(slope);
         }
         Err(BindError(format!(
-            "`gout` of {} is not the gradient of `pout`, nor a multiple of it, so that one expansion cannot give both; leave \
-             `gout` out, or the far field with --near-only",
+            "{} is not 1/r, and its `gout` is not the gradient of `pout`, nor a multiple of it, so that one expansion cannot \
+             give both; leave `gout` out, or the far field with --near-only",
             self.graph.name
         )))
     }
