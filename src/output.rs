@@ -22,7 +22,7 @@ enum Place {
 }
 
 fn wrong(path: &Path) -> impl Fn(io::Error) -> Failure {
-    let path = path.to_path_buf();
+    let path = if path.as_os_str() == "-" { PathBuf::from("standard output") } else { path.to_path_buf() };
     move |e| Failure::file(&path, format!("cannot be written: {e}"))
 }
 

@@ -35,6 +35,7 @@ use crate::{Flags, Format, Rounding};
 use facts::{Fast, Fold, Loss, Outcome, Twice, Unwrapped};
 use meaning::Real;
 pub use pieces::power::MAX_NUMERATOR;
+pub use pieces::scale::MOST_PLACES;
 use std::fmt::{Debug, Formatter};
 use std::hash::{Hash, Hasher};
 use std::sync::LazyLock;

@@ -3,7 +3,12 @@
 pub mod boxmap;
 pub mod charges;
 pub mod lists;
+mod octants;
+mod sort;
 
+pub use sort::morton;
+
+use crate::arith::lanes::fastest;
 use crate::arith::scale::ldexp;
 use crate::data::particles::Columns;
 use boxmap::BoxMap;
@@ -73,6 +78,8 @@ pub struct Tree {
     pub unit: [Vec<f64>; 3],
     /// Integer coordinates X.
     pub grid: Vec<[i32; 3]>,
+    /// For each sorted particle the number of particles at exactly its coordinates, itself included.
+    pub twins: Vec<u32>,
     /// Level by level, in Morton order within a level; the root first. Empty without particles.
     pub cells: Vec<Cell>,
     /// The cells of each level.
@@ -85,16 +92,26 @@ impl Tree {
     /// Sorts the particles and splits every cell with more than `leaf` of them.
     pub fn build(columns: Columns, leaf: usize) -> Tree {
         let map = BoxMap::new(columns);
-        let order = sorted(columns, &map);
+        let (keys, order) = sort::sorted(columns, &map);
         let scaled = columns.map(|c| order.par_iter().map(|k| map.scaled(c[*k as usize])).collect::<Vec<f64>>());
-        let unit = [0, 1, 2].map(|a| scaled[a].par_iter().map(|s| map.unit(a, *s)).collect::<Vec<f64>>());
+        let (unit, grid) = placed(&map, &scaled);
         let input = (!map.exact).then(|| columns.map(|c| order.iter().map(|k| c[*k as usize]).collect()));
-        let grid = (0..order.len()).into_par_iter().map(|k| [0, 1, 2].map(|a| BoxMap::grid(unit[a][k]))).collect();
-        let mut tree =
-            Tree { map, order, scaled, input, unit, grid, cells: Vec::new(), levels: Vec::new(), leaves: Vec::new() };
-        tree.split(leaf.max(1));
+        let mut tree = Tree {
+            map,
+            order,
+            scaled,
+            input,
+            unit,
+            grid,
+            twins: Vec::new(),
+            cells: Vec::new(),
+            levels: Vec::new(),
+            leaves: Vec::new(),
+        };
+        tree.twins = tree.counted_twins();
+        tree.split(leaf.max(1), &keys);
         tree.leaves = (0..tree.cells.len() as u32).filter(|k| tree.cells[*k as usize].is_leaf()).collect();
-        tree.leaves.sort_unstable_by_key(|k| tree.cells[*k as usize].first);
+        tree.leaves.par_sort_unstable_by_key(|k| tree.cells[*k as usize].first);
         tree
     }
 
@@ -114,8 +131,7 @@ impl Tree {
         }
     }
 
-    /// For each sorted particle the number of particles at exactly its coordinates, itself included.
-    pub fn twins(&self) -> Vec<u32> {
+    fn counted_twins(&self) -> Vec<u32> {
         let mut twins = vec![1; self.len()];
         let mut first = 0;
         for group in self.grid.chunk_by(|a, b| a == b) {
@@ -157,12 +173,11 @@ impl Tree {
         parts
     }
 
-    /// Builds the cells of one level after the other.
-    fn split(&mut self, leaf: usize) {
+    /// Builds the cells of one level after the other, given the Morton keys.
+    fn split(&mut self, leaf: usize, keys: &[u64]) {
         if self.is_empty() {
             return;
         }
-        let keys: Vec<u64> = self.grid.par_iter().map(morton).collect();
         let root =
             Cell { at: [0; 3], level: 0, first: 0, count: self.len() as u32, parent: 0, first_child: 0, children: 0 };
         self.cells.push(root);
@@ -170,10 +185,11 @@ impl Tree {
         for level in 0..MAX_LEVEL {
             let parents = self.levels[level as usize].clone();
             let first = self.cells.len();
-            for parent in parents {
-                if self.cells[parent].count as usize > leaf {
-                    self.split_cell(parent, &keys);
-                }
+            let is_full = |parent: &usize| self.cells[*parent].count as usize > leaf;
+            let ends: Vec<(usize, [u32; 8])> =
+                parents.into_par_iter().filter(is_full).map(|p| (p, octant_ends(&self.cells[p], keys))).collect();
+            for (parent, ends) in ends {
+                self.split_cell(parent, &ends);
             }
             if self.cells.len() == first {
                 break;
@@ -182,85 +198,63 @@ impl Tree {
         }
     }
 
-    fn split_cell(&mut self, parent: usize, keys: &[u64]) {
+    fn split_cell(&mut self, parent: usize, ends: &[u32; 8]) {
         let cell = self.cells[parent];
-        let level = cell.level + 1;
         let first_child = self.cells.len() as u32;
-        let digit = 3 * (MAX_LEVEL - level);
-        let mut first = cell.first as usize;
-        let end = first + cell.count as usize;
-        while first < end {
-            let octant = keys[first] >> digit & 7;
-            let count = keys[first..end].partition_point(|k| k >> digit & 7 == octant);
-            let bit = |b: u64| (octant >> b & 1) as u32;
-            self.cells.push(Cell {
-                at: [cell.at[0] << 1 | bit(2), cell.at[1] << 1 | bit(1), cell.at[2] << 1 | bit(0)],
-                level,
-                first: first as u32,
-                count: count as u32,
-                parent: parent as u32,
-                first_child: 0,
-                children: 0,
-            });
-            first += count;
+        let mut first = cell.first;
+        for (octant, end) in ends.iter().enumerate().filter(|(_, end)| **end > cell.first) {
+            let bit = |b: u32| (octant >> b & 1) as u32;
+            if *end > first {
+                self.cells.push(Cell {
+                    at: [cell.at[0] << 1 | bit(2), cell.at[1] << 1 | bit(1), cell.at[2] << 1 | bit(0)],
+                    level: cell.level + 1,
+                    first,
+                    count: end - first,
+                    parent: parent as u32,
+                    first_child: 0,
+                    children: 0,
+                });
+            }
+            first = *end;
         }
         self.cells[parent].first_child = first_child;
         self.cells[parent].children = self.cells.len() as u32 - first_child;
     }
 }
 
-/// The 60-bit Morton key of a grid point: three bits a level, x the most significant of each.
-pub fn morton(grid: &[i32; 3]) -> u64 {
-    let spread = |x: i32| {
-        let mut v = ((x + (1 << 30)) as u64) >> (31 - MAX_LEVEL);
-        v = (v | v << 32) & 0x001f_0000_0000_ffff;
-        v = (v | v << 16) & 0x001f_0000_ff00_00ff;
-        v = (v | v << 8) & 0x100f_00f0_0f00_f00f;
-        v = (v | v << 4) & 0x10c3_0c30_c30c_30c3;
-        (v | v << 2) & 0x1249_2492_4924_9249
-    };
-    spread(grid[0]) << 2 | spread(grid[1]) << 1 | spread(grid[2])
+/// Where the particles of each octant of a cell end.
+fn octant_ends(cell: &Cell, keys: &[u64]) -> [u32; 8] {
+    let digit = 3 * (MAX_LEVEL - cell.level - 1);
+    let mut end = cell.first;
+    std::array::from_fn(|octant| {
+        let rest = &keys[end as usize..cell.particles().end];
+        end += rest.partition_point(|k| k >> digit & 7 == octant as u64) as u32;
+        end
+    })
 }
 
-/// Input indices in the order of Morton key, then of X, then of the input: particles of one X stand together.
-fn sorted(columns: Columns, map: &BoxMap) -> Vec<u32> {
-    let grid = |k: u32| [0, 1, 2].map(|a| BoxMap::grid(map.unit(a, map.scaled(columns[a][k as usize]))));
-    let keys: Vec<(u64, u32)> = (0..columns[0].len() as u32).into_par_iter().map(|k| (morton(&grid(k)), k)).collect();
-    let mut keyed = radix_sorted(keys);
-    for group in keyed.chunk_by_mut(|a, b| a.0 == b.0) {
-        if group.len() > 1 {
-            group.sort_by_cached_key(|e| (grid(e.1), e.1));
-        }
+/// Box and integer coordinates of scaled ones.
+fn placed(map: &BoxMap, scaled: &[Vec<f64>; 3]) -> ([Vec<f64>; 3], Vec<[i32; 3]>) {
+    const TASK: usize = 1 << 12;
+    let mut unit = [0, 1, 2].map(|_| vec![0.0; scaled[0].len()]);
+    let mut grid = vec![[0; 3]; scaled[0].len()];
+    for (axis, (unit, scaled)) in unit.iter_mut().zip(scaled).enumerate() {
+        let parts = unit.par_chunks_mut(TASK).zip(scaled.par_chunks(TASK));
+        parts.zip(grid.par_chunks_mut(TASK)).for_each(|((unit, scaled), grid)| place(map, axis, scaled, unit, grid));
     }
-    keyed.into_iter().map(|e| e.1).collect()
+    (unit, grid)
 }
 
-/// Sorts by key, and by index among equal keys: buckets by the upper bits in one stable pass, then each on its own.
-fn radix_sorted(keys: Vec<(u64, u32)>) -> Vec<(u64, u32)> {
-    const BITS: u32 = 12;
-    let bucket = |key: u64| (key >> (3 * MAX_LEVEL - BITS)) as usize;
-    let mut ends = vec![0usize; 1 << BITS];
-    keys.iter().for_each(|k| ends[bucket(k.0)] += 1);
-    let mut sum = 0;
-    for end in &mut ends {
-        sum += *end;
-        *end = sum - *end;
+fastest! {
+    fn place(map: &BoxMap, axis: usize, scaled: &[f64], unit: &mut [f64], grid: &mut [[i32; 3]]) = place_body
+}
+
+#[inline(always)]
+fn place_body<const FMA: bool>(map: &BoxMap, axis: usize, scaled: &[f64], unit: &mut [f64], grid: &mut [[i32; 3]]) {
+    for ((unit, scaled), grid) in unit.iter_mut().zip(scaled).zip(grid) {
+        *unit = map.unit(axis, *scaled);
+        grid[axis] = BoxMap::grid(*unit);
     }
-    let mut sorted = vec![(0, 0); keys.len()];
-    for k in &keys {
-        let place = &mut ends[bucket(k.0)];
-        sorted[*place] = *k;
-        *place += 1;
-    }
-    let mut parts = Vec::new();
-    let (mut rest, mut start) = (&mut sorted[..], 0);
-    for end in ends {
-        let (part, after) = rest.split_at_mut(end - start);
-        parts.push(part);
-        (rest, start) = (after, end);
-    }
-    parts.into_par_iter().for_each(|part| part.par_sort_unstable());
-    sorted
 }
 
 #[cfg(test)]
@@ -311,14 +305,5 @@ mod tests {
         assert_eq!(check(&p, 8).levels.len() as u32, MAX_LEVEL + 1);
         p.push([0.9, 0.1, 0.2], 1.0);
         assert_eq!(check(&p, 8).levels.len() as u32, MAX_LEVEL + 1);
-    }
-
-    #[test]
-    fn morton_keys_interleave_the_upper_twenty_bits() {
-        assert_eq!(morton(&[-(1 << 30); 3]), 0);
-        assert_eq!(morton(&[(1 << 30) - 1; 3]), (1 << 60) - 1);
-        assert_eq!(morton(&[0, -(1 << 30), -(1 << 30)]), 1 << 59);
-        assert_eq!(morton(&[-(1 << 30), -(1 << 30), -(1 << 30) + (1 << 11)]), 1);
-        assert_eq!(morton(&[-(1 << 30), -(1 << 30) + (1 << 12), -(1 << 30)]), 1 << 4);
     }
 }

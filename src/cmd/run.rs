@@ -165,7 +165,7 @@ pub fn parameters(columns: &[Column], given: &[String], raw: bool) -> Result<Vec
             .split_once('=')
             .ok_or_else(|| Failure::Usage(format!("--param takes NAME=VALUE, not `{}`", shown(text))))?;
         let k = columns.iter().position(|c| c.name == name.trim()).ok_or_else(|| {
-            let known = if columns.is_empty() { "it has none".into() } else { format!("they are {}", names()) };
+            let known = if columns.is_empty() { "it has none".into() } else { format!("it has {}", names()) };
             Failure::Input(format!("the kernel has no parameter `{}`; {known}", shown(name)))
         })?;
         let bits =

@@ -428,6 +428,8 @@ fn kernels_that_do_not_bind_are_explained() {
     assert!(ended.err.contains("order 2") && ended.err.contains("--order 2"), "{}", ended.err);
     let ended = p.run("fmm --n 20 --m2l p2p").expect(1);
     assert!(ended.err.contains("`ci[3] ipin` is missing"), "{}", ended.err);
+    // Other pins are told once, and with them the right ones.
+    assert!(ended.err.contains("`xi`, `xj`") && ended.err.matches("it knows").count() == 1, "{}", ended.err);
     p.write("m.pg2", p.run("gen m2l --order 4").expect(0).out.replace("ci - cj", "cj - ci"));
     let ended = p.run("fmm --n 20 --m2l m.pg2").expect(1);
     assert!(ended.err.contains("does not compute M2L"), "{}", ended.err);

@@ -217,7 +217,7 @@ fn a_full_standard_output_is_said_and_no_panic() {
         let ended = p.command(words).stdout(full).stderr(Stdio::piped()).output().expect("it runs");
         let err = String::from_utf8_lossy(&ended.stderr);
         assert_eq!(ended.status.code(), Some(1), "{words}: {err}");
-        has(&err, &["cannot be written: No space left"]);
+        has(&err, &["standard output", "cannot be written: No space left"]);
     }
     // Where neither can be written, the status is left.
     let full = || fs::File::options().write(true).open("/dev/full").expect("a device");

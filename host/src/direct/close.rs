@@ -27,9 +27,8 @@ pub struct Close {
     pub targets: Vec<usize>,
 }
 
-/// Finds all close pairs. `twins` has for each sorted particle the number of particles at exactly its coordinates, itself
-/// included.
-pub fn find(tree: &Tree, twins: &[u32]) -> Close {
+/// Finds all close pairs.
+pub fn find(tree: &Tree) -> Close {
     let keys: Vec<u64> = tree.grid.par_iter().map(morton).collect();
     let mut cells = Vec::new();
     let mut first = 0;
@@ -37,7 +36,7 @@ pub fn find(tree: &Tree, twins: &[u32]) -> Close {
         cells.push(first..first + cell.len());
         first += cell.len();
     }
-    let of_cell = |cell: &Range<usize>| Finder { tree, twins, keys: &keys }.cell(cell.clone());
+    let of_cell = |cell: &Range<usize>| Finder { tree, keys: &keys }.cell(cell.clone());
     let parts: Vec<Close> = cells.into_par_iter().map(|cell| of_cell(&cell)).filter(|c| c.pairs > 0).collect();
     // Each pair was seen from both of its ends.
     Close {
@@ -48,7 +47,6 @@ pub fn find(tree: &Tree, twins: &[u32]) -> Close {
 
 struct Finder<'a> {
     tree: &'a Tree,
-    twins: &'a [u32],
     /// The Morton key of each sorted particle.
     keys: &'a [u64],
 }
@@ -119,10 +117,10 @@ impl Finder<'_> {
             }
         }
         // Of particles on one point of the grid, those at exactly one place are no pairs.
-        let same: u64 = own.map(|k| self.twins[k] as u64).sum();
+        let same: u64 = own.map(|k| self.tree.twins[k] as u64).sum();
         let mut close = Close { pairs: found.count - same, targets: Vec::new() };
         for (point, has_other) in targets.points.iter().zip(found.has_other) {
-            close.targets.extend(point.particles().filter(|k| has_other || self.twins[*k] < point.count));
+            close.targets.extend(point.particles().filter(|k| has_other || self.tree.twins[*k] < point.count));
         }
         close.targets.sort_unstable();
         close
@@ -156,7 +154,7 @@ mod tests {
 
     fn found(p: &Particles) -> (Tree, Close) {
         let tree = Tree::build(p.columns(), 8);
-        let close = find(&tree, &tree.twins());
+        let close = find(&tree);
         (tree, close)
     }
 

@@ -54,8 +54,6 @@ pub struct Near<'a> {
     pub charges: &'a Charges,
     /// Softening length in the user's units.
     pub eps: f64,
-    /// For each sorted particle the number of particles at exactly its coordinates, itself included.
-    pub twins: Vec<u32>,
 }
 
 /// What was computed in wider arithmetic.
@@ -94,7 +92,7 @@ struct Scratch<T> {
 
 impl<'a> Near<'a> {
     pub fn new(tree: &'a Tree, lists: &'a Lists, charges: &'a Charges, eps: f64) -> Near<'a> {
-        Near { tree, lists, charges, eps, twins: tree.twins() }
+        Near { tree, lists, charges, eps }
     }
 
     /// Adds the direct interactions to `out`, in box units; those in [`Again::wide`] are left to the caller.
@@ -174,7 +172,7 @@ impl<'a> Near<'a> {
         let (mut rest, mut pairs) = (Vec::new(), 0);
         for (k, sums) in targets.zip(sums) {
             let close = sums.close as u64;
-            let own = self.twins[k] as u64;
+            let own = tree.twins[k] as u64;
             if close == own {
                 add(k, std::array::from_fn(|a| sums.force[a].f64() * scale[a]));
             } else {

@@ -55,7 +55,7 @@ fn extent(tree: &Tree, leaf: usize) -> f64 {
 /// Potential and gradient at some of a leaf's particles from the particles in `segments`, in the user's units of length and
 /// those of [`Charges`].
 pub fn sums(near: &Near, leaf: usize, segments: &[(u32, u32)], targets: &[usize]) -> Vec<(usize, WideForce)> {
-    let Near { tree, charges, twins, eps, .. } = near;
+    let Near { tree, charges, eps, .. } = near;
     if targets.is_empty() {
         return Vec::new();
     }
@@ -71,7 +71,7 @@ pub fn sums(near: &Near, leaf: usize, segments: &[(u32, u32)], targets: &[usize]
             total[0].add(usual.force[0], -sources.unit);
             (1..4).for_each(|a| total[a].add(usual.force[a], -2 * sources.unit));
         }
-        if usual.pairs as usize + (twins[*k] as usize) < sources.places.len() {
+        if usual.pairs as usize + (tree.twins[*k] as usize) < sources.places.len() {
             for (place, j) in sources.places.iter().enumerate() {
                 let d = std::array::from_fn(|a| sources.x[a][place] - at[a]);
                 if soft > 1.0 / LEAST || !is_usual(d) {

@@ -115,7 +115,7 @@ impl<T: Vectors> Expansion<T> for Solid<T> {
     }
 
     fn m2l(&self, far: Far, m: &[T], l: &mut [T]) {
-        if far.lists.v.iter().all(|v| v.is_empty()) {
+        if far.lists.v.is_empty() {
             return;
         }
         let list = |parent: usize| &far.lists.v[parent][..];

@@ -207,9 +207,12 @@ fn check_pins(stage: &str, graph: &Graph, wanted: &[Wanted]) -> Result<(), BindE
         }
     }
     let known = |p: &&Pin| wanted.iter().any(|w| w.name == p.name);
-    for p in graph.pins.iter().filter(|p| !known(p)) {
+    let others: Vec<String> = graph.pins.iter().filter(|p| !known(p)).map(|p| format!("`{}`", p.name)).collect();
+    if !others.is_empty() {
         let names: Vec<String> = wanted.iter().map(|w| declaration(w.name, w.class, w.len)).collect();
-        wrong.push(format!("pin `{}` is none that an FMM knows; it knows {}", p.name, names.join(", ")));
+        let pins = if others.len() == 1 { "pin" } else { "pins" };
+        let (others, names) = (others.join(", "), names.join(", "));
+        wrong.push(format!("{stage} has no use for the {pins} {others}; it knows {names}"));
     }
     if let Some(o) = graph.outputs.iter().find(|o| o.reduce != Reduce::Sum) {
         wrong.push(format!("output `{}` must be gathered by `+=`", graph.pins[o.pin].name));

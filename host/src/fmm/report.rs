@@ -5,8 +5,7 @@ use super::executor::Work;
 use super::stats::{Pairs, PerKernel, Seconds, Stats};
 use crate::backends;
 use crate::job::Words;
-use crate::tree::Cell;
-use crate::tree::lists::is_near;
+use crate::tree::lists;
 use hdl::Flags;
 use rayon::prelude::*;
 
@@ -14,37 +13,22 @@ impl Plan {
     /// Interactions by the lists, and cell pairs that M2L streams.
     pub(super) fn count(&self) -> (Pairs, u64) {
         let (tree, lists) = (&self.tree, &self.lists);
-        let one = |k: usize| -> (Pairs, u64) {
+        let one = |k: usize| {
             let cell = &tree.cells[k];
-            let mut pairs = Pairs::default();
-            let mut streamed = 0;
-            pairs.p2p = cell.count as u64 * lists.u[k].iter().map(|s| s.1 as u64).sum::<u64>();
+            let p2p = cell.count as u64 * lists.u[k].iter().map(|s| s.1 as u64).sum::<u64>();
             if self.options.near_only {
-                return (pairs, 0);
+                return Pairs { p2p, ..Pairs::default() };
             }
-            pairs.m2p = cell.count as u64 * lists.w[k].len() as u64;
-            pairs.p2l = lists.x[k].iter().map(|s| tree.cells[*s as usize].count as u64).sum();
-            for s in &lists.v[k] {
-                let source = &tree.cells[*s as usize];
-                streamed += cell.children as u64 * source.children as u64;
-                for t in &tree.cells[cell.child_range()] {
-                    let far =
-                        |s: &&Cell| !is_near(std::array::from_fn(|a| t.at[a] as i64 - s.at[a] as i64), self.near2);
-                    pairs.m2l += tree.cells[source.child_range()].iter().filter(far).count() as u64;
-                }
-            }
-            (pairs, streamed)
+            let p2l = lists.x[k].iter().map(|s| tree.cells[*s as usize].count as u64).sum();
+            Pairs { p2p, m2l: 0, m2p: cell.count as u64 * lists.w[k].len() as u64, p2l }
         };
-        let add = |a: (Pairs, u64), b: (Pairs, u64)| {
-            let pairs = Pairs {
-                p2p: a.0.p2p + b.0.p2p,
-                m2l: a.0.m2l + b.0.m2l,
-                m2p: a.0.m2p + b.0.m2p,
-                p2l: a.0.p2l + b.0.p2l,
-            };
-            (pairs, a.1 + b.1)
-        };
-        (0..tree.cells.len()).into_par_iter().map(one).reduce(Default::default, add)
+        let add = |a: Pairs, b: Pairs| Pairs { p2p: a.p2p + b.p2p, m2l: 0, m2p: a.m2p + b.m2p, p2l: a.p2l + b.p2l };
+        let pairs = (0..tree.cells.len()).into_par_iter().map(one).reduce(Default::default, add);
+        if self.options.near_only {
+            return (pairs, 0);
+        }
+        let (m2l, streamed) = lists::m2l_pairs(tree, lists, self.near2);
+        (Pairs { m2l, ..pairs }, streamed)
     }
 
     /// `backend` is who ran P2P, if it was not the CPU.

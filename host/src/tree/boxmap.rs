@@ -3,8 +3,10 @@
 //! Everything is first scaled by powers of two, which is exact, so that neither huge nor tiny inputs leave the
 //! range of f64 when they are squared.
 
+use crate::arith::lanes::fastest;
 use crate::arith::scale::{exponent, ldexp};
 use crate::data::particles::Columns;
+use rayon::prelude::*;
 
 /// Box coordinates are `(x * 2^-shift - centre) / size`, in [-0.5, 0.5).
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -29,14 +31,13 @@ const HALF: i32 = 1 << 30;
 
 impl BoxMap {
     pub fn new(columns: Columns) -> BoxMap {
-        let largest = columns.iter().flat_map(|c| c.iter()).fold(0.0, |a: f64, x| a.max(x.abs()));
-        let shift = exponent(largest);
+        let ends = columns.map(ends);
+        let largest = ends.iter().flatten().fold(0.0, |a: f64, x| a.max(x.abs()));
+        let shift = exponent(if columns[0].is_empty() { 0.0 } else { largest });
         let (mut centre, mut rest) = ([0.0; 3], [0.0; 3]);
         let mut extent = 0.0f64;
-        for ((c, rest), column) in centre.iter_mut().zip(&mut rest).zip(columns) {
-            let low = column.iter().fold(f64::INFINITY, |a, x| a.min(*x));
-            let high = column.iter().fold(f64::NEG_INFINITY, |a, x| a.max(*x));
-            if !column.is_empty() {
+        for ((c, rest), [low, high]) in centre.iter_mut().zip(&mut rest).zip(ends) {
+            if !columns[0].is_empty() {
                 let (low, high) = (ldexp(low, -shift), ldexp(high, -shift));
                 let sum = low + high;
                 let of_high = sum - low;
@@ -55,21 +56,24 @@ impl BoxMap {
         // Scaling down is exact as long as no bit falls below the smallest number, 2^-1074.
         let least = ldexp(1.0, shift - 1022);
         let is_exact = |x: &f64| *x == 0.0 || x.abs() >= least;
-        let exact = shift <= 0 || columns.iter().all(|c| c.iter().all(is_exact));
+        let exact = shift <= 0 || columns.iter().all(|c| c.par_iter().all(is_exact));
         BoxMap { shift, centre, rest, size, factor, exact }
     }
 
     /// Scaled coordinate of a user's coordinate; exact.
+    #[inline(always)]
     pub fn scaled(&self, x: f64) -> f64 {
         if self.factor != 0.0 { x * self.factor } else { ldexp(x, -self.shift) }
     }
 
     /// Box coordinate along `axis` of a scaled one.
+    #[inline(always)]
     pub fn unit(&self, axis: usize, scaled: f64) -> f64 {
         ((scaled - self.centre[axis] - self.rest[axis]) / self.size).clamp(-0.5, 0.5 - f64::EPSILON)
     }
 
     /// The integer coordinate X of a box coordinate.
+    #[inline(always)]
     pub fn grid(unit: f64) -> i32 {
         ((unit * 2f64.powi(31)).floor() as i32).clamp(-HALF, HALF - 1)
     }
@@ -87,6 +91,38 @@ impl BoxMap {
     pub fn length(&self, x: f64) -> f64 {
         self.scaled(x) / self.size
     }
+}
+
+/// The least and the greatest of a column.
+fn ends(column: &[f64]) -> [f64; 2] {
+    let both = |a: [f64; 2], b: [f64; 2]| [a[0].min(b[0]), a[1].max(b[1])];
+    let none = [f64::INFINITY, f64::NEG_INFINITY];
+    let one = |part: &[f64]| {
+        let mut ends = none;
+        some_ends(part, &mut ends);
+        ends
+    };
+    column.par_chunks(1 << 14).map(one).reduce(|| none, both)
+}
+
+fastest! {
+    fn some_ends(column: &[f64], ends: &mut [f64; 2]) = some_ends_body
+}
+
+#[inline(always)]
+fn some_ends_body<const FMA: bool>(column: &[f64], ends: &mut [f64; 2]) {
+    // Lanes of their own, so that no comparison waits for the last one.
+    let (mut low, mut high) = ([ends[0]; 16], [ends[1]; 16]);
+    let mut take = |k: usize, x: f64| {
+        low[k] = if x < low[k] { x } else { low[k] };
+        high[k] = if x > high[k] { x } else { high[k] };
+    };
+    let (chunks, rest) = column.as_chunks::<16>();
+    for chunk in chunks {
+        (0..16).for_each(|k| take(k, chunk[k]));
+    }
+    rest.iter().for_each(|x| take(0, *x));
+    *ends = [low.into_iter().fold(f64::INFINITY, f64::min), high.into_iter().fold(f64::NEG_INFINITY, f64::max)];
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@
 //! Two cells of one level are near when their integer offset d has d.d < near2. A leaf and a smaller cell are near
 //! when any cell of the smaller size inside the leaf would be.
 
-use crate::arith::ranges;
+use super::octants::Octants;
 use crate::tree::{Cell, Tree};
 use rayon::prelude::*;
+use std::ops::{Index, Range};
 
 /// Where P2P replaces M2P or P2L: up to so many particles it costs less.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -18,31 +19,88 @@ pub struct ListOptions {
     pub p2l_above: usize,
 }
 
+/// A list for each cell, one behind the other.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Flat<T> {
+    /// Where each list begins, and where the last one ends.
+    starts: Vec<usize>,
+    items: Vec<T>,
+}
+
+impl<T> Default for Flat<T> {
+    fn default() -> Flat<T> {
+        Flat { starts: vec![0], items: Vec::new() }
+    }
+}
+
+impl<T: Copy> Flat<T> {
+    /// Whether all lists are empty.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Ends the list whose items were pushed last.
+    fn end(&mut self) {
+        self.starts.push(self.items.len());
+    }
+
+    fn append(&mut self, other: &Flat<T>) {
+        let before = self.items.len();
+        self.items.extend_from_slice(&other.items);
+        self.starts.extend(other.starts[1..].iter().map(|end| before + end));
+    }
+}
+
+impl<T> Index<usize> for Flat<T> {
+    type Output = [T];
+
+    fn index(&self, cell: usize) -> &[T] {
+        &self.items[self.starts[cell]..self.starts[cell + 1]]
+    }
+}
+
 /// The U, V, W and X lists of every cell, as Ying, Biros and Zorin name them (J. Comput. Phys. 196, 2004); indices are
 /// those of [`Tree::cells`].
 #[derive(Clone, Default, Debug)]
 pub struct Lists {
     /// U, for P2P: the ranges of sorted particles that act directly on a leaf's, (first, count), ascending and merged.
     /// It also holds what W and X would have, where P2P costs less.
-    pub u: Vec<Vec<(u32, u32)>>,
+    pub u: Flat<(u32, u32)>,
     /// V, for M2L, kept with the parent, since siblings share it: for a split cell, the other split cells of its level.
     /// Those of their children that are not near a child of the cell are in the child's V list.
-    pub v: Vec<Vec<u32>>,
+    pub v: Flat<u32>,
     /// W, for M2P: for a leaf, the smaller cells whose multipoles act on its particles.
-    pub w: Vec<Vec<u32>>,
+    pub w: Flat<u32>,
     /// X, for P2L: for any cell, the coarser leaves whose particles act on its local expansion.
-    pub x: Vec<Vec<u32>>,
+    pub x: Flat<u32>,
 }
 
-/// What a cell hands down to its children.
-#[derive(Clone, Default)]
+impl Lists {
+    fn append(&mut self, other: &Lists) {
+        self.u.append(&other.u);
+        self.v.append(&other.v);
+        self.w.append(&other.w);
+        self.x.append(&other.x);
+    }
+}
+
+/// What the cells of a level hand down to their children.
+#[derive(Default)]
 struct Near {
     /// Near cells of the same level, itself included.
-    same: Vec<u32>,
+    same: Flat<u32>,
     /// Near leaves of coarser levels.
-    coarse: Vec<u32>,
+    coarse: Flat<u32>,
     /// Cells all of whose particles act directly on everything below.
-    direct: Vec<u32>,
+    direct: Flat<u32>,
+}
+
+impl Near {
+    fn append(&mut self, other: &Near) {
+        self.same.append(&other.same);
+        self.coarse.append(&other.coarse);
+        self.direct.append(&other.direct);
+    }
 }
 
 /// The near2 of an opening angle. The rounding of 1/theta^2 must not lift 9 to 10 for a theta of 1/3.
@@ -70,104 +128,168 @@ fn all_children_near(a: &Cell, b: &Cell, near2: u64) -> bool {
     is_near(std::array::from_fn(|k| 2 * (a.at[k] as i64 - b.at[k] as i64).abs() + 1), near2)
 }
 
+/// Cells of one task.
+const TASK: usize = 128;
+
 /// Builds all lists.
 pub fn build(tree: &Tree, options: &ListOptions) -> Lists {
-    let n = tree.cells.len();
-    let mut lists =
-        Lists { v: vec![Vec::new(); n], w: vec![Vec::new(); n], x: vec![Vec::new(); n], u: vec![Vec::new(); n] };
-    let mut above: Vec<Near> = vec![Near { same: vec![0], ..Near::default() }];
+    let mut lists = Lists::default();
+    let mut above = Near::default();
+    let octants = Octants::new(options.near2);
     for (level, range) in tree.levels.iter().enumerate() {
-        let near: Vec<(Near, Vec<u32>)> = if level == 0 {
-            vec![(above[0].clone(), Vec::new())]
-        } else {
-            let parents = tree.levels[level - 1].start;
-            range
-                .clone()
-                .into_par_iter()
-                .map(|t| inherit(tree, options, t, &above[tree.cells[t].parent as usize - parents]))
-                .collect()
+        let parents = if level == 0 { 0 } else { tree.levels[level - 1].start };
+        let tasks: Vec<Range<usize>> =
+            range.clone().step_by(TASK).map(|first| first..(first + TASK).min(range.end)).collect();
+        let one = |cells: &Range<usize>| {
+            let mut part = Part { tree, options, octants: &octants, near: Near::default(), lists: Lists::default() };
+            let mut room = Room::default();
+            for t in cells.clone() {
+                match level {
+                    0 => part.near.same.items.push(t as u32),
+                    _ => part.inherit(t, &above, tree.cells[t].parent as usize - parents),
+                }
+                part.finish(t, &mut room);
+            }
+            (part.near, part.lists)
         };
-        let own: Vec<Own> = near.par_iter().zip(range.clone()).map(|(n, t)| finish(tree, options, t, &n.0)).collect();
-        let mut next = Vec::with_capacity(range.len());
-        for ((t, (near, x)), own) in range.clone().zip(near).zip(own) {
-            lists.x[t] = x;
-            lists.v[t] = own.v;
-            lists.w[t] = own.w;
-            lists.u[t] = own.u;
-            next.push(near);
+        let parts: Vec<(Near, Lists)> = tasks.par_iter().map(one).collect();
+        let mut next = Near::default();
+        for (near, part) in &parts {
+            next.append(near);
+            lists.append(part);
         }
         above = next;
     }
     lists
 }
 
-/// What `t` gets from its parent's near cells, and the leaves that act on it by P2L.
-fn inherit(tree: &Tree, options: &ListOptions, t: usize, parent: &Near) -> (Near, Vec<u32>) {
-    let target = &tree.cells[t];
-    let mut near = Near { direct: parent.direct.clone(), ..Near::default() };
-    let mut x = Vec::new();
-    let mut leaf = |s: u32, near: &mut Near| {
-        if reaches(&tree.cells[s as usize], target, options.near2) {
-            near.coarse.push(s);
-        } else if target.count as usize > options.p2l_above {
-            x.push(s);
-        } else {
-            near.direct.push(s);
-        }
-    };
-    for s in &parent.same {
-        let source = &tree.cells[*s as usize];
-        if source.is_leaf() {
-            leaf(*s, &mut near);
-        } else {
-            let is_close = |c: &usize| reaches(target, &tree.cells[*c], options.near2);
-            near.same.extend(source.child_range().filter(is_close).map(|c| c as u32));
-        }
-    }
-    for s in &parent.coarse {
-        leaf(*s, &mut near);
-    }
-    (near, x)
+/// The lists of some cells that stand one behind the other.
+struct Part<'a> {
+    tree: &'a Tree,
+    options: &'a ListOptions,
+    octants: &'a Octants,
+    near: Near,
+    lists: Lists,
 }
 
-/// The lists that end at one cell.
-struct Own {
-    v: Vec<u32>,
-    w: Vec<u32>,
-    u: Vec<(u32, u32)>,
+/// Room for the lists of one leaf.
+#[derive(Default)]
+struct Room {
+    direct: Vec<(u32, u32)>,
+    open: Vec<u32>,
 }
 
-fn finish(tree: &Tree, options: &ListOptions, t: usize, near: &Near) -> Own {
-    let target = &tree.cells[t];
-    let mut own = Own { v: Vec::new(), w: Vec::new(), u: Vec::new() };
-    if !target.is_leaf() {
-        let split = |s: &&u32| {
-            let source = &tree.cells[**s as usize];
-            !source.is_leaf() && !all_children_near(target, source, options.near2)
-        };
-        own.v = near.same.iter().filter(split).copied().collect();
-        return own;
-    }
-    let mut direct: Vec<u32> = near.coarse.iter().chain(&near.direct).copied().collect();
-    let mut open: Vec<u32> = near.same.clone();
-    while let Some(s) = open.pop() {
-        let source = &tree.cells[s as usize];
-        if reaches(target, source, options.near2) {
+impl Part<'_> {
+    /// Adds what `t` gets from the near cells of its parent, the place of which on its level is given, and the leaves that
+    /// act on it by P2L.
+    fn inherit(&mut self, t: usize, above: &Near, parent: usize) {
+        let target = &self.tree.cells[t];
+        let at = self.tree.cells[target.parent as usize].at;
+        self.near.direct.items.extend_from_slice(&above.direct[parent]);
+        for s in &above.same[parent] {
+            let source = &self.tree.cells[*s as usize];
             if source.is_leaf() {
-                direct.push(s);
-            } else {
-                open.extend(source.child_range().map(|c| c as u32));
+                self.leaf(*s, target);
+                continue;
             }
-        } else if source.count as usize > options.m2p_above {
-            own.w.push(s);
-        } else {
-            direct.push(s);
+            let near = self.octants.near(offset(&source.at, &at), target.octant());
+            let (same, first) = (&mut self.near.same.items, source.first_child);
+            if source.children == 8 {
+                same.extend((0..8).filter(|octant| near >> octant & 1 == 1).map(|octant| first + octant));
+            } else {
+                let is_near = |c: &u32| near >> self.tree.cells[*c as usize].octant() & 1 == 1;
+                same.extend((first..first + source.children).filter(is_near));
+            }
+        }
+        for s in &above.coarse[parent] {
+            self.leaf(*s, target);
         }
     }
-    own.w.sort_unstable();
-    own.u =
-        ranges::sorted(direct.iter().map(|s| (tree.cells[*s as usize].first, tree.cells[*s as usize].count)).collect());
-    own
+
+    /// Puts a coarser leaf where it acts on `target`.
+    fn leaf(&mut self, s: u32, target: &Cell) {
+        let list = if reaches(&self.tree.cells[s as usize], target, self.options.near2) {
+            &mut self.near.coarse
+        } else if target.count as usize > self.options.p2l_above {
+            &mut self.lists.x
+        } else {
+            &mut self.near.direct
+        };
+        list.items.push(s);
+    }
+
+    /// Adds the lists that end at `t`, given what is near it.
+    fn finish(&mut self, t: usize, room: &mut Room) {
+        let Near { same, coarse, direct } = &mut self.near;
+        [&mut *same, coarse, direct].into_iter().for_each(Flat::end);
+        let k = same.starts.len() - 2;
+        let (same, coarse, direct) = (&same[k], &coarse[k], &direct[k]);
+        let (tree, near2, target) = (self.tree, self.options.near2, &self.tree.cells[t]);
+        let Lists { u, v, w, x } = &mut self.lists;
+        if !target.is_leaf() {
+            let split = |s: &&u32| {
+                let source = &tree.cells[**s as usize];
+                !source.is_leaf() && !all_children_near(target, source, near2)
+            };
+            v.items.extend(same.iter().filter(split));
+        } else {
+            room.direct.clear();
+            let particles = |s: &u32| (tree.cells[*s as usize].first, tree.cells[*s as usize].count);
+            room.direct.extend(coarse.iter().chain(direct).map(particles));
+            room.open.clear();
+            room.open.extend_from_slice(same);
+            let first_w = w.items.len();
+            while let Some(s) = room.open.pop() {
+                let source = &tree.cells[s as usize];
+                if reaches(target, source, near2) {
+                    if source.is_leaf() {
+                        room.direct.push(particles(&s));
+                    } else {
+                        room.open.extend(source.child_range().map(|c| c as u32));
+                    }
+                } else if source.count as usize > self.options.m2p_above {
+                    w.items.push(s);
+                } else {
+                    room.direct.push(particles(&s));
+                }
+            }
+            w.items[first_w..].sort_unstable();
+            room.direct.sort_unstable();
+            let first_u = u.items.len();
+            for next in &room.direct {
+                match u.items[first_u..].last_mut() {
+                    Some(last) if last.0 + last.1 == next.0 => last.1 += next.1,
+                    _ => u.items.push(*next),
+                }
+            }
+        }
+        u.end();
+        [v, w, x].into_iter().for_each(Flat::end);
+    }
+}
+
+fn offset(source: &[u32; 3], target: &[u32; 3]) -> [i32; 3] {
+    std::array::from_fn(|a| source[a] as i32 - target[a] as i32)
+}
+
+/// Pairs of cells by M2L: those that are accepted, and those that the lists of a parent hold, near ones included.
+pub fn m2l_pairs(tree: &Tree, lists: &Lists, near2: u64) -> (u64, u64) {
+    let octants = Octants::new(near2);
+    let of_parent = |p: usize| {
+        let target = &tree.cells[p];
+        let mut pairs = (0, 0);
+        for s in &lists.v[p] {
+            let source = &tree.cells[*s as usize];
+            pairs.1 += target.children as u64 * source.children as u64;
+            let there = tree.cells[source.child_range()].iter().fold(0u8, |bits, c| bits | 1 << c.octant());
+            let o = offset(&source.at, &target.at);
+            for t in &tree.cells[target.child_range()] {
+                pairs.0 += (there & !octants.near(o, t.octant())).count_ones() as u64;
+            }
+        }
+        pairs
+    };
+    (0..tree.cells.len()).into_par_iter().map(of_parent).reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
 }
 
 #[cfg(test)]

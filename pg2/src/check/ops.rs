@@ -10,11 +10,8 @@ use crate::graph::{NodeKind, PinClass};
 use crate::syntax::ast::{BinaryOp, ExprId};
 use hdl::Format;
 use hdl::number::exact::Exact;
-use hdl::op::{Attrs, Operator, compare, float, int, log};
+use hdl::op::{Attrs, MOST_PLACES, Operator, compare, float, int, log};
 use num_bigint::BigInt;
-
-/// The largest constant shift of a float: beyond it every value of every format leaves the range.
-const MAX_FLOAT_SHIFT: i64 = 4096;
 
 /// The library's operator for a format, and whether the operands change places.
 pub(super) fn library(op: BinaryOp, format: Format) -> Option<(&'static dyn Operator, bool)> {
@@ -191,8 +188,8 @@ impl<'a> Checker<'a> {
 
     fn constant_shift(&mut self, value: &Typed, left: bool, amount: Option<i64>, at: Span, span: Span) -> Value {
         let format = value.format;
-        let (low, high) =
-            if format.is_integral() { (0, format.width() as i64 - 1) } else { (-MAX_FLOAT_SHIFT, MAX_FLOAT_SHIFT) };
+        let most = MOST_PLACES as i64;
+        let (low, high) = if format.is_integral() { (0, format.width() as i64 - 1) } else { (-most, most) };
         let Some(n) = amount.filter(|n| (low..=high).contains(n)) else {
             let message = format!("a shift of {format} is between {low} and {high}");
             let error = Diagnostic::error(codes::SHIFT_RANGE, message, at, "out of range");

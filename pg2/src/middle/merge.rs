@@ -371,9 +371,10 @@ fn schedule(graph: &Graph, values: &[Sig], places: &[Place], depth: u32) -> Sche
     for (k, node) in graph.nodes.iter().enumerate() {
         if let NodeKind::Op { args, .. } = &node.kind {
             let waits = args.iter().filter(|a| s.fixed[k] || !s.fixed[a.0 as usize]);
-            let ready = places[values[k].index()].ready;
+            // A result that nothing reads, of an operator whose flags count, has no place within the depth.
+            let ready = places[values[k].index()].ready.min(depth);
             let there = waits.map(|a| s.ready(*a)).max().unwrap_or(0);
-            s.start[k] = first[k].unwrap_or(ready).max(there);
+            s.start[k] = first[k].unwrap_or(ready).min(depth).max(there);
             s.latency[k] = ready.saturating_sub(s.start[k]);
         }
     }

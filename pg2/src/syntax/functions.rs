@@ -324,5 +324,10 @@ mod tests {
         }
         let power = function("pg_pow").expect("it is in the table");
         assert!(power.text.contains(&format!("|n| up to {} ", hdl::op::MAX_NUMERATOR)), "{}", power.text);
+        for (name, op) in [("pg_sin", table::SIN), ("pg_cos", table::COS)] {
+            let limit = format!(" 2^{} ", table::sin_cos::LIMIT);
+            let text = function(name).expect("it is in the table").text;
+            assert!(text.contains(&limit) && op.summary().contains(&limit), "{text}; {}", op.summary());
+        }
     }
 }

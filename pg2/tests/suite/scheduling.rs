@@ -2,7 +2,8 @@
 
 use crate::graphs::{Build, random};
 use hdl::Reduce;
-use hdl::circuit::target::Clock;
+use hdl::circuit::target::{Clock, TARGETS};
+use pg2::backend::build::compile_to_netlist;
 use pg2::graph::{Graph, NodeId, NodeKind, PinClass};
 use pg2::middle::budget::budget;
 use pg2::middle::gather::{Gather, Source, gather};
@@ -141,4 +142,19 @@ fn the_forms_between_graph_and_netlist_are_shown_and_checked() {
     assert!(damaged(&|f| f.steps[0].cycle += 1).contains("belongs to another pair"));
     assert!(damaged(&|f| f.last.iter_mut().for_each(Vec::clear)).contains("is read 0 times"));
     assert!(damaged(&|f| f.steps.swap(0, 1)).contains("is no register of"));
+}
+
+#[test]
+fn an_operator_of_which_only_the_flags_count_builds() {
+    // The quotient is below 1/2, so the cast makes 0 of it; what is left is `invalid` for v = 0.
+    let text = "fixed8.8 v jpin; int8 o fout; o += (int8)(v / v);";
+    for target in TARGETS.iter() {
+        for mhz in [25.0, target.usual_mhz, 300.0] {
+            let built = compile_to_netlist("k", text, Clock { target, mhz, blocks: None }).expect("it compiles");
+            assert!(
+                built.graph.nodes.iter().any(|n| matches!(&n.kind, NodeKind::Op { op, .. } if op.name() == "xdiv"))
+            );
+            built.schedule.verify(&built.graph).expect("it holds together");
+        }
+    }
 }

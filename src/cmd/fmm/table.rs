@@ -70,11 +70,13 @@ pub fn text(s: &Stats) -> String {
     if s.words.i > 0 {
         let (j, i, result) = (s.words.j, s.words.i, s.words.result);
         out += &format!("words over the link: {j} of sources, {i} of targets, {result} of results\n");
-        out += &format!(
-            "M2L pairs streamed {} (masked near cells included), of which {:.3} are of use\n",
-            s.streamed.m2l,
-            s.pairs.m2l as f64 / s.streamed.m2l.max(1) as f64
-        );
+        if s.streamed.m2l > 0 {
+            out += &format!(
+                "M2L pairs streamed {} (masked near cells included), of which {:.3} are of use\n",
+                s.streamed.m2l,
+                s.pairs.m2l as f64 / s.streamed.m2l as f64
+            );
+        }
     }
     if !s.flags.is_empty() {
         out += &format!("flags: {}\n", s.flags.join(", "));

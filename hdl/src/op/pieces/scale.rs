@@ -9,6 +9,10 @@ use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::shift::any;
 use crate::rtl::cat;
 
+/// The largest amount that a float or log is shifted by in the text of a kernel, and in C: beyond it every value of every
+/// format that C holds leaves the range.
+pub const MOST_PLACES: i32 = 4096;
+
 /// Whether a variable amount can make the result larger, and whether it can make it smaller.
 pub fn directions(inst: &Inst) -> (bool, bool) {
     let signed = inst.args[1].is_signed() && !inst.is_nonneg(1);
@@ -31,9 +35,10 @@ pub fn amount(inst: &Inst, bits: u64) -> i64 {
 /// The same in C, bounded, since it is a 64-bit integer and ldexp takes an int.
 pub fn c_amount(inst: &Inst, name: &str) -> String {
     let sign = if inst.attrs.d < 0 { "-" } else { "" };
+    let most = MOST_PLACES;
     match inst.args[1].is_signed() {
-        true => format!("{sign}(int)(({name}) > 4096 ? 4096 : ({name}) < -4096 ? -4096 : ({name}))"),
-        false => format!("{sign}(int)((uint64_t)({name}) > 4096 ? 4096 : ({name}))"),
+        true => format!("{sign}(int)(({name}) > {most} ? {most} : ({name}) < -{most} ? -{most} : ({name}))"),
+        false => format!("{sign}(int)((uint64_t)({name}) > {most} ? {most} : ({name}))"),
     }
 }
 

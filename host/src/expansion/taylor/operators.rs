@@ -44,7 +44,7 @@ impl<T: Real> Expansion<T> for Operators<T> {
     }
 
     fn m2l(&self, far: Far, m: &[T], l: &mut [T]) {
-        if far.lists.v.iter().all(|v| v.is_empty()) {
+        if far.lists.v.is_empty() {
             return;
         }
         let (near2, table) = self.table.get_or_init(|| (far.near2, Table::new(&self.taylor, far.near2)));

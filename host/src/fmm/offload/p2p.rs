@@ -33,7 +33,7 @@ pub fn p2p(
     let record = |feeds: &Feeds| table(tree.len(), feeds, |k, feed, format| particle(plan, charges, k, feed, format)).0;
     let (targets, sources) = (record(&kernel.i), record(&kernel.j));
     let near = Near::new(tree, lists, charges, plan.options.eps);
-    let close = close::find(tree, &near.twins);
+    let close = close::find(tree);
     // A kernel that is not 1/r has no other arithmetic to be computed in.
     let mut again = vec![kernel.coulomb && bound.is_long; tree.len()];
     close.targets.iter().for_each(|k| again[*k] = kernel.coulomb);
