@@ -5,7 +5,7 @@ pub mod bind;
 mod calibrate;
 pub mod executor;
 mod field;
-mod function;
+pub mod function;
 mod native;
 pub mod offload;
 mod options;

@@ -18,8 +18,9 @@ use host::expansion::basis::Basis;
 use host::fmm::executor::Executor;
 use host::fmm::offload::{self, Pipelines};
 use host::fmm::stats::Stats;
-use host::fmm::{self, FmmError, MOST_PARTICLES, Plan, Precision, Solution, bind, tune};
+use host::fmm::{self, FmmError, MOST_PARTICLES, Plan, Precision, Solution, bind, function, tune};
 use host::tree::boxmap::BoxMap;
+use host::tree::lists::near2;
 use pg2::graph::Graph;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -63,10 +64,10 @@ pub struct Args {
     /// Opening angle, above 0 and up to 0.5
     #[arg(long, value_name = "T", default_value_t = 0.5)]
     theta: f64,
-    /// Particles up to which a cell stays a leaf [default: 64; for native code by what the stages cost]
+    /// Particles up to which a cell stays a leaf [default: 64; for native solid harmonics by what the stages cost]
     #[arg(long, value_name = "N")]
     leaf: Option<usize>,
-    /// Basis of the expansions [default: solid; cartesian beside M2L kernels; chebyshev for a P2P kernel that is not 1/r]
+    /// Basis of the expansions [default: cartesian, solid for --tol, chebyshev for a P2P kernel that is not 1/r]
     #[arg(long, value_enum)]
     expansion: Option<BasisArg>,
     /// Arithmetic of native code [default: f64, or what --tol needs]
@@ -237,6 +238,10 @@ impl Kernels {
         if is_free && bind::P2p::bind(&p2p, true).is_ok_and(|kernel| !kernel.coulomb) {
             options.basis = Basis::Chebyshev;
         }
+        if options.basis == Basis::Chebyshev && !args.near_only {
+            // The softening length is one of the particles' box, which is not known yet.
+            function::check(&p2p, 0.0, near2(options.theta)).map_err(|e| failure(e.into()))?;
+        }
         if args.tol.is_some() && args.m2l.as_deref().is_some_and(|m| m != NATIVE) {
             return Err(Failure::Usage(
                 "--tol finds the order, which an M2L kernel has already; leave --m2l out".into(),
@@ -292,7 +297,7 @@ const LEAF: usize = 64;
 
 /// What was asked for, and for the rest what is best. `native` code alone runs everything.
 fn options(args: &Args, native: bool) -> fmm::FmmOptions {
-    let usual = if native || args.tol.is_some() { Basis::Solid } else { Basis::Cartesian };
+    let usual = if args.tol.is_some() { Basis::Solid } else { Basis::Cartesian };
     let precision = args.tol.filter(|_| native).map_or(Precision::F64, tune::precision);
     let mut options = fmm::FmmOptions {
         order: args.order.unwrap_or(4),
@@ -306,8 +311,8 @@ fn options(args: &Args, native: bool) -> fmm::FmmOptions {
     if let Some(wanted) = args.tol {
         options = tune::start(&options, wanted);
     }
-    let best =
-        || if native && !args.near_only { tune::leaf(options.basis, options.order, options.precision) } else { LEAF };
+    let is_tuned = native && !args.near_only && options.basis != Basis::Cartesian;
+    let best = || if is_tuned { tune::leaf(options.basis, options.order, options.precision) } else { LEAF };
     options.leaf = args.leaf.unwrap_or_else(best);
     options
 }

@@ -51,6 +51,11 @@ pub fn function(graph: &Graph, eps: f64, near2: u64, levels: usize) -> Result<Ar
     }
 }
 
+/// Whether a kernel that is not 1/r has an expansion, as far as that can be known without particles.
+pub fn check(graph: &Graph, eps: f64, near2: u64) -> Result<(), BindError> {
+    function(graph, eps, near2, 3).map(|_| ())
+}
+
 /// The patterns of a record that the real meaning takes.
 fn patterns(feeds: &Feeds, value: impl Fn(Feed) -> f64) -> Vec<u64> {
     let one = |(feed, format): &(Feed, Format)| Real::cast(*format, Rounding::Nearest, value(*feed)).0.bits();
