@@ -13,7 +13,7 @@ mod overlap;
 mod report;
 pub mod stats;
 
-pub use options::{FmmError, FmmOptions, MAX_ORDER, MOST_PARTICLES, Precision};
+pub use options::{FmmError, FmmOptions, MOST_PARTICLES, Precision};
 
 use crate::arith::vector::Vectors;
 use crate::data::particles::{Columns, Field};
