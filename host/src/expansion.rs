@@ -132,14 +132,14 @@ pub fn operators<T: Vectors>(
     match (basis, kernel) {
         (_, Some(kernel)) => Box::new(chebyshev::Chebyshev::<T>::new(order, near2, kernel.clone())),
         (Basis::Solid, None) => Box::new(solid::Solid::<T>::new(order)),
-        (_, None) => Box::new(taylor::Operators::<T>::new(order, basis)),
+        (_, None) => Box::new(taylor::Operators::<T>::new(order)),
     }
 }
 
 /// About how many direct pairs one evaluation of a multipole expansion at a point costs; measured on AVX-512.
 pub fn pairs_of_a_point(basis: Basis, order: usize) -> usize {
     match basis {
-        Basis::Cartesian => 8 + 3 * taylor::derivatives_at_a_point(basis, order) / 10,
+        Basis::Cartesian => 8 + 3 * basis::terms(order) / 10,
         Basis::Solid => 8 + 4 * solid::terms_at_a_point(order) / 10,
         // The kernel's real meaning at all nodes.
         Basis::Chebyshev => 8 * (order + 2).pow(3),

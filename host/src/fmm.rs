@@ -14,7 +14,7 @@ mod report;
 pub mod stats;
 pub mod tune;
 
-pub use options::{FmmError, FmmOptions, MAX_ORDER, MOST_PARTICLES, Precision};
+pub use options::{FmmError, FmmOptions, MOST_PARTICLES, Precision};
 
 use crate::arith::vector::Vectors;
 use crate::data::particles::{Columns, Field};

@@ -1,4 +1,4 @@
-//! The terms of an expansion: multi-indices and the two bases made of them.
+//! The kinds of expansions, and the terms of the Cartesian one: multi-indices.
 
 /// A multi-index (n_x, n_y, n_z).
 pub type Index = [u8; 3];
@@ -11,6 +11,16 @@ pub enum Basis {
     Solid,
     /// Chebyshev polynomials: the black-box expansion of a P2P kernel.
     Chebyshev,
+}
+
+impl Basis {
+    /// The highest order. What tables are made of, such as (4P)! in solid harmonics, stays in the range of f64.
+    pub fn max_order(self) -> usize {
+        match self {
+            Basis::Cartesian | Basis::Chebyshev => 20,
+            Basis::Solid => 30,
+        }
+    }
 }
 
 /// Terms of all orders 0 to `order` of the Cartesian basis.
@@ -43,16 +53,4 @@ pub(super) fn lowered(n: Index, axis: usize, by: u8) -> Option<Index> {
 pub fn indices_of(order: usize) -> Vec<Index> {
     let order = order as u8;
     (0..=order).rev().flat_map(|x| (0..=order - x).rev().map(move |y| [x, y, order - x - y])).collect()
-}
-
-/// A derivative of a harmonic function as a sum of those with at most one x: D_xx^m = (-1)^m (D_yy + D_zz)^m.
-pub(super) fn reduced(n: Index) -> Vec<(Index, f64)> {
-    let m = n[0] / 2;
-    let mut coefficient = if m.is_multiple_of(2) { 1.0 } else { -1.0 };
-    let mut sum = Vec::new();
-    for i in 0..=m {
-        sum.push(([n[0] % 2, n[1] + 2 * i, n[2] + 2 * (m - i)], coefficient));
-        coefficient *= (m - i) as f64 / (i + 1) as f64;
-    }
-    sum
 }

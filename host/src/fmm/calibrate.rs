@@ -83,7 +83,7 @@ pub fn m2l(graph: &Graph, kernel: &M2l, near2: u64) -> Result<(), BindError> {
             feeds.iter().map(value).collect()
         };
         let out = terms(graph, &fill(&kernel.i, 1.0), &fill(&kernel.j, -1.0), &fill(&kernel.params, 0.0));
-        let mut d = vec![[0.0; LANES]; e.d];
+        let mut d = vec![[0.0; LANES]; e.l];
         e.derivatives::<f64, false>(&c.map(|x| [x; LANES]), [far; LANES], &mut d);
         for k in 0..e.l {
             let products = || e.row(k).iter().map(|(n, i)| m[*n as usize] * d[*i as usize][0]);

@@ -102,7 +102,7 @@ pub fn bind(p2p: &Graph, m2l: Option<&Graph>, options: &FmmOptions) -> Result<(P
             return Err(FmmError::Option(text.into()));
         }
         Some(graph) => {
-            let expansion = Operators::new(options.order, options.basis);
+            let expansion = Operators::new(options.order);
             Some(M2l::bind(graph, expansion, lists::near2(options.theta))?)
         }
     };

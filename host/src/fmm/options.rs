@@ -18,7 +18,7 @@ pub enum Precision {
 /// What a plan is made with.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FmmOptions {
-    /// Order P, 1 to [`MAX_ORDER`].
+    /// Order P, 1 to that of [`Basis::max_order`].
     pub order: usize,
     /// Opening angle in (0, 0.5].
     pub theta: f64,
@@ -31,9 +31,6 @@ pub struct FmmOptions {
     /// Leave out the far field: for kernels that are not 1/r.
     pub near_only: bool,
 }
-
-/// The highest order: derivatives of order 2P of the solid basis stay well inside the range of f64.
-pub const MAX_ORDER: usize = 20;
 
 impl Default for FmmOptions {
     fn default() -> FmmOptions {
@@ -68,8 +65,9 @@ impl FmmOptions {
     /// Says which option is out of its range.
     pub fn check(&self) -> Result<(), FmmError> {
         let wrong = |what: String| Err(FmmError::Option(what));
-        if !(1..=MAX_ORDER).contains(&self.order) {
-            return wrong(format!("the order must be 1 to {MAX_ORDER}, not {}", self.order));
+        let most = self.basis.max_order();
+        if !(1..=most).contains(&self.order) {
+            return wrong(format!("the order must be 1 to {most}, not {}", self.order));
         }
         if !(self.theta > 0.0 && self.theta <= 0.5) {
             return wrong(format!("theta must be above 0 and at most 0.5, not {:?}", self.theta));

@@ -200,7 +200,7 @@ fn solid_harmonics_reach_high_accuracy() {
     // Gradient errors by degree on an octree with the list of 189, as published for solid harmonics.
     let p = generate(6000, Distribution::Uniform, Charge::Random, 11);
     let mixed = mixed();
-    for (order, expected) in [(3, 1.4e-3), (5, 2.2e-4), (8, 1.6e-5), (12, 8.8e-7)] {
+    for (order, expected) in [(3, 1.4e-3), (5, 2.2e-4), (8, 1.6e-5), (12, 8.8e-7), (30, 1e-10)] {
         let options = FmmOptions { order, basis: Basis::Solid, leaf: 32, ..FmmOptions::default() };
         let e = errors(&p, &options).gradient_rel_l2.expect("a gradient");
         println!("{order} {e:.2e} expected {expected:.1e}");
@@ -371,7 +371,12 @@ fn an_angle_near_0_is_direct_summation() {
 fn options_out_of_range_are_refused() {
     let p = generate(3, Distribution::Uniform, Charge::Random, 1);
     let refused = |o: FmmOptions| Plan::new(p.columns(), &o).err().expect("out of range").to_string();
-    assert!(refused(FmmOptions { order: 0, ..FmmOptions::default() }).contains("order must be 1 to"));
+    for (basis, most) in [(Basis::Cartesian, 20), (Basis::Solid, 30)] {
+        for order in [0, most + 1] {
+            let text = refused(FmmOptions { order, basis, ..FmmOptions::default() });
+            assert!(text.contains(&format!("order must be 1 to {most}")), "{text}");
+        }
+    }
     for theta in [0.0, 0.6, -0.1, f64::NAN] {
         assert!(refused(FmmOptions { theta, ..FmmOptions::default() }).contains("theta"));
     }

@@ -242,6 +242,61 @@ fn check_m2l<T: Vectors>(order: usize, near2: u64, grid: &Grid, tolerance: f64) 
     }
 }
 
+/// The error of the far gradient of two points a cell, relative to all of it.
+fn far_error(grid: &Grid, order: usize, orders: Orders, is_positive: bool) -> f64 {
+    let (mut random, scratch) = (Random(9), &mut Vec::new());
+    let (solid, size) = (Solid::<f64>::new(order), terms::count(order));
+    let blank = || vec![0.0; grid.cells.len() * size];
+    let (mut m, mut l) = (blank(), blank());
+    let mut points = Vec::new();
+    for m in m.chunks_exact_mut(size) {
+        let x = random.points::<f64>(2);
+        let q: Vec<f64> = (0..2).map(|_| random.next() + if is_positive { 0.5 } else { 0.0 }).collect();
+        solid.p2m(at(&x), &q, m, scratch);
+        points.push((x, q));
+    }
+    let m2l = M2l::<f64>::with_orders(order, 4, Isa::best(), &weights(2 * order), orders);
+    m2l.run(&grid.cells, &grid.levels, &|p| &grid.lists[p][..], &m, &mut l);
+    let (mut wrong, mut all) = (0.0, 0.0);
+    for (p, list) in grid.lists.iter().enumerate() {
+        for t in grid.cells[p].child_range() {
+            let mut out = [[0.0; 4]; 2];
+            solid.l2p(&l[t * size..(t + 1) * size], at(&points[t].0), &mut out, scratch);
+            for (k, out) in out.iter().enumerate() {
+                let mut wanted = [0.0; 4];
+                for s in list.iter().flat_map(|s| grid.cells[*s as usize].child_range()) {
+                    let d = [0, 1, 2].map(|a| grid.cells[t].at[a] as i64 - grid.cells[s].at[a] as i64);
+                    if !is_near(d, 4) {
+                        let x = std::array::from_fn(|a| points[t].0[a][k] + d[a] as f64);
+                        direct(x, &points[s].0, &points[s].1).iter().zip(&mut wanted).for_each(|(x, w)| *w += x);
+                    }
+                }
+                for a in 1..4 {
+                    wrong += (out[a] - wanted[a]).powi(2);
+                    all += wanted[a].powi(2);
+                }
+            }
+        }
+    }
+    (wrong / all).sqrt()
+}
+
+#[test]
+fn lower_orders_far_away_leave_the_error_as_it_is() {
+    let grid = grid(5, 4, |_| true);
+    let mut last = f64::INFINITY;
+    for order in [2, 3, 4, 6, 9, 13] {
+        for is_positive in [false, true] {
+            let full = far_error(&grid, order, Orders::full(order), is_positive);
+            let lower = far_error(&grid, order, Orders::new(order, 4), is_positive);
+            println!("order {order}: {lower:.2e}, with the highest order everywhere {full:.2e}");
+            assert!(lower < 1.05 * full, "order {order}: {lower:.2e} {full:.2e}");
+            assert!(is_positive || full < 0.7 * last, "order {order}: {full:.2e} after {last:.2e}");
+            last = if is_positive { last } else { full };
+        }
+    }
+}
+
 #[test]
 fn m2l_of_very_small_angles_is_the_sum_over_pairs_of_cells() {
     // The reach is 8 along each axis: of 10 parents in a row, those at the ends see each other's far children.

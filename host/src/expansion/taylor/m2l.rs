@@ -27,7 +27,7 @@ impl<T: Real> Table<T> {
     pub(super) fn new(e: &Taylor, near2: u64) -> Table<T> {
         let reach = ((near2 - 1) as f64).sqrt().floor() as i64;
         let edge = 2 * reach + 1;
-        let size = (edge as f64).powi(3) * (8 * e.d * size_of::<Lane<T>>()) as f64;
+        let size = (edge as f64).powi(3) * (8 * e.l * size_of::<Lane<T>>()) as f64;
         let mut table = Table { reach, starts: Vec::new(), blocks: Vec::new() };
         if size > TABLE_LIMIT as f64 {
             return table;
@@ -41,7 +41,7 @@ impl<T: Real> Table<T> {
             table.starts.push(table.blocks.len() as u32);
             for octant in 0..8 {
                 let at = table.blocks.len();
-                table.blocks.resize(at + e.d, Lane::<T>::default());
+                table.blocks.resize(at + e.l, Lane::<T>::default());
                 derivatives::<T>(e, offset, octant, near2, &mut table.blocks[at..]);
             }
         }
@@ -56,7 +56,7 @@ impl<T: Real> Table<T> {
         let edge = 2 * self.reach + 1;
         let [x, y, z] = offset.map(|x| x + self.reach);
         let start = self.starts[((x * edge + y) * edge + z) as usize];
-        (start != NONE).then(|| &self.blocks[start as usize..start as usize + 8 * e.d])
+        (start != NONE).then(|| &self.blocks[start as usize..start as usize + 8 * e.l])
     }
 }
 
@@ -77,7 +77,7 @@ fn derivatives<T: Real>(e: &Taylor, offset: [i64; 3], source: usize, near2: u64,
 /// Adds to `l` what the multipoles `m` of each cell's list give. The table was made for the same `near2`.
 pub(super) fn m2l<T: Real>(far: Far, e: &Taylor, table: &Table<T>, m: &[T], l: &mut [T]) {
     let Far { tree, lists, near2 } = far;
-    let scratch = || (vec![[T::default(); LANES]; e.l], vec![[T::default(); LANES]; e.d]);
+    let scratch = || (vec![[T::default(); LANES]; e.l], vec![[T::default(); LANES]; e.l]);
     tree.by_parent(l, e.l).into_par_iter().for_each_init(scratch, |(sum, block), (parent, l)| {
         let sources = &lists.v[parent];
         if sources.is_empty() {
@@ -93,7 +93,7 @@ pub(super) fn m2l<T: Real>(far: Far, e: &Taylor, table: &Table<T>, m: &[T], l: &
                 let octant = tree.cells[child].octant();
                 let m = &m[child * e.m..(child + 1) * e.m];
                 match blocks {
-                    Some(blocks) => translate::<T>(e, m, &blocks[octant * e.d..(octant + 1) * e.d], sum),
+                    Some(blocks) => translate::<T>(e, m, &blocks[octant * e.l..(octant + 1) * e.l], sum),
                     None => {
                         derivatives(e, offset, octant, near2, block);
                         translate::<T>(e, m, block, sum);
@@ -110,7 +110,7 @@ pub(super) fn m2l<T: Real>(far: Far, e: &Taylor, table: &Table<T>, m: &[T], l: &
 
 /// M2L at one offset.
 pub(super) fn pair<T: Real>(e: &Taylor, offset: [i64; 3], m: &[T], l: &mut [T]) {
-    let mut d = vec![[T::default(); LANES]; e.d];
+    let mut d = vec![[T::default(); LANES]; e.l];
     e.derivatives::<T, false>(&offset.map(|x| [T::of(x as f64); LANES]), [true; LANES], &mut d);
     for (k, l) in l.iter_mut().enumerate() {
         let mut sum = T::default();

@@ -4,7 +4,6 @@ use super::m2l::{Table, m2l, pair};
 use super::shift::Product;
 use super::{LANES, Lane, Taylor};
 use crate::arith::lanes::{Real, fastest};
-use crate::expansion::basis::Basis;
 use crate::expansion::{Expansion, Far, Points, Values};
 use std::sync::OnceLock;
 
@@ -17,8 +16,8 @@ pub struct Operators<T> {
 }
 
 impl<T: Real> Operators<T> {
-    pub fn new(order: usize, basis: Basis) -> Operators<T> {
-        Operators { taylor: Taylor::new(order, basis), table: OnceLock::new() }
+    pub fn new(order: usize) -> Operators<T> {
+        Operators { taylor: Taylor::new(order), table: OnceLock::new() }
     }
 }
 
@@ -116,11 +115,10 @@ fastest! {
 
 #[inline(always)]
 fn p2m_body<T: Real, const FMA: bool>(e: &Taylor, points: Points<T>, charges: &[T], m: &mut [T], scratch: &mut Vec<T>) {
-    let (sum, rest) = lanes(scratch, 2 * e.m + e.monomials).split_at_mut(e.m);
-    let (powers, monomials) = rest.split_at_mut(e.m);
+    let (sum, powers) = lanes(scratch, 2 * e.m).split_at_mut(e.m);
     for first in (0..charges.len()).step_by(LANES) {
         let (x, q) = (negative(block(&points, first)), lane(charges, first));
-        e.powers(&x, monomials, powers);
+        e.powers(&x, powers);
         for (sum, power) in sum.iter_mut().zip(&*powers) {
             for i in 0..LANES {
                 sum[i] += q[i] * power[i];
@@ -136,12 +134,11 @@ fastest! {
 
 #[inline(always)]
 fn p2l_body<T: Real, const FMA: bool>(e: &Taylor, points: Points<T>, charges: &[T], l: &mut [T], scratch: &mut Vec<T>) {
-    let (sum, d) = lanes(scratch, e.l + e.d_point).split_at_mut(e.l);
+    let (sum, d) = lanes(scratch, 2 * e.l).split_at_mut(e.l);
     for first in (0..charges.len()).step_by(LANES) {
         let (x, q) = (negative(block(&points, first)), lane(charges, first));
         e.derivatives::<T, FMA>(&x, [true; LANES], d);
-        for (sum, k) in sum.iter_mut().zip(&e.derivative) {
-            let d = &d[*k as usize];
+        for (sum, d) in sum.iter_mut().zip(&*d) {
             for i in 0..LANES {
                 sum[i] += q[i] * d[i];
             }
@@ -162,21 +159,18 @@ fn l2p_body<T: Real, const FMA: bool>(
     out: &mut [Values<T>],
     scratch: &mut Vec<T>,
 ) {
-    let (powers, rest) = lanes(scratch, e.l + e.monomials + e.d_point.div_ceil(LANES)).split_at_mut(e.l);
-    let (monomials, derivatives) = rest.split_at_mut(e.monomials);
-    let derivatives = derivatives.as_flattened_mut();
-    apply(&e.extend, l, derivatives);
+    let powers = lanes(scratch, e.l);
     for (k, out) in out.chunks_mut(LANES).enumerate() {
-        e.powers(&block(&points, k * LANES), monomials, powers);
+        e.powers(&block(&points, k * LANES), powers);
         let mut sums = [[T::default(); LANES]; 4];
         for (l, power) in l.iter().zip(&*powers) {
             for i in 0..LANES {
                 sums[0][i] += *l * power[i];
             }
         }
-        for (raised, power) in e.raised[..e.slopes].iter().zip(&*powers) {
+        for (raised, power) in e.raised.iter().zip(&*powers) {
             for a in 0..3 {
-                let l = derivatives[raised[a] as usize];
+                let l = l[raised[a] as usize];
                 for i in 0..LANES {
                     sums[a + 1][i] += l * power[i];
                 }
@@ -205,12 +199,11 @@ fn m2p_body<T: Real, const FMA: bool>(
     out: &mut [Values<T>],
     scratch: &mut Vec<T>,
 ) {
-    let d = lanes(scratch, e.d_point);
+    let d = lanes(scratch, e.l);
     for (k, out) in out.chunks_mut(LANES).enumerate() {
         e.derivatives::<T, FMA>(&block(&points, k * LANES), [true; LANES], d);
         let mut sums = [[T::default(); LANES]; 4];
-        for ((m, raised), n) in m.iter().zip(&e.raised).zip(&e.derivative) {
-            let value = &d[*n as usize];
+        for ((m, raised), value) in m.iter().zip(&e.raised).zip(&*d) {
             for i in 0..LANES {
                 sums[0][i] += *m * value[i];
             }

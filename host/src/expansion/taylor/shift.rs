@@ -1,6 +1,7 @@
 //! The tables of M2M and L2L: shifts of expansions between a cell and its parent.
 
 use crate::expansion::basis::{Index, degree, sum};
+use std::collections::HashMap;
 
 /// `dst += coefficient * src`.
 #[derive(Clone, Copy, Debug)]
@@ -22,27 +23,21 @@ fn power_over_factorial(d: [f64; 3], n: Index) -> f64 {
 }
 
 /// Shifts of expansions between a cell and its parent.
-pub(super) struct Shift<'a, F> {
+pub(super) struct Shift<'a> {
     pub(super) indices: &'a [Index],
-    pub(super) all: &'a [Index],
     pub(super) order: usize,
-    /// The terms that a derivative is a sum of.
-    pub(super) reduced: &'a F,
+    pub(super) place: &'a HashMap<Index, u32>,
 }
 
-impl<F: Fn(Index) -> Vec<(u32, f64)>> Shift<'_, F> {
-    /// The Taylor shift by `d` as (term k, term b, sum over j of d^j / j! times the share of b in k + j).
+impl Shift<'_> {
+    /// The Taylor shift by `d` as (term k, term b = k + j, d^j / j!), in the order of k, then of b.
     fn taylor(&self, d: [f64; 3]) -> Vec<(usize, u32, f64)> {
         let mut list = Vec::new();
         for (k, index) in self.indices.iter().enumerate() {
-            let mut row: std::collections::BTreeMap<u32, f64> = Default::default();
-            for j in self.all.iter().filter(|j| degree(**j) + degree(*index) <= self.order) {
-                for (b, share) in (self.reduced)(sum(*index, *j)) {
-                    *row.entry(b).or_default() += share * power_over_factorial(d, *j);
-                }
-            }
-            list.extend(row.into_iter().map(|(b, c)| (k, b, c)));
+            let fits = self.indices.iter().filter(|j| degree(**j) + degree(*index) <= self.order);
+            list.extend(fits.map(|j| (k, self.place[&sum(*index, *j)], power_over_factorial(d, *j))));
         }
+        list.sort_unstable_by_key(|(k, b, _)| (*k, *b));
         list
     }
 

@@ -26,13 +26,12 @@ impl Pairwise {
     ) {
         l.par_chunks_exact_mut(size).zip(cells).skip(1).for_each(|(l, target)| {
             for source in list(target.parent as usize).iter().flat_map(|s| cells[*s as usize].child_range()) {
-                let offset = std::array::from_fn(|a| target.at[a] as i64 - cells[source].at[a] as i64);
+                let offset: [i64; 3] = std::array::from_fn(|a| target.at[a] as i64 - cells[source].at[a] as i64);
                 if is_near(offset, self.near2) {
                     continue;
                 }
-                let offset = offset.map(|x| x as f64);
-                let order = self.orders.at(offset.iter().map(|x| x * x).sum());
-                let translation = Translation::new(order, offset, &self.weights);
+                let order = self.orders.at(offset);
+                let translation = Translation::new(order, offset.map(|x| x as f64), &self.weights);
                 translation.apply(order, &self.weights, &m[source * size..(source + 1) * size], l);
             }
         });

@@ -134,7 +134,7 @@ impl<T: Real> Orbit<T> {
         let single = 2 * reach + 1;
         let mut orbit = Orbit {
             at,
-            order: orders.at(at.iter().map(|x| (x * x) as f64).sum()),
+            order: orders.at(at),
             pairs: bits(&|x| x > 0 && x < single),
             singles: bits(&|x| x == single),
             zeros: bits(&|x| x == 0),
