@@ -7,7 +7,6 @@ use crate::data::particles::Particles;
 use crate::direct::error::{Errors, compare, sample};
 use crate::direct::summation;
 use crate::expansion::basis::Basis;
-use crate::fmm::options::MAX_ORDER;
 use pg2::graph::Graph;
 
 /// Targets that errors are measured at.
@@ -72,15 +71,15 @@ pub fn leaf(basis: Basis, order: usize, precision: Precision) -> usize {
 }
 
 /// The order to begin with.
-fn guess(wanted: f64) -> usize {
+fn guess(wanted: f64, most: usize) -> usize {
     let [(_, first), .., (last_order, last)] = SOLID_ERRORS;
     if wanted >= first {
         return 2;
     }
     if let Some((order, _)) = SOLID_ERRORS.iter().find(|(_, e)| *e <= wanted) {
-        return *order;
+        return (*order).min(most);
     }
-    (last_order + ((last / wanted).ln() / 2f64.ln()).ceil() as usize).min(MAX_ORDER)
+    (last_order + ((last / wanted).ln() / 2f64.ln()).ceil() as usize).min(most)
 }
 
 /// The precision that a wanted error needs.
@@ -90,7 +89,7 @@ pub fn precision(wanted: f64) -> Precision {
 
 /// Options for a wanted error, to begin with.
 pub fn start(options: &FmmOptions, wanted: f64) -> FmmOptions {
-    FmmOptions { order: guess(wanted), ..options.clone() }
+    FmmOptions { order: guess(wanted, options.basis.max_order()), ..options.clone() }
 }
 
 /// Plans and runs until the relative L2 error of the gradient (of the potential, if P2P gives no gradient) at some targets is
@@ -109,7 +108,7 @@ pub fn within(
         Some(graph) => super::offload::direct(&plan, &particles.q, graph, &targets)?,
         None => summation::reference(particles, &targets, options.eps),
     };
-    let aim = AIM * wanted;
+    let (aim, most) = (AIM * wanted, options.basis.max_order());
     let mut tried: Vec<Tried> = Vec::new();
     let mut order = options.order;
     loop {
@@ -125,7 +124,7 @@ pub fn within(
             tried.iter_mut().for_each(|t| t.found = None);
         }
         tried.push(Tried { order, error, found });
-        match next(&tried, wanted) {
+        match next(&tried, wanted, most) {
             Some(next) => order = next,
             None => break,
         }
@@ -137,11 +136,11 @@ pub fn within(
         }
         None => {
             let best = tried.iter().map(|t| t.error).fold(f64::INFINITY, f64::min);
-            let is_highest = tried.iter().any(|t| t.order == MAX_ORDER);
+            let is_highest = tried.iter().any(|t| t.order == most);
             let why = match (options.precision, executors.is_empty()) {
-                _ if is_highest => "the highest order limits it; take a smaller --theta",
                 (_, false) => "the number formats of the P2P kernel limit it; take a wider kernel or backend `cpu`",
                 (Precision::F32, true) => "f32 limits it; take --precision f64",
+                (Precision::F64, true) if is_highest => "the highest order limits it; take a smaller --theta",
                 (Precision::F64, true) => "f64 limits it",
             };
             Err(FmmError::Range(format!("an error of {wanted:e} is out of reach: the best was {best:.1e}; {why}")))
@@ -150,7 +149,7 @@ pub fn within(
 }
 
 /// The next order to try, unless what was tried is enough.
-fn next(tried: &[Tried], wanted: f64) -> Option<usize> {
+fn next(tried: &[Tried], wanted: f64, most: usize) -> Option<usize> {
     let aim = AIM * wanted;
     let good = tried.iter().filter(|t| t.error <= aim).min_by_key(|t| t.order);
     let bad = tried.iter().filter(|t| t.error > aim).max_by_key(|t| t.order);
@@ -168,11 +167,11 @@ fn next(tried: &[Tried], wanted: f64) -> Option<usize> {
         (None, Some(bad)) => {
             // Higher orders no longer help.
             let last = tried.len();
-            if last >= 2 && tried[last - 1].error > 0.8 * tried[last - 2].error || bad.order == MAX_ORDER {
+            if last >= 2 && tried[last - 1].error > 0.8 * tried[last - 2].error || bad.order == most {
                 return None;
             }
             let up = steps(bad.error / aim, GAIN[1]).ceil().max(1.0) as usize;
-            (bad.order + up).min(MAX_ORDER)
+            (bad.order + up).min(most)
         }
         (None, None) => return None,
     };
@@ -183,14 +182,16 @@ fn next(tried: &[Tried], wanted: f64) -> Option<usize> {
 mod tests {
     use super::*;
 
+    const MOST: usize = 30;
+
     /// Orders tried for an error that falls by `gain` an order from `first` down to `floor`.
     fn orders(first: f64, gain: f64, floor: f64, wanted: f64) -> (Vec<usize>, f64) {
         let mut tried: Vec<Tried> = Vec::new();
-        let mut order = guess(wanted);
+        let mut order = guess(wanted, MOST);
         loop {
             let error = (first * gain.powi(-(order as i32))).max(floor);
             tried.push(Tried { order, error, found: None });
-            match next(&tried, wanted) {
+            match next(&tried, wanted, MOST) {
                 Some(next) => order = next,
                 None => break,
             }
@@ -205,7 +206,7 @@ mod tests {
             for first in [1e-3, 1e-2, 1e-1] {
                 for wanted in [1e-2, 1e-4, 1e-6] {
                     let (orders, error) = orders(first, gain, 1e-15, wanted);
-                    if orders.contains(&MAX_ORDER) {
+                    if orders.contains(&MOST) {
                         continue;
                     }
                     assert!(error <= wanted && orders.len() <= 7, "{gain} {first} {wanted} {orders:?} {error}");
