@@ -369,7 +369,7 @@ fn a_wanted_error_is_kept() {
     assert!(error(&s) < 1e-5 && s["order"] == 1, "{s}");
     let ended = p.run("fmm --n 5000 --backend cpu --precision f32 --tol 1e-9").expect(1);
     assert!(ended.err.contains("1e-9 is out of reach") && ended.err.contains("--precision f64"), "{}", ended.err);
-    let ended = p.run("fmm --n 3000 --p2p p2p_small --tol 1e-7").expect(1);
+    let ended = p.run("fmm --n 3000 --p2p p2p_paper --tol 1e-7").expect(1);
     assert!(ended.err.contains("formats of the P2P kernel"), "{}", ended.err);
     assert!(p.run("fmm --tol 2").expect(2).err.contains("above 0 and below 1"));
     assert!(p.run("fmm --tol 1e-3 --m2l m2l_paper").expect(2).err.contains("leave --m2l out"));
