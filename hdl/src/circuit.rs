@@ -47,7 +47,7 @@ impl Sig {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Kind {
     Input {
-        /// Whether it stands still while pairs are in flight.
+        /// Whether it is static while pairs are in flight.
         still: bool,
     },
     Expr {
@@ -194,7 +194,7 @@ impl Circuit {
         self.push(name, width, Kind::Input { still: false })
     }
 
-    /// An input port that stands still while values are in flight: it needs no registers to wait.
+    /// An input port that is static while values are in flight: it needs no registers to wait.
     pub fn still_input(&mut self, name: &str, width: u32) -> Sig {
         self.push(name, width, Kind::Input { still: true })
     }

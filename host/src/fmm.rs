@@ -5,13 +5,14 @@ pub mod bind;
 mod calibrate;
 pub mod executor;
 mod field;
-mod function;
+pub mod function;
 mod native;
 pub mod offload;
 mod options;
 mod overlap;
 mod report;
 pub mod stats;
+pub mod tune;
 
 pub use options::{FmmError, FmmOptions, MOST_PARTICLES, Precision};
 
@@ -74,8 +75,7 @@ impl Plan {
         let start = Instant::now();
         let tree = Tree::build(positions, options.leaf);
         let near2 = lists::near2(options.theta);
-        let worth = expansion::pairs_of_a_point(options.basis, options.order);
-        let lists = lists::build(&tree, &ListOptions { near2, m2p_above: worth, p2l_above: worth });
+        let lists = lists::build(&tree, &list_options(options, near2));
         let expands = options.basis == Basis::Chebyshev && !options.near_only;
         let kernel = match p2p.filter(|_| expands) {
             Some(p2p) => Some(function::function(p2p, tree.map.length(options.eps), near2, tree.levels.len())?),
@@ -103,6 +103,21 @@ impl Plan {
         (plan.pairs, plan.streamed_m2l) = plan.count();
         plan.seconds = start.elapsed().as_secs_f64();
         Ok(plan)
+    }
+
+    /// Takes another order; the tree stays.
+    pub fn set_order(&mut self, order: usize) {
+        if order == self.options.order {
+            return;
+        }
+        let before = list_options(&self.options, self.near2);
+        self.options.order = order;
+        self.operators = Default::default();
+        let after = list_options(&self.options, self.near2);
+        if before != after {
+            self.lists = lists::build(&self.tree, &after);
+            (self.pairs, self.streamed_m2l) = self.count();
+        }
     }
 
     /// Computes potential and gradient at every particle for charges in the order of the positions. Each stage goes to the
@@ -181,6 +196,12 @@ impl Plan {
     fn operators<T: Vectors>(&self) -> Box<dyn Expansion<T>> {
         expansion::operators(self.options.basis, self.options.order, self.near2, self.kernel.as_ref())
     }
+}
+
+/// Where P2P costs less than M2P and P2L.
+fn list_options(options: &FmmOptions, near2: u64) -> ListOptions {
+    let worth = expansion::pairs_of_a_point(options.basis, options.order);
+    ListOptions { near2, m2p_above: worth, p2l_above: worth }
 }
 
 /// A run's executors and the time of its stages.

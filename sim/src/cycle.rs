@@ -252,7 +252,7 @@ impl CycleEngine {
         match status {
             Status::Return => Ok(()),
             Status::Hang => Err(wrong(format!(
-                "stands still: nothing went in, came out or was computed for {} clocks up to clock {at}",
+                "makes no progress: nothing went in, came out or was computed for {} clocks up to clock {at}",
                 self.patience
             ))),
             Status::Dropped => Err(wrong(format!("dropped TVALID before TREADY at clock {at}"))),

@@ -26,7 +26,7 @@ pub enum SimError {
     /// The design that is to be simulated does not hold together.
     #[error(transparent)]
     Unsound(#[from] hdl::rtl::netlist::Unsound),
-    /// The simulated design broke a rule of its interface, or stands still.
+    /// The simulated design broke a rule of its interface, or makes no progress.
     #[error("{0}")]
     Misbehaved(String),
 }

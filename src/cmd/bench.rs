@@ -6,6 +6,7 @@ mod cycle;
 mod emulator;
 mod fmm;
 mod link;
+mod native;
 mod power;
 mod schedule;
 
@@ -46,7 +47,8 @@ static BENCHES: &[Bench] = &[
     },
     Bench { name: "cells", what: "short-range kernels over neighbouring cells", run: cells::run },
     Bench { name: "words", what: "j records sent for each particle, by size of the j memory", run: link::run },
-    Bench { name: "fmm", what: "seconds and errors of an FMM of 1e5 particles, by backend", run: fmm::backends },
+    Bench { name: "fmm", what: "seconds of a native FMM of 1e6 particles at three accuracies", run: native::run },
+    Bench { name: "backends", what: "seconds and errors of an FMM of 1e5 particles, by backend", run: fmm::backends },
 ];
 
 /// Runs the named benchmarks one after the other.

@@ -18,8 +18,9 @@ use host::expansion::basis::Basis;
 use host::fmm::executor::Executor;
 use host::fmm::offload::{self, Pipelines};
 use host::fmm::stats::Stats;
-use host::fmm::{self, FmmError, MOST_PARTICLES, Plan, Precision, bind};
+use host::fmm::{self, FmmError, MOST_PARTICLES, Plan, Precision, Solution, bind, function, tune};
 use host::tree::boxmap::BoxMap;
+use host::tree::lists::near2;
 use pg2::graph::Graph;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -54,21 +55,24 @@ pub struct Args {
     /// cpu native code]
     #[arg(long, value_name = "FILE.pg2")]
     m2l: Option<String>,
-    /// Expansion order P
-    #[arg(long, value_name = "P", default_value_t = 4)]
-    order: usize,
+    /// Expansion order P [default: 4, or what --tol needs]
+    #[arg(long, value_name = "P")]
+    order: Option<usize>,
+    /// Find the order, precision and leaf size for a relative L2 error of the gradient of at most E
+    #[arg(long, value_name = "E", value_parser = tolerance, conflicts_with_all = ["order", "near_only", "predict"])]
+    tol: Option<f64>,
     /// Opening angle, above 0 and up to 0.5
     #[arg(long, value_name = "T", default_value_t = 0.5)]
     theta: f64,
-    /// Particles up to which a cell stays a leaf
-    #[arg(long, value_name = "N", default_value_t = 64)]
-    leaf: usize,
-    /// Basis of the expansions [default: cartesian; chebyshev for a P2P kernel that is not 1/r]
+    /// Particles up to which a cell stays a leaf [default: 64; for native solid harmonics by what the stages cost]
+    #[arg(long, value_name = "N")]
+    leaf: Option<usize>,
+    /// Basis of the expansions [default: cartesian, solid for --tol, chebyshev for a P2P kernel that is not 1/r]
     #[arg(long, value_enum)]
     expansion: Option<BasisArg>,
-    /// Arithmetic of P2P and M2L on backend cpu
-    #[arg(long, value_enum, default_value = "f64")]
-    precision: PrecisionArg,
+    /// Arithmetic of native code [default: f64, or what --tol needs]
+    #[arg(long, value_enum)]
+    precision: Option<PrecisionArg>,
     /// Threads; 0 for one a core
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads)]
     threads: usize,
@@ -140,11 +144,20 @@ fn samples(text: &str) -> Result<usize, String> {
     }
 }
 
+fn tolerance(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>().map_err(|e| e.to_string())? {
+        wanted if wanted > 0.0 && wanted < 1.0 => Ok(wanted),
+        wanted => Err(format!("an error must be above 0 and below 1, not {wanted:?}")),
+    }
+}
+
 /// Particles, plan, run, check, and what was asked for on paper.
 pub fn run(args: Args) -> Result<(), Failure> {
     let (entry, place) = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
     let engine = BackendOptions { place: place.to_string(), ..engine(&args)? };
-    let mut options = options(&args);
+    // A kernel that is named is run, on the CPU by its real-number meaning.
+    let native = entry.native && args.p2p.is_none() && args.m2l.is_none();
+    let mut options = options(&args, native);
     options.check().map_err(failure)?;
     check_outputs(&args)?;
     if args.threads > 0 {
@@ -157,8 +170,6 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if let Some(board) = &args.predict.predict {
         return predict::run(&args, board);
     }
-    // A kernel that is named is run, on the CPU by its real-number meaning.
-    let native = entry.native && args.p2p.is_none() && args.m2l.is_none();
     let kernels = if native { None } else { Some(Kernels::load(&args, &mut options)?) };
     let mut backend = (entry.open)(&engine);
     if let Some(k) = &kernels {
@@ -175,17 +186,29 @@ pub fn run(args: Args) -> Result<(), Failure> {
         save(path, || npy::write_particles(&particles), || particles.to_csv())?;
     }
     let of_kernel = kernels.as_ref().map(|k| &k.p2p).filter(|_| options.basis == Basis::Chebyshev);
-    let plan = Plan::for_kernel(particles.columns(), &options, of_kernel).map_err(failure)?;
     let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
     let mut shown: Option<(&'static str, Progress)> = None;
-    let solution = plan
-        .solve(&particles.q, &mut executors, &mut |stage, done, total| {
-            if shown.as_ref().is_none_or(|(name, _)| *name != stage) {
-                shown = Some((stage, Progress::new(format!("{stage} on {}", args.backend), total)));
-            }
-            shown.iter_mut().for_each(|(_, p)| p.at(done));
-        })
-        .map_err(failure)?;
+    let progress = &mut |stage, done, total| {
+        if shown.as_ref().is_none_or(|(name, _)| *name != stage) {
+            shown = Some((stage, Progress::new(format!("{stage} on {}", args.backend), total)));
+        }
+        shown.iter_mut().for_each(|(_, p)| p.at(done));
+    };
+    let (plan, solution) = match args.tol {
+        None => {
+            let plan = Plan::for_kernel(particles.columns(), &options, of_kernel).map_err(failure)?;
+            let solution = plan.solve(&particles.q, &mut executors, progress).map_err(failure)?;
+            (plan, solution)
+        }
+        Some(wanted) => {
+            let problem = tune::Problem { particles: &particles, p2p: of_kernel, seed: args.seed };
+            let tuned = tune::within(wanted, &problem, &options, &mut executors, progress).map_err(failure)?;
+            (
+                tuned.plan,
+                Solution { stats: Stats { error: Some(tuned.errors), ..tuned.solution.stats }, ..tuned.solution },
+            )
+        }
+    };
     drop(shown);
     let (field, mut stats) = (solution.field, solution.stats);
     if let Some(count) = args.check {
@@ -215,14 +238,23 @@ impl Kernels {
         if is_free && bind::P2p::bind(&p2p, true).is_ok_and(|kernel| !kernel.coulomb) {
             options.basis = Basis::Chebyshev;
         }
+        if options.basis == Basis::Chebyshev && !args.near_only {
+            // The softening length is one of the particles' box, which is not known yet.
+            function::check(&p2p, 0.0, near2(options.theta)).map_err(|e| failure(e.into()))?;
+        }
+        if args.tol.is_some() && args.m2l.as_deref().is_some_and(|m| m != NATIVE) {
+            return Err(Failure::Usage(
+                "--tol finds the order, which an M2L kernel has already; leave --m2l out".into(),
+            ));
+        }
         let m2l = match &args.m2l {
             _ if args.near_only => None,
-            None if options.basis == Basis::Chebyshev => None,
+            None if options.basis == Basis::Chebyshev || args.tol.is_some() => None,
             Some(file) if file == NATIVE => None,
             Some(file) => Some(source::load(file)?.1),
             None => {
-                let text = pg2::gen_m2l(args.order as u32).map_err(Failure::Usage)?;
-                let name = format!("m2l_p{}", args.order);
+                let text = pg2::gen_m2l(options.order as u32).map_err(Failure::Usage)?;
+                let name = format!("m2l_p{}", options.order);
                 Some(source::compile(&source::Kernel::shipped(&name, &text))?)
             }
         };
@@ -260,16 +292,29 @@ fn check_outputs(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-fn options(args: &Args) -> fmm::FmmOptions {
-    fmm::FmmOptions {
-        order: args.order,
+/// The leaf size where kernels run: it suits engines.
+const LEAF: usize = 64;
+
+/// What was asked for, and for the rest what is best. `native` code alone runs everything.
+fn options(args: &Args, native: bool) -> fmm::FmmOptions {
+    let usual = if args.tol.is_some() { Basis::Solid } else { Basis::Cartesian };
+    let precision = args.tol.filter(|_| native).map_or(Precision::F64, tune::precision);
+    let mut options = fmm::FmmOptions {
+        order: args.order.unwrap_or(4),
         theta: args.theta,
-        leaf: args.leaf,
-        precision: args.precision.into(),
-        basis: args.expansion.map_or(Basis::Cartesian, Basis::from),
+        leaf: LEAF,
+        precision: args.precision.map_or(precision, Precision::from),
+        basis: args.expansion.map_or(usual, Basis::from),
         eps: args.eps,
         near_only: args.near_only,
+    };
+    if let Some(wanted) = args.tol {
+        options = tune::start(&options, wanted);
     }
+    let is_tuned = native && !args.near_only && options.basis != Basis::Cartesian;
+    let best = || if is_tuned { tune::leaf(options.basis, options.order, options.precision) } else { LEAF };
+    options.leaf = args.leaf.unwrap_or_else(best);
+    options
 }
 
 fn engine(args: &Args) -> Result<BackendOptions, Failure> {
@@ -291,7 +336,7 @@ fn expected_pairs(args: &Args) -> u64 {
     let bytes = |path: &PathBuf| path.metadata().map_or(0, |m| m.len() as usize);
     let n = args.particles.as_ref().map_or(args.n, |path| bytes(path) / 32);
     // A target has the particles of 27 cells for neighbours; cells are half full in the mean.
-    n.saturating_mul(n.min(27 * args.leaf / 2)) as u64
+    n.saturating_mul(n.min(27 * args.leaf.unwrap_or(LEAF) / 2)) as u64
 }
 
 fn particles(args: &Args) -> Result<Particles, Failure> {

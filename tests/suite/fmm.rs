@@ -346,9 +346,39 @@ fn softening_agrees_with_a_direct_softened_sum() {
 }
 
 #[test]
-fn kernels_that_are_not_coulomb_need_near_only() {
+fn a_wanted_error_is_kept() {
     let p = Place::new();
-    // 1/r^2, in boxes.
+    let error = |s: &Value| s["error"]["gradient_rel_l2"].as_f64().expect("an error");
+    for (words, wanted) in [
+        ("--n 8000 --backend cpu", 1e-3),
+        ("--n 8000 --backend cpu --charge positive", 1e-5),
+        ("--n 6000 --backend cpu --dist plummer", 1e-7),
+        ("--n 4000 --dist sphere --leaf 40", 2e-3),
+    ] {
+        let s = stats(&p, &format!("{words} --tol {wanted:e}"));
+        assert!(error(&s) <= wanted && error(&s) > wanted / 3.5, "{words} {s}");
+        let precision = if wanted > 4e-6 && words.contains("cpu") { "--precision f32" } else { "" };
+        let native = if words.contains("cpu") { "--expansion solid" } else { "--expansion solid --m2l native" };
+        let (order, leaf) =
+            (&s["order"], if words.contains("leaf") { String::new() } else { format!("--leaf {}", s["leaf"]) });
+        let again = stats(&p, &format!("{words} {native} {precision} --order {order} {leaf} --check 1000"));
+        assert_eq!(error(&again), error(&s), "{words}");
+    }
+    // Few particles are summed directly.
+    let s = stats(&p, "--n 30 --backend cpu --tol 0.001");
+    assert!(error(&s) < 1e-5 && s["order"] == 1, "{s}");
+    let ended = p.run("fmm --n 5000 --backend cpu --precision f32 --tol 1e-9").expect(1);
+    assert!(ended.err.contains("1e-9 is out of reach") && ended.err.contains("--precision f64"), "{}", ended.err);
+    let ended = p.run("fmm --n 3000 --p2p p2p_paper --tol 1e-7").expect(1);
+    assert!(ended.err.contains("formats of the P2P kernel"), "{}", ended.err);
+    assert!(p.run("fmm --tol 2").expect(2).err.contains("above 0 and below 1"));
+    assert!(p.run("fmm --tol 1e-3 --m2l m2l_paper").expect(2).err.contains("leave --m2l out"));
+}
+
+#[test]
+fn kernels_without_an_expansion_need_near_only() {
+    let p = Place::new();
+    // 1/r^2, in boxes; its `gout` is not the gradient.
     p.write("square.pg2", shipped("p2p").replace("pg_pow(r2, -1, 2)", "pg_inv(r2)"));
     write(&p, "p.csv", &[[0.0, 0.0, 0.0, 1.0], [0.0, 2.0, 0.0, 1.0], [0.0, 0.5, 0.0, 0.5]]);
     let ended = p.run("fmm --particles p.csv --p2p square.pg2").expect(1);
@@ -362,6 +392,26 @@ fn kernels_that_are_not_coulomb_need_near_only() {
     // The near field of 1/r itself is what P2P alone gives.
     let s = stats(&p, "--n 3000 --near-only");
     assert!(s["pairs"]["p2p"].as_u64() > Some(0) && s["pairs"]["m2l"] == 0 && s["streamed"]["m2l"] == 0, "{s}");
+}
+
+#[test]
+fn smooth_kernels_get_a_far_field() {
+    let p = Place::new();
+    let square = shipped("p2p").replace("pg_pow(r2, -1, 2)", "pg_inv(r2)").replace("mr * (inr * inr)", "2 * mr * inr");
+    p.write("square.pg2", square);
+    let run = |words: &str| stats(&p, &format!("--n 4000 --charge positive --p2p square.pg2 --check 100 {words}"));
+    for words in ["--order 4", "--order 4 --backend cpu --leaf 40", "--order 4 --m2l native --expansion chebyshev"] {
+        let s = run(words);
+        assert!(s["pairs"]["m2l"].as_u64() > Some(0), "{s}");
+        assert!(s["error"]["gradient_rel_l2"].as_f64() < Some(2e-3), "{words} {s}");
+    }
+    let refused = |words: &str, parts: &[&str]| {
+        let ended = p.run(&format!("fmm --n 500 {words}")).expect(1);
+        parts.iter().for_each(|part| assert!(ended.err.contains(part), "{words}: {}", ended.err));
+    };
+    refused("--p2p square.pg2 --expansion solid --m2l native", &["is not 1/r", "--expansion chebyshev", "--near-only"]);
+    refused("--p2p square.pg2 --expansion cartesian", &["is not 1/r", "--expansion chebyshev"]);
+    assert!(p.run("fmm --expansion chebyshev --backend cpu").expect(2).err.contains("is for a P2P kernel"));
 }
 
 #[test]

@@ -264,7 +264,7 @@ impl Emitter<'_> {
         modules
     }
 
-    /// What stands still, in front of the stages.
+    /// What is static, in front of the stages.
     fn still(&mut self) {
         for k in (0..self.circuit.signals.len()).filter(|k| self.placed.live[*k] && self.placed.ready[*k].fixed) {
             self.define(k);

@@ -33,7 +33,7 @@ impl Placed {
     pub fn waits(&self, s: Sig, reader: Option<usize>) -> u32 {
         let ready = self.ready[s.index()];
         match reader.map(|r| self.ready[r]) {
-            // What stands still needs one register where it takes time to come.
+            // What is static needs one register where it takes time to come.
             Some(r) if ready.fixed && r.fixed && r.reads == ready.stage => 0,
             _ if ready.fixed => (ready.time > 0.0) as u32,
             reader => reader.map_or(self.latency, |r| r.reads) - ready.stage,
@@ -71,7 +71,7 @@ pub(super) fn place(circuit: &Circuit, limits: &Limits) -> Option<Placed> {
         (0..live.len()).all(|k| !live[k] || placed.ready[k].reads == best.stages[k] || placed.ready[k].fixed)
     );
     placed.bits = register_bits(circuit, &placed, &reads);
-    // What stands still has its registers anyway.
+    // What is static has its registers anyway.
     let still: u64 = (0..live.len()).filter(|k| placed.ready[*k].fixed).map(|k| placed.bits[k]).sum();
     (placed.early, placed.bound) = (early.early, best.bound + still);
     debug_assert_eq!(placed.bits.iter().sum::<u64>(), placed.bound, "the dual proves the placing");
@@ -131,7 +131,7 @@ fn earliest(circuit: &Circuit, live: &[bool], release: &[u32]) -> Placed {
         }
         ready.push(r);
     }
-    // What stands still must have settled too before the first pair leaves.
+    // What is static must have settled too before the first pair leaves.
     let still = (0..live.len()).filter(|k| live[*k] && ready[*k].fixed).map(|k| ready[k]);
     let ends = circuit.outputs.iter().map(|(_, s)| ready[s.index()]).chain(still);
     let latency = ends.map(|r| r.stage + (r.time > 0.0) as u32).max().unwrap_or(0).max(circuit.least_latency);

@@ -1,6 +1,7 @@
 //! What a board says of itself when a session starts.
 
 use crate::engine::{Config, Layout};
+use crate::hash::fnv;
 
 /// Changes with the frames, the chunks, the packets of the engine or the identity itself.
 pub const PROTOCOL_VERSION: u8 = 1;
@@ -32,13 +33,10 @@ pub struct Identity {
     pub up_bits: u8,
 }
 
-/// Offset basis and prime of the 64-bit FNV-1a hash.
-const FNV: (u64, u64) = (0xcbf2_9ce4_8422_2325, 0x0000_0100_0000_01b3);
-
 /// The 64-bit FNV-1a hash by which host and board agree on a kernel. `text` states pins, formats, operators and
 /// reductions, but no names (`pg2::graph::Graph::canonical`).
 pub fn kernel_hash(text: &str) -> u64 {
-    text.bytes().fold(FNV.0, |hash, byte| (hash ^ byte as u64).wrapping_mul(FNV.1))
+    fnv(text)
 }
 
 impl Identity {

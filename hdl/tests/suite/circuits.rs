@@ -14,7 +14,7 @@ use testkit::uses::{describe, plain_uses, rows};
 
 /// Uses of each operator, about, and samples of each.
 const USES: usize = 50;
-const SAMPLES: usize = 12_000;
+const SAMPLES: usize = 6_000;
 
 /// What the environment says instead.
 fn number(name: &str, usual: usize) -> usize {

@@ -147,7 +147,7 @@ impl BoardSession {
                 format!("the board at {port} no longer answers; check cable and power, reset it, and start anew")
             }
             Failure::Stalled => format!(
-                "the board at {port} answers, but its engine stands still; reset it and start anew, and if it happens \
+                "the board at {port} answers, but its engine makes no progress; reset it and start anew, and if it happens \
                  again, lower the clock that its bitstream was made for"
             ),
             Failure::Reset => format!(

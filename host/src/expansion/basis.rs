@@ -17,8 +17,10 @@ impl Basis {
     /// The highest order. What tables are made of, such as (4P)! in solid harmonics, stays in the range of f64.
     pub fn max_order(self) -> usize {
         match self {
-            Basis::Cartesian | Basis::Chebyshev => 20,
+            Basis::Cartesian => 20,
             Basis::Solid => 30,
+            // Tables are made from the kernel at (P+2)^6 pairs of nodes.
+            Basis::Chebyshev => 10,
         }
     }
 }

@@ -44,11 +44,16 @@ pub fn function(graph: &Graph, eps: f64, near2: u64, levels: usize) -> Result<Ar
     match rough {
         None => Ok(kernel),
         Some(level) => Err(BindError(format!(
-            "{name} is not smooth at distances of about {:.3e} boxes: an expansion does not come closer to it with its order; \
+            "{name} is not 1/r, nor smooth at distances of about {:.3e} boxes: an expansion does not come closer to it with its order; \
              leave the far field out with --near-only, or take cut-offs and branches out of the kernel",
             2.0 * 2f64.powi(-(level as i32))
         ))),
     }
+}
+
+/// Whether a kernel that is not 1/r has an expansion, as far as that can be known without particles.
+pub fn check(graph: &Graph, eps: f64, near2: u64) -> Result<(), BindError> {
+    function(graph, eps, near2, 3).map(|_| ())
 }
 
 /// The patterns of a record that the real meaning takes.
@@ -101,7 +106,7 @@ impl Function {
             let size = one.iter().fold(0.0, |a: f64, x| a.max(x.abs()));
             if one.iter().zip(other).any(|(a, b)| (a - b).abs() > TOLERANCE * size) {
                 return Err(BindError(format!(
-                    "{} depends on where a pair stands, not on its difference of coordinates alone, so it has no expansion; \
+                    "{} is not 1/r, and depends on where a pair stands, not on its difference of coordinates alone, so it has no expansion; \
                      leave the far field out with --near-only",
                     self.graph.name
                 )));
@@ -150,8 +155,8 @@ impl Function {
             return Ok(slope);
         }
         Err(BindError(format!(
-            "`gout` of {} is not the gradient of `pout`, nor a multiple of it, so that one expansion cannot give both; leave \
-             `gout` out, or the far field with --near-only",
+            "{} is not 1/r, and its `gout` is not the gradient of `pout`, nor a multiple of it, so that one expansion cannot \
+             give both; leave `gout` out, or the far field with --near-only",
             self.graph.name
         )))
     }

@@ -5,6 +5,8 @@
 
 use hdl::engine::Config;
 use hdl::engine::protocol::{END, END_REPLY, I, LOAD_J, PARAM, RESULT, RUN, RUN_HOLD, STATUS, STATUS_REPLY, Segment};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::SplitMix64;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -72,7 +74,7 @@ pub struct Engine {
     cycles: u64,
     busy: u64,
     pairs: u64,
-    random: u64,
+    random: SplitMix64,
     now: u64,
 }
 
@@ -96,7 +98,7 @@ impl Engine {
             cycles: 0,
             busy: 0,
             pairs: 0,
-            random: 0x9e37_79b9_7f4a_7c15,
+            random: SplitMix64::seed_from_u64(1),
             now: 0,
             config: config.clone(),
         }
@@ -208,10 +210,7 @@ impl Engine {
             packet.resize(self.config.result_head_words() as usize, 0);
             let at = group.free + latency;
             for _ in packet.len()..words as usize {
-                self.random ^= self.random << 13;
-                self.random ^= self.random >> 7;
-                self.random ^= self.random << 17;
-                packet.push((self.random >> 32) as u32);
+                packet.push(self.random.random());
             }
             group.results.push_back((at, packet));
         }

@@ -16,7 +16,7 @@ pub enum Fault {
     Double(f64),
     /// At each byte, with this probability, it and up to 255 more are lost.
     Cut(f64),
-    /// The board stands still for good after so many bytes.
+    /// The board stops for good after so many bytes.
     Stall(u64),
     /// The cable is pulled after so many bytes.
     Pull(u64),
@@ -28,7 +28,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("drop", "RATE of lost bytes"),
     ("double", "RATE of doubled bytes"),
     ("cut", "RATE of bytes from which on a piece of the line is lost"),
-    ("stall", "BYTES after which the board stands still"),
+    ("stall", "BYTES after which the board stops"),
     ("pull", "BYTES after which the cable is pulled"),
 ];
 

@@ -22,7 +22,7 @@ use sim::stimuli::{Random, Style, corner_records, records};
 /// Programs of a usual run.
 const CASES: u64 = 300;
 /// Kernels whose Verilog is simulated in a usual run: pipelines, and engines.
-const PIPELINES: u64 = 24;
+const PIPELINES: u64 = 16;
 const ENGINES: u64 = 2;
 /// Sources of each program, and targets.
 const SOURCES: usize = 60;

@@ -85,7 +85,7 @@ impl Case {
     }
 }
 
-fn wrong(e: fmm::FmmError) -> Failure {
+pub fn wrong(e: fmm::FmmError) -> Failure {
     match e {
         fmm::FmmError::Backend(e) => e.into(),
         e => Failure::Input(e.to_string()),

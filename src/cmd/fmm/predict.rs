@@ -1,6 +1,6 @@
 //! `pairforge fmm --predict BOARD`: what an FMM with P2P on a board would take, without the board.
 
-use super::{Args, failure, options, particles};
+use super::{Args, LEAF, failure, options, particles};
 use crate::failure::Failure;
 use crate::{input, output, source};
 use flow::summary::Summary;
@@ -101,7 +101,7 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("--turnaround takes 0 to 1000 ms, not {}", args.predict.turnaround)));
     }
     let graph = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
-    offload::bind(&graph, None, &options(args)).map_err(failure)?;
+    offload::bind(&graph, None, &options(args, false)).map_err(failure)?;
     let machine = match &args.predict.synth {
         Some(dir) => synthesised(args, board, dir, &graph)?,
         None => planned(args, board, &graph)?,
@@ -185,7 +185,7 @@ struct One {
 
 /// Runs an FMM whose P2P only goes through the model of the board.
 fn one(args: &Args, machine: &Machine, graph: &Graph, particles: &Particles, leaf: usize) -> Result<One, Failure> {
-    let options = host::fmm::FmmOptions { leaf, ..options(args) };
+    let options = host::fmm::FmmOptions { leaf, ..options(args, false) };
     let fmm = Plan::new(particles.columns(), &options).map_err(failure)?;
     let seen = Rc::new(RefCell::new(LinkUse::default()));
     let mut backend = predict::backend(machine.setup, machine.jmem_records, machine.latency, seen.clone());
@@ -209,7 +209,7 @@ fn one(args: &Args, machine: &Machine, graph: &Graph, particles: &Particles, lea
 const LEAVES: [usize; 7] = [16, 32, 64, 128, 256, 512, 1024];
 
 fn predicted(args: &Args, machine: &Machine, graph: &Graph, particles: &Particles) -> Result<Report, Failure> {
-    let asked = one(args, machine, graph, particles, args.leaf)?;
+    let asked = one(args, machine, graph, particles, args.leaf.unwrap_or(LEAF))?;
     let mut rows = vec![asked.row.clone()];
     let look = |leaf: usize, rows: &mut Vec<Row>| -> Result<(), Failure> {
         if leaf > 0 && rows.iter().all(|r| r.leaf != leaf) {
@@ -229,13 +229,13 @@ fn predicted(args: &Args, machine: &Machine, graph: &Graph, particles: &Particle
             look((found as f64 * step).round() as usize, &mut rows)?;
         }
     }
-    let best_leaf = best(&rows).unwrap_or(args.leaf);
+    let best_leaf = best(&rows).unwrap_or(args.leaf.unwrap_or(LEAF));
     rows.sort_by_key(|r| r.leaf);
     Ok(Report {
         board: machine.board.name,
         kernel: graph.name.clone(),
         n: particles.len(),
-        order: args.order,
+        order: options(args, false).order,
         theta: args.theta,
         pipelines: machine.setup.pipelines,
         clock_mhz: machine.setup.clock_mhz,

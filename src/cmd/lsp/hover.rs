@@ -119,7 +119,7 @@ fn defined(document: &mut Document, statement: &str, definition: &Definition) ->
         return text;
     };
     if values.iter().all(|v| v.fixed) {
-        text += "\n\nmade of parameters and constants alone, so it stands still";
+        text += "\n\nmade of parameters and constants alone, so it is static";
     } else {
         let cycles = if first == last { format!("cycle {last}") } else { format!("cycles {first} to {last}") };
         let (depth, mhz, target) = (pipeline.depth, pipeline.mhz, pipeline.target);

@@ -14,6 +14,7 @@ pub use kept::{Store, keep_in};
 pub use prepared::{Failure, MOST_WORK, Prepared, prepared, work};
 
 use crate::circuit::{Circuit, Sig};
+use crate::hash::fnv;
 use crate::number::exact::{Exact, to_bits};
 use crate::number::real::{Dd, Expr, Smooth};
 use crate::op::facts;
@@ -61,9 +62,9 @@ impl Function {
         all.entry(text.clone()).or_insert_with(|| Box::leak(Box::new(Function { expr, lo, hi, ends, text })))
     }
 
-    /// FNV-1a of the text, for names that stay the same.
+    /// A hash of the text, for names that stay the same.
     pub fn digest(&self) -> u64 {
-        self.text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ b as u64).wrapping_mul(0x100_0000_01b3))
+        fnv(&self.text)
     }
 }
 

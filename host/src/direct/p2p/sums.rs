@@ -201,18 +201,15 @@ fn each<T>(sources: &Sources<T>, range: Range<usize>) -> impl Iterator<Item = [&
 #[cfg(test)]
 mod tests {
     use super::*;
+    use testkit::Random;
 
     /// Sums of targets by every set of instructions against plain f64; `last_place` is that of the format. The first two
     /// lines are guarded.
     fn check<T: Vectors>(last_place: f64) {
-        let mut state = 1u64;
-        let mut random = || {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            T::of((state >> 40) as f64 / (1u64 << 24) as f64)
-        };
+        let mut random = Random::new(1);
         let mut sources = Sources::<T> { guarded: 1..3, ..Sources::default() };
         for column in &mut sources.columns {
-            (0..5).for_each(|_| column.push(Line(std::array::from_fn(|_| random()))));
+            (0..5).for_each(|_| column.push(Line(std::array::from_fn(|_| T::of(random.unit())))));
         }
         let value = |a: usize, k: usize| sources.columns[a][k / LANES].0[k % LANES];
         let squares = Squares { eps: T::of(0.01), least: T::of(1e-9) };

@@ -153,7 +153,7 @@ fn fixed_place(
     Some(Placing { place, over, small, zero: None, hidden, next, flags })
 }
 
-/// Places by the exponent and an amount that comes with the number, or stands still.
+/// Places by the exponent and an amount that comes with the number, or is static.
 fn moved_by(c: &mut Circuit, grid: &Grid, s: &Scaling, f: &Fields) -> Option<Placing> {
     let (from, most, offset) = (grid.from, grid.most, grid.offset);
     // An amount of E + 1 bits and a sign reaches beyond both ends of the exponent's range.

@@ -69,19 +69,19 @@ fn every_exponential_of_narrow_formats_is_faithful() {
 fn exponentials_of_wide_formats_are_faithful_where_they_are_sampled() {
     for format in ["float25.16", "float29.20", "float32.23", "float34.23"] {
         let width = format.parse::<Format>().unwrap().width();
-        check(&Exp, format, (1 << (width - 19)) - 1, reference);
+        check(&Exp, format, (1 << (width - 18)) - 1, reference);
     }
     for format in ["fixed32.16", "fixed32.31", "ufixed32.24", "fixed24.4"] {
-        check(&Exp, format, 10_007, reference);
+        check(&Exp, format, 20_011, reference);
     }
 }
 
-/// All fractions of the octaves below and above 1.
+/// Every eleventh fraction of the octaves below and above 1.
 #[test]
-fn all_exponentials_of_two_octaves_of_float32_23_are_faithful() {
+fn exponentials_of_two_octaves_of_float32_23_are_faithful() {
     let format: Format = "float32.23".parse().unwrap();
     let inst = Inst::new(&Exp, &[format], Attrs::default()).unwrap();
-    for x in (0x3f00_0000u64..0x4000_0000).step_by(5) {
+    for x in (0x3f00_0000u64..0x4000_0000).step_by(11) {
         let (y, flags) = Exp.bits(&inst, &[x]);
         assert!(is_faithful(format, y, flags, reference(format.to_f64(x)).unwrap(), None), "{x:#x}");
     }

@@ -5,6 +5,7 @@
 
 use super::Function;
 use crate::Format;
+use crate::hash::{fnv, fnv_after};
 use std::sync::OnceLock;
 
 /// A place for records, each under a key. What cannot be kept or read is as if it had not been kept.
@@ -56,19 +57,14 @@ fn sources() -> u64 {
         include_str!("../../../number/real/interval.rs"),
         include_str!("../../../number/real/jet.rs"),
     ];
-    *DIGEST.get_or_init(|| TEXTS.iter().fold(0, |h, text| digest(h, text)))
-}
-
-/// FNV-1a, begun with the digest of what stands before.
-fn digest(before: u64, text: &str) -> u64 {
-    text.bytes().fold(before ^ 0xcbf2_9ce4_8422_2325, |h, b| (h ^ b as u64).wrapping_mul(0x100_0000_01b3))
+    *DIGEST.get_or_init(|| TEXTS.iter().fold(0, |before, text| fnv_after(before, text)))
 }
 
 impl Found {
     pub(super) fn record(&self, key: &str) -> String {
         let floor = self.floor.map_or("-".to_string(), |f| f.to_string());
         let text = format!("{floor} {} {} {}", self.degree, self.top, self.work);
-        format!("{text} {:016x}", digest(digest(0, key), &text))
+        format!("{text} {:016x}", fnv_after(fnv(key), &text))
     }
 
     /// `None` for what [`Found::record`] has not written for this key.
