@@ -8,7 +8,10 @@
 //! coordinate of the offset is 0, blocks between unlike classes vanish, which halves the work as well. In the list of 189
 //! cells 39.5 products are left of 189.
 //!
-//! Far offsets need a lower order than near ones (`orders`); they use the leading rows and columns of each class.
+//! Far offsets need a lower order than near ones (`orders`); they use the leading rows and columns of each class. Of the
+//! 189 (P+1)^4 products of full matrices for a cell, mirroring and lower orders leave a sixth at P = 6, a twelfth at P = 14.
+//! Rotating each offset to the z axis, with the same lower orders, would take 2.2 times as many as are left at P = 6, 1.3 at
+//! 12, 0.8 at 20 and 0.55 at 30, in smaller matrices.
 //!
 //! The lanes of vectors are target cells: the same child of up to two vectors of parents of one level, in the order of the
 //! tree. Their sources are gathered into lanes once for each offset of two parents (`gather`). What a lane computes does
