@@ -136,7 +136,8 @@ pub fn operators<T: Vectors>(
     }
 }
 
-/// About how many direct pairs one evaluation of a multipole expansion at a point costs; measured on AVX-512.
+/// About how many direct pairs one evaluation of a multipole expansion at a point costs: measured on AVX-512 for the Cartesian
+/// expansion, and for the others by their operations.
 pub fn pairs_of_a_point(basis: Basis, order: usize) -> usize {
     match basis {
         Basis::Cartesian => 8 + 3 * basis::terms(order) / 10,

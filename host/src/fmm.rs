@@ -44,9 +44,12 @@ pub struct Plan {
     place: Vec<u32>,
     /// What a black-box expansion expands.
     kernel: Option<Arc<dyn Kernel>>,
-    operators: (OnceLock<Box<dyn Expansion<f32>>>, OnceLock<Box<dyn Expansion<f64>>>),
+    operators: (Lazy<f32>, Lazy<f64>),
     seconds: f64,
 }
+
+/// Operators that are made when they are first asked for.
+type Lazy<T> = OnceLock<Box<dyn Expansion<T>>>;
 
 /// Where a run writes, in the order of the input. After an error it holds anything.
 pub struct Outputs<'a> {

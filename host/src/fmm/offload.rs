@@ -98,7 +98,8 @@ pub fn bind(p2p: &Graph, m2l: Option<&Graph>, options: &FmmOptions) -> Result<(P
     let of_m2l = match m2l.filter(|_| !options.near_only) {
         None => None,
         Some(_) if options.basis != Basis::Cartesian => {
-            let text = "M2L kernels compute the Cartesian expansion; for another one take --m2l native";
+            let text =
+                "M2L kernels compute the Cartesian expansion; for another one take --m2l native, or the backend `cpu`";
             return Err(FmmError::Option(text.into()));
         }
         Some(graph) => {

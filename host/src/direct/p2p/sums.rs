@@ -146,6 +146,7 @@ impl<V: Vector, const N: usize> Group<V, N> {
 
     /// Adds lines but for sources that are too close, and counts these.
     #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "the same place of three arrays")]
     unsafe fn add_guarded(&mut self, sources: &Sources<V::Item>, lines: Range<usize>, least: V) -> [u32; N] {
         let mut close = [0; N];
         for lines in each(sources, lines) {

@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn the_sum_of_products_is_the_inverse_distance() {
         let (x, y) = ([0.3, -0.2, 0.25], [-1.3, 0.8, 1.9]);
-        let d2: f64 = (0..3).map(|a| (x[a] - y[a] as f64).powi(2)).sum();
+        let d2: f64 = x.iter().zip(&y).map(|(x, y): (&f64, &f64)| (x - y).powi(2)).sum();
         let sum: f64 = regular_at(40, x).iter().zip(irregular_at(40, y)).map(|(r, i)| r * i).sum();
         assert!((sum * d2.sqrt() - 1.0).abs() < 1e-14, "{sum}");
     }

@@ -22,7 +22,7 @@ impl Term {
     /// In which coordinates it is odd: x is bit 2, y bit 1, z bit 0, as in octants.
     pub fn class(self) -> usize {
         let x = (self.m + self.sine as usize) % 2;
-        x << 2 | (self.sine as usize) << 1 | (self.n - self.m) % 2
+        x << 2 | (self.sine as usize) << 1 | ((self.n - self.m) % 2)
     }
 
     /// `sqrt(2 / ((n-m)! (n+m)!))`, or 1/n! of order 0: the operator times this takes from a harmonic function, at 0, the
@@ -52,7 +52,7 @@ pub fn terms(order: usize) -> Vec<Term> {
 pub fn product(a: Term, b: Term) -> [(Term, f64); 2] {
     // Both parts follow from those of D_a D_b and D_a conj(D_b).
     let n = a.n + b.n;
-    let swap = if a.m.min(b.m) % 2 == 0 { 0.5 } else { -0.5 };
+    let swap = if a.m.min(b.m).is_multiple_of(2) { 0.5 } else { -0.5 };
     let sum = |sine: bool, factor: f64| (Term { n, m: a.m + b.m, sine }, factor);
     let difference = |sine: bool, factor: f64| (Term { n, m: a.m.abs_diff(b.m), sine }, factor);
     let sign = if a.m < b.m { -swap } else { swap };

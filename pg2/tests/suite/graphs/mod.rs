@@ -137,13 +137,13 @@ pub fn random(seed: u64, size: usize) -> Graph {
         let n = 1 + r.below(3);
         let args: Vec<NodeId> = (0..n).map(|_| NodeId(r.below(b.0.nodes.len()) as u32)).collect();
         let to = Some(format(FORMATS[r.below(FORMATS.len())]));
-        let few = r.below(9) as i32 - 4;
+        let few = r.below(9) - 4;
         let choices = [
             Attrs::default(),
             Attrs { to, ..Attrs::default() },
             Attrs { n: few, ..Attrs::default() },
             Attrs { d: if few > 0 { 1 } else { -1 }, ..Attrs::default() },
-            Attrs { n: few, d: 1 + r.below(2) as i32, ..Attrs::default() },
+            Attrs { n: few, d: 1 + r.below(2), ..Attrs::default() },
         ];
         let round = if r.below(2) == 0 { Rounding::Nearest } else { Rounding::Truncate };
         let _ = b.try_op(op, &args, Attrs { round, ..choices[r.below(choices.len())] });
@@ -185,12 +185,12 @@ pub fn random_choices(seed: u64, size: usize) -> Graph {
         };
         let args: Vec<NodeId> = (0..[1, 2, 3][r.below(3)]).map(|_| pick(&mut r)).collect();
         let to = Some(format(formats[r.below(formats.len())]));
-        let few = r.below(9) as i32 - 4;
+        let few = r.below(9) - 4;
         let attrs = [
             Attrs::default(),
             Attrs { to, ..Attrs::default() },
             Attrs { n: few, ..Attrs::default() },
-            Attrs { n: few, d: 1 + r.below(2) as i32, ..Attrs::default() },
+            Attrs { n: few, d: 1 + r.below(2), ..Attrs::default() },
         ];
         let _ = b.try_op(operator(name).expect("a known operator"), &args, attrs[r.below(attrs.len())]);
     }

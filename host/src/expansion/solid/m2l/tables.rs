@@ -186,7 +186,7 @@ impl<T: Real> Orbit<T> {
     /// their far sources below them, at positive offsets.
     #[inline(always)]
     pub fn sign(&self, class: usize, octant: usize) -> f64 {
-        if (class & self.singles & !octant).count_ones() % 2 == 0 { 1.0 } else { -1.0 }
+        if (class & self.singles & !octant).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 }
     }
 
     /// The axes along which sources lie on both sides, as bits.
