@@ -139,7 +139,10 @@ impl Plan {
         let mut run = Run { executors, seconds: Seconds { tree: self.seconds, ..Seconds::default() }, progress };
         let is_f32 = self.options.precision == Precision::F32 && p2p::suit_f32(&charges);
         let is_native = run.is_native();
-        let mut state = State::new(self, &charges, is_f32 && is_native);
+        let mut state = match self.options.near_only {
+            true => State::near(self, &charges),
+            false => State::new(self, &charges, is_f32 && is_native),
+        };
 
         let (m2l, p2p, waited) = if is_native && run.has_device() && !self.options.near_only {
             // P2P on the device while the CPU does all others.

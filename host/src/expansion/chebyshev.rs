@@ -16,7 +16,7 @@ mod polynomials;
 mod tables;
 
 use crate::arith::lanes::Real;
-use crate::expansion::basis::{Index, indices_of};
+use crate::expansion::basis::{Index, indices_of, terms};
 use polynomials::{Nodes, Product};
 use std::sync::{Arc, OnceLock};
 use tables::Table;
@@ -74,6 +74,12 @@ impl<T: Real> Chebyshev<T> {
         let build = || Table::new(&*self.kernel, &self.nodes, &self.terms, level, self.near2);
         self.levels[level as usize].get_or_init(build);
     }
+}
+
+/// About how many bytes the matrices of a level take.
+pub fn table_bytes(order: usize, near2: u64) -> f64 {
+    let edge = 4.0 * ((near2 - 1) as f64).sqrt().floor() + 3.0;
+    8.0 * edge.powi(3) * (terms(order) as f64).powi(2)
 }
 
 /// How far the expansion of an order is from the kernel between two cells of `level` at the nearest offset: the largest

@@ -3,9 +3,11 @@
 use crate::arith::scale::{exponent, ldexp};
 use crate::data::particles::Columns;
 use crate::expansion::basis::Basis;
+use crate::expansion::chebyshev;
 use crate::fmm::bind::BindError;
 use crate::fmm::{Outputs, Plan};
 use crate::job::BackendError;
+use crate::tree::lists::near2;
 
 /// Arithmetic of P2P and M2L on the CPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -72,6 +74,16 @@ impl FmmOptions {
         if !(self.theta > 0.0 && self.theta <= 0.5) {
             return wrong(format!("theta must be above 0 and at most 0.5, not {:?}", self.theta));
         }
+        let tables = chebyshev::table_bytes(self.order, near2(self.theta));
+        if self.basis == Basis::Chebyshev && tables > MOST_TABLES {
+            return wrong(format!(
+                "the expansion in Chebyshev polynomials would need tables of {:.0} GB a level for order {} and theta {}; give a \
+                 lower order or a larger theta",
+                tables / 1e9,
+                self.order,
+                self.theta
+            ));
+        }
         if self.leaf == 0 {
             return wrong("a leaf must be allowed at least one particle".into());
         }
@@ -81,6 +93,9 @@ impl FmmOptions {
         Ok(())
     }
 }
+
+/// Bytes of the tables of a level that a black-box expansion may have.
+const MOST_TABLES: f64 = 1e9;
 
 /// Particles that the tree can number.
 pub const MOST_PARTICLES: usize = (u32::MAX / 2) as usize;

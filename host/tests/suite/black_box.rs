@@ -86,6 +86,9 @@ fn functions_that_no_expansion_holds_are_refused() {
     assert!(refused(&other).contains("`gout` is not the gradient of `pout`"), "{}", refused(&other));
     let placed = kernel("placed", "p = q * inr * (float25.16)xi[0]; g = q;");
     assert!(refused(&placed).contains("depends on where a pair stands"), "{}", refused(&placed));
+    let narrow = FmmOptions { theta: 0.05, ..options(4, 20) };
+    let wide = Plan::for_kernel(p.columns(), &narrow, Some(&yukawa())).err().expect("large tables").to_string();
+    assert!(wide.contains("a lower order or a larger theta"), "{wide}");
     let none = Plan::new(p.columns(), &options(4, 20)).err().expect("no kernel").to_string();
     assert!(none.contains("is for a P2P kernel"), "{none}");
 }
