@@ -14,7 +14,7 @@ use crate::arith::vector::Vectors;
 use crate::tree::Tree;
 use crate::tree::lists::{Lists, is_near};
 use basis::Basis;
-use chebyshev::Kernel;
+use chebyshev::Function;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -127,7 +127,7 @@ pub fn operators<T: Vectors>(
     basis: Basis,
     order: usize,
     near2: u64,
-    kernel: Option<&Arc<dyn Kernel>>,
+    kernel: Option<&Arc<dyn Function>>,
 ) -> Box<dyn Expansion<T>> {
     match (basis, kernel) {
         (_, Some(kernel)) => Box::new(chebyshev::Chebyshev::<T>::new(order, near2, kernel.clone())),

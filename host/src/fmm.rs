@@ -20,7 +20,7 @@ use crate::arith::vector::Vectors;
 use crate::data::particles::{Columns, Field};
 use crate::direct::p2p;
 use crate::expansion::basis::Basis;
-use crate::expansion::chebyshev::Kernel;
+use crate::expansion::chebyshev::Function;
 use crate::expansion::{self, Expansion, Far};
 use crate::tree::Tree;
 use crate::tree::charges::Charges;
@@ -43,7 +43,7 @@ pub struct Plan {
     /// For each particle of the input its place in the tree.
     place: Vec<u32>,
     /// What a black-box expansion expands.
-    kernel: Option<Arc<dyn Kernel>>,
+    kernel: Option<Arc<dyn Function>>,
     operators: (Lazy<f32>, Lazy<f64>),
     seconds: f64,
 }
@@ -136,7 +136,7 @@ impl Plan {
         executors.iter_mut().try_for_each(|e| e.bind(self))?;
         let start = Instant::now();
         let charges = Charges::new(&self.tree, charges);
-        let mut run = Run { executors, seconds: Seconds { tree: self.seconds, ..Seconds::default() }, progress };
+        let mut run = Stages { executors, seconds: Seconds { tree: self.seconds, ..Seconds::default() }, progress };
         let is_f32 = self.options.precision == Precision::F32 && p2p::suit_f32(&charges);
         let is_native = run.is_native();
         let mut state = match self.options.near_only {
@@ -166,7 +166,7 @@ impl Plan {
         };
 
         state.write(&p2p, out)?;
-        let Run { executors, mut seconds, .. } = run;
+        let Stages { executors, mut seconds, .. } = run;
         seconds.total = seconds.tree + start.elapsed().as_secs_f64();
         let name = executors.iter().find(|e| e.takes(Stage::P2p)).map(|e| e.name());
         Ok(Stats { waited, ..self.stats(name, seconds, &p2p, &m2l) })
@@ -211,13 +211,13 @@ fn list_options(options: &FmmOptions, near2: u64) -> ListOptions {
 }
 
 /// A run's executors and the time of its stages.
-struct Run<'a, 'e, 'p> {
+struct Stages<'a, 'e, 'p> {
     executors: &'a mut [&'e mut dyn Executor],
     seconds: Seconds,
     progress: &'a mut Progress<'p>,
 }
 
-impl Run<'_, '_, '_> {
+impl Stages<'_, '_, '_> {
     /// Runs one stage and notes its seconds.
     fn stage(&mut self, stage: Stage, state: &mut State) -> Result<Work, FmmError> {
         let start = Instant::now();

@@ -22,7 +22,7 @@ use std::sync::{Arc, OnceLock};
 use tables::Table;
 
 /// A pairwise function that depends on the difference of positions alone.
-pub trait Kernel: Send + Sync {
+pub trait Function: Send + Sync {
     /// The potential of a unit charge, and its gradient, at targets at `d` from the charge, in boxes. Where the function gives no
     /// gradient, those are 0.
     fn values(&self, d: &[[f64; 3]], out: &mut [[f64; 4]]);
@@ -40,7 +40,7 @@ pub trait Kernel: Send + Sync {
 
 /// The tables of one order and kernel.
 pub struct Chebyshev<T> {
-    kernel: Arc<dyn Kernel>,
+    kernel: Arc<dyn Function>,
     /// Exponents of the terms, by total degree.
     terms: Vec<Index>,
     order: usize,
@@ -56,7 +56,7 @@ pub struct Chebyshev<T> {
 
 impl<T: Real> Chebyshev<T> {
     /// For an order of at least 1 and cells that are near below `near2`.
-    pub fn new(order: usize, near2: u64, kernel: Arc<dyn Kernel>) -> Chebyshev<T> {
+    pub fn new(order: usize, near2: u64, kernel: Arc<dyn Function>) -> Chebyshev<T> {
         let terms: Vec<Index> = (0..=order).flat_map(indices_of).collect();
         Chebyshev {
             nodes: Nodes::new(order + 2, order),
@@ -84,6 +84,6 @@ pub fn table_bytes(order: usize, near2: u64) -> f64 {
 
 /// How far the expansion of an order is from the kernel between two cells of `level` at the nearest offset: the largest
 /// difference of potentials among some points in both, relative to the largest potential.
-pub fn misfit(order: usize, near2: u64, kernel: &Arc<dyn Kernel>, level: u32) -> f64 {
+pub fn misfit(order: usize, near2: u64, kernel: &Arc<dyn Function>, level: u32) -> f64 {
     operators::misfit(&Chebyshev::<f64>::new(order, near2, kernel.clone()), level)
 }

@@ -1,7 +1,7 @@
 //! A P2P kernel as the function that a black-box expansion expands: what it means between two places, and whether an expansion
 //! can hold that (RULES H15).
 
-use crate::expansion::chebyshev::{Kernel, misfit};
+use crate::expansion::chebyshev::{Function, misfit};
 use crate::fmm::bind::{BindError, Feed, Feeds, P2p};
 use hdl::op::meaning::Real;
 use hdl::{Format, Rounding};
@@ -19,7 +19,7 @@ const TOLERANCE: f64 = 1e-3;
 const LEAST_GAIN: f64 = 2.5;
 
 /// A P2P kernel in boxes.
-struct Function {
+struct OfKernel {
     graph: Graph,
     p2p: P2p,
     params: Vec<u64>,
@@ -28,15 +28,15 @@ struct Function {
 }
 
 /// Takes a P2P kernel as a function of differences. `eps` is the softening length in boxes; `levels` those of the tree.
-pub fn function(graph: &Graph, eps: f64, near2: u64, levels: usize) -> Result<Arc<dyn Kernel>, BindError> {
+pub fn function(graph: &Graph, eps: f64, near2: u64, levels: usize) -> Result<Arc<dyn Function>, BindError> {
     let p2p = P2p::bind(graph, true)?;
     let params = patterns(&p2p.params, |_| (eps * p2p.length).powi(2));
-    let mut function = Function { graph: graph.clone(), p2p, params, slope: 1.0, is_symmetric: false };
+    let mut function = OfKernel { graph: graph.clone(), p2p, params, slope: 1.0, is_symmetric: false };
     function.check_invariance()?;
     function.slope = function.slope_of_gradient()?;
     function.is_symmetric = function.has_symmetry();
     let name = graph.name.clone();
-    let kernel: Arc<dyn Kernel> = Arc::new(function);
+    let kernel: Arc<dyn Function> = Arc::new(function);
     let rough = (2..levels.max(3) as u32).into_par_iter().find_first(|level| {
         let (coarse, fine) = (misfit(3, near2, &kernel, *level), misfit(6, near2, &kernel, *level));
         coarse > 1e-12 && fine * LEAST_GAIN > coarse
@@ -65,7 +65,7 @@ fn patterns(feeds: &Feeds, value: impl Fn(Feed) -> f64) -> Vec<u64> {
 /// Directions that no symmetry of a kernel makes alike.
 const DIRECTIONS: [[f64; 3]; 4] = [[0.31, -0.22, 0.17], [-0.05, 0.33, 0.21], [0.11, 0.12, -0.4], [-0.27, -0.3, -0.08]];
 
-impl Function {
+impl OfKernel {
     /// Potential and gradient in the kernel's own units for a source of charge 1 at `source`.
     fn at(&self, target: [f64; 3], sources: &[[f64; 3]], out: &mut [[f64; 4]]) {
         let place = |x: [f64; 3]| {
@@ -162,7 +162,7 @@ impl Function {
     }
 }
 
-impl Kernel for Function {
+impl Function for OfKernel {
     fn values(&self, d: &[[f64; 3]], out: &mut [[f64; 4]]) {
         // Differences reach from -1 to 1, as coordinates do.
         let sources: Vec<[f64; 3]> = d.iter().map(|d| d.map(|x| -x)).collect();

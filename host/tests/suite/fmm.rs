@@ -5,7 +5,7 @@ use host::data::particles::Particles;
 use host::data::random::{Charge, Distribution, generate};
 use host::direct::error::{Errors, measure};
 use host::expansion::basis::Basis;
-use host::expansion::chebyshev::Kernel;
+use host::expansion::chebyshev::Function;
 use host::expansion::{Expansion, Points, operators};
 use host::fmm::{FmmOptions, Plan, Precision, Solution};
 use std::sync::Arc;
@@ -90,7 +90,7 @@ fn m2p_and_p2l_are_right() {
 /// 1/r as a black box.
 struct Coulomb;
 
-impl Kernel for Coulomb {
+impl Function for Coulomb {
     fn values(&self, d: &[[f64; 3]], out: &mut [[f64; 4]]) {
         for (d, out) in d.iter().zip(out) {
             let r = d.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -102,7 +102,7 @@ impl Kernel for Coulomb {
 #[test]
 fn operators_agree_with_p2p_on_single_points() {
     // One unit charge at s, one target at t, in units of the cells; every operator against 1/r and its gradient.
-    let coulomb: Arc<dyn Kernel> = Arc::new(Coulomb);
+    let coulomb: Arc<dyn Function> = Arc::new(Coulomb);
     for basis in [Basis::Cartesian, Basis::Solid, Basis::Chebyshev] {
         let kernel = Some(&coulomb).filter(|_| basis == Basis::Chebyshev);
         check_operators::<f64>(&*operators(basis, 12, 4, kernel), 12, 1e-12);

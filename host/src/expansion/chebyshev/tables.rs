@@ -1,6 +1,6 @@
 //! The matrices of M2L: the kernel's coefficients between two cells at each offset.
 
-use super::Kernel;
+use super::Function;
 use super::polynomials::Nodes;
 use crate::arith::lanes::Real;
 use crate::expansion::basis::Index;
@@ -16,7 +16,7 @@ pub struct Table<T> {
 }
 
 impl<T: Real> Table<T> {
-    pub fn new(kernel: &dyn Kernel, nodes: &Nodes, terms: &[Index], level: u32, near2: u64) -> Table<T> {
+    pub fn new(kernel: &dyn Function, nodes: &Nodes, terms: &[Index], level: u32, near2: u64) -> Table<T> {
         // Parents up to this far apart along an axis are near.
         let reach = 2 * ((near2 - 1) as f64).sqrt().floor() as i64 + 1;
         let edge = 2 * reach + 1;
@@ -95,7 +95,7 @@ impl Image {
 }
 
 /// K_ab for two cells of a level, the target's centre at `offset` edges from the source's: row a, column b.
-pub fn coefficients(kernel: &dyn Kernel, nodes: &Nodes, terms: &[Index], level: u32, offset: [i64; 3]) -> Vec<f64> {
+pub fn coefficients(kernel: &dyn Function, nodes: &Nodes, terms: &[Index], level: u32, offset: [i64; 3]) -> Vec<f64> {
     let n = nodes.x.len();
     let edge = 2f64.powi(-(level as i32));
     // Differences along an axis are the same for many pairs of nodes: each is looked at once.

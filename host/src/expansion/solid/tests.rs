@@ -11,19 +11,15 @@ use crate::expansion::{Expansion, Points};
 use crate::tree::Cell;
 use crate::tree::lists::is_near;
 use std::ops::Range;
+use testkit::Random;
 
 /// Numbers in [-0.5, 0.5).
-struct Random(u64);
+fn next(random: &mut Random) -> f64 {
+    random.unit() - 0.5
+}
 
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64 - 0.5
-    }
-
-    fn points<T: Real>(&mut self, count: usize) -> [Vec<T>; 3] {
-        [0; 3].map(|_| (0..count).map(|_| T::of(self.next())).collect())
-    }
+fn cloud<T: Real>(random: &mut Random, count: usize) -> [Vec<T>; 3] {
+    [0; 3].map(|_| (0..count).map(|_| T::of(next(random))).collect())
 }
 
 fn at<T>(x: &[Vec<T>; 3]) -> Points<'_, T> {
@@ -50,14 +46,16 @@ fn scaled<T: Real>(x: &[Vec<T>; 3], factor: f64, by: [f64; 3]) -> [Vec<T>; 3] {
     std::array::from_fn(|a| x[a].iter().map(|x| T::of(x.f64() * factor + by[a])).collect())
 }
 
-/// Relative error of potentials and gradients in the root mean square.
+/// Error of potentials and gradients in the root mean square, relative to what charges of one sign would give.
 fn error<T: Real>(out: &[[T; 4]], targets: &[Vec<T>; 3], sources: &[Vec<T>; 3], q: &[T]) -> f64 {
     let (mut wrong, mut all) = (0.0, 0.0);
+    let sizes: Vec<T> = q.iter().map(|q| T::of(q.f64().abs())).collect();
     for (k, out) in out.iter().enumerate() {
-        let wanted = direct(std::array::from_fn(|a| targets[a][k].f64()), sources, q);
-        for (out, wanted) in out.iter().zip(wanted) {
-            wrong += (out.f64() - wanted).powi(2);
-            all += wanted * wanted;
+        let at = std::array::from_fn(|a| targets[a][k].f64());
+        let (wanted, largest) = (direct(at, sources, q), direct(at, sources, &sizes));
+        for a in 0..4 {
+            wrong += (out[a].f64() - wanted[a]).powi(2);
+            all += largest[a].powi(2);
         }
     }
     (wrong / all).sqrt()
@@ -73,14 +71,14 @@ fn family() -> (Vec<Cell>, Vec<Range<usize>>) {
 
 /// Each operator with points so far apart that an order of `order` is exact up to rounding.
 fn check_operators<T: Vectors>(order: usize, tolerance: f64) {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let far = [20.0, -14.0, 17.0];
     let scratch = &mut Vec::new();
     for isa in Isa::all() {
         let solid = Solid::<T>::with(order, isa);
         for count in [1, 3, 16, 37] {
-            let (sources, q) = (random.points::<T>(count), random.points::<T>(count)[0].clone());
-            let near = random.points::<T>(count + 2);
+            let (sources, q) = (cloud::<T>(&mut random, count), cloud::<T>(&mut random, count)[0].clone());
+            let near = cloud::<T>(&mut random, count + 2);
             let away = scaled(&near, 4.0, far);
             let mut m = terms_of(&solid);
             solid.p2m(at(&sources), &q, &mut m, scratch);
@@ -103,18 +101,18 @@ fn check_operators<T: Vectors>(order: usize, tolerance: f64) {
 
 /// M2M and L2L of a parent whose children have three points each; the parent's edge is 1.
 fn check_family<T: Vectors>(solid: &Solid<T>, tolerance: f64) {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let (cells, levels) = family();
     let (isa, size, scratch) = (solid.isa, solid.local_terms(), &mut Vec::new());
-    let away = scaled(&random.points::<T>(5), 4.0, [-17.0, 20.0, 14.0]);
-    let q_away = random.points::<T>(5)[0].clone();
+    let away = scaled(&cloud::<T>(&mut random, 5), 4.0, [-17.0, 20.0, 14.0]);
+    let q_away = cloud::<T>(&mut random, 5)[0].clone();
     let mut m = vec![T::default(); 9 * size];
     let mut l = vec![T::default(); 9 * size];
     solid.p2l(0, at(&away), &q_away, &mut l[..size], scratch);
     solid.shifts.l2l_all(&cells, &levels, &mut l);
     let (mut all, mut charges) = ([vec![], vec![], vec![]], Vec::new());
     for (k, child) in cells.iter().enumerate().skip(1) {
-        let (own, q) = (random.points::<T>(3), random.points::<T>(3)[0].clone());
+        let (own, q) = (cloud::<T>(&mut random, 3), cloud::<T>(&mut random, 3)[0].clone());
         let terms = k * size..(k + 1) * size;
         solid.p2m(at(&own), &q, &mut m[terms.clone()], scratch);
         let inside = scaled(&own, 0.5, child.at.map(|a| 0.5 * a as f64 - 0.25));
@@ -217,9 +215,9 @@ fn plain<T: Real>(grid: &Grid, near2: u64, order: usize, m: &[T]) -> Vec<f64> {
 }
 
 fn check_m2l<T: Vectors>(order: usize, near2: u64, grid: &Grid, tolerance: f64) {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let size = terms::count(order);
-    let m: Vec<T> = (0..grid.cells.len() * size).map(|_| T::of(random.next())).collect();
+    let m: Vec<T> = (0..grid.cells.len() * size).map(|_| T::of(next(&mut random))).collect();
     let wanted = plain(grid, near2, order, &m);
     let scale = wanted.iter().fold(0.0f64, |a, x| a.max(x.abs()));
     assert!(scale > 0.0);
@@ -244,14 +242,14 @@ fn check_m2l<T: Vectors>(order: usize, near2: u64, grid: &Grid, tolerance: f64) 
 
 /// The error of the far gradient of two points a cell, relative to all of it.
 fn far_error(grid: &Grid, order: usize, orders: Orders, is_positive: bool) -> f64 {
-    let (mut random, scratch) = (Random(9), &mut Vec::new());
+    let (mut random, scratch) = (Random::new(9), &mut Vec::new());
     let (solid, size) = (Solid::<f64>::new(order), terms::count(order));
     let blank = || vec![0.0; grid.cells.len() * size];
     let (mut m, mut l) = (blank(), blank());
     let mut points = Vec::new();
     for m in m.chunks_exact_mut(size) {
-        let x = random.points::<f64>(2);
-        let q: Vec<f64> = (0..2).map(|_| random.next() + if is_positive { 0.5 } else { 0.0 }).collect();
+        let x = cloud::<f64>(&mut random, 2);
+        let q: Vec<f64> = (0..2).map(|_| next(&mut random) + if is_positive { 0.5 } else { 0.0 }).collect();
         solid.p2m(at(&x), &q, m, scratch);
         points.push((x, q));
     }
