@@ -7,6 +7,7 @@
 pub mod basis;
 pub mod chebyshev;
 pub mod solid;
+mod sparse;
 pub mod taylor;
 
 use crate::arith::lanes::Real;
@@ -131,8 +132,8 @@ pub fn operators<T: Vectors>(
 ) -> Box<dyn Expansion<T>> {
     match (basis, kernel) {
         (_, Some(kernel)) => Box::new(chebyshev::Chebyshev::<T>::new(order, near2, kernel.clone())),
-        (Basis::Solid, None) => Box::new(solid::Solid::<T>::new(order)),
-        (_, None) => Box::new(taylor::Operators::<T>::new(order)),
+        (Basis::Solid, None) => Box::new(solid::Solid::<T>::new(order, near2)),
+        (_, None) => Box::new(taylor::Operators::<T>::new(order, near2)),
     }
 }
 

@@ -17,7 +17,9 @@ mod tables;
 
 use crate::arith::lanes::Real;
 use crate::expansion::basis::{Index, indices_of, terms};
-use polynomials::{Nodes, Product};
+use crate::expansion::sparse::{Product, rounded};
+use crate::tree::lists::reach;
+use polynomials::Nodes;
 use std::sync::{Arc, OnceLock};
 use tables::Table;
 
@@ -46,9 +48,9 @@ pub struct Chebyshev<T> {
     order: usize,
     nodes: Nodes,
     /// L2L to the child in each octant, and the other way round M2M.
-    shifts: [Vec<Product>; 8],
+    shifts: [Vec<Product<f64>>; 8],
     /// The derivatives of a series along each axis.
-    slopes: [Vec<Product>; 3],
+    slopes: [Vec<Product<T>>; 3],
     /// M2L by level.
     levels: Vec<OnceLock<Table<T>>>,
     near2: u64,
@@ -61,7 +63,7 @@ impl<T: Real> Chebyshev<T> {
         Chebyshev {
             nodes: Nodes::new(order + 2, order),
             shifts: std::array::from_fn(|octant| polynomials::shifts(&terms, order, octant)),
-            slopes: std::array::from_fn(|axis| polynomials::slopes(&terms, axis)),
+            slopes: std::array::from_fn(|axis| rounded(&polynomials::slopes(&terms, axis))),
             levels: (0..=crate::tree::MAX_LEVEL).map(|_| OnceLock::new()).collect(),
             kernel,
             terms,
@@ -78,7 +80,7 @@ impl<T: Real> Chebyshev<T> {
 
 /// About how many bytes the matrices of a level take.
 pub fn table_bytes(order: usize, near2: u64) -> f64 {
-    let edge = 4.0 * ((near2 - 1) as f64).sqrt().floor() + 3.0;
+    let edge = 4.0 * reach(near2) as f64 + 3.0;
     8.0 * edge.powi(3) * (terms(order) as f64).powi(2)
 }
 

@@ -17,11 +17,12 @@ mod terms;
 mod tests;
 
 use crate::arith::vector::{Isa, Vectors};
+use crate::expansion::sparse::{Product, rounded, with_slopes};
 use crate::expansion::{Expansion, Far, Points, Values};
 use crate::tree::Tree;
 use harmonics::Harmonics;
 use m2l::M2l;
-use matrices::{Entry, Translation};
+use matrices::Translation;
 use points::{Harmonic, Kind};
 use shift::Shifts;
 use std::sync::OnceLock;
@@ -29,15 +30,16 @@ use std::sync::OnceLock;
 /// The operators of an order.
 pub struct Solid<T> {
     order: usize,
+    near2: u64,
     isa: Isa,
     /// [`terms::Term::weight`] of all terms that tables are made of.
     weights: Vec<f64>,
     /// Up to the order, for expansions, and to one order more, for gradients of multipoles.
     harmonics: [Harmonics<T>; 2],
-    local_slopes: [Vec<Entry<T>>; 3],
-    multipole_slopes: [Vec<Entry<T>>; 3],
+    local_slopes: [Vec<Product<T>>; 3],
+    multipole_slopes: [Vec<Product<T>>; 3],
     shifts: Shifts<T>,
-    /// The tables of M2L, for the nearness of the first use.
+    /// The tables of M2L.
     m2l: OnceLock<M2l<T>>,
 }
 
@@ -47,23 +49,21 @@ pub fn terms_at_a_point(order: usize) -> usize {
 }
 
 impl<T: Vectors> Solid<T> {
-    /// For an order of at least 1.
-    pub fn new(order: usize) -> Solid<T> {
-        Solid::with(order, Isa::best())
+    /// For an order of at least 1 and cells that are near below `near2`.
+    pub fn new(order: usize, near2: u64) -> Solid<T> {
+        Solid::with(order, near2, Isa::best())
     }
 
-    fn with(order: usize, isa: Isa) -> Solid<T> {
+    fn with(order: usize, near2: u64, isa: Isa) -> Solid<T> {
         let weights = matrices::weights(2 * order);
-        let rounded = |slopes: [Vec<Entry<f64>>; 3]| {
-            let one = |e: &Entry<f64>| Entry { dst: e.dst, src: e.src, factor: T::of(e.factor) };
-            slopes.map(|s| s.iter().map(one).collect())
-        };
+        let of_t = |slopes: [Vec<Product<f64>>; 3]| slopes.map(|s| rounded(&s));
         Solid {
             order,
+            near2,
             isa,
             harmonics: [Harmonics::new(order), Harmonics::new(order + 1)],
-            local_slopes: rounded(matrices::local_slopes(order, &weights)),
-            multipole_slopes: rounded(matrices::multipole_slopes(order, &weights)),
+            local_slopes: of_t(matrices::local_slopes(order, &weights)),
+            multipole_slopes: of_t(matrices::multipole_slopes(order, &weights)),
             shifts: Shifts::new(order, isa, &weights),
             m2l: OnceLock::new(),
             weights,
@@ -76,13 +76,7 @@ impl<T: Vectors> Solid<T> {
             Kind::Regular => (&self.local_slopes, &self.harmonics[0]),
             Kind::Irregular => (&self.multipole_slopes, &self.harmonics[1]),
         };
-        let mut factors = vec![[T::default(); 4]; terms::count(harmonics.order)];
-        factors.iter_mut().zip(terms).for_each(|(f, term)| f[0] = *term);
-        for (axis, slopes) in slopes.iter().enumerate() {
-            for e in slopes {
-                factors[e.dst as usize][axis + 1] += e.factor * terms[e.src as usize];
-            }
-        }
+        let factors = with_slopes(terms, slopes, terms::count(harmonics.order));
         points::values(self.isa, &Harmonic { harmonics, kind }, points.x, &factors, out);
     }
 }
@@ -119,12 +113,8 @@ impl<T: Vectors> Expansion<T> for Solid<T> {
             return;
         }
         let list = |parent: usize| &far.lists.v[parent][..];
-        let new = || M2l::new(self.order, far.near2, self.isa, &self.weights);
-        let kept = self.m2l.get_or_init(new);
-        match kept.near2 == far.near2 {
-            true => kept.run(&far.tree.cells, &far.tree.levels, &list, m, l),
-            false => new().run(&far.tree.cells, &far.tree.levels, &list, m, l),
-        }
+        let m2l = self.m2l.get_or_init(|| M2l::new(self.order, self.near2, self.isa, &self.weights));
+        m2l.run(&far.tree.cells, &far.tree.levels, &list, m, l);
     }
 
     fn p2l(&self, _: u32, points: Points<T>, charges: &[T], l: &mut [T], _: &mut Vec<T>) {

@@ -15,8 +15,9 @@ pub use operators::Operators;
 
 use crate::arith::lanes::{Real, madd};
 use crate::expansion::basis::{Index, degree, indices_of, raised, sum, terms};
+use crate::expansion::sparse::Product;
 use recurrence::{Recurrence, Step, recurrence, step};
-use shift::{Product, Shift};
+use shift::Shift;
 use std::collections::HashMap;
 
 /// Target octants, or particles, that are worked on together.
@@ -43,8 +44,8 @@ pub struct Taylor {
     pub rows: Vec<(u32, u32)>,
     pub row_ends: Vec<u32>,
     /// M2M from each octant's child to its parent, and L2L the other way.
-    pub m2m: [Vec<Product>; 8],
-    pub l2l: [Vec<Product>; 8],
+    pub m2m: [Vec<Product<f64>>; 8],
+    pub l2l: [Vec<Product<f64>>; 8],
 }
 
 impl Taylor {

@@ -2,6 +2,7 @@
 
 use crate::expansion::taylor::LANES;
 use crate::fmm::bind::{BindError, Feed, Feeds, M2l, P2p};
+use crate::tree::lists::reach;
 use pg2::graph::Graph;
 use sim::reference::real::terms;
 
@@ -62,7 +63,7 @@ pub fn p2p(graph: &Graph, kernel: &P2p) -> Result<Units, BindError> {
 /// Checks that the kernel computes M2L: far pairs of cells, some at the border of nearness, and a near one.
 pub fn m2l(graph: &Graph, kernel: &M2l, near2: u64) -> Result<(), BindError> {
     let e = &kernel.operators.taylor;
-    let reach = ((near2 - 1) as f64).sqrt().floor();
+    let reach = reach(near2) as f64;
     let border = (near2 as f64).sqrt().ceil();
     let m: Vec<f64> = (0..e.m).map(|n| 1.0 / (1 + n % 5) as f64 - 0.375).collect();
     let cells = [

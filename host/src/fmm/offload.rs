@@ -103,8 +103,8 @@ pub fn bind(p2p: &Graph, m2l: Option<&Graph>, options: &FmmOptions) -> Result<(P
             return Err(FmmError::Option(text.into()));
         }
         Some(graph) => {
-            let expansion = Operators::new(options.order);
-            Some(M2l::bind(graph, expansion, lists::near2(options.theta))?)
+            let near2 = lists::near2(options.theta);
+            Some(M2l::bind(graph, Operators::new(options.order, near2), near2)?)
         }
     };
     Ok((of_p2p, of_m2l))

@@ -113,6 +113,16 @@ pub fn is_near(d: [i64; 3], near2: u64) -> bool {
     d.iter().map(|x| (x * x) as u64).sum::<u64>() < near2
 }
 
+/// The farthest that near cells of one level are apart along an axis.
+pub fn reach(near2: u64) -> i64 {
+    ((near2 - 1) as f64).sqrt().floor() as i64
+}
+
+/// Whether M2L goes over an offset: the cells are far, and their parents may be near.
+pub fn is_listed(d: [i64; 3], near2: u64) -> bool {
+    !is_near(d, near2) && is_near(d.map(|x| x.abs() / 2), near2)
+}
+
 /// Whether `big` holds a cell of `small`'s level that is near `small`; `big` is on the same or a coarser level.
 fn reaches(big: &Cell, small: &Cell, near2: u64) -> bool {
     let up = small.level - big.level;

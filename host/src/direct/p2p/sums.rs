@@ -106,9 +106,10 @@ unsafe fn sums_at<V: Vector, const N: usize>(
         for (splat, at) in group.at.iter_mut().zip(at) {
             *splat = [V::splat(at[0]), V::splat(at[1]), V::splat(at[2])];
         }
-        group.add(sources, 0..guarded.start);
-        let close = group.add_guarded(sources, guarded.clone(), V::splat(squares.least));
-        group.add(sources, guarded.end..sources.columns[0].len());
+        let least = V::splat(squares.least);
+        group.add::<false>(sources, 0..guarded.start, least);
+        let close = group.add::<true>(sources, guarded.clone(), least);
+        group.add::<false>(sources, guarded.end..sources.columns[0].len(), least);
         let scale = [1, 3, 3, 3].map(|power| V::Item::of(V::ROOT.powi(-power)));
         std::array::from_fn(|k| {
             let total = &group.total[k];
@@ -125,29 +126,15 @@ struct Group<V, const N: usize> {
 }
 
 impl<V: Vector, const N: usize> Group<V, N> {
-    /// Adds lines without a source that is too close.
-    #[inline(always)]
-    unsafe fn add(&mut self, sources: &Sources<V::Item>, lines: Range<usize>) {
-        for lines in each(sources, lines) {
-            for first in (0..LANES).step_by(V::LANES) {
-                // SAFETY: as for the caller.
-                unsafe {
-                    let [x, y, z, q] = load::<V>(lines, first);
-                    for k in 0..N {
-                        let at = &self.at[k];
-                        let d = [x.sub(at[0]), y.sub(at[1]), z.sub(at[2])];
-                        let r2 = d[0].mul_add(d[0], d[1].mul_add(d[1], d[2].mul_add(d[2], self.eps)));
-                        self.add_pairs(k, d, q, r2.inverse_root());
-                    }
-                }
-            }
-        }
-    }
-
-    /// Adds lines but for sources that are too close, and counts these.
+    /// Adds lines. Where they are `GUARDED`, sources closer than the root of `least` are left out, and counted.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "the same place of three arrays")]
-    unsafe fn add_guarded(&mut self, sources: &Sources<V::Item>, lines: Range<usize>, least: V) -> [u32; N] {
+    unsafe fn add<const GUARDED: bool>(
+        &mut self,
+        sources: &Sources<V::Item>,
+        lines: Range<usize>,
+        least: V,
+    ) -> [u32; N] {
         let mut close = [0; N];
         for lines in each(sources, lines) {
             for first in (0..LANES).step_by(V::LANES) {
@@ -157,9 +144,14 @@ impl<V: Vector, const N: usize> Group<V, N> {
                     for k in 0..N {
                         let at = &self.at[k];
                         let d = [x.sub(at[0]), y.sub(at[1]), z.sub(at[2])];
-                        let r2 = d[0].mul_add(d[0], d[1].mul_add(d[1], d[2].mul(d[2])));
-                        let (inverse, near) = r2.add(self.eps).inverse_root().where_from(r2, least);
-                        close[k] += near;
+                        let inverse = if GUARDED {
+                            let r2 = d[0].mul_add(d[0], d[1].mul_add(d[1], d[2].mul(d[2])));
+                            let (inverse, near) = r2.add(self.eps).inverse_root().where_from(r2, least);
+                            close[k] += near;
+                            inverse
+                        } else {
+                            d[0].mul_add(d[0], d[1].mul_add(d[1], d[2].mul_add(d[2], self.eps))).inverse_root()
+                        };
                         self.add_pairs(k, d, q, inverse);
                     }
                 }

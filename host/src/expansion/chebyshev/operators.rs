@@ -1,9 +1,9 @@
 //! The operators on vectors of eight particles.
 
 use super::Chebyshev;
-use super::polynomials::Product;
 use super::tables::{coefficients, transform};
 use crate::arith::lanes::{Real, fastest, madd};
+use crate::expansion::sparse::{apply, with_slopes};
 use crate::expansion::{Expansion, Far, Points, Values};
 use rayon::prelude::*;
 
@@ -81,13 +81,7 @@ impl<T: Real> Expansion<T> for Chebyshev<T> {
     }
 
     fn l2p(&self, l: &[T], points: Points<T>, out: &mut [Values<T>], _: &mut Vec<T>) {
-        let mut series = vec![[T::default(); 4]; l.len()];
-        series.iter_mut().zip(l).for_each(|(s, l)| s[0] = *l);
-        for (a, slopes) in self.slopes.iter().enumerate() {
-            for p in slopes {
-                series[p.dst as usize][a + 1] += T::of(p.coefficient) * l[p.src as usize];
-            }
-        }
+        let series = with_slopes(l, &self.slopes, l.len());
         l2p::<T>(self, &series, points, out);
     }
 
@@ -141,12 +135,6 @@ impl<T: Real> Chebyshev<T> {
 
     fn room(&self) -> Axes<T> {
         std::array::from_fn(|_| vec![[T::default(); LANES]; self.order + 1])
-    }
-}
-
-fn apply<T: Real>(products: &[Product], src: &[T], dst: &mut [T]) {
-    for p in products {
-        dst[p.dst as usize] += T::of(p.coefficient) * src[p.src as usize];
     }
 }
 

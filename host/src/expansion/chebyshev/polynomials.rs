@@ -1,15 +1,8 @@
 //! Chebyshev polynomials on [-1, 1]: values, series of shifted ones and of derivatives, and coefficients from values at nodes.
 
 use crate::expansion::basis::Index;
+use crate::expansion::sparse::Product;
 use std::f64::consts::PI;
-
-/// `dst += coefficient * src`.
-#[derive(Clone, Copy, Debug)]
-pub struct Product {
-    pub dst: u32,
-    pub src: u32,
-    pub coefficient: f64,
-}
 
 /// The zeros of a polynomial, and what takes values there to coefficients.
 pub struct Nodes {
@@ -62,7 +55,7 @@ fn shifted(degree: usize, shift: f64) -> Vec<Vec<f64>> {
 }
 
 /// L2L to a child: the parent's T_a in the child's T_b.
-pub fn shifts(terms: &[Index], degree: usize, octant: usize) -> Vec<Product> {
+pub fn shifts(terms: &[Index], degree: usize, octant: usize) -> Vec<Product<f64>> {
     // The child's centre lies half of half the parent's edge from the parent's.
     let axes = [4, 2, 1].map(|bit| shifted(degree, if octant & bit == 0 { -1.0 } else { 1.0 }));
     let mut products = Vec::new();
@@ -78,7 +71,7 @@ pub fn shifts(terms: &[Index], degree: usize, octant: usize) -> Vec<Product> {
 }
 
 /// The series of a series' derivative along an axis, in units of the cell's edge.
-pub fn slopes(terms: &[Index], axis: usize) -> Vec<Product> {
+pub fn slopes(terms: &[Index], axis: usize) -> Vec<Product<f64>> {
     let mut products = Vec::new();
     for (src, a) in terms.iter().enumerate() {
         for (dst, b) in terms.iter().enumerate() {

@@ -4,7 +4,7 @@ use super::Function;
 use super::polynomials::Nodes;
 use crate::arith::lanes::Real;
 use crate::expansion::basis::Index;
-use crate::tree::lists::is_near;
+use crate::tree::lists::{is_listed, reach};
 use rayon::prelude::*;
 use std::collections::HashMap;
 
@@ -18,21 +18,19 @@ pub struct Table<T> {
 impl<T: Real> Table<T> {
     pub fn new(kernel: &dyn Function, nodes: &Nodes, terms: &[Index], level: u32, near2: u64) -> Table<T> {
         // Parents up to this far apart along an axis are near.
-        let reach = 2 * ((near2 - 1) as f64).sqrt().floor() as i64 + 1;
+        let reach = 2 * reach(near2) + 1;
         let edge = 2 * reach + 1;
         let offset = |k: i64| [k / (edge * edge), k / edge % edge, k % edge].map(|x| x - reach);
-        // Whose parents may be near each other.
-        let is_listed = |offset: [i64; 3]| !is_near(offset, near2) && is_near(offset.map(|x| x.abs() / 2), near2);
         let is_symmetric = kernel.is_symmetric();
         let image = |offset: [i64; 3]| if is_symmetric { Image::of(offset) } else { Image::itself(offset) };
         let mut bases: Vec<[i64; 3]> =
-            (0..edge.pow(3)).map(offset).filter(|o| is_listed(*o)).map(|o| image(o).base).collect();
+            (0..edge.pow(3)).map(offset).filter(|o| is_listed(*o, near2)).map(|o| image(o).base).collect();
         bases.sort_unstable();
         bases.dedup();
         let made = |base: &[i64; 3]| (*base, coefficients(kernel, nodes, terms, level, *base));
         let made: HashMap<[i64; 3], Vec<f64>> = bases.par_iter().map(made).collect();
         let place: HashMap<Index, usize> = terms.iter().copied().zip(0..).collect();
-        let matrix = |k: i64| match is_listed(offset(k)) {
+        let matrix = |k: i64| match is_listed(offset(k), near2) {
             true => image(offset(k)).matrix(&made, terms, &place),
             false => Vec::new(),
         };

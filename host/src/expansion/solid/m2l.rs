@@ -23,11 +23,12 @@ mod pairwise;
 mod product;
 mod tables;
 
-use super::orders::{Orders, reach};
+use super::orders::Orders;
 use super::terms::{count, terms};
 use crate::arith::lanes::Real;
 use crate::arith::vector::{Isa, Vector, Vectors, vectorised};
 use crate::tree::Cell;
+use crate::tree::lists::reach;
 use gather::{Sources, Targets};
 use pairwise::Pairwise;
 use rayon::prelude::*;
@@ -40,7 +41,6 @@ const FARTHEST: i64 = 7;
 
 /// Tables of the M2L of an order and an opening angle.
 pub struct M2l<T> {
-    pub near2: u64,
     isa: Isa,
     layout: Layout,
     tables: Tables<T>,
@@ -83,7 +83,7 @@ impl<T: Vectors> M2l<T> {
         let layout = Layout::new(order);
         let tables = Tables::new(&layout, near2, isa.rows::<T>(), weights, &orders);
         let pairwise = (reach(near2) > FARTHEST).then(|| Pairwise { orders, weights: weights.to_vec(), near2 });
-        M2l { near2, isa, layout, tables, pairwise }
+        M2l { isa, layout, tables, pairwise }
     }
 
     /// Adds to the local expansions `l` of all cells what the multipoles `m` give. `list` has for each split cell the split

@@ -3,6 +3,7 @@
 use super::harmonics::{irregular_at, regular_at};
 use super::terms::{Term, count, product, terms};
 use crate::arith::lanes::Real;
+use crate::expansion::sparse::Product;
 
 /// M2L at one offset: entries of the matrix that takes multipoles to a local expansion.
 pub struct Translation {
@@ -56,42 +57,34 @@ pub fn shift(order: usize, b: [f64; 3], weights: &[f64]) -> Vec<f64> {
     matrix
 }
 
-/// One product of a sparse operator.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry<T> {
-    pub dst: u32,
-    pub src: u32,
-    pub factor: T,
-}
-
 /// The operators of degree 1: d/dx, d/dy, d/dz.
 const AXES: [Term; 3] =
     [Term { n: 1, m: 1, sine: false }, Term { n: 1, m: 1, sine: true }, Term { n: 1, m: 0, sine: false }];
 
 /// The derivatives along x, y and z of a sum of regular harmonics as such sums of one degree less.
-pub fn local_slopes(order: usize, weights: &[f64]) -> [Vec<Entry<f64>>; 3] {
+pub fn local_slopes(order: usize, weights: &[f64]) -> [Vec<Product<f64>>; 3] {
     AXES.map(|axis| {
         let of = |k: Term| {
-            product(k, axis).map(|(t, c)| Entry {
+            product(k, axis).map(|(t, c)| Product {
                 dst: k.place() as u32,
                 src: t.place() as u32,
-                factor: c * weights[k.place()] / weights[t.place()],
+                coefficient: c * weights[k.place()] / weights[t.place()],
             })
         };
-        terms(order - 1).into_iter().flat_map(of).filter(|e| e.factor != 0.0).collect()
+        terms(order - 1).into_iter().flat_map(of).filter(|e| e.coefficient != 0.0).collect()
     })
 }
 
 /// The derivatives along x, y and z of a sum of irregular harmonics as such sums of one degree more.
-pub fn multipole_slopes(order: usize, weights: &[f64]) -> [Vec<Entry<f64>>; 3] {
+pub fn multipole_slopes(order: usize, weights: &[f64]) -> [Vec<Product<f64>>; 3] {
     AXES.map(|axis| {
         let of = |k: Term| {
-            product(k, axis).map(|(t, c)| Entry {
+            product(k, axis).map(|(t, c)| Product {
                 dst: t.place() as u32,
                 src: k.place() as u32,
-                factor: -c * weights[k.place()] / weights[t.place()],
+                coefficient: -c * weights[k.place()] / weights[t.place()],
             })
         };
-        terms(order).into_iter().flat_map(of).filter(|e| e.factor != 0.0).collect()
+        terms(order).into_iter().flat_map(of).filter(|e| e.coefficient != 0.0).collect()
     })
 }

@@ -53,11 +53,6 @@ fn falling(distance: f64) -> f64 {
     (distance / 0.75f64.sqrt()).ln()
 }
 
-/// The farthest that near cells of one level are apart along an axis.
-pub fn reach(near2: u64) -> i64 {
-    ((near2 - 1) as f64).sqrt().floor() as i64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

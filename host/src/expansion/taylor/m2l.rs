@@ -6,7 +6,7 @@
 use super::{LANES, Lane, Taylor};
 use crate::arith::lanes::{Real, fastest, madd};
 use crate::expansion::Far;
-use crate::tree::lists::is_near;
+use crate::tree::lists::{is_near, reach};
 use rayon::prelude::*;
 
 /// Tables beyond this many bytes are not kept; their entries are computed when needed.
@@ -25,7 +25,7 @@ const NONE: u32 = u32::MAX;
 
 impl<T: Real> Table<T> {
     pub(super) fn new(e: &Taylor, near2: u64) -> Table<T> {
-        let reach = ((near2 - 1) as f64).sqrt().floor() as i64;
+        let reach = reach(near2);
         let edge = 2 * reach + 1;
         let size = (edge as f64).powi(3) * (8 * e.l * size_of::<Lane<T>>()) as f64;
         let mut table = Table { reach, starts: Vec::new(), blocks: Vec::new() };

@@ -1,9 +1,9 @@
 //! The operators of the Taylor expansion on vectors of eight particles.
 
 use super::m2l::{Table, m2l, pair};
-use super::shift::Product;
 use super::{LANES, Lane, Taylor};
 use crate::arith::lanes::{Real, fastest};
+use crate::expansion::sparse::apply;
 use crate::expansion::{Expansion, Far, Points, Values};
 use std::sync::OnceLock;
 
@@ -11,13 +11,15 @@ use std::sync::OnceLock;
 #[derive(Clone, Debug)]
 pub struct Operators<T> {
     pub taylor: Taylor,
-    /// The derivatives at every offset of M2L, for the nearness of the first use.
-    table: OnceLock<(u64, Table<T>)>,
+    /// The derivatives at every offset of M2L.
+    table: OnceLock<Table<T>>,
+    near2: u64,
 }
 
 impl<T: Real> Operators<T> {
-    pub fn new(order: usize) -> Operators<T> {
-        Operators { taylor: Taylor::new(order), table: OnceLock::new() }
+    /// For an order of at least 1 and cells that are near below `near2`.
+    pub fn new(order: usize, near2: u64) -> Operators<T> {
+        Operators { taylor: Taylor::new(order), table: OnceLock::new(), near2 }
     }
 }
 
@@ -46,11 +48,8 @@ impl<T: Real> Expansion<T> for Operators<T> {
         if far.lists.v.is_empty() {
             return;
         }
-        let (near2, table) = self.table.get_or_init(|| (far.near2, Table::new(&self.taylor, far.near2)));
-        match *near2 == far.near2 {
-            true => m2l(far, &self.taylor, table, m, l),
-            false => m2l(far, &self.taylor, &Table::new(&self.taylor, far.near2), m, l),
-        }
+        let table = self.table.get_or_init(|| Table::new(&self.taylor, self.near2));
+        m2l(far, &self.taylor, table, m, l);
     }
 
     fn p2l(&self, _: u32, points: Points<T>, charges: &[T], l: &mut [T], scratch: &mut Vec<T>) {
@@ -67,12 +66,6 @@ impl<T: Real> Expansion<T> for Operators<T> {
 
     fn m2p(&self, _: u32, m: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>) {
         m2p::<T>(&self.taylor, m, points, out, scratch);
-    }
-}
-
-fn apply<T: Real>(terms: &[Product], src: &[T], dst: &mut [T]) {
-    for t in terms {
-        dst[t.dst as usize] += T::of(t.coefficient) * src[t.src as usize];
     }
 }
 

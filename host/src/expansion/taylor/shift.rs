@@ -1,15 +1,8 @@
 //! The tables of M2M and L2L: shifts of expansions between a cell and its parent.
 
 use crate::expansion::basis::{Index, degree, sum};
+use crate::expansion::sparse::Product;
 use std::collections::HashMap;
-
-/// `dst += coefficient * src`.
-#[derive(Clone, Copy, Debug)]
-pub struct Product {
-    pub dst: u32,
-    pub src: u32,
-    pub coefficient: f64,
-}
 
 /// The offset of an octant's centre from its parent's, in units of the parent's edge.
 fn offset(octant: usize) -> [f64; 3] {
@@ -42,14 +35,14 @@ impl Shift<'_> {
     }
 
     /// `M'_b += 2^-|k| T_kb(c_parent - c_child) M'_k`.
-    pub(super) fn m2m(&self, m: usize, octant: usize) -> Vec<Product> {
+    pub(super) fn m2m(&self, m: usize, octant: usize) -> Vec<Product<f64>> {
         let all = self.taylor(offset(octant).map(|x| -x)).into_iter().filter(|(k, b, _)| (*k).max(*b as usize) < m);
         let scale = |k: usize| 2f64.powi(-(degree(self.indices[k]) as i32));
         all.map(|(k, b, c)| Product { dst: b, src: k as u32, coefficient: scale(k) * c }).collect()
     }
 
     /// `L'_k += 2^-(|k|+1) T_kb(c_child - c_parent) L'_b`.
-    pub(super) fn l2l(&self, octant: usize) -> Vec<Product> {
+    pub(super) fn l2l(&self, octant: usize) -> Vec<Product<f64>> {
         let scale = |k: usize| 2f64.powi(-(degree(self.indices[k]) as i32) - 1);
         let all = self.taylor(offset(octant)).into_iter();
         all.map(|(k, b, c)| Product { dst: k as u32, src: b, coefficient: scale(k) * c }).collect()

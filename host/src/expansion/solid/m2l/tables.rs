@@ -3,9 +3,9 @@
 use super::{FARTHEST, count, terms};
 use crate::arith::lanes::Real;
 use crate::expansion::solid::matrices::Translation;
-use crate::expansion::solid::orders::{Orders, reach};
+use crate::expansion::solid::orders::Orders;
 use crate::expansion::solid::terms::Term;
-use crate::tree::lists::is_near;
+use crate::tree::lists::{is_listed, reach};
 use rayon::prelude::*;
 
 /// Matrices beyond this many bytes are not kept, but made when they are needed.
@@ -93,9 +93,8 @@ impl<T: Real> Tables<T> {
             let edge = edge.clone();
             edge.clone().flat_map(move |y| edge.clone().map(move |z| [x, y, z]))
         });
-        let is_far = |d: &[i64; 3]| !is_near(*d, near2) && is_near(d.map(|x| x / 2), near2);
         let mut orbits: Vec<Orbit<T>> =
-            all.filter(is_far).map(|at| Orbit::new(layout, at, reach, rows, orders)).collect();
+            all.filter(|d| is_listed(*d, near2)).map(|at| Orbit::new(layout, at, reach, rows, orders)).collect();
         let size: usize = orbits.iter().map(|o| o.starts[8] * size_of::<T>()).sum();
         if size <= TABLE_LIMIT {
             orbits.par_iter_mut().for_each(|o| o.matrix = o.fill(layout, weights));
