@@ -216,7 +216,8 @@ mod tests {
             let limit = Limits::of::<f32>().distance * cell.edge();
             let sources = || lists.u[*leaf as usize].iter().flat_map(|s| s.0 as usize..(s.0 + s.1) as usize);
             for i in cell.targets() {
-                let d2 = |j: usize| (0..3).map(|a| (tree.sources.unit[a][i] - tree.sources.unit[a][j]).powi(2)).sum::<f64>();
+                let d2 =
+                    |j: usize| (0..3).map(|a| (tree.sources.unit[a][i] - tree.sources.unit[a][j]).powi(2)).sum::<f64>();
                 wanted += sources().filter(|j| *j != i && d2(*j) < limit * limit).count();
             }
         }

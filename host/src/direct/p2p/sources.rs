@@ -60,7 +60,8 @@ fn crowd_unit(tree: &Tree, leaf: usize) -> f64 {
         return 1.0;
     }
     let extent = |a: usize| {
-        let own = || tree.sources.scaled[a][cell.sources()].iter().chain(&tree.targets().scaled[a][cell.targets()]).copied();
+        let own =
+            || tree.sources.scaled[a][cell.sources()].iter().chain(&tree.targets().scaled[a][cell.targets()]).copied();
         own().fold(f64::MIN, f64::max) - own().fold(f64::MAX, f64::min)
     };
     let extent = (0..3).map(extent).fold(0.0, f64::max);
@@ -70,14 +71,7 @@ fn crowd_unit(tree: &Tree, leaf: usize) -> f64 {
 
 impl<T: Vectors> Sources<T> {
     /// Takes the sources of `segments`, which hold those of the leaf as one stretch.
-    pub fn gather(
-        &mut self,
-        tree: &Tree,
-        charges: &Charges,
-        leaf: usize,
-        segments: &[(u32, u32)],
-        frame: &Frame,
-    ) {
+    pub fn gather(&mut self, tree: &Tree, charges: &Charges, leaf: usize, segments: &[(u32, u32)], frame: &Frame) {
         let count: usize = segments.iter().map(|s| s.1 as usize).sum();
         // Beyond all sources, and not so far that the powers of its distance leave the format.
         let far = T::of(3.0e4);

@@ -49,7 +49,11 @@ pub fn p2p(
         }
         let start = segments.len();
         segments.extend(lists.u[*leaf as usize].iter().map(segment));
-        runs.push(Run { first: cell.first_target as usize, count: cell.targets as usize, segments: start..segments.len() });
+        runs.push(Run {
+            first: cell.first_target as usize,
+            count: cell.targets as usize,
+            segments: start..segments.len(),
+        });
     }
     let job = Job { graph, targets: &targets, sources: &sources, params, runs: &runs, segments: &segments };
     let n = tree.targets().len();
