@@ -13,6 +13,7 @@ use crate::fmm::{FmmError, Plan};
 use crate::job::{Backend, Job, Outcome, Run, SourceRange};
 use crate::tree::Tree;
 use crate::tree::charges::Charges;
+use crate::tree::sorted::Sorted;
 use hdl::{Flags, Format};
 use pg2::graph::Graph;
 
@@ -30,26 +31,32 @@ pub fn p2p(
     let State { plan, charges, force, .. } = state;
     let (kernel, params) = (&bound.p2p, &bound.params);
     let (tree, lists) = (&plan.tree, &plan.lists);
-    let record = |feeds: &Feeds| table(tree.len(), feeds, |k, feed, format| particle(plan, charges, k, feed, format)).0;
-    let (targets, sources) = (record(&kernel.i), record(&kernel.j));
+    let record = |points: &Sorted, feeds: &Feeds| {
+        table(points.len(), feeds, |k, feed, format| particle(points, charges, k, feed, format)).0
+    };
+    let (targets, sources) = (record(tree.targets(), &kernel.i), record(&tree.sources, &kernel.j));
     let near = Near::new(tree, lists, charges, plan.options.eps);
     let close = close::find(tree);
     // A kernel that is not 1/r has no other arithmetic to be computed in.
-    let mut again = vec![kernel.coulomb && bound.is_long; tree.len()];
+    let mut again = vec![kernel.coulomb && bound.is_long; tree.targets().len()];
     close.targets.iter().for_each(|k| again[*k] = kernel.coulomb);
     let mut runs = Vec::with_capacity(tree.leaves.len());
     let mut segments = Vec::new();
     for leaf in &tree.leaves {
         let cell = &tree.cells[*leaf as usize];
-        if again[cell.particles()].iter().all(|again| *again) {
+        if again[cell.targets()].iter().all(|again| *again) {
             continue;
         }
         let start = segments.len();
         segments.extend(lists.u[*leaf as usize].iter().map(segment));
-        runs.push(Run { first: cell.first as usize, count: cell.count as usize, segments: start..segments.len() });
+        runs.push(Run {
+            first: cell.first_target as usize,
+            count: cell.targets as usize,
+            segments: start..segments.len(),
+        });
     }
     let job = Job { graph, targets: &targets, sources: &sources, params, runs: &runs, segments: &segments };
-    let n = tree.len();
+    let n = tree.targets().len();
     let outcome = backend.run(&job, &mut |done| progress("P2P", done, n))?;
     let mut work = Work { has_gradient: kernel.gradient.is_some(), close: close.pairs, ..Work::default() };
     work.add(&outcome);
@@ -84,8 +91,10 @@ pub fn direct(plan: &Plan, charges: &[f64], graph: &Graph, targets: &[usize]) ->
         unreachable!("it was bound")
     };
     let charges = Charges::new(&plan.tree, charges);
-    let of_target = |k: usize, feed, format| particle(plan, &charges, plan.place[targets[k]] as usize, feed, format);
-    let of_source = |k: usize, feed, format| particle(plan, &charges, k, feed, format);
+    let tree = &plan.tree;
+    let of_target =
+        |k: usize, feed, format| particle(tree.targets(), &charges, plan.place[targets[k]] as usize, feed, format);
+    let of_source = |k: usize, feed, format| particle(&tree.sources, &charges, k, feed, format);
     let job = Job {
         graph,
         targets: &table(targets.len(), &kernel.i, of_target).0,
@@ -118,7 +127,7 @@ fn value(graph: &Graph, outcome: &Outcome, k: usize, element: usize) -> f64 {
 /// Ascending targets as (leaf, targets in it).
 fn by_leaf(tree: &Tree, targets: &[usize]) -> Vec<(usize, Vec<usize>)> {
     let leaf_of = |k: &usize| {
-        let after = tree.leaves.partition_point(|leaf| tree.cells[*leaf as usize].first as usize <= *k);
+        let after = tree.leaves.partition_point(|leaf| tree.cells[*leaf as usize].first_target as usize <= *k);
         tree.leaves[after - 1] as usize
     };
     targets.chunk_by(|a, b| leaf_of(a) == leaf_of(b)).map(|part| (leaf_of(&part[0]), part.to_vec())).collect()
@@ -144,10 +153,10 @@ pub(super) fn params(graph: &Graph, kernel: &P2p, eps: f64) -> Result<Vec<u64>, 
 }
 
 /// A particle's element: integer coordinates X, or X * 2^-31, or the charge.
-fn particle(plan: &Plan, charges: &Charges, k: usize, feed: Feed, format: Format) -> (u64, bool) {
+fn particle(points: &Sorted, charges: &Charges, k: usize, feed: Feed, format: Format) -> (u64, bool) {
     match feed {
         Feed::At(axis) => {
-            let x = plan.tree.grid[k][axis] as i64;
+            let x = points.grid[k][axis] as i64;
             let shift = format.frac().filter(|_| format.is_fixed()).map_or(0, |f| f - 31);
             (((x << shift) as u64) & format.mask(), true)
         }
@@ -155,16 +164,18 @@ fn particle(plan: &Plan, charges: &Charges, k: usize, feed: Feed, format: Format
     }
 }
 
-/// The number of particles that share their integer coordinates with one at another place (RULES H5).
+/// The number of targets that share their integer coordinates with a source at another place (RULES H5).
 fn shared(plan: &Plan) -> u64 {
+    let (targets, sources) = (plan.tree.targets(), &plan.tree.sources);
     let mut shared = 0;
     let mut first = 0;
-    for group in plan.tree.grid.chunk_by(|a, b| a == b) {
-        let mut members = first..first + group.len();
-        if members.len() > 1 && members.any(|k| plan.tree.position(k) != plan.tree.position(first)) {
-            shared += group.len() as u64;
+    for group in targets.grid.chunk_by(|a, b| a == b) {
+        let members = first..first + group.len();
+        first = members.end;
+        let here = if plan.tree.is_apart() { sources.on_grid(&group[0]).len() } else { group.len() };
+        if here > 0 {
+            shared += members.filter(|k| (targets.twins[*k] as usize) < here).count() as u64;
         }
-        first += group.len();
     }
     shared
 }
