@@ -11,8 +11,8 @@ use cluster::Cluster;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Pairs at up to this distance in steps of the integer coordinates are computed on the CPU: beyond it, the rounding of
-/// coordinates changes a distance by less than one part in 150.
+/// Pairs at up to this distance in steps of the integer coordinates are close: beyond it, the rounding of coordinates changes a
+/// distance by less than one part in 150.
 pub const STEPS: i64 = 256;
 
 /// Particles in two cells up to whose product each pair is looked at.
@@ -27,31 +27,42 @@ pub struct Close {
     pub targets: Vec<usize>,
 }
 
-/// Finds all close pairs.
-pub fn find(tree: &Tree) -> Close {
-    let keys: Vec<u64> = tree.grid.par_iter().map(morton).collect();
-    let mut cells = Vec::new();
-    let mut first = 0;
-    for cell in keys.chunk_by(|a, b| a == b) {
-        cells.push(first..first + cell.len());
-        first += cell.len();
-    }
-    let of_cell = |cell: &Range<usize>| Finder { tree, keys: &keys }.cell(cell.clone());
-    let parts: Vec<Close> = cells.into_par_iter().map(|cell| of_cell(&cell)).filter(|c| c.pairs > 0).collect();
-    // Each pair was seen from both of its ends.
-    Close {
-        pairs: parts.iter().map(|c| c.pairs).sum::<u64>() / 2,
-        targets: parts.into_iter().flat_map(|c| c.targets).collect(),
-    }
-}
-
-struct Finder<'a> {
+/// Looks for close pairs among the particles of a tree.
+pub struct Finder<'a> {
     tree: &'a Tree,
     /// The Morton key of each sorted particle.
-    keys: &'a [u64],
+    keys: Vec<u64>,
 }
 
 impl Finder<'_> {
+    pub fn new(tree: &Tree) -> Finder<'_> {
+        Finder { tree, keys: tree.grid.par_iter().map(morton).collect() }
+    }
+
+    /// Finds all close pairs.
+    pub fn find(&self) -> Close {
+        let mut cells = Vec::new();
+        let mut first = 0;
+        for cell in self.keys.chunk_by(|a, b| a == b) {
+            cells.push(first..first + cell.len());
+            first += cell.len();
+        }
+        let parts: Vec<Close> = cells.into_par_iter().map(|cell| self.cell(cell)).filter(|c| c.pairs > 0).collect();
+        // Each pair was seen from both of its ends.
+        Close {
+            pairs: parts.iter().map(|c| c.pairs).sum::<u64>() / 2,
+            targets: parts.into_iter().flat_map(|c| c.targets).collect(),
+        }
+    }
+
+    /// The sorted particles that are close to particle `i`, unless these are more than `most`.
+    pub fn partners(&self, i: usize, most: usize) -> Option<Vec<usize>> {
+        let around = self.around(self.with_key(self.keys[i]));
+        let close = around.into_iter().flatten().filter(|j| is_close(self.tree, i, *j));
+        let found: Vec<usize> = close.take(most + 1).collect();
+        (found.len() <= most).then_some(found)
+    }
+
     /// The particles of one cell that have partners, and how many these are in all.
     fn cell(&self, own: Range<usize>) -> Close {
         let around = self.around(own.clone());
@@ -154,7 +165,7 @@ mod tests {
 
     fn found(p: &Particles) -> (Tree, Close) {
         let tree = Tree::build(p.columns(), 8);
-        let close = find(&tree);
+        let close = Finder::new(&tree).find();
         (tree, close)
     }
 
@@ -182,6 +193,14 @@ mod tests {
             }
             let (tree, close) = found(&p);
             assert_eq!(close, plain(&tree), "{n} {wide}");
+            let finder = Finder::new(&tree);
+            for i in (0..tree.len()).step_by(7) {
+                let mut partners = finder.partners(i, n).expect("no more than all");
+                partners.sort_unstable();
+                assert!(partners.iter().copied().eq((0..tree.len()).filter(|j| is_close(&tree, i, *j))), "{i}");
+                let fewer = partners.len().checked_sub(1);
+                assert!(fewer.is_none_or(|fewer| finder.partners(i, fewer).is_none()));
+            }
             assert!(close.pairs > 5 && close.targets.len() > 5, "{} {}", close.pairs, close.targets.len());
         }
     }
