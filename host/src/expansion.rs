@@ -6,6 +6,7 @@
 
 pub mod basis;
 pub mod chebyshev;
+mod mirrored;
 pub mod solid;
 mod sparse;
 pub mod taylor;
