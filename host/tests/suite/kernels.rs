@@ -2,6 +2,7 @@
 
 use hdl::Flags;
 use host::data::particles::Particles;
+use host::data::problem::Geometry;
 use host::data::random::{Charge, Distribution, generate};
 use host::direct::error::{Errors, measure};
 use host::expansion::basis::Basis;
@@ -168,6 +169,11 @@ fn what_a_kernel_gave_for_a_close_pair_is_replaced() {
     for backend in backends {
         let s = solve(&p.q, backend);
         assert_eq!((s.stats.recomputed, s.stats.close_pairs), (0, 1), "{:?}", s.stats.flags);
+        let geometry = Geometry { sources: p.columns(), targets: Some(p.columns()) };
+        let mut pipelines = Pipelines::new(&mut *backend, &graph, None);
+        let apart = Plan::new(geometry, &options).expect("good options");
+        let apart = apart.solve(&p.q, &mut [&mut pipelines], &mut |_, _, _| {}).expect("it runs");
+        assert_eq!((apart.stats.close_pairs, &apart.field), (2, &s.field), "targets that are not the sources");
         for (target, source) in [(near, far), (far, near)] {
             // Without its charge the source gives nothing, so that the rest is seen alone.
             let mut q = p.q.clone();

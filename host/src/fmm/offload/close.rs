@@ -121,7 +121,8 @@ pub(super) fn coulomb(state: &State, eps: f64, k: usize, close: &[usize]) -> Opt
     let tree = &state.plan.tree;
     let mut force = [0.0; 4];
     for j in close {
-        let d = tree.scaled.each_ref().map(|x| (x[*j] - x[k]) / tree.map.size);
+        let (target, source) = (&tree.targets().scaled, &tree.sources.scaled);
+        let d: [f64; 3] = std::array::from_fn(|a| (source[a][*j] - target[a][k]) / tree.map.size);
         let longest = d.iter().fold(0.0, |a: f64, x| a.max(x.abs()));
         if longest < LEAST || !tree.map.exact {
             return None;

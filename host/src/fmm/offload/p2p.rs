@@ -13,6 +13,7 @@ use crate::fmm::{FmmError, Plan};
 use crate::job::{Backend, Job, Outcome, Run, SourceRange, Table};
 use crate::tree::Tree;
 use crate::tree::charges::Charges;
+use crate::tree::sorted::Sorted;
 use hdl::{Flags, Format};
 use pg2::graph::Graph;
 use rayon::prelude::*;
@@ -20,7 +21,7 @@ use rayon::prelude::*;
 /// Those that make a result of P2P unusable: with `underflow` the square of a distance may be lost.
 const WRONG_P2P: Flags = Flags(WRONG.0 | Flags::UNDERFLOW.0);
 
-/// The records of all particles, as they are sent.
+/// The records of all targets and sources, as they are sent.
 pub(super) struct Records {
     pub targets: Table,
     pub sources: Table,
@@ -37,17 +38,19 @@ pub fn p2p(
     let (plan, charges) = (state.plan, state.charges);
     let (kernel, params) = (&bound.p2p, &bound.params);
     let tree = &plan.tree;
-    let record = |feeds: &Feeds| table(tree.len(), feeds, |k, feed, format| particle(plan, charges, k, feed, format)).0;
-    let records = Records { targets: record(&kernel.i), sources: record(&kernel.j) };
+    let record = |points: &Sorted, feeds: &Feeds| {
+        table(points.len(), feeds, |k, feed, format| particle(points, charges, k, feed, format)).0
+    };
+    let records = Records { targets: record(tree.targets(), &kernel.i), sources: record(&tree.sources, &kernel.j) };
     let close = ClosePairs::find(tree);
     // A kernel that is not 1/r has no other arithmetic to be computed in.
-    let mut again = vec![kernel.coulomb && bound.is_long; tree.len()];
+    let mut again = vec![kernel.coulomb && bound.is_long; tree.targets().len()];
     let crowded = close.targets.iter().filter(|(_, partners)| partners.is_none());
     crowded.for_each(|(k, _)| again[*k] = kernel.coulomb);
     let (runs, segments) = runs(plan, &again);
     let Records { targets, sources } = &records;
     let job = Job { graph, targets, sources, params, runs: &runs, segments: &segments };
-    let n = tree.len();
+    let n = tree.targets().len();
     let outcome = backend.run(&job, &mut |done| progress("P2P", done, n))?;
     let mut work = Work { has_gradient: kernel.gradient.is_some(), close: close.pairs, ..Work::default() };
     work.add(&outcome);
@@ -82,12 +85,16 @@ fn runs(plan: &Plan, otherwise: &[bool]) -> (Vec<Run>, Vec<SourceRange>) {
     let mut segments = Vec::new();
     for leaf in &tree.leaves {
         let cell = &tree.cells[*leaf as usize];
-        if otherwise[cell.particles()].iter().all(|otherwise| *otherwise) {
+        if otherwise[cell.targets()].iter().all(|otherwise| *otherwise) {
             continue;
         }
         let start = segments.len();
         segments.extend(lists.u[*leaf as usize].iter().map(segment));
-        runs.push(Run { first: cell.first as usize, count: cell.count as usize, segments: start..segments.len() });
+        runs.push(Run {
+            first: cell.first_target as usize,
+            count: cell.targets as usize,
+            segments: start..segments.len(),
+        });
     }
     (runs, segments)
 }
@@ -119,8 +126,10 @@ pub fn direct(plan: &Plan, charges: &[f64], graph: &Graph, targets: &[usize]) ->
         unreachable!("it was bound")
     };
     let charges = Charges::new(&plan.tree, charges);
-    let of_target = |k: usize, feed, format| particle(plan, &charges, plan.place[targets[k]] as usize, feed, format);
-    let of_source = |k: usize, feed, format| particle(plan, &charges, k, feed, format);
+    let tree = &plan.tree;
+    let of_target =
+        |k: usize, feed, format| particle(tree.targets(), &charges, plan.place[targets[k]] as usize, feed, format);
+    let of_source = |k: usize, feed, format| particle(&tree.sources, &charges, k, feed, format);
     let job = Job {
         graph,
         targets: &table(targets.len(), &kernel.i, of_target).0,
@@ -150,7 +159,7 @@ fn value(graph: &Graph, outcome: &Outcome, k: usize, element: usize) -> f64 {
 /// Ascending targets as (leaf, targets in it).
 fn by_leaf(tree: &Tree, targets: &[usize]) -> Vec<(usize, Vec<usize>)> {
     let leaf_of = |k: &usize| {
-        let after = tree.leaves.partition_point(|leaf| tree.cells[*leaf as usize].first as usize <= *k);
+        let after = tree.leaves.partition_point(|leaf| tree.cells[*leaf as usize].first_target as usize <= *k);
         tree.leaves[after - 1] as usize
     };
     targets.chunk_by(|a, b| leaf_of(a) == leaf_of(b)).map(|part| (leaf_of(&part[0]), part.to_vec())).collect()
@@ -176,10 +185,10 @@ pub(super) fn params(graph: &Graph, kernel: &P2p, eps: f64) -> Result<Vec<u64>, 
 }
 
 /// A particle's element: integer coordinates X, or X * 2^-31, or the charge.
-fn particle(plan: &Plan, charges: &Charges, k: usize, feed: Feed, format: Format) -> (u64, bool) {
+fn particle(points: &Sorted, charges: &Charges, k: usize, feed: Feed, format: Format) -> (u64, bool) {
     match feed {
         Feed::At(axis) => {
-            let x = plan.tree.grid[k][axis] as i64;
+            let x = points.grid[k][axis] as i64;
             let shift = format.frac().filter(|_| format.is_fixed()).map_or(0, |f| f - 31);
             (((x << shift) as u64) & format.mask(), true)
         }
@@ -187,16 +196,18 @@ fn particle(plan: &Plan, charges: &Charges, k: usize, feed: Feed, format: Format
     }
 }
 
-/// The number of particles that share their integer coordinates with one at another place (RULES H5).
+/// The number of targets that share their integer coordinates with a source at another place (RULES H5).
 fn shared(plan: &Plan) -> u64 {
+    let (targets, sources) = (plan.tree.targets(), &plan.tree.sources);
     let mut shared = 0;
     let mut first = 0;
-    for group in plan.tree.grid.chunk_by(|a, b| a == b) {
-        let mut members = first..first + group.len();
-        if members.len() > 1 && members.any(|k| plan.tree.position(k) != plan.tree.position(first)) {
-            shared += group.len() as u64;
+    for group in targets.grid.chunk_by(|a, b| a == b) {
+        let members = first..first + group.len();
+        first = members.end;
+        let here = if plan.tree.is_apart() { sources.on_grid(&group[0]).len() } else { group.len() };
+        if here > 0 {
+            shared += members.filter(|k| (targets.twins[*k] as usize) < here).count() as u64;
         }
-        first += group.len();
     }
     shared
 }
