@@ -107,7 +107,8 @@ impl Replaced<'_> {
             }
             (Kernel::Real(kernel), Room::Real(scratch)) => {
                 let sources = RealSources::new(sources.elements, &records);
-                let (values, flags) = kernel.target(scratch, target, self.params, &sources, std::iter::once(0..close.len()));
+                let (values, flags) =
+                    kernel.target(scratch, target, self.params, &sources, std::iter::once(0..close.len()));
                 (values.iter().map(|v| v.bits()).collect(), flags)
             }
             _ => unreachable!("the room was made for the kernel"),
