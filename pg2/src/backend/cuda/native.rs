@@ -17,11 +17,8 @@ fn wide_log() -> Format {
 /// The structs and functions of the mode, as [`super`] says.
 pub fn functions(graph: &Graph) -> String {
     let record = |name, class| record(graph, name, class);
-    let records = [
-        record("Target", PinClass::Ipin),
-        record("Source", PinClass::Jpin),
-        record("Params", PinClass::Param),
-    ];
+    let records =
+        [record("Target", PinClass::Ipin), record("Source", PinClass::Jpin), record("Params", PinClass::Param)];
     records.concat() + &sums(graph) + &pair(graph)
 }
 
@@ -162,7 +159,8 @@ fn pair(graph: &Graph) -> String {
     for (k, output) in graph.outputs.iter().enumerate() {
         lines += &term(graph, k, output);
     }
-    let head = "PF void pair(const Target &t, const Source &j, const Params &p, Sums &s) {\n    (void)t; (void)j; (void)p;\n";
+    let head =
+        "PF void pair(const Target &t, const Source &j, const Params &p, Sums &s) {\n    (void)t; (void)j; (void)p;\n";
     format!("{head}{lines}}}\n")
 }
 
