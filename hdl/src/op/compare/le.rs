@@ -1,5 +1,7 @@
 //! `le`: whether the first of two values of one format is at most the second, floats too (RULES L5).
 
+use crate::op::ctext::ints;
+use crate::op::ctext::{CText, CVar, U32};
 use crate::circuit::{Circuit, Sig};
 use crate::number::format::UINT1;
 use crate::number::reduce;
@@ -48,6 +50,11 @@ impl Operator for Le {
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
         format!("((uint64_t)({} <= {}))", args[0], args[1])
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let holds = ints::compare(inst, c, "<=", args);
+        c.set(U32, holds)
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -1,5 +1,6 @@
 //! `not`: bitwise complement of an int (RULES N3).
 
+use crate::op::ctext::{CText, CVar};
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
 use crate::op::facts::{Fast, Twice};
@@ -41,6 +42,10 @@ impl Operator for Not {
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         parts::c_wrap(inst.result, &format!("(~(uint64_t){})", args[0]))
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        c.wrap(inst.result, format!("~{}", args[0]))
     }
 
     fn circuit(&self, _: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
