@@ -29,7 +29,16 @@ impl CType {
     /// The narrowest unsigned type of so many bits.
     pub fn unsigned(bits: u32) -> CType {
         assert!(bits <= 128, "C has no integer of {bits} bits");
-        CType { bits: if bits <= 32 { 32 } else if bits <= 64 { 64 } else { 128 }, signed: false }
+        CType {
+            bits: if bits <= 32 {
+                32
+            } else if bits <= 64 {
+                64
+            } else {
+                128
+            },
+            signed: false,
+        }
     }
 
     /// The narrowest signed type of so many bits, the sign among them.
@@ -96,7 +105,7 @@ impl Display for CVar {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct CTable {
     pub name: String,
-    /// The type of an element, such as `uint16_t`.
+    /// The type of an element, such as `unsigned short`.
     pub element: &'static str,
     /// Bytes of an element.
     pub bytes: u32,
@@ -107,24 +116,27 @@ pub struct CTable {
 impl CTable {
     fn new(name: String, values: Vec<i64>) -> CTable {
         let (low, high) = values.iter().fold((0, 0), |(l, h), v| (*v.min(&l), *v.max(&h)));
-        let types = [("uint8_t", 1, 0, u8::MAX as i64), ("int8_t", 1, i8::MIN as i64, i8::MAX as i64)];
-        let types = types.into_iter().chain([("uint16_t", 2, 0, u16::MAX as i64)]);
-        let types = types.chain([("int16_t", 2, i16::MIN as i64, i16::MAX as i64)]);
-        let types = types.chain([("uint32_t", 4, 0, u32::MAX as i64), ("int32_t", 4, i32::MIN as i64, i32::MAX as i64)]);
+        let types = [("unsigned char", 1, 0, u8::MAX as i64), ("signed char", 1, i8::MIN as i64, i8::MAX as i64)];
+        let types = types.into_iter().chain([("unsigned short", 2, 0, u16::MAX as i64)]);
+        let types = types.chain([("short", 2, i16::MIN as i64, i16::MAX as i64)]);
+        let types =
+            types.chain([("uint32_t", 4, 0, u32::MAX as i64), ("int32_t", 4, i32::MIN as i64, i32::MAX as i64)]);
         let mut types = types.chain([("int64_t", 8, i64::MIN, i64::MAX)]);
         let (element, bytes, ..) = types.find(|t| t.2 <= low && high <= t.3).expect("the last one holds all");
         CTable { name, element, bytes, values }
     }
 
-    /// The elements as C constants.
-    pub fn initialiser(&self) -> String {
+    /// The table's definition.
+    pub fn definition(&self) -> String {
         let one = |v: &i64| match *v {
             i64::MIN => "(-0x7fffffffffffffffll - 1)".to_string(),
             v if self.bytes == 8 => format!("{v}ll"),
             v if v > i32::MAX as i64 => format!("{v}u"),
             v => v.to_string(),
         };
-        self.values.chunks(16).map(|row| row.iter().map(one).collect::<Vec<_>>().join(", ")).collect::<Vec<_>>().join(",\n")
+        let row = |row: &[i64]| row.iter().map(one).collect::<Vec<_>>().join(", ");
+        let rows: Vec<String> = self.values.chunks(16).map(row).collect();
+        format!("PF_TABLE {} {}[] = {{\n{}}};\n", self.element, self.name, rows.join(",\n"))
     }
 }
 
@@ -212,6 +224,9 @@ pub fn of_use(op: &dyn Operator, inst: &Inst, c: &mut CText, args: &[CVar]) -> (
     (value, raised.filter(|(f, _)| !f.is_empty()).collect())
 }
 
-/// What the text needs: types, shifts by any amount, counts of leading zeros, and the exact sums of outputs. Everything has
-/// the same meaning under CUDA and in C++ on the host.
+/// The types of C, and `PF` for what is before each function, where the text stands alone.
+pub const HEAD: &str = include_str!("ctext/head.h");
+
+/// What the text needs behind that: shifts by any amount, counts of leading zeros, and the exact sums of outputs. Everything
+/// has the same meaning under CUDA and in C++ on the host.
 pub const PRELUDE: &str = include_str!("ctext/prelude.h");

@@ -1,8 +1,8 @@
 //! `isz`: whether an int is zero (RULES L5).
 
-use crate::op::ctext::{CText, CVar, U32};
 use crate::circuit::{Circuit, Sig};
 use crate::number::format::UINT1;
+use crate::op::ctext::{CText, CVar, U32};
 use crate::op::facts::{Fast, Outcome};
 use crate::op::pieces::order;
 use crate::op::pieces::parts;

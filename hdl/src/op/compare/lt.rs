@@ -1,10 +1,10 @@
 //! `lt`: whether the first of two values of one format is less than the second, floats too (RULES L5).
 
-use crate::op::ctext::ints;
-use crate::op::ctext::{CText, CVar, U32};
 use crate::circuit::{Circuit, Sig};
 use crate::number::format::UINT1;
 use crate::number::reduce;
+use crate::op::ctext::ints;
+use crate::op::ctext::{CText, CVar, U32};
 use crate::op::facts::{Fast, Fold, Outcome};
 use crate::op::meaning::Real;
 use crate::op::pieces::order;

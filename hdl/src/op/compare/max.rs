@@ -1,9 +1,9 @@
 //! `max`: the greater of two values of one format, floats too (RULES L9).
 
-use crate::op::ctext::ints;
-use crate::op::ctext::{CText, CVar};
 use crate::circuit::{Circuit, Sig};
 use crate::number::reduce;
+use crate::op::ctext::ints;
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold};
 use crate::op::meaning::Real;
 use crate::op::pieces::order;

@@ -1,8 +1,8 @@
 //! `mux`: one of two values of one format, by a condition (RULES L6).
 
-use crate::op::ctext::{CText, CVar};
 use crate::circuit::{Circuit, Sig};
 use crate::number::format::UINT1;
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::Fast;
 use crate::op::meaning::Real;
 use crate::op::{Attrs, Inst, Operator};

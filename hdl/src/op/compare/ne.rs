@@ -1,8 +1,8 @@
 //! `ne`: whether two values of one format are unequal, floats too (RULES L5).
 
-use crate::op::ctext::{CText, CVar, U32};
 use crate::circuit::{Circuit, Sig};
 use crate::number::format::UINT1;
+use crate::op::ctext::{CText, CVar, U32};
 use crate::op::facts::{Fast, Fold, Outcome};
 use crate::op::meaning::Real;
 use crate::op::pieces::order;

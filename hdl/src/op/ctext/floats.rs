@@ -214,6 +214,12 @@ impl Normal {
 /// Of a magnitude within bounds of an int or fixed: how many bits it has, and where the leading one of the least is.
 pub fn bits_of(b: Bounds) -> (u32, u32) {
     let most = b.high.max(-b.low).max(1) as u128;
-    let least = if b.low > 0 { b.low } else if b.high < 0 { -b.high } else { 1 } as u128;
+    let least = if b.low > 0 {
+        b.low
+    } else if b.high < 0 {
+        -b.high
+    } else {
+        1
+    } as u128;
     (128 - most.leading_zeros(), least.ilog2())
 }

@@ -3,10 +3,10 @@
 mod magnitudes;
 mod signed;
 
-use crate::op::ctext::single;
-use crate::op::ctext::floats;
-use crate::op::ctext::{CText, CType, CVar, I32, U32};
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::floats;
+use crate::op::ctext::single;
+use crate::op::ctext::{CText, CType, CVar, I32, U32};
 use crate::op::facts::{Fast, Fold};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;

@@ -1,8 +1,8 @@
 //! `fcast`: a float as the nearest float of another format (RULES N2, N5).
 
+use crate::circuit::{Circuit, Sig, X};
 use crate::op::ctext::floats;
 use crate::op::ctext::{CText, CVar};
-use crate::circuit::{Circuit, Sig, X};
 use crate::op::facts::{Fast, Fold, Loss};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;

@@ -1,9 +1,9 @@
 //! `fdiv`: correctly rounded float division; a zero divisor gives 0 and `invalid` (RULES N2, N3).
 
-use crate::op::ctext::floats;
-use crate::op::ctext::{CText, CType, CVar};
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::ctext::floats;
+use crate::op::ctext::{CText, CType, CVar};
 use crate::op::facts::Fast;
 use crate::op::meaning::{Real, quotient};
 use crate::op::pieces::float_parts::logic::field;

@@ -1,9 +1,9 @@
 //! `fmul`: correctly rounded float multiplication (RULES N2).
 
-use crate::op::ctext::single;
-use crate::op::ctext::floats;
-use crate::op::ctext::{CText, CType, CVar};
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::ctext::floats;
+use crate::op::ctext::single;
+use crate::op::ctext::{CText, CType, CVar};
 use crate::op::facts::{Fast, Fold};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::{constant_if, field};

@@ -1,8 +1,8 @@
 //! `fneg` and `fabs`: the sign of a float changed or dropped.
 
+use crate::circuit::{Circuit, Sig};
 use crate::op::ctext::floats;
 use crate::op::ctext::{CText, CVar};
-use crate::circuit::{Circuit, Sig};
 use crate::op::facts::{Fast, Twice};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;

@@ -1,8 +1,8 @@
 //! `sumsq`: the sum of the squares of two to four floats, exact but for one rounding (RULES N2).
 
+use crate::circuit::{Circuit, Sig, X};
 use crate::op::ctext::floats;
 use crate::op::ctext::{CText, CType, CVar, I32, U32};
-use crate::circuit::{Circuit, Sig, X};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};

@@ -2,13 +2,13 @@
 
 mod addend;
 
-use crate::op::ctext::ints;
-use crate::op::ctext::single;
-use crate::op::ctext::floats;
-use crate::op::ctext::{CText, CType, CVar, I32};
 use super::{FSCALE, FSCALEV};
 use crate::circuit::{Circuit, Sig, X};
 use crate::op::addend::{Addend, Scaling};
+use crate::op::ctext::floats;
+use crate::op::ctext::ints;
+use crate::op::ctext::single;
+use crate::op::ctext::{CText, CType, CVar, I32};
 use crate::op::facts::Fast;
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
@@ -334,7 +334,9 @@ fn c_placed(inst: &Inst, c: &mut CText, x: &CVar, flags: Flags) -> CVar {
         let down = c.set(I32, format!("{down} > 0 ? {down} : 1"));
         match inst.truncates() {
             true => c.set(narrow, format!("{s} >> {down}")),
-            false => c.set(narrow, format!("({s} + (((({narrow})1) << {down}) >> 1) - 1 + (({s} >> {down}) & 1)) >> {down}")),
+            false => {
+                c.set(narrow, format!("({s} + (((({narrow})1) << {down}) >> 1) - 1 + (({s} >> {down}) & 1)) >> {down}"))
+            }
         }
     });
     let magnitude = match right {

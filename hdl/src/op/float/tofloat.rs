@@ -1,9 +1,9 @@
 //! `tofloat`: an int or fixed as the nearest float (RULES N2, N5).
 
-use crate::op::ctext::ints;
-use crate::op::ctext::floats;
-use crate::op::ctext::{CText, CVar};
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::ctext::floats;
+use crate::op::ctext::ints;
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Loss};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::leading::leading;

@@ -1,8 +1,8 @@
 //! `abs`: the magnitude of an int or fixed; the least value wraps to itself without a flag (RULES N3).
 
+use crate::circuit::{Circuit, Sig};
 use crate::op::ctext::ints;
 use crate::op::ctext::{CText, CVar};
-use crate::circuit::{Circuit, Sig};
 use crate::op::facts::{Fast, Fold, Twice};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};

@@ -1,7 +1,7 @@
 //! `add`: int and fixed addition, which wraps without a flag (RULES N3).
 
-use crate::op::ctext::{CText, CVar};
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold, Unwrapped};
 use crate::op::pieces::fold;
 use crate::op::pieces::parts;

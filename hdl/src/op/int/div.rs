@@ -1,8 +1,8 @@
 //! `div`: int division, truncated towards zero; a zero divisor gives 0 and `invalid` (RULES N3).
 
+use crate::circuit::{Circuit, Sig};
 use crate::op::ctext::ints;
 use crate::op::ctext::{CText, CVar};
-use crate::circuit::{Circuit, Sig};
 use crate::op::facts::Fold;
 use crate::op::pieces::division;
 use crate::op::pieces::fold;

@@ -1,7 +1,7 @@
 //! `icast`: int to int: the low bits, extended by the source's signedness (RULES N5).
 
-use crate::op::ctext::{CText, CVar};
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold, Loss};
 use crate::op::pieces::fold;
 use crate::op::pieces::parts;

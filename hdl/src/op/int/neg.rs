@@ -1,7 +1,7 @@
 //! `neg`: int and fixed negation, which wraps without a flag (RULES N3).
 
-use crate::op::ctext::{CText, CVar};
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Twice};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};

@@ -1,8 +1,8 @@
 //! `not`: bitwise complement of an int (RULES N3).
 
-use crate::op::ctext::{CText, CVar};
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Twice};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};

@@ -1,8 +1,8 @@
 //! `rem`: the remainder of int division, with the dividend's sign; a zero divisor gives 0 and `invalid` (RULES N3).
 
+use crate::circuit::{Circuit, Sig};
 use crate::op::ctext::ints;
 use crate::op::ctext::{CText, CVar};
-use crate::circuit::{Circuit, Sig};
 use crate::op::pieces::division;
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};

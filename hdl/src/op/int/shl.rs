@@ -1,7 +1,7 @@
 //! `shl`: an int or fixed shifted left by a constant; bits that leave are lost (RULES N4).
 
-use crate::op::ctext::{CText, CVar};
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold, Unwrapped};
 use crate::op::pieces::fold;
 use crate::op::pieces::parts;

@@ -1,7 +1,7 @@
 //! `shlv`: an int or fixed shifted left by a variable; an amount of W or more, or below 0, gives 0 (RULES N4).
 
-use crate::op::ctext::{CText, CType, CVar};
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::{CText, CType, CVar};
 use crate::op::pieces::parts;
 use crate::op::pieces::shift;
 use crate::op::{Attrs, Inst, Operator};

@@ -1,7 +1,7 @@
 //! `shr`: an int or fixed shifted right by a constant, towards minus infinity (RULES N4).
 
-use crate::op::ctext::{CText, CVar};
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold};
 use crate::op::pieces::fold;
 use crate::op::pieces::parts;

@@ -1,7 +1,7 @@
 //! `shrv`: an int or fixed shifted right by a variable; an amount of W or more, or below 0, gives 0, or the sign if signed (RULES N4).
 
-use crate::op::ctext::{CText, CVar};
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::{CText, CVar};
 use crate::op::pieces::parts;
 use crate::op::pieces::shift;
 use crate::op::{Attrs, Inst, Operator};

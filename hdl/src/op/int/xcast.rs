@@ -1,10 +1,10 @@
 //! `xcast`: a cast with a fixed side and no float: keeps the real value, rounds to nearest even, saturates (RULES N5).
 
-use crate::op::ctext::ints;
-use crate::op::ctext::{CText, CType, CVar};
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::rounding;
+use crate::op::ctext::ints;
+use crate::op::ctext::{CText, CType, CVar};
 use crate::op::facts::{Fold, Loss};
 use crate::op::pieces::fold;
 use crate::op::pieces::parts;
@@ -103,7 +103,8 @@ impl Operator for Xcast {
         let limit = |bits: u64| to.to_int(bits).unsigned_abs() as i128;
         let (most, least) = (limit(to.max_bits()), limit(to.min_bits()));
         let kind = scaled.kind.max(CType::of(to));
-        let choice = |yes: String, no: String| negative.as_ref().map_or(no.clone(), |n| format!("({n} ? {yes} : {no})"));
+        let choice =
+            |yes: String, no: String| negative.as_ref().map_or(no.clone(), |n| format!("({n} ? {yes} : {no})"));
         let bound = choice(kind.number(least), kind.number(most));
         let outside = c.test(format!("({kind}){scaled} > {bound}"));
         c.raise(Flags::SATURATION, &outside);

@@ -1,8 +1,8 @@
 //! `xdiv`: division of fixeds of one format: rounded to nearest even, then wrapped; a zero divisor gives 0 and `invalid` (RULES N3).
 
+use crate::circuit::{Circuit, Sig};
 use crate::op::ctext::ints;
 use crate::op::ctext::{CText, CType, CVar};
-use crate::circuit::{Circuit, Sig};
 use crate::op::facts::Fold;
 use crate::op::pieces::division;
 use crate::op::pieces::fold;

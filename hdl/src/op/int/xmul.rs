@@ -1,8 +1,8 @@
 //! `xmul`: multiplication of fixeds of one format: rounded to nearest even, then wrapped without a flag (RULES N3).
 
-use crate::op::ctext::{CText, CType, CVar};
 use crate::circuit::{Circuit, Sig};
 use crate::number::rounding;
+use crate::op::ctext::{CText, CType, CVar};
 use crate::op::facts::{Fold, Unwrapped};
 use crate::op::pieces::fold;
 use crate::op::pieces::parts;

@@ -1,11 +1,11 @@
 //! `fromlog`: a log as the nearest float of few fraction bits, or the one below (RULES N5), by a table of the fraction's power of two.
 
-use crate::op::ctext::logs;
-use crate::op::ctext::floats;
-use crate::op::ctext::{CText, CVar, I32, U32};
 use crate::Rounding;
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{self, float_frac, unpack};
+use crate::op::ctext::floats;
+use crate::op::ctext::logs;
+use crate::op::ctext::{CText, CVar, I32, U32};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};

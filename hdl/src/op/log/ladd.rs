@@ -4,11 +4,11 @@
 //! of the difference is it less -log2(1 - 2^-d). Both corrections depend on d alone and vanish where it is large; but where results are
 //! cut off toward zero, a difference is never its larger part, however small the other one is.
 
-use crate::op::ctext::logs;
-use crate::op::ctext::floats;
-use crate::op::ctext::{CText, CVar, I32, U32};
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{self, Parts, pack, unpack};
+use crate::op::ctext::floats;
+use crate::op::ctext::logs;
+use crate::op::ctext::{CText, CVar, I32, U32};
 use crate::op::facts::Fold;
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;

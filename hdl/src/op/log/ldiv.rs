@@ -1,10 +1,10 @@
 //! `ldiv`: the quotient of two logs, exact within the range; x/0 is 0 and invalid (RULES N3).
 
-use crate::op::ctext::logs;
-use crate::op::ctext::floats;
-use crate::op::ctext::{CText, CVar, I32};
 use crate::circuit::{Circuit, Sig};
 use crate::number::lns::{Parts, pack, unpack};
+use crate::op::ctext::floats;
+use crate::op::ctext::logs;
+use crate::op::ctext::{CText, CVar, I32};
 use crate::op::meaning::{Real, quotient};
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::log_parts::{Unbounded, both, c_type, field_bits, fields, finish, same_logs, unbias};

@@ -1,10 +1,10 @@
 //! `lmul`: the product of two logs, exact within the range (RULES N2).
 
-use crate::op::ctext::logs;
-use crate::op::ctext::floats;
-use crate::op::ctext::{CText, CVar, I32};
 use crate::circuit::{Circuit, Sig};
 use crate::number::lns::{Parts, pack, unpack};
+use crate::op::ctext::floats;
+use crate::op::ctext::logs;
+use crate::op::ctext::{CText, CVar, I32};
 use crate::op::facts::Fold;
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;

@@ -1,11 +1,11 @@
 //! `lpow`: a power of a log, x^(n/d) with d of 1 or 2, as `pow` is of floats (RULES N6): its logarithm times n/d, rounded.
 
-use crate::op::ctext::logs;
-use crate::op::ctext::floats;
-use crate::op::ctext::{CText, CVar, I32};
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{Parts, pack, unpack};
+use crate::op::ctext::floats;
+use crate::op::ctext::logs;
+use crate::op::ctext::{CText, CVar, I32};
 use crate::op::facts::Fold;
 use crate::op::meaning::{self, Real};
 use crate::op::pieces::log_parts::{Unbounded, c_type, field_bits, fields, finish, one_log};

@@ -1,17 +1,17 @@
 //! `lscale` and `lscalev`: a log times a power of two, fixed or given at run time (RULES N4).
 
-use crate::op::pieces::scale;
-use crate::op::ctext::logs;
-use crate::op::ctext::floats;
-use crate::op::ctext::{CText, CVar, I32};
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{Parts, pack, unpack};
+use crate::op::ctext::floats;
+use crate::op::ctext::logs;
+use crate::op::ctext::{CText, CVar, I32};
 use crate::op::facts::Fold;
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::fold;
 use crate::op::pieces::log_parts::{Unbounded, field_bits, fields, finish, one_log};
 use crate::op::pieces::monotone;
+use crate::op::pieces::scale;
 use crate::op::pieces::scale::{Amount, amount, beyond, c_amount, directions, extremes, times_power};
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;

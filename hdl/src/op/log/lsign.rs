@@ -1,9 +1,9 @@
 //! `lneg` and `labs`: the sign of a log changed or dropped.
 
-use crate::op::ctext::floats;
-use crate::op::ctext::{CText, CVar};
 use crate::circuit::{Circuit, Sig};
 use crate::number::lns::unpack;
+use crate::op::ctext::floats;
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::Twice;
 use crate::op::meaning::Real;
 use crate::op::pieces::log_parts::one_log;

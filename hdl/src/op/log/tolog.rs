@@ -1,10 +1,10 @@
 //! `tolog`: a float of few fraction bits as the nearest log, or the one below (RULES N5), by a table of the significand's logarithm.
 
-use crate::op::ctext::logs;
-use crate::op::ctext::floats;
-use crate::op::ctext::{CText, CVar, I32};
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{self, Parts, float_frac, pack};
+use crate::op::ctext::floats;
+use crate::op::ctext::logs;
+use crate::op::ctext::{CText, CVar, I32};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::Range;

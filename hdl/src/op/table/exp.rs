@@ -8,18 +8,18 @@ mod hardware;
 #[cfg(test)]
 pub(super) mod tests;
 
-use crate::op::table::poly::c_text;
-use crate::op::ctext::floats;
-use crate::op::ctext::{CText, CType, CVar, I32};
 use crate::circuit::{Circuit, Sig};
 use crate::number::real::{Dd, Expr, Node, exp2};
 use crate::number::rounding;
+use crate::op::ctext::floats;
+use crate::op::ctext::{CText, CType, CVar, I32};
 use crate::op::facts;
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::unpack;
 use crate::op::pieces::parts;
 use crate::op::table::func::one_argument;
 use crate::op::table::once::Once;
+use crate::op::table::poly::c_text;
 use crate::op::table::poly::result::{Known, to_float};
 use crate::op::table::poly::search::Problem;
 use crate::op::table::poly::{Goal, Limits, Line, Table, search};
@@ -260,7 +260,8 @@ impl Operator for Exp {
         let right = c.set(I32, format!("{right} < 0 ? 0 : {right} > {places} ? {places} : {right}"));
         let h = c.set(kind, h);
         let half = format!("((({kind})1 << {right}) >> 1)");
-        let rounded = c.set(kind, format!("{right} == 0 ? {h} : ({h} + {half} - 1 + (({h} >> {right}) & 1)) >> {right}"));
+        let rounded =
+            c.set(kind, format!("{right} == 0 ? {h} : ({h} + {half} - 1 + (({h} >> {right}) & 1)) >> {right}"));
         let most = format.max_bits();
         let above = c.test(format!("{n} > {} || {rounded} > {most:#x}ull", p.most_exponent()));
         c.raise(Flags::SATURATION, &above);

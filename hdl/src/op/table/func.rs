@@ -13,15 +13,15 @@ pub(super) mod tests;
 pub use kept::{Store, keep_in};
 pub use prepared::{Failure, MOST_WORK, Prepared, prepared, work};
 
-use crate::op::int::xcast::Xcast;
-use crate::op::table::poly::c_text;
-use crate::op::ctext::{CText, CVar};
 use crate::circuit::{Circuit, Sig};
 use crate::hash::fnv;
 use crate::number::exact::{Exact, to_bits};
 use crate::number::real::{Dd, Expr, Smooth};
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts;
+use crate::op::int::xcast::Xcast;
 use crate::op::meaning::{DOUBLE, Real};
+use crate::op::table::poly::c_text;
 use crate::op::table::{MAX_MANT, MAX_WIDTH};
 use crate::op::{Attrs, Inst, Operator, TableUse};
 use crate::{Bounds, Flags, Format};
@@ -168,7 +168,11 @@ impl Operator for Func {
         match &p.cast {
             None => {
                 let (span, flags) = (p.table.span(), Flags(flags.0 & !Flags::INVALID.0));
-                c_text::to_float(c, &h, c_text::Result { format: p.format, span, quantum, flip: None, live: None, flags })
+                c_text::to_float(
+                    c,
+                    &h,
+                    c_text::Result { format: p.format, span, quantum, flip: None, live: None, flags },
+                )
             }
             Some(cast) => {
                 let h = c_text::pattern(c, cast.args[0], &h);

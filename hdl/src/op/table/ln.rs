@@ -7,11 +7,10 @@ mod hardware;
 #[cfg(test)]
 mod tests;
 
-use crate::op::table::poly::c_text;
-use crate::op::ctext::floats;
-use crate::op::ctext::{CText, CType, CVar, I32, I64, U32};
 use crate::circuit::{Circuit, Sig};
 use crate::number::real::{Dd, Interval, MAX_ORDER, Smooth, Value, elementary, exp2};
+use crate::op::ctext::floats;
+use crate::op::ctext::{CText, CType, CVar, I32, I64, U32};
 use crate::op::facts;
 use crate::op::int::xcast::Xcast;
 use crate::op::meaning::Real;
@@ -19,6 +18,7 @@ use crate::op::pieces::float_parts::{max_field, unpack};
 use crate::op::table::exp::c_call;
 use crate::op::table::func::one_argument;
 use crate::op::table::once::Once;
+use crate::op::table::poly::c_text;
 use crate::op::table::poly::result::{Known, to_float};
 use crate::op::table::poly::search::Problem;
 use crate::op::table::poly::{Goal, Limits, Line, Span, Table, search};
@@ -296,14 +296,15 @@ impl Operator for Log {
         let (p, format, x) = (prepared(inst.result), inst.result, &args[0]);
         let flags = self.flags(inst);
         let valid = flags.contains(Flags::INVALID).then(|| {
-            let negative = if inst.never_negative(0) { "".into() } else { format!(" | ({x} >> {}) != 0", format.width() - 1) };
+            let negative =
+                if inst.never_negative(0) { "".into() } else { format!(" | ({x} >> {}) != 0", format.width() - 1) };
             let invalid = c.test(format!("({x} == 0){negative}"));
             c.raise(Flags::INVALID, &invalid);
             c.test(format!("!{invalid}"))
         });
         let safe = match &valid {
             // The least positive number.
-    Some(valid) => c.set(x.kind, format!("{valid} ? {x} : {}", x.kind.number(1 << format.mant()))),
+            Some(valid) => c.set(x.kind, format!("{valid} ? {x} : {}", x.kind.number(1 << format.mant()))),
             None => x.clone(),
         };
         let sum = p.c_sum(c, &safe);

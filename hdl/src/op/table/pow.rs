@@ -16,8 +16,8 @@ mod tests;
 
 pub use table::{Prepared, prepared};
 
-use crate::op::ctext::{CText, CVar};
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold};
 use crate::op::float::fmul::Fmul;
 use crate::op::meaning::{self, Real};

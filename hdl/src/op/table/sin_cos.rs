@@ -12,11 +12,10 @@ mod reduce;
 #[cfg(test)]
 mod tests;
 
-use crate::op::table::poly::c_text;
-use crate::op::ctext::floats;
-use crate::op::ctext::{CText, CVar};
 use crate::circuit::{Circuit, Sig};
 use crate::number::real::{Call, Dd, Expr, Node, exp2};
+use crate::op::ctext::floats;
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts;
 use crate::op::int::xcast::Xcast;
 use crate::op::meaning::Real;
@@ -24,6 +23,7 @@ use crate::op::pieces::float_parts::unpack;
 use crate::op::table::exp::c_call;
 use crate::op::table::func::one_argument;
 use crate::op::table::once::Once;
+use crate::op::table::poly::c_text;
 use crate::op::table::poly::result::{Known, to_float};
 use crate::op::table::poly::search::Problem;
 use crate::op::table::poly::{Goal, Limits, Line, Span, Table, search};

@@ -3,7 +3,7 @@
 use super::c_text::{compiled, run};
 use super::shown_findings;
 use hdl::Flags;
-use hdl::op::ctext::{self, CText, CType, CVar, PRELUDE};
+use hdl::op::ctext::{self, CText, CType, CVar, HEAD, PRELUDE};
 use hdl::op::{Inst, OPERATORS, Operator};
 use std::path::Path;
 use testkit::Random;
@@ -39,8 +39,7 @@ fn cases(c: &mut CText) -> Vec<Case> {
 
 /// The body of a function of patterns `x` that sets `*flags` and returns the result's pattern.
 fn body(c: &mut CText, op: &dyn Operator, inst: &Inst) -> String {
-    let args: Vec<CVar> =
-        inst.args.iter().enumerate().map(|(k, f)| c.set(CType::of(*f), format!("x[{k}]"))).collect();
+    let args: Vec<CVar> = inst.args.iter().enumerate().map(|(k, f)| c.set(CType::of(*f), format!("x[{k}]"))).collect();
     let (value, raised) = ctext::of_use(op, inst, c, &args);
     let mut lines = std::mem::take(&mut c.lines);
     lines.extend(raised.iter().map(|(f, when)| format!("*flags |= ({when}) ? {}u : 0u;", f.0)));
@@ -50,10 +49,8 @@ fn body(c: &mut CText, op: &dyn Operator, inst: &Inst) -> String {
 
 /// A function for each use, and a main that reads (use, number of rows, rows) until the end.
 fn text(c: &CText, cases: &[Case]) -> String {
-    let mut text = format!("{PRELUDE}#include <stdio.h>\n");
-    for t in &c.tables {
-        text += &format!("PF_TABLE {} {}[] = {{{}}};\n", t.element, t.name, t.initialiser());
-    }
+    let mut text = format!("{HEAD}{PRELUDE}#include <cstdio>\n");
+    c.tables.iter().for_each(|t| text += &t.definition());
     for (k, case) in cases.iter().enumerate() {
         text += &format!("static uint64_t f{k}(const uint64_t *x, uint64_t *flags) {{\n    {}\n}}\n", case.body);
     }
@@ -77,7 +74,9 @@ fn wrong(case: &Case, results: &[[u64; 2]]) -> Option<String> {
             let raised = Flags(*raised as u8);
             let text = &case.body;
             let use_ = describe(case.op, &case.inst);
-            return Some(format!("{use_}: `c_bits` of {of} gives {got:#x} {raised:?}, not {want} {flags:?}:\n    {text}"));
+            return Some(format!(
+                "{use_}: `c_bits` of {of} gives {got:#x} {raised:?}, not {want} {flags:?}:\n    {text}"
+            ));
         }
     }
     None
@@ -103,7 +102,8 @@ fn the_exact_c_of_every_operator_gives_its_bits_and_flags() {
     for case in &cases {
         let use_ = describe(case.op, &case.inst);
         let results = results.get(at..at + case.rows.len());
-        let results = results.unwrap_or_else(|| panic!("{use_}: `c_bits` is not defined for a row:\n    {}", case.body));
+        let results =
+            results.unwrap_or_else(|| panic!("{use_}: `c_bits` is not defined for a row:\n    {}", case.body));
         found.extend(wrong(case, results).map(|text| (case.op.name(), text)));
         at += case.rows.len();
     }

@@ -1,11 +1,11 @@
 //! The arguments of a function: the ends of its interval in the format, and the lines that cover it.
 
-use crate::{Flags, Format};
 use crate::number::exact::{Exact, to_bits};
 use crate::number::real::{Dd, Interval, Smooth, exp2};
 use crate::op::Inst;
 use crate::op::ctext::{CText, CVar, ints};
 use crate::op::table::poly::{Goal, Line};
+use crate::{Flags, Format};
 
 /// An interval in a format.
 #[derive(Clone, Debug)]

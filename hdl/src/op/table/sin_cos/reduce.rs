@@ -7,8 +7,8 @@
 //! (Payne and Hanek, 1983). How many are needed below is a question of how near a float comes to a multiple of pi / 2.
 
 use super::LIMIT;
-use crate::op::ctext::{CText, CType, CVar, U32, U64, floats};
 use crate::Format;
+use crate::op::ctext::{CText, CType, CVar, U32, U64, floats};
 use crate::op::pieces::float_parts::max_field;
 
 /// 2^128 / pi.
