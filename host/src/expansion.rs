@@ -6,6 +6,7 @@
 
 pub mod basis;
 pub mod chebyshev;
+pub mod lattice;
 pub mod solid;
 mod sparse;
 pub mod taylor;

@@ -6,13 +6,13 @@
 //!
 //! Sums over cells and particles are done in an order that does not depend on the number of threads.
 
-mod harmonics;
+pub(super) mod harmonics;
 mod m2l;
-mod matrices;
+pub(super) mod matrices;
 mod orders;
 mod points;
 mod shift;
-mod terms;
+pub(super) mod terms;
 #[cfg(test)]
 mod tests;
 
