@@ -2,6 +2,7 @@
 
 pub mod boxmap;
 pub mod charges;
+mod images;
 pub mod lists;
 mod octants;
 mod sort;
@@ -12,6 +13,7 @@ use crate::arith::lanes::fastest;
 use crate::arith::scale::ldexp;
 use crate::data::particles::Columns;
 use boxmap::BoxMap;
+use images::Images;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -21,8 +23,8 @@ pub const MAX_LEVEL: u32 = 20;
 /// A cell: a cube of edge 2^-level of the box that holds at least one particle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cell {
-    /// Integer coordinates on its level.
-    pub at: [u32; 3],
+    /// Integer coordinates on its level: from 0 to below 2^level, beyond that for an image.
+    pub at: [i32; 3],
     pub level: u32,
     /// Its particles, in sorted order.
     pub first: u32,
@@ -58,6 +60,11 @@ impl Cell {
         self.at.map(|a| (a as f64 + 0.5) * self.edge() - 0.5)
     }
 
+    /// By how many periods it is moved: all 0 but for an image.
+    pub fn shift(&self) -> [i32; 3] {
+        self.at.map(|a| a >> self.level)
+    }
+
     /// Which of its parent's eight places it takes: x is the most significant bit.
     pub fn octant(&self) -> usize {
         ((self.at[0] & 1) << 2 | (self.at[1] & 1) << 1 | (self.at[2] & 1)) as usize
@@ -86,6 +93,8 @@ pub struct Tree {
     pub levels: Vec<Range<usize>>,
     /// Indices of the leaves in the order of their particles.
     pub leaves: Vec<u32>,
+    /// With periodic boundaries.
+    images: Option<Images>,
 }
 
 impl Tree {
@@ -107,6 +116,7 @@ impl Tree {
             cells: Vec::new(),
             levels: Vec::new(),
             leaves: Vec::new(),
+            images: None,
         };
         tree.twins = tree.counted_twins();
         tree.split(leaf.max(1), &keys);
@@ -203,7 +213,7 @@ impl Tree {
         let first_child = self.cells.len() as u32;
         let mut first = cell.first;
         for (octant, end) in ends.iter().enumerate().filter(|(_, end)| **end > cell.first) {
-            let bit = |b: u32| (octant >> b & 1) as u32;
+            let bit = |b: u32| (octant >> b & 1) as i32;
             if *end > first {
                 self.cells.push(Cell {
                     at: [cell.at[0] << 1 | bit(2), cell.at[1] << 1 | bit(1), cell.at[2] << 1 | bit(0)],

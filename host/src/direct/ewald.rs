@@ -202,9 +202,7 @@ impl<'a> Ewald<'a> {
     /// Adds what softening changes for the images next to the nearest one.
     fn soften(&self, at: [f64; 3], j: usize, nearest: [i32; 3], sum: &mut Force) {
         let most = [0, 1, 2].map(|a| self.periodic.axes[a] as i32);
-        let along = |a: usize, m: i32| {
-            (self.x[a][j] + (nearest[a] + m) as f64 * self.length - at[a]) * self.inverse
-        };
+        let along = |a: usize, m: i32| (self.x[a][j] + (nearest[a] + m) as f64 * self.length - at[a]) * self.inverse;
         for m in (0..27i32).map(|k| [k / 9 - 1, k / 3 % 3 - 1, k % 3 - 1]) {
             if (0..3).any(|a| m[a].abs() > most[a]) {
                 continue;

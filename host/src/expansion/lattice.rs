@@ -101,7 +101,8 @@ impl Lattice {
             let regular = regular_at(degree, x);
             for l in (0..=degree).step_by(2) {
                 let s = l as f64 + 0.5;
-                let weight = 2.0 * Theta { s, other: 1.0, sign: if l % 4 == 0 { 1.0 } else { -1.0 } }.weight(PI * r2, is_near);
+                let weight =
+                    2.0 * Theta { s, other: 1.0, sign: if l % 4 == 0 { 1.0 } else { -1.0 } }.weight(PI * r2, is_near);
                 (l * l..(l + 1) * (l + 1)).for_each(|k| sums[k] += weight * regular[k]);
             }
         }

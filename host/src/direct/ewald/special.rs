@@ -97,11 +97,15 @@ mod tests {
     fn functions_have_their_known_values() {
         // erf(1), erf(2), erf(4); Ein(1), Ein(10) = E_1 + ln + Euler's constant.
         let erf = |x: f64| x * smooth()[0].at(x * x);
-        for (x, wanted) in [(1.0, 0.842_700_792_949_714_9), (2.0, 0.995_322_265_018_952_7), (4.0, 0.999_999_984_582_742_1)] {
+        for (x, wanted) in
+            [(1.0, 0.842_700_792_949_714_9), (2.0, 0.995_322_265_018_952_7), (4.0, 0.999_999_984_582_742_1)]
+        {
             assert!((erf(x) - wanted).abs() < 1e-15, "{x} {}", erf(x));
         }
         let e1 = |x: f64| logarithm().at(x) - x.ln() - EULER;
-        for (x, wanted) in [(0.1, 1.822_923_958_419_390_7), (1.0, 0.219_383_934_395_520_3), (10.0, 4.156_968_929_685_324e-6)] {
+        for (x, wanted) in
+            [(0.1, 1.822_923_958_419_390_7), (1.0, 0.219_383_934_395_520_3), (10.0, 4.156_968_929_685_324e-6)]
+        {
             assert!((e1(x) - wanted).abs() < 2e-15, "{x} {}", e1(x));
         }
         // The derivative, by a difference.
