@@ -127,11 +127,11 @@ mod tests {
             let mut all = Coverage { n, reach, seen: vec![0; (2 * reach as usize + 1).pow(3) * n * n] };
             for (k, cell) in tree.cells.iter().enumerate() {
                 for s in &lists.u[k] {
-                    all.add(cell.particles(), s.0 as usize..(s.0 + s.1) as usize, [0; 3]);
+                    all.add(cell.targets(), s.0 as usize..(s.0 + s.1) as usize, [0; 3]);
                 }
                 for s in &lists.u_images[k] {
                     assert_ne!(s.shift, [0; 3]);
-                    all.add(cell.particles(), s.first as usize..(s.first + s.count) as usize, s.shift);
+                    all.add(cell.targets(), s.first as usize..(s.first + s.count) as usize, s.shift);
                 }
                 for s in lists.w[k].iter().chain(&lists.x[k]) {
                     let source = &tree.acting()[*s as usize];
@@ -140,7 +140,7 @@ mod tests {
                     let edge = 1 << source.level;
                     let at: [i32; 3] = std::array::from_fn(|a| original.at[a] + edge * source.shift()[a]);
                     assert_eq!(at, source.at);
-                    all.add(cell.particles(), source.particles(), source.shift());
+                    all.add(cell.targets(), source.sources(), source.shift());
                 }
                 for s in &lists.v[k] {
                     let source = &tree.acting()[*s as usize];
@@ -149,7 +149,7 @@ mod tests {
                             let edge = 1 << s.level;
                             let d = [0, 1, 2].map(|a| t.at[a] - s.at[a] - edge * source.shift()[a]);
                             if !is_near(d.map(i64::from), near2) {
-                                all.add(t.particles(), s.particles(), source.shift());
+                                all.add(t.targets(), s.sources(), source.shift());
                             }
                         }
                     }

@@ -72,7 +72,7 @@ pub struct Shifted {
 /// those of [`Tree::acting`].
 #[derive(Clone, Default, Debug)]
 pub struct Lists {
-    /// U, for P2P: the ranges of sorted particles that act directly on a leaf's, (first, count), ascending and merged.
+    /// U, for P2P: the ranges of sorted sources that act directly on a leaf's, (first, count), ascending and merged.
     /// It also holds what W and X would have, where P2P costs less.
     pub u: Flat<(u32, u32)>,
     /// The same for particles of images, by shift.
@@ -188,7 +188,10 @@ pub fn build(tree: &Tree, options: &ListOptions) -> Lists {
             let mut room = Room::default();
             for t in cells.clone() {
                 match level {
-                    0 => part.near.same.items.extend(std::iter::once(0).chain(tree.images_of_root())),
+                    0 if tree.cells[t].count > 0 && tree.cells[t].targets > 0 => {
+                        part.near.same.items.extend(std::iter::once(0).chain(tree.images_of_root()));
+                    }
+                    0 => {}
                     _ => part.inherit(t, &above, tree.cells[t].parent as usize - parents),
                 }
                 part.finish(t, &mut room);
@@ -237,9 +240,12 @@ impl Room {
 
 impl Part<'_> {
     /// Adds what `t` gets from the near cells of its parent, the place of which on its level is given, and the leaves that
-    /// act on it by P2L.
+    /// act on it by P2L. Cells without sources act on nothing, and nothing acts on cells without targets.
     fn inherit(&mut self, t: usize, above: &Near, parent: usize) {
         let target = &self.tree.cells[t];
+        if target.targets == 0 {
+            return;
+        }
         let at = self.tree.cells[target.parent as usize].at;
         self.near.direct.items.extend_from_slice(&above.direct[parent]);
         for s in &above.same[parent] {
@@ -250,10 +256,13 @@ impl Part<'_> {
             }
             let near = self.octants.near(offset(&source.at, &at), target.octant());
             let (same, first) = (&mut self.near.same.items, self.tree.first_acting_child(*s));
-            if source.children == 8 {
+            if source.children == 8 && !self.tree.is_apart() {
                 same.extend((0..8).filter(|octant| near >> octant & 1 == 1).map(|octant| first + octant));
             } else {
-                let is_near = |c: &u32| near >> self.sources[*c as usize].octant() & 1 == 1;
+                let is_near = |c: &u32| {
+                    let cell = &self.sources[*c as usize];
+                    near >> cell.octant() & 1 == 1 && cell.count > 0
+                };
                 same.extend((first..first + source.children).filter(is_near));
             }
         }
@@ -266,7 +275,7 @@ impl Part<'_> {
     fn leaf(&mut self, s: u32, target: &Cell) {
         let list = if reaches(&self.sources[s as usize], target, self.options.near2) {
             &mut self.near.coarse
-        } else if target.count as usize > self.options.p2l_above {
+        } else if target.targets as usize > self.options.p2l_above {
             &mut self.lists.x
         } else {
             &mut self.near.direct
@@ -289,7 +298,7 @@ impl Part<'_> {
                 !source.is_leaf() && !all_children_near(target, source, near2)
             };
             v.items.extend(same.iter().filter(split));
-        } else {
+        } else if target.targets > 0 {
             room.direct.clear();
             room.images.clear();
             coarse.iter().chain(direct).for_each(|s| room.direct(&sources[*s as usize]));
@@ -303,7 +312,8 @@ impl Part<'_> {
                         room.direct(source);
                     } else {
                         let first = tree.first_acting_child(s);
-                        room.open.extend(first..first + source.children);
+                        let has_sources = |c: &u32| sources[*c as usize].count > 0;
+                        room.open.extend((first..first + source.children).filter(has_sources));
                     }
                 } else if source.count as usize > self.options.m2p_above {
                     w.items.push(s);
@@ -350,9 +360,10 @@ pub fn m2l_pairs(tree: &Tree, lists: &Lists, near2: u64) -> (u64, u64) {
         for s in &lists.v[p] {
             let source = &tree.acting()[*s as usize];
             pairs.1 += target.children as u64 * source.children as u64;
-            let there = tree.cells[source.child_range()].iter().fold(0u8, |bits, c| bits | 1 << c.octant());
+            let sources = tree.cells[source.child_range()].iter().filter(|c| c.count > 0);
+            let there = sources.fold(0u8, |bits, c| bits | 1 << c.octant());
             let o = offset(&source.at, &target.at);
-            for t in &tree.cells[target.child_range()] {
+            for t in tree.cells[target.child_range()].iter().filter(|c| c.targets > 0) {
                 pairs.0 += (there & !octants.near(o, t.octant())).count_ones() as u64;
             }
         }
@@ -365,30 +376,32 @@ pub fn m2l_pairs(tree: &Tree, lists: &Lists, near2: u64) -> (u64, u64) {
 mod tests {
     use super::*;
     use crate::data::particles::Particles;
+    use crate::data::problem::Geometry;
     use crate::data::random::{Charge, Distribution, generate};
 
     /// Adds one for every particle pair that a list covers.
     fn coverage(tree: &Tree, lists: &Lists, near2: u64) -> Vec<u8> {
-        let n = tree.len();
-        let mut seen = vec![0u8; n * n];
+        let (n, targets) = (tree.len(), tree.targets().len());
+        let mut seen = vec![0u8; n * targets];
         let mut cover = |t: std::ops::Range<usize>, s: std::ops::Range<usize>| {
+            assert!(!t.is_empty() && !s.is_empty(), "no cell in a list is without sources or targets");
             for i in t {
                 s.clone().for_each(|j| seen[i * n + j] += 1);
             }
         };
         for (k, cell) in tree.cells.iter().enumerate() {
             for s in &lists.u[k] {
-                cover(cell.particles(), s.0 as usize..(s.0 + s.1) as usize);
+                cover(cell.targets(), s.0 as usize..(s.0 + s.1) as usize);
             }
             for s in lists.w[k].iter().chain(&lists.x[k]) {
-                cover(cell.particles(), tree.cells[*s as usize].particles());
+                cover(cell.targets(), tree.cells[*s as usize].sources());
             }
             for s in &lists.v[k] {
-                for t in cell.child_range() {
-                    for s in tree.cells[*s as usize].child_range() {
+                for t in cell.child_range().filter(|t| tree.cells[*t].targets > 0) {
+                    for s in tree.cells[*s as usize].child_range().filter(|s| tree.cells[*s].count > 0) {
                         let (a, b) = (tree.cells[t].at, tree.cells[s].at);
                         if !is_near([0, 1, 2].map(|k| a[k] as i64 - b[k] as i64), near2) {
-                            cover(tree.cells[t].particles(), tree.cells[s].particles());
+                            cover(tree.cells[t].targets(), tree.cells[s].sources());
                         }
                     }
                 }
@@ -398,10 +411,41 @@ mod tests {
     }
 
     fn check(what: &str, particles: &Particles, leaf: usize, theta: f64, above: usize) {
-        let tree = Tree::build(particles.columns(), leaf);
+        check_geometry(what, particles.columns().into(), leaf, theta, above);
+    }
+
+    fn check_geometry(what: &str, geometry: Geometry, leaf: usize, theta: f64, above: usize) {
+        let tree = Tree::over(geometry, leaf);
         let options = ListOptions { near2: near2(theta), m2p_above: above, p2l_above: above };
         let seen = coverage(&tree, &build(&tree, &options), options.near2);
         assert!(seen.iter().all(|c| *c == 1), "{what} leaf {leaf} theta {theta} above {above}");
+    }
+
+    #[test]
+    fn every_source_meets_every_target_exactly_once() {
+        for (name, d) in Distribution::ALL {
+            let some = |n: usize, seed: u64| generate(n, d, Charge::Random, seed);
+            // Clouds in one place and clouds beside each other.
+            let beside = |p: Particles| Particles { x: p.x.iter().map(|x| x + 0.7).collect(), ..p };
+            let pairs = [
+                (some(400, 5), some(300, 6)),
+                (some(600, 5), beside(some(9, 7))),
+                (some(9, 5), beside(some(600, 7))),
+                (some(400, 5), some(0, 6)),
+                (some(0, 5), some(400, 6)),
+                (some(0, 5), some(0, 6)),
+            ];
+            for (sources, targets) in &pairs {
+                let geometry = Geometry { sources: sources.columns(), targets: Some(targets.columns()) };
+                for leaf in [1, 7, 40] {
+                    for theta in [0.5, 0.3] {
+                        for above in [0, 20, 10000] {
+                            check_geometry(name, geometry, leaf, theta, above);
+                        }
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -3,27 +3,23 @@
 use crate::arith::lanes::Real;
 use crate::expansion::solid::matrices::Translation;
 use crate::expansion::solid::orders::Orders;
+use crate::expansion::solid::terms::count;
 use crate::tree::Cell;
 use crate::tree::lists::is_near;
 use rayon::prelude::*;
 
 /// What a matrix follows from.
 pub struct Pairwise {
+    pub order: usize,
     pub orders: Orders,
     pub weights: Vec<f64>,
     pub near2: u64,
 }
 
 impl Pairwise {
-    /// As [`M2l::run`](super::M2l::run), for expansions of `size` terms.
-    pub fn run<'v, T: Real>(
-        &self,
-        cells: &[Cell],
-        size: usize,
-        list: &(dyn Fn(usize) -> &'v [u32] + Sync),
-        m: &[T],
-        l: &mut [T],
-    ) {
+    /// As [`M2l::run`](super::M2l::run).
+    pub fn run<'v, T: Real>(&self, cells: &[Cell], list: &(dyn Fn(usize) -> &'v [u32] + Sync), m: &[T], l: &mut [T]) {
+        let size = count(self.order);
         l.par_chunks_exact_mut(size).zip(cells).skip(1).for_each(|(l, target)| {
             for source in list(target.parent as usize).iter().flat_map(|s| cells[*s as usize].child_range()) {
                 let offset: [i64; 3] = std::array::from_fn(|a| target.at[a] as i64 - cells[source].at[a] as i64);

@@ -104,7 +104,8 @@ impl<T: Real> Sources<T> {
         }
     }
 
-    /// Gathers the children of the parents at an offset, unless this was done or there are none.
+    /// Gathers the children of the parents at an offset, unless this was done or there are none. `m` begins with the
+    /// expansion of cell `first`.
     ///
     /// # Safety
     /// The machine must have the instructions of the vector.
@@ -113,7 +114,7 @@ impl<T: Real> Sources<T> {
         &mut self,
         layout: &Layout,
         cells: &[Cell],
-        m: &[T],
+        (m, first): (&[T], usize),
         parent: u32,
     ) {
         let offset = parent as usize;
@@ -134,7 +135,7 @@ impl<T: Real> Sources<T> {
         let mut exist = 0;
         for (lane, source) in self.listed[offset].iter().enumerate().filter(|s| *s.1 != NONE) {
             for (octant, child) in children(cells, *source) {
-                of_octant[octant][lane] = child;
+                of_octant[octant][lane] = child - first as u32;
                 exist |= 1 << octant;
             }
         }

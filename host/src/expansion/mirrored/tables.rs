@@ -1,15 +1,35 @@
 //! The matrices of M2L, one for all offsets that mirror each other.
 
-use super::{FARTHEST, count, terms};
 use crate::arith::lanes::Real;
-use crate::expansion::solid::matrices::Translation;
-use crate::expansion::solid::orders::Orders;
-use crate::expansion::solid::terms::Term;
 use crate::tree::lists::{is_listed, reach};
 use rayon::prelude::*;
 
+/// Offsets of parents along an axis up to which there are tables: an angle of 1/8.
+pub const FARTHEST: i64 = 7;
+
 /// Matrices beyond this many bytes are not kept, but made when they are needed.
 const TABLE_LIMIT: usize = 256 << 20;
+
+/// What M2L knows of a term.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Term {
+    /// In which coordinates it is odd: x is bit 2, y bit 1, z bit 0, as in octants; 0 where mirroring is not used.
+    pub class: usize,
+    /// Offsets that need a lower order leave out higher degrees.
+    pub degree: usize,
+}
+
+/// The matrices of M2L.
+pub trait Matrices: Send + Sync {
+    /// Whether mirroring an offset changes nothing but the signs of odd terms.
+    fn is_mirrored(&self) -> bool;
+
+    /// Up to which degree terms matter between cells, the target's centre at `offset` from the source's.
+    fn order(&self, offset: [i64; 3]) -> usize;
+
+    /// Calls `take` with the share of the source's term, the second, in the target's term, the first, for terms that matter.
+    fn entries(&self, offset: [i64; 3], take: &mut dyn FnMut(&dyn Fn(usize, usize) -> f64));
+}
 
 /// The order of terms within M2L: by class of parity, then by degree, so that a lower order is the head of each class.
 pub struct Layout {
@@ -19,22 +39,23 @@ pub struct Layout {
     pub starts: [usize; 8],
     /// For each term in its usual place the place here.
     pub places: Vec<u32>,
-    terms: Vec<Term>,
+    /// The usual places of the terms.
+    terms: Vec<usize>,
     /// Terms of each class up to each degree.
     counts: Vec<[usize; 8]>,
 }
 
 impl Layout {
-    pub fn new(order: usize) -> Layout {
-        let all = terms(order);
-        let of_class = |class: usize| all.iter().filter(move |t| t.class() == class).copied();
-        let sorted: Vec<Term> = (0..8).flat_map(of_class).collect();
+    pub fn new(all: &[Term]) -> Layout {
+        let mut terms: Vec<usize> = (0..all.len()).collect();
+        terms.sort_by_key(|k| (all[*k].class, all[*k].degree));
         let mut places = vec![0; all.len()];
-        sorted.iter().zip(0..).for_each(|(t, k)| places[t.place()] = k);
-        let up_to = |class: usize, order: usize| of_class(class).filter(|t| t.n <= order).count();
+        terms.iter().zip(0..).for_each(|(t, k)| places[*t] = k);
+        let up_to = |class: usize, order: usize| all.iter().filter(|t| t.class == class && t.degree <= order).count();
+        let order = all.iter().map(|t| t.degree).max().unwrap_or(0);
         let starts = std::array::from_fn(|class| (0..class).map(|c| up_to(c, order)).sum());
         let counts = (0..=order).map(|order| std::array::from_fn(|class| up_to(class, order))).collect();
-        Layout { size: count(order), starts, places, terms: sorted, counts }
+        Layout { size: all.len(), starts, places, terms, counts }
     }
 
     /// Terms of a class up to a degree.
@@ -43,14 +64,15 @@ impl Layout {
         self.counts[order][class]
     }
 
-    fn of_class(&self, class: usize, order: usize) -> &[Term] {
+    /// Their usual places.
+    fn of_class(&self, class: usize, order: usize) -> &[usize] {
         &self.terms[self.starts[class]..][..self.count(class, order)]
     }
 }
 
-/// The offsets (±x, ±y, ±z) from sources to targets, and their matrix.
+/// The offsets (±x, ±y, ±z) from sources to targets, or one offset alone, and their matrix.
 pub struct Orbit<T> {
-    /// x, y and z, none negative.
+    /// x, y and z; none negative where mirrored offsets are taken together.
     at: [i64; 3],
     pub order: usize,
     /// Axes, as bits of an octant, along which sources lie on both sides, on one side, and neither.
@@ -66,7 +88,7 @@ pub struct Orbit<T> {
     groups: [usize; 9],
     /// For each class of sources the first column of each of its combinations.
     pub places: [[u32; 8]; 8],
-    /// For the targets of each octant the mirrored sources. Bit k of the place says that the offset is negative along the
+    /// For the targets of each octant the mirrored sources, none if its parent has no such. Bit k of the place says that the offset is negative along the
     /// k-th axis of `pairs`.
     pub mirrored: [Vec<Mirrored>; 8],
 }
@@ -82,24 +104,27 @@ pub struct Mirrored {
 pub struct Tables<T> {
     reach: i64,
     pub orbits: Vec<Orbit<T>>,
-    weights: Vec<f64>,
+    matrices: Box<dyn Matrices>,
 }
 
 impl<T: Real> Tables<T> {
-    pub fn new(layout: &Layout, near2: u64, rows: usize, weights: &[f64], orders: &Orders) -> Tables<T> {
+    pub fn new(layout: &Layout, near2: u64, rows: usize, matrices: Box<dyn Matrices>) -> Tables<T> {
         let reach = reach(near2);
-        let edge = if reach > FARTHEST { 0..=0 } else { 0..=2 * reach + 1 };
+        assert!(reach <= FARTHEST, "the offsets are few enough for tables");
+        let highest = 2 * reach + 1;
+        let edge = if matrices.is_mirrored() { 0..=highest } else { -highest..=highest };
         let all = edge.clone().flat_map(|x| {
             let edge = edge.clone();
             edge.clone().flat_map(move |y| edge.clone().map(move |z| [x, y, z]))
         });
-        let mut orbits: Vec<Orbit<T>> =
-            all.filter(|d| is_listed(*d, near2)).map(|at| Orbit::new(layout, at, reach, rows, orders)).collect();
+        let listed: Vec<[i64; 3]> = all.filter(|d| is_listed(*d, near2)).collect();
+        let make = |at: &[i64; 3]| Orbit::new(layout, *at, reach, rows, &*matrices);
+        let mut orbits: Vec<Orbit<T>> = listed.par_iter().map(make).collect();
         let size: usize = orbits.iter().map(|o| o.starts[8] * size_of::<T>()).sum();
         if size <= TABLE_LIMIT {
-            orbits.par_iter_mut().for_each(|o| o.matrix = o.fill(layout, weights));
+            orbits.par_iter_mut().for_each(|o| o.matrix = o.fill(layout, &*matrices));
         }
-        Tables { reach, orbits, weights: weights.to_vec() }
+        Tables { reach, orbits, matrices }
     }
 
     /// Offsets of parents.
@@ -116,7 +141,7 @@ impl<T: Real> Tables<T> {
     #[inline(always)]
     pub fn matrix<'a>(&'a self, layout: &Layout, orbit: &'a Orbit<T>, room: &'a mut Vec<T>) -> &'a [T] {
         if orbit.matrix.is_empty() {
-            *room = orbit.fill(layout, &self.weights);
+            *room = orbit.fill(layout, &*self.matrices);
             return room;
         }
         &orbit.matrix
@@ -128,15 +153,15 @@ fn place(offset: [i64; 3], reach: i64) -> usize {
 }
 
 impl<T: Real> Orbit<T> {
-    fn new(layout: &Layout, at: [i64; 3], reach: i64, rows: usize, orders: &Orders) -> Orbit<T> {
+    fn new(layout: &Layout, at: [i64; 3], reach: i64, rows: usize, matrices: &dyn Matrices) -> Orbit<T> {
         let bits = |is: &dyn Fn(i64) -> bool| (0..3).filter(|a| is(at[*a])).map(|a| 4 >> a).sum::<usize>();
-        let single = 2 * reach + 1;
+        let (single, is_mirrored) = (2 * reach + 1, matrices.is_mirrored());
         let mut orbit = Orbit {
             at,
-            order: orders.at(at),
-            pairs: bits(&|x| x > 0 && x < single),
-            singles: bits(&|x| x == single),
-            zeros: bits(&|x| x == 0),
+            order: matrices.order(at),
+            pairs: bits(&|x| is_mirrored && x > 0 && x < single),
+            singles: bits(&|x| is_mirrored && x == single),
+            zeros: bits(&|x| is_mirrored && x == 0),
             rows,
             starts: [0; 9],
             matrix: Vec::new(),
@@ -195,7 +220,7 @@ impl<T: Real> Orbit<T> {
     }
 
     fn mirrored_of(&self, octant: usize, reach: i64) -> Vec<Mirrored> {
-        let one = |signs: usize| {
+        let one = |signs: usize| -> Option<Mirrored> {
             let negative: usize = self.axes().enumerate().map(|(k, bit)| bit * (signs >> k & 1)).sum();
             let negative = negative | self.singles & !octant;
             let (mut parent, mut source) = ([0; 3], 0);
@@ -206,9 +231,10 @@ impl<T: Real> Orbit<T> {
                 source += bit as u32 * s as u32;
                 parent[a] = (d - upper + s) / 2;
             }
-            Mirrored { parent: place(parent, reach) as u32, octant: source }
+            let is_near = parent.iter().all(|p: &i64| p.abs() <= reach);
+            is_near.then(|| Mirrored { parent: place(parent, reach) as u32, octant: source })
         };
-        (0..1 << self.axes().count()).map(one).collect()
+        (0..1 << self.axes().count()).filter_map(one).collect()
     }
 
     fn places_of(&self, layout: &Layout, class: usize) -> [u32; 8] {
@@ -222,19 +248,20 @@ impl<T: Real> Orbit<T> {
     }
 
     /// The matrix.
-    fn fill(&self, layout: &Layout, weights: &[f64]) -> Vec<T> {
-        let translation = Translation::new(self.order, self.at.map(|x| x as f64), weights);
+    fn fill(&self, layout: &Layout, matrices: &dyn Matrices) -> Vec<T> {
         let mut matrix = Vec::with_capacity(self.starts[8]);
-        for class in 0..8 {
-            let rows = layout.of_class(class, self.order);
-            for tile in rows.chunks(self.tile(rows.len()).max(1)) {
-                for b in (0..8).filter(|b| self.acts(class, *b)) {
-                    for column in layout.of_class(b, self.order) {
-                        matrix.extend(tile.iter().map(|row| T::of(translation.entry(*row, *column, weights))));
+        matrices.entries(self.at, &mut |entry| {
+            for class in 0..8 {
+                let rows = layout.of_class(class, self.order);
+                for tile in rows.chunks(self.tile(rows.len()).max(1)) {
+                    for b in (0..8).filter(|b| self.acts(class, *b)) {
+                        for column in layout.of_class(b, self.order) {
+                            matrix.extend(tile.iter().map(|row| T::of(entry(*row, *column))));
+                        }
                     }
                 }
             }
-        }
+        });
         matrix
     }
 }
