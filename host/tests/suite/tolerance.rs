@@ -6,13 +6,8 @@ use host::direct::summation;
 use host::expansion::basis::Basis;
 use host::fmm::{FmmOptions, tune};
 
-const DISTRIBUTIONS: [Distribution; 5] = [
-    Distribution::Uniform,
-    Distribution::Normal,
-    Distribution::Layer,
-    Distribution::Sphere,
-    Distribution::Plummer,
-];
+const DISTRIBUTIONS: [Distribution; 5] =
+    [Distribution::Uniform, Distribution::Normal, Distribution::Layer, Distribution::Sphere, Distribution::Plummer];
 const CHARGES: [Charge; 3] = [Charge::Random, Charge::Positive, Charge::Mass];
 
 /// Other samples of 1000 targets that a run is judged by.
