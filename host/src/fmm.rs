@@ -2,6 +2,7 @@
 //! the order of the papers, for one or several sets of charges.
 
 pub mod bind;
+pub mod budget;
 mod calibrate;
 pub mod executor;
 mod field;

@@ -51,6 +51,24 @@ impl Cache {
         Ok(path)
     }
 
+    /// A small file that is kept beside the entries, if it is there and the user's own. Nothing is made.
+    pub fn note(&self, name: &str) -> Option<Vec<u8>> {
+        let path = self.dir.as_deref()?.join(name);
+        path.exists().then(|| self.dir()).and_then(Result::ok)?;
+        private::read(&path).ok()
+    }
+
+    /// Keeps a small file beside the entries, in the place of one of that name. It appears whole or not at all.
+    pub fn keep_note(&self, name: &str, text: &str) -> Result<PathBuf, SimError> {
+        let dir = self.dir()?;
+        let path = dir.join(name);
+        let file = tempfile::Builder::new().prefix(BUILDING).tempfile_in(&dir);
+        let mut file = file.map_err(SimError::io(&dir))?;
+        file.write_all(text.as_bytes()).map_err(SimError::io(&path))?;
+        file.persist(&path).map_err(|e| e.error).map_err(SimError::io(&path))?;
+        Ok(path)
+    }
+
     /// The directory of the entry for `key` if it is there and whole. Nothing is made.
     pub fn known(&self, key: &str) -> Option<PathBuf> {
         let dir = self.dir.as_deref()?.join(format!("{:032x}", fnv128(key.as_bytes())));
@@ -104,7 +122,7 @@ const BUILDING: &str = "building-";
 fn is_ours(name: &str) -> bool {
     let entry = name.strip_prefix(BUILDING).unwrap_or(name);
     let hash = entry.len() >= 32 && entry.bytes().take(32).all(|b| b.is_ascii_hexdigit());
-    hash || matches!(name, "logs" | "tools")
+    hash || matches!(name, "logs" | "tools" | "costs.json")
 }
 
 /// Why the cache is not used, with a remedy for what others can have put there; a failed system call has none.

@@ -1,5 +1,6 @@
 //! `pairforge fmm`: the Fast Multipole Method with P2P and M2L on a backend.
 
+mod costs;
 mod predict;
 mod table;
 
@@ -9,15 +10,16 @@ use crate::progress::Progress;
 use crate::{input, memory, output, source};
 use clap::ValueEnum;
 use hdl::circuit::target::Clock;
-use host::backends::{self, BACKENDS, BackendOptions};
+use host::backends::{self, BACKENDS, BackendOptions, Needs};
 use host::data::particles::{Field, Particles};
 use host::data::random::{Charge, Distribution};
 use host::data::{npy, random};
-use host::direct::error;
+use host::direct::{error, summation};
 use host::expansion::basis::Basis;
+use host::fmm::budget::{self, Run};
 use host::fmm::executor::Executor;
 use host::fmm::offload::{self, Pipelines};
-use host::fmm::stats::Stats;
+use host::fmm::stats::{LeafBy, Stats};
 use host::fmm::{self, FmmError, MOST_PARTICLES, Plan, Precision, Solution, bind, function, tune};
 use host::tree::boxmap::BoxMap;
 use host::tree::lists::near2;
@@ -64,9 +66,12 @@ pub struct Args {
     /// Opening angle, above 0 and up to 0.5 [default: 0.5, or what --tol needs]
     #[arg(long, value_name = "T")]
     theta: Option<f64>,
-    /// Particles up to which a cell stays a leaf [default: 64; for native solid harmonics by what the stages cost]
+    /// Particles up to which a cell stays a leaf [default: by what the stages cost; 64 for --near-only]
     #[arg(long, value_name = "N")]
     leaf: Option<usize>,
+    /// Measure what the stages cost on this machine, show it, and keep it for the leaf sizes of later runs
+    #[arg(long, conflicts_with_all = ["tol", "order", "leaf", "particles", "check", "output", "json", "report", "budget", "predict"])]
+    tune: bool,
     /// Basis of the expansions [default: cartesian, solid for --tol, chebyshev for a P2P kernel that is not 1/r]
     #[arg(long, value_enum)]
     expansion: Option<BasisArg>,
@@ -93,6 +98,9 @@ pub struct Args {
     /// Compare K random targets with direct summation in f64
     #[arg(long, value_name = "K", value_parser = samples)]
     check: Option<usize>,
+    /// Split the error at the targets of --check (1000 without it) into truncation and the formats of P2P and M2L
+    #[arg(long, conflicts_with_all = ["near_only", "predict"])]
+    budget: bool,
     /// Write potential,gx,gy,gz in the order of the input (.csv, or .npy by its ending)
     #[arg(short, value_name = "OUT")]
     output: Option<PathBuf>,
@@ -105,6 +113,9 @@ pub struct Args {
     #[command(flatten)]
     predict: predict::PredictArgs,
 }
+
+/// Targets that `--budget` compares without `--check`.
+const SAMPLES: usize = 1000;
 
 /// What `--m2l` takes in place of a kernel.
 const NATIVE: &str = "native";
@@ -170,6 +181,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if let Some(board) = &args.predict.predict {
         return predict::run(&args, board);
     }
+    if args.tune {
+        return costs::measure();
+    }
     let kernels = if native { None } else { Some(Kernels::load(&args, &mut options)?) };
     let mut backend = (entry.open)(&engine);
     if let Some(k) = &kernels {
@@ -177,6 +191,12 @@ pub fn run(args: Args) -> Result<(), Failure> {
         k.graphs().try_for_each(|graph| backend.prepare(graph, pairs))?;
     }
     let particles = particles(&args)?;
+    let known = costs::known();
+    if args.leaf.is_none() {
+        let is_board = entry.needs == Needs::Device;
+        let board = kernels.as_ref().filter(|_| is_board).map(|k| (&k.p2p, engine.clock.mhz));
+        options.leaf = costs::leaf(&known.costs, &args, &options, board, particles.len());
+    }
     let mut pipelines = kernels.as_ref().map(|k| Pipelines::new(&mut *backend, &k.p2p, k.m2l.as_ref()));
     if let Some(pipelines) = &mut pipelines {
         // The softening length is a parameter in units of the particles' box.
@@ -206,8 +226,14 @@ pub fn run(args: Args) -> Result<(), Failure> {
                 precision: args.precision.is_none(),
                 leaf: args.leaf.is_none() && native,
             };
-            let problem =
-                tune::Problem { particles: &particles, p2p: of_kernel, seed: args.seed, is_promise: true, free };
+            let problem = tune::Problem {
+                particles: &particles,
+                p2p: of_kernel,
+                seed: args.seed,
+                is_promise: true,
+                free,
+                costs: &known.costs,
+            };
             let tuned = tune::within(wanted, &problem, &options, &mut executors, progress).map_err(failure)?;
             (
                 tuned.plan,
@@ -215,18 +241,26 @@ pub fn run(args: Args) -> Result<(), Failure> {
             )
         }
     };
-    drop(shown);
     let (field, mut stats) = (solution.field, solution.stats);
-    if let Some(count) = args.check {
-        stats.error = Some(match of_kernel {
-            None => error::measure(&particles, &field, count, args.seed, args.eps),
-            Some(graph) => {
-                let targets = error::sample(particles.len(), count, args.seed);
-                let reference = offload::direct(&plan, &particles.q, graph, &targets).map_err(failure)?;
-                error::compare(&field, &targets, &reference)
-            }
-        });
+    stats.leaf_by = match args.leaf {
+        Some(_) => LeafBy::Given,
+        None if args.near_only => LeafBy::BuiltInCosts,
+        None => known.by,
+    };
+    if args.check.is_some() || args.budget {
+        let targets = error::sample(particles.len(), args.check.unwrap_or(SAMPLES), args.seed);
+        let reference = match of_kernel {
+            None => summation::reference(&particles, &targets, args.eps),
+            Some(graph) => offload::direct(&plan, &particles.q, graph, &targets).map_err(failure)?,
+        };
+        stats.error = Some(error::compare(&field, &targets, &reference));
+        if args.budget {
+            let (field, p2p) = (&field, kernels.as_ref().map(|k| &k.p2p));
+            let run = Run { plan: &plan, particles: &particles, field, targets: &targets, reference: &reference, p2p };
+            stats.budget = Some(budget::split(&run, &mut executors, progress).map_err(failure)?);
+        }
     }
+    drop(shown);
     write(&args, &field, &stats)
 }
 
@@ -298,7 +332,7 @@ fn check_outputs(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The leaf size where kernels run: it suits engines.
+/// The leaf size where costs do not choose it.
 const LEAF: usize = 64;
 
 /// What was asked for, and for the rest what is best. `native` code alone runs everything.
@@ -317,9 +351,7 @@ fn options(args: &Args, native: bool) -> fmm::FmmOptions {
     if let Some(wanted) = args.tol {
         options = tune::start(&options, wanted);
     }
-    let is_tuned = native && !args.near_only && options.basis != Basis::Cartesian;
-    let best = || if is_tuned { tune::leaf(options.basis, options.order, options.precision) } else { LEAF };
-    options.leaf = args.leaf.unwrap_or_else(best);
+    options.leaf = args.leaf.unwrap_or(LEAF);
     options
 }
 

@@ -38,7 +38,7 @@ pub(super) fn run(stage: Stage, states: &mut [State]) -> Vec<Work> {
 
 fn run_one(stage: Stage, state: &mut State) -> Work {
     if stage == Stage::P2p {
-        return p2p(state.plan, state.charges, &mut state.force);
+        return p2p(state.plan, state.charges, &mut state.force, state.plan.options.precision);
     }
     let State { plan, charges, expansions, force, .. } = state;
     match expansions {
@@ -48,9 +48,10 @@ fn run_one(stage: Stage, state: &mut State) -> Work {
     Work { streamed: if stage == Stage::M2l { plan.streamed_m2l } else { 0 }, ..Work::default() }
 }
 
-fn p2p(plan: &Plan, charges: &Charges, force: &mut [Force]) -> Work {
+/// P2P in some precision.
+pub(super) fn p2p(plan: &Plan, charges: &Charges, force: &mut [Force], precision: Precision) -> Work {
     let near = Near::new(&plan.tree, &plan.lists, charges, plan.options.eps);
-    let again = match plan.options.precision {
+    let again = match precision {
         Precision::F64 => near.all::<f64>(force),
         Precision::F32 => near.all::<f32>(force),
     };

@@ -2,7 +2,7 @@
 
 use super::Plan;
 use super::executor::Work;
-use super::stats::{Pairs, PerKernel, Seconds, Stats};
+use super::stats::{LeafBy, Pairs, PerKernel, Seconds, Stats};
 use crate::backends;
 use crate::job::Words;
 use crate::tree::lists;
@@ -41,6 +41,7 @@ impl Plan {
             order: self.options.order,
             theta: self.options.theta,
             leaf: self.options.leaf,
+            leaf_by: LeafBy::default(),
             levels: self.tree.levels.len(),
             seconds,
             waited: None,
@@ -54,6 +55,7 @@ impl Plan {
             words: Words { j: words(|w| w.words.j), i: words(|w| w.words.i), result: words(|w| w.words.result) },
             flags: flags.names(),
             error: None,
+            budget: None,
             has_gradient: p2p.has_gradient,
         }
     }

@@ -1,5 +1,6 @@
 //! What an FMM run reports: the keys of `pairforge fmm --json` (docs/fmm.md).
 
+use super::budget::Budget;
 use super::executor::Stage;
 use crate::direct::error::Errors;
 use crate::job::Words;
@@ -68,6 +69,18 @@ pub struct PerKernel<T> {
     pub m2l: T,
 }
 
+/// Where a leaf size comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LeafBy {
+    /// It was asked for.
+    #[default]
+    Given,
+    /// The model of costs, with its built-in constants or those that were measured on this machine.
+    BuiltInCosts,
+    MeasuredCosts,
+}
+
 /// The whole report.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Stats {
@@ -76,6 +89,8 @@ pub struct Stats {
     pub order: usize,
     pub theta: f64,
     pub leaf: usize,
+    /// Where the leaf size comes from.
+    pub leaf_by: LeafBy,
     /// Levels of the tree, the root's included.
     pub levels: usize,
     pub seconds: Seconds,
@@ -97,6 +112,7 @@ pub struct Stats {
     /// Names of the sticky flags that any run returned.
     pub flags: Vec<&'static str>,
     pub error: Option<Errors>,
+    pub budget: Option<Budget>,
     /// Whether P2P gave a gradient.
     #[serde(skip)]
     pub has_gradient: bool,

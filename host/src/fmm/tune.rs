@@ -1,16 +1,18 @@
 //! An FMM for a wanted error: its order, found by measuring, and its leaf size, from what the stages cost.
 
-mod cost;
+pub mod cost;
 mod judge;
+mod measure;
 mod orders;
 
-pub use cost::leaf;
+pub use measure::measure;
 
 use super::executor::{Executor, Progress};
 use super::{FmmError, FmmOptions, Plan, Precision, Solution};
 use crate::data::particles::Particles;
 use crate::direct::error::Errors;
 use crate::direct::summation;
+use cost::{Choice, Costs};
 use judge::Judge;
 use orders::{Tried, guess, next};
 use pg2::graph::Graph;
@@ -31,6 +33,7 @@ pub struct Problem<'a> {
     /// Whether other random targets have the wanted error too, nearly always; otherwise only those that are measured.
     pub is_promise: bool,
     pub free: Free,
+    pub costs: &'a Costs,
 }
 
 /// What may be changed where a wanted error asks for it.
@@ -92,13 +95,14 @@ pub fn within(
             Ok(tuned) => return Ok(tuned),
             Err(limited) => limited,
         };
-        options = other(&options, problem.free, limit).ok_or_else(|| out_of_reach(wanted, limit, best))?;
+        options = other(&options, problem, limit).ok_or_else(|| out_of_reach(wanted, limit, best))?;
         plan = Plan::for_kernel(particles.columns(), &options, p2p)?;
     }
 }
 
 /// Options that may come nearer to a wanted error.
-fn other(options: &FmmOptions, free: Free, limit: Limit) -> Option<FmmOptions> {
+fn other(options: &FmmOptions, problem: &Problem, limit: Limit) -> Option<FmmOptions> {
+    let free = problem.free;
     let mut options = options.clone();
     match limit {
         Limit::F32 if free.precision => options.precision = Precision::F64,
@@ -106,9 +110,15 @@ fn other(options: &FmmOptions, free: Free, limit: Limit) -> Option<FmmOptions> {
         _ => return None,
     }
     if free.leaf {
-        options.leaf = leaf(options.basis, options.order, options.precision);
+        options.leaf = native_leaf(problem.costs, problem.particles.len(), &options);
     }
     Some(options)
+}
+
+/// The leaf size of least cost where all stages are native.
+pub fn native_leaf(costs: &Costs, n: usize, options: &FmmOptions) -> usize {
+    let FmmOptions { basis, order, precision, .. } = *options;
+    costs.leaf(&Choice { n, basis, order, precision })
 }
 
 fn out_of_reach(wanted: f64, limit: Limit, best: f64) -> FmmError {

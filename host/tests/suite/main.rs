@@ -1,6 +1,7 @@
 //! Tests of the FMM, native and by kernels: one module a subject.
 
 mod black_box;
+mod budget;
 mod cells;
 mod emulator;
 mod fmm;

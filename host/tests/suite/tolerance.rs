@@ -4,6 +4,7 @@ use host::data::random::{Charge, Distribution, generate};
 use host::direct::error::{compare, sample};
 use host::direct::summation;
 use host::expansion::basis::Basis;
+use host::fmm::tune::cost::Costs;
 use host::fmm::{FmmOptions, tune};
 
 const DISTRIBUTIONS: [Distribution; 5] =
@@ -39,9 +40,10 @@ fn errors(case: &Case, wanted: &[f64]) -> Vec<(Vec<f64>, bool)> {
             ..FmmOptions::default()
         };
         let mut options = tune::start(&usual, *wanted);
-        options.leaf = tune::leaf(options.basis, options.order, options.precision);
+        let costs = Costs::default();
+        options.leaf = tune::native_leaf(&costs, n, &options);
         let free = tune::Free { theta: case.theta.is_none(), precision: true, leaf: true };
-        let problem = tune::Problem { particles: &p, p2p: None, seed, is_promise: true, free };
+        let problem = tune::Problem { particles: &p, p2p: None, seed, is_promise: true, free, costs: &costs };
         let tuned = tune::within(*wanted, &problem, &options, &mut [], &mut |_, _, _| {})
             .unwrap_or_else(|e| panic!("{:?} {:?} {n}: {e}", case.distribution, case.charge));
         let error = |targets: &Vec<usize>| {

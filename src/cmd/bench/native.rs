@@ -8,6 +8,7 @@ use host::data::particles::Particles;
 use host::data::random::{self, Charge, Distribution};
 use host::expansion::basis::Basis;
 use host::fmm::stats::Seconds;
+use host::fmm::tune::cost::Costs;
 use host::fmm::{FmmOptions, Plan, tune};
 
 /// Uniform particles in the unit cube.
@@ -24,10 +25,11 @@ pub fn run(repeat: u32) -> Result<(), Failure> {
             let precision = tune::precision(wanted);
             let options = FmmOptions { basis: Basis::Solid, precision, ..FmmOptions::default() };
             let mut options = tune::start(&options, wanted);
-            options.leaf = tune::leaf(options.basis, options.order, options.precision);
+            let costs = Costs::default();
+            options.leaf = tune::native_leaf(&costs, PARTICLES, &options);
             // The same targets are judged by, so nothing has to be left for others.
             let (is_promise, free) = (false, tune::Free::default());
-            let problem = tune::Problem { particles: &particles, p2p: None, seed: 1, is_promise, free };
+            let problem = tune::Problem { particles: &particles, p2p: None, seed: 1, is_promise, free, costs: &costs };
             let tuned = tune::within(wanted, &problem, &options, &mut [], &mut |_, _, _| {}).map_err(wrong)?;
             options.order = tuned.plan.options.order;
             let error = tuned.errors.gradient_rel_l2.unwrap_or(f64::NAN);

@@ -2,7 +2,8 @@
 
 use crate::failure::Failure;
 use askama::Template;
-use host::fmm::stats::Stats;
+use host::fmm::budget::{Budget, Cause};
+use host::fmm::stats::{LeafBy, Stats};
 
 /// A stage's row.
 struct Row {
@@ -67,6 +68,10 @@ pub fn text(s: &Stats) -> String {
         let (who, seconds) = if w.cpu > 0.0 { ("CPU", w.cpu) } else { ("board", w.device) };
         out += &format!("P2P ran beside the other stages; then the {who} waited {seconds:.4} s\n");
     }
+    if s.leaf_by != LeafBy::Given {
+        let by = if s.leaf_by == LeafBy::MeasuredCosts { "those measured here" } else { "built-in ones" };
+        out += &format!("leaf size by the costs of the stages ({by})\n");
+    }
     if s.words.i > 0 {
         let (j, i, result) = (s.words.j, s.words.i, s.words.result);
         out += &format!("words over the link: {j} of sources, {i} of targets, {result} of results\n");
@@ -90,7 +95,28 @@ pub fn text(s: &Stats) -> String {
     for (name, value) in errors(s) {
         out += &format!("{name}: {value}\n");
     }
+    if let Some(budget) = &s.budget {
+        out += &shares(budget);
+    }
     out
+}
+
+/// What the error is made of.
+fn shares(budget: &Budget) -> String {
+    let head = ["truncation", "P2P formats", "M2L formats", "all"].map(|h| format!("{h:>13}")).concat();
+    let mut out = format!("\n{:<22}{head}\n", "relative L2 error by");
+    for (name, parts) in [("potential", Some(&budget.potential)), ("gradient", budget.gradient.as_ref())] {
+        let Some(p) = parts else { continue };
+        let numbers = [p.truncation, p.p2p, p.m2l, p.total].map(|x| format!("{x:>13.3e}")).concat();
+        out += &format!("{name:<22}{numbers}\n");
+    }
+    let p = budget.gradient.as_ref().unwrap_or(&budget.potential);
+    let advice = match p.largest {
+        Cause::Truncation => "the order limits it: an order more halves that part, about, and would give",
+        Cause::P2p => "spend bits on P2P: a fraction bit more would give",
+        Cause::M2l => "spend bits on M2L: a fraction bit more would give",
+    };
+    out + &format!("{advice} {:.3e}\n", p.next)
 }
 
 /// What is known of the errors, as names and numbers.

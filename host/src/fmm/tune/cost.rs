@@ -1,37 +1,212 @@
-//! What the stages cost, and the leaf size that follows.
+//! What the stages cost on a machine, and the leaf size that follows.
 
-use crate::expansion::basis::Basis;
+use crate::arith::vector::Isa;
+use crate::expansion::basis::{Basis, terms};
 use crate::fmm::Precision;
+use serde::{Deserialize, Serialize};
 
-/// The particles up to which a leaf is not worth splitting, `sqrt(B / C)` with what M2L of a cell and P2P of a pair cost
-/// (Gumerov and Duraiswami, 2008): in nanoseconds on one core of a Zen 4 with
-/// AVX-512, of which only the ratio counts.
-pub fn leaf(basis: Basis, order: usize, precision: Precision) -> usize {
-    let terms = match basis {
+/// Seconds of the stages on a machine. Of the built-in ones the ratios alone count.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Costs {
+    pub f32: Native,
+    pub f64: Native,
+}
+
+/// Native code in one precision.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Native {
+    /// P2P of a pair.
+    pub pair: f64,
+    pub solid: Far,
+    pub cartesian: Far,
+}
+
+/// The far field of an expansion.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Far {
+    /// M2L of a pair of cells: `cell`, and `product` for each pair of terms.
+    pub cell: f64,
+    pub product: f64,
+    /// P2M and L2P of a particle, and M2M and L2L of a cell, for each term.
+    pub particle: f64,
+    pub shift: f64,
+    /// M2P and P2L of a particle and a cell, for each term.
+    pub point: f64,
+}
+
+/// A board at a line.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    /// Pairs a second.
+    pub pairs: f64,
+    /// Seconds of the line for the records of a particle.
+    pub particle: f64,
+    /// Particles that the j memory holds.
+    pub sources: f64,
+}
+
+/// What a leaf size is chosen for.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    pub n: usize,
+    pub basis: Basis,
+    pub order: usize,
+    pub precision: Precision,
+}
+
+/// Pairs of cells of eight siblings that M2L takes.
+const FAR_CELLS: f64 = 8.0 * 189.0;
+
+/// Cells whose particles a leaf meets directly.
+const NEAR_CELLS: f64 = 27.0;
+
+/// Leaves are whole groups of so many lanes, as engines and vectors have them.
+const GROUP: f64 = 8.0;
+const LARGEST: f64 = 2048.0;
+
+impl Default for Costs {
+    /// Measured on one core of a Zen 4 with AVX-512.
+    fn default() -> Costs {
+        let far = |cell: f64, product: f64| Far {
+            cell: cell * 1e-9,
+            product: product * 1e-9,
+            particle: 0.5e-9,
+            shift: 2e-9,
+            point: 0.3e-9,
+        };
+        // Solid harmonics share a product among mirrored offsets; the Cartesian expansion computes one for each.
+        Costs {
+            f32: Native { pair: 0.33e-9, solid: far(8.0, 0.0055), cartesian: far(8.0, 0.0275) },
+            f64: Native { pair: 0.73e-9, solid: far(10.0, 0.0058), cartesian: far(10.0, 0.029) },
+        }
+    }
+}
+
+impl Costs {
+    pub fn native(&self, precision: Precision) -> &Native {
+        match precision {
+            Precision::F32 => &self.f32,
+            Precision::F64 => &self.f64,
+        }
+    }
+
+    /// Whether all are numbers that measuring can give.
+    pub fn are_sound(&self) -> bool {
+        let is_time = |x: f64| x.is_finite() && (0.0..1.0).contains(&x);
+        let far = |f: &Far| {
+            [f.cell, f.product, f.particle, f.shift, f.point].into_iter().all(is_time) && f.cell + f.product > 0.0
+        };
+        let native = |n: &Native| is_time(n.pair) && n.pair > 0.0 && far(&n.solid) && far(&n.cartesian);
+        native(&self.f32) && native(&self.f64)
+    }
+
+    /// The particles up to which a leaf is not worth splitting: `sqrt(B / C)` with what M2L of a cell's children and P2P of a
+    /// pair cost (Gumerov and Duraiswami, 2008).
+    pub fn leaf(&self, choice: &Choice) -> usize {
+        let native = self.native(choice.precision);
+        let m2l = FAR_CELLS * native.far(choice.basis).m2l(choice.basis, choice.order);
+        // Seven eighths of the pairs with the near cells are saved.
+        let best = (m2l / (NEAR_CELLS * 0.875 * native.pair)).sqrt();
+        rounded(off_the_middle(best, choice.n as f64))
+    }
+}
+
+impl Native {
+    pub fn far(&self, basis: Basis) -> &Far {
+        match basis {
+            Basis::Solid => &self.solid,
+            Basis::Cartesian | Basis::Chebyshev => &self.cartesian,
+        }
+    }
+}
+
+impl Far {
+    /// M2L of a pair of cells.
+    pub fn m2l(&self, basis: Basis, order: usize) -> f64 {
+        let terms = terms_of(basis, order);
+        self.cell + self.product * terms * terms
+    }
+}
+
+impl Line {
+    /// A board takes for a particle what its line does, until the pairs of larger leaves take longer, or the sources of a leaf no
+    /// longer fit the j memory. Leaves are about a third full.
+    pub fn leaf(&self) -> usize {
+        let of_pairs = self.particle * self.pairs / NEAR_CELLS;
+        rounded(3.0 * of_pairs.min(self.sources / NEAR_CELLS))
+    }
+}
+
+pub(super) fn terms_of(basis: Basis, order: usize) -> f64 {
+    match basis {
         Basis::Solid => ((order + 1) * (order + 1)) as f64,
-        Basis::Cartesian | Basis::Chebyshev => ((order + 1) * (order + 2) * (order + 3) / 6) as f64,
-    };
-    let (pair, cells, product) = match precision {
-        Precision::F32 => (0.33, 8.0, 0.0055),
-        Precision::F64 => (0.73, 10.0, 0.0058),
-    };
-    // Solid harmonics share a product among mirrored offsets; the other expansions compute one for each.
-    let shared = if basis == Basis::Solid { 1.0 } else { 5.0 };
-    let m2l = cells + shared * product * terms * terms;
-    // Eight children with 189 far cells each, against seven eighths of the pairs with 27 cells.
-    let best = (8.0 * 189.0 * m2l / (27.0 * 0.875 * pair)).sqrt();
-    (best as usize).clamp(16, 2048)
+        Basis::Cartesian | Basis::Chebyshev => terms(order) as f64,
+    }
+}
+
+fn rounded(leaf: f64) -> usize {
+    ((leaf / GROUP).round().max(2.0) * GROUP).min(LARGEST) as usize
+}
+
+/// Cells of one level hold about the same number of uniform particles. Where that is nearly the leaf size, some would be split and
+/// some not, which costs more than either: then all of them are, or none.
+fn off_the_middle(best: f64, n: f64) -> f64 {
+    for level in 1..=20 {
+        let full = n / 8f64.powi(level);
+        // Nearly all cells are within four standard deviations.
+        let spread = 4.0 * full.sqrt();
+        if (best - full).abs() < spread {
+            return if full > best { full - spread } else { full + spread };
+        }
+    }
+    best
+}
+
+/// What tells whether constants are those of this machine.
+pub fn machine() -> String {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model =
+        cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("").trim_start_matches([' ', '\t', ':']);
+    // Ratios do not depend on the number of threads, and so no leaf size does.
+    format!("{model}, {:?}", Isa::best())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn leaf(n: usize, basis: Basis, order: usize, precision: Precision) -> usize {
+        Costs::default().leaf(&Choice { n, basis, order, precision })
+    }
+
     #[test]
     fn leaves_grow_with_the_order() {
-        let sizes = |precision| [2, 5, 8, 14, 20].map(|order| leaf(Basis::Solid, order, precision));
-        for precision in [Precision::F32, Precision::F64] {
-            assert!(sizes(precision).windows(2).all(|w| w[0] < w[1]), "{:?}", sizes(precision));
+        for basis in [Basis::Solid, Basis::Cartesian] {
+            for precision in [Precision::F32, Precision::F64] {
+                let sizes = [2, 5, 8, 14, 20].map(|order| leaf(0, basis, order, precision));
+                assert!(sizes.windows(2).all(|w| w[0] <= w[1]) && sizes[0] < sizes[4], "{basis:?} {sizes:?}");
+            }
         }
+        // The default was this size before there was a model of it.
+        assert_eq!(leaf(10_000, Basis::Cartesian, 4, Precision::F64), 64);
+    }
+
+    #[test]
+    fn all_cells_of_a_level_are_split_or_none() {
+        for n in (1000..200_000).step_by(777) {
+            let size = leaf(n, Basis::Cartesian, 4, Precision::F64) as f64;
+            for level in 1..8 {
+                let full = n as f64 / 8f64.powi(level);
+                // Rounding to groups of lanes takes half a group.
+                assert!((size - full).abs() > 4.0 * full.sqrt() - 4.1 || size <= 16.0, "{n}: {size} beside {full}");
+            }
+        }
+    }
+
+    #[test]
+    fn slow_lines_get_shallow_trees() {
+        let line = |particle: f64, sources: f64| Line { pairs: 8e8, particle, sources }.leaf();
+        assert!(line(1e-8, 1e9) < line(1e-7, 1e9) && line(1e-7, 1e9) < line(2e-4, 1e9));
+        assert!(line(2e-4, 4096.0) < 500, "the j memory is the limit");
     }
 }

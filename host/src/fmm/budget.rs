@@ -1,0 +1,146 @@
+//! The error of a run by its causes: the expansions' truncation, the formats of P2P and those of the far field.
+//!
+//! One stage after the other is given to f64. What a result changes by is the error that the stage's formats gave.
+
+use super::executor::{Executor, Progress, Stage, State, Work};
+use super::offload::Pipelines;
+use super::{FmmError, FmmOptions, Plan, Precision, native};
+use crate::backends::{BackendOptions, cpu};
+use crate::data::Force;
+use crate::data::particles::{Field, Particles};
+use crate::direct::error::compare;
+use pg2::graph::Graph;
+use serde::Serialize;
+
+/// The causes of an error.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cause {
+    Truncation,
+    P2p,
+    M2l,
+}
+
+/// Relative L2 errors over some targets.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Parts {
+    /// Of the run as it is.
+    pub total: f64,
+    pub truncation: f64,
+    /// What the formats of P2P add, and those of M2L (of the whole far field, where it is native).
+    pub p2p: f64,
+    pub m2l: f64,
+    /// The largest of the three.
+    pub largest: Cause,
+    /// The total with one fraction bit more for the formats of that stage, or with one order more if it is truncation, where
+    /// an order more halves the error.
+    pub next: f64,
+}
+
+/// How the error of a run is made up.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Budget {
+    pub samples: usize,
+    pub potential: Parts,
+    /// Absent where P2P gives the potential alone.
+    pub gradient: Option<Parts>,
+}
+
+/// What was run, and what is right at some targets.
+pub struct Run<'a> {
+    pub plan: &'a Plan,
+    pub particles: &'a Particles,
+    pub field: &'a Field,
+    pub targets: &'a [usize],
+    pub reference: &'a [Force],
+    /// The kernel of P2P, unless it is native.
+    pub p2p: Option<&'a Graph>,
+}
+
+/// P2P in f64.
+struct Exact;
+
+impl Executor for Exact {
+    fn name(&self) -> &str {
+        cpu::ENTRY.name
+    }
+
+    fn takes(&self, stage: Stage) -> bool {
+        stage == Stage::P2p
+    }
+
+    fn bind(&mut self, _: &Plan) -> Result<(), FmmError> {
+        Ok(())
+    }
+
+    fn run(&mut self, _: Stage, state: &mut State, _: &mut Progress) -> Result<Work, FmmError> {
+        Ok(native::p2p(state.plan, state.charges, &mut state.force, Precision::F64))
+    }
+}
+
+/// Splits the error of a run that `executors` have made.
+pub fn split(run: &Run, executors: &mut [&mut dyn Executor], progress: &mut Progress) -> Result<Budget, FmmError> {
+    let Run { plan, particles, p2p, .. } = *run;
+    let mut backend = (cpu::ENTRY.open)(&BackendOptions::default());
+    let is_other = |graph: &&Graph| super::bind::P2p::bind(graph, true).is_ok_and(|p2p| !p2p.coulomb);
+    // A kernel that is not 1/r is what it means; the other ones are 1/r.
+    let (mut meaning, mut exact) = (None, Exact);
+    let in_f64: &mut dyn Executor = match p2p.filter(is_other) {
+        Some(graph) => meaning.insert(Pipelines::new(&mut *backend, graph, None)),
+        None => &mut exact,
+    };
+    let without_p2p = {
+        let mut all: Vec<&mut dyn Executor> = vec![&mut *in_f64];
+        all.extend(executors.iter_mut().map(|e| &mut **e as &mut dyn Executor));
+        plan.solve(&particles.q, &mut all, progress)?.field
+    };
+    let options = FmmOptions { precision: Precision::F64, ..plan.options.clone() };
+    let of_kernel = p2p.filter(|_| plan.kernel.is_some());
+    let double = Plan::for_kernel(particles.columns(), &options, of_kernel)?;
+    let truncated = double.solve(&particles.q, &mut [in_f64], progress)?.field;
+    let has_gradient = run.field.gradient.is_some();
+    Ok(Budget {
+        samples: run.targets.len(),
+        potential: parts(run, &without_p2p, &truncated, false),
+        gradient: has_gradient.then(|| parts(run, &without_p2p, &truncated, true)),
+    })
+}
+
+/// The parts from the run, the same with P2P in f64, and the same all in f64.
+fn parts(run: &Run, without_p2p: &Field, truncated: &Field, gradient: bool) -> Parts {
+    // An error relative to what is right, of a field that is to be another one.
+    let off = |found: &Field, wanted: &dyn Fn(usize, usize) -> f64| {
+        let difference = |k: usize, a: usize| value(found, run.targets[k], a) - wanted(k, a);
+        let shifted =
+            |a: usize| -> Vec<f64> { (0..run.targets.len()).map(|k| run.reference[k][a] + difference(k, a)).collect() };
+        let field = Field {
+            potential: shifted(0),
+            gradient: gradient.then(|| [shifted(1), shifted(2), shifted(3)]),
+            hessian: None,
+        };
+        let all: Vec<usize> = (0..run.targets.len()).collect();
+        let errors = compare(&field, &all, run.reference);
+        errors.gradient_rel_l2.unwrap_or(errors.potential_rel_l2)
+    };
+    let of = |field: &'_ Field| {
+        let field = field.clone();
+        move |k: usize, a: usize| value(&field, run.targets[k], a)
+    };
+    let truth = |k: usize, a: usize| run.reference[k][a];
+    let total = off(run.field, &truth);
+    let truncation = off(truncated, &truth);
+    let p2p = off(run.field, &of(without_p2p));
+    let m2l = off(without_p2p, &of(truncated));
+    let causes = [(Cause::Truncation, truncation), (Cause::P2p, p2p), (Cause::M2l, m2l)];
+    let (largest, most) = causes.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).expect("there are three");
+    // Errors of different causes do not know of each other.
+    let rest: f64 = causes.iter().filter(|c| c.0 != largest).map(|c| c.1 * c.1).sum();
+    Parts { total, truncation, p2p, m2l, largest, next: (rest + 0.25 * most * most).sqrt() }
+}
+
+fn value(field: &Field, k: usize, a: usize) -> f64 {
+    match a {
+        0 => field.potential[k],
+        _ => field.gradient.as_ref().map_or(0.0, |g| g[a - 1][k]),
+    }
+}

@@ -1,0 +1,77 @@
+//! Measures what the stages cost on this machine.
+
+use super::cost::{Costs, Far, Native, terms_of};
+use crate::data::particles::Particles;
+use crate::data::random::{Charge, Distribution, generate};
+use crate::expansion::basis::Basis;
+use crate::fmm::stats::Stats;
+use crate::fmm::{FmmError, FmmOptions, Plan, Precision};
+
+/// Particles of a run, and runs of which the median counts.
+const PARTICLES: usize = 40_000;
+const RUNS: usize = 3;
+
+/// Orders between which the cost of M2L is interpolated, for solid harmonics and for the Cartesian expansion.
+const ORDERS: [[usize; 2]; 2] = [[4, 10], [3, 6]];
+
+/// Measures everything. `step` is called with the number of steps done and of all.
+pub fn measure(step: &mut dyn FnMut(usize, usize)) -> Result<Costs, FmmError> {
+    let mut done = 0;
+    let mut next = || {
+        step(done, 4);
+        done += 1;
+    };
+    let mut native = |precision| -> Result<Native, FmmError> {
+        next();
+        let (solid, pair) = far(Basis::Solid, precision)?;
+        next();
+        let (cartesian, _) = far(Basis::Cartesian, precision)?;
+        Ok(Native { pair, solid, cartesian })
+    };
+    Ok(Costs { f32: native(Precision::F32)?, f64: native(Precision::F64)? })
+}
+
+/// The far field of an expansion, and a pair of P2P.
+fn far(basis: Basis, precision: Precision) -> Result<(Far, f64), FmmError> {
+    let orders = ORDERS[(basis == Basis::Cartesian) as usize];
+    let uniform = generate(PARTICLES, Distribution::Uniform, Charge::Random, 1);
+    let dense = generate(PARTICLES, Distribution::Plummer, Charge::Mass, 1);
+    let options = |order| FmmOptions { order, basis, precision, ..FmmOptions::default() };
+    let mut m2l = [0.0; 2];
+    let mut far = Far { cell: 0.0, product: 0.0, particle: 0.0, shift: 0.0, point: 0.0 };
+    let mut pair = 0.0;
+    for (m2l, order) in m2l.iter_mut().zip(orders) {
+        let terms = terms_of(basis, order);
+        let (cells, all) = runs(&uniform, &options(order))?;
+        let median = |pick: &dyn Fn(&Stats) -> f64| median(&all, pick);
+        let n = PARTICLES as f64;
+        *m2l = median(&|s| s.seconds.m2l / s.pairs.m2l as f64);
+        far.particle = median(&|s| (s.seconds.p2m + s.seconds.l2p) / n) / terms;
+        far.shift = median(&|s| (s.seconds.m2m + s.seconds.l2l) / cells as f64) / terms;
+        pair = median(&|s| s.seconds.p2p / s.pairs.p2p as f64);
+    }
+    let terms = orders.map(|order| terms_of(basis, order));
+    let (_, all) = runs(&dense, &options(orders[1]))?;
+    far.point =
+        median(&all, &|s| (s.seconds.m2p + s.seconds.p2l) / (s.pairs.m2p + s.pairs.p2l).max(1) as f64) / terms[1];
+    let [low, high] = terms.map(|t| t * t);
+    far.product = ((m2l[1] - m2l[0]) / (high - low)).max(0.0);
+    far.cell = (m2l[0] - far.product * low).max(0.0);
+    Ok((far, pair))
+}
+
+/// Some runs of one plan, after one that makes the tables; with the number of cells.
+fn runs(p: &Particles, options: &FmmOptions) -> Result<(usize, Vec<Stats>), FmmError> {
+    let plan = Plan::new(p.columns(), options)?;
+    let mut all = Vec::new();
+    for _ in 0..=RUNS {
+        all.push(plan.solve(&p.q, &mut [], &mut |_, _, _| {})?.stats);
+    }
+    Ok((plan.tree.cells.len(), all.split_off(1)))
+}
+
+fn median(all: &[Stats], pick: &dyn Fn(&Stats) -> f64) -> f64 {
+    let mut values: Vec<f64> = all.iter().map(pick).collect();
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
+}

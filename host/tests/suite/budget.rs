@@ -1,0 +1,93 @@
+//! The split of an error by its causes.
+
+use host::backends::{BackendOptions, find};
+use host::data::random::{Charge, Distribution, generate};
+use host::direct::error::sample;
+use host::direct::summation;
+use host::expansion::basis::Basis;
+use host::fmm::budget::{Budget, Cause, Parts, Run, split};
+use host::fmm::executor::Executor;
+use host::fmm::offload::Pipelines;
+use host::fmm::{FmmOptions, Plan, Precision};
+use pg2::graph::Graph;
+
+fn compile(text: &str) -> Graph {
+    pg2::compile("kernel", text).expect("the kernel compiles").graph
+}
+
+/// The budget of a run with kernels on the emulator, or natively.
+fn budget(options: &FmmOptions, p2p: Option<&Graph>, m2l: Option<&Graph>) -> Budget {
+    let p = generate(3000, Distribution::Uniform, Charge::Positive, 4);
+    let plan = Plan::for_kernel(p.columns(), options, p2p).expect("good options");
+    let targets = sample(p.len(), 300, 2);
+    let reference = match options.basis {
+        Basis::Chebyshev => {
+            host::fmm::offload::direct(&plan, &p.q, p2p.expect("its kernel"), &targets).expect("it can be summed")
+        }
+        _ => summation::reference(&p, &targets, 0.0),
+    };
+    let mut backend = (find("emulator").expect("a backend").0.open)(&BackendOptions::default());
+    let mut pipelines = p2p.map(|p2p| Pipelines::new(&mut *backend, p2p, m2l));
+    let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
+    let progress = &mut |_: &'static str, _, _| {};
+    let field = plan.solve(&p.q, &mut executors, progress).expect("it runs").field;
+    let run = Run { plan: &plan, particles: &p, field: &field, targets: &targets, reference: &reference, p2p };
+    split(&run, &mut executors, progress).expect("it runs again")
+}
+
+/// Errors that do not know of each other add up as squares.
+fn check_sum(p: &Parts) {
+    let sum = (p.truncation.powi(2) + p.p2p.powi(2) + p.m2l.powi(2)).sqrt();
+    assert!((sum / p.total - 1.0).abs() < 0.2, "{sum} {p:?}");
+    assert!(p.next < p.total * 1.2 && p.next > 0.4 * p.total, "{p:?}");
+}
+
+#[test]
+fn the_stage_with_few_bits_is_found() {
+    let p2p = pg2::kernels::find("p2p").expect("shipped").text;
+    let m2l = pg2::gen_m2l(4).expect("a possible order");
+    let narrow = |text: &str, from: &str, to: &str| compile(&text.replace(from, to));
+    let options = FmmOptions { order: 4, leaf: 40, ..FmmOptions::default() };
+    let wide = budget(&options, Some(&compile(p2p)), Some(&compile(&m2l)));
+    let few = budget(&options, Some(&narrow(p2p, "float25.16", "float15.6")), Some(&compile(&m2l)));
+    let far = budget(&options, Some(&compile(p2p)), Some(&narrow(&m2l, "float25.16", "float14.5")));
+    println!("{wide:?}\n{few:?}\n{far:?}");
+    for (budget, largest) in [(&wide, Cause::Truncation), (&few, Cause::P2p), (&far, Cause::M2l)] {
+        let gradient = budget.gradient.expect("a gradient");
+        assert!(budget.samples == 300 && gradient.largest == largest, "{largest:?} {gradient:?}");
+        check_sum(&gradient);
+        check_sum(&budget.potential);
+    }
+    let [wide, few, far] = [wide, few, far].map(|b| b.gradient.expect("a gradient"));
+    // Truncation does not know of formats, nor a stage of another's.
+    assert!(few.truncation == wide.truncation && far.truncation == wide.truncation);
+    assert!(few.m2l == wide.m2l && far.p2p == wide.p2p);
+    // Ten bits fewer.
+    assert!(few.p2p > 200.0 * wide.p2p && few.p2p < 5000.0 * wide.p2p, "{few:?} {wide:?}");
+}
+
+#[test]
+fn native_f32_is_compared_with_f64() {
+    let of = |order, precision| {
+        let options = FmmOptions { order, leaf: 40, basis: Basis::Solid, precision, ..FmmOptions::default() };
+        budget(&options, None, None).gradient.expect("a gradient")
+    };
+    let rough = of(5, Precision::F32);
+    assert!(rough.largest == Cause::Truncation && rough.p2p < 1e-6 && rough.p2p > 0.0 && rough.m2l > 0.0, "{rough:?}");
+    let fine = of(22, Precision::F32);
+    assert!(fine.largest != Cause::Truncation && fine.truncation < 1e-8, "{fine:?}");
+    check_sum(&fine);
+    let double = of(5, Precision::F64);
+    assert_eq!((double.p2p, double.m2l, double.total), (0.0, 0.0, double.truncation));
+    assert_eq!(double.truncation, rough.truncation);
+}
+
+#[test]
+fn a_kernel_that_is_not_1_over_r_is_what_it_means() {
+    let yukawa = pg2::kernels::find("p2p").expect("shipped").text.replace("pg_pow(r2, -1, 2)", "pg_inv(r2)");
+    let yukawa = compile(&yukawa.replace("mr * (inr * inr)", "2 * mr * inr"));
+    let options = FmmOptions { order: 6, leaf: 60, basis: Basis::Chebyshev, ..FmmOptions::default() };
+    let parts = budget(&options, Some(&yukawa), None);
+    assert!(parts.potential.p2p > 1e-7 && parts.potential.p2p < 1e-4 && parts.potential.m2l == 0.0, "{parts:?}");
+    check_sum(&parts.potential);
+}

@@ -1,0 +1,135 @@
+//! `fmm --tune` measures what the stages cost on this machine and keeps it; later runs choose their leaf size by it.
+
+use super::{Args, LEAF, failure};
+use crate::failure::{Failure, safe};
+use crate::output;
+use crate::progress::Progress;
+use host::expansion::basis::Basis;
+use host::fmm::stats::LeafBy;
+use host::fmm::tune::{self, cost};
+use host::fmm::{FmmOptions, Precision};
+use pg2::graph::Graph;
+use serde::{Deserialize, Serialize};
+use sim::cache::Cache;
+
+/// The file in the cache, and the version of what it holds.
+const FILE: &str = "costs.json";
+const VERSION: u32 = 1;
+
+/// What is kept.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    version: u32,
+    machine: String,
+    costs: cost::Costs,
+}
+
+/// Costs, and where they come from.
+pub struct Known {
+    pub costs: cost::Costs,
+    pub by: LeafBy,
+}
+
+/// The costs of this machine where they were measured, else the built-in ones. A file that is not used is told of.
+pub fn known() -> Known {
+    let built_in = Known { costs: cost::Costs::default(), by: LeafBy::BuiltInCosts };
+    let Some(bytes) = Cache::standard().note(FILE) else { return built_in };
+    match read(&bytes) {
+        Ok(costs) => Known { costs, by: LeafBy::MeasuredCosts },
+        Err(why) => {
+            let text = format!("warning: the costs that `fmm --tune` measured are not used: {why}; measure them again");
+            output::tell(&(safe(&text) + "\n"));
+            built_in
+        }
+    }
+}
+
+fn read(bytes: &[u8]) -> Result<cost::Costs, String> {
+    let value: serde_json::Value =
+        serde_json::from_slice(bytes).map_err(|e| format!("their file {FILE} is damaged ({e})"))?;
+    let version = value.get("version").and_then(|v| v.as_u64());
+    if version != Some(VERSION as u64) {
+        return Err("another version of pairforge measured them".into());
+    }
+    let kept: Kept = serde_json::from_value(value).map_err(|e| format!("their file {FILE} is damaged ({e})"))?;
+    if kept.machine != cost::machine() {
+        return Err(format!("they are those of another machine ({}, here {})", kept.machine, cost::machine()));
+    }
+    if !kept.costs.are_sound() {
+        return Err(format!("their file {FILE} is damaged (a number is out of its range)"));
+    }
+    Ok(kept.costs)
+}
+
+/// Measures, keeps and shows the costs.
+pub fn measure() -> Result<(), Failure> {
+    let mut shown: Option<Progress> = None;
+    let costs = tune::measure(&mut |done, all| {
+        shown.get_or_insert_with(|| Progress::new("measuring", all)).at(done);
+    })
+    .map_err(failure)?;
+    drop(shown);
+    let kept = Kept { version: VERSION, machine: cost::machine(), costs };
+    let text = serde_json::to_string_pretty(&kept).expect("numbers and names") + "\n";
+    let path = Cache::standard().keep_note(FILE, &text).map_err(|e| Failure::Tool(e.to_string()))?;
+    output::print(&table(&kept))?;
+    output::print(&format!("\nkept in {}\n", pg2::report::shown::path(&path)))
+}
+
+/// What was measured and what follows, for a terminal.
+fn table(kept: &Kept) -> String {
+    let Kept { machine, costs, .. } = kept;
+    let ns = |seconds: f64| format!("{:>10.4}", seconds * 1e9);
+    let mut out = format!("{machine}, nanoseconds\n\n");
+    out += &format!("{:<44}{:>10}{:>10}\n", "", "f32", "f64");
+    out += &format!("{:<44}{}\n", "P2P, a pair", [costs.f32.pair, costs.f64.pair].map(ns).concat());
+    for (name, basis) in [("solid", Basis::Solid), ("cartesian", Basis::Cartesian)] {
+        let both = [costs.f32.far(basis), costs.f64.far(basis)];
+        type Pick = fn(&cost::Far) -> f64;
+        let picks: [(&str, Pick); 5] = [
+            ("M2L, a pair of cells", |f| f.cell),
+            ("M2L, a pair of terms besides", |f| f.product),
+            ("P2M and L2P, a particle and term", |f| f.particle),
+            ("M2M and L2L, a cell and term", |f| f.shift),
+            ("M2P or P2L, a particle, cell and term", |f| f.point),
+        ];
+        for (what, pick) in picks {
+            out += &format!("{:<44}{}\n", format!("{name}: {what}"), both.map(|far| ns(pick(far))).concat());
+        }
+    }
+    out += "\nleaf sizes that follow, where the particles are not uniform:\n\n";
+    out += &format!("{:<44}{:>10}{:>10}{:>10}{:>10}\n", "order", 4, 6, 10, 14);
+    for (name, basis) in [("solid", Basis::Solid), ("cartesian", Basis::Cartesian)] {
+        for (bits, precision) in [("f32", Precision::F32), ("f64", Precision::F64)] {
+            let leaf = |order| costs.leaf(&cost::Choice { n: 0, basis, order, precision });
+            let sizes = [4, 6, 10, 14].map(leaf);
+            let sizes: String = sizes.iter().map(|size| format!("{size:>10}")).collect();
+            out += &format!("{:<44}{sizes}\n", format!("{name}, {bits}"));
+        }
+    }
+    out
+}
+
+/// j memory of a board in words where nothing is said of it, and bytes a second of its line: 3 Mbaud.
+const JMEM: u32 = 16_384;
+const LINE: f64 = 3e5;
+
+/// The leaf size that costs least for `n` particles; `board` is the kernel and the clock in MHz of one that runs on a board. The
+/// emulator and the simulation take what native code takes, so that the same sums can be compared.
+pub fn leaf(costs: &cost::Costs, args: &Args, options: &FmmOptions, board: Option<(&Graph, f64)>, n: usize) -> usize {
+    match board {
+        // The leaf size says what is near.
+        _ if options.near_only => LEAF,
+        None => tune::native_leaf(costs, n, options),
+        Some((p2p, mhz)) => {
+            let layout = p2p.layout();
+            let words = layout.i_words() + layout.j_words() + layout.result_words();
+            let line = cost::Line {
+                pairs: args.lanes.pipelines as f64 * mhz * 1e6,
+                particle: 4.0 * words as f64 / LINE,
+                sources: (args.jmem.unwrap_or(JMEM) / layout.j_words()) as f64,
+            };
+            line.leaf()
+        }
+    }
+}
