@@ -4,8 +4,7 @@ use super::executor::{Executor, Progress};
 use super::{FmmError, FmmOptions, Plan, Precision, Solution};
 use crate::data::Force;
 use crate::data::particles::Particles;
-use crate::direct::error::{Errors, compare, sample};
-use crate::direct::summation;
+use crate::direct::error::{self, Errors, compare, sample};
 use crate::expansion::basis::Basis;
 use pg2::graph::Graph;
 
@@ -107,7 +106,7 @@ pub fn within(
     let targets = sample(particles.len(), SAMPLES, seed);
     let reference: Vec<Force> = match p2p {
         Some(graph) => super::offload::direct(&plan, &particles.q, graph, &targets)?,
-        None => summation::reference(particles, &targets, options.eps),
+        None => error::reference(particles, &targets, options.eps, options.periodic.as_ref()),
     };
     let (aim, most) = (AIM * wanted, options.basis.max_order());
     let mut tried: Vec<Tried> = Vec::new();
