@@ -10,6 +10,10 @@ use crate::tree::Tree;
 use rayon::prelude::*;
 use std::f64::consts::PI;
 
+/// Why kernels do not run with periodic boundaries.
+pub const NO_IMAGES: &str = "kernels have no coordinates for the images of periodic boundaries; compute them natively, with \
+                             --backend cpu and no kernel";
+
 /// The least opening angle with periodic boundaries.
 const LEAST_THETA: f64 = 0.125;
 
@@ -42,11 +46,7 @@ pub(super) fn check(periodic: &Periodic, options: &FmmOptions) -> Result<(), Fmm
 pub(super) fn check_executors(plan: &Plan, executors: &[&mut dyn Executor]) -> Result<(), FmmError> {
     let takes_any = |e: &&mut dyn Executor| Stage::FAR.iter().chain([&Stage::P2p]).any(|stage| e.takes(*stage));
     if plan.options.periodic.is_some() && executors.iter().any(takes_any) {
-        return Err(FmmError::Option(
-            "kernels have no coordinates for the images of periodic boundaries; compute them natively, with --backend cpu and no \
-             kernel"
-                .into(),
-        ));
+        return Err(FmmError::Option(NO_IMAGES.into()));
     }
     Ok(())
 }
