@@ -7,4 +7,5 @@ mod fmm;
 mod hostile;
 mod kernels;
 mod periodic;
+mod tolerance;
 mod truth;
