@@ -3,7 +3,7 @@
 
 use crate::arith::lanes::{fastest, madd};
 use crate::arith::scale::{exponent, ldexp};
-use crate::arith::wide::{self, WideForce};
+use crate::arith::wide::{self, Carried, WideForce, WideValues};
 use crate::direct::p2p::Near;
 use crate::direct::summation::LEAST;
 use crate::tree::Tree;
@@ -55,8 +55,14 @@ fn extent(tree: &Tree, leaf: usize) -> f64 {
 
 /// Potential and gradient at some of a leaf's targets from the sources in `segments`, in the user's units of length and
 /// those of [`Charges`].
-pub fn sums(near: &Near, leaf: usize, segments: &[(u32, u32)], targets: &[usize]) -> Vec<(usize, WideForce)> {
-    let Near { tree, charges, eps, .. } = near;
+pub fn sums(
+    near: &Near,
+    charges: &Charges,
+    leaf: usize,
+    segments: &[(u32, u32)],
+    targets: &[usize],
+) -> Vec<(usize, WideValues)> {
+    let Near { tree, eps, .. } = near;
     if targets.is_empty() {
         return Vec::new();
     }
@@ -79,6 +85,31 @@ pub fn sums(near: &Near, leaf: usize, segments: &[(u32, u32)], targets: &[usize]
                     wide::act(position, tree.sources.position(*j), charges.scaled[*j], *eps, &mut total);
                 }
             }
+        }
+        let mut all = WideValues::default();
+        all[..4].copy_from_slice(&total);
+        (*k, all)
+    };
+    targets.par_iter().map(one).collect()
+}
+
+/// The same with dipoles and second derivatives, every pair in wide arithmetic.
+pub fn all_sums(
+    near: &Near,
+    charges: &Charges,
+    segments: &[(u32, u32)],
+    targets: &[usize],
+) -> Vec<(usize, WideValues)> {
+    let (tree, eps) = (near.tree, near.eps);
+    let carried = |j: usize| Carried {
+        charge: charges.scaled[j],
+        dipole: charges.dipoles.as_ref().map_or([0.0; 3], |p| [0, 1, 2].map(|a| p[a][j] * tree.map.size)),
+        exponent: tree.map.shift,
+    };
+    let one = |k: &usize| {
+        let (position, mut total) = (tree.targets().position(*k), WideValues::default());
+        for j in segments.iter().flat_map(|s| s.0 as usize..(s.0 + s.1) as usize) {
+            wide::act_all(position, tree.sources.position(j), &carried(j), eps, &mut total);
         }
         (*k, total)
     };
@@ -134,6 +165,7 @@ fn usual_sums_body<const FMA: bool>(at: [f64; 3], sources: &Sources, eps2: f64, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arith::wide::Wide;
     use crate::data::particles::Particles;
     use crate::data::random::{Charge, Distribution, generate};
     use crate::tree::lists::Lists;
@@ -173,14 +205,14 @@ mod tests {
                 // One leaf and all others as its sources.
                 let leaf = tree.leaves[0] as usize;
                 let found =
-                    sums(&Near::new(&tree, &Lists::default(), &charges, eps), leaf, &[(0, p.len() as u32)], &all);
+                    sums(&Near::new(&tree, &Lists::default(), &charges, eps), &charges, leaf, &[(0, p.len() as u32)], &all);
                 // In units of about the cloud's.
                 let unit = exponent(extent(&tree, leaf));
-                let scaled = |f: WideForce| -> [f64; 4] {
+                let scaled = |f: &[Wide]| -> [f64; 4] {
                     std::array::from_fn(|a| f[a].scaled(if a == 0 { unit } else { 2 * unit }).to_f64())
                 };
                 for (k, f) in found {
-                    let (found, wanted) = (scaled(f), scaled(plain(&tree, &charges, k, eps)));
+                    let (found, wanted) = (scaled(&f), scaled(&plain(&tree, &charges, k, eps)));
                     let slope = wanted[1..].iter().fold(0.0, |s: f64, x| s.max(x.abs()));
                     for a in 0..4 {
                         let bound = 1e-12 * if a == 0 { wanted[0] } else { slope } + f64::MIN_POSITIVE;

@@ -6,4 +6,5 @@ mod emulator;
 mod fmm;
 mod hostile;
 mod kernels;
+mod problems;
 mod truth;
