@@ -231,13 +231,13 @@ impl<'a> Near<'a> {
 
     /// Takes sources and targets into the frame.
     fn gather<T: Vectors>(&self, part: &Part, held: &[usize], frame: &Frame, scratch: &mut Scratch<T>) {
-        let (tree, segments) = (self.tree, &self.lists.u[part.leaf]);
+        let (tree, direct) = (self.tree, self.lists.direct(part.leaf));
         let Scratch { sources, targets, .. } = scratch;
-        sources.gather(tree, self.charges[held[0]], part.leaf, segments, frame);
+        sources.gather(tree, self.charges[held[0]], part.leaf, direct, frame);
         let mut more: Vec<(&[f64], f64)> = Vec::new();
         more.extend(held[1..].iter().map(|set| (&self.charges[*set].scaled[..], 1.0)));
         more.extend(self.charges[held[0]].dipoles.iter().flatten().map(|column| (&column[..], tree.map.size / frame.unit)));
-        sources.gather_more(segments, &more);
+        sources.gather_more(direct, &more);
         targets.clear();
         targets.extend(part.targets.iter().map(|k| frame.place::<T>(tree.targets(), *k)));
     }
@@ -321,8 +321,8 @@ impl<'a> Near<'a> {
         for set in part.sets {
             let charges = self.charges[*set];
             let sums = match self.is_general() {
-                true => scales::all_sums(self, charges, &self.lists.u[part.leaf], part.targets),
-                false => scales::sums(self, charges, part.leaf, &self.lists.u[part.leaf], part.targets),
+                true => scales::all_sums(self, charges, self.lists.direct(part.leaf), part.targets),
+                false => scales::sums(self, charges, part.leaf, self.lists.direct(part.leaf), part.targets),
             };
             let sums = sums.into_iter().map(|(k, sum)| (k, sum.map(|s| s.scaled(charges.exponent))));
             all[*set].wide.extend(sums);

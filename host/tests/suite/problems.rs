@@ -460,7 +460,7 @@ fn small_and_large_units_charges_and_moments_are_right_or_refused() {
     let p = generate(300, Distribution::Uniform, Charge::Positive, 4);
     let moments = moments(p.len(), 7);
     let scaled = |of: &[f64], by: f64| -> Vec<f64> { of.iter().map(|x| x * by).collect() };
-    for length in [1e-90, 1e-30, 1e30, 1e90] {
+    for length in [1e-75, 1e-30, 1e30, 1e75] {
         for charge in [1e-20, 1.0, 1e20] {
             // The least moment is about 1e-20 of the largest charge times the length.
             for moment in [1e-20, 1.0, 1e20] {
