@@ -160,8 +160,7 @@ impl<'a> Near<'a> {
             rest.summed.iter().for_each(|set| all[*set].pairs = rest.pairs);
             all
         };
-        let parts: Vec<Vec<Again>> =
-            by_leaf(self.tree, out).into_par_iter().map_init(Default::default, one).collect();
+        let parts: Vec<Vec<Again>> = by_leaf(self.tree, out).into_par_iter().map_init(Default::default, one).collect();
         joined(parts, sets.len())
     }
 
@@ -176,8 +175,7 @@ impl<'a> Near<'a> {
             self.again(&Part { leaf: *leaf, targets, sets: &[0] }, scratch, &mut add, &mut again);
             (again, found)
         };
-        let parts: Vec<(Vec<Again>, Vec<(usize, Force)>)> =
-            leaves.par_iter().map_init(Default::default, one).collect();
+        let parts: Vec<(Vec<Again>, Vec<(usize, Force)>)> = leaves.par_iter().map_init(Default::default, one).collect();
         let (again, found): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         found.into_iter().flatten().for_each(|(k, f)| set(k, f));
         joined(again, 1).pop().expect("there is one set")
@@ -236,7 +234,9 @@ impl<'a> Near<'a> {
         sources.gather(tree, self.charges[held[0]], part.leaf, direct, frame);
         let mut more: Vec<(&[f64], f64)> = Vec::new();
         more.extend(held[1..].iter().map(|set| (&self.charges[*set].scaled[..], 1.0)));
-        more.extend(self.charges[held[0]].dipoles.iter().flatten().map(|column| (&column[..], tree.map.size / frame.unit)));
+        more.extend(
+            self.charges[held[0]].dipoles.iter().flatten().map(|column| (&column[..], tree.map.size / frame.unit)),
+        );
         sources.gather_more(direct, &more);
         targets.clear();
         targets.extend(part.targets.iter().map(|k| frame.place::<T>(tree.targets(), *k)));
@@ -278,7 +278,8 @@ impl<'a> Near<'a> {
         let close: Vec<u32> = sums[0].iter().map(|sum| sum.close).collect();
         let scale = [unit, unit * unit, unit * unit, unit * unit];
         for (set, sums) in held.iter().zip(sums) {
-            for (k, sum) in part.targets.iter().zip(sums).filter(|(k, sum)| sum.close == self.tree.targets().twins[**k]) {
+            for (k, sum) in part.targets.iter().zip(sums).filter(|(k, sum)| sum.close == self.tree.targets().twins[**k])
+            {
                 add(*set, *k, std::array::from_fn(|a| sum.force[a].f64() * scale[a]), None);
             }
         }

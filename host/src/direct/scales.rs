@@ -44,8 +44,7 @@ impl Sources {
 
 /// The sources that act directly on a leaf, and where they or their images are.
 fn places(tree: &Tree, direct: Direct) -> Vec<(usize, [f64; 3])> {
-    let own =
-        direct.own.iter().flat_map(|s| s.0 as usize..(s.0 + s.1) as usize).map(|k| (k, tree.sources.position(k)));
+    let own = direct.own.iter().flat_map(|s| s.0 as usize..(s.0 + s.1) as usize).map(|k| (k, tree.sources.position(k)));
     let period = ldexp(tree.map.size, tree.map.shift);
     let images = direct.images.iter().flat_map(|s| {
         let moved = move |k: usize| {
@@ -110,12 +109,7 @@ pub fn sums(
 }
 
 /// The same with dipoles and second derivatives, every pair in wide arithmetic.
-pub fn all_sums(
-    near: &Near,
-    charges: &Charges,
-    direct: Direct,
-    targets: &[usize],
-) -> Vec<(usize, WideValues)> {
+pub fn all_sums(near: &Near, charges: &Charges, direct: Direct, targets: &[usize]) -> Vec<(usize, WideValues)> {
     let (tree, eps) = (near.tree, near.eps);
     let carried = |j: usize| Carried {
         charge: charges.scaled[j],

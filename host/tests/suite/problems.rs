@@ -120,9 +120,8 @@ fn check_operators<T: Vectors>(e: &dyn Expansion<T>, order: i32, rounding: f64) 
             false => e.p2m(source, &[T::ONE], &mut m, scratch),
         }
         // Potential, gradient and Hessian by M2P.
-        let read = |values: [T; 4], second: [T; 6]| -> Vec<f64> {
-            values.iter().chain(&second).map(|x| x.f64()).collect()
-        };
+        let read =
+            |values: [T; 4], second: [T; 6]| -> Vec<f64> { values.iter().chain(&second).map(|x| x.f64()).collect() };
         let (mut values, mut second) = ([[T::default(); 4]], [[T::default(); 6]]);
         points!(target, t);
         e.m2p(2, &m, target, &mut values, scratch);
@@ -298,13 +297,13 @@ fn dipoles_and_hessians_agree_with_direct_sums_and_errors_fall_with_order() {
         let moments = moments(p.len(), 7);
         let dipoles = Some(columns(&moments));
         for geometry in [p.columns().into(), Geometry { sources: p.columns(), targets: Some(targets.columns()) }] {
-            for sources in [Sources { charges: None, dipoles }, Sources { charges: Some(&p.q), dipoles }, charges(&p.q)] {
+            for sources in [Sources { charges: None, dipoles }, Sources { charges: Some(&p.q), dipoles }, charges(&p.q)]
+            {
                 let direct = Direct { geometry, sources, eps, hessian: true };
                 for basis in [Basis::Cartesian, Basis::Solid] {
                     let mut last = [f64::INFINITY; 3];
                     for (order, precision) in [(3, Precision::F32), (7, Precision::F64), (12, Precision::F64)] {
-                        let options =
-                            FmmOptions { order, precision, basis, eps, leaf: 40, ..FmmOptions::default() };
+                        let options = FmmOptions { order, precision, basis, eps, leaf: 40, ..FmmOptions::default() };
                         let plan = Plan::new(geometry, &options).expect("good options");
                         assert!(plan.pairs.m2l > 0);
                         let found = solve(&plan, &[sources], true).expect("it runs");

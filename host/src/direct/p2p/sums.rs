@@ -153,7 +153,6 @@ impl<V: Vector, const N: usize> Group<V, N> {
         }
         close
     }
-
 }
 
 /// `V::ROOT` over the softened distances. Where they are `GUARDED` it is 0 for pairs closer than the root of `least`, and how many

@@ -113,13 +113,7 @@ fn target_body<const FMA: bool>(at: [f64; 3], columns: &[Vec<f64>; 7], eps2: f64
 
 /// Adds eight sources. The derivatives of q/R - p.d/R^3 with d from target to source and R^2 = d.d + eps^2.
 #[inline(always)]
-fn add(
-    at: [f64; 3],
-    block: &[[f64; LANES]; 7],
-    eps2: f64,
-    sums: &mut [[f64; LANES]; 10],
-    close: &mut [f64; LANES],
-) {
+fn add(at: [f64; 3], block: &[[f64; LANES]; 7], eps2: f64, sums: &mut [[f64; LANES]; 10], close: &mut [f64; LANES]) {
     for i in 0..LANES {
         let d = [block[0][i] - at[0], block[1][i] - at[1], block[2][i] - at[2]];
         let r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
