@@ -7,4 +7,5 @@ mod fmm;
 mod hostile;
 mod kernels;
 mod problems;
+mod tolerance;
 mod truth;
