@@ -7,6 +7,7 @@ use crate::data::periodic::Periodic;
 use crate::data::problem::Geometry;
 use crate::expansion::basis::Basis;
 use crate::tree::Tree;
+use crate::tree::charges::Charges;
 use rayon::prelude::*;
 use std::f64::consts::PI;
 
@@ -100,7 +101,7 @@ pub(super) fn add_background(state: &mut State) {
         return;
     }
     let (sources, targets) = (&state.plan.tree.sources, state.plan.tree.targets());
-    let moments = moments(&state.charges.scaled, &sources.unit);
+    let moments = moments(state.charges, &sources.unit);
     let [charge, dipole @ .., square] = moments;
     let factor = 2.0 * PI / 3.0;
     let [x, y, z] = &targets.unit;
@@ -117,9 +118,11 @@ pub(super) fn add_background(state: &mut State) {
     });
 }
 
-/// The sums of q, q x, q y, q z and q |x|^2, in an order that does not depend on the number of threads.
-fn moments(q: &[f64], x: &[Vec<f64>; 3]) -> [f64; 5] {
+/// The sums of q, q x, q y, q z and q |x|^2, in an order that does not depend on the number of threads. A dipole p gives what two
+/// charges do in the limit: 0, p and 2 p.x.
+fn moments(charges: &Charges, x: &[Vec<f64>; 3]) -> [f64; 5] {
     const PART: usize = 1 << 12;
+    let q = &charges.scaled;
     let add = |mut a: [f64; 5], b: [f64; 5]| {
         (0..5).for_each(|k| a[k] += b[k]);
         a
@@ -128,7 +131,11 @@ fn moments(q: &[f64], x: &[Vec<f64>; 3]) -> [f64; 5] {
         let one = |j: usize| {
             let at = [x[0][j], x[1][j], x[2][j]];
             let r2: f64 = at.iter().map(|x| x * x).sum();
-            [1.0, at[0], at[1], at[2], r2].map(|m| q[j] * m)
+            let of_charge = [1.0, at[0], at[1], at[2], r2].map(|m| q[j] * m);
+            let Some(dipoles) = &charges.dipoles else { return of_charge };
+            let p = [0, 1, 2].map(|a| dipoles[a][j]);
+            let along: f64 = p.iter().zip(at).map(|(p, x)| p * x).sum();
+            add(of_charge, [0.0, p[0], p[1], p[2], 2.0 * along])
         };
         (first..(first + PART).min(q.len())).map(one).fold([0.0; 5], add)
     };

@@ -7,5 +7,6 @@ mod fmm;
 mod hostile;
 mod kernels;
 mod periodic;
+mod problems;
 mod tolerance;
 mod truth;
