@@ -54,6 +54,37 @@ fn shifted(degree: usize, shift: f64) -> Vec<Vec<f64>> {
     all
 }
 
+/// For each n the series of T_n((x - y) / 2) in T_a(x) T_b(y), of which those with a and b up to `order` are kept: row a,
+/// column b.
+pub fn differences(order: usize, degree: usize) -> Vec<Vec<f64>> {
+    // T_(n+1)(u) = 2 u T_n(u) - T_(n-1)(u) with 2 u = x - y, and x T_a = (T_(a+1) + T_|a-1|) / 2.
+    let edge = degree + 2;
+    let times = |series: &[f64]| -> Vec<f64> {
+        let mut product = vec![0.0; edge * edge];
+        for (k, c) in series.iter().enumerate().filter(|c| *c.1 != 0.0) {
+            for (n, stride, c) in [(k / edge, edge, *c), (k % edge, 1, -*c)] {
+                product[k + stride] += if n == 0 { c } else { 0.5 * c };
+                if n > 0 {
+                    product[k - stride] += 0.5 * c;
+                }
+            }
+        }
+        product
+    };
+    let mut one = vec![0.0; edge * edge];
+    one[0] = 1.0;
+    let mut all = vec![one];
+    for n in 1..=degree {
+        let next = times(&all[n - 1]);
+        all.push(match n {
+            1 => next.iter().map(|x| 0.5 * x).collect(),
+            _ => next.iter().zip(&all[n - 2]).map(|(x, y)| x - y).collect(),
+        });
+    }
+    let kept = |series: &Vec<f64>| (0..=order).flat_map(|a| series[a * edge..][..=order].to_vec()).collect();
+    all.iter().map(kept).collect()
+}
+
 /// L2L to a child: the parent's T_a in the child's T_b.
 pub fn shifts(terms: &[Index], degree: usize, octant: usize) -> Vec<Product<f64>> {
     // The child's centre lies half of half the parent's edge from the parent's.
@@ -117,6 +148,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn polynomials_of_a_difference_are_series() {
+        let all = differences(9, 9);
+        for (n, series) in all.iter().enumerate() {
+            for (x, y) in [(0.3, -0.7), (-1.0, 0.9), (0.55, 0.1)] {
+                let term = |k: usize| series[k] * t(k / 10, x) * t(k % 10, y);
+                let sum: f64 = (0..100).map(term).sum();
+                assert!((sum - t(n, 0.5 * (x - y))).abs() < 1e-13, "{n} {x} {y}");
+            }
+        }
+        assert_eq!(differences(2, 9)[9].len(), 9);
     }
 
     #[test]
