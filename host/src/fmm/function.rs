@@ -7,7 +7,7 @@ use hdl::op::meaning::Real;
 use hdl::{Format, Rounding};
 use pg2::graph::Graph;
 use rayon::prelude::*;
-use sim::reference::real::{RealKernel, RealSources};
+use sim::reference::real::{Pairs, RealKernel, RealSources};
 use std::sync::Arc;
 
 /// How far results for one difference at several places may be from each other, and the gradient from the potential's,
@@ -90,7 +90,8 @@ impl OfKernel {
         let outputs = self.graph.outputs.len();
         let mut terms = vec![0.0; sources.len() * outputs];
         let sources = RealSources::new(self.p2p.j.len(), &j);
-        kernel.terms(&mut kernel.scratch(), &i, &self.params, &sources, &mut terms);
+        let pairs = Pairs { i: &i, params: &self.params, sources: &sources };
+        kernel.terms(&mut kernel.scratch(), &pairs, &mut terms);
         let units = self.p2p.units;
         for (out, terms) in out.iter_mut().zip(terms.chunks_exact(outputs)) {
             out[0] = terms[self.p2p.potential] / units.potential;
