@@ -6,6 +6,7 @@
 
 pub mod basis;
 pub mod chebyshev;
+pub mod lattice;
 mod mirrored;
 pub mod solid;
 mod sparse;
@@ -43,8 +44,11 @@ impl Far<'_> {
     pub fn m2l_cell<T: Real>(&self, e: &dyn Expansion<T>, m: &[T], target: usize, l: &mut [T]) {
         let (tree, terms) = (self.tree, e.multipole_terms());
         let cell = &tree.cells[target];
+        if cell.targets == 0 {
+            return;
+        }
         for s in &self.lists.v[cell.parent as usize] {
-            for source in tree.cells[*s as usize].child_range() {
+            for source in tree.cells[*s as usize].child_range().filter(|source| tree.cells[*source].count > 0) {
                 let offset: [i64; 3] = std::array::from_fn(|a| cell.at[a] as i64 - tree.cells[source].at[a] as i64);
                 if !is_near(offset, self.near2) {
                     e.m2l_pair(cell.level, offset, &m[source * terms..(source + 1) * terms], l);

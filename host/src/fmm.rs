@@ -1,5 +1,5 @@
 //! The Fast Multipole Method: a [`Plan`] holds what follows from the positions alone; [`Plan::run`] goes through the stages in
-//! the order of the papers, for one set of charges after the other.
+//! the order of the papers, for one or several sets of charges.
 
 pub mod bind;
 mod calibrate;
@@ -17,7 +17,8 @@ pub mod tune;
 pub use options::{FmmError, FmmOptions, MOST_PARTICLES, Precision};
 
 use crate::arith::vector::Vectors;
-use crate::data::particles::{Columns, Field};
+use crate::data::particles::Field;
+use crate::data::problem::{Geometry, Sources};
 use crate::direct::p2p;
 use crate::expansion::basis::Basis;
 use crate::expansion::chebyshev::Function;
@@ -31,7 +32,7 @@ use stats::{Pairs, Seconds, Stats};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-/// Tree, lists and operators for particles at fixed positions. It may be run for many sets of charges.
+/// Tree, lists and operators for sources and targets at fixed positions. It may be run for many sets of charges.
 pub struct Plan {
     pub options: FmmOptions,
     pub tree: Tree,
@@ -40,7 +41,7 @@ pub struct Plan {
     pub pairs: Pairs,
     /// Cell pairs in the M2L lists, near ones included.
     pub streamed_m2l: u64,
-    /// For each particle of the input its place in the tree.
+    /// For each target of the input its place in the tree.
     place: Vec<u32>,
     /// What a black-box expansion expands.
     kernel: Option<Arc<dyn Function>>,
@@ -51,11 +52,13 @@ pub struct Plan {
 /// Operators that are made when they are first asked for.
 type Lazy<T> = OnceLock<Box<dyn Expansion<T>>>;
 
-/// Where a run writes, in the order of the input. After an error it holds anything.
+/// Where a run writes what one set of charges gives at the targets, in the order of the input. After an error it holds anything.
 pub struct Outputs<'a> {
     pub potential: &'a mut [f64],
     /// Zeros where the kernel of P2P gives the potential alone.
     pub gradient: [&'a mut [f64]; 3],
+    /// The second derivatives xx, xy, xz, yy, yz and zz, where they are asked for.
+    pub hessian: Option<[&'a mut [f64]; 6]>,
 }
 
 /// What a run gives.
@@ -65,18 +68,42 @@ pub struct Solution {
     pub stats: Stats,
 }
 
+/// What a run with several sets of charges gives: a field for each.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Solutions {
+    pub fields: Vec<Field>,
+    pub stats: Stats,
+}
+
+impl<'a> Outputs<'a> {
+    /// The columns of a field that has a gradient.
+    fn of(field: &'a mut Field) -> Outputs<'a> {
+        let gradient = field.gradient.as_mut().expect("there is room for a gradient");
+        Outputs {
+            potential: &mut field.potential,
+            gradient: gradient.each_mut().map(|g| &mut g[..]),
+            hessian: field.hessian.as_mut().map(|h| h.each_mut().map(|h| &mut h[..])),
+        }
+    }
+}
+
 impl Plan {
-    /// Sorts particles into a tree and builds the interaction lists, for 1/r.
-    pub fn new(positions: Columns, options: &FmmOptions) -> Result<Plan, FmmError> {
-        Plan::for_kernel(positions, options, None)
+    /// Sorts sources and targets into a tree and builds the interaction lists, for 1/r. Columns are particles that are both.
+    pub fn new<'a>(geometry: impl Into<Geometry<'a>>, options: &FmmOptions) -> Result<Plan, FmmError> {
+        Plan::for_kernel(geometry, options, None)
     }
 
     /// The same for a P2P kernel, which the expansion of [`Basis::Chebyshev`] is made for.
-    pub fn for_kernel(positions: Columns, options: &FmmOptions, p2p: Option<&Graph>) -> Result<Plan, FmmError> {
+    pub fn for_kernel<'a>(
+        geometry: impl Into<Geometry<'a>>,
+        options: &FmmOptions,
+        p2p: Option<&Graph>,
+    ) -> Result<Plan, FmmError> {
+        let geometry = geometry.into();
         options.check()?;
-        options::check_positions(positions)?;
+        options::check_positions(geometry)?;
         let start = Instant::now();
-        let tree = Tree::build(positions, options.leaf);
+        let tree = Tree::over(geometry, options.leaf);
         let near2 = lists::near2(options.theta);
         let lists = lists::build(&tree, &list_options(options, near2));
         let expands = options.basis == Basis::Chebyshev && !options.near_only;
@@ -89,8 +116,8 @@ impl Plan {
             }
             None => None,
         };
-        let mut place = vec![0; tree.len()];
-        tree.order.iter().enumerate().for_each(|(k, o)| place[*o as usize] = k as u32);
+        let mut place = vec![0; tree.targets().len()];
+        tree.targets().order.iter().enumerate().for_each(|(k, o)| place[*o as usize] = k as u32);
         let mut plan = Plan {
             options: options.clone(),
             tree,
@@ -123,68 +150,100 @@ impl Plan {
         }
     }
 
-    /// Computes potential and gradient at every particle for charges in the order of the positions. Each stage goes to the
-    /// first executor that takes it, and else to the CPU.
+    /// Computes potential and gradient, and the Hessian where an output asks for it, at every target, for each of some sets of
+    /// charges in the order of the sources. Each stage goes to the first executor that takes it, and else to the CPU. What a
+    /// set gives does not depend on the others.
     pub fn run(
         &self,
-        charges: &[f64],
+        sources: &[Sources],
         executors: &mut [&mut dyn Executor],
-        out: &mut Outputs,
+        out: &mut [Outputs],
         progress: &mut Progress,
     ) -> Result<Stats, FmmError> {
-        options::check_run(self, charges, out)?;
+        options::check_run(self, sources, executors, out)?;
         executors.iter_mut().try_for_each(|e| e.bind(self))?;
         let start = Instant::now();
-        let charges = Charges::new(&self.tree, charges);
+        let charges: Vec<Charges> = sources.iter().map(|s| Charges::new(&self.tree, *s)).collect();
         let mut run = Stages { executors, seconds: Seconds { tree: self.seconds, ..Seconds::default() }, progress };
-        let is_f32 = self.options.precision == Precision::F32 && p2p::suit_f32(&charges);
         let is_native = run.is_native();
-        let mut state = match self.options.near_only {
-            true => State::near(self, &charges),
-            false => State::new(self, &charges, is_f32 && is_native),
-        };
+        let mut states = self.states(&charges, out, is_native);
 
         let (m2l, p2p, waited) = if is_native && run.has_device() && !self.options.near_only {
             // P2P on the device while the CPU does all others.
-            let mut near = State::near(self, &charges);
-            let both = overlap::both(|| native::far_field(&mut state), || run.stage(Stage::P2p, &mut near))?;
-            state.add(&near);
+            let mut near: Vec<State> = charges.iter().map(|charges| State::near(self, charges)).collect();
+            let both = overlap::both(|| native::far_field(&mut states), || run.stage(Stage::P2p, &mut near))?;
+            states.iter_mut().zip(&near).for_each(|(state, near)| state.add(near));
             run.seconds.add(&both.far.1);
             (both.far.0, both.near, Some(both.waited))
         } else {
-            let mut m2l = Work::default();
+            let mut m2l = Vec::new();
             if !self.options.near_only {
-                run.stage(Stage::P2m, &mut state)?;
-                run.stage(Stage::M2m, &mut state)?;
-                m2l = run.stage(Stage::M2l, &mut state)?;
-                run.stage(Stage::P2l, &mut state)?;
-                run.stage(Stage::L2l, &mut state)?;
-                run.stage(Stage::L2p, &mut state)?;
-                run.stage(Stage::M2p, &mut state)?;
+                run.stage(Stage::P2m, &mut states)?;
+                run.stage(Stage::M2m, &mut states)?;
+                m2l = run.stage(Stage::M2l, &mut states)?;
+                run.stage(Stage::P2l, &mut states)?;
+                run.stage(Stage::L2l, &mut states)?;
+                run.stage(Stage::L2p, &mut states)?;
+                run.stage(Stage::M2p, &mut states)?;
             }
-            (m2l, run.stage(Stage::P2p, &mut state)?, None)
+            (m2l, run.stage(Stage::P2p, &mut states)?, None)
         };
 
-        state.write(&p2p, out)?;
+        for ((state, p2p), out) in states.iter().zip(&p2p).zip(out) {
+            state.write(p2p, out)?;
+        }
         let Stages { executors, mut seconds, .. } = run;
         seconds.total = seconds.tree + start.elapsed().as_secs_f64();
         let name = executors.iter().find(|e| e.takes(Stage::P2p)).map(|e| e.name());
-        Ok(Stats { waited, ..self.stats(name, seconds, &p2p, &m2l) })
+        Ok(Stats { waited, ..self.stats(name, seconds, &Work::sum(p2p), &Work::sum(m2l)) })
     }
 
-    /// As [`Plan::run`], into columns of its own.
+    /// As [`Plan::run`] for one set of charges, into columns of its own.
     pub fn solve(
         &self,
         charges: &[f64],
         executors: &mut [&mut dyn Executor],
         progress: &mut Progress,
     ) -> Result<Solution, FmmError> {
-        let column = || vec![0.0; self.tree.len()];
-        let (mut potential, mut gradient) = (column(), [column(), column(), column()]);
-        let mut out = Outputs { potential: &mut potential, gradient: gradient.each_mut().map(|g| &mut g[..]) };
-        let stats = self.run(charges, executors, &mut out, progress)?;
-        let field = Field { potential, gradient: stats.has_gradient.then_some(gradient) };
-        Ok(Solution { field, stats })
+        let Solutions { mut fields, stats } = self.solve_all(&[charges.into()], false, executors, progress)?;
+        Ok(Solution { field: fields.pop().expect("one set of charges has one field"), stats })
+    }
+
+    /// As [`Plan::run`], into columns of its own, with the Hessian or without it.
+    pub fn solve_all(
+        &self,
+        sources: &[Sources],
+        hessian: bool,
+        executors: &mut [&mut dyn Executor],
+        progress: &mut Progress,
+    ) -> Result<Solutions, FmmError> {
+        let column = || vec![0.0; self.tree.targets().len()];
+        let field = |_: &Sources| Field {
+            potential: column(),
+            gradient: Some([0, 1, 2].map(|_| column())),
+            hessian: hessian.then(|| [0; 6].map(|_| column())),
+        };
+        let mut fields: Vec<Field> = sources.iter().map(field).collect();
+        let mut out: Vec<Outputs> = fields.iter_mut().map(Outputs::of).collect();
+        let stats = self.run(sources, executors, &mut out, progress)?;
+        if !stats.has_gradient {
+            fields.iter_mut().for_each(|field| field.gradient = None);
+        }
+        Ok(Solutions { fields, stats })
+    }
+
+    /// Nothing computed yet for each set of charges.
+    fn states<'a>(&'a self, charges: &'a [Charges], out: &[Outputs], is_native: bool) -> Vec<State<'a>> {
+        let one = |(charges, out): (&'a Charges, &Outputs)| {
+            let is_f32 = self.options.precision == Precision::F32 && p2p::suit_f32(charges);
+            let mut state = match self.options.near_only {
+                true => State::near(self, charges),
+                false => State::new(self, charges, is_f32 && is_native),
+            };
+            state.hessian = vec![[0.0; 6]; if out.hessian.is_some() { self.tree.targets().len() } else { 0 }];
+            state
+        };
+        charges.iter().zip(out).map(one).collect()
     }
 
     fn far(&self) -> Far<'_> {
@@ -218,12 +277,14 @@ struct Stages<'a, 'e, 'p> {
 }
 
 impl Stages<'_, '_, '_> {
-    /// Runs one stage and notes its seconds.
-    fn stage(&mut self, stage: Stage, state: &mut State) -> Result<Work, FmmError> {
+    /// Runs one stage for all sets of charges, and notes its seconds.
+    fn stage(&mut self, stage: Stage, states: &mut [State]) -> Result<Vec<Work>, FmmError> {
         let start = Instant::now();
         let work = match self.executors.iter_mut().find(|e| e.takes(stage)) {
-            Some(executor) => executor.run(stage, state, self.progress)?,
-            None => native::run(stage, state),
+            Some(executor) => {
+                states.iter_mut().map(|state| executor.run(stage, state, self.progress)).collect::<Result<_, _>>()?
+            }
+            None => native::run(stage, states),
         };
         *self.seconds.of(stage) += start.elapsed().as_secs_f64();
         Ok(work)

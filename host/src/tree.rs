@@ -1,32 +1,38 @@
-//! The adaptive octree: particles sorted by Morton key, cells level by level (RULES H3, H5).
+//! The adaptive octree: sources and targets sorted by Morton key, cells level by level (RULES H3, H5, H17).
 
 pub mod boxmap;
 pub mod charges;
+mod images;
 pub mod lists;
 mod octants;
 mod sort;
+pub mod sorted;
 
 pub use sort::morton;
 
-use crate::arith::lanes::fastest;
-use crate::arith::scale::ldexp;
 use crate::data::particles::Columns;
+use crate::data::problem::Geometry;
 use boxmap::BoxMap;
+use images::Images;
 use rayon::prelude::*;
+use sorted::Sorted;
 use std::ops::Range;
 
 /// The deepest level: a cell there stays a leaf however full it is.
 pub const MAX_LEVEL: u32 = 20;
 
-/// A cell: a cube of edge 2^-level of the box that holds at least one particle.
+/// A cell: a cube of edge 2^-level of the box that holds at least one source or target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cell {
-    /// Integer coordinates on its level.
-    pub at: [u32; 3],
+    /// Integer coordinates on its level: from 0 to below 2^level, beyond that for an image.
+    pub at: [i32; 3],
     pub level: u32,
-    /// Its particles, in sorted order.
+    /// Its sources, in sorted order.
     pub first: u32,
     pub count: u32,
+    /// Its targets, in sorted order.
+    pub first_target: u32,
+    pub targets: u32,
     pub parent: u32,
     /// Its children stand one behind the other; none for a leaf.
     pub first_child: u32,
@@ -38,9 +44,14 @@ impl Cell {
         self.children == 0
     }
 
-    /// Its particles in sorted order.
-    pub fn particles(&self) -> Range<usize> {
+    /// Its sources in sorted order.
+    pub fn sources(&self) -> Range<usize> {
         self.first as usize..(self.first + self.count) as usize
+    }
+
+    /// Its targets in sorted order.
+    pub fn targets(&self) -> Range<usize> {
+        self.first_target as usize..(self.first_target + self.targets) as usize
     }
 
     /// Indices of its children.
@@ -58,102 +69,87 @@ impl Cell {
         self.at.map(|a| (a as f64 + 0.5) * self.edge() - 0.5)
     }
 
+    /// By how many periods it is moved: all 0 but for an image.
+    pub fn shift(&self) -> [i32; 3] {
+        self.at.map(|a| a >> self.level)
+    }
+
     /// Which of its parent's eight places it takes: x is the most significant bit.
     pub fn octant(&self) -> usize {
         ((self.at[0] & 1) << 2 | (self.at[1] & 1) << 1 | (self.at[2] & 1)) as usize
     }
 }
 
-/// Particles in Morton order and the cells over them.
+/// Sources and targets in Morton order and the cells over both.
 #[derive(Clone, Debug)]
 pub struct Tree {
     pub map: BoxMap,
-    /// For each sorted particle its index in the input.
-    pub order: Vec<u32>,
-    /// Scaled coordinates (see [`BoxMap`]): differences are as exact as the input's where [`BoxMap::exact`] holds.
-    pub scaled: [Vec<f64>; 3],
-    /// The coordinates of the input, kept where scaled ones have lost bits.
-    input: Option<[Vec<f64>; 3]>,
-    /// Box coordinates in [-0.5, 0.5).
-    pub unit: [Vec<f64>; 3],
-    /// Integer coordinates X.
-    pub grid: Vec<[i32; 3]>,
-    /// For each sorted particle the number of particles at exactly its coordinates, itself included.
-    pub twins: Vec<u32>,
+    pub sources: Sorted,
+    /// Targets that are not the sources.
+    apart: Option<Sorted>,
     /// Level by level, in Morton order within a level; the root first. Empty without particles.
     pub cells: Vec<Cell>,
     /// The cells of each level.
     pub levels: Vec<Range<usize>>,
-    /// Indices of the leaves in the order of their particles.
+    /// Indices of the leaves in Morton order.
     pub leaves: Vec<u32>,
+    /// With periodic boundaries.
+    images: Option<Images>,
 }
 
 impl Tree {
-    /// Sorts the particles and splits every cell with more than `leaf` of them.
+    /// Sorts particles that are sources and targets, and splits every cell with more than `leaf` of them.
     pub fn build(columns: Columns, leaf: usize) -> Tree {
-        let map = BoxMap::new(columns);
-        let (keys, order) = sort::sorted(columns, &map);
-        let scaled = columns.map(|c| order.par_iter().map(|k| map.scaled(c[*k as usize])).collect::<Vec<f64>>());
-        let (unit, grid) = placed(&map, &scaled);
-        let input = (!map.exact).then(|| columns.map(|c| order.iter().map(|k| c[*k as usize]).collect()));
-        let mut tree = Tree {
-            map,
-            order,
-            scaled,
-            input,
-            unit,
-            grid,
-            twins: Vec::new(),
-            cells: Vec::new(),
-            levels: Vec::new(),
-            leaves: Vec::new(),
+        Tree::over(columns.into(), leaf)
+    }
+
+    /// Sorts sources and targets, and splits every cell with more than `leaf` sources or more than `leaf` targets.
+    pub fn over(geometry: Geometry, leaf: usize) -> Tree {
+        let Geometry { sources, targets } = geometry;
+        let map = BoxMap::over(&[sources, targets.unwrap_or(sources)]);
+        let (mut sources, keys) = Sorted::new(sources, &map);
+        sources.count_twins();
+        let (apart, target_keys) = match targets.map(|t| Sorted::new(t, &map)) {
+            Some((mut targets, keys)) => {
+                targets.count_twins_among(&sources);
+                (Some(targets), Some(keys))
+            }
+            None => (None, None),
         };
-        tree.twins = tree.counted_twins();
-        tree.split(leaf.max(1), &keys);
+        let mut tree =
+            Tree { map, sources, apart, cells: Vec::new(), levels: Vec::new(), leaves: Vec::new(), images: None };
+        tree.split(leaf.max(1), &keys, target_keys.as_deref());
         tree.leaves = (0..tree.cells.len() as u32).filter(|k| tree.cells[*k as usize].is_leaf()).collect();
-        tree.leaves.par_sort_unstable_by_key(|k| tree.cells[*k as usize].first);
+        // Of two leaves the later one has more before it, of sources or of targets.
+        let before = |cell: &Cell| cell.first as u64 + cell.first_target as u64;
+        tree.leaves.par_sort_unstable_by_key(|k| before(&tree.cells[*k as usize]));
         tree
     }
 
+    pub fn targets(&self) -> &Sorted {
+        self.apart.as_ref().unwrap_or(&self.sources)
+    }
+
+    /// Whether targets are points of their own, not the sources.
+    pub fn is_apart(&self) -> bool {
+        self.apart.is_some()
+    }
+
+    /// The number of sources.
     pub fn len(&self) -> usize {
-        self.order.len()
+        self.sources.len()
     }
 
+    /// Whether there is no source.
     pub fn is_empty(&self) -> bool {
-        self.order.is_empty()
+        self.sources.len() == 0
     }
 
-    /// The position of a sorted particle in the input, to the bit.
-    pub fn position(&self, k: usize) -> [f64; 3] {
-        match &self.input {
-            Some(input) => [0, 1, 2].map(|a| input[a][k]),
-            None => [0, 1, 2].map(|a| ldexp(self.scaled[a][k], self.map.shift)),
-        }
-    }
-
-    fn counted_twins(&self) -> Vec<u32> {
-        let mut twins = vec![1; self.len()];
-        let mut first = 0;
-        for group in self.grid.chunk_by(|a, b| a == b) {
-            if group.len() > 1 {
-                // Adding 0 makes -0 and 0 one key.
-                let key = |k: &usize| self.position(*k).map(|x| (x + 0.0).to_bits());
-                let mut members: Vec<usize> = (first..first + group.len()).collect();
-                members.sort_unstable_by_key(key);
-                for same in members.chunk_by(|a, b| key(a) == key(b)) {
-                    same.iter().for_each(|k| twins[*k] = same.len() as u32);
-                }
-            }
-            first += group.len();
-        }
-        twins
-    }
-
-    /// Pairs every leaf with the part of `out` that belongs to its particles.
+    /// Pairs every leaf that has targets with the part of `out` that belongs to these.
     pub fn by_leaf<'o, T>(&self, mut out: &'o mut [T]) -> Vec<(usize, &'o mut [T])> {
         let mut parts = Vec::with_capacity(self.leaves.len());
-        for leaf in &self.leaves {
-            let (part, rest) = out.split_at_mut(self.cells[*leaf as usize].count as usize);
+        for leaf in self.leaves.iter().filter(|leaf| self.cells[**leaf as usize].targets > 0) {
+            let (part, rest) = out.split_at_mut(self.cells[*leaf as usize].targets as usize);
             parts.push((*leaf as usize, part));
             out = rest;
         }
@@ -173,21 +169,38 @@ impl Tree {
         parts
     }
 
-    /// Builds the cells of one level after the other, given the Morton keys.
-    fn split(&mut self, leaf: usize, keys: &[u64]) {
-        if self.is_empty() {
+    /// Builds the cells of one level after the other, given the Morton keys of sources and, where they are apart, targets.
+    fn split(&mut self, leaf: usize, keys: &[u64], target_keys: Option<&[u64]>) {
+        let (count, targets) = (self.len() as u32, self.targets().len() as u32);
+        if count + targets == 0 {
             return;
         }
-        let root =
-            Cell { at: [0; 3], level: 0, first: 0, count: self.len() as u32, parent: 0, first_child: 0, children: 0 };
+        let root = Cell {
+            at: [0; 3],
+            level: 0,
+            first: 0,
+            count,
+            first_target: 0,
+            targets,
+            parent: 0,
+            first_child: 0,
+            children: 0,
+        };
         self.cells.push(root);
         self.levels.push(0..1);
         for level in 0..MAX_LEVEL {
             let parents = self.levels[level as usize].clone();
             let first = self.cells.len();
-            let is_full = |parent: &usize| self.cells[*parent].count as usize > leaf;
-            let ends: Vec<(usize, [u32; 8])> =
-                parents.into_par_iter().filter(is_full).map(|p| (p, octant_ends(&self.cells[p], keys))).collect();
+            let is_full = |parent: &usize| {
+                let cell = &self.cells[*parent];
+                cell.count.max(cell.targets) as usize > leaf
+            };
+            let ends = |parent: usize| {
+                let cell = &self.cells[parent];
+                let sources = octant_ends(cell.sources(), level, keys);
+                (parent, [sources, target_keys.map_or(sources, |keys| octant_ends(cell.targets(), level, keys))])
+            };
+            let ends: Vec<(usize, [[u32; 8]; 2])> = parents.into_par_iter().filter(is_full).map(ends).collect();
             for (parent, ends) in ends {
                 self.split_cell(parent, &ends);
             }
@@ -198,63 +211,43 @@ impl Tree {
         }
     }
 
-    fn split_cell(&mut self, parent: usize, ends: &[u32; 8]) {
+    /// Makes the children of a cell, given where the sources and the targets of each octant end.
+    fn split_cell(&mut self, parent: usize, [sources, targets]: &[[u32; 8]; 2]) {
         let cell = self.cells[parent];
         let first_child = self.cells.len() as u32;
-        let mut first = cell.first;
-        for (octant, end) in ends.iter().enumerate().filter(|(_, end)| **end > cell.first) {
-            let bit = |b: u32| (octant >> b & 1) as u32;
-            if *end > first {
+        let (mut first, mut first_target) = (cell.first, cell.first_target);
+        for octant in 0..8 {
+            let bit = |b: u32| (octant >> b & 1) as i32;
+            let (end, target_end) = (sources[octant], targets[octant]);
+            if end > first || target_end > first_target {
                 self.cells.push(Cell {
                     at: [cell.at[0] << 1 | bit(2), cell.at[1] << 1 | bit(1), cell.at[2] << 1 | bit(0)],
                     level: cell.level + 1,
                     first,
                     count: end - first,
+                    first_target,
+                    targets: target_end - first_target,
                     parent: parent as u32,
                     first_child: 0,
                     children: 0,
                 });
             }
-            first = *end;
+            (first, first_target) = (end, target_end);
         }
         self.cells[parent].first_child = first_child;
         self.cells[parent].children = self.cells.len() as u32 - first_child;
     }
 }
 
-/// Where the particles of each octant of a cell end.
-fn octant_ends(cell: &Cell, keys: &[u64]) -> [u32; 8] {
-    let digit = 3 * (MAX_LEVEL - cell.level - 1);
-    let mut end = cell.first;
+/// Where the points of each octant of a cell of `level` end.
+fn octant_ends(points: Range<usize>, level: u32, keys: &[u64]) -> [u32; 8] {
+    let digit = 3 * (MAX_LEVEL - level - 1);
+    let mut end = points.start as u32;
     std::array::from_fn(|octant| {
-        let rest = &keys[end as usize..cell.particles().end];
+        let rest = &keys[end as usize..points.end];
         end += rest.partition_point(|k| k >> digit & 7 == octant as u64) as u32;
         end
     })
-}
-
-/// Box and integer coordinates of scaled ones.
-fn placed(map: &BoxMap, scaled: &[Vec<f64>; 3]) -> ([Vec<f64>; 3], Vec<[i32; 3]>) {
-    const TASK: usize = 1 << 12;
-    let mut unit = [0, 1, 2].map(|_| vec![0.0; scaled[0].len()]);
-    let mut grid = vec![[0; 3]; scaled[0].len()];
-    for (axis, (unit, scaled)) in unit.iter_mut().zip(scaled).enumerate() {
-        let parts = unit.par_chunks_mut(TASK).zip(scaled.par_chunks(TASK));
-        parts.zip(grid.par_chunks_mut(TASK)).for_each(|((unit, scaled), grid)| place(map, axis, scaled, unit, grid));
-    }
-    (unit, grid)
-}
-
-fastest! {
-    fn place(map: &BoxMap, axis: usize, scaled: &[f64], unit: &mut [f64], grid: &mut [[i32; 3]]) = place_body
-}
-
-#[inline(always)]
-fn place_body<const FMA: bool>(map: &BoxMap, axis: usize, scaled: &[f64], unit: &mut [f64], grid: &mut [[i32; 3]]) {
-    for ((unit, scaled), grid) in unit.iter_mut().zip(scaled).zip(grid) {
-        *unit = map.unit(axis, *scaled);
-        grid[axis] = BoxMap::grid(*unit);
-    }
 }
 
 #[cfg(test)]
@@ -265,13 +258,13 @@ mod tests {
 
     fn check(particles: &Particles, leaf: usize) -> Tree {
         let tree = Tree::build(particles.columns(), leaf);
-        let mut seen: Vec<u32> = tree.order.clone();
+        let mut seen: Vec<u32> = tree.sources.order.clone();
         seen.sort_unstable();
         assert!(seen.iter().copied().eq(0..particles.len() as u32), "the order is a permutation");
         for (k, cell) in tree.cells.iter().enumerate() {
             let (centre, half) = (cell.centre(), 0.5 * cell.edge());
-            for i in cell.particles() {
-                assert!((0..3).all(|a| (tree.unit[a][i] - centre[a]).abs() <= half), "inside its cell");
+            for i in cell.sources() {
+                assert!((0..3).all(|a| (tree.sources.unit[a][i] - centre[a]).abs() <= half), "inside its cell");
             }
             assert!(tree.levels[cell.level as usize].contains(&k));
             if cell.is_leaf() {

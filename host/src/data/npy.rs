@@ -161,7 +161,7 @@ mod tests {
         nan.y[1] = f64::NAN;
         let error = read_particles(&write_particles(&nan)).expect_err("NaN").to_string();
         assert_eq!(error, "row 1: y = NaN is not a finite number");
-        let field = Field { potential: vec![1.0], gradient: None };
+        let field = Field { potential: vec![1.0], gradient: None, hessian: None };
         assert!(read_particles(&write_field(&field)).expect_err("one column").to_string().contains("(n, 4)"));
     }
 }

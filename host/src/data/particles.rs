@@ -132,6 +132,8 @@ pub struct Field {
     pub potential: Vec<f64>,
     /// Absent when the kernel of P2P gives the potential alone.
     pub gradient: Option<[Vec<f64>; 3]>,
+    /// The second derivatives xx, xy, xz, yy, yz and zz, where they were asked for.
+    pub hessian: Option<[Vec<f64>; 6]>,
 }
 
 impl Field {

@@ -6,57 +6,79 @@
 
 mod cluster;
 
+use crate::tree::sorted::Sorted;
 use crate::tree::{MAX_LEVEL, Tree, morton};
 use cluster::Cluster;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Pairs at up to this distance in steps of the integer coordinates are computed on the CPU: beyond it, the rounding of
-/// coordinates changes a distance by less than one part in 150.
+/// Pairs at up to this distance in steps of the integer coordinates are close: beyond it, the rounding of coordinates changes a
+/// distance by less than one part in 150.
 pub const STEPS: i64 = 256;
 
 /// Particles in two cells up to whose product each pair is looked at.
 const FEW: usize = 4096;
 
-/// The close pairs of some particles.
+/// The close pairs of some targets.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Close {
-    /// Pairs of particles at different places.
+    /// Pairs of a target and a source at different places; two particles that are both make one pair.
     pub pairs: u64,
-    /// The sorted particles in them, ascending.
+    /// The sorted targets in them, ascending.
     pub targets: Vec<usize>,
 }
 
-/// Finds all close pairs.
-pub fn find(tree: &Tree) -> Close {
-    let keys: Vec<u64> = tree.grid.par_iter().map(morton).collect();
-    let mut cells = Vec::new();
-    let mut first = 0;
-    for cell in keys.chunk_by(|a, b| a == b) {
-        cells.push(first..first + cell.len());
-        first += cell.len();
-    }
-    let of_cell = |cell: &Range<usize>| Finder { tree, keys: &keys }.cell(cell.clone());
-    let parts: Vec<Close> = cells.into_par_iter().map(|cell| of_cell(&cell)).filter(|c| c.pairs > 0).collect();
-    // Each pair was seen from both of its ends.
-    Close {
-        pairs: parts.iter().map(|c| c.pairs).sum::<u64>() / 2,
-        targets: parts.into_iter().flat_map(|c| c.targets).collect(),
-    }
-}
-
-struct Finder<'a> {
+/// Looks for close pairs of targets and sources.
+pub struct Finder<'a> {
     tree: &'a Tree,
-    /// The Morton key of each sorted particle.
-    keys: &'a [u64],
+    /// The Morton key of each sorted target, where these are not the sources.
+    apart: Option<Vec<u64>>,
+    /// The same of each source.
+    sources: Vec<u64>,
 }
 
 impl Finder<'_> {
-    /// The particles of one cell that have partners, and how many these are in all.
+    pub fn new(tree: &Tree) -> Finder<'_> {
+        let keys = |points: &Sorted| -> Vec<u64> { points.grid.par_iter().map(morton).collect() };
+        Finder { tree, apart: tree.is_apart().then(|| keys(tree.targets())), sources: keys(&tree.sources) }
+    }
+
+    /// Finds all close pairs.
+    pub fn find(&self) -> Close {
+        let mut cells = Vec::new();
+        let mut first = 0;
+        for cell in self.targets().chunk_by(|a, b| a == b) {
+            cells.push(first..first + cell.len());
+            first += cell.len();
+        }
+        let parts: Vec<Close> = cells.into_par_iter().map(|cell| self.cell(cell)).filter(|c| c.pairs > 0).collect();
+        // Each pair of particles that are sources and targets was seen from both of its ends.
+        let ends = if self.tree.is_apart() { 1 } else { 2 };
+        Close {
+            pairs: parts.iter().map(|c| c.pairs).sum::<u64>() / ends,
+            targets: parts.into_iter().flat_map(|c| c.targets).collect(),
+        }
+    }
+
+    /// The sorted sources that are close to target `i`, unless these are more than `most`.
+    pub fn partners(&self, i: usize, most: usize) -> Option<Vec<usize>> {
+        let key = self.targets()[i];
+        let first = self.targets().partition_point(|k| *k < key);
+        let cell = first..first + self.targets()[first..].partition_point(|k| *k == key);
+        let close = self.around(cell).into_iter().flatten().filter(|j| is_close(self.tree, i, *j));
+        let found: Vec<usize> = close.take(most + 1).collect();
+        (found.len() <= most).then_some(found)
+    }
+
+    fn targets(&self) -> &[u64] {
+        self.apart.as_ref().unwrap_or(&self.sources)
+    }
+
+    /// The targets of one cell that have partners, and how many these are in all.
     fn cell(&self, own: Range<usize>) -> Close {
         let around = self.around(own.clone());
         let others = around.iter().map(Range::len).sum::<usize>();
-        if own.len() == 1 && others == 1 {
+        if others == 0 || own.len() == 1 && others == 1 && !self.tree.is_apart() {
             return Close::default();
         }
         if own.len() * others > FEW {
@@ -74,9 +96,9 @@ impl Finder<'_> {
         found
     }
 
-    /// The cells that the distance reaches from the particles of a cell, that one included.
+    /// The sources of the cells that the distance reaches from the targets of a cell, that one included.
     fn around(&self, own: Range<usize>) -> Vec<Range<usize>> {
-        let grid = &self.tree.grid;
+        let grid = &self.tree.targets().grid;
         let step = 31 - MAX_LEVEL;
         let cell = |x: i64| x.clamp(-(1 << 30), (1 << 30) - 1) >> step;
         let ends: [(i64, i64); 3] = std::array::from_fn(|a| {
@@ -89,7 +111,8 @@ impl Finder<'_> {
             for y in ends[1].0..=ends[1].1 {
                 for z in ends[2].0..=ends[2].1 {
                     let key = morton(&[x, y, z].map(|c| (c << step) as i32));
-                    let cell = if key == self.keys[own.start] { own.clone() } else { self.with_key(key) };
+                    let is_own = !self.tree.is_apart() && key == self.targets()[own.start];
+                    let cell = if is_own { own.clone() } else { self.with_key(key) };
                     if !cell.is_empty() {
                         found.push(cell);
                     }
@@ -99,37 +122,41 @@ impl Finder<'_> {
         found
     }
 
-    /// The particles in the cell of a Morton key on the deepest level.
+    /// The sources in the cell of a Morton key on the deepest level.
     fn with_key(&self, key: u64) -> Range<usize> {
-        let first = self.keys.partition_point(|k| *k < key);
-        first..first + self.keys[first..].partition_point(|k| *k == key)
+        let first = self.sources.partition_point(|k| *k < key);
+        first..first + self.sources[first..].partition_point(|k| *k == key)
     }
 
-    /// As [`Finder::cell`], for cells that hold many particles.
+    /// As [`Finder::cell`], for cells that hold many points.
     fn many(&self, own: Range<usize>, around: &[Range<usize>]) -> Close {
-        let targets = Cluster::new(&self.tree.grid, own.clone());
+        let (tree, sources) = (self.tree, &self.tree.sources);
+        let targets = Cluster::new(&tree.targets().grid, own.clone());
         let mut found = cluster::Reached { count: 0, has_other: vec![false; targets.points.len()] };
         for cell in around {
-            if *cell == own {
+            if *cell == own && !tree.is_apart() {
                 targets.reach(&targets, &mut found);
             } else {
-                targets.reach(&Cluster::new(&self.tree.grid, cell.clone()), &mut found);
+                targets.reach(&Cluster::new(&sources.grid, cell.clone()), &mut found);
             }
         }
-        // Of particles on one point of the grid, those at exactly one place are no pairs.
-        let same: u64 = own.map(|k| self.tree.twins[k] as u64).sum();
+        // Of points on one point of the grid, those at exactly one place are no pairs.
+        let twins = &tree.targets().twins;
+        let same: u64 = own.map(|k| twins[k] as u64).sum();
         let mut close = Close { pairs: found.count - same, targets: Vec::new() };
         for (point, has_other) in targets.points.iter().zip(found.has_other) {
-            close.targets.extend(point.particles().filter(|k| has_other || self.tree.twins[*k] < point.count));
+            let here = if tree.is_apart() { sources.on_grid(&point.at).len() as u32 } else { point.count };
+            close.targets.extend(point.particles().filter(|k| has_other || twins[*k] < here));
         }
         close.targets.sort_unstable();
         close
     }
 }
 
+/// Whether target `i` and source `j` are close, and not at one place.
 fn is_close(tree: &Tree, i: usize, j: usize) -> bool {
-    let square = square(&tree.grid[i], &tree.grid[j]);
-    square <= STEPS * STEPS && (square > 0 || tree.position(i) != tree.position(j))
+    let square = square(&tree.targets().grid[i], &tree.sources.grid[j]);
+    square <= STEPS * STEPS && (square > 0 || tree.targets().position(i) != tree.sources.position(j))
 }
 
 /// The square of the distance between points of the grid; more than that of [`STEPS`] if it would not fit.
@@ -143,18 +170,31 @@ fn square(a: &[i32; 3], b: &[i32; 3]) -> i64 {
 mod tests {
     use super::*;
     use crate::data::particles::Particles;
+    use crate::data::problem::Geometry;
     use crate::data::random::{Charge, Distribution, generate};
 
     /// Every pair, one after the other.
     fn plain(tree: &Tree) -> Close {
-        let n = tree.len();
-        let of = |i: usize| (0..n).filter(|j| is_close(tree, i, *j)).count() as u64;
-        Close { pairs: (0..n).map(of).sum::<u64>() / 2, targets: (0..n).filter(|i| of(*i) > 0).collect() }
+        let (n, ends) = (tree.targets().len(), if tree.is_apart() { 1 } else { 2 });
+        let of = |i: usize| (0..tree.len()).filter(|j| is_close(tree, i, *j)).count() as u64;
+        Close { pairs: (0..n).map(of).sum::<u64>() / ends, targets: (0..n).filter(|i| of(*i) > 0).collect() }
+    }
+
+    /// Some targets' partners, one after the other.
+    fn check_partners(tree: &Tree) {
+        let finder = Finder::new(tree);
+        for i in (0..tree.targets().len()).step_by(7) {
+            let mut partners = finder.partners(i, tree.len()).expect("no more than all");
+            partners.sort_unstable();
+            assert!(partners.iter().copied().eq((0..tree.len()).filter(|j| is_close(tree, i, *j))), "{i}");
+            let fewer = partners.len().checked_sub(1);
+            assert!(fewer.is_none_or(|fewer| finder.partners(i, fewer).is_none()));
+        }
     }
 
     fn found(p: &Particles) -> (Tree, Close) {
         let tree = Tree::build(p.columns(), 8);
-        let close = find(&tree);
+        let close = Finder::new(&tree).find();
         (tree, close)
     }
 
@@ -182,6 +222,23 @@ mod tests {
             }
             let (tree, close) = found(&p);
             assert_eq!(close, plain(&tree), "{n} {wide}");
+            check_partners(&tree);
+            assert!(close.pairs > 5 && close.targets.len() > 5, "{} {}", close.pairs, close.targets.len());
+            // Every third one a target, some of them at the places of sources, the others sources.
+            let (mut sources, mut targets) = (in_box(), Particles::default());
+            for k in 0..p.len() {
+                if k % 3 == 0 {
+                    targets.push(p.position(k), 1.0);
+                }
+                if k % 3 != 0 || k % 33 == 0 {
+                    sources.push(p.position(k), 1.0);
+                }
+            }
+            let geometry = Geometry { sources: sources.columns(), targets: Some(targets.columns()) };
+            let tree = Tree::over(geometry, 8);
+            let close = Finder::new(&tree).find();
+            assert_eq!(close, plain(&tree), "{n} {wide}");
+            check_partners(&tree);
             assert!(close.pairs > 5 && close.targets.len() > 5, "{} {}", close.pairs, close.targets.len());
         }
     }

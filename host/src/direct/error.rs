@@ -120,6 +120,7 @@ mod tests {
         let mut field = Field {
             potential: exact.iter().map(|f| f[0] * 1.01).collect(),
             gradient: Some([1, 2, 3].map(|a| exact.iter().map(|f| f[a] * 1.02).collect())),
+            hessian: None,
         };
         let e = measure(&p, &field, 50, 1, 0.0);
         assert!((e.potential_rel_l2 - 0.01).abs() < 1e-12);

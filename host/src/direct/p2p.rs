@@ -98,9 +98,9 @@ impl<'a> Near<'a> {
     /// Adds the direct interactions to `out`, in box units; those in [`Again::wide`] are left to the caller.
     pub fn all<T: Vectors>(&self, out: &mut [Force]) -> Again {
         let one = |scratch: &mut (Scratch<T>, Scratch<f64>), (leaf, out): (usize, &mut [Force])| {
-            let first = self.tree.cells[leaf].first as usize;
+            let first = self.tree.cells[leaf].first_target as usize;
             let mut add = |k: usize, f: Force| (0..4).for_each(|a| out[k - first][a] += f[a]);
-            let targets = self.tree.cells[leaf].particles();
+            let targets = self.tree.cells[leaf].targets();
             let (rest, pairs) = self.attempt::<T>(leaf, targets, &mut scratch.0, &mut add);
             let mut again = match rest.is_empty() || is_f64::<T>() {
                 true => self.wide(leaf, &rest),
@@ -156,10 +156,9 @@ impl<'a> Near<'a> {
             return (targets.collect(), 0);
         }
         let Scratch { sources, targets: places, sums } = scratch;
-        let first = sources.gather(tree, self.charges, leaf, &self.lists.u[leaf], &frame);
-        let own = tree.cells[leaf].first as usize;
+        sources.gather(tree, self.charges, leaf, self.lists.direct(leaf), &frame);
         places.clear();
-        places.extend(targets.clone().map(|k| sources.place(first + k - own)));
+        places.extend(targets.clone().map(|k| frame.place::<T>(tree.targets(), k)));
         sources.guard(places, limits.distance);
         sums.resize(places.len(), Sums::default());
         let squares = Squares { eps: T::of(eps * eps), least: T::of(limits.distance * limits.distance) };
@@ -172,7 +171,7 @@ impl<'a> Near<'a> {
         let (mut rest, mut pairs) = (Vec::new(), 0);
         for (k, sums) in targets.zip(sums) {
             let close = sums.close as u64;
-            let own = tree.twins[k] as u64;
+            let own = tree.targets().twins[k] as u64;
             if close == own {
                 add(k, std::array::from_fn(|a| sums.force[a].f64() * scale[a]));
             } else {
@@ -185,7 +184,7 @@ impl<'a> Near<'a> {
 
     /// Sums at any scale.
     fn wide(&self, leaf: usize, targets: &[usize]) -> Again {
-        let sums = scales::sums(self, leaf, &self.lists.u[leaf], targets);
+        let sums = scales::sums(self, leaf, self.lists.direct(leaf), targets);
         let charge = self.charges.exponent;
         let wide = sums.into_iter().map(|(k, sum)| (k, sum.map(|s| s.scaled(charge)))).collect();
         Again { targets: targets.len() as u64, pairs: 0, wide }
@@ -210,14 +209,15 @@ mod tests {
         }
         let tree = Tree::build(p.columns(), 20);
         let options = ListOptions { near2: 4, m2p_above: 20, p2l_above: 20 };
-        let (lists, charges) = (lists::build(&tree, &options), Charges::new(&tree, &p.q));
+        let (lists, charges) = (lists::build(&tree, &options), Charges::new(&tree, &p.q[..]));
         let mut wanted = 0;
         for leaf in &tree.leaves {
             let cell = &tree.cells[*leaf as usize];
             let limit = Limits::of::<f32>().distance * cell.edge();
             let sources = || lists.u[*leaf as usize].iter().flat_map(|s| s.0 as usize..(s.0 + s.1) as usize);
-            for i in cell.particles() {
-                let d2 = |j: usize| (0..3).map(|a| (tree.unit[a][i] - tree.unit[a][j]).powi(2)).sum::<f64>();
+            for i in cell.targets() {
+                let d2 =
+                    |j: usize| (0..3).map(|a| (tree.sources.unit[a][i] - tree.sources.unit[a][j]).powi(2)).sum::<f64>();
                 wanted += sources().filter(|j| *j != i && d2(*j) < limit * limit).count();
             }
         }

@@ -3,7 +3,7 @@
 use super::{FmmError, Plan};
 use crate::arith::lanes::Real;
 use crate::arith::wide::WideForce;
-use crate::data::Force;
+use crate::data::{Force, Hessian};
 use crate::expansion::Expansion;
 use crate::job::{Outcome, Words};
 use crate::tree::charges::Charges;
@@ -55,8 +55,10 @@ pub struct State<'a> {
     pub plan: &'a Plan,
     pub charges: &'a Charges,
     pub expansions: Expansions,
-    /// Potential and gradient of each sorted particle, in box units.
+    /// Potential and gradient of each sorted target, in box units.
     pub force: Vec<Force>,
+    /// The Hessian at each of them; empty where nobody asked for it.
+    pub hessian: Vec<Hessian>,
 }
 
 impl<'a> State<'a> {
@@ -67,13 +69,13 @@ impl<'a> State<'a> {
             true => Expansions::F32(Coefficients::zeros(cells, plan.operators_f32())),
             false => Expansions::F64(Coefficients::zeros(cells, plan.operators_f64())),
         };
-        State { plan, charges, expansions, force: vec![[0.0; 4]; plan.tree.len()] }
+        State { plan, charges, expansions, force: vec![[0.0; 4]; plan.tree.targets().len()], hessian: Vec::new() }
     }
 
     /// The same without room for the far field.
     pub(super) fn near(plan: &'a Plan, charges: &'a Charges) -> State<'a> {
         let expansions = Expansions::F64(Coefficients { m: Vec::new(), l: Vec::new() });
-        State { plan, charges, expansions, force: vec![[0.0; 4]; plan.tree.len()] }
+        State { plan, charges, expansions, force: vec![[0.0; 4]; plan.tree.targets().len()], hessian: Vec::new() }
     }
 
     /// Adds what another one has computed.
@@ -120,6 +122,26 @@ pub struct Work {
 }
 
 impl Work {
+    /// What a stage did for all sets of charges.
+    pub(super) fn sum(all: Vec<Work>) -> Work {
+        let mut sum = Work::default();
+        for work in all {
+            sum.streamed += work.streamed;
+            sum.recomputed += work.recomputed;
+            // Pairs of points are the same ones for each set.
+            sum.close = sum.close.max(work.close);
+            sum.shared = sum.shared.max(work.shared);
+            sum.flags |= work.flags;
+            sum.cycles = sum.cycles.max(work.cycles.map(|cycles| cycles + sum.cycles.unwrap_or(0)));
+            sum.words.j += work.words.j;
+            sum.words.i += work.words.i;
+            sum.words.result += work.words.result;
+            sum.pipelines = work.pipelines;
+            sum.has_gradient |= work.has_gradient;
+        }
+        sum
+    }
+
     /// Pairs over cycles times pipelines.
     pub fn utilisation(&self) -> Option<f64> {
         let slots = self.cycles? as f64 * self.pipelines as f64;

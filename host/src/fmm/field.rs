@@ -36,7 +36,7 @@ impl State<'_> {
             }
         });
         for (k, sums) in &p2p.wide {
-            let place = plan.tree.order[*k] as usize;
+            let place = plan.tree.targets().order[*k] as usize;
             let value = |a: usize| {
                 let mut sum = sums[a];
                 let (rest, exponent) = wide(a, self.force[*k][a]);

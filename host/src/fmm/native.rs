@@ -8,8 +8,8 @@ use crate::arith::lanes::Real;
 use crate::data::Force;
 use crate::direct::p2p::Near;
 use crate::expansion::{Expansion, Points, Values};
-use crate::tree::Tree;
 use crate::tree::charges::Charges;
+use crate::tree::sorted::Sorted;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::time::Instant;
@@ -18,11 +18,11 @@ use std::time::Instant;
 const FILL: usize = 8;
 
 /// All stages of the far field: what M2L did, and the seconds of each.
-pub(super) fn far_field(state: &mut State) -> (Work, Seconds) {
-    let (mut m2l, mut seconds) = (Work::default(), Seconds::default());
+pub(super) fn far_field(states: &mut [State]) -> (Vec<Work>, Seconds) {
+    let (mut m2l, mut seconds) = (Vec::new(), Seconds::default());
     for stage in Stage::FAR {
         let start = Instant::now();
-        let work = run(stage, state);
+        let work = run(stage, states);
         *seconds.of(stage) += start.elapsed().as_secs_f64();
         if stage == Stage::M2l {
             m2l = work;
@@ -31,12 +31,16 @@ pub(super) fn far_field(state: &mut State) -> (Work, Seconds) {
     (m2l, seconds)
 }
 
-/// Runs any stage.
-pub(super) fn run(stage: Stage, state: &mut State) -> Work {
+/// Runs any stage for some sets of charges.
+pub(super) fn run(stage: Stage, states: &mut [State]) -> Vec<Work> {
+    states.iter_mut().map(|state| run_one(stage, state)).collect()
+}
+
+fn run_one(stage: Stage, state: &mut State) -> Work {
     if stage == Stage::P2p {
         return p2p(state.plan, state.charges, &mut state.force);
     }
-    let State { plan, charges, expansions, force } = state;
+    let State { plan, charges, expansions, force, .. } = state;
     match expansions {
         Expansions::F32(c) => FarField { plan, charges, operators: plan.operators_f32() }.run(stage, c, force),
         Expansions::F64(c) => FarField { plan, charges, operators: plan.operators_f64() }.run(stage, c, force),
@@ -89,9 +93,9 @@ impl<T: Real> Gathered<T> {
     }
 
     /// Adds places, relative to `centre` in units of 1/`scale`.
-    fn add(&mut self, tree: &Tree, range: Range<usize>, centre: [f64; 3], scale: f64) {
+    fn add(&mut self, points: &Sorted, range: Range<usize>, centre: [f64; 3], scale: f64) {
         for (a, column) in self.x.iter_mut().enumerate() {
-            column.extend(tree.unit[a][range.clone()].iter().map(|x| T::of((x - centre[a]) * scale)));
+            column.extend(points.unit[a][range.clone()].iter().map(|x| T::of((x - centre[a]) * scale)));
         }
     }
 
@@ -133,8 +137,8 @@ impl<T: Real> FarField<'_, T> {
             |room, (m, cell)| {
                 if cell.is_leaf() {
                     room.particles.clear();
-                    room.particles.add(tree, cell.particles(), cell.centre(), 1.0 / cell.edge());
-                    room.particles.add_charges(self.charges, cell.particles());
+                    room.particles.add(&tree.sources, cell.sources(), cell.centre(), 1.0 / cell.edge());
+                    room.particles.add_charges(self.charges, cell.sources());
                     self.operators.p2m(room.particles.points(), &room.particles.q, m, &mut room.scratch);
                 }
             },
@@ -150,11 +154,13 @@ impl<T: Real> FarField<'_, T> {
                 if lists.x[t].is_empty() {
                     return;
                 }
-                let cell = &tree.cells[t];
+                let (cell, centre) = (&tree.cells[t], tree.cells[t].centre());
                 room.particles.clear();
                 for s in &lists.x[t] {
-                    let sources = tree.cells[*s as usize].particles();
-                    room.particles.add(tree, sources.clone(), cell.centre(), 1.0 / cell.edge());
+                    let source = &tree.acting()[*s as usize];
+                    let (sources, shift) = (source.sources(), source.shift());
+                    let centre = std::array::from_fn(|a| centre[a] - shift[a] as f64);
+                    room.particles.add(&tree.sources, sources.clone(), centre, 1.0 / cell.edge());
                     room.particles.add_charges(self.charges, sources);
                     room.particles.fill_up();
                 }
@@ -169,7 +175,7 @@ impl<T: Real> FarField<'_, T> {
         tree.by_leaf(force).into_par_iter().for_each_init(Room::default, |room, (leaf, force)| {
             let cell = &tree.cells[leaf];
             room.particles.clear();
-            room.particles.add(tree, cell.particles(), cell.centre(), 1.0 / cell.edge());
+            room.particles.add(tree.targets(), cell.targets(), cell.centre(), 1.0 / cell.edge());
             zeros(&mut room.values, force.len());
             let l = &l[leaf * terms..(leaf + 1) * terms];
             self.operators.l2p(l, room.particles.points(), &mut room.values, &mut room.scratch);
@@ -183,9 +189,9 @@ impl<T: Real> FarField<'_, T> {
         let terms = self.operators.multipole_terms();
         tree.by_leaf(force).into_par_iter().for_each_init(Room::default, |room, (leaf, force)| {
             for s in &lists.w[leaf] {
-                let (s, source) = (*s as usize, &tree.cells[*s as usize]);
+                let (s, source) = (tree.original(*s), &tree.acting()[*s as usize]);
                 room.particles.clear();
-                room.particles.add(tree, tree.cells[leaf].particles(), source.centre(), 1.0 / source.edge());
+                room.particles.add(tree.targets(), tree.cells[leaf].targets(), source.centre(), 1.0 / source.edge());
                 zeros(&mut room.values, force.len());
                 let m = &m[s * terms..(s + 1) * terms];
                 self.operators.m2p(source.level, m, room.particles.points(), &mut room.values, &mut room.scratch);

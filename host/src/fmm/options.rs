@@ -1,10 +1,11 @@
 //! What an FMM is planned with, and what input it refuses.
 
 use crate::arith::scale::{exponent, ldexp};
-use crate::data::particles::Columns;
+use crate::data::problem::{Geometry, Sources};
 use crate::expansion::basis::Basis;
 use crate::expansion::chebyshev;
 use crate::fmm::bind::BindError;
+use crate::fmm::executor::Executor;
 use crate::fmm::{Outputs, Plan};
 use crate::job::BackendError;
 use crate::tree::lists::near2;
@@ -107,31 +108,82 @@ fn wrong<T>(what: String) -> Result<T, FmmError> {
     Err(FmmError::Range(what))
 }
 
-pub(super) fn check_positions(positions: Columns) -> Result<(), FmmError> {
-    let n = positions[0].len();
-    if n > MOST_PARTICLES {
-        return wrong(format!("{n} particles are more than the {MOST_PARTICLES} that are possible"));
-    }
-    if positions.iter().any(|c| c.len() != n) {
-        return wrong("there must be as many y and z coordinates as x coordinates".into());
-    }
-    if positions.iter().any(|c| c.iter().any(|x| !x.is_finite())) {
-        return wrong("coordinates and charges must be finite numbers".into());
+pub(super) fn check_positions(geometry: Geometry) -> Result<(), FmmError> {
+    for (name, points) in [("sources", Some(geometry.sources)), ("targets", geometry.targets)] {
+        let Some(points) = points else { continue };
+        let n = points[0].len();
+        if n > MOST_PARTICLES {
+            return wrong(format!("{n} {name} are more than the {MOST_PARTICLES} that are possible"));
+        }
+        if points.iter().any(|c| c.len() != n) {
+            return wrong(format!("there must be as many y and z coordinates of {name} as x coordinates"));
+        }
+        if points.iter().any(|c| c.iter().any(|x| !x.is_finite())) {
+            return wrong("coordinates and charges must be finite numbers".into());
+        }
     }
     Ok(())
 }
 
-pub(super) fn check_run(plan: &Plan, charges: &[f64], out: &Outputs) -> Result<(), FmmError> {
-    let lengths = [out.potential.len(), out.gradient[0].len(), out.gradient[1].len(), out.gradient[2].len()];
-    if let Some(length) = lengths.iter().find(|length| **length != plan.tree.len()) {
-        return wrong(format!("there is room for {length} results of {} particles", plan.tree.len()));
+pub(super) fn check_run(
+    plan: &Plan,
+    sources: &[Sources],
+    executors: &[&mut dyn Executor],
+    out: &[Outputs],
+) -> Result<(), FmmError> {
+    if sources.len() != out.len() {
+        return wrong(format!("there is room for the results of {} sets of {} of charges", out.len(), sources.len()));
     }
-    if charges.len() != plan.tree.len() {
-        return wrong(format!("{} charges were given for {} particles", charges.len(), plan.tree.len()));
+    check_derivatives(plan, sources, executors, out)?;
+    out.iter().try_for_each(|out| check_room(plan, out))?;
+    sources.iter().try_for_each(|sources| check_charges(plan, sources))
+}
+
+/// Refuses dipoles and Hessians where they cannot be computed.
+fn check_derivatives(
+    plan: &Plan,
+    sources: &[Sources],
+    executors: &[&mut dyn Executor],
+    out: &[Outputs],
+) -> Result<(), FmmError> {
+    let what = match (sources.iter().any(|s| s.dipoles.is_some()), out.iter().any(|out| out.hessian.is_some())) {
+        (false, false) => return Ok(()),
+        (true, _) => "dipoles",
+        (false, true) => "Hessians",
+    };
+    if !executors.is_empty() {
+        return Err(FmmError::Option(format!(
+            "kernels have no pins for {what}; compute them natively, with --backend cpu and no kernel"
+        )));
     }
-    if charges.iter().any(|q| !q.is_finite()) {
+    if plan.options.basis == Basis::Chebyshev {
+        return Err(FmmError::Option(format!(
+            "the black-box expansion is made from a kernel, which has no pins for {what}; take --expansion cartesian or solid"
+        )));
+    }
+    Ok(())
+}
+
+fn check_room(plan: &Plan, out: &Outputs) -> Result<(), FmmError> {
+    let columns = [&out.potential[..], &*out.gradient[0], &*out.gradient[1], &*out.gradient[2]];
+    let lengths = columns.into_iter().chain(out.hessian.iter().flatten().map(|h| &**h)).map(<[f64]>::len);
+    let n = plan.tree.targets().len();
+    match lengths.into_iter().find(|length| *length != n) {
+        Some(length) => wrong(format!("there is room for {length} results of {n} particles")),
+        None => Ok(()),
+    }
+}
+
+fn check_charges(plan: &Plan, sources: &Sources) -> Result<(), FmmError> {
+    let n = plan.tree.len();
+    let columns = || sources.charges.into_iter().chain(sources.dipoles.into_iter().flatten());
+    if let Some(column) = columns().find(|column| column.len() != n) {
+        return wrong(format!("{} charges were given for {n} particles", column.len()));
+    }
+    if columns().any(|c| c.iter().any(|q| !q.is_finite())) {
         return wrong("coordinates and charges must be finite numbers".into());
     }
+    let charges = sources.charges.unwrap_or_default();
     let sizes = || charges.iter().map(|q| q.abs());
     let (largest, least) = (sizes().fold(0.0, f64::max), sizes().filter(|q| *q > 0.0).fold(f64::MAX, f64::min));
     if least < largest && ldexp(least, -exponent(largest)) < LEAST_CHARGE {

@@ -7,15 +7,15 @@ use std::time::Instant;
 
 /// What both gave, and how long one waited for the other.
 pub(super) struct Both {
-    pub far: (Work, Seconds),
-    pub near: Work,
+    pub far: (Vec<Work>, Seconds),
+    pub near: Vec<Work>,
     pub waited: Waited,
 }
 
 /// Runs the far field on a thread of its own beside P2P on this one.
 pub(super) fn both(
-    far: impl FnOnce() -> (Work, Seconds) + Send,
-    near: impl FnOnce() -> Result<Work, FmmError>,
+    far: impl FnOnce() -> (Vec<Work>, Seconds) + Send,
+    near: impl FnOnce() -> Result<Vec<Work>, FmmError>,
 ) -> Result<Both, FmmError> {
     let start = Instant::now();
     let seconds = || start.elapsed().as_secs_f64();

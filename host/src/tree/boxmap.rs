@@ -31,13 +31,20 @@ const HALF: i32 = 1 << 30;
 
 impl BoxMap {
     pub fn new(columns: Columns) -> BoxMap {
-        let ends = columns.map(ends);
+        BoxMap::over(&[columns])
+    }
+
+    /// The box of several sets of points.
+    pub fn over(sets: &[Columns]) -> BoxMap {
+        let is_empty = sets.iter().all(|columns| columns[0].is_empty());
+        let along = |a: usize| sets.iter().map(|columns| ends(columns[a])).fold(NOWHERE, both);
+        let ends = [along(0), along(1), along(2)];
         let largest = ends.iter().flatten().fold(0.0, |a: f64, x| a.max(x.abs()));
-        let shift = exponent(if columns[0].is_empty() { 0.0 } else { largest });
+        let shift = exponent(if is_empty { 0.0 } else { largest });
         let (mut centre, mut rest) = ([0.0; 3], [0.0; 3]);
         let mut extent = 0.0f64;
         for ((c, rest), [low, high]) in centre.iter_mut().zip(&mut rest).zip(ends) {
-            if !columns[0].is_empty() {
+            if !is_empty {
                 let (low, high) = (ldexp(low, -shift), ldexp(high, -shift));
                 let sum = low + high;
                 let of_high = sum - low;
@@ -56,7 +63,7 @@ impl BoxMap {
         // Scaling down is exact as long as no bit falls below the smallest number, 2^-1074.
         let least = ldexp(1.0, shift - 1022);
         let is_exact = |x: &f64| *x == 0.0 || x.abs() >= least;
-        let exact = shift <= 0 || columns.iter().all(|c| c.par_iter().all(is_exact));
+        let exact = shift <= 0 || sets.iter().flatten().all(|c| c.par_iter().all(is_exact));
         BoxMap { shift, centre, rest, size, factor, exact }
     }
 
@@ -93,16 +100,21 @@ impl BoxMap {
     }
 }
 
+/// The ends of nothing.
+const NOWHERE: [f64; 2] = [f64::INFINITY, f64::NEG_INFINITY];
+
+fn both(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
+    [a[0].min(b[0]), a[1].max(b[1])]
+}
+
 /// The least and the greatest of a column.
 fn ends(column: &[f64]) -> [f64; 2] {
-    let both = |a: [f64; 2], b: [f64; 2]| [a[0].min(b[0]), a[1].max(b[1])];
-    let none = [f64::INFINITY, f64::NEG_INFINITY];
     let one = |part: &[f64]| {
-        let mut ends = none;
+        let mut ends = NOWHERE;
         some_ends(part, &mut ends);
         ends
     };
-    column.par_chunks(1 << 14).map(one).reduce(|| none, both)
+    column.par_chunks(1 << 14).map(one).reduce(|| NOWHERE, both)
 }
 
 fastest! {

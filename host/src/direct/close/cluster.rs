@@ -10,7 +10,7 @@ const LEAF: usize = 8;
 /// A point of the grid and the particles on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Point {
-    at: [i32; 3],
+    pub at: [i32; 3],
     first: usize,
     pub count: u32,
 }
@@ -138,7 +138,7 @@ impl Walk<'_> {
                 let (x, y, z) = (a[0] - b[0], a[1] - b[1], a[2] - b[2]);
                 if x * x + y * y + z * z <= (STEPS * STEPS) as i32 {
                     count += other.count as u64;
-                    *has_other |= target.first != other.first;
+                    *has_other |= target.at != other.at;
                 }
             }
             self.count += target.count as u64 * count;

@@ -6,6 +6,8 @@ use crate::arith::scale::exponent;
 use crate::arith::vector::{Isa, Vector, Vectors};
 use crate::direct::summation::LEAST;
 use crate::tree::charges::Charges;
+use crate::tree::lists::Direct;
+use crate::tree::sorted::Sorted;
 use crate::tree::{MAX_LEVEL, Tree};
 use std::ops::Range;
 
@@ -44,6 +46,12 @@ impl Frame {
         let centre = cell.centre();
         Frame { origin: std::array::from_fn(|a| map.centre[a] + centre[a] * map.size), unit: cell.edge() * map.size }
     }
+
+    /// The coordinates of a point, rounded as those of sources are.
+    pub fn place<T: Real>(&self, points: &Sorted, k: usize) -> [T; 3] {
+        let factor = 1.0 / self.unit;
+        std::array::from_fn(|a| T::of((points.scaled[a][k] - self.origin[a]) * factor))
+    }
 }
 
 /// 1, or the extent of a leaf that is full only because a few far particles make its cells so large: a power of two.
@@ -52,50 +60,49 @@ fn crowd_unit(tree: &Tree, leaf: usize) -> f64 {
     if cell.level < MAX_LEVEL {
         return 1.0;
     }
-    let extent = |column: &Vec<f64>| {
-        let own = || column[cell.particles()].iter().copied();
+    let extent = |a: usize| {
+        let own =
+            || tree.sources.scaled[a][cell.sources()].iter().chain(&tree.targets().scaled[a][cell.targets()]).copied();
         own().fold(f64::MIN, f64::max) - own().fold(f64::MAX, f64::min)
     };
-    let extent = tree.scaled.iter().map(extent).fold(0.0, f64::max);
+    let extent = (0..3).map(extent).fold(0.0, f64::max);
     // Sources up to 2 / LEAST units away are not too far for the powers of a distance.
     if extent < 1e-30 { 2f64.powi(exponent(extent.max(LEAST))) } else { 1.0 }
 }
 
 impl<T: Vectors> Sources<T> {
-    /// Takes the particles of `segments`, which hold those of the leaf as one stretch. Gives where these begin.
-    pub fn gather(
-        &mut self,
-        tree: &Tree,
-        charges: &Charges,
-        leaf: usize,
-        segments: &[(u32, u32)],
-        frame: &Frame,
-    ) -> usize {
-        let count: usize = segments.iter().map(|s| s.1 as usize).sum();
+    /// Takes the sources that act on a leaf, among them its own as one stretch.
+    pub fn gather(&mut self, tree: &Tree, charges: &Charges, leaf: usize, direct: Direct, frame: &Frame) {
+        let (segments, count) = (direct.own, direct.count());
         // Beyond all sources, and not so far that the powers of its distance leave the format.
         let far = T::of(3.0e4);
         // Whole vectors are written, the last of them into one more line.
         self.columns.iter_mut().for_each(|c| c.resize(count.div_ceil(LANES) + 1, Line([far; LANES])));
-        let [x, y, z] = &tree.scaled;
+        let [x, y, z] = &tree.sources.scaled;
         let from = Columns { columns: [x, y, z, &charges.scaled], origin: frame.origin, factor: 1.0 / frame.unit };
         let mut to = self.columns.each_mut().map(|lines| flat(lines));
         convert(Isa::best(), &from, segments, &mut to);
+        let mut at = segments.iter().map(|s| s.1 as usize).sum();
+        for images in direct.images.chunk_by(|a, b| a.shift == b.shift) {
+            let moved = |a: usize| frame.origin[a] - images[0].shift[a] as f64 * tree.map.size;
+            let from = Columns { origin: std::array::from_fn(moved), ..from };
+            let segments: Vec<(u32, u32)> = images.iter().map(|s| (s.first, s.count)).collect();
+            convert(Isa::best(), &from, &segments, &mut to.each_mut().map(|to| &mut to[at..]));
+            at += images.iter().map(|s| s.count as usize).sum::<usize>();
+        }
         for (to, rest) in to.into_iter().zip([far, far, far, T::default()]) {
             to[count..].fill(rest);
         }
         self.columns.iter_mut().for_each(|c| c.truncate(count.div_ceil(LANES)));
-        let own = tree.cells[leaf].particles();
-        let is_before = |s: &&(u32, u32)| ((s.0 + s.1) as usize) <= own.start;
-        let before: usize = segments.iter().take_while(is_before).map(|s| s.1 as usize).sum();
-        let within = segments.iter().find(|s| !is_before(s)).map_or(0, |s| own.start - s.0 as usize);
-        let first = before + within;
-        self.guarded = first / LANES..(first + own.len()).div_ceil(LANES);
-        first
-    }
-
-    /// The coordinates of a source.
-    pub fn place(&self, k: usize) -> [T; 3] {
-        std::array::from_fn(|a| self.columns[a][k / LANES].0[k % LANES])
+        let own = tree.cells[leaf].sources();
+        self.guarded = 0..0;
+        if !own.is_empty() {
+            let is_before = |s: &&(u32, u32)| ((s.0 + s.1) as usize) <= own.start;
+            let before: usize = segments.iter().take_while(is_before).map(|s| s.1 as usize).sum();
+            let within = segments.iter().find(|s| !is_before(s)).map_or(0, |s| own.start - s.0 as usize);
+            let first = before + within;
+            self.guarded = first / LANES..(first + own.len()).div_ceil(LANES);
+        }
     }
 
     /// Brings the lines with a source up to `distance` away from the targets' bounding box to those of the leaf itself.
@@ -133,6 +140,7 @@ fn flat<T>(lines: &mut [Line<T>]) -> &mut [T] {
 }
 
 /// What sources are made of: sorted particles' coordinates, which are moved and scaled, and charges, which are not.
+#[derive(Clone, Copy)]
 struct Columns<'a> {
     columns: [&'a [f64]; 4],
     origin: [f64; 3],

@@ -1,0 +1,31 @@
+//! What an FMM is given: where sources and targets lie, and what the sources carry (RULES H17 to H19).
+
+use super::particles::Columns;
+
+/// The points of a problem, in the user's units. Either set may be empty.
+#[derive(Clone, Copy, Debug)]
+pub struct Geometry<'a> {
+    pub sources: Columns<'a>,
+    /// Where the field is wanted, if not at the sources.
+    pub targets: Option<Columns<'a>>,
+}
+
+impl<'a> From<Columns<'a>> for Geometry<'a> {
+    fn from(sources: Columns<'a>) -> Geometry<'a> {
+        Geometry { sources, targets: None }
+    }
+}
+
+/// What the sources carry in one run, in the order of the input: charges, dipole moments in units of charge times length, or
+/// both.
+#[derive(Clone, Copy, Debug)]
+pub struct Sources<'a> {
+    pub charges: Option<&'a [f64]>,
+    pub dipoles: Option<Columns<'a>>,
+}
+
+impl<'a> From<&'a [f64]> for Sources<'a> {
+    fn from(charges: &'a [f64]) -> Sources<'a> {
+        Sources { charges: Some(charges), dipoles: None }
+    }
+}

@@ -1,0 +1,126 @@
+//! Points in Morton order: their places in scaled, box and integer coordinates, and how many sources each coincides with.
+
+use super::boxmap::BoxMap;
+use super::sort::{self, morton};
+use crate::arith::lanes::fastest;
+use crate::arith::scale::ldexp;
+use crate::data::particles::Columns;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Points in Morton order.
+#[derive(Clone, Debug)]
+pub struct Sorted {
+    /// For each sorted point its index in the input.
+    pub order: Vec<u32>,
+    /// Scaled coordinates (see [`BoxMap`]): differences are as exact as the input's where [`BoxMap::exact`] holds.
+    pub scaled: [Vec<f64>; 3],
+    /// The coordinates of the input, kept where scaled ones have lost bits.
+    input: Option<[Vec<f64>; 3]>,
+    /// Box coordinates in [-0.5, 0.5).
+    pub unit: [Vec<f64>; 3],
+    /// Integer coordinates X.
+    pub grid: Vec<[i32; 3]>,
+    /// For each sorted point the number of sources at exactly its coordinates, itself included where it is one.
+    pub twins: Vec<u32>,
+    /// The power of two of scaled coordinates.
+    shift: i32,
+}
+
+impl Sorted {
+    /// Sorts points, and gives their Morton keys too. Twins are not counted yet.
+    pub(super) fn new(columns: Columns, map: &BoxMap) -> (Sorted, Vec<u64>) {
+        let (keys, order) = sort::sorted(columns, map);
+        let scaled = columns.map(|c| order.par_iter().map(|k| map.scaled(c[*k as usize])).collect::<Vec<f64>>());
+        let (unit, grid) = placed(map, &scaled);
+        let input = (!map.exact).then(|| columns.map(|c| order.iter().map(|k| c[*k as usize]).collect()));
+        (Sorted { order, scaled, input, unit, grid, twins: Vec::new(), shift: map.shift }, keys)
+    }
+
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// The position of a sorted point in the input, to the bit.
+    pub fn position(&self, k: usize) -> [f64; 3] {
+        match &self.input {
+            Some(input) => [0, 1, 2].map(|a| input[a][k]),
+            None => [0, 1, 2].map(|a| ldexp(self.scaled[a][k], self.shift)),
+        }
+    }
+
+    /// The points with these integer coordinates, which stand together.
+    pub fn on_grid(&self, at: &[i32; 3]) -> Range<usize> {
+        let wanted = (morton(at), *at);
+        let first = self.grid.partition_point(|grid| (morton(grid), *grid) < wanted);
+        first..first + self.grid[first..].iter().take_while(|grid| *grid == at).count()
+    }
+
+    /// What is equal for points at equal coordinates alone.
+    fn key(&self, k: usize) -> [u64; 3] {
+        // Adding 0 makes -0 and 0 one key.
+        self.position(k).map(|x| (x + 0.0).to_bits())
+    }
+
+    /// Counts twins among these points themselves.
+    pub(super) fn count_twins(&mut self) {
+        let mut twins = vec![1; self.len()];
+        let mut first = 0;
+        for group in self.grid.chunk_by(|a, b| a == b) {
+            if group.len() > 1 {
+                let mut members: Vec<usize> = (first..first + group.len()).collect();
+                members.sort_unstable_by_key(|k| self.key(*k));
+                for same in members.chunk_by(|a, b| self.key(*a) == self.key(*b)) {
+                    same.iter().for_each(|k| twins[*k] = same.len() as u32);
+                }
+            }
+            first += group.len();
+        }
+        self.twins = twins;
+    }
+
+    /// Counts twins among other points, the sources.
+    pub(super) fn count_twins_among(&mut self, sources: &Sorted) {
+        let mut twins = vec![0; self.len()];
+        let mut first = 0;
+        for group in self.grid.chunk_by(|a, b| a == b) {
+            let mut keys: Vec<[u64; 3]> = sources.on_grid(&group[0]).map(|k| sources.key(k)).collect();
+            keys.sort_unstable();
+            for k in first..first + group.len() {
+                let own = self.key(k);
+                let below = keys.partition_point(|key| *key < own);
+                twins[k] = keys[below..].partition_point(|key| *key == own) as u32;
+            }
+            first += group.len();
+        }
+        self.twins = twins;
+    }
+}
+
+/// Box and integer coordinates of scaled ones.
+fn placed(map: &BoxMap, scaled: &[Vec<f64>; 3]) -> ([Vec<f64>; 3], Vec<[i32; 3]>) {
+    const TASK: usize = 1 << 12;
+    let mut unit = [0, 1, 2].map(|_| vec![0.0; scaled[0].len()]);
+    let mut grid = vec![[0; 3]; scaled[0].len()];
+    for (axis, (unit, scaled)) in unit.iter_mut().zip(scaled).enumerate() {
+        let parts = unit.par_chunks_mut(TASK).zip(scaled.par_chunks(TASK));
+        parts.zip(grid.par_chunks_mut(TASK)).for_each(|((unit, scaled), grid)| place(map, axis, scaled, unit, grid));
+    }
+    (unit, grid)
+}
+
+fastest! {
+    fn place(map: &BoxMap, axis: usize, scaled: &[f64], unit: &mut [f64], grid: &mut [[i32; 3]]) = place_body
+}
+
+#[inline(always)]
+fn place_body<const FMA: bool>(map: &BoxMap, axis: usize, scaled: &[f64], unit: &mut [f64], grid: &mut [[i32; 3]]) {
+    for ((unit, scaled), grid) in unit.iter_mut().zip(scaled).zip(grid) {
+        *unit = map.unit(axis, *scaled);
+        grid[axis] = BoxMap::grid(*unit);
+    }
+}
