@@ -16,6 +16,7 @@
 mod coefficients;
 mod compress;
 mod operators;
+mod points;
 mod polynomials;
 mod tables;
 
@@ -24,6 +25,7 @@ use crate::expansion::basis::{Index, indices_of, terms};
 use crate::expansion::sparse::{Product, rounded};
 use crate::tree::lists::reach;
 use coefficients::Series;
+use points::Nested;
 use polynomials::Nodes;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -71,8 +73,7 @@ pub struct Chebyshev<T> {
     nodes: Nodes,
     /// L2L to the child in each octant, and the other way round M2M.
     shifts: [Vec<Product<T>>; 8],
-    /// The derivatives of a series along each axis.
-    slopes: [Vec<Product<T>>; 3],
+    nested: Nested,
     /// M2L by level.
     levels: Vec<OnceLock<Table<T>>>,
     /// The same where there are too many offsets for these.
@@ -91,7 +92,7 @@ impl<T: Vectors> Chebyshev<T> {
         Chebyshev {
             nodes: Nodes::new(order + 2, order),
             shifts: std::array::from_fn(|octant| rounded(&polynomials::shifts(&terms, order, octant))),
-            slopes: std::array::from_fn(|axis| rounded(&polynomials::slopes(&terms, axis))),
+            nested: Nested::new(&terms, order),
             levels: levels.clone().map(|_| OnceLock::new()).collect(),
             pairs: levels.map(|_| OnceLock::new()).collect(),
             series: Series::new(order, terms),

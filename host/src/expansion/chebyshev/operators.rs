@@ -1,23 +1,17 @@
-//! The operators on vectors of eight particles.
+//! The operators; those at points are in `points`.
 
 use super::coefficients::transform;
-use super::{COARSEST, Chebyshev};
+use super::{COARSEST, Chebyshev, points};
 use crate::arith::lanes::{Real, fastest, madd};
 use crate::arith::vector::Vectors;
 use crate::expansion::mirrored::{self, Cells, FARTHEST, Level};
-use crate::expansion::sparse::with_slopes;
 use crate::expansion::{Expansion, Far, Points, Values};
 use crate::tree::lists::reach;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Particles that are worked on together.
+/// Columns of a matrix that are worked on together.
 const LANES: usize = 8;
-
-type Lane<T> = [T; LANES];
-
-/// The polynomials up to an order along each axis.
-type Axes<T> = [Vec<Lane<T>>; 3];
 
 impl<T: Vectors> Expansion<T> for Chebyshev<T> {
     fn multipole_terms(&self) -> usize {
@@ -33,7 +27,7 @@ impl<T: Vectors> Expansion<T> for Chebyshev<T> {
     }
 
     fn p2m(&self, points: Points<T>, charges: &[T], m: &mut [T], _: &mut Vec<T>) {
-        p2m::<T>(self, points, charges, m);
+        points::moments::<T>(self.isa, &self.nested, points.x, charges, m);
     }
 
     fn m2m(&self, octant: usize, child: &[T], parent: &mut [T]) {
@@ -119,8 +113,7 @@ impl<T: Vectors> Expansion<T> for Chebyshev<T> {
     }
 
     fn l2p(&self, l: &[T], points: Points<T>, out: &mut [Values<T>], _: &mut Vec<T>) {
-        let series = with_slopes(l, &self.slopes, l.len());
-        l2p::<T>(self, &series, points, out);
+        points::values::<T>(self.isa, &self.nested, points.x, l, out);
     }
 
     fn m2p(&self, level: u32, m: &[T], points: Points<T>, out: &mut [Values<T>], _: &mut Vec<T>) {
@@ -169,87 +162,6 @@ impl<T: Real> Chebyshev<T> {
             self.terms().iter().zip(m).map(term).sum()
         };
         (0..n.pow(3)).map(charge).collect()
-    }
-
-    fn room(&self) -> Axes<T> {
-        std::array::from_fn(|_| vec![[T::default(); LANES]; self.order + 1])
-    }
-}
-
-/// The polynomials at up to eight points from `first`; in other lanes those at 0.
-#[inline(always)]
-fn polynomials<T: Real>(points: &Points<T>, first: usize, axes: &mut Axes<T>) {
-    for (axis, column) in axes.iter_mut().zip(points.x) {
-        let count = (column.len() - first).min(LANES);
-        let mut t = [T::default(); LANES];
-        for i in 0..count {
-            t[i] = column[first + i] + column[first + i];
-        }
-        axis[0] = [T::ONE; LANES];
-        axis[1] = t;
-        for k in 2..axis.len() {
-            for i in 0..LANES {
-                axis[k][i] = (t[i] + t[i]) * axis[k - 1][i] - axis[k - 2][i];
-            }
-        }
-    }
-}
-
-#[inline(always)]
-fn product<T: Real>(axes: &Axes<T>, n: &[u8; 3]) -> Lane<T> {
-    let [x, y, z] = std::array::from_fn(|a| &axes[a][n[a] as usize]);
-    std::array::from_fn(|i| x[i] * y[i] * z[i])
-}
-
-fastest! {
-    fn p2m<T>(e: &Chebyshev<T>, points: Points<T>, charges: &[T], m: &mut [T]) = p2m_body
-}
-
-#[inline(always)]
-fn p2m_body<T: Real, const FMA: bool>(e: &Chebyshev<T>, points: Points<T>, charges: &[T], m: &mut [T]) {
-    let mut axes = e.room();
-    for first in (0..charges.len()).step_by(LANES) {
-        polynomials(&points, first, &mut axes);
-        let mut q = [T::default(); LANES];
-        let count = (charges.len() - first).min(LANES);
-        q[..count].copy_from_slice(&charges[first..first + count]);
-        for (m, n) in m.iter_mut().zip(e.terms()) {
-            let value = product(&axes, n);
-            let mut sum = [T::default(); LANES];
-            for i in 0..LANES {
-                sum[i] = q[i] * value[i];
-            }
-            *m += ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
-        }
-    }
-}
-
-fastest! {
-    fn l2p<T>(e: &Chebyshev<T>, series: &[Values<T>], points: Points<T>, out: &mut [Values<T>]) = l2p_body
-}
-
-#[inline(always)]
-fn l2p_body<T: Real, const FMA: bool>(
-    e: &Chebyshev<T>,
-    series: &[Values<T>],
-    points: Points<T>,
-    out: &mut [Values<T>],
-) {
-    let mut axes = e.room();
-    for (k, out) in out.chunks_mut(LANES).enumerate() {
-        polynomials(&points, k * LANES, &mut axes);
-        let mut sums = [[T::default(); LANES]; 4];
-        for (series, n) in series.iter().zip(e.terms()) {
-            let value = product(&axes, n);
-            for a in 0..4 {
-                for i in 0..LANES {
-                    sums[a][i] = madd::<T, FMA>(series[a], value[i], sums[a][i]);
-                }
-            }
-        }
-        for (i, out) in out.iter_mut().enumerate() {
-            (0..4).for_each(|a| out[a] += sums[a][i]);
-        }
     }
 }
 

@@ -101,27 +101,9 @@ pub fn shifts(terms: &[Index], degree: usize, octant: usize) -> Vec<Product<f64>
     products
 }
 
-/// The series of a series' derivative along an axis, in units of the cell's edge.
-pub fn slopes(terms: &[Index], axis: usize) -> Vec<Product<f64>> {
-    let mut products = Vec::new();
-    for (src, a) in terms.iter().enumerate() {
-        for (dst, b) in terms.iter().enumerate() {
-            let same = (0..3).all(|k| k == axis || a[k] == b[k]);
-            let (high, low) = (a[axis], b[axis]);
-            // T_a' = 2 a (T_(a-1) + T_(a-3) + ...), of which T_0 counts half; t is 2 in units of the edge.
-            if same && low < high && (high - low) % 2 == 1 {
-                let half = if low == 0 { 0.5 } else { 1.0 };
-                products.push(Product { dst: dst as u32, src: src as u32, coefficient: 4.0 * high as f64 * half });
-            }
-        }
-    }
-    products
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expansion::basis::indices_of;
 
     fn t(a: usize, x: f64) -> f64 {
         (a as f64 * x.acos()).cos()
@@ -161,22 +143,5 @@ mod tests {
             }
         }
         assert_eq!(differences(2, 9)[9].len(), 9);
-    }
-
-    #[test]
-    fn slopes_are_derivatives() {
-        let terms: Vec<Index> = (0..=5).flat_map(indices_of).collect();
-        let value = |n: &Index, x: [f64; 3]| (0..3).map(|k| t(n[k] as usize, 2.0 * x[k])).product::<f64>();
-        let x = [0.21, -0.37, 0.11];
-        for axis in 0..3 {
-            let products = slopes(&terms, axis);
-            for (src, n) in terms.iter().enumerate() {
-                let own = products.iter().filter(|p| p.src == src as u32);
-                let found: f64 = own.map(|p| p.coefficient * value(&terms[p.dst as usize], x)).sum();
-                let at = |step: f64| std::array::from_fn(|k| x[k] + if k == axis { step } else { 0.0 });
-                let wanted = (value(n, at(1e-5)) - value(n, at(-1e-5))) / 2e-5;
-                assert!((found - wanted).abs() < 1e-6 * (1.0 + wanted.abs()), "{n:?} {found} {wanted}");
-            }
-        }
     }
 }

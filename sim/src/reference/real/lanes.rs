@@ -7,26 +7,17 @@ use hdl::{Flags, Format};
 use pg2::graph::PinClass;
 use std::ops::Range;
 
-/// Lanes that one loop over registers takes at once, and those of a block.
-const CHUNK: usize = 16;
+/// Lanes of a block. Others are filled up to a multiple of a chunk.
 pub const LANES: usize = 128;
-
-type Chunk = [u64; CHUNK];
-
-/// Chunks of a block.
-const CHUNKS: usize = LANES / CHUNK;
+const CHUNK: usize = 16;
 
 /// One value in all lanes of a block.
-type Register = Vec<Chunk>;
-
-fn filled(value: u64) -> Register {
-    vec![[value; CHUNK]; CHUNKS]
-}
+type Register = Vec<u64>;
 
 /// Sources as registers hold them, element by element.
 #[derive(Clone, Default)]
 pub struct Gathered {
-    columns: Vec<Vec<Chunk>>,
+    columns: Vec<Register>,
     /// The place of each among the sources.
     pub places: Vec<u32>,
 }
@@ -43,7 +34,7 @@ pub struct Frame {
 /// Sums of integers, lane by lane: the low halves, and the high ones.
 #[derive(Clone, Copy)]
 pub struct Totals {
-    low: Chunk,
+    low: [u64; CHUNK],
     high: [i64; CHUNK],
 }
 
@@ -62,13 +53,9 @@ impl Gathered {
     pub fn new(columns: &[Vec<Real>], formats: &[Format], ranges: &[Range<usize>]) -> Gathered {
         let places: Vec<u32> = ranges.iter().flat_map(|r| r.start as u32..r.end as u32).collect();
         let column = |(column, format): (&Vec<Real>, &Format)| {
-            let of = |k: &u32| held(*format, column[*k as usize].bits());
-            let chunk = |places: &[u32]| {
-                let mut chunk = [of(&places[0]); CHUNK];
-                chunk.iter_mut().zip(places).for_each(|(x, k)| *x = of(k));
-                chunk
-            };
-            places.chunks(CHUNK).map(chunk).collect()
+            let last = places.last().into_iter().cycle();
+            let filled = places.iter().chain(last).take(places.len().next_multiple_of(CHUNK));
+            filled.map(|k| held(*format, column[*k as usize].bits())).collect()
         };
         Gathered { columns: columns.iter().zip(formats).map(column).collect(), places }
     }
@@ -80,19 +67,22 @@ impl Gathered {
 
 impl Frame {
     pub fn new(program: &Program) -> Frame {
-        let mut registers = vec![filled(0); program.registers];
-        program.constants.iter().for_each(|(register, value)| registers[*register] = filled(*value));
-        Frame { registers, marked: filled(0), once: false }
+        let mut registers = vec![vec![0; LANES]; program.registers];
+        program.constants.iter().for_each(|(register, value)| registers[*register].fill(*value));
+        Frame { registers, marked: vec![0; LANES], once: false }
     }
 
     /// Computes what no source changes.
     pub fn target(&mut self, program: &Program, value: impl Fn(PinClass, usize) -> u64) {
         for (register, class, at, format) in &program.pins {
-            self.registers[*register].fill([held(*format, value(*class, *at)); CHUNK]);
+            self.registers[*register].fill(held(*format, value(*class, *at)));
         }
-        self.marked.fill([0; CHUNK]);
-        execute(&program.once, self, &Gathered::default(), 0, CHUNKS);
-        self.once = self.marked.iter().flatten().any(|m| *m != 0);
+        if program.once.is_empty() {
+            return;
+        }
+        self.marked.fill(0);
+        execute(&program.once, self, &Gathered::default(), 0..LANES);
+        self.once = self.marked.iter().any(|m| *m != 0);
     }
 
     /// Computes a block of up to [`LANES`] sources from `first` on. Gives the lanes, ascending, that have to be computed apart.
@@ -101,12 +91,12 @@ impl Frame {
         if self.once {
             return (0..count).collect();
         }
-        self.marked.fill([0; CHUNK]);
-        execute(&program.steps, self, sources, first / CHUNK, count.div_ceil(CHUNK));
-        if self.marked.iter().all(|m| m.iter().fold(0, |all, m| all | m) == 0) {
+        self.marked.fill(0);
+        execute(&program.steps, self, sources, first..first + count.next_multiple_of(CHUNK));
+        if self.marked.iter().fold(0, |all, m| all | m) == 0 {
             return Vec::new();
         }
-        (0..count).filter(|k| self.marked[k / CHUNK][k % CHUNK] != 0).collect()
+        (0..count).filter(|k| self.marked[*k] != 0).collect()
     }
 
     /// Calls `take` with the lanes of a block of a result and their patterns, but for those in `apart`.
@@ -118,11 +108,11 @@ impl Frame {
         apart: &[usize],
         mut take: impl FnMut(usize, Real),
     ) {
-        let lanes = lanes(&self.registers, sources, register, first / CHUNK);
+        let lanes = lanes(&self.registers, sources, register, first..(first + LANES).min(sources.len()));
         let mut apart = apart.iter().peekable();
-        for k in 0..(sources.len() - first).min(LANES) {
+        for (k, x) in lanes.iter().enumerate() {
             if apart.next_if(|a| **a == k).is_none() {
-                take(k, pattern(format, lanes[k / CHUNK][k % CHUNK]));
+                take(k, pattern(format, *x));
             }
         }
     }
@@ -136,25 +126,23 @@ impl Frame {
         apart: &[usize],
         totals: &mut Totals,
     ) {
-        let count = (sources.len() - first).min(LANES);
-        let lanes = &lanes(&self.registers, sources, register, first / CHUNK)[..count.div_ceil(CHUNK)];
-        if apart.is_empty() && count.is_multiple_of(CHUNK) {
+        let lanes = lanes(&self.registers, sources, register, first..(first + LANES).min(sources.len()));
+        if apart.is_empty() && lanes.len().is_multiple_of(CHUNK) {
             return sum(lanes, format.is_signed(), totals);
         }
-        let mut some = [[0; CHUNK]; CHUNKS];
+        let mut some = [0; LANES];
         some[..lanes.len()].copy_from_slice(lanes);
-        let outside = count..count.next_multiple_of(CHUNK);
-        outside.chain(apart.iter().copied()).for_each(|k| some[k / CHUNK][k % CHUNK] = 0);
-        sum(&some[..lanes.len()], format.is_signed(), totals);
+        apart.iter().for_each(|k| some[*k] = 0);
+        sum(&some[..lanes.len().next_multiple_of(CHUNK)], format.is_signed(), totals);
     }
 }
 
-/// What a register holds from a chunk on.
+/// What a register holds for a range of sources of one block.
 #[inline(always)]
-fn lanes<'a>(registers: &'a [Register], sources: &'a Gathered, register: usize, first: usize) -> &'a [Chunk] {
+fn lanes<'a>(registers: &'a [Register], sources: &'a Gathered, register: usize, range: Range<usize>) -> &'a [u64] {
     match register.checked_sub(registers.len()) {
-        None => &registers[register],
-        Some(element) => &sources.columns[element][first..],
+        None => &registers[register][..range.len()],
+        Some(element) => &sources.columns[element][range],
     }
 }
 
@@ -192,28 +180,32 @@ macro_rules! fastest {
 }
 
 fastest! {
-    fn execute(steps: &[Step], frame: &mut Frame, sources: &Gathered, first: usize, count: usize) = execute_body
+    fn execute(steps: &[Step], frame: &mut Frame, sources: &Gathered, range: Range<usize>) = execute_body
 }
 
 fastest! {
-    fn sum(lanes: &[Chunk], is_signed: bool, totals: &mut Totals) = sum_body
+    fn sum(lanes: &[u64], is_signed: bool, totals: &mut Totals) = sum_body
 }
 
 #[inline(always)]
-fn sum_body<const FMA: bool>(lanes: &[Chunk], is_signed: bool, totals: &mut Totals) {
-    for chunk in lanes {
-        for i in 0..CHUNK {
-            totals.low[i] += chunk[i] & 0xffff_ffff;
-            totals.high[i] += if is_signed { chunk[i] as i64 >> 32 } else { (chunk[i] >> 32) as i64 };
+fn sum_body<const FMA: bool>(lanes: &[u64], is_signed: bool, totals: &mut Totals) {
+    let mut all = *totals;
+    for chunk in lanes.chunks_exact(CHUNK) {
+        for (low, x) in all.low.iter_mut().zip(chunk) {
+            *low += x & 0xffff_ffff;
+        }
+        for (high, x) in all.high.iter_mut().zip(chunk) {
+            *high += if is_signed { *x as i64 >> 32 } else { (x >> 32) as i64 };
         }
     }
+    *totals = all;
 }
 
-/// The registers of an instruction.
+/// The lanes of an instruction, all slices of one length.
 struct Place<'a> {
-    args: [&'a [Chunk]; 4],
-    to: &'a mut [Chunk],
-    marked: &'a mut [Chunk],
+    args: [&'a [u64]; MOST_ARGS],
+    to: &'a mut [u64],
+    marked: &'a mut [u64],
 }
 
 #[inline(always)]
@@ -221,23 +213,24 @@ fn number(x: u64) -> f64 {
     f64::from_bits(x)
 }
 
+/// All bits of a lane that is marked.
+#[inline(always)]
+fn mark_unless(holds: bool) -> u64 {
+    if holds { 0 } else { u64::MAX }
+}
+
 impl Place<'_> {
     #[inline(always)]
     fn one(self, f: impl Fn(u64) -> u64) {
         for (to, a) in self.to.iter_mut().zip(self.args[0]) {
-            for i in 0..CHUNK {
-                to[i] = f(a[i]);
-            }
+            *to = f(*a);
         }
     }
 
     #[inline(always)]
     fn two(self, f: impl Fn(u64, u64) -> u64) {
-        let [a, b, ..] = self.args;
-        for ((to, a), b) in self.to.iter_mut().zip(a).zip(b) {
-            for i in 0..CHUNK {
-                to[i] = f(a[i], b[i]);
-            }
+        for ((to, a), b) in self.to.iter_mut().zip(self.args[0]).zip(self.args[1]) {
+            *to = f(*a, *b);
         }
     }
 
@@ -255,36 +248,95 @@ impl Place<'_> {
     #[inline(always)]
     fn one_where(self, holds: impl Fn(f64) -> bool, f: impl Fn(f64) -> u64) {
         for ((to, a), marked) in self.to.iter_mut().zip(self.args[0]).zip(self.marked) {
-            for i in 0..CHUNK {
-                let x = number(a[i]);
-                marked[i] |= if holds(x) { 0 } else { u64::MAX };
-                to[i] = f(x);
-            }
+            *marked |= mark_unless(holds(number(*a)));
+            *to = f(number(*a));
         }
     }
 
     #[inline(always)]
     fn two_where(self, holds: impl Fn(f64, f64) -> bool, f: impl Fn(f64, f64) -> u64) {
-        let [a, b, ..] = self.args;
-        for (((to, a), b), marked) in self.to.iter_mut().zip(a).zip(b).zip(self.marked) {
-            for i in 0..CHUNK {
-                let (a, b) = (number(a[i]), number(b[i]));
-                marked[i] |= if holds(a, b) { 0 } else { u64::MAX };
-                to[i] = f(a, b);
+        for (((to, a), b), marked) in self.to.iter_mut().zip(self.args[0]).zip(self.args[1]).zip(self.marked) {
+            let (a, b) = (number(*a), number(*b));
+            *marked |= mark_unless(holds(a, b));
+            *to = f(a, b);
+        }
+    }
+
+    /// The second argument where the first is not 0, else the third.
+    #[inline(always)]
+    fn select(self) {
+        let [condition, yes, no, ..] = self.args;
+        for (((to, c), yes), no) in self.to.iter_mut().zip(condition).zip(yes).zip(no) {
+            *to = if *c != 0 { *yes } else { *no };
+        }
+    }
+
+    #[inline(always)]
+    fn squares(self, count: usize) {
+        self.to.iter_mut().zip(self.args[0]).for_each(|(to, x)| *to = (number(*x) * number(*x)).to_bits());
+        for arg in &self.args[1..count] {
+            for (to, x) in self.to.iter_mut().zip(*arg) {
+                *to = (number(*to) + number(*x) * number(*x)).to_bits();
             }
+        }
+    }
+
+    /// x^n of what `first` makes of x; 0 of 0. The products are those of [`f64::powi`].
+    #[inline(always)]
+    fn power(self, n: i32, holds: impl Fn(f64) -> bool, first: impl Fn(f64) -> f64) {
+        let Place { args: [a, ..], to, marked } = self;
+        let (mut factors, mut products) = ([0.0; LANES], [1.0; LANES]);
+        let (factors, products) = (&mut factors[..a.len()], &mut products[..a.len()]);
+        for ((a, factor), marked) in a.iter().zip(&mut *factors).zip(marked) {
+            *marked |= mark_unless(holds(number(*a)));
+            *factor = first(number(*a));
+        }
+        let mut rest = n.unsigned_abs();
+        loop {
+            if rest & 1 == 1 {
+                products.iter_mut().zip(&*factors).for_each(|(p, f)| *p *= f);
+            }
+            rest >>= 1;
+            if rest == 0 {
+                break;
+            }
+            factors.iter_mut().for_each(|f| *f *= *f);
+        }
+        if n < 0 {
+            products.iter_mut().for_each(|p| *p = 1.0 / *p);
+        }
+        for ((to, a), p) in to.iter_mut().zip(a).zip(&*products) {
+            *to = if number(*a) == 0.0 { 0 } else { p.to_bits() };
+        }
+    }
+
+    /// Whole numbers that `whole` makes of floats, between two ends.
+    #[inline(always)]
+    fn to_integers(self, [least, most]: [f64; 2], whole: impl Fn(f64) -> f64) {
+        for ((to, a), marked) in self.to.iter_mut().zip(self.args[0]).zip(self.marked) {
+            let x = whole(number(*a));
+            let holds = x >= least && x <= most && x < END;
+            *marked |= mark_unless(holds);
+            let inside = if holds { x } else { 0.0 };
+            // SAFETY: it is a whole number, and at least -2^63 as all ends of formats, and below 2^63.
+            *to = unsafe { inside.to_int_unchecked::<i64>() } as u64;
         }
     }
 }
 
+/// What no integer of a register reaches.
+const END: f64 = 9_223_372_036_854_775_808.0;
+
 #[inline(always)]
-fn execute_body<const FMA: bool>(steps: &[Step], frame: &mut Frame, sources: &Gathered, first: usize, count: usize) {
+fn execute_body<const FMA: bool>(steps: &[Step], frame: &mut Frame, sources: &Gathered, range: Range<usize>) {
     let Frame { registers, marked, .. } = frame;
+    let count = range.len();
     for step in steps {
         // No argument is in the result's register.
         let mut to = std::mem::take(&mut registers[step.to]);
-        let mut args: [&[Chunk]; MOST_ARGS] = [&[]; MOST_ARGS];
+        let mut args: [&[u64]; MOST_ARGS] = [&[]; MOST_ARGS];
         for (arg, register) in args.iter_mut().zip(step.args()) {
-            *arg = &lanes(registers, sources, *register, first)[..count];
+            *arg = lanes(registers, sources, *register, range.clone());
         }
         compute::<FMA>(&step.what, Place { args, to: &mut to[..count], marked: &mut marked[..count] });
         registers[step.to] = to;
@@ -344,93 +396,24 @@ fn compute<const FMA: bool>(what: &What, p: Place) {
     }
 }
 
-impl Place<'_> {
-    /// The second argument where the first is not 0, else the third.
-    #[inline(always)]
-    fn select(self) {
-        let [condition, yes, no, ..] = self.args;
-        for (((to, c), yes), no) in self.to.iter_mut().zip(condition).zip(yes).zip(no) {
-            for i in 0..CHUNK {
-                to[i] = if c[i] != 0 { yes[i] } else { no[i] };
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn squares(self, count: usize) {
-        for (k, to) in self.to.iter_mut().enumerate() {
-            let mut sum = [0.0; CHUNK];
-            for arg in &self.args[..count] {
-                for i in 0..CHUNK {
-                    let x = number(arg[k][i]);
-                    sum[i] += x * x;
-                }
-            }
-            *to = sum.map(f64::to_bits);
-        }
-    }
-
-    /// x^n of what `first` makes of x; 0 of 0. The products are those of [`f64::powi`].
-    #[inline(always)]
-    fn power(self, n: i32, holds: impl Fn(f64) -> bool, first: impl Fn(f64) -> f64) {
-        for ((to, a), marked) in self.to.iter_mut().zip(self.args[0]).zip(self.marked) {
-            let mut factor = [0.0; CHUNK];
-            for i in 0..CHUNK {
-                marked[i] |= if holds(number(a[i])) { 0 } else { u64::MAX };
-                factor[i] = first(number(a[i]));
-            }
-            let (mut rest, mut product) = (n.unsigned_abs(), [1.0; CHUNK]);
-            loop {
-                if rest & 1 == 1 {
-                    (0..CHUNK).for_each(|i| product[i] *= factor[i]);
-                }
-                rest >>= 1;
-                if rest == 0 {
-                    break;
-                }
-                (0..CHUNK).for_each(|i| factor[i] *= factor[i]);
-            }
-            for i in 0..CHUNK {
-                let value = if n < 0 { 1.0 / product[i] } else { product[i] };
-                to[i] = if number(a[i]) == 0.0 { 0 } else { value.to_bits() };
-            }
-        }
-    }
-
-    /// Whole numbers that `whole` makes of floats, between two ends.
-    #[inline(always)]
-    fn to_integers(self, [least, most]: [f64; 2], whole: impl Fn(f64) -> f64) {
-        for ((to, a), marked) in self.to.iter_mut().zip(self.args[0]).zip(self.marked) {
-            for i in 0..CHUNK {
-                let x = whole(number(a[i]));
-                let holds = x >= least && x <= most && x < 2f64.powi(63);
-                marked[i] |= if holds { 0 } else { u64::MAX };
-                let inside = if holds { x } else { 0.0 };
-                // SAFETY: it is a whole number, and at least -2^63 as all ends of formats, and below 2^63.
-                to[i] = unsafe { inside.to_int_unchecked::<i64>() } as u64;
-            }
-        }
-    }
-}
-
 /// An operator by its own meaning, lane by lane.
 fn other(op: &dyn Operator, inst: &Inst, p: Place) {
-    for (k, (to, marked)) in p.to.iter_mut().zip(p.marked).enumerate() {
-        let mut args = [[Real::default(); CHUNK]; MOST_ARGS];
-        for ((arg, from), format) in args.iter_mut().zip(p.args).zip(&inst.args) {
-            for i in 0..CHUNK {
-                let holds = format.is_integral() || number(from[k][i]).is_finite();
-                marked[i] |= if holds { 0 } else { u64::MAX };
-                arg[i] = if holds { pattern(*format, from[k][i]) } else { Real::default() };
-            }
+    let Place { args: from, to, marked } = p;
+    let mut args = [[Real::default(); LANES]; MOST_ARGS];
+    for ((arg, from), format) in args.iter_mut().zip(from).zip(&inst.args) {
+        for ((arg, x), marked) in arg.iter_mut().zip(from).zip(&mut *marked) {
+            let holds = format.is_integral() || number(*x).is_finite();
+            *marked |= mark_unless(holds);
+            *arg = if holds { pattern(*format, *x) } else { Real::default() };
         }
-        let (mut out, mut flags) = ([Real::default(); CHUNK], [Flags::NONE; CHUNK]);
-        let args = args.each_ref().map(|a| &a[..]);
-        op.real_lanes(inst, &args[..inst.args.len()], &mut out, &mut flags);
-        for i in 0..CHUNK {
-            marked[i] |= if flags[i].is_empty() { 0 } else { u64::MAX };
-            to[i] = held(inst.result, out[i].bits());
-        }
+    }
+    let count = to.len();
+    let (mut out, mut flags) = ([Real::default(); LANES], [Flags::NONE; LANES]);
+    let args = args.each_ref().map(|a| &a[..count]);
+    op.real_lanes(inst, &args[..inst.args.len()], &mut out[..count], &mut flags[..count]);
+    for (((to, out), flags), marked) in to.iter_mut().zip(out).zip(flags).zip(marked) {
+        *marked |= mark_unless(flags.is_empty());
+        *to = held(inst.result, out.bits());
     }
 }
 

@@ -279,6 +279,7 @@ impl<'a, 's> Builder<'a, 's> {
 fn what<'a>(op: &'static dyn Operator, inst: &'a Inst) -> What<'a> {
     let is_integral = inst.args.iter().all(|f| f.is_integral());
     let found = match (is_integral, inst.result.is_integral()) {
+        _ if op == compare::MUX => Some(What::Select),
         (true, true) => of_ints(op, inst),
         (false, false) => of_floats(op, inst),
         _ => between(op, inst),
@@ -312,9 +313,6 @@ fn of_floats<'a>(op: &'static dyn Operator, inst: &Inst) -> Option<What<'a>> {
 
 /// Operators that take floats to ints or back.
 fn between<'a>(op: &'static dyn Operator, inst: &Inst) -> Option<What<'a>> {
-    if op == compare::MUX {
-        return Some(What::Select);
-    }
     let power = |frac: Option<u32>| 2f64.powi(frac.unwrap_or(0) as i32);
     if op == float::TOFLOAT {
         let factor = 1.0 / power(inst.args[0].frac());
@@ -366,7 +364,6 @@ fn of_ints<'a>(op: &'static dyn Operator, inst: &Inst) -> Option<What<'a>> {
         _ if op == compare::NE => What::IntUnequal,
         _ if op == compare::NZ => What::Nonzero,
         _ if op == compare::ISZ => What::Zero,
-        _ if op == compare::MUX => What::Select,
         _ => return None,
     })
 }

@@ -76,7 +76,11 @@ fn shipped_kernels_give_what_their_operators_mean() {
 /// Expressions of `a` and `b` from sources, `c` from the target, and the format of all three and of the result.
 const EXPRESSIONS: &[(&str, &str, &str)] = &[
     ("float25.16", "float25.16", "a + b * c; a - b; a / b; -a; pg_abs(a); pg_min(a, b); pg_max(a, c); a << 3; a >> 7"),
-    ("float25.16", "float25.16", "pg_pow(a, -3, 2); pg_pow(a, 5, 1); pg_pow(b, -2, 1); pg_sqrt(a); pg_inv(a); pg_pow(a, 4, 2)"),
+    (
+        "float25.16",
+        "float25.16",
+        "pg_pow(a, -3, 2); pg_pow(a, 5, 1); pg_pow(b, -2, 1); pg_sqrt(a); pg_inv(a); pg_pow(a, 4, 2)",
+    ),
     ("float25.16", "float25.16", "pg_exp(a); pg_exp(-(b * b)); pg_exp(400 * c); pg_log(a); pg_rsqrt(pg_exp(a))"),
     ("float25.16", "float25.16", "a < b ? a : c; a <= b ? b : c; a == b ? a : c; a != 0 && b < c ? 1 / a : 0"),
     ("float25.16", "fixed64.30", "(fixed64.30)(a * b); (fixed64.30)(1 / (a * a)); (fixed64.30)pg_pow(a, -15, 2)"),
