@@ -23,6 +23,7 @@ struct Stretch { uint32_t begin, shift; };
 struct __align__(4 * sizeof(Real)) Source { Real x[3], q; };
 
 extern "C" __global__ void __launch_bounds__(THREADS, 3) p2p(
+    const double *__restrict__ target_x, const double *__restrict__ target_y, const double *__restrict__ target_z,
     const double *__restrict__ x, const double *__restrict__ y, const double *__restrict__ z, const Real *__restrict__ q,
     const Block *__restrict__ cidx, const Stretch *__restrict__ ulist, Real *__restrict__ force, uint32_t *__restrict__ close_pairs)
 {
@@ -35,7 +36,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3) p2p(
     const bool works = way < ways;
     const uint32_t i = block->first + place;
     const double ox = block->origin[0], oy = block->origin[1], oz = block->origin[2], factor = block->factor;
-    const Real at[3] = {(Real)((x[i] - ox) * factor), (Real)((y[i] - oy) * factor), (Real)((z[i] - oz) * factor)};
+    const Real at[3] = {(Real)((target_x[i] - ox) * factor), (Real)((target_y[i] - oy) * factor),
+                        (Real)((target_z[i] - oz) * factor)};
     const Real eps2 = block->eps2, least = block->least;
     const uint32_t sources = block->sources, uidx_end = block->uidx_end;
     // The sources of a way in a full tile, a multiple of UNROLL, and the distance of two ways in the tile.

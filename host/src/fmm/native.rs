@@ -36,7 +36,7 @@ pub(super) fn run(stage: Stage, states: &mut [State]) -> Vec<Work> {
     states.iter_mut().map(|state| run_one(stage, state)).collect()
 }
 
-fn run_one(stage: Stage, state: &mut State) -> Work {
+pub(super) fn run_one(stage: Stage, state: &mut State) -> Work {
     if stage == Stage::P2p {
         return p2p(state.plan, state.charges, &mut state.force);
     }
