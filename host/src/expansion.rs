@@ -6,6 +6,7 @@
 
 pub mod basis;
 pub mod chebyshev;
+pub mod lattice;
 mod mirrored;
 pub mod solid;
 mod sparse;

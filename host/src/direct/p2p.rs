@@ -157,7 +157,7 @@ impl<'a> Near<'a> {
             return (targets.collect(), 0);
         }
         let Scratch { sources, targets: places, sums } = scratch;
-        sources.gather(tree, self.charges, leaf, &self.lists.u[leaf], &frame);
+        sources.gather(tree, self.charges, leaf, self.lists.direct(leaf), &frame);
         places.clear();
         places.extend(targets.clone().map(|k| frame.place::<T>(tree.targets(), k)));
         sources.guard(places, limits.distance);
@@ -185,7 +185,7 @@ impl<'a> Near<'a> {
 
     /// Sums at any scale.
     fn wide(&self, leaf: usize, targets: &[usize]) -> Again {
-        let sums = scales::sums(self, leaf, &self.lists.u[leaf], targets);
+        let sums = scales::sums(self, leaf, self.lists.direct(leaf), targets);
         let charge = self.charges.exponent;
         let wide = sums.into_iter().map(|(k, sum)| (k, sum.map(|s| s.scaled(charge)))).collect();
         Again { targets: targets.len() as u64, pairs: 0, wide }

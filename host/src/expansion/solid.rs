@@ -6,13 +6,13 @@
 //!
 //! Sums over cells and particles are done in an order that does not depend on the number of threads.
 
-mod harmonics;
+pub(super) mod harmonics;
 mod m2l;
-mod matrices;
+pub(super) mod matrices;
 mod orders;
 mod points;
 mod shift;
-mod terms;
+pub(super) mod terms;
 #[cfg(test)]
 mod tests;
 
@@ -114,7 +114,7 @@ impl<T: Vectors> Expansion<T> for Solid<T> {
         }
         let list = |parent: usize| &far.lists.v[parent][..];
         let m2l = self.m2l.get_or_init(|| M2l::new(self.order, self.near2, self.isa, &self.weights));
-        m2l.run(&far.tree.cells, &far.tree.levels, &list, m, l);
+        m2l.run(far.tree.acting(), &far.tree.levels, &list, m, l);
     }
 
     fn p2l(&self, _: u32, points: Points<T>, charges: &[T], l: &mut [T], _: &mut Vec<T>) {

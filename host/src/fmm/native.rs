@@ -154,11 +154,13 @@ impl<T: Real> FarField<'_, T> {
                 if lists.x[t].is_empty() {
                     return;
                 }
-                let cell = &tree.cells[t];
+                let (cell, centre) = (&tree.cells[t], tree.cells[t].centre());
                 room.particles.clear();
                 for s in &lists.x[t] {
-                    let sources = tree.cells[*s as usize].sources();
-                    room.particles.add(&tree.sources, sources.clone(), cell.centre(), 1.0 / cell.edge());
+                    let source = &tree.acting()[*s as usize];
+                    let (sources, shift) = (source.sources(), source.shift());
+                    let centre = std::array::from_fn(|a| centre[a] - shift[a] as f64);
+                    room.particles.add(&tree.sources, sources.clone(), centre, 1.0 / cell.edge());
                     room.particles.add_charges(self.charges, sources);
                     room.particles.fill_up();
                 }
@@ -187,7 +189,7 @@ impl<T: Real> FarField<'_, T> {
         let terms = self.operators.multipole_terms();
         tree.by_leaf(force).into_par_iter().for_each_init(Room::default, |room, (leaf, force)| {
             for s in &lists.w[leaf] {
-                let (s, source) = (*s as usize, &tree.cells[*s as usize]);
+                let (s, source) = (tree.original(*s), &tree.acting()[*s as usize]);
                 room.particles.clear();
                 room.particles.add(tree.targets(), tree.cells[leaf].targets(), source.centre(), 1.0 / source.edge());
                 zeros(&mut room.values, force.len());

@@ -6,6 +6,7 @@ use crate::arith::scale::exponent;
 use crate::arith::vector::{Isa, Vector, Vectors};
 use crate::direct::summation::LEAST;
 use crate::tree::charges::Charges;
+use crate::tree::lists::Direct;
 use crate::tree::sorted::Sorted;
 use crate::tree::{MAX_LEVEL, Tree};
 use std::ops::Range;
@@ -70,9 +71,9 @@ fn crowd_unit(tree: &Tree, leaf: usize) -> f64 {
 }
 
 impl<T: Vectors> Sources<T> {
-    /// Takes the sources of `segments`, which hold those of the leaf as one stretch.
-    pub fn gather(&mut self, tree: &Tree, charges: &Charges, leaf: usize, segments: &[(u32, u32)], frame: &Frame) {
-        let count: usize = segments.iter().map(|s| s.1 as usize).sum();
+    /// Takes the sources that act on a leaf, among them its own as one stretch.
+    pub fn gather(&mut self, tree: &Tree, charges: &Charges, leaf: usize, direct: Direct, frame: &Frame) {
+        let (segments, count) = (direct.own, direct.count());
         // Beyond all sources, and not so far that the powers of its distance leave the format.
         let far = T::of(3.0e4);
         // Whole vectors are written, the last of them into one more line.
@@ -81,6 +82,14 @@ impl<T: Vectors> Sources<T> {
         let from = Columns { columns: [x, y, z, &charges.scaled], origin: frame.origin, factor: 1.0 / frame.unit };
         let mut to = self.columns.each_mut().map(|lines| flat(lines));
         convert(Isa::best(), &from, segments, &mut to);
+        let mut at = segments.iter().map(|s| s.1 as usize).sum();
+        for images in direct.images.chunk_by(|a, b| a.shift == b.shift) {
+            let moved = |a: usize| frame.origin[a] - images[0].shift[a] as f64 * tree.map.size;
+            let from = Columns { origin: std::array::from_fn(moved), ..from };
+            let segments: Vec<(u32, u32)> = images.iter().map(|s| (s.first, s.count)).collect();
+            convert(Isa::best(), &from, &segments, &mut to.each_mut().map(|to| &mut to[at..]));
+            at += images.iter().map(|s| s.count as usize).sum::<usize>();
+        }
         for (to, rest) in to.into_iter().zip([far, far, far, T::default()]) {
             to[count..].fill(rest);
         }
@@ -131,6 +140,7 @@ fn flat<T>(lines: &mut [Line<T>]) -> &mut [T] {
 }
 
 /// What sources are made of: sorted particles' coordinates, which are moved and scaled, and charges, which are not.
+#[derive(Clone, Copy)]
 struct Columns<'a> {
     columns: [&'a [f64]; 4],
     origin: [f64; 3],

@@ -57,7 +57,7 @@ impl<T: Vectors> M2l<T> {
         M2l::Tables(Mirrored::new(&known, near2, isa, Entries { weights, orders, terms }))
     }
 
-    /// Adds to the local expansions `l` of all cells what the multipoles `m` give. `list` has for each split cell the split
+    /// Adds to the local expansions `l` of the cells in `levels` what the multipoles `m` give. `list` has for each split cell the split
     /// cells of its level whose children it takes, near ones included.
     pub fn run<'v>(
         &self,
@@ -71,7 +71,8 @@ impl<T: Vectors> M2l<T> {
             M2l::Pairwise(pairwise) => return pairwise.run(cells, list, m, l),
             M2l::Tables(tables) => tables,
         };
-        let size = m.len() / cells.len().max(1);
+        // Images that `cells` holds besides have no expansions of their own.
+        let size = m.len() / levels.last().map_or(1, |level| level.end);
         let mut rest = l;
         let mut split_off =
             |cells: usize| rest.split_off_mut(..cells * size).expect("every cell has a local expansion");
