@@ -95,7 +95,7 @@ impl Needs {
 }
 
 /// Every backend; the first is the default.
-pub static BACKENDS: &[Entry] = &[emulator::ENTRY, cycle::ENTRY, cpu::ENTRY, cuda::ENTRY, board::ENTRY];
+pub static BACKENDS: &[Entry] = &[emulator::ENTRY, cycle::ENTRY, cpu::ENTRY, cuda::NATIVE, cuda::EXACT, board::ENTRY];
 
 impl Entry {
     /// Its row of the table in README.md.
@@ -107,8 +107,8 @@ impl Entry {
     /// Of a backend on a GPU whether one is there: its name, or why it cannot be used.
     pub fn gpu(&self) -> Option<Result<String, BackendError>> {
         let find = || {
-            crate::cuda::compile::check()?;
-            crate::cuda::device::found()
+            let name = crate::cuda::device::found()?;
+            crate::cuda::compile::check().map(|()| name)
         };
         (self.needs == Needs::Gpu).then(|| find().map_err(BackendError::from))
     }

@@ -50,6 +50,10 @@ fn backend(entry: &Entry) -> String {
     match entry.gpu() {
         None => entry.summary.to_string(),
         Some(Ok(name)) => format!("{} (here: {name})", entry.summary),
-        Some(Err(why)) => format!("{} (not here: {why})", entry.summary),
+        Some(Err(why)) => {
+            let why = why.to_string();
+            let (what, _) = why.split_once([';', ':']).unwrap_or((&why, ""));
+            format!("{} (not here: {what})", entry.summary)
+        }
     }
 }

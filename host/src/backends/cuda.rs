@@ -1,4 +1,5 @@
-//! The backend `cuda`: kernels in native mode on a GPU. Ints and fixeds are to the bit, floats and logs double, as on `cpu`.
+//! The backends `cuda` and `cuda-exact`: kernels on a GPU, in native mode, with floats and logs double as on `cpu`, and with
+//! the bits and flags of the pipeline.
 
 use super::{BackendOptions, Entry, Needs};
 use crate::cuda::device::Device;
@@ -6,10 +7,10 @@ use crate::cuda::{compile, pairs};
 use crate::job::{Backend, BackendError, Job, Outcome};
 use hdl::Format;
 use hdl::op::meaning::{self, Real};
-use pg2::backend::cuda::{self, native};
+use pg2::backend::cuda::{self, exact, native};
 use pg2::graph::Graph;
 
-pub const ENTRY: Entry = Entry {
+pub const NATIVE: Entry = Entry {
     name: "cuda",
     place: None,
     summary: "`fmm`: native f64 or f32 P2P on an NVIDIA GPU beside the CPU's far field. `run`: as `cpu`, on the GPU",
@@ -18,29 +19,43 @@ pub const ENTRY: Entry = Entry {
     clocked: false,
     traced: false,
     native: true,
-    open,
+    open: open_native,
 };
 
-fn open(_: &BackendOptions) -> Box<dyn Backend> {
-    Box::new(Gpu { mode: Mode { name: ENTRY.name, is_exact: false, text: native_text }, device: None })
+pub const EXACT: Entry = Entry {
+    name: "cuda-exact",
+    place: None,
+    summary: "the bits and flags of the pipeline, in integer arithmetic on an NVIDIA GPU",
+    needs: Needs::Gpu,
+    exact: true,
+    clocked: false,
+    traced: false,
+    native: false,
+    open: open_exact,
+};
+
+fn open_native(_: &BackendOptions) -> Box<dyn Backend> {
+    let text = |graph: &Graph| cuda::module(graph, &native::functions(graph));
+    Box::new(Gpu { mode: Mode { name: NATIVE.name, is_exact: false, text }, device: None })
 }
 
-fn native_text(graph: &Graph) -> String {
-    cuda::module(graph, &native::functions(graph))
+fn open_exact(_: &BackendOptions) -> Box<dyn Backend> {
+    let text = |graph: &Graph| cuda::module(graph, &exact::functions(graph));
+    Box::new(Gpu { mode: Mode { name: EXACT.name, is_exact: true, text }, device: None })
 }
 
 /// What a mode differs in.
-pub(super) struct Mode {
-    pub name: &'static str,
-    pub is_exact: bool,
+struct Mode {
+    name: &'static str,
+    is_exact: bool,
     /// The translation unit of a kernel.
-    pub text: fn(&Graph) -> String,
+    text: fn(&Graph) -> String,
 }
 
 /// Kernels of one mode on the first card, which is opened when it is first needed.
-pub(super) struct Gpu {
-    pub mode: Mode,
-    pub device: Option<Device>,
+struct Gpu {
+    mode: Mode,
+    device: Option<Device>,
 }
 
 impl Gpu {

@@ -5,7 +5,7 @@ use super::nvrtc::Nvrtc;
 use sim::SimError;
 use sim::cache::Cache;
 
-pub use super::nvrtc::VARIABLE;
+pub use super::nvrtc::{Form, VARIABLE};
 
 /// How a text is compiled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -30,27 +30,32 @@ pub fn check() -> Result<(), CudaError> {
     Nvrtc::get().map(|_| ())
 }
 
-/// The machine code of a text for an architecture such as `sm_90`.
-pub fn cubin(text: &str, arch: &str, arithmetic: Arithmetic) -> Result<Vec<u8>, CudaError> {
-    let fixed = ["--std=c++17", "--device-int128", "--disable-warnings"];
-    let mut options = vec![format!("--gpu-architecture={arch}")];
-    options.extend(fixed.iter().chain(arithmetic.options()).map(|o| o.to_string()));
-    let compile = || {
-        Nvrtc::get()?.cubin(text, &options).map_err(|log| {
-            CudaError::Failed(format!("NVRTC cannot compile the kernel for {arch}, which is no fault of yours:\n{log}"))
-        })
+/// A text compiled for an architecture such as `sm_90`.
+pub fn compile(text: &str, arch: &str, arithmetic: Arithmetic, form: Form) -> Result<Vec<u8>, CudaError> {
+    let failed = |log| {
+        CudaError::Failed(format!("NVRTC cannot compile the kernel for {arch}, which is no fault of yours:\n{log}"))
     };
-    let key = format!("cuda cubin\n{}\n{text}", options.join(" "));
+    Nvrtc::get()?.compile(text, &options(arch, arithmetic), form).map_err(failed)
+}
+
+fn options(arch: &str, arithmetic: Arithmetic) -> Vec<String> {
+    let fixed = ["--std=c++17", "--device-int128", "--disable-warnings"];
+    let given = fixed.iter().chain(arithmetic.options()).map(|o| o.to_string());
+    std::iter::once(format!("--gpu-architecture={arch}")).chain(given).collect()
+}
+
+/// The machine code of a text, from the cache where it has been compiled before.
+pub fn cubin(text: &str, arch: &str, arithmetic: Arithmetic) -> Result<Vec<u8>, CudaError> {
+    let key = format!("cuda cubin\n{}\n{text}", options(arch, arithmetic).join(" "));
     let mut made = None;
     let kept = Cache::standard().entry(&key, |dir| {
-        let cubin = compile().map_err(|e| SimError::Unsupported(e.to_string()))?;
+        let cubin = compile(text, arch, arithmetic, Form::Cubin).map_err(|e| SimError::Unsupported(e.to_string()))?;
         let path = dir.join(FILE);
         std::fs::write(&path, &cubin).map_err(|source| SimError::Io { path, source })?;
         made = Some(cubin);
         Ok(())
     });
-    let failed = |e: SimError| CudaError::Failed(e.to_string());
-    let dir = kept.map_err(failed)?;
+    let dir = kept.map_err(|e| CudaError::Failed(e.to_string()))?;
     match made {
         Some(cubin) => Ok(cubin),
         None => std::fs::read(dir.join(FILE)).map_err(|e| CudaError::Failed(format!("{}: {e}", dir.display()))),

@@ -13,6 +13,15 @@ pub const VARIABLE: &str = "PAIRFORGE_NVRTC";
 const REMEDY: &str = "install the package cuda-nvrtc of the CUDA toolkit, or `pip install nvidia-cuda-nvrtc` and set PAIRFORGE_NVRTC to \
                       the file libnvrtc.so.13 that it brings";
 
+/// What a text becomes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// Machine code of one architecture.
+    Cubin,
+    /// NVIDIA's portable assembly language.
+    Ptx,
+}
+
 /// The library, loaded.
 pub struct Nvrtc {
     library: Library,
@@ -42,8 +51,8 @@ impl Nvrtc {
             .ok_or_else(|| format!("NVRTC, which compiles kernels for the GPU, was not found; {REMEDY}"))
     }
 
-    /// Compiles a text to machine code of `options`' architecture. The error is the compiler's log.
-    pub fn cubin(&self, text: &str, options: &[String]) -> Result<Vec<u8>, String> {
+    /// Compiles a text by options, which name the architecture. The error is the compiler's log.
+    pub fn compile(&self, text: &str, options: &[String], form: Form) -> Result<Vec<u8>, String> {
         let source = CString::new(text).map_err(|e| e.to_string())?;
         let options: Vec<CString> =
             options.iter().map(|o| CString::new(o.as_str())).collect::<Result<_, _>>().map_err(|e| e.to_string())?;
@@ -60,7 +69,8 @@ impl Nvrtc {
             self.checked(created)?;
             let compiled = compile(program, pointers.len() as c_int, pointers.as_ptr());
             let result = match self.checked(compiled) {
-                Ok(()) => self.bytes(program, b"nvrtcGetCUBINSize\0", b"nvrtcGetCUBIN\0"),
+                Ok(()) if form == Form::Cubin => self.bytes(program, b"nvrtcGetCUBINSize\0", b"nvrtcGetCUBIN\0"),
+                Ok(()) => self.bytes(program, b"nvrtcGetPTXSize\0", b"nvrtcGetPTX\0"),
                 Err(what) => {
                     let log = self.bytes(program, b"nvrtcGetProgramLogSize\0", b"nvrtcGetProgramLog\0")?;
                     Err(format!("{what}\n{}", String::from_utf8_lossy(&log).trim_end_matches(['\0', '\n'])))

@@ -6,32 +6,31 @@
 use super::CudaError;
 use super::compile::Arithmetic;
 use super::device::{Device, failed};
-use super::pairs::Two;
 use crate::arith::lanes::Real;
 use crate::direct::p2p::{Frame, Limits, Near};
 use crate::tree::Tree;
 use crate::tree::charges::Charges;
-use crate::tree::lists::Lists;
+use crate::tree::lists::{Direct, Lists};
 use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{CudaFunction, CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits};
-use pg2::backend::cuda::p2p::{NAME, THREADS};
+use pg2::backend::cuda::p2p::{NAME, Real as Precision, Shape};
 use rayon::prelude::*;
 use std::ops::Range;
 
 /// Numbers that the kernel computes with.
 pub trait Number: Real + DeviceRepr + ValidAsZeroBits {
     const ARITHMETIC: Arithmetic;
-    const REAL: pg2::backend::cuda::p2p::Real;
+    const REAL: Precision;
 }
 
 impl Number for f32 {
     const ARITHMETIC: Arithmetic = Arithmetic::Fast;
-    const REAL: pg2::backend::cuda::p2p::Real = pg2::backend::cuda::p2p::Real::F32;
+    const REAL: Precision = Precision::F32;
 }
 
 impl Number for f64 {
     const ARITHMETIC: Arithmetic = Arithmetic::Careful;
-    const REAL: pg2::backend::cuda::p2p::Real = pg2::backend::cuda::p2p::Real::F64;
+    const REAL: Precision = Precision::F64;
 }
 
 /// A cell's part of the targets, as the kernel reads it.
@@ -57,18 +56,36 @@ unsafe impl<T: Number> DeviceRepr for Block<T> {}
 // SAFETY: as above.
 unsafe impl<T: Number> ValidAsZeroBits for Block<T> {}
 
+/// Targets of a block over all pairs.
+const ALL_PAIRS: usize = 256;
+
+/// A stretch of the sources of a block, as the kernel reads it.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct Stretch {
+    begin: u32,
+    shift: u32,
+    origin: [f64; 3],
+}
+
+// SAFETY: plain numbers in the order of the kernel's struct, of which all zeros are one.
+unsafe impl DeviceRepr for Stretch {}
+// SAFETY: as above.
+unsafe impl ValidAsZeroBits for Stretch {}
+
 /// What one launch computes: blocks, and the stretches of sources that they name.
 pub struct Layout<T> {
     blocks: Vec<Block<T>>,
     /// For each block its unit of length in scaled coordinates.
     units: Vec<f64>,
-    ulist: Vec<Two>,
+    ulist: Vec<Stretch>,
+    pub shape: Shape,
 }
 
 /// Targets that see the same sources.
 struct Group<'a> {
     targets: Range<usize>,
-    sources: &'a [(u32, u32)],
+    sources: Direct<'a>,
     origin: [f64; 3],
     unit: f64,
 }
@@ -76,14 +93,15 @@ struct Group<'a> {
 impl<T: Number> Layout<T> {
     /// Every leaf's targets against its list of near sources. Cells with more targets than a block takes are split evenly.
     pub fn of_leaves(tree: &Tree, lists: &Lists, eps: f64) -> Layout<T> {
+        let shape = Shape::of_cells(T::REAL);
         let with_targets = tree.leaves.iter().map(|leaf| *leaf as usize).filter(|leaf| tree.cells[*leaf].targets > 0);
         let groups: Vec<Group> = with_targets
             .flat_map(|leaf| {
                 let Frame { origin, unit } = Frame::of::<T>(tree, leaf);
                 let targets = tree.cells[leaf].targets();
-                let size = targets.len().div_ceil(targets.len().div_ceil(THREADS as usize));
+                let size = targets.len().div_ceil(targets.len().div_ceil(shape.targets()));
                 let starts = targets.clone().step_by(size);
-                let sources = &lists.u[leaf][..];
+                let sources = lists.direct(leaf);
                 starts.map(move |first| Group {
                     targets: first..(first + size).min(targets.end),
                     sources,
@@ -92,51 +110,53 @@ impl<T: Number> Layout<T> {
                 })
             })
             .collect();
-        Layout::new(tree, eps, &groups)
+        Layout::new(tree, eps, &groups, shape)
     }
 
     /// All targets, so many a block, against all sources. The frame is the middle of a block's targets and their extent.
-    pub fn of_all_pairs(tree: &Tree, eps: f64, size: usize) -> Layout<T> {
+    pub fn of_all_pairs(tree: &Tree, eps: f64) -> Layout<T> {
+        // Fewer than a block takes, for more blocks, whose ends then leave less of the card idle.
+        let (shape, size) = (Shape::of_all_pairs(T::REAL), ALL_PAIRS);
         let points = tree.targets();
-        let sources = [(0, tree.len() as u32)];
+        let all = [(0, tree.len() as u32)];
+        let sources = Direct { own: &all, images: &[] };
         let group = |first: usize| {
             let targets = first..(first + size).min(points.len());
             let (low, high) = bounds(|a, k| points.scaled[a][k], targets.clone());
             let extent = (0..3).map(|a| high[a] - low[a]).fold(0.0, f64::max);
             let unit = if extent > 0.0 { extent } else { tree.map.size };
             let (origin, unit) = match T::REAL {
-                pg2::backend::cuda::p2p::Real::F32 => ([0, 1, 2].map(|a| (low[a] + high[a]) / 2.0), unit),
-                pg2::backend::cuda::p2p::Real::F64 => ([0.0; 3], 1.0),
+                Precision::F32 => ([0, 1, 2].map(|a| (low[a] + high[a]) / 2.0), unit),
+                Precision::F64 => ([0.0; 3], 1.0),
             };
-            Group { targets, sources: &sources, origin, unit }
+            Group { targets, sources, origin, unit }
         };
         let groups: Vec<Group> = (0..points.len()).step_by(size).map(group).collect();
-        Layout::new(tree, eps, &groups)
+        Layout::new(tree, eps, &groups, shape)
     }
 
-    fn new(tree: &Tree, eps: f64, groups: &[Group]) -> Layout<T> {
-        let (mut ulist, mut lists) = (Vec::new(), Vec::with_capacity(groups.len()));
-        let mut last: Option<(&[(u32, u32)], Range<u32>, u32)> = None;
-        for group in groups {
-            let (range, sources) = match &last {
-                // The parts of a cell share its list.
-                Some((list, range, sources)) if std::ptr::eq(*list, group.sources) => (range.clone(), *sources),
-                _ => {
-                    let first = ulist.len() as u32;
-                    let mut begin = 0;
-                    for (first, count) in group.sources.iter().filter(|s| s.1 > 0) {
-                        ulist.push(Two(begin, first.wrapping_sub(begin)));
-                        begin += count;
-                    }
-                    (first..ulist.len() as u32, begin)
-                }
-            };
-            lists.push((range.clone(), sources));
-            last = Some((group.sources, range, sources));
+    fn new(tree: &Tree, eps: f64, groups: &[Group], shape: Shape) -> Layout<T> {
+        let (mut ulist, mut lists): (Vec<Stretch>, Vec<(Range<u32>, u32)>) =
+            (Vec::new(), Vec::with_capacity(groups.len()));
+        for (k, group) in groups.iter().enumerate() {
+            // The parts of a cell share its list.
+            let last = k.checked_sub(1).map(|k| &groups[k]);
+            if last.is_some_and(|l| std::ptr::eq(l.sources.own, group.sources.own) && l.origin == group.origin) {
+                lists.push(lists[k - 1].clone());
+                continue;
+            }
+            let first = ulist.len() as u32;
+            let mut begin = 0;
+            for (shift, first, count) in stretches(&group.sources) {
+                let origin = [0, 1, 2].map(|a| group.origin[a] - shift[a] as f64 * tree.map.size);
+                ulist.push(Stretch { begin, shift: first.wrapping_sub(begin), origin });
+                begin += count;
+            }
+            lists.push((first..ulist.len() as u32, begin));
         }
         let block = |(group, (range, sources)): (&Group, &(Range<u32>, u32))| block(tree, eps, group, range, *sources);
         let blocks = groups.par_iter().zip(&lists).map(block).collect();
-        Layout { blocks, units: groups.iter().map(|g| g.unit).collect(), ulist }
+        Layout { blocks, units: groups.iter().map(|g| g.unit).collect(), ulist, shape }
     }
 
     /// For each block its targets and its unit of length in scaled coordinates.
@@ -156,6 +176,12 @@ impl<T: Number> Layout<T> {
         let number = size_of::<T>() as u64;
         lists as u64 + sources * (24 + number) + targets * (24 + 4 * number + 4)
     }
+}
+
+/// The stretches of sources that are not empty: the image, in boxes, and the particles.
+fn stretches<'a>(sources: &Direct<'a>) -> impl Iterator<Item = ([i32; 3], u32, u32)> + 'a {
+    let own = sources.own.iter().map(|(first, count)| ([0; 3], *first, *count));
+    own.chain(sources.images.iter().map(|s| (s.shift, s.first, s.count))).filter(|s| s.2 > 0)
 }
 
 /// The least and the greatest coordinates of some points.
@@ -210,11 +236,12 @@ pub struct Prepared<T> {
     sources: [CudaSlice<f64>; 3],
     charges: CudaSlice<T>,
     blocks: CudaSlice<Block<T>>,
-    ulist: CudaSlice<Two>,
+    ulist: CudaSlice<Stretch>,
     force: CudaSlice<T>,
     close: CudaSlice<u32>,
     count: usize,
     grid: u32,
+    threads: u32,
 }
 
 /// What came back, target by target.
@@ -245,6 +272,7 @@ impl<T: Number> Prepared<T> {
             close: device.room(count)?,
             count,
             grid: layout.blocks.len() as u32,
+            threads: layout.shape.threads,
         })
     }
 
@@ -260,7 +288,7 @@ impl<T: Number> Prepared<T> {
         if self.grid == 0 {
             return Ok(0.0);
         }
-        let config = LaunchConfig { grid_dim: (self.grid, 1, 1), block_dim: (THREADS, 1, 1), shared_mem_bytes: 0 };
+        let config = LaunchConfig { grid_dim: (self.grid, 1, 1), block_dim: (self.threads, 1, 1), shared_mem_bytes: 0 };
         let mut launch = device.stream.launch_builder(&self.function);
         launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);
         self.targets.iter().chain(&self.sources).for_each(|column| {

@@ -12,7 +12,7 @@ use crate::cuda::{CudaError, compile};
 use crate::data::Force;
 use crate::direct::p2p::Near;
 use crate::job::BackendError;
-use pg2::backend::cuda::p2p::{Names, module};
+use pg2::backend::cuda::p2p::{Names, Real, module, pair};
 use pg2::graph::Graph;
 use rayon::prelude::*;
 
@@ -38,8 +38,8 @@ struct Ready<T> {
 
 impl<T: Number> Ready<T> {
     fn new(device: &mut Device, kernel: &Graph, plan: &Plan) -> Result<Ready<T>, FmmError> {
-        let text = module(kernel, &Names::USUAL, T::REAL).map_err(|why| FmmError::Option(why.0))?;
         let layout = Layout::of_leaves(&plan.tree, &plan.lists, plan.options.eps);
+        let text = module(kernel, &Names::USUAL, T::REAL, &layout.shape).map_err(|why| FmmError::Option(why.0))?;
         let prepared = Prepared::new(device, &text, &plan.tree, &layout).map_err(BackendError::from)?;
         Ok(Ready { layout, prepared })
     }
@@ -57,7 +57,7 @@ impl<T: Number> Ready<T> {
 impl Gpu {
     /// Whether it takes a kernel: one that is 1/r and has a native form. Others run as in any job.
     pub fn takes_kernel(kernel: &Graph) -> bool {
-        P2p::bind(kernel, false).is_ok() && module(kernel, &Names::USUAL, pg2::backend::cuda::p2p::Real::F32).is_ok()
+        P2p::bind(kernel, false).is_ok() && pair(kernel, &Names::USUAL, Real::F32).is_ok()
     }
 
     /// Opens the card for a kernel that it takes.

@@ -27,9 +27,6 @@ const ALL: usize = 1 << 18;
 const FMM: usize = 1_000_000;
 const LEAF: usize = 64;
 
-/// Targets of a block over all pairs.
-const BLOCK: usize = 64;
-
 /// FP32 instructions and one reciprocal root of a pair's potential and gradient.
 const ISSUED: f64 = 14.0;
 
@@ -57,7 +54,7 @@ struct Figure {
 
 /// Prints the figures and writes them. Without a GPU it says so, and fails if it was named.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let found = compile::check().and_then(|()| device::found());
+    let found = device::found().and_then(|_| compile::check());
     if let Err(why) = found {
         return match args.names.is_empty() {
             true => say!("  skipped: {why}"),
@@ -121,7 +118,7 @@ impl Problem {
     }
 
     fn all_pairs<T: Number>(&self) -> Layout<T> {
-        Layout::of_all_pairs(&self.tree, 0.0, BLOCK)
+        Layout::of_all_pairs(&self.tree, 0.0)
     }
 
     fn leaves<T: Number>(&self) -> Layout<T> {
@@ -182,7 +179,7 @@ impl Bench {
         layout: &Layout<T>,
     ) -> Result<(), Failure> {
         let graph = source::load(kernel)?.1;
-        let text = module(&graph, names, T::REAL).map_err(|why| Failure::Input(why.0))?;
+        let text = module(&graph, names, T::REAL, &layout.shape).map_err(|why| Failure::Input(why.0))?;
         let mut prepared = Prepared::new(&mut self.device, &text, &problem.tree, layout).map_err(failure)?;
         prepared.set_charges(&self.device, &problem.charges).map_err(failure)?;
         prepared.launch(&self.device).map_err(failure)?;
