@@ -7,7 +7,7 @@ use super::CudaError;
 use super::compile::Arithmetic;
 use super::device::{Device, failed};
 use crate::arith::lanes::Real;
-use crate::direct::p2p::{Frame, Limits, Near};
+use crate::direct::p2p::{Frame, Limits};
 use crate::tree::Tree;
 use crate::tree::charges::Charges;
 use crate::tree::lists::{Direct, Lists};
@@ -223,10 +223,10 @@ fn block<T: Number>(tree: &Tree, eps: f64, group: &Group, list: &Range<u32>, sou
 }
 
 /// Whether the arithmetic suits charges and softening at all.
-pub fn suits<T: Number>(near: &Near, layout: &Layout<T>) -> bool {
+pub fn suits<T: Number>(tree: &Tree, charges: &Charges, eps: f64, layout: &Layout<T>) -> bool {
     let limits = Limits::of::<T>();
     let least = layout.units.iter().copied().fold(f64::MAX, f64::min);
-    near.charges.least >= limits.charge && near.tree.map.scaled(near.eps) / least <= limits.eps
+    charges.least >= limits.charge && tree.map.scaled(eps) / least <= limits.eps
 }
 
 /// Data on the card, ready to launch.

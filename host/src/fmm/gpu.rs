@@ -44,11 +44,12 @@ impl<T: Number> Ready<T> {
         Ok(Ready { layout, prepared })
     }
 
-    fn sums(&mut self, device: &Device, near: &Near) -> Result<Option<Sums<T>>, CudaError> {
-        if !p2p::suits(near, &self.layout) {
+    fn sums(&mut self, device: &Device, state: &State) -> Result<Option<Sums<T>>, CudaError> {
+        let State { plan, charges, .. } = state;
+        if !p2p::suits(&plan.tree, charges, plan.options.eps, &self.layout) {
             return Ok(None);
         }
-        self.prepared.set_charges(device, near.charges)?;
+        self.prepared.set_charges(device, charges)?;
         self.prepared.launch(device)?;
         self.prepared.fetch(device).map(Some)
     }
@@ -143,18 +144,19 @@ impl Executor for Gpu {
         let mut bound = self.bound.take().expect("it is bound before it runs");
         let added = match &mut bound {
             Bound::F32(ready) => {
-                let sums = ready.sums(&self.device, &near).map_err(BackendError::from)?;
+                let sums = ready.sums(&self.device, state).map_err(BackendError::from)?;
                 sums.map(|sums| self.add(&ready.layout, &sums, state))
             }
             Bound::F64(ready) => {
-                let sums = ready.sums(&self.device, &near).map_err(BackendError::from)?;
+                let sums = ready.sums(&self.device, state).map_err(BackendError::from)?;
                 sums.map(|sums| self.add(&ready.layout, &sums, state))
             }
         };
         self.bound = Some(bound);
         let Some((again, pairs)) = added else {
             // Charges or a softening length for which the card's arithmetic is too narrow.
-            return Ok(native::run_one(stage, state));
+            let mut work = native::run(stage, std::slice::from_mut(state));
+            return Ok(work.pop().expect("one set of charges"));
         };
         let n = plan.tree.targets().len();
         progress("P2P", n, n);
@@ -163,7 +165,8 @@ impl Executor for Gpu {
         Ok(Work {
             streamed: plan.pairs.p2p,
             recomputed: again.targets,
-            close: pairs.div_ceil(2),
+            // Pairs of particles that are sources and targets were seen from both ends.
+            close: if plan.tree.is_apart() { pairs } else { pairs.div_ceil(2) },
             wide: again.wide,
             has_gradient: self.units.gradient.is_some(),
             ..Work::default()

@@ -10,7 +10,7 @@ use host::cuda::p2p::{Layout, Number, Prepared, Sums};
 use host::cuda::{CudaError, ceiling, compile};
 use host::data::Force;
 use host::data::random::{self, Charge, Distribution};
-use host::direct::p2p::Near;
+use host::direct::p2p::{Near, Out};
 use host::job::{Backend, BackendError, Job, Run, SourceRange, Table};
 use host::tree::Tree;
 use host::tree::charges::Charges;
@@ -113,7 +113,7 @@ impl Problem {
         let lists = lists::build(&tree, &options);
         let charges = Charges::new(&tree, &particles.q[..]);
         let mut wanted = vec![[0.0; 4]; n];
-        Near::new(&tree, &lists, &charges, 0.0).all::<f64>(&mut wanted);
+        Near::new(&tree, &lists, &charges, 0.0).all::<f64>(vec![Out { force: &mut wanted, hessian: &mut [] }]);
         Problem { tree, lists, charges, wanted }
     }
 
