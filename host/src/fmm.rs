@@ -6,6 +6,7 @@ mod calibrate;
 pub mod executor;
 mod field;
 pub mod function;
+pub mod gpu;
 mod native;
 pub mod offload;
 mod options;

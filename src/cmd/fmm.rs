@@ -10,13 +10,14 @@ use crate::progress::Progress;
 use crate::{input, memory, output, source};
 use clap::ValueEnum;
 use hdl::circuit::target::Clock;
-use host::backends::{self, BACKENDS, BackendOptions};
+use host::backends::{self, BACKENDS, BackendOptions, Entry, Needs};
 use host::data::particles::{Field, Particles};
 use host::data::random::{Charge, Distribution};
 use host::data::{npy, random};
 use host::direct::error;
 use host::expansion::basis::Basis;
 use host::fmm::executor::Executor;
+use host::fmm::gpu::Gpu;
 use host::fmm::offload::{self, Pipelines};
 use host::fmm::stats::Stats;
 use host::fmm::{self, FmmError, MOST_PARTICLES, Plan, Precision, Solution, bind, function, tune};
@@ -158,8 +159,10 @@ fn tolerance(text: &str) -> Result<f64, String> {
 pub fn run(args: Args) -> Result<(), Failure> {
     let (entry, place) = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
     let engine = BackendOptions { place: place.to_string(), ..engine(&args)? };
+    let on_gpu = gpu_kernel(entry, &args)?;
     // A kernel that is named is run, on the CPU by its real-number meaning.
-    let native = entry.native && args.p2p.is_none() && args.m2l.is_none();
+    let is_plain = args.p2p.is_none() && args.m2l.is_none();
+    let native = on_gpu.is_some() || entry.native && entry.needs != Needs::Gpu && is_plain;
     let mut options = options(&args, native);
     options.check().map_err(failure)?;
     if options.periodic.is_some() && !native {
@@ -177,6 +180,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         return predict::run(&args, board);
     }
     let kernels = if native { None } else { Some(Kernels::load(&args, &mut options)?) };
+    let mut gpu = on_gpu.as_ref().map(|kernel| Gpu::open(entry.name, kernel)).transpose().map_err(failure)?;
     let mut backend = (entry.open)(&engine);
     if let Some(k) = &kernels {
         let pairs = expected_pairs(&args);
@@ -191,8 +195,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if let Some(path) = &args.save_particles {
         save(path, || npy::write_particles(&particles), || particles.to_csv())?;
     }
-    let of_kernel = kernels.as_ref().map(|k| &k.p2p).filter(|_| options.basis == Basis::Chebyshev);
+    let of_kernel = kernels.as_ref().map(|k| &k.p2p).or(on_gpu.as_ref().filter(|_| args.p2p.is_some()));
+    let of_kernel = of_kernel.filter(|_| options.basis == Basis::Chebyshev);
     let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
+    executors.extend(gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor));
     let mut shown: Option<(&'static str, Progress)> = None;
     let progress = &mut |stage, done, total| {
         if shown.as_ref().is_none_or(|(name, _)| *name != stage) {
@@ -238,6 +244,16 @@ pub fn run(args: Args) -> Result<(), Failure> {
         });
     }
     write(&args, &field, &stats)
+}
+
+/// The P2P kernel that a GPU runs natively beside the CPU's far field: the usual one, or one that is named and has a native form.
+fn gpu_kernel(entry: &Entry, args: &Args) -> Result<Option<Graph>, Failure> {
+    let is_far_native = args.m2l.as_deref().is_none_or(|m| m == NATIVE);
+    if entry.needs != Needs::Gpu || !entry.native || !is_far_native {
+        return Ok(None);
+    }
+    let kernel = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
+    Ok(Some(kernel).filter(Gpu::takes_kernel))
 }
 
 /// The kernels of an FMM on pipelines.

@@ -2,6 +2,7 @@
 
 mod black_box;
 mod cells;
+mod cuda;
 mod emulator;
 mod fmm;
 mod hostile;
