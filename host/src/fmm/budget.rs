@@ -74,7 +74,7 @@ impl Executor for Exact {
     }
 
     fn run(&mut self, _: Stage, state: &mut State, _: &mut Progress) -> Result<Work, FmmError> {
-        Ok(native::p2p(state.plan, state.charges, &mut state.force, Precision::F64))
+        Ok(native::p2p(std::slice::from_mut(state), Precision::F64).remove(0))
     }
 }
 

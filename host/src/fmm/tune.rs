@@ -10,8 +10,7 @@ pub use measure::measure;
 use super::executor::{Executor, Progress};
 use super::{FmmError, FmmOptions, Plan, Precision, Solution};
 use crate::data::particles::Particles;
-use crate::direct::error::Errors;
-use crate::direct::summation;
+use crate::direct::error::{self, Errors};
 use cost::{Choice, Costs};
 use judge::Judge;
 use orders::{Tried, guess, next};
@@ -86,7 +85,7 @@ pub fn within(
     let targets = judge::targets(particles.len(), seed);
     let reference = match p2p {
         Some(graph) => super::offload::direct(&plan, &particles.q, graph, &targets)?,
-        None => summation::reference(particles, &targets, options.eps),
+        None => error::reference(particles, &targets, options.eps, options.periodic.as_ref()),
     };
     let judge = Judge::new(particles.len(), targets, reference, seed);
     let mut search = Search { wanted, problem, judge: &judge, executors, progress };

@@ -3,9 +3,12 @@
 mod black_box;
 mod budget;
 mod cells;
+mod cuda;
 mod emulator;
 mod fmm;
 mod hostile;
 mod kernels;
+mod periodic;
+mod problems;
 mod tolerance;
 mod truth;

@@ -24,6 +24,8 @@ pub(super) struct Line<T>(pub [T; LANES]);
 pub(super) struct Sources<T> {
     /// Coordinates and charges.
     pub columns: [Vec<Line<T>>; 4],
+    /// What else the sources carry: further charges, dipole moments.
+    pub more: Vec<Vec<Line<T>>>,
     /// The lines that may hold sources too close to a target. These stand together, so that all others are summed without
     /// a look at distances.
     pub guarded: Range<usize>,
@@ -31,8 +33,8 @@ pub(super) struct Sources<T> {
 
 /// The origin and unit in which a leaf's sums are done. f64 takes scaled coordinates, whose differences are those of the
 /// input, as they are or times a power of two; f32 counts from the leaf's centre in units of its edge.
-pub(super) struct Frame {
-    origin: [f64; 3],
+pub(crate) struct Frame {
+    pub origin: [f64; 3],
     /// Unit of length in scaled coordinates.
     pub unit: f64,
 }
@@ -45,6 +47,11 @@ impl Frame {
         let (cell, map) = (&tree.cells[leaf], &tree.map);
         let centre = cell.centre();
         Frame { origin: std::array::from_fn(|a| map.centre[a] + centre[a] * map.size), unit: cell.edge() * map.size }
+    }
+
+    /// Scaled coordinates as they are: in no unit of a crowd's does f64 hold second derivatives.
+    pub fn plain<T: Real>(tree: &Tree, leaf: usize) -> Frame {
+        if is_f64::<T>() { Frame { origin: [0.0; 3], unit: 1.0 } } else { Frame::of::<T>(tree, leaf) }
     }
 
     /// The coordinates of a point, rounded as those of sources are.
@@ -105,6 +112,24 @@ impl<T: Vectors> Sources<T> {
         }
     }
 
+    /// Takes what else the sources that act on a leaf carry, each column times a factor. To be called after [`Sources::gather`].
+    pub fn gather_more(&mut self, direct: Direct, from: &[(&[f64], f64)]) {
+        let lines = self.columns[0].len();
+        self.more.resize_with(from.len(), Vec::new);
+        for (to, (column, factor)) in self.more.iter_mut().zip(from) {
+            to.clear();
+            to.resize(lines, Line([T::default(); LANES]));
+            let images = direct.images.iter().map(|s| (s.first, s.count));
+            let segments = direct.own.iter().copied().chain(images);
+            let numbers = segments.flat_map(|s| &column[s.0 as usize..(s.0 + s.1) as usize]);
+            flat(to).iter_mut().zip(numbers).for_each(|(to, x)| *to = T::of(x * factor));
+        }
+    }
+
+    fn all_columns(&mut self) -> impl Iterator<Item = &mut Vec<Line<T>>> {
+        self.columns.iter_mut().chain(&mut self.more)
+    }
+
     /// Brings the lines with a source up to `distance` away from the targets' bounding box to those of the leaf itself.
     pub fn guard(&mut self, targets: &[[T; 3]], distance: f64) {
         let Some(first) = targets.first() else { return };
@@ -123,10 +148,12 @@ impl<T: Vectors> Sources<T> {
         let (own, lines) = (self.guarded.clone(), x.len());
         for line in reaching.iter().rev().filter(|line| **line < own.start) {
             self.guarded.start -= 1;
-            self.columns.iter_mut().for_each(|c| c.swap(*line, self.guarded.start));
+            let start = self.guarded.start;
+            self.all_columns().for_each(|c| c.swap(*line, start));
         }
         for line in reaching.iter().filter(|line| (own.end..lines).contains(line)) {
-            self.columns.iter_mut().for_each(|c| c.swap(*line, self.guarded.end));
+            let end = self.guarded.end;
+            self.all_columns().for_each(|c| c.swap(*line, end));
             self.guarded.end += 1;
         }
     }
