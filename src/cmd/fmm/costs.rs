@@ -129,7 +129,8 @@ pub fn leaf(costs: &cost::Costs, args: &Args, options: &FmmOptions, board: Optio
                 particle: 4.0 * words as f64 / LINE,
                 sources: (args.jmem.unwrap_or(JMEM) / layout.j_words()) as f64,
             };
-            line.leaf()
+            let FmmOptions { basis, order, precision, .. } = *options;
+            costs.leaf_on(&line, &cost::Choice { n, basis, order, precision })
         }
     }
 }

@@ -103,11 +103,22 @@ impl Costs {
     /// The particles up to which a leaf is not worth splitting: `sqrt(B / C)` with what M2L of a cell's children and P2P of a
     /// pair cost (Gumerov and Duraiswami, 2008).
     pub fn leaf(&self, choice: &Choice) -> usize {
+        rounded(off_the_middle(self.best(choice, self.native(choice.precision).pair), choice.n as f64))
+    }
+
+    /// The same with P2P on a board: for a particle it takes what its line does, until the pairs of larger leaves take longer. The
+    /// sources of a leaf must fit the j memory; leaves are about a third full.
+    pub fn leaf_on(&self, line: &Line, choice: &Choice) -> usize {
+        let of_line = 3.0 * line.particle * line.pairs / NEAR_CELLS;
+        let most = 3.0 * line.sources / NEAR_CELLS;
+        rounded(self.best(choice, 1.0 / line.pairs).max(of_line).min(most))
+    }
+
+    fn best(&self, choice: &Choice, pair: f64) -> f64 {
         let native = self.native(choice.precision);
         let m2l = FAR_CELLS * native.far(choice.basis).m2l(choice.basis, choice.order);
         // Seven eighths of the pairs with the near cells are saved.
-        let best = (m2l / (NEAR_CELLS * 0.875 * native.pair)).sqrt();
-        rounded(off_the_middle(best, choice.n as f64))
+        (m2l / (NEAR_CELLS * 0.875 * pair)).sqrt()
     }
 }
 
@@ -125,15 +136,6 @@ impl Far {
     pub fn m2l(&self, basis: Basis, order: usize) -> f64 {
         let terms = terms_of(basis, order);
         self.cell + self.product * terms * terms
-    }
-}
-
-impl Line {
-    /// A board takes for a particle what its line does, until the pairs of larger leaves take longer, or the sources of a leaf no
-    /// longer fit the j memory. Leaves are about a third full.
-    pub fn leaf(&self) -> usize {
-        let of_pairs = self.particle * self.pairs / NEAR_CELLS;
-        rounded(3.0 * of_pairs.min(self.sources / NEAR_CELLS))
     }
 }
 
@@ -205,8 +207,11 @@ mod tests {
 
     #[test]
     fn slow_lines_get_shallow_trees() {
-        let line = |particle: f64, sources: f64| Line { pairs: 8e8, particle, sources }.leaf();
-        assert!(line(1e-8, 1e9) < line(1e-7, 1e9) && line(1e-7, 1e9) < line(2e-4, 1e9));
+        let choice = Choice { n: 0, basis: Basis::Cartesian, order: 4, precision: Precision::F64 };
+        let line =
+            |particle: f64, sources: f64| Costs::default().leaf_on(&Line { pairs: 8e8, particle, sources }, &choice);
+        assert!(line(1e-8, 1e9) >= 32 && line(1e-8, 1e9) == line(1e-7, 1e9), "the line does not matter");
+        assert!(line(1e-7, 1e9) < line(1e-6, 1e9) && line(1e-6, 1e9) < line(2e-4, 1e9));
         assert!(line(2e-4, 4096.0) < 500, "the j memory is the limit");
     }
 }
