@@ -9,8 +9,7 @@
 //!
 //! The coefficients K_ab come from values of K at Chebyshev nodes (`coefficients`). Only these depend on the kernel, and on the
 //! level where it is not homogeneous. For M2L alone, terms are replaced by the combinations that matter, the singular vectors
-//! of all K_ab together (`compress`), as Fong and Darve do: for a kernel that obeys a differential equation, as 1/r and
-//! exp(-r)/r do, about (P+1)^2 of them. They keep the parity of the terms, so that M2L takes mirrored offsets together
+//! of all K_ab together (`compress`), as Fong and Darve do. They keep the parity of the terms, so that M2L takes mirrored offsets together
 //! ([`super::mirrored`]) where the kernel is symmetric.
 
 mod coefficients;
@@ -189,17 +188,5 @@ mod tests {
         let suits = |n, factor, levels| suits_f32(&Power { n, k: 0.0, factor }, levels);
         assert!(suits(1, 1.0, 20) && suits(12, 1.0, 5) && suits(6, 1e-9, 3));
         assert!(!suits(12, 1.0, 20) && !suits(1, 1e-30, 3) && !suits(1, 1e30, 3));
-    }
-
-    #[test]
-    fn few_combinations_matter_where_a_differential_equation_holds() {
-        for k in [0.0, 4.0, 40.0] {
-            for order in [3, 4, 6, 8] {
-                let e = Chebyshev::<f64>::new(order, 4, Arc::new(Power { n: 1, k, factor: 1.0 }));
-                let rank = e.table(2).0.rank;
-                println!("k {k} order {order}: {rank} of {} terms", e.terms().len());
-                assert!(rank < e.terms().len() && rank <= 3 * (order + 1).pow(2) / 2, "{k} {order}: {rank}");
-            }
-        }
     }
 }
