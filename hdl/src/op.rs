@@ -6,6 +6,7 @@
 
 pub mod addend;
 pub mod compare;
+pub mod ctext;
 pub mod facts;
 pub mod float;
 pub mod int;
@@ -32,6 +33,7 @@ use crate::circuit::{Circuit, Pipelined, Sig, pipeline};
 use crate::number::bounds::Bounds;
 use crate::op::addend::{Addend, Scaling};
 use crate::{Flags, Format, Rounding};
+use ctext::{CText, CVar};
 use facts::{Fast, Fold, Loss, Outcome, Twice, Unwrapped};
 use meaning::Real;
 pub use pieces::power::MAX_NUMERATOR;
@@ -280,6 +282,11 @@ pub trait Operator: Sync {
     /// likewise by its underlying integer, without scaling. The expression keeps that convention for the result. Arguments
     /// are plain identifiers and may occur several times.
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String;
+
+    /// Statements of C that compute the result's pattern from those of the arguments in integer arithmetic, as `bits` has it,
+    /// and raise its flags: those that [`Operator::flags`] states and no other. They are specialised to what the use says of
+    /// its arguments, and have no branches.
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar;
 
     /// The table that this use is computed by, if it is by one.
     fn table(&self, _inst: &Inst) -> Option<TableUse> {

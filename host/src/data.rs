@@ -2,6 +2,7 @@
 
 pub mod npy;
 pub mod particles;
+pub mod periodic;
 pub mod problem;
 pub mod random;
 

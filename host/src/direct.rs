@@ -2,6 +2,7 @@
 
 pub mod close;
 pub mod error;
+pub mod ewald;
 pub mod p2p;
 mod scales;
 pub mod summation;

@@ -6,6 +6,7 @@
 
 pub mod basis;
 pub mod chebyshev;
+pub mod lattice;
 mod mirrored;
 pub mod solid;
 mod sparse;
@@ -28,6 +29,12 @@ pub struct Points<'a, T> {
 
 /// Potential and gradient at a point, in units of a cell.
 pub type Values<T> = [T; 4];
+
+/// The second derivatives xx, xy, xz, yy, yz and zz at a point, in units of a cell.
+pub type SecondDerivatives<T> = [T; 6];
+
+/// The axes of the second derivatives.
+pub const PAIRS: [[usize; 2]; 6] = [[0, 0], [0, 1], [0, 2], [1, 1], [1, 2], [2, 2]];
 
 /// The cells between which M2L goes.
 #[derive(Clone, Copy)]
@@ -125,6 +132,26 @@ pub trait Expansion<T: Real>: Send + Sync {
 
     /// M2P: the multipole expansion of a cell of `level` at far `points`.
     fn m2p(&self, level: u32, m: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>);
+
+    /// The operators of dipoles and second derivatives, where the expansion has them.
+    fn derivatives(&self) -> Option<&dyn Derivatives<T>> {
+        None
+    }
+}
+
+/// Operators of dipoles and second derivatives of 1/r. Moments are in units of charge times the cell's edge.
+pub trait Derivatives<T: Real>: Send + Sync {
+    /// P2M of dipoles.
+    fn p2m_dipoles(&self, points: Points<T>, dipoles: [&[T]; 3], m: &mut [T], scratch: &mut Vec<T>);
+
+    /// P2L of dipoles. A point at the centre itself gives nothing.
+    fn p2l_dipoles(&self, points: Points<T>, dipoles: [&[T]; 3], l: &mut [T], scratch: &mut Vec<T>);
+
+    /// L2P of second derivatives.
+    fn l2p_hessian(&self, l: &[T], points: Points<T>, out: &mut [SecondDerivatives<T>], scratch: &mut Vec<T>);
+
+    /// M2P of second derivatives.
+    fn m2p_hessian(&self, m: &[T], points: Points<T>, out: &mut [SecondDerivatives<T>], scratch: &mut Vec<T>);
 }
 
 /// The operators of a basis and order: for 1/r, or a black-box expansion of a kernel.

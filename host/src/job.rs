@@ -110,6 +110,11 @@ pub trait Backend {
         format
     }
 
+    /// Whether results are the bits that the language defines; otherwise they are the real meaning (RULES N10).
+    fn is_exact(&self) -> bool {
+        true
+    }
+
     /// Whether it computes beside the CPU, which can do other stages meanwhile.
     fn is_device(&self) -> bool {
         false

@@ -2,6 +2,7 @@
 
 pub mod boxmap;
 pub mod charges;
+mod images;
 pub mod lists;
 mod octants;
 mod sort;
@@ -12,6 +13,7 @@ pub use sort::morton;
 use crate::data::particles::Columns;
 use crate::data::problem::Geometry;
 use boxmap::BoxMap;
+use images::Images;
 use rayon::prelude::*;
 use sorted::Sorted;
 use std::ops::Range;
@@ -22,8 +24,8 @@ pub const MAX_LEVEL: u32 = 20;
 /// A cell: a cube of edge 2^-level of the box that holds at least one source or target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cell {
-    /// Integer coordinates on its level.
-    pub at: [u32; 3],
+    /// Integer coordinates on its level: from 0 to below 2^level, beyond that for an image.
+    pub at: [i32; 3],
     pub level: u32,
     /// Its sources, in sorted order.
     pub first: u32,
@@ -67,6 +69,11 @@ impl Cell {
         self.at.map(|a| (a as f64 + 0.5) * self.edge() - 0.5)
     }
 
+    /// By how many periods it is moved: all 0 but for an image.
+    pub fn shift(&self) -> [i32; 3] {
+        self.at.map(|a| a >> self.level)
+    }
+
     /// Which of its parent's eight places it takes: x is the most significant bit.
     pub fn octant(&self) -> usize {
         ((self.at[0] & 1) << 2 | (self.at[1] & 1) << 1 | (self.at[2] & 1)) as usize
@@ -86,6 +93,8 @@ pub struct Tree {
     pub levels: Vec<Range<usize>>,
     /// Indices of the leaves in Morton order.
     pub leaves: Vec<u32>,
+    /// With periodic boundaries.
+    images: Option<Images>,
 }
 
 impl Tree {
@@ -107,7 +116,8 @@ impl Tree {
             }
             None => (None, None),
         };
-        let mut tree = Tree { map, sources, apart, cells: Vec::new(), levels: Vec::new(), leaves: Vec::new() };
+        let mut tree =
+            Tree { map, sources, apart, cells: Vec::new(), levels: Vec::new(), leaves: Vec::new(), images: None };
         tree.split(leaf.max(1), &keys, target_keys.as_deref());
         tree.leaves = (0..tree.cells.len() as u32).filter(|k| tree.cells[*k as usize].is_leaf()).collect();
         // Of two leaves the later one has more before it, of sources or of targets.
@@ -207,7 +217,7 @@ impl Tree {
         let first_child = self.cells.len() as u32;
         let (mut first, mut first_target) = (cell.first, cell.first_target);
         for octant in 0..8 {
-            let bit = |b: u32| (octant >> b & 1) as u32;
+            let bit = |b: u32| (octant >> b & 1) as i32;
             let (end, target_end) = (sources[octant], targets[octant]);
             if end > first || target_end > first_target {
                 self.cells.push(Cell {

@@ -1,4 +1,5 @@
-//! From a scheduled graph to a netlist.
+//! From a graph to what runs: a netlist, or CUDA C++.
 
 pub mod build;
+pub mod cuda;
 pub mod lower;

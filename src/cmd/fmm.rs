@@ -61,9 +61,9 @@ pub struct Args {
     /// Find the order, precision and leaf size for a relative L2 error of the gradient of at most E
     #[arg(long, value_name = "E", value_parser = tolerance, conflicts_with_all = ["order", "near_only", "predict"])]
     tol: Option<f64>,
-    /// Opening angle, above 0 and up to 0.5
-    #[arg(long, value_name = "T", default_value_t = 0.5)]
-    theta: f64,
+    /// Opening angle, above 0 and up to 0.5 [default: 0.5, or what --tol needs]
+    #[arg(long, value_name = "T")]
+    theta: Option<f64>,
     /// Particles up to which a cell stays a leaf [default: 64; for native solid harmonics by what the stages cost]
     #[arg(long, value_name = "N")]
     leaf: Option<usize>,
@@ -201,7 +201,13 @@ pub fn run(args: Args) -> Result<(), Failure> {
             (plan, solution)
         }
         Some(wanted) => {
-            let problem = tune::Problem { particles: &particles, p2p: of_kernel, seed: args.seed };
+            let free = tune::Free {
+                theta: args.theta.is_none(),
+                precision: args.precision.is_none(),
+                leaf: args.leaf.is_none() && native,
+            };
+            let problem =
+                tune::Problem { particles: &particles, p2p: of_kernel, seed: args.seed, is_promise: true, free };
             let tuned = tune::within(wanted, &problem, &options, &mut executors, progress).map_err(failure)?;
             (
                 tuned.plan,
@@ -301,7 +307,7 @@ fn options(args: &Args, native: bool) -> fmm::FmmOptions {
     let precision = args.tol.filter(|_| native).map_or(Precision::F64, tune::precision);
     let mut options = fmm::FmmOptions {
         order: args.order.unwrap_or(4),
-        theta: args.theta,
+        theta: args.theta.unwrap_or(0.5),
         leaf: LEAF,
         precision: args.precision.map_or(precision, Precision::from),
         basis: args.expansion.map_or(usual, Basis::from),

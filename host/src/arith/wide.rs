@@ -59,6 +59,53 @@ pub fn act(target: [f64; 3], source: [f64; 3], q: f64, eps: f64, sum: &mut WideF
     }
 }
 
+/// Potential, gradient and the second derivatives xx, xy, xz, yy, yz and zz.
+pub type WideValues = [Wide; 10];
+
+/// A charge, a dipole moment in units of 2^`exponent`, or both.
+#[derive(Clone, Copy, Debug)]
+pub struct Carried {
+    pub charge: f64,
+    pub dipole: [f64; 3],
+    pub exponent: i32,
+}
+
+/// As [`act`] for a charge and a dipole, with second derivatives.
+pub fn act_all(target: [f64; 3], source: [f64; 3], carried: &Carried, eps: f64, sum: &mut WideValues) {
+    let Some((d, scale)) = difference(target, source) else { return };
+    let unit = if eps > 0.0 { scale.max(exponent(eps)) } else { scale };
+    // The difference is d * 2^(unit + short).
+    let short = scale - unit;
+    let r2 = ldexp(d.iter().map(|x| x * x).sum::<f64>(), 2 * short) + ldexp(eps, -unit).powi(2);
+    let i = 1.0 / r2.sqrt();
+    let n = d.map(|x| x * i);
+    let of_charge = exponent(carried.charge.abs());
+    let q = ldexp(carried.charge, -of_charge);
+    let largest = exponent(carried.dipole.iter().fold(0.0, |a: f64, p| a.max(p.abs())));
+    let e = carried.dipole.map(|p| ldexp(p, -largest) * i);
+    let of_dipole = largest + carried.exponent - unit;
+    let along = e[0] * n[0] + e[1] * n[1] + e[2] * n[2];
+    sum[0].add(q * i, of_charge - unit);
+    sum[0].add(-along * i, of_dipole - unit + short);
+    let mut place = 4;
+    for a in 0..3 {
+        sum[a + 1].add(q * i * i * n[a], of_charge - 2 * unit + short);
+        sum[a + 1].add(-3.0 * along * i * i * n[a], of_dipole - 2 * unit + 2 * short);
+        sum[a + 1].add(e[a] * i * i, of_dipole - 2 * unit);
+        for b in a..3 {
+            let (cubed, hessian) = (i * i * i, &mut sum[place]);
+            hessian.add(3.0 * q * cubed * n[a] * n[b], of_charge - 3 * unit + 2 * short);
+            hessian.add(-15.0 * along * cubed * n[a] * n[b], of_dipole - 3 * unit + 3 * short);
+            hessian.add(3.0 * cubed * (e[a] * n[b] + e[b] * n[a]), of_dipole - 3 * unit + short);
+            if a == b {
+                hessian.add(-q * cubed, of_charge - 3 * unit);
+                hessian.add(3.0 * along * cubed, of_dipole - 3 * unit + short);
+            }
+            place += 1;
+        }
+    }
+}
+
 /// `source - target` as `d * 2^e` with the largest component of `d` between 1/2 and 1; `None` where they are equal.
 fn difference(target: [f64; 3], source: [f64; 3]) -> Option<([f64; 3], i32)> {
     let mut d: [f64; 3] = std::array::from_fn(|a| source[a] - target[a]);
@@ -101,6 +148,45 @@ mod tests {
         let mut f = WideForce::default();
         act([-f64::MAX, 0.0, 0.0], [f64::MAX, 0.0, 0.0], 1.0, 0.0, &mut f);
         assert!(is(f[0], 0.5, -1024) && is(f[1], 0.25, -2048), "{f:?}");
+    }
+
+    #[test]
+    fn charges_and_dipoles_of_any_scale_give_the_same_in_their_own_units() {
+        let (d, p, eps) = ([0.6, -0.3, 0.5], [0.2, 0.9, -0.4], 0.3);
+        let values = |length: i32, charge: f64, moment: f64, soft: f64| -> WideValues {
+            let mut sum = WideValues::default();
+            let scale = |x: f64| ldexp(x, length);
+            // Charge 2^800 and, in units of charge times length, the moment.
+            let carried =
+                Carried { charge: charge * 2f64.powi(800), dipole: p.map(|p| p * moment), exponent: 800 + length };
+            act_all(d.map(scale), [0.0; 3], &carried, scale(soft), &mut sum);
+            sum
+        };
+        for (charge, moment) in [(1.0, 0.0), (0.0, 1.0), (0.7, -1.0)] {
+            for soft in [0.0, eps] {
+                let r = (d.iter().map(|x| x * x).sum::<f64>() + soft * soft).sqrt();
+                let along = moment * (0..3).map(|a| p[a] * d[a]).sum::<f64>();
+                for length in [-900, -500, 0, 500, 1000] {
+                    let found = values(length, charge, moment, soft);
+                    let at = |a: usize, lengths: i32| found[a].scaled(lengths * length - 800).to_f64();
+                    let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-13, "{found} {wanted}");
+                    // Targets lie at d from the source.
+                    near(at(0, 1), charge / r + along / r.powi(3));
+                    let slope = -charge / r.powi(3) - 3.0 * along / r.powi(5);
+                    let mut place = 4;
+                    for a in 0..3 {
+                        near(at(a + 1, 2), slope * d[a] + moment * p[a] / r.powi(3));
+                        for b in a..3 {
+                            let bend = 3.0 * charge / r.powi(5) + 15.0 * along / r.powi(7);
+                            let cross = -3.0 * moment * (p[a] * d[b] + p[b] * d[a]) / r.powi(5);
+                            let wanted = bend * d[a] * d[b] + cross + if a == b { slope } else { 0.0 };
+                            near(at(place, 3), wanted);
+                            place += 1;
+                        }
+                    }
+                }
+            }
+        }
     }
 
     #[test]

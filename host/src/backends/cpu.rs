@@ -43,6 +43,10 @@ impl Backend for Cpu {
         meaning::held(format)
     }
 
+    fn is_exact(&self) -> bool {
+        ENTRY.exact
+    }
+
     fn run(&mut self, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<Outcome, BackendError> {
         let graph = job.graph;
         let kernel = RealKernel::new(graph);

@@ -12,8 +12,8 @@ use cluster::Cluster;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Pairs at up to this distance in steps of the integer coordinates are computed on the CPU: beyond it, the rounding of
-/// coordinates changes a distance by less than one part in 150.
+/// Pairs at up to this distance in steps of the integer coordinates are close: beyond it, the rounding of coordinates changes a
+/// distance by less than one part in 150.
 pub const STEPS: i64 = 256;
 
 /// Particles in two cells up to whose product each pair is looked at.
@@ -28,37 +28,52 @@ pub struct Close {
     pub targets: Vec<usize>,
 }
 
-/// Finds all close pairs.
-pub fn find(tree: &Tree) -> Close {
-    let keys = |points: &Sorted| -> Vec<u64> { points.grid.par_iter().map(morton).collect() };
-    let targets = tree.is_apart().then(|| keys(tree.targets()));
-    let sources = keys(&tree.sources);
-    let targets = targets.as_ref().unwrap_or(&sources);
-    let mut cells = Vec::new();
-    let mut first = 0;
-    for cell in targets.chunk_by(|a, b| a == b) {
-        cells.push(first..first + cell.len());
-        first += cell.len();
-    }
-    let of_cell = |cell: &Range<usize>| Finder { tree, targets, sources: &sources }.cell(cell.clone());
-    let parts: Vec<Close> = cells.into_par_iter().map(|cell| of_cell(&cell)).filter(|c| c.pairs > 0).collect();
-    // Each pair of particles that are sources and targets was seen from both of its ends.
-    let ends = if tree.is_apart() { 1 } else { 2 };
-    Close {
-        pairs: parts.iter().map(|c| c.pairs).sum::<u64>() / ends,
-        targets: parts.into_iter().flat_map(|c| c.targets).collect(),
-    }
-}
-
-struct Finder<'a> {
+/// Looks for close pairs of targets and sources.
+pub struct Finder<'a> {
     tree: &'a Tree,
-    /// The Morton key of each sorted target.
-    targets: &'a [u64],
+    /// The Morton key of each sorted target, where these are not the sources.
+    apart: Option<Vec<u64>>,
     /// The same of each source.
-    sources: &'a [u64],
+    sources: Vec<u64>,
 }
 
 impl Finder<'_> {
+    pub fn new(tree: &Tree) -> Finder<'_> {
+        let keys = |points: &Sorted| -> Vec<u64> { points.grid.par_iter().map(morton).collect() };
+        Finder { tree, apart: tree.is_apart().then(|| keys(tree.targets())), sources: keys(&tree.sources) }
+    }
+
+    /// Finds all close pairs.
+    pub fn find(&self) -> Close {
+        let mut cells = Vec::new();
+        let mut first = 0;
+        for cell in self.targets().chunk_by(|a, b| a == b) {
+            cells.push(first..first + cell.len());
+            first += cell.len();
+        }
+        let parts: Vec<Close> = cells.into_par_iter().map(|cell| self.cell(cell)).filter(|c| c.pairs > 0).collect();
+        // Each pair of particles that are sources and targets was seen from both of its ends.
+        let ends = if self.tree.is_apart() { 1 } else { 2 };
+        Close {
+            pairs: parts.iter().map(|c| c.pairs).sum::<u64>() / ends,
+            targets: parts.into_iter().flat_map(|c| c.targets).collect(),
+        }
+    }
+
+    /// The sorted sources that are close to target `i`, unless these are more than `most`.
+    pub fn partners(&self, i: usize, most: usize) -> Option<Vec<usize>> {
+        let key = self.targets()[i];
+        let first = self.targets().partition_point(|k| *k < key);
+        let cell = first..first + self.targets()[first..].partition_point(|k| *k == key);
+        let close = self.around(cell).into_iter().flatten().filter(|j| is_close(self.tree, i, *j));
+        let found: Vec<usize> = close.take(most + 1).collect();
+        (found.len() <= most).then_some(found)
+    }
+
+    fn targets(&self) -> &[u64] {
+        self.apart.as_ref().unwrap_or(&self.sources)
+    }
+
     /// The targets of one cell that have partners, and how many these are in all.
     fn cell(&self, own: Range<usize>) -> Close {
         let around = self.around(own.clone());
@@ -96,7 +111,7 @@ impl Finder<'_> {
             for y in ends[1].0..=ends[1].1 {
                 for z in ends[2].0..=ends[2].1 {
                     let key = morton(&[x, y, z].map(|c| (c << step) as i32));
-                    let is_own = !self.tree.is_apart() && key == self.targets[own.start];
+                    let is_own = !self.tree.is_apart() && key == self.targets()[own.start];
                     let cell = if is_own { own.clone() } else { self.with_key(key) };
                     if !cell.is_empty() {
                         found.push(cell);
@@ -165,9 +180,21 @@ mod tests {
         Close { pairs: (0..n).map(of).sum::<u64>() / ends, targets: (0..n).filter(|i| of(*i) > 0).collect() }
     }
 
+    /// Some targets' partners, one after the other.
+    fn check_partners(tree: &Tree) {
+        let finder = Finder::new(tree);
+        for i in (0..tree.targets().len()).step_by(7) {
+            let mut partners = finder.partners(i, tree.len()).expect("no more than all");
+            partners.sort_unstable();
+            assert!(partners.iter().copied().eq((0..tree.len()).filter(|j| is_close(tree, i, *j))), "{i}");
+            let fewer = partners.len().checked_sub(1);
+            assert!(fewer.is_none_or(|fewer| finder.partners(i, fewer).is_none()));
+        }
+    }
+
     fn found(p: &Particles) -> (Tree, Close) {
         let tree = Tree::build(p.columns(), 8);
-        let close = find(&tree);
+        let close = Finder::new(&tree).find();
         (tree, close)
     }
 
@@ -195,6 +222,7 @@ mod tests {
             }
             let (tree, close) = found(&p);
             assert_eq!(close, plain(&tree), "{n} {wide}");
+            check_partners(&tree);
             assert!(close.pairs > 5 && close.targets.len() > 5, "{} {}", close.pairs, close.targets.len());
             // Every third one a target, some of them at the places of sources, the others sources.
             let (mut sources, mut targets) = (in_box(), Particles::default());
@@ -208,8 +236,9 @@ mod tests {
             }
             let geometry = Geometry { sources: sources.columns(), targets: Some(targets.columns()) };
             let tree = Tree::over(geometry, 8);
-            let close = find(&tree);
+            let close = Finder::new(&tree).find();
             assert_eq!(close, plain(&tree), "{n} {wide}");
+            check_partners(&tree);
             assert!(close.pairs > 5 && close.targets.len() > 5, "{} {}", close.pairs, close.targets.len());
         }
     }

@@ -64,6 +64,22 @@ pub fn compare(field: &Field, targets: &[usize], reference: &[Force]) -> Errors 
     errors
 }
 
+/// The squares of the error and of the true value of the gradient (of the potential, where there is no gradient) at each of some
+/// targets, in one unit.
+pub fn squares(field: &Field, targets: &[usize], reference: &[Force]) -> Vec<[f64; 2]> {
+    let both = |(t, f): (&usize, &Force)| match &field.gradient {
+        Some(g) => ([g[0][*t], g[1][*t], g[2][*t]], [f[1], f[2], f[3]]),
+        None => ([field.potential[*t], 0.0, 0.0], [f[0], 0.0, 0.0]),
+    };
+    let both: Vec<([f64; 3], [f64; 3])> = targets.iter().zip(reference).map(both).collect();
+    let unit = both.iter().fold(0.0, |a: f64, (found, wanted)| a.max(largest(found, wanted)));
+    let square = |(found, wanted): &([f64; 3], [f64; 3])| {
+        let (off, size) = norms(found, wanted, unit);
+        [off * off, size * size]
+    };
+    both.iter().map(square).collect()
+}
+
 /// The largest magnitude among both.
 fn largest(found: &[f64], wanted: &[f64]) -> f64 {
     found.iter().chain(wanted).fold(0.0, |a: f64, x| a.max(x.abs()))

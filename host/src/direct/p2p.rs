@@ -3,19 +3,23 @@
 //! Pairs closer than the arithmetic holds are left out of the sums and counted. A target that has such pairs is computed
 //! again in wider arithmetic: from f32 in f64, from f64 in [`scales`].
 
+mod derivatives;
+mod several;
 mod sources;
 mod sums;
 
 use crate::arith::lanes::Real;
 use crate::arith::vector::{Isa, Vectors};
-use crate::arith::wide::WideForce;
-use crate::data::Force;
+use crate::arith::wide::WideValues;
+use crate::data::{Force, Hessian};
 use crate::direct::scales;
 use crate::direct::summation::LEAST;
 use crate::tree::Tree;
 use crate::tree::charges::Charges;
 use crate::tree::lists::Lists;
+use derivatives::{All, Carried, all_sums};
 use rayon::prelude::*;
+use several::several_sums;
 use sources::{Frame, Sources};
 use sums::{Squares, Sums, leaf_sums};
 
@@ -51,12 +55,31 @@ fn is_f64<T: Real>() -> bool {
 pub struct Near<'a> {
     pub tree: &'a Tree,
     pub lists: &'a Lists,
-    pub charges: &'a Charges,
+    /// One or several sets of charges; one alone if it has dipoles or if the Hessian is wanted.
+    pub charges: Vec<&'a Charges>,
     /// Softening length in the user's units.
     pub eps: f64,
+    /// Whether second derivatives are wanted too.
+    pub hessian: bool,
 }
 
-/// What was computed in wider arithmetic.
+/// Where the sums of one set of charges are added.
+pub struct Out<'o> {
+    pub force: &'o mut [Force],
+    /// Empty where second derivatives are not wanted.
+    pub hessian: &'o mut [Hessian],
+}
+
+impl Out<'_> {
+    fn add(&mut self, place: usize, force: Force, hessian: Option<Hessian>) {
+        (0..4).for_each(|a| self.force[place][a] += force[a]);
+        if let (Some(sum), Some(hessian)) = (self.hessian.get_mut(place), hessian) {
+            (0..6).for_each(|a| sum[a] += hessian[a]);
+        }
+    }
+}
+
+/// What was computed in wider arithmetic for one set of charges.
 #[derive(Clone, Debug, Default)]
 pub struct Again {
     /// Targets that were computed again.
@@ -64,16 +87,15 @@ pub struct Again {
     /// Pairs that were too close, each counted once for each of its targets.
     pub pairs: u64,
     /// Sorted targets whose sums f64 does not hold, with these sums in the user's units.
-    pub wide: Vec<(usize, WideForce)>,
+    pub wide: Vec<(usize, WideValues)>,
 }
 
 impl Again {
     /// Takes in what another leaf had.
-    fn join(mut self, other: Again) -> Again {
+    fn join(&mut self, other: Again) {
         self.targets += other.targets;
         self.pairs += other.pairs;
         self.wide.extend(other.wide);
-        self
     }
 }
 
@@ -87,108 +109,266 @@ pub fn suit_f32(charges: &Charges) -> bool {
 struct Scratch<T> {
     sources: Sources<T>,
     targets: Vec<[T; 3]>,
-    sums: Vec<Sums<T>>,
+    /// Of each set of charges.
+    sums: Vec<Vec<Sums<T>>>,
+    all: Vec<All<T>>,
 }
 
+/// Some targets of a leaf and some sets of charges, the results of which belong together.
+struct Part<'p> {
+    leaf: usize,
+    targets: &'p [usize],
+    sets: &'p [usize],
+}
+
+/// What is left to wider arithmetic: targets of the sets that were summed, and the sets that were not.
+struct Rest {
+    targets: Vec<usize>,
+    summed: Vec<usize>,
+    others: Vec<usize>,
+    /// Pairs that were too close.
+    pairs: u64,
+}
+
+/// Takes a set of charges, a target and what is to be added there, in box units.
+type Add<'f> = dyn FnMut(usize, usize, Force, Option<Hessian>) + 'f;
+
 impl<'a> Near<'a> {
+    /// For one set of charges and no Hessian.
     pub fn new(tree: &'a Tree, lists: &'a Lists, charges: &'a Charges, eps: f64) -> Near<'a> {
-        Near { tree, lists, charges, eps }
+        Near { tree, lists, charges: vec![charges], eps, hessian: false }
     }
 
-    /// Adds the direct interactions to `out`, in box units; those in [`Again::wide`] are left to the caller.
-    pub fn all<T: Vectors>(&self, out: &mut [Force]) -> Again {
-        let one = |scratch: &mut (Scratch<T>, Scratch<f64>), (leaf, out): (usize, &mut [Force])| {
-            let first = self.tree.cells[leaf].first_target as usize;
-            let mut add = |k: usize, f: Force| (0..4).for_each(|a| out[k - first][a] += f[a]);
-            let targets = self.tree.cells[leaf].targets();
-            let (rest, pairs) = self.attempt::<T>(leaf, targets, &mut scratch.0, &mut add);
-            let mut again = match rest.is_empty() || is_f64::<T>() {
-                true => self.wide(leaf, &rest),
-                false => self.again(leaf, &rest, &mut scratch.1, &mut add),
-            };
-            again.pairs = pairs;
-            again
+    /// Adds the direct interactions of each set of charges to its `out`, in box units; those in [`Again::wide`] are left to
+    /// the caller.
+    pub fn all<T: Vectors>(&self, out: Vec<Out>) -> Vec<Again> {
+        let sets: Vec<usize> = (0..self.charges.len()).collect();
+        let one = |scratch: &mut (Scratch<T>, Scratch<f64>), (leaf, mut out): (usize, Vec<Out>)| {
+            let cell = &self.tree.cells[leaf];
+            let targets: Vec<usize> = cell.targets().collect();
+            let first = cell.first_target as usize;
+            let mut add = |set: usize, k: usize, f: Force, h: Option<Hessian>| out[set].add(k - first, f, h);
+            let part = Part { leaf, targets: &targets, sets: &sets };
+            let rest = self.attempt::<T>(&part, &mut scratch.0, &mut add);
+            let mut all = vec![Again::default(); sets.len()];
+            for part in rest.parts(&part) {
+                match is_f64::<T>() {
+                    true => self.wide(&part, &mut all),
+                    false => self.again(&part, &mut scratch.1, &mut add, &mut all),
+                }
+            }
+            rest.summed.iter().for_each(|set| all[*set].pairs = rest.pairs);
+            all
         };
-        let parts: Vec<Again> = self.tree.by_leaf(out).into_par_iter().map_init(Default::default, one).collect();
-        parts.into_iter().fold(Again::default(), Again::join)
+        let parts: Vec<Vec<Again>> = by_leaf(self.tree, out).into_par_iter().map_init(Default::default, one).collect();
+        joined(parts, sets.len())
     }
 
-    /// Computes targets of some leaves in f64 and, where that does not do, in wide arithmetic: (leaf, targets). `set` takes
-    /// a target and what all its direct pairs give, in box units, with zeros for those in [`Again::wide`].
+    /// Computes targets of some leaves in f64 and, where that does not do, in wide arithmetic, for one set of charges: (leaf,
+    /// targets). `set` takes a target and what all its direct pairs give, in box units, with zeros for those in
+    /// [`Again::wide`].
     pub fn some(&self, leaves: &[(usize, Vec<usize>)], set: &mut dyn FnMut(usize, Force)) -> Again {
         let one = |scratch: &mut Scratch<f64>, (leaf, targets): &(usize, Vec<usize>)| {
             let mut found = Vec::with_capacity(targets.len());
-            let again = self.again(*leaf, targets, scratch, &mut |k, f| found.push((k, f)));
+            let mut add = |_: usize, k: usize, f: Force, _: Option<Hessian>| found.push((k, f));
+            let mut again = vec![Again::default()];
+            self.again(&Part { leaf: *leaf, targets, sets: &[0] }, scratch, &mut add, &mut again);
             (again, found)
         };
-        let parts: Vec<(Again, Vec<(usize, Force)>)> = leaves.par_iter().map_init(Default::default, one).collect();
-        let mut all = Again::default();
-        for (again, found) in parts {
-            found.into_iter().for_each(|(k, f)| set(k, f));
-            all = all.join(again);
+        let parts: Vec<(Vec<Again>, Vec<(usize, Force)>)> = leaves.par_iter().map_init(Default::default, one).collect();
+        let (again, found): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        found.into_iter().flatten().for_each(|(k, f)| set(k, f));
+        joined(again, 1).pop().expect("there is one set")
+    }
+
+    /// In f64 and, where that does not do, in wide arithmetic.
+    fn again(&self, part: &Part, scratch: &mut Scratch<f64>, add: &mut Add, all: &mut [Again]) {
+        let rest = self.attempt::<f64>(part, scratch, add);
+        for rest in rest.parts(part) {
+            self.wide(&rest, all);
         }
-        all
+        part.sets.iter().for_each(|set| all[*set].targets = part.targets.len() as u64);
     }
 
-    fn again(
-        &self,
-        leaf: usize,
-        targets: &[usize],
-        scratch: &mut Scratch<f64>,
-        add: &mut dyn FnMut(usize, Force),
-    ) -> Again {
-        let (rest, _) = self.attempt::<f64>(leaf, targets.iter().copied(), scratch, add);
-        Again { targets: targets.len() as u64, ..self.wide(leaf, &rest) }
+    /// Whether sums need more than potential and gradient of charges.
+    fn is_general(&self) -> bool {
+        self.hessian || self.charges[0].dipoles.is_some()
     }
 
-    /// Sums in T. Gives the targets that T does not do for, and how many pairs were too close for it.
-    fn attempt<T: Vectors>(
-        &self,
-        leaf: usize,
-        targets: impl Iterator<Item = usize> + Clone,
-        scratch: &mut Scratch<T>,
-        add: &mut dyn FnMut(usize, Force),
-    ) -> (Vec<usize>, u64) {
+    /// Sums in T. Gives what T does not do for.
+    fn attempt<T: Vectors>(&self, part: &Part, scratch: &mut Scratch<T>, add: &mut Add) -> Rest {
         let (tree, limits) = (self.tree, Limits::of::<T>());
-        let frame = Frame::of::<T>(tree, leaf);
+        let frame = match self.is_general() {
+            true => Frame::plain::<T>(tree, part.leaf),
+            false => Frame::of::<T>(tree, part.leaf),
+        };
         let eps = tree.map.scaled(self.eps) / frame.unit;
-        if eps > limits.eps || self.charges.least < limits.charge {
-            return (targets.collect(), 0);
+        let is_held = |set: &usize| eps <= limits.eps && self.charges[*set].least >= limits.charge;
+        let (held, others): (Vec<usize>, Vec<usize>) = part.sets.iter().partition(|set| is_held(set));
+        if held.is_empty() {
+            return Rest { targets: Vec::new(), summed: held, others, pairs: 0 };
         }
-        let Scratch { sources, targets: places, sums } = scratch;
-        sources.gather(tree, self.charges, leaf, &self.lists.u[leaf], &frame);
-        places.clear();
-        places.extend(targets.clone().map(|k| frame.place::<T>(tree.targets(), k)));
-        sources.guard(places, limits.distance);
-        sums.resize(places.len(), Sums::default());
         let squares = Squares { eps: T::of(eps * eps), least: T::of(limits.distance * limits.distance) };
-        let (isa, sources) = (Isa::best(), &*sources);
-        // The targets of a crowded leaf are many enough for all threads.
-        let chunks = places.par_chunks(CHUNK).zip(sums.par_chunks_mut(CHUNK));
-        chunks.for_each(|(targets, sums)| leaf_sums::<T>(isa, sources, squares, targets, sums));
+        self.gather(part, &held, &frame, scratch);
+        scratch.sources.guard(&scratch.targets, limits.distance);
         let unit = tree.map.size / frame.unit;
-        let scale = [unit, unit * unit, unit * unit, unit * unit];
-        let (mut rest, mut pairs) = (Vec::new(), 0);
-        for (k, sums) in targets.zip(sums) {
-            let close = sums.close as u64;
-            let own = tree.targets().twins[k] as u64;
-            if close == own {
-                add(k, std::array::from_fn(|a| sums.force[a].f64() * scale[a]));
-            } else {
-                pairs += close.saturating_sub(own);
-                rest.push(k);
+        let close = match self.is_general() {
+            true => self.sum_all(part, squares, unit, scratch, add),
+            false => self.sum(part, &held, squares, unit, scratch, add),
+        };
+        let (mut targets, mut pairs) = (Vec::new(), 0);
+        for (k, close) in part.targets.iter().zip(close) {
+            let own = tree.targets().twins[*k];
+            if close != own {
+                pairs += close.saturating_sub(own) as u64;
+                targets.push(*k);
             }
         }
-        (rest, pairs)
+        Rest { targets, summed: held, others, pairs }
+    }
+
+    /// Takes sources and targets into the frame.
+    fn gather<T: Vectors>(&self, part: &Part, held: &[usize], frame: &Frame, scratch: &mut Scratch<T>) {
+        let (tree, direct) = (self.tree, self.lists.direct(part.leaf));
+        let Scratch { sources, targets, .. } = scratch;
+        sources.gather(tree, self.charges[held[0]], part.leaf, direct, frame);
+        let mut more: Vec<(&[f64], f64)> = Vec::new();
+        more.extend(held[1..].iter().map(|set| (&self.charges[*set].scaled[..], 1.0)));
+        more.extend(
+            self.charges[held[0]].dipoles.iter().flatten().map(|column| (&column[..], tree.map.size / frame.unit)),
+        );
+        sources.gather_more(direct, &more);
+        targets.clear();
+        targets.extend(part.targets.iter().map(|k| frame.place::<T>(tree.targets(), *k)));
+    }
+
+    /// Potential and gradient of charges. Gives how many sources are too close to each target.
+    fn sum<T: Vectors>(
+        &self,
+        part: &Part,
+        held: &[usize],
+        squares: Squares<T>,
+        unit: f64,
+        scratch: &mut Scratch<T>,
+        add: &mut Add,
+    ) -> Vec<u32> {
+        let Scratch { sources, targets, sums, .. } = scratch;
+        let (isa, sources) = (Isa::best(), &*sources);
+        sums.resize_with(held.len(), Vec::new);
+        sums.iter_mut().for_each(|sums| sums.resize(targets.len(), Sums::default()));
+        // The targets of a crowded leaf are many enough for all threads.
+        if let [sums] = &mut sums[..] {
+            let chunks = targets.par_chunks(CHUNK).zip(sums.par_chunks_mut(CHUNK));
+            chunks.for_each(|(targets, sums)| leaf_sums::<T>(isa, sources, squares, targets, sums));
+        } else {
+            let charges: Vec<_> =
+                [&sources.columns[3]].into_iter().chain(&sources.more).map(|column| &column[..]).collect();
+            let mut rest: Vec<&mut [Sums<T>]> = sums.iter_mut().map(|sums| &mut sums[..]).collect();
+            let mut chunks = Vec::new();
+            for targets in targets.chunks(CHUNK) {
+                let (now, after) = rest.into_iter().map(|sums| sums.split_at_mut(targets.len())).unzip();
+                chunks.push((targets, now));
+                rest = after;
+            }
+            let one = |(targets, mut sums): (&[[T; 3]], Vec<&mut [Sums<T>]>)| {
+                several_sums::<T>(isa, sources, &charges, squares, targets, &mut sums);
+            };
+            chunks.into_par_iter().for_each(one);
+        }
+        let close: Vec<u32> = sums[0].iter().map(|sum| sum.close).collect();
+        let scale = [unit, unit * unit, unit * unit, unit * unit];
+        for (set, sums) in held.iter().zip(sums) {
+            for (k, sum) in part.targets.iter().zip(sums).filter(|(k, sum)| sum.close == self.tree.targets().twins[**k])
+            {
+                add(*set, *k, std::array::from_fn(|a| sum.force[a].f64() * scale[a]), None);
+            }
+        }
+        close
+    }
+
+    /// As [`Near::sum`] with dipoles and second derivatives, for one set.
+    fn sum_all<T: Vectors>(
+        &self,
+        part: &Part,
+        squares: Squares<T>,
+        unit: f64,
+        scratch: &mut Scratch<T>,
+        add: &mut Add,
+    ) -> Vec<u32> {
+        let Scratch { sources, targets, all, .. } = scratch;
+        let (isa, sources, twins) = (Isa::best(), &*sources, &self.tree.targets().twins);
+        let carried = Carried {
+            charges: &sources.columns[3],
+            dipoles: match &sources.more[..] {
+                [x, y, z] => Some([&x[..], y, z]),
+                _ => None,
+            },
+            hessian: self.hessian,
+        };
+        all.clear();
+        all.resize(targets.len(), All::default());
+        let chunks = targets.par_chunks(CHUNK).zip(all.par_chunks_mut(CHUNK));
+        chunks.for_each(|(targets, all)| all_sums::<T>(isa, sources, carried, squares, targets, all));
+        for (k, sum) in part.targets.iter().zip(&*all).filter(|(k, sum)| sum.close == twins[**k]) {
+            let value = |a: usize, power: i32| sum.values[a].f64() * unit.powi(power);
+            let force = [value(0, 1), value(1, 2), value(2, 2), value(3, 2)];
+            add(part.sets[0], *k, force, self.hessian.then(|| std::array::from_fn(|a| value(a + 4, 3))));
+        }
+        all.iter().map(|sum| sum.close).collect()
     }
 
     /// Sums at any scale.
-    fn wide(&self, leaf: usize, targets: &[usize]) -> Again {
-        let sums = scales::sums(self, leaf, &self.lists.u[leaf], targets);
-        let charge = self.charges.exponent;
-        let wide = sums.into_iter().map(|(k, sum)| (k, sum.map(|s| s.scaled(charge)))).collect();
-        Again { targets: targets.len() as u64, pairs: 0, wide }
+    fn wide(&self, part: &Part, all: &mut [Again]) {
+        for set in part.sets {
+            let charges = self.charges[*set];
+            let sums = match self.is_general() {
+                true => scales::all_sums(self, charges, self.lists.direct(part.leaf), part.targets),
+                false => scales::sums(self, charges, part.leaf, self.lists.direct(part.leaf), part.targets),
+            };
+            let sums = sums.into_iter().map(|(k, sum)| (k, sum.map(|s| s.scaled(charges.exponent))));
+            all[*set].wide.extend(sums);
+            all[*set].targets = part.targets.len() as u64;
+        }
     }
+}
+
+impl Rest {
+    /// What is to be computed again of a part: the targets that are left of sets that were summed, and all of those that were
+    /// not.
+    fn parts<'p>(&'p self, part: &Part<'p>) -> impl Iterator<Item = Part<'p>> {
+        let summed = Part { leaf: part.leaf, targets: &self.targets, sets: &self.summed };
+        let others = Part { leaf: part.leaf, targets: part.targets, sets: &self.others };
+        [summed, others].into_iter().filter(|part| !part.targets.is_empty() && !part.sets.is_empty())
+    }
+}
+
+/// Pairs every leaf that has targets with the parts of all `out` that belong to these.
+fn by_leaf<'o>(tree: &Tree, out: Vec<Out<'o>>) -> Vec<(usize, Vec<Out<'o>>)> {
+    let mut parts: Vec<(usize, Vec<Out>)> = Vec::new();
+    for (set, Out { force, hessian }) in out.into_iter().enumerate() {
+        let forces = tree.by_leaf(force);
+        if set == 0 {
+            parts.extend(forces.iter().map(|(leaf, _)| (*leaf, Vec::new())));
+        }
+        for ((_, part), (_, force)) in parts.iter_mut().zip(forces) {
+            part.push(Out { force, hessian: &mut [] });
+        }
+        if !hessian.is_empty() {
+            for ((_, part), (_, hessian)) in parts.iter_mut().zip(tree.by_leaf(hessian)) {
+                part[set].hessian = hessian;
+            }
+        }
+    }
+    parts
+}
+
+/// Of each set what all leaves had.
+fn joined(parts: Vec<Vec<Again>>, sets: usize) -> Vec<Again> {
+    let mut all = vec![Again::default(); sets];
+    for part in parts {
+        all.iter_mut().zip(part).for_each(|(all, again)| all.join(again));
+    }
+    all
 }
 
 #[cfg(test)]
@@ -221,8 +401,10 @@ mod tests {
                 wanted += sources().filter(|j| *j != i && d2(*j) < limit * limit).count();
             }
         }
-        let again = Near::new(&tree, &lists, &charges, 0.0).all::<f32>(&mut vec![[0.0; 4]; tree.len()]);
+        let mut force = vec![[0.0; 4]; tree.len()];
+        let out = Out { force: &mut force, hessian: &mut [] };
+        let again = Near::new(&tree, &lists, &charges, 0.0).all::<f32>(vec![out]);
         assert!(wanted > 300);
-        assert_eq!(again.pairs as usize, wanted);
+        assert_eq!(again[0].pairs as usize, wanted);
     }
 }

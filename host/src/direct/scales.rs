@@ -3,11 +3,12 @@
 
 use crate::arith::lanes::{fastest, madd};
 use crate::arith::scale::{exponent, ldexp};
-use crate::arith::wide::{self, WideForce};
+use crate::arith::wide::{self, Carried, WideForce, WideValues};
 use crate::direct::p2p::Near;
 use crate::direct::summation::LEAST;
 use crate::tree::Tree;
 use crate::tree::charges::Charges;
+use crate::tree::lists::Direct;
 use rayon::prelude::*;
 
 /// Sources worked on together.
@@ -15,8 +16,8 @@ const LANES: usize = 16;
 
 /// The sources of a leaf.
 struct Sources {
-    /// Sorted sources.
-    places: Vec<usize>,
+    /// Sorted sources, and where they or their images are.
+    places: Vec<(usize, [f64; 3])>,
     /// Coordinates in units of 2^`unit`, infinite for a charge that f64 does not hold beside the others; filled up.
     x: [Vec<f64>; 3],
     q: Vec<f64>,
@@ -24,21 +25,35 @@ struct Sources {
 }
 
 impl Sources {
-    fn new(tree: &Tree, charges: &Charges, leaf: usize, segments: &[(u32, u32)]) -> Sources {
-        let places: Vec<usize> = segments.iter().flat_map(|s| s.0 as usize..(s.0 + s.1) as usize).collect();
+    fn new(tree: &Tree, charges: &Charges, leaf: usize, direct: Direct) -> Sources {
+        let places = places(tree, direct);
         let unit = exponent(extent(tree, leaf));
         let is_held = |k: usize| charges.scaled[k] == 0.0 || charges.scaled[k].abs() >= LEAST;
         let filled = places.len().next_multiple_of(LANES);
         let x = [0, 1, 2].map(|a| {
-            let one = |k: &usize| if is_held(*k) { ldexp(tree.sources.position(*k)[a], -unit) } else { f64::INFINITY };
+            let one = |(k, at): &(usize, [f64; 3])| if is_held(*k) { ldexp(at[a], -unit) } else { f64::INFINITY };
             let mut column: Vec<f64> = places.iter().map(one).collect();
             column.resize(filled, f64::INFINITY);
             column
         });
-        let mut q: Vec<f64> = places.iter().map(|k| charges.scaled[*k]).collect();
+        let mut q: Vec<f64> = places.iter().map(|s| charges.scaled[s.0]).collect();
         q.resize(filled, 0.0);
         Sources { places, x, q, unit }
     }
+}
+
+/// The sources that act directly on a leaf, and where they or their images are.
+fn places(tree: &Tree, direct: Direct) -> Vec<(usize, [f64; 3])> {
+    let own = direct.own.iter().flat_map(|s| s.0 as usize..(s.0 + s.1) as usize).map(|k| (k, tree.sources.position(k)));
+    let period = ldexp(tree.map.size, tree.map.shift);
+    let images = direct.images.iter().flat_map(|s| {
+        let moved = move |k: usize| {
+            let at = tree.sources.position(k);
+            (k, std::array::from_fn(|a| at[a] + s.shift[a] as f64 * period))
+        };
+        (s.first as usize..(s.first + s.count) as usize).map(moved)
+    });
+    own.chain(images).collect()
 }
 
 /// The largest extent of a leaf's sources and targets, in the user's units.
@@ -53,14 +68,20 @@ fn extent(tree: &Tree, leaf: usize) -> f64 {
     (0..3).fold(0.0, |e: f64, a| e.max(high[a] - low[a]))
 }
 
-/// Potential and gradient at some of a leaf's targets from the sources in `segments`, in the user's units of length and
+/// Potential and gradient at some of a leaf's targets from the sources of `direct`, in the user's units of length and
 /// those of [`Charges`].
-pub fn sums(near: &Near, leaf: usize, segments: &[(u32, u32)], targets: &[usize]) -> Vec<(usize, WideForce)> {
-    let Near { tree, charges, eps, .. } = near;
+pub fn sums(
+    near: &Near,
+    charges: &Charges,
+    leaf: usize,
+    direct: Direct,
+    targets: &[usize],
+) -> Vec<(usize, WideValues)> {
+    let Near { tree, eps, .. } = near;
     if targets.is_empty() {
         return Vec::new();
     }
-    let sources = Sources::new(tree, charges, leaf, segments);
+    let sources = Sources::new(tree, charges, leaf, direct);
     let soft = ldexp(*eps, -sources.unit);
     let one = |k: &usize| {
         let position = tree.targets().position(*k);
@@ -73,13 +94,35 @@ pub fn sums(near: &Near, leaf: usize, segments: &[(u32, u32)], targets: &[usize]
             (1..4).for_each(|a| total[a].add(usual.force[a], -2 * sources.unit));
         }
         if usual.pairs as usize + (tree.targets().twins[*k] as usize) < sources.places.len() {
-            for (place, j) in sources.places.iter().enumerate() {
+            for (place, (j, source)) in sources.places.iter().enumerate() {
                 let d = std::array::from_fn(|a| sources.x[a][place] - at[a]);
                 if soft > 1.0 / LEAST || !is_usual(d) {
-                    wide::act(position, tree.sources.position(*j), charges.scaled[*j], *eps, &mut total);
+                    wide::act(position, *source, charges.scaled[*j], *eps, &mut total);
                 }
             }
         }
+        let mut all = WideValues::default();
+        all[..4].copy_from_slice(&total);
+        (*k, all)
+    };
+    targets.par_iter().map(one).collect()
+}
+
+/// The same with dipoles and second derivatives, every pair in wide arithmetic.
+pub fn all_sums(near: &Near, charges: &Charges, direct: Direct, targets: &[usize]) -> Vec<(usize, WideValues)> {
+    let (tree, eps) = (near.tree, near.eps);
+    let carried = |j: usize| Carried {
+        charge: charges.scaled[j],
+        dipole: charges.dipoles.as_ref().map_or([0.0; 3], |p| [0, 1, 2].map(|a| p[a][j] * tree.map.size)),
+        exponent: tree.map.shift,
+    };
+    if targets.is_empty() {
+        return Vec::new();
+    }
+    let sources = places(tree, direct);
+    let one = |k: &usize| {
+        let (position, mut total) = (tree.targets().position(*k), WideValues::default());
+        sources.iter().for_each(|(j, at)| wide::act_all(position, *at, &carried(*j), eps, &mut total));
         (*k, total)
     };
     targets.par_iter().map(one).collect()
@@ -134,6 +177,7 @@ fn usual_sums_body<const FMA: bool>(at: [f64; 3], sources: &Sources, eps2: f64, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arith::wide::Wide;
     use crate::data::particles::Particles;
     use crate::data::random::{Charge, Distribution, generate};
     use crate::tree::lists::Lists;
@@ -172,15 +216,17 @@ mod tests {
                 let all: Vec<usize> = (0..p.len()).collect();
                 // One leaf and all others as its sources.
                 let leaf = tree.leaves[0] as usize;
-                let found =
-                    sums(&Near::new(&tree, &Lists::default(), &charges, eps), leaf, &[(0, p.len() as u32)], &all);
+                let direct = Direct { own: &[(0, p.len() as u32)], images: &[] };
+                let lists = Lists::default();
+                let near = Near::new(&tree, &lists, &charges, eps);
+                let found = sums(&near, &charges, leaf, direct, &all);
                 // In units of about the cloud's.
                 let unit = exponent(extent(&tree, leaf));
-                let scaled = |f: WideForce| -> [f64; 4] {
+                let scaled = |f: &[Wide]| -> [f64; 4] {
                     std::array::from_fn(|a| f[a].scaled(if a == 0 { unit } else { 2 * unit }).to_f64())
                 };
                 for (k, f) in found {
-                    let (found, wanted) = (scaled(f), scaled(plain(&tree, &charges, k, eps)));
+                    let (found, wanted) = (scaled(&f), scaled(&plain(&tree, &charges, k, eps)));
                     let slope = wanted[1..].iter().fold(0.0, |s: f64, x| s.max(x.abs()));
                     for a in 0..4 {
                         let bound = 1e-12 * if a == 0 { wanted[0] } else { slope } + f64::MIN_POSITIVE;

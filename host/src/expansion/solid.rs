@@ -6,19 +6,20 @@
 //!
 //! Sums over cells and particles are done in an order that does not depend on the number of threads.
 
-mod harmonics;
+mod derivatives;
+pub(super) mod harmonics;
 mod m2l;
-mod matrices;
+pub(super) mod matrices;
 mod orders;
 mod points;
 mod shift;
-mod terms;
+pub(super) mod terms;
 #[cfg(test)]
 mod tests;
 
 use crate::arith::vector::{Isa, Vectors};
 use crate::expansion::sparse::{Product, rounded, with_slopes};
-use crate::expansion::{Expansion, Far, Points, Values};
+use crate::expansion::{Derivatives, Expansion, Far, Points, Values};
 use crate::tree::Tree;
 use harmonics::Harmonics;
 use m2l::M2l;
@@ -38,6 +39,8 @@ pub struct Solid<T> {
     harmonics: [Harmonics<T>; 2],
     local_slopes: [Vec<Product<T>>; 3],
     multipole_slopes: [Vec<Product<T>>; 3],
+    /// What second derivatives of multipoles need.
+    upper: OnceLock<derivatives::Upper<T>>,
     shifts: Shifts<T>,
     /// The tables of M2L.
     m2l: OnceLock<M2l<T>>,
@@ -64,6 +67,7 @@ impl<T: Vectors> Solid<T> {
             harmonics: [Harmonics::new(order), Harmonics::new(order + 1)],
             local_slopes: of_t(matrices::local_slopes(order, &weights)),
             multipole_slopes: of_t(matrices::multipole_slopes(order, &weights)),
+            upper: OnceLock::new(),
             shifts: Shifts::new(order, isa, &weights),
             m2l: OnceLock::new(),
             weights,
@@ -114,7 +118,7 @@ impl<T: Vectors> Expansion<T> for Solid<T> {
         }
         let list = |parent: usize| &far.lists.v[parent][..];
         let m2l = self.m2l.get_or_init(|| M2l::new(self.order, self.near2, self.isa, &self.weights));
-        m2l.run(&far.tree.cells, &far.tree.levels, &list, m, l);
+        m2l.run(far.tree.acting(), &far.tree.levels, &list, m, l);
     }
 
     fn p2l(&self, _: u32, points: Points<T>, charges: &[T], l: &mut [T], _: &mut Vec<T>) {
@@ -136,5 +140,9 @@ impl<T: Vectors> Expansion<T> for Solid<T> {
 
     fn m2p(&self, _: u32, m: &[T], points: Points<T>, out: &mut [Values<T>], _: &mut Vec<T>) {
         self.values(Kind::Irregular, m, points, out);
+    }
+
+    fn derivatives(&self) -> Option<&dyn Derivatives<T>> {
+        Some(self)
     }
 }

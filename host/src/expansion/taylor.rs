@@ -6,6 +6,7 @@
 //!
 //! There are |n| < P, |k| <= P, and the products with |n| + |k| <= P are taken: Fig. 3 of Ukawa and Narumi is P = 2.
 
+mod derivatives;
 pub mod m2l;
 mod operators;
 mod recurrence;

@@ -115,6 +115,14 @@ impl P2p {
         }
         Ok(p2p)
     }
+
+    /// Potential (`a` of 0) or a component of the gradient in box units, from the values of the output elements.
+    pub fn boxed(&self, a: usize, value: impl Fn(usize) -> f64) -> f64 {
+        match a {
+            0 => value(self.potential) / self.units.potential,
+            _ => self.gradient.map_or(0.0, |g| value(g[a - 1]) / self.units.gradient),
+        }
+    }
 }
 
 impl M2l {

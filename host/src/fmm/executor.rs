@@ -2,7 +2,7 @@
 
 use super::{FmmError, Plan};
 use crate::arith::lanes::Real;
-use crate::arith::wide::WideForce;
+use crate::arith::wide::WideValues;
 use crate::data::{Force, Hessian};
 use crate::expansion::Expansion;
 use crate::job::{Outcome, Words};
@@ -113,7 +113,7 @@ pub struct Work {
     /// Particles that share their integer coordinates with one at another place.
     pub shared: u64,
     /// Sorted targets whose direct sums are not among the others, in the user's units.
-    pub wide: Vec<(usize, WideForce)>,
+    pub wide: Vec<(usize, WideValues)>,
     pub flags: Flags,
     pub cycles: Option<u64>,
     pub words: Words,

@@ -16,7 +16,7 @@ impl State<'_> {
             let (value, exponent) = map.wide(a, boxed);
             (value, exponent + self.charges.exponent)
         };
-        let powers = [0, 1, 1, 1].map(|a| wide(a, 0.0).1);
+        let powers: [i32; 10] = std::array::from_fn(|a| wide(a, 0.0).1);
         // A product is faster than a scaling by any power of two.
         let factors = powers.map(|e| if e.abs() < 1000 { 2f64.powi(e) } else { 0.0 });
         let in_users = |a: usize, boxed: f64| {
@@ -35,29 +35,44 @@ impl State<'_> {
                 gz[k] = in_users(3, force[3]);
             }
         });
+        for (a, column) in out.hessian.iter_mut().flatten().enumerate() {
+            let chunks = column.par_chunks_mut(CHUNK).zip(plan.place.par_chunks(CHUNK));
+            chunks.for_each(|(column, place)| {
+                let places = column.iter_mut().zip(place);
+                places.for_each(|(x, place)| *x = in_users(a + 4, self.hessian[*place as usize][a]));
+            });
+        }
         for (k, sums) in &p2p.wide {
             let place = plan.tree.targets().order[*k] as usize;
-            let value = |a: usize| {
+            let value = |a: usize, boxed: f64| {
                 let mut sum = sums[a];
-                let (rest, exponent) = wide(a, self.force[*k][a]);
+                let (rest, exponent) = wide(a, boxed);
                 sum.add(rest, exponent);
                 sum.to_f64()
             };
-            out.potential[place] = value(0);
-            (0..3).for_each(|a| out.gradient[a][place] = value(a + 1));
+            out.potential[place] = value(0, self.force[*k][0]);
+            (0..3).for_each(|a| out.gradient[a][place] = value(a + 1, self.force[*k][a + 1]));
+            let hessian = out.hessian.iter_mut().flatten().enumerate();
+            hessian.for_each(|(a, column)| column[place] = value(a + 4, self.hessian[*k][a]));
         }
         if !p2p.has_gradient {
             out.gradient.iter_mut().for_each(|g| g.fill(0.0));
         }
-        let [gx, gy, gz] = &out.gradient;
-        for (name, column) in [("potential", &*out.potential), ("gradient", gx), ("gradient", gy), ("gradient", gz)] {
-            if let Some(k) = column.par_iter().position_first(|x| !x.is_finite()) {
-                return Err(FmmError::Range(format!(
-                    "the {name} at particle {k}, counted from 0, is beyond 1.8e308, the range of f64, since another \
-                     particle is so close to it; give longer lengths or smaller charges, by taking other units"
-                )));
-            }
-        }
-        Ok(())
+        finite(out)
     }
+}
+
+/// Whether all results are numbers of f64.
+fn finite(out: &Outputs) -> Result<(), FmmError> {
+    let gradient = out.gradient.iter().map(|column| ("gradient", &**column));
+    let hessian = out.hessian.iter().flatten().map(|column| ("Hessian", &**column));
+    for (name, column) in [("potential", &*out.potential)].into_iter().chain(gradient).chain(hessian) {
+        if let Some(k) = column.par_iter().position_first(|x| !x.is_finite()) {
+            return Err(FmmError::Range(format!(
+                "the {name} at particle {k}, counted from 0, is beyond 1.8e308, the range of f64, since another \
+                 particle is so close to it; give longer lengths or smaller charges, by taking other units"
+            )));
+        }
+    }
+    Ok(())
 }

@@ -5,9 +5,9 @@ use super::executor::{Coefficients, Expansions, Stage, State, Work};
 use super::stats::Seconds;
 use super::{Plan, Precision};
 use crate::arith::lanes::Real;
-use crate::data::Force;
-use crate::direct::p2p::Near;
-use crate::expansion::{Expansion, Points, Values};
+use crate::data::{Force, Hessian};
+use crate::direct::p2p::{Near, Out};
+use crate::expansion::{Derivatives, Expansion, Points, SecondDerivatives, Values};
 use crate::tree::charges::Charges;
 use crate::tree::sorted::Sorted;
 use rayon::prelude::*;
@@ -33,35 +33,50 @@ pub(super) fn far_field(states: &mut [State]) -> (Vec<Work>, Seconds) {
 
 /// Runs any stage for some sets of charges.
 pub(super) fn run(stage: Stage, states: &mut [State]) -> Vec<Work> {
-    states.iter_mut().map(|state| run_one(stage, state)).collect()
-}
-
-fn run_one(stage: Stage, state: &mut State) -> Work {
     if stage == Stage::P2p {
-        return p2p(state.plan, state.charges, &mut state.force);
+        return p2p(states);
     }
-    let State { plan, charges, expansions, force, .. } = state;
-    match expansions {
-        Expansions::F32(c) => FarField { plan, charges, operators: plan.operators_f32() }.run(stage, c, force),
-        Expansions::F64(c) => FarField { plan, charges, operators: plan.operators_f64() }.run(stage, c, force),
-    }
-    Work { streamed: if stage == Stage::M2l { plan.streamed_m2l } else { 0 }, ..Work::default() }
+    let one = |state: &mut State| {
+        let State { plan, charges, expansions, force, hessian } = state;
+        let mut out = Out { force, hessian };
+        match expansions {
+            Expansions::F32(c) => FarField { plan, charges, operators: plan.operators_f32() }.run(stage, c, &mut out),
+            Expansions::F64(c) => FarField { plan, charges, operators: plan.operators_f64() }.run(stage, c, &mut out),
+        }
+        Work { streamed: if stage == Stage::M2l { plan.streamed_m2l } else { 0 }, ..Work::default() }
+    };
+    states.iter_mut().map(one).collect()
 }
 
-fn p2p(plan: &Plan, charges: &Charges, force: &mut [Force]) -> Work {
-    let near = Near::new(&plan.tree, &plan.lists, charges, plan.options.eps);
-    let again = match plan.options.precision {
-        Precision::F64 => near.all::<f64>(force),
-        Precision::F32 => near.all::<f32>(force),
-    };
-    Work {
-        streamed: plan.pairs.p2p,
-        recomputed: again.targets,
-        close: again.pairs.div_ceil(2),
-        wide: again.wide,
-        has_gradient: true,
-        ..Work::default()
+/// P2P: charges alone all at once, dipoles and Hessians one set after the other.
+fn p2p(states: &mut [State]) -> Vec<Work> {
+    let mut work = vec![Work::default(); states.len()];
+    let is_plain = |state: &State| state.charges.dipoles.is_none() && state.hessian.is_empty();
+    let (plain, others): (Vec<_>, Vec<_>) = states.iter_mut().enumerate().partition(|(_, state)| is_plain(state));
+    let groups = [plain].into_iter().chain(others.into_iter().map(|one| vec![one]));
+    for group in groups.filter(|group| !group.is_empty()) {
+        let (sets, states): (Vec<usize>, Vec<&mut State>) = group.into_iter().unzip();
+        let Plan { tree, lists, options, pairs, .. } = states[0].plan;
+        let charges = states.iter().map(|state| state.charges).collect();
+        let near = Near { tree, lists, charges, eps: options.eps, hessian: !states[0].hessian.is_empty() };
+        let out = states.into_iter().map(|s| Out { force: &mut s.force, hessian: &mut s.hessian }).collect();
+        let again = match options.precision {
+            Precision::F64 => near.all::<f64>(out),
+            Precision::F32 => near.all::<f32>(out),
+        };
+        for (set, again) in sets.into_iter().zip(again) {
+            work[set] = Work {
+                streamed: pairs.p2p,
+                recomputed: again.targets,
+                // Pairs of particles that are sources and targets were seen from both ends.
+                close: if tree.is_apart() { again.pairs } else { again.pairs.div_ceil(2) },
+                wide: again.wide,
+                has_gradient: true,
+                ..Work::default()
+            };
+        }
     }
+    work
 }
 
 /// The stages of the far field in the arithmetic of `T`.
@@ -84,11 +99,13 @@ struct Room<T> {
 struct Gathered<T> {
     x: [Vec<T>; 3],
     q: Vec<T>,
+    /// Dipole moments, where there are any.
+    p: [Vec<T>; 3],
 }
 
 impl<T: Real> Gathered<T> {
     fn clear(&mut self) {
-        self.x.iter_mut().for_each(Vec::clear);
+        self.x.iter_mut().chain(&mut self.p).for_each(Vec::clear);
         self.q.clear();
     }
 
@@ -99,7 +116,11 @@ impl<T: Real> Gathered<T> {
         }
     }
 
-    fn add_charges(&mut self, charges: &Charges, range: Range<usize>) {
+    /// Adds what the sources carry, in units of charge and, for dipole moments, charge over `scale`.
+    fn add_charges(&mut self, charges: &Charges, range: Range<usize>, scale: f64) {
+        for (to, p) in self.p.iter_mut().zip(charges.dipoles.iter().flatten()) {
+            to.extend(p[range.clone()].iter().map(|p| T::of(*p * scale)));
+        }
         self.q.extend(charges.scaled[range].iter().map(|q| T::of(*q)));
     }
 
@@ -108,6 +129,13 @@ impl<T: Real> Gathered<T> {
         let filled = self.q.len().next_multiple_of(FILL);
         self.x.iter_mut().for_each(|column| column.resize(filled, T::default()));
         self.q.resize(filled, T::default());
+        let moments = self.p.iter_mut().filter(|p| !p.is_empty());
+        moments.for_each(|p| p.resize(filled, T::default()));
+    }
+
+    /// The dipole moments, where there are any.
+    fn dipoles(&self) -> Option<[&[T]; 3]> {
+        (!self.p[0].is_empty()).then(|| self.p.each_ref().map(|p| &p[..]))
     }
 
     fn points(&self) -> Points<'_, T> {
@@ -116,15 +144,25 @@ impl<T: Real> Gathered<T> {
 }
 
 impl<T: Real> FarField<'_, T> {
-    fn run(&self, stage: Stage, c: &mut Coefficients<T>, force: &mut [Force]) {
+    fn run(&self, stage: Stage, c: &mut Coefficients<T>, out: &mut Out) {
         match stage {
             Stage::P2m => self.p2m(&mut c.m),
             Stage::M2m => self.operators.m2m_all(&self.plan.tree, &mut c.m),
             Stage::M2l => self.operators.m2l(self.plan.far(), &c.m, &mut c.l),
             Stage::P2l => self.p2l(&mut c.l),
             Stage::L2l => self.operators.l2l_all(&self.plan.tree, &mut c.l),
-            Stage::L2p => self.l2p(&c.l, force),
-            Stage::M2p => self.m2p(&c.m, force),
+            Stage::L2p => {
+                self.l2p(&c.l, out.force);
+                if !out.hessian.is_empty() {
+                    self.l2p_hessian(&c.l, out.hessian);
+                }
+            }
+            Stage::M2p => {
+                self.m2p(&c.m, out.force);
+                if !out.hessian.is_empty() {
+                    self.m2p_hessian(&c.m, out.hessian);
+                }
+            }
             Stage::P2p => {}
         }
     }
@@ -138,8 +176,11 @@ impl<T: Real> FarField<'_, T> {
                 if cell.is_leaf() {
                     room.particles.clear();
                     room.particles.add(&tree.sources, cell.sources(), cell.centre(), 1.0 / cell.edge());
-                    room.particles.add_charges(self.charges, cell.sources());
+                    room.particles.add_charges(self.charges, cell.sources(), 1.0 / cell.edge());
                     self.operators.p2m(room.particles.points(), &room.particles.q, m, &mut room.scratch);
+                    if let Some(p) = room.particles.dipoles() {
+                        self.derivatives().p2m_dipoles(room.particles.points(), p, m, &mut room.scratch);
+                    }
                 }
             },
         );
@@ -154,15 +195,20 @@ impl<T: Real> FarField<'_, T> {
                 if lists.x[t].is_empty() {
                     return;
                 }
-                let cell = &tree.cells[t];
+                let (cell, centre) = (&tree.cells[t], tree.cells[t].centre());
                 room.particles.clear();
                 for s in &lists.x[t] {
-                    let sources = tree.cells[*s as usize].sources();
-                    room.particles.add(&tree.sources, sources.clone(), cell.centre(), 1.0 / cell.edge());
-                    room.particles.add_charges(self.charges, sources);
+                    let source = &tree.acting()[*s as usize];
+                    let (sources, shift) = (source.sources(), source.shift());
+                    let centre = std::array::from_fn(|a| centre[a] - shift[a] as f64);
+                    room.particles.add(&tree.sources, sources.clone(), centre, 1.0 / cell.edge());
+                    room.particles.add_charges(self.charges, sources, 1.0 / cell.edge());
                     room.particles.fill_up();
                 }
                 self.operators.p2l(cell.level, room.particles.points(), &room.particles.q, l, &mut room.scratch);
+                if let Some(p) = room.particles.dipoles() {
+                    self.derivatives().p2l_dipoles(room.particles.points(), p, l, &mut room.scratch);
+                }
             },
         );
     }
@@ -187,7 +233,7 @@ impl<T: Real> FarField<'_, T> {
         let terms = self.operators.multipole_terms();
         tree.by_leaf(force).into_par_iter().for_each_init(Room::default, |room, (leaf, force)| {
             for s in &lists.w[leaf] {
-                let (s, source) = (*s as usize, &tree.cells[*s as usize]);
+                let (s, source) = (tree.original(*s), &tree.acting()[*s as usize]);
                 room.particles.clear();
                 room.particles.add(tree.targets(), tree.cells[leaf].targets(), source.centre(), 1.0 / source.edge());
                 zeros(&mut room.values, force.len());
@@ -196,6 +242,56 @@ impl<T: Real> FarField<'_, T> {
                 add_scaled(&room.values, self.operators.units(source.level), force);
             }
         });
+    }
+}
+
+/// Second derivatives.
+impl<T: Real> FarField<'_, T> {
+    /// The operators of dipoles and second derivatives: a run that needs them was refused where there are none.
+    fn derivatives(&self) -> &dyn Derivatives<T> {
+        self.operators.derivatives().expect("the run was refused without them")
+    }
+
+    fn unit(&self, level: u32) -> f64 {
+        self.operators.units(level)[1] * 2f64.powi(level as i32)
+    }
+
+    /// L2P of second derivatives.
+    fn l2p_hessian(&self, l: &[T], hessian: &mut [Hessian]) {
+        let (tree, terms) = (&self.plan.tree, self.operators.local_terms());
+        tree.by_leaf(hessian).into_par_iter().for_each_init(Room::default, |room, (leaf, hessian)| {
+            let cell = &tree.cells[leaf];
+            room.particles.clear();
+            room.particles.add(tree.targets(), cell.targets(), cell.centre(), 1.0 / cell.edge());
+            let mut found = vec![[T::default(); 6]; hessian.len()];
+            let l = &l[leaf * terms..(leaf + 1) * terms];
+            self.derivatives().l2p_hessian(l, room.particles.points(), &mut found, &mut room.scratch);
+            add_seconds(&found, self.unit(cell.level), hessian);
+        });
+    }
+
+    /// M2P of second derivatives.
+    fn m2p_hessian(&self, m: &[T], hessian: &mut [Hessian]) {
+        let Plan { tree, lists, .. } = self.plan;
+        let terms = self.operators.multipole_terms();
+        tree.by_leaf(hessian).into_par_iter().for_each_init(Room::default, |room, (leaf, hessian)| {
+            for s in &lists.w[leaf] {
+                let (s, source) = (tree.original(*s), &tree.acting()[*s as usize]);
+                room.particles.clear();
+                room.particles.add(tree.targets(), tree.cells[leaf].targets(), source.centre(), 1.0 / source.edge());
+                let mut found = vec![[T::default(); 6]; hessian.len()];
+                let m = &m[s * terms..(s + 1) * terms];
+                self.derivatives().m2p_hessian(m, room.particles.points(), &mut found, &mut room.scratch);
+                add_seconds(&found, self.unit(source.level), hessian);
+            }
+        });
+    }
+}
+
+/// Adds second derivatives in units of a cell, given what one of 1 is.
+fn add_seconds<T: Real>(found: &[SecondDerivatives<T>], unit: f64, hessian: &mut [Hessian]) {
+    for (hessian, found) in hessian.iter_mut().zip(found) {
+        (0..6).for_each(|a| hessian[a] += found[a].f64() * unit);
     }
 }
 

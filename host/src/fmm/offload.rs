@@ -1,5 +1,6 @@
 //! P2P and M2L by kernels on a backend: encode, run, decode, and compute flagged targets again (RULES H4 to H8).
 
+mod close;
 mod m2l;
 mod p2p;
 

@@ -8,6 +8,7 @@ use crate::fmm::bind::BindError;
 use crate::fmm::executor::Executor;
 use crate::fmm::{Outputs, Plan};
 use crate::job::BackendError;
+use crate::tree::charges;
 use crate::tree::lists::near2;
 
 /// Arithmetic of P2P and M2L on the CPU.
@@ -182,6 +183,16 @@ fn check_charges(plan: &Plan, sources: &Sources) -> Result<(), FmmError> {
     }
     if columns().any(|c| c.iter().any(|q| !q.is_finite())) {
         return wrong("coordinates and charges must be finite numbers".into());
+    }
+    if sources.dipoles.is_some() {
+        return match charges::span(&plan.tree, sources) {
+            Some([most, least]) if ldexp(1.0, least.saturating_sub(most)) < LEAST_CHARGE => wrong(format!(
+                "charges or dipole moments are lost beside others that are 2^{} times as large, in units of the box's length, \
+                 since f64 holds numbers that are up to 1e270 apart; leave them out, or give 0 for them",
+                most - least
+            )),
+            _ => Ok(()),
+        };
     }
     let charges = sources.charges.unwrap_or_default();
     let sizes = || charges.iter().map(|q| q.abs());

@@ -15,11 +15,11 @@ impl Plan {
         let (tree, lists) = (&self.tree, &self.lists);
         let one = |k: usize| {
             let cell = &tree.cells[k];
-            let p2p = cell.targets as u64 * lists.u[k].iter().map(|s| s.1 as u64).sum::<u64>();
+            let p2p = cell.targets as u64 * lists.direct(k).count() as u64;
             if self.options.near_only {
                 return Pairs { p2p, ..Pairs::default() };
             }
-            let p2l = lists.x[k].iter().map(|s| tree.cells[*s as usize].count as u64).sum();
+            let p2l = lists.x[k].iter().map(|s| tree.acting()[*s as usize].count as u64).sum();
             Pairs { p2p, m2l: 0, m2p: cell.targets as u64 * lists.w[k].len() as u64, p2l }
         };
         let add = |a: Pairs, b: Pairs| Pairs { p2p: a.p2p + b.p2p, m2l: 0, m2p: a.m2p + b.m2p, p2l: a.p2l + b.p2l };

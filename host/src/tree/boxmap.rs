@@ -85,12 +85,13 @@ impl BoxMap {
         ((unit * 2f64.powi(31)).floor() as i32).clamp(-HALF, HALF - 1)
     }
 
-    /// The user's potential (`a` of 0) or component of a gradient of one in box units, for charges in the user's units, as
+    /// The user's potential (`a` of 0), component of a gradient (1 to 3) or second derivative (4 to 9) of one in box units, for charges in the user's units, as
     /// `value * 2^exponent`.
     pub fn wide(&self, a: usize, boxed: f64) -> (f64, i32) {
         match a {
             0 => (boxed / self.size, -self.shift),
-            _ => (boxed / self.size / self.size, -2 * self.shift),
+            1..=3 => (boxed / self.size / self.size, -2 * self.shift),
+            _ => (boxed / self.size / self.size / self.size, -3 * self.shift),
         }
     }
 

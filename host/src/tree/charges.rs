@@ -1,34 +1,114 @@
-//! The charges of a run in the order of a tree's sources, scaled by a power of two (RULES H6).
+//! The charges and dipole moments of a run in the order of a tree's sources, scaled by a power of two (RULES H6).
 
 use crate::arith::scale::{exponent, ldexp};
+use crate::data::particles::Columns;
 use crate::data::problem::Sources;
 use crate::tree::Tree;
 use rayon::prelude::*;
 
-/// Charges `q * 2^-exponent`, the largest magnitude in (1/2, 1].
+/// Charges `q * 2^-exponent` and dipole moments in the same unit times the box, the largest magnitude in (1/2, 1].
 #[derive(Clone, PartialEq, Debug)]
 pub struct Charges {
     /// In the order of the tree.
     pub scaled: Vec<f64>,
+    /// The components of the dipole moments, where there are any.
+    pub dipoles: Option<[Vec<f64>; 3]>,
     /// The power of two `e` that they are in units of.
     pub exponent: i32,
-    /// The least magnitude of a scaled charge that is not 0; 1 if there is none.
+    /// The least magnitude of a scaled charge or dipole moment that is not 0; 1 if there is none. A moment's is that of its
+    /// largest component.
     pub least: f64,
 }
 
 impl Charges {
     /// Takes charges in the order of the input; there are as many as sources, and all are finite.
     pub fn new<'a>(tree: &Tree, sources: impl Into<Sources<'a>>) -> Charges {
-        let input = sources.into().charges.unwrap_or_default();
-        assert_eq!(input.len(), tree.len(), "one charge for each source");
-        let exponent = exponent(input.par_iter().map(|q| q.abs()).reduce(|| 0.0, f64::max));
-        // A product is faster; it is exact where it does not fall below the smallest number.
-        let factor = if exponent.abs() < 1000 { 2f64.powi(-exponent) } else { 0.0 };
-        let scale = |q: f64| if factor != 0.0 { q * factor } else { ldexp(q, -exponent) };
-        let scaled: Vec<f64> = tree.sources.order.par_iter().map(|k| scale(input[*k as usize])).collect();
-        let sizes = scaled.par_iter().map(|q| q.abs()).filter(|q| *q > 0.0);
-        Charges { least: sizes.reduce(|| 1.0, f64::min), exponent, scaled }
+        let sources = sources.into();
+        let input = sources.charges.unwrap_or_default();
+        let largest = input.par_iter().map(|q| q.abs()).reduce(|| 0.0, f64::max);
+        let Some(dipoles) = sources.dipoles else {
+            let exponent = exponent(largest);
+            let scaled = scaled(tree, input, exponent);
+            return Charges { least: least(&scaled), scaled, dipoles: None, exponent };
+        };
+        let moments = Moments::new(tree, dipoles);
+        let exponent = match largest > 0.0 {
+            true if moments.largest > 0.0 => exponent(largest).max(moments.exponent()),
+            true => exponent(largest),
+            false => moments.exponent(),
+        };
+        let charges = match sources.charges {
+            Some(charges) => scaled(tree, charges, exponent),
+            None => vec![0.0; tree.len()],
+        };
+        let dipoles = moments.scaled(tree, exponent);
+        let sizes = (0..tree.len()).map(|k| dipoles.iter().fold(0.0, |a: f64, p| a.max(p[k].abs())));
+        let least = sizes.filter(|p| *p > 0.0).fold(least(&charges), f64::min);
+        Charges { scaled: charges, dipoles: Some(dipoles), exponent, least }
     }
+}
+
+/// Charges in the order of the tree times `2^-exponent`.
+fn scaled(tree: &Tree, input: &[f64], exponent: i32) -> Vec<f64> {
+    assert_eq!(input.len(), tree.len(), "one charge for each source");
+    // A product is faster; it is exact where it does not fall below the smallest number.
+    let factor = if exponent.abs() < 1000 { 2f64.powi(-exponent) } else { 0.0 };
+    let scale = |q: f64| if factor != 0.0 { q * factor } else { ldexp(q, -exponent) };
+    tree.sources.order.par_iter().map(|k| scale(input[*k as usize])).collect()
+}
+
+/// The least magnitude that is not 0; 1 if there is none.
+fn least(scaled: &[f64]) -> f64 {
+    scaled.par_iter().map(|q| q.abs()).filter(|q| *q > 0.0).reduce(|| 1.0, f64::min)
+}
+
+/// Dipole moments of the input and what brings them to boxes.
+struct Moments<'a> {
+    columns: Columns<'a>,
+    largest: f64,
+    /// The power of two of the largest, and of scaled coordinates.
+    shifts: [i32; 2],
+    size: f64,
+}
+
+impl<'a> Moments<'a> {
+    fn new(tree: &Tree, columns: Columns<'a>) -> Moments<'a> {
+        let largest = columns.iter().flat_map(|c| c.iter()).fold(0.0, |a: f64, p| a.max(p.abs()));
+        Moments { columns, largest, shifts: [exponent(largest), tree.map.shift], size: tree.map.size }
+    }
+
+    /// A component over the box, in units of a power of two that keeps it within f64, and this power.
+    fn in_boxes(&self, p: f64) -> (f64, i32) {
+        (ldexp(p, -self.shifts[0]) / self.size, self.shifts[0] - self.shifts[1])
+    }
+
+    /// The exponent of the largest component over the box.
+    fn exponent(&self) -> i32 {
+        let (value, shift) = self.in_boxes(self.largest);
+        exponent(value) + shift
+    }
+
+    fn scaled(&self, tree: &Tree, exponent: i32) -> [Vec<f64>; 3] {
+        let one = |p: f64| {
+            let (value, shift) = self.in_boxes(p);
+            ldexp(value, shift - exponent)
+        };
+        self.columns.map(|column| tree.sources.order.par_iter().map(|k| one(column[*k as usize])).collect())
+    }
+}
+
+/// The magnitudes of the largest and of the least charge or dipole moment over the box that is not 0, as powers of two.
+pub fn span(tree: &Tree, sources: &Sources) -> Option<[i32; 2]> {
+    let charges = sources.charges.unwrap_or_default().iter().filter(|q| **q != 0.0).map(|q| exponent(q.abs()));
+    let moments = sources.dipoles.map(|columns| Moments::new(tree, columns));
+    let one = |moments: &Moments, k: usize| {
+        let size = moments.columns.iter().fold(0.0, |a: f64, c| a.max(c[k].abs()));
+        let (value, shift) = Moments { shifts: [exponent(size), moments.shifts[1]], ..*moments }.in_boxes(size);
+        (size > 0.0).then(|| exponent(value) + shift)
+    };
+    let dipoles = moments.iter().flat_map(|m| (0..tree.len()).filter_map(|k| one(m, k)));
+    let join = |span: Option<[i32; 2]>, e: i32| Some(span.map_or([e, e], |[a, b]| [a.max(e), b.min(e)]));
+    charges.chain(dipoles).fold(None, join)
 }
 
 #[cfg(test)]

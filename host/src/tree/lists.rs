@@ -59,13 +59,24 @@ impl<T> Index<usize> for Flat<T> {
     }
 }
 
-/// The U, V, W and X lists of every cell, as Ying, Biros and Zorin name them (J. Comput. Phys. 196, 2004); indices are
-/// those of [`Tree::cells`].
+/// Sorted particles of an image.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Shifted {
+    /// By how many periods their places are moved.
+    pub shift: [i32; 3],
+    pub first: u32,
+    pub count: u32,
+}
+
+/// The U, V, W and X lists of every cell, as Ying, Biros and Zorin name them (J. Comput. Phys. 196, 2004); sources are
+/// those of [`Tree::acting`].
 #[derive(Clone, Default, Debug)]
 pub struct Lists {
     /// U, for P2P: the ranges of sorted sources that act directly on a leaf's, (first, count), ascending and merged.
     /// It also holds what W and X would have, where P2P costs less.
     pub u: Flat<(u32, u32)>,
+    /// The same for particles of images, by shift.
+    pub u_images: Flat<Shifted>,
     /// V, for M2L, kept with the parent, since siblings share it: for a split cell, the other split cells of its level.
     /// Those of their children that are not near a child of the cell are in the child's V list.
     pub v: Flat<u32>,
@@ -75,9 +86,30 @@ pub struct Lists {
     pub x: Flat<u32>,
 }
 
+/// What acts directly on the particles of a leaf.
+#[derive(Clone, Copy)]
+pub struct Direct<'a> {
+    /// Sorted particles: (first, count).
+    pub own: &'a [(u32, u32)],
+    pub images: &'a [Shifted],
+}
+
+impl Direct<'_> {
+    /// The number of sources.
+    pub fn count(&self) -> usize {
+        let (own, images) = (self.own.iter().map(|s| s.1 as usize), self.images.iter().map(|s| s.count as usize));
+        own.sum::<usize>() + images.sum::<usize>()
+    }
+}
+
 impl Lists {
+    pub fn direct(&self, leaf: usize) -> Direct<'_> {
+        Direct { own: &self.u[leaf], images: &self.u_images[leaf] }
+    }
+
     fn append(&mut self, other: &Lists) {
         self.u.append(&other.u);
+        self.u_images.append(&other.u_images);
         self.v.append(&other.v);
         self.w.append(&other.w);
         self.x.append(&other.x);
@@ -145,17 +177,20 @@ const TASK: usize = 128;
 pub fn build(tree: &Tree, options: &ListOptions) -> Lists {
     let mut lists = Lists::default();
     let mut above = Near::default();
-    let octants = Octants::new(options.near2);
+    let (octants, sources) = (Octants::new(options.near2), tree.acting());
     for (level, range) in tree.levels.iter().enumerate() {
         let parents = if level == 0 { 0 } else { tree.levels[level - 1].start };
         let tasks: Vec<Range<usize>> =
             range.clone().step_by(TASK).map(|first| first..(first + TASK).min(range.end)).collect();
         let one = |cells: &Range<usize>| {
-            let mut part = Part { tree, options, octants: &octants, near: Near::default(), lists: Lists::default() };
+            let mut part =
+                Part { tree, sources, options, octants: &octants, near: Near::default(), lists: Lists::default() };
             let mut room = Room::default();
             for t in cells.clone() {
                 match level {
-                    0 if tree.cells[t].count > 0 && tree.cells[t].targets > 0 => part.near.same.items.push(t as u32),
+                    0 if tree.cells[t].count > 0 && tree.cells[t].targets > 0 => {
+                        part.near.same.items.extend(std::iter::once(0).chain(tree.images_of_root()));
+                    }
                     0 => {}
                     _ => part.inherit(t, &above, tree.cells[t].parent as usize - parents),
                 }
@@ -177,6 +212,7 @@ pub fn build(tree: &Tree, options: &ListOptions) -> Lists {
 /// The lists of some cells that stand one behind the other.
 struct Part<'a> {
     tree: &'a Tree,
+    sources: &'a [Cell],
     options: &'a ListOptions,
     octants: &'a Octants,
     near: Near,
@@ -187,7 +223,19 @@ struct Part<'a> {
 #[derive(Default)]
 struct Room {
     direct: Vec<(u32, u32)>,
+    images: Vec<Shifted>,
     open: Vec<u32>,
+}
+
+impl Room {
+    /// Takes all particles of a source as direct ones.
+    fn direct(&mut self, source: &Cell) {
+        let (shift, first, count) = (source.shift(), source.first, source.count);
+        match shift == [0; 3] {
+            true => self.direct.push((first, count)),
+            false => self.images.push(Shifted { shift, first, count }),
+        }
+    }
 }
 
 impl Part<'_> {
@@ -201,18 +249,18 @@ impl Part<'_> {
         let at = self.tree.cells[target.parent as usize].at;
         self.near.direct.items.extend_from_slice(&above.direct[parent]);
         for s in &above.same[parent] {
-            let source = &self.tree.cells[*s as usize];
+            let source = &self.sources[*s as usize];
             if source.is_leaf() {
                 self.leaf(*s, target);
                 continue;
             }
             let near = self.octants.near(offset(&source.at, &at), target.octant());
-            let (same, first) = (&mut self.near.same.items, source.first_child);
+            let (same, first) = (&mut self.near.same.items, self.tree.first_acting_child(*s));
             if source.children == 8 && !self.tree.is_apart() {
                 same.extend((0..8).filter(|octant| near >> octant & 1 == 1).map(|octant| first + octant));
             } else {
                 let is_near = |c: &u32| {
-                    let cell = &self.tree.cells[*c as usize];
+                    let cell = &self.sources[*c as usize];
                     near >> cell.octant() & 1 == 1 && cell.count > 0
                 };
                 same.extend((first..first + source.children).filter(is_near));
@@ -225,7 +273,7 @@ impl Part<'_> {
 
     /// Puts a coarser leaf where it acts on `target`.
     fn leaf(&mut self, s: u32, target: &Cell) {
-        let list = if reaches(&self.tree.cells[s as usize], target, self.options.near2) {
+        let list = if reaches(&self.sources[s as usize], target, self.options.near2) {
             &mut self.near.coarse
         } else if target.targets as usize > self.options.p2l_above {
             &mut self.lists.x
@@ -242,33 +290,35 @@ impl Part<'_> {
         let k = same.starts.len() - 2;
         let (same, coarse, direct) = (&same[k], &coarse[k], &direct[k]);
         let (tree, near2, target) = (self.tree, self.options.near2, &self.tree.cells[t]);
-        let Lists { u, v, w, x } = &mut self.lists;
+        let sources = self.sources;
+        let Lists { u, u_images, v, w, x } = &mut self.lists;
         if !target.is_leaf() {
             let split = |s: &&u32| {
-                let source = &tree.cells[**s as usize];
+                let source = &sources[**s as usize];
                 !source.is_leaf() && !all_children_near(target, source, near2)
             };
             v.items.extend(same.iter().filter(split));
         } else if target.targets > 0 {
             room.direct.clear();
-            let particles = |s: &u32| (tree.cells[*s as usize].first, tree.cells[*s as usize].count);
-            room.direct.extend(coarse.iter().chain(direct).map(particles));
+            room.images.clear();
+            coarse.iter().chain(direct).for_each(|s| room.direct(&sources[*s as usize]));
             room.open.clear();
             room.open.extend_from_slice(same);
             let first_w = w.items.len();
             while let Some(s) = room.open.pop() {
-                let source = &tree.cells[s as usize];
+                let source = &sources[s as usize];
                 if reaches(target, source, near2) {
                     if source.is_leaf() {
-                        room.direct.push(particles(&s));
+                        room.direct(source);
                     } else {
-                        let has_sources = |c: &usize| tree.cells[*c].count > 0;
-                        room.open.extend(source.child_range().filter(has_sources).map(|c| c as u32));
+                        let first = tree.first_acting_child(s);
+                        let has_sources = |c: &u32| sources[*c as usize].count > 0;
+                        room.open.extend((first..first + source.children).filter(has_sources));
                     }
                 } else if source.count as usize > self.options.m2p_above {
                     w.items.push(s);
                 } else {
-                    room.direct.push(particles(&s));
+                    room.direct(source);
                 }
             }
             w.items[first_w..].sort_unstable();
@@ -280,14 +330,25 @@ impl Part<'_> {
                     _ => u.items.push(*next),
                 }
             }
+            room.images.sort_unstable();
+            let first_image = u_images.items.len();
+            for next in &room.images {
+                match u_images.items[first_image..].last_mut() {
+                    Some(last) if last.shift == next.shift && last.first + last.count == next.first => {
+                        last.count += next.count;
+                    }
+                    _ => u_images.items.push(*next),
+                }
+            }
         }
         u.end();
+        u_images.end();
         [v, w, x].into_iter().for_each(Flat::end);
     }
 }
 
-fn offset(source: &[u32; 3], target: &[u32; 3]) -> [i32; 3] {
-    std::array::from_fn(|a| source[a] as i32 - target[a] as i32)
+fn offset(source: &[i32; 3], target: &[i32; 3]) -> [i32; 3] {
+    std::array::from_fn(|a| source[a] - target[a])
 }
 
 /// Pairs of cells by M2L: those that are accepted, and those that the lists of a parent hold, near ones included.
@@ -297,7 +358,7 @@ pub fn m2l_pairs(tree: &Tree, lists: &Lists, near2: u64) -> (u64, u64) {
         let target = &tree.cells[p];
         let mut pairs = (0, 0);
         for s in &lists.v[p] {
-            let source = &tree.cells[*s as usize];
+            let source = &tree.acting()[*s as usize];
             pairs.1 += target.children as u64 * source.children as u64;
             let sources = tree.cells[source.child_range()].iter().filter(|c| c.count > 0);
             let there = sources.fold(0u8, |bits, c| bits | 1 << c.octant());

@@ -6,4 +6,6 @@ mod emulator;
 mod fmm;
 mod hostile;
 mod kernels;
+mod problems;
+mod tolerance;
 mod truth;

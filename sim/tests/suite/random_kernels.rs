@@ -4,7 +4,7 @@
 //! `ENGINES=10` whole engines of so many. What is found is made as small as it goes and printed as a kernel with its inputs.
 
 mod generate;
-mod part;
+pub mod part;
 mod verilog;
 
 use hdl::Flags;
@@ -177,7 +177,7 @@ fn shrunk(mut kernel: Kernel, seed: u64) -> (String, String) {
 }
 
 /// The kernel of a seed.
-fn random_kernel(seed: u64) -> Kernel {
+pub fn random_kernel(seed: u64) -> Kernel {
     let kernel = generate::kernel(&mut Random::new(seed), &compiles);
     assert!(compiles(&kernel.text()), "it compiles:\n{}", kernel.text());
     kernel

@@ -25,10 +25,10 @@ pub fn run(repeat: u32) -> Result<(), Failure> {
             let options = FmmOptions { basis: Basis::Solid, precision, ..FmmOptions::default() };
             let mut options = tune::start(&options, wanted);
             options.leaf = tune::leaf(options.basis, options.order, options.precision);
-            let problem = tune::Problem { particles: &particles, p2p: None, seed: 1 };
             // The same targets are judged by, so nothing has to be left for others.
-            let tuned =
-                tune::within(wanted / tune::AIM, &problem, &options, &mut [], &mut |_, _, _| {}).map_err(wrong)?;
+            let (is_promise, free) = (false, tune::Free::default());
+            let problem = tune::Problem { particles: &particles, p2p: None, seed: 1, is_promise, free };
+            let tuned = tune::within(wanted, &problem, &options, &mut [], &mut |_, _, _| {}).map_err(wrong)?;
             options.order = tuned.plan.options.order;
             let error = tuned.errors.gradient_rel_l2.unwrap_or(f64::NAN);
             drop(tuned);

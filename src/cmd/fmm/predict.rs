@@ -236,7 +236,7 @@ fn predicted(args: &Args, machine: &Machine, graph: &Graph, particles: &Particle
         kernel: graph.name.clone(),
         n: particles.len(),
         order: options(args, false).order,
-        theta: args.theta,
+        theta: args.theta.unwrap_or(0.5),
         pipelines: machine.setup.pipelines,
         clock_mhz: machine.setup.clock_mhz,
         baud: machine.setup.baud,

@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::format::UINT1;
+use crate::op::ctext::{CText, CVar, U32};
 use crate::op::facts::{Fast, Fold, Outcome};
 use crate::op::meaning::Real;
 use crate::op::pieces::order;
@@ -51,6 +52,10 @@ impl Operator for Eq {
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
         format!("((uint64_t)({} == {}))", args[0], args[1])
+    }
+
+    fn c_bits(&self, _: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        c.set(U32, format!("{} == {}", args[0], args[1]))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -3,6 +3,8 @@
 use crate::circuit::{Circuit, Sig};
 use crate::number::format::UINT1;
 use crate::number::reduce;
+use crate::op::ctext::ints;
+use crate::op::ctext::{CText, CVar, U32};
 use crate::op::facts::{Fast, Fold, Outcome};
 use crate::op::meaning::Real;
 use crate::op::pieces::order;
@@ -48,6 +50,11 @@ impl Operator for Lt {
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
         format!("((uint64_t)({} < {}))", args[0], args[1])
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let holds = ints::compare(inst, c, "<", args);
+        c.set(U32, holds)
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -2,6 +2,8 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::reduce;
+use crate::op::ctext::ints;
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold};
 use crate::op::meaning::Real;
 use crate::op::pieces::order;
@@ -60,6 +62,11 @@ impl Operator for Max {
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
         format!("({0} < {1} ? {1} : {0})", args[0], args[1])
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let less = ints::compare(inst, c, "<", args);
+        c.set(args[0].kind, format!("{less} ? {} : {}", args[1], args[0]))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

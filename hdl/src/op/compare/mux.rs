@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::format::UINT1;
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::Fast;
 use crate::op::meaning::Real;
 use crate::op::{Attrs, Inst, Operator};
@@ -51,6 +52,10 @@ impl Operator for Mux {
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
         format!("({} ? {} : {})", args[0], args[1], args[2])
+    }
+
+    fn c_bits(&self, _: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        c.set(args[1].kind, format!("{} != 0 ? {} : {}", args[0], args[1], args[2]))
     }
 
     fn circuit(&self, _: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

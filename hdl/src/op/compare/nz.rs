@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::format::UINT1;
+use crate::op::ctext::{CText, CVar, U32};
 use crate::op::facts::{Fast, Fold, Outcome};
 use crate::op::pieces::order;
 use crate::op::pieces::parts;
@@ -42,6 +43,10 @@ impl Operator for Nz {
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
         format!("((uint64_t)({} != 0))", args[0])
+    }
+
+    fn c_bits(&self, _: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        c.set(U32, format!("{} != 0", args[0]))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -4,6 +4,9 @@ mod magnitudes;
 mod signed;
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::floats;
+use crate::op::ctext::single;
+use crate::op::ctext::{CText, CType, CVar, I32, U32};
 use crate::op::facts::{Fast, Fold};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
@@ -71,6 +74,10 @@ impl Operator for Fadd {
         format!("({} + {})", args[0], args[1])
     }
 
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        c_sum(inst, c, args, false, self.flags(inst))
+    }
+
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         circuit(self, inst, c, args, false)
     }
@@ -124,6 +131,10 @@ impl Operator for Fsub {
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
         format!("({} - {})", args[0], args[1])
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        c_sum(inst, c, args, true, self.flags(inst))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
@@ -204,4 +215,57 @@ fn by_exponent(format: Format, c: &mut Circuit, args: &[Sig]) -> ByExponent {
     let exp = c.logic("exp_big", c.x(swap).mux(&c.x(exps[1]), &c.x(exps[0])));
     let big = c.logic("big", c.x(swap).mux(&c.x(fractions[1]), &c.x(fractions[0])));
     ByExponent { exps, fractions, distance, swap, exp, big }
+}
+
+/// C: a + b, or a - b, ordered by magnitude and aligned with three places below the larger one at least.
+fn c_sum(inst: &Inst, c: &mut CText, args: &[CVar], subtract: bool, flags: Flags) -> CVar {
+    if let Some(sum) = single::sum(inst, c, args, subtract, flags) {
+        return sum;
+    }
+    let (format, m) = (inst.result, inst.result.mant());
+    let (a, b) = (floats::magnitude(inst, c, 0, &args[0]), floats::magnitude(inst, c, 1, &args[1]));
+    let swap = c.test(format!("{a} < {b}"));
+    let big = c.set(a.kind, format!("{swap} ? {b} : {a}"));
+    let small = c.set(a.kind, format!("{swap} ? {a} : {b}"));
+    let exp = c.set(I32, format!("{big} >> {m}"));
+    let distance = c.set(U32, format!("(uint32_t){exp} - (uint32_t)({small} >> {m})"));
+    // One bit above the larger significand for the carry; a bit fallen out is kept in the last one.
+    let kind = CType::unsigned(m + 5);
+    let below = kind.bits - 2 - m;
+    let zero = inst.bounds(0).zero || inst.bounds(1).zero;
+    let placed = |c: &mut CText, x: &CVar, zero: bool| {
+        let s = floats::significand(c, format, x);
+        let s = format!("({kind}){s} << {below}");
+        c.set(kind, if zero { format!("{x} != 0 ? {s} : 0") } else { s })
+    };
+    let all_zero = inst.bounds(0).zero && inst.bounds(1).zero;
+    let (sb, ss) = (placed(c, &big, all_zero), placed(c, &small, zero));
+    let moved = c.set(kind, format!("pf_shr{}({ss}, {distance})", kind.bits));
+    let moved = c.set(kind, format!("{moved} | (pf_shl{}({moved}, {distance}) != {ss})", kind.bits));
+    let bit = floats::sign_bit(format);
+    let minus = if subtract { format!(" ^ {bit}") } else { String::new() };
+    let second = format!("({}{minus})", args[1]);
+    let signs = !both_nonneg(inst);
+    let sign = (signs || subtract).then(|| c.set(a.kind, format!("({swap} ? {second} : {}) & {bit}", args[0])));
+    let differ = match (signs, subtract) {
+        _ if inst.same => subtract.then(|| CVar::new("true", U32)),
+        (false, subtract) => subtract.then(|| CVar::new("true", U32)),
+        (true, _) => Some(c.test(format!("(({} ^ {second}) & {bit}) != 0", args[0]))),
+    };
+    let total = match &differ {
+        None => c.set(kind, format!("{sb} + {moved}")),
+        Some(d) => c.set(kind, format!("{d} ? {sb} - {moved} : {sb} + {moved}")),
+    };
+    let live = (differ.is_some() || all_zero).then(|| c.test(format!("{total} != 0")));
+    let value = floats::Value {
+        magnitude: total,
+        bits: kind.bits,
+        least: if differ.is_some() { 0 } else { m + below },
+        sticky: true,
+        exp: exp.text,
+        offset: -((m + below) as i64),
+        sign,
+        live,
+    };
+    floats::round(c, format, inst.truncates(), value, flags)
 }

@@ -1,6 +1,8 @@
 //! `fcast`: a float as the nearest float of another format (RULES N2, N5).
 
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::ctext::floats;
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold, Loss};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
@@ -72,6 +74,22 @@ impl Operator for Fcast {
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         format!("(({}){})", c_type(inst.result), args[0])
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let (from, to) = (inst.args[0], inst.result);
+        let m = from.mant();
+        let value = floats::Value {
+            magnitude: floats::significand(c, from, &args[0]),
+            bits: m + 1,
+            least: m,
+            sticky: false,
+            exp: floats::field(c, from, inst.is_nonneg(0), &args[0]).text,
+            offset: (to.bias() - from.bias()) as i64 - m as i64,
+            sign: floats::moved_sign(inst, c, 0, &args[0]),
+            live: floats::none_zero(inst, c, args, &[0]),
+        };
+        floats::round(c, to, inst.truncates(), value, self.flags(inst))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -2,6 +2,8 @@
 
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::ctext::floats;
+use crate::op::ctext::{CText, CType, CVar};
 use crate::op::facts::Fast;
 use crate::op::meaning::{Real, quotient};
 use crate::op::pieces::float_parts::logic::field;
@@ -72,6 +74,33 @@ impl Operator for Fdiv {
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         let zero = format!("0.0{}", c_suffix(inst.result));
         format!("({1} != {zero} ? {0} / {1} : {zero})", args[0], args[1])
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let (format, m) = (inst.result, inst.result.mant());
+        let flags = Flags(self.flags(inst).0 & !Flags::INVALID.0);
+        let parts = |c: &mut CText, k: usize| {
+            (floats::field(c, format, inst.is_nonneg(k), &args[k]), floats::significand(c, format, &args[k]))
+        };
+        let ((ea, sa), (eb, sb)) = (parts(c, 0), parts(c, 1));
+        // The quotient has three places more than the result, and the last one says whether there are others.
+        let kind = CType::unsigned(2 * m + 4);
+        let dividend = c.set(kind, format!("({kind}){sa} << {}", m + 3));
+        let quotient = c.set(kind, format!("{dividend} / {sb}"));
+        if inst.bounds(1).zero {
+            c.raise(Flags::INVALID, format!("{} == 0", args[1]));
+        }
+        let value = floats::Value {
+            magnitude: c.set(kind, format!("{quotient} | ({quotient} * {sb} != {dividend})")),
+            bits: m + 4,
+            least: m + 2,
+            sticky: true,
+            exp: format!("{ea} - {eb}"),
+            offset: format.bias() as i64 - m as i64 - 3,
+            sign: floats::sign_of_product(inst, c, args),
+            live: floats::none_zero(inst, c, args, &[0, 1]),
+        };
+        floats::round(c, format, inst.truncates(), value, flags)
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -1,6 +1,9 @@
 //! `fmul`: correctly rounded float multiplication (RULES N2).
 
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::ctext::floats;
+use crate::op::ctext::single;
+use crate::op::ctext::{CText, CType, CVar};
 use crate::op::facts::{Fast, Fold};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::{constant_if, field};
@@ -79,6 +82,30 @@ impl Operator for Fmul {
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
         format!("({} * {})", args[0], args[1])
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let (format, flags, m) = (inst.result, self.flags(inst), inst.result.mant());
+        if let Some(product) = single::product(inst, c, args, flags) {
+            return product;
+        }
+        let parts = |c: &mut CText, k: usize| {
+            (floats::field(c, format, inst.is_nonneg(k), &args[k]), floats::significand(c, format, &args[k]))
+        };
+        let (ea, sa) = parts(c, 0);
+        let (eb, sb) = if inst.same { (ea.clone(), sa.clone()) } else { parts(c, 1) };
+        let kind = CType::unsigned(2 * m + 2);
+        let value = floats::Value {
+            magnitude: c.set(kind, format!("({kind}){sa} * {sb}")),
+            bits: 2 * m + 2,
+            least: 2 * m,
+            sticky: false,
+            exp: format!("{ea} + {eb}"),
+            offset: -(format.bias() as i64) - 2 * m as i64,
+            sign: floats::sign_of_product(inst, c, args),
+            live: floats::none_zero(inst, c, args, if inst.same { &[0] } else { &[0, 1] }),
+        };
+        floats::round(c, format, inst.truncates(), value, flags)
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

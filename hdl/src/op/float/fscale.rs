@@ -2,12 +2,15 @@
 
 use crate::Rounding;
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::ctext::floats;
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
 use crate::op::pieces::float_parts::{Value, c_suffix, fields, max_field, one_float, round, unpack};
 use crate::op::pieces::fold;
 use crate::op::pieces::monotone;
+use crate::op::pieces::scale;
 use crate::op::pieces::scale::{Amount, amount, beyond, c_amount, directions, extremes, times_power};
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
@@ -62,6 +65,10 @@ impl Operator for Fscale {
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         format!("ldexp{}({}, {})", c_suffix(inst.result), args[0], inst.attrs.n)
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        c_scaled(inst, c, &args[0], &inst.attrs.n.to_string(), self.flags(inst))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
@@ -128,6 +135,11 @@ impl Operator for Fscalev {
         format!("ldexp{}({}, {})", c_suffix(inst.result), args[0], c_amount(inst, args[1]))
     }
 
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let amount = scale::c_amount_of(inst, c, &args[1], 1 << (inst.result.exp() + 1));
+        c_scaled(inst, c, &args[0], &amount, self.flags(inst))
+    }
+
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let format = inst.result;
         let e = format.exp();
@@ -154,4 +166,15 @@ fn scaled(format: Format, bits: u64, amount: i64) -> (u64, Flags) {
     let Some(x) = unpack(format, bits) else { return (0, Flags::NONE) };
     let value = Value { negative: x.negative, mag: x.sig as u128, exp: x.exp as i64 + amount, sticky: false };
     round(format, Rounding::Nearest, value, Flags::OVERFLOW)
+}
+
+/// C: the exponent field plus an amount.
+fn c_scaled(inst: &Inst, c: &mut CText, x: &CVar, amount: &str, flags: Flags) -> CVar {
+    let format = inst.result;
+    let (sign, live) = (floats::sign(inst, c, 0, x), floats::none_zero(inst, c, std::slice::from_ref(x), &[0]));
+    let (magnitude, kind) = (floats::magnitude(inst, c, 0, x), floats::packed_type(format, flags));
+    let reach = 1 << (format.exp() + 1);
+    let amount = amount.parse::<i64>().map_or(amount.to_string(), |n| n.clamp(-reach, reach).to_string());
+    let packed = c.set(kind, format!("({kind}){magnitude} + ({kind})({amount}) * {}", 1u64 << format.mant()));
+    floats::bound(c, format, &packed, sign, live, flags)
 }

@@ -1,6 +1,8 @@
 //! `fneg` and `fabs`: the sign of a float changed or dropped.
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::floats;
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Twice};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
@@ -48,6 +50,14 @@ impl Operator for Fneg {
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
         format!("(-{})", args[0])
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let flipped = format!("{} ^ {}", args[0], floats::sign_bit(inst.result));
+        match inst.bounds(0).zero {
+            true => c.set(args[0].kind, format!("{} != 0 ? {flipped} : 0", args[0])),
+            false => c.set(args[0].kind, flipped),
+        }
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
@@ -99,6 +109,10 @@ impl Operator for Fabs {
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         format!("fabs{}({})", c_suffix(inst.result), args[0])
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        floats::magnitude(inst, c, 0, &args[0])
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

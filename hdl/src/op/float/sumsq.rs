@@ -1,6 +1,8 @@
 //! `sumsq`: the sum of the squares of two to four floats, exact but for one rounding (RULES N2).
 
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::ctext::floats;
+use crate::op::ctext::{CText, CType, CVar, I32, U32};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
@@ -61,6 +63,49 @@ impl Operator for Sumsq {
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
         format!("({})", args.iter().map(|x| format!("{x} * {x}")).collect::<Vec<_>>().join(" + "))
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let (format, m) = (inst.result, inst.result.mant());
+        // The largest square has this many bits, and two more for the carries. Below its last place there is one place at
+        // least: what falls below that is only known to be there or not, which leaves both the sum's rounding and the next
+        // alignment as they would be with all of it.
+        let bits = 2 * m + 4;
+        let kind = CType::unsigned(bits + 1);
+        let below = kind.bits - bits;
+        let ordered = ordered(inst, c, args);
+        let mut last: Option<(CVar, CVar)> = None;
+        for (k, (x, exp)) in ordered.iter().enumerate() {
+            let s = floats::significand(c, format, x);
+            let square = c.set(kind, format!("({kind}){s} * {s} << {below}"));
+            let square = match inst.bounds.iter().all(|b| !b.zero) && !inst.bounds.is_empty() {
+                true => square,
+                false => c.set(kind, format!("{x} != 0 ? {square} : 0")),
+            };
+            let sum = match last {
+                None => square,
+                Some((sum, before)) => {
+                    let places = c.set(U32, format!("2 * ({exp} - {before})"));
+                    let moved = c.set(kind, format!("pf_shr{0}({sum}, {places})", kind.bits));
+                    let lost = format!("pf_shl{0}({moved}, {places}) != {sum}", kind.bits);
+                    c.set(kind, format!("{square} + ({moved} | ({lost}))"))
+                }
+            };
+            last = Some((sum, ordered[k].1.clone()));
+        }
+        let (sum, exp) = last.expect("there are at least two");
+        let zero = (0..inst.args.len()).all(|k| inst.bounds(k).zero);
+        let value = floats::Value {
+            bits: kind.bits,
+            least: 2 * m + below,
+            sticky: true,
+            exp: format!("2 * {exp}"),
+            offset: -(format.bias() as i64) - (2 * m + below) as i64,
+            sign: None,
+            live: zero.then(|| c.test(format!("{sum} != 0"))),
+            magnitude: sum,
+        };
+        floats::round(c, format, inst.truncates(), value, self.flags(inst))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
@@ -186,4 +231,18 @@ fn sum(inst: &Inst, args: &[u64]) -> (u64, Flags) {
     let mag = kept.to_u128().expect("120 bits");
     let value = Value { negative: false, mag, exp: 2 * base as i64 + drop as i64, sticky };
     round(format, inst.attrs.round, value, Flags::OVERFLOW)
+}
+
+/// C: the magnitudes of the arguments and their exponent fields, the smallest first.
+fn ordered(inst: &Inst, c: &mut CText, args: &[CVar]) -> Vec<(CVar, CVar)> {
+    let mut list: Vec<CVar> = (0..args.len()).map(|k| floats::magnitude(inst, c, k, &args[k])).collect();
+    for end in (1..list.len()).rev() {
+        for k in 0..end {
+            let (a, b) = (list[k].clone(), list[k + 1].clone());
+            list[k] = c.set(a.kind, format!("{a} < {b} ? {a} : {b}"));
+            list[k + 1] = c.set(a.kind, format!("{a} < {b} ? {b} : {a}"));
+        }
+    }
+    let m = inst.result.mant();
+    list.into_iter().map(|x| (x.clone(), c.set(I32, format!("{x} >> {m}")))).collect()
 }

@@ -5,6 +5,10 @@ mod addend;
 use super::{FSCALE, FSCALEV};
 use crate::circuit::{Circuit, Sig, X};
 use crate::op::addend::{Addend, Scaling};
+use crate::op::ctext::floats;
+use crate::op::ctext::ints;
+use crate::op::ctext::single;
+use crate::op::ctext::{CText, CType, CVar, I32};
 use crate::op::facts::Fast;
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
@@ -101,6 +105,11 @@ impl Operator for Tofix {
 
     fn scaled_addend(&self, inst: &Inst, c: &mut Circuit, scaling: &Scaling) -> Option<Addend> {
         addend::addend(inst, Some(scaling), c, scaling.args[0])
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let flags = self.flags(inst);
+        single::rounded(inst, c, &args[0], flags).unwrap_or_else(|| c_placed(inst, c, &args[0], flags))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
@@ -298,4 +307,57 @@ fn either(c: &mut Circuit, a: Option<Sig>, b: Option<Sig>) -> Option<Sig> {
         (Some(a), Some(b)) => Some(c.logic("either", c.x(a) | c.x(b))),
         _ => a.or(b),
     }
+}
+
+/// C: the significand moved to its place, rounded and bounded.
+fn c_placed(inst: &Inst, c: &mut CText, x: &CVar, flags: Flags) -> CVar {
+    let (from, to) = (inst.args[0], inst.result);
+    let (m, frac) = (from.mant(), to.frac().expect("an int or fixed") as i64);
+    let field = floats::field(c, from, inst.is_nonneg(0), x);
+    let significand = floats::significand(c, from, x);
+    let significand = match inst.bounds(0).zero {
+        true => c.set(significand.kind, format!("{x} != 0 ? {significand} : 0")),
+        false => significand,
+    };
+    let kind = CType::unsigned(to.width().max(m + 2));
+    // Places to the left; the last one that leaves all bits inside the type.
+    let (least, most) = inst.bounds(0).fields(from);
+    let places = |field: i64| field - from.bias() as i64 - m as i64 + frac;
+    let (least, most, last) = (places(least), places(most), kind.bits as i64 - 1 - m as i64);
+    let up = c.set(I32, format!("{field} + {}", places(0)));
+    let left = format!("({kind}){significand} << ({up} & {})", kind.bits - 1);
+    let right = (least < 0 || inst.bounds(0).zero).then(|| {
+        // Beyond the significand's bits nothing is left, and rounding gives 0.
+        let narrow = significand.kind.max(CType::unsigned(m + 3));
+        let s = c.set(narrow, &significand);
+        let down = c.set(I32, format!("-{up} < {0} ? -{up} : {0}", m + 2));
+        let down = c.set(I32, format!("{down} > 0 ? {down} : 1"));
+        match inst.truncates() {
+            true => c.set(narrow, format!("{s} >> {down}")),
+            false => {
+                c.set(narrow, format!("({s} + (((({narrow})1) << {down}) >> 1) - 1 + (({s} >> {down}) & 1)) >> {down}"))
+            }
+        }
+    });
+    let magnitude = match right {
+        Some(right) if most >= 0 => c.set(kind, format!("{up} >= 0 ? {left} : ({kind}){right}")),
+        Some(right) => c.set(kind, right),
+        None => c.set(kind, left),
+    };
+    let negative = (!inst.is_nonneg(0)).then(|| c.test(format!("({x} >> {}) != 0", from.width() - 1)));
+    let value = match (&negative, to.is_signed()) {
+        (Some(n), false) => c.wrap(to, format!("{n} ? 0 : {magnitude}")),
+        _ => ints::with_sign(c, to, negative.as_ref(), &magnitude),
+    };
+    if flags.is_empty() {
+        return value;
+    }
+    let (pattern, limit) = (CType::of(to), |bits: u64| kind.number(to.to_int(bits).unsigned_abs() as i128));
+    let choice = |a: String, b: String| negative.as_ref().map_or(b.clone(), |n| format!("({n} ? {a} : {b})"));
+    let bound = choice(limit(to.min_bits()), limit(to.max_bits()));
+    let far = if most > last { format!("{up} > {last} || ") } else { String::new() };
+    let outside = c.test(format!("{far}{magnitude} > {bound}"));
+    c.raise(Flags::SATURATION, &outside);
+    let end = choice(pattern.number(to.min_bits() as i128), pattern.number(to.max_bits() as i128));
+    c.set(pattern, format!("{outside} ? {end} : {value}"))
 }

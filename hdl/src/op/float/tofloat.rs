@@ -1,6 +1,9 @@
 //! `tofloat`: an int or fixed as the nearest float (RULES N2, N5).
 
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::ctext::floats;
+use crate::op::ctext::ints;
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Loss};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::leading::leading;
@@ -78,6 +81,23 @@ impl Operator for Tofloat {
             None | Some(0) => format!("({integer})"),
             Some(frac) => format!("({integer} * 0x1p-{frac}{})", c_suffix(inst.result)),
         }
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let (from, to, x) = (inst.args[0], inst.result, &args[0]);
+        let (bits, least) = floats::bits_of(inst.bounds(0));
+        let (_, magnitude) = ints::magnitude(inst, c, 0, x);
+        let value = floats::Value {
+            magnitude,
+            bits,
+            least,
+            sticky: false,
+            exp: "0".into(),
+            offset: to.bias() as i64 - from.frac().unwrap_or(0) as i64,
+            sign: floats::moved_sign(inst, c, 0, x),
+            live: floats::none_zero(inst, c, args, &[0]),
+        };
+        floats::round(c, to, inst.truncates(), value, self.flags(inst))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -1,6 +1,8 @@
 //! `abs`: the magnitude of an int or fixed; the least value wraps to itself without a flag (RULES N3).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::ints;
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold, Twice};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
@@ -50,6 +52,10 @@ impl Operator for Abs {
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         parts::c_wrap(inst.result, &parts::c_magnitude(inst.result, args[0]))
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        ints::magnitude(inst, c, 0, &args[0]).1
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

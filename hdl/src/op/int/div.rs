@@ -1,6 +1,8 @@
 //! `div`: int division, truncated towards zero; a zero divisor gives 0 and `invalid` (RULES N3).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::ints;
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::Fold;
 use crate::op::pieces::division;
 use crate::op::pieces::fold;
@@ -58,6 +60,16 @@ impl Operator for Div {
         // Minus one apart: C leaves the least value over it undefined.
         let negated = parts::c_wrap(inst.result, &format!("(0 - (uint64_t){a})"));
         format!("({b} == 0 ? 0 : {b} == -1 ? {negated} : {a} / {b})")
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let (a_negative, a) = ints::magnitude(inst, c, 0, &args[0]);
+        let (b_negative, b) = ints::magnitude(inst, c, 1, &args[1]);
+        let zero = c.test(format!("{b} == 0"));
+        c.raise(Flags::INVALID, &zero);
+        let q = c.set(a.kind, format!("{zero} ? 0 : {a} / ({zero} ? 1 : {b})"));
+        let negative = ints::unlike(c, a_negative, b_negative);
+        ints::with_sign(c, inst.result, negative.as_ref(), &q)
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -1,6 +1,7 @@
 //! `icast`: int to int: the low bits, extended by the source's signedness (RULES N5).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold, Loss};
 use crate::op::pieces::fold;
 use crate::op::pieces::parts;
@@ -60,6 +61,11 @@ impl Operator for Icast {
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         parts::c_wrap(inst.result, args[0])
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let x = c.int(inst.args[0], &args[0]);
+        c.wrap(inst.result, x)
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -1,6 +1,7 @@
 //! `neg`: int and fixed negation, which wraps without a flag (RULES N3).
 
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Twice};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
@@ -44,6 +45,10 @@ impl Operator for Neg {
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         parts::c_wrap(inst.result, &format!("(0 - (uint64_t){})", args[0]))
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        c.wrap(inst.result, format!("0 - {}", args[0]))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -2,6 +2,7 @@
 
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Twice};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
@@ -41,6 +42,10 @@ impl Operator for Not {
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         parts::c_wrap(inst.result, &format!("(~(uint64_t){})", args[0]))
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        c.wrap(inst.result, format!("~{}", args[0]))
     }
 
     fn circuit(&self, _: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -1,6 +1,7 @@
 //! `or`: bitwise or of two ints (RULES N3, L4).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
@@ -60,6 +61,10 @@ impl Operator for Or {
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         parts::c_wrap(inst.result, &format!("((uint64_t){} | (uint64_t){})", args[0], args[1]))
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        c.wrap(inst.result, format!("{} | {}", args[0], args[1]))
     }
 
     fn circuit(&self, _: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -1,6 +1,8 @@
 //! `rem`: the remainder of int division, with the dividend's sign; a zero divisor gives 0 and `invalid` (RULES N3).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::ints;
+use crate::op::ctext::{CText, CVar};
 use crate::op::pieces::division;
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
@@ -49,6 +51,15 @@ impl Operator for Rem {
         // Minus one apart: C leaves the least value over it undefined.
         let minus_one = if inst.result.is_signed() { format!(" || {b} == -1") } else { String::new() };
         format!("({b} == 0{minus_one} ? 0 : {a} % {b})")
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let (negative, a) = ints::magnitude(inst, c, 0, &args[0]);
+        let (_, b) = ints::magnitude(inst, c, 1, &args[1]);
+        let zero = c.test(format!("{b} == 0"));
+        c.raise(Flags::INVALID, &zero);
+        let r = c.set(a.kind, format!("{zero} ? 0 : {a} % ({zero} ? 1 : {b})"));
+        ints::with_sign(c, inst.result, negative.as_ref(), &r)
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -1,6 +1,7 @@
 //! `shl`: an int or fixed shifted left by a constant; bits that leave are lost (RULES N4).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold, Unwrapped};
 use crate::op::pieces::fold;
 use crate::op::pieces::parts;
@@ -54,6 +55,10 @@ impl Operator for Shl {
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         parts::c_wrap(inst.result, &format!("((uint64_t){} << {})", args[0], inst.attrs.n))
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        c.wrap(inst.result, format!("{} << {}", args[0], inst.attrs.n))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -1,6 +1,7 @@
 //! `shlv`: an int or fixed shifted left by a variable; an amount of W or more, or below 0, gives 0 (RULES N4).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::{CText, CType, CVar};
 use crate::op::pieces::parts;
 use crate::op::pieces::shift;
 use crate::op::{Attrs, Inst, Operator};
@@ -33,6 +34,12 @@ impl Operator for Shlv {
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         let shifted = parts::c_wrap(inst.result, &format!("((uint64_t){} << {})", args[0], args[1]));
         format!("({} ? {shifted} : 0)", shift::c_in_range(inst, args[1]))
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let (x, kind) = (&args[0], CType::of(inst.result));
+        let (n, inside) = shift::c_amount(inst, c, &args[1]);
+        c.wrap(inst.result, format!("{inside} ? {x} << ({n} & {}) : ({kind})0", kind.bits - 1))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

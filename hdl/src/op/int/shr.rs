@@ -1,6 +1,7 @@
 //! `shr`: an int or fixed shifted right by a constant, towards minus infinity (RULES N4).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold};
 use crate::op::pieces::fold;
 use crate::op::pieces::parts;
@@ -58,6 +59,11 @@ impl Operator for Shr {
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         format!("({} >> {})", args[0], inst.attrs.n)
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let x = c.int(inst.result, &args[0]);
+        c.wrap(inst.result, format!("{x} >> {}", inst.attrs.n))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -1,6 +1,7 @@
 //! `shrv`: an int or fixed shifted right by a variable; an amount of W or more, or below 0, gives 0, or the sign if signed (RULES N4).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::{CText, CVar};
 use crate::op::pieces::parts;
 use crate::op::pieces::shift;
 use crate::op::{Attrs, Inst, Operator};
@@ -41,6 +42,16 @@ impl Operator for Shrv {
             format!("({} >> ({in_range} ? {} : 63))", args[0], args[1])
         } else {
             format!("({in_range} ? {} >> {} : 0)", args[0], args[1])
+        }
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let (x, width) = (c.int(inst.result, &args[0]), inst.result.width());
+        let (n, inside) = shift::c_amount(inst, c, &args[1]);
+        // All places of a signed number leave its sign.
+        match inst.result.is_signed() {
+            true => c.wrap(inst.result, format!("{x} >> ({inside} ? (uint32_t){n} : {}u)", width - 1)),
+            false => c.wrap(inst.result, format!("{inside} ? {x} >> ({n} & {}) : ({})0", x.kind.bits - 1, x.kind)),
         }
     }
 

@@ -1,6 +1,7 @@
 //! `sub`: int and fixed subtraction, which wraps without a flag (RULES N3).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold, Unwrapped};
 use crate::op::pieces::fold;
 use crate::op::pieces::parts;
@@ -45,6 +46,10 @@ impl Operator for Sub {
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         parts::c_wrap(inst.result, &format!("((uint64_t){} - (uint64_t){})", args[0], args[1]))
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        c.wrap(inst.result, format!("{} - {}", args[0], args[1]))
     }
 
     fn circuit(&self, _: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -3,6 +3,8 @@
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::rounding;
+use crate::op::ctext::ints;
+use crate::op::ctext::{CText, CType, CVar};
 use crate::op::facts::{Fold, Loss};
 use crate::op::pieces::fold;
 use crate::op::pieces::parts;
@@ -81,6 +83,34 @@ impl Operator for Xcast {
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         c_text(inst, args[0])
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let (to, flags) = (inst.result, self.flags(inst));
+        let (from_frac, to_frac) = fracs(inst);
+        let (left, right) = (to_frac.saturating_sub(from_frac), from_frac.saturating_sub(to_frac));
+        let (negative, magnitude) = ints::magnitude(inst, c, 0, &args[0]);
+        let width = inst.args[0].width();
+        let mut scaled = ints::shift_round(c, &magnitude, width, right, inst.truncates());
+        if left > 0 {
+            let kind = CType::unsigned(width + left);
+            scaled = c.set(kind, format!("({kind}){scaled} << {left}"));
+        }
+        let plain = ints::with_sign(c, to, negative.as_ref(), &scaled);
+        if flags.is_empty() {
+            return plain;
+        }
+        let limit = |bits: u64| to.to_int(bits).unsigned_abs() as i128;
+        let (most, least) = (limit(to.max_bits()), limit(to.min_bits()));
+        let kind = scaled.kind.max(CType::of(to));
+        let choice =
+            |yes: String, no: String| negative.as_ref().map_or(no.clone(), |n| format!("({n} ? {yes} : {no})"));
+        let bound = choice(kind.number(least), kind.number(most));
+        let outside = c.test(format!("({kind}){scaled} > {bound}"));
+        c.raise(Flags::SATURATION, &outside);
+        let pattern = CType::of(to);
+        let end = choice(pattern.number(to.min_bits() as i128), pattern.number(to.max_bits() as i128));
+        c.set(pattern, format!("{outside} ? {end} : {plain}"))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

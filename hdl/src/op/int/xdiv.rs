@@ -1,6 +1,8 @@
 //! `xdiv`: division of fixeds of one format: rounded to nearest even, then wrapped; a zero divisor gives 0 and `invalid` (RULES N3).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::ints;
+use crate::op::ctext::{CText, CType, CVar};
 use crate::op::facts::Fold;
 use crate::op::pieces::division;
 use crate::op::pieces::fold;
@@ -60,6 +62,29 @@ impl Operator for Xdiv {
         };
         let sign = if format.is_signed() { format!("(({a} < 0) != ({b} < 0) ? ~0ULL : 1ULL)") } else { "1ULL".into() };
         format!("({b} == 0 ? 0 : {})", parts::c_wrap(format, &format!("((uint64_t){rounded} * {sign})")))
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let (a_negative, a) = ints::magnitude(inst, c, 0, &args[0]);
+        let (b_negative, b) = ints::magnitude(inst, c, 1, &args[1]);
+        let zero = c.test(format!("{b} == 0"));
+        c.raise(Flags::INVALID, &zero);
+        let frac = inst.result.frac().unwrap_or(0);
+        let kind = CType::unsigned(inst.result.width() + frac);
+        let n = c.set(kind, format!("({kind}){a} << {frac}"));
+        let d = c.set(kind, format!("{zero} ? 1 : {b}"));
+        let q = c.set(kind, format!("{n} / {d}"));
+        let q = match inst.truncates() {
+            true => q,
+            false => {
+                // Twice the rest may not fit.
+                let r = c.set(kind, format!("{n} - {q} * {d}"));
+                c.set(kind, format!("{q} + ({r} > {d} - {r} || ({r} == {d} - {r} && ({q} & 1)))"))
+            }
+        };
+        let q = c.set(kind, format!("{zero} ? 0 : {q}"));
+        let negative = ints::unlike(c, a_negative, b_negative);
+        ints::with_sign(c, inst.result, negative.as_ref(), &q)
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

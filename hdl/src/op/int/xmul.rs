@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::rounding;
+use crate::op::ctext::{CText, CType, CVar};
 use crate::op::facts::{Fold, Unwrapped};
 use crate::op::pieces::fold;
 use crate::op::pieces::parts;
@@ -67,6 +68,24 @@ impl Operator for Xmul {
             false => parts::c_shift_round(&product, frac),
         };
         parts::c_wrap(format, &rounded)
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let (width, frac) = (inst.result.width(), inst.result.frac().unwrap_or(0));
+        let signed = inst.result.is_signed();
+        let kind = if signed { CType::signed(2 * width) } else { CType::unsigned(2 * width) };
+        let (a, b) = (c.int(inst.result, &args[0]), c.int(inst.result, &args[1]));
+        let p = c.set(kind, format!("({kind}){a} * ({kind}){b}"));
+        if frac == 0 {
+            return c.wrap(inst.result, p);
+        }
+        // Rounding to even is the same on either side of zero; cutting off goes toward zero.
+        let add = match (inst.truncates(), signed) {
+            (false, _) => format!("{} + (({p} >> {frac}) & 1)", kind.number((1 << (frac - 1)) - 1)),
+            (true, true) => format!("({p} < 0 ? {} : 0)", kind.number((1 << frac) - 1)),
+            (true, false) => "0".into(),
+        };
+        c.wrap(inst.result, format!("({p} + {add}) >> {frac}"))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

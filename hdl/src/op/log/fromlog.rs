@@ -3,6 +3,9 @@
 use crate::Rounding;
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{self, float_frac, unpack};
+use crate::op::ctext::floats;
+use crate::op::ctext::logs;
+use crate::op::ctext::{CText, CVar, I32, U32};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
@@ -63,6 +66,26 @@ impl Operator for Fromlog {
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         format!("(({}){})", c_type(inst.result), args[0])
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let (from, to) = (inst.args[0], inst.result);
+        let (frac, m) = (from.log_frac(), to.mant());
+        let field = logs::field(c, from, &args[0]);
+        let log = c.set(I32, format!("{field} - {}", from.bias()));
+        let table = lns::powers(frac, m, inst.attrs.round).iter().map(|t| *t as i64 + (1 << m)).collect();
+        let power = c.look_up(table, format!("{log} & {:#x}", (1 << frac) - 1));
+        let value = floats::Value {
+            magnitude: c.set(U32, power),
+            bits: m + 2,
+            least: m,
+            sticky: false,
+            exp: format!("({log} >> {frac})"),
+            offset: to.bias() as i64 - m as i64,
+            sign: logs::sign(inst, c, &args[0]),
+            live: floats::none_zero(inst, c, args, &[0]),
+        };
+        floats::round(c, to, false, value, self.flags(inst))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

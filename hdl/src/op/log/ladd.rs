@@ -6,6 +6,9 @@
 
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{self, Parts, pack, unpack};
+use crate::op::ctext::floats;
+use crate::op::ctext::logs;
+use crate::op::ctext::{CText, CVar, I32, U32};
 use crate::op::facts::Fold;
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
@@ -72,6 +75,10 @@ impl Operator for Ladd {
         format!("({} + {})", args[0], args[1])
     }
 
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        c_total(inst, c, args, false, self.flags(inst))
+    }
+
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         circuit(self, inst, c, args, false)
     }
@@ -116,6 +123,10 @@ impl Operator for Lsub {
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
         format!("({} - {})", args[0], args[1])
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        c_total(inst, c, args, true, self.flags(inst))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
@@ -264,4 +275,51 @@ fn circuit(op: &dyn Operator, inst: &Inst, c: &mut Circuit, args: &[Sig], subtra
         mark = crate::op::pieces::log_parts::both(c, "mark", Binary::And, mark, Some(kept));
     }
     finish(op, inst, c, &Unbounded { field: sum, sign, mark }, &[])
+}
+
+/// C: a + b, or a - b.
+fn c_total(inst: &Inst, c: &mut CText, args: &[CVar], subtract: bool, flags: Flags) -> CVar {
+    let (format, mode) = (inst.result, inst.attrs.round);
+    let (a, b) = (floats::magnitude(inst, c, 0, &args[0]), floats::magnitude(inst, c, 1, &args[1]));
+    let swap = c.test(format!("{a} < {b}"));
+    let (big, small) = (c.set(U32, format!("{swap} ? {b} : {a}")), c.set(U32, format!("{swap} ? {a} : {b}")));
+    let distance = c.set(U32, format!("{big} - {small}"));
+    // Behind the end of a table stands what holds for all larger distances.
+    let mut correction = |table: &[u32], far: u32| {
+        let values: Vec<i64> = table.iter().chain([&far]).map(|t| *t as i64).collect();
+        let last = table.len();
+        let index = c.set(U32, format!("{distance} < {last}u ? {distance} : {last}u"));
+        let entry = c.look_up(values, index);
+        c.set(I32, entry)
+    };
+    let frac = format.log_frac();
+    let sum = can_agree(inst, subtract).then(|| correction(lns::sums(frac, mode), 0));
+    let difference = (can_differ(inst, subtract) && !(inst.same && !subtract))
+        .then(|| correction(lns::differences(frac, mode), lns::far_difference(mode)));
+    let bit = floats::sign_bit(format);
+    let second = if subtract { format!("({} ^ {bit})", args[1]) } else { args[1].text.clone() };
+    let unlike = match (&sum, &difference) {
+        (Some(_), Some(_)) => Some(c.test(format!("(({} ^ {second}) & {bit}) != 0", args[0]))),
+        (None, Some(_)) => Some(CVar::new("true", U32)),
+        _ => None,
+    };
+    let change = match (sum, difference) {
+        (Some(s), Some(d)) => format!("({} ? -{d} : {s})", unlike.as_ref().expect("both can be")),
+        (Some(s), None) => s.text,
+        (None, Some(d)) => format!("(-{d})"),
+        (None, None) => unreachable!("numbers of like or unlike signs"),
+    };
+    let change = match inst.bounds(0).zero || inst.bounds(1).zero {
+        true => format!("({small} != 0 ? {change} : 0)"),
+        false => change,
+    };
+    let field = logs::field(c, format, &big);
+    let field = c.set(I32, format!("{field} + {change}"));
+    let sign = (unlike.is_some() || !inst.none_negative())
+        .then(|| c.set(U32, format!("({swap} ? {second} : {}) & {bit}", args[0])));
+    let mut live: Vec<String> = Vec::new();
+    live.extend((inst.bounds(0).zero && inst.bounds(1).zero).then(|| format!("{big} != 0")));
+    live.extend(unlike.map(|u| format!("!({u} & {distance} == 0)")));
+    let live = (!live.is_empty()).then(|| c.test(live.join(" & ")));
+    logs::bound(c, format, &field, sign, live, flags)
 }

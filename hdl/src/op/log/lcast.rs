@@ -2,6 +2,9 @@
 
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{Parts, pack, unpack};
+use crate::op::ctext::floats;
+use crate::op::ctext::logs;
+use crate::op::ctext::{CText, CVar, I32};
 use crate::op::facts::Fold;
 use crate::op::meaning::Real;
 use crate::op::pieces::fold;
@@ -66,6 +69,21 @@ impl Operator for Lcast {
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         format!("(({}){})", c_type(inst.result), args[0])
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let (from, to) = (inst.args[0].log_frac(), inst.result.log_frac());
+        let field = logs::field(c, inst.args[0], &args[0]);
+        let log = c.set(I32, format!("{field} - {}", inst.args[0].bias()));
+        let log = match from.checked_sub(to) {
+            None => format!("{log} * {}", 1 << (to - from)),
+            Some(0) => log.text,
+            Some(drop) if inst.truncates() => format!("({log} >> {drop})"),
+            Some(drop) => format!("(({log} + {} + (({log} >> {drop}) & 1)) >> {drop})", (1 << (drop - 1)) - 1),
+        };
+        let field = c.set(I32, format!("{log} + {}", inst.result.bias()));
+        let (sign, live) = (logs::sign(inst, c, &args[0]), floats::none_zero(inst, c, args, &[0]));
+        logs::bound(c, inst.result, &field, sign, live, self.flags(inst))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -2,6 +2,9 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::lns::{Parts, pack, unpack};
+use crate::op::ctext::floats;
+use crate::op::ctext::logs;
+use crate::op::ctext::{CText, CVar, I32};
 use crate::op::meaning::{Real, quotient};
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::log_parts::{Unbounded, both, c_type, field_bits, fields, finish, same_logs, unbias};
@@ -56,6 +59,16 @@ impl Operator for Ldiv {
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         format!("({1} != 0 ? {0} / {1} : ({2})0)", args[0], args[1], c_type(inst.result))
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let (a, b) = (logs::field(c, inst.result, &args[0]), logs::field(c, inst.result, &args[1]));
+        let field = c.set(I32, format!("{a} - {b} + {}", inst.result.bias()));
+        if inst.bounds(1).zero {
+            c.raise(Flags::INVALID, format!("{} == 0", args[1]));
+        }
+        let (sign, live) = (floats::sign_of_product(inst, c, args), floats::none_zero(inst, c, args, &[0, 1]));
+        logs::bound(c, inst.result, &field, sign, live, self.flags(inst))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -2,6 +2,9 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::lns::{Parts, pack, unpack};
+use crate::op::ctext::floats;
+use crate::op::ctext::logs;
+use crate::op::ctext::{CText, CVar, I32};
 use crate::op::facts::Fold;
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
@@ -64,6 +67,13 @@ impl Operator for Lmul {
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
         format!("({} * {})", args[0], args[1])
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let (a, b) = (logs::field(c, inst.result, &args[0]), logs::field(c, inst.result, &args[1]));
+        let field = c.set(I32, format!("{a} + {b} - {}", inst.result.bias()));
+        let (sign, live) = (floats::sign_of_product(inst, c, args), floats::none_zero(inst, c, args, &[0, 1]));
+        logs::bound(c, inst.result, &field, sign, live, self.flags(inst))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

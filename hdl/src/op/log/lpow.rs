@@ -3,6 +3,9 @@
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{Parts, pack, unpack};
+use crate::op::ctext::floats;
+use crate::op::ctext::logs;
+use crate::op::ctext::{CText, CVar, I32};
 use crate::op::facts::Fold;
 use crate::op::meaning::{self, Real};
 use crate::op::pieces::log_parts::{Unbounded, c_type, field_bits, fields, finish, one_log};
@@ -85,6 +88,31 @@ impl Operator for Lpow {
             (_, 1) => format!("({x} == 0 ? ({t})0 : ({t})pow({x}, {n}))"),
             _ => format!("({x} <= 0 ? ({t})0 : ({t})pow({x}, {n} / 2.0))"),
         }
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let ((n, d), format) = (reduced(&inst.attrs), inst.result);
+        if n == 0 {
+            return CVar::constant(format, 1 << (format.width() - 2) | format.bias() as u64);
+        }
+        let field = logs::field(c, format, &args[0]);
+        let product = c.set(I32, format!("({field} - {}) * {n}", format.bias()));
+        let log = match (d, inst.truncates()) {
+            (1, _) => product.text,
+            (_, true) => format!("({product} >> 1)"),
+            (_, false) => format!("(({product} + (({product} & 2) >> 1)) >> 1)"),
+        };
+        let field = c.set(I32, format!("{log} + {}", format.bias()));
+        let mut live = floats::none_zero(inst, c, args, &[0]);
+        let mut sign = None;
+        if d == 2 && !inst.is_nonneg(0) {
+            let positive = c.test(format!("({} >> {}) == 0", args[0], format.width() - 1));
+            c.raise(Flags::INVALID, format!("!{positive}"));
+            live = Some(live.map_or(positive.clone(), |l| c.test(format!("{l} & {positive}"))));
+        } else if n & 1 == 1 {
+            sign = floats::sign(inst, c, 0, &args[0]);
+        }
+        logs::bound(c, format, &field, sign, live, self.flags(inst))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

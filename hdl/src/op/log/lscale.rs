@@ -2,12 +2,16 @@
 
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{Parts, pack, unpack};
+use crate::op::ctext::floats;
+use crate::op::ctext::logs;
+use crate::op::ctext::{CText, CVar, I32};
 use crate::op::facts::Fold;
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::fold;
 use crate::op::pieces::log_parts::{Unbounded, field_bits, fields, finish, one_log};
 use crate::op::pieces::monotone;
+use crate::op::pieces::scale;
 use crate::op::pieces::scale::{Amount, amount, beyond, c_amount, directions, extremes, times_power};
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
@@ -55,6 +59,10 @@ impl Operator for Lscale {
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         format!("ldexp({}, {})", args[0], inst.attrs.n)
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        c_scaled(inst, c, &args[0], &inst.attrs.n.clamp(-4096, 4096).to_string(), self.flags(inst))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
@@ -113,6 +121,11 @@ impl Operator for Lscalev {
         format!("ldexp({}, {})", args[0], c_amount(inst, args[1]))
     }
 
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let amount = scale::c_amount_of(inst, c, &args[1], 4096);
+        c_scaled(inst, c, &args[0], &amount, self.flags(inst))
+    }
+
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let whole = field_bits(inst.result) - inst.result.log_frac();
         let amount = Amount::new(inst, c, args[1], whole + 1);
@@ -153,4 +166,12 @@ fn place(
     let power = change(inst, c, power);
     let field = c.logic("scaled", c.cat(&[power, fraction]));
     finish(op, inst, c, &Unbounded { field, sign: a.sign, mark: a.mark }, &[])
+}
+
+/// C: the logarithm plus an amount of whole ones, which is at most 2^12 either way.
+fn c_scaled(inst: &Inst, c: &mut CText, x: &CVar, amount: &str, flags: Flags) -> CVar {
+    let field = logs::field(c, inst.result, x);
+    let field = c.set(I32, format!("{field} + ({amount}) * {}", 1 << inst.result.log_frac()));
+    let (sign, live) = (floats::sign(inst, c, 0, x), floats::none_zero(inst, c, std::slice::from_ref(x), &[0]));
+    logs::bound(c, inst.result, &field, sign, live, flags)
 }

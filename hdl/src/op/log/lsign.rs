@@ -2,6 +2,8 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::lns::unpack;
+use crate::op::ctext::floats;
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::Twice;
 use crate::op::meaning::Real;
 use crate::op::pieces::log_parts::one_log;
@@ -46,6 +48,14 @@ impl Operator for Lneg {
         format!("(-{})", args[0])
     }
 
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let flipped = format!("{} ^ {}", args[0], floats::sign_bit(inst.result));
+        match inst.bounds(0).zero {
+            true => c.set(args[0].kind, format!("{} != 0 ? {flipped} : 0", args[0])),
+            false => c.set(args[0].kind, flipped),
+        }
+    }
+
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let w = inst.result.width();
         let x = c.x(args[0]);
@@ -88,6 +98,10 @@ impl Operator for Labs {
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
         format!("fabs({})", args[0])
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        floats::magnitude(inst, c, 0, &args[0])
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

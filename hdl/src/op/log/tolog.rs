@@ -2,6 +2,9 @@
 
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{self, Parts, float_frac, pack};
+use crate::op::ctext::floats;
+use crate::op::ctext::logs;
+use crate::op::ctext::{CText, CVar, I32};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::Range;
@@ -61,6 +64,18 @@ impl Operator for Tolog {
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         format!("(({}){})", c_type(inst.result), args[0])
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let (from, to) = (inst.args[0], inst.result);
+        let table = lns::logs(to.log_frac(), from.mant(), inst.attrs.round);
+        let fraction = format!("(uint32_t)({} & {:#x}u)", args[0], (1u32 << from.mant()) - 1);
+        let log = c.look_up(table.iter().map(|t| *t as i64).collect(), fraction);
+        let field = floats::field(c, from, inst.is_nonneg(0), &args[0]);
+        let scale = 1 << to.log_frac();
+        let field = c.set(I32, format!("({field} - {}) * {scale} + (int32_t){log} + {}", from.bias(), to.bias()));
+        let (sign, live) = (logs::sign(inst, c, &args[0]), floats::none_zero(inst, c, args, &[0]));
+        logs::bound(c, to, &field, sign, live, self.flags(inst))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -4,6 +4,7 @@ use crate::Flags;
 use crate::circuit::{Circuit, Sig};
 use crate::number::real::exp2;
 use crate::op::Inst;
+use crate::op::ctext::{CText, CVar, I32};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::shift::any;
@@ -40,6 +41,19 @@ pub fn c_amount(inst: &Inst, name: &str) -> String {
         true => format!("{sign}(int)(({name}) > {most} ? {most} : ({name}) < -{most} ? -{most} : ({name}))"),
         false => format!("{sign}(int)((uint64_t)({name}) > {most} ? {most} : ({name}))"),
     }
+}
+
+/// C: the amount with its sign, cut down to `reach` either way.
+pub fn c_amount_of(inst: &Inst, c: &mut CText, amount: &CVar, reach: i64) -> String {
+    let n = c.int(inst.args[1], amount);
+    let most = n.kind.number(reach as i128);
+    let above = if inst.bounds(1).high > reach as i128 { format!("{n} > {most} ? {most} : ") } else { String::new() };
+    let below = match inst.bounds(1).low < -reach as i128 {
+        true => format!("{n} < {0} ? {0} : ", n.kind.number(-reach as i128)),
+        false => String::new(),
+    };
+    let n = c.set(I32, format!("{above}{below}{n}"));
+    if inst.attrs.d < 0 { format!("-{n}") } else { n.text }
 }
 
 /// x * 2^n, in four steps since 2^n alone may leave f64's range.

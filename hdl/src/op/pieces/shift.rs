@@ -3,6 +3,7 @@
 use crate::Format;
 use crate::circuit::{Circuit, Sig, X};
 use crate::op::Inst;
+use crate::op::ctext::{CText, CType, CVar};
 use crate::op::pieces::parts::{counted, slice};
 use crate::rtl::expr::Test;
 
@@ -23,6 +24,14 @@ pub fn amount(inst: &Inst, bits: u64) -> Option<u32> {
 /// C: whether the amount `n` lies in 0..W-1.
 pub fn c_in_range(inst: &Inst, n: &str) -> String {
     format!("(uint64_t){n} < {}", inst.result.width())
+}
+
+/// The amount as an unsigned number of C, and a test of whether it lies in 0..W-1.
+pub fn c_amount(inst: &Inst, c: &mut CText, n: &CVar) -> (CVar, CVar) {
+    let (n, format) = (c.int(inst.args[1], n), inst.args[1]);
+    let n = if format.is_signed() { c.set(CType { signed: false, ..n.kind }, n) } else { n };
+    let inside = c.test(format!("{n} < {}", inst.result.width()));
+    (n, inside)
 }
 
 /// The bits of an amount that shift within the width (none where the width is 1), and a signal that says that the

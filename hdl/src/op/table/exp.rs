@@ -11,12 +11,15 @@ pub(super) mod tests;
 use crate::circuit::{Circuit, Sig};
 use crate::number::real::{Dd, Expr, Node, exp2};
 use crate::number::rounding;
+use crate::op::ctext::floats;
+use crate::op::ctext::{CText, CType, CVar, I32};
 use crate::op::facts;
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::unpack;
 use crate::op::pieces::parts;
 use crate::op::table::func::one_argument;
 use crate::op::table::once::Once;
+use crate::op::table::poly::c_text;
 use crate::op::table::poly::result::{Known, to_float};
 use crate::op::table::poly::search::Problem;
 use crate::op::table::poly::{Goal, Limits, Line, Table, search};
@@ -116,6 +119,30 @@ impl Prepared {
         if magnitude > most { (format.max_bits(), Flags::SATURATION) } else { (magnitude as u64, Flags::NONE) }
     }
 
+    /// C: y, as [`Prepared::reduce`] has it.
+    fn c_reduced(&self, inst: &Inst, c: &mut CText, x: &CVar) -> CVar {
+        let (format, factor_bits) = (self.format, 64 - self.factor.leading_zeros());
+        if let Some(frac) = format.frac() {
+            let kind = CType::signed(format.width() + 1 + factor_bits);
+            let x = c.int(format, x);
+            let right = frac + self.scale - self.frac;
+            return c.set(kind, format!("(({kind}){x} * {}) >> {right}", kind.number(self.factor as i128)));
+        }
+        let (field, s) = (floats::field(c, format, inst.is_nonneg(0), x), floats::significand(c, format, x));
+        let kind = CType::unsigned(format.mant() + 1 + factor_bits);
+        let product = c.set(kind, format!("({kind}){s} * {}", kind.number(self.factor as i128)));
+        let right = c.set(I32, format!("{} - {field}", self.least_shift() as i32 + self.last_field()));
+        let y = CType::signed(format.exp() + self.frac + 1);
+        let end = y.number((1 << (format.exp() + self.frac)) - 1);
+        let far = format!("{field} > {}", self.last_field());
+        let moved = format!("({y})pf_shr{}({product}, (uint32_t){right})", kind.bits);
+        let y_magnitude = c.set(y, format!("{x} == 0 ? 0 : {far} ? {end} : {moved}"));
+        match inst.is_nonneg(0) {
+            true => y_magnitude,
+            false => c.set(y, format!("({x} >> {}) != 0 ? ~{y_magnitude} : {y_magnitude}", format.width() - 1)),
+        }
+    }
+
     /// The exponent of a fixed's greatest number.
     fn most_exponent(&self) -> i64 {
         let format = self.format;
@@ -212,6 +239,34 @@ impl Operator for Exp {
         // The table is twice as fine as the result.
         let table = &prepared(inst.result).table;
         Some(table.in_use(table.bound / 2.0))
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let (p, flags) = (prepared(inst.result), self.flags(inst));
+        let y = p.c_reduced(inst, c, &args[0]);
+        let n = c.set(I32, format!("{y} >> {}", p.frac));
+        let fraction = c.set(CType::unsigned(p.frac), format!("{y} & {:#x}", (1u64 << p.frac) - 1));
+        let (h, quantum) = c_text::eval(&p.table, c, &fraction);
+        let (format, span) = (p.format, p.table.span());
+        let Some(frac) = format.frac() else {
+            let quantum = c_text::Exponent { text: format!("{} + {n}", quantum.text), offset: quantum.offset };
+            let result = c_text::Result { format, span, quantum, flip: None, live: None, flags };
+            return c_text::to_float(c, &h, result);
+        };
+        // Beyond all places of h nothing is left.
+        let places = span.bits() + 1;
+        let kind = CType::unsigned(places + 1);
+        let right = c.set(I32, format!("-({n} + {} + {})", quantum.text, quantum.offset + frac as i64));
+        let right = c.set(I32, format!("{right} < 0 ? 0 : {right} > {places} ? {places} : {right}"));
+        let h = c.set(kind, h);
+        let half = format!("((({kind})1 << {right}) >> 1)");
+        let rounded =
+            c.set(kind, format!("{right} == 0 ? {h} : ({h} + {half} - 1 + (({h} >> {right}) & 1)) >> {right}"));
+        let most = format.max_bits();
+        let above = c.test(format!("{n} > {} || {rounded} > {most:#x}ull", p.most_exponent()));
+        c.raise(Flags::SATURATION, &above);
+        let kind = CType::of(format);
+        c.set(kind, format!("{above} ? {} : ({kind}){rounded}", kind.number(most as i128)))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -17,8 +17,11 @@ use crate::circuit::{Circuit, Sig};
 use crate::hash::fnv;
 use crate::number::exact::{Exact, to_bits};
 use crate::number::real::{Dd, Expr, Smooth};
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts;
+use crate::op::int::xcast::Xcast;
 use crate::op::meaning::{DOUBLE, Real};
+use crate::op::table::poly::c_text;
 use crate::op::table::{MAX_MANT, MAX_WIDTH};
 use crate::op::{Attrs, Inst, Operator, TableUse};
 use crate::{Bounds, Flags, Format};
@@ -155,6 +158,27 @@ impl Operator for Func {
         let p = of(inst);
         let floor = p.floor.map(crate::number::real::exp2);
         Some(TableUse { floor, ..p.table.in_use(p.table.bound) })
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let (p, flags) = (of(inst), self.flags(inst));
+        let x = p.domain.c_clamped(inst, c, &args[0]);
+        let at = p.c_place(c, &x);
+        let (h, quantum) = c_text::eval(&p.table, c, &at);
+        match &p.cast {
+            None => {
+                let (span, flags) = (p.table.span(), Flags(flags.0 & !Flags::INVALID.0));
+                c_text::to_float(
+                    c,
+                    &h,
+                    c_text::Result { format: p.format, span, quantum, flip: None, live: None, flags },
+                )
+            }
+            Some(cast) => {
+                let h = c_text::pattern(c, cast.args[0], &h);
+                Xcast.c_bits(cast, c, &[h])
+            }
+        }
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -9,6 +9,8 @@ mod tests;
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::real::{Dd, Interval, MAX_ORDER, Smooth, Value, elementary, exp2};
+use crate::op::ctext::floats;
+use crate::op::ctext::{CText, CType, CVar, I32, I64, U32};
 use crate::op::facts;
 use crate::op::int::xcast::Xcast;
 use crate::op::meaning::Real;
@@ -16,6 +18,7 @@ use crate::op::pieces::float_parts::{max_field, unpack};
 use crate::op::table::exp::c_call;
 use crate::op::table::func::one_argument;
 use crate::op::table::once::Once;
+use crate::op::table::poly::c_text;
 use crate::op::table::poly::result::{Known, to_float};
 use crate::op::table::poly::search::Problem;
 use crate::op::table::poly::{Goal, Limits, Line, Span, Table, search};
@@ -144,6 +147,33 @@ impl Prepared {
         ((t as i128 * g as i128) >> self.cut) as i64 + (whole << (self.sum_frac - self.frac))
     }
 
+    /// C: the sum of a positive number.
+    fn c_sum(&self, c: &mut CText, x: &CVar) -> CVar {
+        let (format, bits) = (self.format, self.bits);
+        let (kind, mask) = (CType::unsigned(bits + 1), (1u64 << bits) - 1);
+        let (fraction, at) = match format.frac() {
+            None => (c.set(kind, format!("{x} & {mask:#x}")), {
+                let field = floats::field(c, format, true, x);
+                c.set(I32, format!("{field} - 1"))
+            }),
+            Some(_) => {
+                let top = c.set(I32, format!("{} - (int32_t)pf_clz{}({x})", x.kind.bits - 1, x.kind.bits));
+                (c.set(kind, format!("({x} << ({bits} - {top})) & {mask:#x}")), top)
+            }
+        };
+        let upper = c.set(I32, format!("{fraction} >> {}", bits - 1));
+        let t = CType::signed(bits + 2);
+        let whole = t.number(1 << bits);
+        let t = c.set(t, format!("2 * ({t}){fraction} - ({upper} != 0 ? ({t}){fraction} + {whole} : 0)"));
+        let (g, _) = c_text::eval(&self.table, c, &fraction);
+        let index = c.set(U32, format!("{at} + {upper}"));
+        let multiple = c.look_up(self.multiples.clone(), index);
+        let wide = CType::signed(bits + 2 + self.table.span().bits() + 1);
+        let product = c.set(wide, format!("(({wide}){t} * ({wide}){g}) >> {}", self.cut));
+        let places = 1u64 << (self.sum_frac - self.frac);
+        c.set(I64, format!("(int64_t){product} + (int64_t){multiple} * {places}ll"))
+    }
+
     /// The result's pattern and flags: the specification.
     #[inline]
     pub fn eval(&self, x: u64) -> (u64, Flags) {
@@ -260,6 +290,42 @@ impl Operator for Log {
         // A quarter of a place of g is at most 1 / (2 * 0.81) places of t g; the multiple and the cut add less than 0.1.
         let table = &prepared(inst.result).table;
         Some(table.in_use(0.62 * table.bound + 0.1))
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        let (p, format, x) = (prepared(inst.result), inst.result, &args[0]);
+        let flags = self.flags(inst);
+        let valid = flags.contains(Flags::INVALID).then(|| {
+            let negative =
+                if inst.never_negative(0) { "".into() } else { format!(" | ({x} >> {}) != 0", format.width() - 1) };
+            let invalid = c.test(format!("({x} == 0){negative}"));
+            c.raise(Flags::INVALID, &invalid);
+            c.test(format!("!{invalid}"))
+        });
+        let safe = match &valid {
+            // The least positive number.
+            Some(valid) => c.set(x.kind, format!("{valid} ? {x} : {}", x.kind.number(1 << format.mant()))),
+            None => x.clone(),
+        };
+        let sum = p.c_sum(c, &safe);
+        let flags = Flags(flags.0 & !Flags::INVALID.0);
+        let Some(frac) = format.frac() else {
+            let quantum = c_text::Exponent { text: "0".into(), offset: -(p.sum_frac as i64) };
+            let result = c_text::Result { format, span: p.span(), quantum, flip: None, live: valid, flags };
+            return c_text::to_float(c, &sum, result);
+        };
+        let cut = c.set(sum.kind, format!("{sum} >> {}", p.sum_frac - frac - 4));
+        let cast = p.cast();
+        let h = c_text::pattern(c, cast.args[0], &cut);
+        let before = c.raised();
+        let result = Xcast.c_bits(&cast, c, &[h]);
+        match valid {
+            Some(valid) => {
+                c.restrict(before, &valid);
+                c.set(result.kind, format!("{valid} ? {result} : 0"))
+            }
+            None => result,
+        }
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -17,6 +17,7 @@
 //! Powers have a search of their own ([`pow::search`](super::pow)), which cuts h off instead of rounding it and chooses the
 //! width of each column.
 
+pub mod c_text;
 pub mod coefficients;
 pub mod fit;
 pub mod hardware;

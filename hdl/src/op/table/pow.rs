@@ -5,6 +5,7 @@
 //! real polynomials, [`search`](mod@search) the search and its error analysis, [`table`] the evaluation, and
 //! [`hardware`] the circuit. Correctness of all of them is tested against exact integer arithmetic.
 
+mod c_text;
 mod fit;
 mod hardware;
 mod search;
@@ -16,6 +17,7 @@ mod tests;
 pub use table::{Prepared, prepared};
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold};
 use crate::op::float::fmul::Fmul;
 use crate::op::meaning::{self, Real};
@@ -194,6 +196,15 @@ impl Operator for Pow {
     fn table(&self, inst: &Inst) -> Option<TableUse> {
         let Method::Table(p) = method(inst) else { return None };
         Some(p.table.in_use(p.table.bound))
+    }
+
+    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+        match method(inst) {
+            Method::One(one) => CVar::constant(inst.result, one),
+            Method::Same => args[0].clone(),
+            Method::Square => Fmul.c_bits(&square(inst), c, &[args[0].clone(), args[0].clone()]),
+            Method::Table(p) => c_text::power(p, inst, c, &args[0], self.flags(inst)),
+        }
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -14,6 +14,8 @@ mod tests;
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::real::{Call, Dd, Expr, Node, exp2};
+use crate::op::ctext::floats;
+use crate::op::ctext::{CText, CVar};
 use crate::op::facts;
 use crate::op::int::xcast::Xcast;
 use crate::op::meaning::Real;
@@ -21,6 +23,7 @@ use crate::op::pieces::float_parts::unpack;
 use crate::op::table::exp::c_call;
 use crate::op::table::func::one_argument;
 use crate::op::table::once::Once;
+use crate::op::table::poly::c_text;
 use crate::op::table::poly::result::{Known, to_float};
 use crate::op::table::poly::search::Problem;
 use crate::op::table::poly::{Goal, Limits, Line, Span, Table, search};
@@ -147,6 +150,38 @@ impl Prepared {
         }
     }
 
+    /// C: the same.
+    fn c_bits(&self, inst: &Inst, c: &mut CText, x: &CVar, flags: Flags) -> CVar {
+        let (format, cosine) = (self.format, self.cosine);
+        let floats = match &self.reduction {
+            Reduction::Fixeds(fixeds) => {
+                let (negative, place) = fixeds.c_place(c, format, x, cosine);
+                let (h, _) = c_text::eval(&self.table, c, &place);
+                let h = c.set(h.kind, format!("{negative} ? -{h} : {h}"));
+                let cast = self.cast.as_ref().expect("the result of a fixed");
+                let h = c_text::pattern(c, cast.args[0], &h);
+                return Xcast.c_bits(cast, c, &[h]);
+            }
+            Reduction::Floats(floats) => floats,
+        };
+        let field = floats::field(c, format, inst.is_nonneg(0), x);
+        let small = c.test(format!("{field} < {}", floats.first));
+        let large = c.test(format!("{field} > {}", floats.last));
+        c.raise(Flags::INVALID, &large);
+        let (negative, at) = floats.c_octave(c, format, x, &field);
+        let (h, quantum) = c_text::eval(&self.table, c, &at);
+        let flip = match cosine || inst.is_nonneg(0) {
+            true => negative,
+            false => c.test(format!("{negative} != (({x} >> {}) != 0)", format.width() - 1)),
+        };
+        let live = Some(c.test(format!("!{small} & !{large}")));
+        let span = self.table.span();
+        let result = c_text::Result { format, span, quantum, flip: Some(&flip), live, flags };
+        let value = c_text::to_float(c, &h, result);
+        let own = if cosine { x.kind.number(self.one() as i128) } else { x.text.clone() };
+        c.set(x.kind, format!("{small} ? {own} : {value}"))
+    }
+
     /// h in a fixed's own places.
     fn cut(&self, h: i64) -> (u64, Flags) {
         let cast = self.cast.as_ref().expect("the result of a fixed");
@@ -239,6 +274,11 @@ macro_rules! operator {
             fn table(&self, inst: &Inst) -> Option<TableUse> {
                 let table = &prepared(inst.result, $cosine).table;
                 Some(table.in_use(table.bound))
+            }
+
+            fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+                let flags = self.flags(inst);
+                prepared(inst.result, $cosine).c_bits(inst, c, &args[0], Flags(flags.0 & !Flags::INVALID.0))
             }
 
             fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

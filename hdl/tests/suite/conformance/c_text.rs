@@ -95,9 +95,9 @@ fn text(cases: &[Case]) -> String {
 }
 
 /// Compiles with whichever compiler there is; `None` where there is none and none is required.
-fn compiled(folder: &Path, source: &Path) -> Option<PathBuf> {
+pub(super) fn compiled(folder: &Path, source: &Path, compilers: &[&str]) -> Option<PathBuf> {
     let program = folder.join("operators");
-    for compiler in ["clang", "gcc", "cc"] {
+    for compiler in compilers {
         let mut c = Command::new(compiler);
         c.args([
             "-O0",
@@ -118,18 +118,23 @@ fn compiled(folder: &Path, source: &Path) -> Option<PathBuf> {
         }
     }
     assert!(std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1"), "no C compiler found");
-    eprintln!("skipped: clang, gcc and cc not found");
+    eprintln!("skipped: {} not found", compilers.join(", "));
     None
 }
 
-/// The results of all rows, as far as the program comes.
-fn run(program: &Path, folder: &Path, cases: &[Case]) -> Vec<u64> {
+/// What the program reads: for each use its number, how many rows there are, and the rows.
+fn input(cases: &[Case]) -> Vec<u64> {
     let mut input = Vec::new();
     for (k, case) in cases.iter().enumerate() {
         let n: usize = case.inputs.iter().map(Vec::len).sum();
-        let words = [k as u64, n as u64].into_iter().chain(case.inputs.iter().flatten().flatten().copied());
-        input.extend(words.flat_map(u64::to_ne_bytes));
+        input.extend([k as u64, n as u64].into_iter().chain(case.inputs.iter().flatten().flatten().copied()));
     }
+    input
+}
+
+/// The words that a program writes of the words that it reads, as far as it comes.
+pub(super) fn run(program: &Path, folder: &Path, input: &[u64]) -> Vec<u64> {
+    let input: Vec<u8> = input.iter().flat_map(|word| word.to_ne_bytes()).collect();
     let path = folder.join("input");
     std::fs::File::create(&path).and_then(|mut f| f.write_all(&input)).expect("the input is written");
     let stdin = Stdio::from(std::fs::File::open(&path).expect("the input is there"));
@@ -176,8 +181,8 @@ fn the_c_of_every_operator_agrees_with_its_bits() {
     std::fs::create_dir_all(&folder).expect("a folder in the target folder");
     let source = folder.join("operators.c");
     std::fs::write(&source, text(&cases)).expect("the text is written");
-    let Some(program) = compiled(&folder, &source) else { return };
-    let results = run(&program, &folder, &cases);
+    let Some(program) = compiled(&folder, &source, &["clang", "gcc", "cc"]) else { return };
+    let results = run(&program, &folder, &input(&cases));
     let mut found = Vec::new();
     let mut at = 0;
     for case in &cases {

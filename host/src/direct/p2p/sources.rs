@@ -6,6 +6,7 @@ use crate::arith::scale::exponent;
 use crate::arith::vector::{Isa, Vector, Vectors};
 use crate::direct::summation::LEAST;
 use crate::tree::charges::Charges;
+use crate::tree::lists::Direct;
 use crate::tree::sorted::Sorted;
 use crate::tree::{MAX_LEVEL, Tree};
 use std::ops::Range;
@@ -23,6 +24,8 @@ pub(super) struct Line<T>(pub [T; LANES]);
 pub(super) struct Sources<T> {
     /// Coordinates and charges.
     pub columns: [Vec<Line<T>>; 4],
+    /// What else the sources carry: further charges, dipole moments.
+    pub more: Vec<Vec<Line<T>>>,
     /// The lines that may hold sources too close to a target. These stand together, so that all others are summed without
     /// a look at distances.
     pub guarded: Range<usize>,
@@ -44,6 +47,11 @@ impl Frame {
         let (cell, map) = (&tree.cells[leaf], &tree.map);
         let centre = cell.centre();
         Frame { origin: std::array::from_fn(|a| map.centre[a] + centre[a] * map.size), unit: cell.edge() * map.size }
+    }
+
+    /// Scaled coordinates as they are: in no unit of a crowd's does f64 hold second derivatives.
+    pub fn plain<T: Real>(tree: &Tree, leaf: usize) -> Frame {
+        if is_f64::<T>() { Frame { origin: [0.0; 3], unit: 1.0 } } else { Frame::of::<T>(tree, leaf) }
     }
 
     /// The coordinates of a point, rounded as those of sources are.
@@ -70,9 +78,9 @@ fn crowd_unit(tree: &Tree, leaf: usize) -> f64 {
 }
 
 impl<T: Vectors> Sources<T> {
-    /// Takes the sources of `segments`, which hold those of the leaf as one stretch.
-    pub fn gather(&mut self, tree: &Tree, charges: &Charges, leaf: usize, segments: &[(u32, u32)], frame: &Frame) {
-        let count: usize = segments.iter().map(|s| s.1 as usize).sum();
+    /// Takes the sources that act on a leaf, among them its own as one stretch.
+    pub fn gather(&mut self, tree: &Tree, charges: &Charges, leaf: usize, direct: Direct, frame: &Frame) {
+        let (segments, count) = (direct.own, direct.count());
         // Beyond all sources, and not so far that the powers of its distance leave the format.
         let far = T::of(3.0e4);
         // Whole vectors are written, the last of them into one more line.
@@ -81,6 +89,14 @@ impl<T: Vectors> Sources<T> {
         let from = Columns { columns: [x, y, z, &charges.scaled], origin: frame.origin, factor: 1.0 / frame.unit };
         let mut to = self.columns.each_mut().map(|lines| flat(lines));
         convert(Isa::best(), &from, segments, &mut to);
+        let mut at = segments.iter().map(|s| s.1 as usize).sum();
+        for images in direct.images.chunk_by(|a, b| a.shift == b.shift) {
+            let moved = |a: usize| frame.origin[a] - images[0].shift[a] as f64 * tree.map.size;
+            let from = Columns { origin: std::array::from_fn(moved), ..from };
+            let segments: Vec<(u32, u32)> = images.iter().map(|s| (s.first, s.count)).collect();
+            convert(Isa::best(), &from, &segments, &mut to.each_mut().map(|to| &mut to[at..]));
+            at += images.iter().map(|s| s.count as usize).sum::<usize>();
+        }
         for (to, rest) in to.into_iter().zip([far, far, far, T::default()]) {
             to[count..].fill(rest);
         }
@@ -94,6 +110,24 @@ impl<T: Vectors> Sources<T> {
             let first = before + within;
             self.guarded = first / LANES..(first + own.len()).div_ceil(LANES);
         }
+    }
+
+    /// Takes what else the sources that act on a leaf carry, each column times a factor. To be called after [`Sources::gather`].
+    pub fn gather_more(&mut self, direct: Direct, from: &[(&[f64], f64)]) {
+        let lines = self.columns[0].len();
+        self.more.resize_with(from.len(), Vec::new);
+        for (to, (column, factor)) in self.more.iter_mut().zip(from) {
+            to.clear();
+            to.resize(lines, Line([T::default(); LANES]));
+            let images = direct.images.iter().map(|s| (s.first, s.count));
+            let segments = direct.own.iter().copied().chain(images);
+            let numbers = segments.flat_map(|s| &column[s.0 as usize..(s.0 + s.1) as usize]);
+            flat(to).iter_mut().zip(numbers).for_each(|(to, x)| *to = T::of(x * factor));
+        }
+    }
+
+    fn all_columns(&mut self) -> impl Iterator<Item = &mut Vec<Line<T>>> {
+        self.columns.iter_mut().chain(&mut self.more)
     }
 
     /// Brings the lines with a source up to `distance` away from the targets' bounding box to those of the leaf itself.
@@ -114,10 +148,12 @@ impl<T: Vectors> Sources<T> {
         let (own, lines) = (self.guarded.clone(), x.len());
         for line in reaching.iter().rev().filter(|line| **line < own.start) {
             self.guarded.start -= 1;
-            self.columns.iter_mut().for_each(|c| c.swap(*line, self.guarded.start));
+            let start = self.guarded.start;
+            self.all_columns().for_each(|c| c.swap(*line, start));
         }
         for line in reaching.iter().filter(|line| (own.end..lines).contains(line)) {
-            self.columns.iter_mut().for_each(|c| c.swap(*line, self.guarded.end));
+            let end = self.guarded.end;
+            self.all_columns().for_each(|c| c.swap(*line, end));
             self.guarded.end += 1;
         }
     }
@@ -131,6 +167,7 @@ fn flat<T>(lines: &mut [Line<T>]) -> &mut [T] {
 }
 
 /// What sources are made of: sorted particles' coordinates, which are moved and scaled, and charges, which are not.
+#[derive(Clone, Copy)]
 struct Columns<'a> {
     columns: [&'a [f64]; 4],
     origin: [f64; 3],

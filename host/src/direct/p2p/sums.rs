@@ -144,35 +144,43 @@ impl<V: Vector, const N: usize> Group<V, N> {
                     for k in 0..N {
                         let at = &self.at[k];
                         let d = [x.sub(at[0]), y.sub(at[1]), z.sub(at[2])];
-                        let inverse = if GUARDED {
-                            let r2 = d[0].mul_add(d[0], d[1].mul_add(d[1], d[2].mul(d[2])));
-                            let (inverse, near) = r2.add(self.eps).inverse_root().where_from(r2, least);
-                            close[k] += near;
-                            inverse
-                        } else {
-                            d[0].mul_add(d[0], d[1].mul_add(d[1], d[2].mul_add(d[2], self.eps))).inverse_root()
-                        };
-                        self.add_pairs(k, d, q, inverse);
+                        let (inverse, near) = inverse_distance::<V, GUARDED>(d, self.eps, least);
+                        close[k] += near;
+                        add_pairs(&mut self.total[k], d, q, inverse);
                     }
                 }
             }
         }
         close
     }
+}
 
-    /// Adds one vector of pairs at distances `V::ROOT / inverse`.
-    #[inline(always)]
-    unsafe fn add_pairs(&mut self, k: usize, d: [V; 3], q: V, inverse: V) {
-        // SAFETY: as for the caller.
-        unsafe {
-            let potential = q.mul(inverse);
-            let slope = potential.mul(inverse.mul(inverse));
-            let total = &mut self.total[k];
-            total[0] = total[0].add(potential);
-            total[1] = slope.mul_add(d[0], total[1]);
-            total[2] = slope.mul_add(d[1], total[2]);
-            total[3] = slope.mul_add(d[2], total[3]);
+/// `V::ROOT` over the softened distances. Where they are `GUARDED` it is 0 for pairs closer than the root of `least`, and how many
+/// these are is given.
+#[inline(always)]
+pub(super) unsafe fn inverse_distance<V: Vector, const GUARDED: bool>(d: [V; 3], eps: V, least: V) -> (V, u32) {
+    // SAFETY: as for the caller.
+    unsafe {
+        if GUARDED {
+            let r2 = d[0].mul_add(d[0], d[1].mul_add(d[1], d[2].mul(d[2])));
+            r2.add(eps).inverse_root().where_from(r2, least)
+        } else {
+            (d[0].mul_add(d[0], d[1].mul_add(d[1], d[2].mul_add(d[2], eps))).inverse_root(), 0)
         }
+    }
+}
+
+/// Adds one vector of pairs at distances `V::ROOT / inverse`.
+#[inline(always)]
+pub(super) unsafe fn add_pairs<V: Vector>(total: &mut [V; 4], d: [V; 3], q: V, inverse: V) {
+    // SAFETY: as for the caller.
+    unsafe {
+        let potential = q.mul(inverse);
+        let slope = potential.mul(inverse.mul(inverse));
+        total[0] = total[0].add(potential);
+        total[1] = slope.mul_add(d[0], total[1]);
+        total[2] = slope.mul_add(d[1], total[2]);
+        total[3] = slope.mul_add(d[2], total[3]);
     }
 }
 

@@ -14,9 +14,15 @@ pub struct Translation {
 impl Translation {
     /// From a source's centre to a target's at `offset` from it, in units of the cell, for terms up to `order`.
     pub fn new(order: usize, offset: [f64; 3], weights: &[f64]) -> Translation {
-        let signed = |t: Term, i: f64| if t.n.is_multiple_of(2) { i } else { -i };
-        let all = terms(2 * order).into_iter().zip(irregular_at(2 * order, offset));
-        Translation { derivatives: all.map(|(t, i)| signed(t, i) / weights[t.place()]).collect() }
+        Translation::of_sums(&irregular_at(2 * order, offset), weights)
+    }
+
+    /// From many sources at once, given the sums of the irregular harmonics at their offsets.
+    pub fn of_sums(irregular: &[f64], weights: &[f64]) -> Translation {
+        let all = irregular.iter().zip(weights).enumerate();
+        // Terms of degree n stand at n^2 and after it.
+        let signed = |(k, (i, w)): (usize, (&f64, &f64))| if k.isqrt().is_multiple_of(2) { i / w } else { -i / w };
+        Translation { derivatives: all.map(signed).collect() }
     }
 
     /// The share of the source's term `b` in the target's term `a`.

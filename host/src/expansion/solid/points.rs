@@ -30,6 +30,11 @@ vectorised! {
     pub fn values<T>(harmonic: &Harmonic<T>, x: [&[T]; 3], factors: &[[T; 4]], out: &mut [[T; 4]]) = values_in
 }
 
+vectorised! {
+    /// The same for the second derivatives.
+    pub fn hessians<T>(harmonic: &Harmonic<T>, x: [&[T]; 3], factors: &[[T; 6]], out: &mut [[T; 6]]) = hessians_in
+}
+
 /// A vector of the numbers from `first` on; beyond the end there is `fill`.
 #[inline(always)]
 unsafe fn part<V: Vector>(from: &[V::Item], first: usize, fill: V::Item) -> V {
@@ -86,23 +91,46 @@ unsafe fn values_in<V: Vector>(
     out: &mut [[V::Item; 4]],
 ) {
     // SAFETY: as for the caller.
+    unsafe { sums_in::<V, 4>(harmonic, x, factors, out) }
+}
+
+#[inline(always)]
+unsafe fn hessians_in<V: Vector>(
+    harmonic: &Harmonic<V::Item>,
+    x: [&[V::Item]; 3],
+    factors: &[[V::Item; 6]],
+    out: &mut [[V::Item; 6]],
+) {
+    // SAFETY: as for the caller.
+    unsafe { sums_in::<V, 6>(harmonic, x, factors, out) }
+}
+
+/// Adds N sums of harmonics at each point.
+#[inline(always)]
+unsafe fn sums_in<V: Vector, const N: usize>(
+    harmonic: &Harmonic<V::Item>,
+    x: [&[V::Item]; 3],
+    factors: &[[V::Item; N]],
+    out: &mut [[V::Item; N]],
+) {
+    // SAFETY: as for the caller.
     unsafe {
         let zero = V::splat(V::Item::default());
         let mut at = vec![zero; count(harmonic.harmonics.order)];
         for (first, out) in (0..).step_by(V::LANES).zip(out.chunks_mut(V::LANES)) {
             harmonics::<V>(harmonic, &x, first, &mut at);
-            let mut sums = [zero; 4];
+            let mut sums = [zero; N];
             for (factors, at) in factors.iter().zip(&at) {
-                for a in 0..4 {
+                for a in 0..N {
                     sums[a] = V::splat(factors[a]).mul_add(*at, sums[a]);
                 }
             }
-            let mut lanes = [[V::Item::default(); 16]; 4];
+            let mut lanes = [[V::Item::default(); 16]; N];
             for (lanes, sum) in lanes.iter_mut().zip(sums) {
                 sum.store(lanes);
             }
             for (i, out) in out.iter_mut().enumerate() {
-                (0..4).for_each(|a| out[a] += lanes[a][i]);
+                (0..N).for_each(|a| out[a] += lanes[a][i]);
             }
         }
     }

@@ -61,7 +61,7 @@ fn error<T: Real>(out: &[[T; 4]], targets: &[Vec<T>; 3], sources: &[Vec<T>; 3], 
 
 /// A cell of its own for tests of M2M and L2L: a parent with eight children.
 fn family() -> (Vec<Cell>, Vec<Range<usize>>) {
-    let cell = |at: [u32; 3], level| Cell {
+    let cell = |at: [i32; 3], level| Cell {
         at,
         level,
         first: 0,
@@ -167,7 +167,7 @@ struct Grid {
     lists: Vec<Vec<u32>>,
 }
 
-fn grid(edge: u32, near2: u64, is_there: impl Fn([u32; 3]) -> bool) -> Grid {
+fn grid(edge: i32, near2: u64, is_there: impl Fn([i32; 3]) -> bool) -> Grid {
     let blank = Cell {
         at: [0; 3],
         level: 0,
@@ -180,14 +180,14 @@ fn grid(edge: u32, near2: u64, is_there: impl Fn([u32; 3]) -> bool) -> Grid {
         children: 0,
     };
     let mut cells = vec![Cell { first_child: 1, ..blank }];
-    let places = |edge: u32| (0..edge * edge * edge).map(move |k| [k / (edge * edge), k / edge % edge, k % edge]);
+    let places = |edge: i32| (0..edge * edge * edge).map(move |k| [k / (edge * edge), k / edge % edge, k % edge]);
     cells.extend(places(edge).map(|at| Cell { at, level: 1, ..blank }));
     let parents = 1..cells.len();
     cells[0].children = parents.len() as u32;
     for parent in parents.clone() {
         let first = cells.len();
-        for octant in [0, 1, 2, 3, 4, 5, 6, 7u32] {
-            let at: [u32; 3] = std::array::from_fn(|a| 2 * cells[parent].at[a] + (octant >> (2 - a) & 1));
+        for octant in [0, 1, 2, 3, 4, 5, 6, 7] {
+            let at: [i32; 3] = std::array::from_fn(|a| 2 * cells[parent].at[a] + (octant >> (2 - a) & 1));
             if is_there(at) {
                 cells.push(Cell { at, level: 2, parent: parent as u32, ..blank });
             }

@@ -86,7 +86,7 @@ pub(super) fn m2l<T: Real>(far: Far, e: &Taylor, table: &Table<T>, m: &[T], l: &
         sum.fill([T::default(); LANES]);
         let at = tree.cells[parent].at;
         for s in sources {
-            let source = &tree.cells[*s as usize];
+            let source = &tree.acting()[*s as usize];
             let offset: [i64; 3] = std::array::from_fn(|a| at[a] as i64 - source.at[a] as i64);
             let blocks = table.find(e, offset);
             for child in source.child_range() {

@@ -4,7 +4,7 @@ use super::m2l::{Table, m2l, pair};
 use super::{LANES, Lane, Taylor};
 use crate::arith::lanes::{Real, fastest};
 use crate::expansion::sparse::apply;
-use crate::expansion::{Expansion, Far, Points, Values};
+use crate::expansion::{Derivatives, Expansion, Far, Points, Values};
 use std::sync::OnceLock;
 
 /// The Taylor expansion in the arithmetic of `T`.
@@ -13,13 +13,15 @@ pub struct Operators<T> {
     pub taylor: Taylor,
     /// The derivatives at every offset of M2L.
     table: OnceLock<Table<T>>,
+    /// The tables of the next order, for derivatives.
+    pub(super) upper: OnceLock<Taylor>,
     near2: u64,
 }
 
 impl<T: Real> Operators<T> {
     /// For an order of at least 1 and cells that are near below `near2`.
     pub fn new(order: usize, near2: u64) -> Operators<T> {
-        Operators { taylor: Taylor::new(order), table: OnceLock::new(), near2 }
+        Operators { taylor: Taylor::new(order), table: OnceLock::new(), upper: OnceLock::new(), near2 }
     }
 }
 
@@ -67,11 +69,15 @@ impl<T: Real> Expansion<T> for Operators<T> {
     fn m2p(&self, _: u32, m: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>) {
         m2p::<T>(&self.taylor, m, points, out, scratch);
     }
+
+    fn derivatives(&self) -> Option<&dyn Derivatives<T>> {
+        Some(self)
+    }
 }
 
 /// Up to eight points from `first`; other lanes have 0.
 #[inline(always)]
-fn block<T: Real>(points: &Points<T>, first: usize) -> [Lane<T>; 3] {
+pub(super) fn block<T: Real>(points: &Points<T>, first: usize) -> [Lane<T>; 3] {
     points.x.map(|column| lane(column, first))
 }
 
@@ -96,14 +102,14 @@ fn total<T: Real>(x: &Lane<T>) -> T {
 
 /// Room for `count` lanes of zeros.
 #[inline(always)]
-fn lanes<T: Real>(scratch: &mut Vec<T>, count: usize) -> &mut [Lane<T>] {
+pub(super) fn lanes<T: Real>(scratch: &mut Vec<T>, count: usize) -> &mut [Lane<T>] {
     scratch.clear();
     scratch.resize(count * LANES, T::default());
     scratch.as_chunks_mut::<LANES>().0
 }
 
 fastest! {
-    fn p2m<T>(e: &Taylor, points: Points<T>, charges: &[T], m: &mut [T], scratch: &mut Vec<T>) = p2m_body
+    pub(super) fn p2m<T>(e: &Taylor, points: Points<T>, charges: &[T], m: &mut [T], scratch: &mut Vec<T>) = p2m_body
 }
 
 #[inline(always)]
@@ -122,7 +128,7 @@ fn p2m_body<T: Real, const FMA: bool>(e: &Taylor, points: Points<T>, charges: &[
 }
 
 fastest! {
-    fn p2l<T>(e: &Taylor, points: Points<T>, charges: &[T], l: &mut [T], scratch: &mut Vec<T>) = p2l_body
+    pub(super) fn p2l<T>(e: &Taylor, points: Points<T>, charges: &[T], l: &mut [T], scratch: &mut Vec<T>) = p2l_body
 }
 
 #[inline(always)]

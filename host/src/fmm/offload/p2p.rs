@@ -1,24 +1,31 @@
-//! P2P by a kernel: one job of all leaves; flagged targets and close pairs are computed again on the CPU.
+//! P2P by a kernel: one job of all leaves. Close pairs are replaced; flagged targets are computed again on the CPU.
 
+use super::close::{ClosePairs, Replaced, coulomb};
 use super::{Bound, Pipelines, WRONG, segment, table};
 use crate::arith::encode::encode;
 use crate::arith::scale::ldexp;
 use crate::backends::{BackendOptions, cpu};
 use crate::data::Force;
-use crate::direct::close;
 use crate::direct::p2p::Near;
 use crate::fmm::bind::{BindError, Feed, Feeds, P2p};
 use crate::fmm::executor::{Executor, Progress, State, Work};
 use crate::fmm::{FmmError, Plan};
-use crate::job::{Backend, Job, Outcome, Run, SourceRange};
+use crate::job::{Backend, Job, Outcome, Run, SourceRange, Table};
 use crate::tree::Tree;
 use crate::tree::charges::Charges;
 use crate::tree::sorted::Sorted;
 use hdl::{Flags, Format};
 use pg2::graph::Graph;
+use rayon::prelude::*;
 
 /// Those that make a result of P2P unusable: with `underflow` the square of a distance may be lost.
 const WRONG_P2P: Flags = Flags(WRONG.0 | Flags::UNDERFLOW.0);
+
+/// The records of all targets and sources, as they are sent.
+pub(super) struct Records {
+    pub targets: Table,
+    pub sources: Table,
+}
 
 /// P2P by `graph`: adds to the forces, in box units.
 pub fn p2p(
@@ -28,23 +35,57 @@ pub fn p2p(
     state: &mut State,
     progress: &mut Progress,
 ) -> Result<Work, FmmError> {
-    let State { plan, charges, force, .. } = state;
+    let (plan, charges) = (state.plan, state.charges);
     let (kernel, params) = (&bound.p2p, &bound.params);
-    let (tree, lists) = (&plan.tree, &plan.lists);
+    let tree = &plan.tree;
     let record = |points: &Sorted, feeds: &Feeds| {
         table(points.len(), feeds, |k, feed, format| particle(points, charges, k, feed, format)).0
     };
-    let (targets, sources) = (record(tree.targets(), &kernel.i), record(&tree.sources, &kernel.j));
-    let near = Near::new(tree, lists, charges, plan.options.eps);
-    let close = close::find(tree);
+    let records = Records { targets: record(tree.targets(), &kernel.i), sources: record(&tree.sources, &kernel.j) };
+    let close = ClosePairs::find(tree);
     // A kernel that is not 1/r has no other arithmetic to be computed in.
     let mut again = vec![kernel.coulomb && bound.is_long; tree.targets().len()];
-    close.targets.iter().for_each(|k| again[*k] = kernel.coulomb);
+    let crowded = close.targets.iter().filter(|(_, partners)| partners.is_none());
+    crowded.for_each(|(k, _)| again[*k] = kernel.coulomb);
+    let (runs, segments) = runs(plan, &again);
+    let Records { targets, sources } = &records;
+    let job = Job { graph, targets, sources, params, runs: &runs, segments: &segments };
+    let n = tree.targets().len();
+    let outcome = backend.run(&job, &mut |done| progress("P2P", done, n))?;
+    let mut work = Work { has_gradient: kernel.gradient.is_some(), close: close.pairs, ..Work::default() };
+    work.add(&outcome);
+    work.shared = shared(plan);
+    for (again, flags) in again.iter_mut().zip(&outcome.flags) {
+        *again |= kernel.coulomb && flags.intersects(WRONG_P2P);
+    }
+    if kernel.coulomb {
+        let is_exact = backend.is_exact();
+        let replaced = Replaced { graph, records: &records, params, outcome: &outcome, is_exact };
+        replace(state, kernel, &close, &replaced, &mut again);
+    }
+    let is_replaced = |k: usize| kernel.coulomb && close.targets.binary_search_by_key(&k, |t| t.0).is_ok();
+    for (k, force) in state.force.iter_mut().enumerate().filter(|(k, _)| !again[*k] && !is_replaced(*k)) {
+        add(force, |a| kernel.boxed(a, |element| value(graph, &outcome, k, element)));
+    }
+    let again: Vec<usize> = (0..n).filter(|k| again[*k]).collect();
+    let near = Near::new(tree, &plan.lists, charges, plan.options.eps);
+    let again = near.some(&by_leaf(tree, &again), &mut |k, f| add(&mut state.force[k], |a| f[a]));
+    (work.recomputed, work.wide) = (again.targets, again.wide);
+    Ok(work)
+}
+
+fn add(force: &mut Force, value: impl Fn(usize) -> f64) {
+    force.iter_mut().enumerate().for_each(|(a, f)| *f += value(a));
+}
+
+/// One run a leaf, but for those all of whose targets are computed otherwise.
+fn runs(plan: &Plan, otherwise: &[bool]) -> (Vec<Run>, Vec<SourceRange>) {
+    let Plan { tree, lists, .. } = plan;
     let mut runs = Vec::with_capacity(tree.leaves.len());
     let mut segments = Vec::new();
     for leaf in &tree.leaves {
         let cell = &tree.cells[*leaf as usize];
-        if again[cell.targets()].iter().all(|again| *again) {
+        if otherwise[cell.targets()].iter().all(|otherwise| *otherwise) {
             continue;
         }
         let start = segments.len();
@@ -55,30 +96,24 @@ pub fn p2p(
             segments: start..segments.len(),
         });
     }
-    let job = Job { graph, targets: &targets, sources: &sources, params, runs: &runs, segments: &segments };
-    let n = tree.targets().len();
-    let outcome = backend.run(&job, &mut |done| progress("P2P", done, n))?;
-    let mut work = Work { has_gradient: kernel.gradient.is_some(), close: close.pairs, ..Work::default() };
-    work.add(&outcome);
-    work.shared = shared(plan);
-    let is_wrong = |k: &usize| again[*k] || kernel.coulomb && outcome.flags[*k].intersects(WRONG_P2P);
-    let again: Vec<usize> = (0..n).filter(is_wrong).collect();
-    let mut done = again.iter().peekable();
-    for (k, force) in force.iter_mut().enumerate() {
-        if done.next_if(|again| **again == k).is_some() {
-            continue;
-        }
-        let value = |element: usize| value(graph, &outcome, k, element);
-        force[0] += value(kernel.potential) / kernel.units.potential;
-        if let Some(places) = kernel.gradient {
-            (0..3).for_each(|a| force[a + 1] += value(places[a]) / kernel.units.gradient);
+    (runs, segments)
+}
+
+/// Adds the forces of targets with close pairs that are not computed `again` as a whole: what the kernel gave for all others, and
+/// these in f64. Where that cannot be had, they are to be computed again.
+fn replace(state: &mut State, kernel: &P2p, close: &ClosePairs, replaced: &Replaced, again: &mut [bool]) {
+    let eps = state.plan.tree.map.length(state.plan.options.eps);
+    let few = close.targets.iter().filter_map(|(k, partners)| Some((*k, partners.as_deref()?)));
+    let few: Vec<(usize, &[usize])> = few.filter(|(k, _)| !again[*k]).collect();
+    let exact: Vec<Option<Force>> = few.par_iter().map(|(k, close)| coulomb(state, eps, *k, close)).collect();
+    for (((k, _), rest), exact) in few.iter().zip(replaced.rest(&few)).zip(exact) {
+        match (rest, exact) {
+            (Some(rest), Some(exact)) => {
+                add(&mut state.force[*k], |a| kernel.boxed(a, |element| rest[element]) + exact[a]);
+            }
+            _ => again[*k] = true,
         }
     }
-    let leaves = by_leaf(tree, &again);
-    let mut add = |k: usize, f: Force| (0..4).for_each(|a| force[k][a] += f[a]);
-    let again = near.some(&leaves, &mut add);
-    (work.recomputed, work.wide) = (again.targets, again.wide);
-    Ok(work)
 }
 
 /// What a kernel's real meaning gives at some targets, in the order of the input, from all particles: the reference for a kernel
@@ -106,10 +141,7 @@ pub fn direct(plan: &Plan, charges: &[f64], graph: &Graph, targets: &[usize]) ->
     let outcome = backend.run(&job, &mut |_| {})?;
     let force = |k: usize| -> Force {
         let value = |a: usize| {
-            let boxed = match a {
-                0 => value(graph, &outcome, k, kernel.potential) / kernel.units.potential,
-                _ => kernel.gradient.map_or(0.0, |g| value(graph, &outcome, k, g[a - 1]) / kernel.units.gradient),
-            };
+            let boxed = kernel.boxed(a, |element| value(graph, &outcome, k, element));
             let (value, exponent) = plan.tree.map.wide(a, boxed);
             ldexp(value, exponent + charges.exponent)
         };

@@ -1,10 +1,11 @@
 //! The arguments of a function: the ends of its interval in the format, and the lines that cover it.
 
-use crate::Format;
 use crate::number::exact::{Exact, to_bits};
 use crate::number::real::{Dd, Interval, Smooth, exp2};
 use crate::op::Inst;
+use crate::op::ctext::{CText, CVar, ints};
 use crate::op::table::poly::{Goal, Line};
+use crate::{Flags, Format};
 
 /// An interval in a format.
 #[derive(Clone, Debug)]
@@ -60,6 +61,25 @@ impl Domain {
         } else {
             (x, false)
         }
+    }
+
+    /// C: the argument brought into the interval; raises `invalid` where it was outside.
+    pub fn c_clamped(&self, inst: &Inst, c: &mut CText, x: &CVar) -> CVar {
+        let (below, above) = self.outside(inst);
+        if !below && !above {
+            return x.clone();
+        }
+        let (kind, k) = (x.kind, ints::order_key(c, self.format, x));
+        let end = |bits: u64| k.kind.number(key(self.format, bits));
+        let mut inside = x.clone();
+        for (can, test, bits) in [(below, '<', self.lo), (above, '>', self.hi)] {
+            if can {
+                let outside = c.test(format!("{k} {test} {}", end(bits)));
+                c.raise(Flags::INVALID, &outside);
+                inside = c.set(kind, format!("{outside} ? {} : {inside}", kind.number(bits as i128)));
+            }
+        }
+        inside
     }
 
     /// Whether an argument of a use can lie below, and above.

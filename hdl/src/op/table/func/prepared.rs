@@ -4,6 +4,7 @@ use super::Function;
 use super::domain::{Domain, Lines};
 use super::kept::{self, Found, Store};
 use crate::number::real::{Dd, Smooth, log2};
+use crate::op::ctext::{CText, CType, CVar, I32, U32, floats};
 use crate::op::int::xcast::Xcast;
 use crate::op::table::once::Once;
 use crate::op::table::poly::result::{Known, to_float};
@@ -166,6 +167,24 @@ impl Prepared {
         let line = (field + lines.tiny as u32).saturating_sub(lines.field);
         let sign = lines.sign.map_or(0, |bit| ((x >> (format.width() - 1)) as u32 & 1) << bit);
         ((line | sign) as usize, x & ((1 << format.mant()) - 1))
+    }
+
+    /// C: the line, and behind it the fraction, of an argument inside.
+    pub fn c_place(&self, c: &mut CText, x: &CVar) -> CVar {
+        let (format, lines) = (self.format, &self.lines);
+        if !format.is_float() {
+            let kind = CType::of(format);
+            return c.wrap(format, format!("{x} - {}", kind.number(self.domain.lo as i128)));
+        }
+        let field = floats::field(c, format, false, x);
+        let line = c.set(I32, format!("{field} + {} - {}", lines.tiny as u32, lines.field));
+        let mut line = c.set(U32, format!("{line} < 0 ? 0 : {line}"));
+        if let Some(bit) = lines.sign {
+            line = c.set(U32, format!("{line} | (uint32_t)({x} >> {}) << {bit}", format.width() - 1));
+        }
+        let kind = CType::unsigned(lines.bits + u32::BITS - (lines.lines.len() as u32).leading_zeros());
+        let mask = x.kind.number((1 << lines.bits) - 1);
+        c.set(kind, format!("({kind}){line} << {} | ({kind})({x} & {mask})", lines.bits))
     }
 
     /// The result's pattern and flags: the specification.

@@ -8,6 +8,7 @@
 
 use super::LIMIT;
 use crate::Format;
+use crate::op::ctext::{CText, CType, CVar, U32, U64, floats};
 use crate::op::pieces::float_parts::max_field;
 
 /// 2^128 / pi.
@@ -81,6 +82,51 @@ impl Floats {
         let fraction = u << line & ((1 << (self.unit - 2)) - 1);
         (negative, line as usize, fraction >> (self.unit - 2 - self.places))
     }
+}
+
+impl Floats {
+    /// C: whether the function is negative for a positive argument, and the octave with the fraction behind it. Of an exponent
+    /// field that is not reduced they are those of another one.
+    pub fn c_octave(&self, c: &mut CText, format: Format, x: &CVar, field: &CVar) -> (CVar, CVar) {
+        let kind = CType::unsigned(self.unit + 1 + self.below);
+        let index = c.set(U32, format!("(uint32_t){field} - {}u", self.first));
+        let index = c.set(U32, format!("{index} < {0}u ? {index} : 0", self.windows.len()));
+        let low = c.look_up(self.windows.iter().map(|w| *w as u64 as i64).collect(), &index);
+        let mut window = format!("({kind})(uint64_t){low}");
+        if kind.bits > 64 {
+            let high = c.look_up(self.windows.iter().map(|w| (w >> 64) as i64).collect(), &index);
+            window = format!("({window} | ({kind}){high} << 64)");
+        }
+        let s = floats::significand(c, format, x);
+        let product = c.set(kind, format!("({kind}){s} * {window}"));
+        let turn = c.set(U64, format!("{product} >> {}", self.below));
+        let (negative, u) = c_fold(c, &turn, self.unit, self.cosine);
+        let line = c.set(U32, format!("pf_clz64({u} << {})", 65 - self.unit));
+        let line = c.set(U32, format!("{line} < {0}u ? {line} : {0}u", self.octaves - 1));
+        let places = U64.number((1 << (self.unit - 2)) - 1);
+        let fraction = c.set(U64, format!("(({u} << {line}) & {places}) >> {}", self.unit - 2 - self.places));
+        let at = CType::unsigned(self.places + u32::BITS - self.octaves.leading_zeros());
+        (negative, c.set(at, format!("({at}){line} << {} | ({at}){fraction}", self.places)))
+    }
+}
+
+impl Fixeds {
+    /// C: as [`Fixeds::place`].
+    pub fn c_place(&self, c: &mut CText, format: Format, x: &CVar, cosine: bool) -> (CVar, CVar) {
+        let x = c.int(format, x);
+        let kind = CType::signed(format.width() + 1 + u64::BITS - self.factor.leading_zeros());
+        let turn = c.set(U64, format!("(({kind}){x} * {}) >> {}", kind.number(self.factor as i128), self.below));
+        c_fold(c, &turn, self.unit, cosine)
+    }
+}
+
+/// C: [`turned`] and [`fold`].
+fn c_fold(c: &mut CText, turn: &CVar, unit: u32, cosine: bool) -> (CVar, CVar) {
+    let quarter = U64.number(if cosine { 1 << (unit - 1) } else { 0 });
+    let turn = c.set(U64, format!("{turn} + {quarter}"));
+    let mask = U64.number((1 << (unit - 1)) - 1);
+    let u = c.set(U64, format!("(({turn} >> {}) & 1 ? ~{turn} : {turn}) & {mask}", unit - 1));
+    (c.test(format!("(({turn} >> {unit}) & 1) != 0")), u)
 }
 
 /// How fixeds are reduced.

@@ -1,0 +1,137 @@
+//! Close pairs of a kernel: what it gave for them is taken out of its exact sums, and what the pairs give in f64 put in its
+//! place (RULES H5, H14).
+
+use super::p2p::Records;
+use crate::arith::scale::ldexp;
+use crate::data::Force;
+use crate::direct::close::Finder;
+use crate::direct::summation::LEAST;
+use crate::fmm::executor::State;
+use crate::job::Outcome;
+use crate::tree::Tree;
+use hdl::Flags;
+use hdl::engine::protocol::Segment;
+use pg2::graph::Graph;
+use pg2::middle::simplify::simplify;
+use rayon::prelude::*;
+use sim::emulator::{self, Emulator};
+use sim::reference::real::{self, RealKernel, RealSources};
+
+/// Close particles of one target up to which they are replaced pair by pair. Beyond it, a sum in f64 of all its pairs is the
+/// faster one, and little of the kernel's own would be left.
+const MOST: usize = 64;
+
+/// The close pairs of a run.
+pub(super) struct ClosePairs {
+    /// Pairs at different places.
+    pub pairs: u64,
+    /// Ascending targets with the sources that are close to each; `None` where they are too many.
+    pub targets: Vec<(usize, Option<Vec<usize>>)>,
+}
+
+impl ClosePairs {
+    pub fn find(tree: &Tree) -> ClosePairs {
+        let finder = Finder::new(tree);
+        let close = finder.find();
+        let targets = close.targets.into_par_iter().map(|k| (k, finder.partners(k, MOST))).collect();
+        ClosePairs { pairs: close.pairs, targets }
+    }
+}
+
+/// What a kernel was given and gave, as a sum of some pairs is taken out of it.
+pub(super) struct Replaced<'a> {
+    pub graph: &'a Graph,
+    pub records: &'a Records,
+    pub params: &'a [u64],
+    pub outcome: &'a Outcome,
+    /// Whether the backend gives the bits that the language defines.
+    pub is_exact: bool,
+}
+
+/// Evaluates a kernel as the backend does.
+enum Kernel<'a> {
+    Bits(Emulator),
+    Real(RealKernel<'a>),
+}
+
+/// What evaluating needs; one a thread.
+enum Room {
+    Bits(emulator::Scratch, emulator::Sources),
+    Real(real::Scratch),
+}
+
+impl Replaced<'_> {
+    /// For each target with its close sources the values of its outputs without these; `None` where that is not known.
+    pub fn rest(&self, targets: &[(usize, &[usize])]) -> Vec<Option<Vec<f64>>> {
+        let kernel = match self.is_exact {
+            true => {
+                let mut emulator = Emulator::new(&simplify(self.graph));
+                emulator.set_params(self.params);
+                Kernel::Bits(emulator)
+            }
+            false => Kernel::Real(RealKernel::new(self.graph)),
+        };
+        let room = || match &kernel {
+            Kernel::Bits(emulator) => Room::Bits(emulator.scratch(), emulator.sources(MOST)),
+            Kernel::Real(kernel) => Room::Real(kernel.scratch()),
+        };
+        targets.par_iter().map_init(room, |room, (k, close)| self.rest_of(&kernel, room, *k, close)).collect()
+    }
+
+    fn rest_of(&self, kernel: &Kernel, room: &mut Room, k: usize, close: &[usize]) -> Option<Vec<f64>> {
+        let (given, flags) = self.given(kernel, room, k, close);
+        // Sums that left their formats are known only to a multiple of their ranges.
+        if flags.intersects(Flags::WRAP) {
+            return None;
+        }
+        let one = |(e, given): (usize, u64)| {
+            let format = self.graph.pins[self.graph.outputs[e].pin].format;
+            let rest = format.to_int(self.outcome.results.record(k)[e]) - format.to_int(given);
+            ldexp(rest as f64, -(format.frac().unwrap_or(0) as i32))
+        };
+        Some(given.into_iter().enumerate().map(one).collect())
+    }
+
+    /// The patterns of what a kernel gave for a target from some sources.
+    fn given(&self, kernel: &Kernel, room: &mut Room, k: usize, close: &[usize]) -> (Vec<u64>, Flags) {
+        let Records { targets, sources } = self.records;
+        let target = targets.record(k);
+        let records: Vec<u64> = close.iter().flat_map(|j| sources.record(*j)).copied().collect();
+        match (kernel, room) {
+            (Kernel::Bits(emulator), Room::Bits(scratch, sources)) => {
+                emulator.load(sources, 0, &records);
+                let mut sums = [emulator.start()];
+                let all = Segment { first: 0, count: close.len() as u32 };
+                emulator.accumulate(scratch, &mut sums, target, sources, &[all]);
+                sums[0].finish()
+            }
+            (Kernel::Real(kernel), Room::Real(scratch)) => {
+                let sources = RealSources::new(sources.elements, &records);
+                let (values, flags) =
+                    kernel.target(scratch, target, self.params, &sources, std::iter::once(0..close.len()));
+                (values.iter().map(|v| v.bits()).collect(), flags)
+            }
+            _ => unreachable!("the room was made for the kernel"),
+        }
+    }
+}
+
+/// What sources give at a target in f64 by 1/r, in box units, with the softening length in boxes; `None` where a pair needs wider
+/// arithmetic.
+pub(super) fn coulomb(state: &State, eps: f64, k: usize, close: &[usize]) -> Option<Force> {
+    let tree = &state.plan.tree;
+    let mut force = [0.0; 4];
+    for j in close {
+        let (target, source) = (&tree.targets().scaled, &tree.sources.scaled);
+        let d: [f64; 3] = std::array::from_fn(|a| (source[a][*j] - target[a][k]) / tree.map.size);
+        let longest = d.iter().fold(0.0, |a: f64, x| a.max(x.abs()));
+        if longest < LEAST || !tree.map.exact {
+            return None;
+        }
+        let inverse = 1.0 / (d.iter().map(|x| x * x).sum::<f64>() + eps * eps).sqrt();
+        let potential = state.charges.scaled[*j] * inverse;
+        force[0] += potential;
+        (0..3).for_each(|a| force[a + 1] += potential * (inverse * inverse) * d[a]);
+    }
+    Some(force)
+}

@@ -1,0 +1,88 @@
+//! The exact C++ of whole kernels, compiled for the host, against the reference: results and flags of shipped and of random ones.
+
+use crate::common::Work;
+use crate::random_kernels::random_kernel;
+use hdl::Flags;
+use pg2::backend::cuda::{exact, host_text};
+use pg2::graph::Graph;
+use sim::stimuli::Style;
+use std::process::Command;
+
+/// Pairs of each style of a kernel, and random kernels.
+const PAIRS: usize = 1500;
+const RANDOM_KERNELS: u64 = 24;
+
+/// M2L of so many orders, beside that of the paper.
+const ORDERS: u32 = 4;
+
+fn kernels() -> Vec<(String, String)> {
+    let mut list: Vec<(String, String)> =
+        pg2::kernels::KERNELS.iter().map(|k| (k.name.to_string(), k.text.to_string())).collect();
+    let m2l = |order| (format!("m2l_{order}"), pg2::gen_m2l(order).expect("orders 1 to 8 exist"));
+    list.extend((1..=ORDERS).map(m2l));
+    list.push(("functions".into(), include_str!("../functions.pg2").into()));
+    let count = std::env::var("CASES").ok().and_then(|v| v.parse().ok()).unwrap_or(RANDOM_KERNELS);
+    list.extend((1..=count).map(|seed| (format!("random_{seed}"), random_kernel(seed).text())));
+    list
+}
+
+/// What calls a kernel's functions for one target: the first half of the sources and the rest apart, and then joined.
+fn caller(name: &str, graph: &Graph) -> String {
+    let words = graph.elements_of(pg2::graph::PinClass::Jpin).len();
+    format!(
+        "extern \"C\" uint32_t run_{name}(const uint64_t *i, const uint64_t *j, uint64_t n, const uint64_t *params, uint64_t *out) {{\n\
+         Params p; load(p, params);\nTarget t; load(t, i);\nSums s[2];\n\
+         for (int half = 0; half < 2; half++) {{\nstart(s[half]);\n\
+         for (uint64_t k = half ? n / 2 : 0; k < (half ? n : n / 2); k++) {{\nSource x; load(x, j + k * {words});\n\
+         pair(t, x, p, s[half]);\n}}\n}}\njoin(s[0], s[1]);\nreturn finish(s[0], out);\n}}\n"
+    )
+}
+
+type Run = unsafe extern "C" fn(*const u64, *const u64, u64, *const u64, *mut u64) -> u32;
+
+/// Compares one kernel on one set of runs.
+fn check(name: &str, graph: &Graph, run: Run, work: &Work) {
+    for (described, expected) in work.runs.iter().zip(work.expected(graph)) {
+        let sources = work.sources(described);
+        let (n, j) = (sources.len() as u64, sources.concat());
+        for (i, want) in work.i[described.i.0..][..described.i.1].iter().zip(expected) {
+            let mut out = vec![0; graph.outputs.len()];
+            // SAFETY: the records have the elements that the function reads, and `out` one place for each output.
+            let flags = unsafe { run(i.as_ptr(), j.as_ptr(), n, work.params.as_ptr(), out.as_mut_ptr()) };
+            let got = (out, Flags(flags as u8));
+            assert!(got == want, "{name}, i = {i:x?}, {n} sources: {got:x?}, not {want:x?}");
+        }
+    }
+}
+
+#[test]
+fn the_exact_c_of_kernels_gives_the_results_and_flags_of_the_reference() {
+    let kernels: Vec<(String, Graph)> = kernels()
+        .into_iter()
+        .map(|(name, text)| {
+            let compiled = pg2::compile(&name, &text).unwrap_or_else(|e| panic!("{name}: {e:?}"));
+            (name, compiled.graph)
+        })
+        .collect();
+    let texts: Vec<String> = kernels.iter().map(|(name, g)| exact::functions(g) + &caller(name, g)).collect();
+    let parts: Vec<(&str, &str)> = kernels.iter().zip(&texts).map(|((n, _), t)| (n.as_str(), t.as_str())).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let (source, library) = (folder.path().join("kernels.cpp"), folder.path().join("kernels.so"));
+    std::fs::write(&source, host_text(&parts)).unwrap();
+    let mut clang = Command::new("clang++");
+    clang.args(["-O0", "-w", "-std=c++17", "-ffp-contract=off", "-fsanitize=undefined", "-fsanitize-trap=undefined"]);
+    clang.arg("-fno-sanitize=shift-base");
+    let Some((good, said)) = testkit::run(clang.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source)) else {
+        return;
+    };
+    assert!(good, "{}", said.chars().take(4000).collect::<String>());
+    // SAFETY: the library was made above, and its functions have this type.
+    let library = unsafe { libloading::Library::new(&library) }.unwrap();
+    for (name, graph) in &kernels {
+        // SAFETY: as above.
+        let run = unsafe { library.get::<Run>(format!("run_{name}").as_bytes()) }.unwrap();
+        check(name, graph, *run, &Work::random(graph, PAIRS, 11, Style::Wild { anchor: 0x1234_5678_9abc_def0 }));
+        check(name, graph, *run, &Work::random(graph, PAIRS, 12, Style::Ordinary));
+        check(name, graph, *run, &Work::corners(graph, PAIRS));
+    }
+}
