@@ -1,5 +1,6 @@
 //! `pairforge fmm`: the Fast Multipole Method with P2P and M2L on a backend.
 
+mod periodic;
 mod predict;
 mod table;
 
@@ -9,13 +10,14 @@ use crate::progress::Progress;
 use crate::{input, memory, output, source};
 use clap::ValueEnum;
 use hdl::circuit::target::Clock;
-use host::backends::{self, BACKENDS, BackendOptions};
+use host::backends::{self, BACKENDS, BackendOptions, Entry, Needs};
 use host::data::particles::{Field, Particles};
 use host::data::random::{Charge, Distribution};
 use host::data::{npy, random};
 use host::direct::error;
 use host::expansion::basis::Basis;
 use host::fmm::executor::Executor;
+use host::fmm::gpu::Gpu;
 use host::fmm::offload::{self, Pipelines};
 use host::fmm::stats::Stats;
 use host::fmm::{self, FmmError, MOST_PARTICLES, Plan, Precision, Solution, bind, function, tune};
@@ -103,6 +105,8 @@ pub struct Args {
     #[arg(long, value_name = "OUT.html")]
     report: Option<PathBuf>,
     #[command(flatten)]
+    periodic: periodic::PeriodicArgs,
+    #[command(flatten)]
     predict: predict::PredictArgs,
 }
 
@@ -155,10 +159,15 @@ fn tolerance(text: &str) -> Result<f64, String> {
 pub fn run(args: Args) -> Result<(), Failure> {
     let (entry, place) = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
     let engine = BackendOptions { place: place.to_string(), ..engine(&args)? };
+    let on_gpu = gpu_kernel(entry, &args)?;
     // A kernel that is named is run, on the CPU by its real-number meaning.
-    let native = entry.native && args.p2p.is_none() && args.m2l.is_none();
+    let is_plain = args.p2p.is_none() && args.m2l.is_none();
+    let native = on_gpu.is_some() || entry.native && entry.needs != Needs::Gpu && is_plain;
     let mut options = options(&args, native);
     options.check().map_err(failure)?;
+    if options.periodic.is_some() && !native {
+        return Err(Failure::Usage(fmm::NO_IMAGES.into()));
+    }
     check_outputs(&args)?;
     if args.threads > 0 {
         // The only pool is the global one; it can be sized once, before its first use.
@@ -171,6 +180,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         return predict::run(&args, board);
     }
     let kernels = if native { None } else { Some(Kernels::load(&args, &mut options)?) };
+    let mut gpu = on_gpu.as_ref().map(|kernel| Gpu::open(entry.name, kernel)).transpose().map_err(failure)?;
     let mut backend = (entry.open)(&engine);
     if let Some(k) = &kernels {
         let pairs = expected_pairs(&args);
@@ -185,8 +195,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if let Some(path) = &args.save_particles {
         save(path, || npy::write_particles(&particles), || particles.to_csv())?;
     }
-    let of_kernel = kernels.as_ref().map(|k| &k.p2p).filter(|_| options.basis == Basis::Chebyshev);
+    let of_kernel = kernels.as_ref().map(|k| &k.p2p).or(on_gpu.as_ref().filter(|_| args.p2p.is_some()));
+    let of_kernel = of_kernel.filter(|_| options.basis == Basis::Chebyshev);
     let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
+    executors.extend(gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor));
     let mut shown: Option<(&'static str, Progress)> = None;
     let progress = &mut |stage, done, total| {
         if shown.as_ref().is_none_or(|(name, _)| *name != stage) {
@@ -219,7 +231,11 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let (field, mut stats) = (solution.field, solution.stats);
     if let Some(count) = args.check {
         stats.error = Some(match of_kernel {
-            None => error::measure(&particles, &field, count, args.seed, args.eps),
+            None => {
+                let targets = error::sample(particles.len(), count, args.seed);
+                let reference = error::reference(&particles, &targets, options.eps, options.periodic.as_ref());
+                error::compare(&field, &targets, &reference)
+            }
             Some(graph) => {
                 let targets = error::sample(particles.len(), count, args.seed);
                 let reference = offload::direct(&plan, &particles.q, graph, &targets).map_err(failure)?;
@@ -228,6 +244,16 @@ pub fn run(args: Args) -> Result<(), Failure> {
         });
     }
     write(&args, &field, &stats)
+}
+
+/// The P2P kernel that a GPU runs natively beside the CPU's far field: the usual one, or one that is named and has a native form.
+fn gpu_kernel(entry: &Entry, args: &Args) -> Result<Option<Graph>, Failure> {
+    let is_far_native = args.m2l.as_deref().is_none_or(|m| m == NATIVE);
+    if entry.needs != Needs::Gpu || !entry.native || !is_far_native {
+        return Ok(None);
+    }
+    let kernel = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
+    Ok(Some(kernel).filter(Gpu::takes_kernel))
 }
 
 /// The kernels of an FMM on pipelines.
@@ -313,6 +339,7 @@ fn options(args: &Args, native: bool) -> fmm::FmmOptions {
         basis: args.expansion.map_or(usual, Basis::from),
         eps: args.eps,
         near_only: args.near_only,
+        periodic: args.periodic.get(),
     };
     if let Some(wanted) = args.tol {
         options = tune::start(&options, wanted);
