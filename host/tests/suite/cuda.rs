@@ -6,7 +6,7 @@ use host::cuda::compile::{self, Arithmetic, Form};
 use pg2::backend::cuda::p2p::{self, Names, Shape};
 use pg2::backend::cuda::{CEILING, exact, host_text, module, native};
 use pg2::graph::{Graph, PinClass};
-use sim::reference::real::{self, RealKernel, RealSources};
+use sim::reference::real::{self, Pairs, RealKernel, RealSources};
 use sim::stimuli::{self, Random, Style};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -165,15 +165,16 @@ fn compare(graph: &Graph, case: &Case, found: &[u64]) -> bool {
     let kernel = RealKernel::new(graph);
     let mut scratch = kernel.scratch();
     let sources = RealSources::new((case.sources.len() / SOURCES).max(1), &case.sources);
-    let (wanted, flags) =
-        kernel.target(&mut scratch, &case.target, &case.params, &sources, std::iter::once(0..SOURCES));
+    let pairs = Pairs { i: &case.target, params: &case.params, sources: &sources };
+    let gathered = kernel.gather(&sources, &[0..SOURCES]);
+    let (wanted, flags) = kernel.target(&mut scratch, &pairs, &gathered);
     let outputs = graph.outputs.len();
     if flags != Flags::NONE {
         return false;
     }
     assert_eq!(found[outputs], 0, "{}: flags", graph.name);
     let mut terms = vec![0.0; SOURCES * outputs];
-    kernel.terms(&mut scratch, &case.target, &case.params, &sources, &mut terms);
+    kernel.terms(&mut scratch, &pairs, &mut terms);
     for (k, output) in graph.outputs.iter().enumerate() {
         let format = graph.pins[output.pin].format;
         let held = meaning::held(format);
