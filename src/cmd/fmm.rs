@@ -165,7 +165,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let native = on_gpu.is_some() || entry.native && entry.needs != Needs::Gpu && is_plain;
     let mut options = options(&args, native);
     options.check().map_err(failure)?;
-    if options.periodic.is_some() && !native {
+    if options.periodic.is_some() && (!native || on_gpu.is_some()) {
         return Err(Failure::Usage(fmm::NO_IMAGES.into()));
     }
     check_outputs(&args)?;
