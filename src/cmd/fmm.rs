@@ -1,5 +1,6 @@
 //! `pairforge fmm`: the Fast Multipole Method with P2P and M2L on a backend.
 
+mod periodic;
 mod predict;
 mod table;
 
@@ -104,6 +105,8 @@ pub struct Args {
     #[arg(long, value_name = "OUT.html")]
     report: Option<PathBuf>,
     #[command(flatten)]
+    periodic: periodic::PeriodicArgs,
+    #[command(flatten)]
     predict: predict::PredictArgs,
 }
 
@@ -162,6 +165,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let native = on_gpu.is_some() || entry.native && entry.needs != Needs::Gpu && is_plain;
     let mut options = options(&args, native);
     options.check().map_err(failure)?;
+    if options.periodic.is_some() && (!native || on_gpu.is_some()) {
+        return Err(Failure::Usage(fmm::NO_IMAGES.into()));
+    }
     check_outputs(&args)?;
     if args.threads > 0 {
         // The only pool is the global one; it can be sized once, before its first use.
@@ -225,7 +231,11 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let (field, mut stats) = (solution.field, solution.stats);
     if let Some(count) = args.check {
         stats.error = Some(match of_kernel {
-            None => error::measure(&particles, &field, count, args.seed, args.eps),
+            None => {
+                let targets = error::sample(particles.len(), count, args.seed);
+                let reference = error::reference(&particles, &targets, options.eps, options.periodic.as_ref());
+                error::compare(&field, &targets, &reference)
+            }
             Some(graph) => {
                 let targets = error::sample(particles.len(), count, args.seed);
                 let reference = offload::direct(&plan, &particles.q, graph, &targets).map_err(failure)?;
@@ -329,6 +339,7 @@ fn options(args: &Args, native: bool) -> fmm::FmmOptions {
         basis: args.expansion.map_or(usual, Basis::from),
         eps: args.eps,
         near_only: args.near_only,
+        periodic: args.periodic.get(),
     };
     if let Some(wanted) = args.tol {
         options = tune::start(&options, wanted);

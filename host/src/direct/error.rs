@@ -3,8 +3,9 @@
 use crate::arith::scale::{exponent, ldexp};
 use crate::data::Force;
 use crate::data::particles::{Field, Particles};
+use crate::data::periodic::Periodic;
 use crate::data::random::Random;
-use crate::direct::summation;
+use crate::direct::{ewald, summation};
 use serde::Serialize;
 
 /// Errors over sampled targets; those of the gradient are absent when only the potential was computed.
@@ -30,6 +31,14 @@ pub fn sample(n: usize, k: usize, seed: u64) -> Vec<usize> {
     all.truncate(k);
     all.sort_unstable();
     all
+}
+
+/// What is right at some targets: by direct summation, or by Ewald sums with periodic boundaries.
+pub fn reference(particles: &Particles, targets: &[usize], eps: f64, periodic: Option<&Periodic>) -> Vec<Force> {
+    match periodic {
+        None => summation::reference(particles, targets, eps),
+        Some(periodic) => ewald::reference(particles, targets, eps, periodic),
+    }
 }
 
 /// Compares `field` with direct summation at `min(k, n)` targets.

@@ -7,6 +7,7 @@ mod emulator;
 mod fmm;
 mod hostile;
 mod kernels;
+mod periodic;
 mod problems;
 mod tolerance;
 mod truth;
