@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 pub mod board;
 pub mod cpu;
+mod cuda;
 mod cycle;
 mod emulator;
 mod serial;
@@ -77,6 +78,8 @@ pub enum Needs {
     Simulator,
     /// A device at the place that the name gives.
     Device,
+    /// A GPU that CUDA runs on.
+    Gpu,
 }
 
 impl Needs {
@@ -86,18 +89,28 @@ impl Needs {
             Needs::Nothing => "nothing",
             Needs::Simulator => "Verilator 5 and a C++ compiler",
             Needs::Device => "the board, with its bitstream",
+            Needs::Gpu => "an NVIDIA GPU, its driver and NVRTC ([cuda.md](docs/cuda.md))",
         }
     }
 }
 
 /// Every backend; the first is the default.
-pub static BACKENDS: &[Entry] = &[emulator::ENTRY, cycle::ENTRY, cpu::ENTRY, board::ENTRY];
+pub static BACKENDS: &[Entry] = &[emulator::ENTRY, cycle::ENTRY, cpu::ENTRY, cuda::NATIVE, cuda::EXACT, board::ENTRY];
 
 impl Entry {
     /// Its row of the table in README.md.
     pub fn row(&self) -> String {
         let clock = if self.clocked { "yes" } else { "no" };
         format!("| `{}` | {} | {clock} | {} |", self.name, self.summary, self.needs.text())
+    }
+
+    /// Of a backend on a GPU whether one is there: its name, or why it cannot be used.
+    pub fn gpu(&self) -> Option<Result<String, BackendError>> {
+        let find = || {
+            let name = crate::cuda::device::found()?;
+            crate::cuda::compile::check().map(|()| name)
+        };
+        (self.needs == Needs::Gpu).then(|| find().map_err(BackendError::from))
     }
 
     /// The name as the command line takes it, such as `board:PORT`.

@@ -6,15 +6,18 @@ mod calibrate;
 pub mod executor;
 mod field;
 pub mod function;
+pub mod gpu;
 mod native;
 pub mod offload;
 mod options;
 mod overlap;
+mod periodic;
 mod report;
 pub mod stats;
 pub mod tune;
 
 pub use options::{FmmError, FmmOptions, MOST_PARTICLES, Precision};
+pub use periodic::NO_IMAGES;
 
 use crate::arith::vector::Vectors;
 use crate::data::particles::Field;
@@ -22,7 +25,7 @@ use crate::data::problem::{Geometry, Sources};
 use crate::direct::p2p;
 use crate::expansion::basis::Basis;
 use crate::expansion::chebyshev::Function;
-use crate::expansion::{self, Expansion, Far};
+use crate::expansion::{self, Expansion, Far, lattice};
 use crate::tree::Tree;
 use crate::tree::charges::Charges;
 use crate::tree::lists::{self, ListOptions, Lists};
@@ -46,6 +49,8 @@ pub struct Plan {
     /// What a black-box expansion expands.
     kernel: Option<Arc<dyn Function>>,
     operators: (Lazy<f32>, Lazy<f64>),
+    /// What the operator of far images is made of, see [`lattice::sums`].
+    lattice: OnceLock<Vec<f64>>,
     seconds: f64,
 }
 
@@ -103,8 +108,8 @@ impl Plan {
         options.check()?;
         options::check_positions(geometry)?;
         let start = Instant::now();
-        let tree = Tree::over(geometry, options.leaf);
         let near2 = lists::near2(options.theta);
+        let tree = periodic::tree(geometry, options, near2)?;
         let lists = lists::build(&tree, &list_options(options, near2));
         let expands = options.basis == Basis::Chebyshev && !options.near_only;
         let kernel = match p2p.filter(|_| expands) {
@@ -128,6 +133,7 @@ impl Plan {
             place,
             kernel,
             operators: Default::default(),
+            lattice: OnceLock::new(),
             seconds: 0.0,
         };
         (plan.pairs, plan.streamed_m2l) = plan.count();
@@ -143,6 +149,7 @@ impl Plan {
         let before = list_options(&self.options, self.near2);
         self.options.order = order;
         self.operators = Default::default();
+        self.lattice = OnceLock::new();
         let after = list_options(&self.options, self.near2);
         if before != after {
             self.lists = lists::build(&self.tree, &after);
@@ -189,6 +196,7 @@ impl Plan {
             (m2l, run.stage(Stage::P2p, &mut states)?, None)
         };
 
+        states.iter_mut().for_each(periodic::add_background);
         for ((state, p2p), out) in states.iter().zip(&p2p).zip(out) {
             state.write(p2p, out)?;
         }
@@ -248,6 +256,13 @@ impl Plan {
 
     fn far(&self) -> Far<'_> {
         Far { tree: &self.tree, lists: &self.lists, near2: self.near2 }
+    }
+
+    /// The sums over far images up to twice the order, with periodic boundaries.
+    fn lattice(&self) -> Option<&[f64]> {
+        let periodic = self.options.periodic.as_ref()?;
+        let sums = || lattice::sums(2 * self.options.order, periodic.axes, self.near2);
+        Some(self.lattice.get_or_init(sums))
     }
 
     fn operators_f32(&self) -> &dyn Expansion<f32> {

@@ -13,6 +13,7 @@
 pub mod arith;
 pub mod backends;
 pub mod cells;
+pub mod cuda;
 pub mod data;
 pub mod direct;
 pub mod driver;

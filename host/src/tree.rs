@@ -11,6 +11,7 @@ pub mod sorted;
 pub use sort::morton;
 
 use crate::data::particles::Columns;
+use crate::data::periodic::Periodic;
 use crate::data::problem::Geometry;
 use boxmap::BoxMap;
 use images::Images;
@@ -105,8 +106,13 @@ impl Tree {
 
     /// Sorts sources and targets, and splits every cell with more than `leaf` sources or more than `leaf` targets.
     pub fn over(geometry: Geometry, leaf: usize) -> Tree {
+        Tree::with_period(geometry, leaf, None)
+    }
+
+    /// The same with periodic boundaries, for points that lie in the box. Images are not there yet, see [`Tree::repeat`].
+    pub fn with_period(geometry: Geometry, leaf: usize, periodic: Option<&Periodic>) -> Tree {
         let Geometry { sources, targets } = geometry;
-        let map = BoxMap::over(&[sources, targets.unwrap_or(sources)]);
+        let map = BoxMap::with_period(&[sources, targets.unwrap_or(sources)], periodic);
         let (mut sources, keys) = Sorted::new(sources, &map);
         sources.count_twins();
         let (apart, target_keys) = match targets.map(|t| Sorted::new(t, &map)) {

@@ -1,10 +1,10 @@
-// P2P: a block computes up to THREADS targets of one cell against the concatenated stretches of its sources.
+// P2P: a block of THREADS computes up to SHARED * THREADS targets of one cell against the concatenated stretches of its sources.
 //
-// With fewer targets than threads, `ways` threads share a target: each takes one stretch of every tile. Their sums meet in
-// shared memory, in one order. Sources that may be too close to a target are looked at one by one, in groups of UNROLL.
+// A thread has SHARED targets, so that a source read from shared memory serves several pairs. With fewer targets than that,
+// `ways` threads have the same ones: each takes one stretch of every tile. Their sums meet in shared memory, in one order.
+// Sources that may be too close to a target are looked at one by one, in groups of UNROLL.
 
-#define UNROLL 8
-// Threads that share a target at most: each has a group of sources in a full tile.
+// Threads that have the same targets at most: each has a group of sources in a full tile.
 #define MOST_WAYS (TILE / UNROLL < 32 ? TILE / UNROLL : 32)
 
 // A cell's part of the targets, and the frame in which its sums are done.
@@ -17,12 +17,17 @@ struct Block {
     uint32_t sources, unused;       // how many in all
 };
 
-// A stretch of sources: where it begins among all of the cell, and what to add for the particle.
-struct Stretch { uint32_t begin, shift; };
+// A stretch of sources: where it begins among all of the cell, what to add for the particle, and the block's origin as seen
+// from these sources, which may be images.
+struct Stretch { uint32_t begin, shift; double origin[3]; };
 
 struct __align__(4 * sizeof(Real)) Source { Real x[3], q; };
 
-extern "C" __global__ void __launch_bounds__(THREADS, 3) p2p(
+// What is summed for a target, and how many sources were left out because they are too close.
+struct Sums { Real potential, gradient[3]; uint32_t close; };
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(
+    const double *__restrict__ target_x, const double *__restrict__ target_y, const double *__restrict__ target_z,
     const double *__restrict__ x, const double *__restrict__ y, const double *__restrict__ z, const Real *__restrict__ q,
     const Block *__restrict__ cidx, const Stretch *__restrict__ ulist, Real *__restrict__ force, uint32_t *__restrict__ close_pairs)
 {
@@ -30,18 +35,24 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3) p2p(
     __shared__ Source tile[TILE + MOST_WAYS];
     __shared__ uint32_t guards[TILE / UNROLL / 32 + 1];
     const Block *const __restrict__ block = cidx + blockIdx.x;
-    const uint32_t count = block->count, ways = THREADS / count < MOST_WAYS ? THREADS / count : MOST_WAYS;
-    const uint32_t way = threadIdx.x / count, place = threadIdx.x - way * count;
+    const uint32_t count = block->count, threads = (count + SHARED - 1) / SHARED;
+    const uint32_t ways = THREADS / threads < MOST_WAYS ? THREADS / threads : MOST_WAYS;
+    const uint32_t way = threadIdx.x / threads, place = threadIdx.x - way * threads;
     const bool works = way < ways;
-    const uint32_t i = block->first + place;
-    const double ox = block->origin[0], oy = block->origin[1], oz = block->origin[2], factor = block->factor;
-    const Real at[3] = {(Real)((x[i] - ox) * factor), (Real)((y[i] - oy) * factor), (Real)((z[i] - oz) * factor)};
+    const double factor = block->factor;
+    Real at[SHARED][3];
+    for (int t = 0; t < SHARED; t++) {
+        // Where the targets do not come out even, the last is computed twice.
+        const uint32_t i = block->first + (place + t * threads < count ? place + t * threads : count - 1);
+        at[t][0] = (Real)((target_x[i] - block->origin[0]) * factor);
+        at[t][1] = (Real)((target_y[i] - block->origin[1]) * factor);
+        at[t][2] = (Real)((target_z[i] - block->origin[2]) * factor);
+    }
     const Real eps2 = block->eps2, least = block->least;
     const uint32_t sources = block->sources, uidx_end = block->uidx_end;
     // The sources of a way in a full tile, a multiple of UNROLL, and the distance of two ways in the tile.
     const uint32_t most = TILE / ways / UNROLL * UNROLL;
-    Real potential = 0, gradient[3] = {0, 0, 0};
-    uint32_t close = 0;
+    Sums sums[SHARED] = {};
 
     uint32_t u = block->uidx;
     for (uint32_t begin = 0; begin < sources; begin += ways * most) {
@@ -53,16 +64,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3) p2p(
             guards[threadIdx.x] = 0;
         __syncthreads();
         if (works) {
-            for (uint32_t k = place; k < filled; k += count) {
+            for (uint32_t k = place; k < filled; k += threads) {
                 const uint32_t number = begin + way * each + k;
                 Source s = {{(Real)3e4, (Real)3e4, (Real)3e4}, 0};
                 if (k < each && number < sources) {
                     while (u + 1 < uidx_end && number >= ulist[u + 1].begin)
                         u++;
                     const uint32_t j = number + ulist[u].shift;
-                    s.x[0] = (Real)((x[j] - ox) * factor);
-                    s.x[1] = (Real)((y[j] - oy) * factor);
-                    s.x[2] = (Real)((z[j] - oz) * factor);
+                    s.x[0] = (Real)((x[j] - ulist[u].origin[0]) * factor);
+                    s.x[1] = (Real)((y[j] - ulist[u].origin[1]) * factor);
+                    s.x[2] = (Real)((z[j] - ulist[u].origin[2]) * factor);
                     s.q = q[j];
                     const bool is_near = s.x[0] >= block->low[0] && s.x[0] <= block->high[0] && s.x[1] >= block->low[1] &&
                                          s.x[1] <= block->high[1] && s.x[2] >= block->low[2] && s.x[2] <= block->high[2];
@@ -75,47 +86,64 @@ extern "C" __global__ void __launch_bounds__(THREADS, 3) p2p(
         __syncthreads();
         if (works) {
             const Source *s = tile + way * pitch;
-            for (uint32_t group = 0; group < filled / UNROLL; group++, s += UNROLL) {
-                if (guards[group / 32] >> (group % 32) & 1) {
-                    for (int k = 0; k < UNROLL; k++) {
-                        const Source a = s[k];
-                        const Real d[3] = {a.x[0] - at[0], a.x[1] - at[1], a.x[2] - at[2]};
-                        if (d[0] * d[0] + d[1] * d[1] + d[2] * d[2] < least)
-                            close++;
-                        else
-                            pair(at, a.x, a.q, eps2, &potential, gradient);
+            for (uint32_t group = 0; group < filled / UNROLL;) {
+                const uint32_t left = filled / UNROLL - group, known = 32 - group % 32;
+                const uint32_t guard = guards[group / 32] >> (group % 32);
+                if (guard & 1) {
+                    for (int k = 0; k < UNROLL; k++, s++) {
+                        const Source a = *s;
+#pragma unroll
+                        for (int t = 0; t < SHARED; t++) {
+                            const Real d[3] = {a.x[0] - at[t][0], a.x[1] - at[t][1], a.x[2] - at[t][2]};
+                            if (d[0] * d[0] + d[1] * d[1] + d[2] * d[2] < least)
+                                sums[t].close++;
+                            else
+                                pair(at[t], a.x, a.q, eps2, &sums[t].potential, sums[t].gradient);
+                        }
                     }
-                } else {
+                    group++;
+                    continue;
+                }
+                // All groups up to the next guarded one.
+                uint32_t plain = guard ? __ffs(guard) - 1 : known;
+                plain = plain < left ? plain : left;
+                group += plain;
+                for (; plain > 0; plain--, s += UNROLL) {
 #pragma unroll
                     for (int k = 0; k < UNROLL; k++) {
                         const Source a = s[k];
-                        pair(at, a.x, a.q, eps2, &potential, gradient);
+#pragma unroll
+                        for (int t = 0; t < SHARED; t++)
+                            pair(at[t], a.x, a.q, eps2, &sums[t].potential, sums[t].gradient);
                     }
                 }
             }
         }
     }
 
-    struct Sums { Real force[4]; uint32_t close; };
-    Sums sums = {{potential, gradient[0], gradient[1], gradient[2]}, close};
-    if (ways > 1) {
-        Sums *all = (Sums *)tile;
-        __syncthreads();
-        if (works)
-            all[threadIdx.x] = sums;
-        __syncthreads();
-        if (way == 0) {
-            for (uint32_t k = 1; k < ways; k++) {
-                const Sums &other = all[k * count + place];
-                for (int a = 0; a < 4; a++)
-                    sums.force[a] += other.force[a];
-                sums.close += other.close;
-            }
+    for (int t = 0; t < SHARED; t++) {
+        Sums sum = sums[t];
+        if (ways > 1) {
+            Sums *all = (Sums *)tile;
+            __syncthreads();
+            if (works)
+                all[threadIdx.x] = sum;
+            __syncthreads();
+            if (way == 0)
+                for (uint32_t k = 1; k < ways; k++) {
+                    const Sums &other = all[k * threads + place];
+                    sum.potential += other.potential;
+                    for (int a = 0; a < 3; a++)
+                        sum.gradient[a] += other.gradient[a];
+                    sum.close += other.close;
+                }
         }
-    }
-    if (way == 0) {
-        for (int a = 0; a < 4; a++)
-            force[4 * (uint64_t)i + a] = sums.force[a];
-        close_pairs[i] = sums.close;
+        if (way == 0 && place + t * threads < count) {
+            const uint64_t i = block->first + place + t * threads;
+            force[4 * i] = sum.potential;
+            for (int a = 0; a < 3; a++)
+                force[4 * i + 1 + a] = sum.gradient[a];
+            close_pairs[i] = sum.close;
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod build;
 mod cells;
+mod cuda;
 mod cycle;
 mod emulator;
 mod fmm;
@@ -11,8 +12,9 @@ mod power;
 mod schedule;
 
 use crate::failure::Failure;
-use crate::output::say;
+use crate::output::{self, say};
 use pg2::report::shown::shown;
+use std::path::PathBuf;
 use std::time::Instant;
 
 #[derive(clap::Args)]
@@ -23,32 +25,56 @@ pub struct Args {
     /// Repetitions, of which the median is printed
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
+    /// Write the figures of the benchmark `cuda`
+    #[arg(long, value_name = "FIGURES.json")]
+    json: Option<PathBuf>,
 }
 
 /// A benchmark: its name, what it measures, and how.
 struct Bench {
     name: &'static str,
     what: &'static str,
-    run: fn(repeat: u32) -> Result<(), Failure>,
+    run: fn(args: &Args) -> Result<(), Failure>,
 }
 
 /// Every benchmark.
 static BENCHES: &[Bench] = &[
-    Bench { name: "build", what: "compilation of a kernel to Verilog", run: build::run },
-    Bench { name: "schedule", what: "depth and register bits of pipelines", run: schedule::run },
-    Bench { name: "power", what: "tables of x^(n/d): method, memory, greatest error", run: power::run },
-    Bench { name: "emulator", what: "bit-exact emulation of the paper's P2P", run: emulator::run },
-    Bench { name: "cycle", what: "cycle simulation of a whole engine, 8 pipelines, the paper's P2P", run: cycle::run },
-    Bench { name: "p2p", what: "engine utilisation of P2P, by size of leaves and lane groups", run: fmm::p2p },
+    Bench { name: "build", what: "compilation of a kernel to Verilog", run: |a| build::run(a.repeat) },
+    Bench { name: "schedule", what: "depth and register bits of pipelines", run: |a| schedule::run(a.repeat) },
+    Bench { name: "power", what: "tables of x^(n/d): method, memory, greatest error", run: |a| power::run(a.repeat) },
+    Bench { name: "emulator", what: "bit-exact emulation of the paper's P2P", run: |a| emulator::run(a.repeat) },
+    Bench {
+        name: "cycle",
+        what: "cycle simulation of a whole engine, 8 pipelines, the paper's P2P",
+        run: |a| cycle::run(a.repeat),
+    },
+    Bench {
+        name: "p2p",
+        what: "engine utilisation of P2P, by size of leaves and lane groups",
+        run: |a| fmm::p2p(a.repeat),
+    },
     Bench {
         name: "m2l",
         what: "engine utilisation of M2L at order 2, on streams of 32, 64 and 128 bits",
-        run: fmm::m2l,
+        run: |a| fmm::m2l(a.repeat),
     },
-    Bench { name: "cells", what: "short-range kernels over neighbouring cells", run: cells::run },
-    Bench { name: "words", what: "j records sent for each particle, by size of the j memory", run: link::run },
-    Bench { name: "fmm", what: "seconds of a native FMM of 1e6 particles at three accuracies", run: native::run },
-    Bench { name: "backends", what: "seconds and errors of an FMM of 1e5 particles, by backend", run: fmm::backends },
+    Bench { name: "cells", what: "short-range kernels over neighbouring cells", run: |a| cells::run(a.repeat) },
+    Bench {
+        name: "words",
+        what: "j records sent for each particle, by size of the j memory",
+        run: |a| link::run(a.repeat),
+    },
+    Bench {
+        name: "fmm",
+        what: "seconds of a native FMM of 1e6 particles at three accuracies",
+        run: |a| native::run(a.repeat),
+    },
+    Bench {
+        name: "backends",
+        what: "seconds and errors of an FMM of 1e5 particles, by backend",
+        run: |a| fmm::backends(a.repeat),
+    },
+    Bench { name: "cuda", what: "P2P on a GPU, every result checked on the CPU first", run: cuda::run },
 ];
 
 /// Runs the named benchmarks one after the other.
@@ -64,9 +90,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if chosen.is_empty() {
         chosen.extend(BENCHES);
     }
+    output::check_all([&args.json])?;
     for bench in chosen {
         say!("{}: {}", bench.name, bench.what)?;
-        (bench.run)(args.repeat)?;
+        (bench.run)(&args)?;
         say!("")?;
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! `pairforge fmm`: the Fast Multipole Method with P2P and M2L on a backend.
 
+mod periodic;
 mod predict;
 mod table;
 
@@ -9,7 +10,7 @@ use crate::progress::Progress;
 use crate::{input, memory, output, source};
 use clap::ValueEnum;
 use hdl::circuit::target::Clock;
-use host::backends::{self, BACKENDS, BackendOptions};
+use host::backends::{self, BACKENDS, BackendOptions, Entry, Needs};
 use host::data::input::{Input, columns_of, to_csv};
 use host::data::particles::{Field, Particles};
 use host::data::problem::{Geometry, Sources};
@@ -19,6 +20,7 @@ use host::direct::error;
 use host::direct::summation::Direct;
 use host::expansion::basis::Basis;
 use host::fmm::executor::Executor;
+use host::fmm::gpu::Gpu;
 use host::fmm::offload::{self, Pipelines};
 use host::fmm::stats::Stats;
 use host::fmm::{self, FmmError, MOST_PARTICLES, Plan, Precision, Solution, Solutions, bind, function, tune};
@@ -112,6 +114,8 @@ pub struct Args {
     #[arg(long, value_name = "OUT.html")]
     report: Option<PathBuf>,
     #[command(flatten)]
+    periodic: periodic::PeriodicArgs,
+    #[command(flatten)]
     predict: predict::PredictArgs,
 }
 
@@ -164,8 +168,10 @@ fn tolerance(text: &str) -> Result<f64, String> {
 pub fn run(args: Args) -> Result<(), Failure> {
     let (entry, place) = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
     let engine = BackendOptions { place: place.to_string(), ..engine(&args)? };
+    let on_gpu = gpu_kernel(entry, &args)?;
     // A kernel that is named is run, on the CPU by its real-number meaning.
-    let native = entry.native && args.p2p.is_none() && args.m2l.is_none();
+    let is_plain = args.p2p.is_none() && args.m2l.is_none();
+    let native = on_gpu.is_some() || entry.native && entry.needs != Needs::Gpu && is_plain;
     if args.hessian && !native {
         return Err(Failure::Usage(
             "kernels have no pins for Hessians; compute them natively, with --backend cpu and no kernel".into(),
@@ -173,6 +179,15 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     let mut options = options(&args, native);
     options.check().map_err(failure)?;
+    if options.periodic.is_some() && !native {
+        return Err(Failure::Usage(fmm::NO_IMAGES.into()));
+    }
+    if options.periodic.is_some() && args.check.is_some() && (args.targets.is_some() || args.hessian) {
+        return Err(Failure::Usage(
+            "the Ewald sums of --check give potential and gradient at the particles; leave --check out for --targets and --hessian"
+                .into(),
+        ));
+    }
     check_outputs(&args)?;
     if args.threads > 0 {
         // The only pool is the global one; it can be sized once, before its first use.
@@ -185,6 +200,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         return predict::run(&args, board);
     }
     let kernels = if native { None } else { Some(Kernels::load(&args, &mut options)?) };
+    let mut gpu = on_gpu.as_ref().map(|kernel| Gpu::open(entry.name, kernel)).transpose().map_err(failure)?;
     let mut backend = (entry.open)(&engine);
     if let Some(k) = &kernels {
         let pairs = expected_pairs(&args);
@@ -202,8 +218,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
         let columns = input.columns();
         save(path, || npy::write_columns(&columns), || to_csv(&columns))?;
     }
-    let of_kernel = kernels.as_ref().map(|k| &k.p2p).filter(|_| options.basis == Basis::Chebyshev);
+    let of_kernel = kernels.as_ref().map(|k| &k.p2p).or(on_gpu.as_ref().filter(|_| args.p2p.is_some()));
+    let of_kernel = of_kernel.filter(|_| options.basis == Basis::Chebyshev);
     let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
+    executors.extend(gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor));
     let mut shown: Option<(&'static str, Progress)> = None;
     let progress = &mut |stage, done, total| {
         if shown.as_ref().is_none_or(|(name, _)| *name != stage) {
@@ -239,13 +257,20 @@ pub fn run(args: Args) -> Result<(), Failure> {
     drop(shown);
     let (fields, mut stats) = (solutions.fields, solutions.stats);
     if let Some(count) = args.check {
-        let one = |(sources, field): (&Sources, &Field)| match of_kernel {
-            None => {
+        let one = |(sources, field): (&Sources, &Field)| match (of_kernel, &options.periodic) {
+            (None, None) => {
                 let direct =
                     Direct { geometry: input.geometry(), sources: *sources, eps: args.eps, hessian: args.hessian };
                 Ok(error::measure_all(&direct, field, count, args.seed))
             }
-            Some(graph) => {
+            (None, periodic) => {
+                let targets = error::sample(particles.len(), count, args.seed);
+                let q = sources.charges.expect("dipoles were refused").to_vec();
+                let particles = Particles { q, ..particles.clone() };
+                let reference = error::reference(&particles, &targets, options.eps, periodic.as_ref());
+                Ok(error::compare(field, &targets, &reference))
+            }
+            (Some(graph), _) => {
                 let targets = error::sample(field.potential.len(), count, args.seed);
                 let charges = sources.charges.expect("kernels take charges alone");
                 let reference = offload::direct(&plan, charges, graph, &targets).map_err(failure)?;
@@ -257,6 +282,16 @@ pub fn run(args: Args) -> Result<(), Failure> {
         stats.more_errors = errors.collect();
     }
     write(&args, &fields, &stats)
+}
+
+/// The P2P kernel that a GPU runs natively beside the CPU's far field: the usual one, or one that is named and has a native form.
+fn gpu_kernel(entry: &Entry, args: &Args) -> Result<Option<Graph>, Failure> {
+    let is_far_native = args.m2l.as_deref().is_none_or(|m| m == NATIVE);
+    if entry.needs != Needs::Gpu || !entry.native || !is_far_native {
+        return Ok(None);
+    }
+    let kernel = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
+    Ok(Some(kernel).filter(Gpu::takes_kernel))
 }
 
 /// The kernels of an FMM on pipelines.
@@ -342,6 +377,7 @@ fn options(args: &Args, native: bool) -> fmm::FmmOptions {
         basis: args.expansion.map_or(usual, Basis::from),
         eps: args.eps,
         near_only: args.near_only,
+        periodic: args.periodic.get(),
     };
     if let Some(wanted) = args.tol {
         options = tune::start(&options, wanted);

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::say;
+use host::backends::Entry;
 use pg2::syntax::functions::{FUNCTIONS, Function};
 
 #[derive(clap::Args)]
@@ -25,7 +26,7 @@ enum What {
 pub fn run(args: Args) -> Result<(), Failure> {
     let rows: Vec<(String, String)> = match args.what {
         What::Kernels => pg2::kernels::all().map(|k| (k.0.to_string(), k.1.to_string())).collect(),
-        What::Backends => host::backends::BACKENDS.iter().map(|b| (b.usage(), b.summary.to_string())).collect(),
+        What::Backends => host::backends::BACKENDS.iter().map(|b| (b.usage(), backend(b))).collect(),
         What::Boards => hdl::board::BOARDS.iter().map(|b| (b.name.to_string(), b.summary.to_string())).collect(),
         What::Devices => hdl::board::DEVICES.iter().map(|d| (d.name.to_string(), d.summary.to_string())).collect(),
         What::Functions => {
@@ -42,4 +43,17 @@ pub fn run(args: Args) -> Result<(), Failure> {
         say!("{name:width$}  {summary}")?;
     }
     Ok(())
+}
+
+/// What a backend runs and, of one on a GPU, whether that is there.
+fn backend(entry: &Entry) -> String {
+    match entry.gpu() {
+        None => entry.summary.to_string(),
+        Some(Ok(name)) => format!("{} (here: {name})", entry.summary),
+        Some(Err(why)) => {
+            let why = why.to_string();
+            let (what, _) = why.split_once([';', ':']).unwrap_or((&why, ""));
+            format!("{} (not here: {what})", entry.summary)
+        }
+    }
 }

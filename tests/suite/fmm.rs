@@ -1,6 +1,7 @@
 //! `pairforge fmm` from end to end: errors against direct summation, the same bits everywhere, odd particles.
 
 mod files;
+mod periodic;
 mod problems;
 mod random;
 

@@ -13,7 +13,20 @@ const ROOMS: &[(&str, &[&str])] = &[
     ),
     (
         "host/src",
-        &["arith", "data", "tree", "direct", "expansion", "job", "driver", "backends", "fmm", "cells", "predict"],
+        &[
+            "arith",
+            "data",
+            "tree",
+            "direct",
+            "expansion",
+            "job",
+            "driver",
+            "cuda",
+            "backends",
+            "fmm",
+            "cells",
+            "predict",
+        ],
     ),
     (
         "src",

@@ -80,6 +80,11 @@ impl Accumulator {
         Accumulator { reduce, format, exact: 0, best: reduce.identity(format) }
     }
 
+    /// How it gathers.
+    pub fn reduce(&self) -> Reduce {
+        self.reduce
+    }
+
     /// Takes the value of one pair.
     pub fn add(&mut self, bits: u64) {
         match self.reduce {

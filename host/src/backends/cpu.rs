@@ -4,14 +4,17 @@
 //! format. Records hold them so (see [`Backend::held`]).
 
 use super::{BackendOptions, Entry, Needs};
-use crate::job::{Backend, BackendError, Job, Outcome, Table, Words};
+use crate::job::{Backend, BackendError, Job, Outcome, Run, Table, Words};
 use hdl::op::meaning::{self, Real};
 use hdl::{Flags, Format};
 use rayon::prelude::*;
-use sim::reference::real::{RealKernel, RealSources};
+use sim::reference::real::{Pairs, RealKernel, RealSources, Scratch};
 
-/// Targets of one task.
-const TASK: usize = 16;
+/// Targets of a run that one thread computes.
+const TASK: usize = 256;
+
+/// Parts of a job after which it tells how far it is.
+const PARTS: usize = 64;
 
 pub const ENTRY: Entry = Entry {
     name: "cpu",
@@ -63,38 +66,52 @@ impl Backend for Cpu {
             words: Words::default(),
             ..Outcome::default()
         };
+        // Many small runs are shared out whole, and one large run target by target.
+        let together = job.runs.len().div_ceil(PARTS).max(1);
+        let evaluate = |runs: &[Run]| -> Vec<(usize, Vec<Real>, Flags)> {
+            let one = |scratch: &mut Scratch, run: &Run| self::run(&kernel, job, &sources, run, scratch);
+            let done: Vec<Vec<_>> = runs.par_iter().map_init(|| kernel.scratch(), one).collect();
+            done.into_iter().flatten().collect()
+        };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
         let mut finished = 0;
-        for run in job.runs {
-            let segments = &job.segments[run.segments.clone()];
-            let tasks: Vec<usize> = (run.first..run.first + run.count).step_by(TASK).collect();
-            let targets = |first: usize| -> Vec<(Vec<Real>, Flags)> {
-                let mut scratch = kernel.scratch();
-                let one = |target: usize| {
-                    let ranges = segments.iter().map(|s| s.first..s.first + s.count);
-                    kernel.target(&mut scratch, job.targets.record(target), job.params, &sources, ranges)
-                };
-                (first..(first + TASK).min(run.first + run.count)).map(one).collect()
-            };
-            let evaluate = || -> Vec<(Vec<Real>, Flags)> {
-                let done: Vec<_> = tasks.par_iter().map(|&first| targets(first)).collect();
-                done.into_iter().flatten().collect()
-            };
+        for runs in job.runs.chunks(together) {
             // Without threads of its own the backend works in the global pool.
             let done = match &pool {
-                Ok(pool) => pool.install(evaluate),
-                Err(_) => evaluate(),
+                Ok(pool) => pool.install(|| evaluate(runs)),
+                Err(_) => evaluate(runs),
             };
-            for (target, (values, flags)) in (run.first..).zip(done) {
+            for (target, values, flags) in done {
                 let bits = &mut outcome.results.bits[target * elements..(target + 1) * elements];
                 bits.iter_mut().zip(values).for_each(|(b, x)| *b = x.bits());
                 outcome.flags[target] = flags;
             }
-            let sources: usize = segments.iter().map(|s| s.count).sum();
-            outcome.pairs += (run.count * sources) as u64;
-            finished += run.count;
+            for run in runs {
+                let sources: usize = job.segments[run.segments.clone()].iter().map(|s| s.count).sum();
+                outcome.pairs += (run.count * sources) as u64;
+                finished += run.count;
+            }
             progress(finished);
         }
         Ok(outcome)
     }
+}
+
+/// A target's place, and what it gets.
+type Done = (usize, Vec<Real>, Flags);
+
+/// What all targets of a run get.
+fn run(kernel: &RealKernel, job: &Job, sources: &RealSources, run: &Run, scratch: &mut Scratch) -> Vec<Done> {
+    let ranges: Vec<_> = job.segments[run.segments.clone()].iter().map(|s| s.first..s.first + s.count).collect();
+    let gathered = kernel.gather(sources, &ranges);
+    let one = |scratch: &mut Scratch, target: usize| {
+        let pairs = Pairs { i: job.targets.record(target), params: job.params, sources };
+        let (values, flags) = kernel.target(scratch, &pairs, &gathered);
+        (target, values, flags)
+    };
+    let targets = run.first..run.first + run.count;
+    if run.count <= TASK {
+        return targets.map(|target| one(scratch, target)).collect();
+    }
+    targets.into_par_iter().with_min_len(TASK / 4).map_init(|| kernel.scratch(), one).collect()
 }

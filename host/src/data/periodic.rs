@@ -15,7 +15,8 @@ impl Periodic {
             return x;
         }
         let (length, half) = (self.length, 0.5 * self.length);
-        let rest = x % length;
+        // A remainder takes long, and most coordinates are not far from the box.
+        let rest = if x.abs() < length { x } else { x % length };
         if rest >= half {
             rest - length
         } else if rest < -half {

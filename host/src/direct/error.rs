@@ -3,7 +3,9 @@
 use crate::arith::scale::{exponent, ldexp};
 use crate::data::Force;
 use crate::data::particles::{Field, Particles};
+use crate::data::periodic::Periodic;
 use crate::data::random::Random;
+use crate::direct::ewald;
 use crate::direct::summation::{self, Direct};
 use serde::Serialize;
 
@@ -33,6 +35,14 @@ pub fn sample(n: usize, k: usize, seed: u64) -> Vec<usize> {
     all.truncate(k);
     all.sort_unstable();
     all
+}
+
+/// What is right at some targets: by direct summation, or by Ewald sums with periodic boundaries.
+pub fn reference(particles: &Particles, targets: &[usize], eps: f64, periodic: Option<&Periodic>) -> Vec<Force> {
+    match periodic {
+        None => summation::reference(particles, targets, eps),
+        Some(periodic) => ewald::reference(particles, targets, eps, periodic),
+    }
 }
 
 /// Compares `field` with direct summation at `min(k, n)` targets.

@@ -20,23 +20,24 @@ use crate::tree::lists::Lists;
 use derivatives::{All, Carried, all_sums};
 use rayon::prelude::*;
 use several::several_sums;
-use sources::{Frame, Sources};
+pub(crate) use sources::Frame;
+use sources::Sources;
 use sums::{Squares, Sums, leaf_sums};
 
 /// Targets of one leaf worked on by one thread.
 const CHUNK: usize = 1024;
 
 /// The limits of a number format for P2P, in units of the [`Frame`].
-struct Limits {
+pub(crate) struct Limits {
     /// Pairs closer than this are computed in wider arithmetic.
-    distance: f64,
+    pub distance: f64,
     /// So are all pairs where a charge is smaller (the largest is about 1), or where the softening length is greater.
-    charge: f64,
-    eps: f64,
+    pub charge: f64,
+    pub eps: f64,
 }
 
 impl Limits {
-    fn of<T: Real>() -> Limits {
+    pub fn of<T: Real>() -> Limits {
         match is_f64::<T>() {
             // Every power and product stays far inside the range of f64.
             true => Limits { distance: LEAST, charge: LEAST, eps: 1.0 / LEAST },

@@ -5,23 +5,41 @@
 //! `K(x, y) = sum of K_ab T_a(x) T_b(y)` with products T_a of Chebyshev polynomials along the axes. So
 //! `M_b = sum of q T_b(y)`, `L_a = sum of K_ab M_b` and `phi(x) = sum of L_a T_a(x)`. Instead of all products up to order P
 //! along each axis only those of total degree up to P are kept, (P+1)(P+2)(P+3)/6 of (P+1)^3: since K is analytic, what is left
-//! out is as small as what the highest degree kept gives. That takes the place of the singular value decomposition that Fong
-//! and Darve compress with, and lower orders stay the heads of higher ones.
+//! out is as small as what the highest degree kept gives.
 //!
-//! The coefficients K_ab come from values of K at Chebyshev nodes. Only these depend on the kernel, and on the level where it
-//! is not homogeneous.
+//! The coefficients K_ab come from values of K at Chebyshev nodes (`coefficients`). Only these depend on the kernel, and on the
+//! level where it is not homogeneous. For M2L alone, terms are replaced by the combinations that matter, the singular vectors
+//! of all K_ab together (`compress`), as Fong and Darve do: for a kernel that obeys a differential equation, as 1/r and
+//! exp(-r)/r do, about (P+1)^2 of them. They keep the parity of the terms, so that M2L takes mirrored offsets together
+//! ([`super::mirrored`]) where the kernel is symmetric.
 
+mod coefficients;
+mod compress;
 mod operators;
+mod points;
 mod polynomials;
 mod tables;
 
-use crate::arith::lanes::Real;
+use crate::arith::vector::{Isa, Vectors};
 use crate::expansion::basis::{Index, indices_of, terms};
 use crate::expansion::sparse::{Product, rounded};
 use crate::tree::lists::reach;
+use coefficients::Series;
+use points::Nested;
 use polynomials::Nodes;
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
-use tables::Table;
+use tables::{Between, Table};
+
+/// What leaves a function as it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Symmetry {
+    None,
+    /// Mirroring each axis.
+    Mirrored,
+    /// Mirroring and exchanging axes.
+    Full,
+}
 
 /// A pairwise function that depends on the difference of positions alone.
 pub trait Function: Send + Sync {
@@ -29,9 +47,14 @@ pub trait Function: Send + Sync {
     /// gradient, those are 0.
     fn values(&self, d: &[[f64; 3]], out: &mut [[f64; 4]]);
 
-    /// Whether the potential stays the same when axes are mirrored or exchanged, so that one table serves up to 48 offsets.
-    fn is_symmetric(&self) -> bool {
-        false
+    /// What the potential does not change with.
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::None
+    }
+
+    /// The factor of the potential at half of any distance, where it is one for all.
+    fn halving(&self) -> Option<f64> {
+        None
     }
 
     /// The gradient of the function's results in units of the potential's gradient, such as -1 for a force.
@@ -43,38 +66,70 @@ pub trait Function: Send + Sync {
 /// The tables of one order and kernel.
 pub struct Chebyshev<T> {
     kernel: Arc<dyn Function>,
-    /// Exponents of the terms, by total degree.
-    terms: Vec<Index>,
     order: usize,
+    isa: Isa,
+    /// How coefficients are made, with the exponents of the terms by total degree.
+    series: Series,
     nodes: Nodes,
     /// L2L to the child in each octant, and the other way round M2M.
-    shifts: [Vec<Product<f64>>; 8],
-    /// The derivatives of a series along each axis.
-    slopes: [Vec<Product<T>>; 3],
+    shifts: [Vec<Product<T>>; 8],
+    nested: Nested,
     /// M2L by level.
     levels: Vec<OnceLock<Table<T>>>,
+    /// The same where there are too many offsets for these.
+    pairs: Vec<OnceLock<HashMap<[i64; 3], Vec<T>>>>,
     near2: u64,
 }
 
-impl<T: Real> Chebyshev<T> {
+/// The coarsest level that M2L goes over.
+const COARSEST: u32 = 2;
+
+impl<T: Vectors> Chebyshev<T> {
     /// For an order of at least 1 and cells that are near below `near2`.
     pub fn new(order: usize, near2: u64, kernel: Arc<dyn Function>) -> Chebyshev<T> {
         let terms: Vec<Index> = (0..=order).flat_map(indices_of).collect();
+        let levels = 0..=crate::tree::MAX_LEVEL;
         Chebyshev {
             nodes: Nodes::new(order + 2, order),
-            shifts: std::array::from_fn(|octant| polynomials::shifts(&terms, order, octant)),
-            slopes: std::array::from_fn(|axis| rounded(&polynomials::slopes(&terms, axis))),
-            levels: (0..=crate::tree::MAX_LEVEL).map(|_| OnceLock::new()).collect(),
+            shifts: std::array::from_fn(|octant| rounded(&polynomials::shifts(&terms, order, octant))),
+            nested: Nested::new(&terms, order),
+            levels: levels.clone().map(|_| OnceLock::new()).collect(),
+            pairs: levels.map(|_| OnceLock::new()).collect(),
+            series: Series::new(order, terms),
+            isa: Isa::best(),
             kernel,
-            terms,
             order,
             near2,
         }
     }
 
-    fn build_table(&self, level: u32) {
-        let build = || Table::new(&*self.kernel, &self.nodes, &self.terms, level, self.near2);
-        self.levels[level as usize].get_or_init(build);
+    /// The level whose tables serve a level, and the factor of potentials from these.
+    fn scaled(&self, level: u32) -> (u32, f64) {
+        match self.kernel.halving() {
+            Some(factor) => (COARSEST, factor.powi(level as i32 - COARSEST as i32)),
+            None => (level, 1.0),
+        }
+    }
+
+    fn between(&self, level: u32) -> Between<'_> {
+        Between { kernel: &*self.kernel, series: &self.series, level, near2: self.near2 }
+    }
+
+    /// The tables of a level, and the factor of potentials from these.
+    fn table(&self, level: u32) -> (&Table<T>, T) {
+        let (level, factor) = self.scaled(level);
+        (self.levels[level as usize].get_or_init(|| Table::new(&self.between(level), self.isa)), T::of(factor))
+    }
+
+    /// Matrices of a level for all offsets.
+    fn pairs(&self, level: u32) -> &HashMap<[i64; 3], Vec<T>> {
+        self.pairs[level as usize].get_or_init(|| self.between(level).all())
+    }
+}
+
+impl<T> Chebyshev<T> {
+    fn terms(&self) -> &[Index] {
+        &self.series.terms
     }
 }
 

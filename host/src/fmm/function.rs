@@ -1,13 +1,13 @@
 //! A P2P kernel as the function that a black-box expansion expands: what it means between two places, and whether an expansion
 //! can hold that (RULES H15).
 
-use crate::expansion::chebyshev::{Function, misfit};
+use crate::expansion::chebyshev::{Function, Symmetry, misfit};
 use crate::fmm::bind::{BindError, Feed, Feeds, P2p};
 use hdl::op::meaning::Real;
 use hdl::{Format, Rounding};
 use pg2::graph::Graph;
 use rayon::prelude::*;
-use sim::reference::real::{RealKernel, RealSources};
+use sim::reference::real::{Pairs, RealKernel, RealSources};
 use std::sync::Arc;
 
 /// How far results for one difference at several places may be from each other, and the gradient from the potential's,
@@ -24,17 +24,20 @@ struct OfKernel {
     p2p: P2p,
     params: Vec<u64>,
     slope: f64,
-    is_symmetric: bool,
+    symmetry: Symmetry,
+    halving: Option<f64>,
 }
 
 /// Takes a P2P kernel as a function of differences. `eps` is the softening length in boxes; `levels` those of the tree.
 pub fn function(graph: &Graph, eps: f64, near2: u64, levels: usize) -> Result<Arc<dyn Function>, BindError> {
     let p2p = P2p::bind(graph, true)?;
     let params = patterns(&p2p.params, |_| (eps * p2p.length).powi(2));
-    let mut function = OfKernel { graph: graph.clone(), p2p, params, slope: 1.0, is_symmetric: false };
+    let (symmetry, halving) = (Symmetry::None, None);
+    let mut function = OfKernel { graph: graph.clone(), p2p, params, slope: 1.0, symmetry, halving };
     function.check_invariance()?;
     function.slope = function.slope_of_gradient()?;
-    function.is_symmetric = function.has_symmetry();
+    function.symmetry = function.found_symmetry();
+    function.halving = function.found_halving();
     let name = graph.name.clone();
     let kernel: Arc<dyn Function> = Arc::new(function);
     let rough = (2..levels.max(3) as u32).into_par_iter().find_first(|level| {
@@ -65,6 +68,12 @@ fn patterns(feeds: &Feeds, value: impl Fn(Feed) -> f64) -> Vec<u64> {
 /// Directions that no symmetry of a kernel makes alike.
 const DIRECTIONS: [[f64; 3]; 4] = [[0.31, -0.22, 0.17], [-0.05, 0.33, 0.21], [0.11, 0.12, -0.4], [-0.27, -0.3, -0.08]];
 
+/// Parts of these at which symmetries are looked for.
+const SCALES: [f64; 3] = [1.0, 0.125, 0.015625];
+
+/// How far values may be from each other that are taken for the same, relatively.
+const SAME: f64 = 1e-9;
+
 impl OfKernel {
     /// Potential and gradient in the kernel's own units for a source of charge 1 at `source`.
     fn at(&self, target: [f64; 3], sources: &[[f64; 3]], out: &mut [[f64; 4]]) {
@@ -81,7 +90,8 @@ impl OfKernel {
         let outputs = self.graph.outputs.len();
         let mut terms = vec![0.0; sources.len() * outputs];
         let sources = RealSources::new(self.p2p.j.len(), &j);
-        kernel.terms(&mut kernel.scratch(), &i, &self.params, &sources, &mut terms);
+        let pairs = Pairs { i: &i, params: &self.params, sources: &sources };
+        kernel.terms(&mut kernel.scratch(), &pairs, &mut terms);
         let units = self.p2p.units;
         for (out, terms) in out.iter_mut().zip(terms.chunks_exact(outputs)) {
             out[0] = terms[self.p2p.potential] / units.potential;
@@ -115,14 +125,39 @@ impl OfKernel {
         Ok(())
     }
 
-    /// Whether the potential is that of the difference with its axes mirrored and exchanged.
-    fn has_symmetry(&self) -> bool {
-        DIRECTIONS.iter().all(|d| {
-            let images = [[-d[0], d[1], d[2]], [d[0], -d[1], d[2]], [d[1], d[0], d[2]], [d[2], d[0], d[1]]];
-            let mut out = [[0.0; 4]; 5];
-            self.values(&[*d, images[0], images[1], images[2], images[3]], &mut out);
-            out.iter().all(|o| (o[0] - out[0][0]).abs() <= 1e-9 * out[0][0].abs())
-        })
+    /// What the potential does not change with, by the places that are looked at.
+    fn found_symmetry(&self) -> Symmetry {
+        let same = |images: &dyn Fn([f64; 3]) -> Vec<[f64; 3]>| {
+            let all = DIRECTIONS.iter().flat_map(|d| SCALES.map(|scale| d.map(|x| x * scale)));
+            all.into_iter().all(|d| {
+                let mut places = vec![d];
+                places.extend(images(d));
+                let mut out = vec![[0.0; 4]; places.len()];
+                self.values(&places, &mut out);
+                out.iter().all(|o| (o[0] - out[0][0]).abs() <= SAME * out[0][0].abs())
+            })
+        };
+        if !same(&|d| vec![[-d[0], d[1], d[2]], [d[0], -d[1], d[2]], [d[0], d[1], -d[2]]]) {
+            return Symmetry::None;
+        }
+        let exchanged = same(&|d| vec![[d[1], d[0], d[2]], [d[2], d[0], d[1]]]);
+        if exchanged { Symmetry::Full } else { Symmetry::Mirrored }
+    }
+
+    /// The potential's factor at half the distance, if it is one at all places that are looked at.
+    fn found_halving(&self) -> Option<f64> {
+        let mut places = Vec::new();
+        for d in DIRECTIONS {
+            // Each half is exact in the formats of coordinates.
+            let d = d.map(|x| (x * 1024.0).round() / 1024.0);
+            places.extend((0..9).map(|k| d.map(|x| x * 2f64.powi(-k))));
+        }
+        let mut out = vec![[0.0; 4]; places.len()];
+        self.values(&places, &mut out);
+        let factor = out[1][0] / out[0][0];
+        let halves = out.chunks_exact(9).flat_map(|d| d.windows(2));
+        let is_one = halves.into_iter().all(|w| (w[1][0] - factor * w[0][0]).abs() <= SAME * w[1][0].abs());
+        (factor.is_finite() && factor != 0.0 && is_one).then_some(factor)
     }
 
     /// The kernel's gradient in units of the potential's.
@@ -173,7 +208,11 @@ impl Function for OfKernel {
         self.slope
     }
 
-    fn is_symmetric(&self) -> bool {
-        self.is_symmetric
+    fn symmetry(&self) -> Symmetry {
+        self.symmetry
+    }
+
+    fn halving(&self) -> Option<f64> {
+        self.halving
     }
 }

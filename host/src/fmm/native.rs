@@ -7,7 +7,7 @@ use super::{Plan, Precision};
 use crate::arith::lanes::Real;
 use crate::data::{Force, Hessian};
 use crate::direct::p2p::{Near, Out};
-use crate::expansion::{Derivatives, Expansion, Points, SecondDerivatives, Values};
+use crate::expansion::{Derivatives, Expansion, Points, SecondDerivatives, Values, lattice};
 use crate::tree::charges::Charges;
 use crate::tree::sorted::Sorted;
 use rayon::prelude::*;
@@ -148,7 +148,10 @@ impl<T: Real> FarField<'_, T> {
         match stage {
             Stage::P2m => self.p2m(&mut c.m),
             Stage::M2m => self.operators.m2m_all(&self.plan.tree, &mut c.m),
-            Stage::M2l => self.operators.m2l(self.plan.far(), &c.m, &mut c.l),
+            Stage::M2l => {
+                self.operators.m2l(self.plan.far(), &c.m, &mut c.l);
+                self.far_images(c);
+            }
             Stage::P2l => self.p2l(&mut c.l),
             Stage::L2l => self.operators.l2l_all(&self.plan.tree, &mut c.l),
             Stage::L2p => {
@@ -184,6 +187,15 @@ impl<T: Real> FarField<'_, T> {
                 }
             },
         );
+    }
+
+    /// The images of the root that are not near it, with periodic boundaries.
+    fn far_images(&self, c: &mut Coefficients<T>) {
+        let Plan { options, tree, .. } = self.plan;
+        if let (Some(sums), false) = (self.plan.lattice(), tree.cells.is_empty()) {
+            let (m, l) = (self.operators.multipole_terms(), self.operators.local_terms());
+            lattice::act(options.basis, options.order, sums, &c.m[..m], &mut c.l[..l]);
+        }
     }
 
     /// P2L: particles of coarse leaves onto the local expansions of smaller cells that are not near.

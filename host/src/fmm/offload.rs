@@ -4,6 +4,7 @@ mod close;
 mod m2l;
 mod p2p;
 
+pub(super) use p2p::by_leaf;
 pub use p2p::direct;
 
 use crate::expansion::basis::Basis;

@@ -1,12 +1,13 @@
 //! What an FMM is planned with, and what input it refuses.
 
 use crate::arith::scale::{exponent, ldexp};
+use crate::data::periodic::Periodic;
 use crate::data::problem::{Geometry, Sources};
 use crate::expansion::basis::Basis;
 use crate::expansion::chebyshev;
 use crate::fmm::bind::BindError;
 use crate::fmm::executor::Executor;
-use crate::fmm::{Outputs, Plan};
+use crate::fmm::{Outputs, Plan, periodic};
 use crate::job::BackendError;
 use crate::tree::charges;
 use crate::tree::lists::near2;
@@ -34,6 +35,8 @@ pub struct FmmOptions {
     pub eps: f64,
     /// Leave out the far field: for kernels that are not 1/r.
     pub near_only: bool,
+    /// Periodic boundaries.
+    pub periodic: Option<Periodic>,
 }
 
 impl Default for FmmOptions {
@@ -46,6 +49,7 @@ impl Default for FmmOptions {
             basis: Basis::Cartesian,
             eps: 0.0,
             near_only: false,
+            periodic: None,
         }
     }
 }
@@ -92,7 +96,7 @@ impl FmmOptions {
         if !(self.eps >= 0.0 && self.eps.is_finite()) {
             return wrong(format!("the softening length must be finite and not negative, not {:?}", self.eps));
         }
-        Ok(())
+        self.periodic.iter().try_for_each(|p| periodic::check(p, self))
     }
 }
 
@@ -136,6 +140,7 @@ pub(super) fn check_run(
         return wrong(format!("there is room for the results of {} sets of {} of charges", out.len(), sources.len()));
     }
     check_derivatives(plan, sources, executors, out)?;
+    periodic::check_executors(plan, executors)?;
     out.iter().try_for_each(|out| check_room(plan, out))?;
     sources.iter().try_for_each(|sources| check_charges(plan, sources))
 }
@@ -156,6 +161,11 @@ fn check_derivatives(
         return Err(FmmError::Option(format!(
             "kernels have no pins for {what}; compute them natively, with --backend cpu and no kernel"
         )));
+    }
+    if plan.options.periodic.is_some() && what == "dipoles" {
+        return Err(FmmError::Option(
+            "periodic boundaries are for charges; leave them or the dipoles out".into(),
+        ));
     }
     if plan.options.basis == Basis::Chebyshev {
         return Err(FmmError::Option(format!(

@@ -9,8 +9,7 @@ pub use cost::leaf;
 use super::executor::{Executor, Progress};
 use super::{FmmError, FmmOptions, Plan, Precision, Solution};
 use crate::data::particles::Particles;
-use crate::direct::error::Errors;
-use crate::direct::summation;
+use crate::direct::error::{self, Errors};
 use judge::Judge;
 use orders::{Tried, guess, next};
 use pg2::graph::Graph;
@@ -83,7 +82,7 @@ pub fn within(
     let targets = judge::targets(particles.len(), seed);
     let reference = match p2p {
         Some(graph) => super::offload::direct(&plan, &particles.q, graph, &targets)?,
-        None => summation::reference(particles, &targets, options.eps),
+        None => error::reference(particles, &targets, options.eps, options.periodic.as_ref()),
     };
     let judge = Judge::new(particles.len(), targets, reference, seed);
     let mut search = Search { wanted, problem, judge: &judge, executors, progress };

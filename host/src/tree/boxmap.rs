@@ -6,6 +6,7 @@
 use crate::arith::lanes::fastest;
 use crate::arith::scale::{exponent, ldexp};
 use crate::data::particles::Columns;
+use crate::data::periodic::Periodic;
 use rayon::prelude::*;
 
 /// Box coordinates are `(x * 2^-shift - centre) / size`, in [-0.5, 0.5).
@@ -36,8 +37,16 @@ impl BoxMap {
 
     /// The box of several sets of points.
     pub fn over(sets: &[Columns]) -> BoxMap {
+        BoxMap::with_period(sets, None)
+    }
+
+    /// The same with periodic boundaries: an edge is a period. Along a periodic axis the middle is 0.
+    pub fn with_period(sets: &[Columns], periodic: Option<&Periodic>) -> BoxMap {
         let is_empty = sets.iter().all(|columns| columns[0].is_empty());
-        let along = |a: usize| sets.iter().map(|columns| ends(columns[a])).fold(NOWHERE, both);
+        let along = |a: usize| match periodic {
+            Some(p) if p.axes[a] => [-0.5 * p.length, 0.5 * p.length],
+            _ => sets.iter().map(|columns| ends(columns[a])).fold(NOWHERE, both),
+        };
         let ends = [along(0), along(1), along(2)];
         let largest = ends.iter().flatten().fold(0.0, |a: f64, x| a.max(x.abs()));
         let shift = exponent(if is_empty { 0.0 } else { largest });
@@ -56,7 +65,11 @@ impl BoxMap {
         }
         // An edge of 1 in the user's units, where its inverse powers are numbers in scaled units too.
         let one = if shift.abs() <= 100 { 2f64.powi(-shift) } else { 1.0 };
-        let size = if extent > 0.0 { extent * (1.0 + 2f64.powi(-20)) } else { one };
+        let size = match periodic {
+            Some(p) => ldexp(p.length, -shift),
+            None if extent > 0.0 => extent * (1.0 + 2f64.powi(-20)),
+            None => one,
+        };
         // Of a box that is not tiny beside its place, the last bit of the centre does not matter.
         let rest = rest.map(|r| if r.abs() > size * 2f64.powi(-48) { r } else { 0.0 });
         let factor = if shift.abs() < 1000 { 2f64.powi(-shift) } else { 0.0 };

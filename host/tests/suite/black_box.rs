@@ -6,7 +6,7 @@ use host::data::random::{Charge, Distribution, generate};
 use host::direct::error::{Errors, compare, sample};
 use host::expansion::basis::Basis;
 use host::fmm::offload::{self, Pipelines};
-use host::fmm::{FmmOptions, Plan};
+use host::fmm::{FmmOptions, Plan, Precision};
 use pg2::graph::Graph;
 
 /// A P2P kernel with the arithmetic of the shipped one; `lines` define the potential `p` and the factor `g` of `dx` from `r2`,
@@ -32,6 +32,22 @@ fn yukawa() -> Graph {
     kernel("yukawa", "s = 4 * (r2 * inr); e = q * inr * pg_exp(-s); p = e; g = e * (1 + s) * (inr * inr);")
 }
 
+/// A kernel without a gradient; `line` defines the potential `p`.
+fn potential(name: &str, line: &str) -> Graph {
+    let text = format!(
+        "fixed32.31 xi[3] ipin; fixed32.31 xj[3] jpin; float25.16 mj jpin; float25.16 eps2 param; fixed64.30 pout fout;
+        d = xj - xi;
+        same = d[0] == 0 && d[1] == 0 && d[2] == 0;
+        q = same ? 0 : mj;
+        dx = (float25.16)d;
+        r2 = dx * dx;
+        inr = pg_pow(r2, -1, 2);
+        p = {line};
+        pout += (fixed64.30)(p + 0 * eps2);"
+    );
+    pg2::compile(name, &text).unwrap_or_else(|e| panic!("{e:?}")).graph
+}
+
 fn errors(p: &Particles, options: &FmmOptions, graph: &Graph, backend: &str) -> Errors {
     let mut backend = (backends::find(backend).expect("a backend").0.open)(&BackendOptions::default());
     let plan = Plan::for_kernel(p.columns(), options, Some(graph)).unwrap_or_else(|e| panic!("{e}"));
@@ -53,6 +69,70 @@ fn errors_fall_with_the_order() {
     let error = |order| errors(&p, &options(order, 60), &graph, "cpu").gradient_rel_l2.expect("a gradient");
     let found: Vec<f64> = [2, 4, 6].iter().map(|order| error(*order)).collect();
     assert!(found.windows(2).all(|w| w[1] < 0.4 * w[0]) && found[2] < 2e-4, "{found:?}");
+}
+
+/// The errors of orders 2, 4 and 6: of the gradient where there is one.
+fn falling(graph: &Graph, options: impl Fn(usize) -> FmmOptions) -> Vec<f64> {
+    let p = generate(3000, Distribution::Uniform, Charge::Positive, 8);
+    let error = |order: &usize| {
+        let e = errors(&p, &options(*order), graph, "cpu");
+        e.gradient_rel_l2.unwrap_or(e.potential_rel_l2)
+    };
+    let found: Vec<f64> = [2, 4, 6].iter().map(error).collect();
+    println!("{}: {found:?}", graph.name);
+    found
+}
+
+#[test]
+fn errors_of_many_kernels_fall_with_the_order() {
+    for (name, lines, least) in [
+        ("screened", "s = 40 * (r2 * inr); e = q * inr * pg_exp(-s); p = e; g = e * (1 + s) * (inr * inr);", 0.35),
+        ("gaussian", "e = q * pg_exp(-(16 * r2)); p = e; g = 32 * e;", 0.25),
+        ("square", "e = inr * inr; p = q * e; g = 2 * q * (e * e);", 0.35),
+        ("matern", "s = 3 * (r2 * inr); e = q * pg_exp(-s); p = e * (1 + s); g = 9 * e;", 0.35),
+        ("coulomb", "p = q * inr; g = q * (inr * inr * inr);", 0.35),
+        ("multiquadric", "b = r2 + 0.25; p = q * pg_sqrt(b); g = -(q * pg_rsqrt(b));", 0.35),
+    ] {
+        let found = falling(&kernel(name, lines), |order| options(order, 40));
+        assert!(found.windows(2).all(|w| w[1] < least * w[0]) && found[2] < 2e-3, "{name}: {found:?}");
+    }
+}
+
+#[test]
+fn kernels_without_symmetry_or_with_a_parameter_are_right() {
+    let lopsided = potential("lopsided", "q * inr * pg_exp(dx[0] - 2 * dx[1])");
+    let flat = potential("flat", "q * pg_rsqrt(dx[0] * dx[0] + 2 * (dx[1] * dx[1]) + 3 * (dx[2] * dx[2]) + 0.01)");
+    for graph in [lopsided, flat] {
+        let found = falling(&graph, |order| options(order, 40));
+        assert!(found.windows(2).all(|w| w[1] < 0.35 * w[0]) && found[2] < 1e-4, "{}: {found:?}", graph.name);
+    }
+    let soft = potential("soft", "q / (r2 + eps2)");
+    let found = falling(&soft, |order| FmmOptions { eps: 0.1, ..options(order, 40) });
+    assert!(found.windows(2).all(|w| w[1] < 0.4 * w[0]) && found[2] < 1e-4, "soft: {found:?}");
+}
+
+#[test]
+fn a_kernel_of_two_powers_is_right_on_adaptive_trees() {
+    // Of Lennard and Jones, with a length that is a twentieth of the box.
+    let graph = kernel(
+        "two_powers",
+        "s = 0.0025 * (inr * inr); t = s * s * s; p = q * (t * t - t); g = q * ((12 * t - 6) * t) * (inr * inr);",
+    );
+    for distribution in [Distribution::Uniform, Distribution::Sphere] {
+        let p = generate(3000, distribution, Charge::Positive, 4);
+        let e = errors(&p, &options(5, 30), &graph, "cpu");
+        assert!(e.potential_rel_l2 < 1e-3 && e.gradient_rel_l2 < Some(1e-3), "{e:?}");
+    }
+}
+
+#[test]
+fn f32_is_enough_far_away() {
+    let p = generate(4000, Distribution::Uniform, Charge::Random, 3);
+    for graph in [yukawa(), potential("lopsided", "q * inr * pg_exp(dx[0])")] {
+        let with = |precision| errors(&p, &FmmOptions { precision, ..options(5, 60) }, &graph, "cpu").potential_rel_l2;
+        let [f32, f64] = [Precision::F32, Precision::F64].map(with);
+        assert!(f32 != f64 && (f32 - f64).abs() < 0.05 * f64, "{f32:e} {f64:e}");
+    }
 }
 
 #[test]

@@ -2,10 +2,12 @@
 
 mod black_box;
 mod cells;
+mod cuda;
 mod emulator;
 mod fmm;
 mod hostile;
 mod kernels;
+mod periodic;
 mod problems;
 mod tolerance;
 mod truth;

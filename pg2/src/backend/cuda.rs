@@ -21,6 +21,11 @@ use crate::graph::{Graph, PinClass};
 const PRELUDE: &str = include_str!("../../templates/prelude.cuh");
 const PAIRS: &str = include_str!("../../templates/pairs.cu");
 
+/// A kernel `ceiling(out, factor, steps)` that measures how many instructions the card issues: [`CEILING_CHAINS`] fused
+/// multiply-adds a step in each of 256 threads a block, with a result for each thread.
+pub const CEILING: &str = include_str!("../../templates/ceiling.cu");
+pub const CEILING_CHAINS: u32 = 16;
+
 /// The kernel `pairs` of [`module`]: its name and the threads of a block.
 pub const PAIRS_NAME: &str = "pairs";
 pub const PAIRS_THREADS: u32 = 128;

@@ -3,6 +3,16 @@
 //! Ints and fixeds are what the language says, to the bit and with its flags; floats and logs are f64. Records hold values as
 //! [`Real`] has them: patterns of ints and fixeds, and the bits of f64s. Values that no source changes are computed once a
 //! target.
+//!
+//! Blocks are done in vector code ([`lanes`]). Pairs in which a flag may be raised are left to the operators' own meaning, which
+//! knows the flags, one after the other.
+
+mod lanes;
+mod program;
+
+pub use lanes::Gathered;
+use lanes::{Frame, Totals};
+use program::Program;
 
 use hdl::number::reduce::Accumulator;
 use hdl::op::meaning::Real;
@@ -12,7 +22,7 @@ use pg2::graph::{Graph, NodeId, NodeKind, Output, PinClass};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Sources of a block.
+/// Pairs with flags that are done together.
 const LANES: usize = 64;
 
 /// A graph as a program.
@@ -22,6 +32,9 @@ pub struct RealKernel<'a> {
     steps: Vec<Step<'a>>,
     /// Whether a node depends on constants, parameters and targets alone.
     still: Vec<bool>,
+    /// The programs of the outputs' values, and of their terms.
+    outputs: Program<'a>,
+    terms: Program<'a>,
 }
 
 enum Step<'a> {
@@ -48,8 +61,25 @@ impl RealSources {
     }
 }
 
+/// A target, and what it meets.
+#[derive(Clone, Copy)]
+pub struct Pairs<'a> {
+    pub i: &'a [u64],
+    pub params: &'a [u64],
+    pub sources: &'a RealSources,
+}
+
+impl Pairs<'_> {
+    /// An element of the target or of the parameters.
+    fn value(&self, class: PinClass, at: usize) -> u64 {
+        if class == PinClass::Ipin { self.i[at] } else { self.params[at] }
+    }
+}
+
 /// What evaluating needs besides the program; one a thread.
 pub struct Scratch {
+    outputs: Frame,
+    terms: Option<Frame>,
     /// Lanes by nodes.
     values: Vec<Real>,
     /// The nodes that raised flags in this block, and those that no source changes, each with its flags.
@@ -93,12 +123,18 @@ impl<'a> RealKernel<'a> {
             steps.push(step);
             still.push(stands);
         }
-        RealKernel { graph, steps, still }
+        let wanted: Vec<usize> = graph.outputs.iter().map(|o| o.value.0 as usize).collect();
+        let outputs = Program::new(graph, &still, &wanted);
+        let wanted: Vec<usize> = graph.outputs.iter().map(|o| term(graph, o).0).collect();
+        let terms = Program::new(graph, &still, &wanted);
+        RealKernel { graph, steps, still, outputs, terms }
     }
 
     pub fn scratch(&self) -> Scratch {
         let nodes = self.steps.len();
         Scratch {
+            outputs: Frame::new(&self.outputs),
+            terms: None,
             values: vec![Real::default(); nodes * LANES],
             raised: Vec::new(),
             still: Vec::new(),
@@ -106,64 +142,75 @@ impl<'a> RealKernel<'a> {
         }
     }
 
-    /// The values of all outputs for one target over ranges of the sources, and the flags.
-    pub fn target(
-        &self,
-        scratch: &mut Scratch,
-        i: &[u64],
-        params: &[u64],
-        sources: &RealSources,
-        ranges: impl Iterator<Item = Range<usize>>,
-    ) -> (Vec<Real>, Flags) {
+    /// Some ranges of the sources, for any number of targets.
+    pub fn gather(&self, sources: &RealSources, ranges: &[Range<usize>]) -> Gathered {
+        Gathered::new(&sources.columns, &self.outputs.elements, ranges)
+    }
+
+    /// The values of all outputs for one target over gathered sources, and the flags.
+    pub fn target(&self, scratch: &mut Scratch, pair: &Pairs, gathered: &Gathered) -> (Vec<Real>, Flags) {
         let mut sums: Vec<Sum> = self.graph.outputs.iter().map(|o| Sum::new(o.reduce, self.format(o.pin))).collect();
+        let mut totals = vec![Totals::ZERO; sums.len()];
         let mut flags = Flags::NONE;
-        let mut fresh = true;
-        for range in ranges {
-            for first in range.clone().step_by(LANES) {
-                let lanes = first..(first + LANES).min(range.end);
-                if std::mem::take(&mut fresh) {
-                    self.stand(scratch, i, params);
+        if gathered.len() > 0 {
+            scratch.outputs.target(&self.outputs, |class, at| pair.value(class, at));
+        }
+        let mut is_fresh = true;
+        for first in (0..gathered.len()).step_by(lanes::LANES) {
+            let apart = scratch.outputs.block(&self.outputs, gathered, first);
+            for ((sum, totals), result) in sums.iter_mut().zip(&mut totals).zip(&self.outputs.results) {
+                match sum.is_total() {
+                    true => scratch.outputs.add_to(*result, gathered, first, &apart, totals),
+                    false => scratch.outputs.each(*result, gathered, first, &apart, |_, x| sum.add(&[x])),
                 }
-                flags |= self.block(scratch, sources, lanes.clone());
+            }
+            for apart in apart.chunks(LANES) {
+                if std::mem::take(&mut is_fresh) {
+                    self.stand(scratch, pair);
+                }
+                let places: Vec<u32> = apart.iter().map(|k| gathered.places[first + k]).collect();
+                flags |= self.block(scratch, pair.sources, &places);
                 for (sum, o) in sums.iter_mut().zip(&self.graph.outputs) {
-                    sum.add(&lanes_of(&scratch.values, o.value.0 as usize)[..lanes.len()]);
+                    sum.add(&lanes_of(&scratch.values, o.value.0 as usize)[..places.len()]);
                 }
             }
         }
+        let add = |(sum, totals): (&mut Sum, &Totals)| sum.add_total(totals);
+        sums.iter_mut().zip(&totals).for_each(add);
         let ends = sums.iter().zip(&self.graph.outputs).map(|(sum, o)| sum.finish(self.format(o.pin)));
         let (values, raised): (Vec<Real>, Vec<Flags>) = ends.unzip();
         (values, raised.into_iter().fold(flags, |a, f| a | f))
     }
 
     /// As [`terms`], for one target and each source after the other.
-    pub fn terms(&self, scratch: &mut Scratch, i: &[u64], params: &[u64], sources: &RealSources, out: &mut [f64]) {
-        self.stand(scratch, i, params);
-        let nodes: Vec<(usize, Option<Format>)> = self.graph.outputs.iter().map(|o| self.term(o)).collect();
+    pub fn terms(&self, scratch: &mut Scratch, pair: &Pairs, out: &mut [f64]) {
+        let nodes: Vec<(usize, Option<Format>)> = self.graph.outputs.iter().map(|o| term(self.graph, o)).collect();
         let outputs = nodes.len();
-        for (block, out) in out.chunks_mut(LANES * outputs).enumerate() {
-            let lanes = out.len() / outputs;
-            let first = block * LANES;
-            self.block(scratch, sources, first..first + lanes);
-            for (o, (node, format)) in nodes.iter().enumerate() {
-                let values = lanes_of(&scratch.values, *node);
-                for (lane, out) in out.chunks_exact_mut(outputs).enumerate() {
-                    out[o] = format.map_or_else(|| values[lane].f64(), |f| values[lane].value(f));
+        let number = |(_, format): &(usize, Option<Format>), x: Real| format.map_or_else(|| x.f64(), |f| x.value(f));
+        let everything = 0..out.len() / outputs;
+        let gathered = self.gather(pair.sources, &[everything]);
+        let mut frame = scratch.terms.take().unwrap_or_else(|| Frame::new(&self.terms));
+        frame.target(&self.terms, |class, at| pair.value(class, at));
+        let mut is_fresh = true;
+        for (block, out) in out.chunks_mut(lanes::LANES * outputs).enumerate() {
+            let first = block * lanes::LANES;
+            let apart = frame.block(&self.terms, &gathered, first);
+            for (o, (node, result)) in nodes.iter().zip(&self.terms.results).enumerate() {
+                frame.each(*result, &gathered, first, &apart, |lane, x| out[lane * outputs + o] = number(node, x));
+            }
+            for apart in apart.chunks(LANES) {
+                if std::mem::take(&mut is_fresh) {
+                    self.stand(scratch, pair);
+                }
+                let places: Vec<u32> = apart.iter().map(|k| (first + k) as u32).collect();
+                self.block(scratch, pair.sources, &places);
+                for (o, node) in nodes.iter().enumerate() {
+                    let values = lanes_of(&scratch.values, node.0);
+                    apart.iter().zip(values).for_each(|(lane, x)| out[lane * outputs + o] = number(node, *x));
                 }
             }
         }
-    }
-
-    /// The node of an output's term and, of an int or fixed, its format: that before a cast from a float.
-    fn term(&self, output: &Output) -> (usize, Option<Format>) {
-        if !self.format(output.pin).is_integral() {
-            return (output.value.0 as usize, None);
-        }
-        let cast = match &self.graph.node(output.value).kind {
-            NodeKind::Op { inst, args, .. } => (args.len() == 1 && inst.args[0].is_float()).then(|| args[0]),
-            _ => None,
-        };
-        let node = cast.unwrap_or(output.value);
-        (node.0 as usize, Some(self.graph.node(node).format))
+        scratch.terms = Some(frame);
     }
 
     fn format(&self, pin: usize) -> Format {
@@ -171,14 +218,13 @@ impl<'a> RealKernel<'a> {
     }
 
     /// Fills the values that no source changes.
-    fn stand(&self, scratch: &mut Scratch, i: &[u64], params: &[u64]) {
+    fn stand(&self, scratch: &mut Scratch, pair: &Pairs) {
         scratch.still.clear();
         for (k, step) in self.steps.iter().enumerate().filter(|(k, _)| self.still[*k]) {
             let (before, rest) = scratch.values.split_at_mut(k * LANES);
             let mut flags = [Flags::NONE; LANES];
             match step {
-                Step::Pin(PinClass::Ipin, at) => rest[0] = Real::of_bits(i[*at]),
-                Step::Pin(_, at) => rest[0] = Real::of_bits(params[*at]),
+                Step::Pin(class, at) => rest[0] = Real::of_bits(pair.value(*class, *at)),
                 Step::Const(value) => rest[0] = *value,
                 Step::Op { op, inst, args } => evaluate(*op, inst, args, before, &mut rest[..1], &mut flags),
             }
@@ -190,14 +236,16 @@ impl<'a> RealKernel<'a> {
         }
     }
 
-    /// Fills all other values for a block of sources; gives the flags that count.
-    fn block(&self, scratch: &mut Scratch, sources: &RealSources, range: Range<usize>) -> Flags {
-        let n = range.len();
+    /// Fills all other values for some sources; gives the flags that count.
+    fn block(&self, scratch: &mut Scratch, sources: &RealSources, places: &[u32]) -> Flags {
+        let n = places.len();
         scratch.raised.clear();
         for (k, step) in self.steps.iter().enumerate().filter(|(k, _)| !self.still[*k]) {
             let (before, rest) = scratch.values.split_at_mut(k * LANES);
             match step {
-                Step::Pin(_, at) => rest[..n].copy_from_slice(&sources.columns[*at][range.clone()]),
+                Step::Pin(_, at) => {
+                    rest.iter_mut().zip(places).for_each(|(x, k)| *x = sources.columns[*at][*k as usize]);
+                }
                 Step::Const(_) => {}
                 Step::Op { op, inst, args } => {
                     let mut flags = [Flags::NONE; LANES];
@@ -214,7 +262,7 @@ impl<'a> RealKernel<'a> {
     /// The flags of the first `n` lanes whose values are demanded: an output demands its value, an operator its arguments, a
     /// `mux` its condition and the arm that it takes (RULES L6).
     fn counted(&self, scratch: &mut Scratch, n: usize) -> Flags {
-        let Scratch { values, raised, still, demanded } = scratch;
+        let Scratch { values, raised, still, demanded, .. } = scratch;
         demanded.fill(0);
         self.graph.outputs.iter().for_each(|o| demanded[o.value.0 as usize] = u64::MAX >> (LANES - n));
         for (k, step) in self.steps.iter().enumerate().rev() {
@@ -239,6 +287,22 @@ impl<'a> RealKernel<'a> {
     }
 }
 
+/// The node of an output's term and, of an int or fixed, its format: that before a cast from a float.
+fn term(graph: &Graph, output: &Output) -> (usize, Option<Format>) {
+    if !graph.pins[output.pin].format.is_integral() {
+        return (output.value.0 as usize, None);
+    }
+    let cast = match &graph.node(output.value).kind {
+        NodeKind::Op { inst, args, .. } => (args.len() == 1 && inst.args[0].is_float()).then(|| args[0]),
+        _ => None,
+    };
+    let node = cast.unwrap_or(output.value);
+    (node.0 as usize, Some(graph.node(node).format))
+}
+
+#[cfg(test)]
+mod tests;
+
 fn lanes_of(values: &[Real], node: usize) -> &[Real] {
     &values[node * LANES..(node + 1) * LANES]
 }
@@ -259,6 +323,17 @@ fn evaluate(
 impl Sum {
     fn new(reduce: Reduce, format: Format) -> Sum {
         if format.is_integral() { Sum::Exact(Accumulator::new(reduce, format)) } else { Sum::Best(reduce, None) }
+    }
+
+    /// Whether it takes sums of many.
+    fn is_total(&self) -> bool {
+        matches!(self, Sum::Exact(sum) if sum.reduce() == Reduce::Sum)
+    }
+
+    fn add_total(&mut self, totals: &Totals) {
+        if let (true, Sum::Exact(sum)) = (self.is_total(), self) {
+            sum.add_exact(totals.sum());
+        }
     }
 
     fn add(&mut self, lanes: &[Real]) {
@@ -290,7 +365,7 @@ pub fn terms(graph: &Graph, i: &[f64], j: &[f64], params: &[f64]) -> Vec<f64> {
     let sources = RealSources::new(j.len().max(1), &record(graph, PinClass::Jpin, j));
     let (i, params) = (record(graph, PinClass::Ipin, i), record(graph, PinClass::Param, params));
     let mut out = vec![0.0; graph.outputs.len()];
-    kernel.terms(&mut kernel.scratch(), &i, &params, &sources, &mut out);
+    kernel.terms(&mut kernel.scratch(), &Pairs { i: &i, params: &params, sources: &sources }, &mut out);
     out
 }
 

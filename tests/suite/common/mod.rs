@@ -134,8 +134,21 @@ pub fn has_verilator() -> bool {
 
 /// Every backend that can run here. One with a place needs a device at it.
 pub fn backends() -> Vec<&'static Entry> {
-    let can_run = |entry: &&Entry| entry.needs != Needs::Simulator || has_verilator();
+    let can_run = |entry: &&Entry| match entry.needs {
+        Needs::Simulator => has_verilator(),
+        Needs::Gpu => has_gpu(entry),
+        Needs::Nothing | Needs::Device => true,
+    };
     BACKENDS.iter().filter(can_run).collect()
+}
+
+/// Whether there is the GPU that a backend needs. No machine must have one, so that REQUIRE_TOOLS does not ask for it.
+pub fn has_gpu(entry: &Entry) -> bool {
+    let found = entry.gpu().is_some_and(|found| found.is_ok());
+    if !found {
+        eprintln!("skipped on {}: GPU not found", entry.name);
+    }
+    found
 }
 
 /// Those that need no device.

@@ -16,7 +16,7 @@ pub const FREE: f64 = 6.6;
 const CHUNK: usize = 128;
 
 /// Sums of their own that particles are shared out to, however many threads there are.
-const PARTS: usize = 32;
+const PARTS: usize = 16;
 
 /// Wave vectors with the same first two components, whose third one is 0, ±1, ... times its step.
 struct Row {

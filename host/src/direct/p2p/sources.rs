@@ -33,8 +33,8 @@ pub(super) struct Sources<T> {
 
 /// The origin and unit in which a leaf's sums are done. f64 takes scaled coordinates, whose differences are those of the
 /// input, as they are or times a power of two; f32 counts from the leaf's centre in units of its edge.
-pub(super) struct Frame {
-    origin: [f64; 3],
+pub(crate) struct Frame {
+    pub origin: [f64; 3],
     /// Unit of length in scaled coordinates.
     pub unit: f64,
 }

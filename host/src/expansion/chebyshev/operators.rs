@@ -1,27 +1,25 @@
-//! The operators on vectors of eight particles.
+//! The operators; those at points are in `points`.
 
-use super::Chebyshev;
-use super::tables::{coefficients, transform};
+use super::coefficients::transform;
+use super::{COARSEST, Chebyshev, points};
 use crate::arith::lanes::{Real, fastest, madd};
-use crate::expansion::sparse::{apply, with_slopes};
+use crate::arith::vector::Vectors;
+use crate::expansion::mirrored::{self, Cells, FARTHEST, Level};
 use crate::expansion::{Expansion, Far, Points, Values};
+use crate::tree::lists::reach;
 use rayon::prelude::*;
+use std::ops::Range;
 
-/// Particles that are worked on together.
+/// Columns of a matrix that are worked on together.
 const LANES: usize = 8;
 
-type Lane<T> = [T; LANES];
-
-/// The polynomials up to an order along each axis.
-type Axes<T> = [Vec<Lane<T>>; 3];
-
-impl<T: Real> Expansion<T> for Chebyshev<T> {
+impl<T: Vectors> Expansion<T> for Chebyshev<T> {
     fn multipole_terms(&self) -> usize {
-        self.terms.len()
+        self.terms().len()
     }
 
     fn local_terms(&self) -> usize {
-        self.terms.len()
+        self.terms().len()
     }
 
     fn units(&self, level: u32) -> [f64; 2] {
@@ -29,33 +27,65 @@ impl<T: Real> Expansion<T> for Chebyshev<T> {
     }
 
     fn p2m(&self, points: Points<T>, charges: &[T], m: &mut [T], _: &mut Vec<T>) {
-        p2m::<T>(self, points, charges, m);
+        points::moments::<T>(self.isa, &self.nested, points.x, charges, m);
     }
 
     fn m2m(&self, octant: usize, child: &[T], parent: &mut [T]) {
         // Each polynomial of the parent is a series in those of the child.
         for p in &self.shifts[octant] {
-            parent[p.src as usize] += T::of(p.coefficient) * child[p.dst as usize];
+            parent[p.src as usize] += p.coefficient * child[p.dst as usize];
         }
     }
 
     fn m2l_pair(&self, level: u32, offset: [i64; 3], m: &[T], l: &mut [T]) {
-        if let Some(matrix) = self.levels[level as usize].get().and_then(|table| table.find(offset)) {
+        if let Some(matrix) = self.pairs[level as usize].get().and_then(|pairs| pairs.get(&offset)) {
             return add_product::<T>(matrix, m, l);
         }
-        let matrix = coefficients(&*self.kernel, &self.nodes, &self.terms, level, offset);
+        let matrix = self.series.coefficients(&*self.kernel, level, offset);
         let matrix: Vec<T> = matrix.into_iter().map(T::of).collect();
         add_product::<T>(&matrix, m, l);
     }
 
     fn m2l(&self, far: Far, m: &[T], l: &mut [T]) {
-        let terms = self.terms.len();
-        for (number, level) in far.tree.levels.iter().enumerate().skip(2) {
-            self.build_table(number as u32);
-            let own = &mut l[level.start * terms..level.end * terms];
-            own.par_chunks_exact_mut(terms).zip(level.clone()).for_each(|(l, target)| {
-                far.m2l_cell(self as &dyn Expansion<T>, m, target, l);
-            });
+        if far.lists.v.is_empty() {
+            return;
+        }
+        let levels = || (COARSEST..).zip(far.tree.levels.iter().skip(COARSEST as usize));
+        let terms = self.terms().len();
+        if reach(self.near2) > FARTHEST {
+            for (number, level) in levels() {
+                self.pairs(number);
+                let own = &mut l[level.start * terms..level.end * terms];
+                own.par_chunks_exact_mut(terms).zip(level.clone()).for_each(|(l, target)| {
+                    far.m2l_cell(self as &dyn Expansion<T>, m, target, l);
+                });
+            }
+            return;
+        }
+        let compressed = |(number, level): (u32, &Range<usize>)| {
+            let (table, _) = self.table(number);
+            let mut of_level = vec![T::default(); level.len() * table.rank];
+            let m = &m[level.start * terms..level.end * terms];
+            let cells = of_level.par_chunks_exact_mut(table.rank).zip(m.par_chunks_exact(terms));
+            cells.for_each(|(to, m)| table.compress(m, to));
+            of_level
+        };
+        let sources: Vec<Vec<T>> = levels().map(compressed).collect();
+        let mut targets: Vec<Vec<T>> = sources.iter().map(|m| vec![T::default(); m.len()]).collect();
+        let level = |(((number, level), m), l): (((u32, &Range<usize>), _), _)| Level {
+            tables: &self.table(number).0.mirrored,
+            parents: far.tree.levels[number as usize - 1].clone(),
+            first: level.start,
+            m,
+            l,
+        };
+        let of_levels = levels().zip(sources.iter().map(|m| &m[..])).zip(targets.iter_mut().map(|l| &mut l[..]));
+        let list = |parent: usize| &far.lists.v[parent][..];
+        mirrored::run(Cells { cells: &far.tree.cells, list: &list }, of_levels.map(level).collect());
+        for ((number, level), from) in levels().zip(&targets) {
+            let (table, factor) = self.table(number);
+            let own = l[level.start * terms..level.end * terms].par_chunks_exact_mut(terms);
+            own.zip(from.par_chunks_exact(table.rank)).for_each(|(l, from)| table.spread(from, factor, l));
         }
     }
 
@@ -77,12 +107,13 @@ impl<T: Real> Expansion<T> for Chebyshev<T> {
     }
 
     fn l2l(&self, octant: usize, parent: &[T], child: &mut [T]) {
-        apply(&self.shifts[octant], parent, child);
+        for p in &self.shifts[octant] {
+            child[p.dst as usize] += p.coefficient * parent[p.src as usize];
+        }
     }
 
     fn l2p(&self, l: &[T], points: Points<T>, out: &mut [Values<T>], _: &mut Vec<T>) {
-        let series = with_slopes(l, &self.slopes, l.len());
-        l2p::<T>(self, &series, points, out);
+        points::values::<T>(self.isa, &self.nested, points.x, l, out);
     }
 
     fn m2p(&self, level: u32, m: &[T], points: Points<T>, out: &mut [Values<T>], _: &mut Vec<T>) {
@@ -117,7 +148,7 @@ impl<T: Real> Chebyshev<T> {
     /// Where each term stands among all products of degrees.
     fn places(&self) -> impl Iterator<Item = usize> {
         let degrees = self.order + 1;
-        self.terms.iter().map(move |n| (n[0] as usize * degrees + n[1] as usize) * degrees + n[2] as usize)
+        self.terms().iter().map(move |n| (n[0] as usize * degrees + n[1] as usize) * degrees + n[2] as usize)
     }
 
     fn node_charges(&self, m: &[T]) -> Vec<f64> {
@@ -128,90 +159,9 @@ impl<T: Real> Chebyshev<T> {
             let term = |(t, m): (&[u8; 3], &T)| {
                 m.f64() * factors[t[0] as usize][x] * factors[t[1] as usize][y] * factors[t[2] as usize][z]
             };
-            self.terms.iter().zip(m).map(term).sum()
+            self.terms().iter().zip(m).map(term).sum()
         };
         (0..n.pow(3)).map(charge).collect()
-    }
-
-    fn room(&self) -> Axes<T> {
-        std::array::from_fn(|_| vec![[T::default(); LANES]; self.order + 1])
-    }
-}
-
-/// The polynomials at up to eight points from `first`; in other lanes those at 0.
-#[inline(always)]
-fn polynomials<T: Real>(points: &Points<T>, first: usize, axes: &mut Axes<T>) {
-    for (axis, column) in axes.iter_mut().zip(points.x) {
-        let count = (column.len() - first).min(LANES);
-        let mut t = [T::default(); LANES];
-        for i in 0..count {
-            t[i] = column[first + i] + column[first + i];
-        }
-        axis[0] = [T::ONE; LANES];
-        axis[1] = t;
-        for k in 2..axis.len() {
-            for i in 0..LANES {
-                axis[k][i] = (t[i] + t[i]) * axis[k - 1][i] - axis[k - 2][i];
-            }
-        }
-    }
-}
-
-#[inline(always)]
-fn product<T: Real>(axes: &Axes<T>, n: &[u8; 3]) -> Lane<T> {
-    let [x, y, z] = std::array::from_fn(|a| &axes[a][n[a] as usize]);
-    std::array::from_fn(|i| x[i] * y[i] * z[i])
-}
-
-fastest! {
-    fn p2m<T>(e: &Chebyshev<T>, points: Points<T>, charges: &[T], m: &mut [T]) = p2m_body
-}
-
-#[inline(always)]
-fn p2m_body<T: Real, const FMA: bool>(e: &Chebyshev<T>, points: Points<T>, charges: &[T], m: &mut [T]) {
-    let mut axes = e.room();
-    for first in (0..charges.len()).step_by(LANES) {
-        polynomials(&points, first, &mut axes);
-        let mut q = [T::default(); LANES];
-        let count = (charges.len() - first).min(LANES);
-        q[..count].copy_from_slice(&charges[first..first + count]);
-        for (m, n) in m.iter_mut().zip(&e.terms) {
-            let value = product(&axes, n);
-            let mut sum = [T::default(); LANES];
-            for i in 0..LANES {
-                sum[i] = q[i] * value[i];
-            }
-            *m += ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
-        }
-    }
-}
-
-fastest! {
-    fn l2p<T>(e: &Chebyshev<T>, series: &[Values<T>], points: Points<T>, out: &mut [Values<T>]) = l2p_body
-}
-
-#[inline(always)]
-fn l2p_body<T: Real, const FMA: bool>(
-    e: &Chebyshev<T>,
-    series: &[Values<T>],
-    points: Points<T>,
-    out: &mut [Values<T>],
-) {
-    let mut axes = e.room();
-    for (k, out) in out.chunks_mut(LANES).enumerate() {
-        polynomials(&points, k * LANES, &mut axes);
-        let mut sums = [[T::default(); LANES]; 4];
-        for (series, n) in series.iter().zip(&e.terms) {
-            let value = product(&axes, n);
-            for a in 0..4 {
-                for i in 0..LANES {
-                    sums[a][i] = madd::<T, FMA>(series[a], value[i], sums[a][i]);
-                }
-            }
-        }
-        for (i, out) in out.iter_mut().enumerate() {
-            (0..4).for_each(|a| out[a] += sums[a][i]);
-        }
     }
 }
 
@@ -241,11 +191,11 @@ pub(super) fn misfit(e: &Chebyshev<f64>, level: u32) -> f64 {
     let places: Vec<[f64; 3]> = (0..27).map(|k| [k / 9, k / 3 % 3, k % 3].map(|x| 0.47 * (x as f64 - 1.0))).collect();
     let (mut off, mut largest) = (0.0f64, 0.0f64);
     for offset in [[border, 0, 0], [1, -border, 1 - border]] {
-        let matrix = coefficients(&*e.kernel, &e.nodes, &e.terms, level, offset);
+        let matrix = e.series.coefficients(&*e.kernel, level, offset);
         for source in &places {
-            let (x, mut m) = (source.map(|x| [x]), vec![0.0; e.terms.len()]);
+            let (x, mut m) = (source.map(|x| [x]), vec![0.0; e.terms().len()]);
             e.p2m(Points { x: x.each_ref().map(|x| &x[..]) }, &[1.0], &mut m, &mut Vec::new());
-            let mut l = vec![0.0; e.terms.len()];
+            let mut l = vec![0.0; e.terms().len()];
             add_product::<f64>(&matrix, &m, &mut l);
             let column = |a: usize| places.iter().map(|p| p[a]).collect::<Vec<f64>>();
             let x = [column(0), column(1), column(2)];

@@ -54,6 +54,37 @@ fn shifted(degree: usize, shift: f64) -> Vec<Vec<f64>> {
     all
 }
 
+/// For each n the series of T_n((x - y) / 2) in T_a(x) T_b(y), of which those with a and b up to `order` are kept: row a,
+/// column b.
+pub fn differences(order: usize, degree: usize) -> Vec<Vec<f64>> {
+    // T_(n+1)(u) = 2 u T_n(u) - T_(n-1)(u) with 2 u = x - y, and x T_a = (T_(a+1) + T_|a-1|) / 2.
+    let edge = degree + 2;
+    let times = |series: &[f64]| -> Vec<f64> {
+        let mut product = vec![0.0; edge * edge];
+        for (k, c) in series.iter().enumerate().filter(|c| *c.1 != 0.0) {
+            for (n, stride, c) in [(k / edge, edge, *c), (k % edge, 1, -*c)] {
+                product[k + stride] += if n == 0 { c } else { 0.5 * c };
+                if n > 0 {
+                    product[k - stride] += 0.5 * c;
+                }
+            }
+        }
+        product
+    };
+    let mut one = vec![0.0; edge * edge];
+    one[0] = 1.0;
+    let mut all = vec![one];
+    for n in 1..=degree {
+        let next = times(&all[n - 1]);
+        all.push(match n {
+            1 => next.iter().map(|x| 0.5 * x).collect(),
+            _ => next.iter().zip(&all[n - 2]).map(|(x, y)| x - y).collect(),
+        });
+    }
+    let kept = |series: &Vec<f64>| (0..=order).flat_map(|a| series[a * edge..][..=order].to_vec()).collect();
+    all.iter().map(kept).collect()
+}
+
 /// L2L to a child: the parent's T_a in the child's T_b.
 pub fn shifts(terms: &[Index], degree: usize, octant: usize) -> Vec<Product<f64>> {
     // The child's centre lies half of half the parent's edge from the parent's.
@@ -70,27 +101,9 @@ pub fn shifts(terms: &[Index], degree: usize, octant: usize) -> Vec<Product<f64>
     products
 }
 
-/// The series of a series' derivative along an axis, in units of the cell's edge.
-pub fn slopes(terms: &[Index], axis: usize) -> Vec<Product<f64>> {
-    let mut products = Vec::new();
-    for (src, a) in terms.iter().enumerate() {
-        for (dst, b) in terms.iter().enumerate() {
-            let same = (0..3).all(|k| k == axis || a[k] == b[k]);
-            let (high, low) = (a[axis], b[axis]);
-            // T_a' = 2 a (T_(a-1) + T_(a-3) + ...), of which T_0 counts half; t is 2 in units of the edge.
-            if same && low < high && (high - low) % 2 == 1 {
-                let half = if low == 0 { 0.5 } else { 1.0 };
-                products.push(Product { dst: dst as u32, src: src as u32, coefficient: 4.0 * high as f64 * half });
-            }
-        }
-    }
-    products
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expansion::basis::indices_of;
 
     fn t(a: usize, x: f64) -> f64 {
         (a as f64 * x.acos()).cos()
@@ -120,19 +133,15 @@ mod tests {
     }
 
     #[test]
-    fn slopes_are_derivatives() {
-        let terms: Vec<Index> = (0..=5).flat_map(indices_of).collect();
-        let value = |n: &Index, x: [f64; 3]| (0..3).map(|k| t(n[k] as usize, 2.0 * x[k])).product::<f64>();
-        let x = [0.21, -0.37, 0.11];
-        for axis in 0..3 {
-            let products = slopes(&terms, axis);
-            for (src, n) in terms.iter().enumerate() {
-                let own = products.iter().filter(|p| p.src == src as u32);
-                let found: f64 = own.map(|p| p.coefficient * value(&terms[p.dst as usize], x)).sum();
-                let at = |step: f64| std::array::from_fn(|k| x[k] + if k == axis { step } else { 0.0 });
-                let wanted = (value(n, at(1e-5)) - value(n, at(-1e-5))) / 2e-5;
-                assert!((found - wanted).abs() < 1e-6 * (1.0 + wanted.abs()), "{n:?} {found} {wanted}");
+    fn polynomials_of_a_difference_are_series() {
+        let all = differences(9, 9);
+        for (n, series) in all.iter().enumerate() {
+            for (x, y) in [(0.3, -0.7), (-1.0, 0.9), (0.55, 0.1)] {
+                let term = |k: usize| series[k] * t(k / 10, x) * t(k % 10, y);
+                let sum: f64 = (0..100).map(term).sum();
+                assert!((sum - t(n, 0.5 * (x - y))).abs() < 1e-13, "{n} {x} {y}");
             }
         }
+        assert_eq!(differences(2, 9)[9].len(), 9);
     }
 }

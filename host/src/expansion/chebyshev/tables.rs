@@ -1,155 +1,258 @@
-//! The matrices of M2L: the kernel's coefficients between two cells at each offset.
+//! The tables of M2L of one level: matrices between the combinations of terms that matter, by offset.
 
-use super::Function;
-use super::polynomials::Nodes;
+use super::coefficients::Series;
+use super::compress::{Block, Gram, between, classes, rank};
+use super::{Function, Symmetry};
 use crate::arith::lanes::Real;
-use crate::expansion::basis::Index;
+use crate::arith::vector::{Isa, Vectors};
+use crate::expansion::basis::{Index, degree};
+use crate::expansion::mirrored::{Matrices, Mirrored, Term};
 use crate::tree::lists::{is_listed, reach};
 use rayon::prelude::*;
 use std::collections::HashMap;
 
-/// Matrices of one level by offset of the target from the source.
+/// What compression may add to the error, in parts of what the terms above the order would have given: by leaving out
+/// combinations at all offsets, and more of them at each far one. Both add up as squares.
+const SHARE: f64 = 0.1;
+
+/// M2L at one level.
 pub struct Table<T> {
-    reach: i64,
-    /// Empty at offsets that are near, or that no list has.
-    matrices: Vec<Vec<T>>,
+    pub mirrored: Mirrored<T>,
+    sources: Vec<Block<T>>,
+    /// Those of targets, where they are others.
+    targets: Option<Vec<Block<T>>>,
+    pub rank: usize,
 }
 
-impl<T: Real> Table<T> {
-    pub fn new(kernel: &dyn Function, nodes: &Nodes, terms: &[Index], level: u32, near2: u64) -> Table<T> {
-        // Parents up to this far apart along an axis are near.
-        let reach = 2 * reach(near2) + 1;
-        let edge = 2 * reach + 1;
-        let offset = |k: i64| [k / (edge * edge), k / edge % edge, k % edge].map(|x| x - reach);
-        let is_symmetric = kernel.is_symmetric();
-        let image = |offset: [i64; 3]| if is_symmetric { Image::of(offset) } else { Image::itself(offset) };
-        let mut bases: Vec<[i64; 3]> =
-            (0..edge.pow(3)).map(offset).filter(|o| is_listed(*o, near2)).map(|o| image(o).base).collect();
+/// The kernel between the cells of a level.
+pub struct Between<'a> {
+    pub kernel: &'a dyn Function,
+    pub series: &'a Series,
+    pub level: u32,
+    pub near2: u64,
+}
+
+/// The matrices of all offsets.
+struct Offsets {
+    is_mirrored: bool,
+    matrices: HashMap<[i64; 3], (usize, Vec<f64>)>,
+    rank: usize,
+}
+
+impl Matrices for Offsets {
+    fn is_mirrored(&self) -> bool {
+        self.is_mirrored
+    }
+
+    fn order(&self, offset: [i64; 3]) -> usize {
+        self.matrices[&offset].0
+    }
+
+    fn entries(&self, offset: [i64; 3], take: &mut dyn FnMut(&dyn Fn(usize, usize) -> f64)) {
+        let matrix = &self.matrices[&offset].1;
+        take(&|a, b| matrix[a * self.rank + b]);
+    }
+
+    fn most_kept(&self) -> usize {
+        // They are made together, and their size was checked.
+        usize::MAX
+    }
+}
+
+impl<T: Vectors> Table<T> {
+    pub fn new(of: &Between, isa: Isa) -> Table<T> {
+        let symmetry = of.kernel.symmetry();
+        let is_mirrored = symmetry != Symmetry::None;
+        let terms = &of.series.terms;
+        let matrices = of.matrices();
+        let class = |n: &Index| if is_mirrored { n.iter().fold(0, |class, k| 2 * class + *k as usize % 2) } else { 0 };
+        let all: Vec<usize> = terms.iter().map(class).collect();
+        let most = (SHARE * beyond(&matrices, terms)).powi(2);
+        let gram = |take: &(dyn Fn(&mut Gram, f64, &[f64]) + Sync)| {
+            let part = |mut gram: Gram, (offset, matrix): &([i64; 3], Vec<f64>)| {
+                take(&mut gram, images(*offset, is_mirrored), matrix);
+                gram
+            };
+            let new = || Gram::new(&all);
+            // Parts of one size, joined in order, so that the threads do not matter.
+            let parts: Vec<Gram> = matrices.par_chunks(8).map(|m| m.iter().fold(new(), part)).collect();
+            parts.iter().fold(new(), Gram::join)
+        };
+        let rows = gram(&|gram, factor, matrix| gram.add(factor, matrix));
+        let of_targets = rows.spectrum();
+        let (targets, sources) = if is_mirrored {
+            (None, of_targets.basis(of_targets.needed(most)))
+        } else {
+            let columns = gram(&|gram, factor, matrix| gram.add(factor, &transposed(matrix, terms.len())));
+            let of_sources = columns.spectrum();
+            let count = of_targets.needed(most).max(of_sources.needed(most));
+            (Some(of_targets.basis(count)), of_sources.basis(count))
+        };
+        let left = targets.as_ref().unwrap_or(&sources);
+        let rank = rank(&sources);
+        let all: f64 = matrices.iter().map(|(offset, _)| images(*offset, is_mirrored)).sum();
+        let small = |(offset, matrix): &([i64; 3], Vec<f64>)| {
+            let matrix = between(left, matrix, &sources);
+            (*offset, (needed(&matrix, rank, most / all), matrix))
+        };
+        let known: Vec<Term> =
+            classes(&sources).iter().zip(0..).map(|(class, degree)| Term { class: *class, degree }).collect();
+        let offsets = Offsets { is_mirrored, matrices: matrices.par_iter().map(small).collect(), rank };
+        let mirrored = Mirrored::new(&known, of.near2, isa, offsets);
+        Table { mirrored, rank, sources: rounded(&sources), targets: targets.map(|t| rounded(&t)) }
+    }
+
+    /// The combinations of the terms of sources.
+    pub fn compress(&self, m: &[T], to: &mut [T]) {
+        for block in &self.sources {
+            for (place, vector) in &block.kept {
+                let mut sum = T::default();
+                block.terms.iter().zip(vector).for_each(|(term, v)| sum += *v * m[*term]);
+                to[*place] = sum;
+            }
+        }
+    }
+
+    /// Adds `factor` times what combinations of the terms of targets give to these.
+    pub fn spread(&self, from: &[T], factor: T, l: &mut [T]) {
+        for block in self.targets.as_ref().unwrap_or(&self.sources) {
+            for (place, vector) in &block.kept {
+                let x = factor * from[*place];
+                block.terms.iter().zip(vector).for_each(|(term, v)| l[*term] += *v * x);
+            }
+        }
+    }
+}
+
+impl Between<'_> {
+    /// The coefficients at all offsets that have a matrix of their own.
+    fn matrices(&self) -> Vec<([i64; 3], Vec<f64>)> {
+        let symmetry = self.kernel.symmetry();
+        let highest = 2 * reach(self.near2) + 1;
+        let lowest = if symmetry == Symmetry::None { -highest } else { 0 };
+        let edge = highest - lowest + 1;
+        let offset = |k: i64| [k / (edge * edge), k / edge % edge, k % edge].map(|x| x + lowest);
+        let listed: Vec<[i64; 3]> = (0..edge.pow(3)).map(offset).filter(|o| is_listed(*o, self.near2)).collect();
+        let coefficients = |at: &[i64; 3]| self.series.coefficients(self.kernel, self.level, *at);
+        if symmetry != Symmetry::Full {
+            return listed.par_iter().map(|at| (*at, coefficients(at))).collect();
+        }
+        let mut bases: Vec<[i64; 3]> = listed.iter().map(|at| Image::of(*at).base).collect();
         bases.sort_unstable();
         bases.dedup();
-        let made = |base: &[i64; 3]| (*base, coefficients(kernel, nodes, terms, level, *base));
-        let made: HashMap<[i64; 3], Vec<f64>> = bases.par_iter().map(made).collect();
+        let made: HashMap<[i64; 3], Vec<f64>> = bases.par_iter().map(|at| (*at, coefficients(at))).collect();
+        let terms = &self.series.terms;
         let place: HashMap<Index, usize> = terms.iter().copied().zip(0..).collect();
-        let matrix = |k: i64| match is_listed(offset(k), near2) {
-            true => image(offset(k)).matrix(&made, terms, &place),
-            false => Vec::new(),
+        let image = |at: &[i64; 3]| {
+            let image = Image::of(*at);
+            (*at, image.matrix(&made[&image.base], terms, &place))
         };
-        Table { reach, matrices: (0..edge.pow(3)).into_par_iter().map(matrix).collect() }
-    }
-
-    /// The matrix of an offset, row by row.
-    pub fn find(&self, offset: [i64; 3]) -> Option<&[T]> {
-        let edge = 2 * self.reach + 1;
-        if offset.iter().any(|x| x.abs() > self.reach) {
-            return None;
-        }
-        let place = offset.iter().fold(0, |place, x| place * edge + x + self.reach);
-        Some(&self.matrices[place as usize][..]).filter(|m| !m.is_empty())
+        listed.par_iter().map(image).collect()
     }
 }
 
-/// An offset as the image of one without negative coordinates, in ascending order.
+impl Between<'_> {
+    /// The coefficients at every offset.
+    pub fn all<T: Real>(&self) -> HashMap<[i64; 3], Vec<T>> {
+        let of_t = |matrix: Vec<f64>| matrix.into_iter().map(T::of).collect::<Vec<T>>();
+        let made = self.matrices();
+        if self.kernel.symmetry() == Symmetry::None {
+            return made.into_par_iter().map(|(at, matrix)| (at, of_t(matrix))).collect();
+        }
+        let images = |(at, matrix): &([i64; 3], Vec<f64>)| {
+            let (at, terms) = (*at, &self.series.terms);
+            let of_octant = move |octant: usize| {
+                let mut image = at;
+                (0..3).filter(|a| octant & 4 >> a != 0).for_each(|a| image[a] = -image[a]);
+                let odd = |n: &Index| (0..3).filter(|a| octant & 4 >> a != 0).map(|a| n[a] as u32).sum::<u32>() % 2;
+                let entry = |k: usize| {
+                    let (a, b) = (k / terms.len(), k % terms.len());
+                    T::of(if odd(&terms[a]) == odd(&terms[b]) { matrix[k] } else { -matrix[k] })
+                };
+                (image, (0..matrix.len()).map(entry).collect::<Vec<T>>())
+            };
+            (0..8).map(of_octant).collect::<Vec<_>>()
+        };
+        made.par_iter().flat_map_iter(images).collect()
+    }
+}
+
+/// How many offsets a matrix serves.
+fn images(offset: [i64; 3], is_mirrored: bool) -> f64 {
+    if is_mirrored { 2f64.powi(offset.iter().filter(|x| **x != 0).count() as i32) } else { 1.0 }
+}
+
+/// About the root of the sum of squares that the terms of the first degree above the order would have, from how those of the
+/// highest degrees fall.
+fn beyond(matrices: &[([i64; 3], Vec<f64>)], terms: &[Index]) -> f64 {
+    let highest = degree(*terms.last().expect("there are terms"));
+    let is_mirrored = matrices.iter().all(|(at, _)| at.iter().all(|x| *x >= 0));
+    let mut squares = vec![0.0; highest + 1];
+    for (offset, matrix) in matrices {
+        let factor = images(*offset, is_mirrored);
+        for (row, a) in matrix.chunks_exact(terms.len()).zip(terms) {
+            for (x, b) in row.iter().zip(terms) {
+                squares[degree(*a).max(degree(*b))] += factor * x * x;
+            }
+        }
+    }
+    let last = squares[highest].sqrt();
+    // Two degrees, since a kernel may have little of odd or of even ones.
+    let two = [highest.saturating_sub(2), highest].map(|k| squares[k].sqrt());
+    let falls = if two[0] > 0.0 { (two[1] / two[0]).sqrt().clamp(0.05, 1.0) } else { 1.0 };
+    last * falls
+}
+
+/// The first place from which on rows and columns have a sum of squares of at most `most`.
+fn needed(matrix: &[f64], rank: usize, most: f64) -> usize {
+    let mut sum = 0.0;
+    for k in (1..rank).rev() {
+        let row = matrix[k * rank..][..k + 1].iter();
+        let column = (0..k).map(|i| &matrix[i * rank + k]);
+        sum += row.chain(column).map(|x| x * x).sum::<f64>();
+        if sum > most {
+            return k;
+        }
+    }
+    0
+}
+
+fn transposed(matrix: &[f64], n: usize) -> Vec<f64> {
+    (0..n * n).map(|k| matrix[k % n * n + k / n]).collect()
+}
+
+fn rounded<T: Real>(blocks: &[Block<f64>]) -> Vec<Block<T>> {
+    let row = |(place, vector): &(usize, Vec<f64>)| (*place, vector.iter().map(|x| T::of(*x)).collect());
+    let block =
+        |b: &Block<f64>| Block { class: b.class, terms: b.terms.clone(), kept: b.kept.iter().map(row).collect() };
+    blocks.iter().map(block).collect()
+}
+
+/// An offset without negative coordinates as the image of one in ascending order.
 struct Image {
     base: [i64; 3],
     /// The axis of the base that each axis is.
     axes: [usize; 3],
-    mirrored: [bool; 3],
 }
 
 impl Image {
-    fn itself(offset: [i64; 3]) -> Image {
-        Image { base: offset, axes: [0, 1, 2], mirrored: [false; 3] }
-    }
-
     fn of(offset: [i64; 3]) -> Image {
         let mut sorted = [0, 1, 2];
-        sorted.sort_by_key(|a: &usize| offset[*a].abs());
+        sorted.sort_by_key(|a: &usize| offset[*a]);
         let mut axes = [0; 3];
         sorted.iter().enumerate().for_each(|(k, a)| axes[*a] = k);
-        Image { base: sorted.map(|a| offset[a].abs()), axes, mirrored: offset.map(|x| x < 0) }
+        Image { base: sorted.map(|a| offset[a]), axes }
     }
 
-    /// The matrix at the offset from that of the base: a mirrored axis changes the sign of odd polynomials.
-    fn matrix<T: Real>(
-        &self,
-        made: &HashMap<[i64; 3], Vec<f64>>,
-        terms: &[Index],
-        place: &HashMap<Index, usize>,
-    ) -> Vec<T> {
-        let base = &made[&self.base];
+    /// The matrix at the offset from that of the base.
+    fn matrix(&self, base: &[f64], terms: &[Index], place: &HashMap<Index, usize>) -> Vec<f64> {
         let of_term = |n: &Index| {
             let mut of_base = [0; 3];
             (0..3).for_each(|a| of_base[self.axes[a]] = n[a]);
-            let odd = (0..3).filter(|a| self.mirrored[*a]).map(|a| n[a] as usize).sum::<usize>() % 2;
-            (place[&of_base], if odd == 0 { 1.0 } else { -1.0 })
+            place[&of_base]
         };
-        let images: Vec<(usize, f64)> = terms.iter().map(of_term).collect();
-        let row = |a: &(usize, f64)| {
-            let (a, sign) = *a;
-            images.iter().map(move |(b, other)| T::of(sign * other * base[a * terms.len() + b]))
-        };
+        let images: Vec<usize> = terms.iter().map(of_term).collect();
+        let row = |a: &usize| images.iter().map(|b| base[a * terms.len() + b]).collect::<Vec<f64>>();
         images.iter().flat_map(row).collect()
     }
-}
-
-/// K_ab for two cells of a level, the target's centre at `offset` edges from the source's: row a, column b.
-pub fn coefficients(kernel: &dyn Function, nodes: &Nodes, terms: &[Index], level: u32, offset: [i64; 3]) -> Vec<f64> {
-    let n = nodes.x.len();
-    let edge = 2f64.powi(-(level as i32));
-    // Differences along an axis are the same for many pairs of nodes: each is looked at once.
-    let axes: [(Vec<f64>, Vec<usize>); 3] = offset.map(|o| {
-        let (mut distinct, mut places) = (Vec::new(), HashMap::new());
-        let of_pair = (0..n * n).map(|k| {
-            let (i, j) = (k / n, k % n);
-            let d = o as f64 + 0.5 * (nodes.x[i] - nodes.x[j]);
-            *places.entry((d * 2f64.powi(40)).round() as i64).or_insert_with(|| {
-                distinct.push(d * edge);
-                distinct.len() - 1
-            })
-        });
-        let of_pair = of_pair.collect();
-        (distinct, of_pair)
-    });
-    let [(x, of_x), (y, of_y), (z, of_z)] = &axes;
-    let mut differences = Vec::with_capacity(x.len() * y.len() * z.len());
-    for x in x {
-        for y in y {
-            differences.extend(z.iter().map(|z| [*x, *y, *z]));
-        }
-    }
-    let mut values = vec![[0.0; 4]; differences.len()];
-    kernel.values(&differences, &mut values);
-    // The nodes' indices in the order x, y, z of the target and of the source.
-    let mut all = Vec::with_capacity(n.pow(6));
-    let pairs = n * n;
-    for target in 0..n.pow(3) {
-        let t = [target / pairs, target / n % n, target % n];
-        for source in 0..n.pow(3) {
-            let s = [source / pairs, source / n % n, source % n];
-            let place = (of_x[t[0] * n + s[0]] * y.len() + of_y[t[1] * n + s[1]]) * z.len() + of_z[t[2] * n + s[2]];
-            all.push(values[place][0]);
-        }
-    }
-    let degrees = nodes.factors.len();
-    let all = (0..6).fold(all, |all, _| transform(nodes, &all));
-    let place = |n: &Index| (n[0] as usize * degrees + n[1] as usize) * degrees + n[2] as usize;
-    let places: Vec<usize> = terms.iter().map(place).collect();
-    let row = |a: &usize| places.iter().map(|b| all[a * degrees.pow(3) + b]).collect::<Vec<f64>>();
-    places.iter().flat_map(row).collect()
-}
-
-/// Replaces nodes by degrees along the first index, which becomes the last.
-pub fn transform(nodes: &Nodes, values: &[f64]) -> Vec<f64> {
-    let (n, degrees) = (nodes.x.len(), nodes.factors.len());
-    let rest = values.len() / n;
-    let mut out = vec![0.0; rest * degrees];
-    let mut row = vec![0.0; rest];
-    for (a, factors) in nodes.factors.iter().enumerate() {
-        row.fill(0.0);
-        for (factor, values) in factors.iter().zip(values.chunks_exact(rest)) {
-            row.iter_mut().zip(values).for_each(|(sum, value)| *sum += factor * value);
-        }
-        out.iter_mut().skip(a).step_by(degrees).zip(&row).for_each(|(out, sum)| *out = *sum);
-    }
-    out
 }

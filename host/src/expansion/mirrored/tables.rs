@@ -7,8 +7,8 @@ use rayon::prelude::*;
 /// Offsets of parents along an axis up to which there are tables: an angle of 1/8.
 pub const FARTHEST: i64 = 7;
 
-/// Matrices beyond this many bytes are not kept, but made when they are needed.
-const TABLE_LIMIT: usize = 256 << 20;
+/// Bytes of matrices that are kept, where making them again costs little.
+const MOST_KEPT: usize = 256 << 20;
 
 /// What M2L knows of a term.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +29,11 @@ pub trait Matrices: Send + Sync {
 
     /// Calls `take` with the share of the source's term, the second, in the target's term, the first, for terms that matter.
     fn entries(&self, offset: [i64; 3], take: &mut dyn FnMut(&dyn Fn(usize, usize) -> f64));
+
+    /// Bytes of matrices that are kept; those of more are made when they are needed.
+    fn most_kept(&self) -> usize {
+        MOST_KEPT
+    }
 }
 
 /// The order of terms within M2L: by class of parity, then by degree, so that a lower order is the head of each class.
@@ -104,7 +109,8 @@ pub struct Mirrored {
 pub struct Tables<T> {
     reach: i64,
     pub orbits: Vec<Orbit<T>>,
-    matrices: Box<dyn Matrices>,
+    /// What matrices that are not kept are made of.
+    matrices: Option<Box<dyn Matrices>>,
 }
 
 impl<T: Real> Tables<T> {
@@ -121,10 +127,11 @@ impl<T: Real> Tables<T> {
         let make = |at: &[i64; 3]| Orbit::new(layout, *at, reach, rows, &*matrices);
         let mut orbits: Vec<Orbit<T>> = listed.par_iter().map(make).collect();
         let size: usize = orbits.iter().map(|o| o.starts[8] * size_of::<T>()).sum();
-        if size <= TABLE_LIMIT {
+        let is_kept = size <= matrices.most_kept();
+        if is_kept {
             orbits.par_iter_mut().for_each(|o| o.matrix = o.fill(layout, &*matrices));
         }
-        Tables { reach, orbits, matrices }
+        Tables { reach, orbits, matrices: Some(matrices).filter(|_| !is_kept) }
     }
 
     /// Offsets of parents.
@@ -140,8 +147,8 @@ impl<T: Real> Tables<T> {
     /// The matrix of an orbit; `room` is for one that is not kept.
     #[inline(always)]
     pub fn matrix<'a>(&'a self, layout: &Layout, orbit: &'a Orbit<T>, room: &'a mut Vec<T>) -> &'a [T] {
-        if orbit.matrix.is_empty() {
-            *room = orbit.fill(layout, &*self.matrices);
+        if let Some(matrices) = &self.matrices {
+            *room = orbit.fill(layout, &**matrices);
             return room;
         }
         &orbit.matrix

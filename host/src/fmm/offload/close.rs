@@ -15,7 +15,7 @@ use pg2::graph::Graph;
 use pg2::middle::simplify::simplify;
 use rayon::prelude::*;
 use sim::emulator::{self, Emulator};
-use sim::reference::real::{self, RealKernel, RealSources};
+use sim::reference::real::{self, Pairs, RealKernel, RealSources};
 
 /// Close particles of one target up to which they are replaced pair by pair. Beyond it, a sum in f64 of all its pairs is the
 /// faster one, and little of the kernel's own would be left.
@@ -107,8 +107,9 @@ impl Replaced<'_> {
             }
             (Kernel::Real(kernel), Room::Real(scratch)) => {
                 let sources = RealSources::new(sources.elements, &records);
-                let (values, flags) =
-                    kernel.target(scratch, target, self.params, &sources, std::iter::once(0..close.len()));
+                let gathered = kernel.gather(&sources, &[0..close.len()]);
+                let pairs = Pairs { i: target, params: self.params, sources: &sources };
+                let (values, flags) = kernel.target(scratch, &pairs, &gathered);
                 (values.iter().map(|v| v.bits()).collect(), flags)
             }
             _ => unreachable!("the room was made for the kernel"),

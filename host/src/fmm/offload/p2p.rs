@@ -157,7 +157,7 @@ fn value(graph: &Graph, outcome: &Outcome, k: usize, element: usize) -> f64 {
 }
 
 /// Ascending targets as (leaf, targets in it).
-fn by_leaf(tree: &Tree, targets: &[usize]) -> Vec<(usize, Vec<usize>)> {
+pub(in crate::fmm) fn by_leaf(tree: &Tree, targets: &[usize]) -> Vec<(usize, Vec<usize>)> {
     let leaf_of = |k: &usize| {
         let after = tree.leaves.partition_point(|leaf| tree.cells[*leaf as usize].first_target as usize <= *k);
         tree.leaves[after - 1] as usize

@@ -14,9 +14,44 @@ use std::collections::HashMap;
 
 const P2P: &str = include_str!("../../../templates/p2p.cu");
 
-/// The kernel of [`module`] and the threads of a block.
+/// The kernel of [`module`].
 pub const NAME: &str = "p2p";
-pub const THREADS: u32 = 256;
+
+/// How the work is divided. Measured on an H200; see docs/cuda.md.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shape {
+    /// Threads of a block, and targets of a thread.
+    pub threads: u32,
+    pub shared: u32,
+    /// Sources looked at together, and those of a tile in shared memory.
+    pub unroll: u32,
+    pub tile: u32,
+    /// Blocks that a multiprocessor is to hold, which bounds the registers.
+    pub blocks: u32,
+}
+
+impl Shape {
+    /// For cells of some dozens of targets with as many sources in each of their neighbours.
+    pub fn of_cells(real: Real) -> Shape {
+        match real {
+            Real::F32 => Shape { threads: 128, shared: 1, unroll: 8, tile: 512, blocks: 8 },
+            Real::F64 => Shape { threads: 128, shared: 1, unroll: 8, tile: 512, blocks: 5 },
+        }
+    }
+
+    /// For hundreds of targets that see all sources.
+    pub fn of_all_pairs(real: Real) -> Shape {
+        match real {
+            Real::F32 => Shape { threads: 256, shared: 4, unroll: 16, tile: 1024, blocks: 2 },
+            Real::F64 => Shape { threads: 256, shared: 2, unroll: 8, tile: 512, blocks: 2 },
+        }
+    }
+
+    /// Targets that a block takes at most.
+    pub fn targets(&self) -> usize {
+        (self.threads * self.shared) as usize
+    }
+}
 
 /// The arithmetic of the sums.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -61,10 +96,13 @@ pub struct Unfit(pub String);
 
 /// The translation unit of P2P by a kernel. The pair function is
 /// `pair(xi, xj, q, eps2, potential, gradient)`, with arrays of three in registers.
-pub fn module(graph: &Graph, names: &Names, real: Real) -> Result<String, Unfit> {
+pub fn module(graph: &Graph, names: &Names, real: Real, shape: &Shape) -> Result<String, Unfit> {
     let pair = pair(graph, names, real)?;
-    let size = if real == Real::F32 { 1024 } else { 512 };
-    Ok(format!("{}\n#define THREADS {THREADS}\n#define TILE {size}\n{pair}\n{P2P}", super::PRELUDE))
+    let Shape { threads, shared, unroll, tile, blocks } = shape;
+    let shape = format!(
+        "#define THREADS {threads}\n#define SHARED {shared}\n#define UNROLL {unroll}\n#define TILE {tile}\n#define BLOCKS {blocks}\n"
+    );
+    Ok(format!("{}\n{shape}{pair}\n{P2P}", super::PRELUDE))
 }
 
 /// The pair function alone, with the type `Real` before it.

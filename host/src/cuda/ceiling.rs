@@ -1,0 +1,32 @@
+//! How many instructions the card issues a second, measured: what a kernel's speed is judged by.
+
+use super::CudaError;
+use super::compile::Arithmetic;
+use super::device::{Device, failed};
+use cudarc::driver::sys::CUevent_flags;
+use cudarc::driver::{LaunchConfig, PushKernelArg};
+use pg2::backend::cuda::{CEILING, CEILING_CHAINS};
+
+const BLOCKS: u32 = 132 * 64;
+const STEPS: i32 = 4096;
+const TIMES: usize = 5;
+
+/// Instructions of single threads a second: fused multiply-adds of f32, the best of some launches.
+pub fn instructions(device: &mut Device) -> Result<f64, CudaError> {
+    let function = device.function(CEILING, "ceiling", Arithmetic::Fast)?;
+    let mut out = device.room::<f32>(BLOCKS as usize * 256)?;
+    let mut best = f64::MAX;
+    for _ in 0..TIMES {
+        let (factor, steps) = (0.999f32, STEPS);
+        let config = LaunchConfig { grid_dim: (BLOCKS, 1, 1), block_dim: (256, 1, 1), shared_mem_bytes: 0 };
+        let mut launch = device.stream.launch_builder(&function);
+        launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);
+        launch.arg(&mut out).arg(&factor).arg(&steps);
+        // SAFETY: the arguments are those of the kernel, which writes a number for each thread.
+        let events = unsafe { launch.launch(config) }.map_err(|e| failed("the GPU does not start the kernel", e))?;
+        if let Some((start, end)) = events {
+            best = best.min(start.elapsed_ms(&end).map_err(|e| failed("the GPU failed", e))? as f64 * 1e-3);
+        }
+    }
+    Ok(BLOCKS as f64 * 256.0 * CEILING_CHAINS as f64 * STEPS as f64 / best)
+}

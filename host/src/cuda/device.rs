@@ -1,0 +1,137 @@
+//! The card: finding it, its memory, and kernels loaded onto it.
+
+use super::CudaError;
+use super::compile::{self, Arithmetic};
+use cudarc::driver::sys::{CUdevice_attribute, CUresult};
+use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DeviceRepr, DriverError, ValidAsZeroBits};
+use cudarc::nvrtc::Ptx;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What to do without a card.
+const REMEDY: &str = "take another backend, such as `cpu`";
+
+/// A card that can be used.
+pub struct Device {
+    context: Arc<CudaContext>,
+    pub stream: Arc<CudaStream>,
+    /// Its name, such as `NVIDIA H200`.
+    pub name: String,
+    arch: String,
+    loaded: HashMap<(String, &'static str), CudaFunction>,
+}
+
+/// The name of the first card, or why there is none.
+pub fn found() -> Result<String, CudaError> {
+    let context = context()?;
+    context.name().map_err(|e| failed("the GPU cannot be asked for its name", e))
+}
+
+fn context() -> Result<Arc<CudaContext>, CudaError> {
+    // SAFETY: it only tries to load NVIDIA's driver.
+    if !unsafe { cudarc::driver::sys::is_culib_present() } {
+        let what = "no CUDA driver was found: NVIDIA's library libcuda.so is missing";
+        return Err(CudaError::Failed(format!("{what}; install the driver of the GPU, or {REMEDY}")));
+    }
+    CudaContext::new(0).map_err(|e| {
+        CudaError::Failed(format!("the CUDA driver finds no GPU that can be used ({}); {REMEDY}", reason(&e)))
+    })
+}
+
+/// What the driver says, without Rust's decoration.
+fn reason(e: &DriverError) -> String {
+    let text = e.error_string().map(|s| s.to_string_lossy().into_owned());
+    text.unwrap_or_else(|_| format!("{:?}", e.0))
+}
+
+/// A failed call, in words.
+pub fn failed(what: &str, e: DriverError) -> CudaError {
+    if e.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+        return CudaError::TooLarge(
+            "the GPU has too little free memory for this; take fewer particles or records".into(),
+        );
+    }
+    CudaError::Failed(format!("{what}: {}", reason(&e)))
+}
+
+impl Device {
+    /// The first card.
+    pub fn open() -> Result<Device, CudaError> {
+        let context = context()?;
+        let open = || -> Result<_, DriverError> {
+            let (major, minor) = context.compute_capability()?;
+            Ok((context.new_stream()?, context.name()?, format!("sm_{major}{minor}")))
+        };
+        let (stream, name, arch) = open().map_err(|e| failed("the GPU cannot be opened", e))?;
+        Ok(Device { context, stream, name, arch, loaded: HashMap::new() })
+    }
+
+    /// Multiprocessors and the clock in kHz that the card states.
+    pub fn size(&self) -> Option<(u32, u32)> {
+        let of = |a| self.context.attribute(a).ok().map(|x| x as u32);
+        Some((
+            of(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+            of(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
+        ))
+    }
+
+    /// A kernel of a text, compiled and loaded once.
+    pub fn function(
+        &mut self,
+        text: &str,
+        name: &'static str,
+        arithmetic: Arithmetic,
+    ) -> Result<CudaFunction, CudaError> {
+        if let Some(function) = self.loaded.get(&(text.to_string(), name)) {
+            return Ok(function.clone());
+        }
+        let cubin = compile::cubin(text, &self.arch, arithmetic)?;
+        let load = || self.context.load_module(Ptx::from_binary(cubin))?.load_function(name);
+        let function = load().map_err(|e| failed("the GPU takes no kernel", e))?;
+        self.loaded.insert((text.to_string(), name), function.clone());
+        Ok(function)
+    }
+
+    /// Says before anything is sent whether so many bytes fit.
+    pub fn check_room(&self, bytes: u64, what: &str) -> Result<(), CudaError> {
+        let (free, all) = self.context.mem_get_info().map_err(|e| failed("the GPU's memory is not known", e))?;
+        if bytes <= free as u64 {
+            return Ok(());
+        }
+        let gb = |bytes: u64| bytes as f64 / 1e9;
+        Err(CudaError::TooLarge(format!(
+            "{what} needs {:.2} GB on the GPU, which has {:.2} GB free of {:.2}; take fewer, or {REMEDY}",
+            gb(bytes),
+            gb(free as u64),
+            gb(all as u64)
+        )))
+    }
+
+    /// Copies to the card. An empty slice takes room for one.
+    pub fn send<T: DeviceRepr + ValidAsZeroBits>(&self, data: &[T]) -> Result<CudaSlice<T>, CudaError> {
+        let sent = match data.is_empty() {
+            true => self.stream.alloc_zeros(1),
+            false => self.stream.clone_htod(data),
+        };
+        sent.map_err(|e| failed("data cannot be sent to the GPU", e))
+    }
+
+    /// Room for results, of which there is at least one.
+    pub fn room<T: DeviceRepr + ValidAsZeroBits>(&self, count: usize) -> Result<CudaSlice<T>, CudaError> {
+        self.stream.alloc_zeros(count.max(1)).map_err(|e| failed("the GPU has no room for the results", e))
+    }
+
+    /// Copies the first `count` back, after all that was started before.
+    pub fn fetch<T: DeviceRepr + Clone + Default>(
+        &self,
+        from: &CudaSlice<T>,
+        count: usize,
+    ) -> Result<Vec<T>, CudaError> {
+        let mut data = vec![T::default(); count];
+        if count > 0 {
+            let copied = self.stream.memcpy_dtoh(&from.slice(..count), &mut data);
+            copied.and_then(|()| self.stream.synchronize()).map_err(|e| failed("the GPU failed", e))?;
+        }
+        Ok(data)
+    }
+}

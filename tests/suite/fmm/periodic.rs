@@ -1,0 +1,65 @@
+//! Periodic boundaries on the command line (RULES H16).
+
+use super::{forces, run, stats, write};
+use crate::common::Place;
+
+#[test]
+fn a_crystal_of_salt_has_its_madelung_constant() {
+    let p = Place::new();
+    // Eight ions with alternating charges, half a period of 2 apart; some of them periods away.
+    let ion = |k: i32| {
+        let at = [k >> 2 & 1, k >> 1 & 1, k & 1];
+        let [x, y, z] = at.map(|x| (x + 2 * (k % 3)) as f64);
+        [x, y, z, if at.iter().sum::<i32>() % 2 == 0 { 1.0 } else { -1.0 }]
+    };
+    let ions: Vec<[f64; 4]> = (0..8).map(ion).collect();
+    write(&p, "salt.csv", &ions);
+    let words = "--particles salt.csv --backend cpu --expansion solid --order 30 --periodic 2";
+    for (force, ion) in forces(&p, words).iter().zip(&ions) {
+        assert!((force[0] * ion[3] + 1.747_564_594_633_18).abs() < 1e-5, "{force:?}");
+        assert!(force[1..].iter().all(|g| g.abs() < 1e-5), "{force:?}");
+    }
+}
+
+#[test]
+fn the_check_is_an_ewald_sum_for_all_axes() {
+    let p = Place::new();
+    for axes in ["xyz", "xy", "xz", "yz", "x", "y", "z"] {
+        let words = format!("--n 2000 --backend cpu --expansion solid --order 9 --periodic 1 --periodic-axes {axes}");
+        let periodic = stats(&p, &format!("{words} --check 100"))["error"]["gradient_rel_l2"].as_f64();
+        assert!(periodic < Some(1e-4), "{axes} {periodic:?}");
+    }
+    let tuned = stats(&p, "--n 3000 --backend cpu --tol 1e-4 --periodic 1");
+    let error = tuned["error"]["gradient_rel_l2"].as_f64().expect("an error");
+    assert!(error < 1e-4 && error > 1e-5, "{error}");
+}
+
+#[test]
+fn all_axes_are_the_default() {
+    let p = Place::new();
+    let words = "--n 300 --backend cpu --periodic 1";
+    assert_eq!(forces(&p, words), forces(&p, &format!("{words} --periodic-axes zxy")));
+    assert_ne!(forces(&p, words), forces(&p, &format!("{words} --periodic-axes xy")));
+}
+
+#[test]
+fn what_cannot_be_periodic_is_refused_with_a_remedy() {
+    let p = Place::new();
+    for (words, code, part) in [
+        ("--periodic 0 --backend cpu", 2, "period"),
+        ("--periodic nan --backend cpu", 2, "period"),
+        ("--periodic 1 --periodic-axes xx --backend cpu", 2, "each once"),
+        ("--periodic-axes x --backend cpu", 2, "--periodic"),
+        ("--periodic 1", 2, "--backend cpu"),
+        ("--periodic 1 --backend cpu --p2p p2p", 2, "--backend cpu"),
+        ("--periodic 1 --backend cpu --theta 0.1", 2, "theta"),
+        ("--periodic 1 --backend cpu --expansion chebyshev", 2, "black-box"),
+        ("--periodic 1 --predict ulx3s", 2, "--predict"),
+        ("--periodic 0.5 --periodic-axes xy --backend cpu", 1, "along z"),
+    ] {
+        let ended = p.run(&format!("fmm --n 100 {words} -o none.csv")).expect(code);
+        assert!(ended.err.contains(part), "{words}: {}", ended.err);
+        assert!(!p.path("none.csv").exists());
+    }
+    run(&p, "--n 100 --periodic 0.5 --backend cpu --check 100");
+}
