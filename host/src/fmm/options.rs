@@ -163,9 +163,7 @@ fn check_derivatives(
         )));
     }
     if plan.options.periodic.is_some() && what == "dipoles" {
-        return Err(FmmError::Option(
-            "periodic boundaries are for charges; leave them or the dipoles out".into(),
-        ));
+        return Err(FmmError::Option("periodic boundaries are for charges; leave them or the dipoles out".into()));
     }
     if plan.options.basis == Basis::Chebyshev {
         return Err(FmmError::Option(format!(
