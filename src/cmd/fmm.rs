@@ -179,7 +179,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     let mut options = options(&args, native);
     options.check().map_err(failure)?;
-    if options.periodic.is_some() && !native {
+    if options.periodic.is_some() && (!native || on_gpu.is_some()) {
         return Err(Failure::Usage(fmm::NO_IMAGES.into()));
     }
     if options.periodic.is_some() && args.check.is_some() && (args.targets.is_some() || args.hessian) {

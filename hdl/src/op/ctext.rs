@@ -4,6 +4,7 @@
 //! is CUDA C and C++ alike; what differs between the two stands in [`PRELUDE`]. A pattern is held in a `uint32_t` where its
 //! format has at most 32 bits, else in a `uint64_t`; no bit above the format's width is ever set.
 
+pub mod double;
 pub mod floats;
 pub mod ints;
 pub mod logs;

@@ -64,7 +64,7 @@ pub fn text(s: &Stats) -> String {
     }
     out += &format!("{:<6} {:>10.4}\n\n", "total", s.seconds.total);
     if let Some(w) = s.waited {
-        let (who, seconds) = if w.cpu > 0.0 { ("CPU", w.cpu) } else { ("board", w.device) };
+        let (who, seconds) = if w.cpu > 0.0 { ("CPU", w.cpu) } else { ("device", w.device) };
         out += &format!("P2P ran beside the other stages; then the {who} waited {seconds:.4} s\n");
     }
     if s.words.i > 0 {
