@@ -1,5 +1,6 @@
 //! M2L of solid harmonics: by tables of mirrored offsets, or pair by pair where there are too many offsets.
 
+mod mixed;
 mod pairwise;
 
 use super::matrices::Translation;
@@ -9,12 +10,14 @@ use crate::arith::vector::{Isa, Vectors};
 use crate::expansion::mirrored::{self, Cells, FARTHEST, Level, Matrices, Mirrored, Term};
 use crate::tree::Cell;
 use crate::tree::lists::reach;
+use mixed::Mixed;
 use pairwise::Pairwise;
 use std::ops::Range;
 
 /// M2L of an order and an opening angle.
 pub enum M2l<T> {
     Tables(Mirrored<T>),
+    Mixed(Mixed<T>),
     Pairwise(Pairwise),
 }
 
@@ -23,6 +26,14 @@ struct Entries {
     weights: Vec<f64>,
     orders: Orders,
     terms: Vec<super::terms::Term>,
+    /// Where there are two tables: products of terms up to these degrees are in the other one.
+    beyond: Option<Orders>,
+}
+
+impl Entries {
+    fn new(orders: Orders, weights: &[f64]) -> Entries {
+        Entries { weights: weights.to_vec(), orders, terms: terms(orders.highest()), beyond: None }
+    }
 }
 
 impl Matrices for Entries {
@@ -36,25 +47,60 @@ impl Matrices for Entries {
 
     fn entries(&self, offset: [i64; 3], take: &mut dyn FnMut(&dyn Fn(usize, usize) -> f64)) {
         let translation = Translation::new(self.orders.at(offset), offset.map(|x| x as f64), &self.weights);
-        take(&|a, b| translation.entry(self.terms[a], self.terms[b], &self.weights));
+        let beyond = self.beyond.map(|orders| orders.at(offset));
+        take(&|a, b| {
+            let (a, b) = (self.terms[a], self.terms[b]);
+            let is_elsewhere = beyond.is_some_and(|degree| a.n.max(b.n) <= degree);
+            if is_elsewhere { 0.0 } else { translation.entry(a, b, &self.weights) }
+        });
+    }
+}
+
+/// Tables of the M2L of some terms.
+fn tables<T: Vectors>(near2: u64, isa: Isa, entries: Entries) -> Mirrored<T> {
+    let known: Vec<Term> = entries.terms.iter().map(|t| Term { class: t.class(), degree: t.n }).collect();
+    Mirrored::new(&known, near2, isa, entries)
+}
+
+/// The cells that M2L is between.
+pub struct Stage<'a, 'v> {
+    pub cells: Cells<'a, 'v>,
+    pub levels: &'a [Range<usize>],
+}
+
+impl Stage<'_, '_> {
+    /// The expansions of all levels' children.
+    fn levels<'a, T: Vectors>(&self, tables: &'a Mirrored<T>, m: &'a [T], l: &'a mut [T]) -> Vec<Level<'a, T>> {
+        let cells = self.cells.cells;
+        // Images that the cells hold besides have no expansions of their own.
+        let size = m.len() / self.levels.last().map_or(1, |level| level.end);
+        let mut rest = l;
+        let mut split_off =
+            |cells: usize| rest.split_off_mut(..cells * size).expect("every cell has a local expansion");
+        split_off(self.levels.first().map_or(0, |root| root.len()));
+        let below = |level: &Range<usize>| cells[level.clone()].iter().map(|c| c.children as usize).sum();
+        let level =
+            |level: &Range<usize>| Level { tables, parents: level.clone(), first: 0, m, l: split_off(below(level)) };
+        self.levels.iter().map(level).collect()
     }
 }
 
 impl<T: Vectors> M2l<T> {
-    /// For cells that are near below `near2`.
+    /// For cells that are near below `near2`, in f32 where that does not add to the error.
     pub fn new(order: usize, near2: u64, isa: Isa, weights: &[f64]) -> M2l<T> {
-        M2l::with_orders(order, near2, isa, weights, Orders::new(order, near2))
+        let orders = Orders::new(order, near2);
+        match orders.split(near2).filter(|_| size_of::<T>() == size_of::<f64>() && reach(near2) <= FARTHEST) {
+            Some(split) => M2l::Mixed(Mixed::new(orders, split, near2, isa, weights)),
+            None => M2l::with_orders(order, near2, isa, weights, orders),
+        }
     }
 
     /// With other orders than those that offsets need.
     pub fn with_orders(order: usize, near2: u64, isa: Isa, weights: &[f64], orders: Orders) -> M2l<T> {
-        let weights = weights.to_vec();
         if reach(near2) > FARTHEST {
-            return M2l::Pairwise(Pairwise { order, orders, weights, near2 });
+            return M2l::Pairwise(Pairwise { order, orders, weights: weights.to_vec(), near2 });
         }
-        let terms = terms(order);
-        let known: Vec<Term> = terms.iter().map(|t| Term { class: t.class(), degree: t.n }).collect();
-        M2l::Tables(Mirrored::new(&known, near2, isa, Entries { weights, orders, terms }))
+        M2l::Tables(tables(near2, isa, Entries::new(orders, weights)))
     }
 
     /// Adds to the local expansions `l` of the cells in `levels` what the multipoles `m` give. `list` has for each split cell the split
@@ -67,24 +113,11 @@ impl<T: Vectors> M2l<T> {
         m: &[T],
         l: &mut [T],
     ) {
-        let tables = match self {
-            M2l::Pairwise(pairwise) => return pairwise.run(cells, list, m, l),
-            M2l::Tables(tables) => tables,
-        };
-        // Images that `cells` holds besides have no expansions of their own.
-        let size = m.len() / levels.last().map_or(1, |level| level.end);
-        let mut rest = l;
-        let mut split_off =
-            |cells: usize| rest.split_off_mut(..cells * size).expect("every cell has a local expansion");
-        split_off(levels.first().map_or(0, |root| root.len()));
-        let below = |level: &Range<usize>| cells[level.clone()].iter().map(|c| c.children as usize).sum();
-        let levels = levels.iter().map(|level| Level {
-            tables,
-            parents: level.clone(),
-            first: 0,
-            m,
-            l: split_off(below(level)),
-        });
-        mirrored::run(Cells { cells, list }, levels.collect());
+        let stage = Stage { cells: Cells { cells, list }, levels };
+        match self {
+            M2l::Pairwise(pairwise) => pairwise.run(cells, list, m, l),
+            M2l::Tables(tables) => mirrored::run(stage.cells, stage.levels(tables, m, l)),
+            M2l::Mixed(mixed) => mixed.run(&stage, m, l),
+        }
     }
 }

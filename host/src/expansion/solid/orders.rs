@@ -8,6 +8,15 @@
 
 use crate::tree::lists::is_near;
 
+/// Below this order f32 saves nothing.
+const LEAST_MIXED: usize = 6;
+
+/// What f32 rounds in sums of products, relative to their root mean square.
+const ROUNDED: f64 = 1e-6;
+
+/// What f32 may round, relative to what the order leaves out.
+const SHARE: f64 = 0.1;
+
 /// Orders by offset.
 #[derive(Clone, Copy, Debug)]
 pub struct Orders {
@@ -33,6 +42,25 @@ impl Orders {
     #[cfg(test)]
     pub fn full(order: usize) -> Orders {
         Orders { order, least: f64::INFINITY }
+    }
+
+    /// Degrees by offset up to which products of two terms are computed in f64, if those of higher degrees may be in f32.
+    ///
+    /// What f32 rounds is a part of the products outside a square of degrees, that is of what an expansion of the square's
+    /// order would leave out. That must stay far below what this order leaves out. The field of a smooth density is
+    /// larger than all others, but in low degrees; it needs about half of the order.
+    pub fn split(&self, near2: u64) -> Option<Orders> {
+        // At smaller angles than 1/2 fewer offsets are as near as the nearest.
+        let fall = if near2 > 4 { 1.6 * self.least } else { self.least };
+        let smooth = self.order.saturating_sub(7).div_ceil(2);
+        let random = self.order.saturating_sub(((SHARE / ROUNDED).ln() / fall) as usize);
+        let split = smooth.max(random).max(1);
+        (self.order >= LEAST_MIXED && split < self.order).then_some(Orders { order: split, ..*self })
+    }
+
+    /// The highest of these orders.
+    pub fn highest(&self) -> usize {
+        self.order
     }
 
     /// The order at a far offset.
