@@ -283,9 +283,9 @@ pub trait Operator: Sync {
     /// are plain identifiers and may occur several times.
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String;
 
-    /// Statements of C that compute the result's pattern from those of the arguments in integer arithmetic, as `bits` has it,
-    /// and raise its flags: those that [`Operator::flags`] states and no other. They are specialised to what the use says of
-    /// its arguments, and have no branches.
+    /// Statements of C that compute the result's pattern from those of the arguments, as `bits` has it, and raise its flags:
+    /// those that [`Operator::flags`] states and no other. They are specialised to what the use says of its arguments, and
+    /// have no branches.
     fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar;
 
     /// The table that this use is computed by, if it is by one.

@@ -1,5 +1,6 @@
 //! Particles, their files, and random ones.
 
+pub mod input;
 pub mod npy;
 pub mod particles;
 pub mod periodic;

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::{output, source};
 use hdl::Flags;
-use host::backends::{self, BackendOptions};
+use host::backends::{self, BACKENDS, BackendOptions, Entry, Needs};
 use host::job::{Job, Run, SourceRange, Table};
 use pg2::graph::{Graph, PinClass};
 use pg2::vary::{self, Varied};
@@ -39,6 +39,9 @@ pub struct Args {
     /// format the fraction bits take the values lo to hi, of an int the width; several --vary make a grid
     #[arg(long = "vary", value_name = "NAME=LO..HI[:STEP]", required = true)]
     vary: Vec<String>,
+    /// Where the points run: a backend that gives the bits; on `cuda-exact` their reference runs on the GPU too
+    #[arg(long, value_name = "B", default_value = BACKENDS[0].name)]
+    backend: String,
     /// A parameter; vector elements as name[k]=value
     #[arg(long = "param", value_name = "NAME=VALUE")]
     params: Vec<String>,
@@ -81,8 +84,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
     output::check_all([&args.output, &args.json])?;
     let (kernel, graph) = source::load(&args.file)?;
     let axes = axes(&args.vary, &kernel.text, &graph)?;
-    let reference = reference(&args, &graph)?;
+    let backend = backend(&args.backend)?;
+    let reference = reference(&args, &graph, backend)?;
     let data = Data {
+        backend,
         kernel: &kernel,
         axes: &axes,
         clock,
@@ -200,9 +205,21 @@ pub struct Reference {
     flags: Flags,
 }
 
-/// The real meaning: backend `cpu`.
-fn reference(args: &Args, graph: &Graph) -> Result<Reference, Failure> {
-    let mut backend = (backends::find("cpu")?.0.open)(&BackendOptions::default());
+/// The backend of a name that gives the bits.
+fn backend(name: &str) -> Result<&'static Entry, Failure> {
+    let (entry, _) = backends::find(name).map_err(|e| Failure::Usage(e.to_string()))?;
+    let suits = |b: &&Entry| b.exact && b.place.is_none();
+    if suits(&entry) {
+        return Ok(entry);
+    }
+    let names: Vec<&str> = BACKENDS.iter().filter(suits).map(|b| b.name).collect();
+    Err(Failure::Usage(format!("explore compares bits with the real meaning; --backend takes {}", names.join(", "))))
+}
+
+/// The real meaning: backend `cpu`, or `cuda` where the points run on a GPU.
+fn reference(args: &Args, graph: &Graph, points: &Entry) -> Result<Reference, Failure> {
+    let name = if points.needs == Needs::Gpu { "cuda" } else { "cpu" };
+    let mut backend = (backends::find(name)?.0.open)(&BackendOptions::default());
     let [i, j, params, columns] = [PinClass::Ipin, PinClass::Jpin, PinClass::Param, PinClass::Fout]
         .map(|class| held_columns(graph, class, &*backend));
     let targets = csv::read(&args.i, &i, false)?;

@@ -11,16 +11,19 @@ use crate::{input, memory, output, source};
 use clap::ValueEnum;
 use hdl::circuit::target::Clock;
 use host::backends::{self, BACKENDS, BackendOptions, Entry, Needs};
+use host::data::input::{Input, columns_of, to_csv};
 use host::data::particles::{Field, Particles};
+use host::data::problem::{Geometry, Sources};
 use host::data::random::{Charge, Distribution};
-use host::data::{npy, random};
+use host::data::{self, npy, random};
 use host::direct::error;
+use host::direct::summation::Direct;
 use host::expansion::basis::Basis;
 use host::fmm::executor::Executor;
 use host::fmm::gpu::Gpu;
 use host::fmm::offload::{self, Pipelines};
 use host::fmm::stats::Stats;
-use host::fmm::{self, FmmError, MOST_PARTICLES, Plan, Precision, Solution, bind, function, tune};
+use host::fmm::{self, FmmError, MOST_PARTICLES, Plan, Precision, Solution, Solutions, bind, function, tune};
 use host::tree::boxmap::BoxMap;
 use host::tree::lists::near2;
 use pg2::graph::Graph;
@@ -41,9 +44,15 @@ pub struct Args {
     /// Seed of random particles and of the targets of --check
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Read particles (columns x,y,z,q; .csv or .npy) instead
+    /// Read particles (columns x,y,z,q, dipoles px,py,pz, more charges q2; .csv or .npy) instead
     #[arg(long, value_name = "FILE", conflicts_with_all = ["n", "dist", "charge"])]
     particles: Option<PathBuf>,
+    /// Compute the field at these points (columns x,y,z; .csv or .npy), not at the particles
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["tol", "predict"])]
+    targets: Option<PathBuf>,
+    /// Compute second derivatives too: the columns hxx,hxy,hxz,hyy,hyz,hzz
+    #[arg(long, conflicts_with_all = ["tol", "predict"])]
+    hessian: bool,
     /// Write the particles (.csv, or .npy by its ending)
     #[arg(long, value_name = "FILE")]
     save_particles: Option<PathBuf>,
@@ -163,10 +172,21 @@ pub fn run(args: Args) -> Result<(), Failure> {
     // A kernel that is named is run, on the CPU by its real-number meaning.
     let is_plain = args.p2p.is_none() && args.m2l.is_none();
     let native = on_gpu.is_some() || entry.native && entry.needs != Needs::Gpu && is_plain;
+    if args.hessian && !native {
+        return Err(Failure::Usage(
+            "kernels have no pins for Hessians; compute them natively, with --backend cpu and no kernel".into(),
+        ));
+    }
     let mut options = options(&args, native);
     options.check().map_err(failure)?;
-    if options.periodic.is_some() && !native {
+    if options.periodic.is_some() && (!native || on_gpu.is_some()) {
         return Err(Failure::Usage(fmm::NO_IMAGES.into()));
+    }
+    if options.periodic.is_some() && args.check.is_some() && (args.targets.is_some() || args.hessian) {
+        return Err(Failure::Usage(
+            "the Ewald sums of --check give potential and gradient at the particles; leave --check out for --targets and --hessian"
+                .into(),
+        ));
     }
     check_outputs(&args)?;
     if args.threads > 0 {
@@ -186,14 +206,17 @@ pub fn run(args: Args) -> Result<(), Failure> {
         let pairs = expected_pairs(&args);
         k.graphs().try_for_each(|graph| backend.prepare(graph, pairs))?;
     }
-    let particles = particles(&args)?;
+    let input = input(&args)?;
+    let particles = &input.particles;
     let mut pipelines = kernels.as_ref().map(|k| Pipelines::new(&mut *backend, &k.p2p, k.m2l.as_ref()));
     if let Some(pipelines) = &mut pipelines {
         // The softening length is a parameter in units of the particles' box.
-        pipelines.check(&options, &BoxMap::new(particles.columns())).map_err(failure)?;
+        let Geometry { sources, targets } = input.geometry();
+        pipelines.check(&options, &BoxMap::over(&[sources, targets.unwrap_or(sources)])).map_err(failure)?;
     }
     if let Some(path) = &args.save_particles {
-        save(path, || npy::write_particles(&particles), || particles.to_csv())?;
+        let columns = input.columns();
+        save(path, || npy::write_columns(&columns), || to_csv(&columns))?;
     }
     let of_kernel = kernels.as_ref().map(|k| &k.p2p).or(on_gpu.as_ref().filter(|_| args.p2p.is_some()));
     let of_kernel = of_kernel.filter(|_| options.basis == Basis::Chebyshev);
@@ -206,11 +229,17 @@ pub fn run(args: Args) -> Result<(), Failure> {
         }
         shown.iter_mut().for_each(|(_, p)| p.at(done));
     };
-    let (plan, solution) = match args.tol {
+    let sources = input.sources();
+    let (plan, solutions) = match args.tol {
         None => {
-            let plan = Plan::for_kernel(particles.columns(), &options, of_kernel).map_err(failure)?;
-            let solution = plan.solve(&particles.q, &mut executors, progress).map_err(failure)?;
-            (plan, solution)
+            let plan = Plan::for_kernel(input.geometry(), &options, of_kernel).map_err(failure)?;
+            let found = plan.solve_all(&sources, args.hessian, &mut executors, progress).map_err(failure)?;
+            (plan, found)
+        }
+        Some(_) if !input.is_plain() => {
+            return Err(Failure::Usage(
+                "--tol finds the order for particles with one charge each; give an --order for other ones".into(),
+            ));
         }
         Some(wanted) => {
             let free = tune::Free {
@@ -218,32 +247,41 @@ pub fn run(args: Args) -> Result<(), Failure> {
                 precision: args.precision.is_none(),
                 leaf: args.leaf.is_none() && native,
             };
-            let problem =
-                tune::Problem { particles: &particles, p2p: of_kernel, seed: args.seed, is_promise: true, free };
+            let problem = tune::Problem { particles, p2p: of_kernel, seed: args.seed, is_promise: true, free };
             let tuned = tune::within(wanted, &problem, &options, &mut executors, progress).map_err(failure)?;
-            (
-                tuned.plan,
-                Solution { stats: Stats { error: Some(tuned.errors), ..tuned.solution.stats }, ..tuned.solution },
-            )
+            let Solution { field, stats } = tuned.solution;
+            let stats = Stats { error: Some(tuned.errors), ..stats };
+            (tuned.plan, Solutions { fields: vec![field], stats })
         }
     };
     drop(shown);
-    let (field, mut stats) = (solution.field, solution.stats);
+    let (fields, mut stats) = (solutions.fields, solutions.stats);
     if let Some(count) = args.check {
-        stats.error = Some(match of_kernel {
-            None => {
-                let targets = error::sample(particles.len(), count, args.seed);
-                let reference = error::reference(&particles, &targets, options.eps, options.periodic.as_ref());
-                error::compare(&field, &targets, &reference)
+        let one = |(sources, field): (&Sources, &Field)| match (of_kernel, &options.periodic) {
+            (None, None) => {
+                let direct =
+                    Direct { geometry: input.geometry(), sources: *sources, eps: args.eps, hessian: args.hessian };
+                Ok(error::measure_all(&direct, field, count, args.seed))
             }
-            Some(graph) => {
+            (None, periodic) => {
                 let targets = error::sample(particles.len(), count, args.seed);
-                let reference = offload::direct(&plan, &particles.q, graph, &targets).map_err(failure)?;
-                error::compare(&field, &targets, &reference)
+                let q = sources.charges.expect("dipoles were refused").to_vec();
+                let particles = Particles { q, ..particles.clone() };
+                let reference = error::reference(&particles, &targets, options.eps, periodic.as_ref());
+                Ok(error::compare(field, &targets, &reference))
             }
-        });
+            (Some(graph), _) => {
+                let targets = error::sample(field.potential.len(), count, args.seed);
+                let charges = sources.charges.expect("kernels take charges alone");
+                let reference = offload::direct(&plan, charges, graph, &targets).map_err(failure)?;
+                Ok(error::compare(field, &targets, &reference))
+            }
+        };
+        let mut errors = sources.iter().zip(&fields).map(one).collect::<Result<Vec<_>, Failure>>()?.into_iter();
+        stats.error = errors.next();
+        stats.more_errors = errors.collect();
     }
-    write(&args, &field, &stats)
+    write(&args, &fields, &stats)
 }
 
 /// The P2P kernel that a GPU runs natively beside the CPU's far field: the usual one, or one that is named and has a native form.
@@ -372,7 +410,7 @@ fn expected_pairs(args: &Args) -> u64 {
     n.saturating_mul(n.min(27 * args.leaf.unwrap_or(LEAF) / 2)) as u64
 }
 
-fn particles(args: &Args) -> Result<Particles, Failure> {
+fn input(args: &Args) -> Result<Input, Failure> {
     let Some(path) = &args.particles else {
         let distribution: Distribution = args.dist.into();
         let charge = args.charge.map_or(distribution.default_charge(), Charge::from);
@@ -380,17 +418,40 @@ fn particles(args: &Args) -> Result<Particles, Failure> {
             return Err(Failure::Usage(format!("--n takes up to {MOST_PARTICLES} particles, not {}", args.n)));
         }
         memory::check(args.n as u64 * BYTES_A_PARTICLE, format!("an FMM of {} particles", args.n))?;
-        return Ok(random::generate(args.n, distribution, charge, args.seed));
+        let particles = random::generate(args.n, distribution, charge, args.seed);
+        return Ok(Input { targets: targets(args)?, ..particles.into() });
     };
     let bytes = input::read(path)?;
-    let read = if npy::is_npy(&bytes) {
-        npy::read_particles(&bytes)
-    } else {
-        let text =
-            std::str::from_utf8(&bytes).map_err(|_| Failure::file(path, "is neither CSV text nor an .npy file"))?;
-        Particles::from_csv(text)
+    let mut input = match npy::is_npy(&bytes) {
+        true => Input::from_npy(&bytes).map_err(|e| Failure::file(path, e))?,
+        false => Input::from_csv(text(path, &bytes)?).map_err(|e| Failure::file(path, e))?,
     };
-    read.map_err(|e| Failure::file(path, e))
+    input.targets = targets(args)?;
+    Ok(input)
+}
+
+fn text<'b>(path: &Path, bytes: &'b [u8]) -> Result<&'b str, Failure> {
+    std::str::from_utf8(bytes).map_err(|_| Failure::file(path, "is neither CSV text nor an .npy file"))
+}
+
+/// The targets, where they are not the particles.
+fn targets(args: &Args) -> Result<Option<[Vec<f64>; 3]>, Failure> {
+    let Some(path) = &args.targets else { return Ok(None) };
+    let bytes = input::read(path)?;
+    let read = match npy::is_npy(&bytes) {
+        true => data::input::targets_from_npy(&bytes),
+        false => data::input::targets_from_csv(text(path, &bytes)?),
+    };
+    read.map(Some).map_err(|e| Failure::file(path, e))
+}
+
+/// Particles with one charge each, which are their own targets.
+fn particles(args: &Args) -> Result<Particles, Failure> {
+    let input = input(args)?;
+    match input.is_plain() {
+        true => Ok(input.particles),
+        false => Err(Failure::Usage("a prediction is for particles with one charge each".into())),
+    }
 }
 
 fn failure(e: FmmError) -> Failure {
@@ -401,9 +462,10 @@ fn failure(e: FmmError) -> Failure {
     }
 }
 
-fn write(args: &Args, field: &Field, stats: &Stats) -> Result<(), Failure> {
+fn write(args: &Args, fields: &[Field], stats: &Stats) -> Result<(), Failure> {
     if let Some(path) = &args.output {
-        save(path, || npy::write_field(field), || field.to_csv())?;
+        let columns = columns_of(fields);
+        save(path, || npy::write_columns(&columns), || to_csv(&columns))?;
     }
     if let Some(path) = &args.json {
         output::write_json(path, stats)?;

@@ -2,6 +2,7 @@
 
 mod files;
 mod periodic;
+mod problems;
 mod random;
 
 use crate::common::{Ended, Place, has_verilator, shipped};

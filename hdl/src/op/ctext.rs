@@ -1,9 +1,10 @@
-//! C text of operators' bits: a builder of statements in integer arithmetic, for the exact mode of CUDA.
+//! C text of operators' bits: a builder of statements for the exact mode of CUDA.
 //!
 //! [`CText`] gives names to values and collects the statements, the tables they read and the flags that they raise. The text
 //! is CUDA C and C++ alike; what differs between the two stands in [`PRELUDE`]. A pattern is held in a `uint32_t` where its
 //! format has at most 32 bits, else in a `uint64_t`; no bit above the format's width is ever set.
 
+pub mod double;
 pub mod floats;
 pub mod ints;
 pub mod logs;

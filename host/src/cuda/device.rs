@@ -33,8 +33,31 @@ fn context() -> Result<Arc<CudaContext>, CudaError> {
         let what = "no CUDA driver was found: NVIDIA's library libcuda.so is missing";
         return Err(CudaError::Failed(format!("{what}; install the driver of the GPU, or {REMEDY}")));
     }
+    let mut version = 0;
+    // SAFETY: the driver is there, and every one has this function.
+    if unsafe { cudarc::driver::sys::cuDriverGetVersion(&mut version) } != CUresult::CUDA_SUCCESS {
+        version = 0;
+    }
+    if let Some(why) = too_old(version) {
+        return Err(CudaError::Failed(why));
+    }
     CudaContext::new(0).map_err(|e| {
         CudaError::Failed(format!("the CUDA driver finds no GPU that can be used ({}); {REMEDY}", reason(&e)))
+    })
+}
+
+/// The version of CUDA, times 1000, whose functions the driver must have.
+const LEAST: i32 = 13_000;
+
+/// Why a driver of a version cannot be used: calling a function that it lacks would end the program.
+fn too_old(version: i32) -> Option<String> {
+    let (major, minor) = (version / 1000, version % 1000 / 10);
+    (version < LEAST).then(|| {
+        format!(
+            "the GPU's driver is one of CUDA {major}.{minor}, and {}.{} is needed; install a newer driver (580 or later), or {REMEDY}",
+            LEAST / 1000,
+            LEAST % 1000 / 10
+        )
     })
 }
 
@@ -133,5 +156,18 @@ impl Device {
             copied.and_then(|()| self.stream.synchronize()).map_err(|e| failed("the GPU failed", e))?;
         }
         Ok(data)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_driver_is_refused_with_its_version() {
+        assert_eq!(too_old(13_000), None);
+        assert_eq!(too_old(13_020), None);
+        let why = too_old(12_080).expect("it lacks functions");
+        assert!(why.contains("CUDA 12.8") && why.contains("13.0 is needed"), "{why}");
     }
 }

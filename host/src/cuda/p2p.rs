@@ -278,7 +278,8 @@ impl<T: Number> Prepared<T> {
 
     /// Sends other charges.
     pub fn set_charges(&mut self, device: &Device, charges: &Charges) -> Result<(), CudaError> {
-        let charges: Vec<T> = charges.scaled.par_iter().map(|q| T::of(*q)).collect();
+        // On one thread: those of the pool are busy with the far field.
+        let charges: Vec<T> = charges.scaled.iter().map(|q| T::of(*q)).collect();
         self.charges = device.send(&charges)?;
         Ok(())
     }

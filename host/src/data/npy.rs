@@ -3,7 +3,7 @@
 //! The crate `npyz` would take 25 more crates for the 40 lines that read a header here, among them one that needs a C
 //! compiler to be built.
 
-use crate::data::particles::{COLUMNS, Field, ParticleError, Particles};
+use crate::data::particles::{ParticleError, Particles};
 use pg2::report::shown::shown;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -13,8 +13,8 @@ pub fn is_npy(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
 
-/// Reads particles of shape (n, 4), `<f8` or `<f4`, C order; the columns are x, y, z, q.
-pub fn read_particles(bytes: &[u8]) -> Result<Particles, ParticleError> {
+/// Reads an array of shape (n, m), `<f8` or `<f4`, C order, for any m that there are names of columns for.
+pub fn read_columns(bytes: &[u8], names: &[&[&str]]) -> Result<Vec<Vec<f64>>, ParticleError> {
     let (header, data) = split(bytes)?;
     let width = match quoted(header, "descr") {
         Some("<f8") => 8,
@@ -28,32 +28,30 @@ pub fn read_particles(bytes: &[u8]) -> Result<Particles, ParticleError> {
         _ => return wrong("it is in Fortran order; save it with numpy.ascontiguousarray".into()),
     }
     let shape = shape(header).ok_or_else(|| ParticleError::File("its header names no shape".into()))?;
-    let [n, 4] = shape[..] else {
-        return wrong(format!(
-            "its shape is {}; (n, 4) with the columns x, y, z, q is needed",
-            shown(&format!("{shape:?}"))
-        ));
+    let found = names.iter().find(|names| matches!(shape[..], [_, m] if m == names.len()));
+    let Some((names, n)) = found.map(|names| (names, shape[0])) else {
+        let one = |names: &&[&str]| format!("(n, {}) with the columns {}", names.len(), names.join(", "));
+        let wanted = names.iter().map(one).collect::<Vec<_>>().join(" or ");
+        return wrong(format!("its shape is {}; {wanted} is needed", shown(&format!("{shape:?}"))));
     };
-    let needed = n.checked_mul(4 * width);
+    let needed = n.checked_mul(names.len() * width);
     if needed != Some(data.len()) {
         return wrong(format!("{n} rows were announced, but {} bytes of numbers follow", data.len()));
     }
-    let mut particles = Particles::with_capacity(n);
-    for (row, record) in data.chunks_exact(4 * width).enumerate() {
-        let mut values = [0.0; 4];
-        for (k, (value, bytes)) in values.iter_mut().zip(record.chunks_exact(width)).enumerate() {
-            *value = match width {
+    let mut columns: Vec<Vec<f64>> = names.iter().map(|_| Vec::with_capacity(n)).collect();
+    for (row, record) in data.chunks_exact(names.len() * width).enumerate() {
+        for ((column, name), bytes) in columns.iter_mut().zip(*names).zip(record.chunks_exact(width)) {
+            let value = match width {
                 8 => f64::from_le_bytes(bytes.try_into().expect("a chunk of 8")),
                 _ => f32::from_le_bytes(bytes.try_into().expect("a chunk of 4")) as f64,
             };
             if !value.is_finite() {
-                let what = format!("{} = {value} is not a finite number", COLUMNS[k]);
-                return Err(ParticleError::Row { row, what });
+                return Err(ParticleError::Row { row, what: format!("{name} = {value} is not a finite number") });
             }
+            column.push(value);
         }
-        particles.push([values[0], values[1], values[2]], values[3]);
     }
-    Ok(particles)
+    Ok(columns)
 }
 
 /// Particles as an array of shape (n, 4), `<f8`.
@@ -61,9 +59,9 @@ pub fn write_particles(p: &Particles) -> Vec<u8> {
     write(&[&p.x, &p.y, &p.z, &p.q])
 }
 
-/// Results as an array of shape (n, 4), or (n, 1) where there is no gradient; `<f8`.
-pub fn write_field(field: &Field) -> Vec<u8> {
-    write(&field.columns().iter().map(|c| c.1).collect::<Vec<_>>())
+/// Named columns as an array of `<f8`, a row for each of their places.
+pub fn write_columns(columns: &[(String, &[f64])]) -> Vec<u8> {
+    write(&columns.iter().map(|c| c.1).collect::<Vec<_>>())
 }
 
 fn write(columns: &[&[f64]]) -> Vec<u8> {
@@ -125,7 +123,12 @@ fn shape(header: &str) -> Option<Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::input::Input;
     use crate::data::random::{Charge, Distribution, generate};
+
+    fn read_particles(bytes: &[u8]) -> Result<Particles, ParticleError> {
+        Input::from_npy(bytes).map(|input| input.particles)
+    }
 
     #[test]
     fn arrays_read_back_to_the_bit() {
@@ -161,7 +164,7 @@ mod tests {
         nan.y[1] = f64::NAN;
         let error = read_particles(&write_particles(&nan)).expect_err("NaN").to_string();
         assert_eq!(error, "row 1: y = NaN is not a finite number");
-        let field = Field { potential: vec![1.0], gradient: None, hessian: None };
-        assert!(read_particles(&write_field(&field)).expect_err("one column").to_string().contains("(n, 4)"));
+        let one = write_columns(&[("potential".into(), &[1.0])]);
+        assert!(read_particles(&one).expect_err("one column").to_string().contains("(n, 4)"));
     }
 }

@@ -118,7 +118,7 @@ fn header_places(line: usize, header: &str) -> Result<[usize; 4], ParticleError>
 }
 
 /// A finite number, or what is wrong with it.
-fn number(text: &str, column: &str) -> Result<f64, String> {
+pub(super) fn number(text: &str, column: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(x) if x.is_finite() => Ok(x),
         Ok(_) => Err(format!("{column} = `{}` is not a finite number", shown(text.trim()))),
@@ -143,21 +143,11 @@ impl Field {
         if let Some([gx, gy, gz]) = &self.gradient {
             columns.extend([("gx", gx.as_slice()), ("gy", gy.as_slice()), ("gz", gz.as_slice())]);
         }
-        columns
-    }
-
-    /// CSV with the columns `potential,gx,gy,gz` (or `potential` alone).
-    pub fn to_csv(&self) -> String {
-        let columns = self.columns();
-        let mut text = columns.iter().map(|c| c.0).collect::<Vec<_>>().join(",") + "\n";
-        for k in 0..self.potential.len() {
-            for (c, column) in columns.iter().enumerate() {
-                let comma = if c == 0 { "" } else { "," };
-                write!(text, "{comma}{:?}", column.1[k]).expect("a String takes any text");
-            }
-            text.push('\n');
+        if let Some(hessian) = &self.hessian {
+            let names = ["hxx", "hxy", "hxz", "hyy", "hyz", "hzz"];
+            columns.extend(names.into_iter().zip(hessian.iter().map(Vec::as_slice)));
         }
-        text
+        columns
     }
 }
 

@@ -5,7 +5,8 @@ use crate::data::Force;
 use crate::data::particles::{Field, Particles};
 use crate::data::periodic::Periodic;
 use crate::data::random::Random;
-use crate::direct::{ewald, summation};
+use crate::direct::ewald;
+use crate::direct::summation::{self, Direct};
 use serde::Serialize;
 
 /// Errors over sampled targets; those of the gradient are absent when only the potential was computed.
@@ -16,6 +17,9 @@ pub struct Errors {
     pub gradient_rel_l2: Option<f64>,
     pub gradient_median: Option<f64>,
     pub gradient_p99: Option<f64>,
+    /// Absent unless second derivatives were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hessian_rel_l2: Option<f64>,
 }
 
 /// `min(k, n)` distinct targets from the second stream of the seed alone, ascending.
@@ -47,6 +51,19 @@ pub fn measure(particles: &Particles, field: &Field, k: usize, seed: u64, eps: f
     compare(field, &targets, &summation::reference(particles, &targets, eps))
 }
 
+/// Compares `field`, its Hessian included where it has one, with direct summation at `min(k, n)` targets.
+pub fn measure_all(direct: &Direct, field: &Field, k: usize, seed: u64) -> Errors {
+    let targets = sample(direct.targets()[0].len(), k, seed);
+    let reference = direct.at(&targets);
+    let forces: Vec<Force> = reference.iter().map(|all| [all[0], all[1], all[2], all[3]]).collect();
+    let mut errors = compare(field, &targets, &forces);
+    if let Some(hessian) = &field.hessian {
+        let both = |(t, all): (&usize, &[f64; 10])| (hessian.iter().map(|h| h[*t]).collect(), all[4..].to_vec());
+        errors.hessian_rel_l2 = Some(relative_l2(&targets.iter().zip(&reference).map(both).collect::<Vec<_>>()));
+    }
+    errors
+}
+
 /// Compares `field` at some targets with what is right there.
 pub fn compare(field: &Field, targets: &[usize], reference: &[Force]) -> Errors {
     let pairs = || targets.iter().copied().zip(reference);
@@ -57,6 +74,7 @@ pub fn compare(field: &Field, targets: &[usize], reference: &[Force]) -> Errors 
         gradient_rel_l2: None,
         gradient_median: None,
         gradient_p99: None,
+        hessian_rel_l2: None,
     };
     if let Some(gradient) = &field.gradient {
         let both = |(t, f): (usize, &[f64; 4])| (gradient.iter().map(|g| g[t]).collect(), f[1..].to_vec());

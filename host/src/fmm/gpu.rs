@@ -14,7 +14,6 @@ use crate::direct::p2p::Near;
 use crate::job::BackendError;
 use pg2::backend::cuda::p2p::{Names, Real, module, pair};
 use pg2::graph::Graph;
-use rayon::prelude::*;
 
 /// Runs P2P by a kernel on the first card.
 pub struct Gpu {
@@ -70,38 +69,28 @@ impl Gpu {
     }
 
     /// Adds what the card gave, in box units, and gives the targets that are to be computed again, and how many pairs were too
-    /// close.
+    /// close. On one thread: those of the pool are busy with the far field.
     fn add<T: Number>(&self, layout: &Layout<T>, sums: &Sums<T>, state: &mut State) -> (Vec<usize>, u64) {
         let (tree, length) = (&state.plan.tree, self.units.length);
         let twins = &tree.targets().twins;
-        let mut rest = &mut state.force[..];
-        let mut parts = Vec::new();
+        let (mut again, mut pairs) = (Vec::new(), 0);
         for (targets, unit) in layout.blocks() {
-            let (part, after) = rest.split_at_mut(targets.len());
-            parts.push((targets, unit, part));
-            rest = after;
-        }
-        let one = |(targets, unit, force): (std::ops::Range<usize>, f64, &mut [Force])| {
             // The kernel took lengths in units of the block.
             let scale = tree.map.size / unit;
             let scale = [scale / length, scale * scale / (length * length)];
-            let (mut again, mut pairs) = (Vec::new(), 0);
-            for (k, force) in targets.zip(force) {
+            for k in targets {
                 let sum = &sums.force[4 * k..4 * k + 4];
                 let (close, own) = (sums.close[k] as u64, twins[k] as u64);
                 if close == own && sum.iter().all(|x| x.f64().is_finite()) {
                     let boxed = |a: usize| self.units.boxed(a, |element| sum[self.place(element)].f64());
-                    (0..4).for_each(|a| force[a] += boxed(a) * scale[(a > 0) as usize]);
+                    (0..4).for_each(|a| state.force[k][a] += boxed(a) * scale[(a > 0) as usize]);
                 } else {
                     pairs += close.saturating_sub(own);
                     again.push(k);
                 }
             }
-            (again, pairs)
-        };
-        let found: Vec<(Vec<usize>, u64)> = parts.into_par_iter().map(one).collect();
-        let pairs = found.iter().map(|f| f.1).sum();
-        (found.into_iter().flat_map(|f| f.0).collect(), pairs)
+        }
+        (again, pairs)
     }
 
     /// The place of an output element in the sums of the card: the potential, and the gradient behind it.

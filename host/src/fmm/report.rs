@@ -38,6 +38,7 @@ impl Plan {
         Stats {
             backend: backend.unwrap_or(backends::cpu::ENTRY.name).to_string(),
             n: self.tree.len(),
+            targets: self.tree.is_apart().then(|| self.tree.targets().len()),
             order: self.options.order,
             theta: self.options.theta,
             leaf: self.options.leaf,
@@ -54,6 +55,7 @@ impl Plan {
             words: Words { j: words(|w| w.words.j), i: words(|w| w.words.i), result: words(|w| w.words.result) },
             flags: flags.names(),
             error: None,
+            more_errors: Vec::new(),
             has_gradient: p2p.has_gradient,
         }
     }

@@ -73,6 +73,9 @@ pub struct PerKernel<T> {
 pub struct Stats {
     pub backend: String,
     pub n: usize,
+    /// The number of targets, where these are not the sources.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub targets: Option<usize>,
     pub order: usize,
     pub theta: f64,
     pub leaf: usize,
@@ -97,6 +100,9 @@ pub struct Stats {
     /// Names of the sticky flags that any run returned.
     pub flags: Vec<&'static str>,
     pub error: Option<Errors>,
+    /// The same for each further set of charges.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub more_errors: Vec<Errors>,
     /// Whether P2P gave a gradient.
     #[serde(skip)]
     pub has_gradient: bool,

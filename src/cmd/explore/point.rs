@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::{csv, source};
 use hdl::circuit::target::Clock;
 use hdl::{Flags, Format};
-use host::backends::{self, BackendOptions};
+use host::backends::{BackendOptions, Entry};
 use host::job::{Job, Run, SourceRange, Table};
 use pg2::graph::{Graph, PinClass};
 use pg2::vary::variant;
@@ -15,6 +15,8 @@ use std::path::Path;
 
 /// What all points share.
 pub struct Data<'a> {
+    /// Where the points run.
+    pub backend: &'static Entry,
     pub kernel: &'a source::Kernel,
     pub axes: &'a [Axis],
     pub clock: Clock,
@@ -110,7 +112,7 @@ impl Data<'_> {
             Job { graph, targets: &targets, sources: &sources, params: &params, runs: &runs, segments: &segments };
         // The points themselves are spread over the cores.
         let options = BackendOptions { threads: 1, ..BackendOptions::default() };
-        let mut backend = (backends::find("emulator")?.0.open)(&options);
+        let mut backend = (self.backend.open)(&options);
         let outcome = backend.run(&job, &mut |_| {})?;
         let mut errors: Vec<Error> = Vec::new();
         for (pin, of_pin) in graph.pins_of(PinClass::Fout) {

@@ -64,7 +64,7 @@ pub fn text(s: &Stats) -> String {
     }
     out += &format!("{:<6} {:>10.4}\n\n", "total", s.seconds.total);
     if let Some(w) = s.waited {
-        let (who, seconds) = if w.cpu > 0.0 { ("CPU", w.cpu) } else { ("board", w.device) };
+        let (who, seconds) = if w.cpu > 0.0 { ("CPU", w.cpu) } else { ("device", w.device) };
         out += &format!("P2P ran beside the other stages; then the {who} waited {seconds:.4} s\n");
     }
     if s.words.i > 0 {
@@ -97,13 +97,19 @@ pub fn text(s: &Stats) -> String {
 fn errors(s: &Stats) -> Vec<(&'static str, String)> {
     let Some(e) = &s.error else { return Vec::new() };
     let number = |x: f64| format!("{x:.3e}");
-    vec![
+    let mut errors = vec![
         ("targets compared with direct summation", e.samples.to_string()),
         ("potential, relative L2 error", number(e.potential_rel_l2)),
         ("gradient, relative L2 error", or_dash(e.gradient_rel_l2, number)),
         ("gradient, median relative error", or_dash(e.gradient_median, number)),
         ("gradient, 99th percentile", or_dash(e.gradient_p99, number)),
-    ]
+    ];
+    errors.extend(e.hessian_rel_l2.map(|h| ("Hessian, relative L2 error", number(h))));
+    if !s.more_errors.is_empty() {
+        let each: Vec<String> = s.more_errors.iter().map(|e| or_dash(e.gradient_rel_l2, number)).collect();
+        errors.push(("gradient of further charges, relative L2 errors", each.join(", ")));
+    }
+    errors
 }
 
 /// The report's template.

@@ -85,12 +85,15 @@ fn rounded_pattern(
 
 /// A float as the nearest int or fixed, by the conversion that every GPU has.
 pub fn rounded(inst: &Inst, c: &mut CText, x: &CVar, flags: Flags) -> Option<CVar> {
-    let spare = spare(inst)?;
-    let to = inst.result;
+    let (from, to) = (inst.args[0], inst.result);
+    if from.exp() != 8 || from.mant() > 23 || inst.truncates() {
+        return None;
+    }
+    let spare = 23 - from.mant();
     let frac = to.frac().expect("an int or fixed") as i64;
-    let (least, most) = inst.bounds(0).fields(inst.args[0]);
+    let (_, most) = inst.bounds(0).fields(from);
     let full = to.width() == 64 || to.width() == 32;
-    if !to.is_signed() || !full || least + frac < 1 || most + frac > 254 {
+    if !to.is_signed() || !full || most + frac > 254 {
         return None;
     }
     // A fixed's point is so many exponents away; that of 0 stays.

@@ -5,8 +5,8 @@ mod signed;
 
 use crate::circuit::{Circuit, Sig};
 use crate::op::ctext::floats;
-use crate::op::ctext::single;
 use crate::op::ctext::{CText, CType, CVar, I32, U32};
+use crate::op::ctext::{double, single};
 use crate::op::facts::{Fast, Fold};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
@@ -219,7 +219,8 @@ fn by_exponent(format: Format, c: &mut Circuit, args: &[Sig]) -> ByExponent {
 
 /// C: a + b, or a - b, ordered by magnitude and aligned with three places below the larger one at least.
 fn c_sum(inst: &Inst, c: &mut CText, args: &[CVar], subtract: bool, flags: Flags) -> CVar {
-    if let Some(sum) = single::sum(inst, c, args, subtract, flags) {
+    let narrow = single::sum(inst, c, args, subtract, flags);
+    if let Some(sum) = narrow.or_else(|| double::sum(inst, c, args, subtract, flags)) {
         return sum;
     }
     let (format, m) = (inst.result, inst.result.mant());
@@ -234,9 +235,10 @@ fn c_sum(inst: &Inst, c: &mut CText, args: &[CVar], subtract: bool, flags: Flags
     let below = kind.bits - 2 - m;
     let zero = inst.bounds(0).zero || inst.bounds(1).zero;
     let placed = |c: &mut CText, x: &CVar, zero: bool| {
-        let s = floats::significand(c, format, x);
-        let s = format!("({kind}){s} << {below}");
-        c.set(kind, if zero { format!("{x} != 0 ? {s} : 0") } else { s })
+        let (hidden, fraction) = (x.kind.number(1 << m), x.kind.number((1 << m) - 1));
+        // Any magnitude but 0 is as large as the hidden bit.
+        let hidden = if zero { format!("({x} < {hidden} ? {x} : {hidden})") } else { hidden };
+        c.set(kind, format!("({kind})(({x} & {fraction}) | {hidden}) << {below}"))
     };
     let all_zero = inst.bounds(0).zero && inst.bounds(1).zero;
     let (sb, ss) = (placed(c, &big, all_zero), placed(c, &small, zero));

@@ -2,8 +2,8 @@
 
 use crate::circuit::{Circuit, Sig, X};
 use crate::op::ctext::floats;
-use crate::op::ctext::single;
 use crate::op::ctext::{CText, CType, CVar};
+use crate::op::ctext::{double, single};
 use crate::op::facts::{Fast, Fold};
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::{constant_if, field};
@@ -86,7 +86,8 @@ impl Operator for Fmul {
 
     fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
         let (format, flags, m) = (inst.result, self.flags(inst), inst.result.mant());
-        if let Some(product) = single::product(inst, c, args, flags) {
+        let narrow = single::product(inst, c, args, flags).or_else(|| double::product(inst, c, args, flags));
+        if let Some(product) = narrow {
             return product;
         }
         let parts = |c: &mut CText, k: usize| {

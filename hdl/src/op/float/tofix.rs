@@ -7,8 +7,8 @@ use crate::circuit::{Circuit, Sig, X};
 use crate::op::addend::{Addend, Scaling};
 use crate::op::ctext::floats;
 use crate::op::ctext::ints;
-use crate::op::ctext::single;
 use crate::op::ctext::{CText, CType, CVar, I32};
+use crate::op::ctext::{double, single};
 use crate::op::facts::Fast;
 use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
@@ -109,7 +109,8 @@ impl Operator for Tofix {
 
     fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
         let flags = self.flags(inst);
-        single::rounded(inst, c, &args[0], flags).unwrap_or_else(|| c_placed(inst, c, &args[0], flags))
+        let narrow = single::rounded(inst, c, &args[0], flags).or_else(|| double::converted(inst, c, &args[0], flags));
+        narrow.unwrap_or_else(|| c_placed(inst, c, &args[0], flags))
     }
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {

@@ -2,15 +2,15 @@
 
 use super::c_text::{compiled, run};
 use super::shown_findings;
-use hdl::Flags;
 use hdl::op::ctext::{self, CText, CType, CVar, HEAD, PRELUDE};
 use hdl::op::{Inst, OPERATORS, Operator};
+use hdl::{Flags, Format};
 use std::path::Path;
 use testkit::Random;
 use testkit::uses::{describe, rows, shown, uses};
 
 /// Uses of one operator, and rows of each.
-const USES: usize = 60;
+const USES: usize = 110;
 const ROWS: usize = 150;
 
 /// One use, its rows, and its statements.
@@ -25,16 +25,32 @@ fn cases(c: &mut CText) -> Vec<Case> {
     let uses_each: usize = std::env::var("C_BITS_USES").ok().and_then(|v| v.parse().ok()).unwrap_or(USES);
     let mut cases = Vec::new();
     for op in OPERATORS.iter() {
-        let uses = uses(*op);
-        let step = uses.len().div_ceil(uses_each).max(1);
-        for inst in uses.into_iter().step_by(step) {
+        let (mut uses, mut random) = (uses(*op), Random::new(4));
+        // Those that stand side by side are alike: any may go.
+        while uses.len() > uses_each {
+            uses.swap_remove(random.below(uses.len() as u64) as usize);
+        }
+        for inst in uses {
             let all = rows(&inst, ROWS, &mut Random::new(9));
-            let rows = all.iter().step_by(all.len().div_ceil(2 * ROWS).max(1)).cloned().collect();
+            let mut rows: Vec<Vec<u64>> = all.iter().step_by(all.len().div_ceil(2 * ROWS).max(1)).cloned().collect();
+            rows.extend(alike(&inst, &mut random));
             let body = body(c, *op, &inst);
             cases.push(Case { op: *op, inst, rows, body });
         }
     }
     cases
+}
+
+/// Rows of floats of about one size and random fractions, where every bit of a result counts; none where more is known of the
+/// arguments than their formats.
+fn alike(inst: &Inst, random: &mut Random) -> Vec<Vec<u64>> {
+    let plain = inst.nonneg == 0 && inst.bounds.is_empty() && !inst.same && inst.args.iter().all(|f| f.is_float());
+    let mut one = |f: &Format| {
+        let (m, reach) = (f.mant(), (1u64 << f.exp()) - 2);
+        let field = (f.bias() as u64 + random.below(2 * m as u64 + 4)).saturating_sub(m as u64 + 2).clamp(1, reach);
+        random.below(2) << (f.width() - 1) | field << m | random.bits() & ((1 << m) - 1)
+    };
+    (0..if plain { ROWS } else { 0 }).map(|_| inst.args.iter().map(&mut one).collect()).collect()
 }
 
 /// The body of a function of patterns `x` that sets `*flags` and returns the result's pattern.

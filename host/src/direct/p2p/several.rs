@@ -3,8 +3,7 @@
 //! What a set gives has the bits of [`super::sums`]: each of its sums is done in the same order.
 
 use super::sources::{LANES, Line, Sources};
-use super::sums::{Squares, Sums, add_pairs, inverse_distance};
-use crate::arith::lanes::Real;
+use super::sums::{Squares, Sums, add_pairs, inverse_distance, scales};
 use crate::arith::vector::{Vector, vectorised};
 use std::ops::Range;
 
@@ -95,7 +94,7 @@ unsafe fn sums_at<V: Vector, const N: usize, const K: usize>(
         group.add::<false>(sources, &charges, 0..guarded.start);
         let close = group.add::<true>(sources, &charges, guarded.clone());
         group.add::<false>(sources, &charges, guarded.end..sources.columns[0].len());
-        let scale = [1, 3, 3, 3].map(|power| V::Item::of(V::ROOT.powi(-power)));
+        let scale = scales::<V>();
         std::array::from_fn(|s| {
             std::array::from_fn(|k| {
                 let total = &group.total[s][k];

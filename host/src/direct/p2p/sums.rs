@@ -110,7 +110,7 @@ unsafe fn sums_at<V: Vector, const N: usize>(
         group.add::<false>(sources, 0..guarded.start, least);
         let close = group.add::<true>(sources, guarded.clone(), least);
         group.add::<false>(sources, guarded.end..sources.columns[0].len(), least);
-        let scale = [1, 3, 3, 3].map(|power| V::Item::of(V::ROOT.powi(-power)));
+        let scale = scales::<V>();
         std::array::from_fn(|k| {
             let total = &group.total[k];
             Sums { force: std::array::from_fn(|a| total[a].sum() * scale[a]), close: close[k] }
@@ -182,6 +182,14 @@ pub(super) unsafe fn add_pairs<V: Vector>(total: &mut [V; 4], d: [V; 3], q: V, i
         total[2] = slope.mul_add(d[1], total[2]);
         total[3] = slope.mul_add(d[2], total[3]);
     }
+}
+
+/// What sums in units of powers of [`Vector::ROOT`] are times. The rounding of `powi` is not specified: it differs from one place
+/// of the program to another.
+pub(super) fn scales<V: Vector>() -> [V::Item; 4] {
+    let inverse = 1.0 / V::ROOT;
+    let cubed = inverse * inverse * inverse;
+    [inverse, cubed, cubed, cubed].map(V::Item::of)
 }
 
 /// Coordinates and charges in the lanes from `first` of a line.

@@ -1,4 +1,4 @@
-//! The exact mode of any kernel: bits and flags of the pipeline, by integer arithmetic in C++ (`c_bits` of each operator).
+//! The exact mode of any kernel: bits and flags of the pipeline in C++ (`c_bits` of each operator).
 //!
 //! Records hold patterns of the pins' formats. What depends on one record alone is computed where the record is loaded, once
 //! for all its pairs; so are the flags of that. `Sums` holds a sum of up to 32 bits in 64 and a wider one in 96, so that it is
