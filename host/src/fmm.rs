@@ -24,7 +24,7 @@ use crate::data::particles::Field;
 use crate::data::problem::{Geometry, Sources};
 use crate::direct::p2p;
 use crate::expansion::basis::Basis;
-use crate::expansion::chebyshev::Function;
+use crate::expansion::chebyshev::{Function, suits_f32};
 use crate::expansion::{self, Expansion, Far, lattice};
 use crate::tree::Tree;
 use crate::tree::charges::Charges;
@@ -243,7 +243,8 @@ impl Plan {
     /// Nothing computed yet for each set of charges.
     fn states<'a>(&'a self, charges: &'a [Charges], out: &[Outputs], is_native: bool) -> Vec<State<'a>> {
         let one = |(charges, out): (&'a Charges, &Outputs)| {
-            let is_f32 = self.options.precision == Precision::F32 && p2p::suit_f32(charges);
+            let kernel_suits = self.kernel.as_ref().is_none_or(|k| suits_f32(&**k, self.tree.levels.len()));
+            let is_f32 = self.options.precision == Precision::F32 && p2p::suit_f32(charges) && kernel_suits;
             let mut state = match self.options.near_only {
                 true => State::near(self, charges),
                 false => State::new(self, charges, is_f32 && is_native),

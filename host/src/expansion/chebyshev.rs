@@ -9,8 +9,7 @@
 //!
 //! The coefficients K_ab come from values of K at Chebyshev nodes (`coefficients`). Only these depend on the kernel, and on the
 //! level where it is not homogeneous. For M2L alone, terms are replaced by the combinations that matter, the singular vectors
-//! of all K_ab together (`compress`), as Fong and Darve do: for a kernel that obeys a differential equation, as 1/r and
-//! exp(-r)/r do, about (P+1)^2 of them. They keep the parity of the terms, so that M2L takes mirrored offsets together
+//! of all K_ab together (`compress`), as Fong and Darve do. They keep the parity of the terms, so that M2L takes mirrored offsets together
 //! ([`super::mirrored`]) where the kernel is symmetric.
 
 mod coefficients;
@@ -139,8 +138,55 @@ pub fn table_bytes(order: usize, near2: u64) -> f64 {
     8.0 * edge.powi(3) * (terms(order) as f64).powi(2)
 }
 
+/// Whether f32 holds what a kernel gives between far cells on all levels of a tree, and what follows from it.
+pub fn suits_f32(kernel: &dyn Function, levels: usize) -> bool {
+    (COARSEST..levels as u32).all(|level| {
+        let edge = 2f64.powi(-(level as i32));
+        let places = [[2.0, 0.5, 0.25], [-0.5, 2.0, 0.5], [0.25, -0.5, -2.0]].map(|d| d.map(|x| x * edge));
+        let mut out = [[0.0; 4]; 3];
+        kernel.values(&places, &mut out);
+        let largest = out.iter().fold(0.0, |a: f64, o| a.max(o[0].abs()));
+        largest == 0.0 || RANGE_F32.contains(&largest)
+    })
+}
+
+/// Sums over many charges and products with factors of both signs stay in the range of f32.
+const RANGE_F32: std::ops::Range<f64> = 1e-20..1e20;
+
 /// How far the expansion of an order is from the kernel between two cells of `level` at the nearest offset: the largest
 /// difference of potentials among some points in both, relative to the largest potential.
 pub fn misfit(order: usize, near2: u64, kernel: &Arc<dyn Function>, level: u32) -> f64 {
     operators::misfit(&Chebyshev::<f64>::new(order, near2, kernel.clone()), level)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// r^-n exp(-k r) times a factor.
+    struct Power {
+        n: i32,
+        k: f64,
+        factor: f64,
+    }
+
+    impl Function for Power {
+        fn values(&self, d: &[[f64; 3]], out: &mut [[f64; 4]]) {
+            for (d, out) in d.iter().zip(out) {
+                let r = d.iter().map(|x| x * x).sum::<f64>().sqrt();
+                *out = [self.factor * (-self.k * r).exp() * r.powi(-self.n), 0.0, 0.0, 0.0];
+            }
+        }
+
+        fn symmetry(&self) -> Symmetry {
+            Symmetry::Full
+        }
+    }
+
+    #[test]
+    fn kernels_beyond_the_range_of_f32_are_known() {
+        let suits = |n, factor, levels| suits_f32(&Power { n, k: 0.0, factor }, levels);
+        assert!(suits(1, 1.0, 20) && suits(12, 1.0, 5) && suits(6, 1e-9, 3));
+        assert!(!suits(12, 1.0, 20) && !suits(1, 1e-30, 3) && !suits(1, 1e30, 3));
+    }
 }

@@ -8,7 +8,7 @@ use pg2::graph::PinClass;
 use std::ops::Range;
 
 /// Lanes of a block. Others are filled up to a multiple of a chunk.
-pub const LANES: usize = 128;
+pub const LANES: usize = 256;
 const CHUNK: usize = 16;
 
 /// One value in all lanes of a block.
@@ -31,20 +31,18 @@ pub struct Frame {
     once: bool,
 }
 
-/// Sums of integers, lane by lane: the low halves, and the high ones.
+/// Sums of integers: the low halves, and the high ones.
 #[derive(Clone, Copy)]
 pub struct Totals {
-    low: [u64; CHUNK],
-    high: [i64; CHUNK],
+    low: i128,
+    high: i128,
 }
 
 impl Totals {
-    pub const ZERO: Totals = Totals { low: [0; CHUNK], high: [0; CHUNK] };
+    pub const ZERO: Totals = Totals { low: 0, high: 0 };
 
-    /// The sum over all lanes.
     pub fn sum(&self) -> i128 {
-        let low: i128 = self.low.iter().map(|x| *x as i128).sum();
-        low + (self.high.iter().map(|x| *x as i128).sum::<i128>() << 32)
+        self.low + (self.high << 32)
     }
 }
 
@@ -189,17 +187,14 @@ fastest! {
 
 #[inline(always)]
 fn sum_body<const FMA: bool>(lanes: &[u64], is_signed: bool, totals: &mut Totals) {
-    let mut all = *totals;
-    for chunk in lanes.chunks_exact(CHUNK) {
-        for (low, x) in all.low.iter_mut().zip(chunk) {
-            *low += x & 0xffff_ffff;
-        }
-        for (high, x) in all.high.iter_mut().zip(chunk) {
-            *high += if is_signed { *x as i64 >> 32 } else { (x >> 32) as i64 };
-        }
-    }
-    *totals = all;
+    totals.low += lanes.iter().map(|x| (x & 0xffff_ffff) as i64).sum::<i64>() as i128;
+    totals.high += match is_signed {
+        true => lanes.iter().map(|x| *x as i64 >> 32).sum::<i64>(),
+        false => lanes.iter().map(|x| (x >> 32) as i64).sum::<i64>(),
+    } as i128;
 }
+
+// Conditions are joined without branches, which would keep loops from being made of vectors.
 
 /// The lanes of an instruction, all slices of one length.
 struct Place<'a> {
@@ -313,9 +308,21 @@ impl Place<'_> {
     /// Whole numbers that `whole` makes of floats, between two ends.
     #[inline(always)]
     fn to_integers(self, [least, most]: [f64; 2], whole: impl Fn(f64) -> f64) {
-        for ((to, a), marked) in self.to.iter_mut().zip(self.args[0]).zip(self.marked) {
+        let Place { args: [a, ..], to, marked } = self;
+        let (low, high) = (least.max(-SMALL), most.min(SMALL));
+        let mut outside = 0;
+        for (to, a) in to.iter_mut().zip(a) {
             let x = whole(number(*a));
-            let holds = x >= least && x <= most && x < END;
+            outside += u64::from(!((x >= low) & (x <= high)));
+            // Added, this leaves a small whole number in the low bits.
+            *to = (x + ROUND).to_bits().wrapping_sub(ROUND.to_bits());
+        }
+        if outside == 0 {
+            return;
+        }
+        for ((to, a), marked) in to.iter_mut().zip(a).zip(marked) {
+            let x = whole(number(*a));
+            let holds = (x >= least) & (x <= most) & (x < END);
             *marked |= mark_unless(holds);
             let inside = if holds { x } else { 0.0 };
             // SAFETY: it is a whole number, and at least -2^63 as all ends of formats, and below 2^63.
@@ -323,6 +330,10 @@ impl Place<'_> {
         }
     }
 }
+
+/// Added to a float of at most [`SMALL`], this rounds it to an integer that stands in the low bits.
+const ROUND: f64 = 6_755_399_441_055_744.0;
+const SMALL: f64 = 1_125_899_906_842_624.0;
 
 /// What no integer of a register reaches.
 const END: f64 = 9_223_372_036_854_775_808.0;
@@ -351,7 +362,7 @@ fn compute<const FMA: bool>(what: &What, p: Place) {
         What::Add => p.numbers(|a, b| a + b),
         What::Sub => p.numbers(|a, b| a - b),
         What::Mul => p.numbers(|a, b| a * b),
-        What::Div => p.two_where(|_, b| b != 0.0 && is_finite(b), |a, b| (a / b).to_bits()),
+        What::Div => p.two_where(|_, b| (b != 0.0) & is_finite(b), |a, b| (a / b).to_bits()),
         What::Neg => p.one(|a| (-number(a)).to_bits()),
         What::Abs => p.one(|a| number(a).abs().to_bits()),
         What::Min => p.two_where(alike, |a, b| if b < a { b } else { a }.to_bits()),
@@ -359,8 +370,8 @@ fn compute<const FMA: bool>(what: &What, p: Place) {
         What::Squares(count) => p.squares(count),
         What::Scale(by) => p.one(|a| (number(a) * by).to_bits()),
         What::Power(n) => p.power(n, is_finite, |x| x),
-        What::PowerOfRoot(n) => p.power(n, |x| x >= 0.0 && is_finite(x), f64::sqrt),
-        What::Exp => p.one_where(|x| (LEAST_EXP..=MOST_EXP).contains(&x), |x| exp::<FMA>(x).to_bits()),
+        What::PowerOfRoot(n) => p.power(n, |x| (x >= 0.0) & is_finite(x), f64::sqrt),
+        What::Exp => p.one_where(|x| (x >= LEAST_EXP) & (x <= MOST_EXP), |x| exp::<FMA>(x).to_bits()),
         What::ToFloat(by) => p.one(|a| (a as i64 as f64 * by).to_bits()),
         What::ToFloatUnsigned(by) => p.one(|a| (a as f64 * by).to_bits()),
         What::Round(by, ends) => p.to_integers(ends, |x| (x * by).round_ties_even()),
@@ -427,8 +438,6 @@ const MOST_EXP: f64 = 709.7;
 #[inline(always)]
 fn exp<const FMA: bool>(x: f64) -> f64 {
     let madd = |a: f64, b: f64, c: f64| if FMA { a.mul_add(b, c) } else { a * b + c };
-    // Added, this rounds to an integer that stands in the low bits.
-    const ROUND: f64 = 6755399441055744.0;
     let shifted = madd(x, std::f64::consts::LOG2_E, ROUND);
     let n = shifted - ROUND;
     // ln 2 in two parts, the first with so few bits that its multiples are exact (fdlibm, e_exp.c).
