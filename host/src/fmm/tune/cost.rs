@@ -77,7 +77,8 @@ impl Default for Costs {
         // Solid harmonics share a product among mirrored offsets; the Cartesian expansion computes one for each.
         Costs {
             f32: Native { pair: 0.33e-9, solid: far(8.0, 0.0055), cartesian: far(8.0, 0.0275) },
-            f64: Native { pair: 0.73e-9, solid: far(10.0, 0.0058), cartesian: far(10.0, 0.029) },
+            // Most products of solid harmonics are computed in f32.
+            f64: Native { pair: 0.73e-9, solid: far(15.0, 0.0033), cartesian: far(10.0, 0.029) },
         }
     }
 }
