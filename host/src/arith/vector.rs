@@ -264,7 +264,7 @@ impl Vector for __m512d {
     }
 
     const REGISTERS: usize = 32;
-    const ROOT: f64 = 3.2;
+    const ROOT: f64 = 1.0;
 
     #[inline(always)]
     unsafe fn from_f64(x: &[f64], origin: f64, factor: f64) -> Self {
@@ -275,14 +275,12 @@ impl Vector for __m512d {
     unsafe fn inverse_root(self) -> Self {
         unsafe {
             // Right to 2^-14. With h = 1 - x y^2, 1 / sqrt(x) is y (1 - h)^(-1/2), whose series up to h^3 leaves 35/128 h^4,
-            // where |h| < 2^-12.9. It is taken times 16/5, so that one of its steps is a sum: machines have units for sums
-            // beside those for products.
+            // where |h| < 2^-12.9.
             let y = _mm512_rsqrt14_pd(self);
             let h = _mm512_fnmadd_pd(_mm512_mul_pd(self, y), y, _mm512_set1_pd(1.0));
-            let p = _mm512_add_pd(h, _mm512_set1_pd(1.2));
-            let p = _mm512_fmadd_pd(h, p, _mm512_set1_pd(1.6));
-            let p = _mm512_fmadd_pd(h, p, _mm512_set1_pd(3.2));
-            _mm512_mul_pd(y, p)
+            let p = _mm512_fmadd_pd(h, _mm512_set1_pd(0.3125), _mm512_set1_pd(0.375));
+            let p = _mm512_fmadd_pd(h, p, _mm512_set1_pd(0.5));
+            _mm512_fmadd_pd(_mm512_mul_pd(y, h), p, y)
         }
     }
 
