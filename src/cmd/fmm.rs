@@ -1,36 +1,30 @@
 //! `pairforge fmm`: the Fast Multipole Method with P2P and M2L on a backend.
 
 mod costs;
+mod files;
+mod kernels;
 mod periodic;
 mod predict;
 mod table;
+mod task;
 
 use super::lanes::LaneArgs;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::{input, memory, output, source};
 use clap::ValueEnum;
 use hdl::circuit::target::Clock;
-use host::backends::{self, BACKENDS, BackendOptions, Entry, Needs};
-use host::data::input::{Input, columns_of, to_csv};
-use host::data::particles::{Field, Particles};
-use host::data::problem::{Geometry, Sources};
+use host::backends::{self, BACKENDS, BackendOptions, Needs};
+use host::data::problem::Geometry;
 use host::data::random::{Charge, Distribution};
-use host::data::{self, npy, random};
-use host::direct::error;
-use host::direct::summation::Direct;
 use host::expansion::basis::Basis;
-use host::fmm::budget::{self, Run};
 use host::fmm::executor::Executor;
 use host::fmm::gpu::Gpu;
-use host::fmm::offload::{self, Pipelines};
-use host::fmm::stats::{LeafBy, Stats};
-use host::fmm::{self, FmmError, MOST_PARTICLES, Plan, Precision, Solution, Solutions, bind, function, tune};
+use host::fmm::offload::Pipelines;
+use host::fmm::{self, FmmError, Precision, tune};
 use host::tree::boxmap::BoxMap;
-use host::tree::lists::near2;
-use pg2::graph::Graph;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use kernels::Kernels;
+use std::path::PathBuf;
+use task::Task;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -127,9 +121,6 @@ pub struct Args {
     predict: predict::PredictArgs,
 }
 
-/// Targets that `--budget` compares without `--check`.
-const SAMPLES: usize = 1000;
-
 /// What `--m2l` takes in place of a kernel.
 const NATIVE: &str = "native";
 
@@ -179,34 +170,14 @@ fn tolerance(text: &str) -> Result<f64, String> {
 pub fn run(args: Args) -> Result<(), Failure> {
     let (entry, place) = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
     let engine = BackendOptions { place: place.to_string(), ..engine(&args)? };
-    let on_gpu = gpu_kernel(entry, &args)?;
+    let on_gpu = kernels::on_gpu(entry, &args)?;
     // A kernel that is named is run, on the CPU by its real-number meaning.
     let is_plain = args.p2p.is_none() && args.m2l.is_none();
     let native = on_gpu.is_some() || entry.native && entry.needs != Needs::Gpu && is_plain;
-    if args.hessian && !native {
-        return Err(Failure::Usage(
-            "kernels have no pins for Hessians; compute them natively, with --backend cpu and no kernel".into(),
-        ));
-    }
     let mut options = options(&args, native);
-    options.check().map_err(failure)?;
-    if options.periodic.is_some() && (!native || on_gpu.is_some()) {
-        return Err(Failure::Usage(fmm::NO_IMAGES.into()));
-    }
-    if options.periodic.is_some() && args.check.is_some() && (args.targets.is_some() || args.hessian) {
-        return Err(Failure::Usage(
-            "the Ewald sums of --check give potential and gradient at the particles; leave --check out for --targets and --hessian"
-                .into(),
-        ));
-    }
-    check_outputs(&args)?;
-    if args.threads > 0 {
-        // The only pool is the global one; it can be sized once, before its first use.
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(args.threads)
-            .build_global()
-            .map_err(|e| Failure::Tool(format!("threads cannot be started: {e}")))?;
-    }
+    check(&args, &options, native, native && on_gpu.is_none())?;
+    files::check_outputs(&args)?;
+    start_threads(args.threads)?;
     if let Some(board) = &args.predict.predict {
         return predict::run(&args, board);
     }
@@ -220,13 +191,12 @@ pub fn run(args: Args) -> Result<(), Failure> {
         let pairs = expected_pairs(&args);
         k.graphs().try_for_each(|graph| backend.prepare(graph, pairs))?;
     }
-    let input = input(&args)?;
-    let particles = &input.particles;
+    let input = files::input(&args)?;
     let known = costs::known();
     if args.leaf.is_none() {
         let is_board = entry.needs == Needs::Device;
         let board = kernels.as_ref().filter(|_| is_board).map(|k| (&k.p2p, engine.clock.mhz));
-        options.leaf = costs::leaf(&known.costs, &args, &options, board, particles.len());
+        options.leaf = costs::leaf(&known.costs, &args, &options, board, input.particles.len());
     }
     let mut pipelines = kernels.as_ref().map(|k| Pipelines::new(&mut *backend, &k.p2p, k.m2l.as_ref()));
     if let Some(pipelines) = &mut pipelines {
@@ -234,12 +204,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
         let Geometry { sources, targets } = input.geometry();
         pipelines.check(&options, &BoxMap::over(&[sources, targets.unwrap_or(sources)])).map_err(failure)?;
     }
-    if let Some(path) = &args.save_particles {
-        let columns = input.columns();
-        save(path, || npy::write_columns(&columns), || to_csv(&columns))?;
-    }
-    let of_kernel = kernels.as_ref().map(|k| &k.p2p).or(on_gpu.as_ref().filter(|_| args.p2p.is_some()));
-    let of_kernel = of_kernel.filter(|_| options.basis == Basis::Chebyshev);
+    files::save_particles(&args, &input)?;
+    let p2p = kernels.as_ref().map(|k| &k.p2p).or(on_gpu.as_ref());
+    let task = Task { args: &args, options: &options, input: &input, known: &known, native, p2p };
     let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
     executors.extend(gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor));
     let mut shown: Option<(&'static str, Progress)> = None;
@@ -249,162 +216,37 @@ pub fn run(args: Args) -> Result<(), Failure> {
         }
         shown.iter_mut().for_each(|(_, p)| p.at(done));
     };
-    let sources = input.sources();
-    if args.budget && (sources.len() != 1 || sources[0].dipoles.is_some() || sources[0].charges.is_none()) {
-        return Err(Failure::Usage("--budget is for one set of charges without dipole moments".into()));
-    }
-    let (plan, solutions) = match args.tol {
-        None => {
-            let plan = Plan::for_kernel(input.geometry(), &options, of_kernel).map_err(failure)?;
-            let found = plan.solve_all(&sources, args.hessian, &mut executors, progress).map_err(failure)?;
-            (plan, found)
-        }
-        Some(_) if !input.is_plain() => {
-            return Err(Failure::Usage(
-                "--tol finds the order for particles with one charge each; give an --order for other ones".into(),
-            ));
-        }
-        Some(wanted) => {
-            let free = tune::Free {
-                theta: args.theta.is_none(),
-                precision: args.precision.is_none(),
-                leaf: args.leaf.is_none() && native,
-            };
-            let problem = tune::Problem {
-                particles,
-                p2p: of_kernel,
-                seed: args.seed,
-                is_promise: true,
-                free,
-                costs: &known.costs,
-            };
-            let tuned = tune::within(wanted, &problem, &options, &mut executors, progress).map_err(failure)?;
-            let Solution { field, stats } = tuned.solution;
-            let stats = Stats { error: Some(tuned.errors), ..stats };
-            (tuned.plan, Solutions { fields: vec![field], stats })
-        }
-    };
-    let (fields, mut stats) = (solutions.fields, solutions.stats);
-    stats.leaf_by = match args.leaf {
-        Some(_) => LeafBy::Given,
-        None if args.near_only => LeafBy::BuiltInCosts,
-        None => known.by,
-    };
-    if let Some(count) = args.check.or(args.budget.then_some(SAMPLES)) {
-        let one = |(sources, field): (&Sources, &Field)| match (of_kernel, &options.periodic) {
-            (None, None) => {
-                let direct =
-                    Direct { geometry: input.geometry(), sources: *sources, eps: args.eps, hessian: args.hessian };
-                Ok(error::measure_all(&direct, field, count, args.seed))
-            }
-            (None, periodic) => {
-                let targets = error::sample(particles.len(), count, args.seed);
-                let q = sources.charges.expect("dipoles were refused").to_vec();
-                let particles = Particles { q, ..particles.clone() };
-                let reference = error::reference(&particles, &targets, options.eps, periodic.as_ref());
-                Ok(error::compare(field, &targets, &reference))
-            }
-            (Some(graph), _) => {
-                let targets = error::sample(field.potential.len(), count, args.seed);
-                let charges = sources.charges.expect("kernels take charges alone");
-                let reference = offload::direct(&plan, charges, graph, &targets).map_err(failure)?;
-                Ok(error::compare(field, &targets, &reference))
-            }
-        };
-        let mut errors = sources.iter().zip(&fields).map(one).collect::<Result<Vec<_>, Failure>>()?.into_iter();
-        stats.error = errors.next();
-        stats.more_errors = errors.collect();
-    }
-    if args.budget {
-        let targets = error::sample(particles.len(), args.check.unwrap_or(SAMPLES), args.seed);
-        let reference = match of_kernel {
-            None => error::reference(particles, &targets, options.eps, options.periodic.as_ref()),
-            Some(graph) => offload::direct(&plan, &particles.q, graph, &targets).map_err(failure)?,
-        };
-        let (field, p2p) = (&fields[0], kernels.as_ref().map(|k| &k.p2p).or(on_gpu.as_ref()));
-        let run = Run { plan: &plan, particles, field, targets: &targets, reference: &reference, p2p };
-        stats.budget = Some(budget::split(&run, &mut executors, progress).map_err(failure)?);
-    }
+    let (fields, stats) = task.run(&mut executors, progress)?;
     drop(shown);
-    write(&args, &fields, &stats)
+    files::write(&args, &fields, &stats)
 }
 
-/// The P2P kernel that a GPU runs natively beside the CPU's far field: the usual one, or one that is named and has a native form.
-fn gpu_kernel(entry: &Entry, args: &Args) -> Result<Option<Graph>, Failure> {
-    let is_far_native = args.m2l.as_deref().is_none_or(|m| m == NATIVE);
-    if entry.needs != Needs::Gpu || !entry.native || !is_far_native {
-        return Ok(None);
+/// Refuses options that do not go together. `on_cpu` says that native code computes all on the CPU.
+fn check(args: &Args, options: &fmm::FmmOptions, native: bool, on_cpu: bool) -> Result<(), Failure> {
+    let refuse = |why: &str| Err(Failure::Usage(why.into()));
+    if args.hessian && !native {
+        return refuse("kernels have no pins for Hessians; compute them natively, with --backend cpu and no kernel");
     }
-    let kernel = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
-    Ok(Some(kernel).filter(Gpu::takes_kernel))
-}
-
-/// The kernels of an FMM on pipelines.
-struct Kernels {
-    p2p: Graph,
-    m2l: Option<Graph>,
-}
-
-impl Kernels {
-    /// Compiles them and checks that they can be used. A P2P kernel that is not 1/r gets a black-box expansion.
-    fn load(args: &Args, options: &mut fmm::FmmOptions) -> Result<Kernels, Failure> {
-        let p2p = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
-        let is_free = args.expansion.is_none() && args.m2l.as_deref().is_none_or(|m| m == NATIVE) && !args.near_only;
-        if is_free && bind::P2p::bind(&p2p, true).is_ok_and(|kernel| !kernel.coulomb) {
-            options.basis = Basis::Chebyshev;
-        }
-        if options.basis == Basis::Chebyshev && !args.near_only {
-            // The softening length is one of the particles' box, which is not known yet.
-            function::check(&p2p, 0.0, near2(options.theta)).map_err(|e| failure(e.into()))?;
-        }
-        if args.tol.is_some() && args.m2l.as_deref().is_some_and(|m| m != NATIVE) {
-            return Err(Failure::Usage(
-                "--tol finds the order, which an M2L kernel has already; leave --m2l out".into(),
-            ));
-        }
-        let m2l = match &args.m2l {
-            _ if args.near_only => None,
-            None if options.basis == Basis::Chebyshev || args.tol.is_some() => None,
-            Some(file) if file == NATIVE => None,
-            Some(file) => Some(source::load(file)?.1),
-            None => {
-                let text = pg2::gen_m2l(options.order as u32).map_err(Failure::Usage)?;
-                let name = format!("m2l_p{}", options.order);
-                Some(source::compile(&source::Kernel::shipped(&name, &text))?)
-            }
-        };
-        if options.precision == Precision::F32 && (m2l.is_some() || args.near_only) {
-            return Err(Failure::Usage(
-                "--precision is that of native code; leave it out for kernels, whose formats are their own".into(),
-            ));
-        }
-        offload::bind(&p2p, m2l.as_ref(), options).map_err(failure)?;
-        Ok(Kernels { p2p, m2l })
+    options.check().map_err(failure)?;
+    if options.periodic.is_some() && !on_cpu {
+        return refuse(fmm::NO_IMAGES);
     }
-
-    fn graphs(&self) -> impl Iterator<Item = &Graph> {
-        [&self.p2p].into_iter().chain(&self.m2l)
-    }
-}
-
-/// Says of the files that are to be written whether they can be, and that no two are one.
-fn check_outputs(args: &Args) -> Result<(), Failure> {
-    let named = [
-        ("-o", &args.output),
-        ("--json", &args.json),
-        ("--report", &args.report),
-        ("--save-particles", &args.save_particles),
-    ];
-    output::check_all(named.map(|n| n.1))?;
-    let is_device = |path: &Path| path.metadata().is_ok_and(|m| !m.is_file());
-    let named: Vec<(&str, &PathBuf)> = named.iter().filter_map(|(o, path)| Some((*o, path.as_ref()?))).collect();
-    for (k, (option, path)) in named.iter().enumerate() {
-        if let Some((other, _)) = named[..k].iter().find(|(_, p)| p == path && !is_device(path)) {
-            let name = path.display();
-            return Err(Failure::Usage(format!("{other} and {option} both name {name}; give them two files")));
-        }
+    if options.periodic.is_some() && args.check.is_some() && (args.targets.is_some() || args.hessian) {
+        return refuse(
+            "the Ewald sums of --check give potential and gradient at the particles; leave --check out for --targets and \
+             --hessian",
+        );
     }
     Ok(())
+}
+
+fn start_threads(threads: usize) -> Result<(), Failure> {
+    if threads == 0 {
+        return Ok(());
+    }
+    // The only pool is the global one; it can be sized once, before its first use.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    pool.build_global().map_err(|e| Failure::Tool(format!("threads cannot be started: {e}")))
 }
 
 /// The leaf size where costs do not choose it.
@@ -453,78 +295,10 @@ fn expected_pairs(args: &Args) -> u64 {
     n.saturating_mul(n.min(27 * args.leaf.unwrap_or(LEAF) / 2)) as u64
 }
 
-fn input(args: &Args) -> Result<Input, Failure> {
-    let Some(path) = &args.particles else {
-        let distribution: Distribution = args.dist.into();
-        let charge = args.charge.map_or(distribution.default_charge(), Charge::from);
-        if args.n > MOST_PARTICLES {
-            return Err(Failure::Usage(format!("--n takes up to {MOST_PARTICLES} particles, not {}", args.n)));
-        }
-        memory::check(args.n as u64 * BYTES_A_PARTICLE, format!("an FMM of {} particles", args.n))?;
-        let particles = random::generate(args.n, distribution, charge, args.seed);
-        return Ok(Input { targets: targets(args)?, ..particles.into() });
-    };
-    let bytes = input::read(path)?;
-    let mut input = match npy::is_npy(&bytes) {
-        true => Input::from_npy(&bytes).map_err(|e| Failure::file(path, e))?,
-        false => Input::from_csv(text(path, &bytes)?).map_err(|e| Failure::file(path, e))?,
-    };
-    input.targets = targets(args)?;
-    Ok(input)
-}
-
-fn text<'b>(path: &Path, bytes: &'b [u8]) -> Result<&'b str, Failure> {
-    std::str::from_utf8(bytes).map_err(|_| Failure::file(path, "is neither CSV text nor an .npy file"))
-}
-
-/// The targets, where they are not the particles.
-fn targets(args: &Args) -> Result<Option<[Vec<f64>; 3]>, Failure> {
-    let Some(path) = &args.targets else { return Ok(None) };
-    let bytes = input::read(path)?;
-    let read = match npy::is_npy(&bytes) {
-        true => data::input::targets_from_npy(&bytes),
-        false => data::input::targets_from_csv(text(path, &bytes)?),
-    };
-    read.map(Some).map_err(|e| Failure::file(path, e))
-}
-
-/// Particles with one charge each, which are their own targets.
-fn particles(args: &Args) -> Result<Particles, Failure> {
-    let input = input(args)?;
-    match input.is_plain() {
-        true => Ok(input.particles),
-        false => Err(Failure::Usage("a prediction is for particles with one charge each".into())),
-    }
-}
-
 fn failure(e: FmmError) -> Failure {
     match e {
         FmmError::Backend(e) => e.into(),
         FmmError::Option(text) => Failure::Usage(text),
         e => Failure::Input(e.to_string()),
     }
-}
-
-fn write(args: &Args, fields: &[Field], stats: &Stats) -> Result<(), Failure> {
-    if let Some(path) = &args.output {
-        let columns = columns_of(fields);
-        save(path, || npy::write_columns(&columns), || to_csv(&columns))?;
-    }
-    if let Some(path) = &args.json {
-        output::write_json(path, stats)?;
-    }
-    if let Some(path) = &args.report {
-        output::write_text(path, &table::html(stats)?)?;
-    }
-    // Results that go to standard output are not mixed with a table for people.
-    let standard = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
-    if !standard(&args.output) && !standard(&args.json) && !standard(&args.save_particles) {
-        output::print(&table::text(stats).to_string())?;
-    }
-    Ok(())
-}
-
-fn save(path: &Path, npy: impl FnOnce() -> Vec<u8>, csv: impl FnOnce() -> String) -> Result<(), Failure> {
-    let bytes = if path.extension().is_some_and(|e| e == "npy") { npy() } else { csv().into_bytes() };
-    output::write_with(path, |out: &mut dyn Write| out.write_all(&bytes))
 }

@@ -1,6 +1,7 @@
 //! `pairforge fmm --predict BOARD`: what an FMM with P2P on a board would take, without the board.
 
-use super::{Args, LEAF, failure, options, particles};
+use super::files::{self, particles};
+use super::{Args, LEAF, failure, options};
 use crate::failure::Failure;
 use crate::{input, output, source};
 use flow::summary::Summary;
@@ -108,7 +109,7 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
     };
     let particles = particles(args)?;
     if let Some(path) = &args.save_particles {
-        super::save(path, || host::data::npy::write_particles(&particles), || particles.to_csv())?;
+        files::save(path, || host::data::npy::write_particles(&particles), || particles.to_csv())?;
     }
     let report = predicted(args, &machine, &graph, &particles)?;
     if let Some(path) = &args.json {

@@ -1,0 +1,69 @@
+//! The kernels of an FMM: those of pipelines, and the one that a GPU runs.
+
+use super::{Args, NATIVE, failure};
+use crate::failure::Failure;
+use crate::source;
+use host::backends::{Entry, Needs};
+use host::expansion::basis::Basis;
+use host::fmm::gpu::Gpu;
+use host::fmm::{self, Precision, bind, function, offload};
+use host::tree::lists::near2;
+use pg2::graph::Graph;
+
+/// The P2P kernel that a GPU runs natively beside the CPU's far field: the usual one, or one that is named and has a native form.
+pub fn on_gpu(entry: &Entry, args: &Args) -> Result<Option<Graph>, Failure> {
+    let is_far_native = args.m2l.as_deref().is_none_or(|m| m == NATIVE);
+    if entry.needs != Needs::Gpu || !entry.native || !is_far_native {
+        return Ok(None);
+    }
+    let kernel = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
+    Ok(Some(kernel).filter(Gpu::takes_kernel))
+}
+
+/// The kernels of an FMM on pipelines.
+pub struct Kernels {
+    pub p2p: Graph,
+    pub m2l: Option<Graph>,
+}
+
+impl Kernels {
+    /// Compiles them and checks that they can be used. A P2P kernel that is not 1/r gets a black-box expansion.
+    pub fn load(args: &Args, options: &mut fmm::FmmOptions) -> Result<Kernels, Failure> {
+        let p2p = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
+        let is_free = args.expansion.is_none() && args.m2l.as_deref().is_none_or(|m| m == NATIVE) && !args.near_only;
+        if is_free && bind::P2p::bind(&p2p, true).is_ok_and(|kernel| !kernel.coulomb) {
+            options.basis = Basis::Chebyshev;
+        }
+        if options.basis == Basis::Chebyshev && !args.near_only {
+            // The softening length is one of the particles' box, which is not known yet.
+            function::check(&p2p, 0.0, near2(options.theta)).map_err(|e| failure(e.into()))?;
+        }
+        if args.tol.is_some() && args.m2l.as_deref().is_some_and(|m| m != NATIVE) {
+            return Err(Failure::Usage(
+                "--tol finds the order, which an M2L kernel has already; leave --m2l out".into(),
+            ));
+        }
+        let m2l = match &args.m2l {
+            _ if args.near_only => None,
+            None if options.basis == Basis::Chebyshev || args.tol.is_some() => None,
+            Some(file) if file == NATIVE => None,
+            Some(file) => Some(source::load(file)?.1),
+            None => {
+                let text = pg2::gen_m2l(options.order as u32).map_err(Failure::Usage)?;
+                let name = format!("m2l_p{}", options.order);
+                Some(source::compile(&source::Kernel::shipped(&name, &text))?)
+            }
+        };
+        if options.precision == Precision::F32 && (m2l.is_some() || args.near_only) {
+            return Err(Failure::Usage(
+                "--precision is that of native code; leave it out for kernels, whose formats are their own".into(),
+            ));
+        }
+        offload::bind(&p2p, m2l.as_ref(), options).map_err(failure)?;
+        Ok(Kernels { p2p, m2l })
+    }
+
+    pub fn graphs(&self) -> impl Iterator<Item = &Graph> {
+        [&self.p2p].into_iter().chain(&self.m2l)
+    }
+}

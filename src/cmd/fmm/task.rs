@@ -1,0 +1,144 @@
+//! An FMM as it was asked for: plan and run, and then its errors.
+
+use super::{Args, costs, failure};
+use crate::failure::Failure;
+use host::data::Force;
+use host::data::input::Input;
+use host::data::particles::{Field, Particles};
+use host::data::problem::Sources;
+use host::direct::error::{self, Errors};
+use host::direct::summation::Direct;
+use host::expansion::basis::Basis;
+use host::fmm::budget::{self, Budget, Run};
+use host::fmm::executor::{Executor, Progress};
+use host::fmm::stats::{LeafBy, Stats};
+use host::fmm::{FmmOptions, Plan, Solution, Solutions, offload, tune};
+use pg2::graph::Graph;
+
+/// Targets that `--budget` compares without `--check`.
+const SAMPLES: usize = 1000;
+
+/// What is to be computed.
+pub struct Task<'a> {
+    pub args: &'a Args,
+    pub options: &'a FmmOptions,
+    pub input: &'a Input,
+    pub known: &'a costs::Known,
+    /// Whether native code runs everything.
+    pub native: bool,
+    /// The kernel of P2P, if one runs it.
+    pub p2p: Option<&'a Graph>,
+}
+
+impl Task<'_> {
+    /// The fields of all sets of charges.
+    pub fn run(
+        &self,
+        executors: &mut [&mut dyn Executor],
+        progress: &mut Progress,
+    ) -> Result<(Vec<Field>, Stats), Failure> {
+        let sources = self.input.sources();
+        if self.args.budget && (sources.len() != 1 || sources[0].dipoles.is_some() || sources[0].charges.is_none()) {
+            return Err(Failure::Usage("--budget is for one set of charges without dipole moments".into()));
+        }
+        let (plan, Solutions { fields, mut stats }) = match self.args.tol {
+            None => {
+                let plan = Plan::for_kernel(self.input.geometry(), self.options, self.expanded()).map_err(failure)?;
+                let found = plan.solve_all(&sources, self.args.hessian, executors, progress).map_err(failure)?;
+                (plan, found)
+            }
+            Some(wanted) => self.within(wanted, executors, progress)?,
+        };
+        stats.leaf_by = match self.args.leaf {
+            Some(_) => LeafBy::Given,
+            None if self.args.near_only => LeafBy::BuiltInCosts,
+            None => self.known.by,
+        };
+        if let Some(count) = self.args.check.or(self.args.budget.then_some(SAMPLES)) {
+            let errors = sources.iter().zip(&fields).map(|(sources, field)| self.errors(&plan, sources, field, count));
+            let mut errors = errors.collect::<Result<Vec<_>, Failure>>()?.into_iter();
+            stats.error = errors.next();
+            stats.more_errors = errors.collect();
+        }
+        if self.args.budget {
+            stats.budget = Some(self.budget(&plan, &fields[0], executors, progress)?);
+        }
+        Ok((fields, stats))
+    }
+
+    /// The kernel that a black-box expansion expands.
+    fn expanded(&self) -> Option<&Graph> {
+        let is_named = !self.native || self.args.p2p.is_some();
+        self.p2p.filter(|_| is_named && self.options.basis == Basis::Chebyshev)
+    }
+
+    /// The run of the order that keeps a wanted error.
+    fn within(
+        &self,
+        wanted: f64,
+        executors: &mut [&mut dyn Executor],
+        progress: &mut Progress,
+    ) -> Result<(Plan, Solutions), Failure> {
+        if !self.input.is_plain() {
+            return Err(Failure::Usage(
+                "--tol finds the order for particles with one charge each; give an --order for other ones".into(),
+            ));
+        }
+        let args = self.args;
+        let free = tune::Free {
+            theta: args.theta.is_none(),
+            precision: args.precision.is_none(),
+            leaf: args.leaf.is_none() && self.native,
+        };
+        let problem = tune::Problem {
+            particles: &self.input.particles,
+            p2p: self.expanded(),
+            seed: args.seed,
+            is_promise: true,
+            free,
+            costs: &self.known.costs,
+        };
+        let tuned = tune::within(wanted, &problem, self.options, executors, progress).map_err(failure)?;
+        let Solution { field, stats } = tuned.solution;
+        let stats = Stats { error: Some(tuned.errors), ..stats };
+        Ok((tuned.plan, Solutions { fields: vec![field], stats }))
+    }
+
+    /// The errors of what one set of charges gave at `count` targets.
+    fn errors(&self, plan: &Plan, sources: &Sources, field: &Field, count: usize) -> Result<Errors, Failure> {
+        let (args, input) = (self.args, self.input);
+        if self.expanded().is_none() && self.options.periodic.is_none() {
+            let direct = Direct { geometry: input.geometry(), sources: *sources, eps: args.eps, hessian: args.hessian };
+            return Ok(error::measure_all(&direct, field, count, args.seed));
+        }
+        let targets = error::sample(field.potential.len(), count, args.seed);
+        let charges = sources.charges.expect("dipoles were refused");
+        let reference = self.reference(plan, charges, &targets)?;
+        Ok(error::compare(field, &targets, &reference))
+    }
+
+    /// Potential and gradient at some particles by the sum over all others, or by an Ewald sum.
+    fn reference(&self, plan: &Plan, charges: &[f64], targets: &[usize]) -> Result<Vec<Force>, Failure> {
+        match self.expanded() {
+            Some(graph) => offload::direct(plan, charges, graph, targets).map_err(failure),
+            None => {
+                let particles = Particles { q: charges.to_vec(), ..self.input.particles.clone() };
+                Ok(error::reference(&particles, targets, self.options.eps, self.options.periodic.as_ref()))
+            }
+        }
+    }
+
+    fn budget(
+        &self,
+        plan: &Plan,
+        field: &Field,
+        executors: &mut [&mut dyn Executor],
+        progress: &mut Progress,
+    ) -> Result<Budget, Failure> {
+        let particles = &self.input.particles;
+        let targets = error::sample(particles.len(), self.args.check.unwrap_or(SAMPLES), self.args.seed);
+        let reference = self.reference(plan, &particles.q, &targets)?;
+        let run = Run { plan, particles, field, targets: &targets, reference: &reference, p2p: self.p2p };
+        budget::split(&run, executors, progress).map_err(failure)
+    }
+}
