@@ -162,9 +162,6 @@ fn check_derivatives(
             "kernels have no pins for {what}; compute them natively, with --backend cpu and no kernel"
         )));
     }
-    if plan.options.periodic.is_some() && what == "dipoles" {
-        return Err(FmmError::Option("periodic boundaries are for charges; leave them or the dipoles out".into()));
-    }
     if plan.options.basis == Basis::Chebyshev {
         return Err(FmmError::Option(format!(
             "the black-box expansion is made from a kernel, which has no pins for {what}; take --expansion cartesian or solid"

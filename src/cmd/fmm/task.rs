@@ -41,6 +41,11 @@ impl Task<'_> {
         if self.args.budget && (sources.len() != 1 || sources[0].dipoles.is_some() || sources[0].charges.is_none()) {
             return Err(Failure::Usage("--budget is for one set of charges without dipole moments".into()));
         }
+        if self.args.check.is_some() && self.options.periodic.is_some() && sources.iter().any(|s| s.dipoles.is_some()) {
+            return Err(Failure::Usage(
+                "the Ewald sums of --check are for charges; leave it out for dipole moments".into(),
+            ));
+        }
         let (plan, Solutions { fields, mut stats }) = match self.args.tol {
             None => {
                 let plan = Plan::for_kernel(self.input.geometry(), self.options, self.expanded()).map_err(failure)?;
@@ -112,7 +117,7 @@ impl Task<'_> {
             return Ok(error::measure_all(&direct, field, count, args.seed));
         }
         let targets = error::sample(field.potential.len(), count, args.seed);
-        let charges = sources.charges.expect("dipoles were refused");
+        let charges = sources.charges.expect("dipoles are refused here");
         let reference = self.reference(plan, charges, &targets)?;
         Ok(error::compare(field, &targets, &reference))
     }
