@@ -60,6 +60,10 @@ const FAR_CELLS: f64 = 8.0 * 189.0;
 /// Cells whose particles a leaf meets directly.
 const NEAR_CELLS: f64 = 27.0;
 
+/// P2P of a pair by what a kernel means: about that of `exp(-4 r) / r` on one core of a Zen 4. A black-box expansion always goes
+/// with it.
+const KERNEL_PAIR: f64 = 8e-9;
+
 /// Leaves are whole groups of so many lanes, as engines and vectors have them.
 const GROUP: f64 = 8.0;
 const LARGEST: f64 = 2048.0;
@@ -104,7 +108,11 @@ impl Costs {
     /// The particles up to which a leaf is not worth splitting: `sqrt(B / C)` with what M2L of a cell's children and P2P of a
     /// pair cost (Gumerov and Duraiswami, 2008).
     pub fn leaf(&self, choice: &Choice) -> usize {
-        rounded(off_the_middle(self.best(choice, self.native(choice.precision).pair), choice.n as f64))
+        let pair = match choice.basis {
+            Basis::Chebyshev => KERNEL_PAIR,
+            Basis::Cartesian | Basis::Solid => self.native(choice.precision).pair,
+        };
+        rounded(off_the_middle(self.best(choice, pair), choice.n as f64))
     }
 
     /// The same with P2P on a board: for a particle it takes what its line does, until the pairs of larger leaves take longer. The
@@ -190,6 +198,9 @@ mod tests {
                 assert!(sizes.windows(2).all(|w| w[0] <= w[1]) && sizes[0] < sizes[4], "{basis:?} {sizes:?}");
             }
         }
+        // P2P by a kernel's meaning costs more than native P2P, so that smaller leaves pay.
+        let by_kernel = leaf(0, Basis::Chebyshev, 7, Precision::F32);
+        assert!(2 * by_kernel < leaf(0, Basis::Cartesian, 7, Precision::F32), "{by_kernel}");
         // The default was this size before there was a model of it.
         assert_eq!(leaf(10_000, Basis::Cartesian, 4, Precision::F64), 64);
     }
