@@ -22,6 +22,7 @@ use crate::failure::Failure;
 
 /// A subcommand with its arguments.
 #[derive(clap::Subcommand)]
+#[allow(clippy::large_enum_variant, reason = "a run has one")]
 pub enum Command {
     /// Diagnose kernels; prints nothing when all is well
     Check(check::Args),

@@ -176,7 +176,7 @@ impl<'a> Near<'a> {
             self.again(&Part { leaf: *leaf, targets, sets: &[0] }, scratch, &mut add, &mut again);
             (again, found)
         };
-        let parts: Vec<(Vec<Again>, Vec<(usize, Force)>)> = leaves.par_iter().map_init(Default::default, one).collect();
+        let parts: Vec<(Vec<Again>, Vec<_>)> = leaves.par_iter().map_init(Default::default, one).collect();
         let (again, found): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         found.into_iter().flatten().for_each(|(k, f)| set(k, f));
         joined(again, 1).pop().expect("there is one set")

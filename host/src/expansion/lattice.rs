@@ -54,6 +54,7 @@ pub fn act<T: Real>(basis: Basis, order: usize, sums: &[f64], m: &[T], l: &mut [
 }
 
 /// The derivatives at 0 of the sum of `sums` times regular harmonics, up to `order`, in the order of the Cartesian terms.
+#[allow(clippy::needless_range_loop, reason = "the same place of several arrays")]
 fn derivatives(sums: &[f64], order: usize) -> Vec<f64> {
     let mut all: HashMap<Index, Vec<f64>> = HashMap::from([([0; 3], sums[..count(order)].to_vec())]);
     let slopes = local_slopes(order, &weights(order));

@@ -84,6 +84,7 @@ impl Sorted {
     }
 
     /// Counts twins among other points, the sources.
+    #[allow(clippy::needless_range_loop, reason = "the same place of several arrays")]
     pub(super) fn count_twins_among(&mut self, sources: &Sorted) {
         let mut twins = vec![0; self.len()];
         let mut first = 0;

@@ -2,14 +2,13 @@
 
 mod operators;
 
-use host::arith::vector::Vectors;
 use host::backends::{self, find};
 use host::data::particles::{Columns, Field, Particles};
 use host::data::problem::{Geometry, Sources};
 use host::data::random::{Charge, Distribution, generate};
 use host::direct::summation::Direct;
+use host::expansion::PAIRS;
 use host::expansion::basis::Basis;
-use host::expansion::{Expansion, PAIRS, Points, operators};
 use host::fmm::offload::Pipelines;
 use host::fmm::{FmmError, FmmOptions, Plan, Precision, Solutions};
 
@@ -275,6 +274,7 @@ fn hessians_are_free_of_trace_and_dipoles_are_the_limit_of_two_charges() {
     let h = 1e-5;
     // Charges of 1/h at both ends of h p.
     let mut two = Particles::default();
+    #[allow(clippy::needless_range_loop, reason = "the same place of several arrays")]
     for k in 0..p.len() {
         let (at, moment) = (p.position(k), [0, 1, 2].map(|a| moments[a][k]));
         two.push([0, 1, 2].map(|a| at[a] + 0.5 * h * moment[a]), 1.0 / h);
@@ -348,7 +348,7 @@ fn close_pairs_are_right_or_refused() {
         particles.push([1.0, 0.3, 0.2], 0.0);
         let moments = p.map(|p| vec![p, 0.0, 0.0]);
         let (at, target) = (particles.columns(), particles.position(1));
-        let target = target.each_ref().map(|x| std::slice::from_ref(x));
+        let target = target.each_ref().map(std::slice::from_ref);
         for geometry in [at.into(), Geometry { sources: at, targets: Some(target) }] {
             let place = geometry.targets.is_none() as usize;
             for dipole in [false, true] {

@@ -152,7 +152,7 @@ impl<'a> RealKernel<'a> {
         let mut sums: Vec<Sum> = self.graph.outputs.iter().map(|o| Sum::new(o.reduce, self.format(o.pin))).collect();
         let mut totals = vec![Totals::ZERO; sums.len()];
         let mut flags = Flags::NONE;
-        if gathered.len() > 0 {
+        if !gathered.is_empty() {
             scratch.outputs.target(&self.outputs, |class, at| pair.value(class, at));
         }
         let mut is_fresh = true;

@@ -294,7 +294,7 @@ fn c_total(inst: &Inst, c: &mut CText, args: &[CVar], subtract: bool, flags: Fla
     };
     let frac = format.log_frac();
     let sum = can_agree(inst, subtract).then(|| correction(lns::sums(frac, mode), 0));
-    let difference = (can_differ(inst, subtract) && !(inst.same && !subtract))
+    let difference = (can_differ(inst, subtract) && (subtract || !inst.same))
         .then(|| correction(lns::differences(frac, mode), lns::far_difference(mode)));
     let bit = floats::sign_bit(format);
     let second = if subtract { format!("({} ^ {bit})", args[1]) } else { args[1].text.clone() };

@@ -95,6 +95,7 @@ fn neutral_cells_without_dipole_are_sums_over_very_many_images() {
         let periodic = Periodic { length: 1.0, axes };
         let found = reference(&p, &targets, 0.0, &periodic);
         let most = axes.map(|a| if a { 20i32 } else { 0 });
+        #[allow(clippy::needless_range_loop, reason = "the same place of several arrays")]
         for i in 0..p.len() {
             let mut plain = [0.0; 4];
             for n in (0..41 * 41 * 41i32).map(|k| [k / 1681 - 20, k / 41 % 41 - 20, k % 41 - 20]) {

@@ -155,6 +155,7 @@ fastest! {
     fn add(waves: &Waves, tables: &Tables, q: &[f64; CHUNK], sums: &mut Sums) = add_body
 }
 
+#[allow(clippy::needless_range_loop, reason = "the same place of several arrays")]
 #[inline(always)]
 fn add_body<const FMA: bool>(waves: &Waves, tables: &Tables, q: &[f64; CHUNK], sums: &mut Sums) {
     const LANES: usize = 8;

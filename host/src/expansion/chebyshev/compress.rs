@@ -209,8 +209,9 @@ mod tests {
     #[test]
     fn what_is_left_out_is_as_small_as_was_asked_for() {
         let n = 6;
-        let entry =
-            |a: usize, b: usize| if (a + b) % 2 == 0 { 0.2f64.powi((a + b) as i32) * (1.0 + a as f64) } else { 0.0 };
+        let entry = |a: usize, b: usize| {
+            if (a + b).is_multiple_of(2) { 0.2f64.powi((a + b) as i32) * (1.0 + a as f64) } else { 0.0 }
+        };
         let matrix: Vec<f64> = (0..n * n).map(|k| entry(k / n, k % n)).collect();
         let mut gram = Gram::new(&[0, 1, 0, 1, 0, 1]);
         gram.add(2.0, &matrix);

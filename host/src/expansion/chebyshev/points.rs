@@ -82,6 +82,7 @@ unsafe fn slopes<V: Vector>(t: &[V; MOST + 1], order: usize) -> [V; MOST + 1] {
     }
 }
 
+#[allow(clippy::needless_range_loop, reason = "the same place of several arrays")]
 #[inline(always)]
 unsafe fn moments_in<V: Vector>(nested: &Nested, x: [&[V::Item]; 3], charges: &[V::Item], m: &mut [V::Item]) {
     let order = nested.order;

@@ -28,6 +28,7 @@ pub trait Matrices: Send + Sync {
     fn order(&self, offset: [i64; 3]) -> usize;
 
     /// Calls `take` with the share of the source's term, the second, in the target's term, the first, for terms that matter.
+    #[allow(clippy::type_complexity, reason = "an alias would hide which function calls which")]
     fn entries(&self, offset: [i64; 3], take: &mut dyn FnMut(&dyn Fn(usize, usize) -> f64));
 
     /// Bytes of matrices that are kept; those of more are made when they are needed.

@@ -15,6 +15,7 @@ use pairwise::Pairwise;
 use std::ops::Range;
 
 /// M2L of an order and an opening angle.
+#[allow(clippy::large_enum_variant, reason = "an expansion has one")]
 pub enum M2l<T> {
     Tables(Mirrored<T>),
     Mixed(Mixed<T>),

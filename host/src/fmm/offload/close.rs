@@ -93,6 +93,7 @@ impl Replaced<'_> {
     }
 
     /// The patterns of what a kernel gave for a target from some sources.
+    #[allow(clippy::single_range_in_vec_init, reason = "a list of one stretch")]
     fn given(&self, kernel: &Kernel, room: &mut Room, k: usize, close: &[usize]) -> (Vec<u64>, Flags) {
         let Records { targets, sources } = self.records;
         let target = targets.record(k);

@@ -3,7 +3,7 @@
 use super::exact;
 use host::arith::vector::Vectors;
 use host::expansion::basis::Basis;
-use host::expansion::{Expansion, PAIRS, Points, operators};
+use host::expansion::{Expansion, Points, operators};
 
 #[test]
 fn operators_of_dipoles_and_hessians_agree_with_p2p_on_single_points() {

@@ -61,6 +61,10 @@ impl Gathered {
     pub fn len(&self) -> usize {
         self.places.len()
     }
+
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
 }
 
 impl Frame {
@@ -307,7 +311,7 @@ impl Place<'_> {
 
     /// Whole numbers that `whole` makes of floats, between two ends.
     #[inline(always)]
-    fn to_integers(self, [least, most]: [f64; 2], whole: impl Fn(f64) -> f64) {
+    fn whole(self, [least, most]: [f64; 2], whole: impl Fn(f64) -> f64) {
         let Place { args: [a, ..], to, marked } = self;
         let (low, high) = (least.max(-SMALL), most.min(SMALL));
         let mut outside = 0;
@@ -371,11 +375,13 @@ fn compute<const FMA: bool>(what: &What, p: Place) {
         What::Scale(by) => p.one(|a| (number(a) * by).to_bits()),
         What::Power(n) => p.power(n, is_finite, |x| x),
         What::PowerOfRoot(n) => p.power(n, |x| (x >= 0.0) & is_finite(x), f64::sqrt),
+        // Without a branch, for vectors.
+        #[allow(clippy::manual_range_contains, reason = "the range's test has a branch")]
         What::Exp => p.one_where(|x| (x >= LEAST_EXP) & (x <= MOST_EXP), |x| exp::<FMA>(x).to_bits()),
         What::ToFloat(by) => p.one(|a| (a as i64 as f64 * by).to_bits()),
         What::ToFloatUnsigned(by) => p.one(|a| (a as f64 * by).to_bits()),
-        What::Round(by, ends) => p.to_integers(ends, |x| (x * by).round_ties_even()),
-        What::Truncate(by, ends) => p.to_integers(ends, |x| (x * by).trunc()),
+        What::Round(by, ends) => p.whole(ends, |x| (x * by).round_ties_even()),
+        What::Truncate(by, ends) => p.whole(ends, |x| (x * by).trunc()),
         What::Finite => p.one_where(is_finite, |x| (x + 0.0).to_bits()),
         What::Less => p.two_where(alike, |a, b| (a < b) as u64),
         What::LessOrEqual => p.two_where(alike, |a, b| (a <= b) as u64),
