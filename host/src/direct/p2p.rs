@@ -255,7 +255,8 @@ impl<'a> Near<'a> {
         let (isa, sources, sets) = (Isa::best(), &*sources, held.len());
         sums.clear();
         sums.resize(targets.len() * sets, Sums::default());
-        let charges: Vec<_> = [&sources.columns[3]].into_iter().chain(&sources.more).map(|column| &column[..]).collect();
+        let charges: Vec<_> =
+            [&sources.columns[3]].into_iter().chain(&sources.more).map(|column| &column[..]).collect();
         // The targets of a crowded leaf are many enough for all threads.
         let chunks = targets.par_chunks(CHUNK).zip(sums.par_chunks_mut(CHUNK * sets));
         chunks.for_each(|(targets, sums)| leaf_sums::<T>(isa, sources, &charges, squares, targets, sums));
