@@ -7,6 +7,7 @@ mod cycle;
 mod emulator;
 mod fmm;
 mod link;
+pub mod measured;
 mod native;
 mod power;
 mod schedule;

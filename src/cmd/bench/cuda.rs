@@ -30,9 +30,6 @@ const LEAF: usize = 64;
 /// FP32 instructions and one reciprocal root of a pair's potential and gradient.
 const ISSUED: f64 = 14.0;
 
-/// The shipped gravity kernel's names.
-const GRAVITY: Names = Names { potential: "phi", gradient: "acc", ..Names::USUAL };
-
 /// One figure.
 #[derive(Serialize)]
 struct Figure {
@@ -63,8 +60,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     let mut bench = Bench::new(args.repeat)?;
     let all = Problem::of_all_pairs();
-    bench.p2p("gravity, all pairs, f32", &all, "gravity", &GRAVITY, &all.all_pairs::<f32>())?;
-    bench.p2p("gravity, all pairs, f64", &all, "gravity", &GRAVITY, &all.all_pairs::<f64>())?;
+    bench.p2p("gravity, all pairs, f32", &all, "gravity", &Names::GRAVITY, &all.all_pairs::<f32>())?;
+    bench.p2p("gravity, all pairs, f64", &all, "gravity", &Names::GRAVITY, &all.all_pairs::<f64>())?;
     drop(all);
     let fmm = Problem::of_fmm();
     bench.p2p("P2P of an FMM, f32", &fmm, "p2p", &Names::USUAL, &fmm.leaves::<f32>())?;

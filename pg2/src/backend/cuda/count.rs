@@ -205,7 +205,10 @@ mod tests {
     fn what_is_equal_unused_or_the_same_for_all_sources_is_not_counted_again() {
         let one = pair("const uint32_t a = j.v1 - t.v0; s.flags |= a;");
         assert_eq!(one, Operations { integer: 2, ..Operations::default() });
-        assert_eq!(pair("const uint32_t a = j.v1 - t.v0; const uint32_t b = j.v1 - t.v0; s.flags |= a & b;").integer, 3 - 1);
+        assert_eq!(
+            pair("const uint32_t a = j.v1 - t.v0; const uint32_t b = j.v1 - t.v0; s.flags |= a & b;").integer,
+            3 - 1
+        );
         assert_eq!(pair("const uint32_t a = j.v1 - t.v0; const uint32_t b = j.v1 * 3u; s.flags |= a;"), one);
         assert_eq!(pair("const uint32_t a = t.v0 * t.v0; s.flags |= j.v1 & a;").integer, 1);
     }
@@ -215,7 +218,10 @@ mod tests {
         assert_eq!(pair("s.sum += (int64_t)j.v2;").integer, 2);
         assert_eq!(pair("s.flags |= j.v1 * t.v0 + 7u;").integer, 2);
         assert_eq!(pair("s.flags |= (uint32_t)(j.v2 + t.v9);").integer, 3);
-        assert_eq!(pair("s.flags |= pf_clz32(j.v1);"), Operations { conversions: 1, integer: 2, ..Operations::default() });
+        assert_eq!(
+            pair("s.flags |= pf_clz32(j.v1);"),
+            Operations { conversions: 1, integer: 2, ..Operations::default() }
+        );
     }
 
     #[test]

@@ -26,15 +26,16 @@ fn single(functions: u32, fused: u32, plain: u32, integer: u32) -> Operations {
 pub(super) fn result(name: &str, args: &[Kind]) -> Option<Kind> {
     let float = args.iter().copied().fold(Kind::F32, |k, a| if a == Kind::F32 { k } else { Kind::F64 });
     Some(match name {
-        "pf_shr32" | "pf_shl32" | "pf_clz32" | "pf_clz64" | "pf_clz128" | "pf_mulf" | "pf_addf" | "pf_muld" | "pf_addd" => U32,
+        "pf_shr32" | "pf_shl32" | "pf_clz32" | "pf_clz64" | "pf_clz128" | "pf_mulf" | "pf_addf" | "pf_muld"
+        | "pf_addd" => U32,
         "pf_shr64" | "pf_shl64" => Kind::Int { bits: 64, signed: false },
         "pf_shr128" | "pf_shl128" => Kind::Int { bits: 128, signed: false },
         "pf_roundd32" | "pf_cutd32" | "pf_roundf32" => I32,
         "pf_roundd64" | "pf_cutd64" | "pf_roundf" => Kind::Int { bits: 64, signed: true },
         // Elements of a table are held in as few bytes as they need; the most are words.
         "PF_AT" => I32,
-        "sqrt" | "rsqrt" | "exp" | "log" | "sin" | "cos" | "erfc" | "erf" | "pow" | "ldexp" | "fabs" | "fmin" | "fmax"
-        | "rint" | "trunc" | "floor" | "ceil" | "tanh" | "atan" => float,
+        "sqrt" | "rsqrt" | "exp" | "log" | "sin" | "cos" | "erfc" | "erf" | "pow" | "ldexp" | "fabs" | "fmin"
+        | "fmax" | "rint" | "trunc" | "floor" | "ceil" | "tanh" | "atan" => float,
         _ => return None,
     })
 }
@@ -197,6 +198,9 @@ fn of_operator(values: &Values, operator: &str, value: &Value, takes_one: bool) 
     let first = values.list[value.args[0]].kind;
     let second = value.args.get(1).map(|b| values.list[*b].kind);
     let of = second.map_or(first, |b| first.with(b));
+    if operator == "/" && of == Kind::F32 && values.is_literal(value.args[0]) {
+        return single(1, 0, 0, 0);
+    }
     if of.is_float() {
         return of_floats(operator, of, second.is_none(), takes_one);
     }

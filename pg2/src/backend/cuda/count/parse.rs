@@ -347,7 +347,9 @@ impl Reader {
             let kind = match operator {
                 "||" | "&&" | "==" | "!=" | "<" | ">" | "<=" | ">=" => Kind::Truth,
                 "<<" | ">>" => a.with(Kind::Int { bits: 32, signed: true }),
-                _ if is_bitwise && (a == Kind::Truth || b == Kind::Truth) && bit(a, left) && bit(b, right) => Kind::Truth,
+                _ if is_bitwise && (a == Kind::Truth || b == Kind::Truth) && bit(a, left) && bit(b, right) => {
+                    Kind::Truth
+                }
                 _ => both.with(Kind::Int { bits: 32, signed: true }),
             };
             left = self.values.add(Made::Operator(operator), kind, vec![left, right]);
