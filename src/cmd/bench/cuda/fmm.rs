@@ -1,0 +1,218 @@
+//! Whole FMMs with the card, beside direct summation on it and beside the CPU: the break-even, the stages, and several cards.
+
+use super::{Bench, FMM, LEAF, sorted};
+use crate::cmd::bench::fmm::wrong;
+use crate::failure::Failure;
+use crate::output::say;
+use crate::source;
+use host::cuda::device;
+use host::data::particles::Particles;
+use host::data::random::{self, Charge, Distribution};
+use host::direct::error;
+use host::expansion::basis::Basis;
+use host::fmm::executor::Executor;
+use host::fmm::gpu::Gpu;
+use host::fmm::stats::Seconds;
+use host::fmm::tune::{cost::Costs, native_leaf};
+use host::fmm::{FmmOptions, Plan, Precision, Solution};
+use serde::Serialize;
+use std::time::Instant;
+
+/// Numbers of particles.
+const SIZES: [usize; 10] = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000, FMM];
+/// Leaf sizes of which the quicker one with the card counts.
+const LEAVES: [usize; 2] = [LEAF, 4 * LEAF];
+const ORDER: usize = 5;
+/// Relative L2 errors of the gradient that are let pass, at so many targets: of the expansion, and of f32 alone.
+const ERRORS: [f64; 2] = [1e-3, 1e-4];
+const CHECKED: usize = 200;
+
+#[derive(Serialize)]
+pub struct Row {
+    pub n: usize,
+    /// Medians of whole runs from the particles to the field, tree included.
+    pub gpu_seconds: f64,
+    pub cpu_seconds: f64,
+    pub direct_seconds: f64,
+    /// Another run of the same plan with the card, whose data is there.
+    again_seconds: f64,
+    gpu_leaf: usize,
+    cpu_leaf: usize,
+    gradient_error: f64,
+    stages: Seconds,
+}
+
+/// A way to the field, its seconds and its result.
+struct Way {
+    seconds: f64,
+    again: f64,
+    solution: Solution,
+}
+
+/// The median of whole runs by one way, whose result is checked first.
+fn way(
+    bench: &Bench,
+    particles: &Particles,
+    options: &FmmOptions,
+    gpu: Option<&mut Gpu>,
+) -> Result<(Way, f64), Failure> {
+    let mut list: Vec<&mut dyn Executor> = gpu.into_iter().map(|gpu| gpu as &mut dyn Executor).collect();
+    let mut once = || -> Result<(f64, f64, Solution), Failure> {
+        let start = Instant::now();
+        let plan = Plan::new(particles.columns(), options).map_err(wrong)?;
+        plan.solve(&particles.q, &mut list, &mut |_, _, _| {}).map_err(wrong)?;
+        let whole = start.elapsed().as_secs_f64();
+        let start = Instant::now();
+        let solution = plan.solve(&particles.q, &mut list, &mut |_, _, _| {}).map_err(wrong)?;
+        Ok((whole, start.elapsed().as_secs_f64(), solution))
+    };
+    let (_, _, solution) = once()?;
+    let found = error::measure(particles, &solution.field, CHECKED, 1, 0.0).gradient_rel_l2.unwrap_or(f64::NAN);
+    let bound = ERRORS[options.near_only as usize];
+    if !(found <= bound) {
+        let text = format!("{} particles: the gradient is off by {found:.1e}, more than {bound:e}", particles.len());
+        return Err(Failure::Tool(text));
+    }
+    let (mut wholes, mut agains) = (Vec::new(), Vec::new());
+    for _ in 0..bench.repeat {
+        let (whole, again, _) = once()?;
+        wholes.push(whole);
+        agains.push(again);
+    }
+    Ok((Way { seconds: sorted(wholes).0, again: sorted(agains).0, solution }, found))
+}
+
+/// Seconds by the number of particles, the break-even, and the shares of the stages.
+pub fn run(bench: &mut Bench) -> Result<(), Failure> {
+    let kernel = source::load("p2p")?.1;
+    let mut gpu = Gpu::open("cuda", &kernel).map_err(wrong)?;
+    say!(
+        "  FMM of order {ORDER}, solid harmonics, f32, and direct summation on the card; seconds from particles to field:"
+    )?;
+    say!(
+        "    {:>8} {:>10} {:>10} {:>9} {:>10} {:>10} {:>5}",
+        "N",
+        "GPU",
+        "again",
+        "direct",
+        "CPU",
+        "speed-up",
+        "leaf"
+    )?;
+    for n in SIZES {
+        let row = row(bench, &mut gpu, n)?;
+        say!(
+            "    {n:>8} {:>10.5} {:>10.5} {:>9.5} {:>10.5} {:>10.2} {:>5}",
+            row.gpu_seconds,
+            row.again_seconds,
+            row.direct_seconds,
+            row.cpu_seconds,
+            row.cpu_seconds / row.gpu_seconds,
+            row.gpu_leaf
+        )?;
+        bench.report.fmm.push(row);
+    }
+    bench.report.break_even = break_even(&bench.report.fmm);
+    match bench.report.break_even {
+        Some(n) => say!("  the FMM is quicker than direct summation from {n:.0} particles on")?,
+        None => say!("  there is no break-even between direct summation and the FMM at these sizes")?,
+    }
+    if let Some(row) = bench.report.fmm.last() {
+        stages(row)?;
+    }
+    say!(
+        "  input: uniform particles, q in [0,1), seed 1; gradients of {CHECKED} targets checked; {} runs",
+        bench.repeat
+    )
+}
+
+fn row(bench: &Bench, gpu: &mut Gpu, n: usize) -> Result<Row, Failure> {
+    let particles = random::generate(n, Distribution::Uniform, Charge::Positive, 1);
+    let options = FmmOptions { order: ORDER, basis: Basis::Solid, precision: Precision::F32, ..FmmOptions::default() };
+    let cpu_leaf = native_leaf(&Costs::default(), n, &options);
+    let (cpu, _) = way(bench, &particles, &FmmOptions { leaf: cpu_leaf, ..options.clone() }, None)?;
+    let mut best: Option<(Way, f64, usize)> = None;
+    for leaf in LEAVES {
+        let (found, error) = way(bench, &particles, &FmmOptions { leaf, ..options.clone() }, Some(gpu))?;
+        if best.as_ref().is_none_or(|(b, ..)| found.seconds < b.seconds) {
+            best = Some((found, error, leaf));
+        }
+    }
+    let (with_gpu, gradient_error, gpu_leaf) = best.expect("there are leaf sizes");
+    let (direct, _) = way(bench, &particles, &FmmOptions { leaf: n, near_only: true, ..options }, Some(gpu))?;
+    Ok(Row {
+        n,
+        gpu_seconds: with_gpu.seconds,
+        cpu_seconds: cpu.seconds,
+        direct_seconds: direct.seconds,
+        again_seconds: with_gpu.again,
+        gpu_leaf,
+        cpu_leaf,
+        gradient_error,
+        stages: with_gpu.solution.stats.seconds,
+    })
+}
+
+/// Where the FMM becomes quicker for good, between two sizes on logarithmic scales.
+fn break_even(rows: &[Row]) -> Option<f64> {
+    let ahead = |r: &Row| (r.direct_seconds / r.gpu_seconds).ln();
+    let last = rows.iter().rposition(|r| ahead(r) < 0.0)?;
+    let (a, b) = (&rows[last], rows.get(last + 1)?);
+    let part = -ahead(a) / (ahead(b) - ahead(a));
+    Some((a.n as f64).powf(1.0 - part) * (b.n as f64).powf(part))
+}
+
+/// The stages of the largest FMM and their shares of its time.
+fn stages(row: &Row) -> Result<(), Failure> {
+    let s = &row.stages;
+    let all = [
+        ("tree", s.tree),
+        ("P2M", s.p2m),
+        ("M2M", s.m2m),
+        ("M2L", s.m2l),
+        ("L2L", s.l2l),
+        ("L2P", s.l2p),
+        ("P2P", s.p2p),
+    ];
+    say!("  stages of {} particles with the card, ms and share of the total (P2P may run beside the others):", row.n)?;
+    for (name, seconds) in all {
+        say!("    {name:<5} {:>9.3}  {:>5.1}%", seconds * 1e3, 100.0 * seconds / s.total)?;
+    }
+    say!("    total {:>9.3}", s.total * 1e3)
+}
+
+/// P2P shared by several cards.
+#[derive(Serialize)]
+pub struct Cards {
+    cards: usize,
+    n: usize,
+    /// Of the stage with its transfers, data already there.
+    p2p_seconds: f64,
+}
+
+/// P2P of four times the FMM on 1, 2 and 4 cards, as far as they are there: the same bits, and the seconds.
+pub fn cards(bench: &mut Bench) -> Result<(), Failure> {
+    let kernel = source::load("p2p")?.1;
+    let n = 4 * FMM;
+    let particles = random::generate(n, Distribution::Uniform, Charge::Positive, 1);
+    let options = FmmOptions { precision: Precision::F32, leaf: LEAF, near_only: true, ..FmmOptions::default() };
+    let plan = Plan::new(particles.columns(), &options).map_err(wrong)?;
+    let mut first: Option<Solution> = None;
+    for cards in [1, 2, 4].into_iter().filter(|cards| *cards <= device::count()) {
+        let mut gpu = Gpu::open_cards("cuda", &kernel, cards).map_err(wrong)?;
+        let mut once = || plan.solve(&particles.q, &mut [&mut gpu], &mut |_, _, _| {}).map_err(wrong);
+        let solution = once()?;
+        if first.as_ref().is_some_and(|first| first.field != solution.field) {
+            return Err(Failure::Tool(format!("{cards} GPUs give other bits than one")));
+        }
+        let mut seconds = Vec::new();
+        for _ in 0..bench.repeat {
+            seconds.push(once()?.stats.seconds.p2p);
+        }
+        let p2p_seconds = sorted(seconds).0;
+        say!("  P2P of {n} particles on {cards} GPUs: {:.2} ms with its transfers, the same bits", p2p_seconds * 1e3)?;
+        bench.report.cards.push(Cards { cards, n, p2p_seconds });
+        first.get_or_insert(solution);
+    }
+    Ok(())
+}
