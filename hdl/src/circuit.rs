@@ -10,7 +10,7 @@
 mod cost;
 mod emit;
 mod evaluate;
-mod memory;
+pub mod memory;
 mod mul;
 mod place;
 mod retime;
