@@ -71,7 +71,8 @@ pub fn build<'a>(graph: &Graph, clock: Clock, text: impl Into<Text<'a>>, warning
         None => apart(&graph, &library, text),
     };
     sound("schedule", pipeline.schedule.verify(&graph));
-    let Pipeline { netlist, schedule, merged, flag_bits, memory_bits, early_bits, bound_bits, worst } = pipeline;
+    let Pipeline { mut netlist, schedule, merged, flag_bits, memory_bits, early_bits, bound_bits, worst } = pipeline;
+    netlist.prefix(&graph.name);
     Built { graph, schedule, merged, flag_bits, memory_bits, early_bits, bound_bits, worst, library, netlist, warnings }
 }
 
