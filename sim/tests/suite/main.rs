@@ -29,6 +29,7 @@ mod op_pow;
 mod pipeline;
 mod products;
 mod random_kernels;
+mod testbench;
 mod twins;
 
 #[allow(dead_code, reason = "pg2's tests use the rest")]
