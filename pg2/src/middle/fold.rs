@@ -25,7 +25,7 @@ use hdl::circuit::target::Clock;
 use kinds::{Wish, kinds};
 
 /// The largest initiation interval.
-pub const MOST: u32 = 64;
+pub const MOST: u32 = hdl::engine::MOST_II;
 
 /// A shared circuit.
 #[derive(Clone, PartialEq, Debug)]
