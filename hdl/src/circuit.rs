@@ -11,7 +11,7 @@ pub mod area;
 mod cost;
 mod emit;
 mod evaluate;
-mod memory;
+pub mod memory;
 mod mul;
 mod place;
 mod retime;

@@ -1,7 +1,7 @@
 //! From text to Verilog in one call.
 
 use crate::backend::folded::lower_folded;
-use crate::backend::lower::lower_with;
+use crate::backend::lower::{Memories, lower_with};
 use crate::diag::Diagnostic;
 use crate::graph::Graph;
 use crate::middle::budget::budget;
@@ -163,17 +163,21 @@ fn whole(merged: Merged) -> Pipeline {
 /// The kernel operator by operator.
 fn apart(graph: &Graph, library: &Library, text: Text) -> Pipeline {
     let early: u64 = asap(graph, library).delay_bits.iter().sum();
-    let (schedule, bound) = least_with_bound(graph, library);
+    let (mut schedule, bound) = least_with_bound(graph, library);
     let flags = gather(graph, &schedule, library.clock);
     sound("gathering of flags", flags.verify(graph, &schedule));
     let flag_bits = flags.steps.len() as u64;
     let others = schedule.operator_bits.iter().sum::<u64>() + flag_bits;
+    let netlist = lower_with(graph, &schedule, library, &flags, text);
+    // What waits in memory does not wait in registers.
+    let stored = Memories::plan(graph, &schedule, library.clock.target).bits(graph.nodes.len());
+    schedule.delay_bits.iter_mut().zip(&stored).for_each(|(bits, stored)| *bits -= stored);
     Pipeline {
-        netlist: lower_with(graph, &schedule, library, &flags, text),
+        netlist,
         schedule,
         merged: false,
         flag_bits,
-        memory_bits: 0,
+        memory_bits: stored.iter().sum(),
         early_bits: others + early,
         bound_bits: others + bound,
         worst: library.modules.iter().map(|m| m.worst).fold(0.0, f64::max),

@@ -58,7 +58,12 @@ impl<'a> Writer<'a> {
     fn new(graph: &'a Graph, folded: &'a Folded, text: Text<'a>) -> Writer<'a> {
         let clock = folded.library.clock;
         let doc = vec![
-            format!("One pair of `{}` every {} clocks, {} cycles from pins to outputs.", graph.name, folded.ii, folded.depth()),
+            format!(
+                "One pair of `{}` every {} clocks, {} cycles from pins to outputs.",
+                graph.name,
+                folded.ii,
+                folded.depth()
+            ),
             format!("At {} MHz on `{}`; {} units are shared.", clock.mhz, clock.target.name, folded.units.len()),
         ];
         let name = format!("{}_pipeline", graph.name);

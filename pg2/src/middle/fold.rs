@@ -99,7 +99,9 @@ impl Folded {
             if served[item] != self.unit[item].is_some() as u32 {
                 return Err(format!("item {item} is served {} times", served[item]));
             }
-            for a in self.args(graph, item).into_iter().filter(|a| self.fixed.get(item) == Some(&true) || !self.fixed[*a]) {
+            for a in
+                self.args(graph, item).into_iter().filter(|a| self.fixed.get(item) == Some(&true) || !self.fixed[*a])
+            {
                 if self.ready(a) > self.start[item] {
                     return Err(format!("item {item} starts before %{a} is ready"));
                 }

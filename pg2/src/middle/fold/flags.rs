@@ -71,11 +71,8 @@ pub(super) fn chains(graph: &Graph, folded: &Folded) -> Vec<Chain> {
     }
     let last = folded.depth() / folded.ii;
     let chain = |((flag, when), of): ((usize, Option<usize>), Gathered)| {
-        let terms: Vec<Term> = of
-            .terms
-            .into_iter()
-            .map(|((_, bit, window), (node, slots))| Term { node, bit, window, slots })
-            .collect();
+        let terms: Vec<Term> =
+            of.terms.into_iter().map(|((_, bit, window), (node, slots))| Term { node, bit, window, slots }).collect();
         let first = terms.iter().map(|t| t.window).min().unwrap_or(last);
         Chain { flag, when, terms, first, still: of.still }
     };

@@ -153,7 +153,8 @@ fn in_logic(groups: &[Group], graph: &Graph, fixed: &[bool], clock: Clock, ii: u
     for (k, group) in groups.iter().enumerate() {
         let blocks = part(group.op, &group.inst, free).multipliers;
         if blocks > 0 {
-            let units = if shares(group, free, ii) { group.nodes.len().div_ceil(ii as usize) } else { group.nodes.len() };
+            let units =
+                if shares(group, free, ii) { group.nodes.len().div_ceil(ii as usize) } else { group.nodes.len() };
             let cost = circuit(group.op, &group.inst, Clock { blocks: Some(0), ..clock }).in_logic() as u64;
             all.push((blocks * units as u64, cost / blocks, k));
         }
@@ -215,7 +216,8 @@ impl super::Folded {
             }
             let Some(module) = self.library.module(crate::graph::NodeId(k as u32)) else { continue };
             let NodeKind::Op { inst, .. } = &node.kind else { continue };
-            all.tables += circuit(*op, inst, Clock { blocks: (module.multipliers == 0).then_some(0), ..clock }).tables();
+            all.tables +=
+                circuit(*op, inst, Clock { blocks: (module.multipliers == 0).then_some(0), ..clock }).tables();
             all.multipliers += module.multipliers as u64;
             all.memory_bits += module.rom_bits;
         }

@@ -146,7 +146,9 @@ impl<'a> Placer<'a> {
             self.taken[kind].iter_mut().for_each(Vec::clear);
             for item in items {
                 let first = self.ready_of_args(item).max(sums - 1);
-                let Some(cycle) = (first..sums + self.folded.ii - 1).find(|c| self.room(kind, *c)) else { return false };
+                let Some(cycle) = (first..sums + self.folded.ii - 1).find(|c| self.room(kind, *c)) else {
+                    return false;
+                };
                 let slot = self.slot(cycle);
                 self.taken[kind][slot].push(item);
                 self.folded.start[item] = cycle;
