@@ -7,6 +7,7 @@
 //! later one. So one description serves every target and frequency, and the latency is computed. Pieces that
 //! reach no output and bits that nothing reads cost nothing.
 
+pub mod area;
 mod cost;
 mod emit;
 mod evaluate;
