@@ -18,7 +18,7 @@ pub mod p2p;
 use crate::graph::{Graph, PinClass};
 
 /// What CUDA C++ and the host's C++ have under one name.
-const PRELUDE: &str = include_str!("../../templates/prelude.cuh");
+pub const PRELUDE: &str = include_str!("../../templates/prelude.cuh");
 const PAIRS: &str = include_str!("../../templates/pairs.cu");
 
 /// A kernel `ceiling(out, factor, steps)` that measures how many instructions the card issues: [`CEILING_CHAINS`] fused
