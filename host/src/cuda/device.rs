@@ -3,7 +3,9 @@
 use super::CudaError;
 use super::compile::{self, Arithmetic};
 use cudarc::driver::sys::{CUdevice_attribute, CUevent_flags, CUresult};
-use cudarc::driver::{CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DeviceRepr, DriverError, ValidAsZeroBits};
+use cudarc::driver::{
+    CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DeviceRepr, DriverError, ValidAsZeroBits,
+};
 use cudarc::nvrtc::Ptx;
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -22,8 +22,8 @@ use pg2::backend::cuda::p2p::{Real, Unfit};
 use pg2::graph::Graph;
 use text::Shape;
 
-pub use text::text as text_of;
 pub use text::Shape as WholeShape;
+pub use text::text as text_of;
 
 /// The deepest tree: 8^7 leaves.
 pub const DEEPEST: u32 = 7;

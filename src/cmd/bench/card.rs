@@ -60,7 +60,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     for case in &CASES {
         figures.push(measure(&mut gpu, case, args.repeat)?);
     }
-    say!("  input: uniform particles, q in [0,1), seed 1; the leaf size is chosen; {} runs after a first", args.repeat)?;
+    say!(
+        "  input: uniform particles, q in [0,1), seed 1; the leaf size is chosen; {} runs after a first",
+        args.repeat
+    )?;
     if let Some(path) = args.json.as_ref().filter(|_| args.names.iter().all(|name| name == "card")) {
         output::write_json(path, &figures)?;
     }
@@ -76,12 +79,8 @@ fn failure(e: FmmError) -> Failure {
 
 fn measure(gpu: &mut Gpu, case: &Case, repeat: u32) -> Result<Figure, Failure> {
     let particles = random::generate(case.n, Distribution::Uniform, Charge::Positive, 1);
-    let options = FmmOptions {
-        order: case.order,
-        precision: case.precision,
-        basis: Basis::Solid,
-        ..FmmOptions::default()
-    };
+    let options =
+        FmmOptions { order: case.order, precision: case.precision, basis: Basis::Solid, ..FmmOptions::default() };
     let leaf = Gpu::whole_leaf(case.n, &options);
     let mut run = || -> Result<_, Failure> {
         let answer = gpu.whole(particles.columns(), &particles.q, &options, leaf).map_err(failure)?;
@@ -111,7 +110,10 @@ fn measure(gpu: &mut Gpu, case: &Case, repeat: u32) -> Result<Figure, Failure> {
     say!("    tree {tree}, P2M {p2m}, M2M {m2m}, M2L {m2l}, L2L {l2l}, P2P {p2p}, L2P {l2p}")?;
     say!("    P2P: {:.3}e12 pairs/s; {} levels, at most {leaf} a leaf in the mean", rate / 1e12, middle.levels)?;
     let [median, p99] = [error.gradient_median, error.gradient_p99].map(|e| e.unwrap_or(f64::NAN));
-    say!("    gradient error: median {median:.1e}, 99th percentile {p99:.1e}; potential {:.1e}", error.potential_rel_l2)?;
+    say!(
+        "    gradient error: median {median:.1e}, 99th percentile {p99:.1e}; potential {:.1e}",
+        error.potential_rel_l2
+    )?;
     Ok(Figure {
         n: case.n,
         order: case.order,

@@ -26,9 +26,9 @@ pub fn asked(args: &Args, on_gpu: bool) -> Result<bool, Failure> {
         ("--m2l native", args.m2l.is_some()),
     ];
     match unfit.into_iter().find(|(_, is_given)| *is_given) {
-        Some((option, _)) if is_wanted => {
-            Err(Failure::Usage(format!("{option} runs with translations on the CPU alone; leave --translations gpu out")))
-        }
+        Some((option, _)) if is_wanted => Err(Failure::Usage(format!(
+            "{option} runs with translations on the CPU alone; leave --translations gpu out"
+        ))),
         Some(_) => Ok(false),
         None => Ok(true),
     }
@@ -46,9 +46,9 @@ pub fn run(gpu: &mut Gpu, task: &Task) -> Result<Answer, Failure> {
         false => Err("the particles have dipole moments, several sets of charges, or targets apart".into()),
     };
     match answer {
-        Err(why) if args.translations == Some(PlaceArg::Gpu) => {
-            Err(Failure::Input(format!("the GPU does not run the translations, since {why}; leave --translations gpu out")))
-        }
+        Err(why) if args.translations == Some(PlaceArg::Gpu) => Err(Failure::Input(format!(
+            "the GPU does not run the translations, since {why}; leave --translations gpu out"
+        ))),
         answer => Ok(answer),
     }
 }

@@ -102,7 +102,9 @@ mod tests {
 
     /// A matrix by columns times a vector.
     fn times(columns: &[f64], x: &[f64]) -> Vec<f64> {
-        (0..x.len()).map(|row| x.iter().enumerate().map(|(k, x)| columns[k * row_count(columns) + row] * x).sum()).collect()
+        (0..x.len())
+            .map(|row| x.iter().enumerate().map(|(k, x)| columns[k * row_count(columns) + row] * x).sum())
+            .collect()
     }
 
     fn row_count(columns: &[f64]) -> usize {
