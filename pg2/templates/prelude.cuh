@@ -1,17 +1,8 @@
-// What the texts below have under one name in CUDA C++ and in C++ for the host.
+// What the texts below have under one name in CUDA C++ and in C++ for the host, behind the types of ctext/head.h.
 #ifdef __CUDACC__
-typedef int int32_t;
-typedef unsigned int uint32_t;
-typedef long long int64_t;
-typedef unsigned long long uint64_t;
-#define PF static __device__ __forceinline__
 PF double number(uint64_t bits) { return __longlong_as_double((long long)bits); }
 PF uint64_t pattern(double x) { return (uint64_t)__double_as_longlong(x); }
 #else
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-#define PF static inline
 using std::exp; using std::fabs; using std::fmax; using std::fmin; using std::ldexp; using std::log; using std::pow;
 using std::rint; using std::sqrt; using std::sin; using std::cos; using std::trunc;
 PF double number(uint64_t bits) { double x; memcpy(&x, &bits, 8); return x; }

@@ -12,6 +12,7 @@ mod build;
 mod verify;
 
 use crate::rtl::Value;
+use crate::rtl::fold::Fold;
 use crate::rtl::term::TermPorts;
 use std::fmt::Write as _;
 
@@ -71,6 +72,8 @@ pub struct Module {
     pub latency: u32,
     /// The outputs that leave it as terms of sums.
     pub terms: Vec<TermPorts>,
+    /// How its outputs leave it where it takes a pair every several clocks.
+    pub fold: Option<Fold>,
 }
 
 /// Modules by name, in order of first use, and the name of the top one.

@@ -17,8 +17,6 @@ pub mod p2p;
 
 use crate::graph::{Graph, PinClass};
 
-/// What CUDA C++ and the host's C++ have under one name.
-pub const PRELUDE: &str = include_str!("../../templates/prelude.cuh");
 const PAIRS: &str = include_str!("../../templates/pairs.cu");
 
 /// A kernel `ceiling(out, factor, steps)` that measures how many instructions the card issues: [`CEILING_CHAINS`] fused
@@ -46,16 +44,22 @@ pub const PAIRS_THREADS: u32 = 128;
 pub fn module(graph: &Graph, functions: &str) -> String {
     let count = |class| graph.elements_of(class).len();
     format!(
-        "{PRELUDE}\n#define THREADS {PAIRS_THREADS}\n#define TARGET_WORDS {}\n#define SOURCE_WORDS {}\n#define RESULT_WORDS {}\n\n\
+        "{}\n#define THREADS {PAIRS_THREADS}\n#define TARGET_WORDS {}\n#define SOURCE_WORDS {}\n#define RESULT_WORDS {}\n\n\
          {functions}\n{PAIRS}",
+        prelude(),
         count(PinClass::Ipin),
         count(PinClass::Jpin),
         graph.outputs.len()
     )
 }
 
+/// What CUDA C++ and the host's C++ have under one name.
+pub fn prelude() -> String {
+    [hdl::op::ctext::HEAD, include_str!("../../templates/prelude.cuh")].concat()
+}
+
 /// The same functions for a C++ compiler of the host: a prelude and, in a namespace of that name, the functions.
 pub fn host_text(parts: &[(&str, &str)]) -> String {
     let spaces = parts.iter().map(|(name, functions)| format!("namespace {name} {{\n{functions}\n}}\n"));
-    spaces.fold(PRELUDE.to_string(), |text, part| text + &part)
+    spaces.fold(prelude(), |text, part| text + &part)
 }

@@ -2,8 +2,8 @@
 
 use crate::cuda::p2p::Number;
 use crate::expansion::solid::dense::Dense;
-use pg2::backend::cuda::PRELUDE;
 use pg2::backend::cuda::p2p::{Names, Real, Unfit, pair};
+use pg2::backend::cuda::prelude;
 use pg2::graph::Graph;
 
 const TEXTS: [&str; 5] = [
@@ -99,5 +99,5 @@ pub fn text<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape) -> Result<St
         numbers(&dense.sectors),
         steps.join(", ")
     );
-    Ok(format!("{PRELUDE}\nnamespace wide {{\n{wide}}}\n{own}\n{defines}{tables}{}", TEXTS.concat()))
+    Ok(format!("{}\nnamespace wide {{\n{wide}}}\n{own}\n{defines}{tables}{}", prelude(), TEXTS.concat()))
 }

@@ -102,7 +102,7 @@ pub fn module(graph: &Graph, names: &Names, real: Real, shape: &Shape) -> Result
     let shape = format!(
         "#define THREADS {threads}\n#define SHARED {shared}\n#define UNROLL {unroll}\n#define TILE {tile}\n#define BLOCKS {blocks}\n"
     );
-    Ok(format!("{}\n{shape}{pair}\n{P2P}", super::PRELUDE))
+    Ok(format!("{}\n{shape}{pair}\n{P2P}", super::prelude()))
 }
 
 /// The pair function alone, with the type `Real` before it.
