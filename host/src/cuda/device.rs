@@ -2,9 +2,10 @@
 
 use super::CudaError;
 use super::compile::{self, Arithmetic};
-use cudarc::driver::sys::{CUdevice_attribute, CUresult};
+use cudarc::driver::sys::{CUdevice_attribute, CUevent_flags, CUresult};
 use cudarc::driver::{
-    CudaContext, CudaFunction, CudaSlice, CudaStream, DeviceRepr, DriverError, PinnedHostSlice, ValidAsZeroBits,
+    CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DeviceRepr, DriverError, PinnedHostSlice,
+    ValidAsZeroBits,
 };
 use cudarc::nvrtc::Ptx;
 use std::collections::HashMap;
@@ -184,6 +185,12 @@ impl Device {
             true => Ok(()),
             false => self.stream.memcpy_dtoh(&from.slice(part), to).map_err(|e| failed("the GPU failed", e)),
         }
+    }
+
+    /// A point in time on the card, behind all that was started before.
+    pub fn event(&self) -> Result<CudaEvent, CudaError> {
+        let event = self.stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
+        event.map_err(|e| failed("the GPU failed", e))
     }
 
     /// Copies the first `count` back, after all that was started before.

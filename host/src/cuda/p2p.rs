@@ -16,6 +16,7 @@ use cudarc::driver::{
     CudaEvent, CudaFunction, CudaSlice, DeviceRepr, LaunchConfig, PinnedHostSlice, PushKernelArg, ValidAsZeroBits,
 };
 use pg2::backend::cuda::p2p::{NAME, Real as Precision, Shape};
+use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -58,8 +59,10 @@ unsafe impl<T: Number> DeviceRepr for Block<T> {}
 // SAFETY: as above.
 unsafe impl<T: Number> ValidAsZeroBits for Block<T> {}
 
-/// Targets of a block over all pairs.
+/// Targets of a block over all pairs at most and at least, and blocks that fill a card.
 const ALL_PAIRS: usize = 256;
+const LEAST: usize = 32;
+const FULL: usize = 264;
 
 /// A stretch of the sources of a block, as the kernel reads it.
 #[derive(Clone, Copy, Debug)]
@@ -126,8 +129,8 @@ impl<T: Number> Layout<T> {
 
     /// The same with blocks of that shape.
     pub fn of_all_pairs_in(tree: &Tree, eps: f64, shape: Shape) -> Layout<T> {
-        // Fewer than a block takes, for more blocks, whose ends then leave less of the card idle.
-        let size = ALL_PAIRS.min(shape.targets());
+        // Fewer than a block takes, for more blocks: their ends leave less of the card idle, and few targets still fill it.
+        let size = ALL_PAIRS.min(shape.targets()).min(tree.targets().len().div_ceil(FULL).max(LEAST));
         let points = tree.targets();
         let all = [(0, tree.len() as u32)];
         let sources = Direct { own: &all, images: &[] };
@@ -166,8 +169,7 @@ impl<T: Number> Layout<T> {
             lists.push((first..ulist.len() as u32, begin));
         }
         let block = |(group, (range, sources)): (&Group, &(Range<u32>, u32))| block(tree, eps, group, range, *sources);
-        // On one thread: those of the pool may be busy with the far field.
-        let blocks = groups.iter().zip(&lists).map(block).collect();
+        let blocks = groups.par_iter().zip(&lists).map(block).collect();
         Layout { blocks, units: groups.iter().map(|g| g.unit).collect(), ulist, shape }
     }
 
@@ -352,8 +354,7 @@ impl<T: Number> Prepared<T> {
     /// Sends other charges.
     pub fn set_charges(&mut self, device: &Device, charges: &Charges) -> Result<(), CudaError> {
         let room = self.host_charges.as_mut_slice().map_err(|e| failed("the GPU failed", e))?;
-        // On one thread: those of the pool are busy with the far field.
-        room.iter_mut().zip(&charges.scaled).for_each(|(to, q)| *to = T::of(*q));
+        room.par_iter_mut().zip(&charges.scaled).for_each(|(to, q)| *to = T::of(*q));
         let sent = device.stream.memcpy_htod(&self.host_charges, &mut self.charges);
         sent.map_err(|e| failed("charges cannot be sent to the GPU", e))
     }

@@ -1,6 +1,9 @@
-//! P2P on a GPU: the executor of the backend `cuda`, in the arithmetic that the plan names.
+//! P2P on a GPU: the executor of the backend `cuda`, in the arithmetic that the plan names. What runs all stages there is in
+//! `whole`.
 //!
 //! Targets with pairs that are too close for it, and sums that are no numbers, are computed again on the CPU (RULES H14).
+
+pub mod whole;
 
 use super::bind::P2p;
 use super::executor::{Executor, Progress, Stage, State, Work};
@@ -14,6 +17,7 @@ use crate::direct::p2p::Near;
 use crate::job::BackendError;
 use pg2::backend::cuda::p2p::{NAME, Names, Real, Shape, module, pair};
 use pg2::graph::Graph;
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// Runs P2P by a kernel on the first card.
@@ -25,6 +29,7 @@ pub struct Gpu {
     kernel: Graph,
     units: P2p,
     bound: Option<(Key, Bound)>,
+    whole: Option<whole::Ready>,
 }
 
 /// What the data on the cards depends on: while it stays the same, the data stays there.
@@ -103,7 +108,7 @@ impl Gpu {
             return Err(BackendError::Tool(text).into());
         }
         let others = (1..cards).map(Device::open_at).collect::<Result<_, _>>().map_err(BackendError::from)?;
-        Ok(Gpu { name, device, others, kernel: kernel.clone(), units, bound: None })
+        Ok(Gpu { name, device, others, kernel: kernel.clone(), units, bound: None, whole: None })
     }
 
     /// Compiles the kernel for each card and says whether its data fits there.
@@ -145,39 +150,47 @@ impl Gpu {
         let mut added = Added::default();
         for ((blocks, part), device) in parts.iter_mut().zip(cards()) {
             let sums = part.fetch(device)?;
-            self.add(layout.blocks().skip(blocks.start).take(blocks.len()), &sums, state, &mut added);
+            let blocks: Vec<_> = layout.blocks().skip(blocks.start).take(blocks.len()).collect();
+            self.add(&blocks, &sums, state, &mut added);
         }
         Ok(Some(added))
     }
 
-    /// Adds what a card gave for its blocks, in box units. On one thread: those of the pool are busy with the far field.
-    fn add<T: Number>(
-        &self,
-        blocks: impl Iterator<Item = (Range<usize>, f64)>,
-        sums: &Sums<T>,
-        state: &mut State,
-        added: &mut Added,
-    ) {
+    /// Adds what a card gave for its blocks, in box units. Threads of the pool help as soon as the far field leaves some idle.
+    fn add<T: Number>(&self, blocks: &[(Range<usize>, f64)], sums: &Sums<T>, state: &mut State, added: &mut Added) {
         let (tree, length) = (&state.plan.tree, self.units.length);
         let twins = &tree.targets().twins;
         // The card has the potential first, and the gradient behind it.
         let unit = [0, 1, 2, 3].map(|a| self.units.unit(a));
-        for (targets, size) in blocks {
+        let one = |(size, targets, force): (f64, Range<usize>, &mut [Force])| {
             // The kernel took lengths in units of the block.
             let scale = tree.map.size / size;
             let (first, second) = (scale / length, scale * scale / (length * length));
             let scale = [first, second, second, second];
-            for k in targets {
+            let mut added = Added::default();
+            for (k, force) in targets.zip(force) {
                 let (sum, close) = sums.of(k);
                 let (close, own) = (close as u64, twins[k] as u64);
                 if close == own && sum.iter().all(|x| x.f64().is_finite()) {
-                    let force = &mut state.force[k];
                     (0..4).for_each(|a| force[a] += sum[a].f64() / unit[a] * scale[a]);
                 } else {
                     added.close += close.saturating_sub(own);
                     added.again.push(k);
                 }
             }
+            added
+        };
+        // Blocks follow each other in the order of the targets.
+        let (mut rest, mut from, mut places) = (&mut state.force[..], 0, Vec::with_capacity(blocks.len()));
+        for (targets, size) in blocks {
+            let (force, behind) = rest[targets.start - from..].split_at_mut(targets.len());
+            places.push((*size, targets.clone(), force));
+            (rest, from) = (behind, targets.end);
+        }
+        let all: Vec<Added> = places.into_par_iter().map(one).collect();
+        for part in all {
+            added.close += part.close;
+            added.again.extend(part.again);
         }
     }
 }

@@ -13,6 +13,7 @@ mod engine_common;
 mod engine_flow;
 mod engine_lint;
 mod exact_c;
+mod folded;
 mod kernels;
 mod language;
 mod link;

@@ -1,4 +1,4 @@
-//! `pairforge explain --roofline`: how long a kernel takes on cards and pipelines at the least, beside what was measured.
+//! `pairforge explain --roofline`: how long a kernel takes on cards and pipelines by their rates, beside what was measured.
 
 use super::Args;
 use crate::cmd::bench::measured::{self, Measured};
@@ -147,7 +147,7 @@ fn text(report: &Report) -> String {
         rows.push(std::iter::once(c.mode.to_string()).chain(cells).chain([bytes]).collect());
     }
     out += &columns(&rows, 1);
-    out += "\nbytes: of a target, a source and a result\n\nleast seconds\n\n";
+    out += "\nbytes: of a target, a source and a result\n\npredicted seconds\n\n";
     out += &columns(&predictions(&report.predictions), 2);
     out += "\nops/byte: operations a byte of the link. Cards send, compute and fetch in turn; pipelines stream while they \
             compute.\n";
