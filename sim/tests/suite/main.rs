@@ -14,6 +14,7 @@ mod engine_flow;
 mod engine_lint;
 mod ethernet;
 mod exact_c;
+mod folded;
 mod kernels;
 mod language;
 mod link;

@@ -1,5 +1,6 @@
 //! The table of an FMM run, for a terminal and as a page.
 
+use super::roofline;
 use crate::failure::Failure;
 use askama::Template;
 use host::fmm::budget::{Budget, Cause};
@@ -64,6 +65,13 @@ pub fn text(s: &Stats) -> String {
         out += &format!("{:<6} {:>10.4} {pairs:>14} {cycles:>14} {used:>12}\n", r.stage, r.seconds);
     }
     out += &format!("{:<6} {:>10.4}\n\n", "total", s.seconds.total);
+    if let Some(t) = s.on_card {
+        let ms = [t.computed, t.sent, t.fetched].map(|x| format!("{:.2} ms", 1e3 * x));
+        out += &format!("all stages ran on the card in {}; sending took {}, fetching {}\n", ms[0], ms[1], ms[2]);
+    }
+    if let Some(why) = &s.left_to_cpu {
+        out += &format!("the card ran P2P alone, since {why}\n");
+    }
     if let Some(w) = s.waited {
         let (who, seconds) = if w.cpu > 0.0 { ("CPU", w.cpu) } else { ("device", w.device) };
         out += &format!("P2P ran beside the other stages; then the {who} waited {seconds:.4} s\n");
@@ -145,6 +153,8 @@ struct Page<'a> {
     stats: &'a Stats,
     rows: Vec<PageRow>,
     facts: Vec<(&'static str, String)>,
+    /// P2P on cards and boards.
+    predicted: Vec<roofline::Row>,
 }
 
 /// A row as shown: numbers are text, and the bar is the stage's share of the time in percent.
@@ -159,7 +169,7 @@ struct PageRow {
 }
 
 /// The table as a self-contained page.
-pub fn html(s: &Stats) -> Result<String, Failure> {
+pub fn html(s: &Stats, predicted: Vec<roofline::Row>) -> Result<String, Failure> {
     let longest = rows(s).iter().map(|r| r.seconds).fold(1e-9, f64::max);
     let row = |r: Row| PageRow {
         stage: r.stage,
@@ -175,6 +185,6 @@ pub fn html(s: &Stats) -> Result<String, Failure> {
     facts.push(("pairs too close for the arithmetic of P2P", s.close_pairs.to_string()));
     facts.push(("flags", if s.flags.is_empty() { "none".into() } else { s.flags.join(", ") }));
     facts.push(("words of sources, targets, results", format!("{}, {}, {}", s.words.j, s.words.i, s.words.result)));
-    let page = Page { stats: s, rows: rows(s).into_iter().map(row).collect(), facts };
+    let page = Page { stats: s, rows: rows(s).into_iter().map(row).collect(), facts, predicted };
     page.render().map_err(|e| Failure::Tool(format!("the report cannot be made: {e}")))
 }

@@ -47,6 +47,7 @@ impl Setting {
             stream_bits: self.stream_bits,
             segments: 64,
             pipeline_latency: 1,
+            ii: 1,
         }
     }
 }
