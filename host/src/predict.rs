@@ -6,11 +6,13 @@
 //! line, where the number of escapes depends on them.
 
 mod engine;
+mod network;
 pub mod roofline;
 
 use crate::driver::{OpenLink, StreamBackend};
 use crate::job::BackendError;
 use engine::Engine;
+use network::PredictedNetwork;
 use hdl::engine::Config;
 use hdl::engine::link::{Link, LinkError};
 use hdl::engine::protocol::{END, RESULT, Stream};
@@ -33,6 +35,7 @@ pub struct Setup {
     pub segments: u32,
     pub stream_bits: u32,
     pub clock_mhz: f64,
+    /// Of the serial line; 0 for a link over Ethernet.
     pub baud: u32,
     /// Seconds from the last byte on the line until the host has acted on it.
     pub turnaround: f64,
@@ -62,8 +65,12 @@ pub fn backend(setup: Setup, jmem_records: u32, latency: u32, seen: Rc<RefCell<L
             pipeline_latency: latency,
             ii: 1,
         };
-        let link = Predicted::new(config, kernel_hash(&graph.canonical()), &setup, seen.clone());
-        Ok(Box::new(link.map_err(BackendError::Unsupported)?))
+        let (hash, seen) = (kernel_hash(&graph.canonical()), seen.clone());
+        let link: Box<dyn Link> = match setup.baud {
+            0 => Box::new(PredictedNetwork::new(config, hash, &setup, seen).map_err(BackendError::Unsupported)?),
+            _ => Box::new(Predicted::new(config, hash, &setup, seen).map_err(BackendError::Unsupported)?),
+        };
+        Ok(link)
     };
     let open: OpenLink = Box::new(open);
     StreamBackend::new("predicted board", open, true)

@@ -35,7 +35,7 @@ pub struct Args {
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     /// Baud rate of the line [default: the board's]
-    #[arg(long, value_name = "BAUD")]
+    #[arg(long, value_name = "BAUD", value_parser = clap::value_parser!(u32).range(1..))]
     baud: Option<u32>,
     /// Simulate the link over Ethernet, at a UDP port of this machine [default: any]
     #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0", conflicts_with = "baud")]

@@ -143,7 +143,7 @@ pub struct Simulated {
 }
 
 /// Clocks of a design between two looks at the socket.
-const CLOCKS: u64 = 2000;
+const CLOCKS: u64 = 100;
 
 impl Device for Simulated {
     fn give(&mut self, from: Peer, datagram: &[u8]) -> Result<(), SimError> {
