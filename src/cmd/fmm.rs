@@ -221,7 +221,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
     files::save_particles(&args, &input)?;
     let p2p = kernels.as_ref().map(|k| &k.p2p).or(on_gpu.as_ref());
     let task = Task { args: &args, options: &options, input: &input, known: &known, native, p2p };
-    let whole = gpu.as_mut().filter(|_| whole).map(|gpu| card::run(gpu, &task)).transpose()?;
+    let whole =
+        gpu.as_mut().filter(|_| whole && !input.particles.is_empty()).map(|gpu| card::run(gpu, &task)).transpose()?;
     let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
     executors.extend(gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor));
     let mut shown: Option<(&'static str, Progress)> = None;

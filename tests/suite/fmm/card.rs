@@ -31,7 +31,8 @@ fn all_stages_on_a_gpu_give_what_the_cpu_gives() {
     let all = |n: usize| format!("--n {n} --charge positive --expansion solid --order 8 --check 300");
     for n in [1, 2, 31, 33, 1000, 60_000] {
         for (precision, bound) in [("f32", 2e-5), ("f64", 2e-5)] {
-            let s = stats(&p, &format!("{} --backend cuda --translations gpu --precision {precision} --leaf 16", all(n)));
+            let s =
+                stats(&p, &format!("{} --backend cuda --translations gpu --precision {precision} --leaf 16", all(n)));
             assert!(s["on_card"]["computed"].as_f64().expect("the card's seconds") > 0.0);
             let error = s["error"]["gradient_rel_l2"].as_f64().expect("an error");
             assert!(error < bound, "{n} {precision}: {error:.1e}");
@@ -51,7 +52,8 @@ fn all_stages_on_a_gpu_give_what_the_cpu_gives() {
     let twins = "x,y,z,q\n0,0,0,1\n0,0,0,2\n1,0,0,3\n1,0.0000001,0,1\n0,1,1,2\n";
     p.write("twins.csv", twins);
     for precision in ["f32", "f64"] {
-        let words = format!("--particles twins.csv --backend cuda --translations gpu --precision {precision} --check 5");
+        let words =
+            format!("--particles twins.csv --backend cuda --translations gpu --precision {precision} --check 5");
         let s = stats(&p, &words);
         assert!(s["error"]["potential_rel_l2"].as_f64().is_some_and(|e| e < 1e-6), "{s}");
     }
