@@ -1,5 +1,6 @@
 //! `pairforge build`: a kernel as a self-contained synthesisable design.
 
+use super::folding::{FitArgs, Wanted};
 use super::lanes::LaneArgs;
 use crate::failure::Failure;
 use crate::manifest::Manifest;
@@ -7,6 +8,7 @@ use crate::{output, source};
 use hdl::circuit::target::{Clock, TARGETS, target};
 use hdl::engine::{Config, design, usual};
 use hdl::serial::kernel_hash;
+use pg2::backend::build::Built;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -18,6 +20,8 @@ pub struct Args {
     output: PathBuf,
     #[command(flatten)]
     lanes: LaneArgs,
+    #[command(flatten)]
+    fit: FitArgs,
     /// j memory in 32-bit words
     #[arg(long, value_name = "WORDS", default_value_t = usual::JMEM_WORDS)]
     jmem: u32,
@@ -71,16 +75,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let clock = args.clock.clock()?;
     let kernel = source::read(&args.file)?;
     let graph = source::compile(&kernel)?;
-    let built = pg2::backend::build::build(&graph, clock, &kernel.sources, Vec::new());
-    let layout = built.graph.layout();
-    let config = Config {
-        jmem_records: args.jmem / layout.j_words(),
-        pipelines: args.lanes.pipelines,
-        groups: args.lanes.groups()?,
-        stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS),
-        ..Config::usual(layout, built.schedule.depth)
-    };
-    config.verify().map_err(Failure::Input)?;
+    let wanted = Wanted { graph: &graph, sources: &kernel.sources, clock, pipelines: args.lanes.pipelines };
+    let built = args.fit.build(&wanted, &|built| config(&args, built))?;
+    let config = config(&args, &built)?;
     let engine = design(&config, &built.netlist);
     let text = header(&kernel.origin, clock) + &engine.netlist.verilog()?;
     let verilog = format!("{}.v", engine.top);
@@ -101,6 +98,21 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     batch.add_json(&args.output.join("manifest.json"), &manifest)?;
     batch.finish()
+}
+
+/// The engine around a pipeline.
+fn config(args: &Args, built: &Built) -> Result<Config, Failure> {
+    let layout = built.graph.layout();
+    let config = Config {
+        jmem_records: args.jmem / layout.j_words(),
+        pipelines: args.lanes.pipelines,
+        groups: args.lanes.groups()?,
+        stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS),
+        ii: built.ii(),
+        ..Config::usual(layout, built.schedule.depth)
+    };
+    config.verify().map_err(Failure::Input)?;
+    Ok(config)
 }
 
 /// The head of the Verilog file: where it comes from, and the one rule of lint that does not apply to it.
