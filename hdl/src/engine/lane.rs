@@ -31,7 +31,8 @@ pub(super) fn modules(config: &Config, pipeline: &Netlist) -> Vec<Module> {
     }
     let mut modules = Vec::new();
     if config.pipeline_latency > LONG {
-        modules.push(delay::module(3, config.pipeline_latency - 2, delay::Read::Registered));
+        let stored = delay::module(3, config.pipeline_latency - 2, delay::Read::Registered);
+        modules.push(Module { name: format!("{}_{}", config.layout.kernel, stored.name), ..stored });
     }
     modules.push(module(config, pipeline));
     modules
@@ -48,7 +49,7 @@ fn module(config: &Config, pipeline: &Netlist) -> Module {
         format!("`r_done` follows `c_last` by {} cycles.", lane.latency),
     ];
     ports(&mut lane, config);
-    let beside = sideband(&mut lane, delay, split);
+    let beside = sideband(&mut lane, &layout.kernel, delay, split);
     pins(&mut lane, config, pipeline);
     let raised = sticky_flags(&mut lane, &beside, split);
     let mut totals = Vec::new();
@@ -113,7 +114,7 @@ fn ports(lane: &mut Module, config: &Config) {
 }
 
 /// Delays what travels with a pair, `delay` cycles to the accumulators: `take`, `first` and, later, `last`.
-fn sideband(lane: &mut Module, delay: u32, split: bool) -> Beside {
+fn sideband(lane: &mut Module, kernel: &str, delay: u32, split: bool) -> Beside {
     lane.comment("What travels beside the pair.");
     let [last, first, valid, active] = ["c_last", "c_first", "c_valid", "c_active"].map(|name| lane.signal(name));
     let mut from = lane.wire("beside_0", cat([last, first, valid & active]));
@@ -123,7 +124,8 @@ fn sideband(lane: &mut Module, delay: u32, split: bool) -> Beside {
         let q = lane.net("stored", 3);
         let connections = [("clk", lane.signal("clk")), ("d", from), ("q", q.clone())];
         let connections = connections.map(|(port, value)| (port.to_string(), value));
-        lane.instance(delay::name(3, stored, delay::Read::Registered), "beside", connections);
+        let memory = delay::name(3, stored, delay::Read::Registered);
+        lane.instance(format!("{kernel}_{memory}"), "beside", connections);
         from = q;
     }
     for k in stored + 1..=delay {

@@ -232,6 +232,25 @@ impl Netlist {
         }
     }
 
+    /// Puts `prefix` and an underscore before the names of all modules but those that begin with the top's name, so that the
+    /// netlists of several kernels can stand in one design. Hand-written text must not name such a module.
+    pub fn prefix(&mut self, prefix: &str) {
+        let own = self.top.clone();
+        let renamed = |name: &mut String| {
+            if !name.starts_with(&own) {
+                *name = format!("{prefix}_{name}");
+            }
+        };
+        for module in &mut self.modules {
+            renamed(&mut module.name);
+            for item in &mut module.items {
+                if let Item::Instance { module, .. } = item {
+                    renamed(module);
+                }
+            }
+        }
+    }
+
     /// The text of all modules, the top one last, if the netlist is sound. There is no other way to it.
     pub fn verilog(&self) -> Result<String, Unsound> {
         self.verilog_around(&[])

@@ -80,7 +80,8 @@ pub fn build<'a>(graph: &Graph, clock: Clock, text: impl Into<Text<'a>>, warning
         None => apart(&graph, &library, text),
     };
     sound("schedule", pipeline.schedule.verify(&graph));
-    let Pipeline { netlist, schedule, merged, flag_bits, memory_bits, early_bits, bound_bits, worst } = pipeline;
+    let Pipeline { mut netlist, schedule, merged, flag_bits, memory_bits, early_bits, bound_bits, worst } = pipeline;
+    netlist.prefix(&graph.name);
     let folded = None;
     Built {
         graph,
@@ -117,8 +118,10 @@ pub fn build_folded<'a>(
     sound("schedule", schedule.verify(&graph));
     let flag_bits = folded.flag_bits();
     let bits = schedule.register_bits() + flag_bits;
+    let mut netlist = lower_folded(&graph, &folded, text.into());
+    netlist.prefix(&graph.name);
     Built {
-        netlist: lower_folded(&graph, &folded, text.into()),
+        netlist,
         merged: false,
         flag_bits,
         memory_bits: 0,

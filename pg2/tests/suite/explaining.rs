@@ -42,6 +42,8 @@ fn what_waits_in_a_kernel_that_is_too_large_for_one_circuit_waits_in_memory_too(
         let clock = Clock { target: target(family).unwrap(), mhz: 150.0, blocks: None };
         let built = compile_to_netlist("m2l_4", &m2l, clock).unwrap();
         assert!(!built.merged);
+        // Modules of several kernels can stand in one design.
+        assert!(built.netlist.modules.iter().all(|m| m.name.starts_with("m2l_4_")));
         built.netlist.verify().unwrap();
         let e = explain(&built, &m2l[..]);
         let top = built.netlist.module(&built.netlist.top).unwrap();
