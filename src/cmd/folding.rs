@@ -95,8 +95,9 @@ impl FitArgs {
 /// What a device has too little of, if anything.
 fn over(area: &Area, device: &Device) -> Option<String> {
     let blocks = area.memory_bits.div_ceil(device.memory_bits as u64);
-    // Where a register stands behind a table, both are in one element.
-    let elements = area.tables.max(area.registers) + area.tables.min(area.registers) / 6;
+    // A cell of iCE40 takes a register without its table only in place of one: of whole boards about a third pack together.
+    let (more, fewer) = (area.tables.max(area.registers), area.tables.min(area.registers));
+    let elements = if device.target == "ice40" { more + fewer * 7 / 10 } else { more };
     let rows = [
         ("logic elements", elements, device.luts as u64 * TAKEN / 100),
         ("multipliers", area.multipliers, device.multipliers as u64),

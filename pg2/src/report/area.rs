@@ -12,7 +12,7 @@ use hdl::op::circuit;
 /// Guard bits of a sum.
 const GUARD: u64 = 32;
 /// What the shell of an engine takes in lookup tables and in registers, beside what goes with its records.
-const SHELL: (u64, u64) = (1_500, 1_100);
+const SHELL: (u64, u64) = (900, 900);
 
 /// What is taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
