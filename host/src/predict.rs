@@ -6,6 +6,7 @@
 //! line, where the number of escapes depends on them.
 
 mod engine;
+pub mod roofline;
 
 use crate::driver::{OpenLink, StreamBackend};
 use crate::job::BackendError;

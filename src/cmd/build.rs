@@ -49,7 +49,7 @@ pub struct ClockArgs {
     target: String,
     /// Clock frequency to reach
     #[arg(long, value_name = "MHZ", default_value_t = 150.0)]
-    freq: f64,
+    pub freq: f64,
     #[command(flatten)]
     blocks: BlockArgs,
 }

@@ -1,6 +1,8 @@
 //! `pairforge explain`: the schedule of a kernel, as a table that can be checked by hand; or what the code of a diagnostic
 //! means.
 
+mod roofline;
+
 use super::build::ClockArgs;
 use super::folding::{FitArgs, Wanted};
 use crate::failure::Failure;
@@ -25,12 +27,17 @@ pub struct Args {
     fit: FitArgs,
     #[command(flatten)]
     clock: ClockArgs,
+    #[command(flatten)]
+    roofline: roofline::RooflineArgs,
 }
 
 /// Prints the table, and draws the picture if one was asked for.
 pub fn run(args: Args) -> Result<(), Failure> {
     if codes::looks_like_one(&args.file) && !Path::new(&args.file).exists() {
         return code(&args);
+    }
+    if args.roofline.roofline {
+        return roofline::run(&args);
     }
     let clock = args.clock.clock()?;
     output::check_all([&args.svg])?;
@@ -57,8 +64,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
 /// Prints the page of a code.
 fn code(args: &Args) -> Result<(), Failure> {
     let name = &args.file;
-    if args.svg.is_some() || args.lines {
-        return Err(Failure::Usage(format!("--svg and --lines are for kernels; `{name}` is the code of a diagnostic")));
+    if args.svg.is_some() || args.lines || args.roofline.roofline {
+        return Err(Failure::Usage(format!(
+            "--svg, --lines and --roofline are for kernels; `{name}` is the code of a diagnostic"
+        )));
     }
     let Some(code) = codes::find(name) else {
         let hint = match codes::similar(name) {
