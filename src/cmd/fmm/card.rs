@@ -20,6 +20,7 @@ pub fn asked(args: &Args, on_gpu: bool) -> Result<bool, Failure> {
         };
     }
     let unfit = [
+        ("--gpus", args.gpus > 1),
         ("--tol", args.tol.is_some()),
         ("--budget", args.budget),
         ("--targets", args.targets.is_some()),

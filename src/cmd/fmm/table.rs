@@ -1,5 +1,6 @@
 //! The table of an FMM run, for a terminal and as a page.
 
+use super::roofline;
 use crate::failure::Failure;
 use askama::Template;
 use host::fmm::budget::{Budget, Cause};
@@ -163,6 +164,8 @@ struct Page<'a> {
     stats: &'a Stats,
     rows: Vec<PageRow>,
     facts: Vec<(&'static str, String)>,
+    /// P2P on cards and boards.
+    predicted: Vec<roofline::Row>,
 }
 
 /// A row as shown: numbers are text, and the bar is the stage's share of the time in percent.
@@ -177,7 +180,7 @@ struct PageRow {
 }
 
 /// The table as a self-contained page.
-pub fn html(s: &Stats) -> Result<String, Failure> {
+pub fn html(s: &Stats, predicted: Vec<roofline::Row>) -> Result<String, Failure> {
     let longest = rows(s).iter().map(|r| r.seconds).fold(1e-9, f64::max);
     let row = |r: Row| PageRow {
         stage: r.stage,
@@ -193,6 +196,6 @@ pub fn html(s: &Stats) -> Result<String, Failure> {
     facts.push(("pairs too close for the arithmetic of P2P", s.close_pairs.to_string()));
     facts.push(("flags", if s.flags.is_empty() { "none".into() } else { s.flags.join(", ") }));
     facts.push(("words of sources, targets, results", format!("{}, {}, {}", s.words.j, s.words.i, s.words.result)));
-    let page = Page { stats: s, rows: rows(s).into_iter().map(row).collect(), facts };
+    let page = Page { stats: s, rows: rows(s).into_iter().map(row).collect(), facts, predicted };
     page.render().map_err(|e| Failure::Tool(format!("the report cannot be made: {e}")))
 }
