@@ -32,6 +32,8 @@ pub struct Setup {
     pub pipelines: u32,
     pub groups: u32,
     pub i_banks: u32,
+    /// Clocks from one pair to the next.
+    pub ii: u32,
     pub segments: u32,
     pub stream_bits: u32,
     pub clock_mhz: f64,
@@ -63,7 +65,7 @@ pub fn backend(setup: Setup, jmem_records: u32, latency: u32, seen: Rc<RefCell<L
             stream_bits: setup.stream_bits,
             segments: setup.segments,
             pipeline_latency: latency,
-            ii: 1,
+            ii: setup.ii,
         };
         let (hash, seen) = (kernel_hash(&graph.canonical()), seen.clone());
         let link: Box<dyn Link> = match setup.baud {

@@ -4,8 +4,11 @@
 mod roofline;
 
 use super::build::ClockArgs;
+use super::folding::{FitArgs, Wanted};
 use crate::failure::Failure;
 use crate::{output, source};
+use hdl::engine::Config;
+use pg2::backend::build::Built;
 use pg2::diag::codes;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +23,8 @@ pub struct Args {
     /// Show the line of the file that each value comes from
     #[arg(long)]
     lines: bool,
+    #[command(flatten)]
+    fit: FitArgs,
     #[command(flatten)]
     clock: ClockArgs,
     #[command(flatten)]
@@ -38,7 +43,13 @@ pub fn run(args: Args) -> Result<(), Failure> {
     output::check_all([&args.svg])?;
     let kernel = source::read(&args.file)?;
     let graph = source::compile(&kernel)?;
-    let built = pg2::backend::build::build(&graph, clock, &kernel.sources, Vec::new());
+    // With --fit the engine around it is the smallest: one lane.
+    let wanted = Wanted { graph: &graph, sources: &kernel.sources, clock, pipelines: 1 };
+    let small = |built: &Built| {
+        let usual = Config::usual(built.graph.layout(), built.schedule.depth);
+        Ok(Config { pipelines: 1, groups: 1, i_banks: 1, jmem_records: 1, segments: 16, ii: built.ii(), ..usual })
+    };
+    let built = args.fit.build(&wanted, &small)?;
     if let Some(path) = &args.svg {
         output::write_text(path, &pg2::report::explain::svg(&built))?;
     }
