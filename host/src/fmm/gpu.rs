@@ -57,12 +57,12 @@ impl<T: Number> Ready<T> {
 impl Gpu {
     /// Whether it takes a kernel: one that is 1/r and has a native form. Others run as in any job.
     pub fn takes_kernel(kernel: &Graph) -> bool {
-        P2p::bind(kernel, false).is_ok() && pair(kernel, &Names::USUAL, Real::F32).is_ok()
+        P2p::bind(kernel, false, &[]).is_ok() && pair(kernel, &Names::USUAL, Real::F32).is_ok()
     }
 
     /// Opens the card for a kernel that it takes.
     pub fn open(name: &'static str, kernel: &Graph) -> Result<Gpu, FmmError> {
-        let units = P2p::bind(kernel, false)?;
+        let units = P2p::bind(kernel, false, &[])?;
         compile::check().map_err(BackendError::from)?;
         let device = Device::open().map_err(BackendError::from)?;
         Ok(Gpu { name, device, kernel: kernel.clone(), units, bound: None })

@@ -25,6 +25,8 @@ pub enum Precision {
 pub struct FmmOptions {
     /// Order P, 1 to that of [`Basis::max_order`].
     pub order: usize,
+    /// M2L of solid harmonics takes the order below between cells at offsets d with d.d above this: a step between two orders.
+    pub lower_beyond: Option<u64>,
     /// Opening angle in (0, 0.5].
     pub theta: f64,
     /// Particles up to which a cell stays a leaf.
@@ -37,12 +39,15 @@ pub struct FmmOptions {
     pub near_only: bool,
     /// Periodic boundaries.
     pub periodic: Option<Periodic>,
+    /// The values of the P2P kernel's own parameters, by name.
+    pub params: Vec<(String, f64)>,
 }
 
 impl Default for FmmOptions {
     fn default() -> FmmOptions {
         FmmOptions {
             order: 4,
+            lower_beyond: None,
             theta: 0.5,
             leaf: 64,
             precision: Precision::F64,
@@ -50,6 +55,7 @@ impl Default for FmmOptions {
             eps: 0.0,
             near_only: false,
             periodic: None,
+            params: Vec::new(),
         }
     }
 }
@@ -76,6 +82,9 @@ impl FmmOptions {
         let most = self.basis.max_order();
         if !(1..=most).contains(&self.order) {
             return wrong(format!("the order must be 1 to {most}, not {}", self.order));
+        }
+        if self.lower_beyond.is_some() && self.basis != Basis::Solid {
+            return wrong("M2L takes a lower order beyond some offset with solid harmonics alone; take --expansion solid".into());
         }
         if !(self.theta > 0.0 && self.theta <= 0.5) {
             return wrong(format!("theta must be above 0 and at most 0.5, not {:?}", self.theta));

@@ -40,6 +40,7 @@ impl Plan {
             n: self.tree.len(),
             targets: self.tree.is_apart().then(|| self.tree.targets().len()),
             order: self.options.order,
+            lower_beyond: self.options.lower_beyond,
             theta: self.options.theta,
             leaf: self.options.leaf,
             leaf_by: LeafBy::default(),

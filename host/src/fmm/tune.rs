@@ -14,7 +14,7 @@ use crate::data::particles::Particles;
 use crate::direct::error::{self, Errors};
 use cost::{Choice, Costs};
 use judge::Judge;
-use orders::{Tried, guess, next};
+use orders::{Steps, Tried, guess};
 use pg2::graph::Graph;
 
 /// Below this, sums in f32 do not reach a wanted error.
@@ -72,7 +72,7 @@ pub fn start(options: &FmmOptions, wanted: f64) -> FmmOptions {
 }
 
 /// Plans and runs until the relative L2 error of the gradient (of the potential, if P2P gives no gradient) is at most `wanted`,
-/// and not with the order below.
+/// and not with the step of accuracy below, or nearly so.
 pub fn within(
     wanted: f64,
     problem: &Problem,
@@ -152,45 +152,47 @@ struct Search<'a, 'e, 'p> {
     progress: &'a mut Progress<'p>,
 }
 
-/// Runs of several orders: their errors, and the results of those that still matter.
+/// Runs of several steps of accuracy: their errors, and the results of those that still matter.
 #[derive(Default)]
 struct Runs {
     tried: Vec<Tried>,
+    /// By step.
     kept: Vec<(usize, Solution)>,
 }
 
 impl Runs {
-    /// Only the run of the lowest order that is good is kept, and the last one.
+    /// Only the run of the lowest step that is good is kept, and the last one.
     fn drop_others(&mut self, wanted: f64) {
-        let last = self.tried.last().map(|t| t.order);
+        let last = self.tried.last().map(|t| t.step);
         let best = self.best(wanted);
-        self.kept.retain(|(order, _)| Some(*order) == best || Some(*order) == last);
+        self.kept.retain(|(step, _)| Some(*step) == best || Some(*step) == last);
     }
 
-    /// The lowest order that is good.
+    /// The lowest step that is good.
     fn best(&self, wanted: f64) -> Option<usize> {
-        self.tried.iter().filter(|t| t.error <= wanted).map(|t| t.order).min()
+        self.tried.iter().filter(|t| t.error <= wanted).map(|t| t.step).min()
     }
 }
 
 impl Search<'_, '_, '_> {
     /// Tries orders of a plan. Gives what limits the error, and the best one, where none does.
     fn orders(&mut self, mut plan: Plan) -> Result<Result<Tuned, (Limit, f64)>, FmmError> {
-        let most = plan.options.basis.max_order();
+        let steps = Steps::new(plan.options.basis, plan.near2);
         let mut runs = Runs::default();
-        let mut next_order = Some(plan.options.order);
-        while let Some(order) = next_order {
-            plan.set_order(order);
+        let mut next = Some(steps.of_order(plan.options.order));
+        while let Some(step) = next {
+            let (order, lower_beyond) = steps.order(step);
+            plan.set_order(order, lower_beyond);
             let solution = plan.solve(&self.problem.particles.q, self.executors, self.progress)?;
-            runs.tried.push(Tried { order, error: self.error(&solution) });
-            runs.kept.push((order, solution));
+            runs.tried.push(Tried { step, error: self.error(&solution) });
+            runs.kept.push((step, solution));
             self.divide(&plan, &mut runs)?;
             runs.drop_others(self.wanted);
-            next_order = next(&runs.tried, self.wanted, most).or_else(|| self.second(&runs, most));
+            next = steps.next(&runs.tried, self.wanted).or_else(|| self.second(&runs, &steps));
         }
-        let Some(order) = runs.best(self.wanted) else {
+        let Some(step) = runs.best(self.wanted) else {
             let best = runs.tried.iter().map(|t| t.error).fold(f64::INFINITY, f64::min);
-            let is_highest = runs.tried.iter().any(|t| t.order == most);
+            let is_highest = runs.tried.iter().any(|t| t.step == steps.most());
             let limit = match plan.options.precision {
                 _ if !self.executors.is_empty() => Limit::Kernel,
                 Precision::F32 => Limit::F32,
@@ -199,14 +201,15 @@ impl Search<'_, '_, '_> {
             };
             return Ok(Err((limit, best)));
         };
-        plan.set_order(order);
-        let at = runs.kept.iter().position(|(kept, _)| *kept == order).expect("the best run is kept");
+        let (order, lower_beyond) = steps.order(step);
+        plan.set_order(order, lower_beyond);
+        let at = runs.kept.iter().position(|(kept, _)| *kept == step).expect("the best run is kept");
         let solution = runs.kept.swap_remove(at).1;
         let errors = self.judge.errors(&solution.field);
         Ok(Ok(Tuned { plan, solution, errors }))
     }
 
-    /// Tells the judge where errors are large, once two orders were run, and judges both again.
+    /// Tells the judge where errors are large, once two steps were run, and judges both again.
     fn divide(&mut self, plan: &Plan, runs: &mut Runs) -> Result<(), FmmError> {
         let [(_, one), (_, other)] = &runs.kept[..] else { return Ok(()) };
         if !self.problem.is_promise || !self.judge.needs_strata() {
@@ -215,19 +218,19 @@ impl Search<'_, '_, '_> {
         let targets = self.judge.divide(&one.field, &other.field);
         let reference = self.problem.reference(plan, &targets)?;
         self.judge.add(targets, reference);
-        for (order, solution) in &runs.kept {
+        for (step, solution) in &runs.kept {
             let error = self.judge.bound(&solution.field);
-            runs.tried.iter_mut().filter(|t| t.order == *order).for_each(|t| t.error = error);
+            runs.tried.iter_mut().filter(|t| t.step == *step).for_each(|t| t.error = error);
         }
         Ok(())
     }
 
-    /// A second order where one alone was tried and two tell more.
-    fn second(&self, runs: &Runs, most: usize) -> Option<usize> {
+    /// A second step where one alone was tried and two tell more.
+    fn second(&self, runs: &Runs, steps: &Steps) -> Option<usize> {
         let [only] = runs.tried[..] else { return None };
         let is_wanted = self.problem.is_promise && self.judge.needs_strata();
-        let other = if only.order > 1 { only.order - 1 } else { only.order + 1 };
-        Some(other).filter(|order| is_wanted && *order <= most)
+        let other = if only.step > steps.least() { only.step - 1 } else { only.step + 1 };
+        Some(other).filter(|step| is_wanted && *step <= steps.most())
     }
 
     fn error(&self, solution: &Solution) -> f64 {

@@ -222,9 +222,9 @@ fn a_kept_plan_and_any_number_of_threads_give_the_same_bits() {
         let run = |plan: &Plan| plan.solve(&p.q, &mut [], &mut |_, _, _| {}).expect("the CPU is always there").field;
         let first = run(&plan);
         assert_eq!(first, run(&plan));
-        plan.set_order(7);
+        plan.set_order(7, None);
         let seven = run(&plan);
-        plan.set_order(4);
+        plan.set_order(4, None);
         assert_eq!(first, run(&plan));
         let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
         for threads in [1, 5] {

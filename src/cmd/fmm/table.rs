@@ -53,8 +53,14 @@ fn or_dash<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
 /// The table as text.
 pub fn text(s: &Stats) -> String {
     let mut out = format!(
-        "FMM of {} particles on {}: order {}, theta {}, leaf {}, {} levels\n\n",
-        s.n, s.backend, s.order, s.theta, s.leaf, s.levels
+        "FMM of {} particles on {}: order {}{}, theta {}, leaf {}, {} levels\n\n",
+        s.n,
+        s.backend,
+        s.order,
+        s.lower_beyond.map_or(String::new(), |d| format!(" ({} beyond d.d = {d})", s.order.saturating_sub(1).max(1))),
+        s.theta,
+        s.leaf,
+        s.levels
     );
     out += &format!("{:<6} {:>10} {:>14} {:>14} {:>12}\n", "stage", "seconds", "pairs", "cycles", "utilisation");
     for r in rows(s) {

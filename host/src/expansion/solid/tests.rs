@@ -342,7 +342,7 @@ fn check_mixed(near2: u64, orders: &[usize]) {
     let cases = [(mixed_signs, 0), (sparse, 1), (dense, 2), (&lattice(&grid), 2)];
     for order in orders {
         let weights = weights(2 * order);
-        let mixed = M2l::<f64>::new(*order, near2, Isa::best(), &weights);
+        let mixed = M2l::<f64>::new(Orders::new(*order, near2), near2, Isa::best(), &weights);
         assert!(matches!(mixed, M2l::Mixed(_)));
         let plain = M2l::with_orders(*order, near2, Isa::best(), &weights, Orders::new(*order, near2));
         let mut left_out = Vec::new();
@@ -371,7 +371,7 @@ fn multipoles_beyond_the_range_of_f32_are_taken_in_f64() {
     let (order, near2) = (8, 4);
     let grid = grid(2, near2, |_| true);
     let weights = weights(2 * order);
-    let m2l = M2l::<f64>::new(order, near2, Isa::best(), &weights);
+    let m2l = M2l::<f64>::new(Orders::new(order, near2), near2, Isa::best(), &weights);
     let plain = M2l::<f64>::with_orders(order, near2, Isa::best(), &weights, Orders::new(order, near2));
     for (factor, is_f64) in [(1.0, false), (1e-30, true), (1e30, true)] {
         let mut clouds = clouds(&grid, 2, false);
