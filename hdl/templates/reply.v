@@ -31,7 +31,11 @@
     always @(posedge clk) begin
         if (rst) waiting <= 1'b0;
         else if (~waiting | leaves) waiting <= wanting != @{groups}@'d0;
-        if ((~waiting | leaves) & (wanting != @{groups}@'d0)) begin
+        // What comes first looks at both before any group has had the turn.
+        if (rst) begin
+            turn <= @{groups}@'d0;
+            behind <= @{groups}@'d0;
+        end else if ((~waiting | leaves) & (wanting != @{groups}@'d0)) begin
             turn <= next;
             behind <= ~(next | (next - @{groups}@'d1));
         end

@@ -59,6 +59,7 @@ pub fn backend(setup: Setup, jmem_records: u32, latency: u32, seen: Rc<RefCell<L
             stream_bits: setup.stream_bits,
             segments: setup.segments,
             pipeline_latency: latency,
+            ii: 1,
         };
         let link = Predicted::new(config, kernel_hash(&graph.canonical()), &setup, seen.clone());
         Ok(Box::new(link.map_err(BackendError::Unsupported)?))

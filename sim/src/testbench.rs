@@ -5,7 +5,7 @@ use crate::stimuli::{Random, Style, records};
 use askama::Template;
 use hdl::engine::Config;
 use hdl::engine::link::{Link, LinkError};
-use hdl::engine::protocol::{RunHeader, Segment, Stream, beats};
+use hdl::engine::protocol::{RESULT, RunHeader, STATUS_REPLY, Segment, Stream, beats};
 use pg2::graph::{Graph, PinClass};
 use std::fmt::Write as _;
 
@@ -26,42 +26,88 @@ pub struct Testbench {
 struct Bench<'a> {
     top: &'a str,
     bits: u32,
+    words: u32,
     input: &'a str,
     output: &'a str,
     beats_in: usize,
     beats_out: usize,
+    results: usize,
+    /// Beats of the longest packet that comes out.
+    most: usize,
+    /// For each lane group, and at the end for the answers, where its beats begin; then where the last ones end.
+    starts: Vec<usize>,
+    groups: u32,
+    result: String,
     patience: u32,
 }
 
 /// A testbench of the engine `top` that `config` describes around `graph`.
 pub fn testbench(graph: &Graph, config: &Config, top: &str) -> Result<Testbench, LinkError> {
-    let stream = stimulus(graph, config);
-    let mut answers = Stream::default();
-    EmulatedEngine::new(graph, config.clone(), 0).exchange(&stream, &mut |packet| {
-        answers.packet(packet.iter().copied());
-    })?;
-    let (sent, wanted) = (hex(&stream, config), hex(&answers, config));
+    let (stream, results) = stimulus(graph, config);
+    let lists = answers(graph, config, &stream, results)?;
+    let sent: String = stream.packets().map(|p| hex(p, config, None::<fn(usize) -> bool>)).collect();
+    let mut wanted = String::new();
+    let mut starts = vec![0];
+    for list in &lists {
+        list.packets().for_each(|p| wanted += &hex(p, config, Some(care(p))));
+        starts.push(wanted.lines().count());
+    }
+    let beats_of = |p: &[u32]| p.len().div_ceil(config.beat_words() as usize);
     let (input, output) = (format!("{top}_tb_in.hex"), format!("{top}_tb_out.hex"));
     let template = Bench {
         top,
         bits: config.stream_bits,
+        words: config.beat_words(),
         input: &input,
         output: &output,
         beats_in: sent.lines().count(),
         beats_out: wanted.lines().count(),
+        results,
+        most: lists.iter().flat_map(Stream::packets).map(beats_of).max().unwrap_or(1),
+        starts,
+        groups: config.groups,
+        result: format!("{RESULT:02x}"),
         patience: 1000 + 8 * (config.pipeline_latency + SOURCES),
     };
     let text = template.render().expect("rendering into a string does not fail") + "\n";
     Ok(Testbench { verilog: (format!("{top}_tb.v"), text), input: (input, sent), output: (output, wanted) })
 }
 
-/// Every kind of packet and of run: full and partial groups, several segments, none, a list that goes on, records that
-/// are replaced, wild patterns and ordinary ones.
-fn stimulus(graph: &Graph, config: &Config) -> Stream {
+/// What the engine must answer to `stream`: for each lane group its results in their order, since the results of different
+/// groups come as they are finished, and then the other answers. There must be as many results as were asked for, and no
+/// packet may break the protocol.
+fn answers(graph: &Graph, config: &Config, stream: &Stream, results: usize) -> Result<Vec<Stream>, LinkError> {
+    let mut lists = vec![Stream::default(); config.groups as usize + 1];
+    let (mut found, mut error) = (0, false);
+    EmulatedEngine::new(graph, config.clone(), 0).exchange(stream, &mut |packet| {
+        let is_result = packet[0] >> 24 == RESULT;
+        found += is_result as usize;
+        error |= packet[0] >> 24 == STATUS_REPLY && packet[0] & 1 == 1;
+        let list = if is_result { packet[1] & 0xff } else { config.groups };
+        lists[list as usize].packet(packet.iter().copied());
+    })?;
+    match error || found != results {
+        true => Err(LinkError(format!("they ask for {results} results and the engine gives {found}"))),
+        false => Ok(lists),
+    }
+}
+
+/// The words of a packet from the engine that a testbench compares: all but the cycles that STATUS says.
+fn care(packet: &[u32]) -> impl Fn(usize) -> bool {
+    let status = packet[0] >> 24 == STATUS_REPLY;
+    move |word| !(status && (word == 1 || word == 2))
+}
+
+/// Every kind of packet and of run in every lane group: full and partial groups of targets, several segments, none, a list that
+/// goes on, records that are replaced, wild patterns and ordinary ones. The low byte of a tag is the lane group. Also how many
+/// results that asks for.
+fn stimulus(graph: &Graph, config: &Config) -> (Stream, usize) {
     let mut random = Random::new(1);
     let mut stream = Stream::default();
+    let mut results = 0;
     let n_j = SOURCES.min(config.jmem_records);
-    let lanes = config.pipelines;
+    let lanes = config.lanes();
+    let run = RunHeader::default();
     for (round, style) in [Style::Ordinary, Style::Wild { anchor: random.bits() }].into_iter().enumerate() {
         if config.layout.param_words() > 0 {
             let values = table(graph, PinClass::Param, 1, Style::Ordinary, &mut random);
@@ -72,20 +118,27 @@ fn stimulus(graph: &Graph, config: &Config) -> Stream {
         let split = n_j / 3;
         let all = [Segment { first: split, count: n_j - split }, Segment { first: 0, count: split }];
         let one = [Segment { first: n_j - 1, count: 1 }];
-        let mut run = |stream: &mut Stream, kind: RunHeader, segments: &[Segment]| {
-            let targets = table(graph, PinClass::Ipin, kind.n_i, style, &mut random);
-            stream.run(kind, segments);
-            stream.i_groups(lanes, kind.n_i, &config.layout.i_packing().pack_all(&targets));
-        };
-        let tag = 16 * round as u32;
-        run(&mut stream, RunHeader { tag, n_i: 2 * lanes + 1, ..RunHeader::default() }, &all);
-        run(&mut stream, RunHeader { tag: tag + 1, n_i: lanes, ..RunHeader::default() }, &one);
-        run(&mut stream, RunHeader { tag: tag + 2, n_i: 1, ..RunHeader::default() }, &[]);
-        run(&mut stream, RunHeader { tag: tag + 3, n_i: lanes, hold: true, ..RunHeader::default() }, &all[..1]);
-        run(&mut stream, RunHeader { tag: tag + 4, n_i: lanes, keep: true, ..RunHeader::default() }, &all[1..]);
+        let runs = [
+            (RunHeader { n_i: 2 * lanes + 1, ..run }, &all[..]),
+            (RunHeader { n_i: lanes, ..run }, &one),
+            (RunHeader { n_i: 1, ..run }, &[]),
+            (RunHeader { n_i: 0, ..run }, &all),
+            (RunHeader { n_i: lanes, hold: true, ..run }, &all[..1]),
+            (RunHeader { n_i: lanes, keep: true, ..run }, &all[1..]),
+        ];
+        for (step, (kind, segments)) in runs.into_iter().enumerate() {
+            for group in 0..config.groups {
+                let tag = ((16 * round + step) as u32) << 8 | group;
+                let targets = table(graph, PinClass::Ipin, kind.n_i, style, &mut random);
+                stream.run(RunHeader { tag, group: group as u8, ..kind }, segments);
+                stream.i_groups(lanes, kind.n_i, &config.layout.i_packing().pack_all(&targets));
+                results += if kind.hold { 0 } else { kind.n_i.div_ceil(lanes) as usize };
+            }
+        }
     }
+    stream.status(true);
     stream.end();
-    stream
+    (stream, results)
 }
 
 /// `n` random records of a class, one behind the other.
@@ -93,12 +146,19 @@ fn table(graph: &Graph, class: PinClass, n: u32, style: Style, random: &mut Rand
     records(graph, class, n as usize, style, random).concat()
 }
 
-/// The beats of all packets as lines of hexadecimal digits, TLAST above the data.
-fn hex(stream: &Stream, config: &Config) -> String {
+/// The beats of a packet as lines of hexadecimal digits, with TLAST above the data, and between the two, where `care` is given, a
+/// bit for each word that is compared.
+fn hex<F: Fn(usize) -> bool>(packet: &[u32], config: &Config, care: Option<F>) -> String {
     let mut text = String::new();
-    for (words, last) in stream.packets().flat_map(|p| beats(p, config.beat_words())) {
-        let _ = write!(text, "{}_", last as u32);
-        for k in (0..config.beat_words() as usize).rev() {
+    let in_beat = config.beat_words() as usize;
+    for (beat, (words, last)) in beats(packet, config.beat_words()).enumerate() {
+        let _ = write!(text, "{}", last as u32);
+        if let Some(care) = &care {
+            let compared = (0..in_beat).filter(|k| care(beat * in_beat + k)).map(|k| 1 << k).sum::<u32>();
+            let _ = write!(text, "{compared:x}");
+        }
+        text.push('_');
+        for k in (0..in_beat).rev() {
             let _ = write!(text, "{:08x}", words.get(k).copied().unwrap_or(0));
         }
         text.push('\n');

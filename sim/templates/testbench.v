@@ -1,7 +1,8 @@
 // Made by pairforge: a self-checking testbench for @{top}@, plain Verilog-2005.
 //
 // It sends the beats of @{input}@ and compares what comes back with @{output}@, which hold
-// the bits of the bit-exact emulator. The whole stream is sent three times: at full speed, with random gaps in the
+// the bits of the bit-exact emulator: the results of each lane group in their order, whatever the groups' turns, and behind all
+// of them the answers to STATUS, without its count of cycles, and END. The whole stream is sent three times: at full speed, with random gaps in the
 // input, and with random gaps and a sink that is not always ready. Both streams' handshakes are checked on the way.
 // Run it in this folder, for example:
 //
@@ -13,6 +14,12 @@ module @{top}@_tb;
     localparam BITS = @{bits}@;
     localparam BEATS_IN = @{beats_in}@;
     localparam BEATS_OUT = @{beats_out}@;
+    // Result packets among them, and beats of the longest packet.
+    localparam RESULTS = @{results}@;
+    localparam MOST = @{most}@;
+    // Lane groups; what follows their lists of beats are the other answers.
+    localparam GROUPS = @{groups}@;
+    localparam [7:0] RESULT = 8'h@{result}@;
     // Cycles without a beat in or out after which the engine is taken to hang.
     localparam PATIENCE = @{patience}@;
 
@@ -20,7 +27,14 @@ module @{top}@_tb;
     reg rst;
     // A beat and, above it, its TLAST.
     reg [BITS:0] stimulus [0:BEATS_IN - 1];
-    reg [BITS:0] wanted [0:BEATS_OUT - 1];
+    // The same with a bit for each word that is compared below the TLAST.
+    reg [BITS + 7:0] wanted [0:BEATS_OUT - 1];
+    // Where the beats of each list begin, and which one of them comes next.
+    integer starts [0:GROUPS + 1];
+    integer next [0:GROUPS];
+    // The packet that comes in: its beats so far.
+    reg [BITS - 1:0] packet [0:MOST - 1];
+    integer beats;
     reg [BITS - 1:0] s_tdata;
     reg s_tvalid;
     reg s_tlast;
@@ -46,6 +60,9 @@ module @{top}@_tb;
     integer round;
     integer sent;
     integer received;
+    integer results;
+    integer list;
+    integer k;
     integer errors;
     integer idle;
     integer seed;
@@ -79,6 +96,12 @@ module @{top}@_tb;
         round = 0;
         sent = 0;
         received = 0;
+        results = 0;
+        beats = 0;
+{%- for start in starts %}
+        starts[@{loop.index0}@] = @{start}@;
+{%- endfor %}
+        rewind;
         errors = 0;
         idle = 0;
         seed = 1;
@@ -115,10 +138,71 @@ module @{top}@_tb;
             $display("round %0d: nothing moved for %0d cycles, after %0d beats in and %0d out", round, idle, sent, received);
             errors = errors + 1;
         end
-        if (errors == 0) $display("PASS: 3 rounds of %0d beats in and %0d beats out", BEATS_IN, BEATS_OUT);
+        if (RESULTS == 0 || (errors == 0 && results != 3 * RESULTS)) begin
+            $display("%0d results came in 3 rounds of %0d", results, RESULTS);
+            errors = errors + 1;
+        end
+        if (errors == 0)
+            $display("PASS: 3 rounds of %0d beats in and %0d beats out, %0d results each", BEATS_IN, BEATS_OUT, RESULTS);
         else $display("FAIL: %0d errors", errors);
         $finish;
     end
+
+    // Begins all lists of wanted beats anew.
+    task rewind;
+        for (k = 0; k <= GROUPS; k = k + 1) next[k] = starts[k];
+    endtask
+
+    // Compares a whole packet with the next one of its list.
+    task judge;
+        begin
+            list = GROUPS;
+            if (packet[0][31:24] === RESULT) begin
+                results = results + 1;
+                // The low byte of a tag is the lane group.
+                list = {24'd0, {% if words == 1 %}packet[1][7:0]{% else %}packet[0][39:32]{% endif %}};
+                if ((list < GROUPS) !== 1'b1) begin
+                    $display("round %0d: a result of lane group %0d, which the engine does not have", round, list);
+                    errors = errors + 1;
+                    list = GROUPS;
+                end
+            end else begin
+                for (k = 0; k < GROUPS; k = k + 1)
+                    if (next[k] != starts[k + 1]) begin
+                        $display("round %0d: an answer came before all results of lane group %0d", round, k);
+                        errors = errors + 1;
+                    end
+            end
+            for (k = 0; k < beats; k = k + 1) begin
+                if (next[list] >= starts[list + 1]) begin
+                    $display("round %0d: a beat too many: %h", round, packet[k]);
+                    errors = errors + 1;
+                end else begin
+                    compare(packet[k], k == beats - 1, wanted[next[list]]);
+                    next[list] = next[list] + 1;
+                end
+            end
+        end
+    endtask
+
+    // Compares a beat with the wanted one in the words that count.
+    task compare;
+        input [BITS - 1:0] data;
+        input last;
+        input [BITS + 7:0] expected;
+        reg same;
+        begin
+            same = last === expected[BITS + 4];
+{%- for word in 0..words %}
+            if (expected[BITS + @{word}@] && data[@{32 * word + 31}@:@{32 * word}@] !== expected[@{32 * word + 31}@:@{32 * word}@]) same = 1'b0;
+{%- endfor %}
+            if (!same) begin
+                $display("round %0d: a beat of packet %0d is %h instead of %h", round, received, {last, data},
+                    {expected[BITS + 4], expected[BITS - 1:0]});
+                errors = errors + 1;
+            end
+        end
+    endtask
 
     // Offers the next beat and the sink's readiness; an offered beat stays until it is taken.
     task drive;
@@ -149,12 +233,16 @@ module @{top}@_tb;
             end
             if (m_tvalid && m_tready) begin
                 idle = 0;
-                if (received >= BEATS_OUT) begin
-                    $display("round %0d: a beat too many: %h", round, {m_tlast, m_tdata});
+                if (beats == MOST) begin
+                    $display("round %0d: a packet goes on too long: %h", round, m_tdata);
                     errors = errors + 1;
-                end else if ({m_tlast, m_tdata} !== wanted[received]) begin
-                    $display("round %0d: beat %0d is %h instead of %h", round, received, {m_tlast, m_tdata}, wanted[received]);
-                    errors = errors + 1;
+                end else begin
+                    packet[beats] = m_tdata;
+                    beats = beats + 1;
+                end
+                if (m_tlast !== 1'b0) begin
+                    judge;
+                    beats = 0;
                 end
                 received = received + 1;
             end
@@ -167,6 +255,7 @@ module @{top}@_tb;
                 round = round + 1;
                 sent = 0;
                 received = 0;
+                rewind;
                 gap = 30;
                 stall = round == 2 ? 40 : 0;
             end

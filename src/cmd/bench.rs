@@ -1,6 +1,7 @@
 //! `pairforge bench`: the benchmarks, each printing its figure and its input.
 
 mod build;
+mod card;
 mod cells;
 mod cuda;
 mod cycle;
@@ -25,7 +26,7 @@ pub struct Args {
     /// Repetitions, of which the median is printed
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
-    /// Write the figures of the benchmark `cuda`
+    /// Write the figures of the benchmark `cuda`, or of `card` where it alone is named
     #[arg(long, value_name = "FIGURES.json")]
     json: Option<PathBuf>,
 }
@@ -75,6 +76,7 @@ static BENCHES: &[Bench] = &[
         run: |a| fmm::backends(a.repeat),
     },
     Bench { name: "cuda", what: "P2P on a GPU, every result checked on the CPU first", run: cuda::run },
+    Bench { name: "card", what: "an FMM with all stages on a GPU, checked against direct sums", run: card::run },
 ];
 
 /// Runs the named benchmarks one after the other.

@@ -6,7 +6,10 @@ use crate::manifest::Manifest;
 use crate::{output, source};
 use hdl::circuit::target::{Clock, TARGETS, target};
 use hdl::engine::{Config, design, usual};
+use hdl::rtl::names::is_identifier;
 use hdl::serial::kernel_hash;
+use pg2::graph::Graph;
+use pg2::report::shown::shown;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -24,6 +27,9 @@ pub struct Args {
     /// Width of the streams in bits
     #[arg(long, value_name = "BITS", default_value = "32", value_parser = ["32", "64", "128"])]
     stream: String,
+    /// What the names of all modules begin with, by default the kernel's name
+    #[arg(long, value_name = "NAME")]
+    prefix: Option<String>,
     /// Also write a self-checking testbench with its vectors, for any Verilog simulator
     #[arg(long)]
     testbench: bool,
@@ -71,7 +77,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let clock = args.clock.clock()?;
     let kernel = source::read(&args.file)?;
     let graph = source::compile(&kernel)?;
-    let built = pg2::backend::build::build(&graph, clock, &kernel.sources, Vec::new());
+    let named = Graph { name: prefix(&args, &graph)?, ..graph.clone() };
+    let built = pg2::backend::build::build(&named, clock, &kernel.sources, Vec::new());
     let layout = built.graph.layout();
     let config = Config {
         jmem_records: args.jmem / layout.j_words(),
@@ -93,6 +100,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let files = std::iter::once(&verilog).chain(extra.iter().map(|f| &f.0)).cloned().collect();
     let hash = kernel_hash(&graph.canonical());
     let manifest = Manifest::new(&built, &config, (clock, hash), &engine.top, files);
+    // The kernel keeps its name, whatever the modules' prefix is.
+    let manifest = Manifest { kernel: graph.name.clone(), ..manifest };
     let _folder = output::Folder::at(&args.output)?;
     let mut batch = output::Batch::default();
     batch.add_text(&args.output.join(&verilog), &text)?;
@@ -101,6 +110,22 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     batch.add_json(&args.output.join("manifest.json"), &manifest)?;
     batch.finish()
+}
+
+/// Bytes of a prefix: it begins the names of files.
+const LONGEST_PREFIX: usize = 200;
+
+/// What the modules' names begin with.
+fn prefix(args: &Args, graph: &Graph) -> Result<String, Failure> {
+    match &args.prefix {
+        None => Ok(graph.name.clone()),
+        Some(name) if is_identifier(name) && name.len() <= LONGEST_PREFIX => Ok(name.clone()),
+        Some(name) => Err(Failure::Usage(format!(
+            "--prefix takes letters, digits and underscores, at most {LONGEST_PREFIX}, that begin with no digit and are no \
+             word of Verilog, not `{}`",
+            shown(name)
+        ))),
+    }
 }
 
 /// The head of the Verilog file: where it comes from, and the one rule of lint that does not apply to it.

@@ -1,5 +1,6 @@
 //! `pairforge fmm`: the Fast Multipole Method with P2P and M2L on a backend.
 
+mod card;
 mod costs;
 mod files;
 mod kernels;
@@ -62,6 +63,9 @@ pub struct Args {
     /// cpu native code]
     #[arg(long, value_name = "FILE.pg2")]
     m2l: Option<String>,
+    /// Where the stages besides P2P run on backend cuda [default: gpu where it takes the problem, else cpu]
+    #[arg(long, value_enum, value_name = "WHERE")]
+    translations: Option<PlaceArg>,
     /// Expansion order P [default: 4, or what --tol needs]
     #[arg(long, value_name = "P")]
     order: Option<usize>,
@@ -81,7 +85,7 @@ pub struct Args {
     /// Measure what the stages cost on this machine, show it, and keep it for the leaf sizes of later runs
     #[arg(long, conflicts_with_all = ["tol", "order", "leaf", "particles", "check", "output", "json", "report", "budget", "predict"])]
     tune: bool,
-    /// Basis of the expansions [default: cartesian, solid for --tol, chebyshev for a P2P kernel that is not 1/r]
+    /// Basis of the expansions [default: cartesian, solid for --tol and on a GPU, chebyshev for a P2P kernel that is not 1/r]
     #[arg(long, value_enum)]
     expansion: Option<BasisArg>,
     /// Arithmetic of native code [default: f64, or what --tol needs]
@@ -146,6 +150,12 @@ macro_rules! choice {
         }
     };
 }
+/// Who runs the stages besides P2P.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PlaceArg {
+    Cpu,
+    Gpu,
+}
 choice!(DistArg => Distribution { Uniform, Normal, Layer, Sphere, Plummer });
 choice!(ChargeArg => Charge { Random, Positive, Mass });
 choice!(BasisArg => Basis { Cartesian, Solid, Chebyshev });
@@ -190,6 +200,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let is_plain = args.p2p.is_none() && args.m2l.is_none();
     let native = on_gpu.is_some() || entry.native && entry.needs != Needs::Gpu && is_plain;
     let mut options = options(&args, native);
+    let whole = card::asked(&args, on_gpu.is_some())?;
+    if whole && args.expansion.is_none() {
+        options.basis = Basis::Solid;
+    }
     check(&args, &options, native, native && on_gpu.is_none())?;
     files::check_outputs(&args)?;
     start_threads(args.threads)?;
@@ -222,6 +236,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     files::save_particles(&args, &input)?;
     let p2p = kernels.as_ref().map(|k| &k.p2p).or(on_gpu.as_ref());
     let task = Task { args: &args, options: &options, input: &input, known: &known, native, p2p };
+    let whole = gpu.as_mut().filter(|_| whole).map(|gpu| card::run(gpu, &task)).transpose()?;
     let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
     executors.extend(gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor));
     let mut shown: Option<(&'static str, Progress)> = None;
@@ -231,7 +246,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         }
         shown.iter_mut().for_each(|(_, p)| p.at(done));
     };
-    let (fields, stats) = task.run(&mut executors, progress)?;
+    let (fields, stats) = task.run(whole, &mut executors, progress)?;
     drop(shown);
     files::write(&args, &fields, &stats)
 }

@@ -156,6 +156,7 @@ fn netlist(board: &'static Board) -> Netlist {
         stream_bits: 32,
         segments: 16,
         pipeline_latency: built.schedule.depth,
+        ii: 1,
     };
     let mut design = top::design(board, &config, &built.netlist, 1, 25.0).expect("it can be built").netlist;
     design.verify().expect("the design is whole");

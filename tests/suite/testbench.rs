@@ -27,6 +27,7 @@ fn icarus_passes_the_testbench_and_it_finds_a_wrong_bit() {
     place.write("mixed.pg2", MIXED);
     for (kernel, name, options) in [
         ("p2p_paper", "p2p_paper", "--pipelines 1"),
+        ("p2p_paper", "p2p_paper", "--pipelines 4 --groups 2"),
         ("mixed.pg2", "mixed", "--pipelines 3 --stream 128"),
         ("mixed.pg2", "mixed", "--pipelines 2 --stream 64 --jmem 64 --freq 300"),
     ] {

@@ -86,6 +86,9 @@ fn lane_instance(top: &mut Module, shape: &Shape, k: u32) {
     for (port, net) in [("c_valid", "l_valid"), ("c_first", "l_first"), ("c_last", "l_last"), ("c_bank", "l_bank")] {
         connections.push((port, part(net, 1, group)));
     }
+    if shape.ii > 1 {
+        connections.push(("c_start", part("l_start", 1, group)));
+    }
     connections.push(("c_active", part("l_active", 1, k)));
     connections.push(("r_data", part("l_r_data", 32 * shape.result_words, k)));
     connections.push(("r_flags", part("l_r_flags", 5, k)));

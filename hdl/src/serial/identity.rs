@@ -74,6 +74,7 @@ impl Identity {
             stream_bits: self.stream_bits,
             segments: self.segments,
             pipeline_latency: 1,
+            ii: 1,
         }
     }
 

@@ -2,8 +2,10 @@
 
 use super::CudaError;
 use super::compile::{self, Arithmetic};
-use cudarc::driver::sys::{CUdevice_attribute, CUresult};
-use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DeviceRepr, DriverError, ValidAsZeroBits};
+use cudarc::driver::sys::{CUdevice_attribute, CUevent_flags, CUresult};
+use cudarc::driver::{
+    CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DeviceRepr, DriverError, ValidAsZeroBits,
+};
 use cudarc::nvrtc::Ptx;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -142,6 +144,12 @@ impl Device {
     /// Room for results, of which there is at least one.
     pub fn room<T: DeviceRepr + ValidAsZeroBits>(&self, count: usize) -> Result<CudaSlice<T>, CudaError> {
         self.stream.alloc_zeros(count.max(1)).map_err(|e| failed("the GPU has no room for the results", e))
+    }
+
+    /// A point in time on the card, behind all that was started before.
+    pub fn event(&self) -> Result<CudaEvent, CudaError> {
+        let event = self.stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
+        event.map_err(|e| failed("the GPU failed", e))
     }
 
     /// Copies the first `count` back, after all that was started before.

@@ -4,7 +4,6 @@
 //! again in wider arithmetic: from f32 in f64, from f64 in [`scales`].
 
 mod derivatives;
-mod several;
 mod sources;
 mod sums;
 
@@ -19,7 +18,6 @@ use crate::tree::charges::Charges;
 use crate::tree::lists::Lists;
 use derivatives::{All, Carried, all_sums};
 use rayon::prelude::*;
-use several::several_sums;
 pub(crate) use sources::Frame;
 use sources::Sources;
 use sums::{Squares, Sums, leaf_sums};
@@ -110,8 +108,8 @@ pub fn suit_f32(charges: &Charges) -> bool {
 struct Scratch<T> {
     sources: Sources<T>,
     targets: Vec<[T; 3]>,
-    /// Of each set of charges.
-    sums: Vec<Vec<Sums<T>>>,
+    /// Of each target those of all sets of charges.
+    sums: Vec<Sums<T>>,
     all: Vec<All<T>>,
 }
 
@@ -254,34 +252,21 @@ impl<'a> Near<'a> {
         add: &mut Add,
     ) -> Vec<u32> {
         let Scratch { sources, targets, sums, .. } = scratch;
-        let (isa, sources) = (Isa::best(), &*sources);
-        sums.resize_with(held.len(), Vec::new);
-        sums.iter_mut().for_each(|sums| sums.resize(targets.len(), Sums::default()));
+        let (isa, sources, sets) = (Isa::best(), &*sources, held.len());
+        sums.clear();
+        sums.resize(targets.len() * sets, Sums::default());
+        let charges: Vec<_> =
+            [&sources.columns[3]].into_iter().chain(&sources.more).map(|column| &column[..]).collect();
         // The targets of a crowded leaf are many enough for all threads.
-        if let [sums] = &mut sums[..] {
-            let chunks = targets.par_chunks(CHUNK).zip(sums.par_chunks_mut(CHUNK));
-            chunks.for_each(|(targets, sums)| leaf_sums::<T>(isa, sources, squares, targets, sums));
-        } else {
-            let charges: Vec<_> =
-                [&sources.columns[3]].into_iter().chain(&sources.more).map(|column| &column[..]).collect();
-            let mut rest: Vec<&mut [Sums<T>]> = sums.iter_mut().map(|sums| &mut sums[..]).collect();
-            let mut chunks = Vec::new();
-            for targets in targets.chunks(CHUNK) {
-                let (now, after) = rest.into_iter().map(|sums| sums.split_at_mut(targets.len())).unzip();
-                chunks.push((targets, now));
-                rest = after;
-            }
-            let one = |(targets, mut sums): (&[[T; 3]], Vec<&mut [Sums<T>]>)| {
-                several_sums::<T>(isa, sources, &charges, squares, targets, &mut sums);
-            };
-            chunks.into_par_iter().for_each(one);
-        }
-        let close: Vec<u32> = sums[0].iter().map(|sum| sum.close).collect();
+        let chunks = targets.par_chunks(CHUNK).zip(sums.par_chunks_mut(CHUNK * sets));
+        chunks.for_each(|(targets, sums)| leaf_sums::<T>(isa, sources, &charges, squares, targets, sums));
+        let close: Vec<u32> = sums.chunks(sets).map(|sums| sums[0].close).collect();
         let scale = [unit, unit * unit, unit * unit, unit * unit];
-        for (set, sums) in held.iter().zip(sums) {
-            for (k, sum) in part.targets.iter().zip(sums).filter(|(k, sum)| sum.close == self.tree.targets().twins[**k])
-            {
-                add(*set, *k, std::array::from_fn(|a| sum.force[a].f64() * scale[a]), None);
+        for ((k, sums), close) in part.targets.iter().zip(sums.chunks(sets)).zip(&close) {
+            if *close == self.tree.targets().twins[*k] {
+                for (set, sum) in held.iter().zip(sums) {
+                    add(*set, *k, std::array::from_fn(|a| sum.force[a].f64() * scale[a]), None);
+                }
             }
         }
         close

@@ -74,6 +74,7 @@ mod tests {
             stream_bits: 32,
             segments: 1,
             pipeline_latency: 1,
+            ii: 1,
         };
         Dispatch::new(&config)
     }

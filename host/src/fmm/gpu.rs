@@ -1,6 +1,9 @@
-//! P2P on a GPU: the executor of the backend `cuda`, in the arithmetic that the plan names.
+//! P2P on a GPU: the executor of the backend `cuda`, in the arithmetic that the plan names. What runs all stages there is in
+//! `whole`.
 //!
 //! Targets with pairs that are too close for it, and sums that are no numbers, are computed again on the CPU (RULES H14).
+
+pub mod whole;
 
 use super::bind::P2p;
 use super::executor::{Executor, Progress, Stage, State, Work};
@@ -22,6 +25,7 @@ pub struct Gpu {
     kernel: Graph,
     units: P2p,
     bound: Option<Bound>,
+    whole: Option<whole::Ready>,
 }
 
 /// A plan's data on the card.
@@ -65,7 +69,7 @@ impl Gpu {
         let units = P2p::bind(kernel, false, &[])?;
         compile::check().map_err(BackendError::from)?;
         let device = Device::open().map_err(BackendError::from)?;
-        Ok(Gpu { name, device, kernel: kernel.clone(), units, bound: None })
+        Ok(Gpu { name, device, kernel: kernel.clone(), units, bound: None, whole: None })
     }
 
     /// Adds what the card gave, in box units, and gives the targets that are to be computed again, and how many pairs were too

@@ -54,7 +54,7 @@ pub fn module(graph: &Graph, functions: &str) -> String {
 }
 
 /// What CUDA C++ and the host's C++ have under one name.
-fn prelude() -> String {
+pub fn prelude() -> String {
     [hdl::op::ctext::HEAD, include_str!("../../templates/prelude.cuh")].concat()
 }
 

@@ -1,4 +1,4 @@
-//! The link's Verilog passes the strictest checks of two tools in every shape.
+//! The link's Verilog passes the strictest checks of three tools in every shape.
 
 use hdl::serial::{Identity, netlist};
 use std::process::Command;
@@ -42,6 +42,9 @@ fn every_shape_is_clean() {
             files.push(file);
         }
         let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        if let Some((good, said)) = testkit::slang(folder.path(), &files) {
+            assert!(good && said.is_empty(), "{identity:?}\n{said}");
+        }
         let verilator = ["--lint-only", "-Wall", "--top-module", &netlist.top];
         let icarus = ["-Wall", "-g2005", "-s", &netlist.top, "-o", "link.vvp"];
         for (name, args) in [("verilator", &verilator[..]), ("iverilog", &icarus)] {

@@ -13,6 +13,7 @@ mod engine_common;
 mod engine_flow;
 mod engine_lint;
 mod exact_c;
+mod folded;
 mod kernels;
 mod language;
 mod link;
@@ -29,6 +30,7 @@ mod op_pow;
 mod pipeline;
 mod products;
 mod random_kernels;
+mod testbench;
 mod twins;
 
 #[allow(dead_code, reason = "pg2's tests use the rest")]

@@ -70,6 +70,13 @@ pub fn text(s: &Stats) -> String {
         out += &format!("{:<6} {:>10.4} {pairs:>14} {cycles:>14} {used:>12}\n", r.stage, r.seconds);
     }
     out += &format!("{:<6} {:>10.4}\n\n", "total", s.seconds.total);
+    if let Some(t) = s.on_card {
+        let ms = [t.computed, t.sent, t.fetched].map(|x| format!("{:.2} ms", 1e3 * x));
+        out += &format!("all stages ran on the card in {}; sending took {}, fetching {}\n", ms[0], ms[1], ms[2]);
+    }
+    if let Some(why) = &s.left_to_cpu {
+        out += &format!("the card ran P2P alone, since {why}\n");
+    }
     if let Some(w) = s.waited {
         let (who, seconds) = if w.cpu > 0.0 { ("CPU", w.cpu) } else { ("device", w.device) };
         out += &format!("P2P ran beside the other stages; then the {who} waited {seconds:.4} s\n");

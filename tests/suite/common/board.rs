@@ -106,6 +106,7 @@ impl Running {
             stream_bits: setting.stream_bits,
             segments: 64,
             pipeline_latency: 1,
+            ii: 1,
         };
         let identity = Identity::new(&config, kernel_hash(&graph.canonical()), 48_000_000, 3_000_000);
         // Flipped bytes are made of the channel that doubles: each doubling is one.

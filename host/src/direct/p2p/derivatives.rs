@@ -5,7 +5,7 @@
 //! i^3 (n f^T + f n^T - c) with f = (3/2 q - 15/2 e.n) n + 3 e. No intermediate value is farther from 1 than the results are.
 
 use super::sources::{LANES, Line, Sources};
-use super::sums::{Squares, inverse_distance};
+use super::sums::{Squares, inverse_distance, part};
 use crate::arith::lanes::Real;
 use crate::arith::vector::{Vector, vectorised};
 use std::ops::Range;
@@ -78,13 +78,6 @@ unsafe fn sums_at<V: Vector, const DIPOLES: bool, const HESSIAN: bool>(
         target.add::<DIPOLES, HESSIAN, false>(sources, carried, guarded.end..sources.columns[0].len());
         All { values: std::array::from_fn(|a| target.total[a].sum()), close }
     }
-}
-
-/// The lanes from `first` of a line.
-#[inline(always)]
-unsafe fn part<V: Vector>(column: &[Line<V::Item>], line: usize, first: usize) -> V {
-    // SAFETY: as for the caller.
-    unsafe { V::load(&column[line].0[first..]) }
 }
 
 #[inline(always)]

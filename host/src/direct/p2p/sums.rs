@@ -1,11 +1,15 @@
-//! The inner loop of P2P: a few targets at a time against all sources of their leaf.
+//! The inner loop of P2P: a few targets at a time against all sources of their leaf, for one or several sets of charges.
+//!
+//! Distances and their inverse roots are computed once for up to four sets. What a set gives has the bits that it has alone:
+//! each of its sums is done in the same order.
 
 use super::sources::{LANES, Line, Sources};
 use crate::arith::lanes::Real;
-use crate::arith::vector::{Isa, Vector, Vectors};
+use crate::arith::vector::{Vector, vectorised};
 use std::ops::Range;
 
-/// Sums at one target, and how many sources were left out because they were too close, the target itself included.
+/// Sums at one target for one set of charges, and how many sources were left out because they were too close, the target itself
+/// included.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Sums<T> {
     pub force: [T; 4],
@@ -20,139 +24,173 @@ pub(super) struct Squares<T> {
     pub least: T,
 }
 
-/// Sums at each of `targets` over all sources but those too close, and counts these.
-pub(super) fn leaf_sums<T: Vectors>(
-    isa: Isa,
-    sources: &Sources<T>,
+/// The charges of one set.
+pub(super) type Charges<'a, T> = &'a [Line<T>];
+
+vectorised! {
+    /// Sums at each of `targets` over all sources but those too close, and counts these: for each target one after the other
+    /// what each set of charges gives.
+    pub(super) fn leaf_sums<T>(
+        sources: &Sources<T>,
+        charges: &[Charges<T>],
+        squares: Squares<T>,
+        targets: &[[T; 3]],
+        sums: &mut [Sums<T>],
+    ) = sums_in
+}
+
+#[inline(always)]
+unsafe fn sums_in<V: Vector>(
+    sources: &Sources<V::Item>,
+    charges: &[Charges<V::Item>],
+    squares: Squares<V::Item>,
+    targets: &[[V::Item; 3]],
+    sums: &mut [Sums<V::Item>],
+) {
+    // So many targets and sets at a time that their sums stay in registers.
+    let is_wide = V::REGISTERS >= 32;
+    let most = if is_wide { 4 } else { 2 };
+    for (k, now) in charges.chunks(most).enumerate() {
+        let mut task = Task { sources, squares, targets, done: 0, sets: charges.len(), set: k * most };
+        // SAFETY: as for this function.
+        unsafe {
+            match *now {
+                [a] => {
+                    if is_wide {
+                        task.groups::<V, 4, 1>([a], sums);
+                    }
+                    task.groups::<V, 2, 1>([a], sums);
+                    task.groups::<V, 1, 1>([a], sums);
+                }
+                [a, b] => {
+                    if is_wide {
+                        task.groups::<V, 2, 2>([a, b], sums);
+                    }
+                    task.groups::<V, 1, 2>([a, b], sums);
+                }
+                [a, b, c] => task.groups::<V, 1, 3>([a, b, c], sums),
+                [a, b, c, d] => task.groups::<V, 1, 4>([a, b, c, d], sums),
+                _ => unreachable!("there are at most four in a chunk"),
+            }
+        }
+    }
+}
+
+/// Targets for which some sets of charges are summed.
+struct Task<'a, T> {
+    sources: &'a Sources<T>,
     squares: Squares<T>,
-    targets: &[[T; 3]],
-    sums: &mut [Sums<T>],
-) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        #[target_feature(enable = "avx512f,fma")]
-        fn avx512<T: Vectors>(s: &Sources<T>, squares: Squares<T>, targets: &[[T; 3]], sums: &mut [Sums<T>]) {
-            // SAFETY: a caller has the instructions of the vector.
-            unsafe { vector_sums::<T::Avx512>(s, squares, targets, sums) }
-        }
-        #[target_feature(enable = "avx2,fma")]
-        fn avx2<T: Vectors>(s: &Sources<T>, squares: Squares<T>, targets: &[[T; 3]], sums: &mut [Sums<T>]) {
-            // SAFETY: as above.
-            unsafe { vector_sums::<T::Avx2>(s, squares, targets, sums) }
-        }
-        assert!(isa <= Isa::best(), "the machine has these instructions");
-        match isa {
-            // SAFETY: the machine has the instructions.
-            Isa::Avx512 => return unsafe { avx512(sources, squares, targets, sums) },
-            // SAFETY: as above.
-            Isa::Avx2 => return unsafe { avx2(sources, squares, targets, sums) },
-            Isa::Portable => {}
-        }
-    }
-    // SAFETY: every machine has the instructions of the portable vector.
-    unsafe { vector_sums::<T::Portable>(sources, squares, targets, sums) }
+    targets: &'a [[T; 3]],
+    /// Targets that have their sums.
+    done: usize,
+    /// All sets, and the first of those that are summed now.
+    sets: usize,
+    set: usize,
 }
 
-/// [`leaf_sums`] in one kind of vector.
-///
-/// # Safety
-/// The machine must have its instructions.
-#[inline(always)]
-unsafe fn vector_sums<V: Vector>(
-    sources: &Sources<V::Item>,
-    squares: Squares<V::Item>,
-    targets: &[[V::Item; 3]],
-    sums: &mut [Sums<V::Item>],
-) {
-    // SAFETY: as for this function.
-    unsafe {
-        let done = if V::REGISTERS >= 32 { groups::<V, 4>(sources, squares, targets, sums) } else { 0 };
-        let done = done + groups::<V, 2>(sources, squares, &targets[done..], &mut sums[done..]);
-        groups::<V, 1>(sources, squares, &targets[done..], &mut sums[done..]);
+impl<T: Real> Task<'_, T> {
+    /// Sums at as many targets as make whole groups of N.
+    #[inline(always)]
+    unsafe fn groups<V: Vector<Item = T>, const N: usize, const K: usize>(
+        &mut self,
+        charges: [Charges<T>; K],
+        sums: &mut [Sums<T>],
+    ) {
+        for at in self.targets[self.done..].as_chunks::<N>().0 {
+            // SAFETY: as for the caller.
+            let found = unsafe { sums_at::<V, N, K>(self.sources, charges, self.squares, at) };
+            for of_target in found {
+                let first = self.done * self.sets + self.set;
+                sums[first..first + K].copy_from_slice(&of_target);
+                self.done += 1;
+            }
+        }
     }
 }
 
-/// As [`vector_sums`] for as many targets as make whole groups of N. Gives how many these are.
+/// Sums at N targets, which share the loads of the sources, for K sets.
 #[inline(always)]
-unsafe fn groups<V: Vector, const N: usize>(
+unsafe fn sums_at<V: Vector, const N: usize, const K: usize>(
     sources: &Sources<V::Item>,
-    squares: Squares<V::Item>,
-    targets: &[[V::Item; 3]],
-    sums: &mut [Sums<V::Item>],
-) -> usize {
-    let groups = targets.as_chunks::<N>().0;
-    for (at, sums) in groups.iter().zip(sums.as_chunks_mut::<N>().0) {
-        // SAFETY: as for the caller.
-        *sums = unsafe { sums_at::<V, N>(sources, squares, at) };
-    }
-    N * groups.len()
-}
-
-/// Sums at N targets, which share the loads of the sources.
-#[inline(always)]
-unsafe fn sums_at<V: Vector, const N: usize>(
-    sources: &Sources<V::Item>,
+    charges: [Charges<V::Item>; K],
     squares: Squares<V::Item>,
     at: &[[V::Item; 3]; N],
-) -> [Sums<V::Item>; N] {
+) -> [[Sums<V::Item>; K]; N] {
     let guarded = &sources.guarded;
     // SAFETY: as for the caller.
     unsafe {
-        let mut group = Group::<V, N> {
-            at: [[V::splat(V::Item::default()); 3]; N],
-            total: [[V::splat(V::Item::default()); 4]; N],
+        let zero = V::splat(V::Item::default());
+        let mut group = Group::<V, N, K> {
+            at: [[zero; 3]; N],
+            total: [[[zero; 4]; K]; N],
             eps: V::splat(squares.eps),
+            least: V::splat(squares.least),
         };
         for (splat, at) in group.at.iter_mut().zip(at) {
             *splat = [V::splat(at[0]), V::splat(at[1]), V::splat(at[2])];
         }
-        let least = V::splat(squares.least);
-        group.add::<false>(sources, 0..guarded.start, least);
-        let close = group.add::<true>(sources, guarded.clone(), least);
-        group.add::<false>(sources, guarded.end..sources.columns[0].len(), least);
+        group.add::<false>(sources, charges, 0..guarded.start);
+        let close = group.add::<true>(sources, charges, guarded.clone());
+        group.add::<false>(sources, charges, guarded.end..sources.columns[0].len());
         let scale = scales::<V>();
         std::array::from_fn(|k| {
-            let total = &group.total[k];
-            Sums { force: std::array::from_fn(|a| total[a].sum() * scale[a]), close: close[k] }
+            std::array::from_fn(|s| {
+                let total = &group.total[k][s];
+                Sums { force: std::array::from_fn(|a| total[a].sum() * scale[a]), close: close[k] }
+            })
         })
     }
 }
 
-/// Targets and their sums, lane by lane.
-struct Group<V, const N: usize> {
+/// Targets and their sums for each set, lane by lane.
+struct Group<V, const N: usize, const K: usize> {
     at: [[V; 3]; N],
-    total: [[V; 4]; N],
+    total: [[[V; 4]; K]; N],
     eps: V,
+    least: V,
 }
 
-impl<V: Vector, const N: usize> Group<V, N> {
+impl<V: Vector, const N: usize, const K: usize> Group<V, N, K> {
     /// Adds lines. Where they are `GUARDED`, sources closer than the root of `least` are left out, and counted.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop, reason = "the same place of three arrays")]
+    #[allow(clippy::needless_range_loop, reason = "the same place of several arrays")]
     unsafe fn add<const GUARDED: bool>(
         &mut self,
         sources: &Sources<V::Item>,
+        charges: [Charges<V::Item>; K],
         lines: Range<usize>,
-        least: V,
     ) -> [u32; N] {
         let mut close = [0; N];
-        for lines in each(sources, lines) {
+        let [x, y, z, _] = &sources.columns;
+        // Cut once, so that no place is checked in the loop.
+        let [x, y, z] = [&x[lines.clone()], &y[lines.clone()], &z[lines.clone()]];
+        let charges = charges.map(|q| &q[lines.clone()]);
+        for line in 0..lines.len() {
             for first in (0..LANES).step_by(V::LANES) {
                 // SAFETY: as for the caller.
                 unsafe {
-                    let [x, y, z, q] = load::<V>(lines, first);
+                    let x = [part::<V>(x, line, first), part::<V>(y, line, first), part::<V>(z, line, first)];
                     for k in 0..N {
                         let at = &self.at[k];
-                        let d = [x.sub(at[0]), y.sub(at[1]), z.sub(at[2])];
-                        let (inverse, near) = inverse_distance::<V, GUARDED>(d, self.eps, least);
+                        let d = [x[0].sub(at[0]), x[1].sub(at[1]), x[2].sub(at[2])];
+                        let (inverse, near) = inverse_distance::<V, GUARDED>(d, self.eps, self.least);
                         close[k] += near;
-                        add_pairs(&mut self.total[k], d, q, inverse);
+                        for s in 0..K {
+                            add_pairs(&mut self.total[k][s], d, part::<V>(charges[s], line, first), inverse);
+                        }
                     }
                 }
             }
         }
         close
     }
+}
+
+/// The lanes from `first` of a line.
+#[inline(always)]
+pub(super) unsafe fn part<V: Vector>(column: &[Line<V::Item>], line: usize, first: usize) -> V {
+    // SAFETY: as for the caller.
+    unsafe { V::load(&column[line].0[first..]) }
 }
 
 /// `V::ROOT` over the softened distances. Where they are `GUARDED` it is 0 for pairs closer than the root of `least`, and how many
@@ -172,7 +210,7 @@ pub(super) unsafe fn inverse_distance<V: Vector, const GUARDED: bool>(d: [V; 3],
 
 /// Adds one vector of pairs at distances `V::ROOT / inverse`.
 #[inline(always)]
-pub(super) unsafe fn add_pairs<V: Vector>(total: &mut [V; 4], d: [V; 3], q: V, inverse: V) {
+unsafe fn add_pairs<V: Vector>(total: &mut [V; 4], d: [V; 3], q: V, inverse: V) {
     // SAFETY: as for the caller.
     unsafe {
         let potential = q.mul(inverse);
@@ -186,30 +224,16 @@ pub(super) unsafe fn add_pairs<V: Vector>(total: &mut [V; 4], d: [V; 3], q: V, i
 
 /// What sums in units of powers of [`Vector::ROOT`] are times. The rounding of `powi` is not specified: it differs from one place
 /// of the program to another.
-pub(super) fn scales<V: Vector>() -> [V::Item; 4] {
+fn scales<V: Vector>() -> [V::Item; 4] {
     let inverse = 1.0 / V::ROOT;
     let cubed = inverse * inverse * inverse;
     [inverse, cubed, cubed, cubed].map(V::Item::of)
 }
 
-/// Coordinates and charges in the lanes from `first` of a line.
-#[inline(always)]
-unsafe fn load<V: Vector>([x, y, z, q]: [&Line<V::Item>; 4], first: usize) -> [V; 4] {
-    // SAFETY: as for the caller.
-    unsafe { [V::load(&x.0[first..]), V::load(&y.0[first..]), V::load(&z.0[first..]), V::load(&q.0[first..])] }
-}
-
-/// The lines of coordinates and charges in a range.
-#[inline(always)]
-fn each<T>(sources: &Sources<T>, range: Range<usize>) -> impl Iterator<Item = [&Line<T>; 4]> {
-    let [x, y, z, q] = &sources.columns;
-    let places = x[range.clone()].iter().zip(&y[range.clone()]).zip(z[range.clone()].iter().zip(&q[range]));
-    places.map(|((x, y), (z, q))| [x, y, z, q])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arith::vector::{Isa, Vectors};
     use testkit::Random;
 
     /// Sums of targets by every set of instructions against plain f64; `last_place` is that of the format. The first two
@@ -226,7 +250,7 @@ mod tests {
         for isa in Isa::all() {
             for count in 1..=targets.len() {
                 let mut sums = vec![Sums::default(); count];
-                leaf_sums(isa, &sources, squares, &targets[..count], &mut sums);
+                leaf_sums(isa, &sources, &[&sources.columns[3]], squares, &targets[..count], &mut sums);
                 for (at, sums) in targets.iter().zip(sums) {
                     let mut wanted = [0.0; 4];
                     for k in 0..5 * LANES {

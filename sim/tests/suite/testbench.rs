@@ -1,0 +1,152 @@
+//! Testbenches of engines, run in Icarus, which knows what is unknown, and in Verilator.
+
+use hdl::circuit::target::Clock;
+use hdl::engine::{Config, Design, design};
+use pg2::backend::build::{Built, compile_to_netlist};
+use sim::testbench::{Testbench, testbench};
+use std::path::Path;
+use std::process::Command;
+
+/// A kernel with every kind of pin and reduction, small enough for a slow simulator.
+const MIXED: &str = "int24 sum fout; ufixed20.8 top fout; float16.8 low fout; int20 xi ipin; float16.8 ai ipin;
+    int20 xj jpin; float16.8 aj jpin; uint8 cut param; d = xj - xi; sum += (int24)(d > (int20)cut ? d : 0);
+    top max= (ufixed20.8)(ai * aj); low min= ai - aj;";
+
+/// The kernel once, and engines of many shapes around it.
+struct Shapes(Built);
+
+impl Shapes {
+    fn new() -> Shapes {
+        Shapes(compile_to_netlist("mixed", MIXED, Clock::default_clock()).unwrap_or_else(|e| panic!("{e:?}")))
+    }
+
+    fn config(&self, lanes: u32, groups: u32, stream_bits: u32) -> Config {
+        let usual = Config::usual(self.0.graph.layout(), self.0.schedule.depth);
+        Config { pipelines: lanes * groups, groups, stream_bits, jmem_records: 100, segments: 16, ..usual }
+    }
+
+    /// The engine and its testbench.
+    fn made(&self, config: &Config) -> (Design, Testbench) {
+        let engine = design(config, &self.0.netlist);
+        let bench = testbench(&self.0.graph, config, &engine.top).unwrap_or_else(|e| panic!("{}", e.0));
+        (engine, bench)
+    }
+}
+
+/// Writes an engine and its testbench, and gives the names of their Verilog files.
+fn write(folder: &Path, (engine, bench): &(Design, Testbench)) -> [String; 2] {
+    let verilog = engine.netlist.verilog().unwrap_or_else(|e| panic!("{e}"));
+    let design = format!("{}.v", engine.top);
+    for (name, text) in [(&design, &verilog), (&bench.verilog.0, &bench.verilog.1)] {
+        std::fs::write(folder.join(name), text).expect("the text is written");
+    }
+    for (name, text) in [&bench.input, &bench.output] {
+        std::fs::write(folder.join(name), text).expect("the vectors are written");
+    }
+    [design, bench.verilog.0.clone()]
+}
+
+/// Runs a program in a folder; it must end well and, if it is `quiet`, say nothing. `None` if it is not found.
+fn said(folder: &Path, program: &str, arguments: &[&str], quiet: bool) -> Option<String> {
+    let (good, said) = testkit::run(Command::new(program).args(arguments).current_dir(folder))?;
+    assert!(good && (!quiet || said.trim().is_empty()), "{program} {arguments:?}: {said}");
+    Some(said)
+}
+
+/// What the testbench says in Icarus.
+fn icarus(made: &(Design, Testbench)) -> Option<String> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let [design, bench] = write(folder.path(), made);
+    said(folder.path(), "iverilog", &["-g2005", "-Wall", "-o", "bench", &design, &bench], true)?;
+    said(folder.path(), "vvp", &["-n", "bench"], false)
+}
+
+/// What the testbench says in Verilator.
+fn verilator(made: &(Design, Testbench)) -> Option<String> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let [design, bench] = write(folder.path(), made);
+    let top = format!("{}_tb", made.0.top);
+    let quick = "OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0";
+    let flags = ["--binary", "-Wno-fatal", "-Wno-lint", "-MAKEFLAGS", quick];
+    let names = ["--top-module", &top, "-o", "bench", &design, &bench];
+    said(folder.path(), "verilator", &[&flags[..], &names].concat(), false)?;
+    let program = folder.path().join("obj_dir/bench");
+    said(folder.path(), program.to_str().expect("a path in UTF-8"), &[], false)
+}
+
+/// Each number of lanes in each number of groups on each stream passes.
+fn pass(lanes: &[u32], groups: &[u32], widths: &[u32]) {
+    let shapes = Shapes::new();
+    for (&lanes, (&groups, &bits)) in
+        lanes.iter().flat_map(|l| groups.iter().flat_map(|g| widths.iter().map(move |w| (g, w))).map(move |gw| (l, gw)))
+    {
+        let Some(said) = icarus(&shapes.made(&shapes.config(lanes, groups, bits))) else { return };
+        let verdict = said.lines().last().unwrap_or("");
+        assert!(verdict.starts_with("PASS: 3 rounds"), "{groups} groups of {lanes} lanes, {bits} bits: {said}");
+        let results = format!("{} results each", 2 * groups * 6);
+        assert!(verdict.ends_with(&results), "{groups} groups of {lanes} lanes: {verdict}");
+    }
+}
+
+#[test]
+fn engines_of_every_kind_of_shape_pass_their_testbench_in_icarus() {
+    pass(&[1], &[3], &[32]);
+    pass(&[2, 4], &[2], &[32, 128]);
+    pass(&[5], &[1], &[64]);
+    pass(&[3], &[3], &[64]);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn engines_of_every_shape_pass_their_testbench_in_icarus() {
+    pass(&(1..=16).collect::<Vec<_>>(), &[1, 2, 3], &[32, 64, 128]);
+}
+
+#[test]
+fn verilator_takes_a_testbench() {
+    let shapes = Shapes::new();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let [design, bench] = write(folder.path(), &shapes.made(&shapes.config(2, 2, 64)));
+    let flags = ["--lint-only", "--timing", "-Wno-lint", "-Wno-style", "--top-module", "mixed_engine_tb"];
+    said(folder.path(), "verilator", &[&flags[..], &[&design, &bench]].concat(), true);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn an_engine_of_two_groups_passes_its_testbench_in_verilator() {
+    let shapes = Shapes::new();
+    let Some(said) = verilator(&shapes.made(&shapes.config(2, 2, 64))) else { return };
+    assert!(said.contains("PASS: 3 rounds"), "{said}");
+}
+
+#[test]
+fn a_testbench_tells_what_is_wrong_with_an_engine() {
+    let shapes = Shapes::new();
+    let good = shapes.made(&shapes.config(2, 2, 32));
+    let changed = |module: &str, from: &str, to: &str| {
+        let (mut engine, bench) = shapes.made(&shapes.config(2, 2, 32));
+        let module =
+            engine.netlist.modules.iter_mut().find(|m| m.name.ends_with(module)).expect("there is such a module");
+        let hdl::rtl::netlist::Item::Text(text) = &mut module.items[0] else { panic!("{} is no text", module.name) };
+        assert!(text.contains(from), "{text}");
+        *text = text.replace(from, to);
+        (engine, bench)
+    };
+    for (wrong, wanted) in [
+        // A register that nothing sets before it is read.
+        (changed("_reply", "behind <= 2'd0;", "turn <= 2'd0;"), "unknown handshake"),
+        // No result leaves, though END is answered.
+        (changed("_collect", "wire sending = ", "wire sending = 1'b0 & "), "nothing moved"),
+    ] {
+        let Some(said) = icarus(&wrong) else { return };
+        assert!(
+            said.contains(wanted) && said.lines().last().is_some_and(|l| l.starts_with("FAIL")),
+            "{wanted}: {said}"
+        );
+    }
+    // An engine that says that it is done, and has sent nothing.
+    let (engine, mut bench) = good;
+    bench.verilog.1 = bench.verilog.1.replace("results = results + 1;", "");
+    let said = icarus(&(engine, bench)).expect("Icarus was there");
+    assert!(said.contains("0 results came in 3 rounds of"), "{said}");
+}
