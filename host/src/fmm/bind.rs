@@ -220,12 +220,17 @@ fn check_given(graph: &Graph, wanted: &[Wanted], given: &[(String, f64)]) -> Res
             return Err(BindError(format!("the parameter `{param}` of {name} is given twice")));
         }
         if !encode(pin.format, *value).1 {
-            return Err(BindError(format!("the parameter `{param}` of {name} is {}, which does not hold {value:e}", pin.format)));
+            return Err(BindError(format!(
+                "the parameter `{param}` of {name} is {}, which does not hold {value:e}",
+                pin.format
+            )));
         }
     }
     let without = own.iter().find(|p| p.len.is_none() && given.iter().all(|(param, _)| *param != p.name));
     match without {
-        Some(pin) => Err(BindError(format!("the parameter `{0}` of {name} has no value; add --param {0}=VALUE", pin.name))),
+        Some(pin) => {
+            Err(BindError(format!("the parameter `{0}` of {name} has no value; add --param {0}=VALUE", pin.name)))
+        }
         None => Ok(()),
     }
 }

@@ -58,6 +58,7 @@ impl Plan {
             words: Words { j: words(|w| w.words.j), i: words(|w| w.words.i), result: words(|w| w.words.result) },
             flags: flags.names(),
             error: None,
+            reference: Default::default(),
             budget: None,
             more_errors: Vec::new(),
             left_to_cpu: None,

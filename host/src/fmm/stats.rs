@@ -89,6 +89,18 @@ pub enum LeafBy {
     MeasuredCosts,
 }
 
+/// What errors are measured by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reference {
+    #[default]
+    DirectSummation,
+    /// With periodic boundaries.
+    EwaldSums,
+    /// Direct summation of what a kernel means.
+    KernelSums,
+}
+
 /// The whole report.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Stats {
@@ -127,6 +139,8 @@ pub struct Stats {
     /// Names of the sticky flags that any run returned.
     pub flags: Vec<&'static str>,
     pub error: Option<Errors>,
+    #[serde(skip)]
+    pub reference: Reference,
     /// The same for each further set of charges.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub more_errors: Vec<Errors>,

@@ -105,9 +105,7 @@ impl Problem<'_> {
     fn reference(&self, plan: &Plan, targets: &[usize]) -> Result<Vec<Force>, FmmError> {
         match self.p2p {
             Some(graph) => Ok(super::offload::direct(plan, &self.particles.q, graph, targets)?),
-            None => {
-                Ok(error::reference(self.particles, targets, plan.options.eps, plan.options.periodic.as_ref()))
-            }
+            None => Ok(error::reference(self.particles, targets, plan.options.eps, plan.options.periodic.as_ref())),
         }
     }
 }

@@ -25,7 +25,8 @@ struct Case {
 fn errors(case: &Case, wanted: &[f64]) -> Vec<(Vec<f64>, bool)> {
     let Case { n, seed, .. } = *case;
     let p = generate(n, case.distribution, case.charge, seed);
-    let samples: Vec<Vec<usize>> = (0..case.samples).map(|s| sample(n, 1000, if s == 0 { seed } else { 1000 * seed + s })).collect();
+    let samples: Vec<Vec<usize>> =
+        (0..case.samples).map(|s| sample(n, 1000, if s == 0 { seed } else { 1000 * seed + s })).collect();
     let mut all: Vec<usize> = samples.iter().flatten().copied().collect();
     all.sort_unstable();
     all.dedup();
@@ -78,7 +79,9 @@ fn check(cases: &[Case], wanted: &[f64]) {
         }
     }
     println!("{above} of {all} samples have a larger error, up to {most:.2} of the wanted one");
-    println!("{below} of {low} samples have less than a third of it, down to {least:.3}; {loose} of cases that have no other");
+    println!(
+        "{below} of {low} samples have less than a third of it, down to {least:.3}; {loose} of cases that have no other"
+    );
     assert!(1000 * above <= all, "{above} of {all}");
     assert!(4 * loose <= low, "{loose} of {low}");
 }
@@ -98,7 +101,8 @@ fn cases(n: &[usize], seeds: u64, theta: Option<f64>, samples: u64) -> Vec<Case>
 #[test]
 fn a_wanted_error_is_kept_at_other_targets() {
     check(&cases(&[3000], 1, None, 20), &[1e-2, 1e-4, 1e-7]);
-    let few = Case { n: 100, distribution: Distribution::Normal, charge: Charge::Mass, seed: 5, theta: None, samples: 1 };
+    let few =
+        Case { n: 100, distribution: Distribution::Normal, charge: Charge::Mass, seed: 5, theta: None, samples: 1 };
     check(&[few], &[1e-3]);
 }
 

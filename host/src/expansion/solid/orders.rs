@@ -62,7 +62,11 @@ impl Orders {
         let smooth = self.order.saturating_sub(7).div_ceil(2);
         let random = self.order.saturating_sub(((SHARE / ROUNDED).ln() / fall) as usize);
         let split = smooth.max(random).max(1);
-        (self.order >= LEAST_MIXED && split < self.order).then_some(Orders { order: split, lower_beyond: u64::MAX, ..*self })
+        (self.order >= LEAST_MIXED && split < self.order).then_some(Orders {
+            order: split,
+            lower_beyond: u64::MAX,
+            ..*self
+        })
     }
 
     /// The highest of these orders.

@@ -59,19 +59,22 @@ fn error<T: Real>(out: &[[T; 4]], targets: &[Vec<T>; 3], sources: &[Vec<T>; 3], 
     (wrong / all).sqrt()
 }
 
+/// The root with a particle and no children.
+const BLANK: Cell = Cell {
+    at: [0; 3],
+    level: 0,
+    first: 0,
+    count: 1,
+    first_target: 0,
+    targets: 1,
+    parent: 0,
+    first_child: 0,
+    children: 0,
+};
+
 /// A cell of its own for tests of M2M and L2L: a parent with eight children.
 fn family() -> (Vec<Cell>, Vec<Range<usize>>) {
-    let cell = |at: [i32; 3], level| Cell {
-        at,
-        level,
-        first: 0,
-        count: 1,
-        first_target: 0,
-        targets: 1,
-        parent: 0,
-        first_child: 0,
-        children: 0,
-    };
+    let cell = |at: [i32; 3], level| Cell { at, level, ..BLANK };
     let mut cells = vec![Cell { first_child: 1, children: 8, ..cell([0; 3], 0) }];
     cells.extend((0..8).map(|o| cell([o >> 2 & 1, o >> 1 & 1, o & 1], 1)));
     (cells, vec![0..1, 1..9])
@@ -168,20 +171,9 @@ struct Grid {
 }
 
 fn grid(edge: i32, near2: u64, is_there: impl Fn([i32; 3]) -> bool) -> Grid {
-    let blank = Cell {
-        at: [0; 3],
-        level: 0,
-        first: 0,
-        count: 1,
-        first_target: 0,
-        targets: 1,
-        parent: 0,
-        first_child: 0,
-        children: 0,
-    };
-    let mut cells = vec![Cell { first_child: 1, ..blank }];
+    let mut cells = vec![Cell { first_child: 1, ..BLANK }];
     let places = |edge: i32| (0..edge * edge * edge).map(move |k| [k / (edge * edge), k / edge % edge, k % edge]);
-    cells.extend(places(edge).map(|at| Cell { at, level: 1, ..blank }));
+    cells.extend(places(edge).map(|at| Cell { at, level: 1, ..BLANK }));
     let parents = 1..cells.len();
     cells[0].children = parents.len() as u32;
     for parent in parents.clone() {
@@ -189,7 +181,7 @@ fn grid(edge: i32, near2: u64, is_there: impl Fn([i32; 3]) -> bool) -> Grid {
         for octant in [0, 1, 2, 3, 4, 5, 6, 7] {
             let at: [i32; 3] = std::array::from_fn(|a| 2 * cells[parent].at[a] + (octant >> (2 - a) & 1));
             if is_there(at) {
-                cells.push(Cell { at, level: 2, parent: parent as u32, ..blank });
+                cells.push(Cell { at, level: 2, parent: parent as u32, ..BLANK });
             }
         }
         (cells[parent].first_child, cells[parent].children) = (first as u32, (cells.len() - first) as u32);

@@ -178,7 +178,11 @@ pub(super) fn params(graph: &Graph, kernel: &P2p, eps: f64, edge: f64) -> Result
                      parameter another format, or the particles other units",
                     graph.name
                 );
-                return if fits && (format.to_f64(bits) - edge).abs() <= 0.01 * edge { Ok(bits) } else { Err(BindError(why)) };
+                return if fits && (format.to_f64(bits) - edge).abs() <= 0.01 * edge {
+                    Ok(bits)
+                } else {
+                    Err(BindError(why))
+                };
             }
             _ => {}
         }

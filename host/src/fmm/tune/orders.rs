@@ -84,8 +84,10 @@ impl Steps {
                 if good.step <= floor || good.error * ENOUGH > wanted {
                     return None;
                 }
-                // What a step should give by what another one gave.
-                let has = |step: &usize| good.error * (self.usual(*step) / self.usual(good.step)) <= wanted;
+                // What a step should give by what others gave.
+                let usual = |step: usize| (self.usual(step) / self.usual(good.step)).ln();
+                let part = bad.map_or(1.0, |b| (b.error / good.error).ln() / usual(b.step));
+                let has = |step: &usize| good.error * (part * usual(*step)).exp() <= wanted;
                 Some((floor..good.step).find(has).unwrap_or(good.step - 1))
             }
             (None, Some(bad)) if self.gained(tried) >= NO_GAIN && bad.step < self.most() => {
