@@ -6,9 +6,11 @@ mod files;
 mod kernels;
 mod periodic;
 mod predict;
+mod roofline;
 mod table;
 mod task;
 
+use super::folding::FoldArgs;
 use super::lanes::LaneArgs;
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -94,8 +96,13 @@ pub struct Args {
     /// Threads; 0 for one a core
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads)]
     threads: usize,
+    /// GPUs that share the targets of P2P (backend cuda)
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    gpus: u32,
     #[command(flatten)]
     lanes: LaneArgs,
+    #[command(flatten)]
+    fold: FoldArgs,
     /// j memory of the engine in 32-bit words [default: 262144; 16384 for --predict]
     #[arg(long, value_name = "WORDS")]
     jmem: Option<u32>,
@@ -195,7 +202,13 @@ fn param(text: &str) -> Result<(String, f64), String> {
 pub fn run(args: Args) -> Result<(), Failure> {
     let (entry, place) = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
     let engine = BackendOptions { place: place.to_string(), ..engine(&args)? };
+    if args.predict.predict.is_none() {
+        args.fold.check(entry)?;
+    }
     let on_gpu = kernels::on_gpu(entry, &args)?;
+    if args.gpus > 1 && on_gpu.is_none() {
+        return Err(Failure::Usage("--gpus shares out native P2P; take it with --backend cuda".into()));
+    }
     // A kernel that is named is run, on the CPU by its real-number meaning.
     let is_plain = args.p2p.is_none() && args.m2l.is_none();
     let native = on_gpu.is_some() || entry.native && entry.needs != Needs::Gpu && is_plain;
@@ -214,7 +227,11 @@ pub fn run(args: Args) -> Result<(), Failure> {
         return costs::measure();
     }
     let kernels = if native { None } else { Some(Kernels::load(&args, &mut options)?) };
-    let mut gpu = on_gpu.as_ref().map(|kernel| Gpu::open(entry.name, kernel)).transpose().map_err(failure)?;
+    let mut gpu = on_gpu
+        .as_ref()
+        .map(|kernel| Gpu::open_cards(entry.name, kernel, args.gpus as usize))
+        .transpose()
+        .map_err(failure)?;
     let mut backend = (entry.open)(&engine);
     if let Some(k) = &kernels {
         let pairs = expected_pairs(&args);
@@ -236,7 +253,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
     files::save_particles(&args, &input)?;
     let p2p = kernels.as_ref().map(|k| &k.p2p).or(on_gpu.as_ref());
     let task = Task { args: &args, options: &options, input: &input, known: &known, native, p2p };
-    let whole = gpu.as_mut().filter(|_| whole).map(|gpu| card::run(gpu, &task)).transpose()?;
+    let whole =
+        gpu.as_mut().filter(|_| whole && !input.particles.is_empty()).map(|gpu| card::run(gpu, &task)).transpose()?;
     let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
     executors.extend(gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor));
     let mut shown: Option<(&'static str, Progress)> = None;
@@ -309,6 +327,7 @@ fn engine(args: &Args) -> Result<BackendOptions, Failure> {
     Ok(BackendOptions {
         pipelines: args.lanes.pipelines,
         groups: args.lanes.groups()?,
+        ii: args.fold.ii,
         jmem_words: args.jmem.unwrap_or(backends::BackendOptions::default().jmem_words),
         stream_bits: args.stream.parse().unwrap_or(32),
         threads: args.threads,

@@ -18,8 +18,6 @@ use std::process::{Command, Stdio};
 /// The architecture that is compiled for.
 const ARCH: &str = "sm_90";
 
-const GRAVITY: Names = Names { potential: "phi", gradient: "acc", ..Names::USUAL };
-
 fn kernels() -> Vec<Graph> {
     let of = |(name, _): (&str, &str)| {
         let text = pg2::kernels::find(name).expect("a shipped kernel").text;
@@ -32,7 +30,7 @@ fn kernels() -> Vec<Graph> {
 
 /// The kernels that are P2P, with the names of their pins.
 fn p2p_kernels() -> Vec<(Graph, Names)> {
-    let names = |graph: &Graph| if graph.name == "gravity" { GRAVITY } else { Names::USUAL };
+    let names = |graph: &Graph| if graph.name == "gravity" { Names::GRAVITY } else { Names::USUAL };
     let all = kernels().into_iter().map(|graph| (names(&graph), graph));
     let found: Vec<_> = all.filter(|(n, g)| p2p::pair(g, n, p2p::Real::F64).is_ok()).map(|(n, g)| (g, n)).collect();
     let known: Vec<&str> = found.iter().map(|f| f.0.name.as_str()).collect();

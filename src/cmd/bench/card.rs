@@ -11,7 +11,6 @@ use host::expansion::basis::Basis;
 use host::fmm::gpu::Gpu;
 use host::fmm::stats::{Seconds, Stats};
 use host::fmm::{FmmError, FmmOptions, Precision};
-use host::job::BackendError;
 use serde::Serialize;
 
 /// A problem: particles, order, precision, targets compared with direct sums, and what the gradient's relative L2 error may be.
