@@ -106,6 +106,10 @@ fn announce(pty: &Pty, args: &Args) -> Result<(), Failure> {
 struct Bench {
     sim: BoardSim,
     pty: Pty,
+    clock_hz: f64,
+    /// The baud rates of the board, and of the host's end of the line.
+    board_baud: u32,
+    host_baud: u32,
     /// Clocks in one byte of the line.
     byte: u64,
     down: Channel,
@@ -135,7 +139,10 @@ impl Bench {
         let what = board::Design { verilog: &design.verilog, top: &design.top, active_low: board.leds.active_low };
         Ok(Bench {
             sim: BoardSim::build(&what, &line, &Cache::standard())?,
-            pty: Pty::open().map_err(|e| Failure::Tool(format!("no pseudo-terminal can be opened: {e}")))?,
+            clock_hz: design.mhz * 1e6,
+            board_baud: design.baud,
+            host_baud: design.baud,
+            pty: Pty::open(design.baud).map_err(|e| Failure::Tool(format!("no pseudo-terminal can be opened: {e}")))?,
             byte: (10.0 * clocks_per_bit).ceil() as u64,
             down: Channel::new(&args.faults, args.seed ^ 0xd0),
             up: Channel::new(&args.faults, args.seed ^ 0x0b),
@@ -192,6 +199,7 @@ impl Bench {
             Look::Nobody => return Ok(false),
             Look::Silence => {}
             Look::Bytes(n) => {
+                self.rate()?;
                 for byte in &room[..n] {
                     self.passed += 1;
                     self.input.extend(std::iter::repeat_n(*byte, self.down.copies()));
@@ -199,6 +207,22 @@ impl Bench {
             }
         }
         Ok(true)
+    }
+
+    /// Gives the host's end of the line the rate that the host has set, and says if it is not the board's.
+    fn rate(&mut self) -> std::io::Result<()> {
+        let baud = self.pty.baud()?;
+        // A host that hangs up has no rate.
+        if baud == self.host_baud || baud == 0 {
+            return Ok(());
+        }
+        self.host_baud = baud;
+        self.sim.set_rate(self.clock_hz / baud as f64);
+        if baud != self.board_baud {
+            let (path, board) = (&self.pty.path, self.board_baud);
+            output::tell(&format!("note: the host has set {path} to {baud} baud; the board's end runs at {board}\n"));
+        }
+        Ok(())
     }
 
     fn speak(&mut self) -> std::io::Result<()> {

@@ -134,7 +134,8 @@ impl BoardSession {
         let port = &self.port;
         match failure {
             Failure::NoAnswer { bytes: 0, .. } => format!(
-                "no board answers at {port}; load its bitstream with `pairforge deploy DIR`, and check port and cable"
+                "no board answers at {port} at {baud} baud; load its bitstream with `pairforge deploy DIR`, check port and \
+                 cable, and give the board's baud rate as board:{port}@BAUD if it is another"
             ),
             Failure::NoAnswer { frames: 0, .. } => format!(
                 "what comes from {port} at {baud} baud makes no sense; give the board's baud rate as board:{port}@BAUD, or \
