@@ -90,9 +90,19 @@ impl Steps {
                 let has = |step: &usize| good.error * (part * usual(*step)).exp() <= wanted;
                 Some((floor..good.step).find(has).unwrap_or(good.step - 1))
             }
-            (None, Some(bad)) if self.gained(tried) >= NO_GAIN && bad.step < self.most() => {
+            (None, Some(bad)) if bad.step < self.most() => {
+                let apart = match tried {
+                    [.., before, last] => before.step.abs_diff(last.step),
+                    _ => 0,
+                };
+                // Of steps that are near each other, chance may make one look no better.
+                let is_sure = apart >= 2 * self.parts;
+                if self.gained(tried) < NO_GAIN {
+                    return (!is_sure).then(|| (bad.step + 2 * self.parts).min(self.most()));
+                }
                 // Errors that fall more slowly than usual go on so.
                 let slow = (self.gained(tried).ln() / self.usual_gain(tried).ln()).min(1.0);
+                let slow = if is_sure { slow } else { slow.max(0.5) };
                 let has = |step: &usize| {
                     bad.error * (self.usual(*step) / self.usual(bad.step)).powf(slow) * ENOUGH.sqrt() <= wanted
                 };
@@ -159,6 +169,15 @@ mod tests {
             let (tried, error) = steps(&all, 1e-2, 2.0, 1e-5, 1e-6);
             assert!(tried.len() <= 5 && error == f64::INFINITY, "{tried:?}");
         }
+    }
+
+    #[test]
+    fn steps_that_are_alike_by_chance_do_not_end_the_search() {
+        let all = Steps::new(Basis::Solid, 4);
+        let tried = |steps: [usize; 2]| steps.map(|step| Tried { step, error: 1.2e-8 });
+        assert_eq!(all.next(&tried([64, 65]), 1e-8), Some(71));
+        assert_eq!(all.next(&tried([65, 64]), 1e-8), Some(71));
+        assert_eq!(all.next(&tried([60, 66]), 1e-8), None);
     }
 
     #[test]
