@@ -21,6 +21,7 @@ mod outputs;
 mod predict;
 mod proofs;
 mod real;
+mod roofline;
 mod rooms;
 mod run;
 mod short_range;
