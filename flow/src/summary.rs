@@ -50,6 +50,8 @@ pub struct Summary {
     pub segments: u32,
     /// Cycles from a pair's entry to its value.
     pub latency: u32,
+    /// Clocks from one pair to the next; 0 in files from before there was more than 1.
+    pub ii: u32,
     /// Versions of the tools, as they name themselves.
     pub tools: Vec<String>,
 }

@@ -30,6 +30,8 @@ pub struct Setup {
     pub pipelines: u32,
     pub groups: u32,
     pub i_banks: u32,
+    /// Clocks from one pair to the next.
+    pub ii: u32,
     pub segments: u32,
     pub stream_bits: u32,
     pub clock_mhz: f64,
@@ -60,7 +62,7 @@ pub fn backend(setup: Setup, jmem_records: u32, latency: u32, seen: Rc<RefCell<L
             stream_bits: setup.stream_bits,
             segments: setup.segments,
             pipeline_latency: latency,
-            ii: 1,
+            ii: setup.ii,
         };
         let link = Predicted::new(config, kernel_hash(&graph.canonical()), &setup, seen.clone());
         Ok(Box::new(link.map_err(BackendError::Unsupported)?))

@@ -1,5 +1,6 @@
 //! `pairforge build`: a kernel as a self-contained synthesisable design.
 
+use super::folding::{FitArgs, Wanted};
 use super::lanes::LaneArgs;
 use crate::failure::Failure;
 use crate::manifest::Manifest;
@@ -8,6 +9,7 @@ use hdl::circuit::target::{Clock, TARGETS, target};
 use hdl::engine::{Config, design, usual};
 use hdl::rtl::names::is_identifier;
 use hdl::serial::kernel_hash;
+use pg2::backend::build::Built;
 use pg2::graph::Graph;
 use pg2::report::shown::shown;
 use std::path::PathBuf;
@@ -21,6 +23,8 @@ pub struct Args {
     output: PathBuf,
     #[command(flatten)]
     lanes: LaneArgs,
+    #[command(flatten)]
+    fit: FitArgs,
     /// j memory in 32-bit words
     #[arg(long, value_name = "WORDS", default_value_t = usual::JMEM_WORDS)]
     jmem: u32,
@@ -78,16 +82,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let kernel = source::read(&args.file)?;
     let graph = source::compile(&kernel)?;
     let named = Graph { name: prefix(&args, &graph)?, ..graph.clone() };
-    let built = pg2::backend::build::build(&named, clock, &kernel.sources, Vec::new());
-    let layout = built.graph.layout();
-    let config = Config {
-        jmem_records: args.jmem / layout.j_words(),
-        pipelines: args.lanes.pipelines,
-        groups: args.lanes.groups()?,
-        stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS),
-        ..Config::usual(layout, built.schedule.depth)
-    };
-    config.verify().map_err(Failure::Input)?;
+    let wanted = Wanted { graph: &named, sources: &kernel.sources, clock, pipelines: args.lanes.pipelines };
+    let built = args.fit.build(&wanted, &|built| config(&args, built))?;
+    let config = config(&args, &built)?;
     let engine = design(&config, &built.netlist);
     let text = header(&kernel.origin, clock) + &engine.netlist.verilog()?;
     let verilog = format!("{}.v", engine.top);
@@ -110,6 +107,21 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     batch.add_json(&args.output.join("manifest.json"), &manifest)?;
     batch.finish()
+}
+
+/// The engine around a pipeline.
+fn config(args: &Args, built: &Built) -> Result<Config, Failure> {
+    let layout = built.graph.layout();
+    let config = Config {
+        jmem_records: args.jmem / layout.j_words(),
+        pipelines: args.lanes.pipelines,
+        groups: args.lanes.groups()?,
+        stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS),
+        ii: built.ii(),
+        ..Config::usual(layout, built.schedule.depth)
+    };
+    config.verify().map_err(Failure::Input)?;
+    Ok(config)
 }
 
 /// Bytes of a prefix: it begins the names of files.

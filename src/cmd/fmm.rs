@@ -10,6 +10,7 @@ mod roofline;
 mod table;
 mod task;
 
+use super::folding::FoldArgs;
 use super::lanes::LaneArgs;
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -96,6 +97,8 @@ pub struct Args {
     gpus: u32,
     #[command(flatten)]
     lanes: LaneArgs,
+    #[command(flatten)]
+    fold: FoldArgs,
     /// j memory of the engine in 32-bit words [default: 262144; 16384 for --predict]
     #[arg(long, value_name = "WORDS")]
     jmem: Option<u32>,
@@ -184,6 +187,9 @@ fn tolerance(text: &str) -> Result<f64, String> {
 pub fn run(args: Args) -> Result<(), Failure> {
     let (entry, place) = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
     let engine = BackendOptions { place: place.to_string(), ..engine(&args)? };
+    if args.predict.predict.is_none() {
+        args.fold.check(entry)?;
+    }
     let on_gpu = kernels::on_gpu(entry, &args)?;
     if args.gpus > 1 && on_gpu.is_none() {
         return Err(Failure::Usage("--gpus shares out native P2P; take it with --backend cuda".into()));
@@ -303,6 +309,7 @@ fn engine(args: &Args) -> Result<BackendOptions, Failure> {
     Ok(BackendOptions {
         pipelines: args.lanes.pipelines,
         groups: args.lanes.groups()?,
+        ii: args.fold.ii,
         jmem_words: args.jmem.unwrap_or(backends::BackendOptions::default().jmem_words),
         stream_bits: args.stream.parse().unwrap_or(32),
         threads: args.threads,

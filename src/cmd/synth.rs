@@ -1,6 +1,7 @@
 //! `pairforge synth`: area, clock and bitstream of a kernel's engine, through yosys and nextpnr.
 
 use super::build::BlockArgs;
+use super::folding::{FitArgs, Wanted};
 use super::lanes::GroupArgs;
 use crate::failure::Failure;
 use crate::progress::Steps;
@@ -39,6 +40,8 @@ pub struct Args {
     pipelines: u32,
     #[command(flatten)]
     groups: GroupArgs,
+    #[command(flatten)]
+    fit: FitArgs,
     /// Clock frequency to reach, by default the usual one of the board or family; a board gets the next that its PLL can make
     #[arg(long, value_name = "MHZ")]
     freq: Option<f64>,
@@ -65,7 +68,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let (clock, source) = place::clock(&args, goal)?;
     let kernel = source::read(&args.file)?;
     let graph = source::compile(&kernel)?;
-    let built = pg2::backend::build::build(&graph, clock, &kernel.sources, Vec::new());
+    let wanted = Wanted { graph: &graph, sources: &kernel.sources, clock, pipelines: args.pipelines };
+    let built = args.fit.build(&wanted, &|built| place::config(&args, goal, built))?;
     let config = place::config(&args, goal, &built)?;
     let engine = design(&config, &built.netlist);
     let whole = match goal {
@@ -145,7 +149,7 @@ fn summary(goal: Goal, built: &Built, config: &Config, clock: Clock, outcome: &S
         seed: outcome.seed.map(|s| s.0),
         seeds: outcome.seed.map(|s| s.1),
         clock_mhz: running,
-        pairs_per_second: running.map(|mhz| mhz * 1e6 * config.pipelines as f64),
+        pairs_per_second: running.map(|mhz| mhz * 1e6 * config.pipelines as f64 / config.ii as f64),
         // No family has an open model of its power that could be cited.
         joules_per_pair: None,
         fitting_pipelines: outcome.fits.as_ref().map(|f| f.pipelines),
@@ -158,6 +162,7 @@ fn summary(goal: Goal, built: &Built, config: &Config, clock: Clock, outcome: &S
         i_banks: config.i_banks,
         segments: config.segments,
         latency: built.schedule.depth,
+        ii: config.ii,
         tools: outcome.tools.clone(),
     }
 }

@@ -20,6 +20,8 @@ pub struct Identity {
     /// Lane groups, and banks of i registers.
     pub groups: u32,
     pub i_banks: u32,
+    /// Clocks from one pair to the next.
+    pub ii: u32,
     pub jmem_records: u32,
     /// Capacity of a run's segment list.
     pub segments: u32,
@@ -53,6 +55,7 @@ impl Identity {
             pipelines: engine.pipelines,
             groups: engine.groups,
             i_banks: engine.i_banks,
+            ii: engine.ii,
             jmem_records: engine.jmem_records,
             segments: engine.segments,
             stream_bits: engine.stream_bits,
@@ -74,7 +77,7 @@ impl Identity {
             stream_bits: self.stream_bits,
             segments: self.segments,
             pipeline_latency: 1,
-            ii: 1,
+            ii: self.ii,
         }
     }
 
@@ -108,6 +111,7 @@ impl Identity {
         let lanes = [self.pipelines, self.groups, self.i_banks].map(|n| n as u8);
         bytes[4..8].copy_from_slice(&[PROTOCOL_VERSION, self.down_bits, self.up_bits, beat_words]);
         bytes[8..11].copy_from_slice(&lanes);
+        bytes[11] = (self.ii - 1) as u8;
         let words = [self.segments, self.jmem_records, self.clock_hz, self.baud];
         for (place, word) in bytes[12..28].chunks_exact_mut(4).zip(words) {
             place.copy_from_slice(&word.to_le_bytes());
@@ -137,6 +141,7 @@ impl Identity {
             pipelines: bytes[8] as u32,
             groups: bytes[9] as u32,
             i_banks: bytes[10] as u32,
+            ii: bytes[11] as u32 + 1,
             segments: word(12),
             jmem_records: word(16),
             clock_hz: word(20),

@@ -13,7 +13,7 @@ mod place;
 mod reads;
 
 pub use flags::{Chain, Term};
-pub use kinds::{Kind, Part};
+pub use kinds::Kind;
 pub use reads::Source;
 pub(crate) use reads::There;
 
@@ -68,12 +68,6 @@ impl Folded {
     /// The cycle in which an item's value is there.
     pub fn ready(&self, item: usize) -> u32 {
         self.start[item] + self.latency[item]
-    }
-
-    /// Units at least, and as the schedule has them: the most over all kinds.
-    pub fn most_units(&self) -> (u32, u32) {
-        let bound = self.kinds.iter().map(|k| (k.items.len() as u32).div_ceil(self.ii)).max().unwrap_or(0);
-        (bound, self.kinds.iter().map(|k| k.units).max().unwrap_or(0))
     }
 
     /// Proves the schedule: no unit serves two uses in one slot, each use is served once by a unit of its kind, and every
@@ -134,6 +128,11 @@ impl Folded {
             args.swap(0, 1);
         }
         args
+    }
+
+    /// Whether an item is the first one of its unit, or has no unit.
+    pub fn leads(&self, item: usize) -> bool {
+        self.unit[item].is_none_or(|u| self.units[u].slots.iter().flatten().next() == Some(&item))
     }
 
     /// The outputs that enter a shared sum: for each unit of sums the outputs by slot of the cycle of their term.

@@ -10,6 +10,7 @@ fn identity(stream_bits: u32, clock_hz: u32, baud: u32, down_bits: u8, up_bits: 
         pipelines: 3,
         groups: 1,
         i_banks: 2,
+        ii: 1,
         jmem_records: 1024,
         segments: 512,
         stream_bits,

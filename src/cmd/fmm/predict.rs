@@ -26,8 +26,8 @@ pub struct PredictArgs {
     /// Predict the times with P2P on a board (see `pairforge list boards`) and all else on this CPU, and the best leaf size
     #[arg(long, value_name = "BOARD", conflicts_with_all = ["backend", "check", "output", "report"])]
     pub predict: Option<String>,
-    /// With --predict: the folder of `synth --board BOARD`, in place of --pipelines, --groups, --jmem, --stream and --freq
-    #[arg(long, value_name = "DIR", requires = "predict", conflicts_with_all = ["freq", "pipelines", "groups", "jmem", "stream"])]
+    /// With --predict: the folder of `synth --board BOARD`, in place of --pipelines, --groups, --ii, --jmem, --stream and --freq
+    #[arg(long, value_name = "DIR", requires = "predict", conflicts_with_all = ["freq", "pipelines", "groups", "ii", "jmem", "stream"])]
     synth: Option<PathBuf>,
     /// With --predict: clock that the board's PLL is to come close to, by default the usual one of the family
     #[arg(long, value_name = "MHZ", requires = "predict")]
@@ -144,6 +144,7 @@ fn synthesised(args: &Args, board: &'static Board, dir: &Path, graph: &Graph) ->
         pipelines: said.pipelines,
         groups: said.groups,
         i_banks: said.i_banks,
+        ii: said.ii.max(1),
         segments: said.segments,
         stream_bits: said.stream_bits,
         clock_mhz,
@@ -159,11 +160,13 @@ fn planned(args: &Args, board: &'static Board, graph: &Graph) -> Result<Machine,
     let target = target(board.device.target).expect("every board's device names a target");
     let wanted = args.predict.freq.unwrap_or(board.usual_mhz);
     let (_, mhz) = board.pll.source(board.oscillator_mhz, wanted).map_err(Failure::Usage)?;
-    let built = pg2::backend::build::build(graph, Clock { target, mhz, blocks: None }, "", Vec::new());
+    let clock = Clock { target, mhz, blocks: None };
+    let built = pg2::backend::build::build_folded(graph, (clock, args.fold.ii), "", Vec::new());
     let setup = Setup {
         pipelines: args.lanes.pipelines,
         groups: args.lanes.groups()?,
         i_banks: usual::I_BANKS,
+        ii: args.fold.ii,
         segments: usual::SEGMENTS,
         stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS),
         clock_mhz: mhz,

@@ -18,7 +18,8 @@ pub(super) fn modules(config: &Config, pipeline: &Netlist, fold: &Fold) -> Vec<M
     let mut modules = Vec::new();
     let delay = config.pipeline_latency - fold.ii;
     if delay > LONG {
-        modules.push(delay::module(3, delay - 1, delay::Read::Registered));
+        let stored = delay::module(3, delay - 1, delay::Read::Registered);
+        modules.push(Module { name: format!("{}_{}", config.layout.kernel, stored.name), ..stored });
     }
     modules.push(module(config, pipeline, fold));
     modules
@@ -41,7 +42,7 @@ fn module(config: &Config, pipeline: &Netlist, fold: &Fold) -> Module {
     ];
     ports(&mut lane, config);
     pins(&mut lane, config, pipeline);
-    let (held, beside) = sideband(&mut lane, config.pipeline_latency - fold.ii, fold.ii);
+    let (held, beside) = sideband(&mut lane, &layout.kernel, config.pipeline_latency - fold.ii, fold.ii);
     let raised = sticky_flags(&mut lane, &beside, false);
     let mut kept: Vec<(String, Value)> = Vec::new();
     let mut wraps = Vec::new();
@@ -80,7 +81,7 @@ fn wrapped(total: &Value, format: Format) -> Value {
 }
 
 /// Takes what travels with a pair to the clock before its first term, and holds it while terms come.
-fn sideband(lane: &mut Module, delay: u32, ii: u32) -> (Held, Beside) {
+fn sideband(lane: &mut Module, kernel: &str, delay: u32, ii: u32) -> (Held, Beside) {
     lane.comment("What travels beside the pair.");
     let [last, first, valid, active] = ["c_last", "c_first", "c_valid", "c_active"].map(|name| lane.signal(name));
     let mut from = lane.wire("beside_0", cat([last, first, valid & active]));
@@ -89,7 +90,8 @@ fn sideband(lane: &mut Module, delay: u32, ii: u32) -> (Held, Beside) {
         let q = lane.net("stored", 3);
         let connections = [("clk", lane.signal("clk")), ("d", from), ("q", q.clone())];
         let connections = connections.map(|(port, value)| (port.to_string(), value));
-        lane.instance(delay::name(3, stored, delay::Read::Registered), "beside", connections);
+        let memory = delay::name(3, stored, delay::Read::Registered);
+        lane.instance(format!("{kernel}_{memory}"), "beside", connections);
         from = q;
     }
     for k in stored + 1..=delay {

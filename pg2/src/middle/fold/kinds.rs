@@ -36,14 +36,6 @@ pub struct Kind {
     pub flags: Flags,
 }
 
-/// What the folded pipeline has of hardware, for estimates.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Part {
-    pub tables: u64,
-    pub multipliers: u64,
-    pub memory_bits: u64,
-}
-
 /// The hardware of all operators, and those that share.
 pub(super) struct Wish {
     pub library: Library,
@@ -62,7 +54,7 @@ pub(super) fn kinds(graph: &Graph, fixed: &[bool], clock: Clock, ii: u32) -> Wis
     let mut library = Library::empty(clock, graph.nodes.len());
     let mut kinds = Vec::new();
     let groups = groups(graph, fixed);
-    let logic = in_logic(&groups, graph, fixed, clock, ii);
+    let logic = in_logic(&groups, clock, ii);
     for (group, logic) in groups.iter().zip(logic) {
         let own = Clock { blocks: logic.then_some(0), ..clock };
         if !shares(group, own, ii) {
@@ -137,6 +129,13 @@ fn shares(group: &Group, clock: Clock, ii: u32) -> bool {
     (uses - units) * worth > units * bits * choice_tables(ways.max(2), clock.target.lut_inputs)
 }
 
+/// What a use takes.
+struct Part {
+    tables: u64,
+    multipliers: u64,
+    memory_bits: u64,
+}
+
 /// What one use takes.
 fn part(op: &dyn Operator, inst: &Inst, clock: Clock) -> Part {
     let made = circuit(op, inst, clock);
@@ -145,7 +144,7 @@ fn part(op: &dyn Operator, inst: &Inst, clock: Clock) -> Part {
 }
 
 /// For each group whether its products are in logic: those that cost least there, until the rest keeps to the limit.
-fn in_logic(groups: &[Group], graph: &Graph, fixed: &[bool], clock: Clock, ii: u32) -> Vec<bool> {
+fn in_logic(groups: &[Group], clock: Clock, ii: u32) -> Vec<bool> {
     let mut logic = vec![false; groups.len()];
     let Some(limit) = clock.blocks else { return logic };
     let free = Clock { blocks: None, ..clock };
@@ -159,7 +158,6 @@ fn in_logic(groups: &[Group], graph: &Graph, fixed: &[bool], clock: Clock, ii: u
             all.push((blocks * units as u64, cost / blocks, k));
         }
     }
-    let _ = (graph, fixed);
     let mut total: u64 = all.iter().map(|a| a.0).sum();
     // A group goes into logic as a whole; of those that are enough alone the one that costs least.
     while total > limit as u64 {
@@ -201,32 +199,4 @@ fn shared_sums(graph: &Graph, fixed: &[bool], clock: Clock, ii: u32) -> Vec<Kind
         uses > units && saved > units * width * choice_tables(ways, clock.target.lut_inputs)
     });
     kinds.into_iter().map(|(_, kind)| kind).collect()
-}
-
-impl super::Folded {
-    /// About what the pipeline takes, its sums and multiplexers included.
-    pub fn estimate(&self, graph: &Graph) -> Part {
-        let clock = self.library.clock;
-        let mut all = Part::default();
-        let mut seen = vec![false; self.units.len()];
-        for (k, node) in graph.nodes.iter().enumerate() {
-            let NodeKind::Op { op, .. } = &node.kind else { continue };
-            if self.unit[k].is_some_and(|u| std::mem::replace(&mut seen[u], true)) {
-                continue;
-            }
-            let Some(module) = self.library.module(crate::graph::NodeId(k as u32)) else { continue };
-            let NodeKind::Op { inst, .. } = &node.kind else { continue };
-            all.tables +=
-                circuit(*op, inst, Clock { blocks: (module.multipliers == 0).then_some(0), ..clock }).tables();
-            all.multipliers += module.multipliers as u64;
-            all.memory_bits += module.rom_bits;
-        }
-        let sum = |width: u64| 2 * width + GUARD;
-        let shared = self.units.iter().filter(|u| self.kinds[u.kind].module.is_none());
-        all.tables += shared.map(|u| sum(self.kinds[u.kind].ports[0] as u64)).sum::<u64>();
-        let plain = (0..graph.outputs.len()).filter(|k| self.unit[graph.nodes.len() + k].is_none());
-        all.tables += plain.map(|k| sum(graph.node(graph.outputs[k].value).format.width() as u64)).sum::<u64>();
-        all.tables += self.choices(graph);
-        all
-    }
 }
