@@ -12,7 +12,9 @@ pub mod cpu;
 mod cuda;
 mod cycle;
 mod emulator;
+pub mod network;
 mod serial;
+mod session;
 
 /// How to open a backend.
 #[derive(Clone, Debug)]

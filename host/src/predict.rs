@@ -6,6 +6,7 @@
 //! line, where the number of escapes depends on them.
 
 mod engine;
+mod network;
 pub mod roofline;
 
 use crate::driver::{OpenLink, StreamBackend};
@@ -18,6 +19,7 @@ use hdl::serial::board::BoardEnd;
 use hdl::serial::chunks::{self, Replies};
 use hdl::serial::host::{Failure, HostEnd, Patience};
 use hdl::serial::{Identity, kernel_hash};
+use network::PredictedNetwork;
 use pg2::graph::Graph;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -35,6 +37,7 @@ pub struct Setup {
     pub segments: u32,
     pub stream_bits: u32,
     pub clock_mhz: f64,
+    /// Of the serial line; 0 for a link over Ethernet.
     pub baud: u32,
     /// Seconds from the last byte on the line until the host has acted on it.
     pub turnaround: f64,
@@ -64,8 +67,12 @@ pub fn backend(setup: Setup, jmem_records: u32, latency: u32, seen: Rc<RefCell<L
             pipeline_latency: latency,
             ii: setup.ii,
         };
-        let link = Predicted::new(config, kernel_hash(&graph.canonical()), &setup, seen.clone());
-        Ok(Box::new(link.map_err(BackendError::Unsupported)?))
+        let (hash, seen) = (kernel_hash(&graph.canonical()), seen.clone());
+        let link: Box<dyn Link> = match setup.baud {
+            0 => Box::new(PredictedNetwork::new(config, hash, &setup, seen).map_err(BackendError::Unsupported)?),
+            _ => Box::new(Predicted::new(config, hash, &setup, seen).map_err(BackendError::Unsupported)?),
+        };
+        Ok(link)
     };
     let open: OpenLink = Box::new(open);
     StreamBackend::new("predicted board", open, true)

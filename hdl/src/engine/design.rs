@@ -14,6 +14,8 @@ pub struct Design {
     pub top: String,
     /// Name of the shell's module: streams, j memory, sequencer, results.
     pub shell: String,
+    /// Name of a lane group's module: j memory, lists, sequencer, collector.
+    pub group: String,
     /// Name of the lane's module: i registers, pipeline, accumulators.
     pub lane: String,
     /// Cycles from `c_last` at a lane to `r_done`; no path from an input of a lane to an output is shorter.
@@ -38,7 +40,8 @@ pub fn design(config: &Config, pipeline: &Netlist) -> Design {
     }
     netlist.add(top);
     netlist.top = names.0.clone();
-    Design { netlist, top: names.0, shell: names.1, lane: names.2, lane_latency }
+    let group = format!("{}_group", shape.prefix);
+    Design { netlist, top: names.0, shell: names.1, group, lane: names.2, lane_latency }
 }
 
 /// The whole engine: the shell and its lanes.

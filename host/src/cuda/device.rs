@@ -155,6 +155,11 @@ impl Device {
         sent.map_err(|e| failed("data cannot be sent to the GPU", e))
     }
 
+    /// Copies to the card, over as many numbers.
+    pub fn overwrite<T: DeviceRepr>(&self, data: &[T], to: &mut CudaSlice<T>) -> Result<(), CudaError> {
+        self.stream.memcpy_htod(data, to).map_err(|e| failed("data cannot be sent to the GPU", e))
+    }
+
     /// Room for results, of which there is at least one.
     pub fn room<T: DeviceRepr + ValidAsZeroBits>(&self, count: usize) -> Result<CudaSlice<T>, CudaError> {
         self.stream.alloc_zeros(count.max(1)).map_err(|e| failed("the GPU has no room for the results", e))

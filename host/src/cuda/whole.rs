@@ -6,6 +6,8 @@
 //!
 //! Every sum of floats has one order, so that a run gives the same bits each time.
 
+mod depth;
+mod memory;
 mod text;
 
 use super::CudaError;
@@ -15,18 +17,16 @@ use crate::arith::scale::exponent;
 use crate::direct::p2p::Limits;
 use crate::expansion::solid::dense::Dense;
 use crate::tree::boxmap::BoxMap;
-use cudarc::driver::{
-    CudaEvent, CudaFunction, CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits,
-};
+use cudarc::driver::{CudaEvent, CudaFunction, LaunchConfig, PushKernelArg};
+use depth::cost;
+use memory::{BOUNDS_BLOCKS, Bounds, Cells, Particles, Problem, Tables, place};
 use pg2::backend::cuda::p2p::{Real, Unfit};
 use pg2::graph::Graph;
 use text::Shape;
 
-pub use text::Shape as WholeShape;
-pub use text::text as text_of;
-
-/// The deepest tree: 8^7 leaves.
-pub const DEEPEST: u32 = 7;
+pub use depth::{DEEPEST, best_leaf, depth_for};
+pub use memory::Status;
+pub use text::{Shape as WholeShape, text as text_of};
 
 /// Two cells of one level at integer offset d are near if d.d is below this.
 pub const NEAR2: u64 = 4;
@@ -41,86 +41,6 @@ pub struct Units {
     pub gradient: f64,
     pub length: f64,
 }
-
-/// What the card counted. The order is that of the kernels' struct.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
-pub struct Status {
-    /// Pairs of P2P, each target's own place included.
-    pub pairs: u64,
-    pub blocks: u64,
-    pub most: u64,
-    /// Targets that were computed again in f64, and their pairs at different places that were too close.
-    pub again: u64,
-    pub close: u64,
-    /// Pairs and results that no arithmetic here holds.
-    pub lost: u64,
-}
-
-// SAFETY: plain numbers in the order of the kernels' struct, of which all zeros are one.
-unsafe impl DeviceRepr for Status {}
-// SAFETY: as above.
-unsafe impl ValidAsZeroBits for Status {}
-
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
-struct Bounds {
-    low: [f64; 3],
-    high: [f64; 3],
-    most: f64,
-    least: f64,
-    bad: u64,
-}
-
-// SAFETY: plain numbers in the order of the kernels' struct, of which all zeros are one.
-unsafe impl DeviceRepr for Bounds {}
-// SAFETY: as above.
-unsafe impl ValidAsZeroBits for Bounds {}
-
-/// What every kernel is given, in the order of the kernels' struct: places on the card, and numbers.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
-struct Problem {
-    input: [u64; 4],
-    bounds: u64,
-    status: u64,
-    cell: u64,
-    rank: u64,
-    counts: u64,
-    sums: u64,
-    starts: u64,
-    unsettled: u64,
-    order: u64,
-    records: u64,
-    work: u64,
-    again: u64,
-    m: u64,
-    l: u64,
-    near: u64,
-    out: u64,
-    up: u64,
-    down: u64,
-    matrices: u64,
-    slopes: u64,
-    steps: u64,
-    slope_terms: u64,
-    shift: f64,
-    centre: [f64; 3],
-    rest: [f64; 3],
-    size: f64,
-    charge: f64,
-    eps2: f64,
-    wide_eps2: f64,
-    potential: f64,
-    gradient: f64,
-    wide_potential: f64,
-    wide_gradient: f64,
-    n: u64,
-    depth: u64,
-}
-
-// SAFETY: plain numbers in the order of the kernels' struct.
-unsafe impl DeviceRepr for Problem {}
 
 /// The stages in the order in which they run.
 pub const STAGES: [&str; 8] = ["box", "sort", "P2M", "M2M", "M2L", "L2L", "P2P", "L2P"];
@@ -175,68 +95,8 @@ struct Kernels {
     l2p: CudaFunction,
 }
 
-struct Tables<T> {
-    up: CudaSlice<T>,
-    down: CudaSlice<T>,
-    matrices: CudaSlice<T>,
-    slopes: CudaSlice<T>,
-    steps: CudaSlice<i32>,
-    slope_terms: CudaSlice<i32>,
-}
-
-/// What there is of each particle.
-struct Particles<T> {
-    n: usize,
-    input: [CudaSlice<f64>; 4],
-    bounds: CudaSlice<Bounds>,
-    status: CudaSlice<Status>,
-    /// Cell, rank, order before and after settling, and targets to be computed again.
-    indices: [CudaSlice<u32>; 5],
-    records: CudaSlice<T>,
-    near: CudaSlice<T>,
-    out: CudaSlice<T>,
-}
-
-/// What there is of each cell of a tree.
-struct Cells<T> {
-    depth: u32,
-    counts: CudaSlice<u64>,
-    sums: CudaSlice<u64>,
-    starts: CudaSlice<u64>,
-    work: CudaSlice<u64>,
-    m: CudaSlice<T>,
-    l: CudaSlice<T>,
-}
-
-/// Blocks of `bounds`.
-const BOUNDS_BLOCKS: u32 = 264;
-
 /// Blocks of `again`, which go through their targets in turn.
 const AGAIN_BLOCKS: u32 = 1056;
-
-/// The least depth at which leaves have at most `leaf` particles in the mean.
-pub fn depth_for(n: usize, leaf: usize) -> u32 {
-    (0..DEEPEST).find(|depth| n as u64 <= (leaf as u64) << (3 * depth)).unwrap_or(DEEPEST)
-}
-
-/// About how long the stages take, in ns on one H200; see docs/cuda.md.
-fn cost(pairs: f64, depth: u32, order: usize, real: Real) -> f64 {
-    let (pair, product) = if real == Real::F32 { (0.75e-3, 5e-5) } else { (1.8e-3, 1.1e-4) };
-    let (cells, terms) = (8f64.powi(depth as i32), ((order + 1) * (order + 1)) as f64);
-    let far = if depth >= 2 { 16.0 + 189.0 * terms * terms * product } else { 0.0 };
-    pairs * pair + cells * (6.0 + far)
-}
-
-/// The leaf size at which uniform particles cost least.
-pub fn best_leaf(n: usize, order: usize, real: Real) -> usize {
-    let of_depth = |depth: &u32| {
-        let side = 2f64.powi(*depth as i32);
-        let near = (3.0 - 2.0 / side).powi(3);
-        cost(n as f64 * n as f64 / side.powi(3) * near, *depth, order, real)
-    };
-    let best = (0..=DEEPEST).min_by(|a, b| of_depth(a).total_cmp(&of_depth(b))).unwrap_or(0);
-    n.div_ceil(1 << (3 * best)).max(1)
-}
 
 /// Pairs of P2P a particle up to which the mixed path, with its adaptive tree, is not faster.
 const MOST_PAIRS: f64 = 1e5;
@@ -273,9 +133,13 @@ impl<T: Number> Whole<T> {
         Ok(Whole { shape, kernels, tables, particles, cells: None, units, order })
     }
 
-    /// Sends particles: coordinates and charges as the user gives them.
+    /// Sends particles: coordinates and charges as the user gives them. As many as before take the same room.
     pub fn send(&mut self, device: &Device, x: [&[f64]; 3], q: &[f64]) -> Result<(), CudaError> {
         let n = q.len();
+        if n == self.particles.n && n > 0 {
+            let sent = [x[0], x[1], x[2], q].into_iter().zip(&mut self.particles.input);
+            return sent.into_iter().try_for_each(|(from, to)| device.overwrite(from, to));
+        }
         // The old ones go first.
         self.cells = None;
         self.particles = Particles::new(device, [&[]; 4])?;
@@ -521,10 +385,6 @@ impl<T: Number> Whole<T> {
     }
 }
 
-fn place<U>(device: &Device, data: &CudaSlice<U>) -> u64 {
-    data.device_ptr(&device.stream).0
-}
-
 /// The times between stages.
 struct Clock<'a> {
     device: &'a Device,
@@ -550,103 +410,5 @@ impl Clock<'_> {
             _ => 0.0,
         };
         Ok((seconds, total))
-    }
-}
-
-impl<T: Number> Tables<T> {
-    fn new(device: &Device, dense: &Dense, shape: &Shape) -> Result<Tables<T>, CudaError> {
-        let rounded = |all: &[Vec<f64>]| all.iter().flatten().map(|x| T::of(*x)).collect::<Vec<T>>();
-        let mut matrices = Vec::with_capacity(dense.offsets.len() * shape.terms * shape.pitch);
-        for row in dense.offsets.iter().flat_map(|o| o.matrix.chunks_exact(shape.terms)) {
-            matrices.extend(row.iter().map(|x| T::of(*x)));
-            matrices.resize(matrices.len() + shape.pitch - shape.terms, T::default());
-        }
-        let step = |k: &usize| {
-            let offset = &dense.offsets[*k];
-            // From the target to the source.
-            let d = offset.at.map(|x| -x as i32);
-            [d[0], d[1], d[2], *k as i32, offset.terms as i32]
-        };
-        let steps: Vec<i32> = dense.lists.iter().flatten().flat_map(step).collect();
-        let most = dense.slopes.iter().flatten().map(Vec::len).max().unwrap_or(0).max(1);
-        let (mut slopes, mut slope_terms) = (Vec::new(), Vec::new());
-        for entries in dense.slopes.iter().flatten() {
-            let filled = (0..most).map(|k| entries.get(k).copied().unwrap_or((0, 0.0)));
-            filled.for_each(|(term, factor)| {
-                slopes.push(T::of(factor));
-                slope_terms.push(term as i32);
-            });
-        }
-        Ok(Tables {
-            up: device.send(&rounded(&dense.up))?,
-            down: device.send(&rounded(&dense.down))?,
-            matrices: device.send(&matrices)?,
-            slopes: device.send(&slopes)?,
-            steps: device.send(&steps)?,
-            slope_terms: device.send(&slope_terms)?,
-        })
-    }
-}
-
-impl<T: Number> Particles<T> {
-    /// Of each particle on the card.
-    const BYTES: u64 = 4 * 8 + 5 * 4 + 12 * size_of::<T>() as u64;
-
-    fn new(device: &Device, input: [&[f64]; 4]) -> Result<Particles<T>, CudaError> {
-        let n = input[0].len();
-        let index = || device.room::<u32>(n);
-        Ok(Particles {
-            n,
-            input: [device.send(input[0])?, device.send(input[1])?, device.send(input[2])?, device.send(input[3])?],
-            bounds: device.room(1 + BOUNDS_BLOCKS as usize)?,
-            status: device.room(1)?,
-            indices: [index()?, index()?, index()?, index()?, index()?],
-            records: device.room(4 * n)?,
-            near: device.room(4 * n)?,
-            out: device.room(4 * n)?,
-        })
-    }
-}
-
-impl<T: Number> Cells<T> {
-    fn new(device: &Device, shape: &Shape, depth: u32, n: usize) -> Result<Cells<T>, CudaError> {
-        let leaves = 1usize << (3 * depth);
-        let blocks = leaves.min(n) + n / shape.targets() + 1;
-        // Expansions of all levels from the second on.
-        let numbers = (leaves * 8).saturating_sub(64) / 7 * shape.pitch;
-        let bytes = 24 * leaves + 8 * blocks + 2 * numbers * size_of::<T>();
-        device.check_room(bytes as u64, "this FMM")?;
-        Ok(Cells {
-            depth,
-            counts: device.room(leaves)?,
-            sums: device.room(leaves.div_ceil(1024))?,
-            starts: device.room(leaves + 1)?,
-            work: device.room(blocks)?,
-            m: device.room(numbers)?,
-            l: device.room(numbers)?,
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_tree_is_as_deep_as_its_leaves_are_small() {
-        assert_eq!([0, 1, 64, 65, 512, 513].map(|n| depth_for(n, 64)), [0, 0, 0, 1, 1, 2]);
-        assert_eq!([(1_000_000, 64), (16_000_000, 64), (16_000_000, 8)].map(|(n, leaf)| depth_for(n, leaf)), [5, 6, 7]);
-        assert_eq!(depth_for(2_000_000_000, 1), DEEPEST);
-    }
-
-    #[test]
-    fn the_best_leaf_gives_its_own_depth() {
-        for n in [1, 31, 1000, 30_000, 1_000_000, 16_000_000] {
-            let leaf = best_leaf(n, 5, Real::F32);
-            let depth = depth_for(n, leaf);
-            assert!(leaf.saturating_mul(1 << (3 * depth)) >= n && (depth == 0 || leaf << (3 * (depth - 1)) < n), "{n}");
-        }
-        assert_eq!([1_000_000, 16_000_000].map(|n| depth_for(n, best_leaf(n, 5, Real::F32))), [5, 6]);
-        assert_eq!(best_leaf(100, 5, Real::F32), 100, "a hundred particles need no cells");
     }
 }

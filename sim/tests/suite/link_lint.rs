@@ -1,6 +1,6 @@
 //! The link's Verilog passes the strictest checks of three tools in every shape.
 
-use hdl::serial::{Identity, netlist};
+use hdl::serial::Identity;
 use std::process::Command;
 
 fn identity(stream_bits: u32, clock_hz: u32, baud: u32, down_bits: u8, up_bits: u8) -> Identity {
@@ -30,8 +30,12 @@ fn every_shape_is_clean() {
         identity(64, 50_000_000, 3_000_000, 9, 14),
         identity(128, 18_000_000, 3_000_000, 12, 10),
         identity(32, 100_000_000, 9600, 14, 9),
+        identity(32, 50_000_000, 0, 15, 15),
+        identity(64, 75_000_000, 0, 12, 16),
+        identity(128, 50_000_000, 0, 13, 12),
     ] {
-        let netlist = netlist(&identity);
+        let of = if identity.is_ethernet() { hdl::ethernet::netlist } else { hdl::serial::netlist };
+        let netlist = of(&identity);
         netlist.verify().expect("the netlist is sound");
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut files = Vec::new();

@@ -12,6 +12,7 @@ mod engine;
 mod engine_common;
 mod engine_flow;
 mod engine_lint;
+mod ethernet;
 mod exact_c;
 mod folded;
 mod kernels;

@@ -6,6 +6,8 @@ use crate::failure::Failure;
 use host::fmm::gpu::Gpu;
 use host::fmm::gpu::whole::Answer;
 
+const REFUSED: &str = "the GPU does not run the translations, since";
+
 /// Whether the GPU is to run all stages. `on_gpu` says that it runs P2P natively.
 pub fn asked(args: &Args, on_gpu: bool) -> Result<bool, Failure> {
     let is_wanted = args.translations == Some(PlaceArg::Gpu);
@@ -38,6 +40,10 @@ pub fn asked(args: &Args, on_gpu: bool) -> Result<bool, Failure> {
 /// Runs all stages, or says why the GPU leaves some to the CPU. That is an error if it was asked to run them.
 pub fn run(gpu: &mut Gpu, task: &Task) -> Result<Answer, Failure> {
     let (args, input) = (task.args, task.input);
+    let is_wanted = args.translations == Some(PlaceArg::Gpu);
+    if let Some(why) = gpu.refuses(task.options).filter(|_| is_wanted) {
+        return Err(Failure::Usage(format!("{REFUSED} {why}; leave --translations gpu out")));
+    }
     let answer = match input.is_plain() {
         true => {
             let particles = &input.particles;
@@ -47,9 +53,7 @@ pub fn run(gpu: &mut Gpu, task: &Task) -> Result<Answer, Failure> {
         false => Err("the particles have dipole moments, several sets of charges, or targets apart".into()),
     };
     match answer {
-        Err(why) if args.translations == Some(PlaceArg::Gpu) => Err(Failure::Input(format!(
-            "the GPU does not run the translations, since {why}; leave --translations gpu out"
-        ))),
+        Err(why) if is_wanted => Err(Failure::Input(format!("{REFUSED} {why}; leave --translations gpu out"))),
         answer => Ok(answer),
     }
 }

@@ -4,7 +4,7 @@ use super::roofline;
 use crate::failure::Failure;
 use askama::Template;
 use host::fmm::budget::{Budget, Cause};
-use host::fmm::stats::{LeafBy, Stats};
+use host::fmm::stats::{LeafBy, Reference, Stats};
 
 /// A stage's row.
 struct Row {
@@ -46,6 +46,16 @@ fn rows(s: &Stats) -> Vec<Row> {
     ]
 }
 
+/// Seconds of a stage, to a microsecond where a card ran it.
+fn seconds(s: &Stats, x: f64) -> String {
+    if s.on_card.is_some() { format!("{x:.6}") } else { format!("{x:.4}") }
+}
+
+/// Who computed targets again.
+fn again(s: &Stats) -> String {
+    format!("targets computed again on the {} in wider arithmetic", if s.on_card.is_some() { "card" } else { "CPU" })
+}
+
 /// A number, or a dash where there is none.
 fn or_dash<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
     value.map_or("-".into(), show)
@@ -54,17 +64,24 @@ fn or_dash<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
 /// The table as text.
 pub fn text(s: &Stats) -> String {
     let mut out = format!(
-        "FMM of {} particles on {}: order {}, theta {}, leaf {}, {} levels\n\n",
-        s.n, s.backend, s.order, s.theta, s.leaf, s.levels
+        "FMM of {} particles on {}: order {}{}, theta {}, leaf {}, {} levels\n\n",
+        s.n,
+        s.backend,
+        s.order,
+        s.lower_beyond.map_or(String::new(), |d| format!(" ({} beyond d.d = {d})", s.order.saturating_sub(1).max(1))),
+        s.theta,
+        s.leaf,
+        s.levels
     );
     out += &format!("{:<6} {:>10} {:>14} {:>14} {:>12}\n", "stage", "seconds", "pairs", "cycles", "utilisation");
     for r in rows(s) {
         let pairs = or_dash(r.pairs, |p| p.to_string());
         let cycles = or_dash(r.cycles, |c| c.to_string());
         let used = or_dash(r.utilisation, |u| format!("{u:.3}"));
-        out += &format!("{:<6} {:>10.4} {pairs:>14} {cycles:>14} {used:>12}\n", r.stage, r.seconds);
+        let seconds = seconds(s, r.seconds);
+        out += &format!("{:<6} {seconds:>10} {pairs:>14} {cycles:>14} {used:>12}\n", r.stage);
     }
-    out += &format!("{:<6} {:>10.4}\n\n", "total", s.seconds.total);
+    out += &format!("{:<6} {:>10}\n\n", "total", seconds(s, s.seconds.total));
     if let Some(t) = s.on_card {
         let ms = [t.computed, t.sent, t.fetched].map(|x| format!("{:.2} ms", 1e3 * x));
         out += &format!("all stages ran on the card in {}; sending took {}, fetching {}\n", ms[0], ms[1], ms[2]);
@@ -98,7 +115,7 @@ pub fn text(s: &Stats) -> String {
         out += &format!("pairs too close for the arithmetic of P2P: {}\n", s.close_pairs);
     }
     if s.recomputed > 0 {
-        out += &format!("targets computed again on the CPU in wider arithmetic: {}\n", s.recomputed);
+        out += &format!("{}: {}\n", again(s), s.recomputed);
     }
     for (name, value) in errors(s) {
         out += &format!("{name}: {value}\n");
@@ -127,12 +144,20 @@ fn shares(budget: &Budget) -> String {
     out + &format!("{advice} {:.3e}\n", p.next)
 }
 
+fn compared(with: Reference) -> &'static str {
+    match with {
+        Reference::DirectSummation => "targets compared with direct summation",
+        Reference::EwaldSums => "targets compared with Ewald sums",
+        Reference::KernelSums => "targets compared with direct summation of what the kernel means",
+    }
+}
+
 /// What is known of the errors, as names and numbers.
 fn errors(s: &Stats) -> Vec<(&'static str, String)> {
     let Some(e) = &s.error else { return Vec::new() };
     let number = |x: f64| format!("{x:.3e}");
     let mut errors = vec![
-        ("targets compared with direct summation", e.samples.to_string()),
+        (compared(s.reference), e.samples.to_string()),
         ("potential, relative L2 error", number(e.potential_rel_l2)),
         ("gradient, relative L2 error", or_dash(e.gradient_rel_l2, number)),
         ("gradient, median relative error", or_dash(e.gradient_median, number)),
@@ -174,14 +199,14 @@ pub fn html(s: &Stats, predicted: Vec<roofline::Row>) -> Result<String, Failure>
     let row = |r: Row| PageRow {
         stage: r.stage,
         what: r.what,
-        seconds: format!("{:.4}", r.seconds),
+        seconds: seconds(s, r.seconds),
         bar: format!("{:.1}", 100.0 * r.seconds / longest),
         pairs: or_dash(r.pairs, |p| p.to_string()),
         cycles: or_dash(r.cycles, |c| c.to_string()),
         utilisation: or_dash(r.utilisation, |u| format!("{u:.3}")),
     };
     let mut facts = errors(s);
-    facts.push(("targets computed again on the CPU", s.recomputed.to_string()));
+    facts.push(("targets computed again in wider arithmetic", s.recomputed.to_string()));
     facts.push(("pairs too close for the arithmetic of P2P", s.close_pairs.to_string()));
     facts.push(("flags", if s.flags.is_empty() { "none".into() } else { s.flags.join(", ") }));
     facts.push(("words of sources, targets, results", format!("{}, {}, {}", s.words.j, s.words.i, s.words.result)));
