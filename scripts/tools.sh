@@ -19,6 +19,8 @@ all_there() {
     for program in "${programs[@]}"; do
         command -v "$program" >/dev/null 2>&1 || return 1
     done
+    # The tests' parser of Verilog, a package for Python.
+    python3 -c 'import pyslang' 2>/dev/null
 }
 
 if all_there; then

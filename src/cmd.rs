@@ -10,6 +10,7 @@ mod explain;
 mod explore;
 mod fmm;
 mod fmt;
+mod folding;
 mod r#gen;
 mod lanes;
 mod list;

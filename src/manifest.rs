@@ -28,10 +28,18 @@ pub struct Manifest {
     pub segments: u32,
     pub groups: u32,
     pub i_banks: u32,
+    /// Clocks from one pair to the next.
+    #[serde(default = "each_clock")]
+    pub ii: u32,
     /// By which host and board agree on a kernel, in hexadecimal; see docs/link.md.
     pub hash: String,
     /// Name of the top module.
     pub top: String,
+}
+
+/// What a file says that was written before there was an interval.
+fn each_clock() -> u32 {
+    1
 }
 
 #[derive(Serialize, Deserialize)]
@@ -92,6 +100,7 @@ impl Manifest {
             segments: config.segments,
             groups: config.groups,
             i_banks: config.i_banks,
+            ii: config.ii,
             hash: format!("{hash:016x}"),
             top: top.to_string(),
         }
@@ -103,6 +112,7 @@ impl Manifest {
             pipelines: self.pipelines,
             groups: self.groups,
             i_banks: self.i_banks,
+            ii: self.ii,
             jmem_records: self.jmem_records,
             stream_bits: self.stream_bits,
             segments: self.segments,

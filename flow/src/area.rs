@@ -2,6 +2,7 @@
 
 use crate::FlowError;
 use crate::family::Family;
+use crate::packing::Packing;
 use hdl::circuit::target::Target;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,6 +17,10 @@ pub struct Area {
     /// Bits of carry chain among them.
     pub carries: u64,
     pub flip_flops: u64,
+    /// Flip-flops behind no table of their own, and elements that could hold one of them beside their table; of a whole design
+    /// alone.
+    pub register_only: u64,
+    pub room: u64,
     /// Multiplier blocks.
     pub multipliers: u64,
     /// Block memories.
@@ -33,11 +38,28 @@ pub(crate) struct Modules {
     pub whole: Area,
 }
 
+impl Modules {
+    /// Notes how the flip-flops of the whole can be packed.
+    pub fn pack(&mut self, packing: Packing) {
+        (self.whole.register_only, self.whole.room) = (packing.register_only, packing.room);
+    }
+}
+
 impl Area {
-    /// Logic elements, or what is nearest to them in the family: one holds a lookup table and a flip-flop, so the larger
-    /// number decides.
+    /// Logic elements, or what is nearest to them in the family, if every flip-flop found a place beside a table: one
+    /// holds a lookup table and a flip-flop, so the larger number decides.
     pub fn logic_elements(&self) -> u64 {
         self.luts.max(self.flip_flops)
+    }
+
+    /// The same where flip-flops without a table of their own are put beside other tables as far as these leave a way in.
+    pub fn logic_elements_packed(&self) -> u64 {
+        self.luts + self.register_only.saturating_sub(self.room)
+    }
+
+    /// The same where each flip-flop without a table of its own takes an element.
+    pub fn logic_elements_most(&self) -> u64 {
+        self.luts + self.register_only
     }
 
     /// The area of cells; memories that are not mapped to blocks are left out.
@@ -62,6 +84,8 @@ impl Area {
             luts: self.luts.saturating_sub(n * other.luts),
             carries: self.carries.saturating_sub(n * other.carries),
             flip_flops: self.flip_flops.saturating_sub(n * other.flip_flops),
+            register_only: 0,
+            room: 0,
             multipliers: self.multipliers.saturating_sub(n * other.multipliers),
             memories: self.memories.saturating_sub(n * other.memories),
             cells: BTreeMap::new(),

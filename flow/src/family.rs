@@ -13,6 +13,8 @@ pub struct Family {
     pub(crate) commands: fn(&Mapping) -> Vec<String>,
     /// What each cell of that netlist counts as.
     pub(crate) cells: &'static [Cell],
+    /// The most inputs of a table beside which the element's flip-flop can take data of its own; 0 where none can.
+    pub(crate) way_in: u64,
     /// Place and route, where there is an open one.
     pub route: Option<Route>,
 }
@@ -100,6 +102,7 @@ pub static FAMILIES: &[Family] = &[
             cell("DP16KD", MEMORY),
             cell("PDPW16KD", MEMORY),
         ],
+        way_in: 4,
         route: Some(Route {
             nextpnr: &tools::NEXTPNR_ECP5,
             constraints: &["--lpf", "%"],
@@ -128,6 +131,7 @@ pub static FAMILIES: &[Family] = &[
             cell("GND", NOTHING),
             cell("VCC", NOTHING),
         ],
+        way_in: 4,
         route: Some(Route {
             nextpnr: &tools::NEXTPNR_GOWIN,
             constraints: &["--vopt", "cst=%"],
@@ -157,6 +161,7 @@ pub static FAMILIES: &[Family] = &[
             cell("SB_MAC16", MULTIPLIER),
             cell("SB_RAM40*", MEMORY),
         ],
+        way_in: 0,
         route: Some(Route {
             nextpnr: &tools::NEXTPNR_ICE40,
             constraints: &["--pcf", "%"],
@@ -179,6 +184,7 @@ pub static FAMILIES: &[Family] = &[
             // Counted by their sizes; see `area`.
             cell("$mem_v2", NOTHING),
         ],
+        way_in: 3,
         route: None,
     },
     Family {
@@ -193,6 +199,7 @@ pub static FAMILIES: &[Family] = &[
             cell("MISTRAL_M10K", MEMORY),
             cell("MISTRAL_MLAB", LUT),
         ],
+        way_in: 6,
         route: None,
     },
     Family {
@@ -221,6 +228,7 @@ pub static FAMILIES: &[Family] = &[
             cell("IBUF", NOTHING),
             cell("OBUF", NOTHING),
         ],
+        way_in: 6,
         route: None,
     },
 ];

@@ -56,11 +56,22 @@ fn figures(text: &mut String, p: &Page) {
     line("pipelines", format!("{}, {} cycles long, scheduled for {} MHz", s.pipelines, s.latency, s.mhz));
     line(
         &format!("area of {of}"),
-        format!("{} logic elements: {} lookup tables, {} flip-flops", s.logic_elements, s.lut, s.ff),
+        format!(
+            "{} to {} logic elements: {} lookup tables, {} flip-flops",
+            s.logic_elements_packed, s.logic_elements_most, s.lut, s.ff
+        ),
     );
+    line(
+        "register-only",
+        format!(
+            "{} of the flip-flops are behind no table of their own; the fewest elements hold as many",
+            s.register_only
+        ),
+    );
+    line("", "of them as possible beside other tables, the most hold each of them alone".into());
     line("beside them", format!("{} multipliers, {} block memories", s.dsp, s.bram));
     if let (Some(fmax), Some(timing)) = (s.fmax_mhz, &p.outcome.timing) {
-        let verdict = if fmax >= timing.asked_mhz { "met" } else { "MISSED" };
+        let verdict = if s.timing_met == Some(true) { "met" } else { "MISSED" };
         line("highest clock", format!("{fmax:.1} MHz; {:.1} MHz asked for: {verdict}", timing.asked_mhz));
         if let (Some(seed), Some(tried)) = (s.seed, s.seeds) {
             let of = if tried == 1 { "the only one tried".into() } else { format!("the best of {tried} tried") };
@@ -79,13 +90,19 @@ fn figures(text: &mut String, p: &Page) {
             },
         );
     }
-    if let (Some(n), Some(bound)) = (s.fitting_pipelines, &s.fitting_bound) {
-        line("pipelines that fit", format!("{n}; {bound} are used up first"));
+    if let (Some(n), Some(groups), Some(bound)) = (s.fitting_pipelines, s.fitting_groups, &s.fitting_bound) {
+        let of = if groups > 1 { format!(" in {groups} groups") } else { String::new() };
+        line("pipelines that fit", format!("{n}{of} by the number of cells, then {bound} are used up;"));
+        line("", format!("placed and routed here: {} in {}", s.pipelines, groups_of(s.groups)));
     }
     if let Some(file) = &s.bitstream {
         line("bitstream", file.clone());
     }
     text.push('\n');
+}
+
+fn groups_of(groups: u32) -> String {
+    if groups == 1 { "one group".into() } else { format!("{groups} groups") }
 }
 
 const COLUMNS: &str = "  LUTs  carry   FFs  mult   mem";
@@ -205,10 +222,9 @@ fn slowest_path(text: &mut String, timing: &Timing, rows: &[Row]) {
 /// What of the device is used, and what a further lane would take.
 fn device(text: &mut String, p: &Page, timing: &Timing) {
     if let Some(fits) = &p.outcome.fits {
-        let _ = writeln!(text, "{:<18}{:>10}{:>10}{:>11}{:>10}", "", "shell", "one lane", "there are", "lanes fit");
-        for (name, shell, lane, all) in &fits.resources {
-            let n = all.saturating_sub(*shell).checked_div(*lane).map_or("any".to_string(), |n| n.to_string());
-            let _ = writeln!(text, "{name:<18}{shell:>10}{lane:>10}{all:>11}{n:>10}");
+        let _ = writeln!(text, "{:<18}{:>10}{:>11}{:>10}{:>11}", "", "shell", "one group", "one lane", "there are");
+        for r in &fits.resources {
+            let _ = writeln!(text, "{:<18}{:>10}{:>11}{:>10}{:>11}", r.name, r.shell, r.group, r.lane, r.all);
         }
         text.push('\n');
     }

@@ -24,7 +24,14 @@ pub struct Summary {
     pub carries: u64,
     /// The larger of lookup tables and flip-flops.
     pub logic_elements: u64,
+    /// Flip-flops behind no table of their own; and the logic elements with as many of these as possible put beside other
+    /// tables, and with each of them in an element of its own.
+    pub register_only: u64,
+    pub logic_elements_packed: u64,
+    pub logic_elements_most: u64,
     pub fmax_mhz: Option<f64>,
+    /// Whether that reaches the clock that was asked for.
+    pub timing_met: Option<bool>,
     /// The seed of the placing, and how many were tried.
     pub seed: Option<u32>,
     pub seeds: Option<u32>,
@@ -34,8 +41,10 @@ pub struct Summary {
     pub pairs_per_second: Option<f64>,
     /// Joules a pair, where there is a model of the family's power.
     pub joules_per_pair: Option<f64>,
-    /// Pipelines that the device holds, and what would be used up first.
+    /// Pipelines that the device holds by its number of cells, the lane groups that they make, and what would be used up
+    /// first. Whether so many can be routed is not known.
     pub fitting_pipelines: Option<u64>,
+    pub fitting_groups: Option<u64>,
     pub fitting_bound: Option<String>,
     /// The bitstream's file in the same folder.
     pub bitstream: Option<String>,
@@ -50,6 +59,8 @@ pub struct Summary {
     pub segments: u32,
     /// Cycles from a pair's entry to its value.
     pub latency: u32,
+    /// Clocks from one pair to the next; 0 in files from before there was more than 1.
+    pub ii: u32,
     /// Versions of the tools, as they name themselves.
     pub tools: Vec<String>,
 }

@@ -2,6 +2,7 @@
 
 use crate::area::Modules;
 use crate::family::{Family, Mapping, Route, family};
+use crate::fits::{Fits, GroupSample, Parts, fits};
 use crate::run::{Call, Step};
 use crate::yosys::{self, Synthesis};
 use crate::{Area, FlowError, Timing, Tools, absorb, refuse, timing, wrapper};
@@ -31,6 +32,11 @@ pub struct SynthesisJob<'a> {
     /// Name of the lane's module, and how many there are.
     pub lane: &'a str,
     pub lanes: u32,
+    /// The module of a lane group, and how many there are.
+    pub group: &'a str,
+    pub groups: u32,
+    /// The group of an engine of as many lanes in each group as large engines have, to count how many fit.
+    pub full_group: Option<GroupSample<'a>>,
     pub stream_bits: u32,
     /// The clock to reach in MHz.
     pub mhz: f64,
@@ -59,15 +65,6 @@ pub struct SynthesisOutcome {
     pub bitstream: Option<PathBuf>,
     /// The tools, as they name themselves.
     pub tools: Vec<String>,
-}
-
-/// How many pipelines a device holds beside one shell, and what would be used up first.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Fits {
-    pub pipelines: u64,
-    pub bound: &'static str,
-    /// For each resource: name, what the shell takes, what a lane takes, what there is.
-    pub resources: Vec<(&'static str, u64, u64, u64)>,
 }
 
 impl Goal {
@@ -118,7 +115,17 @@ pub fn synthesise(
     outcome.modules = map(tools, family, job, (job.lane, "operators", false), watch)?.own;
     if let Some(device) = job.goal.device() {
         let design = map(tools, family, job, (top, "design", true), watch)?.whole;
-        outcome.fits = Some(fits(device, &design, &outcome.lane, job.lanes));
+        let own_group = map(tools, family, job, (job.group, "group", true), watch)?.whole;
+        let full_group = full_group(tools, family, job, watch)?.unwrap_or_else(|| own_group.clone());
+        let parts = Parts {
+            design: &design,
+            lanes: job.lanes as u64,
+            groups: job.groups as u64,
+            lane: &outcome.lane,
+            own_group: &own_group,
+            full_group: &full_group,
+        };
+        outcome.fits = Some(fits(device, &parts));
         if target == "ecp5" {
             absorb_registers(job, top)?;
         }
@@ -132,6 +139,19 @@ pub fn synthesise(
     }
     outcome.tools = versions(job.dir);
     Ok(outcome)
+}
+
+/// The area of the lane group of larger engines, unless it is the design's own.
+fn full_group(
+    tools: &Tools,
+    family: &'static Family,
+    job: &SynthesisJob,
+    watch: &mut dyn FnMut(&Step),
+) -> Result<Option<Area>, FlowError> {
+    let Some(sample) = &job.full_group else { return Ok(None) };
+    let path = job.dir.join("synth_work/full_group.v");
+    fs::write(&path, sample.verilog).map_err(FlowError::io(&path))?;
+    Ok(Some(map(tools, family, job, (sample.top, "full_group", true), watch)?.whole))
 }
 
 /// Lets blocks of the netlist that is to be placed take in the registers beside them.
@@ -173,6 +193,7 @@ fn map(
     let what = match name {
         "design" => "synthesising the design",
         "operators" => "synthesising operators one by one",
+        "group" | "full_group" => "synthesising a lane group",
         _ => "synthesising a lane",
     };
     let multipliers = job.goal.device().is_none_or(|d| d.multipliers > 0);
@@ -180,8 +201,8 @@ fn map(
     let clock = Clock { target, mhz: job.mhz, blocks: None };
     let levels = (clock.budget() / target.lut).clamp(1.0, 100.0) as u32;
     let mapping = Mapping { top, flatten, multipliers, levels };
-    let netlist = name == "design";
-    let synthesis = Synthesis { family, mapping, name, verilog: "synth_work/design.v", netlist, what };
+    let verilog = if name == "full_group" { "synth_work/full_group.v" } else { "synth_work/design.v" };
+    let synthesis = Synthesis { family, mapping, name, verilog, what };
     yosys::run(tools, job.dir, &synthesis, watch)
 }
 
@@ -291,20 +312,6 @@ fn pack(tools: &Tools, route: &Route, job: &SynthesisJob, watch: &mut dyn FnMut(
         return Ok(path);
     }
     Err(FlowError::Report { path, reason: format!("{} wrote no bitstream", route.packer.name) })
-}
-
-/// How many lanes fit beside the shell, each resource used to its last.
-fn fits(device: &Device, design: &Area, lane: &Area, lanes: u32) -> Fits {
-    let shell = design.less(lanes as u64, lane);
-    let resources = vec![
-        ("lookup tables", shell.luts, lane.luts, device.luts as u64),
-        ("flip-flops", shell.flip_flops, lane.flip_flops, device.flip_flops as u64),
-        ("multipliers", shell.multipliers, lane.multipliers, device.multipliers as u64),
-        ("block memories", shell.memories, lane.memories, device.memories as u64),
-    ];
-    let room = |r: &(&'static str, u64, u64, u64)| r.3.saturating_sub(r.1).checked_div(r.2).map(|n| (n, r.0));
-    let (pipelines, bound) = resources.iter().filter_map(room).min().unwrap_or((0, "nothing"));
-    Fits { pipelines, bound, resources }
 }
 
 /// What the tools call themselves in their logs.

@@ -2,6 +2,7 @@
 
 use crate::area::{self, Modules};
 use crate::family::{Family, Mapping};
+use crate::packing::packing;
 use crate::run::{Call, Step};
 use crate::tools::{Tools, YOSYS};
 use crate::{FlowError, elements, refuse};
@@ -20,8 +21,6 @@ pub(crate) struct Synthesis<'a> {
     pub name: &'a str,
     /// The Verilog, relative to the folder.
     pub verilog: &'a str,
-    /// Write the netlist that place and route reads, `synth_work/NAME.json`.
-    pub netlist: bool,
     pub what: &'a str,
 }
 
@@ -46,7 +45,8 @@ pub(crate) fn run(
     script.push(format!("read_verilog {}", s.verilog));
     script.extend((s.family.commands)(&s.mapping));
     script.push(format!("tee -q -o synth_work/{}.stat.json stat -json", s.name));
-    if s.netlist || max10 {
+    // Place and route reads the whole design's; the packing of flip-flops is counted in each whole one.
+    if s.mapping.flatten || max10 {
         script.push(format!("write_json synth_work/{}.json", s.name));
     }
     let file = format!("synth_work/{}.ys", s.name);
@@ -56,10 +56,17 @@ pub(crate) fn run(
     let args = ["-q", "-l", &log, &file].map(String::from).to_vec();
     Call { program, args, dir, what: s.what, log: log.clone() }.run(watch)?;
     refuse::check(&dir.join(log))?;
+    let netlist = dir.join(format!("synth_work/{}.json", s.name));
     if max10 {
-        return fold(s, &dir.join(format!("synth_work/{}.json", s.name)));
+        return fold(s, &netlist);
     }
-    area::read(s.family, &dir.join(format!("synth_work/{}.stat.json", s.name)))
+    let mut modules = area::read(s.family, &dir.join(format!("synth_work/{}.stat.json", s.name)))?;
+    if s.mapping.flatten {
+        let text = std::fs::read(&netlist).map_err(FlowError::io(&netlist))?;
+        let netlist = serde_json::from_slice(&text).map_err(FlowError::report(&netlist))?;
+        modules.pack(packing(s.family, &netlist, s.mapping.top));
+    }
+    Ok(modules)
 }
 
 /// Lets the family's elements and multipliers do what yosys does not know that they can, and counts what is left.
@@ -70,7 +77,11 @@ fn fold(s: &Synthesis, path: &Path) -> Result<Modules, FlowError> {
     let aside = path.with_extension("json.new");
     std::fs::write(&aside, netlist.to_string()).map_err(FlowError::io(&aside))?;
     std::fs::rename(&aside, path).map_err(FlowError::io(path))?;
-    Ok(area::count(s.family, &netlist, s.mapping.top))
+    let mut modules = area::count(s.family, &netlist, s.mapping.top);
+    if s.mapping.flatten {
+        modules.pack(packing(s.family, &netlist, s.mapping.top));
+    }
+    Ok(modules)
 }
 
 /// The commands for MAX 10 and Cyclone IV. Yosys's own `synth_intel` maps no carry chains, and for Cyclone IV no

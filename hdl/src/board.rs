@@ -4,6 +4,7 @@
 //! the same ports: `clk_in`, `uart_rx`, `uart_tx`, the LEDs and pins that only hold a level; a board's constraints say
 //! where they are. A [`Device`] alone (no pins, no clock) serves figures of area and speed.
 
+pub mod network;
 pub mod pll;
 pub mod top;
 
@@ -50,6 +51,8 @@ pub struct Board {
     pub loader: &'static [&'static str],
     /// Baud rate of the serial link.
     pub baud: u32,
+    /// Whether it has Ethernet at a gigabit.
+    pub ethernet: bool,
 }
 
 /// The LEDs of a board. Each has one for work under way, `led_busy`.

@@ -7,10 +7,11 @@
 //! later one. So one description serves every target and frequency, and the latency is computed. Pieces that
 //! reach no output and bits that nothing reads cost nothing.
 
+pub mod area;
 mod cost;
 mod emit;
 mod evaluate;
-mod memory;
+pub mod memory;
 mod mul;
 mod place;
 mod retime;

@@ -69,7 +69,12 @@ pub struct Config {
     pub segments: u32,
     /// Cycles from the pins of the pipeline module to its outputs.
     pub pipeline_latency: u32,
+    /// Clocks from one pair to the next, K: the initiation interval of the pipeline.
+    pub ii: u32,
 }
+
+/// The most clocks from one pair to the next.
+pub const MOST_II: u32 = 64;
 
 /// The number of lane groups that suits an engine of `pipelines` lanes: one up to 8 lanes; above, groups of at most 8,
 /// since lanes that have no target idle, and leaves have few targets. A number that has no divisor from 4 to 8 makes one
@@ -116,6 +121,7 @@ impl Config {
             stream_bits: usual::STREAM_BITS,
             segments: usual::SEGMENTS,
             pipeline_latency,
+            ii: 1,
         }
     }
 
@@ -134,6 +140,7 @@ impl Config {
         within("banks of i registers", self.i_banks, 1..=2)?;
         within("records of j memory", self.jmem_records, 1..=1 << 28)?;
         within("segments in a list", self.segments, 1..=1 << 20)?;
+        within("clocks from pair to pair", self.ii, 1..=MOST_II)?;
         within("cycles of pipeline", self.pipeline_latency, 1..=1 << 22)?;
         match self.stream_bits {
             32 | 64 | 128 => Ok(()),

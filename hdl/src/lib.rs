@@ -15,6 +15,7 @@
 pub mod board;
 pub mod circuit;
 pub mod engine;
+pub mod ethernet;
 pub mod hash;
 pub mod number;
 pub mod op;

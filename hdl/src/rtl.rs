@@ -7,6 +7,7 @@ pub mod bits;
 pub mod delay;
 pub mod eval;
 pub mod expr;
+pub mod fold;
 pub(crate) mod memory;
 pub mod names;
 pub mod netlist;

@@ -18,6 +18,7 @@ pub mod frame;
 mod hardware;
 pub mod host;
 mod identity;
+pub mod medium;
 mod timing;
 
 pub use hardware::netlist;

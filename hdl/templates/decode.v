@@ -409,7 +409,7 @@
             lane <= @{lanes}@'d1;
             result_count <= @{result_bits}@'d@{result_start}@;
         end else if (finished) begin
-            lane <= lane << 1;
+            lane <= {% if lanes > 1 %}lane << 1{% else %}1'b0{% endif %};
             result_count <= result_count + @{result_bits}@'d@{result_words}@;
         end
         if (finished & (state == RECORDS) & is_target) lane_we <= lane;

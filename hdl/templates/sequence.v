@@ -68,6 +68,23 @@
     wire get;
     wire group_done;           // its last pair is sent
     reg bank;
+{%- if ii > 1 %}
+
+    // A pair goes every @{ii}@ clocks, so that a bank of i registers is read for as long after a group's last one has gone. The
+    // counter sets itself right from any start.
+    reg [@{wait_bits - 1}@:0] until_turn;
+    initial until_turn = @{wait_bits}@'d0;
+    wire turn = until_turn == @{wait_bits}@'d0;
+    always @(posedge clk) until_turn <= turn ? @{wait_bits}@'d@{wait}@ : until_turn - @{wait_bits}@'d1;
+    reg done_before;
+    reg done_bank;
+    always @(posedge clk) begin
+        if (rst) done_before <= 1'b0;
+        else if (turn) done_before <= group_done;
+        if (turn) done_bank <= bank;
+    end
+    wire let_go = turn & done_before;
+{%- endif %}
 
     always @(posedge clk) begin
         if (rst) begin
@@ -83,7 +100,11 @@
             waiting <= 3'd0;
         end else begin
             full <= (full | {group_push & group_bank, group_push & ~group_bank})
+{%- if ii > 1 %}
+                & ~{let_go & done_bank, let_go & ~done_bank};
+{%- else %}
                 & ~{group_done & bank, group_done & ~bank};
+{%- endif %}
             unwalked <= (unwalked | {group_push & group_bank, group_push & ~group_bank})
                 & ~{walk_done & walk_bank, walk_done & ~walk_bank};
 {%- if two_banks %}
@@ -146,7 +167,7 @@
     reg ended;
     wire pair_last = pair_one & segment_last;
     wire settled;
-    wire go = pair_valid & settled & (~pair_last | may_end);
+    wire go = pair_valid & settled & (~pair_last | may_end){% if ii > 1 %} & turn{% endif %};
     assign group_done = go & pair_last;
     reg finished;
     reg [31:0] finished_tag;
@@ -237,15 +258,32 @@
     reg [2:0] out;
     reg [@{lanes - 1}@:0] out_active;
     reg [@{j_bits - 1}@:0] out_word;
+{%- if ii > 1 %}
+    // The clock before a pair's first one, whether there is a pair or not.
+    reg turn_1;
+    reg turn_2;
+    assign l_start = turn_2;
+{%- endif %}
     always @(posedge clk) begin
+{%- if ii > 1 %}
+        // The bank stands for as long as the pair's pins are read.
+        fetch <= {go & ~pair_none, go & pair_first & ~keep, group_done & ~hold, go ? bank : fetch[0]} & {~{3{rst}}, 1'b1};
+{%- else %}
         fetch <= {go & ~pair_none, go & pair_first & ~keep, group_done & ~hold, bank} & {~{3{rst}}, 1'b1};
+{%- endif %}
         fetch_lanes <= lanes;
         word_beside <= fetch & {~{3{rst}}, 1'b1};
         word_active <= ~({@{lanes}@{1'b1}} << fetch_lanes);
         word <= pair_word;
         out <= word_beside[3:1] & ~{3{rst}};
         out_active <= word_active;
+{%- if ii > 1 %}
+        if (word_beside[3]) out_word <= word;
+        turn_1 <= turn;
+        turn_2 <= turn_1;
+{%- else %}
         out_word <= word;
+{%- endif %}
     end
     assign {l_valid, l_first, l_last} = out;
     // The lanes have a register behind their banks.

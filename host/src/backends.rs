@@ -12,7 +12,9 @@ pub mod cpu;
 mod cuda;
 mod cycle;
 mod emulator;
+pub mod network;
 mod serial;
+mod session;
 
 /// How to open a backend.
 #[derive(Clone, Debug)]
@@ -25,6 +27,8 @@ pub struct BackendOptions {
     pub jmem_words: u32,
     /// Width of the streams in bits: 32, 64 or 128.
     pub stream_bits: u32,
+    /// Clocks from one pair to the next, where a pipeline is built.
+    pub ii: u32,
     /// Threads of the simulation; 0 for one a core.
     pub threads: usize,
     /// Where to write a waveform.
@@ -42,6 +46,7 @@ impl Default for BackendOptions {
             groups: 0,
             jmem_words: 256 * 1024,
             stream_bits: 32,
+            ii: 1,
             threads: 0,
             trace: None,
             clock: Clock::default_clock(),

@@ -33,6 +33,7 @@ use crate::tree::lists::{self, ListOptions, Lists};
 use executor::{Executor, Progress, Stage, State, Work};
 use pg2::graph::Graph;
 use stats::{Pairs, Seconds, Stats};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -53,6 +54,8 @@ pub struct Plan {
     /// What the operator of far images is made of, see [`lattice::sums`].
     lattice: OnceLock<Vec<f64>>,
     seconds: f64,
+    /// Another one for each plan of this process, and after each change of its lists.
+    id: u64,
 }
 
 /// Operators that are made when they are first asked for.
@@ -136,10 +139,17 @@ impl Plan {
             operators: Default::default(),
             lattice: OnceLock::new(),
             seconds: 0.0,
+            id: next_id(),
         };
         (plan.pairs, plan.streamed_m2l) = plan.count();
         plan.seconds = start.elapsed().as_secs_f64();
         Ok(plan)
+    }
+
+    /// A number that no other plan of this process has, and that changes with the lists: what follows from tree and lists may
+    /// be kept under it.
+    pub fn id(&self) -> u64 {
+        self.id
     }
 
     /// Takes another order; the tree stays.
@@ -154,6 +164,7 @@ impl Plan {
         let after = list_options(&self.options, self.near2);
         if before != after {
             self.lists = lists::build(&self.tree, &after);
+            self.id = next_id();
             (self.pairs, self.streamed_m2l) = self.count();
         }
     }
@@ -278,6 +289,11 @@ impl Plan {
     fn operators<T: Vectors>(&self) -> Box<dyn Expansion<T>> {
         expansion::operators(self.options.basis, self.options.order, self.near2, self.kernel.as_ref())
     }
+}
+
+fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Where P2P costs less than M2P and P2L.

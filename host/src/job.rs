@@ -79,6 +79,8 @@ pub struct Outcome {
     pub pairs: u64,
     /// Lanes of the engine; 0 where there is none.
     pub pipelines: u32,
+    /// Clocks from one pair to the next on a lane; 0 where there is none.
+    pub ii: u32,
     /// Record words sent and received over the link: j, i, result; zeros where there is no link.
     pub words: Words,
 }
@@ -92,10 +94,10 @@ pub struct Words {
 }
 
 impl Outcome {
-    /// Pairs over cycles times lanes; `None` where there is no clock.
+    /// Pairs over those that the lanes could take in as many cycles; `None` where there is no clock.
     pub fn utilisation(&self) -> Option<f64> {
         let cycles = self.cycles.filter(|c| *c > 0)?;
-        Some(self.pairs as f64 / (cycles as f64 * self.pipelines as f64))
+        Some(self.pairs as f64 * self.ii.max(1) as f64 / (cycles as f64 * self.pipelines as f64))
     }
 }
 

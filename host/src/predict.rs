@@ -6,6 +6,8 @@
 //! line, where the number of escapes depends on them.
 
 mod engine;
+mod network;
+pub mod roofline;
 
 use crate::driver::{OpenLink, StreamBackend};
 use crate::job::BackendError;
@@ -17,6 +19,7 @@ use hdl::serial::board::BoardEnd;
 use hdl::serial::chunks::{self, Replies};
 use hdl::serial::host::{Failure, HostEnd, Patience};
 use hdl::serial::{Identity, kernel_hash};
+use network::PredictedNetwork;
 use pg2::graph::Graph;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -29,9 +32,12 @@ pub struct Setup {
     pub pipelines: u32,
     pub groups: u32,
     pub i_banks: u32,
+    /// Clocks from one pair to the next.
+    pub ii: u32,
     pub segments: u32,
     pub stream_bits: u32,
     pub clock_mhz: f64,
+    /// Of the serial line; 0 for a link over Ethernet.
     pub baud: u32,
     /// Seconds from the last byte on the line until the host has acted on it.
     pub turnaround: f64,
@@ -59,9 +65,14 @@ pub fn backend(setup: Setup, jmem_records: u32, latency: u32, seen: Rc<RefCell<L
             stream_bits: setup.stream_bits,
             segments: setup.segments,
             pipeline_latency: latency,
+            ii: setup.ii,
         };
-        let link = Predicted::new(config, kernel_hash(&graph.canonical()), &setup, seen.clone());
-        Ok(Box::new(link.map_err(BackendError::Unsupported)?))
+        let (hash, seen) = (kernel_hash(&graph.canonical()), seen.clone());
+        let link: Box<dyn Link> = match setup.baud {
+            0 => Box::new(PredictedNetwork::new(config, hash, &setup, seen).map_err(BackendError::Unsupported)?),
+            _ => Box::new(Predicted::new(config, hash, &setup, seen).map_err(BackendError::Unsupported)?),
+        };
+        Ok(link)
     };
     let open: OpenLink = Box::new(open);
     StreamBackend::new("predicted board", open, true)

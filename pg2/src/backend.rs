@@ -2,4 +2,5 @@
 
 pub mod build;
 pub mod cuda;
+pub mod folded;
 pub mod lower;

@@ -2,6 +2,7 @@
 
 pub mod budget;
 pub mod demand;
+pub mod fold;
 pub mod gather;
 pub mod library;
 pub(crate) mod lines;

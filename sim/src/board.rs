@@ -4,6 +4,8 @@
 //! rate, which need not be the board's. What goes wrong on the way is injected by [`fault`].
 
 pub mod fault;
+pub mod network;
+pub mod words;
 
 use crate::SimError;
 use crate::cache::Cache;
@@ -81,6 +83,7 @@ pub struct BoardSim {
     board: *mut c_void,
     run: unsafe extern "C" fn(*mut c_void, *mut Exchange),
     seen: unsafe extern "C" fn(*mut c_void, *mut Seen),
+    rate: unsafe extern "C" fn(*mut c_void, u64),
     delete: unsafe extern "C" fn(*mut c_void),
     /// Keeps the functions above loaded.
     _library: Library,
@@ -93,6 +96,11 @@ impl Drop for BoardSim {
     }
 }
 
+/// The time of a bit in 2^-32 of a clock.
+fn bit_time(clocks_per_bit: f64) -> u64 {
+    (clocks_per_bit.max(1.0) * 4294967296.0) as u64
+}
+
 impl BoardSim {
     /// Builds the design, or finds it in the cache, and switches it on.
     pub fn build(design: &Design, line: &Line, cache: &Cache) -> Result<BoardSim, SimError> {
@@ -103,7 +111,7 @@ impl BoardSim {
         let driver = Driver { prefix: PREFIX, lit: !design.active_low as u32 };
         let text = driver.render().expect("the template renders into memory");
         let library = verilator::library(&tools, cache, &[model], &text)?;
-        let bit_time = (line.clocks_per_bit.max(1.0) * 4294967296.0) as u64;
+        let bit_time = bit_time(line.clocks_per_bit);
         let flip = (line.flip.clamp(0.0, 0.999) * 4294967296.0) as u32;
         // SAFETY: the types are those of `templates/board.cpp`, and the library is kept in the result.
         unsafe {
@@ -112,10 +120,17 @@ impl BoardSim {
                 board: new(bit_time, flip, line.seed),
                 run: verilator::symbol(&library, "board_run"),
                 seen: verilator::symbol(&library, "board_seen"),
+                rate: verilator::symbol(&library, "board_rate"),
                 delete: verilator::symbol(&library, "board_delete"),
                 _library: library,
             })
         }
+    }
+
+    /// Lets the host's end send and look at so many clocks of the board for each bit from now on.
+    pub fn set_rate(&mut self, clocks_per_bit: f64) {
+        // SAFETY: `board` is a live board of this library.
+        unsafe { (self.rate)(self.board, bit_time(clocks_per_bit)) }
     }
 
     /// What was seen so far.

@@ -89,7 +89,7 @@ const REPORT: u64 = 1 << 20;
 impl CycleEngine {
     /// Builds the engine of `config` around `pipeline`, or finds it in the cache, and resets it.
     pub fn build(config: &Config, pipeline: &Netlist, options: &CycleOptions) -> Result<CycleEngine, SimError> {
-        let Design { netlist, top, shell, lane, lane_latency } = design(config, pipeline);
+        let Design { netlist, top, shell, lane, lane_latency, .. } = design(config, pipeline);
         netlist.verify().map_err(Unsound)?;
         let flat = options.flat || options.trace.is_some();
         let driver = if flat {

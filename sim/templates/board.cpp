@@ -166,6 +166,8 @@ EXPORT void* board_new(uint64_t bit_time, uint32_t flip, uint64_t seed) {
     return board;
 }
 
+// Bits that are on a line keep their time so far.
+EXPORT void board_rate(void* board, uint64_t bit_time) { static_cast<Board*>(board)->bit_time = bit_time; }
 EXPORT void board_delete(void* board) { delete static_cast<Board*>(board); }
 EXPORT void board_seen(void* board, Seen* seen) { *seen = static_cast<Board*>(board)->seen; }
 

@@ -55,6 +55,9 @@ struct Bus {
     uint32_t we[LANE_WORDS];
     uint32_t active[LANE_WORDS];
     Groups valid, first, last, bank, done;
+{%- if c.ii > 1 %}
+    Groups start;
+{%- endif %}
     uint8_t i_bank;
 };
 
@@ -113,6 +116,9 @@ struct alignas(128) Lane {
             top.i_we = bus.we[word] >> bit & 1;
             top.i_bank = bus.i_bank;
             top.c_valid = bus.valid[group];
+{%- if c.ii > 1 %}
+            top.c_start = bus.start[group];
+{%- endif %}
             top.c_first = bus.first[group];
             top.c_last = bus.last[group];
             top.c_bank = bus.bank[group];
@@ -289,6 +295,9 @@ struct Engine {
         get(shell.l_active, bus.active);
         bus.i_bank = shell.l_i_bank;
         get(shell.l_valid, bus.valid.words);
+{%- if c.ii > 1 %}
+        get(shell.l_start, bus.start.words);
+{%- endif %}
         get(shell.l_first, bus.first.words);
         get(shell.l_last, bus.last.words);
         get(shell.l_bank, bus.bank.words);

@@ -1,12 +1,14 @@
 //! `pairforge bench`: the benchmarks, each printing its figure and its input.
 
 mod build;
+mod card;
 mod cells;
 mod cuda;
 mod cycle;
 mod emulator;
 mod fmm;
 mod link;
+pub mod measured;
 mod native;
 mod power;
 mod schedule;
@@ -25,9 +27,12 @@ pub struct Args {
     /// Repetitions, of which the median is printed
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
-    /// Write the figures of the benchmark `cuda`
+    /// Write the figures of the benchmark `cuda`, or of `card` where it alone is named
     #[arg(long, value_name = "FIGURES.json")]
     json: Option<PathBuf>,
+    /// Draw the seconds of FMMs by size that the benchmark `cuda` measures
+    #[arg(long, value_name = "FIGURES.svg")]
+    svg: Option<PathBuf>,
 }
 
 /// A benchmark: its name, what it measures, and how.
@@ -74,7 +79,12 @@ static BENCHES: &[Bench] = &[
         what: "seconds and errors of an FMM of 1e5 particles, by backend",
         run: |a| fmm::backends(a.repeat),
     },
-    Bench { name: "cuda", what: "P2P on a GPU, every result checked on the CPU first", run: cuda::run },
+    Bench {
+        name: "cuda",
+        what: "P2P, exact mode and FMMs on a GPU, every result checked on the CPU first",
+        run: cuda::run,
+    },
+    Bench { name: "card", what: "an FMM with all stages on a GPU, checked against direct sums", run: card::run },
 ];
 
 /// Runs the named benchmarks one after the other.
@@ -90,7 +100,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if chosen.is_empty() {
         chosen.extend(BENCHES);
     }
-    output::check_all([&args.json])?;
+    output::check_all([&args.json, &args.svg])?;
     for bench in chosen {
         say!("{}: {}", bench.name, bench.what)?;
         (bench.run)(&args)?;

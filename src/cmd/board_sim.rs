@@ -1,6 +1,7 @@
-//! `pairforge board-sim`: a whole board, simulated clock by clock behind a pseudo-terminal.
+//! `pairforge board-sim`: a whole board, simulated clock by clock behind a pseudo-terminal or, on the network, a socket.
 
 mod design;
+mod network;
 mod pty;
 
 use crate::failure::Failure;
@@ -26,15 +27,19 @@ pub struct Args {
     /// Folder that `pairforge synth --board` or `pairforge build` has written
     #[arg(value_name = "DIR")]
     dir: PathBuf,
-    /// What goes wrong: flip:RATE, drop:RATE, double:RATE, cut:RATE, stall:BYTES or pull:BYTES; may be repeated
+    /// What goes wrong: flip:RATE, drop:RATE, double:RATE, cut:RATE, stall:BYTES, pull:BYTES or, with --ethernet, swap:RATE; may be
+    /// repeated
     #[arg(long = "fault", value_name = "KIND")]
     faults: Vec<Fault>,
     /// Seed of the faults
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     /// Baud rate of the line [default: the board's]
-    #[arg(long, value_name = "BAUD")]
+    #[arg(long, value_name = "BAUD", value_parser = clap::value_parser!(u32).range(1..))]
     baud: Option<u32>,
+    /// Simulate the link over Ethernet, at a UDP port of this machine [default: any]
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0", conflicts_with = "baud")]
+    ethernet: Option<u16>,
     /// Write the port's path to a file too, once it can be opened
     #[arg(long, value_name = "F")]
     port_file: Option<PathBuf>,
@@ -78,34 +83,48 @@ pub fn run(args: Args) -> Result<(), Failure> {
         Failure::Usage(format!("there is no board `{}`; the boards are {known}", args.board))
     })?;
     output::check_all([&args.json, &args.port_file])?;
+    if let Some(port) = args.ethernet {
+        return network::run(board, &args, port);
+    }
+    if args.faults.iter().any(|f| matches!(f, Fault::Swap(_))) {
+        return Err(Failure::Usage("a serial line keeps the order of its bytes; --fault swap needs --ethernet".into()));
+    }
     let design = design::load(board, &args.dir, args.baud)?;
     let mut bench = Bench::new(board, &design, &args)?;
     end_on_request();
-    announce(&bench.pty, &args)?;
+    announce(&bench.pty.path, &args)?;
     let why = bench.serve(args.once)?;
     let stats = bench.stats(board, &design, &args);
     if let Some(path) = &args.json {
         output::write_json(path, &stats)?;
     }
-    let Stats { cycles, seconds, idle_cycles, bytes_in, bytes_out, injected, .. } = stats;
-    output::tell(&format!(
-        "{why}: {cycles} clocks ({seconds:.6} s at {} MHz, idle for {idle_cycles}), {bytes_in} bytes in, {bytes_out} out, \
-         {injected} faults\n",
-        design.mhz
-    ));
+    tell(why, &stats);
     Ok(())
 }
 
-/// Prints the port's path, and writes it where a script waits for it.
-fn announce(pty: &Pty, args: &Args) -> Result<(), Failure> {
-    say!("{}", pty.path)?;
-    args.port_file.as_deref().map_or(Ok(()), |path| output::write_text(path, &format!("{}\n", pty.path)))
+/// What was seen, in a line.
+fn tell(why: &str, stats: &Stats) {
+    let Stats { cycles, seconds, idle_cycles, bytes_in, bytes_out, injected, clock_mhz, .. } = stats;
+    output::tell(&format!(
+        "{why}: {cycles} clocks ({seconds:.6} s at {clock_mhz} MHz, idle for {idle_cycles}), {bytes_in} bytes in, {bytes_out} out, \
+         {injected} faults\n"
+    ));
+}
+
+/// Prints the port, and writes it where a script waits for it.
+fn announce(port: &str, args: &Args) -> Result<(), Failure> {
+    say!("{port}")?;
+    args.port_file.as_deref().map_or(Ok(()), |path| output::write_text(path, &format!("{port}\n")))
 }
 
 /// A board, its port, and what is between them.
 struct Bench {
     sim: BoardSim,
     pty: Pty,
+    clock_hz: f64,
+    /// The baud rates of the board, and of the host's end of the line.
+    board_baud: u32,
+    host_baud: u32,
     /// Clocks in one byte of the line.
     byte: u64,
     down: Channel,
@@ -135,7 +154,10 @@ impl Bench {
         let what = board::Design { verilog: &design.verilog, top: &design.top, active_low: board.leds.active_low };
         Ok(Bench {
             sim: BoardSim::build(&what, &line, &Cache::standard())?,
-            pty: Pty::open().map_err(|e| Failure::Tool(format!("no pseudo-terminal can be opened: {e}")))?,
+            clock_hz: design.mhz * 1e6,
+            board_baud: design.baud,
+            host_baud: design.baud,
+            pty: Pty::open(design.baud).map_err(|e| Failure::Tool(format!("no pseudo-terminal can be opened: {e}")))?,
             byte: (10.0 * clocks_per_bit).ceil() as u64,
             down: Channel::new(&args.faults, args.seed ^ 0xd0),
             up: Channel::new(&args.faults, args.seed ^ 0x0b),
@@ -192,6 +214,7 @@ impl Bench {
             Look::Nobody => return Ok(false),
             Look::Silence => {}
             Look::Bytes(n) => {
+                self.rate()?;
                 for byte in &room[..n] {
                     self.passed += 1;
                     self.input.extend(std::iter::repeat_n(*byte, self.down.copies()));
@@ -199,6 +222,22 @@ impl Bench {
             }
         }
         Ok(true)
+    }
+
+    /// Gives the host's end of the line the rate that the host has set, and says if it is not the board's.
+    fn rate(&mut self) -> std::io::Result<()> {
+        let baud = self.pty.baud()?;
+        // A host that hangs up has no rate.
+        if baud == self.host_baud || baud == 0 {
+            return Ok(());
+        }
+        self.host_baud = baud;
+        self.sim.set_rate(self.clock_hz / baud as f64);
+        if baud != self.board_baud {
+            let (path, board) = (&self.pty.path, self.board_baud);
+            output::tell(&format!("note: the host has set {path} to {baud} baud; the board's end runs at {board}\n"));
+        }
+        Ok(())
     }
 
     fn speak(&mut self) -> std::io::Result<()> {

@@ -1,12 +1,17 @@
 //! `pairforge build`: a kernel as a self-contained synthesisable design.
 
+use super::folding::{FitArgs, Wanted};
 use super::lanes::LaneArgs;
 use crate::failure::Failure;
 use crate::manifest::Manifest;
 use crate::{output, source};
 use hdl::circuit::target::{Clock, TARGETS, target};
 use hdl::engine::{Config, design, usual};
+use hdl::rtl::names::is_identifier;
 use hdl::serial::kernel_hash;
+use pg2::backend::build::Built;
+use pg2::graph::Graph;
+use pg2::report::shown::shown;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -18,12 +23,17 @@ pub struct Args {
     output: PathBuf,
     #[command(flatten)]
     lanes: LaneArgs,
+    #[command(flatten)]
+    fit: FitArgs,
     /// j memory in 32-bit words
     #[arg(long, value_name = "WORDS", default_value_t = usual::JMEM_WORDS)]
     jmem: u32,
     /// Width of the streams in bits
     #[arg(long, value_name = "BITS", default_value = "32", value_parser = ["32", "64", "128"])]
     stream: String,
+    /// What the names of all modules begin with, by default the kernel's name
+    #[arg(long, value_name = "NAME")]
+    prefix: Option<String>,
     /// Also write a self-checking testbench with its vectors, for any Verilog simulator
     #[arg(long)]
     testbench: bool,
@@ -39,7 +49,7 @@ pub struct ClockArgs {
     target: String,
     /// Clock frequency to reach
     #[arg(long, value_name = "MHZ", default_value_t = 150.0)]
-    freq: f64,
+    pub freq: f64,
     #[command(flatten)]
     blocks: BlockArgs,
 }
@@ -71,16 +81,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let clock = args.clock.clock()?;
     let kernel = source::read(&args.file)?;
     let graph = source::compile(&kernel)?;
-    let built = pg2::backend::build::build(&graph, clock, &kernel.sources, Vec::new());
-    let layout = built.graph.layout();
-    let config = Config {
-        jmem_records: args.jmem / layout.j_words(),
-        pipelines: args.lanes.pipelines,
-        groups: args.lanes.groups()?,
-        stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS),
-        ..Config::usual(layout, built.schedule.depth)
-    };
-    config.verify().map_err(Failure::Input)?;
+    let named = Graph { name: prefix(&args, &graph)?, ..graph.clone() };
+    let wanted = Wanted { graph: &named, sources: &kernel.sources, clock, pipelines: args.lanes.pipelines };
+    let built = args.fit.build(&wanted, &|built| config(&args, built))?;
+    let config = config(&args, &built)?;
     let engine = design(&config, &built.netlist);
     let text = header(&kernel.origin, clock) + &engine.netlist.verilog()?;
     let verilog = format!("{}.v", engine.top);
@@ -93,6 +97,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let files = std::iter::once(&verilog).chain(extra.iter().map(|f| &f.0)).cloned().collect();
     let hash = kernel_hash(&graph.canonical());
     let manifest = Manifest::new(&built, &config, (clock, hash), &engine.top, files);
+    // The kernel keeps its name, whatever the modules' prefix is.
+    let manifest = Manifest { kernel: graph.name.clone(), ..manifest };
     let _folder = output::Folder::at(&args.output)?;
     let mut batch = output::Batch::default();
     batch.add_text(&args.output.join(&verilog), &text)?;
@@ -101,6 +107,37 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     batch.add_json(&args.output.join("manifest.json"), &manifest)?;
     batch.finish()
+}
+
+/// The engine around a pipeline.
+fn config(args: &Args, built: &Built) -> Result<Config, Failure> {
+    let layout = built.graph.layout();
+    let config = Config {
+        jmem_records: args.jmem / layout.j_words(),
+        pipelines: args.lanes.pipelines,
+        groups: args.lanes.groups()?,
+        stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS),
+        ii: built.ii(),
+        ..Config::usual(layout, built.schedule.depth)
+    };
+    config.verify().map_err(Failure::Input)?;
+    Ok(config)
+}
+
+/// Bytes of a prefix: it begins the names of files.
+const LONGEST_PREFIX: usize = 200;
+
+/// What the modules' names begin with.
+fn prefix(args: &Args, graph: &Graph) -> Result<String, Failure> {
+    match &args.prefix {
+        None => Ok(graph.name.clone()),
+        Some(name) if is_identifier(name) && name.len() <= LONGEST_PREFIX => Ok(name.clone()),
+        Some(name) => Err(Failure::Usage(format!(
+            "--prefix takes letters, digits and underscores, at most {LONGEST_PREFIX}, that begin with no digit and are no \
+             word of Verilog, not `{}`",
+            shown(name)
+        ))),
+    }
 }
 
 /// The head of the Verilog file: where it comes from, and the one rule of lint that does not apply to it.

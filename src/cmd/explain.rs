@@ -1,9 +1,14 @@
 //! `pairforge explain`: the schedule of a kernel, as a table that can be checked by hand; or what the code of a diagnostic
 //! means.
 
+mod roofline;
+
 use super::build::ClockArgs;
+use super::folding::{FitArgs, Wanted};
 use crate::failure::Failure;
 use crate::{output, source};
+use hdl::engine::Config;
+use pg2::backend::build::Built;
 use pg2::diag::codes;
 use std::path::{Path, PathBuf};
 
@@ -19,7 +24,11 @@ pub struct Args {
     #[arg(long)]
     lines: bool,
     #[command(flatten)]
+    fit: FitArgs,
+    #[command(flatten)]
     clock: ClockArgs,
+    #[command(flatten)]
+    roofline: roofline::RooflineArgs,
 }
 
 /// Prints the table, and draws the picture if one was asked for.
@@ -27,11 +36,20 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if codes::looks_like_one(&args.file) && !Path::new(&args.file).exists() {
         return code(&args);
     }
+    if args.roofline.roofline {
+        return roofline::run(&args);
+    }
     let clock = args.clock.clock()?;
     output::check_all([&args.svg])?;
     let kernel = source::read(&args.file)?;
     let graph = source::compile(&kernel)?;
-    let built = pg2::backend::build::build(&graph, clock, &kernel.sources, Vec::new());
+    // With --fit the engine around it is the smallest: one lane.
+    let wanted = Wanted { graph: &graph, sources: &kernel.sources, clock, pipelines: 1 };
+    let small = |built: &Built| {
+        let usual = Config::usual(built.graph.layout(), built.schedule.depth);
+        Ok(Config { pipelines: 1, groups: 1, i_banks: 1, jmem_records: 1, segments: 16, ii: built.ii(), ..usual })
+    };
+    let built = args.fit.build(&wanted, &small)?;
     if let Some(path) = &args.svg {
         output::write_text(path, &pg2::report::explain::svg(&built))?;
     }
@@ -46,8 +64,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
 /// Prints the page of a code.
 fn code(args: &Args) -> Result<(), Failure> {
     let name = &args.file;
-    if args.svg.is_some() || args.lines {
-        return Err(Failure::Usage(format!("--svg and --lines are for kernels; `{name}` is the code of a diagnostic")));
+    if args.svg.is_some() || args.lines || args.roofline.roofline {
+        return Err(Failure::Usage(format!(
+            "--svg, --lines and --roofline are for kernels; `{name}` is the code of a diagnostic"
+        )));
     }
     let Some(code) = codes::find(name) else {
         let hint = match codes::similar(name) {

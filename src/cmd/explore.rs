@@ -1,6 +1,6 @@
 //! `pairforge explore`: error against cost over the widths of a kernel's formats.
 
-mod picture;
+pub mod picture;
 mod point;
 mod table;
 

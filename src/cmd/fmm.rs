@@ -1,13 +1,16 @@
 //! `pairforge fmm`: the Fast Multipole Method with P2P and M2L on a backend.
 
+mod card;
 mod costs;
 mod files;
 mod kernels;
 mod periodic;
 mod predict;
+mod roofline;
 mod table;
 mod task;
 
+use super::folding::FoldArgs;
 use super::lanes::LaneArgs;
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -62,6 +65,9 @@ pub struct Args {
     /// cpu native code]
     #[arg(long, value_name = "FILE.pg2")]
     m2l: Option<String>,
+    /// Where the stages besides P2P run on backend cuda [default: gpu where it takes the problem, else cpu]
+    #[arg(long, value_enum, value_name = "WHERE")]
+    translations: Option<PlaceArg>,
     /// Expansion order P [default: 4, or what --tol needs]
     #[arg(long, value_name = "P")]
     order: Option<usize>,
@@ -77,7 +83,7 @@ pub struct Args {
     /// Measure what the stages cost on this machine, show it, and keep it for the leaf sizes of later runs
     #[arg(long, conflicts_with_all = ["tol", "order", "leaf", "particles", "check", "output", "json", "report", "budget", "predict"])]
     tune: bool,
-    /// Basis of the expansions [default: cartesian, solid for --tol, chebyshev for a P2P kernel that is not 1/r]
+    /// Basis of the expansions [default: cartesian, solid for --tol and on a GPU, chebyshev for a P2P kernel that is not 1/r]
     #[arg(long, value_enum)]
     expansion: Option<BasisArg>,
     /// Arithmetic of native code [default: f64, or what --tol needs]
@@ -86,8 +92,13 @@ pub struct Args {
     /// Threads; 0 for one a core
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads)]
     threads: usize,
+    /// GPUs that share the targets of P2P (backend cuda)
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    gpus: u32,
     #[command(flatten)]
     lanes: LaneArgs,
+    #[command(flatten)]
+    fold: FoldArgs,
     /// j memory of the engine in 32-bit words [default: 262144; 16384 for --predict]
     #[arg(long, value_name = "WORDS")]
     jmem: Option<u32>,
@@ -139,6 +150,12 @@ macro_rules! choice {
         }
     };
 }
+/// Who runs the stages besides P2P.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PlaceArg {
+    Cpu,
+    Gpu,
+}
 choice!(DistArg => Distribution { Uniform, Normal, Layer, Sphere, Plummer });
 choice!(ChargeArg => Charge { Random, Positive, Mass });
 choice!(BasisArg => Basis { Cartesian, Solid, Chebyshev });
@@ -170,11 +187,21 @@ fn tolerance(text: &str) -> Result<f64, String> {
 pub fn run(args: Args) -> Result<(), Failure> {
     let (entry, place) = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
     let engine = BackendOptions { place: place.to_string(), ..engine(&args)? };
+    if args.predict.predict.is_none() {
+        args.fold.check(entry)?;
+    }
     let on_gpu = kernels::on_gpu(entry, &args)?;
+    if args.gpus > 1 && on_gpu.is_none() {
+        return Err(Failure::Usage("--gpus shares out native P2P; take it with --backend cuda".into()));
+    }
     // A kernel that is named is run, on the CPU by its real-number meaning.
     let is_plain = args.p2p.is_none() && args.m2l.is_none();
     let native = on_gpu.is_some() || entry.native && entry.needs != Needs::Gpu && is_plain;
     let mut options = options(&args, native);
+    let whole = card::asked(&args, on_gpu.is_some())?;
+    if whole && args.expansion.is_none() {
+        options.basis = Basis::Solid;
+    }
     check(&args, &options, native, native && on_gpu.is_none())?;
     files::check_outputs(&args)?;
     start_threads(args.threads)?;
@@ -185,7 +212,11 @@ pub fn run(args: Args) -> Result<(), Failure> {
         return costs::measure();
     }
     let kernels = if native { None } else { Some(Kernels::load(&args, &mut options)?) };
-    let mut gpu = on_gpu.as_ref().map(|kernel| Gpu::open(entry.name, kernel)).transpose().map_err(failure)?;
+    let mut gpu = on_gpu
+        .as_ref()
+        .map(|kernel| Gpu::open_cards(entry.name, kernel, args.gpus as usize))
+        .transpose()
+        .map_err(failure)?;
     let mut backend = (entry.open)(&engine);
     if let Some(k) = &kernels {
         let pairs = expected_pairs(&args);
@@ -207,6 +238,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
     files::save_particles(&args, &input)?;
     let p2p = kernels.as_ref().map(|k| &k.p2p).or(on_gpu.as_ref());
     let task = Task { args: &args, options: &options, input: &input, known: &known, native, p2p };
+    let whole =
+        gpu.as_mut().filter(|_| whole && !input.particles.is_empty()).map(|gpu| card::run(gpu, &task)).transpose()?;
     let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
     executors.extend(gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor));
     let mut shown: Option<(&'static str, Progress)> = None;
@@ -216,7 +249,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         }
         shown.iter_mut().for_each(|(_, p)| p.at(done));
     };
-    let (fields, stats) = task.run(&mut executors, progress)?;
+    let (fields, stats) = task.run(whole, &mut executors, progress)?;
     drop(shown);
     files::write(&args, &fields, &stats)
 }
@@ -277,6 +310,7 @@ fn engine(args: &Args) -> Result<BackendOptions, Failure> {
     Ok(BackendOptions {
         pipelines: args.lanes.pipelines,
         groups: args.lanes.groups()?,
+        ii: args.fold.ii,
         jmem_words: args.jmem.unwrap_or(backends::BackendOptions::default().jmem_words),
         stream_bits: args.stream.parse().unwrap_or(32),
         threads: args.threads,

@@ -1,17 +1,21 @@
 //! `pairforge list`: what is there.
 
 use crate::failure::Failure;
-use crate::output::say;
-use host::backends::Entry;
+use crate::output::{self, say};
+use host::backends::{Entry, network};
+use pg2::report::shown::shown;
 use pg2::syntax::functions::{FUNCTIONS, Function};
 
 #[derive(clap::Args)]
 pub struct Args {
     #[arg(value_enum)]
     what: What,
+    /// With `boards`: ask the network which boards are there, by a broadcast or at one address
+    #[arg(long, value_name = "ADDRESS[:PORT]", num_args = 0..=1)]
+    scan: Option<Option<String>>,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum What {
     Kernels,
     Backends,
@@ -24,6 +28,12 @@ enum What {
 
 /// Prints one line a thing: its name and what it is.
 pub fn run(args: Args) -> Result<(), Failure> {
+    if let Some(place) = &args.scan {
+        if args.what != What::Boards {
+            return Err(Failure::Usage("--scan looks for boards: `pairforge list boards --scan`".into()));
+        }
+        return scan(place.as_deref());
+    }
     let rows: Vec<(String, String)> = match args.what {
         What::Kernels => pg2::kernels::all().map(|k| (k.0.to_string(), k.1.to_string())).collect(),
         What::Backends => host::backends::BACKENDS.iter().map(|b| (b.usage(), backend(b))).collect(),
@@ -38,6 +48,33 @@ pub fn run(args: Args) -> Result<(), Failure> {
             hdl::circuit::target::TARGETS.iter().map(|t| (t.name.to_string(), t.summary.to_string())).collect()
         }
     };
+    print(&rows)
+}
+
+/// Asks the network for boards, and prints them as the backend takes them.
+fn scan(place: Option<&str>) -> Result<(), Failure> {
+    let found = network::scan(place).map_err(Failure::Tool)?;
+    if found.is_empty() {
+        let asked = place.map_or("the broadcast".to_string(), |p| shown(p).to_string());
+        output::tell(&format!(
+            "no board answered {asked}; check cables and power, or ask another address by --scan ADDRESS\n"
+        ));
+    }
+    let says = |f: &network::Found| match &f.identity {
+        Ok(i) => format!(
+            "runs `{}` ({:016x}) with {} pipelines at {} MHz",
+            shown(&i.kernel),
+            i.hash,
+            i.pipelines,
+            i.clock_hz as f64 / 1e6
+        ),
+        Err(why) => why.clone(),
+    };
+    let rows: Vec<(String, String)> = found.iter().map(|f| (format!("board:udp:{}", f.address), says(f))).collect();
+    print(&rows)
+}
+
+fn print(rows: &[(String, String)]) -> Result<(), Failure> {
     let width = rows.iter().map(|r| r.0.len()).max().unwrap_or(0);
     for (name, summary) in rows {
         say!("{name:width$}  {summary}")?;

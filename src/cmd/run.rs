@@ -4,6 +4,7 @@
 mod raised;
 mod work;
 
+use super::folding::FoldArgs;
 use super::lanes::LaneArgs;
 use crate::csv::{self, Column};
 use crate::failure::Failure;
@@ -48,6 +49,8 @@ pub struct Args {
     #[command(flatten)]
     lanes: LaneArgs,
     #[command(flatten)]
+    fold: FoldArgs,
+    #[command(flatten)]
     which: work::Which,
     /// Write a waveform (backend cycle)
     #[arg(long, value_name = "W.fst")]
@@ -82,6 +85,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         let needed = traced.join(" or ");
         return Err(Failure::Usage(format!("--trace needs --backend {needed}; `{}` shows no waves", entry.name)));
     }
+    args.fold.check(entry)?;
     // Before the work, at whose end they are written; the simulation writes the waves itself.
     output::check(&args.output)?;
     output::check_all([&args.json, &args.trace])?;
@@ -94,6 +98,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let options = BackendOptions {
         pipelines: args.lanes.pipelines,
         groups: args.lanes.groups()?,
+        ii: args.fold.ii,
         trace: args.trace.clone(),
         place: place.to_string(),
         ..BackendOptions::default()

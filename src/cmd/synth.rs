@@ -1,12 +1,13 @@
 //! `pairforge synth`: area, clock and bitstream of a kernel's engine, through yosys and nextpnr.
 
 use super::build::BlockArgs;
+use super::folding::{FitArgs, Wanted};
 use super::lanes::GroupArgs;
 use crate::failure::Failure;
 use crate::progress::Steps;
 use crate::{output, source};
 use flow::summary::Summary;
-use flow::{FlowError, Goal, SynthesisJob, SynthesisOutcome, Tools, report};
+use flow::{FlowError, Goal, GroupSample, SynthesisJob, SynthesisOutcome, Tools, report};
 use hdl::circuit::target::{Clock, target};
 use hdl::engine::{Config, Design, design};
 use pg2::backend::build::Built;
@@ -39,6 +40,8 @@ pub struct Args {
     pipelines: u32,
     #[command(flatten)]
     groups: GroupArgs,
+    #[command(flatten)]
+    fit: FitArgs,
     /// Clock frequency to reach, by default the usual one of the board or family; a board gets the next that its PLL can make
     #[arg(long, value_name = "MHZ")]
     freq: Option<f64>,
@@ -65,7 +68,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let (clock, source) = place::clock(&args, goal)?;
     let kernel = source::read(&args.file)?;
     let graph = source::compile(&kernel)?;
-    let built = pg2::backend::build::build(&graph, clock, &kernel.sources, Vec::new());
+    let wanted = Wanted { graph: &graph, sources: &kernel.sources, clock, pipelines: args.pipelines };
+    let built = args.fit.build(&wanted, &|built| place::config(&args, goal, built))?;
     let config = place::config(&args, goal, &built)?;
     let engine = design(&config, &built.netlist);
     let whole = match goal {
@@ -77,12 +81,16 @@ pub fn run(args: Args) -> Result<(), Failure> {
     };
     let verilog = whole.verilog()?;
     let _folder = folder(&args.output)?;
+    let full = full_group(&config, &built)?;
     let job = SynthesisJob {
         goal,
         verilog: &verilog,
         top: &whole.top,
         lane: &engine.lane,
         lanes: config.pipelines,
+        group: &engine.group,
+        groups: config.groups,
+        full_group: full.as_ref().map(|verilog| GroupSample { verilog, top: &engine.group }),
         stream_bits: config.stream_bits,
         mhz: clock.mhz,
         seed: args.seed,
@@ -96,7 +104,33 @@ pub fn run(args: Args) -> Result<(), Failure> {
     drop(steps);
     let summary = summary(goal, &built, &config, clock, &outcome);
     let rows = pg2::report::explain::explain(&built, &kernel.sources).rows;
-    write(&args.output, goal, &summary, &outcome, &rows, &engine)
+    write(&args.output, goal, &summary, &outcome, &rows, &engine)?;
+    told(&summary);
+    Ok(())
+}
+
+/// Lanes of a group in large engines.
+const FULL_GROUP: u32 = 8;
+
+/// The Verilog of a lane group of so many lanes, unless those of the engine are such.
+fn full_group(config: &Config, built: &Built) -> Result<Option<String>, Failure> {
+    if config.lanes() == FULL_GROUP {
+        return Ok(None);
+    }
+    let large = design(&Config { pipelines: FULL_GROUP, groups: 1, ..config.clone() }, &built.netlist);
+    Ok(Some(large.netlist.verilog()?))
+}
+
+/// What a user is told of a clock that is missed.
+fn told(summary: &Summary) {
+    if let (Some(false), Some(fmax)) = (summary.timing_met, summary.fmax_mhz) {
+        let next = if summary.board.is_some() {
+            "; `deploy` will refuse to load it: ask for a lower --freq or more --seeds"
+        } else {
+            ""
+        };
+        output::tell(&format!("warning: the clock is missed: {fmax:.1} MHz of {:.1} MHz{next}\n", summary.mhz));
+    }
 }
 
 /// The names of what is written in the end.
@@ -141,14 +175,19 @@ fn summary(goal: Goal, built: &Built, config: &Config, clock: Clock, outcome: &S
         bram: area.memories,
         carries: area.carries,
         logic_elements: area.logic_elements(),
+        register_only: area.register_only,
+        logic_elements_packed: area.logic_elements_packed(),
+        logic_elements_most: area.logic_elements_most(),
         fmax_mhz: fmax,
+        timing_met: fmax.map(|fmax| fmax >= clock.mhz),
         seed: outcome.seed.map(|s| s.0),
         seeds: outcome.seed.map(|s| s.1),
         clock_mhz: running,
-        pairs_per_second: running.map(|mhz| mhz * 1e6 * config.pipelines as f64),
+        pairs_per_second: running.map(|mhz| mhz * 1e6 * config.pipelines as f64 / config.ii as f64),
         // No family has an open model of its power that could be cited.
         joules_per_pair: None,
         fitting_pipelines: outcome.fits.as_ref().map(|f| f.pipelines),
+        fitting_groups: outcome.fits.as_ref().map(|f| f.groups),
         fitting_bound: outcome.fits.as_ref().map(|f| f.bound.to_string()),
         bitstream: outcome.bitstream.as_ref().and_then(ending),
         mhz: clock.mhz,
@@ -158,6 +197,7 @@ fn summary(goal: Goal, built: &Built, config: &Config, clock: Clock, outcome: &S
         i_banks: config.i_banks,
         segments: config.segments,
         latency: built.schedule.depth,
+        ii: config.ii,
         tools: outcome.tools.clone(),
     }
 }

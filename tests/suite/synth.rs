@@ -202,6 +202,25 @@ fn the_way_to_a_bitstream_is_told_in_files_and_says_nothing_in_a_pipe() {
 }
 
 #[test]
+fn a_missed_clock_is_told() {
+    let place = place(&[("yosys", &well()), ("nextpnr-ecp5", NEXTPNR), ("ecppack", ECPPACK)]);
+    for (words, told, met) in [
+        (DEVICE.to_string(), "warning: the clock is missed: 123.4 MHz of 150.0 MHz\n", false),
+        (
+            format!("{BOARD} --freq 125"),
+            "warning: the clock is missed: 123.4 MHz of 125.0 MHz; `deploy` will refuse",
+            false,
+        ),
+        (format!("{DEVICE} --freq 120"), "", true),
+    ] {
+        let ended = run(&place, &words).expect(0);
+        assert!(ended.err.starts_with(told) && ended.err.is_empty() == met, "{words}: {}", ended.err);
+        assert_eq!(place.json("out/synth.json")["timing_met"], met, "{words}");
+        assert_eq!(place.text("out/report.txt").contains(": MISSED"), !met, "{words}");
+    }
+}
+
+#[test]
 fn the_fastest_of_the_seeds_that_were_tried_is_kept() {
     let by_seed = NEXTPNR.replacen("case $1 in", "case $1 in --seed) seed=$2;;", 1)
         + "echo routed $seed > \"$routed\"\n[ $seed = 8 ] && sed -i s/123.4/140.5/ \"$report\"\n[ $seed = 9 ] && sed -i s/123.4/139.5/ \"$report\"\n[ $seed = 10 ] && sed -i s/123.4/150.0/ \"$report\"\ntrue";
@@ -262,6 +281,11 @@ fn every_family_counts_a_lane() {
         assert!((96..=400).contains(&number("lut")) || family.target == "ice40", "{}: {json}", family.target);
         assert!((160..=400).contains(&number("ff")), "{}: {json}", family.target);
         assert_eq!((number("dsp"), number("bram")), (0, 0), "{}", family.target);
+        // Registers of targets and of delayed flags are behind no table.
+        let (alone, most, packed) =
+            (number("register_only"), number("logic_elements_most"), number("logic_elements_packed"));
+        assert!(alone >= 32 && most == number("lut") + alone, "{}: {json}", family.target);
+        assert!((number("logic_elements")..=most).contains(&packed), "{}: {json}", family.target);
     }
 }
 

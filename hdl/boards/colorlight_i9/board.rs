@@ -12,4 +12,5 @@ Board {
     loader: &["--board", "colorlight-i9"],
     // The probe is a microcontroller, which drops bytes at more.
     baud: 1_000_000,
+    ethernet: true,
 }

@@ -150,7 +150,7 @@ fn reset(kernel: &str) -> Module {
     m
 }
 
-fn lights(parts: &Parts) -> Module {
+pub(super) fn lights(parts: &Parts) -> Module {
     let leds = parts.board.leds;
     let mut m = Module { name: format!("{}_lights", parts.kernel), ..Module::default() };
     m.doc = vec!["What the LEDs show: busy from the first beat to the engine until it has answered END.".into()];

@@ -14,6 +14,8 @@ pub struct Design {
     pub top: String,
     /// Name of the shell's module: streams, j memory, sequencer, results.
     pub shell: String,
+    /// Name of a lane group's module: j memory, lists, sequencer, collector.
+    pub group: String,
     /// Name of the lane's module: i registers, pipeline, accumulators.
     pub lane: String,
     /// Cycles from `c_last` at a lane to `r_done`; no path from an input of a lane to an output is shorter.
@@ -38,7 +40,8 @@ pub fn design(config: &Config, pipeline: &Netlist) -> Design {
     }
     netlist.add(top);
     netlist.top = names.0.clone();
-    Design { netlist, top: names.0, shell: names.1, lane: names.2, lane_latency }
+    let group = format!("{}_group", shape.prefix);
+    Design { netlist, top: names.0, shell: names.1, group, lane: names.2, lane_latency }
 }
 
 /// The whole engine: the shell and its lanes.
@@ -85,6 +88,9 @@ fn lane_instance(top: &mut Module, shape: &Shape, k: u32) {
     }
     for (port, net) in [("c_valid", "l_valid"), ("c_first", "l_first"), ("c_last", "l_last"), ("c_bank", "l_bank")] {
         connections.push((port, part(net, 1, group)));
+    }
+    if shape.ii > 1 {
+        connections.push(("c_start", part("l_start", 1, group)));
     }
     connections.push(("c_active", part("l_active", 1, k)));
     connections.push(("r_data", part("l_r_data", 32 * shape.result_words, k)));

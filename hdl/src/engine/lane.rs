@@ -4,9 +4,12 @@
 //! whether a pair counts. Sums are kept from a group's last pair to the next group's, of which no two come in neighbouring
 //! clocks.
 
+mod folded;
+
 use super::Config;
 use crate::rtl::delay;
 use crate::rtl::expr::Test;
+use crate::rtl::fold::{SLOTS, START};
 use crate::rtl::names::Names;
 use crate::rtl::netlist::{Dir, Module, Netlist};
 use crate::rtl::term::{self, TermPorts, TermShape};
@@ -22,9 +25,14 @@ const CHAIN: u32 = 64;
 
 /// The lane of `config` around `pipeline`, and modules that it needs besides, the lane last.
 pub(super) fn modules(config: &Config, pipeline: &Netlist) -> Vec<Module> {
+    let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
+    if let Some(fold) = &inner.fold {
+        return folded::modules(config, pipeline, fold);
+    }
     let mut modules = Vec::new();
     if config.pipeline_latency > LONG {
-        modules.push(delay::module(3, config.pipeline_latency - 2, delay::Read::Registered));
+        let stored = delay::module(3, config.pipeline_latency - 2, delay::Read::Registered);
+        modules.push(Module { name: format!("{}_{}", config.layout.kernel, stored.name), ..stored });
     }
     modules.push(module(config, pipeline));
     modules
@@ -41,7 +49,7 @@ fn module(config: &Config, pipeline: &Netlist) -> Module {
         format!("`r_done` follows `c_last` by {} cycles.", lane.latency),
     ];
     ports(&mut lane, config);
-    let beside = sideband(&mut lane, delay, split);
+    let beside = sideband(&mut lane, &layout.kernel, delay, split);
     pins(&mut lane, config, pipeline);
     let raised = sticky_flags(&mut lane, &beside, split);
     let mut totals = Vec::new();
@@ -97,13 +105,16 @@ fn ports(lane: &mut Module, config: &Config) {
     for name in ["c_valid", "c_first", "c_last", "c_bank", "c_active"] {
         lane.port(Dir::In, name, 1);
     }
+    if config.ii > 1 {
+        lane.port(Dir::In, "c_start", 1);
+    }
     lane.port(Dir::Out, "r_data", 32 * layout.result_words());
     lane.port(Dir::Out, "r_flags", 5);
     lane.port(Dir::Out, "r_done", 1);
 }
 
 /// Delays what travels with a pair, `delay` cycles to the accumulators: `take`, `first` and, later, `last`.
-fn sideband(lane: &mut Module, delay: u32, split: bool) -> Beside {
+fn sideband(lane: &mut Module, kernel: &str, delay: u32, split: bool) -> Beside {
     lane.comment("What travels beside the pair.");
     let [last, first, valid, active] = ["c_last", "c_first", "c_valid", "c_active"].map(|name| lane.signal(name));
     let mut from = lane.wire("beside_0", cat([last, first, valid & active]));
@@ -113,7 +124,8 @@ fn sideband(lane: &mut Module, delay: u32, split: bool) -> Beside {
         let q = lane.net("stored", 3);
         let connections = [("clk", lane.signal("clk")), ("d", from), ("q", q.clone())];
         let connections = connections.map(|(port, value)| (port.to_string(), value));
-        lane.instance(delay::name(3, stored, delay::Read::Registered), "beside", connections);
+        let memory = delay::name(3, stored, delay::Read::Registered);
+        lane.instance(format!("{kernel}_{memory}"), "beside", connections);
         from = q;
     }
     for k in stored + 1..=delay {
@@ -191,7 +203,16 @@ fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
     if inner.ports.iter().any(|p| p.name == "clk") {
         connections.push(("clk".into(), lane.signal("clk")));
     }
-    for (port, format, _) in &layout.outputs {
+    if let Some(fold) = &inner.fold {
+        connections.push((START.into(), lane.signal("c_start")));
+        connections.push((SLOTS.into(), lane.net(SLOTS, fold.ii)));
+        for sum in &fold.sums {
+            let format = layout.outputs.iter().find(|o| o.0 == sum.uses[0].0).expect("the layout has every output").1;
+            connections.push((sum.port.clone(), lane.net(format!("value_{}", sum.port), format.width())));
+        }
+    }
+    let shared = |port: &str| inner.fold.as_ref().is_some_and(|f| f.sum_of(port).is_some());
+    for (port, format, _) in layout.outputs.iter().filter(|o| !shared(&o.0)) {
         match inner.term(port) {
             None => connections.push((port.clone(), lane.net(format!("value_{port}"), format.width()))),
             Some(TermPorts { shape, ports, .. }) => {
@@ -340,16 +361,22 @@ fn extreme(lane: &mut Module, output: &Output, reduce: Reduce, beside: &Beside) 
 
 /// The finished record and flags.
 fn results(lane: &mut Module, totals: &[(Value, Format, Reduce)], raised: &Value, done: &Value) {
-    let mut parts = Vec::new();
+    let mut values = Vec::new();
     let mut wraps = Vec::new();
     for (total, format, reduce) in totals {
         let value = total.low(format.width());
-        parts.push(value.zext(32 * format.words()));
         if *reduce == Reduce::Sum {
             let sign = if format.is_signed() { value.msb() } else { Value::flag(false) };
             wraps.push(total.top(GUARD).compare(Test::Ne, false, &sign.repeat(GUARD)));
         }
+        values.push((value, *format));
     }
+    finish(lane, &values, wraps, raised, done);
+}
+
+/// The ports of the result: the values of all outputs, and whether one of them wrapped.
+fn finish(lane: &mut Module, values: &[(Value, Format)], wraps: Vec<Value>, raised: &Value, done: &Value) {
+    let mut parts: Vec<Value> = values.iter().map(|(value, format)| value.zext(32 * format.words())).collect();
     parts.reverse();
     if parts.is_empty() {
         parts.push(Value::zeros(32));

@@ -33,7 +33,7 @@ mod reply;
 mod wire;
 
 pub use reply::Reply;
-pub use wire::{Packing, beats, pad, reply_words};
+pub use wire::{Packing, beats, packet_words, pad, reply_words};
 
 /// Load records into the j memory.
 pub const LOAD_J: u32 = 0x01;

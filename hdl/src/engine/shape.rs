@@ -87,6 +87,8 @@ pub(super) struct Shape {
     pub lanes: u32,
     pub n_bits: u32,
     pub stream_bits: u32,
+    /// Clocks from one pair to the next.
+    pub ii: u32,
     pub beat_words: u32,
     /// log2 of `beat_words`.
     pub beat_bits: u32,
@@ -163,6 +165,7 @@ impl Shape {
             lanes: config.lanes(),
             n_bits: bits_for(config.lanes()),
             stream_bits: config.stream_bits,
+            ii: config.ii,
             beat_words,
             beat_bits,
             two_banks: config.i_banks == 2,

@@ -77,6 +77,9 @@ pub(super) fn lane_bus(s: &Shape) -> Vec<(Dir, String, u32)> {
     if s.has_params {
         bus.push((Out, "l_param", 32 * s.params.words));
     }
+    if s.ii > 1 {
+        bus.push((Out, "l_start", s.groups));
+    }
     bus.extend([
         (Out, "l_valid", s.groups),
         (Out, "l_first", s.groups),

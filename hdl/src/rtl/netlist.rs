@@ -12,6 +12,7 @@ mod build;
 mod verify;
 
 use crate::rtl::Value;
+use crate::rtl::fold::Fold;
 use crate::rtl::term::TermPorts;
 use std::fmt::Write as _;
 
@@ -71,6 +72,8 @@ pub struct Module {
     pub latency: u32,
     /// The outputs that leave it as terms of sums.
     pub terms: Vec<TermPorts>,
+    /// How its outputs leave it where it takes a pair every several clocks.
+    pub fold: Option<Fold>,
 }
 
 /// Modules by name, in order of first use, and the name of the top one.
@@ -226,6 +229,25 @@ impl Netlist {
     pub fn add(&mut self, module: Module) {
         if self.module(&module.name) != Some(&module) {
             self.modules.push(module);
+        }
+    }
+
+    /// Puts `prefix` and an underscore before the names of all modules but those that begin with the top's name, so that the
+    /// netlists of several kernels can stand in one design. Hand-written text must not name such a module.
+    pub fn prefix(&mut self, prefix: &str) {
+        let own = self.top.clone();
+        let renamed = |name: &mut String| {
+            if !name.starts_with(&own) {
+                *name = format!("{prefix}_{name}");
+            }
+        };
+        for module in &mut self.modules {
+            renamed(&mut module.name);
+            for item in &mut module.items {
+                if let Item::Instance { module, .. } = item {
+                    renamed(module);
+                }
+            }
         }
     }
 

@@ -65,7 +65,9 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
 /// Puts the beats from an engine back together to packets.
 #[derive(Clone, Debug, Default)]
 pub struct Replies {
+    /// Bytes of a word that is not whole yet, and words of a packet that is not.
     bytes: Vec<u8>,
+    words: Vec<u32>,
     /// END packets that were answered.
     pub ends: u64,
 }
@@ -74,22 +76,24 @@ impl Replies {
     /// Takes bytes of the stream, and hands each whole packet on, without its padding. The error says what is wrong.
     pub fn take(&mut self, bytes: &[u8], config: &Config, receive: &mut dyn FnMut(&[u32])) -> Result<(), String> {
         self.bytes.extend_from_slice(bytes);
+        let whole = self.bytes.len() / 4 * 4;
+        self.words.extend(words(&self.bytes[..whole]));
+        self.bytes.drain(..whole);
         let beat_words = config.beat_words() as usize;
         let mut at = 0;
-        while let Some(header) = words(&self.bytes[at..]).next() {
+        while let Some(header) = self.words.get(at).copied() {
             let length = reply_words(header, config)
                 .ok_or_else(|| format!("the engine sent the unknown packet header {header:#010x}"))?;
             let whole = length.next_multiple_of(beat_words);
-            let Some(packet) = self.bytes.get(at..at + 4 * whole) else { break };
-            let packet: Vec<u32> = words(packet).collect();
+            let Some(packet) = self.words.get(at..at + whole) else { break };
             if packet[length..].iter().any(|w| *w != 0) {
                 return Err(format!("the engine did not fill up a packet {header:#010x} with zeros"));
             }
             self.ends += (header >> 24 == END_REPLY) as u64;
             receive(&packet[..length]);
-            at += 4 * whole;
+            at += whole;
         }
-        self.bytes.drain(..at);
+        self.words.drain(..at);
         Ok(())
     }
 }

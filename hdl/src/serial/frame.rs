@@ -61,7 +61,38 @@ pub struct Frame {
 
 /// The CRC register after one more byte; it starts as all ones.
 pub fn crc(register: u32, byte: u8) -> u32 {
-    (0..8).fold(register ^ byte as u32, |c, _| (c >> 1) ^ if c & 1 == 1 { POLYNOMIAL } else { 0 })
+    register >> 8 ^ STEPS[0][(register as u8 ^ byte) as usize]
+}
+
+/// The CRC register after all of `bytes`, four at a time.
+pub fn crc_of(bytes: &[u8]) -> u32 {
+    let words = bytes.chunks_exact(4);
+    let rest = words.remainder();
+    let register = words.fold(u32::MAX, |register, word| {
+        let [a, b, c, d] = (register ^ u32::from_le_bytes([word[0], word[1], word[2], word[3]])).to_le_bytes();
+        STEPS[3][a as usize] ^ STEPS[2][b as usize] ^ STEPS[1][c as usize] ^ STEPS[0][d as usize]
+    });
+    rest.iter().fold(register, |register, byte| crc(register, *byte))
+}
+
+/// `STEPS[k][b]`: what byte `b` makes of a register of zeros, with `k` bytes of zeros behind it.
+static STEPS: [[u32; 256]; 4] = steps();
+
+const fn steps() -> [[u32; 256]; 4] {
+    let mut table = [[0; 256]; 4];
+    let mut at = 0;
+    while at < 4 * 256 {
+        let (k, byte) = (at / 256, at % 256);
+        let mut register = if k == 0 { byte as u32 } else { table[k - 1][byte] };
+        let mut bit = 0;
+        while bit < 8 {
+            register = (register >> 1) ^ if register & 1 == 1 { POLYNOMIAL } else { 0 };
+            bit += 1;
+        }
+        table[k][byte] = register;
+        at += 1;
+    }
+    table
 }
 
 impl Frame {
@@ -74,7 +105,7 @@ impl Frame {
             plain.extend(field.to_le_bytes());
         }
         plain.extend(&self.payload);
-        let check = !plain.iter().fold(u32::MAX, |c, b| crc(c, *b));
+        let check = !crc_of(&plain);
         plain.extend(check.to_le_bytes());
         let mut line = vec![FLAG];
         for byte in plain {
@@ -91,7 +122,7 @@ impl Frame {
     fn decode(plain: &[u8]) -> Option<Frame> {
         let (head, rest) = plain.split_first_chunk::<HEADER>()?;
         let whole = rest.len() == head[1] as usize + CHECK;
-        let check = plain.iter().fold(u32::MAX, |c, b| crc(c, *b));
+        let check = crc_of(plain);
         if !whole || check != RESIDUE {
             return None;
         }

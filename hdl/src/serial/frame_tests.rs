@@ -31,6 +31,7 @@ fn decode(line: &[u8]) -> Vec<Received> {
 fn the_check_is_that_of_ethernet() {
     let sum = !b"123456789".iter().fold(u32::MAX, |c, b| crc(c, *b));
     assert_eq!(sum, 0xcbf4_3926);
+    assert_eq!(!crc_of(b"123456789"), sum);
     let with_check = b"123456789".iter().copied().chain(sum.to_le_bytes());
     assert_eq!(with_check.fold(u32::MAX, crc), RESIDUE);
 }

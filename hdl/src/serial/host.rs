@@ -1,10 +1,12 @@
-//! The host's end of the link, without input or output: bytes and times go in, frames come out.
+//! The host's end of the link, without input or output: bytes and times go in, frames come out. It serves every
+//! [`Medium`].
 //!
 //! All timers of the link are here. A silent line is asked; what is missing is sent or asked for again; and who does not
-//! answer in time is given up with a reason. Offsets count all bytes of a session in 64 bits; on the line they have 16.
+//! answer in time is given up with a reason. Offsets count all units of a session in 64 bits; in frames they have fewer.
 
 use super::Identity;
-use super::frame::{Decoder, Frame, Kind, MOST, Received};
+use super::frame::{Kind, MOST};
+use super::medium::{Carried, Heard, Medium, SerialLine};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -39,6 +41,8 @@ pub enum Failure {
     Reset,
     /// The board speaks of itself in words that this program does not know.
     Identity(String),
+    /// The board serves the host of that IPv4 address.
+    Busy(u32),
 }
 
 /// What went over the line so far.
@@ -53,8 +57,7 @@ pub struct Traffic {
     pub again: u64,
 }
 
-/// Bounds of the time after which an unanswered host asks again.
-const SOONEST: Duration = Duration::from_millis(25);
+/// Longest time after which an unanswered host asks again.
 const LATEST: Duration = Duration::from_secs(1);
 /// That time before it was measured.
 const AT_FIRST: Duration = Duration::from_millis(200);
@@ -63,32 +66,38 @@ const DEAF: Duration = Duration::from_millis(100);
 /// How far ahead of the line frames are made: enough to keep it busy, and little enough that acknowledgements do not wait
 /// behind data in the operating system.
 const AHEAD: Duration = Duration::from_millis(3);
+/// Units that arrive for each one more that may be under way.
+const GROWTH: u64 = 64;
 /// Room in the board's ring that stays free: a frame whose length was damaged may write this far before its check fails.
 const MARGIN: u64 = 256;
 
 /// The host's end of one session.
 #[derive(Debug)]
-pub struct HostEnd {
+pub struct HostEnd<M: Medium = SerialLine> {
     nonce: u32,
     patience: Patience,
-    decoder: Decoder,
+    medium: M,
     /// Who answered.
     identity: Option<Identity>,
+    /// Who has the board's session, where it refused us.
+    holder: Option<u32>,
     traffic: Traffic,
     bytes: u64,
 
-    /// Bytes to send from offset `acked` on.
-    queue: VecDeque<u8>,
+    /// Units to send from offset `acked` on.
+    queue: VecDeque<M::Unit>,
     acked: u64,
     /// Offset of the next byte to send, and of the byte behind the last one that ever was.
     next: u64,
     most: u64,
     /// Offset up to which the engine took them.
     taken: u64,
+    /// Most units under way; after a loss as few as the medium says, and one more for each [`GROWTH`] that arrive.
+    in_flight: u64,
 
     /// Offset of the next byte from the board, and what came and was not fetched yet.
     expected: u64,
-    inbox: Vec<u8>,
+    inbox: Vec<M::Unit>,
     ack_due: bool,
     rewind_due: bool,
 
@@ -110,14 +119,15 @@ pub struct HostEnd {
     backoff: u32,
 }
 
-impl HostEnd {
+impl<M: Medium> HostEnd<M> {
     /// A session that is not open yet. The nonce should differ from those of earlier sessions.
-    pub fn new(nonce: u32, patience: Patience) -> HostEnd {
+    pub fn new(nonce: u32, patience: Patience) -> HostEnd<M> {
         HostEnd {
             nonce,
             patience,
-            decoder: Decoder::default(),
+            medium: M::default(),
             identity: None,
+            holder: None,
             traffic: Traffic::default(),
             bytes: 0,
             queue: VecDeque::new(),
@@ -125,6 +135,7 @@ impl HostEnd {
             next: 0,
             most: 0,
             taken: 0,
+            in_flight: M::IN_FLIGHT,
             expected: 0,
             inbox: Vec::new(),
             ack_due: false,
@@ -142,9 +153,9 @@ impl HostEnd {
         }
     }
 
-    /// The tag that every frame of the session carries: 1 to 63.
-    fn session(&self) -> u8 {
-        (self.nonce % 63) as u8 + 1
+    /// The tag that every frame of the session carries.
+    fn session(&self) -> u32 {
+        M::session(self.nonce)
     }
 
     /// Who answered; `None` while the session is not open.
@@ -156,18 +167,18 @@ impl HostEnd {
         self.traffic
     }
 
-    /// Appends bytes to the stream to the board.
-    pub fn send(&mut self, bytes: &[u8]) {
-        self.queue.extend(bytes);
+    /// Appends units to the stream to the board.
+    pub fn send(&mut self, units: &[M::Unit]) {
+        self.queue.extend(units);
     }
 
-    /// Bytes that the board has not acknowledged.
+    /// Units that the board has not acknowledged.
     pub fn unacknowledged(&self) -> usize {
         self.queue.len()
     }
 
-    /// The bytes that came since the last call.
-    pub fn fetch(&mut self) -> Vec<u8> {
+    /// What came since the last call.
+    pub fn fetch(&mut self) -> Vec<M::Unit> {
         std::mem::take(&mut self.inbox)
     }
 
@@ -183,47 +194,60 @@ impl HostEnd {
     /// Time after which a question or a byte without an answer is taken for lost.
     fn timeout(&self) -> Duration {
         let (mean, spread) = self.round_trip.unwrap_or((AT_FIRST, Duration::ZERO));
-        let timeout = (mean + 4 * spread).clamp(SOONEST, LATEST);
+        let timeout = (mean + 4 * spread).clamp(M::SOONEST, LATEST);
         // Questions are cheap and the line is ours alone: a slow answer is given time, but a deaf spell is not waited out.
         (timeout * (1 << self.backoff.min(3))).min(timeout.max(DEAF))
     }
 
-    /// Takes bytes from the line.
+    /// Takes bytes from the line, or one datagram.
     pub fn receive(&mut self, now: Duration, bytes: &[u8]) -> Result<(), Failure> {
         self.bytes += bytes.len() as u64;
-        for byte in bytes {
-            match self.decoder.take(*byte) {
-                None => {}
-                Some(Received::Broken) => {
+        for heard in self.medium.take(bytes) {
+            match heard {
+                Heard::Broken => {
                     self.traffic.broken += 1;
                     if self.identity.is_some() {
                         self.missing(now);
                     }
                 }
-                Some(Received::Whole(frame)) if self.identity.is_none() => self.answered(now, &frame)?,
-                Some(Received::Whole(frame)) => self.frame(now, &frame)?,
+                Heard::Refused { session, holder } => self.refused(session, holder)?,
+                Heard::Whole(frame) if self.identity.is_none() => self.answered(now, &frame)?,
+                Heard::Whole(frame) => self.frame(now, &frame)?,
             }
         }
         Ok(())
     }
 
+    /// Another host has the board, or it has lost the session.
+    fn refused(&mut self, session: u32, holder: u32) -> Result<(), Failure> {
+        if session != self.session() {
+            return Ok(());
+        }
+        self.holder = Some(holder);
+        if self.identity.is_some() { Err(Failure::Reset) } else { Ok(()) }
+    }
+
     /// A frame before the session is open: only the answer with our nonce counts, all else is of an earlier one.
-    fn answered(&mut self, now: Duration, frame: &Frame) -> Result<(), Failure> {
+    fn answered(&mut self, now: Duration, frame: &Carried<M::Unit>) -> Result<(), Failure> {
         self.traffic.received += 1;
-        let echoed = frame.payload.get(..4) == Some(&self.nonce.to_le_bytes());
+        let payload = M::bytes(&frame.payload);
+        let echoed = payload.starts_with(&self.nonce.to_le_bytes());
         if frame.kind == Kind::Start && echoed && frame.session == self.session() {
-            let (_, identity) = Identity::decode(&frame.payload).map_err(Failure::Identity)?;
+            let (_, identity) = Identity::decode(&payload).map_err(Failure::Identity)?;
             self.identity = Some(identity);
             self.resume(now);
         }
         Ok(())
     }
 
-    fn frame(&mut self, now: Duration, frame: &Frame) -> Result<(), Failure> {
+    fn frame(&mut self, now: Duration, frame: &Carried<M::Unit>) -> Result<(), Failure> {
         self.traffic.received += 1;
+        if !M::ORDERED && frame.session != self.session() {
+            return Ok(());
+        }
         if frame.kind == Kind::Start {
             // Our first frame was answered twice, because it was sent twice.
-            let ours = frame.payload.get(..4) == Some(&self.nonce.to_le_bytes());
+            let ours = M::bytes(&frame.payload).starts_with(&self.nonce.to_le_bytes());
             return if ours { Ok(()) } else { Err(Failure::Reset) };
         }
         if frame.session != self.session() {
@@ -237,13 +261,14 @@ impl HostEnd {
         Ok(())
     }
 
-    fn acknowledged(&mut self, now: Duration, frame: &Frame) {
-        let ack = self.acked + frame.ack.wrapping_sub(self.acked as u16) as u64;
+    fn acknowledged(&mut self, now: Duration, frame: &Carried<M::Unit>) {
+        let ack = self.acked + Self::distance(self.acked, frame.ack);
         if ack > self.most {
             return;
         }
         if ack > self.acked {
             self.queue.drain(..(ack - self.acked) as usize);
+            self.in_flight = self.in_flight.saturating_add((ack - self.acked) / GROWTH);
             self.acked = ack;
             self.next = self.next.max(ack);
             self.resent = self.resent.filter(|r| ack < r.0);
@@ -251,7 +276,7 @@ impl HostEnd {
                 self.measured(now.saturating_sub(sent));
             }
         }
-        let taken = self.taken + frame.taken.wrapping_sub(self.taken as u16) as u64;
+        let taken = self.taken + Self::distance(self.taken, frame.taken);
         if taken > self.taken && taken <= self.acked {
             self.taken = taken;
             self.moved = now;
@@ -260,10 +285,16 @@ impl HostEnd {
         let waited = self.resent.is_none_or(|(_, until)| now >= until);
         if frame.kind == Kind::Notice && self.acked < self.next && waited {
             self.next = self.acked;
+            self.in_flight = M::IN_FLIGHT;
             self.sample = None;
             self.resent = Some((self.most, now + self.timeout()));
             self.traffic.again += 1;
         }
+    }
+
+    /// From an offset to the one that a frame states, modulo the width of its field.
+    fn distance(from: u64, to: u32) -> u64 {
+        (to as u64).wrapping_sub(from) & (u64::MAX >> (64 - M::OFFSET_BITS))
     }
 
     /// Mean and mean deviation of the round trip, as TCP computes them (RFC 6298).
@@ -274,9 +305,10 @@ impl HostEnd {
         });
     }
 
-    fn payload(&mut self, now: Duration, frame: &Frame) {
-        let behind = (self.expected as u16).wrapping_sub(frame.seq);
-        if behind as i16 >= 0 {
+    fn payload(&mut self, now: Duration, frame: &Carried<M::Unit>) {
+        let ahead = Self::distance(self.expected, frame.seq);
+        let behind = Self::distance(frame.seq as u64, self.expected as u32);
+        if ahead == 0 || ahead >> (M::OFFSET_BITS - 1) == 1 {
             // What came before is skipped; the rest is new.
             if let Some(new) = frame.payload.get(behind as usize..).filter(|new| !new.is_empty()) {
                 self.inbox.extend_from_slice(new);
@@ -310,10 +342,10 @@ impl HostEnd {
         }
         let (from, length) = ((self.next - self.acked) as usize, self.sendable(identity));
         if length > 0 && !self.rewind_due && self.clear <= now + AHEAD {
-            let payload: Vec<u8> = self.queue.range(from..from + length).copied().collect();
-            let byte = Duration::from_secs(10) / identity.baud;
+            let payload: Vec<M::Unit> = self.queue.range(from..from + length).copied().collect();
             let line = self.make(Kind::Data, payload);
-            self.clear = self.clear.max(now) + byte * line.len() as u32;
+            let time = self.identity.as_ref().map_or(Duration::ZERO, |identity| M::time(identity, line.len()));
+            self.clear = self.clear.max(now) + time;
             self.next += length as u64;
             if self.next > self.most {
                 self.sample.get_or_insert((self.next, now));
@@ -336,9 +368,10 @@ impl HostEnd {
         Ok(std::mem::take(&mut self.ack_due).then(|| self.make(Kind::Data, Vec::new())))
     }
 
-    /// Bytes of the next frame, as far as the board has room.
+    /// Units of the next frame, as far as the board has room.
     fn sendable(&self, identity: &Identity) -> usize {
-        let limit = self.taken + (1 << identity.down_bits) - MARGIN;
+        let room = self.taken + (1 << (identity.down_bits as u32 - M::UNIT_BITS)) - MARGIN;
+        let limit = room.min(self.acked.saturating_add(self.in_flight));
         let there = self.queue.len() - (self.next - self.acked) as usize;
         let length = there.min(limit.saturating_sub(self.next) as usize).min(MOST);
         // A small gap in the board's ring is not worth a frame while more of it is about to become free.
@@ -356,23 +389,31 @@ impl HostEnd {
         }
     }
 
-    fn make(&mut self, kind: Kind, payload: Vec<u8>) -> Vec<u8> {
+    fn make(&mut self, kind: Kind, payload: Vec<M::Unit>) -> Vec<u8> {
         self.ack_due = false;
         self.traffic.sent += 1;
-        let (ack, seq) = (self.expected as u16, self.next as u16);
-        Frame { kind, session: self.session(), seq, ack, taken: ack, payload }.encode()
+        let (ack, seq) = (self.expected as u32, self.next as u32);
+        M::encode(Carried { kind, session: self.session(), seq, ack, taken: ack, payload })
     }
 
     fn open(&mut self, now: Duration) -> Result<Option<Vec<u8>>, Failure> {
         let begun = *self.begun.get_or_insert(now);
         if now.saturating_sub(begun) >= self.patience.open {
-            return Err(Failure::NoAnswer { bytes: self.bytes, frames: self.traffic.received });
+            return Err(match self.holder {
+                Some(holder) => Failure::Busy(holder),
+                None => Failure::NoAnswer { bytes: self.bytes, frames: self.traffic.received },
+            });
         }
         if self.asked.is_some_and(|asked| now < asked + AT_FIRST) {
             return Ok(None);
         }
         self.asked = Some(now);
-        Ok(Some(self.make(Kind::Start, self.nonce.to_le_bytes().to_vec())))
+        Ok(Some(self.make(Kind::Start, M::opening(self.nonce))))
+    }
+
+    /// The last frame of the session, for boards that serve one host after another.
+    pub fn close(&self) -> Option<Vec<u8>> {
+        self.identity.as_ref().and_then(|_| M::farewell(self.session()))
     }
 
     /// When [`HostEnd::transmit`] has something to say or to complain of at the latest.

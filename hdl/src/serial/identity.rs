@@ -20,6 +20,8 @@ pub struct Identity {
     /// Lane groups, and banks of i registers.
     pub groups: u32,
     pub i_banks: u32,
+    /// Clocks from one pair to the next.
+    pub ii: u32,
     pub jmem_records: u32,
     /// Capacity of a run's segment list.
     pub segments: u32,
@@ -27,6 +29,7 @@ pub struct Identity {
     pub stream_bits: u32,
     /// Clock of engine and link.
     pub clock_hz: u32,
+    /// Baud rate of the serial line; 0 where datagrams carry the frames (see [`crate::ethernet`]).
     pub baud: u32,
     /// log2 of the bytes of the ring that receives, and of the one that replays.
     pub down_bits: u8,
@@ -44,6 +47,8 @@ impl Identity {
     pub const BYTES: usize = 64;
     /// log2 of the bytes of each ring unless a board asks for more: one block memory on most families.
     pub const RING_BITS: u8 = 11;
+    /// The same for a link over Ethernet.
+    pub const ETHERNET_RING_BITS: u8 = 15;
 
     /// The identity of an engine whose kernel has the hash `hash`, clocked at `clock_hz`.
     pub fn new(engine: &Config, hash: u64, clock_hz: u32, baud: u32) -> Identity {
@@ -53,6 +58,7 @@ impl Identity {
             pipelines: engine.pipelines,
             groups: engine.groups,
             i_banks: engine.i_banks,
+            ii: engine.ii,
             jmem_records: engine.jmem_records,
             segments: engine.segments,
             stream_bits: engine.stream_bits,
@@ -61,6 +67,16 @@ impl Identity {
             down_bits: Identity::RING_BITS,
             up_bits: Identity::RING_BITS,
         }
+    }
+
+    /// The identity of the same board with a link over Ethernet.
+    pub fn over_ethernet(self) -> Identity {
+        Identity { baud: 0, down_bits: Identity::ETHERNET_RING_BITS, up_bits: Identity::ETHERNET_RING_BITS, ..self }
+    }
+
+    /// Whether datagrams carry the link's frames.
+    pub fn is_ethernet(&self) -> bool {
+        self.baud == 0
     }
 
     /// The engine behind the link, for a kernel of that layout. Its latency does not show on the stream.
@@ -74,6 +90,7 @@ impl Identity {
             stream_bits: self.stream_bits,
             segments: self.segments,
             pipeline_latency: 1,
+            ii: self.ii,
         }
     }
 
@@ -82,7 +99,13 @@ impl Identity {
         if !matches!(self.stream_bits, 32 | 64 | 128) {
             return Err(format!("a stream is 32, 64 or 128 bits wide, not {}", self.stream_bits));
         }
-        if self.baud == 0 || (self.clock_hz as u64) < 6 * self.baud as u64 {
+        if self.is_ethernet() {
+            return match [self.down_bits, self.up_bits].iter().find(|bits| !(12..=16).contains(*bits)) {
+                Some(bits) => Err(format!("a ring of a link over Ethernet has 2^12 to 2^16 bytes, not 2^{bits}")),
+                None => Ok(()),
+            };
+        }
+        if (self.clock_hz as u64) < 6 * self.baud as u64 {
             return Err(format!(
                 "{} baud need a clock of at least 6 times that, not {} Hz; lower the baud rate or raise the clock",
                 self.baud, self.clock_hz
@@ -107,6 +130,7 @@ impl Identity {
         let lanes = [self.pipelines, self.groups, self.i_banks].map(|n| n as u8);
         bytes[4..8].copy_from_slice(&[PROTOCOL_VERSION, self.down_bits, self.up_bits, beat_words]);
         bytes[8..11].copy_from_slice(&lanes);
+        bytes[11] = (self.ii - 1) as u8;
         let words = [self.segments, self.jmem_records, self.clock_hz, self.baud];
         for (place, word) in bytes[12..28].chunks_exact_mut(4).zip(words) {
             place.copy_from_slice(&word.to_le_bytes());
@@ -136,6 +160,7 @@ impl Identity {
             pipelines: bytes[8] as u32,
             groups: bytes[9] as u32,
             i_banks: bytes[10] as u32,
+            ii: bytes[11] as u32 + 1,
             segments: word(12),
             jmem_records: word(16),
             clock_hz: word(20),

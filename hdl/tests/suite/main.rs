@@ -2,6 +2,7 @@
 
 mod circuits;
 mod conformance;
+mod ethernet;
 mod float_bits;
 mod link;
 mod link_common;

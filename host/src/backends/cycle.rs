@@ -3,8 +3,9 @@
 use super::{BackendOptions, Entry, Needs, config};
 use crate::driver::StreamBackend;
 use crate::job::{Backend, BackendError};
+use hdl::engine::Config;
 use hdl::engine::link::Link;
-use pg2::backend::build::build;
+use pg2::backend::build::build_folded;
 use pg2::graph::Graph;
 use sim::cycle::{self, CycleEngine};
 use sim::verilator::Effort;
@@ -24,8 +25,8 @@ pub const ENTRY: Entry = Entry {
 fn open(options: &BackendOptions) -> Box<dyn Backend> {
     let options = options.clone();
     let open = move |graph: &Graph, pairs: u64| -> Result<Box<dyn Link>, BackendError> {
-        let built = build(graph, options.clock, "", Vec::new());
-        let config = config(&built.graph, &options, built.schedule.depth)?;
+        let built = build_folded(graph, (options.clock, options.ii), "", Vec::new());
+        let config = Config { ii: options.ii, ..config(&built.graph, &options, built.schedule.depth)? };
         let how = cycle::CycleOptions {
             threads: options.threads,
             trace: options.trace.clone(),

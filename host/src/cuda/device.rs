@@ -2,10 +2,14 @@
 
 use super::CudaError;
 use super::compile::{self, Arithmetic};
-use cudarc::driver::sys::{CUdevice_attribute, CUresult};
-use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DeviceRepr, DriverError, ValidAsZeroBits};
+use cudarc::driver::sys::{CUdevice_attribute, CUevent_flags, CUresult};
+use cudarc::driver::{
+    CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DeviceRepr, DriverError, PinnedHostSlice,
+    ValidAsZeroBits,
+};
 use cudarc::nvrtc::Ptx;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What to do without a card.
@@ -23,11 +27,18 @@ pub struct Device {
 
 /// The name of the first card, or why there is none.
 pub fn found() -> Result<String, CudaError> {
-    let context = context()?;
+    let context = context(0)?;
     context.name().map_err(|e| failed("the GPU cannot be asked for its name", e))
 }
 
-fn context() -> Result<Arc<CudaContext>, CudaError> {
+/// How many cards there are; none without a driver.
+pub fn count() -> usize {
+    context(0)
+        .and_then(|_| CudaContext::device_count().map_err(|e| failed("the GPUs cannot be counted", e)))
+        .unwrap_or(0) as usize
+}
+
+fn context(card: usize) -> Result<Arc<CudaContext>, CudaError> {
     // SAFETY: it only tries to load NVIDIA's driver.
     if !unsafe { cudarc::driver::sys::is_culib_present() } {
         let what = "no CUDA driver was found: NVIDIA's library libcuda.so is missing";
@@ -41,7 +52,7 @@ fn context() -> Result<Arc<CudaContext>, CudaError> {
     if let Some(why) = too_old(version) {
         return Err(CudaError::Failed(why));
     }
-    CudaContext::new(0).map_err(|e| {
+    CudaContext::new(card).map_err(|e| {
         CudaError::Failed(format!("the CUDA driver finds no GPU that can be used ({}); {REMEDY}", reason(&e)))
     })
 }
@@ -80,7 +91,12 @@ pub fn failed(what: &str, e: DriverError) -> CudaError {
 impl Device {
     /// The first card.
     pub fn open() -> Result<Device, CudaError> {
-        let context = context()?;
+        Device::open_at(0)
+    }
+
+    /// A card by its number, from 0.
+    pub fn open_at(card: usize) -> Result<Device, CudaError> {
+        let context = context(card)?;
         let open = || -> Result<_, DriverError> {
             let (major, minor) = context.compute_capability()?;
             Ok((context.new_stream()?, context.name()?, format!("sm_{major}{minor}")))
@@ -139,9 +155,47 @@ impl Device {
         sent.map_err(|e| failed("data cannot be sent to the GPU", e))
     }
 
+    /// Copies to the card, over as many numbers.
+    pub fn overwrite<T: DeviceRepr>(&self, data: &[T], to: &mut CudaSlice<T>) -> Result<(), CudaError> {
+        self.stream.memcpy_htod(data, to).map_err(|e| failed("data cannot be sent to the GPU", e))
+    }
+
     /// Room for results, of which there is at least one.
     pub fn room<T: DeviceRepr + ValidAsZeroBits>(&self, count: usize) -> Result<CudaSlice<T>, CudaError> {
         self.stream.alloc_zeros(count.max(1)).map_err(|e| failed("the GPU has no room for the results", e))
+    }
+
+    /// Room on the host that the card reads and writes by itself, filled with zeros. It takes longer to make than a copy does,
+    /// so it is for what many runs use.
+    pub fn pinned<T: DeviceRepr + ValidAsZeroBits>(&self, count: usize) -> Result<PinnedHostSlice<T>, CudaError> {
+        let make = || -> Result<_, DriverError> {
+            // SAFETY: it is filled below, with zeros, which are values of T.
+            let mut room = unsafe { self.context.alloc_pinned_with_flags::<T>(count.max(1), 0) }?;
+            let place = room.as_mut_slice()?;
+            // SAFETY: all of it lies within the room.
+            unsafe { std::ptr::write_bytes(place.as_mut_ptr(), 0, place.len()) };
+            Ok(room)
+        };
+        make().map_err(|e| failed("the host has no room for the GPU's data", e))
+    }
+
+    /// Starts to copy a part back into room of that size, behind all that was started before.
+    pub fn fetch_into<T: DeviceRepr>(
+        &self,
+        from: &CudaSlice<T>,
+        part: Range<usize>,
+        to: &mut PinnedHostSlice<T>,
+    ) -> Result<(), CudaError> {
+        match part.is_empty() {
+            true => Ok(()),
+            false => self.stream.memcpy_dtoh(&from.slice(part), to).map_err(|e| failed("the GPU failed", e)),
+        }
+    }
+
+    /// A point in time on the card, behind all that was started before.
+    pub fn event(&self) -> Result<CudaEvent, CudaError> {
+        let event = self.stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
+        event.map_err(|e| failed("the GPU failed", e))
     }
 
     /// Copies the first `count` back, after all that was started before.

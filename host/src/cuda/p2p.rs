@@ -12,10 +12,13 @@ use crate::tree::Tree;
 use crate::tree::charges::Charges;
 use crate::tree::lists::{Direct, Lists};
 use cudarc::driver::sys::CUevent_flags;
-use cudarc::driver::{CudaFunction, CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits};
+use cudarc::driver::{
+    CudaEvent, CudaFunction, CudaSlice, DeviceRepr, LaunchConfig, PinnedHostSlice, PushKernelArg, ValidAsZeroBits,
+};
 use pg2::backend::cuda::p2p::{NAME, Real as Precision, Shape};
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Numbers that the kernel computes with.
 pub trait Number: Real + DeviceRepr + ValidAsZeroBits {
@@ -56,8 +59,10 @@ unsafe impl<T: Number> DeviceRepr for Block<T> {}
 // SAFETY: as above.
 unsafe impl<T: Number> ValidAsZeroBits for Block<T> {}
 
-/// Targets of a block over all pairs.
+/// Targets of a block over all pairs at most and at least, and blocks that fill a card.
 const ALL_PAIRS: usize = 256;
+const LEAST: usize = 32;
+const FULL: usize = 264;
 
 /// A stretch of the sources of a block, as the kernel reads it.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +98,11 @@ struct Group<'a> {
 impl<T: Number> Layout<T> {
     /// Every leaf's targets against its list of near sources. Cells with more targets than a block takes are split evenly.
     pub fn of_leaves(tree: &Tree, lists: &Lists, eps: f64) -> Layout<T> {
-        let shape = Shape::of_cells(T::REAL);
+        Layout::of_leaves_in(tree, lists, eps, Shape::of_cells(T::REAL))
+    }
+
+    /// The same with blocks of that shape.
+    pub fn of_leaves_in(tree: &Tree, lists: &Lists, eps: f64, shape: Shape) -> Layout<T> {
         let with_targets = tree.leaves.iter().map(|leaf| *leaf as usize).filter(|leaf| tree.cells[*leaf].targets > 0);
         let groups: Vec<Group> = with_targets
             .flat_map(|leaf| {
@@ -115,8 +124,13 @@ impl<T: Number> Layout<T> {
 
     /// All targets, so many a block, against all sources. The frame is the middle of a block's targets and their extent.
     pub fn of_all_pairs(tree: &Tree, eps: f64) -> Layout<T> {
-        // Fewer than a block takes, for more blocks, whose ends then leave less of the card idle.
-        let (shape, size) = (Shape::of_all_pairs(T::REAL), ALL_PAIRS);
+        Layout::of_all_pairs_in(tree, eps, Shape::of_all_pairs(T::REAL))
+    }
+
+    /// The same with blocks of that shape.
+    pub fn of_all_pairs_in(tree: &Tree, eps: f64, shape: Shape) -> Layout<T> {
+        // Fewer than a block takes, for more blocks: their ends leave less of the card idle, and few targets still fill it.
+        let size = ALL_PAIRS.min(shape.targets()).min(tree.targets().len().div_ceil(FULL).max(LEAST));
         let points = tree.targets();
         let all = [(0, tree.len() as u32)];
         let sources = Direct { own: &all, images: &[] };
@@ -170,12 +184,38 @@ impl<T: Number> Layout<T> {
         self.blocks.iter().map(|b| b.count as u64 * b.sources as u64).sum()
     }
 
-    fn bytes(&self, tree: &Tree) -> u64 {
-        let lists = size_of_val(&self.blocks[..]) + size_of_val(&self.ulist[..]);
-        let (sources, targets) = (tree.len() as u64, tree.targets().len() as u64);
-        let number = size_of::<T>() as u64;
-        lists as u64 + sources * (24 + number) + targets * (24 + 4 * number + 4)
+    /// The blocks in so many parts of about as many pairs each, in their order.
+    pub fn parts(&self, parts: usize) -> Vec<Range<usize>> {
+        let all = self.pairs();
+        let (mut ends, mut so_far) = (Vec::with_capacity(parts), 0);
+        for (k, block) in self.blocks.iter().enumerate() {
+            while ends.len() + 1 < parts && so_far as u128 * parts as u128 >= all as u128 * (ends.len() as u128 + 1) {
+                ends.push(k);
+            }
+            so_far += block.count as u64 * block.sources as u64;
+        }
+        ends.resize(parts, self.blocks.len());
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        starts.zip(ends.iter().copied()).map(|(start, end)| start..end).collect()
     }
+
+    fn bytes(&self, tree: &Tree) -> u64 {
+        bytes::<T>(tree, self.blocks.len(), self.ulist.len())
+    }
+}
+
+/// What P2P of particles, blocks and stretches takes on a card.
+fn bytes<T: Number>(tree: &Tree, blocks: usize, stretches: usize) -> u64 {
+    let lists = blocks * size_of::<Block<T>>() + stretches * size_of::<Stretch>();
+    let (sources, targets) = (tree.len() as u64, tree.targets().len() as u64);
+    let number = size_of::<T>() as u64;
+    lists as u64 + sources * (24 + number) + targets * (24 + 4 * number + 4)
+}
+
+/// Says before anything is sent whether the P2P of all leaves fits on a card.
+pub fn check_room<T: Number>(device: &Device, tree: &Tree, lists: &Lists) -> Result<(), CudaError> {
+    let stretches: usize = tree.leaves.iter().map(|leaf| lists.direct(*leaf as usize).own.len()).sum();
+    device.check_room(bytes::<T>(tree, tree.leaves.len(), stretches), "P2P")
 }
 
 /// The stretches of sources that are not empty: the image, in boxes, and the particles.
@@ -229,81 +269,134 @@ pub fn suits<T: Number>(tree: &Tree, charges: &Charges, eps: f64, layout: &Layou
     charges.least >= limits.charge && tree.map.scaled(eps) / least <= limits.eps
 }
 
-/// Data on the card, ready to launch.
+/// Data on the card, ready to launch, and room on the host for what goes there and comes back.
 pub struct Prepared<T> {
     function: CudaFunction,
-    targets: [CudaSlice<f64>; 3],
-    sources: [CudaSlice<f64>; 3],
+    targets: Columns,
+    sources: Columns,
     charges: CudaSlice<T>,
     blocks: CudaSlice<Block<T>>,
     ulist: CudaSlice<Stretch>,
     force: CudaSlice<T>,
     close: CudaSlice<u32>,
-    count: usize,
+    host_charges: PinnedHostSlice<T>,
+    host_force: PinnedHostSlice<T>,
+    host_close: PinnedHostSlice<u32>,
+    /// The targets of all blocks.
+    part: Range<usize>,
     grid: u32,
     threads: u32,
 }
 
-/// What came back, target by target.
-pub struct Sums<T> {
+/// Coordinates on the card. Targets that are the sources share theirs.
+type Columns = Arc<[CudaSlice<f64>; 3]>;
+
+/// What came back for some targets, one after the other.
+pub struct Sums<'a, T> {
+    /// The first of the targets.
+    pub first: usize,
     /// Potential and gradient in units of the block, as the kernel's pins have them.
-    pub force: Vec<T>,
+    pub force: &'a [T],
     /// Sources that were left out because they are too close, the target itself included.
-    pub close: Vec<u32>,
+    pub close: &'a [u32],
+}
+
+impl<T: Number> Sums<'_, T> {
+    /// Potential and gradient of a target, and how many sources were left out.
+    pub fn of(&self, target: usize) -> ([T; 4], u32) {
+        let k = target - self.first;
+        ([0, 1, 2, 3].map(|a| self.force[4 * k + a]), self.close[k])
+    }
 }
 
 impl<T: Number> Prepared<T> {
     /// Compiles the kernel and sends everything but the charges, which are 0.
     pub fn new(device: &mut Device, text: &str, tree: &Tree, layout: &Layout<T>) -> Result<Prepared<T>, CudaError> {
+        Prepared::of_part(device, text, tree, layout, 0..layout.blocks.len())
+    }
+
+    /// The same for some of the blocks.
+    pub fn of_part(
+        device: &mut Device,
+        text: &str,
+        tree: &Tree,
+        layout: &Layout<T>,
+        blocks: Range<usize>,
+    ) -> Result<Prepared<T>, CudaError> {
         let function = device.function(text, NAME, T::ARITHMETIC)?;
         device.check_room(layout.bytes(tree), "P2P")?;
-        let send = |columns: &[Vec<f64>; 3]| -> Result<[CudaSlice<f64>; 3], CudaError> {
-            Ok([device.send(&columns[0])?, device.send(&columns[1])?, device.send(&columns[2])?])
+        let send = |columns: &[Vec<f64>; 3]| -> Result<Columns, CudaError> {
+            Ok(Arc::new([device.send(&columns[0])?, device.send(&columns[1])?, device.send(&columns[2])?]))
         };
-        let count = tree.targets().len();
+        let blocks = &layout.blocks[blocks];
+        let first = blocks.iter().map(|b| b.first).min().unwrap_or(0) as usize;
+        let end = blocks.iter().map(|b| b.first + b.count).max().unwrap_or(0) as usize;
+        let (count, part) = (tree.targets().len(), first..end.max(first));
+        let sources = send(&tree.sources.scaled)?;
         Ok(Prepared {
             function,
-            targets: send(&tree.targets().scaled)?,
-            sources: send(&tree.sources.scaled)?,
+            targets: if tree.is_apart() { send(&tree.targets().scaled)? } else { sources.clone() },
+            sources,
             charges: device.room(tree.len())?,
-            blocks: device.send(&layout.blocks)?,
+            blocks: device.send(blocks)?,
             ulist: device.send(&layout.ulist)?,
             force: device.room(4 * count)?,
             close: device.room(count)?,
-            count,
-            grid: layout.blocks.len() as u32,
+            host_charges: device.pinned(tree.len())?,
+            host_force: device.pinned(4 * part.len())?,
+            host_close: device.pinned(part.len())?,
+            part,
+            grid: blocks.len() as u32,
             threads: layout.shape.threads,
         })
     }
 
     /// Sends other charges.
     pub fn set_charges(&mut self, device: &Device, charges: &Charges) -> Result<(), CudaError> {
-        // On one thread: those of the pool are busy with the far field.
-        let charges: Vec<T> = charges.scaled.iter().map(|q| T::of(*q)).collect();
-        self.charges = device.send(&charges)?;
-        Ok(())
+        let room = self.host_charges.as_mut_slice().map_err(|e| failed("the GPU failed", e))?;
+        room.par_iter_mut().zip(&charges.scaled).for_each(|(to, q)| *to = T::of(*q));
+        let sent = device.stream.memcpy_htod(&self.host_charges, &mut self.charges);
+        sent.map_err(|e| failed("charges cannot be sent to the GPU", e))
     }
 
     /// Runs the kernel and gives its seconds on the card.
     pub fn launch(&mut self, device: &Device) -> Result<f64, CudaError> {
-        if self.grid == 0 {
-            return Ok(0.0);
-        }
-        let config = LaunchConfig { grid_dim: (self.grid, 1, 1), block_dim: (self.threads, 1, 1), shared_mem_bytes: 0 };
-        let mut launch = device.stream.launch_builder(&self.function);
-        launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);
-        self.targets.iter().chain(&self.sources).for_each(|column| {
-            launch.arg(column);
-        });
-        launch.arg(&self.charges).arg(&self.blocks).arg(&self.ulist).arg(&mut self.force).arg(&mut self.close);
-        // SAFETY: the arguments are those of the kernel, whose blocks and stretches lie within the columns.
-        let events = unsafe { launch.launch(config) }.map_err(|e| failed("the GPU does not start the kernel", e))?;
-        let Some((start, end)) = events else { return Ok(0.0) };
+        let Some((start, end)) = self.started(device, true)? else { return Ok(0.0) };
         let ms = start.elapsed_ms(&end).map_err(|e| failed("the GPU failed in P2P", e))?;
         Ok(ms as f64 * 1e-3)
     }
 
-    pub fn fetch(&self, device: &Device) -> Result<Sums<T>, CudaError> {
-        Ok(Sums { force: device.fetch(&self.force, 4 * self.count)?, close: device.fetch(&self.close, self.count)? })
+    /// Starts the kernel.
+    pub fn start(&mut self, device: &Device) -> Result<(), CudaError> {
+        self.started(device, false).map(|_| ())
+    }
+
+    /// Starts the kernel. `timed` gives events before and behind it.
+    fn started(&mut self, device: &Device, timed: bool) -> Result<Option<(CudaEvent, CudaEvent)>, CudaError> {
+        if self.grid == 0 {
+            return Ok(None);
+        }
+        let config = LaunchConfig { grid_dim: (self.grid, 1, 1), block_dim: (self.threads, 1, 1), shared_mem_bytes: 0 };
+        let mut launch = device.stream.launch_builder(&self.function);
+        if timed {
+            launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);
+        }
+        self.targets.iter().chain(&*self.sources).for_each(|column| {
+            launch.arg(column);
+        });
+        launch.arg(&self.charges).arg(&self.blocks).arg(&self.ulist).arg(&mut self.force).arg(&mut self.close);
+        // SAFETY: the arguments are those of the kernel, whose blocks and stretches lie within the columns.
+        unsafe { launch.launch(config) }.map_err(|e| failed("the GPU does not start the kernel", e))
+    }
+
+    /// What the last launch gave, once it has ended.
+    pub fn fetch(&mut self, device: &Device) -> Result<Sums<'_, T>, CudaError> {
+        let Range { start, end } = self.part;
+        device.fetch_into(&self.force, 4 * start..4 * end, &mut self.host_force)?;
+        device.fetch_into(&self.close, start..end, &mut self.host_close)?;
+        device.stream.synchronize().map_err(|e| failed("the GPU failed in P2P", e))?;
+        let seen = |e| failed("the GPU failed in P2P", e);
+        let (force, close) = (self.host_force.as_slice().map_err(seen)?, self.host_close.as_slice().map_err(seen)?);
+        Ok(Sums { first: start, force: &force[..4 * (end - start)], close: &close[..end - start] })
     }
 }

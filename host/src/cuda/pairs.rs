@@ -4,6 +4,7 @@ use super::CudaError;
 use super::compile::Arithmetic;
 use super::device::{Device, failed};
 use crate::job::{Job, Outcome, Table, Words};
+use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits};
 use hdl::Flags;
 use pg2::backend::cuda::{PAIRS_NAME, PAIRS_THREADS};
@@ -48,6 +49,11 @@ impl Indices {
 
 /// Runs a job by the kernel of a text. Targets that are in no run get the identities.
 pub fn run(device: &mut Device, text: &str, job: &Job, identities: &[u64]) -> Result<Outcome, CudaError> {
+    timed(device, text, job, identities).map(|(outcome, _)| outcome)
+}
+
+/// The same with the seconds of the kernel alone.
+pub fn timed(device: &mut Device, text: &str, job: &Job, identities: &[u64]) -> Result<(Outcome, f64), CudaError> {
     let function = device.function(text, PAIRS_NAME, Arithmetic::Careful)?;
     check(device, job)?;
     let indices = Indices::of(job);
@@ -57,6 +63,7 @@ pub fn run(device: &mut Device, text: &str, job: &Job, identities: &[u64]) -> Re
         (device.send(job.params)?, device.send(&indices.cidx)?, device.send(&indices.cpart_idx)?);
     let (uidx, ulist) = (device.send(&indices.uidx)?, device.send(&indices.ulist)?);
     let (mut results, mut flags) = (device.room::<u64>(n * elements)?, device.room::<u32>(n)?);
+    let mut ms = 0.0;
     if !indices.cidx.is_empty() {
         let config = LaunchConfig {
             grid_dim: (indices.cidx.len() as u32, 1, 1),
@@ -64,13 +71,17 @@ pub fn run(device: &mut Device, text: &str, job: &Job, identities: &[u64]) -> Re
             shared_mem_bytes: 0,
         };
         let mut launch = device.stream.launch_builder(&function);
+        launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);
         launch.arg(&targets).arg(&sources).arg(&params).arg(&cidx).arg(&cpart_idx).arg(&uidx).arg(&ulist);
         launch.arg(&mut results).arg(&mut flags);
         // SAFETY: the arguments are those of the kernel, and all indices lie within the tables, as the job's do.
-        unsafe { launch.launch(config) }.map_err(|e| failed("the GPU does not start the kernel", e))?;
+        let events = unsafe { launch.launch(config) }.map_err(|e| failed("the GPU does not start the kernel", e))?;
+        if let Some((start, end)) = events {
+            ms = start.elapsed_ms(&end).map_err(|e| failed("the GPU failed", e))?;
+        }
     }
     let (results, flags) = (device.fetch(&results, n * elements)?, device.fetch(&flags, n)?);
-    Ok(outcome(job, identities, &results, &flags))
+    Ok((outcome(job, identities, &results, &flags), ms as f64 * 1e-3))
 }
 
 /// What the table of a job's targets and sources takes on the card.

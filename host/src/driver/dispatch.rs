@@ -2,7 +2,7 @@
 //!
 //! All lane groups are fed by one stream of packets, which stands still while the group that a packet names has no
 //! free bank of i registers. Targets therefore go out in the order in which banks become free. The engine takes a pair
-//! each clock and group, so the driver knows that order beforehand: a group is done when the sources of all that it
+//! each clock and group, or each several clocks, so the driver knows that order beforehand: a group is done when the sources of all that it
 //! holds have gone by. While the stream waits for the first bank to become free, all other groups are at work by the
 //! choice of it, and have more in their second bank; small errors of the model cost nothing.
 //!
@@ -15,6 +15,8 @@ use std::collections::VecDeque;
 /// What the driver believes the engine is doing.
 pub struct Dispatch {
     beat_words: u64,
+    /// Clocks from one pair to the next.
+    ii: u64,
     /// Banks of i registers in a lane.
     banks: usize,
     /// The clock at which the stream can take the next packet.
@@ -27,7 +29,7 @@ impl Dispatch {
     pub fn new(config: &Config) -> Dispatch {
         let banks = config.i_banks as usize;
         let done = vec![VecDeque::from(vec![0; banks]); config.groups as usize];
-        Dispatch { beat_words: config.beat_words() as u64, banks, now: 0, done }
+        Dispatch { beat_words: config.beat_words() as u64, ii: config.ii as u64, banks, now: 0, done }
     }
 
     /// A packet of so many words goes over the stream.
@@ -55,7 +57,7 @@ impl Dispatch {
         let free = done.pop_front().expect("a group has a bank");
         self.now = self.now.max(free) + (words as u64).div_ceil(self.beat_words);
         let start = done.back().copied().unwrap_or(free).max(self.now);
-        done.push_back(start + sources.max(1));
+        done.push_back(start + self.ii * sources.max(1));
     }
 }
 
@@ -74,6 +76,7 @@ mod tests {
             stream_bits: 32,
             segments: 1,
             pipeline_latency: 1,
+            ii: 1,
         };
         Dispatch::new(&config)
     }

@@ -171,6 +171,7 @@ impl<'a> Sender<'a> {
             cycles: Some(counters.cycles),
             pairs: counters.pairs,
             pipelines: self.config.pipelines,
+            ii: self.config.ii,
             words,
         })
     }

@@ -6,6 +6,7 @@
 //!
 //! Sums over cells and particles are done in an order that does not depend on the number of threads.
 
+pub mod dense;
 mod derivatives;
 pub(super) mod harmonics;
 mod m2l;

@@ -116,6 +116,11 @@ impl P2p {
         Ok(p2p)
     }
 
+    /// What the kernel gives as 1 of the potential (`a` of 0) or of the gradient.
+    pub fn unit(&self, a: usize) -> f64 {
+        if a == 0 { self.units.potential } else { self.units.gradient }
+    }
+
     /// Potential (`a` of 0) or a component of the gradient in box units, from the values of the output elements.
     pub fn boxed(&self, a: usize, value: impl Fn(usize) -> f64) -> f64 {
         match a {

@@ -118,6 +118,8 @@ pub struct Work {
     pub cycles: Option<u64>,
     pub words: Words,
     pub pipelines: u32,
+    /// Clocks from one pair to the next; 0 where there is no engine.
+    pub ii: u32,
     pub has_gradient: bool,
 }
 
@@ -137,20 +139,22 @@ impl Work {
             sum.words.i += work.words.i;
             sum.words.result += work.words.result;
             sum.pipelines = work.pipelines;
+            sum.ii = work.ii;
             sum.has_gradient |= work.has_gradient;
         }
         sum
     }
 
-    /// Pairs over cycles times pipelines.
+    /// Pairs over those that the pipelines could take in as many cycles.
     pub fn utilisation(&self) -> Option<f64> {
         let slots = self.cycles? as f64 * self.pipelines as f64;
-        (slots > 0.0).then(|| self.streamed as f64 / slots)
+        (slots > 0.0).then(|| self.streamed as f64 * self.ii.max(1) as f64 / slots)
     }
 
     pub(super) fn add(&mut self, outcome: &Outcome) {
         self.streamed += outcome.pairs;
         self.pipelines = outcome.pipelines;
+        self.ii = outcome.ii;
         self.flags |= outcome.flags.iter().fold(Flags::NONE, |a, f| a | *f);
         if let Some(cycles) = outcome.cycles {
             self.cycles = Some(self.cycles.unwrap_or(0) + cycles);

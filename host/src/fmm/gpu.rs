@@ -1,30 +1,52 @@
-//! P2P on a GPU: the executor of the backend `cuda`, in the arithmetic that the plan names.
+//! P2P on a GPU: the executor of the backend `cuda`, in the arithmetic that the plan names. What runs all stages there is in
+//! `whole`.
 //!
 //! Targets with pairs that are too close for it, and sums that are no numbers, are computed again on the CPU (RULES H14).
+
+pub mod whole;
 
 use super::bind::P2p;
 use super::executor::{Executor, Progress, Stage, State, Work};
 use super::offload::by_leaf;
 use super::{FmmError, Plan, Precision, native};
-use crate::cuda::device::Device;
+use crate::cuda::device::{self, Device};
 use crate::cuda::p2p::{self, Layout, Number, Prepared, Sums};
 use crate::cuda::{CudaError, compile};
 use crate::data::Force;
 use crate::direct::p2p::Near;
 use crate::job::BackendError;
-use pg2::backend::cuda::p2p::{Names, Real, module, pair};
+use pg2::backend::cuda::p2p::{NAME, Names, Real, Shape, module, pair};
 use pg2::graph::Graph;
+use rayon::prelude::*;
+use std::ops::Range;
 
 /// Runs P2P by a kernel on the first card.
 pub struct Gpu {
     name: &'static str,
     device: Device,
+    /// Further cards, which share the targets with the first.
+    others: Vec<Device>,
     kernel: Graph,
     units: P2p,
-    bound: Option<Bound>,
+    bound: Option<(Key, Bound)>,
+    whole: Option<whole::Ready>,
 }
 
-/// A plan's data on the card.
+/// What the data on the cards depends on: while it stays the same, the data stays there.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Key {
+    plan: u64,
+    eps: f64,
+    precision: Precision,
+}
+
+impl Key {
+    fn of(plan: &Plan) -> Key {
+        Key { plan: plan.id(), eps: plan.options.eps, precision: plan.options.precision }
+    }
+}
+
+/// A plan's data on the cards.
 enum Bound {
     F32(Ready<f32>),
     F64(Ready<f64>),
@@ -32,26 +54,36 @@ enum Bound {
 
 struct Ready<T> {
     layout: Layout<T>,
-    prepared: Prepared<T>,
+    /// For each card its part of the blocks.
+    parts: Vec<(Range<usize>, Prepared<T>)>,
 }
 
 impl<T: Number> Ready<T> {
-    fn new(device: &mut Device, kernel: &Graph, plan: &Plan) -> Result<Ready<T>, FmmError> {
+    /// Sends everything but the charges to the cards. Targets are shared out in Morton order.
+    fn new(cards: Vec<&mut Device>, kernel: &Graph, plan: &Plan) -> Result<Ready<T>, FmmError> {
         let layout = Layout::of_leaves(&plan.tree, &plan.lists, plan.options.eps);
-        let text = module(kernel, &Names::USUAL, T::REAL, &layout.shape).map_err(|why| FmmError::Option(why.0))?;
-        let prepared = Prepared::new(device, &text, &plan.tree, &layout).map_err(BackendError::from)?;
-        Ok(Ready { layout, prepared })
+        let text = text::<T>(kernel)?;
+        let blocks = layout.parts(cards.len());
+        let prepare = |(device, blocks): (&mut Device, Range<usize>)| {
+            Ok((blocks.clone(), Prepared::of_part(device, &text, &plan.tree, &layout, blocks)?))
+        };
+        let parts: Result<Vec<_>, CudaError> = cards.into_iter().zip(blocks).map(prepare).collect();
+        Ok(Ready { parts: parts.map_err(BackendError::from)?, layout })
     }
+}
 
-    fn sums(&mut self, device: &Device, state: &State) -> Result<Option<Sums<T>>, CudaError> {
-        let State { plan, charges, .. } = state;
-        if !p2p::suits(&plan.tree, charges, plan.options.eps, &self.layout) {
-            return Ok(None);
-        }
-        self.prepared.set_charges(device, charges)?;
-        self.prepared.launch(device)?;
-        self.prepared.fetch(device).map(Some)
-    }
+/// What became of the sums of the cards.
+#[derive(Default)]
+struct Added {
+    /// Targets that are to be computed again.
+    again: Vec<usize>,
+    /// Pairs that were too close.
+    close: u64,
+}
+
+/// The kernel of P2P within an FMM.
+fn text<T: Number>(kernel: &Graph) -> Result<String, FmmError> {
+    module(kernel, &Names::USUAL, T::REAL, &Shape::of_cells(T::REAL)).map_err(|why| FmmError::Option(why.0))
 }
 
 impl Gpu {
@@ -60,46 +92,106 @@ impl Gpu {
         P2p::bind(kernel, false).is_ok() && pair(kernel, &Names::USUAL, Real::F32).is_ok()
     }
 
-    /// Opens the card for a kernel that it takes.
+    /// Opens the first card for a kernel that it takes.
     pub fn open(name: &'static str, kernel: &Graph) -> Result<Gpu, FmmError> {
+        Gpu::open_cards(name, kernel, 1)
+    }
+
+    /// Opens so many cards, which share the targets of P2P.
+    pub fn open_cards(name: &'static str, kernel: &Graph, cards: usize) -> Result<Gpu, FmmError> {
         let units = P2p::bind(kernel, false)?;
         compile::check().map_err(BackendError::from)?;
         let device = Device::open().map_err(BackendError::from)?;
-        Ok(Gpu { name, device, kernel: kernel.clone(), units, bound: None })
+        let there = device::count();
+        if cards > there {
+            let text = format!("{cards} GPUs are asked for and {there} found; take as many with --gpus");
+            return Err(BackendError::Tool(text).into());
+        }
+        let others = (1..cards).map(Device::open_at).collect::<Result<_, _>>().map_err(BackendError::from)?;
+        Ok(Gpu { name, device, others, kernel: kernel.clone(), units, bound: None, whole: None })
     }
 
-    /// Adds what the card gave, in box units, and gives the targets that are to be computed again, and how many pairs were too
-    /// close. On one thread: those of the pool are busy with the far field.
-    fn add<T: Number>(&self, layout: &Layout<T>, sums: &Sums<T>, state: &mut State) -> (Vec<usize>, u64) {
+    /// Compiles the kernel for each card and says whether its data fits there.
+    fn check<T: Number>(&mut self, plan: &Plan) -> Result<(), FmmError> {
+        let text = text::<T>(&self.kernel)?;
+        for device in std::iter::once(&mut self.device).chain(&mut self.others) {
+            device.function(&text, NAME, T::ARITHMETIC).map_err(BackendError::from)?;
+            p2p::check_room::<T>(device, &plan.tree, &plan.lists).map_err(BackendError::from)?;
+        }
+        Ok(())
+    }
+
+    /// The data of a plan on the cards: what is there already, or what is sent now.
+    fn bound(&mut self, plan: &Plan) -> Result<Bound, FmmError> {
+        let key = Key::of(plan);
+        match self.bound.take() {
+            Some((of, bound)) if of == key => return Ok(bound),
+            _ => {}
+        }
+        let cards = std::iter::once(&mut self.device).chain(&mut self.others).collect();
+        Ok(match plan.options.precision {
+            Precision::F32 => Bound::F32(Ready::new(cards, &self.kernel, plan)?),
+            Precision::F64 => Bound::F64(Ready::new(cards, &self.kernel, plan)?),
+        })
+    }
+
+    /// Runs the kernel on all cards and adds what they give; nothing where their arithmetic is too narrow.
+    fn sums<T: Number>(&self, ready: &mut Ready<T>, state: &mut State) -> Result<Option<Added>, CudaError> {
+        let Ready { layout, parts } = ready;
+        let State { plan, charges, .. } = *state;
+        if !p2p::suits(&plan.tree, charges, plan.options.eps, layout) {
+            return Ok(None);
+        }
+        let cards = || std::iter::once(&self.device).chain(&self.others);
+        for ((_, part), device) in parts.iter_mut().zip(cards()) {
+            part.set_charges(device, charges)?;
+            part.start(device)?;
+        }
+        let mut added = Added::default();
+        for ((blocks, part), device) in parts.iter_mut().zip(cards()) {
+            let sums = part.fetch(device)?;
+            let blocks: Vec<_> = layout.blocks().skip(blocks.start).take(blocks.len()).collect();
+            self.add(&blocks, &sums, state, &mut added);
+        }
+        Ok(Some(added))
+    }
+
+    /// Adds what a card gave for its blocks, in box units. Threads of the pool help as soon as the far field leaves some idle.
+    fn add<T: Number>(&self, blocks: &[(Range<usize>, f64)], sums: &Sums<T>, state: &mut State, added: &mut Added) {
         let (tree, length) = (&state.plan.tree, self.units.length);
         let twins = &tree.targets().twins;
-        let (mut again, mut pairs) = (Vec::new(), 0);
-        for (targets, unit) in layout.blocks() {
+        // The card has the potential first, and the gradient behind it.
+        let unit = [0, 1, 2, 3].map(|a| self.units.unit(a));
+        let one = |(size, targets, force): (f64, Range<usize>, &mut [Force])| {
             // The kernel took lengths in units of the block.
-            let scale = tree.map.size / unit;
-            let scale = [scale / length, scale * scale / (length * length)];
-            for k in targets {
-                let sum = &sums.force[4 * k..4 * k + 4];
-                let (close, own) = (sums.close[k] as u64, twins[k] as u64);
+            let scale = tree.map.size / size;
+            let (first, second) = (scale / length, scale * scale / (length * length));
+            let scale = [first, second, second, second];
+            let mut added = Added::default();
+            for (k, force) in targets.zip(force) {
+                let (sum, close) = sums.of(k);
+                let (close, own) = (close as u64, twins[k] as u64);
                 if close == own && sum.iter().all(|x| x.f64().is_finite()) {
-                    let boxed = |a: usize| self.units.boxed(a, |element| sum[self.place(element)].f64());
-                    (0..4).for_each(|a| state.force[k][a] += boxed(a) * scale[(a > 0) as usize]);
+                    (0..4).for_each(|a| force[a] += sum[a].f64() / unit[a] * scale[a]);
                 } else {
-                    pairs += close.saturating_sub(own);
-                    again.push(k);
+                    added.close += close.saturating_sub(own);
+                    added.again.push(k);
                 }
             }
+            added
+        };
+        // Blocks follow each other in the order of the targets.
+        let (mut rest, mut from, mut places) = (&mut state.force[..], 0, Vec::with_capacity(blocks.len()));
+        for (targets, size) in blocks {
+            let (force, behind) = rest[targets.start - from..].split_at_mut(targets.len());
+            places.push((*size, targets.clone(), force));
+            (rest, from) = (behind, targets.end);
         }
-        (again, pairs)
-    }
-
-    /// The place of an output element in the sums of the card: the potential, and the gradient behind it.
-    fn place(&self, element: usize) -> usize {
-        if element == self.units.potential {
-            return 0;
+        let all: Vec<Added> = places.into_par_iter().map(one).collect();
+        for part in all {
+            added.close += part.close;
+            added.again.extend(part.again);
         }
-        let gradient = self.units.gradient.expect("an element that is not the potential is of the gradient");
-        1 + gradient.iter().position(|g| *g == element).expect("a component of the gradient")
     }
 }
 
@@ -117,32 +209,28 @@ impl Executor for Gpu {
     }
 
     fn bind(&mut self, plan: &Plan) -> Result<(), FmmError> {
-        // What another plan had on the card goes first.
+        // What another plan had on the cards goes first. The data is sent by the stage itself, beside the far field.
+        if self.bound.as_ref().is_some_and(|(key, _)| *key == Key::of(plan)) {
+            return Ok(());
+        }
         self.bound = None;
-        let (device, kernel) = (&mut self.device, &self.kernel);
-        self.bound = Some(match plan.options.precision {
-            Precision::F32 => Bound::F32(Ready::new(device, kernel, plan)?),
-            Precision::F64 => Bound::F64(Ready::new(device, kernel, plan)?),
-        });
-        Ok(())
+        match plan.options.precision {
+            Precision::F32 => self.check::<f32>(plan),
+            Precision::F64 => self.check::<f64>(plan),
+        }
     }
 
     fn run(&mut self, stage: Stage, state: &mut State, progress: &mut Progress) -> Result<Work, FmmError> {
         let (plan, charges) = (state.plan, state.charges);
         let near = Near::new(&plan.tree, &plan.lists, charges, plan.options.eps);
-        let mut bound = self.bound.take().expect("it is bound before it runs");
+        let mut bound = self.bound(plan)?;
         let added = match &mut bound {
-            Bound::F32(ready) => {
-                let sums = ready.sums(&self.device, state).map_err(BackendError::from)?;
-                sums.map(|sums| self.add(&ready.layout, &sums, state))
-            }
-            Bound::F64(ready) => {
-                let sums = ready.sums(&self.device, state).map_err(BackendError::from)?;
-                sums.map(|sums| self.add(&ready.layout, &sums, state))
-            }
-        };
-        self.bound = Some(bound);
-        let Some((again, pairs)) = added else {
+            Bound::F32(ready) => self.sums(ready, state),
+            Bound::F64(ready) => self.sums(ready, state),
+        }
+        .map_err(BackendError::from)?;
+        self.bound = Some((Key::of(plan), bound));
+        let Some(Added { again, close }) = added else {
             // Charges or a softening length for which the card's arithmetic is too narrow.
             let mut work = native::run(stage, std::slice::from_mut(state));
             return Ok(work.pop().expect("one set of charges"));
@@ -155,7 +243,7 @@ impl Executor for Gpu {
             streamed: plan.pairs.p2p,
             recomputed: again.targets,
             // Pairs of particles that are sources and targets were seen from both ends.
-            close: if plan.tree.is_apart() { pairs } else { pairs.div_ceil(2) },
+            close: if plan.tree.is_apart() { close } else { close.div_ceil(2) },
             wide: again.wide,
             has_gradient: self.units.gradient.is_some(),
             ..Work::default()

@@ -46,6 +46,7 @@ impl Plan {
             levels: self.tree.levels.len(),
             seconds,
             waited: None,
+            on_card: None,
             pairs: self.pairs,
             streamed: PerKernel { p2p: p2p.streamed, m2l: m2l.streamed },
             recomputed: p2p.recomputed + m2l.recomputed,
@@ -58,6 +59,7 @@ impl Plan {
             error: None,
             budget: None,
             more_errors: Vec::new(),
+            left_to_cpu: None,
             has_gradient: p2p.has_gradient,
         }
     }

@@ -62,6 +62,14 @@ pub struct Waited {
     pub device: f64,
 }
 
+/// Where a card ran all stages: seconds of sending particles, of all stages on the card, and of fetching results.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct OnCard {
+    pub sent: f64,
+    pub computed: f64,
+    pub fetched: f64,
+}
+
 /// One number for each of the two kernels.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct PerKernel<T> {
@@ -98,6 +106,7 @@ pub struct Stats {
     pub levels: usize,
     pub seconds: Seconds,
     pub waited: Option<Waited>,
+    pub on_card: Option<OnCard>,
     pub pairs: Pairs,
     /// Pairs that went through the kernels; for M2L masked near pairs are included.
     pub streamed: PerKernel<u64>,
@@ -119,6 +128,9 @@ pub struct Stats {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub more_errors: Vec<Errors>,
     pub budget: Option<Budget>,
+    /// Why a card left all stages but P2P to the CPU, where it was not asked to.
+    #[serde(skip)]
+    pub left_to_cpu: Option<String>,
     /// Whether P2P gave a gradient.
     #[serde(skip)]
     pub has_gradient: bool,

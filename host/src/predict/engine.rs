@@ -172,7 +172,9 @@ impl Engine {
 
     /// When the last pair of the targets in front wants to go.
     fn ready(&self, group: &Group, held: &Held) -> u64 {
-        held.from.max(group.free) + held.sources.max(1)
+        let ii = self.config.ii as u64;
+        // Pairs go every so many clocks, counted from any fixed one.
+        held.from.max(group.free).next_multiple_of(ii) + ii * held.sources.max(1)
     }
 
     /// Lets clocks pass.

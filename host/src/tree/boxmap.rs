@@ -17,7 +17,7 @@ pub struct BoxMap {
     /// The middle of the box, in scaled coordinates.
     pub centre: [f64; 3],
     /// What rounding took from `centre`, where the box is so small beside it that this matters; else 0.
-    rest: [f64; 3],
+    pub rest: [f64; 3],
     /// The edge B of the box, in scaled coordinates.
     pub size: f64,
     /// 2^-shift, or 0 where that is out of range.
@@ -47,7 +47,20 @@ impl BoxMap {
             Some(p) if p.axes[a] => [-0.5 * p.length, 0.5 * p.length],
             _ => sets.iter().map(|columns| ends(columns[a])).fold(NOWHERE, both),
         };
-        let ends = [along(0), along(1), along(2)];
+        let map = BoxMap::of_ends([along(0), along(1), along(2)], is_empty, periodic);
+        // Scaling down is exact as long as no bit falls below the smallest number, 2^-1074.
+        let least = ldexp(1.0, map.shift - 1022);
+        let is_exact = |x: &f64| *x == 0.0 || x.abs() >= least;
+        let exact = map.shift <= 0 || sets.iter().flatten().all(|c| c.par_iter().all(is_exact));
+        BoxMap { exact, ..map }
+    }
+
+    /// The box of points whose coordinates have these ends along each axis; scaling is taken for exact.
+    pub fn within(ends: [[f64; 2]; 3]) -> BoxMap {
+        BoxMap::of_ends(ends, false, None)
+    }
+
+    fn of_ends(ends: [[f64; 2]; 3], is_empty: bool, periodic: Option<&Periodic>) -> BoxMap {
         let largest = ends.iter().flatten().fold(0.0, |a: f64, x| a.max(x.abs()));
         let shift = exponent(if is_empty { 0.0 } else { largest });
         let (mut centre, mut rest) = ([0.0; 3], [0.0; 3]);
@@ -73,11 +86,7 @@ impl BoxMap {
         // Of a box that is not tiny beside its place, the last bit of the centre does not matter.
         let rest = rest.map(|r| if r.abs() > size * 2f64.powi(-48) { r } else { 0.0 });
         let factor = if shift.abs() < 1000 { 2f64.powi(-shift) } else { 0.0 };
-        // Scaling down is exact as long as no bit falls below the smallest number, 2^-1074.
-        let least = ldexp(1.0, shift - 1022);
-        let is_exact = |x: &f64| *x == 0.0 || x.abs() >= least;
-        let exact = shift <= 0 || sets.iter().flatten().all(|c| c.par_iter().all(is_exact));
-        BoxMap { shift, centre, rest, size, factor, exact }
+        BoxMap { shift, centre, rest, size, factor, exact: true }
     }
 
     /// Scaled coordinate of a user's coordinate; exact.

@@ -3,6 +3,9 @@
 use hdl::Flags;
 use hdl::op::meaning::{self, Real};
 use host::cuda::compile::{self, Arithmetic, Form};
+use host::cuda::p2p::Number;
+use host::cuda::whole::{MOST_ORDER, NEAR2, WholeShape, text_of};
+use host::expansion::solid::dense::Dense;
 use pg2::backend::cuda::p2p::{self, Names, Shape};
 use pg2::backend::cuda::{CEILING, exact, host_text, module, native};
 use pg2::graph::{Graph, PinClass};
@@ -14,8 +17,6 @@ use std::process::{Command, Stdio};
 
 /// The architecture that is compiled for.
 const ARCH: &str = "sm_90";
-
-const GRAVITY: Names = Names { potential: "phi", gradient: "acc", ..Names::USUAL };
 
 fn kernels() -> Vec<Graph> {
     let of = |(name, _): (&str, &str)| {
@@ -29,7 +30,7 @@ fn kernels() -> Vec<Graph> {
 
 /// The kernels that are P2P, with the names of their pins.
 fn p2p_kernels() -> Vec<(Graph, Names)> {
-    let names = |graph: &Graph| if graph.name == "gravity" { GRAVITY } else { Names::USUAL };
+    let names = |graph: &Graph| if graph.name == "gravity" { Names::GRAVITY } else { Names::USUAL };
     let all = kernels().into_iter().map(|graph| (names(&graph), graph));
     let found: Vec<_> = all.filter(|(n, g)| p2p::pair(g, n, p2p::Real::F64).is_ok()).map(|(n, g)| (g, n)).collect();
     let known: Vec<&str> = found.iter().map(|f| f.0.name.as_str()).collect();
@@ -313,6 +314,25 @@ fn every_shipped_kernel_compiles_for_a_card_without_spills() {
         }
     }
     assert_eq!(stack(&code(CEILING, Arithmetic::Fast)), 0);
+}
+
+#[test]
+fn the_fmm_of_the_card_compiles_in_every_order_without_spills() {
+    if !has_nvrtc() {
+        return;
+    }
+    fn check<T: Number>(graph: &Graph, order: usize) {
+        let (dense, shape) = (Dense::new(order, NEAR2), WholeShape::new(order, T::REAL));
+        let text = text_of::<T>(graph, &dense, &shape).expect("it is P2P");
+        let code = compile::compile(&text, ARCH, T::ARITHMETIC, Form::Cubin).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(stack(&code), 0, "{} of order {order} in {:?}, {shape:?}", graph.name, T::REAL);
+    }
+    let kernels = p2p_kernels().into_iter().map(|(graph, _)| graph);
+    let p2p: Vec<Graph> = kernels.filter(|g| g.name == "p2p").collect();
+    for order in 1..=MOST_ORDER {
+        check::<f32>(&p2p[0], order);
+        check::<f64>(&p2p[0], order);
+    }
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! From text to Verilog in one call.
 
-use crate::backend::lower::lower_with;
+use crate::backend::folded::lower_folded;
+use crate::backend::lower::{Memories, lower_with};
 use crate::diag::Diagnostic;
 use crate::graph::Graph;
 use crate::middle::budget::budget;
+use crate::middle::fold::{Folded, fold};
 use crate::middle::gather::gather;
 use crate::middle::library::Library;
 use crate::middle::merge::{Merged, merge};
@@ -34,9 +36,16 @@ pub struct Built {
     /// The pipeline and what it is made of; see [`crate::backend::lower`] for its ports.
     pub netlist: Netlist,
     pub warnings: Vec<Diagnostic>,
+    /// How it is folded, where a pair comes every several clocks.
+    pub folded: Option<Folded>,
 }
 
 impl Built {
+    /// Clocks from one pair to the next.
+    pub fn ii(&self) -> u32 {
+        self.folded.as_ref().map_or(1, |f| f.ii)
+    }
+
     /// All register bits of the pipeline, what waits in memory included: what [`Built::bound_bits`] bounds.
     pub fn register_bits(&self) -> u64 {
         self.schedule.register_bits() + self.flag_bits + self.memory_bits
@@ -71,8 +80,60 @@ pub fn build<'a>(graph: &Graph, clock: Clock, text: impl Into<Text<'a>>, warning
         None => apart(&graph, &library, text),
     };
     sound("schedule", pipeline.schedule.verify(&graph));
-    let Pipeline { netlist, schedule, merged, flag_bits, memory_bits, early_bits, bound_bits, worst } = pipeline;
-    Built { graph, schedule, merged, flag_bits, memory_bits, early_bits, bound_bits, worst, library, netlist, warnings }
+    let Pipeline { mut netlist, schedule, merged, flag_bits, memory_bits, early_bits, bound_bits, worst } = pipeline;
+    netlist.prefix(&graph.name);
+    let folded = None;
+    Built {
+        graph,
+        schedule,
+        merged,
+        flag_bits,
+        memory_bits,
+        early_bits,
+        bound_bits,
+        worst,
+        library,
+        netlist,
+        warnings,
+        folded,
+    }
+}
+
+/// The same as a pipeline that takes a pair every `ii` clocks, 1 to [`crate::middle::fold::MOST`]; with 1 it is [`build`]. Bits and
+/// flags are the same.
+pub fn build_folded<'a>(
+    graph: &Graph,
+    (clock, ii): (Clock, u32),
+    text: impl Into<Text<'a>>,
+    warnings: Vec<Diagnostic>,
+) -> Built {
+    if ii == 1 {
+        return build(graph, clock, text, warnings);
+    }
+    let graph = simplify(graph);
+    sound("graph", graph.verify());
+    let folded = fold(&graph, clock, ii);
+    sound("modulo schedule", folded.check(&graph));
+    let schedule = folded.schedule(&graph);
+    sound("schedule", schedule.verify(&graph));
+    let flag_bits = folded.flag_bits();
+    let bits = schedule.register_bits() + flag_bits;
+    let mut netlist = lower_folded(&graph, &folded, text.into());
+    netlist.prefix(&graph.name);
+    Built {
+        netlist,
+        merged: false,
+        flag_bits,
+        memory_bits: 0,
+        early_bits: bits,
+        bound_bits: bits,
+        worst: folded.library.modules.iter().map(|m| m.worst).fold(0.0, f64::max),
+        library: folded.library.clone(),
+        schedule,
+        graph,
+        warnings,
+        folded: Some(folded),
+    }
 }
 
 /// What both ways to a pipeline give; see [`Built`].
@@ -105,17 +166,21 @@ fn whole(merged: Merged) -> Pipeline {
 /// The kernel operator by operator.
 fn apart(graph: &Graph, library: &Library, text: Text) -> Pipeline {
     let early: u64 = asap(graph, library).delay_bits.iter().sum();
-    let (schedule, bound) = least_with_bound(graph, library);
+    let (mut schedule, bound) = least_with_bound(graph, library);
     let flags = gather(graph, &schedule, library.clock);
     sound("gathering of flags", flags.verify(graph, &schedule));
     let flag_bits = flags.steps.len() as u64;
     let others = schedule.operator_bits.iter().sum::<u64>() + flag_bits;
+    let netlist = lower_with(graph, &schedule, library, &flags, text);
+    // What waits in memory does not wait in registers.
+    let stored = Memories::plan(graph, &schedule, library.clock.target).bits(graph.nodes.len());
+    schedule.delay_bits.iter_mut().zip(&stored).for_each(|(bits, stored)| *bits -= stored);
     Pipeline {
-        netlist: lower_with(graph, &schedule, library, &flags, text),
+        netlist,
         schedule,
         merged: false,
         flag_bits,
-        memory_bits: 0,
+        memory_bits: stored.iter().sum(),
         early_bits: others + early,
         bound_bits: others + bound,
         worst: library.modules.iter().map(|m| m.worst).fold(0.0, f64::max),

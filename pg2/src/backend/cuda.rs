@@ -11,6 +11,7 @@
 //! goes: its pair function works on coordinates relative to a cell, without a conversion in the loop. The same texts compile
 //! as C++ for the host, so that they are tested without a GPU.
 
+pub mod count;
 pub mod exact;
 pub mod native;
 pub mod p2p;
@@ -54,7 +55,7 @@ pub fn module(graph: &Graph, functions: &str) -> String {
 }
 
 /// What CUDA C++ and the host's C++ have under one name.
-fn prelude() -> String {
+pub fn prelude() -> String {
     [hdl::op::ctext::HEAD, include_str!("../../templates/prelude.cuh")].concat()
 }
 

@@ -5,6 +5,7 @@
 //! accumulator's. Outputs and flags belong to the pair taken `depth` cycles ago.
 
 mod delay;
+mod memory;
 
 use crate::graph::{Demand, Graph, NodeId, NodeKind, PinClass};
 use crate::middle::gather::{Gather, Input, Source, gather};
@@ -18,6 +19,7 @@ use hdl::circuit::target::Clock;
 use hdl::rtl::names::Names;
 use hdl::rtl::netlist::{Dir, Module, Netlist};
 use hdl::rtl::{Value, cat, net};
+pub use memory::Memories;
 
 /// Lowers with the hardware made anew; `text` is the PG2 source that comments quote, or empty.
 pub fn lower<'a>(graph: &Graph, schedule: &Schedule, clock: Clock, text: impl Into<Text<'a>>) -> Netlist {
@@ -57,14 +59,17 @@ struct Writer<'a> {
 impl<'a> Writer<'a> {
     fn new(graph: &'a Graph, schedule: &'a Schedule, library: &'a Library, text: Text<'a>) -> Writer<'a> {
         let name = format!("{}_pipeline", graph.name);
+        let memories = Memories::plan(graph, schedule, library.clock.target);
+        let stored: u64 = memories.bits(graph.nodes.len()).iter().sum();
+        let beside = if stored > 0 { format!("; {stored} bits wait in memory") } else { String::new() };
         let doc = vec![
             format!("One pair of `{}` per clock, {} cycles from pins to outputs.", graph.name, schedule.depth),
             format!(
-                "At {} MHz on `{}`: {} flip-flop bits in operators, {} in delay lines.",
+                "At {} MHz on `{}`: {} flip-flop bits in operators, {} in delay lines{beside}.",
                 library.clock.mhz,
                 library.clock.target.name,
                 schedule.operator_bits.iter().sum::<u64>(),
-                schedule.delay_bits.iter().sum::<u64>()
+                schedule.delay_bits.iter().sum::<u64>() - stored
             ),
         ];
         Writer {
@@ -76,7 +81,7 @@ impl<'a> Writer<'a> {
             module: Module { name, doc, latency: schedule.depth, ..Module::default() },
             values: vec![Value::zeros(0); graph.nodes.len()],
             flags: vec![None; graph.nodes.len()],
-            delays: Delays::default(),
+            delays: Delays::new(memories),
         }
     }
 
@@ -101,6 +106,7 @@ impl<'a> Writer<'a> {
 
     /// Values in the order of their start, static ones first.
     fn body(&mut self) {
+        self.delays.begin(&mut self.names, &mut self.module);
         let mut order: Vec<usize> = (0..self.graph.nodes.len()).collect();
         let s = self.schedule;
         order.sort_by_key(|k| (!s.fixed[*k], s.start[*k], *k));
@@ -121,6 +127,7 @@ impl<'a> Writer<'a> {
             let value = self.values[k].clone();
             self.delays.line(id, &value, &waits[k], &mut self.names, &mut self.module);
         }
+        self.delays.end(&mut self.names, &mut self.module);
     }
 
     /// Defines the value of one node.

@@ -8,6 +8,7 @@ use hdl::op::{Inst, Operator, circuit, module_name};
 use std::collections::HashMap;
 
 /// Pipelined operator modules and which node uses which. A kernel of thousands of nodes has a few dozen.
+#[derive(Clone)]
 pub struct Library {
     pub clock: Clock,
     /// In order of first use.
@@ -27,8 +28,7 @@ impl Library {
 
     /// The same with the products where the budget has them.
     pub fn within(graph: &Graph, budget: &Budget) -> Library {
-        let (clock, of_node) = (budget.clock, vec![None; graph.nodes.len()]);
-        let mut library = Library { clock, modules: Vec::new(), of_node, circuits: HashMap::new() };
+        let mut library = Library::empty(budget.clock, graph.nodes.len());
         let mut known: HashMap<(&'static dyn Operator, &Inst, bool), usize> = HashMap::new();
         for (k, node) in graph.nodes.iter().enumerate() {
             if let NodeKind::Op { op, inst, .. } = &node.kind {
@@ -38,6 +38,17 @@ impl Library {
             }
         }
         library
+    }
+
+    /// A library of nothing yet, for a graph of so many nodes.
+    pub(crate) fn empty(clock: Clock, nodes: usize) -> Library {
+        Library { clock, modules: Vec::new(), of_node: vec![None; nodes], circuits: HashMap::new() }
+    }
+
+    /// Gives some nodes the module of one use, which serves all of them.
+    pub(crate) fn give(&mut self, nodes: &[usize], op: &'static dyn Operator, inst: &Inst, logic: bool) {
+        let module = self.share(op, inst, logic);
+        nodes.iter().for_each(|k| self.of_node[*k] = Some(module));
     }
 
     /// The index of a module for this use, with its products in logic or in blocks. Where what is known of the arguments
@@ -59,6 +70,11 @@ impl Library {
             self.modules.push(pipeline(&name, circuit));
             self.modules.len() - 1
         })
+    }
+
+    /// The index of a node's module; `None` for pins and constants.
+    pub fn index(&self, node: usize) -> Option<usize> {
+        self.of_node[node]
     }
 
     /// The module of a node; `None` for pins and constants.

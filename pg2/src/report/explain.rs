@@ -6,6 +6,7 @@ pub use svg::svg;
 
 use crate::backend::build::Built;
 use crate::graph::{Graph, NodeId, NodeKind};
+use crate::middle::fold::Folded;
 use crate::middle::lines::Lines;
 use crate::syntax::sources::Text;
 use hdl::op::TableUse;
@@ -88,6 +89,19 @@ pub struct Explain {
     /// The longest time between two registers in ns, and what the clock leaves for it.
     pub worst: f64,
     pub budget: f64,
+    /// Where a pair comes every several clocks: how operators share units.
+    pub folded: Option<Units>,
+}
+
+/// How operators share units.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Units {
+    /// Clocks from one pair to the next.
+    pub ii: u32,
+    /// For each kind what it is, its uses, its units, and the fewest that there can be.
+    pub kinds: Vec<(String, usize, u32, u32)>,
+    /// Lookup tables of the multiplexers, about.
+    pub choices: u64,
 }
 
 impl Explain {
@@ -132,7 +146,16 @@ pub fn explain<'a>(built: &Built, text: impl Into<Text<'a>>) -> Explain {
         flag_bits: built.flag_bits,
         worst: built.worst,
         budget: clock.budget(),
+        folded: built.folded.as_ref().map(|f| units(f, graph)),
     }
+}
+
+fn units(folded: &Folded, graph: &Graph) -> Units {
+    let kind = |k: &crate::middle::fold::Kind| {
+        let uses = k.items.len();
+        (k.what.clone(), uses, k.units, (uses as u32).div_ceil(folded.ii))
+    };
+    Units { ii: folded.ii, kinds: folded.kinds.iter().map(kind).collect(), choices: folded.choices(graph) }
 }
 
 fn row(built: &Built, lines: &Lines, k: usize) -> Row {
@@ -197,9 +220,12 @@ fn kinds(built: &Built) -> Vec<Kind> {
         kind.name = op.name();
         kind.count += 1;
         kind.register_bits += built.schedule.operator_bits[k];
-        kind.multipliers += m.multipliers;
-        kind.multiplier_bits += m.multiplier_bits;
-        kind.rom_bits += m.rom_bits;
+        // What shares a unit has its multipliers and tables once.
+        if built.folded.as_ref().is_none_or(|f| f.leads(k)) {
+            kind.multipliers += m.multipliers;
+            kind.multiplier_bits += m.multiplier_bits;
+            kind.rom_bits += m.rom_bits;
+        }
         if !names.contains(&m.module.name.as_str()) {
             names.push(&m.module.name);
             kind.circuits += 1;
@@ -256,6 +282,11 @@ impl std::fmt::Display for Explain {
             f.write_str(&table(&header, &self.tables.iter().map(table_cells).collect::<Vec<_>>(), &[2, 3, 4, 5, 6]))?;
             writeln!(f)?;
         }
+        if let Some(units) = &self.folded {
+            units.fmt(f)?;
+            writeln!(f, "register bits  {:>8}", self.register_bits())?;
+            return self.sums(f);
+        }
         let all = self.register_bits() + self.memory_bits;
         let beside = match self.memory_bits {
             0 => String::new(),
@@ -272,6 +303,35 @@ impl std::fmt::Display for Explain {
             self.bound_bits,
             self.early_bits - all.min(self.early_bits)
         )?;
+        self.sums(f)
+    }
+}
+
+impl Units {
+    /// A line for each kind, then what was reached.
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let header = ["units of", "uses", "units", "at least"].map(String::from);
+        let row = |(what, uses, units, bound): &(String, usize, u32, u32)| {
+            vec![what.clone(), uses.to_string(), units.to_string(), bound.to_string()]
+        };
+        f.write_str(&table(&header, &self.kinds.iter().map(row).collect::<Vec<_>>(), &[1, 2, 3]))?;
+        writeln!(f)?;
+        let (most, bound) = self.most();
+        writeln!(f, "a pair every   {:>8} clocks; no unit is used twice in one", self.ii)?;
+        writeln!(f, "most units     {:>8}  of one kind; any schedule needs {bound}", most)?;
+        writeln!(f, "multiplexers   {:>8}  lookup tables, about", self.choices)
+    }
+
+    /// The most units of a kind, and the bound: the most that any schedule needs of a kind.
+    pub fn most(&self) -> (u32, u32) {
+        let of = |unit: fn(&(String, usize, u32, u32)) -> u32| self.kinds.iter().map(unit).max().unwrap_or(0);
+        (of(|k| k.2), of(|k| k.3))
+    }
+}
+
+impl Explain {
+    /// The sums at the end of the text.
+    fn sums(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         writeln!(f, "  operators    {:>8}", self.operator_bits)?;
         writeln!(f, "  results      {:>8}  on their way to where they are read", self.delay_bits)?;
         writeln!(f, "  flags        {:>8}", self.flag_bits)?;

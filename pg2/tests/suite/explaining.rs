@@ -36,6 +36,24 @@ fn the_sums_are_those_of_the_netlist() {
 }
 
 #[test]
+fn what_waits_in_a_kernel_that_is_too_large_for_one_circuit_waits_in_memory_too() {
+    let m2l = pg2::gen_m2l(4).unwrap();
+    for family in ["generic", "max10", "ecp5"] {
+        let clock = Clock { target: target(family).unwrap(), mhz: 150.0, blocks: None };
+        let built = compile_to_netlist("m2l_4", &m2l, clock).unwrap();
+        assert!(!built.merged);
+        // Modules of several kernels can stand in one design.
+        assert!(built.netlist.modules.iter().all(|m| m.name.starts_with("m2l_4_")));
+        built.netlist.verify().unwrap();
+        let e = explain(&built, &m2l[..]);
+        let top = built.netlist.module(&built.netlist.top).unwrap();
+        assert_eq!(e.register_bits(), registers(&built.netlist, top), "{family}");
+        println!("{family}: {} register bits, {} in memory", e.register_bits(), e.memory_bits);
+        assert_eq!(e.memory_bits > e.delay_bits, family != "generic", "{family}");
+    }
+}
+
+#[test]
 fn the_paper_s_kernel_has_a_table_to_check_by_hand() {
     let kernel = pg2::kernels::find("p2p_paper").unwrap();
     let built = compile_to_netlist(kernel.name, kernel.text, Clock::default_clock()).unwrap();

@@ -1,21 +1,26 @@
-//! What goes wrong on a serial line, and with what is at its ends: reproducible from a seed.
+//! What goes wrong on a serial line or a network, and with what is at its ends: reproducible from a seed.
+
+pub mod datagrams;
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::SplitMix64;
 use std::fmt;
 use std::str::FromStr;
 
-/// A kind of fault. Rates are probabilities; counts are bytes both ways together.
+/// A kind of fault. Rates are probabilities; counts are bytes both ways together. On a network they are of datagrams.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Fault {
-    /// Each bit on the line arrives wrong with this probability, start and stop bits included.
+    /// Each bit on the line arrives wrong with this probability, start and stop bits included. On a network: one bit of each
+    /// datagram.
     Flip(f64),
     /// Each byte is lost with this probability.
     Drop(f64),
     /// Each byte arrives twice with this probability.
     Double(f64),
-    /// At each byte, with this probability, it and up to 255 more are lost.
+    /// At each byte, with this probability, it and up to 255 more are lost. On a network: a datagram loses its end.
     Cut(f64),
+    /// Each datagram is overtaken by later ones with this probability; networks only.
+    Swap(f64),
     /// The board stops for good after so many bytes.
     Stall(u64),
     /// The cable is pulled after so many bytes.
@@ -28,6 +33,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("drop", "RATE of lost bytes"),
     ("double", "RATE of doubled bytes"),
     ("cut", "RATE of bytes from which on a piece of the line is lost"),
+    ("swap", "RATE of datagrams that are overtaken (networks only)"),
     ("stall", "BYTES after which the board stops"),
     ("pull", "BYTES after which the cable is pulled"),
 ];
@@ -48,6 +54,7 @@ impl FromStr for Fault {
             "drop" => rate().map(Fault::Drop),
             "double" => rate().map(Fault::Double),
             "cut" => rate().map(Fault::Cut),
+            "swap" => rate().map(Fault::Swap),
             "stall" => count().map(Fault::Stall),
             "pull" => count().map(Fault::Pull),
             _ => Err(format!("there is no fault `{kind}`; a fault is one of {}", known())),
@@ -62,6 +69,7 @@ impl fmt::Display for Fault {
             Fault::Drop(rate) => write!(f, "drop:{rate}"),
             Fault::Double(rate) => write!(f, "double:{rate}"),
             Fault::Cut(rate) => write!(f, "cut:{rate}"),
+            Fault::Swap(rate) => write!(f, "swap:{rate}"),
             Fault::Stall(bytes) => write!(f, "stall:{bytes}"),
             Fault::Pull(bytes) => write!(f, "pull:{bytes}"),
         }
@@ -92,7 +100,7 @@ impl Channel {
                 Fault::Drop(rate) => channel.drop = *rate,
                 Fault::Double(rate) => channel.double = *rate,
                 Fault::Cut(rate) => channel.cut = *rate,
-                Fault::Flip(_) | Fault::Stall(_) | Fault::Pull(_) => {}
+                Fault::Flip(_) | Fault::Swap(_) | Fault::Stall(_) | Fault::Pull(_) => {}
             }
         }
         channel
@@ -134,9 +142,14 @@ mod tests {
 
     #[test]
     fn every_kind_reads_back_what_it_prints() {
-        for fault in
-            [Fault::Flip(1e-4), Fault::Drop(0.5), Fault::Double(0.0), Fault::Cut(0.25), Fault::Stall(7), Fault::Pull(0)]
-        {
+        for fault in [
+            Fault::Flip(1e-4),
+            Fault::Drop(0.5),
+            Fault::Double(0.0),
+            Fault::Cut(0.25),
+            Fault::Swap(0.1),
+            Fault::Stall(7),
+        ] {
             assert_eq!(fault.to_string().parse(), Ok(fault));
         }
         for (kind, _) in KINDS {

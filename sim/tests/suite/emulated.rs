@@ -49,6 +49,7 @@ fn check(pipelines: u32, groups: u32) {
         stream_bits: 32,
         segments: 20,
         pipeline_latency: built.schedule.depth,
+        ii: 1,
     };
     let hardware = CycleEngine::build(&config, &built.netlist, &CycleOptions::default());
     let Some(mut hardware) = crate::common::built(hardware) else { return };

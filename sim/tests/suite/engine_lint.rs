@@ -1,4 +1,4 @@
-//! The engine's Verilog passes the strictest checks of two tools in every shape.
+//! The engine's Verilog passes the strictest checks of three tools in every shape.
 
 use crate::engine_common::{Output, config, layout, pipeline};
 use hdl::Reduce::{Max, Min, Sum};
@@ -24,6 +24,9 @@ fn check(config: &Config) {
         config.pipelines, config.groups, config.stream_bits, config.layout
     );
     testkit::lint(&[&["--top-module", &design.top], &files[..]].concat(), &shape);
+    if let Some((good, said)) = testkit::slang(folder.path(), &files) {
+        assert!(good && said.is_empty(), "{shape}\n{said}");
+    }
     let object = folder.path().join("engine.vvp");
     let mut icarus = Command::new("iverilog");
     icarus.args(["-Wall", "-g2005", "-s", &design.top, "-o"]).arg(object).args(&files);

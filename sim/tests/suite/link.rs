@@ -20,6 +20,7 @@ fn identity(stream_bits: u32, clock_hz: u32, rings: (u8, u8)) -> Identity {
         pipelines: 7,
         groups: 1,
         i_banks: 2,
+        ii: 1,
         jmem_records: 1000,
         segments: 32,
         stream_bits,

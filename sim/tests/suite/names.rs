@@ -66,6 +66,7 @@ fn engine_of(graph: &Graph, pipeline: &Netlist, depth: u32, groups: u32) -> Desi
         stream_bits: 32,
         segments: 16,
         pipeline_latency: depth,
+        ii: 1,
     };
     design(&config, pipeline)
 }
@@ -213,7 +214,7 @@ fn an_engine_of_hostile_names_agrees_with_the_emulator() {
         term_x += (fixed64.30)take; flags max= take;";
     let graph = graph(text);
     for (pipeline, latency) in forms(&graph, Clock::default_clock(), text) {
-        let kernel = Kernel { graph: graph.clone(), pipeline, latency };
+        let kernel = Kernel { graph: graph.clone(), pipeline, latency, ii: 1 };
         let Some(mut engine) = engine(&kernel, &kernel.config(2), &CycleOptions::default()) else { return };
         let work = Work::random(&graph, 500, 3, Style::Ordinary);
         check(&work, &simulate(&mut engine, &work), &work.expected(&graph), text);

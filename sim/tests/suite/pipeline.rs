@@ -79,6 +79,30 @@ fn random_pipelines_of_all_operators_give_the_bits_and_flags_of_their_graphs() {
     check(&mut bench, &graphs.iter().zip(&built).collect::<Vec<_>>(), 300);
 }
 
+/// Pipelines that are written operator by operator, as those of kernels too large for one circuit.
+#[test]
+fn operators_with_waits_in_memory_give_the_bits_and_flags_of_their_graphs() {
+    let cases = [("p2p_paper", "max10"), ("p2p", "ecp5"), ("gravity_log", "ice40"), ("lennard_jones", "gowin")];
+    let graph = |name: &str| pg2::compile(name, pg2::kernels::find(name).expect("it is shipped").text).unwrap().graph;
+    let graphs: Vec<Graph> = cases.iter().map(|(name, _)| graph(name)).collect();
+    let apart = |(k, g): (usize, &Graph)| {
+        let family = cases[k].1;
+        let clock = Clock { mhz: 150.0, target: target(family).unwrap(), blocks: None };
+        let merged = build(g, clock, "", Vec::new());
+        let schedule = pg2::middle::schedule::schedule(&merged.graph, clock);
+        let netlist = pg2::backend::lower::lower(&merged.graph, &schedule, clock, "");
+        netlist.verify().unwrap();
+        Built { netlist, schedule, ..merged }
+    };
+    let built: Vec<Built> = graphs.iter().enumerate().map(apart).collect();
+    for kind in ["delay_memory", "delay_table"] {
+        let modules = built.iter().flat_map(|b| &b.netlist.modules);
+        assert!(modules.filter(|m| m.name.contains(kind)).count() > 3, "{kind}");
+    }
+    let Some(mut bench) = bench(&built) else { return };
+    check(&mut bench, &graphs.iter().zip(&built).collect::<Vec<_>>(), 300);
+}
+
 /// Conversions that enter a sum, from floats of many significands into formats of many widths.
 const SUMS: &str = "float9.3 a jpin; float10.4 b jpin; float12.6 c jpin; float18.9 d jpin; float25.16 e jpin;
     float32.23 f jpin; float64.52 g jpin; uint1 h jpin;

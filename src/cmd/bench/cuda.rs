@@ -1,24 +1,23 @@
-//! P2P on a GPU: all pairs, within an FMM, and exact, every result against the CPU first.
+//! A GPU, every result against the CPU first: P2P, its shapes and sizes, whole FMMs beside direct summation and the CPU, and the
+//! exact mode of all kernels.
 
-use super::{Args, spread};
+mod exact;
+mod fmm;
+mod p2p;
+mod picture;
+mod problem;
+
+use super::{Args, measured, spread};
 use crate::failure::Failure;
 use crate::output::{self, say};
-use crate::source;
-use host::backends::{self, BackendOptions};
 use host::cuda::device::{self, Device};
-use host::cuda::p2p::{Layout, Number, Prepared, Sums};
 use host::cuda::{CudaError, ceiling, compile};
-use host::data::Force;
-use host::data::random::{self, Charge, Distribution};
-use host::direct::p2p::{Near, Out};
-use host::job::{Backend, BackendError, Job, Run, SourceRange, Table};
-use host::tree::Tree;
-use host::tree::charges::Charges;
-use host::tree::lists::{self, ListOptions, Lists, near2};
-use pg2::backend::cuda::p2p::{Names, module};
-use pg2::graph::{Graph, PinClass};
+use host::job::BackendError;
+use host::predict::roofline::{CARDS, Card, Kernel, Mode, Work, on_card};
+use measured::Measured;
+use pg2::graph::Graph;
+use problem::Problem;
 use serde::Serialize;
-use sim::stimuli::{self, Style};
 
 /// All pairs of so many particles.
 const ALL: usize = 1 << 18;
@@ -30,24 +29,43 @@ const LEAF: usize = 64;
 /// FP32 instructions and one reciprocal root of a pair's potential and gradient.
 const ISSUED: f64 = 14.0;
 
-/// The shipped gravity kernel's names.
-const GRAVITY: Names = Names { potential: "phi", gradient: "acc", ..Names::USUAL };
+/// Everything that was measured.
+#[derive(Serialize, Default)]
+struct Report {
+    device: String,
+    cores: usize,
+    /// Fused multiply-adds of single threads a second.
+    fma_per_second: f64,
+    figures: Vec<Figure>,
+    shapes: Vec<p2p::Trial>,
+    sizes: Vec<Figure>,
+    exact: Vec<exact::Row>,
+    fmm: Vec<fmm::Row>,
+    /// Particles from which on the FMM is quicker than direct summation on the same card.
+    break_even: Option<f64>,
+    cards: Vec<fmm::Cards>,
+}
 
 /// One figure.
 #[derive(Serialize)]
 struct Figure {
     what: String,
-    device: String,
+    n: usize,
     pairs: u64,
-    /// Sorted; those of the kernel on the card, or of the whole run for the exact mode.
+    /// Of the kernel on the card, sorted.
     seconds: Vec<f64>,
+    /// To send everything and to fetch the results, room made for both.
+    link_seconds: f64,
+    /// What `explain --roofline` predicts for the kernel, where it knows the card.
+    predicted_seconds: Option<f64>,
+    predicted_link_seconds: Option<f64>,
     /// At the median.
     pairs_per_second: f64,
     /// Of what the measured issue rate allows; for f32.
     share: Option<f64>,
     /// Relative L2 errors against f64 on the CPU.
-    potential_error: Option<f64>,
-    gradient_error: Option<f64>,
+    potential_error: f64,
+    gradient_error: f64,
     /// Targets with pairs too close for the arithmetic, which an FMM computes again on the CPU.
     again: usize,
 }
@@ -62,23 +80,18 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         };
     }
     let mut bench = Bench::new(args.repeat)?;
-    let all = Problem::of_all_pairs();
-    bench.p2p("gravity, all pairs, f32", &all, "gravity", &GRAVITY, &all.all_pairs::<f32>())?;
-    bench.p2p("gravity, all pairs, f64", &all, "gravity", &GRAVITY, &all.all_pairs::<f64>())?;
-    drop(all);
-    let fmm = Problem::of_fmm();
-    bench.p2p("P2P of an FMM, f32", &fmm, "p2p", &Names::USUAL, &fmm.leaves::<f32>())?;
-    bench.p2p("P2P of an FMM, f64", &fmm, "p2p", &Names::USUAL, &fmm.leaves::<f64>())?;
-    drop(fmm);
-    if let Ok((entry, _)) = backends::find("cuda-exact") {
-        bench.exact((entry.open)(&BackendOptions::default()))?;
-    }
-    say!(
-        "  input: {ALL} and {FMM} uniform particles, q in [0,1), seed 1; leaves of at most {LEAF}; {} launches",
-        args.repeat
-    )?;
+    p2p::figures(&mut bench)?;
+    p2p::shapes(&mut bench)?;
+    p2p::sizes(&mut bench)?;
+    exact::run(&mut bench)?;
+    fmm::run(&mut bench)?;
+    fmm::cards(&mut bench)?;
+    measured::keep(&bench.measured)?;
     if let Some(path) = &args.json {
-        output::write_json(path, &bench.figures)?;
+        output::write_json(path, &bench.report)?;
+    }
+    if let Some(path) = &args.svg {
+        output::write_text(path, &picture::svg(&bench.report.device, &bench.report.fmm))?;
     }
     Ok(())
 }
@@ -87,190 +100,57 @@ fn failure(e: CudaError) -> Failure {
     BackendError::from(e).into()
 }
 
-/// Particles, and what the CPU gives for them in f64.
-struct Problem {
-    tree: Tree,
-    lists: Lists,
-    charges: Charges,
-    wanted: Vec<Force>,
-}
-
-impl Problem {
-    /// One leaf of all, in which each acts on each.
-    fn of_all_pairs() -> Problem {
-        Problem::new(ALL, ALL)
-    }
-
-    fn of_fmm() -> Problem {
-        Problem::new(FMM, LEAF)
-    }
-
-    fn new(n: usize, leaf: usize) -> Problem {
-        let particles = random::generate(n, Distribution::Uniform, Charge::Positive, 1);
-        let tree = Tree::build(particles.columns(), leaf);
-        // No cell is worth a multipole: all near pairs are P2P's.
-        let options = ListOptions { near2: near2(0.5), m2p_above: usize::MAX, p2l_above: usize::MAX };
-        let lists = lists::build(&tree, &options);
-        let charges = Charges::new(&tree, &particles.q[..]);
-        let mut wanted = vec![[0.0; 4]; n];
-        Near::new(&tree, &lists, &charges, 0.0).all::<f64>(vec![Out { force: &mut wanted, hessian: &mut [] }]);
-        Problem { tree, lists, charges, wanted }
-    }
-
-    fn all_pairs<T: Number>(&self) -> Layout<T> {
-        Layout::of_all_pairs(&self.tree, 0.0)
-    }
-
-    fn leaves<T: Number>(&self) -> Layout<T> {
-        Layout::of_leaves(&self.tree, &self.lists, 0.0)
-    }
-
-    /// Relative L2 errors of potential and gradient, and how many targets have pairs that were left out.
-    fn errors<T: Number>(&self, layout: &Layout<T>, sums: &Sums<T>, sign: f64) -> ([f64; 2], usize) {
-        let (mut wrong, mut size, mut again) = ([0.0; 2], [0.0; 2], 0);
-        for (targets, unit) in layout.blocks() {
-            let scale = self.tree.map.size / unit;
-            let scale = [sign * scale, scale * scale, scale * scale, scale * scale];
-            for k in targets {
-                if sums.close[k] != self.tree.targets().twins[k] {
-                    again += 1;
-                    continue;
-                }
-                for a in 0..4 {
-                    let (found, wanted) = (sums.force[4 * k + a].f64() * scale[a], self.wanted[k][a]);
-                    wrong[(a > 0) as usize] += (found - wanted).powi(2);
-                    size[(a > 0) as usize] += wanted.powi(2);
-                }
-            }
-        }
-        ([0, 1].map(|a| (wrong[a] / size[a]).sqrt()), again)
-    }
+/// The middle of some seconds, and all of them sorted.
+fn sorted(mut seconds: Vec<f64>) -> (f64, Vec<f64>) {
+    seconds.sort_unstable_by(f64::total_cmp);
+    (seconds[seconds.len() / 2], seconds)
 }
 
 struct Bench {
     device: Device,
     repeat: u32,
-    /// Instructions of single threads a second, as measured.
-    issue: f64,
-    figures: Vec<Figure>,
+    /// The card's rates, if they are known.
+    card: Option<Card>,
+    measured: Vec<Measured>,
+    report: Report,
 }
 
 impl Bench {
     fn new(repeat: u32) -> Result<Bench, Failure> {
         let mut device = Device::open().map_err(failure)?;
         let issue = ceiling::instructions(&mut device).map_err(failure)?;
-        let limit = issue / ISSUED;
-        say!(
-            "  {}: {:.1}e12 FMA/s measured, which bounds P2P by {:.2}e12 pairs/s",
-            device.name,
-            issue / 1e12,
-            limit / 1e12
-        )?;
-        Ok(Bench { device, repeat, issue, figures: Vec::new() })
+        let card = CARDS.iter().find(|card| device.name.split_whitespace().any(|word| word == card.name)).cloned();
+        let cores = rayon::current_num_threads();
+        say!("  {}, and {cores} threads of the CPU", device.name)?;
+        say!("  {:.1}e12 FMA/s measured, which bounds P2P by {:.2}e12 pairs/s", issue / 1e12, issue / ISSUED / 1e12)?;
+        let report = Report { device: device.name.clone(), cores, fma_per_second: issue, ..Report::default() };
+        Ok(Bench { device, repeat, card, measured: Vec::new(), report })
     }
 
-    /// Checks what a kernel gives, and then measures it.
-    fn p2p<T: Number>(
-        &mut self,
-        what: &str,
-        problem: &Problem,
-        kernel: &str,
-        names: &Names,
-        layout: &Layout<T>,
-    ) -> Result<(), Failure> {
-        let graph = source::load(kernel)?.1;
-        let text = module(&graph, names, T::REAL, &layout.shape).map_err(|why| Failure::Input(why.0))?;
-        let mut prepared = Prepared::new(&mut self.device, &text, &problem.tree, layout).map_err(failure)?;
-        prepared.set_charges(&self.device, &problem.charges).map_err(failure)?;
-        prepared.launch(&self.device).map_err(failure)?;
-        let sums = prepared.fetch(&self.device).map_err(failure)?;
-        // The shipped gravity kernel gives the negative potential.
-        let sign = if kernel == "gravity" { -1.0 } else { 1.0 };
-        let (errors, again) = problem.errors(layout, &sums, sign);
-        let bound = if size_of::<T>() == 4 { 1e-4 } else { 1e-11 };
-        if !errors.iter().all(|e| *e <= bound) {
-            return Err(Failure::Tool(format!("{what}: the GPU's results are off by {errors:?}, more than {bound:e}")));
-        }
-        let mut seconds = Vec::new();
-        for _ in 0..self.repeat {
-            seconds.push(prepared.launch(&self.device).map_err(failure)?);
-        }
-        let share = (size_of::<T>() == 4).then_some(ISSUED / self.issue);
-        self.figure(what, layout.pairs(), seconds, share, Some(errors), again)
+    /// Seconds that are predicted for a kernel and for the link.
+    fn predicted(&self, mode: &Mode, work: &Work) -> Option<[f64; 2]> {
+        let predicted = on_card(self.card.as_ref()?, mode, work);
+        Some([predicted.compute_seconds, predicted.link_seconds])
     }
 
-    fn figure(
-        &mut self,
-        what: &str,
-        pairs: u64,
-        mut seconds: Vec<f64>,
-        share: Option<f64>,
-        errors: Option<[f64; 2]>,
-        again: usize,
-    ) -> Result<(), Failure> {
-        seconds.sort_unstable_by(f64::total_cmp);
-        let rate = pairs as f64 / seconds[seconds.len() / 2];
-        let share = share.map(|of| rate * of);
-        say!("  {what}: {:.3}e12 pairs/s", rate / 1e12)?;
-        say!("    {pairs} pairs in {} ms", spread(&seconds, |x| format!("{:.3}", x * 1e3)))?;
-        if let Some(share) = share {
-            say!("    {:.0}% of what the issue rate allows", 100.0 * share)?;
-        }
-        if let Some([potential, gradient]) = errors {
-            say!("    relative L2 errors: potential {potential:.1e}, gradient {gradient:.1e}; {again} targets again")?;
-        }
-        self.figures.push(Figure {
-            what: what.into(),
+    /// Notes what was measured of a kernel, for `explain --roofline`.
+    fn note(&mut self, graph: &Graph, mode: &str, work: &Work, seconds: [f64; 2]) {
+        self.measured.push(Measured {
             device: self.device.name.clone(),
-            pairs,
-            seconds,
-            pairs_per_second: rate,
-            share,
-            potential_error: errors.map(|e| e[0]),
-            gradient_error: errors.map(|e| e[1]),
-            again,
+            kernel: graph.name.clone(),
+            hash: hdl::serial::kernel_hash(&graph.canonical()),
+            mode: mode.into(),
+            targets: work.targets,
+            sources: work.sources,
+            seconds: seconds[0],
+            link_seconds: seconds[1],
         });
-        Ok(())
-    }
-
-    /// The paper's P2P, bits and flags against the emulator's, and the time of whole runs: data there, results back.
-    fn exact(&mut self, mut gpu: Box<dyn Backend>) -> Result<(), Failure> {
-        let graph = source::load("p2p_paper")?.1;
-        let mut emulator = (backends::find("emulator")?.0.open)(&BackendOptions::default());
-        let run = |backend: &mut dyn Backend, n: usize, m: usize| -> Result<_, Failure> {
-            let (targets, sources) = (records(&graph, PinClass::Ipin, n), records(&graph, PinClass::Jpin, m));
-            let runs: Vec<Run> =
-                (0..n).step_by(128).map(|first| Run { first, count: 128.min(n - first), segments: 0..1 }).collect();
-            let segments = [SourceRange { first: 0, count: m }];
-            let job = Job {
-                graph: &graph,
-                targets: &targets,
-                sources: &sources,
-                params: &[],
-                runs: &runs,
-                segments: &segments,
-            };
-            let start = std::time::Instant::now();
-            let outcome = backend.run(&job, &mut |_| {})?;
-            Ok((outcome, start.elapsed().as_secs_f64()))
-        };
-        let (wanted, _) = run(&mut *emulator, 4096, 4096)?;
-        let (found, _) = run(&mut *gpu, 4096, 4096)?;
-        if found.results != wanted.results || found.flags != wanted.flags {
-            return Err(Failure::Tool("exact mode: the GPU's bits or flags are not the emulator's".into()));
-        }
-        let (n, m) = (ALL, ALL / 2);
-        let mut seconds = Vec::new();
-        for _ in 0..self.repeat {
-            seconds.push(run(&mut *gpu, n, m)?.1);
-        }
-        self.figure("the paper's P2P, exact", n as u64 * m as u64, seconds, None, None, 0)
     }
 }
 
-/// Random records of a class.
-fn records(graph: &Graph, class: PinClass, n: usize) -> Table {
-    let mut random = stimuli::Random::new(7);
-    let list = stimuli::records(graph, class, n, Style::Wild { anchor: 0x1234_5678 }, &mut random);
-    Table { elements: list.first().map_or(1, Vec::len), bits: list.concat() }
+/// A mode of a kernel by its name.
+fn mode(graph: &Graph, name: &str) -> Result<Mode, Failure> {
+    let kernel = Kernel::new(graph).map_err(Failure::Tool)?;
+    let found = kernel.modes.into_iter().find(|m| m.name == name);
+    found.ok_or_else(|| Failure::Tool(format!("{} has no mode {name}", graph.name)))
 }

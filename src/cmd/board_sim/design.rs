@@ -4,8 +4,9 @@ use crate::failure::Failure;
 use crate::input;
 use crate::manifest::Manifest;
 use flow::summary::Summary;
-use hdl::board::{Board, top};
-use hdl::engine::outline;
+use hdl::board::{Board, network, pll, top};
+use hdl::engine::{Config, outline};
+use hdl::ethernet;
 use hdl::rtl::names::is_identifier;
 use hdl::serial::{self, Identity};
 use pg2::report::shown::shown;
@@ -63,7 +64,17 @@ fn synthesised(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<D
     })
 }
 
-fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design, Failure> {
+/// The engine that a folder of `build` holds.
+struct Engine {
+    manifest: Manifest,
+    config: Config,
+    hash: u64,
+    clock: pll::Source,
+    mhz: f64,
+    verilog: String,
+}
+
+fn engine(board: &'static Board, dir: &Path) -> Result<Engine, Failure> {
     let path = dir.join("manifest.json");
     let m: Manifest = read(&path)?;
     let wrong = |e: String| Failure::file(&path, e);
@@ -75,22 +86,48 @@ fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design,
     let hash =
         u64::from_str_radix(&m.hash, 16).map_err(|_| wrong(format!("`{}` is no hash of a kernel", shown(&m.hash))))?;
     let (clock, mhz) = board.pll.source(board.oscillator_mhz, m.mhz).map_err(wrong)?;
+    let verilog = input::text(&dir.join(format!("{}.v", m.top)), "")?;
+    Ok(Engine { manifest: m, config, hash, clock, mhz, verilog })
+}
+
+fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design, Failure> {
+    let Engine { manifest: m, config, hash, clock, mhz, verilog } = engine(board, dir)?;
     let baud = baud.unwrap_or(board.baud);
     let identity = Identity::new(&config, hash, (mhz * 1e6).round() as u32, baud);
-    identity.verify().map_err(wrong)?;
+    identity.verify().map_err(|e| Failure::file(&dir.join("manifest.json"), e))?;
     let (kernel, link) = (m.kernel.as_str(), serial::netlist(&identity));
     let parts = top::Parts { board, kernel, engine: &m.top, stream_bits: m.stream_bits, link: &link, clock, mhz };
     let mut around = top::around(&parts);
     around.modules.push(top::simulated_clock(kernel));
-    let file = dir.join(format!("{}.v", m.top));
-    let engine = input::text(&file, "")?;
     Ok(Design {
-        verilog: engine + &around.verilog_around(&[outline(&m.top, m.stream_bits)])?,
+        verilog: verilog + &around.verilog_around(&[outline(&m.top, m.stream_bits)])?,
         top: around.top,
         kernel: m.kernel,
         pipelines: m.pipelines,
         mhz,
         baud,
+    })
+}
+
+/// The engine that `build` made behind the link over Ethernet, without what is a board's own. `hold` is the number of clocks
+/// after which a silent host may lose the board.
+pub fn networked(board: &'static Board, dir: &Path, hold: u64) -> Result<Design, Failure> {
+    if !dir.is_dir() || dir.join("synth.json").exists() {
+        return Err(Failure::file(dir, "is no folder of `pairforge build`, which --ethernet needs"));
+    }
+    let Engine { manifest: m, config, hash, clock, mhz, verilog } = engine(board, dir)?;
+    let identity = Identity::new(&config, hash, (mhz * 1e6).round() as u32, 0).over_ethernet();
+    identity.verify().map_err(|e| Failure::file(&dir.join("manifest.json"), e))?;
+    let (kernel, link) = (m.kernel.as_str(), ethernet::netlist_that_holds(&identity, hold));
+    let parts = top::Parts { board, kernel, engine: &m.top, stream_bits: m.stream_bits, link: &link, clock, mhz };
+    let around = network::around(&parts);
+    Ok(Design {
+        verilog: verilog + &around.verilog_around(&[outline(&m.top, m.stream_bits)])?,
+        top: around.top,
+        kernel: m.kernel,
+        pipelines: m.pipelines,
+        mhz,
+        baud: 0,
     })
 }
 

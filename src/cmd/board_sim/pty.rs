@@ -26,8 +26,8 @@ pub enum Look {
 }
 
 impl Pty {
-    /// Makes one that passes bytes as they are.
-    pub fn open() -> io::Result<Pty> {
+    /// Makes one that passes bytes as they are, and has this baud rate until a host sets another.
+    pub fn open(baud: u32) -> io::Result<Pty> {
         // A program that runs beside this one must not keep the port open.
         let end = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
         grantpt(&end)?;
@@ -36,9 +36,15 @@ impl Pty {
         let host = open(&path, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())?;
         let mut settings = tcgetattr(&host)?;
         settings.make_raw();
+        settings.set_speed(baud)?;
         tcsetattr(&host, OptionalActions::Now, &settings)?;
         fcntl_setfl(&end, fcntl_getfl(&end)? | OFlags::NONBLOCK)?;
         Ok(Pty { end, path })
+    }
+
+    /// The baud rate that the host has set.
+    pub fn baud(&self) -> io::Result<u32> {
+        Ok(tcgetattr(&self.end)?.output_speed())
     }
 
     /// Takes what the host has written.

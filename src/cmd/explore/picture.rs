@@ -14,7 +14,7 @@ const BOTTOM: f64 = 100.0;
 const DIGIT: (f64, f64) = (7.0, 12.0);
 
 /// A logarithmic axis.
-struct Log {
+pub struct Log {
     low: f64,
     high: f64,
     from: f64,
@@ -23,7 +23,7 @@ struct Log {
 
 impl Log {
     /// Around positive values, with a little room.
-    fn around(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Log {
+    pub fn around(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Log {
         let (low, high) = values.fold((f64::INFINITY, 0f64), |(l, h), x| (l.min(x), h.max(x)));
         let (low, high) = if low <= high { (low, high) } else { (0.1, 1.0) };
         // At least a factor of 2, so that the ticks below find a place.
@@ -33,12 +33,12 @@ impl Log {
         Log { low: low / room, high: high * room, from, to }
     }
 
-    fn at(&self, x: f64) -> f64 {
+    pub fn at(&self, x: f64) -> f64 {
         self.from + (self.to - self.from) * (x / self.low).ln() / (self.high / self.low).ln()
     }
 
     /// Round numbers: powers of ten where they are many, else 1, 2 and 5 times them, else all digits.
-    fn ticks(&self) -> Vec<f64> {
+    pub fn ticks(&self) -> Vec<f64> {
         let decades = (self.high / self.low).log10();
         let digits: &[i32] = match decades {
             d if d > 3.0 => &[1],
@@ -51,7 +51,7 @@ impl Log {
     }
 }
 
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

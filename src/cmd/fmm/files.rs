@@ -1,6 +1,6 @@
 //! What an FMM reads and writes.
 
-use super::{Args, BYTES_A_PARTICLE, table};
+use super::{Args, BYTES_A_PARTICLE, roofline, table};
 use crate::failure::Failure;
 use crate::{input, memory, output};
 use host::data::input::{Input, columns_of, to_csv};
@@ -92,7 +92,7 @@ pub fn write(args: &Args, fields: &[Field], stats: &Stats) -> Result<(), Failure
         output::write_json(path, stats)?;
     }
     if let Some(path) = &args.report {
-        output::write_text(path, &table::html(stats)?)?;
+        output::write_text(path, &table::html(stats, roofline::rows(args, stats)?)?)?;
     }
     // Results that go to standard output are not mixed with a table for people.
     let standard = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));

@@ -26,18 +26,31 @@ pub struct PredictArgs {
     /// Predict the times with P2P on a board (see `pairforge list boards`) and all else on this CPU, and the best leaf size
     #[arg(long, value_name = "BOARD", conflicts_with_all = ["backend", "check", "output", "report"])]
     pub predict: Option<String>,
-    /// With --predict: the folder of `synth --board BOARD`, in place of --pipelines, --groups, --jmem, --stream and --freq
-    #[arg(long, value_name = "DIR", requires = "predict", conflicts_with_all = ["freq", "pipelines", "groups", "jmem", "stream"])]
+    /// With --predict: the folder of `synth --board BOARD`, in place of --pipelines, --groups, --ii, --jmem, --stream and --freq
+    #[arg(long, value_name = "DIR", requires = "predict", conflicts_with_all = ["freq", "pipelines", "groups", "ii", "jmem", "stream"])]
     synth: Option<PathBuf>,
     /// With --predict: clock that the board's PLL is to come close to, by default the usual one of the family
     #[arg(long, value_name = "MHZ", requires = "predict")]
     freq: Option<f64>,
     /// With --predict: baud rate of the line, by default the board's
-    #[arg(long, value_name = "BAUD", requires = "predict")]
+    #[arg(long, value_name = "BAUD", requires = "predict", value_parser = clap::value_parser!(u32).range(1..))]
     baud: Option<u32>,
-    /// With --predict: milliseconds until the host answers a byte; 0 for what `board-sim` counts
-    #[arg(long, value_name = "MS", requires = "predict", default_value_t = 2.0)]
-    turnaround: f64,
+    /// With --predict: the link over Ethernet in place of the serial line
+    #[arg(long, requires = "predict", conflicts_with_all = ["baud", "synth"])]
+    ethernet: bool,
+    /// With --predict: milliseconds until the host answers a byte, 0 for what `board-sim` counts [default: 2, over Ethernet 0.05]
+    #[arg(long, value_name = "MS", requires = "predict")]
+    turnaround: Option<f64>,
+}
+
+impl PredictArgs {
+    /// The line's baud rate, 0 for Ethernet, and the milliseconds that the host takes.
+    fn line(&self, board: &Board) -> (u32, f64) {
+        match self.ethernet {
+            true => (0, self.turnaround.unwrap_or(0.05)),
+            false => (self.baud.unwrap_or(board.baud), self.turnaround.unwrap_or(2.0)),
+        }
+    }
 }
 
 /// What is predicted, in the keys that docs/fmm.md names.
@@ -98,8 +111,12 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
     if args.m2l.as_deref().is_some_and(|m| m != super::NATIVE) {
         return Err(Failure::Usage("--predict has P2P on the board and M2L on the CPU; leave --m2l out".into()));
     }
-    if !(0.0..=1000.0).contains(&args.predict.turnaround) {
-        return Err(Failure::Usage(format!("--turnaround takes 0 to 1000 ms, not {}", args.predict.turnaround)));
+    let turnaround = args.predict.line(board).1;
+    if !(0.0..=1000.0).contains(&turnaround) {
+        return Err(Failure::Usage(format!("--turnaround takes 0 to 1000 ms, not {turnaround}")));
+    }
+    if args.predict.ethernet && !board.ethernet {
+        return Err(Failure::Usage(format!("the board {} has no Ethernet", board.name)));
     }
     let graph = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
     offload::bind(&graph, None, &options(args, false)).map_err(failure)?;
@@ -144,11 +161,12 @@ fn synthesised(args: &Args, board: &'static Board, dir: &Path, graph: &Graph) ->
         pipelines: said.pipelines,
         groups: said.groups,
         i_banks: said.i_banks,
+        ii: said.ii.max(1),
         segments: said.segments,
         stream_bits: said.stream_bits,
         clock_mhz,
-        baud: args.predict.baud.unwrap_or(board.baud),
-        turnaround: args.predict.turnaround / 1e3,
+        baud: args.predict.line(board).0,
+        turnaround: args.predict.line(board).1 / 1e3,
     };
     let (jmem_records, latency) = (said.jmem_records, said.latency);
     Ok(Machine { board, setup, jmem_records, latency, joules_per_pair: said.joules_per_pair })
@@ -159,16 +177,18 @@ fn planned(args: &Args, board: &'static Board, graph: &Graph) -> Result<Machine,
     let target = target(board.device.target).expect("every board's device names a target");
     let wanted = args.predict.freq.unwrap_or(board.usual_mhz);
     let (_, mhz) = board.pll.source(board.oscillator_mhz, wanted).map_err(Failure::Usage)?;
-    let built = pg2::backend::build::build(graph, Clock { target, mhz, blocks: None }, "", Vec::new());
+    let clock = Clock { target, mhz, blocks: None };
+    let built = pg2::backend::build::build_folded(graph, (clock, args.fold.ii), "", Vec::new());
     let setup = Setup {
         pipelines: args.lanes.pipelines,
         groups: args.lanes.groups()?,
         i_banks: usual::I_BANKS,
+        ii: args.fold.ii,
         segments: usual::SEGMENTS,
         stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS),
         clock_mhz: mhz,
-        baud: args.predict.baud.unwrap_or(board.baud),
-        turnaround: args.predict.turnaround / 1e3,
+        baud: args.predict.line(board).0,
+        turnaround: args.predict.line(board).1 / 1e3,
     };
     let jmem_records = args.jmem.unwrap_or(usual::JMEM_WORDS) / built.graph.layout().j_words();
     Ok(Machine { board, setup, jmem_records, latency: built.schedule.depth, joules_per_pair: None })
@@ -241,7 +261,7 @@ fn predicted(args: &Args, machine: &Machine, graph: &Graph, particles: &Particle
         pipelines: machine.setup.pipelines,
         clock_mhz: machine.setup.clock_mhz,
         baud: machine.setup.baud,
-        turnaround_ms: args.predict.turnaround,
+        turnaround_ms: args.predict.line(machine.board).1,
         predicted: ["p2p"],
         measured: ["tree", "p2m", "m2m", "m2l", "l2l", "l2p", "m2p", "p2l"],
         joules: machine.joules_per_pair.map(|j| j * asked.pairs.p2p as f64),
@@ -259,10 +279,11 @@ fn predicted(args: &Args, machine: &Machine, graph: &Graph, particles: &Particle
 
 /// The tables as text.
 fn text(r: &Report) -> String {
+    let line = if r.baud == 0 { "Ethernet at 1 Gbit/s".to_string() } else { format!("line of {} baud", r.baud) };
     let mut out = format!(
         "FMM of {} particles, order {}, theta {}, leaf {}: P2P by {} on {} predicted, all else measured on this CPU\n\
-         {} pipelines at {} MHz, line of {} baud, turnaround {} ms\n\n",
-        r.n, r.order, r.theta, r.asked.leaf, r.kernel, r.board, r.pipelines, r.clock_mhz, r.baud, r.turnaround_ms
+         {} pipelines at {} MHz, {line}, turnaround {} ms\n\n",
+        r.n, r.order, r.theta, r.asked.leaf, r.kernel, r.board, r.pipelines, r.clock_mhz, r.turnaround_ms
     );
     let s = &r.seconds;
     let stages = [

@@ -1,5 +1,6 @@
 //! The table of an FMM run, for a terminal and as a page.
 
+use super::roofline;
 use crate::failure::Failure;
 use askama::Template;
 use host::fmm::budget::{Budget, Cause};
@@ -45,6 +46,16 @@ fn rows(s: &Stats) -> Vec<Row> {
     ]
 }
 
+/// Seconds of a stage, to a microsecond where a card ran it.
+fn seconds(s: &Stats, x: f64) -> String {
+    if s.on_card.is_some() { format!("{x:.6}") } else { format!("{x:.4}") }
+}
+
+/// Who computed targets again.
+fn again(s: &Stats) -> String {
+    format!("targets computed again on the {} in wider arithmetic", if s.on_card.is_some() { "card" } else { "CPU" })
+}
+
 /// A number, or a dash where there is none.
 fn or_dash<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
     value.map_or("-".into(), show)
@@ -61,9 +72,17 @@ pub fn text(s: &Stats) -> String {
         let pairs = or_dash(r.pairs, |p| p.to_string());
         let cycles = or_dash(r.cycles, |c| c.to_string());
         let used = or_dash(r.utilisation, |u| format!("{u:.3}"));
-        out += &format!("{:<6} {:>10.4} {pairs:>14} {cycles:>14} {used:>12}\n", r.stage, r.seconds);
+        let seconds = seconds(s, r.seconds);
+        out += &format!("{:<6} {seconds:>10} {pairs:>14} {cycles:>14} {used:>12}\n", r.stage);
     }
-    out += &format!("{:<6} {:>10.4}\n\n", "total", s.seconds.total);
+    out += &format!("{:<6} {:>10}\n\n", "total", seconds(s, s.seconds.total));
+    if let Some(t) = s.on_card {
+        let ms = [t.computed, t.sent, t.fetched].map(|x| format!("{:.2} ms", 1e3 * x));
+        out += &format!("all stages ran on the card in {}; sending took {}, fetching {}\n", ms[0], ms[1], ms[2]);
+    }
+    if let Some(why) = &s.left_to_cpu {
+        out += &format!("the card ran P2P alone, since {why}\n");
+    }
     if let Some(w) = s.waited {
         let (who, seconds) = if w.cpu > 0.0 { ("CPU", w.cpu) } else { ("device", w.device) };
         out += &format!("P2P ran beside the other stages; then the {who} waited {seconds:.4} s\n");
@@ -90,7 +109,7 @@ pub fn text(s: &Stats) -> String {
         out += &format!("pairs too close for the arithmetic of P2P: {}\n", s.close_pairs);
     }
     if s.recomputed > 0 {
-        out += &format!("targets computed again on the CPU in wider arithmetic: {}\n", s.recomputed);
+        out += &format!("{}: {}\n", again(s), s.recomputed);
     }
     for (name, value) in errors(s) {
         out += &format!("{name}: {value}\n");
@@ -145,6 +164,8 @@ struct Page<'a> {
     stats: &'a Stats,
     rows: Vec<PageRow>,
     facts: Vec<(&'static str, String)>,
+    /// P2P on cards and boards.
+    predicted: Vec<roofline::Row>,
 }
 
 /// A row as shown: numbers are text, and the bar is the stage's share of the time in percent.
@@ -159,22 +180,22 @@ struct PageRow {
 }
 
 /// The table as a self-contained page.
-pub fn html(s: &Stats) -> Result<String, Failure> {
+pub fn html(s: &Stats, predicted: Vec<roofline::Row>) -> Result<String, Failure> {
     let longest = rows(s).iter().map(|r| r.seconds).fold(1e-9, f64::max);
     let row = |r: Row| PageRow {
         stage: r.stage,
         what: r.what,
-        seconds: format!("{:.4}", r.seconds),
+        seconds: seconds(s, r.seconds),
         bar: format!("{:.1}", 100.0 * r.seconds / longest),
         pairs: or_dash(r.pairs, |p| p.to_string()),
         cycles: or_dash(r.cycles, |c| c.to_string()),
         utilisation: or_dash(r.utilisation, |u| format!("{u:.3}")),
     };
     let mut facts = errors(s);
-    facts.push(("targets computed again on the CPU", s.recomputed.to_string()));
+    facts.push(("targets computed again in wider arithmetic", s.recomputed.to_string()));
     facts.push(("pairs too close for the arithmetic of P2P", s.close_pairs.to_string()));
     facts.push(("flags", if s.flags.is_empty() { "none".into() } else { s.flags.join(", ") }));
     facts.push(("words of sources, targets, results", format!("{}, {}, {}", s.words.j, s.words.i, s.words.result)));
-    let page = Page { stats: s, rows: rows(s).into_iter().map(row).collect(), facts };
+    let page = Page { stats: s, rows: rows(s).into_iter().map(row).collect(), facts, predicted };
     page.render().map_err(|e| Failure::Tool(format!("the report cannot be made: {e}")))
 }

@@ -11,6 +11,7 @@ use host::direct::summation::Direct;
 use host::expansion::basis::Basis;
 use host::fmm::budget::{self, Budget, Run};
 use host::fmm::executor::{Executor, Progress};
+use host::fmm::gpu::whole::Answer;
 use host::fmm::stats::{LeafBy, Stats};
 use host::fmm::{FmmOptions, Plan, Solution, Solutions, offload, tune};
 use pg2::graph::Graph;
@@ -31,9 +32,10 @@ pub struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// The fields of all sets of charges.
+    /// The fields of all sets of charges. `whole` is what a card gave that ran all stages, or why it did not.
     pub fn run(
         &self,
+        whole: Option<Answer>,
         executors: &mut [&mut dyn Executor],
         progress: &mut Progress,
     ) -> Result<(Vec<Field>, Stats), Failure> {
@@ -46,6 +48,20 @@ impl Task<'_> {
                 "the Ewald sums of --check are for charges; leave it out for dipole moments".into(),
             ));
         }
+        let (whole, left_to_cpu) = match whole {
+            Some(Ok(solution)) => (Some(solution), None),
+            Some(Err(why)) => (None, Some(why)),
+            None => (None, None),
+        };
+        if let Some(Solution { field, mut stats }) = whole {
+            stats.leaf_by = if self.args.leaf.is_some() { LeafBy::Given } else { LeafBy::BuiltInCosts };
+            if let Some(count) = self.args.check {
+                let geometry = self.input.geometry();
+                let direct = Direct { geometry, sources: sources[0], eps: self.args.eps, hessian: false };
+                stats.error = Some(error::measure_all(&direct, &field, count, self.args.seed));
+            }
+            return Ok((vec![field], stats));
+        }
         let (plan, Solutions { fields, mut stats }) = match self.args.tol {
             None => {
                 let plan = Plan::for_kernel(self.input.geometry(), self.options, self.expanded()).map_err(failure)?;
@@ -54,6 +70,7 @@ impl Task<'_> {
             }
             Some(wanted) => self.within(wanted, executors, progress)?,
         };
+        stats.left_to_cpu = left_to_cpu;
         stats.leaf_by = match self.args.leaf {
             Some(_) => LeafBy::Given,
             None if self.args.near_only => LeafBy::BuiltInCosts,

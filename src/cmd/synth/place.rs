@@ -60,6 +60,7 @@ pub(super) fn config(args: &Args, goal: Goal, built: &Built) -> Result<Config, F
         i_banks: if alone || goal.device().is_some_and(|d| d.luts < SMALL) { 1 } else { usual::I_BANKS },
         stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS),
         segments: goal.device().map_or(usual::SEGMENTS, usual_segments),
+        ii: built.ii(),
         ..Config::usual(layout, built.schedule.depth)
     };
     config.verify().map_err(Failure::Input)?;

@@ -34,6 +34,24 @@ impl Default for Setting {
     }
 }
 
+impl Setting {
+    /// The engine that it asks for.
+    pub fn config(&self, graph: &Graph) -> Config {
+        let layout = graph.layout();
+        Config {
+            jmem_records: self.jmem_words / layout.j_words(),
+            layout,
+            pipelines: self.pipelines,
+            groups: 1,
+            i_banks: 2,
+            stream_bits: self.stream_bits,
+            segments: 64,
+            pipeline_latency: 1,
+            ii: 1,
+        }
+    }
+}
+
 /// A running board.
 pub struct PtyBoard {
     /// Its port.
@@ -96,17 +114,7 @@ struct Running {
 
 impl Running {
     fn new(graph: &Graph, setting: &Setting, master: File) -> Running {
-        let layout = graph.layout();
-        let config = Config {
-            jmem_records: setting.jmem_words / layout.j_words(),
-            layout,
-            pipelines: setting.pipelines,
-            groups: 1,
-            i_banks: 2,
-            stream_bits: setting.stream_bits,
-            segments: 64,
-            pipeline_latency: 1,
-        };
+        let config = setting.config(graph);
         let identity = Identity::new(&config, kernel_hash(&graph.canonical()), 48_000_000, 3_000_000);
         // Flipped bytes are made of the channel that doubles: each doubling is one.
         let flips = setting.faults.iter().filter_map(|f| if let Fault::Flip(rate) = f { Some(*rate) } else { None });
@@ -199,7 +207,7 @@ impl Running {
     fn packet(&mut self) {
         let mut stream = Stream::default();
         let words = std::mem::take(&mut self.packet);
-        let length = length(&words, &self.config).min(words.len());
+        let length = wire::packet_words(&words, &self.config).min(words.len());
         stream.packet(words[..length].iter().copied());
         let beat_words = self.config.beat_words();
         let mut answers = Vec::new();
@@ -213,20 +221,7 @@ impl Running {
     }
 }
 
-fn engine(graph: &Graph, config: &Config) -> EmulatedEngine {
+/// The emulated engine of a board.
+pub fn engine(graph: &Graph, config: &Config) -> EmulatedEngine {
     EmulatedEngine::new(&pg2::middle::simplify::simplify(graph), config.clone(), 1)
-}
-
-/// Words of a packet to the engine without what fills its last beat.
-fn length(words: &[u32], config: &Config) -> usize {
-    let (opcode, argument) = (words[0] >> 24, (words[0] & 0xff_ffff) as usize);
-    let layout = &config.layout;
-    let word = |k: usize| words.get(k).copied().unwrap_or(0) as usize;
-    match opcode {
-        wire::LOAD_J => 3 + word(2) * layout.j_words() as usize,
-        wire::PARAM => 1 + layout.param_words() as usize,
-        wire::RUN => 4 + 2 * (word(3) & 0xff_ffff),
-        wire::I => 1 + argument * layout.i_words() as usize,
-        _ => 1,
-    }
 }

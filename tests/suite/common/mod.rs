@@ -2,6 +2,7 @@
 
 pub mod board;
 pub mod command;
+pub mod network;
 #[cfg(unix)]
 pub mod simulated;
 

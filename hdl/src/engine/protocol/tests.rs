@@ -22,6 +22,7 @@ fn config(pipelines: u32, stream_bits: u32) -> Config {
         stream_bits,
         segments: 16,
         pipeline_latency: 3,
+        ii: 1,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Records to words and back, and packets to beats.
 
-use super::{END_REPLY, RESULT, STATUS_REPLY};
+use super::{END_REPLY, I, LOAD_J, PARAM, RESULT, RUN, STATUS_REPLY};
 use crate::Format;
 use crate::engine::{Config, Layout};
 
@@ -96,6 +96,20 @@ pub fn reply_words(header: u32, config: &Config) -> Option<usize> {
         STATUS_REPLY => Some(7),
         END_REPLY => Some(1),
         _ => None,
+    }
+}
+
+/// Words of a packet to the engine without what fills its last beat.
+pub fn packet_words(words: &[u32], config: &Config) -> usize {
+    let (opcode, argument) = (words[0] >> 24, (words[0] & 0xff_ffff) as usize);
+    let layout = &config.layout;
+    let word = |k: usize| words.get(k).copied().unwrap_or(0) as usize;
+    match opcode {
+        LOAD_J => 3 + word(2) * layout.j_words() as usize,
+        PARAM => 1 + layout.param_words() as usize,
+        RUN => 4 + 2 * (word(3) & 0xff_ffff),
+        I => 1 + argument * layout.i_words() as usize,
+        _ => 1,
     }
 }
 

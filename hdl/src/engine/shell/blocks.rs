@@ -105,6 +105,10 @@ struct Sequence {
     settle_bits: u32,
     drain: u32,
     drain_bits: u32,
+    /// Clocks from pair to pair, less 1, and bits that count them.
+    ii: u32,
+    wait: u32,
+    wait_bits: u32,
 }
 
 /// Beats of the input queue.
@@ -332,6 +336,9 @@ pub(super) fn sequence(s: &Shape, lane_latency: u32) -> Module {
         settle_bits: bits_for(lane_latency),
         drain,
         drain_bits: bits_for(drain),
+        ii: s.ii,
+        wait: s.ii - 1,
+        wait_bits: bits_for(s.ii - 1),
     };
     let mut ports = vec![(In, "clk", 1), (In, "rst", 1)];
     ports.extend(group_ports(s, In));
@@ -365,6 +372,9 @@ pub(super) fn sequence(s: &Shape, lane_latency: u32) -> Module {
     ]);
     if s.has_params {
         ports.push((In, "param_we", 1));
+    }
+    if s.ii > 1 {
+        ports.push((Out, "l_start", 1));
     }
     text_module(format!("{}_sequence", s.prefix), "Streams pairs.", ports, template)
 }

@@ -23,7 +23,7 @@ pub(super) enum Joined {
 /// What comes out of a lane group.
 pub(super) fn outputs(s: &Shape) -> Vec<(&'static str, u32, Joined)> {
     use Joined::*;
-    vec![
+    let mut outputs = vec![
         ("run_fits", 1, Chosen),
         ("bank_free", 1, Chosen),
         ("group_bank", 1, Chosen),
@@ -44,7 +44,11 @@ pub(super) fn outputs(s: &Shape) -> Vec<(&'static str, u32, Joined)> {
         ("q_data", s.stream_bits, Beside),
         ("q_valid", 1, Beside),
         ("q_last", 1, Beside),
-    ]
+    ];
+    if s.ii > 1 {
+        outputs.push(("l_start", 1, Beside));
+    }
+    outputs
 }
 
 /// What goes to one group alone: to the one that the current run names.

@@ -89,6 +89,7 @@ pub fn identity(stream_bits: u32, down_bits: u8, up_bits: u8) -> Identity {
         pipelines: 2,
         groups: 1,
         i_banks: 2,
+        ii: 1,
         jmem_records: 128,
         segments: 16,
         stream_bits,

@@ -33,6 +33,11 @@ impl<T: Real> Harmonics<T> {
         }
     }
 
+    /// The factors of the recurrences: by m, and by m and then n above m.
+    pub fn factors(&self) -> (&[T], &[[T; 2]]) {
+        (&self.sectors, &self.steps)
+    }
+
     /// `start` times the regular harmonics at `x`.
     ///
     /// # Safety

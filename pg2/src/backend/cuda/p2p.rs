@@ -88,6 +88,9 @@ impl Names {
     /// Those of RULES H8.
     pub const USUAL: Names =
         Names { target: "xi", source: "xj", charge: "mj", eps2: "eps2", potential: "pout", gradient: "gout" };
+
+    /// Those of the shipped kernel `gravity`.
+    pub const GRAVITY: Names = Names { potential: "phi", gradient: "acc", ..Names::USUAL };
 }
 
 /// Why a kernel has no such function; the general kernel runs it.

@@ -1,5 +1,6 @@
 //! Delay lines: one for each value that waits, with a tap for each different wait.
 
+use super::memory::Memories;
 use crate::graph::NodeId;
 use hdl::hash::FastMap;
 use hdl::rtl::names::Names;
@@ -11,14 +12,29 @@ use std::collections::BTreeSet;
 const PLAIN: u32 = 2;
 
 /// The delay lines of a pipeline.
-#[derive(Default)]
 pub(super) struct Delays {
+    /// What waits in memory instead.
+    memories: Memories,
     taps: FastMap<(NodeId, u32), Value>,
     /// (width, cycles) of the delay modules in use.
     used: BTreeSet<(u32, u32)>,
 }
 
 impl Delays {
+    pub(super) fn new(memories: Memories) -> Delays {
+        Delays { memories, taps: FastMap::default(), used: BTreeSet::new() }
+    }
+
+    /// Declares what comes out of the memories.
+    pub(super) fn begin(&mut self, names: &mut Names, module: &mut Module) {
+        self.memories.declare(names, module);
+    }
+
+    /// Writes the memories, when all that goes into them is there.
+    pub(super) fn end(&self, names: &mut Names, module: &mut Module) {
+        self.memories.write(names, module);
+    }
+
     /// A value after `wait` cycles; `None` if it does not wait.
     pub(super) fn tap(&self, id: NodeId, wait: u32) -> Option<&Value> {
         self.taps.get(&(id, wait))
@@ -29,7 +45,10 @@ impl Delays {
         let (mut from, mut at) = (value.clone(), 0);
         for &wait in waits.iter().filter(|w| **w > 0) {
             let name = |cycle: u32| format!("{value}_d{cycle}");
-            from = self.wait(from, (at, wait), name, names, module);
+            from = match self.memories.through(id, wait, &from) {
+                Some(stored) => module.reg(names.unique(&name(wait)), stored),
+                None => self.wait(from, (at, wait), name, names, module),
+            };
             self.taps.insert((id, wait), from.clone());
             at = wait;
         }
@@ -62,7 +81,8 @@ impl Delays {
 
     /// The delay modules in use.
     pub(super) fn modules(&self) -> Vec<Module> {
-        self.used.iter().map(|&(width, cycles)| module(width, cycles)).collect()
+        let registers = self.used.iter().map(|&(width, cycles)| module(width, cycles));
+        registers.chain(self.memories.modules()).collect()
     }
 }
 

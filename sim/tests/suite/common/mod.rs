@@ -5,6 +5,7 @@ use hdl::circuit::target::Clock;
 use hdl::engine::Config;
 use hdl::engine::protocol::{Counters, Reply, RunHeader, Segment, Stream};
 use hdl::rtl::netlist::Netlist;
+use pg2::backend::build::build_folded;
 use pg2::backend::lower::lower;
 use pg2::graph::{Graph, PinClass};
 use pg2::middle::schedule::schedule;
@@ -31,6 +32,8 @@ pub struct Kernel {
     pub graph: Graph,
     pub pipeline: Netlist,
     pub latency: u32,
+    /// Clocks from one pair to the next.
+    pub ii: u32,
 }
 
 impl Kernel {
@@ -39,7 +42,14 @@ impl Kernel {
         let simple = simplify(&compiled.graph);
         let schedule = schedule(&simple, Clock::default_clock());
         let pipeline = lower(&simple, &schedule, Clock::default_clock(), text);
-        Kernel { graph: compiled.graph, pipeline, latency: schedule.depth }
+        Kernel { graph: compiled.graph, pipeline, latency: schedule.depth, ii: 1 }
+    }
+
+    /// The kernel as a pipeline that takes a pair every `ii` clocks.
+    pub fn folded(name: &str, text: &str, clock: Clock, ii: u32) -> Kernel {
+        let graph = pg2::compile(name, text).unwrap_or_else(|e| panic!("{name}: {e:?}")).graph;
+        let built = build_folded(&graph, (clock, ii), text, Vec::new());
+        Kernel { graph, latency: built.schedule.depth, pipeline: built.netlist, ii }
     }
 
     pub fn config(&self, pipelines: u32) -> Config {
@@ -52,6 +62,7 @@ impl Kernel {
             stream_bits: 32,
             segments: 64,
             pipeline_latency: self.latency,
+            ii: self.ii,
         }
     }
 }

@@ -32,7 +32,17 @@ pub fn layout(i: &[&str], j: &[&str], params: &[&str], outputs: &[Output]) -> La
 
 /// An engine of that layout with small memories.
 pub fn config(layout: Layout, pipelines: u32, stream_bits: u32, pipeline_latency: u32) -> Config {
-    Config { layout, pipelines, groups: 1, i_banks: 2, jmem_records: 100, stream_bits, segments: 20, pipeline_latency }
+    Config {
+        layout,
+        pipelines,
+        groups: 1,
+        i_banks: 2,
+        jmem_records: 100,
+        stream_bits,
+        segments: 20,
+        pipeline_latency,
+        ii: 1,
+    }
 }
 
 /// The pipeline of a toy kernel: `mix` is the sum of all pins, each rotated by its place.

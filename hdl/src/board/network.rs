@@ -1,0 +1,55 @@
+//! What a board on the network has that needs no vendor: link, engine and the light of work, at the words of datagrams.
+
+use super::top::{Parts, lights};
+use crate::rtl::Value;
+use crate::rtl::netlist::Dir::Out;
+use crate::rtl::netlist::{Module, Netlist};
+
+/// The link (see [`crate::ethernet::netlist`]) with the engine that `parts` names. The top module, `KERNEL_network`, has the
+/// ports of the link for datagrams, `clk` and `rst`, and two outputs: `busy`, high from the first beat to the engine until it has
+/// answered END, and `resting`, high as long as no host has a session.
+pub fn around(parts: &Parts) -> Netlist {
+    let kernel = parts.kernel;
+    let mut m = Module { name: format!("{kernel}_network"), ..Module::default() };
+    m.doc = vec![format!("{kernel} behind datagrams.")];
+    let link = &parts.link.module(&parts.link.top).expect("a netlist holds its top").ports;
+    let is_outer = |name: &str| ["clk", "rst"].contains(&name) || name.starts_with("rx_") || name.starts_with("tx_");
+    for port in link.iter().filter(|p| is_outer(&p.name)) {
+        m.port(port.dir, port.name.as_str(), port.width);
+    }
+    m.port(Out, "busy", 1);
+    m.port(Out, "resting", 1);
+    let leds = parts.board.leds;
+    let lit = [(true, "busy"), (leds.alive, "alive"), (leds.error, "error")].into_iter().filter(|l| l.0).map(|l| l.1);
+    let lit: Vec<&str> = lit.collect();
+    for name in ["engine_rst", "lost"].into_iter().chain(lit.iter().copied().filter(|l| *l != "busy")) {
+        m.net(name, 1);
+    }
+    for port in link.iter().filter(|p| p.name.starts_with("s_t") || p.name.starts_with("m_t")) {
+        m.net(port.name.as_str(), port.width);
+    }
+    let mut add = |module: String, name: &str, ports: Vec<(String, String)>| {
+        let connections: Vec<(String, Value)> = ports.into_iter().map(|(port, net)| (port, m.signal(&net))).collect();
+        m.instance(module, name, connections);
+    };
+    add(parts.link.top.clone(), "link", link.iter().map(|p| (p.name.clone(), p.name.clone())).collect());
+    let stream = link.iter().filter(|p| p.name.starts_with("s_t") || p.name.starts_with("m_t"));
+    let mut engine: Vec<(String, String)> = stream.map(|p| (p.name.clone(), p.name.clone())).collect();
+    engine.extend([("clk".into(), "clk".into()), ("rst".into(), "engine_rst".into())]);
+    add(parts.engine.to_string(), "engine", engine);
+    let signal = |name: &str| m.signal(name);
+    let taps = [
+        ("to_engine", signal("s_tvalid") & signal("s_tready")),
+        ("from_engine", signal("m_tvalid") & signal("m_tready")),
+        ("last", signal("m_tlast")),
+        ("opcode", signal("m_tdata").bits(24, 8)),
+    ];
+    let same = ["clk", "rst", "engine_rst", "lost"].into_iter().chain(lit).map(|name| (name, m.signal(name)));
+    let watched: Vec<(String, Value)> = same.chain(taps).map(|(port, value)| (port.to_string(), value)).collect();
+    m.instance(format!("{kernel}_lights"), "lights", watched);
+    let resting = m.signal("engine_rst");
+    m.assign("resting", resting);
+    let mut all = Netlist { top: m.name.clone(), modules: parts.link.modules.clone() };
+    all.modules.extend([lights(parts), m]);
+    all
+}

@@ -1,0 +1,81 @@
+//! Datagrams as the medium of the host's end.
+
+use super::datagram::{self, Datagram};
+use super::words;
+use crate::engine::protocol::Stream;
+use crate::serial::Identity;
+use crate::serial::frame::Kind;
+use crate::serial::medium::{Carried, Heard, Medium};
+use std::time::Duration;
+
+/// Frames in UDP datagrams, one each.
+#[derive(Debug, Default)]
+pub struct Datagrams;
+
+impl Medium for Datagrams {
+    type Unit = u32;
+    const UNIT_BITS: u32 = 2;
+    const OFFSET_BITS: u32 = 32;
+    const ORDERED: bool = false;
+    const SOONEST: Duration = Duration::from_millis(1);
+    /// Seven whole datagrams: 62 us on the wire, which is more than the round trip of a local network.
+    const IN_FLIGHT: u64 = 7 * datagram::MOST as u64;
+
+    fn session(nonce: u32) -> u32 {
+        nonce
+    }
+
+    fn opening(_: u32) -> Vec<u32> {
+        Vec::new()
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Vec<Heard<u32>> {
+        if bytes.is_empty() {
+            return Vec::new();
+        }
+        let Some(Datagram { kind, session, seq, ack, taken, payload }) = Datagram::decode(bytes) else {
+            return vec![Heard::Broken];
+        };
+        let kind = match kind {
+            datagram::Kind::Data => Kind::Data,
+            datagram::Kind::Notice => Kind::Notice,
+            datagram::Kind::Rewind => Kind::Rewind,
+            datagram::Kind::Start => Kind::Start,
+            datagram::Kind::End => {
+                return vec![Heard::Refused { session, holder: payload.first().copied().unwrap_or(0) }];
+            }
+            datagram::Kind::Who => return Vec::new(),
+        };
+        vec![Heard::Whole(Carried { kind, session, seq, ack, taken, payload })]
+    }
+
+    fn encode(frame: Carried<u32>) -> Vec<u8> {
+        let Carried { kind, session, seq, ack, taken, payload } = frame;
+        let kind = match kind {
+            Kind::Data => datagram::Kind::Data,
+            Kind::Notice => datagram::Kind::Notice,
+            Kind::Rewind => datagram::Kind::Rewind,
+            Kind::Start => datagram::Kind::Start,
+        };
+        Datagram { kind, session, seq, ack, taken, payload }.encode()
+    }
+
+    fn farewell(session: u32) -> Option<Vec<u8>> {
+        Some(Datagram::bare(datagram::Kind::End, session).encode())
+    }
+
+    fn bytes(payload: &[u32]) -> Vec<u8> {
+        payload.iter().flat_map(|w| w.to_le_bytes()).collect()
+    }
+
+    /// The operating system queues what the network does not carry at once, and a window is small.
+    fn time(_: &Identity, _: usize) -> Duration {
+        Duration::ZERO
+    }
+
+    fn pack(stream: &Stream, beat_words: u32) -> Vec<u32> {
+        let mut words = Vec::new();
+        words::pack(stream, beat_words, &mut words);
+        words
+    }
+}

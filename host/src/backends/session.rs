@@ -1,0 +1,160 @@
+//! A session with a board, whatever it is reached by: the link's host end between a port and the packets of an engine.
+
+use hdl::engine::Config;
+use hdl::engine::link::{Link, LinkError};
+use hdl::engine::protocol::{END, Stream};
+use hdl::serial::Identity;
+use hdl::serial::chunks::Replies;
+use hdl::serial::host::{Failure, HostEnd, Patience};
+use hdl::serial::medium::Medium;
+use pg2::graph::Graph;
+use std::io;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Where a board is reached.
+pub trait Port {
+    type Medium: Medium;
+
+    /// Its name, for people.
+    fn name(&self) -> &str;
+
+    /// Reads what is there, waiting up to `timeout` for it: bytes, or one datagram. 0 bytes: nothing came. An error: the port
+    /// is gone.
+    fn read(&mut self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize>;
+
+    /// Writes one frame. An error: the port is gone.
+    fn write(&mut self, frame: &[u8]) -> io::Result<()>;
+
+    /// What a failure means and what to do about it.
+    fn reason(&self, failure: Failure) -> String;
+}
+
+/// A board with an open session.
+pub struct BoardSession<P: Port> {
+    port: P,
+    host: HostEnd<P::Medium>,
+    start: Instant,
+}
+
+/// A session, whatever its port.
+pub trait Session {
+    /// What the board said of itself.
+    fn identity(&self) -> &Identity;
+
+    /// Name of the port.
+    fn port(&self) -> &str;
+
+    /// The engine behind it, for a kernel that it runs.
+    fn with_engine(self: Box<Self>, graph: &Graph) -> Box<dyn Link>;
+}
+
+/// A number that earlier sessions are unlikely to have had, and not 0.
+pub fn nonce() -> u32 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mixed = (now.as_nanos() as u64 ^ (std::process::id() as u64) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((mixed >> 32) as u32).max(1)
+}
+
+impl<P: Port> BoardSession<P> {
+    /// Opens a session with the board behind a port. The error names the port and what to do.
+    pub fn open(port: P, patience: Patience) -> Result<BoardSession<P>, String> {
+        let host = HostEnd::new(nonce(), patience);
+        let mut board = BoardSession { port, host, start: Instant::now() };
+        while board.host.identity().is_none() {
+            board.turn()?;
+        }
+        Ok(board)
+    }
+
+    /// Sends what is due, and takes what comes until there is something to do again.
+    fn turn(&mut self) -> Result<(), String> {
+        while let Some(frame) = self.host.transmit(self.start.elapsed()).map_err(|e| self.port.reason(e))? {
+            self.port.write(&frame).map_err(|e| self.gone(e))?;
+        }
+        let mut buffer = [0; 4096];
+        let wait = self.host.wake().saturating_sub(self.start.elapsed());
+        // A tick at least, so that a time that is just over does not make the loop spin.
+        let mut wait = wait.clamp(Duration::from_micros(200), Duration::from_millis(100));
+        // What came meanwhile is taken at once, but not more than a window, so that it is acknowledged.
+        for _ in 0..AT_ONCE {
+            let n = self.port.read(&mut buffer, wait).map_err(|e| self.gone(e))?;
+            if n == 0 {
+                break;
+            }
+            self.host.receive(self.start.elapsed(), &buffer[..n]).map_err(|e| self.port.reason(e))?;
+            wait = Duration::ZERO;
+        }
+        Ok(())
+    }
+
+    fn gone(&self, e: io::Error) -> String {
+        format!("{} is gone ({e}); connect the board again and start anew", self.port.name())
+    }
+}
+
+/// How often the end of a session is told, which nobody answers.
+const FAREWELLS: u32 = 3;
+/// Reads of a port in one turn.
+const AT_ONCE: usize = 16;
+
+impl<P: Port> Drop for BoardSession<P> {
+    fn drop(&mut self) {
+        if let Some(frame) = self.host.close() {
+            // A board that hears none of them finds out by itself.
+            (0..FAREWELLS).for_each(|_| drop(self.port.write(&frame)));
+        }
+    }
+}
+
+impl<P: Port + 'static> Session for BoardSession<P> {
+    fn identity(&self) -> &Identity {
+        self.host.identity().expect("the session of a connected board is open")
+    }
+
+    fn port(&self) -> &str {
+        self.port.name()
+    }
+
+    fn with_engine(self: Box<Self>, graph: &Graph) -> Box<dyn Link> {
+        let config = self.identity().engine(graph.layout());
+        Box::new(BoardLink { config, board: *self, replies: Replies::default(), sent_ends: 0 })
+    }
+}
+
+/// The engine of a board.
+pub struct BoardLink<P: Port> {
+    config: Config,
+    board: BoardSession<P>,
+    replies: Replies,
+    /// END packets sent since the session started.
+    sent_ends: u64,
+}
+
+impl<P: Port> BoardLink<P> {
+    fn transfer(&mut self, input: &Stream, receive: &mut dyn FnMut(&[u32])) -> Result<(), String> {
+        // An END that goes on into a second beat is too long, and is not answered.
+        let is_end =
+            |p: &&[u32]| p.first().is_some_and(|w| w >> 24 == END) && p.len() <= self.config.beat_words() as usize;
+        self.sent_ends += input.packets().filter(is_end).count() as u64;
+        let ends_with_end = input.packets().last().is_some_and(|p| is_end(&p));
+        self.board.host.send(&P::Medium::pack(input, self.config.beat_words()));
+        self.board.host.resume(self.board.start.elapsed());
+        while self.board.host.unacknowledged() > 0 || (ends_with_end && self.replies.ends < self.sent_ends) {
+            self.board.turn()?;
+            let came = P::Medium::bytes(&self.board.host.fetch());
+            let wrong = |e: String| format!("the board at {}: {e}", self.board.port.name());
+            self.replies.take(&came, &self.config, receive).map_err(wrong)?;
+        }
+        Ok(())
+    }
+}
+
+impl<P: Port> Link for BoardLink<P> {
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn exchange(&mut self, input: &Stream, receive: &mut dyn FnMut(&[u32])) -> Result<(), LinkError> {
+        self.transfer(input, receive).map_err(LinkError)
+    }
+}

@@ -1,0 +1,53 @@
+//! How deep a tree is to be: by the particles of a leaf, and by what the stages cost.
+
+use pg2::backend::cuda::p2p::Real;
+
+/// The deepest tree: 8^7 leaves.
+pub const DEEPEST: u32 = 7;
+
+/// The least depth at which leaves have at most `leaf` particles in the mean.
+pub fn depth_for(n: usize, leaf: usize) -> u32 {
+    (0..DEEPEST).find(|depth| n as u64 <= (leaf as u64).saturating_mul(1 << (3 * depth))).unwrap_or(DEEPEST)
+}
+
+/// About how long the stages take, in ns on one H200; see docs/cuda.md.
+pub fn cost(pairs: f64, depth: u32, order: usize, real: Real) -> f64 {
+    let (pair, product) = if real == Real::F32 { (0.75e-3, 5e-5) } else { (1.8e-3, 1.1e-4) };
+    let (cells, terms) = (8f64.powi(depth as i32), ((order + 1) * (order + 1)) as f64);
+    let far = if depth >= 2 { 16.0 + 189.0 * terms * terms * product } else { 0.0 };
+    pairs * pair + cells * (6.0 + far)
+}
+
+/// The leaf size at which uniform particles cost least.
+pub fn best_leaf(n: usize, order: usize, real: Real) -> usize {
+    let of_depth = |depth: &u32| {
+        let side = 2f64.powi(*depth as i32);
+        let near = (3.0 - 2.0 / side).powi(3);
+        cost(n as f64 * n as f64 / side.powi(3) * near, *depth, order, real)
+    };
+    let best = (0..=DEEPEST).min_by(|a, b| of_depth(a).total_cmp(&of_depth(b))).unwrap_or(0);
+    n.div_ceil(1 << (3 * best)).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_is_as_deep_as_its_leaves_are_small() {
+        assert_eq!([0, 1, 64, 65, 512, 513].map(|n| depth_for(n, 64)), [0, 0, 0, 1, 1, 2]);
+        assert_eq!([(1_000_000, 64), (16_000_000, 64), (16_000_000, 8)].map(|(n, leaf)| depth_for(n, leaf)), [5, 6, 7]);
+        assert_eq!((depth_for(2_000_000_000, 1), depth_for(1000, usize::MAX)), (DEEPEST, 0));
+    }
+
+    #[test]
+    fn the_best_leaf_gives_its_own_depth() {
+        for n in [1, 31, 1000, 30_000, 1_000_000, 16_000_000] {
+            let leaf = best_leaf(n, 5, Real::F32);
+            let depth = depth_for(n, leaf);
+            assert!(leaf.saturating_mul(1 << (3 * depth)) >= n && (depth == 0 || leaf << (3 * (depth - 1)) < n), "{n}");
+        }
+        assert_eq!([1_000_000, 16_000_000].map(|n| depth_for(n, best_leaf(n, 5, Real::F32))), [5, 6]);
+        assert_eq!(best_leaf(100, 5, Real::F32), 100, "a hundred particles need no cells");
+    }
+}

@@ -1,0 +1,174 @@
+//! The operators of an order as plain tables, for a machine that has its own loops: a GPU.
+
+use super::harmonics::Harmonics;
+use super::matrices::{self, Translation};
+use super::orders::Orders;
+use super::terms::{count, terms};
+use crate::tree::lists::{is_listed, is_near, reach};
+
+/// M2L at one offset.
+pub struct Offset {
+    /// The target's centre from the source's, in cells.
+    pub at: [i64; 3],
+    /// Leading rows and columns that are not 0.
+    pub terms: usize,
+    /// Row after row of targets' terms, all of them.
+    pub matrix: Vec<f64>,
+}
+
+/// All tables. Matrices are the same on every level, since lengths are in units of cells.
+pub struct Dense {
+    pub order: usize,
+    /// The factors of the recurrences of regular harmonics, see [`Harmonics`].
+    pub sectors: Vec<f64>,
+    pub steps: Vec<[f64; 2]>,
+    /// M2M and L2L for each octant: column after column.
+    pub up: Vec<Vec<f64>>,
+    pub down: Vec<Vec<f64>>,
+    /// For each axis and harmonic of a gradient the terms of the potential that it is made of, with factors.
+    pub slopes: [Vec<Vec<(usize, f64)>>; 3],
+    pub offsets: Vec<Offset>,
+    /// For the targets of each octant: the offset in `offsets`.
+    pub lists: [Vec<usize>; 8],
+}
+
+impl Dense {
+    /// For an order and cells that are near below `near2`.
+    pub fn new(order: usize, near2: u64) -> Dense {
+        let (weights, size) = (matrices::weights(2 * order), count(order));
+        let harmonics = Harmonics::<f64>::new(order);
+        let (sectors, steps) = harmonics.factors();
+        let mut slopes = [0; 3].map(|_| vec![Vec::new(); size]);
+        for (to, products) in slopes.iter_mut().zip(matrices::local_slopes(order, &weights)) {
+            products.iter().for_each(|p| to[p.dst as usize].push((p.src as usize, p.coefficient)));
+        }
+        let (up, down) = (0..8).map(|octant| shifts(order, octant, &weights)).unzip();
+        let offsets = offsets(order, near2, &weights);
+        let of_octant = |octant: usize| (0..offsets.len()).filter(|k| is_seen(offsets[*k].at, octant, near2)).collect();
+        Dense {
+            order,
+            sectors: sectors.to_vec(),
+            steps: steps.to_vec(),
+            up,
+            down,
+            slopes,
+            lists: std::array::from_fn(of_octant),
+            offsets,
+        }
+    }
+}
+
+/// M2M from the child in an octant and L2L to it, column after column.
+fn shifts(order: usize, octant: usize, weights: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let (all, size) = (terms(order), count(order));
+    let half = |k: usize| 0.5f64.powi(all[k].n as i32);
+    let place = [4, 2, 1].map(|bit| if octant & bit == 0 { -0.25 } else { 0.25 });
+    let shift = matrices::shift(order, place, weights);
+    let entries = || (0..size).flat_map(|column| (0..size).map(move |row| (row, column)));
+    let up = entries().map(|(row, column)| half(column) * shift[row * size + column]).collect();
+    let down = entries().map(|(row, column)| 0.5 * half(row) * shift[column * size + row]).collect();
+    (up, down)
+}
+
+fn offsets(order: usize, near2: u64, weights: &[f64]) -> Vec<Offset> {
+    let (all, orders, most) = (terms(order), Orders::new(order, near2), 2 * reach(near2) + 1);
+    let axis = || -most..=most;
+    let places = axis().flat_map(|x| axis().flat_map(move |y| axis().map(move |z| [x, y, z])));
+    let one = |at: [i64; 3]| {
+        let needed = orders.at(at);
+        let translation = Translation::new(needed, at.map(|x| x as f64), weights);
+        let entry = |a: usize, b: usize| {
+            let (a, b) = (all[a], all[b]);
+            if a.n.max(b.n) <= needed { translation.entry(a, b, weights) } else { 0.0 }
+        };
+        let matrix = (0..all.len()).flat_map(|a| (0..all.len()).map(move |b| (a, b))).map(|(a, b)| entry(a, b));
+        Offset { at, terms: count(needed), matrix: matrix.collect() }
+    };
+    places.filter(|at| is_listed(*at, near2)).map(one).collect()
+}
+
+/// Whether a target in an octant has a source at this offset in its list: their parents are near.
+fn is_seen(at: [i64; 3], octant: usize, near2: u64) -> bool {
+    let bits = [4, 2, 1].map(|bit| (octant & bit != 0) as i64);
+    is_near(std::array::from_fn(|a| (bits[a] - at[a]).div_euclid(2)), near2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expansion::solid::Solid;
+    use crate::expansion::sparse::with_slopes;
+    use crate::expansion::{Expansion, Points};
+
+    /// A matrix by columns times a vector.
+    fn times(columns: &[f64], x: &[f64]) -> Vec<f64> {
+        (0..x.len())
+            .map(|row| x.iter().enumerate().map(|(k, x)| columns[k * row_count(columns) + row] * x).sum())
+            .collect()
+    }
+
+    fn row_count(columns: &[f64]) -> usize {
+        columns.len().isqrt()
+    }
+
+    fn close(a: &[f64], b: &[f64]) -> bool {
+        let scale = b.iter().fold(0.0f64, |a, x| a.max(x.abs()));
+        a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-13 * scale)
+    }
+
+    #[test]
+    fn tables_are_the_operators_of_the_cpu() {
+        for order in [1, 2, 5] {
+            let (dense, solid) = (Dense::new(order, 4), Solid::<f64>::new(order, 4));
+            let size = count(order);
+            let x: Vec<f64> = (0..size).map(|k| ((k * 37 + 11) % 17) as f64 / 17.0 - 0.4).collect();
+            for octant in 0..8 {
+                let (mut m, mut l) = (vec![0.0; size], vec![0.0; size]);
+                solid.m2m(octant, &x, &mut m);
+                solid.l2l(octant, &x, &mut l);
+                assert!(close(&times(&dense.up[octant], &x), &m), "M2M {order} {octant}");
+                assert!(close(&times(&dense.down[octant], &x), &l), "L2L {order} {octant}");
+            }
+            for offset in dense.offsets.iter().filter(|o| o.terms == size) {
+                let mut l = vec![0.0; size];
+                solid.m2l_pair(0, offset.at, &x, &mut l);
+                let rows = offset.matrix.chunks_exact(size);
+                let found: Vec<f64> = rows.map(|row| row.iter().zip(&x).map(|(a, x)| a * x).sum()).collect();
+                assert!(close(&found, &l), "M2L {order} {:?}", offset.at);
+            }
+            let wanted = with_slopes(&x, &matrices::local_slopes(order, &matrices::weights(2 * order)), size);
+            for (k, wanted) in wanted.iter().enumerate() {
+                for axis in 0..3 {
+                    let sum: f64 = dense.slopes[axis][k].iter().map(|(src, factor)| factor * x[*src]).sum();
+                    assert!((sum - wanted[axis + 1]).abs() < 1e-14, "slope {order} {axis} {k}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_octant_has_189_offsets_whose_parents_are_near() {
+        let dense = Dense::new(1, 4);
+        assert_eq!(dense.offsets.len(), 316);
+        for list in &dense.lists {
+            assert_eq!(list.len(), 189);
+        }
+        // The far field of a point by the lists of its cell is that of all cells but the near ones.
+        let far = |octant: usize| dense.lists[octant].iter().map(|k| dense.offsets[*k].at).collect::<Vec<_>>();
+        assert!(far(0).contains(&[-3, 0, 0]) && !far(0).contains(&[3, 0, 0]));
+        assert!(far(7).contains(&[3, 3, 3]) && !far(7).contains(&[-3, 0, 0]));
+    }
+
+    #[test]
+    fn recurrences_are_those_of_the_harmonics() {
+        let solid = Solid::<f64>::new(3, 4);
+        let dense = Dense::new(3, 4);
+        assert_eq!((dense.sectors.len(), dense.steps.len()), (4, 6));
+        let mut m = vec![0.0; 16];
+        let x = [vec![0.1], vec![0.2], vec![0.3]];
+        solid.p2m(Points { x: [&x[0], &x[1], &x[2]] }, &[1.0], &mut m, &mut Vec::new());
+        // Degree 2, order 0, from the two below it.
+        let r2: f64 = 0.14;
+        assert!((dense.steps[1][0] * 0.3 * 0.3 + dense.steps[1][1] * r2 - m[4]).abs() < 1e-15);
+    }
+}

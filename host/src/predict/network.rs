@@ -1,0 +1,216 @@
+//! The same over Ethernet: both ends of the link as they are, on a wire of a gigabit, and the engine's clocks.
+
+use super::engine::Engine;
+use super::{LinkUse, Setup};
+use hdl::engine::Config;
+use hdl::engine::link::{Link, LinkError};
+use hdl::engine::protocol::{END, RESULT, Stream};
+use hdl::ethernet::board::{BoardEnd, Peer};
+use hdl::ethernet::{Datagrams, words};
+use hdl::serial::Identity;
+use hdl::serial::chunks::Replies;
+use hdl::serial::host::{Failure, HostEnd, Patience};
+use hdl::serial::medium::Medium;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Clocks of a step.
+const STEP: u64 = 16;
+/// Bytes on the wire beside a datagram: preamble, headers of Ethernet, IP and UDP, check and gap.
+const AROUND: usize = 66;
+/// Bytes a second in each direction.
+const WIRE: f64 = 125e6;
+const HOST: Peer = Peer { address: 1, port: 1 };
+
+/// The link to a board on the network that is predicted.
+pub struct PredictedNetwork {
+    config: Config,
+    host: HostEnd<Datagrams>,
+    board: BoardEnd,
+    engine: Engine,
+    clock_hz: f64,
+    /// Clocks that the host takes to act.
+    turnaround: u64,
+    /// Clocks so far, and those whose beats have passed in either direction.
+    now: u64,
+    passed: [u64; 2],
+    /// When the wire is free in either direction.
+    down_free: f64,
+    up_free: f64,
+    /// Datagrams on their way, with their time of arrival.
+    to_board: VecDeque<(u64, Vec<u8>)>,
+    to_host: VecDeque<(u64, Vec<u8>)>,
+    replies: Replies,
+    sent_ends: u64,
+    so_far: LinkUse,
+    seen: Rc<RefCell<LinkUse>>,
+}
+
+fn due(queue: &mut VecDeque<(u64, Vec<u8>)>, now: u64) -> Option<Vec<u8>> {
+    queue.front().filter(|(at, _)| *at <= now)?;
+    queue.pop_front().map(|(_, datagram)| datagram)
+}
+
+impl PredictedNetwork {
+    /// A board with an engine of `config` for a kernel of that hash, whose session is not open yet. The error says what
+    /// cannot be built.
+    pub fn new(
+        config: Config,
+        hash: u64,
+        setup: &Setup,
+        seen: Rc<RefCell<LinkUse>>,
+    ) -> Result<PredictedNetwork, String> {
+        config.verify()?;
+        let clock_hz = setup.clock_mhz * 1e6;
+        let identity = Identity::new(&config, hash, clock_hz.round() as u32, 0).over_ethernet();
+        identity.verify()?;
+        Ok(PredictedNetwork {
+            // A group of targets may compute for long in the time that is predicted.
+            host: HostEnd::new(1, Patience { stall: Duration::from_secs(1 << 30), ..Patience::default() }),
+            board: BoardEnd::new(identity),
+            engine: Engine::new(&config),
+            config,
+            clock_hz,
+            turnaround: (setup.turnaround.max(0.0) * clock_hz).round() as u64,
+            now: 0,
+            passed: [0; 2],
+            down_free: 0.0,
+            up_free: 0.0,
+            to_board: VecDeque::new(),
+            to_host: VecDeque::new(),
+            replies: Replies::default(),
+            sent_ends: 0,
+            so_far: LinkUse::default(),
+            seen,
+        })
+    }
+
+    fn time(&self) -> Duration {
+        Duration::from_secs_f64(self.now as f64 / self.clock_hz)
+    }
+
+    /// When a datagram that is sent now is through, on a wire that is free from `free` on.
+    fn through(&self, free: f64, datagram: &[u8]) -> f64 {
+        free.max(self.now as f64) + (datagram.len() + AROUND) as f64 * self.clock_hz / WIRE
+    }
+
+    /// Some clocks, or more where nothing would happen in them.
+    fn turn(&mut self) -> Result<(), Failure> {
+        let time = self.time();
+        let mut moved = false;
+        while let Some(datagram) = due(&mut self.to_host, self.now) {
+            self.host.receive(time, &datagram)?;
+            moved = true;
+        }
+        while let Some(datagram) = self.host.transmit(time)? {
+            self.down_free = self.through(self.down_free, &datagram);
+            self.so_far.bytes_in += datagram.len() as u64;
+            self.to_board.push_back((self.down_free.ceil() as u64, datagram));
+            moved = true;
+        }
+        while let Some(datagram) = due(&mut self.to_board, self.now) {
+            if self.board.receive(time, HOST, &datagram) {
+                self.engine = Engine::new(&self.config);
+            }
+            moved = true;
+        }
+        moved |= self.beats();
+        if self.up_free <= self.now as f64
+            && let Some((_, datagram)) = self.board.transmit(!self.engine.offers())
+        {
+            self.up_free = self.through(self.up_free, &datagram);
+            self.so_far.bytes_out += datagram.len() as u64;
+            self.to_host.push_back((self.up_free.ceil() as u64 + self.turnaround, datagram));
+            moved = true;
+        }
+        self.now = if moved { self.now + STEP } else { self.next() };
+        let last = self.down_free.max(self.up_free);
+        self.so_far.seconds = last / self.clock_hz;
+        Ok(())
+    }
+
+    /// Beats between the board's end of the link and the engine: the link has a word a clock in each direction.
+    fn beats(&mut self) -> bool {
+        let now = self.now;
+        self.engine.advance(now);
+        let beat = self.config.beat_words() as u64;
+        // What was not used in the steps before is lost.
+        self.passed = self.passed.map(|passed| passed.max(now.saturating_sub(STEP)));
+        let mut moved = false;
+        loop {
+            let mut one = false;
+            if self.passed[0] < now
+                && self.engine.takes()
+                && let Some((words, last)) = self.board.take_beat()
+            {
+                self.engine.push(now, words, last);
+                self.passed[0] += beat;
+                one = true;
+            }
+            if self.passed[1] < now
+                && self.engine.offers()
+                && self.board.ready()
+                && let Some(words) = self.engine.pop(now)
+            {
+                self.board.give_beat(&words);
+                self.passed[1] += beat;
+                one = true;
+            }
+            if !one {
+                return moved;
+            }
+            moved = true;
+        }
+    }
+
+    /// The time of what happens next, where nothing happens now.
+    fn next(&self) -> u64 {
+        let wake = (self.host.wake().as_secs_f64() * self.clock_hz).ceil() as u64;
+        let wire = if self.up_free > self.now as f64 { self.up_free.ceil() as u64 } else { u64::MAX };
+        let arrivals = [&self.to_board, &self.to_host].into_iter().filter_map(|q| q.front()).map(|(at, _)| *at);
+        let next = arrivals.chain(self.engine.next()).chain([wake, wire]).min().unwrap_or(0);
+        next.max(self.now + STEP)
+    }
+
+    fn transfer(&mut self, input: &Stream, receive: &mut dyn FnMut(&[u32])) -> Result<(), String> {
+        let failed = |e: Failure| format!("the model of the board's link failed: {e:?}");
+        let mut packed = Vec::new();
+        words::pack(input, self.config.beat_words(), &mut packed);
+        let is_end = |p: &&[u32]| p.first().is_some_and(|w| w >> 24 == END);
+        self.sent_ends += input.packets().filter(is_end).count() as u64;
+        let ends_with_end = input.packets().last().is_some_and(|p| is_end(&p));
+        self.host.send(&packed);
+        self.host.resume(self.time());
+        let head = self.config.result_head_words() as usize;
+        let mut blank = Vec::new();
+        while self.host.unacknowledged() > 0 || (ends_with_end && self.replies.ends < self.sent_ends) {
+            self.turn().map_err(failed)?;
+            let came = self.host.fetch();
+            if came.is_empty() {
+                continue;
+            }
+            self.replies.take(&Datagrams::bytes(&came), &self.config, &mut |packet| {
+                blank.clear();
+                blank.extend_from_slice(packet);
+                if packet[0] >> 24 == RESULT {
+                    blank[head..].fill(0);
+                }
+                receive(&blank);
+            })?;
+        }
+        *self.seen.borrow_mut() = self.so_far;
+        Ok(())
+    }
+}
+
+impl Link for PredictedNetwork {
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn exchange(&mut self, input: &Stream, receive: &mut dyn FnMut(&[u32])) -> Result<(), LinkError> {
+        self.transfer(input, receive).map_err(LinkError)
+    }
+}

@@ -1,0 +1,160 @@
+// P2M, M2M, L2L and L2P in real solid harmonics, lengths in units of a cell.
+
+// Calls `take(place, value)` for every regular harmonic at a point, times `start`; places are known when this is compiled.
+template <class Take> PF void harmonics(const Real x, const Real y, const Real z, const Real start, const Take take)
+{
+    const Real r2 = x * x + y * y + z * z;
+    Real c = start, s = 0;
+    int step = 0;
+#pragma unroll
+    for (int m = 0; m <= ORDER; m++) {
+        if (m > 0) {
+            const Real next = (x * c - y * s) * SECTORS[m];
+            s = (x * s + y * c) * SECTORS[m];
+            c = next;
+        }
+        Real last[2] = {c, s}, before[2] = {0, 0};
+#pragma unroll
+        for (int n = m; n <= ORDER; n++) {
+            if (n > m) {
+                const Real up = STEPS[step][0] * z, two = STEPS[step][1] * r2;
+                step++;
+#pragma unroll
+                for (int k = 0; k < 2; k++) {
+                    const Real next = up * last[k] + two * before[k];
+                    before[k] = last[k];
+                    last[k] = next;
+                }
+            }
+            const int place = n * n + (m > 0 ? 2 * m - 1 : 0);
+            take(place, last[0]);
+            if (m > 0)
+                take(place + 1, last[1]);
+        }
+    }
+}
+
+// A warp a leaf: lanes are particles.
+extern "C" __global__ void __launch_bounds__(128) p2m(const Problem p)
+{
+    const uint32_t cell = blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (cell >= 1u << 3 * p.depth)
+        return;
+    const uint32_t start = start_of(p, cell), end = start_of(p, cell + 1);
+    Real sums[(TERMS + 31) / 32] = {};
+    for (uint32_t first = start; first < end; first += 32) {
+        Real at[3] = {0, 0, 0}, q = 0;
+        if (first + lane < end)
+            q = relative(p.records[first + lane], cell, p, at);
+        harmonics(at[0], at[1], at[2], q, [&](const int place, Real value) {
+#pragma unroll
+            for (int step = 16; step > 0; step /= 2)
+                value += __shfl_xor_sync(~0u, value, step);
+            if (lane == place % 32)
+                sums[place / 32] += value;
+        });
+    }
+    Real *const m = p.m + (uint64_t)(level_start(p.depth) + cell) * PITCH;
+#pragma unroll
+    for (int k = 0; k < (TERMS + 31) / 32; k++)
+        if (k * 32 + lane < TERMS)
+            m[k * 32 + lane] = sums[k];
+}
+
+// The first of eight children, and the step to each other one along z, y, x.
+PF uint32_t first_child(const uint32_t parent, const uint32_t level)
+{
+    const uint32_t side = SIDE(level), x = parent % side, y = parent / side % side, z = parent / side / side;
+    return ((2 * z << (level + 1) | 2 * y) << (level + 1)) | 2 * x;
+}
+
+PF uint32_t child_step(const uint32_t octant, const uint32_t level)
+{
+    return (octant >> 2 & 1) | ((octant >> 1 & 1) | (octant & 1) << (level + 1)) << (level + 1);
+}
+
+// Some parents of a level a block: a thread for each term of each.
+extern "C" __global__ void __launch_bounds__(TERMS * FAMILIES) m2m(const Problem p, const uint32_t level)
+{
+    __shared__ Real children[FAMILIES][8][TERMS];
+    const uint32_t family = threadIdx.x / TERMS, row = threadIdx.x % TERMS, parent = blockIdx.x * FAMILIES + family;
+    const uint32_t first = first_child(parent, level);
+    const Real *const m = p.m + (uint64_t)level_start(level + 1) * PITCH;
+    for (int o = 0; o < 8; o++)
+        children[family][o][row] = m[(uint64_t)(first + child_step(o, level)) * PITCH + row];
+    __syncthreads();
+    Real sum = 0;
+    for (int o = 0; o < 8; o++)
+#pragma unroll 6
+        for (int k = 0; k < TERMS; k++)
+            sum += p.up[(o * TERMS + k) * TERMS + row] * children[family][o][k];
+    p.m[(uint64_t)(level_start(level) + parent) * PITCH + row] = sum;
+}
+
+// The same for the local expansions of the children of a level's parents.
+extern "C" __global__ void __launch_bounds__(TERMS * FAMILIES) l2l(const Problem p, const uint32_t level)
+{
+    __shared__ Real parents[FAMILIES][TERMS];
+    const uint32_t family = threadIdx.x / TERMS, row = threadIdx.x % TERMS, parent = blockIdx.x * FAMILIES + family;
+    const uint32_t first = first_child(parent, level);
+    Real *const l = p.l + (uint64_t)level_start(level + 1) * PITCH;
+    parents[family][row] = p.l[(uint64_t)(level_start(level) + parent) * PITCH + row];
+    __syncthreads();
+    for (int o = 0; o < 8; o++) {
+        Real sum = 0;
+#pragma unroll 6
+        for (int k = 0; k < TERMS; k++)
+            sum += p.down[(o * TERMS + k) * TERMS + row] * parents[family][k];
+        l[(uint64_t)(first + child_step(o, level)) * PITCH + row] += sum;
+    }
+}
+
+// A warp a leaf: adds the local expansion to what P2P gave, and writes all in boxes and in the order of the input.
+extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
+{
+    __shared__ Real4 all[4][TERMS];
+    const uint32_t cell = blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (cell >= 1u << 3 * p.depth)
+        return;
+    const uint32_t start = start_of(p, cell), end = start_of(p, cell + 1);
+    if (start == end)
+        return;
+    Real4 *const factors = all[threadIdx.x / 32];
+    if (p.depth >= 2) {
+        const Real *const l = p.l + (uint64_t)(level_start(p.depth) + cell) * PITCH;
+        for (uint32_t k = lane; k < TERMS; k += 32) {
+            Real slopes[3] = {0, 0, 0};
+            for (int axis = 0; axis < 3; axis++)
+                for (int s = 0; s < SLOPES; s++) {
+                    const uint32_t entry = (axis * TERMS + k) * SLOPES + s;
+                    slopes[axis] += p.slopes[entry] * l[p.slope_terms[entry]];
+                }
+            factors[k] = {l[k], slopes[0], slopes[1], slopes[2]};
+        }
+        __syncwarp();
+    }
+    const Real potential = (Real)SIDE(p.depth), gradient = potential * potential;
+    for (uint32_t i = start + lane; i < end; i += 32) {
+        Real sum[4] = {0, 0, 0, 0};
+        if (p.depth >= 2) {
+            Real at[3];
+            relative(p.records[i], cell, p, at);
+            harmonics(at[0], at[1], at[2], (Real)1, [&](const int place, const Real value) {
+                const Real4 f = factors[place];
+                sum[0] += f.x * value;
+                if (place < ORDER * ORDER) {
+                    sum[1] += f.y * value;
+                    sum[2] += f.z * value;
+                    sum[3] += f.w * value;
+                }
+            });
+        }
+        const Real4 near = p.near[i];
+        const Real4 out = {sum[0] * potential + near.x * (Real)p.potential, sum[1] * gradient + near.y * (Real)p.gradient,
+                           sum[2] * gradient + near.z * (Real)p.gradient, sum[3] * gradient + near.w * (Real)p.gradient};
+        const Real zero = 0 * (out.x + out.y + out.z + out.w);
+        if (!(zero == 0))
+            atomicAdd((unsigned long long *)&p.status->lost, 1ull);
+        p.out[p.order[i]] = out;
+    }
+}

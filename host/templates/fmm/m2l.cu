@@ -1,0 +1,142 @@
+// M2L: products of dense matrices. A block takes one octant of 64 parents, and goes through the offsets of its list.
+//
+// Matrices and sources of an offset come into shared memory while the offset before is computed.
+
+#define CELLS 64
+#define GROUPS 16               // threads along cells; each has CELLS / GROUPS of them
+#define SHARE (CELLS / GROUPS)
+#define M2L_THREADS (GROUPS * ROWS)
+#define CHUNK (PITCH / CHUNKS)  // columns that are in shared memory at a time
+#define ROW (((CHUNK / VECTOR) | 1) * VECTOR)   // an odd number of vectors: neighbours are in other banks
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+// Copies 16 bytes, or sets them to 0.
+PF void copy(Real *to, const Real *from, const bool is_there)
+{
+    const uint32_t place = (uint32_t)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(place), "l"(from), "r"(is_there ? 16 : 0));
+}
+PF void end_copies() { asm volatile("cp.async.commit_group;"); }
+PF void wait_but_one() { asm volatile("cp.async.wait_group 1;"); }
+#else
+PF void copy(Real *to, const Real *from, const bool is_there)
+{
+    const Vector none = {};
+    *(Vector *)to = is_there ? *(const Vector *)from : none;
+}
+PF void end_copies() {}
+PF void wait_but_one() {}
+#endif
+
+struct Buffer { Real matrix[TERMS * ROW], sources[CELLS * ROW]; };
+
+// The target cells of a block: coordinates, and the place on its level.
+struct Target { int x, y, z, cell; };
+
+// A step of the list: the offset of the source from the target, its matrix, and how many columns that has.
+struct Step { int d[3], matrix, columns; };
+
+PF Step step_of(const Problem &p, const uint32_t octant, const uint32_t k)
+{
+    const int32_t *const s = p.steps + (octant * LISTED + k) * 5;
+    return {{s[0], s[1], s[2]}, s[3], s[4]};
+}
+
+PF void load(Buffer &buffer, const Problem &p, const Step &step, const uint32_t chunk, const Target *targets, const uint32_t level)
+{
+    const int vectors = CHUNK / VECTOR, side = SIDE(level);
+    const Real *const matrix = p.matrices + (uint64_t)step.matrix * TERMS * PITCH + chunk * CHUNK;
+    const Real *const m = p.m + (uint64_t)level_start(level) * PITCH + chunk * CHUNK;
+    for (uint32_t k = threadIdx.x; k < TERMS * vectors; k += M2L_THREADS) {
+        const uint32_t row = k / vectors, v = k % vectors;
+        copy(buffer.matrix + row * ROW + v * VECTOR, matrix + row * PITCH + v * VECTOR, true);
+    }
+    for (uint32_t k = threadIdx.x; k < CELLS * vectors; k += M2L_THREADS) {
+        const uint32_t c = k / vectors, v = k % vectors;
+        const Target t = targets[c];
+        const int x = t.x + step.d[0], y = t.y + step.d[1], z = t.z + step.d[2];
+        const bool is_there = (uint32_t)x < (uint32_t)side && (uint32_t)y < (uint32_t)side && (uint32_t)z < (uint32_t)side;
+        const uint32_t cell = is_there ? ((uint32_t)z << level | y) << level | x : 0;
+        copy(buffer.sources + c * ROW + v * VECTOR, m + (uint64_t)cell * PITCH + v * VECTOR, is_there);
+    }
+    end_copies();
+}
+
+extern "C" __global__ void __launch_bounds__(M2L_THREADS, M2L_BLOCKS) m2l(const Problem p)
+{
+    __shared__ Buffer buffers[2];
+    __shared__ Target targets[CELLS];
+    // The deepest level comes first.
+    uint32_t level = p.depth, tile = blockIdx.x;
+    for (;; level--) {
+        const uint32_t parents = 1u << 3 * (level - 1), tiles = 8 * ((parents + CELLS - 1) / CELLS);
+        if (tile < tiles)
+            break;
+        tile -= tiles;
+    }
+    const uint32_t octant = tile % 8, first = tile / 8 * CELLS, parents = 1u << 3 * (level - 1);
+    for (uint32_t k = threadIdx.x; k < CELLS; k += M2L_THREADS) {
+        Target t = {-1000000, 0, 0, -1};
+        if (first + k < parents) {
+            const uint32_t side = SIDE(level - 1), parent = first + k;
+            t.x = 2 * (parent % side) + (octant >> 2 & 1);
+            t.y = 2 * (parent / side % side) + (octant >> 1 & 1);
+            t.z = 2 * (parent / side / side) + (octant & 1);
+            t.cell = (t.z << level | t.y) << level | t.x;
+        }
+        targets[k] = t;
+    }
+    __syncthreads();
+
+    const uint32_t group = threadIdx.x / GROUPS, place = threadIdx.x % GROUPS;
+    Real sums[ROWS][SHARE] = {};
+    Step step = step_of(p, octant, 0), next = step;
+    load(buffers[0], p, step, 0, targets, level);
+    uint32_t k = 0, chunk = 0, now = 0;
+    while (k < LISTED) {
+        // What comes after this: the next columns, or the next offset.
+        uint32_t next_k = k, next_chunk = chunk + 1;
+        if ((int)(next_chunk * CHUNK) >= step.columns) {
+            next_k++;
+            next_chunk = 0;
+            if (next_k < LISTED)
+                next = step_of(p, octant, next_k);
+        }
+        if (next_k < LISTED)
+            load(buffers[now ^ 1], p, next, next_chunk, targets, level);
+        else
+            end_copies();
+        wait_but_one();
+        __syncthreads();
+        const int rest = step.columns - (int)(chunk * CHUNK), columns = rest < CHUNK ? rest : CHUNK;
+        const Real *const sources = buffers[now].sources + place * ROW, *const matrix = buffers[now].matrix + group * ROW;
+#pragma unroll 1
+        for (int c = 0; c < columns; c += VECTOR) {
+            Vector b[SHARE];
+#pragma unroll
+            for (int j = 0; j < SHARE; j++)
+                b[j] = *(const Vector *)(sources + j * GROUPS * ROW + c);
+#pragma unroll
+            for (int i = 0; i < ROWS; i++) {
+                const Vector a = *(const Vector *)(matrix + i * ROWS * ROW + c);
+#pragma unroll
+                for (int v = 0; v < VECTOR; v++)
+#pragma unroll
+                    for (int j = 0; j < SHARE; j++)
+                        sums[i][j] += a.v[v] * b[j].v[v];
+            }
+        }
+        __syncthreads();
+        (k = next_k, chunk = next_chunk, step = next, now ^= 1);
+    }
+
+    Real *const l = p.l + (uint64_t)level_start(level) * PITCH;
+#pragma unroll
+    for (int j = 0; j < SHARE; j++) {
+        const int cell = targets[place + j * GROUPS].cell;
+        if (cell >= 0)
+#pragma unroll
+            for (int i = 0; i < ROWS; i++)
+                l[(uint64_t)cell * PITCH + group + i * ROWS] = sums[i][j];
+    }
+}

@@ -1,0 +1,204 @@
+// P2P: a block takes up to MOST_TARGETS particles of a cell against all of the 27 cells around it.
+//
+// A thread has SHARED targets, so that a source read from shared memory serves several pairs. `ways` threads have the same
+// targets: each takes one stretch of every tile, and their sums meet in shared memory in one order. Where a source may be too
+// close to a target, distances are looked at, in groups of UNROLL; pairs that are too close are left out and counted.
+
+#define MOST_WAYS (TILE / UNROLL < 32 ? TILE / UNROLL : 32)
+#define WARPS (THREADS / 32)
+#define GUARDS (TILE / UNROLL / 32 + 1)     // words with a bit for each group of a warp's stretches
+
+// The three cells along x around a cell, in each of nine rows: their sorted particles stand one behind the other.
+PF uint2 row_of(const Problem &p, const uint32_t cell, const uint32_t row)
+{
+    const uint32_t side = SIDE(p.depth);
+    const Place at = place_of(p, cell);
+    const int y = (int)at.y + (int)(row % 3) - 1, z = (int)at.z + (int)(row / 3) - 1;
+    if (min(y, z) < 0 || max(y, z) >= (int)side)
+        return make_uint2(0, 0);
+    const uint32_t first = ((uint32_t)z << p.depth | y) << p.depth;
+    return make_uint2(start_of(p, first + (at.x > 0 ? at.x - 1 : 0)), start_of(p, first + min(at.x + 2, side)));
+}
+
+// What is summed for a target, and how many sources were left out.
+struct Sums { Real potential, gradient[3]; uint32_t close; };
+
+struct Stretch { uint32_t begin, shift; };
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem p)
+{
+    // Each way begins in another bank: its stretch has an odd number of sources.
+    __shared__ Real4 tile[TILE + MOST_WAYS];
+    __shared__ uint32_t guards[WARPS][GUARDS];
+    __shared__ Stretch rows[10];
+    const uint64_t work = p.work[blockIdx.x];
+    const uint32_t cell = (uint32_t)work, part = (uint32_t)(work >> 32);
+    const uint32_t start = start_of(p, cell), all = start_of(p, cell + 1) - start;
+    const uint32_t parts = (all + MOST_TARGETS - 1) / MOST_TARGETS, size = (all + parts - 1) / parts;
+    const uint32_t first = start + part * size, count = min(size, all - min(all, part * size));
+    if (threadIdx.x < 32) {
+        const uint2 row = threadIdx.x < 9 ? row_of(p, cell, threadIdx.x) : make_uint2(0, 0);
+        uint32_t end = row.y - row.x;
+        for (uint32_t step = 1; step < 16; step *= 2) {
+            const uint32_t before = __shfl_up_sync(~0u, end, step);
+            if (threadIdx.x >= step)
+                end += before;
+        }
+        const uint32_t begin = end - (row.y - row.x);
+        if (threadIdx.x < 10)
+            rows[threadIdx.x] = {begin, row.x - begin};
+    }
+    __syncthreads();
+    if (count == 0)
+        return;
+    const uint32_t sources = rows[9].begin;
+    const uint32_t threads = (count + SHARED - 1) / SHARED;
+    const uint32_t ways = THREADS / threads < MOST_WAYS ? THREADS / threads : MOST_WAYS;
+    const uint32_t way = threadIdx.x / threads, place = threadIdx.x - way * threads;
+    const bool works = way < ways;
+    const Frame frame = frame_of(p, cell);
+    Real at[SHARED][3];
+    for (int t = 0; t < SHARED; t++) {
+        // Where the targets do not come out even, the last is computed twice.
+        const Real4 target = in_frame(p.records[first + min(place + t * threads, count - 1)], frame);
+        (at[t][0] = target.x, at[t][1] = target.y, at[t][2] = target.z);
+    }
+    const Real eps2 = (Real)p.eps2;
+    // The sources of a way in a full tile, a multiple of UNROLL, and the distance of two ways in the tile.
+    const uint32_t most = TILE / ways / UNROLL * UNROLL;
+    Sums sums[SHARED] = {};
+
+    uint32_t u = 0;
+    for (uint32_t begin = 0; begin < sources; begin += ways * most) {
+        const uint32_t rest = sources - begin;
+        const uint32_t each = rest < ways * most ? (rest + ways - 1) / ways : most;
+        const uint32_t filled = (each + UNROLL - 1) / UNROLL * UNROLL, pitch = filled | 1;
+        __syncthreads();
+        if (threadIdx.x < WARPS * GUARDS)
+            guards[threadIdx.x / GUARDS][threadIdx.x % GUARDS] = 0;
+        __syncthreads();
+        if (works) {
+            for (uint32_t k = place; k < filled; k += threads) {
+                const uint32_t number = begin + way * each + k;
+                Real4 s = {(Real)3e4, (Real)3e4, (Real)3e4, 0};
+                if (k < each && number < sources) {
+                    while (number >= rows[u + 1].begin)
+                        u++;
+                    s = in_frame(p.records[number + rows[u].shift], frame);
+                    // All warps that have threads of this way.
+                    if (is_close_to_cell(s, frame))
+                        for (uint32_t warp = way * threads / 32; warp <= (way * threads + threads - 1) / 32; warp++)
+                            atomicOr(&guards[warp][k / UNROLL / 32], 1u << (k / UNROLL % 32));
+                }
+                tile[way * pitch + k] = s;
+            }
+        }
+        __syncthreads();
+        if (works) {
+            const Real4 *s = tile + way * pitch;
+            for (uint32_t group = 0; group < filled / UNROLL;) {
+                const uint32_t left = filled / UNROLL - group, known = 32 - group % 32;
+                const uint32_t guard = guards[threadIdx.x / 32][group / 32] >> (group % 32);
+                if (guard & 1) {
+#pragma unroll 2
+                    for (int k = 0; k < UNROLL; k++, s++) {
+                        const Real4 a = *s;
+                        const Real x[3] = {a.x, a.y, a.z};
+#pragma unroll
+                        for (int t = 0; t < SHARED; t++) {
+                            const Real d[3] = {x[0] - at[t][0], x[1] - at[t][1], x[2] - at[t][2]};
+                            const bool is_close = d[0] * d[0] + d[1] * d[1] + d[2] * d[2] < CLOSE;
+                            sums[t].close += is_close;
+                            // Without a charge, and moved so that all is a number, it adds 0.
+                            const Real moved[3] = {is_close ? at[t][0] + 1 : x[0], x[1], x[2]};
+                            pair(at[t], moved, is_close ? (Real)0 : a.w, eps2, &sums[t].potential, sums[t].gradient);
+                        }
+                    }
+                    group++;
+                    continue;
+                }
+                // All groups up to the next guarded one.
+                uint32_t plain = guard ? __ffs(guard) - 1 : known;
+                plain = plain < left ? plain : left;
+                group += plain;
+                for (; plain > 0; plain--, s += UNROLL) {
+#pragma unroll
+                    for (int k = 0; k < UNROLL; k++) {
+                        const Real4 a = s[k];
+                        const Real x[3] = {a.x, a.y, a.z};
+#pragma unroll
+                        for (int t = 0; t < SHARED; t++)
+                            pair(at[t], x, a.w, eps2, &sums[t].potential, sums[t].gradient);
+                    }
+                }
+            }
+        }
+    }
+
+    for (int t = 0; t < SHARED; t++) {
+        Sums sum = sums[t];
+        if (ways > 1) {
+            Sums *const parts = (Sums *)tile;
+            __syncthreads();
+            if (works)
+                parts[threadIdx.x] = sum;
+            __syncthreads();
+            if (way == 0)
+                for (uint32_t k = 1; k < ways; k++) {
+                    const Sums &other = parts[k * threads + place];
+                    sum.potential += other.potential;
+                    for (int a = 0; a < 3; a++)
+                        sum.gradient[a] += other.gradient[a];
+                    sum.close += other.close;
+                }
+        }
+        if (way == 0 && place + t * threads < count) {
+            const uint32_t i = first + place + t * threads;
+            p.near[i] = {sum.potential, sum.gradient[0], sum.gradient[1], sum.gradient[2]};
+            // Each target is too close to itself.
+            if (sum.close != 1)
+                p.again[atomicAdd((unsigned long long *)&p.status->again, 1ull)] = i;
+        }
+    }
+}
+
+// A block a target with pairs that were too close: all its pairs in f64, but those at its very place.
+extern "C" __global__ void __launch_bounds__(128) again(const Problem p)
+{
+    __shared__ double all[128][4];
+    const double edge = p.size / SIDE(p.depth), close = SINGLE ? edge * edge * CLOSE : 0;
+    for (uint64_t k = blockIdx.x; k < p.status->again; k += gridDim.x) {
+        const uint32_t i = p.again[k], own = p.order[i], cell = p.cell[own];
+        const double at[3] = {scaled(p.x[own], p), scaled(p.y[own], p), scaled(p.z[own], p)};
+        double sum[4] = {0, 0, 0, 0};
+        for (uint32_t r = 0; r < 9; r++) {
+            const uint2 row = row_of(p, cell, r);
+            for (uint32_t j = row.x + threadIdx.x; j < row.y; j += 128) {
+                const uint32_t other = p.order[j];
+                const double x[3] = {scaled(p.x[other], p), scaled(p.y[other], p), scaled(p.z[other], p)};
+                const double d[3] = {x[0] - at[0], x[1] - at[1], x[2] - at[2]};
+                const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+                if (d[0] == 0 && d[1] == 0 && d[2] == 0)
+                    continue;
+                if (r2 < close)
+                    atomicAdd((unsigned long long *)&p.status->close, 1ull);
+                if (r2 < 1e-120)
+                    atomicAdd((unsigned long long *)&p.status->lost, 1ull);
+                else
+                    wide::pair(at, x, p.q[other] * p.charge, p.wide_eps2, &sum[0], sum + 1);
+            }
+        }
+        for (int a = 0; a < 4; a++)
+            all[threadIdx.x][a] = sum[a];
+        for (uint32_t half = 64; half > 0; half /= 2) {
+            __syncthreads();
+            if (threadIdx.x < half)
+                for (int a = 0; a < 4; a++)
+                    all[threadIdx.x][a] += all[threadIdx.x + half][a];
+        }
+        if (threadIdx.x == 0)
+            p.near[i] = {(Real)(all[0][0] * p.wide_potential), (Real)(all[0][1] * p.wide_gradient),
+                         (Real)(all[0][2] * p.wide_gradient), (Real)(all[0][3] * p.wide_gradient)};
+        __syncthreads();
+    }
+}

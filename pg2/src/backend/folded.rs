@@ -1,0 +1,427 @@
+//! Lowering of a folded graph: units behind multiplexers, registers that hold values for K clocks, and the counter of slots.
+//!
+//! The module `<kernel>_pipeline` has the ports of [`crate::backend::lower`] and those of [`hdl::rtl::fold`]. It has neither reset
+//! nor enable. What counts the slots is one bit that goes round; each `start` sets it right.
+
+use crate::graph::{Graph, NodeId, NodeKind, PinClass};
+use crate::middle::fold::{Chain, Folded, Source, There};
+use crate::middle::lines::Lines;
+use crate::syntax::sources::Text;
+use hdl::Flags;
+use hdl::rtl::fold::{Fold, SLOTS, START, SharedSum};
+use hdl::rtl::names::Names;
+use hdl::rtl::netlist::{Dir, Module, Netlist};
+use hdl::rtl::{Value, cat, net};
+use std::collections::BTreeMap;
+
+/// The module of a folded graph and what it is made of; `text` is the PG2 source that comments quote, or empty.
+pub fn lower_folded(graph: &Graph, folded: &Folded, text: Text) -> Netlist {
+    let mut w = Writer::new(graph, folded, text);
+    w.ports();
+    w.slots();
+    w.nets();
+    w.still();
+    w.held();
+    w.own();
+    w.units();
+    w.outputs();
+    w.flags();
+    w.sink();
+    let mut netlist = Netlist { top: w.module.name.clone(), modules: Vec::new() };
+    netlist.modules.extend(folded.library.modules.iter().map(|m| m.module.clone()));
+    netlist.modules.push(w.module);
+    netlist
+}
+
+struct Writer<'a> {
+    graph: &'a Graph,
+    folded: &'a Folded,
+    lines: Lines<'a>,
+    there: Vec<There>,
+    names: Names,
+    module: Module,
+    /// A bit for each slot; and for each the signal of the clock before.
+    at: Vec<Value>,
+    before: Vec<Value>,
+    /// The value of each node that has hardware of its own, a pin's, or a constant; and that of each unit.
+    own: Vec<Value>,
+    unit: Vec<Value>,
+    /// The registers behind each node.
+    held: Vec<Vec<Value>>,
+    /// Flag ports of nodes of their own and of units, and which of their bits are read.
+    own_flags: Vec<Option<Value>>,
+    unit_flags: Vec<Option<Value>>,
+    read_flags: Vec<Value>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(graph: &'a Graph, folded: &'a Folded, text: Text<'a>) -> Writer<'a> {
+        let clock = folded.library.clock;
+        let doc = vec![
+            format!(
+                "One pair of `{}` every {} clocks, {} cycles from pins to outputs.",
+                graph.name,
+                folded.ii,
+                folded.depth()
+            ),
+            format!("At {} MHz on `{}`; {} units are shared.", clock.mhz, clock.target.name, folded.units.len()),
+        ];
+        let name = format!("{}_pipeline", graph.name);
+        let nothing = || Value::zeros(0);
+        Writer {
+            graph,
+            folded,
+            lines: Lines::new(text),
+            there: folded.there(graph),
+            names: Names::default(),
+            module: Module { name, doc, latency: folded.depth(), ..Module::default() },
+            at: Vec::new(),
+            before: Vec::new(),
+            own: vec![nothing(); graph.nodes.len()],
+            unit: vec![nothing(); folded.units.len()],
+            held: vec![Vec::new(); graph.nodes.len()],
+            own_flags: vec![None; graph.nodes.len()],
+            unit_flags: vec![None; folded.units.len()],
+            read_flags: Vec::new(),
+        }
+    }
+
+    fn ports(&mut self) {
+        let layout = self.graph.layout();
+        self.module.port(Dir::In, "clk", 1);
+        self.module.port(Dir::In, START, 1);
+        for (name, format) in layout.i.iter().chain(&layout.j).chain(&layout.params) {
+            self.module.port(Dir::In, name.clone(), format.width());
+        }
+        let mut fold = Fold { ii: self.folded.ii, sums: Vec::new() };
+        for (k, (_, uses)) in self.folded.shared_sums(self.graph).into_iter().enumerate() {
+            let width = layout.outputs[uses[0].0].1.width();
+            let uses = uses.into_iter().map(|(o, slot)| (layout.outputs[o].0.clone(), slot)).collect();
+            let port = self.module.port(Dir::Out, format!("sum_{k}"), width);
+            fold.sums.push(SharedSum { port, uses });
+        }
+        for (name, format, _) in layout.outputs.iter().filter(|o| fold.sum_of(&o.0).is_none()) {
+            self.module.port(Dir::Out, name.clone(), format.width());
+        }
+        self.module.port(Dir::Out, SLOTS, self.folded.ii);
+        self.module.port(Dir::Out, "flags", Flags::COUNT);
+        self.module.fold = Some(fold);
+        for port in &self.module.ports {
+            self.names.reserve(&port.name);
+        }
+        for module in &self.folded.library.modules {
+            self.names.reserve(&module.module.name);
+        }
+    }
+
+    /// A bit for each slot, of which one is set.
+    fn slots(&mut self) {
+        let start = self.module.signal(START);
+        self.module.comment("---- the slot of this clock");
+        let ii = self.folded.ii as usize;
+        let names: Vec<String> = (0..ii).map(|k| self.names.unique(&format!("at_{k}"))).collect();
+        let last = self.module.hold(names[ii - 1].clone(), 1);
+        self.before = vec![&start | &last];
+        for name in &names[..ii - 1] {
+            let at = self.module.reg(name.clone(), self.before.last().expect("there is one").clone());
+            self.at.push(at.clone());
+            self.before.push(at & !&start);
+        }
+        self.module.load(names[ii - 1].clone(), self.before[ii - 1].clone());
+        self.at.push(last);
+        self.module.assign(SLOTS, cat(self.at.iter().rev().cloned()));
+    }
+
+    /// What has a name before it is driven: the results of operators and units, and their flags.
+    fn nets(&mut self) {
+        for k in 0..self.folded.units.len() {
+            let kind = &self.folded.kinds[self.folded.units[k].kind];
+            let Some(module) = kind.module else { continue };
+            let ports = self.folded.library.modules[module].module.ports.iter();
+            for port in ports.filter(|p| p.dir == Dir::Out) {
+                let name = self.names.unique(&format!("unit_{k}_{}", port.name));
+                let value = self.module.net(name, port.width);
+                if port.name == "q" { self.unit[k] = value } else { self.unit_flags[k] = Some(value) }
+            }
+        }
+        for (k, node) in self.graph.nodes.iter().enumerate() {
+            match &node.kind {
+                NodeKind::Pin { pin, element } => {
+                    self.own[k] = net(&self.graph.port(*pin, *element), node.format.width());
+                }
+                NodeKind::Const { bits } => self.own[k] = Value::constant(node.format.width(), *bits as i128),
+                NodeKind::Op { op, inst, .. } if self.folded.unit[k].is_none() => {
+                    let wish = if node.name.is_empty() { format!("{}_{k}", op.name()) } else { node.name.clone() };
+                    let name = self.names.unique(&wish);
+                    let raised = op.flags(inst);
+                    if !raised.is_empty() {
+                        let flag = self.names.unique(&format!("{name}_f"));
+                        self.own_flags[k] = Some(self.module.net(flag, raised.0.count_ones()));
+                    }
+                    self.own[k] = self.module.net(name, node.format.width());
+                }
+                NodeKind::Op { .. } => {}
+            }
+        }
+    }
+
+    fn still(&mut self) {
+        self.module.comment("---- values that depend on parameters and constants alone");
+        for k in (0..self.graph.nodes.len()).filter(|k| self.folded.fixed[*k]) {
+            self.operator(k);
+        }
+    }
+
+    /// The registers that hold values for K clocks.
+    fn held(&mut self) {
+        self.module.comment(format!("---- values that wait, {} clocks in each register", self.folded.ii));
+        for (k, count) in self.folded.registers(self.graph).into_iter().enumerate() {
+            let mut from = match self.folded.unit[k] {
+                Some(unit) => self.unit[unit].clone(),
+                None => self.own[k].clone(),
+            };
+            let node = &self.graph.nodes[k];
+            let wish = if node.name.is_empty() { format!("value_{k}") } else { node.name.clone() };
+            let slot = self.there[k].taken_in(self.folded.ii) as usize;
+            for number in 1..=count {
+                let name = self.names.unique(&format!("{wish}_h{number}"));
+                if number == 1 {
+                    self.module.comment(self.lines.comment(node, &self.timing(k)));
+                }
+                from = self.module.reg(name.clone(), self.at[slot].mux(&from, &net(&name, from.width())));
+                self.held[k].push(from.clone());
+            }
+        }
+    }
+
+    fn timing(&self, k: usize) -> String {
+        let format = self.graph.nodes[k].format;
+        match self.folded.unit[k] {
+            _ if self.folded.fixed[k] => format!("{format}, static"),
+            None => format!("{format}, ready in cycle {}", self.folded.ready(k)),
+            Some(u) => format!("{format}, ready in cycle {} out of unit {u}", self.folded.ready(k)),
+        }
+    }
+
+    /// Operators that share nothing.
+    fn own(&mut self) {
+        self.module.comment("---- operators of their own");
+        for k in 0..self.graph.nodes.len() {
+            if !self.folded.fixed[k] && self.folded.unit[k].is_none() {
+                self.operator(k);
+            }
+        }
+    }
+
+    /// The instance of an operator that shares nothing, if the node is one.
+    fn operator(&mut self, k: usize) {
+        let node = &self.graph.nodes[k];
+        let NodeKind::Op { op, args, .. } = &node.kind else { return };
+        let hardware = self.folded.library.module(NodeId(k as u32)).expect("every operator node has hardware");
+        let args: Vec<Value> = args.iter().map(|a| self.read(a.0 as usize, self.folded.start[k])).collect();
+        let name = self.names.unique(&format!("u{k}_{}", op.name()));
+        self.module.comment(self.lines.comment(node, &self.timing(k)));
+        let (q, f) = (self.own[k].clone(), self.own_flags[k].clone());
+        self.instance(&hardware.module, name, &args, q, f);
+    }
+
+    fn instance(&mut self, hardware: &Module, name: String, args: &[Value], q: Value, f: Option<Value>) {
+        let joined = |port: &str, dir: Dir| match (port, dir) {
+            ("clk", _) => self.module.signal("clk"),
+            ("q", Dir::Out) => q.clone(),
+            ("f", Dir::Out) => f.clone().expect("only operators with flags have the port"),
+            (port, _) => args[(port.as_bytes()[0] - b'a') as usize].clone(),
+        };
+        let connections: Vec<(String, Value)> =
+            hardware.ports.iter().map(|p| (p.name.clone(), joined(&p.name, p.dir))).collect();
+        self.module.instance(&hardware.name, name, connections);
+    }
+
+    /// A node as a reader in a cycle finds it.
+    fn read(&self, node: usize, cycle: u32) -> Value {
+        self.at_source(self.folded.source(&self.there, node, cycle))
+    }
+
+    fn at_source(&self, source: Source) -> Value {
+        match source {
+            Source::Still(k) | Source::Node(k) => self.own[k].clone(),
+            Source::Unit(u) => self.unit[u].clone(),
+            Source::Held(k, number) => self.held[k][number as usize - 1].clone(),
+        }
+    }
+
+    /// The units with what chooses their arguments.
+    fn units(&mut self) {
+        let sums = self.folded.shared_sums(self.graph);
+        for u in 0..self.folded.units.len() {
+            let kind = &self.folded.kinds[self.folded.units[u].kind];
+            self.module.comment(format!("---- unit {u}: {}", kind.what));
+            let inputs = self.inputs(u);
+            match kind.module {
+                Some(module) => {
+                    let hardware = &self.folded.library.modules[module].module;
+                    let name = self.names.unique(&format!("unit_{u}"));
+                    let (q, f) = (self.unit[u].clone(), self.unit_flags[u].clone());
+                    self.instance(hardware, name, &inputs, q, f);
+                }
+                None => {
+                    let port = sums.iter().position(|s| s.0 == u).expect("each unit of sums has a port");
+                    self.module.assign(format!("sum_{port}"), inputs[0].clone());
+                }
+            }
+        }
+    }
+
+    /// The registers in front of a unit, which take what the slot's use reads.
+    fn inputs(&mut self, u: usize) -> Vec<Value> {
+        let unit = &self.folded.units[u];
+        let ports = self.folded.kinds[unit.kind].ports.len();
+        let mut selects: BTreeMap<Vec<usize>, Value> = BTreeMap::new();
+        let mut inputs = Vec::new();
+        for port in 0..ports {
+            let mut sources: BTreeMap<Source, Vec<usize>> = BTreeMap::new();
+            for (slot, item) in unit.slots.iter().enumerate().filter_map(|(s, i)| Some((s, (*i)?))) {
+                let arg = self.folded.ports(self.graph, item)[port];
+                let source = self.folded.source(&self.there, arg, self.folded.start[item]);
+                sources.entry(source).or_default().push(slot);
+            }
+            let letter = (b'a' + port as u8) as char;
+            let chosen = match sources.iter().next() {
+                Some((Source::Still(k), _)) if sources.len() == 1 => {
+                    inputs.push(self.own[*k].clone());
+                    continue;
+                }
+                Some((source, _)) if sources.len() == 1 => self.at_source(*source),
+                _ => {
+                    let ways = sources.into_iter().map(|(source, slots)| {
+                        let value = self.at_source(source);
+                        let select = match selects.get(&slots) {
+                            Some(known) => known.clone(),
+                            None => self.select(u, &slots),
+                        };
+                        selects.insert(slots, select.clone());
+                        select.repeat(value.width()) & value
+                    });
+                    ways.collect::<Vec<_>>().into_iter().reduce(|a, b| a | b).expect("a unit is used")
+                }
+            };
+            let name = self.names.unique(&format!("unit_{u}_{letter}"));
+            inputs.push(self.module.reg(name, chosen));
+        }
+        inputs
+    }
+
+    /// A register that is high in some slots.
+    fn select(&mut self, u: usize, slots: &[usize]) -> Value {
+        if let [one] = slots {
+            return self.at[*one].clone();
+        }
+        let name = self.names.unique(&format!("unit_{u}_takes"));
+        let next = slots.iter().map(|s| self.before[*s].clone()).reduce(|a, b| a | b).expect("a source is read");
+        self.module.reg(name, next)
+    }
+
+    fn outputs(&mut self) {
+        let layout = self.graph.layout();
+        for (o, (port, _, _)) in self.graph.outputs.iter().zip(layout.outputs) {
+            if self.module.ports.iter().any(|p| p.name == port) {
+                let value = self.read(o.value.0 as usize, self.folded.depth());
+                self.module.assign(port, value);
+            }
+        }
+    }
+
+    fn flags(&mut self) {
+        self.module.comment("---- the flags travel with their pair");
+        let mut bits: Vec<Vec<Value>> = vec![Vec::new(); Flags::COUNT as usize];
+        for (k, chain) in self.folded.flags.iter().enumerate() {
+            let mut raised = self.chain(k, chain);
+            for (node, bit) in &chain.still {
+                raised.push(self.flag(*node, *bit));
+            }
+            let any = or(raised);
+            bits[chain.flag].push(match chain.when {
+                None => any,
+                Some(condition) => any & self.read(condition, self.folded.depth()),
+            });
+        }
+        let flags = bits.into_iter().rev().map(or);
+        let flags = cat(flags.collect::<Vec<_>>());
+        self.module.assign("flags", flags);
+    }
+
+    /// The registers of a chain; gives the last one.
+    fn chain(&mut self, number: usize, chain: &Chain) -> Vec<Value> {
+        if chain.terms.is_empty() {
+            return Vec::new();
+        }
+        let mut before = Value::flag(false);
+        for window in chain.first..=self.folded.depth() / self.folded.ii {
+            let name = self.names.unique(&format!("{}_{number}_w{window}", Flags::NAMES[chain.flag]));
+            let mut next = vec![self.at[0].mux(&before, &net(&name, 1))];
+            for term in chain.terms.iter().filter(|t| t.window == window) {
+                let slots = or(term.slots.iter().map(|s| self.at[*s as usize].clone()).collect());
+                let flag = self.flag(term.node, term.bit);
+                next.push(flag & slots);
+            }
+            let next = next.into_iter().reduce(|a, b| a | b).expect("there is one");
+            before = self.module.reg(name, next);
+        }
+        vec![before]
+    }
+
+    /// A bit of the flag port of a node's operator or unit.
+    fn flag(&mut self, node: usize, bit: u32) -> Value {
+        let port = match self.folded.unit[node] {
+            Some(unit) => &self.unit_flags[unit],
+            None => &self.own_flags[node],
+        };
+        let flag = port.as_ref().expect("what can raise a flag has the port").bit(bit);
+        self.read_flags.push(flag.clone());
+        flag
+    }
+
+    /// Reads the pins, results and flags that nothing else reads, so that linters do not ask about them.
+    fn sink(&mut self) {
+        let mut read = vec![false; self.graph.nodes.len()];
+        for item in 0..self.folded.start.len() {
+            self.folded.args(self.graph, item).into_iter().for_each(|a| read[a] = true);
+        }
+        self.folded.flags.iter().filter_map(|c| c.when).for_each(|c| read[c] = true);
+        let mut unused: Vec<Value> = vec![Value::flag(false)];
+        let pins: Vec<(usize, u32)> = (0..read.len())
+            .filter(|k| read[*k])
+            .filter_map(|k| match self.graph.nodes[k].kind {
+                NodeKind::Pin { pin, element } => Some((pin, element)),
+                _ => None,
+            })
+            .collect();
+        for class in [PinClass::Ipin, PinClass::Jpin, PinClass::Param] {
+            let idle = self.graph.elements_of(class).into_iter().filter(|e| !pins.contains(e));
+            unused.extend(idle.map(|e| net(&self.graph.port(e.0, e.1), self.graph.pins[e.0].format.width())));
+        }
+        for (k, node) in self.graph.nodes.iter().enumerate() {
+            if matches!(node.kind, NodeKind::Op { .. }) && self.folded.unit[k].is_none() && !read[k] {
+                unused.push(self.own[k].clone());
+            }
+        }
+        for (k, unit) in self.folded.units.iter().enumerate() {
+            let nodes = unit.slots.iter().flatten().filter(|i| **i < read.len());
+            if self.unit[k].width() > 0 && !nodes.into_iter().any(|i| read[*i]) {
+                unused.push(self.unit[k].clone());
+            }
+        }
+        let ports = self.own_flags.iter().chain(&self.unit_flags).flatten();
+        let bits = ports.flat_map(|port| (0..port.width()).map(|bit| port.bit(bit)));
+        unused.extend(bits.filter(|bit| !self.read_flags.contains(bit)));
+        if unused.len() > 1 {
+            let name = self.names.unique("unused");
+            self.module.wire(name, cat(unused).all());
+        }
+    }
+}
+
+/// The OR of signals of one bit.
+fn or(signals: Vec<Value>) -> Value {
+    signals.into_iter().reduce(|a, b| a | b).unwrap_or_else(|| Value::flag(false))
+}

@@ -1,0 +1,98 @@
+//! Where the readers of a value find it, and how many registers hold it meanwhile.
+//!
+//! A unit shows a result for one clock. A register behind it takes the result at the end of that clock, once every K clocks, and
+//! holds it for the K clocks that follow; the next register takes it from there. Pins stand still for K clocks, and so does the
+//! result of an operator of its own for as long as its arguments do.
+
+use super::Folded;
+use crate::graph::{Graph, NodeKind};
+
+/// Where a reader finds a value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Source {
+    /// The value itself, which never changes while pairs are in flight.
+    Still(usize),
+    /// The output of the node's own operator, or a pin.
+    Node(usize),
+    /// The output of a unit.
+    Unit(usize),
+    /// The register of that number behind the node, from 1.
+    Held(usize, u32),
+}
+
+/// When a value is there without a register: from `ready` on, and for `stays` clocks after.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct There {
+    pub ready: u32,
+    pub stays: u32,
+}
+
+impl There {
+    /// Registers between the value and a reader in a cycle.
+    pub fn wait(&self, cycle: u32, ii: u32) -> u32 {
+        cycle.saturating_sub(self.ready + self.stays).div_ceil(ii)
+    }
+
+    /// The slot in which the registers behind it take the value.
+    pub fn taken_in(&self, ii: u32) -> u32 {
+        (self.ready + self.stays) % ii
+    }
+
+    /// For how many clocks after a cycle its reader there finds the same value.
+    pub fn remains(&self, cycle: u32, ii: u32) -> u32 {
+        self.ready + self.stays + self.wait(cycle, ii) * ii - cycle
+    }
+}
+
+impl Folded {
+    /// When each node's value is there; of static ones it does not matter.
+    pub(crate) fn there(&self, graph: &Graph) -> Vec<There> {
+        let mut there: Vec<There> = Vec::with_capacity(graph.nodes.len());
+        for (k, node) in graph.nodes.iter().enumerate() {
+            let stays = match &node.kind {
+                _ if self.unit[k].is_some() => 0,
+                NodeKind::Op { args, .. } => {
+                    let moving = args.iter().map(|a| a.0 as usize).filter(|a| !self.fixed[*a]);
+                    moving.map(|a| there[a].remains(self.start[k], self.ii)).min().unwrap_or(self.ii - 1)
+                }
+                _ => self.ii - 1,
+            };
+            there.push(There { ready: self.ready(k), stays: stays.min(self.ii - 1) });
+        }
+        there
+    }
+
+    /// Where a reader in `cycle` finds a node.
+    pub(crate) fn source(&self, there: &[There], node: usize, cycle: u32) -> Source {
+        if self.fixed[node] {
+            return Source::Still(node);
+        }
+        match (there[node].wait(cycle, self.ii), self.unit[node]) {
+            (0, None) => Source::Node(node),
+            (0, Some(unit)) => Source::Unit(unit),
+            (wait, _) => Source::Held(node, wait),
+        }
+    }
+
+    /// Registers behind each node.
+    pub fn registers(&self, graph: &Graph) -> Vec<u32> {
+        let there = self.there(graph);
+        let mut most = vec![0; graph.nodes.len()];
+        let mut read = |node: usize, cycle: u32| {
+            if !self.fixed[node] {
+                most[node] = there[node].wait(cycle, self.ii).max(most[node]);
+            }
+        };
+        for item in 0..self.start.len() {
+            self.args(graph, item).into_iter().for_each(|a| read(a, self.start[item]));
+        }
+        self.flags.iter().filter_map(|c| c.when).for_each(|node| read(node, self.depth()));
+        most
+    }
+
+    /// Bits of the registers behind each node.
+    pub(super) fn register_bits(&self, graph: &Graph) -> Vec<u64> {
+        let width = |k: usize| graph.nodes[k].format.width() as u64;
+        self.registers(graph).iter().enumerate().map(|(k, count)| width(k) * *count as u64).collect()
+    }
+}

@@ -1,0 +1,71 @@
+//! A board on the network: its link and engine simulated at the words of datagrams, behind a UDP socket of this machine.
+
+use super::design::{self, Design};
+use super::{Args, ENDING, Stats, announce, end_on_request, tell};
+use crate::failure::Failure;
+use crate::output;
+use hdl::board::{BOARDS, Board};
+use sim::board::network::{NetworkBoard, Simulated, Turn};
+use sim::board::words::WordsSim;
+use sim::cache::Cache;
+use std::sync::atomic::Ordering;
+
+/// Clocks after which a silent host may lose the board: those of 2.5 s would take minutes.
+const HOLD: u64 = 500_000;
+
+/// Builds the board, says where it can be reached, and lets it run.
+pub fn run(board: &'static Board, args: &Args, port: u16) -> Result<(), Failure> {
+    if !board.ethernet {
+        let with: Vec<&str> = BOARDS.iter().filter(|b| b.ethernet).map(|b| b.name).collect();
+        let with = with.join(", ");
+        return Err(Failure::Usage(format!("the board {} has no Ethernet; those that have it: {with}", board.name)));
+    }
+    let design = design::networked(board, &args.dir, HOLD)?;
+    let words = WordsSim::build(&design.verilog, &design.top, design.mhz * 1e6, &Cache::standard())?;
+    let device = Simulated { words, hold: HOLD };
+    let mut network = NetworkBoard::new(port, device, (&args.faults, args.seed))?;
+    let address = network.address().map_err(|e| Failure::Tool(format!("the socket has no address: {e}")))?;
+    end_on_request();
+    announce(&format!("udp:{address}"), args)?;
+    let why = serve(&mut network, args.once)?;
+    let stats = stats(&network, board, &design, args);
+    if let Some(path) = &args.json {
+        output::write_json(path, &stats)?;
+    }
+    tell(why, &stats);
+    Ok(())
+}
+
+/// Lets the board run until there is a reason to end, which it says.
+fn serve(network: &mut NetworkBoard<Simulated>, once: bool) -> Result<&'static str, Failure> {
+    let mut met = false;
+    while !ENDING.load(Ordering::Relaxed) {
+        match network.turn()? {
+            Turn::Pulled => return Ok("the cable is pulled"),
+            Turn::Served => met = true,
+            Turn::Free if once && met => return Ok("the host has left"),
+            Turn::Free => {}
+        }
+    }
+    Ok("ended on request")
+}
+
+fn stats(network: &NetworkBoard<Simulated>, board: &Board, design: &Design, args: &Args) -> Stats {
+    let (seen, traffic) = (network.device().words.seen(), network.traffic());
+    let cycles = seen.last.saturating_sub(seen.first);
+    Stats {
+        board: board.name,
+        kernel: design.kernel.clone(),
+        pipelines: design.pipelines,
+        clock_mhz: design.mhz,
+        baud: design.baud,
+        cycles,
+        seconds: cycles as f64 / (design.mhz * 1e6),
+        idle_cycles: seen.idle,
+        bytes_in: traffic.bytes_in,
+        bytes_out: traffic.bytes_out,
+        faults: args.faults.iter().map(|f| f.to_string()).collect(),
+        injected: traffic.injected,
+        seed: args.seed,
+    }
+}

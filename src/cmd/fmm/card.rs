@@ -1,0 +1,59 @@
+//! All stages of an FMM on a GPU, where it takes the problem.
+
+use super::task::Task;
+use super::{Args, PlaceArg, failure};
+use crate::failure::Failure;
+use host::fmm::gpu::Gpu;
+use host::fmm::gpu::whole::Answer;
+
+const REFUSED: &str = "the GPU does not run the translations, since";
+
+/// Whether the GPU is to run all stages. `on_gpu` says that it runs P2P natively.
+pub fn asked(args: &Args, on_gpu: bool) -> Result<bool, Failure> {
+    let is_wanted = args.translations == Some(PlaceArg::Gpu);
+    if !on_gpu || args.translations == Some(PlaceArg::Cpu) {
+        return match is_wanted {
+            true => Err(Failure::Usage(
+                "--translations gpu is for backend cuda with a P2P kernel that is 1/r and no M2L kernel".into(),
+            )),
+            false => Ok(false),
+        };
+    }
+    let unfit = [
+        ("--gpus", args.gpus > 1),
+        ("--tol", args.tol.is_some()),
+        ("--budget", args.budget),
+        ("--targets", args.targets.is_some()),
+        ("--hessian", args.hessian),
+        ("--near-only", args.near_only),
+        ("--m2l native", args.m2l.is_some()),
+    ];
+    match unfit.into_iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) if is_wanted => Err(Failure::Usage(format!(
+            "{option} runs with translations on the CPU alone; leave --translations gpu out"
+        ))),
+        Some(_) => Ok(false),
+        None => Ok(true),
+    }
+}
+
+/// Runs all stages, or says why the GPU leaves some to the CPU. That is an error if it was asked to run them.
+pub fn run(gpu: &mut Gpu, task: &Task) -> Result<Answer, Failure> {
+    let (args, input) = (task.args, task.input);
+    let is_wanted = args.translations == Some(PlaceArg::Gpu);
+    if let Some(why) = gpu.refuses(task.options).filter(|_| is_wanted) {
+        return Err(Failure::Usage(format!("{REFUSED} {why}; leave --translations gpu out")));
+    }
+    let answer = match input.is_plain() {
+        true => {
+            let particles = &input.particles;
+            let leaf = args.leaf.unwrap_or_else(|| Gpu::whole_leaf(particles.len(), task.options));
+            gpu.whole(particles.columns(), &particles.q, task.options, leaf).map_err(failure)?
+        }
+        false => Err("the particles have dipole moments, several sets of charges, or targets apart".into()),
+    };
+    match answer {
+        Err(why) if is_wanted => Err(Failure::Input(format!("{REFUSED} {why}; leave --translations gpu out"))),
+        answer => Ok(answer),
+    }
+}

@@ -1,0 +1,63 @@
+//! `pairforge fmm` with all stages on a GPU: beside the CPU's results where there is a GPU, and what is refused without one.
+
+use super::{numbers, run, stats};
+use crate::common::{Place, has_gpu};
+use host::backends::BACKENDS;
+
+#[test]
+fn translations_on_a_gpu_are_for_what_it_runs() {
+    let p = Place::new();
+    let refused = |words: &str, why: &str| {
+        let ended = p.run(&format!("fmm --n 10 --translations gpu {words}")).expect(2);
+        assert!(ended.err.contains(why), "{words}: {}", ended.err);
+    };
+    refused("--backend cpu", "for backend cuda");
+    refused("--backend emulator", "for backend cuda");
+    refused("--backend cuda-exact", "for backend cuda");
+    refused("--backend cuda --m2l m2l_paper --order 2", "for backend cuda");
+    refused("--backend cuda --p2p yukawa", "for backend cuda");
+    refused("--backend cuda --hessian", "--hessian runs with translations on the CPU alone");
+    refused("--backend cuda --tol 1e-3", "--tol runs with translations on the CPU alone");
+    run(&p, "--n 10 --backend cpu --translations cpu");
+}
+
+#[test]
+fn all_stages_on_a_gpu_give_what_the_cpu_gives() {
+    let entry = BACKENDS.iter().find(|b| b.name == "cuda").expect("it is listed");
+    if !has_gpu(entry) {
+        return;
+    }
+    let p = Place::new();
+    let all = |n: usize| format!("--n {n} --charge positive --expansion solid --order 8 --check 300");
+    for n in [1, 2, 31, 33, 1000, 60_000] {
+        for (precision, bound) in [("f32", 2e-5), ("f64", 2e-5)] {
+            let s =
+                stats(&p, &format!("{} --backend cuda --translations gpu --precision {precision} --leaf 16", all(n)));
+            assert!(s["on_card"]["computed"].as_f64().expect("the card's seconds") > 0.0);
+            let error = s["error"]["gradient_rel_l2"].as_f64().expect("an error");
+            assert!(error < bound, "{n} {precision}: {error:.1e}");
+        }
+    }
+    // The same bits each time, and those of f64 beside the CPU's.
+    let words = "--n 20000 --backend cuda --precision f64 --order 10 --leaf 40";
+    run(&p, &format!("{words} --translations gpu -o a.csv"));
+    run(&p, &format!("{words} --translations gpu -o b.csv"));
+    assert!(p.bytes("a.csv") == p.bytes("b.csv"));
+    run(&p, &format!("{words} --translations cpu --expansion solid -o c.csv"));
+    let [a, c] = ["a.csv", "c.csv"].map(|name| numbers(&p.text(name), "potential,gx,gy,gz"));
+    let size = |rows: &[Vec<f64>]| rows.iter().flatten().map(|x| x * x).sum::<f64>().sqrt();
+    let wrong: Vec<Vec<f64>> = a.iter().zip(&c).map(|(a, c)| a.iter().zip(c).map(|(a, c)| a - c).collect()).collect();
+    assert!(size(&wrong) < 1e-5 * size(&c), "{:.1e}", size(&wrong) / size(&c));
+    // Particles in one place do not act on each other, and close ones do.
+    let twins = "x,y,z,q\n0,0,0,1\n0,0,0,2\n1,0,0,3\n1,0.0000001,0,1\n0,1,1,2\n";
+    p.write("twins.csv", twins);
+    for precision in ["f32", "f64"] {
+        let words =
+            format!("--particles twins.csv --backend cuda --translations gpu --precision {precision} --check 5");
+        let s = stats(&p, &words);
+        assert!(s["error"]["potential_rel_l2"].as_f64().is_some_and(|e| e < 1e-6), "{s}");
+    }
+    // What is not for one depth runs all the same.
+    let s = stats(&p, "--n 0 --backend cuda");
+    assert!(s["on_card"].is_null());
+}
