@@ -154,16 +154,18 @@ pub trait Derivatives<T: Real>: Send + Sync {
     fn m2p_hessian(&self, m: &[T], points: Points<T>, out: &mut [SecondDerivatives<T>], scratch: &mut Vec<T>);
 }
 
-/// The operators of a basis and order: for 1/r, or a black-box expansion of a kernel.
+/// The operators of a basis and order: for 1/r, or a black-box expansion of a kernel. M2L of solid harmonics takes the order below
+/// at offsets d with d.d above `lower_beyond`.
 pub fn operators<T: Vectors>(
     basis: Basis,
     order: usize,
+    lower_beyond: Option<u64>,
     near2: u64,
     kernel: Option<&Arc<dyn Function>>,
 ) -> Box<dyn Expansion<T>> {
     match (basis, kernel) {
         (_, Some(kernel)) => Box::new(chebyshev::Chebyshev::<T>::new(order, near2, kernel.clone())),
-        (Basis::Solid, None) => Box::new(solid::Solid::<T>::new(order, near2)),
+        (Basis::Solid, None) => Box::new(solid::Solid::<T>::new(order, near2).lower_beyond(lower_beyond)),
         (_, None) => Box::new(taylor::Operators::<T>::new(order, near2)),
     }
 }

@@ -117,7 +117,11 @@ impl Plan {
         let lists = lists::build(&tree, &list_options(options, near2));
         let expands = options.basis == Basis::Chebyshev && !options.near_only;
         let kernel = match p2p.filter(|_| expands) {
-            Some(p2p) => Some(function::function(p2p, tree.map.length(options.eps), near2, tree.levels.len())?),
+            Some(p2p) => {
+                let eps = tree.map.length(options.eps);
+                let setting = function::Setting { eps, edge: tree.map.edge(), given: &options.params };
+                Some(function::function(p2p, &setting, near2, tree.levels.len())?)
+            }
             None if expands => {
                 let text =
                     "the expansion in Chebyshev polynomials is for a P2P kernel; name one, or take another expansion";
@@ -152,11 +156,12 @@ impl Plan {
         self.id
     }
 
-    /// Takes another order; the tree stays.
-    pub fn set_order(&mut self, order: usize) {
-        if order == self.options.order {
+    /// Takes another order, and another part of it (see [`FmmOptions::lower_beyond`]); the tree stays.
+    pub fn set_order(&mut self, order: usize, lower_beyond: Option<u64>) {
+        if (order, lower_beyond) == (self.options.order, self.options.lower_beyond) {
             return;
         }
+        self.options.lower_beyond = lower_beyond;
         let before = list_options(&self.options, self.near2);
         self.options.order = order;
         self.operators = Default::default();
@@ -287,7 +292,8 @@ impl Plan {
     }
 
     fn operators<T: Vectors>(&self) -> Box<dyn Expansion<T>> {
-        expansion::operators(self.options.basis, self.options.order, self.near2, self.kernel.as_ref())
+        let FmmOptions { basis, order, lower_beyond, .. } = self.options;
+        expansion::operators(basis, order, lower_beyond, self.near2, self.kernel.as_ref())
     }
 }
 

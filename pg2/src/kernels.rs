@@ -22,6 +22,7 @@ pub static KERNELS: &[Kernel] = &[
     kernel!("p2p", "potential and gradient of a source particle, optionally softened"),
     kernel!("p2p_paper", "potential of a source particle, as printed in the paper (Fig. 2)"),
     kernel!("p2p_small", "potential of a source particle in small formats, for small devices"),
+    kernel!("p2p_yukawa", "potential and gradient of a screened source particle, for the FMM"),
     kernel!("gravity", "potential and acceleration by softened point masses"),
     kernel!("gravity_log", "acceleration by softened point masses in logarithms, as GRAPE-5"),
     kernel!("gravity_hermite", "potential, acceleration and jerk, for the Hermite scheme"),

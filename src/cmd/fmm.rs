@@ -71,6 +71,10 @@ pub struct Args {
     /// Expansion order P [default: 4, or what --tol needs]
     #[arg(long, value_name = "P")]
     order: Option<usize>,
+    /// M2L takes the order below between cells at offsets d with d.d above D; solid harmonics only [default: nowhere, or what
+    /// --tol needs]
+    #[arg(long, value_name = "D", conflicts_with_all = ["tol", "near_only", "predict"])]
+    lower_beyond: Option<u64>,
     /// Find the order, precision and leaf size for a relative L2 error of the gradient of at most E
     #[arg(long, value_name = "E", value_parser = tolerance, conflicts_with_all = ["order", "near_only", "predict"])]
     tol: Option<f64>,
@@ -108,10 +112,13 @@ pub struct Args {
     /// Softening length of P2P: 1/sqrt(r^2 + E^2)
     #[arg(long, value_name = "E", default_value_t = 0.0)]
     eps: f64,
+    /// A parameter of the P2P kernel's own, such as kappa=4 for p2p_yukawa
+    #[arg(long = "param", value_name = "NAME=VALUE", value_parser = param, requires = "p2p")]
+    params: Vec<(String, f64)>,
     /// Leave out the far field, for kernels that are not 1/r far away
     #[arg(long, conflicts_with = "m2l")]
     near_only: bool,
-    /// Compare K random targets with direct summation in f64
+    /// Compare K random targets with direct summation in f64, or with Ewald sums if --periodic is given
     #[arg(long, value_name = "K", value_parser = samples)]
     check: Option<usize>,
     /// Split the error at the targets of --check (1000 without it) into truncation and the formats of P2P and M2L
@@ -180,6 +187,14 @@ fn tolerance(text: &str) -> Result<f64, String> {
     match text.parse::<f64>().map_err(|e| e.to_string())? {
         wanted if wanted > 0.0 && wanted < 1.0 => Ok(wanted),
         wanted => Err(format!("an error must be above 0 and below 1, not {wanted:?}")),
+    }
+}
+
+fn param(text: &str) -> Result<(String, f64), String> {
+    let (name, value) = text.split_once('=').ok_or("a parameter is given as NAME=VALUE")?;
+    match value.trim().parse::<f64>().map_err(|e| e.to_string())? {
+        value if value.is_finite() => Ok((name.trim().to_string(), value)),
+        value => Err(format!("a parameter is a finite number, not {value:?}")),
     }
 }
 
@@ -291,6 +306,7 @@ fn options(args: &Args, native: bool) -> fmm::FmmOptions {
     let precision = args.tol.filter(|_| native).map_or(Precision::F64, tune::precision);
     let mut options = fmm::FmmOptions {
         order: args.order.unwrap_or(4),
+        lower_beyond: args.lower_beyond,
         theta: args.theta.unwrap_or(0.5),
         leaf: LEAF,
         precision: args.precision.map_or(precision, Precision::from),
@@ -298,6 +314,7 @@ fn options(args: &Args, native: bool) -> fmm::FmmOptions {
         eps: args.eps,
         near_only: args.near_only,
         periodic: args.periodic.get(),
+        params: args.params.clone(),
     };
     if let Some(wanted) = args.tol {
         options = tune::start(&options, wanted);

@@ -3,6 +3,10 @@
 //! [`Vector`] is what an inner loop is written in; [`Vectors`] names the vectors of a number format for AVX-512, AVX2 and
 //! any machine. A caller compiles its loop once for each of them, under `#[target_feature]`, and chooses at run time.
 
+mod isa;
+
+pub use isa::Isa;
+
 use super::lanes::Real;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
@@ -42,6 +46,12 @@ pub trait Vector: Copy {
     unsafe fn where_from(self, x: Self, least: Self) -> (Self, u32);
     /// The sum of the lanes, in an order that depends on the vector alone.
     unsafe fn sum(self) -> Self::Item;
+    /// The sums of four vectors, each in an order that depends on the vector alone.
+    #[inline(always)]
+    unsafe fn four_sums([a, b, c, d]: [Self; 4]) -> [Self::Item; 4] {
+        // SAFETY: as for this function.
+        unsafe { [a.sum(), b.sum(), c.sum(), d.sum()] }
+    }
 }
 
 /// A number format with vectors for each set of instructions.
@@ -236,6 +246,22 @@ impl Vector for __m512 {
     unsafe fn sum(self) -> f32 {
         unsafe { _mm512_reduce_add_ps(self) }
     }
+
+    #[inline(always)]
+    unsafe fn four_sums([a, b, c, d]: [Self; 4]) -> [f32; 4] {
+        unsafe {
+            // Every 128 bits get sums of two lanes of `a` and `b` in turn, then one lane for each of the four vectors.
+            let ab = _mm512_castps_pd(_mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b)));
+            let cd = _mm512_castps_pd(_mm512_add_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d)));
+            let (low, high) = (_mm512_unpacklo_pd(ab, cd), _mm512_unpackhi_pd(ab, cd));
+            let all = _mm512_add_ps(_mm512_castpd_ps(low), _mm512_castpd_ps(high));
+            let upper = _mm256_castpd_ps(_mm512_extractf64x4_pd::<1>(_mm512_castps_pd(all)));
+            let half = _mm256_add_ps(_mm512_castps512_ps256(all), upper);
+            let four = _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps::<1>(half));
+            // SAFETY: both are 16 bytes of f32.
+            std::mem::transmute::<__m128, [f32; 4]>(four)
+        }
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -295,6 +321,20 @@ impl Vector for __m512d {
     #[inline(always)]
     unsafe fn sum(self) -> f64 {
         unsafe { _mm512_reduce_add_pd(self) }
+    }
+
+    #[inline(always)]
+    unsafe fn four_sums([a, b, c, d]: [Self; 4]) -> [f64; 4] {
+        unsafe {
+            // Every 128 bits get one lane for each of two vectors.
+            let ab = _mm512_add_pd(_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b));
+            let cd = _mm512_add_pd(_mm512_unpacklo_pd(c, d), _mm512_unpackhi_pd(c, d));
+            let ab = _mm256_add_pd(_mm512_castpd512_pd256(ab), _mm512_extractf64x4_pd::<1>(ab));
+            let cd = _mm256_add_pd(_mm512_castpd512_pd256(cd), _mm512_extractf64x4_pd::<1>(cd));
+            let (low, high) = (_mm256_permute2f128_pd::<0x20>(ab, cd), _mm256_permute2f128_pd::<0x31>(ab, cd));
+            // SAFETY: both are 32 bytes of f64.
+            std::mem::transmute::<__m256d, [f64; 4]>(_mm256_add_pd(low, high))
+        }
     }
 }
 
@@ -409,57 +449,6 @@ impl Vector for __m256d {
     unsafe fn sum(self) -> f64 {
         // SAFETY: both are 32 bytes of f64.
         unsafe { std::mem::transmute::<__m256d, [f64; 4]>(self).sum() }
-    }
-}
-
-/// The sets of instructions of the vectors.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Isa {
-    Portable,
-    Avx2,
-    Avx512,
-}
-
-impl Isa {
-    /// The widest that the machine has.
-    pub fn best() -> Isa {
-        #[cfg(target_arch = "x86_64")]
-        {
-            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("fma") {
-                return Isa::Avx512;
-            }
-            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                return Isa::Avx2;
-            }
-        }
-        Isa::Portable
-    }
-
-    /// Numbers in one of its vectors.
-    pub fn lanes<T: Vectors>(self) -> usize {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => T::Avx512::LANES,
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => T::Avx2::LANES,
-            _ => T::Portable::LANES,
-        }
-    }
-
-    /// [`Vector::ROWS`] of its vectors.
-    pub fn rows<T: Vectors>(self) -> usize {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => T::Avx512::ROWS,
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => T::Avx2::ROWS,
-            _ => T::Portable::ROWS,
-        }
-    }
-
-    /// All that the machine has.
-    pub fn all() -> impl Iterator<Item = Isa> {
-        [Isa::Portable, Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| *isa <= Isa::best())
     }
 }
 

@@ -8,6 +8,17 @@ pub struct Periodic {
     pub axes: [bool; 3],
 }
 
+/// Every choice of periodic axes.
+pub const ALL_AXES: [[bool; 3]; 7] = [
+    [true, true, true],
+    [true, true, false],
+    [true, false, true],
+    [false, true, true],
+    [true, false, false],
+    [false, true, false],
+    [false, false, true],
+];
+
 impl Periodic {
     /// The coordinate that lies in [-L/2, L/2) and differs by a multiple of L: exact, as every remainder is.
     pub fn wrap(&self, axis: usize, x: f64) -> f64 {

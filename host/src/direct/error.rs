@@ -7,6 +7,7 @@ use crate::data::periodic::Periodic;
 use crate::data::random::Random;
 use crate::direct::ewald;
 use crate::direct::summation::{self, Direct};
+use rayon::prelude::*;
 use serde::Serialize;
 
 /// Errors over sampled targets; those of the gradient are absent when only the potential was computed.
@@ -24,7 +25,11 @@ pub struct Errors {
 
 /// `min(k, n)` distinct targets from the second stream of the seed alone, ascending.
 pub fn sample(n: usize, k: usize, seed: u64) -> Vec<usize> {
-    let mut random = Random::second_stream(seed);
+    draw(n, k, &mut Random::second_stream(seed))
+}
+
+/// `min(k, n)` distinct targets, ascending.
+pub fn draw(n: usize, k: usize, random: &mut Random) -> Vec<usize> {
     let k = k.min(n);
     // The first k places of a Fisher-Yates shuffle.
     let mut all: Vec<usize> = (0..n).collect();
@@ -91,20 +96,41 @@ pub fn compare(field: &Field, targets: &[usize], reference: &[Force]) -> Errors 
     errors
 }
 
-/// The squares of the error and of the true value of the gradient (of the potential, where there is no gradient) at each of some
-/// targets, in one unit.
-pub fn squares(field: &Field, targets: &[usize], reference: &[Force]) -> Vec<[f64; 2]> {
-    let both = |(t, f): (&usize, &Force)| match &field.gradient {
-        Some(g) => ([g[0][*t], g[1][*t], g[2][*t]], [f[1], f[2], f[3]]),
-        None => ([field.potential[*t], 0.0, 0.0], [f[0], 0.0, 0.0]),
+/// The gradient of a field at a target, or its potential where there is no gradient.
+fn vector(field: &Field, target: usize) -> [f64; 3] {
+    match &field.gradient {
+        Some(g) => [g[0][target], g[1][target], g[2][target]],
+        None => [field.potential[target], 0.0, 0.0],
+    }
+}
+
+/// The largest magnitude among the components of the gradient, or of the potential where there is no gradient.
+pub fn unit(field: &Field) -> f64 {
+    let columns = match &field.gradient {
+        Some(gradient) => gradient.each_ref().map(|g| &g[..]),
+        None => [&field.potential[..], &[], &[]],
     };
-    let both: Vec<([f64; 3], [f64; 3])> = targets.iter().zip(reference).map(both).collect();
-    let unit = both.iter().fold(0.0, |a: f64, (found, wanted)| a.max(largest(found, wanted)));
-    let square = |(found, wanted): &([f64; 3], [f64; 3])| {
-        let (off, size) = norms(found, wanted, unit);
-        [off * off, size * size]
-    };
-    both.iter().map(square).collect()
+    columns.into_iter().map(|column| largest(column, &[])).fold(0.0, f64::max)
+}
+
+/// The square of the gradient's length (of the potential, where there is no gradient) at every target, in units of the square of
+/// about `unit`.
+pub fn squares(field: &Field, unit: f64) -> Vec<f64> {
+    let square = |k: usize| norms(&[0.0; 3], &vector(field, k), unit).1.powi(2);
+    (0..field.potential.len()).into_par_iter().map(square).collect()
+}
+
+/// The square of its error at some targets, given what is right there.
+pub fn squares_off(field: &Field, targets: &[usize], reference: &[Force], unit: f64) -> Vec<f64> {
+    let right = |f: &Force| if field.gradient.is_some() { [f[1], f[2], f[3]] } else { [f[0], 0.0, 0.0] };
+    let square = |(t, f): (&usize, &Force)| norms(&vector(field, *t), &right(f), unit).0.powi(2);
+    targets.iter().zip(reference).map(square).collect()
+}
+
+/// The square of the difference of two fields at every target.
+pub fn squares_between(one: &Field, other: &Field, unit: f64) -> Vec<f64> {
+    let square = |k: usize| norms(&vector(one, k), &vector(other, k), unit).0.powi(2);
+    (0..one.potential.len()).into_par_iter().map(square).collect()
 }
 
 /// The largest magnitude among both.

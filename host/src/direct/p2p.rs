@@ -4,8 +4,10 @@
 //! again in wider arithmetic: from f32 in f64, from f64 in [`scales`].
 
 mod derivatives;
+mod mutual;
 mod sources;
 mod sums;
+mod tasks;
 
 use crate::arith::lanes::Real;
 use crate::arith::vector::{Isa, Vectors};
@@ -19,7 +21,7 @@ use crate::tree::lists::Lists;
 use derivatives::{All, Carried, all_sums};
 use rayon::prelude::*;
 pub(crate) use sources::Frame;
-use sources::Sources;
+use sources::{Acting, Sources};
 use sums::{Squares, Sums, leaf_sums};
 
 /// Targets of one leaf worked on by one thread.
@@ -120,6 +122,17 @@ struct Part<'p> {
     sets: &'p [usize],
 }
 
+/// How a leaf is summed in T.
+struct Setting<T> {
+    frame: Frame,
+    squares: Squares<T>,
+    /// The frame's unit in boxes, inverted.
+    unit: f64,
+    /// Sets of charges that T holds, and those that it does not.
+    held: Vec<usize>,
+    others: Vec<usize>,
+}
+
 /// What is left to wider arithmetic: targets of the sets that were summed, and the sets that were not.
 struct Rest {
     targets: Vec<usize>,
@@ -141,7 +154,15 @@ impl<'a> Near<'a> {
     /// Adds the direct interactions of each set of charges to its `out`, in box units; those in [`Again::wide`] are left to
     /// the caller.
     pub fn all<T: Vectors>(&self, out: Vec<Out>) -> Vec<Again> {
-        let sets: Vec<usize> = (0..self.charges.len()).collect();
+        match self.lists.is_mutual && !self.is_general() {
+            true => tasks::all::<T>(self, out),
+            false => self.one_way::<T>(out),
+        }
+    }
+
+    /// The same, every leaf alone.
+    fn one_way<T: Vectors>(&self, out: Vec<Out>) -> Vec<Again> {
+        let sets = self.all_sets();
         let one = |scratch: &mut (Scratch<T>, Scratch<f64>), (leaf, mut out): (usize, Vec<Out>)| {
             let cell = &self.tree.cells[leaf];
             let targets: Vec<usize> = cell.targets().collect();
@@ -150,13 +171,7 @@ impl<'a> Near<'a> {
             let part = Part { leaf, targets: &targets, sets: &sets };
             let rest = self.attempt::<T>(&part, &mut scratch.0, &mut add);
             let mut all = vec![Again::default(); sets.len()];
-            for part in rest.parts(&part) {
-                match is_f64::<T>() {
-                    true => self.wide(&part, &mut all),
-                    false => self.again(&part, &mut scratch.1, &mut add, &mut all),
-                }
-            }
-            rest.summed.iter().for_each(|set| all[*set].pairs = rest.pairs);
+            self.compute_rest::<T>(&rest, &part, &mut scratch.1, &mut add, &mut all);
             all
         };
         let parts: Vec<Vec<Again>> = by_leaf(self.tree, out).into_par_iter().map_init(Default::default, one).collect();
@@ -170,7 +185,7 @@ impl<'a> Near<'a> {
         let one = |scratch: &mut Scratch<f64>, (leaf, targets): &(usize, Vec<usize>)| {
             let mut found = Vec::with_capacity(targets.len());
             let mut add = |_: usize, k: usize, f: Force, _: Option<Hessian>| found.push((k, f));
-            let mut again = vec![Again::default()];
+            let mut again = vec![Again { targets: targets.len() as u64, ..Again::default() }];
             self.again(&Part { leaf: *leaf, targets, sets: &[0] }, scratch, &mut add, &mut again);
             (again, found)
         };
@@ -180,13 +195,35 @@ impl<'a> Near<'a> {
         joined(again, 1).pop().expect("there is one set")
     }
 
+    fn all_sets(&self) -> Vec<usize> {
+        (0..self.charges.len()).collect()
+    }
+
+    /// Computes what T does not do for.
+    fn compute_rest<T: Vectors>(
+        &self,
+        rest: &Rest,
+        part: &Part,
+        scratch: &mut Scratch<f64>,
+        add: &mut Add,
+        all: &mut [Again],
+    ) {
+        for part in rest.parts(part) {
+            part.sets.iter().for_each(|set| all[*set].targets += part.targets.len() as u64);
+            match is_f64::<T>() {
+                true => self.wide(&part, all),
+                false => self.again(&part, scratch, add, all),
+            }
+        }
+        rest.summed.iter().for_each(|set| all[*set].pairs += rest.pairs);
+    }
+
     /// In f64 and, where that does not do, in wide arithmetic.
     fn again(&self, part: &Part, scratch: &mut Scratch<f64>, add: &mut Add, all: &mut [Again]) {
         let rest = self.attempt::<f64>(part, scratch, add);
         for rest in rest.parts(part) {
             self.wide(&rest, all);
         }
-        part.sets.iter().for_each(|set| all[*set].targets = part.targets.len() as u64);
     }
 
     /// Whether sums need more than potential and gradient of charges.
@@ -194,77 +231,84 @@ impl<'a> Near<'a> {
         self.hessian || self.charges[0].dipoles.is_some()
     }
 
-    /// Sums in T. Gives what T does not do for.
-    fn attempt<T: Vectors>(&self, part: &Part, scratch: &mut Scratch<T>, add: &mut Add) -> Rest {
+    fn setting<T: Vectors>(&self, leaf: usize, sets: &[usize]) -> Setting<T> {
         let (tree, limits) = (self.tree, Limits::of::<T>());
         let frame = match self.is_general() {
-            true => Frame::plain::<T>(tree, part.leaf),
-            false => Frame::of::<T>(tree, part.leaf),
+            true => Frame::plain::<T>(tree, leaf),
+            false => Frame::of::<T>(tree, leaf),
         };
         let eps = tree.map.scaled(self.eps) / frame.unit;
         let is_held = |set: &usize| eps <= limits.eps && self.charges[*set].least >= limits.charge;
-        let (held, others): (Vec<usize>, Vec<usize>) = part.sets.iter().partition(|set| is_held(set));
-        if held.is_empty() {
-            return Rest { targets: Vec::new(), summed: held, others, pairs: 0 };
-        }
+        let (held, others) = sets.iter().partition(|set| is_held(set));
         let squares = Squares { eps: T::of(eps * eps), least: T::of(limits.distance * limits.distance) };
-        self.gather(part, &held, &frame, scratch);
-        scratch.sources.guard(&scratch.targets, limits.distance);
-        let unit = tree.map.size / frame.unit;
+        Setting { unit: tree.map.size / frame.unit, frame, squares, held, others }
+    }
+
+    /// Sums in T. Gives what T does not do for.
+    fn attempt<T: Vectors>(&self, part: &Part, scratch: &mut Scratch<T>, add: &mut Add) -> Rest {
+        let setting = self.setting::<T>(part.leaf, part.sets);
+        if setting.held.is_empty() {
+            return Rest { targets: Vec::new(), summed: setting.held, others: setting.others, pairs: 0 };
+        }
+        let acting = Acting { direct: self.lists.direct(part.leaf), mutual: &[] };
+        self.gather(part, &setting, &acting, scratch);
         let close = match self.is_general() {
-            true => self.sum_all(part, squares, unit, scratch, add),
-            false => self.sum(part, &held, squares, unit, scratch, add),
+            true => self.sum_all(part, setting.squares, setting.unit, scratch, add),
+            false => self.sum(part, &setting, scratch, add),
         };
+        let (targets, pairs) = self.too_close(part.targets.iter().copied().zip(close));
+        Rest { targets, summed: setting.held, others: setting.others, pairs }
+    }
+
+    /// Of targets and how many sources were left out at each: those with others than their twins among these, and how many
+    /// others there are.
+    fn too_close(&self, close: impl Iterator<Item = (usize, u32)>) -> (Vec<usize>, u64) {
         let (mut targets, mut pairs) = (Vec::new(), 0);
-        for (k, close) in part.targets.iter().zip(close) {
-            let own = tree.targets().twins[*k];
+        for (k, close) in close {
+            let own = self.tree.targets().twins[k];
             if close != own {
                 pairs += close.saturating_sub(own) as u64;
-                targets.push(*k);
+                targets.push(k);
             }
         }
-        Rest { targets, summed: held, others, pairs }
+        (targets, pairs)
     }
 
     /// Takes sources and targets into the frame.
-    fn gather<T: Vectors>(&self, part: &Part, held: &[usize], frame: &Frame, scratch: &mut Scratch<T>) {
-        let (tree, direct) = (self.tree, self.lists.direct(part.leaf));
+    fn gather<T: Vectors>(&self, part: &Part, setting: &Setting<T>, acting: &Acting, scratch: &mut Scratch<T>) {
+        let (tree, Setting { frame, held, .. }) = (self.tree, setting);
         let Scratch { sources, targets, .. } = scratch;
-        sources.gather(tree, self.charges[held[0]], part.leaf, direct, frame);
+        sources.gather(tree, self.charges[held[0]], part.leaf, acting, frame);
         let mut more: Vec<(&[f64], f64)> = Vec::new();
         more.extend(held[1..].iter().map(|set| (&self.charges[*set].scaled[..], 1.0)));
-        more.extend(
-            self.charges[held[0]].dipoles.iter().flatten().map(|column| (&column[..], tree.map.size / frame.unit)),
-        );
-        sources.gather_more(direct, &more);
+        more.extend(self.charges[held[0]].dipoles.iter().flatten().map(|column| (&column[..], setting.unit)));
+        sources.gather_more(acting, &more);
         targets.clear();
         targets.extend(part.targets.iter().map(|k| frame.place::<T>(tree.targets(), *k)));
+        sources.guard(targets, Limits::of::<T>().distance);
+    }
+
+    /// Sums over what acts on the targets alone.
+    fn leaf_sums<T: Vectors>(&self, setting: &Setting<T>, scratch: &mut Scratch<T>) {
+        let Scratch { sources, targets, sums, .. } = scratch;
+        let (isa, sources, sets) = (Isa::best(), &*sources, setting.held.len());
+        sums.clear();
+        sums.resize(targets.len() * sets, Sums::default());
+        let charges = sources.charges();
+        // The targets of a crowded leaf are many enough for all threads.
+        let chunks = targets.par_chunks(CHUNK).zip(sums.par_chunks_mut(CHUNK * sets));
+        chunks.for_each(|(targets, sums)| leaf_sums::<T>(isa, sources, &charges, setting.squares, targets, sums));
     }
 
     /// Potential and gradient of charges. Gives how many sources are too close to each target.
-    fn sum<T: Vectors>(
-        &self,
-        part: &Part,
-        held: &[usize],
-        squares: Squares<T>,
-        unit: f64,
-        scratch: &mut Scratch<T>,
-        add: &mut Add,
-    ) -> Vec<u32> {
-        let Scratch { sources, targets, sums, .. } = scratch;
-        let (isa, sources, sets) = (Isa::best(), &*sources, held.len());
-        sums.clear();
-        sums.resize(targets.len() * sets, Sums::default());
-        let charges: Vec<_> =
-            [&sources.columns[3]].into_iter().chain(&sources.more).map(|column| &column[..]).collect();
-        // The targets of a crowded leaf are many enough for all threads.
-        let chunks = targets.par_chunks(CHUNK).zip(sums.par_chunks_mut(CHUNK * sets));
-        chunks.for_each(|(targets, sums)| leaf_sums::<T>(isa, sources, &charges, squares, targets, sums));
-        let close: Vec<u32> = sums.chunks(sets).map(|sums| sums[0].close).collect();
+    fn sum<T: Vectors>(&self, part: &Part, setting: &Setting<T>, scratch: &mut Scratch<T>, add: &mut Add) -> Vec<u32> {
+        self.leaf_sums(setting, scratch);
+        let (sets, unit) = (setting.held.len(), setting.unit);
+        let close: Vec<u32> = scratch.sums.chunks(sets).map(|sums| sums[0].close).collect();
         let scale = [unit, unit * unit, unit * unit, unit * unit];
-        for ((k, sums), close) in part.targets.iter().zip(sums.chunks(sets)).zip(&close) {
+        for ((k, sums), close) in part.targets.iter().zip(scratch.sums.chunks(sets)).zip(&close) {
             if *close == self.tree.targets().twins[*k] {
-                for (set, sum) in held.iter().zip(sums) {
+                for (set, sum) in setting.held.iter().zip(sums) {
                     add(*set, *k, std::array::from_fn(|a| sum.force[a].f64() * scale[a]), None);
                 }
             }
@@ -313,7 +357,6 @@ impl<'a> Near<'a> {
             };
             let sums = sums.into_iter().map(|(k, sum)| (k, sum.map(|s| s.scaled(charges.exponent))));
             all[*set].wide.extend(sums);
-            all[*set].targets = part.targets.len() as u64;
         }
     }
 }

@@ -25,6 +25,7 @@ use crate::tree::Tree;
 use harmonics::Harmonics;
 use m2l::M2l;
 use matrices::Translation;
+use orders::Orders;
 use points::{Harmonic, Kind};
 use shift::Shifts;
 use std::sync::OnceLock;
@@ -33,6 +34,8 @@ use std::sync::OnceLock;
 pub struct Solid<T> {
     order: usize,
     near2: u64,
+    /// Where M2L takes the order below.
+    lower_beyond: Option<u64>,
     isa: Isa,
     /// [`terms::Term::weight`] of all terms that tables are made of.
     weights: Vec<f64>,
@@ -58,12 +61,18 @@ impl<T: Vectors> Solid<T> {
         Solid::with(order, near2, Isa::best())
     }
 
+    /// The same with the order below for M2L at offsets d with d.d above a number.
+    pub fn lower_beyond(self, lower_beyond: Option<u64>) -> Solid<T> {
+        Solid { lower_beyond, ..self }
+    }
+
     fn with(order: usize, near2: u64, isa: Isa) -> Solid<T> {
         let weights = matrices::weights(2 * order);
         let of_t = |slopes: [Vec<Product<f64>>; 3]| slopes.map(|s| rounded(&s));
         Solid {
             order,
             near2,
+            lower_beyond: None,
             isa,
             harmonics: [Harmonics::new(order), Harmonics::new(order + 1)],
             local_slopes: of_t(matrices::local_slopes(order, &weights)),
@@ -118,7 +127,8 @@ impl<T: Vectors> Expansion<T> for Solid<T> {
             return;
         }
         let list = |parent: usize| &far.lists.v[parent][..];
-        let m2l = self.m2l.get_or_init(|| M2l::new(self.order, self.near2, self.isa, &self.weights));
+        let orders = || Orders::new(self.order, self.near2).lower_beyond(self.lower_beyond);
+        let m2l = self.m2l.get_or_init(|| M2l::new(orders(), self.near2, self.isa, &self.weights));
         m2l.run(far.tree.acting(), &far.tree.levels, &list, m, l);
     }
 

@@ -16,7 +16,7 @@ pub struct BindError(pub String);
 const GENERATED_REACH: u32 = 511;
 
 /// What an element of a record is filled with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Feed {
     /// A particle's coordinate, or a cell's.
     At(usize),
@@ -24,6 +24,10 @@ pub enum Feed {
     Charge,
     /// The square of the softening length.
     Eps2,
+    /// The edge of the particles' box in the user's units.
+    Box,
+    /// The value that was given for a parameter.
+    Given(f64),
     /// A multipole coefficient.
     M(usize),
     /// The power of two by which L is scaled.
@@ -78,19 +82,21 @@ pub struct M2l {
 }
 
 impl P2p {
-    /// Binds a kernel. Unless it may be `any`, it must be 1/r; another kernel's numbers are taken as they are, for lengths in
-    /// boxes.
-    pub fn bind(graph: &Graph, any: bool) -> Result<P2p, BindError> {
+    /// Binds a kernel, `given` values for parameters of its own. Unless it may be `any`, it must be 1/r; another kernel's numbers
+    /// are taken as they are, for lengths in boxes.
+    pub fn bind(graph: &Graph, any: bool, given: &[(String, f64)]) -> Result<P2p, BindError> {
         let wanted = [
             Wanted { name: "xi", class: PinClass::Ipin, len: Some(3), feed: Feed::At, optional: false },
             Wanted { name: "xj", class: PinClass::Jpin, len: Some(3), feed: Feed::At, optional: false },
             Wanted { name: "mj", class: PinClass::Jpin, len: None, feed: |_| Feed::Charge, optional: false },
             Wanted { name: "eps2", class: PinClass::Param, len: None, feed: |_| Feed::Eps2, optional: true },
+            Wanted { name: "box", class: PinClass::Param, len: None, feed: |_| Feed::Box, optional: true },
             Wanted { name: "pout", class: PinClass::Fout, len: None, feed: |_| Feed::Charge, optional: false },
             Wanted { name: "gout", class: PinClass::Fout, len: Some(3), feed: Feed::At, optional: true },
         ];
-        check_pins("P2P", graph, &wanted)?;
-        let [i, j, params] = feeds(graph, &wanted);
+        check_given(graph, &wanted, given)?;
+        check_pins("P2P", graph, &wanted, given)?;
+        let [i, j, params] = feeds(graph, &wanted, given);
         let format = i[0].1;
         if i.iter().chain(&j[..]).any(|f| matches!(f.0, Feed::At(_)) && f.1 != format) {
             return Err(BindError(format!("`xi` and `xj` of {} must have one format", graph.name)));
@@ -150,8 +156,8 @@ impl M2l {
                 graph.name, e.order, e.m, e.l, e.order
             )));
         }
-        check_pins("M2L", graph, &wanted)?;
-        let [i, j, params] = feeds(graph, &wanted);
+        check_pins("M2L", graph, &wanted, &[])?;
+        let [i, j, params] = feeds(graph, &wanted, &[]);
         for (feed, format) in i.iter().chain(&j) {
             if matches!(feed, Feed::At(_)) && (!format.is_int() || !format.is_signed() || format.width() < 22) {
                 let what = "cell coordinates and their differences need a signed int of at least 22 bits";
@@ -203,8 +209,39 @@ fn declaration(name: &str, class: PinClass, len: Option<u32>) -> String {
     }
 }
 
-/// All that is wrong with a kernel's pins, in one message.
-fn check_pins(stage: &str, graph: &Graph, wanted: &[Wanted]) -> Result<(), BindError> {
+/// Whether values are given for all parameters of a kernel's own, and for nothing else.
+fn check_given(graph: &Graph, wanted: &[Wanted], given: &[(String, f64)]) -> Result<(), BindError> {
+    let name = &graph.name;
+    let is_own = |p: &&Pin| p.class == PinClass::Param && wanted.iter().all(|w| w.name != p.name);
+    let own: Vec<&Pin> = graph.pins.iter().filter(is_own).collect();
+    for (k, (param, value)) in given.iter().enumerate() {
+        let Some(pin) = own.iter().find(|p| p.name == *param) else {
+            let names: Vec<String> = own.iter().map(|p| format!("`{}`", p.name)).collect();
+            let known = if own.is_empty() { "none of its own".to_string() } else { names.join(", ") };
+            let hint = if param == "eps2" { "; `eps2` is the square of --eps" } else { "" };
+            return Err(BindError(format!("{name} has no parameter `{param}` to be given; it has {known}{hint}")));
+        };
+        if given[..k].iter().any(|(other, _)| other == param) {
+            return Err(BindError(format!("the parameter `{param}` of {name} is given twice")));
+        }
+        if !encode(pin.format, *value).1 {
+            return Err(BindError(format!(
+                "the parameter `{param}` of {name} is {}, which does not hold {value:e}",
+                pin.format
+            )));
+        }
+    }
+    let without = own.iter().find(|p| p.len.is_none() && given.iter().all(|(param, _)| *param != p.name));
+    match without {
+        Some(pin) => {
+            Err(BindError(format!("the parameter `{0}` of {name} has no value; add --param {0}=VALUE", pin.name)))
+        }
+        None => Ok(()),
+    }
+}
+
+/// All that is wrong with a kernel's pins, in one message; parameters that are `given` may be there besides.
+fn check_pins(stage: &str, graph: &Graph, wanted: &[Wanted], given: &[(String, f64)]) -> Result<(), BindError> {
     let mut wrong = Vec::new();
     for w in wanted {
         let shape = declaration(w.name, w.class, w.len);
@@ -219,7 +256,8 @@ fn check_pins(stage: &str, graph: &Graph, wanted: &[Wanted]) -> Result<(), BindE
             Some(_) => {}
         }
     }
-    let known = |p: &&Pin| wanted.iter().any(|w| w.name == p.name);
+    let is_given = |p: &&Pin| p.elements() == 1 && p.len.is_none() && given.iter().any(|(name, _)| *name == p.name);
+    let known = |p: &&Pin| wanted.iter().any(|w| w.name == p.name) || is_given(p);
     let others: Vec<String> = graph.pins.iter().filter(|p| !known(p)).map(|p| format!("`{}`", p.name)).collect();
     if !others.is_empty() {
         let names: Vec<String> = wanted.iter().map(|w| declaration(w.name, w.class, w.len)).collect();
@@ -237,12 +275,13 @@ fn check_pins(stage: &str, graph: &Graph, wanted: &[Wanted]) -> Result<(), BindE
 }
 
 /// The feeds of i, j and params; the pins were checked.
-fn feeds(graph: &Graph, wanted: &[Wanted]) -> [Feeds; 3] {
+fn feeds(graph: &Graph, wanted: &[Wanted], given: &[(String, f64)]) -> [Feeds; 3] {
     [PinClass::Ipin, PinClass::Jpin, PinClass::Param].map(|class| {
         let feed = |(pin, element): (usize, u32)| {
             let pin = &graph.pins[pin];
-            let w = wanted.iter().find(|w| w.name == pin.name).expect("the pins were checked");
-            ((w.feed)(element as usize), pin.format)
+            let value = || given.iter().find(|(name, _)| *name == pin.name).expect("the pins were checked").1;
+            let known = wanted.iter().find(|w| w.name == pin.name);
+            (known.map_or_else(|| Feed::Given(value()), |w| (w.feed)(element as usize)), pin.format)
         };
         graph.elements_of(class).into_iter().map(feed).collect()
     })

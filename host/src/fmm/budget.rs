@@ -82,7 +82,8 @@ impl Executor for Exact {
 pub fn split(run: &Run, executors: &mut [&mut dyn Executor], progress: &mut Progress) -> Result<Budget, FmmError> {
     let Run { plan, particles, p2p, .. } = *run;
     let mut backend = (cpu::ENTRY.open)(&BackendOptions::default());
-    let is_other = |graph: &&Graph| super::bind::P2p::bind(graph, true).is_ok_and(|p2p| !p2p.coulomb);
+    let given = &plan.options.params;
+    let is_other = |graph: &&Graph| super::bind::P2p::bind(graph, true, given).is_ok_and(|p2p| !p2p.coulomb);
     // A kernel that is not 1/r is what it means; the other ones are 1/r.
     let (mut meaning, mut exact) = (None, Exact);
     let in_f64: &mut dyn Executor = match p2p.filter(is_other) {

@@ -32,7 +32,8 @@ pub fn p2p(graph: &Graph, kernel: &P2p) -> Result<Units, BindError> {
         let fill = |feeds: &Feeds, sign: f64| -> Vec<f64> {
             let value = |f: &(Feed, hdl::Format)| match f.0 {
                 Feed::At(a) => sign * 0.5 * d[a] * kernel.length,
-                Feed::Charge => 1.0,
+                Feed::Charge | Feed::Box => 1.0,
+                Feed::Given(value) => value,
                 _ => 0.0,
             };
             feeds.iter().map(value).collect()

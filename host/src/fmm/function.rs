@@ -28,10 +28,24 @@ struct OfKernel {
     halving: Option<f64>,
 }
 
-/// Takes a P2P kernel as a function of differences. `eps` is the softening length in boxes; `levels` those of the tree.
-pub fn function(graph: &Graph, eps: f64, near2: u64, levels: usize) -> Result<Arc<dyn Function>, BindError> {
-    let p2p = P2p::bind(graph, true)?;
-    let params = patterns(&p2p.params, |_| (eps * p2p.length).powi(2));
+/// What a kernel's parameters depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting<'a> {
+    /// The softening length in boxes, and the edge of the box.
+    pub eps: f64,
+    pub edge: f64,
+    /// The values of parameters of its own.
+    pub given: &'a [(String, f64)],
+}
+
+/// Takes a P2P kernel as a function of differences. `levels` are those of the tree.
+pub fn function(graph: &Graph, setting: &Setting, near2: u64, levels: usize) -> Result<Arc<dyn Function>, BindError> {
+    let p2p = P2p::bind(graph, true, setting.given)?;
+    let params = patterns(&p2p.params, |feed| match feed {
+        Feed::Given(value) => value,
+        Feed::Box => setting.edge,
+        _ => (setting.eps * p2p.length).powi(2),
+    });
     let (symmetry, halving) = (Symmetry::None, None);
     let mut function = OfKernel { graph: graph.clone(), p2p, params, slope: 1.0, symmetry, halving };
     function.check_invariance()?;
@@ -55,8 +69,9 @@ pub fn function(graph: &Graph, eps: f64, near2: u64, levels: usize) -> Result<Ar
 }
 
 /// Whether a kernel that is not 1/r has an expansion, as far as that can be known without particles.
-pub fn check(graph: &Graph, eps: f64, near2: u64) -> Result<(), BindError> {
-    function(graph, eps, near2, 3).map(|_| ())
+pub fn check(graph: &Graph, given: &[(String, f64)], near2: u64) -> Result<(), BindError> {
+    // Softening length and box are those of particles.
+    function(graph, &Setting { eps: 0.0, edge: 1.0, given }, near2, 3).map(|_| ())
 }
 
 /// The patterns of a record that the real meaning takes.

@@ -89,7 +89,7 @@ fn text<T: Number>(kernel: &Graph) -> Result<String, FmmError> {
 impl Gpu {
     /// Whether it takes a kernel: one that is 1/r and has a native form. Others run as in any job.
     pub fn takes_kernel(kernel: &Graph) -> bool {
-        P2p::bind(kernel, false).is_ok() && pair(kernel, &Names::USUAL, Real::F32).is_ok()
+        P2p::bind(kernel, false, &[]).is_ok() && pair(kernel, &Names::USUAL, Real::F32).is_ok()
     }
 
     /// Opens the first card for a kernel that it takes.
@@ -99,7 +99,7 @@ impl Gpu {
 
     /// Opens so many cards, which share the targets of P2P.
     pub fn open_cards(name: &'static str, kernel: &Graph, cards: usize) -> Result<Gpu, FmmError> {
-        let units = P2p::bind(kernel, false)?;
+        let units = P2p::bind(kernel, false, &[])?;
         compile::check().map_err(BackendError::from)?;
         let device = Device::open().map_err(BackendError::from)?;
         let there = device::count();

@@ -53,7 +53,7 @@ impl<'a> Pipelines<'a> {
         hold([&mut p2p.i, &mut p2p.j, &mut p2p.params], &*self.backend);
         m2l.iter_mut().for_each(|m2l| hold([&mut m2l.i, &mut m2l.j, &mut m2l.params], &*self.backend));
         let eps = map.length(options.eps);
-        let params = p2p::params(self.p2p, &p2p, eps)?;
+        let params = p2p::params(self.p2p, &p2p, eps, map.edge())?;
         self.bound = Some(Bound { is_long: p2p.coulomb && eps > p2p::LONGEST, p2p, m2l, params });
         Ok(())
     }
@@ -89,8 +89,8 @@ impl Executor for Pipelines<'_> {
 
 /// Binds kernels for options, which are in their ranges.
 pub fn bind(p2p: &Graph, m2l: Option<&Graph>, options: &FmmOptions) -> Result<(P2p, Option<M2l>), FmmError> {
-    let of_p2p = P2p::bind(p2p, options.near_only || options.basis == Basis::Chebyshev)?;
-    if options.eps > 0.0 && of_p2p.params.is_empty() {
+    let of_p2p = P2p::bind(p2p, options.near_only || options.basis == Basis::Chebyshev, &options.params)?;
+    if options.eps > 0.0 && of_p2p.params.iter().all(|p| p.0 != Feed::Eps2) {
         let text = format!(
             "{} has no parameter `eps2`, and so cannot be softened; leave --eps out or use the kernel `p2p`",
             p2p.name

@@ -11,6 +11,7 @@ use crate::fmm::{Outputs, Plan, periodic};
 use crate::job::BackendError;
 use crate::tree::charges;
 use crate::tree::lists::near2;
+use rayon::prelude::*;
 
 /// Arithmetic of P2P and M2L on the CPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -25,6 +26,8 @@ pub enum Precision {
 pub struct FmmOptions {
     /// Order P, 1 to that of [`Basis::max_order`].
     pub order: usize,
+    /// M2L of solid harmonics takes the order below between cells at offsets d with d.d above this: a step between two orders.
+    pub lower_beyond: Option<u64>,
     /// Opening angle in (0, 0.5].
     pub theta: f64,
     /// Particles up to which a cell stays a leaf.
@@ -37,12 +40,15 @@ pub struct FmmOptions {
     pub near_only: bool,
     /// Periodic boundaries.
     pub periodic: Option<Periodic>,
+    /// The values of the P2P kernel's own parameters, by name.
+    pub params: Vec<(String, f64)>,
 }
 
 impl Default for FmmOptions {
     fn default() -> FmmOptions {
         FmmOptions {
             order: 4,
+            lower_beyond: None,
             theta: 0.5,
             leaf: 64,
             precision: Precision::F64,
@@ -50,6 +56,7 @@ impl Default for FmmOptions {
             eps: 0.0,
             near_only: false,
             periodic: None,
+            params: Vec::new(),
         }
     }
 }
@@ -76,6 +83,11 @@ impl FmmOptions {
         let most = self.basis.max_order();
         if !(1..=most).contains(&self.order) {
             return wrong(format!("the order must be 1 to {most}, not {}", self.order));
+        }
+        if self.lower_beyond.is_some() && self.basis != Basis::Solid {
+            return wrong(
+                "M2L takes a lower order beyond some offset with solid harmonics alone; take --expansion solid".into(),
+            );
         }
         if !(self.theta > 0.0 && self.theta <= 0.5) {
             return wrong(format!("theta must be above 0 and at most 0.5, not {:?}", self.theta));
@@ -186,7 +198,7 @@ fn check_charges(plan: &Plan, sources: &Sources) -> Result<(), FmmError> {
     if let Some(column) = columns().find(|column| column.len() != n) {
         return wrong(format!("{} charges were given for {n} particles", column.len()));
     }
-    if columns().any(|c| c.iter().any(|q| !q.is_finite())) {
+    if columns().any(|c| c.par_iter().any(|q| !q.is_finite())) {
         return wrong("coordinates and charges must be finite numbers".into());
     }
     if sources.dipoles.is_some() {
@@ -200,8 +212,9 @@ fn check_charges(plan: &Plan, sources: &Sources) -> Result<(), FmmError> {
         };
     }
     let charges = sources.charges.unwrap_or_default();
-    let sizes = || charges.iter().map(|q| q.abs());
-    let (largest, least) = (sizes().fold(0.0, f64::max), sizes().filter(|q| *q > 0.0).fold(f64::MAX, f64::min));
+    let one = |q: &f64| if *q == 0.0 { [0.0, f64::MAX] } else { [q.abs(); 2] };
+    let both = |a: [f64; 2], b: [f64; 2]| [a[0].max(b[0]), a[1].min(b[1])];
+    let [largest, least] = charges.par_iter().map(one).reduce(|| [0.0, f64::MAX], both);
     if least < largest && ldexp(least, -exponent(largest)) < LEAST_CHARGE {
         return wrong(format!(
             "charges as small as {least:e} are lost beside one of {largest:e}, since f64 holds numbers that are up to 1e270 \

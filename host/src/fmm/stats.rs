@@ -89,6 +89,18 @@ pub enum LeafBy {
     MeasuredCosts,
 }
 
+/// What errors are measured by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reference {
+    #[default]
+    DirectSummation,
+    /// With periodic boundaries.
+    EwaldSums,
+    /// Direct summation of what a kernel means.
+    KernelSums,
+}
+
 /// The whole report.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Stats {
@@ -98,6 +110,9 @@ pub struct Stats {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub targets: Option<usize>,
     pub order: usize,
+    /// The square of the offset beyond which M2L took the order below.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lower_beyond: Option<u64>,
     pub theta: f64,
     pub leaf: usize,
     /// Where the leaf size comes from.
@@ -124,6 +139,8 @@ pub struct Stats {
     /// Names of the sticky flags that any run returned.
     pub flags: Vec<&'static str>,
     pub error: Option<Errors>,
+    #[serde(skip)]
+    pub reference: Reference,
     /// The same for each further set of charges.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub more_errors: Vec<Errors>,

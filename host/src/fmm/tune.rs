@@ -9,11 +9,12 @@ pub use measure::measure;
 
 use super::executor::{Executor, Progress};
 use super::{FmmError, FmmOptions, Plan, Precision, Solution};
+use crate::data::Force;
 use crate::data::particles::Particles;
 use crate::direct::error::{self, Errors};
 use cost::{Choice, Costs};
 use judge::Judge;
-use orders::{Tried, guess, next};
+use orders::{Steps, Tried, guess};
 use pg2::graph::Graph;
 
 /// Below this, sums in f32 do not reach a wanted error.
@@ -71,7 +72,7 @@ pub fn start(options: &FmmOptions, wanted: f64) -> FmmOptions {
 }
 
 /// Plans and runs until the relative L2 error of the gradient (of the potential, if P2P gives no gradient) is at most `wanted`,
-/// and not far below it.
+/// and not with the step of accuracy below, or nearly so.
 pub fn within(
     wanted: f64,
     problem: &Problem,
@@ -79,16 +80,14 @@ pub fn within(
     executors: &mut [&mut dyn Executor],
     progress: &mut Progress,
 ) -> Result<Tuned, FmmError> {
-    let Problem { particles, p2p, seed, .. } = *problem;
+    let Problem { particles, p2p, seed, is_promise, .. } = *problem;
     let mut options = options.clone();
     let mut plan = Plan::for_kernel(particles.columns(), &options, p2p)?;
-    let targets = judge::targets(particles.len(), seed);
-    let reference = match p2p {
-        Some(graph) => super::offload::direct(&plan, &particles.q, graph, &targets)?,
-        None => error::reference(particles, &targets, options.eps, options.periodic.as_ref()),
-    };
-    let judge = Judge::new(particles.len(), targets, reference, seed);
-    let mut search = Search { wanted, problem, judge: &judge, executors, progress };
+    let n = particles.len();
+    let targets = if is_promise { judge::targets(n, seed) } else { judge::checked(n, seed) };
+    let reference = problem.reference(&plan, &targets)?;
+    let judge = Judge::new(n, targets, reference, seed);
+    let mut search = Search { wanted, problem, judge, executors, progress };
     loop {
         let (limit, best) = match search.orders(plan)? {
             Ok(tuned) => return Ok(tuned),
@@ -96,6 +95,18 @@ pub fn within(
         };
         options = other(&options, problem, limit).ok_or_else(|| out_of_reach(wanted, limit, best))?;
         plan = Plan::for_kernel(particles.columns(), &options, p2p)?;
+        // Other cells have their corners elsewhere.
+        search.judge.unite();
+    }
+}
+
+impl Problem<'_> {
+    /// What is right at some targets.
+    fn reference(&self, plan: &Plan, targets: &[usize]) -> Result<Vec<Force>, FmmError> {
+        match self.p2p {
+            Some(graph) => Ok(super::offload::direct(plan, &self.particles.q, graph, targets)?),
+            None => Ok(error::reference(self.particles, targets, plan.options.eps, plan.options.periodic.as_ref())),
+        }
     }
 }
 
@@ -134,35 +145,52 @@ fn out_of_reach(wanted: f64, limit: Limit, best: f64) -> FmmError {
 struct Search<'a, 'e, 'p> {
     wanted: f64,
     problem: &'a Problem<'a>,
-    judge: &'a Judge,
+    judge: Judge,
     executors: &'a mut [&'e mut dyn Executor],
     progress: &'a mut Progress<'p>,
+}
+
+/// Runs of several steps of accuracy: their errors, and the results of those that still matter.
+#[derive(Default)]
+struct Runs {
+    tried: Vec<Tried>,
+    /// By step.
+    kept: Vec<(usize, Solution)>,
+}
+
+impl Runs {
+    /// Only the run of the lowest step that is good is kept, and the last one.
+    fn drop_others(&mut self, wanted: f64) {
+        let last = self.tried.last().map(|t| t.step);
+        let best = self.best(wanted);
+        self.kept.retain(|(step, _)| Some(*step) == best || Some(*step) == last);
+    }
+
+    /// The lowest step that is good.
+    fn best(&self, wanted: f64) -> Option<usize> {
+        self.tried.iter().filter(|t| t.error <= wanted).map(|t| t.step).min()
+    }
 }
 
 impl Search<'_, '_, '_> {
     /// Tries orders of a plan. Gives what limits the error, and the best one, where none does.
     fn orders(&mut self, mut plan: Plan) -> Result<Result<Tuned, (Limit, f64)>, FmmError> {
-        let most = plan.options.basis.max_order();
-        let mut tried: Vec<Tried> = Vec::new();
-        let mut best: Option<(usize, Solution)> = None;
-        let mut order = plan.options.order;
-        loop {
-            plan.set_order(order);
+        let steps = Steps::new(plan.options.basis, plan.near2);
+        let mut runs = Runs::default();
+        let mut next = Some(steps.of_order(plan.options.order));
+        while let Some(step) = next {
+            let (order, lower_beyond) = steps.order(step);
+            plan.set_order(order, lower_beyond);
             let solution = plan.solve(&self.problem.particles.q, self.executors, self.progress)?;
-            let error = self.error(&solution);
-            tried.push(Tried { order, error });
-            // Only the best of those that are good is kept.
-            if error <= self.wanted && best.as_ref().is_none_or(|(best, _)| order < *best) {
-                best = Some((order, solution));
-            }
-            match next(&tried, self.wanted, most) {
-                Some(next) => order = next,
-                None => break,
-            }
+            runs.tried.push(Tried { step, error: self.error(&solution) });
+            runs.kept.push((step, solution));
+            self.divide(&plan, &mut runs)?;
+            runs.drop_others(self.wanted);
+            next = steps.next(&runs.tried, self.wanted).or_else(|| self.second(&runs, &steps));
         }
-        let Some((order, solution)) = best else {
-            let best = tried.iter().map(|t| t.error).fold(f64::INFINITY, f64::min);
-            let is_highest = tried.iter().any(|t| t.order == most);
+        let Some(step) = runs.best(self.wanted) else {
+            let best = runs.tried.iter().map(|t| t.error).fold(f64::INFINITY, f64::min);
+            let is_highest = runs.tried.iter().any(|t| t.step == steps.most());
             let limit = match plan.options.precision {
                 _ if !self.executors.is_empty() => Limit::Kernel,
                 Precision::F32 => Limit::F32,
@@ -171,9 +199,36 @@ impl Search<'_, '_, '_> {
             };
             return Ok(Err((limit, best)));
         };
-        plan.set_order(order);
+        let (order, lower_beyond) = steps.order(step);
+        plan.set_order(order, lower_beyond);
+        let at = runs.kept.iter().position(|(kept, _)| *kept == step).expect("the best run is kept");
+        let solution = runs.kept.swap_remove(at).1;
         let errors = self.judge.errors(&solution.field);
         Ok(Ok(Tuned { plan, solution, errors }))
+    }
+
+    /// Tells the judge where errors are large, once two steps were run, and judges both again.
+    fn divide(&mut self, plan: &Plan, runs: &mut Runs) -> Result<(), FmmError> {
+        let [(_, one), (_, other)] = &runs.kept[..] else { return Ok(()) };
+        if !self.problem.is_promise || !self.judge.needs_strata() {
+            return Ok(());
+        }
+        let targets = self.judge.divide(&one.field, &other.field);
+        let reference = self.problem.reference(plan, &targets)?;
+        self.judge.add(targets, reference);
+        for (step, solution) in &runs.kept {
+            let error = self.judge.bound(&solution.field);
+            runs.tried.iter_mut().filter(|t| t.step == *step).for_each(|t| t.error = error);
+        }
+        Ok(())
+    }
+
+    /// A second step where one alone was tried and two tell more.
+    fn second(&self, runs: &Runs, steps: &Steps) -> Option<usize> {
+        let [only] = runs.tried[..] else { return None };
+        let is_wanted = self.problem.is_promise && self.judge.needs_strata();
+        let other = if only.step > steps.least() { only.step - 1 } else { only.step + 1 };
+        Some(other).filter(|step| is_wanted && *step <= steps.most())
     }
 
     fn error(&self, solution: &Solution) -> f64 {

@@ -117,6 +117,11 @@ impl BoxMap {
         }
     }
 
+    /// The edge of the box in the user's units.
+    pub fn edge(&self) -> f64 {
+        ldexp(self.size, self.shift)
+    }
+
     /// A length of the user's in box units.
     pub fn length(&self, x: f64) -> f64 {
         self.scaled(x) / self.size

@@ -84,6 +84,8 @@ pub struct Lists {
     pub w: Flat<u32>,
     /// X, for P2L: for any cell, the coarser leaves whose particles act on its local expansion.
     pub x: Flat<u32>,
+    /// Whether U holds one leaf at another one exactly where it holds that one at the first.
+    pub is_mutual: bool,
 }
 
 /// What acts directly on the particles of a leaf.
@@ -175,7 +177,9 @@ const TASK: usize = 128;
 
 /// Builds all lists.
 pub fn build(tree: &Tree, options: &ListOptions) -> Lists {
-    let mut lists = Lists::default();
+    // M2P and P2L then give way to P2P for the same pairs of cells.
+    let is_mutual = options.m2p_above == options.p2l_above && !tree.is_apart();
+    let mut lists = Lists { is_mutual, ..Lists::default() };
     let mut above = Near::default();
     let (octants, sources) = (Octants::new(options.near2), tree.acting());
     for (level, range) in tree.levels.iter().enumerate() {
@@ -291,7 +295,7 @@ impl Part<'_> {
         let (same, coarse, direct) = (&same[k], &coarse[k], &direct[k]);
         let (tree, near2, target) = (self.tree, self.options.near2, &self.tree.cells[t]);
         let sources = self.sources;
-        let Lists { u, u_images, v, w, x } = &mut self.lists;
+        let Lists { u, u_images, v, w, x, .. } = &mut self.lists;
         if !target.is_leaf() {
             let split = |s: &&u32| {
                 let source = &sources[**s as usize];

@@ -112,6 +112,52 @@ fn kernels_without_symmetry_or_with_a_parameter_are_right() {
 }
 
 #[test]
+fn a_kernel_s_own_parameters_are_in_the_user_s_units() {
+    // In a box of edge 3, a screening length of 1/2.
+    let mut p = generate(3000, Distribution::Uniform, Charge::Positive, 8);
+    [&mut p.x, &mut p.y, &mut p.z].into_iter().flatten().for_each(|x| *x *= 3.0);
+    let shipped = pg2::kernels::find("p2p_yukawa").expect("shipped");
+    let graph = pg2::compile(shipped.name, shipped.text).expect("it compiles").graph;
+    let with = |params: &[(&str, f64)]| {
+        let params = params.iter().map(|(name, value)| (name.to_string(), *value)).collect();
+        FmmOptions { params, ..options(7, 40) }
+    };
+    let options = with(&[("kappa", 2.0)]);
+    let plan = Plan::for_kernel(p.columns(), &options, Some(&graph)).expect("it has an expansion");
+    let mut backend = (backends::find("cpu").expect("a backend").0.open)(&BackendOptions::default());
+    let mut pipelines = Pipelines::new(&mut *backend, &graph, None);
+    let field = plan.solve(&p.q, &mut [&mut pipelines], &mut |_, _, _| {}).expect("it runs").field;
+    let targets = sample(p.len(), 100, 1);
+    let reference: Vec<[f64; 4]> = targets
+        .iter()
+        .map(|i| {
+            let mut sum = [0.0; 4];
+            for j in (0..p.len()).filter(|j| j != i) {
+                let d = [p.x[j] - p.x[*i], p.y[j] - p.y[*i], p.z[j] - p.z[*i]];
+                let r = d.iter().map(|x| x * x).sum::<f64>().sqrt();
+                let e = p.q[j] * (-2.0 * r).exp() / r;
+                sum[0] += e;
+                (0..3).for_each(|a| sum[a + 1] += e * (1.0 + 2.0 * r) / (r * r) * d[a]);
+            }
+            sum
+        })
+        .collect();
+    let e = compare(&field, &targets, &reference);
+    assert!(e.potential_rel_l2 < 3e-5 && e.gradient_rel_l2 < Some(3e-4), "{e:?}");
+
+    for (params, why) in [
+        (&[][..], "the parameter `kappa` of p2p_yukawa has no value; add --param kappa=VALUE"),
+        (&[("kapa", 2.0)], "has no parameter `kapa`"),
+        (&[("kappa", 2.0), ("kappa", 3.0)], "given twice"),
+        (&[("kappa", 1e300)], "does not hold 1e300"),
+        (&[("kappa", 2.0), ("box", 3.0)], "has no parameter `box`"),
+    ] {
+        let refused = Plan::for_kernel(p.columns(), &with(params), Some(&graph)).err().expect("it is refused");
+        assert!(refused.to_string().contains(why), "{refused}");
+    }
+}
+
+#[test]
 fn a_kernel_of_two_powers_is_right_on_adaptive_trees() {
     // Of Lennard and Jones, with a length that is a twentieth of the box.
     let graph = kernel(

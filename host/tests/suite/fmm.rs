@@ -109,8 +109,8 @@ fn operators_agree_with_p2p_on_single_points() {
         let more = if basis == Basis::Chebyshev { 8.0 } else { 1.0 };
         let rounding = more * 4.0 * f32::EPSILON as f64;
         let order = basis.max_order().min(12);
-        check_operators::<f64>(&*operators(basis, order, 4, kernel), order as i32, [0.0, more * 1e-15, 1e-12]);
-        check_operators::<f32>(&*operators(basis, 8, 4, kernel), 8, [rounding; 3]);
+        check_operators::<f64>(&*operators(basis, order, None, 4, kernel), order as i32, [0.0, more * 1e-15, 1e-12]);
+        check_operators::<f32>(&*operators(basis, 8, None, 4, kernel), 8, [rounding; 3]);
     }
 }
 

@@ -39,6 +39,16 @@ fn bits(field: &Field) -> Vec<u64> {
     all(field).into_iter().flatten().map(|x| x.to_bits()).collect()
 }
 
+/// Relative L2 differences of the potentials and of the gradients of two fields.
+fn differences(a: &Field, b: &Field) -> [f64; 2] {
+    let (a, b) = (all(a), all(b));
+    [0..1, 1..4].map(|columns| {
+        let (a, b) = (a[columns.clone()].iter().copied().flatten(), b[columns].iter().copied().flatten());
+        let (off, size) = a.zip(b).fold((0.0, 0.0), |s, (a, b)| (s.0 + (a - b).powi(2), s.1 + b.powi(2)));
+        f64::sqrt(off / size)
+    })
+}
+
 /// Relative L2 errors of potential, gradient and Hessian at all targets.
 fn errors(field: &Field, direct: &Direct) -> [f64; 3] {
     let wanted = direct.at(&(0..direct.targets()[0].len()).collect::<Vec<_>>());
@@ -83,7 +93,7 @@ fn exact(x: [f64; 3], q: f64, p: [f64; 3]) -> [f64; 10] {
 }
 
 #[test]
-fn targets_at_the_places_of_the_sources_get_the_bits_of_particles_that_are_both() {
+fn targets_at_the_places_of_the_sources_get_what_particles_that_are_both_get() {
     let mut p = generate(3000, Distribution::Plummer, Charge::Random, 8);
     (0..9).for_each(|k| p.push(p.position(k), 1.0));
     let apart = Geometry { sources: p.columns(), targets: Some(p.columns()) };
@@ -92,10 +102,19 @@ fn targets_at_the_places_of_the_sources_get_the_bits_of_particles_that_are_both(
             let of = |geometry: Geometry| {
                 let plan = Plan::new(geometry, &options).expect("good options");
                 let found = solve(&plan, &[charges(&p.q)], hessian).expect("it runs");
-                (bits(&found.fields[0]), found.stats.pairs, found.stats.recomputed, found.stats.close_pairs)
+                let field = found.fields.into_iter().next().expect("a field");
+                (field, (found.stats.pairs, found.stats.recomputed, found.stats.close_pairs))
             };
             let (both, parted) = (of(p.columns().into()), of(apart));
-            assert!(both == parted, "{options:?}: {:?} {:?}", (both.1, both.2, both.3), (parted.1, parted.2, parted.3));
+            assert_eq!(both.1, parted.1, "{options:?}");
+            if hessian {
+                assert!(bits(&both.0) == bits(&parted.0), "{options:?}");
+                continue;
+            }
+            // P2P of particles that are both computes a pair once for its two ends, and so sums in another order.
+            let rounding = if options.precision == Precision::F32 { 2e-6 } else { 1e-13 };
+            let [potential, gradient] = differences(&both.0, &parted.0);
+            assert!(potential < rounding && gradient < 20.0 * rounding, "{options:?}: {potential:e} {gradient:e}");
         }
     }
 }

@@ -11,23 +11,22 @@ const DISTRIBUTIONS: [Distribution; 5] =
     [Distribution::Uniform, Distribution::Normal, Distribution::Layer, Distribution::Sphere, Distribution::Plummer];
 const CHARGES: [Charge; 3] = [Charge::Random, Charge::Positive, Charge::Mass];
 
-/// Other samples of 1000 targets that a run is judged by.
-const SAMPLES: u64 = 20;
-
-/// What is wanted of which particles.
+/// What is wanted of which particles, and how many samples of 1000 targets it is judged by.
 struct Case {
     n: usize,
     distribution: Distribution,
     charge: Charge,
     seed: u64,
     theta: Option<f64>,
+    samples: u64,
 }
 
-/// The gradient errors of other samples in units of each wanted one, and whether the particles met by anything but P2P.
+/// The gradient errors of samples, that of `--check` among them, in units of each wanted one, and whether a lower order was possible.
 fn errors(case: &Case, wanted: &[f64]) -> Vec<(Vec<f64>, bool)> {
     let Case { n, seed, .. } = *case;
     let p = generate(n, case.distribution, case.charge, seed);
-    let samples: Vec<Vec<usize>> = (0..SAMPLES).map(|s| sample(n, 1000, 1000 * seed + 7 + s)).collect();
+    let samples: Vec<Vec<usize>> =
+        (0..case.samples).map(|s| sample(n, 1000, if s == 0 { seed } else { 1000 * seed + s })).collect();
     let mut all: Vec<usize> = samples.iter().flatten().copied().collect();
     all.sort_unstable();
     all.dedup();
@@ -52,40 +51,47 @@ fn errors(case: &Case, wanted: &[f64]) -> Vec<(Vec<f64>, bool)> {
             compare(&tuned.solution.field, targets, &reference).gradient_rel_l2.expect("a gradient") / wanted
         };
         let errors = samples.iter().map(error).collect();
-        (errors, tuned.solution.stats.pairs.m2l > 0)
+        (errors, tuned.solution.stats.pairs.m2l > 0 && tuned.plan.options.order > 1)
     };
     wanted.iter().map(of).collect()
 }
 
-/// Judges many cases: of all samples at most one in a hundred has a larger error, and none one that is far larger; half of them have
-/// an error of more than a fifth, where not all is summed directly anyway.
+/// Judges many cases: of all samples at most one in a thousand has a larger error, and none one that is far larger. Where a lower
+/// order is possible, the largest error of a case's samples is not far below the wanted one, for most cases.
 fn check(cases: &[Case], wanted: &[f64]) {
-    let (mut total, mut over, mut above, mut far) = (0, 0, 0, 0);
+    let (mut all, mut above, mut low, mut below, mut loose) = (0, 0, 0, 0, 0);
+    let (mut most, mut least) = (0f64, f64::INFINITY);
     for case in cases {
-        for ((errors, has_far), wanted) in errors(case, wanted).into_iter().zip(wanted) {
+        for ((errors, is_low), wanted) in errors(case, wanted).into_iter().zip(wanted) {
             let largest = errors.iter().fold(0.0, |a: f64, e| a.max(*e));
-            let Case { n, distribution, charge, seed, theta } = case;
+            let Case { n, distribution, charge, seed, theta, .. } = case;
             println!("{n} {distribution:?} {charge:?} {seed} {theta:?} {wanted:e}: up to {largest:.2}");
-            assert!(largest < 1.5, "{n} {distribution:?} {charge:?} {seed} {theta:?} {wanted:e}: {errors:.2?}");
-            total += errors.len();
-            over += errors.iter().filter(|e| **e > 1.0).count();
-            if has_far {
-                far += errors.len();
-                above += errors.iter().filter(|e| **e > 0.2).count();
+            assert!(largest < 1.2, "{n} {distribution:?} {charge:?} {seed} {theta:?} {wanted:e}: {errors:.2?}");
+            all += errors.len();
+            above += errors.iter().filter(|e| **e > 1.0).count();
+            most = most.max(largest);
+            if is_low {
+                low += errors.len();
+                below += errors.iter().filter(|e| **e < 1.0 / 3.0).count();
+                loose += if largest < 1.0 / 3.0 { errors.len() } else { 0 };
+                least = errors.iter().fold(least, |a, e| a.min(*e));
             }
         }
     }
-    println!("{over} of {total} samples have a larger error; {above} of {far} more than a fifth of it");
-    assert!(100 * over <= total, "{over} of {total}");
-    assert!(2 * above >= far, "{above} of {far}");
+    println!("{above} of {all} samples have a larger error, up to {most:.2} of the wanted one");
+    println!(
+        "{below} of {low} samples have less than a third of it, down to {least:.3}; {loose} of cases that have no other"
+    );
+    assert!(1000 * above <= all, "{above} of {all}");
+    assert!(4 * loose <= low, "{loose} of {low}");
 }
 
-fn cases(n: &[usize], seeds: u64, theta: Option<f64>) -> Vec<Case> {
+fn cases(n: &[usize], seeds: u64, theta: Option<f64>, samples: u64) -> Vec<Case> {
     let mut cases = Vec::new();
     for distribution in DISTRIBUTIONS {
         for charge in CHARGES {
             for n in n {
-                cases.extend((1..=seeds).map(|seed| Case { n: *n, distribution, charge, seed, theta }));
+                cases.extend((1..=seeds).map(|seed| Case { n: *n, distribution, charge, seed, theta, samples }));
             }
         }
     }
@@ -94,14 +100,25 @@ fn cases(n: &[usize], seeds: u64, theta: Option<f64>) -> Vec<Case> {
 
 #[test]
 fn a_wanted_error_is_kept_at_other_targets() {
-    check(&cases(&[3000], 1, None), &[1e-2, 1e-4, 1e-7]);
-    check(&[Case { n: 100, distribution: Distribution::Normal, charge: Charge::Mass, seed: 5, theta: None }], &[1e-3]);
+    check(&cases(&[3000], 1, None, 20), &[1e-2, 1e-4, 1e-7]);
+    let few =
+        Case { n: 100, distribution: Distribution::Normal, charge: Charge::Mass, seed: 5, theta: None, samples: 1 };
+    check(&[few], &[1e-3]);
+}
+
+/// Not all targets are summed directly.
+#[test]
+fn a_wanted_error_is_kept_where_targets_are_many() {
+    let all = cases(&[30_000], 1, None, 20).into_iter();
+    check(&all.filter(|case| case.charge == Charge::Random).collect::<Vec<_>>(), &[1e-3, 1e-8]);
 }
 
 #[test]
 #[ignore = "a proof in depth"]
 fn wanted_errors_are_kept_for_many_particles_and_seeds() {
-    check(&cases(&[100, 1000, 5000, 20_000], 3, None), &[1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-10]);
-    check(&cases(&[10_000], 1, Some(0.4)), &[1e-3, 1e-5, 1e-8]);
-    check(&cases(&[100_000], 1, None), &[1e-2, 1e-4, 1e-6, 1e-9]);
+    let wanted = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-10];
+    check(&cases(&[100, 1000, 5000, 20_000], 3, None, 20), &wanted);
+    check(&cases(&[10_000], 1, Some(0.4), 20), &[1e-3, 1e-5, 1e-8]);
+    check(&cases(&[100_000], 1, None, 20), &[1e-2, 1e-4, 1e-6, 1e-8, 1e-10]);
+    check(&cases(&[1_000_000], 1, None, 3), &[1e-2, 1e-5, 1e-8]);
 }

@@ -31,7 +31,7 @@ pub fn run(repeat: u32) -> Result<(), Failure> {
             let (is_promise, free) = (false, tune::Free::default());
             let problem = tune::Problem { particles: &particles, p2p: None, seed: 1, is_promise, free, costs: &costs };
             let tuned = tune::within(wanted, &problem, &options, &mut [], &mut |_, _, _| {}).map_err(wrong)?;
-            options.order = tuned.plan.options.order;
+            (options.order, options.lower_beyond) = (tuned.plan.options.order, tuned.plan.options.lower_beyond);
             let error = tuned.errors.gradient_rel_l2.unwrap_or(f64::NAN);
             drop(tuned);
             let Times { mut plans, mut runs, mut firsts, stages } = times(&particles, &options, repeat)?;

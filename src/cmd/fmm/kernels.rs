@@ -31,12 +31,12 @@ impl Kernels {
     pub fn load(args: &Args, options: &mut fmm::FmmOptions) -> Result<Kernels, Failure> {
         let p2p = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
         let is_free = args.expansion.is_none() && args.m2l.as_deref().is_none_or(|m| m == NATIVE) && !args.near_only;
-        if is_free && bind::P2p::bind(&p2p, true).is_ok_and(|kernel| !kernel.coulomb) {
+        if is_free && bind::P2p::bind(&p2p, true, &options.params).is_ok_and(|kernel| !kernel.coulomb) {
             options.basis = Basis::Chebyshev;
         }
         if options.basis == Basis::Chebyshev && !args.near_only {
             // The softening length is one of the particles' box, which is not known yet.
-            function::check(&p2p, 0.0, near2(options.theta)).map_err(|e| failure(e.into()))?;
+            function::check(&p2p, &options.params, near2(options.theta)).map_err(|e| failure(e.into()))?;
         }
         if args.tol.is_some() && args.m2l.as_deref().is_some_and(|m| m != NATIVE) {
             return Err(Failure::Usage(

@@ -4,7 +4,7 @@ use super::roofline;
 use crate::failure::Failure;
 use askama::Template;
 use host::fmm::budget::{Budget, Cause};
-use host::fmm::stats::{LeafBy, Stats};
+use host::fmm::stats::{LeafBy, Reference, Stats};
 
 /// A stage's row.
 struct Row {
@@ -64,8 +64,14 @@ fn or_dash<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
 /// The table as text.
 pub fn text(s: &Stats) -> String {
     let mut out = format!(
-        "FMM of {} particles on {}: order {}, theta {}, leaf {}, {} levels\n\n",
-        s.n, s.backend, s.order, s.theta, s.leaf, s.levels
+        "FMM of {} particles on {}: order {}{}, theta {}, leaf {}, {} levels\n\n",
+        s.n,
+        s.backend,
+        s.order,
+        s.lower_beyond.map_or(String::new(), |d| format!(" ({} beyond d.d = {d})", s.order.saturating_sub(1).max(1))),
+        s.theta,
+        s.leaf,
+        s.levels
     );
     out += &format!("{:<6} {:>10} {:>14} {:>14} {:>12}\n", "stage", "seconds", "pairs", "cycles", "utilisation");
     for r in rows(s) {
@@ -138,12 +144,20 @@ fn shares(budget: &Budget) -> String {
     out + &format!("{advice} {:.3e}\n", p.next)
 }
 
+fn compared(with: Reference) -> &'static str {
+    match with {
+        Reference::DirectSummation => "targets compared with direct summation",
+        Reference::EwaldSums => "targets compared with Ewald sums",
+        Reference::KernelSums => "targets compared with direct summation of what the kernel means",
+    }
+}
+
 /// What is known of the errors, as names and numbers.
 fn errors(s: &Stats) -> Vec<(&'static str, String)> {
     let Some(e) = &s.error else { return Vec::new() };
     let number = |x: f64| format!("{x:.3e}");
     let mut errors = vec![
-        ("targets compared with direct summation", e.samples.to_string()),
+        (compared(s.reference), e.samples.to_string()),
         ("potential, relative L2 error", number(e.potential_rel_l2)),
         ("gradient, relative L2 error", or_dash(e.gradient_rel_l2, number)),
         ("gradient, median relative error", or_dash(e.gradient_median, number)),

@@ -12,7 +12,7 @@ use host::expansion::basis::Basis;
 use host::fmm::budget::{self, Budget, Run};
 use host::fmm::executor::{Executor, Progress};
 use host::fmm::gpu::whole::Answer;
-use host::fmm::stats::{LeafBy, Stats};
+use host::fmm::stats::{LeafBy, Reference, Stats};
 use host::fmm::{FmmOptions, Plan, Solution, Solutions, offload, tune};
 use pg2::graph::Graph;
 
@@ -75,6 +75,11 @@ impl Task<'_> {
             Some(_) => LeafBy::Given,
             None if self.args.near_only => LeafBy::BuiltInCosts,
             None => self.known.by,
+        };
+        stats.reference = match self.expanded() {
+            Some(_) => Reference::KernelSums,
+            None if self.options.periodic.is_some() => Reference::EwaldSums,
+            None => Reference::DirectSummation,
         };
         if let Some(count) = self.args.check.or(self.args.budget.then_some(SAMPLES)) {
             let errors = sources.iter().zip(&fields).map(|(sources, field)| self.errors(&plan, sources, field, count));

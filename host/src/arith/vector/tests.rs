@@ -84,6 +84,35 @@ fn interleaving_takes_numbers_in_turn() {
     check_interleave::<f64>();
 }
 
+unsafe fn summed<V: Vector>(x: &[V::Item], out: &mut [V::Item]) {
+    unsafe {
+        let of = [V::load(x), V::load(&x[16..]), V::load(&x[32..]), V::load(&x[48..])];
+        out[..4].copy_from_slice(&V::four_sums(of));
+        of.iter().zip(&mut out[4..]).for_each(|(v, out)| *out = v.sum());
+    }
+}
+
+vectorised! {
+    fn sum<T>(x: &[T], out: &mut [T]) = summed
+}
+
+fn check_sums<T: Vectors + std::fmt::Debug>() {
+    // Powers of two, whose sums tell which lanes are in them.
+    let x: Vec<T> = (0..64).map(|k| T::of(2f64.powi(k % 16) * (k / 16 + 1) as f64)).collect();
+    for isa in Isa::all() {
+        let mut out = vec![T::default(); 8];
+        sum(isa, &x, &mut out);
+        let one = 2f64.powi(isa.lanes::<T>() as i32) - 1.0;
+        assert!(out.iter().enumerate().all(|(k, x)| x.f64() == one * (k % 4 + 1) as f64), "{isa:?}: {out:?}");
+    }
+}
+
+#[test]
+fn four_sums_are_those_of_each_vector() {
+    check_sums::<f32>();
+    check_sums::<f64>();
+}
+
 #[test]
 fn inverse_roots_of_f32_are_right_to_two_units_of_the_last_place() {
     check::<f32>(2f64.powi(-23), -9..50);

@@ -1,17 +1,8 @@
 //! Ewald sums against Madelung constants, against each other for several `alpha`, and against sums over very many images.
 
 use super::*;
+use crate::data::periodic::ALL_AXES;
 use crate::data::random::{Charge, Distribution, generate};
-
-const ALL: [[bool; 3]; 7] = [
-    [true, true, true],
-    [true, true, false],
-    [true, false, true],
-    [false, true, true],
-    [true, false, false],
-    [false, true, false],
-    [false, false, true],
-];
 
 fn all(particles: &Particles, periodic: &Periodic, alpha: f64) -> Vec<Force> {
     with_alpha(particles, &(0..particles.len()).collect::<Vec<_>>(), 0.0, periodic, alpha)
@@ -66,7 +57,7 @@ fn one_charge_has_the_constants_of_its_lattice() {
 fn results_do_not_depend_on_alpha() {
     for (dist, charge) in [(Distribution::Uniform, Charge::Random), (Distribution::Normal, Charge::Positive)] {
         let p = generate(40, dist, charge, 3);
-        for axes in ALL {
+        for axes in ALL_AXES {
             let periodic = Periodic { length: 1.0, axes };
             let fields = [2.0, 3.7, 8.0, 13.0].map(|alpha| all(&p, &periodic, alpha));
             for field in &fields[1..] {
@@ -91,7 +82,7 @@ fn neutral_cells_without_dipole_are_sums_over_very_many_images() {
     }
     p.push([0.25, 0.1, -0.2], 0.0);
     let targets: Vec<usize> = (0..p.len()).collect();
-    for axes in ALL {
+    for axes in ALL_AXES {
         let periodic = Periodic { length: 1.0, axes };
         let found = reference(&p, &targets, 0.0, &periodic);
         let most = axes.map(|a| if a { 20i32 } else { 0 });
@@ -120,7 +111,7 @@ fn neutral_cells_without_dipole_are_sums_over_very_many_images() {
 fn units_and_places_do_not_matter() {
     let p = generate(30, Distribution::Uniform, Charge::Random, 8);
     let targets: Vec<usize> = (0..p.len()).collect();
-    for axes in ALL {
+    for axes in ALL_AXES {
         let plain = reference(&p, &targets, 0.01, &Periodic { length: 1.0, axes });
         for unit in [2f64.powi(-900), 2f64.powi(900)] {
             // Moved by periods and, along free axes, by a power of two.

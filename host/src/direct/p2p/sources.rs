@@ -1,6 +1,7 @@
 //! The sources of one leaf, in the leaf's own frame and in the order in which the sums take them.
 
 use super::is_f64;
+use super::sums;
 use crate::arith::lanes::{Real, fastest};
 use crate::arith::scale::exponent;
 use crate::arith::vector::{Isa, Vector, Vectors};
@@ -29,6 +30,18 @@ pub(super) struct Sources<T> {
     /// The lines that may hold sources too close to a target. These stand together, so that all others are summed without
     /// a look at distances.
     pub guarded: Range<usize>,
+    /// The lines of sources on which the targets act too: the last ones.
+    pub mutual: Range<usize>,
+    /// Those of them that may hold sources too close to a target.
+    pub guarded_mutual: Vec<usize>,
+}
+
+/// What acts on the targets of a leaf.
+#[derive(Clone, Copy)]
+pub(super) struct Acting<'a> {
+    pub direct: Direct<'a>,
+    /// Sorted particles on which the targets act too, (first, count).
+    pub mutual: &'a [(u32, u32)],
 }
 
 /// The origin and unit in which a leaf's sums are done. f64 takes scaled coordinates, whose differences are those of the
@@ -78,13 +91,18 @@ fn crowd_unit(tree: &Tree, leaf: usize) -> f64 {
 }
 
 impl<T: Vectors> Sources<T> {
-    /// Takes the sources that act on a leaf, among them its own as one stretch.
-    pub fn gather(&mut self, tree: &Tree, charges: &Charges, leaf: usize, direct: Direct, frame: &Frame) {
+    /// Takes the sources that act on a leaf, among them its own as one stretch; behind them those on which the leaf acts too.
+    pub fn gather(&mut self, tree: &Tree, charges: &Charges, leaf: usize, acting: &Acting, frame: &Frame) {
+        let (direct, mutual) = (acting.direct, acting.mutual);
         let (segments, count) = (direct.own, direct.count());
+        let first_mutual = count.next_multiple_of(LANES);
+        let end = first_mutual + mutual.iter().map(|s| s.1 as usize).sum::<usize>();
+        self.mutual = first_mutual / LANES..end.div_ceil(LANES);
+        self.guarded_mutual.clear();
         // Beyond all sources, and not so far that the powers of its distance leave the format.
         let far = T::of(3.0e4);
         // Whole vectors are written, the last of them into one more line.
-        self.columns.iter_mut().for_each(|c| c.resize(count.div_ceil(LANES) + 1, Line([far; LANES])));
+        self.columns.iter_mut().for_each(|c| c.resize(self.mutual.end + 1, Line([far; LANES])));
         let [x, y, z] = &tree.sources.scaled;
         let from = Columns { columns: [x, y, z, &charges.scaled], origin: frame.origin, factor: 1.0 / frame.unit };
         let mut to = self.columns.each_mut().map(|lines| flat(lines));
@@ -97,10 +115,11 @@ impl<T: Vectors> Sources<T> {
             convert(Isa::best(), &from, &segments, &mut to.each_mut().map(|to| &mut to[at..]));
             at += images.iter().map(|s| s.count as usize).sum::<usize>();
         }
-        for (to, rest) in to.into_iter().zip([far, far, far, T::default()]) {
-            to[count..].fill(rest);
-        }
-        self.columns.iter_mut().for_each(|c| c.truncate(count.div_ceil(LANES)));
+        let filling = [far, far, far, T::default()];
+        to.iter_mut().zip(filling).for_each(|(to, filling)| to[count..first_mutual].fill(filling));
+        convert(Isa::best(), &from, mutual, &mut to.each_mut().map(|to| &mut to[first_mutual..]));
+        to.iter_mut().zip(filling).for_each(|(to, filling)| to[end..].fill(filling));
+        self.columns.iter_mut().for_each(|c| c.truncate(self.mutual.end));
         let own = tree.cells[leaf].sources();
         self.guarded = 0..0;
         if !own.is_empty() {
@@ -113,8 +132,8 @@ impl<T: Vectors> Sources<T> {
     }
 
     /// Takes what else the sources that act on a leaf carry, each column times a factor. To be called after [`Sources::gather`].
-    pub fn gather_more(&mut self, direct: Direct, from: &[(&[f64], f64)]) {
-        let lines = self.columns[0].len();
+    pub fn gather_more(&mut self, acting: &Acting, from: &[(&[f64], f64)]) {
+        let (direct, lines, first_mutual) = (acting.direct, self.columns[0].len(), self.mutual.start * LANES);
         self.more.resize_with(from.len(), Vec::new);
         for (to, (column, factor)) in self.more.iter_mut().zip(from) {
             to.clear();
@@ -122,15 +141,24 @@ impl<T: Vectors> Sources<T> {
             let images = direct.images.iter().map(|s| (s.first, s.count));
             let segments = direct.own.iter().copied().chain(images);
             let numbers = segments.flat_map(|s| &column[s.0 as usize..(s.0 + s.1) as usize]);
-            flat(to).iter_mut().zip(numbers).for_each(|(to, x)| *to = T::of(x * factor));
+            let to = flat(to);
+            to.iter_mut().zip(numbers).for_each(|(to, x)| *to = T::of(x * factor));
+            let numbers = acting.mutual.iter().flat_map(|s| &column[s.0 as usize..(s.0 + s.1) as usize]);
+            to[first_mutual..].iter_mut().zip(numbers).for_each(|(to, x)| *to = T::of(x * factor));
         }
+    }
+
+    /// The charges of each set, where these are all that the sources carry.
+    pub fn charges(&self) -> Vec<sums::Charges<'_, T>> {
+        [&self.columns[3]].into_iter().chain(&self.more).map(|column| &column[..]).collect()
     }
 
     fn all_columns(&mut self) -> impl Iterator<Item = &mut Vec<Line<T>>> {
         self.columns.iter_mut().chain(&mut self.more)
     }
 
-    /// Brings the lines with a source up to `distance` away from the targets' bounding box to those of the leaf itself.
+    /// Brings the lines with a source up to `distance` away from the targets' bounding box to those of the leaf itself, and
+    /// notes which of the mutual ones have such a source.
     pub fn guard(&mut self, targets: &[[T; 3]], distance: f64) {
         let Some(first) = targets.first() else { return };
         let (mut low, mut high) = (*first, *first);
@@ -145,7 +173,7 @@ impl<T: Vectors> Sources<T> {
         let [x, y, z, _] = &self.columns;
         let mut reaching = Vec::new();
         find_reaching([x, y, z], low.map(|x| x - more), high.map(|x| x + more), &mut reaching);
-        let (own, lines) = (self.guarded.clone(), x.len());
+        let (own, lines) = (self.guarded.clone(), self.mutual.start);
         for line in reaching.iter().rev().filter(|line| **line < own.start) {
             self.guarded.start -= 1;
             let start = self.guarded.start;
@@ -156,11 +184,12 @@ impl<T: Vectors> Sources<T> {
             self.all_columns().for_each(|c| c.swap(*line, end));
             self.guarded.end += 1;
         }
+        self.guarded_mutual.extend(reaching.iter().filter(|line| self.mutual.contains(line)));
     }
 }
 
 /// All numbers of some lines.
-fn flat<T>(lines: &mut [Line<T>]) -> &mut [T] {
+pub(super) fn flat<T>(lines: &mut [Line<T>]) -> &mut [T] {
     const { assert!(size_of::<Line<T>>() == LANES * size_of::<T>()) };
     // SAFETY: a line is an array without padding.
     unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), lines.len() * LANES) }
@@ -215,16 +244,18 @@ unsafe fn convert_in<V: Vector>(from: &Columns, segments: &[(u32, u32)], to: &mu
         // What is taken beyond a stretch is overwritten by the next one.
         let whole = count.next_multiple_of(V::LANES);
         let taken = if first + whole <= particles { whole } else { count - count % V::LANES };
-        for a in 0..4 {
-            let (origin, factor) = if a == 3 { (0.0, 1.0) } else { (from.origin[a], from.factor) };
-            let stretch = &from.columns[a][first..];
-            let to = &mut to[a][at..at + whole];
-            for k in (0..taken).step_by(V::LANES) {
+        // Stretches are short: one loop over all columns ends unforeseen less often than one for each.
+        for k in (0..taken).step_by(V::LANES) {
+            for a in 0..4 {
+                let (origin, factor) = if a == 3 { (0.0, 1.0) } else { (from.origin[a], from.factor) };
                 // SAFETY: as for this function.
-                unsafe { V::from_f64(&stretch[k..], origin, factor).store(&mut to[k..]) };
+                unsafe { V::from_f64(&from.columns[a][first + k..], origin, factor).store(&mut to[a][at + k..]) };
             }
-            for k in taken..count {
-                to[k] = V::Item::of((stretch[k] - origin) * factor);
+        }
+        for k in taken..count {
+            for a in 0..4 {
+                let (origin, factor) = if a == 3 { (0.0, 1.0) } else { (from.origin[a], from.factor) };
+                to[a][at + k] = V::Item::of((from.columns[a][first + k] - origin) * factor);
             }
         }
         at += count;

@@ -116,41 +116,75 @@ unsafe fn sums_at<V: Vector, const N: usize, const K: usize>(
     squares: Squares<V::Item>,
     at: &[[V::Item; 3]; N],
 ) -> [[Sums<V::Item>; K]; N] {
-    let guarded = &sources.guarded;
     // SAFETY: as for the caller.
     unsafe {
-        let zero = V::splat(V::Item::default());
-        let mut group = Group::<V, N, K> {
-            at: [[zero; 3]; N],
-            total: [[[zero; 4]; K]; N],
-            eps: V::splat(squares.eps),
-            least: V::splat(squares.least),
-        };
-        for (splat, at) in group.at.iter_mut().zip(at) {
-            *splat = [V::splat(at[0]), V::splat(at[1]), V::splat(at[2])];
-        }
-        group.add::<false>(sources, charges, 0..guarded.start);
-        let close = group.add::<true>(sources, charges, guarded.clone());
-        group.add::<false>(sources, charges, guarded.end..sources.columns[0].len());
-        let scale = scales::<V>();
-        std::array::from_fn(|k| {
-            std::array::from_fn(|s| {
-                let total = &group.total[k][s];
-                Sums { force: std::array::from_fn(|a| total[a].sum() * scale[a]), close: close[k] }
-            })
-        })
+        let mut group = Group::<V, N, K>::new(squares, at);
+        group.add_all(sources, charges);
+        group.sums()
     }
 }
 
 /// Targets and their sums for each set, lane by lane.
-struct Group<V, const N: usize, const K: usize> {
-    at: [[V; 3]; N],
-    total: [[[V; 4]; K]; N],
-    eps: V,
-    least: V,
+pub(super) struct Group<V, const N: usize, const K: usize> {
+    pub at: [[V; 3]; N],
+    pub total: [[[V; 4]; K]; N],
+    /// Sources that were left out.
+    pub close: [u32; N],
+    pub eps: V,
+    pub least: V,
 }
 
 impl<V: Vector, const N: usize, const K: usize> Group<V, N, K> {
+    #[inline(always)]
+    pub unsafe fn new(squares: Squares<V::Item>, at: &[[V::Item; 3]; N]) -> Group<V, N, K> {
+        // SAFETY: as for the caller.
+        unsafe {
+            let zero = V::splat(V::Item::default());
+            let mut group = Group {
+                at: [[zero; 3]; N],
+                total: [[[zero; 4]; K]; N],
+                close: [0; N],
+                eps: V::splat(squares.eps),
+                least: V::splat(squares.least),
+            };
+            for (splat, at) in group.at.iter_mut().zip(at) {
+                *splat = [V::splat(at[0]), V::splat(at[1]), V::splat(at[2])];
+            }
+            group
+        }
+    }
+
+    /// Adds all lines of sources that act on the targets alone.
+    #[inline(always)]
+    pub unsafe fn add_all(&mut self, sources: &Sources<V::Item>, charges: [Charges<V::Item>; K]) {
+        let guarded = &sources.guarded;
+        // SAFETY: as for the caller.
+        unsafe {
+            self.add::<false>(sources, charges, 0..guarded.start);
+            self.add::<true>(sources, charges, guarded.clone());
+            self.add::<false>(sources, charges, guarded.end..sources.mutual.start);
+        }
+    }
+
+    /// The sums of all lanes.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "a closure would not have the instructions of the vector")]
+    pub unsafe fn sums(&self) -> [[Sums<V::Item>; K]; N] {
+        // SAFETY: as for the caller.
+        unsafe {
+            let scale = scales::<V>();
+            let mut sums = [[Sums::default(); K]; N];
+            for k in 0..N {
+                for s in 0..K {
+                    let force = V::four_sums(self.total[k][s]);
+                    let force = [force[0] * scale[0], force[1] * scale[1], force[2] * scale[2], force[3] * scale[3]];
+                    sums[k][s] = Sums { force, close: self.close[k] };
+                }
+            }
+            sums
+        }
+    }
+
     /// Adds lines. Where they are `GUARDED`, sources closer than the root of `least` are left out, and counted.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "the same place of several arrays")]
@@ -159,30 +193,30 @@ impl<V: Vector, const N: usize, const K: usize> Group<V, N, K> {
         sources: &Sources<V::Item>,
         charges: [Charges<V::Item>; K],
         lines: Range<usize>,
-    ) -> [u32; N] {
-        let mut close = [0; N];
+    ) {
         let [x, y, z, _] = &sources.columns;
         // Cut once, so that no place is checked in the loop.
         let [x, y, z] = [&x[lines.clone()], &y[lines.clone()], &z[lines.clone()]];
         let charges = charges.map(|q| &q[lines.clone()]);
+        // Copies, which stay in registers.
+        let Group { at, mut total, mut close, eps, least } = *self;
         for line in 0..lines.len() {
             for first in (0..LANES).step_by(V::LANES) {
                 // SAFETY: as for the caller.
                 unsafe {
                     let x = [part::<V>(x, line, first), part::<V>(y, line, first), part::<V>(z, line, first)];
                     for k in 0..N {
-                        let at = &self.at[k];
-                        let d = [x[0].sub(at[0]), x[1].sub(at[1]), x[2].sub(at[2])];
-                        let (inverse, near) = inverse_distance::<V, GUARDED>(d, self.eps, self.least);
+                        let d = [x[0].sub(at[k][0]), x[1].sub(at[k][1]), x[2].sub(at[k][2])];
+                        let (inverse, near) = inverse_distance::<V, GUARDED>(d, eps, least);
                         close[k] += near;
                         for s in 0..K {
-                            add_pairs(&mut self.total[k][s], d, part::<V>(charges[s], line, first), inverse);
+                            add_pairs(&mut total[k][s], d, part::<V>(charges[s], line, first), inverse);
                         }
                     }
                 }
             }
         }
-        close
+        (self.total, self.close) = (total, close);
     }
 }
 
@@ -210,7 +244,7 @@ pub(super) unsafe fn inverse_distance<V: Vector, const GUARDED: bool>(d: [V; 3],
 
 /// Adds one vector of pairs at distances `V::ROOT / inverse`.
 #[inline(always)]
-unsafe fn add_pairs<V: Vector>(total: &mut [V; 4], d: [V; 3], q: V, inverse: V) {
+pub(super) unsafe fn add_pairs<V: Vector>(total: &mut [V; 4], d: [V; 3], q: V, inverse: V) {
     // SAFETY: as for the caller.
     unsafe {
         let potential = q.mul(inverse);
@@ -224,7 +258,7 @@ unsafe fn add_pairs<V: Vector>(total: &mut [V; 4], d: [V; 3], q: V, inverse: V) 
 
 /// What sums in units of powers of [`Vector::ROOT`] are times. The rounding of `powi` is not specified: it differs from one place
 /// of the program to another.
-fn scales<V: Vector>() -> [V::Item; 4] {
+pub(super) fn scales<V: Vector>() -> [V::Item; 4] {
     let inverse = 1.0 / V::ROOT;
     let cubed = inverse * inverse * inverse;
     [inverse, cubed, cubed, cubed].map(V::Item::of)
@@ -240,7 +274,7 @@ mod tests {
     /// lines are guarded.
     fn check<T: Vectors>(last_place: f64) {
         let mut random = Random::new(1);
-        let mut sources = Sources::<T> { guarded: 1..3, ..Sources::default() };
+        let mut sources = Sources::<T> { guarded: 1..3, mutual: 5..5, ..Sources::default() };
         for column in &mut sources.columns {
             (0..5).for_each(|_| column.push(Line(std::array::from_fn(|_| T::of(random.unit())))));
         }

@@ -88,11 +88,10 @@ impl Stage<'_, '_> {
 
 impl<T: Vectors> M2l<T> {
     /// For cells that are near below `near2`, in f32 where that does not add to the error.
-    pub fn new(order: usize, near2: u64, isa: Isa, weights: &[f64]) -> M2l<T> {
-        let orders = Orders::new(order, near2);
+    pub fn new(orders: Orders, near2: u64, isa: Isa, weights: &[f64]) -> M2l<T> {
         match orders.split(near2).filter(|_| size_of::<T>() == size_of::<f64>() && reach(near2) <= FARTHEST) {
             Some(split) => M2l::Mixed(Mixed::new(orders, split, near2, isa, weights)),
-            None => M2l::with_orders(order, near2, isa, weights, orders),
+            None => M2l::with_orders(orders.highest(), near2, isa, weights, orders),
         }
     }
 

@@ -23,6 +23,8 @@ pub struct Orders {
     order: usize,
     /// By how much the logarithm of the nearest offset's terms falls a degree; infinite for the highest order everywhere.
     least: f64,
+    /// Offsets d with d.d above this take the order below.
+    lower_beyond: u64,
 }
 
 impl Orders {
@@ -30,18 +32,23 @@ impl Orders {
     pub fn new(order: usize, near2: u64) -> Orders {
         let far = (near2 as f64).sqrt().ceil() as i64;
         if far > 32 {
-            return Orders { order, least: falling((near2 as f64).sqrt() - 0.75f64.sqrt()) };
+            return Orders { order, least: falling((near2 as f64).sqrt() - 0.75f64.sqrt()), lower_beyond: u64::MAX };
         }
         let range = || 0..=far;
         let all = range().flat_map(|x| range().flat_map(move |y| range().map(move |z| [x, y, z])));
         let least = all.filter(|d| !is_near(*d, near2)).map(|d| falling(nearest(d))).fold(f64::INFINITY, f64::min);
-        Orders { order, least }
+        Orders { order, least, lower_beyond: u64::MAX }
+    }
+
+    /// A part of an order more than the order below: offsets d with d.d above `lower_beyond` take the latter.
+    pub fn lower_beyond(self, lower_beyond: Option<u64>) -> Orders {
+        Orders { lower_beyond: lower_beyond.unwrap_or(u64::MAX), ..self }
     }
 
     /// The highest order for all.
     #[cfg(test)]
     pub fn full(order: usize) -> Orders {
-        Orders { order, least: f64::INFINITY }
+        Orders { order, least: f64::INFINITY, lower_beyond: u64::MAX }
     }
 
     /// Degrees by offset up to which products of two terms are computed in f64, if those of higher degrees may be in f32.
@@ -55,7 +62,11 @@ impl Orders {
         let smooth = self.order.saturating_sub(7).div_ceil(2);
         let random = self.order.saturating_sub(((SHARE / ROUNDED).ln() / fall) as usize);
         let split = smooth.max(random).max(1);
-        (self.order >= LEAST_MIXED && split < self.order).then_some(Orders { order: split, ..*self })
+        (self.order >= LEAST_MIXED && split < self.order).then_some(Orders {
+            order: split,
+            lower_beyond: u64::MAX,
+            ..*self
+        })
     }
 
     /// The highest of these orders.
@@ -65,8 +76,10 @@ impl Orders {
 
     /// The order at a far offset.
     pub fn at(&self, offset: [i64; 3]) -> usize {
-        let needed = (self.order + 1) as f64 * self.least / falling(nearest(offset));
-        (needed.ceil() as usize).saturating_add(1).clamp(1, self.order)
+        let is_lower = offset.iter().map(|x| x.unsigned_abs().pow(2)).sum::<u64>() > self.lower_beyond;
+        let order = (self.order - is_lower as usize).max(1);
+        let needed = (order + 1) as f64 * self.least / falling(nearest(offset));
+        (needed.ceil() as usize).saturating_add(1).clamp(1, order)
     }
 }
 
@@ -106,5 +119,10 @@ mod tests {
         assert_eq!([[2, 0, 0], [0, -2, 1], [1, 1, -2]].map(at), [12; 3]);
         assert_eq!([[2, 2, 0], [2, 2, 2], [3, 0, 1], [3, -3, 3]].map(at), [11, 9, 9, 7]);
         assert_eq!(Orders::full(12).at([9, 9, 9]), 12);
+        let part = orders.lower_beyond(Some(5));
+        assert_eq!([[2, 0, 0], [0, -2, 1], [1, 1, -2], [2, 2, 0]].map(|d| part.at(d)), [12, 12, 11, 10]);
+        let below = Orders::new(11, 4);
+        assert_eq!(part.at([3, -3, 3]), below.at([3, -3, 3]));
+        assert_eq!(Orders::new(1, 4).lower_beyond(Some(4)).at([3, 3, 3]), 1);
     }
 }

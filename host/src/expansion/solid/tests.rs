@@ -59,19 +59,22 @@ fn error<T: Real>(out: &[[T; 4]], targets: &[Vec<T>; 3], sources: &[Vec<T>; 3], 
     (wrong / all).sqrt()
 }
 
+/// The root with a particle and no children.
+const BLANK: Cell = Cell {
+    at: [0; 3],
+    level: 0,
+    first: 0,
+    count: 1,
+    first_target: 0,
+    targets: 1,
+    parent: 0,
+    first_child: 0,
+    children: 0,
+};
+
 /// A cell of its own for tests of M2M and L2L: a parent with eight children.
 fn family() -> (Vec<Cell>, Vec<Range<usize>>) {
-    let cell = |at: [i32; 3], level| Cell {
-        at,
-        level,
-        first: 0,
-        count: 1,
-        first_target: 0,
-        targets: 1,
-        parent: 0,
-        first_child: 0,
-        children: 0,
-    };
+    let cell = |at: [i32; 3], level| Cell { at, level, ..BLANK };
     let mut cells = vec![Cell { first_child: 1, children: 8, ..cell([0; 3], 0) }];
     cells.extend((0..8).map(|o| cell([o >> 2 & 1, o >> 1 & 1, o & 1], 1)));
     (cells, vec![0..1, 1..9])
@@ -168,20 +171,9 @@ struct Grid {
 }
 
 fn grid(edge: i32, near2: u64, is_there: impl Fn([i32; 3]) -> bool) -> Grid {
-    let blank = Cell {
-        at: [0; 3],
-        level: 0,
-        first: 0,
-        count: 1,
-        first_target: 0,
-        targets: 1,
-        parent: 0,
-        first_child: 0,
-        children: 0,
-    };
-    let mut cells = vec![Cell { first_child: 1, ..blank }];
+    let mut cells = vec![Cell { first_child: 1, ..BLANK }];
     let places = |edge: i32| (0..edge * edge * edge).map(move |k| [k / (edge * edge), k / edge % edge, k % edge]);
-    cells.extend(places(edge).map(|at| Cell { at, level: 1, ..blank }));
+    cells.extend(places(edge).map(|at| Cell { at, level: 1, ..BLANK }));
     let parents = 1..cells.len();
     cells[0].children = parents.len() as u32;
     for parent in parents.clone() {
@@ -189,7 +181,7 @@ fn grid(edge: i32, near2: u64, is_there: impl Fn([i32; 3]) -> bool) -> Grid {
         for octant in [0, 1, 2, 3, 4, 5, 6, 7] {
             let at: [i32; 3] = std::array::from_fn(|a| 2 * cells[parent].at[a] + (octant >> (2 - a) & 1));
             if is_there(at) {
-                cells.push(Cell { at, level: 2, parent: parent as u32, ..blank });
+                cells.push(Cell { at, level: 2, parent: parent as u32, ..BLANK });
             }
         }
         (cells[parent].first_child, cells[parent].children) = (first as u32, (cells.len() - first) as u32);
@@ -342,7 +334,7 @@ fn check_mixed(near2: u64, orders: &[usize]) {
     let cases = [(mixed_signs, 0), (sparse, 1), (dense, 2), (&lattice(&grid), 2)];
     for order in orders {
         let weights = weights(2 * order);
-        let mixed = M2l::<f64>::new(*order, near2, Isa::best(), &weights);
+        let mixed = M2l::<f64>::new(Orders::new(*order, near2), near2, Isa::best(), &weights);
         assert!(matches!(mixed, M2l::Mixed(_)));
         let plain = M2l::with_orders(*order, near2, Isa::best(), &weights, Orders::new(*order, near2));
         let mut left_out = Vec::new();
@@ -371,7 +363,7 @@ fn multipoles_beyond_the_range_of_f32_are_taken_in_f64() {
     let (order, near2) = (8, 4);
     let grid = grid(2, near2, |_| true);
     let weights = weights(2 * order);
-    let m2l = M2l::<f64>::new(order, near2, Isa::best(), &weights);
+    let m2l = M2l::<f64>::new(Orders::new(order, near2), near2, Isa::best(), &weights);
     let plain = M2l::<f64>::with_orders(order, near2, Isa::best(), &weights, Orders::new(order, near2));
     for (factor, is_f64) in [(1.0, false), (1e-30, true), (1e30, true)] {
         let mut clouds = clouds(&grid, 2, false);

@@ -165,10 +165,27 @@ pub(in crate::fmm) fn by_leaf(tree: &Tree, targets: &[usize]) -> Vec<(usize, Vec
     targets.chunk_by(|a, b| leaf_of(a) == leaf_of(b)).map(|part| (leaf_of(&part[0]), part.to_vec())).collect()
 }
 
-/// Patterns of the parameters for a softening length in boxes.
-pub(super) fn params(graph: &Graph, kernel: &P2p, eps: f64) -> Result<Vec<u64>, BindError> {
+/// Patterns of the parameters for a softening length in boxes, and for boxes of an edge.
+pub(super) fn params(graph: &Graph, kernel: &P2p, eps: f64, edge: f64) -> Result<Vec<u64>, BindError> {
     let wanted = (eps * kernel.length).powi(2);
-    let one = |(_, format): &(Feed, Format)| {
+    let one = |(feed, format): &(Feed, Format)| {
+        match feed {
+            Feed::Given(value) => return Ok(encode(*format, *value).0),
+            Feed::Box => {
+                let (bits, fits) = encode(*format, edge);
+                let why = format!(
+                    "`box` of {} is {format}, which does not hold the edge of the particles' box, {edge:.3e}; give its \
+                     parameter another format, or the particles other units",
+                    graph.name
+                );
+                return if fits && (format.to_f64(bits) - edge).abs() <= 0.01 * edge {
+                    Ok(bits)
+                } else {
+                    Err(BindError(why))
+                };
+            }
+            _ => {}
+        }
         let (bits, fits) = encode(*format, wanted);
         // The CPU computes close pairs, and all where the length is longer than kernels are used for.
         let is_used = !kernel.coulomb || (SHORTEST..=LONGEST).contains(&eps);

@@ -8,8 +8,8 @@ use host::expansion::{Expansion, Points, operators};
 #[test]
 fn operators_of_dipoles_and_hessians_agree_with_p2p_on_single_points() {
     for basis in [Basis::Cartesian, Basis::Solid] {
-        check_operators::<f64>(&*operators(basis, 17, 4, None), 17, 1e-11);
-        check_operators::<f32>(&*operators(basis, 9, 4, None), 9, 40.0 * f32::EPSILON as f64);
+        check_operators::<f64>(&*operators(basis, 17, None, 4, None), 17, 1e-11);
+        check_operators::<f32>(&*operators(basis, 9, None, 4, None), 9, 40.0 * f32::EPSILON as f64);
     }
 }
 

@@ -87,6 +87,34 @@ fn yukawa_charges_are_screened_exponentially() {
     });
 }
 
+/// Potential and gradient at i[3] of the charge j[3]; `p` are the edge of the box and the screening.
+fn p2p_yukawa(i: &[f64], j: &[f64], p: &[f64]) -> Vec<Term> {
+    let r = super::difference(i, j);
+    let r2 = dot(&r, &r);
+    if r2 == 0.0 {
+        return vec![(0.0, 0.0); 4];
+    }
+    let s = p[0] * p[1] * r2.sqrt();
+    let potential = j[3] * (-s).exp() / r2.sqrt();
+    let gradient = sized(r.map(|x| potential * (1.0 + s) * x / r2));
+    std::iter::once((potential, 0.0)).chain(gradient).collect()
+}
+
+#[test]
+fn p2p_of_screened_charges_takes_the_box_s_edge() {
+    // Counted as for `yukawa`, at kappa r of at most 6, and one rounding more in kappa r.
+    check(&Twin {
+        name: "p2p_yukawa",
+        params: vec![3.0, 1.25],
+        i: |random| shaken(random, 0.6),
+        j: source,
+        pair: p2p_yukawa,
+        roundings: 150.0,
+        mant: 16,
+        constants: 0.0,
+    });
+}
+
 #[test]
 fn ewald_in_real_space_is_screened_by_erfc() {
     // s is off by 15. The slopes s erfc'(s) and s f'(s) are at most 0.49 and 0.93; with the tables, three factors 1 / r and the

@@ -1,0 +1,281 @@
+//! The inner loop of P2P in both directions: what a few targets get from all sources of their leaf, and what they give to those
+//! on which they act too (Newton's third law).
+//!
+//! Sums at the targets stay in registers; those at a vector of sources are there for the few targets. Every sum is done in
+//! an order that depends neither on how many targets nor on how many sets of charges are taken together.
+
+use super::sources::{LANES, Line, Sources, flat};
+use super::sums::{Charges, Group, Squares, Sums, add_pairs, inverse_distance, part, scales};
+use crate::arith::lanes::Real;
+use crate::arith::vector::{Vector, vectorised};
+use std::ops::Range;
+
+/// The targets of a leaf and what acts on them.
+pub(super) struct Leaf<'a, T> {
+    pub sources: &'a Sources<T>,
+    pub charges: &'a [Charges<'a, T>],
+    pub squares: Squares<T>,
+    pub targets: &'a [[T; 3]],
+    /// The charges of the targets, one column behind the other.
+    pub carried: &'a [T],
+}
+
+/// Sums at the sources of [`Sources::mutual`], of the potential and of the gradient's opposite, in the units of
+/// [`super::sums::scales`].
+#[derive(Default)]
+pub(super) struct Back<T> {
+    /// Four columns for each set of charges, one behind the other, and how long each is.
+    lines: Vec<Line<T>>,
+    length: usize,
+    /// How many targets were too close, for each of the guarded lines.
+    pub close: Vec<Line<T>>,
+}
+
+impl<T: Real> Back<T> {
+    /// Takes zeros for the sources of a leaf.
+    pub fn clear(&mut self, sources: &Sources<T>, sets: usize) {
+        let zero = Line([T::default(); LANES]);
+        // One more line, so that whole vectors can be read from any place.
+        self.length = sources.mutual.len() + 1;
+        self.lines.clear();
+        self.lines.resize(4 * sets * self.length, zero);
+        self.close.clear();
+        self.close.resize(sources.guarded_mutual.len(), zero);
+    }
+
+    /// All columns.
+    pub fn columns(&mut self) -> impl Iterator<Item = &[T]> {
+        self.lines.chunks_mut(self.length).map(|column| &*flat(column))
+    }
+}
+
+vectorised! {
+    /// Sums at each target of a leaf over all sources but those too close, and counts these, as [`super::sums::leaf_sums`] does;
+    /// and adds what the targets give to the sources of [`Sources::mutual`].
+    pub(super) fn mutual_sums<T>(leaf: &Leaf<T>, back: &mut Back<T>, sums: &mut [Sums<T>]) = mutual_in
+}
+
+#[inline(always)]
+unsafe fn mutual_in<V: Vector>(leaf: &Leaf<V::Item>, back: &mut Back<V::Item>, sums: &mut [Sums<V::Item>]) {
+    // So many targets and sets at a time that their sums stay in registers.
+    let is_wide = V::REGISTERS >= 32;
+    let most = if is_wide { 2 } else { 1 };
+    let Back { lines, length, close } = back;
+    for (k, (now, back)) in leaf.charges.chunks(most).zip(lines.chunks_mut(4 * most * *length)).enumerate() {
+        // Sets have the same places, which are counted once.
+        let close = if k == 0 { &mut close[..] } else { &mut [] };
+        let mut task = Task { leaf, back, length: *length, close, done: 0, set: k * most };
+        // SAFETY: as for this function.
+        unsafe {
+            match *now {
+                [a] => {
+                    if is_wide {
+                        task.groups::<V, 2, 1>([a], sums);
+                    }
+                    task.groups::<V, 1, 1>([a], sums);
+                }
+                [a, b] => task.groups::<V, 1, 2>([a, b], sums),
+                _ => unreachable!("there are at most two in a chunk"),
+            }
+        }
+    }
+}
+
+/// Targets for which some sets of charges are summed.
+struct Task<'a, T> {
+    leaf: &'a Leaf<'a, T>,
+    /// As [`Back::lines`], for these sets.
+    back: &'a mut [Line<T>],
+    length: usize,
+    close: &'a mut [Line<T>],
+    /// Targets that have their sums.
+    done: usize,
+    /// The first of the sets.
+    set: usize,
+}
+
+impl<T: Real> Task<'_, T> {
+    /// Sums at as many targets as make whole groups of N.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "a closure would not have the instructions of the vector")]
+    unsafe fn groups<V: Vector<Item = T>, const N: usize, const K: usize>(
+        &mut self,
+        charges: [Charges<T>; K],
+        sums: &mut [Sums<T>],
+    ) {
+        let Leaf { sources, squares, targets, carried, .. } = *self.leaf;
+        let sets = self.leaf.charges.len();
+        for at in targets[self.done..].as_chunks::<N>().0 {
+            // SAFETY: as for the caller.
+            let found = unsafe {
+                let mut group = Group::<V, N, K>::new(squares, at);
+                group.add_all(sources, charges);
+                let mut splats = [[group.eps; K]; N];
+                for k in 0..N {
+                    for s in 0..K {
+                        splats[k][s] = V::splat(carried[(self.set + s) * targets.len() + self.done + k]);
+                    }
+                }
+                let mut both = Both { group, carried: splats, back: &mut *self.back, length: self.length };
+                let mut first = sources.mutual.start;
+                for (k, line) in sources.guarded_mutual.iter().enumerate() {
+                    both.add::<false>(sources, charges, first..*line, None);
+                    both.add::<true>(sources, charges, *line..line + 1, self.close.get_mut(k));
+                    first = line + 1;
+                }
+                both.add::<false>(sources, charges, first..sources.mutual.end, None);
+                both.group.sums()
+            };
+            for of_target in found {
+                let first = self.done * sets + self.set;
+                sums[first..first + K].copy_from_slice(&of_target);
+                self.done += 1;
+            }
+        }
+    }
+}
+
+/// A group of targets that also act on sources.
+struct Both<'a, V: Vector, const N: usize, const K: usize> {
+    group: Group<V, N, K>,
+    carried: [[V; K]; N],
+    back: &'a mut [Line<V::Item>],
+    length: usize,
+}
+
+impl<V: Vector, const N: usize, const K: usize> Both<'_, V, N, K> {
+    /// Adds lines. Where they are `GUARDED`, pairs that are too close are left out, and counted at the targets and in `close`.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "a closure would not have the instructions of the vector")]
+    unsafe fn add<const GUARDED: bool>(
+        &mut self,
+        sources: &Sources<V::Item>,
+        charges: [Charges<V::Item>; K],
+        lines: Range<usize>,
+        mut close: Option<&mut Line<V::Item>>,
+    ) {
+        let [x, y, z, _] = &sources.columns;
+        // Cut once, so that no place is checked in the loop.
+        let [x, y, z] = [&x[lines.clone()], &y[lines.clone()], &z[lines.clone()]];
+        let charges = charges.map(|q| &q[lines.clone()]);
+        let back = &mut self.back[lines.start - sources.mutual.start..];
+        let length = self.length;
+        // Copies, which stay in registers.
+        let Group { at, mut total, close: mut near, eps, least } = self.group;
+        let carried = self.carried;
+        for line in 0..lines.len() {
+            for first in (0..LANES).step_by(V::LANES) {
+                // SAFETY: as for the caller.
+                unsafe {
+                    let x = [part::<V>(x, line, first), part::<V>(y, line, first), part::<V>(z, line, first)];
+                    let (mut q, mut given) = ([eps; K], [[eps; 4]; K]);
+                    for s in 0..K {
+                        q[s] = part(charges[s], line, first);
+                        for a in 0..4 {
+                            given[s][a] = part(back, (4 * s + a) * length + line, first);
+                        }
+                    }
+                    for k in 0..N {
+                        let d = [x[0].sub(at[k][0]), x[1].sub(at[k][1]), x[2].sub(at[k][2])];
+                        let (inverse, below) = inverse_distance::<V, GUARDED>(d, eps, least);
+                        near[k] += below;
+                        if GUARDED
+                            && below > 0
+                            && let Some(close) = &mut close
+                        {
+                            count_close(d, least, &mut close.0[first..]);
+                        }
+                        for s in 0..K {
+                            add_pairs(&mut total[k][s], d, q[s], inverse);
+                            add_pairs(&mut given[s], d, carried[k][s], inverse);
+                        }
+                    }
+                    for s in 0..K {
+                        for a in 0..4 {
+                            given[s][a].store(&mut back[(4 * s + a) * length + line].0[first..]);
+                        }
+                    }
+                }
+            }
+        }
+        (self.group.total, self.group.close) = (total, near);
+    }
+}
+
+/// Adds 1 in each lane with a pair closer than the root of `least`.
+#[inline(always)]
+unsafe fn count_close<V: Vector>(d: [V; 3], least: V, count: &mut [V::Item]) {
+    // SAFETY: as for the caller.
+    unsafe {
+        let r2 = d[0].mul_add(d[0], d[1].mul_add(d[1], d[2].mul(d[2])));
+        let one = V::splat(V::Item::ONE);
+        let (others, _) = one.where_from(r2, least);
+        V::load(count).add(one.sub(others)).store(count);
+    }
+}
+
+/// A stretch of a [`Back`], and where it is to be added.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    pub from: usize,
+    pub count: usize,
+    pub to: usize,
+}
+
+vectorised! {
+    /// Adds pieces of what a leaf gives, in units of `unit` and its square, to potentials and gradients. A column has so many
+    /// numbers behind each place that whole vectors can be read and written there.
+    pub(super) fn add_back<T>(back: &[&[T]], unit: T, pieces: &[Piece], to: &mut [Vec<T>]) = add_back_in
+}
+
+#[inline(always)]
+unsafe fn add_back_in<V: Vector>(back: &[&[V::Item]], unit: V::Item, pieces: &[Piece], to: &mut [Vec<V::Item>]) {
+    let scale = scales::<V>();
+    let slope = -(scale[1] * unit * unit);
+    // SAFETY: as for this function.
+    unsafe { add_pieces_in::<V>(back, [scale[0] * unit, slope, slope, slope], pieces, to) }
+}
+
+vectorised! {
+    /// Adds pieces of some columns, each times its factor, as [`add_back`] does.
+    pub(super) fn add_pieces<T>(from: &[&[T]], factors: [T; 4], pieces: &[Piece], to: &mut [Vec<T>]) = add_pieces_in
+}
+
+#[inline(always)]
+unsafe fn add_pieces_in<V: Vector>(
+    from: &[&[V::Item]],
+    factors: [V::Item; 4],
+    pieces: &[Piece],
+    to: &mut [Vec<V::Item>],
+) {
+    // SAFETY: as for this function.
+    unsafe {
+        let behind: [V::Item; LANES] = std::array::from_fn(|k| V::Item::of(-(k as f64)));
+        let (behind, zero) = (V::load(&behind), V::splat(V::Item::default()));
+        let (columns, _) = to.as_chunks_mut::<4>();
+        for (from, to) in from.as_chunks::<4>().0.iter().zip(columns) {
+            for piece in pieces {
+                // Pieces are short: one loop over all columns ends unforeseen less often than one for each.
+                let whole = piece.count - piece.count % V::LANES;
+                for k in (0..whole).step_by(V::LANES) {
+                    for a in 0..4 {
+                        let to = &mut to[a][piece.to + k..];
+                        V::load(&from[a][piece.from + k..]).mul_add(V::splat(factors[a]), V::load(to)).store(to);
+                    }
+                }
+                if whole < piece.count {
+                    // Lanes behind the last number get 0.
+                    let last = V::splat(V::Item::of((piece.count - whole - 1) as f64)).add(behind);
+                    for a in 0..4 {
+                        let to = &mut to[a][piece.to + whole..];
+                        let (rest, _) = V::load(&from[a][piece.from + whole..]).where_from(last, zero);
+                        rest.mul_add(V::splat(factors[a]), V::load(to)).store(to);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
