@@ -67,7 +67,7 @@ pub fn testbench(graph: &Graph, config: &Config, top: &str) -> Result<Testbench,
         starts,
         groups: config.groups,
         result: format!("{RESULT:02x}"),
-        patience: 1000 + 8 * (config.pipeline_latency + SOURCES),
+        patience: 1000 + 8 * (config.pipeline_latency + SOURCES * config.ii),
     };
     let text = template.render().expect("rendering into a string does not fail") + "\n";
     Ok(Testbench { verilog: (format!("{top}_tb.v"), text), input: (input, sent), output: (output, wanted) })

@@ -10,6 +10,7 @@ use crate::{output, source};
 use hdl::engine::Config;
 use pg2::backend::build::Built;
 use pg2::diag::codes;
+use pg2::graph::Graph;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -39,17 +40,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if args.roofline.roofline {
         return roofline::run(&args);
     }
-    let clock = args.clock.clock()?;
     output::check_all([&args.svg])?;
     let kernel = source::read(&args.file)?;
-    let graph = source::compile(&kernel)?;
-    // With --fit the engine around it is the smallest: one lane.
-    let wanted = Wanted { graph: &graph, sources: &kernel.sources, clock, pipelines: 1 };
-    let small = |built: &Built| {
-        let usual = Config::usual(built.graph.layout(), built.schedule.depth);
-        Ok(Config { pipelines: 1, groups: 1, i_banks: 1, jmem_records: 1, segments: 16, ii: built.ii(), ..usual })
-    };
-    let built = args.fit.build(&wanted, &small)?;
+    let built = built(&args, &kernel, &source::compile(&kernel)?)?;
     if let Some(path) = &args.svg {
         output::write_text(path, &pg2::report::explain::svg(&built))?;
     }
@@ -59,6 +52,18 @@ pub fn run(args: Args) -> Result<(), Failure> {
         false => output::print(&format!("{explained}"))?,
     }
     Ok(())
+}
+
+/// The kernel as a pipeline for the clock and the folding that are asked for.
+fn built(args: &Args, kernel: &source::Kernel, graph: &Graph) -> Result<Built, Failure> {
+    let clock = args.clock.clock()?;
+    // With --fit the engine around it is the smallest: one lane.
+    let wanted = Wanted { graph, sources: &kernel.sources, clock, pipelines: 1 };
+    let small = |built: &Built| {
+        let usual = Config::usual(built.graph.layout(), built.schedule.depth);
+        Ok(Config { pipelines: 1, groups: 1, i_banks: 1, jmem_records: 1, segments: 16, ii: built.ii(), ..usual })
+    };
+    args.fit.build(&wanted, &small)
 }
 
 /// Prints the page of a code.

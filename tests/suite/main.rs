@@ -22,6 +22,7 @@ mod outputs;
 mod predict;
 mod proofs;
 mod real;
+mod roofline;
 mod rooms;
 mod run;
 mod short_range;

@@ -13,7 +13,7 @@ use pg2::graph::Graph;
 pub const NATIVE: Entry = Entry {
     name: "cuda",
     place: None,
-    summary: "`fmm`: native f64 or f32 P2P on an NVIDIA GPU beside the CPU's far field. `run`: as `cpu`, on the GPU",
+    summary: "`fmm`: native f64 or f32 on an NVIDIA GPU, all stages, or P2P beside the CPU's far field. `run`: as `cpu`, on the GPU",
     needs: Needs::Gpu,
     exact: false,
     clocked: false,

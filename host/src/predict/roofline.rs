@@ -93,25 +93,32 @@ impl Card {
     }
 }
 
+/// The pipelines of an engine.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Lanes {
+    pub pipelines: u32,
+    /// Clocks from a pair to the next.
+    pub ii: u32,
+    /// Clocks from a pair to its term.
+    pub latency: u32,
+}
+
 /// Pipelines and what connects them with the host.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Engine {
     pub name: String,
-    pub pipelines: u32,
+    pub lanes: Lanes,
     pub mhz: f64,
-    /// Clocks of a pipeline from a pair to its term.
-    pub latency: u32,
     /// Bytes a second to the engine, and as many from it at the same time.
     pub link: f64,
 }
 
-/// Every board with that many pipelines at its usual clock. A byte on a serial line is 10 bits.
-pub fn boards(pipelines: u32, latency: u32) -> Vec<Engine> {
+/// Every board with those pipelines at its usual clock. A byte on a serial line is 10 bits.
+pub fn boards(lanes: &Lanes) -> Vec<Engine> {
     let one = |b: &hdl::board::Board| Engine {
         name: b.name.into(),
-        pipelines,
+        lanes: *lanes,
         mhz: b.usual_mhz,
-        latency,
         link: b.baud as f64 / 10.0,
     };
     BOARDS.iter().map(one).collect()
@@ -243,14 +250,15 @@ pub fn on_engine(engine: &Engine, kernel: &Kernel, work: &Work) -> Prediction {
     let Bytes { target, source, result } = kernel.wire;
     let down = work.targets as f64 * target as f64 + work.sources as f64 * source as f64;
     let up = work.targets as f64 * result as f64;
-    let lanes = engine.pipelines as u64;
+    let Lanes { pipelines, ii, latency } = engine.lanes;
+    let lanes = pipelines as u64;
     // The last group of an all-pairs run may have lanes without a target.
     let is_all_pairs = work.pairs == work.targets.saturating_mul(work.sources);
     let steps = match is_all_pairs {
         true => work.targets.div_ceil(lanes) as f64 * work.sources as f64,
         false => work.pairs as f64 / lanes as f64,
     };
-    let compute = (steps + engine.latency as f64) / (engine.mhz * 1e6);
+    let compute = (steps * ii as f64 + latency as f64) / (engine.mhz * 1e6);
     let link = down.max(up) / engine.link;
     let limit = if link > compute { "link" } else { "pipelines" };
     let times = Times { link, memory: None, compute, seconds: link.max(compute), limit };
@@ -362,7 +370,8 @@ mod tests {
     #[test]
     fn pipelines_take_a_pair_a_clock_and_a_line_ten_bits_a_byte() {
         let paper = kernel("p2p_paper");
-        let engine = Engine { name: "e".into(), pipelines: 8, mhz: 100.0, latency: 16, link: 3e5 };
+        let engine =
+            Engine { name: "e".into(), lanes: Lanes { pipelines: 8, ii: 1, latency: 16 }, mhz: 100.0, link: 3e5 };
         let found = on_engine(&engine, &paper, &Work::all_pairs(1001));
         // 126 groups of 8 lanes against 1001 sources.
         assert!((found.compute_seconds - (126.0 * 1001.0 + 16.0) / 1e8).abs() < 1e-15);
@@ -370,7 +379,10 @@ mod tests {
         assert!((found.link_seconds - 1001.0 * 28.0 / 3e5).abs() < 1e-12);
         assert_eq!((found.limit, found.bytes), ("link", 1001 * 36));
         assert_eq!(on_engine(&engine, &paper, &Work::all_pairs(1_000_000)).limit, "pipelines");
-        assert_eq!(boards(8, 16).len(), BOARDS.len());
+        let folded = Engine { lanes: Lanes { ii: 3, ..engine.lanes }, ..engine.clone() };
+        let slow = on_engine(&folded, &paper, &Work::all_pairs(1001)).compute_seconds;
+        assert!((slow - (3.0 * 126.0 * 1001.0 + 16.0) / 1e8).abs() < 1e-15);
+        assert_eq!(boards(&engine.lanes).len(), BOARDS.len());
     }
 
     #[test]

@@ -235,7 +235,7 @@ fn work_is_delivered_once_and_in_order_over_any_network() {
 
 #[test]
 fn a_gigabit_is_used_in_both_directions_and_with_faults() {
-    for (rate, least) in [(0.0, 110e6), (0.002, 95e6)] {
+    for (rate, least) in [(0.0, 110e6), (0.002, 100e6)] {
         let Some(board) = simulated(&identity(32, CLOCK), false) else { return };
         let mut bench = Bench::new(board, &all(rate), 7);
         let stream = packets(&mut Random::new(7), 3000, 3_000_000);

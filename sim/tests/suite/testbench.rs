@@ -2,7 +2,7 @@
 
 use hdl::circuit::target::Clock;
 use hdl::engine::{Config, Design, design};
-use pg2::backend::build::{Built, compile_to_netlist};
+use pg2::backend::build::{Built, build_folded, compile_to_netlist};
 use sim::testbench::{Testbench, testbench};
 use std::path::Path;
 use std::process::Command;
@@ -20,9 +20,16 @@ impl Shapes {
         Shapes(compile_to_netlist("mixed", MIXED, Clock::default_clock()).unwrap_or_else(|e| panic!("{e:?}")))
     }
 
+    /// The same with pipelines that take a pair every `ii` clocks.
+    fn folded(ii: u32) -> Shapes {
+        let graph = pg2::compile("mixed", MIXED).unwrap_or_else(|e| panic!("{e:?}")).graph;
+        Shapes(build_folded(&graph, (Clock::default_clock(), ii), MIXED, Vec::new()))
+    }
+
     fn config(&self, lanes: u32, groups: u32, stream_bits: u32) -> Config {
         let usual = Config::usual(self.0.graph.layout(), self.0.schedule.depth);
-        Config { pipelines: lanes * groups, groups, stream_bits, jmem_records: 100, segments: 16, ..usual }
+        let ii = self.0.ii();
+        Config { pipelines: lanes * groups, groups, stream_bits, jmem_records: 100, segments: 16, ii, ..usual }
     }
 
     /// The engine and its testbench.
@@ -76,7 +83,10 @@ fn verilator(made: &(Design, Testbench)) -> Option<String> {
 
 /// Each number of lanes in each number of groups on each stream passes.
 fn pass(lanes: &[u32], groups: &[u32], widths: &[u32]) {
-    let shapes = Shapes::new();
+    pass_of(&Shapes::new(), lanes, groups, widths);
+}
+
+fn pass_of(shapes: &Shapes, lanes: &[u32], groups: &[u32], widths: &[u32]) {
     for (&lanes, (&groups, &bits)) in
         lanes.iter().flat_map(|l| groups.iter().flat_map(|g| widths.iter().map(move |w| (g, w))).map(move |gw| (l, gw)))
     {
@@ -94,6 +104,13 @@ fn engines_of_every_kind_of_shape_pass_their_testbench_in_icarus() {
     pass(&[2, 4], &[2], &[32, 128]);
     pass(&[5], &[1], &[64]);
     pass(&[3], &[3], &[64]);
+}
+
+#[test]
+fn folded_engines_pass_their_testbench_in_icarus() {
+    for ii in [2, 5] {
+        pass_of(&Shapes::folded(ii), &[2], &[1, 2], &[64]);
+    }
 }
 
 #[test]

@@ -2,12 +2,11 @@
 
 use super::Args;
 use crate::cmd::bench::measured::{self, Measured};
-use crate::cmd::build::ClockArgs;
 use crate::failure::Failure;
 use crate::{input, output, source};
 use hdl::engine::usual;
 use hdl::serial::kernel_hash;
-use host::predict::roofline::{self, CARDS, Card, Engine, HANEY, Kernel, Mode, Prediction, Work};
+use host::predict::roofline::{self, CARDS, Card, Engine, HANEY, Kernel, Lanes, Mode, Prediction, Work};
 use pg2::graph::Graph;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -66,12 +65,16 @@ struct Row {
 
 /// Prints the predictions for a kernel.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let clock = args.clock.clock()?;
     output::check_all([&args.roofline.json])?;
-    let graph = source::compile(&source::read(&args.file)?)?;
-    let report = report(&args.roofline, &args.clock, &graph, || {
-        pg2::backend::build::build(&graph, clock, "", Vec::new()).schedule.depth
-    })?;
+    let kernel = source::read(&args.file)?;
+    let graph = source::compile(&kernel)?;
+    let built = super::built(args, &kernel, &graph)?;
+    let lanes = Lanes {
+        pipelines: args.roofline.pipelines.unwrap_or(usual::PIPELINES),
+        ii: built.ii(),
+        latency: built.schedule.depth,
+    };
+    let report = report(&args.roofline, args.clock.freq, &graph, &lanes)?;
     if let Some(path) = &args.roofline.json {
         output::write_json(path, &report)?;
         if path == Path::new("-") {
@@ -81,23 +84,20 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     output::print(&text(&report))
 }
 
-fn report(args: &RooflineArgs, clock: &ClockArgs, graph: &Graph, latency: impl Fn() -> u32) -> Result<Report, Failure> {
+fn report(args: &RooflineArgs, mhz: f64, graph: &Graph, lanes: &Lanes) -> Result<Report, Failure> {
     let kernel = Kernel::new(graph).map_err(Failure::Input)?;
-    let pipelines = args.pipelines.unwrap_or(usual::PIPELINES);
     let stream: u32 = args.stream.as_deref().and_then(|s| s.parse().ok()).unwrap_or(usual::STREAM_BITS);
     let mut cards = CARDS.to_vec();
     if let Some(path) = &args.card {
         cards.push(card(path)?);
     }
-    let latency = latency();
     let mut engines = vec![Engine {
-        name: format!("engine at {} MHz", clock.freq),
-        pipelines,
-        mhz: clock.freq,
-        latency,
-        link: stream as f64 / 8.0 * clock.freq * 1e6,
+        name: format!("engine at {mhz} MHz"),
+        lanes: *lanes,
+        mhz,
+        link: stream as f64 / 8.0 * mhz * 1e6,
     }];
-    engines.extend(roofline::boards(pipelines, latency));
+    engines.extend(roofline::boards(lanes));
     let sizes = if args.n.is_empty() { HANEY.to_vec() } else { args.n.clone() };
     let works: Vec<Work> = sizes.into_iter().map(Work::all_pairs).collect();
     let known = measured::known();

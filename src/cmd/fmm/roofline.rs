@@ -4,7 +4,7 @@ use super::Args;
 use crate::failure::Failure;
 use crate::source;
 use host::fmm::stats::Stats;
-use host::predict::roofline::{self, CARDS, Kernel, Prediction, Work};
+use host::predict::roofline::{self, CARDS, Kernel, Lanes, Prediction, Work};
 
 /// A row as shown.
 pub struct Row {
@@ -28,7 +28,8 @@ pub fn rows(args: &Args, stats: &Stats) -> Result<Vec<Row>, Failure> {
     let n = stats.n as u64;
     let work = [Work { targets: n, sources: n, pairs: stats.pairs.p2p }];
     // The latency of a pipeline does not show in as many pairs as an FMM has.
-    let boards = roofline::boards(args.lanes.pipelines, 0);
+    let lanes = Lanes { pipelines: args.lanes.pipelines, ii: args.fold.ii, latency: 0 };
+    let boards = roofline::boards(&lanes);
     let mut rows: Vec<Row> = roofline::predictions(&kernel, &CARDS, &boards, &work).iter().map(row).collect();
     let none = || "-".to_string();
     rows.push(Row {

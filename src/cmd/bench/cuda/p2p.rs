@@ -208,7 +208,7 @@ pub fn sizes(bench: &mut Bench) -> Result<(), Failure> {
         let or_dash = |s: Option<f64>| s.map_or("-".to_string(), |s| format!("{s:.2e}"));
         let (near, far) = (or_dash(figure.predicted_link_seconds), or_dash(figure.predicted_seconds));
         let seconds = figure.seconds[figure.seconds.len() / 2];
-        say!("    | {n:>6} | {link} | {compute} | {near} | {far} | {:.2e} | {seconds:.2e} |", figure.link_seconds)?;
+        say!("    | {n} | {link} | {compute} | {near} | {far} | {:.2e} | {seconds:.2e} |", figure.link_seconds)?;
         bench.report.sizes.push(figure);
     }
     Ok(())
