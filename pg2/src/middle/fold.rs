@@ -3,9 +3,10 @@
 //! Uses of one operator, in one format and with one set of attributes, share units: pipelined circuits that take arguments
 //! in each clock. In clock t a unit serves the uses whose cycle is t modulo K, its slot, so it is used at most once a slot, and
 //! ceil(uses / K) units are enough. A pipeline has no loops, so any order of placing finds slots for all; which slots and which
-//! units decides about registers and multiplexers ([`place`], [`bind`]). An operator that is smaller than its multiplexers would
+//! units decides about registers and multiplexers ([`place`], [`bind`], [`anneal`]). An operator that is smaller than its multiplexers would
 //! be is not shared ([`kinds`]). Where readers find a value that waits is in [`reads`].
 
+mod anneal;
 mod bind;
 mod flags;
 mod kinds;
@@ -224,6 +225,8 @@ pub fn fold(graph: &Graph, clock: Clock, ii: u32) -> Folded {
     shared.into_iter().for_each(|item| folded.latency[item] += 1);
     place::place(graph, &mut folded);
     bind::bind(graph, &mut folded);
+    anneal::anneal(graph, &mut folded);
+    bind::improve(graph, &mut folded);
     folded.flags = flags::chains(graph, &folded);
     folded
 }

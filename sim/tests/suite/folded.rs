@@ -42,3 +42,42 @@ fn shipped_kernels_give_the_same_bits_and_flags_folded() {
         agree(kernel.name, kernel.text, (families[k % 3], ii), |c| Config { stream_bits: 64, ..c });
     }
 }
+
+/// Kernels that are shipped nowhere: conditions around what raises flags, masks, extremes beside sums, squares and constants.
+const OTHERS: &[(&str, &str)] = &[
+    (
+        "conditions",
+        "float18.9 x ipin; float18.9 y jpin; uint1 take jpin; float18.9 most param; int64 a fout; fixed40.20 b fout; float18.9 c fout;
+         float18.9 d fout; int64 e fout; uint20 f fout;
+         r = x * x + y * y;
+         s = x * y * 3 + r * 5;
+         t = take ? 1 / (r * s) : y * y;
+         a += (int64)(t << 20); b += (fixed40.20)(s - r * 7); c max= t - most; d min= x - y * most;
+         e += (int64)(pg_sqrt(r) * pg_rsqrt(s + most)); f += (uint20)pg_abs(x - y);",
+    ),
+    (
+        "ints",
+        "int30 x[2] ipin; int30 y[2] jpin; int40 a[3] fout; int17 b fout; uint8 c fout; int64 z fout;
+         d = x - y;
+         p = (int40)d[0] * (int40)d[1]; q = (int40)d[0] * (int40)x[1]; r = (int40)d[1] * (int40)y[0];
+         a[0] += p; a[1] += q + 17; a[2] += r - p; b max= (int17)d[0]; c += (uint8)d[1]; z += (int64)(p ^ q);",
+    ),
+];
+
+#[test]
+fn kernels_of_many_kinds_give_the_same_bits_and_flags_at_each_interval() {
+    for ii in [2, 3, 5, 8] {
+        for (name, text) in OTHERS {
+            let shape = |c: Config| Config { stream_bits: 128, pipelines: 4, groups: 2, i_banks: 1, ..c };
+            agree(name, text, ("ecp5", ii), shape);
+        }
+    }
+}
+
+#[test]
+fn a_folded_m2l_pipeline_is_busy_on_a_stream_that_starves_it_unfolded() {
+    let text = pg2::gen_m2l(2).expect("the order is in range");
+    let shape = |c: Config| Config { stream_bits: 64, pipelines: 8, ..c };
+    let Some(used) = agree("m2l_2", &text, ("ecp5", 8), shape) else { return };
+    assert!(used > 0.2, "{used}");
+}

@@ -23,20 +23,15 @@ struct Binder<'a> {
 /// Gives each shared item its unit.
 pub(super) fn bind(graph: &Graph, folded: &mut Folded) {
     let there = folded_there(graph, folded);
-    let args: Vec<Vec<usize>> = (0..folded.start.len()).map(|item| folded.args(graph, item)).collect();
-    let mut direct = vec![Vec::new(); graph.nodes.len()];
-    for (item, args) in args.iter().enumerate() {
-        for a in args.iter().filter(|a| !folded.fixed[**a] && there[**a].wait(folded.start[item], folded.ii) == 0) {
-            direct[*a].push(item);
-        }
-    }
-    let mut b = Binder { graph, folded, there, args, direct };
+    let mut b = Binder::new(graph, folded, there);
     b.first();
-    for _ in 0..MOST_ROUNDS {
-        if !b.improve() {
-            break;
-        }
-    }
+    b.rounds();
+}
+
+/// Exchanges uses of one slot where that is better.
+pub(super) fn improve(graph: &Graph, folded: &mut Folded) {
+    let there = folded.there(graph);
+    Binder::new(graph, folded, there).rounds();
 }
 
 /// When values are there; what shares a unit shows its result for one clock, although no unit is named yet.
@@ -48,7 +43,26 @@ fn folded_there(graph: &Graph, folded: &mut Folded) -> Vec<There> {
     there
 }
 
-impl Binder<'_> {
+impl<'a> Binder<'a> {
+    fn new(graph: &'a Graph, folded: &'a mut Folded, there: Vec<There>) -> Binder<'a> {
+        let args: Vec<Vec<usize>> = (0..folded.start.len()).map(|item| folded.args(graph, item)).collect();
+        let mut direct = vec![Vec::new(); graph.nodes.len()];
+        for (item, args) in args.iter().enumerate() {
+            for a in args.iter().filter(|a| !folded.fixed[**a] && there[**a].wait(folded.start[item], folded.ii) == 0) {
+                direct[*a].push(item);
+            }
+        }
+        Binder { graph, folded, there, args, direct }
+    }
+
+    fn rounds(&mut self) {
+        for _ in 0..MOST_ROUNDS {
+            if !self.improve() {
+                return;
+            }
+        }
+    }
+
     /// Where an item finds an argument, as far as units are named.
     fn source(&self, item: usize, arg: usize) -> Source {
         self.folded.source(&self.there, arg, self.folded.start[item])

@@ -50,6 +50,13 @@ struct Group {
     nodes: Vec<usize>,
 }
 
+impl Group {
+    /// Whether the two arguments may change places: they have one format then.
+    fn commutes(&self) -> bool {
+        self.op.commutes() && matches!(&self.inst.args[..], [a, b] if a == b)
+    }
+}
+
 pub(super) fn kinds(graph: &Graph, fixed: &[bool], clock: Clock, ii: u32) -> Wish {
     let mut library = Library::empty(clock, graph.nodes.len());
     let mut kinds = Vec::new();
@@ -73,7 +80,7 @@ pub(super) fn kinds(graph: &Graph, fixed: &[bool], clock: Clock, ii: u32) -> Wis
             items: group.nodes.clone(),
             units: (group.nodes.len() as u32).div_ceil(ii),
             ports: group.inst.args.iter().map(|f| f.width()).collect(),
-            commutes: group.op.commutes() && group.inst.args.len() == 2,
+            commutes: group.commutes(),
             flags: group.op.flags(&group.inst),
         });
     }
@@ -100,6 +107,13 @@ fn groups(graph: &Graph, fixed: &[bool]) -> Vec<Group> {
         let group = &mut groups[at];
         join(&mut group.inst, inst);
         group.nodes.push(k);
+    }
+    // Arguments that may change places at a unit are known by what is true of both.
+    for group in groups.iter_mut().filter(|g| g.commutes()) {
+        let mut turned = group.inst.clone();
+        turned.bounds = vec![turned.bounds(1), turned.bounds(0)];
+        turned.nonneg = turned.nonneg >> 1 & 1 | (turned.nonneg & 1) << 1;
+        join(&mut group.inst, &turned);
     }
     groups
 }

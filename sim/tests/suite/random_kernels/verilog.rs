@@ -110,10 +110,16 @@ pub fn pipelines(kernels: &[(super::Kernel, u64)]) -> Option<Vec<String>> {
     Some(report)
 }
 
-/// Runs a kernel on a simulated engine, with one lane group or two: sums, their wrap flags and all that surrounds them.
-/// `false` if Verilator is absent.
+/// Runs a kernel on a simulated engine, with one lane group or two, with a pair each clock and folded: sums, their wrap flags and
+/// all that surrounds them. `false` if Verilator is absent.
 pub fn engine(text: &str, seed: u64) -> bool {
-    let kernel = Simulated::new("k", text);
+    let ii = [2, 3, 5, 8][seed as usize / 2 % 4];
+    let folded = || Simulated::folded("k", text, clock(seed), ii);
+    simulated(Simulated::new("k", text), text, seed) && simulated(folded(), text, seed)
+}
+
+/// Runs a kernel's pipeline, folded or not, on a simulated engine.
+fn simulated(kernel: Simulated, text: &str, seed: u64) -> bool {
     let groups = 1 + (seed % 2) as u32;
     let i_banks = 1 + (seed / 2 % 2) as u32;
     let lanes = [1, 2, 3][seed as usize % 3];

@@ -1,0 +1,286 @@
+//! Cycles and units together, by simulated annealing: fewer sources in front of the units, and fewer registers behind them.
+//!
+//! A step moves one use to another cycle and unit; whoever is there takes its place. Steps that cost something are taken with a
+//! probability that falls from step to step. The random numbers are always the same ones, and so is the result.
+
+use super::Folded;
+use super::bind::is_constant;
+use super::reads::There;
+use crate::graph::Graph;
+
+/// Steps for each shared use, and at most.
+const STEPS: u64 = 2_500;
+const MOST_STEPS: u64 = 1_200_000;
+/// What is counted, in fortieths of a lookup table: one more source of a bit, a register, and a window in which a unit raises flags.
+const SOURCE: u64 = 26;
+const REGISTER: u64 = 10;
+const WINDOW: u64 = 60;
+/// The first and the last temperature.
+const HOT: f64 = 3_000.0;
+const COLD: f64 = 30.0;
+
+struct Annealer<'a> {
+    folded: &'a mut Folded,
+    nodes: usize,
+    /// Of each item what it reads, and that of it that moves; of each node its readers.
+    args: Vec<Vec<usize>>,
+    moving: Vec<Vec<usize>>,
+    users: Vec<Vec<usize>>,
+    width: Vec<u64>,
+    constant: Vec<bool>,
+    stays: Vec<u32>,
+    shared: Vec<usize>,
+    /// The units of each kind.
+    of_kind: Vec<Vec<usize>>,
+    unit_cost: Vec<u64>,
+    node_cost: Vec<u64>,
+    random: u64,
+}
+
+/// A place of an item.
+type Place = (u32, usize);
+
+/// Moves shared items as long as that is worth it.
+pub(super) fn anneal(graph: &Graph, folded: &mut Folded) {
+    let mut a = Annealer::new(graph, folded);
+    let steps = (a.shared.len() as u64 * STEPS).min(MOST_STEPS);
+    let cool = (COLD / HOT).powf(1.0 / steps.max(1) as f64);
+    let mut temperature = HOT;
+    for _ in 0..steps {
+        a.step(temperature);
+        temperature *= cool;
+    }
+}
+
+impl<'a> Annealer<'a> {
+    fn new(graph: &Graph, folded: &'a mut Folded) -> Annealer<'a> {
+        let (n, all) = (graph.nodes.len(), folded.start.len());
+        let args: Vec<Vec<usize>> = (0..all).map(|item| folded.args(graph, item)).collect();
+        let moving: Vec<Vec<usize>> = args
+            .iter()
+            .map(|args| {
+                let mut moving: Vec<usize> = args.iter().copied().filter(|a| !folded.fixed[*a]).collect();
+                moving.sort_unstable();
+                moving.dedup();
+                moving
+            })
+            .collect();
+        let mut users = vec![Vec::new(); n];
+        moving.iter().enumerate().for_each(|(item, args)| args.iter().for_each(|a| users[*a].push(item)));
+        let mut of_kind = vec![Vec::new(); folded.kinds.len()];
+        folded.units.iter().enumerate().for_each(|(u, unit)| of_kind[unit.kind].push(u));
+        let mut made = Annealer {
+            nodes: n,
+            args,
+            moving,
+            users,
+            width: graph.nodes.iter().map(|n| n.format.width() as u64).collect(),
+            constant: (0..n).map(|k| is_constant(graph, k)).collect(),
+            stays: folded.there(graph).iter().map(|t| t.stays).collect(),
+            shared: (0..all).filter(|item| folded.unit[*item].is_some()).collect(),
+            of_kind,
+            unit_cost: vec![0; folded.units.len()],
+            node_cost: vec![0; n],
+            random: 0x9e37_79b9_7f4a_7c15,
+            folded,
+        };
+        made.unit_cost = (0..made.folded.units.len()).map(|u| made.cost_of_unit(u)).collect();
+        made.node_cost = (0..n).map(|k| made.cost_of_node(k)).collect();
+        made
+    }
+
+    /// A random number below `n` (SplitMix64).
+    fn below(&mut self, n: usize) -> usize {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (((z ^ (z >> 31)) >> 32) as usize * n) >> 32
+    }
+
+    fn there(&self, node: usize) -> There {
+        There { ready: self.folded.ready(node), stays: self.stays[node] }
+    }
+
+    /// A number for where an item finds an argument: equal numbers are one source.
+    fn source(&self, item: usize, arg: usize) -> u64 {
+        if self.folded.fixed[arg] {
+            return if self.constant[arg] { 1 } else { (arg as u64) << 16 | 2 };
+        }
+        let wait = self.there(arg).wait(self.folded.start[item], self.folded.ii) as u64;
+        match self.folded.unit[arg] {
+            Some(unit) if wait == 0 => (unit as u64) << 16 | 3,
+            _ => (arg as u64) << 16 | (4 + wait),
+        }
+    }
+
+    fn cost_of_unit(&self, unit: usize) -> u64 {
+        let of = &self.folded.units[unit];
+        let kind = &self.folded.kinds[of.kind];
+        let mut cost = 0;
+        for (port, width) in kind.ports.iter().enumerate() {
+            let mut known = [0u64; super::MOST as usize];
+            let mut count = 0;
+            for item in of.slots.iter().flatten() {
+                let args = &self.args[*item];
+                let turned = self.folded.swapped[*item] && port < 2;
+                let source = self.source(*item, args[if turned { 1 - port } else { port }]);
+                if !known[..count].contains(&source) {
+                    known[count] = source;
+                    count += 1;
+                }
+            }
+            cost += *width as u64 * SOURCE * count.saturating_sub(1) as u64;
+        }
+        let flags = kind.flags.0.count_ones() as u64;
+        if flags > 0 {
+            let mut windows: Vec<u32> =
+                of.slots.iter().flatten().map(|item| self.folded.ready(*item) / self.folded.ii).collect();
+            windows.sort_unstable();
+            windows.dedup();
+            cost += WINDOW * flags * windows.len() as u64;
+        }
+        cost
+    }
+
+    fn cost_of_node(&self, node: usize) -> u64 {
+        if self.folded.fixed[node] {
+            return 0;
+        }
+        let last = self.users[node].iter().map(|u| self.folded.start[*u]).max().unwrap_or(0);
+        REGISTER * self.width[node] * self.there(node).wait(last, self.folded.ii) as u64
+    }
+
+    /// The first and the last cycle in which an item can start.
+    fn range(&self, item: usize) -> (u32, u32) {
+        let first = self.moving[item].iter().map(|a| self.folded.ready(*a)).max().unwrap_or(0);
+        let (sums, ii) = (self.folded.sums, self.folded.ii);
+        if item >= self.nodes {
+            return (first.max(sums - 1), sums + ii - 2);
+        }
+        let users = self.users[item].iter().map(|u| self.folded.start[*u]).min();
+        (first, users.unwrap_or(u32::MAX).min(sums + ii - 2) - self.folded.latency[item])
+    }
+
+    /// A cycle to try: where an argument comes straight from its unit, where the result goes straight to a reader, or any near.
+    fn wish(&mut self, item: usize, (first, last): (u32, u32)) -> u32 {
+        let now = self.folded.start[item];
+        let near = match self.below(4) {
+            0 if !self.moving[item].is_empty() => {
+                let k = self.below(self.moving[item].len());
+                self.folded.ready(self.moving[item][k])
+            }
+            1 if item < self.nodes && !self.users[item].is_empty() => {
+                let k = self.below(self.users[item].len());
+                self.folded.start[self.users[item][k]] - self.folded.latency[item]
+            }
+            _ => {
+                let reach = 2 * self.folded.ii;
+                now.saturating_sub(reach) + self.below(2 * reach as usize + 1) as u32
+            }
+        };
+        near.clamp(first, last)
+    }
+
+    fn put(&mut self, item: usize, (cycle, unit): Place) {
+        self.folded.start[item] = cycle;
+        self.folded.unit[item] = Some(unit);
+        self.folded.units[unit].slots[(cycle % self.folded.ii) as usize] = Some(item);
+    }
+
+    fn clear(&mut self, (cycle, unit): Place) {
+        self.folded.units[unit].slots[(cycle % self.folded.ii) as usize] = None;
+    }
+
+    /// One step: moves an item, and who is in its way.
+    fn step(&mut self, temperature: f64) {
+        let k = self.below(self.shared.len());
+        let item = self.shared[k];
+        let from: Place = (self.folded.start[item], self.folded.unit[item].expect("it shares a unit"));
+        let range = self.range(item);
+        if range.0 > range.1 {
+            return;
+        }
+        let kind = self.folded.units[from.1].kind;
+        let turn = self.folded.kinds[kind].commutes && self.below(4) == 0;
+        let cycle = self.wish(item, range);
+        let unit = match self.below(3) {
+            0 => from.1,
+            _ => {
+                let k = self.below(self.of_kind[kind].len());
+                self.of_kind[kind][k]
+            }
+        };
+        let to: Place = (cycle, unit);
+        if to == from && !turn {
+            return;
+        }
+        let other = self.folded.units[unit].slots[(cycle % self.folded.ii) as usize].filter(|o| *o != item);
+        let adjacent = |o: usize| self.moving[item].contains(&o) || self.moving[o].contains(&item);
+        if other.is_some_and(adjacent) {
+            return;
+        }
+        let others_from = other.map(|o| (self.folded.start[o], unit));
+        self.clear(from);
+        self.put(item, to);
+        if let Some(o) = other {
+            let Some(back) = self.nearest(o, from.0) else {
+                self.put(item, from);
+                self.put(o, others_from.expect("it was somewhere"));
+                return;
+            };
+            self.put(o, (back, from.1));
+        }
+        self.folded.swapped[item] ^= turn;
+        if !self.settle(item, other, from.1, temperature) {
+            self.folded.swapped[item] ^= turn;
+            self.clear(to);
+            if let Some(o) = other {
+                self.put(o, others_from.expect("it was somewhere"));
+            }
+            self.put(item, from);
+        }
+    }
+
+    /// The cycle of the slot of `cycle` that is nearest to an item's own and possible.
+    fn nearest(&self, item: usize, cycle: u32) -> Option<u32> {
+        let (ii, now, (first, last)) = (self.folded.ii, self.folded.start[item], self.range(item));
+        let block = now / ii * ii + cycle % ii;
+        let candidates = [block, block + ii, block.saturating_sub(ii)];
+        let fits = candidates.into_iter().filter(|c| c % ii == cycle % ii && (first..=last).contains(c));
+        fits.min_by_key(|c| c.abs_diff(now))
+    }
+
+    /// Keeps what was moved, an item out of unit `left` and another one into it, if the costs allow it.
+    fn settle(&mut self, item: usize, other: Option<usize>, left: usize, temperature: f64) -> bool {
+        let mut units = Vec::with_capacity(16);
+        units.push(left);
+        let mut nodes = Vec::with_capacity(8);
+        for i in [Some(item), other].into_iter().flatten() {
+            units.extend(self.folded.unit[i]);
+            nodes.extend(&self.moving[i]);
+            if i < self.nodes {
+                nodes.push(i);
+                units.extend(self.users[i].iter().filter_map(|u| self.folded.unit[*u]));
+            }
+        }
+        units.sort_unstable();
+        units.dedup();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let unit_costs: Vec<u64> = units.iter().map(|u| self.cost_of_unit(*u)).collect();
+        let node_costs: Vec<u64> = nodes.iter().map(|k| self.cost_of_node(*k)).collect();
+        let before: u64 = units.iter().map(|u| self.unit_cost[*u]).sum::<u64>()
+            + nodes.iter().map(|k| self.node_cost[*k]).sum::<u64>();
+        let after = unit_costs.iter().sum::<u64>() + node_costs.iter().sum::<u64>();
+        if after > before {
+            let odds = (-((after - before) as f64) / temperature).exp();
+            if self.below(1 << 20) as f64 >= odds * (1u64 << 20) as f64 {
+                return false;
+            }
+        }
+        units.iter().zip(unit_costs).for_each(|(u, cost)| self.unit_cost[*u] = cost);
+        nodes.iter().zip(node_costs).for_each(|(k, cost)| self.node_cost[*k] = cost);
+        true
+    }
+}
