@@ -90,9 +90,9 @@ impl Folded {
                 }
             }
         }
-        for item in 0..self.start.len() {
-            if served[item] != self.unit[item].is_some() as u32 {
-                return Err(format!("item {item} is served {} times", served[item]));
+        for (item, served) in served.into_iter().enumerate() {
+            if served != self.unit[item].is_some() as u32 {
+                return Err(format!("item {item} is served {served} times"));
             }
             for a in
                 self.args(graph, item).into_iter().filter(|a| self.fixed.get(item) == Some(&true) || !self.fixed[*a])

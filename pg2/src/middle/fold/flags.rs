@@ -34,11 +34,14 @@ pub struct Chain {
     pub still: Vec<(usize, u32)>,
 }
 
+/// Where a flag is raised: the unit, or the node that has hardware of its own, the bit of its port, and the window.
+type Place = (Result<usize, usize>, u32, u32);
+
 /// What is known of a flag and a condition.
 #[derive(Default)]
 struct Gathered {
-    /// By unit or node, port bit and window the slots.
-    terms: BTreeMap<(Result<usize, usize>, u32, u32), (usize, Vec<u32>)>,
+    /// By place a node that raises it there, and the slots.
+    terms: BTreeMap<Place, (usize, Vec<u32>)>,
     still: Vec<(usize, u32)>,
 }
 
