@@ -34,8 +34,8 @@ pub const ENTRY: Entry = Entry {
 fn open(options: &BackendOptions) -> Box<dyn Backend> {
     let ports: Vec<String> = options.place.split(',').map(|p| p.trim().to_string()).collect();
     // Boards that were opened for one kernel and run another wait here for it; what the others run is told where none fits.
-    let idle: RefCell<(Vec<String>, Vec<Box<dyn Session>>, Vec<String>)> =
-        RefCell::new((ports, Vec::new(), Vec::new()));
+    type Open = Vec<Box<dyn Session>>;
+    let idle = RefCell::new((ports, Open::new(), Vec::<String>::new()));
     let open = move |graph: &Graph, _: u64| -> Result<Box<dyn Link>, BackendError> {
         let (closed, open, taken) = &mut *idle.borrow_mut();
         for port in closed.drain(..) {

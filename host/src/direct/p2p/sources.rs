@@ -236,6 +236,7 @@ fn convert<T: Vectors>(isa: Isa, from: &Columns, segments: &[(u32, u32)], to: &m
 /// # Safety
 /// The machine must have its instructions.
 #[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "the same place of several arrays")]
 unsafe fn convert_in<V: Vector>(from: &Columns, segments: &[(u32, u32)], to: &mut [&mut [V::Item]; 4]) {
     let particles = from.columns[3].len();
     let mut at = 0;

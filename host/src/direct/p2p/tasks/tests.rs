@@ -118,6 +118,7 @@ fn sums_depend_neither_on_threads_nor_on_other_sets() {
 }
 
 #[test]
+#[allow(clippy::needless_range_loop, reason = "the same place of several arrays")]
 fn forces_of_all_particles_cancel() {
     let p = particles(4000, Distribution::Sphere);
     let (tree, lists) = built(&p, 12, 0);
