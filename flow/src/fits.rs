@@ -111,7 +111,8 @@ mod tests {
         // All groups' memories together are within the device's.
         let memories = &fits.resources[3];
         assert_eq!((memories.shell, memories.group, memories.lane, memories.all), (1, 33, 1, 208));
-        assert!(1 + 5 * 33 + 35 <= 208 && 1 + 6 * 33 + 36 > 208);
+        let taken = |groups, lanes| memories.shell + groups * memories.group + lanes * memories.lane;
+        assert!(taken(5, 35) <= memories.all && taken(6, 36) > memories.all);
     }
 
     #[test]
