@@ -15,7 +15,7 @@
 pub mod board;
 pub mod chunks;
 pub mod frame;
-mod hardware;
+pub(crate) mod hardware;
 pub mod host;
 mod identity;
 pub mod medium;

@@ -214,31 +214,46 @@ impl Predicted {
         }
         let mut bytes = Vec::new();
         chunks::pack(input, self.config.beat_words(), &mut bytes);
-        let is_end = |p: &[u32]| p.first().is_some_and(|w| w >> 24 == END);
-        self.sent_ends += input.packets().filter(|p| is_end(p)).count() as u64;
-        let ends_with_end = input.packets().last().is_some_and(is_end);
+        let (ends, ends_with_end) = ends(input);
+        self.sent_ends += ends;
         self.host.send(&bytes);
         self.host.resume(self.now());
-        let head = self.config.result_head_words() as usize;
-        let mut blank = Vec::new();
         while self.host.unacknowledged() > 0 || (ends_with_end && self.replies.ends < self.sent_ends) {
             self.turn().map_err(failed)?;
             let came = self.host.fetch();
             if came.is_empty() {
                 continue;
             }
-            self.replies.take(&came, &self.config, &mut |packet| {
-                blank.clear();
-                blank.extend_from_slice(packet);
-                if packet[0] >> 24 == RESULT {
-                    blank[head..].fill(0);
-                }
-                receive(&blank);
-            })?;
+            take_blank(&mut self.replies, &came, &self.config, receive)?;
         }
         *self.seen.borrow_mut() = self.so_far;
         Ok(())
     }
+}
+
+/// How many END packets there are in a stream, and whether the last packet is one.
+fn ends(input: &Stream) -> (u64, bool) {
+    let is_end = |p: &[u32]| p.first().is_some_and(|w| w >> 24 == END);
+    (input.packets().filter(|p| is_end(p)).count() as u64, input.packets().last().is_some_and(is_end))
+}
+
+/// Gives on the packets that have come whole, with results of zeros: a prediction computes none.
+fn take_blank(
+    replies: &mut Replies,
+    came: &[u8],
+    config: &Config,
+    receive: &mut dyn FnMut(&[u32]),
+) -> Result<(), String> {
+    let head = config.result_head_words() as usize;
+    let mut blank = Vec::new();
+    replies.take(came, config, &mut |packet| {
+        blank.clear();
+        blank.extend_from_slice(packet);
+        if packet[0] >> 24 == RESULT {
+            blank[head..].fill(0);
+        }
+        receive(&blank);
+    })
 }
 
 impl Link for Predicted {

@@ -113,21 +113,27 @@ fn ports(lane: &mut Module, config: &Config) {
     lane.port(Dir::Out, "r_done", 1);
 }
 
-/// Delays what travels with a pair, `delay` cycles to the accumulators: `take`, `first` and, later, `last`.
-fn sideband(lane: &mut Module, kernel: &str, delay: u32, split: bool) -> Beside {
+/// What travels with a pair: last, first and whether it counts, from the high bit on, behind `stored` cycles in memory.
+fn beside(lane: &mut Module, kernel: &str, stored: u32) -> Value {
     lane.comment("What travels beside the pair.");
     let [last, first, valid, active] = ["c_last", "c_first", "c_valid", "c_active"].map(|name| lane.signal(name));
-    let mut from = lane.wire("beside_0", cat([last, first, valid & active]));
+    let begin = lane.wire("beside_0", cat([last, first, valid & active]));
+    if stored == 0 {
+        return begin;
+    }
+    let q = lane.net("stored", 3);
+    let connections = [("clk", lane.signal("clk")), ("d", begin), ("q", q.clone())];
+    let connections = connections.map(|(port, value)| (port.to_string(), value));
+    let memory = delay::name(3, stored, delay::Read::Registered);
+    lane.instance(format!("{kernel}_{memory}"), "beside", connections);
+    q
+}
+
+/// Delays what travels with a pair, `delay` cycles to the accumulators: `take`, `first` and, later, `last`.
+fn sideband(lane: &mut Module, kernel: &str, delay: u32, split: bool) -> Beside {
     // A register behind the memory gives it its clock before it clears the sums.
     let stored = if delay > LONG { delay - 2 } else { 0 };
-    if stored > 0 {
-        let q = lane.net("stored", 3);
-        let connections = [("clk", lane.signal("clk")), ("d", from), ("q", q.clone())];
-        let connections = connections.map(|(port, value)| (port.to_string(), value));
-        let memory = delay::name(3, stored, delay::Read::Registered);
-        lane.instance(format!("{kernel}_{memory}"), "beside", connections);
-        from = q;
-    }
+    let mut from = beside(lane, kernel, stored);
     for k in stored + 1..=delay {
         if k == delay {
             let begins = lane.wire("begins", from.bit(1));

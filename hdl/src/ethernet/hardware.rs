@@ -3,11 +3,11 @@
 use super::board::HOLD;
 use super::datagram::MARK;
 use crate::rtl::Value;
-use crate::rtl::memory::Ram;
 use crate::rtl::netlist::Dir::{In, Out};
-use crate::rtl::netlist::{Dir, Item, Module, Netlist};
+use crate::rtl::netlist::{Dir, Module, Netlist};
 use crate::serial::Identity;
 use crate::serial::frame::{RESIDUE, crc};
+use crate::serial::hardware::{block, ring};
 use askama::Template;
 
 #[derive(Template)]
@@ -177,29 +177,8 @@ fn blocks(identity: &Identity, hold: u64) -> Vec<Module> {
     let beat_words = s / 32;
     let (down, up) = (identity.down_bits as u32 - 2, identity.up_bits as u32 - 2);
     let mark = format!("{MARK:04x}");
-    let block = |what: &str, doc: &str, ports: &[Port], template: Result<String, askama::Error>| {
-        let mut module = Module { name: format!("{}_{what}", identity.kernel), ..Module::default() };
-        module.doc = vec![doc.to_string()];
-        for (dir, name, width) in ports {
-            module.port(*dir, *name, *width);
-        }
-        let body = template.expect("a template of numbers and names renders");
-        module.items.push(Item::Text(body.trim_end().to_string()));
-        module
-    };
-    let ring = |bits: u32| {
-        let ports = [
-            (In, "clk", 1),
-            (In, "we", 1),
-            (In, "waddr", bits),
-            (In, "wdata", 32),
-            (In, "re", 1),
-            (In, "raddr", bits),
-            (Out, "rdata", 32),
-        ];
-        let ram = Ram::new(32, 1 << bits, true);
-        block(&format!("link_ram_32x{}", 1u32 << bits), "A ring of the link.", &ports, ram.render())
-    };
+    let block = |what: &str, doc: &str, ports: &[Port], template| block(identity, what, doc, ports, template);
+    let ring = |bits: u32| ring(identity, 32, bits);
     let clocked: &[Port] = &[(In, "clk", 1), (In, "rst", 1)];
     let from_rx = |dir: Dir| -> Vec<Port> {
         [

@@ -228,29 +228,9 @@ fn blocks(identity: &Identity) -> Vec<Module> {
     let count_bits = beat_bytes.ilog2();
     let bytes = identity.encode(0);
     let rom = bytes.iter().enumerate().map(|(k, b)| (k, format!("{b:02x}")));
-    let text = |what: &str, doc: &str, ports: &[(Dir, &str, u32)], template: Result<String, askama::Error>| {
-        let mut module = Module { name: format!("{}_{what}", identity.kernel), ..Module::default() };
-        module.doc = vec![doc.to_string()];
-        for (dir, name, width) in ports {
-            module.port(*dir, *name, *width);
-        }
-        let body = template.expect("a template of numbers and names renders");
-        module.items.push(Item::Text(body.trim_end().to_string()));
-        module
-    };
-    let ring = |bits: u32| {
-        let ports = [
-            (In, "clk", 1),
-            (In, "we", 1),
-            (In, "waddr", bits),
-            (In, "wdata", 8),
-            (In, "re", 1),
-            (In, "raddr", bits),
-            (Out, "rdata", 8),
-        ];
-        let ram = Ram::new(8, 1 << bits, true);
-        text(&format!("link_ram_8x{}", 1 << bits), "A ring of the link.", &ports, ram.render())
-    };
+    let text =
+        |what: &str, doc: &str, ports: &[(Dir, &str, u32)], template| block(identity, what, doc, ports, template);
+    let ring = |bits: u32| ring(identity, 8, bits);
     let clocked = [(In, "clk", 1), (In, "rst", 1)];
     let byte_out = [(Out, "data", 8), (Out, "valid", 1)];
     let offsets =
@@ -325,6 +305,39 @@ fn blocks(identity: &Identity) -> Vec<Module> {
         all.push(ring(up));
     }
     all
+}
+
+/// A module of a link, the body of which is a template.
+pub(crate) fn block(
+    identity: &Identity,
+    what: &str,
+    doc: &str,
+    ports: &[(Dir, &str, u32)],
+    template: Result<String, askama::Error>,
+) -> Module {
+    let mut module = Module { name: format!("{}_{what}", identity.kernel), ..Module::default() };
+    module.doc = vec![doc.to_string()];
+    for (dir, name, width) in ports {
+        module.port(*dir, *name, *width);
+    }
+    let body = template.expect("a template of numbers and names renders");
+    module.items.push(Item::Text(body.trim_end().to_string()));
+    module
+}
+
+/// A ring of 2^`bits` items of a link.
+pub(crate) fn ring(identity: &Identity, width: u32, bits: u32) -> Module {
+    let ports = [
+        (In, "clk", 1),
+        (In, "we", 1),
+        (In, "waddr", bits),
+        (In, "wdata", width),
+        (In, "re", 1),
+        (In, "raddr", bits),
+        (Out, "rdata", width),
+    ];
+    let ram = Ram::new(width, 1 << bits, true);
+    block(identity, &format!("link_ram_{width}x{}", 1u32 << bits), "A ring of the link.", &ports, ram.render())
 }
 
 /// Bits of a phase and its step a clock, so that the phase turns `baud / clock_hz` times a clock to within a

@@ -1,10 +1,10 @@
 //! The same over Ethernet: both ends of the link as they are, on a wire of a gigabit, and the engine's clocks.
 
 use super::engine::Engine;
-use super::{LinkUse, Setup};
+use super::{LinkUse, Setup, ends, take_blank};
 use hdl::engine::Config;
 use hdl::engine::link::{Link, LinkError};
-use hdl::engine::protocol::{END, RESULT, Stream};
+use hdl::engine::protocol::Stream;
 use hdl::ethernet::board::{BoardEnd, Peer};
 use hdl::ethernet::{Datagrams, words};
 use hdl::serial::Identity;
@@ -178,27 +178,17 @@ impl PredictedNetwork {
         let failed = |e: Failure| format!("the model of the board's link failed: {e:?}");
         let mut packed = Vec::new();
         words::pack(input, self.config.beat_words(), &mut packed);
-        let is_end = |p: &&[u32]| p.first().is_some_and(|w| w >> 24 == END);
-        self.sent_ends += input.packets().filter(is_end).count() as u64;
-        let ends_with_end = input.packets().last().is_some_and(|p| is_end(&p));
+        let (ends, ends_with_end) = ends(input);
+        self.sent_ends += ends;
         self.host.send(&packed);
         self.host.resume(self.time());
-        let head = self.config.result_head_words() as usize;
-        let mut blank = Vec::new();
         while self.host.unacknowledged() > 0 || (ends_with_end && self.replies.ends < self.sent_ends) {
             self.turn().map_err(failed)?;
             let came = self.host.fetch();
             if came.is_empty() {
                 continue;
             }
-            self.replies.take(&Datagrams::bytes(&came), &self.config, &mut |packet| {
-                blank.clear();
-                blank.extend_from_slice(packet);
-                if packet[0] >> 24 == RESULT {
-                    blank[head..].fill(0);
-                }
-                receive(&blank);
-            })?;
+            take_blank(&mut self.replies, &Datagrams::bytes(&came), &self.config, receive)?;
         }
         *self.seen.borrow_mut() = self.so_far;
         Ok(())

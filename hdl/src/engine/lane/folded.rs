@@ -4,7 +4,7 @@
 //! end when the term comes. What a group's last pair leaves there is kept for the result, a register for each output. Plain outputs
 //! come in the last of the K clocks in which terms come, and have their accumulators for themselves.
 
-use super::{Beside, CHAIN, GUARD, LONG, Output, extreme, finish, pins, ports, sticky_flags, sum, unused};
+use super::{Beside, CHAIN, GUARD, LONG, Output, beside, extreme, finish, pins, ports, sticky_flags, sum, unused};
 use crate::engine::Config;
 use crate::rtl::delay;
 use crate::rtl::expr::Test;
@@ -82,18 +82,8 @@ fn wrapped(total: &Value, format: Format) -> Value {
 
 /// Takes what travels with a pair to the clock before its first term, and holds it while terms come.
 fn sideband(lane: &mut Module, kernel: &str, delay: u32, ii: u32) -> (Held, Beside) {
-    lane.comment("What travels beside the pair.");
-    let [last, first, valid, active] = ["c_last", "c_first", "c_valid", "c_active"].map(|name| lane.signal(name));
-    let mut from = lane.wire("beside_0", cat([last, first, valid & active]));
     let stored = if delay > LONG { delay - 1 } else { 0 };
-    if stored > 0 {
-        let q = lane.net("stored", 3);
-        let connections = [("clk", lane.signal("clk")), ("d", from), ("q", q.clone())];
-        let connections = connections.map(|(port, value)| (port.to_string(), value));
-        let memory = delay::name(3, stored, delay::Read::Registered);
-        lane.instance(format!("{kernel}_{memory}"), "beside", connections);
-        from = q;
-    }
+    let mut from = beside(lane, kernel, stored);
     for k in stored + 1..=delay {
         from = lane.reg(format!("beside_{k}"), from);
     }
