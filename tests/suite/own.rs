@@ -113,7 +113,7 @@ fn constrained(text: &str) -> Vec<String> {
     let lists = text.split("[get_ports ").skip(1).map(|rest| rest.trim_start_matches('{'));
     let words = |list: &str| {
         let end = list.find(" }]").or(list.find("]\n")).or(list.find(']')).unwrap_or(list.len());
-        list[..end].split_whitespace().map(|w| w.trim_end_matches("[*]").to_string()).collect::<Vec<_>>()
+        list[..end].split_whitespace().map(|w| w.trim_end_matches('}').trim_end_matches("[*]").to_string()).collect::<Vec<_>>()
     };
     lists.flat_map(words).collect()
 }
@@ -265,7 +265,7 @@ fn convert(packages: &str, script: impl Fn(&str) -> String) {
         let Some((good, said)) = testkit::run(command.current_dir(place.path("out"))) else { return };
         assert!(good && said.trim().is_empty(), "{packages} {options}: {said}");
         // The engine is there, with both streams.
-        let whole = out(&place, "whole.v");
+        let whole: String = out(&place, "whole.v").split_whitespace().collect();
         has(&whole, &[engine, ".s_tdata(", ".m_tready("]);
     }
 }
