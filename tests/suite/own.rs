@@ -113,7 +113,10 @@ fn constrained(text: &str) -> Vec<String> {
     let lists = text.split("[get_ports ").skip(1).map(|rest| rest.trim_start_matches('{'));
     let words = |list: &str| {
         let end = list.find(" }]").or(list.find("]\n")).or(list.find(']')).unwrap_or(list.len());
-        list[..end].split_whitespace().map(|w| w.trim_end_matches('}').trim_end_matches("[*]").to_string()).collect::<Vec<_>>()
+        list[..end]
+            .split_whitespace()
+            .map(|w| w.trim_end_matches('}').trim_end_matches("[*]").to_string())
+            .collect::<Vec<_>>()
     };
     lists.flat_map(words).collect()
 }
