@@ -2,7 +2,7 @@
     // memory's own path ends at that register.
     localparam [@{count_bits - 1}@:0] DEPTH = @{count_bits}@'d@{depth}@;
     // No word is read while it is written.
-    (* no_rw_check *) reg [@{width - 1}@:0] memory [0:@{depth - 1}@];
+    @{attributes}@reg [@{width - 1}@:0] memory [0:@{depth - 1}@];
     reg [@{addr_bits - 1}@:0] write_at;
     reg [@{addr_bits - 1}@:0] read_at;
     reg [@{count_bits - 1}@:0] stored;

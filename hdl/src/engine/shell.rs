@@ -48,7 +48,11 @@ pub(super) fn modules(s: &Shape, lane_latency: u32) -> Vec<Module> {
         reply(s),
     ];
     if s.spread {
-        all.extend([relay(s, s.stream_bits + 1), relay(s, s.stream_bits + 2), hand::module(&s.prefix, group::handed_bits(s))]);
+        all.extend([
+            relay(s, s.stream_bits + 1),
+            relay(s, s.stream_bits + 2),
+            hand::module(&s.prefix, group::handed_bits(s)),
+        ]);
     }
     all.push(shell(s, lane_latency));
     all

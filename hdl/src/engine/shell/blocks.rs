@@ -3,7 +3,7 @@
 use crate::engine::design::add_port;
 use crate::engine::protocol;
 use crate::engine::shape::{Shape, bits_for};
-use crate::rtl::memory::Ram;
+use crate::rtl::memory::{Ram, attributes};
 use crate::rtl::net;
 use crate::rtl::netlist::Dir::{In, Out};
 use crate::rtl::netlist::{Dir, Item, Module};
@@ -12,6 +12,7 @@ use askama::Template;
 #[derive(Template)]
 #[template(path = "fifo.v", escape = "none")]
 struct Fifo {
+    attributes: String,
     width: u32,
     depth: u32,
     addr_bits: u32,
@@ -22,6 +23,7 @@ struct Fifo {
 #[template(path = "queue.v", escape = "none")]
 struct Queue<'a> {
     prefix: &'a str,
+    attributes: String,
     width: u32,
     depth: u32,
     addr_bits: u32,
@@ -134,7 +136,12 @@ struct Sequence {
 /// Beats of the input queue.
 pub(super) const INPUT_QUEUE: u32 = 16;
 
-pub(in crate::engine) fn text_module(name: String, doc: &str, ports: Vec<(Dir, &str, u32)>, template: impl Template) -> Module {
+pub(in crate::engine) fn text_module(
+    name: String,
+    doc: &str,
+    ports: Vec<(Dir, &str, u32)>,
+    template: impl Template,
+) -> Module {
     let mut module = Module { name, doc: vec![doc.to_string()], ..Module::default() };
     for port in ports {
         add_port(&mut module, port);
@@ -173,7 +180,8 @@ fn queue_ports(width: u32) -> Vec<(Dir, &'static str, u32)> {
 }
 
 pub(super) fn fifo(s: &Shape, width: u32, depth: u32) -> Module {
-    let template = Fifo { width, depth, addr_bits: bits_for(depth - 1), count_bits: bits_for(depth) };
+    let attributes = attributes(width, depth, false);
+    let template = Fifo { attributes, width, depth, addr_bits: bits_for(depth - 1), count_bits: bits_for(depth) };
     let name = format!("{}_fifo_{width}x{depth}", s.prefix);
     text_module(name, "A queue; `depth` is a power of two.", queue_ports(width), template)
 }
@@ -181,7 +189,9 @@ pub(super) fn fifo(s: &Shape, width: u32, depth: u32) -> Module {
 /// A queue with registers behind its memory, and the queue of [`INPUT_QUEUE`] words behind them.
 pub(super) fn queue(s: &Shape, width: u32, depth: u32) -> Module {
     let prefix = &s.prefix;
-    let template = Queue { prefix, width, depth, addr_bits: bits_for(depth - 1), count_bits: bits_for(depth) };
+    let attributes = attributes(width, depth, false);
+    let (addr_bits, count_bits) = (bits_for(depth - 1), bits_for(depth));
+    let template = Queue { prefix, attributes, width, depth, addr_bits, count_bits };
     let doc = "A queue with registers behind its memory; `depth` is a power of two.";
     text_module(format!("{prefix}_queue_{width}x{depth}"), doc, queue_ports(width), template)
 }
