@@ -67,16 +67,16 @@
     end
     generate
         for (lane = 0; lane < @{lanes}@; lane = lane + 1) begin : results
-            reg taken;
+            reg occupies;
             (* keep, dont_merge *) reg loads;
             (* keep, dont_merge *) reg shifts;
             reg [@{record_bits - 1}@:0] part;
             assign packet[@{head_words * 32}@ + @{record_bits}@ * lane +: @{record_bits}@] = part;
-            always @(posedge clk) taken <= occupied[lane];
+            always @(posedge clk) occupies <= occupied[lane];
             (* keep *) always @(posedge clk) loads <= r_done & ~rst;
             (* keep *) always @(posedge clk) shifts <= sends & ~rst;
             always @(posedge clk) begin
-                if (loads) part <= record[@{record_bits}@ * lane +: @{record_bits}@] & {@{record_bits}@{taken}};
+                if (loads) part <= record[@{record_bits}@ * lane +: @{record_bits}@] & {@{record_bits}@{occupies}};
                 else if (shifts) part <= rest[@{head_words * 32}@ + @{record_bits}@ * lane +: @{record_bits}@];
             end
         end
