@@ -207,7 +207,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     let on_gpu = kernels::on_gpu(entry, &args)?;
     if args.gpus > 1 && on_gpu.is_none() {
-        return Err(Failure::Usage("--gpus shares out native P2P and what else runs on GPUs; take it with --backend cuda".into()));
+        return Err(Failure::Usage("--gpus shares out native code on GPUs; take it with --backend cuda".into()));
     }
     // A kernel that is named is run, on the CPU by its real-number meaning.
     let is_plain = args.p2p.is_none() && args.m2l.is_none();

@@ -124,10 +124,7 @@ impl Device {
             }
             let mut pool = std::ptr::null_mut();
             sys::cuDeviceGetDefaultMemPool(&mut pool, peer).result().map_err(refused)?;
-            let location = sys::CUmemLocation {
-                type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
-                id: own,
-            };
+            let location = sys::CUmemLocation { type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, id: own };
             let access =
                 sys::CUmemAccessDesc { location, flags: sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
             sys::cuMemPoolSetAccess(pool, &access, 1).result().map_err(refused)?;

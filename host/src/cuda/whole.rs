@@ -22,7 +22,7 @@ use super::p2p::Number;
 use crate::expansion::solid::dense::Dense;
 use crate::tree::boxmap::BoxMap;
 use card::{Card, From, Plain};
-use memory::{Cells, Particles, Tables};
+use memory::{Cells, Particles, Problem, Tables};
 use pg2::backend::cuda::p2p::Unfit;
 use pg2::graph::Graph;
 use std::collections::HashMap;
@@ -75,8 +75,22 @@ pub enum Outcome {
 
 /// All kernels.
 const KERNELS: [&str; 16] = [
-    "bounds", "all_bounds", "count", "scan_cells", "scan_sums", "scan_add", "scatter", "settle", "p2m", "m2m", "m2l", "l2l",
-    "p2p", "again", "l2p", "merge",
+    "bounds",
+    "all_bounds",
+    "count",
+    "scan_cells",
+    "scan_sums",
+    "scan_add",
+    "scatter",
+    "settle",
+    "p2m",
+    "m2m",
+    "m2l",
+    "l2l",
+    "p2p",
+    "again",
+    "l2p",
+    "merge",
 ];
 
 /// Kernels, tables and particles on cards, which every method is given in the same order.
@@ -93,6 +107,8 @@ struct Loaded<T: Number, C: Card> {
     tables: Tables<T, C>,
     particles: Particles<T, C>,
     cells: Option<Cells<T, C>>,
+    /// Where all of this is.
+    places: Problem,
 }
 
 impl<T: Number, C: Card> Loaded<T, C> {
@@ -103,6 +119,7 @@ impl<T: Number, C: Card> Loaded<T, C> {
             tables: Tables::new(card, dense, shape)?,
             particles: Particles::new(card, 0)?,
             cells: None,
+            places: Problem::default(),
         })
     }
 }
@@ -137,8 +154,10 @@ impl<T: Number, C: Card> Whole<T, C> {
                 loaded.particles = Particles::new(card, 0)?;
                 card.check_room(n as u64 * Particles::<T, C>::BYTES, "this FMM")?;
                 loaded.particles = Particles::new(card, n)?;
+                loaded.places = loaded.problem(card);
             }
-            loaded.particles.sources = sources;
+            loaded.places.sources = sources as u64;
+            loaded.places.first_target = if sources < n { sources as u64 } else { 0 };
         }
         self.send_columns(cards, 0, &x)
     }

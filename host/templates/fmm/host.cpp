@@ -4,6 +4,7 @@
 // that are left there have come.
 
 #include <algorithm>
+#include <csetjmp>
 #include <cstdint>
 #include <cstring>
 #include <ucontext.h>
@@ -24,17 +25,19 @@ using std::min;
 static struct { uint32_t x; } threadIdx, blockIdx, gridDim;
 
 enum Wait { NOTHING, WARP, BLOCK, END };
-struct Fiber { ucontext_t context; Wait wait; uint32_t shuffles; uint64_t words[2]; };
+// A fiber starts by its context and goes on by a jump, which takes no call of the system.
+struct Fiber { ucontext_t context; jmp_buf place; bool is_started; Wait wait; uint32_t shuffles; uint64_t words[2]; };
 static std::vector<Fiber> fibers;
 static std::vector<char> stacks;
-static ucontext_t scheduler;
+static jmp_buf scheduler;
 static void (*body)();
 
 static void wait_for(Wait wait)
 {
     Fiber &own = fibers[threadIdx.x];
     own.wait = wait;
-    swapcontext(&own.context, &scheduler);
+    if (_setjmp(own.place) == 0)
+        _longjmp(scheduler, 1);
 }
 
 static void fiber()
@@ -43,15 +46,25 @@ static void fiber()
     wait_for(END);
 }
 
+static void go_on(uint32_t k)
+{
+    Fiber &next = fibers[k];
+    threadIdx.x = k;
+    if (_setjmp(scheduler) != 0)
+        return;
+    if (next.is_started)
+        _longjmp(next.place, 1);
+    next.is_started = true;
+    setcontext(&next.context);
+}
+
 // Lets some fibers run until each waits for more than its warp.
 static void run_warp(uint32_t first, uint32_t end)
 {
     for (bool is_left = true; is_left;) {
         for (uint32_t k = first; k < end; k++)
-            if (fibers[k].wait == NOTHING) {
-                threadIdx.x = k;
-                swapcontext(&scheduler, &fibers[k].context);
-            }
+            if (fibers[k].wait == NOTHING)
+                go_on(k);
         is_left = false;
         for (uint32_t k = first; k < end; k++)
             if (fibers[k].wait == WARP) {
@@ -78,6 +91,7 @@ template <class Body> static void run(uint32_t blocks, uint32_t threads, const B
             own.context.uc_stack.ss_size = stack;
             own.context.uc_link = nullptr;
             makecontext(&own.context, fiber, 0);
+            own.is_started = false;
             own.wait = NOTHING;
             own.shuffles = 0;
         }

@@ -4,7 +4,9 @@ use super::memory::Problem;
 use crate::cuda::CudaError;
 use crate::cuda::compile::Arithmetic;
 use crate::cuda::device::{Device, failed};
-use cudarc::driver::{CudaEvent, CudaFunction, CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits};
+use cudarc::driver::{
+    CudaEvent, CudaFunction, CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits,
+};
 use std::ops::Range;
 
 /// Numbers, or structs of them, that a card has in memory. All zeros are one.
@@ -124,7 +126,14 @@ impl Card for Device {
             let (own, other, bytes) = (self.context.cu_ctx(), from.card.context.cu_ctx(), from.part.len() * size);
             // SAFETY: both parts lie within memory of their card, which lives until the run has ended.
             unsafe {
-                cudarc::driver::result::memcpy_peer_async(own, to_place, other, from_place, bytes, self.stream.cu_stream())
+                cudarc::driver::result::memcpy_peer_async(
+                    own,
+                    to_place,
+                    other,
+                    from_place,
+                    bytes,
+                    self.stream.cu_stream(),
+                )
             }
         };
         copy().map_err(|e| failed("data cannot be copied from one GPU to another", e))

@@ -8,6 +8,9 @@ use crate::cuda::p2p::Number;
 use crate::expansion::solid::dense::Dense;
 use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 
+/// Cards at most, for which there is room where their shares do not come out even.
+pub const MOST_CARDS: usize = 64;
+
 /// Blocks of `bounds`.
 pub const BOUNDS_BLOCKS: u32 = 264;
 
@@ -91,6 +94,7 @@ pub struct Problem {
     pub wide_gradient: f64,
     pub n: u64,
     pub depth: u64,
+    /// So many of the first particles are sources. If these are not all, the others are the targets.
     pub sources: u64,
     pub first_target: u64,
     pub own: Span,
@@ -113,13 +117,12 @@ pub struct Tables<T: Plain, C: Card> {
 /// What there is of each particle.
 pub struct Particles<T: Plain, C: Card> {
     pub n: usize,
-    /// So many of the first are sources. If they are not all, the others are the targets.
-    pub sources: usize,
     pub input: [C::Memory<f64>; 4],
     pub bounds: C::Memory<Bounds>,
     /// Cell, rank, order before and after settling, and targets to be computed again.
     pub indices: [C::Memory<u32>; 5],
     pub records: C::Memory<T>,
+    /// What P2P gives, and afterwards what other cards have for this one's share of the results.
     pub near: C::Memory<T>,
     pub out: C::Memory<T>,
 }
@@ -180,12 +183,11 @@ impl<T: Number, C: Card> Particles<T, C> {
         let (column, index) = (|| card.room::<f64>(n), || card.room::<u32>(n));
         Ok(Particles {
             n,
-            sources: n,
             input: [column()?, column()?, column()?, column()?],
             bounds: card.room(1 + BOUNDS_BLOCKS as usize)?,
             indices: [index()?, index()?, index()?, index()?, index()?],
             records: card.room(4 * n)?,
-            near: card.room(4 * n)?,
+            near: card.room(4 * (n + MOST_CARDS))?,
             out: card.room(4 * n)?,
         })
     }

@@ -96,9 +96,9 @@ impl<T: Number, C: Card> Whole<T, C> {
     /// The box and the charges of all particles.
     fn bounds(&self, card: &C) -> Result<Bounds, CudaError> {
         let loaded = &self.loaded[0];
-        let problem = loaded.problem(card);
-        loaded.launch(card, "bounds", Size { blocks: BOUNDS_BLOCKS, threads: 256 }, &problem, &[])?;
-        loaded.launch(card, "all_bounds", Size { blocks: 1, threads: 256 }, &problem, &[BOUNDS_BLOCKS])?;
+        let (blocks, threads) = (BOUNDS_BLOCKS, 256);
+        loaded.launch(card, "bounds", Size { blocks, threads }, &loaded.places, &[])?;
+        loaded.launch(card, "all_bounds", Size { blocks: 1, threads }, &loaded.places, &[blocks])?;
         let mut bounds = [Bounds::default()];
         card.read(&loaded.particles.bounds, 0, &mut bounds)?;
         Ok(bounds[0])
@@ -131,11 +131,12 @@ impl<T: Number, C: Card> Whole<T, C> {
             if loaded.cells.as_ref().is_none_or(|cells| cells.depth != depth) {
                 loaded.cells = None;
                 loaded.cells = Some(Cells::new(card, &self.shape, depth, n as usize)?);
+                loaded.places = loaded.problem(card);
             }
             let cells = loaded.cells.as_mut().expect("it was made");
             card.clear(&mut cells.counts)?;
             card.clear(&mut cells.counted)?;
-            let problem = loaded.problem(card).scaled::<T>(scales, self.units, depth);
+            let problem = loaded.places.scaled::<T>(scales, self.units, depth);
             let (blocks, threads) = (leaves.div_ceil(1024), 1024);
             loaded.launch(card, "count", Size { blocks: n.div_ceil(256), threads: 256 }, &problem, &[])?;
             loaded.launch(card, "scan_cells", Size { blocks, threads }, &problem, &[])?;
@@ -152,7 +153,7 @@ impl<T: Number, C: Card> Whole<T, C> {
         let parts = split(&tree.rows, tree.depth, self.order, T::REAL, cards.len());
         let on = |((card, loaded), part): ((&'a C, &'a Loaded<T, C>), Part)| {
             let Part { own, around, parents, .. } = part;
-            let problem = loaded.problem(card).scaled::<T>(scales, self.units, tree.depth);
+            let problem = loaded.places.scaled::<T>(scales, self.units, tree.depth);
             On { card, loaded, problem: Problem { own, around, parents, ..problem }, part }
         };
         cards.iter().zip(&self.loaded).zip(parts).map(on).collect()
@@ -260,8 +261,8 @@ impl<T: Number, C: Card> Loaded<T, C> {
         }
     }
 
-    /// Where everything is; units are not known yet.
-    fn problem(&self, card: &C) -> Problem {
+    /// Where everything is, and which particles are sources; units are not known yet.
+    pub(super) fn problem(&self, card: &C) -> Problem {
         let (particles, tables) = (&self.particles, &self.tables);
         let mut problem = Problem {
             input: particles.input.each_ref().map(|x| card.place(x)),
@@ -276,8 +277,8 @@ impl<T: Number, C: Card> Loaded<T, C> {
             steps: card.place(&tables.steps),
             slope_terms: card.place(&tables.slope_terms),
             n: particles.n as u64,
-            sources: particles.sources as u64,
-            first_target: (particles.sources % particles.n.max(1)) as u64,
+            sources: self.places.sources,
+            first_target: self.places.first_target,
             ..Problem::default()
         };
         let indices = particles.indices.each_ref().map(|x| card.place(x));

@@ -164,7 +164,9 @@ mod tests {
     fn parents_are_all_that_lie_above() {
         for depth in 1..=4u32 {
             let all = 1u32 << (3 * depth);
-            for (first, end) in [(0, all), (0, all / 2), (all / 2, all), (all / 8, all / 4), (3, all - 3), (all - 1, all)] {
+            for (first, end) in
+                [(0, all), (0, all / 2), (all / 2, all), (all / 8, all / 4), (3, all - 3), (all - 1, all)]
+            {
                 let spans = parents(Span { first, end }, depth);
                 for cell in first..end {
                     let mut at = [0, depth, 2 * depth].map(|down| cell >> down & ((1 << depth) - 1));
