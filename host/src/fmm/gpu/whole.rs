@@ -283,7 +283,7 @@ mod tests {
         let one = computed::<f32>(geometry, &[first, second], 1, 5, 14);
         for (charges, field) in [first, second].into_iter().zip(&one.fields) {
             let direct = Direct { geometry, sources: charges.into(), eps: 0.0, hessian: false };
-            let errors = error::measure_all(&direct, field, 300, 1);
+            let errors = error::measure_all(&direct, None, field, 300, 1);
             let is_right = [errors.gradient_median, errors.gradient_rel_l2].iter().all(|e| e.is_some_and(|e| e < 2e-3));
             assert!(field.potential.len() == 300 && is_right, "{errors:?}");
         }
