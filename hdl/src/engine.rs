@@ -10,6 +10,7 @@ pub mod link;
 pub mod protocol;
 mod shape;
 mod shell;
+pub mod switch;
 
 pub use design::{Design, design};
 

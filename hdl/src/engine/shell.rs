@@ -23,6 +23,7 @@ use super::shape::{Shape, bits_for};
 use crate::rtl::netlist::Dir::{In, Out};
 use crate::rtl::netlist::{Dir, Module};
 use crate::rtl::{Value, cat, net};
+pub(super) use blocks::queue;
 use blocks::{INPUT_QUEUE, decode, fifo, list, ram, sequence};
 use group::{Joined, TO_CHOSEN, group};
 use results::{GROUPS_UNDER_WAY, collect, meta_bits, reply};

@@ -8,7 +8,7 @@ use hdl::ethernet::{Datagrams, netlist, words};
 use hdl::rtl::netlist::Dir::{In, Out};
 use hdl::rtl::netlist::{Item, Module, Netlist};
 use hdl::serial::host::{Failure, HostEnd, Patience, Traffic};
-use hdl::serial::{Identity, kernel_hash};
+use hdl::serial::{EngineIdentity, Identity, kernel_hash};
 use sim::board::fault::Fault;
 use sim::board::fault::datagrams::Way;
 use sim::board::words::WordsSim;
@@ -23,14 +23,16 @@ const OTHER: Peer = Peer { address: 0xc0a8_0102, port: 40_001 };
 
 fn identity(stream_bits: u32, clock_hz: u32) -> Identity {
     let identity = Identity {
-        kernel: "echo".into(),
-        hash: kernel_hash("echo"),
-        pipelines: 7,
-        groups: 1,
-        i_banks: 2,
-        ii: 1,
-        jmem_records: 1000,
-        segments: 32,
+        engines: vec![EngineIdentity {
+            kernel: "echo".into(),
+            hash: kernel_hash("echo"),
+            pipelines: 7,
+            groups: 1,
+            i_banks: 2,
+            ii: 1,
+            jmem_records: 1000,
+            segments: 32,
+        }],
         stream_bits,
         clock_hz,
         baud: 0,

@@ -139,6 +139,10 @@ pub(super) fn ram(s: &Shape, width: u32, depth: u32, addr_bits: u32) -> Module {
 }
 
 pub(super) fn fifo(s: &Shape, width: u32, depth: u32) -> Module {
+    queue(&s.prefix, width, depth)
+}
+
+pub(in crate::engine) fn queue(prefix: &str, width: u32, depth: u32) -> Module {
     let ports = vec![
         (In, "clk", 1),
         (In, "rst", 1),
@@ -150,7 +154,7 @@ pub(super) fn fifo(s: &Shape, width: u32, depth: u32) -> Module {
         (In, "pop", 1),
     ];
     let template = Fifo { width, depth, addr_bits: bits_for(depth - 1), count_bits: bits_for(depth) };
-    text_module(format!("{}_fifo_{width}x{depth}", s.prefix), "A queue; `depth` is a power of two.", ports, template)
+    text_module(format!("{prefix}_fifo_{width}x{depth}"), "A queue; `depth` is a power of two.", ports, template)
 }
 
 pub(super) fn decode(s: &Shape) -> Module {
