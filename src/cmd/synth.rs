@@ -9,9 +9,11 @@ use crate::output;
 use crate::progress::Steps;
 use flow::summary::{Engine, Summary};
 use flow::{FlowError, Goal, GroupSample, SynthesisJob, SynthesisOutcome, Tools, report};
+use hdl::board::pll::Source;
 use hdl::circuit::target::{Clock, target};
 use hdl::engine::switch::{self, MOST_ENGINES};
 use hdl::engine::{Config, Design, design};
+use hdl::rtl::netlist::Netlist;
 use pg2::backend::build::Built;
 use std::path::{Path, PathBuf};
 
@@ -75,33 +77,14 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if count > 1 && matches!(goal, Goal::Area(_)) {
         return Err(Failure::Usage("--area-only counts a lane of one kernel; count each kernel by itself".into()));
     }
-    let mut wanted = Vec::new();
-    for (k, Kernel { graph, sources, .. }) in kernels.iter().enumerate() {
-        wanted.push(Wanted { graph, sources, clock, pipelines: each(&args.pipelines, (k, count), "--pipelines")? });
-    }
-    let built = args.fit.build_all(&wanted, &|k, built| place::config(&args, goal, built, (k, count)))?;
-    let config = |(k, built)| place::config(&args, goal, built, (k, count));
-    let configs = built.iter().enumerate().map(config).collect::<Result<Vec<_>, Failure>>()?;
-    let engines: Vec<Design> = configs.iter().zip(&built).map(|(c, b): (_, &Built)| design(c, &b.netlist)).collect();
+    let Made { built, configs, engines } = made(&args, goal, clock, &kernels)?;
+    let hashes: Vec<(&Config, u64)> = configs.iter().zip(&kernels).map(|(c, k)| (c, k.hash)).collect();
+    let whole = whole(goal, &hashes, &engines, (source, clock.mhz))?;
     // What is counted by lane is that of the first kernel.
-    let (built, config, engine) = (&built[..], &configs[0], &engines[0]);
-    let all = match count {
-        1 => engine.netlist.clone(),
-        _ => switch::engines(&kernels[0].graph.name, &engines, config.stream_bits),
-    };
-    let whole = match goal {
-        Goal::Board(board) => {
-            let hashes: Vec<(&Config, u64)> = configs.iter().zip(&kernels).map(|(c, k)| (c, k.hash)).collect();
-            place::on_board(board, &hashes, &all, (source, clock.mhz))?
-        }
-        Goal::Device(_) => all,
-        Goal::Area(_) => {
-            hdl::rtl::netlist::Netlist { top: engine.lane.clone(), modules: engine.netlist.modules.clone() }
-        }
-    };
+    let (config, engine) = (&configs[0], &engines[0]);
     let verilog = whole.verilog()?;
     let _folder = folder(&args.output)?;
-    let full = full_group(config, &built[0])?;
+    let full = if count == 1 { full_group(config, &built[0])? } else { None };
     let job = SynthesisJob {
         goal,
         verilog: &verilog,
@@ -122,11 +105,45 @@ pub fn run(args: Args) -> Result<(), Failure> {
         Tools::standard().trusting(|path| sim::cache::private::check(path).map(drop).map_err(|e| e.to_string()));
     let outcome = flow::synthesise(&tools, &job, &mut |s| steps.at(&s.what, s.elapsed))?;
     drop(steps);
-    let summary = summary(goal, (built, &configs), clock, &outcome);
+    let summary = summary(goal, (&built, &configs), clock, &outcome);
     let rows = pg2::report::explain::explain(&built[0], &kernels[0].sources).rows;
     write(&args.output, goal, &summary, &outcome, &rows, engine)?;
     told(&summary);
     Ok(())
+}
+
+/// The kernels as engines.
+struct Made {
+    built: Vec<Built>,
+    configs: Vec<Config>,
+    engines: Vec<Design>,
+}
+
+fn made(args: &Args, goal: Goal, clock: Clock, kernels: &[Kernel]) -> Result<Made, Failure> {
+    let count = kernels.len();
+    let mut wanted = Vec::new();
+    for (k, Kernel { graph, sources, .. }) in kernels.iter().enumerate() {
+        wanted.push(Wanted { graph, sources, clock, pipelines: each(&args.pipelines, (k, count), "--pipelines")? });
+    }
+    let built = args.fit.build_all(&wanted, &|k, built| place::config(args, goal, built, (k, count)))?;
+    let config = |(k, built)| place::config(args, goal, built, (k, count));
+    let configs = built.iter().enumerate().map(config).collect::<Result<Vec<_>, Failure>>()?;
+    let engines = configs.iter().zip(&built).map(|(c, b): (_, &Built)| design(c, &b.netlist)).collect();
+    Ok(Made { built, configs, engines })
+}
+
+/// All that goes to the tools; each engine has its configuration and the hash of its kernel.
+fn whole(goal: Goal, hashes: &[(&Config, u64)], engines: &[Design], clock: (Source, f64)) -> Result<Netlist, Failure> {
+    let (config, first) = (hashes[0].0, &engines[0]);
+    let all = match engines.len() {
+        1 => first.netlist.clone(),
+        _ => switch::engines(&config.layout.kernel, engines, config.stream_bits),
+    };
+    match goal {
+        Goal::Board(board) => place::on_board(board, hashes, &all, clock),
+        Goal::Device(_) => Ok(all),
+        Goal::Area(_) => Ok(Netlist { top: first.lane.clone(), ..all }),
+    }
 }
 
 /// Lanes of a group in large engines.

@@ -25,6 +25,7 @@ mod real;
 mod roofline;
 mod rooms;
 mod run;
+mod several;
 mod short_range;
 mod synth;
 mod testbench;

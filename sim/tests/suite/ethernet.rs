@@ -50,19 +50,50 @@ fn echoed(words: &[u32], last: bool, count: usize) -> Vec<u32> {
     answer
 }
 
+/// A link in front of the module that has its engines: `netlist` is the link, and the top of `engines` has the ports of an engine.
+pub fn simulated_around(mut netlist: Netlist, engines: Netlist) -> Option<WordsSim> {
+    let mut top = top(&netlist);
+    let link = netlist.module(&netlist.top).expect("the link's top").ports.clone();
+    for port in link.iter().filter(|p| top.ports.iter().all(|own| own.name != p.name)) {
+        top.net(port.name.as_str(), port.width);
+    }
+    let joined: Vec<_> = link.iter().map(|p| (p.name.clone(), top.signal(&p.name))).collect();
+    top.instance(netlist.top.clone(), "link", joined);
+    let ports = &engines.module(&engines.top).expect("the engines' top").ports;
+    let outer = |name: &str| if name == "rst" { "engine_rst".to_string() } else { name.to_string() };
+    let joined: Vec<_> = ports.iter().map(|p| (p.name.clone(), top.signal(&outer(&p.name)))).collect();
+    top.instance(engines.top.clone(), "engines", joined);
+    let busy = top.signal("m_tvalid");
+    top.assign("busy", busy);
+    let resting = top.signal("engine_rst");
+    top.assign("resting", resting);
+    engines.modules.into_iter().for_each(|m| netlist.add(m));
+    netlist.top = top.name.clone();
+    netlist.add(top);
+    let text = netlist.verilog().expect("a sound netlist");
+    crate::common::built(WordsSim::build(&text, &netlist.top, CLOCK as f64, &Cache::standard()))
+}
+
+/// A top with the ports of a link that are a board's.
+fn top(link: &Netlist) -> Module {
+    let mut top = Module { name: "echo_board".into(), ..Module::default() };
+    let ports = &link.module(&link.top).expect("the link's top").ports;
+    let outer = |name: &str| name.starts_with("rx_") || name.starts_with("tx_") || name == "clk" || name == "rst";
+    for port in ports.iter().filter(|p| outer(&p.name)) {
+        top.port(port.dir, port.name.as_str(), port.width);
+    }
+    top.port(Out, "busy", 1);
+    top.port(Out, "resting", 1);
+    top
+}
+
 /// Link and engine. The engine takes a beat a clock as long as its answer is taken, or, if it is `slow`, at a random pace.
 fn design(identity: &Identity, slow: bool) -> Netlist {
     let mut all = netlist(identity);
     let s = identity.stream_bits;
-    let mut top = Module { name: "echo_board".into(), ..Module::default() };
+    let mut top = top(&all);
     let link = all.module(&all.top).expect("the link's top").ports.clone();
-    let outer = |name: &str| name.starts_with("rx_") || name.starts_with("tx_") || name == "clk" || name == "rst";
-    for port in link.iter().filter(|p| outer(&p.name)) {
-        top.port(port.dir, port.name.as_str(), port.width);
-    }
     assert!(link.iter().any(|p| p.dir == In && p.name == "rx_valid") && link.iter().any(|p| p.dir == Out));
-    top.port(Out, "busy", 1);
-    top.port(Out, "resting", 1);
     let joined: Vec<String> = link.iter().map(|p| format!(".{0}({0})", p.name)).collect();
     top.items.push(Item::Text(format!(
         "    wire engine_rst, lost, s_tvalid, s_tready, s_tlast, m_tvalid, m_tready;
@@ -117,7 +148,7 @@ fn simulated(identity: &Identity, slow: bool) -> Option<WordsSim> {
 /// Clocks from a socket's end of the network to the other one, and of a host that looks at what came.
 const LATENCY: u64 = 500;
 
-struct Bench {
+pub struct Bench {
     board: WordsSim,
     host: HostEnd<Datagrams>,
     down: Way,
@@ -125,12 +156,12 @@ struct Bench {
     /// Datagrams on their way to the host.
     arriving: VecDeque<(u64, Vec<u8>)>,
     leaving: VecDeque<(u64, Vec<u8>)>,
-    came: Vec<u32>,
+    pub came: Vec<u32>,
     dead: bool,
 }
 
 impl Bench {
-    fn new(board: WordsSim, faults: &[Fault], seed: u64) -> Bench {
+    pub fn new(board: WordsSim, faults: &[Fault], seed: u64) -> Bench {
         Bench {
             board,
             host: HostEnd::new(seed as u32 + 1, Patience::default()),
@@ -174,10 +205,14 @@ impl Bench {
     }
 
     fn exchange(&mut self, stream: &Stream, beat_words: u32) -> Result<(), Failure> {
+        self.exchange_words(stream, beat_words, beats(stream, beat_words).len())
+    }
+
+    /// Sends packets until all are there and so many words have come back.
+    pub fn exchange_words(&mut self, stream: &Stream, beat_words: u32, wanted: usize) -> Result<(), Failure> {
         let mut packed = Vec::new();
         words::pack(stream, beat_words, &mut packed);
         self.host.send(&packed);
-        let wanted = beats(stream, beat_words).len();
         while self.host.unacknowledged() > 0 || self.came.len() < wanted {
             self.clock()?;
         }
@@ -216,7 +251,7 @@ fn packets(random: &mut Random, most: u64, total: usize) -> Stream {
     stream
 }
 
-fn all(rate: f64) -> Vec<Fault> {
+pub fn all(rate: f64) -> Vec<Fault> {
     [Fault::Flip, Fault::Drop, Fault::Double, Fault::Cut, Fault::Swap].map(|fault| fault(rate)).to_vec()
 }
 

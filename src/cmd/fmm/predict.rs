@@ -1,4 +1,6 @@
-//! `pairforge fmm --predict BOARD`: what an FMM with P2P on a board would take, without the board.
+//! `pairforge fmm --predict BOARD`: what an FMM with P2P, or P2P and M2L, on a board would take, without the board.
+
+mod fill;
 
 use super::files::{self, particles};
 use super::kernels::{Kernels, generated};
@@ -9,7 +11,7 @@ use crate::{input, output, source};
 use flow::summary::Summary;
 use hdl::board::{BOARDS, Board, board};
 use hdl::circuit::target::{Clock, target};
-use hdl::engine::{Config, usual};
+use hdl::engine::Config;
 use hdl::serial::kernel_hash;
 use host::data::particles::Particles;
 use host::fmm::Plan;
@@ -27,7 +29,8 @@ use std::rc::Rc;
 
 #[derive(clap::Args)]
 pub struct PredictArgs {
-    /// Predict the times with P2P on a board (see `pairforge list boards`) and all else on this CPU, and the best leaf size
+    /// Predict the times with P2P, or P2P and M2L, on a board (see `pairforge list boards`) and all else on this CPU, and the best
+    /// leaf size
     #[arg(long, value_name = "BOARD", conflicts_with_all = ["backend", "check", "output", "report"])]
     pub predict: Option<String>,
     /// With --predict: the folder of `synth --board BOARD`, in place of --pipelines, --groups, --ii, --jmem, --stream and --freq
@@ -146,14 +149,14 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
     let m2l = m2l(args)?;
     offload::bind(&p2p, m2l.as_ref(), &options(args, false)).map_err(failure)?;
     let kernels = Kernels { p2p, m2l };
-    let machine = match &args.predict.synth {
-        Some(dir) => synthesised(args, board, dir, &kernels)?,
-        None => planned(args, board, &kernels)?,
-    };
     let particles = particles(args)?;
     if let Some(path) = &args.save_particles {
         files::save(path, || host::data::npy::write_particles(&particles), || particles.to_csv())?;
     }
+    let machine = match &args.predict.synth {
+        Some(dir) => synthesised(args, board, dir, &kernels)?,
+        None => planned(args, board, &kernels, &particles)?,
+    };
     let report = predicted(args, &machine, &kernels, &particles)?;
     if let Some(path) = &args.json {
         output::write_json(path, &report)?;
@@ -165,12 +168,17 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The M2L kernel that is on the board too, if one is: it is named, or there are numbers for a second engine.
+/// Whether engines for both kernels fill the board, since nobody says how many lanes there are.
+fn fills(args: &Args) -> bool {
+    args.predict.ethernet && args.lanes.pipelines.is_empty() && args.fold.ii == [1]
+}
+
+/// The M2L kernel that is on the board too, if one is: it is named, there are numbers for a second engine, or both fill the board.
 fn m2l(args: &Args) -> Result<Option<Graph>, Failure> {
     match args.m2l.as_deref() {
         Some(name) if name == super::NATIVE => Ok(None),
         Some(file) => Ok(Some(source::load(file)?.1)),
-        None if args.lanes.pipelines.len() > 1 || args.fold.ii.len() > 1 => {
+        None if args.lanes.pipelines.len() > 1 || args.fold.ii.len() > 1 || fills(args) => {
             Ok(Some(generated(options(args, false).order)?))
         }
         None => Ok(None),
@@ -199,9 +207,9 @@ fn synthesised(args: &Args, board: &'static Board, dir: &Path, kernels: &Kernels
     let engine = |(graph, option): (&Graph, &str)| {
         let Some(e) = all.iter().find(|e| e.kernel == graph.name) else {
             let names: Vec<String> = all.iter().map(|e| shown(&e.kernel).to_string()).collect();
-            let kernels = if all.len() == 1 { "kernel" } else { "kernels" };
+            let which = if all.len() == 1 { "kernel" } else { "kernels" };
             let names = names.join(" and ");
-            let text = format!("is of the {kernels} {names}, not {}; name it with {option}", graph.name);
+            let text = format!("is of the {which} {names}, not {}; name it with {option}", graph.name);
             return Err(Failure::file(&path, text));
         };
         let config = Config {
@@ -225,27 +233,37 @@ fn synthesised(args: &Args, board: &'static Board, dir: &Path, kernels: &Kernels
 }
 
 /// The board with engines as `build` makes them.
-fn planned(args: &Args, board: &'static Board, kernels: &Kernels) -> Result<Machine, Failure> {
+fn planned(args: &Args, board: &'static Board, kernels: &Kernels, particles: &Particles) -> Result<Machine, Failure> {
     let target = target(board.device.target).expect("every board's device names a target");
     let wanted = args.predict.freq.unwrap_or(board.usual_mhz);
     let (_, mhz) = board.pll.source(board.oscillator_mhz, wanted).map_err(Failure::Usage)?;
     let clock = Clock { target, mhz, blocks: None };
     let all: Vec<&Graph> = kernels.graphs().collect();
+    let memory = fill::memory(args.jmem, &args.stream);
+    let filled = match fills(args) && kernels.m2l.is_some() {
+        true => {
+            let options = host::fmm::FmmOptions { leaf: args.leaf.unwrap_or(LEAF), ..options(args, false) };
+            let plan = Plan::new(particles.columns(), &options).map_err(failure)?;
+            let work = fill::Work { p2p: plan.pairs.p2p, m2l: plan.streamed_m2l };
+            let found = fill::fill(board, clock, kernels, memory, work);
+            Some(found.ok_or_else(|| {
+                let device = board.device.name;
+                Failure::Input(format!(
+                    "P2P and M2L do not fit {device} together; leave M2L to the CPU by --m2l native"
+                ))
+            })?)
+        }
+        false => None,
+    };
     let engine = |(k, graph): (usize, &&Graph)| {
         let place = (k, all.len());
-        let (pipelines, groups) = args.lanes.of(place)?;
-        let ii = each(&args.fold.ii, place, "--ii")?;
-        let built = pg2::backend::build::build_folded(graph, (clock, ii), "", Vec::new());
-        let layout = built.graph.layout();
-        let config = Config {
-            pipelines,
-            groups,
-            ii,
-            stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS),
-            jmem_records: args.jmem.unwrap_or(usual::JMEM_WORDS) / layout.j_words(),
-            ..Config::usual(layout, built.schedule.depth)
+        let (pipelines, ii) = match filled {
+            Some(filled) => [(filled.p2p, 1), (1, filled.m2l_ii)][k],
+            None => (args.lanes.of(place)?.0, each(&args.fold.ii, place, "--ii")?),
         };
-        Ok(hashed(graph, config))
+        let built = pg2::backend::build::build_folded(graph, (clock, ii), "", Vec::new());
+        let groups = args.lanes.groups.of(pipelines, place)?;
+        Ok(hashed(graph, Config { groups, ..fill::config(&built, pipelines, memory) }))
     };
     let engines = all.iter().enumerate().map(engine).collect::<Result<_, Failure>>()?;
     let (baud, turnaround) = args.predict.line(board);
