@@ -20,6 +20,9 @@ pub struct Manifest {
     /// Tables of functions; `error_ulp` is a proven bound.
     pub tables: Vec<TableEntry>,
     pub files: Vec<String>,
+    /// Those of them that are the engine's Verilog, the top module's last.
+    #[serde(default)]
+    pub verilog: Vec<String>,
     pub target: String,
     pub mhz: f64,
     pub stream_bits: u32,
@@ -43,6 +46,9 @@ pub struct Several {
     /// In the order of their engines' numbers.
     pub kernels: Vec<Manifest>,
     pub files: Vec<String>,
+    /// Those of them that are the design's Verilog, the top module's last.
+    #[serde(default)]
+    pub verilog: Vec<String>,
     pub target: String,
     pub mhz: f64,
     pub stream_bits: u32,
@@ -106,6 +112,7 @@ impl Manifest {
             operators: operators(built),
             tables: tables(built),
             files,
+            verilog: Vec::new(),
             target: clock.target.name.to_string(),
             mhz: clock.mhz,
             stream_bits: config.stream_bits,

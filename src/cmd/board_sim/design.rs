@@ -88,12 +88,12 @@ enum Built {
 fn engines(board: &'static Board, dir: &Path) -> Result<Engines, Failure> {
     let path = dir.join("manifest.json");
     let wrong = |e: String| Failure::file(&path, e);
-    let (manifests, top, mhz) = match read(&path)? {
-        Built::One(m) => {
-            let (top, mhz) = (m.top.clone(), m.mhz);
-            (vec![*m], top, mhz)
+    let (manifests, top, mhz, files) = match read(&path)? {
+        Built::One(mut m) => {
+            let (top, mhz, files) = (m.top.clone(), m.mhz, std::mem::take(&mut m.verilog));
+            (vec![*m], top, mhz, files)
         }
-        Built::Several(all) => (all.kernels, all.top, all.mhz),
+        Built::Several(all) => (all.kernels, all.top, all.mhz, all.verilog),
     };
     let mut engines = Vec::new();
     for m in &manifests {
@@ -109,7 +109,7 @@ fn engines(board: &'static Board, dir: &Path) -> Result<Engines, Failure> {
         engines.push((config, u64::from_str_radix(&m.hash, 16).map_err(no_hash)?));
     }
     let (clock, mhz) = board.pll.source(board.oscillator_mhz, mhz).map_err(wrong)?;
-    let verilog = input::text(&dir.join(format!("{top}.v")), "")?;
+    let verilog = verilog(dir, &top, files)?;
     Ok(Engines { engines, top, clock, mhz, verilog })
 }
 
@@ -148,6 +148,16 @@ impl Engines {
             baud: identity.baud,
         })
     }
+}
+
+/// The Verilog of what `build` made, of one file or of one for each module.
+fn verilog(dir: &Path, top: &str, files: Vec<String>) -> Result<String, Failure> {
+    let files = if files.is_empty() { vec![format!("{top}.v")] } else { files };
+    let text = |name: &String| match name.strip_suffix(".v").is_some_and(is_identifier) {
+        true => input::text(&dir.join(name), ""),
+        false => Err(Failure::file(&dir.join("manifest.json"), format!("`{}` is no file of a module", shown(name)))),
+    };
+    files.iter().map(text).collect()
 }
 
 fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design, Failure> {

@@ -1,12 +1,14 @@
 //! Several kernels in one design: an engine for each, behind one pair of streams.
 
-use super::{Args, LONGEST_PREFIX, config, header, prefix};
+use super::own::Whole;
+use super::{Args, LONGEST_PREFIX, config, made, prefix};
 use crate::cmd::folding::Wanted;
 use crate::failure::Failure;
 use crate::manifest::{Manifest, Several};
 use crate::{output, source};
 use hdl::circuit::target::Clock;
 use hdl::engine::{Design, design, switch};
+use hdl::export::Text;
 use hdl::serial::kernel_hash;
 use pg2::backend::build::Built;
 use pg2::graph::Graph;
@@ -51,6 +53,10 @@ pub fn build(args: &Args, clock: Clock) -> Result<(), Failure> {
         let text = "--testbench checks the engine of one kernel; build each kernel by itself for it";
         return Err(Failure::Usage(text.into()));
     }
+    if args.own.draws() {
+        let text = "--wave draws the start of one kernel's engine; build each kernel by itself for it";
+        return Err(Failure::Usage(text.into()));
+    }
     let kernels = load(&args.files)?;
     let count = kernels.len();
     let named: Vec<Graph> = kernels
@@ -79,17 +85,19 @@ pub fn build(args: &Args, clock: Clock) -> Result<(), Failure> {
     };
     let netlist = switch::engines(&first, &engines, configs[0].stream_bits);
     let origins: Vec<&str> = kernels.iter().map(|k| k.origin.as_str()).collect();
-    let text = header(&origins.join(", "), clock) + &netlist.verilog()?;
-    let verilog = format!("{}.v", netlist.top);
+    let verilog = args.own.verilog(&netlist, &made(&origins.join(", "), clock))?;
+    let mut all = verilog.clone();
+    all.extend(args.own.extra(&Whole { netlist: &netlist, verilog: &verilog, clock }));
+    let names = |files: &[Text]| files.iter().map(|f| f.name.clone()).collect::<Vec<String>>();
     let manifests = (0..count).map(|k| {
-        let made =
-            Manifest::new(&built[k], &configs[k], (clock, kernels[k].hash), &engines[k].top, vec![verilog.clone()]);
+        let made = Manifest::new(&built[k], &configs[k], (clock, kernels[k].hash), &engines[k].top, names(&all));
         // The kernel keeps its name, whatever the modules' prefix is.
-        Manifest { kernel: kernels[k].graph.name.clone(), ..made }
+        Manifest { kernel: kernels[k].graph.name.clone(), verilog: names(&verilog), ..made }
     });
     let manifest = Several {
         kernels: manifests.collect(),
-        files: vec![verilog.clone()],
+        files: names(&all),
+        verilog: names(&verilog),
         target: clock.target.name.to_string(),
         mhz: clock.mhz,
         stream_bits: configs[0].stream_bits,
@@ -97,7 +105,9 @@ pub fn build(args: &Args, clock: Clock) -> Result<(), Failure> {
     };
     let _folder = output::Folder::at(&args.output)?;
     let mut batch = output::Batch::default();
-    batch.add_text(&args.output.join(&verilog), &text)?;
+    for file in &all {
+        batch.add_text(&args.output.join(&file.name), &file.text)?;
+    }
     batch.add_json(&args.output.join("manifest.json"), &manifest)?;
     batch.finish()
 }

@@ -3,7 +3,7 @@
 use crate::engine::design::add_port;
 use crate::engine::protocol;
 use crate::engine::shape::{Shape, bits_for};
-use crate::rtl::memory::Ram;
+use crate::rtl::memory::{Ram, attributes};
 use crate::rtl::net;
 use crate::rtl::netlist::Dir::{In, Out};
 use crate::rtl::netlist::{Dir, Item, Module};
@@ -12,6 +12,7 @@ use askama::Template;
 #[derive(Template)]
 #[template(path = "fifo.v", escape = "none")]
 struct Fifo {
+    attributes: String,
     width: u32,
     depth: u32,
     addr_bits: u32,
@@ -153,7 +154,8 @@ pub(in crate::engine) fn queue(prefix: &str, width: u32, depth: u32) -> Module {
         (Out, "valid", 1),
         (In, "pop", 1),
     ];
-    let template = Fifo { width, depth, addr_bits: bits_for(depth - 1), count_bits: bits_for(depth) };
+    let attributes = attributes(width, depth, false);
+    let template = Fifo { attributes, width, depth, addr_bits: bits_for(depth - 1), count_bits: bits_for(depth) };
     text_module(format!("{prefix}_fifo_{width}x{depth}"), "A queue; `depth` is a power of two.", ports, template)
 }
 
