@@ -1,17 +1,17 @@
     // To the engines: the first beat of a packet has the number of its engine, and goes no further. A packet for an engine that
     // there is not is dropped.
     reg open;
-    reg inside;
+    reg in_body;
     reg [@{count - 1}@:0] chosen;
     wire taken = s_tvalid & s_tready;
-    assign s_tready = open & (~inside | ((chosen & ~to_ready) == @{count}@'d0));
-    assign to_valid = chosen & {@{count}@{s_tvalid & open & inside}};
+    assign s_tready = open & (~in_body | ((chosen & ~to_ready) == @{count}@'d0));
+    assign to_valid = chosen & {@{count}@{s_tvalid & open & in_body}};
     assign to_beat = {s_tlast, s_tdata};
     always @(posedge clk) begin
         open <= ~rst;
-        if (rst) inside <= 1'b0;
-        else if (taken) inside <= ~s_tlast;
-        if (~inside) begin
+        if (rst) in_body <= 1'b0;
+        else if (taken) in_body <= ~s_tlast;
+        if (~in_body) begin
 {%- for k in numbers %}
             chosen[@{k}@] <= s_tdata[7:0] == 8'd@{k}@;
 {%- endfor %}
