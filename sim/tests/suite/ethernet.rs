@@ -54,7 +54,8 @@ fn echoed(words: &[u32], last: bool, count: usize) -> Vec<u32> {
 pub fn simulated_around(mut netlist: Netlist, engines: Netlist) -> Option<WordsSim> {
     let mut top = top(&netlist);
     let link = netlist.module(&netlist.top).expect("the link's top").ports.clone();
-    for port in link.iter().filter(|p| top.ports.iter().all(|own| own.name != p.name)) {
+    let own: Vec<String> = top.ports.iter().map(|p| p.name.clone()).collect();
+    for port in link.iter().filter(|p| !own.contains(&p.name)) {
         top.net(port.name.as_str(), port.width);
     }
     let joined: Vec<_> = link.iter().map(|p| (p.name.clone(), top.signal(&p.name))).collect();
