@@ -122,7 +122,7 @@ pub fn around(prefix: &str, engines: &[&str], stream_bits: u32) -> Netlist {
     }
     top.net("from_data", count * stream_bits);
     let switch = switch(prefix, count, stream_bits);
-    let queue = shell::queue(prefix, stream_bits + 1, QUEUE);
+    let queue = shell::plain_queue(prefix, stream_bits + 1, QUEUE);
     let ports: Vec<(String, Value)> = switch.ports.iter().map(|p| (p.name.clone(), top.signal(&p.name))).collect();
     top.instance(switch.name.clone(), "switch", ports);
     let [clk, rst] = ["clk", "rst"].map(|name| top.signal(name));
