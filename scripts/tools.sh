@@ -19,8 +19,8 @@ all_there() {
     for program in "${programs[@]}"; do
         command -v "$program" >/dev/null 2>&1 || return 1
     done
-    # The tests' parser of Verilog, a package for Python.
-    python3 -c 'import pyslang' 2>/dev/null
+    # The tests' parser of Verilog, and what components in Python are for.
+    python3 -c 'import pyslang, amaranth, litex, migen' 2>/dev/null
 }
 
 if all_there; then

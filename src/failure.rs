@@ -3,6 +3,7 @@
 use hdl::rtl::netlist::Unsound;
 use host::job::BackendError;
 use pg2::report::shown;
+use sim::SimError;
 
 /// A failed command.
 #[derive(Debug)]
@@ -69,6 +70,15 @@ impl From<BackendError> for Failure {
         match e {
             BackendError::Tool(text) => Failure::Tool(text),
             BackendError::Unsupported(text) => Failure::Input(text),
+        }
+    }
+}
+
+impl From<SimError> for Failure {
+    fn from(e: SimError) -> Failure {
+        match e {
+            SimError::Unsupported(text) => Failure::Input(text),
+            e => Failure::Tool(e.to_string()),
         }
     }
 }

@@ -20,6 +20,9 @@ pub struct Manifest {
     /// Tables of functions; `error_ulp` is a proven bound.
     pub tables: Vec<TableEntry>,
     pub files: Vec<String>,
+    /// Those of them that are the engine's Verilog, the top module's last.
+    #[serde(default)]
+    pub verilog: Vec<String>,
     pub target: String,
     pub mhz: f64,
     pub stream_bits: u32,
@@ -93,6 +96,7 @@ impl Manifest {
             operators: operators(built),
             tables: tables(built),
             files,
+            verilog: Vec::new(),
             target: clock.target.name.to_string(),
             mhz: clock.mhz,
             stream_bits: config.stream_bits,

@@ -16,6 +16,7 @@ pub mod board;
 pub mod circuit;
 pub mod engine;
 pub mod ethernet;
+pub mod export;
 pub mod hash;
 pub mod number;
 pub mod op;

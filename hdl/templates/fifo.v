@@ -1,7 +1,7 @@
     // Words wait in a block memory; the oldest one is read ahead into `head`, so that both ends are registers.
     localparam [@{count_bits - 1}@:0] DEPTH = @{count_bits}@'d@{depth}@;
     // No word is read while it is written.
-    (* no_rw_check *) reg [@{width - 1}@:0] memory [0:@{depth - 1}@];
+    @{attributes}@reg [@{width - 1}@:0] memory [0:@{depth - 1}@];
     reg [@{addr_bits - 1}@:0] write_at;
     reg [@{addr_bits - 1}@:0] read_at;
     reg [@{count_bits - 1}@:0] stored;

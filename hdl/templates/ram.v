@@ -1,7 +1,7 @@
     // Cut into memories of the width that a block has at this depth, so that no multiplexer stands behind the data.{% if !collides %} No word
     // is read while it is written.{% endif %}
 {%- for slice in slices %}
-    {% if !collides %}(* no_rw_check *) {% endif %}reg [@{slice.width - 1}@:0] memory_@{slice.index}@ [0:@{depth - 1}@];
+    @{slice.attributes}@reg [@{slice.width - 1}@:0] memory_@{slice.index}@ [0:@{depth - 1}@];
     reg [@{slice.width - 1}@:0] word_@{slice.index}@;
 {%- endfor %}
     assign rdata = {@{words}@};

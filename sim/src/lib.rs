@@ -4,7 +4,7 @@
 //! [`emulator`] does the same for blocks of pairs in vector code, and [`emulator::engine`] is an engine made of it that
 //! speaks the wire format. The Verilog runs through [`verilator`], which compiles it to a shared library kept in the
 //! [`cache`]: single modules against vectors in [`bench`], whole engines clock by clock in [`cycle`], boards at their pins in
-//! [`board`].
+//! [`board`]. [`wave`] draws how an engine begins.
 
 pub mod bench;
 pub mod board;
@@ -16,5 +16,6 @@ pub mod reference;
 pub mod stimuli;
 pub mod testbench;
 pub mod verilator;
+pub mod wave;
 
 pub use error::SimError;

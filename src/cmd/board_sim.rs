@@ -11,7 +11,6 @@ use design::Design;
 use hdl::board::{BOARDS, Board, board};
 use pty::{Look, Pty};
 use serde::Serialize;
-use sim::SimError;
 use sim::board::fault::{Channel, Fault};
 use sim::board::{self, BoardSim, Line, Seen};
 use sim::cache::Cache;
@@ -287,14 +286,5 @@ fn end_on_request() {
     for signal in [libc::SIGINT, libc::SIGTERM] {
         // SAFETY: `end` calls only what is safe in a signal handler.
         unsafe { libc::signal(signal, end as extern "C" fn(libc::c_int) as libc::sighandler_t) };
-    }
-}
-
-impl From<SimError> for Failure {
-    fn from(e: SimError) -> Failure {
-        match e {
-            SimError::Unsupported(text) => Failure::Input(text),
-            e => Failure::Tool(e.to_string()),
-        }
     }
 }

@@ -1,5 +1,7 @@
 //! `pairforge build`: a kernel as a self-contained synthesisable design.
 
+mod own;
+
 use super::folding::{FitArgs, Wanted};
 use super::lanes::LaneArgs;
 use crate::failure::Failure;
@@ -7,6 +9,7 @@ use crate::manifest::Manifest;
 use crate::{output, source};
 use hdl::circuit::target::{Clock, TARGETS, target};
 use hdl::engine::{Config, design, usual};
+use hdl::export::Text;
 use hdl::rtl::names::is_identifier;
 use hdl::serial::kernel_hash;
 use pg2::backend::build::Built;
@@ -39,6 +42,8 @@ pub struct Args {
     testbench: bool,
     #[command(flatten)]
     clock: ClockArgs,
+    #[command(flatten)]
+    own: own::OwnArgs,
 }
 
 /// What operators pipeline themselves for.
@@ -79,6 +84,7 @@ impl ClockArgs {
 /// Compiles and writes; nothing is written unless all of it can be.
 pub fn run(args: Args) -> Result<(), Failure> {
     let clock = args.clock.clock()?;
+    args.own.check(clock)?;
     let kernel = source::read(&args.file)?;
     let graph = source::compile(&kernel)?;
     let named = Graph { name: prefix(&args, &graph)?, ..graph.clone() };
@@ -86,24 +92,24 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let built = args.fit.build(&wanted, &|built| config(&args, built))?;
     let config = config(&args, &built)?;
     let engine = design(&config, &built.netlist);
-    let text = header(&kernel.origin, clock) + &engine.netlist.verilog()?;
-    let verilog = format!("{}.v", engine.top);
-    let mut extra = Vec::new();
+    let verilog = args.own.verilog(&engine.netlist, &made(&kernel.origin, clock))?;
+    let mut all = verilog.clone();
     if args.testbench {
         let made = sim::testbench::testbench(&built.graph, &config, &engine.top);
         let t = made.map_err(|e| Failure::Input(format!("the testbench's vectors cannot be made: {}", e.0)))?;
-        extra = vec![t.verilog, t.input, t.output];
+        all.extend([t.verilog, t.input, t.output].map(|(name, text)| Text { name, text }));
     }
-    let files = std::iter::once(&verilog).chain(extra.iter().map(|f| &f.0)).cloned().collect();
+    all.extend(args.own.extra(&own::Whole { netlist: &engine.netlist, verilog: &verilog, clock }));
+    all.extend(args.own.picture(&built.graph, &config, &engine)?);
+    let names = |files: &[Text]| files.iter().map(|f| f.name.clone()).collect::<Vec<String>>();
     let hash = kernel_hash(&graph.canonical());
-    let manifest = Manifest::new(&built, &config, (clock, hash), &engine.top, files);
+    let manifest = Manifest::new(&built, &config, (clock, hash), &engine.top, names(&all));
     // The kernel keeps its name, whatever the modules' prefix is.
-    let manifest = Manifest { kernel: graph.name.clone(), ..manifest };
+    let manifest = Manifest { kernel: graph.name.clone(), verilog: names(&verilog), ..manifest };
     let _folder = output::Folder::at(&args.output)?;
     let mut batch = output::Batch::default();
-    batch.add_text(&args.output.join(&verilog), &text)?;
-    for (name, text) in &extra {
-        batch.add_text(&args.output.join(name), text)?;
+    for file in &all {
+        batch.add_text(&args.output.join(&file.name), &file.text)?;
     }
     batch.add_json(&args.output.join("manifest.json"), &manifest)?;
     batch.finish()
@@ -140,14 +146,13 @@ fn prefix(args: &Args, graph: &Graph) -> Result<String, Failure> {
     }
 }
 
-/// The head of the Verilog file: where it comes from, and the one rule of lint that does not apply to it.
-fn header(origin: &str, clock: Clock) -> String {
+/// The first line of each Verilog file: where it comes from.
+fn made(origin: &str, clock: Clock) -> String {
     // The file's name comes from outside and must not end the comment.
     let origin: String = origin.chars().map(|c| if c.is_ascii_graphic() || c == ' ' { c } else { '?' }).collect();
     let version = env!("CARGO_PKG_VERSION");
     format!(
-        "// Made by pairforge {version} from {origin} for {} at {} MHz. Verilog-2005.\n\
-         // The design is one file of many modules:\n/* verilator lint_off DECLFILENAME */\n\n",
+        "// Made by pairforge {version} from {origin} for {} at {} MHz. Verilog-2005.\n",
         clock.target.name, clock.mhz
     )
 }

@@ -19,6 +19,7 @@ mod lint;
 mod lsp;
 mod new;
 mod outputs;
+mod own;
 mod predict;
 mod proofs;
 mod real;

@@ -5,11 +5,23 @@ use std::path::{Path, PathBuf};
 
 /// The source folder of each crate and its rooms, each before those that are made of it.
 const ROOMS: &[(&str, &[&str])] = &[
-    ("hdl/src", &["hash", "number", "rtl", "circuit", "op", "engine", "serial", "ethernet", "board"]),
+    ("hdl/src", &["hash", "number", "rtl", "circuit", "op", "engine", "serial", "ethernet", "board", "export"]),
     ("pg2/src", &["diag", "syntax", "graph", "check", "middle", "backend", "report", "gen_m2l", "kernels", "vary"]),
     (
         "sim/src",
-        &["error", "stimuli", "reference", "emulator", "testbench", "cache", "verilator", "bench", "cycle", "board"],
+        &[
+            "error",
+            "stimuli",
+            "reference",
+            "emulator",
+            "testbench",
+            "cache",
+            "verilator",
+            "bench",
+            "wave",
+            "cycle",
+            "board",
+        ],
     ),
     (
         "host/src",

@@ -7,7 +7,7 @@ use askama::Template;
 #[template(path = "ram.v", escape = "none")]
 pub(crate) struct Ram {
     depth: u32,
-    /// Whether a word may be read while it is written; tools put logic around the memory for that.
+    /// Whether a word may be read while it is written.
     collides: bool,
     slices: Vec<Slice>,
     /// The slices' words, the highest one first.
@@ -18,6 +18,7 @@ pub(crate) struct Ram {
 struct Slice {
     index: u32,
     width: u32,
+    attributes: String,
     /// What it is written with.
     data: String,
 }
@@ -33,7 +34,8 @@ impl Ram {
                     (_, true) => format!("wdata[{low}]"),
                     (_, false) => format!("wdata[{high}:{low}]"),
                 };
-                Slice { index: k, width: high - low + 1, data }
+                let width = high - low + 1;
+                Slice { index: k, width, attributes: attributes(width, depth, collides), data }
             })
             .collect();
         let words: Vec<String> = slices.iter().rev().map(|s| format!("word_{}", s.index)).collect();
@@ -48,5 +50,34 @@ fn block_width(depth: u32) -> u32 {
         513..=1024 => 18,
         1025..=2048 => 9,
         _ => (16_384 / depth.next_power_of_two()).max(1),
+    }
+}
+
+/// Fewest words and bits of a memory that belongs into blocks on every family. Smaller ones are left to the tools, since families
+/// have different places for them.
+const BLOCK_WORDS: u32 = 512;
+const BLOCK_BITS: u64 = 4096;
+/// The same of a read-only memory; tools put smaller ones into tables.
+const ROM_WORDS: usize = 1024;
+const ROM_WIDTH: u32 = 8;
+
+/// What tools are told of a memory, in the words of each: yosys, Vivado, Quartus, and Synplify or Radiant. Unless it `collides`,
+/// no word is read while it is written, so that nothing has to stand around the memory for that.
+pub(crate) fn attributes(width: u32, depth: u32, collides: bool) -> String {
+    let mut list = Vec::new();
+    if !collides {
+        list.extend(["no_rw_check", "ramstyle = \"no_rw_check\"", "syn_ramstyle = \"no_rw_check\""]);
+    }
+    if depth >= BLOCK_WORDS && width as u64 * depth as u64 >= BLOCK_BITS {
+        list.push("ram_style = \"block\"");
+    }
+    if list.is_empty() { String::new() } else { format!("(* {} *) ", list.join(", ")) }
+}
+
+/// The same of a read-only memory.
+pub(crate) fn rom_attributes(width: u32, words: usize) -> &'static str {
+    match words >= ROM_WORDS && width >= ROM_WIDTH {
+        true => "(* rom_style = \"block\", syn_romstyle = \"block_rom\" *) ",
+        false => "",
     }
 }

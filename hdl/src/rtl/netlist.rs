@@ -13,6 +13,7 @@ mod verify;
 
 use crate::rtl::Value;
 use crate::rtl::fold::Fold;
+use crate::rtl::memory::rom_attributes;
 use crate::rtl::term::TermPorts;
 use std::fmt::Write as _;
 
@@ -187,7 +188,8 @@ impl Item {
             Item::Assign { name, value } => writeln!(text, "    assign {name} = {value};"),
             Item::Rom { name, width, addr, data } => {
                 let digits = width.div_ceil(4) as usize;
-                let _ = writeln!(text, "    reg {}{name}{ROM} [0:{}];", range(*width), data.len() - 1);
+                let attributes = rom_attributes(*width, data.len());
+                let _ = writeln!(text, "    {attributes}reg {}{name}{ROM} [0:{}];", range(*width), data.len() - 1);
                 let _ = writeln!(text, "    initial begin");
                 for (k, word) in data.iter().enumerate() {
                     let _ = writeln!(text, "        {name}{ROM}[{k}] = {width}'h{word:0digits$x};");
@@ -259,8 +261,18 @@ impl Netlist {
     /// The same of a netlist around modules of which only the ports are known, since their text is elsewhere.
     pub fn verilog_around(&self, outside: &[Module]) -> Result<String, Unsound> {
         self.verify_around(outside).map_err(Unsound)?;
-        let (top, rest): (Vec<_>, Vec<_>) = self.modules.iter().partition(|m| m.name == self.top);
-        Ok(rest.into_iter().chain(top).map(|m| m.verilog() + "\n").collect())
+        Ok(self.parts().map(|(_, text)| text + "\n").collect())
+    }
+
+    /// The name and the text of each module, in the order of the text of all, if the netlist is sound.
+    pub fn verilog_by_module(&self) -> Result<Vec<(String, String)>, Unsound> {
+        self.verify_around(&[]).map_err(Unsound)?;
+        Ok(self.parts().collect())
+    }
+
+    fn parts(&self) -> impl Iterator<Item = (String, String)> {
+        let (top, rest): (Vec<&Module>, Vec<&Module>) = self.modules.iter().partition(|m| m.name == self.top);
+        rest.into_iter().chain(top).map(|m| (m.name.clone(), m.verilog()))
     }
 }
 

@@ -86,8 +86,19 @@ fn engine(board: &'static Board, dir: &Path) -> Result<Engine, Failure> {
     let hash =
         u64::from_str_radix(&m.hash, 16).map_err(|_| wrong(format!("`{}` is no hash of a kernel", shown(&m.hash))))?;
     let (clock, mhz) = board.pll.source(board.oscillator_mhz, m.mhz).map_err(wrong)?;
-    let verilog = input::text(&dir.join(format!("{}.v", m.top)), "")?;
+    let verilog = verilog(dir, &m)?;
     Ok(Engine { manifest: m, config, hash, clock, mhz, verilog })
+}
+
+/// The engine's Verilog, of one file or of one for each module.
+fn verilog(dir: &Path, manifest: &Manifest) -> Result<String, Failure> {
+    let one = [format!("{}.v", manifest.top)];
+    let files = if manifest.verilog.is_empty() { &one[..] } else { &manifest.verilog };
+    let text = |name: &String| match name.strip_suffix(".v").is_some_and(is_identifier) {
+        true => input::text(&dir.join(name), ""),
+        false => Err(Failure::file(&dir.join("manifest.json"), format!("`{}` is no file of a module", shown(name)))),
+    };
+    files.iter().map(text).collect()
 }
 
 fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design, Failure> {

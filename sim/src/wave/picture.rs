@@ -1,0 +1,233 @@
+//! The picture of a start: signals below one another, clocks side by side, lines of so many clocks.
+
+use super::{Beat, Clock};
+use askama::Template;
+use hdl::engine::Config;
+use hdl::engine::protocol::{I, LOAD_J, PARAM, RESULT, RUN};
+use std::fmt::Write as _;
+
+/// Width of a word's digits, and what a clock is wider than them.
+const WORD: usize = 52;
+const MARGIN: usize = 8;
+/// Width that the clocks of a line share.
+const LINE: usize = 880;
+/// Where clocks begin, behind the names.
+const LEFT: usize = 76;
+/// Height of a signal with its distance to the next one, and alone.
+const ROW: usize = 24;
+const HIGH: usize = 14;
+/// Beats at the beginning of a packet that are drawn.
+const SHOWN: usize = 4;
+
+#[derive(Template)]
+#[template(path = "wave.svg", escape = "html")]
+struct Picture {
+    width: usize,
+    height: usize,
+    left: usize,
+    title: String,
+    lines: Vec<Line>,
+}
+
+/// A line of clocks.
+struct Line {
+    /// Its upper end.
+    y: usize,
+    traces: Vec<Trace>,
+    texts: Vec<Label>,
+    /// Places and widths of what is left out.
+    gaps: Vec<(usize, usize)>,
+    height: usize,
+}
+
+struct Trace {
+    name: &'static str,
+    y: usize,
+    path: String,
+}
+
+struct Label {
+    class: &'static str,
+    x: usize,
+    y: usize,
+    text: String,
+}
+
+/// A clock that is drawn, or so many that are not.
+#[derive(Clone, Copy)]
+enum Column {
+    Clock(usize),
+    Gap(usize),
+}
+
+/// A signal of one bit, or the data of a stream.
+enum Signal {
+    Clock,
+    Bit(fn(&Clock) -> bool),
+    Data(fn(&Clock) -> &Beat),
+}
+
+const SIGNALS: [(&str, Signal); 10] = [
+    ("clk", Signal::Clock),
+    ("rst", Signal::Bit(|c| c.rst)),
+    ("s_tvalid", Signal::Bit(|c| c.s.valid)),
+    ("s_tready", Signal::Bit(|c| c.s.ready)),
+    ("s_tdata", Signal::Data(|c| &c.s)),
+    ("s_tlast", Signal::Bit(|c| c.s.last)),
+    ("m_tvalid", Signal::Bit(|c| c.m.valid)),
+    ("m_tready", Signal::Bit(|c| c.m.ready)),
+    ("m_tdata", Signal::Data(|c| &c.m)),
+    ("m_tlast", Signal::Bit(|c| c.m.last)),
+];
+
+/// Draws the clocks of an engine.
+pub fn draw(top: &str, config: &Config, clocks: &[Clock]) -> String {
+    let column = WORD * config.beat_words() as usize + MARGIN;
+    let columns = columns(clocks);
+    let height = ROW * SIGNALS.len() + 34;
+    let rows = columns.chunks((LINE / column).max(4));
+    let lines: Vec<Line> = rows.enumerate().map(|(k, row)| line(clocks, row, column, 34 + k * height)).collect();
+    let title = format!(
+        "{top}, {} lanes in {} groups, streams of {} bits: reset, first packets and first result",
+        config.pipelines, config.groups, config.stream_bits
+    );
+    let widest = columns.len().min((LINE / column).max(4));
+    let picture =
+        Picture { width: LEFT + widest * column + 12, height: 40 + lines.len() * height, left: LEFT, title, lines };
+    picture.render().expect("rendering into a string cannot fail") + "\n"
+}
+
+/// The clocks that are drawn: where a signal changes, and the ends of packets.
+fn columns(clocks: &[Clock]) -> Vec<Column> {
+    let mut drawn = vec![false; clocks.len()];
+    let (mut from_host, mut from_engine) = (0, 0);
+    for (t, clock) in clocks.iter().enumerate() {
+        let before = &clocks[t.saturating_sub(1)];
+        let control = |c: &Clock| [c.rst, c.s.valid, c.s.ready, c.m.valid, c.m.ready];
+        let changes = t == 0 || control(before) != control(clock);
+        let of_packet = [(&clock.s, &mut from_host), (&clock.m, &mut from_engine)].map(|(beat, at)| {
+            let shown = beat.valid && beat.ready && (*at < SHOWN || beat.last);
+            *at = if beat.last && beat.ready { 0 } else { *at + (beat.valid && beat.ready) as usize };
+            shown
+        });
+        drawn[t] |= changes || of_packet[0] || of_packet[1] || t + 1 == clocks.len();
+        if changes && t > 0 {
+            drawn[t - 1] = true;
+        }
+    }
+    let mut columns = Vec::new();
+    for run in (0..clocks.len()).collect::<Vec<_>>().chunk_by(|a, b| drawn[*a] == drawn[*b]) {
+        match run {
+            [first, _, ..] if !drawn[*first] => columns.push(Column::Gap(run.len())),
+            all => columns.extend(all.iter().map(|t| Column::Clock(*t))),
+        }
+    }
+    columns
+}
+
+/// One line of the picture; its first signal lies at `y`.
+fn line(clocks: &[Clock], columns: &[Column], width: usize, y: usize) -> Line {
+    let mut texts = Vec::new();
+    let mut traces = Vec::new();
+    for (k, (name, signal)) in SIGNALS.iter().enumerate() {
+        let y = y + 14 + k * ROW;
+        let mut path = String::new();
+        let mut level = None;
+        for (c, column) in columns.iter().enumerate() {
+            let x = LEFT + c * width;
+            match (column, signal) {
+                (Column::Gap(_), _) => level = None,
+                (Column::Clock(_), Signal::Clock) => square(&mut path, x, y, width),
+                (Column::Clock(t), Signal::Bit(of)) => step(&mut path, &mut level, of(&clocks[*t]), (x, y), width),
+                (Column::Clock(t), Signal::Data(of)) => {
+                    texts.extend(data(&mut path, of(&clocks[*t]), (x, y), width));
+                }
+            }
+        }
+        traces.push(Trace { name, y: y + HIGH - 2, path });
+    }
+    let mut gaps = Vec::new();
+    for (c, column) in columns.iter().enumerate() {
+        let x = LEFT + c * width;
+        let (class, text) = match column {
+            Column::Clock(t) => ("time", t.to_string()),
+            Column::Gap(clocks) => ("gap", format!("{clocks} clocks")),
+        };
+        if let Column::Gap(_) = column {
+            gaps.push((x, width));
+        }
+        texts.push(Label { class, x: x + width / 2, y: y + 6, text });
+    }
+    texts.extend(packets(clocks, columns, width, y));
+    Line { y: y + 12, traces, texts, gaps, height: ROW * SIGNALS.len() }
+}
+
+/// A clock's rising edge is where its column begins.
+fn square(path: &mut String, x: usize, y: usize, width: usize) {
+    let (middle, end, low) = (x + width / 2, x + width, y + HIGH);
+    let _ = write!(path, "M{x} {low}V{y}H{middle}V{low}H{end}");
+}
+
+/// A bit in one clock, joined to the clock before, if that is drawn.
+fn step(path: &mut String, level: &mut Option<bool>, bit: bool, (x, y): (usize, usize), width: usize) {
+    let (at, end) = (if bit { y } else { y + HIGH }, x + width);
+    match level {
+        None => drop(write!(path, "M{x} {at}H{end}")),
+        Some(before) if *before == bit => drop(write!(path, "H{end}")),
+        Some(_) => drop(write!(path, "V{at}H{end}")),
+    }
+    *level = Some(bit);
+}
+
+/// The data of a beat in hexadecimal, highest word first; nothing where it is not valid.
+fn data(path: &mut String, beat: &Beat, (x, y): (usize, usize), width: usize) -> Option<Label> {
+    let (end, low, middle) = (x + width, y + HIGH, y + HIGH / 2);
+    if !beat.valid {
+        let _ = write!(path, "M{x} {middle}H{end}");
+        return None;
+    }
+    let (left, right) = (x + 3, end - 3);
+    let _ = write!(path, "M{x} {middle}L{left} {y}H{right}L{end} {middle}L{right} {low}H{left}Z");
+    let text = beat.words.iter().rev().map(|w| format!("{w:08x}")).collect::<Vec<_>>().join(" ");
+    Some(Label { class: "data", x: x + width / 2, y: y + HIGH - 3, text })
+}
+
+/// The names of packets where they begin, above the data of their stream.
+fn packets(clocks: &[Clock], columns: &[Column], width: usize, y: usize) -> Vec<Label> {
+    let mut labels = Vec::new();
+    for (k, (_, signal)) in SIGNALS.iter().enumerate() {
+        let Signal::Data(of) = signal else { continue };
+        let begins = begins(clocks, *of);
+        for (c, column) in columns.iter().enumerate() {
+            let Column::Clock(t) = column else { continue };
+            if begins[*t] {
+                let name = match of(&clocks[*t]).words[0] >> 24 {
+                    LOAD_J => "LOAD_J",
+                    PARAM => "PARAM",
+                    RUN => "RUN",
+                    I => "I",
+                    RESULT => "RESULT",
+                    _ => "",
+                };
+                let (x, y) = (LEFT + c * width + width / 2, y + 14 + k * ROW - 2);
+                labels.push(Label { class: "packet", x, y, text: name.into() });
+            }
+        }
+    }
+    labels
+}
+
+/// At which clocks the first beat of a packet is transferred.
+fn begins(clocks: &[Clock], of: fn(&Clock) -> &Beat) -> Vec<bool> {
+    let mut first = true;
+    let begin = |clock: &Clock| {
+        let beat = of(clock);
+        let moved = beat.valid && beat.ready;
+        let begins = moved && first;
+        if moved {
+            first = beat.last;
+        }
+        begins
+    };
+    clocks.iter().map(begin).collect()
+}

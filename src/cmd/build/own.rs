@@ -1,0 +1,102 @@
+//! What `build` writes for an engineer's own design: one file a module, projects, components, IP-XACT, a wave.
+
+use crate::failure::Failure;
+use clap::builder::PossibleValuesParser;
+use hdl::circuit::target::Clock;
+use hdl::engine::{Config, Design};
+use hdl::export::{Core, LANGUAGES, TOOLS, Text, Tool, ipxact, language, tool};
+use hdl::rtl::netlist::Netlist;
+use pg2::graph::Graph;
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "For your own design")]
+pub struct OwnArgs {
+    /// Write one file a module, and their list files.f
+    #[arg(long)]
+    split: bool,
+    /// Also write a project of a vendor's tool: a Tcl script that makes it, and constraints for --freq
+    #[arg(long, value_name = "TOOL", value_parser = PossibleValuesParser::new(TOOLS.iter().map(|t| t.name)))]
+    project: Option<String>,
+    /// Also write the engine as a component of another language; may be given several times
+    #[arg(long, value_name = "LANGUAGE", value_parser = PossibleValuesParser::new(LANGUAGES.iter().map(|l| l.name)))]
+    wrapper: Vec<String>,
+    /// Also describe the engine and its two streams in IP-XACT (IEEE 1685-2014)
+    #[arg(long)]
+    ip_xact: bool,
+    /// Also draw the streams from the reset to the first result, as they are simulated; needs Verilator
+    #[arg(long)]
+    wave: bool,
+}
+
+/// A design whose top has an engine's ports, and its files.
+pub struct Whole<'a> {
+    pub netlist: &'a Netlist,
+    pub verilog: &'a [Text],
+    pub clock: Clock,
+}
+
+impl OwnArgs {
+    /// Refuses a project for a family that the tool has no devices of.
+    pub fn check(&self, clock: Clock) -> Result<(), Failure> {
+        let Some(tool) = self.tool() else { return Ok(()) };
+        let targets = tool.targets();
+        if targets.contains(&clock.target.name) {
+            return Ok(());
+        }
+        Err(Failure::Usage(format!(
+            "--project {} has no devices of the family {}, for which the pipelines are made; take --target {}",
+            tool.name,
+            clock.target.name,
+            targets.join(" or ")
+        )))
+    }
+
+    fn tool(&self) -> Option<&'static Tool> {
+        self.project.as_deref().and_then(tool)
+    }
+
+    /// A design's Verilog as files, the top module's last; `made` is the first line of each.
+    pub fn verilog(&self, netlist: &Netlist, made: &str) -> Result<Vec<Text>, Failure> {
+        if !self.split {
+            let lint = "// The design is one file of many modules:\n/* verilator lint_off DECLFILENAME */\n";
+            let text = format!("{made}{lint}\n{}", netlist.verilog()?);
+            return Ok(vec![Text { name: format!("{}.v", netlist.top), text }]);
+        }
+        let modules = netlist.verilog_by_module()?.into_iter();
+        Ok(modules.map(|(name, text)| Text { name: format!("{name}.v"), text: format!("{made}\n{text}") }).collect())
+    }
+
+    /// All that was asked for around it.
+    pub fn extra(&self, whole: &Whole) -> Vec<Text> {
+        let files: Vec<String> = whole.verilog.iter().map(|f| f.name.clone()).collect();
+        let top = whole.netlist.module(&whole.netlist.top).expect("a verified netlist has its top");
+        let core = Core {
+            top,
+            files: &files,
+            target: whole.clock.target.name,
+            mhz: whole.clock.mhz,
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        let mut all = Vec::new();
+        if self.split {
+            all.push(Text { name: "files.f".into(), text: files.join("\n") + "\n" });
+        }
+        all.extend(self.tool().and_then(|tool| tool.project(&core)).unwrap_or_default());
+        let mut languages: Vec<&str> = self.wrapper.iter().map(String::as_str).collect();
+        languages.sort_unstable();
+        languages.dedup();
+        all.extend(languages.into_iter().filter_map(language).map(|l| l.component(&core)));
+        if self.ip_xact {
+            all.push(ipxact(&core));
+        }
+        all
+    }
+
+    /// The picture of an engine, if it was asked for.
+    pub fn picture(&self, graph: &Graph, config: &Config, design: &Design) -> Result<Option<Text>, Failure> {
+        if !self.wave {
+            return Ok(None);
+        }
+        Ok(Some(Text { name: format!("{}.svg", design.top), text: sim::wave::svg(graph, config, design)? }))
+    }
+}
