@@ -36,6 +36,7 @@ pub trait Vector: Copy {
     unsafe fn add(self, b: Self) -> Self;
     unsafe fn sub(self, b: Self) -> Self;
     unsafe fn mul(self, b: Self) -> Self;
+    unsafe fn div(self, b: Self) -> Self;
     /// `self * b + c`.
     unsafe fn mul_add(self, b: Self, c: Self) -> Self;
     /// What [`inverse_root`](Self::inverse_root) gives for 1: a factor that saves it an instruction.
@@ -122,6 +123,10 @@ macro_rules! portable {
                 std::array::from_fn(|i| self[i] * b[i])
             }
             #[inline(always)]
+            unsafe fn div(self, b: Self) -> Self {
+                std::array::from_fn(|i| self[i] / b[i])
+            }
+            #[inline(always)]
             unsafe fn mul_add(self, b: Self, c: Self) -> Self {
                 // Without an instruction for it, a fused one would be a slow library call.
                 std::array::from_fn(|i| self[i] * b[i] + c[i])
@@ -149,7 +154,7 @@ portable!(f64, 4);
 /// The methods that are one instruction each.
 #[cfg(target_arch = "x86_64")]
 macro_rules! instructions {
-    ($t:ident, $lanes:literal, $rows:literal, $set1:ident, $loadu:ident, $storeu:ident, $add:ident, $sub:ident, $mul:ident, $fmadd:ident) => {
+    ($t:ident, $lanes:literal, $rows:literal, $set1:ident, $loadu:ident, $storeu:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $fmadd:ident) => {
         type Item = $t;
         const LANES: usize = $lanes;
         const ROWS: usize = $rows;
@@ -182,6 +187,10 @@ macro_rules! instructions {
             unsafe { $mul(self, b) }
         }
         #[inline(always)]
+        unsafe fn div(self, b: Self) -> Self {
+            unsafe { $div(self, b) }
+        }
+        #[inline(always)]
         unsafe fn mul_add(self, b: Self, c: Self) -> Self {
             unsafe { $fmadd(self, b, c) }
         }
@@ -200,6 +209,7 @@ impl Vector for __m512 {
         _mm512_add_ps,
         _mm512_sub_ps,
         _mm512_mul_ps,
+        _mm512_div_ps,
         _mm512_fmadd_ps
     );
 
@@ -276,6 +286,7 @@ impl Vector for __m512d {
         _mm512_add_pd,
         _mm512_sub_pd,
         _mm512_mul_pd,
+        _mm512_div_pd,
         _mm512_fmadd_pd
     );
 
@@ -350,6 +361,7 @@ impl Vector for __m256 {
         _mm256_add_ps,
         _mm256_sub_ps,
         _mm256_mul_ps,
+        _mm256_div_ps,
         _mm256_fmadd_ps
     );
 
@@ -411,6 +423,7 @@ impl Vector for __m256d {
         _mm256_add_pd,
         _mm256_sub_pd,
         _mm256_mul_pd,
+        _mm256_div_pd,
         _mm256_fmadd_pd
     );
 
