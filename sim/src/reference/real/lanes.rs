@@ -5,14 +5,49 @@ use hdl::op::meaning::Real;
 use hdl::op::{Inst, MOST_ARGS, Operator};
 use hdl::{Flags, Format};
 use pg2::graph::PinClass;
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 
 /// Lanes of a block. Others are filled up to a multiple of a chunk.
 pub const LANES: usize = 256;
 const CHUNK: usize = 16;
 
+/// Bytes of the widest vector, which is loaded and stored fastest where it crosses no line of the cache.
+const VECTOR: usize = 64;
+
+/// Numbers that begin where a vector may. Clones need not.
+#[derive(Clone, Default)]
+struct Aligned {
+    room: Vec<u64>,
+    first: usize,
+    count: usize,
+}
+
+impl Aligned {
+    fn new(count: usize) -> Aligned {
+        let room = vec![0; count + VECTOR / size_of::<u64>()];
+        let first = room.as_ptr().align_offset(VECTOR).min(VECTOR / size_of::<u64>());
+        Aligned { room, first, count }
+    }
+}
+
+impl Deref for Aligned {
+    type Target = [u64];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u64] {
+        &self.room[self.first..self.first + self.count]
+    }
+}
+
+impl DerefMut for Aligned {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [u64] {
+        &mut self.room[self.first..self.first + self.count]
+    }
+}
+
 /// One value in all lanes of a block.
-type Register = Vec<u64>;
+type Register = Aligned;
 
 /// Sources as registers hold them, element by element.
 #[derive(Clone, Default)]
@@ -52,8 +87,10 @@ impl Gathered {
         let places: Vec<u32> = ranges.iter().flat_map(|r| r.start as u32..r.end as u32).collect();
         let column = |(column, format): (&Vec<Real>, &Format)| {
             let last = places.last().into_iter().cycle();
-            let filled = places.iter().chain(last).take(places.len().next_multiple_of(CHUNK));
-            filled.map(|k| held(*format, column[*k as usize].bits())).collect()
+            let filled = places.iter().chain(last).map(|k| held(*format, column[*k as usize].bits()));
+            let mut to = Aligned::new(places.len().next_multiple_of(CHUNK));
+            to.iter_mut().zip(filled).for_each(|(to, x)| *to = x);
+            to
         };
         Gathered { columns: columns.iter().zip(formats).map(column).collect(), places }
     }
@@ -69,9 +106,9 @@ impl Gathered {
 
 impl Frame {
     pub fn new(program: &Program) -> Frame {
-        let mut registers = vec![vec![0; LANES]; program.registers];
+        let mut registers: Vec<Register> = (0..program.registers).map(|_| Aligned::new(LANES)).collect();
         program.constants.iter().for_each(|(register, value)| registers[*register].fill(*value));
-        Frame { registers, marked: vec![0; LANES], once: false }
+        Frame { registers, marked: Aligned::new(LANES), once: false }
     }
 
     /// Computes what no source changes.
@@ -283,6 +320,21 @@ impl Place<'_> {
     /// x^n of what `first` makes of x; 0 of 0. The products are those of [`f64::powi`].
     #[inline(always)]
     fn power(self, n: i32, holds: impl Fn(f64) -> bool, first: impl Fn(f64) -> f64) {
+        let or_zero = |a: f64, x: f64| if a == 0.0 { 0 } else { x.to_bits() };
+        // The most frequent ones in one go.
+        match n {
+            1 => return self.one_where(holds, |a| or_zero(a, first(a))),
+            -1 => return self.one_where(holds, |a| or_zero(a, 1.0 / first(a))),
+            -2 => {
+                let of = |x: f64| 1.0 / (x * x);
+                return self.one_where(holds, |a| or_zero(a, of(first(a))));
+            }
+            -3 => {
+                let of = |x: f64| 1.0 / (x * (x * x));
+                return self.one_where(holds, |a| or_zero(a, of(first(a))));
+            }
+            _ => {}
+        }
         let Place { args: [a, ..], to, marked } = self;
         let (mut factors, mut products) = ([0.0; LANES], [1.0; LANES]);
         let (factors, products) = (&mut factors[..a.len()], &mut products[..a.len()]);
@@ -306,6 +358,26 @@ impl Place<'_> {
         }
         for ((to, a), p) in to.iter_mut().zip(a).zip(&*products) {
             *to = if number(*a) == 0.0 { 0 } else { p.to_bits() };
+        }
+    }
+
+    /// Products with a power of two, rounded to integers between two ends.
+    #[inline(always)]
+    fn rounded(self, by: f64, ends: [f64; 2]) {
+        let whole = |x: f64| (x * by).round_ties_even();
+        if ends[0] > -SMALL || ends[1] < SMALL {
+            return self.whole(ends, whole);
+        }
+        let Place { args, to, marked } = self;
+        let mut differ = 0;
+        for (to, a) in to.iter_mut().zip(args[0]) {
+            // Exponents differ unless the product is small.
+            let bits = (number(*a) * by + ROUND).to_bits();
+            differ |= bits ^ ROUND.to_bits();
+            *to = bits.wrapping_sub(ROUND.to_bits());
+        }
+        if differ >> 52 != 0 {
+            Place { args, to, marked }.whole(ends, whole);
         }
     }
 
@@ -380,7 +452,7 @@ fn compute<const FMA: bool>(what: &What, p: Place) {
         What::Exp => p.one_where(|x| (x >= LEAST_EXP) & (x <= MOST_EXP), |x| exp::<FMA>(x).to_bits()),
         What::ToFloat(by) => p.one(|a| (a as i64 as f64 * by).to_bits()),
         What::ToFloatUnsigned(by) => p.one(|a| (a as f64 * by).to_bits()),
-        What::Round(by, ends) => p.whole(ends, |x| (x * by).round_ties_even()),
+        What::Round(by, ends) => p.rounded(by, ends),
         What::Truncate(by, ends) => p.whole(ends, |x| (x * by).trunc()),
         What::Finite => p.one_where(is_finite, |x| (x + 0.0).to_bits()),
         What::Less => p.two_where(alike, |a, b| (a < b) as u64),
