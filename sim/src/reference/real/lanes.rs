@@ -1,50 +1,17 @@
 //! Programs of [`super::program`] over lanes, in vector code chosen at run time.
 
+use super::aligned::Aligned;
+use super::exp::{LEAST_EXP, MOST_EXP, exp};
 use super::program::{Program, Step, What, held, pattern};
 use hdl::op::meaning::Real;
 use hdl::op::{Inst, MOST_ARGS, Operator};
 use hdl::{Flags, Format};
 use pg2::graph::PinClass;
-use std::ops::{Deref, DerefMut, Range};
+use std::ops::Range;
 
 /// Lanes of a block. Others are filled up to a multiple of a chunk.
 pub const LANES: usize = 256;
 const CHUNK: usize = 16;
-
-/// Bytes of the widest vector, which is loaded and stored fastest where it crosses no line of the cache.
-const VECTOR: usize = 64;
-
-/// Numbers that begin where a vector may. Clones need not.
-#[derive(Clone, Default)]
-struct Aligned {
-    room: Vec<u64>,
-    first: usize,
-    count: usize,
-}
-
-impl Aligned {
-    fn new(count: usize) -> Aligned {
-        let room = vec![0; count + VECTOR / size_of::<u64>()];
-        let first = room.as_ptr().align_offset(VECTOR).min(VECTOR / size_of::<u64>());
-        Aligned { room, first, count }
-    }
-}
-
-impl Deref for Aligned {
-    type Target = [u64];
-
-    #[inline(always)]
-    fn deref(&self) -> &[u64] {
-        &self.room[self.first..self.first + self.count]
-    }
-}
-
-impl DerefMut for Aligned {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut [u64] {
-        &mut self.room[self.first..self.first + self.count]
-    }
-}
 
 /// One value in all lanes of a block.
 type Register = Aligned;
@@ -408,7 +375,7 @@ impl Place<'_> {
 }
 
 /// Added to a float of at most [`SMALL`], this rounds it to an integer that stands in the low bits.
-const ROUND: f64 = 6_755_399_441_055_744.0;
+pub const ROUND: f64 = 6_755_399_441_055_744.0;
 const SMALL: f64 = 1_125_899_906_842_624.0;
 
 /// What no integer of a register reaches.
@@ -503,63 +470,5 @@ fn other(op: &dyn Operator, inst: &Inst, p: Place) {
     for (((to, out), flags), marked) in to.iter_mut().zip(out).zip(flags).zip(marked) {
         *marked |= mark_unless(flags.is_empty());
         *to = held(inst.result, out.bits());
-    }
-}
-
-/// Between these the exponential is a number; below, it is computed apart as well.
-const LEAST_EXP: f64 = -745.0;
-const MOST_EXP: f64 = 709.7;
-
-/// e^x for [`LEAST_EXP`] to [`MOST_EXP`], off by at most one unit in the last place.
-///
-/// x is n ln 2 + r with |r| at most ln 2 / 2, where the series of e^r up to r^13 leaves less than 2^-57.
-#[inline(always)]
-fn exp<const FMA: bool>(x: f64) -> f64 {
-    let madd = |a: f64, b: f64, c: f64| if FMA { a.mul_add(b, c) } else { a * b + c };
-    let shifted = madd(x, std::f64::consts::LOG2_E, ROUND);
-    let n = shifted - ROUND;
-    // ln 2 in two parts, the first with so few bits that its multiples are exact (fdlibm, e_exp.c).
-    let r = madd(n, -1.908_214_929_270_587_7e-10, madd(n, -6.931_471_803_691_238e-1, x));
-    let mut p = 1.0 / 6_227_020_800.0;
-    for c in [
-        1.0 / 479_001_600.0,
-        1.0 / 39_916_800.0,
-        1.0 / 3_628_800.0,
-        1.0 / 362_880.0,
-        1.0 / 40_320.0,
-        1.0 / 5_040.0,
-        1.0 / 720.0,
-        1.0 / 120.0,
-        1.0 / 24.0,
-        1.0 / 6.0,
-        0.5,
-    ] {
-        p = madd(p, r, c);
-    }
-    let series = madd(r * r, p, r) + 1.0;
-    // 2^n in two factors, each a normal number.
-    let n = (shifted.to_bits() as i64).wrapping_sub(ROUND.to_bits() as i64);
-    let half = n >> 1;
-    let power = |n: i64| f64::from_bits(((n.wrapping_add(1023)) << 52) as u64);
-    series * power(half) * power(n.wrapping_sub(half))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_exponential_is_off_by_at_most_one_place() {
-        let steps = 400_000;
-        for k in 0..=steps {
-            let x = LEAST_EXP + (MOST_EXP - LEAST_EXP) * k as f64 / steps as f64;
-            for x in [x, x / 700.0, x / 1e6, x * 1e-17] {
-                for found in [exp::<true>(x), exp::<false>(x)] {
-                    let off = (found.to_bits() as i64 - x.exp().to_bits() as i64).abs();
-                    assert!(off <= 1, "{x:e}: {found:e} {:e}", x.exp());
-                }
-            }
-        }
-        assert_eq!([exp::<true>(0.0), exp::<false>(0.0)], [1.0; 2]);
     }
 }
