@@ -201,7 +201,6 @@ fn param(text: &str) -> Result<(String, f64), String> {
 /// Particles, plan, run, check, and what was asked for on paper.
 pub fn run(args: Args) -> Result<(), Failure> {
     let (entry, place) = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
-    let engine = BackendOptions { place: place.to_string(), ..engine(&args)? };
     if args.predict.predict.is_none() {
         args.fold.check(entry)?;
     }
@@ -232,6 +231,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         .map(|kernel| Gpu::open_cards(entry.name, kernel, args.gpus as usize))
         .transpose()
         .map_err(failure)?;
+    let engine = BackendOptions { place: place.to_string(), ..engine(&args)? };
     let mut backend = (entry.open)(&engine);
     if let Some(k) = &kernels {
         let pairs = expected_pairs(&args);
@@ -318,10 +318,11 @@ fn options(args: &Args, native: bool) -> fmm::FmmOptions {
 }
 
 fn engine(args: &Args) -> Result<BackendOptions, Failure> {
+    let (pipelines, groups) = args.lanes.one()?;
     Ok(BackendOptions {
-        pipelines: args.lanes.pipelines,
-        groups: args.lanes.groups()?,
-        ii: args.fold.ii,
+        pipelines,
+        groups,
+        ii: args.fold.one()?,
         jmem_words: args.jmem.unwrap_or(backends::BackendOptions::default().jmem_words),
         stream_bits: args.stream.parse().unwrap_or(32),
         threads: args.threads,
