@@ -12,7 +12,7 @@ mod progress;
 mod source;
 mod tables;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 use failure::Failure;
 use std::process::ExitCode;
 
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     restore_signals();
     #[cfg(unix)]
     output::remove_when_interrupted();
-    let cli = match Cli::try_parse() {
+    let cli = match parse() {
         Ok(cli) => cli,
         Err(e) => {
             // Help and version are no mistakes: clap sends them to stdout and gives 0.
@@ -50,6 +50,21 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => report(failure),
     }
+}
+
+/// The command line's options, each of which takes a value like `-1` as a number, so that a wrong one is refused by name.
+fn parse() -> Result<Cli, clap::Error> {
+    let mut command = with_negative_numbers(Cli::command());
+    let mut matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|e| e.format(&mut command))
+}
+
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let takes = |arg: clap::Arg| match arg.get_action().takes_values() {
+        true => arg.allow_negative_numbers(true),
+        false => arg,
+    };
+    command.mut_args(takes).mut_subcommands(with_negative_numbers)
 }
 
 /// Prints what went wrong and gives the exit status that README.md names.

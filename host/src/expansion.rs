@@ -155,11 +155,11 @@ pub trait Derivatives<T: Real>: Send + Sync {
 }
 
 /// The operators of a basis and order: for 1/r, or a black-box expansion of a kernel. M2L of solid harmonics takes the order below
-/// at offsets d with d.d above `lower_beyond`.
+/// at far offsets, see [`FmmOptions::lower_beyond`](crate::fmm::FmmOptions::lower_beyond).
 pub fn operators<T: Vectors>(
     basis: Basis,
     order: usize,
-    lower_beyond: Option<u64>,
+    lower_beyond: Option<f64>,
     near2: u64,
     kernel: Option<&Arc<dyn Function>>,
 ) -> Box<dyn Expansion<T>> {

@@ -157,7 +157,7 @@ impl Plan {
     }
 
     /// Takes another order, and another part of it (see [`FmmOptions::lower_beyond`]); the tree stays.
-    pub fn set_order(&mut self, order: usize, lower_beyond: Option<u64>) {
+    pub fn set_order(&mut self, order: usize, lower_beyond: Option<f64>) {
         if (order, lower_beyond) == (self.options.order, self.options.lower_beyond) {
             return;
         }

@@ -71,10 +71,10 @@ pub struct Args {
     /// Expansion order P [default: 4, or what --tol needs]
     #[arg(long, value_name = "P")]
     order: Option<usize>,
-    /// M2L takes the order below between cells at offsets d with d.d above D; solid harmonics only [default: nowhere, or what
-    /// --tol needs]
+    /// M2L takes the order below between cells at offsets d with d.d above D, of which those along y count a quarter less and
+    /// those along z a half; solid harmonics only [default: nowhere, or what --tol needs]
     #[arg(long, value_name = "D", conflicts_with_all = ["tol", "near_only", "predict"])]
-    lower_beyond: Option<u64>,
+    lower_beyond: Option<f64>,
     /// Find the order, precision and leaf size for a relative L2 error of the gradient of at most E
     #[arg(long, value_name = "E", value_parser = tolerance, conflicts_with_all = ["order", "near_only", "predict"])]
     tol: Option<f64>,
@@ -278,12 +278,6 @@ fn check(args: &Args, options: &fmm::FmmOptions, native: bool, on_cpu: bool) -> 
     options.check().map_err(failure)?;
     if options.periodic.is_some() && !on_cpu {
         return refuse(fmm::NO_IMAGES);
-    }
-    if options.periodic.is_some() && args.check.is_some() && (args.targets.is_some() || args.hessian) {
-        return refuse(
-            "the Ewald sums of --check give potential and gradient at the particles; leave --check out for --targets and \
-             --hessian",
-        );
     }
     Ok(())
 }

@@ -56,10 +56,13 @@ pub fn measure(particles: &Particles, field: &Field, k: usize, seed: u64, eps: f
     compare(field, &targets, &summation::reference(particles, &targets, eps))
 }
 
-/// Compares `field`, its Hessian included where it has one, with direct summation at `min(k, n)` targets.
-pub fn measure_all(direct: &Direct, field: &Field, k: usize, seed: u64) -> Errors {
+/// Compares `field`, its Hessian included where it has one, with direct summation, or with Ewald sums, at `min(k, n)` targets.
+pub fn measure_all(direct: &Direct, periodic: Option<&Periodic>, field: &Field, k: usize, seed: u64) -> Errors {
     let targets = sample(direct.targets()[0].len(), k, seed);
-    let reference = direct.at(&targets);
+    let reference = match periodic {
+        None => direct.at(&targets),
+        Some(periodic) => ewald::reference_of(direct, &targets, periodic),
+    };
     let forces: Vec<Force> = reference.iter().map(|all| [all[0], all[1], all[2], all[3]]).collect();
     let mut errors = compare(field, &targets, &forces);
     if let Some(hessian) = &field.hessian {

@@ -10,17 +10,22 @@
 //! - one axis, rho from it: `-(2 ln rho + E_1(alpha^2 rho^2))` for each charge.
 //!
 //! The result does not depend on `alpha`, which is chosen for speed.
+//!
+//! All parts are functions of y - x for a target x and a source y. A dipole p takes their derivative along p, the gradient and the
+//! second derivatives those with respect to x.
 
+mod radial;
 mod special;
 mod waves;
 
 use crate::arith::scale::{exponent, ldexp};
-use crate::arith::wide::{self, WideForce};
+use crate::arith::wide::{self, Carried, WideValues};
 use crate::data::Force;
 use crate::data::particles::Particles;
 use crate::data::periodic::Periodic;
+use crate::direct::summation::Direct;
+use radial::{Radial, Source, act};
 use rayon::prelude::*;
-use special::{END, EULER, Fit, logarithm, smooth};
 use std::f64::consts::PI;
 use waves::{FREE, Sums, Waves};
 
@@ -30,20 +35,38 @@ const CUT: f64 = 36.0;
 /// The square of the distance in units of L below which a pair is computed in wide arithmetic.
 const LEAST_SQUARE: f64 = 1e-120;
 
+/// How often each of potential, gradient and second derivatives is divided by a length.
+const LENGTHS: [i32; 10] = [1, 2, 2, 2, 3, 3, 3, 3, 3, 3];
+
 /// Potential and gradient at the particles `targets`, in the user's units. `eps` softens all pairs of a particle and the 27
 /// nearest images of another. Infinite only where the true value is beyond the range of f64.
 pub fn reference(particles: &Particles, targets: &[usize], eps: f64, periodic: &Periodic) -> Vec<Force> {
-    let alpha = best_alpha(particles.len(), targets.len(), periodic.count());
-    with_alpha(particles, targets, eps, periodic, alpha)
+    let all = reference_of(&Direct::of(particles, eps), targets, periodic);
+    all.into_iter().map(|v| [v[0], v[1], v[2], v[3]]).collect()
+}
+
+/// The same for any sources and targets: potential, gradient and second derivatives, which are 0 where they are not wanted.
+pub fn reference_of(direct: &Direct, targets: &[usize], periodic: &Periodic) -> Vec<[f64; 10]> {
+    let alpha = best_alpha(direct.geometry.sources[0].len(), targets.len(), periodic.count());
+    with_alpha(direct, targets, periodic, alpha)
 }
 
 /// The same for an `alpha` in units of 1/L, at least 2.
-fn with_alpha(particles: &Particles, targets: &[usize], eps: f64, periodic: &Periodic, alpha: f64) -> Vec<Force> {
-    let ewald = Ewald::new(particles, eps, periodic, alpha);
+fn with_alpha(direct: &Direct, targets: &[usize], periodic: &Periodic, alpha: f64) -> Vec<[f64; 10]> {
+    let ewald = Ewald::new(direct, periodic, alpha);
     let waves = Waves::new(periodic.axes, alpha, CUT);
     let parts = ewald.x.each_ref().map(|x| x.iter().map(|x| x * ewald.inverse).collect::<Vec<f64>>());
-    let sums = waves.sums(&parts, &ewald.q);
-    targets.par_iter().map(|i| ewald.at(*i, &waves, &sums)).collect()
+    let mut sums = vec![waves.sums(&parts, &ewald.q)];
+    if direct.sources.dipoles.is_some() {
+        let moments = ewald.p.each_ref().map(|p| p.iter().map(|p| p * ewald.inverse).collect::<Vec<f64>>());
+        sums.extend(moments.iter().map(|p| waves.sums(&parts, p)));
+    }
+    let is_plain = !direct.hessian && direct.sources.dipoles.is_none();
+    let at = |i: &usize| match is_plain {
+        true => ewald.at::<false>(ewald.place(*i), &waves, &sums),
+        false => ewald.at::<true>(ewald.place(*i), &waves, &sums),
+    };
+    targets.par_iter().map(at).collect()
 }
 
 /// The `alpha` for which both sums together take the least time, by what a pair and a wave cost.
@@ -60,76 +83,107 @@ fn best_alpha(n: usize, targets: usize, axes: usize) -> f64 {
     all.min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or(4.0)
 }
 
-/// Charges in a periodic box.
+/// Charges and dipoles in a periodic box.
 struct Ewald<'a> {
+    direct: &'a Direct<'a>,
     periodic: &'a Periodic,
-    /// Positions in the box, times a power of two that makes the period about 1; charges of at most 1.
+    /// Sources, in the box, times a power of two that makes the period about 1; charges and moments of at most about 1.
     x: [Vec<f64>; 3],
     q: Vec<f64>,
+    p: [Vec<f64>; 3],
+    /// What is taken from coordinates.
+    origin: [f64; 3],
     shift: i32,
     charge: i32,
     /// The period in these units, and its inverse.
     length: f64,
     inverse: f64,
     eps: f64,
-    alpha: f64,
+    radial: Radial,
     /// Images on either side whose pairs may be near.
     most: i32,
-    fits: (&'static [Fit; 2], &'static Fit),
     total: f64,
 }
 
 impl<'a> Ewald<'a> {
-    fn new(particles: &Particles, eps: f64, periodic: &'a Periodic, alpha: f64) -> Ewald<'a> {
+    fn new(direct: &'a Direct, periodic: &'a Periodic, alpha: f64) -> Ewald<'a> {
         let shift = exponent(periodic.length);
-        let columns = [&particles.x, &particles.y, &particles.z];
-        let x = [0, 1, 2].map(|a| {
+        let columns = direct.geometry.sources;
+        let origin = [0, 1, 2].map(|a| {
             let largest = columns[a].iter().fold(0.0, |l: f64, x| l.max(x.abs()));
             // Exact, since all particles lie within a period of each other; not needed where coordinates are small.
             let is_far = !periodic.axes[a] && largest > 4.0 * periodic.length;
-            let origin = columns[a].first().filter(|_| is_far).copied().unwrap_or(0.0);
-            columns[a].iter().map(|x| ldexp(periodic.wrap(a, *x) - origin, -shift)).collect::<Vec<f64>>()
+            columns[a].first().filter(|_| is_far).copied().unwrap_or(0.0)
         });
-        let charge = exponent(particles.q.iter().fold(0.0, |a: f64, q| a.max(q.abs())));
-        let q: Vec<f64> = particles.q.iter().map(|q| ldexp(*q, -charge)).collect();
+        let scaled = |a: usize| move |x: &f64| ldexp(periodic.wrap(a, *x) - origin[a], -shift);
+        let x = [0, 1, 2].map(|a| columns[a].iter().map(scaled(a)).collect::<Vec<f64>>());
+        let largest = |column: &[f64]| column.iter().fold(0.0, |a: f64, q| a.max(q.abs()));
+        let (charges, dipoles) = (direct.sources.charges.unwrap_or_default(), direct.sources.dipoles);
+        let of_charges = Some(largest(charges)).filter(|q| *q > 0.0).map(exponent);
+        let of_moments = dipoles.into_iter().flatten().map(largest).fold(0.0, f64::max);
+        let of_moments = Some(of_moments).filter(|p| *p > 0.0).map(|p| exponent(p) - shift);
+        let charge = of_charges.max(of_moments).unwrap_or(0);
+        let column = |from: &[f64], e: i32| match from.is_empty() {
+            true => vec![0.0; x[0].len()],
+            false => from.iter().map(|q| ldexp(*q, -e)).collect::<Vec<f64>>(),
+        };
+        let q = column(charges, charge);
+        let p = dipoles.unwrap_or([&[]; 3]).map(|p| column(p, charge + shift));
         let length = ldexp(periodic.length, -shift);
         Ewald {
+            direct,
             periodic,
             total: q.iter().sum(),
             x,
             q,
+            p,
+            origin,
             shift,
             charge,
             length,
             inverse: 1.0 / length,
-            eps: ldexp(eps, -shift) / length,
-            alpha,
+            eps: ldexp(direct.eps, -shift) / length,
+            radial: Radial::new(alpha),
             most: (CUT.sqrt() / alpha + 0.5).floor() as i32,
-            fits: (smooth(), logarithm()),
         }
     }
 
-    /// Potential and gradient at particle `i`.
-    fn at(&self, i: usize, waves: &Waves, sums: &Sums) -> Force {
-        let place = [0, 1, 2].map(|a| self.x[a][i]);
-        let mut sum = waves.at(sums, place.map(|x| x * self.inverse));
-        let mut total = WideForce::default();
+    /// A target, in the units of the sources.
+    fn place(&self, i: usize) -> [f64; 3] {
+        let targets = self.direct.targets();
+        [0, 1, 2].map(|a| ldexp(self.periodic.wrap(a, targets[a][i]) - self.origin[a], -self.shift))
+    }
+
+    /// Potential and gradient, and with `ALL` what dipoles give and the second derivatives too.
+    fn at<const ALL: bool>(&self, place: [f64; 3], waves: &Waves, sums: &[Sums]) -> [f64; 10] {
+        let mut sum = waves.at::<ALL>(sums, place.map(|x| x * self.inverse));
+        let mut total = WideValues::default();
         for j in 0..self.q.len() {
-            self.pair(place, j, &mut sum, &mut total);
+            self.pair::<ALL>(place, j, &mut sum, &mut total);
         }
         if self.periodic.count() == 3 {
-            sum[0] -= PI / (self.alpha * self.alpha) * self.total;
+            sum[0] -= self.radial.background() * self.total;
         }
-        total[0].add(sum[0] * self.inverse, -self.shift);
-        (1..4).for_each(|a| total[a].add(sum[a] * self.inverse * self.inverse, -2 * self.shift));
-        total.map(|t| t.scaled(self.charge).to_f64())
+        std::array::from_fn(|k| {
+            let mut all = total[k];
+            all.add(sum[k] * self.inverse.powi(LENGTHS[k]), 0);
+            all.scaled(self.charge - LENGTHS[k] * self.shift).to_f64()
+        })
     }
 
-    /// Adds near images of particle `j`, and its waves without a periodic component.
-    fn pair(&self, at: [f64; 3], j: usize, sum: &mut Force, total: &mut WideForce) {
-        let cut = CUT.sqrt() / self.alpha;
+    /// What source `j` carries, lengths in units of L.
+    #[inline(always)]
+    fn source<const ALL: bool>(&self, j: usize) -> Source {
+        let p = if ALL { [0, 1, 2].map(|a| self.p[a][j] * self.inverse) } else { [0.0; 3] };
+        Source { q: self.q[j], p }
+    }
+
+    /// Adds near images of source `j`, and its waves without a periodic component.
+    fn pair<const ALL: bool>(&self, at: [f64; 3], j: usize, sum: &mut [f64; 10], total: &mut WideValues) {
+        let cut = self.radial.reach();
+        let source = self.source::<ALL>(j);
         let nearest = [0, 1, 2].map(|a| self.nearest(a, at[a], self.x[a][j]));
-        self.flat(at, j, sum);
+        self.flat::<ALL>(at, j, &source, sum);
         let most = [0, 1, 2].map(|a| if self.periodic.axes[a] { self.most } else { 0 });
         let image = |a: usize, m: i32| self.x[a][j] + (nearest[a] + m) as f64 * self.length;
         let along = |a: usize, m: i32| (image(a, m) - at[a]) * self.inverse;
@@ -147,17 +201,19 @@ impl<'a> Ewald<'a> {
                     let d = [dx, dy, along(2, mz)];
                     let r2: f64 = d.iter().map(|d| d * d).sum();
                     if r2 <= cut * cut {
-                        self.near(d, r2, self.q[j], sum);
+                        act::<ALL>(d, [true; 3], &self.radial.near::<ALL>(r2), &source, sum);
                     }
                     if r2 < LEAST_SQUARE {
-                        let source = [image(0, mx), image(1, my), image(2, mz)];
-                        wide::act(at, source, self.q[j], self.eps * self.length, total);
+                        let at_image = [image(0, mx), image(1, my), image(2, mz)];
+                        let dipole = self.p.each_ref().map(|p| p[j]);
+                        let carried = Carried { charge: self.q[j], dipole, exponent: 0 };
+                        wide::act_all(at, at_image, &carried, self.eps * self.length, total);
                     }
                 }
             }
         }
         if self.eps > 0.0 {
-            self.soften(at, j, nearest, sum);
+            self.soften::<ALL>(at, j, nearest, sum);
         }
     }
 
@@ -168,41 +224,22 @@ impl<'a> Ewald<'a> {
         if !self.periodic.axes[axis] { 0 } else { (d < -half) as i32 - (d >= half) as i32 }
     }
 
-    /// `erfc(alpha r) / r` as `1/r - alpha S(alpha^2 r^2)`; without 1/r where r is next to nothing.
-    #[inline(always)]
-    fn near(&self, d: [f64; 3], r2: f64, q: f64, sum: &mut Force) {
-        let a2 = self.alpha * self.alpha;
-        let [value, slope] = self.fits.0.each_ref().map(|fit| fit.at((a2 * r2).min(CUT)));
-        let inverse = if r2 < LEAST_SQUARE { 0.0 } else { 1.0 / r2.sqrt() };
-        sum[0] += q * (inverse - self.alpha * value);
-        let slope = q * (inverse * inverse * inverse + 2.0 * a2 * self.alpha * slope);
-        (0..3).for_each(|a| sum[a + 1] += slope * d[a]);
-    }
-
     /// Waves without a component along a periodic axis.
     #[inline(always)]
-    fn flat(&self, at: [f64; 3], j: usize, sum: &mut Force) {
-        let (alpha, q) = (self.alpha, self.q[j]);
-        let mut free = (0..3).filter(|a| !self.periodic.axes[*a]);
-        let along = |a: usize| (self.x[a][j] - at[a]) * self.inverse;
-        let (Some(a), b) = (free.next(), free.next()) else { return };
-        let d = [along(a), b.map_or(0.0, along)];
-        let x = alpha * alpha * (d[0] * d[0] + d[1] * d[1]);
-        let Some(b) = b else {
-            let (smooth, rest) = if x < END { (self.fits.0[0].at(x), (-x).exp()) } else { (1.0 / x.sqrt(), 0.0) };
-            sum[0] -= q * 2.0 * PI.sqrt() / alpha * (rest + PI.sqrt() * x * smooth);
-            sum[a + 1] += q * 2.0 * PI * alpha * d[0] * smooth;
+    fn flat<const ALL: bool>(&self, at: [f64; 3], j: usize, source: &Source, sum: &mut [f64; 10]) {
+        let free = self.periodic.axes.map(|is_periodic| !is_periodic);
+        if free == [false; 3] {
             return;
-        };
-        let ein = if x < END { self.fits.1.at(x) } else { x.ln() + EULER };
-        sum[0] -= q * (ein - EULER - 2.0 * alpha.ln());
-        let slope = if x > 0.0 { -2.0 * alpha * alpha * (-x).exp_m1() / x } else { 2.0 * alpha * alpha };
-        sum[a + 1] += q * slope * d[0];
-        sum[b + 1] += q * slope * d[1];
+        }
+        let d = [0, 1, 2].map(|a| if free[a] { (self.x[a][j] - at[a]) * self.inverse } else { 0.0 });
+        let r2: f64 = d.iter().map(|d| d * d).sum();
+        let values =
+            if self.periodic.count() == 2 { self.radial.sheet::<ALL>(r2) } else { self.radial.line::<ALL>(r2) };
+        act::<ALL>(d, free, &values, source, sum);
     }
 
     /// Adds what softening changes for the images next to the nearest one.
-    fn soften(&self, at: [f64; 3], j: usize, nearest: [i32; 3], sum: &mut Force) {
+    fn soften<const ALL: bool>(&self, at: [f64; 3], j: usize, nearest: [i32; 3], sum: &mut [f64; 10]) {
         let most = [0, 1, 2].map(|a| self.periodic.axes[a] as i32);
         let along = |a: usize, m: i32| (self.x[a][j] + (nearest[a] + m) as f64 * self.length - at[a]) * self.inverse;
         for m in (0..27i32).map(|k| [k / 9 - 1, k / 3 % 3 - 1, k % 3 - 1]) {
@@ -212,10 +249,9 @@ impl<'a> Ewald<'a> {
             let d = [0, 1, 2].map(|a| along(a, m[a]));
             let r2: f64 = d.iter().map(|d| d * d).sum();
             if r2 >= LEAST_SQUARE {
-                let [hard, soft] = [r2, r2 + self.eps * self.eps].map(|r2| 1.0 / r2.sqrt());
-                sum[0] += self.q[j] * (soft - hard);
-                let slope = self.q[j] * (soft.powi(3) - hard.powi(3));
-                (0..3).for_each(|a| sum[a + 1] += slope * d[a]);
+                let [hard, soft] = [r2, r2 + self.eps * self.eps].map(radial::inverse);
+                let change = std::array::from_fn(|k| soft[k] - hard[k]);
+                act::<ALL>(d, [true; 3], &change, &self.source::<ALL>(j), sum);
             }
         }
     }

@@ -35,7 +35,7 @@ pub struct Solid<T> {
     order: usize,
     near2: u64,
     /// Where M2L takes the order below.
-    lower_beyond: Option<u64>,
+    lower_beyond: Option<f64>,
     isa: Isa,
     /// [`terms::Term::weight`] of all terms that tables are made of.
     weights: Vec<f64>,
@@ -61,8 +61,8 @@ impl<T: Vectors> Solid<T> {
         Solid::with(order, near2, Isa::best())
     }
 
-    /// The same with the order below for M2L at offsets d with d.d above a number.
-    pub fn lower_beyond(self, lower_beyond: Option<u64>) -> Solid<T> {
+    /// The same with the order below for M2L at far offsets, see [`Orders::lower_beyond`].
+    pub fn lower_beyond(self, lower_beyond: Option<f64>) -> Solid<T> {
         Solid { lower_beyond, ..self }
     }
 

@@ -2,6 +2,7 @@
 
 mod close;
 mod m2l;
+mod meaning;
 mod p2p;
 
 pub(super) use p2p::by_leaf;

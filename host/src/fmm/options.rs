@@ -26,8 +26,9 @@ pub enum Precision {
 pub struct FmmOptions {
     /// Order P, 1 to that of [`Basis::max_order`].
     pub order: usize,
-    /// M2L of solid harmonics takes the order below between cells at offsets d with d.d above this: a step between two orders.
-    pub lower_beyond: Option<u64>,
+    /// M2L of solid harmonics takes the order below between cells at offsets d with d.d above this, which is a step between two
+    /// orders. Of offsets with the same d.d, those with their longest component along y count 1/4 less, and those along z 1/2.
+    pub lower_beyond: Option<f64>,
     /// Opening angle in (0, 0.5].
     pub theta: f64,
     /// Particles up to which a cell stays a leaf.
@@ -83,6 +84,10 @@ impl FmmOptions {
         let most = self.basis.max_order();
         if !(1..=most).contains(&self.order) {
             return wrong(format!("the order must be 1 to {most}, not {}", self.order));
+        }
+        if self.lower_beyond.is_some_and(|d| !(0.0..=1e9).contains(&d)) {
+            let given = self.lower_beyond.unwrap_or_default();
+            return wrong(format!("M2L takes a lower order beyond an offset d with d.d from 0 to 1e9, not {given:?}"));
         }
         if self.lower_beyond.is_some() && self.basis != Basis::Solid {
             return wrong(

@@ -112,7 +112,7 @@ pub struct Stats {
     pub order: usize,
     /// The square of the offset beyond which M2L took the order below.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lower_beyond: Option<u64>,
+    pub lower_beyond: Option<f64>,
     pub theta: f64,
     pub leaf: usize,
     /// Where the leaf size comes from.

@@ -218,3 +218,62 @@ fn functions_that_no_expansion_holds_are_refused() {
     let none = Plan::new(p.columns(), &options(4, 20)).err().expect("no kernel").to_string();
     assert!(none.contains("is for a P2P kernel"), "{none}");
 }
+
+/// Pairs whose difference integer coordinates hold badly or not at all, by a kernel that casts it, on backends of bits and of
+/// meaning; and the reference of `--check`.
+#[test]
+fn close_pairs_are_what_the_kernel_means() {
+    // By the potential alone: the gradient's format saturates so near.
+    let compared = |text: &str, is_possible: bool| {
+        let graph = pg2::compile("soft", text).unwrap_or_else(|e| panic!("{e:?}")).graph;
+        let mut p = Particles::default();
+        p.push([-0.5; 3], 0.5);
+        p.push([0.5; 3], 0.5);
+        for (k, distance) in [3e-11, 2e-10, 7e-10, 5e-9, 9e-8, 1e-4].into_iter().enumerate() {
+            let at = [0.1 * k as f64 - 0.3, 0.21, -0.13];
+            p.push(at, 1.0);
+            p.push([at[0] + 0.6 * distance, at[1] - 0.8 * distance, at[2]], -0.75);
+        }
+        let options = FmmOptions { near_only: true, ..options(4, 64) };
+        let plan = Plan::for_kernel(p.columns(), &options, Some(&graph)).unwrap_or_else(|e| panic!("{e}"));
+        let all: Vec<usize> = (0..p.len()).collect();
+        let wanted = |i: usize| -> f64 {
+            let of = |j: usize| {
+                let d: Vec<f64> = (0..3).map(|a| p.position(j)[a] - p.position(i)[a]).collect();
+                let r = d.iter().map(|d| d * d).sum::<f64>().sqrt();
+                if i == j { 0.0 } else { p.q[j] * (-r).exp() * r.powf(-0.5) }
+            };
+            all.iter().map(|j| of(*j)).sum()
+        };
+        let mut found =
+            vec![offload::direct(&plan, &p.q, &graph, &all).expect("it runs").iter().map(|f| f[0]).collect()];
+        for backend in ["emulator", "cpu"] {
+            let mut backend = (backends::find(backend).expect("a backend").0.open)(&BackendOptions::default());
+            let mut pipelines = Pipelines::new(&mut *backend, &graph, None);
+            let solution = plan.solve(&p.q, &mut [&mut pipelines], &mut |_, _, _| {}).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(solution.stats.close_pairs, 5);
+            found.push(solution.field.potential);
+        }
+        for potential in found {
+            let worst = all.iter().map(|i| (potential[*i] / wanted(*i) - 1.0).abs()).fold(0.0, f64::max);
+            assert_eq!(worst < 1e-4, is_possible, "{worst:e}");
+        }
+    };
+    // exp(-r) / sqrt(r), with a difference of either sign, and one that is compared with 0.
+    let text = |difference: &str, cast: &str, same: &str| {
+        format!(
+            "fixed32.31 xi[3] ipin; fixed32.31 xj[3] jpin; float29.20 mj jpin; fixed64.30 pout fout;
+            d = {difference};
+            dx = {cast};
+            r2 = dx * dx;
+            r = pg_pow(r2, 1, 2);
+            q = {same} ? 0 : mj;
+            p = q * pg_pow(r, -1, 2) * pg_exp(-r);
+            pout += (fixed64.30)p;"
+        )
+    };
+    compared(&text("xj - xi", "(float29.20)d", "r2 == 0"), true);
+    compared(&text("xi - xj", "(float29.20)d", "d[0] == 0 && d[1] == 0 && d[2] == 0"), true);
+    // The places of particles themselves are used.
+    compared(&text("(xj >> 1) - (xi >> 1)", "(float29.20)d << 1", "r2 == 0"), false);
+}

@@ -43,11 +43,6 @@ impl Task<'_> {
         if self.args.budget && (sources.len() != 1 || sources[0].dipoles.is_some() || sources[0].charges.is_none()) {
             return Err(Failure::Usage("--budget is for one set of charges without dipole moments".into()));
         }
-        if self.args.check.is_some() && self.options.periodic.is_some() && sources.iter().any(|s| s.dipoles.is_some()) {
-            return Err(Failure::Usage(
-                "the Ewald sums of --check are for charges; leave it out for dipole moments".into(),
-            ));
-        }
         let (whole, left_to_cpu) = match whole {
             Some(Ok(solution)) => (Some(solution), None),
             Some(Err(why)) => (None, Some(why)),
@@ -58,7 +53,7 @@ impl Task<'_> {
             if let Some(count) = self.args.check {
                 let geometry = self.input.geometry();
                 let direct = Direct { geometry, sources: sources[0], eps: self.args.eps, hessian: false };
-                stats.error = Some(error::measure_all(&direct, &field, count, self.args.seed));
+                stats.error = Some(error::measure_all(&direct, None, &field, count, self.args.seed));
             }
             return Ok((vec![field], stats));
         }
@@ -134,13 +129,13 @@ impl Task<'_> {
     /// The errors of what one set of charges gave at `count` targets.
     fn errors(&self, plan: &Plan, sources: &Sources, field: &Field, count: usize) -> Result<Errors, Failure> {
         let (args, input) = (self.args, self.input);
-        if self.expanded().is_none() && self.options.periodic.is_none() {
+        let Some(graph) = self.expanded() else {
             let direct = Direct { geometry: input.geometry(), sources: *sources, eps: args.eps, hessian: args.hessian };
-            return Ok(error::measure_all(&direct, field, count, args.seed));
-        }
+            return Ok(error::measure_all(&direct, self.options.periodic.as_ref(), field, count, args.seed));
+        };
         let targets = error::sample(field.potential.len(), count, args.seed);
-        let charges = sources.charges.expect("dipoles are refused here");
-        let reference = self.reference(plan, charges, &targets)?;
+        let charges = sources.charges.expect("kernels are refused dipoles");
+        let reference = offload::direct(plan, charges, graph, &targets).map_err(failure)?;
         Ok(error::compare(field, &targets, &reference))
     }
 

@@ -29,6 +29,23 @@ fn the_check_is_an_ewald_sum_for_all_axes() {
         let periodic = stats(&p, &format!("{words} --check 100"))["error"]["gradient_rel_l2"].as_f64();
         assert!(periodic < Some(1e-4), "{axes} {periodic:?}");
     }
+    // Targets apart, dipoles without charges, and second derivatives.
+    std::fs::write(p.path("t.csv"), "x,y,z\n0.1,0.2,0.3\n0.9,0.5,0.4\n").expect("a file");
+    std::fs::write(p.path("d.csv"), "x,y,z,px,py,pz\n0.7,0.2,0.1,1,2,3\n0.2,0.5,0.4,-1,0,1\n").expect("a file");
+    for (words, has_hessian) in [
+        ("--n 2000 --targets t.csv --hessian", true),
+        ("--n 2000 --targets t.csv", false),
+        ("--particles d.csv --targets t.csv --hessian", true),
+        ("--particles d.csv", false),
+    ] {
+        let all =
+            format!("{words} --backend cpu --expansion solid --order 14 --periodic 1 --periodic-axes xz --check 100");
+        let error = &stats(&p, &all)["error"];
+        for key in ["potential_rel_l2", "gradient_rel_l2", "hessian_rel_l2"] {
+            let is_small = error[key].as_f64().map(|e| e < 1e-4);
+            assert_eq!(is_small, (has_hessian || !key.starts_with("hessian")).then_some(true), "{words} {error}");
+        }
+    }
     let tuned = stats(&p, "--n 3000 --backend cpu --tol 1e-4 --periodic 1");
     let error = tuned["error"]["gradient_rel_l2"].as_f64().expect("an error");
     assert!(error < 1e-4 && error > 1e-5, "{error}");

@@ -18,7 +18,7 @@ fn a_wanted_error_is_kept() {
         let native = if words.contains("cpu") { "--expansion solid" } else { "--expansion solid --m2l native" };
         let (order, leaf) =
             (&s["order"], if words.contains("leaf") { String::new() } else { format!("--leaf {}", s["leaf"]) });
-        let lower = s["lower_beyond"].as_u64().map_or(String::new(), |d| format!("--lower-beyond {d}"));
+        let lower = s["lower_beyond"].as_f64().map_or(String::new(), |d| format!("--lower-beyond {d}"));
         let again = stats(&p, &format!("{words} {native} {precision} --order {order} {lower} {leaf} --check 1000"));
         assert_eq!(error(&again), error(&s), "{words}");
     }

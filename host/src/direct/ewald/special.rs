@@ -51,11 +51,15 @@ impl Fit {
     }
 }
 
-/// erf(sqrt x) / sqrt x and its derivative: multiples of the Boys functions F_0 and F_1.
-pub fn smooth() -> &'static [Fit; 2] {
-    static FITS: OnceLock<[Fit; 2]> = OnceLock::new();
+/// erf(sqrt x) / sqrt x and its first three derivatives: multiples of the Boys functions F_0 to F_3.
+pub fn smooth() -> &'static [Fit; 4] {
+    static FITS: OnceLock<[Fit; 4]> = OnceLock::new();
     let factor = 2.0 / PI.sqrt();
-    FITS.get_or_init(|| [Fit::new(|x| factor * boys(0, x)), Fit::new(|x| -factor * boys(1, x))])
+    let derivative = |n: usize| {
+        let sign = if n % 2 == 0 { factor } else { -factor };
+        Fit::new(move |x| sign * boys(n, x))
+    };
+    FITS.get_or_init(|| std::array::from_fn(derivative))
 }
 
 /// E_1(x) + ln x + Euler's constant, an entire function.
@@ -89,6 +93,29 @@ fn ein(x: f64) -> f64 {
     (-x).exp() * sum
 }
 
+/// The `k`-th derivative of `(1 - exp(-x)) / x`, the integral of (-t)^k exp(-x t) from 0 to 1, for k up to 2.
+#[inline(always)]
+pub fn mean_decay(k: usize, x: f64) -> f64 {
+    let sign = if k % 2 == 0 { 1.0 } else { -1.0 };
+    if k == 0 {
+        return if x > 0.0 { -(-x).exp_m1() / x } else { 1.0 };
+    }
+    if x < 2.0 {
+        // The sum of (-x)^n / (n! (n + k + 1)).
+        let (mut term, mut sum) = (1.0, 0.0);
+        for n in 0..30 {
+            sum += term / (n + k + 1) as f64;
+            term *= -x / (n + 1) as f64;
+        }
+        return sign * sum;
+    }
+    let e = (-x).exp();
+    match k {
+        1 => ((x + 1.0) * e - 1.0) / (x * x),
+        _ => (2.0 - (x * x + 2.0 * x + 2.0) * e) / (x * x * x),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,5 +140,21 @@ mod tests {
             let slope = (smooth()[0].at(x + 1e-4) - smooth()[0].at(x - 1e-4)) / 2e-4;
             assert!((slope - smooth()[1].at(x)).abs() < 1e-9);
         }
+    }
+
+    #[test]
+    fn derivatives_are_those_of_the_function_before() {
+        let step = 1e-4;
+        for x in [0.01, 0.3, 1.9999, 2.0001, 4.4, 30.1] {
+            for k in 1..4 {
+                let slope = (smooth()[k - 1].at(x + step) - smooth()[k - 1].at(x - step)) / (2.0 * step);
+                assert!((slope - smooth()[k].at(x)).abs() < 1e-8, "{k} {x}");
+            }
+            for k in 1..3 {
+                let slope = (mean_decay(k - 1, x + step) - mean_decay(k - 1, x - step)) / (2.0 * step);
+                assert!((slope - mean_decay(k, x)).abs() < 1e-8, "{k} {x}");
+            }
+        }
+        assert_eq!([0, 1, 2].map(|k| mean_decay(k, 0.0)), [1.0, -0.5, 1.0 / 3.0]);
     }
 }

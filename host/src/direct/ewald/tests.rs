@@ -1,11 +1,15 @@
 //! Ewald sums against Madelung constants, against each other for several `alpha`, and against sums over very many images.
 
+use super::special::EULER;
 use super::*;
 use crate::data::periodic::ALL_AXES;
+use crate::data::problem::{Geometry, Sources};
 use crate::data::random::{Charge, Distribution, generate};
 
 fn all(particles: &Particles, periodic: &Periodic, alpha: f64) -> Vec<Force> {
-    with_alpha(particles, &(0..particles.len()).collect::<Vec<_>>(), 0.0, periodic, alpha)
+    let targets: Vec<usize> = (0..particles.len()).collect();
+    let all = with_alpha(&Direct::of(particles, 0.0), &targets, periodic, alpha);
+    all.into_iter().map(|v| [v[0], v[1], v[2], v[3]]).collect()
 }
 
 #[test]
@@ -128,5 +132,136 @@ fn units_and_places_do_not_matter() {
                 assert!(!slope.is_normal() || (slope - b[1]).abs() < 1e-4 * b[1].abs().max(10.0), "{axes:?}");
             }
         }
+    }
+}
+
+/// Charges and dipoles in a box, some of them softened, and where they are felt.
+struct Carried {
+    sources: Particles,
+    moments: Particles,
+    eps: f64,
+}
+
+fn carried(eps: f64) -> Carried {
+    let [sources, moments] = [5, 6].map(|seed| generate(12, Distribution::Uniform, Charge::Random, seed));
+    Carried { sources, moments, eps }
+}
+
+impl Carried {
+    /// Potential, gradient and second derivatives at points.
+    fn at(&self, points: &[[f64; 3]], periodic: &Periodic) -> Vec<[f64; 10]> {
+        let mut targets = Particles::default();
+        points.iter().for_each(|x| targets.push(*x, 0.0));
+        let geometry = Geometry { sources: self.sources.columns(), targets: Some(targets.columns()) };
+        let sources = Sources { charges: Some(&self.sources.q), dipoles: Some(self.moments.columns()) };
+        let direct = Direct { geometry, sources, eps: self.eps, hessian: true };
+        reference_of(&direct, &(0..points.len()).collect::<Vec<_>>(), periodic)
+    }
+}
+
+/// The gradient is the slope of the potential, and a second derivative that of the gradient.
+#[test]
+fn derivatives_are_slopes() {
+    const STEP: f64 = 1e-4;
+    let points = [[0.31, 0.12, 0.77], [0.02, 0.5, 0.4], [0.9, 0.97, 0.55]];
+    for axes in ALL_AXES {
+        for eps in [0.0, 0.2] {
+            let (all, periodic) = (carried(eps), Periodic { length: 1.0, axes });
+            for x in points {
+                let moved = |a: usize, by: f64| [0, 1, 2].map(|b| x[b] + if a == b { by } else { 0.0 });
+                let around = [0, 1, 2].map(|a| all.at(&[moved(a, STEP), moved(a, -STEP)], &periodic));
+                let here = all.at(&[x], &periodic)[0];
+                let size = here.iter().fold(100.0, |s: f64, v| s.max(v.abs()));
+                let is = |found: f64, a: usize, of: usize| {
+                    let slope = (around[a][0][of] - around[a][1][of]) / (2.0 * STEP);
+                    assert!((found - slope).abs() < 1e-4 * size, "{axes:?} {eps} {a} {of}: {found} {slope}");
+                };
+                let mut place = 4;
+                for a in 0..3 {
+                    is(here[a + 1], a, 0);
+                    for b in a..3 {
+                        is(here[place], a, b + 1);
+                        is(here[place], b, a + 1);
+                        place += 1;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A dipole is two charges of 1/h and -1/h at the ends of h p.
+#[test]
+fn dipoles_are_pairs_of_charges() {
+    const STEP: f64 = 1e-4;
+    let points = [[0.31, 0.12, 0.77], [0.02, 0.5, 0.4], [0.9, 0.97, 0.55]];
+    for axes in ALL_AXES {
+        for eps in [0.0, 0.2] {
+            let (all, periodic) = (carried(eps), Periodic { length: 1.0, axes });
+            let mut pairs = all.sources.clone();
+            for k in 0..all.sources.len() {
+                let (x, p) = (all.sources.position(k), all.moments.position(k));
+                for sign in [1.0, -1.0] {
+                    pairs.push([0, 1, 2].map(|a| x[a] + sign * STEP * p[a]), sign / (2.0 * STEP));
+                }
+            }
+            points.iter().for_each(|x| pairs.push(*x, 0.0));
+            let targets: Vec<usize> = (pairs.len() - points.len()..pairs.len()).collect();
+            let wanted = reference(&pairs, &targets, eps, &periodic);
+            for (found, wanted) in all.at(&points, &periodic).iter().zip(&wanted) {
+                let size = wanted.iter().fold(10.0, |s: f64, v| s.max(v.abs()));
+                for (found, wanted) in found.iter().zip(wanted) {
+                    assert!((found - wanted).abs() < 1e-4 * size, "{axes:?} {eps}: {found} {wanted}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn neutral_cells_of_charges_and_dipoles_are_sums_over_very_many_images() {
+    // Neither charge, dipole nor quadrupole is left.
+    let (mut charges, mut moments) = (Particles::default(), Particles::default());
+    for k in 0..8 {
+        let sign = |b: i32| if k >> b & 1 == 0 { 1.0 } else { -1.0 };
+        let all = sign(0) * sign(1) * sign(2);
+        charges.push([0.1 * sign(0), 0.07 * sign(1), 0.05 * sign(2)], all);
+        moments.push([0.03 * all, -0.05 * all, 0.04 * all], 0.0);
+    }
+    let points = [[0.25, 0.1, -0.2], [0.03, -0.4, 0.31]];
+    let all = Carried { sources: charges, moments, eps: 0.0 };
+    for axes in ALL_AXES {
+        let found = all.at(&points, &Periodic { length: 1.0, axes });
+        let most = axes.map(|a| if a { 20i32 } else { 0 });
+        for (x, found) in points.iter().zip(&found) {
+            let mut plain = WideValues::default();
+            for n in (0..41 * 41 * 41i32).map(|k| [k / 1681 - 20, k / 41 % 41 - 20, k % 41 - 20]) {
+                if (0..3).any(|a| n[a].abs() > most[a]) {
+                    continue;
+                }
+                for j in 0..8 {
+                    let source = [0, 1, 2].map(|a| all.sources.position(j)[a] + n[a] as f64);
+                    let carried =
+                        wide::Carried { charge: all.sources.q[j], dipole: all.moments.position(j), exponent: 0 };
+                    wide::act_all(*x, source, &carried, 0.0, &mut plain);
+                }
+            }
+            for (found, plain) in found.iter().zip(plain.map(|v| v.to_f64())) {
+                assert!((found - plain).abs() < 1e-7, "{axes:?} {x:?}: {found} {plain}");
+            }
+        }
+    }
+}
+
+#[test]
+fn pairs_closer_than_f64_squares_are_right_in_any_unit() {
+    for length in [1.0, 8.0, 1e-9] {
+        let distance = 1e-70 * length;
+        let mut p = Particles::default();
+        p.push([0.0; 3], 1.0);
+        p.push([distance, 0.0, 0.0], 2.0);
+        let found = reference(&p, &[0], 0.0, &Periodic { length, axes: [true; 3] })[0];
+        assert!((found[0] * distance / 2.0 - 1.0).abs() < 1e-12, "{length}: {found:?}");
+        assert!((found[1] * distance * distance / 2.0 - 1.0).abs() < 1e-12, "{length}: {found:?}");
     }
 }

@@ -5,7 +5,6 @@
 //! repetitions, at least 5.6 L away, are below 1e-15. Waves without a periodic component are summed in closed form elsewhere.
 
 use crate::arith::lanes::{fastest, madd};
-use crate::data::Force;
 use rayon::prelude::*;
 use std::f64::consts::PI;
 
@@ -102,41 +101,76 @@ impl Waves {
         all
     }
 
-    /// Potential and gradient at a point.
-    pub fn at(&self, sums: &Sums, x: [f64; 3]) -> Force {
+    /// Potential and gradient at a point; with `ALL` the second derivatives too. `sums` are those of charges and, where there are
+    /// dipoles, of the components of their moments.
+    pub fn at<const ALL: bool>(&self, sums: &[Sums], x: [f64; 3]) -> [f64; 10] {
         let tables: [Vec<[f64; 2]>; 3] = std::array::from_fn(|axis| {
             let angle = self.steps[axis] * x[self.axes[axis]];
             (0..self.counts[axis]).map(|m| (m as f64 * angle).sin_cos()).map(|(sin, cos)| [cos, sin]).collect()
         });
-        let mut total = [0.0; 4];
+        let mut total = [0.0; 10];
         for row in &self.rows {
             let ([ac, a_s], [bc, bs]) = (tables[0][row.a], tables[1][row.b.unsigned_abs() as usize]);
             let bs = if row.b < 0 { -bs } else { bs };
             let p = [ac * bc - a_s * bs, ac * bs + a_s * bc];
             let k = [row.a as f64 * self.steps[0], row.b as f64 * self.steps[1]];
             // Very many small terms would be lost one by one beside the total.
-            let mut own = [0.0; 4];
+            let mut own = [0.0; 10];
             for (m, [c, s]) in tables[2][..row.count].iter().enumerate() {
-                let [cc, ss, cs, sc] = sums.0[row.first + m];
                 if m == 0 && (row.a, row.b) == (0, 0) {
                     continue;
                 }
-                let (along, weight) = (m as f64 * self.steps[2], self.weights[row.first + m]);
-                let mut wave = |e: [f64; 2], sum: [f64; 2], along: f64| {
-                    own[0] += weight * (e[0] * sum[0] + e[1] * sum[1]);
-                    let slope = weight * (e[0] * sum[1] - e[1] * sum[0]);
-                    for (axis, k) in [k[0], k[1], along].into_iter().enumerate() {
-                        own[1 + self.axes[axis]] += slope * k;
-                    }
-                };
-                wave([p[0] * c - p[1] * s, p[0] * s + p[1] * c], [cc - ss, cs + sc], along);
+                let (along, entry) = (m as f64 * self.steps[2], row.first + m);
+                let k = [k[0], k[1], along];
+                let e = [p[0] * c - p[1] * s, p[0] * s + p[1] * c];
+                self.wave::<ALL>(e, self.all_carried::<ALL>(sums, entry, k, 1.0), k, entry, &mut own);
                 if m > 0 && (row.a, row.b) != (0, 0) {
-                    wave([p[0] * c + p[1] * s, p[1] * c - p[0] * s], [cc + ss, sc - cs], -along);
+                    let k = [k[0], k[1], -along];
+                    let e = [p[0] * c + p[1] * s, p[1] * c - p[0] * s];
+                    self.wave::<ALL>(e, self.all_carried::<ALL>(sums, entry, k, -1.0), k, entry, &mut own);
                 }
             }
-            (0..4).for_each(|c| total[c] += own[c]);
+            (0..if ALL { 10 } else { 4 }).for_each(|c| total[c] += own[c]);
         }
         total
+    }
+
+    /// The sums of (q + i p.k) exp(i k.y) over all sources, real and imaginary, for an entry's wave vector k with the third
+    /// component of a sign.
+    #[inline(always)]
+    fn all_carried<const ALL: bool>(&self, sums: &[Sums], entry: usize, k: [f64; 3], sign: f64) -> [f64; 2] {
+        let of = |sums: &Sums| {
+            let [cc, ss, cs, sc] = sums.0[entry];
+            [cc - sign * ss, sc + sign * cs]
+        };
+        let mut all = of(&sums[0]);
+        if ALL
+            && let [_, moments @ ..] = sums
+            && !moments.is_empty()
+        {
+            for (k, axis) in k.into_iter().zip(self.axes) {
+                let [cos, sin] = of(&moments[axis]);
+                all[0] -= k * sin;
+                all[1] += k * cos;
+            }
+        }
+        all
+    }
+
+    /// Adds what a wave gives at a point where it is `e`.
+    #[inline(always)]
+    fn wave<const ALL: bool>(&self, e: [f64; 2], sum: [f64; 2], k: [f64; 3], entry: usize, own: &mut [f64; 10]) {
+        const PLACES: [[usize; 3]; 3] = [[4, 5, 6], [5, 7, 8], [6, 8, 9]];
+        let weight = self.weights[entry];
+        let value = weight * (e[0] * sum[0] + e[1] * sum[1]);
+        let slope = weight * (e[0] * sum[1] - e[1] * sum[0]);
+        own[0] += value;
+        for a in 0..3 {
+            own[1 + self.axes[a]] += slope * k[a];
+            for b in (a..3).filter(|_| ALL) {
+                own[PLACES[self.axes[a]][self.axes[b]]] -= value * k[a] * k[b];
+            }
+        }
     }
 }
 

@@ -23,8 +23,8 @@ pub struct Orders {
     order: usize,
     /// By how much the logarithm of the nearest offset's terms falls a degree; infinite for the highest order everywhere.
     least: f64,
-    /// Offsets d with d.d above this take the order below.
-    lower_beyond: u64,
+    /// Offsets whose [`rank`] is above this take the order below.
+    lower_beyond: f64,
 }
 
 impl Orders {
@@ -32,23 +32,27 @@ impl Orders {
     pub fn new(order: usize, near2: u64) -> Orders {
         let far = (near2 as f64).sqrt().ceil() as i64;
         if far > 32 {
-            return Orders { order, least: falling((near2 as f64).sqrt() - 0.75f64.sqrt()), lower_beyond: u64::MAX };
+            return Orders {
+                order,
+                least: falling((near2 as f64).sqrt() - 0.75f64.sqrt()),
+                lower_beyond: f64::INFINITY,
+            };
         }
         let range = || 0..=far;
         let all = range().flat_map(|x| range().flat_map(move |y| range().map(move |z| [x, y, z])));
         let least = all.filter(|d| !is_near(*d, near2)).map(|d| falling(nearest(d))).fold(f64::INFINITY, f64::min);
-        Orders { order, least, lower_beyond: u64::MAX }
+        Orders { order, least, lower_beyond: f64::INFINITY }
     }
 
-    /// A part of an order more than the order below: offsets d with d.d above `lower_beyond` take the latter.
-    pub fn lower_beyond(self, lower_beyond: Option<u64>) -> Orders {
-        Orders { lower_beyond: lower_beyond.unwrap_or(u64::MAX), ..self }
+    /// A part of an order more than the order below: offsets whose [`rank`] is above `lower_beyond` take the latter.
+    pub fn lower_beyond(self, lower_beyond: Option<f64>) -> Orders {
+        Orders { lower_beyond: lower_beyond.unwrap_or(f64::INFINITY), ..self }
     }
 
     /// The highest order for all.
     #[cfg(test)]
     pub fn full(order: usize) -> Orders {
-        Orders { order, least: f64::INFINITY, lower_beyond: u64::MAX }
+        Orders { order, least: f64::INFINITY, lower_beyond: f64::INFINITY }
     }
 
     /// Degrees by offset up to which products of two terms are computed in f64, if those of higher degrees may be in f32.
@@ -64,7 +68,7 @@ impl Orders {
         let split = smooth.max(random).max(1);
         (self.order >= LEAST_MIXED && split < self.order).then_some(Orders {
             order: split,
-            lower_beyond: u64::MAX,
+            lower_beyond: f64::INFINITY,
             ..*self
         })
     }
@@ -76,11 +80,25 @@ impl Orders {
 
     /// The order at a far offset.
     pub fn at(&self, offset: [i64; 3]) -> usize {
-        let is_lower = offset.iter().map(|x| x.unsigned_abs().pow(2)).sum::<u64>() > self.lower_beyond;
+        let is_lower = rank(offset) > self.lower_beyond;
         let order = (self.order - is_lower as usize).max(1);
         let needed = (order + 1) as f64 * self.least / falling(nearest(offset));
         (needed.ceil() as usize).saturating_add(1).clamp(1, order)
     }
+}
+
+/// The square of an offset's length, less a quarter where its longest component (the first of equal ones) is along y, and a half
+/// where it is along z. So the nearest offsets, which have nearly all of the error at high orders, fall into three parts.
+fn rank(offset: [i64; 3]) -> f64 {
+    let [x, y, z] = offset.map(|x| x.unsigned_abs());
+    let part = if x >= y.max(z) {
+        0.0
+    } else if y >= z {
+        0.25
+    } else {
+        0.5
+    };
+    [x, y, z].map(|x| (x * x) as f64).iter().sum::<f64>() - part
 }
 
 /// The distance from a cell's centre to the nearest point of a cell at an offset from it whose coordinates all lie half an
@@ -119,10 +137,23 @@ mod tests {
         assert_eq!([[2, 0, 0], [0, -2, 1], [1, 1, -2]].map(at), [12; 3]);
         assert_eq!([[2, 2, 0], [2, 2, 2], [3, 0, 1], [3, -3, 3]].map(at), [11, 9, 9, 7]);
         assert_eq!(Orders::full(12).at([9, 9, 9]), 12);
-        let part = orders.lower_beyond(Some(5));
+        let part = orders.lower_beyond(Some(5.0));
         assert_eq!([[2, 0, 0], [0, -2, 1], [1, 1, -2], [2, 2, 0]].map(|d| part.at(d)), [12, 12, 11, 10]);
         let below = Orders::new(11, 4);
         assert_eq!(part.at([3, -3, 3]), below.at([3, -3, 3]));
-        assert_eq!(Orders::new(1, 4).lower_beyond(Some(4)).at([3, 3, 3]), 1);
+        assert_eq!(Orders::new(1, 4).lower_beyond(Some(4.0)).at([3, 3, 3]), 1);
+    }
+
+    #[test]
+    fn the_nearest_offsets_take_the_lower_order_axis_by_axis() {
+        let orders = Orders::new(12, 4);
+        for (beyond, lower) in [(4.0, [0, 0, 0]), (3.75, [1, 0, 0]), (3.5, [1, 1, 0]), (3.25, [1, 1, 1])] {
+            let part = orders.lower_beyond(Some(beyond));
+            for sign in [-2, 2] {
+                let at = [[sign, 0, 0], [0, sign, 0], [0, 0, sign]].map(|d| 12 - part.at(d));
+                assert_eq!(at, lower, "{beyond}");
+            }
+            assert_eq!([[2, 1, 0], [0, -1, 2]].map(|d| part.at(d)), [11, 11], "{beyond}");
+        }
     }
 }

@@ -9,9 +9,10 @@ use crate::direct::summation::LEAST;
 use crate::fmm::executor::State;
 use crate::job::Outcome;
 use crate::tree::Tree;
-use hdl::Flags;
 use hdl::engine::protocol::Segment;
-use pg2::graph::Graph;
+use hdl::op::meaning::Real;
+use hdl::{Flags, Format};
+use pg2::graph::{Graph, PinClass};
 use pg2::middle::simplify::simplify;
 use rayon::prelude::*;
 use sim::emulator::{self, Emulator};
@@ -61,6 +62,14 @@ enum Room {
 }
 
 impl Replaced<'_> {
+    /// The parameters as the real meaning takes them.
+    pub fn real_params(&self) -> Vec<u64> {
+        let formats = self.graph.elements_of(PinClass::Param).into_iter().map(|(pin, _)| self.graph.pins[pin].format);
+        let read =
+            |(format, bits): (Format, &u64)| if self.is_exact { Real::read(format, *bits).bits() } else { *bits };
+        formats.zip(self.params).map(read).collect()
+    }
+
     /// For each target with its close sources the values of its outputs without these; `None` where that is not known.
     pub fn rest(&self, targets: &[(usize, &[usize])]) -> Vec<Option<Vec<f64>>> {
         let kernel = match self.is_exact {

@@ -1,6 +1,7 @@
 //! P2P by a kernel: one job of all leaves. Close pairs are replaced; flagged targets are computed again on the CPU.
 
 use super::close::{ClosePairs, Replaced, coulomb};
+use super::meaning::{Meaning, Partner};
 use super::{Bound, Pipelines, WRONG, segment, table};
 use crate::arith::encode::encode;
 use crate::arith::scale::ldexp;
@@ -58,12 +59,15 @@ pub fn p2p(
     for (again, flags) in again.iter_mut().zip(&outcome.flags) {
         *again |= kernel.coulomb && flags.intersects(WRONG_P2P);
     }
-    if kernel.coulomb {
-        let is_exact = backend.is_exact();
-        let replaced = Replaced { graph, records: &records, params, outcome: &outcome, is_exact };
-        replace(state, kernel, &close, &replaced, &mut again);
-    }
-    let is_replaced = |k: usize| kernel.coulomb && close.targets.binary_search_by_key(&k, |t| t.0).is_ok();
+    let replaced = Replaced { graph, records: &records, params, outcome: &outcome, is_exact: backend.is_exact() };
+    let done = match kernel.coulomb {
+        true => {
+            replace(state, kernel, &close, &replaced, &mut again);
+            close.targets.iter().map(|t| t.0).collect()
+        }
+        false => replace_by_meaning(state, kernel, &close, &replaced),
+    };
+    let is_replaced = |k: usize| done.binary_search(&k).is_ok();
     for (k, force) in state.force.iter_mut().enumerate().filter(|(k, _)| !again[*k] && !is_replaced(*k)) {
         add(force, |a| kernel.boxed(a, |element| value(graph, &outcome, k, element)));
     }
@@ -116,8 +120,52 @@ fn replace(state: &mut State, kernel: &P2p, close: &ClosePairs, replaced: &Repla
     }
 }
 
+/// The same for a kernel that is not 1/r, by what it means. Gives the targets whose forces were added; others keep what the kernel
+/// gave.
+fn replace_by_meaning(state: &mut State, kernel: &P2p, close: &ClosePairs, replaced: &Replaced) -> Vec<usize> {
+    let few = close.targets.iter().filter_map(|(k, partners)| Some((*k, partners.as_deref()?)));
+    let few: Vec<(usize, &[usize])> = few.collect();
+    let (tree, charges) = (&state.plan.tree, state.charges);
+    let values = by_meaning(kernel, replaced, &few, tree, &|k, j| partner(tree, charges, k, j));
+    let mut done = Vec::new();
+    for ((k, _), values) in few.iter().zip(values) {
+        if let Some(values) = values {
+            add(&mut state.force[*k], |a| kernel.boxed(a, |element| values[element]));
+            done.push(*k);
+        }
+    }
+    done
+}
+
+/// The outputs of targets with close sources, these computed by what the kernel means; `None` where that cannot be had.
+fn by_meaning(
+    kernel: &P2p,
+    replaced: &Replaced,
+    few: &[(usize, &[usize])],
+    tree: &Tree,
+    partner: &(dyn Fn(usize, usize) -> Partner + Sync),
+) -> Vec<Option<Vec<f64>>> {
+    let Some(meaning) = Meaning::new(replaced.graph, kernel).filter(|_| tree.map.exact && !few.is_empty()) else {
+        return vec![None; few.len()];
+    };
+    let (evaluated, params) = (meaning.kernel(), replaced.real_params());
+    let of = |(k, close): &(usize, &[usize])| close.iter().map(|j| partner(*k, *j)).collect::<Vec<_>>();
+    let sums = few.par_iter().map_init(|| evaluated.scratch(), |s, few| meaning.sums(&evaluated, s, &params, &of(few)));
+    let sums: Vec<Option<Vec<f64>>> = sums.collect();
+    let both = |(rest, sums): (Option<Vec<f64>>, Option<Vec<f64>>)| -> Option<Vec<f64>> {
+        Some(rest?.into_iter().zip(sums?).map(|(rest, sum)| rest + sum).collect())
+    };
+    replaced.rest(few).into_iter().zip(sums).map(both).collect()
+}
+
+/// Source `j` as target `k` is close to it.
+fn partner(tree: &Tree, charges: &Charges, k: usize, j: usize) -> Partner {
+    let (target, source) = (&tree.targets().scaled, &tree.sources.scaled);
+    Partner { d: [0, 1, 2].map(|a| (source[a][j] - target[a][k]) / tree.map.size), charge: charges.scaled[j] }
+}
+
 /// What a kernel's real meaning gives at some targets, in the order of the input, from all particles: the reference for a kernel
-/// that is not 1/r. In the user's units.
+/// that is not 1/r. Close pairs are replaced as in P2P. In the user's units.
 pub fn direct(plan: &Plan, charges: &[f64], graph: &Graph, targets: &[usize]) -> Result<Vec<Force>, FmmError> {
     let mut backend = (cpu::ENTRY.open)(&BackendOptions::default());
     let mut pipelines = Pipelines::new(&mut *backend, graph, None);
@@ -130,18 +178,36 @@ pub fn direct(plan: &Plan, charges: &[f64], graph: &Graph, targets: &[usize]) ->
     let of_target =
         |k: usize, feed, format| particle(tree.targets(), &charges, plan.place[targets[k]] as usize, feed, format);
     let of_source = |k: usize, feed, format| particle(&tree.sources, &charges, k, feed, format);
+    let records = Records {
+        targets: table(targets.len(), &kernel.i, of_target).0,
+        sources: table(plan.tree.len(), &kernel.j, of_source).0,
+    };
     let job = Job {
         graph,
-        targets: &table(targets.len(), &kernel.i, of_target).0,
-        sources: &table(plan.tree.len(), &kernel.j, of_source).0,
+        targets: &records.targets,
+        sources: &records.sources,
         params: &params,
         runs: &[Run { first: 0, count: targets.len(), segments: 0..1 }],
         segments: &[SourceRange { first: 0, count: plan.tree.len() }],
     };
     let outcome = backend.run(&job, &mut |_| {})?;
+    let replaced = Replaced { graph, records: &records, params: &params, outcome: &outcome, is_exact: false };
+    let place = |k: usize| plan.place[targets[k]] as usize;
+    let close = ClosePairs::find(tree);
+    let partners = |k: usize| {
+        let at = close.targets.binary_search_by_key(&place(k), |t| t.0).ok()?;
+        Some((k, close.targets[at].1.as_deref()?))
+    };
+    let few: Vec<(usize, &[usize])> = (0..targets.len()).filter_map(partners).collect();
+    let values = match kernel.coulomb {
+        true => vec![None; few.len()],
+        false => by_meaning(&kernel, &replaced, &few, tree, &|k, j| partner(tree, &charges, place(k), j)),
+    };
     let force = |k: usize| -> Force {
+        let known = few.binary_search_by_key(&k, |f| f.0).ok().and_then(|at| values[at].as_ref());
         let value = |a: usize| {
-            let boxed = kernel.boxed(a, |element| value(graph, &outcome, k, element));
+            let of = |element: usize| known.map_or_else(|| value(graph, &outcome, k, element), |v| v[element]);
+            let boxed = kernel.boxed(a, of);
             let (value, exponent) = plan.tree.map.wide(a, boxed);
             ldexp(value, exponent + charges.exponent)
         };

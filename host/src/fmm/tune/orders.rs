@@ -9,9 +9,15 @@ const NO_GAIN: f64 = 1.08;
 /// An error that a wanted one exceeds by no more than this is near enough: a lower order hardly has the wanted error too.
 const ENOUGH: f64 = 1.25;
 
-/// Steps between two orders of solid harmonics: M2L takes the order below beyond the offsets d with d.d = near2, beyond those with
-/// near2 + 1, and nowhere. Errors fall about evenly.
+/// Steps between two orders of solid harmonics: offsets beyond which M2L takes the order below, in units of
+/// [`FmmOptions::lower_beyond`](crate::fmm::FmmOptions::lower_beyond) from near2 on. The last step takes it nowhere. Errors fall about
+/// evenly: at low orders the offsets next to the nearest matter too, at high ones the nearest alone.
+const LOW: [f64; PARTS - 1] = [0.0, 1.0];
+const HIGH: [f64; PARTS - 1] = [-0.5, -0.25];
 const PARTS: usize = 3;
+
+/// The first high order: from here on, the nearest offsets have nearly all of the error.
+const FIRST_HIGH: usize = 12;
 
 /// Orders and the errors that nearly no 1000 targets exceed, for uniform particles and theta 0.5: the mean of those with charges of
 /// both signs and of one. Between them they fall geometrically.
@@ -63,11 +69,12 @@ impl Steps {
         self.highest * self.parts
     }
 
-    /// The order of a step, and beyond which square of the offset M2L takes the order below.
-    pub fn order(&self, step: usize) -> (usize, Option<u64>) {
+    /// The order of a step, and beyond which offset M2L takes the order below.
+    pub fn order(&self, step: usize) -> (usize, Option<f64>) {
         let order = step.div_ceil(self.parts);
         let missing = order * self.parts - step;
-        (order, (missing > 0).then(|| self.near2 + (self.parts - 1 - missing) as u64))
+        let beyond = if order < FIRST_HIGH { LOW } else { HIGH };
+        (order, (missing > 0).then(|| self.near2 as f64 + beyond[self.parts - 1 - missing]))
     }
 
     fn usual(&self, step: usize) -> f64 {
@@ -183,7 +190,9 @@ mod tests {
     #[test]
     fn steps_are_parts_of_orders() {
         let all = Steps::new(Basis::Solid, 4);
-        assert_eq!([9, 8, 7, 6].map(|step| all.order(step)), [(3, None), (3, Some(5)), (3, Some(4)), (2, None)]);
+        let orders = |order: usize| [3, 2, 1, 0].map(|back| all.order(3 * order - 3 + back));
+        assert_eq!(orders(3), [(3, None), (3, Some(5.0)), (3, Some(4.0)), (2, None)]);
+        assert_eq!(orders(12), [(12, None), (12, Some(3.75)), (12, Some(3.5)), (11, None)]);
         assert_eq!(Steps::new(Basis::Cartesian, 4).order(7), (7, None));
         assert_eq!(all.order(all.of_order(12)), (12, None));
     }
