@@ -221,6 +221,11 @@ fn vhdl_components_fit_the_verilog_module() {
             format!("{name} : {mode} {kind}")
         };
         let ports: Vec<String> = ports(&verilog(&place), engine).iter().map(port).collect();
+        // In the component and in the entity; GHDL lets a component's modes differ.
+        let text = out(&place, &format!("{engine}.vhd")).split_whitespace().collect::<Vec<_>>().join(" ");
+        for port in &ports {
+            assert_eq!(text.matches(&format!(" {port}")).count(), 2, "{port}: {text}");
+        }
         let name = |name: &str| if name.contains("__") { format!("\\{name}\\") } else { name.to_string() };
         place.write(
             "out/engine.vhd",
