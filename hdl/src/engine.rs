@@ -11,6 +11,7 @@ pub mod link;
 pub mod protocol;
 mod shape;
 mod shell;
+pub mod switch;
 
 pub use design::{Design, design};
 

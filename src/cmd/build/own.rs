@@ -101,6 +101,11 @@ impl OwnArgs {
         all
     }
 
+    /// Whether a picture was asked for.
+    pub fn draws(&self) -> bool {
+        self.wave
+    }
+
     /// The picture of an engine, if it was asked for.
     pub fn picture(&self, graph: &Graph, config: &Config, design: &Design) -> Result<Option<Text>, Failure> {
         if !self.wave {

@@ -180,10 +180,19 @@ fn queue_ports(width: u32) -> Vec<(Dir, &'static str, u32)> {
 }
 
 pub(super) fn fifo(s: &Shape, width: u32, depth: u32) -> Module {
+    plain_queue(&s.prefix, width, depth)
+}
+
+/// A queue for what is no shell's.
+pub(in crate::engine) fn plain_queue(prefix: &str, width: u32, depth: u32) -> Module {
     let attributes = attributes(width, depth, false);
     let template = Fifo { attributes, width, depth, addr_bits: bits_for(depth - 1), count_bits: bits_for(depth) };
-    let name = format!("{}_fifo_{width}x{depth}", s.prefix);
-    text_module(name, "A queue; `depth` is a power of two.", queue_ports(width), template)
+    text_module(
+        format!("{prefix}_fifo_{width}x{depth}"),
+        "A queue; `depth` is a power of two.",
+        queue_ports(width),
+        template,
+    )
 }
 
 /// A queue with registers behind its memory, and the queue of [`INPUT_QUEUE`] words behind them.
