@@ -40,6 +40,22 @@ pub struct Manifest {
     pub top: String,
 }
 
+/// What is in the folder of a design of several kernels.
+#[derive(Serialize, Deserialize)]
+pub struct Several {
+    /// In the order of their engines' numbers.
+    pub kernels: Vec<Manifest>,
+    pub files: Vec<String>,
+    /// Those of them that are the design's Verilog, the top module's last.
+    #[serde(default)]
+    pub verilog: Vec<String>,
+    pub target: String,
+    pub mhz: f64,
+    pub stream_bits: u32,
+    /// Name of the top module, which holds all engines.
+    pub top: String,
+}
+
 /// What a file says that was written before there was an interval.
 fn each_clock() -> u32 {
     1

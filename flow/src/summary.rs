@@ -61,11 +61,38 @@ pub struct Summary {
     pub latency: u32,
     /// Clocks from one pair to the next; 0 in files from before there was more than 1.
     pub ii: u32,
+    /// All kernels with their engines, in the order of the engines' numbers. The keys above are those of the first. Empty in
+    /// files from before there were several.
+    pub kernels: Vec<Engine>,
     /// Versions of the tools, as they name themselves.
     pub tools: Vec<String>,
 }
 
+/// The engine of a kernel.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Engine {
+    pub kernel: String,
+    pub pipelines: u32,
+    pub groups: u32,
+    pub i_banks: u32,
+    pub segments: u32,
+    pub jmem_records: u32,
+    pub latency: u32,
+    pub ii: u32,
+}
+
 impl Summary {
+    /// The engines, also of an older file.
+    pub fn engines(&self) -> Vec<Engine> {
+        if !self.kernels.is_empty() {
+            return self.kernels.clone();
+        }
+        let Summary { pipelines, groups, i_banks, segments, jmem_records, latency, ii, .. } = *self;
+        let kernel = self.kernel.clone();
+        vec![Engine { kernel, pipelines, groups, i_banks, segments, jmem_records, latency, ii: ii.max(1) }]
+    }
+
     /// Reads the text of a `synth.json`.
     pub fn parse(text: &str) -> Result<Summary, String> {
         serde_json::from_str(text).map_err(|e| e.to_string())

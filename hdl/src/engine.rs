@@ -5,11 +5,13 @@
 //! group of up to N targets. See [`protocol`] for the packets.
 
 mod design;
+mod hand;
 mod lane;
 pub mod link;
 pub mod protocol;
 mod shape;
 mod shell;
+pub mod switch;
 
 pub use design::{Design, design};
 
@@ -75,6 +77,9 @@ pub struct Config {
 
 /// The most clocks from one pair to the next.
 pub const MOST_II: u32 = 64;
+
+/// The fewest lanes that have registers on the way to them.
+const SPREAD: u32 = 4;
 
 /// The number of lane groups that suits an engine of `pipelines` lanes: one up to 8 lanes; above, groups of at most 8,
 /// since lanes that have no target idle, and leaves have few targets. A number that has no divisor from 4 to 8 makes one
@@ -151,6 +156,13 @@ impl Config {
     /// Lanes of one group: the targets that an I packet holds at most.
     pub fn lanes(&self) -> u32 {
         self.pipelines / self.groups
+    }
+
+    /// Whether registers stand between the blocks that lanes and groups are far apart from: between the decoder and each
+    /// group, the sequencer and each lane, the lanes and the collector, and behind the queues of results. A few lanes stand
+    /// close together, and are smaller without.
+    pub fn spread(&self) -> bool {
+        self.pipelines >= SPREAD || self.groups > 1
     }
 
     /// 32-bit words in one beat of the stream.

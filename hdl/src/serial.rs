@@ -22,5 +22,5 @@ pub mod medium;
 mod timing;
 
 pub use hardware::netlist;
-pub use identity::{Identity, PROTOCOL_VERSION, kernel_hash};
+pub use identity::{EngineIdentity, Identity, PROTOCOL_VERSION, SEVERAL_VERSION, kernel_hash};
 pub use timing::{Line, down_bytes, link_seconds};

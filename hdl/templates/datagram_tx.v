@@ -120,7 +120,7 @@
             by_identity <= aside_begins ? aside_who : greet_begins;
             by_address <= aside_begins & ~aside_who;
             kind <= aside_begins ? (aside_who ? 3'd5 : 3'd4) : greet_begins ? 3'd3 : {2'd0, lost_due};
-            length <= aside_begins ? (aside_who ? 8'd16 : 8'd1) : greet_begins ? 8'd16 : many ? 8'd255 : stored[7:0];
+            length <= aside_begins ? (aside_who ? 8'd@{identity_words}@ : 8'd1) : greet_begins ? 8'd@{identity_words}@ : many ? 8'd255 : stored[7:0];
             first_word <= data_begins ? sent : 32'd0;
             read_at <= sent;
         end

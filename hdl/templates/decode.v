@@ -34,6 +34,14 @@
     reg ended;            // the beat with TLAST has been used up
     reg error;
     reg settled;          // in this state since the last cycle
+{%- if spread %}
+    // Lane groups hear of a state a clock later, and are heard another clock later.
+    reg settled_2;
+    reg settled_3;        // for three cycles more
+    wire heard = settled_3;
+{%- else %}
+    wire heard = settled;
+{%- endif %}
     reg [@{items_bits - 1}@:0] items; // records still to come
     reg last_item;        // one of them
     reg no_items;         // a run without segments
@@ -306,13 +314,13 @@
                     else if (no_range) state <= CLOSE;
                     else state <= lanes_free ? RECORDS : SCAN;
                 // What the lists say of it comes a cycle late.
-                SPACE: if (settled & run_fits) state <= no_items ? CLOSE : RECORDS;
-                SCAN: if (settled & load_apart) state <= RECORDS;
-                    else if (settled & load_scanned) state <= CONFLICT;
+                SPACE: if (heard & run_fits) state <= no_items ? CLOSE : RECORDS;
+                SCAN: if (heard & load_apart) state <= RECORDS;
+                    else if (heard & load_scanned) state <= CONFLICT;
                 CONFLICT: if (load_clear) state <= RECORDS;{%- if has_params %}
-                IDLE_LANES: if (lanes_free & drained) state <= RECORDS;
+                IDLE_LANES: if ({% if spread %}settled & {% endif %}lanes_free & drained) state <= RECORDS;
 {%- endif %}
-                BANK: if (bank_free) state <= RECORDS;
+                BANK: if ({% if spread %}settled & {% endif %}bank_free) state <= RECORDS;
                 RECORDS: if (finished & last_item) state <= CLOSE;
                 CLOSE: if (closed) state <= (is_status | is_end) ? REPLY : HEAD;
                 REPLY: if (replied) state <= HEAD;
@@ -322,7 +330,13 @@
     end
 
     always @(posedge clk) begin
+{%- if spread %}
+        settled <= (state == SPACE) | (state == SCAN) | (state == BANK){% if has_params %} | (state == IDLE_LANES){% endif %};
+        settled_2 <= settled & ((state == SPACE) | (state == SCAN));
+        settled_3 <= settled_2 & ((state == SPACE) | (state == SCAN));
+{%- else %}
         settled <= (state == SPACE) | (state == SCAN);
+{%- endif %}
         if (take & (state == HEAD)) begin
             is_load <= window[31:24] == LOAD_J;
             is_param <= window[31:24] == PARAM;

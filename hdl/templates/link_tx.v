@@ -36,17 +36,17 @@
     assign uart_data = escape_first ? 8'h7d : {bits[7:6], bits[5] ^ escaped, bits[4:0]};
     assign ring_re = step == READ;
     assign ring_addr = sent[@{ring_bits - 1}@:0];
-    assign nonce_pop = done & (part == BODY) & hello & (sent[5:2] == 4'd0);
+    assign nonce_pop = done & (part == BODY) & hello & (sent[@{identity_bits - 1}@:2] == @{identity_bits - 2}@'d0);
 
     // The payload of HELLO behind the nonce.
-    (* rom_style = "block" *) reg [7:0] identity [0:63];
+    (* rom_style = "block" *) reg [7:0] identity [0:@{identity_places - 1}@];
     reg [7:0] identity_byte;
     initial begin
 {%- for (place, byte) in identity %}
         identity[@{place}@] = 8'h@{byte}@;
 {%- endfor %}
     end
-    always @(posedge clk) identity_byte <= identity[sent[5:0]];
+    always @(posedge clk) identity_byte <= identity[sent[@{identity_bits - 1}@:0]];
 
     reg [31:0] crc;
     wire feedback = (crc[0] ^ bits[0]) & (part != TAIL);
@@ -60,7 +60,7 @@
             end
             BODY: begin
                 if (~hello) byte_now = ring_data;
-                else if (sent[5:2] == 4'd0) byte_now = nonce_byte;
+                else if (sent[@{identity_bits - 1}@:2] == @{identity_bits - 2}@'d0) byte_now = nonce_byte;
                 else byte_now = identity_byte;
             end
             TAIL: byte_now = ~crc[7:0];
@@ -111,7 +111,7 @@
         if (idle) at <= 3'd0;
         else if (done & (part == BODY)) at <= 3'd0;
         else if (done & ~is_flag) at <= at + 3'd1;
-        if (begins) left <= start_due ? 8'd64 : (many ? 8'd255 : stored[7:0]);
+        if (begins) left <= start_due ? 8'd@{identity_bytes}@ : (many ? 8'd255 : stored[7:0]);
         else if (done & (part == BODY)) left <= left - 8'd1;
         if (begins) lost_told <= lost_due;
 

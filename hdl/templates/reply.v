@@ -5,12 +5,13 @@
 
     // The result packet on its way.
     reg answering;
+    wire takes;                       // a word can leave
 {%- if groups == 1 %}
     wire result_valid = q_valid;
     wire result_last = q_last;
     wire [@{stream_bits - 1}@:0] result_data = q_data;
     wire waiting = 1'b0;
-    assign q_ready = m_tready & ~answering;
+    assign q_ready = takes & ~answering;
 {%- else %}
     // Lane groups send in turn: behind a packet the next group in the circle that has one.
     reg waiting;                      // a group has the turn
@@ -18,7 +19,7 @@
     reg [@{groups - 1}@:0] behind;    // the groups behind it
     wire result_valid = waiting & ((q_valid & turn) != @{groups}@'d0);
     wire result_last = (q_last & turn) != @{groups}@'d0;
-    wire leaves = result_valid & m_tready & result_last;
+    wire leaves = result_valid & takes & result_last;
     wire [@{groups - 1}@:0] wanting = q_valid & ~(turn & {@{groups}@{waiting}});
     wire [@{groups - 1}@:0] later = wanting & behind;
     wire [@{groups - 1}@:0] circle = (later != @{groups}@'d0) ? later : wanting;
@@ -27,7 +28,7 @@
 {%- for k in 0..groups %}
         {% if !loop.first %}| {% endif %}(q_data[@{stream_bits * k + stream_bits - 1}@:@{stream_bits * k}@] & {@{stream_bits}@{turn[@{k}@]}}){% if loop.last %};{% endif %}
 {%- endfor %}
-    assign q_ready = turn & {@{groups}@{waiting & m_tready}};
+    assign q_ready = turn & {@{groups}@{waiting & takes}};
     always @(posedge clk) begin
         if (rst) waiting <= 1'b0;
         else if (~waiting | leaves) waiting <= wanting != @{groups}@'d0;
@@ -58,16 +59,36 @@
             default: answer = reply_end ? {@{end_fill}@END, 24'd0} : status[@{stream_bits - 1}@:0];
         endcase
     end
-    assign replied = answering & m_tready & answer_last;
+    assign replied = answering & takes & answer_last;
     always @(posedge clk) begin
         if (rst) answering <= 1'b0;
-        else answering <= answering ? ~replied : (reply & quiet & ~waiting);
+        else answering <= answering ? ~replied : (reply & quiet & ~waiting{% if spread %} & ~m_tvalid{% endif %});
         if (~answering) at <= @{at_bits}@'d0;
-        else if (m_tready) at <= at + @{at_bits}@'d1;
+        else if (takes) at <= at + @{at_bits}@'d1;
     end
-    assign m_tvalid = answering | result_valid;
-    assign m_tlast = answering ? answer_last : result_last;
-    assign m_tdata = answering ? answer : result_data;
+    wire out_valid = answering | result_valid;
+    wire out_last = answering ? answer_last : result_last;
+    wire [@{stream_bits - 1}@:0] out_data = answering ? answer : result_data;
+{%- if spread %}
+    // Whether it is a result travels with a word; the last one has left before an answer is made.
+    wire m_result;
+    @{prefix}@_relay_@{stream_bits + 2}@ outside (
+        .clk(clk),
+        .rst(rst),
+        .wdata({~answering, out_last, out_data}),
+        .push(out_valid),
+        .ready(takes),
+        .rdata({m_result, m_tlast, m_tdata}),
+        .valid(m_tvalid),
+        .pop(m_tready)
+    );
+{%- else %}
+    assign takes = m_tready;
+    assign m_tvalid = out_valid;
+    assign m_tlast = out_last;
+    assign m_tdata = out_data;
+    wire m_result = result_valid;
+{%- endif %}
 
     // From the first word of targets to the last word of results.
     reg counting;
@@ -78,7 +99,7 @@
     always @(posedge clk) begin
         clearing <= rst | clear;
         target_came <= first_target & ~rst;
-        result_left <= result_valid & m_tready & result_last;
+        result_left <= m_result & m_tvalid & m_tready & m_tlast;
     end
     always @(posedge clk) begin
         if (clearing) begin

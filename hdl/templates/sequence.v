@@ -189,8 +189,20 @@
     wire moves = ~pair_valid | go;
     wire renews = ~pair_valid | pair_one;
     // What is read in vain is not taken.
+{%- if spread %}
+    // The blocks of the memory stand far from each other: the address goes to them from registers that nothing else reads.
+    reg read_now;
+    reg [@{addr_bits - 1}@:0] read_at;
+    always @(posedge clk) begin
+        read_now <= pair_valid;
+        read_at <= pair_at;
+    end
+    assign pair_read = read_now;
+    assign pair_addr = read_at;
+{%- else %}
     assign pair_read = pair_valid;
     assign pair_addr = pair_at;
+{%- endif %}
 
     always @(posedge clk) begin
         if (rst) begin
@@ -250,6 +262,10 @@
 
     // The j memory takes a clock, and its output register one; a third lets the word travel to the lanes, and all goes out
     // at once.
+{%- if spread %}
+    reg [3:0] sent;            // what `fetch` is a clock later
+    reg [@{n_bits - 1}@:0] sent_lanes;
+{%- endif %}
     reg [3:0] fetch;           // valid, first, last, bank
     reg [@{n_bits - 1}@:0] fetch_lanes;
     reg [3:0] word_beside;
@@ -262,16 +278,26 @@
     // The clock before a pair's first one, whether there is a pair or not.
     reg turn_1;
     reg turn_2;
+{%- if spread %}
+    reg turn_3;
+    always @(posedge clk) turn_3 <= turn_2;
+    assign l_start = turn_3;
+{%- else %}
     assign l_start = turn_2;
+{%- endif %}
 {%- endif %}
     always @(posedge clk) begin
 {%- if ii > 1 %}
         // The bank stands for as long as the pair's pins are read.
-        fetch <= {go & ~pair_none, go & pair_first & ~keep, group_done & ~hold, go ? bank : fetch[0]} & {~{3{rst}}, 1'b1};
+        @{first_stage}@ <= {go & ~pair_none, go & pair_first & ~keep, group_done & ~hold, go ? bank : @{first_stage}@[0]} & {~{3{rst}}, 1'b1};
 {%- else %}
-        fetch <= {go & ~pair_none, go & pair_first & ~keep, group_done & ~hold, bank} & {~{3{rst}}, 1'b1};
+        @{first_stage}@ <= {go & ~pair_none, go & pair_first & ~keep, group_done & ~hold, bank} & {~{3{rst}}, 1'b1};
 {%- endif %}
-        fetch_lanes <= lanes;
+        @{first_stage}@_lanes <= lanes;
+{%- if spread %}
+        fetch <= sent & {~{3{rst}}, 1'b1};
+        fetch_lanes <= sent_lanes;
+{%- endif %}
         word_beside <= fetch & {~{3{rst}}, 1'b1};
         word_active <= ~({@{lanes}@{1'b1}} << fetch_lanes);
         word <= pair_word;

@@ -10,11 +10,12 @@ mod again;
 mod dispatch;
 pub mod residency;
 mod sender;
+mod together;
 
 use crate::arith::ranges::joined;
-use crate::job::{Backend, BackendError, Job, Outcome, Table};
+use crate::job::{Backend, BackendError, Job, Outcome, Table, one_by_one};
 use hdl::engine::Config;
-use hdl::engine::link::{Link, LinkError};
+use hdl::engine::link::{Link, LinkError, Shared};
 use hdl::engine::protocol::{Counters, Packing, Reply, Segment};
 use hdl::{Flags, Format, Reduce};
 use pg2::graph::Graph;
@@ -22,6 +23,7 @@ use residency::{Atom, Residency, atoms, cover};
 use sender::Sender;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// Words gathered before a stream is handed to the link.
 const CHUNK_WORDS: usize = 1 << 20;
@@ -29,12 +31,14 @@ const CHUNK_WORDS: usize = 1 << 20;
 /// Opens a link to an engine built for a kernel and about so many pairs.
 pub type OpenLink = Box<dyn Fn(&Graph, u64) -> Result<Box<dyn Link>, BackendError>>;
 
+/// Engines by their kernel's text form.
+type Links = HashMap<String, Box<dyn Link>>;
+
 /// A backend that speaks the wire format to engines, one for each kernel that it has met.
 pub struct StreamBackend {
     name: &'static str,
     open: OpenLink,
-    /// Engines by their kernel's text form.
-    links: HashMap<String, Box<dyn Link>>,
+    links: Links,
     /// Whether the engines' cycle counters mean anything.
     clocked: bool,
     is_device: bool,
@@ -80,6 +84,30 @@ impl Backend for StreamBackend {
         outcome.cycles = outcome.cycles.filter(|_| self.clocked);
         Ok(outcome)
     }
+
+    fn runs_together(&self, graphs: &[&Graph]) -> bool {
+        let engines: Option<Vec<(Shared, usize)>> =
+            graphs.iter().map(|graph| self.links.get(&graph.to_string())?.on_board()).collect();
+        let numbers: HashSet<usize> = engines.iter().flatten().map(|e| e.1).collect();
+        let boards: HashSet<*const ()> = engines.iter().flatten().map(|e| Rc::as_ptr(&e.0) as *const ()).collect();
+        boards.len() == 1 && numbers.len() == graphs.len() && numbers.len() > 1
+    }
+
+    fn run_all(&mut self, jobs: &[Job], progress: &mut dyn FnMut(usize)) -> Result<Vec<Outcome>, BackendError> {
+        let mut kernels: Vec<&Graph> = Vec::new();
+        for job in jobs {
+            self.link(job.graph, job.pairs())?;
+            if !kernels.iter().any(|graph| graph.to_string() == job.graph.to_string()) {
+                kernels.push(job.graph);
+            }
+        }
+        if !self.runs_together(&kernels) {
+            return one_by_one(jobs, &mut |job, done| self.run(job, done), progress);
+        }
+        let mut outcomes = together::together(jobs, &mut self.links, progress)?;
+        outcomes.iter_mut().for_each(|outcome| outcome.cycles = outcome.cycles.filter(|_| self.clocked));
+        Ok(outcomes)
+    }
 }
 
 impl From<LinkError> for BackendError {
@@ -110,44 +138,78 @@ fn drive(
     link: &mut dyn Link,
     progress: &mut dyn FnMut(usize),
 ) -> Result<Outcome, BackendError> {
-    let slot = slot_size(job, config.jmem_records as usize);
-    let capacity = config.jmem_records as usize / slot * slot;
-    let ranges = job.segments.iter().map(|s| (s.first, s.count));
-    let atoms = atoms(ranges, (capacity / 4).max(slot) / slot * slot);
-    let parts = parts(job, &atoms, capacity / slot, slot);
-    let mut uses = vec![Vec::new(); atoms.len()];
-    for (now, part) in parts.iter().enumerate() {
-        part.distinct().iter().for_each(|&a| uses[a].push(now as u32));
+    let mut feed = Feed::new(job, config, 0);
+    while feed.step() {
+        if feed.sender.words_waiting() >= CHUNK_WORDS {
+            feed.sender.flush(link)?;
+            progress(feed.sender.collector.finished_targets());
+        }
     }
-    let mut residency = Residency::new(capacity, slot, uses);
-    let mut sender = Sender::new(job, config);
-    for (now, part) in parts.iter().enumerate() {
+    feed.sender.end(true);
+    feed.sender.flush(link)?;
+    feed.finish(link)
+}
+
+/// A job on its way to an engine.
+struct Feed<'a> {
+    job: &'a Job<'a>,
+    config: &'a Config,
+    atoms: Vec<Atom>,
+    /// What is sent, and how much of it was.
+    parts: Vec<Part>,
+    now: usize,
+    residency: Residency,
+    sender: Sender<'a>,
+}
+
+impl<'a> Feed<'a> {
+    /// Nothing sent yet, to an engine that is free from a clock on.
+    fn new(job: &'a Job<'a>, config: &'a Config, free: u64) -> Feed<'a> {
+        let slot = slot_size(job, config.jmem_records as usize);
+        let capacity = config.jmem_records as usize / slot * slot;
+        let ranges = job.segments.iter().map(|s| (s.first, s.count));
+        let atoms = atoms(ranges, (capacity / 4).max(slot) / slot * slot);
+        let parts = parts(job, &atoms, capacity / slot, slot);
+        let mut uses = vec![Vec::new(); atoms.len()];
+        for (now, part) in parts.iter().enumerate() {
+            part.distinct().iter().for_each(|&a| uses[a].push(now as u32));
+        }
+        let residency = Residency::new(capacity, slot, uses);
+        Feed { job, config, atoms, parts, now: 0, residency, sender: Sender::new(job, config, free) }
+    }
+
+    /// Makes the packets of the next part; `false` if there is none.
+    fn step(&mut self) -> bool {
+        let Feed { job, atoms, parts, now, residency, sender, .. } = self;
+        let Some(part) = parts.get(*now) else { return false };
         let wanted = part.distinct();
         // Nothing is left to do here where the part before could have these sources loaded beside its own.
-        sender.load_now(residency.require(&atoms, &wanted, &[], now as u32));
+        sender.load_now(residency.require(atoms, &wanted, &[], *now as u32));
         let segments = whole(part.atoms.iter().flat_map(|&a| residency.segments(&atoms[a], a)));
-        if let Some(next) = parts.get(now + 1).map(Part::distinct)
-            && residency.fit(&atoms, &wanted, &next)
+        if let Some(next) = parts.get(*now + 1).map(Part::distinct)
+            && residency.fit(atoms, &wanted, &next)
         {
-            sender.load_soon(residency.require(&atoms, &next, &wanted, now as u32 + 1));
+            sender.load_soon(residency.require(atoms, &next, &wanted, *now as u32 + 1));
         }
         sender.run(&job.runs[part.run], &segments);
-        if sender.words_waiting() >= CHUNK_WORDS {
-            sender.flush(link)?;
-            progress(sender.collector.finished_targets());
-        }
+        *now += 1;
+        true
     }
-    sender.end(link)?;
-    let split = sender.collector.split_runs();
-    let mut outcome = sender.finish()?;
-    for run in job.runs.iter().filter(|r| split.contains(&r.first)) {
-        let of_run = run.first..run.first + run.count;
-        let targets: Vec<usize> = of_run.filter(|k| outcome.flags[*k].intersects(Flags::WRAP)).collect();
-        if !targets.is_empty() {
-            again::again(job, config, link, (run, &targets), &mut outcome)?;
+
+    /// The outcome, when all has come back.
+    fn finish(self, link: &mut dyn Link) -> Result<Outcome, BackendError> {
+        let Feed { job, config, sender, .. } = self;
+        let split = sender.collector.split_runs();
+        let mut outcome = sender.finish()?;
+        for run in job.runs.iter().filter(|r| split.contains(&r.first)) {
+            let of_run = run.first..run.first + run.count;
+            let targets: Vec<usize> = of_run.filter(|k| outcome.flags[*k].intersects(Flags::WRAP)).collect();
+            if !targets.is_empty() {
+                again::again(job, config, link, (run, &targets), &mut outcome)?;
+            }
         }
+        Ok(outcome)
     }
-    Ok(outcome)
 }
 
 /// Records in one slot of the j memory: small against the usual segment, so that little memory is lost at its end.

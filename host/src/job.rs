@@ -130,6 +130,35 @@ pub trait Backend {
 
     /// Runs a job. `progress` is called now and then with the number of finished targets.
     fn run(&mut self, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<Outcome, BackendError>;
+
+    /// Whether jobs of these kernels can run at the same time.
+    fn runs_together(&self, _graphs: &[&Graph]) -> bool {
+        false
+    }
+
+    /// Runs jobs, those of different kernels at the same time where that can be. Those of one kernel keep their order. The
+    /// outcomes are in the order of the jobs, and are those of [`Backend::run`].
+    fn run_all(&mut self, jobs: &[Job], progress: &mut dyn FnMut(usize)) -> Result<Vec<Outcome>, BackendError> {
+        one_by_one(jobs, &mut |job, done| self.run(job, done), progress)
+    }
+}
+
+/// Runs a job; its second argument is called with the number of finished targets.
+type RunJob<'a> = dyn FnMut(&Job, &mut dyn FnMut(usize)) -> Result<Outcome, BackendError> + 'a;
+
+/// Runs jobs one after the other.
+pub fn one_by_one(
+    jobs: &[Job],
+    run: &mut RunJob,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Vec<Outcome>, BackendError> {
+    let mut before = 0;
+    let mut one = |job: &Job| {
+        let outcome = run(job, &mut |done| progress(before + done))?;
+        before += job.targets.len();
+        Ok(outcome)
+    };
+    jobs.iter().map(&mut one).collect()
 }
 
 /// Why a backend could not run a job.

@@ -1,23 +1,26 @@
 //! How long a board would take: the link and the engine's clocks without the engine's arithmetic.
 //!
-//! [`Predicted`] is a [`Link`], so the driver sends exactly what it would send to the board. Behind it both ends of the
-//! serial link run as they are ([`HostEnd`], [`BoardEnd`]) on a line with a time of its own, a byte a step, and an
-//! [`Engine`](engine::Engine) that counts clocks takes the beats. Results are zeros for the driver and random bits on the
+//! [`Predicted`] is a [`Board`], so the driver sends exactly what it would send to the board. Behind it both ends of the
+//! serial link run as they are ([`HostEnd`], [`BoardEnd`]) on a line with a time of its own, a byte a step, and
+//! [`Engines`] that count clocks take the beats. Results are zeros for the driver and random bits on the
 //! line, where the number of escapes depends on them.
 
 mod engine;
+mod engines;
 mod network;
 pub mod roofline;
 
 use crate::driver::{OpenLink, StreamBackend};
 use crate::job::BackendError;
-use engine::Engine;
+use engines::Engines;
 use hdl::engine::Config;
-use hdl::engine::link::{Link, LinkError};
+use hdl::engine::link::{Board, Channel, Link, LinkError, Receive, Shared};
 use hdl::engine::protocol::{END, RESULT, Stream};
+use hdl::engine::switch::addressed;
 use hdl::serial::board::BoardEnd;
-use hdl::serial::chunks::{self, Replies};
+use hdl::serial::chunks::Replies;
 use hdl::serial::host::{Failure, HostEnd, Patience};
+use hdl::serial::medium::{Medium, SerialLine};
 use hdl::serial::{Identity, kernel_hash};
 use network::PredictedNetwork;
 use pg2::graph::Graph;
@@ -26,16 +29,9 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// What is predicted.
+/// The line to the board, and the clock of all that is on it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Setup {
-    pub pipelines: u32,
-    pub groups: u32,
-    pub i_banks: u32,
-    /// Clocks from one pair to the next.
-    pub ii: u32,
-    pub segments: u32,
-    pub stream_bits: u32,
     pub clock_mhz: f64,
     /// Of the serial line; 0 for a link over Ethernet.
     pub baud: u32,
@@ -52,38 +48,44 @@ pub struct LinkUse {
     pub bytes_out: u64,
 }
 
-/// A backend that computes nothing and keeps in `seen` how long a board with `setup` would have taken. `jmem_records` and
-/// `latency` are those of the kernel on the board.
-pub fn backend(setup: Setup, jmem_records: u32, latency: u32, seen: Rc<RefCell<LinkUse>>) -> StreamBackend {
+/// A backend that computes nothing and keeps in `seen` how long a board with these engines would have taken; each has the hash of
+/// its kernel.
+pub fn backend(setup: Setup, engines: Vec<(Config, u64)>, seen: Rc<RefCell<LinkUse>>) -> StreamBackend {
+    let board: RefCell<Option<Shared>> = RefCell::new(None);
     let open = move |graph: &Graph, _: u64| -> Result<Box<dyn Link>, BackendError> {
-        let config = Config {
-            layout: graph.layout(),
-            pipelines: setup.pipelines,
-            groups: setup.groups,
-            i_banks: setup.i_banks,
-            jmem_records,
-            stream_bits: setup.stream_bits,
-            segments: setup.segments,
-            pipeline_latency: latency,
-            ii: setup.ii,
+        let hash = kernel_hash(&graph.canonical());
+        let Some(number) = engines.iter().position(|e| e.1 == hash) else {
+            return Err(BackendError::Unsupported(format!("the predicted board has no engine for {}", graph.name)));
         };
-        let (hash, seen) = (kernel_hash(&graph.canonical()), seen.clone());
-        let link: Box<dyn Link> = match setup.baud {
-            0 => Box::new(PredictedNetwork::new(config, hash, &setup, seen).map_err(BackendError::Unsupported)?),
-            _ => Box::new(Predicted::new(config, hash, &setup, seen).map_err(BackendError::Unsupported)?),
+        let mut board = board.borrow_mut();
+        let board = match &*board {
+            Some(board) => board.clone(),
+            None => board.insert(predicted(&setup, &engines, seen.clone()).map_err(BackendError::Unsupported)?).clone(),
         };
-        Ok(link)
+        Ok(Box::new(Channel::new(board, number)))
     };
     let open: OpenLink = Box::new(open);
     StreamBackend::new("predicted board", open, true)
 }
 
-/// The link to a board that is predicted.
+/// The model of a board.
+fn predicted(setup: &Setup, engines: &[(Config, u64)], seen: Rc<RefCell<LinkUse>>) -> Result<Shared, String> {
+    engines.iter().try_for_each(|(config, _)| config.verify())?;
+    let borrowed: Vec<(&Config, u64)> = engines.iter().map(|(config, hash)| (config, *hash)).collect();
+    let identity = Identity::new(&borrowed, (setup.clock_mhz * 1e6).round() as u32, setup.baud);
+    let configs = engines.iter().map(|e| e.0.clone()).collect();
+    Ok(match setup.baud {
+        0 => Rc::new(RefCell::new(PredictedNetwork::new(configs, identity.over_ethernet(), setup, seen)?)),
+        _ => Rc::new(RefCell::new(Predicted::new(configs, identity, setup, seen)?)),
+    })
+}
+
+/// A board that is predicted.
 pub struct Predicted {
-    config: Config,
+    configs: Vec<Config>,
     host: HostEnd,
     board: BoardEnd,
-    engine: Engine,
+    engines: Engines,
     /// Clocks of the engine in a byte on the line, and its seconds.
     byte_clocks: f64,
     byte_seconds: f64,
@@ -102,19 +104,21 @@ pub struct Predicted {
 }
 
 impl Predicted {
-    /// A board with an engine of `config` for a kernel of that hash, whose session is not open yet. The error says what
-    /// cannot be built.
-    pub fn new(config: Config, hash: u64, setup: &Setup, seen: Rc<RefCell<LinkUse>>) -> Result<Predicted, String> {
-        config.verify()?;
-        let identity = Identity::new(&config, hash, (setup.clock_mhz * 1e6).round() as u32, setup.baud);
+    /// A board with engines, whose session is not open yet. The error says what cannot be built.
+    fn new(
+        configs: Vec<Config>,
+        identity: Identity,
+        setup: &Setup,
+        seen: Rc<RefCell<LinkUse>>,
+    ) -> Result<Predicted, String> {
         identity.verify()?;
         let byte_seconds = 10.0 / setup.baud as f64;
         Ok(Predicted {
             // A group of targets may compute for long in the time that is predicted.
             host: HostEnd::new(1, Patience { stall: Duration::from_secs(1 << 30), ..Patience::default() }),
             board: BoardEnd::new(identity),
-            engine: Engine::new(&config),
-            config,
+            engines: Engines::new(&configs),
+            configs,
             byte_clocks: byte_seconds * setup.clock_mhz * 1e6,
             byte_seconds,
             turnaround: (setup.turnaround.max(0.0) / byte_seconds).round() as u64,
@@ -151,13 +155,13 @@ impl Predicted {
         if let Some(byte) = came {
             self.so_far.bytes_in += 1;
             if self.board.receive(byte) {
-                self.engine = Engine::new(&self.config);
+                self.engines = Engines::new(&self.configs);
             }
         }
         self.step += 1;
         self.engine_until((self.step as f64 * self.byte_clocks) as u64);
         if self.up.is_empty()
-            && let Some(line) = self.board.transmit(!self.engine.offers())
+            && let Some(line) = self.board.transmit(!self.engines.offers())
         {
             self.up.extend(line);
         }
@@ -178,17 +182,17 @@ impl Predicted {
     /// Beats between the board's end of the link and the engine, up to a clock.
     fn engine_until(&mut self, clock: u64) {
         loop {
-            self.engine.advance(clock);
+            self.engines.advance(clock);
             let mut moved = false;
-            while self.engine.takes()
+            while self.engines.takes()
                 && let Some((words, last)) = self.board.take_beat()
             {
-                self.engine.push(clock, words, last);
+                self.engines.push(clock, words, last);
                 moved = true;
             }
-            while self.engine.offers()
+            while self.engines.offers()
                 && self.board.ready()
-                && let Some(words) = self.engine.pop(clock)
+                && let Some(words) = self.engines.pop(clock)
             {
                 self.board.give_beat(&words);
                 moved = true;
@@ -202,18 +206,17 @@ impl Predicted {
     /// Skips the time in which both lines rest and neither the engine nor the host has anything to do.
     fn rest(&mut self) {
         let wake = (self.host.wake().as_secs_f64() / self.byte_seconds) as u64;
-        let engine = self.engine.next().map_or(u64::MAX, |clock| (clock as f64 / self.byte_clocks) as u64);
+        let engine = self.engines.next().map_or(u64::MAX, |clock| (clock as f64 / self.byte_clocks) as u64);
         let arrival = self.arriving.front().map_or(u64::MAX, |(at, _)| *at);
         self.step = self.step.max(wake.min(engine).min(arrival));
     }
 
-    fn transfer(&mut self, input: &Stream, receive: &mut dyn FnMut(&[u32])) -> Result<(), String> {
+    fn transfer(&mut self, input: &Stream, to: &[u8], receive: &mut Receive) -> Result<(), String> {
         let failed = |e: Failure| format!("the model of the board's link failed: {e:?}");
         while self.host.identity().is_none() {
             self.turn().map_err(failed)?;
         }
-        let mut bytes = Vec::new();
-        chunks::pack(input, self.config.beat_words(), &mut bytes);
+        let bytes = packed::<SerialLine>(input, to, &self.configs);
         let (ends, ends_with_end) = ends(input);
         self.sent_ends += ends;
         self.host.send(&bytes);
@@ -224,7 +227,7 @@ impl Predicted {
             if came.is_empty() {
                 continue;
             }
-            take_blank(&mut self.replies, &came, &self.config, receive)?;
+            take_blank(&mut self.replies, &came, &self.configs, receive)?;
         }
         *self.seen.borrow_mut() = self.so_far;
         Ok(())
@@ -237,31 +240,34 @@ fn ends(input: &Stream) -> (u64, bool) {
     (input.packets().filter(|p| is_end(p)).count() as u64, input.packets().last().is_some_and(is_end))
 }
 
+/// Packets as units for a board with these engines.
+fn packed<M: Medium>(input: &Stream, to: &[u8], configs: &[Config]) -> Vec<M::Unit> {
+    let beat_words = configs[0].beat_words();
+    match configs.len() {
+        1 => M::pack(input, beat_words),
+        _ => M::pack(&addressed(input, to, beat_words), beat_words),
+    }
+}
+
 /// Gives on the packets that have come whole, with results of zeros: a prediction computes none.
-fn take_blank(
-    replies: &mut Replies,
-    came: &[u8],
-    config: &Config,
-    receive: &mut dyn FnMut(&[u32]),
-) -> Result<(), String> {
-    let head = config.result_head_words() as usize;
+fn take_blank(replies: &mut Replies, came: &[u8], configs: &[Config], receive: &mut Receive) -> Result<(), String> {
     let mut blank = Vec::new();
-    replies.take(came, config, &mut |packet| {
+    replies.take(came, configs, &mut |number, packet| {
         blank.clear();
         blank.extend_from_slice(packet);
         if packet[0] >> 24 == RESULT {
-            blank[head..].fill(0);
+            blank[configs[number].result_head_words() as usize..].fill(0);
         }
-        receive(&blank);
+        receive(number, &blank);
     })
 }
 
-impl Link for Predicted {
-    fn config(&self) -> &Config {
-        &self.config
+impl Board for Predicted {
+    fn configs(&self) -> &[Config] {
+        &self.configs
     }
 
-    fn exchange(&mut self, input: &Stream, receive: &mut dyn FnMut(&[u32])) -> Result<(), LinkError> {
-        self.transfer(input, receive).map_err(LinkError)
+    fn exchange(&mut self, input: &Stream, to: &[u8], receive: &mut Receive) -> Result<(), LinkError> {
+        self.transfer(input, to, receive).map_err(LinkError)
     }
 }

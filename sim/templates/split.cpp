@@ -50,15 +50,14 @@ struct Groups {
 // What the shell sends in one clock.
 struct Bus {
     uint32_t j[GROUPS * J_WORDS];
-    uint32_t i[I_WORDS];
+    uint32_t i[GROUPS * I_WORDS];
     uint32_t param[PARAM_WORDS + 1];
     uint32_t we[LANE_WORDS];
     uint32_t active[LANE_WORDS];
-    Groups valid, first, last, bank, done;
+    Groups valid, first, last, bank, i_bank, done;
 {%- if c.ii > 1 %}
     Groups start;
 {%- endif %}
-    uint8_t i_bank;
 };
 
 inline void relax() {
@@ -108,13 +107,13 @@ struct alignas(128) Lane {
         uint64_t t = clock.load(std::memory_order_relaxed);
         for (; t < to; ++t) {
             const Bus& bus = ring[t & (RING - 1)];
-            put(top.i_rec, bus.i);
+            put(top.i_rec, bus.i + group * I_WORDS);
             put(top.j_rec, bus.j + group * J_WORDS);
 {%- if c.layout.param_words() > 0 %}
             put(top.param, bus.param);
 {%- endif %}
             top.i_we = bus.we[word] >> bit & 1;
-            top.i_bank = bus.i_bank;
+            top.i_bank = bus.i_bank[group];
             top.c_valid = bus.valid[group];
 {%- if c.ii > 1 %}
             top.c_start = bus.start[group];
@@ -293,7 +292,7 @@ struct Engine {
 {%- endif %}
         get(shell.l_i_we, bus.we);
         get(shell.l_active, bus.active);
-        bus.i_bank = shell.l_i_bank;
+        get(shell.l_i_bank, bus.i_bank.words);
         get(shell.l_valid, bus.valid.words);
 {%- if c.ii > 1 %}
         get(shell.l_start, bus.start.words);

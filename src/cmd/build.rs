@@ -1,13 +1,15 @@
 //! `pairforge build`: a kernel as a self-contained synthesisable design.
 
 mod own;
+pub mod several;
 
 use super::folding::{FitArgs, Wanted};
-use super::lanes::LaneArgs;
+use super::lanes::{LaneArgs, each};
 use crate::failure::Failure;
 use crate::manifest::Manifest;
 use crate::{output, source};
 use hdl::circuit::target::{Clock, TARGETS, target};
+use hdl::engine::switch::MOST_ENGINES;
 use hdl::engine::{Config, design, usual};
 use hdl::export::Text;
 use hdl::rtl::names::is_identifier;
@@ -19,8 +21,9 @@ use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// A PG2 file, or the name of a shipped kernel
-    file: String,
+    /// PG2 files, or names of shipped kernels: up to 4, an engine for each behind one pair of streams
+    #[arg(value_name = "FILE", required = true, num_args = 1..=MOST_ENGINES)]
+    files: Vec<String>,
     /// Folder to write the design to; made if absent
     #[arg(short, value_name = "DIR")]
     output: PathBuf,
@@ -28,9 +31,9 @@ pub struct Args {
     lanes: LaneArgs,
     #[command(flatten)]
     fit: FitArgs,
-    /// j memory in 32-bit words
-    #[arg(long, value_name = "WORDS", default_value_t = usual::JMEM_WORDS)]
-    jmem: u32,
+    /// j memory in 32-bit words; of several kernels as --pipelines
+    #[arg(long, value_name = "WORDS", default_values_t = [usual::JMEM_WORDS], value_delimiter = ',')]
+    jmem: Vec<u32>,
     /// Width of the streams in bits
     #[arg(long, value_name = "BITS", default_value = "32", value_parser = ["32", "64", "128"])]
     stream: String,
@@ -85,12 +88,15 @@ impl ClockArgs {
 pub fn run(args: Args) -> Result<(), Failure> {
     let clock = args.clock.clock()?;
     args.own.check(clock)?;
-    let kernel = source::read(&args.file)?;
+    if args.files.len() > 1 {
+        return several::build(&args, clock);
+    }
+    let kernel = source::read(&args.files[0])?;
     let graph = source::compile(&kernel)?;
     let named = Graph { name: prefix(&args, &graph)?, ..graph.clone() };
-    let wanted = Wanted { graph: &named, sources: &kernel.sources, clock, pipelines: args.lanes.pipelines };
-    let built = args.fit.build(&wanted, &|built| config(&args, built))?;
-    let config = config(&args, &built)?;
+    let wanted = Wanted { graph: &named, sources: &kernel.sources, clock, pipelines: args.lanes.one()?.0 };
+    let built = args.fit.build(&wanted, &|built| config(&args, built, (0, 1)))?;
+    let config = config(&args, &built, (0, 1))?;
     let engine = design(&config, &built.netlist);
     let verilog = args.own.verilog(&engine.netlist, &made(&kernel.origin, clock))?;
     let mut all = verilog.clone();
@@ -115,13 +121,14 @@ pub fn run(args: Args) -> Result<(), Failure> {
     batch.finish()
 }
 
-/// The engine around a pipeline.
-fn config(args: &Args, built: &Built) -> Result<Config, Failure> {
+/// The engine around the pipeline of kernel `place.0` of `place.1`.
+fn config(args: &Args, built: &Built, place: (usize, usize)) -> Result<Config, Failure> {
     let layout = built.graph.layout();
+    let (pipelines, groups) = args.lanes.of(place)?;
     let config = Config {
-        jmem_records: args.jmem / layout.j_words(),
-        pipelines: args.lanes.pipelines,
-        groups: args.lanes.groups()?,
+        jmem_records: each(&args.jmem, place, "--jmem")? / layout.j_words(),
+        pipelines,
+        groups,
         stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS),
         ii: built.ii(),
         ..Config::usual(layout, built.schedule.depth)

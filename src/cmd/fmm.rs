@@ -96,7 +96,7 @@ pub struct Args {
     /// Threads; 0 for one a core
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads)]
     threads: usize,
-    /// GPUs that share the targets of P2P (backend cuda)
+    /// GPUs of this host that share the work (backend cuda)
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     gpus: u32,
     #[command(flatten)]
@@ -201,13 +201,12 @@ fn param(text: &str) -> Result<(String, f64), String> {
 /// Particles, plan, run, check, and what was asked for on paper.
 pub fn run(args: Args) -> Result<(), Failure> {
     let (entry, place) = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
-    let engine = BackendOptions { place: place.to_string(), ..engine(&args)? };
     if args.predict.predict.is_none() {
         args.fold.check(entry)?;
     }
     let on_gpu = kernels::on_gpu(entry, &args)?;
     if args.gpus > 1 && on_gpu.is_none() {
-        return Err(Failure::Usage("--gpus shares out native P2P; take it with --backend cuda".into()));
+        return Err(Failure::Usage("--gpus shares out native code on GPUs; take it with --backend cuda".into()));
     }
     // A kernel that is named is run, on the CPU by its real-number meaning.
     let is_plain = args.p2p.is_none() && args.m2l.is_none();
@@ -232,6 +231,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         .map(|kernel| Gpu::open_cards(entry.name, kernel, args.gpus as usize))
         .transpose()
         .map_err(failure)?;
+    let engine = BackendOptions { place: place.to_string(), ..engine(&args)? };
     let mut backend = (entry.open)(&engine);
     if let Some(k) = &kernels {
         let pairs = expected_pairs(&args);
@@ -318,10 +318,11 @@ fn options(args: &Args, native: bool) -> fmm::FmmOptions {
 }
 
 fn engine(args: &Args) -> Result<BackendOptions, Failure> {
+    let (pipelines, groups) = args.lanes.one()?;
     Ok(BackendOptions {
-        pipelines: args.lanes.pipelines,
-        groups: args.lanes.groups()?,
-        ii: args.fold.ii,
+        pipelines,
+        groups,
+        ii: args.fold.one()?,
         jmem_words: args.jmem.unwrap_or(backends::BackendOptions::default().jmem_words),
         stream_bits: args.stream.parse().unwrap_or(32),
         threads: args.threads,

@@ -1,5 +1,6 @@
 //! The options that say every how many clocks a pipeline takes a pair.
 
+use super::lanes::each;
 use crate::failure::Failure;
 use hdl::board::{DEVICES, Device, device};
 use hdl::circuit::target::Clock;
@@ -7,20 +8,25 @@ use hdl::engine::{Config, MOST_II};
 use host::backends::{BACKENDS, Entry};
 use pg2::backend::build::{Built, build_folded};
 use pg2::graph::Graph;
-use pg2::report::area::{Area, engine};
+use pg2::report::area::{Area, engine, switch};
 use pg2::syntax::sources::Sources;
 
 #[derive(clap::Args)]
 pub struct FoldArgs {
     /// Clocks from one pair to the next (initiation interval): with more than 1, operators share units
-    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=MOST_II as i64))]
-    pub ii: u32,
+    #[arg(long, value_name = "K", default_value = "1", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=MOST_II as i64))]
+    pub ii: Vec<u32>,
 }
 
 impl FoldArgs {
+    /// The interval where all kernels have the same.
+    pub fn one(&self) -> Result<u32, Failure> {
+        each(&self.ii, (0, 1), "--ii")
+    }
+
     /// Refuses an interval where there is no pipeline to be built.
     pub fn check(&self, entry: &Entry) -> Result<(), Failure> {
-        if self.ii == 1 || entry.traced {
+        if self.ii.iter().all(|ii| *ii == 1) || entry.traced {
             return Ok(());
         }
         let simulated: Vec<&str> = BACKENDS.iter().filter(|b| b.traced).map(|b| b.name).collect();
@@ -31,11 +37,28 @@ impl FoldArgs {
 
 #[derive(clap::Args)]
 pub struct FitArgs {
-    #[command(flatten)]
-    fold: FoldArgs,
-    /// Take the least --ii with which the engine fits a device, by an estimate (see `pairforge list devices`)
-    #[arg(long, value_name = "DEVICE", conflicts_with = "ii")]
+    /// Clocks from one pair to the next (initiation interval): with more than 1, operators share units. Of several kernels one
+    /// number for all or one for each; `fit` for those that --fit is to find
+    #[arg(long, value_name = "K", value_delimiter = ',', value_parser = interval)]
+    ii: Option<Vec<Interval>>,
+    /// Take the least --ii with which the engines fit a device, by an estimate (see `pairforge list devices`)
+    #[arg(long, value_name = "DEVICE")]
     fit: Option<String>,
+}
+
+/// What `--ii` says of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Interval {
+    Clocks(u32),
+    Fit,
+}
+
+fn interval(text: &str) -> Result<Interval, String> {
+    match text.parse() {
+        _ if text == "fit" => Ok(Interval::Fit),
+        Ok(clocks) if (1..=MOST_II).contains(&clocks) => Ok(Interval::Clocks(clocks)),
+        _ => Err(format!("an interval is 1 to {MOST_II} clocks, or `fit`")),
+    }
 }
 
 /// A kernel that is to be built.
@@ -47,53 +70,124 @@ pub struct Wanted<'a> {
     pub pipelines: u32,
 }
 
+impl Wanted<'_> {
+    fn built(&self, clock: Clock, ii: u32) -> Built {
+        build_folded(self.graph, (clock, ii), self.sources, Vec::new())
+    }
+}
+
+/// The engine around kernel `k` of those that are built together.
+pub type Around<'a> = dyn Fn(usize, &Built) -> Result<Config, Failure> + 'a;
+
 /// Of what a device has may be taken, in percent: placing needs room.
 const TAKEN: u64 = 92;
 
 impl FitArgs {
     /// Builds the kernel with the interval that was asked for, or with the least that fits; `config` is the engine around it.
     pub fn build(&self, wanted: &Wanted, config: &dyn Fn(&Built) -> Result<Config, Failure>) -> Result<Built, Failure> {
-        let build = |clock, ii| build_folded(wanted.graph, (clock, ii), wanted.sources, Vec::new());
-        let Some(name) = &self.fit else { return Ok(build(wanted.clock, self.fold.ii)) };
-        let Some(device) = device(name) else {
-            let known: Vec<&str> = DEVICES.iter().map(|d| d.name).collect();
-            return Err(Failure::Usage(format!("there is no device `{name}`; there are {}", known.join(", "))));
+        let mut built = self.build_all(std::slice::from_ref(wanted), &|_, built| config(built))?;
+        Ok(built.remove(0))
+    }
+
+    /// Builds kernels that share a device.
+    pub fn build_all(&self, wanted: &[Wanted], config: &Around) -> Result<Vec<Built>, Failure> {
+        let usual = if self.fit.is_some() { Interval::Fit } else { Interval::Clocks(1) };
+        let asked = self.ii.clone().unwrap_or(vec![usual]);
+        let count = wanted.len();
+        let intervals: Vec<Interval> =
+            (0..count).map(|k| each(&asked, (k, count), "--ii")).collect::<Result<_, Failure>>()?;
+        let Some(name) = &self.fit else {
+            let one = |(wanted, interval): (&Wanted, &Interval)| match interval {
+                Interval::Clocks(ii) => Ok(wanted.built(wanted.clock, *ii)),
+                Interval::Fit => Err(Failure::Usage("--ii fit needs --fit DEVICE".into())),
+            };
+            return wanted.iter().zip(&intervals).map(one).collect();
         };
-        if device.target != wanted.clock.target.name {
-            return Err(Failure::Usage(format!(
-                "--fit {name} is of the family {}, and the pipeline is made for {}; add --target {0}",
-                device.target, wanted.clock.target.name
-            )));
+        if !intervals.contains(&Interval::Fit) {
+            let text = "--fit finds --ii; leave --ii out, or give `fit` in it for a kernel that is to be fitted";
+            return Err(Failure::Usage(text.into()));
         }
-        let blocks = wanted.clock.blocks.unwrap_or(device.multipliers / wanted.pipelines);
-        let clock = Clock { blocks: Some(blocks), ..wanted.clock };
-        let mut nearest: Option<String> = None;
+        let device = fitting(name, wanted)?;
+        self.fitted(wanted, &intervals, device, config)
+    }
+
+    /// The least interval with which all fit a device.
+    fn fitted(
+        &self,
+        wanted: &[Wanted],
+        intervals: &[Interval],
+        device: &Device,
+        config: &Around,
+    ) -> Result<Vec<Built>, Failure> {
+        // Multiplier blocks are shared out by pipeline, unless a number is given.
+        let pipelines: u32 = wanted.iter().map(|w| w.pipelines).sum();
+        let clock =
+            |w: &Wanted| Clock { blocks: Some(w.clock.blocks.unwrap_or(device.multipliers / pipelines)), ..w.clock };
+        let mut known: Vec<Option<Built>> = (0..wanted.len()).map(|_| None).collect();
+        let mut nearest = String::new();
         for ii in 1..=MOST_II {
-            let built = build(clock, ii);
-            let area = engine(&built, &config(&built)?);
+            let mut area = Area::default();
+            for (k, w) in wanted.iter().enumerate() {
+                let built = match (intervals[k], known[k].take()) {
+                    (Interval::Clocks(_), Some(built)) => built,
+                    (Interval::Clocks(given), None) => w.built(clock(w), given),
+                    (Interval::Fit, _) => w.built(clock(w), ii),
+                };
+                let around = config(k, &built)?;
+                area = sum(area, engine(&built, &around));
+                if wanted.len() > 1 {
+                    area = sum(area, switch(&around));
+                }
+                known[k] = Some(built);
+            }
             match over(&area, device) {
                 None => {
                     let Area { tables, registers, multipliers, .. } = area;
                     eprintln!(
-                        "--ii {ii} fits {name}: about {tables} lookup tables of {}, {registers} registers of {}, {multipliers} \
+                        "--ii {ii} fits {}: about {tables} lookup tables of {}, {registers} registers of {}, {multipliers} \
                          multipliers of {}",
-                        device.luts, device.flip_flops, device.multipliers
+                        device.name, device.luts, device.flip_flops, device.multipliers
                     );
-                    return Ok(built);
+                    return Ok(known.into_iter().flatten().collect());
                 }
-                Some(what) => nearest = Some(what),
+                Some(what) => nearest = what,
             }
         }
-        let what = nearest.unwrap_or_default();
         Err(Failure::Input(format!(
-            "no --ii up to {MOST_II} fits {name} with {} pipelines: {what}; take fewer pipelines, less --jmem or a larger device",
-            wanted.pipelines
+            "no --ii up to {MOST_II} fits {} with {pipelines} pipelines: {nearest}; take fewer pipelines, less --jmem or a larger \
+             device",
+            device.name
         )))
     }
 }
 
+/// The device of `--fit`.
+fn fitting(name: &str, wanted: &[Wanted]) -> Result<&'static Device, Failure> {
+    let Some(device) = device(name) else {
+        let known: Vec<&str> = DEVICES.iter().map(|d| d.name).collect();
+        return Err(Failure::Usage(format!("there is no device `{name}`; there are {}", known.join(", "))));
+    };
+    match wanted.iter().find(|w| w.clock.target.name != device.target) {
+        Some(w) => Err(Failure::Usage(format!(
+            "--fit {name} is of the family {}, and the pipeline is made for {}; add --target {0}",
+            device.target, w.clock.target.name
+        ))),
+        None => Ok(device),
+    }
+}
+
+/// Of both together.
+pub fn sum(a: Area, b: Area) -> Area {
+    Area {
+        tables: a.tables + b.tables,
+        registers: a.registers + b.registers,
+        multipliers: a.multipliers + b.multipliers,
+        memory_bits: a.memory_bits + b.memory_bits,
+    }
+}
+
 /// What a device has too little of, if anything.
-fn over(area: &Area, device: &Device) -> Option<String> {
+pub fn over(area: &Area, device: &Device) -> Option<String> {
     let blocks = area.memory_bits.div_ceil(device.memory_bits as u64);
     // A cell of iCE40 takes a register without its table only in place of one: of whole boards about a third pack together.
     let (more, fewer) = (area.tables.max(area.registers), area.tables.min(area.registers));

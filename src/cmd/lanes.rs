@@ -1,13 +1,27 @@
 //! The options that say how many lanes an engine has, and how they are fed.
 
 use crate::failure::Failure;
-use hdl::engine::usual_groups;
+use hdl::engine::{usual, usual_groups};
+
+/// The number for kernel `k` of `count`: one number is for all of them, else there is one for each.
+pub fn each<T: Copy>(values: &[T], (k, count): (usize, usize), option: &str) -> Result<T, Failure> {
+    match values {
+        [one] => Ok(*one),
+        _ if values.len() == count => Ok(values[k]),
+        _ => {
+            let kernels = if count == 1 { "1 kernel".to_string() } else { format!("{count} kernels") };
+            let text =
+                format!("{option} has {} numbers for {kernels}; give one for all, or one for each", values.len());
+            Err(Failure::Usage(text))
+        }
+    }
+}
 
 #[derive(clap::Args)]
 pub struct LaneArgs {
-    /// Number of pipelines
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=255))]
-    pub pipelines: u32,
+    /// Number of pipelines, of several kernels one number for all or one for each, such as 4,1 [default: 8]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=255))]
+    pub pipelines: Vec<u32>,
     #[command(flatten)]
     pub groups: GroupArgs,
 }
@@ -15,15 +29,18 @@ pub struct LaneArgs {
 #[derive(clap::Args)]
 pub struct GroupArgs {
     /// Groups of pipelines, each with a j memory and a stream of sources of its own [default: 1 up to 8 pipelines, then
-    /// groups of 4 to 8]
-    #[arg(long, value_name = "G", value_parser = clap::value_parser!(u32).range(1..=255))]
-    groups: Option<u32>,
+    /// groups of 4 to 8]; of several kernels as --pipelines
+    #[arg(long, value_name = "G", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=255))]
+    groups: Option<Vec<u32>>,
 }
 
 impl GroupArgs {
-    /// The number of groups of an engine of `pipelines` lanes.
-    pub fn of(&self, pipelines: u32) -> Result<u32, Failure> {
-        let groups = self.groups.unwrap_or(usual_groups(pipelines));
+    /// The number of groups of the engine of kernel `place.0` of `place.1`, which has `pipelines` lanes.
+    pub fn of(&self, pipelines: u32, place: (usize, usize)) -> Result<u32, Failure> {
+        let groups = match &self.groups {
+            Some(groups) => each(groups, place, "--groups")?,
+            None => usual_groups(pipelines),
+        };
         if !pipelines.is_multiple_of(groups) {
             let fitting: Vec<String> =
                 (1..=pipelines).filter(|g| pipelines.is_multiple_of(*g)).map(|g| g.to_string()).collect();
@@ -37,8 +54,17 @@ impl GroupArgs {
 }
 
 impl LaneArgs {
-    /// The number of lane groups.
-    pub fn groups(&self) -> Result<u32, Failure> {
-        self.groups.of(self.pipelines)
+    /// Pipelines and lane groups of the engine of kernel `place.0` of `place.1`.
+    pub fn of(&self, place: (usize, usize)) -> Result<(u32, u32), Failure> {
+        let pipelines = match self.pipelines[..] {
+            [] => usual::PIPELINES,
+            _ => each(&self.pipelines, place, "--pipelines")?,
+        };
+        Ok((pipelines, self.groups.of(pipelines, place)?))
+    }
+
+    /// Those of an engine where all kernels have the same.
+    pub fn one(&self) -> Result<(u32, u32), Failure> {
+        self.of((0, 1))
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::{self, say};
+use hdl::serial::EngineIdentity;
 use host::backends::{Entry, network};
 use pg2::report::shown::shown;
 use pg2::syntax::functions::{FUNCTIONS, Function};
@@ -61,13 +62,12 @@ fn scan(place: Option<&str>) -> Result<(), Failure> {
         ));
     }
     let says = |f: &network::Found| match &f.identity {
-        Ok(i) => format!(
-            "runs `{}` ({:016x}) with {} pipelines at {} MHz",
-            shown(&i.kernel),
-            i.hash,
-            i.pipelines,
-            i.clock_hz as f64 / 1e6
-        ),
+        Ok(i) => {
+            let one =
+                |e: &EngineIdentity| format!("`{}` ({:016x}) with {} pipelines", shown(&e.kernel), e.hash, e.pipelines);
+            let engines: Vec<String> = i.engines.iter().map(one).collect();
+            format!("runs {} at {} MHz", engines.join(" and "), i.clock_hz as f64 / 1e6)
+        }
         Err(why) => why.clone(),
     };
     let rows: Vec<(String, String)> = found.iter().map(|f| (format!("board:udp:{}", f.address), says(f))).collect();

@@ -95,10 +95,11 @@ pub fn run(args: Args) -> Result<(), Failure> {
             format!("--flags adds a column `{0}`, and the kernel has an output of that name; rename it", csv::FLAGS);
         return Err(Failure::Input(what));
     }
+    let (pipelines, groups) = args.lanes.one()?;
     let options = BackendOptions {
-        pipelines: args.lanes.pipelines,
-        groups: args.lanes.groups()?,
-        ii: args.fold.ii,
+        pipelines,
+        groups,
+        ii: args.fold.one()?,
         trace: args.trace.clone(),
         place: place.to_string(),
         ..BackendOptions::default()

@@ -1,15 +1,19 @@
 //! `pairforge synth`: area, clock and bitstream of a kernel's engine, through yosys and nextpnr.
 
 use super::build::BlockArgs;
+use super::build::several::{Kernel, load};
 use super::folding::{FitArgs, Wanted};
-use super::lanes::GroupArgs;
+use super::lanes::{GroupArgs, each};
 use crate::failure::Failure;
+use crate::output;
 use crate::progress::Steps;
-use crate::{output, source};
-use flow::summary::Summary;
+use flow::summary::{Engine, Summary};
 use flow::{FlowError, Goal, GroupSample, SynthesisJob, SynthesisOutcome, Tools, report};
+use hdl::board::pll::Source;
 use hdl::circuit::target::{Clock, target};
+use hdl::engine::switch::{self, MOST_ENGINES};
 use hdl::engine::{Config, Design, design};
+use hdl::rtl::netlist::Netlist;
 use pg2::backend::build::Built;
 use std::path::{Path, PathBuf};
 
@@ -18,8 +22,9 @@ mod place;
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("place").required(true).args(["board", "device", "target"])))]
 pub struct Args {
-    /// A PG2 file, or the name of a shipped kernel
-    file: String,
+    /// PG2 files, or names of shipped kernels: up to 4, an engine for each behind one link
+    #[arg(value_name = "FILE", required = true, num_args = 1..=MOST_ENGINES)]
+    files: Vec<String>,
     /// Make a board's bitstream (see `pairforge list boards`)
     #[arg(long, value_name = "BOARD")]
     board: Option<String>,
@@ -35,9 +40,9 @@ pub struct Args {
     /// Folder to work in and to write synth.json and report.txt to; made if absent
     #[arg(short, value_name = "DIR")]
     output: PathBuf,
-    /// Number of pipelines
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=255))]
-    pipelines: u32,
+    /// Number of pipelines, of several kernels one number for all or one for each, such as 4,1
+    #[arg(long, value_name = "N", default_value = "1", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=255))]
+    pipelines: Vec<u32>,
     #[command(flatten)]
     groups: GroupArgs,
     #[command(flatten)]
@@ -47,9 +52,10 @@ pub struct Args {
     freq: Option<f64>,
     #[command(flatten)]
     blocks: BlockArgs,
-    /// j memory in 32-bit words, by default 16384 or what half of the device's memories hold
-    #[arg(long, value_name = "WORDS")]
-    jmem: Option<u32>,
+    /// j memory in 32-bit words, by default 16384 or what half of the device's memories hold, for all kernels together; of several
+    /// kernels as --pipelines
+    #[arg(long, value_name = "WORDS", value_delimiter = ',')]
+    jmem: Option<Vec<u32>>,
     /// Width of the streams in bits
     #[arg(long, value_name = "BITS", default_value = "32", value_parser = ["32", "64", "128"])]
     stream: String,
@@ -66,22 +72,19 @@ pub struct Args {
 pub fn run(args: Args) -> Result<(), Failure> {
     let goal = place::goal(&args)?;
     let (clock, source) = place::clock(&args, goal)?;
-    let kernel = source::read(&args.file)?;
-    let graph = source::compile(&kernel)?;
-    let wanted = Wanted { graph: &graph, sources: &kernel.sources, clock, pipelines: args.pipelines };
-    let built = args.fit.build(&wanted, &|built| place::config(&args, goal, built))?;
-    let config = place::config(&args, goal, &built)?;
-    let engine = design(&config, &built.netlist);
-    let whole = match goal {
-        Goal::Board(board) => place::on_board(board, &graph, &config, &engine, (source, clock.mhz))?,
-        Goal::Device(_) => engine.netlist.clone(),
-        Goal::Area(_) => {
-            hdl::rtl::netlist::Netlist { top: engine.lane.clone(), modules: engine.netlist.modules.clone() }
-        }
-    };
+    let kernels = load(&args.files)?;
+    let count = kernels.len();
+    if count > 1 && matches!(goal, Goal::Area(_)) {
+        return Err(Failure::Usage("--area-only counts a lane of one kernel; count each kernel by itself".into()));
+    }
+    let Made { built, configs, engines } = made(&args, goal, clock, &kernels)?;
+    let hashes: Vec<(&Config, u64)> = configs.iter().zip(&kernels).map(|(c, k)| (c, k.hash)).collect();
+    let whole = whole(goal, &hashes, &engines, (source, clock.mhz))?;
+    // What is counted by lane is that of the first kernel.
+    let (config, engine) = (&configs[0], &engines[0]);
     let verilog = whole.verilog()?;
     let _folder = folder(&args.output)?;
-    let full = full_group(&config, &built)?;
+    let full = if count == 1 { full_group(config, &built[0])? } else { None };
     let job = SynthesisJob {
         goal,
         verilog: &verilog,
@@ -102,11 +105,45 @@ pub fn run(args: Args) -> Result<(), Failure> {
         Tools::standard().trusting(|path| sim::cache::private::check(path).map(drop).map_err(|e| e.to_string()));
     let outcome = flow::synthesise(&tools, &job, &mut |s| steps.at(&s.what, s.elapsed))?;
     drop(steps);
-    let summary = summary(goal, &built, &config, clock, &outcome);
-    let rows = pg2::report::explain::explain(&built, &kernel.sources).rows;
-    write(&args.output, goal, &summary, &outcome, &rows, &engine)?;
+    let summary = summary(goal, (&built, &configs), clock, &outcome);
+    let rows = pg2::report::explain::explain(&built[0], &kernels[0].sources).rows;
+    write(&args.output, goal, &summary, &outcome, &rows, engine)?;
     told(&summary);
     Ok(())
+}
+
+/// The kernels as engines.
+struct Made {
+    built: Vec<Built>,
+    configs: Vec<Config>,
+    engines: Vec<Design>,
+}
+
+fn made(args: &Args, goal: Goal, clock: Clock, kernels: &[Kernel]) -> Result<Made, Failure> {
+    let count = kernels.len();
+    let mut wanted = Vec::new();
+    for (k, Kernel { graph, sources, .. }) in kernels.iter().enumerate() {
+        wanted.push(Wanted { graph, sources, clock, pipelines: each(&args.pipelines, (k, count), "--pipelines")? });
+    }
+    let built = args.fit.build_all(&wanted, &|k, built| place::config(args, goal, built, (k, count)))?;
+    let config = |(k, built)| place::config(args, goal, built, (k, count));
+    let configs = built.iter().enumerate().map(config).collect::<Result<Vec<_>, Failure>>()?;
+    let engines = configs.iter().zip(&built).map(|(c, b): (_, &Built)| design(c, &b.netlist)).collect();
+    Ok(Made { built, configs, engines })
+}
+
+/// All that goes to the tools; each engine has its configuration and the hash of its kernel.
+fn whole(goal: Goal, hashes: &[(&Config, u64)], engines: &[Design], clock: (Source, f64)) -> Result<Netlist, Failure> {
+    let (config, first) = (hashes[0].0, &engines[0]);
+    let all = match engines.len() {
+        1 => first.netlist.clone(),
+        _ => switch::engines(&config.layout.kernel, engines, config.stream_bits),
+    };
+    match goal {
+        Goal::Board(board) => place::on_board(board, hashes, &all, clock),
+        Goal::Device(_) => Ok(all),
+        Goal::Area(_) => Ok(Netlist { top: first.lane.clone(), ..all }),
+    }
 }
 
 /// Lanes of a group in large engines.
@@ -155,7 +192,25 @@ fn bitstream(ending: &str) -> String {
     format!("engine.{ending}")
 }
 
-fn summary(goal: Goal, built: &Built, config: &Config, clock: Clock, outcome: &SynthesisOutcome) -> Summary {
+/// What an engine is built with, for other programs.
+fn engine_of((built, config): (&Built, &Config)) -> Engine {
+    Engine {
+        kernel: built.graph.name.clone(),
+        pipelines: config.pipelines,
+        groups: config.groups,
+        i_banks: config.i_banks,
+        segments: config.segments,
+        jmem_records: config.jmem_records,
+        latency: built.schedule.depth,
+        ii: config.ii,
+    }
+}
+
+fn summary(goal: Goal, (all, configs): (&[Built], &[Config]), clock: Clock, outcome: &SynthesisOutcome) -> Summary {
+    let (built, config) = (&all[0], &configs[0]);
+    // How many lanes of one kernel fit says nothing beside another one.
+    let fits = outcome.fits.as_ref().filter(|_| all.len() == 1);
+    let pairs = configs.iter().map(|c| c.pipelines as f64 / c.ii as f64).sum::<f64>();
     let area = outcome.design.as_ref().unwrap_or(&outcome.lane);
     let fmax = outcome.timing.as_ref().map(|t| t.fmax_mhz);
     let running = match goal {
@@ -183,12 +238,12 @@ fn summary(goal: Goal, built: &Built, config: &Config, clock: Clock, outcome: &S
         seed: outcome.seed.map(|s| s.0),
         seeds: outcome.seed.map(|s| s.1),
         clock_mhz: running,
-        pairs_per_second: running.map(|mhz| mhz * 1e6 * config.pipelines as f64 / config.ii as f64),
+        pairs_per_second: running.map(|mhz| mhz * 1e6 * pairs),
         // No family has an open model of its power that could be cited.
         joules_per_pair: None,
-        fitting_pipelines: outcome.fits.as_ref().map(|f| f.pipelines),
-        fitting_groups: outcome.fits.as_ref().map(|f| f.groups),
-        fitting_bound: outcome.fits.as_ref().map(|f| f.bound.to_string()),
+        fitting_pipelines: fits.map(|f| f.pipelines),
+        fitting_groups: fits.map(|f| f.groups),
+        fitting_bound: fits.map(|f| f.bound.to_string()),
         bitstream: outcome.bitstream.as_ref().and_then(ending),
         mhz: clock.mhz,
         stream_bits: config.stream_bits,
@@ -198,6 +253,7 @@ fn summary(goal: Goal, built: &Built, config: &Config, clock: Clock, outcome: &S
         segments: config.segments,
         latency: built.schedule.depth,
         ii: config.ii,
+        kernels: all.iter().zip(configs).map(engine_of).collect(),
         tools: outcome.tools.clone(),
     }
 }

@@ -170,3 +170,34 @@ fn every_figure_of_hardware_has_its_report() {
         assert!(known(&file), "docs/hardware/{file} is no figure of scripts/hardware.sh");
     }
 }
+
+/// The numbers in a text: digits with commas between thousands, and a fraction.
+fn numbers(text: &str) -> Vec<f64> {
+    let parts = text.split(|c: char| !(c.is_ascii_digit() || c == ',' || c == '.'));
+    parts.filter_map(|p| p.trim_matches([',', '.']).replace(',', "").parse().ok()).collect()
+}
+
+/// Each number that a table of the page on hardware gives for a figure stands in its report, and so does the clock that the report
+/// has stand in the table.
+#[test]
+fn figures_of_hardware_are_those_of_their_reports() {
+    let text = page("docs/hardware.md");
+    let mut seen = 0;
+    for row in text.lines().filter(|l| l.starts_with("| [`")) {
+        let name = row.split('`').nth(1).expect("a row begins with a name");
+        // Commands stand in code spans.
+        let said: String = row.split("](").nth(1).expect("a link").split('`').step_by(2).collect();
+        let said = said.split_once(')').expect("a link ends").1;
+        let report = page(&format!("docs/hardware/{name}.txt"));
+        let known = numbers(&report);
+        for number in numbers(said) {
+            assert!(known.contains(&number), "docs/hardware/{name}.txt has no {number}");
+        }
+        if let Some(clock) = report.lines().find(|l| l.starts_with("highest clock")) {
+            let clock = numbers(clock)[0];
+            assert!(numbers(said).contains(&clock), "the row of {name} has no {clock} MHz");
+        }
+        seen += 1;
+    }
+    assert!(seen >= 9, "the tables have {seen} rows");
+}

@@ -26,6 +26,7 @@ mod real;
 mod roofline;
 mod rooms;
 mod run;
+mod several;
 mod short_range;
 mod synth;
 mod testbench;

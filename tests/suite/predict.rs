@@ -20,10 +20,19 @@ const ETHERNET: u32 = 0;
 
 /// Seconds of P2P on the simulated board, its waiting for the host left out, over those predicted, and the prediction.
 fn compared(engine: &str, baud: u32, fmm: &str) -> (f64, serde_json::Value) {
+    with_m2l("", engine, baud, fmm)
+}
+
+/// The same with an M2L kernel of order 2 on the board too, unless its file has no name.
+fn with_m2l(m2l: &str, engine: &str, baud: u32, fmm: &str) -> (f64, serde_json::Value) {
     let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
     let place = Place::new();
-    place.run(&format!("build p2p_paper -o p2p {engine} --target ecp5 --freq 50")).expect(0);
-    let fmm = format!("fmm --p2p p2p_paper {fmm}");
+    let far = if m2l.is_empty() { "--m2l native".to_string() } else { format!("--m2l {m2l}") };
+    if !m2l.is_empty() {
+        place.run(&format!("gen m2l --order 2 -o {m2l}")).expect(0);
+    }
+    place.run(&format!("build p2p_paper {m2l} -o p2p {engine} --target ecp5 --freq 50")).expect(0);
+    let fmm = format!("fmm --p2p p2p_paper {far} {fmm}");
     let (board, link, at) = match baud {
         ETHERNET => ("colorlight-i9", "--ethernet".to_string(), String::new()),
         _ => ("ulx3s", format!("--baud {baud}"), format!("@{baud}")),
@@ -33,7 +42,7 @@ fn compared(engine: &str, baud: u32, fmm: &str) -> (f64, serde_json::Value) {
     let mut least = f64::INFINITY;
     for _ in 0..RUNS {
         let simulated = Simulated::start(&place, "sim", &format!("{board} p2p {link}"));
-        place.run(&format!("{fmm} --m2l native --backend board:{}{at} --json found.json", simulated.port)).expect(0);
+        place.run(&format!("{fmm} --backend board:{}{at} --json found.json", simulated.port)).expect(0);
         let saw = simulated.end(&place, "sim");
         std::fs::remove_file(place.path("sim.port")).unwrap();
         let found = place.json("found.json");
@@ -84,6 +93,21 @@ fn over_ethernet_the_seconds_are_those_of_the_simulated_board() {
 }
 
 #[test]
+fn p2p_and_m2l_on_one_board_take_the_seconds_of_the_simulated_board() {
+    if !has_verilator() {
+        return;
+    }
+    let engines = "--pipelines 2,1 --ii 1,4 --jmem 8192";
+    let (ratio, predicted) = with_m2l("m2l_p2.pg2", engines, ETHERNET, "--n 4000 --leaf 40 --order 2");
+    assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
+    assert_eq!((&predicted["predicted"][0], &predicted["engines"][1]["ii"]), (&"m2l".into(), &4.into()));
+    // Both are at work at the same time.
+    let clocks = number(&predicted, "/seconds/p2p") * number(&predicted, "/clock_mhz") * 1e6;
+    let one_by_one = number(&predicted, "/cycles") + number(&predicted, "/m2l_cycles");
+    assert!(one_by_one > 1.15 * clocks, "{predicted}");
+}
+
+#[test]
 fn the_best_leaf_is_the_one_of_least_total_and_what_is_measured_is_told() {
     let place = Place::new();
     let out = place.run("fmm --n 1000 --predict ulx3s --pipelines 4 --json p.json").expect(0).out;
@@ -125,6 +149,11 @@ fn a_synthesis_gives_clock_and_engine() {
     told("--predict icebreaker --synth s", 1, "is for the board ulx3s, not icebreaker");
     told("--predict ulx3s --synth nowhere", 1, "make it with `pairforge synth FILE --board ulx3s -o DIR`");
     told("--predict ulx3s --baud 90000000", 1, "need a clock of at least 6 times that");
-    told("--predict ulx3s --m2l p2p", 2, "leave --m2l out");
+    told("--predict ulx3s --m2l p2p", 1, "");
+    told(
+        "--predict ulx3s --synth s --p2p p2p_paper --m2l m2l_paper --order 2",
+        1,
+        "is of the kernel p2p_paper, not m2l_paper",
+    );
     told("--predict ulx3s --turnaround -1", 2, "");
 }

@@ -92,6 +92,16 @@ fn queues_lose_and_change_nothing() {
     }
 }
 
+#[test]
+fn words_between_blocks_are_neither_lost_nor_changed() {
+    let broken = [
+        ("assign ready = ~behind_valid;", "assign ready = 1'b1;"),
+        ("front <= behind_valid ? behind : wdata;", "front <= wdata;"),
+        ("~moves & (behind_valid | push)", "behind_valid | push"),
+    ];
+    prove_and_break("--pipelines 4 --jmem 256", "p2p_paper_relay_33", &broken);
+}
+
 /// Proves module `top` of an engine, and finds each of the changes that break it: text, and what stands there instead.
 fn prove_and_break(options: &str, top: &str, broken: &[(&str, &str)]) {
     let place = Place::new();
@@ -118,7 +128,7 @@ fn the_sequencer_streams_each_segment_of_each_group_once() {
 
 #[test]
 fn a_beat_that_is_offered_stays_until_it_is_taken() {
-    let broken = [("(reply & quiet & ~waiting)", "(reply & ~waiting)"), ("else if (m_tready) at <=", "else at <=")];
+    let broken = [("(reply & quiet & ~waiting)", "(reply & ~waiting)"), ("else if (takes) at <=", "else at <=")];
     prove_and_break("--pipelines 1 --jmem 256", "p2p_paper_reply", &broken);
     let broken = [("next = circle & (~circle + 2'd1);", "next = circle;")];
     prove_and_break("--pipelines 2 --groups 2 --jmem 256", "p2p_paper_reply", &broken);

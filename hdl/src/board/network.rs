@@ -1,6 +1,6 @@
 //! What a board on the network has that needs no vendor: link, engine and the light of work, at the words of datagrams.
 
-use super::top::{Parts, lights};
+use super::top::{Parts, lights, tapped};
 use crate::rtl::Value;
 use crate::rtl::netlist::Dir::Out;
 use crate::rtl::netlist::{Module, Netlist};
@@ -37,15 +37,13 @@ pub fn around(parts: &Parts) -> Netlist {
     let mut engine: Vec<(String, String)> = stream.map(|p| (p.name.clone(), p.name.clone())).collect();
     engine.extend([("clk".into(), "clk".into()), ("rst".into(), "engine_rst".into())]);
     add(parts.engine.to_string(), "engine", engine);
-    let signal = |name: &str| m.signal(name);
-    let taps = [
-        ("to_engine", signal("s_tvalid") & signal("s_tready")),
-        ("from_engine", signal("m_tvalid") & signal("m_tready")),
-        ("last", signal("m_tlast")),
-        ("opcode", signal("m_tdata").bits(24, 8)),
-    ];
-    let same = ["clk", "rst", "engine_rst", "lost"].into_iter().chain(lit).map(|name| (name, m.signal(name)));
-    let watched: Vec<(String, Value)> = same.chain(taps).map(|(port, value)| (port.to_string(), value)).collect();
+    let same = ["clk", "rst", "engine_rst", "lost"].into_iter().chain(lit);
+    let mut watched: Vec<(String, Value)> = same.map(|name| (name.to_string(), m.signal(name))).collect();
+    let side = |prefix: &'static str| {
+        let m = &m;
+        move |name: &str| m.signal(&format!("{prefix}_t{name}"))
+    };
+    watched.extend(tapped(parts, &side("s"), &side("m")));
     m.instance(format!("{kernel}_lights"), "lights", watched);
     let resting = m.signal("engine_rst");
     m.assign("resting", resting);

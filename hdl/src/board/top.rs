@@ -46,11 +46,21 @@ pub fn design(
 ) -> Result<BoardDesign, String> {
     config.verify()?;
     let (clock, mhz) = board.pll.source(board.oscillator_mhz, mhz)?;
-    let identity = Identity::new(config, hash, (mhz * 1e6).round() as u32, board.baud);
+    let identity = Identity::new(&[(config, hash)], (mhz * 1e6).round() as u32, board.baud);
     identity.verify()?;
     let engine = engine::design(config, pipeline);
     let (kernel, link) = (&config.layout.kernel, serial::netlist(&identity));
-    let parts = Parts { board, kernel, engine: &engine.top, stream_bits: config.stream_bits, link: &link, clock, mhz };
+    let engine_top = &engine.top;
+    let parts = Parts {
+        board,
+        kernel,
+        engine: engine_top,
+        engines: 1,
+        stream_bits: config.stream_bits,
+        link: &link,
+        clock,
+        mhz,
+    };
     Ok(BoardDesign { netlist: top(&parts, &engine.netlist), engine, identity, mhz })
 }
 
@@ -58,10 +68,13 @@ pub fn design(
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
     pub board: &'static Board,
-    /// Name of the kernel; the top's modules begin with it.
+    /// Name of the kernel, of several the first; the top's modules begin with it.
     pub kernel: &'a str,
     /// Name of the engine's module, which has the ports of [`crate::engine::design`].
+    /// Of several engines it is the module around them ([`crate::engine::switch`]).
     pub engine: &'a str,
+    /// How many engines are in it.
+    pub engines: u32,
     /// Width of its streams in bits.
     pub stream_bits: u32,
     /// The link (see [`crate::serial::netlist`]).
@@ -150,27 +163,39 @@ fn reset(kernel: &str) -> Module {
     m
 }
 
+/// What the lights see of the streams, as (port of the lights, its width).
+pub(super) fn taps(parts: &Parts) -> Vec<(&'static str, u32)> {
+    let mut taps = vec![("to_engine", 1), ("from_engine", 1), ("last", 1), ("opcode", 8)];
+    if parts.engines > 1 {
+        taps.extend([("to_last", 1), ("to_number", 8), ("from_number", 8)]);
+    }
+    taps
+}
+
+/// The value of each of the [`taps`]: `to` and `from` give a signal of the stream to the engines and from them.
+pub(super) fn tapped(parts: &Parts, to: &dyn Fn(&str) -> Value, from: &dyn Fn(&str) -> Value) -> Vec<(String, Value)> {
+    let value = |name: &str| match name {
+        "to_engine" => to("valid") & to("ready"),
+        "from_engine" => from("valid") & from("ready"),
+        "last" => from("last"),
+        "opcode" => from("data").bits(24, 8),
+        "to_last" => to("last"),
+        "to_number" => to("data").low(8),
+        _ => from("data").low(8),
+    };
+    taps(parts).into_iter().map(|(name, _)| (name.to_string(), value(name))).collect()
+}
+
 pub(super) fn lights(parts: &Parts) -> Module {
     let leds = parts.board.leds;
     let mut m = Module { name: format!("{}_lights", parts.kernel), ..Module::default() };
-    m.doc = vec!["What the LEDs show: busy from the first beat to the engine until it has answered END.".into()];
+    m.doc = vec!["What the LEDs show: busy from the first beat to an engine until it has answered END.".into()];
     let clocked = [("clk", 1), ("rst", 1), ("engine_rst", 1), ("lost", 1)];
-    let taps = [("to_engine", 1), ("from_engine", 1), ("last", 1), ("opcode", 8)];
-    for (name, width) in clocked.into_iter().chain(taps) {
+    for (name, width) in clocked.into_iter().chain(taps(parts)) {
         m.port(In, name, width);
     }
     m.port(Out, "busy", 1);
-    let mut text = format!(
-        "    reg working, head;
-    assign busy = working;
-    always @(posedge clk) begin
-        if (engine_rst) head <= 1'b1;
-        else if (from_engine) head <= last;
-        if (engine_rst) working <= 1'b0;
-        else if (to_engine) working <= 1'b1;
-        else if (from_engine & head & (opcode == 8'h{END_REPLY:02x})) working <= 1'b0;
-    end"
-    );
+    let mut text = if parts.engines > 1 { works_of_several(parts.engines) } else { works() };
     if leds.alive {
         m.port(Out, "alive", 1);
         // The highest bit turns about once a second.
@@ -192,6 +217,46 @@ pub(super) fn lights(parts: &Parts) -> Module {
     }
     m.items.push(Item::Text(text));
     m
+}
+
+/// Whether the engine is at work.
+fn works() -> String {
+    format!(
+        "    reg working, head;
+    assign busy = working;
+    always @(posedge clk) begin
+        if (engine_rst) head <= 1'b1;
+        else if (from_engine) head <= last;
+        if (engine_rst) working <= 1'b0;
+        else if (to_engine) working <= 1'b1;
+        else if (from_engine & head & (opcode == 8'h{END_REPLY:02x})) working <= 1'b0;
+    end"
+    )
+}
+
+/// The same of several engines: the first beat of each packet names one, and has the opcode of an answer.
+fn works_of_several(engines: u32) -> String {
+    let one = |k: u32| {
+        format!(
+            "
+        if (engine_rst) working[{k}] <= 1'b0;
+        else if (to_engine & first & (to_number == 8'd{k})) working[{k}] <= 1'b1;
+        else if (from_engine & head & (opcode == 8'h{END_REPLY:02x}) & (from_number == 8'd{k})) working[{k}] <= 1'b0;"
+        )
+    };
+    let all: String = (0..engines).map(one).collect();
+    format!(
+        "    reg {range}working;
+    reg first, head;
+    assign busy = |working;
+    always @(posedge clk) begin
+        if (engine_rst) first <= 1'b1;
+        else if (to_engine) first <= to_last;
+        if (engine_rst) head <= 1'b1;
+        else if (from_engine) head <= last;{all}
+    end",
+        range = range(engines)
+    )
 }
 
 /// The top module itself.
@@ -241,14 +306,9 @@ fn module(parts: &Parts) -> Module {
     add(parts.engine.to_string(), "engine", engine);
     let (to, from) =
         (|signal: &str| m.signal(&format!("to_{signal}")), |signal: &str| m.signal(&format!("from_{signal}")));
-    let taps = [
-        ("to_engine", to("valid") & to("ready")),
-        ("from_engine", from("valid") & from("ready")),
-        ("last", from("last")),
-        ("opcode", from("data").bits(24, 8)),
-    ];
-    let same = ["clk", "rst", "engine_rst", "lost"].into_iter().chain(shown()).map(|name| (name, m.signal(name)));
-    let watched: Vec<(String, Value)> = same.chain(taps).map(|(port, value)| (port.to_string(), value)).collect();
+    let same = ["clk", "rst", "engine_rst", "lost"].into_iter().chain(shown());
+    let mut watched: Vec<(String, Value)> = same.map(|name| (name.to_string(), m.signal(name))).collect();
+    watched.extend(tapped(parts, &to, &from));
     m.instance(format!("{kernel}_lights"), "lights", watched);
     for signal in shown() {
         let lit = m.signal(signal);

@@ -79,8 +79,8 @@ fn lane_instance(top: &mut Module, shape: &Shape, k: u32) {
     let mut connections = vec![
         ("clk", all("clk")),
         ("i_we", part("l_i_we", 1, k)),
-        ("i_bank", all("l_i_bank")),
-        ("i_rec", all("l_i_rec")),
+        ("i_bank", part("l_i_bank", 1, group)),
+        ("i_rec", part("l_i_rec", 32 * shape.i.words, group)),
         ("j_rec", part("l_j_rec", 32 * shape.j.words, group)),
     ];
     if shape.has_params {

@@ -4,6 +4,7 @@
 //! whether a pair counts. Sums are kept from a group's last pair to the next group's, of which no two come in neighbouring
 //! clocks.
 
+mod enter;
 mod folded;
 
 use super::Config;
@@ -15,6 +16,7 @@ use crate::rtl::netlist::{Dir, Module, Netlist};
 use crate::rtl::term::{self, TermPorts, TermShape};
 use crate::rtl::{Value, cat};
 use crate::{Format, Reduce};
+use enter::{enter, entered};
 
 /// Bits above an output's own in which a sum is exact for 2^32 sources.
 const GUARD: u32 = 32;
@@ -29,7 +31,7 @@ pub(super) fn modules(config: &Config, pipeline: &Netlist) -> Vec<Module> {
     if let Some(fold) = &inner.fold {
         return folded::modules(config, pipeline, fold);
     }
-    let mut modules = Vec::new();
+    let mut modules = enter::modules(config, inner);
     if config.pipeline_latency > LONG {
         let stored = delay::module(3, config.pipeline_latency - 2, delay::Read::Registered);
         modules.push(Module { name: format!("{}_{}", config.layout.kernel, stored.name), ..stored });
@@ -43,12 +45,13 @@ fn module(config: &Config, pipeline: &Netlist) -> Module {
     let delay = config.pipeline_latency;
     let split = layout.outputs.iter().any(|o| is_split(o.1, o.2));
     let mut lane = Module { name: format!("{}_lane", layout.kernel), ..Module::default() };
-    lane.latency = delay + 1 + split as u32;
+    lane.latency = delay + 1 + split as u32 + config.spread() as u32;
     lane.doc = vec![
         format!("A lane of {}: i registers, pipeline, accumulators.", layout.kernel),
         format!("`r_done` follows `c_last` by {} cycles.", lane.latency),
     ];
     ports(&mut lane, config);
+    enter(&mut lane, config, pipeline);
     let beside = sideband(&mut lane, &layout.kernel, delay, split);
     pins(&mut lane, config, pipeline);
     let raised = sticky_flags(&mut lane, &beside, split);
@@ -116,7 +119,7 @@ fn ports(lane: &mut Module, config: &Config) {
 /// What travels with a pair: last, first and whether it counts, from the high bit on, behind `stored` cycles in memory.
 fn beside(lane: &mut Module, kernel: &str, stored: u32) -> Value {
     lane.comment("What travels beside the pair.");
-    let [last, first, valid, active] = ["c_last", "c_first", "c_valid", "c_active"].map(|name| lane.signal(name));
+    let [last, first, valid, active] = ["c_last", "c_first", "c_valid", "c_active"].map(|name| entered(lane, name));
     let begin = lane.wire("beside_0", cat([last, first, valid & active]));
     if stored == 0 {
         return begin;
@@ -167,11 +170,12 @@ fn i_registers(lane: &mut Module, port: &str, source: &Value, banks: u32) -> Val
     }
     let bank_0 = kept(format!("bank0_{port}"), &we & !&bank);
     let bank_1 = kept(format!("bank1_{port}"), &we & &bank);
-    let chosen = lane.signal("c_bank").mux(&bank_1, &bank_0);
+    let chosen = entered(lane, "c_bank").mux(&bank_1, &bank_0);
     lane.reg(format!("now_{port}"), chosen)
 }
 
-/// The registers in front of the pipeline, and the pipeline. What comes from the j memory comes from registers already.
+/// The registers in front of the pipeline, and the pipeline. What comes from the j memory comes from registers already, either of
+/// the lane's own or of its group.
 fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
     let layout = &config.layout;
     let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
@@ -192,6 +196,7 @@ fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
             match (known(port), record) {
                 (false, _) => idle.push(source),
                 (true, "i_rec") => connections.push((port.clone(), i_registers(lane, port, &source, config.i_banks))),
+                (true, _) if config.spread() => connections.push((port.clone(), entered(lane, port))),
                 (true, _) => connections.push((port.clone(), source)),
             }
             if width < 32 * words {
@@ -210,7 +215,7 @@ fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
         connections.push(("clk".into(), lane.signal("clk")));
     }
     if let Some(fold) = &inner.fold {
-        connections.push((START.into(), lane.signal("c_start")));
+        connections.push((START.into(), entered(lane, "c_start")));
         connections.push((SLOTS.into(), lane.net(SLOTS, fold.ii)));
         for sum in &fold.sums {
             let format = layout.outputs.iter().find(|o| o.0 == sum.uses[0].0).expect("the layout has every output").1;

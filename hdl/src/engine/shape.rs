@@ -89,6 +89,8 @@ pub(super) struct Shape {
     pub stream_bits: u32,
     /// Clocks from one pair to the next.
     pub ii: u32,
+    /// Whether registers stand between the blocks: see [`Config::spread`].
+    pub spread: bool,
     pub beat_words: u32,
     /// log2 of `beat_words`.
     pub beat_bits: u32,
@@ -135,6 +137,11 @@ impl Shape {
         self.groups * self.lanes
     }
 
+    /// Clocks from a pair in the sequencer to its lane's port.
+    pub fn to_lanes(&self) -> u32 {
+        if self.spread { 4 } else { 3 }
+    }
+
     pub fn new(config: &Config) -> Shape {
         let layout = &config.layout;
         let beat_words = config.beat_words();
@@ -166,6 +173,7 @@ impl Shape {
             n_bits: bits_for(config.lanes()),
             stream_bits: config.stream_bits,
             ii: config.ii,
+            spread: config.spread(),
             beat_words,
             beat_bits,
             two_banks: config.i_banks == 2,

@@ -18,12 +18,16 @@ mod blocks;
 mod group;
 mod results;
 
+pub(super) use blocks::text_module;
+
 use super::design::add_port;
+use super::hand;
 use super::shape::{Shape, bits_for};
 use crate::rtl::netlist::Dir::{In, Out};
 use crate::rtl::netlist::{Dir, Module};
 use crate::rtl::{Value, cat, net};
-use blocks::{INPUT_QUEUE, decode, fifo, list, ram, sequence};
+pub(super) use blocks::plain_queue;
+use blocks::{INPUT_QUEUE, decode, fifo, list, queue, ram, relay, sequence};
 use group::{Joined, TO_CHOSEN, group};
 use results::{GROUPS_UNDER_WAY, collect, meta_bits, reply};
 
@@ -33,7 +37,7 @@ pub(super) fn modules(s: &Shape, lane_latency: u32) -> Vec<Module> {
     let mut all = vec![
         fifo(s, s.stream_bits + 1, INPUT_QUEUE),
         fifo(s, meta_bits(s), GROUPS_UNDER_WAY),
-        fifo(s, s.stream_bits + 1, s.queue_depth),
+        if s.spread { queue(s, s.stream_bits + 1, s.queue_depth) } else { fifo(s, s.stream_bits + 1, s.queue_depth) },
         ram(s, s.j.bits, s.jmem_records, s.addr_bits),
         ram(s, list_width, s.ring, s.ring_bits),
         ram(s, list_width + 1, s.ring, s.ring_bits),
@@ -44,6 +48,13 @@ pub(super) fn modules(s: &Shape, lane_latency: u32) -> Vec<Module> {
         group(s),
         reply(s),
     ];
+    if s.spread {
+        all.extend([
+            relay(s, s.stream_bits + 1),
+            relay(s, s.stream_bits + 2),
+            hand::module(&s.prefix, group::handed_bits(s)),
+        ]);
+    }
     all.push(shell(s, lane_latency));
     all
 }
@@ -70,8 +81,8 @@ pub(super) fn stream_ports(module: &mut Module, stream_bits: u32) {
 pub(super) fn lane_bus(s: &Shape) -> Vec<(Dir, String, u32)> {
     let mut bus = vec![
         (Out, "l_i_we", s.all_lanes()),
-        (Out, "l_i_bank", 1),
-        (Out, "l_i_rec", 32 * s.i.words),
+        (Out, "l_i_bank", s.groups),
+        (Out, "l_i_rec", s.groups * 32 * s.i.words),
         (Out, "l_j_rec", s.groups * 32 * s.j.words),
     ];
     if s.has_params {
@@ -102,8 +113,8 @@ fn shell(s: &Shape, lane_latency: u32) -> Module {
         add_port(&mut shell, port);
     }
     let (decode, group, reply) = (decode(s), group(s), reply(s));
-    // The lanes' parameters are padded; a single group's i registers are written by the decoder itself.
-    let renamed: &[(&str, &str)] = if s.groups > 1 { &[] } else { &[("i_we", "l_i_we")] };
+    // The lanes' parameters are padded; the i registers of a few lanes are written by the decoder itself.
+    let renamed: &[(&str, &str)] = if s.spread { &[] } else { &[("i_we", "l_i_we")] };
     let beat = shell.net("w_beat", s.stream_bits + 1);
     let valid = shell.net("w_valid", 1);
     for port in [&decode, &reply].iter().flat_map(|b| &b.ports).filter(|p| p.dir == Out) {
@@ -112,7 +123,7 @@ fn shell(s: &Shape, lane_latency: u32) -> Module {
             shell.net(name, port.width);
         }
     }
-    let reset = reset(&mut shell, lane_latency);
+    let reset = reset(&mut shell, s, lane_latency);
     join_groups(&mut shell, s);
     let [last, data, push, ready, pop] =
         ["s_tlast", "s_tdata", "s_tvalid", "s_tready", "w_pop"].map(|name| shell.signal(name));
@@ -129,11 +140,9 @@ fn shell(s: &Shape, lane_latency: u32) -> Module {
     }
     let connections = names_of(&shell, &reply, &[]);
     instance(&mut shell, &reply.name, "replier", Some(&reset), connections);
-    shell.assign("l_i_bank", shell.signal("group_bank"));
-    shell.assign("l_i_rec", s.i.unpack(&shell.signal("i_word")));
-    if s.groups > 1 {
-        let (we, chosen) = (shell.signal("i_we"), shell.signal("chosen"));
-        shell.assign("l_i_we", cat((0..s.groups).rev().map(|k| &we & chosen.bit(k).repeat(s.lanes))));
+    if !s.spread {
+        shell.assign("l_i_bank", shell.signal("group_bank"));
+        shell.assign("l_i_rec", s.i.unpack(&shell.signal("i_word")));
     }
     if s.has_params {
         shell.assign("l_param", s.params.unpack(&shell.signal("param")));
@@ -145,9 +154,9 @@ fn shell(s: &Shape, lane_latency: u32) -> Module {
 
 /// The reset of all blocks. The lanes have none: what they held before must have left them, or a `last` of an earlier
 /// life would be taken for the end of the first group.
-fn reset(shell: &mut Module, lane_latency: u32) -> Value {
-    // Three cycles lie between the sequencer and the lanes' inputs.
-    let bits = bits_for(lane_latency + 3) + 1;
+fn reset(shell: &mut Module, s: &Shape, lane_latency: u32) -> Value {
+    // Lane groups get the reset a clock later than this.
+    let bits = bits_for(lane_latency + s.to_lanes() + s.spread as u32) + 1;
     shell.comment("Reset lasts until nothing old is left in the lanes.");
     let flushed = net("flushed", bits);
     let rst = shell.signal("rst");
@@ -156,25 +165,29 @@ fn reset(shell: &mut Module, lane_latency: u32) -> Value {
     shell.reg("reset", rst | !flushed.msb())
 }
 
-/// The signals that come out of the lane groups, as the other blocks see them.
+/// The signals that come out of the lane groups, as the other blocks see them: in a spread engine a clock later.
 fn join_groups(shell: &mut Module, s: &Shape) {
     for (name, width, joined) in group::outputs(s) {
         if name.starts_with("l_") {
             continue;
         }
-        if s.groups == 1 || joined == Joined::Beside {
+        if !s.spread || joined == Joined::Beside {
             shell.net(name, s.groups * width);
             continue;
         }
         let all = shell.net(format!("all_{name}"), s.groups);
-        let one = if joined == Joined::Every { all.all() } else { (all & shell.signal("chosen")).any() };
-        shell.wire(name, one);
+        let one = match joined {
+            _ if s.groups == 1 => all,
+            Joined::Every => all.all(),
+            _ => (all & shell.signal("chosen")).any(),
+        };
+        shell.reg(name, one);
     }
 }
 
 /// Lane group `k`, joined to what is its own of the shell's signals.
 fn group_instance(shell: &mut Module, s: &Shape, group: &Module, reset: &Value, k: u32) {
-    if s.groups == 1 {
+    if !s.spread {
         let connections = names_of(shell, group, &[]);
         return instance(shell, &group.name, "group", Some(reset), connections);
     }
@@ -190,8 +203,8 @@ fn group_instance(shell: &mut Module, s: &Shape, group: &Module, reset: &Value, 
         } else if let Some((name, width, how)) = outputs.iter().find(|o| o.0 == name) {
             let bus = if *how == Joined::Beside { name.to_string() } else { format!("all_{name}") };
             joined.push((*name, part(&bus, *width)));
-        } else if TO_CHOSEN.contains(&name) {
-            joined.push((name, shell.signal(name) & part("chosen", 1)));
+        } else if TO_CHOSEN.contains(&name) && s.groups > 1 {
+            joined.push((name, shell.signal(name) & part("chosen", 1).repeat(port.width)));
         }
     }
     let connections = names_of(shell, group, &joined);

@@ -37,6 +37,7 @@ struct Transmitter {
     crc: Vec<String>,
     /// (place in the datagram, word in hexadecimal).
     identity: Vec<(usize, String)>,
+    identity_words: usize,
 }
 
 #[derive(Template)]
@@ -99,7 +100,7 @@ pub fn netlist(identity: &Identity) -> Netlist {
 /// clocks in that time.
 pub fn netlist_that_holds(identity: &Identity, hold: u64) -> Netlist {
     debug_assert!(identity.is_ethernet() && identity.verify().is_ok());
-    let name = |what: &str| format!("{}_{what}", identity.kernel);
+    let name = |what: &str| format!("{}_{what}", identity.prefix());
     let s = identity.stream_bits;
     let (down, up) = (identity.down_bits as u32 - 2, identity.up_bits as u32 - 2);
     let modules = blocks(identity, hold.max(1));
@@ -213,9 +214,10 @@ fn blocks(identity: &Identity, hold: u64) -> Vec<Module> {
     };
     let words = identity.encode(0);
     let words = words.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-    let identity_words =
-        words.enumerate().skip(1).map(|(k, word)| (super::datagram::HEADER + k, format!("{word:08x}")));
-    let transmitter = Transmitter { ring_bits: up, mark, crc: masks(), identity: identity_words.collect() };
+    let places: Vec<(usize, String)> =
+        words.enumerate().skip(1).map(|(k, word)| (super::datagram::HEADER + k, format!("{word:08x}"))).collect();
+    let identity_words = places.len() + 1;
+    let transmitter = Transmitter { ring_bits: up, mark, crc: masks(), identity: places, identity_words };
     let mut all = vec![
         block(
             "datagram_receiver",

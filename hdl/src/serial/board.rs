@@ -154,7 +154,7 @@ impl BoardEnd {
             self.lost_due = false;
             self.rewind_due = false;
             self.sent = 0;
-            let payload = self.identity.encode(self.nonce).to_vec();
+            let payload = self.identity.encode(self.nonce);
             return Some(self.make(Kind::Start, payload));
         }
         if std::mem::take(&mut self.rewind_due) {

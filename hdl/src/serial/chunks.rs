@@ -5,6 +5,7 @@
 //! a reply's first word states its length, so that TLAST would say nothing new.
 
 use crate::engine::Config;
+use crate::engine::link::Receive;
 use crate::engine::protocol::{END_REPLY, Stream, reply_words};
 
 /// Most beats of a chunk.
@@ -68,30 +69,35 @@ pub struct Replies {
     /// Bytes of a word that is not whole yet, and words of a packet that is not.
     bytes: Vec<u8>,
     words: Vec<u32>,
-    /// END packets that were answered.
+    /// END packets that were answered, by all engines.
     pub ends: u64,
 }
 
 impl Replies {
-    /// Takes bytes of the stream, and hands each whole packet on, without its padding. The error says what is wrong.
-    pub fn take(&mut self, bytes: &[u8], config: &Config, receive: &mut dyn FnMut(&[u32])) -> Result<(), String> {
+    /// Takes bytes of the stream, and hands each whole packet on, without its padding, with the number of its engine. Where there
+    /// are several engines, a beat with that number stands before each packet ([`crate::engine::switch`]). The error says what
+    /// is wrong.
+    pub fn take(&mut self, bytes: &[u8], engines: &[Config], receive: &mut Receive) -> Result<(), String> {
         self.bytes.extend_from_slice(bytes);
         let whole = self.bytes.len() / 4 * 4;
         self.words.extend(words(&self.bytes[..whole]));
         self.bytes.drain(..whole);
-        let beat_words = config.beat_words() as usize;
+        let beat_words = engines.first().map_or(1, Config::beat_words) as usize;
+        let named = if engines.len() > 1 { beat_words } else { 0 };
         let mut at = 0;
-        while let Some(header) = self.words.get(at).copied() {
-            let length = reply_words(header, config)
+        while let Some(header) = self.words.get(at + named).copied() {
+            let number = if named > 0 { (self.words[at] & 0xff) as usize } else { 0 };
+            let engine = engines.get(number).ok_or_else(|| format!("it sent a packet of engine {number}"))?;
+            let length = reply_words(header, engine)
                 .ok_or_else(|| format!("the engine sent the unknown packet header {header:#010x}"))?;
             let whole = length.next_multiple_of(beat_words);
-            let Some(packet) = self.words.get(at..at + whole) else { break };
+            let Some(packet) = self.words.get(at + named..at + named + whole) else { break };
             if packet[length..].iter().any(|w| *w != 0) {
                 return Err(format!("the engine did not fill up a packet {header:#010x} with zeros"));
             }
             self.ends += (header >> 24 == END_REPLY) as u64;
-            receive(&packet[..length]);
-            at += whole;
+            receive(number, &packet[..length]);
+            at += named + whole;
         }
         self.words.drain(..at);
         Ok(())

@@ -54,8 +54,11 @@ struct Gather {
 struct LinkTx {
     ring_bits: u32,
     polynomial: String,
-    /// (place in the payload, byte in hexadecimal).
+    /// (place in the payload, byte in hexadecimal), as many as so many bits of a place name.
     identity: Vec<(usize, String)>,
+    identity_bits: u32,
+    identity_places: u32,
+    identity_bytes: usize,
 }
 
 /// The board's end of the link. The top module, `KERNEL_link`, has the ports
@@ -72,7 +75,7 @@ struct LinkTx {
 /// The streams have the names of the engine's ports that they join. The identity has passed [`Identity::verify`].
 pub fn netlist(identity: &Identity) -> Netlist {
     debug_assert_eq!(identity.verify(), Ok(()));
-    let name = |what: &str| format!("{}_{what}", identity.kernel);
+    let name = |what: &str| format!("{}_{what}", identity.prefix());
     let s = identity.stream_bits;
     let mut netlist = Netlist { top: name("link"), modules: Vec::new() };
     for module in blocks(identity) {
@@ -226,8 +229,12 @@ fn blocks(identity: &Identity) -> Vec<Module> {
     let polynomial = format!("{POLYNOMIAL:08x}");
     let beat_bytes = s / 8;
     let count_bits = beat_bytes.ilog2();
-    let bytes = identity.encode(0);
-    let rom = bytes.iter().enumerate().map(|(k, b)| (k, format!("{b:02x}")));
+    let mut bytes = identity.encode(0);
+    let identity_bytes = bytes.len();
+    let identity_places = identity_bytes.next_power_of_two();
+    bytes.resize(identity_places, 0);
+    let rom: Vec<(usize, String)> = bytes.iter().enumerate().map(|(k, b)| (k, format!("{b:02x}"))).collect();
+    let (identity_bits, identity_places) = (identity_places.ilog2(), identity_places as u32);
     let text =
         |what: &str, doc: &str, ports: &[(Dir, &str, u32)], template| block(identity, what, doc, ports, template);
     let ring = |bits: u32| ring(identity, 8, bits);
@@ -297,7 +304,8 @@ fn blocks(identity: &Identity) -> Vec<Module> {
                 &[(Out, "uart_data", 8), (Out, "uart_valid", 1), (In, "uart_ready", 1)],
             ]
             .concat(),
-            LinkTx { ring_bits: up, polynomial, identity: rom.collect() }.render(),
+            LinkTx { ring_bits: up, polynomial, identity: rom, identity_bits, identity_places, identity_bytes }
+                .render(),
         ),
         ring(down),
     ];
@@ -315,7 +323,7 @@ pub(crate) fn block(
     ports: &[(Dir, &str, u32)],
     template: Result<String, askama::Error>,
 ) -> Module {
-    let mut module = Module { name: format!("{}_{what}", identity.kernel), ..Module::default() };
+    let mut module = Module { name: format!("{}_{what}", identity.prefix()), ..Module::default() };
     module.doc = vec![doc.to_string()];
     for (dir, name, width) in ports {
         module.port(*dir, *name, *width);

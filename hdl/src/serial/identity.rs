@@ -1,18 +1,41 @@
 //! What a board says of itself when a session starts.
 
+use crate::engine::switch::MOST_ENGINES;
 use crate::engine::{Config, Layout};
 use crate::hash::fnv;
 
 /// Changes with the frames, the chunks, the packets of the engine or the identity itself.
 pub const PROTOCOL_VERSION: u8 = 1;
+/// The same of a board with several engines, whose identity lists them and whose packets say which one they are for
+/// ([`crate::engine::switch`]).
+pub const SEVERAL_VERSION: u8 = 2;
 
 /// Bytes of the kernel's name that the identity has room for.
 const NAME_BYTES: usize = 28;
+/// Bytes of an identity of several engines before the first of them, and of each.
+const HEAD_BYTES: usize = 20;
+const ENGINE_BYTES: usize = 48;
 
 /// A board's identity, compiled into its bitstream.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Identity {
-    /// Name of the kernel: a Verilog identifier, for people. [`Identity::hash`] decides.
+    /// The engines in the order of their numbers: 1 to [`MOST_ENGINES`], each for a kernel of its own.
+    pub engines: Vec<EngineIdentity>,
+    /// 32, 64 or 128.
+    pub stream_bits: u32,
+    /// Clock of engines and link.
+    pub clock_hz: u32,
+    /// Baud rate of the serial line; 0 where datagrams carry the frames (see [`crate::ethernet`]).
+    pub baud: u32,
+    /// log2 of the bytes of the ring that receives, and of the one that replays.
+    pub down_bits: u8,
+    pub up_bits: u8,
+}
+
+/// What a board says of one engine.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EngineIdentity {
+    /// Name of the kernel: a Verilog identifier, for people. `hash` decides.
     pub kernel: String,
     /// [`kernel_hash`] of the kernel's canonical text.
     pub hash: u64,
@@ -25,15 +48,46 @@ pub struct Identity {
     pub jmem_records: u32,
     /// Capacity of a run's segment list.
     pub segments: u32,
-    /// 32, 64 or 128.
-    pub stream_bits: u32,
-    /// Clock of engine and link.
-    pub clock_hz: u32,
-    /// Baud rate of the serial line; 0 where datagrams carry the frames (see [`crate::ethernet`]).
-    pub baud: u32,
-    /// log2 of the bytes of the ring that receives, and of the one that replays.
-    pub down_bits: u8,
-    pub up_bits: u8,
+}
+
+impl EngineIdentity {
+    /// That of an engine whose kernel has the hash `hash`.
+    pub fn new(engine: &Config, hash: u64) -> EngineIdentity {
+        EngineIdentity {
+            kernel: engine.layout.kernel.clone(),
+            hash,
+            pipelines: engine.pipelines,
+            groups: engine.groups,
+            i_banks: engine.i_banks,
+            ii: engine.ii,
+            jmem_records: engine.jmem_records,
+            segments: engine.segments,
+        }
+    }
+
+    /// Lanes, groups, banks, and the clocks between pairs less one.
+    fn lanes(&self) -> [u8; 4] {
+        [self.pipelines as u8, self.groups as u8, self.i_banks as u8, (self.ii - 1) as u8]
+    }
+
+    fn name(&self) -> [u8; NAME_BYTES] {
+        let bytes = self.kernel.as_bytes();
+        std::array::from_fn(|k| bytes.get(k).copied().unwrap_or(0))
+    }
+
+    fn decode(lanes: &[u8], words: [u32; 2], hash: u64, name: &[u8]) -> EngineIdentity {
+        let name: Vec<u8> = name.iter().copied().take_while(|b| *b != 0).collect();
+        EngineIdentity {
+            kernel: String::from_utf8_lossy(&name).into_owned(),
+            hash,
+            pipelines: lanes[0] as u32,
+            groups: lanes[1] as u32,
+            i_banks: lanes[2] as u32,
+            ii: lanes[3] as u32 + 1,
+            segments: words[0],
+            jmem_records: words[1],
+        }
+    }
 }
 
 /// The 64-bit FNV-1a hash by which host and board agree on a kernel. `text` states pins, formats, operators and
@@ -43,25 +97,19 @@ pub fn kernel_hash(text: &str) -> u64 {
 }
 
 impl Identity {
-    /// Payload bytes of the frame that carries it: the nonce first.
+    /// Payload bytes of the frame that carries the identity of one engine: the nonce first.
     pub const BYTES: usize = 64;
     /// log2 of the bytes of each ring unless a board asks for more: one block memory on most families.
     pub const RING_BITS: u8 = 11;
     /// The same for a link over Ethernet.
     pub const ETHERNET_RING_BITS: u8 = 15;
 
-    /// The identity of an engine whose kernel has the hash `hash`, clocked at `clock_hz`.
-    pub fn new(engine: &Config, hash: u64, clock_hz: u32, baud: u32) -> Identity {
+    /// The identity of a board with engines of these configurations, whose streams have one width, for kernels with these
+    /// hashes, clocked at `clock_hz`.
+    pub fn new(engines: &[(&Config, u64)], clock_hz: u32, baud: u32) -> Identity {
         Identity {
-            kernel: engine.layout.kernel.clone(),
-            hash,
-            pipelines: engine.pipelines,
-            groups: engine.groups,
-            i_banks: engine.i_banks,
-            ii: engine.ii,
-            jmem_records: engine.jmem_records,
-            segments: engine.segments,
-            stream_bits: engine.stream_bits,
+            engines: engines.iter().map(|(config, hash)| EngineIdentity::new(config, *hash)).collect(),
+            stream_bits: engines.first().map_or(0, |(config, _)| config.stream_bits),
             clock_hz,
             baud,
             down_bits: Identity::RING_BITS,
@@ -79,23 +127,40 @@ impl Identity {
         self.baud == 0
     }
 
-    /// The engine behind the link, for a kernel of that layout. Its latency does not show on the stream.
-    pub fn engine(&self, layout: Layout) -> Config {
+    /// What the names of the link's modules begin with: the name of the first kernel.
+    pub fn prefix(&self) -> &str {
+        self.engines.first().map_or("", |engine| &engine.kernel)
+    }
+
+    /// Engine `number` behind the link, for a kernel of that layout. Its latency does not show on the stream.
+    pub fn engine(&self, number: usize, layout: Layout) -> Config {
+        let engine = &self.engines[number];
         Config {
             layout,
-            pipelines: self.pipelines,
-            groups: self.groups,
-            i_banks: self.i_banks,
-            jmem_records: self.jmem_records,
+            pipelines: engine.pipelines,
+            groups: engine.groups,
+            i_banks: engine.i_banks,
+            jmem_records: engine.jmem_records,
             stream_bits: self.stream_bits,
-            segments: self.segments,
+            segments: engine.segments,
             pipeline_latency: 1,
-            ii: self.ii,
+            ii: engine.ii,
         }
     }
 
     /// Whether such a link can be built; the error says what cannot.
     pub fn verify(&self) -> Result<(), String> {
+        if !(1..=MOST_ENGINES).contains(&self.engines.len()) {
+            return Err(format!("a board has 1 to {MOST_ENGINES} engines, not {}", self.engines.len()));
+        }
+        for (k, engine) in self.engines.iter().enumerate() {
+            if let Some(other) = self.engines[..k].iter().find(|other| other.hash == engine.hash) {
+                return Err(format!(
+                    "{} and {} are one kernel, and a board has one engine for each; give that engine more pipelines",
+                    other.kernel, engine.kernel
+                ));
+            }
+        }
         if !matches!(self.stream_bits, 32 | 64 | 128) {
             return Err(format!("a stream is 32, 64 or 128 bits wide, not {}", self.stream_bits));
         }
@@ -123,51 +188,62 @@ impl Identity {
     }
 
     /// The payload of the frame that carries it, the nonce first: see `docs/link.md`.
-    pub fn encode(&self, nonce: u32) -> [u8; Self::BYTES] {
-        let mut bytes = [0; Self::BYTES];
+    pub fn encode(&self, nonce: u32) -> Vec<u8> {
+        let mut bytes = nonce.to_le_bytes().to_vec();
         let beat_words = (self.stream_bits / 32) as u8;
-        bytes[..4].copy_from_slice(&nonce.to_le_bytes());
-        let lanes = [self.pipelines, self.groups, self.i_banks].map(|n| n as u8);
-        bytes[4..8].copy_from_slice(&[PROTOCOL_VERSION, self.down_bits, self.up_bits, beat_words]);
-        bytes[8..11].copy_from_slice(&lanes);
-        bytes[11] = (self.ii - 1) as u8;
-        let words = [self.segments, self.jmem_records, self.clock_hz, self.baud];
-        for (place, word) in bytes[12..28].chunks_exact_mut(4).zip(words) {
-            place.copy_from_slice(&word.to_le_bytes());
+        let version = if self.engines.len() == 1 { PROTOCOL_VERSION } else { SEVERAL_VERSION };
+        bytes.extend([version, self.down_bits, self.up_bits, beat_words]);
+        let line = [self.clock_hz, self.baud];
+        if let [engine] = &self.engines[..] {
+            bytes.extend(engine.lanes());
+            let words = [engine.segments, engine.jmem_records].into_iter().chain(line);
+            words.for_each(|word| bytes.extend(word.to_le_bytes()));
+            bytes.extend(engine.hash.to_le_bytes());
+            bytes.extend(engine.name());
+            return bytes;
         }
-        bytes[28..36].copy_from_slice(&self.hash.to_le_bytes());
-        let name = &self.kernel.as_bytes()[..self.kernel.len().min(NAME_BYTES)];
-        bytes[36..36 + name.len()].copy_from_slice(name);
+        bytes.extend([self.engines.len() as u8, 0, 0, 0]);
+        line.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+        for engine in &self.engines {
+            bytes.extend(engine.lanes());
+            [engine.segments, engine.jmem_records].iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+            bytes.extend(engine.hash.to_le_bytes());
+            bytes.extend(engine.name());
+        }
         bytes
     }
 
     /// Nonce and identity from such a payload. The error says what is wrong with it.
     pub fn decode(bytes: &[u8]) -> Result<(u32, Identity), String> {
-        let bytes: &[u8; Self::BYTES] =
-            bytes.try_into().map_err(|_| format!("an identity of {} bytes instead of {}", bytes.len(), Self::BYTES))?;
+        let short = || format!("an identity of {} bytes, which is none of this program's", bytes.len());
+        let head: &[u8; HEAD_BYTES] = bytes.first_chunk().ok_or_else(short)?;
         let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|k| bytes[at + k]));
-        if bytes[4] != PROTOCOL_VERSION {
-            return Err(format!(
-                "the board speaks version {} of the link and this program version {PROTOCOL_VERSION}; build its \
-                 bitstream again with this program",
-                bytes[4]
-            ));
-        }
-        let name: Vec<u8> = bytes[36..].iter().copied().take_while(|b| *b != 0).collect();
+        let hash = |at: usize| u64::from_le_bytes(std::array::from_fn(|k| bytes[at + k]));
+        let engine = |lanes: usize, words: usize, at: usize| {
+            let name = &bytes[at + 8..at + 8 + NAME_BYTES];
+            EngineIdentity::decode(&bytes[lanes..lanes + 4], [word(words), word(words + 4)], hash(at), name)
+        };
+        let (engines, line) = match head[4] {
+            PROTOCOL_VERSION if bytes.len() == Self::BYTES => (vec![engine(8, 12, 28)], 20),
+            SEVERAL_VERSION if bytes.len() == HEAD_BYTES + ENGINE_BYTES * head[8] as usize => {
+                let starts = (HEAD_BYTES..bytes.len()).step_by(ENGINE_BYTES);
+                (starts.map(|at| engine(at, at + 4, at + 12)).collect(), 12)
+            }
+            PROTOCOL_VERSION | SEVERAL_VERSION => return Err(short()),
+            version => {
+                return Err(format!(
+                    "the board speaks version {version} of the link and this program versions {PROTOCOL_VERSION} and \
+                     {SEVERAL_VERSION}; build its bitstream again with this program"
+                ));
+            }
+        };
         let identity = Identity {
-            kernel: String::from_utf8_lossy(&name).into_owned(),
-            hash: u64::from_le_bytes(std::array::from_fn(|k| bytes[28 + k])),
-            pipelines: bytes[8] as u32,
-            groups: bytes[9] as u32,
-            i_banks: bytes[10] as u32,
-            ii: bytes[11] as u32 + 1,
-            segments: word(12),
-            jmem_records: word(16),
-            clock_hz: word(20),
-            baud: word(24),
-            stream_bits: 32 * bytes[7] as u32,
-            down_bits: bytes[5],
-            up_bits: bytes[6],
+            engines,
+            stream_bits: 32 * head[7] as u32,
+            clock_hz: word(line),
+            baud: word(line + 4),
+            down_bits: head[5],
+            up_bits: head[6],
         };
         identity.verify().map_err(|e| format!("the board's identity makes no sense: {e}"))?;
         Ok((word(0), identity))

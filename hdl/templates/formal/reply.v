@@ -55,6 +55,6 @@
     // Reached states, so that the proof is not about nothing.
     always @(posedge clk) if (started && !rst) begin
         cover (was_held && m_tready && !answering);
-        cover (was_held && replied && !reply_end);
+        cover (was_held && m_tready && m_tlast && !m_result);
     end
 `endif

@@ -264,10 +264,36 @@ fn an_identity_reads_back() {
     let identity = identity(64, 9, 14);
     let payload = identity.encode(0xdead_beef);
     assert_eq!(hdl::serial::Identity::decode(&payload), Ok((0xdead_beef, identity.clone())));
-    let mut other = payload;
+    let mut other = payload.clone();
     other[4] = 9;
     assert!(hdl::serial::Identity::decode(&other).unwrap_err().contains("version 9"));
     assert!(hdl::serial::Identity::decode(&payload[1..]).is_err());
-    let long = hdl::serial::Identity { kernel: "a".repeat(100), ..identity };
-    assert_eq!(hdl::serial::Identity::decode(&long.encode(0)).unwrap().1.kernel, "a".repeat(28));
+    let mut long = identity;
+    long.engines[0].kernel = "a".repeat(100);
+    assert_eq!(hdl::serial::Identity::decode(&long.encode(0)).unwrap().1.engines[0].kernel, "a".repeat(28));
+}
+
+#[test]
+fn an_identity_of_several_engines_reads_back() {
+    let one = identity(32, 11, 11);
+    let engine = |k: u64| hdl::serial::EngineIdentity {
+        kernel: format!("kernel_{k}"),
+        hash: 7 << 60 | k,
+        ii: 1 + k as u32,
+        jmem_records: 1000 + k as u32,
+        ..one.engines[0].clone()
+    };
+    for count in 2..=hdl::engine::switch::MOST_ENGINES as u64 {
+        let several = hdl::serial::Identity { engines: (0..count).map(engine).collect(), ..one.clone() };
+        let payload = several.encode(5);
+        assert!(payload.len() <= hdl::serial::frame::MOST && payload.len().is_multiple_of(4));
+        assert_eq!(hdl::serial::Identity::decode(&payload), Ok((5, several.clone())));
+        for damaged in [&payload[..payload.len() - 1], &payload[..20], &payload[..3]] {
+            assert!(hdl::serial::Identity::decode(damaged).is_err());
+        }
+        let twice = hdl::serial::Identity { engines: vec![engine(1); 2], ..several };
+        assert!(twice.verify().unwrap_err().contains("are one kernel"));
+    }
+    let many = hdl::serial::Identity { engines: (0..5).map(engine).collect(), ..one };
+    assert!(many.verify().unwrap_err().contains("1 to 4 engines"));
 }

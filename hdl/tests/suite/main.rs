@@ -7,3 +7,4 @@ mod float_bits;
 mod link;
 mod link_common;
 mod log_bits;
+mod switch;

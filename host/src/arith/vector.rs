@@ -6,6 +6,7 @@
 mod isa;
 
 pub use isa::Isa;
+pub(crate) use isa::vectorised;
 
 use super::lanes::Real;
 #[cfg(target_arch = "x86_64")]
@@ -36,6 +37,7 @@ pub trait Vector: Copy {
     unsafe fn add(self, b: Self) -> Self;
     unsafe fn sub(self, b: Self) -> Self;
     unsafe fn mul(self, b: Self) -> Self;
+    unsafe fn div(self, b: Self) -> Self;
     /// `self * b + c`.
     unsafe fn mul_add(self, b: Self, c: Self) -> Self;
     /// What [`inverse_root`](Self::inverse_root) gives for 1: a factor that saves it an instruction.
@@ -122,6 +124,10 @@ macro_rules! portable {
                 std::array::from_fn(|i| self[i] * b[i])
             }
             #[inline(always)]
+            unsafe fn div(self, b: Self) -> Self {
+                std::array::from_fn(|i| self[i] / b[i])
+            }
+            #[inline(always)]
             unsafe fn mul_add(self, b: Self, c: Self) -> Self {
                 // Without an instruction for it, a fused one would be a slow library call.
                 std::array::from_fn(|i| self[i] * b[i] + c[i])
@@ -149,7 +155,7 @@ portable!(f64, 4);
 /// The methods that are one instruction each.
 #[cfg(target_arch = "x86_64")]
 macro_rules! instructions {
-    ($t:ident, $lanes:literal, $rows:literal, $set1:ident, $loadu:ident, $storeu:ident, $add:ident, $sub:ident, $mul:ident, $fmadd:ident) => {
+    ($t:ident, $lanes:literal, $rows:literal, $set1:ident, $loadu:ident, $storeu:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $fmadd:ident) => {
         type Item = $t;
         const LANES: usize = $lanes;
         const ROWS: usize = $rows;
@@ -182,6 +188,10 @@ macro_rules! instructions {
             unsafe { $mul(self, b) }
         }
         #[inline(always)]
+        unsafe fn div(self, b: Self) -> Self {
+            unsafe { $div(self, b) }
+        }
+        #[inline(always)]
         unsafe fn mul_add(self, b: Self, c: Self) -> Self {
             unsafe { $fmadd(self, b, c) }
         }
@@ -200,6 +210,7 @@ impl Vector for __m512 {
         _mm512_add_ps,
         _mm512_sub_ps,
         _mm512_mul_ps,
+        _mm512_div_ps,
         _mm512_fmadd_ps
     );
 
@@ -276,6 +287,7 @@ impl Vector for __m512d {
         _mm512_add_pd,
         _mm512_sub_pd,
         _mm512_mul_pd,
+        _mm512_div_pd,
         _mm512_fmadd_pd
     );
 
@@ -350,6 +362,7 @@ impl Vector for __m256 {
         _mm256_add_ps,
         _mm256_sub_ps,
         _mm256_mul_ps,
+        _mm256_div_ps,
         _mm256_fmadd_ps
     );
 
@@ -411,6 +424,7 @@ impl Vector for __m256d {
         _mm256_add_pd,
         _mm256_sub_pd,
         _mm256_mul_pd,
+        _mm256_div_pd,
         _mm256_fmadd_pd
     );
 
@@ -451,43 +465,6 @@ impl Vector for __m256d {
         unsafe { std::mem::transmute::<__m256d, [f64; 4]>(self).sum() }
     }
 }
-
-/// Defines `$name::<T>`, which is `$body::<V>` compiled for the vectors V of the set of instructions that is its first
-/// argument. Everything that `$body` calls in its inner loops must be `#[inline(always)]`, or it is compiled for any machine.
-macro_rules! vectorised {
-    ($(#[$doc:meta])* $vis:vis fn $name:ident<$t:ident>($($a:ident: $ty:ty),* $(,)?) = $body:ident) => {
-        $(#[$doc])*
-        $vis fn $name<$t: $crate::arith::vector::Vectors>(isa: $crate::arith::vector::Isa, $($a: $ty),*) {
-            #[cfg(target_arch = "x86_64")]
-            {
-                use $crate::arith::vector::{Isa, Vectors};
-                #[target_feature(enable = "avx512f,fma")]
-                fn avx512<$t: Vectors>($($a: $ty),*) {
-                    // SAFETY: a caller has the instructions of the vector.
-                    unsafe { $body::<$t::Avx512>($($a),*) }
-                }
-                #[target_feature(enable = "avx2,fma")]
-                fn avx2<$t: Vectors>($($a: $ty),*) {
-                    // SAFETY: as above.
-                    unsafe { $body::<$t::Avx2>($($a),*) }
-                }
-                assert!(isa <= Isa::best(), "the machine has these instructions");
-                match isa {
-                    // SAFETY: the machine has the instructions.
-                    Isa::Avx512 => return unsafe { avx512::<$t>($($a),*) },
-                    // SAFETY: as above.
-                    Isa::Avx2 => return unsafe { avx2::<$t>($($a),*) },
-                    Isa::Portable => {}
-                }
-            }
-            #[cfg(not(target_arch = "x86_64"))]
-            let _ = isa;
-            // SAFETY: every machine has the instructions of the portable vector.
-            unsafe { $body::<$t::Portable>($($a),*) }
-        }
-    };
-}
-pub(crate) use vectorised;
 
 #[cfg(test)]
 mod tests;

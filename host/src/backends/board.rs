@@ -1,7 +1,7 @@
 //! The backend `board:PORT`: engines on FPGA boards, behind the link of [`hdl::serial`] or of [`hdl::ethernet`].
 //!
-//! A board runs the kernel that its bitstream was made of and says so when a session starts. Several ports may be
-//! named; each kernel goes to a board that runs it.
+//! A board runs the kernels that its bitstream was made of and says so when a session starts. Several ports may be
+//! named; each kernel goes to a board that runs it. Kernels of one board run at the same time.
 
 use super::network::Network;
 use super::serial::Serial;
@@ -9,11 +9,12 @@ use super::session::{BoardSession, Session};
 use super::{BackendOptions, Entry, Needs};
 use crate::driver::StreamBackend;
 use crate::job::{Backend, BackendError};
-use hdl::engine::link::Link;
+use hdl::engine::link::{Channel, Link, Shared};
 use hdl::serial::host::Patience;
-use hdl::serial::kernel_hash;
+use hdl::serial::{Identity, kernel_hash};
 use pg2::graph::Graph;
 use std::cell::RefCell;
+use std::rc::Rc;
 
 /// Begins the name of a board on the network.
 const NETWORK: &str = "udp:";
@@ -33,40 +34,63 @@ pub const ENTRY: Entry = Entry {
 /// Opens the boards at `options.place`: ports separated by commas.
 fn open(options: &BackendOptions) -> Box<dyn Backend> {
     let ports: Vec<String> = options.place.split(',').map(|p| p.trim().to_string()).collect();
-    // Boards that were opened for one kernel and run another wait here for it; what the others run is told where none fits.
-    type Open = Vec<Box<dyn Session>>;
-    let idle = RefCell::new((ports, Open::new(), Vec::<String>::new()));
+    let boards = RefCell::new((ports, Vec::<Opened>::new()));
     let open = move |graph: &Graph, _: u64| -> Result<Box<dyn Link>, BackendError> {
-        let (closed, open, taken) = &mut *idle.borrow_mut();
+        let (closed, open) = &mut *boards.borrow_mut();
         for port in closed.drain(..) {
-            open.push(connect(&port, Patience::default()).map_err(BackendError::Tool)?);
+            open.push(Opened::connect(&port, Patience::default()).map_err(BackendError::Tool)?);
         }
         let hash = kernel_hash(&graph.canonical());
-        let Some(at) = open.iter().position(|b| b.identity().hash == hash) else {
-            return Err(BackendError::Tool(other_kernel(graph, hash, open, taken)));
+        let found = open.iter().find_map(|board| Some((board, board.number(hash)?)));
+        let Some((board, number)) = found else {
+            return Err(BackendError::Tool(other_kernel(graph, hash, open)));
         };
-        taken.push(runs(&*open[at]));
-        Ok(open.swap_remove(at).with_engine(graph))
+        board.session.borrow_mut().set_layout(number, graph.layout());
+        Ok(Box::new(Channel::new(board.shared.clone(), number)))
     };
     Box::new(StreamBackend::new(ENTRY.name, Box::new(open), ENTRY.clocked).on_device())
 }
 
-/// Opens a session with the board at a port: PORT, PORT@BAUD, udp:ADDRESS or udp:ADDRESS:PORT. The error names the port and
-/// what to do.
-fn connect(text: &str, patience: Patience) -> Result<Box<dyn Session>, String> {
-    Ok(match text.strip_prefix(NETWORK) {
-        Some(address) => Box::new(BoardSession::open(Network::open(address)?, patience)?),
-        None => Box::new(BoardSession::open(Serial::named(text)?, patience)?),
-    })
+/// A board with an open session.
+struct Opened {
+    port: String,
+    identity: Identity,
+    session: Rc<RefCell<dyn Session>>,
+    /// The same, as the links to its engines have it.
+    shared: Shared,
 }
 
-/// What a board says of itself.
-fn runs(b: &dyn Session) -> String {
-    format!("{} runs `{}` ({:016x})", b.port(), b.identity().kernel, b.identity().hash)
+impl Opened {
+    /// Opens a session with the board at a port: PORT, PORT@BAUD, udp:ADDRESS or udp:ADDRESS:PORT. The error names the port and
+    /// what to do.
+    fn connect(text: &str, patience: Patience) -> Result<Opened, String> {
+        Ok(match text.strip_prefix(NETWORK) {
+            Some(address) => Opened::new(BoardSession::open(Network::open(address)?, patience)?),
+            None => Opened::new(BoardSession::open(Serial::named(text)?, patience)?),
+        })
+    }
+
+    fn new<S: Session + 'static>(session: S) -> Opened {
+        let (port, identity) = (session.port().to_string(), session.identity().clone());
+        let session = Rc::new(RefCell::new(session));
+        Opened { port, identity, session: session.clone(), shared: session }
+    }
+
+    /// The number of the engine that runs a kernel.
+    fn number(&self, hash: u64) -> Option<usize> {
+        self.identity.engines.iter().position(|engine| engine.hash == hash)
+    }
+
+    /// What the board says of itself.
+    fn runs(&self) -> String {
+        let kernels: Vec<String> =
+            self.identity.engines.iter().map(|e| format!("`{}` ({:016x})", e.kernel, e.hash)).collect();
+        format!("{} runs {}", self.port, kernels.join(" and "))
+    }
 }
 
-fn other_kernel(graph: &Graph, hash: u64, open: &[Box<dyn Session>], taken: &[String]) -> String {
-    let boards: Vec<String> = taken.iter().cloned().chain(open.iter().map(|b| runs(&**b))).collect();
+fn other_kernel(graph: &Graph, hash: u64, open: &[Opened]) -> String {
+    let boards: Vec<String> = open.iter().map(Opened::runs).collect();
     let found = boards.join(", ");
     let name = &graph.name;
     format!(
@@ -81,7 +105,7 @@ mod tests {
 
     #[test]
     fn wrong_ports_are_refused_with_a_remedy() {
-        let refused = |port: &str| connect(port, Patience::default()).err().expect("no board");
+        let refused = |port: &str| Opened::connect(port, Patience::default()).err().expect("no board");
         assert!(refused("/dev/no-such-port").contains("there is no port /dev/no-such-port; connect"));
         assert!(refused("/dev/null").contains("/dev/null is not a serial port"));
     }

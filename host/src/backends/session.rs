@@ -1,13 +1,13 @@
 //! A session with a board, whatever it is reached by: the link's host end between a port and the packets of an engine.
 
-use hdl::engine::Config;
-use hdl::engine::link::{Link, LinkError};
+use hdl::engine::link::{Board, LinkError, Receive};
 use hdl::engine::protocol::{END, Stream};
+use hdl::engine::switch::addressed;
+use hdl::engine::{Config, Layout};
 use hdl::serial::Identity;
 use hdl::serial::chunks::Replies;
 use hdl::serial::host::{Failure, HostEnd, Patience};
 use hdl::serial::medium::Medium;
-use pg2::graph::Graph;
 use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -34,18 +34,23 @@ pub struct BoardSession<P: Port> {
     port: P,
     host: HostEnd<P::Medium>,
     start: Instant,
+    /// The engines; the layout of one is known when its kernel is.
+    configs: Vec<Config>,
+    replies: Replies,
+    /// END packets sent since the session started.
+    sent_ends: u64,
 }
 
 /// A session, whatever its port.
-pub trait Session {
+pub trait Session: Board {
     /// What the board said of itself.
     fn identity(&self) -> &Identity;
 
     /// Name of the port.
     fn port(&self) -> &str;
 
-    /// The engine behind it, for a kernel that it runs.
-    fn with_engine(self: Box<Self>, graph: &Graph) -> Box<dyn Link>;
+    /// Says what the records of an engine's kernel are.
+    fn set_layout(&mut self, number: usize, layout: Layout);
 }
 
 /// A number that earlier sessions are unlikely to have had, and not 0.
@@ -59,10 +64,13 @@ impl<P: Port> BoardSession<P> {
     /// Opens a session with the board behind a port. The error names the port and what to do.
     pub fn open(port: P, patience: Patience) -> Result<BoardSession<P>, String> {
         let host = HostEnd::new(nonce(), patience);
-        let mut board = BoardSession { port, host, start: Instant::now() };
+        let (configs, replies) = (Vec::new(), Replies::default());
+        let mut board = BoardSession { port, host, start: Instant::now(), configs, replies, sent_ends: 0 };
         while board.host.identity().is_none() {
             board.turn()?;
         }
+        let identity = board.identity();
+        board.configs = (0..identity.engines.len()).map(|k| identity.engine(k, Layout::default())).collect();
         Ok(board)
     }
 
@@ -106,7 +114,7 @@ impl<P: Port> Drop for BoardSession<P> {
     }
 }
 
-impl<P: Port + 'static> Session for BoardSession<P> {
+impl<P: Port> Session for BoardSession<P> {
     fn identity(&self) -> &Identity {
         self.host.identity().expect("the session of a connected board is open")
     }
@@ -115,46 +123,39 @@ impl<P: Port + 'static> Session for BoardSession<P> {
         self.port.name()
     }
 
-    fn with_engine(self: Box<Self>, graph: &Graph) -> Box<dyn Link> {
-        let config = self.identity().engine(graph.layout());
-        Box::new(BoardLink { config, board: *self, replies: Replies::default(), sent_ends: 0 })
+    fn set_layout(&mut self, number: usize, layout: Layout) {
+        self.configs[number].layout = layout;
     }
 }
 
-/// The engine of a board.
-pub struct BoardLink<P: Port> {
-    config: Config,
-    board: BoardSession<P>,
-    replies: Replies,
-    /// END packets sent since the session started.
-    sent_ends: u64,
-}
-
-impl<P: Port> BoardLink<P> {
-    fn transfer(&mut self, input: &Stream, receive: &mut dyn FnMut(&[u32])) -> Result<(), String> {
+impl<P: Port> BoardSession<P> {
+    fn transfer(&mut self, input: &Stream, to: &[u8], receive: &mut Receive) -> Result<(), String> {
+        let beat_words = self.configs[0].beat_words();
         // An END that goes on into a second beat is too long, and is not answered.
-        let is_end =
-            |p: &&[u32]| p.first().is_some_and(|w| w >> 24 == END) && p.len() <= self.config.beat_words() as usize;
+        let is_end = |p: &&[u32]| p.first().is_some_and(|w| w >> 24 == END) && p.len() <= beat_words as usize;
         self.sent_ends += input.packets().filter(is_end).count() as u64;
         let ends_with_end = input.packets().last().is_some_and(|p| is_end(&p));
-        self.board.host.send(&P::Medium::pack(input, self.config.beat_words()));
-        self.board.host.resume(self.board.start.elapsed());
-        while self.board.host.unacknowledged() > 0 || (ends_with_end && self.replies.ends < self.sent_ends) {
-            self.board.turn()?;
-            let came = P::Medium::bytes(&self.board.host.fetch());
-            let wrong = |e: String| format!("the board at {}: {e}", self.board.port.name());
-            self.replies.take(&came, &self.config, receive).map_err(wrong)?;
+        self.host.send(&match self.configs.len() {
+            1 => P::Medium::pack(input, beat_words),
+            _ => P::Medium::pack(&addressed(input, to, beat_words), beat_words),
+        });
+        self.host.resume(self.start.elapsed());
+        while self.host.unacknowledged() > 0 || (ends_with_end && self.replies.ends < self.sent_ends) {
+            self.turn()?;
+            let came = P::Medium::bytes(&self.host.fetch());
+            let wrong = |e: String| format!("the board at {}: {e}", self.port.name());
+            self.replies.take(&came, &self.configs, receive).map_err(wrong)?;
         }
         Ok(())
     }
 }
 
-impl<P: Port> Link for BoardLink<P> {
-    fn config(&self) -> &Config {
-        &self.config
+impl<P: Port> Board for BoardSession<P> {
+    fn configs(&self) -> &[Config] {
+        &self.configs
     }
 
-    fn exchange(&mut self, input: &Stream, receive: &mut dyn FnMut(&[u32])) -> Result<(), LinkError> {
-        self.transfer(input, receive).map_err(LinkError)
+    fn exchange(&mut self, input: &Stream, to: &[u8], receive: &mut Receive) -> Result<(), LinkError> {
+        self.transfer(input, to, receive).map_err(LinkError)
     }
 }

@@ -154,7 +154,7 @@ impl<'a> Near<'a> {
     /// Adds the direct interactions of each set of charges to its `out`, in box units; those in [`Again::wide`] are left to
     /// the caller.
     pub fn all<T: Vectors>(&self, out: Vec<Out>) -> Vec<Again> {
-        match self.lists.is_mutual && !self.is_general() {
+        match self.lists.is_mutual && !self.is_general() && tasks::are_worth::<T>(self) {
             true => tasks::all::<T>(self, out),
             false => self.one_way::<T>(out),
         }
@@ -430,10 +430,25 @@ mod tests {
                 wanted += sources().filter(|j| *j != i && d2(*j) < limit * limit).count();
             }
         }
-        let mut force = vec![[0.0; 4]; tree.len()];
-        let out = Out { force: &mut force, hessian: &mut [] };
-        let again = Near::new(&tree, &lists, &charges, 0.0).all::<f32>(vec![out]);
         assert!(wanted > 300);
-        assert_eq!(again[0].pairs as usize, wanted);
+        let near = Near::new(&tree, &lists, &charges, 0.0);
+        for is_mutual in [false, true] {
+            let mut force = vec![[0.0; 4]; tree.len()];
+            let out = vec![Out { force: &mut force, hessian: &mut [] }];
+            let again = if is_mutual { tasks::all::<f32>(&near, out) } else { near.one_way::<f32>(out) };
+            assert_eq!(again[0].pairs as usize, wanted);
+        }
+    }
+
+    #[test]
+    fn both_directions_are_computed_at_once_where_leaves_have_many_pairs() {
+        for (leaf, is_worth) in [(4, false), (2000, true)] {
+            let p = generate(3000, Distribution::Uniform, Charge::Random, 4);
+            let tree = Tree::build(p.columns(), leaf);
+            let options = ListOptions { near2: 4, m2p_above: 20, p2l_above: 20 };
+            let (lists, charges) = (lists::build(&tree, &options), Charges::new(&tree, &p.q[..]));
+            let near = Near::new(&tree, &lists, &charges, 0.0);
+            assert_eq!([tasks::are_worth::<f32>(&near), tasks::are_worth::<f64>(&near)], [is_worth; 2], "{leaf}");
+        }
     }
 }

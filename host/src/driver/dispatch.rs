@@ -26,10 +26,21 @@ pub struct Dispatch {
 }
 
 impl Dispatch {
-    pub fn new(config: &Config) -> Dispatch {
+    /// An engine that is free from a clock on.
+    pub fn new(config: &Config, free: u64) -> Dispatch {
         let banks = config.i_banks as usize;
-        let done = vec![VecDeque::from(vec![0; banks]); config.groups as usize];
-        Dispatch { beat_words: config.beat_words() as u64, ii: config.ii as u64, banks, now: 0, done }
+        let done = vec![VecDeque::from(vec![free; banks]); config.groups as usize];
+        Dispatch { beat_words: config.beat_words() as u64, ii: config.ii as u64, banks, now: free, done }
+    }
+
+    /// The clock at which the packet that went last was taken.
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// The clock at which all groups are done.
+    pub fn end(&self) -> u64 {
+        self.done.iter().flatten().copied().fold(self.now, u64::max)
     }
 
     /// A packet of so many words goes over the stream.
@@ -78,7 +89,7 @@ mod tests {
             pipeline_latency: 1,
             ii: 1,
         };
-        Dispatch::new(&config)
+        Dispatch::new(&config, 0)
     }
 
     /// The groups that take targets of these numbers of sources.

@@ -15,7 +15,9 @@ pub struct Sender<'a> {
     config: &'a Config,
     i_packing: Packing,
     j_packing: Packing,
-    stream: Stream,
+    pub stream: Stream,
+    /// For each packet of the stream the clock at which the engine takes it, as far as the driver knows.
+    pub times: Vec<u64>,
     words: Words,
     dispatch: Dispatch,
     /// What is still to be loaded for the run behind the one at hand.
@@ -24,8 +26,8 @@ pub struct Sender<'a> {
 }
 
 impl<'a> Sender<'a> {
-    /// A sender whose stream begins with the job's parameters.
-    pub fn new(job: &'a Job<'a>, config: &'a Config) -> Sender<'a> {
+    /// A sender whose stream begins with the job's parameters, to an engine that is free from a clock on.
+    pub fn new(job: &'a Job<'a>, config: &'a Config, free: u64) -> Sender<'a> {
         let mut stream = Stream::default();
         if config.layout.param_words() > 0 {
             stream.param(&config.layout.param_packing().pack_all(job.params));
@@ -35,9 +37,10 @@ impl<'a> Sender<'a> {
             config,
             i_packing: config.layout.i_packing(),
             j_packing: config.layout.j_packing(),
+            times: vec![free; stream.ends.len()],
             stream,
             words: Words::default(),
-            dispatch: Dispatch::new(config),
+            dispatch: Dispatch::new(config, free),
             soon: VecDeque::new(),
             collector: Collector::new(job, config),
         }
@@ -46,6 +49,16 @@ impl<'a> Sender<'a> {
     /// Words that were not handed to the link yet.
     pub fn words_waiting(&self) -> usize {
         self.stream.words.len()
+    }
+
+    /// The packets so far that have no time yet have this one.
+    fn stamp(&mut self) {
+        self.times.resize(self.stream.ends.len(), self.dispatch.now());
+    }
+
+    /// The clock at which the engine is done with all that was sent.
+    pub fn free(&self) -> u64 {
+        self.dispatch.end()
     }
 
     /// Loads what the run at hand reads.
@@ -63,6 +76,7 @@ impl<'a> Sender<'a> {
         self.words.j += words.len() as u64;
         self.dispatch.carry(words.len());
         self.stream.load_j(load.address, load.count as u32, &words);
+        self.stamp();
     }
 
     /// Loads up to `records` records of what is needed soon.
@@ -119,12 +133,14 @@ impl<'a> Sender<'a> {
             let tag = self.collector.expect(first, count);
             self.stream.run(RunHeader { tag, n_i: count as u32, group, ..RunHeader::default() }, segments);
             self.dispatch.carry(4 + segments.len() * self.config.beat_words().max(2) as usize);
+            self.stamp();
             for first in (first..first + count).step_by(lanes) {
                 let n = lanes.min(end - first);
                 let words = packed(&self.i_packing, self.job.targets, first, n);
                 self.words.i += words.len() as u64;
                 self.dispatch.send(group, 1 + words.len(), sources);
                 self.stream.i(n as u32, &words);
+                self.stamp();
                 sent(self);
             }
             first += count;
@@ -134,11 +150,13 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Asks for the counters, and waits for all results.
-    pub fn end(&mut self, link: &mut dyn Link) -> Result<(), BackendError> {
+    /// Asks for the counters and, where nothing else is to come, for an answer when all is done.
+    pub fn end(&mut self, is_last: bool) {
         self.stream.status(true);
-        self.stream.end();
-        self.flush(link)
+        if is_last {
+            self.stream.end();
+        }
+        self.times.resize(self.stream.ends.len(), self.free());
     }
 
     pub fn flush(&mut self, link: &mut dyn Link) -> Result<(), BackendError> {
@@ -150,6 +168,7 @@ impl<'a> Sender<'a> {
             }
         })?;
         self.stream.clear();
+        self.times.clear();
         wrong.map_or(Ok(()), |e| Err(BackendError::Tool(format!("the engine's answer is wrong: {e}"))))
     }
 

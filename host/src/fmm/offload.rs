@@ -13,12 +13,13 @@ use crate::expansion::taylor::Operators;
 use crate::fmm::bind::{BindError, Feed, Feeds, M2l, P2p};
 use crate::fmm::executor::{Executor, Progress, Stage, State, Work};
 use crate::fmm::{FmmError, FmmOptions, Plan};
-use crate::job::{Backend, SourceRange, Table};
+use crate::job::{Backend, Job, Outcome, SourceRange, Table};
 use crate::tree::boxmap::BoxMap;
 use crate::tree::lists;
 use hdl::{Flags, Format};
 use pg2::graph::Graph;
 use rayon::prelude::*;
+use std::collections::VecDeque;
 
 /// Flags that make a result unusable.
 const WRONG: Flags = Flags(Flags::OVERFLOW.0 | Flags::SATURATION.0 | Flags::WRAP.0);
@@ -35,17 +36,19 @@ struct Bound {
     is_long: bool,
 }
 
-/// Runs P2P, and M2L where there is a kernel for it, on a backend.
+/// Runs P2P, and M2L where there is a kernel for it, on a backend: P2P beside M2L where the backend can.
 pub struct Pipelines<'a> {
     backend: &'a mut dyn Backend,
     p2p: &'a Graph,
     m2l: Option<&'a Graph>,
     bound: Option<Bound>,
+    /// P2P of sets of charges that ran beside their M2L, in their order.
+    ready: VecDeque<(p2p::Prepared, Outcome)>,
 }
 
 impl<'a> Pipelines<'a> {
     pub fn new(backend: &'a mut dyn Backend, p2p: &'a Graph, m2l: Option<&'a Graph>) -> Pipelines<'a> {
-        Pipelines { backend, p2p, m2l, bound: None }
+        Pipelines { backend, p2p, m2l, bound: None, ready: VecDeque::new() }
     }
 
     /// Binds the kernels for particles in a box.
@@ -74,15 +77,42 @@ impl Executor for Pipelines<'_> {
     }
 
     fn bind(&mut self, plan: &Plan) -> Result<(), FmmError> {
+        self.ready.clear();
         self.check(&plan.options, &plan.tree.map)
     }
 
     fn run(&mut self, stage: Stage, state: &mut State, progress: &mut Progress) -> Result<Work, FmmError> {
+        let Pipelines { backend, p2p: near, ready, .. } = self;
+        let near = *near;
         match (stage, &self.bound, self.m2l) {
-            (Stage::M2l, Some(Bound { m2l: Some(kernel), .. }), Some(graph)) => {
-                m2l::m2l(self.backend, graph, kernel, state, progress)
+            (Stage::M2l, Some(bound), Some(graph)) => {
+                let kernel = bound.m2l.as_ref().expect("M2L was bound");
+                let far = m2l::prepare(kernel, state);
+                let mut jobs: Vec<Job> = far.iter().map(|level| level.job(graph)).collect();
+                let all = state.plan.tree.cells.len();
+                if !backend.runs_together(&[near, graph]) {
+                    let outcomes = backend.run_all(&jobs, &mut |done| progress("M2L", done, all))?;
+                    return Ok(m2l::apply(kernel, &far, &outcomes, state));
+                }
+                let beside = p2p::prepare(bound, state);
+                jobs.push(beside.job(near, bound));
+                let all = all + state.plan.tree.targets().len();
+                let mut outcomes = backend.run_all(&jobs, &mut |done| progress("M2L and P2P", done, all))?;
+                ready.extend(outcomes.pop().map(|outcome| (beside, outcome)));
+                Ok(m2l::apply(kernel, &far, &outcomes, state))
             }
-            (Stage::P2p, Some(bound), _) => p2p::p2p(self.backend, self.p2p, bound, state, progress),
+            (Stage::P2p, Some(bound), _) => {
+                let (prepared, outcome) = match ready.pop_front() {
+                    Some(ran) => ran,
+                    None => {
+                        let prepared = p2p::prepare(bound, state);
+                        let n = state.plan.tree.targets().len();
+                        let outcome = backend.run(&prepared.job(near, bound), &mut |done| progress("P2P", done, n))?;
+                        (prepared, outcome)
+                    }
+                };
+                Ok(p2p::apply((near, bound), prepared, (&outcome, backend.is_exact()), state))
+            }
             _ => unreachable!("a stage that was bound"),
         }
     }

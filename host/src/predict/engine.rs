@@ -18,6 +18,11 @@ const JUDGE: u64 = 2;
 const WALK: u64 = 6;
 /// Clocks from the last pair's value until its packet can leave, beside the pipeline's latency.
 const COLLECT: u64 = 7;
+/// What the registers of a spread engine add to each of these; RUN, which waits longest for an answer, takes `HEAR` more.
+const SPREAD_JUDGE: u64 = 1;
+const SPREAD_WALK: u64 = 1;
+const SPREAD_COLLECT: u64 = 8;
+const HEAR: u64 = 2;
 
 /// Targets in a bank of i registers.
 struct Held {
@@ -102,6 +107,11 @@ impl Engine {
             now: 0,
             config: config.clone(),
         }
+    }
+
+    /// Clocks that only a spread engine takes.
+    fn spread(&self, clocks: u64) -> u64 {
+        if self.config.spread() { clocks } else { 0 }
     }
 
     /// Whether a beat can be taken.
@@ -199,7 +209,7 @@ impl Engine {
         if ready > self.now || (!front.hold && group.room < beats) {
             return false;
         }
-        let latency = self.config.pipeline_latency as u64 + COLLECT;
+        let latency = self.config.pipeline_latency as u64 + COLLECT + self.spread(SPREAD_COLLECT);
         let group = &mut self.groups[k];
         let Some(front) = group.held.pop_front() else { return false };
         // Who had to wait for room goes when the last beat that made it has left.
@@ -224,7 +234,12 @@ impl Engine {
         loop {
             if !self.packet.is_empty() && !self.granted && self.judged() {
                 let Some(from) = self.gate() else { return };
-                self.at = self.at.max(from) + JUDGE;
+                let more = match self.packet[0] >> 24 {
+                    RUN => HEAR,
+                    I | PARAM => SPREAD_JUDGE,
+                    _ => 0,
+                };
+                self.at = self.at.max(from) + JUDGE + self.spread(more);
                 self.granted = true;
             }
             if self.granted && self.whole {
@@ -294,8 +309,9 @@ impl Engine {
             }
             I => {
                 let segments = self.run.segments.clone();
+                let from = self.at + WALK + self.spread(SPREAD_WALK);
                 self.groups[self.run.group].held.push_back(Held {
-                    from: self.at + WALK,
+                    from,
                     sources: segments.iter().map(|s| s.count as u64).sum(),
                     segments,
                     n: p[0] & 0xff_ffff,

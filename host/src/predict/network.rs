@@ -1,12 +1,12 @@
 //! The same over Ethernet: both ends of the link as they are, on a wire of a gigabit, and the engine's clocks.
 
-use super::engine::Engine;
-use super::{LinkUse, Setup, ends, take_blank};
+use super::engines::Engines;
+use super::{LinkUse, Setup, ends, packed, take_blank};
 use hdl::engine::Config;
-use hdl::engine::link::{Link, LinkError};
+use hdl::engine::link::{Board, LinkError, Receive};
 use hdl::engine::protocol::Stream;
+use hdl::ethernet::Datagrams;
 use hdl::ethernet::board::{BoardEnd, Peer};
-use hdl::ethernet::{Datagrams, words};
 use hdl::serial::Identity;
 use hdl::serial::chunks::Replies;
 use hdl::serial::host::{Failure, HostEnd, Patience};
@@ -24,12 +24,12 @@ const AROUND: usize = 66;
 const WIRE: f64 = 125e6;
 const HOST: Peer = Peer { address: 1, port: 1 };
 
-/// The link to a board on the network that is predicted.
+/// A board on the network that is predicted.
 pub struct PredictedNetwork {
-    config: Config,
+    configs: Vec<Config>,
     host: HostEnd<Datagrams>,
     board: BoardEnd,
-    engine: Engine,
+    engines: Engines,
     clock_hz: f64,
     /// Clocks that the host takes to act.
     turnaround: u64,
@@ -54,24 +54,21 @@ fn due(queue: &mut VecDeque<(u64, Vec<u8>)>, now: u64) -> Option<Vec<u8>> {
 }
 
 impl PredictedNetwork {
-    /// A board with an engine of `config` for a kernel of that hash, whose session is not open yet. The error says what
-    /// cannot be built.
+    /// A board with engines, whose session is not open yet. The error says what cannot be built.
     pub fn new(
-        config: Config,
-        hash: u64,
+        configs: Vec<Config>,
+        identity: Identity,
         setup: &Setup,
         seen: Rc<RefCell<LinkUse>>,
     ) -> Result<PredictedNetwork, String> {
-        config.verify()?;
-        let clock_hz = setup.clock_mhz * 1e6;
-        let identity = Identity::new(&config, hash, clock_hz.round() as u32, 0).over_ethernet();
         identity.verify()?;
+        let clock_hz = setup.clock_mhz * 1e6;
         Ok(PredictedNetwork {
             // A group of targets may compute for long in the time that is predicted.
             host: HostEnd::new(1, Patience { stall: Duration::from_secs(1 << 30), ..Patience::default() }),
             board: BoardEnd::new(identity),
-            engine: Engine::new(&config),
-            config,
+            engines: Engines::new(&configs),
+            configs,
             clock_hz,
             turnaround: (setup.turnaround.max(0.0) * clock_hz).round() as u64,
             now: 0,
@@ -112,13 +109,13 @@ impl PredictedNetwork {
         }
         while let Some(datagram) = due(&mut self.to_board, self.now) {
             if self.board.receive(time, HOST, &datagram) {
-                self.engine = Engine::new(&self.config);
+                self.engines = Engines::new(&self.configs);
             }
             moved = true;
         }
         moved |= self.beats();
         if self.up_free <= self.now as f64
-            && let Some((_, datagram)) = self.board.transmit(!self.engine.offers())
+            && let Some((_, datagram)) = self.board.transmit(!self.engines.offers())
         {
             self.up_free = self.through(self.up_free, &datagram);
             self.so_far.bytes_out += datagram.len() as u64;
@@ -134,25 +131,25 @@ impl PredictedNetwork {
     /// Beats between the board's end of the link and the engine: the link has a word a clock in each direction.
     fn beats(&mut self) -> bool {
         let now = self.now;
-        self.engine.advance(now);
-        let beat = self.config.beat_words() as u64;
+        self.engines.advance(now);
+        let beat = self.configs[0].beat_words() as u64;
         // What was not used in the steps before is lost.
         self.passed = self.passed.map(|passed| passed.max(now.saturating_sub(STEP)));
         let mut moved = false;
         loop {
             let mut one = false;
             if self.passed[0] < now
-                && self.engine.takes()
+                && self.engines.takes()
                 && let Some((words, last)) = self.board.take_beat()
             {
-                self.engine.push(now, words, last);
+                self.engines.push(now, words, last);
                 self.passed[0] += beat;
                 one = true;
             }
             if self.passed[1] < now
-                && self.engine.offers()
+                && self.engines.offers()
                 && self.board.ready()
-                && let Some(words) = self.engine.pop(now)
+                && let Some(words) = self.engines.pop(now)
             {
                 self.board.give_beat(&words);
                 self.passed[1] += beat;
@@ -170,14 +167,13 @@ impl PredictedNetwork {
         let wake = (self.host.wake().as_secs_f64() * self.clock_hz).ceil() as u64;
         let wire = if self.up_free > self.now as f64 { self.up_free.ceil() as u64 } else { u64::MAX };
         let arrivals = [&self.to_board, &self.to_host].into_iter().filter_map(|q| q.front()).map(|(at, _)| *at);
-        let next = arrivals.chain(self.engine.next()).chain([wake, wire]).min().unwrap_or(0);
+        let next = arrivals.chain(self.engines.next()).chain([wake, wire]).min().unwrap_or(0);
         next.max(self.now + STEP)
     }
 
-    fn transfer(&mut self, input: &Stream, receive: &mut dyn FnMut(&[u32])) -> Result<(), String> {
+    fn transfer(&mut self, input: &Stream, to: &[u8], receive: &mut Receive) -> Result<(), String> {
         let failed = |e: Failure| format!("the model of the board's link failed: {e:?}");
-        let mut packed = Vec::new();
-        words::pack(input, self.config.beat_words(), &mut packed);
+        let packed = packed::<Datagrams>(input, to, &self.configs);
         let (ends, ends_with_end) = ends(input);
         self.sent_ends += ends;
         self.host.send(&packed);
@@ -188,19 +184,19 @@ impl PredictedNetwork {
             if came.is_empty() {
                 continue;
             }
-            take_blank(&mut self.replies, &Datagrams::bytes(&came), &self.config, receive)?;
+            take_blank(&mut self.replies, &Datagrams::bytes(&came), &self.configs, receive)?;
         }
         *self.seen.borrow_mut() = self.so_far;
         Ok(())
     }
 }
 
-impl Link for PredictedNetwork {
-    fn config(&self) -> &Config {
-        &self.config
+impl Board for PredictedNetwork {
+    fn configs(&self) -> &[Config] {
+        &self.configs
     }
 
-    fn exchange(&mut self, input: &Stream, receive: &mut dyn FnMut(&[u32])) -> Result<(), LinkError> {
-        self.transfer(input, receive).map_err(LinkError)
+    fn exchange(&mut self, input: &Stream, to: &[u8], receive: &mut Receive) -> Result<(), LinkError> {
+        self.transfer(input, to, receive).map_err(LinkError)
     }
 }

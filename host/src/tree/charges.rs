@@ -25,11 +25,16 @@ impl Charges {
     pub fn new<'a>(tree: &Tree, sources: impl Into<Sources<'a>>) -> Charges {
         let sources = sources.into();
         let input = sources.charges.unwrap_or_default();
-        let largest = input.par_iter().map(|q| q.abs()).reduce(|| 0.0, f64::max);
+        let [smallest, largest] = extremes(input);
         let Some(dipoles) = sources.dipoles else {
             let exponent = exponent(largest);
             let scaled = scaled(tree, input, exponent);
-            return Charges { least: least(&scaled), scaled, dipoles: None, exponent };
+            let least = match ldexp(smallest, -exponent) {
+                // There is none but 0, or it falls below the smallest number.
+                f64::INFINITY | 0.0 => least(&scaled),
+                least => least,
+            };
+            return Charges { least, scaled, dipoles: None, exponent };
         };
         let moments = Moments::new(tree, dipoles);
         let exponent = match largest > 0.0 {
@@ -55,6 +60,16 @@ fn scaled(tree: &Tree, input: &[f64], exponent: i32) -> Vec<f64> {
     let factor = if exponent.abs() < 1000 { 2f64.powi(-exponent) } else { 0.0 };
     let scale = |q: f64| if factor != 0.0 { q * factor } else { ldexp(q, -exponent) };
     tree.sources.order.par_iter().map(|k| scale(input[*k as usize])).collect()
+}
+
+/// The least magnitude that is not 0, which is infinite if there is none, and the largest.
+fn extremes(input: &[f64]) -> [f64; 2] {
+    let none = || [f64::INFINITY, 0.0];
+    let with = |[least, most]: [f64; 2], q: &f64| {
+        let q = q.abs();
+        [if q > 0.0 { least.min(q) } else { least }, most.max(q)]
+    };
+    input.par_iter().fold(none, with).reduce(none, |a, b| [a[0].min(b[0]), a[1].max(b[1])])
 }
 
 /// The least magnitude that is not 0; 1 if there is none.

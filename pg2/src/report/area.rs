@@ -14,6 +14,9 @@ const GUARD: u64 = 32;
 /// What the shell of an engine takes in lookup tables and in registers, beside what goes with its records.
 const SHELL: (u64, u64) = (900, 900);
 
+/// What a queue's addresses and the turns of the switch take in lookup tables and in registers.
+const SWITCH: (u64, u64) = (60, 60);
+
 /// What is taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Area {
@@ -77,5 +80,16 @@ pub fn engine(built: &Built, config: &Config) -> Area {
             + params,
         multipliers: lanes * one.multipliers,
         memory_bits: lanes * one.memory_bits + groups * (config.jmem_records as u64 * j + list),
+    }
+}
+
+/// The share of one engine of several in the switch before them, and the queue in front of it.
+pub fn switch(config: &Config) -> Area {
+    let bits = config.stream_bits as u64;
+    Area {
+        tables: bits + SWITCH.0,
+        registers: bits + SWITCH.1,
+        multipliers: 0,
+        memory_bits: hdl::engine::switch::QUEUE as u64 * (bits + 1),
     }
 }

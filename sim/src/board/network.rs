@@ -5,8 +5,10 @@ use super::fault::Fault;
 use super::fault::datagrams::Way;
 use super::words::WordsSim;
 use crate::SimError;
+use hdl::engine::Config;
 use hdl::engine::link::Link;
 use hdl::engine::protocol::{self as wire, Stream};
+use hdl::engine::switch::{Switch, To};
 use hdl::ethernet::board::{BoardEnd, Peer};
 use hdl::serial::Identity;
 use std::collections::VecDeque;
@@ -69,6 +71,37 @@ impl<L: Link> Beats for Packets<L> {
 
     fn offers(&self) -> bool {
         !self.answers.is_empty()
+    }
+}
+
+/// Several engines behind the switch, as one engine.
+pub struct Several {
+    switch: Switch,
+    engines: Vec<Box<dyn Beats>>,
+}
+
+impl Several {
+    /// Engines with their configurations, in the order of their numbers.
+    pub fn new(engines: Vec<(Config, Box<dyn Beats>)>) -> Several {
+        let (configs, engines): (Vec<Config>, Vec<Box<dyn Beats>>) = engines.into_iter().unzip();
+        Several { switch: Switch::new(configs), engines }
+    }
+}
+
+impl Beats for Several {
+    fn push(&mut self, words: Vec<u32>, last: bool) -> Result<(), SimError> {
+        match self.switch.pass(&words, last) {
+            To::Engine(k) => self.engines[k].push(words, last),
+            To::Dropped => Ok(()),
+        }
+    }
+
+    fn pop(&mut self) -> Option<Vec<u32>> {
+        self.switch.take(|k| self.engines[k].pop())
+    }
+
+    fn offers(&self) -> bool {
+        self.switch.offers(|k| self.engines[k].offers())
     }
 }
 

@@ -76,7 +76,8 @@ fn simulated(parts: &top::Parts, engine: &Netlist) -> Netlist {
 fn echo(board: &'static board::Board) -> (Netlist, Netlist) {
     let (clock, mhz) = board.pll.source(board.oscillator_mhz, 48.0).unwrap();
     let (engine, link) = (idle_engine(), echo_link());
-    let parts = top::Parts { board, kernel: "echo", engine: &engine.top, stream_bits: 32, link: &link, clock, mhz };
+    let parts =
+        top::Parts { board, kernel: "echo", engine: &engine.top, engines: 1, stream_bits: 32, link: &link, clock, mhz };
     (top::top(&parts, &engine), simulated(&parts, &engine))
 }
 

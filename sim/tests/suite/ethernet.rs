@@ -8,7 +8,7 @@ use hdl::ethernet::{Datagrams, netlist, words};
 use hdl::rtl::netlist::Dir::{In, Out};
 use hdl::rtl::netlist::{Item, Module, Netlist};
 use hdl::serial::host::{Failure, HostEnd, Patience, Traffic};
-use hdl::serial::{Identity, kernel_hash};
+use hdl::serial::{EngineIdentity, Identity, kernel_hash};
 use sim::board::fault::Fault;
 use sim::board::fault::datagrams::Way;
 use sim::board::words::WordsSim;
@@ -23,14 +23,16 @@ const OTHER: Peer = Peer { address: 0xc0a8_0102, port: 40_001 };
 
 fn identity(stream_bits: u32, clock_hz: u32) -> Identity {
     let identity = Identity {
-        kernel: "echo".into(),
-        hash: kernel_hash("echo"),
-        pipelines: 7,
-        groups: 1,
-        i_banks: 2,
-        ii: 1,
-        jmem_records: 1000,
-        segments: 32,
+        engines: vec![EngineIdentity {
+            kernel: "echo".into(),
+            hash: kernel_hash("echo"),
+            pipelines: 7,
+            groups: 1,
+            i_banks: 2,
+            ii: 1,
+            jmem_records: 1000,
+            segments: 32,
+        }],
         stream_bits,
         clock_hz,
         baud: 0,
@@ -48,19 +50,51 @@ fn echoed(words: &[u32], last: bool, count: usize) -> Vec<u32> {
     answer
 }
 
+/// A link in front of the module that has its engines: `netlist` is the link, and the top of `engines` has the ports of an engine.
+pub fn simulated_around(mut netlist: Netlist, engines: Netlist) -> Option<WordsSim> {
+    let mut top = top(&netlist);
+    let link = netlist.module(&netlist.top).expect("the link's top").ports.clone();
+    let own: Vec<String> = top.ports.iter().map(|p| p.name.clone()).collect();
+    for port in link.iter().filter(|p| !own.contains(&p.name)) {
+        top.net(port.name.as_str(), port.width);
+    }
+    let joined: Vec<_> = link.iter().map(|p| (p.name.clone(), top.signal(&p.name))).collect();
+    top.instance(netlist.top.clone(), "link", joined);
+    let ports = &engines.module(&engines.top).expect("the engines' top").ports;
+    let outer = |name: &str| if name == "rst" { "engine_rst".to_string() } else { name.to_string() };
+    let joined: Vec<_> = ports.iter().map(|p| (p.name.clone(), top.signal(&outer(&p.name)))).collect();
+    top.instance(engines.top.clone(), "engines", joined);
+    let busy = top.signal("m_tvalid");
+    top.assign("busy", busy);
+    let resting = top.signal("engine_rst");
+    top.assign("resting", resting);
+    engines.modules.into_iter().for_each(|m| netlist.add(m));
+    netlist.top = top.name.clone();
+    netlist.add(top);
+    let text = netlist.verilog().expect("a sound netlist");
+    crate::common::built(WordsSim::build(&text, &netlist.top, CLOCK as f64, &Cache::standard()))
+}
+
+/// A top with the ports of a link that are a board's.
+fn top(link: &Netlist) -> Module {
+    let mut top = Module { name: "echo_board".into(), ..Module::default() };
+    let ports = &link.module(&link.top).expect("the link's top").ports;
+    let outer = |name: &str| name.starts_with("rx_") || name.starts_with("tx_") || name == "clk" || name == "rst";
+    for port in ports.iter().filter(|p| outer(&p.name)) {
+        top.port(port.dir, port.name.as_str(), port.width);
+    }
+    top.port(Out, "busy", 1);
+    top.port(Out, "resting", 1);
+    top
+}
+
 /// Link and engine. The engine takes a beat a clock as long as its answer is taken, or, if it is `slow`, at a random pace.
 fn design(identity: &Identity, slow: bool) -> Netlist {
     let mut all = netlist(identity);
     let s = identity.stream_bits;
-    let mut top = Module { name: "echo_board".into(), ..Module::default() };
+    let mut top = top(&all);
     let link = all.module(&all.top).expect("the link's top").ports.clone();
-    let outer = |name: &str| name.starts_with("rx_") || name.starts_with("tx_") || name == "clk" || name == "rst";
-    for port in link.iter().filter(|p| outer(&p.name)) {
-        top.port(port.dir, port.name.as_str(), port.width);
-    }
     assert!(link.iter().any(|p| p.dir == In && p.name == "rx_valid") && link.iter().any(|p| p.dir == Out));
-    top.port(Out, "busy", 1);
-    top.port(Out, "resting", 1);
     let joined: Vec<String> = link.iter().map(|p| format!(".{0}({0})", p.name)).collect();
     top.items.push(Item::Text(format!(
         "    wire engine_rst, lost, s_tvalid, s_tready, s_tlast, m_tvalid, m_tready;
@@ -115,7 +149,7 @@ fn simulated(identity: &Identity, slow: bool) -> Option<WordsSim> {
 /// Clocks from a socket's end of the network to the other one, and of a host that looks at what came.
 const LATENCY: u64 = 500;
 
-struct Bench {
+pub struct Bench {
     board: WordsSim,
     host: HostEnd<Datagrams>,
     down: Way,
@@ -123,12 +157,12 @@ struct Bench {
     /// Datagrams on their way to the host.
     arriving: VecDeque<(u64, Vec<u8>)>,
     leaving: VecDeque<(u64, Vec<u8>)>,
-    came: Vec<u32>,
+    pub came: Vec<u32>,
     dead: bool,
 }
 
 impl Bench {
-    fn new(board: WordsSim, faults: &[Fault], seed: u64) -> Bench {
+    pub fn new(board: WordsSim, faults: &[Fault], seed: u64) -> Bench {
         Bench {
             board,
             host: HostEnd::new(seed as u32 + 1, Patience::default()),
@@ -172,10 +206,14 @@ impl Bench {
     }
 
     fn exchange(&mut self, stream: &Stream, beat_words: u32) -> Result<(), Failure> {
+        self.exchange_words(stream, beat_words, beats(stream, beat_words).len())
+    }
+
+    /// Sends packets until all are there and so many words have come back.
+    pub fn exchange_words(&mut self, stream: &Stream, beat_words: u32, wanted: usize) -> Result<(), Failure> {
         let mut packed = Vec::new();
         words::pack(stream, beat_words, &mut packed);
         self.host.send(&packed);
-        let wanted = beats(stream, beat_words).len();
         while self.host.unacknowledged() > 0 || self.came.len() < wanted {
             self.clock()?;
         }
@@ -214,7 +252,7 @@ fn packets(random: &mut Random, most: u64, total: usize) -> Stream {
     stream
 }
 
-fn all(rate: f64) -> Vec<Fault> {
+pub fn all(rate: f64) -> Vec<Fault> {
     [Fault::Flip, Fault::Drop, Fault::Double, Fault::Cut, Fault::Swap].map(|fault| fault(rate)).to_vec()
 }
 

@@ -34,12 +34,31 @@ fn agree(name: &str, text: &str, (family, ii): (&str, u32), config: impl Fn(Conf
     Some(used)
 }
 
+const INTERVALS: [u32; 4] = [2, 3, 5, 8];
+
+/// A shipped kernel by its number in the list.
+fn shipped_agrees(k: usize, ii: u32) {
+    let kernel = &pg2::kernels::KERNELS[k];
+    let family = ["ecp5", "ice40", "generic"][k % 3];
+    agree(kernel.name, kernel.text, (family, ii), |c| Config { stream_bits: 64, ..c });
+}
+
 #[test]
-fn shipped_kernels_give_the_same_bits_and_flags_folded() {
-    let families = ["ecp5", "ice40", "generic"];
-    for (k, kernel) in pg2::kernels::KERNELS.iter().enumerate() {
-        let ii = [2, 3, 5, 8][k % 4];
-        agree(kernel.name, kernel.text, (families[k % 3], ii), |c| Config { stream_bits: 64, ..c });
+fn half_of_the_shipped_kernels_give_the_same_bits_and_flags_folded() {
+    for k in (0..pg2::kernels::KERNELS.len()).step_by(2) {
+        shipped_agrees(k, INTERVALS[k / 2 % 4]);
+    }
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn shipped_kernels_give_the_same_bits_and_flags_folded_at_each_interval() {
+    for k in 0..pg2::kernels::KERNELS.len() {
+        INTERVALS.into_iter().for_each(|ii| shipped_agrees(k, ii));
+    }
+    for order in [3, 4] {
+        let text = pg2::gen_m2l(order).expect("the order is in range");
+        agree(&format!("m2l_{order}"), &text, ("ecp5", 8), |c| Config { stream_bits: 64, ..c });
     }
 }
 

@@ -5,7 +5,7 @@ use hdl::engine::protocol::{Stream, pad};
 use hdl::rtl::netlist::Dir::{In, Out};
 use hdl::rtl::netlist::{Item, Module};
 use hdl::serial::host::{Failure, HostEnd, Patience};
-use hdl::serial::{Identity, chunks, kernel_hash, netlist};
+use hdl::serial::{EngineIdentity, Identity, chunks, kernel_hash, netlist};
 use sim::board::fault::{Channel, Fault};
 use sim::board::{BoardSim, Design, Line};
 use sim::cache::Cache;
@@ -15,14 +15,16 @@ use std::time::Duration;
 
 fn identity(stream_bits: u32, clock_hz: u32, rings: (u8, u8)) -> Identity {
     Identity {
-        kernel: "echo".into(),
-        hash: kernel_hash("echo"),
-        pipelines: 7,
-        groups: 1,
-        i_banks: 2,
-        ii: 1,
-        jmem_records: 1000,
-        segments: 32,
+        engines: vec![EngineIdentity {
+            kernel: "echo".into(),
+            hash: kernel_hash("echo"),
+            pipelines: 7,
+            groups: 1,
+            i_banks: 2,
+            ii: 1,
+            jmem_records: 1000,
+            segments: 32,
+        }],
         stream_bits,
         clock_hz,
         baud: 3_000_000,

@@ -1,18 +1,20 @@
 //! The link's Verilog passes the strictest checks of three tools in every shape.
 
-use hdl::serial::Identity;
+use hdl::serial::{EngineIdentity, Identity};
 use std::process::Command;
 
 fn identity(stream_bits: u32, clock_hz: u32, baud: u32, down_bits: u8, up_bits: u8) -> Identity {
     let identity = Identity {
-        kernel: "kernel".into(),
-        hash: 0x0123_4567_89ab_cdef,
-        pipelines: 3,
-        groups: 1,
-        i_banks: 2,
-        ii: 1,
-        jmem_records: 1024,
-        segments: 512,
+        engines: vec![EngineIdentity {
+            kernel: "kernel".into(),
+            hash: 0x0123_4567_89ab_cdef,
+            pipelines: 3,
+            groups: 1,
+            i_banks: 2,
+            ii: 1,
+            jmem_records: 1024,
+            segments: 512,
+        }],
         stream_bits,
         clock_hz,
         baud,

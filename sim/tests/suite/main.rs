@@ -31,6 +31,7 @@ mod op_pow;
 mod pipeline;
 mod products;
 mod random_kernels;
+mod switch;
 mod testbench;
 mod twins;
 

@@ -50,16 +50,29 @@ pub fn check(bench: &mut MultiBench, cases: &[(&Graph, &Built)], pairs: usize) {
     }
 }
 
-#[test]
-fn the_pipelines_of_shipped_kernels_give_the_bits_and_flags_of_their_graphs() {
+/// Shipped kernels, and M2L of order 1: every `step`-th, on `pairs` pairs.
+fn shipped_agree(step: usize, pairs: usize) {
     let mut kernels: Vec<(String, String)> =
         pg2::kernels::KERNELS.iter().map(|k| (k.name.to_string(), k.text.to_string())).collect();
-    kernels.extend([1].map(|p| (format!("m2l_{p}"), pg2::gen_m2l(p).unwrap())));
+    kernels.push(("m2l_1".to_string(), pg2::gen_m2l(1).unwrap()));
+    let kernels: Vec<_> = kernels.into_iter().step_by(step).collect();
     let clock = Clock::default_clock();
     let graphs: Vec<Graph> = kernels.iter().map(|(n, t)| pg2::compile(n, t).unwrap().graph).collect();
     let built: Vec<Built> = graphs.iter().zip(&kernels).map(|(g, (_, t))| build(g, clock, t, Vec::new())).collect();
     let Some(mut bench) = bench(&built) else { return };
-    check(&mut bench, &graphs.iter().zip(&built).collect::<Vec<_>>(), 2000);
+    check(&mut bench, &graphs.iter().zip(&built).collect::<Vec<_>>(), pairs);
+}
+
+// Engines of all shipped kernels are simulated in `kernels.rs`; here every pair is compared, not its sums alone.
+#[test]
+fn the_pipelines_of_half_of_the_shipped_kernels_give_the_bits_and_flags_of_their_graphs() {
+    shipped_agree(2, 1500);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn the_pipelines_of_shipped_kernels_give_the_bits_and_flags_of_their_graphs() {
+    shipped_agree(1, 10_000);
 }
 
 #[test]

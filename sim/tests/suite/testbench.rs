@@ -153,7 +153,7 @@ fn a_testbench_tells_what_is_wrong_with_an_engine() {
         // A register that nothing sets before it is read.
         (changed("_reply", "behind <= 2'd0;", "turn <= 2'd0;"), "unknown handshake"),
         // No result leaves, though END is answered.
-        (changed("_collect", "wire sending = ", "wire sending = 1'b0 & "), "nothing moved"),
+        (changed("_collect", "wire sends = ", "wire sends = 1'b0 & "), "nothing moved"),
     ] {
         let Some(said) = icarus(&wrong) else { return };
         assert!(

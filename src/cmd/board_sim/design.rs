@@ -2,14 +2,16 @@
 
 use crate::failure::Failure;
 use crate::input;
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, Several};
 use flow::summary::Summary;
 use hdl::board::{Board, network, pll, top};
 use hdl::engine::{Config, outline};
 use hdl::ethernet;
 use hdl::rtl::names::is_identifier;
+use hdl::rtl::netlist::Netlist;
 use hdl::serial::{self, Identity};
 use pg2::report::shown::shown;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
@@ -39,11 +41,11 @@ pub fn load(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Desi
 fn synthesised(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design, Failure> {
     let path = dir.join("synth.json");
     let said: Summary = read(&path)?;
-    let (Some(name), Some(mhz)) = (said.board, said.clock_mhz) else {
+    let (Some(name), Some(mhz)) = (&said.board, said.clock_mhz) else {
         return Err(Failure::file(&path, format!("is of no board; use `pairforge synth FILE --board {}`", board.name)));
     };
     if name != board.name {
-        return Err(Failure::file(&path, format!("is for the board {}, not {}", shown(&name), board.name)));
+        return Err(Failure::file(&path, format!("is for the board {}, not {}", shown(name), board.name)));
     }
     if baud.is_some_and(|b| b != board.baud) {
         let text = format!("the baud rate of a synthesised design is {}; --baud needs a folder of `build`", board.baud);
@@ -57,43 +59,100 @@ fn synthesised(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<D
     Ok(Design {
         verilog: verilog + &top::simulated_clock(&said.kernel).verilog(),
         top: top::name(&said.kernel, board),
-        kernel: said.kernel,
-        pipelines: said.pipelines,
+        pipelines: said.engines().iter().map(|e| e.pipelines).sum(),
+        kernel: said.engines().iter().map(|e| e.kernel.clone()).collect::<Vec<_>>().join(", "),
         mhz,
         baud: board.baud,
     })
 }
 
-/// The engine that a folder of `build` holds.
-struct Engine {
-    manifest: Manifest,
-    config: Config,
-    hash: u64,
+/// The engines that a folder of `build` holds.
+struct Engines {
+    /// Each with the hash of its kernel.
+    engines: Vec<(Config, u64)>,
+    /// Name of the module that holds them.
+    top: String,
     clock: pll::Source,
     mhz: f64,
     verilog: String,
 }
 
-fn engine(board: &'static Board, dir: &Path) -> Result<Engine, Failure> {
-    let path = dir.join("manifest.json");
-    let m: Manifest = read(&path)?;
-    let wrong = |e: String| Failure::file(&path, e);
-    let config = m.config();
-    config.verify().map_err(wrong)?;
-    if let Some(name) = [&m.kernel, &m.top].into_iter().find(|n| !is_identifier(n)) {
-        return Err(wrong(format!("`{}` is no name of a module", shown(name))));
-    }
-    let hash =
-        u64::from_str_radix(&m.hash, 16).map_err(|_| wrong(format!("`{}` is no hash of a kernel", shown(&m.hash))))?;
-    let (clock, mhz) = board.pll.source(board.oscillator_mhz, m.mhz).map_err(wrong)?;
-    let verilog = verilog(dir, &m)?;
-    Ok(Engine { manifest: m, config, hash, clock, mhz, verilog })
+/// What `build` writes for one kernel, or for several.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Built {
+    Several(Several),
+    One(Box<Manifest>),
 }
 
-/// The engine's Verilog, of one file or of one for each module.
-fn verilog(dir: &Path, manifest: &Manifest) -> Result<String, Failure> {
-    let one = [format!("{}.v", manifest.top)];
-    let files = if manifest.verilog.is_empty() { &one[..] } else { &manifest.verilog };
+fn engines(board: &'static Board, dir: &Path) -> Result<Engines, Failure> {
+    let path = dir.join("manifest.json");
+    let wrong = |e: String| Failure::file(&path, e);
+    let (manifests, top, mhz, files) = match read(&path)? {
+        Built::One(mut m) => {
+            let (top, mhz, files) = (m.top.clone(), m.mhz, std::mem::take(&mut m.verilog));
+            (vec![*m], top, mhz, files)
+        }
+        Built::Several(all) => (all.kernels, all.top, all.mhz, all.verilog),
+    };
+    let mut engines = Vec::new();
+    for m in &manifests {
+        let config = m.config();
+        config.verify().map_err(wrong)?;
+        if config.stream_bits != manifests[0].stream_bits {
+            return Err(wrong("has streams of several widths behind one link".into()));
+        }
+        if let Some(name) = [&m.kernel, &top].into_iter().find(|n| !is_identifier(n)) {
+            return Err(wrong(format!("`{}` is no name of a module", shown(name))));
+        }
+        let no_hash = |_| wrong(format!("`{}` is no hash of a kernel", shown(&m.hash)));
+        engines.push((config, u64::from_str_radix(&m.hash, 16).map_err(no_hash)?));
+    }
+    let (clock, mhz) = board.pll.source(board.oscillator_mhz, mhz).map_err(wrong)?;
+    let verilog = verilog(dir, &top, files)?;
+    Ok(Engines { engines, top, clock, mhz, verilog })
+}
+
+impl Engines {
+    /// What the board says of itself; at a baud rate of 0 it is on the network.
+    fn identity(&self, dir: &Path, baud: u32) -> Result<Identity, Failure> {
+        let engines: Vec<(&Config, u64)> = self.engines.iter().map(|(config, hash)| (config, *hash)).collect();
+        let identity = Identity::new(&engines, (self.mhz * 1e6).round() as u32, baud);
+        let identity = if baud == 0 { identity.over_ethernet() } else { identity };
+        identity.verify().map_err(|e| Failure::file(&dir.join("manifest.json"), e))?;
+        Ok(identity)
+    }
+
+    fn parts<'a>(&'a self, board: &'static Board, identity: &'a Identity, link: &'a Netlist) -> top::Parts<'a> {
+        top::Parts {
+            board,
+            kernel: identity.prefix(),
+            engine: &self.top,
+            engines: self.engines.len() as u32,
+            stream_bits: identity.stream_bits,
+            link,
+            clock: self.clock,
+            mhz: self.mhz,
+        }
+    }
+
+    /// With what is around the engines.
+    fn design(self, around: Netlist, identity: &Identity) -> Result<Design, Failure> {
+        let names: Vec<&str> = identity.engines.iter().map(|e| e.kernel.as_str()).collect();
+        Ok(Design {
+            verilog: self.verilog + &around.verilog_around(&[outline(&self.top, identity.stream_bits)])?,
+            top: around.top,
+            kernel: names.join(", "),
+            pipelines: identity.engines.iter().map(|e| e.pipelines).sum(),
+            mhz: self.mhz,
+            baud: identity.baud,
+        })
+    }
+}
+
+/// The Verilog of what `build` made, of one file or of one for each module.
+fn verilog(dir: &Path, top: &str, files: Vec<String>) -> Result<String, Failure> {
+    let files = if files.is_empty() { vec![format!("{top}.v")] } else { files };
     let text = |name: &String| match name.strip_suffix(".v").is_some_and(is_identifier) {
         true => input::text(&dir.join(name), ""),
         false => Err(Failure::file(&dir.join("manifest.json"), format!("`{}` is no file of a module", shown(name)))),
@@ -102,44 +161,25 @@ fn verilog(dir: &Path, manifest: &Manifest) -> Result<String, Failure> {
 }
 
 fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design, Failure> {
-    let Engine { manifest: m, config, hash, clock, mhz, verilog } = engine(board, dir)?;
-    let baud = baud.unwrap_or(board.baud);
-    let identity = Identity::new(&config, hash, (mhz * 1e6).round() as u32, baud);
-    identity.verify().map_err(|e| Failure::file(&dir.join("manifest.json"), e))?;
-    let (kernel, link) = (m.kernel.as_str(), serial::netlist(&identity));
-    let parts = top::Parts { board, kernel, engine: &m.top, stream_bits: m.stream_bits, link: &link, clock, mhz };
-    let mut around = top::around(&parts);
-    around.modules.push(top::simulated_clock(kernel));
-    Ok(Design {
-        verilog: verilog + &around.verilog_around(&[outline(&m.top, m.stream_bits)])?,
-        top: around.top,
-        kernel: m.kernel,
-        pipelines: m.pipelines,
-        mhz,
-        baud,
-    })
+    let engines = engines(board, dir)?;
+    let identity = engines.identity(dir, baud.unwrap_or(board.baud))?;
+    let link = serial::netlist(&identity);
+    let mut around = top::around(&engines.parts(board, &identity, &link));
+    around.modules.push(top::simulated_clock(identity.prefix()));
+    engines.design(around, &identity)
 }
 
-/// The engine that `build` made behind the link over Ethernet, without what is a board's own. `hold` is the number of clocks
+/// The engines that `build` made behind the link over Ethernet, without what is a board's own. `hold` is the number of clocks
 /// after which a silent host may lose the board.
 pub fn networked(board: &'static Board, dir: &Path, hold: u64) -> Result<Design, Failure> {
     if !dir.is_dir() || dir.join("synth.json").exists() {
         return Err(Failure::file(dir, "is no folder of `pairforge build`, which --ethernet needs"));
     }
-    let Engine { manifest: m, config, hash, clock, mhz, verilog } = engine(board, dir)?;
-    let identity = Identity::new(&config, hash, (mhz * 1e6).round() as u32, 0).over_ethernet();
-    identity.verify().map_err(|e| Failure::file(&dir.join("manifest.json"), e))?;
-    let (kernel, link) = (m.kernel.as_str(), ethernet::netlist_that_holds(&identity, hold));
-    let parts = top::Parts { board, kernel, engine: &m.top, stream_bits: m.stream_bits, link: &link, clock, mhz };
-    let around = network::around(&parts);
-    Ok(Design {
-        verilog: verilog + &around.verilog_around(&[outline(&m.top, m.stream_bits)])?,
-        top: around.top,
-        kernel: m.kernel,
-        pipelines: m.pipelines,
-        mhz,
-        baud: 0,
-    })
+    let engines = engines(board, dir)?;
+    let identity = engines.identity(dir, 0)?;
+    let link = ethernet::netlist_that_holds(&identity, hold);
+    let around = network::around(&engines.parts(board, &identity, &link));
+    engines.design(around, &identity)
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {

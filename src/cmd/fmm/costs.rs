@@ -4,6 +4,7 @@ use super::{Args, LEAF, failure};
 use crate::failure::{Failure, safe};
 use crate::output;
 use crate::progress::Progress;
+use hdl::engine::usual;
 use host::expansion::basis::Basis;
 use host::fmm::stats::LeafBy;
 use host::fmm::tune::{self, cost};
@@ -132,8 +133,9 @@ pub fn leaf(costs: &cost::Costs, args: &Args, options: &FmmOptions, board: Optio
         Some((p2p, mhz)) => {
             let layout = p2p.layout();
             let words = layout.i_words() + layout.j_words() + layout.result_words();
+            let pipelines = args.lanes.pipelines.first().copied().unwrap_or(usual::PIPELINES);
             let line = cost::Line {
-                pairs: args.lanes.pipelines as f64 * mhz * 1e6,
+                pairs: pipelines as f64 * mhz * 1e6,
                 particle: 4.0 * words as f64 / LINE,
                 sources: (args.jmem.unwrap_or(JMEM) / layout.j_words()) as f64,
             };

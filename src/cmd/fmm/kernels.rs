@@ -20,6 +20,12 @@ pub fn on_gpu(entry: &Entry, args: &Args) -> Result<Option<Graph>, Failure> {
     Ok(Some(kernel).filter(Gpu::takes_kernel))
 }
 
+/// The M2L kernel of an order.
+pub fn generated(order: usize) -> Result<Graph, Failure> {
+    let text = pg2::gen_m2l(order as u32).map_err(Failure::Usage)?;
+    source::compile(&source::Kernel::shipped(&format!("m2l_p{order}"), &text))
+}
+
 /// The kernels of an FMM on pipelines.
 pub struct Kernels {
     pub p2p: Graph,
@@ -48,11 +54,7 @@ impl Kernels {
             None if options.basis == Basis::Chebyshev || args.tol.is_some() => None,
             Some(file) if file == NATIVE => None,
             Some(file) => Some(source::load(file)?.1),
-            None => {
-                let text = pg2::gen_m2l(options.order as u32).map_err(Failure::Usage)?;
-                let name = format!("m2l_p{}", options.order);
-                Some(source::compile(&source::Kernel::shipped(&name, &text))?)
-            }
+            None => Some(generated(options.order)?),
         };
         if options.precision == Precision::F32 && (m2l.is_some() || args.near_only) {
             return Err(Failure::Usage(

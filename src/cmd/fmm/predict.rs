@@ -1,18 +1,24 @@
-//! `pairforge fmm --predict BOARD`: what an FMM with P2P on a board would take, without the board.
+//! `pairforge fmm --predict BOARD`: what an FMM with P2P, or P2P and M2L, on a board would take, without the board.
+
+mod fill;
 
 use super::files::{self, particles};
+use super::kernels::{Kernels, generated};
 use super::{Args, LEAF, failure, options};
+use crate::cmd::lanes::each;
 use crate::failure::Failure;
 use crate::{input, output, source};
 use flow::summary::Summary;
 use hdl::board::{BOARDS, Board, board};
 use hdl::circuit::target::{Clock, target};
-use hdl::engine::usual;
+use hdl::engine::Config;
+use hdl::serial::kernel_hash;
 use host::data::particles::Particles;
 use host::fmm::Plan;
 use host::fmm::offload;
 use host::fmm::offload::Pipelines;
-use host::fmm::stats::{Pairs, Seconds};
+use host::fmm::stats::{Pairs, PerKernel, Seconds};
+use host::job::Backend;
 use host::predict::{self, LinkUse, Setup};
 use pg2::graph::Graph;
 use pg2::report::shown::shown;
@@ -23,7 +29,8 @@ use std::rc::Rc;
 
 #[derive(clap::Args)]
 pub struct PredictArgs {
-    /// Predict the times with P2P on a board (see `pairforge list boards`) and all else on this CPU, and the best leaf size
+    /// Predict the times with P2P, or P2P and M2L, on a board (see `pairforge list boards`) and all else on this CPU, and the best
+    /// leaf size
     #[arg(long, value_name = "BOARD", conflicts_with_all = ["backend", "check", "output", "report"])]
     pub predict: Option<String>,
     /// With --predict: the folder of `synth --board BOARD`, in place of --pipelines, --groups, --ii, --jmem, --stream and --freq
@@ -66,21 +73,44 @@ struct Report {
     baud: u32,
     turnaround_ms: f64,
     /// Which of the seconds are predicted and which were measured on this CPU.
-    predicted: [&'static str; 1],
-    measured: [&'static str; 8],
+    predicted: Vec<&'static str>,
+    measured: Vec<&'static str>,
+    /// The engines, that of P2P first.
+    engines: Vec<Engine>,
     /// Of the leaf size that was asked for.
     #[serde(flatten)]
     asked: Row,
     seconds: Seconds,
     pairs: Pairs,
+    /// Of P2P.
     cycles: Option<u64>,
     utilisation: Option<f64>,
+    /// Of M2L on the board.
+    m2l_cycles: Option<u64>,
+    m2l_utilisation: Option<f64>,
     bytes_in: u64,
     bytes_out: u64,
     joules: Option<f64>,
     best_leaf: usize,
     leaves: Vec<Row>,
 }
+
+/// An engine on the board.
+#[derive(Serialize)]
+struct Engine {
+    kernel: String,
+    pipelines: u32,
+    groups: u32,
+    ii: u32,
+}
+
+fn engine(config: &Config) -> Engine {
+    let (pipelines, groups, ii) = (config.pipelines, config.groups, config.ii);
+    Engine { kernel: config.layout.kernel.clone(), pipelines, groups, ii }
+}
+
+/// The stages in the order of the report.
+const STAGES: [&str; 9] = ["tree", "p2m", "m2m", "m2l", "l2l", "l2p", "m2p", "p2l", "p2p"];
 
 /// A leaf size.
 #[derive(Clone, Serialize)]
@@ -97,8 +127,8 @@ struct Row {
 struct Machine {
     board: &'static Board,
     setup: Setup,
-    jmem_records: u32,
-    latency: u32,
+    /// For P2P, and for M2L if that is on the board; each with the hash of its kernel.
+    engines: Vec<(Config, u64)>,
     joules_per_pair: Option<f64>,
 }
 
@@ -108,9 +138,6 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
         let known = BOARDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ");
         Failure::Usage(format!("there is no board `{}`; the boards are {known}", shown(name)))
     })?;
-    if args.m2l.as_deref().is_some_and(|m| m != super::NATIVE) {
-        return Err(Failure::Usage("--predict has P2P on the board and M2L on the CPU; leave --m2l out".into()));
-    }
     let turnaround = args.predict.line(board).1;
     if !(0.0..=1000.0).contains(&turnaround) {
         return Err(Failure::Usage(format!("--turnaround takes 0 to 1000 ms, not {turnaround}")));
@@ -118,17 +145,19 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
     if args.predict.ethernet && !board.ethernet {
         return Err(Failure::Usage(format!("the board {} has no Ethernet", board.name)));
     }
-    let graph = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
-    offload::bind(&graph, None, &options(args, false)).map_err(failure)?;
-    let machine = match &args.predict.synth {
-        Some(dir) => synthesised(args, board, dir, &graph)?,
-        None => planned(args, board, &graph)?,
-    };
+    let p2p = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
+    let m2l = m2l(args)?;
+    offload::bind(&p2p, m2l.as_ref(), &options(args, false)).map_err(failure)?;
+    let kernels = Kernels { p2p, m2l };
     let particles = particles(args)?;
     if let Some(path) = &args.save_particles {
         files::save(path, || host::data::npy::write_particles(&particles), || particles.to_csv())?;
     }
-    let report = predicted(args, &machine, &graph, &particles)?;
+    let machine = match &args.predict.synth {
+        Some(dir) => synthesised(args, board, dir, &kernels)?,
+        None => planned(args, board, &kernels, &particles)?,
+    };
+    let report = predicted(args, &machine, &kernels, &particles)?;
     if let Some(path) = &args.json {
         output::write_json(path, &report)?;
     }
@@ -139,8 +168,29 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Whether engines for both kernels fill the board, since nobody says how many lanes there are.
+fn fills(args: &Args) -> bool {
+    args.predict.ethernet && args.lanes.pipelines.is_empty() && args.fold.ii == [1]
+}
+
+/// The M2L kernel that is on the board too, if one is: it is named, there are numbers for a second engine, or both fill the board.
+fn m2l(args: &Args) -> Result<Option<Graph>, Failure> {
+    match args.m2l.as_deref() {
+        Some(name) if name == super::NATIVE => Ok(None),
+        Some(file) => Ok(Some(source::load(file)?.1)),
+        None if args.lanes.pipelines.len() > 1 || args.fold.ii.len() > 1 || fills(args) => {
+            Ok(Some(generated(options(args, false).order)?))
+        }
+        None => Ok(None),
+    }
+}
+
+fn hashed(graph: &Graph, config: Config) -> (Config, u64) {
+    (config, kernel_hash(&graph.canonical()))
+}
+
 /// The board that `synth` has made a bitstream for.
-fn synthesised(args: &Args, board: &'static Board, dir: &Path, graph: &Graph) -> Result<Machine, Failure> {
+fn synthesised(args: &Args, board: &'static Board, dir: &Path, kernels: &Kernels) -> Result<Machine, Failure> {
     let path = dir.join("synth.json");
     let make = format!("make it with `pairforge synth FILE --board {} -o DIR`", board.name);
     let bytes = input::text(&path, &format!("; {make}"))?;
@@ -153,45 +203,72 @@ fn synthesised(args: &Args, board: &'static Board, dir: &Path, graph: &Graph) ->
         }
         _ => return Err(Failure::file(&path, format!("is of no board; {make}"))),
     };
-    if said.kernel != graph.name {
-        let text = format!("is of the kernel {}, not {}; name it with --p2p", shown(&said.kernel), graph.name);
-        return Err(Failure::file(&path, text));
-    }
-    let setup = Setup {
-        pipelines: said.pipelines,
-        groups: said.groups,
-        i_banks: said.i_banks,
-        ii: said.ii.max(1),
-        segments: said.segments,
-        stream_bits: said.stream_bits,
-        clock_mhz,
-        baud: args.predict.line(board).0,
-        turnaround: args.predict.line(board).1 / 1e3,
+    let all = said.engines();
+    let engine = |(graph, option): (&Graph, &str)| {
+        let Some(e) = all.iter().find(|e| e.kernel == graph.name) else {
+            let names: Vec<String> = all.iter().map(|e| shown(&e.kernel).to_string()).collect();
+            let which = if all.len() == 1 { "kernel" } else { "kernels" };
+            let names = names.join(" and ");
+            let text = format!("is of the {which} {names}, not {}; name it with {option}", graph.name);
+            return Err(Failure::file(&path, text));
+        };
+        let config = Config {
+            layout: graph.layout(),
+            pipelines: e.pipelines,
+            groups: e.groups,
+            i_banks: e.i_banks,
+            ii: e.ii,
+            segments: e.segments,
+            stream_bits: said.stream_bits,
+            jmem_records: e.jmem_records,
+            pipeline_latency: e.latency,
+        };
+        Ok(hashed(graph, config))
     };
-    let (jmem_records, latency) = (said.jmem_records, said.latency);
-    Ok(Machine { board, setup, jmem_records, latency, joules_per_pair: said.joules_per_pair })
+    let wanted = [(&kernels.p2p, "--p2p")].into_iter().chain(kernels.m2l.iter().map(|m2l| (m2l, "--m2l")));
+    let engines = wanted.map(engine).collect::<Result<_, Failure>>()?;
+    let (baud, turnaround) = args.predict.line(board);
+    let setup = Setup { clock_mhz, baud, turnaround: turnaround / 1e3 };
+    Ok(Machine { board, setup, engines, joules_per_pair: said.joules_per_pair })
 }
 
-/// The board with an engine as `build` makes it.
-fn planned(args: &Args, board: &'static Board, graph: &Graph) -> Result<Machine, Failure> {
+/// The board with engines as `build` makes them.
+fn planned(args: &Args, board: &'static Board, kernels: &Kernels, particles: &Particles) -> Result<Machine, Failure> {
     let target = target(board.device.target).expect("every board's device names a target");
     let wanted = args.predict.freq.unwrap_or(board.usual_mhz);
     let (_, mhz) = board.pll.source(board.oscillator_mhz, wanted).map_err(Failure::Usage)?;
     let clock = Clock { target, mhz, blocks: None };
-    let built = pg2::backend::build::build_folded(graph, (clock, args.fold.ii), "", Vec::new());
-    let setup = Setup {
-        pipelines: args.lanes.pipelines,
-        groups: args.lanes.groups()?,
-        i_banks: usual::I_BANKS,
-        ii: args.fold.ii,
-        segments: usual::SEGMENTS,
-        stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS),
-        clock_mhz: mhz,
-        baud: args.predict.line(board).0,
-        turnaround: args.predict.line(board).1 / 1e3,
+    let all: Vec<&Graph> = kernels.graphs().collect();
+    let memory = fill::memory(args.jmem, &args.stream);
+    let filled = match fills(args) && kernels.m2l.is_some() {
+        true => {
+            let options = host::fmm::FmmOptions { leaf: args.leaf.unwrap_or(LEAF), ..options(args, false) };
+            let plan = Plan::new(particles.columns(), &options).map_err(failure)?;
+            let work = fill::Work { p2p: plan.pairs.p2p, m2l: plan.streamed_m2l };
+            let found = fill::fill(board, clock, kernels, memory, work);
+            Some(found.ok_or_else(|| {
+                let device = board.device.name;
+                Failure::Input(format!(
+                    "P2P and M2L do not fit {device} together; leave M2L to the CPU by --m2l native"
+                ))
+            })?)
+        }
+        false => None,
     };
-    let jmem_records = args.jmem.unwrap_or(usual::JMEM_WORDS) / built.graph.layout().j_words();
-    Ok(Machine { board, setup, jmem_records, latency: built.schedule.depth, joules_per_pair: None })
+    let engine = |(k, graph): (usize, &&Graph)| {
+        let place = (k, all.len());
+        let (pipelines, ii) = match filled {
+            Some(filled) => [(filled.p2p, 1), (1, filled.m2l_ii)][k],
+            None => (args.lanes.of(place)?.0, each(&args.fold.ii, place, "--ii")?),
+        };
+        let built = pg2::backend::build::build_folded(graph, (clock, ii), "", Vec::new());
+        let groups = args.lanes.groups.of(pipelines, place)?;
+        Ok(hashed(graph, Config { groups, ..fill::config(&built, pipelines, memory) }))
+    };
+    let engines = all.iter().enumerate().map(engine).collect::<Result<_, Failure>>()?;
+    let (baud, turnaround) = args.predict.line(board);
+    let setup = Setup { clock_mhz: mhz, baud, turnaround: turnaround / 1e3 };
+    Ok(Machine { board, setup, engines, joules_per_pair: None })
 }
 
 /// Everything about one leaf size.
@@ -199,23 +276,31 @@ struct One {
     row: Row,
     seconds: Seconds,
     pairs: Pairs,
-    cycles: Option<u64>,
-    utilisation: Option<f64>,
+    cycles: PerKernel<Option<u64>>,
+    utilisation: PerKernel<Option<f64>>,
     seen: LinkUse,
 }
 
-/// Runs an FMM whose P2P only goes through the model of the board.
-fn one(args: &Args, machine: &Machine, graph: &Graph, particles: &Particles, leaf: usize) -> Result<One, Failure> {
+/// Runs an FMM whose P2P, and M2L if that is on the board, go through the model of the board.
+fn one(args: &Args, machine: &Machine, kernels: &Kernels, particles: &Particles, leaf: usize) -> Result<One, Failure> {
     let options = host::fmm::FmmOptions { leaf, ..options(args, false) };
     let fmm = Plan::new(particles.columns(), &options).map_err(failure)?;
     let seen = Rc::new(RefCell::new(LinkUse::default()));
-    let mut backend = predict::backend(machine.setup, machine.jmem_records, machine.latency, seen.clone());
-    let mut pipelines = Pipelines::new(&mut backend, graph, None);
+    let mut backend = predict::backend(machine.setup, machine.engines.clone(), seen.clone());
+    for graph in kernels.graphs() {
+        backend.prepare(graph, 0).map_err(|e| failure(e.into()))?;
+    }
+    let mut pipelines = Pipelines::new(&mut backend, &kernels.p2p, kernels.m2l.as_ref());
     let stats = fmm.solve(&particles.q, &mut [&mut pipelines], &mut |_, _, _| {}).map_err(failure)?.stats;
     let seen = *seen.borrow();
     let mut seconds = stats.seconds;
-    let cpu = seconds.total - seconds.p2p;
+    let on_board = seconds.p2p + if kernels.m2l.is_some() { seconds.m2l } else { 0.0 };
+    let cpu = seconds.total - on_board;
     (seconds.p2p, seconds.total) = (seen.seconds, cpu + seen.seconds);
+    if kernels.m2l.is_some() {
+        // Both are done when the board is: it runs them at the same time.
+        seconds.m2l = 0.0;
+    }
     let row = Row {
         leaf,
         p2p_seconds: seen.seconds,
@@ -223,18 +308,18 @@ fn one(args: &Args, machine: &Machine, graph: &Graph, particles: &Particles, lea
         total_seconds: seconds.total,
         pairs_per_second: if seen.seconds > 0.0 { stats.pairs.p2p as f64 / seen.seconds } else { 0.0 },
     };
-    Ok(One { row, seconds, pairs: stats.pairs, cycles: stats.cycles.p2p, utilisation: stats.utilisation.p2p, seen })
+    Ok(One { row, seconds, pairs: stats.pairs, cycles: stats.cycles, utilisation: stats.utilisation, seen })
 }
 
 /// Leaf sizes that are looked at first.
 const LEAVES: [usize; 7] = [16, 32, 64, 128, 256, 512, 1024];
 
-fn predicted(args: &Args, machine: &Machine, graph: &Graph, particles: &Particles) -> Result<Report, Failure> {
-    let asked = one(args, machine, graph, particles, args.leaf.unwrap_or(LEAF))?;
+fn predicted(args: &Args, machine: &Machine, kernels: &Kernels, particles: &Particles) -> Result<Report, Failure> {
+    let asked = one(args, machine, kernels, particles, args.leaf.unwrap_or(LEAF))?;
     let mut rows = vec![asked.row.clone()];
     let look = |leaf: usize, rows: &mut Vec<Row>| -> Result<(), Failure> {
         if leaf > 0 && rows.iter().all(|r| r.leaf != leaf) {
-            rows.push(one(args, machine, graph, particles, leaf)?.row);
+            rows.push(one(args, machine, kernels, particles, leaf)?.row);
         }
         Ok(())
     };
@@ -250,26 +335,30 @@ fn predicted(args: &Args, machine: &Machine, graph: &Graph, particles: &Particle
             look((found as f64 * step).round() as usize, &mut rows)?;
         }
     }
+    let is_predicted = |stage: &str| stage == "p2p" || stage == "m2l" && kernels.m2l.is_some();
     let best_leaf = best(&rows).unwrap_or(args.leaf.unwrap_or(LEAF));
     rows.sort_by_key(|r| r.leaf);
     Ok(Report {
         board: machine.board.name,
-        kernel: graph.name.clone(),
+        kernel: kernels.p2p.name.clone(),
         n: particles.len(),
         order: options(args, false).order,
         theta: args.theta.unwrap_or(0.5),
-        pipelines: machine.setup.pipelines,
+        pipelines: machine.engines[0].0.pipelines,
+        engines: machine.engines.iter().map(|(config, _)| engine(config)).collect(),
         clock_mhz: machine.setup.clock_mhz,
         baud: machine.setup.baud,
         turnaround_ms: args.predict.line(machine.board).1,
-        predicted: ["p2p"],
-        measured: ["tree", "p2m", "m2m", "m2l", "l2l", "l2p", "m2p", "p2l"],
+        predicted: STAGES.into_iter().filter(|stage| is_predicted(stage)).collect(),
+        measured: STAGES.into_iter().filter(|stage| !is_predicted(stage)).collect(),
         joules: machine.joules_per_pair.map(|j| j * asked.pairs.p2p as f64),
         asked: asked.row,
         seconds: asked.seconds,
         pairs: asked.pairs,
-        cycles: asked.cycles,
-        utilisation: asked.utilisation,
+        cycles: asked.cycles.p2p,
+        utilisation: asked.utilisation.p2p,
+        m2l_cycles: asked.cycles.m2l,
+        m2l_utilisation: asked.utilisation.m2l,
         bytes_in: asked.seen.bytes_in,
         bytes_out: asked.seen.bytes_out,
         best_leaf,
@@ -277,13 +366,30 @@ fn predicted(args: &Args, machine: &Machine, graph: &Graph, particles: &Particle
     })
 }
 
+/// An engine's lanes in words.
+fn lanes(e: &Engine) -> String {
+    let lanes = if e.pipelines == 1 { "1 pipeline".to_string() } else { format!("{} pipelines", e.pipelines) };
+    if e.ii == 1 { lanes } else { format!("{lanes} with a pair every {} clocks", e.ii) }
+}
+
 /// The tables as text.
 fn text(r: &Report) -> String {
     let line = if r.baud == 0 { "Ethernet at 1 Gbit/s".to_string() } else { format!("line of {} baud", r.baud) };
+    let what = if r.engines.len() > 1 { "P2P and M2L" } else { "P2P" };
+    let names: Vec<&str> = r.engines.iter().map(|e| e.kernel.as_str()).collect();
+    let lanes: Vec<String> = r.engines.iter().map(lanes).collect();
     let mut out = format!(
-        "FMM of {} particles, order {}, theta {}, leaf {}: P2P by {} on {} predicted, all else measured on this CPU\n\
-         {} pipelines at {} MHz, {line}, turnaround {} ms\n\n",
-        r.n, r.order, r.theta, r.asked.leaf, r.kernel, r.board, r.pipelines, r.clock_mhz, r.turnaround_ms
+        "FMM of {} particles, order {}, theta {}, leaf {}: {what} by {} on {} predicted, all else measured on this CPU\n\
+         {} at {} MHz, {line}, turnaround {} ms\n\n",
+        r.n,
+        r.order,
+        r.theta,
+        r.asked.leaf,
+        names.join(" and "),
+        r.board,
+        lanes.join(" and "),
+        r.clock_mhz,
+        r.turnaround_ms
     );
     let s = &r.seconds;
     let stages = [
@@ -301,7 +407,9 @@ fn text(r: &Report) -> String {
     out += &format!("{:<6} {:>12}\n", "stage", "seconds");
     for (name, seconds) in stages {
         let how = match name {
+            "P2P" if r.engines.len() > 1 => "predicted, M2L with it",
             "P2P" => "predicted",
+            "M2L" if r.engines.len() > 1 => "with P2P",
             "total" => "",
             _ => "measured",
         };

@@ -28,7 +28,7 @@ pub fn rows(args: &Args, stats: &Stats) -> Result<Vec<Row>, Failure> {
     let n = stats.n as u64;
     let work = [Work { targets: n, sources: n, pairs: stats.pairs.p2p }];
     // The latency of a pipeline does not show in as many pairs as an FMM has.
-    let lanes = Lanes { pipelines: args.lanes.pipelines, ii: args.fold.ii, latency: 0 };
+    let lanes = Lanes { pipelines: args.lanes.one()?.0, ii: args.fold.one()?, latency: 0 };
     let boards = roofline::boards(&lanes);
     let mut rows: Vec<Row> = roofline::predictions(&kernel, &CARDS, &boards, &work).iter().map(row).collect();
     let none = || "-".to_string();

@@ -1,16 +1,16 @@
 //! Where a design goes: the goal, its clock, and the engine that suits it.
 
 use super::Args;
+use crate::cmd::lanes::each;
 use crate::failure::Failure;
 use flow::Goal;
 use hdl::board::pll::Source;
 use hdl::board::{BOARDS, Board, DEVICES, top};
 use hdl::circuit::target::{Clock, target};
-use hdl::engine::{Config, Design, usual};
+use hdl::engine::{Config, usual};
 use hdl::rtl::netlist::Netlist;
 use hdl::serial::{self, Identity};
 use pg2::backend::build::Built;
-use pg2::graph::Graph;
 
 /// A device with fewer lookup tables has no room for a second bank of i registers.
 const SMALL: u32 = 8_000;
@@ -42,24 +42,37 @@ pub(super) fn clock(args: &Args, goal: Goal) -> Result<(Clock, Source), Failure>
         return Err(Failure::Usage(format!("--freq takes 1 to 1000 MHz, not {mhz}")));
     }
     // A device's own multipliers are the budget where none is stated.
-    let blocks = args.blocks.dsp.or_else(|| goal.device().map(|d| d.multipliers / args.pipelines));
+    let blocks = args.blocks.dsp.or_else(|| goal.device().map(|d| d.multipliers / lanes(args)));
     let Goal::Board(board) = goal else { return Ok((Clock { target, mhz, blocks }, Source::Oscillator)) };
     let (source, mhz) = board.pll.source(board.oscillator_mhz, mhz).map_err(Failure::Input)?;
     Ok((Clock { target, mhz, blocks }, source))
 }
 
-/// The engine; where only a lane is counted, one with a single bank of i registers.
-pub(super) fn config(args: &Args, goal: Goal, built: &Built) -> Result<Config, Failure> {
+/// Lanes of all kernels.
+fn lanes(args: &Args) -> u32 {
+    match args.pipelines[..] {
+        [one] => one * args.files.len() as u32,
+        _ => args.pipelines.iter().sum(),
+    }
+}
+
+/// The engine of kernel `place.0` of `place.1`; where only a lane is counted, one with a single bank of i registers.
+pub(super) fn config(args: &Args, goal: Goal, built: &Built, place: (usize, usize)) -> Result<Config, Failure> {
     let layout = built.graph.layout();
     let alone = matches!(goal, Goal::Area(_));
-    let words = args.jmem.unwrap_or_else(|| goal.device().map_or(usual::JMEM_WORDS, usual_jmem));
+    let pipelines = each(&args.pipelines, place, "--pipelines")?;
+    let usual_words = || goal.device().map_or(usual::JMEM_WORDS, |d| usual_jmem(d, place.1 as u32));
+    let words = match &args.jmem {
+        Some(words) => each(words, place, "--jmem")?,
+        None => usual_words(),
+    };
     let config = Config {
         jmem_records: words / layout.j_words(),
-        pipelines: if alone { 1 } else { args.pipelines },
-        groups: if alone { 1 } else { args.groups.of(args.pipelines)? },
+        pipelines: if alone { 1 } else { pipelines },
+        groups: if alone { 1 } else { args.groups.of(pipelines, place)? },
         i_banks: if alone || goal.device().is_some_and(|d| d.luts < SMALL) { 1 } else { usual::I_BANKS },
         stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS),
-        segments: goal.device().map_or(usual::SEGMENTS, usual_segments),
+        segments: goal.device().map_or(usual::SEGMENTS, |d| usual_segments(d, place.1 as u32)),
         ii: built.ii(),
         ..Config::usual(layout, built.schedule.depth)
     };
@@ -67,37 +80,38 @@ pub(super) fn config(args: &Args, goal: Goal, built: &Built) -> Result<Config, F
     Ok(config)
 }
 
-/// Half of the device's memories at most; tables, queues and lists take the rest.
-fn usual_jmem(device: &hdl::board::Device) -> u32 {
-    let half = device.memories * device.memory_bits / 2 / 32;
+/// Half of the device's memories at most, for all engines; tables, queues and lists take the rest.
+fn usual_jmem(device: &hdl::board::Device, engines: u32) -> u32 {
+    let half = device.memories * device.memory_bits / 2 / 32 / engines;
     usual::JMEM_WORDS.min(1 << half.max(1).ilog2())
 }
 
-/// A list's entries are two addresses and there are two rings of twice its length: a quarter of the memories at most.
-fn usual_segments(device: &hdl::board::Device) -> u32 {
-    let entries = device.memories * device.memory_bits / 4 / (2 * 2 * 32);
+/// A list's entries are two addresses and there are two rings of twice its length: a quarter of the memories at most, for all
+/// engines.
+fn usual_segments(device: &hdl::board::Device, engines: u32) -> u32 {
+    let entries = device.memories * device.memory_bits / 4 / (2 * 2 * 32) / engines;
     usual::SEGMENTS.min(1 << entries.max(1).ilog2())
 }
 
-/// The board's design: clock, reset, link and lights around the engine.
+/// The board's design: clock, reset, link and lights around what holds the engines. These have their configurations and the hashes
+/// of their kernels.
 pub(super) fn on_board(
     board: &'static Board,
-    graph: &Graph,
-    config: &Config,
-    engine: &Design,
+    engines: &[(&Config, u64)],
+    all: &Netlist,
     (clock, mhz): (Source, f64),
 ) -> Result<Netlist, Failure> {
-    let hash = serial::kernel_hash(&graph.canonical());
-    let identity = Identity::new(config, hash, (mhz * 1e6).round() as u32, board.baud);
+    let identity = Identity::new(engines, (mhz * 1e6).round() as u32, board.baud);
     identity.verify().map_err(Failure::Input)?;
     let parts = top::Parts {
         board,
-        kernel: &config.layout.kernel,
-        engine: &engine.top,
-        stream_bits: config.stream_bits,
+        kernel: identity.prefix(),
+        engine: &all.top,
+        engines: engines.len() as u32,
+        stream_bits: identity.stream_bits,
         link: &serial::netlist(&identity),
         clock,
         mhz,
     };
-    Ok(top::top(&parts, &engine.netlist))
+    Ok(top::top(&parts, all))
 }

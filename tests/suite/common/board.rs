@@ -1,8 +1,6 @@
 //! A board behind a pseudo-terminal: the model of the link's end, and an emulated engine.
 
 use hdl::engine::Config;
-use hdl::engine::link::Link;
-use hdl::engine::protocol::{self as wire, Stream};
 use hdl::serial::board::BoardEnd;
 use hdl::serial::{Identity, kernel_hash};
 use pg2::graph::Graph;
@@ -10,8 +8,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use sim::board::fault::{Channel, Fault};
+use sim::board::network::{Beats, Packets, Several};
 use sim::emulator::engine::EmulatedEngine;
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -50,6 +48,25 @@ impl Setting {
             ii: 1,
         }
     }
+
+    /// What a board with these kernels says of itself.
+    pub fn identity(&self, graphs: &[Graph], clock_hz: u32, baud: u32) -> Identity {
+        let configs: Vec<Config> = graphs.iter().map(|graph| self.config(graph)).collect();
+        let engines: Vec<(&Config, u64)> =
+            configs.iter().zip(graphs).map(|(config, graph)| (config, kernel_hash(&graph.canonical()))).collect();
+        Identity::new(&engines, clock_hz, baud)
+    }
+
+    /// Its engines, emulated.
+    pub fn engines(&self, graphs: &[Graph]) -> Box<dyn Beats> {
+        let one = |graph: &Graph| {
+            let config = self.config(graph);
+            let engine: Box<dyn Beats> = Box::new(Packets::new(engine(graph, &config)));
+            (config, engine)
+        };
+        let mut all: Vec<(Config, Box<dyn Beats>)> = graphs.iter().map(one).collect();
+        if all.len() == 1 { all.remove(0).1 } else { Box::new(Several::new(all)) }
+    }
 }
 
 /// A running board.
@@ -63,6 +80,11 @@ pub struct PtyBoard {
 impl PtyBoard {
     /// Switches a board on that runs `graph`.
     pub fn start(graph: &Graph, setting: Setting) -> PtyBoard {
+        PtyBoard::with(std::slice::from_ref(graph), setting)
+    }
+
+    /// Switches a board on that runs some kernels.
+    pub fn with(graphs: &[Graph], setting: Setting) -> PtyBoard {
         // Programs that the tests start must not hold the line open when the board lets go of it.
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let master = openpt(flags).expect("a pseudo-terminal");
@@ -76,10 +98,10 @@ impl PtyBoard {
         raw.make_raw();
         rustix::termios::tcsetattr(&held, rustix::termios::OptionalActions::Now, &raw).expect("a terminal");
         let stop = Arc::new(AtomicBool::new(false));
-        let (graph, ended) = (graph.clone(), stop.clone());
+        let (graphs, ended) = (graphs.to_vec(), stop.clone());
         let thread = std::thread::spawn(move || {
             let _held = held;
-            Running::new(&graph, &setting, File::from(master)).run(&ended);
+            Running::new(graphs, &setting, File::from(master)).run(&ended);
         });
         PtyBoard { path, stop, thread: Some(thread) }
     }
@@ -96,14 +118,11 @@ impl Drop for PtyBoard {
 }
 
 struct Running {
-    graph: Graph,
-    config: Config,
+    graphs: Vec<Graph>,
+    setting: Setting,
     master: File,
     board: BoardEnd,
-    engine: EmulatedEngine,
-    /// Words of the packet that comes in.
-    packet: Vec<u32>,
-    answers: VecDeque<Vec<u32>>,
+    engines: Box<dyn Beats>,
     faults: Vec<Fault>,
     down: Channel,
     up: Channel,
@@ -113,20 +132,17 @@ struct Running {
 }
 
 impl Running {
-    fn new(graph: &Graph, setting: &Setting, master: File) -> Running {
-        let config = setting.config(graph);
-        let identity = Identity::new(&config, kernel_hash(&graph.canonical()), 48_000_000, 3_000_000);
+    fn new(graphs: Vec<Graph>, setting: &Setting, master: File) -> Running {
+        let identity = setting.identity(&graphs, 48_000_000, 3_000_000);
         // Flipped bytes are made of the channel that doubles: each doubling is one.
         let flips = setting.faults.iter().filter_map(|f| if let Fault::Flip(rate) = f { Some(*rate) } else { None });
         let flips: Vec<Fault> = flips.map(Fault::Double).collect();
         Running {
-            engine: engine(graph, &config),
+            engines: setting.engines(&graphs),
             board: BoardEnd::new(identity),
-            graph: graph.clone(),
-            config,
+            graphs,
+            setting: setting.clone(),
             master,
-            packet: Vec::new(),
-            answers: VecDeque::new(),
             down: Channel::new(&setting.faults, setting.seed),
             up: Channel::new(&setting.faults, setting.seed + 1),
             flip: Channel::new(&flips, setting.seed + 2),
@@ -156,9 +172,7 @@ impl Running {
                 for _ in 0..self.down.copies() {
                     let byte = self.flipped(byte);
                     if self.board.receive(byte) {
-                        self.engine = engine(&self.graph, &self.config);
-                        self.packet.clear();
-                        self.answers.clear();
+                        self.engines = self.setting.engines(&self.graphs);
                     }
                 }
             }
@@ -174,18 +188,15 @@ impl Running {
         loop {
             let mut worked = false;
             while let Some((words, last)) = self.board.take_beat() {
-                self.packet.extend(words);
-                if last {
-                    self.packet();
-                }
+                self.engines.push(words, last).expect("an emulated engine does not fail");
                 worked = true;
             }
             while self.board.ready() {
-                let Some(beat) = self.answers.pop_front() else { break };
+                let Some(beat) = self.engines.pop() else { break };
                 self.board.give_beat(&beat);
                 worked = true;
             }
-            while let Some(line) = self.board.transmit(self.answers.is_empty() || !self.board.ready()) {
+            while let Some(line) = self.board.transmit(!self.engines.offers() || !self.board.ready()) {
                 let mut out = Vec::new();
                 for byte in line {
                     for _ in 0..self.up.copies() {
@@ -201,23 +212,6 @@ impl Running {
                 break;
             }
         }
-    }
-
-    /// Does a whole packet, and queues what it is answered with.
-    fn packet(&mut self) {
-        let mut stream = Stream::default();
-        let words = std::mem::take(&mut self.packet);
-        let length = wire::packet_words(&words, &self.config).min(words.len());
-        stream.packet(words[..length].iter().copied());
-        let beat_words = self.config.beat_words();
-        let mut answers = Vec::new();
-        let mut receive = |packet: &[u32]| {
-            let mut words = packet.to_vec();
-            wire::pad(&mut words, 0, beat_words);
-            answers.extend(words.chunks(beat_words as usize).map(<[u32]>::to_vec));
-        };
-        self.engine.exchange(&stream, &mut receive).expect("an emulated engine does not fail");
-        self.answers.extend(answers);
     }
 }
 

@@ -1,10 +1,8 @@
 //! A board behind a socket of this machine: the program of the link's end, and an emulated engine.
 
 pub use super::board::Setting;
-use super::board::engine;
-use hdl::serial::{Identity, kernel_hash};
 use pg2::graph::Graph;
-use sim::board::network::{NetworkBoard, Packets, Program, Traffic, Turn};
+use sim::board::network::{NetworkBoard, Program, Traffic, Turn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -20,14 +18,19 @@ pub struct UdpBoard {
 impl UdpBoard {
     /// Switches a board on that runs `graph`.
     pub fn start(graph: &Graph, setting: Setting) -> UdpBoard {
+        UdpBoard::with(std::slice::from_ref(graph), setting)
+    }
+
+    /// Switches a board on that runs some kernels.
+    pub fn with(graphs: &[Graph], setting: Setting) -> UdpBoard {
         let stop = Arc::new(AtomicBool::new(false));
-        let (graph, ended) = (graph.clone(), stop.clone());
+        let (graphs, ended) = (graphs.to_vec(), stop.clone());
         let (tell, told) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
-            let config = setting.config(&graph);
-            let identity = Identity::new(&config, kernel_hash(&graph.canonical()), 50_000_000, 0).over_ethernet();
-            let new = Box::new(move || Ok(Box::new(Packets::new(engine(&graph, &config))) as _));
-            let program = Program::new(identity, new).expect("an engine");
+            let identity = setting.identity(&graphs, 50_000_000, 0).over_ethernet();
+            let settings = setting.clone();
+            let new = Box::new(move || Ok(settings.engines(&graphs)));
+            let program = Program::new(identity, new).expect("engines");
             let mut board = NetworkBoard::new(0, program, (&setting.faults, setting.seed)).expect("a free port");
             tell.send(board.address().expect("a bound socket").to_string()).expect("the test waits for it");
             while !ended.load(Ordering::Relaxed) && board.turn().expect("a board that works") != Turn::Pulled {}

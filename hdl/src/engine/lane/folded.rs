@@ -4,6 +4,7 @@
 //! end when the term comes. What a group's last pair leaves there is kept for the result, a register for each output. Plain outputs
 //! come in the last of the K clocks in which terms come, and have their accumulators for themselves.
 
+use super::enter::{self, enter};
 use super::{Beside, CHAIN, GUARD, LONG, Output, beside, extreme, finish, pins, ports, sticky_flags, sum, unused};
 use crate::engine::Config;
 use crate::rtl::delay;
@@ -15,7 +16,8 @@ use crate::{Format, Reduce};
 
 /// The lane of `config` around `pipeline`, which is folded, and modules that it needs besides, the lane last.
 pub(super) fn modules(config: &Config, pipeline: &Netlist, fold: &Fold) -> Vec<Module> {
-    let mut modules = Vec::new();
+    let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
+    let mut modules = enter::modules(config, inner);
     let delay = config.pipeline_latency - fold.ii;
     if delay > LONG {
         let stored = delay::module(3, delay - 1, delay::Read::Registered);
@@ -35,12 +37,13 @@ struct Held {
 fn module(config: &Config, pipeline: &Netlist, fold: &Fold) -> Module {
     let layout = &config.layout;
     let mut lane = Module { name: format!("{}_lane", layout.kernel), ..Module::default() };
-    lane.latency = config.pipeline_latency + 2;
+    lane.latency = config.pipeline_latency + 2 + config.spread() as u32;
     lane.doc = vec![
         format!("A lane of {}: i registers, pipeline, accumulators; a pair every {} clocks.", layout.kernel, fold.ii),
         format!("`r_done` follows `c_last` by {} cycles.", lane.latency),
     ];
     ports(&mut lane, config);
+    enter(&mut lane, config, pipeline);
     pins(&mut lane, config, pipeline);
     let (held, beside) = sideband(&mut lane, &layout.kernel, config.pipeline_latency - fold.ii, fold.ii);
     let raised = sticky_flags(&mut lane, &beside, false);

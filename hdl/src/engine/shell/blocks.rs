@@ -19,6 +19,23 @@ struct Fifo {
     count_bits: u32,
 }
 
+#[derive(Template)]
+#[template(path = "queue.v", escape = "none")]
+struct Queue<'a> {
+    prefix: &'a str,
+    attributes: String,
+    width: u32,
+    depth: u32,
+    addr_bits: u32,
+    count_bits: u32,
+}
+
+#[derive(Template)]
+#[template(path = "relay.v", escape = "none")]
+struct Relay {
+    width: u32,
+}
+
 /// Words of one kind of record, in steps of a beat.
 struct Steps {
     /// Sized literal of the index of the last step.
@@ -39,6 +56,7 @@ struct Step {
 #[template(path = "decode.v", escape = "none")]
 struct Decode {
     groups: u32,
+    spread: bool,
     load_j: String,
     param: String,
     run: String,
@@ -92,6 +110,9 @@ struct List {
 #[derive(Template)]
 #[template(path = "sequence.v", escape = "none")]
 struct Sequence {
+    spread: bool,
+    /// The register that a pair leaves into.
+    first_stage: &'static str,
     lanes: u32,
     n_bits: u32,
     addr_bits: u32,
@@ -115,7 +136,12 @@ struct Sequence {
 /// Beats of the input queue.
 pub(super) const INPUT_QUEUE: u32 = 16;
 
-pub(super) fn text_module(name: String, doc: &str, ports: Vec<(Dir, &str, u32)>, template: impl Template) -> Module {
+pub(in crate::engine) fn text_module(
+    name: String,
+    doc: &str,
+    ports: Vec<(Dir, &str, u32)>,
+    template: impl Template,
+) -> Module {
     let mut module = Module { name, doc: vec![doc.to_string()], ..Module::default() };
     for port in ports {
         add_port(&mut module, port);
@@ -139,8 +165,9 @@ pub(super) fn ram(s: &Shape, width: u32, depth: u32, addr_bits: u32) -> Module {
     text_module(name, "A memory with one write port and one read port.", ports, Ram::new(width, depth, false))
 }
 
-pub(super) fn fifo(s: &Shape, width: u32, depth: u32) -> Module {
-    let ports = vec![
+/// What goes through a queue from one side to the other.
+fn queue_ports(width: u32) -> Vec<(Dir, &'static str, u32)> {
+    vec![
         (In, "clk", 1),
         (In, "rst", 1),
         (In, "wdata", width),
@@ -149,10 +176,39 @@ pub(super) fn fifo(s: &Shape, width: u32, depth: u32) -> Module {
         (Out, "rdata", width),
         (Out, "valid", 1),
         (In, "pop", 1),
-    ];
+    ]
+}
+
+pub(super) fn fifo(s: &Shape, width: u32, depth: u32) -> Module {
+    plain_queue(&s.prefix, width, depth)
+}
+
+/// A queue for what is no shell's.
+pub(in crate::engine) fn plain_queue(prefix: &str, width: u32, depth: u32) -> Module {
     let attributes = attributes(width, depth, false);
     let template = Fifo { attributes, width, depth, addr_bits: bits_for(depth - 1), count_bits: bits_for(depth) };
-    text_module(format!("{}_fifo_{width}x{depth}", s.prefix), "A queue; `depth` is a power of two.", ports, template)
+    text_module(
+        format!("{prefix}_fifo_{width}x{depth}"),
+        "A queue; `depth` is a power of two.",
+        queue_ports(width),
+        template,
+    )
+}
+
+/// A queue with registers behind its memory, and the queue of [`INPUT_QUEUE`] words behind them.
+pub(super) fn queue(s: &Shape, width: u32, depth: u32) -> Module {
+    let prefix = &s.prefix;
+    let attributes = attributes(width, depth, false);
+    let (addr_bits, count_bits) = (bits_for(depth - 1), bits_for(depth));
+    let template = Queue { prefix, attributes, width, depth, addr_bits, count_bits };
+    let doc = "A queue with registers behind its memory; `depth` is a power of two.";
+    text_module(format!("{prefix}_queue_{width}x{depth}"), doc, queue_ports(width), template)
+}
+
+/// A queue of two words in registers.
+pub(super) fn relay(s: &Shape, width: u32) -> Module {
+    let name = format!("{}_relay_{width}", s.prefix);
+    text_module(name, "Two words between blocks that stand apart.", queue_ports(width), Relay { width })
 }
 
 pub(super) fn decode(s: &Shape) -> Module {
@@ -172,6 +228,7 @@ pub(super) fn decode(s: &Shape) -> Module {
     let items = |name: &str, bits: u32| net(name, bits).low(items_bits.min(24)).zext(items_bits).to_string();
     let template = Decode {
         groups: s.groups,
+        spread: s.spread,
         load_j: format!("{:02x}", protocol::LOAD_J),
         param: format!("{:02x}", protocol::PARAM),
         run: format!("{:02x}", protocol::RUN),
@@ -322,8 +379,10 @@ pub(super) fn list(s: &Shape) -> Module {
 
 pub(super) fn sequence(s: &Shape, lane_latency: u32) -> Module {
     // The shell's own registers on the way to the lanes, and one for good measure.
-    let drain = lane_latency + 5;
+    let drain = lane_latency + s.to_lanes() + 2;
     let template = Sequence {
+        spread: s.spread,
+        first_stage: if s.spread { "sent" } else { "fetch" },
         lanes: s.lanes,
         n_bits: s.n_bits,
         addr_bits: s.addr_bits,

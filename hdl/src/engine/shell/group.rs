@@ -4,6 +4,7 @@ use super::blocks::{list, sequence};
 use super::results::collect;
 use super::{instance, names_of};
 use crate::engine::design::add_port;
+use crate::engine::hand;
 use crate::engine::shape::Shape;
 use crate::rtl::netlist::Dir::{In, Out};
 use crate::rtl::netlist::Module;
@@ -26,7 +27,6 @@ pub(super) fn outputs(s: &Shape) -> Vec<(&'static str, u32, Joined)> {
     let mut outputs = vec![
         ("run_fits", 1, Chosen),
         ("bank_free", 1, Chosen),
-        ("group_bank", 1, Chosen),
         ("lanes_free", 1, Every),
         ("drained", 1, Every),
         ("load_apart", 1, Every),
@@ -48,15 +48,32 @@ pub(super) fn outputs(s: &Shape) -> Vec<(&'static str, u32, Joined)> {
     if s.ii > 1 {
         outputs.push(("l_start", 1, Beside));
     }
+    if s.spread {
+        outputs.extend([("l_i_we", s.lanes, Beside), ("l_i_bank", 1, Beside), ("l_i_rec", 32 * s.i.words, Beside)]);
+    } else {
+        outputs.push(("group_bank", 1, Chosen));
+    }
     outputs
 }
 
 /// What goes to one group alone: to the one that the current run names.
-pub(super) const TO_CHOSEN: [&str; 4] = ["run_begin", "segment_we", "run_taken", "group_push"];
+pub(super) const TO_CHOSEN: [&str; 5] = ["run_begin", "segment_we", "run_taken", "group_push", "i_we"];
 
 /// What comes to each group from a part of its own of the shell's signal.
 pub(super) fn own_inputs(s: &Shape) -> [(&'static str, u32); 4] {
     [("l_r_data", s.lanes * 32 * s.result_words), ("l_r_flags", 5 * s.lanes), ("l_r_done", 1), ("q_ready", 1)]
+}
+
+/// What comes to a group through registers of its own, a clock after it left the decoder; nothing where lanes are few.
+fn handed(s: &Shape, inputs: &[(String, u32)]) -> Vec<(String, u32)> {
+    let own = own_inputs(s);
+    let handed = |name: &str| s.spread && name != "clk" && !own.iter().any(|o| o.0 == name);
+    inputs.iter().filter(|i| handed(&i.0)).cloned().collect()
+}
+
+/// Bits of what comes to a group through registers of its own.
+pub(super) fn handed_bits(s: &Shape) -> u32 {
+    handed(s, &inputs_and_nets(s).0).iter().map(|h| h.1).sum()
 }
 
 /// The module of a lane group: its blocks, and wires between them that have the names of the ports they join.
@@ -64,53 +81,37 @@ pub(super) fn group(s: &Shape) -> Module {
     let mut group = Module { name: format!("{}_group", s.prefix), ..Module::default() };
     group.doc = vec!["A lane group's j memory, segment lists, sequencer and results.".into()];
     let (list, sequence, collect) = (list(s), sequence(s, 1), collect(s));
-    let outer = outputs(s);
-    let mut inputs = vec![("clk".to_string(), 1), ("rst".into(), 1)];
-    inputs.extend([("load_we".into(), 1), ("load_addr".into(), s.addr_bits), ("load_data".into(), s.j.bits)]);
-    inputs.extend([("segment_count".into(), s.addr_bits + 1), ("segment_one".into(), 1)]);
-    inputs.extend(own_inputs(s).map(|(name, width)| (name.to_string(), width)));
-    let mut nets =
-        vec![("scan_word", 2 * s.addr_bits + 1), ("walk_word", 2 * s.addr_bits + 2), ("pair_word", s.j.bits)];
-    nets.push(("collected", 1));
-    let from_lanes = [("r_data", "l_r_data"), ("r_flags", "l_r_flags"), ("r_done", "l_r_done"), ("quiet", "collected")];
-    let blocks = [&list, &sequence, &collect];
-    let driven = |name: &str| blocks.iter().any(|b| b.ports.iter().any(|p| p.dir == Out && p.name == name));
-    for port in blocks.iter().flat_map(|b| &b.ports) {
-        let known = inputs.iter().any(|i| i.0 == port.name)
-            || nets.iter().any(|n| n.0 == port.name)
-            || from_lanes.iter().any(|f| f.0 == port.name);
-        if port.dir == In && !driven(&port.name) && !known {
-            inputs.push((port.name.clone(), port.width));
-        }
-        if port.dir == Out && !outer.iter().any(|o| o.0 == port.name) {
-            nets.push((&port.name, port.width));
-        }
-    }
-    nets.retain(|n| n.0 != "quiet");
+    let (inputs, nets) = inputs_and_nets(s);
     inputs.iter().for_each(|(name, width)| add_port(&mut group, (In, name.clone(), *width)));
-    outer.iter().for_each(|(name, width, _)| add_port(&mut group, (Out, *name, *width)));
+    outputs(s).iter().for_each(|(name, width, _)| add_port(&mut group, (Out, *name, *width)));
+    let handed = hand_on(&mut group, s, &handed(s, &inputs));
+    let here = |group: &Module, name: &str| {
+        handed.iter().find(|h| h.0 == name).map_or_else(|| group.signal(name), |h| h.1.clone())
+    };
     for (name, width) in nets {
         group.net(name, width);
     }
     let memory = format!("{}_ram_{}x{}", s.prefix, s.j.bits, s.jmem_records);
     let joined = ["load_we", "load_addr", "load_data", "pair_read", "pair_addr", "pair_word"];
-    let joined = joined.map(|name| group.signal(name));
+    let joined = joined.map(|name| here(&group, name));
     ram(&mut group, &memory, "j_memory", joined);
     // Whether a segment has one source is known when it is written, and wanted soon after it is read for its pairs.
-    let [one, first, count] = ["segment_one", "segment_first", "segment_count"].map(|name| group.signal(name));
+    let [one, first, count] = ["segment_one", "segment_first", "segment_count"].map(|name| here(&group, name));
     for (name, addr, word, data) in [
         ("list_for_pairs", "walk_addr", "walk_word", vec![one, first.clone(), count.clone()]),
         ("list_for_loads", "scan_addr", "scan_word", vec![first, count]),
     ] {
         let data = cat(data);
         let ring = format!("{}_ram_{}x{}", s.prefix, data.width(), s.ring);
-        let [we, at, addr, word] = ["segment_we", "segment_at", addr, word].map(|name| group.signal(name));
+        let [we, at, addr, word] = ["segment_we", "segment_at", addr, word].map(|name| here(&group, name));
         ram(&mut group, &ring, name, [we, at, data, Value::flag(true), addr, word]);
     }
-    let reset = group.signal("rst");
-    let from_lanes = from_lanes.map(|(port, name)| (port, group.signal(name)));
+    let reset = here(&group, "rst");
+    let from_lanes = FROM_LANES.map(|(port, name)| (port, group.signal(name)));
+    let handed: Vec<(&str, Value)> = handed.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+    let handed_and_lanes: Vec<_> = handed.iter().cloned().chain(from_lanes).collect();
     for (block, name, given) in
-        [(&list, "list", &[][..]), (&sequence, "sequencer", &[]), (&collect, "collector", &from_lanes)]
+        [(&list, "list", &handed), (&sequence, "sequencer", &handed), (&collect, "collector", &handed_and_lanes)]
     {
         let connections = names_of(&group, block, given);
         instance(&mut group, &block.name, name, Some(&reset), connections);
@@ -118,7 +119,68 @@ pub(super) fn group(s: &Shape) -> Module {
     let [collected, drained, free] = ["collected", "drained", "lanes_free"].map(|name| group.signal(name));
     group.assign("quiet", collected & drained & free);
     group.assign("l_j_rec", s.j.unpack(&group.signal("l_word")));
+    if s.spread {
+        let value = |name: &str| handed.iter().find(|h| h.0 == name).expect("it comes to each group").1.clone();
+        group.assign("l_i_we", value("i_we"));
+        group.assign("l_i_bank", group.signal("group_bank"));
+        group.assign("l_i_rec", s.i.unpack(&value("i_word")));
+    }
     group
+}
+
+/// Adds the registers that what is `handed` comes through, and gives what comes out of them.
+fn hand_on(group: &mut Module, s: &Shape, handed: &[(String, u32)]) -> Vec<(String, Value)> {
+    if handed.is_empty() {
+        return Vec::new();
+    }
+    group.comment("What comes from the decoder comes through registers of the group's own.");
+    let d = cat(handed.iter().rev().map(|(name, _)| group.signal(name)));
+    let held = hand::instance(group, &s.prefix, "hand", "handed", d);
+    let mut at = 0;
+    let mut parts = Vec::new();
+    for (name, width) in handed {
+        parts.push((name.clone(), group.wire(format!("here_{name}"), held.bits(at, *width))));
+        at += width;
+    }
+    parts
+}
+
+/// The collector's ports that have other names in the group.
+const FROM_LANES: [(&str, &str); 4] =
+    [("r_data", "l_r_data"), ("r_flags", "l_r_flags"), ("r_done", "l_r_done"), ("quiet", "collected")];
+
+/// Name and width of each input of a group, and of each wire between its blocks.
+fn inputs_and_nets(s: &Shape) -> (Vec<(String, u32)>, Vec<(String, u32)>) {
+    let (list, sequence, collect) = (list(s), sequence(s, 1), collect(s));
+    let outer = outputs(s);
+    let mut inputs = vec![("clk".to_string(), 1), ("rst".into(), 1)];
+    inputs.extend([("load_we".into(), 1), ("load_addr".into(), s.addr_bits), ("load_data".into(), s.j.bits)]);
+    inputs.extend([("segment_count".into(), s.addr_bits + 1), ("segment_one".into(), 1)]);
+    inputs.extend(own_inputs(s).map(|(name, width)| (name.to_string(), width)));
+    if s.spread {
+        inputs.extend([("i_we".into(), s.lanes), ("i_word".into(), s.i.bits)]);
+    }
+    let mut nets: Vec<(String, u32)> = vec![
+        ("scan_word".into(), 2 * s.addr_bits + 1),
+        ("walk_word".into(), 2 * s.addr_bits + 2),
+        ("pair_word".into(), s.j.bits),
+        ("collected".into(), 1),
+    ];
+    let blocks = [&list, &sequence, &collect];
+    let driven = |name: &str| blocks.iter().any(|b| b.ports.iter().any(|p| p.dir == Out && p.name == name));
+    for port in blocks.iter().flat_map(|b| &b.ports) {
+        let known = inputs.iter().any(|i| i.0 == port.name)
+            || nets.iter().any(|n| n.0 == port.name)
+            || FROM_LANES.iter().any(|f| f.0 == port.name);
+        if port.dir == In && !driven(&port.name) && !known {
+            inputs.push((port.name.clone(), port.width));
+        }
+        if port.dir == Out && !outer.iter().any(|o| o.0 == port.name) {
+            nets.push((port.name.clone(), port.width));
+        }
+    }
+    nets.retain(|n| n.0 != "quiet");
+    (inputs, nets)
 }
 
 /// Adds a memory; `joined` is what its ports are joined to, in their order.

@@ -11,6 +11,11 @@ use askama::Template;
 #[template(path = "collect.v", escape = "none")]
 struct Collect<'a> {
     prefix: &'a str,
+    spread: bool,
+    /// What the packet is declared as: in a spread engine it has its registers lane by lane.
+    packet_kind: &'static str,
+    /// The module of the queue, without its size.
+    queue_kind: &'static str,
     result: String,
     lanes: u32,
     lanes_down: Vec<u32>,
@@ -29,7 +34,9 @@ struct Collect<'a> {
 
 #[derive(Template)]
 #[template(path = "reply.v", escape = "none")]
-struct Reply {
+struct Reply<'a> {
+    prefix: &'a str,
+    spread: bool,
     status_reply: String,
     end_reply: String,
     groups: u32,
@@ -61,6 +68,9 @@ pub(super) fn meta_bits(s: &Shape) -> u32 {
 pub(super) fn collect(s: &Shape) -> Module {
     let template = Collect {
         prefix: &s.prefix,
+        spread: s.spread,
+        packet_kind: if s.spread { "wire" } else { "reg" },
+        queue_kind: if s.spread { "queue" } else { "fifo" },
         result: format!("{:02x}", protocol::RESULT),
         lanes: s.lanes,
         lanes_down: (0..s.lanes).rev().collect(),
@@ -100,6 +110,8 @@ pub(super) fn reply(s: &Shape) -> Module {
     let answer_words = ANSWER_WORDS.next_multiple_of(s.beat_words);
     let answer_beats = answer_words / s.beat_words;
     let template = Reply {
+        prefix: &s.prefix,
+        spread: s.spread,
         status_reply: format!("{:02x}", protocol::STATUS_REPLY),
         end_reply: format!("{:02x}", protocol::END_REPLY),
         groups: s.groups,

@@ -2,7 +2,7 @@
 
 use hdl::serial::board::BoardEnd;
 use hdl::serial::host::{Failure, HostEnd, Patience};
-use hdl::serial::{Identity, kernel_hash};
+use hdl::serial::{EngineIdentity, Identity, kernel_hash};
 use std::collections::VecDeque;
 use std::time::Duration;
 use testkit::Random;
@@ -84,14 +84,16 @@ impl Wire {
 
 pub fn identity(stream_bits: u32, down_bits: u8, up_bits: u8) -> Identity {
     Identity {
-        kernel: "k".into(),
-        hash: kernel_hash("k"),
-        pipelines: 2,
-        groups: 1,
-        i_banks: 2,
-        ii: 1,
-        jmem_records: 128,
-        segments: 16,
+        engines: vec![EngineIdentity {
+            kernel: "k".into(),
+            hash: kernel_hash("k"),
+            pipelines: 2,
+            groups: 1,
+            i_banks: 2,
+            ii: 1,
+            jmem_records: 128,
+            segments: 16,
+        }],
         stream_bits,
         clock_hz: 48_000_000,
         baud: 3_000_000,

@@ -3,12 +3,19 @@
 //!
 //! Sums at the targets stay in registers; those at a vector of sources are there for the few targets. Every sum is done in
 //! an order that depends neither on how many targets nor on how many sets of charges are taken together.
+//!
+//! Where no charge is small, what is summed is the force between two charges: one product serves both ends, and the sums are
+//! divided by the charges at last. Else each end has products of its own.
 
 use super::sources::{LANES, Line, Sources, flat};
-use super::sums::{Charges, Group, Squares, Sums, add_pairs, inverse_distance, part, scales};
+use super::sums::{Charges, Group, Squares, Sums, add_forces, add_pairs, inverse_distance, part, scales};
 use crate::arith::lanes::Real;
 use crate::arith::vector::{Vector, vectorised};
 use std::ops::Range;
+
+/// The least square of a charge (the largest charge is about 1) that sums are divided by: products of two such charges and the
+/// powers of any distance within reach stay in the range of f32.
+const LEAST_SQUARE: f64 = 1.0 / (1u64 << 40) as f64;
 
 /// The targets of a leaf and what acts on them.
 pub(super) struct Leaf<'a, T> {
@@ -59,25 +66,44 @@ vectorised! {
 unsafe fn mutual_in<V: Vector>(leaf: &Leaf<V::Item>, back: &mut Back<V::Item>, sums: &mut [Sums<V::Item>]) {
     // So many targets and sets at a time that their sums stay in registers.
     let is_wide = V::REGISTERS >= 32;
-    let most = if is_wide { 2 } else { 1 };
     let Back { lines, length, close } = back;
-    for (k, (now, back)) in leaf.charges.chunks(most).zip(lines.chunks_mut(4 * most * *length)).enumerate() {
-        // Sets have the same places, which are counted once.
-        let close = if k == 0 { &mut close[..] } else { &mut [] };
-        let mut task = Task { leaf, back, length: *length, close, done: 0, set: k * most };
+    let (mut set, mut lines) = (0, &mut lines[..]);
+    while set < leaf.charges.len() {
         // SAFETY: as for this function.
         unsafe {
-            match *now {
-                [a] => {
-                    if is_wide {
-                        task.groups::<V, 2, 1>([a], sums);
-                    }
-                    task.groups::<V, 1, 1>([a], sums);
-                }
-                [a, b] => task.groups::<V, 1, 2>([a, b], sums),
-                _ => unreachable!("there are at most two in a chunk"),
+            let is_large = has_large_charges::<V>(leaf, set);
+            let is_two = is_wide && set + 1 < leaf.charges.len() && has_large_charges::<V>(leaf, set + 1) == is_large;
+            let count = if is_two { 2 } else { 1 };
+            let (back, rest) = lines.split_at_mut(4 * count * *length);
+            // Sets have the same places, which are counted once.
+            let close = if set == 0 { &mut close[..] } else { &mut [] };
+            let mut task = Task { leaf, back, length: *length, close, done: 0, set };
+            match is_large {
+                true => task.all::<V, true>(sums),
+                false => task.all::<V, false>(sums),
+            }
+            (set, lines) = (set + count, rest);
+        }
+    }
+}
+
+/// Whether sums can be divided by all charges of a set: those of the targets and of the sources that they act on.
+#[inline(always)]
+unsafe fn has_large_charges<V: Vector>(leaf: &Leaf<V::Item>, set: usize) -> bool {
+    let Leaf { sources, targets, carried, .. } = leaf;
+    let least = V::Item::of(LEAST_SQUARE);
+    // SAFETY: as for the caller.
+    unsafe {
+        let mut below = 0;
+        for line in sources.mutual.clone() {
+            for first in (0..LANES).step_by(V::LANES) {
+                let q = part::<V>(leaf.charges[set], line, first);
+                below += q.where_from(q.mul(q), V::splat(least)).1;
             }
         }
+        let filling = sources.mutual.len() * LANES - sources.mutual_count;
+        let own = &carried[set * targets.len()..(set + 1) * targets.len()];
+        below as usize == filling && own.iter().all(|q| *q * *q >= least)
     }
 }
 
@@ -95,10 +121,32 @@ struct Task<'a, T> {
 }
 
 impl<T: Real> Task<'_, T> {
+    /// Sums at all targets, by the forces between charges (`FORCES`) or by products for each end.
+    #[inline(always)]
+    unsafe fn all<V: Vector<Item = T>, const FORCES: bool>(&mut self, sums: &mut [Sums<T>]) {
+        let charges = &self.leaf.charges[self.set..];
+        // SAFETY: as for the caller.
+        unsafe {
+            if self.back.len() == 8 * self.length {
+                self.groups::<V, 1, 2, FORCES>([charges[0], charges[1]], sums);
+            } else {
+                if V::REGISTERS >= 32 {
+                    self.groups::<V, 2, 1, FORCES>([charges[0]], sums);
+                }
+                self.groups::<V, 1, 1, FORCES>([charges[0]], sums);
+            }
+            if FORCES {
+                for (charges, back) in charges.iter().zip(self.back.chunks_mut(4 * self.length)) {
+                    divide::<V>(&charges[self.leaf.sources.mutual.clone()], back, self.length);
+                }
+            }
+        }
+    }
+
     /// Sums at as many targets as make whole groups of N.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "a closure would not have the instructions of the vector")]
-    unsafe fn groups<V: Vector<Item = T>, const N: usize, const K: usize>(
+    unsafe fn groups<V: Vector<Item = T>, const N: usize, const K: usize, const FORCES: bool>(
         &mut self,
         charges: [Charges<T>; K],
         sums: &mut [Sums<T>],
@@ -116,14 +164,29 @@ impl<T: Real> Task<'_, T> {
                         splats[k][s] = V::splat(carried[(self.set + s) * targets.len() + self.done + k]);
                     }
                 }
+                let before = group.total;
+                if FORCES {
+                    group.total = [[[V::splat(T::default()); 4]; K]; N];
+                }
                 let mut both = Both { group, carried: splats, back: &mut *self.back, length: self.length };
                 let mut first = sources.mutual.start;
                 for (k, line) in sources.guarded_mutual.iter().enumerate() {
-                    both.add::<false>(sources, charges, first..*line, None);
-                    both.add::<true>(sources, charges, *line..line + 1, self.close.get_mut(k));
+                    both.add::<false, FORCES>(sources, charges, first..*line, None);
+                    both.add::<true, FORCES>(sources, charges, *line..line + 1, self.close.get_mut(k));
                     first = line + 1;
                 }
-                both.add::<false>(sources, charges, first..sources.mutual.end, None);
+                both.add::<false, FORCES>(sources, charges, first..sources.mutual.end, None);
+                if FORCES {
+                    for k in 0..N {
+                        for s in 0..K {
+                            let one = V::splat(T::ONE).div(splats[k][s]);
+                            for a in 0..4 {
+                                let total = &mut both.group.total[k][s][a];
+                                *total = total.mul_add(one, before[k][s][a]);
+                            }
+                        }
+                    }
+                }
                 both.group.sums()
             };
             for of_target in found {
@@ -147,7 +210,7 @@ impl<V: Vector, const N: usize, const K: usize> Both<'_, V, N, K> {
     /// Adds lines. Where they are `GUARDED`, pairs that are too close are left out, and counted at the targets and in `close`.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "a closure would not have the instructions of the vector")]
-    unsafe fn add<const GUARDED: bool>(
+    unsafe fn add<const GUARDED: bool, const FORCES: bool>(
         &mut self,
         sources: &Sources<V::Item>,
         charges: [Charges<V::Item>; K],
@@ -186,8 +249,12 @@ impl<V: Vector, const N: usize, const K: usize> Both<'_, V, N, K> {
                             count_close(d, least, &mut close.0[first..]);
                         }
                         for s in 0..K {
-                            add_pairs(&mut total[k][s], d, q[s], inverse);
-                            add_pairs(&mut given[s], d, carried[k][s], inverse);
+                            if FORCES {
+                                add_forces([&mut total[k][s], &mut given[s]], d, q[s].mul(carried[k][s]), inverse);
+                            } else {
+                                add_pairs(&mut total[k][s], d, q[s], inverse);
+                                add_pairs(&mut given[s], d, carried[k][s], inverse);
+                            }
                         }
                     }
                     for s in 0..K {
@@ -199,6 +266,23 @@ impl<V: Vector, const N: usize, const K: usize> Both<'_, V, N, K> {
             }
         }
         (self.group.total, self.group.close) = (total, near);
+    }
+}
+
+/// Divides sums of forces at sources by the charges of these. What stands beside filling is not used.
+#[inline(always)]
+unsafe fn divide<V: Vector>(charges: Charges<V::Item>, back: &mut [Line<V::Item>], length: usize) {
+    for (line, charges) in charges.iter().enumerate() {
+        for first in (0..LANES).step_by(V::LANES) {
+            // SAFETY: as for the caller.
+            unsafe {
+                let one = V::splat(V::Item::ONE).div(V::load(&charges.0[first..]));
+                for a in 0..4 {
+                    let sum = &mut back[a * length + line].0[first..];
+                    V::load(sum).mul(one).store(sum);
+                }
+            }
+        }
     }
 }
 

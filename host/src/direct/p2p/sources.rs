@@ -32,6 +32,8 @@ pub(super) struct Sources<T> {
     pub guarded: Range<usize>,
     /// The lines of sources on which the targets act too: the last ones.
     pub mutual: Range<usize>,
+    /// So many these are; the rest of the last line is filled up.
+    pub mutual_count: usize,
     /// Those of them that may hold sources too close to a target.
     pub guarded_mutual: Vec<usize>,
 }
@@ -98,6 +100,7 @@ impl<T: Vectors> Sources<T> {
         let first_mutual = count.next_multiple_of(LANES);
         let end = first_mutual + mutual.iter().map(|s| s.1 as usize).sum::<usize>();
         self.mutual = first_mutual / LANES..end.div_ceil(LANES);
+        self.mutual_count = end - first_mutual;
         self.guarded_mutual.clear();
         // Beyond all sources, and not so far that the powers of its distance leave the format.
         let far = T::of(3.0e4);

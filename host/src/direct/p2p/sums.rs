@@ -256,6 +256,24 @@ pub(super) unsafe fn add_pairs<V: Vector>(total: &mut [V; 4], d: [V; 3], q: V, i
     }
 }
 
+/// Adds one vector of forces between charges with the products `qq`, at distances `V::ROOT / inverse`, to the sums of both ends.
+#[inline(always)]
+pub(super) unsafe fn add_forces<V: Vector>([total, given]: [&mut [V; 4]; 2], d: [V; 3], qq: V, inverse: V) {
+    // SAFETY: as for the caller.
+    unsafe {
+        let energy = qq.mul(inverse);
+        let slope = energy.mul(inverse.mul(inverse));
+        total[0] = total[0].add(energy);
+        given[0] = given[0].add(energy);
+        for a in 0..3 {
+            // A product and two sums: machines with units for sums alone have those free.
+            let force = slope.mul(d[a]);
+            total[a + 1] = total[a + 1].add(force);
+            given[a + 1] = given[a + 1].add(force);
+        }
+    }
+}
+
 /// What sums in units of powers of [`Vector::ROOT`] are times. The rounding of `powi` is not specified: it differs from one place
 /// of the program to another.
 pub(super) fn scales<V: Vector>() -> [V::Item; 4] {

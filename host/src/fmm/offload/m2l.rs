@@ -1,51 +1,102 @@
-//! M2L by a kernel, level by level; flagged cells are computed again on the CPU.
+//! M2L by a kernel, a job a level; flagged cells are computed again on the CPU.
 
 use super::{WRONG, segment, table};
 use crate::arith::encode::encode;
 use crate::arith::ranges;
 use crate::arith::scale::{exponent, ldexp};
 use crate::expansion::basis::degree;
+use crate::fmm::Plan;
 use crate::fmm::bind::{Feed, M2l};
-use crate::fmm::executor::{Coefficients, Expansions, Progress, State, Work};
-use crate::fmm::{FmmError, Plan};
-use crate::job::{Backend, Job, Run, SourceRange};
+use crate::fmm::executor::{Coefficients, Expansions, State, Work};
+use crate::job::{Job, Outcome, Run, SourceRange, Table};
 use hdl::Format;
 use pg2::graph::Graph;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// M2L by `graph`, level by level: adds to the local expansions what the multipoles give.
-pub fn m2l(
-    backend: &mut dyn Backend,
-    graph: &Graph,
-    kernel: &M2l,
-    state: &mut State,
-    progress: &mut Progress,
-) -> Result<Work, FmmError> {
+/// M2L of all levels that have any: their jobs.
+pub fn prepare(kernel: &M2l, state: &State) -> Vec<Prepared> {
+    let (plan, m) = (state.plan, multipoles(state));
+    let levels = plan.tree.levels.iter().map(|parents| Level::new(plan, parents.clone()));
+    levels.filter(|level| !level.runs.is_empty()).map(|level| level.prepare(plan, kernel, m)).collect()
+}
+
+fn multipoles<'a>(state: &'a State) -> &'a [f64] {
+    match &state.expansions {
+        Expansions::F64(Coefficients { m, .. }) => m,
+        Expansions::F32(_) => unreachable!("expansions are f64 where an executor takes M2L"),
+    }
+}
+
+/// Adds to the local expansions what the multipoles gave, level by level.
+pub fn apply(kernel: &M2l, prepared: &[Prepared], outcomes: &[Outcome], state: &mut State) -> Work {
     let plan = state.plan;
     let Expansions::F64(Coefficients { m, l }) = &mut state.expansions else {
         unreachable!("expansions are f64 where an executor takes M2L")
     };
-    let common = Common { plan, graph, kernel, m };
     let mut work = Work::default();
-    let all = plan.tree.cells.len();
-    for parents in &plan.tree.levels {
-        let level = Level::new(plan, parents.clone());
-        if !level.runs.is_empty() {
-            let done = &mut |done| progress("M2L", level.cells.start + done, all);
-            level.run(&common, backend, l, &mut work, done)?;
-        }
+    for (prepared, outcome) in prepared.iter().zip(outcomes) {
+        prepared.take(&Common { plan, kernel, m }, outcome, l, &mut work);
     }
-    Ok(work)
+    work
 }
 
 /// What the levels have in common.
 struct Common<'a> {
     plan: &'a Plan,
-    graph: &'a Graph,
     kernel: &'a M2l,
     /// The multipoles of all cells.
     m: &'a [f64],
+}
+
+/// The job of one level.
+pub struct Prepared {
+    level: Level,
+    targets: Table,
+    sources: Table,
+    /// For each source whether its record holds all its values.
+    fits: Vec<bool>,
+    params: Vec<u64>,
+    shift: i32,
+}
+
+impl Prepared {
+    pub fn job<'a>(&'a self, graph: &'a Graph) -> Job<'a> {
+        Job {
+            graph,
+            targets: &self.targets,
+            sources: &self.sources,
+            params: &self.params,
+            runs: &self.level.runs,
+            segments: &self.level.segments,
+        }
+    }
+
+    /// Adds what the kernel gave.
+    fn take(&self, common: &Common, outcome: &Outcome, l: &mut [f64], work: &mut Work) {
+        let Common { plan, kernel, m } = *common;
+        let e = &kernel.operators.taylor;
+        let level = &self.level;
+        work.add(outcome);
+        for (run, parent) in level.runs.iter().zip(&level.parents) {
+            let segments = &level.segments[run.segments.clone()];
+            let whole = segments.iter().all(|s| self.fits[s.first..s.first + s.count].iter().all(|f| *f));
+            for k in run.first..run.first + run.count {
+                let cell = level.cells.start + k;
+                debug_assert_eq!(plan.tree.cells[cell].parent as usize, *parent);
+                let own = &mut l[cell * e.l..(cell + 1) * e.l];
+                if !whole || outcome.flags[k].intersects(WRONG) {
+                    work.recomputed += 1;
+                    plan.far().m2l_cell(&kernel.operators, m, cell, own);
+                    continue;
+                }
+                let record = outcome.results.record(k);
+                for (l, place) in own.iter_mut().zip(&kernel.local) {
+                    *l += ldexp(kernel.format.to_f64(record[*place]), -self.shift);
+                }
+            }
+        }
+    }
 }
 
 /// The runs of one level: siblings against the children of their parent's near cells.
@@ -83,15 +134,7 @@ impl Level {
         level
     }
 
-    fn run(
-        &self,
-        common: &Common,
-        backend: &mut dyn Backend,
-        l: &mut [f64],
-        work: &mut Work,
-        progress: &mut dyn FnMut(usize),
-    ) -> Result<(), FmmError> {
-        let Common { plan, graph, kernel, m } = *common;
+    fn prepare(self, plan: &Plan, kernel: &M2l, m: &[f64]) -> Prepared {
         let e = &kernel.operators.taylor;
         let shift = self.shift(plan, kernel, m);
         let value = |k: usize, feed: Feed, format: Format| {
@@ -105,39 +148,8 @@ impl Level {
         };
         let (targets, _) = table(self.cells.len(), &kernel.i, value);
         let (sources, fits) = table(self.cells.len(), &kernel.j, value);
-        let mut params = Vec::new();
-        for (feed, format) in &kernel.params {
-            params.push(value(0, *feed, *format).0);
-        }
-        let job = Job {
-            graph,
-            targets: &targets,
-            sources: &sources,
-            params: &params,
-            runs: &self.runs,
-            segments: &self.segments,
-        };
-        let outcome = backend.run(&job, progress)?;
-        work.add(&outcome);
-        for (run, parent) in self.runs.iter().zip(&self.parents) {
-            let segments = &self.segments[run.segments.clone()];
-            let whole = segments.iter().all(|s| fits[s.first..s.first + s.count].iter().all(|f| *f));
-            for k in run.first..run.first + run.count {
-                let cell = self.cells.start + k;
-                debug_assert_eq!(plan.tree.cells[cell].parent as usize, *parent);
-                let own = &mut l[cell * e.l..(cell + 1) * e.l];
-                if !whole || outcome.flags[k].intersects(WRONG) {
-                    work.recomputed += 1;
-                    plan.far().m2l_cell(&kernel.operators, m, cell, own);
-                    continue;
-                }
-                let record = outcome.results.record(k);
-                for (l, place) in own.iter_mut().zip(&kernel.local) {
-                    *l += ldexp(kernel.format.to_f64(record[*place]), -shift);
-                }
-            }
-        }
-        Ok(())
+        let params = kernel.params.iter().map(|(feed, format)| value(0, *feed, *format).0).collect();
+        Prepared { targets, sources, fits, params, shift, level: self }
     }
 
     /// `lshift`: 61 - ceil(log2 of the largest possible |L'|) for an int64, so that the sum keeps two bits of room.

@@ -9,9 +9,9 @@ use crate::backends::{BackendOptions, cpu};
 use crate::data::Force;
 use crate::direct::p2p::Near;
 use crate::fmm::bind::{BindError, Feed, Feeds, P2p};
-use crate::fmm::executor::{Executor, Progress, State, Work};
+use crate::fmm::executor::{Executor, State, Work};
 use crate::fmm::{FmmError, Plan};
-use crate::job::{Backend, Job, Outcome, Run, SourceRange, Table};
+use crate::job::{Job, Outcome, Run, SourceRange, Table};
 use crate::tree::Tree;
 use crate::tree::charges::Charges;
 use crate::tree::sorted::Sorted;
@@ -28,16 +28,25 @@ pub(super) struct Records {
     pub sources: Table,
 }
 
-/// P2P by `graph`: adds to the forces, in box units.
-pub fn p2p(
-    backend: &mut dyn Backend,
-    graph: &Graph,
-    bound: &Bound,
-    state: &mut State,
-    progress: &mut Progress,
-) -> Result<Work, FmmError> {
-    let (plan, charges) = (state.plan, state.charges);
-    let (kernel, params) = (&bound.p2p, &bound.params);
+/// P2P of all leaves, before it is run.
+pub struct Prepared {
+    records: Records,
+    close: ClosePairs,
+    /// Targets that are computed otherwise.
+    again: Vec<bool>,
+    runs: Vec<Run>,
+    segments: Vec<SourceRange>,
+}
+
+impl Prepared {
+    pub fn job<'a>(&'a self, graph: &'a Graph, bound: &'a Bound) -> Job<'a> {
+        let Prepared { records: Records { targets, sources }, runs, segments, .. } = self;
+        Job { graph, targets, sources, params: &bound.params, runs, segments }
+    }
+}
+
+pub fn prepare(bound: &Bound, state: &State) -> Prepared {
+    let (plan, charges, kernel) = (state.plan, state.charges, &bound.p2p);
     let tree = &plan.tree;
     let record = |points: &Sorted, feeds: &Feeds| {
         table(points.len(), feeds, |k, feed, format| particle(points, charges, k, feed, format)).0
@@ -49,17 +58,27 @@ pub fn p2p(
     let crowded = close.targets.iter().filter(|(_, partners)| partners.is_none());
     crowded.for_each(|(k, _)| again[*k] = kernel.coulomb);
     let (runs, segments) = runs(plan, &again);
-    let Records { targets, sources } = &records;
-    let job = Job { graph, targets, sources, params, runs: &runs, segments: &segments };
+    Prepared { records, close, again, runs, segments }
+}
+
+/// Adds what `graph` gave to the forces, in box units. `is_exact` says that these are the bits that the language defines.
+pub fn apply(
+    (graph, bound): (&Graph, &Bound),
+    prepared: Prepared,
+    (outcome, is_exact): (&Outcome, bool),
+    state: &mut State,
+) -> Work {
+    let (plan, charges, kernel) = (state.plan, state.charges, &bound.p2p);
+    let Prepared { records, close, mut again, .. } = prepared;
+    let tree = &plan.tree;
     let n = tree.targets().len();
-    let outcome = backend.run(&job, &mut |done| progress("P2P", done, n))?;
     let mut work = Work { has_gradient: kernel.gradient.is_some(), close: close.pairs, ..Work::default() };
-    work.add(&outcome);
+    work.add(outcome);
     work.shared = shared(plan);
     for (again, flags) in again.iter_mut().zip(&outcome.flags) {
         *again |= kernel.coulomb && flags.intersects(WRONG_P2P);
     }
-    let replaced = Replaced { graph, records: &records, params, outcome: &outcome, is_exact: backend.is_exact() };
+    let replaced = Replaced { graph, records: &records, params: &bound.params, outcome, is_exact };
     let done = match kernel.coulomb {
         true => {
             replace(state, kernel, &close, &replaced, &mut again);
@@ -69,13 +88,13 @@ pub fn p2p(
     };
     let is_replaced = |k: usize| done.binary_search(&k).is_ok();
     for (k, force) in state.force.iter_mut().enumerate().filter(|(k, _)| !again[*k] && !is_replaced(*k)) {
-        add(force, |a| kernel.boxed(a, |element| value(graph, &outcome, k, element)));
+        add(force, |a| kernel.boxed(a, |element| value(graph, outcome, k, element)));
     }
     let again: Vec<usize> = (0..n).filter(|k| again[*k]).collect();
     let near = Near::new(tree, &plan.lists, charges, plan.options.eps);
     let again = near.some(&by_leaf(tree, &again), &mut |k, f| add(&mut state.force[k], |a| f[a]));
     (work.recomputed, work.wide) = (again.targets, again.wide);
-    Ok(work)
+    work
 }
 
 fn add(force: &mut Force, value: impl Fn(usize) -> f64) {

@@ -23,10 +23,17 @@ fn particles(n: usize, distribution: Distribution) -> Particles {
     p
 }
 
-/// Charges of one magnitude within a factor of two, some of them negative.
+/// Charges of one magnitude within a factor of two, some of them negative. Of odd seeds, some are 0 or far smaller.
 fn charges(n: usize, seed: u64) -> Vec<f64> {
     let mut random = Random::new(seed);
-    (0..n).map(|_| (0.5 + 0.5 * random.unit()) * if random.unit() < 0.4 { -1.0 } else { 1.0 }).collect()
+    let sizes = |k: usize| match k {
+        _ if seed % 2 == 0 => 1.0,
+        _ if k % 601 == 20 => 0.0,
+        _ if k % 701 == 30 => 1e-12,
+        _ => 1.0,
+    };
+    let mut one = |k| sizes(k) * (0.5 + 0.5 * random.unit()) * if random.unit() < 0.4 { -1.0 } else { 1.0 };
+    (0..n).map(&mut one).collect()
 }
 
 fn run<T: Vectors>(near: &Near, is_mutual: bool) -> (Vec<Vec<Force>>, Vec<Again>) {

@@ -1,0 +1,113 @@
+//! Several kernels in one design: an engine for each, behind one pair of streams.
+
+use super::own::Whole;
+use super::{Args, LONGEST_PREFIX, config, made, prefix};
+use crate::cmd::folding::Wanted;
+use crate::failure::Failure;
+use crate::manifest::{Manifest, Several};
+use crate::{output, source};
+use hdl::circuit::target::Clock;
+use hdl::engine::{Design, design, switch};
+use hdl::export::Text;
+use hdl::serial::kernel_hash;
+use pg2::backend::build::Built;
+use pg2::graph::Graph;
+use pg2::syntax::sources::Sources;
+
+/// A kernel of several.
+pub struct Kernel {
+    /// Where it came from, as shown in diagnostics.
+    pub origin: String,
+    pub sources: Sources,
+    /// With its own name.
+    pub graph: Graph,
+    pub hash: u64,
+}
+
+/// Reads and compiles kernels for one design. Each has a name of its own and computes something of its own.
+pub fn load(files: &[String]) -> Result<Vec<Kernel>, Failure> {
+    let mut kernels: Vec<Kernel> = Vec::new();
+    for file in files {
+        let kernel = source::read(file)?;
+        let graph = source::compile(&kernel)?;
+        let hash = kernel_hash(&graph.canonical());
+        if let Some(other) = kernels.iter().find(|k| k.hash == hash) {
+            return Err(Failure::Usage(format!(
+                "{} and {} are one kernel, which takes one engine; give that one more --pipelines",
+                other.origin, kernel.origin
+            )));
+        }
+        if let Some(other) = kernels.iter().find(|k| k.graph.name == graph.name) {
+            return Err(Failure::Usage(format!(
+                "{} and {} are both named {}, as their modules would be; rename a file",
+                other.origin, kernel.origin, graph.name
+            )));
+        }
+        kernels.push(Kernel { origin: kernel.origin, sources: kernel.sources, graph, hash });
+    }
+    Ok(kernels)
+}
+
+pub fn build(args: &Args, clock: Clock) -> Result<(), Failure> {
+    if args.testbench {
+        let text = "--testbench checks the engine of one kernel; build each kernel by itself for it";
+        return Err(Failure::Usage(text.into()));
+    }
+    if args.own.draws() {
+        let text = "--wave draws the start of one kernel's engine; build each kernel by itself for it";
+        return Err(Failure::Usage(text.into()));
+    }
+    let kernels = load(&args.files)?;
+    let count = kernels.len();
+    let named: Vec<Graph> = kernels
+        .iter()
+        .map(|k| match &args.prefix {
+            None => Ok(k.graph.clone()),
+            Some(_) => Ok(Graph { name: format!("{}_{}", prefix(args, &k.graph)?, k.graph.name), ..k.graph.clone() }),
+        })
+        .collect::<Result<_, Failure>>()?;
+    if let Some(long) = named.iter().find(|graph| graph.name.len() > LONGEST_PREFIX) {
+        return Err(Failure::Usage(format!("the prefix {} has more than {LONGEST_PREFIX} bytes", long.name)));
+    }
+    let wanted: Vec<Wanted> = (0..count)
+        .map(|k| {
+            let (graph, sources, pipelines) = (&named[k], &kernels[k].sources, args.lanes.of((k, count))?.0);
+            Ok(Wanted { graph, sources, clock, pipelines })
+        })
+        .collect::<Result<_, Failure>>()?;
+    let built = args.fit.build_all(&wanted, &|k, built| config(args, built, (k, count)))?;
+    let configs =
+        built.iter().enumerate().map(|(k, b)| config(args, b, (k, count))).collect::<Result<Vec<_>, Failure>>()?;
+    let engines: Vec<Design> = configs.iter().zip(&built).map(|(c, b): (_, &Built)| design(c, &b.netlist)).collect();
+    let first = match &args.prefix {
+        None => named[0].name.clone(),
+        Some(prefix) => prefix.clone(),
+    };
+    let netlist = switch::engines(&first, &engines, configs[0].stream_bits);
+    let origins: Vec<&str> = kernels.iter().map(|k| k.origin.as_str()).collect();
+    let verilog = args.own.verilog(&netlist, &made(&origins.join(", "), clock))?;
+    let mut all = verilog.clone();
+    all.extend(args.own.extra(&Whole { netlist: &netlist, verilog: &verilog, clock }));
+    let names = |files: &[Text]| files.iter().map(|f| f.name.clone()).collect::<Vec<String>>();
+    let manifests = (0..count).map(|k| {
+        let made = Manifest::new(&built[k], &configs[k], (clock, kernels[k].hash), &engines[k].top, names(&all));
+        // The kernel keeps its name, whatever the modules' prefix is.
+        Manifest { kernel: kernels[k].graph.name.clone(), verilog: names(&verilog), ..made }
+    });
+    let manifest = Several {
+        kernels: manifests.collect(),
+        files: names(&all),
+        verilog: names(&verilog),
+        target: clock.target.name.to_string(),
+        mhz: clock.mhz,
+        stream_bits: configs[0].stream_bits,
+        top: netlist.top,
+    };
+    let _folder = output::Folder::at(&args.output)?;
+    let mut batch = output::Batch::default();
+    for file in &all {
+        batch.add_text(&args.output.join(&file.name), &file.text)?;
+    }
+    batch.add_json(&args.output.join("manifest.json"), &manifest)?;
+    batch.finish()
+}

@@ -1,0 +1,75 @@
+//! Engines for P2P and M2L that fill the device of a board on the network, where nobody says how many lanes there are.
+
+use super::super::kernels::Kernels;
+use crate::cmd::folding::{over, sum};
+use hdl::board::Board;
+use hdl::circuit::target::Clock;
+use hdl::engine::{Config, usual, usual_groups};
+use pg2::backend::build::{Built, build_folded};
+use pg2::graph::Graph;
+use pg2::report::area::{Area, engine, switch};
+
+/// What the network core and the link over Ethernet take of a device: 5,000 tables for LiteEth's core, as it was placed on an ECP5,
+/// an estimate of 1,500 for the link, and its two rings of 32 KiB.
+const NETWORK: Area = Area { tables: 6_500, registers: 5_000, multipliers: 0, memory_bits: 2 << 18 };
+
+/// Intervals of M2L that are looked at.
+const INTERVALS: [u32; 18] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32, 40, 48, 64];
+
+/// Lanes of P2P, with a pair each clock, and the interval of one lane of M2L.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Filled {
+    pub p2p: u32,
+    pub m2l_ii: u32,
+}
+
+/// Pairs that the kernels have to stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Work {
+    pub p2p: u64,
+    pub m2l: u64,
+}
+
+/// An engine of so many lanes as `build` makes it.
+pub fn config(built: &Built, pipelines: u32, (jmem, stream_bits): (u32, u32)) -> Config {
+    let layout = built.graph.layout();
+    Config {
+        pipelines,
+        groups: usual_groups(pipelines),
+        ii: built.ii(),
+        stream_bits,
+        jmem_records: jmem / layout.j_words(),
+        ..Config::usual(layout, built.schedule.depth)
+    }
+}
+
+/// The engines that are through first, P2P and M2L at the same time, by the estimate of their area. `None` if no M2L fits.
+pub fn fill(board: &Board, clock: Clock, kernels: &Kernels, memory: (u32, u32), work: Work) -> Option<Filled> {
+    let build = |graph: &Graph, ii: u32| build_folded(graph, (clock, ii), "", Vec::new());
+    let p2p = build(&kernels.p2p, 1);
+    let beside = |built: &Built, pipelines: u32| {
+        let config = config(built, pipelines, memory);
+        sum(engine(built, &config), switch(&config))
+    };
+    let mut best: Option<(u64, Filled)> = None;
+    for m2l_ii in INTERVALS {
+        let clocks = work.m2l * m2l_ii as u64;
+        // From here on M2L alone takes longer.
+        if best.is_some_and(|(found, _)| clocks >= found) {
+            break;
+        }
+        let m2l = sum(NETWORK, beside(&build(kernels.m2l.as_ref()?, m2l_ii), 1));
+        let fits = |lanes: &u32| over(&sum(m2l, beside(&p2p, *lanes)), board.device).is_none();
+        let Some(lanes) = (1..=64).take_while(fits).last() else { continue };
+        let clocks = clocks.max(work.p2p / lanes as u64);
+        if best.is_none_or(|(found, _)| clocks < found) {
+            best = Some((clocks, Filled { p2p: lanes, m2l_ii }));
+        }
+    }
+    best.map(|(_, filled)| filled)
+}
+
+/// The usual j memory and stream.
+pub fn memory(jmem: Option<u32>, stream: &str) -> (u32, u32) {
+    (jmem.unwrap_or(usual::JMEM_WORDS), stream.parse().unwrap_or(usual::STREAM_BITS))
+}
