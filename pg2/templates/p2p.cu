@@ -1,11 +1,4 @@
 // P2P: a block of THREADS computes up to SHARED * THREADS targets of one cell against the concatenated stretches of its sources.
-//
-// A thread has SHARED targets, so that a source read from shared memory serves several pairs. With fewer targets than that,
-// `ways` threads have the same ones: each takes one stretch of every tile. Their sums meet in shared memory, in one order.
-// Sources that may be too close to a target are looked at one by one, in groups of UNROLL.
-
-// Threads that have the same targets at most: each has a group of sources in a full tile.
-#define MOST_WAYS (TILE / UNROLL < 32 ? TILE / UNROLL : 32)
 
 // A cell's part of the targets, and the frame in which its sums are done.
 struct Block {
@@ -21,19 +14,14 @@ struct Block {
 // from these sources, which may be images.
 struct Stretch { uint32_t begin, shift; double origin[3]; };
 
-struct __align__(4 * sizeof(Real)) Source { Real x[3], q; };
-
-// What is summed for a target, and how many sources were left out because they are too close.
-struct Sums { Real potential, gradient[3]; uint32_t close; };
-
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(
     const double *__restrict__ target_x, const double *__restrict__ target_y, const double *__restrict__ target_z,
     const double *__restrict__ x, const double *__restrict__ y, const double *__restrict__ z, const Real *__restrict__ q,
     const Block *__restrict__ cidx, const Stretch *__restrict__ ulist, Real *__restrict__ force, uint32_t *__restrict__ close_pairs)
 {
     // Each way begins in another bank: its stretch has an odd number of sources.
-    __shared__ Source tile[TILE + MOST_WAYS];
-    __shared__ uint32_t guards[TILE / UNROLL / 32 + 1];
+    __shared__ Real4 tile[TILE + MOST_WAYS];
+    __shared__ Guards guards;
     const Block *const __restrict__ block = cidx + blockIdx.x;
     const uint32_t count = block->count, threads = (count + SHARED - 1) / SHARED;
     const uint32_t ways = THREADS / threads < MOST_WAYS ? THREADS / threads : MOST_WAYS;
@@ -60,84 +48,32 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(
         const uint32_t each = rest < ways * most ? (rest + ways - 1) / ways : most;
         const uint32_t filled = (each + UNROLL - 1) / UNROLL * UNROLL, pitch = filled | 1;
         __syncthreads();
-        if (threadIdx.x < sizeof(guards) / 4)
-            guards[threadIdx.x] = 0;
+        clear(guards);
         __syncthreads();
         if (works) {
             for (uint32_t k = place; k < filled; k += threads) {
                 const uint32_t number = begin + way * each + k;
-                Source s = {{(Real)3e4, (Real)3e4, (Real)3e4}, 0};
+                Real4 s = {(Real)3e4, (Real)3e4, (Real)3e4, 0};
                 if (k < each && number < sources) {
                     while (u + 1 < uidx_end && number >= ulist[u + 1].begin)
                         u++;
                     const uint32_t j = number + ulist[u].shift;
-                    s.x[0] = (Real)((x[j] - ulist[u].origin[0]) * factor);
-                    s.x[1] = (Real)((y[j] - ulist[u].origin[1]) * factor);
-                    s.x[2] = (Real)((z[j] - ulist[u].origin[2]) * factor);
-                    s.q = q[j];
-                    const bool is_near = s.x[0] >= block->low[0] && s.x[0] <= block->high[0] && s.x[1] >= block->low[1] &&
-                                         s.x[1] <= block->high[1] && s.x[2] >= block->low[2] && s.x[2] <= block->high[2];
-                    if (is_near)
-                        atomicOr(&guards[k / UNROLL / 32], 1u << (k / UNROLL % 32));
+                    s = {(Real)((x[j] - ulist[u].origin[0]) * factor), (Real)((y[j] - ulist[u].origin[1]) * factor),
+                         (Real)((z[j] - ulist[u].origin[2]) * factor), q[j]};
+                    if (s.x >= block->low[0] && s.x <= block->high[0] && s.y >= block->low[1] && s.y <= block->high[1] &&
+                        s.z >= block->low[2] && s.z <= block->high[2])
+                        mark(guards, way, threads, k);
                 }
                 tile[way * pitch + k] = s;
             }
         }
         __syncthreads();
-        if (works) {
-            const Source *s = tile + way * pitch;
-            for (uint32_t group = 0; group < filled / UNROLL;) {
-                const uint32_t left = filled / UNROLL - group, known = 32 - group % 32;
-                const uint32_t guard = guards[group / 32] >> (group % 32);
-                if (guard & 1) {
-                    for (int k = 0; k < UNROLL; k++, s++) {
-                        const Source a = *s;
-#pragma unroll
-                        for (int t = 0; t < SHARED; t++) {
-                            const Real d[3] = {a.x[0] - at[t][0], a.x[1] - at[t][1], a.x[2] - at[t][2]};
-                            if (d[0] * d[0] + d[1] * d[1] + d[2] * d[2] < least)
-                                sums[t].close++;
-                            else
-                                pair(at[t], a.x, a.q, eps2, &sums[t].potential, sums[t].gradient);
-                        }
-                    }
-                    group++;
-                    continue;
-                }
-                // All groups up to the next guarded one.
-                uint32_t plain = guard ? __ffs(guard) - 1 : known;
-                plain = plain < left ? plain : left;
-                group += plain;
-                for (; plain > 0; plain--, s += UNROLL) {
-#pragma unroll
-                    for (int k = 0; k < UNROLL; k++) {
-                        const Source a = s[k];
-#pragma unroll
-                        for (int t = 0; t < SHARED; t++)
-                            pair(at[t], a.x, a.q, eps2, &sums[t].potential, sums[t].gradient);
-                    }
-                }
-            }
-        }
+        if (works)
+            add_stretch(tile + way * pitch, filled / UNROLL, guards, at, eps2, least, sums);
     }
 
     for (int t = 0; t < SHARED; t++) {
-        Sums sum = sums[t];
-        if (ways > 1) {
-            Sums *all = (Sums *)tile;
-            __syncthreads();
-            if (works)
-                all[threadIdx.x] = sum;
-            __syncthreads();
-            if (way == 0)
-                for (uint32_t k = 1; k < ways; k++) {
-                    const Sums &other = all[k * threads + place];
-                    sum.potential += other.potential;
-                    for (int a = 0; a < 3; a++)
-                        sum.gradient[a] += other.gradient[a];
-                    sum.close += other.close;
-                }
-        }
+        const Sums sum = joined(sums[t], (Sums *)tile, ways, threads, way, place);
         if (way == 0 && place + t * threads < count) {
             const uint64_t i = block->first + place + t * threads;
             force[4 * i] = sum.potential;

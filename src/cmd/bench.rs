@@ -27,6 +27,9 @@ pub struct Args {
     /// Repetitions, of which the median is printed
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
+    /// GPUs of this host on which the benchmark `card` runs: one, and twice as many up to so many
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    gpus: u32,
     /// Write the figures of the benchmark `cuda`, or of `card` where it alone is named
     #[arg(long, value_name = "FIGURES.json")]
     json: Option<PathBuf>,

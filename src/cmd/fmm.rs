@@ -96,7 +96,7 @@ pub struct Args {
     /// Threads; 0 for one a core
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads)]
     threads: usize,
-    /// GPUs that share the targets of P2P (backend cuda)
+    /// GPUs of this host that share the work (backend cuda)
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     gpus: u32,
     #[command(flatten)]
@@ -206,7 +206,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     let on_gpu = kernels::on_gpu(entry, &args)?;
     if args.gpus > 1 && on_gpu.is_none() {
-        return Err(Failure::Usage("--gpus shares out native P2P; take it with --backend cuda".into()));
+        return Err(Failure::Usage("--gpus shares out native code on GPUs; take it with --backend cuda".into()));
     }
     // A kernel that is named is run, on the CPU by its real-number meaning.
     let is_plain = args.p2p.is_none() && args.m2l.is_none();

@@ -6,6 +6,7 @@
 mod isa;
 
 pub use isa::Isa;
+pub(crate) use isa::vectorised;
 
 use super::lanes::Real;
 #[cfg(target_arch = "x86_64")]
@@ -464,43 +465,6 @@ impl Vector for __m256d {
         unsafe { std::mem::transmute::<__m256d, [f64; 4]>(self).sum() }
     }
 }
-
-/// Defines `$name::<T>`, which is `$body::<V>` compiled for the vectors V of the set of instructions that is its first
-/// argument. Everything that `$body` calls in its inner loops must be `#[inline(always)]`, or it is compiled for any machine.
-macro_rules! vectorised {
-    ($(#[$doc:meta])* $vis:vis fn $name:ident<$t:ident>($($a:ident: $ty:ty),* $(,)?) = $body:ident) => {
-        $(#[$doc])*
-        $vis fn $name<$t: $crate::arith::vector::Vectors>(isa: $crate::arith::vector::Isa, $($a: $ty),*) {
-            #[cfg(target_arch = "x86_64")]
-            {
-                use $crate::arith::vector::{Isa, Vectors};
-                #[target_feature(enable = "avx512f,fma")]
-                fn avx512<$t: Vectors>($($a: $ty),*) {
-                    // SAFETY: a caller has the instructions of the vector.
-                    unsafe { $body::<$t::Avx512>($($a),*) }
-                }
-                #[target_feature(enable = "avx2,fma")]
-                fn avx2<$t: Vectors>($($a: $ty),*) {
-                    // SAFETY: as above.
-                    unsafe { $body::<$t::Avx2>($($a),*) }
-                }
-                assert!(isa <= Isa::best(), "the machine has these instructions");
-                match isa {
-                    // SAFETY: the machine has the instructions.
-                    Isa::Avx512 => return unsafe { avx512::<$t>($($a),*) },
-                    // SAFETY: as above.
-                    Isa::Avx2 => return unsafe { avx2::<$t>($($a),*) },
-                    Isa::Portable => {}
-                }
-            }
-            #[cfg(not(target_arch = "x86_64"))]
-            let _ = isa;
-            // SAFETY: every machine has the instructions of the portable vector.
-            unsafe { $body::<$t::Portable>($($a),*) }
-        }
-    };
-}
-pub(crate) use vectorised;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use super::CudaError;
 use super::compile::{self, Arithmetic};
-use cudarc::driver::sys::{CUdevice_attribute, CUevent_flags, CUresult};
+use cudarc::driver::sys::{self, CUdevice_attribute, CUevent_flags, CUresult};
 use cudarc::driver::{
     CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DeviceRepr, DriverError, PinnedHostSlice,
     ValidAsZeroBits,
@@ -17,7 +17,7 @@ const REMEDY: &str = "take another backend, such as `cpu`";
 
 /// A card that can be used.
 pub struct Device {
-    context: Arc<CudaContext>,
+    pub(super) context: Arc<CudaContext>,
     pub stream: Arc<CudaStream>,
     /// Its name, such as `NVIDIA H200`.
     pub name: String,
@@ -105,6 +105,33 @@ impl Device {
         Ok(Device { context, stream, name, arch, loaded: HashMap::new() })
     }
 
+    /// Lets this card copy from another one without the host, and says whether the two are so linked.
+    pub fn link(&self, other: &Device) -> Result<bool, CudaError> {
+        let refused = |e| failed("the GPUs cannot be linked", e);
+        self.context.bind_to_thread().map_err(refused)?;
+        let (own, peer) = (self.context.cu_device(), other.context.cu_device());
+        let mut can = 0;
+        // SAFETY: both devices are open.
+        unsafe { sys::cuDeviceCanAccessPeer(&mut can, own, peer) }.result().map_err(refused)?;
+        if can == 0 {
+            return Ok(false);
+        }
+        // SAFETY: both contexts and their memory pools live as long as the program.
+        unsafe {
+            match sys::cuCtxEnablePeerAccess(other.context.cu_ctx(), 0) {
+                CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => {}
+                ended => ended.result().map_err(refused)?,
+            }
+            let mut pool = std::ptr::null_mut();
+            sys::cuDeviceGetDefaultMemPool(&mut pool, peer).result().map_err(refused)?;
+            let location = sys::CUmemLocation { type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, id: own };
+            let access =
+                sys::CUmemAccessDesc { location, flags: sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+            sys::cuMemPoolSetAccess(pool, &access, 1).result().map_err(refused)?;
+        }
+        Ok(true)
+    }
+
     /// Multiprocessors and the clock in kHz that the card states.
     pub fn size(&self) -> Option<(u32, u32)> {
         let of = |a| self.context.attribute(a).ok().map(|x| x as u32);
@@ -153,11 +180,6 @@ impl Device {
             false => self.stream.clone_htod(data),
         };
         sent.map_err(|e| failed("data cannot be sent to the GPU", e))
-    }
-
-    /// Copies to the card, over as many numbers.
-    pub fn overwrite<T: DeviceRepr>(&self, data: &[T], to: &mut CudaSlice<T>) -> Result<(), CudaError> {
-        self.stream.memcpy_htod(data, to).map_err(|e| failed("data cannot be sent to the GPU", e))
     }
 
     /// Room for results, of which there is at least one.

@@ -1,27 +1,32 @@
-//! The whole FMM of 1/r on the card: tree, all translations and P2P, for particles that are sources and targets.
+//! The whole FMM of 1/r on one or more cards: tree, all translations and P2P, for particles that are sources and targets.
 //!
 //! The tree has one depth for all particles, and no list: which cells meet follows from their coordinates. So it is for
 //! particles that fill their box more or less evenly. A run finds out, counts particles and pairs first, tries deeper trees, and
 //! leaves other problems to the caller ([`Outcome::Unfit`]). Lengths and charges are those of a tree's [`BoxMap`] and charges.
 //!
-//! Every sum of floats has one order, so that a run gives the same bits each time.
+//! Every sum of floats has one order, so that a run gives the same bits each time, on any number of cards.
 
+pub mod card;
 mod depth;
 mod memory;
+mod run;
+mod split;
 mod text;
 
+#[cfg(test)]
+pub mod on_host;
+
 use super::CudaError;
-use super::device::{Device, failed};
+use super::device::Device;
 use super::p2p::Number;
-use crate::arith::scale::exponent;
-use crate::direct::p2p::Limits;
 use crate::expansion::solid::dense::Dense;
 use crate::tree::boxmap::BoxMap;
-use cudarc::driver::{CudaEvent, CudaFunction, LaunchConfig, PushKernelArg};
-use depth::cost;
-use memory::{BOUNDS_BLOCKS, Bounds, Cells, Particles, Problem, Tables, place};
-use pg2::backend::cuda::p2p::{Real, Unfit};
+use card::{Card, From, Plain};
+use memory::{Cells, Particles, Problem, Tables};
+use pg2::backend::cuda::p2p::Unfit;
 use pg2::graph::Graph;
+use std::collections::HashMap;
+use std::ops::Range;
 use text::Shape;
 
 pub use depth::{DEEPEST, best_leaf, depth_for};
@@ -42,18 +47,20 @@ pub struct Units {
     pub length: f64,
 }
 
-/// The stages in the order in which they run.
+/// The stages in the order in which they run. With several cards, P2M has the exchange of expansions too, and L2P that of results.
 pub const STAGES: [&str; 8] = ["box", "sort", "P2M", "M2M", "M2L", "L2L", "P2P", "L2P"];
 
-/// What one run did. Results stay on the card.
+/// What one run did. Results stay on the cards.
 #[derive(Clone, Debug)]
 pub struct Run {
     pub map: BoxMap,
     /// The power of two that charges were scaled by.
     pub exponent: i32,
     pub depth: u32,
+    /// Pairs of P2P, each target's own place included.
+    pub pairs: u64,
     pub status: Status,
-    /// Seconds of each of [`STAGES`] on the card, and of all from the first kernel to the last.
+    /// Seconds of each of [`STAGES`] on the card that took longest, and of all from the first kernel to the last.
     pub seconds: [f64; STAGES.len()],
     pub total: f64,
 }
@@ -66,349 +73,155 @@ pub enum Outcome {
     Unfit(String),
 }
 
-/// Kernels, tables and particles on the card.
-pub struct Whole<T> {
+/// All kernels.
+const KERNELS: [&str; 16] = [
+    "bounds",
+    "all_bounds",
+    "count",
+    "scan_cells",
+    "scan_sums",
+    "scan_add",
+    "scatter",
+    "settle",
+    "p2m",
+    "m2m",
+    "m2l",
+    "l2l",
+    "p2p",
+    "again",
+    "l2p",
+    "merge",
+];
+
+/// Kernels, tables and particles on cards, which every method is given in the same order.
+pub struct Whole<T: Number, C: Card = Device> {
     shape: Shape,
-    kernels: Kernels,
-    tables: Tables<T>,
-    particles: Particles<T>,
-    cells: Option<Cells<T>>,
-    units: Units,
     order: usize,
+    units: Units,
+    loaded: Vec<Loaded<T, C>>,
 }
 
-struct Kernels {
-    bounds: CudaFunction,
-    all_bounds: CudaFunction,
-    count: CudaFunction,
-    scan_cells: CudaFunction,
-    scan_sums: CudaFunction,
-    scan_add: CudaFunction,
-    scatter: CudaFunction,
-    settle: CudaFunction,
-    p2m: CudaFunction,
-    m2m: CudaFunction,
-    m2l: CudaFunction,
-    l2l: CudaFunction,
-    p2p: CudaFunction,
-    again: CudaFunction,
-    l2p: CudaFunction,
+/// What there is on a card.
+struct Loaded<T: Number, C: Card> {
+    kernels: HashMap<&'static str, C::Kernel>,
+    tables: Tables<T, C>,
+    particles: Particles<T, C>,
+    cells: Option<Cells<T, C>>,
+    /// Where all of this is.
+    places: Problem,
 }
 
-/// Blocks of `again`, which go through their targets in turn.
-const AGAIN_BLOCKS: u32 = 1056;
+impl<T: Number, C: Card> Loaded<T, C> {
+    fn new(card: &mut C, text: &str, dense: &Dense, shape: &Shape) -> Result<Loaded<T, C>, CudaError> {
+        let kernels = KERNELS.into_iter().map(|name| Ok((name, card.kernel(text, name, T::ARITHMETIC)?)));
+        Ok(Loaded {
+            kernels: kernels.collect::<Result<_, CudaError>>()?,
+            tables: Tables::new(card, dense, shape)?,
+            particles: Particles::new(card, 0)?,
+            cells: None,
+            places: Problem::default(),
+        })
+    }
+}
 
-/// Pairs of P2P a particle up to which the mixed path, with its adaptive tree, is not faster.
-const MOST_PAIRS: f64 = 1e5;
-
-/// Greater powers of two than these are left to the caller.
-const MOST_SHIFT: i32 = 60;
-const MOST_EXPONENT: i32 = 500;
-
-impl<T: Number> Whole<T> {
+impl<T: Number, C: Card> Whole<T, C> {
     /// Compiles the kernels for a P2P kernel that is 1/r, and sends the tables of an order.
-    pub fn new(device: &mut Device, graph: &Graph, order: usize, units: Units) -> Result<Whole<T>, CudaError> {
+    pub fn new(cards: &mut [C], graph: &Graph, order: usize, units: Units) -> Result<Whole<T, C>, CudaError> {
         let (dense, shape) = (Dense::new(order, NEAR2), Shape::new(order, T::REAL));
         let text = text_of::<T>(graph, &dense, &shape).map_err(|Unfit(why)| CudaError::Failed(why))?;
-        let mut kernel = |name: &'static str| device.function(&text, name, T::ARITHMETIC);
-        let kernels = Kernels {
-            bounds: kernel("bounds")?,
-            all_bounds: kernel("all_bounds")?,
-            count: kernel("count")?,
-            scan_cells: kernel("scan_cells")?,
-            scan_sums: kernel("scan_sums")?,
-            scan_add: kernel("scan_add")?,
-            scatter: kernel("scatter")?,
-            settle: kernel("settle")?,
-            p2m: kernel("p2m")?,
-            m2m: kernel("m2m")?,
-            m2l: kernel("m2l")?,
-            l2l: kernel("l2l")?,
-            p2p: kernel("p2p")?,
-            again: kernel("again")?,
-            l2p: kernel("l2p")?,
-        };
-        let tables = Tables::new(device, &dense, &shape)?;
-        let particles = Particles::new(device, [&[]; 4])?;
-        Ok(Whole { shape, kernels, tables, particles, cells: None, units, order })
+        let loaded = cards.iter_mut().map(|card| Loaded::new(card, &text, &dense, &shape)).collect::<Result<_, _>>()?;
+        Ok(Whole { shape, order, units, loaded })
     }
 
-    /// Sends particles: coordinates and charges as the user gives them. As many as before take the same room.
-    pub fn send(&mut self, device: &Device, x: [&[f64]; 3], q: &[f64]) -> Result<(), CudaError> {
-        let n = q.len();
-        if n == self.particles.n && n > 0 {
-            let sent = [x[0], x[1], x[2], q].into_iter().zip(&mut self.particles.input);
-            return sent.into_iter().try_for_each(|(from, to)| device.overwrite(from, to));
+    fn n(&self) -> usize {
+        self.loaded[0].particles.n
+    }
+
+    /// The particles of the input that each card is sent by the host, and whose results it gives back.
+    fn shares(&self) -> Vec<Range<usize>> {
+        let (n, cards) = (self.n(), self.loaded.len());
+        (0..cards).map(|k| n * k / cards..n * (k + 1) / cards).collect()
+    }
+
+    /// Sends coordinates as the user gives them: of particles that are sources and targets, or of `sources` that are sources and
+    /// of targets behind them. As many as before take the same room.
+    pub fn send(&mut self, cards: &[C], x: [&[f64]; 3], sources: usize) -> Result<(), CudaError> {
+        let n = x[0].len();
+        for (card, loaded) in cards.iter().zip(&mut self.loaded) {
+            if n != loaded.particles.n {
+                // The old ones go first.
+                loaded.cells = None;
+                loaded.particles = Particles::new(card, 0)?;
+                card.check_room(n as u64 * Particles::<T, C>::BYTES, "this FMM")?;
+                loaded.particles = Particles::new(card, n)?;
+                loaded.places = loaded.problem(card);
+            }
+            loaded.places.sources = sources as u64;
+            loaded.places.first_target = if sources < n { sources as u64 } else { 0 };
         }
-        // The old ones go first.
-        self.cells = None;
-        self.particles = Particles::new(device, [&[]; 4])?;
-        device.check_room(n as u64 * Particles::<T>::BYTES, "this FMM")?;
-        self.particles = Particles::new(device, [x[0], x[1], x[2], q])?;
-        Ok(())
+        self.send_columns(cards, 0, &x)
+    }
+
+    /// Sends charges as the user gives them, 0 for targets alone.
+    pub fn charge(&mut self, cards: &[C], q: &[f64]) -> Result<(), CudaError> {
+        self.send_columns(cards, 3, &[q])
+    }
+
+    /// Each card is sent its share, and has the others from the other cards.
+    fn send_columns(&mut self, cards: &[C], first: usize, columns: &[&[f64]]) -> Result<(), CudaError> {
+        let shares = self.shares();
+        let send = |((card, loaded), share): ((&C, &mut Loaded<T, C>), &Range<usize>)| {
+            let mut columns = columns.iter().zip(&mut loaded.particles.input[first..]);
+            columns.try_for_each(|(from, to)| card.write(&from[share.clone()], to, share.start))
+        };
+        at_once(cards.iter().zip(&mut self.loaded).zip(&shares), send)?;
+        for k in first..first + columns.len() {
+            let all: Vec<_> = self.loaded.iter().map(|l| &l.particles.input[k]).collect();
+            exchange(cards, &all, &shares)?;
+        }
+        cards.iter().try_for_each(C::finish)
     }
 
     /// Potential and gradient in boxes, in the order of the input.
-    pub fn fetch(&self, device: &Device) -> Result<Vec<T>, CudaError> {
-        device.fetch(&self.particles.out, 4 * self.particles.n)
-    }
-
-    /// All of it, from the particles as they were sent to results in the order of the input, in a tree whose leaves have at most
-    /// `leaf` particles in the mean, or a deeper one. `eps` is the softening length of P2P.
-    pub fn run(&mut self, device: &Device, leaf: usize, eps: f64) -> Result<Outcome, CudaError> {
-        let n = self.particles.n;
-        if n == 0 {
-            return Ok(Outcome::Unfit("there are no particles".into()));
+    pub fn fetch(&self, cards: &[C]) -> Result<Vec<T>, CudaError> {
+        let mut values = vec![T::default(); 4 * self.n()];
+        let (mut rest, mut parts) = (&mut values[..], Vec::new());
+        for share in self.shares() {
+            let (part, behind) = rest.split_at_mut(4 * share.len());
+            parts.push((share.start, part));
+            rest = behind;
         }
-        let mut clock = Clock { device, events: Vec::new() };
-        clock.tick()?;
-        let mut problem = self.problem(device);
-        self.launch(device, &self.kernels.bounds, BOUNDS_BLOCKS, 256, &problem, None)?;
-        self.launch(device, &self.kernels.all_bounds, 1, 256, &problem, Some(BOUNDS_BLOCKS))?;
-        let bounds = device.fetch(&self.particles.bounds, 1)?[0];
-        let (map, exponent) = match self.scales(&bounds, eps) {
-            Ok(scales) => scales,
-            Err(why) => return Ok(Outcome::Unfit(why)),
-        };
-        clock.tick()?;
-        let (depth, mut status) = match self.sort(device, &map, exponent, eps, leaf, &mut problem)? {
-            Ok(sorted) => sorted,
-            Err(why) => return Ok(Outcome::Unfit(why)),
-        };
-        clock.tick()?;
-        self.stages(device, depth, &status, &problem, &mut clock)?;
-        let after = device.fetch(&self.particles.status, 1)?[0];
-        (status.again, status.close, status.lost) = (after.again, after.close, after.lost);
-        if status.lost > 0 {
-            return Ok(Outcome::Unfit("some particles are so close that a result leaves the arithmetic".into()));
-        }
-        let (seconds, total) = clock.seconds()?;
-        Ok(Outcome::Done(Box::new(Run { map, exponent, depth, status, seconds, total })))
-    }
-
-    /// The box and the scale of charges, if this arithmetic suits them.
-    fn scales(&self, bounds: &Bounds, eps: f64) -> Result<(BoxMap, i32), String> {
-        if bounds.bad != 0 {
-            return Err("some coordinates or charges are no numbers".into());
-        }
-        let map = BoxMap::within([0, 1, 2].map(|a| [bounds.low[a], bounds.high[a]]));
-        let exponent = exponent(bounds.most);
-        if map.shift.abs() > MOST_SHIFT || exponent.abs() > MOST_EXPONENT || map.size < 1e-30 {
-            return Err("lengths or charges are very large or very small numbers".into());
-        }
-        let limits = Limits::of::<T>();
-        if bounds.most > 0.0 && bounds.least * 2f64.powi(-exponent) < limits.charge {
-            return Err("some charges are very small beside others".into());
-        }
-        // In units of the smallest leaf.
-        if map.length(eps) * 2f64.powi(DEEPEST as i32) > limits.eps.min(1e7) {
-            return Err("the softening length is very large beside the box".into());
-        }
-        Ok((map, exponent))
-    }
-
-    /// Counts particles and pairs in trees of rising depth until one is good, and sorts the particles. Gives the depth, or why
-    /// none is good.
-    fn sort(
-        &mut self,
-        device: &Device,
-        map: &BoxMap,
-        exponent: i32,
-        eps: f64,
-        leaf: usize,
-        problem: &mut Problem,
-    ) -> Result<Result<(u32, Status), String>, CudaError> {
-        let n = self.particles.n;
-        let first = depth_for(n, leaf);
-        let (mut depth, mut status) = (first, self.count(device, map, exponent, eps, first, problem)?);
-        let order = self.order;
-        let costs = |status: &Status, depth: u32| cost(status.pairs as f64, depth, order, T::REAL);
-        // Uniform particles have no more pairs than this.
-        let even = 40.0 * n as f64 * (n as f64 / 8f64.powi(first as i32) + 2.0);
-        while status.pairs as f64 > even && depth < DEEPEST {
-            let deeper = self.count(device, map, exponent, eps, depth + 1, problem)?;
-            if costs(&deeper, depth + 1) >= costs(&status, depth) {
-                status = self.count(device, map, exponent, eps, depth, problem)?;
-                break;
-            }
-            (status, depth) = (deeper, depth + 1);
-        }
-        if status.pairs as f64 > even.max(MOST_PAIRS * n as f64) {
-            return Ok(Err("the particles are too uneven for a tree of one depth".into()));
-        }
-        let blocks = n.div_ceil(256) as u32;
-        self.launch(device, &self.kernels.scatter, blocks, 256, problem, None)?;
-        self.launch(device, &self.kernels.settle, blocks, 256, problem, None)?;
-        Ok(Ok((depth, status)))
-    }
-
-    /// Counts the particles of all leaves of a depth, and the pairs of P2P.
-    fn count(
-        &mut self,
-        device: &Device,
-        map: &BoxMap,
-        exponent: i32,
-        eps: f64,
-        depth: u32,
-        problem: &mut Problem,
-    ) -> Result<Status, CudaError> {
-        if self.cells.as_ref().is_none_or(|cells| cells.depth != depth) {
-            self.cells = None;
-            self.cells = Some(Cells::new(device, &self.shape, depth, self.particles.n)?);
-        }
-        *problem = self.problem(device);
-        self.scale(map, exponent, eps, depth, problem);
-        let n = self.particles.n;
-        let zeroed = device.stream.memset_zeros(&mut self.particles.status);
-        let cells = self.cells.as_mut().expect("they were made");
-        let zeroed = zeroed.and_then(|()| device.stream.memset_zeros(&mut cells.counts));
-        zeroed.map_err(|e| failed("the GPU failed", e))?;
-        let blocks = (1u32 << (3 * depth)).div_ceil(1024);
-        self.launch(device, &self.kernels.count, n.div_ceil(256) as u32, 256, problem, None)?;
-        self.launch(device, &self.kernels.scan_cells, blocks, 1024, problem, None)?;
-        self.launch(device, &self.kernels.scan_sums, 1, 1024, problem, Some(blocks))?;
-        self.launch(device, &self.kernels.scan_add, blocks, 1024, problem, None)?;
-        Ok(device.fetch(&self.particles.status, 1)?[0])
-    }
-
-    /// What kernels know of units.
-    fn scale(&self, map: &BoxMap, exponent: i32, eps: f64, depth: u32, problem: &mut Problem) {
-        let (side, eps) = (2f64.powi(depth as i32), map.scaled(eps));
-        let edge = map.size / side;
-        // The frame of P2P: cells in f32, scaled coordinates in f64.
-        let unit = if T::REAL == Real::F32 { edge } else { 1.0 };
-        let (boxes, Units { potential, gradient, length }) = (map.size / unit, self.units);
-        *problem = Problem {
-            shift: 2f64.powi(-map.shift),
-            centre: map.centre,
-            rest: map.rest,
-            size: map.size,
-            charge: 2f64.powi(-exponent),
-            eps2: (eps / unit).powi(2),
-            wide_eps2: eps * eps,
-            potential: boxes / (length * potential),
-            gradient: boxes * boxes / (length * length * gradient),
-            wide_potential: unit,
-            wide_gradient: unit * unit,
-            depth: depth as u64,
-            ..*problem
-        };
-    }
-
-    /// All stages from P2M on.
-    fn stages(
-        &self,
-        device: &Device,
-        depth: u32,
-        status: &Status,
-        problem: &Problem,
-        clock: &mut Clock,
-    ) -> Result<(), CudaError> {
-        let (k, shape) = (&self.kernels, &self.shape);
-        let warps = (1u32 << (3 * depth)).div_ceil(4);
-        let family = (shape.terms * shape.families) as u32;
-        let parents = |level: u32| (1u32 << (3 * level)) / shape.families as u32;
-        if depth >= 2 {
-            self.launch(device, &k.p2m, warps, 128, problem, None)?;
-        }
-        clock.tick()?;
-        for level in (2..depth).rev() {
-            self.launch(device, &k.m2m, parents(level), family, problem, Some(level))?;
-        }
-        clock.tick()?;
-        if depth >= 2 {
-            let tiles = (2..=depth).map(|level| 8 * (1u32 << (3 * (level - 1))).div_ceil(64)).sum();
-            self.launch(device, &k.m2l, tiles, 16 * (self.order as u32 + 1), problem, None)?;
-        }
-        clock.tick()?;
-        for level in 2..depth {
-            self.launch(device, &k.l2l, parents(level), family, problem, Some(level))?;
-        }
-        clock.tick()?;
-        self.launch(device, &k.p2p, status.blocks as u32, shape.threads as u32, problem, None)?;
-        self.launch(device, &k.again, AGAIN_BLOCKS, 128, problem, None)?;
-        clock.tick()?;
-        self.launch(device, &k.l2p, warps, 128, problem, None)?;
-        clock.tick()
-    }
-
-    fn launch(
-        &self,
-        device: &Device,
-        kernel: &CudaFunction,
-        blocks: u32,
-        threads: u32,
-        problem: &Problem,
-        number: Option<u32>,
-    ) -> Result<(), CudaError> {
-        let config = LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 };
-        let mut launch = device.stream.launch_builder(kernel);
-        launch.arg(problem);
-        if let Some(number) = &number {
-            launch.arg(number);
-        }
-        // SAFETY: the kernels take these arguments, and all places in them lie within what is allocated for this depth.
-        unsafe { launch.launch(config) }.map_err(|e| failed("the GPU does not start the kernel", e))?;
-        Ok(())
-    }
-
-    /// Where everything is; units are not known yet.
-    fn problem(&self, device: &Device) -> Problem {
-        let (particles, tables) = (&self.particles, &self.tables);
-        let mut problem = Problem {
-            input: particles.input.each_ref().map(|x| place(device, x)),
-            bounds: place(device, &particles.bounds),
-            status: place(device, &particles.status),
-            records: place(device, &particles.records),
-            near: place(device, &particles.near),
-            out: place(device, &particles.out),
-            up: place(device, &tables.up),
-            down: place(device, &tables.down),
-            matrices: place(device, &tables.matrices),
-            slopes: place(device, &tables.slopes),
-            steps: place(device, &tables.steps),
-            slope_terms: place(device, &tables.slope_terms),
-            n: particles.n as u64,
-            ..Problem::default()
-        };
-        let indices = particles.indices.each_ref().map(|x| place(device, x));
-        [problem.cell, problem.rank, problem.unsettled, problem.order, problem.again] = indices;
-        if let Some(cells) = &self.cells {
-            problem.counts = place(device, &cells.counts);
-            problem.sums = place(device, &cells.sums);
-            problem.starts = place(device, &cells.starts);
-            problem.work = place(device, &cells.work);
-            problem.m = place(device, &cells.m);
-            problem.l = place(device, &cells.l);
-        }
-        problem
+        at_once(cards.iter().zip(&self.loaded).zip(parts), |((card, loaded), (first, part))| {
+            card.read(&loaded.particles.out, 4 * first, part)
+        })?;
+        Ok(values)
     }
 }
 
-/// The times between stages.
-struct Clock<'a> {
-    device: &'a Device,
-    events: Vec<CudaEvent>,
+/// Does something for every card, each on a thread.
+fn at_once<I: Send>(
+    all: impl ExactSizeIterator<Item = I>,
+    work: impl Fn(I) -> Result<(), CudaError> + Sync,
+) -> Result<(), CudaError> {
+    if all.len() == 1 {
+        return all.map(work).collect();
+    }
+    let work = &work;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = all.map(|item| scope.spawn(move || work(item))).collect();
+        let ended = threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        ended.collect::<Vec<_>>().into_iter().collect()
+    })
 }
 
-impl Clock<'_> {
-    fn tick(&mut self) -> Result<(), CudaError> {
-        self.events.push(self.device.event()?);
-        Ok(())
-    }
-
-    fn seconds(&self) -> Result<([f64; STAGES.len()], f64), CudaError> {
-        let between = |a: &CudaEvent, b: &CudaEvent| {
-            a.elapsed_ms(b).map(|ms| ms as f64 * 1e-3).map_err(|e| failed("the GPU failed", e))
-        };
-        let mut seconds = [0.0; STAGES.len()];
-        for (seconds, pair) in seconds.iter_mut().zip(self.events.windows(2)) {
-            *seconds = between(&pair[0], &pair[1])?;
+/// Gives every card what each of the others has of its part.
+fn exchange<N: Plain, C: Card>(cards: &[C], all: &[&C::Memory<N>], parts: &[Range<usize>]) -> Result<(), CudaError> {
+    let events = cards.iter().map(C::event).collect::<Result<Vec<_>, _>>()?;
+    for (k, card) in cards.iter().enumerate() {
+        for (j, part) in parts.iter().enumerate().filter(|(j, _)| *j != k) {
+            let from = From { card: &cards[j], memory: all[j], part: part.clone(), event: &events[j] };
+            card.take(all[k], part.start, from)?;
         }
-        let total = match &self.events[..] {
-            [first, .., last] => between(first, last)?,
-            _ => 0.0,
-        };
-        Ok((seconds, total))
     }
+    Ok(())
 }

@@ -20,12 +20,13 @@ use pg2::graph::Graph;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Runs P2P by a kernel on the first card.
+/// Runs P2P by a kernel on the first cards.
 pub struct Gpu {
     name: &'static str,
-    device: Device,
-    /// Further cards, which share the targets with the first.
-    others: Vec<Device>,
+    /// They share the targets.
+    cards: Vec<Device>,
+    /// Whether all can copy from each other without the host.
+    is_linked: bool,
     kernel: Graph,
     units: P2p,
     bound: Option<(Key, Bound)>,
@@ -60,14 +61,14 @@ struct Ready<T> {
 
 impl<T: Number> Ready<T> {
     /// Sends everything but the charges to the cards. Targets are shared out in Morton order.
-    fn new(cards: Vec<&mut Device>, kernel: &Graph, plan: &Plan) -> Result<Ready<T>, FmmError> {
+    fn new(cards: &mut [Device], kernel: &Graph, plan: &Plan) -> Result<Ready<T>, FmmError> {
         let layout = Layout::of_leaves(&plan.tree, &plan.lists, plan.options.eps);
         let text = text::<T>(kernel)?;
         let blocks = layout.parts(cards.len());
         let prepare = |(device, blocks): (&mut Device, Range<usize>)| {
             Ok((blocks.clone(), Prepared::of_part(device, &text, &plan.tree, &layout, blocks)?))
         };
-        let parts: Result<Vec<_>, CudaError> = cards.into_iter().zip(blocks).map(prepare).collect();
+        let parts: Result<Vec<_>, CudaError> = cards.iter_mut().zip(blocks).map(prepare).collect();
         Ok(Ready { parts: parts.map_err(BackendError::from)?, layout })
     }
 }
@@ -97,24 +98,43 @@ impl Gpu {
         Gpu::open_cards(name, kernel, 1)
     }
 
-    /// Opens so many cards, which share the targets of P2P.
+    /// Opens so many cards, which share the targets.
     pub fn open_cards(name: &'static str, kernel: &Graph, cards: usize) -> Result<Gpu, FmmError> {
         let units = P2p::bind(kernel, false, &[])?;
         compile::check().map_err(BackendError::from)?;
-        let device = Device::open().map_err(BackendError::from)?;
+        Device::open().map_err(BackendError::from)?;
         let there = device::count();
         if cards > there {
             let text = format!("{cards} GPUs are asked for and {there} found; take as many with --gpus");
             return Err(BackendError::Tool(text).into());
         }
-        let others = (1..cards).map(Device::open_at).collect::<Result<_, _>>().map_err(BackendError::from)?;
-        Ok(Gpu { name, device, others, kernel: kernel.clone(), units, bound: None, whole: None })
+        let open = || -> Result<(Vec<Device>, bool), CudaError> {
+            let mut is_linked = true;
+            let all = (0..cards).map(Device::open_at).collect::<Result<Vec<_>, _>>()?;
+            for (k, card) in all.iter().enumerate() {
+                for (_, other) in all.iter().enumerate().filter(|(j, _)| *j != k) {
+                    is_linked &= card.link(other)?;
+                }
+            }
+            Ok((all, is_linked))
+        };
+        let (cards, is_linked) = open().map_err(BackendError::from)?;
+        Ok(Gpu { name, cards, is_linked, kernel: kernel.clone(), units, bound: None, whole: None })
+    }
+
+    /// How many cards there are, and whether all can copy from each other without the host.
+    pub fn cards(&self) -> usize {
+        self.cards.len()
+    }
+
+    pub fn is_linked(&self) -> bool {
+        self.is_linked
     }
 
     /// Compiles the kernel for each card and says whether its data fits there.
     fn check<T: Number>(&mut self, plan: &Plan) -> Result<(), FmmError> {
         let text = text::<T>(&self.kernel)?;
-        for device in std::iter::once(&mut self.device).chain(&mut self.others) {
+        for device in &mut self.cards {
             device.function(&text, NAME, T::ARITHMETIC).map_err(BackendError::from)?;
             p2p::check_room::<T>(device, &plan.tree, &plan.lists).map_err(BackendError::from)?;
         }
@@ -128,7 +148,7 @@ impl Gpu {
             Some((of, bound)) if of == key => return Ok(bound),
             _ => {}
         }
-        let cards = std::iter::once(&mut self.device).chain(&mut self.others).collect();
+        let cards = &mut self.cards;
         Ok(match plan.options.precision {
             Precision::F32 => Bound::F32(Ready::new(cards, &self.kernel, plan)?),
             Precision::F64 => Bound::F64(Ready::new(cards, &self.kernel, plan)?),
@@ -142,13 +162,12 @@ impl Gpu {
         if !p2p::suits(&plan.tree, charges, plan.options.eps, layout) {
             return Ok(None);
         }
-        let cards = || std::iter::once(&self.device).chain(&self.others);
-        for ((_, part), device) in parts.iter_mut().zip(cards()) {
+        for ((_, part), device) in parts.iter_mut().zip(&self.cards) {
             part.set_charges(device, charges)?;
             part.start(device)?;
         }
         let mut added = Added::default();
-        for ((blocks, part), device) in parts.iter_mut().zip(cards()) {
+        for ((blocks, part), device) in parts.iter_mut().zip(&self.cards) {
             let sums = part.fetch(device)?;
             let blocks: Vec<_> = layout.blocks().skip(blocks.start).take(blocks.len()).collect();
             self.add(&blocks, &sums, state, &mut added);

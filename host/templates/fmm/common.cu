@@ -1,14 +1,16 @@
-// The FMM of 1/r on one card: what all its kernels share.
+// The FMM of 1/r on cards: what all its kernels share.
 //
 // The octree has one depth: all cells of a level are there, numbered x fastest, so that every list follows from coordinates.
 // Particles are sorted by cell, and within a cell by their place in the input. All sums of floats have one order.
+//
+// Several cards share the leaves: each has some that follow each other, and sorts the particles of these and of their neighbours.
+// Cells, particles and expansions have the same numbers on all cards.
 
 #define SIDE(level) (1u << (level))
 #define ROWS (ORDER + 1)        // degrees of an expansion
 #define TERMS (ROWS * ROWS)     // its terms, by degree
 #define VECTOR (16 / (int)sizeof(Real))
 
-struct __align__(4 * sizeof(Real)) Real4 { Real x, y, z, w; };
 struct __align__(16) Vector { Real v[VECTOR]; };
 
 // A sorted particle.
@@ -24,13 +26,16 @@ typedef Real4 Record;
 
 // Counts that the host reads.
 struct Status {
-    uint64_t pairs;             // of P2P, each target's own place included
-    uint64_t blocks;            // of P2P
-    uint64_t most;              // particles of a cell at most
     uint64_t again;             // targets that are computed again in f64
     uint64_t close;             // their pairs at different places that were too close
     uint64_t lost;              // pairs and results that no arithmetic here holds
 };
+
+// Of the cells of a row along x: the pairs of P2P, each target's own place included, and the `starts` of the first cell.
+struct Row { uint64_t pairs, start; };
+
+// Cells of a level that follow each other.
+struct Span { uint32_t first, end; };
 
 // The least and greatest coordinates, the greatest charge and the least that is not 0, by magnitude; whether all are numbers.
 struct Bounds { double low[3], high[3], most, least; uint64_t bad; };
@@ -40,6 +45,7 @@ struct Problem {
     const double *x, *y, *z, *q;            // the input
     Bounds *bounds;
     Status *status;
+    Row *rows;                              // of the leaves, and the end of all
     uint32_t *cell, *rank;                  // of each particle of the input
     uint64_t *counts, *sums;                // of each cell: particles, and blocks of P2P above them
     uint64_t *starts;                       // the same, of all cells before
@@ -57,6 +63,10 @@ struct Problem {
     double potential, gradient;             // of P2P, from units of its frame to boxes
     double wide_potential, wide_gradient;   // from scaled coordinates to units of the frame
     uint64_t n, depth;
+    uint64_t sources;                       // so many of the first particles, if others are targets
+    uint64_t first_target;
+    Span own, around;                       // leaves of this card, and those with their neighbours
+    Span parents[8];                        // of each level, what is above them
 };
 
 // The cells of all levels from the second to before this one.

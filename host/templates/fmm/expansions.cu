@@ -37,8 +37,8 @@ template <class Take> PF void harmonics(const Real x, const Real y, const Real z
 // A warp a leaf: lanes are particles.
 extern "C" __global__ void __launch_bounds__(128) p2m(const Problem p)
 {
-    const uint32_t cell = blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
-    if (cell >= 1u << 3 * p.depth)
+    const uint32_t cell = p.own.first + blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (cell >= p.own.end)
         return;
     const uint32_t start = start_of(p, cell), end = start_of(p, cell + 1);
     Real sums[(TERMS + 31) / 32] = {};
@@ -95,11 +95,16 @@ extern "C" __global__ void __launch_bounds__(TERMS * FAMILIES) m2m(const Problem
 extern "C" __global__ void __launch_bounds__(TERMS * FAMILIES) l2l(const Problem p, const uint32_t level)
 {
     __shared__ Real parents[FAMILIES][TERMS];
-    const uint32_t family = threadIdx.x / TERMS, row = threadIdx.x % TERMS, parent = blockIdx.x * FAMILIES + family;
+    const uint32_t family = threadIdx.x / TERMS, row = threadIdx.x % TERMS;
+    const uint32_t parent = p.parents[level].first + blockIdx.x * FAMILIES + family;
     const uint32_t first = first_child(parent, level);
+    const bool is_there = parent < p.parents[level].end;
     Real *const l = p.l + (uint64_t)level_start(level + 1) * PITCH;
-    parents[family][row] = p.l[(uint64_t)(level_start(level) + parent) * PITCH + row];
+    if (is_there)
+        parents[family][row] = p.l[(uint64_t)(level_start(level) + parent) * PITCH + row];
     __syncthreads();
+    if (!is_there)
+        return;
     for (int o = 0; o < 8; o++) {
         Real sum = 0;
 #pragma unroll 6
@@ -113,8 +118,8 @@ extern "C" __global__ void __launch_bounds__(TERMS * FAMILIES) l2l(const Problem
 extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
 {
     __shared__ Real4 all[4][TERMS];
-    const uint32_t cell = blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
-    if (cell >= 1u << 3 * p.depth)
+    const uint32_t cell = p.own.first + blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (cell >= p.own.end)
         return;
     const uint32_t start = start_of(p, cell), end = start_of(p, cell + 1);
     if (start == end)
@@ -156,5 +161,20 @@ extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
         if (!(zero == 0))
             atomicAdd((unsigned long long *)&p.status->lost, 1ull);
         p.out[p.order[i]] = out;
+    }
+}
+
+// Joins what cards give for `count` particles of the input from `first` on: each result is on one of them, and the others have
+// zeros there. Those of the other cards stand one behind the other in `near`.
+extern "C" __global__ void __launch_bounds__(256) merge(const Problem p, const uint32_t first, const uint32_t count, const uint32_t others)
+{
+    const uint64_t each = sizeof(Real4) / sizeof(uint64_t), words = count * each;
+    uint64_t *const to = (uint64_t *)(p.out + first);
+    const uint64_t *const from = (const uint64_t *)p.near;
+    for (uint64_t k = blockIdx.x * 256u + threadIdx.x; k < words; k += gridDim.x * 256u) {
+        uint64_t word = to[k];
+        for (uint64_t other = 0; other < others; other++)
+            word |= from[other * words + k];
+        to[k] = word;
     }
 }

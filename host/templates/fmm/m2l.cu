@@ -69,15 +69,17 @@ extern "C" __global__ void __launch_bounds__(M2L_THREADS, M2L_BLOCKS) m2l(const 
     // The deepest level comes first.
     uint32_t level = p.depth, tile = blockIdx.x;
     for (;; level--) {
-        const uint32_t parents = 1u << 3 * (level - 1), tiles = 8 * ((parents + CELLS - 1) / CELLS);
+        const Span parents = p.parents[level - 1];
+        const uint32_t tiles = 8 * ((parents.end - parents.first + CELLS - 1) / CELLS);
         if (tile < tiles)
             break;
         tile -= tiles;
     }
-    const uint32_t octant = tile % 8, first = tile / 8 * CELLS, parents = 1u << 3 * (level - 1);
+    const Span parents = p.parents[level - 1];
+    const uint32_t octant = tile % 8, first = parents.first + tile / 8 * CELLS;
     for (uint32_t k = threadIdx.x; k < CELLS; k += M2L_THREADS) {
         Target t = {-1000000, 0, 0, -1};
-        if (first + k < parents) {
+        if (first + k < parents.end) {
             const uint32_t side = SIDE(level - 1), parent = first + k;
             t.x = 2 * (parent % side) + (octant >> 2 & 1);
             t.y = 2 * (parent / side % side) + (octant >> 1 & 1);

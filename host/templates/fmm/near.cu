@@ -1,12 +1,4 @@
 // P2P: a block takes up to MOST_TARGETS particles of a cell against all of the 27 cells around it.
-//
-// A thread has SHARED targets, so that a source read from shared memory serves several pairs. `ways` threads have the same
-// targets: each takes one stretch of every tile, and their sums meet in shared memory in one order. Where a source may be too
-// close to a target, distances are looked at, in groups of UNROLL; pairs that are too close are left out and counted.
-
-#define MOST_WAYS (TILE / UNROLL < 32 ? TILE / UNROLL : 32)
-#define WARPS (THREADS / 32)
-#define GUARDS (TILE / UNROLL / 32 + 1)     // words with a bit for each group of a warp's stretches
 
 // The three cells along x around a cell, in each of nine rows: their sorted particles stand one behind the other.
 PF uint2 row_of(const Problem &p, const uint32_t cell, const uint32_t row)
@@ -20,18 +12,15 @@ PF uint2 row_of(const Problem &p, const uint32_t cell, const uint32_t row)
     return make_uint2(start_of(p, first + (at.x > 0 ? at.x - 1 : 0)), start_of(p, first + min(at.x + 2, side)));
 }
 
-// What is summed for a target, and how many sources were left out.
-struct Sums { Real potential, gradient[3]; uint32_t close; };
-
 struct Stretch { uint32_t begin, shift; };
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem p)
 {
     // Each way begins in another bank: its stretch has an odd number of sources.
     __shared__ Real4 tile[TILE + MOST_WAYS];
-    __shared__ uint32_t guards[WARPS][GUARDS];
+    __shared__ Guards guards;
     __shared__ Stretch rows[10];
-    const uint64_t work = p.work[blockIdx.x];
+    const uint64_t work = p.work[(p.starts[p.own.first] >> 32) + blockIdx.x];
     const uint32_t cell = (uint32_t)work, part = (uint32_t)(work >> 32);
     const uint32_t start = start_of(p, cell), all = start_of(p, cell + 1) - start;
     const uint32_t parts = (all + MOST_TARGETS - 1) / MOST_TARGETS, size = (all + parts - 1) / parts;
@@ -74,8 +63,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem 
         const uint32_t each = rest < ways * most ? (rest + ways - 1) / ways : most;
         const uint32_t filled = (each + UNROLL - 1) / UNROLL * UNROLL, pitch = filled | 1;
         __syncthreads();
-        if (threadIdx.x < WARPS * GUARDS)
-            guards[threadIdx.x / GUARDS][threadIdx.x % GUARDS] = 0;
+        clear(guards);
         __syncthreads();
         if (works) {
             for (uint32_t k = place; k < filled; k += threads) {
@@ -85,78 +73,24 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem 
                     while (number >= rows[u + 1].begin)
                         u++;
                     s = in_frame(p.records[number + rows[u].shift], frame);
-                    // All warps that have threads of this way.
                     if (is_close_to_cell(s, frame))
-                        for (uint32_t warp = way * threads / 32; warp <= (way * threads + threads - 1) / 32; warp++)
-                            atomicOr(&guards[warp][k / UNROLL / 32], 1u << (k / UNROLL % 32));
+                        mark(guards, way, threads, k);
                 }
                 tile[way * pitch + k] = s;
             }
         }
         __syncthreads();
-        if (works) {
-            const Real4 *s = tile + way * pitch;
-            for (uint32_t group = 0; group < filled / UNROLL;) {
-                const uint32_t left = filled / UNROLL - group, known = 32 - group % 32;
-                const uint32_t guard = guards[threadIdx.x / 32][group / 32] >> (group % 32);
-                if (guard & 1) {
-#pragma unroll 2
-                    for (int k = 0; k < UNROLL; k++, s++) {
-                        const Real4 a = *s;
-                        const Real x[3] = {a.x, a.y, a.z};
-#pragma unroll
-                        for (int t = 0; t < SHARED; t++) {
-                            const Real d[3] = {x[0] - at[t][0], x[1] - at[t][1], x[2] - at[t][2]};
-                            const bool is_close = d[0] * d[0] + d[1] * d[1] + d[2] * d[2] < CLOSE;
-                            sums[t].close += is_close;
-                            // Without a charge, and moved so that all is a number, it adds 0.
-                            const Real moved[3] = {is_close ? at[t][0] + 1 : x[0], x[1], x[2]};
-                            pair(at[t], moved, is_close ? (Real)0 : a.w, eps2, &sums[t].potential, sums[t].gradient);
-                        }
-                    }
-                    group++;
-                    continue;
-                }
-                // All groups up to the next guarded one.
-                uint32_t plain = guard ? __ffs(guard) - 1 : known;
-                plain = plain < left ? plain : left;
-                group += plain;
-                for (; plain > 0; plain--, s += UNROLL) {
-#pragma unroll
-                    for (int k = 0; k < UNROLL; k++) {
-                        const Real4 a = s[k];
-                        const Real x[3] = {a.x, a.y, a.z};
-#pragma unroll
-                        for (int t = 0; t < SHARED; t++)
-                            pair(at[t], x, a.w, eps2, &sums[t].potential, sums[t].gradient);
-                    }
-                }
-            }
-        }
+        if (works)
+            add_stretch(tile + way * pitch, filled / UNROLL, guards, at, eps2, CLOSE, sums);
     }
 
     for (int t = 0; t < SHARED; t++) {
-        Sums sum = sums[t];
-        if (ways > 1) {
-            Sums *const parts = (Sums *)tile;
-            __syncthreads();
-            if (works)
-                parts[threadIdx.x] = sum;
-            __syncthreads();
-            if (way == 0)
-                for (uint32_t k = 1; k < ways; k++) {
-                    const Sums &other = parts[k * threads + place];
-                    sum.potential += other.potential;
-                    for (int a = 0; a < 3; a++)
-                        sum.gradient[a] += other.gradient[a];
-                    sum.close += other.close;
-                }
-        }
+        const Sums sum = joined(sums[t], (Sums *)tile, ways, threads, way, place);
         if (way == 0 && place + t * threads < count) {
             const uint32_t i = first + place + t * threads;
             p.near[i] = {sum.potential, sum.gradient[0], sum.gradient[1], sum.gradient[2]};
             // Each target is too close to itself.
-            if (sum.close != 1)
+            if (sum.close != 1 && p.order[i] >= p.first_target)
                 p.again[atomicAdd((unsigned long long *)&p.status->again, 1ull)] = i;
         }
     }
@@ -175,6 +109,8 @@ extern "C" __global__ void __launch_bounds__(128) again(const Problem p)
             const uint2 row = row_of(p, cell, r);
             for (uint32_t j = row.x + threadIdx.x; j < row.y; j += 128) {
                 const uint32_t other = p.order[j];
+                if (other >= p.sources)
+                    continue;
                 const double x[3] = {scaled(p.x[other], p), scaled(p.y[other], p), scaled(p.z[other], p)};
                 const double d[3] = {x[0] - at[0], x[1] - at[1], x[2] - at[2]};
                 const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];

@@ -127,7 +127,7 @@ extern "C" __global__ void __launch_bounds__(1024) scan_sums(const Problem p, co
         p.sums[k + 1] = before + first;
     if (threadIdx.x == 0) {
         p.starts[1u << 3 * p.depth] = all;
-        p.status->blocks = all >> 32;
+        p.rows[1u << 2 * p.depth].start = all;
     }
 }
 
@@ -139,6 +139,9 @@ extern "C" __global__ void __launch_bounds__(1024) scan_add(const Problem p)
         return;
     const uint64_t start = p.starts[cell] + p.sums[blockIdx.x], own = p.counts[cell];
     p.starts[cell] = start;
+    Row *const row = p.rows + cell / side;
+    if (cell % side == 0)
+        row->start = start;
     if (own == 0)
         return;
     for (uint64_t part = 0; part < (own + MOST_TARGETS - 1) / MOST_TARGETS; part++)
@@ -151,22 +154,21 @@ extern "C" __global__ void __launch_bounds__(1024) scan_add(const Problem p)
             near += p.counts[((uint32_t)z << p.depth | y) << p.depth | x];
     }
     // Sums of integers, which no order changes.
-    atomicAdd((unsigned long long *)&p.status->pairs, near * own);
-    atomicMax((unsigned long long *)&p.status->most, own);
+    atomicAdd((unsigned long long *)&row->pairs, near * own);
 }
 
 extern "C" __global__ void __launch_bounds__(256) scatter(const Problem p)
 {
     const uint64_t i = blockIdx.x * 256u + threadIdx.x;
-    if (i < p.n)
+    if (i < p.n && p.cell[i] >= p.around.first && p.cell[i] < p.around.end)
         p.unsettled[start_of(p, p.cell[i]) + p.rank[i]] = i;
 }
 
 // Puts the particles of each cell into the order of the input.
 extern "C" __global__ void __launch_bounds__(256) settle(const Problem p)
 {
-    const uint64_t i = blockIdx.x * 256u + threadIdx.x;
-    if (i >= p.n)
+    const uint32_t i = start_of(p, p.around.first) + blockIdx.x * 256u + threadIdx.x;
+    if (i >= start_of(p, p.around.end))
         return;
     const uint32_t own = p.unsettled[i], cell = p.cell[own];
     const uint32_t start = start_of(p, cell), end = start_of(p, cell + 1);

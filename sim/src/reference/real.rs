@@ -7,6 +7,8 @@
 //! Blocks are done in vector code ([`lanes`]). Pairs in which a flag may be raised are left to the operators' own meaning, which
 //! knows the flags, one after the other.
 
+mod aligned;
+mod exp;
 mod lanes;
 mod program;
 

@@ -1,15 +1,16 @@
-//! An FMM with all stages on a GPU: times of the stages, and errors against direct sums on the CPU.
+//! An FMM with all stages on one or more GPUs: times of the stages, and errors against direct sums on the CPU.
 
 use super::{Args, spread};
 use crate::failure::Failure;
 use crate::output::{self, say};
 use crate::source;
 use host::cuda::{compile, device};
+use host::data::particles::Field;
 use host::data::random::{self, Charge, Distribution};
 use host::direct::error::{self, Errors};
 use host::expansion::basis::Basis;
 use host::fmm::gpu::Gpu;
-use host::fmm::stats::{Seconds, Stats};
+use host::fmm::stats::{OnCard, Seconds, Stats};
 use host::fmm::{FmmError, FmmOptions, Precision};
 use serde::Serialize;
 
@@ -30,9 +31,11 @@ const CASES: [Case; 5] = [
     Case { n: 16_000_000, order: 5, precision: Precision::F32, samples: 100, bound: 1e-3 },
 ];
 
-/// One figure. Seconds are those of the card's events: from the first kernel, which finds the box, to the last.
+/// One figure. Seconds are those of the card's events: from the first kernel, which finds the box, to the last, on the card that
+/// takes longest.
 #[derive(Serialize)]
 struct Figure {
+    gpus: usize,
     n: usize,
     order: usize,
     precision: &'static str,
@@ -40,6 +43,8 @@ struct Figure {
     levels: usize,
     /// Of all stages together, sorted.
     seconds: Vec<f64>,
+    /// Of sending and fetching in the run of the median.
+    copies: OnCard,
     /// Of each stage in the run of the median. `total` has the copies too.
     stages: Seconds,
     p2p_pairs_per_second: f64,
@@ -54,10 +59,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             false => Err(Failure::Tool(why.to_string())),
         };
     }
-    let mut gpu = Gpu::open("cuda", &source::load("p2p")?.1).map_err(failure)?;
-    let mut figures = Vec::new();
+    let kernel = source::load("p2p")?.1;
+    let (all, mut figures) = (args.gpus as usize, Vec::new());
+    let counts = std::iter::successors(Some(1), |k| Some(2 * k)).take_while(|k| *k < all).chain([all]);
+    let mut gpus: Vec<Gpu> =
+        counts.map(|k| Gpu::open_cards("cuda", &kernel, k)).collect::<Result<_, _>>().map_err(failure)?;
     for case in &CASES {
-        figures.push(measure(&mut gpu, case, args.repeat)?);
+        measure(&mut gpus, case, args.repeat, &mut figures)?;
     }
     say!(
         "  input: uniform particles, q in [0,1), seed 1; the leaf size is chosen; {} runs after a first",
@@ -76,52 +84,79 @@ fn failure(e: FmmError) -> Failure {
     }
 }
 
-fn measure(gpu: &mut Gpu, case: &Case, repeat: u32) -> Result<Figure, Failure> {
+/// The figures of a case on each number of cards.
+fn measure(gpus: &mut [Gpu], case: &Case, repeat: u32, figures: &mut Vec<Figure>) -> Result<(), Failure> {
     let particles = random::generate(case.n, Distribution::Uniform, Charge::Positive, 1);
     let options =
         FmmOptions { order: case.order, precision: case.precision, basis: Basis::Solid, ..FmmOptions::default() };
     let leaf = Gpu::whole_leaf(case.n, &options);
-    let mut run = || -> Result<_, Failure> {
-        let answer = gpu.whole(particles.columns(), &particles.q, &options, leaf).map_err(failure)?;
-        answer.map_err(|why| Failure::Tool(format!("the card leaves {} particles to the CPU: {why}", case.n)))
-    };
-    // The first run compiles the kernels.
-    let error = error::measure(&particles, &run()?.field, case.samples, 1, 0.0);
     let precision = if case.precision == Precision::F32 { "f32" } else { "f64" };
     let what = format!("{} particles, order {}, {precision}", case.n, case.order);
-    if error.gradient_rel_l2.is_none_or(|e| e.is_nan() || e > case.bound) {
-        let (found, bound) = (error.gradient_rel_l2, case.bound);
-        return Err(Failure::Tool(format!("{what}: the gradient's error is {found:?}, more than {bound:e}")));
+    let mut first: Option<Field> = None;
+    for gpu in gpus {
+        let mut run = || -> Result<_, Failure> {
+            let answer = gpu.whole(particles.columns().into(), &[&particles.q], &options, leaf).map_err(failure)?;
+            answer.map_err(|why| Failure::Tool(format!("the card leaves {} particles to the CPU: {why}", case.n)))
+        };
+        // The first run compiles the kernels.
+        let field = run()?.fields.swap_remove(0);
+        let error = error::measure(&particles, &field, case.samples, 1, 0.0);
+        if error.gradient_rel_l2.is_none_or(|e| e.is_nan() || e > case.bound) {
+            let (found, bound) = (error.gradient_rel_l2, case.bound);
+            return Err(Failure::Tool(format!("{what}: the gradient's error is {found:?}, more than {bound:e}")));
+        }
+        let mut runs = Vec::new();
+        for _ in 0..repeat {
+            runs.push(run()?.stats);
+        }
+        let gpus = gpu.cards();
+        if *first.get_or_insert_with(|| field.clone()) != field {
+            return Err(Failure::Tool(format!("{what}: {gpus} GPUs give other bits than one")));
+        }
+        let what = if gpus == 1 { what.clone() } else { format!("{what}, {gpus} GPUs") };
+        let what = if gpu.is_linked() { what } else { format!("{what} without direct links") };
+        let figure = Figure::new(runs, error, (gpus, leaf), case, precision);
+        figure.say(&what)?;
+        figures.push(figure);
     }
-    let mut runs = Vec::new();
-    for _ in 0..repeat {
-        runs.push(run()?.stats);
+    Ok(())
+}
+
+impl Figure {
+    fn new(mut runs: Vec<Stats>, error: Errors, of: (usize, usize), case: &Case, precision: &'static str) -> Figure {
+        let computed = |stats: &Stats| stats.on_card.map_or(0.0, |t| t.computed);
+        runs.sort_by(|a, b| computed(a).total_cmp(&computed(b)));
+        let middle = &runs[runs.len() / 2];
+        Figure {
+            gpus: of.0,
+            n: case.n,
+            order: case.order,
+            precision,
+            leaf: of.1,
+            levels: middle.levels,
+            seconds: runs.iter().map(computed).collect(),
+            copies: middle.on_card.unwrap_or_default(),
+            stages: middle.seconds,
+            p2p_pairs_per_second: middle.pairs.p2p as f64 / middle.seconds.p2p,
+            error,
+        }
     }
-    let computed = |stats: &Stats| stats.on_card.map_or(0.0, |t| t.computed);
-    runs.sort_by(|a, b| computed(a).total_cmp(&computed(b)));
-    let seconds: Vec<f64> = runs.iter().map(computed).collect();
-    let middle = &runs[runs.len() / 2];
-    let rate = middle.pairs.p2p as f64 / middle.seconds.p2p;
-    let s = &middle.seconds;
-    say!("  {what}: {} ms on the card", spread(&seconds, |x| format!("{:.2}", x * 1e3)))?;
-    let stages = [s.tree, s.p2m, s.m2m, s.m2l, s.l2l, s.p2p, s.l2p].map(|x| format!("{:.3}", x * 1e3));
-    let [tree, p2m, m2m, m2l, l2l, p2p, l2p] = stages;
-    say!("    tree {tree}, P2M {p2m}, M2M {m2m}, M2L {m2l}, L2L {l2l}, P2P {p2p}, L2P {l2p}")?;
-    say!("    P2P: {:.3}e12 pairs/s; {} levels, at most {leaf} a leaf in the mean", rate / 1e12, middle.levels)?;
-    let [median, p99] = [error.gradient_median, error.gradient_p99].map(|e| e.unwrap_or(f64::NAN));
-    say!(
-        "    gradient error: median {median:.1e}, 99th percentile {p99:.1e}; potential {:.1e}",
-        error.potential_rel_l2
-    )?;
-    Ok(Figure {
-        n: case.n,
-        order: case.order,
-        precision,
-        leaf,
-        levels: middle.levels,
-        seconds,
-        stages: middle.seconds,
-        p2p_pairs_per_second: rate,
-        error,
-    })
+
+    fn say(&self, what: &str) -> Result<(), Failure> {
+        say!("  {what}: {} ms on the card", spread(&self.seconds, |x| format!("{:.2}", x * 1e3)))?;
+        let s = &self.stages;
+        let stages = [s.tree, s.p2m, s.m2m, s.m2l, s.l2l, s.p2p, s.l2p].map(|x| format!("{:.3}", x * 1e3));
+        let [tree, p2m, m2m, m2l, l2l, p2p, l2p] = stages;
+        say!("    tree {tree}, P2M {p2m}, M2M {m2m}, M2L {m2l}, L2L {l2l}, P2P {p2p}, L2P {l2p}")?;
+        let OnCard { sent, fetched, .. } = self.copies;
+        say!("    all sent in {:.1}, results fetched and scaled in {:.1}", sent * 1e3, fetched * 1e3)?;
+        let (rate, levels, leaf) = (self.p2p_pairs_per_second / 1e12, self.levels, self.leaf);
+        say!("    P2P: {rate:.3}e12 pairs/s; {levels} levels, at most {leaf} a leaf in the mean")?;
+        let error = &self.error;
+        let [median, p99] = [error.gradient_median, error.gradient_p99].map(|e| e.unwrap_or(f64::NAN));
+        say!(
+            "    gradient error: median {median:.1e}, 99th percentile {p99:.1e}; potential {:.1e}",
+            error.potential_rel_l2
+        )
+    }
 }

@@ -20,10 +20,8 @@ pub fn asked(args: &Args, on_gpu: bool) -> Result<bool, Failure> {
         };
     }
     let unfit = [
-        ("--gpus", args.gpus > 1),
         ("--tol", args.tol.is_some()),
         ("--budget", args.budget),
-        ("--targets", args.targets.is_some()),
         ("--hessian", args.hessian),
         ("--near-only", args.near_only),
         ("--m2l native", args.m2l.is_some()),
@@ -44,13 +42,16 @@ pub fn run(gpu: &mut Gpu, task: &Task) -> Result<Answer, Failure> {
     if let Some(why) = gpu.refuses(task.options).filter(|_| is_wanted) {
         return Err(Failure::Usage(format!("{REFUSED} {why}; leave --translations gpu out")));
     }
-    let answer = match input.is_plain() {
-        true => {
-            let particles = &input.particles;
-            let leaf = args.leaf.unwrap_or_else(|| Gpu::whole_leaf(particles.len(), task.options));
-            gpu.whole(particles.columns(), &particles.q, task.options, leaf).map_err(failure)?
+    let sources = input.sources();
+    let charges: Option<Vec<&[f64]>> = sources.iter().map(|s| s.charges.filter(|_| s.dipoles.is_none())).collect();
+    let geometry = input.geometry();
+    let answer = match charges {
+        Some(charges) => {
+            let count = geometry.sources[0].len() + geometry.targets.map_or(0, |targets| targets[0].len());
+            let leaf = args.leaf.unwrap_or_else(|| Gpu::whole_leaf(count, task.options));
+            gpu.whole(geometry, &charges, task.options, leaf).map_err(failure)?
         }
-        false => Err("the particles have dipole moments, several sets of charges, or targets apart".into()),
+        None => Err("the particles have dipole moments".into()),
     };
     match answer {
         Err(why) if is_wanted => Err(Failure::Input(format!("{REFUSED} {why}; leave --translations gpu out"))),

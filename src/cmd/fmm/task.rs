@@ -48,14 +48,19 @@ impl Task<'_> {
             Some(Err(why)) => (None, Some(why)),
             None => (None, None),
         };
-        if let Some(Solution { field, mut stats }) = whole {
+        if let Some(Solutions { fields, mut stats }) = whole {
             stats.leaf_by = if self.args.leaf.is_some() { LeafBy::Given } else { LeafBy::BuiltInCosts };
             if let Some(count) = self.args.check {
                 let geometry = self.input.geometry();
-                let direct = Direct { geometry, sources: sources[0], eps: self.args.eps, hessian: false };
-                stats.error = Some(error::measure_all(&direct, None, &field, count, self.args.seed));
+                let errors = sources.iter().zip(&fields).map(|(sources, field)| {
+                    let direct = Direct { geometry, sources: *sources, eps: self.args.eps, hessian: false };
+                    error::measure_all(&direct, None, field, count, self.args.seed)
+                });
+                let mut errors = errors.collect::<Vec<_>>().into_iter();
+                stats.error = errors.next();
+                stats.more_errors = errors.collect();
             }
-            return Ok((vec![field], stats));
+            return Ok((fields, stats));
         }
         let (plan, Solutions { fields, mut stats }) = match self.args.tol {
             None => {

@@ -1,4 +1,4 @@
-//! The sets of instructions that a machine may have.
+//! The sets of instructions that a machine may have, and functions that are compiled for each of them.
 
 use super::{Vector, Vectors};
 
@@ -52,3 +52,40 @@ impl Isa {
         [Isa::Portable, Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| *isa <= Isa::best())
     }
 }
+
+/// Defines `$name::<T>`, which is `$body::<V>` compiled for the vectors V of the set of instructions that is its first
+/// argument. Everything that `$body` calls in its inner loops must be `#[inline(always)]`, or it is compiled for any machine.
+macro_rules! vectorised {
+    ($(#[$doc:meta])* $vis:vis fn $name:ident<$t:ident>($($a:ident: $ty:ty),* $(,)?) = $body:ident) => {
+        $(#[$doc])*
+        $vis fn $name<$t: $crate::arith::vector::Vectors>(isa: $crate::arith::vector::Isa, $($a: $ty),*) {
+            #[cfg(target_arch = "x86_64")]
+            {
+                use $crate::arith::vector::{Isa, Vectors};
+                #[target_feature(enable = "avx512f,fma")]
+                fn avx512<$t: Vectors>($($a: $ty),*) {
+                    // SAFETY: a caller has the instructions of the vector.
+                    unsafe { $body::<$t::Avx512>($($a),*) }
+                }
+                #[target_feature(enable = "avx2,fma")]
+                fn avx2<$t: Vectors>($($a: $ty),*) {
+                    // SAFETY: as above.
+                    unsafe { $body::<$t::Avx2>($($a),*) }
+                }
+                assert!(isa <= Isa::best(), "the machine has these instructions");
+                match isa {
+                    // SAFETY: the machine has the instructions.
+                    Isa::Avx512 => return unsafe { avx512::<$t>($($a),*) },
+                    // SAFETY: as above.
+                    Isa::Avx2 => return unsafe { avx2::<$t>($($a),*) },
+                    Isa::Portable => {}
+                }
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            let _ = isa;
+            // SAFETY: every machine has the instructions of the portable vector.
+            unsafe { $body::<$t::Portable>($($a),*) }
+        }
+    };
+}
+pub(crate) use vectorised;

@@ -1,23 +1,22 @@
 //! What there is on the card, and the structs that its kernels read.
 
+use super::card::{Card, Plain};
+use super::split::{Row, Span};
 use super::text::Shape;
 use crate::cuda::CudaError;
-use crate::cuda::device::Device;
 use crate::cuda::p2p::Number;
 use crate::expansion::solid::dense::Dense;
-use cudarc::driver::{CudaSlice, DevicePtr, DeviceRepr, ValidAsZeroBits};
+use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
+
+/// Cards at most, for which there is room where their shares do not come out even.
+pub const MOST_CARDS: usize = 64;
 
 /// Blocks of `bounds`.
 pub const BOUNDS_BLOCKS: u32 = 264;
 
-/// What the card counted. The order is that of the kernels' struct.
+/// What cards counted while they computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
 pub struct Status {
-    /// Pairs of P2P, each target's own place included.
-    pub pairs: u64,
-    pub blocks: u64,
-    pub most: u64,
     /// Targets that were computed again in f64, and their pairs at different places that were too close.
     pub again: u64,
     pub close: u64,
@@ -25,10 +24,19 @@ pub struct Status {
     pub lost: u64,
 }
 
-// SAFETY: plain numbers in the order of the kernels' struct, of which all zeros are one.
-unsafe impl DeviceRepr for Status {}
-// SAFETY: as above.
-unsafe impl ValidAsZeroBits for Status {}
+impl Status {
+    /// Words of the kernels' struct.
+    pub const WORDS: usize = 3;
+
+    pub fn new(words: &[u64]) -> Status {
+        Status { again: words[0], close: words[1], lost: words[2] }
+    }
+
+    /// With what another card counted.
+    pub fn plus(self, other: Status) -> Status {
+        Status { again: self.again + other.again, close: self.close + other.close, lost: self.lost + other.lost }
+    }
+}
 
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
@@ -52,6 +60,7 @@ pub struct Problem {
     pub input: [u64; 4],
     pub bounds: u64,
     pub status: u64,
+    pub rows: u64,
     pub cell: u64,
     pub rank: u64,
     pub counts: u64,
@@ -85,51 +94,54 @@ pub struct Problem {
     pub wide_gradient: f64,
     pub n: u64,
     pub depth: u64,
+    /// So many of the first particles are sources. If these are not all, the others are the targets.
+    pub sources: u64,
+    pub first_target: u64,
+    pub own: Span,
+    pub around: Span,
+    pub parents: [Span; 8],
 }
 
 // SAFETY: plain numbers in the order of the kernels' struct.
 unsafe impl DeviceRepr for Problem {}
 
-pub struct Tables<T> {
-    pub up: CudaSlice<T>,
-    pub down: CudaSlice<T>,
-    pub matrices: CudaSlice<T>,
-    pub slopes: CudaSlice<T>,
-    pub steps: CudaSlice<i32>,
-    pub slope_terms: CudaSlice<i32>,
+pub struct Tables<T: Plain, C: Card> {
+    pub up: C::Memory<T>,
+    pub down: C::Memory<T>,
+    pub matrices: C::Memory<T>,
+    pub slopes: C::Memory<T>,
+    pub steps: C::Memory<i32>,
+    pub slope_terms: C::Memory<i32>,
 }
 
 /// What there is of each particle.
-pub struct Particles<T> {
+pub struct Particles<T: Plain, C: Card> {
     pub n: usize,
-    pub input: [CudaSlice<f64>; 4],
-    pub bounds: CudaSlice<Bounds>,
-    pub status: CudaSlice<Status>,
+    pub input: [C::Memory<f64>; 4],
+    pub bounds: C::Memory<Bounds>,
     /// Cell, rank, order before and after settling, and targets to be computed again.
-    pub indices: [CudaSlice<u32>; 5],
-    pub records: CudaSlice<T>,
-    pub near: CudaSlice<T>,
-    pub out: CudaSlice<T>,
+    pub indices: [C::Memory<u32>; 5],
+    pub records: C::Memory<T>,
+    /// What P2P gives, and afterwards what other cards have for this one's share of the results.
+    pub near: C::Memory<T>,
+    pub out: C::Memory<T>,
 }
 
 /// What there is of each cell of a tree.
-pub struct Cells<T> {
+pub struct Cells<T: Plain, C: Card> {
     pub depth: u32,
-    pub counts: CudaSlice<u64>,
-    pub sums: CudaSlice<u64>,
-    pub starts: CudaSlice<u64>,
-    pub work: CudaSlice<u64>,
-    pub m: CudaSlice<T>,
-    pub l: CudaSlice<T>,
+    pub counts: C::Memory<u64>,
+    pub sums: C::Memory<u64>,
+    pub starts: C::Memory<u64>,
+    /// The words of [`Status`], and behind them those of each [`Row`].
+    pub counted: C::Memory<u64>,
+    pub work: C::Memory<u64>,
+    pub m: C::Memory<T>,
+    pub l: C::Memory<T>,
 }
 
-/// The place of data on the card.
-pub fn place<U>(device: &Device, data: &CudaSlice<U>) -> u64 {
-    data.device_ptr(&device.stream).0
-}
-
-impl<T: Number> Tables<T> {
-    pub fn new(device: &Device, dense: &Dense, shape: &Shape) -> Result<Tables<T>, CudaError> {
+impl<T: Number, C: Card> Tables<T, C> {
+    pub fn new(card: &C, dense: &Dense, shape: &Shape) -> Result<Tables<T, C>, CudaError> {
         let rounded = |all: &[Vec<f64>]| all.iter().flatten().map(|x| T::of(*x)).collect::<Vec<T>>();
         let mut matrices = Vec::with_capacity(dense.offsets.len() * shape.terms * shape.pitch);
         for row in dense.offsets.iter().flat_map(|o| o.matrix.chunks_exact(shape.terms)) {
@@ -153,52 +165,70 @@ impl<T: Number> Tables<T> {
             });
         }
         Ok(Tables {
-            up: device.send(&rounded(&dense.up))?,
-            down: device.send(&rounded(&dense.down))?,
-            matrices: device.send(&matrices)?,
-            slopes: device.send(&slopes)?,
-            steps: device.send(&steps)?,
-            slope_terms: device.send(&slope_terms)?,
+            up: card.send(&rounded(&dense.up))?,
+            down: card.send(&rounded(&dense.down))?,
+            matrices: card.send(&matrices)?,
+            slopes: card.send(&slopes)?,
+            steps: card.send(&steps)?,
+            slope_terms: card.send(&slope_terms)?,
         })
     }
 }
 
-impl<T: Number> Particles<T> {
+impl<T: Number, C: Card> Particles<T, C> {
     /// Of each particle on the card.
     pub const BYTES: u64 = 4 * 8 + 5 * 4 + 12 * size_of::<T>() as u64;
 
-    pub fn new(device: &Device, input: [&[f64]; 4]) -> Result<Particles<T>, CudaError> {
-        let n = input[0].len();
-        let index = || device.room::<u32>(n);
+    pub fn new(card: &C, n: usize) -> Result<Particles<T, C>, CudaError> {
+        let (column, index) = (|| card.room::<f64>(n), || card.room::<u32>(n));
         Ok(Particles {
             n,
-            input: [device.send(input[0])?, device.send(input[1])?, device.send(input[2])?, device.send(input[3])?],
-            bounds: device.room(1 + BOUNDS_BLOCKS as usize)?,
-            status: device.room(1)?,
+            input: [column()?, column()?, column()?, column()?],
+            bounds: card.room(1 + BOUNDS_BLOCKS as usize)?,
             indices: [index()?, index()?, index()?, index()?, index()?],
-            records: device.room(4 * n)?,
-            near: device.room(4 * n)?,
-            out: device.room(4 * n)?,
+            records: card.room(4 * n)?,
+            near: card.room(4 * (n + MOST_CARDS))?,
+            out: card.room(4 * n)?,
         })
     }
 }
 
-impl<T: Number> Cells<T> {
-    pub fn new(device: &Device, shape: &Shape, depth: u32, n: usize) -> Result<Cells<T>, CudaError> {
+impl<T: Number, C: Card> Cells<T, C> {
+    pub fn new(card: &C, shape: &Shape, depth: u32, n: usize) -> Result<Cells<T, C>, CudaError> {
         let leaves = 1usize << (3 * depth);
         let blocks = leaves.min(n) + n / shape.targets() + 1;
+        let counted = Cells::<T, C>::counted(depth);
         // Expansions of all levels from the second on.
         let numbers = (leaves * 8).saturating_sub(64) / 7 * shape.pitch;
-        let bytes = 24 * leaves + 8 * blocks + 2 * numbers * size_of::<T>();
-        device.check_room(bytes as u64, "this FMM")?;
+        let bytes = 24 * leaves + 8 * (blocks + counted) + 2 * numbers * size_of::<T>();
+        card.check_room(bytes as u64, "this FMM")?;
         Ok(Cells {
             depth,
-            counts: device.room(leaves)?,
-            sums: device.room(leaves.div_ceil(1024))?,
-            starts: device.room(leaves + 1)?,
-            work: device.room(blocks)?,
-            m: device.room(numbers)?,
-            l: device.room(numbers)?,
+            counts: card.room(leaves)?,
+            sums: card.room(leaves.div_ceil(1024))?,
+            starts: card.room(leaves + 1)?,
+            counted: card.room(counted)?,
+            work: card.room(blocks)?,
+            m: card.room(numbers)?,
+            l: card.room(numbers)?,
         })
+    }
+
+    /// Words that a card counts.
+    pub fn counted(depth: u32) -> usize {
+        Status::WORDS + 2 * ((1 << (2 * depth)) + 1)
+    }
+
+    /// The rows that a card counted.
+    pub fn rows(&self, card: &C) -> Result<Vec<Row>, CudaError> {
+        let mut words = vec![0; Cells::<T, C>::counted(self.depth)];
+        card.read(&self.counted, 0, &mut words)?;
+        Ok(words[Status::WORDS..].chunks_exact(2).map(Row::new).collect())
+    }
+
+    pub fn status(&self, card: &C) -> Result<Status, CudaError> {
+        let mut words = [0; Status::WORDS];
+        card.read(&self.counted, 0, &mut words)?;
+        Ok(Status::new(&words))
     }
 }

@@ -2,11 +2,12 @@
 
 use crate::cuda::p2p::Number;
 use crate::expansion::solid::dense::Dense;
-use pg2::backend::cuda::p2p::{Names, Real, Unfit, pair};
+use pg2::backend::cuda::p2p::{Names, Real, TILE, Unfit, pair};
 use pg2::backend::cuda::prelude;
 use pg2::graph::Graph;
 
-const TEXTS: [&str; 5] = [
+const TEXTS: [&str; 6] = [
+    TILE,
     include_str!("../../../templates/fmm/common.cu"),
     include_str!("../../../templates/fmm/tree.cu"),
     include_str!("../../../templates/fmm/expansions.cu"),
@@ -89,6 +90,7 @@ pub fn text<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape) -> Result<St
         ("THREADS", shape.threads),
         ("SHARED", shape.shared),
         ("UNROLL", 8),
+        ("UNROLL_GUARDED", 2),
         ("TILE", 1024),
         ("BLOCKS", shape.blocks),
         ("MOST_TARGETS", shape.targets()),

@@ -2,27 +2,28 @@
 
 use super::Gpu;
 use crate::cuda::CudaError;
-use crate::cuda::device::Device;
 use crate::cuda::p2p::Number;
+use crate::cuda::whole::card::Card;
 use crate::cuda::whole::{DEEPEST, MOST_ORDER, NEAR2, Outcome, Run, STAGES, Units, Whole, best_leaf};
-use crate::data::particles::{Columns, Field};
+use crate::data::particles::Field;
+use crate::data::problem::Geometry;
 use crate::expansion::basis::Basis;
 use crate::fmm::stats::{OnCard, Pairs, PerKernel, Seconds, Stats};
-use crate::fmm::{FmmError, FmmOptions, Precision, Solution, options};
+use crate::fmm::{FmmError, FmmOptions, Precision, Solutions, options};
 use crate::job::BackendError;
 use crate::tree::lists::near2;
 use pg2::backend::cuda::p2p::Real;
 use rayon::prelude::*;
 use std::time::Instant;
 
-/// What is on the card for an order and a precision.
+/// What is on the cards for an order and a precision.
 pub(super) enum Ready {
     F32(usize, Whole<f32>),
     F64(usize, Whole<f64>),
 }
 
 /// What a whole run gives, or why the problem is one for P2P on the card beside the CPU.
-pub type Answer = Result<Solution, String>;
+pub type Answer = Result<Solutions, String>;
 
 impl Gpu {
     /// Why the card does not run all stages with these options.
@@ -31,6 +32,7 @@ impl Gpu {
             _ if self.units.gradient.is_none() => "the P2P kernel gives no gradient",
             _ if options.basis != Basis::Solid => "the expansion is not the one in solid harmonics",
             _ if near2(options.theta) != NEAR2 => "theta is not 0.5",
+            _ if options.lower_beyond.is_some() => "offsets with a lower order are given",
             _ if options.near_only => "there is no far field",
             _ if options.periodic.is_some() => "the boundaries are periodic",
             _ if options.order > MOST_ORDER => return Some(format!("the order is above {MOST_ORDER}")),
@@ -44,23 +46,23 @@ impl Gpu {
         best_leaf(n, options.order, real(options.precision))
     }
 
-    /// Computes potential and gradient at all particles. `leaf` bounds the particles a leaf has in the mean.
+    /// Computes potential and gradient at all targets for each set of charges. `leaf` bounds the particles a leaf has in the mean.
     pub fn whole(
         &mut self,
-        columns: Columns,
-        charges: &[f64],
+        geometry: Geometry,
+        sets: &[&[f64]],
         options: &FmmOptions,
         leaf: usize,
     ) -> Result<Answer, FmmError> {
         options.check()?;
-        options::check_positions(columns.into())?;
+        options::check_positions(geometry)?;
         if let Some(why) = self.refuses(options) {
             return Ok(Err(why));
         }
-        let task = Task { name: self.name, columns, charges, options, leaf };
+        let task = Task { name: self.name, geometry, sets, options, leaf };
         let found = self.prepare(options).and_then(|()| match self.whole.as_mut().expect("it was made") {
-            Ready::F32(_, whole) => task.run(&self.device, whole),
-            Ready::F64(_, whole) => task.run(&self.device, whole),
+            Ready::F32(_, whole) => task.run(&self.cards, whole),
+            Ready::F64(_, whole) => task.run(&self.cards, whole),
         });
         match found {
             // P2P alone takes less room.
@@ -89,10 +91,10 @@ impl Gpu {
             gradient: self.units.units.gradient,
             length: self.units.length,
         };
-        let (device, kernel) = (&mut self.device, &self.kernel);
+        let (cards, kernel) = (&mut self.cards, &self.kernel);
         self.whole = Some(match precision {
-            Precision::F32 => Ready::F32(order, Whole::new(device, kernel, order, units)?),
-            Precision::F64 => Ready::F64(order, Whole::new(device, kernel, order, units)?),
+            Precision::F32 => Ready::F32(order, Whole::new(cards, kernel, order, units)?),
+            Precision::F64 => Ready::F64(order, Whole::new(cards, kernel, order, units)?),
         });
         Ok(())
     }
@@ -104,30 +106,59 @@ fn real(precision: Precision) -> Real {
 
 struct Task<'a> {
     name: &'a str,
-    columns: Columns<'a>,
-    charges: &'a [f64],
+    geometry: Geometry<'a>,
+    sets: &'a [&'a [f64]],
     options: &'a FmmOptions,
     leaf: usize,
 }
 
 impl Task<'_> {
-    fn run<T: Number>(&self, device: &Device, whole: &mut Whole<T>) -> Result<Answer, CudaError> {
+    fn run<T: Number, C: Card>(&self, cards: &[C], whole: &mut Whole<T, C>) -> Result<Answer, CudaError> {
         let start = Instant::now();
-        whole.send(device, self.columns, self.charges)?;
-        let sent = start.elapsed().as_secs_f64();
-        let run = match whole.run(device, self.leaf, self.options.eps)? {
-            Outcome::Done(run) => run,
-            Outcome::Unfit(why) => return Ok(Err(why)),
-        };
-        let back = Instant::now();
-        let values = whole.fetch(device)?;
-        let field = field(&run, &values);
-        let fetched = back.elapsed().as_secs_f64();
-        let times = OnCard { sent, computed: run.total, fetched };
-        Ok(Ok(Solution { field, stats: self.stats(&run, times, start.elapsed().as_secs_f64()) }))
+        let Geometry { sources, targets } = self.geometry;
+        let count = sources[0].len();
+        // Targets that are no sources are particles without a charge, behind the sources.
+        let joined = targets.map(|targets| [0, 1, 2].map(|a| [sources[a], targets[a]].concat()));
+        whole.send(cards, joined.as_ref().map_or(sources, |all| all.each_ref().map(|x| &x[..])), count)?;
+        let (mut fields, mut stats) = (Vec::new(), Stats::default());
+        let mut times = OnCard { sent: start.elapsed().as_secs_f64(), ..OnCard::default() };
+        for charges in self.sets {
+            let sending = Instant::now();
+            match targets {
+                Some(targets) => whole.charge(cards, &[charges, &vec![0.0; targets[0].len()][..]].concat())?,
+                None => whole.charge(cards, charges)?,
+            }
+            times.sent += sending.elapsed().as_secs_f64();
+            let run = match whole.run(cards, self.leaf, self.options.eps)? {
+                Outcome::Done(run) => run,
+                Outcome::Unfit(why) => return Ok(Err(why)),
+            };
+            times.computed += run.total;
+            let back = Instant::now();
+            let values = whole.fetch(cards)?;
+            fields.push(field(&run, &values[if targets.is_some() { 4 * count } else { 0 }..]));
+            times.fetched += back.elapsed().as_secs_f64();
+            self.add(&run, &mut stats);
+        }
+        stats.on_card = Some(times);
+        stats.seconds.total = start.elapsed().as_secs_f64();
+        Ok(Ok(Solutions { fields, stats }))
     }
 
-    fn stats(&self, run: &Run, times: OnCard, total: f64) -> Stats {
+    /// Adds what one set of charges took.
+    fn add(&self, run: &Run, stats: &mut Stats) {
+        let mut one = self.stats(run);
+        one.seconds.add(&stats.seconds);
+        one.seconds.tree += stats.seconds.tree;
+        one.pairs.p2p += stats.pairs.p2p;
+        one.pairs.m2l += stats.pairs.m2l;
+        one.streamed.p2p += stats.streamed.p2p;
+        one.recomputed += stats.recomputed;
+        one.close_pairs += stats.close_pairs;
+        *stats = one;
+    }
+
+    fn stats(&self, run: &Run) -> Stats {
         let of = |name: &str| STAGES.iter().zip(run.seconds).filter(|s| *s.0 == name).map(|s| s.1).sum::<f64>();
         let seconds = Seconds {
             tree: of("box") + of("sort"),
@@ -137,23 +168,23 @@ impl Task<'_> {
             l2l: of("L2L"),
             l2p: of("L2P"),
             p2p: of("P2P"),
-            total,
             ..Seconds::default()
         };
-        let pairs = Pairs { p2p: run.status.pairs, m2l: m2l_pairs(run.depth), ..Pairs::default() };
+        let is_apart = self.geometry.targets.is_some();
+        let pairs = Pairs { p2p: run.pairs, m2l: m2l_pairs(run.depth), ..Pairs::default() };
         Stats {
             backend: self.name.to_string(),
-            n: self.charges.len(),
+            n: self.geometry.sources[0].len(),
+            targets: self.geometry.targets.map(|targets| targets[0].len()),
             order: self.options.order,
             theta: self.options.theta,
             leaf: self.leaf,
             levels: run.depth as usize + 1,
             seconds,
-            on_card: Some(times),
             pairs,
             streamed: PerKernel { p2p: pairs.p2p, m2l: 0 },
             recomputed: run.status.again,
-            close_pairs: run.status.close.div_ceil(2),
+            close_pairs: if is_apart { run.status.close } else { run.status.close.div_ceil(2) },
             has_gradient: true,
             ..Stats::default()
         }
@@ -180,8 +211,87 @@ fn field<T: Number>(run: &Run, values: &[T]) -> Field {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cuda::whole::on_host::{self, HostCard};
     use crate::data::random::{Charge, Distribution, generate};
+    use crate::direct::error;
+    use crate::direct::summation::Direct;
     use crate::fmm::Plan;
+    use crate::fmm::bind::P2p;
+
+    /// The field by the kernels of the card on so many cards that the host stands for.
+    fn computed<T: Number>(geometry: Geometry, sets: &[&[f64]], cards: usize, order: usize, leaf: usize) -> Solutions {
+        let text = pg2::kernels::find("p2p").expect("a shipped kernel").text;
+        let kernel = pg2::compile("p2p", text).expect("it compiles").graph;
+        let P2p { units, length, .. } = P2p::bind(&kernel, false, &[]).expect("it is 1/r");
+        let units = Units { potential: units.potential, gradient: units.gradient, length };
+        let mut cards: Vec<HostCard> = (0..cards).map(|_| HostCard).collect();
+        let mut whole: Whole<T, HostCard> = Whole::new(&mut cards, &kernel, order, units).expect("it compiles");
+        let options = FmmOptions { order, basis: Basis::Solid, ..FmmOptions::default() };
+        let task = Task { name: "host", geometry, sets, options: &options, leaf };
+        let mut run = || task.run(&cards, &mut whole).expect("there is room").expect("it is fit");
+        let first = run();
+        // The second run finds what the first one left.
+        assert!(cards.len() != 3 || run().fields == first.fields, "a run gives the same bits each time");
+        first
+    }
+
+    fn check<T: Number>(
+        distribution: Distribution,
+        (n, order, leaf): (usize, usize, usize),
+        levels: usize,
+        bound: f64,
+    ) {
+        let particles = generate(n, distribution, Charge::Positive, 1);
+        let on = |cards| computed::<T>(particles.columns().into(), &[&particles.q], cards, order, leaf);
+        let one = on(1);
+        let found = error::measure(&particles, &one.fields[0], 200, 1, 0.0).gradient_rel_l2.expect("a gradient");
+        let deep = one.stats.levels;
+        assert!(deep == levels && found < bound, "{distribution:?}: {deep} levels, error {found:.1e}");
+        for cards in if n < 100 { 2..=4 } else { 2..=3 } {
+            let several = on(cards);
+            assert!(several.fields == one.fields, "{distribution:?} on {cards} cards");
+            assert_eq!((several.stats.pairs, several.stats.recomputed), (one.stats.pairs, one.stats.recomputed));
+        }
+    }
+
+    #[test]
+    fn the_kernels_of_the_card_give_direct_sums_and_the_same_bits_on_any_number_of_cards() {
+        if !on_host::is_there() {
+            return;
+        }
+        check::<f32>(Distribution::Uniform, (800, 4, 4), 4, 3e-3);
+        check::<f64>(Distribution::Sphere, (600, 1, 1), 5, 2e-1);
+        // Without a far field.
+        check::<f64>(Distribution::Uniform, (300, 3, 40), 2, 1e-12);
+        check::<f64>(Distribution::Uniform, (31, 1, 64), 1, 1e-12);
+        check::<f32>(Distribution::Uniform, (2, 1, 64), 1, 1e-5);
+    }
+
+    #[test]
+    fn a_card_takes_targets_apart_and_several_sets_of_charges() {
+        if !on_host::is_there() {
+            return;
+        }
+        let mut sources = generate(1200, Distribution::Uniform, Charge::Random, 1);
+        let targets = generate(500, Distribution::Uniform, Charge::Random, 2);
+        // A target at the very place of a source, and one close to another source.
+        for (column, at) in [&mut sources.x, &mut sources.y, &mut sources.z].into_iter().zip(targets.columns()) {
+            (column[3], column[7]) = (at[10], at[20] * (1.0 + 1e-9));
+        }
+        let geometry = Geometry { sources: sources.columns(), targets: Some(targets.columns()) };
+        let (first, second) = (&sources.q[..], &targets.q.repeat(3)[..1200]);
+        let one = computed::<f32>(geometry, &[first, second], 1, 5, 8);
+        for (charges, field) in [first, second].into_iter().zip(&one.fields) {
+            let direct = Direct { geometry, sources: charges.into(), eps: 0.0, hessian: false };
+            let errors = error::measure_all(&direct, None, field, 500, 1);
+            let is_right = [errors.gradient_median, errors.gradient_rel_l2].iter().all(|e| e.is_some_and(|e| e < 2e-3));
+            assert!(field.potential.len() == 500 && is_right, "{errors:?}");
+        }
+        // One target and one source each time; neither the sources nor the targets are close to themselves.
+        assert_eq!((one.stats.targets, one.stats.close_pairs, one.stats.recomputed), (Some(500), 2, 4));
+        let three = computed::<f32>(geometry, &[first, second], 3, 5, 8);
+        assert!(three.fields == one.fields);
+    }
 
     #[test]
     fn pairs_of_cells_are_those_of_a_full_tree() {

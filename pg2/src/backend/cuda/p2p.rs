@@ -14,6 +14,10 @@ use std::collections::HashMap;
 
 const P2P: &str = include_str!("../../../templates/p2p.cu");
 
+/// What the kernels of P2P share, behind the pair function and these macros: THREADS of a block, TILE, UNROLL and SHARED as in a
+/// [`Shape`], and UNROLL_GUARDED, the sources whose distances are looked at together.
+pub const TILE: &str = include_str!("../../../templates/tile.cuh");
+
 /// The kernel of [`module`].
 pub const NAME: &str = "p2p";
 
@@ -103,9 +107,9 @@ pub fn module(graph: &Graph, names: &Names, real: Real, shape: &Shape) -> Result
     let pair = pair(graph, names, real)?;
     let Shape { threads, shared, unroll, tile, blocks } = shape;
     let shape = format!(
-        "#define THREADS {threads}\n#define SHARED {shared}\n#define UNROLL {unroll}\n#define TILE {tile}\n#define BLOCKS {blocks}\n"
+        "#define THREADS {threads}\n#define SHARED {shared}\n#define UNROLL {unroll}\n#define TILE {tile}\n#define BLOCKS {blocks}\n#define UNROLL_GUARDED 1\n"
     );
-    Ok(format!("{}\n{shape}{pair}\n{P2P}", super::prelude()))
+    Ok(format!("{}\n{shape}{pair}\n{TILE}{P2P}", super::prelude()))
 }
 
 /// The pair function alone, with the type `Real` before it.

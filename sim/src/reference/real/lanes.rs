@@ -1,5 +1,7 @@
 //! Programs of [`super::program`] over lanes, in vector code chosen at run time.
 
+use super::aligned::Aligned;
+use super::exp::{LEAST_EXP, MOST_EXP, exp};
 use super::program::{Program, Step, What, held, pattern};
 use hdl::op::meaning::Real;
 use hdl::op::{Inst, MOST_ARGS, Operator};
@@ -12,7 +14,7 @@ pub const LANES: usize = 256;
 const CHUNK: usize = 16;
 
 /// One value in all lanes of a block.
-type Register = Vec<u64>;
+type Register = Aligned;
 
 /// Sources as registers hold them, element by element.
 #[derive(Clone, Default)]
@@ -52,8 +54,10 @@ impl Gathered {
         let places: Vec<u32> = ranges.iter().flat_map(|r| r.start as u32..r.end as u32).collect();
         let column = |(column, format): (&Vec<Real>, &Format)| {
             let last = places.last().into_iter().cycle();
-            let filled = places.iter().chain(last).take(places.len().next_multiple_of(CHUNK));
-            filled.map(|k| held(*format, column[*k as usize].bits())).collect()
+            let filled = places.iter().chain(last).map(|k| held(*format, column[*k as usize].bits()));
+            let mut to = Aligned::new(places.len().next_multiple_of(CHUNK));
+            to.iter_mut().zip(filled).for_each(|(to, x)| *to = x);
+            to
         };
         Gathered { columns: columns.iter().zip(formats).map(column).collect(), places }
     }
@@ -69,9 +73,9 @@ impl Gathered {
 
 impl Frame {
     pub fn new(program: &Program) -> Frame {
-        let mut registers = vec![vec![0; LANES]; program.registers];
+        let mut registers: Vec<Register> = (0..program.registers).map(|_| Aligned::new(LANES)).collect();
         program.constants.iter().for_each(|(register, value)| registers[*register].fill(*value));
-        Frame { registers, marked: vec![0; LANES], once: false }
+        Frame { registers, marked: Aligned::new(LANES), once: false }
     }
 
     /// Computes what no source changes.
@@ -283,6 +287,21 @@ impl Place<'_> {
     /// x^n of what `first` makes of x; 0 of 0. The products are those of [`f64::powi`].
     #[inline(always)]
     fn power(self, n: i32, holds: impl Fn(f64) -> bool, first: impl Fn(f64) -> f64) {
+        let or_zero = |a: f64, x: f64| if a == 0.0 { 0 } else { x.to_bits() };
+        // The most frequent ones in one go.
+        match n {
+            1 => return self.one_where(holds, |a| or_zero(a, first(a))),
+            -1 => return self.one_where(holds, |a| or_zero(a, 1.0 / first(a))),
+            -2 => {
+                let of = |x: f64| 1.0 / (x * x);
+                return self.one_where(holds, |a| or_zero(a, of(first(a))));
+            }
+            -3 => {
+                let of = |x: f64| 1.0 / (x * (x * x));
+                return self.one_where(holds, |a| or_zero(a, of(first(a))));
+            }
+            _ => {}
+        }
         let Place { args: [a, ..], to, marked } = self;
         let (mut factors, mut products) = ([0.0; LANES], [1.0; LANES]);
         let (factors, products) = (&mut factors[..a.len()], &mut products[..a.len()]);
@@ -306,6 +325,26 @@ impl Place<'_> {
         }
         for ((to, a), p) in to.iter_mut().zip(a).zip(&*products) {
             *to = if number(*a) == 0.0 { 0 } else { p.to_bits() };
+        }
+    }
+
+    /// Products with a power of two, rounded to integers between two ends.
+    #[inline(always)]
+    fn rounded(self, by: f64, ends: [f64; 2]) {
+        let whole = |x: f64| (x * by).round_ties_even();
+        if ends[0] > -SMALL || ends[1] < SMALL {
+            return self.whole(ends, whole);
+        }
+        let Place { args, to, marked } = self;
+        let mut differ = 0;
+        for (to, a) in to.iter_mut().zip(args[0]) {
+            // Exponents differ unless the product is small.
+            let bits = (number(*a) * by + ROUND).to_bits();
+            differ |= bits ^ ROUND.to_bits();
+            *to = bits.wrapping_sub(ROUND.to_bits());
+        }
+        if differ >> 52 != 0 {
+            Place { args, to, marked }.whole(ends, whole);
         }
     }
 
@@ -336,7 +375,7 @@ impl Place<'_> {
 }
 
 /// Added to a float of at most [`SMALL`], this rounds it to an integer that stands in the low bits.
-const ROUND: f64 = 6_755_399_441_055_744.0;
+pub const ROUND: f64 = 6_755_399_441_055_744.0;
 const SMALL: f64 = 1_125_899_906_842_624.0;
 
 /// What no integer of a register reaches.
@@ -380,7 +419,7 @@ fn compute<const FMA: bool>(what: &What, p: Place) {
         What::Exp => p.one_where(|x| (x >= LEAST_EXP) & (x <= MOST_EXP), |x| exp::<FMA>(x).to_bits()),
         What::ToFloat(by) => p.one(|a| (a as i64 as f64 * by).to_bits()),
         What::ToFloatUnsigned(by) => p.one(|a| (a as f64 * by).to_bits()),
-        What::Round(by, ends) => p.whole(ends, |x| (x * by).round_ties_even()),
+        What::Round(by, ends) => p.rounded(by, ends),
         What::Truncate(by, ends) => p.whole(ends, |x| (x * by).trunc()),
         What::Finite => p.one_where(is_finite, |x| (x + 0.0).to_bits()),
         What::Less => p.two_where(alike, |a, b| (a < b) as u64),
@@ -431,63 +470,5 @@ fn other(op: &dyn Operator, inst: &Inst, p: Place) {
     for (((to, out), flags), marked) in to.iter_mut().zip(out).zip(flags).zip(marked) {
         *marked |= mark_unless(flags.is_empty());
         *to = held(inst.result, out.bits());
-    }
-}
-
-/// Between these the exponential is a number; below, it is computed apart as well.
-const LEAST_EXP: f64 = -745.0;
-const MOST_EXP: f64 = 709.7;
-
-/// e^x for [`LEAST_EXP`] to [`MOST_EXP`], off by at most one unit in the last place.
-///
-/// x is n ln 2 + r with |r| at most ln 2 / 2, where the series of e^r up to r^13 leaves less than 2^-57.
-#[inline(always)]
-fn exp<const FMA: bool>(x: f64) -> f64 {
-    let madd = |a: f64, b: f64, c: f64| if FMA { a.mul_add(b, c) } else { a * b + c };
-    let shifted = madd(x, std::f64::consts::LOG2_E, ROUND);
-    let n = shifted - ROUND;
-    // ln 2 in two parts, the first with so few bits that its multiples are exact (fdlibm, e_exp.c).
-    let r = madd(n, -1.908_214_929_270_587_7e-10, madd(n, -6.931_471_803_691_238e-1, x));
-    let mut p = 1.0 / 6_227_020_800.0;
-    for c in [
-        1.0 / 479_001_600.0,
-        1.0 / 39_916_800.0,
-        1.0 / 3_628_800.0,
-        1.0 / 362_880.0,
-        1.0 / 40_320.0,
-        1.0 / 5_040.0,
-        1.0 / 720.0,
-        1.0 / 120.0,
-        1.0 / 24.0,
-        1.0 / 6.0,
-        0.5,
-    ] {
-        p = madd(p, r, c);
-    }
-    let series = madd(r * r, p, r) + 1.0;
-    // 2^n in two factors, each a normal number.
-    let n = (shifted.to_bits() as i64).wrapping_sub(ROUND.to_bits() as i64);
-    let half = n >> 1;
-    let power = |n: i64| f64::from_bits(((n.wrapping_add(1023)) << 52) as u64);
-    series * power(half) * power(n.wrapping_sub(half))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_exponential_is_off_by_at_most_one_place() {
-        let steps = 400_000;
-        for k in 0..=steps {
-            let x = LEAST_EXP + (MOST_EXP - LEAST_EXP) * k as f64 / steps as f64;
-            for x in [x, x / 700.0, x / 1e6, x * 1e-17] {
-                for found in [exp::<true>(x), exp::<false>(x)] {
-                    let off = (found.to_bits() as i64 - x.exp().to_bits() as i64).abs();
-                    assert!(off <= 1, "{x:e}: {found:e} {:e}", x.exp());
-                }
-            }
-        }
-        assert_eq!([exp::<true>(0.0), exp::<false>(0.0)], [1.0; 2]);
     }
 }

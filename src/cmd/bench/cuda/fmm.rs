@@ -14,7 +14,7 @@ use host::fmm::executor::Executor;
 use host::fmm::gpu::Gpu;
 use host::fmm::stats::Seconds;
 use host::fmm::tune::{cost::Costs, native_leaf};
-use host::fmm::{FmmOptions, Plan, Precision, Solution};
+use host::fmm::{FmmOptions, Plan, Precision, Solution, Solutions};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -66,8 +66,10 @@ fn whole(
 ) -> Result<(f64, f64, Solution), Failure> {
     let mut once = || -> Result<(f64, Solution), Failure> {
         let start = Instant::now();
-        let answer = gpu.whole(particles.columns(), &particles.q, options, options.leaf).map_err(wrong)?;
-        let solution = answer.map_err(|why| Failure::Tool(format!("the card does not run all stages: {why}")))?;
+        let answer = gpu.whole(particles.columns().into(), &[&particles.q], options, options.leaf).map_err(wrong)?;
+        let Solutions { mut fields, stats } =
+            answer.map_err(|why| Failure::Tool(format!("the card does not run all stages: {why}")))?;
+        let solution = Solution { field: fields.swap_remove(0), stats };
         Ok((start.elapsed().as_secs_f64(), solution))
     };
     let error = check(particles, &once()?.1)?;

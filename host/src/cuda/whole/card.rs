@@ -1,0 +1,166 @@
+//! What a run of all stages needs of a card: memory, copies, and kernels that run one after the other.
+
+use super::memory::Problem;
+use crate::cuda::CudaError;
+use crate::cuda::compile::Arithmetic;
+use crate::cuda::device::{Device, failed};
+use cudarc::driver::{
+    CudaEvent, CudaFunction, CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits,
+};
+use std::ops::Range;
+
+/// Numbers, or structs of them, that a card has in memory. All zeros are one.
+pub trait Plain: DeviceRepr + ValidAsZeroBits + Copy + Default + Send + Sync {}
+
+impl<T: DeviceRepr + ValidAsZeroBits + Copy + Default + Send + Sync> Plain for T {}
+
+/// A card, or what stands for one in tests. Work is done in the order in which it was asked for.
+pub trait Card: Sync + Sized {
+    type Memory<T: Plain>: Send + Sync;
+    type Kernel: Send + Sync;
+    type Event: Send + Sync;
+
+    /// A kernel of a text.
+    fn kernel(&mut self, text: &str, name: &'static str, arithmetic: Arithmetic) -> Result<Self::Kernel, CudaError>;
+    /// Says before anything is sent whether so many bytes fit.
+    fn check_room(&self, bytes: u64, what: &str) -> Result<(), CudaError>;
+    /// Room for at least one number, all zeros.
+    fn room<T: Plain>(&self, count: usize) -> Result<Self::Memory<T>, CudaError>;
+    /// Sends numbers to their place.
+    fn write<T: Plain>(&self, data: &[T], to: &mut Self::Memory<T>, at: usize) -> Result<(), CudaError>;
+    /// Sets all to zeros.
+    fn clear<T: Plain>(&self, memory: &mut Self::Memory<T>) -> Result<(), CudaError>;
+    /// Fetches a part, after all that was asked for before.
+    fn read<T: Plain>(&self, from: &Self::Memory<T>, at: usize, to: &mut [T]) -> Result<(), CudaError>;
+    /// The place that kernels use.
+    fn place<T: Plain>(&self, memory: &Self::Memory<T>) -> u64;
+    /// Copies a part of another card's memory, which is complete there at an event, to a place in this card's.
+    fn take<T: Plain>(&self, to: &Self::Memory<T>, at: usize, from: From<Self, T>) -> Result<(), CudaError>;
+    /// Starts a kernel, whose arguments are a problem and some numbers.
+    fn launch(&self, kernel: &Self::Kernel, size: Size, problem: &Problem, numbers: &[u32]) -> Result<(), CudaError>;
+    /// Waits for all that was asked for.
+    fn finish(&self) -> Result<(), CudaError>;
+    /// A point in time, behind all that was asked for before.
+    fn event(&self) -> Result<Self::Event, CudaError>;
+    /// The seconds between two of them, once both have passed.
+    fn seconds(first: &Self::Event, second: &Self::Event) -> Result<f64, CudaError>;
+
+    /// Numbers sent to new room.
+    fn send<T: Plain>(&self, data: &[T]) -> Result<Self::Memory<T>, CudaError> {
+        let mut memory = self.room(data.len())?;
+        self.write(data, &mut memory, 0)?;
+        Ok(memory)
+    }
+}
+
+/// A part of another card's memory.
+pub struct From<'a, C: Card, T: Plain> {
+    pub card: &'a C,
+    pub memory: &'a C::Memory<T>,
+    pub part: Range<usize>,
+    /// When it is complete.
+    pub event: &'a C::Event,
+}
+
+/// Blocks of a kernel, and threads of a block.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    pub blocks: u32,
+    pub threads: u32,
+}
+
+const FAILED: &str = "the GPU failed";
+
+impl Card for Device {
+    type Memory<T: Plain> = CudaSlice<T>;
+    type Kernel = CudaFunction;
+    type Event = CudaEvent;
+
+    fn kernel(&mut self, text: &str, name: &'static str, arithmetic: Arithmetic) -> Result<CudaFunction, CudaError> {
+        self.function(text, name, arithmetic)
+    }
+
+    fn check_room(&self, bytes: u64, what: &str) -> Result<(), CudaError> {
+        Device::check_room(self, bytes, what)
+    }
+
+    fn room<T: Plain>(&self, count: usize) -> Result<CudaSlice<T>, CudaError> {
+        Device::room(self, count)
+    }
+
+    fn write<T: Plain>(&self, data: &[T], to: &mut CudaSlice<T>, at: usize) -> Result<(), CudaError> {
+        if data.is_empty() {
+            return Ok(());
+        }
+        let sent = self.stream.memcpy_htod(data, &mut to.slice_mut(at..at + data.len()));
+        sent.map_err(|e| failed("data cannot be sent to the GPU", e))
+    }
+
+    fn clear<T: Plain>(&self, memory: &mut CudaSlice<T>) -> Result<(), CudaError> {
+        self.stream.memset_zeros(memory).map_err(|e| failed(FAILED, e))
+    }
+
+    fn read<T: Plain>(&self, from: &CudaSlice<T>, at: usize, to: &mut [T]) -> Result<(), CudaError> {
+        if to.is_empty() {
+            return Ok(());
+        }
+        let copied = self.stream.memcpy_dtoh(&from.slice(at..at + to.len()), to);
+        copied.and_then(|()| self.stream.synchronize()).map_err(|e| failed(FAILED, e))
+    }
+
+    fn place<T: Plain>(&self, memory: &CudaSlice<T>) -> u64 {
+        memory.device_ptr(&self.stream).0
+    }
+
+    fn take<T: Plain>(&self, to: &CudaSlice<T>, at: usize, from: From<Device, T>) -> Result<(), CudaError> {
+        assert!(from.part.end <= from.memory.len() && at + from.part.len() <= to.len(), "a copy lies within memory");
+        if from.part.is_empty() {
+            return Ok(());
+        }
+        let size = size_of::<T>();
+        let place = |card: &Device, memory, at: usize| Card::place::<T>(card, memory) + (at * size) as u64;
+        let (from_place, to_place) = (place(from.card, from.memory, from.part.start), place(self, to, at));
+        let copy = || {
+            self.stream.wait(from.event)?;
+            self.context.bind_to_thread()?;
+            let (own, other, bytes) = (self.context.cu_ctx(), from.card.context.cu_ctx(), from.part.len() * size);
+            // SAFETY: both parts lie within memory of their card, which lives until the run has ended.
+            unsafe {
+                cudarc::driver::result::memcpy_peer_async(
+                    own,
+                    to_place,
+                    other,
+                    from_place,
+                    bytes,
+                    self.stream.cu_stream(),
+                )
+            }
+        };
+        copy().map_err(|e| failed("data cannot be copied from one GPU to another", e))
+    }
+
+    fn launch(&self, kernel: &CudaFunction, size: Size, problem: &Problem, numbers: &[u32]) -> Result<(), CudaError> {
+        let config =
+            LaunchConfig { grid_dim: (size.blocks, 1, 1), block_dim: (size.threads, 1, 1), shared_mem_bytes: 0 };
+        let mut launch = self.stream.launch_builder(kernel);
+        launch.arg(problem);
+        numbers.iter().for_each(|number| {
+            launch.arg(number);
+        });
+        // SAFETY: the kernels take these arguments, and all places in them lie within what is allocated for this depth.
+        unsafe { launch.launch(config) }.map_err(|e| failed("the GPU does not start the kernel", e))?;
+        Ok(())
+    }
+
+    fn finish(&self) -> Result<(), CudaError> {
+        self.stream.synchronize().map_err(|e| failed(FAILED, e))
+    }
+
+    fn event(&self) -> Result<CudaEvent, CudaError> {
+        Device::event(self)
+    }
+
+    fn seconds(first: &CudaEvent, second: &CudaEvent) -> Result<f64, CudaError> {
+        first.elapsed_ms(second).map(|ms| ms as f64 * 1e-3).map_err(|e| failed(FAILED, e))
+    }
+}

@@ -1,0 +1,169 @@
+//! A card of tests: the same kernels, compiled by the host's C++ compiler, on the host's memory.
+
+use super::KERNELS;
+use super::card::{Card, From, Plain, Size};
+use super::memory::Problem;
+use crate::cuda::CudaError;
+use crate::cuda::compile::Arithmetic;
+use libloading::Library;
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::collections::HashMap;
+use std::marker::PhantomData;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+const TEXT: &str = include_str!("../../../templates/fmm/host.cpp");
+
+/// Libraries by the text of their kernels; without a compiler there is none.
+static COMPILED: Mutex<Option<HashMap<String, Option<Arc<Library>>>>> = Mutex::new(None);
+
+/// The fibers of a library are one thread's.
+static RUNNING: Mutex<()> = Mutex::new(());
+
+#[derive(Default)]
+pub struct HostCard;
+
+/// Memory of a card, as aligned as its kernels want it.
+pub struct Memory<T> {
+    place: *mut u8,
+    layout: Layout,
+    count: usize,
+    kind: PhantomData<T>,
+}
+
+// SAFETY: what is done with it is done by one thread at a time.
+unsafe impl<T> Send for Memory<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Memory<T> {}
+
+impl<T> Drop for Memory<T> {
+    fn drop(&mut self) {
+        // SAFETY: it was allocated so.
+        unsafe { dealloc(self.place, self.layout) }
+    }
+}
+
+pub struct Kernel(Arc<Library>, String);
+
+type Start = unsafe extern "C" fn(u32, u32, *const Problem, *const u32);
+
+/// Whether there is a compiler.
+pub fn is_there() -> bool {
+    let found = ["g++", "c++", "clang++"].iter().any(|name| Command::new(name).arg("--version").output().is_ok());
+    if !found {
+        testkit::missing("a C++ compiler");
+    }
+    found
+}
+
+fn compiled(text: &str) -> Option<Arc<Library>> {
+    let mut all = COMPILED.lock().expect("no panic");
+    let (all, count) = (all.get_or_insert_default(), std::process::id());
+    if let Some(known) = all.get(text) {
+        return known.clone();
+    }
+    let starts = KERNELS.map(|name| match name {
+        "all_bounds" | "scan_sums" | "m2m" | "l2l" => format!("KERNEL_1({name})\n"),
+        "merge" => format!("KERNEL_3({name})\n"),
+        _ => format!("KERNEL({name})\n"),
+    });
+    let folder = std::env::temp_dir().join(format!("pairforge-card-{count}-{}", all.len()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let (source, file) = (folder.join("kernels.cpp"), folder.join("kernels.so"));
+    std::fs::write(&source, format!("{TEXT}{text}{}", starts.concat())).expect("the text is written");
+    let compile = |name: &&str| {
+        let mut c = Command::new(name);
+        c.args(["-O1", "-w", "-U_FORTIFY_SOURCE", "-std=c++17", "-shared", "-fPIC", "-o"])
+            .arg(&file)
+            .arg(&source)
+            .output()
+            .ok()
+    };
+    let output = ["g++", "c++", "clang++"].iter().find_map(compile)?;
+    let log: String = String::from_utf8_lossy(&output.stderr).chars().take(3000).collect();
+    assert!(output.status.success(), "{log}");
+    // SAFETY: the library has no initialisers but those of its vectors.
+    let library = Arc::new(unsafe { Library::new(&file) }.expect("it loads"));
+    std::fs::remove_dir_all(&folder).expect("the folder goes");
+    all.insert(text.to_string(), Some(library.clone()));
+    Some(library)
+}
+
+impl Card for HostCard {
+    type Memory<T: Plain> = Memory<T>;
+    type Kernel = Kernel;
+    type Event = Instant;
+
+    fn kernel(&mut self, text: &str, name: &'static str, _: Arithmetic) -> Result<Kernel, CudaError> {
+        let library = compiled(text).ok_or_else(|| CudaError::Failed("no compiler".into()))?;
+        Ok(Kernel(library, format!("start_{name}")))
+    }
+
+    fn check_room(&self, _: u64, _: &str) -> Result<(), CudaError> {
+        Ok(())
+    }
+
+    fn room<T: Plain>(&self, count: usize) -> Result<Memory<T>, CudaError> {
+        let layout = Layout::from_size_align(count.max(1) * size_of::<T>(), 64).expect("a size");
+        // SAFETY: the size is not 0.
+        Ok(Memory { place: unsafe { alloc_zeroed(layout) }, layout, count: count.max(1), kind: PhantomData })
+    }
+
+    fn write<T: Plain>(&self, data: &[T], to: &mut Memory<T>, at: usize) -> Result<(), CudaError> {
+        assert!(at + data.len() <= to.count || data.is_empty());
+        // SAFETY: it lies within the memory.
+        unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), to.place.cast::<T>().add(at), data.len()) };
+        Ok(())
+    }
+
+    fn clear<T: Plain>(&self, memory: &mut Memory<T>) -> Result<(), CudaError> {
+        // SAFETY: that is its size.
+        unsafe { std::ptr::write_bytes(memory.place, 0, memory.layout.size()) };
+        Ok(())
+    }
+
+    fn read<T: Plain>(&self, from: &Memory<T>, at: usize, to: &mut [T]) -> Result<(), CudaError> {
+        assert!(at + to.len() <= from.count || to.is_empty());
+        // SAFETY: it lies within the memory.
+        unsafe { std::ptr::copy_nonoverlapping(from.place.cast::<T>().add(at), to.as_mut_ptr(), to.len()) };
+        Ok(())
+    }
+
+    fn place<T: Plain>(&self, memory: &Memory<T>) -> u64 {
+        memory.place as u64
+    }
+
+    fn take<T: Plain>(&self, to: &Memory<T>, at: usize, from: From<HostCard, T>) -> Result<(), CudaError> {
+        assert!(from.part.end <= from.memory.count && at + from.part.len() <= to.count);
+        // SAFETY: both lie within memory.
+        unsafe {
+            let start = from.memory.place.cast::<T>().add(from.part.start);
+            std::ptr::copy_nonoverlapping(start, to.place.cast::<T>().add(at), from.part.len());
+        }
+        Ok(())
+    }
+
+    fn launch(&self, kernel: &Kernel, size: Size, problem: &Problem, numbers: &[u32]) -> Result<(), CudaError> {
+        assert!(size.blocks > 0 && size.threads > 0, "a card refuses {size:?}");
+        let _alone = RUNNING.lock();
+        // SAFETY: the library has a function of that type for each kernel, whose places are those of memory here.
+        unsafe {
+            let start = kernel.0.get::<Start>(kernel.1.as_bytes()).expect("it is there");
+            start(size.blocks, size.threads, problem, numbers.as_ptr());
+        }
+        Ok(())
+    }
+
+    fn finish(&self) -> Result<(), CudaError> {
+        Ok(())
+    }
+
+    fn event(&self) -> Result<Instant, CudaError> {
+        Ok(Instant::now())
+    }
+
+    fn seconds(first: &Instant, second: &Instant) -> Result<f64, CudaError> {
+        Ok((*second - *first).as_secs_f64())
+    }
+}

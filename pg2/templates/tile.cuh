@@ -1,0 +1,94 @@
+// What the kernels of P2P share: sources of a tile in shared memory against the targets of a thread.
+//
+// A thread has SHARED targets, so that a source read from shared memory serves several pairs. With fewer targets than a block
+// takes, `ways` threads have the same ones: each takes one stretch of every tile, and their sums meet in shared memory, in one
+// order. Where a source may be too close to a target, distances are looked at, in groups of UNROLL; pairs that are too close are
+// left out and counted.
+
+// Threads that have the same targets at most: each has a group of sources in a full tile.
+#define MOST_WAYS (TILE / UNROLL < 32 ? TILE / UNROLL : 32)
+#define WARPS (THREADS / 32)
+#define GUARDS (TILE / UNROLL / 32 + 1)     // words with a bit for each group of a warp's stretches
+static_assert(WARPS * GUARDS <= THREADS, "each guard is cleared by a thread of its own");
+
+struct __align__(4 * sizeof(Real)) Real4 { Real x, y, z, w; };
+
+// What is summed for a target, and how many sources were left out.
+struct Sums { Real potential, gradient[3]; uint32_t close; };
+
+typedef uint32_t Guards[WARPS][GUARDS];
+
+PF void clear(Guards &guards)
+{
+    if (threadIdx.x < WARPS * GUARDS)
+        guards[threadIdx.x / GUARDS][threadIdx.x % GUARDS] = 0;
+}
+
+// Notes that source k of a way's stretch may be too close: for all warps that have threads of this way.
+PF void mark(Guards &guards, const uint32_t way, const uint32_t threads, const uint32_t k)
+{
+    for (uint32_t warp = way * threads / 32; warp <= (way * threads + threads - 1) / 32; warp++)
+        atomicOr(&guards[warp][k / UNROLL / 32], 1u << (k / UNROLL % 32));
+}
+
+// The targets of a thread against the groups of its stretch.
+PF void add_stretch(const Real4 *s, const uint32_t groups, const Guards &guards, const Real (&at)[SHARED][3], const Real eps2,
+                    const Real least, Sums (&sums)[SHARED])
+{
+    for (uint32_t group = 0; group < groups;) {
+        const uint32_t left = groups - group, known = 32 - group % 32;
+        const uint32_t guard = guards[threadIdx.x / 32][group / 32] >> (group % 32);
+        if (guard & 1) {
+#pragma unroll UNROLL_GUARDED
+            for (int k = 0; k < UNROLL; k++, s++) {
+                const Real4 a = *s;
+                const Real x[3] = {a.x, a.y, a.z};
+#pragma unroll
+                for (int t = 0; t < SHARED; t++) {
+                    const Real d[3] = {x[0] - at[t][0], x[1] - at[t][1], x[2] - at[t][2]};
+                    const bool is_close = d[0] * d[0] + d[1] * d[1] + d[2] * d[2] < least;
+                    sums[t].close += is_close;
+                    // Without a charge, and moved so that all is a number, it adds 0.
+                    const Real moved[3] = {is_close ? at[t][0] + 1 : x[0], x[1], x[2]};
+                    pair(at[t], moved, is_close ? (Real)0 : a.w, eps2, &sums[t].potential, sums[t].gradient);
+                }
+            }
+            group++;
+            continue;
+        }
+        // All groups up to the next guarded one.
+        uint32_t plain = guard ? __ffs(guard) - 1 : known;
+        plain = plain < left ? plain : left;
+        group += plain;
+        for (; plain > 0; plain--, s += UNROLL) {
+#pragma unroll
+            for (int k = 0; k < UNROLL; k++) {
+                const Real4 a = s[k];
+                const Real x[3] = {a.x, a.y, a.z};
+#pragma unroll
+                for (int t = 0; t < SHARED; t++)
+                    pair(at[t], x, a.w, eps2, &sums[t].potential, sums[t].gradient);
+            }
+        }
+    }
+}
+
+// The sums of all ways for a target, which the first way has afterwards. All threads of the block come here.
+PF Sums joined(Sums sum, Sums *const parts, const uint32_t ways, const uint32_t threads, const uint32_t way, const uint32_t place)
+{
+    if (ways == 1)
+        return sum;
+    __syncthreads();
+    if (way < ways)
+        parts[threadIdx.x] = sum;
+    __syncthreads();
+    if (way == 0)
+        for (uint32_t k = 1; k < ways; k++) {
+            const Sums &other = parts[k * threads + place];
+            sum.potential += other.potential;
+            for (int a = 0; a < 3; a++)
+                sum.gradient[a] += other.gradient[a];
+            sum.close += other.close;
+        }
+    return sum;
+}
