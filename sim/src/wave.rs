@@ -48,8 +48,8 @@ pub fn clocks(graph: &Graph, config: &Config, design: &Design) -> Result<Vec<Clo
     let stream = first_job(graph, config);
     let mut input = stream.packets().flat_map(|p| beats(p, words)).map(|(beat, last)| (beat.to_vec(), last)).peekable();
     let mut bench = ModuleBench::build(&by_words(design, config))?;
-    // What the registers hold before the first edge is not defined, and not shown.
-    step(&mut bench, words, true, None);
+    // What the outputs are before the reset has reached them is not defined, and not shown.
+    (0..RESET).for_each(|_| drop(step(&mut bench, words, true, None)));
     let mut clocks = Vec::new();
     while clocks.len() < PATIENCE {
         let rst = clocks.len() < RESET;

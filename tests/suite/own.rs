@@ -77,6 +77,20 @@ fn files_by_module_have_the_text_of_the_one_file_and_lint() {
     }
 }
 
+#[test]
+fn a_module_with_too_long_a_name_for_a_file_is_refused_before_anything_is_written() {
+    let place = Place::new();
+    let name = "n".repeat(250);
+    place.write(
+        "k.pg2",
+        format!("int32 s fout;\nint32 a ipin;\nint32 b jpin;\n{name} = a - b;\ns += {name} * {name};\n"),
+    );
+    let ended = place.run("build k.pg2 -o out --pipelines 1 --split").expect(1);
+    has(&ended.err, &["has too long a name for a file", "leave --split out"]);
+    assert!(!place.path("out").exists());
+    place.run("build k.pg2 -o out --pipelines 1").expect(0);
+}
+
 /// The commands of each vendor's tool that a script may use.
 fn commands(tool: &str) -> &'static [&'static str] {
     match tool {
@@ -207,6 +221,11 @@ fn vhdl_components_fit_the_verilog_module() {
             format!("{name} : {mode} {kind}")
         };
         let ports: Vec<String> = ports(&verilog(&place), engine).iter().map(port).collect();
+        // In the component and in the entity; GHDL lets a component's modes differ.
+        let text = out(&place, &format!("{engine}.vhd")).split_whitespace().collect::<Vec<_>>().join(" ");
+        for port in &ports {
+            assert_eq!(text.matches(&format!(" {port}")).count(), 2, "{port}: {text}");
+        }
         let name = |name: &str| if name.contains("__") { format!("\\{name}\\") } else { name.to_string() };
         place.write(
             "out/engine.vhd",

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 const WORD: usize = 52;
 const MARGIN: usize = 8;
 /// Width that the clocks of a line share.
-const LINE: usize = 880;
+const LINE: usize = 960;
 /// Where clocks begin, behind the names.
 const LEFT: usize = 76;
 /// Height of a signal with its distance to the next one, and alone.
@@ -88,7 +88,7 @@ pub fn draw(top: &str, config: &Config, clocks: &[Clock]) -> String {
     let rows = columns.chunks((LINE / column).max(4));
     let lines: Vec<Line> = rows.enumerate().map(|(k, row)| line(clocks, row, column, 34 + k * height)).collect();
     let title = format!(
-        "{top}, {} lanes in {} groups, streams of {} bits: reset, first packets and first result",
+        "{top} (lanes: {}, lane groups: {}, streams: {} bits): reset, first packets, first result",
         config.pipelines, config.groups, config.stream_bits
     );
     let widest = columns.len().min((LINE / column).max(4));

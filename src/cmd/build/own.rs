@@ -28,6 +28,9 @@ pub struct OwnArgs {
     wave: bool,
 }
 
+/// Bytes of a module's name that make a file's name everywhere, with what is put behind it.
+const LONGEST: usize = 240;
+
 /// A design whose top has an engine's ports, and its files.
 pub struct Whole<'a> {
     pub netlist: &'a Netlist,
@@ -62,8 +65,14 @@ impl OwnArgs {
             let text = format!("{made}{lint}\n{}", netlist.verilog()?);
             return Ok(vec![Text { name: format!("{}.v", netlist.top), text }]);
         }
-        let modules = netlist.verilog_by_module()?.into_iter();
-        Ok(modules.map(|(name, text)| Text { name: format!("{name}.v"), text: format!("{made}\n{text}") }).collect())
+        let file = |(name, text): (String, String)| {
+            if name.len() > LONGEST {
+                let advice = "leave --split out, or take shorter names in the kernel";
+                return Err(Failure::Input(format!("the module {name} has too long a name for a file; {advice}")));
+            }
+            Ok(Text { name: format!("{name}.v"), text: format!("{made}\n{text}") })
+        };
+        netlist.verilog_by_module()?.into_iter().map(file).collect()
     }
 
     /// All that was asked for around it.
