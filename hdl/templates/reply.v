@@ -99,7 +99,8 @@
     always @(posedge clk) begin
         clearing <= rst | clear;
         target_came <= first_target & ~rst;
-        result_left <= m_result & m_tvalid & m_tready & m_tlast;
+        // No result leaves while an answer is made.
+        result_left <= m_result & m_tvalid & m_tready & m_tlast & ~answering;
     end
     always @(posedge clk) begin
         if (clearing) begin
