@@ -12,8 +12,9 @@ use crate::fmm::{FmmError, FmmOptions, Plan, Precision};
 use crate::tree::boxmap::BoxMap;
 use pg2::graph::Graph;
 
-/// Particles of a run, and runs of which the median counts.
+/// Particles of a run, fewer where a kernel's meaning takes longer than native code, and runs of which the median counts.
 const PARTICLES: usize = 40_000;
+const OF_KERNEL: usize = 10_000;
 const RUNS: usize = 3;
 
 /// The kernel that a black-box expansion and P2P by a kernel's meaning are measured with, and its `kappa` in units of one over the
@@ -52,8 +53,9 @@ pub fn measure(step: &mut dyn FnMut(usize, usize)) -> Result<Costs, FmmError> {
 fn far(basis: Basis, precision: Precision) -> Result<(Far, f64), FmmError> {
     let orders = orders(basis);
     let kernel = if basis == Basis::Chebyshev { Some(kernel()) } else { None };
-    let uniform = generate(PARTICLES, Distribution::Uniform, Charge::Random, 1);
-    let dense = generate(PARTICLES, Distribution::Plummer, Charge::Mass, 1);
+    let count = if kernel.is_some() { OF_KERNEL } else { PARTICLES };
+    let uniform = generate(count, Distribution::Uniform, Charge::Random, 1);
+    let dense = generate(count, Distribution::Plummer, Charge::Mass, 1);
     let options = |order| FmmOptions { order, basis, precision, ..FmmOptions::default() };
     let mut m2l = [0.0; 2];
     let mut far = Far { cell: 0.0, product: 0.0, particle: 0.0, shift: 0.0, point: 0.0 };
@@ -62,7 +64,7 @@ fn far(basis: Basis, precision: Precision) -> Result<(Far, f64), FmmError> {
         let terms = terms_of(basis, order);
         let (cells, all) = runs(&uniform, &options(order), kernel.as_ref())?;
         let median = |pick: &dyn Fn(&Stats) -> f64| median(&all, pick);
-        let n = PARTICLES as f64;
+        let n = count as f64;
         *m2l = median(&|s| s.seconds.m2l / s.pairs.m2l as f64);
         far.particle = median(&|s| (s.seconds.p2m + s.seconds.l2p) / n) / terms;
         far.shift = median(&|s| (s.seconds.m2m + s.seconds.l2l) / cells as f64) / terms;
