@@ -59,7 +59,6 @@ fn wrong_usage_is_status_2() {
         ("fmm --n 10 --threads -1", &["'-1'", "--threads <N>"]),
         ("fmm --n 10 --lower-beyond -1", &["from 0 to 1e9, not -1.0"]),
         ("build k.pg2 -o d --freq -5", &["--freq", "1 to 1000"]),
-        ("run k.pg2 --i i.csv --j j.csv --cells -1", &["--cells <RC>", "-1"]),
         ("gen m2l --order -3", &["'-3'", "1..=8"]),
         ("fmm --n 10 --eps nan", &["softening"]),
         ("fmm --n 10 --order 9", &["1 to 8"]),

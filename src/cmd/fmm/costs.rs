@@ -15,7 +15,7 @@ use sim::cache::Cache;
 
 /// The file in the cache, and the version of what it holds.
 const FILE: &str = "costs.json";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// What is kept.
 #[derive(Serialize, Deserialize)]
@@ -77,6 +77,9 @@ pub fn measure() -> Result<(), Failure> {
     output::print(&format!("\nkept in {}\n", pg2::report::shown::path(&path)))
 }
 
+const BASES: [(&str, Basis); 3] =
+    [("solid", Basis::Solid), ("cartesian", Basis::Cartesian), ("chebyshev", Basis::Chebyshev)];
+
 /// What was measured and what follows, for a terminal.
 fn table(kept: &Kept) -> String {
     let Kept { machine, costs, .. } = kept;
@@ -84,7 +87,9 @@ fn table(kept: &Kept) -> String {
     let mut out = format!("{machine}, nanoseconds\n\n");
     out += &format!("{:<44}{:>10}{:>10}\n", "", "f32", "f64");
     out += &format!("{:<44}{}\n", "P2P, a pair", [costs.f32.pair, costs.f64.pair].map(ns).concat());
-    for (name, basis) in [("solid", Basis::Solid), ("cartesian", Basis::Cartesian)] {
+    let by_kernel = [costs.f32.kernel_pair, costs.f64.kernel_pair].map(ns).concat();
+    out += &format!("{:<44}{by_kernel}\n", "P2P by a kernel's meaning (p2p_yukawa)");
+    for (name, basis) in BASES {
         let both = [costs.f32.far(basis), costs.f64.far(basis)];
         type Pick = fn(&cost::Far) -> f64;
         let picks: [(&str, Pick); 5] = [
@@ -100,9 +105,12 @@ fn table(kept: &Kept) -> String {
     }
     out += "\nleaf sizes that follow, where the particles are not uniform:\n\n";
     out += &format!("{:<44}{:>10}{:>10}{:>10}{:>10}\n", "order", 4, 6, 10, 14);
-    for (name, basis) in [("solid", Basis::Solid), ("cartesian", Basis::Cartesian)] {
+    for (name, basis) in BASES {
         for (bits, precision) in [("f32", Precision::F32), ("f64", Precision::F64)] {
-            let leaf = |order| costs.leaf(&cost::Choice { n: 0, basis, order, precision });
+            let leaf = |order: usize| match order <= basis.max_order() {
+                true => costs.leaf(&cost::Choice { n: 0, basis, order, precision }).to_string(),
+                false => "-".into(),
+            };
             let sizes = [4, 6, 10, 14].map(leaf);
             let sizes: String = sizes.iter().map(|size| format!("{size:>10}")).collect();
             out += &format!("{:<44}{sizes}\n", format!("{name}, {bits}"));

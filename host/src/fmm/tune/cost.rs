@@ -17,8 +17,11 @@ pub struct Costs {
 pub struct Native {
     /// P2P of a pair.
     pub pair: f64,
+    /// P2P of a pair by what a kernel means, which goes with a black-box expansion.
+    pub kernel_pair: f64,
     pub solid: Far,
     pub cartesian: Far,
+    pub chebyshev: Far,
 }
 
 /// The far field of an expansion.
@@ -60,10 +63,6 @@ const FAR_CELLS: f64 = 8.0 * 189.0;
 /// Cells whose particles a leaf meets directly.
 const NEAR_CELLS: f64 = 27.0;
 
-/// P2P of a pair by what a kernel means: about that of `exp(-4 r) / r` on one core of a Zen 4. A black-box expansion always goes
-/// with it.
-const KERNEL_PAIR: f64 = 8e-9;
-
 /// Leaves are whole groups of so many lanes, as engines and vectors have them.
 const GROUP: f64 = 8.0;
 const LARGEST: f64 = 2048.0;
@@ -78,11 +77,24 @@ impl Default for Costs {
             shift: 2e-9,
             point: 0.3e-9,
         };
-        // Solid harmonics share a product among mirrored offsets; the Cartesian expansion computes one for each.
+        // Solid harmonics share a product among mirrored offsets; the Cartesian expansion computes one for each. Those of Chebyshev
+        // polynomials, which share them too, are the Cartesian ones, an upper bound; `measure` tells them apart.
         Costs {
-            f32: Native { pair: 0.33e-9, solid: far(8.0, 0.0055), cartesian: far(8.0, 0.0275) },
+            f32: Native {
+                pair: 0.33e-9,
+                kernel_pair: 8e-9,
+                solid: far(8.0, 0.0055),
+                cartesian: far(8.0, 0.0275),
+                chebyshev: far(8.0, 0.0275),
+            },
             // Most products of solid harmonics are computed in f32.
-            f64: Native { pair: 0.73e-9, solid: far(15.0, 0.0033), cartesian: far(10.0, 0.029) },
+            f64: Native {
+                pair: 0.73e-9,
+                kernel_pair: 8e-9,
+                solid: far(15.0, 0.0033),
+                cartesian: far(10.0, 0.029),
+                chebyshev: far(10.0, 0.029),
+            },
         }
     }
 }
@@ -101,17 +113,18 @@ impl Costs {
         let far = |f: &Far| {
             [f.cell, f.product, f.particle, f.shift, f.point].into_iter().all(is_time) && f.cell + f.product > 0.0
         };
-        let native = |n: &Native| is_time(n.pair) && n.pair > 0.0 && far(&n.solid) && far(&n.cartesian);
+        let pair = |pair: f64| is_time(pair) && pair > 0.0;
+        let native = |n: &Native| {
+            pair(n.pair) && pair(n.kernel_pair) && [&n.solid, &n.cartesian, &n.chebyshev].into_iter().all(far)
+        };
         native(&self.f32) && native(&self.f64)
     }
 
     /// The particles up to which a leaf is not worth splitting: `sqrt(B / C)` with what M2L of a cell's children and P2P of a
     /// pair cost (Gumerov and Duraiswami, 2008).
     pub fn leaf(&self, choice: &Choice) -> usize {
-        let pair = match choice.basis {
-            Basis::Chebyshev => KERNEL_PAIR,
-            Basis::Cartesian | Basis::Solid => self.native(choice.precision).pair,
-        };
+        let native = self.native(choice.precision);
+        let pair = if choice.basis == Basis::Chebyshev { native.kernel_pair } else { native.pair };
         rounded(off_the_middle(self.best(choice, pair), choice.n as f64))
     }
 
@@ -135,7 +148,8 @@ impl Native {
     pub fn far(&self, basis: Basis) -> &Far {
         match basis {
             Basis::Solid => &self.solid,
-            Basis::Cartesian | Basis::Chebyshev => &self.cartesian,
+            Basis::Cartesian => &self.cartesian,
+            Basis::Chebyshev => &self.chebyshev,
         }
     }
 }

@@ -1,24 +1,40 @@
 //! Measures what the stages cost on this machine.
 
 use super::cost::{Costs, Far, Native, terms_of};
+use crate::backends::{BackendOptions, cpu};
 use crate::data::particles::Particles;
 use crate::data::random::{Charge, Distribution, generate};
 use crate::expansion::basis::Basis;
+use crate::fmm::executor::Executor;
+use crate::fmm::offload::Pipelines;
 use crate::fmm::stats::Stats;
 use crate::fmm::{FmmError, FmmOptions, Plan, Precision};
+use crate::tree::boxmap::BoxMap;
+use pg2::graph::Graph;
 
-/// Particles of a run, and runs of which the median counts.
+/// Particles of a run, fewer where a kernel's meaning takes longer than native code, and runs of which the median counts.
 const PARTICLES: usize = 40_000;
+const OF_KERNEL: usize = 10_000;
 const RUNS: usize = 3;
 
-/// Orders between which the cost of M2L is interpolated, for solid harmonics and for the Cartesian expansion.
-const ORDERS: [[usize; 2]; 2] = [[4, 10], [3, 6]];
+/// The kernel that a black-box expansion and P2P by a kernel's meaning are measured with, and its `kappa` in units of one over the
+/// box.
+const KERNEL: &str = "p2p_yukawa";
+const KAPPA: f64 = 4.0;
+
+/// Orders between which the cost of M2L is interpolated.
+fn orders(basis: Basis) -> [usize; 2] {
+    match basis {
+        Basis::Solid => [4, 10],
+        Basis::Cartesian | Basis::Chebyshev => [3, 6],
+    }
+}
 
 /// Measures everything. `step` is called with the number of steps done and of all.
 pub fn measure(step: &mut dyn FnMut(usize, usize)) -> Result<Costs, FmmError> {
     let mut done = 0;
     let mut next = || {
-        step(done, 4);
+        step(done, 6);
         done += 1;
     };
     let mut native = |precision| -> Result<Native, FmmError> {
@@ -26,32 +42,36 @@ pub fn measure(step: &mut dyn FnMut(usize, usize)) -> Result<Costs, FmmError> {
         let (solid, pair) = far(Basis::Solid, precision)?;
         next();
         let (cartesian, _) = far(Basis::Cartesian, precision)?;
-        Ok(Native { pair, solid, cartesian })
+        next();
+        let (chebyshev, kernel_pair) = far(Basis::Chebyshev, precision)?;
+        Ok(Native { pair, kernel_pair, solid, cartesian, chebyshev })
     };
     Ok(Costs { f32: native(Precision::F32)?, f64: native(Precision::F64)? })
 }
 
 /// The far field of an expansion, and a pair of P2P.
 fn far(basis: Basis, precision: Precision) -> Result<(Far, f64), FmmError> {
-    let orders = ORDERS[(basis == Basis::Cartesian) as usize];
-    let uniform = generate(PARTICLES, Distribution::Uniform, Charge::Random, 1);
-    let dense = generate(PARTICLES, Distribution::Plummer, Charge::Mass, 1);
+    let orders = orders(basis);
+    let kernel = if basis == Basis::Chebyshev { Some(kernel()) } else { None };
+    let count = if kernel.is_some() { OF_KERNEL } else { PARTICLES };
+    let uniform = generate(count, Distribution::Uniform, Charge::Random, 1);
+    let dense = generate(count, Distribution::Plummer, Charge::Mass, 1);
     let options = |order| FmmOptions { order, basis, precision, ..FmmOptions::default() };
     let mut m2l = [0.0; 2];
     let mut far = Far { cell: 0.0, product: 0.0, particle: 0.0, shift: 0.0, point: 0.0 };
     let mut pair = 0.0;
     for (m2l, order) in m2l.iter_mut().zip(orders) {
         let terms = terms_of(basis, order);
-        let (cells, all) = runs(&uniform, &options(order))?;
+        let (cells, all) = runs(&uniform, &options(order), kernel.as_ref())?;
         let median = |pick: &dyn Fn(&Stats) -> f64| median(&all, pick);
-        let n = PARTICLES as f64;
+        let n = count as f64;
         *m2l = median(&|s| s.seconds.m2l / s.pairs.m2l as f64);
         far.particle = median(&|s| (s.seconds.p2m + s.seconds.l2p) / n) / terms;
         far.shift = median(&|s| (s.seconds.m2m + s.seconds.l2l) / cells as f64) / terms;
         pair = median(&|s| s.seconds.p2p / s.pairs.p2p as f64);
     }
     let terms = orders.map(|order| terms_of(basis, order));
-    let (_, all) = runs(&dense, &options(orders[1]))?;
+    let (_, all) = runs(&dense, &options(orders[1]), kernel.as_ref())?;
     far.point =
         median(&all, &|s| (s.seconds.m2p + s.seconds.p2l) / (s.pairs.m2p + s.pairs.p2l).max(1) as f64) / terms[1];
     let [low, high] = terms.map(|t| t * t);
@@ -61,13 +81,23 @@ fn far(basis: Basis, precision: Precision) -> Result<(Far, f64), FmmError> {
 }
 
 /// Some runs of one plan, after one that makes the tables; with the number of cells.
-fn runs(p: &Particles, options: &FmmOptions) -> Result<(usize, Vec<Stats>), FmmError> {
-    let plan = Plan::new(p.columns(), options)?;
+fn runs(p: &Particles, options: &FmmOptions, kernel: Option<&Graph>) -> Result<(usize, Vec<Stats>), FmmError> {
+    let edge = BoxMap::over(&[p.columns()]).edge();
+    let params = kernel.iter().map(|_| ("kappa".to_string(), KAPPA / edge)).collect();
+    let plan = Plan::for_kernel(p.columns(), &FmmOptions { params, ..options.clone() }, kernel)?;
+    let mut backend = (cpu::ENTRY.open)(&BackendOptions::default());
+    let mut pipelines = kernel.map(|kernel| Pipelines::new(&mut *backend, kernel, None));
+    let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
     let mut all = Vec::new();
     for _ in 0..=RUNS {
-        all.push(plan.solve(&p.q, &mut [], &mut |_, _, _| {})?.stats);
+        all.push(plan.solve(&p.q, &mut executors, &mut |_, _, _| {})?.stats);
     }
     Ok((plan.tree.cells.len(), all.split_off(1)))
+}
+
+fn kernel() -> Graph {
+    let kernel = pg2::kernels::find(KERNEL).expect("it is shipped");
+    pg2::compile(KERNEL, kernel.text).expect("shipped kernels compile").graph
 }
 
 fn median(all: &[Stats], pick: &dyn Fn(&Stats) -> f64) -> f64 {

@@ -14,7 +14,7 @@ use pg2::report::area::{Area, engine, switch};
 const NETWORK: Area = Area { tables: 6_500, registers: 5_000, multipliers: 0, memory_bits: 2 << 18 };
 
 /// Intervals of M2L that are looked at.
-const INTERVALS: [u32; 18] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32, 40, 48, 64];
+const INTERVALS: [u32; 21] = [1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 48, 64];
 
 /// Lanes of P2P, with a pair each clock, and the interval of one lane of M2L.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
