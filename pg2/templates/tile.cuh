@@ -27,6 +27,8 @@ PF void clear(Guards &guards)
 // Notes that source k of a way's stretch may be too close: for all warps that have threads of this way.
 PF void mark(Guards &guards, const uint32_t way, const uint32_t threads, const uint32_t k)
 {
+    // There are few warps; unrolled, the loop takes registers that the sums need.
+#pragma unroll 1
     for (uint32_t warp = way * threads / 32; warp <= (way * threads + threads - 1) / 32; warp++)
         atomicOr(&guards[warp][k / UNROLL / 32], 1u << (k / UNROLL % 32));
 }
@@ -82,7 +84,8 @@ PF Sums joined(Sums sum, Sums *const parts, const uint32_t ways, const uint32_t 
     if (way < ways)
         parts[threadIdx.x] = sum;
     __syncthreads();
-    if (way == 0)
+    if (way == 0) {
+#pragma unroll 1
         for (uint32_t k = 1; k < ways; k++) {
             const Sums &other = parts[k * threads + place];
             sum.potential += other.potential;
@@ -90,5 +93,6 @@ PF Sums joined(Sums sum, Sums *const parts, const uint32_t ways, const uint32_t 
                 sum.gradient[a] += other.gradient[a];
             sum.close += other.close;
         }
+    }
     return sum;
 }

@@ -98,8 +98,8 @@ fn sideband(lane: &mut Module, kernel: &str, delay: u32, ii: u32) -> (Held, Besi
     let mut in_end = |bit: u32, name: &str| lane.wire(name, of(bit) & &end);
     let (take, first, last) = (in_end(0, "take"), in_end(1, "first"), in_end(2, "last"));
     let begins = lane.wire("begins", of(1) & slots.bit(ii - 2));
-    // Lanes without sums of their own have nothing to clear.
-    lane.wire("unused_begins", unused([begins.clone()]));
+    // Lanes without sums of their own have nothing to clear, and no sum needs every slot.
+    lane.wire("unused_slots", unused([begins.clone(), slots]));
     let last_1 = lane.reg("last_1", last.clone());
     let done = lane.reg("last_2", last_1.clone());
     (Held { take: of(0), first: of(1), last: of(2) }, Beside { take, first, last, begins, last_1, done })
