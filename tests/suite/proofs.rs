@@ -116,22 +116,30 @@ fn prove_and_break(options: &str, top: &str, broken: &[(&str, &str)]) {
     }
 }
 
+const BROKEN_SEQUENCER: &[(&str, &str)] = &[
+    ("(hold | finish_ready)", "(hold | 1'b1)"),
+    ("wire room = ~places[2];", "wire room = 1'b1;"),
+    ("pair_one <= pair_left == ", "pair_one <= 1'b1 + pair_left == "),
+];
+const BROKEN_REPLY: &[(&str, &str)] =
+    &[("(reply & quiet & ~waiting)", "(reply & ~waiting)"), ("else if (takes) at <=", "else at <=")];
+
 #[test]
 fn the_sequencer_streams_each_segment_of_each_group_once() {
-    let broken = [
-        ("(hold | finish_ready)", "(hold | 1'b1)"),
-        ("wire room = ~places[2];", "wire room = 1'b1;"),
-        ("pair_one <= pair_left == ", "pair_one <= 1'b1 + pair_left == "),
-    ];
-    prove_and_break("--pipelines 2 --jmem 256", "p2p_paper_sequence", &broken);
+    prove_and_break("--pipelines 2 --jmem 256", "p2p_paper_sequence", &BROKEN_SEQUENCER[..1]);
 }
 
 #[test]
 fn a_beat_that_is_offered_stays_until_it_is_taken() {
-    let broken = [("(reply & quiet & ~waiting)", "(reply & ~waiting)"), ("else if (takes) at <=", "else at <=")];
-    prove_and_break("--pipelines 1 --jmem 256", "p2p_paper_reply", &broken);
     let broken = [("next = circle & (~circle + 2'd1);", "next = circle;")];
     prove_and_break("--pipelines 2 --groups 2 --jmem 256", "p2p_paper_reply", &broken);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn every_broken_sequencer_and_output_is_found() {
+    prove_and_break("--pipelines 2 --jmem 256", "p2p_paper_sequence", BROKEN_SEQUENCER);
+    prove_and_break("--pipelines 1 --jmem 256", "p2p_paper_reply", BROKEN_REPLY);
 }
 
 /// Whether the ECP5 netlist of module `top` equals the text `gold`, which is a module of that name too: from any state, once

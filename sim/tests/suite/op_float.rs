@@ -222,6 +222,7 @@ fn wide_operators_agree_with_their_bits_at_150_mhz() {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn all_operators_agree_with_their_bits_at_300_mhz() {
     check(cases(&["float5.2", "float18.9", "float64.52"], false), 300.0);
 }
