@@ -115,7 +115,7 @@ fn commands(tool: &str) -> &'static [&'static str] {
 fn calls(place: &Place, tool: &str, script: &str) -> Option<Vec<Vec<String>>> {
     let recorded =
         |name: &&str| format!("proc {name} {{args}} {{ puts [join [list {name} {{*}}$args] \\x1f]; return {name} }}\n");
-    let stubs: String = commands(tool).iter().map(|name| recorded(name)).collect();
+    let stubs: String = commands(tool).iter().map(recorded).collect();
     place.write("stubs.tcl", format!("proc package {{args}} {{}}\n{stubs}source out/{script}\n"));
     let (good, said) = testkit::run(Command::new("tclsh").arg("stubs.tcl").current_dir(place.path("")))?;
     assert!(good, "{script}: {said}");

@@ -12,8 +12,10 @@ const FIRST: &str = "int24 a[2] ipin; int24 b[2] jpin; float20.12 w jpin; int56 
 d = (float20.12)(b - a); s += (int56)(w * (d * d)); m max= b[0] - a[1];";
 const SECOND: &str = "int32 x ipin; uint12 y ipin; int32 u jpin; int9 k param; int64 s[2] fout;
 p = (x - u) * (int32)y; s[0] += p * p; s[1] += p * (int32)k - u * x;";
-/// Name, parameters, and columns with their bits.
-const KERNELS: [(&str, &str, [&[(&str, u32)]; 2]); 2] = [
+/// Columns with their bits.
+type Columns = &'static [(&'static str, u32)];
+/// Name, parameters, and the columns of targets and sources.
+const KERNELS: [(&str, &str, [Columns; 2]); 2] = [
     ("first", "", [&[("a[0]", 24), ("a[1]", 24)], &[("b[0]", 24), ("b[1]", 24), ("w", 20)]]),
     ("second", "--param k=77", [&[("x", 32), ("y", 12)], &[("u", 32)]]),
 ];

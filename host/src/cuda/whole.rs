@@ -200,11 +200,11 @@ impl<T: Number, C: Card> Whole<T, C> {
 
 /// Does something for every card, each on a thread.
 fn at_once<I: Send>(
-    all: impl ExactSizeIterator<Item = I>,
+    mut all: impl ExactSizeIterator<Item = I>,
     work: impl Fn(I) -> Result<(), CudaError> + Sync,
 ) -> Result<(), CudaError> {
     if all.len() == 1 {
-        return all.map(work).collect();
+        return all.try_for_each(work);
     }
     let work = &work;
     std::thread::scope(|scope| {

@@ -149,8 +149,11 @@ fn hand_on(group: &mut Module, s: &Shape, handed: &[(String, u32)]) -> Vec<(Stri
 const FROM_LANES: [(&str, &str); 4] =
     [("r_data", "l_r_data"), ("r_flags", "l_r_flags"), ("r_done", "l_r_done"), ("quiet", "collected")];
 
-/// Name and width of each input of a group, and of each wire between its blocks.
-fn inputs_and_nets(s: &Shape) -> (Vec<(String, u32)>, Vec<(String, u32)>) {
+/// Name and width of each of some signals.
+type Signals = Vec<(String, u32)>;
+
+/// The inputs of a group, and the wires between its blocks.
+fn inputs_and_nets(s: &Shape) -> (Signals, Signals) {
     let (list, sequence, collect) = (list(s), sequence(s, 1), collect(s));
     let outer = outputs(s);
     let mut inputs = vec![("clk".to_string(), 1), ("rst".into(), 1)];

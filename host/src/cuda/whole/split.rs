@@ -95,7 +95,7 @@ fn parents(leaves: Span, depth: u32) -> [Span; 8] {
         let side = 2u32 << level;
         let parent = |cell: u32| {
             let [x, y, z] = [cell % side, cell / side % side, cell / side / side];
-            (z / 2 << level | y / 2) << level | x / 2
+            ((((z / 2) << level) | (y / 2)) << level) | (x / 2)
         };
         // The extremes are among the ends, and the ends of rows and planes next to them.
         let (first, last, plane) = (below.first, below.end - 1, side * side);
@@ -117,7 +117,7 @@ mod tests {
     /// Rows with so many pairs, 3 particles and 2 blocks each.
     fn rows(pairs: &[u64]) -> Vec<Row> {
         let ends = pairs.iter().chain([&0]).enumerate();
-        ends.map(|(k, pairs)| Row { pairs: *pairs, start: 3 * k as u64 | (2 * k as u64) << 32 }).collect()
+        ends.map(|(k, pairs)| Row { pairs: *pairs, start: (3 * k as u64) | ((2 * k as u64) << 32) }).collect()
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub fn smooth() -> &'static [Fit; 4] {
     static FITS: OnceLock<[Fit; 4]> = OnceLock::new();
     let factor = 2.0 / PI.sqrt();
     let derivative = |n: usize| {
-        let sign = if n % 2 == 0 { factor } else { -factor };
+        let sign = if n.is_multiple_of(2) { factor } else { -factor };
         Fit::new(move |x| sign * boys(n, x))
     };
     FITS.get_or_init(|| std::array::from_fn(derivative))
@@ -96,7 +96,7 @@ fn ein(x: f64) -> f64 {
 /// The `k`-th derivative of `(1 - exp(-x)) / x`, the integral of (-t)^k exp(-x t) from 0 to 1, for k up to 2.
 #[inline(always)]
 pub fn mean_decay(k: usize, x: f64) -> f64 {
-    let sign = if k % 2 == 0 { 1.0 } else { -1.0 };
+    let sign = if k.is_multiple_of(2) { 1.0 } else { -1.0 };
     if k == 0 {
         return if x > 0.0 { -(-x).exp_m1() / x } else { 1.0 };
     }

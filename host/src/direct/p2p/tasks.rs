@@ -326,10 +326,10 @@ impl<'a> Leaves<'a> {
         let close = own.close[first..].iter_mut().zip(scratch.sums.chunks(sets));
         close.for_each(|(close, sums)| *close += sums[0].close);
         for (place, set) in setting.held.iter().enumerate() {
-            for a in 0..4 {
+            for (a, scale) in scale.into_iter().enumerate() {
                 let sums = scratch.sums[place..].iter().step_by(sets);
                 let column = own.columns[4 * set + a][first..].iter_mut().zip(sums);
-                column.for_each(|(to, sum)| *to += sum.force[a] * scale[a]);
+                column.for_each(|(to, sum)| *to += sum.force[a] * scale);
             }
         }
     }

@@ -27,7 +27,7 @@ fn particles(n: usize, distribution: Distribution) -> Particles {
 fn charges(n: usize, seed: u64) -> Vec<f64> {
     let mut random = Random::new(seed);
     let sizes = |k: usize| match k {
-        _ if seed % 2 == 0 => 1.0,
+        _ if seed.is_multiple_of(2) => 1.0,
         _ if k % 601 == 20 => 0.0,
         _ if k % 701 == 30 => 1e-12,
         _ => 1.0,
