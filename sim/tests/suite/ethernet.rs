@@ -1,14 +1,15 @@
 //! The Verilog of the link over Ethernet against the host's end, at the pace of a gigabit: an engine that echoes gets each
 //! beat once and in order, and so does the host, whatever the network does; and against the program that specifies it.
 
-use hdl::engine::protocol::{Stream, pad};
+use crate::echo::{answer, echoed, identity};
+use hdl::engine::protocol::Stream;
 use hdl::ethernet::board::{BoardEnd, Peer};
 use hdl::ethernet::datagram::{Datagram, Kind};
 use hdl::ethernet::{Datagrams, netlist, words};
 use hdl::rtl::netlist::Dir::{In, Out};
 use hdl::rtl::netlist::{Item, Module, Netlist};
+use hdl::serial::Identity;
 use hdl::serial::host::{Failure, HostEnd, Patience, Traffic};
-use hdl::serial::{EngineIdentity, Identity, kernel_hash};
 use sim::board::fault::Fault;
 use sim::board::fault::datagrams::Way;
 use sim::board::words::WordsSim;
@@ -18,37 +19,9 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 const CLOCK: u32 = 50_000_000;
+const RINGS: (u8, u8) = (15, 15);
 const US: Peer = Peer { address: 0xc0a8_0101, port: 40_000 };
 const OTHER: Peer = Peer { address: 0xc0a8_0102, port: 40_001 };
-
-fn identity(stream_bits: u32, clock_hz: u32) -> Identity {
-    let identity = Identity {
-        engines: vec![EngineIdentity {
-            kernel: "echo".into(),
-            hash: kernel_hash("echo"),
-            pipelines: 7,
-            groups: 1,
-            i_banks: 2,
-            ii: 1,
-            jmem_records: 1000,
-            segments: 32,
-        }],
-        stream_bits,
-        clock_hz,
-        baud: 0,
-        down_bits: 15,
-        up_bits: 15,
-    };
-    identity.verify().expect("a link that can be built");
-    identity
-}
-
-/// What the engine makes of beat number `count`.
-fn echoed(words: &[u32], last: bool, count: usize) -> Vec<u32> {
-    let mut answer = words.to_vec();
-    answer[0] ^= (last as u32) << 31 | (count as u32 & 0xffff);
-    answer
-}
 
 /// A link in front of the module that has its engines: `netlist` is the link, and the top of `engines` has the ports of an engine.
 pub fn simulated_around(mut netlist: Netlist, engines: Netlist) -> Option<WordsSim> {
@@ -206,7 +179,7 @@ impl Bench {
     }
 
     fn exchange(&mut self, stream: &Stream, beat_words: u32) -> Result<(), Failure> {
-        self.exchange_words(stream, beat_words, beats(stream, beat_words).len())
+        self.exchange_words(stream, beat_words, answer(stream, beat_words).len())
     }
 
     /// Sends packets until all are there and so many words have come back.
@@ -227,22 +200,6 @@ fn due(queue: &mut VecDeque<(u64, Vec<u8>)>, now: u64) -> Option<Vec<u8>> {
     queue.pop_front().map(|d| d.1)
 }
 
-/// What comes back of packets.
-fn beats(stream: &Stream, beat_words: u32) -> Vec<u32> {
-    let mut answer = Vec::new();
-    let mut count = 0;
-    for packet in stream.packets() {
-        let mut words = packet.to_vec();
-        pad(&mut words, 0, beat_words);
-        let most = words.len() / beat_words as usize;
-        for (k, beat) in words.chunks(beat_words as usize).enumerate() {
-            answer.extend(echoed(beat, k + 1 == most, count));
-            count += 1;
-        }
-    }
-    answer
-}
-
 fn packets(random: &mut Random, most: u64, total: usize) -> Stream {
     let mut stream = Stream::default();
     while stream.words.len() < total {
@@ -260,12 +217,12 @@ pub fn all(rate: f64) -> Vec<Fault> {
 fn work_is_delivered_once_and_in_order_over_any_network() {
     for (k, rate) in [0.0, 0.01, 0.05, 0.1].into_iter().enumerate() {
         for (slow, stream_bits) in [(true, 32), (false, 64), (true, 128)] {
-            let Some(board) = simulated(&identity(stream_bits, CLOCK), slow) else { return };
+            let Some(board) = simulated(&identity(1, stream_bits, CLOCK, 0, RINGS), slow) else { return };
             let mut bench = Bench::new(board, &all(rate), k as u64);
             let stream = packets(&mut Random::new(k as u64), [5, 300, 3000][k % 3], 60_000);
             let beat_words = stream_bits / 32;
             bench.exchange(&stream, beat_words).unwrap_or_else(|e| panic!("{rate}, {stream_bits} bits: {e:?}"));
-            assert!(bench.came == beats(&stream, beat_words), "{rate}, {stream_bits} bits");
+            assert!(bench.came == answer(&stream, beat_words), "{rate}, {stream_bits} bits");
             assert_eq!(bench.host.traffic().again > 0, rate > 0.0);
         }
     }
@@ -274,11 +231,11 @@ fn work_is_delivered_once_and_in_order_over_any_network() {
 #[test]
 fn a_gigabit_is_used_in_both_directions_and_with_faults() {
     for (rate, least) in [(0.0, 110e6), (0.002, 100e6)] {
-        let Some(board) = simulated(&identity(32, CLOCK), false) else { return };
+        let Some(board) = simulated(&identity(1, 32, CLOCK, 0, RINGS), false) else { return };
         let mut bench = Bench::new(board, &all(rate), 7);
         let stream = packets(&mut Random::new(7), 3000, 3_000_000);
         bench.exchange(&stream, 1).expect("a good network");
-        assert!(bench.came == beats(&stream, 1));
+        assert!(bench.came == answer(&stream, 1));
         let seconds = bench.board.now() as f64 / CLOCK as f64;
         let found = stream.words.len() as f64 * 4.0 / seconds;
         let traffic: Traffic = bench.host.traffic();
@@ -289,7 +246,7 @@ fn a_gigabit_is_used_in_both_directions_and_with_faults() {
 
 #[test]
 fn a_pulled_cable_is_noticed() {
-    let Some(board) = simulated(&identity(32, CLOCK), false) else { return };
+    let Some(board) = simulated(&identity(1, 32, CLOCK, 0, RINGS), false) else { return };
     let mut bench = Bench::new(board, &[], 1);
     // Five seconds of a board are minutes of its simulation.
     bench.host = HostEnd::new(5, Patience { silence: Duration::from_millis(10), ..Patience::default() });
@@ -314,7 +271,7 @@ fn heard(of: &(Peer, Vec<u8>)) -> (Peer, Kind, [u32; 3], Vec<u32>) {
 #[test]
 fn the_verilog_answers_as_the_program_does() {
     // A slow clock on paper, so that hosts can be silent for long in few clocks.
-    let identity = identity(32, 10_000);
+    let identity = identity(1, 32, 10_000, 0, RINGS);
     let silence = 25_000;
     let Some(mut board) = simulated(&identity, false) else { return };
     let mut program = BoardEnd::new(identity);

@@ -1,11 +1,12 @@
 //! The link's Verilog, bit by bit on its serial line, against the host's end: an engine that echoes at a random pace gets
 //! each beat once and in order, and so does the host, whatever the line does.
 
-use hdl::engine::protocol::{Stream, pad};
+use crate::echo;
+use hdl::engine::protocol::Stream;
 use hdl::rtl::netlist::Dir::{In, Out};
 use hdl::rtl::netlist::{Item, Module};
 use hdl::serial::host::{Failure, HostEnd, Patience};
-use hdl::serial::{EngineIdentity, Identity, chunks, kernel_hash, netlist};
+use hdl::serial::{Identity, chunks, netlist};
 use sim::board::fault::{Channel, Fault};
 use sim::board::{BoardSim, Design, Line};
 use sim::cache::Cache;
@@ -13,31 +14,11 @@ use sim::stimuli::Random;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-fn identity(stream_bits: u32, clock_hz: u32, rings: (u8, u8)) -> Identity {
-    Identity {
-        engines: vec![EngineIdentity {
-            kernel: "echo".into(),
-            hash: kernel_hash("echo"),
-            pipelines: 7,
-            groups: 1,
-            i_banks: 2,
-            ii: 1,
-            jmem_records: 1000,
-            segments: 32,
-        }],
-        stream_bits,
-        clock_hz,
-        baud: 3_000_000,
-        down_bits: rings.0,
-        up_bits: rings.1,
-    }
-}
+const BAUD: u32 = 3_000_000;
 
-/// What the engine makes of beat number `count`, for a kernel of words.
-fn echoed(words: &[u32], last: bool, count: usize) -> Vec<u32> {
-    let mut answer = words.to_vec();
-    answer[0] ^= (last as u32) << 31 | (count as u32 & 0xffff);
-    answer
+/// What comes back for all packets since the session began.
+fn answer(stream: &Stream, beat_words: u32) -> Vec<u8> {
+    echo::answer(stream, beat_words).iter().flat_map(|w| w.to_le_bytes()).collect()
 }
 
 /// Link and engine as the top of a board. An engine that sees a rule of AXI4-Stream broken spoils what it says.
@@ -163,22 +144,6 @@ impl Bench {
     }
 }
 
-/// What comes back for all packets since the session began.
-fn answer(stream: &Stream, beat_words: u32) -> Vec<u8> {
-    let mut count = 0;
-    let mut bytes = Vec::new();
-    for packet in stream.packets() {
-        let mut words = packet.to_vec();
-        pad(&mut words, 0, beat_words);
-        let beats = words.len() / beat_words as usize;
-        for (k, beat) in words.chunks(beat_words as usize).enumerate() {
-            bytes.extend(echoed(beat, k + 1 == beats, count).iter().flat_map(|w| w.to_le_bytes()));
-            count += 1;
-        }
-    }
-    bytes
-}
-
 fn packets(random: &mut Random, total: usize) -> Stream {
     let mut stream = Stream::default();
     while stream.words.len() < total {
@@ -193,7 +158,7 @@ fn packets(random: &mut Random, total: usize) -> Stream {
 }
 
 fn check(stream_bits: u32, clock_hz: u32, rings: (u8, u8), drift: f64, faults: &[Fault], total: usize) {
-    let identity = identity(stream_bits, clock_hz, rings);
+    let identity = echo::identity(1, stream_bits, clock_hz, BAUD, rings);
     let Some(mut bench) = Bench::new(&identity, drift, faults, 11) else { return };
     let stream = packets(&mut Random::new(clock_hz as u64), total);
     bench.exchange(&stream, stream_bits / 32).unwrap_or_else(|e| panic!("{faults:?}: {e:?}"));
@@ -239,7 +204,7 @@ fn nothing_is_lost_or_repeated_over_bad_lines() {
 
 #[test]
 fn a_new_session_takes_nothing_of_the_one_before() {
-    let identity = identity(32, 24_000_000, (11, 11));
+    let identity = echo::identity(1, 32, 24_000_000, BAUD, (11, 11));
     let Some(mut bench) = Bench::new(&identity, 1.0, &[], 5) else { return };
     let mut random = Random::new(3);
     for session in 0..12 {

@@ -1,40 +1,18 @@
 //! The link's Verilog passes the strictest checks of three tools in every shape.
 
-use hdl::serial::{EngineIdentity, Identity};
+use crate::echo;
 use std::process::Command;
-
-fn identity(stream_bits: u32, clock_hz: u32, baud: u32, down_bits: u8, up_bits: u8) -> Identity {
-    let identity = Identity {
-        engines: vec![EngineIdentity {
-            kernel: "kernel".into(),
-            hash: 0x0123_4567_89ab_cdef,
-            pipelines: 3,
-            groups: 1,
-            i_banks: 2,
-            ii: 1,
-            jmem_records: 1024,
-            segments: 512,
-        }],
-        stream_bits,
-        clock_hz,
-        baud,
-        down_bits,
-        up_bits,
-    };
-    identity.verify().expect("a link that can be built");
-    identity
-}
 
 #[test]
 fn every_shape_is_clean() {
     for identity in [
-        identity(32, 12_000_000, 1_000_000, 11, 11),
-        identity(64, 50_000_000, 3_000_000, 9, 14),
-        identity(128, 18_000_000, 3_000_000, 12, 10),
-        identity(32, 100_000_000, 9600, 14, 9),
-        identity(32, 50_000_000, 0, 15, 15),
-        identity(64, 75_000_000, 0, 12, 16),
-        identity(128, 50_000_000, 0, 13, 12),
+        echo::identity(1, 32, 12_000_000, 1_000_000, (11, 11)),
+        echo::identity(1, 64, 50_000_000, 3_000_000, (9, 14)),
+        echo::identity(1, 128, 18_000_000, 3_000_000, (12, 10)),
+        echo::identity(1, 32, 100_000_000, 9600, (14, 9)),
+        echo::identity(1, 32, 50_000_000, 0, (15, 15)),
+        echo::identity(1, 64, 75_000_000, 0, (12, 16)),
+        echo::identity(1, 128, 50_000_000, 0, (13, 12)),
     ] {
         let of = if identity.is_ethernet() { hdl::ethernet::netlist } else { hdl::serial::netlist };
         let netlist = of(&identity);

@@ -6,6 +6,7 @@ mod common;
 mod cycle;
 mod definitions;
 mod demand;
+mod echo;
 mod emulated;
 mod emulator;
 mod engine;

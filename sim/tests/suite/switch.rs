@@ -1,6 +1,7 @@
 //! The Verilog of the switch in front of several engines: behind a link over a bad network, each engine gets its packets and the
 //! host its answers, as the switch as a program says; and it passes the checks of three tools.
 
+use crate::echo;
 use crate::ethernet::{Bench, all, simulated_around};
 use hdl::engine::protocol::{Stream, beats, pad};
 use hdl::engine::switch::{MOST_ENGINES, Switch, To, addressed, around};
@@ -8,7 +9,6 @@ use hdl::engine::{Config, Layout};
 use hdl::ethernet::netlist;
 use hdl::rtl::netlist::Dir::{In, Out};
 use hdl::rtl::netlist::{Item, Module, Netlist};
-use hdl::serial::{EngineIdentity, Identity, kernel_hash};
 use sim::stimuli::Random;
 use std::collections::VecDeque;
 use std::process::Command;
@@ -66,21 +66,6 @@ fn engines(count: usize, stream_bits: u32) -> Netlist {
     all
 }
 
-fn identity(count: usize, stream_bits: u32) -> Identity {
-    let engine = |k: usize| EngineIdentity {
-        kernel: if k == 0 { "echo".into() } else { format!("echo{k}") },
-        hash: kernel_hash(&format!("echo{k}")),
-        pipelines: 1,
-        groups: 1,
-        i_banks: 2,
-        ii: 1,
-        jmem_records: 16,
-        segments: 32,
-    };
-    let engines = (0..count).map(engine).collect();
-    Identity { engines, stream_bits, clock_hz: 50_000_000, baud: 0, down_bits: 13, up_bits: 13 }
-}
-
 /// Packets, some of them for an engine that there is not, of a beat alone, or longer than a queue.
 fn packets(random: &mut Random, count: usize, total: usize) -> (Stream, Vec<u8>) {
     let (mut stream, mut to) = (Stream::default(), Vec::new());
@@ -95,7 +80,7 @@ fn packets(random: &mut Random, count: usize, total: usize) -> (Stream, Vec<u8>)
 #[test]
 fn each_engine_gets_its_packets_and_answers_come_whole() {
     for (count, stream_bits) in [(2, 32), (3, 64), (4, 128)] {
-        let link = netlist(&identity(count, stream_bits));
+        let link = netlist(&echo::identity(count, stream_bits, 50_000_000, 0, (13, 13)));
         let Some(board) = simulated_around(link, engines(count, stream_bits)) else { return };
         let mut bench = Bench::new(board, &all(0.01), count as u64);
         let beat_words = stream_bits / 32;
