@@ -269,8 +269,7 @@ impl Shape {
     fn about_children(children: &[Shape; 4]) -> Shape {
         let least = |axis: usize| children.iter().fold(f64::INFINITY, |a, c| a.min(c.low[axis]));
         let most = |axis: usize| children.iter().fold(f64::NEG_INFINITY, |a, c| a.max(c.high[axis]));
-        let mut shape =
-            Shape { low: [0, 1].map(least), high: [0, 1].map(most), radius: 0.0, is_tiny: false };
+        let mut shape = Shape { low: [0, 1].map(least), high: [0, 1].map(most), radius: 0.0, is_tiny: false };
         let (centre, half) = (shape.centre(), shape.half());
         let far = |child: &Shape| {
             let [x, y] = child.centre();
