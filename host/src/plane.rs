@@ -16,6 +16,7 @@
 //!   rule of [`mesh`], which names the points of every box whatever the algorithm. It uses [`Frame`](mesh::Frame) and
 //!   [`Strengths::scaled`] for the units, and gives a [`Field`].
 
+pub mod gpu;
 pub mod lists;
 pub mod mesh;
 mod options;

@@ -1,6 +1,5 @@
 //! What a run of all stages needs of a card: memory, copies, and kernels that run one after the other.
 
-use super::memory::Problem;
 use crate::cuda::CudaError;
 use crate::cuda::compile::Arithmetic;
 use crate::cuda::device::{Device, failed};
@@ -37,7 +36,13 @@ pub trait Card: Sync + Sized {
     /// Copies a part of another card's memory, which is complete there at an event, to a place in this card's.
     fn take<T: Plain>(&self, to: &Self::Memory<T>, at: usize, from: From<Self, T>) -> Result<(), CudaError>;
     /// Starts a kernel, whose arguments are a problem and some numbers.
-    fn launch(&self, kernel: &Self::Kernel, size: Size, problem: &Problem, numbers: &[u32]) -> Result<(), CudaError>;
+    fn launch<P: DeviceRepr>(
+        &self,
+        kernel: &Self::Kernel,
+        size: Size,
+        problem: &P,
+        numbers: &[u32],
+    ) -> Result<(), CudaError>;
     /// Waits for all that was asked for.
     fn finish(&self) -> Result<(), CudaError>;
     /// A point in time, behind all that was asked for before.
@@ -139,7 +144,13 @@ impl Card for Device {
         copy().map_err(|e| failed("data cannot be copied from one GPU to another", e))
     }
 
-    fn launch(&self, kernel: &CudaFunction, size: Size, problem: &Problem, numbers: &[u32]) -> Result<(), CudaError> {
+    fn launch<P: DeviceRepr>(
+        &self,
+        kernel: &CudaFunction,
+        size: Size,
+        problem: &P,
+        numbers: &[u32],
+    ) -> Result<(), CudaError> {
         let config =
             LaunchConfig { grid_dim: (size.blocks, 1, 1), block_dim: (size.threads, 1, 1), shared_mem_bytes: 0 };
         let mut launch = self.stream.launch_builder(kernel);
