@@ -43,13 +43,12 @@ impl<C: Card> Gpu<C> {
     }
 
     /// Why the card does not take a problem.
-    pub fn refuses(geometry: Geometry, strengths: Strengths, options: &Options) -> Option<String> {
+    pub fn refuses(geometry: Geometry, options: &Options) -> Option<String> {
         let n = geometry.sources[0].len();
         let why = match () {
             _ if geometry.targets.is_some() => "the targets are not the sources",
             _ if options.precision != Precision::F64 => "the precision is not f64",
             _ if n == 0 => "there are no points",
-            _ if options.kernel == Kernel::Log && strengths.im.is_some() => "the kernel `log` takes real strengths",
             _ if mesh::levels(n, options.leaf) > MOST_LEVELS => "the pyramid is too deep",
             _ => return None,
         };
@@ -67,7 +66,8 @@ impl<C: Card> Gpu<C> {
         let geometry = geometry.into();
         options.check()?;
         options::check_positions(geometry)?;
-        if let Some(why) = Gpu::<C>::refuses(geometry, strengths, options) {
+        options::check_strengths(geometry.sources[0].len(), options.kernel, &strengths)?;
+        if let Some(why) = Gpu::<C>::refuses(geometry, options) {
             return Ok(Err(why));
         }
         match self.computed(geometry, strengths, options, is_timed) {
