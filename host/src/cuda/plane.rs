@@ -43,7 +43,7 @@ pub struct Settings {
     pub levels: usize,
     /// Theta of (2.1).
     pub theta: f64,
-    /// Whether each stage is timed.
+    /// Whether each stage is timed; P2P does not run beside the others then.
     pub is_timed: bool,
 }
 
@@ -81,7 +81,8 @@ pub struct Plane<C: Card = Device> {
     binomials: C::Memory<f64>,
     points: Option<Points<C>>,
     boxes: Option<Boxes<C>>,
-    problem: Problem,
+    /// Where everything is, unless room was made since.
+    problem: Option<Problem>,
 }
 
 impl<C: Card> Plane<C> {
@@ -96,7 +97,7 @@ impl<C: Card> Plane<C> {
             kernels.insert(name, card.kernel(&stages, name, Arithmetic::Careful)?);
         }
         let binomials = card.send(&text::binomials(shape.order))?;
-        Ok(Plane { shape, kernels, binomials, points: None, boxes: None, problem: Problem::default() })
+        Ok(Plane { shape, kernels, binomials, points: None, boxes: None, problem: None })
     }
 
     pub fn shape(&self) -> &Shape {
@@ -108,7 +109,7 @@ impl<C: Card> Plane<C> {
         let n = columns.x.len();
         if self.points.as_ref().is_none_or(|points| points.n != n) {
             // The old ones go first.
-            (self.points, self.boxes) = (None, None);
+            (self.points, self.boxes, self.problem) = (None, None, None);
             self.points = Some(Points::new(card, n, &self.shape)?);
         }
         let points = self.points.as_mut().expect("it was made");

@@ -87,8 +87,7 @@ extern "C" __global__ void __launch_bounds__(256) scale(const Problem p, const u
         all = joined(all, p.extents[k]);
     all = of_block(all);
     const Frame f = frame_of(all);
-    const uint64_t i = blockIdx.x * 256u + threadIdx.x;
-    if (i == 0) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
         *p.frame = f;
         const double extent = fmax(all.high[0] - all.low[0], all.high[1] - all.low[1]);
         const bool is_held = all.most == 0 || (all.most > 0x1p-500 && all.most < 0x1p500);
@@ -99,15 +98,15 @@ extern "C" __global__ void __launch_bounds__(256) scale(const Problem p, const u
             p.rectangles[2 * a + 1] = key_of(in_frame(all.high[a], f.origin[a], f.factor));
         }
     }
-    if (i >= p.n)
-        return;
-    const double at[2] = {p.input_x[i], p.input_y[i]};
-    const double x = in_frame(at[0], f.origin[0], f.factor), y = in_frame(at[1], f.origin[1], f.factor);
-    if ((at[0] != f.origin[0] && fabs(x) < LEAST) || (at[1] != f.origin[1] && fabs(y) < LEAST))
-        p.status->unfit = 1;
-    p.x[i] = x;
-    p.y[i] = y;
-    p.order[i] = i;
+    for (uint64_t i = blockIdx.x * 256u + threadIdx.x; i < p.n; i += gridDim.x * 256u) {
+        const double at[2] = {p.input_x[i], p.input_y[i]};
+        const double x = in_frame(at[0], f.origin[0], f.factor), y = in_frame(at[1], f.origin[1], f.factor);
+        if ((at[0] != f.origin[0] && fabs(x) < LEAST) || (at[1] != f.origin[1] && fabs(y) < LEAST))
+            p.status->unfit = 1;
+        p.x[i] = x;
+        p.y[i] = y;
+        p.order[i] = i;
+    }
 }
 
 // What a block knows of the segment that its tile is of, after `splits` splits.

@@ -4,7 +4,7 @@ use crate::cuda::CudaError;
 use crate::cuda::compile::Arithmetic;
 use crate::cuda::device::{Device, failed};
 use cudarc::driver::{
-    CudaEvent, CudaFunction, CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits,
+    CudaEvent, CudaFunction, CudaSlice, CudaStream, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits,
 };
 use std::ops::Range;
 
@@ -43,6 +43,16 @@ pub trait Card: Sync + Sized {
         problem: &P,
         numbers: &[u32],
     ) -> Result<(), CudaError>;
+    /// The same beside what is asked for later, which does not wait for it before [`Card::join`].
+    fn launch_beside<P: DeviceRepr>(
+        &self,
+        kernel: &Self::Kernel,
+        size: Size,
+        problem: &P,
+        numbers: &[u32],
+    ) -> Result<(), CudaError>;
+    /// Lets what is asked for later wait for the kernels beside.
+    fn join(&self) -> Result<(), CudaError>;
     /// Waits for all that was asked for.
     fn finish(&self) -> Result<(), CudaError>;
     /// A point in time, behind all that was asked for before.
@@ -151,16 +161,22 @@ impl Card for Device {
         problem: &P,
         numbers: &[u32],
     ) -> Result<(), CudaError> {
-        let config =
-            LaunchConfig { grid_dim: (size.blocks, 1, 1), block_dim: (size.threads, 1, 1), shared_mem_bytes: 0 };
-        let mut launch = self.stream.launch_builder(kernel);
-        launch.arg(problem);
-        numbers.iter().for_each(|number| {
-            launch.arg(number);
-        });
-        // SAFETY: the kernels take these arguments, and all places in them lie within what is allocated for this depth.
-        unsafe { launch.launch(config) }.map_err(|e| failed("the GPU does not start the kernel", e))?;
-        Ok(())
+        launch_on(&self.stream, kernel, size, problem, numbers)
+    }
+
+    fn launch_beside<P: DeviceRepr>(
+        &self,
+        kernel: &CudaFunction,
+        size: Size,
+        problem: &P,
+        numbers: &[u32],
+    ) -> Result<(), CudaError> {
+        self.side.join(&self.stream).map_err(|e| failed(FAILED, e))?;
+        launch_on(&self.side, kernel, size, problem, numbers)
+    }
+
+    fn join(&self) -> Result<(), CudaError> {
+        self.stream.join(&self.side).map_err(|e| failed(FAILED, e))
     }
 
     fn finish(&self) -> Result<(), CudaError> {
@@ -174,4 +190,22 @@ impl Card for Device {
     fn seconds(first: &CudaEvent, second: &CudaEvent) -> Result<f64, CudaError> {
         first.elapsed_ms(second).map(|ms| ms as f64 * 1e-3).map_err(|e| failed(FAILED, e))
     }
+}
+
+fn launch_on<P: DeviceRepr>(
+    stream: &CudaStream,
+    kernel: &CudaFunction,
+    size: Size,
+    problem: &P,
+    numbers: &[u32],
+) -> Result<(), CudaError> {
+    let config = LaunchConfig { grid_dim: (size.blocks, 1, 1), block_dim: (size.threads, 1, 1), shared_mem_bytes: 0 };
+    let mut launch = stream.launch_builder(kernel);
+    launch.arg(problem);
+    numbers.iter().for_each(|number| {
+        launch.arg(number);
+    });
+    // SAFETY: the kernels take these arguments, and all places in them lie within what is allocated for the problem.
+    unsafe { launch.launch(config) }.map_err(|e| failed("the GPU does not start the kernel", e))?;
+    Ok(())
 }
