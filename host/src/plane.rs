@@ -16,14 +16,22 @@
 //!   rule of [`mesh`], which names the points of every box whatever the algorithm. It uses [`Frame`](mesh::Frame) and
 //!   [`Strengths::scaled`] for the units, and gives a [`Field`].
 
+pub mod direct;
+pub mod error;
 pub mod lists;
 pub mod mesh;
+mod native;
+mod near;
 mod options;
 mod plan;
+mod points;
+mod shift;
 mod state;
+pub mod stats;
+mod wide;
 
 pub use options::{Kernel, MOST_ORDER, Options};
-pub use plan::Plan;
+pub use plan::{Plan, Solution};
 pub use state::{Coefficients, Executor, Expansions, Field, Scaled, State, Strengths, Sums};
 
 pub use crate::fmm::executor::{Stage, Work};

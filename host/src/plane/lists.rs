@@ -6,7 +6,7 @@
 //! (the sources of the larger box go to the local expansion of the smaller one, whose multipole expansion is evaluated at the
 //! targets of the larger one), and the others by P2P.
 //!
-//! Boxes whose points all lie at one place do not interact (docs/fmm2.md), and boxes too close for powers of their distance to
+//! Boxes whose points all lie at one and the same place do not interact (docs/fmm2.md), and boxes too close for powers of their distance to
 //! be held interact by P2P.
 
 use super::mesh::{LEAST, Mesh, first, length};
@@ -179,13 +179,16 @@ impl Couple<'_> {
         let (ra, rb) = (boxes.radius[a], boxes.radius[b]);
         let (large, small) = (ra.max(rb), ra.min(rb));
         if d < LEAST {
-            let is_one_place = boxes.x[a] == boxes.x[b] && boxes.y[a] == boxes.y[b] && large == 0.0;
+            // Where coordinates may be rounded, one place in units of the frame may be several.
+            let is_one_place = d == 0.0 && large == 0.0 && self.mesh.exact.is_none();
             return if is_one_place && a != b { Coupling::None } else { Coupling::Strong };
         }
         if large + self.theta * small <= self.theta * d {
             return Coupling::Weak;
         }
-        match is_finest && small + self.theta * large <= self.theta * d {
+        // A box of one place may lie at a point of the larger one, on which it does not act.
+        let is_outside = large < d * (1.0 - 2f64.powi(-40));
+        match is_finest && is_outside && small + self.theta * large <= self.theta * d {
             false => Coupling::Strong,
             true if rb > ra => Coupling::ToLocal,
             true => Coupling::FromMultipole,

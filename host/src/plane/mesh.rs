@@ -26,6 +26,14 @@ pub struct Mesh {
     /// The targets, where these are not the sources.
     apart: Option<Points>,
     pub boxes: Boxes,
+    /// The coordinates of the input, where some boxes are tiny: those of the frame may be rounded there.
+    pub(super) exact: Option<Exact>,
+}
+
+/// Coordinates as they were given.
+pub(super) struct Exact {
+    pub sources: [Vec<f64>; 2],
+    pub targets: [Vec<f64>; 2],
 }
 
 /// The units of a mesh: a coordinate is (x - origin) * 2^-exponent, which is exact, and at most 2 in magnitude.
@@ -58,7 +66,7 @@ pub struct Boxes {
     pub half: [Vec<f64>; 2],
     /// No point of the box is farther from its centre.
     pub radius: Vec<f64>,
-    /// The unit of length of the expansions of a box: the power of two with `radius / unit` in (1/2, 1], or 1 if the radius is 0.
+    /// The unit of length of the expansions of a box: the power of two with `radius / unit` in (1/2, 1], but at least [`LEAST`].
     pub unit: Vec<f64>,
     /// Whether points of a finest box may be so close that P2P needs wide arithmetic.
     pub is_tiny: Vec<bool>,
@@ -83,8 +91,10 @@ impl Mesh {
         let targets = geometry.targets.map_or(sources, |t| t[0].len());
         let frame = Frame::of(geometry);
         let levels = levels((sources + targets).div_ceil(2), leaf);
-        let sorted = split::sort(frame.all(geometry), levels);
-        let boxes = Boxes::over(&sorted, levels);
+        let scaled = frame.all(geometry);
+        let has_tiny = frame.has_tiny(geometry, &scaled);
+        let sorted = split::sort(scaled, levels);
+        let boxes = Boxes::over(&sorted, levels, has_tiny);
         let (sources, apart) = match geometry.targets {
             None => (sorted, None),
             Some(_) => {
@@ -92,7 +102,11 @@ impl Mesh {
                 (sources, Some(targets))
             }
         };
-        Mesh { frame, levels, sources, apart, boxes }
+        let exact = boxes.is_tiny.contains(&true).then(|| Exact {
+            sources: geometry.sources.map(<[f64]>::to_vec),
+            targets: geometry.targets.unwrap_or(geometry.sources).map(<[f64]>::to_vec),
+        });
+        Mesh { frame, levels, sources, apart, boxes, exact }
     }
 
     /// Where the field is wanted.
@@ -154,7 +168,7 @@ impl Points {
 }
 
 impl Frame {
-    fn of(geometry: Geometry) -> Frame {
+    pub(super) fn of(geometry: Geometry) -> Frame {
         let range = |axis: usize| {
             let columns = [Some(geometry.sources), geometry.targets].into_iter().flatten();
             let none = [f64::INFINITY, f64::NEG_INFINITY];
@@ -176,13 +190,26 @@ impl Frame {
         Frame { origin, exponent: if extent > 0.0 { exponent(extent) + 1 } else { 0 } }
     }
 
-    /// A point in units of the frame.
-    pub fn of_point(&self, [x, y]: [f64; 2]) -> [f64; 2] {
-        [ldexp(x - self.origin[0], -self.exponent), ldexp(y - self.origin[1], -self.exponent)]
+    /// The logarithm of the user's unit of length in units of the frame: log |d| of a distance d in units of the frame is
+    /// less by this than that in the user's units.
+    pub fn log_unit(&self) -> f64 {
+        self.exponent as f64 * std::f64::consts::LN_2
+    }
+
+    /// Whether some differences between coordinates may be so small that powers of them leave the range of f64. They are not
+    /// where none but zeros are small: a difference is a multiple of the last bit of the smaller number.
+    pub(super) fn has_tiny(&self, geometry: Geometry, scaled: &[Vec<f64>; 2]) -> bool {
+        let sources = geometry.sources[0].len();
+        (0..2).any(|axis| {
+            let (low, high) = scaled[axis].split_at(sources);
+            let is_tiny = |(x, scaled): (&f64, &f64)| *x != self.origin[axis] && scaled.abs() < LEAST;
+            let targets = geometry.targets.map_or(&[][..], |t| t[axis]);
+            geometry.sources[axis].par_iter().zip(low).chain(targets.par_iter().zip(high)).any(is_tiny)
+        })
     }
 
     /// All points of a problem in the order of the input, sources first.
-    fn all(&self, geometry: Geometry) -> [Vec<f64>; 2] {
+    pub(super) fn all(&self, geometry: Geometry) -> [Vec<f64>; 2] {
         // A product is faster than a scaling by any power of two.
         let factor = if self.exponent.abs() < 1000 { 2f64.powi(-self.exponent) } else { 0.0 };
         let one = |x: f64, origin: f64| match factor {
@@ -199,7 +226,7 @@ impl Frame {
 
 impl Boxes {
     /// The boxes about points that are sorted into those of the finest level.
-    fn over(points: &Points, levels: usize) -> Boxes {
+    fn over(points: &Points, levels: usize, has_tiny: bool) -> Boxes {
         let finest: Vec<Shape> = (0..1usize << (2 * levels))
             .into_par_iter()
             .map(|k| {
@@ -221,9 +248,9 @@ impl Boxes {
             boxes.half[0].push(half[0]);
             boxes.half[1].push(half[1]);
             boxes.radius.push(shape.radius);
-            boxes.unit.push(2f64.powi(exponent(shape.radius).max(-400)));
+            boxes.unit.push(if shape.radius > LEAST { 2f64.powi(exponent(shape.radius)) } else { LEAST });
         }
-        boxes.is_tiny = shapes[0].iter().map(|shape| shape.is_tiny).collect();
+        boxes.is_tiny = shapes[0].iter().map(|shape| shape.is_tiny && has_tiny).collect();
         boxes
     }
 
@@ -261,8 +288,7 @@ impl Shape {
         let half = shape.half();
         let is_held = half[0].max(half[1]) >= LEAST;
         shape.radius = if is_held { radius } else { half[0] + half[1] };
-        let is_tiny = |x: &f64| *x != 0.0 && x.abs() < LEAST;
-        shape.is_tiny = x.iter().any(is_tiny) || y.iter().any(is_tiny);
+        shape.is_tiny = x.iter().chain(y).any(|x| x.abs() < LEAST);
         shape
     }
 

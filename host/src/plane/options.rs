@@ -1,6 +1,7 @@
 //! What an FMM in two dimensions is planned with, and what it refuses.
 
-use super::{Columns, Geometry};
+use super::{Columns, Geometry, Plan, Strengths};
+use crate::arith::scale::{exponent, ldexp};
 use crate::fmm::{FmmError, MOST_PARTICLES, Precision};
 use rayon::prelude::*;
 
@@ -72,6 +73,36 @@ pub(super) fn check_positions(geometry: Geometry) -> Result<(), FmmError> {
     let finite = |columns: Columns| columns.iter().all(|c| c.par_iter().all(|x| x.is_finite()));
     if !finite(geometry.sources) || !geometry.targets.is_none_or(finite) {
         return wrong("coordinates and strengths must be finite numbers".into());
+    }
+    Ok(())
+}
+
+/// The least strength in units of the largest one.
+const LEAST_STRENGTH: f64 = 1e-270;
+
+/// Says what is wrong with the strengths of a run.
+pub(super) fn check_strengths(plan: &Plan, strengths: &Strengths) -> Result<(), FmmError> {
+    let wrong = |what: String| Err(FmmError::Range(what));
+    let n = plan.mesh.sources.len();
+    let columns = || [Some(strengths.re), strengths.im].into_iter().flatten();
+    if let Some(column) = columns().find(|c| c.len() != n) {
+        return wrong(format!("{} strengths were given for {n} sources", column.len()));
+    }
+    if plan.options.kernel == Kernel::Log && strengths.im.is_some() {
+        return Err(FmmError::Option("complex strengths of the kernel log are two runs with real ones".into()));
+    }
+    if columns().any(|c| c.par_iter().any(|q| !q.is_finite())) {
+        return wrong("coordinates and strengths must be finite numbers".into());
+    }
+    let one = |q: &f64| if *q == 0.0 { [0.0, f64::MAX] } else { [q.abs(); 2] };
+    let both = |a: [f64; 2], b: [f64; 2]| [a[0].max(b[0]), a[1].min(b[1])];
+    let of = |c: &[f64]| c.par_iter().map(one).reduce(|| [0.0, f64::MAX], both);
+    let [largest, least] = columns().map(of).fold([0.0, f64::MAX], both);
+    if least < largest && ldexp(least, -exponent(largest)) < LEAST_STRENGTH {
+        return wrong(format!(
+            "strengths as small as {least:e} are lost beside one of {largest:e}, since f64 holds numbers that are up to 1e270 \
+             apart; leave them out, or give 0 for them"
+        ));
     }
     Ok(())
 }

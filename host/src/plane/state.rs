@@ -1,8 +1,10 @@
 //! What the stages of a run work on, and who runs them.
 
+use super::shift::LANES;
 use super::{Kernel, Plan, Stage, Work};
 use crate::arith::lanes::Real;
 use crate::arith::scale::{exponent, ldexp};
+use crate::arith::wide::Wide;
 use crate::fmm::FmmError;
 use crate::fmm::executor::Progress;
 use rayon::prelude::*;
@@ -54,6 +56,8 @@ pub struct State<'a> {
     pub strengths: &'a Scaled,
     pub expansions: Expansions,
     pub sums: Sums,
+    /// What is to be added to the sums at some sorted targets, in the user's units: pairs whose distance f64 does not hold.
+    pub wide: Vec<(usize, [Wide; 3])>,
 }
 
 /// The expansions of all boxes.
@@ -68,6 +72,8 @@ pub enum Expansions {
 /// In a box with the unit of length u ([`super::mesh::Boxes::unit`]) they are a_j / u^j and b_j u^j of (2.2) and (2.3), which do
 /// not leave the range of the format whatever the size of the box. The expansions of the kernel `harmonic` are those of Phi, with
 /// a_0 = 0; those of `log` are of the sum of q_j log(z - z_j), whose real part is the potential.
+///
+/// Behind the last multipole expansion stand zeros, so that whole vectors can be read from any place.
 pub struct Coefficients<T> {
     pub order: usize,
     pub multipole: Vec<T>,
@@ -76,8 +82,8 @@ pub struct Coefficients<T> {
 
 impl<T: Real> Coefficients<T> {
     pub fn zeros(boxes: usize, order: usize) -> Coefficients<T> {
-        let zeros = || vec![T::default(); boxes * 2 * (order + 1)];
-        Coefficients { order, multipole: zeros(), local: zeros() }
+        let zeros = |more: usize| vec![T::default(); boxes * 2 * (order + 1) + more];
+        Coefficients { order, multipole: zeros(LANES), local: zeros(0) }
     }
 
     /// Numbers of one expansion.
@@ -99,6 +105,17 @@ impl Sums {
     pub fn zeros(targets: usize, kernel: Kernel) -> Sums {
         let zeros = || vec![0.0; targets];
         Sums { vector: [zeros(), zeros()], potential: if kernel == Kernel::Log { zeros() } else { Vec::new() } }
+    }
+}
+
+impl Sums {
+    /// The vector's two columns, then the potential, where there is one.
+    pub fn columns(&self) -> impl Iterator<Item = &Vec<f64>> {
+        self.vector.iter().chain(Some(&self.potential).filter(|p| !p.is_empty()))
+    }
+
+    pub(super) fn columns_mut(&mut self) -> impl Iterator<Item = &mut Vec<f64>> {
+        self.vector.iter_mut().chain(Some(&mut self.potential).filter(|p| !p.is_empty()))
     }
 }
 
