@@ -4,6 +4,7 @@
 // that are left there have come.
 
 #include <algorithm>
+#include <cmath>
 #include <csetjmp>
 #include <cstdint>
 #include <cstring>
