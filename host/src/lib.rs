@@ -21,4 +21,5 @@ pub mod expansion;
 pub mod fmm;
 pub mod job;
 pub mod predict;
+pub mod ranks;
 pub mod tree;
