@@ -13,10 +13,14 @@ pub mod comm;
 pub mod demand;
 pub mod essential;
 pub mod layout;
+pub mod model;
+#[cfg(unix)]
+pub mod mpi;
 pub mod partition;
 pub mod points;
 pub mod prepare;
 pub mod report;
+pub mod simulate;
 pub mod solve;
 pub mod stages;
 pub mod threads;

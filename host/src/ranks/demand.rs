@@ -157,7 +157,7 @@ impl Eye<'_> {
 }
 
 /// Seconds of what the stages do, by the model of costs.
-struct Prices {
+pub struct Prices {
     pair: f64,
     m2l: f64,
     point: f64,
@@ -166,6 +166,11 @@ struct Prices {
 }
 
 impl Prices {
+    /// Terms of an expansion.
+    pub fn terms(options: &FmmOptions) -> usize {
+        terms_of(options.basis, options.order) as usize
+    }
+
     fn new(options: &FmmOptions, costs: &Costs) -> Prices {
         let (native, terms) = (costs.native(options.precision), terms_of(options.basis, options.order));
         let far = native.far(options.basis);

@@ -1,7 +1,8 @@
 //! An FMM on many ranks from slices of the input to slices of the results, and what it reports.
 
 use super::RankError;
-use super::comm::{Comm, agree, gather_f64, gather_u64};
+use super::bytes::{Reader, Writer};
+use super::comm::{Comm, Tag, agree, gather_f64, gather_u64};
 use super::partition::Partition;
 use super::prepare::{Prepared, Slice, prepare};
 use super::report::{Clock, RankCount, RanksReport, STAGES, spread};
@@ -57,6 +58,32 @@ fn returned(comm: &dyn Comm, prepared: &Prepared, found: &Found) -> Result<Vec<F
         fields.push(Field { potential, gradient, hessian });
     }
     agree(comm, Ok(fields))
+}
+
+/// The results of all ranks on the first one, in the order of the input; on others nothing.
+pub fn collected(comm: &dyn Comm, fields: &[Field]) -> Result<Option<Vec<Field>>, RankError> {
+    let columns = |field: &Field| -> Vec<Vec<f64>> {
+        let more = field.gradient.iter().flatten().chain(field.hessian.iter().flatten());
+        std::iter::once(&field.potential).chain(more).cloned().collect()
+    };
+    if comm.rank() > 0 {
+        let mut bytes = Writer::default();
+        fields.iter().flat_map(columns).for_each(|column| bytes.f64s(&column));
+        comm.send(0, Tag::Results, bytes.take())?;
+        return Ok(None);
+    }
+    let mut all = fields.to_vec();
+    for from in 1..comm.size() {
+        let bytes = comm.receive(from, Tag::Results)?;
+        let mut bytes = Reader::new(&bytes);
+        for field in &mut all {
+            let more = field.gradient.iter_mut().flatten().chain(field.hessian.iter_mut().flatten());
+            for column in std::iter::once(&mut field.potential).chain(more) {
+                column.extend(bytes.f64s()?);
+            }
+        }
+    }
+    Ok(Some(all))
 }
 
 impl Prepared {

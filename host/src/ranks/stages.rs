@@ -302,7 +302,6 @@ struct NearField<'a, T> {
     charges: &'a [Charges],
     /// The sets without dipoles and Hessians, which are summed together.
     plain: Vec<usize>,
-    section: Option<&'a Section>,
     inner: Option<InPart<T>>,
     done: Direct,
 }
@@ -314,7 +313,7 @@ impl<'a, T: Vectors> NearField<'a, T> {
         let done = Direct { force: vec![vec![[0.0; 4]; targets]; sets], hessian, again: vec![Again::default(); sets] };
         let is_plain = |set: &usize| charges[*set].dipoles.is_none() && !slice.hessian;
         let (plain, others): (Vec<usize>, Vec<usize>) = (0..sets).partition(is_plain);
-        let mut field = NearField { plan, charges, plain, section, inner: None, done };
+        let mut field = NearField { plan, charges, plain, inner: None, done };
         if section.is_some() && !field.plain.is_empty() {
             let plain = field.near(&field.plain, false);
             field.inner = section.map(|section| InPart::inner(&plain, section));

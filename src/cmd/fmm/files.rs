@@ -1,5 +1,6 @@
 //! What an FMM reads and writes.
 
+use super::ranks::table as ranks_table;
 use super::{Args, BYTES_A_PARTICLE, roofline, table};
 use crate::failure::Failure;
 use crate::{input, memory, output};
@@ -9,6 +10,7 @@ use host::data::random::{Charge, Distribution};
 use host::data::{self, npy, random};
 use host::fmm::MOST_PARTICLES;
 use host::fmm::stats::Stats;
+use host::ranks::report::RanksReport;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -84,12 +86,17 @@ pub fn save_particles(args: &Args, input: &Input) -> Result<(), Failure> {
 }
 
 pub fn write(args: &Args, fields: &[Field], stats: &Stats) -> Result<(), Failure> {
+    write_with(args, fields, stats, None)
+}
+
+/// The same, with what ranks report.
+pub fn write_with(args: &Args, fields: &[Field], stats: &Stats, ranks: Option<&RanksReport>) -> Result<(), Failure> {
     if let Some(path) = &args.output {
         let columns = columns_of(fields);
         save(path, || npy::write_columns(&columns), || to_csv(&columns))?;
     }
     if let Some(path) = &args.json {
-        output::write_json(path, stats)?;
+        output::write_json(path, &Report { stats, ranks })?;
     }
     if let Some(path) = &args.report {
         output::write_text(path, &table::html(stats, roofline::rows(args, stats)?)?)?;
@@ -97,9 +104,18 @@ pub fn write(args: &Args, fields: &[Field], stats: &Stats) -> Result<(), Failure
     // Results that go to standard output are not mixed with a table for people.
     let standard = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
     if !standard(&args.output) && !standard(&args.json) && !standard(&args.save_particles) {
-        output::print(&table::text(stats).to_string())?;
+        output::print(&(table::text(stats) + &ranks.map_or(String::new(), ranks_table)))?;
     }
     Ok(())
+}
+
+/// The keys of `--json`.
+#[derive(serde::Serialize)]
+struct Report<'a> {
+    #[serde(flatten)]
+    stats: &'a Stats,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranks: Option<&'a RanksReport>,
 }
 
 /// Writes an `.npy` file or CSV, by the ending of its name.
