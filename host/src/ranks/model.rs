@@ -16,7 +16,11 @@ impl Case {
     pub fn parts(&self, by_manager: bool) -> [f64; 3] {
         let own = self.boxes / self.ranks;
         let surface = own.powf(2.0 / 3.0) * self.terms * if by_manager { self.ranks } else { 1.0 };
-        [own, if self.ranks > 1.0 { surface } else { 0.0 }, 8f64.powf(self.critical_level) * self.terms * self.ranks.ln()]
+        [
+            own,
+            if self.ranks > 1.0 { surface } else { 0.0 },
+            8f64.powf(self.critical_level) * self.terms * self.ranks.ln(),
+        ]
     }
 }
 

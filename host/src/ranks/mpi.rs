@@ -17,7 +17,8 @@ pub const VARIABLE: &str = "PAIRFORGE_MPI";
 const NAMES: [&str; 2] = ["libmpi.so.40", "libmpi.so"];
 
 /// How to get it.
-const REMEDY: &str = "install Open MPI (on Debian the package openmpi-bin), or set PAIRFORGE_MPI to its file libmpi.so.40";
+const REMEDY: &str =
+    "install Open MPI (on Debian the package openmpi-bin), or set PAIRFORGE_MPI to its file libmpi.so.40";
 
 /// Longer messages are cut into pieces of so many bytes: counts are of 31 bits. The last piece is shorter.
 const PIECE: usize = 1 << 30;

@@ -134,8 +134,7 @@ impl Whole {
         let mut exported: Vec<u32> = imports.iter().map(|(_, k)| *k).filter(|k| !is_shared(&(*k as usize))).collect();
         exported.sort_unstable();
         exported.dedup();
-        let mut neighbours: Vec<(u32, u32)> =
-            imports.iter().map(|(to, k)| (*to, ranges.owner[*k as usize])).collect();
+        let mut neighbours: Vec<(u32, u32)> = imports.iter().map(|(to, k)| (*to, ranges.owner[*k as usize])).collect();
         neighbours.sort_unstable();
         neighbours.dedup();
         let by_message = neighbours.len() as u64 + pairs_of_copies.len() as u64;

@@ -101,7 +101,10 @@ pub fn run<T: Send>(
     let one = |rank: usize| {
         let own = Rank { world: &world, rank, messages: AtomicU64::new(0), bytes: AtomicU64::new(0) };
         let done = catch_unwind(AssertUnwindSafe(|| work(&own)));
-        let done = done.unwrap_or_else(|_| Err(RankError::Lost(format!("rank {rank} ended early"))));
+        let done = done.unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            Err(RankError::Lost(format!("rank {rank} ended early: {}", text.unwrap_or("it panicked"))))
+        });
         if let Err(e) = &done {
             world.abort(&e.to_string());
         }
@@ -154,7 +157,7 @@ mod tests {
             2 => panic!("on purpose"),
             _ => comm.receive(2, Tag::Cells),
         });
-        assert!(found.iter().all(|r| r.as_ref().is_err_and(|e| e.to_string() == "rank 2 ended early")));
+        assert!(found.iter().all(|r| r.as_ref().is_err_and(|e| e.to_string() == "rank 2 ended early: on purpose")));
         let found = run(3, |comm| {
             let own = if comm.rank() == 1 { Err(RankError::Option("not so".into())) } else { Ok(()) };
             agree(comm, own)

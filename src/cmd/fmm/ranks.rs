@@ -167,7 +167,8 @@ impl<'a> Task<'a> {
             dipoles: s.dipoles.map(|p| p.map(|c| &c[own.clone()])),
         });
         let (hessian, options) = (self.args.hessian, &self.options);
-        let answer = solve(comm, &Slice { geometry, sets: sets.collect(), hessian, options, costs: &self.known.costs })?;
+        let answer =
+            solve(comm, &Slice { geometry, sets: sets.collect(), hessian, options, costs: &self.known.costs })?;
         Ok((collected(comm, &answer.fields)?, answer))
     }
 
