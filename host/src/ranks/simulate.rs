@@ -115,6 +115,12 @@ impl Whole {
     /// What so many ranks would do.
     pub fn on(&self, ranks: usize) -> Simulated {
         let (partition, work) = self.cut(ranks);
+        self.of(&partition, &work)
+    }
+
+    /// The same for given cuts and the work of each rank.
+    fn of(&self, partition: &Partition, work: &[f64]) -> Simulated {
+        let ranks = partition.ranks();
         let nodes = &self.essential.nodes;
         let owner: Vec<u32> = nodes.iter().map(|n| partition.owner(n.level, n.prefix) as u32).collect();
         // The first rank with particles in each cell: that of its first child's.
@@ -124,7 +130,7 @@ impl Whole {
         }
         let ranges = Ranges { first, owner };
         let imports = self.imports(&ranges);
-        let (pairs_of_copies, copies) = self.copies(&partition, &ranges);
+        let (pairs_of_copies, copies) = self.copies(partition, &ranges);
         let is_shared = |k: &usize| ranges.first[*k] < ranges.owner[*k];
         let shared: Vec<usize> = (0..nodes.len()).filter(is_shared).collect();
         let parts = |k: usize| (ranges.owner[k] - ranges.first[k] + 1) as u64;
@@ -261,4 +267,62 @@ impl Whole {
 struct Ranges {
     first: Vec<u32>,
     owner: Vec<u32>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::problem::Geometry;
+    use crate::data::random::{Distribution, generate};
+    use crate::ranks::prepare::{Slice, prepare};
+    use crate::ranks::report::Clock;
+
+    #[test]
+    fn simulated_ranks_exchange_what_ranks_do() {
+        let costs = Costs::default();
+        for (distribution, leaf) in
+            [(Distribution::Sphere, 12), (Distribution::Plummer, 8), (Distribution::Uniform, 20)]
+        {
+            let particles = generate(2500, distribution, distribution.default_charge(), 6);
+            let options = FmmOptions { leaf, ..FmmOptions::default() };
+            let whole = Whole::new(particles.columns(), &options, &costs).unwrap();
+            for ranks in [1, 2, 5] {
+                let found = threads::run(ranks, |comm| {
+                    let range = 2500 * comm.rank() / ranks..2500 * (comm.rank() + 1) / ranks;
+                    let geometry = Geometry::from(particles.columns().map(|c| &c[range.clone()]));
+                    let sets = vec![particles.q[range].into()];
+                    let slice = Slice { geometry, sets, hessian: false, options: &options, costs: &costs };
+                    let prepared = prepare(comm, &slice, &mut Clock::default())?;
+                    Ok((prepared.settled.partition.clone(), prepared.count(comm.rank())))
+                });
+                let found: Vec<_> = found.into_iter().map(|one| one.unwrap()).collect();
+                let work: Vec<f64> = found.iter().map(|one| one.1.work).collect();
+                let simulated = whole.of(&found[0].0, &work);
+                let sum = |of: fn(&crate::ranks::report::RankCount) -> u64| found.iter().map(|f| of(&f.1)).sum::<u64>();
+                assert_eq!(
+                    (simulated.import, simulated.copies),
+                    (sum(|c| c.import), sum(|c| c.copies)),
+                    "{distribution:?}"
+                );
+                assert_eq!(simulated.export, sum(|c| c.export), "{distribution:?}");
+                assert_eq!(simulated.most_neighbours, found.iter().map(|f| f.1.neighbours).max().unwrap());
+                assert!(
+                    ranks > 1
+                        || (simulated.messages, simulated.import, simulated.imbalance.abs() < 1e-12) == (0, 0, true)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn work_is_cut_evenly_for_many_ranks() {
+        for distribution in [Distribution::Uniform, Distribution::Sphere, Distribution::Plummer] {
+            let particles = generate(20_000, distribution, distribution.default_charge(), 6);
+            let options = FmmOptions { leaf: 8, ..FmmOptions::default() };
+            let whole = Whole::new(particles.columns(), &options, &Costs::default()).unwrap();
+            let [few, many] = [4, 64].map(|ranks| whole.on(ranks));
+            assert!(few.imbalance < 0.05 && few.boxes == many.boxes, "{distribution:?} {few:?}");
+            assert!(many.import > few.import && many.messages > few.messages);
+        }
+    }
 }

@@ -18,9 +18,9 @@ use host::ranks::solve::solve;
 use host::ranks::{RankError, threads};
 use std::fmt::Write;
 
-/// Particles of the simulation, and of the runs that the model is fitted to.
-const PARTICLES: usize = 1 << 20;
-const MEASURED: [usize; 2] = [1 << 15, 1 << 17];
+/// Particles for each of the most ranks; the model is fitted to runs with these parts of all.
+const PARTICLES: usize = 256;
+const MEASURED: [usize; 2] = [32, 8];
 const MEASURED_RANKS: [usize; 4] = [1, 2, 4, 8];
 
 const DISTRIBUTIONS: [(&str, Distribution, &str); 3] = [
@@ -48,10 +48,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let most = args.ranks as usize;
     let powers = (0..).map(|k| 4usize << (2 * k)).take_while(|p| *p < most).chain([most]);
     let ranks: Vec<usize> = powers.collect();
-    let (options, costs) = (options(), Costs::default());
+    let (options, costs, n) = (options(), Costs::default(), PARTICLES * most);
     let mut all = Vec::new();
     for (name, distribution, colour) in DISTRIBUTIONS {
-        let particles = generate(PARTICLES, distribution, distribution.default_charge(), 1);
+        let particles = generate(n, distribution, distribution.default_charge(), 1);
         let whole = Whole::new(particles.columns(), &options, &costs).map_err(failed)?;
         say!("  {name}: {} boxes", whole.boxes())?;
         say!(
@@ -90,15 +90,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         all.push(Series { name, colour, rows });
     }
     say!(
-        "  input: {PARTICLES} particles, seed 1, leaf 32, order 4, solid harmonics. `levels`: partition and critical level; MB: multipoles,"
+        "  input: {n} particles, seed 1, leaf 32, order 4, solid harmonics. `levels`: partition and critical level; MB: multipoles,"
     )?;
     say!("  copies of particles and shared boxes; manager: multipoles alone by way of one rank, and the broadcast")?;
-    model(&all[0], &options, &costs)?;
+    model(&all[0], n, &options, &costs)?;
     if let Some(path) = &args.csv {
         output::write_text(path, &csv(&all))?;
     }
     if let (Some(path), true) = (&args.svg, args.names == ["ranks"]) {
-        output::write_text(path, &svg(&all))?;
+        output::write_text(path, &svg(&all, n))?;
     }
     Ok(())
 }
@@ -119,9 +119,9 @@ fn growth(rows: &[Simulated]) -> Option<f64> {
 }
 
 /// Eq. 3 fitted to what ranks that are threads of this process take for boxes, plan and exchange.
-fn model(uniform: &Series, options: &FmmOptions, costs: &Costs) -> Result<(), Failure> {
+fn model(uniform: &Series, most: usize, options: &FmmOptions, costs: &Costs) -> Result<(), Failure> {
     let mut cases = Vec::new();
-    for n in MEASURED {
+    for n in MEASURED.map(|part| most / part) {
         let particles = generate(n, Distribution::Uniform, Distribution::Uniform.default_charge(), 1);
         for ranks in MEASURED_RANKS {
             let mut seconds: Vec<f64> = Vec::new();
@@ -205,7 +205,7 @@ const LEFT: f64 = 80.0;
 const TOP: f64 = 60.0;
 
 /// Bytes of multipoles by ranks, with the growth that the paper estimates.
-fn svg(all: &[Series]) -> String {
+fn svg(all: &[Series], n: usize) -> String {
     let (width, height) = (LEFT + PANEL.0 + 240.0, TOP + PANEL.1 + 60.0);
     let (right, bottom) = (LEFT + PANEL.0, TOP + PANEL.1);
     let first = &all[0].rows;
@@ -224,7 +224,7 @@ fn svg(all: &[Series]) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
          font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#222\">\n\
          <rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>\n\
-         <text x=\"{LEFT}\" y=\"28\" font-size=\"15\">Bytes of multipoles that ranks exchange, {PARTICLES} particles</text>\n\
+         <text x=\"{LEFT}\" y=\"28\" font-size=\"15\">Bytes of multipoles that ranks exchange, {n} particles</text>\n\
          <rect x=\"{LEFT}\" y=\"{TOP}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#999\"/>\n",
         PANEL.0, PANEL.1
     );

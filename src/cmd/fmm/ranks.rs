@@ -111,13 +111,18 @@ fn on_mpi(args: &Args, options: FmmOptions, mpi: &Mpi) -> Result<(), Failure> {
     same_options(mpi)?;
     let is_first = mpi.rank() == 0;
     agreed(mpi, if is_first { files::check_outputs(args) } else { Ok(()) })?;
-    let input = agreed(mpi, files::input(args))?;
-    let task = Task::new(args, options, input.particles.len());
-    let (fields, mut answer) = task.on(mpi, &input, &|n| slice(n, mpi)).map_err(told)?;
+    let (input, n) = agreed(mpi, files::part(args, &|n| slice(n, mpi)))?;
+    let task = Task::new(args, options, n);
+    let (fields, mut answer) = task.on(mpi, &input, &|n| 0..n).map_err(told)?;
     answer.report.by = "MPI".into();
+    drop(input);
+    let write = |fields: Vec<Field>| {
+        // Errors are sums over all particles.
+        let input = if args.check.is_some() { files::input(args)? } else { Input::default() };
+        task.write(&input, &fields, answer)
+    };
     // The others end with the status of the one that writes.
-    let done = fields.map_or(Ok(()), |fields| task.write(&input, &fields, answer));
-    agreed(mpi, done)
+    agreed(mpi, fields.map_or(Ok(()), write))
 }
 
 /// Whether all ranks were started with one command line.

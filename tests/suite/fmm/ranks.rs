@@ -99,3 +99,18 @@ fn ranks_that_fail_end_all_with_one_sentence() {
     assert!(ended.code != Some(0), "{ended:?}");
     assert!(!p.path("none.csv").exists() && !p.names().iter().any(|n| n.starts_with(".pairforge")));
 }
+
+#[test]
+fn the_benchmark_of_ranks_counts_and_draws() {
+    let p = Place::new();
+    let ended = p.run("bench ranks --ranks 16 --csv r.csv --svg r.svg").expect(0);
+    assert!(
+        ["uniform: ", "sphere: ", "plummer: ", "Eq. 3 fitted"].iter().all(|part| ended.out.contains(part)),
+        "{}",
+        ended.out
+    );
+    let csv = p.text("r.csv");
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert!(rows.len() == 7 && rows.iter().all(|row| row.len() == rows[0].len()), "{csv}");
+    assert!(p.text("r.svg").contains("P^(1/3)"));
+}
