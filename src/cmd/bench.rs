@@ -31,6 +31,12 @@ pub struct Args {
     /// GPUs of this host on which the benchmark `card` runs: one, and twice as many up to so many
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     gpus: u32,
+    /// Particles of the benchmark `card`, made on each GPU, in place of its usual problems; up to 2^31
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 31))]
+    n: Option<u32>,
+    /// Order of the expansions with --n
+    #[arg(long, value_name = "P", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10), requires = "n")]
+    order: u32,
     /// Write the figures of the benchmark `cuda`, or of `card` where it alone is named
     #[arg(long, value_name = "FIGURES.json")]
     json: Option<PathBuf>,

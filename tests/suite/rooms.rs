@@ -37,6 +37,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "backends",
             "fmm",
             "ranks",
+            "plane",
             "cells",
             "predict",
         ],

@@ -4,6 +4,7 @@
 // that are left there have come.
 
 #include <algorithm>
+#include <cmath>
 #include <csetjmp>
 #include <cstdint>
 #include <cstring>
@@ -155,4 +156,5 @@ static float __int_as_float(int bits)
 #define START(name) extern "C" __global__ void start_##name(uint32_t blocks, uint32_t threads, const Problem *p, const uint32_t *numbers)
 #define KERNEL(name) START(name) { run(blocks, threads, [&] { name(*p); }); }
 #define KERNEL_1(name) START(name) { run(blocks, threads, [&] { name(*p, numbers[0]); }); }
+#define KERNEL_2(name) START(name) { run(blocks, threads, [&] { name(*p, numbers[0], numbers[1]); }); }
 #define KERNEL_3(name) START(name) { run(blocks, threads, [&] { name(*p, numbers[0], numbers[1], numbers[2]); }); }

@@ -64,7 +64,8 @@ fn compiled(text: &str) -> Option<Arc<Library>> {
         return known.clone();
     }
     let starts = KERNELS.map(|name| match name {
-        "all_bounds" | "scan_sums" | "m2m" | "l2l" => format!("KERNEL_1({name})\n"),
+        "all_bounds" | "scan_sums" | "m2m" | "l2l" | "make" => format!("KERNEL_1({name})\n"),
+        "direct" => format!("KERNEL_2({name})\n"),
         "merge" => format!("KERNEL_3({name})\n"),
         _ => format!("KERNEL({name})\n"),
     });
