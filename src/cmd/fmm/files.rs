@@ -103,7 +103,7 @@ fn rows(path: &Path, slice: &dyn Fn(usize) -> Range<usize>) -> Result<Option<(Ve
     }
     let mut file = File::open(path).map_err(wrong)?;
     let mut head = Vec::new();
-    file.by_ref().take(npy::HEAD as u64).read_to_end(&mut head).map_err(wrong)?;
+    Read::by_ref(&mut file).take(npy::HEAD as u64).read_to_end(&mut head).map_err(wrong)?;
     let Some(rows) = npy::rows(&head, found.len()) else { return Ok(None) };
     let range = slice(rows.count);
     file.seek(SeekFrom::Start((rows.start + range.start * rows.bytes) as u64)).map_err(wrong)?;
