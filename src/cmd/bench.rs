@@ -7,6 +7,7 @@ mod cuda;
 mod cycle;
 mod emulator;
 mod fmm;
+mod fmm2;
 mod link;
 pub mod measured;
 mod native;
@@ -37,7 +38,7 @@ pub struct Args {
     /// Order of the expansions with --n
     #[arg(long, value_name = "P", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10), requires = "n")]
     order: u32,
-    /// Write the figures of the benchmark `cuda`, or of `card` where it alone is named
+    /// Write the figures of the benchmark `cuda`, or of `card` or `fmm2` where it alone is named
     #[arg(long, value_name = "FIGURES.json")]
     json: Option<PathBuf>,
     /// The most ranks that the benchmark `ranks` simulates
@@ -101,6 +102,11 @@ static BENCHES: &[Bench] = &[
         run: cuda::run,
     },
     Bench { name: "ranks", what: "partition, boxes and messages of many ranks, without the physics", run: ranks::run },
+    Bench {
+        name: "fmm2",
+        what: "the FMM in two dimensions with all stages on a GPU, checked against direct sums",
+        run: fmm2::run,
+    },
     Bench { name: "card", what: "an FMM with all stages on a GPU, checked against direct sums", run: card::run },
 ];
 
