@@ -28,6 +28,7 @@ mod points;
 mod shift;
 mod state;
 pub mod stats;
+pub mod tune;
 mod wide;
 
 pub use options::{Kernel, MOST_ORDER, Options};

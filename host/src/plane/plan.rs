@@ -43,7 +43,8 @@ impl Plan {
         let lists = Lists::new(&mesh, options.theta);
         let connected = start.elapsed().as_secs_f64() - sorted;
         let pairs = count(&mesh, &lists);
-        let seconds = Seconds { sort: sorted, connect: connected, total: sorted + connected, ..Seconds::default() };
+        let tree = sorted + connected;
+        let seconds = Seconds { tree, sort: sorted, connect: connected, total: tree, ..Seconds::default() };
         Ok(Plan { options: options.clone(), mesh, lists, pairs, seconds })
     }
 

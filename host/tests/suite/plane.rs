@@ -3,7 +3,7 @@
 use host::data::random::Random;
 use host::fmm::{FmmError, Precision};
 use host::plane::direct::Direct;
-use host::plane::error::{Errors, measure};
+use host::plane::error::{Errors, Reference};
 use host::plane::{Geometry, Kernel, Options, Plan, Solution, Strengths};
 
 /// Sources with complex strengths, and targets where these are apart.
@@ -53,7 +53,7 @@ impl Points {
         let solution = self.solve(options).expect("good input");
         let direct =
             Direct { kernel: options.kernel, geometry: self.geometry(), strengths: self.strengths(options.kernel) };
-        measure(&[(direct, &solution.field)], 300, 3)
+        Reference::new(&[direct], 300, 3).errors(&[&solution.field])
     }
 }
 
