@@ -53,3 +53,6 @@ impl<'a> From<Columns<'a>> for Geometry<'a> {
         Geometry { sources, targets: None }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -189,7 +189,7 @@ fn options(args: &Args) -> Options {
         None => args.tol.map_or(Precision::F64, tune::precision),
     };
     let order = args.order.unwrap_or(ORDER);
-    let leaf = args.leaf.unwrap_or_else(|| tune::leaf(order, precision));
+    let leaf = args.leaf.unwrap_or_else(|| tune::leaf(order, kernel, precision));
     Options { kernel, order, theta: args.theta, leaf, precision }
 }
 

@@ -2,16 +2,17 @@
 
 use super::direct::Direct;
 use super::error::{Errors, Reference};
-use super::{Geometry, MOST_ORDER, Options, Plan, Solution, Strengths};
+use super::{Geometry, Kernel, MOST_ORDER, Options, Plan, Solution, Strengths};
 use crate::fmm::executor::Progress;
 use crate::fmm::{FmmError, Precision};
 
-/// The number of points in a finest box, N_d of (5.2), that costs about the least for an order (docs/fmm2.md).
-pub fn leaf(order: usize, precision: Precision) -> usize {
-    match precision {
-        Precision::F64 => 22 + order,
-        Precision::F32 => 18 + order / 2,
-    }
+/// The number of points in a finest box, N_d of (5.2), that costs about the least (docs/fmm2.md, Choosing N_d): stages by boxes,
+/// M2L above all, take as long as P2P.
+pub fn leaf(order: usize, kernel: Kernel, precision: Precision) -> usize {
+    let harmonic = 20.0 + 1.3 * order as f64;
+    let by_kernel = if kernel == Kernel::Log { 0.65 } else { 1.0 };
+    let by_precision = if precision == Precision::F32 { 0.85 } else { 1.0 };
+    (harmonic * by_kernel * by_precision) as usize
 }
 
 /// A problem whose error is wanted to be small.
@@ -58,7 +59,7 @@ pub fn within(wanted: f64, problem: &Problem, options: &Options, progress: &mut 
     let mut options = Options { order: first_guess(wanted, options.theta), ..options.clone() };
     loop {
         if problem.is_leaf_free {
-            options.leaf = leaf(options.order, options.precision);
+            options.leaf = leaf(options.order, options.kernel, options.precision);
         }
         let plan = Plan::new(problem.geometry, &options)?;
         let run = |set: &Strengths| plan.run(set, &mut [], progress);
