@@ -18,6 +18,7 @@
 
 pub mod direct;
 pub mod error;
+pub mod gpu;
 pub mod lists;
 pub mod mesh;
 mod native;

@@ -1,6 +1,6 @@
 //! What an FMM in two dimensions is planned with, and what it refuses.
 
-use super::{Columns, Geometry, Plan, Strengths};
+use super::{Columns, Geometry, Strengths};
 use crate::arith::scale::{exponent, ldexp};
 use crate::fmm::{FmmError, MOST_PARTICLES, Precision};
 use rayon::prelude::*;
@@ -81,14 +81,13 @@ pub(super) fn check_positions(geometry: Geometry) -> Result<(), FmmError> {
 const LEAST_STRENGTH: f64 = 1e-270;
 
 /// Says what is wrong with the strengths of a run.
-pub(super) fn check_strengths(plan: &Plan, strengths: &Strengths) -> Result<(), FmmError> {
+pub(super) fn check_strengths(n: usize, kernel: Kernel, strengths: &Strengths) -> Result<(), FmmError> {
     let wrong = |what: String| Err(FmmError::Range(what));
-    let n = plan.mesh.sources.len();
     let columns = || [Some(strengths.re), strengths.im].into_iter().flatten();
     if let Some(column) = columns().find(|c| c.len() != n) {
         return wrong(format!("{} strengths were given for {n} sources", column.len()));
     }
-    if plan.options.kernel == Kernel::Log && strengths.im.is_some() {
+    if kernel == Kernel::Log && strengths.im.is_some() {
         return Err(FmmError::Option("complex strengths of the kernel log are two runs with real ones".into()));
     }
     if columns().any(|c| c.par_iter().any(|q| !q.is_finite())) {

@@ -59,7 +59,7 @@ impl Plan {
         executors: &mut [&mut dyn Executor],
         progress: &mut Progress,
     ) -> Result<Solution, FmmError> {
-        options::check_strengths(self, strengths)?;
+        options::check_strengths(self.mesh.sources.len(), self.options.kernel, strengths)?;
         executors.iter_mut().try_for_each(|e| e.bind(self))?;
         let start = Instant::now();
         let scaled = strengths.scaled(&self.mesh.sources.order);
