@@ -16,15 +16,19 @@ pub struct Status {
     pub unfit: u64,
     /// Of P2P, each target's own place included.
     pub pairs: u64,
+    /// Of P2L and M2P, pairs of a point and a box.
+    pub p2l: u64,
+    pub m2p: u64,
     /// Items in the lists of M2L, of strong coupling on all levels, of P2L and of M2P.
     pub items: [u64; 4],
 }
 
 impl Status {
-    pub(super) const WORDS: usize = 6;
+    pub(super) const WORDS: usize = 8;
 
     pub(super) fn new(words: &[u64]) -> Status {
-        Status { unfit: words[0], pairs: words[1], items: [words[2], words[3], words[4], words[5]] }
+        let items = [words[4], words[5], words[6], words[7]];
+        Status { unfit: words[0], pairs: words[1], p2l: words[2], m2p: words[3], items }
     }
 }
 
