@@ -1,12 +1,12 @@
-// Splits of segments that one block has in shared memory.
+// Splits of segments by a block each, whose keys it has in shared memory or, if they are many, reads again and again.
 
-// Moves the points of segment `blockIdx.x` to their halves.
+// Moves the points of segment `blockIdx.x` to their halves. MOST keys are kept, or none.
 template <uint32_t MOST> PF void split(const Problem &p, const uint32_t splits)
 {
-    __shared__ uint64_t keys[MOST];
-    __shared__ uint32_t counts[8][2];
+    __shared__ uint64_t keys[MOST > 0 ? MOST : 1];
+    __shared__ uint32_t counts[32][2];
     const Span all = segment(p.n, splits, blockIdx.x);
-    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
+    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const uint64_t from = splits % 2 * p.n + all.start, to = (splits + 1) % 2 * p.n + all.start;
     const double *const x = p.x + from, *const y = p.y + from;
     const double no = 1.7976931348623157e308;
@@ -20,29 +20,31 @@ template <uint32_t MOST> PF void split(const Problem &p, const uint32_t splits)
     for (uint32_t k = 0; k < 4; k++)
         ends[k] = reduced(ends[k], [](const double a, const double b) { return fmin(a, b); });
     const double *const column = -ends[1] - ends[0] >= -ends[3] - ends[2] ? x : y;
-    for (uint32_t k = threadIdx.x; k < all.count; k += blockDim.x)
+    for (uint32_t k = threadIdx.x; MOST > 0 && k < all.count; k += blockDim.x)
         keys[k] = key_of(column[k]);
     __syncthreads();
+    const auto key = [&](const uint32_t k) { return MOST > 0 ? keys[k] : key_of(column[k]); };
     Halves halves = {{0, 0, 0}, all.count / 2, 0, 0};
     if (halves.half > 0)
-        halves.pivot = lowest(all.count, halves.half, [&](const uint32_t k) { return keys[k]; });
+        halves.pivot = lowest(all.count, halves.half, key);
     const uint32_t rounds = (all.count + blockDim.x - 1) / blockDim.x, first = warp * rounds * 32 + lane;
     for (uint32_t r = 0; r < rounds; r++) {
         const uint32_t k = first + r * 32;
-        halves.lower += __popc(__ballot_sync(~0u, k < all.count && keys[k] < halves.pivot.key));
-        halves.equal += __popc(__ballot_sync(~0u, k < all.count && keys[k] == halves.pivot.key));
+        const uint64_t own = k < all.count ? key(k) : ~0ull;
+        halves.lower += __popc(__ballot_sync(~0u, k < all.count && own < halves.pivot.key));
+        halves.equal += __popc(__ballot_sync(~0u, k < all.count && own == halves.pivot.key));
     }
     if (lane == 0)
         (counts[warp][0] = halves.lower, counts[warp][1] = halves.equal);
     __syncthreads();
     (halves.lower = 0, halves.equal = 0);
-    for (uint32_t k = 0; k < min(warp, warps); k++)
+    for (uint32_t k = 0; k < warp; k++)
         (halves.lower += counts[k][0], halves.equal += counts[k][1]);
     for (uint32_t r = 0; r < rounds; r++) {
         const uint32_t k = first + r * 32;
         const bool is_there = k < all.count;
         bool is_high;
-        const uint32_t place = halves.next(is_there, is_there ? keys[k] : 0, k, &is_high);
+        const uint32_t place = halves.next(is_there, is_there ? key(k) : 0, k, &is_high);
         if (!is_there)
             continue;
         p.x[to + place] = x[k];
@@ -54,3 +56,5 @@ template <uint32_t MOST> PF void split(const Problem &p, const uint32_t splits)
 extern "C" __global__ void __launch_bounds__(256) split_few(const Problem p, const uint32_t splits) { split<FEW>(p, splits); }
 
 extern "C" __global__ void __launch_bounds__(256) split_many(const Problem p, const uint32_t splits) { split<MANY>(p, splits); }
+
+extern "C" __global__ void __launch_bounds__(1024) split_alone(const Problem p, const uint32_t splits) { split<0>(p, splits); }

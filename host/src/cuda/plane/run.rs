@@ -1,7 +1,7 @@
 //! One run: what is launched, in which order and with how many threads.
 
 use super::memory::{BOUNDS_BLOCKS, Boxes, Problem};
-use super::{MOST_LEVELS, Plane, Run, STAGES, Settings};
+use super::{MOST_LEVELS, Plane, Run, STAGES, Settings, Shape};
 use crate::cuda::CudaError;
 use crate::cuda::whole::card::{Card, Size};
 
@@ -149,7 +149,6 @@ impl<C: Card> On<'_, C> {
         tick()?;
         self.launch("m2l", [all.div_ceil(8), 128], &[all as u32])?;
         tick()?;
-        self.launch("p2l", warps(finest), &[])?;
         if levels > 0 {
             self.launch("l2l_top", [1, 512], &[top as u32])?;
         }
@@ -194,12 +193,18 @@ impl<C: Card> On<'_, C> {
         }
         for split in tiled.len()..2 * levels {
             let most = n.div_ceil(1 << split);
-            let name = if most <= self.plane.shape.few { "split_few" } else { "split_many" };
+            let Shape { few, many, .. } = self.plane.shape;
+            let name = match most {
+                _ if most <= few => "split_few",
+                _ if most <= many => "split_many",
+                _ => "split_alone",
+            };
             let threads = match most {
                 0..=64 => 32,
                 65..=256 => 64,
                 257..=1024 => 128,
-                _ => 256,
+                _ if most <= many => 256,
+                _ => 1024,
             };
             self.launch(name, [1 << split, threads], &[split as u32])?;
         }

@@ -28,14 +28,15 @@ pub struct Shape {
     pub is_log: bool,
     /// Whether strengths have imaginary parts.
     pub is_complex: bool,
-    /// Points of the segments that one block splits.
+    /// Points of the segments that one block splits: two kernels keep them in shared memory, one does not.
     pub few: usize,
     pub many: usize,
+    pub alone: usize,
 }
 
 impl Shape {
     pub fn new(order: usize, is_log: bool, is_complex: bool) -> Shape {
-        Shape { order, is_log, is_complex, few: 512, many: 4096 }
+        Shape { order, is_log, is_complex, few: 512, many: 4096, alone: 12288 }
     }
 
     /// Numbers of an expansion.
