@@ -33,6 +33,7 @@ mod op_pow;
 mod pipeline;
 mod products;
 mod random_kernels;
+mod rgmii;
 mod switch;
 mod testbench;
 mod twins;
