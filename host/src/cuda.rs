@@ -9,6 +9,7 @@ pub mod device;
 mod nvrtc;
 pub mod p2p;
 pub mod pairs;
+pub mod plane;
 pub mod whole;
 
 use crate::job::BackendError;

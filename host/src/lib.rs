@@ -20,5 +20,6 @@ pub mod driver;
 pub mod expansion;
 pub mod fmm;
 pub mod job;
+pub mod plane;
 pub mod predict;
 pub mod tree;

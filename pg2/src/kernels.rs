@@ -34,6 +34,8 @@ pub static KERNELS: &[Kernel] = &[
     kernel!("sph_pressure", "acceleration by pressure, cubic spline, mean smoothing length"),
     kernel!("stokeslet", "velocity of a viscous fluid by point forces, optionally regularised"),
     kernel!("biot_savart", "velocity by vortex particles, optionally regularised"),
+    kernel!("harmonic2d", "potential 1/(z_j - z_i) of a complex source in the plane"),
+    kernel!("log2d", "potential log|z_i - z_j| of a complex source in the plane, and its derivative"),
     kernel!("nearest", "squared distance and index of the nearest neighbour, in one word"),
     kernel!("pair_count", "number of particles within each of eight radii"),
     kernel!("m2l_paper", "M2L of order 2, the paper's Fig. 3 with its declarations"),

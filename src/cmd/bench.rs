@@ -7,6 +7,7 @@ mod cuda;
 mod cycle;
 mod emulator;
 mod fmm;
+mod fmm2;
 mod link;
 pub mod measured;
 mod native;
@@ -30,7 +31,13 @@ pub struct Args {
     /// GPUs of this host on which the benchmark `card` runs: one, and twice as many up to so many
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     gpus: u32,
-    /// Write the figures of the benchmark `cuda`, or of `card` where it alone is named
+    /// Particles of the benchmark `card`, made on each GPU, in place of its usual problems; up to 2^31
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 31))]
+    n: Option<u32>,
+    /// Order of the expansions with --n
+    #[arg(long, value_name = "P", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10), requires = "n")]
+    order: u32,
+    /// Write the figures of the benchmark `cuda`, or of `card` or `fmm2` where it alone is named
     #[arg(long, value_name = "FIGURES.json")]
     json: Option<PathBuf>,
     /// Draw the seconds of FMMs by size that the benchmark `cuda` measures
@@ -86,6 +93,11 @@ static BENCHES: &[Bench] = &[
         name: "cuda",
         what: "P2P, exact mode and FMMs on a GPU, every result checked on the CPU first",
         run: cuda::run,
+    },
+    Bench {
+        name: "fmm2",
+        what: "the FMM in two dimensions with all stages on a GPU, checked against direct sums",
+        run: fmm2::run,
     },
     Bench { name: "card", what: "an FMM with all stages on a GPU, checked against direct sums", run: card::run },
 ];

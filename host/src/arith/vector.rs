@@ -3,8 +3,10 @@
 //! [`Vector`] is what an inner loop is written in; [`Vectors`] names the vectors of a number format for AVX-512, AVX2 and
 //! any machine. A caller compiles its loop once for each of them, under `#[target_feature]`, and chooses at run time.
 
+mod elementary;
 mod isa;
 
+pub use elementary::Elementary;
 pub use isa::Isa;
 pub(crate) use isa::vectorised;
 
@@ -59,10 +61,10 @@ pub trait Vector: Copy {
 /// A number format with vectors for each set of instructions.
 pub trait Vectors: Real {
     #[cfg(target_arch = "x86_64")]
-    type Avx512: Vector<Item = Self>;
+    type Avx512: Elementary<Item = Self>;
     #[cfg(target_arch = "x86_64")]
-    type Avx2: Vector<Item = Self>;
-    type Portable: Vector<Item = Self>;
+    type Avx2: Elementary<Item = Self>;
+    type Portable: Elementary<Item = Self>;
 }
 
 impl Vectors for f32 {

@@ -107,7 +107,7 @@ pub fn act_all(target: [f64; 3], source: [f64; 3], carried: &Carried, eps: f64, 
 }
 
 /// `source - target` as `d * 2^e` with the largest component of `d` between 1/2 and 1; `None` where they are equal.
-fn difference(target: [f64; 3], source: [f64; 3]) -> Option<([f64; 3], i32)> {
+pub fn difference(target: [f64; 3], source: [f64; 3]) -> Option<([f64; 3], i32)> {
     let mut d: [f64; 3] = std::array::from_fn(|a| source[a] - target[a]);
     let mut e = 0;
     if d.iter().any(|x| x.is_infinite()) {

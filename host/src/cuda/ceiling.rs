@@ -1,8 +1,8 @@
 //! How many instructions the card issues a second, measured: what a kernel's speed is judged by.
 
 use super::CudaError;
-use super::compile::Arithmetic;
 use super::device::{Device, failed};
+use super::p2p::Number;
 use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{LaunchConfig, PushKernelArg};
 use pg2::backend::cuda::{CEILING, CEILING_CHAINS};
@@ -13,11 +13,20 @@ const TIMES: usize = 5;
 
 /// Instructions of single threads a second: fused multiply-adds of f32, the best of some launches.
 pub fn instructions(device: &mut Device) -> Result<f64, CudaError> {
-    let function = device.function(CEILING, "ceiling", Arithmetic::Fast)?;
-    let mut out = device.room::<f32>(BLOCKS as usize * 256)?;
+    measured::<f32>(device, CEILING)
+}
+
+/// The same of f64.
+pub fn instructions_f64(device: &mut Device) -> Result<f64, CudaError> {
+    measured::<f64>(device, &CEILING.replace("float", "double").replace("1.0f", "1.0"))
+}
+
+fn measured<T: Number>(device: &mut Device, text: &str) -> Result<f64, CudaError> {
+    let function = device.function(text, "ceiling", T::ARITHMETIC)?;
+    let mut out = device.room::<T>(BLOCKS as usize * 256)?;
     let mut best = f64::MAX;
     for _ in 0..TIMES {
-        let (factor, steps) = (0.999f32, STEPS);
+        let (factor, steps) = (T::of(0.999), STEPS);
         let config = LaunchConfig { grid_dim: (BLOCKS, 1, 1), block_dim: (256, 1, 1), shared_mem_bytes: 0 };
         let mut launch = device.stream.launch_builder(&function);
         launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);

@@ -12,6 +12,8 @@ pub use super::nvrtc::{Form, VARIABLE};
 pub enum Arithmetic {
     /// As IEEE has it, but for fused multiply-adds.
     Careful,
+    /// As IEEE has it: each result is that of the CPU.
+    Exact,
     /// f32 without subnormal numbers, and quotients and roots by the card's own approximations.
     Fast,
 }
@@ -20,6 +22,7 @@ impl Arithmetic {
     fn options(self) -> &'static [&'static str] {
         match self {
             Arithmetic::Careful => &[],
+            Arithmetic::Exact => &["--fmad=false"],
             Arithmetic::Fast => &["--ftz=true", "--prec-div=false", "--prec-sqrt=false"],
         }
     }

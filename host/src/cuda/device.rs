@@ -19,6 +19,8 @@ const REMEDY: &str = "take another backend, such as `cpu`";
 pub struct Device {
     pub(super) context: Arc<CudaContext>,
     pub stream: Arc<CudaStream>,
+    /// For kernels that run beside those of the first.
+    pub(super) side: Arc<CudaStream>,
     /// Its name, such as `NVIDIA H200`.
     pub name: String,
     arch: String,
@@ -99,10 +101,10 @@ impl Device {
         let context = context(card)?;
         let open = || -> Result<_, DriverError> {
             let (major, minor) = context.compute_capability()?;
-            Ok((context.new_stream()?, context.name()?, format!("sm_{major}{minor}")))
+            Ok((context.new_stream()?, context.new_stream()?, context.name()?, format!("sm_{major}{minor}")))
         };
-        let (stream, name, arch) = open().map_err(|e| failed("the GPU cannot be opened", e))?;
-        Ok(Device { context, stream, name, arch, loaded: HashMap::new() })
+        let (stream, side, name, arch) = open().map_err(|e| failed("the GPU cannot be opened", e))?;
+        Ok(Device { context, stream, side, name, arch, loaded: HashMap::new() })
     }
 
     /// Lets this card copy from another one without the host, and says whether the two are so linked.

@@ -8,6 +8,7 @@
 
 pub mod card;
 mod depth;
+mod made;
 mod memory;
 mod run;
 mod split;
@@ -74,7 +75,7 @@ pub enum Outcome {
 }
 
 /// All kernels.
-const KERNELS: [&str; 16] = [
+const KERNELS: [&str; 18] = [
     "bounds",
     "all_bounds",
     "count",
@@ -91,6 +92,8 @@ const KERNELS: [&str; 16] = [
     "again",
     "l2p",
     "merge",
+    "make",
+    "direct",
 ];
 
 /// Kernels, tables and particles on cards, which every method is given in the same order.
@@ -146,7 +149,12 @@ impl<T: Number, C: Card> Whole<T, C> {
     /// Sends coordinates as the user gives them: of particles that are sources and targets, or of `sources` that are sources and
     /// of targets behind them. As many as before take the same room.
     pub fn send(&mut self, cards: &[C], x: [&[f64]; 3], sources: usize) -> Result<(), CudaError> {
-        let n = x[0].len();
+        self.make_room(cards, x[0].len(), sources)?;
+        self.send_columns(cards, 0, &x)
+    }
+
+    /// Room for `n` particles, of which the first `sources` are sources. As many as before keep what they have.
+    fn make_room(&mut self, cards: &[C], n: usize, sources: usize) -> Result<(), CudaError> {
         for (card, loaded) in cards.iter().zip(&mut self.loaded) {
             if n != loaded.particles.n {
                 // The old ones go first.
@@ -159,7 +167,7 @@ impl<T: Number, C: Card> Whole<T, C> {
             loaded.places.sources = sources as u64;
             loaded.places.first_target = if sources < n { sources as u64 } else { 0 };
         }
-        self.send_columns(cards, 0, &x)
+        Ok(())
     }
 
     /// Sends charges as the user gives them, 0 for targets alone.

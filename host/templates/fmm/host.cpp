@@ -4,6 +4,7 @@
 // that are left there have come.
 
 #include <algorithm>
+#include <cmath>
 #include <csetjmp>
 #include <cstdint>
 #include <cstring>
@@ -22,7 +23,7 @@ static uint2 make_uint2(uint32_t x, uint32_t y) { return {x, y}; }
 using std::max;
 using std::min;
 
-static struct { uint32_t x; } threadIdx, blockIdx, gridDim;
+static struct { uint32_t x; } threadIdx, blockIdx, gridDim, blockDim;
 
 enum Wait { NOTHING, WARP, BLOCK, END };
 // A fiber starts by its context and goes on by a jump, which takes no call of the system.
@@ -83,6 +84,7 @@ template <class Body> static void run(uint32_t blocks, uint32_t threads, const B
     fibers.resize(std::max<size_t>(fibers.size(), threads));
     stacks.resize(std::max(stacks.size(), threads * stack));
     gridDim.x = blocks;
+    blockDim.x = threads;
     for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) {
         for (uint32_t k = 0; k < threads; k++) {
             Fiber &own = fibers[k];
@@ -134,6 +136,25 @@ template <class T> static T __shfl_up_sync(uint32_t, const T value, const uint32
     return shuffled(value, lane < step ? lane : lane - step);
 }
 
+static uint32_t __ballot_sync(uint32_t, const bool own)
+{
+    shuffled((uint64_t)own, threadIdx.x % 32);
+    const Fiber *const warp = &fibers[threadIdx.x / 32 * 32];
+    uint32_t all = 0;
+    for (uint32_t lane = 0; lane < 32; lane++)
+        all |= (uint32_t)warp[lane].words[(fibers[threadIdx.x].shuffles - 1) % 2] << lane;
+    return all;
+}
+
+static int __popc(uint32_t bits) { return __builtin_popcount(bits); }
+
+template <class T, class U> static T atomicMax(T *place, const U value)
+{
+    const T before = *place;
+    *place = before < (T)value ? (T)value : before;
+    return before;
+}
+
 template <class T, class U> static T atomicAdd(T *place, const U value)
 {
     const T before = *place;
@@ -151,8 +172,5 @@ static float __int_as_float(int bits)
     return x;
 }
 
-// A kernel by its name: what it is started with.
+// What a kernel is started with, by its name.
 #define START(name) extern "C" __global__ void start_##name(uint32_t blocks, uint32_t threads, const Problem *p, const uint32_t *numbers)
-#define KERNEL(name) START(name) { run(blocks, threads, [&] { name(*p); }); }
-#define KERNEL_1(name) START(name) { run(blocks, threads, [&] { name(*p, numbers[0]); }); }
-#define KERNEL_3(name) START(name) { run(blocks, threads, [&] { name(*p, numbers[0], numbers[1], numbers[2]); }); }

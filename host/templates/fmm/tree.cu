@@ -114,20 +114,22 @@ extern "C" __global__ void __launch_bounds__(1024) scan_cells(const Problem p)
         p.sums[blockIdx.x] = all;
 }
 
-// One block: sums over these sums, of which there are at most 2048.
+// One block: sums over these sums, 1024 at a time.
 extern "C" __global__ void __launch_bounds__(1024) scan_sums(const Problem p, const uint32_t count)
 {
-    const uint32_t k = 2 * threadIdx.x;
-    const uint64_t first = k < count ? p.sums[k] : 0, second = k + 1 < count ? p.sums[k + 1] : 0;
-    uint64_t all;
-    const uint64_t before = scan(first + second, &all);
-    if (k < count)
-        p.sums[k] = before;
-    if (k + 1 < count)
-        p.sums[k + 1] = before + first;
+    uint64_t so_far = 0;
+    for (uint32_t first = 0; first < count; first += 1024) {
+        const uint32_t k = first + threadIdx.x;
+        uint64_t all;
+        const uint64_t before = scan(k < count ? p.sums[k] : 0, &all);
+        if (k < count)
+            p.sums[k] = so_far + before;
+        so_far += all;
+        __syncthreads();
+    }
     if (threadIdx.x == 0) {
-        p.starts[1u << 3 * p.depth] = all;
-        p.rows[1u << 2 * p.depth].start = all;
+        p.starts[1u << 3 * p.depth] = so_far;
+        p.rows[1u << 2 * p.depth].start = so_far;
     }
 }
 

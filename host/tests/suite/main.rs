@@ -9,6 +9,7 @@ mod fmm;
 mod hostile;
 mod kernels;
 mod periodic;
+mod plane;
 mod problems;
 mod tolerance;
 mod truth;

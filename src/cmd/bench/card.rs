@@ -64,8 +64,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let counts = std::iter::successors(Some(1), |k| Some(2 * k)).take_while(|k| *k < all).chain([all]);
     let mut gpus: Vec<Gpu> =
         counts.map(|k| Gpu::open_cards("cuda", &kernel, k)).collect::<Result<_, _>>().map_err(failure)?;
-    for case in &CASES {
-        measure(&mut gpus, case, args.repeat, &mut figures)?;
+    match args.n {
+        Some(n) => measure_made(&mut gpus, n as usize, args, &mut figures)?,
+        None => CASES.iter().try_for_each(|case| measure(&mut gpus, case, args.repeat, &mut figures))?,
     }
     say!(
         "  input: uniform particles, q in [0,1), seed 1; the leaf size is chosen; {} runs after a first",
@@ -118,6 +119,25 @@ fn measure(gpus: &mut [Gpu], case: &Case, repeat: u32, figures: &mut Vec<Figure>
         let figure = Figure::new(runs, error, (gpus, leaf), case, precision);
         figure.say(&what)?;
         figures.push(figure);
+    }
+    Ok(())
+}
+
+/// The figures of particles that are made on the cards, each card alone with all, and errors against direct sums there.
+fn measure_made(gpus: &mut [Gpu], n: usize, args: &Args, figures: &mut Vec<Figure>) -> Result<(), Failure> {
+    let (order, precision, samples) = (args.order as usize, Precision::F32, 100);
+    let options = FmmOptions { order, precision, basis: Basis::Solid, ..FmmOptions::default() };
+    let case = Case { n, order, precision, samples, bound: 0.0 };
+    let mut first: Option<Field> = None;
+    for gpu in gpus {
+        let made = gpu.made(n, &options, samples, args.repeat).map_err(failure)?.map_err(Failure::Tool)?;
+        if *first.get_or_insert_with(|| made.field.clone()) != made.field {
+            return Err(Failure::Tool(format!("{} GPUs give other bits than one", gpu.cards())));
+        }
+        let figure = Figure::new(made.runs, made.errors, (gpu.cards(), Gpu::whole_leaf(n, &options)), &case, "f32");
+        figure.say(&format!("{n} particles made on the GPU, order {order}, f32, {} GPUs", gpu.cards()))?;
+        figures.push(figure);
+        gpu.clear().map_err(failure)?;
     }
     Ok(())
 }

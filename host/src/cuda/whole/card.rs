@@ -1,11 +1,10 @@
 //! What a run of all stages needs of a card: memory, copies, and kernels that run one after the other.
 
-use super::memory::Problem;
 use crate::cuda::CudaError;
 use crate::cuda::compile::Arithmetic;
 use crate::cuda::device::{Device, failed};
 use cudarc::driver::{
-    CudaEvent, CudaFunction, CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits,
+    CudaEvent, CudaFunction, CudaSlice, CudaStream, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits,
 };
 use std::ops::Range;
 
@@ -37,7 +36,23 @@ pub trait Card: Sync + Sized {
     /// Copies a part of another card's memory, which is complete there at an event, to a place in this card's.
     fn take<T: Plain>(&self, to: &Self::Memory<T>, at: usize, from: From<Self, T>) -> Result<(), CudaError>;
     /// Starts a kernel, whose arguments are a problem and some numbers.
-    fn launch(&self, kernel: &Self::Kernel, size: Size, problem: &Problem, numbers: &[u32]) -> Result<(), CudaError>;
+    fn launch<P: DeviceRepr>(
+        &self,
+        kernel: &Self::Kernel,
+        size: Size,
+        problem: &P,
+        numbers: &[u32],
+    ) -> Result<(), CudaError>;
+    /// The same beside what is asked for later, which does not wait for it before [`Card::join`].
+    fn launch_beside<P: DeviceRepr>(
+        &self,
+        kernel: &Self::Kernel,
+        size: Size,
+        problem: &P,
+        numbers: &[u32],
+    ) -> Result<(), CudaError>;
+    /// Lets what is asked for later wait for the kernels beside.
+    fn join(&self) -> Result<(), CudaError>;
     /// Waits for all that was asked for.
     fn finish(&self) -> Result<(), CudaError>;
     /// A point in time, behind all that was asked for before.
@@ -139,17 +154,29 @@ impl Card for Device {
         copy().map_err(|e| failed("data cannot be copied from one GPU to another", e))
     }
 
-    fn launch(&self, kernel: &CudaFunction, size: Size, problem: &Problem, numbers: &[u32]) -> Result<(), CudaError> {
-        let config =
-            LaunchConfig { grid_dim: (size.blocks, 1, 1), block_dim: (size.threads, 1, 1), shared_mem_bytes: 0 };
-        let mut launch = self.stream.launch_builder(kernel);
-        launch.arg(problem);
-        numbers.iter().for_each(|number| {
-            launch.arg(number);
-        });
-        // SAFETY: the kernels take these arguments, and all places in them lie within what is allocated for this depth.
-        unsafe { launch.launch(config) }.map_err(|e| failed("the GPU does not start the kernel", e))?;
-        Ok(())
+    fn launch<P: DeviceRepr>(
+        &self,
+        kernel: &CudaFunction,
+        size: Size,
+        problem: &P,
+        numbers: &[u32],
+    ) -> Result<(), CudaError> {
+        launch_on(&self.stream, kernel, size, problem, numbers)
+    }
+
+    fn launch_beside<P: DeviceRepr>(
+        &self,
+        kernel: &CudaFunction,
+        size: Size,
+        problem: &P,
+        numbers: &[u32],
+    ) -> Result<(), CudaError> {
+        self.side.join(&self.stream).map_err(|e| failed(FAILED, e))?;
+        launch_on(&self.side, kernel, size, problem, numbers)
+    }
+
+    fn join(&self) -> Result<(), CudaError> {
+        self.stream.join(&self.side).map_err(|e| failed(FAILED, e))
     }
 
     fn finish(&self) -> Result<(), CudaError> {
@@ -163,4 +190,22 @@ impl Card for Device {
     fn seconds(first: &CudaEvent, second: &CudaEvent) -> Result<f64, CudaError> {
         first.elapsed_ms(second).map(|ms| ms as f64 * 1e-3).map_err(|e| failed(FAILED, e))
     }
+}
+
+fn launch_on<P: DeviceRepr>(
+    stream: &CudaStream,
+    kernel: &CudaFunction,
+    size: Size,
+    problem: &P,
+    numbers: &[u32],
+) -> Result<(), CudaError> {
+    let config = LaunchConfig { grid_dim: (size.blocks, 1, 1), block_dim: (size.threads, 1, 1), shared_mem_bytes: 0 };
+    let mut launch = stream.launch_builder(kernel);
+    launch.arg(problem);
+    numbers.iter().for_each(|number| {
+        launch.arg(number);
+    });
+    // SAFETY: the kernels take these arguments, and all places in them lie within what is allocated for the problem.
+    unsafe { launch.launch(config) }.map_err(|e| failed("the GPU does not start the kernel", e))?;
+    Ok(())
 }

@@ -2,8 +2,8 @@
 
 use pg2::backend::cuda::p2p::Real;
 
-/// The deepest tree: 8^7 leaves.
-pub const DEEPEST: u32 = 7;
+/// The deepest tree: 8^8 leaves.
+pub const DEEPEST: u32 = 8;
 
 /// The least depth at which leaves have at most `leaf` particles in the mean.
 pub fn depth_for(n: usize, leaf: usize) -> u32 {
@@ -37,6 +37,7 @@ mod tests {
     fn a_tree_is_as_deep_as_its_leaves_are_small() {
         assert_eq!([0, 1, 64, 65, 512, 513].map(|n| depth_for(n, 64)), [0, 0, 0, 1, 1, 2]);
         assert_eq!([(1_000_000, 64), (16_000_000, 64), (16_000_000, 8)].map(|(n, leaf)| depth_for(n, leaf)), [5, 6, 7]);
+        assert_eq!(depth_for(1 << 30, best_leaf(1 << 30, 8, Real::F32)), 8);
         assert_eq!((depth_for(2_000_000_000, 1), depth_for(1000, usize::MAX)), (DEEPEST, 0));
     }
 

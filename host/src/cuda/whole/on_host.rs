@@ -1,13 +1,13 @@
 //! A card of tests: the same kernels, compiled by the host's C++ compiler, on the host's memory.
 
-use super::KERNELS;
 use super::card::{Card, From, Plain, Size};
-use super::memory::Problem;
 use crate::cuda::CudaError;
 use crate::cuda::compile::Arithmetic;
+use cudarc::driver::DeviceRepr;
 use libloading::Library;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::HashMap;
+use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -46,7 +46,7 @@ impl<T> Drop for Memory<T> {
 
 pub struct Kernel(Arc<Library>, String);
 
-type Start = unsafe extern "C" fn(u32, u32, *const Problem, *const u32);
+type Start = unsafe extern "C" fn(u32, u32, *const c_void, *const u32);
 
 /// Whether there is a compiler.
 pub fn is_there() -> bool {
@@ -57,24 +57,32 @@ pub fn is_there() -> bool {
     found
 }
 
+/// What starts each kernel of a text: those that are given a problem and some numbers.
+fn starts(text: &str) -> String {
+    let head = "extern \"C\" __global__";
+    let kernels = text.split(head).skip(1).filter_map(|text| text.split_once("(const Problem p"));
+    let start = |(before, behind): (&str, &str)| {
+        let name = before.split_whitespace().last().expect("a kernel has a name");
+        let arguments = behind.split(')').next().expect("a part").matches("uint32_t").count();
+        let numbers: String = (0..arguments).map(|k| format!(", numbers[{k}]")).collect();
+        format!("START({name}) {{ run(blocks, threads, [&] {{ {name}(*p{numbers}); }}); }}\n")
+    };
+    kernels.map(start).collect()
+}
+
 fn compiled(text: &str) -> Option<Arc<Library>> {
     let mut all = COMPILED.lock().expect("no panic");
     let (all, count) = (all.get_or_insert_default(), std::process::id());
     if let Some(known) = all.get(text) {
         return known.clone();
     }
-    let starts = KERNELS.map(|name| match name {
-        "all_bounds" | "scan_sums" | "m2m" | "l2l" => format!("KERNEL_1({name})\n"),
-        "merge" => format!("KERNEL_3({name})\n"),
-        _ => format!("KERNEL({name})\n"),
-    });
     let folder = std::env::temp_dir().join(format!("pairforge-card-{count}-{}", all.len()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let (source, file) = (folder.join("kernels.cpp"), folder.join("kernels.so"));
-    std::fs::write(&source, format!("{TEXT}{text}{}", starts.concat())).expect("the text is written");
+    std::fs::write(&source, format!("{TEXT}{text}{}", starts(text))).expect("the text is written");
     let compile = |name: &&str| {
         let mut c = Command::new(name);
-        c.args(["-O1", "-w", "-U_FORTIFY_SOURCE", "-std=c++17", "-shared", "-fPIC", "-o"])
+        c.args(["-O1", "-w", "-U_FORTIFY_SOURCE", "-ffp-contract=off", "-std=c++17", "-shared", "-fPIC", "-o"])
             .arg(&file)
             .arg(&source)
             .output()
@@ -144,14 +152,34 @@ impl Card for HostCard {
         Ok(())
     }
 
-    fn launch(&self, kernel: &Kernel, size: Size, problem: &Problem, numbers: &[u32]) -> Result<(), CudaError> {
+    fn launch<P: DeviceRepr>(
+        &self,
+        kernel: &Kernel,
+        size: Size,
+        problem: &P,
+        numbers: &[u32],
+    ) -> Result<(), CudaError> {
         assert!(size.blocks > 0 && size.threads > 0, "a card refuses {size:?}");
         let _alone = RUNNING.lock();
         // SAFETY: the library has a function of that type for each kernel, whose places are those of memory here.
         unsafe {
             let start = kernel.0.get::<Start>(kernel.1.as_bytes()).expect("it is there");
-            start(size.blocks, size.threads, problem, numbers.as_ptr());
+            start(size.blocks, size.threads, (&raw const *problem).cast(), numbers.as_ptr());
         }
+        Ok(())
+    }
+
+    fn launch_beside<P: DeviceRepr>(
+        &self,
+        kernel: &Kernel,
+        size: Size,
+        problem: &P,
+        numbers: &[u32],
+    ) -> Result<(), CudaError> {
+        self.launch(kernel, size, problem, numbers)
+    }
+
+    fn join(&self) -> Result<(), CudaError> {
         Ok(())
     }
 

@@ -254,7 +254,14 @@ impl<T: Number, C: Card> On<'_, T, C> {
 }
 
 impl<T: Number, C: Card> Loaded<T, C> {
-    fn launch(&self, card: &C, name: &str, size: Size, problem: &Problem, numbers: &[u32]) -> Result<(), CudaError> {
+    pub(super) fn launch(
+        &self,
+        card: &C,
+        name: &str,
+        size: Size,
+        problem: &Problem,
+        numbers: &[u32],
+    ) -> Result<(), CudaError> {
         match size.blocks {
             0 => Ok(()),
             _ => card.launch(&self.kernels[name], size, problem, numbers),

@@ -6,13 +6,14 @@ use pg2::backend::cuda::p2p::{Names, Real, TILE, Unfit, pair};
 use pg2::backend::cuda::prelude;
 use pg2::graph::Graph;
 
-const TEXTS: [&str; 6] = [
+const TEXTS: [&str; 7] = [
     TILE,
     include_str!("../../../templates/fmm/common.cu"),
     include_str!("../../../templates/fmm/tree.cu"),
     include_str!("../../../templates/fmm/expansions.cu"),
     include_str!("../../../templates/fmm/m2l.cu"),
     include_str!("../../../templates/fmm/near.cu"),
+    include_str!("../../../templates/fmm/made.cu"),
 ];
 
 /// Shared memory of a block without asking for more, and what a multiprocessor has for all its blocks.

@@ -7,6 +7,7 @@ use crate::cuda::whole::card::Card;
 use crate::cuda::whole::{DEEPEST, MOST_ORDER, NEAR2, Outcome, Run, STAGES, Units, Whole, best_leaf};
 use crate::data::particles::Field;
 use crate::data::problem::Geometry;
+use crate::direct::error::{self, Errors};
 use crate::expansion::basis::Basis;
 use crate::fmm::stats::{OnCard, Pairs, PerKernel, Seconds, Stats};
 use crate::fmm::{FmmError, FmmOptions, Precision, Solutions, options};
@@ -74,6 +75,36 @@ impl Gpu {
         }
     }
 
+    /// The same for `n` particles that are made on the cards (uniform in the unit cube, charges in [0, 1)), each of which then stands
+    /// for itself alone: errors against direct sums there at `samples` targets, for each of `repeat` runs what it did.
+    pub fn made(
+        &mut self,
+        n: usize,
+        options: &FmmOptions,
+        samples: usize,
+        repeat: u32,
+    ) -> Result<Result<Made, String>, FmmError> {
+        options.check()?;
+        if let Some(why) = self.refuses(options) {
+            return Ok(Err(why));
+        }
+        let leaf = Gpu::whole_leaf(n, options);
+        let none = Geometry { sources: [&[]; 3], targets: None };
+        let task = Task { name: self.name, geometry: none, sets: &[], options, leaf };
+        self.prepare(options).map_err(BackendError::from)?;
+        let found = match self.whole.as_mut().expect("it was made") {
+            Ready::F32(_, whole) => task.made(&self.cards, whole, n, samples, repeat),
+            Ready::F64(_, whole) => task.made(&self.cards, whole, n, samples, repeat),
+        };
+        Ok(found.map_err(BackendError::from)?)
+    }
+
+    /// Gives back the room on the cards, which is free once the cards have done what was asked for before.
+    pub fn clear(&mut self) -> Result<(), FmmError> {
+        (self.whole, self.bound) = (None, None);
+        Ok(self.cards.iter().try_for_each(Card::finish).map_err(BackendError::from)?)
+    }
+
     /// Compiles the kernels and sends tables, unless they are there.
     fn prepare(&mut self, options: &FmmOptions) -> Result<(), CudaError> {
         let (order, precision) = (options.order, options.precision);
@@ -102,6 +133,14 @@ impl Gpu {
 
 fn real(precision: Precision) -> Real {
     if precision == Precision::F32 { Real::F32 } else { Real::F64 }
+}
+
+/// Runs with particles made on the cards, all with the same bits.
+pub struct Made {
+    pub runs: Vec<Stats>,
+    pub errors: Errors,
+    /// The field at the targets that errors are from.
+    pub field: Field,
 }
 
 struct Task<'a> {
@@ -143,6 +182,37 @@ impl Task<'_> {
         stats.on_card = Some(times);
         stats.seconds.total = start.elapsed().as_secs_f64();
         Ok(Ok(Solutions { fields, stats }))
+    }
+
+    fn made<T: Number, C: Card>(
+        &self,
+        cards: &[C],
+        whole: &mut Whole<T, C>,
+        n: usize,
+        samples: usize,
+        repeat: u32,
+    ) -> Result<Result<Made, String>, CudaError> {
+        whole.make(cards, n, 1)?;
+        let targets: Vec<usize> = (0..samples.min(n)).map(|k| (2 * k + 1) * n / (2 * samples.min(n))).collect();
+        let (mut runs, mut last) = (Vec::new(), None);
+        // The first run, which is not counted, makes room for the tree.
+        for _ in 0..=repeat {
+            let run = match whole.run(cards, self.leaf, self.options.eps)? {
+                Outcome::Done(run) => run,
+                Outcome::Unfit(why) => return Ok(Err(why)),
+            };
+            let found = field(&run, &whole.fetch_some(cards, &targets)?);
+            if last.replace(found.clone()).is_some_and(|before| before != found) {
+                return Ok(Err("two runs gave different bits".into()));
+            }
+            let on_card = Some(OnCard { computed: run.total, ..OnCard::default() });
+            runs.push(Stats { n, on_card, ..self.stats(&run) });
+        }
+        runs.remove(0);
+        let right = whole.direct(cards, &targets)?;
+        let field = last.expect("there was a run");
+        let places: Vec<usize> = (0..targets.len()).collect();
+        Ok(Ok(Made { runs, errors: error::compare(&field, &places, &right), field }))
     }
 
     /// Adds what one set of charges took.
@@ -213,7 +283,6 @@ mod tests {
     use super::*;
     use crate::cuda::whole::on_host::{self, HostCard};
     use crate::data::random::{Charge, Distribution, generate};
-    use crate::direct::error;
     use crate::direct::summation::Direct;
     use crate::fmm::Plan;
     use crate::fmm::bind::P2p;
@@ -291,6 +360,29 @@ mod tests {
         assert_eq!((one.stats.targets, one.stats.close_pairs, one.stats.recomputed), (Some(500), 2, 4));
         let three = computed::<f32>(geometry, &[first, second], 3, 5, 8);
         assert!(three.fields == one.fields);
+    }
+
+    #[test]
+    fn particles_made_on_cards_have_the_errors_and_the_bits_of_others() {
+        if !on_host::is_there() {
+            return;
+        }
+        let text = pg2::kernels::find("p2p").expect("a shipped kernel").text;
+        let kernel = pg2::compile("p2p", text).expect("it compiles").graph;
+        let P2p { units, length, .. } = P2p::bind(&kernel, false, &[]).expect("it is 1/r");
+        let units = Units { potential: units.potential, gradient: units.gradient, length };
+        let options = FmmOptions { order: 4, basis: Basis::Solid, ..FmmOptions::default() };
+        let geometry = Geometry { sources: [&[]; 3], targets: None };
+        let task = Task { name: "host", geometry, sets: &[], options: &options, leaf: 4 };
+        let on = |count: usize| {
+            let mut cards: Vec<HostCard> = (0..count).map(|_| HostCard).collect();
+            let mut whole: Whole<f32, HostCard> = Whole::new(&mut cards, &kernel, 4, units).expect("it compiles");
+            task.made(&cards, &mut whole, 800, 60, 1).expect("there is room").expect("it is fit")
+        };
+        let (one, two) = (on(1), on(2));
+        let found = one.errors.gradient_rel_l2.expect("a gradient");
+        assert!(found > 0.0 && found < 3e-3 && one.errors.potential_rel_l2 < 1e-3, "{:?}", one.errors);
+        assert!(one.field == two.field && one.runs[0].pairs == two.runs[0].pairs && one.runs[0].levels == 4);
     }
 
     #[test]

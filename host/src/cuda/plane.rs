@@ -1,0 +1,178 @@
+//! The adaptive FMM in two dimensions on a card: mesh, lists, all translations and P2P, for points that are sources and targets.
+//!
+//! Mesh and lists are those of the room `plane`, to the bit: the kernels that make them are compiled without fused
+//! multiply-adds. A run is some tens of kernels one behind the other; the host looks at the card only when all have ended. If
+//! the lists were longer than their room, it makes room and runs again.
+//!
+//! Every sum of floats has one order, so that a run gives the same bits each time.
+
+mod memory;
+mod run;
+mod text;
+
+use super::CudaError;
+use super::compile::Arithmetic;
+use super::device::Device;
+use super::whole::card::Card;
+use memory::{Boxes, Points, Problem};
+use std::collections::HashMap;
+
+pub use memory::Status;
+pub use text::{Shape, mesh_text, stages_text};
+
+/// The stages in the order in which they run. P2M is by itself; P2L is in L2L, and M2P in L2P.
+pub const STAGES: [&str; 8] = ["sort", "connect", "P2M", "M2M", "M2L", "L2L", "P2P", "L2P"];
+
+/// The deepest pyramid, so that places of boxes and of their points have 32 bits.
+pub const MOST_LEVELS: usize = 13;
+
+/// What one run did. Results stay on the card.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    pub status: Status,
+    /// Seconds of each of [`STAGES`]; zeros unless they were asked for.
+    pub seconds: [f64; STAGES.len()],
+    /// From the first kernel to the last.
+    pub total: f64,
+}
+
+/// How a run is done.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// N_l of (5.2), with no more than one box a point on the finest level.
+    pub levels: usize,
+    /// Theta of (2.1).
+    pub theta: f64,
+    /// Whether each stage is timed; P2P does not run beside the others then.
+    pub is_timed: bool,
+}
+
+/// The columns of a problem in the user's units.
+#[derive(Clone, Copy, Debug)]
+pub struct Columns<'a> {
+    pub x: &'a [f64],
+    pub y: &'a [f64],
+    pub re: &'a [f64],
+    pub im: Option<&'a [f64]>,
+}
+
+/// The kernels by their text.
+const MESH: [&str; 13] = [
+    "bounds",
+    "scale",
+    "histogram",
+    "gather",
+    "choose",
+    "scatter",
+    "split_few",
+    "split_many",
+    "boxes",
+    "boxes_above",
+    "boxes_top",
+    "couple",
+    "couple_top",
+];
+const OTHERS: [&str; 9] = ["p2m", "m2m", "m2m_top", "m2l", "l2l", "l2l_top", "p2l", "p2p", "l2p"];
+
+/// Kernels, tables and points on a card.
+pub struct Plane<C: Card = Device> {
+    shape: Shape,
+    kernels: HashMap<&'static str, C::Kernel>,
+    binomials: C::Memory<f64>,
+    points: Option<Points<C>>,
+    boxes: Option<Boxes<C>>,
+    /// Where everything is, unless room was made since.
+    problem: Option<Problem>,
+}
+
+impl<C: Card> Plane<C> {
+    /// Compiles the kernels for a shape.
+    pub fn new(card: &mut C, shape: Shape) -> Result<Plane<C>, CudaError> {
+        let (mesh, stages) = (mesh_text(&shape), stages_text(&shape));
+        let mut kernels = HashMap::new();
+        for name in MESH {
+            kernels.insert(name, card.kernel(&mesh, name, Arithmetic::Exact)?);
+        }
+        for name in OTHERS {
+            kernels.insert(name, card.kernel(&stages, name, Arithmetic::Careful)?);
+        }
+        let binomials = card.send(&text::binomials(shape.order))?;
+        Ok(Plane { shape, kernels, binomials, points: None, boxes: None, problem: None })
+    }
+
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Sends points and strengths; as many as before take the same room. There is at least one.
+    pub fn send(&mut self, card: &C, columns: Columns) -> Result<(), CudaError> {
+        let n = columns.x.len();
+        if self.points.as_ref().is_none_or(|points| points.n != n) {
+            // The old ones go first.
+            (self.points, self.boxes, self.problem) = (None, None, None);
+            self.points = Some(Points::new(card, n, &self.shape)?);
+        }
+        let points = self.points.as_mut().expect("it was made");
+        let all = [Some(columns.x), Some(columns.y), Some(columns.re), columns.im.filter(|_| self.shape.is_complex)];
+        for (column, to) in all.into_iter().zip(&mut points.input) {
+            if let Some(column) = column {
+                card.write(column, to, 0)?;
+            }
+        }
+        card.finish()
+    }
+
+    /// The results in the order of the input: real and imaginary parts or gradients, and potentials.
+    pub fn fetch(&self, card: &C) -> Result<Vec<Vec<f64>>, CudaError> {
+        let Some(points) = &self.points else { return Ok(Vec::new()) };
+        let column = |k: usize| {
+            let mut values = vec![0.0; points.n];
+            card.read(&points.out, k * points.n, &mut values)?;
+            Ok(values)
+        };
+        (0..self.shape.columns()).map(column).collect()
+    }
+}
+
+/// Mesh and lists as the card has them.
+#[cfg(test)]
+pub struct Found {
+    pub order: Vec<u32>,
+    pub start: Vec<u32>,
+    pub centre: [Vec<f64>; 2],
+    pub radius: Vec<f64>,
+    /// Of M2L, P2P, P2L and M2P.
+    pub lists: [Vec<Vec<u32>>; 4],
+}
+
+#[cfg(test)]
+impl<C: Card> Plane<C> {
+    pub fn found(&self, card: &C) -> Found {
+        use super::whole::card::Plain;
+        let (points, boxes) = (self.points.as_ref().expect("points"), self.boxes.as_ref().expect("boxes"));
+        fn read<T: Plain, C: Card>(card: &C, from: &C::Memory<T>, at: usize, count: usize) -> Vec<T> {
+            let mut values = vec![T::default(); count];
+            card.read(from, at, &mut values).expect("it is there");
+            values
+        }
+        let (finest, all) = (1 << (2 * boxes.levels), ((4 << (2 * boxes.levels)) - 1) / 3);
+        let column = |k: usize| read::<f64, C>(card, &boxes.shapes[k], 0, all);
+        let list = |k: usize, at: usize, count: usize| {
+            let lists = read::<memory::List, C>(card, &boxes.lists[k], at, count);
+            let of = |l: &memory::List| read::<u32, C>(card, &boxes.items[k], l.start as usize, l.count as usize);
+            lists.iter().map(of).collect::<Vec<_>>()
+        };
+        Found {
+            order: read::<u32, C>(card, &points.order, 0, points.n),
+            start: read::<u32, C>(card, &boxes.start, 0, finest + 1),
+            centre: [column(4), column(5)],
+            radius: column(6),
+            lists: [
+                list(0, 0, all),
+                list(1, boxes.levels % 2 * finest, finest),
+                list(2, 0, finest),
+                list(3, 0, finest),
+            ],
+        }
+    }
+}

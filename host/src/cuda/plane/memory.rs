@@ -1,0 +1,254 @@
+//! What there is on the card, and the structs that its kernels read.
+
+use super::text::{BINS, Shape, TILE};
+use crate::cuda::CudaError;
+use crate::cuda::whole::card::Card;
+use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
+
+/// Blocks of `bounds`.
+pub(super) const BOUNDS_BLOCKS: u32 = 264;
+
+/// What the card counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Status {
+    /// Not 0 if the arithmetic of the card is too narrow for the points or their results.
+    pub unfit: u64,
+    /// Of P2P, each target's own place included.
+    pub pairs: u64,
+    /// Items in the lists of M2L, of strong coupling on all levels, of P2L and of M2P.
+    pub items: [u64; 4],
+}
+
+impl Status {
+    pub(super) const WORDS: usize = 6;
+
+    pub(super) fn new(words: &[u64]) -> Status {
+        Status { unfit: words[0], pairs: words[1], items: [words[2], words[3], words[4], words[5]] }
+    }
+}
+
+/// A list of boxes.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct List {
+    pub start: u32,
+    pub count: u32,
+}
+
+// SAFETY: plain numbers in the order of the kernels' struct, of which all zeros are one.
+unsafe impl DeviceRepr for List {}
+// SAFETY: as above.
+unsafe impl ValidAsZeroBits for List {}
+
+/// What every kernel is given, in the order of the kernels' struct: places on the card, and numbers.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Problem {
+    pub input: [u64; 4],
+    pub extents: u64,
+    pub frame: u64,
+    pub status: u64,
+    pub x: u64,
+    pub y: u64,
+    pub order: u64,
+    pub rectangles: u64,
+    pub histograms: u64,
+    pub cursors: u64,
+    pub tiles: u64,
+    pub keys: u64,
+    pub key_tiles: u64,
+    pub pivots: u64,
+    pub shapes: [u64; 8],
+    pub start: u64,
+    pub sources: u64,
+    pub weak: u64,
+    pub strong: u64,
+    pub p2l: u64,
+    pub m2p: u64,
+    pub items: [u64; 4],
+    pub room: [u64; 4],
+    pub m: u64,
+    pub l: u64,
+    pub binomials: u64,
+    pub near: u64,
+    pub out: u64,
+    pub theta: f64,
+    pub n: u64,
+    pub levels: u64,
+    pub most: u64,
+    pub part: u64,
+    pub ways: u64,
+}
+
+// SAFETY: plain numbers in the order of the kernels' struct.
+unsafe impl DeviceRepr for Problem {}
+
+/// What there is of each point.
+pub struct Points<C: Card> {
+    pub n: usize,
+    pub input: [C::Memory<f64>; 4],
+    /// In units of the frame, before and after a split.
+    pub x: C::Memory<f64>,
+    pub y: C::Memory<f64>,
+    pub order: C::Memory<u32>,
+    pub keys: C::Memory<u64>,
+    pub key_tiles: C::Memory<u32>,
+    pub sources: C::Memory<f64>,
+    pub near: C::Memory<f64>,
+    pub out: C::Memory<f64>,
+    pub extents: C::Memory<f64>,
+    pub frame: C::Memory<f64>,
+}
+
+impl<C: Card> Points<C> {
+    pub fn new(card: &C, n: usize, shape: &Shape) -> Result<Points<C>, CudaError> {
+        let columns = shape.columns();
+        card.check_room((n * (4 * 8 + 2 * 20 + 12 + 32 + 16 * columns)) as u64, "this FMM")?;
+        let column = || card.room::<f64>(n);
+        Ok(Points {
+            n,
+            input: [column()?, column()?, column()?, card.room(if shape.is_complex { n } else { 1 })?],
+            x: card.room(2 * n)?,
+            y: card.room(2 * n)?,
+            order: card.room(2 * n)?,
+            keys: card.room(n)?,
+            key_tiles: card.room(n)?,
+            sources: card.room(4 * n)?,
+            near: card.room(columns * n)?,
+            out: card.room(columns * n)?,
+            extents: card.room(6 * BOUNDS_BLOCKS as usize)?,
+            frame: card.room(7)?,
+        })
+    }
+}
+
+/// The splits of segments that no block has alone: how many segments are split so, and for each split the tiles of a segment
+/// and all tiles before.
+pub struct Tiled {
+    pub splits: Vec<[u32; 2]>,
+    pub tiles: usize,
+}
+
+impl Tiled {
+    pub fn new(n: usize, levels: usize, many: usize) -> Tiled {
+        let (mut splits, mut tiles) = (Vec::new(), 0);
+        for split in 0..2 * levels {
+            let most = n.div_ceil(1 << split);
+            if most <= many {
+                break;
+            }
+            let each = most.div_ceil(TILE);
+            splits.push([each as u32, tiles as u32]);
+            tiles += each << split;
+        }
+        Tiled { splits, tiles }
+    }
+
+    /// Segments of all these splits.
+    fn segments(&self) -> usize {
+        (1 << self.splits.len()) - 1
+    }
+}
+
+/// What there is of each box of a pyramid.
+pub struct Boxes<C: Card> {
+    pub levels: usize,
+    pub tiled: Tiled,
+    /// Words that are 0 before a run: [`Status`], then rectangles, cursors and histograms.
+    pub counted: C::Memory<u64>,
+    pub tiles: C::Memory<u64>,
+    pub pivots: C::Memory<u64>,
+    pub shapes: [C::Memory<f64>; 8],
+    pub start: C::Memory<u32>,
+    pub lists: [C::Memory<List>; 4],
+    pub items: [C::Memory<u32>; 4],
+    pub room: [u64; 4],
+    pub m: C::Memory<f64>,
+    pub l: C::Memory<f64>,
+}
+
+impl<C: Card> Boxes<C> {
+    /// `room` is that of the items of lists; where it is 0, what uniform points take.
+    pub fn new(card: &C, n: usize, levels: usize, room: [u64; 4], shape: &Shape) -> Result<Boxes<C>, CudaError> {
+        let (finest, all) = (1usize << (2 * levels), ((4usize << (2 * levels)) - 1) / 3);
+        let tiled = Tiled::new(n, levels, shape.many);
+        let usual = [64, 32, 4, 4];
+        let room = [0, 1, 2, 3].map(|k| if room[k] > 0 { room[k] } else { (usual[k] * all) as u64 });
+        let words = Boxes::<C>::words(&tiled);
+        let numbers = all * shape.stride();
+        let bytes = 8 * (words + tiled.tiles + 8 * all + 2 * numbers) + 40 * all;
+        card.check_room(bytes as u64 + room.iter().map(|items| 4 * items).sum::<u64>(), "this FMM")?;
+        let column = || card.room::<f64>(all);
+        let shapes = [column()?, column()?, column()?, column()?, column()?, column()?, column()?, column()?];
+        let items = |k: usize| card.room::<u32>(room[k] as usize);
+        Ok(Boxes {
+            levels,
+            counted: card.room(words)?,
+            tiles: card.room(tiled.tiles)?,
+            pivots: card.room(2 * tiled.segments())?,
+            shapes,
+            start: card.room(finest + 1)?,
+            lists: [card.room(all)?, card.room(2 * finest)?, card.room(finest)?, card.room(finest)?],
+            items: [items(0)?, items(1)?, items(2)?, items(3)?],
+            room,
+            m: card.room(numbers)?,
+            l: card.room(numbers)?,
+            tiled,
+        })
+    }
+
+    /// The rectangles of all segments that tiles split, and of the halves of the last ones; the root's is there in any case.
+    fn rectangles(tiled: &Tiled) -> usize {
+        4 * (2 * tiled.segments() + 1)
+    }
+
+    fn words(tiled: &Tiled) -> usize {
+        Status::WORDS + Boxes::<C>::rectangles(tiled) + tiled.segments() * (1 + BINS / 2)
+    }
+
+    pub fn status(&self, card: &C) -> Result<Status, CudaError> {
+        let mut words = [0; Status::WORDS];
+        card.read(&self.counted, 0, &mut words)?;
+        Ok(Status::new(&words))
+    }
+
+    /// Where everything is.
+    pub fn place(&self, card: &C, problem: &mut Problem) {
+        problem.status = card.place(&self.counted);
+        problem.rectangles = problem.status + 8 * Status::WORDS as u64;
+        problem.cursors = problem.rectangles + 8 * Boxes::<C>::rectangles(&self.tiled) as u64;
+        problem.histograms = problem.cursors + 8 * self.tiled.segments() as u64;
+        problem.tiles = card.place(&self.tiles);
+        problem.pivots = card.place(&self.pivots);
+        problem.shapes = self.shapes.each_ref().map(|column| card.place(column));
+        problem.start = card.place(&self.start);
+        [problem.weak, problem.strong, problem.p2l, problem.m2p] = self.lists.each_ref().map(|list| card.place(list));
+        problem.items = self.items.each_ref().map(|items| card.place(items));
+        problem.room = self.room;
+        problem.m = card.place(&self.m);
+        problem.l = card.place(&self.l);
+        problem.levels = self.levels as u64;
+    }
+}
+
+impl<C: Card> Points<C> {
+    /// Where everything is.
+    pub fn place(&self, card: &C, is_complex: bool, problem: &mut Problem) {
+        problem.input = self.input.each_ref().map(|column| card.place(column));
+        if !is_complex {
+            problem.input[3] = 0;
+        }
+        problem.extents = card.place(&self.extents);
+        problem.frame = card.place(&self.frame);
+        problem.x = card.place(&self.x);
+        problem.y = card.place(&self.y);
+        problem.order = card.place(&self.order);
+        problem.keys = card.place(&self.keys);
+        problem.key_tiles = card.place(&self.key_tiles);
+        problem.sources = card.place(&self.sources);
+        problem.near = card.place(&self.near);
+        problem.out = card.place(&self.out);
+        problem.n = self.n as u64;
+    }
+}

@@ -1,0 +1,216 @@
+//! One run: what is launched, in which order and with how many threads.
+
+use super::memory::{BOUNDS_BLOCKS, Boxes, Problem};
+use super::{MOST_LEVELS, Plane, Run, STAGES, Settings};
+use crate::cuda::CudaError;
+use crate::cuda::whole::card::{Card, Size};
+
+/// Levels up to this one have one block for all of their boxes.
+const TOP: usize = 2;
+const TOP_BOXES: usize = 4;
+
+/// Blocks of `scale` at most, which go through the points in turn.
+const SCALE_BLOCKS: usize = 1056;
+
+/// Blocks of P2P that a card should have at least, and threads of one at most.
+const P2P_BLOCKS: usize = 1056;
+const P2P_THREADS: usize = 384;
+
+/// How P2P is divided: targets of a block, and threads that share one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Division {
+    pub part: usize,
+    pub ways: usize,
+}
+
+impl Division {
+    /// For so many finest boxes of so many points at most: warps that are as full as can be.
+    pub fn new(boxes: usize, most: usize) -> Division {
+        let wanted = P2P_BLOCKS.div_ceil(boxes).min(most.div_ceil(32));
+        let parts = most.div_ceil(P2P_THREADS).max(wanted).max(1);
+        let part = most.div_ceil(parts).max(1);
+        // Few blocks should be large ones, and small ones leave a multiprocessor without enough of them.
+        let least = if parts * boxes < 4 * P2P_BLOCKS { P2P_THREADS } else { 128 };
+        let fill = |ways: usize| {
+            let threads = (part * ways).next_multiple_of(32);
+            (part * ways) as f64 / threads.max(least) as f64
+        };
+        let all = 1..=(P2P_THREADS / part).clamp(1, 32);
+        let ways = all.max_by(|a, b| fill(*a).total_cmp(&fill(*b)).then(b.cmp(a))).expect("one way");
+        Division { part, ways }
+    }
+}
+
+impl<C: Card> Plane<C> {
+    /// Runs all stages for the points that were sent. `None` if the arithmetic of the card is too narrow for them.
+    pub fn run(&mut self, card: &C, settings: Settings) -> Result<Option<Run>, CudaError> {
+        let n = self.points.as_ref().expect("points were sent").n;
+        let levels = settings.levels;
+        assert!(levels <= MOST_LEVELS && n >> (2 * levels) > 0, "no finest box is empty");
+        let mut room = [0; 4];
+        loop {
+            let problem = self.placed(card, settings, room)?;
+            let boxes = self.boxes.as_mut().expect("it was made");
+            let start = card.event()?;
+            card.clear(&mut boxes.counted)?;
+            let events = On { plane: self, card, problem, settings }.stages(start)?;
+            let boxes = self.boxes.as_ref().expect("it was made");
+            let status = boxes.status(card)?;
+            if status.items.iter().zip(&boxes.room).any(|(items, room)| items > room) {
+                // What was found without room may be less than there is.
+                room = [0, 1, 2, 3].map(|k| boxes.room[k].max(status.items[k] * 2));
+                self.boxes = None;
+                continue;
+            }
+            if status.unfit != 0 {
+                return Ok(None);
+            }
+            let mut run = Run { status, seconds: [0.0; STAGES.len()], total: 0.0 };
+            for (seconds, pair) in run.seconds.iter_mut().zip(events.windows(2)).filter(|_| settings.is_timed) {
+                *seconds = C::seconds(&pair[0], &pair[1])?;
+            }
+            run.total = C::seconds(&events[0], &events[events.len() - 1])?;
+            return Ok(Some(run));
+        }
+    }
+
+    /// Where everything is, for which room is made if there is none. `room` is that of lists, or zeros for the usual one.
+    fn placed(&mut self, card: &C, settings: Settings, room: [u64; 4]) -> Result<Problem, CudaError> {
+        let points = self.points.as_ref().expect("points were sent");
+        let (n, levels) = (points.n, settings.levels);
+        if self.boxes.as_ref().is_none_or(|boxes| boxes.levels != levels) {
+            (self.boxes, self.problem) = (None, None);
+            self.boxes = Some(Boxes::new(card, n, levels, room, &self.shape)?);
+        }
+        let problem = match self.problem {
+            Some(problem) => problem,
+            None => {
+                let mut problem = Problem { binomials: card.place(&self.binomials), ..Problem::default() };
+                points.place(card, self.shape.is_complex, &mut problem);
+                self.boxes.as_ref().expect("it was made").place(card, &mut problem);
+                problem
+            }
+        };
+        self.problem = Some(problem);
+        let most = n.div_ceil(1 << (2 * levels));
+        let Division { part, ways } = Division::new(1 << (2 * levels), most);
+        Ok(Problem { theta: settings.theta, most: most as u64, part: part as u64, ways: ways as u64, ..problem })
+    }
+}
+
+/// A card in one run.
+struct On<'a, C: Card> {
+    plane: &'a Plane<C>,
+    card: &'a C,
+    problem: Problem,
+    settings: Settings,
+}
+
+impl<C: Card> On<'_, C> {
+    fn launch(&self, name: &str, [blocks, threads]: [usize; 2], numbers: &[u32]) -> Result<(), CudaError> {
+        let size = Size { blocks: blocks as u32, threads: threads as u32 };
+        self.card.launch(&self.plane.kernels[name], size, &self.problem, numbers)
+    }
+
+    /// Starts all kernels. The events are those between stages, or the first and the last.
+    fn stages(&self, start: C::Event) -> Result<Vec<C::Event>, CudaError> {
+        let (card, is_timed) = (self.card, self.settings.is_timed);
+        let mut events = vec![start];
+        let mut tick = || -> Result<(), CudaError> {
+            if is_timed {
+                events.push(card.event()?);
+            }
+            Ok(())
+        };
+        let levels = self.settings.levels;
+        let (finest, all) = (1usize << (2 * levels), ((4usize << (2 * levels)) - 1) / 3);
+        self.sort(levels)?;
+        tick()?;
+        let top = TOP.min(levels);
+        self.launch("couple_top", [1, 256], &[top as u32])?;
+        for level in top + 1..=levels {
+            self.launch("couple", [(1usize << (2 * level)).div_ceil(8), 256], &[level as u32])?;
+        }
+        if !is_timed {
+            self.p2p(finest, true)?;
+        }
+        tick()?;
+        let warps = |boxes: usize| [boxes.div_ceil(4), 128];
+        self.launch("p2m", warps(finest), &[])?;
+        tick()?;
+        // The last parents that one block has.
+        let top = TOP.min(levels.saturating_sub(1));
+        for level in (top + 1..levels).rev() {
+            self.launch("m2m", warps(1 << (2 * level)), &[level as u32])?;
+        }
+        if levels > 0 {
+            self.launch("m2m_top", [1, 512], &[top as u32])?;
+        }
+        tick()?;
+        self.launch("m2l", [all.div_ceil(8), 128], &[all as u32])?;
+        tick()?;
+        self.launch("p2l", warps(finest), &[])?;
+        if levels > 0 {
+            self.launch("l2l_top", [1, 512], &[top as u32])?;
+        }
+        for level in top + 1..levels {
+            self.launch("l2l", warps(1 << (2 * level)), &[level as u32])?;
+        }
+        tick()?;
+        if is_timed {
+            self.p2p(finest, false)?;
+        }
+        card.join()?;
+        tick()?;
+        self.launch("l2p", warps(finest), &[])?;
+        events.push(card.event()?);
+        Ok(events)
+    }
+
+    /// P2P, beside what is launched later or not.
+    fn p2p(&self, finest: usize, is_beside: bool) -> Result<(), CudaError> {
+        let Problem { most, part, ways, .. } = self.problem;
+        let (blocks, threads) = (finest * most.div_ceil(part) as usize, (part * ways).next_multiple_of(32) as usize);
+        let size = Size { blocks: blocks as u32, threads: threads as u32 };
+        match is_beside {
+            true => self.card.launch_beside(&self.plane.kernels["p2p"], size, &self.problem, &[]),
+            false => self.card.launch(&self.plane.kernels["p2p"], size, &self.problem, &[]),
+        }
+    }
+
+    /// Points box by box, and the boxes.
+    fn sort(&self, levels: usize) -> Result<(), CudaError> {
+        let n = self.problem.n as usize;
+        self.launch("bounds", [BOUNDS_BLOCKS as usize, 256], &[])?;
+        self.launch("scale", [n.div_ceil(256).min(SCALE_BLOCKS), 256], &[BOUNDS_BLOCKS])?;
+        let tiled = &self.plane.boxes.as_ref().expect("it was made").tiled.splits;
+        for (split, [tiles, before]) in tiled.iter().enumerate() {
+            let numbers = [split as u32, *tiles, *before];
+            let size = [(*tiles as usize) << split, 256];
+            self.launch("histogram", size, &numbers[..2])?;
+            self.launch("gather", size, &numbers)?;
+            self.launch("choose", [1 << split, 256], &numbers)?;
+            self.launch("scatter", size, &numbers)?;
+        }
+        for split in tiled.len()..2 * levels {
+            let most = n.div_ceil(1 << split);
+            let name = if most <= self.plane.shape.few { "split_few" } else { "split_many" };
+            let threads = match most {
+                0..=64 => 32,
+                65..=256 => 64,
+                257..=1024 => 128,
+                _ => 256,
+            };
+            self.launch(name, [1 << split, threads], &[split as u32])?;
+        }
+        self.launch("boxes", [(1usize << (2 * levels)).div_ceil(4), 128], &[])?;
+        let top = TOP_BOXES.min(levels.saturating_sub(1));
+        for level in (top + 1..levels).rev() {
+            self.launch("boxes_above", [(1usize << (2 * level)).div_ceil(128), 128], &[level as u32])?;
+        }
+        if levels > 0 {
+            self.launch("boxes_top", [1, 256], &[top as u32])?;
+        }
+        Ok(())
+    }
+}

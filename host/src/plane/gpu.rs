@@ -1,0 +1,248 @@
+//! All stages on a GPU, mesh and lists included, beside which the CPU does nothing.
+
+use super::{Field, Geometry, Kernel, Options, Strengths, mesh, options};
+use crate::cuda::device::Device;
+use crate::cuda::plane::{Columns, MOST_LEVELS, Plane, Run, STAGES, Settings, Shape};
+use crate::cuda::whole::card::Card;
+use crate::cuda::{CudaError, compile};
+use crate::fmm::{FmmError, Precision};
+use crate::job::BackendError;
+use std::time::Instant;
+
+/// A card, and what was compiled for it.
+pub struct Gpu<C: Card = Device> {
+    pub card: C,
+    plane: Option<Plane<C>>,
+}
+
+/// What a run on the card gives and did.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    pub field: Field,
+    pub levels: usize,
+    pub run: Run,
+    /// Seconds of sending points and strengths, and of fetching the results.
+    pub sent: f64,
+    pub fetched: f64,
+}
+
+/// The stages that [`Run::seconds`] are of.
+pub const ON_CARD: [&str; STAGES.len()] = STAGES;
+
+impl Gpu {
+    /// Opens the first card.
+    pub fn open() -> Result<Gpu, FmmError> {
+        compile::check().map_err(BackendError::from)?;
+        Ok(Gpu::on(Device::open().map_err(BackendError::from)?))
+    }
+}
+
+impl<C: Card> Gpu<C> {
+    pub fn on(card: C) -> Gpu<C> {
+        Gpu { card, plane: None }
+    }
+
+    /// Why the card does not take a problem.
+    pub fn refuses(geometry: Geometry, options: &Options) -> Option<String> {
+        let n = geometry.sources[0].len();
+        let why = match () {
+            _ if geometry.targets.is_some() => "the targets are not the sources",
+            _ if options.precision != Precision::F64 => "the precision is not f64",
+            _ if n == 0 => "there are no points",
+            _ if mesh::levels(n, options.leaf) > MOST_LEVELS => "the pyramid is too deep",
+            _ => return None,
+        };
+        Some(why.into())
+    }
+
+    /// Computes the field of some strengths, or says why that is left to the CPU. With `is_timed` every stage is timed.
+    pub fn field<'a>(
+        &mut self,
+        geometry: impl Into<Geometry<'a>>,
+        strengths: Strengths,
+        options: &Options,
+        is_timed: bool,
+    ) -> Result<Result<Answer, String>, FmmError> {
+        let geometry = geometry.into();
+        options.check()?;
+        options::check_positions(geometry)?;
+        options::check_strengths(geometry.sources[0].len(), options.kernel, &strengths)?;
+        if let Some(why) = Gpu::<C>::refuses(geometry, options) {
+            return Ok(Err(why));
+        }
+        match self.computed(geometry, strengths, options, is_timed) {
+            Err(CudaError::TooLarge(why)) => {
+                self.plane = None;
+                Ok(Err(why))
+            }
+            found => Ok(found.map_err(BackendError::from)?),
+        }
+    }
+
+    fn computed(
+        &mut self,
+        geometry: Geometry,
+        strengths: Strengths,
+        options: &Options,
+        is_timed: bool,
+    ) -> Result<Result<Answer, String>, CudaError> {
+        let Gpu { card, plane } = self;
+        let shape = Shape::new(options.order, options.kernel == Kernel::Log, strengths.im.is_some());
+        if plane.as_ref().is_none_or(|plane| *plane.shape() != shape) {
+            *plane = None;
+            *plane = Some(Plane::new(card, shape)?);
+        }
+        let plane = plane.as_mut().expect("it was made");
+        let [x, y] = geometry.sources;
+        let start = Instant::now();
+        plane.send(card, Columns { x, y, re: strengths.re, im: strengths.im })?;
+        let sent = start.elapsed().as_secs_f64();
+        let levels = mesh::levels(x.len(), options.leaf);
+        let Some(run) = plane.run(card, Settings { levels, theta: options.theta, is_timed })? else {
+            return Ok(Err("some numbers, or results, are very large or very small".into()));
+        };
+        let start = Instant::now();
+        let mut columns = plane.fetch(card)?;
+        let fetched = start.elapsed().as_secs_f64();
+        let potential = if options.kernel == Kernel::Log { columns.pop() } else { None };
+        let mut column = || columns.pop().expect("there are two columns");
+        let (im, re) = (column(), column());
+        let field = Field { vector: [re, im], potential: potential.unwrap_or_default() };
+        Ok(Ok(Answer { field, levels, run, sent, fetched }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cuda::whole::on_host::{self, HostCard};
+    use crate::data::random::{Charge, Distribution, generate};
+    use crate::plane::Plan;
+
+    /// Points and strengths of a distribution in the plane.
+    fn points(n: usize, distribution: Distribution) -> [Vec<f64>; 4] {
+        let all = generate(n, distribution, Charge::Random, 1);
+        let more = generate(n, distribution, Charge::Random, 2);
+        [all.x, all.y, all.q, more.q]
+    }
+
+    /// The field by its definition, and for each target the sum of the magnitudes of what was added.
+    fn direct([x, y, re, im]: &[Vec<f64>; 4], kernel: Kernel) -> (Field, Vec<f64>) {
+        let mut field = Field::zeros(x.len(), kernel);
+        let mut sizes = vec![0.0; x.len()];
+        for i in 0..x.len() {
+            for j in 0..x.len() {
+                let (dx, dy) = (x[j] - x[i], y[j] - y[i]);
+                let r2 = dx * dx + dy * dy;
+                if r2 == 0.0 {
+                    continue;
+                }
+                let add = match kernel {
+                    Kernel::Harmonic => [(re[j] * dx + im[j] * dy) / r2, (im[j] * dx - re[j] * dy) / r2],
+                    Kernel::Log => [-re[j] * dx / r2, -re[j] * dy / r2],
+                };
+                field.vector[0][i] += add[0];
+                field.vector[1][i] += add[1];
+                sizes[i] += re[j].hypot(im[j]) / r2.sqrt();
+                if kernel == Kernel::Log {
+                    field.potential[i] += re[j] * 0.5 * r2.ln();
+                }
+            }
+        }
+        (field, sizes)
+    }
+
+    /// Runs the card's kernels on the host, with so few points for the segments of one block that tiles split some.
+    fn on_card(points: &[Vec<f64>; 4], options: &Options, many: usize) -> (Gpu<HostCard>, Answer) {
+        let mut gpu = Gpu::on(HostCard);
+        let is_log = options.kernel == Kernel::Log;
+        let shape = Shape { few: many / 2, many, ..Shape::new(options.order, is_log, !is_log) };
+        let mut plane = Plane::new(&mut gpu.card, shape).expect("it compiles");
+        let [x, y, re, im] = points;
+        let im = (!is_log).then_some(&im[..]);
+        plane.send(&gpu.card, Columns { x, y, re, im }).expect("there is room");
+        let levels = mesh::levels(x.len(), options.leaf);
+        let settings = Settings { levels, theta: options.theta, is_timed: true };
+        let run = plane.run(&gpu.card, settings).expect("it runs").expect("it is fit");
+        let mut columns = plane.fetch(&gpu.card).expect("there are results");
+        let potential = if is_log { columns.pop().expect("a potential") } else { Vec::new() };
+        let field = Field { vector: [columns[0].clone(), columns[1].clone()], potential };
+        gpu.plane = Some(plane);
+        (gpu, Answer { field, levels, run, sent: 0.0, fetched: 0.0 })
+    }
+
+    /// Whether mesh and lists are those of the CPU, and errors within a bound beside the sum of magnitudes.
+    fn check(points: &[Vec<f64>; 4], options: &Options, bound: f64) {
+        let (gpu, answer) = on_card(points, options, 300);
+        let plan = Plan::new([&points[0][..], &points[1][..]], options).expect("a plan");
+        let found = gpu.plane.as_ref().expect("it ran").found(&gpu.card);
+        let boxes = &plan.mesh.boxes;
+        assert_eq!(answer.levels, plan.mesh.levels);
+        assert_eq!((found.order, found.start), (plan.mesh.sources.order.clone(), plan.mesh.sources.start.clone()));
+        assert!(found.centre[0] == boxes.x && found.centre[1] == boxes.y && found.radius == boxes.radius);
+        let lists = [&plan.lists.weak, &plan.lists.near, &plan.lists.p2l, &plan.lists.m2p];
+        for (k, (found, list)) in found.lists.iter().zip(lists).enumerate() {
+            let wanted: Vec<&[u32]> = (0..list.len()).map(|b| list.of(b)).collect();
+            assert!(found.iter().map(|l| &l[..]).eq(wanted), "list {k}");
+        }
+        assert_eq!(answer.run.status.pairs, plan.pairs.p2p);
+        let (wanted, sizes) = direct(points, options.kernel);
+        let columns = answer.field.vector.iter().zip(&wanted.vector);
+        for (found, wanted) in columns {
+            for ((found, wanted), size) in found.iter().zip(wanted).zip(&sizes) {
+                assert!((found - wanted).abs() <= bound * size, "{found} {wanted} of {size}");
+            }
+        }
+        let size = points[2].iter().map(|q| q.abs()).sum::<f64>();
+        for (found, wanted) in answer.field.potential.iter().zip(&wanted.potential) {
+            assert!((found - wanted).abs() <= bound * size, "potential {found} {wanted}");
+        }
+    }
+
+    #[test]
+    fn the_card_has_the_mesh_and_lists_of_the_cpu_and_the_sums_of_the_definition() {
+        if !on_host::is_there() {
+            return;
+        }
+        let options = Options { order: 17, leaf: 10, ..Options::default() };
+        check(&points(1500, Distribution::Uniform), &options, 1e-6);
+        let log = Options { kernel: Kernel::Log, order: 9, leaf: 5, ..options };
+        check(&points(700, Distribution::Normal), &log, 1e-3);
+        // Few places with many points each, which no split tells apart; and a line.
+        let [mut x, mut y, re, im] = points(500, Distribution::Uniform);
+        x.iter_mut().for_each(|x| *x = (*x * 3.0).floor());
+        y.iter_mut().for_each(|y| *y = (*y * 2.0).floor());
+        check(&[x.clone(), y, re.clone(), im.clone()], &Options { leaf: 4, ..options }, 1e-6);
+        check(&[points(500, Distribution::Uniform)[0].clone(), vec![0.25; 500], re, im], &log, 1e-3);
+        for n in 1..=5 {
+            check(&points(n, Distribution::Uniform), &Options { leaf: 1, ..options }, 1e-5);
+        }
+    }
+
+    #[test]
+    fn lists_that_are_longer_than_their_room_are_made_again() {
+        if !on_host::is_there() {
+            return;
+        }
+        let places = |more: &[f64]| more.iter().map(|x| 2f64.powf(-60.0 * x)).collect::<Vec<f64>>();
+        let [x, y, re, im] = points(500, Distribution::Uniform);
+        check(&[places(&x), places(&y), re, im], &Options { order: 17, leaf: 3, ..Options::default() }, 1e-6);
+    }
+
+    #[test]
+    fn what_the_arithmetic_does_not_hold_is_left_to_the_cpu() {
+        if !on_host::is_there() {
+            return;
+        }
+        let run = |x: &[f64], re: &[f64]| {
+            let mut gpu = Gpu::on(HostCard);
+            let strengths = Strengths { re, im: None };
+            let options = Options { order: 2, ..Options::default() };
+            gpu.field([x, &[0.0, 1.0, 2.0][..]], strengths, &options, false).expect("good options").err()
+        };
+        assert_eq!(run(&[0.0, 1.0, 2.0], &[1.0, -1.0, 2.0]), None);
+        for (x, re) in [([0.0, 1e-200, 2.0], [1.0; 3]), ([0.0, 1.0, 1e305], [1.0; 3]), ([0.0, 1.0, 2.0], [1e200; 3])] {
+            assert!(run(&x, &re).is_some_and(|why| why.contains("very large or very small")), "{x:?}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+// Particles made on the card, and direct sums over all of them, for problems that no host has to hold.
+
+// Number k of a stream, in [0, 1): SplitMix64 (Steele, Lea and Flood 2014), whose state after k steps is known.
+PF double drawn(const uint64_t seed, const uint64_t k)
+{
+    uint64_t z = seed + (k + 1) * 0x9e3779b97f4a7c15ull;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+    return (double)((z ^ z >> 31) >> 11) * 1.1102230246251565e-16;
+}
+
+// Uniform in the unit cube, charges in [0, 1).
+extern "C" __global__ void __launch_bounds__(256) make(const Problem p, const uint32_t seed)
+{
+    const uint64_t i = blockIdx.x * 256u + threadIdx.x;
+    if (i >= p.n)
+        return;
+    const double *const columns[4] = {p.x, p.y, p.z, p.q};
+    for (int a = 0; a < 4; a++)
+        ((double *)columns[a])[i] = drawn(seed, 4 * i + a);
+}
+
+// What `slices` blocks add up for the particle at `number` in the input, in f64 and the user's units: into `near`, four numbers a
+// block.
+extern "C" __global__ void __launch_bounds__(256) direct(const Problem p, const uint32_t number, const uint32_t slices)
+{
+    __shared__ double all[256][4];
+    const double at[3] = {p.x[number], p.y[number], p.z[number]};
+    double sum[4] = {0, 0, 0, 0};
+    for (uint64_t j = blockIdx.x * 256u + threadIdx.x; j < p.n; j += slices * 256u) {
+        const double d[3] = {p.x[j] - at[0], p.y[j] - at[1], p.z[j] - at[2]};
+        const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+        if (r2 == 0)
+            continue;
+        const double potential = p.q[j] / sqrt(r2), force = potential / r2;
+        sum[0] += potential;
+        for (int a = 0; a < 3; a++)
+            sum[1 + a] += force * d[a];
+    }
+    for (int a = 0; a < 4; a++)
+        all[threadIdx.x][a] = sum[a];
+    for (uint32_t half = 128; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half)
+            for (int a = 0; a < 4; a++)
+                all[threadIdx.x][a] += all[threadIdx.x + half][a];
+    }
+    if (threadIdx.x < 4)
+        ((double *)p.near)[4 * blockIdx.x + threadIdx.x] = all[0][threadIdx.x];
+}
