@@ -86,11 +86,11 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let Made { built, configs, engines } = made(&args, goal, clock, &kernels)?;
     let hashes: Vec<(&Config, u64)> = configs.iter().zip(&kernels).map(|(c, k)| (c, k.hash)).collect();
     let whole = whole(goal, &hashes, &engines, (source, clock.mhz))?;
-    let core = place::core(&tools, &source, &configs[0].layout.kernel)?;
     // What is counted by lane is that of the first kernel.
     let (config, engine) = (&configs[0], &engines[0]);
-    let verilog = whole.verilog_around(&core.outside)? + &core.text;
     let _folder = folder(&args.output)?;
+    let core = place::core(&tools, &source, &configs[0].layout.kernel)?;
+    let verilog = whole.verilog_around(&core.outside)? + &core.text;
     let full = if count == 1 { full_group(config, &built[0])? } else { None };
     let job = SynthesisJob {
         goal,
