@@ -2,7 +2,6 @@
 
 use crate::{FlowError, Tools};
 use hdl::ethernet::{self, core};
-use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 const SCRIPT: &str = include_str!("../liteeth/core.py");
@@ -19,14 +18,8 @@ pub fn network_core(tools: &Tools, prefix: &str) -> Result<String, FlowError> {
     let name = core::name(prefix);
     for python in tools.pythons()? {
         let mut command = Command::new(&python);
-        command.args(["-I", "-", &name, &ethernet::PORT.to_string(), &core::MHZ.to_string()]);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(FlowError::io(&python))?;
-        let mut input = child.stdin.take().expect("it was piped");
-        // A Python that ends early says why on its way out.
-        let _ = input.write_all(SCRIPT.as_bytes());
-        drop(input);
-        let ended = child.wait_with_output().map_err(FlowError::io(&python))?;
+        command.args(["-I", "-c", SCRIPT, &name, &ethernet::PORT.to_string(), &core::MHZ.to_string()]);
+        let ended = command.stdin(Stdio::null()).output().map_err(FlowError::io(&python))?;
         if ended.status.success() {
             let text = String::from_utf8_lossy(&ended.stdout);
             let notice: String =

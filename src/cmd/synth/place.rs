@@ -108,7 +108,9 @@ pub(super) fn config(args: &Args, goal: Goal, built: &Built, place: (usize, usiz
     let layout = built.graph.layout();
     let alone = matches!(goal, Goal::Area(_));
     let pipelines = each(&args.pipelines, place, "--pipelines")?;
-    let usual_words = || goal.device().map_or(usual::JMEM_WORDS, |d| usual_jmem(d, place.1 as u32));
+    // A lane whose area is counted may be meant for a device too.
+    let device = goal.device().or(args.fit.device());
+    let usual_words = || device.map_or(usual::JMEM_WORDS, |d| usual_jmem(d, place.1 as u32));
     let words = match &args.jmem {
         Some(words) => each(words, place, "--jmem")?,
         None => usual_words(),
@@ -119,7 +121,7 @@ pub(super) fn config(args: &Args, goal: Goal, built: &Built, place: (usize, usiz
         groups: if alone { 1 } else { args.groups.of(pipelines, place)? },
         i_banks: if alone || goal.device().is_some_and(|d| d.luts < SMALL) { 1 } else { usual::I_BANKS },
         stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS),
-        segments: goal.device().map_or(usual::SEGMENTS, |d| usual_segments(d, place.1 as u32)),
+        segments: device.map_or(usual::SEGMENTS, |d| usual_segments(d, place.1 as u32)),
         ii: built.ii(),
         ..Config::usual(layout, built.schedule.depth)
     };
