@@ -69,7 +69,9 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
 
 /// Prints what went wrong and gives the exit status that README.md names.
 fn report(failure: Failure) -> ExitCode {
-    output::tell(&(failure.text() + "\n"));
+    if !matches!(failure, Failure::Elsewhere(_)) {
+        output::tell(&(failure.text() + "\n"));
+    }
     ExitCode::from(failure.code())
 }
 

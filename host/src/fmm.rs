@@ -5,14 +5,14 @@ pub mod bind;
 pub mod budget;
 mod calibrate;
 pub mod executor;
-mod field;
+pub(crate) mod field;
 pub mod function;
 pub mod gpu;
-mod native;
+pub(crate) mod native;
 pub mod offload;
-mod options;
+pub(crate) mod options;
 mod overlap;
-mod periodic;
+pub(crate) mod periodic;
 mod report;
 pub mod stats;
 pub mod tune;
@@ -150,6 +150,25 @@ impl Plan {
         Ok(plan)
     }
 
+    /// The plan of a part of a larger problem, of which `part` has tree and lists; `place` has for each target of the results its
+    /// place in the tree.
+    pub(crate) fn of_part(options: &FmmOptions, part: (Tree, Lists), place: Vec<u32>) -> Plan {
+        Plan {
+            options: options.clone(),
+            tree: part.0,
+            lists: part.1,
+            near2: lists::near2(options.theta),
+            pairs: Pairs::default(),
+            streamed_m2l: 0,
+            place,
+            kernel: None,
+            operators: Default::default(),
+            lattice: OnceLock::new(),
+            seconds: 0.0,
+            id: next_id(),
+        }
+    }
+
     /// A number that no other plan of this process has, and that changes with the lists: what follows from tree and lists may
     /// be kept under it.
     pub fn id(&self) -> u64 {
@@ -283,11 +302,11 @@ impl Plan {
         Some(self.lattice.get_or_init(sums))
     }
 
-    fn operators_f32(&self) -> &dyn Expansion<f32> {
+    pub(crate) fn operators_f32(&self) -> &dyn Expansion<f32> {
         &**self.operators.0.get_or_init(|| self.operators())
     }
 
-    fn operators_f64(&self) -> &dyn Expansion<f64> {
+    pub(crate) fn operators_f64(&self) -> &dyn Expansion<f64> {
         &**self.operators.1.get_or_init(|| self.operators())
     }
 
@@ -303,7 +322,7 @@ fn next_id() -> u64 {
 }
 
 /// Where P2P costs less than M2P and P2L.
-fn list_options(options: &FmmOptions, near2: u64) -> ListOptions {
+pub(crate) fn list_options(options: &FmmOptions, near2: u64) -> ListOptions {
     let worth = expansion::pairs_of_a_point(options.basis, options.order);
     ListOptions { near2, m2p_above: worth, p2l_above: worth }
 }

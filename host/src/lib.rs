@@ -22,4 +22,5 @@ pub mod fmm;
 pub mod job;
 pub mod plane;
 pub mod predict;
+pub mod ranks;
 pub mod tree;

@@ -4,11 +4,11 @@ pub mod boxmap;
 pub mod charges;
 mod images;
 pub mod lists;
-mod octants;
+pub(crate) mod octants;
 mod sort;
 pub mod sorted;
 
-pub use sort::morton;
+pub use sort::{morton, sorted as sorted_keys};
 
 use crate::data::particles::Columns;
 use crate::data::periodic::Periodic;
@@ -82,7 +82,7 @@ impl Cell {
 }
 
 /// Sources and targets in Morton order and the cells over both.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Tree {
     pub map: BoxMap,
     pub sources: Sorted,
@@ -96,6 +96,21 @@ pub struct Tree {
     pub leaves: Vec<u32>,
     /// With periodic boundaries.
     images: Option<Images>,
+    /// Of a part of a larger tree: the sorted sources that are its own. Others are copies from other parts; cells elsewhere have
+    /// no targets, and places of sources only where these are here.
+    own: Option<Range<u32>>,
+}
+
+/// What a part of a larger tree is made of.
+pub(crate) struct Part {
+    pub map: BoxMap,
+    pub sources: Sorted,
+    pub targets: Option<Sorted>,
+    /// Level by level, in Morton order within a level.
+    pub cells: Vec<Cell>,
+    /// Leaves whose sources or targets are here, in Morton order.
+    pub leaves: Vec<u32>,
+    pub own: Range<u32>,
 }
 
 impl Tree {
@@ -122,14 +137,47 @@ impl Tree {
             }
             None => (None, None),
         };
-        let mut tree =
-            Tree { map, sources, apart, cells: Vec::new(), levels: Vec::new(), leaves: Vec::new(), images: None };
+        let mut tree = Tree {
+            map,
+            sources,
+            apart,
+            cells: Vec::new(),
+            levels: Vec::new(),
+            leaves: Vec::new(),
+            images: None,
+            own: None,
+        };
         tree.split(leaf.max(1), &keys, target_keys.as_deref());
         tree.leaves = (0..tree.cells.len() as u32).filter(|k| tree.cells[*k as usize].is_leaf()).collect();
         // Of two leaves the later one has more before it, of sources or of targets.
         let before = |cell: &Cell| cell.first as u64 + cell.first_target as u64;
         tree.leaves.par_sort_unstable_by_key(|k| before(&tree.cells[*k as usize]));
         tree
+    }
+
+    /// A part of a larger tree, see [`Part`].
+    pub(crate) fn of_part(part: Part) -> Tree {
+        let Part { map, sources, targets: apart, cells, leaves, own } = part;
+        let mut levels: Vec<Range<usize>> = Vec::new();
+        for (k, cell) in cells.iter().enumerate() {
+            match levels.get_mut(cell.level as usize) {
+                Some(level) => level.end = k + 1,
+                None => levels.push(k..k + 1),
+            }
+        }
+        Tree { map, sources, apart, cells, levels, leaves, images: None, own: Some(own) }
+    }
+
+    /// Gives a part of a tree its sources, and counts twins.
+    pub(crate) fn set_sources(&mut self, mut sources: Sorted) {
+        sources.count_twins();
+        self.apart.iter_mut().for_each(|targets| targets.count_twins_among(&sources));
+        self.sources = sources;
+    }
+
+    /// Whether the sources of a leaf are of this tree: of a part, its own.
+    pub(crate) fn has_sources_of(&self, leaf: &Cell) -> bool {
+        self.own.as_ref().is_none_or(|own| own.contains(&leaf.first))
     }
 
     pub fn targets(&self) -> &Sorted {
@@ -154,10 +202,14 @@ impl Tree {
     /// Pairs every leaf that has targets with the part of `out` that belongs to these.
     pub fn by_leaf<'o, T>(&self, mut out: &'o mut [T]) -> Vec<(usize, &'o mut [T])> {
         let mut parts = Vec::with_capacity(self.leaves.len());
+        let mut done = 0;
         for leaf in self.leaves.iter().filter(|leaf| self.cells[**leaf as usize].targets > 0) {
-            let (part, rest) = out.split_at_mut(self.cells[*leaf as usize].targets as usize);
+            let cell = &self.cells[*leaf as usize];
+            // In a part of a tree, copies of other parts' particles may stand between.
+            let rest = out.split_at_mut(cell.first_target as usize - done).1;
+            let (part, rest) = rest.split_at_mut(cell.targets as usize);
             parts.push((*leaf as usize, part));
-            out = rest;
+            (out, done) = (rest, cell.targets().end);
         }
         parts
     }

@@ -12,6 +12,7 @@ mod link;
 pub mod measured;
 mod native;
 mod power;
+mod ranks;
 mod schedule;
 
 use crate::failure::Failure;
@@ -40,7 +41,13 @@ pub struct Args {
     /// Write the figures of the benchmark `cuda`, or of `card` or `fmm2` where it alone is named
     #[arg(long, value_name = "FIGURES.json")]
     json: Option<PathBuf>,
-    /// Draw the seconds of FMMs by size that the benchmark `cuda` measures
+    /// The most ranks that the benchmark `ranks` simulates
+    #[arg(long, value_name = "P", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(4..=65536))]
+    ranks: u32,
+    /// Write what the benchmark `ranks` counts
+    #[arg(long, value_name = "FIGURES.csv")]
+    csv: Option<PathBuf>,
+    /// Draw the seconds of FMMs by size that the benchmark `cuda` measures, or the growth of `ranks` where it alone is named
     #[arg(long, value_name = "FIGURES.svg")]
     svg: Option<PathBuf>,
 }
@@ -94,6 +101,7 @@ static BENCHES: &[Bench] = &[
         what: "P2P, exact mode and FMMs on a GPU, every result checked on the CPU first",
         run: cuda::run,
     },
+    Bench { name: "ranks", what: "partition, boxes and messages of many ranks, without the physics", run: ranks::run },
     Bench {
         name: "fmm2",
         what: "the FMM in two dimensions with all stages on a GPU, checked against direct sums",
@@ -115,7 +123,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if chosen.is_empty() {
         chosen.extend(BENCHES);
     }
-    output::check_all([&args.json, &args.svg])?;
+    output::check_all([&args.json, &args.svg, &args.csv])?;
     for bench in chosen {
         say!("{}: {}", bench.name, bench.what)?;
         (bench.run)(&args)?;

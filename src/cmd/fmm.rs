@@ -6,6 +6,7 @@ mod files;
 mod kernels;
 mod periodic;
 mod predict;
+mod ranks;
 mod roofline;
 mod table;
 mod task;
@@ -99,6 +100,9 @@ pub struct Args {
     /// GPUs of this host that share the work (backend cuda)
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     gpus: u32,
+    /// Share the work among so many ranks, which are threads of this process; under mpirun, ranks are processes
+    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..=256))]
+    ranks: Option<u32>,
     #[command(flatten)]
     lanes: LaneArgs,
     #[command(flatten)]
@@ -215,6 +219,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let whole = card::asked(&args, on_gpu.is_some())?;
     if whole && args.expansion.is_none() {
         options.basis = Basis::Solid;
+    }
+    if let Some(world) = ranks::asked(&args, native && on_gpu.is_none())? {
+        start_threads(args.threads)?;
+        return ranks::run(&args, options, world);
     }
     check(&args, &options, native, native && on_gpu.is_none())?;
     files::check_outputs(&args)?;

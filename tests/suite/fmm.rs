@@ -5,6 +5,7 @@ mod files;
 mod periodic;
 mod problems;
 mod random;
+mod ranks;
 mod tuning;
 
 use crate::common::{Ended, Place, has_verilator, shipped};

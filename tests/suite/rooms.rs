@@ -36,6 +36,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "cuda",
             "backends",
             "fmm",
+            "ranks",
             "plane",
             "cells",
             "predict",

@@ -7,6 +7,7 @@ use super::particles::{Field, ParticleError, Particles, number};
 use super::problem::{Geometry, Sources};
 use pg2::report::shown::shown;
 use std::fmt::Write as _;
+use std::ops::Range;
 
 /// One set of charges, of dipole moments, or of both.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -46,6 +47,21 @@ impl Input {
     /// Whether there are only particles with a charge each, which are their own targets.
     pub fn is_plain(&self) -> bool {
         self.sets.is_empty() && self.targets.is_none()
+    }
+
+    /// Some of the sources; targets are left out.
+    pub fn part(&self, range: Range<usize>) -> Input {
+        let cut = |column: &Vec<f64>| column[range.clone()].to_vec();
+        let Particles { x, y, z, q } = &self.particles;
+        let set = |set: &Set| Set {
+            charges: set.charges.as_ref().map(cut),
+            dipoles: set.dipoles.as_ref().map(|p| p.each_ref().map(cut)),
+        };
+        Input {
+            particles: Particles { x: cut(x), y: cut(y), z: cut(z), q: cut(q) },
+            sets: self.sets.iter().map(set).collect(),
+            targets: None,
+        }
     }
 
     pub fn geometry(&self) -> Geometry<'_> {

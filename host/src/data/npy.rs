@@ -88,6 +88,43 @@ fn wrong<T>(what: String) -> Result<T, ParticleError> {
     Err(ParticleError::File(what))
 }
 
+/// The rows of a file, which can be read apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rows {
+    pub count: usize,
+    /// Where the first one begins, and how many bytes each has.
+    pub start: usize,
+    pub bytes: usize,
+    width: usize,
+    format: String,
+}
+
+/// Bytes at the beginning of a file that hold the header of any array that can be read.
+pub const HEAD: usize = 4096;
+
+/// The rows of a file, by its beginning and its length; `None` for what [`read_columns`] refuses.
+pub fn rows(head: &[u8], length: u64) -> Option<Rows> {
+    let (header, data) = split(head).ok()?;
+    let format = quoted(header, "descr")?.to_string();
+    let size = if format == "<f4" { 4 } else { 8 };
+    let [count, width] = shape(header)?[..] else { return None };
+    let start = head.len() - data.len();
+    let is_whole = count.checked_mul(width * size)? as u64 == length.checked_sub(start as u64)?;
+    let is_plain = ["<f4", "<f8"].contains(&&format[..]) && after(header, "fortran_order")?.starts_with("False");
+    (is_whole && is_plain).then_some(Rows { count, start, bytes: width * size, width, format })
+}
+
+impl Rows {
+    /// A file of some rows alone.
+    pub fn file(&self, rows: &[u8]) -> Vec<u8> {
+        let (n, width, format) = (rows.len() / self.bytes.max(1), self.width, &self.format);
+        let header = format!("{{'descr': '{format}', 'fortran_order': False, 'shape': ({n}, {width}), }}\n");
+        let mut bytes = [MAGIC, &[1, 0], &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat();
+        bytes.extend(rows);
+        bytes
+    }
+}
+
 /// The text of the header and the bytes behind it.
 fn split(bytes: &[u8]) -> Result<(&str, &[u8]), ParticleError> {
     let cut = || ParticleError::File("it is not a whole .npy file".into());
@@ -128,6 +165,20 @@ mod tests {
 
     fn read_particles(bytes: &[u8]) -> Result<Particles, ParticleError> {
         Input::from_npy(bytes).map(|input| input.particles)
+    }
+
+    #[test]
+    fn rows_are_read_apart() {
+        let p = generate(17, Distribution::Uniform, Charge::Random, 3);
+        let bytes = write_particles(&p);
+        let rows = rows(&bytes[..bytes.len().min(HEAD)], bytes.len() as u64).unwrap();
+        let range = |first: usize, end: usize| &bytes[rows.start + first * rows.bytes..rows.start + end * rows.bytes];
+        let some = read_particles(&rows.file(range(5, 9))).unwrap();
+        assert_eq!((rows.count, &some.x[..], &some.q[..]), (17, &p.x[5..9], &p.q[5..9]));
+        assert!(read_particles(&rows.file(range(3, 3))).unwrap().is_empty());
+        // A file that is cut is refused as a whole.
+        assert_eq!(super::rows(&bytes, bytes.len() as u64 - 8), None);
+        assert_eq!(super::rows(b"x,y,z,q", 7), None);
     }
 
     #[test]

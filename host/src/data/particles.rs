@@ -32,6 +32,16 @@ pub enum ParticleError {
     File(String),
 }
 
+impl ParticleError {
+    /// The same in a file with so many rows before.
+    pub fn behind(self, rows: usize) -> ParticleError {
+        match self {
+            ParticleError::Row { row, what } => ParticleError::Row { row: rows + row, what },
+            other => other,
+        }
+    }
+}
+
 /// The columns of a particle file.
 pub const COLUMNS: [&str; 4] = ["x", "y", "z", "q"];
 

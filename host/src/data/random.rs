@@ -4,6 +4,7 @@ use crate::data::particles::Particles;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::f64::consts::PI;
+use std::ops::Range;
 
 /// The generator with what is drawn from it. The normals and directions of `rand_distr` take other numbers of draws than the
 /// rule says, so they are made here.
@@ -139,16 +140,29 @@ impl Charge {
 
 /// Draws `n` particles: for each its position (x, y, z; Plummer: radius, then direction), then its charge.
 pub fn generate(n: usize, distribution: Distribution, charge: Charge, seed: u64) -> Particles {
+    generate_part(n, 0..n, distribution, charge, seed)
+}
+
+/// Those of the same particles that lie in a range.
+pub fn generate_part(
+    n: usize,
+    range: Range<usize>,
+    distribution: Distribution,
+    charge: Charge,
+    seed: u64,
+) -> Particles {
     let mut random = Random::new(seed);
-    let mut particles = Particles::with_capacity(n);
-    for _ in 0..n {
+    let mut particles = Particles::with_capacity(range.len());
+    for k in 0..range.end {
         let position = distribution.draw(&mut random);
         let q = match charge {
             Charge::Random => 2.0 * random.unit() - 1.0,
             Charge::Positive => random.unit(),
             Charge::Mass => 1.0 / n as f64,
         };
-        particles.push(position, q);
+        if k >= range.start {
+            particles.push(position, q);
+        }
     }
     particles
 }
@@ -168,6 +182,13 @@ mod tests {
             let found = numbers.fold(0xcbf2_9ce4_8422_2325, fold);
             assert_eq!(found, wanted, "{distribution} {charge} {seed}");
         }
+    }
+
+    #[test]
+    fn a_part_is_the_same_particles() {
+        let all = generate(50, Distribution::Plummer, Charge::Positive, 3);
+        let part = generate_part(50, 20..31, Distribution::Plummer, Charge::Positive, 3);
+        assert_eq!((&part.x[..], &part.q[..]), (&all.x[20..31], &all.q[20..31]));
     }
 
     #[test]

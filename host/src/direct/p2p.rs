@@ -7,7 +7,7 @@ mod derivatives;
 mod mutual;
 mod sources;
 mod sums;
-mod tasks;
+pub(crate) mod tasks;
 
 use crate::arith::lanes::Real;
 use crate::arith::vector::{Isa, Vectors};
@@ -161,7 +161,7 @@ impl<'a> Near<'a> {
     }
 
     /// The same, every leaf alone.
-    fn one_way<T: Vectors>(&self, out: Vec<Out>) -> Vec<Again> {
+    pub(crate) fn one_way<T: Vectors>(&self, out: Vec<Out>) -> Vec<Again> {
         let sets = self.all_sets();
         let one = |scratch: &mut (Scratch<T>, Scratch<f64>), (leaf, mut out): (usize, Vec<Out>)| {
             let cell = &self.tree.cells[leaf];

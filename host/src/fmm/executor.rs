@@ -63,7 +63,7 @@ pub struct State<'a> {
 
 impl<'a> State<'a> {
     /// Nothing computed yet; room for the far field in f32 or f64.
-    pub(super) fn new(plan: &'a Plan, charges: &'a Charges, is_f32: bool) -> State<'a> {
+    pub(crate) fn new(plan: &'a Plan, charges: &'a Charges, is_f32: bool) -> State<'a> {
         let cells = plan.tree.cells.len();
         let expansions = match is_f32 {
             true => Expansions::F32(Coefficients::zeros(cells, plan.operators_f32())),
@@ -73,7 +73,7 @@ impl<'a> State<'a> {
     }
 
     /// The same without room for the far field.
-    pub(super) fn near(plan: &'a Plan, charges: &'a Charges) -> State<'a> {
+    pub(crate) fn near(plan: &'a Plan, charges: &'a Charges) -> State<'a> {
         let expansions = Expansions::F64(Coefficients { m: Vec::new(), l: Vec::new() });
         State { plan, charges, expansions, force: vec![[0.0; 4]; plan.tree.targets().len()], hessian: Vec::new() }
     }
@@ -125,7 +125,7 @@ pub struct Work {
 
 impl Work {
     /// What a stage did for all sets of charges.
-    pub(super) fn sum(all: Vec<Work>) -> Work {
+    pub(crate) fn sum(all: Vec<Work>) -> Work {
         let mut sum = Work::default();
         for work in all {
             sum.streamed += work.streamed;

@@ -11,6 +11,15 @@ const CHUNK: usize = 4096;
 impl State<'_> {
     /// Writes the results in the user's units and the order of the input. A result beyond the range of f64 is an error.
     pub(super) fn write(&self, p2p: &Work, out: &mut Outputs) -> Result<(), FmmError> {
+        self.write_all(p2p, out);
+        match beyond(&columns(out)) {
+            Some((column, k)) => Err(is_beyond(column, k)),
+            None => Ok(()),
+        }
+    }
+
+    /// The same, whatever the results are.
+    pub(crate) fn write_all(&self, p2p: &Work, out: &mut Outputs) {
         let (plan, map) = (self.plan, &self.plan.tree.map);
         let wide = |a: usize, boxed: f64| {
             let (value, exponent) = map.wide(a, boxed);
@@ -58,26 +67,37 @@ impl State<'_> {
         if !p2p.has_gradient {
             out.gradient.iter_mut().for_each(|g| g.fill(0.0));
         }
-        finite(out)
     }
 }
 
-/// Whether all results are numbers of f64.
-fn finite(out: &Outputs) -> Result<(), FmmError> {
-    let gradient = out.gradient.iter().map(|column| ("gradient", &**column));
-    let hessian = out.hessian.iter().flatten().map(|column| ("Hessian", &**column));
-    for (name, column) in [("potential", &*out.potential)].into_iter().chain(gradient).chain(hessian) {
+/// All columns: the potential, three of the gradient, and six of the Hessian where it was asked for.
+fn columns<'o>(out: &'o Outputs) -> Vec<&'o [f64]> {
+    let gradient = out.gradient.iter().map(|column| &**column);
+    let hessian = out.hessian.iter().flatten().map(|column| &**column);
+    [&*out.potential].into_iter().chain(gradient).chain(hessian).collect()
+}
+
+/// The first column with something that is no number of f64, and where it stands.
+pub(crate) fn beyond(columns: &[&[f64]]) -> Option<(usize, usize)> {
+    columns.iter().enumerate().find_map(|(column, numbers)| {
         // Looking at all numbers of a chunk is far faster than stopping at one.
         let first = |(chunk, numbers): (usize, &[f64])| match numbers.iter().fold(true, |all, x| all & x.is_finite()) {
             true => None,
             false => numbers.iter().position(|x| !x.is_finite()).map(|k| chunk * CHUNK + k),
         };
-        if let Some(k) = column.par_chunks(CHUNK).enumerate().find_map_first(first) {
-            return Err(FmmError::Range(format!(
-                "the {name} at particle {k}, counted from 0, is beyond 1.8e308, the range of f64, since another \
-                 particle is so close to it; give longer lengths or smaller charges, by taking other units"
-            )));
-        }
-    }
-    Ok(())
+        Some((column, numbers.par_chunks(CHUNK).enumerate().find_map_first(first)?))
+    })
+}
+
+/// What to say of it.
+pub(crate) fn is_beyond(column: usize, k: usize) -> FmmError {
+    let name = match column {
+        0 => "potential",
+        1..=3 => "gradient",
+        _ => "Hessian",
+    };
+    FmmError::Range(format!(
+        "the {name} at particle {k}, counted from 0, is beyond 1.8e308, the range of f64, since another particle is so close to \
+         it; give longer lengths or smaller charges, by taking other units"
+    ))
 }

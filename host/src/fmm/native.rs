@@ -32,7 +32,7 @@ pub(super) fn far_field(states: &mut [State]) -> (Vec<Work>, Seconds) {
 }
 
 /// Runs any stage for some sets of charges.
-pub(super) fn run(stage: Stage, states: &mut [State]) -> Vec<Work> {
+pub(crate) fn run(stage: Stage, states: &mut [State]) -> Vec<Work> {
     if stage == Stage::P2p {
         let precision = states.first().map_or(Precision::F64, |state| state.plan.options.precision);
         return p2p(states, precision);
@@ -177,7 +177,7 @@ impl<T: Real> FarField<'_, T> {
         m.par_chunks_exact_mut(self.operators.multipole_terms()).zip(&tree.cells).for_each_init(
             Room::default,
             |room, (m, cell)| {
-                if cell.is_leaf() {
+                if cell.is_leaf() && tree.has_sources_of(cell) {
                     room.particles.clear();
                     room.particles.add(&tree.sources, cell.sources(), cell.centre(), 1.0 / cell.edge());
                     room.particles.add_charges(self.charges, cell.sources(), 1.0 / cell.edge());

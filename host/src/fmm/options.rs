@@ -9,7 +9,7 @@ use crate::fmm::bind::BindError;
 use crate::fmm::executor::Executor;
 use crate::fmm::{Outputs, Plan, periodic};
 use crate::job::BackendError;
-use crate::tree::charges;
+use crate::tree::charges::{self, Ends};
 use crate::tree::lists::near2;
 use rayon::prelude::*;
 
@@ -130,7 +130,7 @@ fn wrong<T>(what: String) -> Result<T, FmmError> {
     Err(FmmError::Range(what))
 }
 
-pub(super) fn check_positions(geometry: Geometry) -> Result<(), FmmError> {
+pub(crate) fn check_positions(geometry: Geometry) -> Result<(), FmmError> {
     for (name, points) in [("sources", Some(geometry.sources)), ("targets", geometry.targets)] {
         let Some(points) = points else { continue };
         let n = points[0].len();
@@ -207,19 +207,26 @@ fn check_charges(plan: &Plan, sources: &Sources) -> Result<(), FmmError> {
         return wrong("coordinates and charges must be finite numbers".into());
     }
     if sources.dipoles.is_some() {
-        return match charges::span(&plan.tree, sources) {
-            Some([most, least]) if ldexp(1.0, least.saturating_sub(most)) < LEAST_CHARGE => wrong(format!(
-                "charges or dipole moments are lost beside others that are 2^{} times as large, in units of the box's length, \
-                 since f64 holds numbers that are up to 1e270 apart; leave them out, or give 0 for them",
-                most - least
-            )),
-            _ => Ok(()),
-        };
+        return check_span(charges::span(&plan.tree.map, sources));
     }
-    let charges = sources.charges.unwrap_or_default();
-    let one = |q: &f64| if *q == 0.0 { [0.0, f64::MAX] } else { [q.abs(); 2] };
-    let both = |a: [f64; 2], b: [f64; 2]| [a[0].max(b[0]), a[1].min(b[1])];
-    let [largest, least] = charges.par_iter().map(one).reduce(|| [0.0, f64::MAX], both);
+    check_ends(&Ends::of(sources))
+}
+
+/// Refuses charges and dipole moments of which some are lost beside others, given the powers of two of the largest and the least.
+pub(crate) fn check_span(span: Option<[i32; 2]>) -> Result<(), FmmError> {
+    match span {
+        Some([most, least]) if ldexp(1.0, least.saturating_sub(most)) < LEAST_CHARGE => wrong(format!(
+            "charges or dipole moments are lost beside others that are 2^{} times as large, in units of the box's length, \
+                 since f64 holds numbers that are up to 1e270 apart; leave them out, or give 0 for them",
+            most - least
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The same for charges.
+pub(crate) fn check_ends(ends: &Ends) -> Result<(), FmmError> {
+    let Ends { largest, smallest: least, .. } = *ends;
     if least < largest && ldexp(least, -exponent(largest)) < LEAST_CHARGE {
         return wrong(format!(
             "charges as small as {least:e} are lost beside one of {largest:e}, since f64 holds numbers that are up to 1e270 \

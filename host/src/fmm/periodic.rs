@@ -10,6 +10,7 @@ use crate::tree::Tree;
 use crate::tree::charges::Charges;
 use rayon::prelude::*;
 use std::f64::consts::PI;
+use std::ops::Range;
 
 /// Why kernels do not run with periodic boundaries.
 pub const NO_IMAGES: &str = "kernels have no coordinates for the images of periodic boundaries; compute them natively, with \
@@ -66,7 +67,7 @@ pub(super) fn tree(geometry: Geometry, options: &FmmOptions, near2: u64) -> Resu
 }
 
 /// Points moved into the box along periodic axes.
-fn wrapped(columns: Columns, periodic: &Periodic) -> [Vec<f64>; 3] {
+pub(crate) fn wrapped(columns: Columns, periodic: &Periodic) -> [Vec<f64>; 3] {
     [0, 1, 2].map(|a| columns[a].par_iter().map(|x| periodic.wrap(a, *x)).collect())
 }
 
@@ -76,10 +77,17 @@ fn columns(points: &[Vec<f64>; 3]) -> Columns<'_> {
 
 /// The box is a cube: along a free axis, points may not lie farther apart than a period.
 fn check_extent(sources: Columns, targets: Option<Columns>, periodic: &Periodic) -> Result<(), FmmError> {
-    for a in (0..3).filter(|a| !periodic.axes[*a]) {
+    let ends = |a: usize| {
         let all = || sources[a].iter().chain(targets.iter().flat_map(|t| t[a]));
-        let (low, high) =
-            (all().fold(f64::INFINITY, |l, x| l.min(*x)), all().fold(f64::NEG_INFINITY, |h, x| h.max(*x)));
+        [all().fold(f64::INFINITY, |l, x| l.min(*x)), all().fold(f64::NEG_INFINITY, |h, x| h.max(*x))]
+    };
+    check_ends([ends(0), ends(1), ends(2)], periodic)
+}
+
+/// The same for points whose coordinates have these ends.
+pub(crate) fn check_ends(ends: [[f64; 2]; 3], periodic: &Periodic) -> Result<(), FmmError> {
+    for a in (0..3).filter(|a| !periodic.axes[*a]) {
+        let [low, high] = ends[a];
         let extent = high - low;
         if extent > periodic.length {
             let axis = ["x", "y", "z"][a];
@@ -96,12 +104,20 @@ fn check_extent(sources: Columns, targets: Option<Columns>, periodic: &Periodic)
 /// Adds what the uniform background that neutralises the charges gives beside the harmonic part, which the sums over images
 /// hold: `2 pi / 3 * sum of q_j |x - x_j|^2` in box units.
 pub(super) fn add_background(state: &mut State) {
-    let options = &state.plan.options;
-    if options.near_only || options.periodic.as_ref().is_none_or(|p| p.count() < 3) {
-        return;
+    if has_background(&state.plan.options) {
+        let moments = moments(state.charges, &state.plan.tree.sources.unit);
+        add_background_of(state, moments);
     }
-    let (sources, targets) = (&state.plan.tree.sources, state.plan.tree.targets());
-    let moments = moments(state.charges, &sources.unit);
+}
+
+/// Whether a uniform background neutralises the charges.
+pub(crate) fn has_background(options: &FmmOptions) -> bool {
+    !options.near_only && options.periodic.as_ref().is_some_and(|p| p.count() == 3)
+}
+
+/// The same, given the moments of all charges.
+pub(crate) fn add_background_of(state: &mut State, moments: [f64; 5]) {
+    let targets = state.plan.tree.targets();
     let [charge, dipole @ .., square] = moments;
     let factor = 2.0 * PI / 3.0;
     let [x, y, z] = &targets.unit;
@@ -121,24 +137,31 @@ pub(super) fn add_background(state: &mut State) {
 /// The sums of q, q x, q y, q z and q |x|^2, in an order that does not depend on the number of threads. A dipole p gives what two
 /// charges do in the limit: 0, p and 2 p.x.
 fn moments(charges: &Charges, x: &[Vec<f64>; 3]) -> [f64; 5] {
-    const PART: usize = 1 << 12;
+    let n = charges.scaled.len();
+    let part = |first: usize| add_moments([0.0; 5], charges, x, first..(first + PART).min(n));
+    let parts: Vec<[f64; 5]> = (0..n.div_ceil(PART)).into_par_iter().map(|p| part(p * PART)).collect();
+    parts.into_iter().fold([0.0; 5], sum)
+}
+
+/// Sources whose moments are summed one after the other.
+pub(crate) const PART: usize = 1 << 12;
+
+pub(crate) fn sum(mut a: [f64; 5], b: [f64; 5]) -> [f64; 5] {
+    (0..5).for_each(|k| a[k] += b[k]);
+    a
+}
+
+/// Adds the moments of some sources, one after the other.
+pub(crate) fn add_moments(to: [f64; 5], charges: &Charges, x: &[Vec<f64>; 3], sources: Range<usize>) -> [f64; 5] {
     let q = &charges.scaled;
-    let add = |mut a: [f64; 5], b: [f64; 5]| {
-        (0..5).for_each(|k| a[k] += b[k]);
-        a
+    let one = |j: usize| {
+        let at = [x[0][j], x[1][j], x[2][j]];
+        let r2: f64 = at.iter().map(|x| x * x).sum();
+        let of_charge = [1.0, at[0], at[1], at[2], r2].map(|m| q[j] * m);
+        let Some(dipoles) = &charges.dipoles else { return of_charge };
+        let p = [0, 1, 2].map(|a| dipoles[a][j]);
+        let along: f64 = p.iter().zip(at).map(|(p, x)| p * x).sum();
+        sum(of_charge, [0.0, p[0], p[1], p[2], 2.0 * along])
     };
-    let part = |first: usize| {
-        let one = |j: usize| {
-            let at = [x[0][j], x[1][j], x[2][j]];
-            let r2: f64 = at.iter().map(|x| x * x).sum();
-            let of_charge = [1.0, at[0], at[1], at[2], r2].map(|m| q[j] * m);
-            let Some(dipoles) = &charges.dipoles else { return of_charge };
-            let p = [0, 1, 2].map(|a| dipoles[a][j]);
-            let along: f64 = p.iter().zip(at).map(|(p, x)| p * x).sum();
-            add(of_charge, [0.0, p[0], p[1], p[2], 2.0 * along])
-        };
-        (first..(first + PART).min(q.len())).map(one).fold([0.0; 5], add)
-    };
-    let parts: Vec<[f64; 5]> = (0..q.len().div_ceil(PART)).into_par_iter().map(|p| part(p * PART)).collect();
-    parts.into_iter().fold([0.0; 5], add)
+    sources.map(one).fold(to, sum)
 }

@@ -10,7 +10,7 @@ use crate::data::periodic::Periodic;
 use rayon::prelude::*;
 
 /// Box coordinates are `(x * 2^-shift - centre) / size`, in [-0.5, 0.5).
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct BoxMap {
     /// The power of two of coordinates.
     pub shift: i32,
@@ -42,17 +42,32 @@ impl BoxMap {
 
     /// The same with periodic boundaries: an edge is a period. Along a periodic axis the middle is 0.
     pub fn with_period(sets: &[Columns], periodic: Option<&Periodic>) -> BoxMap {
+        let map = BoxMap::around(BoxMap::ends(sets), periodic);
+        BoxMap { exact: map.is_exact(sets), ..map }
+    }
+
+    /// The least and the greatest coordinates along each axis; none without points.
+    pub fn ends(sets: &[Columns]) -> Option<[[f64; 2]; 3]> {
         let is_empty = sets.iter().all(|columns| columns[0].is_empty());
+        let along = |a: usize| sets.iter().map(|columns| ends(columns[a])).fold(NOWHERE, both);
+        (!is_empty).then(|| [along(0), along(1), along(2)])
+    }
+
+    /// The box of points with these ends; scaling is taken for exact.
+    pub fn around(ends: Option<[[f64; 2]; 3]>, periodic: Option<&Periodic>) -> BoxMap {
         let along = |a: usize| match periodic {
             Some(p) if p.axes[a] => [-0.5 * p.length, 0.5 * p.length],
-            _ => sets.iter().map(|columns| ends(columns[a])).fold(NOWHERE, both),
+            _ => ends.map_or(NOWHERE, |ends| ends[a]),
         };
-        let map = BoxMap::of_ends([along(0), along(1), along(2)], is_empty, periodic);
+        BoxMap::of_ends([along(0), along(1), along(2)], ends.is_none(), periodic)
+    }
+
+    /// Whether scaling these points is exact.
+    pub fn is_exact(&self, sets: &[Columns]) -> bool {
         // Scaling down is exact as long as no bit falls below the smallest number, 2^-1074.
-        let least = ldexp(1.0, map.shift - 1022);
+        let least = ldexp(1.0, self.shift - 1022);
         let is_exact = |x: &f64| *x == 0.0 || x.abs() >= least;
-        let exact = map.shift <= 0 || sets.iter().flatten().all(|c| c.par_iter().all(is_exact));
-        BoxMap { exact, ..map }
+        self.shift <= 0 || sets.iter().flatten().all(|c| c.par_iter().all(is_exact))
     }
 
     /// The box of points whose coordinates have these ends along each axis; scaling is taken for exact.

@@ -4,6 +4,7 @@ use crate::arith::scale::{exponent, ldexp};
 use crate::data::particles::Columns;
 use crate::data::problem::Sources;
 use crate::tree::Tree;
+use crate::tree::boxmap::BoxMap;
 use rayon::prelude::*;
 
 /// Charges `q * 2^-exponent` and dipole moments in the same unit times the box, the largest magnitude in (1/2, 1].
@@ -20,46 +21,79 @@ pub struct Charges {
     pub least: f64,
 }
 
+/// What must be known of all charges and dipole moments before any is scaled: the least charge that is not 0, which is infinite if
+/// there is none, the largest one, and the largest component of a moment.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Ends {
+    pub smallest: f64,
+    pub largest: f64,
+    pub moment: f64,
+}
+
+impl Ends {
+    pub fn of(sources: &Sources) -> Ends {
+        let [smallest, largest] = extremes(sources.charges.unwrap_or_default());
+        Ends { smallest, largest, moment: sources.dipoles.map_or(0.0, largest_moment) }
+    }
+
+    /// Those of both.
+    pub fn join(self, other: Ends) -> Ends {
+        Ends {
+            smallest: self.smallest.min(other.smallest),
+            largest: self.largest.max(other.largest),
+            moment: self.moment.max(other.moment),
+        }
+    }
+}
+
 impl Charges {
     /// Takes charges in the order of the input; there are as many as sources, and all are finite.
     pub fn new<'a>(tree: &Tree, sources: impl Into<Sources<'a>>) -> Charges {
         let sources = sources.into();
+        Charges::within(&tree.map, &tree.sources.order, &sources, &Ends::of(&sources))
+    }
+
+    /// Takes charges in some order. Among these or others are those at the `ends`; `least` is that of these alone.
+    pub fn within(map: &BoxMap, order: &[u32], sources: &Sources, ends: &Ends) -> Charges {
         let input = sources.charges.unwrap_or_default();
-        let [smallest, largest] = extremes(input);
         let Some(dipoles) = sources.dipoles else {
-            let exponent = exponent(largest);
-            let scaled = scaled(tree, input, exponent);
-            let least = match ldexp(smallest, -exponent) {
+            let exponent = exponent(ends.largest);
+            let scaled = scaled(order, input, exponent);
+            let least = match ldexp(ends.smallest, -exponent) {
                 // There is none but 0, or it falls below the smallest number.
                 f64::INFINITY | 0.0 => least(&scaled),
                 least => least,
             };
             return Charges { least, scaled, dipoles: None, exponent };
         };
-        let moments = Moments::new(tree, dipoles);
-        let exponent = match largest > 0.0 {
-            true if moments.largest > 0.0 => exponent(largest).max(moments.exponent()),
-            true => exponent(largest),
+        let moments = Moments::new(map, dipoles, ends.moment);
+        let exponent = match ends.largest > 0.0 {
+            true if moments.largest > 0.0 => exponent(ends.largest).max(moments.exponent()),
+            true => exponent(ends.largest),
             false => moments.exponent(),
         };
         let charges = match sources.charges {
-            Some(charges) => scaled(tree, charges, exponent),
-            None => vec![0.0; tree.len()],
+            Some(charges) => scaled(order, charges, exponent),
+            None => vec![0.0; order.len()],
         };
-        let dipoles = moments.scaled(tree, exponent);
-        let sizes = (0..tree.len()).map(|k| dipoles.iter().fold(0.0, |a: f64, p| a.max(p[k].abs())));
+        let dipoles = moments.scaled(order, exponent);
+        let sizes = (0..order.len()).map(|k| dipoles.iter().fold(0.0, |a: f64, p| a.max(p[k].abs())));
         let least = sizes.filter(|p| *p > 0.0).fold(least(&charges), f64::min);
         Charges { scaled: charges, dipoles: Some(dipoles), exponent, least }
     }
 }
 
-/// Charges in the order of the tree times `2^-exponent`.
-fn scaled(tree: &Tree, input: &[f64], exponent: i32) -> Vec<f64> {
-    assert_eq!(input.len(), tree.len(), "one charge for each source");
+/// Charges in an order times `2^-exponent`.
+fn scaled(order: &[u32], input: &[f64], exponent: i32) -> Vec<f64> {
+    assert_eq!(input.len(), order.len(), "one charge for each source");
     // A product is faster; it is exact where it does not fall below the smallest number.
     let factor = if exponent.abs() < 1000 { 2f64.powi(-exponent) } else { 0.0 };
     let scale = |q: f64| if factor != 0.0 { q * factor } else { ldexp(q, -exponent) };
-    tree.sources.order.par_iter().map(|k| scale(input[*k as usize])).collect()
+    order.par_iter().map(|k| scale(input[*k as usize])).collect()
+}
+
+fn largest_moment(columns: Columns) -> f64 {
+    columns.iter().flat_map(|c| c.iter()).fold(0.0, |a: f64, p| a.max(p.abs()))
 }
 
 /// The least magnitude that is not 0, which is infinite if there is none, and the largest.
@@ -87,9 +121,8 @@ struct Moments<'a> {
 }
 
 impl<'a> Moments<'a> {
-    fn new(tree: &Tree, columns: Columns<'a>) -> Moments<'a> {
-        let largest = columns.iter().flat_map(|c| c.iter()).fold(0.0, |a: f64, p| a.max(p.abs()));
-        Moments { columns, largest, shifts: [exponent(largest), tree.map.shift], size: tree.map.size }
+    fn new(map: &BoxMap, columns: Columns<'a>, largest: f64) -> Moments<'a> {
+        Moments { columns, largest, shifts: [exponent(largest), map.shift], size: map.size }
     }
 
     /// A component over the box, in units of a power of two that keeps it within f64, and this power.
@@ -103,25 +136,25 @@ impl<'a> Moments<'a> {
         exponent(value) + shift
     }
 
-    fn scaled(&self, tree: &Tree, exponent: i32) -> [Vec<f64>; 3] {
+    fn scaled(&self, order: &[u32], exponent: i32) -> [Vec<f64>; 3] {
         let one = |p: f64| {
             let (value, shift) = self.in_boxes(p);
             ldexp(value, shift - exponent)
         };
-        self.columns.map(|column| tree.sources.order.par_iter().map(|k| one(column[*k as usize])).collect())
+        self.columns.map(|column| order.par_iter().map(|k| one(column[*k as usize])).collect())
     }
 }
 
 /// The magnitudes of the largest and of the least charge or dipole moment over the box that is not 0, as powers of two.
-pub fn span(tree: &Tree, sources: &Sources) -> Option<[i32; 2]> {
+pub fn span(map: &BoxMap, sources: &Sources) -> Option<[i32; 2]> {
     let charges = sources.charges.unwrap_or_default().iter().filter(|q| **q != 0.0).map(|q| exponent(q.abs()));
-    let moments = sources.dipoles.map(|columns| Moments::new(tree, columns));
+    let moments = sources.dipoles.map(|columns| Moments::new(map, columns, largest_moment(columns)));
     let one = |moments: &Moments, k: usize| {
         let size = moments.columns.iter().fold(0.0, |a: f64, c| a.max(c[k].abs()));
         let (value, shift) = Moments { shifts: [exponent(size), moments.shifts[1]], ..*moments }.in_boxes(size);
         (size > 0.0).then(|| exponent(value) + shift)
     };
-    let dipoles = moments.iter().flat_map(|m| (0..tree.len()).filter_map(|k| one(m, k)));
+    let dipoles = moments.iter().flat_map(|m| (0..m.columns[0].len()).filter_map(|k| one(m, k)));
     let join = |span: Option<[i32; 2]>, e: i32| Some(span.map_or([e, e], |[a, b]| [a.max(e), b.min(e)]));
     charges.chain(dipoles).fold(None, join)
 }

@@ -39,6 +39,11 @@ impl<T: Copy> Flat<T> {
         self.items.is_empty()
     }
 
+    /// All items, list by list.
+    pub(crate) fn items_mut(&mut self) -> &mut [T] {
+        &mut self.items
+    }
+
     /// Ends the list whose items were pushed last.
     fn end(&mut self) {
         self.starts.push(self.items.len());

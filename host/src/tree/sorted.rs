@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 
 /// Points in Morton order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Sorted {
     /// For each sorted point its index in the input.
     pub order: Vec<u32>,
@@ -35,6 +35,14 @@ impl Sorted {
         let (unit, grid) = placed(map, &scaled);
         let input = (!map.exact).then(|| columns.map(|c| order.iter().map(|k| c[*k as usize]).collect()));
         (Sorted { order, scaled, input, unit, grid, twins: Vec::new(), shift: map.shift }, keys)
+    }
+
+    /// Points that stand in Morton order already; `order` says of each what its index is. Twins are not counted yet.
+    pub(crate) fn in_order(columns: Columns, order: Vec<u32>, map: &BoxMap) -> Sorted {
+        let scaled = columns.map(|c| c.par_iter().map(|x| map.scaled(*x)).collect::<Vec<f64>>());
+        let (unit, grid) = placed(map, &scaled);
+        let input = (!map.exact).then(|| columns.map(<[f64]>::to_vec));
+        Sorted { order, scaled, input, unit, grid, twins: Vec::new(), shift: map.shift }
     }
 
     pub fn len(&self) -> usize {

@@ -1,5 +1,6 @@
 //! What an FMM reads and writes.
 
+use super::ranks::table as ranks_table;
 use super::{Args, BYTES_A_PARTICLE, roofline, table};
 use crate::failure::Failure;
 use crate::{input, memory, output};
@@ -9,7 +10,10 @@ use host::data::random::{Charge, Distribution};
 use host::data::{self, npy, random};
 use host::fmm::MOST_PARTICLES;
 use host::fmm::stats::Stats;
-use std::io::Write;
+use host::ranks::report::RanksReport;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Says of the files that are to be written whether they can be, and that no two are one.
@@ -33,6 +37,11 @@ pub fn check_outputs(args: &Args) -> Result<(), Failure> {
 }
 
 pub fn input(args: &Args) -> Result<Input, Failure> {
+    let sources = sources(args)?;
+    Ok(Input { targets: targets(args)?, ..sources })
+}
+
+fn sources(args: &Args) -> Result<Input, Failure> {
     let Some(path) = &args.particles else {
         let distribution: Distribution = args.dist.into();
         let charge = args.charge.map_or(distribution.default_charge(), Charge::from);
@@ -41,15 +50,66 @@ pub fn input(args: &Args) -> Result<Input, Failure> {
         }
         memory::check(args.n as u64 * BYTES_A_PARTICLE, format!("an FMM of {} particles", args.n))?;
         let particles = random::generate(args.n, distribution, charge, args.seed);
-        return Ok(Input { targets: targets(args)?, ..particles.into() });
+        return Ok(particles.into());
     };
     let bytes = input::read(path)?;
-    let mut input = match npy::is_npy(&bytes) {
+    Ok(match npy::is_npy(&bytes) {
         true => Input::from_npy(&bytes).map_err(|e| Failure::file(path, e))?,
         false => Input::from_csv(text(path, &bytes)?).map_err(|e| Failure::file(path, e))?,
+    })
+}
+
+/// One rank's part of the input, and how many sources and targets there are in all. An array is read by its rows; every rank reads
+/// the whole of a text.
+pub fn part(args: &Args, slice: &dyn Fn(usize) -> Range<usize>) -> Result<(Input, usize), Failure> {
+    let cut = |column: &Vec<f64>, range: Range<usize>| column[range].to_vec();
+    let targets = match &args.targets {
+        None => None,
+        Some(path) => match rows(path, slice)? {
+            Some((bytes, n)) => {
+                let first = slice(n).start;
+                Some(data::input::targets_from_npy(&bytes).map_err(|e| Failure::file(path, e.behind(first)))?)
+            }
+            None => targets(args)?.map(|t| t.map(|column| cut(&column, slice(column.len())))),
+        },
     };
-    input.targets = targets(args)?;
-    Ok(input)
+    let Some(path) = &args.particles else {
+        let distribution: Distribution = args.dist.into();
+        let charge = args.charge.map_or(distribution.default_charge(), Charge::from);
+        if args.n > MOST_PARTICLES {
+            return Err(Failure::Usage(format!("--n takes up to {MOST_PARTICLES} particles, not {}", args.n)));
+        }
+        let range = slice(args.n);
+        memory::check(range.len() as u64 * BYTES_A_PARTICLE, format!("an FMM of {} particles a rank", range.len()))?;
+        let particles = random::generate_part(args.n, range, distribution, charge, args.seed);
+        return Ok((Input { targets, ..particles.into() }, args.n));
+    };
+    if let Some((bytes, n)) = rows(path, slice)? {
+        let input = Input::from_npy(&bytes).map_err(|e| Failure::file(path, e.behind(slice(n).start)))?;
+        return Ok((Input { targets, ..input }, n));
+    }
+    let whole = sources(args)?;
+    let (n, range) = (whole.particles.len(), slice(whole.particles.len()));
+    Ok((Input { targets, ..whole.part(range) }, n))
+}
+
+/// A rank's rows of an array as a file of their own, and how many rows there are in all. `None` for other files, and for those that
+/// are refused as a whole.
+fn rows(path: &Path, slice: &dyn Fn(usize) -> Range<usize>) -> Result<Option<(Vec<u8>, usize)>, Failure> {
+    let wrong = |e: std::io::Error| Failure::file(path, format!("cannot be read: {e}"));
+    let found = path.metadata().map_err(wrong)?;
+    if !found.is_file() {
+        return Ok(None);
+    }
+    let mut file = File::open(path).map_err(wrong)?;
+    let mut head = Vec::new();
+    Read::by_ref(&mut file).take(npy::HEAD as u64).read_to_end(&mut head).map_err(wrong)?;
+    let Some(rows) = npy::rows(&head, found.len()) else { return Ok(None) };
+    let range = slice(rows.count);
+    file.seek(SeekFrom::Start((rows.start + range.start * rows.bytes) as u64)).map_err(wrong)?;
+    let mut bytes = vec![0; range.len() * rows.bytes];
+    file.read_exact(&mut bytes).map_err(wrong)?;
+    Ok(Some((rows.file(&bytes), rows.count)))
 }
 
 fn text<'b>(path: &Path, bytes: &'b [u8]) -> Result<&'b str, Failure> {
@@ -84,12 +144,17 @@ pub fn save_particles(args: &Args, input: &Input) -> Result<(), Failure> {
 }
 
 pub fn write(args: &Args, fields: &[Field], stats: &Stats) -> Result<(), Failure> {
+    write_with(args, fields, stats, None)
+}
+
+/// The same, with what ranks report.
+pub fn write_with(args: &Args, fields: &[Field], stats: &Stats, ranks: Option<&RanksReport>) -> Result<(), Failure> {
     if let Some(path) = &args.output {
         let columns = columns_of(fields);
         save(path, || npy::write_columns(&columns), || to_csv(&columns))?;
     }
     if let Some(path) = &args.json {
-        output::write_json(path, stats)?;
+        output::write_json(path, &Report { stats, ranks })?;
     }
     if let Some(path) = &args.report {
         output::write_text(path, &table::html(stats, roofline::rows(args, stats)?)?)?;
@@ -97,9 +162,18 @@ pub fn write(args: &Args, fields: &[Field], stats: &Stats) -> Result<(), Failure
     // Results that go to standard output are not mixed with a table for people.
     let standard = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
     if !standard(&args.output) && !standard(&args.json) && !standard(&args.save_particles) {
-        output::print(&table::text(stats).to_string())?;
+        output::print(&(table::text(stats) + &ranks.map_or(String::new(), ranks_table)))?;
     }
     Ok(())
+}
+
+/// The keys of `--json`.
+#[derive(serde::Serialize)]
+struct Report<'a> {
+    #[serde(flatten)]
+    stats: &'a Stats,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranks: Option<&'a RanksReport>,
 }
 
 /// Writes an `.npy` file or CSV, by the ending of its name.

@@ -17,6 +17,12 @@ use std::ops::Range;
 /// powers of any distance within reach stay in the range of f32.
 const LEAST_SQUARE: f64 = 1.0 / (1u64 << 40) as f64;
 
+/// Whether sums can be divided by a charge.
+pub(super) fn is_large<T: Real>(q: f64) -> bool {
+    let q = T::of(q);
+    q * q >= T::of(LEAST_SQUARE)
+}
+
 /// The targets of a leaf and what acts on them.
 pub(super) struct Leaf<'a, T> {
     pub sources: &'a Sources<T>,
@@ -25,6 +31,8 @@ pub(super) struct Leaf<'a, T> {
     pub targets: &'a [[T; 3]],
     /// The charges of the targets, one column behind the other.
     pub carried: &'a [T],
+    /// For each set of charges whether sums can be divided by them, where not all of what the targets act on is here.
+    pub large: Option<&'a [bool]>,
 }
 
 /// Sums at the sources of [`Sources::mutual`], of the potential and of the gradient's opposite, in the units of
@@ -90,7 +98,10 @@ unsafe fn mutual_in<V: Vector>(leaf: &Leaf<V::Item>, back: &mut Back<V::Item>, s
 /// Whether sums can be divided by all charges of a set: those of the targets and of the sources that they act on.
 #[inline(always)]
 unsafe fn has_large_charges<V: Vector>(leaf: &Leaf<V::Item>, set: usize) -> bool {
-    let Leaf { sources, targets, carried, .. } = leaf;
+    let Leaf { sources, targets, carried, large, .. } = leaf;
+    if let Some(large) = large {
+        return large[set];
+    }
     let least = V::Item::of(LEAST_SQUARE);
     // SAFETY: as for the caller.
     unsafe {

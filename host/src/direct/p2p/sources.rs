@@ -125,7 +125,9 @@ impl<T: Vectors> Sources<T> {
         self.columns.iter_mut().for_each(|c| c.truncate(self.mutual.end));
         let own = tree.cells[leaf].sources();
         self.guarded = 0..0;
-        if !own.is_empty() {
+        // In a part of a larger problem, leaves of others act on own ones without their own sources.
+        let is_there = |s: &(u32, u32)| (s.0 as usize..(s.0 + s.1) as usize).contains(&own.start);
+        if !own.is_empty() && segments.iter().any(is_there) {
             let is_before = |s: &&(u32, u32)| ((s.0 + s.1) as usize) <= own.start;
             let before: usize = segments.iter().take_while(is_before).map(|s| s.1 as usize).sum();
             let within = segments.iter().find(|s| !is_before(s)).map_or(0, |s| own.start - s.0 as usize);

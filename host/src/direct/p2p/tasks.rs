@@ -4,11 +4,14 @@
 //! for one thread. What a task has for the leaves of others is kept in its [`Halo`] and added in the order of tasks. Tasks
 //! follow from the tree alone, so that no sum depends on the number of threads.
 
+mod part;
+
 use super::mutual::{Back, Leaf, Piece, add_back, add_pieces, mutual_sums};
 use super::sources::{Acting, LANES};
 use super::{Again, Force, Near, Out, Part, Rest, Scratch, Setting, is_f64, joined};
 use crate::arith::vector::{Isa, Vectors};
 use crate::tree::{Cell, MAX_LEVEL};
+pub(crate) use part::{Cutter, InPart, Section, large_charges};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -28,8 +31,13 @@ const NONE: u32 = u32::MAX;
 /// at its sources, which are cleared and given to others. Measured with uniform particles, on a sphere and of normal
 /// distributions, both ways are even at about 4000 pairs a leaf in f64 and 20000 in vectors of 16 lanes.
 pub(super) fn are_worth<T: Vectors>(near: &Near) -> bool {
+    are_worth_at::<T>(pairs(near).sum(), near.tree.leaves.len())
+}
+
+/// The same for so many pairs of so many leaves.
+pub(crate) fn are_worth_at<T: Vectors>(pairs: u64, leaves: usize) -> bool {
     let least = if Isa::best().lanes::<T>() > 8 { 20_000 } else { 4_000 };
-    pairs(near).sum::<u64>() >= least * near.tree.leaves.len() as u64
+    pairs >= least * leaves as u64
 }
 
 /// The pairs of each leaf.
@@ -42,9 +50,32 @@ fn pairs(near: &Near) -> impl Iterator<Item = u64> {
 
 /// Adds the direct interactions of each set of charges to its `out`, as [`Near::all`] does.
 pub(super) fn all<T: Vectors>(near: &Near, out: Vec<Out>) -> Vec<Again> {
-    let leaves = Leaves::new::<T>(near);
+    let leaves = Leaves::new::<T>(near, None);
+    let found = sums::<T>(&leaves, tasks(near));
+    finish(&leaves, found, out)
+}
+
+/// The sums of tasks.
+type Found<T> = (Own<T>, Halo<T>);
+
+fn sums<T: Vectors>(leaves: &Leaves, tasks: Vec<Range<usize>>) -> Vec<Found<T>> {
     let one = |room: &mut Room<T>, task: Range<usize>| leaves.task(task, room);
-    let found: Vec<(Own<T>, Halo<T>)> = tasks(near).into_par_iter().map_init(Room::default, one).collect();
+    tasks.into_par_iter().map_init(Room::default, one).collect()
+}
+
+/// Stretches of leaves of one task.
+fn tasks_of(section: &Section) -> Vec<Range<usize>> {
+    let mut first = 0;
+    let stretch = |tasks: &[u32]| {
+        first += tasks.len();
+        first - tasks.len()..first
+    };
+    section.tasks.chunk_by(|a, b| a == b).map(stretch).collect()
+}
+
+/// Brings the sums of all tasks together.
+fn finish<T: Vectors>(leaves: &Leaves, found: Vec<Found<T>>, out: Vec<Out>) -> Vec<Again> {
+    let near = leaves.near;
     let (own, halos): (Vec<Own<T>>, Vec<Halo<T>>) = found.into_iter().unzip();
     let parts = own.iter().map(|own| own.targets.len()).collect::<Vec<_>>();
     let parts = parts_of(out, &parts).into_par_iter().zip(from_others(&own, &halos));
@@ -58,17 +89,9 @@ pub(super) fn all<T: Vectors>(near: &Near, out: Vec<Out>) -> Vec<Again> {
 
 /// Cuts the leaves into stretches of about the same number of pairs.
 fn tasks(near: &Near) -> Vec<Range<usize>> {
-    let pairs: Vec<u64> = pairs(near).collect();
-    let most = (pairs.iter().sum::<u64>() / TASKS).max(LEAST_PAIRS);
-    let (mut tasks, mut first, mut sum) = (Vec::new(), 0, 0);
-    for (k, pairs) in pairs.iter().enumerate() {
-        sum += pairs;
-        if sum >= most || k + 1 == near.tree.leaves.len() {
-            tasks.push(first..k + 1);
-            (first, sum) = (k + 1, 0);
-        }
-    }
-    tasks
+    let mut cutter = Cutter::new(pairs(near).sum());
+    let tasks = pairs(near).map(|pairs| cutter.next(pairs)).collect();
+    tasks_of(&Section { tasks, ..Section::default() })
 }
 
 /// Cuts every `out` into stretches of some lengths.
@@ -211,10 +234,14 @@ struct Leaves<'a> {
     is_even: bool,
     /// All sets of charges.
     sets: Vec<usize>,
+    /// In a part of a larger problem what is known of the whole, and for each leaf of another part the own ones behind it on
+    /// which it acts.
+    section: Option<&'a Section>,
+    given: Vec<Vec<(u32, u32)>>,
 }
 
 impl<'a> Leaves<'a> {
-    fn new<T: Vectors>(near: &'a Near<'a>) -> Leaves<'a> {
+    fn new<T: Vectors>(near: &'a Near<'a>, section: Option<&'a Section>) -> Leaves<'a> {
         let cells = || near.tree.leaves.iter().map(|leaf| &near.tree.cells[*leaf as usize]);
         let mut of = Vec::with_capacity(near.tree.len());
         cells().enumerate().for_each(|(k, cell)| of.resize(of.len() + cell.count as usize, k as u32));
@@ -228,7 +255,14 @@ impl<'a> Leaves<'a> {
         let ends = cells().map(|cell| cell.first + cell.count).collect();
         let kinds: Vec<u32> = cells().map(kind).collect();
         let is_even = kinds.iter().all(|kind| *kind == kinds[0] && *kind != NONE);
-        Leaves { near, of, ends, kinds, is_even, sets: near.all_sets() }
+        let mut leaves = Leaves { near, of, ends, kinds, is_even, sets: near.all_sets(), section, given: Vec::new() };
+        leaves.given = section.map(|section| leaves.given(section)).unwrap_or_default();
+        leaves
+    }
+
+    /// Whether a leaf is one of another part.
+    fn is_copy(&self, place: usize) -> bool {
+        self.section.is_some_and(|section| !section.own.contains(&place))
     }
 
     fn cell(&self, place: usize) -> &Cell {
@@ -237,7 +271,7 @@ impl<'a> Leaves<'a> {
 
     /// The sums of a task.
     fn task<T: Vectors>(&self, leaves: Range<usize>, room: &mut Room<T>) -> (Own<T>, Halo<T>) {
-        let targets = self.cell(leaves.start).targets().start..self.cell(leaves.end - 1).targets().end;
+        let targets = self.cell(leaves.start).sources().start..self.cell(leaves.end - 1).sources().end;
         let Split { alone, mutual, ends } = &mut room.split;
         [&mut *alone, mutual].into_iter().for_each(Vec::clear);
         ends.clear();
@@ -257,6 +291,10 @@ impl<'a> Leaves<'a> {
 
     /// Adds what acts directly on a leaf to two lists.
     fn split(&self, place: usize, alone: &mut Vec<(u32, u32)>, mutual: &mut Vec<(u32, u32)>) {
+        if self.is_copy(place) {
+            mutual.extend(&self.given[place]);
+            return;
+        }
         let firsts = [alone.len(), mutual.len()];
         let kind = self.kinds[place];
         for (first, count) in self.near.lists.direct(self.near.tree.leaves[place] as usize).own {
@@ -298,9 +336,13 @@ impl<'a> Leaves<'a> {
         let k = place - own.leaves.start;
         let starts = if k == 0 { [0; 2] } else { split.ends[k - 1] };
         let (alone, mutual) = (&split.alone[starts[0]..split.ends[k][0]], &split.mutual[starts[1]..split.ends[k][1]]);
+        let is_copy = self.is_copy(place);
+        if is_copy && mutual.is_empty() {
+            return;
+        }
         let mut direct = near.lists.direct(leaf);
         direct.own = alone;
-        let targets: Vec<usize> = self.cell(place).targets().collect();
+        let targets: Vec<usize> = self.cell(place).sources().collect();
         let part = Part { leaf, targets: &targets, sets: &setting.held };
         near.gather(&part, &setting, &Acting { direct, mutual }, scratch);
         if mutual.is_empty() {
@@ -314,7 +356,12 @@ impl<'a> Leaves<'a> {
             back.clear(&scratch.sources, setting.held.len());
             let Scratch { sources, targets, sums, .. } = &mut *scratch;
             let charges = sources.charges();
-            let leaf = Leaf { sources, charges: &charges, squares: setting.squares, targets, carried };
+            let large = self.section.filter(|_| is_copy).map(|section| {
+                let of_leaf = &section.large[place * self.sets.len()..];
+                setting.held.iter().map(|set| of_leaf[*set]).collect::<Vec<bool>>()
+            });
+            let squares = setting.squares;
+            let leaf = Leaf { sources, charges: &charges, squares, targets, carried, large: large.as_deref() };
             mutual_sums::<T>(Isa::best(), &leaf, back, sums);
             find_pieces(mutual, own, halo, pieces);
             self.give(&setting, back, pieces, own, halo);
@@ -357,10 +404,10 @@ impl<'a> Leaves<'a> {
         let sets = &self.sets[..];
         let mut all = vec![Again::default(); sets.len()];
         let mut targets = Vec::new();
-        for place in own.leaves.clone() {
+        for place in own.leaves.clone().filter(|place| !self.is_copy(*place)) {
             let leaf = near.tree.leaves[place] as usize;
             targets.clear();
-            targets.extend(self.cell(place).targets());
+            targets.extend(self.cell(place).sources());
             let part = Part { leaf, targets: &targets, sets };
             let setting = near.setting::<T>(leaf, sets);
             let rest = match setting.held.is_empty() {

@@ -162,7 +162,7 @@ impl Far {
     }
 }
 
-pub(super) fn terms_of(basis: Basis, order: usize) -> f64 {
+pub(crate) fn terms_of(basis: Basis, order: usize) -> f64 {
     match basis {
         Basis::Solid => ((order + 1) * (order + 1)) as f64,
         Basis::Cartesian | Basis::Chebyshev => terms(order) as f64,

@@ -34,7 +34,7 @@ fn check<T: Vectors>(last_place: f64) {
         let columns = [&sources.columns[3][..], &sources.more[0], &sources.columns[0]];
         for (isa, sets) in Isa::all().flat_map(|isa| (1..=3).map(move |sets| (isa, sets))) {
             let charges = &columns[..sets];
-            let leaf = Leaf { sources: &sources, charges, squares, targets: &targets, carried: &carried };
+            let leaf = Leaf { sources: &sources, charges, squares, targets: &targets, carried: &carried, large: None };
             let (mut back, mut sums) = (Back::default(), vec![Sums::default(); count * sets]);
             back.clear(&sources, sets);
             mutual_sums(isa, &leaf, &mut back, &mut sums);

@@ -1,0 +1,271 @@
+//! Ranks as processes of MPI: Open MPI's library, found at run time, and the few functions of it that are used.
+//!
+//! The crate `mpi` would make MPI a matter of the build: another feature set, with libclang and the headers of one
+//! installation. Loaded at run time, as CUDA is, the same program runs with MPI and without it.
+
+use super::RankError;
+use super::comm::{Comm, Tag, Traffic};
+use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The environment variable that names the library's file.
+pub const VARIABLE: &str = "PAIRFORGE_MPI";
+
+const NAMES: [&str; 2] = ["libmpi.so.40", "libmpi.so"];
+
+/// How to get it.
+const REMEDY: &str =
+    "install Open MPI (on Debian the package openmpi-bin), or set PAIRFORGE_MPI to its file libmpi.so.40";
+
+/// Longer messages are cut into pieces of so many bytes: counts are of 31 bits. The last piece is shorter.
+const PIECE: usize = 1 << 30;
+
+/// MPI_THREAD_FUNNELED: the thread that begins is the one that calls.
+const FUNNELED: c_int = 1;
+
+/// A communicator, a type of data or a request of Open MPI: a pointer.
+type Handle = *mut c_void;
+
+/// Room for a status, whatever its layout.
+type Status = [u64; 8];
+
+/// The functions, with the signatures of mpi.h.
+struct Functions {
+    rank: unsafe extern "C" fn(Handle, *mut c_int) -> c_int,
+    size: unsafe extern "C" fn(Handle, *mut c_int) -> c_int,
+    isend: unsafe extern "C" fn(*const c_void, c_int, Handle, c_int, c_int, Handle, *mut Handle) -> c_int,
+    test: unsafe extern "C" fn(*mut Handle, *mut c_int, *mut Status) -> c_int,
+    wait: unsafe extern "C" fn(*mut Handle, *mut Status) -> c_int,
+    probe: unsafe extern "C" fn(c_int, c_int, Handle, *mut Status) -> c_int,
+    get_count: unsafe extern "C" fn(*const Status, Handle, *mut c_int) -> c_int,
+    recv: unsafe extern "C" fn(*mut c_void, c_int, Handle, c_int, c_int, Handle, *mut Status) -> c_int,
+    all_to_all: AllToAll,
+    abort: unsafe extern "C" fn(Handle, c_int) -> c_int,
+    finalize: unsafe extern "C" fn() -> c_int,
+}
+
+type AllToAll = unsafe extern "C" fn(*const c_void, c_int, Handle, *mut c_void, c_int, Handle, Handle) -> c_int;
+
+/// A message on its way, whose bytes must stay where they are.
+struct Sent {
+    request: Handle,
+    _bytes: Vec<u8>,
+}
+
+/// This process as a rank of MPI, until it is dropped.
+pub struct Mpi {
+    functions: Functions,
+    world: Handle,
+    byte: Handle,
+    rank: usize,
+    size: usize,
+    sent: Mutex<Vec<Sent>>,
+    messages: AtomicU64,
+    bytes: AtomicU64,
+    /// Whether all goes well, so that the end can wait for the others.
+    is_sound: std::sync::atomic::AtomicBool,
+    _library: Library,
+}
+
+// SAFETY: handles are pointers to what the library owns. Only the thread that began calls it, as `Comm` says.
+unsafe impl Sync for Mpi {}
+
+/// How many processes a launcher has started, where one did so: 0 if it does not say.
+pub fn launched() -> Option<usize> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    number("OMPI_COMM_WORLD_SIZE").or_else(|| number("PMIX_RANK").map(|_: usize| 0))
+}
+
+impl Mpi {
+    /// Begins MPI.
+    pub fn begin() -> Result<Mpi, RankError> {
+        let named = std::env::var_os(VARIABLE).filter(|file| !file.is_empty());
+        // SAFETY: the initialisers are Open MPI's, or of what the user names. Its parts look for its names themselves.
+        let open = |name: &std::ffi::OsStr| unsafe { Library::open(Some(name), RTLD_NOW | RTLD_GLOBAL) };
+        let library = match &named {
+            Some(file) => open(file).map_err(|e| format!("{VARIABLE}={}: {e}", file.to_string_lossy())),
+            None => NAMES.iter().find_map(|name| open(name.as_ref()).ok()).ok_or_else(|| "it was not found".into()),
+        };
+        let library = library.map_err(|e| RankError::Lost(format!("MPI cannot be loaded: {e}; {REMEDY}")))?;
+        // SAFETY: names and signatures are those of Open MPI's mpi.h; all pointers live through the calls.
+        unsafe {
+            let world: Handle = data(&library, b"ompi_mpi_comm_world\0")?;
+            let byte: Handle = data(&library, b"ompi_mpi_byte\0")?;
+            let functions = Functions {
+                rank: *function(&library, b"MPI_Comm_rank\0")?,
+                size: *function(&library, b"MPI_Comm_size\0")?,
+                isend: *function(&library, b"MPI_Isend\0")?,
+                test: *function(&library, b"MPI_Test\0")?,
+                wait: *function(&library, b"MPI_Wait\0")?,
+                probe: *function(&library, b"MPI_Probe\0")?,
+                get_count: *function(&library, b"MPI_Get_count\0")?,
+                recv: *function(&library, b"MPI_Recv\0")?,
+                all_to_all: *function(&library, b"MPI_Alltoall\0")?,
+                abort: *function(&library, b"MPI_Abort\0")?,
+                finalize: *function(&library, b"MPI_Finalize\0")?,
+            };
+            type Init = unsafe extern "C" fn(*mut c_int, *mut *mut *mut c_char, c_int, *mut c_int) -> c_int;
+            let init: Init = *function(&library, b"MPI_Init_thread\0")?;
+            let mut given = 0;
+            check(init(null_mut(), null_mut(), FUNNELED, &mut given))?;
+            let (mut rank, mut size) = (0, 0);
+            check((functions.rank)(world, &mut rank))?;
+            check((functions.size)(world, &mut size))?;
+            Ok(Mpi {
+                functions,
+                world,
+                byte,
+                rank: rank as usize,
+                size: size as usize,
+                sent: Mutex::default(),
+                messages: AtomicU64::new(0),
+                bytes: AtomicU64::new(0),
+                is_sound: true.into(),
+                _library: library,
+            })
+        }
+    }
+
+    /// Ends all ranks at once, with an exit status.
+    pub fn abort_with(&self, code: u8) {
+        self.is_sound.store(false, Ordering::Relaxed);
+        // SAFETY: as for `begin`.
+        unsafe { (self.functions.abort)(self.world, code as c_int) };
+    }
+
+    /// Lets go of messages that have arrived, or waits for all.
+    fn settle(&self, wait: bool) {
+        let mut sent = self.sent.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        sent.retain_mut(|one| {
+            let (mut status, mut is_done) = (Status::default(), 0);
+            // SAFETY: the request is of a message whose bytes are kept beside it.
+            unsafe {
+                match wait {
+                    true => (self.functions.wait)(&mut one.request, &mut status) != 0,
+                    false => (self.functions.test)(&mut one.request, &mut is_done, &mut status) == 0 && is_done == 0,
+                }
+            }
+        });
+    }
+
+    fn receive_piece(&self, from: usize, tag: Tag, to: &mut Vec<u8>) -> Result<usize, RankError> {
+        let (mut status, mut count) = (Status::default(), 0);
+        // SAFETY: the status has more room than the library's, and the vector as much as the message was found to have.
+        unsafe {
+            check((self.functions.probe)(from as c_int, tag as c_int, self.world, &mut status))?;
+            check((self.functions.get_count)(&status, self.byte, &mut count))?;
+            let first = to.len();
+            to.resize(first + count as usize, 0);
+            let place = to[first..].as_mut_ptr().cast();
+            check((self.functions.recv)(
+                place,
+                count,
+                self.byte,
+                from as c_int,
+                tag as c_int,
+                self.world,
+                &mut status,
+            ))?;
+        }
+        Ok(count as usize)
+    }
+}
+
+fn check(code: c_int) -> Result<(), RankError> {
+    match code {
+        0 => Ok(()),
+        code => Err(RankError::Lost(format!("MPI failed with its error {code}"))),
+    }
+}
+
+/// # Safety
+/// The type must be that of the function.
+unsafe fn function<T>(library: &Library, name: &[u8]) -> Result<libloading::os::unix::Symbol<T>, RankError> {
+    // SAFETY: as for this function.
+    unsafe { library.get(name) }.map_err(|_| foreign())
+}
+
+/// The address of data.
+///
+/// # Safety
+/// The name must be one of data.
+unsafe fn data(library: &Library, name: &[u8]) -> Result<Handle, RankError> {
+    // SAFETY: an address is taken, and nothing is read.
+    unsafe { library.get::<*mut c_void>(name) }.map(|symbol| symbol.into_raw()).map_err(|_| foreign())
+}
+
+fn foreign() -> RankError {
+    RankError::Lost(format!("the MPI library that was found is not Open MPI; {REMEDY}"))
+}
+
+impl Comm for Mpi {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn send(&self, to: usize, tag: Tag, bytes: Vec<u8>) -> Result<(), RankError> {
+        self.settle(false);
+        self.messages.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        let post = |piece: Vec<u8>| {
+            let mut request = null_mut();
+            let (place, count) = (piece.as_ptr().cast(), piece.len() as c_int);
+            // SAFETY: the bytes are kept until the request is done.
+            check(unsafe {
+                (self.functions.isend)(place, count, self.byte, to as c_int, tag as c_int, self.world, &mut request)
+            })?;
+            let sent = Sent { request, _bytes: piece };
+            self.sent.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(sent);
+            Ok(())
+        };
+        if bytes.len() < PIECE {
+            return post(bytes);
+        }
+        bytes.chunks(PIECE).try_for_each(|piece| post(piece.to_vec()))?;
+        if bytes.len().is_multiple_of(PIECE) { post(Vec::new()) } else { Ok(()) }
+    }
+
+    fn receive(&self, from: usize, tag: Tag) -> Result<Vec<u8>, RankError> {
+        let mut bytes = Vec::new();
+        while self.receive_piece(from, tag, &mut bytes)? == PIECE {}
+        Ok(bytes)
+    }
+
+    fn counts(&self, to: &[u64]) -> Result<Vec<u64>, RankError> {
+        let mut from = vec![0u64; self.size];
+        let (out, into) = (to.as_ptr().cast(), from.as_mut_ptr().cast());
+        assert_eq!(to.len(), self.size, "a number for each rank");
+        // SAFETY: both have eight bytes for each rank.
+        check(unsafe { (self.functions.all_to_all)(out, 8, self.byte, into, 8, self.byte, self.world) })?;
+        Ok(from)
+    }
+
+    fn abort(&self, _: &str) {
+        self.abort_with(3);
+    }
+
+    fn traffic(&self) -> Traffic {
+        let number = |x: &AtomicU64| x.load(Ordering::Relaxed);
+        Traffic { messages: number(&self.messages), bytes: number(&self.bytes) }
+    }
+}
+
+impl Drop for Mpi {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.abort_with(3);
+        }
+        if self.is_sound.load(Ordering::Relaxed) {
+            self.settle(true);
+            // SAFETY: it was begun once, and all requests are done.
+            unsafe { (self.functions.finalize)() };
+        }
+    }
+}

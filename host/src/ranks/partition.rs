@@ -1,0 +1,259 @@
+//! Which rank owns which part of the box: one common box, and cuts of the Morton order at the beginnings of leaves.
+
+use super::RankError;
+use super::bytes::{Reader, Writer};
+use super::comm::{Comm, agree, gather_f64, gather_u64};
+use super::points::Points;
+use crate::data::particles::Columns;
+use crate::data::periodic::Periodic;
+use crate::fmm::periodic::check_ends;
+use crate::tree::MAX_LEVEL;
+use crate::tree::boxmap::BoxMap;
+
+/// Behind all Morton keys.
+pub const END: u64 = 1 << (3 * MAX_LEVEL);
+
+/// Keys of a rank that are looked at to find the first cuts.
+const SAMPLES: usize = 256;
+
+/// How many bits of a key lie below a cell's level.
+pub fn below(level: u32) -> u32 {
+    3 * (MAX_LEVEL - level)
+}
+
+/// The box that is common to all ranks.
+pub fn common_box(comm: &dyn Comm, sets: &[Columns], periodic: Option<&Periodic>) -> Result<BoxMap, RankError> {
+    let own = BoxMap::ends(sets);
+    let all = gather_f64(comm, &own.map_or(Vec::new(), |ends| ends.as_flattened().to_vec()))?;
+    let mut ends: Option<[[f64; 2]; 3]> = None;
+    for other in all.iter().filter(|other| other.len() == 6) {
+        let axis = |a: usize| [other[2 * a], other[2 * a + 1]];
+        let joined = |a: usize, [low, high]: [f64; 2]| [low.min(axis(a)[0]), high.max(axis(a)[1])];
+        ends = Some(match ends {
+            Some(ends) => [joined(0, ends[0]), joined(1, ends[1]), joined(2, ends[2])],
+            None => [axis(0), axis(1), axis(2)],
+        });
+    }
+    if let (Some(ends), Some(periodic)) = (ends, periodic) {
+        check_ends(ends, periodic)?;
+    }
+    let mut map = BoxMap::around(ends, periodic);
+    let exact = gather_u64(comm, &[map.is_exact(sets) as u64])?;
+    map.exact = exact.iter().all(|one| one[0] == 1);
+    Ok(map)
+}
+
+/// Where each rank's keys begin, and where the last ones end. A rank without particles has none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Partition {
+    pub cuts: Vec<u64>,
+}
+
+impl Partition {
+    pub fn ranks(&self) -> usize {
+        self.cuts.len() - 1
+    }
+
+    /// The rank that owns a key.
+    pub fn rank_of(&self, key: u64) -> usize {
+        self.cuts[..self.ranks()].partition_point(|cut| *cut <= key) - 1
+    }
+
+    /// The ranks that own a cell's first and last keys.
+    pub fn ranks_of(&self, level: u32, prefix: u64) -> [usize; 2] {
+        let shift = below(level);
+        [self.rank_of(prefix << shift), self.rank_of(((prefix + 1) << shift) - 1)]
+    }
+
+    /// The rank that answers for a cell: of those with particles in it the last one.
+    pub fn owner(&self, level: u32, prefix: u64) -> usize {
+        self.ranks_of(level, prefix)[1]
+    }
+
+    /// Whether several ranks have a part of a cell.
+    pub fn is_shared(&self, level: u32, prefix: u64) -> bool {
+        let [first, last] = self.ranks_of(level, prefix);
+        first != last
+    }
+}
+
+/// The number of sources and of targets.
+pub type Pair = [u64; 2];
+
+/// What all ranks know of one: its particles, and how many of them lie in the cells above its first and its last key.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    pub count: Pair,
+    ends: [u64; 2],
+    /// For each level, in the cell above the first key and in that above the last one.
+    paths: Vec<[Pair; 2]>,
+}
+
+/// Keys of sources and of targets; one set where these are the same.
+#[derive(Clone, Copy)]
+pub struct Keys<'a> {
+    pub sources: &'a [u64],
+    pub targets: Option<&'a [u64]>,
+}
+
+impl Keys<'_> {
+    pub fn targets(&self) -> &[u64] {
+        self.targets.unwrap_or(self.sources)
+    }
+
+    /// The first and the last key of all.
+    pub fn ends(&self) -> Option<[u64; 2]> {
+        let both = [self.sources, self.targets()];
+        let first = both.iter().filter_map(|keys| keys.first()).min()?;
+        let last = both.iter().filter_map(|keys| keys.last()).max()?;
+        Some([*first, *last])
+    }
+
+    /// Those of a cell.
+    fn within(&self, level: u32, prefix: u64) -> Pair {
+        let shift = below(level);
+        [self.sources, self.targets()].map(|keys| {
+            let place = |key: u64| keys.partition_point(|k| *k < key) as u64;
+            place((prefix + 1) << shift) - place(prefix << shift)
+        })
+    }
+}
+
+/// The summaries of all ranks.
+pub fn summaries(comm: &dyn Comm, keys: &Keys) -> Result<Vec<Summary>, RankError> {
+    let mut own = Writer::default();
+    let count = [keys.sources.len(), keys.targets().len()].map(|n| n as u64);
+    let ends = keys.ends().unwrap_or_default();
+    let mut numbers = vec![count[0], count[1], ends[0], ends[1]];
+    for level in 0..=MAX_LEVEL {
+        ends.iter().for_each(|key| numbers.extend(keys.within(level, key >> below(level))));
+    }
+    own.u64s(&numbers);
+    let one = |bytes: &Vec<u8>| {
+        let numbers = Reader::new(bytes).u64s()?;
+        let pair = |k: usize| [numbers[k], numbers[k + 1]];
+        let paths = (0..=MAX_LEVEL as usize).map(|level| [pair(4 + 4 * level), pair(6 + 4 * level)]).collect();
+        Ok(Summary { count: pair(0), ends: pair(2), paths })
+    };
+    comm.all_gather(own.take())?.iter().map(one).collect()
+}
+
+impl Summary {
+    pub fn is_empty(&self) -> bool {
+        self.count == [0; 2]
+    }
+
+    /// The particles in a cell.
+    fn within(&self, level: u32, prefix: u64) -> Pair {
+        let [first, last] = self.ends.map(|key| key >> below(level) == prefix);
+        match (self.is_empty(), first, last) {
+            (true, ..) | (_, false, false) => [0; 2],
+            (_, true, true) => self.count,
+            (_, first, _) => self.paths[level as usize][!first as usize],
+        }
+    }
+}
+
+fn add(a: Pair, b: Pair) -> Pair {
+    [a[0] + b[0], a[1] + b[1]]
+}
+
+/// The particles of all ranks in a cell that holds an end of rank `me`: those of ranks before it, and all.
+pub fn totals(all: &[Summary], me: usize, level: u32, prefix: u64) -> [Pair; 2] {
+    let is_there = |s: &&Summary| s.is_empty() || s.within(level, prefix) != [0; 2];
+    let sum = |a: Pair, s: &Summary| add(a, s.within(level, prefix));
+    let before = all[..me].iter().rev().take_while(is_there).fold([0; 2], sum);
+    [before, all[me..].iter().take_while(is_there).fold(before, sum)]
+}
+
+/// First cuts: about as many particles for each rank.
+pub fn cuts_by_count(comm: &dyn Comm, keys: &Keys) -> Result<Vec<u64>, RankError> {
+    let all = [Some(keys.sources), keys.targets];
+    let mut own = Vec::new();
+    for keys in all.into_iter().flatten() {
+        // Each sample stands for as many particles.
+        let samples = SAMPLES.min(keys.len());
+        let place = |k: usize| (2 * k + 1) * keys.len() / (2 * samples);
+        own.extend((0..samples).flat_map(|k| [keys[place(k)], (keys.len() / samples) as u64]));
+    }
+    let mut samples: Vec<[u64; 2]> = Vec::new();
+    gather_u64(comm, &own)?.iter().for_each(|of| samples.extend(of.as_chunks::<2>().0));
+    samples.sort_unstable();
+    let total: u64 = samples.iter().map(|s| s[1]).sum();
+    let (mut cuts, mut sum) = (vec![0], 0);
+    for [key, weight] in samples {
+        while cuts.len() < comm.size() && sum as u128 * comm.size() as u128 >= total as u128 * cuts.len() as u128 {
+            cuts.push(key);
+        }
+        sum += weight;
+    }
+    cuts.resize(comm.size(), END);
+    cuts.push(END);
+    Ok(cuts)
+}
+
+/// What a rank has after a cut.
+pub struct Settled {
+    pub partition: Partition,
+    pub summaries: Vec<Summary>,
+    pub sources: Points,
+    pub targets: Option<Points>,
+}
+
+impl Settled {
+    pub fn keys(&self) -> Keys<'_> {
+        Keys { sources: &self.sources.keys, targets: self.targets.as_ref().map(|t| &t.keys[..]) }
+    }
+}
+
+/// Moves particles to their ranks, with each cut at the beginning of a leaf that is not empty: of cells with up to `leaf`
+/// sources and targets the largest.
+pub fn settle(
+    comm: &dyn Comm,
+    map: &BoxMap,
+    (sources, targets): (Points, Option<Points>),
+    cuts: &[u64],
+    leaf: usize,
+) -> Result<Settled, RankError> {
+    let moved = |points: &Points, cuts: &[u64]| points.moved(comm, map, cuts);
+    let sources = moved(&sources, cuts)?;
+    let targets = targets.map(|targets| moved(&targets, cuts)).transpose()?;
+    let mut now = Settled { partition: Partition { cuts: Vec::new() }, summaries: Vec::new(), sources, targets };
+    now.summaries = summaries(comm, &now.keys())?;
+    let own = now.keys().ends().map(|[first, _]| leaf_start(&now.summaries, comm.rank(), first, leaf));
+    let starts = gather_u64(comm, &own.into_iter().collect::<Vec<u64>>())?;
+    let mut cuts = vec![END; comm.size() + 1];
+    let mut next = END;
+    for (rank, start) in starts.iter().enumerate().rev() {
+        next = start.first().copied().unwrap_or(next);
+        cuts[rank] = next;
+    }
+    // The first rank with particles has all before them; ranks before it have none.
+    let first = cuts[0];
+    cuts.iter_mut().filter(|cut| **cut == first && first != END).for_each(|cut| *cut = 0);
+    cuts[0] = 0;
+    let next = |rank: usize| cuts[rank + 1];
+    let is_outside = now.keys().ends().is_some_and(|[_, last]| last >= next(comm.rank()));
+    let outside = gather_u64(comm, &[is_outside as u64])?;
+    if outside.iter().any(|one| one[0] != 0) {
+        now.sources = moved(&now.sources, &cuts)?;
+        now.targets = now.targets.as_ref().map(|targets| moved(targets, &cuts)).transpose()?;
+        now.summaries = summaries(comm, &now.keys())?;
+    }
+    now.partition = Partition { cuts };
+    let most = now.summaries.iter().fold([0; 2], |sum, s| add(sum, s.count));
+    let is_too_many = most.iter().any(|n| *n > crate::fmm::MOST_PARTICLES as u64);
+    let limit = crate::fmm::MOST_PARTICLES;
+    let wrong = || RankError::Range(format!("{} particles are more than the {limit} that are possible", most[0]));
+    agree(comm, if is_too_many { Err(wrong()) } else { Ok(now) })
+}
+
+/// The first key of the leaf that holds a rank's first key.
+fn leaf_start(all: &[Summary], me: usize, key: u64, leaf: usize) -> u64 {
+    let is_leaf = |level: &u32| {
+        let [_, count] = totals(all, me, *level, key >> below(*level));
+        *level == MAX_LEVEL || count.iter().all(|n| *n <= leaf as u64)
+    };
+    let level = (0..=MAX_LEVEL).find(is_leaf).unwrap_or(MAX_LEVEL);
+    key >> below(level) << below(level)
+}

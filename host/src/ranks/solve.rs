@@ -1,0 +1,213 @@
+//! An FMM on many ranks from slices of the input to slices of the results, and what it reports.
+
+use super::RankError;
+use super::bytes::{Reader, Writer};
+use super::comm::{Comm, Tag, agree, gather_f64, gather_u64};
+use super::partition::Partition;
+use super::prepare::{Prepared, Slice, prepare};
+use super::report::{Clock, RankCount, RanksReport, STAGES, spread};
+use super::stages::{self, Found};
+use crate::data::particles::Field;
+use crate::fmm::executor::Work;
+use crate::fmm::field::{beyond, is_beyond};
+use crate::fmm::stats::{Pairs, PerKernel, Seconds, Stats};
+
+/// What every rank has at the end: its slice of the results, in the order of the input, and the report of all ranks.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Answer {
+    pub fields: Vec<Field>,
+    pub stats: Stats,
+    pub report: RanksReport,
+}
+
+/// Computes potential and gradient, and the Hessian where it is asked for, at every target, to the bits of one rank.
+pub fn solve(comm: &dyn Comm, slice: &Slice) -> Result<Answer, RankError> {
+    let (mut clock, before) = (Clock::default(), comm.traffic());
+    let mut prepared = prepare(comm, slice, &mut clock)?;
+    let found = stages::run(comm, slice, &mut prepared, &mut clock)?;
+    let fields = returned(comm, &prepared, &found)?;
+    clock.lap("results");
+    clock.end();
+    let mut count = prepared.count(comm.rank());
+    count.traffic(comm.traffic() - before);
+    let report = report(comm, &prepared, &clock, count)?;
+    let stats = stats(comm, slice, &prepared, found.work, &report)?;
+    Ok(Answer { fields, stats, report })
+}
+
+/// Sends results to where the targets came from. A result beyond the range of f64 is an error.
+fn returned(comm: &dyn Comm, prepared: &Prepared, found: &Found) -> Result<Vec<Field>, RankError> {
+    let (points, starts) = match &prepared.settled.targets {
+        Some(targets) => (targets, &prepared.starts[1]),
+        None => (&prepared.settled.sources, &prepared.starts[0]),
+    };
+    let mut fields = Vec::new();
+    for columns in &found.columns {
+        let columns: Vec<&[f64]> = columns.iter().map(|column| &column[..]).collect();
+        let back = points.returned(comm, &columns, starts)?;
+        let wrong = beyond(&back.iter().map(|column| &column[..]).collect::<Vec<_>>());
+        let own = wrong.map_or(Vec::new(), |(column, k)| vec![column as u64, starts[comm.rank()] + k as u64]);
+        if let Some(first) = gather_u64(comm, &own)?.iter().filter(|at| at.len() == 2).min() {
+            return Err(is_beyond(first[0] as usize, first[1] as usize).into());
+        }
+        let mut back = back.into_iter();
+        let mut next = || back.next().unwrap_or_default();
+        let potential = next();
+        let gradient = Some([next(), next(), next()]);
+        let hessian = (columns.len() == 10).then(|| [next(), next(), next(), next(), next(), next()]);
+        fields.push(Field { potential, gradient, hessian });
+    }
+    agree(comm, Ok(fields))
+}
+
+/// The results of all ranks on the first one, in the order of the input; on others nothing.
+pub fn collected(comm: &dyn Comm, fields: &[Field]) -> Result<Option<Vec<Field>>, RankError> {
+    let columns = |field: &Field| -> Vec<Vec<f64>> {
+        let more = field.gradient.iter().flatten().chain(field.hessian.iter().flatten());
+        std::iter::once(&field.potential).chain(more).cloned().collect()
+    };
+    if comm.rank() > 0 {
+        let mut bytes = Writer::default();
+        fields.iter().flat_map(columns).for_each(|column| bytes.f64s(&column));
+        comm.send(0, Tag::Results, bytes.take())?;
+        return Ok(None);
+    }
+    let mut all = fields.to_vec();
+    for from in 1..comm.size() {
+        let bytes = comm.receive(from, Tag::Results)?;
+        let mut bytes = Reader::new(&bytes);
+        for field in &mut all {
+            let more = field.gradient.iter_mut().flatten().chain(field.hessian.iter_mut().flatten());
+            for column in std::iter::once(&mut field.potential).chain(more) {
+                column.extend(bytes.f64s()?);
+            }
+        }
+    }
+    Ok(Some(all))
+}
+
+impl Prepared {
+    /// Boxes by type and what travels, for one rank.
+    pub fn count(&self, me: usize) -> RankCount {
+        let Prepared { essential, settled, plan, .. } = self;
+        let mut count = RankCount { sources: settled.sources.len() as u64, work: self.work, ..RankCount::default() };
+        let mut kind = vec![Kind::Other; essential.nodes.len()];
+        for (kind, node) in kind.iter_mut().zip(&essential.nodes).filter(|n| n.1.is_here) {
+            let is_shared = settled.partition.is_shared(node.level, node.prefix);
+            *kind = if is_shared { Kind::Root } else { Kind::Domestic };
+        }
+        let exported = plan.exports.iter().flat_map(|side| &side.multipoles);
+        exported.for_each(|k| {
+            if kind[*k as usize] == Kind::Domestic {
+                kind[*k as usize] = Kind::Export;
+            }
+        });
+        let imported = plan.imports.iter().flat_map(|side| &side.multipoles);
+        imported.for_each(|k| {
+            if kind[*k as usize] == Kind::Other {
+                kind[*k as usize] = Kind::Import;
+            }
+        });
+        for kind in kind {
+            *match kind {
+                Kind::Domestic => &mut count.domestic,
+                Kind::Export => &mut count.export,
+                Kind::Import => &mut count.import,
+                Kind::Root => &mut count.root,
+                Kind::Other => &mut count.other,
+            } += 1;
+        }
+        let copies = plan.imports.iter().flat_map(|side| &side.copies);
+        count.copies = copies.map(|s| s.1 as u64).sum();
+        count.neighbours = plan.imports.iter().filter(|side| side.rank != me).count() as u64;
+        count
+    }
+}
+
+/// The types of boxes, as Hu, Gumerov and Duraiswami name them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// All of its particles are the rank's, and no other rank asks for it.
+    Domestic,
+    /// The same, and another rank needs its multipole.
+    Export,
+    /// Another rank's, whose multipole this one needs.
+    Import,
+    /// Several ranks have a part of it: above the partition level.
+    Root,
+    /// Known to the rank, and not needed.
+    Other,
+}
+
+/// The levels of the paper: on and below the first no box is shared; the second is the one above it, 2 at least.
+pub fn levels(shared: impl Iterator<Item = u32>) -> [u32; 2] {
+    let partition = shared.map(|level| level + 1).max().unwrap_or(0);
+    [partition, partition.saturating_sub(1).max(2)]
+}
+
+fn shared_levels<'p>(prepared: &'p Prepared, partition: &'p Partition) -> impl Iterator<Item = u32> + 'p {
+    let nodes = prepared.essential.top.iter().map(|k| &prepared.essential.nodes[*k as usize]);
+    nodes.filter(|n| partition.is_shared(n.level, n.prefix)).map(|n| n.level)
+}
+
+fn report(comm: &dyn Comm, prepared: &Prepared, clock: &Clock, count: RankCount) -> Result<RanksReport, RankError> {
+    let seconds = gather_f64(comm, &clock.seconds)?;
+    let column = |k: usize| seconds.iter().map(|of| of[k]).collect::<Vec<f64>>();
+    let stages = STAGES.iter().enumerate().map(|(k, stage)| spread(stage, &column(k))).collect();
+    let counts: Vec<RankCount> =
+        gather_f64(comm, &count.numbers())?.iter().filter_map(|numbers| RankCount::of(numbers)).collect();
+    let [partition_level, critical_level] = levels(shared_levels(prepared, &prepared.settled.partition));
+    let imbalance = spread("", &counts.iter().map(|c| c.work).collect::<Vec<f64>>()).imbalance;
+    let ranks = comm.size();
+    Ok(RanksReport { ranks, by: String::new(), stages, imbalance, partition_level, critical_level, counts })
+}
+
+/// The report of one rank's run, with what all ranks did.
+fn stats(
+    comm: &dyn Comm,
+    slice: &Slice,
+    prepared: &Prepared,
+    work: Vec<Work>,
+    report: &RanksReport,
+) -> Result<Stats, RankError> {
+    let work = Work::sum(work);
+    let Pairs { p2p, m2l, m2p, p2l } = prepared.pairs;
+    let depth = prepared.essential.nodes.iter().filter(|n| n.is_here).map(|n| n.level + 1).max().unwrap_or(0);
+    let own = [p2p, m2l, m2p, p2l, prepared.streamed_m2l, work.recomputed, work.close, depth as u64];
+    let all = gather_u64(comm, &own)?;
+    let sum = |k: usize| all.iter().map(|one| one[k]).sum::<u64>();
+    let options = slice.options;
+    let is_apart = prepared.settled.targets.is_some();
+    let slowest = |stage: &str| report.stages.iter().find(|s| s.stage == stage).map_or(0.0, |s| s.slowest);
+    let seconds = Seconds {
+        tree: ["sort", "boxes", "plan"].into_iter().map(slowest).sum(),
+        p2m: slowest("P2M"),
+        m2m: slowest("M2M"),
+        m2l: slowest("M2L"),
+        l2l: slowest("L2L"),
+        l2p: slowest("L2P"),
+        p2p: slowest("P2P"),
+        m2p: slowest("M2P"),
+        p2l: slowest("P2L"),
+        total: slowest("total"),
+    };
+    let sets = slice.sets.len() as u64;
+    Ok(Stats {
+        backend: crate::backends::cpu::ENTRY.name.to_string(),
+        n: prepared.starts[0][comm.size()] as usize,
+        targets: is_apart.then(|| prepared.starts[1][comm.size()] as usize),
+        order: options.order,
+        lower_beyond: options.lower_beyond,
+        theta: options.theta,
+        leaf: options.leaf,
+        levels: all.iter().map(|one| one[7] as usize).max().unwrap_or(0),
+        seconds,
+        pairs: Pairs { p2p: sum(0), m2l: sum(1), m2p: sum(2), p2l: sum(3) },
+        streamed: PerKernel { p2p: sum(0) * sets, m2l: if options.near_only { 0 } else { sum(4) * sets } },
+        recomputed: sum(5),
+        // Pairs of particles that are sources and targets were seen from both ends.
+        close_pairs: if is_apart { sum(6) } else { sum(6).div_ceil(2) },
+        has_gradient: true,
+        ..Stats::default()
+    })
+}

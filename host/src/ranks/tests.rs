@@ -1,0 +1,219 @@
+//! Runs on several ranks, which are threads, against the run without ranks: the same bits.
+
+use super::prepare::Slice;
+use super::solve::{Answer, solve};
+use super::{RankError, threads};
+use crate::data::input::{Input, Set};
+use crate::data::particles::{Field, Particles};
+use crate::data::periodic::Periodic;
+use crate::data::problem::{Geometry, Sources};
+use crate::data::random::{Charge, Distribution, generate};
+use crate::expansion::basis::Basis;
+use crate::fmm::tune::cost::Costs;
+use crate::fmm::{FmmOptions, Plan, Precision};
+
+/// A problem, and how its input is cut into slices.
+struct Problem {
+    input: Input,
+    options: FmmOptions,
+    hessian: bool,
+}
+
+impl Problem {
+    fn new(particles: Particles, options: FmmOptions) -> Problem {
+        Problem { input: particles.into(), options, hessian: false }
+    }
+
+    /// What one process gives without ranks.
+    fn alone(&self) -> Vec<Field> {
+        let plan = Plan::new(self.input.geometry(), &self.options).unwrap();
+        let sources = self.input.sources();
+        plan.solve_all(&sources, self.hessian, &mut [], &mut |_, _, _| {}).unwrap().fields
+    }
+
+    /// On so many ranks, with the input in even slices.
+    fn on(&self, ranks: usize) -> Vec<Result<Answer, RankError>> {
+        self.cut(ranks, |n, rank| n * rank / ranks)
+    }
+
+    fn cut(&self, ranks: usize, start: impl Fn(usize, usize) -> usize + Sync) -> Vec<Result<Answer, RankError>> {
+        let costs = Costs::default();
+        threads::run(ranks, |comm| {
+            let all = self.input.geometry();
+            let range = |n: usize| start(n, comm.rank())..start(n, comm.rank() + 1);
+            let own = range(all.sources[0].len());
+            let geometry = Geometry {
+                sources: all.sources.map(|c| &c[own.clone()]),
+                targets: all.targets.map(|t| t.map(|c| &c[range(c.len())])),
+            };
+            let set = |s: &Sources<'_>| -> [Option<Vec<f64>>; 4] {
+                let dipoles = |a: usize| s.dipoles.map(|p| p[a][own.clone()].to_vec());
+                [s.charges.map(|q| q[own.clone()].to_vec()), dipoles(0), dipoles(1), dipoles(2)]
+            };
+            let sets: Vec<_> = self.input.sources().iter().map(set).collect();
+            let sets = sets.iter().map(|[q, x, y, z]| Sources {
+                charges: q.as_deref(),
+                dipoles: x.as_deref().map(|x| [x, y.as_deref().unwrap(), z.as_deref().unwrap()]),
+            });
+            let (options, hessian) = (&self.options, self.hessian);
+            solve(comm, &Slice { geometry, sets: sets.collect(), hessian, options, costs: &costs })
+        })
+    }
+
+    fn check(&self, what: &str, all_ranks: &[usize]) -> Vec<Answer> {
+        let wanted = self.alone();
+        let mut last = Vec::new();
+        for ranks in all_ranks {
+            last = self.on(*ranks).into_iter().map(|answer| answer.unwrap()).collect();
+            assert_equal(&last, &wanted, &format!("{what} on {ranks} ranks"));
+        }
+        last
+    }
+}
+
+fn bits(column: &[f64]) -> Vec<u64> {
+    column.iter().map(|x| x.to_bits()).collect()
+}
+
+fn columns(field: &Field) -> Vec<&Vec<f64>> {
+    let gradient = field.gradient.iter().flatten();
+    std::iter::once(&field.potential).chain(gradient).chain(field.hessian.iter().flatten()).collect()
+}
+
+fn assert_equal(answers: &[Answer], wanted: &[Field], what: &str) {
+    for (set, wanted) in wanted.iter().enumerate() {
+        for (k, column) in columns(wanted).into_iter().enumerate() {
+            let found: Vec<f64> = answers.iter().flat_map(|a| columns(&a.fields[set])[k]).copied().collect();
+            let differing = bits(&found).iter().zip(bits(column)).filter(|(a, b)| **a != *b).count();
+            assert_eq!((found.len(), differing), (column.len(), 0), "{what}: set {set}, column {k}");
+        }
+    }
+}
+
+fn options(leaf: usize, basis: Basis, precision: Precision) -> FmmOptions {
+    FmmOptions { leaf, basis, precision, ..FmmOptions::default() }
+}
+
+const RANKS: [usize; 5] = [1, 2, 3, 4, 7];
+
+#[test]
+fn every_distribution_gives_the_bits_of_one_rank() {
+    for (name, d) in Distribution::ALL {
+        let particles = generate(3000, d, Charge::Random, 3);
+        let answers = Problem::new(particles, options(30, Basis::Solid, Precision::F64)).check(name, &RANKS);
+        let count = &answers[0].report.counts;
+        assert_eq!(count.iter().map(|c| c.sources).sum::<u64>(), 3000);
+        assert!(count.iter().all(|c| c.neighbours > 0 && c.import > 0 && c.root > 0), "{name} {count:?}");
+    }
+}
+
+#[test]
+fn pairs_in_both_directions_give_the_bits_of_one_rank() {
+    for (leaf, precision) in [(40, Precision::F64), (90, Precision::F32)] {
+        let mut particles = generate(6000, Distribution::Normal, Charge::Random, 5);
+        for k in 0..40 {
+            // Some charges are too small to be divided by, and some particles are too close.
+            particles.q[37 * k] = if k % 2 == 0 { 1e-9 } else { 0.0 };
+            let at = particles.position(11 * k);
+            particles.push(at.map(|x| x + 1e-12 * k as f64), 0.5);
+        }
+        Problem::new(particles, options(leaf, Basis::Solid, precision)).check("both directions", &[2, 5]);
+    }
+}
+
+#[test]
+fn few_particles_and_crowds_give_the_bits_of_one_rank() {
+    for n in [0, 1, 2, 3, 5] {
+        let particles = generate(n, Distribution::Uniform, Charge::Random, 2);
+        Problem::new(particles, options(1, Basis::Cartesian, Precision::F64)).check(&format!("{n} particles"), &RANKS);
+    }
+    let mut point = Particles::default();
+    (0..50).for_each(|k| point.push([0.3, 0.4, 0.5], k as f64));
+    Problem::new(point.clone(), options(8, Basis::Solid, Precision::F64)).check("one point", &[3]);
+    point.push([0.9, 0.1, 0.2], 1.0);
+    Problem::new(point, options(8, Basis::Solid, Precision::F64)).check("one point and one", &[3]);
+}
+
+#[test]
+fn ranks_without_particles_take_part() {
+    let particles = generate(900, Distribution::Plummer, Charge::Mass, 2);
+    let problem = Problem::new(particles, options(20, Basis::Cartesian, Precision::F64));
+    let wanted = problem.alone();
+    // All of the input is on the second rank; the others have none.
+    let found = problem.cut(4, |n, rank| if rank < 2 { 0 } else { n });
+    let found: Vec<Answer> = found.into_iter().map(|answer| answer.unwrap()).collect();
+    assert_equal(&found, &wanted, "one rank reads all");
+}
+
+#[test]
+fn periodic_boxes_give_the_bits_of_one_rank() {
+    for axes in [[true; 3], [true, false, false]] {
+        let particles = generate(1500, Distribution::Layer, Charge::Random, 4);
+        let periodic = Some(Periodic { length: 1.0, axes });
+        let options = FmmOptions { periodic, ..options(20, Basis::Solid, Precision::F64) };
+        Problem::new(particles, options).check("periodic", &[2, 3, 7]);
+    }
+}
+
+#[test]
+fn targets_apart_dipoles_and_hessians_give_the_bits_of_one_rank() {
+    let particles = generate(1200, Distribution::Sphere, Charge::Random, 4);
+    let targets = generate(700, Distribution::Normal, Charge::Random, 9);
+    let moments = generate(1200, Distribution::Normal, Charge::Random, 8);
+    let dipoles = Some([moments.x.clone(), moments.y.clone(), moments.z.clone()]);
+    let sets = vec![
+        Set { charges: Some(particles.q.clone()), dipoles: None },
+        Set { charges: Some(moments.q.clone()), dipoles: dipoles.clone() },
+        Set { charges: None, dipoles },
+    ];
+    let options = options(25, Basis::Cartesian, Precision::F64);
+    let mut problem = Problem::new(particles, options);
+    problem.input.targets = Some([targets.x, targets.y, targets.z]);
+    problem.check("targets apart", &[2, 3, 7]);
+    problem.input.sets = sets;
+    problem.hessian = true;
+    problem.check("dipoles at targets apart", &[3]);
+    problem.input.targets = None;
+    problem.check("dipoles", &[4]);
+    problem.hessian = false;
+    problem.input.sets.truncate(1);
+    problem.options.near_only = true;
+    problem.check("near field alone", &[3]);
+    problem.options = FmmOptions { theta: 0.35, near_only: false, ..problem.options };
+    problem.check("a smaller angle", &[3]);
+}
+
+#[test]
+fn what_cannot_be_computed_ends_all_ranks_with_one_sentence() {
+    let mut particles = generate(500, Distribution::Uniform, Charge::Random, 4);
+    let plain = options(20, Basis::Solid, Precision::F64);
+    let wrong = Problem::new(particles.clone(), FmmOptions { order: 99, ..plain.clone() });
+    let said = |problem: &Problem| -> String {
+        let all: Vec<String> = problem.on(3).into_iter().map(|answer| answer.unwrap_err().to_string()).collect();
+        assert!(all.iter().all(|text| *text == all[0]), "{all:?}");
+        all[0].clone()
+    };
+    assert!(said(&wrong).contains("the order must be"));
+    particles.x[400] = f64::NAN;
+    assert!(said(&Problem::new(particles.clone(), plain.clone())).contains("finite"));
+    particles.x[400] = 0.5;
+    (particles.q[3], particles.q[450]) = (1e-300, 1.0);
+    let problem = Problem::new(particles.clone(), plain.clone());
+    let alone = Plan::new(problem.input.geometry(), &plain).unwrap();
+    let wanted = alone.solve(&problem.input.particles.q, &mut [], &mut |_, _, _| {}).unwrap_err().to_string();
+    assert_eq!(said(&problem), wanted);
+}
+
+#[test]
+fn work_is_shared_evenly_and_counted_as_on_one_rank() {
+    for d in [Distribution::Uniform, Distribution::Sphere, Distribution::Plummer] {
+        let particles = generate(20_000, d, Charge::Random, 1);
+        let problem = Problem::new(particles, options(16, Basis::Solid, Precision::F32));
+        let answers = problem.on(4);
+        let answer = answers[0].as_ref().unwrap();
+        assert!(answer.report.imbalance < 0.05, "{d:?}: {}", answer.report.imbalance);
+        let plan = Plan::new(problem.input.geometry(), &problem.options).unwrap();
+        assert_eq!((answer.stats.pairs, answer.stats.levels), (plan.pairs, plan.tree.levels.len()), "{d:?}");
+        assert_eq!(answer.stats.streamed.m2l, plan.streamed_m2l, "{d:?}");
+    }
+}

@@ -1,0 +1,250 @@
+//! Thousands of ranks without the physics: balance, types of boxes, messages and bytes, beside the paper's growth; and its model of
+//! the time that communication takes.
+
+use super::Args;
+use super::fmm::wrong;
+use crate::cmd::explore::picture::{Log, escaped};
+use crate::failure::Failure;
+use crate::output::{self, say};
+use host::data::problem::Geometry;
+use host::data::random::{Distribution, generate};
+use host::expansion::basis::Basis;
+use host::fmm::tune::cost::Costs;
+use host::fmm::{FmmError, FmmOptions, Precision};
+use host::ranks::model::{Case, Model};
+use host::ranks::prepare::Slice;
+use host::ranks::simulate::{Simulated, Whole};
+use host::ranks::solve::solve;
+use host::ranks::{RankError, threads};
+use std::fmt::Write;
+
+/// Particles for each of the most ranks; the model is fitted to runs with these parts of all.
+const PARTICLES: usize = 256;
+const MEASURED: [usize; 2] = [32, 8];
+const MEASURED_RANKS: [usize; 4] = [1, 2, 4, 8];
+
+const DISTRIBUTIONS: [(&str, Distribution, &str); 3] = [
+    ("uniform", Distribution::Uniform, "#2f6f9f"),
+    ("sphere", Distribution::Sphere, "#4d8f3a"),
+    ("plummer", Distribution::Plummer, "#a0522d"),
+];
+
+fn options() -> FmmOptions {
+    FmmOptions { order: 4, leaf: 32, basis: Basis::Solid, precision: Precision::F32, ..FmmOptions::default() }
+}
+
+fn failed(e: RankError) -> Failure {
+    wrong(FmmError::Range(e.to_string()))
+}
+
+/// A distribution on each number of ranks.
+struct Series {
+    name: &'static str,
+    colour: &'static str,
+    rows: Vec<Simulated>,
+}
+
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let most = args.ranks as usize;
+    let powers = (0..).map(|k| 4usize << (2 * k)).take_while(|p| *p < most).chain([most]);
+    let ranks: Vec<usize> = powers.collect();
+    let (options, costs, n) = (options(), Costs::default(), PARTICLES * most);
+    let mut all = Vec::new();
+    for (name, distribution, colour) in DISTRIBUTIONS {
+        let particles = generate(n, distribution, distribution.default_charge(), 1);
+        let whole = Whole::new(particles.columns(), &options, &costs).map_err(failed)?;
+        say!("  {name}: {} boxes", whole.boxes())?;
+        say!(
+            "  {:>6} {:>9} {:>6} {:>8} {:>9} {:>9} {:>10} {:>10} {:>10} {:>11}",
+            "ranks",
+            "imbalance",
+            "levels",
+            "export",
+            "import",
+            "most/rank",
+            "neighbours",
+            "messages",
+            "MB",
+            "MB, manager"
+        )?;
+        let rows: Vec<Simulated> = ranks.iter().map(|ranks| whole.on(*ranks)).collect();
+        for r in &rows {
+            let mb = |bytes: u64| format!("{:.2}", bytes as f64 / 1e6);
+            say!(
+                "  {:>6} {:>8.1}% {:>6} {:>8} {:>9} {:>9} {:>10} {:>10} {:>10} {:>11}",
+                r.ranks,
+                100.0 * r.imbalance,
+                format!("{}, {}", r.partition_level, r.critical_level),
+                r.export,
+                r.import,
+                r.most_import,
+                r.most_neighbours,
+                r.messages,
+                mb(r.multipole_bytes + r.copy_bytes + r.shared_bytes),
+                mb(r.manager_bytes)
+            )?;
+        }
+        if let Some(growth) = growth(&rows) {
+            say!("  bytes of multipoles grow as P^{growth:.2} (the paper's estimate: P^0.33)")?;
+        }
+        all.push(Series { name, colour, rows });
+    }
+    say!(
+        "  input: {n} particles, seed 1, leaf 32, order 4, solid harmonics. `levels`: partition and critical level; MB: multipoles,"
+    )?;
+    say!("  copies of particles and shared boxes; manager: multipoles alone by way of one rank, and the broadcast")?;
+    model(&all[0], n, &options, &costs)?;
+    if let Some(path) = &args.csv {
+        output::write_text(path, &csv(&all))?;
+    }
+    if let (Some(path), true) = (&args.svg, args.names == ["ranks"]) {
+        output::write_text(path, &svg(&all, n))?;
+    }
+    Ok(())
+}
+
+/// The power of the number of ranks that bytes of multipoles grow with: least squares of the logarithms from 16 ranks on.
+fn growth(rows: &[Simulated]) -> Option<f64> {
+    let used: Vec<[f64; 2]> = rows
+        .iter()
+        .filter(|r| r.ranks >= 16 && r.multipole_bytes > 0)
+        .map(|r| [(r.ranks as f64).ln(), (r.multipole_bytes as f64).ln()])
+        .collect();
+    let n = used.len() as f64;
+    let mean = |k: usize| used.iter().map(|u| u[k]).sum::<f64>() / n;
+    let (x, y) = (mean(0), mean(1));
+    let (above, below) =
+        used.iter().fold((0.0, 0.0), |(a, b), u| (a + (u[0] - x) * (u[1] - y), b + (u[0] - x).powi(2)));
+    (used.len() >= 2).then(|| above / below)
+}
+
+/// Eq. 3 fitted to what ranks that are threads of this process take for boxes, plan and exchange.
+fn model(uniform: &Series, most: usize, options: &FmmOptions, costs: &Costs) -> Result<(), Failure> {
+    let mut cases = Vec::new();
+    for n in MEASURED.map(|part| most / part) {
+        let particles = generate(n, Distribution::Uniform, Distribution::Uniform.default_charge(), 1);
+        for ranks in MEASURED_RANKS {
+            let mut seconds: Vec<f64> = Vec::new();
+            let mut case = None;
+            for _ in 0..3 {
+                let found = threads::run(ranks, |comm| {
+                    let range = n * comm.rank() / ranks..n * (comm.rank() + 1) / ranks;
+                    let geometry = Geometry::from(particles.columns().map(|c| &c[range.clone()]));
+                    let sets = vec![particles.q[range.clone()].into()];
+                    solve(comm, &Slice { geometry, sets, hessian: false, options, costs })
+                });
+                let report = found.into_iter().next().expect("there is a rank").map_err(failed)?.report;
+                let of = |name: &str| report.stages.iter().find(|s| s.stage == name).map_or(0.0, |s| s.slowest);
+                seconds.push(of("boxes") + of("plan") + of("exchange"));
+                let boxes = report.counts.iter().map(|c| c.domestic + c.export).sum::<u64>() as f64;
+                let (terms, critical_level) = (25.0, report.critical_level as f64);
+                case = Some(Case { boxes, ranks: ranks as f64, terms, critical_level });
+            }
+            seconds.sort_unstable_by(f64::total_cmp);
+            cases.extend(case.map(|case| (case, seconds[1])));
+        }
+    }
+    let model = Model::fit(&cases, true);
+    let [a0, a1, a2] = model.constants;
+    say!("  Eq. 3 fitted to boxes, plan and exchange: a0 {a0:.2e} s, a1 mu {a1:.2e} s, a2 {a2:.2e} s")?;
+    say!("  {:>8} {:>6} {:>12} {:>12}", "boxes", "ranks", "measured, s", "Eq. 3, s")?;
+    for (case, seconds) in &cases {
+        say!("  {:>8} {:>6} {seconds:>12.4} {:>12.4}", case.boxes, case.ranks, model.seconds(case))?;
+    }
+    for r in &uniform.rows {
+        let (boxes, ranks, terms) = (r.boxes as f64, r.ranks as f64, 25.0);
+        let case = Case { boxes, ranks, terms, critical_level: r.critical_level as f64 };
+        say!("  {:>8} {:>6} {:>12} {:>12.4}", r.boxes, r.ranks, "-", model.seconds(&case))?;
+    }
+    say!(
+        "  measured: threads of this process on {} cores, uniform particles, median of 3; the slowest rank",
+        rayon::current_num_threads()
+    )
+}
+
+fn csv(all: &[Series]) -> String {
+    let mut out = String::from(
+        "distribution,ranks,imbalance,partition_level,critical_level,boxes,domestic,export,import,root,most_import,copies,\
+         most_copies,most_neighbours,messages,multipole_bytes,copy_bytes,shared_bytes,manager_messages,manager_bytes,most_bytes\n",
+    );
+    for Series { name, rows, .. } in all {
+        for r in rows {
+            let numbers = [
+                r.boxes,
+                r.domestic,
+                r.export,
+                r.import,
+                r.root,
+                r.most_import,
+                r.copies,
+                r.most_copies,
+                r.most_neighbours,
+                r.messages,
+                r.multipole_bytes,
+                r.copy_bytes,
+                r.shared_bytes,
+                r.manager_messages,
+                r.manager_bytes,
+                r.most_bytes,
+            ];
+            let levels = format!("{},{}", r.partition_level, r.critical_level);
+            let _ = writeln!(
+                out,
+                "{name},{},{:?},{levels},{}",
+                r.ranks,
+                r.imbalance,
+                numbers.map(|x| x.to_string()).join(",")
+            );
+        }
+    }
+    out
+}
+
+const PANEL: (f64, f64) = (560.0, 360.0);
+const LEFT: f64 = 80.0;
+const TOP: f64 = 60.0;
+
+/// Bytes of multipoles by ranks, with the growth that the paper estimates.
+fn svg(all: &[Series], n: usize) -> String {
+    let (width, height) = (LEFT + PANEL.0 + 240.0, TOP + PANEL.1 + 60.0);
+    let (right, bottom) = (LEFT + PANEL.0, TOP + PANEL.1);
+    let first = &all[0].rows;
+    let estimate = |r: &Simulated| first[0].multipole_bytes as f64 * (r.ranks as f64 / first[0].ranks as f64).cbrt();
+    let estimated: Vec<(f64, f64)> = first.iter().map(|r| (r.ranks as f64, estimate(r))).collect();
+    let mut lines: Vec<(&str, &str, Vec<(f64, f64)>)> = vec![("P^(1/3)", "#999", estimated)];
+    for series in all {
+        let points = series.rows.iter().map(|r| (r.ranks as f64, r.multipole_bytes as f64)).collect();
+        lines.push((series.name, series.colour, points));
+    }
+    lines.iter_mut().for_each(|line| line.2.retain(|p| p.1 > 0.0));
+    let points = || lines.iter().flat_map(|line| line.2.iter());
+    let x = Log::around(points().map(|p| p.0), LEFT, right);
+    let y = Log::around(points().map(|p| p.1), bottom, TOP);
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
+         font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#222\">\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>\n\
+         <text x=\"{LEFT}\" y=\"28\" font-size=\"15\">Bytes of multipoles that ranks exchange, {n} particles</text>\n\
+         <rect x=\"{LEFT}\" y=\"{TOP}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#999\"/>\n",
+        PANEL.0, PANEL.1
+    );
+    for tick in x.ticks() {
+        let at = x.at(tick);
+        let _ = writeln!(out, "<text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{tick:.0e}</text>", bottom + 18.0);
+    }
+    for tick in y.ticks() {
+        let at = y.at(tick);
+        let _ = writeln!(out, "<line x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{right}\" y2=\"{at:.1}\" stroke=\"#eee\"/>");
+        let _ = writeln!(out, "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{tick:.0e}</text>", LEFT - 8.0, at + 4.0);
+    }
+    let middle = (LEFT + right) / 2.0;
+    let _ = writeln!(out, "<text x=\"{middle}\" y=\"{}\" text-anchor=\"middle\">ranks P</text>", bottom + 42.0);
+    for (k, (name, colour, points)) in lines.iter().enumerate() {
+        let points: Vec<String> = points.iter().map(|p| format!("{:.1},{:.1}", x.at(p.0), y.at(p.1))).collect();
+        let points = points.join(" ");
+        let _ = writeln!(out, "<polyline points=\"{points}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>");
+        let at = TOP + 20.0 + 20.0 * k as f64;
+        let _ = writeln!(out, "<text x=\"{}\" y=\"{at}\" fill=\"{colour}\">{}</text>", right + 14.0, escaped(name));
+    }
+    out + "</svg>\n"
+}
