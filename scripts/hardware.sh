@@ -25,6 +25,7 @@ ecp5_1_dsp3   p2p_paper --device ecp5-85 --pipelines 1 --dsp 3
 ecp5_4        p2p_paper --device ecp5-85 --pipelines 4 --seeds 1
 ulx3s         p2p_paper --board ulx3s --freq 75
 colorlight_i9 p2p_paper --board colorlight-i9 --freq 75
+colorlight_i9_ethernet p2p_paper --board colorlight-i9 --ethernet
 tang_nano_20k p2p_paper --board tang-nano-20k --freq 81
 icebreaker    p2p_small --board icebreaker --freq 12
 END
