@@ -9,6 +9,7 @@ mod deploy;
 mod explain;
 mod explore;
 mod fmm;
+mod fmm2;
 mod fmt;
 mod folding;
 mod r#gen;
@@ -46,6 +47,8 @@ pub enum Command {
     Synth(synth::Args),
     /// Run the Fast Multipole Method
     Fmm(fmm::Args),
+    /// Run the adaptive Fast Multipole Method in two dimensions
+    Fmm2(fmm2::Args),
     /// Run the benchmarks, each printing its figure and its input
     Bench(bench::Args),
     /// Generate kernels
@@ -72,10 +75,22 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Run(args) => run::run(args),
         Command::Synth(args) => synth::run(args),
         Command::Fmm(args) => fmm::run(args),
+        Command::Fmm2(args) => fmm2::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Gen(args) => r#gen::run(args),
         Command::Lsp(args) => lsp::run(args),
         Command::New(args) => new::run(args),
         Command::List(args) => list::run(args),
     }
+}
+
+/// The error that a board is not on the network.
+fn no_ethernet(board: &hdl::board::Board) -> Failure {
+    let with: Vec<&str> = hdl::board::BOARDS.iter().filter(|b| b.ethernet.is_some()).map(|b| b.name).collect();
+    Failure::Usage(format!("the board {} has no Ethernet; those that have it: {}", board.name, with.join(", ")))
+}
+
+/// The synthesis tools, of which only those are run that nobody else can have exchanged.
+fn tools() -> flow::Tools {
+    flow::Tools::standard().trusting(|path| sim::cache::private::check(path).map(drop).map_err(|e| e.to_string()))
 }

@@ -57,16 +57,15 @@ pub struct Columns<'a> {
 }
 
 /// The kernels by their text.
-const MESH: [&str; 14] = [
+const MESH: [&str; 13] = [
     "bounds",
     "scale",
     "histogram",
     "gather",
     "choose",
     "scatter",
-    "split_few",
-    "split_many",
     "split_alone",
+    "split_rest",
     "boxes",
     "boxes_above",
     "boxes_top",

@@ -188,7 +188,7 @@ mod tests {
     fn on_card(points: &[Vec<f64>; 4], options: &Options, many: usize) -> (Gpu<HostCard>, Answer) {
         let mut gpu = Gpu::on(HostCard);
         let is_log = options.kernel == Kernel::Log;
-        let shape = Shape { few: many / 2, many, alone: 2 * many, ..Shape::new(options.order, is_log, !is_log) };
+        let shape = Shape { many, alone: 2 * many, ..Shape::new(options.order, is_log, !is_log) };
         let mut plane = Plane::new(&mut gpu.card, shape).expect("it compiles");
         let [x, y, re, im] = points;
         let im = (!is_log).then_some(&im[..]);

@@ -23,7 +23,7 @@ const LEAF: usize = 45;
 const ISSUED: f64 = 13.0;
 
 /// Targets that are compared with direct sums, and the relative L2 error that is let through from the paper's order on.
-const SAMPLES: usize = 200;
+const SAMPLES: usize = 40;
 const BOUND: f64 = 1e-5;
 
 /// The place of P2P among the stages.

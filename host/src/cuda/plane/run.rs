@@ -1,7 +1,7 @@
 //! One run: what is launched, in which order and with how many threads.
 
 use super::memory::{BOUNDS_BLOCKS, Boxes, Problem};
-use super::{MOST_LEVELS, Plane, Run, STAGES, Settings, Shape};
+use super::{MOST_LEVELS, Plane, Run, STAGES, Settings};
 use crate::cuda::CudaError;
 use crate::cuda::whole::card::{Card, Size};
 
@@ -192,21 +192,12 @@ impl<C: Card> On<'_, C> {
             self.launch("scatter", size, &numbers)?;
         }
         for split in tiled.len()..2 * levels {
-            let most = n.div_ceil(1 << split);
-            let Shape { few, many, .. } = self.plane.shape;
-            let name = match most {
-                _ if most <= few => "split_few",
-                _ if most <= many => "split_many",
-                _ => "split_alone",
-            };
-            let threads = match most {
-                0..=64 => 32,
-                65..=256 => 64,
-                257..=1024 => 128,
-                _ if most <= many => 256,
-                _ => 1024,
-            };
-            self.launch(name, [1 << split, threads], &[split as u32])?;
+            if n.div_ceil(1 << split) <= self.plane.shape.many {
+                let threads = if n.div_ceil(1 << split) <= 1024 { 128 } else { 256 };
+                self.launch("split_rest", [1 << split, threads], &[split as u32, 2 * levels as u32])?;
+                break;
+            }
+            self.launch("split_alone", [1 << split, 1024], &[split as u32])?;
         }
         self.launch("boxes", [(1usize << (2 * levels)).div_ceil(4), 128], &[])?;
         let top = TOP_BOXES.min(levels.saturating_sub(1));
