@@ -9,6 +9,7 @@ mod deploy;
 mod explain;
 mod explore;
 mod fmm;
+mod fmm2;
 mod fmt;
 mod folding;
 mod r#gen;
@@ -46,6 +47,8 @@ pub enum Command {
     Synth(synth::Args),
     /// Run the Fast Multipole Method
     Fmm(fmm::Args),
+    /// Run the adaptive Fast Multipole Method in two dimensions
+    Fmm2(fmm2::Args),
     /// Run the benchmarks, each printing its figure and its input
     Bench(bench::Args),
     /// Generate kernels
@@ -72,6 +75,7 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Run(args) => run::run(args),
         Command::Synth(args) => synth::run(args),
         Command::Fmm(args) => fmm::run(args),
+        Command::Fmm2(args) => fmm2::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Gen(args) => r#gen::run(args),
         Command::Lsp(args) => lsp::run(args),

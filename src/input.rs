@@ -18,6 +18,11 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     bytes(path, most).map_err(|reason| Failure::file(path, format!("cannot be read: {reason}")))
 }
 
+/// The text of a file of data that is no array.
+pub fn csv<'b>(path: &Path, bytes: &'b [u8]) -> Result<&'b str, Failure> {
+    std::str::from_utf8(bytes).map_err(|_| Failure::file(path, "is neither CSV text nor an .npy file"))
+}
+
 /// The text of a manifest or report; `hint` ends the sentence that says why it cannot be read.
 pub fn text(path: &Path, hint: &str) -> Result<String, Failure> {
     let wrong = |reason: String| Failure::file(path, format!("cannot be read: {reason}{hint}"));

@@ -39,6 +39,20 @@ pub fn check_all<'a>(paths: impl IntoIterator<Item = &'a Option<PathBuf>>) -> Re
     paths.into_iter().flatten().try_for_each(|path| check(path))
 }
 
+/// The same for the files of some options, of which no two may name one file.
+pub fn check_apart(named: &[(&str, &Option<PathBuf>)]) -> Result<(), Failure> {
+    check_all(named.iter().map(|n| n.1))?;
+    let is_device = |path: &Path| path.metadata().is_ok_and(|m| !m.is_file());
+    let named: Vec<(&str, &PathBuf)> = named.iter().filter_map(|(o, path)| Some((*o, path.as_ref()?))).collect();
+    for (k, (option, path)) in named.iter().enumerate() {
+        if let Some((other, _)) = named[..k].iter().find(|(_, p)| p == path && !is_device(path)) {
+            let name = path.display();
+            return Err(Failure::Usage(format!("{other} and {option} both name {name}; give them two files")));
+        }
+    }
+    Ok(())
+}
+
 /// Where `path` leads.
 fn place(path: &Path) -> Result<Place, Failure> {
     if path.as_os_str() == "-" {

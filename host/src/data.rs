@@ -4,6 +4,7 @@ pub mod input;
 pub mod npy;
 pub mod particles;
 pub mod periodic;
+pub mod plane;
 pub mod problem;
 pub mod random;
 

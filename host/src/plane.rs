@@ -29,6 +29,7 @@ mod points;
 mod shift;
 mod state;
 pub mod stats;
+pub mod tune;
 mod wide;
 
 pub use options::{Kernel, MOST_ORDER, Options};
@@ -53,3 +54,6 @@ impl<'a> From<Columns<'a>> for Geometry<'a> {
         Geometry { sources, targets: None }
     }
 }
+
+#[cfg(test)]
+mod tests;

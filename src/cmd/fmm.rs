@@ -175,19 +175,19 @@ choice!(PrecisionArg => Precision { F32, F64 });
 /// More threads than this only wait for each other.
 const MOST_THREADS: usize = 1024;
 
-fn threads(text: &str) -> Result<usize, String> {
+pub(super) fn threads(text: &str) -> Result<usize, String> {
     let count = text.parse::<usize>().map_err(|e| e.to_string())?;
     if count <= MOST_THREADS { Ok(count) } else { Err(format!("at most {MOST_THREADS} threads are possible")) }
 }
 
-fn samples(text: &str) -> Result<usize, String> {
+pub(super) fn samples(text: &str) -> Result<usize, String> {
     match text.parse::<usize>().map_err(|e| e.to_string())? {
         0 => Err("at least one target must be compared; leave --check out for none".into()),
         count => Ok(count),
     }
 }
 
-fn tolerance(text: &str) -> Result<f64, String> {
+pub(super) fn tolerance(text: &str) -> Result<f64, String> {
     match text.parse::<f64>().map_err(|e| e.to_string())? {
         wanted if wanted > 0.0 && wanted < 1.0 => Ok(wanted),
         wanted => Err(format!("an error must be above 0 and below 1, not {wanted:?}")),
@@ -290,7 +290,7 @@ fn check(args: &Args, options: &fmm::FmmOptions, native: bool, on_cpu: bool) -> 
     Ok(())
 }
 
-fn start_threads(threads: usize) -> Result<(), Failure> {
+pub(super) fn start_threads(threads: usize) -> Result<(), Failure> {
     if threads == 0 {
         return Ok(());
     }
@@ -349,7 +349,7 @@ fn expected_pairs(args: &Args) -> u64 {
     n.saturating_mul(n.min(27 * args.leaf.unwrap_or(LEAF) / 2)) as u64
 }
 
-fn failure(e: FmmError) -> Failure {
+pub(super) fn failure(e: FmmError) -> Failure {
     match e {
         FmmError::Backend(e) => e.into(),
         FmmError::Option(text) => Failure::Usage(text),

@@ -11,6 +11,7 @@ mod editors;
 mod ethernet;
 mod explore;
 mod fmm;
+mod fmm2;
 mod formatting;
 mod include;
 mod inputs;

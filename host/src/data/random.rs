@@ -48,6 +48,16 @@ impl Random {
         radius * (2.0 * PI * self.unit()).cos()
     }
 
+    /// Normal about 1/2 with variance 1/100, redrawn until it lies in [0, 1).
+    pub fn normal_in_unit(&mut self) -> f64 {
+        loop {
+            let x = 0.5 + 0.1 * self.normal();
+            if (0.0..1.0).contains(&x) {
+                return x;
+            }
+        }
+    }
+
     /// A direction on the unit sphere: the z coordinate, then the azimuth.
     fn direction(&mut self) -> [f64; 3] {
         let z = 1.0 - 2.0 * self.unit();
@@ -103,12 +113,7 @@ impl Distribution {
     }
 
     fn draw(self, random: &mut Random) -> [f64; 3] {
-        let normal = |random: &mut Random| loop {
-            let x = 0.5 + 0.1 * random.normal();
-            if (0.0..1.0).contains(&x) {
-                return x;
-            }
-        };
+        let normal = Random::normal_in_unit;
         match self {
             Distribution::Uniform => [random.unit(), random.unit(), random.unit()],
             Distribution::Normal => [normal(random), normal(random), normal(random)],
@@ -131,6 +136,15 @@ impl Distribution {
 impl Charge {
     pub const ALL: [(&'static str, Charge); 3] =
         [("random", Charge::Random), ("positive", Charge::Positive), ("mass", Charge::Mass)];
+
+    /// The charge of one of `n` particles.
+    pub fn draw(self, n: usize, random: &mut Random) -> f64 {
+        match self {
+            Charge::Random => 2.0 * random.unit() - 1.0,
+            Charge::Positive => random.unit(),
+            Charge::Mass => 1.0 / n as f64,
+        }
+    }
 
     /// The kind of charge of that name on the command line.
     pub fn from_name(name: &str) -> Option<Charge> {
@@ -155,11 +169,7 @@ pub fn generate_part(
     let mut particles = Particles::with_capacity(range.len());
     for k in 0..range.end {
         let position = distribution.draw(&mut random);
-        let q = match charge {
-            Charge::Random => 2.0 * random.unit() - 1.0,
-            Charge::Positive => random.unit(),
-            Charge::Mass => 1.0 / n as f64,
-        };
+        let q = charge.draw(n, &mut random);
         if k >= range.start {
             particles.push(position, q);
         }

@@ -17,6 +17,11 @@ pub struct Direct<'a> {
 }
 
 impl Direct<'_> {
+    /// The number of targets.
+    pub fn targets(&self) -> usize {
+        self.geometry.targets.unwrap_or(self.geometry.sources)[0].len()
+    }
+
     /// The vector of [`super::Sums`] and the potential (0 for `harmonic`) at some targets, in the user's units. Infinite only
     /// where the true value is beyond the range of f64.
     pub fn at(&self, targets: &[usize]) -> Vec<[f64; 3]> {

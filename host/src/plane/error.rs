@@ -25,41 +25,60 @@ impl Errors {
     }
 }
 
-/// Compares fields with direct summation at `min(count, n)` targets. Several fields with what they are sums of are the parts of
-/// one field with complex strengths.
-pub fn measure(parts: &[(Direct, &Field)], count: usize, seed: u64) -> Errors {
-    let targets = sample(parts.first().map_or(0, |p| p.1.vector[0].len()), count, seed);
-    let right: Vec<Vec<[f64; 3]>> = parts.iter().map(|(direct, _)| direct.at(&targets)).collect();
-    let kernel = parts.first().map_or(Kernel::Harmonic, |p| p.0.kernel);
-    // Of each target what was found and what is right, one number after the other.
-    let both = |columns: &dyn Fn(&Field, usize) -> Vec<f64>, pick: &dyn Fn(&[f64; 3]) -> Vec<f64>| {
-        let one = |(k, t): (usize, &usize)| {
-            let found = parts.iter().flat_map(|(_, field)| columns(field, *t)).collect::<Vec<f64>>();
-            (found, right.iter().flat_map(|r| pick(&r[k])).collect::<Vec<f64>>())
-        };
-        targets.iter().enumerate().map(one).collect::<Vec<(Vec<f64>, Vec<f64>)>>()
-    };
-    let vector = both(&|field, t| vec![field.vector[0][t], field.vector[1][t]], &|r| vec![r[0], r[1]]);
-    let vector = Norms::of(&vector);
-    let mut errors = Errors {
-        samples: targets.len(),
-        potential_rel_l2: vector.l2,
-        potential_largest: vector.part(1.0),
-        gradient_rel_l2: None,
-        gradient_median: None,
-        gradient_p99: None,
-        gradient_largest: None,
-    };
-    if kernel == Kernel::Log {
-        let potential = Norms::of(&both(&|field, t| vec![field.potential[t]], &|r| vec![r[2]]));
-        errors.potential_rel_l2 = potential.l2;
-        errors.potential_largest = potential.part(1.0);
-        errors.gradient_rel_l2 = Some(vector.l2);
-        errors.gradient_median = Some(vector.part(0.5));
-        errors.gradient_p99 = Some(vector.part(0.99));
-        errors.gradient_largest = Some(vector.part(1.0));
+/// What is right at some targets.
+pub struct Reference {
+    kernel: Kernel,
+    targets: Vec<usize>,
+    /// For each set of strengths what it gives at each of the targets.
+    right: Vec<Vec<[f64; 3]>>,
+}
+
+impl Reference {
+    /// Direct summation at `min(count, n)` targets. Several sets are the parts of complex strengths.
+    pub fn new(parts: &[Direct], count: usize, seed: u64) -> Reference {
+        let targets = sample(parts.first().map_or(0, Direct::targets), count, seed);
+        let right = parts.iter().map(|direct| direct.at(&targets)).collect();
+        Reference { kernel: parts.first().map_or(Kernel::Harmonic, |p| p.kernel), targets, right }
     }
-    errors
+
+    /// Compares what a run gave for each set.
+    pub fn errors(&self, fields: &[&Field]) -> Errors {
+        let vector =
+            self.norms(&|field, t| vec![field.vector[0][t], field.vector[1][t]], &|r| vec![r[0], r[1]], fields);
+        let mut errors = Errors {
+            samples: self.targets.len(),
+            potential_rel_l2: vector.l2,
+            potential_largest: vector.part(1.0),
+            gradient_rel_l2: None,
+            gradient_median: None,
+            gradient_p99: None,
+            gradient_largest: None,
+        };
+        if self.kernel == Kernel::Log {
+            let potential = self.norms(&|field, t| vec![field.potential[t]], &|r| vec![r[2]], fields);
+            errors.potential_rel_l2 = potential.l2;
+            errors.potential_largest = potential.part(1.0);
+            errors.gradient_rel_l2 = Some(vector.l2);
+            errors.gradient_median = Some(vector.part(0.5));
+            errors.gradient_p99 = Some(vector.part(0.99));
+            errors.gradient_largest = Some(vector.part(1.0));
+        }
+        errors
+    }
+
+    /// The errors of the columns that two functions pick out of a field and out of what is right.
+    fn norms(
+        &self,
+        of_field: &dyn Fn(&Field, usize) -> Vec<f64>,
+        of_right: &dyn Fn(&[f64; 3]) -> Vec<f64>,
+        fields: &[&Field],
+    ) -> Norms {
+        let one = |(k, t): (usize, &usize)| {
+            let found = fields.iter().flat_map(|field| of_field(field, *t)).collect::<Vec<f64>>();
+            (found, self.right.iter().flat_map(|r| of_right(&r[k])).collect::<Vec<f64>>())
+        };
+        Norms::of(&self.targets.iter().enumerate().map(one).collect::<Vec<_>>())
+    }
 }
 
 /// The relative L2 error of all targets, and the relative errors of each in ascending order.
@@ -69,6 +88,7 @@ struct Norms {
 }
 
 impl Norms {
+    /// Of each target what was found and what is right.
     fn of(both: &[(Vec<f64>, Vec<f64>)]) -> Norms {
         // In units of the largest number no square leaves the range of f64, and one that vanishes does not count.
         let largest = both.iter().flat_map(|(f, w)| f.iter().chain(w)).fold(0.0, |a: f64, x| a.max(x.abs()));
@@ -84,6 +104,7 @@ impl Norms {
             let off = length(&mut f.iter().zip(w).map(|(f, w)| f - w), unit);
             ratio(off, length(&mut w.iter().copied(), unit))
         };
+        // Where nothing is the truth, an error is not a part of it.
         let mut each: Vec<f64> = both.iter().map(one).filter(|e| !e.is_infinite()).collect();
         each.sort_unstable_by(f64::total_cmp);
         Norms { l2, each }

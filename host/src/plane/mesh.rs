@@ -210,17 +210,32 @@ impl Frame {
 
     /// All points of a problem in the order of the input, sources first.
     pub(super) fn all(&self, geometry: Geometry) -> [Vec<f64>; 2] {
-        // A product is faster than a scaling by any power of two.
-        let factor = if self.exponent.abs() < 1000 { 2f64.powi(-self.exponent) } else { 0.0 };
-        let one = |x: f64, origin: f64| match factor {
-            0.0 => ldexp(x - origin, -self.exponent),
-            factor => (x - origin) * factor,
-        };
+        let scale = Scale::new(-self.exponent);
         [0, 1].map(|axis| {
             let targets = geometry.targets.map_or(&[][..], |t| t[axis]);
             let both = geometry.sources[axis].par_iter().chain(targets.par_iter());
-            both.map(|x| one(*x, self.origin[axis])).collect()
+            both.map(|x| scale.of(x - self.origin[axis])).collect()
         })
+    }
+}
+
+/// Scaling by a power of two.
+#[derive(Clone, Copy)]
+pub(super) struct Scale {
+    power: i32,
+    /// The power of two where f64 holds it and its inverse: a product is faster than a scaling by any power. Else 0.
+    factor: f64,
+}
+
+impl Scale {
+    pub fn new(power: i32) -> Scale {
+        Scale { power, factor: if power.abs() < 1000 { 2f64.powi(power) } else { 0.0 } }
+    }
+
+    /// x times the power of two, rounded once.
+    #[inline(always)]
+    pub fn of(&self, x: f64) -> f64 {
+        if self.factor != 0.0 { x * self.factor } else { ldexp(x, self.power) }
     }
 }
 

@@ -1,11 +1,10 @@
 //! Plan and run.
 
 use super::lists::Lists;
-use super::mesh::Mesh;
+use super::mesh::{Mesh, Scale};
 use super::stats::Seconds;
 use super::{Coefficients, Executor, Expansions, Field, Geometry, Options, Stage, State, Strengths, Sums, Work};
 use super::{native, options};
-use crate::arith::scale::ldexp;
 use crate::arith::wide::Wide;
 use crate::fmm::executor::Progress;
 use crate::fmm::stats::Pairs;
@@ -43,7 +42,8 @@ impl Plan {
         let lists = Lists::new(&mesh, options.theta);
         let connected = start.elapsed().as_secs_f64() - sorted;
         let pairs = count(&mesh, &lists);
-        let seconds = Seconds { sort: sorted, connect: connected, total: sorted + connected, ..Seconds::default() };
+        let tree = sorted + connected;
+        let seconds = Seconds { tree, sort: sorted, connect: connected, total: tree, ..Seconds::default() };
         Ok(Plan { options: options.clone(), mesh, lists, pairs, seconds })
     }
 
@@ -113,10 +113,8 @@ impl State<'_> {
         let mut place = vec![0u32; targets.len()];
         targets.order.iter().enumerate().for_each(|(k, o)| place[*o as usize] = k as u32);
         for ((to, from), power) in field.columns_mut().zip(self.sums.columns()).zip(powers) {
-            // A product is faster than a scaling by any power of two.
-            let factor = if power.abs() < 1000 { 2f64.powi(power) } else { 0.0 };
-            let one = |x: f64| if factor != 0.0 { x * factor } else { ldexp(x, power) };
-            to.par_iter_mut().zip(&place).with_min_len(4096).for_each(|(to, k)| *to = one(from[*k as usize]));
+            let scale = Scale::new(power);
+            to.par_iter_mut().zip(&place).with_min_len(4096).for_each(|(to, k)| *to = scale.of(from[*k as usize]));
         }
         for (k, sums) in &self.wide {
             let at = targets.order[*k] as usize;

@@ -1,9 +1,10 @@
 //! What the stages of a run work on, and who runs them.
 
+use super::mesh::Scale;
 use super::shift::LANES;
 use super::{Kernel, Plan, Stage, Work};
 use crate::arith::lanes::Real;
-use crate::arith::scale::{exponent, ldexp};
+use crate::arith::scale::exponent;
 use crate::arith::wide::Wide;
 use crate::fmm::FmmError;
 use crate::fmm::executor::Progress;
@@ -45,7 +46,8 @@ impl Strengths<'_> {
     pub fn scaled(&self, order: &[u32]) -> Scaled {
         let largest = |c: &[f64]| c.par_iter().fold(|| 0.0, |a: f64, q| a.max(q.abs())).reduce(|| 0.0, f64::max);
         let exponent = exponent(largest(self.re).max(self.im.map_or(0.0, largest)));
-        let column = |c: &[f64]| order.par_iter().map(|k| ldexp(c[*k as usize], -exponent)).collect();
+        let scale = Scale::new(-exponent);
+        let column = |c: &[f64]| order.par_iter().map(|k| scale.of(c[*k as usize])).collect();
         Scaled { re: column(self.re), im: self.im.map_or(Vec::new(), column), exponent }
     }
 }

@@ -1,7 +1,9 @@
 //! What a run reports: the keys of `pairforge fmm2 --json` (docs/fmm2.md).
 
-use super::Stage;
 use super::error::Errors;
+use super::{Kernel, Plan, Solution, Stage};
+use crate::backends;
+use crate::fmm::Precision;
 use crate::fmm::stats::Pairs;
 use serde::Serialize;
 
@@ -9,6 +11,7 @@ use serde::Serialize;
 /// error measure.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Seconds {
+    pub tree: f64,
     pub sort: f64,
     pub connect: f64,
     pub p2m: f64,
@@ -56,4 +59,34 @@ pub struct Stats {
     pub seconds: Seconds,
     pub pairs: Pairs,
     pub error: Option<Errors>,
+}
+
+impl Stats {
+    /// What some runs of a plan report, without errors: the seconds of all runs, with those of the plan once.
+    pub fn of(plan: &Plan, solutions: &[Solution]) -> Stats {
+        let options = &plan.options;
+        let mut seconds = plan.seconds;
+        for solution in solutions {
+            let mut run = solution.seconds;
+            for stage in Stage::FAR.into_iter().chain([Stage::P2p]) {
+                *seconds.of(stage) += *run.of(stage);
+            }
+            seconds.total += run.total - plan.seconds.total;
+        }
+        let is_f32 = options.precision == Precision::F32 && plan.suits_f32();
+        Stats {
+            backend: backends::cpu::ENTRY.name.into(),
+            kernel: if options.kernel == Kernel::Harmonic { "harmonic" } else { "log" },
+            n: plan.mesh.sources.len(),
+            targets: plan.mesh.is_apart().then(|| plan.mesh.targets().len()),
+            order: options.order,
+            theta: options.theta,
+            leaf: options.leaf,
+            precision: if is_f32 { "f32" } else { "f64" },
+            levels: plan.mesh.levels + 1,
+            seconds,
+            pairs: plan.pairs,
+            error: None,
+        }
+    }
 }

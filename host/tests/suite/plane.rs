@@ -3,7 +3,8 @@
 use host::data::random::Random;
 use host::fmm::{FmmError, Precision};
 use host::plane::direct::Direct;
-use host::plane::error::{Errors, measure};
+use host::plane::error::{Errors, Reference};
+use host::plane::mesh::first as first_box;
 use host::plane::{Geometry, Kernel, Options, Plan, Solution, Strengths};
 
 /// Sources with complex strengths, and targets where these are apart.
@@ -53,7 +54,7 @@ impl Points {
         let solution = self.solve(options).expect("good input");
         let direct =
             Direct { kernel: options.kernel, geometry: self.geometry(), strengths: self.strengths(options.kernel) };
-        measure(&[(direct, &solution.field)], 300, 3)
+        Reference::new(&[direct], 300, 3).errors(&[&solution.field])
     }
 }
 
@@ -99,6 +100,70 @@ fn every_distribution_is_right_to_rounding_at_a_high_order() {
             assert!(e.potential_rel_l2 < 1e-13 && e.of_vector() < 1e-13, "{kernel:?} {name} {e:?}");
         }
     }
+}
+
+/// Pairs of points of all boxes by the lists: each is to be met once, at the same place or not.
+#[test]
+fn every_pair_is_covered_exactly_once() {
+    for (n, leaf, theta) in [(300, 3, 0.5), (300, 3, 0.3), (50, 1, 0.7), (700, 9, 0.5)] {
+        let points = Points::new(n, 5, |r| [r.unit(), r.unit() * r.unit()]);
+        let plan =
+            Plan::new(points.geometry(), &Options { theta, ..options(Kernel::Harmonic, 5, leaf) }).expect("good");
+        let (mesh, lists) = (&plan.mesh, &plan.lists);
+        let mut met = vec![0u32; n * n];
+        let mut meet = |targets: std::ops::Range<usize>, sources: std::ops::Range<usize>| {
+            targets.for_each(|i| sources.clone().for_each(|j| met[i * n + j] += 1));
+        };
+        for k in 0..lists.near.len() {
+            for list in [&lists.near, &lists.p2l, &lists.m2p] {
+                list.of(k).iter().for_each(|s| meet(mesh.sources.range(k), mesh.sources.range(*s as usize)));
+            }
+        }
+        for level in 0..=mesh.levels {
+            let first = first_box(level);
+            let range = |k: usize| mesh.sources.range_above(k, mesh.levels - level);
+            for k in 0..1 << (2 * level) {
+                lists.weak.of(first + k).iter().for_each(|s| meet(range(k), range(*s as usize - first)));
+            }
+        }
+        assert!(met.iter().all(|count| *count == 1), "{n} {leaf} {theta}");
+        assert!(mesh.levels >= 2 && !lists.weak.boxes.is_empty() && !lists.m2p.boxes.is_empty());
+        assert_eq!(lists.m2p.boxes.len(), lists.p2l.boxes.len());
+    }
+}
+
+/// The rule of docs/fmm2.md, done by sorting.
+#[test]
+fn boxes_have_the_points_that_the_rule_gives_them() {
+    let wide = Points::new(9000, 3, |r| [3.0 * r.unit(), r.unit()]);
+    let equal = Points::new(6000, 3, |r| [(7.0 * r.unit()).floor(), (3.0 * r.unit()).floor()]);
+    for points in [wide, equal] {
+        let plan = Plan::new(points.geometry(), &options(Kernel::Harmonic, 5, 20)).expect("good input");
+        let mut boxes: Vec<Vec<usize>> = vec![(0..points.x.len()).collect()];
+        for _ in 0..2 * plan.mesh.levels {
+            boxes = boxes.into_iter().flat_map(|b| split(&points, b)).collect();
+        }
+        for (k, wanted) in boxes.iter().enumerate() {
+            let range = plan.mesh.sources.range(k);
+            let found: Vec<usize> = plan.mesh.sources.order[range].iter().map(|o| *o as usize).collect();
+            assert_eq!(&found, wanted, "box {k}");
+        }
+    }
+}
+
+/// The halves of some points, ascending.
+fn split(points: &Points, ids: Vec<usize>) -> [Vec<usize>; 2] {
+    let extent = |x: &[f64]| {
+        let of = |pick: fn(f64, f64) -> f64| ids.iter().map(|k| x[*k]).reduce(pick).expect("a point");
+        of(f64::max) - of(f64::min)
+    };
+    let column = if extent(&points.x) >= extent(&points.y) { &points.x } else { &points.y };
+    let mut sorted = ids.clone();
+    sorted.sort_by(|a, b| column[*a].total_cmp(&column[*b]).then(a.cmp(b)));
+    let mut high = sorted.split_off(ids.len() / 2);
+    sorted.sort_unstable();
+    high.sort_unstable();
+    [sorted, high]
 }
 
 #[test]

@@ -24,16 +24,7 @@ pub fn check_outputs(args: &Args) -> Result<(), Failure> {
         ("--report", &args.report),
         ("--save-particles", &args.save_particles),
     ];
-    output::check_all(named.map(|n| n.1))?;
-    let is_device = |path: &Path| path.metadata().is_ok_and(|m| !m.is_file());
-    let named: Vec<(&str, &PathBuf)> = named.iter().filter_map(|(o, path)| Some((*o, path.as_ref()?))).collect();
-    for (k, (option, path)) in named.iter().enumerate() {
-        if let Some((other, _)) = named[..k].iter().find(|(_, p)| p == path && !is_device(path)) {
-            let name = path.display();
-            return Err(Failure::Usage(format!("{other} and {option} both name {name}; give them two files")));
-        }
-    }
-    Ok(())
+    output::check_apart(&named)
 }
 
 pub fn input(args: &Args) -> Result<Input, Failure> {
@@ -55,7 +46,7 @@ fn sources(args: &Args) -> Result<Input, Failure> {
     let bytes = input::read(path)?;
     Ok(match npy::is_npy(&bytes) {
         true => Input::from_npy(&bytes).map_err(|e| Failure::file(path, e))?,
-        false => Input::from_csv(text(path, &bytes)?).map_err(|e| Failure::file(path, e))?,
+        false => Input::from_csv(input::csv(path, &bytes)?).map_err(|e| Failure::file(path, e))?,
     })
 }
 
@@ -112,17 +103,13 @@ fn rows(path: &Path, slice: &dyn Fn(usize) -> Range<usize>) -> Result<Option<(Ve
     Ok(Some((rows.file(&bytes), rows.count)))
 }
 
-fn text<'b>(path: &Path, bytes: &'b [u8]) -> Result<&'b str, Failure> {
-    std::str::from_utf8(bytes).map_err(|_| Failure::file(path, "is neither CSV text nor an .npy file"))
-}
-
 /// The targets, where they are not the particles.
 fn targets(args: &Args) -> Result<Option<[Vec<f64>; 3]>, Failure> {
     let Some(path) = &args.targets else { return Ok(None) };
     let bytes = input::read(path)?;
     let read = match npy::is_npy(&bytes) {
         true => data::input::targets_from_npy(&bytes),
-        false => data::input::targets_from_csv(text(path, &bytes)?),
+        false => data::input::targets_from_csv(input::csv(path, &bytes)?),
     };
     read.map(Some).map_err(|e| Failure::file(path, e))
 }

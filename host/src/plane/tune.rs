@@ -1,0 +1,98 @@
+//! The order for a wanted error, and the number of points in a box for an order.
+
+use super::direct::Direct;
+use super::error::{Errors, Reference};
+use super::{Geometry, Kernel, MOST_ORDER, Options, Plan, Solution, Strengths};
+use crate::fmm::executor::Progress;
+use crate::fmm::{FmmError, Precision};
+
+/// The number of points in a finest box, N_d of (5.2), that costs about the least (docs/fmm2.md, Choosing N_d): stages by boxes,
+/// M2L above all, take as long as P2P.
+pub fn leaf(order: usize, kernel: Kernel, precision: Precision) -> usize {
+    let harmonic = 20.0 + 1.3 * order as f64;
+    let by_kernel = if kernel == Kernel::Log { 0.65 } else { 1.0 };
+    let by_precision = if precision == Precision::F32 { 0.85 } else { 1.0 };
+    (harmonic * by_kernel * by_precision) as usize
+}
+
+/// A problem whose error is wanted to be small.
+pub struct Problem<'a> {
+    pub geometry: Geometry<'a>,
+    /// One set, or the parts of complex strengths.
+    pub sets: &'a [Strengths<'a>],
+    pub seed: u64,
+    /// Targets of `--check`.
+    pub samples: usize,
+    /// Whether the number of points in a box follows the order.
+    pub is_leaf_free: bool,
+}
+
+/// What was found.
+pub struct Tuned {
+    pub plan: Plan,
+    pub solutions: Vec<Solution>,
+    pub errors: Errors,
+}
+
+/// The least error that is looked for with expansions in f32.
+const LEAST_F32: f64 = 1e-5;
+
+/// The arithmetic that suits a wanted error.
+pub fn precision(wanted: f64) -> Precision {
+    if wanted >= LEAST_F32 { Precision::F32 } else { Precision::F64 }
+}
+
+/// How much smaller than wanted an error must be at targets other than those of `--check`: an error of some targets is larger at
+/// others.
+const MARGIN: f64 = 0.5;
+
+/// Runs with higher and higher orders until the relative L2 error (of the gradient, or of Phi) is at most `wanted`, at the targets of
+/// `--check` and with a margin at as many others.
+pub fn within(wanted: f64, problem: &Problem, options: &Options, progress: &mut Progress) -> Result<Tuned, FmmError> {
+    let direct: Vec<Direct> = problem
+        .sets
+        .iter()
+        .map(|strengths| Direct { kernel: options.kernel, geometry: problem.geometry, strengths: *strengths })
+        .collect();
+    let shown = Reference::new(&direct, problem.samples, problem.seed);
+    let others = Reference::new(&direct, problem.samples, !problem.seed);
+    let mut options = Options { order: first_guess(wanted, options.theta), ..options.clone() };
+    loop {
+        if problem.is_leaf_free {
+            options.leaf = leaf(options.order, options.kernel, options.precision);
+        }
+        let plan = Plan::new(problem.geometry, &options)?;
+        let run = |set: &Strengths| plan.run(set, &mut [], progress);
+        let solutions = problem.sets.iter().map(run).collect::<Result<Vec<Solution>, FmmError>>()?;
+        let fields: Vec<_> = solutions.iter().map(|s| &s.field).collect();
+        let errors = shown.errors(&fields);
+        let found = errors.of_vector().max(others.errors(&fields).of_vector() / MARGIN);
+        if found <= wanted {
+            return Ok(Tuned { plan, solutions, errors });
+        }
+        let is_f32 = options.precision == Precision::F32 && plan.suits_f32();
+        match () {
+            // Rounding, not the order, rules the error.
+            _ if is_f32 && options.order >= ROUNDED_F32 => options.precision = Precision::F64,
+            _ if options.order >= MOST_ORDER => {
+                return Err(FmmError::Option(format!(
+                    "an error of {wanted:e} is out of reach: order {MOST_ORDER} gives {found:.1e}; give a larger --tol, or a \
+                     smaller --theta"
+                )));
+            }
+            _ => {
+                let more = ((wanted / found).ln() / options.theta.ln()).ceil().clamp(1.0, 8.0);
+                options.order = (options.order + more as usize).min(MOST_ORDER);
+            }
+        }
+    }
+}
+
+/// The order from which on expansions in f32 get no better.
+const ROUNDED_F32: usize = 18;
+
+/// Errors of uniform points are about a hundredth of theta^p.
+fn first_guess(wanted: f64, theta: f64) -> usize {
+    let order = ((100.0 * wanted).ln() / theta.ln()).ceil();
+    order.clamp(2.0, MOST_ORDER as f64) as usize
+}
