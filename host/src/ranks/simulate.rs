@@ -131,7 +131,7 @@ impl Whole {
         let ranges = Ranges { first, owner };
         let imports = self.imports(&ranges);
         let (pairs_of_copies, copies) = self.copies(partition, &ranges);
-        let is_shared = |k: &usize| ranges.first[*k] < ranges.owner[*k];
+        let is_shared = |k: &usize| partition.is_shared(nodes[*k].level, nodes[*k].prefix);
         let shared: Vec<usize> = (0..nodes.len()).filter(is_shared).collect();
         let parts = |k: usize| (ranges.owner[k] - ranges.first[k] + 1) as u64;
         let [partition_level, critical_level] = levels(shared.iter().map(|k| nodes[*k].level));
