@@ -23,8 +23,12 @@ p2p_xc7       p2p_paper --area-only --target xc7
 ecp5_1        p2p_paper --device ecp5-85 --pipelines 1
 ecp5_1_dsp3   p2p_paper --device ecp5-85 --pipelines 1 --dsp 3
 ecp5_4        p2p_paper --device ecp5-85 --pipelines 4 --seeds 1
+ecp5_8        p2p_paper --device ecp5-85 --pipelines 8 --seeds 1
+ecp5_16       p2p_paper --device ecp5-85 --pipelines 16 --seeds 1
+ecp5_32       p2p_paper --device ecp5-85 --pipelines 32 --freq 85 --seeds 1
 ulx3s         p2p_paper --board ulx3s --freq 75
 colorlight_i9 p2p_paper --board colorlight-i9 --freq 75
+colorlight_i9_ethernet p2p_paper --board colorlight-i9 --ethernet
 tang_nano_20k p2p_paper --board tang-nano-20k --freq 81
 icebreaker    p2p_small --board icebreaker --freq 12
 END

@@ -83,3 +83,14 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::List(args) => list::run(args),
     }
 }
+
+/// The error that a board is not on the network.
+fn no_ethernet(board: &hdl::board::Board) -> Failure {
+    let with: Vec<&str> = hdl::board::BOARDS.iter().filter(|b| b.ethernet.is_some()).map(|b| b.name).collect();
+    Failure::Usage(format!("the board {} has no Ethernet; those that have it: {}", board.name, with.join(", ")))
+}
+
+/// The synthesis tools, of which only those are run that nobody else can have exchanged.
+fn tools() -> flow::Tools {
+    flow::Tools::standard().trusting(|path| sim::cache::private::check(path).map(drop).map_err(|e| e.to_string()))
+}

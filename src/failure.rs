@@ -16,8 +16,6 @@ pub enum Failure {
     Usage(String),
     /// A tool or device is missing or failed (exit 3).
     Tool(String),
-    /// What another process of this run says, with its exit status.
-    Elsewhere(u8),
 }
 
 impl Failure {
@@ -27,7 +25,6 @@ impl Failure {
             Failure::Input(_) | Failure::Diagnostics(_) => 1,
             Failure::Usage(_) => 2,
             Failure::Tool(_) => 3,
-            Failure::Elsewhere(code) => *code,
         }
     }
 
@@ -35,7 +32,6 @@ impl Failure {
     pub fn text(&self) -> String {
         match self {
             Failure::Diagnostics(text) => text.trim_end().to_string(),
-            Failure::Elsewhere(_) => String::new(),
             Failure::Input(text) | Failure::Usage(text) | Failure::Tool(text) => {
                 format!("error: {}", safe(text.trim_end()))
             }

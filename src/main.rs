@@ -69,9 +69,7 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
 
 /// Prints what went wrong and gives the exit status that README.md names.
 fn report(failure: Failure) -> ExitCode {
-    if !matches!(failure, Failure::Elsewhere(_)) {
-        output::tell(&(failure.text() + "\n"));
-    }
+    output::tell(&(failure.text() + "\n"));
     ExitCode::from(failure.code())
 }
 

@@ -12,6 +12,7 @@
 
 mod absorb;
 pub mod area;
+pub mod core;
 mod elements;
 mod error;
 pub mod family;

@@ -72,7 +72,16 @@ fn figures(text: &mut String, p: &Page) {
     line("beside them", format!("{} multipliers, {} block memories", s.dsp, s.bram));
     if let (Some(fmax), Some(timing)) = (s.fmax_mhz, &p.outcome.timing) {
         let verdict = if s.timing_met == Some(true) { "met" } else { "MISSED" };
-        line("highest clock", format!("{fmax:.1} MHz; {:.1} MHz asked for: {verdict}", timing.asked_mhz));
+        let asked = if s.clocks.is_empty() { timing.asked_mhz } else { s.mhz };
+        line("highest clock", format!("{fmax:.1} MHz; {asked:.1} MHz asked for: {verdict}"));
+        for clock in &s.clocks {
+            let name = clock
+                .name
+                .rsplit(['$', '.'])
+                .find(|part| !part.is_empty() && *part != "TRELLIS_IO_IN")
+                .unwrap_or_default();
+            line("", format!("{name}: {:.1} MHz; {:.1} MHz asked for", clock.fmax_mhz, clock.mhz));
+        }
         if let (Some(seed), Some(tried)) = (s.seed, s.seeds) {
             let of = if tried == 1 { "the only one tried".into() } else { format!("the best of {tried} tried") };
             line("seed of the placing", format!("{seed}, {of}"));
@@ -94,6 +103,9 @@ fn figures(text: &mut String, p: &Page) {
         let of = if groups > 1 { format!(" in {groups} groups") } else { String::new() };
         line("pipelines that fit", format!("{n}{of} by the number of cells, then {bound} are used up;"));
         line("", format!("placed and routed here: {} in {}", s.pipelines, groups_of(s.groups)));
+    }
+    if let Some(address) = &s.ethernet {
+        line("on the network", format!("udp:{address}"));
     }
     if let Some(file) = &s.bitstream {
         line("bitstream", file.clone());

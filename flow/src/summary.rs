@@ -1,5 +1,6 @@
 //! What is kept of a synthesis for other programs: `synth.json`.
 
+use crate::timing::ClockTiming;
 use serde::{Deserialize, Serialize};
 
 /// The file. Numbers that were not asked for or not found out are null. Keys that an older file lacks are read as nothing,
@@ -29,8 +30,11 @@ pub struct Summary {
     pub register_only: u64,
     pub logic_elements_packed: u64,
     pub logic_elements_most: u64,
+    /// The highest clock of the engine.
     pub fmax_mhz: Option<f64>,
-    /// Whether that reaches the clock that was asked for.
+    /// All clocks of a board with several.
+    pub clocks: Vec<ClockTiming>,
+    /// Whether every clock is as fast as asked.
     pub timing_met: Option<bool>,
     /// The seed of the placing, and how many were tried.
     pub seed: Option<u32>,
@@ -46,6 +50,8 @@ pub struct Summary {
     pub fitting_pipelines: Option<u64>,
     pub fitting_groups: Option<u64>,
     pub fitting_bound: Option<String>,
+    /// The address on the network, of a board with a link over Ethernet.
+    pub ethernet: Option<String>,
     /// The bitstream's file in the same folder.
     pub bitstream: Option<String>,
     /// The clock that operators were pipelined for.

@@ -38,6 +38,8 @@ pub struct SynthesisJob<'a> {
     /// The group of an engine of as many lanes in each group as large engines have, to count how many fit.
     pub full_group: Option<GroupSample<'a>>,
     pub stream_bits: u32,
+    /// Constraints beside those of the board: of the pins of its PHY.
+    pub constraints: &'a str,
     /// The clock to reach in MHz.
     pub mhz: f64,
     /// Seed of the first placement, and how many seeds to try at most until one meets the clock.
@@ -219,11 +221,11 @@ fn best_placing(
     let routed = job.dir.join(routed(route));
     let mut best: Option<(Timing, u32)> = None;
     let mut tried = 0;
-    while tried < job.seeds.max(1) && !best.as_ref().is_some_and(|(t, _)| t.fmax_mhz >= t.asked_mhz) {
+    while tried < job.seeds.max(1) && !best.as_ref().is_some_and(|(t, _)| t.met()) {
         let seed = job.seed.wrapping_add(tried);
         let timing = place_and_route(tools, route, device, (job, seed), watch)?;
         tried += 1;
-        if best.as_ref().is_none_or(|(t, _)| timing.fmax_mhz > t.fmax_mhz) {
+        if best.as_ref().is_none_or(|(t, _)| timing.ratio() > t.ratio()) {
             fs::rename(&routed, &kept).map_err(FlowError::io(&routed))?;
             best = Some((timing, seed));
         }
@@ -248,8 +250,8 @@ fn place_and_route(
     let program = tools.find(route.nextpnr)?;
     let mut args: Vec<String> = device.route.iter().map(|a| a.to_string()).collect();
     let constraints = match job.goal {
-        Goal::Board(board) => Some(board.constraints),
-        _ => route.alone,
+        Goal::Board(board) => Some(board.constraints.to_string() + job.constraints),
+        _ => route.alone.map(String::from),
     };
     match constraints {
         Some(text) => {

@@ -1,7 +1,7 @@
 //! Timing and utilisation, from nextpnr's report.
 
 use crate::FlowError;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -12,10 +12,40 @@ pub struct Timing {
     pub clock: String,
     pub fmax_mhz: f64,
     pub asked_mhz: f64,
+    /// All clocks, that one among them.
+    pub clocks: Vec<ClockTiming>,
     /// The slowest path between two registers of that clock.
     pub path: Vec<Hop>,
     /// Used and available, by the tool's names.
     pub utilisation: BTreeMap<String, (u64, u64)>,
+}
+
+/// How fast a clock may be.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct ClockTiming {
+    /// The net, as the tool names it.
+    pub name: String,
+    pub fmax_mhz: f64,
+    /// What is asked of it.
+    pub mhz: f64,
+}
+
+impl Timing {
+    /// Whether every clock is as fast as asked.
+    pub fn met(&self) -> bool {
+        self.fmax_mhz >= self.asked_mhz
+    }
+
+    /// How fast the slowest clock is for what is asked of it.
+    pub fn ratio(&self) -> f64 {
+        self.fmax_mhz / self.asked_mhz.max(1e-9)
+    }
+
+    /// The highest clock of the engine, which is the net `clk` of a top; with a single clock it has any name.
+    pub fn engine_mhz(&self) -> f64 {
+        let engine = self.clocks.iter().find(|c| c.name.rsplit(['$', '.']).next() == Some("clk"));
+        engine.map_or(self.fmax_mhz, |clock| clock.fmax_mhz)
+    }
 }
 
 /// One piece of a path.
@@ -97,7 +127,12 @@ pub(crate) fn read(path: &Path) -> Result<Timing, FlowError> {
         clock: clock.clone(),
         fmax_mhz: reached.achieved,
         asked_mhz: reached.constraint,
+        clocks: report.fmax.iter().map(|(name, a)| clock_timing(name, a)).collect(),
         path: path.map(|p| p.path.iter().map(hop).collect()).unwrap_or_default(),
         utilisation: report.utilization.into_iter().map(|(name, u)| (name, (u.used, u.available))).collect(),
     })
+}
+
+fn clock_timing(name: &str, reached: &Achieved) -> ClockTiming {
+    ClockTiming { name: name.to_string(), fmax_mhz: reached.achieved, mhz: reached.constraint }
 }

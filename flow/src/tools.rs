@@ -68,6 +68,20 @@ impl Tools {
         Tools { trust, ..self }
     }
 
+    /// The Pythons that there are: that of the project's own environment first, then that on `PATH`.
+    pub(crate) fn pythons(&self) -> Result<Vec<PathBuf>, FlowError> {
+        const NAME: &str = "python3";
+        let mut found = Vec::new();
+        let own = self.own.join("bin").join(NAME);
+        if own.is_file() {
+            let how = "; PAIRFORGE_TOOLS can name another folder";
+            (self.trust)(&own).map_err(|reason| FlowError::Unsafe { tool: NAME, reason: reason + how })?;
+            found.push(own);
+        }
+        found.extend(self.path.iter().map(|d| d.join(NAME)).find(|p| p.is_file()));
+        Ok(found)
+    }
+
     /// The program's file.
     pub fn find(&self, tool: &Tool) -> Result<PathBuf, FlowError> {
         let on_path = |name: &str| self.path.iter().map(|d| d.join(name)).find(|p| p.is_file());

@@ -2,12 +2,14 @@
 //!
 //! One board is one folder under `hdl/boards` (its data and its pins) and one line in [`BOARDS`]. Every board's top has
 //! the same ports: `clk_in`, `uart_rx`, `uart_tx`, the LEDs and pins that only hold a level; a board's constraints say
-//! where they are. A [`Device`] alone (no pins, no clock) serves figures of area and speed.
+//! where they are. On the network ([`gigabit`]), those of a PHY take the place of the serial line's. A [`Device`] alone (no pins, no clock) serves figures of area and speed.
 
+pub mod gigabit;
 pub mod network;
 pub mod pll;
 pub mod top;
 
+use gigabit::Ethernet;
 use pll::Pll;
 
 /// A device: what it has, and how the tools name it.
@@ -51,8 +53,8 @@ pub struct Board {
     pub loader: &'static [&'static str],
     /// Baud rate of the serial link.
     pub baud: u32,
-    /// Whether it has Ethernet at a gigabit.
-    pub ethernet: bool,
+    /// Its port for Ethernet at a gigabit, if it has one.
+    pub ethernet: Option<&'static Ethernet>,
 }
 
 /// The LEDs of a board. Each has one for work under way, `led_busy`.

@@ -6,6 +6,7 @@
 //! link ([`crate::serial::host`]) with [`Datagrams`] as its medium. `docs/link.md` argues the choices.
 
 pub mod board;
+pub mod core;
 pub mod datagram;
 mod hardware;
 mod medium;

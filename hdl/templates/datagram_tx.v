@@ -2,6 +2,7 @@
     // or words of the replay ring. It has no timer: whoever misses something asks for it, and then `sent` goes back to what the
     // host has acknowledged.
     reg part;                  // words are still to be fetched
+    reg read;                  // a word has been fetched
     reg shown;                 // a word is on the way out
     reg [8:0] at;              // word of the datagram that is fetched next
     reg [7:0] length;
@@ -31,7 +32,7 @@
     wire [31:0] stored = head_offset - sent;
     wire many = stored >= 32'd255;
     wire some = stored != 32'd0;
-    wire rests = ~part & ~shown;
+    wire rests = ~part & ~read & ~shown;
     wire aside_begins = rests & aside_due & ~start;
     wire greet_begins = rests & ~aside_due & greet_due & session_bound & ~start;
     wire rewinds = rests & ~aside_due & ~greet_due & rewind_due & ~ack_valid;
@@ -44,14 +45,17 @@
     wire acks = ack_valid & (newly <= (head_offset - acked));
     wire passes = (sent - acked) < newly;
 
-    // The next word is fetched when the one on the way out is taken.
-    reg is_last;
+    // A word is fetched when the one before it leaves for the register on the way out. That register is between the ring, a slow
+    // memory, and the check.
+    reg was_last;
     reg from_ring;
     reg from_identity;
-    reg from_crc;
     reg [31:0] word;
+    reg is_last;
+    reg [31:0] out;
     wire takes = shown & tx_ready;
-    wire fetch = part & (~shown | tx_ready);
+    wire leaves = read & (~shown | tx_ready);
+    wire fetch = part & (~read | leaves);
     wire in_payload = (at >= 9'd5) & ((at - 9'd5) < {1'b0, length});
     wire is_check = at == ({1'b0, length} + 9'd5);
     assign ring_re = fetch;
@@ -76,7 +80,8 @@
 {%- for mask in crc %}
     assign crc_next[@{loop.index0}@] = ^(crc_in & 32'h@{mask}@);
 {%- endfor %}
-    assign tx_data = from_crc ? ~crc : from_ring ? ring_data : from_identity ? identity_word : word;
+    // The check is last.
+    assign tx_data = is_last ? ~crc : out;
     assign tx_valid = shown;
     assign tx_last = is_last;
     assign tx_address = to_address;
@@ -87,11 +92,14 @@
     always @(posedge clk) begin
         if (rst) begin
             part <= 1'b0;
+            read <= 1'b0;
             shown <= 1'b0;
         end else begin
             if (begins) part <= 1'b1;
             else if (fetch & is_check) part <= 1'b0;
-            if (fetch) shown <= 1'b1;
+            if (fetch) read <= 1'b1;
+            else if (leaves) read <= 1'b0;
+            if (leaves) shown <= 1'b1;
             else if (tx_ready) shown <= 1'b0;
         end
         if (begins) at <= 9'd0;
@@ -99,8 +107,7 @@
         if (begins) crc <= 32'hffffffff;
         else if (takes) crc <= crc_next;
         if (fetch) begin
-            is_last <= is_check;
-            from_crc <= is_check;
+            was_last <= is_check;
             from_ring <= in_payload & ~by_identity & ~by_address;
             from_identity <= in_payload & by_identity;
             case (at)
@@ -112,6 +119,10 @@
                 default: word <= session_bound ? host_address : 32'd0;
             endcase
             if (in_payload) read_at <= read_at + 32'd1;
+        end
+        if (leaves) begin
+            is_last <= was_last;
+            out <= from_ring ? ring_data : from_identity ? identity_word : word;
         end
         if (begins) begin
             to_address <= aside_begins ? aside_to : host_address;

@@ -24,6 +24,7 @@ pub mod simulate;
 pub mod solve;
 pub mod stages;
 pub mod threads;
+mod travel;
 
 use crate::fmm::FmmError;
 

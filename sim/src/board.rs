@@ -4,6 +4,8 @@
 //! rate, which need not be the board's. What goes wrong on the way is injected by [`fault`].
 
 pub mod fault;
+pub mod frames;
+pub mod gmii;
 pub mod network;
 pub mod words;
 

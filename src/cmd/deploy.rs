@@ -70,6 +70,14 @@ fn find(dir: &Path) -> Result<(&'static Board, PathBuf), Failure> {
         );
         return Err(Failure::file(&path, text));
     }
+    if said.timing_met == Some(false) {
+        let missed = said.clocks.iter().filter(|c| c.fmax_mhz < c.mhz);
+        let missed: Vec<String> =
+            missed.map(|c| format!("{}: {:.1} MHz of {:.1}", c.name, c.fmax_mhz, c.mhz)).collect();
+        let text =
+            format!("the design misses a clock ({}); synthesise it again with more `--seeds`", missed.join(", "));
+        return Err(Failure::file(&path, text));
+    }
     let file = said.bitstream.ok_or_else(|| Failure::file(&path, format!("has no bitstream; {MAKE}")))?;
     let bitstream = dir.join(file);
     match bitstream.metadata() {

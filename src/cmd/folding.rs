@@ -2,6 +2,7 @@
 
 use super::lanes::each;
 use crate::failure::Failure;
+use crate::progress::Steps;
 use hdl::board::{DEVICES, Device, device};
 use hdl::circuit::target::Clock;
 use hdl::engine::{Config, MOST_II};
@@ -10,6 +11,7 @@ use pg2::backend::build::{Built, build_folded};
 use pg2::graph::Graph;
 use pg2::report::area::{Area, engine, switch};
 use pg2::syntax::sources::Sources;
+use std::time::Instant;
 
 #[derive(clap::Args)]
 pub struct FoldArgs {
@@ -123,42 +125,81 @@ impl FitArgs {
         let pipelines: u32 = wanted.iter().map(|w| w.pipelines).sum();
         let clock =
             |w: &Wanted| Clock { blocks: Some(w.clock.blocks.unwrap_or(device.multipliers / pipelines)), ..w.clock };
-        let mut known: Vec<Option<Built>> = (0..wanted.len()).map(|_| None).collect();
-        let mut nearest = String::new();
-        for ii in 1..=MOST_II {
+        let mut tries = Tries { steps: Steps::new(), started: Instant::now() };
+        let mut at = |ii: u32| -> Result<(Vec<Built>, Area), Failure> {
+            tries.at(ii);
             let mut area = Area::default();
+            let mut all = Vec::new();
             for (k, w) in wanted.iter().enumerate() {
-                let built = match (intervals[k], known[k].take()) {
-                    (Interval::Clocks(_), Some(built)) => built,
-                    (Interval::Clocks(given), None) => w.built(clock(w), given),
-                    (Interval::Fit, _) => w.built(clock(w), ii),
+                let built = match intervals[k] {
+                    Interval::Clocks(given) => w.built(clock(w), given),
+                    Interval::Fit => w.built(clock(w), ii),
                 };
                 let around = config(k, &built)?;
                 area = sum(area, engine(&built, &around));
                 if wanted.len() > 1 {
                     area = sum(area, switch(&around));
                 }
-                known[k] = Some(built);
+                all.push(built);
             }
-            match over(&area, device) {
-                None => {
-                    let Area { tables, registers, multipliers, .. } = area;
-                    eprintln!(
-                        "--ii {ii} fits {}: about {tables} lookup tables of {}, {registers} registers of {}, {multipliers} \
-                         multipliers of {}",
-                        device.name, device.luts, device.flip_flops, device.multipliers
-                    );
-                    return Ok(known.into_iter().flatten().collect());
-                }
-                Some(what) => nearest = what,
-            }
-        }
-        Err(Failure::Input(format!(
-            "no --ii up to {MOST_II} fits {} with {pipelines} pipelines: {nearest}; take fewer pipelines, less --jmem or a larger \
-             device",
-            device.name
-        )))
+            Ok((all, area))
+        };
+        let found = least(&mut at, device)?;
+        drop(tries);
+        let (ii, (built, area)) = found.map_err(|nearest| {
+            Failure::Input(format!(
+                "no --ii up to {MOST_II} fits {} with {pipelines} pipelines: {nearest}; take fewer pipelines, less --jmem or a \
+                 larger device",
+                device.name
+            ))
+        })?;
+        let Area { tables, registers, multipliers, .. } = area;
+        eprintln!(
+            "--ii {ii} fits {}: about {tables} lookup tables of {}, {registers} registers of {}, {multipliers} multipliers of {}",
+            device.name, device.luts, device.flip_flops, device.multipliers
+        );
+        Ok(built)
     }
+
+    /// The device of `--fit`, if there is one of that name.
+    pub fn device(&self) -> Option<&'static Device> {
+        self.fit.as_deref().and_then(device)
+    }
+}
+
+/// What is shown of a search.
+struct Tries {
+    steps: Steps,
+    started: Instant,
+}
+
+impl Tries {
+    fn at(&mut self, ii: u32) {
+        self.steps.at(&format!("estimating the area of --ii {ii}"), self.started.elapsed());
+    }
+}
+
+/// The engines with an interval, and what they take.
+type Try<'a> = dyn FnMut(u32) -> Result<(Vec<Built>, Area), Failure> + 'a;
+
+/// The least interval whose engines fit, and these; else what is missing with the longest. A long interval takes a small area and is
+/// scheduled fast, a short one the opposite: so the search goes from the longest down, by halves.
+#[allow(clippy::type_complexity, reason = "an error of the search, or none that fits")]
+fn least(at: &mut Try, device: &Device) -> Result<Result<(u32, (Vec<Built>, Area)), String>, Failure> {
+    let found = at(MOST_II)?;
+    if let Some(what) = over(&found.1, device) {
+        return Ok(Err(what));
+    }
+    let (mut fits, mut below) = ((MOST_II, found), 0);
+    while fits.0 - below > 1 {
+        let ii = below + (fits.0 - below) / 2;
+        let found = at(ii)?;
+        match over(&found.1, device) {
+            None => fits = (ii, found),
+            Some(_) => below = ii,
+        }
+    }
+    Ok(Ok(fits))
 }
 
 /// The device of `--fit`.

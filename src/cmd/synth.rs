@@ -8,16 +8,18 @@ use crate::failure::Failure;
 use crate::output;
 use crate::progress::Steps;
 use flow::summary::{Engine, Summary};
-use flow::{FlowError, Goal, GroupSample, SynthesisJob, SynthesisOutcome, Tools, report};
-use hdl::board::pll::Source;
+use flow::{FlowError, Goal, GroupSample, SynthesisJob, SynthesisOutcome, report};
 use hdl::circuit::target::{Clock, target};
 use hdl::engine::switch::{self, MOST_ENGINES};
 use hdl::engine::{Config, Design, design};
 use hdl::rtl::netlist::Netlist;
 use pg2::backend::build::Built;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 mod place;
+
+use place::Way;
 
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("place").required(true).args(["board", "device", "target"])))]
@@ -59,6 +61,9 @@ pub struct Args {
     /// Width of the streams in bits
     #[arg(long, value_name = "BITS", default_value = "32", value_parser = ["32", "64", "128"])]
     stream: String,
+    /// With --board: the link over Ethernet in place of the serial line, at this IPv4 address [default: 192.168.1.50]
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "192.168.1.50", requires = "board")]
+    ethernet: Option<Ipv4Addr>,
     /// Seed of the placement
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u32,
@@ -72,6 +77,7 @@ pub struct Args {
 pub fn run(args: Args) -> Result<(), Failure> {
     let goal = place::goal(&args)?;
     let (clock, source) = place::clock(&args, goal)?;
+    let tools = super::tools();
     let kernels = load(&args.files)?;
     let count = kernels.len();
     if count > 1 && matches!(goal, Goal::Area(_)) {
@@ -82,8 +88,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let whole = whole(goal, &hashes, &engines, (source, clock.mhz))?;
     // What is counted by lane is that of the first kernel.
     let (config, engine) = (&configs[0], &engines[0]);
-    let verilog = whole.verilog()?;
     let _folder = folder(&args.output)?;
+    let core = place::core(&tools, &source, &configs[0].layout.kernel)?;
+    let verilog = whole.verilog_around(&core.outside)? + &core.text;
     let full = if count == 1 { full_group(config, &built[0])? } else { None };
     let job = SynthesisJob {
         goal,
@@ -95,17 +102,17 @@ pub fn run(args: Args) -> Result<(), Failure> {
         groups: config.groups,
         full_group: full.as_ref().map(|verilog| GroupSample { verilog, top: &engine.group }),
         stream_bits: config.stream_bits,
+        constraints: core.constraints(goal),
         mhz: clock.mhz,
         seed: args.seed,
         seeds: args.seeds,
         dir: &args.output,
     };
     let mut steps = Steps::new();
-    let tools =
-        Tools::standard().trusting(|path| sim::cache::private::check(path).map(drop).map_err(|e| e.to_string()));
     let outcome = flow::synthesise(&tools, &job, &mut |s| steps.at(&s.what, s.elapsed))?;
     drop(steps);
-    let summary = summary(goal, (&built, &configs), clock, &outcome);
+    let mut summary = summary(goal, (&built, &configs), clock, &outcome);
+    summary.ethernet = args.ethernet.map(|ip| ip.to_string());
     let rows = pg2::report::explain::explain(&built[0], &kernels[0].sources).rows;
     write(&args.output, goal, &summary, &outcome, &rows, engine)?;
     told(&summary);
@@ -133,7 +140,7 @@ fn made(args: &Args, goal: Goal, clock: Clock, kernels: &[Kernel]) -> Result<Mad
 }
 
 /// All that goes to the tools; each engine has its configuration and the hash of its kernel.
-fn whole(goal: Goal, hashes: &[(&Config, u64)], engines: &[Design], clock: (Source, f64)) -> Result<Netlist, Failure> {
+fn whole(goal: Goal, hashes: &[(&Config, u64)], engines: &[Design], clock: (Way, f64)) -> Result<Netlist, Failure> {
     let (config, first) = (hashes[0].0, &engines[0]);
     let all = match engines.len() {
         1 => first.netlist.clone(),
@@ -160,18 +167,27 @@ fn full_group(config: &Config, built: &Built) -> Result<Option<String>, Failure>
 
 /// What a user is told of a clock that is missed.
 fn told(summary: &Summary) {
-    if let (Some(false), Some(fmax)) = (summary.timing_met, summary.fmax_mhz) {
-        let next = if summary.board.is_some() {
-            "; `deploy` will refuse to load it: ask for a lower --freq or more --seeds"
-        } else {
-            ""
-        };
-        output::tell(&format!("warning: the clock is missed: {fmax:.1} MHz of {:.1} MHz{next}\n", summary.mhz));
-    }
+    let (Some(false), Some(fmax)) = (summary.timing_met, summary.fmax_mhz) else { return };
+    let next = if summary.board.is_some() {
+        "; `deploy` will refuse to load it: ask for a lower --freq or more --seeds"
+    } else {
+        ""
+    };
+    // Of several clocks, the one that misses most.
+    let ratio = |c: &&flow::timing::ClockTiming| c.fmax_mhz / c.mhz;
+    let slowest = summary.clocks.iter().min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+    let (fmax, mhz, name) = match slowest {
+        Some(clock) => (clock.fmax_mhz, clock.mhz, format!(" of {}", clock.name)),
+        None => (fmax, summary.mhz, String::new()),
+    };
+    output::tell(&format!("warning: the clock{name} is missed: {fmax:.1} MHz of {mhz:.1} MHz{next}\n"));
 }
 
 /// The names of what is written in the end.
-const RESULTS: [&str; 2] = ["synth.json", "report.txt"];
+const RESULTS: [&str; 3] = ["synth.json", "report.txt", NOTICE];
+
+/// LiteEth's terms, which go with a bitstream that has its core.
+const NOTICE: &str = "liteeth-license.txt";
 
 /// Makes the folder, without the results of an earlier run.
 fn folder(dir: &Path) -> Result<output::Folder, Failure> {
@@ -212,7 +228,8 @@ fn summary(goal: Goal, (all, configs): (&[Built], &[Config]), clock: Clock, outc
     let fits = outcome.fits.as_ref().filter(|_| all.len() == 1);
     let pairs = configs.iter().map(|c| c.pipelines as f64 / c.ii as f64).sum::<f64>();
     let area = outcome.design.as_ref().unwrap_or(&outcome.lane);
-    let fmax = outcome.timing.as_ref().map(|t| t.fmax_mhz);
+    let timing = outcome.timing.as_ref();
+    let fmax = timing.map(|t| t.engine_mhz());
     let running = match goal {
         Goal::Board(_) => Some(clock.mhz),
         _ => fmax,
@@ -234,7 +251,8 @@ fn summary(goal: Goal, (all, configs): (&[Built], &[Config]), clock: Clock, outc
         logic_elements_packed: area.logic_elements_packed(),
         logic_elements_most: area.logic_elements_most(),
         fmax_mhz: fmax,
-        timing_met: fmax.map(|fmax| fmax >= clock.mhz),
+        clocks: timing.map(|t| t.clocks.clone()).filter(|c| c.len() > 1).unwrap_or_default(),
+        timing_met: fmax.map(|fmax| fmax >= clock.mhz && timing.is_none_or(|t| t.clocks.len() < 2 || t.met())),
         seed: outcome.seed.map(|s| s.0),
         seeds: outcome.seed.map(|s| s.1),
         clock_mhz: running,
@@ -244,6 +262,8 @@ fn summary(goal: Goal, (all, configs): (&[Built], &[Config]), clock: Clock, outc
         fitting_pipelines: fits.map(|f| f.pipelines),
         fitting_groups: fits.map(|f| f.groups),
         fitting_bound: fits.map(|f| f.bound.to_string()),
+        // Known to the caller.
+        ethernet: None,
         bitstream: outcome.bitstream.as_ref().and_then(ending),
         mhz: clock.mhz,
         stream_bits: config.stream_bits,
@@ -275,6 +295,9 @@ fn write(
     let page = report::Page { summary, outcome, rows, netlist: &engine.netlist, lane: &engine.lane, place: &place };
     let mut batch = output::Batch::default();
     batch.add_text(&dir.join("report.txt"), &report::page(&page))?;
+    if summary.ethernet.is_some() {
+        batch.add_text(&dir.join(NOTICE), flow::core::NOTICE)?;
+    }
     batch.add_json(&dir.join("synth.json"), summary)?;
     if let (Some(from), Some(name)) = (&outcome.bitstream, &summary.bitstream) {
         let to = dir.join(name);

@@ -78,7 +78,7 @@ fn a_simulated_board_gives_the_bits_of_the_emulator_over_a_network_with_faults()
     run_on(&place, "emulator", "wanted.csv").expect(0);
     place.run("build kernel.pg2 -o d --pipelines 2 --jmem 4096 --freq 50 --target ecp5").expect(0);
     let faults: String = all(0.01).iter().map(|f| format!(" --fault {f}")).collect();
-    let simulated = Simulated::start(&place, "sim", &format!("colorlight-i9 d --ethernet{faults}"));
+    let simulated = Simulated::start(&place, "sim", &format!("colorlight-i9 d --ethernet --words{faults}"));
     assert!(simulated.port.starts_with("udp:127.0.0.1:"), "{}", simulated.port);
     run_on(&place, &format!("board:{}", simulated.port), "found.csv").expect(0);
     assert_eq!(place.text("found.csv"), place.text("wanted.csv"));

@@ -41,7 +41,8 @@ fn with_m2l(m2l: &str, engine: &str, baud: u32, fmm: &str) -> (f64, serde_json::
     let predicted = place.json("p.json");
     let mut least = f64::INFINITY;
     for _ in 0..RUNS {
-        let simulated = Simulated::start(&place, "sim", &format!("{board} p2p {link}"));
+        let words = if baud == ETHERNET { " --words" } else { "" };
+        let simulated = Simulated::start(&place, "sim", &format!("{board} p2p {link}{words}"));
         place.run(&format!("{fmm} --backend board:{}{at} --json found.json", simulated.port)).expect(0);
         let saw = simulated.end(&place, "sim");
         std::fs::remove_file(place.path("sim.port")).unwrap();

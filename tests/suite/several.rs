@@ -153,9 +153,11 @@ fn two_folded_kernels_share_a_simulated_board() {
         (2.into(), 3.into(), 2.into(), 1.into())
     );
     assert_eq!((of(1, "kernel"), &manifest["top"]), ("second".into(), &"first_engines".into()));
-    for words in
-        ["ulx3s d", "ulx3s d --fault drop:2e-4 --fault flip:2e-5", "colorlight-i9 d --ethernet --fault drop:0.01"]
-    {
+    for words in [
+        "ulx3s d",
+        "ulx3s d --fault drop:2e-4 --fault flip:2e-5",
+        "colorlight-i9 d --ethernet --words --fault drop:0.01",
+    ] {
         for (kernel, name) in KERNELS.into_iter().zip(["a", "b"]) {
             let board = Simulated::start(&place, name, words);
             run_on(&place, kernel, "emulator", "wanted.csv").expect(0);
@@ -179,7 +181,7 @@ fn an_fmm_runs_on_one_simulated_board_with_faults() {
     place.run(&format!("build p2p_paper m2l_p1.pg2 -o both {options}")).expect(0);
     let fmm = "fmm --n 1000 --leaf 16 --order 1 --p2p p2p_paper --m2l m2l_p1.pg2 --json";
     place.run(&format!("{fmm} wanted.json -o wanted.csv")).expect(0);
-    let words = "colorlight-i9 both --ethernet --fault drop:0.01 --fault swap:0.01 --fault flip:0.01";
+    let words = "colorlight-i9 both --ethernet --words --fault drop:0.01 --fault swap:0.01 --fault flip:0.01";
     let board = Simulated::start(&place, "sim", words);
     place.run(&format!("{fmm} found.json -o found.csv --backend board:{}", board.port)).expect(0);
     assert_eq!(place.text("found.csv"), place.text("wanted.csv"));

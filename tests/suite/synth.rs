@@ -237,6 +237,63 @@ fn the_fastest_of_the_seeds_that_were_tried_is_kept() {
     }
 }
 
+const ETHERNET: &str = "synth k.pg2 --board colorlight-i9 --ethernet -o out";
+
+#[test]
+fn a_network_core_that_cannot_be_made_is_told() {
+    for (python, told) in [
+        ("echo 'missing: liteeth is 2023.12, not 2024.12' >&2; exit 1", "pip install liteeth==2024.12 litex==2024.12"),
+        (
+            "echo 'Traceback' >&2; echo 'ValueError: odd' >&2; exit 1",
+            "could not make the network core: ValueError: odd",
+        ),
+    ] {
+        let place = place(&[("yosys", &well()), ("nextpnr-ecp5", NEXTPNR), ("ecppack", ECPPACK), ("python3", python)]);
+        let status = if told.starts_with("pip") { 3 } else { 1 };
+        let err = run(&place, ETHERNET).expect(status).err;
+        assert!(err.contains(told), "{err}");
+        nothing_left(&place);
+    }
+    let place = place(&[]);
+    for (words, status, told) in [
+        ("synth k.pg2 --board ulx3s --ethernet -o out", 2, "has no Ethernet; those that have it: colorlight-i9"),
+        ("synth k.pg2 --board colorlight-i9 --ethernet 224.0.0.1 -o out", 2, "no address that a board can have"),
+        ("synth k.pg2 --device ecp5-45 --ethernet -o out", 2, "--board"),
+        ("synth k.pg2 --board colorlight-i9 --ethernet --freq 30 -o out", 1, "at least 40 MHz"),
+    ] {
+        let err = run(&place, words).expect(status).err;
+        assert!(err.contains(told), "{words}: {err}");
+        assert!(place.path("out/synth.json").exists(), "{words}");
+    }
+}
+
+#[test]
+fn a_board_on_the_network_meets_all_its_clocks_or_none() {
+    // The core goes to the tools behind its notice; two clocks are fast enough, or one is not.
+    let clocks = |wire: &str| {
+        let three = format!(
+            "\"clk\": {{\"achieved\": 80.0, \"constraint\": 75.0}}, \"wire\": {{\"achieved\": {wire}, \"constraint\": 125.0}}"
+        );
+        NEXTPNR.replace("\"clk\": {\"achieved\": 123.4, \"constraint\": 150.0}", &three)
+    };
+    for (wire, met) in [("140.0", true), ("120.0", false)] {
+        let (yosys, nextpnr) = (well(), clocks(wire));
+        let python = ("python3", "echo \"module $4 ();\"; echo endmodule");
+        let place = place(&[("yosys", &yosys), ("nextpnr-ecp5", &nextpnr), ("ecppack", ECPPACK), python]);
+        let err = run(&place, &format!("{ETHERNET} --seeds 1")).expect(0).err;
+        assert_eq!(err.contains("the clock of wire is missed: 120.0 MHz of 125.0 MHz"), !met, "{err}");
+        let json = place.json("out/synth.json");
+        assert_eq!((json["ethernet"].as_str(), json["fmax_mhz"].as_f64()), (Some("192.168.1.50"), Some(80.0)));
+        assert_eq!((json["timing_met"].as_bool(), json["clocks"][1]["mhz"].as_f64()), (Some(met), Some(125.0)));
+        let text = place.text("out/synth_work/design.v");
+        assert!(text.contains("LiteEth is Copyright") && text.contains("module k_ethernet ();"));
+        assert!(place.text("out/liteeth-license.txt").contains("Redistributions in binary form"));
+        assert!(place.text("out/synth_work/pins").contains("FREQUENCY PORT \"rgmii_rx_clk\" 125 MHZ;"));
+        let deploy = place.run("deploy out --dry-run");
+        assert_eq!(deploy.err.contains("misses a clock (wire: 120.0 MHz of 125.0)"), !met, "{}", deploy.err);
+    }
+}
+
 #[test]
 fn where_a_design_goes_must_be_said_once() {
     let place = place(&[]);

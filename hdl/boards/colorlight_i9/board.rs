@@ -12,5 +12,7 @@ Board {
     loader: &["--board", "colorlight-i9"],
     // The probe is a microcontroller, which drops bytes at more.
     baud: 1_000_000,
-    ethernet: true,
+    // As LiteX-Boards has it for this board: the PHY delays the clock that goes out, and the FPGA what comes in, by 2 ns in steps
+    // of 25 ps.
+    ethernet: Some(&Ethernet { constraints: include_str!("ethernet.lpf"), rx_delay: 80, tx_delay: 0 }),
 }

@@ -11,5 +11,5 @@ Board {
     fixed_pins: &[],
     loader: &["--board", "ice40_generic"],
     baud: 1_000_000,
-    ethernet: false,
+    ethernet: None,
 }

@@ -12,5 +12,5 @@ Board {
     fixed_pins: &[],
     loader: &["--cable", "ft2232"],
     baud: 2_000_000,
-    ethernet: false,
+    ethernet: None,
 }

@@ -12,5 +12,5 @@ Board {
     fixed_pins: &[("wifi_gpio0", true)],
     loader: &["--board", "ulx3s"],
     baud: 3_000_000,
-    ethernet: false,
+    ethernet: None,
 }

@@ -5,12 +5,17 @@ use crate::rtl::Value;
 use crate::rtl::netlist::Dir::Out;
 use crate::rtl::netlist::{Module, Netlist};
 
+/// Name of the top module.
+pub fn name(kernel: &str) -> String {
+    format!("{kernel}_network")
+}
+
 /// The link (see [`crate::ethernet::netlist`]) with the engine that `parts` names. The top module, `KERNEL_network`, has the
 /// ports of the link for datagrams, `clk` and `rst`, and two outputs: `busy`, high from the first beat to the engine until it has
 /// answered END, and `resting`, high as long as no host has a session.
 pub fn around(parts: &Parts) -> Netlist {
     let kernel = parts.kernel;
-    let mut m = Module { name: format!("{kernel}_network"), ..Module::default() };
+    let mut m = Module { name: name(kernel), ..Module::default() };
     m.doc = vec![format!("{kernel} behind datagrams.")];
     let link = &parts.link.module(&parts.link.top).expect("a netlist holds its top").ports;
     let is_outer = |name: &str| ["clk", "rst"].contains(&name) || name.starts_with("rx_") || name.starts_with("tx_");

@@ -28,8 +28,9 @@ pub struct Pll {
     pub phase_detector: RangeInclusive<f64>,
     pub vco: RangeInclusive<f64>,
     pub output: RangeInclusive<f64>,
-    /// The primitive with its connections to `clk_in`, `clk` and `locked`.
-    text: fn(&Setting) -> String,
+    /// The primitive with its connections to `clk_in`, `clk` and `locked`; and to `core_clk`, with that divider of the VCO, where
+    /// the loop has a second output.
+    text: fn(&Setting, Option<u32>) -> String,
 }
 
 /// The dividers of a loop and what comes of them, in MHz.
@@ -57,13 +58,22 @@ impl Pll {
     /// error says what is possible.
     pub fn source(&self, input: f64, wanted: f64) -> Result<(Source, f64), String> {
         let direct = (input <= wanted).then_some((Source::Oscillator, input));
-        let best = self.settings(input).filter(|s| s.output <= wanted * (1.0 + 1e-9)).max_by(|a, b| self.order(a, b));
-        let looped = best.map(|s| (Source::Loop(s), s.output));
+        let looped = self.best(input, wanted).map(|s| (Source::Loop(s), s.output));
         // The oscillator needs no time to lock, so it wins where it is as fast.
         direct.into_iter().chain(looped).reduce(|a, b| if b.1 > a.1 + 1e-9 { b } else { a }).ok_or_else(|| {
             let least = self.settings(input).map(|s| s.output).fold(input, f64::min);
             format!("from {input} MHz the slowest clock of {} is {least} MHz, not {wanted}", self.name)
         })
+    }
+
+    /// The same by the loop in any case, since its second output is needed.
+    pub fn looped(&self, input: f64, wanted: f64) -> Result<(Setting, f64), String> {
+        let none = || format!("from {input} MHz, {} makes no clock of at most {wanted} MHz", self.name);
+        self.best(input, wanted).map(|s| (s, s.output)).ok_or_else(none)
+    }
+
+    fn best(&self, input: f64, wanted: f64) -> Option<Setting> {
+        self.settings(input).filter(|s| s.output <= wanted * (1.0 + 1e-9)).max_by(|a, b| self.order(a, b))
     }
 
     /// Faster first, then the one with the faster phase detector (less jitter), then with the VCO in mid-range.
@@ -100,8 +110,13 @@ impl Pll {
     pub fn verilog(&self, source: &Source) -> String {
         match source {
             Source::Oscillator => "    assign clk = clk_in;\n    assign locked = 1'b1;".into(),
-            Source::Loop(setting) => (self.text)(setting),
+            Source::Loop(setting) => (self.text)(setting, None),
         }
+    }
+
+    /// The same with the port `core_clk` too: the VCO's frequency divided by `divider`.
+    pub fn verilog_of_two(&self, setting: &Setting, divider: u32) -> String {
+        (self.text)(setting, Some(divider))
     }
 }
 
@@ -143,45 +158,52 @@ pub static EHXPLLL: Pll = Pll {
     text: ehxplll,
 };
 
-fn ehxplll(s: &Setting) -> String {
+fn ehxplll(s: &Setting, second: Option<u32>) -> String {
     // Half of the output's period in VCO clocks: the edges of CLKOP then lie on those of the input.
     let phase = s.q / 2;
-    instance(
-        "EHXPLLL",
-        &[
-            ("PLLRST_ENA", quoted("DISABLED")),
-            ("INTFB_WAKE", quoted("DISABLED")),
-            ("STDBY_ENABLE", quoted("DISABLED")),
-            ("DPHASE_SOURCE", quoted("DISABLED")),
-            ("OUTDIVIDER_MUXA", quoted("DIVA")),
-            ("OUTDIVIDER_MUXB", quoted("DIVB")),
-            ("OUTDIVIDER_MUXC", quoted("DIVC")),
-            ("OUTDIVIDER_MUXD", quoted("DIVD")),
-            ("CLKI_DIV", s.r.to_string()),
-            ("CLKOP_ENABLE", quoted("ENABLED")),
-            ("CLKOP_DIV", s.q.to_string()),
-            ("CLKOP_CPHASE", phase.to_string()),
-            ("CLKOP_FPHASE", "0".into()),
-            ("FEEDBK_PATH", quoted("CLKOP")),
-            ("CLKFB_DIV", s.f.to_string()),
-        ],
-        &[
-            ("RST", "1'b0"),
-            ("STDBY", "1'b0"),
-            ("CLKI", "clk_in"),
-            ("CLKOP", "clk"),
-            ("CLKFB", "clk"),
-            ("CLKINTFB", ""),
-            ("PHASESEL0", "1'b0"),
-            ("PHASESEL1", "1'b0"),
-            ("PHASEDIR", "1'b1"),
-            ("PHASESTEP", "1'b1"),
-            ("PHASELOADREG", "1'b1"),
-            ("PLLWAKESYNC", "1'b0"),
-            ("ENCLKOP", "1'b0"),
-            ("LOCK", "locked"),
-        ],
-    )
+    let mut parameters = vec![
+        ("PLLRST_ENA", quoted("DISABLED")),
+        ("INTFB_WAKE", quoted("DISABLED")),
+        ("STDBY_ENABLE", quoted("DISABLED")),
+        ("DPHASE_SOURCE", quoted("DISABLED")),
+        ("OUTDIVIDER_MUXA", quoted("DIVA")),
+        ("OUTDIVIDER_MUXB", quoted("DIVB")),
+        ("OUTDIVIDER_MUXC", quoted("DIVC")),
+        ("OUTDIVIDER_MUXD", quoted("DIVD")),
+        ("CLKI_DIV", s.r.to_string()),
+        ("CLKOP_ENABLE", quoted("ENABLED")),
+        ("CLKOP_DIV", s.q.to_string()),
+        ("CLKOP_CPHASE", phase.to_string()),
+        ("CLKOP_FPHASE", "0".into()),
+        ("FEEDBK_PATH", quoted("CLKOP")),
+        ("CLKFB_DIV", s.f.to_string()),
+    ];
+    let mut connections = vec![
+        ("RST", "1'b0"),
+        ("STDBY", "1'b0"),
+        ("CLKI", "clk_in"),
+        ("CLKOP", "clk"),
+        ("CLKFB", "clk"),
+        ("CLKINTFB", ""),
+        ("PHASESEL0", "1'b0"),
+        ("PHASESEL1", "1'b0"),
+        ("PHASEDIR", "1'b1"),
+        ("PHASESTEP", "1'b1"),
+        ("PHASELOADREG", "1'b1"),
+        ("PLLWAKESYNC", "1'b0"),
+        ("ENCLKOP", "1'b0"),
+        ("LOCK", "locked"),
+    ];
+    if let Some(divider) = second {
+        parameters.extend([
+            ("CLKOS_ENABLE", quoted("ENABLED")),
+            ("CLKOS_DIV", divider.to_string()),
+            ("CLKOS_CPHASE", (divider / 2).to_string()),
+            ("CLKOS_FPHASE", "0".into()),
+        ]);
+        connections.push(("CLKOS", "core_clk"));
+    }
+    instance("EHXPLLL", &parameters, &connections)
 }
 
 /// Gowin GW2A of speed grade C8/I7 (data sheet DS226).
@@ -197,7 +219,7 @@ pub static RPLL_GW2A: Pll = Pll {
     text: rpll,
 };
 
-fn rpll(s: &Setting) -> String {
+fn rpll(s: &Setting, _: Option<u32>) -> String {
     instance(
         "rPLL",
         &[
@@ -253,7 +275,7 @@ pub static SB_PLL40_PAD: Pll = Pll {
     text: sb_pll40_pad,
 };
 
-fn sb_pll40_pad(s: &Setting) -> String {
+fn sb_pll40_pad(s: &Setting, _: Option<u32>) -> String {
     let filter = match s.phase_detector {
         f if f < 17.0 => 1,
         f if f < 26.0 => 2,

@@ -136,7 +136,7 @@ pub fn simulated_clock(kernel: &str) -> Module {
     m
 }
 
-fn reset(kernel: &str) -> Module {
+pub(super) fn reset(kernel: &str) -> Module {
     let mut m = Module { name: format!("{kernel}_reset"), ..Module::default() };
     m.doc = vec![
         "Holds the reset from power-on until some time after the PLL has locked, and again if it loses lock.".into(),

@@ -188,7 +188,7 @@ impl View<'_> {
         // Each cut comes from the rank whose work it falls into, as its number and its key.
         let mut own = Vec::new();
         let mut next = (sum * ranks as f64 / total).floor() as usize + 1;
-        for (k, (leaf, work)) in demand.leaves.iter().zip(&demand.work).enumerate() {
+        for (leaf, work) in demand.leaves.iter().zip(&demand.work) {
             while next < ranks && next as f64 * total / ranks as f64 <= sum + work {
                 let node = &essential.nodes[*leaf as usize];
                 let is_in_first_half = next as f64 * total / ranks as f64 - sum < 0.5 * work;
@@ -197,7 +197,6 @@ impl View<'_> {
                 next += 1;
             }
             sum += work;
-            let _ = k;
         }
         let mut cuts = settled.partition.cuts.clone();
         for found in gather_u64(comm, &own)? {

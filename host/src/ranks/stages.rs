@@ -3,20 +3,18 @@
 use super::RankError;
 use super::bytes::{Reader, Writer};
 use super::comm::{Comm, Tag, gather_f64};
-use super::demand::Side;
-use super::layout::{Known, leaves_in};
+use super::layout::leaves_in;
 use super::prepare::{Prepared, Slice};
 use super::report::Clock;
+use super::travel::{send_copies, send_multipoles, share, take_copies, take_multipoles};
 use crate::arith::vector::Vectors;
 use crate::data::problem::Sources;
 use crate::data::{Force, Hessian};
 use crate::direct::p2p::tasks::{InPart, Section, large_charges};
 use crate::direct::p2p::{self, Again, Near, Out};
-use crate::expansion::Expansion;
-use crate::fmm::executor::{Coefficients, Expansions, Stage, State, Work};
+use crate::fmm::executor::{Expansions, Stage, State, Work};
 use crate::fmm::options::{check_ends, check_span};
 use crate::fmm::{Outputs, Plan, Precision, native, periodic};
-use crate::tree::Tree;
 use crate::tree::charges::{Charges, Ends, span};
 
 /// What a rank's own targets get, in their order, and what P2P did, for each set of charges.
@@ -63,157 +61,6 @@ fn charges(comm: &dyn Comm, slice: &Slice, prepared: &Prepared) -> Result<Vec<Ch
     own_sets(slice, &settled.sources.columns).into_iter().map(one).collect()
 }
 
-/// All columns of charges.
-fn columns_of(charges: &[Charges]) -> impl Iterator<Item = &Vec<f64>> {
-    charges.iter().flat_map(|c| std::iter::once(&c.scaled).chain(c.dipoles.iter().flatten()))
-}
-
-/// Sends the particles that other ranks need.
-fn send_copies(comm: &dyn Comm, prepared: &Prepared, charges: &[Charges]) -> Result<(), RankError> {
-    let Prepared { settled, plan, local, .. } = prepared;
-    let first = settled.own(comm.rank()).start as usize;
-    for side in plan.exports.iter().filter(|side| !side.copies.is_empty()) {
-        let mut bytes = Writer::default();
-        let mut put = |column: &[f64], shift: usize| {
-            let of = |s: &(u32, u32)| &column[s.0 as usize - shift..(s.0 + s.1) as usize - shift];
-            bytes.f64s(&side.copies.iter().flat_map(of).copied().collect::<Vec<f64>>());
-        };
-        settled.sources.columns[..3].iter().for_each(|column| put(column, first));
-        let shift = first - local.layout.own.start as usize;
-        columns_of(charges).for_each(|column| put(column, shift));
-        comm.send(side.rank, Tag::Copies, bytes.take())?;
-    }
-    Ok(())
-}
-
-/// Takes in the particles of others.
-fn take_copies(
-    comm: &dyn Comm,
-    prepared: &Prepared,
-    tree: &mut Tree,
-    charges: &mut [Charges],
-) -> Result<(), RankError> {
-    let mut copies = Vec::new();
-    for side in prepared.plan.imports.iter().filter(|side| !side.copies.is_empty()) {
-        let bytes = comm.receive(side.rank, Tag::Copies)?;
-        let mut bytes = Reader::new(&bytes);
-        let place = |of: &(u32, u32)| prepared.local.layout.place(of.0).expect("what is asked for has a place");
-        let places: Vec<u32> = side.copies.iter().map(place).collect();
-        let cut = |column: Vec<f64>| {
-            let mut at = 0;
-            let one = |s: &(u32, u32)| {
-                at += s.1 as usize;
-                column[at - s.1 as usize..at].to_vec()
-            };
-            side.copies.iter().map(one).collect::<Vec<Vec<f64>>>()
-        };
-        let [x, y, z] = [cut(bytes.f64s()?), cut(bytes.f64s()?), cut(bytes.f64s()?)];
-        copies.extend(places.iter().zip(x.into_iter().zip(y).zip(z)).map(|(at, ((x, y), z))| (*at, [x, y, z])));
-        for own in charges.iter_mut() {
-            for column in std::iter::once(&mut own.scaled).chain(own.dipoles.iter_mut().flatten()) {
-                for (at, part) in places.iter().zip(cut(bytes.f64s()?)) {
-                    column[*at as usize..*at as usize + part.len()].copy_from_slice(&part);
-                }
-            }
-        }
-    }
-    let Prepared { map, settled, local, .. } = prepared;
-    let known = Known { map, sources: settled.sources.places(), targets: None };
-    let sources = local.layout.sources(&known, known.sources, &copies);
-    tree.set_sources(sources);
-    Ok(())
-}
-
-/// Terms as they travel: without a change of their bits.
-trait Travel: Copy + Default {
-    fn write(terms: &[Self], bytes: &mut Writer);
-    fn read(bytes: &mut Reader) -> Result<Vec<Self>, RankError>;
-}
-
-impl Travel for f64 {
-    fn write(terms: &[f64], bytes: &mut Writer) {
-        bytes.f64s(terms);
-    }
-
-    fn read(bytes: &mut Reader) -> Result<Vec<f64>, RankError> {
-        bytes.f64s()
-    }
-}
-
-impl Travel for f32 {
-    fn write(terms: &[f32], bytes: &mut Writer) {
-        bytes.u32s(&terms.iter().map(|x| x.to_bits()).collect::<Vec<_>>());
-    }
-
-    fn read(bytes: &mut Reader) -> Result<Vec<f32>, RankError> {
-        Ok(bytes.u32s()?.into_iter().map(f32::from_bits).collect())
-    }
-}
-
-/// The multipoles of some cells, as a message.
-fn pack<T: Travel>(m: &[T], terms: usize, cells: &[u32], bytes: &mut Writer) {
-    let of = |k: &u32| &m[*k as usize * terms..(*k as usize + 1) * terms];
-    T::write(&cells.iter().flat_map(of).copied().collect::<Vec<T>>(), bytes);
-}
-
-fn unpack<T: Travel>(m: &mut [T], terms: usize, cells: &[u32], bytes: &mut Reader) -> Result<(), RankError> {
-    let found = T::read(bytes)?;
-    if found.len() != cells.len() * terms {
-        return Err(RankError::Lost("a message of multipoles is cut".into()));
-    }
-    for (k, terms_of) in cells.iter().zip(found.chunks_exact(terms.max(1))) {
-        m[*k as usize * terms..(*k as usize + 1) * terms].copy_from_slice(terms_of);
-    }
-    Ok(())
-}
-
-/// The multipoles of the shared cells: each by the rank that answers for it, from those of its children, in their order.
-fn share<T: Travel + crate::arith::lanes::Real>(
-    comm: &dyn Comm,
-    prepared: &Prepared,
-    tree: &Tree,
-    operators: &dyn Expansion<T>,
-    m: &mut [T],
-) -> Result<(), RankError> {
-    let (nodes, partition) = (&prepared.essential.nodes, &prepared.settled.partition);
-    let terms = operators.multipole_terms();
-    let owner = |k: u32| partition.owner(nodes[k as usize].level, nodes[k as usize].prefix);
-    let is_shared = |k: &u32| partition.is_shared(nodes[*k as usize].level, nodes[*k as usize].prefix);
-    let shared: Vec<u32> = prepared.essential.top.iter().copied().filter(is_shared).collect();
-    for level in shared.chunk_by(|a, b| nodes[*a as usize].level == nodes[*b as usize].level).rev() {
-        let mut out: Vec<Vec<u32>> = vec![Vec::new(); comm.size()];
-        let mut into = out.clone();
-        for k in level {
-            let to = owner(*k);
-            for child in tree.cells[*k as usize].child_range().map(|c| c as u32) {
-                match (owner(child), to) {
-                    (from, to) if from == to => {}
-                    (from, to) if from == comm.rank() => out[to].push(child),
-                    (from, to) if to == comm.rank() => into[from].push(child),
-                    _ => {}
-                }
-            }
-        }
-        for (to, cells) in out.iter().enumerate().filter(|c| !c.1.is_empty()) {
-            let mut bytes = Writer::default();
-            pack(m, terms, cells, &mut bytes);
-            comm.send(to, Tag::Shared, bytes.take())?;
-        }
-        for (from, cells) in into.iter().enumerate().filter(|c| !c.1.is_empty()) {
-            unpack(m, terms, cells, &mut Reader::new(&comm.receive(from, Tag::Shared)?))?;
-        }
-        for k in level.iter().map(|k| *k as usize) {
-            let mut sum = vec![T::default(); terms];
-            for child in tree.cells[k].child_range().filter(|_| owner(k as u32) == comm.rank()) {
-                let of = &m[child * terms..(child + 1) * terms];
-                operators.m2m(tree.cells[child].octant(), of, &mut sum);
-            }
-            m[k * terms..(k + 1) * terms].copy_from_slice(&sum);
-        }
-    }
-    Ok(())
-}
-
 /// The multipoles of the leaves, of the cells above and of the shared ones.
 fn upward(
     comm: &dyn Comm,
@@ -246,47 +93,6 @@ fn state<'a>(slice: &Slice, plan: &'a Plan, charges: &'a Charges) -> State<'a> {
         true => State::near(plan, charges),
         false => State::new(plan, charges, slice.options.precision == Precision::F32 && p2p::suit_f32(charges)),
     }
-}
-
-fn send_multipoles(comm: &dyn Comm, plan: &Plan, exports: &[Side], expansions: &[Expansions]) -> Result<(), RankError> {
-    for side in exports.iter().filter(|side| !side.multipoles.is_empty()) {
-        let mut bytes = Writer::default();
-        for expansions in expansions {
-            match expansions {
-                Expansions::F32(c) => {
-                    pack(&c.m, plan.operators_f32().multipole_terms(), &side.multipoles, &mut bytes);
-                }
-                Expansions::F64(c) => {
-                    pack(&c.m, plan.operators_f64().multipole_terms(), &side.multipoles, &mut bytes);
-                }
-            }
-        }
-        comm.send(side.rank, Tag::Multipoles, bytes.take())?;
-    }
-    Ok(())
-}
-
-fn take_multipoles(
-    comm: &dyn Comm,
-    plan: &Plan,
-    imports: &[Side],
-    expansions: &mut [Expansions],
-) -> Result<(), RankError> {
-    for side in imports.iter().filter(|side| !side.multipoles.is_empty()) {
-        let bytes = comm.receive(side.rank, Tag::Multipoles)?;
-        let mut bytes = Reader::new(&bytes);
-        for expansions in expansions.iter_mut() {
-            match expansions {
-                Expansions::F32(Coefficients { m, .. }) => {
-                    unpack(m, plan.operators_f32().multipole_terms(), &side.multipoles, &mut bytes)?;
-                }
-                Expansions::F64(Coefficients { m, .. }) => {
-                    unpack(m, plan.operators_f64().multipole_terms(), &side.multipoles, &mut bytes)?;
-                }
-            }
-        }
-    }
-    Ok(())
 }
 
 /// What P2P gives at each target that is here, and what it did, for each set of charges.

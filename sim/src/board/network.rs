@@ -1,9 +1,9 @@
 //! A board on the network, behind a UDP socket, with what goes wrong on the way: the program of the link's end
-//! ([`hdl::ethernet::board`]) around an engine, or a simulated design ([`WordsSim`]).
+//! ([`hdl::ethernet::board`]) around an engine, or a simulated design ([`Clocked`]).
 
 use super::fault::Fault;
 use super::fault::datagrams::Way;
-use super::words::WordsSim;
+use super::words::Clocked;
 use crate::SimError;
 use hdl::engine::Config;
 use hdl::engine::link::Link;
@@ -171,7 +171,7 @@ impl Device for Program {
 
 /// A simulated design, whose silent hosts lose their hold after some clocks.
 pub struct Simulated {
-    pub words: WordsSim,
+    pub design: Box<dyn Clocked>,
     pub hold: u64,
 }
 
@@ -180,19 +180,19 @@ const CLOCKS: u64 = 100;
 
 impl Device for Simulated {
     fn give(&mut self, from: Peer, datagram: &[u8]) -> Result<(), SimError> {
-        self.words.give(from, datagram);
+        self.design.give(from, datagram);
         Ok(())
     }
 
     fn work(&mut self, out: &mut Vec<(Peer, Vec<u8>)>) -> Result<bool, SimError> {
         for _ in 0..CLOCKS {
-            out.extend(self.words.clock()?);
+            out.extend(self.design.clock()?);
         }
-        Ok(!self.words.rests(self.hold))
+        Ok(!self.design.rests(self.hold))
     }
 
     fn is_free(&self) -> bool {
-        self.words.seen().is_free
+        self.design.seen().is_free
     }
 }
 

@@ -115,6 +115,24 @@ pub struct Seen {
     pub is_free: bool,
 }
 
+/// A simulated board on the network, clock by clock of its engine.
+pub trait Clocked {
+    /// Clocks so far.
+    fn now(&self) -> u64;
+
+    /// What was seen so far.
+    fn seen(&self) -> Seen;
+
+    /// A datagram that comes next.
+    fn give(&mut self, from: Peer, bytes: &[u8]);
+
+    /// One clock; gives a datagram that has ended.
+    fn clock(&mut self) -> Result<Option<(Peer, Vec<u8>)>, SimError>;
+
+    /// Whether nothing happens any more until a datagram comes, given the clocks after which a silent host loses its hold.
+    fn rests(&self, hold: u64) -> bool;
+}
+
 /// Why a design is no link's end.
 fn misbehaved(what: String) -> SimError {
     SimError::Misbehaved(format!("the simulated link {what}"))
@@ -160,31 +178,6 @@ impl WordsSim {
         Ok(sim)
     }
 
-    /// Clocks so far.
-    pub fn now(&self) -> u64 {
-        self.now
-    }
-
-    /// What was seen so far.
-    pub fn seen(&self) -> Seen {
-        Seen { clock: self.now, ..self.seen }
-    }
-
-    /// A datagram that comes next. Bytes that fill no word are lost, as any datagram is that was cut.
-    pub fn give(&mut self, from: Peer, bytes: &[u8]) {
-        let words: Vec<u32> = bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-        if !words.is_empty() {
-            self.input.push_back((from, words));
-        }
-    }
-
-    /// Whether nothing happens any more until a datagram comes, given the clocks after which a silent host loses its hold.
-    pub fn rests(&self, hold: u64) -> bool {
-        let quiet = |since: u64, clocks: u64| self.now.saturating_sub(since) > clocks;
-        let held = !self.seen.is_free && !quiet(self.heard, hold + SETTLE);
-        self.input.is_empty() && !self.seen.is_busy && quiet(self.heard.max(self.seen.last), SETTLE) && !held
-    }
-
     fn pins(&mut self, mut pins: Pins) -> Pins {
         // SAFETY: `board` is a live board of this library, and `pins` is what it takes.
         unsafe { (self.design.clock)(self.design.board, &mut pins) };
@@ -204,9 +197,32 @@ impl WordsSim {
             self.idle += 1;
         }
     }
+}
 
-    /// One clock; gives the datagram whose last word came in it.
-    pub fn clock(&mut self) -> Result<Option<(Peer, Vec<u8>)>, SimError> {
+impl Clocked for WordsSim {
+    fn now(&self) -> u64 {
+        self.now
+    }
+
+    fn seen(&self) -> Seen {
+        Seen { clock: self.now, ..self.seen }
+    }
+
+    /// Bytes that fill no word are lost, as any datagram is that was cut.
+    fn give(&mut self, from: Peer, bytes: &[u8]) {
+        let words: Vec<u32> = bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+        if !words.is_empty() {
+            self.input.push_back((from, words));
+        }
+    }
+
+    fn rests(&self, hold: u64) -> bool {
+        let quiet = |since: u64, clocks: u64| self.now.saturating_sub(since) > clocks;
+        let held = !self.seen.is_free && !quiet(self.heard, hold + SETTLE);
+        self.input.is_empty() && !self.seen.is_busy && quiet(self.heard.max(self.seen.last), SETTLE) && !held
+    }
+
+    fn clock(&mut self) -> Result<Option<(Peer, Vec<u8>)>, SimError> {
         let mut pins = Pins { tx_ready: self.up.is_free(self.now) as u32, ..Pins::default() };
         if let Some((from, words)) = self.input.front().filter(|_| self.down.is_free(self.now)) {
             let is_last = self.at + 1 == words.len();

@@ -12,15 +12,15 @@ use hdl::serial::Identity;
 use hdl::serial::host::{Failure, HostEnd, Patience, Traffic};
 use sim::board::fault::Fault;
 use sim::board::fault::datagrams::Way;
-use sim::board::words::WordsSim;
+use sim::board::words::{Clocked, WordsSim};
 use sim::cache::Cache;
 use sim::stimuli::Random;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-const CLOCK: u32 = 50_000_000;
-const RINGS: (u8, u8) = (15, 15);
-const US: Peer = Peer { address: 0xc0a8_0101, port: 40_000 };
+pub const CLOCK: u32 = 50_000_000;
+pub const RINGS: (u8, u8) = (15, 15);
+pub const US: Peer = Peer { address: 0xc0a8_0101, port: 40_000 };
 const OTHER: Peer = Peer { address: 0xc0a8_0102, port: 40_001 };
 
 /// A link in front of the module that has its engines: `netlist` is the link, and the top of `engines` has the ports of an engine.
@@ -62,7 +62,7 @@ fn top(link: &Netlist) -> Module {
 }
 
 /// Link and engine. The engine takes a beat a clock as long as its answer is taken, or, if it is `slow`, at a random pace.
-fn design(identity: &Identity, slow: bool) -> Netlist {
+pub fn design(identity: &Identity, slow: bool) -> Netlist {
     let mut all = netlist(identity);
     let s = identity.stream_bits;
     let mut top = top(&all);
@@ -123,7 +123,7 @@ fn simulated(identity: &Identity, slow: bool) -> Option<WordsSim> {
 const LATENCY: u64 = 500;
 
 pub struct Bench {
-    board: WordsSim,
+    board: Box<dyn Clocked>,
     host: HostEnd<Datagrams>,
     down: Way,
     up: Way,
@@ -135,9 +135,9 @@ pub struct Bench {
 }
 
 impl Bench {
-    pub fn new(board: WordsSim, faults: &[Fault], seed: u64) -> Bench {
+    pub fn new(board: impl Clocked + 'static, faults: &[Fault], seed: u64) -> Bench {
         Bench {
-            board,
+            board: Box::new(board),
             host: HostEnd::new(seed as u32 + 1, Patience::default()),
             down: Way::new(faults, seed),
             up: Way::new(faults, seed + 1),
@@ -146,6 +146,11 @@ impl Bench {
             came: Vec::new(),
             dead: false,
         }
+    }
+
+    /// Clocks of the board so far.
+    pub fn now(&self) -> u64 {
+        self.board.now()
     }
 
     /// A clock of the board; the host looks each microsecond.
@@ -178,7 +183,7 @@ impl Bench {
         Ok(())
     }
 
-    fn exchange(&mut self, stream: &Stream, beat_words: u32) -> Result<(), Failure> {
+    pub fn exchange(&mut self, stream: &Stream, beat_words: u32) -> Result<(), Failure> {
         self.exchange_words(stream, beat_words, answer(stream, beat_words).len())
     }
 
@@ -200,7 +205,7 @@ fn due(queue: &mut VecDeque<(u64, Vec<u8>)>, now: u64) -> Option<Vec<u8>> {
     queue.pop_front().map(|d| d.1)
 }
 
-fn packets(random: &mut Random, most: u64, total: usize) -> Stream {
+pub fn packets(random: &mut Random, most: u64, total: usize) -> Stream {
     let mut stream = Stream::default();
     while stream.words.len() < total {
         let words: Vec<u32> = (0..1 + random.below(most)).map(|_| random.bits() as u32).collect();
@@ -236,7 +241,7 @@ fn a_gigabit_is_used_in_both_directions_and_with_faults() {
         let stream = packets(&mut Random::new(7), 3000, 3_000_000);
         bench.exchange(&stream, 1).expect("a good network");
         assert!(bench.came == answer(&stream, 1));
-        let seconds = bench.board.now() as f64 / CLOCK as f64;
+        let seconds = bench.now() as f64 / CLOCK as f64;
         let found = stream.words.len() as f64 * 4.0 / seconds;
         let traffic: Traffic = bench.host.traffic();
         println!("five faults of {rate} each: {:.1} MB/s each way, {traffic:?}", found / 1e6);

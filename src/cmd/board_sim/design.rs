@@ -3,12 +3,14 @@
 use crate::failure::Failure;
 use crate::input;
 use crate::manifest::{Manifest, Several};
+use crate::output;
+use flow::FlowError;
 use flow::summary::Summary;
-use hdl::board::{Board, network, pll, top};
+use hdl::board::{Board, gigabit, network, pll, top};
 use hdl::engine::{Config, outline};
-use hdl::ethernet;
+use hdl::ethernet::{self, board::HOLD};
 use hdl::rtl::names::is_identifier;
-use hdl::rtl::netlist::Netlist;
+use hdl::rtl::netlist::{Module, Netlist};
 use hdl::serial::{self, Identity};
 use pg2::report::shown::shown;
 use serde::Deserialize;
@@ -39,31 +41,18 @@ pub fn load(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Desi
 }
 
 fn synthesised(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design, Failure> {
-    let path = dir.join("synth.json");
-    let said: Summary = read(&path)?;
-    let (Some(name), Some(mhz)) = (&said.board, said.clock_mhz) else {
-        return Err(Failure::file(&path, format!("is of no board; use `pairforge synth FILE --board {}`", board.name)));
-    };
-    if name != board.name {
-        return Err(Failure::file(&path, format!("is for the board {}, not {}", shown(name), board.name)));
+    let (said, text) = said(board, dir)?;
+    if said.ethernet.is_some() {
+        return Err(Failure::file(&dir.join("synth.json"), "has a link over Ethernet; simulate it with --ethernet"));
     }
     if baud.is_some_and(|b| b != board.baud) {
         let text = format!("the baud rate of a synthesised design is {}; --baud needs a folder of `build`", board.baud);
         return Err(Failure::Usage(text));
     }
-    let path = dir.join(SYNTHESISED);
-    let text = input::text(&path, "")?;
-    let clock = top::clock_name(&said.kernel);
-    let verilog = without(&text, &clock)
-        .ok_or_else(|| Failure::file(&path, format!("has no module {clock}; synthesise the kernel again")))?;
-    Ok(Design {
-        verilog: verilog + &top::simulated_clock(&said.kernel).verilog(),
-        top: top::name(&said.kernel, board),
-        pipelines: said.engines().iter().map(|e| e.pipelines).sum(),
-        kernel: said.engines().iter().map(|e| e.kernel.clone()).collect::<Vec<_>>().join(", "),
-        mhz,
-        baud: board.baud,
-    })
+    let verilog = without(&text, &top::clock_name(&said.kernel)).ok_or_else(|| again(dir))?;
+    let verilog = verilog + &top::simulated_clock(&said.kernel).verilog();
+    let mhz = said.clock_mhz.unwrap_or(said.mhz);
+    Ok(design_of(&said, verilog, top::name(&said.kernel, board), (mhz, board.baud)))
 }
 
 /// The engines that a folder of `build` holds.
@@ -138,9 +127,15 @@ impl Engines {
 
     /// With what is around the engines.
     fn design(self, around: Netlist, identity: &Identity) -> Result<Design, Failure> {
+        self.design_around(around, identity, &[])
+    }
+
+    /// The same with modules around whose text is elsewhere.
+    fn design_around(self, around: Netlist, identity: &Identity, outside: &[Module]) -> Result<Design, Failure> {
+        let outside = [&[outline(&self.top, identity.stream_bits)], outside].concat();
         let names: Vec<&str> = identity.engines.iter().map(|e| e.kernel.as_str()).collect();
         Ok(Design {
-            verilog: self.verilog + &around.verilog_around(&[outline(&self.top, identity.stream_bits)])?,
+            verilog: self.verilog + &around.verilog_around(&outside)?,
             top: around.top,
             kernel: names.join(", "),
             pipelines: identity.engines.iter().map(|e| e.pipelines).sum(),
@@ -169,17 +164,92 @@ fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design,
     engines.design(around, &identity)
 }
 
-/// The engines that `build` made behind the link over Ethernet, without what is a board's own. `hold` is the number of clocks
-/// after which a silent host may lose the board.
-pub fn networked(board: &'static Board, dir: &Path, hold: u64) -> Result<Design, Failure> {
-    if !dir.is_dir() || dir.join("synth.json").exists() {
-        return Err(Failure::file(dir, "is no folder of `pairforge build`, which --ethernet needs"));
+/// Where the simulation of a board on the network begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Pins {
+    Gmii,
+    /// The words of datagrams.
+    Words,
+}
+
+/// What is behind the link over Ethernet in a folder of `build` or `synth`, without what is a board's own; from GMII on unless it is
+/// to be at the words, or the network's core cannot be made, which is told. With it come the clocks after which a silent host may lose
+/// the board: `hold`, unless `synth` has fixed them.
+pub fn networked(board: &'static Board, dir: &Path, hold: u64, words: bool) -> Result<(Design, Pins, u64), Failure> {
+    if dir.join("synth.json").exists() {
+        return networked_synthesised(board, dir, words);
+    }
+    if !dir.is_dir() {
+        return Err(Failure::file(dir, "is no folder of `pairforge build` or of `pairforge synth --ethernet`"));
     }
     let engines = engines(board, dir)?;
     let identity = engines.identity(dir, 0)?;
+    let core = if words { None } else { network_core(identity.prefix())? };
     let link = ethernet::netlist_that_holds(&identity, hold);
     let around = network::around(&engines.parts(board, &identity, &link));
-    engines.design(around, &identity)
+    let Some(core) = core else { return Ok((engines.design(around, &identity)?, Pins::Words, hold)) };
+    let around = gigabit::on_wire(identity.prefix(), around);
+    let mut design = engines.design_around(around, &identity, &[ethernet::core::outline(identity.prefix())])?;
+    design.verilog += &core;
+    Ok((design, Pins::Gmii, hold))
+}
+
+/// The network's core, if what it is made of is there.
+fn network_core(prefix: &str) -> Result<Option<String>, Failure> {
+    match flow::core::network_core(&crate::cmd::tools(), prefix) {
+        Ok(text) => Ok(Some(text)),
+        Err(e @ FlowError::ToolMissing { .. }) => {
+            output::tell(&format!("note: {e}; the board is simulated without it\n"));
+            Ok(None)
+        }
+        Err(e) => Err(e.into()),
+    }
+}
+
+fn networked_synthesised(board: &'static Board, dir: &Path, words: bool) -> Result<(Design, Pins, u64), Failure> {
+    let (said, text) = said(board, dir)?;
+    if said.ethernet.is_none() {
+        return Err(Failure::file(&dir.join("synth.json"), "has a serial line; synthesise the kernel with --ethernet"));
+    }
+    let mhz = said.clock_mhz.unwrap_or(said.mhz);
+    let (pins, top) = match words {
+        true => (Pins::Words, network::name(&said.kernel)),
+        false => (Pins::Gmii, gigabit::name(&said.kernel)),
+    };
+    // What a board has of vendors' primitives.
+    let own = [top::clock_name(&said.kernel), gigabit::rgmii_name(&said.kernel), top::name(&said.kernel, board)];
+    let verilog = own.iter().try_fold(text, |text, module| without(&text, module)).ok_or_else(|| again(dir))?;
+    let hold = (HOLD.as_secs_f64() * mhz * 1e6) as u64;
+    Ok((design_of(&said, verilog, top, (mhz, 0)), pins, hold))
+}
+
+/// What `synth` says of its folder for this board, and the text that it gave to the tools.
+fn said(board: &'static Board, dir: &Path) -> Result<(Summary, String), Failure> {
+    let path = dir.join("synth.json");
+    let said: Summary = read(&path)?;
+    let (Some(name), Some(_)) = (&said.board, said.clock_mhz) else {
+        return Err(Failure::file(&path, format!("is of no board; use `pairforge synth FILE --board {}`", board.name)));
+    };
+    if name != board.name {
+        return Err(Failure::file(&path, format!("is for the board {}, not {}", shown(name), board.name)));
+    }
+    let text = input::text(&dir.join(SYNTHESISED), "")?;
+    Ok((said, text))
+}
+
+fn again(dir: &Path) -> Failure {
+    Failure::file(&dir.join(SYNTHESISED), "lacks a module of this board; synthesise the kernel again")
+}
+
+fn design_of(said: &Summary, verilog: String, top: String, (mhz, baud): (f64, u32)) -> Design {
+    Design {
+        verilog,
+        top,
+        pipelines: said.engines().iter().map(|e| e.pipelines).sum(),
+        kernel: said.engines().iter().map(|e| e.kernel.clone()).collect::<Vec<_>>().join(", "),
+        mhz,
+        baud,
+    }
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {

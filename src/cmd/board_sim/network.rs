@@ -1,12 +1,13 @@
-//! A board on the network: its link and engine simulated at the words of datagrams, behind a UDP socket of this machine.
+//! A board on the network, simulated from GMII on or at the words of datagrams, behind a UDP socket of this machine.
 
-use super::design::{self, Design};
+use super::design::{self, Design, Pins};
 use super::{Args, ENDING, Stats, announce, end_on_request, tell};
 use crate::failure::Failure;
 use crate::output;
-use hdl::board::{BOARDS, Board};
+use hdl::board::Board;
+use sim::board::gmii::GmiiSim;
 use sim::board::network::{NetworkBoard, Simulated, Turn};
-use sim::board::words::WordsSim;
+use sim::board::words::{Clocked, WordsSim};
 use sim::cache::Cache;
 use std::sync::atomic::Ordering;
 
@@ -15,14 +16,16 @@ const HOLD: u64 = 500_000;
 
 /// Builds the board, says where it can be reached, and lets it run.
 pub fn run(board: &'static Board, args: &Args, port: u16) -> Result<(), Failure> {
-    if !board.ethernet {
-        let with: Vec<&str> = BOARDS.iter().filter(|b| b.ethernet).map(|b| b.name).collect();
-        let with = with.join(", ");
-        return Err(Failure::Usage(format!("the board {} has no Ethernet; those that have it: {with}", board.name)));
+    if board.ethernet.is_none() {
+        return Err(crate::cmd::no_ethernet(board));
     }
-    let design = design::networked(board, &args.dir, HOLD)?;
-    let words = WordsSim::build(&design.verilog, &design.top, design.mhz * 1e6, &Cache::standard())?;
-    let device = Simulated { words, hold: HOLD };
+    let (design, pins, hold) = design::networked(board, &args.dir, HOLD, args.words)?;
+    let (text, top, hz, cache) = (&design.verilog, &design.top, design.mhz * 1e6, Cache::standard());
+    let simulated: Box<dyn Clocked> = match pins {
+        Pins::Gmii => Box::new(GmiiSim::build(text, top, hz, &cache)?),
+        Pins::Words => Box::new(WordsSim::build(text, top, hz, &cache)?),
+    };
+    let device = Simulated { design: simulated, hold };
     let mut network = NetworkBoard::new(port, device, (&args.faults, args.seed))?;
     let address = network.address().map_err(|e| Failure::Tool(format!("the socket has no address: {e}")))?;
     end_on_request();
@@ -51,7 +54,7 @@ fn serve(network: &mut NetworkBoard<Simulated>, once: bool) -> Result<&'static s
 }
 
 fn stats(network: &NetworkBoard<Simulated>, board: &Board, design: &Design, args: &Args) -> Stats {
-    let (seen, traffic) = (network.device().words.seen(), network.traffic());
+    let (seen, traffic) = (network.device().design.seen(), network.traffic());
     let cycles = seen.last.saturating_sub(seen.first);
     Stats {
         board: board.name,

@@ -142,7 +142,7 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
     if !(0.0..=1000.0).contains(&turnaround) {
         return Err(Failure::Usage(format!("--turnaround takes 0 to 1000 ms, not {turnaround}")));
     }
-    if args.predict.ethernet && !board.ethernet {
+    if args.predict.ethernet && board.ethernet.is_none() {
         return Err(Failure::Usage(format!("the board {} has no Ethernet", board.name)));
     }
     let p2p = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;

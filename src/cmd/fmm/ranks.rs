@@ -2,6 +2,7 @@
 
 use super::{Args, check, costs, failure, files};
 use crate::failure::Failure;
+use crate::output;
 use host::data::input::Input;
 use host::data::particles::Field;
 use host::data::problem::{Geometry, Sources};
@@ -62,10 +63,10 @@ pub fn run(args: &Args, options: FmmOptions, world: World) -> Result<(), Failure
         }
         World::Mpi => {
             let mpi = Mpi::begin().map_err(told)?;
-            let done = on_mpi(args, options, &mpi);
-            match done {
-                // All have failed alike, and the first one tells of it.
-                Err(e) if mpi.rank() > 0 => Err(Failure::Elsewhere(e.code())),
+            match on_mpi(args, options, &mpi) {
+                // All have failed alike, and the first one tells of it. A launcher ends the others as soon as one has another
+                // status than 0.
+                Err(_) if mpi.rank() > 0 => Ok(()),
                 done => done,
             }
         }
@@ -113,7 +114,13 @@ fn on_mpi(args: &Args, options: FmmOptions, mpi: &Mpi) -> Result<(), Failure> {
     agreed(mpi, if is_first { files::check_outputs(args) } else { Ok(()) })?;
     let (input, n) = agreed(mpi, files::part(args, &|n| slice(n, mpi)))?;
     let task = Task::new(args, options, n);
-    let (fields, mut answer) = task.on(mpi, &input, &|n| 0..n).map_err(told)?;
+    let found = task.on(mpi, &input, &|n| 0..n);
+    if let Err(RankError::Lost(text)) = &found {
+        // The other ranks know nothing of it.
+        output::tell(&(Failure::Tool(text.clone()).text() + "\n"));
+        mpi.abort_with(3);
+    }
+    let (fields, mut answer) = found.map_err(told)?;
     answer.report.by = "MPI".into();
     drop(input);
     let write = |fields: Vec<Field>| {

@@ -3,14 +3,16 @@
 use super::Args;
 use crate::cmd::lanes::each;
 use crate::failure::Failure;
-use flow::Goal;
+use flow::{Goal, Tools};
 use hdl::board::pll::Source;
-use hdl::board::{BOARDS, Board, DEVICES, top};
+use hdl::board::{BOARDS, Board, DEVICES, gigabit, top};
 use hdl::circuit::target::{Clock, target};
 use hdl::engine::{Config, usual};
-use hdl::rtl::netlist::Netlist;
+use hdl::ethernet;
+use hdl::rtl::netlist::{Module, Netlist};
 use hdl::serial::{self, Identity};
 use pg2::backend::build::Built;
+use std::net::Ipv4Addr;
 
 /// A device with fewer lookup tables has no room for a second bank of i registers.
 const SMALL: u32 = 8_000;
@@ -34,7 +36,7 @@ pub(super) fn goal(args: &Args) -> Result<Goal, Failure> {
 }
 
 /// What operators are pipelined for, and how a board's clock is made.
-pub(super) fn clock(args: &Args, goal: Goal) -> Result<(Clock, Source), Failure> {
+pub(super) fn clock(args: &Args, goal: Goal) -> Result<(Clock, Way), Failure> {
     let target = target(goal.target()).expect("every family and device names a target");
     let usual = if let Goal::Board(board) = goal { board.usual_mhz } else { target.usual_mhz };
     let mhz = args.freq.unwrap_or(usual);
@@ -43,9 +45,54 @@ pub(super) fn clock(args: &Args, goal: Goal) -> Result<(Clock, Source), Failure>
     }
     // A device's own multipliers are the budget where none is stated.
     let blocks = args.blocks.dsp.or_else(|| goal.device().map(|d| d.multipliers / lanes(args)));
-    let Goal::Board(board) = goal else { return Ok((Clock { target, mhz, blocks }, Source::Oscillator)) };
+    let Goal::Board(board) = goal else { return Ok((Clock { target, mhz, blocks }, Way::Serial(Source::Oscillator))) };
+    if let Some(ip) = args.ethernet {
+        if board.ethernet.is_none() {
+            return Err(crate::cmd::no_ethernet(board));
+        }
+        if ip.is_unspecified() || ip.is_broadcast() || ip.is_multicast() || ip.is_loopback() || ip.octets()[3] == 255 {
+            return Err(Failure::Usage(format!("{ip} is no address that a board can have")));
+        }
+        let clocks = gigabit::clocks(board, mhz).map_err(Failure::Input)?;
+        return Ok((Clock { target, mhz: clocks.mhz, blocks }, Way::Ethernet(clocks, ip)));
+    }
     let (source, mhz) = board.pll.source(board.oscillator_mhz, mhz).map_err(Failure::Input)?;
-    Ok((Clock { target, mhz, blocks }, source))
+    Ok((Clock { target, mhz, blocks }, Way::Serial(source)))
+}
+
+/// How a board is clocked and reached.
+#[derive(Clone, Copy)]
+pub(super) enum Way {
+    Serial(Source),
+    Ethernet(gigabit::Clocks, Ipv4Addr),
+}
+
+/// The network's core, where there is one: its outline for checks, and its text.
+#[derive(Default)]
+pub(super) struct Core {
+    pub outside: Vec<Module>,
+    pub text: String,
+}
+
+impl Core {
+    /// The constraints of the pins that it needs.
+    pub fn constraints(&self, goal: Goal) -> &'static str {
+        match goal {
+            Goal::Board(Board { ethernet: Some(ethernet), .. }) if !self.outside.is_empty() => ethernet.constraints,
+            _ => "",
+        }
+    }
+}
+
+/// The core for a board on the network, made before anything that takes minutes.
+pub(super) fn core(tools: &Tools, way: &Way, kernel: &str) -> Result<Core, Failure> {
+    match way {
+        Way::Serial(_) => Ok(Core::default()),
+        Way::Ethernet(..) => {
+            let text = flow::core::network_core(tools, kernel)?;
+            Ok(Core { outside: vec![ethernet::core::outline(kernel)], text })
+        }
+    }
 }
 
 /// Lanes of all kernels.
@@ -61,7 +108,9 @@ pub(super) fn config(args: &Args, goal: Goal, built: &Built, place: (usize, usiz
     let layout = built.graph.layout();
     let alone = matches!(goal, Goal::Area(_));
     let pipelines = each(&args.pipelines, place, "--pipelines")?;
-    let usual_words = || goal.device().map_or(usual::JMEM_WORDS, |d| usual_jmem(d, place.1 as u32));
+    // A lane whose area is counted may be meant for a device too.
+    let device = goal.device().or(args.fit.device());
+    let usual_words = || device.map_or(usual::JMEM_WORDS, |d| usual_jmem(d, place.1 as u32));
     let words = match &args.jmem {
         Some(words) => each(words, place, "--jmem")?,
         None => usual_words(),
@@ -72,7 +121,7 @@ pub(super) fn config(args: &Args, goal: Goal, built: &Built, place: (usize, usiz
         groups: if alone { 1 } else { args.groups.of(pipelines, place)? },
         i_banks: if alone || goal.device().is_some_and(|d| d.luts < SMALL) { 1 } else { usual::I_BANKS },
         stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS),
-        segments: goal.device().map_or(usual::SEGMENTS, |d| usual_segments(d, place.1 as u32)),
+        segments: device.map_or(usual::SEGMENTS, |d| usual_segments(d, place.1 as u32)),
         ii: built.ii(),
         ..Config::usual(layout, built.schedule.depth)
     };
@@ -99,19 +148,27 @@ pub(super) fn on_board(
     board: &'static Board,
     engines: &[(&Config, u64)],
     all: &Netlist,
-    (clock, mhz): (Source, f64),
+    (way, mhz): (Way, f64),
 ) -> Result<Netlist, Failure> {
     let identity = Identity::new(engines, (mhz * 1e6).round() as u32, board.baud);
+    let (identity, clock) = match way {
+        Way::Serial(source) => (identity, source),
+        Way::Ethernet(clocks, _) => (identity.over_ethernet(), Source::Loop(clocks.setting)),
+    };
     identity.verify().map_err(Failure::Input)?;
+    let link = if identity.is_ethernet() { ethernet::netlist(&identity) } else { serial::netlist(&identity) };
     let parts = top::Parts {
         board,
         kernel: identity.prefix(),
         engine: &all.top,
         engines: engines.len() as u32,
         stream_bits: identity.stream_bits,
-        link: &serial::netlist(&identity),
+        link: &link,
         clock,
         mhz,
     };
-    Ok(top::top(&parts, all))
+    match way {
+        Way::Serial(_) => Ok(top::top(&parts, all)),
+        Way::Ethernet(clocks, ip) => gigabit::top(&parts, &clocks, ip, all).map_err(Failure::Input),
+    }
 }

@@ -113,6 +113,10 @@ impl<T: Number, C: Card> Whole<T, C> {
         // Uniform particles have no more pairs than this.
         let even = 40.0 * n as f64 * (n as f64 / 8f64.powi(tree.depth as i32) + 2.0);
         while tree.pairs as f64 > even && tree.depth < DEEPEST {
+            // The cells alone may cost more than all of this.
+            if cost(0.0, tree.depth + 1, order, T::REAL) >= costs(&tree) {
+                break;
+            }
             let deeper = self.count(cards, scales, tree.depth + 1)?;
             if costs(&deeper) >= costs(&tree) {
                 tree = self.count(cards, scales, tree.depth)?;
