@@ -20,11 +20,11 @@ use std::collections::HashMap;
 pub use memory::Status;
 pub use text::{Shape, mesh_text, stages_text};
 
-/// The stages in the order in which they run. P2M is by itself; P2L is in L2L, and M2P in L2P.
+/// The stages in the order in which they run. P2L and M2P are in L2P.
 pub const STAGES: [&str; 8] = ["sort", "connect", "P2M", "M2M", "M2L", "L2L", "P2P", "L2P"];
 
-/// The deepest pyramid, so that places of boxes and of their points have 32 bits.
-pub const MOST_LEVELS: usize = 13;
+/// The deepest pyramid, so that places of boxes and in lists have 32 bits.
+pub const MOST_LEVELS: usize = 12;
 
 /// What one run did. Results stay on the card.
 #[derive(Clone, Copy, Debug)]
@@ -64,15 +64,15 @@ const MESH: [&str; 13] = [
     "gather",
     "choose",
     "scatter",
-    "split_few",
-    "split_many",
+    "split_alone",
+    "split_rest",
     "boxes",
     "boxes_above",
     "boxes_top",
     "couple",
     "couple_top",
 ];
-const OTHERS: [&str; 9] = ["p2m", "m2m", "m2m_top", "m2l", "l2l", "l2l_top", "p2l", "p2p", "l2p"];
+const OTHERS: [&str; 8] = ["p2m", "m2m", "m2m_top", "m2l", "l2l", "l2l_top", "p2p", "l2p"];
 
 /// Kernels, tables and points on a card.
 pub struct Plane<C: Card = Device> {

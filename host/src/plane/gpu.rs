@@ -1,10 +1,12 @@
 //! All stages on a GPU, mesh and lists included, beside which the CPU does nothing.
 
-use super::{Field, Geometry, Kernel, Options, Strengths, mesh, options};
+use super::stats::{Seconds, Stats};
+use super::{Field, Geometry, Kernel, Options, Solution, Strengths, mesh, options};
 use crate::cuda::device::Device;
 use crate::cuda::plane::{Columns, MOST_LEVELS, Plane, Run, STAGES, Settings, Shape};
 use crate::cuda::whole::card::Card;
 use crate::cuda::{CudaError, compile};
+use crate::fmm::stats::Pairs;
 use crate::fmm::{FmmError, Precision};
 use crate::job::BackendError;
 use std::time::Instant;
@@ -44,9 +46,10 @@ impl<C: Card> Gpu<C> {
 
     /// Why the card does not take a problem.
     pub fn refuses(geometry: Geometry, options: &Options) -> Option<String> {
-        let n = geometry.sources[0].len();
+        let sources = geometry.sources[0].len();
+        let targets = geometry.targets.map_or(sources, |t| t[0].len());
+        let n = (sources + targets).div_ceil(2);
         let why = match () {
-            _ if geometry.targets.is_some() => "the targets are not the sources",
             _ if options.precision != Precision::F64 => "the precision is not f64",
             _ if n == 0 => "there are no points",
             _ if mesh::levels(n, options.leaf) > MOST_LEVELS => "the pyramid is too deep",
@@ -93,16 +96,25 @@ impl<C: Card> Gpu<C> {
             *plane = Some(Plane::new(card, shape)?);
         }
         let plane = plane.as_mut().expect("it was made");
-        let [x, y] = geometry.sources;
         let start = Instant::now();
-        plane.send(card, Columns { x, y, re: strengths.re, im: strengths.im })?;
+        let joined = geometry.targets.map(|targets| Joined::new(geometry.sources, targets, strengths));
+        let columns = match &joined {
+            None => Columns { x: geometry.sources[0], y: geometry.sources[1], re: strengths.re, im: strengths.im },
+            Some(all) => Columns { x: &all.x, y: &all.y, re: &all.re, im: strengths.im.map(|_| &all.im[..]) },
+        };
+        plane.send(card, columns)?;
         let sent = start.elapsed().as_secs_f64();
-        let levels = mesh::levels(x.len(), options.leaf);
+        // Where targets are apart, the mean of their number and that of the sources counts.
+        let (sources, all) = (geometry.sources[0].len(), columns.x.len());
+        let levels = mesh::levels(if joined.is_some() { all.div_ceil(2) } else { all }, options.leaf);
         let Some(run) = plane.run(card, Settings { levels, theta: options.theta, is_timed })? else {
             return Ok(Err("some numbers, or results, are very large or very small".into()));
         };
         let start = Instant::now();
         let mut columns = plane.fetch(card)?;
+        if joined.is_some() {
+            columns.iter_mut().for_each(|column| drop(column.drain(..sources)));
+        }
         let fetched = start.elapsed().as_secs_f64();
         let potential = if options.kernel == Kernel::Log { columns.pop() } else { None };
         let mut column = || columns.pop().expect("there are two columns");
@@ -112,9 +124,84 @@ impl<C: Card> Gpu<C> {
     }
 }
 
+impl From<Answer> for Solution {
+    fn from(answer: Answer) -> Solution {
+        let seconds = Seconds::of_card(&answer);
+        Solution { field: answer.field, seconds, work: Vec::new() }
+    }
+}
+
+impl Seconds {
+    /// Those of a timed run, copies in the total.
+    fn of_card(answer: &Answer) -> Seconds {
+        let [sort, connect, p2m, m2m, m2l, l2l, p2p, l2p] = answer.run.seconds;
+        let total = answer.sent + answer.run.total + answer.fetched;
+        Seconds { sort, connect, p2m, m2m, m2l, l2l, p2p, l2p, total, ..Seconds::default() }
+    }
+}
+
+impl Stats {
+    /// What runs on a card report, without errors: the seconds of all of them.
+    pub fn of_card(geometry: Geometry, options: &Options, answers: &[Answer]) -> Stats {
+        let mut seconds = Seconds::default();
+        for answer in answers {
+            let own = Seconds::of_card(answer);
+            seconds = Seconds {
+                sort: seconds.sort + own.sort,
+                connect: seconds.connect + own.connect,
+                p2m: seconds.p2m + own.p2m,
+                m2m: seconds.m2m + own.m2m,
+                m2l: seconds.m2l + own.m2l,
+                l2l: seconds.l2l + own.l2l,
+                l2p: seconds.l2p + own.l2p,
+                p2p: seconds.p2p + own.p2p,
+                total: seconds.total + own.total,
+                ..seconds
+            };
+        }
+        let status = answers.first().map(|answer| answer.run.status).unwrap_or_default();
+        Stats {
+            backend: "cuda".into(),
+            kernel: if options.kernel == Kernel::Harmonic { "harmonic" } else { "log" },
+            n: geometry.sources[0].len(),
+            targets: geometry.targets.map(|targets| targets[0].len()),
+            order: options.order,
+            theta: options.theta,
+            leaf: options.leaf,
+            precision: "f64",
+            levels: answers.first().map_or(1, |answer| answer.levels + 1),
+            seconds,
+            pairs: Pairs { p2p: status.pairs, m2l: status.items[0], m2p: status.m2p, p2l: status.p2l },
+            error: None,
+        }
+    }
+}
+
+/// Sources, and behind them targets without strength: on the card each point is both.
+struct Joined {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    re: Vec<f64>,
+    im: Vec<f64>,
+}
+
+impl Joined {
+    fn new(sources: super::Columns, targets: super::Columns, strengths: Strengths) -> Joined {
+        let none = vec![0.0; targets[0].len()];
+        let with_none = |column: &[f64]| [column, &none].concat();
+        Joined {
+            x: [sources[0], targets[0]].concat(),
+            y: [sources[1], targets[1]].concat(),
+            re: with_none(strengths.re),
+            im: strengths.im.map_or(Vec::new(), with_none),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cuda::plane::Status;
     use crate::cuda::whole::on_host::{self, HostCard};
     use crate::data::random::{Charge, Distribution, generate};
     use crate::plane::Plan;
@@ -152,11 +239,11 @@ mod tests {
         (field, sizes)
     }
 
-    /// Runs the card's kernels on the host, with so few points for the segments of one block that tiles split some.
+    /// Runs the card's kernels on the host, with so few points for the segments of one block that each kernel splits some.
     fn on_card(points: &[Vec<f64>; 4], options: &Options, many: usize) -> (Gpu<HostCard>, Answer) {
         let mut gpu = Gpu::on(HostCard);
         let is_log = options.kernel == Kernel::Log;
-        let shape = Shape { few: many / 2, many, ..Shape::new(options.order, is_log, !is_log) };
+        let shape = Shape { many, alone: 2 * many, ..Shape::new(options.order, is_log, !is_log) };
         let mut plane = Plane::new(&mut gpu.card, shape).expect("it compiles");
         let [x, y, re, im] = points;
         let im = (!is_log).then_some(&im[..]);
@@ -185,7 +272,8 @@ mod tests {
             let wanted: Vec<&[u32]> = (0..list.len()).map(|b| list.of(b)).collect();
             assert!(found.iter().map(|l| &l[..]).eq(wanted), "list {k}");
         }
-        assert_eq!(answer.run.status.pairs, plan.pairs.p2p);
+        let Status { pairs, p2l, m2p, .. } = answer.run.status;
+        assert_eq!([pairs, p2l, m2p], [plan.pairs.p2p, plan.pairs.p2l, plan.pairs.m2p]);
         let (wanted, sizes) = direct(points, options.kernel);
         let columns = answer.field.vector.iter().zip(&wanted.vector);
         for (found, wanted) in columns {
@@ -227,6 +315,30 @@ mod tests {
         let places = |more: &[f64]| more.iter().map(|x| 2f64.powf(-60.0 * x)).collect::<Vec<f64>>();
         let [x, y, re, im] = points(500, Distribution::Uniform);
         check(&[places(&x), places(&y), re, im], &Options { order: 17, leaf: 3, ..Options::default() }, 1e-6);
+    }
+
+    #[test]
+    fn targets_apart_get_the_sums_of_the_sources() {
+        if !on_host::is_there() {
+            return;
+        }
+        let [x, y, re, im] = points(900, Distribution::Uniform);
+        // The last 300 are targets, some outside of the hull of the sources, and one at the place of a source.
+        let (mut x, mut y) = (x, y);
+        x[600..].iter_mut().for_each(|x| *x *= 1.5);
+        (x[700], y[700]) = (x[3], y[3]);
+        let geometry = Geometry { sources: [&x[..600], &y[..600]], targets: Some([&x[600..], &y[600..]]) };
+        let strengths = Strengths { re: &re[..600], im: Some(&im[..600]) };
+        let options = Options { leaf: 20, ..Options::default() };
+        let answer = Gpu::on(HostCard).field(geometry, strengths, &options, false).expect("good").expect("it is fit");
+        let none = |column: &[f64]| [&column[..600], &[0.0; 300]].concat();
+        let (wanted, sizes) = direct(&[x.clone(), y.clone(), none(&re), none(&im)], Kernel::Harmonic);
+        assert_eq!(answer.field.vector[0].len(), 300);
+        for (found, wanted) in answer.field.vector.iter().zip(&wanted.vector) {
+            for ((found, wanted), size) in found.iter().zip(&wanted[600..]).zip(&sizes[600..]) {
+                assert!((found - wanted).abs() <= 1e-6 * size, "{found} {wanted} of {size}");
+            }
+        }
     }
 
     #[test]

@@ -21,7 +21,7 @@ struct Frame { double origin[2], factor, strength, log_length, vector, potential
 // What the host reads after a run.
 struct Status {
     uint64_t unfit;             // the arithmetic of the card is too narrow for the points
-    uint64_t pairs;             // of P2P
+    uint64_t pairs, p2l, m2p;   // of points of P2P, and of points and boxes of the others
     uint64_t items[4];          // in the lists of M2L, of strong coupling, of P2L and of M2P
 };
 

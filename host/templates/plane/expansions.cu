@@ -190,13 +190,10 @@ extern "C" __global__ void __launch_bounds__(512) l2l_top(const Problem p, const
     }
 }
 
-// Adds to the local expansions of finest boxes what the sources of larger ones give.
-extern "C" __global__ void __launch_bounds__(128) p2l(const Problem p)
+// Adds to the local expansion of a finest box what the sources of larger ones give.
+PF void p2l_box(const Problem &p, const uint32_t k, Room &room)
 {
-    __shared__ Room rooms[4];
-    const uint32_t k = blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
-    if (k >= 1u << 2 * p.levels || p.p2l[k].count == 0)
-        return;
+    const uint32_t lane = threadIdx.x % 32;
     const uint32_t box = first_box(p.levels) + k;
     const double unit = p.unit[box], log_length = p.frame->log_length;
     double sums[CHUNKS] = {}, constant = 0;
@@ -212,7 +209,7 @@ extern "C" __global__ void __launch_bounds__(128) p2l(const Problem p)
             const Complex inverted = inverse(d);
             constant += s.re * (0.5 * log(d.re * d.re + d.im * d.im) + log_length);
             const Complex first = LOG ? Complex{s.re, s.im} : Complex{s.re, s.im} * inverted;
-            add_terms(rooms[threadIdx.x / 32], first, unit * inverted, sums);
+            add_terms(room, first, unit * inverted, sums);
         }
     }
     if (LOG)
@@ -264,14 +261,18 @@ PF Sum multipole_at(const double *const m, const Complex d, const double unit, c
     return LOG ? Sum{slope.re, -slope.im, potential + value.re} : Sum{value.re, value.im, 0};
 }
 
-// A warp a finest box: all of the far field, to what P2P gave, in the user's units and the order of the input.
+// A warp a finest box: P2L, then all of the far field to what P2P gave, in the user's units and the order of the input.
 extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
 {
+    __shared__ Room rooms[4];
     const uint32_t k = blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
     if (k >= 1u << 2 * p.levels)
         return;
     const uint32_t box = first_box(p.levels) + k;
     const Span own = points_of(p, k);
+    if (p.p2l[k].count > 0)
+        p2l_box(p, k, rooms[threadIdx.x / 32]);
+    __syncwarp();
     const Frame f = *p.frame;
     const double length = 1 / p.unit[box];
     for (uint32_t i = own.start + lane; i < own.start + own.count; i += 32) {

@@ -30,6 +30,7 @@ PF uint32_t coupling(const Problem &p, const uint32_t a, const uint32_t b, const
 PF void couple_eight(const Problem &p, const uint32_t level, const uint32_t first)
 {
     __shared__ uint32_t counts[8][4], starts[8][4];
+    __shared__ uint64_t pairs_of[8][3];
     const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, k = first + warp, place = first_box(level);
     const uint32_t boxes = 1u << 2 * p.levels;
     const bool is_finest = level == p.levels, is_there = k < 1u << 2 * level;
@@ -38,7 +39,7 @@ PF void couple_eight(const Problem &p, const uint32_t level, const uint32_t firs
     const uint32_t *const parents = p.items[STRONG] + above.start, all = level == 0 ? 1 : 4 * above.count;
     const auto other = [&](const uint32_t c) { return level == 0 ? 0 : 4 * parents[c / 4] + c % 4; };
     uint32_t own[4] = {0, 0, 0, 0};
-    uint64_t pairs = 0;
+    uint64_t pairs = 0, p2l = 0;
     for (uint32_t c = 0; is_there && c < all; c += 32) {
         const uint32_t kind = c + lane < all ? coupling(p, place + k, place + other(c + lane), is_finest) : NONE;
 #pragma unroll
@@ -46,8 +47,19 @@ PF void couple_eight(const Problem &p, const uint32_t level, const uint32_t firs
             own[list] += __popc(__ballot_sync(~0u, kind == list));
         if (is_finest && kind == STRONG)
             pairs += points_of(p, other(c + lane)).count;
+        if (is_finest && kind == TO_LOCAL)
+            p2l += points_of(p, other(c + lane)).count;
     }
+    if (is_finest)
+        for (uint32_t step = 16; step > 0; step /= 2) {
+            pairs += __shfl_xor_sync(~0u, pairs, step);
+            p2l += __shfl_xor_sync(~0u, p2l, step);
+        }
     __syncthreads();
+    if (lane == 0 && is_finest) {
+        const uint64_t targets = is_there ? points_of(p, k).count : 0;
+        (pairs_of[warp][0] = pairs * targets, pairs_of[warp][1] = p2l, pairs_of[warp][2] = own[FROM_MULTIPOLE] * targets);
+    }
     if (lane < 4)
         counts[warp][lane] = lane == 0 ? own[0] : lane == 1 ? own[1] : lane == 2 ? own[2] : own[3];
     __syncthreads();
@@ -65,15 +77,17 @@ PF void couple_eight(const Problem &p, const uint32_t level, const uint32_t firs
             counts[w][threadIdx.x] = is_full ? 0 : counts[w][threadIdx.x];
         }
     }
+    if (is_finest && threadIdx.x >= 32 && threadIdx.x < 35) {
+        // Sums of integers, which no order changes.
+        uint64_t sum = 0;
+        for (uint32_t w = 0; w < 8; w++)
+            sum += pairs_of[w][threadIdx.x - 32];
+        if (sum > 0)
+            atomicAdd((unsigned long long *)(&p.status->pairs + (threadIdx.x - 32)), (unsigned long long)sum);
+    }
     __syncthreads();
     if (!is_there)
         return;
-    if (is_finest && p.room[STRONG] > 0) {
-        for (uint32_t step = 16; step > 0; step /= 2)
-            pairs += __shfl_xor_sync(~0u, pairs, step);
-        if (lane == 0)
-            atomicAdd((unsigned long long *)&p.status->pairs, (unsigned long long)(pairs * points_of(p, k).count));
-    }
     if (lane < 4) {
         const List list = {starts[warp][lane], counts[warp][lane]};
         if (lane == WEAK)

@@ -29,8 +29,8 @@ PF void pair(const double x, const double y, const Source &s, Sum &sum, double &
     sum.potential += q * log(r2);
     strength += q;
 #elif COMPLEX
-    sum.re += (s.re * dx + s.im * dy) * inverted;
-    sum.im += (s.im * dx - s.re * dy) * inverted;
+    sum.re = fma(fma(s.re, dx, s.im * dy), inverted, sum.re);
+    sum.im = fma(fma(s.im, dx, -(s.re * dy)), inverted, sum.im);
 #else
     const double w = s.re * inverted;
     sum.re += w * dx;

@@ -209,17 +209,37 @@ extern "C" __global__ void __launch_bounds__(256) gather(const Problem p, const 
     }
 }
 
-// The `wanted` lowest of n keys, 1 or more, by a block: a search in the interval that the last of them is in, by interpolation
+// Threads that work together: a block, or a warp of one.
+struct Block {
+    PF_INLINE uint32_t size() const { return blockDim.x; }
+    PF_INLINE uint32_t place() const { return threadIdx.x; }
+    PF_INLINE void sync() const { __syncthreads(); }
+    template <class T, class Join> PF_INLINE T all(const T own, const Join join) const { return reduced(own, join); }
+};
+
+struct Warp {
+    PF_INLINE uint32_t size() const { return 32; }
+    PF_INLINE uint32_t place() const { return threadIdx.x % 32; }
+    PF_INLINE void sync() const { __syncwarp(); }
+    template <class T, class Join> PF_INLINE T all(T own, const Join join) const
+    {
+        for (uint32_t step = 16; step > 0; step /= 2)
+            own = join(own, __shfl_xor_sync(~0u, own, step));
+        return own;
+    }
+};
+
+// The `wanted` lowest of n keys, 1 or more, by threads together: a search in the interval that the last of them is in, by interpolation
 // and, every third time, by halves.
-template <class Key> PF Pivot lowest(const uint32_t n, const uint32_t wanted, const Key key)
+template <class Team, class Key> PF Pivot lowest(const Team team, const uint32_t n, const uint32_t wanted, const Key key)
 {
     uint64_t low = ~0ull, high = 0;
-    for (uint32_t k = threadIdx.x; k < n; k += blockDim.x) {
+    for (uint32_t k = team.place(); k < n; k += team.size()) {
         low = min(low, (uint64_t)key(k));
         high = max(high, (uint64_t)key(k));
     }
-    low = reduced(low, [](const uint64_t a, const uint64_t b) { return a < b ? a : b; });
-    high = reduced(high, [](const uint64_t a, const uint64_t b) { return a > b ? a : b; });
+    low = team.all(low, [](const uint64_t a, const uint64_t b) { return a < b ? a : b; });
+    high = team.all(high, [](const uint64_t a, const uint64_t b) { return a > b ? a : b; });
     // Keys below `low`, and those up to `high`.
     uint32_t below = 0, within = n;
     for (uint32_t turn = 0; low < high; turn++) {
@@ -230,9 +250,9 @@ template <class Key> PF Pivot lowest(const uint32_t n, const uint32_t wanted, co
             middle = at < low ? low : at >= high ? high - 1 : at;
         }
         uint32_t count = 0;
-        for (uint32_t k = threadIdx.x; k < n; k += blockDim.x)
+        for (uint32_t k = team.place(); k < n; k += team.size())
             count += key(k) <= middle;
-        count = sum_of_block(count);
+        count = team.all(count, [](const uint32_t a, const uint32_t b) { return a + b; });
         if (count == wanted)
             return {middle, ~0u, 0};
         if (count > wanted)
@@ -252,7 +272,7 @@ extern "C" __global__ void __launch_bounds__(256) choose(const Problem p, const 
     const Span all = segment(p.n, splits, blockIdx.x);
     const uint32_t before = (1u << splits) - 1 + blockIdx.x, count = p.cursors[2 * before];
     const uint64_t *const keys = p.keys + all.start;
-    const Pivot pivot = lowest(count, all.count / 2 - p.cursors[2 * before + 1], [&](const uint32_t k) { return keys[k]; });
+    const Pivot pivot = lowest(Block(), count, all.count / 2 - p.cursors[2 * before + 1], [&](const uint32_t k) { return keys[k]; });
     if (threadIdx.x == 0)
         p.pivots[before] = pivot;
     for (uint32_t k = threadIdx.x; k < count; k += 256)

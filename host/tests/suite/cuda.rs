@@ -4,6 +4,7 @@ use hdl::Flags;
 use hdl::op::meaning::{self, Real};
 use host::cuda::compile::{self, Arithmetic, Form};
 use host::cuda::p2p::Number;
+use host::cuda::plane;
 use host::cuda::whole::{MOST_ORDER, NEAR2, WholeShape, text_of};
 use host::expansion::solid::dense::Dense;
 use pg2::backend::cuda::p2p::{self, Names, Shape};
@@ -333,6 +334,40 @@ fn the_fmm_of_the_card_compiles_in_every_order_without_spills() {
         check::<f32>(&p2p[0], order);
         check::<f64>(&p2p[0], order);
     }
+}
+
+#[test]
+fn the_fmm_in_two_dimensions_compiles_for_a_card_without_spills() {
+    if !has_nvrtc() {
+        return;
+    }
+    let code = |text: &str, arithmetic| {
+        compile::compile(text, ARCH, arithmetic, Form::Cubin).unwrap_or_else(|e| panic!("{e}"))
+    };
+    let mesh = plane::mesh_text(&plane::Shape::new(1, false, false));
+    assert_eq!(stack(&code(&mesh, Arithmetic::Exact)), 0, "the mesh");
+    for (order, most) in [(1, 0), (17, 0), (28, 0), (60, 256)] {
+        for (is_log, is_complex) in [(false, true), (false, false), (true, false)] {
+            let text = plane::stages_text(&plane::Shape::new(order, is_log, is_complex));
+            let found = stack(&code(&text, Arithmetic::Careful));
+            assert!(found <= most, "order {order}, log {is_log}: a stack of {found} bytes");
+        }
+    }
+}
+
+#[test]
+fn a_pair_in_the_plane_takes_13_instructions_in_f64() {
+    if !has_nvrtc() {
+        return;
+    }
+    let text = plane::stages_text(&plane::Shape::new(17, false, true));
+    let ptx = compile::compile(&text, "compute_90", Arithmetic::Careful, Form::Ptx).unwrap_or_else(|e| panic!("{e}"));
+    let ptx = String::from_utf8_lossy(&ptx).into_owned();
+    let count = |block: &str, name: &str| block.lines().filter(|l| l.trim_start().starts_with(name)).count();
+    // The unrolled loop; another one has the sources that are left.
+    let block = ptx.split("\n$L").max_by_key(|b| count(b, "rcp.approx.ftz.f64")).expect("a loop");
+    let plain: usize = ["fma.rn.f64", "add.f64", "sub.f64", "mul.f64"].iter().map(|n| count(block, n)).sum();
+    assert_eq!((count(block, "rcp.approx.ftz.f64"), plain), (4, 4 * 13));
 }
 
 #[test]

@@ -16,15 +16,19 @@ pub struct Status {
     pub unfit: u64,
     /// Of P2P, each target's own place included.
     pub pairs: u64,
+    /// Of P2L and M2P, pairs of a point and a box.
+    pub p2l: u64,
+    pub m2p: u64,
     /// Items in the lists of M2L, of strong coupling on all levels, of P2L and of M2P.
     pub items: [u64; 4],
 }
 
 impl Status {
-    pub(super) const WORDS: usize = 6;
+    pub(super) const WORDS: usize = 8;
 
     pub(super) fn new(words: &[u64]) -> Status {
-        Status { unfit: words[0], pairs: words[1], items: [words[2], words[3], words[4], words[5]] }
+        let items = [words[4], words[5], words[6], words[7]];
+        Status { unfit: words[0], pairs: words[1], p2l: words[2], m2p: words[3], items }
     }
 }
 
@@ -131,11 +135,11 @@ pub struct Tiled {
 }
 
 impl Tiled {
-    pub fn new(n: usize, levels: usize, many: usize) -> Tiled {
+    pub fn new(n: usize, levels: usize, alone: usize) -> Tiled {
         let (mut splits, mut tiles) = (Vec::new(), 0);
         for split in 0..2 * levels {
             let most = n.div_ceil(1 << split);
-            if most <= many {
+            if most <= alone {
                 break;
             }
             let each = most.div_ceil(TILE);
@@ -172,9 +176,13 @@ impl<C: Card> Boxes<C> {
     /// `room` is that of the items of lists; where it is 0, what uniform points take.
     pub fn new(card: &C, n: usize, levels: usize, room: [u64; 4], shape: &Shape) -> Result<Boxes<C>, CudaError> {
         let (finest, all) = (1usize << (2 * levels), ((4usize << (2 * levels)) - 1) / 3);
-        let tiled = Tiled::new(n, levels, shape.many);
+        let tiled = Tiled::new(n, levels, shape.alone);
         let usual = [64, 32, 4, 4];
         let room = [0, 1, 2, 3].map(|k| if room[k] > 0 { room[k] } else { (usual[k] * all) as u64 });
+        if room.iter().any(|items| *items > u32::MAX as u64) {
+            let text = "boxes of these points have so many neighbours that lists on the GPU do not hold them";
+            return Err(CudaError::TooLarge(text.into()));
+        }
         let words = Boxes::<C>::words(&tiled);
         let numbers = all * shape.stride();
         let bytes = 8 * (words + tiled.tiles + 8 * all + 2 * numbers) + 40 * all;

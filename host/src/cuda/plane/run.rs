@@ -149,7 +149,6 @@ impl<C: Card> On<'_, C> {
         tick()?;
         self.launch("m2l", [all.div_ceil(8), 128], &[all as u32])?;
         tick()?;
-        self.launch("p2l", warps(finest), &[])?;
         if levels > 0 {
             self.launch("l2l_top", [1, 512], &[top as u32])?;
         }
@@ -193,15 +192,12 @@ impl<C: Card> On<'_, C> {
             self.launch("scatter", size, &numbers)?;
         }
         for split in tiled.len()..2 * levels {
-            let most = n.div_ceil(1 << split);
-            let name = if most <= self.plane.shape.few { "split_few" } else { "split_many" };
-            let threads = match most {
-                0..=64 => 32,
-                65..=256 => 64,
-                257..=1024 => 128,
-                _ => 256,
-            };
-            self.launch(name, [1 << split, threads], &[split as u32])?;
+            if n.div_ceil(1 << split) <= self.plane.shape.many {
+                let threads = if n.div_ceil(1 << split) <= 1024 { 128 } else { 256 };
+                self.launch("split_rest", [1 << split, threads], &[split as u32, 2 * levels as u32])?;
+                break;
+            }
+            self.launch("split_alone", [1 << split, 1024], &[split as u32])?;
         }
         self.launch("boxes", [(1usize << (2 * levels)).div_ceil(4), 128], &[])?;
         let top = TOP_BOXES.min(levels.saturating_sub(1));

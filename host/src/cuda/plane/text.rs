@@ -28,14 +28,14 @@ pub struct Shape {
     pub is_log: bool,
     /// Whether strengths have imaginary parts.
     pub is_complex: bool,
-    /// Points of the segments that one block splits.
-    pub few: usize,
+    /// Points of the segments that one block splits to the end, and of those that it splits once.
     pub many: usize,
+    pub alone: usize,
 }
 
 impl Shape {
     pub fn new(order: usize, is_log: bool, is_complex: bool) -> Shape {
-        Shape { order, is_log, is_complex, few: 512, many: 4096 }
+        Shape { order, is_log, is_complex, many: 4096, alone: 12288 }
     }
 
     /// Numbers of an expansion.
@@ -51,7 +51,7 @@ impl Shape {
 
 /// The kernels that find boxes and lists.
 pub fn mesh_text(shape: &Shape) -> String {
-    let defines = format!("#define FEW {}\n#define MANY {}\n", shape.few, shape.many);
+    let defines = format!("#define MANY {}\n", shape.many);
     [&prelude(), defines.as_str(), COMMON, &MESH.concat()].concat()
 }
 
