@@ -11,7 +11,8 @@ use host::data::plane::{self as files, Distribution, Points};
 use host::data::random::Charge;
 use host::fmm::{MOST_PARTICLES, Precision};
 use host::plane::direct::Direct;
-use host::plane::error::Reference;
+use host::plane::error::{Errors, Reference};
+use host::plane::gpu::Gpu;
 use host::plane::stats::Stats;
 use host::plane::{Field, Geometry, Kernel, Options, Plan, Solution, Strengths, tune};
 use std::io::Write;
@@ -61,6 +62,9 @@ pub struct Args {
     /// Arithmetic of the expansions [default: f64, or what --tol needs]
     #[arg(long, value_enum)]
     precision: Option<PrecisionArg>,
+    /// What runs all stages: the CPU, or an NVIDIA GPU, which leaves to the CPU what it does not take
+    #[arg(long, value_enum, default_value = "cpu")]
+    backend: BackendArg,
     /// Threads; 0 for one a core
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads)]
     threads: usize,
@@ -95,6 +99,12 @@ enum ChargeArg {
     Mass,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum BackendArg {
+    Cpu,
+    Cuda,
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum PrecisionArg {
     F32,
@@ -123,7 +133,15 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     let geometry =
         Geometry { sources: [&points.x, &points.y], targets: targets.as_ref().map(|[x, y]| [&x[..], &y[..]]) };
-    let (solutions, stats) = solve(&args, geometry, &sets(&args, &points), &options)?;
+    let sets = sets(&args, &points);
+    let on_card = match args.backend {
+        BackendArg::Cpu => None,
+        BackendArg::Cuda => on_card(&args, geometry, &sets, &options)?,
+    };
+    let (solutions, stats) = match on_card {
+        Some(found) => found,
+        None => solve(&args, geometry, &sets, &options)?,
+    };
     write(&args, &solutions, &stats)
 }
 
@@ -134,6 +152,48 @@ fn sets<'p>(args: &Args, points: &'p Points) -> Vec<Strengths<'p>> {
         (Some(im), KernelArg::Log) => [re, im].map(|re| Strengths { re, im: None }).to_vec(),
         (im, _) => vec![Strengths { re, im: im.as_deref() }],
     }
+}
+
+/// Runs all stages on a GPU, or says why the CPU has to.
+fn on_card(
+    args: &Args,
+    geometry: Geometry,
+    sets: &[Strengths],
+    options: &Options,
+) -> Result<Option<(Vec<Solution>, Stats)>, Failure> {
+    if args.tol.is_some() {
+        return Err(Failure::Usage("--tol runs on the CPU; give --order for --backend cuda".into()));
+    }
+    let mut gpu = Gpu::open().map_err(failure)?;
+    let mut answers = Vec::new();
+    for set in sets {
+        match gpu.field(geometry, *set, options, true).map_err(failure)? {
+            Ok(answer) => answers.push(answer),
+            Err(why) => {
+                output::tell(&format!("the GPU leaves this to the CPU: {why}\n"));
+                return Ok(None);
+            }
+        }
+    }
+    let stats = Stats::of_card(geometry, options, &answers);
+    let solutions: Vec<Solution> = answers.into_iter().map(Solution::from).collect();
+    let error = args.check.map(|count| errors(count, args.seed, geometry, sets, options, &solutions));
+    Ok(Some((solutions, Stats { error, ..stats })))
+}
+
+/// Compares with direct summation.
+fn errors(
+    count: usize,
+    seed: u64,
+    geometry: Geometry,
+    sets: &[Strengths],
+    options: &Options,
+    solutions: &[Solution],
+) -> Errors {
+    let direct: Vec<Direct> =
+        sets.iter().map(|set| Direct { kernel: options.kernel, geometry, strengths: *set }).collect();
+    let fields: Vec<&Field> = solutions.iter().map(|s| &s.field).collect();
+    Reference::new(&direct, count, seed).errors(&fields)
 }
 
 fn solve(
@@ -169,10 +229,7 @@ fn solve(
         }
     };
     if let (Some(count), None) = (args.check, &error) {
-        let direct: Vec<Direct> =
-            sets.iter().map(|set| Direct { kernel: options.kernel, geometry, strengths: *set }).collect();
-        let fields: Vec<&Field> = solutions.iter().map(|s| &s.field).collect();
-        error = Some(Reference::new(&direct, count, args.seed).errors(&fields));
+        error = Some(errors(count, args.seed, geometry, sets, options, &solutions));
     }
     let stats = Stats { error, ..Stats::of(&plan, &solutions) };
     Ok((solutions, stats))

@@ -1,10 +1,12 @@
 //! All stages on a GPU, mesh and lists included, beside which the CPU does nothing.
 
-use super::{Field, Geometry, Kernel, Options, Strengths, mesh, options};
+use super::stats::{Seconds, Stats};
+use super::{Field, Geometry, Kernel, Options, Solution, Strengths, mesh, options};
 use crate::cuda::device::Device;
 use crate::cuda::plane::{Columns, MOST_LEVELS, Plane, Run, STAGES, Settings, Shape};
 use crate::cuda::whole::card::Card;
 use crate::cuda::{CudaError, compile};
+use crate::fmm::stats::Pairs;
 use crate::fmm::{FmmError, Precision};
 use crate::job::BackendError;
 use std::time::Instant;
@@ -119,6 +121,59 @@ impl<C: Card> Gpu<C> {
         let (im, re) = (column(), column());
         let field = Field { vector: [re, im], potential: potential.unwrap_or_default() };
         Ok(Ok(Answer { field, levels, run, sent, fetched }))
+    }
+}
+
+impl From<Answer> for Solution {
+    fn from(answer: Answer) -> Solution {
+        let seconds = Seconds::of_card(&answer);
+        Solution { field: answer.field, seconds, work: Vec::new() }
+    }
+}
+
+impl Seconds {
+    /// Those of a timed run, copies in the total.
+    fn of_card(answer: &Answer) -> Seconds {
+        let [sort, connect, p2m, m2m, m2l, l2l, p2p, l2p] = answer.run.seconds;
+        let total = answer.sent + answer.run.total + answer.fetched;
+        Seconds { sort, connect, p2m, m2m, m2l, l2l, p2p, l2p, total, ..Seconds::default() }
+    }
+}
+
+impl Stats {
+    /// What runs on a card report, without errors: the seconds of all of them.
+    pub fn of_card(geometry: Geometry, options: &Options, answers: &[Answer]) -> Stats {
+        let mut seconds = Seconds::default();
+        for answer in answers {
+            let own = Seconds::of_card(answer);
+            seconds = Seconds {
+                sort: seconds.sort + own.sort,
+                connect: seconds.connect + own.connect,
+                p2m: seconds.p2m + own.p2m,
+                m2m: seconds.m2m + own.m2m,
+                m2l: seconds.m2l + own.m2l,
+                l2l: seconds.l2l + own.l2l,
+                l2p: seconds.l2p + own.l2p,
+                p2p: seconds.p2p + own.p2p,
+                total: seconds.total + own.total,
+                ..seconds
+            };
+        }
+        let status = answers.first().map(|answer| answer.run.status).unwrap_or_default();
+        Stats {
+            backend: "cuda".into(),
+            kernel: if options.kernel == Kernel::Harmonic { "harmonic" } else { "log" },
+            n: geometry.sources[0].len(),
+            targets: geometry.targets.map(|targets| targets[0].len()),
+            order: options.order,
+            theta: options.theta,
+            leaf: options.leaf,
+            precision: "f64",
+            levels: answers.first().map_or(1, |answer| answer.levels + 1),
+            seconds,
+            pairs: Pairs { p2p: status.pairs, m2l: status.items[0], m2p: status.m2p, p2l: status.p2l },
+            error: None,
+        }
     }
 }
 
