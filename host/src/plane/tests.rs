@@ -4,7 +4,6 @@ use super::near::{Sources, add_near};
 use super::points::{FILL, Place, Room, Setting, from_local, from_multipole, to_local, to_multipole};
 use super::shift::{LANES, Ratios, Shift, m2l, plain, shift};
 use super::{Kernel, MOST_ORDER};
-use crate::arith::lanes::Real;
 use crate::arith::vector::{Isa, Vectors};
 
 const SOURCE: [f64; 2] = [0.31, -0.22];

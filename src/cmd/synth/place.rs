@@ -45,7 +45,12 @@ pub(super) fn clock(args: &Args, goal: Goal) -> Result<(Clock, Way), Failure> {
     }
     // A device's own multipliers are the budget where none is stated.
     let blocks = args.blocks.dsp.or_else(|| goal.device().map(|d| d.multipliers / lanes(args)));
-    let Goal::Board(board) = goal else { return Ok((Clock { target, mhz, blocks }, Way::Serial(Source::Oscillator))) };
+    let Goal::Board(board) = goal else {
+        if args.ethernet.is_some() {
+            return Err(Failure::Usage("--ethernet needs --board".into()));
+        }
+        return Ok((Clock { target, mhz, blocks }, Way::Serial(Source::Oscillator)));
+    };
     if let Some(ip) = args.ethernet {
         if board.ethernet.is_none() {
             return Err(crate::cmd::no_ethernet(board));
