@@ -82,11 +82,9 @@ unsafe fn shift_in<V: Vector>(which: Shift, order: usize, ratios: &Ratios<V::Ite
             }
         }
         if which == Shift::M2m {
-            for part in 0..2 {
-                let a_0 = c[part][0];
-                for j in 1..=order {
-                    c[part][j] = a_0.mul_add(V::splat(V::Item::of(-1.0 / j as f64)), c[part][j]);
-                }
+            for c in &mut c {
+                let a_0 = c[0];
+                add_parts::<V>(a_0, &mut c[1..=order]);
             }
         }
         scale::<V>(&mut c, 1..order + 1, load::<V>(&ratios.after));
@@ -119,6 +117,15 @@ unsafe fn scale<V: Vector>(c: &mut Columns<V>, range: std::ops::Range<usize>, w:
             (*re, *im) = (re.mul(power[0]).sub(im.mul(power[1])), re.mul_add(power[1], im.mul(power[0])));
             power = [power[0].mul(w[0]).sub(power[1].mul(w[1])), power[0].mul_add(w[1], power[1].mul(w[0]))];
         }
+    }
+}
+
+/// Adds -a_0 / j to the coefficients from j = 1 on.
+#[inline(always)]
+unsafe fn add_parts<V: Vector>(a_0: V, c: &mut [V]) {
+    for (k, c) in c.iter_mut().enumerate() {
+        // SAFETY: as for the caller.
+        *c = unsafe { a_0.mul_add(V::splat(V::Item::of(-1.0 / (k + 1) as f64)), *c) };
     }
 }
 
@@ -226,9 +233,7 @@ unsafe fn m2l_in<V: Vector>(
             let log = V::load(&ratios.log);
             for part in 0..2 {
                 c[part][0] = a_0[part].mul_add(log, c[part][0]);
-                for j in 1..=order {
-                    c[part][j] = a_0[part].mul_add(V::splat(V::Item::of(-1.0 / j as f64)), c[part][j]);
-                }
+                add_parts::<V>(a_0[part], &mut c[part][1..=order]);
             }
             scale::<V>(&mut c, 1..order + 1, load::<V>(&ratios.after));
             for (total, c) in total.iter_mut().zip(&c) {

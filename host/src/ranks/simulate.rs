@@ -18,6 +18,9 @@ use crate::tree::{Part, Tree};
 use rayon::prelude::*;
 use serde::Serialize;
 
+/// A rank that receives, and one that it receives from.
+type Pair = (u32, u32);
+
 /// The whole tree with its lists.
 pub struct Whole {
     options: FmmOptions,
@@ -229,7 +232,7 @@ impl Whole {
     }
 
     /// Which rank gets particles from which, and how many each rank gets.
-    fn copies(&self, partition: &Partition, ranges: &Ranges) -> (Vec<(u32, u32)>, Vec<(u32, u64)>) {
+    fn copies(&self, partition: &Partition, ranges: &Ranges) -> (Vec<Pair>, Vec<(u32, u64)>) {
         let (tree, lists, nodes) = (&self.tree, &self.demand.lists, &self.essential.nodes);
         let leaves = &self.demand.leaves;
         let starts: Vec<u32> = leaves.iter().map(|k| nodes[*k as usize].first).collect();

@@ -75,9 +75,12 @@ fn normal(r: &mut Random) -> f64 {
     0.5 + 0.1 * r.normal()
 }
 
+/// A name, and how a point is drawn.
+type Drawn = (&'static str, fn(&mut Random) -> [f64; 2]);
+
 #[test]
 fn every_distribution_is_right_to_rounding_at_a_high_order() {
-    let distributions: [(&str, fn(&mut Random) -> [f64; 2]); 6] = [
+    let distributions: [Drawn; 6] = [
         ("uniform", |r| [r.unit(), r.unit()]),
         ("normal", |r| [normal(r), normal(r)]),
         ("layer", |r| [r.unit(), normal(r)]),

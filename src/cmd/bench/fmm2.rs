@@ -195,7 +195,8 @@ impl Bench {
         let (seconds, answer) = self.seconds(points, &options)?;
         let [error, error_l2] = points.errors(&answer);
         // The error falls with the order as theta^p; one order is the paper's.
-        if !(error_l2 <= if case.order >= ORDER { BOUND } else { 1.0 }) {
+        let bound = if case.order >= ORDER { BOUND } else { 1.0 };
+        if error_l2.is_nan() || error_l2 > bound {
             return Err(Failure::Tool(format!("{} points, order {}: the error is {error_l2:e}", case.n, case.order)));
         }
         let timed: Run = self.answer(points, &options, true)?.run;

@@ -204,6 +204,9 @@ const PANEL: (f64, f64) = (560.0, 360.0);
 const LEFT: f64 = 80.0;
 const TOP: f64 = 60.0;
 
+/// A name, a colour and points.
+type Line = (&'static str, &'static str, Vec<(f64, f64)>);
+
 /// Bytes of multipoles by ranks, with the growth that the paper estimates.
 fn svg(all: &[Series], n: usize) -> String {
     let (width, height) = (LEFT + PANEL.0 + 240.0, TOP + PANEL.1 + 60.0);
@@ -211,7 +214,7 @@ fn svg(all: &[Series], n: usize) -> String {
     let first = &all[0].rows;
     let estimate = |r: &Simulated| first[0].multipole_bytes as f64 * (r.ranks as f64 / first[0].ranks as f64).cbrt();
     let estimated: Vec<(f64, f64)> = first.iter().map(|r| (r.ranks as f64, estimate(r))).collect();
-    let mut lines: Vec<(&str, &str, Vec<(f64, f64)>)> = vec![("P^(1/3)", "#999", estimated)];
+    let mut lines: Vec<Line> = vec![("P^(1/3)", "#999", estimated)];
     for series in all {
         let points = series.rows.iter().map(|r| (r.ranks as f64, r.multipole_bytes as f64)).collect();
         lines.push((series.name, series.colour, points));

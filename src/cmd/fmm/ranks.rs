@@ -79,8 +79,11 @@ fn slice(n: usize, comm: &dyn Comm) -> Range<usize> {
     start(comm.rank())..start(comm.rank() + 1)
 }
 
+/// What a rank ends with: the fields, which the first one alone has, and what it did.
+type Ended = Result<(Option<Vec<Field>>, Answer), RankError>;
+
 /// What the first rank has, or why it has nothing.
-fn first(found: Vec<Result<(Option<Vec<Field>>, Answer), RankError>>) -> Result<(Vec<Field>, Answer), Failure> {
+fn first(found: Vec<Ended>) -> Result<(Vec<Field>, Answer), Failure> {
     let mut found = found.into_iter().collect::<Result<Vec<_>, _>>().map_err(told)?;
     let (fields, answer) = found.swap_remove(0);
     Ok((fields.unwrap_or_default(), answer))

@@ -121,6 +121,7 @@ impl Elementary for __m256 {
 /// s (f^2 / 2 + R(s^2)), where R is a polynomial that leaves 2^-58.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
+#[allow(clippy::excessive_precision, reason = "the digits are those of the source")]
 unsafe fn logarithm<V: Vector<Item = f64>>(m: V, e: V, inverse: impl Fn(V) -> V) -> V {
     const R: [f64; 7] = [
         1.479819860511658591e-01,

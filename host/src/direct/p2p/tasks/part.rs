@@ -92,7 +92,7 @@ pub(crate) fn large_charges<T: Vectors>(near: &Near, section: &Section) -> Vec<b
             let of = |s: &(u32, u32)| charges.scaled[s.0 as usize..(s.0 + s.1) as usize].iter();
             mutual.iter().flat_map(of).all(|q| is_large::<T>(*q))
         };
-        near.charges.iter().map(|charges| are_large(&charges)).collect::<Vec<bool>>()
+        near.charges.iter().map(are_large).collect::<Vec<bool>>()
     };
     section.own.clone().into_par_iter().flat_map_iter(one).collect()
 }
