@@ -153,11 +153,8 @@ fn two_folded_kernels_share_a_simulated_board() {
         (2.into(), 3.into(), 2.into(), 1.into())
     );
     assert_eq!((of(1, "kernel"), &manifest["top"]), ("second".into(), &"first_engines".into()));
-    for words in [
-        "ulx3s d",
-        "ulx3s d --fault drop:2e-4 --fault flip:2e-5",
-        "colorlight-i9 d --ethernet --words --fault drop:0.01",
-    ] {
+    for words in ["ulx3s d --fault drop:2e-4 --fault flip:2e-5", "colorlight-i9 d --ethernet --words --fault drop:0.01"]
+    {
         for (kernel, name) in KERNELS.into_iter().zip(["a", "b"]) {
             let board = Simulated::start(&place, name, words);
             run_on(&place, kernel, "emulator", "wanted.csv").expect(0);
