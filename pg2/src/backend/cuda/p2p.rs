@@ -119,11 +119,14 @@ pub fn pair(graph: &Graph, names: &Names, real: Real) -> Result<String, Unfit> {
     let mut body = lines.text.concat();
     for output in &graph.outputs {
         let pin = &graph.pins[output.pin];
-        let sum = match pin.name.as_str() {
-            name if name == names.potential => "*potential".to_string(),
-            name if name == names.gradient => format!("gradient[{}]", output.element),
+        let (sum, elements) = match pin.name.as_str() {
+            name if name == names.potential => ("*potential".to_string(), 1),
+            name if name == names.gradient => (format!("gradient[{}]", output.element), 3),
             name => return Err(Unfit(format!("`{name}` is neither the potential nor the gradient"))),
         };
+        if pin.elements() != elements {
+            return Err(Unfit(format!("`{}` has {} elements, not {elements}", pin.name, pin.elements())));
+        }
         if output.reduce != Reduce::Sum {
             return Err(Unfit(format!("`{}` is no sum", pin.name)));
         }
