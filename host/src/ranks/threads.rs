@@ -20,7 +20,7 @@ struct Box {
 struct World {
     boxes: Vec<Box>,
     /// Why all ranks are to end.
-    aborted: Mutex<Option<String>>,
+    aborted: Mutex<Option<RankError>>,
 }
 
 /// One rank.
@@ -38,11 +38,11 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 impl World {
     fn check(&self) -> Result<(), RankError> {
-        lock(&self.aborted).as_ref().map_or(Ok(()), |why| Err(RankError::Lost(why.clone())))
+        lock(&self.aborted).as_ref().map_or(Ok(()), |why| Err(why.clone()))
     }
 
-    fn abort(&self, why: &str) {
-        lock(&self.aborted).get_or_insert_with(|| why.into());
+    fn abort(&self, why: &RankError) {
+        lock(&self.aborted).get_or_insert_with(|| why.clone());
         for waiting in &self.boxes {
             // The lock is taken so that nobody is between looking and waiting.
             drop(lock(&waiting.letters));
@@ -83,7 +83,7 @@ impl Comm for Rank<'_> {
     }
 
     fn abort(&self, why: &str) {
-        self.world.abort(why);
+        self.world.abort(&RankError::Lost(why.into()));
     }
 
     fn traffic(&self) -> Traffic {
@@ -106,7 +106,7 @@ pub fn run<T: Send>(
             Err(RankError::Lost(format!("rank {rank} ended early: {}", text.unwrap_or("it panicked"))))
         });
         if let Err(e) = &done {
-            world.abort(&e.to_string());
+            world.abort(e);
         }
         done
     };
