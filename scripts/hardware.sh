@@ -20,8 +20,6 @@ p2p_gowin     p2p_paper --area-only --target gowin
 p2p_ice40     p2p_paper --area-only --target ice40
 p2p_cyclonev  p2p_paper --area-only --target cyclonev
 p2p_xc7       p2p_paper --area-only --target xc7
-m2l_4_ecp5    m2l_4 --area-only --target ecp5 --ii 8
-m2l_6_ecp5    m2l_6 --device ecp5-85 --pipelines 1 --ii 64 --freq 60 --jmem 8192 --seeds 1
 ecp5_1        p2p_paper --device ecp5-85 --pipelines 1
 ecp5_1_dsp3   p2p_paper --device ecp5-85 --pipelines 1 --dsp 3
 ecp5_4        p2p_paper --device ecp5-85 --pipelines 4 --seeds 1
