@@ -1,11 +1,11 @@
 // Sums over the threads before a thread.
 
-// The sum over the lanes of a warp up to this one.
-template <class T> PF T sum_to_lane(T own)
+// The sum over the lanes of a warp up to this one, or over those of its group: a power of two of lanes.
+template <class T> PF T sum_to_lane(T own, const uint32_t group = 32)
 {
-    for (uint32_t step = 1; step < 32; step *= 2) {
+    for (uint32_t step = 1; step < group; step *= 2) {
         const T before = __shfl_up_sync(~0u, own, step);
-        if (threadIdx.x % 32 >= step)
+        if ((threadIdx.x & (group - 1)) >= step)
             own += before;
     }
     return own;

@@ -43,7 +43,7 @@ pub struct Settings {
     pub levels: usize,
     /// Theta of (2.1).
     pub theta: f64,
-    /// Whether each stage is timed; P2P does not run beside the others then.
+    /// Whether each stage is timed; none runs beside another then.
     pub is_timed: bool,
 }
 

@@ -153,16 +153,16 @@ extern "C" __global__ void __launch_bounds__(256) scale(const Problem p, const u
 // What a block knows of the segment that its tile is of, after `splits` splits.
 struct Tile { Span all; uint32_t segment, before, first, end; double low, scale; const double *column; };
 
-PF Tile tile_of(const Problem &p, const uint32_t splits, const uint32_t tiles)
+PF Tile tile_of(const Problem &p, const uint32_t splits, const uint32_t tiles, const uint32_t size)
 {
     Tile t;
     t.segment = blockIdx.x / tiles;
     t.all = segment(p.n, splits, t.segment);
     // Segments before this one, of earlier splits too.
     t.before = (1u << splits) - 1 + t.segment;
-    const uint32_t place = blockIdx.x % tiles * TILE;
+    const uint32_t place = blockIdx.x % tiles * size;
     t.first = min(place, t.all.count);
-    t.end = min(place + TILE, t.all.count);
+    t.end = min(place + size, t.all.count);
     const uint64_t *const r = p.rectangles + 4ull * t.before;
     const double low_x = value_of(~r[0]), low_y = value_of(~r[2]), wide = value_of(r[1]) - low_x, high = value_of(r[3]) - low_y;
     const bool is_x = wide >= high;
@@ -174,18 +174,23 @@ PF Tile tile_of(const Problem &p, const uint32_t splits, const uint32_t tiles)
 
 PF uint32_t bin_of(const double x, const Tile &t) { return (uint32_t)fmin((x - t.low) * t.scale, BINS - 1.0); }
 
-extern "C" __global__ void __launch_bounds__(256) histogram(const Problem p, const uint32_t splits, const uint32_t tiles)
+// A block has four tiles.
+extern "C" __global__ void __launch_bounds__(1024) histogram(const Problem p, const uint32_t splits, const uint32_t tiles)
 {
     __shared__ uint32_t bins[BINS];
-    const Tile t = tile_of(p, splits, tiles);
-    for (uint32_t k = threadIdx.x; k < BINS; k += 256)
+    const Tile t = tile_of(p, splits, (tiles + 3) / 4, 4 * TILE);
+    for (uint32_t k = threadIdx.x; k < BINS; k += 1024)
         bins[k] = 0;
     __syncthreads();
-    for (uint32_t i = t.first + threadIdx.x; i < t.end; i += 256)
-        atomicAdd(&bins[bin_of(t.column[i], t)], 1u);
+#pragma unroll
+    for (uint32_t r = 0; r < 4 * TILE / 1024; r++) {
+        const uint32_t i = t.first + threadIdx.x + r * 1024;
+        if (i < t.end)
+            atomicAdd(&bins[bin_of(t.column[i], t)], 1u);
+    }
     __syncthreads();
     uint32_t *const all = p.histograms + (uint64_t)t.before * BINS;
-    for (uint32_t k = threadIdx.x; k < BINS; k += 256)
+    for (uint32_t k = threadIdx.x; k < BINS; k += 1024)
         if (bins[k] > 0)
             atomicAdd(&all[k], bins[k]);
 }
@@ -216,7 +221,7 @@ PF Bin bin_of(const uint32_t *const bins, const uint32_t wanted)
 extern "C" __global__ void __launch_bounds__(256) gather(const Problem p, const uint32_t splits, const uint32_t tiles,
                                                          const uint32_t tiles_before)
 {
-    const Tile t = tile_of(p, splits, tiles);
+    const Tile t = tile_of(p, splits, tiles, TILE);
     const Bin median = bin_of(p.histograms + (uint64_t)t.before * BINS, t.all.count / 2);
     uint32_t below = 0;
     for (uint32_t i = t.first + threadIdx.x; i < t.end; i += 256) {
@@ -338,17 +343,26 @@ extern "C" __global__ void __launch_bounds__(256) scatter(const Problem p, const
 {
     __shared__ uint32_t counts[8][2];
     const uint32_t rounds = TILE / 256, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const Tile t = tile_of(p, splits, tiles);
+    const Tile t = tile_of(p, splits, tiles, TILE);
     const uint64_t before = p.tiles[tiles_before + blockIdx.x];
+    const uint64_t from = splits % 2 * p.n + t.all.start, to = (splits + 1) % 2 * p.n + t.all.start;
+    const bool is_along_x = t.column == p.x + from;
     Halves halves = {p.pivots[t.before], t.all.count / 2, 0, 0};
     const uint32_t first = t.first + warp * rounds * 32 + lane;
-    uint64_t keys[rounds];
+    // All is read at once; what lies behind the tile is not used.
+    double x[rounds], y[rounds];
+    uint32_t order[rounds];
+#pragma unroll
+    for (uint32_t r = 0; r < rounds; r++) {
+        const uint64_t i = from + min(first + r * 32, t.all.count - 1);
+        (x[r] = p.x[i], y[r] = p.y[i], order[r] = p.order[i]);
+    }
+    const auto key = [&](const uint32_t r) { return key_of(is_along_x ? x[r] : y[r]); };
 #pragma unroll
     for (uint32_t r = 0; r < rounds; r++) {
         const bool is_there = first + r * 32 < t.end;
-        keys[r] = is_there ? key_of(t.column[first + r * 32]) : 0;
-        halves.lower += __popc(__ballot_sync(~0u, is_there && keys[r] < halves.pivot.key));
-        halves.equal += __popc(__ballot_sync(~0u, is_there && keys[r] == halves.pivot.key));
+        halves.lower += __popc(__ballot_sync(~0u, is_there && key(r) < halves.pivot.key));
+        halves.equal += __popc(__ballot_sync(~0u, is_there && key(r) == halves.pivot.key));
     }
     if (lane == 0)
         (counts[warp][0] = halves.lower, counts[warp][1] = halves.equal);
@@ -356,21 +370,19 @@ extern "C" __global__ void __launch_bounds__(256) scatter(const Problem p, const
     (halves.lower = (uint32_t)before, halves.equal = (uint32_t)(before >> 32));
     for (uint32_t k = 0; k < warp; k++)
         (halves.lower += counts[k][0], halves.equal += counts[k][1]);
-    const uint64_t from = splits % 2 * p.n + t.all.start, to = (splits + 1) % 2 * p.n + t.all.start;
     uint64_t most[2][4] = {};
 #pragma unroll
     for (uint32_t r = 0; r < rounds; r++) {
         const uint32_t i = first + r * 32;
         const bool is_there = i < t.end;
         bool is_high;
-        const uint32_t place = halves.next(is_there, keys[r], i, &is_high);
+        const uint32_t place = halves.next(is_there, key(r), i, &is_high);
         if (!is_there)
             continue;
-        const double x = p.x[from + i], y = p.y[from + i];
-        p.x[to + place] = x;
-        p.y[to + place] = y;
-        p.order[to + place] = p.order[from + i];
-        const uint64_t ends[4] = {~key_of(x), key_of(x), ~key_of(y), key_of(y)};
+        p.x[to + place] = x[r];
+        p.y[to + place] = y[r];
+        p.order[to + place] = order[r];
+        const uint64_t ends[4] = {~key_of(x[r]), key_of(x[r]), ~key_of(y[r]), key_of(y[r])};
 #pragma unroll
         for (uint32_t k = 0; k < 4; k++) {
             most[0][k] = max(most[0][k], is_high ? (uint64_t)0 : ends[k]);

@@ -142,34 +142,28 @@ PF uint32_t cut_of(const Lists &lists, const Column &x, const Column &y, const S
     return wide >= high ? lists.by_x[half] & 0xffff0000 : lists.by_y[half] << 16 | 16;
 }
 
-// Of a sum over threads, what those before this one have, within groups of `team` threads: a block, or a power of two below.
-PF uint32_t sum_before_in_team(const uint32_t own, const uint32_t team)
+// Of a sum over threads, what those before this one have, within a team: 2^log of the 1024 threads.
+PF uint32_t sum_before_in_team(const uint32_t own, const uint32_t log)
 {
     __shared__ uint32_t warps[32];
-    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    uint32_t sum = own;
-    for (uint32_t step = 1; step < min(team, 32u); step *= 2) {
-        const uint32_t before = __shfl_up_sync(~0u, sum, step);
-        if (lane % team >= step)
-            sum += before;
-    }
+    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, sum = sum_to_lane(own, 1u << min(log, 5u));
     uint32_t before = 0;
-    if (team > 32) {
+    if (log > 5) {
         if (lane == 31)
             warps[warp] = sum;
         __syncthreads();
-        before = lane >= warp / (team / 32) * (team / 32) && lane < warp ? warps[lane] : 0;
+        before = lane >= (warp >> (log - 5) << (log - 5)) && lane < warp ? warps[lane] : 0;
         for (uint32_t step = 16; step > 0; step /= 2)
             before += __shfl_xor_sync(~0u, before, step);
     }
     return before + sum - own;
 }
 
-// Moves the points of two lists of a segment to its halves, each in its order, by `team` threads. Each of them has some points that
-// follow each other.
-PF void move(const Lists &lists, const uint32_t cut, const Span all, const uint32_t team)
+// Moves the points of two lists of a segment to its halves, each in its order, by a team of 2^log threads. Each of them has some
+// points that follow each other.
+PF void move(const Lists &lists, const uint32_t cut, const Span all, const uint32_t log)
 {
-    const uint32_t each = (all.count + team - 1) / team | 1, first = min(threadIdx.x % team * each, all.count);
+    const uint32_t team = 1u << log, each = (all.count + team - 1) >> log | 1, first = min((threadIdx.x & (team - 1)) * each, all.count);
     const uint32_t own = min(each, all.count - first), up = cut & 0xffff, pivot = cut & 0xffff0000, half = all.count / 2;
     uint32_t *const across = (up == 0 ? lists.by_y : lists.by_x) + all.start, *const by_input = lists.by_input + all.start;
     uint32_t points[2][ROUNDS], lower = 0;
@@ -180,7 +174,7 @@ PF void move(const Lists &lists, const uint32_t cut, const Span all, const uint3
             lower += (points[0][r] << up < pivot ? 1 : 0) + (points[1][r] << up < pivot ? 1 << 16 : 0);
         }
     // Of both lists, in the halves of a word. A team of several warps waits here, so that all have read.
-    const uint32_t before = sum_before_in_team(lower, team);
+    const uint32_t before = sum_before_in_team(lower, log);
     __syncwarp();
     uint32_t *low[2] = {across + (before & 0xffff), by_input + (before >> 16)};
     uint32_t *high[2] = {across + half + first - (before & 0xffff), by_input + half + first - (before >> 16)};
@@ -210,10 +204,10 @@ PF void split_by_ranks(const Column &x, const Column &y, const uint32_t count, c
     __syncthreads();
     for (uint32_t s = 0; s < splits; s++) {
         // A segment has some threads or, of more than 1024 segments, a thread has some.
-        const uint32_t team = s < 10 ? 1024u >> s : 1, segments = s < 10 ? 1 : 1u << (s - 10);
+        const uint32_t log = s < 10 ? 10 - s : 0, segments = s < 10 ? 1 : 1u << (s - 10);
         for (uint32_t k = 0; k < segments; k++) {
-            const Span all = segment(count, s, threadIdx.x / team * segments + k);
-            move(lists, cut_of(lists, x, y, all), all, team);
+            const Span all = segment(count, s, (threadIdx.x >> log) * segments + k);
+            move(lists, cut_of(lists, x, y, all), all, log);
         }
     }
     __syncthreads();

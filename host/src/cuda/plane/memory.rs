@@ -6,7 +6,7 @@ use crate::cuda::whole::card::Card;
 use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 
 /// Blocks of `bounds`.
-pub(super) const BOUNDS_BLOCKS: u32 = 264;
+pub(super) const BOUNDS_BLOCKS: u32 = 528;
 
 /// What the card counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

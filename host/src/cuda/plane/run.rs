@@ -228,7 +228,7 @@ impl<C: Card> On<'_, C> {
         for (split, [tiles, before]) in tiled.iter().enumerate() {
             let numbers = [split as u32, *tiles, *before];
             let size = [(*tiles as usize) << split, 256];
-            self.launch(Lane::Main, "histogram", size, &numbers[..2])?;
+            self.launch(Lane::Main, "histogram", [(tiles.div_ceil(4) as usize) << split, 1024], &numbers[..2])?;
             self.launch(Lane::Main, "gather", size, &numbers)?;
             self.launch(Lane::Main, "choose", [1 << split, 256], &numbers)?;
             self.launch(Lane::Main, "scatter", size, &numbers)?;
