@@ -1,5 +1,7 @@
 //! The FMM in two dimensions against direct summation.
 
+mod kernels;
+
 use host::data::random::Random;
 use host::fmm::{FmmError, Precision};
 use host::plane::direct::Direct;
@@ -332,27 +334,5 @@ fn results_do_not_depend_on_the_number_of_threads() {
             let other = run(threads);
             assert!(one.columns().flatten().map(|x| x.to_bits()).eq(other.columns().flatten().map(|x| x.to_bits())));
         }
-    }
-}
-
-/// Timings by hand: `PLANE_N=1e6 cargo test --release -p pairforge-host --test suite plane::timing -- --ignored --nocapture`.
-#[test]
-#[ignore = "prints timings"]
-fn timing() {
-    let number = |name: &str, or: f64| std::env::var(name).ok().and_then(|t| t.parse().ok()).unwrap_or(or);
-    let n = number("PLANE_N", 1e6) as usize;
-    let kernel = if number("PLANE_LOG", 0.0) > 0.0 { Kernel::Log } else { Kernel::Harmonic };
-    for (name, points) in [
-        ("uniform", Points::uniform(n, 1)),
-        ("normal", Points::new(n, 1, |r| [normal(r), normal(r)])),
-        ("layer", Points::new(n, 1, |r| [r.unit(), normal(r)])),
-    ] {
-        for _ in 0..3 {
-            let options = options(kernel, number("PLANE_P", 17.0) as usize, number("PLANE_LEAF", 35.0) as usize);
-            let s = points.solve(&options).expect("good input");
-            println!("{name} {:?}", s.seconds);
-        }
-        let options = options(kernel, number("PLANE_P", 17.0) as usize, number("PLANE_LEAF", 35.0) as usize);
-        println!("{name} {:?} {:?}", points.errors(&options), Plan::new(points.geometry(), &options).unwrap().pairs);
     }
 }
