@@ -6,7 +6,7 @@
 
 use crate::SimError;
 use crate::cache::Cache;
-use crate::verilator::{self, Effort, Source, Tools};
+use crate::verilator::{self, Effort, Source};
 use askama::Template;
 use hdl::rtl::net;
 use hdl::rtl::netlist::{Dir, Item, Module, Netlist, Unsound};
@@ -64,17 +64,13 @@ impl MultiBench {
     /// Builds the top modules of netlists; each one's `latency` says how late its outputs are.
     pub fn build_netlists(netlists: &[Netlist]) -> Result<MultiBench, SimError> {
         let top = wrap(netlists)?;
-        let tools = Tools::find()?;
-        let cache = Cache::standard();
         let (name, verilog) = (top.top.clone(), top.verilog()?);
         let source =
             Source { prefix: PREFIX.into(), top: name, verilog, trace: false, clean: true, effort: Effort::Least };
-        let model = verilator::model(&tools, &cache, &source)?;
         let ports = &top.module(&top.top).expect("the wrapper holds its top").ports;
         let of = |dir| ports.iter().filter(|p| p.dir == dir && p.name != "clk").map(|p| p.name.clone()).collect();
         let driver = Driver { prefix: PREFIX, inputs: of(Dir::In), outputs: of(Dir::Out) };
-        let text = driver.render().expect("the template renders into memory");
-        let library = verilator::library(&tools, &cache, &[model], &text)?;
+        let library = verilator::load(&source, &driver, &Cache::standard())?;
         // SAFETY: the types are those of `templates/bench.cpp`, and the library is kept in the result.
         unsafe {
             let new: unsafe extern "C" fn() -> *mut c_void = verilator::symbol(&library, "bench_new");

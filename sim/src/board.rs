@@ -11,7 +11,7 @@ pub mod words;
 
 use crate::SimError;
 use crate::cache::Cache;
-use crate::verilator::{self, Effort, Source, Tools};
+use crate::verilator::{self, Source};
 use askama::Template;
 use libloading::Library;
 use std::collections::VecDeque;
@@ -106,13 +106,9 @@ fn bit_time(clocks_per_bit: f64) -> u64 {
 impl BoardSim {
     /// Builds the design, or finds it in the cache, and switches it on.
     pub fn build(design: &Design, line: &Line, cache: &Cache) -> Result<BoardSim, SimError> {
-        let tools = Tools::find()?;
-        let (verilog, top) = (design.verilog.to_string(), design.top.to_string());
-        let source = Source { prefix: PREFIX.into(), top, verilog, trace: false, clean: false, effort: Effort::Full };
-        let model = verilator::model(&tools, cache, &source)?;
+        let source = Source::of_design(PREFIX, (design.top, design.verilog));
         let driver = Driver { prefix: PREFIX, lit: !design.active_low as u32 };
-        let text = driver.render().expect("the template renders into memory");
-        let library = verilator::library(&tools, cache, &[model], &text)?;
+        let library = verilator::load(&source, &driver, cache)?;
         let bit_time = bit_time(line.clocks_per_bit);
         let flip = (line.flip.clamp(0.0, 0.999) * 4294967296.0) as u32;
         // SAFETY: the types are those of `templates/board.cpp`, and the library is kept in the result.

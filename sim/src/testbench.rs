@@ -1,4 +1,5 @@
-//! A testbench of a whole engine for any Verilog simulator, with vectors that carry the emulator's bits.
+//! A testbench of a whole engine, or of several behind a switch, for any Verilog simulator, with vectors that carry the
+//! emulator's bits.
 
 use crate::emulator::engine::EmulatedEngine;
 use crate::stimuli::{Random, Style, records};
@@ -6,6 +7,7 @@ use askama::Template;
 use hdl::engine::Config;
 use hdl::engine::link::{Link, LinkError};
 use hdl::engine::protocol::{RESULT, RunHeader, STATUS_REPLY, Segment, Stream, beats};
+use hdl::engine::switch::addressed;
 use pg2::graph::{Graph, PinClass};
 use std::fmt::Write as _;
 
@@ -21,10 +23,25 @@ pub struct Testbench {
     pub output: (String, String),
 }
 
+/// An engine of the design: its kernel, and what it is built with.
+#[derive(Clone, Copy)]
+pub struct Engine<'a> {
+    pub graph: &'a Graph,
+    pub config: &'a Config,
+}
+
+/// How a simulator finds the design: its top module, and the argument that names its Verilog.
+#[derive(Clone, Copy)]
+pub struct Place<'a> {
+    pub top: &'a str,
+    pub files: &'a str,
+}
+
 #[derive(Template)]
 #[template(path = "testbench.v", escape = "none", syntax = "verilog")]
 struct Bench<'a> {
     top: &'a str,
+    files: &'a str,
     bits: u32,
     words: u32,
     input: &'a str,
@@ -34,28 +51,50 @@ struct Bench<'a> {
     results: usize,
     /// Beats of the longest packet that comes out.
     most: usize,
-    /// For each lane group, and at the end for the answers, where its beats begin; then where the last ones end.
+    /// For each lane group of an engine, and behind them for its answers, where the beats begin; then where the last ones end.
     starts: Vec<usize>,
-    groups: u32,
+    /// The first of these lists of each engine; then their number.
+    bases: Vec<usize>,
+    engines: usize,
     result: String,
     patience: u32,
 }
 
-/// A testbench of the engine `top` that `config` describes around `graph`.
-pub fn testbench(graph: &Graph, config: &Config, top: &str) -> Result<Testbench, LinkError> {
-    let (stream, results) = stimulus(graph, config);
-    let lists = answers(graph, config, &stream, results)?;
-    let sent: String = stream.packets().map(|p| hex(p, config, None::<fn(usize) -> bool>)).collect();
+/// A testbench of an engine, or of several behind a switch.
+pub fn testbench(engines: &[Engine], place: Place) -> Result<Testbench, LinkError> {
+    let config = engines[0].config;
+    let (mut streams, mut lists, mut bases, mut results) = (Vec::new(), Vec::new(), vec![0], 0);
+    for (number, engine) in engines.iter().enumerate() {
+        let (stream, asked) = stimulus(engine.graph, engine.config);
+        for list in answers(engine.graph, engine.config, &stream, asked)? {
+            lists.push((number as u32, list));
+        }
+        bases.push(lists.len());
+        streams.push(stream);
+        results += asked;
+    }
+    let sent = in_turn(&streams, config.beat_words());
+    let sent: String = sent.packets().map(|p| hex(p, config, None::<fn(usize) -> bool>)).collect();
     let mut wanted = String::new();
     let mut starts = vec![0];
-    for list in &lists {
-        list.packets().for_each(|p| wanted += &hex(p, config, Some(care(p))));
+    let mut most = 1;
+    for (number, list) in &lists {
+        for packet in list.packets() {
+            // Behind a switch a beat with the opcode and the engine's number comes in front.
+            let mut whole = vec![0; if engines.len() > 1 { config.beat_words() as usize } else { 0 }];
+            let head = whole.len();
+            whole.first_mut().into_iter().for_each(|word| *word = packet[0] & 0xff00_0000 | number);
+            whole.extend(packet);
+            let compared = care(packet);
+            wanted += &hex(&whole, config, Some(|word: usize| word < head || compared(word - head)));
+            most = most.max(whole.len().div_ceil(config.beat_words() as usize));
+        }
         starts.push(wanted.lines().count());
     }
-    let beats_of = |p: &[u32]| p.len().div_ceil(config.beat_words() as usize);
-    let (input, output) = (format!("{top}_tb_in.hex"), format!("{top}_tb_out.hex"));
+    let (input, output) = (format!("{}_tb_in.hex", place.top), format!("{}_tb_out.hex", place.top));
     let template = Bench {
-        top,
+        top: place.top,
+        files: place.files,
         bits: config.stream_bits,
         words: config.beat_words(),
         input: &input,
@@ -63,14 +102,36 @@ pub fn testbench(graph: &Graph, config: &Config, top: &str) -> Result<Testbench,
         beats_in: sent.lines().count(),
         beats_out: wanted.lines().count(),
         results,
-        most: lists.iter().flat_map(Stream::packets).map(beats_of).max().unwrap_or(1),
+        most,
         starts,
-        groups: config.groups,
+        bases,
+        engines: engines.len(),
         result: format!("{RESULT:02x}"),
-        patience: 1000 + 8 * (config.pipeline_latency + SOURCES * config.ii),
+        patience: engines.iter().map(|e| 1000 + 8 * (e.config.pipeline_latency + SOURCES * e.config.ii)).sum(),
     };
     let text = template.render().expect("rendering into a string does not fail") + "\n";
-    Ok(Testbench { verilog: (format!("{top}_tb.v"), text), input: (input, sent), output: (output, wanted) })
+    Ok(Testbench { verilog: (format!("{}_tb.v", place.top), text), input: (input, sent), output: (output, wanted) })
+}
+
+/// The packets of one engine as they are; those of several in turn, each with the beat in front that names its engine.
+pub(crate) fn in_turn(streams: &[Stream], beat_words: u32) -> Stream {
+    if let [one] = streams {
+        return one.clone();
+    }
+    let (mut all, mut to) = (Stream::default(), Vec::new());
+    let mut left: Vec<_> = streams.iter().map(Stream::packets).collect();
+    loop {
+        let before = to.len();
+        for (number, packets) in left.iter_mut().enumerate() {
+            if let Some(packet) = packets.next() {
+                all.packet(packet.iter().copied());
+                to.push(number as u8);
+            }
+        }
+        if to.len() == before {
+            return addressed(&all, &to, beat_words);
+        }
+    }
 }
 
 /// What the engine must answer to `stream`: for each lane group its results in their order, since the results of different

@@ -8,6 +8,7 @@ mod tools;
 
 use crate::SimError;
 use crate::cache::Cache;
+use askama::Template;
 use libloading::Library;
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,6 +29,14 @@ pub struct Source {
     /// Any warning of Verilator is an error.
     pub clean: bool,
     pub effort: Effort,
+}
+
+impl Source {
+    /// A design that runs for long: whatever Verilator warns of is no error, and no waves are written.
+    pub(crate) fn of_design(prefix: &str, (top, verilog): (&str, &str)) -> Source {
+        let (prefix, top, verilog) = (prefix.into(), top.into(), verilog.into());
+        Source { prefix, top, verilog, trace: false, clean: false, effort: Effort::Full }
+    }
 }
 
 /// How well the C++ of a simulation is optimised: the longer it runs, the more its compilation may take.
@@ -235,6 +244,14 @@ fn runtime(tools: &Tools, cache: &Cache, trace: bool) -> Result<PathBuf, SimErro
         });
         tools::finish_all(jobs.collect(), cache, "runtime")
     })
+}
+
+/// One top with the clock loop of a driver's template as a loaded library.
+pub(crate) fn load(source: &Source, driver: &impl Template, cache: &Cache) -> Result<Library, SimError> {
+    let tools = Tools::find()?;
+    let model = model(&tools, cache, source)?;
+    let text = driver.render().expect("the template renders into memory");
+    library(&tools, cache, &[model], &text)
 }
 
 /// Links models and a driver (C++ that includes their headers and exports `extern "C"` functions), or finds

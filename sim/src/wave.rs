@@ -1,12 +1,14 @@
-//! The two streams of an engine clock by clock, from the reset to the first result, and their picture.
+//! The two streams of an engine, or of several behind a switch, clock by clock from the reset to the first result of each, and
+//! their picture.
 
 mod picture;
 
 use crate::SimError;
 use crate::bench::ModuleBench;
 use crate::stimuli::{Random, Style, records};
+use crate::testbench::{Engine, in_turn};
+use hdl::engine::Config;
 use hdl::engine::protocol::{RunHeader, Segment, Stream, beats};
-use hdl::engine::{Config, Design};
 use hdl::rtl::cat;
 use hdl::rtl::netlist::{Dir, Module, Netlist};
 use pg2::graph::{Graph, PinClass};
@@ -37,15 +39,18 @@ const SOURCES: u32 = 2;
 /// A reset or a result that takes longer does not come.
 const PATIENCE: usize = 1 << 16;
 
-/// The picture of an engine that starts, as SVG.
-pub fn svg(graph: &Graph, config: &Config, design: &Design) -> Result<String, SimError> {
-    Ok(picture::draw(&design.top, config, &clocks(graph, config, design)?))
+/// The picture of a design that starts, as SVG; its top is an engine, or a switch before several.
+pub fn svg(engines: &[Engine], design: &Netlist) -> Result<String, SimError> {
+    Ok(picture::draw(&design.top, engines, &clocks(engines, design)?))
 }
 
-/// Simulates an engine from its reset to the end of its first result, one target and two sources; one clock follows.
-pub fn clocks(graph: &Graph, config: &Config, design: &Design) -> Result<Vec<Clock>, SimError> {
+/// Simulates a design from its reset to the end of the first result of each engine, one target and two sources; one clock follows.
+pub fn clocks(engines: &[Engine], design: &Netlist) -> Result<Vec<Clock>, SimError> {
+    let config = engines[0].config;
     let words = config.beat_words();
-    let stream = first_job(graph, config);
+    let jobs: Vec<Stream> = engines.iter().map(|e| first_job(e.graph, e.config)).collect();
+    let stream = in_turn(&jobs, words);
+    let mut results = 0;
     let mut input = stream.packets().flat_map(|p| beats(p, words)).map(|(beat, last)| (beat.to_vec(), last)).peekable();
     let mut bench = ModuleBench::build(&by_words(design, config))?;
     // What the outputs are before the reset has reached them is not defined, and not shown.
@@ -57,9 +62,9 @@ pub fn clocks(graph: &Graph, config: &Config, design: &Design) -> Result<Vec<Clo
         if clock.s.valid && clock.s.ready {
             input.next();
         }
-        let done = clock.m.valid && clock.m.last;
+        results += (clock.m.valid && clock.m.last) as usize;
         clocks.push(clock);
-        if done {
+        if results == engines.len() {
             clocks.push(step(&mut bench, words, false, input.peek()));
             return Ok(clocks);
         }
@@ -98,8 +103,8 @@ fn first_job(graph: &Graph, config: &Config) -> Stream {
     stream
 }
 
-/// The engine inside a module whose ports are no wider than a word.
-fn by_words(design: &Design, config: &Config) -> Netlist {
+/// The design inside a module whose ports are no wider than a word.
+fn by_words(design: &Netlist, config: &Config) -> Netlist {
     let mut top = Module { name: format!("{}_by_words", design.top), ..Module::default() };
     for name in ["clk", "rst", "s_tvalid", "s_tlast", "m_tready"] {
         top.port(Dir::In, name, 1);
@@ -115,7 +120,7 @@ fn by_words(design: &Design, config: &Config) -> Netlist {
     for k in 0..words {
         top.assign(format!("m_word_{k}"), result.bits(32 * k, 32));
     }
-    let engine = design.netlist.module(&design.top).expect("the engine is a module of its design");
+    let engine = design.module(&design.top).expect("a design has its top");
     let joined = |name: &str| match name {
         "s_tdata" => cat(data.clone()),
         "m_tdata" => result.clone(),
@@ -123,7 +128,7 @@ fn by_words(design: &Design, config: &Config) -> Netlist {
     };
     let connections: Vec<_> = engine.ports.iter().map(|p| (p.name.clone(), joined(&p.name))).collect();
     top.instance(&design.top, "engine", connections);
-    let mut netlist = design.netlist.clone();
+    let mut netlist = design.clone();
     netlist.top = top.name.clone();
     netlist.add(top);
     netlist

@@ -2,11 +2,12 @@
 //
 // It sends the beats of @{input}@ and compares what comes back with @{output}@, which hold
 // the bits of the bit-exact emulator: the results of each lane group in their order, whatever the groups' turns, and behind all
-// of them the answers to STATUS, without its count of cycles, and END. The whole stream is sent three times: at full speed, with random gaps in the
+// of them the answers to STATUS, without its count of cycles, and END.{% if engines > 1 %} Each of the @{engines}@ engines gets its packets in
+// their order, and answers by itself.{% endif %} The whole stream is sent three times: at full speed, with random gaps in the
 // input, and with random gaps and a sink that is not always ready. Both streams' handshakes are checked on the way.
 // Run it in this folder, for example:
 //
-//     iverilog -g2005 -o testbench @{top}@.v @{top}@_tb.v && vvp testbench
+//     iverilog -g2005 -o testbench @{files}@ @{top}@_tb.v && vvp testbench
 //
 // The last line is PASS or FAIL. `+dump` writes @{top}@.vcd.
 
@@ -17,8 +18,9 @@ module @{top}@_tb;
     // Result packets among them, and beats of the longest packet.
     localparam RESULTS = @{results}@;
     localparam MOST = @{most}@;
-    // Lane groups; what follows their lists of beats are the other answers.
-    localparam GROUPS = @{groups}@;
+    // Each engine has a list of beats for each lane group, and behind these one for the other answers.
+    localparam ENGINES = @{engines}@;
+    localparam LISTS = @{bases[engines]}@;
     localparam [7:0] RESULT = 8'h@{result}@;
     // Cycles without a beat in or out after which the engine is taken to hang.
     localparam PATIENCE = @{patience}@;
@@ -30,8 +32,10 @@ module @{top}@_tb;
     // The same with a bit for each word that is compared below the TLAST.
     reg [BITS + 7:0] wanted [0:BEATS_OUT - 1];
     // Where the beats of each list begin, and which one of them comes next.
-    integer starts [0:GROUPS + 1];
-    integer next [0:GROUPS];
+    integer starts [0:LISTS];
+    integer next [0:LISTS - 1];
+    // The first list of each engine.
+    integer bases [0:ENGINES];
     // The packet that comes in: its beats so far.
     reg [BITS - 1:0] packet [0:MOST - 1];
     integer beats;
@@ -61,6 +65,7 @@ module @{top}@_tb;
     integer sent;
     integer received;
     integer results;
+    integer from;
     integer list;
     integer k;
     integer errors;
@@ -100,6 +105,9 @@ module @{top}@_tb;
         beats = 0;
 {%- for start in starts %}
         starts[@{loop.index0}@] = @{start}@;
+{%- endfor %}
+{%- for base in bases %}
+        bases[@{loop.index0}@] = @{base}@;
 {%- endfor %}
         rewind;
         errors = 0;
@@ -150,26 +158,36 @@ module @{top}@_tb;
 
     // Begins all lists of wanted beats anew.
     task rewind;
-        for (k = 0; k <= GROUPS; k = k + 1) next[k] = starts[k];
+        for (k = 0; k < LISTS; k = k + 1) next[k] = starts[k];
     endtask
 
     // Compares a whole packet with the next one of its list.
     task judge;
         begin
-            list = GROUPS;
+            from = 0;
+{%- if engines > 1 %}
+            // The first beat of a packet has the number of its engine.
+            from = {24'd0, packet[0][7:0]};
+            if ((from < ENGINES) !== 1'b1) begin
+                $display("round %0d: an answer of engine %0d, which there is not", round, from);
+                errors = errors + 1;
+                from = 0;
+            end
+{%- endif %}
+            list = bases[from + 1] - 1;
             if (packet[0][31:24] === RESULT) begin
                 results = results + 1;
                 // The low byte of a tag is the lane group.
-                list = {24'd0, {% if words == 1 %}packet[1][7:0]{% else %}packet[0][39:32]{% endif %}};
-                if ((list < GROUPS) !== 1'b1) begin
+                list = {24'd0, {% if words == 1 %}packet[@{engines.min(2)}@][7:0]{% else %}packet[@{engines.min(2) - 1}@][39:32]{% endif %}};
+                if ((list < bases[from + 1] - bases[from] - 1) !== 1'b1) begin
                     $display("round %0d: a result of lane group %0d, which the engine does not have", round, list);
                     errors = errors + 1;
-                    list = GROUPS;
-                end
+                    list = bases[from + 1] - 1;
+                end else list = list + bases[from];
             end else begin
-                for (k = 0; k < GROUPS; k = k + 1)
+                for (k = bases[from]; k < bases[from + 1] - 1; k = k + 1)
                     if (next[k] != starts[k + 1]) begin
-                        $display("round %0d: an answer came before all results of lane group %0d", round, k);
+                        $display("round %0d: an answer came before all results of lane group %0d", round, k - bases[from]);
                         errors = errors + 1;
                     end
             end

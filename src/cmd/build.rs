@@ -17,6 +17,7 @@ use hdl::serial::kernel_hash;
 use pg2::backend::build::Built;
 use pg2::graph::Graph;
 use pg2::report::shown::shown;
+use sim::testbench::{Engine, Place};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -84,6 +85,19 @@ impl ClockArgs {
     }
 }
 
+impl Args {
+    /// The files of the testbench, if it was asked for.
+    fn bench(&self, engines: &[Engine], top: &str) -> Result<Vec<Text>, Failure> {
+        if !self.testbench {
+            return Ok(Vec::new());
+        }
+        let files = self.own.simulated(top);
+        let made = sim::testbench::testbench(engines, Place { top, files: &files });
+        let t = made.map_err(|e| Failure::Input(format!("the testbench's vectors cannot be made: {}", e.0)))?;
+        Ok([t.verilog, t.input, t.output].map(|(name, text)| Text { name, text }).into())
+    }
+}
+
 /// Compiles and writes; nothing is written unless all of it can be.
 pub fn run(args: Args) -> Result<(), Failure> {
     let clock = args.clock.clock()?;
@@ -100,13 +114,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let engine = design(&config, &built.netlist);
     let verilog = args.own.verilog(&engine.netlist, &made(&kernel.origin, clock))?;
     let mut all = verilog.clone();
-    if args.testbench {
-        let made = sim::testbench::testbench(&built.graph, &config, &engine.top);
-        let t = made.map_err(|e| Failure::Input(format!("the testbench's vectors cannot be made: {}", e.0)))?;
-        all.extend([t.verilog, t.input, t.output].map(|(name, text)| Text { name, text }));
-    }
+    let engines = [Engine { graph: &built.graph, config: &config }];
+    all.extend(args.bench(&engines, &engine.top)?);
     all.extend(args.own.extra(&own::Whole { netlist: &engine.netlist, verilog: &verilog, clock }));
-    all.extend(args.own.picture(&built.graph, &config, &engine)?);
+    all.extend(args.own.picture(&engines, &engine.netlist)?);
     let names = |files: &[Text]| files.iter().map(|f| f.name.clone()).collect::<Vec<String>>();
     let hash = kernel_hash(&graph.canonical());
     let manifest = Manifest::new(&built, &config, (clock, hash), &engine.top, names(&all));

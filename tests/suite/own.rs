@@ -422,3 +422,16 @@ fn the_picture_in_the_documentation_is_what_the_simulation_gives() {
     let recorded = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/wave.svg");
     testkit::golden::check(&recorded, &out(&place, "p2p_paper_engine.svg"));
 }
+
+#[test]
+fn the_picture_of_two_engines_shows_the_first_result_of_each() {
+    if !has_verilator() {
+        return;
+    }
+    let place = build("p2p_paper nearest --pipelines 1 --wave");
+    let picture = out(&place, "p2p_paper_engines.svg");
+    let labels = |text: &str| picture.matches(&format!(">{text}</text>")).count();
+    assert!(picture.contains("(lanes: 1 and 1, lane groups: 1 and 1, streams: 32 bits)"), "{picture}");
+    assert_eq!((labels("RESULT"), labels("I"), labels("RUN")), (2, 2, 2));
+    assert!(labels("engine 0") > 3 && labels("engine 1") > 3, "{picture}");
+}

@@ -2,7 +2,7 @@
 //!
 //! | block | what it does | text |
 //! |---|---|---|
-//! | `fifo` | lets the input run ahead, and keeps whole results for a slow reader | `templates/fifo.v` |
+//! | `fifo` | lets the input run ahead, and keeps whole results for a slow reader | `templates/queue.v` |
 //! | `decode` | packets to records | `templates/decode.v` |
 //! | `group` | what each lane group has for itself: the next four | `shell/group.rs` |
 //! | `ram` | j memory; segment list | `templates/ram.v` |
@@ -12,7 +12,7 @@
 //! | `reply` | results of all groups and answers to one stream; counters | `templates/reply.v` |
 //!
 //! The queues are our own: those of rust-hdl 0.46 fix their widths in const generics while ours follow the kernel, their
-//! Verilog does not pass `-Wall`, and the crate, frozen in 2023, would bring about a hundred others for sixty lines.
+//! Verilog does not pass `-Wall`, and the crate, frozen in 2023, would bring about a hundred others for a hundred lines.
 
 mod blocks;
 mod group;

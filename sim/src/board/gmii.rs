@@ -5,7 +5,7 @@ use super::frames::{self, MOST, Sent, Station};
 use super::words::{Clocked, Seen};
 use crate::SimError;
 use crate::cache::Cache;
-use crate::verilator::{self, Effort, Source, Tools};
+use crate::verilator::{self, Source};
 use askama::Template;
 use hdl::ethernet::board::Peer;
 use hdl::ethernet::{PORT, core};
@@ -73,12 +73,8 @@ impl GmiiSim {
     /// Builds the design with that top (see [`hdl::board::gigabit::around`]), the core's text included, or finds it in the cache,
     /// and resets it. `clock_hz` is the engine's clock.
     pub fn build(verilog: &str, top: &str, clock_hz: f64, cache: &Cache) -> Result<GmiiSim, SimError> {
-        let tools = Tools::find()?;
-        let (verilog, top) = (verilog.to_string(), top.to_string());
-        let source = Source { prefix: PREFIX.into(), top, verilog, trace: false, clean: false, effort: Effort::Full };
-        let model = verilator::model(&tools, cache, &source)?;
-        let text = Driver { prefix: PREFIX }.render().expect("the template renders into memory");
-        let library = verilator::library(&tools, cache, &[model], &text)?;
+        let source = Source::of_design(PREFIX, (top, verilog));
+        let library = verilator::load(&source, &Driver { prefix: PREFIX }, cache)?;
         let mac = BOARD.mac.iter().fold(0, |mac, byte| mac << 8 | *byte as u64);
         let (user, sys) = ((PS / clock_hz).round() as u64, (PS / (core::MHZ * 1e6)).round() as u64);
         // SAFETY: the types are those of `templates/gmii.cpp`, and the library is kept in the result.

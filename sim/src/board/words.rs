@@ -3,7 +3,7 @@
 
 use crate::SimError;
 use crate::cache::Cache;
-use crate::verilator::{self, Effort, Source, Tools};
+use crate::verilator::{self, Source};
 use askama::Template;
 use hdl::ethernet::board::Peer;
 use libloading::Library;
@@ -141,12 +141,8 @@ fn misbehaved(what: String) -> SimError {
 impl WordsSim {
     /// Builds the design with that top, or finds it in the cache, and resets it.
     pub fn build(verilog: &str, top: &str, clock_hz: f64, cache: &Cache) -> Result<WordsSim, SimError> {
-        let tools = Tools::find()?;
-        let (verilog, top) = (verilog.to_string(), top.to_string());
-        let source = Source { prefix: PREFIX.into(), top, verilog, trace: false, clean: false, effort: Effort::Full };
-        let model = verilator::model(&tools, cache, &source)?;
-        let text = Driver { prefix: PREFIX }.render().expect("the template renders into memory");
-        let library = verilator::library(&tools, cache, &[model], &text)?;
+        let source = Source::of_design(PREFIX, (top, verilog));
+        let library = verilator::load(&source, &Driver { prefix: PREFIX }, cache)?;
         // SAFETY: the types are those of `templates/datagrams.cpp`, and the library is kept in the result.
         let design = unsafe {
             let new: unsafe extern "C" fn() -> *mut c_void = verilator::symbol(&library, "board_new");

@@ -87,14 +87,11 @@ impl Drop for Driver {
 impl Driver {
     /// The whole engine as one model.
     pub fn flat(config: &Config, netlist: &Netlist, top: &str, options: &CycleOptions) -> Result<Driver, SimError> {
-        let tools = Tools::find()?;
         let trace = options.trace.is_some();
         let (verilog, effort) = (text(netlist, top), options.effort);
         let source = Source { prefix: "Vengine".into(), top: top.into(), verilog, trace, clean: false, effort };
-        let model = verilator::model(&tools, &options.cache, &source)?;
-        let text = Flat { c: config, top: &source.prefix, trace, reset: RESET }.render();
-        let text = text.expect("the template renders into memory");
-        Self::start(verilator::library(&tools, &options.cache, &[model], &text)?, options)
+        let driver = Flat { c: config, top: &source.prefix, trace, reset: RESET };
+        Self::start(verilator::load(&source, &driver, &options.cache)?, options)
     }
 
     /// Shell and lane (the two names) as two models, which are compiled at the same time.

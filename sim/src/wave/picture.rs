@@ -1,6 +1,7 @@
 //! The picture of a start: signals below one another, clocks side by side, lines of so many clocks.
 
 use super::{Beat, Clock};
+use crate::testbench::Engine;
 use askama::Template;
 use hdl::engine::Config;
 use hdl::engine::protocol::{I, LOAD_J, PARAM, RESULT, RUN};
@@ -27,6 +28,13 @@ struct Picture {
     left: usize,
     title: String,
     lines: Vec<Line>,
+}
+
+/// What is drawn.
+struct Start<'a> {
+    clocks: &'a [Clock],
+    /// Whether a beat in front of each packet names its engine.
+    several: bool,
 }
 
 /// A line of clocks.
@@ -80,16 +88,24 @@ const SIGNALS: [(&str, Signal); 10] = [
     ("m_tlast", Signal::Bit(|c| c.m.last)),
 ];
 
-/// Draws the clocks of an engine.
-pub fn draw(top: &str, config: &Config, clocks: &[Clock]) -> String {
+/// Draws the clocks of an engine, or of several behind a switch.
+pub fn draw(top: &str, engines: &[Engine], clocks: &[Clock]) -> String {
+    let config = engines[0].config;
     let column = WORD * config.beat_words() as usize + MARGIN;
     let columns = columns(clocks);
     let height = ROW * SIGNALS.len() + 34;
     let rows = columns.chunks((LINE / column).max(4));
-    let lines: Vec<Line> = rows.enumerate().map(|(k, row)| line(clocks, row, column, 34 + k * height)).collect();
+    let several = engines.len() > 1;
+    let start = Start { clocks, several };
+    let lines: Vec<Line> = rows.enumerate().map(|(k, row)| line(&start, row, column, 34 + k * height)).collect();
+    let all =
+        |of: fn(&Config) -> u32| engines.iter().map(|e| of(e.config).to_string()).collect::<Vec<_>>().join(" and ");
     let title = format!(
-        "{top} (lanes: {}, lane groups: {}, streams: {} bits): reset, first packets, first result",
-        config.pipelines, config.groups, config.stream_bits
+        "{top} (lanes: {}, lane groups: {}, streams: {} bits): reset, first packets, first result{}",
+        all(|c| c.pipelines),
+        all(|c| c.groups),
+        config.stream_bits,
+        if several { "s" } else { "" }
     );
     let widest = columns.len().min((LINE / column).max(4));
     let picture =
@@ -126,7 +142,8 @@ fn columns(clocks: &[Clock]) -> Vec<Column> {
 }
 
 /// One line of the picture; its first signal lies at `y`.
-fn line(clocks: &[Clock], columns: &[Column], width: usize, y: usize) -> Line {
+fn line(start: &Start, columns: &[Column], width: usize, y: usize) -> Line {
+    let clocks = start.clocks;
     let mut texts = Vec::new();
     let mut traces = Vec::new();
     for (k, (name, signal)) in SIGNALS.iter().enumerate() {
@@ -158,7 +175,7 @@ fn line(clocks: &[Clock], columns: &[Column], width: usize, y: usize) -> Line {
         }
         texts.push(Label { class, x: x + width / 2, y: y + 6, text });
     }
-    texts.extend(packets(clocks, columns, width, y));
+    texts.extend(packets(start, columns, width, y));
     Line { y: y + 12, traces, texts, gaps, height: ROW * SIGNALS.len() }
 }
 
@@ -192,42 +209,51 @@ fn data(path: &mut String, beat: &Beat, (x, y): (usize, usize), width: usize) ->
     Some(Label { class: "data", x: x + width / 2, y: y + HIGH - 3, text })
 }
 
-/// The names of packets where they begin, above the data of their stream.
-fn packets(clocks: &[Clock], columns: &[Column], width: usize, y: usize) -> Vec<Label> {
+/// The names of packets where they begin, above the data of their stream; those of several engines behind the beat that names
+/// the engine.
+fn packets(start: &Start, columns: &[Column], width: usize, y: usize) -> Vec<Label> {
+    let Start { clocks, several } = *start;
     let mut labels = Vec::new();
     for (k, (_, signal)) in SIGNALS.iter().enumerate() {
         let Signal::Data(of) = signal else { continue };
-        let begins = begins(clocks, *of);
+        let places = places(clocks, *of);
         for (c, column) in columns.iter().enumerate() {
             let Column::Clock(t) = column else { continue };
-            if begins[*t] {
-                let name = match of(&clocks[*t]).words[0] >> 24 {
-                    LOAD_J => "LOAD_J",
-                    PARAM => "PARAM",
-                    RUN => "RUN",
-                    I => "I",
-                    RESULT => "RESULT",
-                    _ => "",
-                };
-                let (x, y) = (LEFT + c * width + width / 2, y + 14 + k * ROW - 2);
-                labels.push(Label { class: "packet", x, y, text: name.into() });
-            }
+            let word = of(&clocks[*t]).words[0];
+            let text = match places[*t] {
+                Some(0) if several => format!("engine {}", word & 0xff),
+                Some(place) if place == several as usize => name(word >> 24).into(),
+                _ => continue,
+            };
+            let (x, y) = (LEFT + c * width + width / 2, y + 14 + k * ROW - 2);
+            labels.push(Label { class: "packet", x, y, text });
         }
     }
     labels
 }
 
-/// At which clocks the first beat of a packet is transferred.
-fn begins(clocks: &[Clock], of: fn(&Clock) -> &Beat) -> Vec<bool> {
-    let mut first = true;
-    let begin = |clock: &Clock| {
+/// The name of a packet.
+fn name(opcode: u32) -> &'static str {
+    match opcode {
+        LOAD_J => "LOAD_J",
+        PARAM => "PARAM",
+        RUN => "RUN",
+        I => "I",
+        RESULT => "RESULT",
+        _ => "",
+    }
+}
+
+/// Of each clock in which a beat is transferred its place in its packet.
+fn places(clocks: &[Clock], of: fn(&Clock) -> &Beat) -> Vec<Option<usize>> {
+    let mut next = 0;
+    let place = |clock: &Clock| {
         let beat = of(clock);
-        let moved = beat.valid && beat.ready;
-        let begins = moved && first;
-        if moved {
-            first = beat.last;
+        let place = (beat.valid && beat.ready).then_some(next);
+        if place.is_some() {
+            next = if beat.last { 0 } else { next + 1 };
         }
-        begins
+        place
     };
-    clocks.iter().map(begin).collect()
+    clocks.iter().map(place).collect()
 }

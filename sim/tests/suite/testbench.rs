@@ -3,7 +3,7 @@
 use hdl::circuit::target::Clock;
 use hdl::engine::{Config, Design, design};
 use pg2::backend::build::{Built, build_folded, compile_to_netlist};
-use sim::testbench::{Testbench, testbench};
+use sim::testbench::{Engine, Place, Testbench, testbench};
 use std::path::Path;
 use std::process::Command;
 
@@ -35,7 +35,9 @@ impl Shapes {
     /// The engine and its testbench.
     fn made(&self, config: &Config) -> (Design, Testbench) {
         let engine = design(config, &self.0.netlist);
-        let bench = testbench(&self.0.graph, config, &engine.top).unwrap_or_else(|e| panic!("{}", e.0));
+        let engines = [Engine { graph: &self.0.graph, config }];
+        let place = Place { top: &engine.top, files: &format!("{}.v", engine.top) };
+        let bench = testbench(&engines, place).unwrap_or_else(|e| panic!("{}", e.0));
         (engine, bench)
     }
 }

@@ -3,10 +3,9 @@
 use crate::failure::Failure;
 use clap::builder::PossibleValuesParser;
 use hdl::circuit::target::Clock;
-use hdl::engine::{Config, Design};
 use hdl::export::{Core, LANGUAGES, TOOLS, Text, Tool, ipxact, language, tool};
 use hdl::rtl::netlist::Netlist;
-use pg2::graph::Graph;
+use sim::testbench::Engine;
 
 #[derive(clap::Args)]
 #[command(next_help_heading = "For your own design")]
@@ -30,6 +29,9 @@ pub struct OwnArgs {
 
 /// Bytes of a module's name that make a file's name everywhere, with what is put behind it.
 const LONGEST: usize = 240;
+
+/// The list of a design's files, one a line.
+const LIST: &str = "files.f";
 
 /// A design whose top has an engine's ports, and its files.
 pub struct Whole<'a> {
@@ -88,7 +90,7 @@ impl OwnArgs {
         };
         let mut all = Vec::new();
         if self.split {
-            all.push(Text { name: "files.f".into(), text: files.join("\n") + "\n" });
+            all.push(Text { name: LIST.into(), text: files.join("\n") + "\n" });
         }
         all.extend(self.tool().and_then(|tool| tool.project(&core)).unwrap_or_default());
         let mut languages: Vec<&str> = self.wrapper.iter().map(String::as_str).collect();
@@ -101,16 +103,16 @@ impl OwnArgs {
         all
     }
 
-    /// Whether a picture was asked for.
-    pub fn draws(&self) -> bool {
-        self.wave
+    /// The argument by which a simulator finds the Verilog of a design with this top.
+    pub fn simulated(&self, top: &str) -> String {
+        if self.split { format!("-f {LIST}") } else { format!("{top}.v") }
     }
 
-    /// The picture of an engine, if it was asked for.
-    pub fn picture(&self, graph: &Graph, config: &Config, design: &Design) -> Result<Option<Text>, Failure> {
+    /// The picture of a design's start, if it was asked for.
+    pub fn picture(&self, engines: &[Engine], design: &Netlist) -> Result<Option<Text>, Failure> {
         if !self.wave {
             return Ok(None);
         }
-        Ok(Some(Text { name: format!("{}.svg", design.top), text: sim::wave::svg(graph, config, design)? }))
+        Ok(Some(Text { name: format!("{}.svg", design.top), text: sim::wave::svg(engines, design)? }))
     }
 }

@@ -13,6 +13,7 @@ use hdl::serial::kernel_hash;
 use pg2::backend::build::Built;
 use pg2::graph::Graph;
 use pg2::syntax::sources::Sources;
+use sim::testbench::Engine;
 
 /// A kernel of several.
 pub struct Kernel {
@@ -49,14 +50,6 @@ pub fn load(files: &[String]) -> Result<Vec<Kernel>, Failure> {
 }
 
 pub fn build(args: &Args, clock: Clock) -> Result<(), Failure> {
-    if args.testbench {
-        let text = "--testbench checks the engine of one kernel; build each kernel by itself for it";
-        return Err(Failure::Usage(text.into()));
-    }
-    if args.own.draws() {
-        let text = "--wave draws the start of one kernel's engine; build each kernel by itself for it";
-        return Err(Failure::Usage(text.into()));
-    }
     let kernels = load(&args.files)?;
     let count = kernels.len();
     let named: Vec<Graph> = kernels
@@ -87,7 +80,11 @@ pub fn build(args: &Args, clock: Clock) -> Result<(), Failure> {
     let origins: Vec<&str> = kernels.iter().map(|k| k.origin.as_str()).collect();
     let verilog = args.own.verilog(&netlist, &made(&origins.join(", "), clock))?;
     let mut all = verilog.clone();
+    let driven: Vec<Engine> =
+        built.iter().zip(&configs).map(|(b, config)| Engine { graph: &b.graph, config }).collect();
+    all.extend(args.bench(&driven, &netlist.top)?);
     all.extend(args.own.extra(&Whole { netlist: &netlist, verilog: &verilog, clock }));
+    all.extend(args.own.picture(&driven, &netlist)?);
     let names = |files: &[Text]| files.iter().map(|f| f.name.clone()).collect::<Vec<String>>();
     let manifests = (0..count).map(|k| {
         let made = Manifest::new(&built[k], &configs[k], (clock, kernels[k].hash), &engines[k].top, names(&all));

@@ -121,6 +121,15 @@ impl Place {
     }
 }
 
+/// Asserts that a run that was to write `out.csv` ends soon with status 3 and a message of these parts, and leaves no file.
+pub fn told_soon(place: &Place, run: impl FnOnce() -> Ended, parts: &[&str]) {
+    let start = Instant::now();
+    let ended = run().expect(3);
+    assert!(parts.iter().all(|part| ended.err.contains(part)), "{parts:?}: {}", ended.err);
+    assert!(start.elapsed() < Duration::from_secs(20), "{parts:?}: {:?}", start.elapsed());
+    assert!(!place.names().contains(&"out.csv".to_string()), "{parts:?}");
+}
+
 fn all(mut file: std::fs::File) -> String {
     use std::io::{Read, Seek};
     let mut bytes = Vec::new();

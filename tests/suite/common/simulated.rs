@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// Long enough for the first compilation of a simulation on a loaded machine.
-const READY: Duration = Duration::from_secs(110);
+const READY: Duration = Duration::from_secs(300);
 
 /// A simulated board that runs beside the test.
 pub struct Simulated {

@@ -10,24 +10,15 @@ use crate::rtl::netlist::{Dir, Item, Module};
 use askama::Template;
 
 #[derive(Template)]
-#[template(path = "fifo.v", escape = "none")]
-struct Fifo {
-    attributes: String,
-    width: u32,
-    depth: u32,
-    addr_bits: u32,
-    count_bits: u32,
-}
-
-#[derive(Template)]
 #[template(path = "queue.v", escape = "none")]
-struct Queue<'a> {
-    prefix: &'a str,
+struct Queue {
     attributes: String,
     width: u32,
     depth: u32,
     addr_bits: u32,
     count_bits: u32,
+    /// The module of the short queue behind the memory's register, if there is one.
+    near: Option<String>,
 }
 
 #[derive(Template)]
@@ -185,24 +176,21 @@ pub(super) fn fifo(s: &Shape, width: u32, depth: u32) -> Module {
 
 /// A queue for what is no shell's.
 pub(in crate::engine) fn plain_queue(prefix: &str, width: u32, depth: u32) -> Module {
-    let attributes = attributes(width, depth, false);
-    let template = Fifo { attributes, width, depth, addr_bits: bits_for(depth - 1), count_bits: bits_for(depth) };
-    text_module(
-        format!("{prefix}_fifo_{width}x{depth}"),
-        "A queue; `depth` is a power of two.",
-        queue_ports(width),
-        template,
-    )
+    let doc = "A queue; `depth` is a power of two.";
+    queue_module(format!("{prefix}_fifo_{width}x{depth}"), doc, (width, depth), None)
 }
 
 /// A queue with registers behind its memory, and the queue of [`INPUT_QUEUE`] words behind them.
 pub(super) fn queue(s: &Shape, width: u32, depth: u32) -> Module {
-    let prefix = &s.prefix;
+    let near = format!("{}_fifo_{width}x{INPUT_QUEUE}", s.prefix);
+    let doc = "A queue with registers behind its memory; `depth` is a power of two.";
+    queue_module(format!("{}_queue_{width}x{depth}", s.prefix), doc, (width, depth), Some(near))
+}
+
+fn queue_module(name: String, doc: &str, (width, depth): (u32, u32), near: Option<String>) -> Module {
     let attributes = attributes(width, depth, false);
     let (addr_bits, count_bits) = (bits_for(depth - 1), bits_for(depth));
-    let template = Queue { prefix, attributes, width, depth, addr_bits, count_bits };
-    let doc = "A queue with registers behind its memory; `depth` is a power of two.";
-    text_module(format!("{prefix}_queue_{width}x{depth}"), doc, queue_ports(width), template)
+    text_module(name, doc, queue_ports(width), Queue { attributes, width, depth, addr_bits, count_bits, near })
 }
 
 /// A queue of two words in registers.
