@@ -29,6 +29,7 @@ mod options;
 mod plan;
 mod points;
 mod shift;
+mod single;
 mod state;
 pub mod stats;
 pub mod tune;

@@ -5,6 +5,7 @@ use super::mesh::{Points, first};
 use super::near::{Sources, add_near};
 use super::points::{Place, Room, Setting, from_local, from_multipole, to_local, to_multipole};
 use super::shift::{self, Ratios, Shift, m2l, shift};
+use super::single::{Single, near_single};
 use super::{Coefficients, Expansions, Kernel, Plan, Stage, State, wide};
 use crate::arith::vector::{Isa, Vectors};
 use crate::arith::wide::Wide;
@@ -342,6 +343,7 @@ pub(super) fn near_ranges(plan: &Plan, k: usize, ranges: &mut Vec<Range<usize>>)
 pub(super) struct Near<'a> {
     setting: Setting,
     sources: Sources<'a, f64>,
+    is_apart: bool,
     isa: Isa,
 }
 
@@ -351,7 +353,7 @@ impl<'a> Near<'a> {
         let log_unit = plan.mesh.frame.log_unit();
         let setting = Setting { kernel: options.kernel, order: options.order, log_unit };
         let sources = Sources { x: &points.x, y: &points.y, re: &strengths.re, im: &strengths.im };
-        Near { setting, sources, isa: Isa::best() }
+        Near { setting, sources, is_apart: plan.mesh.is_apart(), isa: Isa::best() }
     }
 
     /// Brings to the sums of a room what the sources in `ranges` give at some points.
@@ -362,17 +364,49 @@ impl<'a> Near<'a> {
         let sums = sums.each_mut().map(|s| &mut s[..]);
         add_near::<f64>(self.isa, self.sources, ranges, self.setting, [x, y], sums);
     }
+
+    /// The same of all points of a box in f32 and in units of the box, if that is exact enough.
+    fn single(
+        &self,
+        [x, y]: [&[f64]; 2],
+        place: &Place,
+        ranges: &[Range<usize>],
+        (room, single): (&mut Room, &mut Single<f32>),
+    ) -> bool {
+        room.place(x, y, place);
+        room.clear_sums();
+        let mut close = 0;
+        near_single::<f32>(self.isa, self.sources, ranges, place, room, single, &mut close);
+        // Targets that are sources, and what fills up the last vector, meet themselves.
+        close == if self.is_apart { 0 } else { room.x.len() as u64 }
+    }
+}
+
+/// What a thread works in, for P2P.
+#[derive(Default)]
+struct NearScratch {
+    room: Room,
+    ranges: Vec<Range<usize>>,
+    single: Single<f32>,
 }
 
 fn p2p(state: &mut State) {
-    let State { plan, strengths, sums, wide, .. } = state;
+    let State { plan, strengths, sums, wide, expansions } = state;
     let (targets, near) = (plan.mesh.targets(), Near::new(plan, strengths));
-    let of_part = |(room, ranges): &mut (Room, Vec<Range<usize>>), mut part: Part| {
+    let is_single = matches!(expansions, Expansions::F32(_)) && plan.options.kernel == Kernel::Harmonic;
+    let far = Far { plan, strengths };
+    let of_part = |NearScratch { room, ranges, single }: &mut NearScratch, mut part: Part| {
         for k in part.boxes.clone() {
             near_ranges(plan, k, ranges);
             let range = targets.range(k);
-            near.at([&targets.x[range.clone()], &targets.y[range.clone()]], ranges, room);
-            part.add(range, room, 1.0);
+            let columns = [&targets.x[range.clone()], &targets.y[range.clone()]];
+            let place = far.place(plan.mesh.finest() + k);
+            if is_single && near.single(columns, &place, ranges, (room, single)) {
+                part.add(range, room, 1.0 / place.unit);
+            } else {
+                near.at(columns, ranges, room);
+                part.add(range, room, 1.0);
+            }
         }
     };
     parts(targets, sums).into_par_iter().for_each_init(Default::default, of_part);

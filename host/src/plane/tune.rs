@@ -10,9 +10,14 @@ use crate::fmm::{FmmError, Precision};
 /// M2L above all, take as long as P2P.
 pub fn leaf(order: usize, kernel: Kernel, precision: Precision) -> usize {
     let harmonic = 20.0 + 1.3 * order as f64;
-    let by_kernel = if kernel == Kernel::Log { 0.65 } else { 1.0 };
-    let by_precision = if precision == Precision::F32 { 0.85 } else { 1.0 };
-    (harmonic * by_kernel * by_precision) as usize
+    let factor = match (kernel, precision) {
+        (Kernel::Harmonic, Precision::F64) => 1.0,
+        // P2P is in f32 too.
+        (Kernel::Harmonic, Precision::F32) => 1.3,
+        (Kernel::Log, Precision::F64) => 0.65,
+        (Kernel::Log, Precision::F32) => 0.65 * 0.85,
+    };
+    (harmonic * factor) as usize
 }
 
 /// A problem whose error is wanted to be small.

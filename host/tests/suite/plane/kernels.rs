@@ -102,7 +102,9 @@ fn coincident_and_close_points_are_computed_in_f64() {
         points.y.extend(&few.y);
         points.re.extend([1.0, -1.0]);
         points.im.extend([0.5, 1.0]);
-        assert_eq!(check(&points, &options(kernel, 45, 100), 1e-6).close_pairs, 1);
+        let options_of_few = options(kernel, 45, 100);
+        assert_eq!(check(&points, &options_of_few, FORMATS).close_pairs, 1);
+        assert!(errors(&graph(kernel), &points, &options_of_few).0.of_vector() < 1e-9);
 
         // More close points than are replaced one by one, and boxes so small that close pairs are well separated.
         let cloud = Points::new(600, 6, |r| {
