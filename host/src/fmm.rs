@@ -3,7 +3,7 @@
 
 pub mod bind;
 pub mod budget;
-mod calibrate;
+pub(crate) mod calibrate;
 pub mod executor;
 pub(crate) mod field;
 pub mod function;
@@ -11,7 +11,7 @@ pub mod gpu;
 pub(crate) mod native;
 pub mod offload;
 pub(crate) mod options;
-mod overlap;
+pub(crate) mod overlap;
 pub(crate) mod periodic;
 mod report;
 pub mod stats;

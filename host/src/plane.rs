@@ -16,6 +16,7 @@
 //!   rule of [`mesh`], which names the points of every box whatever the algorithm. It uses [`Frame`](mesh::Frame) and
 //!   [`Strengths::scaled`] for the units, and gives a [`Field`].
 
+pub mod bind;
 pub mod direct;
 pub mod error;
 pub mod gpu;
@@ -23,10 +24,12 @@ pub mod lists;
 pub mod mesh;
 mod native;
 mod near;
+pub mod offload;
 mod options;
 mod plan;
 mod points;
 mod shift;
+mod single;
 mod state;
 pub mod stats;
 pub mod tune;
@@ -41,19 +44,8 @@ pub use crate::fmm::executor::{Stage, Work};
 /// Coordinates x and y of points, both of one length.
 pub type Columns<'a> = [&'a [f64]; 2];
 
-/// The points of a problem, in the user's units. Either set may be empty.
-#[derive(Clone, Copy, Debug)]
-pub struct Geometry<'a> {
-    pub sources: Columns<'a>,
-    /// Where the field is wanted, if not at the sources.
-    pub targets: Option<Columns<'a>>,
-}
-
-impl<'a> From<Columns<'a>> for Geometry<'a> {
-    fn from(sources: Columns<'a>) -> Geometry<'a> {
-        Geometry { sources, targets: None }
-    }
-}
+/// The points of a problem, in the user's units.
+pub type Geometry<'a> = crate::data::problem::Geometry<'a, 2>;
 
 #[cfg(test)]
 mod tests;

@@ -2,22 +2,22 @@
 
 mod card;
 mod costs;
-mod files;
-mod kernels;
+pub(super) mod engine;
+pub(super) mod files;
+pub(super) mod kernels;
+pub(super) mod page;
 mod periodic;
-mod predict;
+pub(super) mod predict;
 mod ranks;
-mod roofline;
+pub(super) mod roofline;
 mod table;
 mod task;
 
-use super::folding::FoldArgs;
-use super::lanes::LaneArgs;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use clap::ValueEnum;
-use hdl::circuit::target::Clock;
-use host::backends::{self, BACKENDS, BackendOptions, Needs};
+use engine::EngineArgs;
+use host::backends::{self, BACKENDS, Needs};
 use host::data::problem::Geometry;
 use host::data::random::{Charge, Distribution};
 use host::expansion::basis::Basis;
@@ -104,15 +104,7 @@ pub struct Args {
     #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..=256))]
     ranks: Option<u32>,
     #[command(flatten)]
-    lanes: LaneArgs,
-    #[command(flatten)]
-    fold: FoldArgs,
-    /// j memory of the engine in 32-bit words [default: 262144; 16384 for --predict]
-    #[arg(long, value_name = "WORDS")]
-    jmem: Option<u32>,
-    /// Width of the engine's streams in bits
-    #[arg(long, value_name = "BITS", default_value = "32", value_parser = ["32", "64", "128"])]
-    stream: String,
+    engine: EngineArgs,
     /// Softening length of P2P: 1/sqrt(r^2 + E^2)
     #[arg(long, value_name = "E", default_value_t = 0.0)]
     eps: f64,
@@ -194,7 +186,7 @@ pub(super) fn tolerance(text: &str) -> Result<f64, String> {
     }
 }
 
-fn param(text: &str) -> Result<(String, f64), String> {
+pub(super) fn param(text: &str) -> Result<(String, f64), String> {
     let (name, value) = text.split_once('=').ok_or("a parameter is given as NAME=VALUE")?;
     match value.trim().parse::<f64>().map_err(|e| e.to_string())? {
         value if value.is_finite() => Ok((name.trim().to_string(), value)),
@@ -206,7 +198,7 @@ fn param(text: &str) -> Result<(String, f64), String> {
 pub fn run(args: Args) -> Result<(), Failure> {
     let (entry, place) = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
     if args.predict.predict.is_none() {
-        args.fold.check(entry)?;
+        args.engine.fold.check(entry)?;
     }
     let on_gpu = kernels::on_gpu(entry, &args)?;
     if args.gpus > 1 && on_gpu.is_none() {
@@ -239,7 +231,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         .map(|kernel| Gpu::open_cards(entry.name, kernel, args.gpus as usize))
         .transpose()
         .map_err(failure)?;
-    let engine = BackendOptions { place: place.to_string(), ..engine(&args)? };
+    let engine = args.engine.options(place, args.threads)?;
     let mut backend = (entry.open)(&engine);
     if let Some(k) = &kernels {
         let pairs = expected_pairs(&args);
@@ -323,21 +315,6 @@ fn options(args: &Args, native: bool) -> fmm::FmmOptions {
     }
     options.leaf = args.leaf.unwrap_or(LEAF);
     options
-}
-
-fn engine(args: &Args) -> Result<BackendOptions, Failure> {
-    let (pipelines, groups) = args.lanes.one()?;
-    Ok(BackendOptions {
-        pipelines,
-        groups,
-        ii: args.fold.one()?,
-        jmem_words: args.jmem.unwrap_or(backends::BackendOptions::default().jmem_words),
-        stream_bits: args.stream.parse().unwrap_or(32),
-        threads: args.threads,
-        trace: None,
-        clock: Clock::default_clock(),
-        ..BackendOptions::default()
-    })
 }
 
 /// About how many pairs there will be, before any particle is read or drawn.

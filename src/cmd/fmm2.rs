@@ -1,22 +1,27 @@
-//! `pairforge fmm2`: the adaptive FMM in two dimensions.
+//! `pairforge fmm2`: the adaptive FMM in two dimensions, with P2P on a backend.
 
-use super::fmm::{failure, samples, start_threads, threads, tolerance};
+mod files;
+mod predict;
+mod table;
+
+use super::fmm::engine::EngineArgs;
+use super::fmm::predict::PredictArgs;
+use super::fmm::{failure, param, samples, start_threads, threads, tolerance};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::{input, memory, output};
+use crate::{output, source};
 use clap::ValueEnum;
-use host::data::input::to_csv;
-use host::data::npy;
-use host::data::plane::{self as files, Distribution, Points};
-use host::data::random::Charge;
-use host::fmm::{MOST_PARTICLES, Precision};
+use host::backends::{self, Needs};
+use host::data::plane::Points;
+use host::fmm::Precision;
+use host::plane::bind::{P2p, shipped};
 use host::plane::direct::Direct;
 use host::plane::error::{Errors, Reference};
 use host::plane::gpu::Gpu;
+use host::plane::offload::Pipelines;
 use host::plane::stats::Stats;
-use host::plane::{Field, Geometry, Kernel, Options, Plan, Solution, Strengths, tune};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use host::plane::{Executor, Field, Geometry, Kernel, Options, Plan, Solution, Strengths, tune};
+use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -51,7 +56,7 @@ pub struct Args {
     #[arg(long, value_name = "P")]
     order: Option<usize>,
     /// Find the order, precision and leaf size for a relative L2 error (of the gradient, or of the harmonic sums) of at most E
-    #[arg(long, value_name = "E", value_parser = tolerance, conflicts_with = "order")]
+    #[arg(long, value_name = "E", value_parser = tolerance, conflicts_with_all = ["order", "predict"])]
     tol: Option<f64>,
     /// Boxes with radii R >= r at distance d are well separated where R + T r <= T d; 0.05 to 0.95
     #[arg(long, value_name = "T", default_value_t = 0.5)]
@@ -62,9 +67,18 @@ pub struct Args {
     /// Arithmetic of the expansions [default: f64, or what --tol needs]
     #[arg(long, value_enum)]
     precision: Option<PrecisionArg>,
-    /// What runs all stages: the CPU, or an NVIDIA GPU, which leaves to the CPU what it does not take
-    #[arg(long, value_enum, default_value = "cpu")]
-    backend: BackendArg,
+    /// Where it runs: `cpu` all of it, `cuda` all of it on an NVIDIA GPU or on the CPU what that does not take, else P2P by a kernel
+    /// (see `pairforge list backends`)
+    #[arg(long, value_name = "B", default_value = "cpu")]
+    backend: String,
+    /// P2P kernel: a file or a shipped kernel [default: harmonic2d or log2d; on backends cpu and cuda native code]
+    #[arg(long, value_name = "FILE.pg2")]
+    p2p: Option<String>,
+    /// A parameter of the P2P kernel's own
+    #[arg(long = "param", value_name = "NAME=VALUE", value_parser = param, requires = "p2p")]
+    params: Vec<(String, f64)>,
+    #[command(flatten)]
+    engine: EngineArgs,
     /// Threads; 0 for one a core
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads)]
     threads: usize,
@@ -77,6 +91,11 @@ pub struct Args {
     /// Write statistics
     #[arg(long, value_name = "STATS.json")]
     json: Option<PathBuf>,
+    /// Write a report with the table and where the time went
+    #[arg(long, value_name = "OUT.html")]
+    report: Option<PathBuf>,
+    #[command(flatten)]
+    predict: PredictArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -99,12 +118,6 @@ enum ChargeArg {
     Mass,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum BackendArg {
-    Cpu,
-    Cuda,
-}
-
 #[derive(Clone, Copy, ValueEnum)]
 enum PrecisionArg {
     F32,
@@ -122,27 +135,57 @@ const ORDER: usize = 17;
 
 /// Points, plan, run, check, and what was asked for on paper.
 pub fn run(args: Args) -> Result<(), Failure> {
+    let (entry, place) = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
+    if args.predict.predict.is_none() {
+        args.engine.fold.check(entry)?;
+    }
     let options = options(&args);
     options.check().map_err(failure)?;
-    check_outputs(&args)?;
+    let p2p = source::load(args.p2p.as_deref().unwrap_or(shipped(options.kernel)))?.1;
+    let bound = P2p::bind(&p2p, options.kernel, &args.params).map_err(|e| failure(e.into()))?;
+    files::check_outputs(&args)?;
     start_threads(args.threads)?;
-    let points = points(&args)?;
-    let targets = targets(&args)?;
+    if let Some(board) = &args.predict.predict {
+        return predict::run(&args, board, &options, p2p);
+    }
+    // A kernel that is named is run, on the CPU by its real-number meaning.
+    let is_native = entry.native && args.p2p.is_none();
+    let mut backend = (entry.open)(&args.engine.options(place, args.threads)?);
+    if !is_native {
+        backend.prepare(&p2p, expected_pairs(&args, &options))?;
+    }
+    let points = files::points(&args)?;
+    if !is_native && !bound.is_complex && points.im.is_some() && options.kernel == Kernel::Harmonic {
+        return Err(Failure::Usage(format!("{} takes real strengths, but these are complex", p2p.name)));
+    }
+    let targets = files::targets(&args)?;
     if let Some(path) = &args.save_particles {
-        write_columns(path, &points.columns())?;
+        files::write_columns(path, &points.columns())?;
     }
     let geometry =
         Geometry { sources: [&points.x, &points.y], targets: targets.as_ref().map(|[x, y]| [&x[..], &y[..]]) };
     let sets = sets(&args, &points);
-    let on_card = match args.backend {
-        BackendArg::Cpu => None,
-        BackendArg::Cuda => on_card(&args, geometry, &sets, &options)?,
+    let on_card = match is_native && entry.needs == Needs::Gpu {
+        true => on_card(&args, geometry, &sets, &options)?,
+        false => None,
     };
     let (solutions, stats) = match on_card {
         Some(found) => found,
-        None => solve(&args, geometry, &sets, &options)?,
+        None => {
+            let mut pipelines = Pipelines::new(&mut *backend, &p2p, &args.params);
+            let mut pipelines = (!is_native).then_some(&mut pipelines as &mut dyn Executor);
+            solve(&args, geometry, &sets, &options, pipelines.as_mut_slice())?
+        }
     };
-    write(&args, &solutions, &stats)
+    files::write(&args, &solutions, &stats, &p2p)
+}
+
+/// About how many pairs there will be, before any point is read or drawn.
+fn expected_pairs(args: &Args, options: &Options) -> u64 {
+    // A point in a file is three numbers of about eight bytes; a target has the sources of about 16 boxes.
+    let bytes = |path: &PathBuf| path.metadata().map_or(0, |m| m.len() as usize);
+    let n = args.particles.as_ref().map_or(args.n, |path| bytes(path) / 24);
+    n.saturating_mul(n.min(16 * options.leaf)) as u64
 }
 
 /// The sets of strengths that are run one by one: with the kernel `log`, complex ones are two.
@@ -201,6 +244,7 @@ fn solve(
     geometry: Geometry,
     sets: &[Strengths],
     options: &Options,
+    executors: &mut [&mut dyn Executor],
 ) -> Result<(Vec<Solution>, Stats), Failure> {
     let mut shown: Option<(&'static str, Progress)> = None;
     let progress = &mut |stage, done, total| {
@@ -218,12 +262,12 @@ fn solve(
                 samples: args.check.unwrap_or(SAMPLES),
                 is_leaf_free: args.leaf.is_none(),
             };
-            let tuned = tune::within(wanted, &problem, options, progress).map_err(failure)?;
+            let tuned = tune::within(wanted, &problem, options, executors, progress).map_err(failure)?;
             (tuned.plan, tuned.solutions, Some(tuned.errors))
         }
         None => {
             let plan = Plan::new(geometry, options).map_err(failure)?;
-            let run = |set: &Strengths| plan.run(set, &mut [], progress).map_err(failure);
+            let run = |set: &Strengths| plan.run(set, executors, progress).map_err(failure);
             let solutions = sets.iter().map(run).collect::<Result<Vec<_>, Failure>>()?;
             (plan, solutions, None)
         }
@@ -231,7 +275,8 @@ fn solve(
     if let (Some(count), None) = (args.check, &error) {
         error = Some(errors(count, args.seed, geometry, sets, options, &solutions));
     }
-    let stats = Stats { error, ..Stats::of(&plan, &solutions) };
+    let backend = executors.iter().map(|e| e.name()).next().unwrap_or(Stats::NATIVE);
+    let stats = Stats { error, backend: backend.into(), ..Stats::of(&plan, &solutions) };
     Ok((solutions, stats))
 }
 
@@ -248,128 +293,4 @@ fn options(args: &Args) -> Options {
     let order = args.order.unwrap_or(ORDER);
     let leaf = args.leaf.unwrap_or_else(|| tune::leaf(order, kernel, precision));
     Options { kernel, order, theta: args.theta, leaf, precision }
-}
-
-/// Says of the files that are to be written whether they can be, and that no two are one.
-fn check_outputs(args: &Args) -> Result<(), Failure> {
-    let named = [("-o", &args.output), ("--json", &args.json), ("--save-particles", &args.save_particles)];
-    output::check_apart(&named)
-}
-
-fn points(args: &Args) -> Result<Points, Failure> {
-    let Some(path) = &args.particles else {
-        if args.n > MOST_PARTICLES {
-            return Err(Failure::Usage(format!("--n takes up to {MOST_PARTICLES} particles, not {}", args.n)));
-        }
-        memory::check(args.n as u64 * BYTES_A_POINT, format!("an FMM of {} points", args.n))?;
-        let distribution = match args.dist {
-            DistArg::Uniform => Distribution::Uniform,
-            DistArg::Normal => Distribution::Normal,
-            DistArg::Layer => Distribution::Layer,
-        };
-        let charge = match args.charge {
-            ChargeArg::Random => Charge::Random,
-            ChargeArg::Positive => Charge::Positive,
-            ChargeArg::Mass => Charge::Mass,
-        };
-        return Ok(Points::random(args.n, distribution, charge, args.complex, args.seed));
-    };
-    let bytes = input::read(path)?;
-    let read = match npy::is_npy(&bytes) {
-        true => Points::from_npy(&bytes),
-        false => Points::from_csv(input::csv(path, &bytes)?),
-    };
-    read.map_err(|e| Failure::file(path, e))
-}
-
-/// The targets, where they are not the sources.
-fn targets(args: &Args) -> Result<Option<[Vec<f64>; 2]>, Failure> {
-    let Some(path) = &args.targets else { return Ok(None) };
-    let bytes = input::read(path)?;
-    let read = match npy::is_npy(&bytes) {
-        true => files::targets_from_npy(&bytes),
-        false => files::targets_from_csv(input::csv(path, &bytes)?),
-    };
-    read.map(Some).map_err(|e| Failure::file(path, e))
-}
-
-/// The results as columns of a file.
-fn columns(args: &Args, solutions: &[Solution]) -> Vec<(String, Vec<f64>)> {
-    let suffix = |set: usize| if set == 0 { "" } else { "_im" };
-    let of = |(set, solution): (usize, &Solution)| {
-        let [a, b] = solution.field.vector.clone();
-        match args.kernel {
-            KernelArg::Harmonic => vec![("re".to_string(), a), ("im".to_string(), b)],
-            KernelArg::Log => {
-                let named = |name: &str| format!("{name}{}", suffix(set));
-                vec![(named("potential"), solution.field.potential.clone()), (named("gx"), a), (named("gy"), b)]
-            }
-        }
-    };
-    solutions.iter().enumerate().flat_map(of).collect()
-}
-
-fn write(args: &Args, solutions: &[Solution], stats: &Stats) -> Result<(), Failure> {
-    if let Some(path) = &args.output {
-        let columns = columns(args, solutions);
-        write_columns(path, &columns.iter().map(|(name, c)| (name.clone(), &c[..])).collect::<Vec<_>>())?;
-    }
-    if let Some(path) = &args.json {
-        output::write_json(path, stats)?;
-    }
-    // Results that go to standard output are not mixed with a table for people.
-    let standard = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
-    if !standard(&args.output) && !standard(&args.json) && !standard(&args.save_particles) {
-        output::print(&table(stats))?;
-    }
-    Ok(())
-}
-
-/// Writes an `.npy` file or CSV, by the ending of its name.
-fn write_columns(path: &Path, columns: &[(String, &[f64])]) -> Result<(), Failure> {
-    let is_npy = path.extension().is_some_and(|e| e == "npy");
-    let bytes = if is_npy { npy::write_columns(columns) } else { to_csv(columns).into_bytes() };
-    output::write_with(path, |out: &mut dyn Write| out.write_all(&bytes))
-}
-
-/// The table of a run.
-fn table(s: &Stats) -> String {
-    let mut out = format!(
-        "FMM of {} points of a plane on {}: kernel {}, order {}, theta {}, leaf {}, {} levels\n\n{:<8} {:>10} {:>14}\n",
-        s.n, s.backend, s.kernel, s.order, s.theta, s.leaf, s.levels, "stage", "seconds", "pairs"
-    );
-    let t = &s.seconds;
-    let rows = [
-        ("sort", t.sort, None),
-        ("connect", t.connect, None),
-        ("P2M", t.p2m, None),
-        ("M2M", t.m2m, None),
-        ("M2L", t.m2l, Some(s.pairs.m2l)),
-        ("P2L", t.p2l, Some(s.pairs.p2l)),
-        ("L2L", t.l2l, None),
-        ("L2P", t.l2p, None),
-        ("M2P", t.m2p, Some(s.pairs.m2p)),
-        ("P2P", t.p2p, Some(s.pairs.p2p)),
-    ];
-    for (stage, seconds, pairs) in rows {
-        let pairs = pairs.map_or("-".into(), |p| p.to_string());
-        out += &format!("{stage:<8} {seconds:>10.4} {pairs:>14}\n");
-    }
-    out += &format!("{:<8} {:>10.4}\n", "total", t.total);
-    let Some(e) = &s.error else { return out };
-    out += &format!("\ntargets compared with direct summation: {}\n", e.samples);
-    let number = |x: f64| format!("{x:.3e}");
-    let mut rows = vec![
-        ("potential, relative L2 error", number(e.potential_rel_l2)),
-        ("potential, largest relative error of a target", number(e.potential_largest)),
-    ];
-    let gradient = [
-        ("gradient, relative L2 error", e.gradient_rel_l2),
-        ("gradient, median relative error", e.gradient_median),
-        ("gradient, 99th percentile", e.gradient_p99),
-        ("gradient, largest relative error of a target", e.gradient_largest),
-    ];
-    rows.extend(gradient.into_iter().filter_map(|(name, x)| Some((name, number(x?)))));
-    rows.iter().for_each(|(name, value)| out += &format!("{name}: {value}\n"));
-    out
 }

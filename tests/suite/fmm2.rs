@@ -1,7 +1,9 @@
 //! `pairforge fmm2` from end to end: files, the same bits everywhere, sums over pairs of its own, and what it refuses.
 
-use crate::common::command::{check_in, keys};
-use crate::common::{Ended, Place};
+use crate::common::command::{check_in, check_wrong_files, keys};
+#[cfg(unix)]
+use crate::common::simulated::Simulated;
+use crate::common::{Ended, Place, has_verilator};
 
 /// Runs it; it must succeed without a word on stderr.
 fn run(p: &Place, words: &str) -> Ended {
@@ -94,7 +96,13 @@ fn statistics_have_their_keys_and_errors_fall_with_the_order() {
     let found = error("--order 5");
     keys(
         &found,
-        &["backend", "kernel", "n", "order", "theta", "leaf", "precision", "levels", "seconds", "pairs", "error"],
+        &[
+            ["backend", "kernel", "n", "order", "theta", "leaf", "precision", "levels", "seconds", "pairs", "error"]
+                .as_slice(),
+            &["waited", "streamed", "recomputed", "close_pairs", "shared_grid_points"],
+            &["cycles", "utilisation", "words", "flags"],
+        ]
+        .concat(),
     );
     keys(
         &found["seconds"],
@@ -122,6 +130,106 @@ fn a_tolerance_is_kept() {
     check_in(&p, "fmm2 --n 500 --leaf 5 --tol 1e-30", 2, &[], &["out of reach"]);
 }
 
+/// Pairs apart and together, a pair that is too close for the grid of a kernel, and two points at one place.
+const POINTS: &str =
+    "x,y,re,im\n0.1,0.2,1,-1\n0.100000001,0.2,0.5,0.25\n0.7,0.3,-1,0\n0.7,0.3,0.5,0.5\n0.4,0.9,0.3,-0.2\n";
+
+#[test]
+fn backends_give_the_same_bits() {
+    let p = Place::new();
+    p.write("few.csv", POINTS);
+    for (kernel, input) in
+        [("harmonic", "--particles few.csv"), ("log", "--particles few.csv"), ("log", "--n 60 --leaf 6")]
+    {
+        let words = format!("--kernel {kernel} {input} --check 60");
+        run(&p, &format!("{words} --backend emulator -o wanted.csv --json wanted.json"));
+        let wanted = p.json("wanted.json");
+        let vector = if kernel == "log" { "gradient_rel_l2" } else { "potential_rel_l2" };
+        assert!(wanted["error"][vector].as_f64().expect("a number") < 3e-5, "{wanted}");
+        let close = if input.contains("few") { 1 } else { 0 };
+        assert_eq!((&wanted["backend"], wanted["close_pairs"].as_u64()), (&"emulator".into(), Some(close)), "{wanted}");
+        // Lanes, groups of lanes, and a j memory that holds a few sources.
+        for engine in
+            ["--pipelines 3", "--pipelines 6 --groups 2", "--jmem 64 --pipelines 1", "--threads 1 --stream 64"]
+        {
+            run(&p, &format!("{words} --backend emulator {engine} -o found.csv"));
+            assert_eq!(p.text("found.csv"), p.text("wanted.csv"), "{kernel} {engine}");
+        }
+        if input.contains("few") && has_verilator() {
+            run(&p, &format!("{words} --backend cycle --pipelines 2 --groups 2 -o found.csv --json found.json"));
+            assert_eq!(p.text("found.csv"), p.text("wanted.csv"), "{kernel}");
+            let found = p.json("found.json");
+            assert!(found["cycles"]["p2p"].as_u64() > Some(0) && found["cycles"]["m2l"].is_null(), "{found}");
+            assert_eq!((&found["streamed"], &found["flags"]), (&wanted["streamed"], &wanted["flags"]));
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_simulated_board_gives_the_bits_of_the_emulator() {
+    if !has_verilator() {
+        return;
+    }
+    let p = Place::new();
+    p.write("few.csv", POINTS);
+    p.run("build harmonic2d -o d --pipelines 2 --jmem 1024 --freq 48 --target ecp5").expect(0);
+    run(&p, "--particles few.csv --backend emulator -o wanted.csv");
+    let simulated = Simulated::start(&p, "sim", "ulx3s d");
+    run(&p, &format!("--particles few.csv --backend board:{} -o found.csv --json found.json", simulated.port));
+    assert_eq!(p.text("found.csv"), p.text("wanted.csv"));
+    let found = p.json("found.json");
+    assert!(found["waited"].is_object() && found["words"]["i"].as_u64() > Some(0), "{found}");
+    assert!(simulated.end(&p, "sim")["cycles"].as_u64() > Some(0));
+}
+
+#[test]
+fn kernels_of_ones_own_run_and_others_are_refused() {
+    let p = Place::new();
+    let words = "--n 200 --complex --order 30 --check 200 --json s.json";
+    // On the CPU a kernel that is named runs by its real meaning.
+    run(&p, &format!("{words} --p2p harmonic2d"));
+    let found = p.json("s.json");
+    assert!(found["error"]["potential_rel_l2"].as_f64().expect("a number") < 1e-6, "{found}");
+    assert!(found["streamed"]["p2p"] == found["pairs"]["p2p"] && found["backend"] == "cpu", "{found}");
+    for (options, code, part) in [
+        ("--p2p log2d", 1, "gout"),
+        ("--kernel log --p2p harmonic2d", 1, "`gout[2] fout` is missing"),
+        ("--p2p p2p_paper", 1, "must be `xi[2] ipin`"),
+        ("--param a=1", 2, "--p2p"),
+        ("--p2p harmonic2d --param a=1", 1, "no parameter `a`"),
+        ("--backend nowhere", 2, "there is no backend"),
+        ("--backend board", 2, "needs to know where"),
+        ("--backend emulator --ii 2", 2, "builds no pipeline"),
+        ("--backend emulator --tol 1e-9", 2, "formats of the P2P kernel"),
+    ] {
+        check_in(&p, &format!("fmm2 --n 200 {options}"), code, &[], &[part]);
+    }
+    run(&p, "--n 500 --backend emulator --tol 1e-3 --json s.json");
+    assert!(p.json("s.json")["error"]["potential_rel_l2"].as_f64().expect("a number") < 1e-3);
+}
+
+#[test]
+fn a_board_is_predicted_and_a_report_written() {
+    let p = Place::new();
+    run(&p, "--n 2000 --predict ulx3s --pipelines 4 --json p.json");
+    let predicted = p.json("p.json");
+    let number =
+        |key: &str| predicted.pointer(key).and_then(|x| x.as_f64()).unwrap_or_else(|| panic!("{key} {predicted}"));
+    assert_eq!((&predicted["kernel"], &predicted["predicted"]), (&"harmonic2d".into(), &serde_json::json!(["p2p"])));
+    // The line takes at least the words of all points and results, the engine a clock for each four pairs.
+    assert!(number("/p2p_seconds") > 2000.0 * 8.0 * 4.0 * 10.0 / number("/baud"), "{predicted}");
+    assert!(number("/p2p_seconds") > number("/pairs/p2p") / 4.0 / (number("/clock_mhz") * 1e6), "{predicted}");
+    assert!(predicted["leaves"].as_array().expect("a list").len() > 4 && number("/cycles") > 0.0, "{predicted}");
+    assert!(run(&p, "--n 500 --kernel log --predict ulx3s").out.contains("P2P by log2d on ulx3s predicted"));
+    check_in(&p, "fmm2 --predict toaster", 2, &[], &["there is no board `toaster`"]);
+    check_in(&p, "fmm2 --predict ulx3s --backend emulator", 2, &[], &["cannot be used with"]);
+
+    run(&p, "--n 500 --backend emulator --check 100 --report r.html");
+    let page = p.text("r.html");
+    assert!(page.contains("FMM of 500 points of a plane on emulator") && page.contains("points to points"), "{page}");
+}
+
 #[test]
 fn what_is_wrong_is_told() {
     let p = Place::new();
@@ -133,15 +241,9 @@ fn what_is_wrong_is_told() {
         ("w.csv", b"x,y,q\n1,2,\xff\n", "neither"),
         ("w.npy", b"\x93NUMPY\x01\x00", "w.npy"),
     ];
-    for (name, bytes, part) in wrong {
-        p.write(name, bytes);
-        for option in ["--particles", "--n 5 --targets"] {
-            let ended = p.run(&format!("fmm2 {option} {name} -o none.csv")).expect(1);
-            let is_told = ended.err.contains(part) || option.contains("targets");
-            assert!(is_told && ended.err.contains(name), "{}", ended.err);
-            assert!(!p.path("none.csv").exists());
-        }
-    }
+    check_wrong_files(&p, "fmm2 --particles", wrong);
+    // As targets, they have columns of which others are wrong.
+    check_wrong_files(&p, "fmm2 --n 5 --targets", &wrong.iter().map(|w| (w.0, w.1, w.0)).collect::<Vec<_>>());
     for (words, part) in [
         ("--order 0", "the order must be 1 to 60"),
         ("--order 61", "the order must be 1 to 60"),

@@ -2,16 +2,16 @@
 
 use super::particles::Columns;
 
-/// The points of a problem, in the user's units. Either set may be empty.
+/// The points of a problem in `D` dimensions, in the user's units. Either set may be empty.
 #[derive(Clone, Copy, Debug)]
-pub struct Geometry<'a> {
-    pub sources: Columns<'a>,
+pub struct Geometry<'a, const D: usize = 3> {
+    pub sources: [&'a [f64]; D],
     /// Where the field is wanted, if not at the sources.
-    pub targets: Option<Columns<'a>>,
+    pub targets: Option<[&'a [f64]; D]>,
 }
 
-impl<'a> From<Columns<'a>> for Geometry<'a> {
-    fn from(sources: Columns<'a>) -> Geometry<'a> {
+impl<'a, const D: usize> From<[&'a [f64]; D]> for Geometry<'a, D> {
+    fn from(sources: [&'a [f64]; D]) -> Geometry<'a, D> {
         Geometry { sources, targets: None }
     }
 }

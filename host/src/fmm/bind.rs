@@ -22,6 +22,8 @@ pub enum Feed {
     At(usize),
     /// A particle's charge.
     Charge,
+    /// The real (0) or the imaginary part (1) of a point's strength.
+    Strength(usize),
     /// The square of the softening length.
     Eps2,
     /// The edge of the particles' box in the user's units.
@@ -36,12 +38,12 @@ pub enum Feed {
 }
 
 /// A pin that a kernel may or must have.
-struct Wanted {
-    name: &'static str,
-    class: PinClass,
-    len: Option<u32>,
-    feed: fn(usize) -> Feed,
-    optional: bool,
+pub(crate) struct Wanted {
+    pub name: &'static str,
+    pub class: PinClass,
+    pub len: Option<u32>,
+    pub feed: fn(usize) -> Feed,
+    pub optional: bool,
 }
 
 /// The elements of one class in record order.
@@ -210,7 +212,7 @@ fn declaration(name: &str, class: PinClass, len: Option<u32>) -> String {
 }
 
 /// Whether values are given for all parameters of a kernel's own, and for nothing else.
-fn check_given(graph: &Graph, wanted: &[Wanted], given: &[(String, f64)]) -> Result<(), BindError> {
+pub(crate) fn check_given(graph: &Graph, wanted: &[Wanted], given: &[(String, f64)]) -> Result<(), BindError> {
     let name = &graph.name;
     let is_own = |p: &&Pin| p.class == PinClass::Param && wanted.iter().all(|w| w.name != p.name);
     let own: Vec<&Pin> = graph.pins.iter().filter(is_own).collect();
@@ -241,7 +243,12 @@ fn check_given(graph: &Graph, wanted: &[Wanted], given: &[(String, f64)]) -> Res
 }
 
 /// All that is wrong with a kernel's pins, in one message; parameters that are `given` may be there besides.
-fn check_pins(stage: &str, graph: &Graph, wanted: &[Wanted], given: &[(String, f64)]) -> Result<(), BindError> {
+pub(crate) fn check_pins(
+    stage: &str,
+    graph: &Graph,
+    wanted: &[Wanted],
+    given: &[(String, f64)],
+) -> Result<(), BindError> {
     let mut wrong = Vec::new();
     for w in wanted {
         let shape = declaration(w.name, w.class, w.len);
@@ -275,7 +282,7 @@ fn check_pins(stage: &str, graph: &Graph, wanted: &[Wanted], given: &[(String, f
 }
 
 /// The feeds of i, j and params; the pins were checked.
-fn feeds(graph: &Graph, wanted: &[Wanted], given: &[(String, f64)]) -> [Feeds; 3] {
+pub(crate) fn feeds(graph: &Graph, wanted: &[Wanted], given: &[(String, f64)]) -> [Feeds; 3] {
     [PinClass::Ipin, PinClass::Jpin, PinClass::Param].map(|class| {
         let feed = |(pin, element): (usize, u32)| {
             let pin = &graph.pins[pin];
@@ -288,13 +295,13 @@ fn feeds(graph: &Graph, wanted: &[Wanted], given: &[(String, f64)]) -> [Feeds; 3
 }
 
 /// Places of a pin's elements among the outputs; empty if there is none.
-fn outputs_of(graph: &Graph, name: &str) -> Vec<usize> {
+pub(crate) fn outputs_of(graph: &Graph, name: &str) -> Vec<usize> {
     let of = |o: &pg2::graph::Output| graph.pins[o.pin].name == name;
     graph.outputs.iter().enumerate().filter(|(_, o)| of(o)).map(|(k, _)| k).collect()
 }
 
 /// The kernel's coordinates of a box of edge 1: 2^31 for ints, 1 for fixeds.
-fn coordinate_unit(graph: &Graph, format: Format) -> Result<f64, BindError> {
+pub(crate) fn coordinate_unit(graph: &Graph, format: Format) -> Result<f64, BindError> {
     let wrong = |why: &str| Err(BindError(format!("coordinates of {} are {format}; {why}", graph.name)));
     match format {
         Format::Int { width, signed: true } if width >= 32 => Ok(2f64.powi(31)),

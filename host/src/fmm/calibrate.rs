@@ -20,7 +20,7 @@ impl Default for Units {
 }
 
 /// How far a kernel may be from 1/r or from M2L, relatively: fitted functions are no better.
-const TOLERANCE: f64 = 1e-3;
+pub(crate) const TOLERANCE: f64 = 1e-3;
 
 /// The units of a P2P kernel, or that it is not 1/r.
 pub fn p2p(graph: &Graph, kernel: &P2p) -> Result<Units, BindError> {
@@ -102,7 +102,7 @@ pub fn m2l(graph: &Graph, kernel: &M2l, near2: u64) -> Result<(), BindError> {
 }
 
 /// The power of two that is meant, where one is near.
-fn snap(x: f64) -> f64 {
+pub(crate) fn snap(x: f64) -> f64 {
     let power = x.abs().log2().round();
     let near = power.exp2().copysign(x);
     if power.is_finite() && (near - x).abs() <= TOLERANCE * x.abs() { near } else { x }

@@ -151,7 +151,7 @@ impl Work {
         (slots > 0.0).then(|| self.streamed as f64 * self.ii.max(1) as f64 / slots)
     }
 
-    pub(super) fn add(&mut self, outcome: &Outcome) {
+    pub(crate) fn add(&mut self, outcome: &Outcome) {
         self.streamed += outcome.pairs;
         self.pipelines = outcome.pipelines;
         self.ii = outcome.ii;

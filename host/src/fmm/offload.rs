@@ -5,8 +5,10 @@ mod m2l;
 mod meaning;
 mod p2p;
 
+pub(crate) use close::{MOST, Replaced};
 pub(super) use p2p::by_leaf;
 pub use p2p::direct;
+pub(crate) use p2p::{Records, WRONG_P2P, grid_pattern, value};
 
 use crate::expansion::basis::Basis;
 use crate::expansion::taylor::Operators;
@@ -148,12 +150,16 @@ fn segment(range: &(u32, u32)) -> SourceRange {
 }
 
 /// Gives every element the format in which the backend's records hold it.
-fn hold(feeds: [&mut Feeds; 3], backend: &dyn Backend) {
+pub(crate) fn hold(feeds: [&mut Feeds; 3], backend: &dyn Backend) {
     feeds.into_iter().flatten().for_each(|(_, format)| *format = backend.held(*format));
 }
 
 /// A table of `n` records, and for each whether all its values were in range.
-fn table(n: usize, feeds: &Feeds, value: impl Fn(usize, Feed, Format) -> (u64, bool) + Sync) -> (Table, Vec<bool>) {
+pub(crate) fn table(
+    n: usize,
+    feeds: &Feeds,
+    value: impl Fn(usize, Feed, Format) -> (u64, bool) + Sync,
+) -> (Table, Vec<bool>) {
     let mut bits = vec![0; n * feeds.len()];
     let mut fits = vec![true; n];
     if !feeds.is_empty() {

@@ -1,22 +1,21 @@
 //! The far field on the CPU and P2P on a device at the same time, as in Hu, Gumerov and Duraiswami (SC 2011).
 
 use super::FmmError;
-use super::executor::Work;
-use super::stats::{Seconds, Waited};
+use super::stats::Waited;
 use std::time::Instant;
 
 /// What both gave, and how long one waited for the other.
-pub(super) struct Both {
-    pub far: (Vec<Work>, Seconds),
-    pub near: Vec<Work>,
+pub(crate) struct Both<F, N> {
+    pub far: F,
+    pub near: N,
     pub waited: Waited,
 }
 
 /// Runs the far field on a thread of its own beside P2P on this one.
-pub(super) fn both(
-    far: impl FnOnce() -> (Vec<Work>, Seconds) + Send,
-    near: impl FnOnce() -> Result<Vec<Work>, FmmError>,
-) -> Result<Both, FmmError> {
+pub(crate) fn both<F: Send, N>(
+    far: impl FnOnce() -> F + Send,
+    near: impl FnOnce() -> Result<N, FmmError>,
+) -> Result<Both<F, N>, FmmError> {
     let start = Instant::now();
     let seconds = || start.elapsed().as_secs_f64();
     std::thread::scope(|scope| {

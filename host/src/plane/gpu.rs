@@ -1,12 +1,12 @@
 //! All stages on a GPU, mesh and lists included, beside which the CPU does nothing.
 
-use super::stats::{Seconds, Stats};
+use super::stats::{Kernels, Seconds, Stats};
 use super::{Field, Geometry, Kernel, Options, Solution, Strengths, mesh, options};
 use crate::cuda::device::Device;
 use crate::cuda::plane::{Columns, MOST_LEVELS, Plane, Run, STAGES, Settings, Shape};
 use crate::cuda::whole::card::Card;
 use crate::cuda::{CudaError, compile};
-use crate::fmm::stats::Pairs;
+use crate::fmm::stats::{self, Pairs};
 use crate::fmm::{FmmError, Precision};
 use crate::job::BackendError;
 use std::time::Instant;
@@ -128,7 +128,7 @@ impl<C: Card> Gpu<C> {
 impl From<Answer> for Solution {
     fn from(answer: Answer) -> Solution {
         let seconds = Seconds::of_card(&answer);
-        Solution { field: answer.field, seconds, work: Vec::new() }
+        Solution { field: answer.field, seconds, waited: None, work: Vec::new() }
     }
 }
 
@@ -137,7 +137,8 @@ impl Seconds {
     fn of_card(answer: &Answer) -> Seconds {
         let [sort, connect, p2m, m2m, m2l, l2l, p2p, l2p] = answer.run.seconds;
         let total = answer.sent + answer.run.total + answer.fetched;
-        Seconds { sort, connect, p2m, m2m, m2l, l2l, p2p, l2p, total, ..Seconds::default() }
+        let stages = stats::Seconds { p2m, m2m, m2l, l2l, p2p, l2p, total, ..Seconds::of_mesh(sort, connect).stages };
+        Seconds { sort, connect, stages }
     }
 }
 
@@ -147,23 +148,16 @@ impl Stats {
         let mut seconds = Seconds::default();
         for answer in answers {
             let own = Seconds::of_card(answer);
-            seconds = Seconds {
-                sort: seconds.sort + own.sort,
-                connect: seconds.connect + own.connect,
-                p2m: seconds.p2m + own.p2m,
-                m2m: seconds.m2m + own.m2m,
-                m2l: seconds.m2l + own.m2l,
-                l2l: seconds.l2l + own.l2l,
-                l2p: seconds.l2p + own.l2p,
-                p2p: seconds.p2p + own.p2p,
-                total: seconds.total + own.total,
-                ..seconds
-            };
+            seconds.sort += own.sort;
+            seconds.connect += own.connect;
+            seconds.stages.tree += own.stages.tree;
+            seconds.stages.total += own.stages.total;
+            seconds.stages.add(&own.stages);
         }
         let status = answers.first().map(|answer| answer.run.status).unwrap_or_default();
         Stats {
             backend: "cuda".into(),
-            kernel: if options.kernel == Kernel::Harmonic { "harmonic" } else { "log" },
+            kernel: options.kernel.name(),
             n: geometry.sources[0].len(),
             targets: geometry.targets.map(|targets| targets[0].len()),
             order: options.order,
@@ -172,7 +166,9 @@ impl Stats {
             precision: "f64",
             levels: answers.first().map_or(1, |answer| answer.levels + 1),
             seconds,
+            waited: None,
             pairs: Pairs { p2p: status.pairs, m2l: status.items[0], m2p: status.m2p, p2l: status.p2l },
+            kernels: Kernels::default(),
             error: None,
         }
     }

@@ -5,6 +5,7 @@ use super::mesh::{Points, first};
 use super::near::{Sources, add_near};
 use super::points::{Place, Room, Setting, from_local, from_multipole, to_local, to_multipole};
 use super::shift::{self, Ratios, Shift, m2l, shift};
+use super::single::{Single, near_single};
 use super::{Coefficients, Expansions, Kernel, Plan, Stage, State, wide};
 use crate::arith::vector::{Isa, Vectors};
 use crate::arith::wide::Wide;
@@ -320,51 +321,107 @@ impl Far<'_> {
 /// stay in the range of f64.
 const SHORT: f64 = 1.0 / 4096.0;
 
-fn p2p(state: &mut State) {
-    let State { plan, strengths, sums, wide, .. } = state;
-    let (mesh, lists, isa) = (&plan.mesh, &plan.lists, Isa::best());
-    let setting = Setting { kernel: plan.options.kernel, order: plan.options.order, log_unit: mesh.frame.log_unit() };
-    let (points, targets) = (&mesh.sources, mesh.targets());
-    let sources = Sources { x: &points.x, y: &points.y, re: &strengths.re, im: &strengths.im };
-    let is_wide = |a: usize, b: u32| mesh.exact.is_some() && mesh.boxes.is_tiny[a] && mesh.boxes.is_tiny[b as usize];
-    let here = Place { centre: [0.0; 2], unit: 1.0 };
-    let of_part = |(room, ranges): &mut (Room, Vec<Range<usize>>), mut part: Part| {
-        for k in part.boxes.clone() {
-            ranges.clear();
-            for source in lists.near.of(k).iter().filter(|s| !is_wide(k, **s)) {
-                let range = points.range(*source as usize);
-                match ranges.last_mut() {
-                    Some(last) if last.end == range.start => last.end = range.end,
-                    _ => ranges.push(range),
-                }
-            }
-            let range = targets.range(k);
-            room.place(&targets.x[range.clone()], &targets.y[range.clone()], &here);
-            room.clear_sums();
-            let Room { x, y, sums, .. } = &mut *room;
-            add_near::<f64>(isa, sources, ranges, setting, [x, y], sums.each_mut().map(|s| &mut s[..]));
-            part.add(range, room, 1.0);
+/// Whether two finest boxes may have points so close that P2P needs wide arithmetic.
+fn is_wide(plan: &Plan, a: usize, b: u32) -> bool {
+    let mesh = &plan.mesh;
+    mesh.exact.is_some() && mesh.boxes.is_tiny[a] && mesh.boxes.is_tiny[b as usize]
+}
+
+/// The sorted sources that act on the targets of a finest box by P2P, but for those of [`far_beyond`].
+pub(super) fn near_ranges(plan: &Plan, k: usize, ranges: &mut Vec<Range<usize>>) {
+    ranges.clear();
+    for source in plan.lists.near.of(k).iter().filter(|s| !is_wide(plan, k, **s)) {
+        let range = plan.mesh.sources.range(*source as usize);
+        match ranges.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => ranges.push(range),
         }
-    };
-    parts(targets, sums).into_par_iter().for_each_init(Default::default, of_part);
-    if mesh.exact.is_some() {
-        wide.extend(far_beyond(plan, strengths, is_wide));
     }
 }
 
+/// P2P in f64.
+pub(super) struct Near<'a> {
+    setting: Setting,
+    sources: Sources<'a, f64>,
+    is_apart: bool,
+    isa: Isa,
+}
+
+impl<'a> Near<'a> {
+    pub fn new(plan: &'a Plan, strengths: &'a super::Scaled) -> Near<'a> {
+        let (options, points) = (&plan.options, &plan.mesh.sources);
+        let log_unit = plan.mesh.frame.log_unit();
+        let setting = Setting { kernel: options.kernel, order: options.order, log_unit };
+        let sources = Sources { x: &points.x, y: &points.y, re: &strengths.re, im: &strengths.im };
+        Near { setting, sources, is_apart: plan.mesh.is_apart(), isa: Isa::best() }
+    }
+
+    /// Brings to the sums of a room what the sources in `ranges` give at some points.
+    pub fn at(&self, [x, y]: [&[f64]; 2], ranges: &[Range<usize>], room: &mut Room) {
+        room.place(x, y, &Place { centre: [0.0; 2], unit: 1.0 });
+        room.clear_sums();
+        let Room { x, y, sums, .. } = &mut *room;
+        let sums = sums.each_mut().map(|s| &mut s[..]);
+        add_near::<f64>(self.isa, self.sources, ranges, self.setting, [x, y], sums);
+    }
+
+    /// The same of all points of a box in f32 and in units of the box, if that is exact enough.
+    fn single(
+        &self,
+        [x, y]: [&[f64]; 2],
+        place: &Place,
+        ranges: &[Range<usize>],
+        (room, single): (&mut Room, &mut Single<f32>),
+    ) -> bool {
+        room.place(x, y, place);
+        room.clear_sums();
+        let mut close = 0;
+        near_single::<f32>(self.isa, self.sources, ranges, place, room, single, &mut close);
+        // Targets that are sources, and what fills up the last vector, meet themselves.
+        close == if self.is_apart { 0 } else { room.x.len() as u64 }
+    }
+}
+
+/// What a thread works in, for P2P.
+#[derive(Default)]
+struct NearScratch {
+    room: Room,
+    ranges: Vec<Range<usize>>,
+    single: Single<f32>,
+}
+
+fn p2p(state: &mut State) {
+    let State { plan, strengths, sums, wide, expansions } = state;
+    let (targets, near) = (plan.mesh.targets(), Near::new(plan, strengths));
+    let is_single = matches!(expansions, Expansions::F32(_)) && plan.options.kernel == Kernel::Harmonic;
+    let far = Far { plan, strengths };
+    let of_part = |NearScratch { room, ranges, single }: &mut NearScratch, mut part: Part| {
+        for k in part.boxes.clone() {
+            near_ranges(plan, k, ranges);
+            let range = targets.range(k);
+            let columns = [&targets.x[range.clone()], &targets.y[range.clone()]];
+            let place = far.place(plan.mesh.finest() + k);
+            if is_single && near.single(columns, &place, ranges, (room, single)) {
+                part.add(range, room, 1.0 / place.unit);
+            } else {
+                near.at(columns, ranges, room);
+                part.add(range, room, 1.0);
+            }
+        }
+    };
+    parts(targets, sums).into_par_iter().for_each_init(Default::default, of_part);
+    wide.extend(far_beyond(plan, strengths));
+}
+
 /// What targets in tiny boxes get from sources in such boxes.
-fn far_beyond(
-    plan: &Plan,
-    strengths: &super::Scaled,
-    is_wide: impl Fn(usize, u32) -> bool + Sync,
-) -> Vec<(usize, [Wide; 3])> {
+pub(super) fn far_beyond(plan: &Plan, strengths: &super::Scaled) -> Vec<(usize, [Wide; 3])> {
     let (mesh, lists) = (&plan.mesh, &plan.lists);
     let Some(exact) = &mesh.exact else { return Vec::new() };
     let of_target = |k: usize, t: usize| {
         let at = mesh.targets().order[t] as usize;
         let target = [exact.targets[0][at], exact.targets[1][at]];
         let mut sum = [Wide::default(); 3];
-        for s in lists.near.of(k).iter().filter(|s| is_wide(k, **s)) {
+        for s in lists.near.of(k).iter().filter(|s| is_wide(plan, k, **s)) {
             for j in mesh.sources.range(*s as usize) {
                 let place = mesh.sources.order[j] as usize;
                 let source = [exact.sources[0][place], exact.sources[1][place]];

@@ -15,6 +15,16 @@ pub enum Kernel {
     Log,
 }
 
+impl Kernel {
+    /// Its name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kernel::Harmonic => "harmonic",
+            Kernel::Log => "log",
+        }
+    }
+}
+
 /// The highest order of expansions.
 pub const MOST_ORDER: usize = 60;
 

@@ -3,12 +3,14 @@
 use super::lists::Lists;
 use super::mesh::{Mesh, Scale};
 use super::stats::Seconds;
-use super::{Coefficients, Executor, Expansions, Field, Geometry, Options, Stage, State, Strengths, Sums, Work};
+use super::{
+    Coefficients, Executor, Expansions, Field, Geometry, Options, Scaled, Stage, State, Strengths, Sums, Work,
+};
 use super::{native, options};
 use crate::arith::wide::Wide;
 use crate::fmm::executor::Progress;
-use crate::fmm::stats::Pairs;
-use crate::fmm::{FmmError, Precision};
+use crate::fmm::stats::{self, Pairs, Waited};
+use crate::fmm::{FmmError, Precision, overlap};
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -26,6 +28,8 @@ pub struct Plan {
 pub struct Solution {
     pub field: Field,
     pub seconds: Seconds,
+    /// Where P2P ran beside the other stages.
+    pub waited: Option<Waited>,
     /// What executors did.
     pub work: Vec<(Stage, Work)>,
 }
@@ -42,8 +46,7 @@ impl Plan {
         let lists = Lists::new(&mesh, options.theta);
         let connected = start.elapsed().as_secs_f64() - sorted;
         let pairs = count(&mesh, &lists);
-        let tree = sorted + connected;
-        let seconds = Seconds { tree, sort: sorted, connect: connected, total: tree, ..Seconds::default() };
+        let seconds = Seconds::of_mesh(sorted, connected);
         Ok(Plan { options: options.clone(), mesh, lists, pairs, seconds })
     }
 
@@ -63,25 +66,21 @@ impl Plan {
         executors.iter_mut().try_for_each(|e| e.bind(self))?;
         let start = Instant::now();
         let scaled = strengths.scaled(&self.mesh.sources.order);
-        let mut state = State {
-            plan: self,
-            strengths: &scaled,
-            expansions: self.expansions(),
-            sums: Sums::zeros(self.mesh.targets().len(), self.options.kernel),
-            wide: Vec::new(),
-        };
-        let (mut seconds, mut work) = (self.seconds, Vec::new());
-        for stage in Stage::FAR.into_iter().chain([Stage::P2p]) {
-            let begun = Instant::now();
-            match executors.iter_mut().find(|e| e.takes(stage)) {
-                Some(executor) => work.push((stage, executor.run(stage, &mut state, progress)?)),
-                None => native::run(stage, &mut state),
+        let mut state = State::new(self, &scaled, self.expansions());
+        let mut run = Stages { executors, seconds: stats::Seconds::default(), work: Vec::new(), progress };
+        let waited = match run.is_beside() {
+            true => Some(run.beside(&mut state)?),
+            false => {
+                Stage::FAR.into_iter().chain([Stage::P2p]).try_for_each(|stage| run.stage(stage, &mut state))?;
+                None
             }
-            *seconds.of(stage) += begun.elapsed().as_secs_f64();
-        }
+        };
+        let Stages { seconds: stages, work, .. } = run;
         let field = state.field()?;
-        seconds.total += start.elapsed().as_secs_f64();
-        Ok(Solution { field, seconds, work })
+        let mut seconds = self.seconds;
+        seconds.stages.add(&stages);
+        seconds.stages.total += start.elapsed().as_secs_f64();
+        Ok(Solution { field, seconds, waited, work })
     }
 
     /// Nothing computed yet. Expansions are in f32 where that was asked for and holds them.
@@ -100,10 +99,62 @@ impl Plan {
     }
 }
 
+/// A run's executors, what they did, and the seconds of the stages.
+struct Stages<'a, 'e, 'p> {
+    executors: &'a mut [&'e mut dyn Executor],
+    seconds: stats::Seconds,
+    work: Vec<(Stage, Work)>,
+    progress: &'a mut Progress<'p>,
+}
+
+impl Stages<'_, '_, '_> {
+    fn stage(&mut self, stage: Stage, state: &mut State) -> Result<(), FmmError> {
+        let start = Instant::now();
+        match self.executors.iter_mut().find(|e| e.takes(stage)) {
+            Some(executor) => self.work.push((stage, executor.run(stage, state, self.progress)?)),
+            None => native::run(stage, state),
+        }
+        *self.seconds.of(stage) += start.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    /// Whether P2P runs on a device while the CPU does all other stages.
+    fn is_beside(&self) -> bool {
+        let device = self.executors.iter().find(|e| e.takes(Stage::P2p)).is_some_and(|e| e.is_device());
+        device && Stage::FAR.iter().all(|stage| !self.executors.iter().any(|e| e.takes(*stage)))
+    }
+
+    /// Runs P2P beside all other stages.
+    fn beside(&mut self, state: &mut State) -> Result<Waited, FmmError> {
+        let mut near = State::new(state.plan, state.strengths, Expansions::F64(Coefficients::zeros(0, 0)));
+        let far = || {
+            let mut seconds = stats::Seconds::default();
+            for stage in Stage::FAR {
+                let start = Instant::now();
+                native::run(stage, state);
+                *seconds.of(stage) += start.elapsed().as_secs_f64();
+            }
+            seconds
+        };
+        let both = overlap::both(far, || self.stage(Stage::P2p, &mut near))?;
+        self.seconds.add(&both.far);
+        // P2P adds once to each sum, so that the bits are those of one stage after the other.
+        let columns = state.sums.columns_mut().zip(near.sums.columns());
+        columns.for_each(|(to, from)| to.iter_mut().zip(from).for_each(|(to, x)| *to += x));
+        state.wide.extend(near.wide);
+        Ok(both.waited)
+    }
+}
+
 /// The highest order whose coefficients f32 holds; it is above the one whose error is that of f32.
 const MOST_F32: usize = 24;
 
-impl State<'_> {
+impl<'a> State<'a> {
+    fn new(plan: &'a Plan, strengths: &'a Scaled, expansions: Expansions) -> State<'a> {
+        let sums = Sums::zeros(plan.mesh.targets().len(), plan.options.kernel);
+        State { plan, strengths, expansions, sums, wide: Vec::new() }
+    }
+
     /// The results in the order of the input and the user's units.
     fn field(&self) -> Result<Field, FmmError> {
         let (targets, kernel) = (self.plan.mesh.targets(), self.plan.options.kernel);

@@ -17,6 +17,11 @@ pub trait Executor {
     /// Whether it runs this stage.
     fn takes(&self, stage: Stage) -> bool;
 
+    /// Whether its stages leave the CPU free.
+    fn is_device(&self) -> bool {
+        false
+    }
+
     /// Finds everything that can be wrong with this executor for a plan. It is called before the first stage runs.
     fn bind(&mut self, plan: &Plan) -> Result<(), FmmError>;
 

@@ -1,43 +1,34 @@
 //! What a run reports: the keys of `pairforge fmm2 --json` (docs/fmm2.md).
 
 use super::error::Errors;
-use super::{Kernel, Plan, Solution, Stage};
+use super::{Plan, Solution, Stage};
 use crate::backends;
 use crate::fmm::Precision;
-use crate::fmm::stats::Pairs;
+use crate::fmm::executor::Work;
+use crate::fmm::stats::{self, Pairs, PerKernel, Waited};
+use crate::job::Words;
 use serde::Serialize;
 
-/// Wall-clock seconds of each stage; `tree` is the sum of `sort` (the mesh) and `connect` (the lists), `total` everything but the
-/// error measure.
+/// Wall-clock seconds of the mesh, of the lists (their sum is `tree`), and of each stage.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Seconds {
-    pub tree: f64,
     pub sort: f64,
     pub connect: f64,
-    pub p2m: f64,
-    pub m2m: f64,
-    pub m2l: f64,
-    pub l2l: f64,
-    pub l2p: f64,
-    pub p2p: f64,
-    pub m2p: f64,
-    pub p2l: f64,
-    pub total: f64,
+    #[serde(flatten)]
+    pub stages: stats::Seconds,
 }
 
 impl Seconds {
-    /// The seconds of one stage.
-    pub fn of(&mut self, stage: Stage) -> &mut f64 {
-        match stage {
-            Stage::P2m => &mut self.p2m,
-            Stage::M2m => &mut self.m2m,
-            Stage::M2l => &mut self.m2l,
-            Stage::P2l => &mut self.p2l,
-            Stage::L2l => &mut self.l2l,
-            Stage::L2p => &mut self.l2p,
-            Stage::M2p => &mut self.m2p,
-            Stage::P2p => &mut self.p2p,
-        }
+    /// Those of a mesh and its lists, and nothing else yet.
+    pub fn of_mesh(sort: f64, connect: f64) -> Seconds {
+        let tree = sort + connect;
+        Seconds { sort, connect, stages: stats::Seconds { tree, total: tree, ..stats::Seconds::default() } }
+    }
+
+    /// Adds those of another run of the same plan: all but mesh and lists.
+    fn add_run(&mut self, run: &Seconds) {
+        self.stages.add(&run.stages);
+        self.stages.total += run.stages.total - run.stages.tree;
     }
 }
 
@@ -57,26 +48,57 @@ pub struct Stats {
     /// Levels of the mesh, the root's included.
     pub levels: usize,
     pub seconds: Seconds,
+    pub waited: Option<Waited>,
     pub pairs: Pairs,
+    #[serde(flatten)]
+    pub kernels: Kernels,
     pub error: Option<Errors>,
 }
 
+/// What P2P by a kernel on a backend did, in the keys of [`stats::Stats`]; nothing where P2P is native. M2L always is.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Kernels {
+    pub streamed: PerKernel<u64>,
+    pub recomputed: u64,
+    pub close_pairs: u64,
+    pub shared_grid_points: u64,
+    pub cycles: PerKernel<Option<u64>>,
+    pub utilisation: PerKernel<Option<f64>>,
+    pub words: Words,
+    pub flags: Vec<&'static str>,
+}
+
+impl Kernels {
+    /// What P2P did for all sets of strengths.
+    fn of(p2p: &Work) -> Kernels {
+        Kernels {
+            streamed: PerKernel { p2p: p2p.streamed, m2l: 0 },
+            recomputed: p2p.recomputed,
+            close_pairs: p2p.close,
+            shared_grid_points: p2p.shared,
+            cycles: PerKernel { p2p: p2p.cycles, m2l: None },
+            utilisation: PerKernel { p2p: p2p.utilisation(), m2l: None },
+            words: p2p.words,
+            flags: p2p.flags.names(),
+        }
+    }
+}
+
 impl Stats {
+    /// The backend's name where the CPU runs all stages.
+    pub const NATIVE: &'static str = backends::cpu::ENTRY.name;
+
     /// What some runs of a plan report, without errors: the seconds of all runs, with those of the plan once.
     pub fn of(plan: &Plan, solutions: &[Solution]) -> Stats {
         let options = &plan.options;
         let mut seconds = plan.seconds;
-        for solution in solutions {
-            let mut run = solution.seconds;
-            for stage in Stage::FAR.into_iter().chain([Stage::P2p]) {
-                *seconds.of(stage) += *run.of(stage);
-            }
-            seconds.total += run.total - plan.seconds.total;
-        }
+        solutions.iter().for_each(|solution| seconds.add_run(&solution.seconds));
         let is_f32 = options.precision == Precision::F32 && plan.suits_f32();
+        let waited = solutions.iter().filter_map(|s| s.waited);
+        let p2p = solutions.iter().flat_map(|s| &s.work).filter(|(stage, _)| *stage == Stage::P2p);
         Stats {
-            backend: backends::cpu::ENTRY.name.into(),
-            kernel: if options.kernel == Kernel::Harmonic { "harmonic" } else { "log" },
+            backend: Stats::NATIVE.into(),
+            kernel: options.kernel.name(),
             n: plan.mesh.sources.len(),
             targets: plan.mesh.is_apart().then(|| plan.mesh.targets().len()),
             order: options.order,
@@ -85,7 +107,9 @@ impl Stats {
             precision: if is_f32 { "f32" } else { "f64" },
             levels: plan.mesh.levels + 1,
             seconds,
+            waited: waited.reduce(|a, b| Waited { cpu: a.cpu + b.cpu, device: a.device + b.device }),
             pairs: plan.pairs,
+            kernels: Kernels::of(&Work::sum(p2p.map(|(_, work)| work.clone()).collect())),
             error: None,
         }
     }

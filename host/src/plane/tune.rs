@@ -2,7 +2,7 @@
 
 use super::direct::Direct;
 use super::error::{Errors, Reference};
-use super::{Geometry, Kernel, MOST_ORDER, Options, Plan, Solution, Strengths};
+use super::{Executor, Geometry, Kernel, MOST_ORDER, Options, Plan, Solution, Strengths};
 use crate::fmm::executor::Progress;
 use crate::fmm::{FmmError, Precision};
 
@@ -10,9 +10,14 @@ use crate::fmm::{FmmError, Precision};
 /// M2L above all, take as long as P2P.
 pub fn leaf(order: usize, kernel: Kernel, precision: Precision) -> usize {
     let harmonic = 20.0 + 1.3 * order as f64;
-    let by_kernel = if kernel == Kernel::Log { 0.65 } else { 1.0 };
-    let by_precision = if precision == Precision::F32 { 0.85 } else { 1.0 };
-    (harmonic * by_kernel * by_precision) as usize
+    let factor = match (kernel, precision) {
+        (Kernel::Harmonic, Precision::F64) => 1.0,
+        // P2P is in f32 too.
+        (Kernel::Harmonic, Precision::F32) => 1.3,
+        (Kernel::Log, Precision::F64) => 0.65,
+        (Kernel::Log, Precision::F32) => 0.65 * 0.85,
+    };
+    (harmonic * factor) as usize
 }
 
 /// A problem whose error is wanted to be small.
@@ -48,7 +53,13 @@ const MARGIN: f64 = 0.5;
 
 /// Runs with higher and higher orders until the relative L2 error (of the gradient, or of Phi) is at most `wanted`, at the targets of
 /// `--check` and with a margin at as many others.
-pub fn within(wanted: f64, problem: &Problem, options: &Options, progress: &mut Progress) -> Result<Tuned, FmmError> {
+pub fn within(
+    wanted: f64,
+    problem: &Problem,
+    options: &Options,
+    executors: &mut [&mut dyn Executor],
+    progress: &mut Progress,
+) -> Result<Tuned, FmmError> {
     let direct: Vec<Direct> = problem
         .sets
         .iter()
@@ -57,12 +68,13 @@ pub fn within(wanted: f64, problem: &Problem, options: &Options, progress: &mut 
     let shown = Reference::new(&direct, problem.samples, problem.seed);
     let others = Reference::new(&direct, problem.samples, !problem.seed);
     let mut options = Options { order: first_guess(wanted, options.theta), ..options.clone() };
+    let mut before = f64::INFINITY;
     loop {
         if problem.is_leaf_free {
             options.leaf = leaf(options.order, options.kernel, options.precision);
         }
         let plan = Plan::new(problem.geometry, &options)?;
-        let run = |set: &Strengths| plan.run(set, &mut [], progress);
+        let run = |set: &Strengths| plan.run(set, executors, progress);
         let solutions = problem.sets.iter().map(run).collect::<Result<Vec<Solution>, FmmError>>()?;
         let fields: Vec<_> = solutions.iter().map(|s| &s.field).collect();
         let errors = shown.errors(&fields);
@@ -74,6 +86,13 @@ pub fn within(wanted: f64, problem: &Problem, options: &Options, progress: &mut 
         match () {
             // Rounding, not the order, rules the error.
             _ if is_f32 && options.order >= ROUNDED_F32 => options.precision = Precision::F64,
+            _ if !executors.is_empty() && found > STUCK * before => {
+                return Err(FmmError::Option(format!(
+                    "an error of {wanted:e} is out of reach: order {} gives {found:.1e}, which the formats of the P2P kernel limit; \
+                     give a larger --tol, a kernel with wider formats by --p2p, or the backend `cpu`",
+                    options.order
+                )));
+            }
             _ if options.order >= MOST_ORDER => {
                 return Err(FmmError::Option(format!(
                     "an error of {wanted:e} is out of reach: order {MOST_ORDER} gives {found:.1e}; give a larger --tol, or a \
@@ -83,10 +102,14 @@ pub fn within(wanted: f64, problem: &Problem, options: &Options, progress: &mut 
             _ => {
                 let more = ((wanted / found).ln() / options.theta.ln()).ceil().clamp(1.0, 8.0);
                 options.order = (options.order + more as usize).min(MOST_ORDER);
+                before = found;
             }
         }
     }
 }
+
+/// The part of an error that a higher order leaves where the order does not rule it.
+const STUCK: f64 = 0.9;
 
 /// The order from which on expansions in f32 get no better.
 const ROUNDED_F32: usize = 18;

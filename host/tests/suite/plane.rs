@@ -1,5 +1,7 @@
 //! The FMM in two dimensions against direct summation.
 
+mod kernels;
+
 use host::data::random::Random;
 use host::fmm::{FmmError, Precision};
 use host::plane::direct::Direct;
@@ -319,9 +321,45 @@ fn f32_expansions_are_right_to_their_rounding() {
 }
 
 #[test]
+fn p2p_in_f32_is_right_however_close_points_are() {
+    let few = |points: &Points| {
+        // Hardly more than one box, so that P2P is nearly all, and few pairs rule the sums.
+        let options = Options { precision: Precision::F32, ..options(Kernel::Harmonic, 20, 100) };
+        let plan = Plan::new(points.geometry(), &options).expect("good input");
+        for im in [None, Some(&points.im[..])] {
+            let strengths = Strengths { re: &points.re, im };
+            let field = plan.run(&strengths, &mut [], &mut |_, _, _| {}).expect("good input").field;
+            let direct = Direct { kernel: Kernel::Harmonic, geometry: points.geometry(), strengths };
+            let e = Reference::new(&[direct], 300, 3).errors(&[&field]);
+            assert!(e.of_vector() <= 1e-6, "{} points: {e:?}", points.x.len());
+        }
+    };
+    for n in [1, 2, 5, 15, 16, 17, 33, 300] {
+        few(&Points::uniform(n, 7));
+    }
+    // One close pair, at more and at less than what f32 takes; its strengths are of opposite sign.
+    for apart in [1e-3, 1e-5, 3e-7, 1e-7, 1e-9, 1e-15] {
+        let mut points = Points::uniform(150, 7);
+        (points.x[1], points.y[1]) = (points.x[0] + apart, points.y[0] - 0.3 * apart);
+        (points.re[0], points.re[1]) = (1.0, -1.0);
+        few(&points);
+        // The same pair as a source and a target.
+        let targets = [points.x.split_off(1), points.y.split_off(1)];
+        points.re.truncate(1);
+        points.im.truncate(1);
+        points.targets = Some(targets);
+        few(&points);
+    }
+    few(&Points::new(400, 3, |r| [(r.unit() * 5.0).floor(), (r.unit() * 4.0).floor()]));
+    few(&Points::new(400, 3, |r| [1e8 + (r.unit() * 1e3).floor() * 1e-7, r.unit()]));
+}
+
+#[test]
 fn results_do_not_depend_on_the_number_of_threads() {
     let points = Points::new(20_000, 4, |r| [normal(r), r.unit()]);
-    for (kernel, precision) in [(Kernel::Harmonic, Precision::F64), (Kernel::Log, Precision::F32)] {
+    for (kernel, precision) in
+        [(Kernel::Harmonic, Precision::F64), (Kernel::Harmonic, Precision::F32), (Kernel::Log, Precision::F32)]
+    {
         let options = Options { precision, ..options(kernel, 12, 20) };
         let run = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads start");
@@ -332,27 +370,5 @@ fn results_do_not_depend_on_the_number_of_threads() {
             let other = run(threads);
             assert!(one.columns().flatten().map(|x| x.to_bits()).eq(other.columns().flatten().map(|x| x.to_bits())));
         }
-    }
-}
-
-/// Timings by hand: `PLANE_N=1e6 cargo test --release -p pairforge-host --test suite plane::timing -- --ignored --nocapture`.
-#[test]
-#[ignore = "prints timings"]
-fn timing() {
-    let number = |name: &str, or: f64| std::env::var(name).ok().and_then(|t| t.parse().ok()).unwrap_or(or);
-    let n = number("PLANE_N", 1e6) as usize;
-    let kernel = if number("PLANE_LOG", 0.0) > 0.0 { Kernel::Log } else { Kernel::Harmonic };
-    for (name, points) in [
-        ("uniform", Points::uniform(n, 1)),
-        ("normal", Points::new(n, 1, |r| [normal(r), normal(r)])),
-        ("layer", Points::new(n, 1, |r| [r.unit(), normal(r)])),
-    ] {
-        for _ in 0..3 {
-            let options = options(kernel, number("PLANE_P", 17.0) as usize, number("PLANE_LEAF", 35.0) as usize);
-            let s = points.solve(&options).expect("good input");
-            println!("{name} {:?}", s.seconds);
-        }
-        let options = options(kernel, number("PLANE_P", 17.0) as usize, number("PLANE_LEAF", 35.0) as usize);
-        println!("{name} {:?} {:?}", points.errors(&options), Plan::new(points.geometry(), &options).unwrap().pairs);
     }
 }

@@ -133,11 +133,11 @@ pub fn leaf(costs: &cost::Costs, args: &Args, options: &FmmOptions, board: Optio
         Some((p2p, mhz)) => {
             let layout = p2p.layout();
             let words = layout.i_words() + layout.j_words() + layout.result_words();
-            let pipelines = args.lanes.pipelines.first().copied().unwrap_or(usual::PIPELINES);
+            let pipelines = args.engine.lanes.pipelines.first().copied().unwrap_or(usual::PIPELINES);
             let line = cost::Line {
                 pairs: pipelines as f64 * mhz * 1e6,
                 particle: 4.0 * words as f64 / LINE,
-                sources: (args.jmem.unwrap_or(JMEM) / layout.j_words()) as f64,
+                sources: (args.engine.jmem.unwrap_or(JMEM) / layout.j_words()) as f64,
             };
             let FmmOptions { basis, order, precision, .. } = *options;
             costs.leaf_on(&line, &cost::Choice { n, basis, order, precision })

@@ -3,7 +3,7 @@
 use super::ranks::table as ranks_table;
 use super::{Args, BYTES_A_PARTICLE, roofline, table};
 use crate::failure::Failure;
-use crate::{input, memory, output};
+use crate::{input, memory, output, source};
 use host::data::input::{Input, columns_of, to_csv};
 use host::data::particles::{Field, Particles};
 use host::data::random::{Charge, Distribution};
@@ -144,7 +144,7 @@ pub fn write_with(args: &Args, fields: &[Field], stats: &Stats, ranks: Option<&R
         output::write_json(path, &Report { stats, ranks })?;
     }
     if let Some(path) = &args.report {
-        output::write_text(path, &table::html(stats, roofline::rows(args, stats)?)?)?;
+        output::write_text(path, &table::html(stats, predicted(args, stats)?)?)?;
     }
     // Results that go to standard output are not mixed with a table for people.
     let standard = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
@@ -152,6 +152,16 @@ pub fn write_with(args: &Args, fields: &[Field], stats: &Stats, ranks: Option<&R
         output::print(&(table::text(stats) + &ranks.map_or(String::new(), ranks_table)))?;
     }
     Ok(())
+}
+
+/// P2P on cards and boards; nothing where the targets are not the particles.
+fn predicted(args: &Args, stats: &Stats) -> Result<Vec<roofline::Row>, Failure> {
+    if args.targets.is_some() {
+        return Ok(Vec::new());
+    }
+    let graph = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
+    let ran = roofline::Ran { backend: &stats.backend, n: stats.n, pairs: stats.pairs.p2p, seconds: stats.seconds.p2p };
+    roofline::rows(&graph, &args.engine, &ran)
 }
 
 /// The keys of `--json`.

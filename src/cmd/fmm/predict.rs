@@ -1,7 +1,9 @@
 //! `pairforge fmm --predict BOARD`: what an FMM with P2P, or P2P and M2L, on a board would take, without the board.
 
-mod fill;
+pub mod fill;
+mod tables;
 
+use super::engine::EngineArgs;
 use super::files::{self, particles};
 use super::kernels::{Kernels, generated};
 use super::{Args, LEAF, failure, options};
@@ -13,11 +15,11 @@ use hdl::board::{BOARDS, Board, board};
 use hdl::circuit::target::{Clock, target};
 use hdl::engine::Config;
 use hdl::serial::kernel_hash;
-use host::data::particles::Particles;
+use host::driver::StreamBackend;
 use host::fmm::Plan;
 use host::fmm::offload;
 use host::fmm::offload::Pipelines;
-use host::fmm::stats::{Pairs, PerKernel, Seconds};
+use host::fmm::stats::{Pairs, PerKernel, Seconds, Stats};
 use host::job::Backend;
 use host::predict::{self, LinkUse, Setup};
 use pg2::graph::Graph;
@@ -60,9 +62,36 @@ impl PredictArgs {
     }
 }
 
+/// An FMM whose times on a board are asked for.
+pub struct Asked<'a> {
+    pub predict: &'a PredictArgs,
+    pub engine: &'a EngineArgs,
+    pub kernels: &'a Kernels,
+    /// What it is of: particles, or points of a plane.
+    pub what: &'static str,
+    pub n: usize,
+    pub order: usize,
+    pub theta: f64,
+    pub leaf: usize,
+    /// Runs it with a leaf size and P2P, or P2P and M2L, on a backend.
+    pub run: &'a dyn Fn(usize, &mut StreamBackend) -> Result<Ran, Failure>,
+    /// Pairs that the kernels have to stream.
+    pub work: &'a dyn Fn() -> Result<fill::Work, Failure>,
+}
+
+/// What a run took, with times of a board that is not there.
+pub struct Ran {
+    pub seconds: Seconds,
+    pub pairs: Pairs,
+    pub cycles: PerKernel<Option<u64>>,
+    pub utilisation: PerKernel<Option<f64>>,
+}
+
 /// What is predicted, in the keys that docs/fmm.md names.
 #[derive(Serialize)]
-struct Report {
+pub struct Report {
+    #[serde(skip)]
+    what: &'static str,
     board: &'static str,
     kernel: String,
     n: usize,
@@ -132,19 +161,27 @@ struct Machine {
     joules_per_pair: Option<f64>,
 }
 
+impl PredictArgs {
+    /// The board of a name, if the options suit it.
+    pub fn board(&self, name: &str) -> Result<&'static Board, Failure> {
+        let board = board(name).ok_or_else(|| {
+            let known = BOARDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ");
+            Failure::Usage(format!("there is no board `{}`; the boards are {known}", shown(name)))
+        })?;
+        let turnaround = self.line(board).1;
+        if !(0.0..=1000.0).contains(&turnaround) {
+            return Err(Failure::Usage(format!("--turnaround takes 0 to 1000 ms, not {turnaround}")));
+        }
+        if self.ethernet && board.ethernet.is_none() {
+            return Err(Failure::Usage(format!("the board {} has no Ethernet", board.name)));
+        }
+        Ok(board)
+    }
+}
+
 /// Predicts the leaf size that was asked for and those around the best.
 pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
-    let board = board(name).ok_or_else(|| {
-        let known = BOARDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ");
-        Failure::Usage(format!("there is no board `{}`; the boards are {known}", shown(name)))
-    })?;
-    let turnaround = args.predict.line(board).1;
-    if !(0.0..=1000.0).contains(&turnaround) {
-        return Err(Failure::Usage(format!("--turnaround takes 0 to 1000 ms, not {turnaround}")));
-    }
-    if args.predict.ethernet && board.ethernet.is_none() {
-        return Err(Failure::Usage(format!("the board {} has no Ethernet", board.name)));
-    }
+    let board = args.predict.board(name)?;
     let p2p = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
     let m2l = m2l(args)?;
     offload::bind(&p2p, m2l.as_ref(), &options(args, false)).map_err(failure)?;
@@ -153,24 +190,51 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
     if let Some(path) = &args.save_particles {
         files::save(path, || host::data::npy::write_particles(&particles), || particles.to_csv())?;
     }
-    let machine = match &args.predict.synth {
-        Some(dir) => synthesised(args, board, dir, &kernels)?,
-        None => planned(args, board, &kernels, &particles)?,
+    let plan = |leaf: usize| {
+        let options = host::fmm::FmmOptions { leaf, ..options(args, false) };
+        Plan::new(particles.columns(), &options).map_err(failure)
     };
-    let report = predicted(args, &machine, &kernels, &particles)?;
-    if let Some(path) = &args.json {
-        output::write_json(path, &report)?;
+    let ran = |leaf: usize, backend: &mut StreamBackend| {
+        let mut pipelines = Pipelines::new(backend, &kernels.p2p, kernels.m2l.as_ref());
+        let executors: &mut [&mut dyn host::fmm::executor::Executor] = &mut [&mut pipelines];
+        let stats = plan(leaf)?.solve(&particles.q, executors, &mut |_, _, _| {}).map_err(failure)?.stats;
+        let Stats { seconds, pairs, cycles, utilisation, .. } = stats;
+        Ok(Ran { seconds, pairs, cycles, utilisation })
+    };
+    let leaf = args.leaf.unwrap_or(LEAF);
+    let work = || plan(leaf).map(|plan| fill::Work { p2p: plan.pairs.p2p, m2l: plan.streamed_m2l });
+    let asked = Asked {
+        predict: &args.predict,
+        engine: &args.engine,
+        kernels: &kernels,
+        what: "particles",
+        n: particles.len(),
+        order: options(args, false).order,
+        theta: args.theta.unwrap_or(0.5),
+        leaf,
+        run: &ran,
+        work: &work,
+    };
+    asked.report(board)?.write(&args.json, &args.save_particles)
+}
+
+impl Report {
+    /// Writes it where that is asked for, and prints its table unless something else goes to standard output.
+    pub fn write(&self, json: &Option<PathBuf>, save_particles: &Option<PathBuf>) -> Result<(), Failure> {
+        if let Some(path) = json {
+            output::write_json(path, self)?;
+        }
+        let standard = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+        if !standard(json) && !standard(save_particles) {
+            output::print(&tables::text(self))?;
+        }
+        Ok(())
     }
-    let standard = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
-    if !standard(&args.json) && !standard(&args.save_particles) {
-        output::print(&text(&report).to_string())?;
-    }
-    Ok(())
 }
 
 /// Whether engines for both kernels fill the board, since nobody says how many lanes there are.
-fn fills(args: &Args) -> bool {
-    args.predict.ethernet && args.lanes.pipelines.is_empty() && args.fold.ii == [1]
+fn fills(predict: &PredictArgs, engine: &EngineArgs) -> bool {
+    predict.ethernet && engine.lanes.pipelines.is_empty() && engine.fold.ii == [1]
 }
 
 /// The M2L kernel that is on the board too, if one is: it is named, there are numbers for a second engine, or both fill the board.
@@ -178,10 +242,11 @@ fn m2l(args: &Args) -> Result<Option<Graph>, Failure> {
     match args.m2l.as_deref() {
         Some(name) if name == super::NATIVE => Ok(None),
         Some(file) => Ok(Some(source::load(file)?.1)),
-        None if args.lanes.pipelines.len() > 1 || args.fold.ii.len() > 1 || fills(args) => {
-            Ok(Some(generated(options(args, false).order)?))
+        None => {
+            let several = args.engine.lanes.pipelines.len() > 1 || args.engine.fold.ii.len() > 1;
+            let is_there = several || fills(&args.predict, &args.engine);
+            is_there.then(|| generated(options(args, false).order)).transpose()
         }
-        None => Ok(None),
     }
 }
 
@@ -190,7 +255,8 @@ fn hashed(graph: &Graph, config: Config) -> (Config, u64) {
 }
 
 /// The board that `synth` has made a bitstream for.
-fn synthesised(args: &Args, board: &'static Board, dir: &Path, kernels: &Kernels) -> Result<Machine, Failure> {
+fn synthesised(asked: &Asked, board: &'static Board, dir: &Path) -> Result<Machine, Failure> {
+    let kernels = asked.kernels;
     let path = dir.join("synth.json");
     let make = format!("make it with `pairforge synth FILE --board {} -o DIR`", board.name);
     let bytes = input::text(&path, &format!("; {make}"))?;
@@ -227,25 +293,23 @@ fn synthesised(args: &Args, board: &'static Board, dir: &Path, kernels: &Kernels
     };
     let wanted = [(&kernels.p2p, "--p2p")].into_iter().chain(kernels.m2l.iter().map(|m2l| (m2l, "--m2l")));
     let engines = wanted.map(engine).collect::<Result<_, Failure>>()?;
-    let (baud, turnaround) = args.predict.line(board);
+    let (baud, turnaround) = asked.predict.line(board);
     let setup = Setup { clock_mhz, baud, turnaround: turnaround / 1e3 };
     Ok(Machine { board, setup, engines, joules_per_pair: said.joules_per_pair })
 }
 
 /// The board with engines as `build` makes them.
-fn planned(args: &Args, board: &'static Board, kernels: &Kernels, particles: &Particles) -> Result<Machine, Failure> {
+fn planned(asked: &Asked, board: &'static Board) -> Result<Machine, Failure> {
+    let Asked { predict, engine: args, kernels, .. } = asked;
     let target = target(board.device.target).expect("every board's device names a target");
-    let wanted = args.predict.freq.unwrap_or(board.usual_mhz);
+    let wanted = predict.freq.unwrap_or(board.usual_mhz);
     let (_, mhz) = board.pll.source(board.oscillator_mhz, wanted).map_err(Failure::Usage)?;
     let clock = Clock { target, mhz, blocks: None };
     let all: Vec<&Graph> = kernels.graphs().collect();
     let memory = fill::memory(args.jmem, &args.stream);
-    let filled = match fills(args) && kernels.m2l.is_some() {
+    let filled = match fills(predict, args) && kernels.m2l.is_some() {
         true => {
-            let options = host::fmm::FmmOptions { leaf: args.leaf.unwrap_or(LEAF), ..options(args, false) };
-            let plan = Plan::new(particles.columns(), &options).map_err(failure)?;
-            let work = fill::Work { p2p: plan.pairs.p2p, m2l: plan.streamed_m2l };
-            let found = fill::fill(board, clock, kernels, memory, work);
+            let found = fill::fill(board, clock, kernels, memory, (asked.work)()?);
             Some(found.ok_or_else(|| {
                 let device = board.device.name;
                 Failure::Input(format!(
@@ -266,7 +330,7 @@ fn planned(args: &Args, board: &'static Board, kernels: &Kernels, particles: &Pa
         Ok(hashed(graph, Config { groups, ..fill::config(&built, pipelines, memory) }))
     };
     let engines = all.iter().enumerate().map(engine).collect::<Result<_, Failure>>()?;
-    let (baud, turnaround) = args.predict.line(board);
+    let (baud, turnaround) = predict.line(board);
     let setup = Setup { clock_mhz: mhz, baud, turnaround: turnaround / 1e3 };
     Ok(Machine { board, setup, engines, joules_per_pair: None })
 }
@@ -282,16 +346,14 @@ struct One {
 }
 
 /// Runs an FMM whose P2P, and M2L if that is on the board, go through the model of the board.
-fn one(args: &Args, machine: &Machine, kernels: &Kernels, particles: &Particles, leaf: usize) -> Result<One, Failure> {
-    let options = host::fmm::FmmOptions { leaf, ..options(args, false) };
-    let fmm = Plan::new(particles.columns(), &options).map_err(failure)?;
+fn one(asked: &Asked, machine: &Machine, leaf: usize) -> Result<One, Failure> {
+    let kernels = asked.kernels;
     let seen = Rc::new(RefCell::new(LinkUse::default()));
     let mut backend = predict::backend(machine.setup, machine.engines.clone(), seen.clone());
     for graph in kernels.graphs() {
         backend.prepare(graph, 0).map_err(|e| failure(e.into()))?;
     }
-    let mut pipelines = Pipelines::new(&mut backend, &kernels.p2p, kernels.m2l.as_ref());
-    let stats = fmm.solve(&particles.q, &mut [&mut pipelines], &mut |_, _, _| {}).map_err(failure)?.stats;
+    let stats = (asked.run)(leaf, &mut backend)?;
     let seen = *seen.borrow();
     let mut seconds = stats.seconds;
     let on_board = seconds.p2p + if kernels.m2l.is_some() { seconds.m2l } else { 0.0 };
@@ -311,21 +373,33 @@ fn one(args: &Args, machine: &Machine, kernels: &Kernels, particles: &Particles,
     Ok(One { row, seconds, pairs: stats.pairs, cycles: stats.cycles, utilisation: stats.utilisation, seen })
 }
 
+impl Asked<'_> {
+    /// Everything about the leaf size that was asked for, and the best one.
+    pub fn report(&self, board: &'static Board) -> Result<Report, Failure> {
+        let machine = match &self.predict.synth {
+            Some(dir) => synthesised(self, board, dir)?,
+            None => planned(self, board)?,
+        };
+        predicted(self, &machine)
+    }
+}
+
 /// Leaf sizes that are looked at first.
 const LEAVES: [usize; 7] = [16, 32, 64, 128, 256, 512, 1024];
 
-fn predicted(args: &Args, machine: &Machine, kernels: &Kernels, particles: &Particles) -> Result<Report, Failure> {
-    let asked = one(args, machine, kernels, particles, args.leaf.unwrap_or(LEAF))?;
+fn predicted(fmm: &Asked, machine: &Machine) -> Result<Report, Failure> {
+    let kernels = fmm.kernels;
+    let asked = one(fmm, machine, fmm.leaf)?;
     let mut rows = vec![asked.row.clone()];
     let look = |leaf: usize, rows: &mut Vec<Row>| -> Result<(), Failure> {
         if leaf > 0 && rows.iter().all(|r| r.leaf != leaf) {
-            rows.push(one(args, machine, kernels, particles, leaf)?.row);
+            rows.push(one(fmm, machine, leaf)?.row);
         }
         Ok(())
     };
     let best = |rows: &[Row]| rows.iter().min_by(|a, b| a.total_seconds.total_cmp(&b.total_seconds)).map(|r| r.leaf);
     // From the number of particles on, all leaf sizes are one.
-    let most = particles.len().max(LEAVES[0]);
+    let most = fmm.n.max(LEAVES[0]);
     for leaf in LEAVES.into_iter().filter(|l| *l < 2 * most) {
         look(leaf, &mut rows)?;
     }
@@ -336,19 +410,20 @@ fn predicted(args: &Args, machine: &Machine, kernels: &Kernels, particles: &Part
         }
     }
     let is_predicted = |stage: &str| stage == "p2p" || stage == "m2l" && kernels.m2l.is_some();
-    let best_leaf = best(&rows).unwrap_or(args.leaf.unwrap_or(LEAF));
+    let best_leaf = best(&rows).unwrap_or(fmm.leaf);
     rows.sort_by_key(|r| r.leaf);
     Ok(Report {
+        what: fmm.what,
         board: machine.board.name,
         kernel: kernels.p2p.name.clone(),
-        n: particles.len(),
-        order: options(args, false).order,
-        theta: args.theta.unwrap_or(0.5),
+        n: fmm.n,
+        order: fmm.order,
+        theta: fmm.theta,
         pipelines: machine.engines[0].0.pipelines,
         engines: machine.engines.iter().map(|(config, _)| engine(config)).collect(),
         clock_mhz: machine.setup.clock_mhz,
         baud: machine.setup.baud,
-        turnaround_ms: args.predict.line(machine.board).1,
+        turnaround_ms: fmm.predict.line(machine.board).1,
         predicted: STAGES.into_iter().filter(|stage| is_predicted(stage)).collect(),
         measured: STAGES.into_iter().filter(|stage| !is_predicted(stage)).collect(),
         joules: machine.joules_per_pair.map(|j| j * asked.pairs.p2p as f64),
@@ -364,67 +439,4 @@ fn predicted(args: &Args, machine: &Machine, kernels: &Kernels, particles: &Part
         best_leaf,
         leaves: rows,
     })
-}
-
-/// An engine's lanes in words.
-fn lanes(e: &Engine) -> String {
-    let lanes = if e.pipelines == 1 { "1 pipeline".to_string() } else { format!("{} pipelines", e.pipelines) };
-    if e.ii == 1 { lanes } else { format!("{lanes} with a pair every {} clocks", e.ii) }
-}
-
-/// The tables as text.
-fn text(r: &Report) -> String {
-    let line = if r.baud == 0 { "Ethernet at 1 Gbit/s".to_string() } else { format!("line of {} baud", r.baud) };
-    let what = if r.engines.len() > 1 { "P2P and M2L" } else { "P2P" };
-    let names: Vec<&str> = r.engines.iter().map(|e| e.kernel.as_str()).collect();
-    let lanes: Vec<String> = r.engines.iter().map(lanes).collect();
-    let mut out = format!(
-        "FMM of {} particles, order {}, theta {}, leaf {}: {what} by {} on {} predicted, all else measured on this CPU\n\
-         {} at {} MHz, {line}, turnaround {} ms\n\n",
-        r.n,
-        r.order,
-        r.theta,
-        r.asked.leaf,
-        names.join(" and "),
-        r.board,
-        lanes.join(" and "),
-        r.clock_mhz,
-        r.turnaround_ms
-    );
-    let s = &r.seconds;
-    let stages = [
-        ("tree", s.tree),
-        ("P2M", s.p2m),
-        ("M2M", s.m2m),
-        ("M2L", s.m2l),
-        ("P2L", s.p2l),
-        ("L2L", s.l2l),
-        ("L2P", s.l2p),
-        ("M2P", s.m2p),
-        ("P2P", s.p2p),
-        ("total", s.total),
-    ];
-    out += &format!("{:<6} {:>12}\n", "stage", "seconds");
-    for (name, seconds) in stages {
-        let how = match name {
-            "P2P" if r.engines.len() > 1 => "predicted, M2L with it",
-            "P2P" => "predicted",
-            "M2L" if r.engines.len() > 1 => "with P2P",
-            "total" => "",
-            _ => "measured",
-        };
-        out += format!("{name:<6} {seconds:>12.6} {how}").trim_end();
-        out.push('\n');
-    }
-    out += &format!("\n{:.3e} pairs of P2P a second; ", r.asked.pairs_per_second);
-    out += &r.joules.map_or("energy unknown: no power model of the device".into(), |j| format!("{j:.3} J for P2P"));
-    out += &format!("\n\n{:>6} {:>12} {:>12} {:>12} {:>12}\n", "leaf", "P2P s", "CPU s", "total s", "pairs/s");
-    for row in &r.leaves {
-        let mark = if row.leaf == r.best_leaf { " best" } else { "" };
-        out += &format!(
-            "{:>6} {:>12.6} {:>12.6} {:>12.6} {:>12.3e}{mark}\n",
-            row.leaf, row.p2p_seconds, row.cpu_seconds, row.total_seconds, row.pairs_per_second
-        );
-    }
-    out
 }

@@ -1,10 +1,9 @@
 //! P2P of a run as cards and boards would take it at the least, beside what this run took: a table of the report.
 
-use super::Args;
+use super::engine::EngineArgs;
 use crate::failure::Failure;
-use crate::source;
-use host::fmm::stats::Stats;
 use host::predict::roofline::{self, CARDS, Kernel, Lanes, Prediction, Work};
+use pg2::graph::Graph;
 
 /// A row as shown.
 pub struct Row {
@@ -17,28 +16,32 @@ pub struct Row {
     pub limit: String,
 }
 
-/// The prediction for each machine, and last what was measured. None where the targets are not the particles, or the kernel
-/// has no text that can be counted.
-pub fn rows(args: &Args, stats: &Stats) -> Result<Vec<Row>, Failure> {
-    let graph = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
-    let Ok(kernel) = Kernel::new(&graph) else { return Ok(Vec::new()) };
-    if args.targets.is_some() {
-        return Ok(Vec::new());
-    }
-    let n = stats.n as u64;
-    let work = [Work { targets: n, sources: n, pairs: stats.pairs.p2p }];
+/// What P2P of a run did.
+pub struct Ran<'a> {
+    pub backend: &'a str,
+    /// Particles that are sources and targets.
+    pub n: usize,
+    pub pairs: u64,
+    pub seconds: f64,
+}
+
+/// The prediction for each machine, and last what was measured. None where the kernel has no text that can be counted.
+pub fn rows(graph: &Graph, engine: &EngineArgs, ran: &Ran) -> Result<Vec<Row>, Failure> {
+    let Ok(kernel) = Kernel::new(graph) else { return Ok(Vec::new()) };
+    let n = ran.n as u64;
+    let work = [Work { targets: n, sources: n, pairs: ran.pairs }];
     // The latency of a pipeline does not show in as many pairs as an FMM has.
-    let lanes = Lanes { pipelines: args.lanes.one()?.0, ii: args.fold.one()?, latency: 0 };
+    let lanes = Lanes { pipelines: engine.lanes.one()?.0, ii: engine.fold.one()?, latency: 0 };
     let boards = roofline::boards(&lanes);
     let mut rows: Vec<Row> = roofline::predictions(&kernel, &CARDS, &boards, &work).iter().map(row).collect();
     let none = || "-".to_string();
     rows.push(Row {
-        machine: format!("this run, on {}", stats.backend),
+        machine: format!("this run, on {}", ran.backend),
         mode: "measured".into(),
         intensity: none(),
         link: none(),
         compute: none(),
-        seconds: seconds(stats.seconds.p2p),
+        seconds: seconds(ran.seconds),
         limit: none(),
     });
     Ok(rows)

@@ -1,20 +1,10 @@
 //! The table of an FMM run, for a terminal and as a page.
 
+use super::page::{self, Page, Row, or_dash, seconds};
 use super::roofline;
 use crate::failure::Failure;
-use askama::Template;
 use host::fmm::budget::{Budget, Cause};
 use host::fmm::stats::{LeafBy, Reference, Stats};
-
-/// A stage's row.
-struct Row {
-    stage: &'static str,
-    what: &'static str,
-    seconds: f64,
-    pairs: Option<u64>,
-    cycles: Option<u64>,
-    utilisation: Option<f64>,
-}
 
 /// The stages in the order of the algorithm.
 fn rows(s: &Stats) -> Vec<Row> {
@@ -46,19 +36,9 @@ fn rows(s: &Stats) -> Vec<Row> {
     ]
 }
 
-/// Seconds of a stage, to a microsecond where a card ran it.
-fn seconds(s: &Stats, x: f64) -> String {
-    if s.on_card.is_some() { format!("{x:.6}") } else { format!("{x:.4}") }
-}
-
 /// Who computed targets again.
 fn again(s: &Stats) -> String {
     format!("targets computed again on the {} in wider arithmetic", if s.on_card.is_some() { "card" } else { "CPU" })
-}
-
-/// A number, or a dash where there is none.
-fn or_dash<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
-    value.map_or("-".into(), show)
 }
 
 /// The table as text.
@@ -73,15 +53,8 @@ pub fn text(s: &Stats) -> String {
         s.leaf,
         s.levels
     );
-    out += &format!("{:<6} {:>10} {:>14} {:>14} {:>12}\n", "stage", "seconds", "pairs", "cycles", "utilisation");
-    for r in rows(s) {
-        let pairs = or_dash(r.pairs, |p| p.to_string());
-        let cycles = or_dash(r.cycles, |c| c.to_string());
-        let used = or_dash(r.utilisation, |u| format!("{u:.3}"));
-        let seconds = seconds(s, r.seconds);
-        out += &format!("{:<6} {seconds:>10} {pairs:>14} {cycles:>14} {used:>12}\n", r.stage);
-    }
-    out += &format!("{:<6} {:>10}\n\n", "total", seconds(s, s.seconds.total));
+    out += &page::text(rows(s), s.on_card.is_some());
+    out += &format!("{:<6} {:>10}\n\n", "total", seconds(s.seconds.total, s.on_card.is_some()));
     if let Some(t) = s.on_card {
         let ms = [t.computed, t.sent, t.fetched].map(|x| format!("{:.2} ms", 1e3 * x));
         out += &format!("all stages ran on the card in {}; sending took {}, fetching {}\n", ms[0], ms[1], ms[2]);
@@ -171,45 +144,17 @@ fn errors(s: &Stats) -> Vec<(&'static str, String)> {
     errors
 }
 
-/// The report's template.
-#[derive(Template)]
-#[template(path = "fmm.html")]
-struct Page<'a> {
-    stats: &'a Stats,
-    rows: Vec<PageRow>,
-    facts: Vec<(&'static str, String)>,
-    /// P2P on cards and boards.
-    predicted: Vec<roofline::Row>,
-}
-
-/// A row as shown: numbers are text, and the bar is the stage's share of the time in percent.
-struct PageRow {
-    stage: &'static str,
-    what: &'static str,
-    seconds: String,
-    bar: String,
-    pairs: String,
-    cycles: String,
-    utilisation: String,
-}
-
 /// The table as a self-contained page.
 pub fn html(s: &Stats, predicted: Vec<roofline::Row>) -> Result<String, Failure> {
-    let longest = rows(s).iter().map(|r| r.seconds).fold(1e-9, f64::max);
-    let row = |r: Row| PageRow {
-        stage: r.stage,
-        what: r.what,
-        seconds: seconds(s, r.seconds),
-        bar: format!("{:.1}", 100.0 * r.seconds / longest),
-        pairs: or_dash(r.pairs, |p| p.to_string()),
-        cycles: or_dash(r.cycles, |c| c.to_string()),
-        utilisation: or_dash(r.utilisation, |u| format!("{u:.3}")),
-    };
     let mut facts = errors(s);
     facts.push(("targets computed again in wider arithmetic", s.recomputed.to_string()));
     facts.push(("pairs too close for the arithmetic of P2P", s.close_pairs.to_string()));
     facts.push(("flags", if s.flags.is_empty() { "none".into() } else { s.flags.join(", ") }));
     facts.push(("words of sources, targets, results", format!("{}, {}, {}", s.words.j, s.words.i, s.words.result)));
-    let page = Page { stats: s, rows: rows(s).into_iter().map(row).collect(), facts, predicted };
-    page.render().map_err(|e| Failure::Tool(format!("the report cannot be made: {e}")))
+    let title = format!("FMM of {} particles on {}", s.n, s.backend);
+    let settings = format!(
+        "order {}, theta {}, at most {} particles a leaf, {} levels; {:.4} s in all",
+        s.order, s.theta, s.leaf, s.levels, s.seconds.total
+    );
+    Page { title, settings, rows: page::shown(rows(s), s.on_card.is_some()), facts, predicted }.html()
 }

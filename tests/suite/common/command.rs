@@ -59,6 +59,16 @@ pub fn interruptible(command: &mut std::process::Command) {
     };
 }
 
+/// Wrong files, as a name, bytes, and what is told of them beside the name: each ends a command that names it last, and nothing is
+/// written.
+pub fn check_wrong_files(p: &Place, command: &str, wrong: &[(&str, &[u8], &str)]) {
+    for (name, bytes, part) in wrong {
+        p.write(name, bytes);
+        check_in(p, &format!("{command} {name} -o none.csv"), 1, &[], &[name, part]);
+        assert!(!p.path("none.csv").exists());
+    }
+}
+
 /// The keys of an object, and no others.
 pub fn keys(object: &Value, names: &[&str]) {
     let mut found: Vec<&str> = object.as_object().expect("an object").keys().map(String::as_str).collect();

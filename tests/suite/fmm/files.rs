@@ -2,6 +2,7 @@
 
 use super::{DISTRIBUTIONS, numbers, run};
 use crate::common::Place;
+use crate::common::command::check_wrong_files;
 
 #[test]
 fn files_come_back_to_the_bit() {
@@ -28,12 +29,7 @@ fn files_come_back_to_the_bit() {
         ("w.csv", b"x,y,z,q\n1,2,3,\xff\n", "neither"),
         ("w.npy", b"\x93NUMPY\x01\x00", "w.npy"),
     ];
-    for (name, bytes, part) in wrong {
-        p.write(name, bytes);
-        let ended = p.run(&format!("fmm --particles {name} -o none.csv")).expect(1);
-        assert!(ended.err.contains(part) && ended.err.contains(name), "{}", ended.err);
-        assert!(!p.path("none.csv").exists());
-    }
+    check_wrong_files(&p, "fmm --particles", wrong);
 }
 
 /// The numbers of an `.npy` file of `<f8`, after its header.

@@ -20,7 +20,7 @@ use sim::reference::real::{self, Pairs, RealKernel, RealSources};
 
 /// Close particles of one target up to which they are replaced pair by pair. Beyond it, a sum in f64 of all its pairs is the
 /// faster one, and little of the kernel's own would be left.
-const MOST: usize = 64;
+pub(crate) const MOST: usize = 64;
 
 /// The close pairs of a run.
 pub(super) struct ClosePairs {
@@ -40,7 +40,7 @@ impl ClosePairs {
 }
 
 /// What a kernel was given and gave, as a sum of some pairs is taken out of it.
-pub(super) struct Replaced<'a> {
+pub(crate) struct Replaced<'a> {
     pub graph: &'a Graph,
     pub records: &'a Records,
     pub params: &'a [u64],

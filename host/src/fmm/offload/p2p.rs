@@ -20,10 +20,10 @@ use pg2::graph::Graph;
 use rayon::prelude::*;
 
 /// Those that make a result of P2P unusable: with `underflow` the square of a distance may be lost.
-const WRONG_P2P: Flags = Flags(WRONG.0 | Flags::UNDERFLOW.0);
+pub(crate) const WRONG_P2P: Flags = Flags(WRONG.0 | Flags::UNDERFLOW.0);
 
 /// The records of all targets and sources, as they are sent.
-pub(super) struct Records {
+pub(crate) struct Records {
     pub targets: Table,
     pub sources: Table,
 }
@@ -236,7 +236,7 @@ pub fn direct(plan: &Plan, charges: &[f64], graph: &Graph, targets: &[usize]) ->
 }
 
 /// An element of a target's results as a number.
-fn value(graph: &Graph, outcome: &Outcome, k: usize, element: usize) -> f64 {
+pub(crate) fn value(graph: &Graph, outcome: &Outcome, k: usize, element: usize) -> f64 {
     let output = &graph.outputs[element];
     graph.pins[output.pin].format.to_f64(outcome.results.record(k)[element])
 }
@@ -289,13 +289,15 @@ pub(super) fn params(graph: &Graph, kernel: &P2p, eps: f64, edge: f64) -> Result
 /// A particle's element: integer coordinates X, or X * 2^-31, or the charge.
 fn particle(points: &Sorted, charges: &Charges, k: usize, feed: Feed, format: Format) -> (u64, bool) {
     match feed {
-        Feed::At(axis) => {
-            let x = points.grid[k][axis] as i64;
-            let shift = format.frac().filter(|_| format.is_fixed()).map_or(0, |f| f - 31);
-            (((x << shift) as u64) & format.mask(), true)
-        }
+        Feed::At(axis) => (grid_pattern(format, points.grid[k][axis]), true),
         _ => encode(format, charges.scaled[k]),
     }
+}
+
+/// The pattern of an integer coordinate X: of an int itself, of a fixed X * 2^-31.
+pub(crate) fn grid_pattern(format: Format, x: i32) -> u64 {
+    let shift = format.frac().filter(|_| format.is_fixed()).map_or(0, |f| f - 31);
+    (((x as i64) << shift) as u64) & format.mask()
 }
 
 /// The number of targets that share their integer coordinates with a source at another place (RULES H5).

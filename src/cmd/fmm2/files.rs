@@ -1,0 +1,115 @@
+//! What an FMM in two dimensions reads and writes.
+
+use super::super::fmm::roofline;
+use super::{Args, BYTES_A_POINT, ChargeArg, DistArg, KernelArg, table};
+use crate::failure::Failure;
+use crate::{input, memory, output};
+use host::data::input::to_csv;
+use host::data::npy;
+use host::data::plane::{self as files, Distribution, Points};
+use host::data::random::Charge;
+use host::fmm::MOST_PARTICLES;
+use host::plane::Solution;
+use host::plane::stats::Stats;
+use pg2::graph::Graph;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Says of the files that are to be written whether they can be, and that no two are one.
+pub fn check_outputs(args: &Args) -> Result<(), Failure> {
+    let named = [
+        ("-o", &args.output),
+        ("--json", &args.json),
+        ("--report", &args.report),
+        ("--save-particles", &args.save_particles),
+    ];
+    output::check_apart(&named)
+}
+
+pub fn points(args: &Args) -> Result<Points, Failure> {
+    let Some(path) = &args.particles else {
+        if args.n > MOST_PARTICLES {
+            return Err(Failure::Usage(format!("--n takes up to {MOST_PARTICLES} particles, not {}", args.n)));
+        }
+        memory::check(args.n as u64 * BYTES_A_POINT, format!("an FMM of {} points", args.n))?;
+        let distribution = match args.dist {
+            DistArg::Uniform => Distribution::Uniform,
+            DistArg::Normal => Distribution::Normal,
+            DistArg::Layer => Distribution::Layer,
+        };
+        let charge = match args.charge {
+            ChargeArg::Random => Charge::Random,
+            ChargeArg::Positive => Charge::Positive,
+            ChargeArg::Mass => Charge::Mass,
+        };
+        return Ok(Points::random(args.n, distribution, charge, args.complex, args.seed));
+    };
+    let bytes = input::read(path)?;
+    let read = match npy::is_npy(&bytes) {
+        true => Points::from_npy(&bytes),
+        false => Points::from_csv(input::csv(path, &bytes)?),
+    };
+    read.map_err(|e| Failure::file(path, e))
+}
+
+/// The targets, where they are not the sources.
+pub fn targets(args: &Args) -> Result<Option<[Vec<f64>; 2]>, Failure> {
+    let Some(path) = &args.targets else { return Ok(None) };
+    let bytes = input::read(path)?;
+    let read = match npy::is_npy(&bytes) {
+        true => files::targets_from_npy(&bytes),
+        false => files::targets_from_csv(input::csv(path, &bytes)?),
+    };
+    read.map(Some).map_err(|e| Failure::file(path, e))
+}
+
+/// The results as columns of a file.
+fn columns(args: &Args, solutions: &[Solution]) -> Vec<(String, Vec<f64>)> {
+    let suffix = |set: usize| if set == 0 { "" } else { "_im" };
+    let of = |(set, solution): (usize, &Solution)| {
+        let [a, b] = solution.field.vector.clone();
+        match args.kernel {
+            KernelArg::Harmonic => vec![("re".to_string(), a), ("im".to_string(), b)],
+            KernelArg::Log => {
+                let named = |name: &str| format!("{name}{}", suffix(set));
+                vec![(named("potential"), solution.field.potential.clone()), (named("gx"), a), (named("gy"), b)]
+            }
+        }
+    };
+    solutions.iter().enumerate().flat_map(of).collect()
+}
+
+/// Writes what was asked for, with P2P as cards and boards would take it in the report.
+pub fn write(args: &Args, solutions: &[Solution], stats: &Stats, p2p: &Graph) -> Result<(), Failure> {
+    if let Some(path) = &args.output {
+        let columns = columns(args, solutions);
+        write_columns(path, &columns.iter().map(|(name, c)| (name.clone(), &c[..])).collect::<Vec<_>>())?;
+    }
+    if let Some(path) = &args.json {
+        output::write_json(path, stats)?;
+    }
+    if let Some(path) = &args.report {
+        let ran = roofline::Ran {
+            backend: &stats.backend,
+            n: stats.n,
+            pairs: stats.pairs.p2p,
+            seconds: stats.seconds.stages.p2p,
+        };
+        let is_apart = args.targets.is_some();
+        let predicted = if is_apart { Vec::new() } else { roofline::rows(p2p, &args.engine, &ran)? };
+        output::write_text(path, &table::html(stats, predicted)?)?;
+    }
+    // Results that go to standard output are not mixed with a table for people.
+    let standard = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+    if !standard(&args.output) && !standard(&args.json) && !standard(&args.save_particles) {
+        output::print(&table::text(stats))?;
+    }
+    Ok(())
+}
+
+/// Writes an `.npy` file or CSV, by the ending of its name.
+pub fn write_columns(path: &Path, columns: &[(String, &[f64])]) -> Result<(), Failure> {
+    let is_npy = path.extension().is_some_and(|e| e == "npy");
+    let bytes = if is_npy { npy::write_columns(columns) } else { to_csv(columns).into_bytes() };
+    output::write_with(path, |out: &mut dyn Write| out.write_all(&bytes))
+}

@@ -1,0 +1,50 @@
+//! `pairforge fmm2 --predict BOARD`: what an FMM in two dimensions with P2P on a board would take, without the board.
+
+use super::super::fmm::failure;
+use super::super::fmm::kernels::Kernels;
+use super::super::fmm::predict::{Asked, Ran, fill};
+use super::{Args, files, sets};
+use crate::failure::Failure;
+use host::driver::StreamBackend;
+use host::fmm::FmmError;
+use host::plane::offload::Pipelines;
+use host::plane::stats::Stats;
+use host::plane::{Geometry, Options, Plan, Solution, Strengths};
+use pg2::graph::Graph;
+
+/// Predicts the leaf size that was asked for and those around the best.
+pub fn run(args: &Args, name: &str, options: &Options, p2p: Graph) -> Result<(), Failure> {
+    let board = args.predict.board(name)?;
+    let points = files::points(args)?;
+    let targets = files::targets(args)?;
+    if let Some(path) = &args.save_particles {
+        files::write_columns(path, &points.columns())?;
+    }
+    let geometry =
+        Geometry { sources: [&points.x, &points.y], targets: targets.as_ref().map(|[x, y]| [&x[..], &y[..]]) };
+    let sets = sets(args, &points);
+    let kernels = Kernels { p2p, m2l: None };
+    let plan = |leaf: usize| Plan::new(geometry, &Options { leaf, ..options.clone() }).map_err(failure);
+    let ran = |leaf: usize, backend: &mut StreamBackend| {
+        let plan = plan(leaf)?;
+        let mut pipelines = Pipelines::new(backend, &kernels.p2p, &args.params);
+        let one = |set: &Strengths| plan.run(set, &mut [&mut pipelines], &mut |_, _, _| {});
+        let solutions = sets.iter().map(one).collect::<Result<Vec<Solution>, FmmError>>().map_err(failure)?;
+        let Stats { seconds, pairs, kernels, .. } = Stats::of(&plan, &solutions);
+        Ok(Ran { seconds: seconds.stages, pairs, cycles: kernels.cycles, utilisation: kernels.utilisation })
+    };
+    let work = || plan(options.leaf).map(|plan| fill::Work { p2p: plan.pairs.p2p, m2l: 0 });
+    let asked = Asked {
+        predict: &args.predict,
+        engine: &args.engine,
+        kernels: &kernels,
+        what: "points of a plane",
+        n: points.len(),
+        order: options.order,
+        theta: options.theta,
+        leaf: options.leaf,
+        run: &ran,
+        work: &work,
+    };
+    asked.report(board)?.write(&args.json, &args.save_particles)
+}

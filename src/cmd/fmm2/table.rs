@@ -1,0 +1,93 @@
+//! The table of an FMM in two dimensions, for a terminal and as a page.
+
+use super::super::fmm::page::{self, Page, Row};
+use super::super::fmm::roofline;
+use crate::failure::Failure;
+use host::plane::stats::Stats;
+
+/// The stages in the order of the algorithm.
+fn rows(s: &Stats) -> Vec<Row> {
+    let row = |stage, what, seconds, pairs| Row { stage, what, seconds, pairs, cycles: None, utilisation: None };
+    let (t, k) = (&s.seconds.stages, &s.kernels);
+    vec![
+        row("sort", "the mesh", s.seconds.sort, None),
+        row("connect", "the lists", s.seconds.connect, None),
+        row("P2M", "points to multipoles", t.p2m, None),
+        row("M2M", "multipoles to parents", t.m2m, None),
+        row("M2L", "multipoles to local expansions", t.m2l, Some(s.pairs.m2l)),
+        row("P2L", "points to local expansions", t.p2l, Some(s.pairs.p2l)),
+        row("L2L", "local expansions to children", t.l2l, None),
+        row("L2P", "local expansions to points", t.l2p, None),
+        row("M2P", "multipoles to points", t.m2p, Some(s.pairs.m2p)),
+        Row {
+            cycles: k.cycles.p2p,
+            utilisation: k.utilisation.p2p,
+            ..row("P2P", "points to points", t.p2p, Some(s.pairs.p2p))
+        },
+    ]
+}
+
+/// The table as text.
+pub fn text(s: &Stats) -> String {
+    let mut out = format!(
+        "FMM of {} points of a plane on {}: kernel {}, order {}, theta {}, leaf {}, {} levels\n\n",
+        s.n, s.backend, s.kernel, s.order, s.theta, s.leaf, s.levels
+    );
+    out += &page::text(rows(s), false);
+    out += &format!("{:<7} {:>10.4}\n", "total", s.seconds.stages.total);
+    let mut facts = Vec::new();
+    if let Some(w) = s.waited {
+        let (who, seconds) = if w.cpu > 0.0 { ("CPU", w.cpu) } else { ("device", w.device) };
+        facts.push(format!("P2P ran beside the other stages; then the {who} waited {seconds:.4} s"));
+    }
+    let k = &s.kernels;
+    if k.words.i > 0 {
+        let (j, i, result) = (k.words.j, k.words.i, k.words.result);
+        facts.push(format!("words over the link: {j} of sources, {i} of targets, {result} of results"));
+    }
+    if !k.flags.is_empty() {
+        facts.push(format!("flags: {}", k.flags.join(", ")));
+    }
+    if k.close_pairs > 0 {
+        facts.push(format!("pairs too close for the arithmetic of P2P: {}", k.close_pairs));
+    }
+    if k.recomputed > 0 {
+        facts.push(format!("targets computed again on the CPU in wider arithmetic: {}", k.recomputed));
+    }
+    facts.extend(errors(s).into_iter().map(|(name, value)| format!("{name}: {value}")));
+    if !facts.is_empty() {
+        out += &format!("\n{}\n", facts.join("\n"));
+    }
+    out
+}
+
+/// What is known of the errors, as names and numbers.
+fn errors(s: &Stats) -> Vec<(&'static str, String)> {
+    let Some(e) = &s.error else { return Vec::new() };
+    let mut errors = vec![("targets compared with direct summation", e.samples.to_string())];
+    let numbers = [
+        ("potential, relative L2 error", Some(e.potential_rel_l2)),
+        ("potential, largest relative error of a target", Some(e.potential_largest)),
+        ("gradient, relative L2 error", e.gradient_rel_l2),
+        ("gradient, median relative error", e.gradient_median),
+        ("gradient, 99th percentile", e.gradient_p99),
+        ("gradient, largest relative error of a target", e.gradient_largest),
+    ];
+    errors.extend(numbers.into_iter().filter_map(|(name, x)| Some((name, format!("{:.3e}", x?)))));
+    errors
+}
+
+/// The table as a self-contained page.
+pub fn html(s: &Stats, predicted: Vec<roofline::Row>) -> Result<String, Failure> {
+    let (mut facts, k) = (errors(s), &s.kernels);
+    facts.push(("targets computed again in wider arithmetic", k.recomputed.to_string()));
+    facts.push(("pairs too close for the arithmetic of P2P", k.close_pairs.to_string()));
+    facts.push(("flags", if k.flags.is_empty() { "none".into() } else { k.flags.join(", ") }));
+    facts.push(("words of sources, targets, results", format!("{}, {}, {}", k.words.j, k.words.i, k.words.result)));
+    let title = format!("FMM of {} points of a plane on {}", s.n, s.backend);
+    let settings = format!(
+        "kernel {}, order {}, theta {}, about {} points in a finest box, {} levels; {:.4} s in all",
+        s.kernel, s.order, s.theta, s.leaf, s.levels, s.seconds.stages.total
+    );
+    Page { title, settings, rows: page::shown(rows(s), false), facts, predicted }.html()
+}
