@@ -203,7 +203,8 @@ impl<C: Card> On<'_, C> {
     }
 
     fn l2p(&self, finest: usize) -> Result<(), CudaError> {
-        let (n, threads) = (self.problem.n as usize, (self.problem.most as usize).next_multiple_of(32).min(L2P_THREADS));
+        let (n, threads) =
+            (self.problem.n as usize, (self.problem.most as usize).next_multiple_of(32).min(L2P_THREADS));
         self.launch(Lane::Main, "l2p", [finest, threads], &[self.are_many() as u32])?;
         match self.are_many() {
             true => self.launch(Lane::Main, "spread", [n.div_ceil(256), 256], &[]),
