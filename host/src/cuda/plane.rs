@@ -43,7 +43,7 @@ pub struct Settings {
     pub levels: usize,
     /// Theta of (2.1).
     pub theta: f64,
-    /// Whether each stage is timed; P2P does not run beside the others then.
+    /// Whether each stage is timed; none runs beside another then.
     pub is_timed: bool,
 }
 
@@ -64,15 +64,15 @@ const MESH: [&str; 13] = [
     "gather",
     "choose",
     "scatter",
-    "split_alone",
     "split_rest",
+    "sort_few",
     "boxes",
     "boxes_above",
     "boxes_top",
     "couple",
     "couple_top",
 ];
-const OTHERS: [&str; 8] = ["p2m", "m2m", "m2m_top", "m2l", "l2l", "l2l_top", "p2p", "l2p"];
+const OTHERS: [&str; 9] = ["p2m", "m2m", "m2m_top", "m2l", "l2l", "l2l_top", "p2p", "l2p", "spread"];
 
 /// Kernels, tables and points on a card.
 pub struct Plane<C: Card = Device> {
@@ -91,7 +91,11 @@ impl<C: Card> Plane<C> {
         let (mesh, stages) = (mesh_text(&shape), stages_text(&shape));
         let mut kernels = HashMap::new();
         for name in MESH {
-            kernels.insert(name, card.kernel(&mesh, name, Arithmetic::Exact)?);
+            let mut kernel = card.kernel(&mesh, name, Arithmetic::Exact)?;
+            if ["split_rest", "sort_few"].contains(&name) {
+                card.share(&mut kernel, shape.split_memory())?;
+            }
+            kernels.insert(name, kernel);
         }
         for name in OTHERS {
             kernels.insert(name, card.kernel(&stages, name, Arithmetic::Careful)?);
@@ -163,7 +167,7 @@ impl<C: Card> Plane<C> {
             lists.iter().map(of).collect::<Vec<_>>()
         };
         Found {
-            order: read::<u32, C>(card, &points.order, 0, points.n),
+            order: read::<u32, C>(card, &points.order, boxes.tiled.column * points.n, points.n),
             start: read::<u32, C>(card, &boxes.start, 0, finest + 1),
             centre: [column(4), column(5)],
             radius: column(6),

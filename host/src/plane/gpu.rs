@@ -90,7 +90,8 @@ impl<C: Card> Gpu<C> {
         is_timed: bool,
     ) -> Result<Result<Answer, String>, CudaError> {
         let Gpu { card, plane } = self;
-        let shape = Shape::new(options.order, options.kernel == Kernel::Log, strengths.im.is_some());
+        let (is_log, is_complex) = (options.kernel == Kernel::Log, strengths.im.is_some());
+        let shape = Shape::new(options.order, is_log, is_complex, card.shared_memory()?);
         if plane.as_ref().is_none_or(|plane| *plane.shape() != shape) {
             *plane = None;
             *plane = Some(Plane::new(card, shape)?);
@@ -235,11 +236,11 @@ mod tests {
         (field, sizes)
     }
 
-    /// Runs the card's kernels on the host, with so few points for the segments of one block that each kernel splits some.
+    /// Runs the card's kernels on the host, with `many` points for the segments of one block.
     fn on_card(points: &[Vec<f64>; 4], options: &Options, many: usize) -> (Gpu<HostCard>, Answer) {
         let mut gpu = Gpu::on(HostCard);
         let is_log = options.kernel == Kernel::Log;
-        let shape = Shape { many, alone: 2 * many, ..Shape::new(options.order, is_log, !is_log) };
+        let shape = Shape { many, ..Shape::new(options.order, is_log, !is_log, 0) };
         let mut plane = Plane::new(&mut gpu.card, shape).expect("it compiles");
         let [x, y, re, im] = points;
         let im = (!is_log).then_some(&im[..]);
@@ -254,9 +255,15 @@ mod tests {
         (gpu, Answer { field, levels, run, sent: 0.0, fetched: 0.0 })
     }
 
-    /// Whether mesh and lists are those of the CPU, and errors within a bound beside the sum of magnitudes.
+    /// Whether mesh and lists are those of the CPU, and errors within a bound beside the sum of magnitudes, both where many blocks
+    /// split the first segments and where one block has all points.
     fn check(points: &[Vec<f64>; 4], options: &Options, bound: f64) {
-        let (gpu, answer) = on_card(points, options, 300);
+        check_with(points, options, bound, 300);
+        check_with(points, options, bound, 2048);
+    }
+
+    fn check_with(points: &[Vec<f64>; 4], options: &Options, bound: f64, many: usize) {
+        let (gpu, answer) = on_card(points, options, many);
         let plan = Plan::new([&points[0][..], &points[1][..]], options).expect("a plan");
         let found = gpu.plane.as_ref().expect("it ran").found(&gpu.card);
         let boxes = &plan.mesh.boxes;

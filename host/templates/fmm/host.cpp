@@ -136,6 +136,8 @@ template <class T> static T __shfl_up_sync(uint32_t, const T value, const uint32
     return shuffled(value, lane < step ? lane : lane - step);
 }
 
+template <class T> static T __shfl_sync(uint32_t, const T value, const uint32_t lane) { return shuffled(value, lane); }
+
 static uint32_t __ballot_sync(uint32_t, const bool own)
 {
     shuffled((uint64_t)own, threadIdx.x % 32);
@@ -146,6 +148,7 @@ static uint32_t __ballot_sync(uint32_t, const bool own)
     return all;
 }
 
+static int __clzll(uint64_t bits) { return bits == 0 ? 64 : __builtin_clzll(bits); }
 static int __popc(uint32_t bits) { return __builtin_popcount(bits); }
 
 template <class T, class U> static T atomicMax(T *place, const U value)

@@ -27,13 +27,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem 
     const uint32_t first = start + part * size, count = min(size, all - min(all, part * size));
     if (threadIdx.x < 32) {
         const uint2 row = threadIdx.x < 9 ? row_of(p, cell, threadIdx.x) : make_uint2(0, 0);
-        uint32_t end = row.y - row.x;
-        for (uint32_t step = 1; step < 16; step *= 2) {
-            const uint32_t before = __shfl_up_sync(~0u, end, step);
-            if (threadIdx.x >= step)
-                end += before;
-        }
-        const uint32_t begin = end - (row.y - row.x);
+        const uint32_t own = row.y - row.x, begin = sum_to_lane(own) - own;
         if (threadIdx.x < 10)
             rows[threadIdx.x] = {begin, row.x - begin};
     }

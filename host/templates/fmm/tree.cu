@@ -72,34 +72,6 @@ extern "C" __global__ void __launch_bounds__(256) count(const Problem p)
     p.rank[i] = (uint32_t)atomicAdd((unsigned long long *)&p.counts[cell], 1ull);
 }
 
-// Exclusive sums over 1024 numbers of a block.
-PF uint64_t scan(const uint64_t own, uint64_t *all)
-{
-    __shared__ uint64_t warps[32];
-    uint64_t sum = own;
-    const uint32_t lane = threadIdx.x % 32;
-    for (uint32_t step = 1; step < 32; step *= 2) {
-        const uint64_t before = __shfl_up_sync(~0u, sum, step);
-        if (lane >= step)
-            sum += before;
-    }
-    if (lane == 31)
-        warps[threadIdx.x / 32] = sum;
-    __syncthreads();
-    if (threadIdx.x < 32) {
-        uint64_t of_warp = warps[lane];
-        for (uint32_t step = 1; step < 32; step *= 2) {
-            const uint64_t before = __shfl_up_sync(~0u, of_warp, step);
-            if (lane >= step)
-                of_warp += before;
-        }
-        warps[lane] = of_warp;
-    }
-    __syncthreads();
-    *all = warps[31];
-    return sum - own + (threadIdx.x >= 32 ? warps[threadIdx.x / 32 - 1] : 0);
-}
-
 PF uint64_t with_blocks(const uint64_t count) { return count | (count + MOST_TARGETS - 1) / MOST_TARGETS << 32; }
 
 // Sums within 1024 cells.
@@ -107,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(1024) scan_cells(const Problem p)
 {
     const uint32_t cell = blockIdx.x * 1024 + threadIdx.x, cells = 1u << 3 * p.depth;
     uint64_t all;
-    const uint64_t before = scan(cell < cells ? with_blocks(p.counts[cell]) : 0, &all);
+    const uint64_t before = sum_before(cell < cells ? with_blocks(p.counts[cell]) : 0, &all);
     if (cell < cells)
         p.starts[cell] = before;
     if (threadIdx.x == 0)
@@ -121,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(1024) scan_sums(const Problem p, co
     for (uint32_t first = 0; first < count; first += 1024) {
         const uint32_t k = first + threadIdx.x;
         uint64_t all;
-        const uint64_t before = scan(k < count ? p.sums[k] : 0, &all);
+        const uint64_t before = sum_before(k < count ? p.sums[k] : 0, &all);
         if (k < count)
             p.sums[k] = so_far + before;
         so_far += all;

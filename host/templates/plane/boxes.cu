@@ -13,8 +13,8 @@ PF void write_box(const Problem &p, const uint32_t box, const double low[2], con
     p.unit[box] = power_of_two(radius == 0 ? -400 : max(exponent_of(radius), -400));
 }
 
-// A warp a finest box.
-extern "C" __global__ void __launch_bounds__(128) boxes(const Problem p)
+// A warp a finest box. The sources of few points come from the input.
+extern "C" __global__ void __launch_bounds__(128) boxes(const Problem p, const uint32_t are_many)
 {
     const uint32_t k = blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
     if (k >= 1u << 2 * p.levels)
@@ -24,16 +24,19 @@ extern "C" __global__ void __launch_bounds__(128) boxes(const Problem p)
         p.start[k] = own.start;
         p.start[k + 1] = own.start + own.count;     // what the next box writes too
     }
-    const double no = 1.7976931348623157e308, factor = p.frame->strength;
+    const double no = 1.7976931348623157e308;
+    const Frame f = *p.frame;
     double ends[4] = {no, no, no, no};
     for (uint32_t i = own.start + lane; i < own.start + own.count; i += 32) {
-        const double x = p.x[i], y = p.y[i];
         const uint32_t from = p.order[i];
-        p.sources[i] = {x, y, p.input_re[from] * factor, p.input_im ? p.input_im[from] * factor : 0};
-        ends[0] = fmin(ends[0], x);
-        ends[1] = fmin(ends[1], -x);
-        ends[2] = fmin(ends[2], y);
-        ends[3] = fmin(ends[3], -y);
+        const Source s = are_many ? p.scaled[from] : source_of(p, f, from);
+        if (!are_many && is_tiny(p, f, from))
+            p.status->unfit = 1;
+        p.sources[i] = s;
+        ends[0] = fmin(ends[0], s.x);
+        ends[1] = fmin(ends[1], -s.x);
+        ends[2] = fmin(ends[2], s.y);
+        ends[3] = fmin(ends[3], -s.y);
     }
     for (uint32_t a = 0; a < 4; a++)
         for (uint32_t step = 16; step > 0; step /= 2)
@@ -42,7 +45,7 @@ extern "C" __global__ void __launch_bounds__(128) boxes(const Problem p)
     const double x = 0.5 * (low[0] + high[0]), y = 0.5 * (low[1] + high[1]);
     double most = 0;
     for (uint32_t i = own.start + lane; i < own.start + own.count; i += 32) {
-        const double dx = p.x[i] - x, dy = p.y[i] - y;
+        const double dx = p.sources[i].x - x, dy = p.sources[i].y - y;
         most = fmax(most, dx * dx + dy * dy);
     }
     for (uint32_t step = 16; step > 0; step /= 2)

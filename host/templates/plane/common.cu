@@ -42,12 +42,13 @@ struct Problem {
     Extent *extents;
     Frame *frame;
     Status *status;
-    double *x, *y;              // two columns of n: splits move points from one to the other
-    uint32_t *order;            // for each point its place in the input, two columns
+    Source *scaled;             // of many points, in the order of the input; at last what is computed there
+    double *x, *y;              // two columns of n: splits of many points move them from one to the other
+    uint32_t *order;            // for each point its place in the input, two columns; when all is sorted, the column of the last split
     uint64_t *rectangles;       // for each segment that tiles split: greatest keys, of -x, x, -y, y
     uint32_t *histograms, *cursors;
     uint64_t *tiles;            // of each tile the points that are surely lower, and in the high half those equal to the pivot
-    uint64_t *keys;             // of the points of a segment that may be the pivot
+    uint64_t *keys;             // of the points of a segment that may be the pivot; then room of the blocks that split alone
     uint32_t *key_tiles;
     Pivot *pivots;
     double *low_x, *low_y, *high_x, *high_y, *centre_x, *centre_y, *radius, *unit;  // of all boxes, level by level

@@ -92,103 +92,107 @@ extern "C" __global__ void __launch_bounds__(128) p2m(const Problem p)
     }
 }
 
-// The multipole expansion of a box from those of its children, by a warp with room for one expansion.
+// What a shift between a box and one of its children takes: where the child is, and the exponent of its unit, both in that of the box.
+struct Shift { Complex r; int64_t down; };
+
+PF Shift shift_of(const Problem &p, const uint32_t box, const uint32_t child)
+{
+    const double length = 1 / p.unit[box];
+    return {length * at_centre(p, box, p.centre_x[child], p.centre_y[child]), exponent_of(p.unit[child]) - exponent_of(p.unit[box])};
+}
+
+// The multipole expansion of a box from those of its children, by a warp with room for four expansions.
 PF void m2m_box(const Problem &p, const uint32_t level, const uint32_t k, double *const room)
 {
-    const uint32_t lane = threadIdx.x % 32, box = first_box(level) + k;
-    const double unit = p.unit[box];
-    Complex sums[EACH] = {};
-    for (uint32_t child = first_box(level + 1) + 4 * k, end = child + 4; child < end; child++) {
-        // From the child's unit to that of this box, which is no shorter.
-        const int64_t down = exponent_of(p.unit[child]) - exponent_of(unit);
-        const double *const m = p.m + (uint64_t)child * STRIDE;
-        __syncwarp();
-        for (uint32_t j = lane; j < TERMS; j += 32) {
-            const double factor = power_of_two(down * j);
-            (room[j] = m[j] * factor, room[TERMS + j] = m[TERMS + j] * factor);
-        }
-        __syncwarp();
-        const Complex r = (1 / unit) * Complex{p.centre_x[child] - p.centre_x[box], p.centre_y[child] - p.centre_y[box]};
+    const uint32_t lane = threadIdx.x % 32, box = first_box(level) + k, child = first_box(level + 1) + 4 * k;
+    Complex r[4];
+    __syncwarp();
 #pragma unroll
-        for (uint32_t e = 0; e < EACH; e++) {
-            const uint32_t j = e * 32 + lane;
-            if (j >= TERMS)
-                continue;
-            Complex sum = j == 0 ? Complex{room[0], room[TERMS]} : (-1.0 / j) * Complex{room[0], room[TERMS]};
-            for (uint32_t i = 1; i <= j; i++)
-                sum = sum * r + binomial(p, j - 1, i - 1) * Complex{room[i], room[TERMS + i]};
-            sums[e] = sums[e] + sum;
+    for (uint32_t c = 0; c < 4; c++) {
+        const Shift shift = shift_of(p, box, child + c);
+        r[c] = shift.r;
+        const double *const m = p.m + (uint64_t)(child + c) * STRIDE;
+        for (uint32_t j = lane; j < TERMS; j += 32) {
+            const double factor = power_of_two(shift.down * j);
+            (room[c * STRIDE + j] = m[j] * factor, room[c * STRIDE + TERMS + j] = m[TERMS + j] * factor);
         }
     }
-    for (uint32_t e = 0; e < EACH; e++)
-        if (e * 32 + lane < TERMS) {
-            double *const m = p.m + (uint64_t)box * STRIDE + e * 32 + lane;
-            (m[0] = sums[e].re, m[TERMS] = sums[e].im);
+    __syncwarp();
+    for (uint32_t j = lane; j < TERMS; j += 32) {
+        Complex sums[4];
+#pragma unroll
+        for (uint32_t c = 0; c < 4; c++) {
+            const Complex own = {room[c * STRIDE], room[c * STRIDE + TERMS]};
+            sums[c] = j == 0 ? own : (-1.0 / j) * own;
         }
-}
-
-extern "C" __global__ void __launch_bounds__(128) m2m(const Problem p, const uint32_t level)
-{
-    __shared__ double rooms[4][STRIDE];
-    const uint32_t k = blockIdx.x * 4 + threadIdx.x / 32;
-    if (k < 1u << 2 * level)
-        m2m_box(p, level, k, rooms[threadIdx.x / 32]);
-}
-
-// One block: from this level to the root.
-extern "C" __global__ void __launch_bounds__(512) m2m_top(const Problem p, const uint32_t level)
-{
-    __shared__ double rooms[16][STRIDE];
-    for (uint32_t l = level + 1; l-- > 0;) {
-        for (uint32_t k = threadIdx.x / 32; k < 1u << 2 * l; k += 16)
-            m2m_box(p, l, k, rooms[threadIdx.x / 32]);
-        __syncthreads();
+        for (uint32_t i = 1; i <= j; i++) {
+            const double factor = binomial(p, j - 1, i - 1);
+#pragma unroll
+            for (uint32_t c = 0; c < 4; c++)
+                sums[c] = sums[c] * r[c] + factor * Complex{room[c * STRIDE + i], room[c * STRIDE + TERMS + i]};
+        }
+        const Complex sum = ((sums[0] + sums[1]) + sums[2]) + sums[3];
+        double *const m = p.m + (uint64_t)box * STRIDE + j;
+        (m[0] = sum.re, m[TERMS] = sum.im);
     }
 }
 
 // Adds the local expansion of a box to those of its children.
 PF void l2l_box(const Problem &p, const uint32_t level, const uint32_t k, double *const room)
 {
-    const uint32_t lane = threadIdx.x % 32, box = first_box(level) + k;
-    const double unit = p.unit[box];
+    const uint32_t lane = threadIdx.x % 32, box = first_box(level) + k, child = first_box(level + 1) + 4 * k;
     const double *const l = p.l + (uint64_t)box * STRIDE;
     __syncwarp();
     for (uint32_t j = lane; j < STRIDE; j += 32)
         room[j] = l[j];
     __syncwarp();
-    for (uint32_t child = first_box(level + 1) + 4 * k, end = child + 4; child < end; child++) {
-        const int64_t down = exponent_of(p.unit[child]) - exponent_of(unit);
-        const Complex r = (1 / unit) * Complex{p.centre_x[child] - p.centre_x[box], p.centre_y[child] - p.centre_y[box]};
-        for (uint32_t j = lane; j < TERMS; j += 32) {
-            Complex sum = {0, 0};
-            for (uint32_t i = TERMS; i-- > j;)
-                sum = sum * r + binomial(p, i, j) * Complex{room[i], room[TERMS + i]};
-            const double factor = power_of_two(down * j);
-            double *const to = p.l + (uint64_t)child * STRIDE + j;
-            to[0] += sum.re * factor;
-            to[TERMS] += sum.im * factor;
+    Shift shifts[4];
+#pragma unroll
+    for (uint32_t c = 0; c < 4; c++)
+        shifts[c] = shift_of(p, box, child + c);
+    for (uint32_t j = lane; j < TERMS; j += 32) {
+        Complex sums[4] = {};
+        for (uint32_t i = TERMS; i-- > j;) {
+            const Complex own = binomial(p, i, j) * Complex{room[i], room[TERMS + i]};
+#pragma unroll
+            for (uint32_t c = 0; c < 4; c++)
+                sums[c] = sums[c] * shifts[c].r + own;
+        }
+#pragma unroll
+        for (uint32_t c = 0; c < 4; c++) {
+            const double factor = power_of_two(shifts[c].down * j);
+            double *const to = p.l + (uint64_t)(child + c) * STRIDE + j;
+            to[0] += sums[c].re * factor;
+            to[TERMS] += sums[c].im * factor;
         }
     }
 }
 
-extern "C" __global__ void __launch_bounds__(128) l2l(const Problem p, const uint32_t level)
+// The boxes of a level, four a block.
+template <auto Box> PF void of_level(const Problem &p, const uint32_t level)
 {
-    __shared__ double rooms[4][STRIDE];
+    __shared__ double rooms[4][4 * STRIDE];
     const uint32_t k = blockIdx.x * 4 + threadIdx.x / 32;
     if (k < 1u << 2 * level)
-        l2l_box(p, level, k, rooms[threadIdx.x / 32]);
+        Box(p, level, k, rooms[threadIdx.x / 32]);
 }
 
-// One block: from the root to this level.
-extern "C" __global__ void __launch_bounds__(512) l2l_top(const Problem p, const uint32_t level)
+// Those of all levels between this one and that below the root, by one block. The root's expansions are never used.
+template <auto Box> PF void of_top(const Problem &p, const uint32_t level, const bool is_down)
 {
-    __shared__ double rooms[16][STRIDE];
-    for (uint32_t l = 0; l <= level; l++) {
-        for (uint32_t k = threadIdx.x / 32; k < 1u << 2 * l; k += 16)
-            l2l_box(p, l, k, rooms[threadIdx.x / 32]);
+    __shared__ double rooms[8][4 * STRIDE];
+    for (uint32_t turn = 1; turn <= level; turn++) {
+        const uint32_t l = is_down ? turn : level + 1 - turn;
+        for (uint32_t k = threadIdx.x / 32; k < 1u << 2 * l; k += 8)
+            Box(p, l, k, rooms[threadIdx.x / 32]);
         __syncthreads();
     }
 }
+
+extern "C" __global__ void __launch_bounds__(128) m2m(const Problem p, const uint32_t level) { of_level<m2m_box>(p, level); }
+extern "C" __global__ void __launch_bounds__(128) l2l(const Problem p, const uint32_t level) { of_level<l2l_box>(p, level); }
+extern "C" __global__ void __launch_bounds__(256) m2m_top(const Problem p, const uint32_t level) { of_top<m2m_box>(p, level, false); }
+extern "C" __global__ void __launch_bounds__(256) l2l_top(const Problem p, const uint32_t level) { of_top<l2l_box>(p, level, true); }
 
 // Adds to the local expansion of a finest box what the sources of larger ones give.
 PF void p2l_box(const Problem &p, const uint32_t k, Room &room)
@@ -261,22 +265,30 @@ PF Sum multipole_at(const double *const m, const Complex d, const double unit, c
     return LOG ? Sum{slope.re, -slope.im, potential + value.re} : Sum{value.re, value.im, 0};
 }
 
-// A warp a finest box: P2L, then all of the far field to what P2P gave, in the user's units and the order of the input.
-extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
+PF void put_result(const Problem &p, const uint64_t to, const Sum &sum)
 {
-    __shared__ Room rooms[4];
-    const uint32_t k = blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
-    if (k >= 1u << 2 * p.levels)
-        return;
-    const uint32_t box = first_box(p.levels) + k;
+    p.out[to] = sum.re;
+    p.out[p.n + to] = sum.im;
+    if (LOG)
+        p.out[2 * p.n + to] = sum.potential;
+}
+
+// A block a finest box: P2L, then all of the far field to what P2P gave, in the user's units and the order of the input. Results of
+// many points stay together, each in one sector of memory, until `spread`.
+extern "C" __global__ void __launch_bounds__(256) l2p(const Problem p, const uint32_t are_many)
+{
+    __shared__ Room room;
+    const uint32_t k = blockIdx.x, box = first_box(p.levels) + k;
     const Span own = points_of(p, k);
-    if (p.p2l[k].count > 0)
-        p2l_box(p, k, rooms[threadIdx.x / 32]);
-    __syncwarp();
+    if (p.p2l[k].count > 0) {
+        if (threadIdx.x < 32)
+            p2l_box(p, k, room);
+        __syncthreads();
+    }
     const Frame f = *p.frame;
     const double length = 1 / p.unit[box];
-    for (uint32_t i = own.start + lane; i < own.start + own.count; i += 32) {
-        const double x = p.x[i], y = p.y[i];
+    for (uint32_t i = own.start + threadIdx.x; i < own.start + own.count; i += blockDim.x) {
+        const double x = p.sources[i].x, y = p.sources[i].y;
         Sum sum = local_at(p.l + (uint64_t)box * STRIDE, length * at_centre(p, box, x, y), length);
         for (uint32_t b = 0; b < p.m2p[k].count; b++) {
             const uint32_t from = first_box(p.levels) + p.items[3][p.m2p[k].start + b];
@@ -290,9 +302,16 @@ extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
         const double zero = 0 * (sum.re + sum.im + sum.potential);
         if (!(zero == 0))
             p.status->unfit = 1;
-        p.out[to] = sum.re;
-        p.out[p.n + to] = sum.im;
-        if (LOG)
-            p.out[2 * p.n + to] = sum.potential;
+        if (are_many)
+            p.scaled[to] = {sum.re, sum.im, sum.potential, 0};
+        else
+            put_result(p, to, sum);
     }
+}
+
+extern "C" __global__ void __launch_bounds__(256) spread(const Problem p)
+{
+    const uint64_t i = blockIdx.x * 256ull + threadIdx.x;
+    if (i < p.n)
+        put_result(p, i, {p.scaled[i].x, p.scaled[i].y, p.scaled[i].re});
 }

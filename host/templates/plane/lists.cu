@@ -34,10 +34,10 @@ PF void couple_eight(const Problem &p, const uint32_t level, const uint32_t firs
     const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, k = first + warp, place = first_box(level);
     const uint32_t boxes = 1u << 2 * p.levels;
     const bool is_finest = level == p.levels, is_there = k < 1u << 2 * level;
-    // The root is its own parent's child.
-    const List above = !is_there ? List{0, 0} : level == 0 ? List{0, 1} : p.strong[(level + 1) % 2 * boxes + k / 4];
-    const uint32_t *const parents = p.items[STRONG] + above.start, all = level == 0 ? 1 : 4 * above.count;
-    const auto other = [&](const uint32_t c) { return level == 0 ? 0 : 4 * parents[c / 4] + c % 4; };
+    // The children of the root are candidates of each other, as is the root of itself where it is the finest box.
+    const List above = level < 2 || !is_there ? List{0, 0} : p.strong[(level + 1) % 2 * boxes + k / 4];
+    const uint32_t *const parents = p.items[STRONG] + above.start, all = !is_there ? 0 : level < 2 ? 1u << 2 * level : 4 * above.count;
+    const auto other = [&](const uint32_t c) { return level < 2 ? c : 4 * parents[c / 4] + c % 4; };
     uint32_t own[4] = {0, 0, 0, 0};
     uint64_t pairs = 0, p2l = 0;
     for (uint32_t c = 0; is_there && c < all; c += 32) {
@@ -118,10 +118,10 @@ extern "C" __global__ void __launch_bounds__(256) couple(const Problem p, const 
     couple_eight(p, level, blockIdx.x * 8);
 }
 
-// One block: all levels from the root to this one.
+// One block: all levels from below the root to this one, or the root where there are no others.
 extern "C" __global__ void __launch_bounds__(256) couple_top(const Problem p, const uint32_t level)
 {
-    for (uint32_t l = 0; l <= level; l++)
+    for (uint32_t l = min(level, 1u); l <= level; l++)
         for (uint32_t first = 0; first < 1u << 2 * l; first += 8) {
             couple_eight(p, l, first);
             __syncthreads();

@@ -47,7 +47,7 @@ extern "C" __global__ void __launch_bounds__(384) p2p(const Problem p)
     const uint32_t ways = p.ways, way = threadIdx.x / p.part, place = threadIdx.x - way * p.part;
     const bool works = way < ways && place < count;
     const uint32_t i = own.start + begin + (works ? place : 0);
-    const double x = p.x[i], y = p.y[i];
+    const double x = p.sources[i].x, y = p.sources[i].y;
     const List list = p.strong[(p.levels % 2 << 2 * p.levels) + k];
     // Every box has room for `most` sources.
     const uint32_t all = list.count * p.most, each = TILE_SOURCES / ways;

@@ -344,11 +344,11 @@ fn the_fmm_in_two_dimensions_compiles_for_a_card_without_spills() {
     let code = |text: &str, arithmetic| {
         compile::compile(text, ARCH, arithmetic, Form::Cubin).unwrap_or_else(|e| panic!("{e}"))
     };
-    let mesh = plane::mesh_text(&plane::Shape::new(1, false, false));
+    let mesh = plane::mesh_text(&plane::Shape::new(1, false, false, 227 << 10));
     assert_eq!(stack(&code(&mesh, Arithmetic::Exact)), 0, "the mesh");
     for (order, most) in [(1, 8), (17, 0), (28, 0), (60, 256)] {
         for (is_log, is_complex) in [(false, true), (false, false), (true, false)] {
-            let text = plane::stages_text(&plane::Shape::new(order, is_log, is_complex));
+            let text = plane::stages_text(&plane::Shape::new(order, is_log, is_complex, 227 << 10));
             let found = stack(&code(&text, Arithmetic::Careful));
             assert!(found <= most, "order {order}, log {is_log}: a stack of {found} bytes");
         }
@@ -360,7 +360,7 @@ fn a_pair_in_the_plane_takes_13_instructions_in_f64() {
     if !has_nvrtc() {
         return;
     }
-    let text = plane::stages_text(&plane::Shape::new(17, false, true));
+    let text = plane::stages_text(&plane::Shape::new(17, false, true, 227 << 10));
     let ptx = compile::compile(&text, "compute_90", Arithmetic::Careful, Form::Ptx).unwrap_or_else(|e| panic!("{e}"));
     let ptx = String::from_utf8_lossy(&ptx).into_owned();
     let count = |block: &str, name: &str| block.lines().filter(|l| l.trim_start().starts_with(name)).count();

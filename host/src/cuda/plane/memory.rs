@@ -6,7 +6,7 @@ use crate::cuda::whole::card::Card;
 use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 
 /// Blocks of `bounds`.
-pub(super) const BOUNDS_BLOCKS: u32 = 264;
+pub(super) const BOUNDS_BLOCKS: u32 = 528;
 
 /// What the card counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +53,7 @@ pub struct Problem {
     pub extents: u64,
     pub frame: u64,
     pub status: u64,
+    pub scaled: u64,
     pub x: u64,
     pub y: u64,
     pub order: u64,
@@ -92,7 +93,8 @@ unsafe impl DeviceRepr for Problem {}
 pub struct Points<C: Card> {
     pub n: usize,
     pub input: [C::Memory<f64>; 4],
-    /// In units of the frame, before and after a split.
+    /// Sources in units of the frame, and their coordinates before and after a split; where there are many points.
+    pub scaled: C::Memory<f64>,
     pub x: C::Memory<f64>,
     pub y: C::Memory<f64>,
     pub order: C::Memory<u32>,
@@ -108,11 +110,12 @@ pub struct Points<C: Card> {
 impl<C: Card> Points<C> {
     pub fn new(card: &C, n: usize, shape: &Shape) -> Result<Points<C>, CudaError> {
         let columns = shape.columns();
-        card.check_room((n * (4 * 8 + 2 * 20 + 12 + 32 + 16 * columns)) as u64, "this FMM")?;
+        card.check_room((n * (4 * 8 + 32 + 2 * 20 + 12 + 32 + 16 * columns)) as u64, "this FMM")?;
         let column = || card.room::<f64>(n);
         Ok(Points {
             n,
             input: [column()?, column()?, column()?, card.room(if shape.is_complex { n } else { 1 })?],
+            scaled: card.room(4 * n)?,
             x: card.room(2 * n)?,
             y: card.room(2 * n)?,
             order: card.room(2 * n)?,
@@ -127,26 +130,29 @@ impl<C: Card> Points<C> {
     }
 }
 
-/// The splits of segments that no block has alone: how many segments are split so, and for each split the tiles of a segment
-/// and all tiles before.
+/// The splits of segments that no block has alone: for each of them the tiles of a segment and all tiles before.
 pub struct Tiled {
     pub splits: Vec<[u32; 2]>,
     pub tiles: usize,
+    /// Where the points are at last, of two columns.
+    pub column: usize,
 }
 
 impl Tiled {
-    pub fn new(n: usize, levels: usize, alone: usize) -> Tiled {
+    /// For `many` points a block, which makes all splits that are left.
+    pub fn new(n: usize, levels: usize, many: usize) -> Tiled {
         let (mut splits, mut tiles) = (Vec::new(), 0);
         for split in 0..2 * levels {
             let most = n.div_ceil(1 << split);
-            if most <= alone {
+            if most <= many {
                 break;
             }
             let each = most.div_ceil(TILE);
             splits.push([each as u32, tiles as u32]);
             tiles += each << split;
         }
-        Tiled { splits, tiles }
+        let column = if n > many && splits.len() < 2 * levels { (splits.len() + 1) % 2 } else { 0 };
+        Tiled { splits, tiles, column }
     }
 
     /// Segments of all these splits.
@@ -176,7 +182,7 @@ impl<C: Card> Boxes<C> {
     /// `room` is that of the items of lists; where it is 0, what uniform points take.
     pub fn new(card: &C, n: usize, levels: usize, room: [u64; 4], shape: &Shape) -> Result<Boxes<C>, CudaError> {
         let (finest, all) = (1usize << (2 * levels), ((4usize << (2 * levels)) - 1) / 3);
-        let tiled = Tiled::new(n, levels, shape.alone);
+        let tiled = Tiled::new(n, levels, shape.many);
         let usual = [64, 32, 4, 4];
         let room = [0, 1, 2, 3].map(|k| if room[k] > 0 { room[k] } else { (usual[k] * all) as u64 });
         if room.iter().any(|items| *items > u32::MAX as u64) {
@@ -249,6 +255,7 @@ impl<C: Card> Points<C> {
         }
         problem.extents = card.place(&self.extents);
         problem.frame = card.place(&self.frame);
+        problem.scaled = card.place(&self.scaled);
         problem.x = card.place(&self.x);
         problem.y = card.place(&self.y);
         problem.order = card.place(&self.order);

@@ -1,9 +1,9 @@
 //! One run: what is launched, in which order and with how many threads.
 
-use super::memory::{BOUNDS_BLOCKS, Boxes, Problem};
+use super::memory::{BOUNDS_BLOCKS, Boxes, Problem, Tiled};
 use super::{MOST_LEVELS, Plane, Run, STAGES, Settings};
 use crate::cuda::CudaError;
-use crate::cuda::whole::card::{Card, Size};
+use crate::cuda::whole::card::{Card, Lane, Size};
 
 /// Levels up to this one have one block for all of their boxes.
 const TOP: usize = 2;
@@ -15,6 +15,9 @@ const SCALE_BLOCKS: usize = 1056;
 /// Blocks of P2P that a card should have at least, and threads of one at most.
 const P2P_BLOCKS: usize = 1056;
 const P2P_THREADS: usize = 384;
+
+/// Threads of a block of L2P at most.
+const L2P_THREADS: usize = 256;
 
 /// How P2P is divided: targets of a block, and threads that share one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,7 +55,10 @@ impl<C: Card> Plane<C> {
             let problem = self.placed(card, settings, room)?;
             let boxes = self.boxes.as_mut().expect("it was made");
             let start = card.event()?;
-            card.clear(&mut boxes.counted)?;
+            // Where one block has all points, it sets what counts to 0 itself.
+            if n > self.shape.many {
+                card.clear(&mut boxes.counted)?;
+            }
             let events = On { plane: self, card, problem, settings }.stages(start)?;
             let boxes = self.boxes.as_ref().expect("it was made");
             let status = boxes.status(card)?;
@@ -107,14 +113,15 @@ struct On<'a, C: Card> {
 }
 
 impl<C: Card> On<'_, C> {
-    fn launch(&self, name: &str, [blocks, threads]: [usize; 2], numbers: &[u32]) -> Result<(), CudaError> {
+    fn launch(&self, lane: Lane, name: &str, [blocks, threads]: [usize; 2], numbers: &[u32]) -> Result<(), CudaError> {
         let size = Size { blocks: blocks as u32, threads: threads as u32 };
-        self.card.launch(&self.plane.kernels[name], size, &self.problem, numbers)
+        self.card.launch(lane, &self.plane.kernels[name], size, &self.problem, numbers)
     }
 
     /// Starts all kernels. The events are those between stages, or the first and the last.
-    fn stages(&self, start: C::Event) -> Result<Vec<C::Event>, CudaError> {
-        let (card, is_timed) = (self.card, self.settings.is_timed);
+    fn stages(&mut self, start: C::Event) -> Result<Vec<C::Event>, CudaError> {
+        let (card, is_timed, levels) = (self.card, self.settings.is_timed, self.settings.levels);
+        let (finest, all) = (1usize << (2 * levels), ((4usize << (2 * levels)) - 1) / 3);
         let mut events = vec![start];
         let mut tick = || -> Result<(), CudaError> {
             if is_timed {
@@ -122,91 +129,138 @@ impl<C: Card> On<'_, C> {
             }
             Ok(())
         };
-        let levels = self.settings.levels;
-        let (finest, all) = (1usize << (2 * levels), ((4usize << (2 * levels)) - 1) / 3);
+        // Multipoles need no lists, and P2P needs nothing else: each goes on beside the other stages, unless these are timed.
+        let beside = if is_timed { Lane::Main } else { Lane::Beside };
         self.sort(levels)?;
+        self.boxes(levels)?;
         tick()?;
-        let top = TOP.min(levels);
-        self.launch("couple_top", [1, 256], &[top as u32])?;
-        for level in top + 1..=levels {
-            self.launch("couple", [(1usize << (2 * level)).div_ceil(8), 256], &[level as u32])?;
-        }
         if !is_timed {
-            self.p2p(finest, true)?;
+            card.fork()?;
+        }
+        self.connect(levels)?;
+        tick()?;
+        self.launch(beside, "p2m", warps(finest), &[])?;
+        tick()?;
+        self.up(beside, levels)?;
+        tick()?;
+        if !is_timed {
+            card.join()?;
+            card.fork()?;
+            self.p2p(beside, finest)?;
+        }
+        self.launch(Lane::Main, "m2l", [all.div_ceil(8), 128], &[all as u32])?;
+        tick()?;
+        self.down(levels)?;
+        tick()?;
+        match is_timed {
+            true => self.p2p(beside, finest)?,
+            false => card.join()?,
         }
         tick()?;
-        let warps = |boxes: usize| [boxes.div_ceil(4), 128];
-        self.launch("p2m", warps(finest), &[])?;
-        tick()?;
-        // The last parents that one block has.
-        let top = TOP.min(levels.saturating_sub(1));
-        for level in (top + 1..levels).rev() {
-            self.launch("m2m", warps(1 << (2 * level)), &[level as u32])?;
-        }
-        if levels > 0 {
-            self.launch("m2m_top", [1, 512], &[top as u32])?;
-        }
-        tick()?;
-        self.launch("m2l", [all.div_ceil(8), 128], &[all as u32])?;
-        tick()?;
-        if levels > 0 {
-            self.launch("l2l_top", [1, 512], &[top as u32])?;
-        }
-        for level in top + 1..levels {
-            self.launch("l2l", warps(1 << (2 * level)), &[level as u32])?;
-        }
-        tick()?;
-        if is_timed {
-            self.p2p(finest, false)?;
-        }
-        card.join()?;
-        tick()?;
-        self.launch("l2p", warps(finest), &[])?;
+        self.l2p(finest)?;
         events.push(card.event()?);
         Ok(events)
     }
 
-    /// P2P, beside what is launched later or not.
-    fn p2p(&self, finest: usize, is_beside: bool) -> Result<(), CudaError> {
-        let Problem { most, part, ways, .. } = self.problem;
-        let (blocks, threads) = (finest * most.div_ceil(part) as usize, (part * ways).next_multiple_of(32) as usize);
-        let size = Size { blocks: blocks as u32, threads: threads as u32 };
-        match is_beside {
-            true => self.card.launch_beside(&self.plane.kernels["p2p"], size, &self.problem, &[]),
-            false => self.card.launch(&self.plane.kernels["p2p"], size, &self.problem, &[]),
-        }
-    }
-
-    /// Points box by box, and the boxes.
-    fn sort(&self, levels: usize) -> Result<(), CudaError> {
-        let n = self.problem.n as usize;
-        self.launch("bounds", [BOUNDS_BLOCKS as usize, 256], &[])?;
-        self.launch("scale", [n.div_ceil(256).min(SCALE_BLOCKS), 256], &[BOUNDS_BLOCKS])?;
-        let tiled = &self.plane.boxes.as_ref().expect("it was made").tiled.splits;
-        for (split, [tiles, before]) in tiled.iter().enumerate() {
-            let numbers = [split as u32, *tiles, *before];
-            let size = [(*tiles as usize) << split, 256];
-            self.launch("histogram", size, &numbers[..2])?;
-            self.launch("gather", size, &numbers)?;
-            self.launch("choose", [1 << split, 256], &numbers)?;
-            self.launch("scatter", size, &numbers)?;
-        }
-        for split in tiled.len()..2 * levels {
-            if n.div_ceil(1 << split) <= self.plane.shape.many {
-                let threads = if n.div_ceil(1 << split) <= 1024 { 128 } else { 256 };
-                self.launch("split_rest", [1 << split, threads], &[split as u32, 2 * levels as u32])?;
-                break;
-            }
-            self.launch("split_alone", [1 << split, 1024], &[split as u32])?;
-        }
-        self.launch("boxes", [(1usize << (2 * levels)).div_ceil(4), 128], &[])?;
-        let top = TOP_BOXES.min(levels.saturating_sub(1));
-        for level in (top + 1..levels).rev() {
-            self.launch("boxes_above", [(1usize << (2 * level)).div_ceil(128), 128], &[level as u32])?;
-        }
-        if levels > 0 {
-            self.launch("boxes_top", [1, 256], &[top as u32])?;
+    fn connect(&self, levels: usize) -> Result<(), CudaError> {
+        let top = TOP.min(levels);
+        self.launch(Lane::Main, "couple_top", [1, 256], &[top as u32])?;
+        for level in top + 1..=levels {
+            self.launch(Lane::Main, "couple", [(1usize << (2 * level)).div_ceil(8), 256], &[level as u32])?;
         }
         Ok(())
     }
+
+    /// M2M.
+    fn up(&self, lane: Lane, levels: usize) -> Result<(), CudaError> {
+        // The last parents that one block has.
+        let top = TOP.min(levels.saturating_sub(1));
+        for level in (top + 1..levels).rev() {
+            self.launch(lane, "m2m", warps(1 << (2 * level)), &[level as u32])?;
+        }
+        if top > 0 {
+            self.launch(lane, "m2m_top", [1, 256], &[top as u32])?;
+        }
+        Ok(())
+    }
+
+    /// L2L.
+    fn down(&self, levels: usize) -> Result<(), CudaError> {
+        let top = TOP.min(levels.saturating_sub(1));
+        if top > 0 {
+            self.launch(Lane::Main, "l2l_top", [1, 256], &[top as u32])?;
+        }
+        for level in top + 1..levels {
+            self.launch(Lane::Main, "l2l", warps(1 << (2 * level)), &[level as u32])?;
+        }
+        Ok(())
+    }
+
+    fn p2p(&self, lane: Lane, finest: usize) -> Result<(), CudaError> {
+        let Problem { most, part, ways, .. } = self.problem;
+        let (blocks, threads) = (finest * most.div_ceil(part) as usize, (part * ways).next_multiple_of(32) as usize);
+        self.launch(lane, "p2p", [blocks, threads], &[])
+    }
+
+    fn l2p(&self, finest: usize) -> Result<(), CudaError> {
+        let (n, threads) =
+            (self.problem.n as usize, (self.problem.most as usize).next_multiple_of(32).min(L2P_THREADS));
+        self.launch(Lane::Main, "l2p", [finest, threads], &[self.are_many() as u32])?;
+        match self.are_many() {
+            true => self.launch(Lane::Main, "spread", [n.div_ceil(256), 256], &[]),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether there are too many points for one block to sort.
+    fn are_many(&self) -> bool {
+        self.problem.n as usize > self.plane.shape.many
+    }
+
+    /// The order of the points box by box.
+    fn sort(&self, levels: usize) -> Result<(), CudaError> {
+        let (n, splits) = (self.problem.n as usize, 2 * levels);
+        if !self.are_many() {
+            return self.launch(Lane::Main, "sort_few", [1, 1024], &[splits as u32]);
+        }
+        self.launch(Lane::Main, "bounds", [BOUNDS_BLOCKS as usize, 256], &[])?;
+        self.launch(Lane::Main, "scale", [n.div_ceil(256).min(SCALE_BLOCKS), 256], &[BOUNDS_BLOCKS])?;
+        let tiled = &self.tiled().splits;
+        for (split, [tiles, before]) in tiled.iter().enumerate() {
+            let numbers = [split as u32, *tiles, *before];
+            let size = [(*tiles as usize) << split, 256];
+            self.launch(Lane::Main, "histogram", [(tiles.div_ceil(4) as usize) << split, 1024], &numbers[..2])?;
+            self.launch(Lane::Main, "gather", size, &numbers)?;
+            self.launch(Lane::Main, "choose", [1 << split, 256], &numbers)?;
+            self.launch(Lane::Main, "scatter", size, &numbers)?;
+        }
+        let first = tiled.len();
+        if first < splits {
+            self.launch(Lane::Main, "split_rest", [1 << first, 1024], &[first as u32, splits as u32])?;
+        }
+        Ok(())
+    }
+
+    fn tiled(&self) -> &Tiled {
+        &self.plane.boxes.as_ref().expect("it was made").tiled
+    }
+
+    /// Sorted sources, and the boxes of all levels.
+    fn boxes(&mut self, levels: usize) -> Result<(), CudaError> {
+        self.problem.order += 4 * self.problem.n * self.tiled().column as u64;
+        self.launch(Lane::Main, "boxes", warps(1 << (2 * levels)), &[self.are_many() as u32])?;
+        let top = TOP_BOXES.min(levels.saturating_sub(1));
+        for level in (top + 1..levels).rev() {
+            self.launch(Lane::Main, "boxes_above", [(1usize << (2 * level)).div_ceil(128), 128], &[level as u32])?;
+        }
+        if levels > 0 {
+            self.launch(Lane::Main, "boxes_top", [1, 256], &[top as u32])?;
+        }
+        Ok(())
+    }
+}
+
+/// The size of a kernel whose warps have a box each.
+fn warps(boxes: usize) -> [usize; 2] {
+    [boxes.div_ceil(4), 128]
 }

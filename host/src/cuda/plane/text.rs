@@ -3,7 +3,8 @@
 use pg2::backend::cuda::prelude;
 
 const COMMON: &str = include_str!("../../../templates/plane/common.cu");
-const MESH: [&str; 4] = [
+const MESH: [&str; 5] = [
+    include_str!("../../../templates/scan.cu"),
     include_str!("../../../templates/plane/sort.cu"),
     include_str!("../../../templates/plane/split.cu"),
     include_str!("../../../templates/plane/boxes.cu"),
@@ -28,14 +29,25 @@ pub struct Shape {
     pub is_log: bool,
     /// Whether strengths have imaginary parts.
     pub is_complex: bool,
-    /// Points of the segments that one block splits to the end, and of those that it splits once.
+    /// Points of the segments that one block splits to the end.
     pub many: usize,
-    pub alone: usize,
 }
 
+/// Bins in which a block ranks points, as in the text, and what it needs of shared memory for other things.
+const RANK_BINS: usize = 8192;
+const OTHER_MEMORY: usize = 4 << 10;
+
 impl Shape {
-    pub fn new(order: usize, is_log: bool, is_complex: bool) -> Shape {
-        Shape { order, is_log, is_complex, many: 4096, alone: 12288 }
+    /// For cards whose blocks have so many bytes of shared memory at most.
+    pub fn new(order: usize, is_log: bool, is_complex: bool, memory: usize) -> Shape {
+        // With more points to a thread its registers do not hold them.
+        let many = (memory.saturating_sub(4 * RANK_BINS + OTHER_MEMORY) / 12 / 1024 * 1024).clamp(1024, 12288);
+        Shape { order, is_log, is_complex, many }
+    }
+
+    /// The bytes of shared memory in which a block splits its segment.
+    pub(super) fn split_memory(&self) -> usize {
+        4 * (3 * self.many + RANK_BINS)
     }
 
     /// Numbers of an expansion.

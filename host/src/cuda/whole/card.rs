@@ -3,8 +3,9 @@
 use crate::cuda::CudaError;
 use crate::cuda::compile::Arithmetic;
 use crate::cuda::device::{Device, failed};
+use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute_enum};
 use cudarc::driver::{
-    CudaEvent, CudaFunction, CudaSlice, CudaStream, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits,
+    CudaEvent, CudaFunction, CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits,
 };
 use std::ops::Range;
 
@@ -35,23 +36,22 @@ pub trait Card: Sync + Sized {
     fn place<T: Plain>(&self, memory: &Self::Memory<T>) -> u64;
     /// Copies a part of another card's memory, which is complete there at an event, to a place in this card's.
     fn take<T: Plain>(&self, to: &Self::Memory<T>, at: usize, from: From<Self, T>) -> Result<(), CudaError>;
+    /// The bytes of shared memory that a block can have.
+    fn shared_memory(&self) -> Result<usize, CudaError>;
+    /// Gives the blocks of a kernel so many bytes of it, besides those that its text names.
+    fn share(&self, kernel: &mut Self::Kernel, bytes: usize) -> Result<(), CudaError>;
     /// Starts a kernel, whose arguments are a problem and some numbers.
     fn launch<P: DeviceRepr>(
         &self,
+        lane: Lane,
         kernel: &Self::Kernel,
         size: Size,
         problem: &P,
         numbers: &[u32],
     ) -> Result<(), CudaError>;
-    /// The same beside what is asked for later, which does not wait for it before [`Card::join`].
-    fn launch_beside<P: DeviceRepr>(
-        &self,
-        kernel: &Self::Kernel,
-        size: Size,
-        problem: &P,
-        numbers: &[u32],
-    ) -> Result<(), CudaError>;
-    /// Lets what is asked for later wait for the kernels beside.
+    /// Lets what is asked for beside later wait for all that was asked for on the main lane.
+    fn fork(&self) -> Result<(), CudaError>;
+    /// Lets what is asked for on the main lane later wait for all that was asked for beside.
     fn join(&self) -> Result<(), CudaError>;
     /// Waits for all that was asked for.
     fn finish(&self) -> Result<(), CudaError>;
@@ -77,6 +77,20 @@ pub struct From<'a, C: Card, T: Plain> {
     pub event: &'a C::Event,
 }
 
+/// Where kernels are one behind the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lane {
+    Main,
+    /// Beside the main one, for kernels alone.
+    Beside,
+}
+
+/// A kernel, and what it has of shared memory besides what its text names.
+pub struct Kernel {
+    function: CudaFunction,
+    shared: u32,
+}
+
 /// Blocks of a kernel, and threads of a block.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
@@ -88,11 +102,11 @@ const FAILED: &str = "the GPU failed";
 
 impl Card for Device {
     type Memory<T: Plain> = CudaSlice<T>;
-    type Kernel = CudaFunction;
+    type Kernel = Kernel;
     type Event = CudaEvent;
 
-    fn kernel(&mut self, text: &str, name: &'static str, arithmetic: Arithmetic) -> Result<CudaFunction, CudaError> {
-        self.function(text, name, arithmetic)
+    fn kernel(&mut self, text: &str, name: &'static str, arithmetic: Arithmetic) -> Result<Kernel, CudaError> {
+        Ok(Kernel { function: self.function(text, name, arithmetic)?, shared: 0 })
     }
 
     fn check_room(&self, bytes: u64, what: &str) -> Result<(), CudaError> {
@@ -154,25 +168,43 @@ impl Card for Device {
         copy().map_err(|e| failed("data cannot be copied from one GPU to another", e))
     }
 
-    fn launch<P: DeviceRepr>(
-        &self,
-        kernel: &CudaFunction,
-        size: Size,
-        problem: &P,
-        numbers: &[u32],
-    ) -> Result<(), CudaError> {
-        launch_on(&self.stream, kernel, size, problem, numbers)
+    fn shared_memory(&self) -> Result<usize, CudaError> {
+        let most = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+        self.context.attribute(most).map(|bytes| bytes as usize).map_err(|e| failed(FAILED, e))
     }
 
-    fn launch_beside<P: DeviceRepr>(
+    fn share(&self, kernel: &mut Kernel, bytes: usize) -> Result<(), CudaError> {
+        kernel.shared = bytes as u32;
+        let most = CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        kernel.function.set_attribute(most, bytes as i32).map_err(|e| failed("the GPU gives a block no such memory", e))
+    }
+
+    fn launch<P: DeviceRepr>(
         &self,
-        kernel: &CudaFunction,
+        lane: Lane,
+        kernel: &Kernel,
         size: Size,
         problem: &P,
         numbers: &[u32],
     ) -> Result<(), CudaError> {
-        self.side.join(&self.stream).map_err(|e| failed(FAILED, e))?;
-        launch_on(&self.side, kernel, size, problem, numbers)
+        let config = LaunchConfig {
+            grid_dim: (size.blocks, 1, 1),
+            block_dim: (size.threads, 1, 1),
+            shared_mem_bytes: kernel.shared,
+        };
+        let stream = if lane == Lane::Main { &self.stream } else { &self.side };
+        let mut launch = stream.launch_builder(&kernel.function);
+        launch.arg(problem);
+        numbers.iter().for_each(|number| {
+            launch.arg(number);
+        });
+        // SAFETY: the kernels take these arguments, and all places in them lie within what is allocated for the problem.
+        unsafe { launch.launch(config) }.map_err(|e| failed("the GPU does not start the kernel", e))?;
+        Ok(())
+    }
+
+    fn fork(&self) -> Result<(), CudaError> {
+        self.side.join(&self.stream).map_err(|e| failed(FAILED, e))
     }
 
     fn join(&self) -> Result<(), CudaError> {
@@ -190,22 +222,4 @@ impl Card for Device {
     fn seconds(first: &CudaEvent, second: &CudaEvent) -> Result<f64, CudaError> {
         first.elapsed_ms(second).map(|ms| ms as f64 * 1e-3).map_err(|e| failed(FAILED, e))
     }
-}
-
-fn launch_on<P: DeviceRepr>(
-    stream: &CudaStream,
-    kernel: &CudaFunction,
-    size: Size,
-    problem: &P,
-    numbers: &[u32],
-) -> Result<(), CudaError> {
-    let config = LaunchConfig { grid_dim: (size.blocks, 1, 1), block_dim: (size.threads, 1, 1), shared_mem_bytes: 0 };
-    let mut launch = stream.launch_builder(kernel);
-    launch.arg(problem);
-    numbers.iter().for_each(|number| {
-        launch.arg(number);
-    });
-    // SAFETY: the kernels take these arguments, and all places in them lie within what is allocated for the problem.
-    unsafe { launch.launch(config) }.map_err(|e| failed("the GPU does not start the kernel", e))?;
-    Ok(())
 }

@@ -1,6 +1,6 @@
 //! A card of tests: the same kernels, compiled by the host's C++ compiler, on the host's memory.
 
-use super::card::{Card, From, Plain, Size};
+use super::card::{Card, From, Lane, Plain, Size};
 use crate::cuda::CudaError;
 use crate::cuda::compile::Arithmetic;
 use cudarc::driver::DeviceRepr;
@@ -152,8 +152,17 @@ impl Card for HostCard {
         Ok(())
     }
 
+    fn shared_memory(&self) -> Result<usize, CudaError> {
+        Ok(227 << 10)
+    }
+
+    fn share(&self, _: &mut Kernel, _: usize) -> Result<(), CudaError> {
+        Ok(())
+    }
+
     fn launch<P: DeviceRepr>(
         &self,
+        _: Lane,
         kernel: &Kernel,
         size: Size,
         problem: &P,
@@ -169,14 +178,8 @@ impl Card for HostCard {
         Ok(())
     }
 
-    fn launch_beside<P: DeviceRepr>(
-        &self,
-        kernel: &Kernel,
-        size: Size,
-        problem: &P,
-        numbers: &[u32],
-    ) -> Result<(), CudaError> {
-        self.launch(kernel, size, problem, numbers)
+    fn fork(&self) -> Result<(), CudaError> {
+        Ok(())
     }
 
     fn join(&self) -> Result<(), CudaError> {

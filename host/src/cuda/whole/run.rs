@@ -1,6 +1,6 @@
 //! One run of all stages: box, tree, the shares of the cards, and the stages.
 
-use super::card::{Card, From, Size};
+use super::card::{Card, From, Lane, Size};
 use super::depth::cost;
 use super::memory::{BOUNDS_BLOCKS, Bounds, Cells, Problem, Status};
 use super::split::{Part, Row, split};
@@ -268,7 +268,7 @@ impl<T: Number, C: Card> Loaded<T, C> {
     ) -> Result<(), CudaError> {
         match size.blocks {
             0 => Ok(()),
-            _ => card.launch(&self.kernels[name], size, problem, numbers),
+            _ => card.launch(Lane::Main, &self.kernels[name], size, problem, numbers),
         }
     }
 

@@ -6,8 +6,9 @@ use pg2::backend::cuda::p2p::{Names, Real, TILE, Unfit, pair};
 use pg2::backend::cuda::prelude;
 use pg2::graph::Graph;
 
-const TEXTS: [&str; 7] = [
+const TEXTS: [&str; 8] = [
     TILE,
+    include_str!("../../../templates/scan.cu"),
     include_str!("../../../templates/fmm/common.cu"),
     include_str!("../../../templates/fmm/tree.cu"),
     include_str!("../../../templates/fmm/expansions.cu"),
