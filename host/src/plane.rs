@@ -22,6 +22,7 @@ pub mod error;
 pub mod gpu;
 pub mod lists;
 pub mod mesh;
+mod mutual;
 mod native;
 mod near;
 pub mod offload;

@@ -165,6 +165,35 @@ fn backends_give_the_same_bits() {
     }
 }
 
+#[test]
+#[ignore = "a proof in depth"]
+fn more_simulations_give_the_bits_of_the_emulator() {
+    if !has_verilator() {
+        return;
+    }
+    let p = Place::new();
+    p.write("few.csv", POINTS);
+    p.write("targets.csv", "x,y\n0.1,0.2\n0.3,0.30000001\n5,-2\n");
+    for kernel in ["harmonic", "log"] {
+        for (input, engine) in [
+            ("--n 200 --complex --leaf 5", "--pipelines 6 --groups 2"),
+            ("--n 150 --dist normal --leaf 10", "--pipelines 4 --groups 4 --stream 128 --jmem 128"),
+            ("--n 100 --leaf 100", "--pipelines 3 --ii 3"),
+            ("--particles few.csv --targets targets.csv --leaf 1", "--pipelines 1"),
+            ("--n 1", "--pipelines 2"),
+        ] {
+            let words = format!("--kernel {kernel} {input}");
+            run(&p, &format!("{words} --backend emulator -o wanted.csv --json wanted.json"));
+            run(&p, &format!("{words} --backend cycle {engine} -o found.csv --json found.json"));
+            assert_eq!(p.text("found.csv"), p.text("wanted.csv"), "{words} {engine}");
+            let [found, wanted] = ["found.json", "wanted.json"].map(|name| p.json(name));
+            for key in ["pairs", "streamed", "flags", "recomputed", "close_pairs", "shared_grid_points"] {
+                assert_eq!(found[key], wanted[key], "{words} {engine}");
+            }
+        }
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_simulated_board_gives_the_bits_of_the_emulator() {

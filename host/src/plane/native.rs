@@ -2,6 +2,7 @@
 //! threads.
 
 use super::mesh::{Points, first};
+use super::mutual::{Left, add_mutual, columns, is_later};
 use super::near::{Sources, add_near};
 use super::points::{Place, Room, Setting, from_local, from_multipole, to_local, to_multipole};
 use super::shift::{self, Ratios, Shift, m2l, shift};
@@ -56,6 +57,15 @@ fn parts<'a>(targets: &Points, sums: &'a mut super::Sums) -> Vec<Part<'a>> {
 }
 
 impl Part<'_> {
+    /// Adds the sums that stand at some places of the columns that an earlier box has left.
+    fn add_left(&mut self, range: Range<usize>, left: &[f64], places: Range<usize>) {
+        let points = left.len() / 3;
+        for (c, column) in self.columns.iter_mut().enumerate() {
+            let column = &mut column[range.start - self.offset..range.end - self.offset];
+            column.iter_mut().zip(&left[c * points..][places.clone()]).for_each(|(x, left)| *x += left);
+        }
+    }
+
     /// Adds the sums of a room, its vector times a factor, to the targets in `range`.
     fn add(&mut self, range: Range<usize>, room: &Room, factor: f64) {
         for (k, (column, sums)) in self.columns.iter_mut().zip(&room.sums).enumerate() {
@@ -322,15 +332,20 @@ impl Far<'_> {
 const SHORT: f64 = 1.0 / 4096.0;
 
 /// Whether two finest boxes may have points so close that P2P needs wide arithmetic.
-fn is_wide(plan: &Plan, a: usize, b: u32) -> bool {
+pub(super) fn is_wide(plan: &Plan, a: usize, b: u32) -> bool {
     let mesh = &plan.mesh;
     mesh.exact.is_some() && mesh.boxes.is_tiny[a] && mesh.boxes.is_tiny[b as usize]
 }
 
 /// The sorted sources that act on the targets of a finest box by P2P, but for those of [`far_beyond`].
 pub(super) fn near_ranges(plan: &Plan, k: usize, ranges: &mut Vec<Range<usize>>) {
+    ranges_of(plan, k, |b| !is_wide(plan, k, b), ranges);
+}
+
+/// The sorted sources of some of the boxes near to a finest box.
+fn ranges_of(plan: &Plan, k: usize, takes: impl Fn(u32) -> bool, ranges: &mut Vec<Range<usize>>) {
     ranges.clear();
-    for source in plan.lists.near.of(k).iter().filter(|s| !is_wide(plan, k, **s)) {
+    for source in plan.lists.near.of(k).iter().filter(|s| takes(**s)) {
         let range = plan.mesh.sources.range(*source as usize);
         match ranges.last_mut() {
             Some(last) if last.end == range.start => last.end = range.end,
@@ -394,6 +409,11 @@ fn p2p(state: &mut State) {
     let State { plan, strengths, sums, wide, expansions } = state;
     let (targets, near) = (plan.mesh.targets(), Near::new(plan, strengths));
     let is_single = matches!(expansions, Expansions::F32(_)) && plan.options.kernel == Kernel::Harmonic;
+    wide.extend(far_beyond(plan, strengths));
+    let is_mutual = plan.options.kernel == Kernel::Log && !plan.mesh.is_apart();
+    if let Some(left) = is_mutual.then(|| Left::new(plan)).flatten() {
+        return mutual(plan, &near, &left, sums);
+    }
     let far = Far { plan, strengths };
     let of_part = |NearScratch { room, ranges, single }: &mut NearScratch, mut part: Part| {
         for k in part.boxes.clone() {
@@ -410,7 +430,49 @@ fn p2p(state: &mut State) {
         }
     };
     parts(targets, sums).into_par_iter().for_each_init(Default::default, of_part);
-    wide.extend(far_beyond(plan, strengths));
+}
+
+/// P2P of `log`, each pair once.
+fn mutual(plan: &Plan, near: &Near, left: &Left, sums: &mut super::Sums) {
+    let (points, list, start) = (&plan.mesh.sources, &plan.lists.near, &left.start);
+    let mut all = vec![0.0; 3 * start[list.len()]];
+    let mut rest = &mut all[..];
+    let mut some = Vec::new();
+    for part in parts(points, sums) {
+        let count = 3 * (start[part.boxes.end] - start[part.boxes.start]);
+        let (own, behind) = std::mem::take(&mut rest).split_at_mut(count);
+        rest = behind;
+        some.push((part, own));
+    }
+    some.into_par_iter().for_each_init(
+        NearScratch::default,
+        |NearScratch { room, ranges, .. }, (mut part, mut own)| {
+            for k in part.boxes.clone() {
+                let (left, behind) = std::mem::take(&mut own).split_at_mut(3 * (start[k + 1] - start[k]));
+                own = behind;
+                let range = points.range(k);
+                ranges_of(plan, k, |b| b as usize == k && !is_wide(plan, k, b), ranges);
+                near.at([&points.x[range.clone()], &points.y[range.clone()]], ranges, room);
+                room.carry(&near.sources.re[range.clone()], &[], 1.0);
+                ranges_of(plan, k, |b| is_later(plan, k, b), ranges);
+                let Room { x, y, re, sums, .. } = &mut *room;
+                let sums = sums.each_mut().map(|s| &mut s[..]);
+                add_mutual::<f64>(near.isa, near.sources, ranges, near.setting, [x, y, re], sums, columns(left));
+                part.add(range, room, 1.0);
+            }
+        },
+    );
+    parts(points, sums).into_par_iter().for_each(|mut part| {
+        for k in part.boxes.clone() {
+            let range = points.range(k);
+            for b in list.of(k).iter().map(|b| *b as usize).take_while(|b| *b < k) {
+                if is_later(plan, b, k as u32) {
+                    let places = left.between(list, b, k, range.len());
+                    part.add_left(range.clone(), &all[3 * start[b]..3 * start[b + 1]], places);
+                }
+            }
+        }
+    });
 }
 
 /// What targets in tiny boxes get from sources in such boxes.

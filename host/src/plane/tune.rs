@@ -14,8 +14,8 @@ pub fn leaf(order: usize, kernel: Kernel, precision: Precision) -> usize {
         (Kernel::Harmonic, Precision::F64) => 1.0,
         // P2P is in f32 too.
         (Kernel::Harmonic, Precision::F32) => 1.3,
-        (Kernel::Log, Precision::F64) => 0.65,
-        (Kernel::Log, Precision::F32) => 0.65 * 0.85,
+        (Kernel::Log, Precision::F64) => 0.84,
+        (Kernel::Log, Precision::F32) => 0.84 * 0.85,
     };
     (harmonic * factor) as usize
 }
