@@ -3,7 +3,7 @@
 use super::RankError;
 use super::bytes::{Reader, Writer};
 use super::comm::{Comm, Tag, exchange};
-use super::essential::{Essential, Node};
+use super::essential::{Essential, Node, place_of};
 use super::partition::{Partition, Summary};
 use crate::expansion::basis::Basis;
 use crate::fmm::stats::Pairs;
@@ -254,17 +254,15 @@ impl Plan {
         imports.retain(|side| !side.multipoles.is_empty() || !side.copies.is_empty());
         let request = |side: &Side| {
             let mut bytes = Writer::default();
-            let place = |k: &u32| nodes[*k as usize].prefix << 8 | nodes[*k as usize].level as u64;
-            bytes.u64s(&side.multipoles.iter().map(place).collect::<Vec<_>>());
+            bytes.u64s(&side.multipoles.iter().map(|k| nodes[*k as usize].key()).collect::<Vec<_>>());
             bytes.u32s(&side.copies.iter().flat_map(|s| [s.0, s.1]).collect::<Vec<_>>());
             (side.rank, bytes.take())
         };
         let mut exports = Vec::new();
         for (rank, bytes) in exchange(comm, Tag::Requests, imports.iter().map(request).collect())? {
             let mut bytes = Reader::new(&bytes);
-            let find = |place: &u64| {
-                let place = ((place & 0xff) as u32, place >> 8);
-                let found = nodes.binary_search_by_key(&place, |n| (n.level, n.prefix));
+            let find = |key: &u64| {
+                let found = nodes.binary_search_by_key(&place_of(*key), |n| (n.level, n.prefix));
                 let unknown = || RankError::Lost(format!("rank {rank} asks for a cell that is not there"));
                 found.map(|k| k as u32).map_err(|_| unknown())
             };

@@ -41,9 +41,20 @@ impl Node {
         self.prefix << below(self.level)
     }
 
+    /// Level and prefix as one number: the prefix behind a leading one, as in hashed octrees (Warren and Salmon, 1993).
+    pub fn key(&self) -> u64 {
+        1 << (3 * self.level) | self.prefix
+    }
+
     fn at(&self) -> [i32; 3] {
         at(self.level, self.prefix)
     }
+}
+
+/// Level and prefix of a cell by its [`Node::key`], which may come from elsewhere.
+pub fn place_of(key: u64) -> (u32, u64) {
+    let level = key.checked_ilog2().unwrap_or(0) / 3;
+    (level, key & !(1 << (3 * level)))
 }
 
 /// Integer coordinates of a cell.
@@ -171,7 +182,7 @@ impl Grow<'_> {
 /// How cells are sent: five numbers each.
 fn write(nodes: &[Node]) -> Vec<u8> {
     let mut bytes = Writer::default();
-    bytes.u64s(&nodes.iter().map(|n| n.prefix << 8 | (n.level as u64) << 1 | n.is_split as u64).collect::<Vec<_>>());
+    bytes.u64s(&nodes.iter().map(|n| n.key() << 1 | n.is_split as u64).collect::<Vec<_>>());
     bytes.u32s(&nodes.iter().flat_map(|n| [n.count, n.first, n.targets]).collect::<Vec<_>>());
     bytes.take()
 }
@@ -179,10 +190,9 @@ fn write(nodes: &[Node]) -> Vec<u8> {
 fn read(bytes: &[u8], nodes: &mut Vec<Node>) -> Result<(), RankError> {
     let mut bytes = Reader::new(bytes);
     let (places, numbers) = (bytes.u64s()?, bytes.u32s()?);
-    for (place, [count, first, targets]) in places.iter().zip(numbers.as_chunks::<3>().0) {
-        let (level, is_split) = ((place >> 1 & 0x7f) as u32, place & 1 == 1);
-        let (prefix, first, targets) = (place >> 8, *first, *targets);
-        nodes.push(Node { level, prefix, count: *count, first, targets, first_target: 0, is_split, is_here: false });
+    for (place, &[count, first, targets]) in places.iter().zip(numbers.as_chunks::<3>().0) {
+        let ((level, prefix), is_split) = (place_of(place >> 1), place & 1 == 1);
+        nodes.push(Node { level, prefix, count, first, targets, first_target: 0, is_split, is_here: false });
     }
     Ok(())
 }
@@ -316,6 +326,24 @@ mod tests {
             assert_eq!(at(level, prefix(level, place)).map(i64::from), place);
         }
         assert_eq!(prefix(1, [1, 0, 0]), 4);
+    }
+
+    #[test]
+    fn cells_of_the_deepest_level_are_read_as_they_were_written() {
+        let node = |level| Node {
+            level,
+            prefix: (1 << (3 * level)) - 1,
+            count: u32::MAX,
+            first: 7,
+            targets: 9,
+            first_target: 0,
+            is_split: level % 2 == 0,
+            is_here: false,
+        };
+        let nodes: Vec<Node> = (0..=MAX_LEVEL).map(node).collect();
+        let mut found = Vec::new();
+        read(&write(&nodes), &mut found).unwrap();
+        assert_eq!(found, nodes);
     }
 
     #[test]

@@ -135,6 +135,22 @@ fn few_particles_and_crowds_give_the_bits_of_one_rank() {
 }
 
 #[test]
+fn trees_of_all_levels_give_the_bits_of_one_rank() {
+    // Points nearer and nearer to a corner inside the box, where ranks meet, some of them twice.
+    let mut particles = generate(200, Distribution::Uniform, Charge::Random, 6);
+    for k in 0..25 {
+        for side in [1.0, -1.0] {
+            let at = 0.5 + side * 0.5f64.powi(k);
+            (0..1 + k % 2).for_each(|_| particles.push([at, 0.5, at], 1.0 + k as f64));
+        }
+    }
+    let problem = Problem::new(particles, options(1, Basis::Solid, Precision::F64));
+    let plan = Plan::new(problem.input.geometry(), &problem.options).unwrap();
+    assert_eq!(plan.tree.levels.len(), 1 + crate::tree::MAX_LEVEL as usize);
+    problem.check("all levels", &RANKS);
+}
+
+#[test]
 fn ranks_without_particles_take_part() {
     let particles = generate(900, Distribution::Plummer, Charge::Mass, 2);
     let problem = Problem::new(particles, options(20, Basis::Cartesian, Precision::F64));
