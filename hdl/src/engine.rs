@@ -11,9 +11,11 @@ pub mod link;
 pub mod protocol;
 mod shape;
 mod shell;
+pub mod slices;
 pub mod switch;
 
 pub use design::{Design, design};
+pub use slices::Slices;
 
 use crate::{Format, Reduce};
 
@@ -156,6 +158,11 @@ impl Config {
     /// Lanes of one group: the targets that an I packet holds at most.
     pub fn lanes(&self) -> u32 {
         self.pipelines / self.groups
+    }
+
+    /// How sums are added up in slices, if they are; their results are read word by word.
+    pub fn slices(&self) -> Option<Slices> {
+        self.layout.slices(self.ii)
     }
 
     /// Whether registers stand between the blocks that lanes and groups are far apart from: between the decoder and each

@@ -49,7 +49,11 @@
     wire answer_last = reply_end | (at == @{at_bits}@'d@{answer_beats - 1}@);
     reg [63:0] cycle_count;
     reg [63:0] busy_count;
+{%- if all_lanes == 1 %}
+    wire [63:0] pair_count = busy_count;
+{%- else %}
     reg [63:0] pair_count;
+{%- endif %}
     wire [@{32 * answer_words - 1}@:0] status = {@{fill}@pair_count, busy_count, cycle_count, STATUS, 23'd0, protocol_error};
     always @* begin
         case (at)
@@ -133,6 +137,12 @@
             pair_count <= pair_count + {@{64 - all_bits}@'d0, lanes_now};
         end
     end
+{%- else if all_lanes == 1 %}
+    always @(posedge clk) begin
+        if (clearing) busy_count <= 64'd0;
+        else if (count_valid) busy_count <= busy_count + 64'd1;
+    end
+    wire unused = &{1'b0, count_lanes};
 {%- else %}
     always @(posedge clk) begin
         if (clearing) begin

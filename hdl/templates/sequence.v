@@ -181,9 +181,14 @@
         may_end <= (hold | finish_ready) & ~group_done & ~ended;
         ended <= group_done;
         finished <= group_done & ~hold & ~rst;
+{%- if by_word %}
+        // What is said of a result stands until it has been sent.
+        if (group_done & ~hold) {finished_tag, finished_n, finished_beats} <= {tag, lanes, beats};
+{%- else %}
         finished_tag <= tag;
         finished_n <= lanes;
         finished_beats <= beats;
+{%- endif %}
     end
     assign get = item_valid & (~pair_valid | (go & pair_one));
     wire moves = ~pair_valid | go;
@@ -199,6 +204,10 @@
     end
     assign pair_read = read_now;
     assign pair_addr = read_at;
+{%- else if near %}
+    // Nothing is read until the next pair goes, so that the word stands still.
+    assign pair_read = go;
+    assign pair_addr = pair_at;
 {%- else %}
     assign pair_read = pair_valid;
     assign pair_addr = pair_at;
@@ -260,6 +269,26 @@
         else if (~drained) draining <= draining - @{drain_bits}@'d1;
     end
 
+{%- if near %}
+    // The word leaves the j memory for the lane.
+    reg [2:0] out;             // valid, first, last
+    reg [@{n_bits - 1}@:0] out_lanes;
+    reg [@{lanes - 1}@:0] out_active;
+    always @(posedge clk) begin
+        out <= {go & ~pair_none, go & pair_first & ~keep, group_done & ~hold} & ~{3{rst}};
+        out_lanes <= lanes;
+        out_active <= ~({@{lanes}@{1'b1}} << lanes);
+    end
+    assign {l_valid, l_first, l_last} = out;
+    assign l_start = turn;
+    assign l_bank = 1'b0;
+    assign l_active = out_active;
+    assign l_word = pair_word;
+
+    // For the counters.
+    assign count_valid = out[2];
+    assign count_lanes = out_lanes;
+{%- else %}
     // The j memory takes a clock, and its output register one; a third lets the word travel to the lanes, and all goes out
     // at once.
 {%- if spread %}
@@ -320,4 +349,5 @@
     // For the counters.
     assign count_valid = fetch[3];
     assign count_lanes = fetch_lanes;
+{%- endif %}
 {% include "formal/sequence.v" %}

@@ -91,7 +91,8 @@ impl CycleEngine {
     pub fn build(config: &Config, pipeline: &Netlist, options: &CycleOptions) -> Result<CycleEngine, SimError> {
         let Design { netlist, top, shell, lane, lane_latency, .. } = design(config, pipeline);
         netlist.verify().map_err(Unsound)?;
-        let flat = options.flat || options.trace.is_some();
+        // Lanes whose results are read word by word answer the shell within a few clocks: they cannot run behind it.
+        let flat = options.flat || options.trace.is_some() || config.slices().is_some();
         let driver = if flat {
             Driver::flat(config, &netlist, &top, options)?
         } else {
@@ -270,7 +271,8 @@ fn wrong(what: String) -> SimError {
 /// has (a pipeline that drains, a walk over empty segments, a noisy stream).
 fn patience(config: &Config, lane_latency: u32, noise: Noise) -> u64 {
     let quietest = (1.0 - noise.gap.max(noise.stall)).max(0.001);
-    let design = 10_000 + 16 * (lane_latency as u64 + config.segments as u64);
+    // A list of sources goes by unseen where the engine is one model.
+    let design = (10_000 + 16 * (lane_latency as u64 + config.segments as u64)) * config.ii as u64;
     (design as f64 / quietest) as u64
 }
 

@@ -18,7 +18,8 @@ pub struct Design {
     pub group: String,
     /// Name of the lane's module: i registers, pipeline, accumulators.
     pub lane: String,
-    /// Cycles from `c_last` at a lane to `r_done`; no path from an input of a lane to an output is shorter.
+    /// Cycles from `c_last` at a lane to `r_done`; no path from an input of a lane to an output is shorter, but for that of words that
+    /// are asked for ([`Slices`](super::Slices)).
     pub lane_latency: u32,
 }
 
@@ -93,7 +94,10 @@ fn lane_instance(top: &mut Module, shape: &Shape, k: u32) {
         connections.push(("c_start", part("l_start", 1, group)));
     }
     connections.push(("c_active", part("l_active", 1, k)));
-    connections.push(("r_data", part("l_r_data", 32 * shape.result_words, k)));
+    if let Some(bits) = shape.at_bits {
+        connections.push(("r_at", part("l_r_at", bits, group)));
+    }
+    connections.push(("r_data", part("l_r_data", shape.result_bits(), k)));
     connections.push(("r_flags", part("l_r_flags", 5, k)));
     connections.push(("r_done", if shape.lanes == 1 { part("l_r_done", 1, group) } else { part("done", 1, k) }));
     let connections: Vec<_> = connections.into_iter().map(|(port, value)| (port.to_string(), value)).collect();

@@ -6,6 +6,9 @@
 
 mod enter;
 mod folded;
+mod sliced;
+
+pub(super) use sliced::{at_bits, words_of_adders};
 
 use super::Config;
 use crate::rtl::delay;
@@ -111,7 +114,15 @@ fn ports(lane: &mut Module, config: &Config) {
     if config.ii > 1 {
         lane.port(Dir::In, "c_start", 1);
     }
-    lane.port(Dir::Out, "r_data", 32 * layout.result_words());
+    match at_bits(config) {
+        Some(bits) => {
+            lane.port(Dir::In, "r_at", bits);
+            lane.port(Dir::Out, "r_data", 32);
+        }
+        None => {
+            lane.port(Dir::Out, "r_data", 32 * layout.result_words());
+        }
+    }
     lane.port(Dir::Out, "r_flags", 5);
     lane.port(Dir::Out, "r_done", 1);
 }
@@ -218,8 +229,8 @@ fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
         connections.push((START.into(), entered(lane, "c_start")));
         connections.push((SLOTS.into(), lane.net(SLOTS, fold.ii)));
         for sum in &fold.sums {
-            let format = layout.outputs.iter().find(|o| o.0 == sum.uses[0].0).expect("the layout has every output").1;
-            connections.push((sum.port.clone(), lane.net(format!("value_{}", sum.port), format.width())));
+            let width = inner.ports.iter().find(|p| p.name == sum.port).expect("a sum has a port").width;
+            connections.push((sum.port.clone(), lane.net(format!("value_{}", sum.port), width)));
         }
     }
     let shared = |port: &str| inner.fold.as_ref().is_some_and(|f| f.sum_of(port).is_some());

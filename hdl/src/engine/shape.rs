@@ -1,6 +1,6 @@
 //! The numbers that an engine's Verilog is made of, derived from its configuration.
 
-use super::Config;
+use super::{Config, lane};
 use crate::Format;
 use crate::rtl::{Value, cat, net};
 
@@ -119,6 +119,9 @@ pub(super) struct Shape {
     /// Beats of a group's output queue, a power of two that holds two of the largest packets.
     pub queue_depth: u32,
     pub room_bits: u32,
+    /// Where lanes give their results word by word: bits that say which, and the words of each of a lane's memories.
+    pub at_bits: Option<u32>,
+    pub words_of_adders: Vec<u32>,
 }
 
 /// The register that records gather in, of so many words.
@@ -132,14 +135,24 @@ impl Shape {
         record(self.record_words)
     }
 
+    /// Bits of a result as a lane gives it.
+    pub fn result_bits(&self) -> u32 {
+        if self.at_bits.is_some() { 32 } else { 32 * self.result_words }
+    }
+
     /// Lanes of all groups.
     pub fn all_lanes(&self) -> u32 {
         self.groups * self.lanes
     }
 
+    /// Whether the memory of sources itself holds what the lane reads: of small engines, whose pairs stand for several clocks.
+    pub fn near(&self) -> bool {
+        self.ii > 1 && !self.two_banks && !self.spread
+    }
+
     /// Clocks from a pair in the sequencer to its lane's port.
     pub fn to_lanes(&self) -> u32 {
-        if self.spread { 4 } else { 3 }
+        if self.near() { 1 } else { 3 + self.spread as u32 }
     }
 
     pub fn new(config: &Config) -> Shape {
@@ -194,6 +207,8 @@ impl Shape {
             beats_bits: bits_for(beats),
             queue_depth,
             room_bits: bits_for(queue_depth),
+            at_bits: lane::at_bits(config),
+            words_of_adders: lane::words_of_adders(config),
         }
     }
 }

@@ -36,8 +36,6 @@ pub(super) fn modules(s: &Shape, lane_latency: u32) -> Vec<Module> {
     let list_width = 2 * s.addr_bits + 1;
     let mut all = vec![
         fifo(s, s.stream_bits + 1, INPUT_QUEUE),
-        fifo(s, meta_bits(s), GROUPS_UNDER_WAY),
-        if s.spread { queue(s, s.stream_bits + 1, s.queue_depth) } else { fifo(s, s.stream_bits + 1, s.queue_depth) },
         ram(s, s.j.bits, s.jmem_records, s.addr_bits),
         ram(s, list_width, s.ring, s.ring_bits),
         ram(s, list_width + 1, s.ring, s.ring_bits),
@@ -48,6 +46,16 @@ pub(super) fn modules(s: &Shape, lane_latency: u32) -> Vec<Module> {
         group(s),
         reply(s),
     ];
+    // What is read word by word waits in the lanes.
+    if s.at_bits.is_none() {
+        all.push(fifo(s, meta_bits(s), GROUPS_UNDER_WAY));
+        let far = s.spread;
+        all.push(if far {
+            queue(s, s.stream_bits + 1, s.queue_depth)
+        } else {
+            fifo(s, s.stream_bits + 1, s.queue_depth)
+        });
+    }
     if s.spread {
         all.extend([
             relay(s, s.stream_bits + 1),
@@ -91,13 +99,14 @@ pub(super) fn lane_bus(s: &Shape) -> Vec<(Dir, String, u32)> {
     if s.ii > 1 {
         bus.push((Out, "l_start", s.groups));
     }
+    bus.extend(s.at_bits.map(|bits| (Out, "l_r_at", s.groups * bits)));
     bus.extend([
         (Out, "l_valid", s.groups),
         (Out, "l_first", s.groups),
         (Out, "l_last", s.groups),
         (Out, "l_bank", s.groups),
         (Out, "l_active", s.all_lanes()),
-        (In, "l_r_data", s.all_lanes() * 32 * s.result_words),
+        (In, "l_r_data", s.all_lanes() * s.result_bits()),
         (In, "l_r_flags", 5 * s.all_lanes()),
         (In, "l_r_done", s.groups),
     ]);

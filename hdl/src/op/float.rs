@@ -10,6 +10,8 @@ pub(super) mod sumsq;
 pub(super) mod tofix;
 pub(super) mod tofloat;
 
+pub use tofix::pointed::{POINT_BITS, pointed};
+
 super::operators! {
     FADD: fadd::Fadd,
     FSUB: fadd::Fsub,

@@ -23,6 +23,9 @@ const SPREAD_JUDGE: u64 = 1;
 const SPREAD_WALK: u64 = 1;
 const SPREAD_COLLECT: u64 = 8;
 const HEAR: u64 = 2;
+/// Clocks from one word to the next, of lanes that give their results word by word, beside the one that it takes to leave.
+const WORD: u64 = 1;
+const SPREAD_WORD: u64 = 2;
 
 /// Targets in a bank of i registers.
 struct Held {
@@ -69,6 +72,8 @@ pub struct Engine {
     at: u64,
     run: Run,
     groups: Vec<Group>,
+    /// Beats of results that each group has room for.
+    room: u64,
     /// The beats to come of the packet that leaves, and the group it is of.
     leaving: Option<(VecDeque<Vec<u32>>, Option<usize>)>,
     /// The group that sent last.
@@ -96,6 +101,7 @@ impl Engine {
             at: 0,
             run: Run::default(),
             groups: (0..config.groups).map(|_| group()).collect(),
+            room,
             leaving: None,
             turn: 0,
             answers: VecDeque::new(),
@@ -206,10 +212,17 @@ impl Engine {
         let words = self.config.result_head_words() + front.n * self.config.layout.result_words();
         let beats = words.div_ceil(self.config.beat_words()) as u64;
         let ready = self.ready(group, front);
-        if ready > self.now || (!front.hold && group.room < beats) {
+        // Lanes that give their results word by word keep one at a time.
+        let by_word = self.config.slices().is_some();
+        let has_room = if by_word { group.room == self.room } else { group.room >= beats };
+        if ready > self.now || !(front.hold || has_room) {
             return false;
         }
-        let latency = self.config.pipeline_latency as u64 + COLLECT + self.spread(SPREAD_COLLECT);
+        let mut latency = self.config.pipeline_latency as u64 + COLLECT + self.spread(SPREAD_COLLECT);
+        if by_word {
+            // A word is asked for when the one before has gone.
+            latency += words as u64 * (WORD + self.spread(SPREAD_WORD));
+        }
         let group = &mut self.groups[k];
         let Some(front) = group.held.pop_front() else { return false };
         // Who had to wait for room goes when the last beat that made it has left.

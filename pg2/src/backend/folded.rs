@@ -8,6 +8,7 @@ use crate::middle::fold::{Chain, Folded, Source, There};
 use crate::middle::lines::Lines;
 use crate::syntax::sources::Text;
 use hdl::Flags;
+use hdl::op::float::POINT_BITS;
 use hdl::rtl::fold::{Fold, SLOTS, START, SharedSum};
 use hdl::rtl::names::Names;
 use hdl::rtl::netlist::{Dir, Module, Netlist};
@@ -93,9 +94,10 @@ impl<'a> Writer<'a> {
         for (name, format) in layout.i.iter().chain(&layout.j).chain(&layout.params) {
             self.module.port(Dir::In, name.clone(), format.width());
         }
-        let mut fold = Fold { ii: self.folded.ii, sums: Vec::new() };
+        let slices = self.folded.slices;
+        let mut fold = Fold { ii: self.folded.ii, sums: Vec::new(), sliced: slices.is_some() };
         for (k, (_, uses)) in self.folded.shared_sums(self.graph).into_iter().enumerate() {
-            let width = layout.outputs[uses[0].0].1.width();
+            let width = slices.map_or(layout.outputs[uses[0].0].1.width(), |s| s.width);
             let uses = uses.into_iter().map(|(o, slot)| (layout.outputs[o].0.clone(), slot)).collect();
             let port = self.module.port(Dir::Out, format!("sum_{k}"), width);
             fold.sums.push(SharedSum { port, uses });
@@ -272,10 +274,11 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The registers in front of a unit, which take what the slot's use reads.
+    /// What is in front of a unit: registers that take what the slot's use reads, or that itself for a sum in slices.
     fn inputs(&mut self, u: usize) -> Vec<Value> {
         let unit = &self.folded.units[u];
-        let ports = self.folded.kinds[unit.kind].ports.len();
+        let kind = &self.folded.kinds[unit.kind];
+        let ports = kind.ports.len();
         let mut selects: BTreeMap<Vec<usize>, Value> = BTreeMap::new();
         let mut inputs = Vec::new();
         for port in 0..ports {
@@ -286,15 +289,24 @@ impl<'a> Writer<'a> {
                 sources.entry(source).or_default().push(slot);
             }
             let letter = (b'a' + port as u8) as char;
+            let wide = |w: &Self, source: Source, slots: &[usize]| {
+                let value = w.at_source(source);
+                if !kind.fixed {
+                    return value;
+                }
+                let item = unit.slots[slots[0]].expect("a source is of a slot that is taken");
+                let output = w.graph.outputs[item - w.graph.nodes.len()].value;
+                value.extend(kind.ports[port], w.graph.node(output).format.is_signed())
+            };
             let chosen = match sources.iter().next() {
-                Some((Source::Still(k), _)) if sources.len() == 1 => {
-                    inputs.push(self.own[*k].clone());
+                Some((Source::Still(k), slots)) if sources.len() == 1 => {
+                    inputs.push(wide(self, Source::Still(*k), slots));
                     continue;
                 }
-                Some((source, _)) if sources.len() == 1 => self.at_source(*source),
+                Some((source, slots)) if sources.len() == 1 => wide(self, *source, slots),
                 _ => {
                     let ways = sources.into_iter().map(|(source, slots)| {
-                        let value = self.at_source(source);
+                        let value = wide(self, source, &slots);
                         let select = match selects.get(&slots) {
                             Some(known) => known.clone(),
                             None => self.select(u, &slots),
@@ -306,9 +318,30 @@ impl<'a> Writer<'a> {
                 }
             };
             let name = self.names.unique(&format!("unit_{u}_{letter}"));
-            inputs.push(self.module.reg(name, chosen));
+            inputs.push(if kind.fixed { self.module.wire(name, chosen) } else { self.module.reg(name, chosen) });
+        }
+        if !kind.points.is_empty() {
+            inputs.push(self.point(u));
         }
         inputs
+    }
+
+    /// The register that tells a unit the point of each use's result.
+    fn point(&mut self, u: usize) -> Value {
+        let unit = &self.folded.units[u];
+        let kind = &self.folded.kinds[unit.kind];
+        let mut points: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        for (slot, item) in unit.slots.iter().enumerate().filter_map(|(s, i)| Some((s, (*i)?))) {
+            let k = kind.items.iter().position(|i| *i == item).expect("a unit serves the items of its kind");
+            points.entry(kind.points[k]).or_default().push(slot);
+        }
+        let mut chosen = Value::zeros(POINT_BITS);
+        for (point, slots) in points {
+            let select = self.select(u, &slots);
+            chosen = chosen | (select.repeat(POINT_BITS) & Value::constant(POINT_BITS, point as i128));
+        }
+        let name = self.names.unique(&format!("unit_{u}_point"));
+        self.module.reg(name, chosen)
     }
 
     /// A register that is high in some slots.

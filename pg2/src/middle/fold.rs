@@ -23,6 +23,7 @@ use crate::middle::library::Library;
 use crate::middle::schedule::{Schedule, fixed};
 use hdl::Reduce;
 use hdl::circuit::target::Clock;
+use hdl::engine::Slices;
 use kinds::{Wish, kinds};
 
 /// The largest initiation interval.
@@ -56,6 +57,8 @@ pub struct Folded {
     pub unit: Vec<Option<usize>>,
     /// The first of the K cycles in which shared sums take their terms, a multiple of K.
     pub sums: u32,
+    /// How sums are added up in slices, if they are.
+    pub slices: Option<Slices>,
     /// What the flags of a pair come together through.
     pub flags: Vec<Chain>,
 }
@@ -108,6 +111,13 @@ impl Folded {
             }
             if shared_sum && self.ready(item) < self.sums {
                 return Err(format!("output {} enters its sum before cycle {}", item - n, self.sums));
+            }
+            if let (Some(slices), Some(k)) = (&self.slices, item.checked_sub(n)) {
+                let (adder, slot) = slices.place(k as u32);
+                let first = self.units.iter().position(|u| self.kinds[u.kind].fixed);
+                if self.ready(item) != self.sums + slot || self.unit[item] != first.map(|f| f + adder as usize) {
+                    return Err(format!("output {k} enters another sum than its own"));
+                }
             }
         }
         self.check_flags(graph)
@@ -191,7 +201,7 @@ impl std::fmt::Display for Folded {
             writeln!(f, "unit {k}, {}: {}", self.kinds[unit.kind].what, slots.join(" "))?;
         }
         for kind in &self.kinds {
-            let (uses, bound) = (kind.items.len(), (kind.items.len() as u32).div_ceil(self.ii));
+            let (uses, bound) = (kind.items.len(), kind.least(self.ii));
             writeln!(f, "{}: {uses} uses, {} units of at least {bound}", kind.what, kind.units)?;
         }
         writeln!(f, "a pair every {} clocks, sums from cycle {}, depth {}", self.ii, self.sums, self.depth())
@@ -215,13 +225,15 @@ pub fn fold(graph: &Graph, clock: Clock, ii: u32) -> Folded {
         units: Vec::new(),
         unit: vec![None; n],
         sums: ii,
+        slices: graph.layout().slices(ii),
         flags: Vec::new(),
     };
     for k in 0..graph.nodes.len() {
         folded.latency[k] = folded.library.module(NodeId(k as u32)).map_or(0, |m| m.latency);
     }
-    // A register stands behind the multiplexers of a unit.
-    let shared: Vec<usize> = folded.kinds.iter().flat_map(|k| k.items.iter().copied()).collect();
+    // A register stands behind the multiplexers of a unit, but for sums in slices, whose adders have one of their own.
+    let kinds = folded.kinds.iter().filter(|k| !k.fixed);
+    let shared: Vec<usize> = kinds.flat_map(|k| k.items.iter().copied()).collect();
     shared.into_iter().for_each(|item| folded.latency[item] += 1);
     place::place(graph, &mut folded);
     bind::bind(graph, &mut folded);

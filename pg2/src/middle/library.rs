@@ -51,6 +51,13 @@ impl Library {
         nodes.iter().for_each(|k| self.of_node[*k] = Some(module));
     }
 
+    /// Gives some nodes a module that is made for them alone.
+    pub(crate) fn give_made(&mut self, nodes: &[usize], name: &str, circuit: &Circuit) {
+        self.modules.push(pipeline(name, circuit));
+        let module = self.modules.len() - 1;
+        nodes.iter().for_each(|k| self.of_node[*k] = Some(module));
+    }
+
     /// The index of a module for this use, with its products in logic or in blocks. Where what is known of the arguments
     /// does not change the circuit, the module that knows nothing serves; circuits that differ are numbered in order of
     /// first use.

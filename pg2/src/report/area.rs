@@ -14,6 +14,11 @@ const GUARD: u64 = 32;
 /// What the shell of an engine takes in lookup tables and in registers, beside what goes with its records.
 const SHELL: (u64, u64) = (900, 900);
 
+/// What an adder of slices takes beside its terms, and what reads results word by word beside a beat, each in lookup tables and in
+/// registers.
+const SLICES: (u64, u64) = (110, 60);
+const WORDS: (u64, u64) = (120, 60);
+
 /// What a queue's addresses and the turns of the switch take in lookup tables and in registers.
 const SWITCH: (u64, u64) = (60, 60);
 
@@ -43,7 +48,13 @@ pub fn lane(built: &Built) -> Area {
             area.memory_bits += module.rom_bits;
         }
     }
-    for (k, output) in graph.outputs.iter().enumerate() {
+    let slices = graph.layout().slices(built.ii());
+    if let Some(slices) = &slices {
+        let (adders, width) = (slices.adders as u64, slices.width as u64);
+        area.tables += adders * (width + SLICES.0);
+        area.registers += adders * (width + SLICES.1);
+    }
+    for (k, output) in graph.outputs.iter().enumerate().filter(|_| slices.is_none()) {
         let width = graph.node(output.value).format.width() as u64;
         let shared = built.folded.as_ref().map(|f| (f.unit[graph.nodes.len() + k], f.leads(graph.nodes.len() + k)));
         // The running total and what is kept of it, with what takes a pair or leaves it.
@@ -66,7 +77,10 @@ pub fn engine(built: &Built, config: &Config) -> Area {
     let layout = &config.layout;
     let width = |elements: &[(String, hdl::Format)]| elements.iter().map(|e| e.1.width() as u64).sum::<u64>();
     // The packet of results, the record that words gather in, and sources on their way.
-    let packet = 32 * (config.lanes() * layout.result_words() + config.result_head_words()) as u64;
+    let packet = match config.slices() {
+        Some(_) => config.stream_bits as u64 + WORDS.0,
+        None => 32 * (config.lanes() * layout.result_words() + config.result_head_words()) as u64,
+    };
     let record = 32 * layout.i_words().max(layout.j_words()).max(layout.param_words()) as u64;
     let more_banks = (config.i_banks as u64).saturating_sub(1) * 2 * width(&layout.i);
     let (j, params) = (width(&layout.j), width(&layout.params));

@@ -153,7 +153,7 @@ pub fn explain<'a>(built: &Built, text: impl Into<Text<'a>>) -> Explain {
 fn units(folded: &Folded, graph: &Graph) -> Units {
     let kind = |k: &crate::middle::fold::Kind| {
         let uses = k.items.len();
-        (k.what.clone(), uses, k.units, (uses as u32).div_ceil(folded.ii))
+        (k.what.clone(), uses, k.units, k.least(folded.ii))
     };
     Units { ii: folded.ii, kinds: folded.kinds.iter().map(kind).collect(), choices: folded.choices(graph) }
 }

@@ -93,6 +93,53 @@ fn kernels_of_many_kinds_give_the_same_bits_and_flags_at_each_interval() {
     }
 }
 
+/// Sums in slices: of many widths with and without a sign, some of which wrap, and more of them than one adder has clocks for.
+const SUMS: &[(&str, &str)] = &[
+    (
+        "widths",
+        "int30 x[2] ipin; int30 y[2] jpin; int20 c param; int40 a[2] fout; int17 b fout; uint20 d fout; int64 z fout; uint8 e fout;
+         int33 f fout;
+         d0 = x[0] - y[0]; d1 = x[1] - y[1];
+         a[0] += (int40)d0 * (int40)d1; a[1] += (int40)d1 * 77777; b += (int17)d0; d += (uint20)pg_abs(d1);
+         z += (int64)(d0 ^ d1) * 1234567890123; e += (uint8)d1; f += (int33)c;",
+    ),
+    (
+        "points",
+        "float18.9 x ipin; float18.9 y jpin; fixed40.20 a fout; fixed40.3 b fout; int40 c fout;
+         a += (fixed40.20)(x * y); b += (fixed40.3)(x - y); c += (int40)(x + y);",
+    ),
+    ("natural", "uint30 x ipin; uint30 y jpin; uint40 a fout; uint16 b fout; a += (uint40)x + (uint40)y; b += (uint16)(x & y);"),
+];
+
+#[test]
+fn sums_in_slices_are_those_of_whole_adders() {
+    let shapes = [("ice40", 1, 1, 32), ("ecp5", 1, 1, 128), ("ecp5", 6, 2, 64)];
+    for ((name, text), (family, pipelines, groups, stream_bits)) in
+        [(SUMS[0], shapes[0]), (SUMS[0], shapes[2]), (SUMS[1], shapes[0]), (SUMS[2], shapes[1])]
+    {
+        let shape = |c: Config| Config { stream_bits, pipelines, groups, i_banks: 1, ..c };
+        agree(name, text, (family, 31), shape);
+    }
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn the_kernels_of_a_device_that_is_small_for_them_give_the_same_bits_and_flags() {
+    let p2p = pg2::kernels::find("p2p").expect("it is shipped").text;
+    agree("p2p", p2p, ("ice40", 32), |c| Config { i_banks: 1, ..c });
+    agree("p2p", p2p, ("ice40", 64), |c| Config { pipelines: 3, groups: 1, ..c });
+    for (order, ii) in [(2, 26), (4, 26), (6, 64)] {
+        let text = pg2::gen_m2l(order).expect("the order is in range");
+        agree(&format!("m2l_{order}"), &text, ("ecp5", ii), |c| Config { stream_bits: 64, ..c });
+    }
+    for (name, text) in SUMS {
+        for ii in [24, 33, 64] {
+            let shape = |c: Config| Config { stream_bits: 64, pipelines: 10, groups: 2, ..c };
+            agree(name, text, ("generic", ii), shape);
+        }
+    }
+}
+
 #[test]
 fn a_folded_m2l_pipeline_is_busy_on_a_stream_that_starves_it_unfolded() {
     let text = pg2::gen_m2l(2).expect("the order is in range");

@@ -5,6 +5,7 @@
 //! come in the last of the K clocks in which terms come, and have their accumulators for themselves.
 
 use super::enter::{self, enter};
+use super::sliced;
 use super::{Beside, CHAIN, GUARD, LONG, Output, beside, extreme, finish, pins, ports, sticky_flags, sum, unused};
 use crate::engine::Config;
 use crate::rtl::delay;
@@ -14,24 +15,41 @@ use crate::rtl::netlist::{Module, Netlist};
 use crate::rtl::{Value, cat, net};
 use crate::{Format, Reduce};
 
+/// The most windows that what travels with a pair has registers for.
+const FEW_WINDOWS: u32 = 12;
+
 /// The lane of `config` around `pipeline`, which is folded, and modules that it needs besides, the lane last.
 pub(super) fn modules(config: &Config, pipeline: &Netlist, fold: &Fold) -> Vec<Module> {
     let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
-    let mut modules = enter::modules(config, inner);
-    let delay = config.pipeline_latency - fold.ii;
-    if delay > LONG {
-        let stored = delay::module(3, delay - 1, delay::Read::Registered);
-        modules.push(Module { name: format!("{}_{}", config.layout.kernel, stored.name), ..stored });
+    if let (true, Some(slices)) = (fold.sliced, config.slices()) {
+        return sliced::modules(config, pipeline, fold, slices);
     }
+    let mut modules = enter::modules(config, inner);
+    modules.extend(sideband_modules(config, fold));
     modules.push(module(config, pipeline, fold));
     modules
 }
 
+/// Windows of K clocks before that of the sums, and clocks that what travels with a pair is in memory for on its way there: a few
+/// windows have registers that move on every K clocks.
+fn way(config: &Config, fold: &Fold) -> (u32, u32) {
+    let delay = config.pipeline_latency - fold.ii;
+    let windows = (delay + 1) / fold.ii;
+    (windows, if windows > FEW_WINDOWS && delay > LONG { delay - 1 } else { 0 })
+}
+
+/// The modules that [`sideband`] needs.
+pub(super) fn sideband_modules(config: &Config, fold: &Fold) -> Option<Module> {
+    let (_, stored) = way(config, fold);
+    let stored = (stored > 0).then(|| delay::module(3, stored, delay::Read::Registered))?;
+    Some(Module { name: format!("{}_{}", config.layout.kernel, stored.name), ..stored })
+}
+
 /// What stands beside the terms of a pair for K clocks.
-struct Held {
-    take: Value,
-    first: Value,
-    last: Value,
+pub(super) struct Held {
+    pub take: Value,
+    pub first: Value,
+    pub last: Value,
 }
 
 fn module(config: &Config, pipeline: &Netlist, fold: &Fold) -> Module {
@@ -45,7 +63,7 @@ fn module(config: &Config, pipeline: &Netlist, fold: &Fold) -> Module {
     ports(&mut lane, config);
     enter(&mut lane, config, pipeline);
     pins(&mut lane, config, pipeline);
-    let (held, beside) = sideband(&mut lane, &layout.kernel, config.pipeline_latency - fold.ii, fold.ii);
+    let (held, beside) = sideband(&mut lane, config, fold);
     let raised = sticky_flags(&mut lane, &beside, false);
     let mut kept: Vec<(String, Value)> = Vec::new();
     let mut wraps = Vec::new();
@@ -84,13 +102,18 @@ fn wrapped(total: &Value, format: Format) -> Value {
 }
 
 /// Takes what travels with a pair to the clock before its first term, and holds it while terms come.
-fn sideband(lane: &mut Module, kernel: &str, delay: u32, ii: u32) -> (Held, Beside) {
-    let stored = if delay > LONG { delay - 1 } else { 0 };
-    let mut from = beside(lane, kernel, stored);
-    for k in stored + 1..=delay {
-        from = lane.reg(format!("beside_{k}"), from);
-    }
+pub(super) fn sideband(lane: &mut Module, config: &Config, fold: &Fold) -> (Held, Beside) {
+    let ((windows, stored), ii) = (way(config, fold), fold.ii);
     let slots = lane.signal("slots");
+    let mut from = beside(lane, &config.layout.kernel, stored);
+    if stored > 0 {
+        from = lane.reg("beside_1", from);
+    } else {
+        for k in 1..=windows {
+            let name = format!("beside_{k}");
+            from = lane.reg(name.clone(), slots.bit(0).mux(&from, &net(&name, 3)));
+        }
+    }
     let held = lane.reg("held", slots.msb().mux(&from, &net("held", 3)));
     let of = |bit: u32| held.bit(bit);
     // Plain outputs come in the last slot.

@@ -102,6 +102,9 @@ struct List {
 #[template(path = "sequence.v", escape = "none")]
 struct Sequence {
     spread: bool,
+    near: bool,
+    /// Whether results are read word by word.
+    by_word: bool,
     /// The register that a pair leaves into.
     first_stage: &'static str,
     lanes: u32,
@@ -370,6 +373,8 @@ pub(super) fn sequence(s: &Shape, lane_latency: u32) -> Module {
     let drain = lane_latency + s.to_lanes() + 2;
     let template = Sequence {
         spread: s.spread,
+        near: s.near(),
+        by_word: s.at_bits.is_some(),
         first_stage: if s.spread { "sent" } else { "fetch" },
         lanes: s.lanes,
         n_bits: s.n_bits,

@@ -48,6 +48,7 @@ pub(super) fn outputs(s: &Shape) -> Vec<(&'static str, u32, Joined)> {
     if s.ii > 1 {
         outputs.push(("l_start", 1, Beside));
     }
+    outputs.extend(s.at_bits.map(|bits| ("l_r_at", bits, Beside)));
     if s.spread {
         outputs.extend([("l_i_we", s.lanes, Beside), ("l_i_bank", 1, Beside), ("l_i_rec", 32 * s.i.words, Beside)]);
     } else {
@@ -61,7 +62,7 @@ pub(super) const TO_CHOSEN: [&str; 5] = ["run_begin", "segment_we", "run_taken",
 
 /// What comes to each group from a part of its own of the shell's signal.
 pub(super) fn own_inputs(s: &Shape) -> [(&'static str, u32); 4] {
-    [("l_r_data", s.lanes * 32 * s.result_words), ("l_r_flags", 5 * s.lanes), ("l_r_done", 1), ("q_ready", 1)]
+    [("l_r_data", s.lanes * s.result_bits()), ("l_r_flags", 5 * s.lanes), ("l_r_done", 1), ("q_ready", 1)]
 }
 
 /// What comes to a group through registers of its own, a clock after it left the decoder; nothing where lanes are few.

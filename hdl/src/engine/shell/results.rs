@@ -4,7 +4,7 @@ use super::blocks::text_module;
 use crate::engine::protocol;
 use crate::engine::shape::{Shape, bits_for};
 use crate::rtl::netlist::Dir::{In, Out};
-use crate::rtl::netlist::Module;
+use crate::rtl::netlist::{Dir, Module};
 use askama::Template;
 
 #[derive(Template)]
@@ -33,6 +33,29 @@ struct Collect<'a> {
 }
 
 #[derive(Template)]
+#[template(path = "collect_words.v", escape = "none")]
+struct CollectWords {
+    spread: bool,
+    result: String,
+    lanes: u32,
+    lanes_down: Vec<u32>,
+    n_bits: u32,
+    head_words: u32,
+    head_bits: u32,
+    flag_fill: u32,
+    stream_bits: u32,
+    beat_words: u32,
+    at_bits: u32,
+    word_bits: u32,
+    /// Words of each adder's results in a lane, and of the last one.
+    words_of: Vec<u32>,
+    last_words: u32,
+    /// Clocks until a word that is asked for is there, and bits that count them.
+    wait: u32,
+    wait_bits: u32,
+}
+
+#[derive(Template)]
 #[template(path = "reply.v", escape = "none")]
 struct Reply<'a> {
     prefix: &'a str,
@@ -40,6 +63,7 @@ struct Reply<'a> {
     status_reply: String,
     end_reply: String,
     groups: u32,
+    all_lanes: u32,
     /// Bits of a number of groups.
     group_bits: u32,
     n_bits: u32,
@@ -66,7 +90,40 @@ pub(super) fn meta_bits(s: &Shape) -> u32 {
 }
 
 pub(super) fn collect(s: &Shape) -> Module {
-    let template = Collect {
+    let mut ports = collect_ports(s);
+    let name = format!("{}_collect", s.prefix);
+    let Some(at_bits) = s.at_bits else { return text_module(name, "Collects results.", ports, collect_whole(s)) };
+    ports.push((Out, "l_r_at", at_bits));
+    text_module(name, "Collects results word by word.", ports, collect_words(s, at_bits))
+}
+
+fn collect_words(s: &Shape, at_bits: u32) -> CollectWords {
+    let words_of = s.words_of_adders.clone();
+    let most = words_of.iter().copied().max().unwrap_or(1);
+    // The memory's register; with registers on the way that of the lane and that of the collector too.
+    let wait = if s.spread { 3 } else { 1 };
+    CollectWords {
+        spread: s.spread,
+        result: format!("{:02x}", protocol::RESULT),
+        lanes: s.lanes,
+        lanes_down: (0..s.lanes).rev().collect(),
+        n_bits: s.n_bits,
+        head_words: s.head_words,
+        head_bits: bits_for(s.head_words - 1),
+        flag_fill: 32 * (s.head_words - 2) - 8 * s.lanes,
+        stream_bits: s.stream_bits,
+        beat_words: s.beat_words,
+        at_bits,
+        word_bits: bits_for(most.next_power_of_two().max(2) - 1),
+        last_words: words_of.last().copied().unwrap_or(1),
+        words_of,
+        wait,
+        wait_bits: bits_for(wait),
+    }
+}
+
+fn collect_whole(s: &Shape) -> Collect<'_> {
+    Collect {
         prefix: &s.prefix,
         spread: s.spread,
         packet_kind: if s.spread { "wire" } else { "reg" },
@@ -85,8 +142,11 @@ pub(super) fn collect(s: &Shape) -> Module {
         room_bits: s.room_bits,
         queue_depth: s.queue_depth,
         stream_bits: s.stream_bits,
-    };
-    let ports = vec![
+    }
+}
+
+fn collect_ports(s: &Shape) -> Vec<(Dir, &'static str, u32)> {
+    vec![
         (In, "clk", 1),
         (In, "rst", 1),
         (In, "finish", 1),
@@ -94,7 +154,7 @@ pub(super) fn collect(s: &Shape) -> Module {
         (In, "finish_n", s.n_bits),
         (In, "finish_beats", s.beats_bits),
         (Out, "finish_ready", 1),
-        (In, "r_data", s.lanes * 32 * s.result_words),
+        (In, "r_data", s.lanes * s.result_bits()),
         (In, "r_flags", 5 * s.lanes),
         (In, "r_done", 1),
         (Out, "quiet", 1),
@@ -102,8 +162,7 @@ pub(super) fn collect(s: &Shape) -> Module {
         (Out, "q_valid", 1),
         (Out, "q_last", 1),
         (In, "q_ready", 1),
-    ];
-    text_module(format!("{}_collect", s.prefix), "Collects results.", ports, template)
+    ]
 }
 
 pub(super) fn reply(s: &Shape) -> Module {
@@ -115,6 +174,7 @@ pub(super) fn reply(s: &Shape) -> Module {
         status_reply: format!("{:02x}", protocol::STATUS_REPLY),
         end_reply: format!("{:02x}", protocol::END_REPLY),
         groups: s.groups,
+        all_lanes: s.all_lanes(),
         group_bits: bits_for(s.groups),
         n_bits: s.n_bits,
         all_bits: bits_for(s.all_lanes()),

@@ -1,6 +1,7 @@
 //! `tofix`: a float as the nearest int or fixed, ties to even; saturates (RULES N5).
 
 mod addend;
+pub mod pointed;
 
 use super::{FSCALE, FSCALEV};
 use crate::circuit::{Circuit, Sig, X};
@@ -116,12 +117,12 @@ impl Operator for Tofix {
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let one_bit = inst.result.is_signed() && inst.result.width() == 1;
         if !one_bit {
-            return convert(inst, c, args[0]);
+            return convert(inst, c, args[0], None);
         }
         // Minus one and zero are what remains of the two-bit result.
         let to = Format::Fixed { width: 2, frac: inst.result.frac().expect("an int or fixed") as u8, signed: true };
         let wider = Inst { result: to, attrs: Attrs { to: Some(to), ..inst.attrs }, ..inst.clone() };
-        let (q, _) = convert(&wider, c, args[0]);
+        let (q, _) = convert(&wider, c, args[0], None);
         let bit = field(c, "bit", q, 1, 1);
         let saturates = !self.flags(inst).is_empty();
         (bit, saturates.then(|| c.logic("sat", c.x(q).bit(1) ^ c.x(q).bit(0))))
@@ -146,11 +147,11 @@ struct Placed {
     below: Option<Sig>,
 }
 
-/// The circuit for formats of at least two bits, or one unsigned.
-fn convert(inst: &Inst, c: &mut Circuit, x: Sig) -> (Sig, Option<Sig>) {
+/// The circuit for formats of at least two bits, or one unsigned. A `point` counts beside the format's own fraction bits.
+fn convert(inst: &Inst, c: &mut Circuit, x: Sig, point: Option<Sig>) -> (Sig, Option<Sig>) {
     let signed = inst.result.is_signed();
     let width = inst.result.width();
-    let p = place(inst, c, x);
+    let p = place(inst, c, x, point);
     let value = c.x(p.value);
     let (above, sign) = (p.above.map(|s| c.x(s)), p.sign.map(|s| c.x(s)));
     let kept = value.low(width.min(value.width()));
@@ -180,7 +181,7 @@ fn convert(inst: &Inst, c: &mut Circuit, x: Sig) -> (Sig, Option<Sig>) {
 }
 
 /// Shifts the significand to its place below the format's top, rounds, and finds what lies outside.
-fn place(inst: &Inst, c: &mut Circuit, x: Sig) -> Placed {
+fn place(inst: &Inst, c: &mut Circuit, x: Sig, point: Option<Sig>) -> Placed {
     let (from, to) = (inst.args[0], inst.result);
     let sat = !Tofix.flags(inst).is_empty();
     let f = fields(c, from, x);
@@ -193,7 +194,10 @@ fn place(inst: &Inst, c: &mut Circuit, x: Sig) -> Placed {
     let n = top as u32 + 1;
     // The shift to the right from there; negative: the number exceeds the format.
     let reach = Range { low: top + from.bias() as i64 - frac - max_field(from), high: top + from.bias() as i64 - frac };
-    let (right, over) = distance(c, from, reach, &f);
+    // A point moves the number up by as many places as there are bits, at most.
+    let further = point.map_or(0, |_| to.width() as i64);
+    let reach = Range { low: reach.low - further, ..reach };
+    let (right, over) = distance(c, from, reach, &f, point);
     // What cannot happen is not looked for: without a flag to raise there is no port for one.
     let over = over.filter(|_| sat);
     let m = from.mant();
@@ -277,10 +281,14 @@ fn round_low(c: &mut Circuit, whole: Sig, up: Sig, low: u32, twos: bool) -> Sig 
     c.logic("rounded", cat([kept, c.x(sum)]))
 }
 
-/// `reach.high` minus the exponent field, and whether that is negative for a number other than 0.
-fn distance(c: &mut Circuit, from: Format, reach: Range, f: &Fields) -> (Sig, Option<Sig>) {
+/// `reach.high` minus the exponent field and the point, and whether that is negative for a number other than 0.
+fn distance(c: &mut Circuit, from: Format, reach: Range, f: &Fields, point: Option<Sig>) -> (Sig, Option<Sig>) {
     let bits = reach.bits(from);
-    let right = c.logic("right", X::constant(bits, reach.high as i128) - c.x(f.exp).zext(bits));
+    let mut right = X::constant(bits, reach.high as i128) - c.x(f.exp).zext(bits);
+    if let Some(point) = point {
+        right = right - c.x(point).zext(bits);
+    }
+    let right = c.logic("right", right);
     let over = (reach.low < 0).then(|| {
         let negative = field(c, "negative", right, bits - 1, bits - 1);
         if reach.high >= 0 { negative } else { c.logic("over", c.x(negative) & c.x(f.nonzero)) }

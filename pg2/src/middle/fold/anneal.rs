@@ -77,7 +77,9 @@ impl<'a> Annealer<'a> {
             width: graph.nodes.iter().map(|n| n.format.width() as u64).collect(),
             constant: (0..n).map(|k| is_constant(graph, k)).collect(),
             stays: folded.there(graph).iter().map(|t| t.stays).collect(),
-            shared: (0..all).filter(|item| folded.unit[*item].is_some()).collect(),
+            shared: (0..all)
+                .filter(|item| folded.unit[*item].is_some_and(|u| !folded.kinds[folded.units[u].kind].fixed))
+                .collect(),
             of_kind,
             unit_cost: vec![0; folded.units.len()],
             node_cost: vec![0; n],

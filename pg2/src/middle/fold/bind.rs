@@ -113,6 +113,12 @@ impl<'a> Binder<'a> {
         order.sort_unstable();
         for (start, item, kind) in order {
             let slot = (start % self.folded.ii) as usize;
+            if let (true, Some(slices)) = (self.folded.kinds[kind].fixed, &self.folded.slices) {
+                let (adder, _) = slices.place((item - self.graph.nodes.len()) as u32);
+                let first = self.folded.units.iter().position(|u| u.kind == kind).expect("a kind has a unit");
+                self.put(first + adder as usize, slot, Some(item));
+                continue;
+            }
             let free: Vec<usize> = (0..self.folded.units.len())
                 .filter(|u| self.folded.units[*u].kind == kind && self.folded.units[*u].slots[slot].is_none())
                 .collect();
@@ -163,6 +169,9 @@ impl<'a> Binder<'a> {
         let mut better = false;
         for a in 0..self.folded.units.len() {
             let kind = self.folded.units[a].kind;
+            if self.folded.kinds[kind].fixed {
+                continue;
+            }
             for slot in 0..self.folded.ii as usize {
                 if self.folded.kinds[kind].commutes {
                     better |= self.turn(a, slot);

@@ -6,8 +6,11 @@
 use super::sums;
 use crate::graph::{Graph, NodeKind};
 use crate::middle::library::Library;
+use hdl::circuit::Circuit;
 use hdl::circuit::area::choice_tables;
 use hdl::circuit::target::Clock;
+use hdl::engine::Slices;
+use hdl::op::float::{TOFIX, pointed};
 use hdl::op::{Inst, Operator, circuit};
 use hdl::{Bounds, Flags, Format};
 use std::collections::HashMap;
@@ -34,6 +37,17 @@ pub struct Kind {
     pub commutes: bool,
     /// What a unit can raise: at least what each of its uses can.
     pub flags: Flags,
+    /// Where the unit takes the point of its results as a last argument, that of each use; else nothing.
+    pub points: Vec<u64>,
+    /// Whether slots and units of the uses are given: sums in slices, in the order of the record.
+    pub fixed: bool,
+}
+
+impl Kind {
+    /// The fewest units that serve the uses in `ii` clocks.
+    pub fn least(&self, ii: u32) -> u32 {
+        if self.fixed { self.units } else { (self.items.len() as u32).div_ceil(ii) }
+    }
 }
 
 /// The hardware of all operators, and those that share.
@@ -48,6 +62,8 @@ struct Group {
     /// With what is known of all uses.
     inst: Inst,
     nodes: Vec<usize>,
+    /// Of conversions to formats that differ in their point: that of each node, and the circuit that takes it.
+    points: Option<(Vec<u64>, Circuit)>,
 }
 
 impl Group {
@@ -60,7 +76,7 @@ impl Group {
 pub(super) fn kinds(graph: &Graph, fixed: &[bool], clock: Clock, ii: u32) -> Wish {
     let mut library = Library::empty(clock, graph.nodes.len());
     let mut kinds = Vec::new();
-    let groups = groups(graph, fixed);
+    let groups = join_points(graph, groups(graph, fixed), clock, ii);
     let logic = in_logic(&groups, clock, ii);
     for (group, logic) in groups.iter().zip(logic) {
         let own = Clock { blocks: logic.then_some(0), ..clock };
@@ -72,8 +88,13 @@ pub(super) fn kinds(graph: &Graph, fixed: &[bool], clock: Clock, ii: u32) -> Wis
             }
             continue;
         }
-        library.give(&group.nodes, group.op, &group.inst, logic);
+        let name = format!("{}_{}", group.op.name(), group.nodes[0]);
+        match &group.points {
+            Some((_, circuit)) => library.give_made(&group.nodes, &name, circuit),
+            None => library.give(&group.nodes, group.op, &group.inst, logic),
+        }
         let formats: Vec<String> = group.inst.args.iter().map(Format::to_string).collect();
+        let flags = if group.points.is_some() { Flags::SATURATION } else { group.op.flags(&group.inst) };
         kinds.push(Kind {
             what: format!("{} {}", group.op.name(), formats.join(" ")),
             module: library.index(group.nodes[0]),
@@ -81,7 +102,9 @@ pub(super) fn kinds(graph: &Graph, fixed: &[bool], clock: Clock, ii: u32) -> Wis
             units: (group.nodes.len() as u32).div_ceil(ii),
             ports: group.inst.args.iter().map(|f| f.width()).collect(),
             commutes: group.commutes(),
-            flags: group.op.flags(&group.inst),
+            flags,
+            points: group.points.as_ref().map_or(Vec::new(), |p| p.0.clone()),
+            fixed: false,
         });
     }
     for (k, node) in graph.nodes.iter().enumerate().filter(|(k, _)| fixed[*k]) {
@@ -89,7 +112,10 @@ pub(super) fn kinds(graph: &Graph, fixed: &[bool], clock: Clock, ii: u32) -> Wis
             library.give(&[k], *op, inst, clock.blocks.is_some());
         }
     }
-    kinds.extend(shared_sums(graph, fixed, clock, ii));
+    match graph.layout().slices(ii) {
+        Some(slices) => kinds.push(sliced_sums(graph, &slices)),
+        None => kinds.extend(shared_sums(graph, fixed, clock, ii)),
+    }
     Wish { library, kinds }
 }
 
@@ -101,7 +127,7 @@ fn groups(graph: &Graph, fixed: &[bool]) -> Vec<Group> {
         let NodeKind::Op { op, inst, .. } = &node.kind else { continue };
         let key = Inst { nonneg: 0, bounds: Vec::new(), same: false, ..inst.clone() };
         let at = *known.entry((*op, key)).or_insert_with(|| {
-            groups.push(Group { op: *op, inst: inst.clone(), nodes: Vec::new() });
+            groups.push(Group { op: *op, inst: inst.clone(), nodes: Vec::new(), points: None });
             groups.len() - 1
         });
         let group = &mut groups[at];
@@ -116,6 +142,35 @@ fn groups(graph: &Graph, fixed: &[bool]) -> Vec<Group> {
         join(&mut group.inst, &turned);
     }
     groups
+}
+
+/// Joins conversions of floats to formats that differ in their point, where that saves units.
+fn join_points(graph: &Graph, groups: Vec<Group>, clock: Clock, ii: u32) -> Vec<Group> {
+    let mut joined: Vec<Group> = Vec::new();
+    let sort = |f: Format| (f.width(), f.is_signed());
+    let units = |count: usize| (count as u32).div_ceil(ii);
+    for group in groups {
+        let like = |g: &Group| {
+            let (a, b) = (&g.inst, &group.inst);
+            let same = a.args == b.args && sort(a.result) == sort(b.result) && a.attrs.round == b.attrs.round;
+            let (one, two) = (g.nodes.len(), group.nodes.len());
+            *g.op == *TOFIX && *group.op == *TOFIX && same && units(one + two) < units(one) + units(two)
+        };
+        let Some(at) = joined.iter().position(like) else {
+            joined.push(group);
+            continue;
+        };
+        let Some(circuit) = pointed(&group.inst, clock) else {
+            joined.push(group);
+            continue;
+        };
+        let all = &mut joined[at];
+        all.nodes.extend(group.nodes);
+        all.nodes.sort_unstable();
+        let point = |k: &usize| graph.nodes[*k].format.frac().unwrap_or(0) as u64;
+        all.points = Some((all.nodes.iter().map(point).collect(), circuit));
+    }
+    joined
 }
 
 /// Leaves in `all` only what is true of `other` too.
@@ -184,6 +239,22 @@ fn in_logic(groups: &[Group], clock: Clock, ii: u32) -> Vec<bool> {
     logic
 }
 
+/// All sums, where they are added up in slices.
+fn sliced_sums(graph: &Graph, slices: &Slices) -> Kind {
+    let n = graph.nodes.len();
+    Kind {
+        what: format!("sum of {} slices", slices.each),
+        module: None,
+        items: (n..n + graph.outputs.len()).collect(),
+        units: slices.adders,
+        ports: vec![slices.width],
+        commutes: false,
+        flags: Flags::NONE,
+        points: Vec::new(),
+        fixed: true,
+    }
+}
+
 /// The sums that share adders, by format.
 fn shared_sums(graph: &Graph, fixed: &[bool], clock: Clock, ii: u32) -> Vec<Kind> {
     let mut kinds: Vec<(Format, Kind)> = Vec::new();
@@ -198,6 +269,8 @@ fn shared_sums(graph: &Graph, fixed: &[bool], clock: Clock, ii: u32) -> Vec<Kind
                 ports: vec![format.width()],
                 commutes: false,
                 flags: Flags::NONE,
+                points: Vec::new(),
+                fixed: false,
             };
             kinds.push((format, kind));
             kinds.len() - 1

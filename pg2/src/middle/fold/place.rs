@@ -142,6 +142,15 @@ impl<'a> Placer<'a> {
                 continue;
             }
             let mut items = self.folded.kinds[kind].items.clone();
+            if let (true, Some(slices)) = (self.folded.kinds[kind].fixed, self.folded.slices) {
+                for (k, item) in items.into_iter().enumerate() {
+                    self.folded.start[item] = sums + slices.place(k as u32).1;
+                    if self.ready_of_args(item) > self.folded.start[item] {
+                        return false;
+                    }
+                }
+                continue;
+            }
             items.sort_by_key(|item| self.ready_of_args(*item));
             self.taken[kind].iter_mut().for_each(Vec::clear);
             for item in items {
@@ -202,7 +211,7 @@ impl<'a> Placer<'a> {
         for round in 0..MOST_ROUNDS {
             let mut better = false;
             let mut items: Vec<usize> = (0..self.folded.start.len()).filter(|k| !self.still[*k]).collect();
-            items.retain(|k| *k < self.nodes || self.kind[*k].is_some());
+            items.retain(|k| *k < self.nodes || self.kind[*k].is_some_and(|kind| !self.folded.kinds[kind].fixed));
             if round % 2 == 0 {
                 items.reverse();
             }
