@@ -21,6 +21,7 @@ mod lsp;
 mod new;
 mod outputs;
 mod own;
+mod parts;
 mod predict;
 mod proofs;
 mod real;
