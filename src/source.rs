@@ -47,13 +47,19 @@ impl Kernel {
     }
 }
 
+/// The shipped kernel that a name stands for: one where no file has that name. A folder is no kernel, so that results may be kept
+/// in one named after theirs.
+pub fn shipped(file: &str) -> Option<Kernel> {
+    let path = Path::new(file);
+    let kernel = if path.exists() && !path.is_dir() { None } else { pg2::kernels::find(file) };
+    kernel.map(|kernel| Kernel::shipped(file, kernel.text))
+}
+
 /// Reads a kernel: a file, or the name of a shipped kernel if no file of that name exists.
 pub fn read(file: &str) -> Result<Kernel, Failure> {
     let path = Path::new(file);
-    if !path.exists()
-        && let Some(kernel) = pg2::kernels::find(file)
-    {
-        return Ok(Kernel::shipped(file, kernel.text));
+    if let Some(kernel) = shipped(file) {
+        return Ok(kernel);
     }
     let bytes = input::kernel(path).map_err(|reason| {
         let shipped = pg2::kernels::all().map(|k| k.0).collect::<Vec<_>>().join(", ");

@@ -46,6 +46,36 @@ pub(crate) struct Parts<'a> {
     pub full_group: &'a Area,
 }
 
+/// The numbers of lanes that engines have: those that make groups of a usual size.
+fn sizes() -> impl Iterator<Item = u32> {
+    (1..=255).filter(|n| *n <= 8 || usual_groups(*n) > 1)
+}
+
+/// What of a device is too little for a design even if all of it is packed as tightly as can be.
+pub(crate) fn lacks(design: &Area, device: &Device) -> Option<String> {
+    let rows = [
+        ("lookup tables", design.luts, device.luts),
+        ("flip-flops", design.flip_flops, device.flip_flops),
+        ("multipliers", design.multipliers, device.multipliers),
+        ("block memories", design.memories, device.memories),
+    ];
+    let (name, needed, there) = rows.into_iter().find(|(_, needed, there)| *needed > *there as u64)?;
+    Some(format!("it takes {needed} {name} of {there}"))
+}
+
+/// Whether a device could hold the lanes of the smallest engine of several groups.
+pub(crate) fn takes_groups(device: &Device, lane: &Area) -> bool {
+    let smallest = sizes().find(|n| usual_groups(*n) > 1).expect("large engines have several groups") as u64;
+    let lanes = Area {
+        luts: smallest * lane.luts,
+        flip_flops: smallest * lane.flip_flops,
+        multipliers: smallest * lane.multipliers,
+        memories: smallest * lane.memories,
+        ..Area::default()
+    };
+    lacks(&lanes, device).is_none()
+}
+
 /// How many lanes fit in the groups that engines of their number usually have, each resource used to its last.
 pub(crate) fn fits(device: &Device, parts: &Parts) -> Fits {
     let shell = parts.design.less(parts.lanes, parts.lane).less(parts.groups, parts.own_group);
@@ -75,10 +105,8 @@ pub(crate) fn fits(device: &Device, parts: &Parts) -> Fits {
             all: device.luts as u64,
         };
     }
-    // A number of lanes that makes no groups of a usual size is passed over.
-    let sizes = (1..=255u32).filter(|n| *n <= 8 || usual_groups(*n) > 1);
     let mut found = Fits { bound: "nothing", ..Fits::default() };
-    for lanes in sizes {
+    for lanes in sizes() {
         let groups = usual_groups(lanes) as u64;
         let over = |r: &&Resource| r.shell + groups * r.group + lanes as u64 * r.lane > r.all;
         match resources.iter().find(over) {
@@ -113,6 +141,16 @@ mod tests {
         assert_eq!((memories.shell, memories.group, memories.lane, memories.all), (1, 33, 1, 208));
         let taken = |groups, lanes| memories.shell + groups * memories.group + lanes * memories.lane;
         assert!(taken(5, 35) <= memories.all && taken(6, 36) > memories.all);
+    }
+
+    #[test]
+    fn what_a_device_lacks_is_known_before_it_is_filled() {
+        let device = hdl::board::device("up5k").expect("it is in the list");
+        assert_eq!(lacks(&area(5000, 5280, 8, 30), device), None);
+        assert_eq!(lacks(&area(5000, 10, 0, 33), device).as_deref(), Some("it takes 33 block memories of 30"));
+        assert_eq!(lacks(&area(7252, 10, 0, 33), device).as_deref(), Some("it takes 7252 lookup tables of 5280"));
+        // Ten lanes are the fewest in two groups.
+        assert!(takes_groups(device, &area(528, 500, 0, 3)) && !takes_groups(device, &area(529, 500, 0, 3)));
     }
 
     #[test]

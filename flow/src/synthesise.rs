@@ -2,7 +2,7 @@
 
 use crate::area::Modules;
 use crate::family::{Family, Mapping, Route, family};
-use crate::fits::{Fits, GroupSample, Parts, fits};
+use crate::fits::{Fits, GroupSample, Parts, fits, lacks, takes_groups};
 use crate::run::{Call, Step};
 use crate::yosys::{self, Synthesis};
 use crate::{Area, FlowError, Timing, Tools, absorb, refuse, timing, wrapper};
@@ -112,13 +112,25 @@ pub fn synthesise(
     let path = job.dir.join("synth_work/design.v");
     fs::write(&path, verilog).map_err(FlowError::io(&path))?;
     let mut outcome = SynthesisOutcome { tools: Vec::new(), ..SynthesisOutcome::default() };
-    let lane = map(tools, family, job, (job.lane, "lane", true), watch)?;
-    outcome.lane = lane.whole;
+    let mapped = |part: (&'static str, &str), watch: &mut dyn FnMut(&Step)| -> Result<Area, FlowError> {
+        let (name, top) = part;
+        let area = map(tools, family, job, (top, name, true), watch)?.whole;
+        // What does not fit is told before more is made of it.
+        if let Some((device, what)) = job.goal.device().and_then(|d| Some((d.name.to_string(), lacks(&area, d)?))) {
+            return Err(FlowError::TooLarge { device, what, log: job.dir.join(format!("synth_logs/{name}.log")) });
+        }
+        Ok(area)
+    };
+    outcome.lane = mapped(("lane", job.lane), watch)?;
+    let design = if job.goal.device().is_some() { Some(mapped(("design", top), watch)?) } else { None };
     outcome.modules = map(tools, family, job, (job.lane, "operators", false), watch)?.own;
-    if let Some(device) = job.goal.device() {
-        let design = map(tools, family, job, (top, "design", true), watch)?.whole;
-        let own_group = map(tools, family, job, (job.group, "group", true), watch)?.whole;
-        let full_group = full_group(tools, family, job, watch)?.unwrap_or_else(|| own_group.clone());
+    if let (Some(device), Some(design)) = (job.goal.device(), design) {
+        let own_group = mapped(("group", job.group), watch)?;
+        // Engines of several groups are counted only where the device could hold their lanes.
+        let full_group = match takes_groups(device, &outcome.lane) {
+            true => full_group(tools, family, job, watch)?.unwrap_or_else(|| own_group.clone()),
+            false => own_group.clone(),
+        };
         let parts = Parts {
             design: &design,
             lanes: job.lanes as u64,

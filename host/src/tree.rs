@@ -180,6 +180,14 @@ impl Tree {
         self.own.as_ref().is_none_or(|own| own.contains(&leaf.first))
     }
 
+    /// The targets that are this tree's: of a part, not those of copies.
+    pub(crate) fn own_targets(&self) -> Range<usize> {
+        match &self.own {
+            Some(own) if self.apart.is_none() => own.start as usize..own.end as usize,
+            _ => 0..self.targets().len(),
+        }
+    }
+
     pub fn targets(&self) -> &Sorted {
         self.apart.as_ref().unwrap_or(&self.sources)
     }

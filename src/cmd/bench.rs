@@ -50,6 +50,8 @@ pub struct Args {
     /// Draw the seconds of FMMs by size that the benchmark `cuda` measures, or the growth of `ranks` where it alone is named
     #[arg(long, value_name = "FIGURES.svg")]
     svg: Option<PathBuf>,
+    #[command(flatten)]
+    figures: fmm2::figures::FigureArgs,
 }
 
 /// A benchmark: its name, what it measures, and how.
@@ -104,7 +106,7 @@ static BENCHES: &[Bench] = &[
     Bench { name: "ranks", what: "partition, boxes and messages of many ranks, without the physics", run: ranks::run },
     Bench {
         name: "fmm2",
-        what: "the FMM in two dimensions with all stages on a GPU, checked against direct sums",
+        what: "the FMM in two dimensions with all stages on a GPU, or (--figures) the paper's experiments; checked against direct sums",
         run: fmm2::run,
     },
     Bench { name: "card", what: "an FMM with all stages on a GPU, checked against direct sums", run: card::run },
@@ -122,6 +124,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     if chosen.is_empty() {
         chosen.extend(BENCHES);
+    }
+    if fmm2::figures::folder(&args).is_some() && !chosen.iter().any(|b| b.name == "fmm2") {
+        return Err(Failure::Usage("--figures is for the benchmark `fmm2`; name it".into()));
     }
     output::check_all([&args.json, &args.svg, &args.csv])?;
     for bench in chosen {

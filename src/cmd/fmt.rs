@@ -31,7 +31,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
 
 fn one(file: &str, check: bool) -> Result<(), Failure> {
     let path = Path::new(file);
-    if !path.exists() && pg2::kernels::find(file).is_some() {
+    if source::shipped(file).is_some() {
         return Err(Failure::Input(format!("`{file}` is a shipped kernel and no file; fmt takes files")));
     }
     let kernel = source::read(file)?;

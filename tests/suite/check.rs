@@ -28,6 +28,10 @@ fn mistakes_in_kernels_have_a_place_and_a_remedy() {
     p.write("latin.pg2", b"int32 a ipin;\n// f\xfcr\n");
     check_in(&p, "check latin.pg2", 1, &[], &["latin.pg2:2:5", "UTF-8"]);
     check_in(&p, "check .", 1, &[], &["it is a folder; name a file"]);
+    // Results that are kept in a folder of their kernel's name do not hide the kernel.
+    std::fs::create_dir(p.path("p2p_small")).unwrap();
+    check_in(&p, "check p2p_small", 0, &[], &[]);
+    check_in(&p, "fmt p2p_small", 1, &[], &["is a shipped kernel and no file"]);
     // A warning is no failure.
     p.write("unused.pg2", "int8 a ipin; int8 b jpin; int16 o fout; o += a;");
     let ended = p.run("check unused.pg2").expect(0);

@@ -12,6 +12,7 @@ mod ethernet;
 mod explore;
 mod fmm;
 mod fmm2;
+mod fmm2_figures;
 mod formatting;
 mod include;
 mod inputs;

@@ -157,6 +157,15 @@ fn a_design_too_large_for_the_device_is_the_users_to_change() {
 }
 
 #[test]
+fn what_no_packing_makes_fit_is_told_before_it_is_placed() {
+    let yosys = well().replace("\"LUT4\": 40", "\"LUT4\": 90000");
+    let place = place(&[("yosys", &yosys), ("nextpnr-ecp5", "exit 9")]);
+    let err = run(&place, DEVICE).expect(1).err;
+    assert!(err.contains("does not fit ecp5-85: it takes 90010 lookup tables of") && err.contains("lane.log"), "{err}");
+    nothing_left(&place);
+}
+
+#[test]
 fn a_packer_that_writes_nothing_makes_no_board() {
     let place = place(&[("yosys", &well()), ("nextpnr-ecp5", NEXTPNR), ("ecppack", "exit 0")]);
     let err = run(&place, BOARD).expect(3).err;

@@ -41,6 +41,8 @@ pub struct Eye<'a> {
     pub me: usize,
     /// Sources of the whole that are the rank's own.
     pub own: Range<u32>,
+    /// Whether M2L streams all children of the cells in a list, also those that are near and masked: kernels do.
+    pub streams: bool,
 }
 
 /// Of one cell.
@@ -114,7 +116,7 @@ impl Eye<'_> {
                     found.pairs.m2l += accepted.count_ones() as u64;
                 }
             }
-            let is_taken = |c: &usize| taken >> tree.cells[*c].octant() & 1 == 1 && there(c);
+            let is_taken = |c: &usize| (self.streams || taken >> tree.cells[*c].octant() & 1 == 1) && there(c);
             found.multipoles.extend(source.child_range().filter(is_taken).map(|c| c as u32));
         }
         found.multipoles.extend(lists.w[k].iter().filter(|_| far).map(|s| tree.original(*s) as u32));

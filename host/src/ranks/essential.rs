@@ -227,7 +227,8 @@ pub fn gather(
     let mut out: HashMap<usize, Vec<Node>> = HashMap::new();
     let mut room = Vec::new();
     let mut descent = Descent { own, partition, vicinity, direct, me, out: &mut out };
-    for (k, node) in own.iter().enumerate().filter(|(_, n)| n.is_split && under_shared(n) && !is_shared(n)) {
+    let acts = |n: &Node| n.is_split && n.count > 0;
+    for (k, node) in own.iter().enumerate().filter(|(_, n)| acts(n) && under_shared(n) && !is_shared(n)) {
         // Cells that are small act as their parents' other children do.
         let around = match node.level > 0 && node.count as usize <= direct {
             true => (node.level - 1, node.prefix >> 3),
@@ -269,12 +270,11 @@ impl Descent<'_> {
         let first = self.own.partition_point(|n| n.place() < wanted);
         let children = self.own[first..].iter().take_while(|n| n.level == wanted.0 && n.prefix >> 3 == node.prefix);
         let children: Vec<Node> = children.copied().collect();
-        // Cells without sources act on nothing.
-        let sent: Vec<Node> = children.iter().filter(|n| n.count > 0).copied().collect();
         for rank in ranks.iter().filter(|rank| **rank != self.me) {
-            self.out.entry(*rank).or_default().extend(&sent);
+            self.out.entry(*rank).or_default().extend(&children);
         }
         let mut room = Vec::new();
+        // Cells without sources act on nothing.
         for (k, child) in children.iter().enumerate().filter(|c| c.1.is_split && c.1.count > 0) {
             match child.count as usize <= self.direct {
                 true => self.down(first + k, ranks),

@@ -13,13 +13,15 @@ use crate::arith::vector::Vectors;
 use crate::data::particles::Columns;
 use crate::data::problem::{Geometry, Sources};
 use crate::direct::p2p::tasks::{Cutter, Section, are_worth_at};
-use crate::expansion::basis::Basis;
+use crate::fmm::executor::{Executor, Stage};
+use crate::fmm::options::Wanted;
 use crate::fmm::stats::Pairs;
 use crate::fmm::tune::cost::Costs;
 use crate::fmm::{FmmOptions, Precision, list_options, options, periodic};
 use crate::tree::boxmap::BoxMap;
 use crate::tree::sorted::Sorted;
 use crate::tree::{Part, Tree, lists};
+use pg2::graph::Graph;
 
 /// A rank's slice of the input. The slices of all ranks, one behind the other, are the whole.
 pub struct Slice<'a> {
@@ -29,6 +31,8 @@ pub struct Slice<'a> {
     pub hessian: bool,
     pub options: &'a FmmOptions,
     pub costs: &'a Costs,
+    /// The kernel of P2P, if one runs it.
+    pub kernel: Option<&'a Graph>,
 }
 
 /// Ranks whose work is this much above the mean are cut again.
@@ -49,18 +53,17 @@ pub struct Prepared {
     pub streamed_m2l: u64,
     /// The rank's work by the model of costs, in seconds.
     pub work: f64,
+    /// Levels of the whole tree.
+    pub levels: usize,
 }
 
 impl Slice<'_> {
     /// What no rank can compute.
-    fn check(&self) -> Result<(), RankError> {
+    fn check(&self, executors: &[&mut dyn Executor]) -> Result<(), RankError> {
         self.options.check()?;
+        let wanted = Wanted { dipoles: self.sets.iter().any(|s| s.dipoles.is_some()), hessian: self.hessian };
+        options::check_executors(self.options, wanted, executors)?;
         options::check_positions(self.geometry)?;
-        if self.options.basis == Basis::Chebyshev && !self.options.near_only {
-            return Err(RankError::Option(
-                "ranks compute 1/r natively; leave the black-box expansion to a run without ranks".into(),
-            ));
-        }
         let n = self.geometry.sources[0].len();
         let columns = || self.sets.iter().flat_map(|s| s.charges.into_iter().chain(s.dipoles.into_iter().flatten()));
         if columns().any(|column| column.len() != n) {
@@ -81,8 +84,14 @@ fn starts(lengths: impl Iterator<Item = u64>) -> Vec<u64> {
 }
 
 /// Does all that depends on positions alone.
-pub fn prepare(comm: &dyn Comm, slice: &Slice, clock: &mut Clock) -> Result<Prepared, RankError> {
-    agree(comm, slice.check())?;
+pub fn prepare(
+    comm: &dyn Comm,
+    slice: &Slice,
+    executors: &[&mut dyn Executor],
+    clock: &mut Clock,
+) -> Result<Prepared, RankError> {
+    agree(comm, slice.check(executors))?;
+    let takes = |stage: Stage| executors.iter().any(|e| e.takes(stage));
     let Slice { geometry, options, .. } = slice;
     let near2 = lists::near2(options.theta);
     let periodic = options.periodic.as_ref();
@@ -104,7 +113,8 @@ pub fn prepare(comm: &dyn Comm, slice: &Slice, clock: &mut Clock) -> Result<Prep
     clock.lap("sort");
 
     let vicinity = Vicinity::new(near2, periodic);
-    let view = View { comm, slice, near2, vicinity: &vicinity, map: &map };
+    let streams = takes(Stage::M2l);
+    let view = View { comm, slice, near2, vicinity: &vicinity, map: &map, streams };
     let (mut essential, mut demand) = view.of(&settled)?;
     if let Some(cuts) = view.even_cuts(&settled, &essential, &demand)? {
         settled = partition::settle(comm, &map, (settled.sources, settled.targets), &cuts, options.leaf)?;
@@ -122,7 +132,9 @@ pub fn prepare(comm: &dyn Comm, slice: &Slice, clock: &mut Clock) -> Result<Prep
     }
     clock.lap("plan");
     let section = section(comm, slice, &essential, &plan, &local, &of_leaves)?;
-    Ok(Prepared { map, settled, essential, plan, local, section, starts, pairs, streamed_m2l, work })
+    let depth = essential.nodes.iter().filter(|n| n.is_here).map(|n| n.level as u64 + 1).max().unwrap_or(0);
+    let levels = gather_u64(comm, &[depth])?.iter().map(|one| one[0] as usize).max().unwrap_or(0);
+    Ok(Prepared { map, settled, essential, plan, local, section, starts, pairs, streamed_m2l, work, levels })
 }
 
 fn columns(points: &[Vec<f64>; 3]) -> Columns<'_> {
@@ -144,6 +156,7 @@ struct View<'a> {
     near2: u64,
     vicinity: &'a Vicinity,
     map: &'a BoxMap,
+    streams: bool,
 }
 
 impl View<'_> {
@@ -166,7 +179,8 @@ impl View<'_> {
             tree.repeat(p.axes, self.near2);
         }
         let own = settled.own(comm.rank());
-        let eye = Eye { options, near2: self.near2, partition: &settled.partition, me: comm.rank(), own };
+        let (partition, me) = (&settled.partition, comm.rank());
+        let eye = Eye { options, near2: self.near2, partition, me, own, streams: self.streams };
         let demand = eye.look(&essential, &tree, self.slice.costs);
         Ok((essential, demand))
     }

@@ -86,7 +86,7 @@ impl Whole {
             };
             let tree = Tree::of_part(part);
             let own = settled.own(0);
-            let eye = Eye { options, near2, partition: &settled.partition, me: 0, own };
+            let eye = Eye { options, near2, partition: &settled.partition, me: 0, own, streams: false };
             let demand = eye.look(&essential, &tree, costs);
             let terms = Prices::terms(options);
             Ok(Whole { options: options.clone(), near2, essential, tree, demand, terms })
@@ -294,8 +294,9 @@ mod tests {
                     let range = 2500 * comm.rank() / ranks..2500 * (comm.rank() + 1) / ranks;
                     let geometry = Geometry::from(particles.columns().map(|c| &c[range.clone()]));
                     let sets = vec![particles.q[range].into()];
-                    let slice = Slice { geometry, sets, hessian: false, options: &options, costs: &costs };
-                    let prepared = prepare(comm, &slice, &mut Clock::default())?;
+                    let slice =
+                        Slice { geometry, sets, hessian: false, options: &options, costs: &costs, kernel: None };
+                    let prepared = prepare(comm, &slice, &[], &mut Clock::default())?;
                     let asked: usize = prepared.plan.imports.iter().map(|side| side.multipoles.len()).sum();
                     Ok((prepared.settled.partition.clone(), prepared.count(comm.rank()), asked as u64))
                 });
