@@ -22,6 +22,7 @@ mod lsp;
 mod new;
 mod outputs;
 mod own;
+mod parts;
 mod predict;
 mod proofs;
 mod real;
