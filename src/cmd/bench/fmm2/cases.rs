@@ -14,8 +14,9 @@ const BOXES: [usize; 17] = [1, 2, 4, 8, 12, 16, 20, 24, 32, 33, 36, 40, 45, 48, 
 /// N_d of Fig. 3.
 pub const LEAVES: std::ops::RangeInclusive<usize> = 10..=120;
 
-/// Numbers of points of Fig. 3; the paper has 150.
-const SIZES: usize = 24;
+/// Numbers of points of Fig. 3; the paper has 150. No power of the ratio between two of them is near 4, so that the levels of all do
+/// not change at the same N_d.
+const SIZES: usize = 25;
 
 /// Numbers of points of Figs. 6 to 8.
 const ALL: [usize; 24] = [
