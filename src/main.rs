@@ -1,5 +1,6 @@
 //! The `pairforge` command line: one file a subcommand, and the only place that prints.
 
+mod chart;
 mod cmd;
 mod csv;
 mod failure;

@@ -57,6 +57,8 @@ pub struct Args {
     /// alone is named
     #[arg(long, value_name = "FIGURES.svg")]
     svg: Option<PathBuf>,
+    #[command(flatten)]
+    figures: fmm2::figures::FigureArgs,
 }
 
 /// A benchmark: its name, what it measures, and how.
@@ -116,7 +118,7 @@ static BENCHES: &[Bench] = &[
     },
     Bench {
         name: "fmm2",
-        what: "the FMM in two dimensions with all stages on a GPU, checked against direct sums",
+        what: "the FMM in two dimensions with all stages on a GPU, or (--figures) the paper's experiments; checked against direct sums",
         run: fmm2::run,
     },
     Bench { name: "card", what: "an FMM with all stages on a GPU, checked against direct sums", run: card::run },
@@ -134,6 +136,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     if chosen.is_empty() {
         chosen.extend(BENCHES);
+    }
+    if fmm2::figures::folder(&args).is_some() && !chosen.iter().any(|b| b.name == "fmm2") {
+        return Err(Failure::Usage("--figures is for the benchmark `fmm2`; name it".into()));
     }
     output::check_all([&args.json, &args.svg, &args.csv])?;
     for bench in chosen {

@@ -168,7 +168,7 @@ choice!(PrecisionArg => Precision { F32, F64 });
 /// More threads than this only wait for each other.
 const MOST_THREADS: usize = 1024;
 
-pub(super) fn threads(text: &str) -> Result<usize, String> {
+pub(in crate::cmd) fn threads(text: &str) -> Result<usize, String> {
     let count = text.parse::<usize>().map_err(|e| e.to_string())?;
     if count <= MOST_THREADS { Ok(count) } else { Err(format!("at most {MOST_THREADS} threads are possible")) }
 }
