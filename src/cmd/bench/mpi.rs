@@ -2,9 +2,9 @@
 //! scaling, what data structures and exchange take of the time, and their Eq. 3 beside it.
 
 mod launch;
-mod picture;
 
 use super::Args;
+use crate::chart::{self, Axis, Chart, Series, Style, Unit};
 use crate::failure::Failure;
 use crate::output::{self, say};
 use host::ranks::model::{Case, Model};
@@ -110,7 +110,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         output::write_text(path, &csv(&rows))?;
     }
     if let Some(path) = &args.svg {
-        output::write_text(path, &picture::svg(&rows, launch.what()))?;
+        output::write_text(path, &svg(&rows, launch.what()))?;
     }
     Ok(())
 }
@@ -254,4 +254,36 @@ fn csv(rows: &[Row]) -> String {
         let _ = writeln!(out, "{table},{distribution},{precision},{order},{n},{ranks},{seconds},{counts}");
     }
     out
+}
+
+/// Seconds by ranks: of the whole, and what data structures and exchange take of it, beside perfect scaling.
+fn svg(rows: &[Row], ranks_by: &str) -> String {
+    let mut series = Vec::new();
+    for (k, (table, name)) in [(Table::Weak, "a rank"), (Table::Strong, "in all")].into_iter().enumerate() {
+        for (j, distribution) in DISTRIBUTIONS.into_iter().enumerate() {
+            let of = rows.iter().filter(|r| r.table == table && r.run.distribution == distribution);
+            let of: Vec<&Row> = of.collect();
+            let Some(first) = of.first() else { continue };
+            let line = |seconds: &dyn Fn(&Row) -> f64| {
+                of.iter().map(|r| (r.run.ranks as f64, seconds(r))).collect::<Vec<(f64, f64)>>()
+            };
+            let (colour, n) = (2 * k + j, first.run.n);
+            series.push(Series::new(format!("{distribution}, {n} {name}"), colour, Style::Line, line(&|r| r.total)));
+            let beside = line(&|r| r.data + r.exchange);
+            series.push(Series::new("data structures, exchange", colour, Style::Dashed, beside));
+            if j == 0 {
+                let ideal = |r: &Row| first.total / if k == 0 { 1.0 } else { r.run.ranks as f64 };
+                series.push(Series::new("perfect scaling", chart::BESIDE, Style::Curve, line(&ideal)));
+            }
+        }
+    }
+    Chart {
+        title: "An FMM on ranks: seconds of the slowest one".into(),
+        note: format!("Ranks: {ranks_by}"),
+        x: Axis::log("ranks P"),
+        y: Axis::log("seconds").of(Unit::Seconds),
+        series,
+        rules: Vec::new(),
+    }
+    .svg()
 }

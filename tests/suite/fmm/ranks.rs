@@ -171,7 +171,7 @@ fn the_benchmark_on_ranks_gives_tables_and_figures() {
     let csv = p.text("m.csv");
     let lengths: Vec<usize> = csv.lines().map(|line| line.split(',').count()).collect();
     assert!(lengths.len() == 24 && lengths.iter().all(|n| *n == lengths[0]), "{csv}");
-    assert_eq!(p.text("m.svg").matches("perfect scaling").count(), 1);
+    assert_eq!(p.text("m.svg").matches(">perfect scaling<").count(), 2);
     let ended = p.run("bench mpi --n 150 --repeat 1 --mpirun none-of-this").expect(3);
     assert!(ended.err.contains("none-of-this: cannot be started"), "{}", ended.err);
 }
