@@ -8,7 +8,7 @@ pub(crate) mod octants;
 mod sort;
 pub mod sorted;
 
-pub use sort::{keys, morton, sorted as sorted_keys, sorted_by};
+pub use sort::{by_key, keys, morton, sorted as sorted_keys};
 
 use crate::data::particles::Columns;
 use crate::data::periodic::Periodic;

@@ -33,6 +33,10 @@ impl Writer {
         self.many(places.len(), places.iter().map(|k| column[*k as usize].to_le_bytes()));
     }
 
+    pub fn u32s_at(&mut self, column: &[u32], places: &[u32]) {
+        self.many(places.len(), places.iter().map(|k| column[*k as usize].to_le_bytes()));
+    }
+
     pub fn u64s_at(&mut self, column: &[u64], places: &[u32]) {
         self.many(places.len(), places.iter().map(|k| column[*k as usize].to_le_bytes()));
     }
@@ -94,9 +98,21 @@ impl<'a> Reader<'a> {
 
     /// Numbers into a column, behind those that are there.
     pub fn f64s_behind(&mut self, column: &mut Vec<f64>) -> Result<(), RankError> {
+        self.behind(f64::from_le_bytes, column)
+    }
+
+    pub fn u64s_behind(&mut self, column: &mut Vec<u64>) -> Result<(), RankError> {
+        self.behind(u64::from_le_bytes, column)
+    }
+
+    pub fn u32s_behind(&mut self, column: &mut Vec<u32>) -> Result<(), RankError> {
+        self.behind(u32::from_le_bytes, column)
+    }
+
+    fn behind<const N: usize, T>(&mut self, of: fn([u8; N]) -> T, column: &mut Vec<T>) -> Result<(), RankError> {
         let count = self.u64()? as usize;
-        let bytes = self.some(count.checked_mul(8).ok_or_else(cut)?)?;
-        column.extend(bytes.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes)));
+        let bytes = self.some(count.checked_mul(N).ok_or_else(cut)?)?;
+        column.extend(bytes.as_chunks::<N>().0.iter().map(|bytes| of(*bytes)));
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use super::RankError;
 use super::bytes::{Reader, Writer};
-use super::comm::{Comm, agree, gather_f64, gather_u64};
+use super::comm::{Comm, gather_f64, gather_u64};
 use super::points::Points;
 use crate::data::particles::Columns;
 use crate::data::periodic::Periodic;
@@ -250,11 +250,7 @@ pub fn settle(
         now.summaries = summaries(comm, &now.keys())?;
     }
     now.partition = Partition { cuts };
-    let most = now.summaries.iter().fold([0; 2], |sum, s| add(sum, s.count));
-    let is_too_many = most.iter().any(|n| *n > crate::fmm::MOST_PARTICLES as u64);
-    let limit = crate::fmm::MOST_PARTICLES;
-    let wrong = || RankError::Range(format!("{} particles are more than the {limit} that are possible", most[0]));
-    agree(comm, if is_too_many { Err(wrong()) } else { Ok(now) })
+    Ok(now)
 }
 
 /// The first key of the leaf that holds a rank's first key.

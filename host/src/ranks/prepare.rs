@@ -17,7 +17,7 @@ use crate::fmm::executor::{Executor, Stage};
 use crate::fmm::options::Wanted;
 use crate::fmm::stats::Pairs;
 use crate::fmm::tune::cost::Costs;
-use crate::fmm::{FmmOptions, Precision, list_options, options, periodic};
+use crate::fmm::{FmmOptions, MOST_PARTICLES, Precision, list_options, options, periodic};
 use crate::tree::boxmap::BoxMap;
 use crate::tree::sorted::Sorted;
 use crate::tree::{Part, Tree, lists};
@@ -102,12 +102,16 @@ pub fn prepare(
     let targets = targets.as_ref().map_or(geometry.targets, |t| Some(columns(t)));
     let lengths = gather_u64(comm, &[sources[0].len() as u64, targets.map_or(sources, |t| t)[0].len() as u64])?;
     let starts = [0, 1].map(|k| starts(lengths.iter().map(|n| n[k])));
+    let (most, limit) = (starts.iter().map(|s| s[comm.size()]).max().unwrap_or(0), MOST_PARTICLES);
+    if most > limit as u64 {
+        return Err(RankError::Range(format!("{most} particles are more than the {limit} that are possible")));
+    }
     let map = partition::common_box(comm, &[sources, targets.unwrap_or(sources)], periodic)?;
 
     let mut carried: Vec<&[f64]> = sources.to_vec();
     carried.extend(slice.sets.iter().flat_map(|s| s.charges.into_iter().chain(s.dipoles.into_iter().flatten())));
-    let sources = Stretch::new(carried, &map, starts[0][comm.rank()]);
-    let targets = targets.map(|t| Stretch::new(t.to_vec(), &map, starts[1][comm.rank()]));
+    let sources = Stretch::new(carried, &map, starts[0][comm.rank()] as u32);
+    let targets = targets.map(|t| Stretch::new(t.to_vec(), &map, starts[1][comm.rank()] as u32));
     let keys = partition::Keys { sources: &sources.keys, targets: targets.as_ref().map(|t| &t.keys[..]) };
     let cuts = partition::cuts_by_count(comm, &keys)?;
     let shared_out = |stretch: &Stretch| Points::shared_out(comm, stretch, &map, &cuts);
@@ -168,13 +172,13 @@ impl View<'_> {
         let (comm, options) = (self.comm, self.slice.options);
         let own = essential::own_nodes(settled, comm.rank(), options.leaf);
         let direct = list_options(options, self.near2).m2p_above;
-        let essential = essential::gather(comm, &settled.partition, &own, self.vicinity, direct)?;
+        let mut essential = essential::gather(comm, &settled.partition, &own, self.vicinity, direct)?;
         let nothing = || Sorted::in_order([&[]; 3], Vec::new(), self.map);
         let part = Part {
             map: *self.map,
             sources: nothing(),
             targets: settled.targets.is_some().then(nothing),
-            cells: essential.cells.clone(),
+            cells: std::mem::take(&mut essential.cells),
             leaves: Vec::new(),
             own: 0..0,
         };
@@ -189,6 +193,7 @@ impl View<'_> {
         let lists = lists::build(&tree, &list_options(options, self.near2));
         clock.lap("lists");
         let demand = eye.look(&essential, &tree, lists, self.slice.costs);
+        essential.cells = tree.cells;
         Ok((essential, demand))
     }
 
