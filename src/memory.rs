@@ -4,8 +4,12 @@ use crate::failure::Failure;
 use crate::output;
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// The system's allocator, which ends the program with a sentence where there is no memory, instead of by a signal.
+/// The system's allocator, which asks for huge pages, and ends the program with a sentence where there is no memory, instead of by a
+/// signal.
 pub struct Allocator;
+
+/// A huge page of x86-64, and of AArch64 with small pages of 4 KiB.
+const HUGE: usize = 2 << 20;
 
 // SAFETY: every call is passed on to the system's allocator as it is.
 unsafe impl GlobalAlloc for Allocator {
@@ -35,8 +39,38 @@ fn given(memory: *mut u8, size: usize) -> *mut u8 {
     if memory.is_null() {
         refused(size);
     }
+    if size >= 2 * HUGE {
+        in_huge_pages(memory, size);
+    }
     memory
 }
+
+/// Asks for huge pages wherever a large piece of memory has whole ones. The first use of memory costs a fault a page: small pages
+/// took a third of the time of an FMM of 1e6 particles.
+#[cfg(target_os = "linux")]
+fn in_huge_pages(memory: *mut u8, size: usize) {
+    let first = memory.align_offset(HUGE);
+    let whole = size.saturating_sub(first) / HUGE * HUGE;
+    // SAFETY: these pages are within the piece, and what they hold stays as it is. A kernel without huge pages refuses, which is no loss.
+    unsafe { libc::madvise(memory.wrapping_add(first).cast(), whole, libc::MADV_HUGEPAGE) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn in_huge_pages(_: *mut u8, _: usize) {}
+
+/// Keeps pieces of up to 32 MiB that were given back, for the next that are asked for: the system would clear them each time. More
+/// than that glibc does not take, and larger ones are few.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub fn keep_pieces() {
+    // SAFETY: no other thread runs yet.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 32 << 20);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 1 << 30);
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub fn keep_pieces() {}
 
 /// Ends the program. Nothing here may ask for memory.
 #[cold]
