@@ -34,6 +34,18 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
+/// Keeps what is freed for what comes next: ranks make and free large columns one after the other, and pages from the system take
+/// longer than what is written to them.
+pub fn keep_freed() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it sets numbers of the allocator, which takes them at any time.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_MAX, 0);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, libc::c_int::MAX);
+        libc::mallopt(libc::M_TOP_PAD, 64 << 20);
+    }
+}
+
 #[inline]
 fn given(memory: *mut u8, size: usize) -> *mut u8 {
     if memory.is_null() {

@@ -5,7 +5,7 @@ use super::bytes::{Reader, Writer};
 use super::comm::{Comm, Tag, exchange};
 use crate::data::particles::Columns;
 use crate::tree::boxmap::BoxMap;
-use crate::tree::sorted_keys;
+use crate::tree::{self, sorted_by, sorted_keys};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -39,46 +39,83 @@ impl Points {
         [&self.columns[0], &self.columns[1], &self.columns[2]]
     }
 
-    fn write(&self, range: Range<usize>) -> Vec<u8> {
-        let mut bytes = Writer::default();
-        bytes.u64s(&self.keys[range.clone()]);
-        bytes.u64s(&self.home[range.clone()]);
-        self.columns.iter().for_each(|column| bytes.f64s(&column[range.clone()]));
-        bytes.take()
+    /// Sends each point of a stretch of the input to the rank in the keys' range of which it lies, and sorts what this one gets.
+    /// `cuts` has where each rank's range begins and where the last one ends.
+    pub fn shared_out(comm: &dyn Comm, stretch: &Stretch, map: &BoxMap, cuts: &[u64]) -> Result<Points, RankError> {
+        let Stretch { columns, keys, first } = stretch;
+        let places = stretch.places_by_rank(cuts);
+        let message = |places: &[u32]| {
+            let mut bytes = Writer::default();
+            bytes.u64(*first);
+            bytes.u32s(places);
+            bytes.u64s_at(keys, places);
+            columns.iter().for_each(|column| bytes.f64s_at(column, places));
+            bytes.take()
+        };
+        let others = places.iter().enumerate().filter(|(rank, places)| *rank != comm.rank() && !places.is_empty());
+        let found = exchange(comm, Tag::Points, others.map(|(rank, places)| (rank, message(places))).collect())?;
+        // Ranks hold the input in its order, so that points of one place are still in it.
+        let mut all = Points::empty(columns.len());
+        let (before, behind): (Vec<_>, Vec<_>) = found.into_iter().partition(|(from, _)| *from < comm.rank());
+        before.iter().try_for_each(|(_, bytes)| all.append_unsorted(bytes))?;
+        let own = &places[comm.rank()];
+        all.keys.extend(own.iter().map(|k| keys[*k as usize]));
+        all.home.extend(own.iter().map(|k| first + *k as u64));
+        for (to, column) in all.columns.iter_mut().zip(columns) {
+            to.extend(own.iter().map(|k| column[*k as usize]));
+        }
+        behind.iter().try_for_each(|(_, bytes)| all.append_unsorted(bytes))?;
+        let (keys, order) = sorted_by(&all.keys, all.places(), map);
+        let home = order.par_iter().map(|k| all.home[*k as usize]).collect();
+        let columns = all.columns.iter().map(|column| permuted(column, &order)).collect();
+        Ok(Points { keys, columns, home })
+    }
+
+    fn append_unsorted(&mut self, bytes: &[u8]) -> Result<(), RankError> {
+        let mut bytes = Reader::new(bytes);
+        let first = bytes.u64()?;
+        self.home.extend(bytes.u32s()?.into_iter().map(|k| first + k as u64));
+        self.keys.extend(bytes.u64s()?);
+        self.columns.iter_mut().try_for_each(|column| bytes.f64s_behind(column))
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<(), RankError> {
         let mut bytes = Reader::new(bytes);
         self.keys.extend(bytes.u64s()?);
         self.home.extend(bytes.u64s()?);
-        self.columns.iter_mut().try_for_each(|column| bytes.f64s().map(|more| column.extend(more)))
+        self.columns.iter_mut().try_for_each(|column| bytes.f64s_behind(column))
     }
 
-    /// Sends each point to the rank in the keys' range of which it lies. `cuts` has where each rank's range begins and where the
-    /// last one ends.
-    pub fn moved(&self, comm: &dyn Comm, map: &BoxMap, cuts: &[u64]) -> Result<Points, RankError> {
+    /// The same for sorted points, of which each rank has a range of keys behind those of the rank before: what stays is not moved.
+    pub fn moved(mut self, comm: &dyn Comm, cuts: &[u64]) -> Result<Points, RankError> {
         let place = |rank: usize| self.keys.partition_point(|key| *key < cuts[rank]);
-        let ranges = (0..comm.size()).map(|rank| (rank, place(rank)..place(rank + 1))).filter(|r| !r.1.is_empty());
-        let out = ranges.map(|(rank, range)| (rank, self.write(range))).collect();
-        let mut found = Points { columns: vec![Vec::new(); self.columns.len()], ..Points::default() };
-        for (_, bytes) in exchange(comm, Tag::Points, out)? {
-            found.append(&bytes)?;
+        let range = |rank: usize| place(rank)..place(rank + 1);
+        let others = (0..comm.size()).filter(|rank| *rank != comm.rank());
+        let out = others.map(|rank| (rank, range(rank))).filter(|(_, range)| !range.is_empty());
+        let out = out.map(|(rank, range)| (rank, self.write(range))).collect();
+        let own = range(comm.rank());
+        let (mut before, mut behind) = (Points::empty(self.columns.len()), Points::empty(self.columns.len()));
+        for (from, bytes) in exchange(comm, Tag::Points, out)? {
+            if from < comm.rank() { &mut before } else { &mut behind }.append(&bytes)?;
         }
-        if found.keys.is_sorted() && found.is_in_order(map) {
-            return Ok(found);
+        around(&mut self.keys, &own, before.keys, behind.keys);
+        around(&mut self.home, &own, before.home, behind.home);
+        for (column, (before, behind)) in self.columns.iter_mut().zip(before.columns.into_iter().zip(behind.columns)) {
+            around(column, &own, before, behind);
         }
-        // Ranks hold the input in its order, so that points of one place are still in the order of the input.
-        let (keys, order) = sorted_keys(found.places(), map);
-        let home = order.par_iter().map(|k| found.home[*k as usize]).collect();
-        let columns = found.columns.iter().map(|column| permuted(column, &order)).collect();
-        Ok(Points { keys, columns, home })
+        Ok(self)
     }
 
-    /// Whether points of one key are in their order too.
-    fn is_in_order(&self, map: &BoxMap) -> bool {
-        let grid = |k: usize| [0, 1, 2].map(|a| BoxMap::grid(map.unit(a, map.scaled(self.columns[a][k]))));
-        (1..self.len())
-            .all(|k| self.keys[k - 1] != self.keys[k] || (grid(k - 1), self.home[k - 1]) < (grid(k), self.home[k]))
+    fn empty(columns: usize) -> Points {
+        Points { columns: vec![Vec::new(); columns], ..Points::default() }
+    }
+
+    fn write(&self, range: Range<usize>) -> Vec<u8> {
+        let mut bytes = Writer::default();
+        bytes.u64s(&self.keys[range.clone()]);
+        bytes.u64s(&self.home[range.clone()]);
+        self.columns.iter().for_each(|column| bytes.f64s(&column[range.clone()]));
+        bytes.take()
     }
 
     /// Sends columns of results to where the points come from. `starts` has the index of the input at which each rank's stretch
@@ -90,8 +127,8 @@ impl Points {
         }
         let message = |places: &[u32]| {
             let mut bytes = Writer::default();
-            bytes.u64s(&places.iter().map(|k| self.home[*k as usize]).collect::<Vec<_>>());
-            columns.iter().for_each(|column| bytes.f64s(&permuted(column, places)));
+            bytes.u64s_at(&self.home, places);
+            columns.iter().for_each(|column| bytes.f64s_at(column, places));
             bytes.take()
         };
         let out = of_rank.iter().enumerate().filter(|r| !r.1.is_empty());
@@ -110,6 +147,38 @@ impl Points {
         }
         Ok(found)
     }
+}
+
+/// A stretch of the input, which begins at index `first` of the whole.
+pub struct Stretch<'a> {
+    /// x, y and z, then what the points carry.
+    columns: Vec<&'a [f64]>,
+    pub keys: Vec<u64>,
+    first: u64,
+}
+
+impl<'a> Stretch<'a> {
+    pub fn new(columns: Vec<&'a [f64]>, map: &BoxMap, first: u64) -> Stretch<'a> {
+        let keys = tree::keys([columns[0], columns[1], columns[2]], map);
+        Stretch { columns, keys, first }
+    }
+
+    /// For each rank the places of its points.
+    fn places_by_rank(&self, cuts: &[u64]) -> Vec<Vec<u32>> {
+        let inner = &cuts[1..cuts.len() - 1];
+        let mut places: Vec<Vec<u32>> = vec![Vec::new(); inner.len() + 1];
+        for (k, key) in self.keys.iter().enumerate() {
+            places[inner.partition_point(|cut| cut <= key)].push(k as u32);
+        }
+        places
+    }
+}
+
+/// Keeps a part of a column, and puts others before and behind it.
+fn around<T>(column: &mut Vec<T>, own: &Range<usize>, before: Vec<T>, behind: Vec<T>) {
+    column.truncate(own.end);
+    column.splice(..own.start, before);
+    column.extend(behind);
 }
 
 fn permuted(column: &[f64], order: &[u32]) -> Vec<f64> {

@@ -28,7 +28,12 @@ const TASK: usize = 1 << 12;
 
 /// Keys and input indices in the order of Morton key, then of X, then of the input: particles of one X stand together.
 pub fn sorted(columns: Columns, map: &BoxMap) -> (Vec<u64>, Vec<u32>) {
-    let mut keyed = by_bucket(&keys(columns, map));
+    sorted_by(&keys(columns, map), columns, map)
+}
+
+/// The same for particles whose keys are known.
+pub fn sorted_by(keys: &[u64], columns: Columns, map: &BoxMap) -> (Vec<u64>, Vec<u32>) {
+    let mut keyed = by_bucket(keys);
     let finish = |part: &mut [Keyed]| {
         sort_bucket(part);
         for group in part.chunk_by_mut(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
@@ -41,7 +46,8 @@ pub fn sorted(columns: Columns, map: &BoxMap) -> (Vec<u64>, Vec<u32>) {
     (keyed.par_iter().map(|e| e.0).collect(), keyed.par_iter().map(|e| e.1).collect())
 }
 
-fn keys(columns: Columns, map: &BoxMap) -> Vec<u64> {
+/// The Morton keys of particles.
+pub fn keys(columns: Columns, map: &BoxMap) -> Vec<u64> {
     let [x, y, z] = columns;
     let mut keys = vec![0; x.len()];
     let places = x.par_chunks(TASK).zip(y.par_chunks(TASK)).zip(z.par_chunks(TASK));

@@ -15,7 +15,7 @@ const BOXES: [usize; 17] = [1, 2, 4, 8, 12, 16, 20, 24, 32, 33, 36, 40, 45, 48, 
 pub const LEAVES: std::ops::RangeInclusive<usize> = 10..=120;
 
 /// Numbers of points of Fig. 3; the paper has 150.
-const SIZES: usize = 30;
+const SIZES: usize = 24;
 
 /// Numbers of points of Figs. 6 to 8.
 const ALL: [usize; 24] = [
@@ -42,6 +42,8 @@ pub struct Cases {
     /// The same for runs whose time grows beyond all others: of Figs. 6 to 9, and of direct summation.
     pub longest: usize,
     pub direct: usize,
+    /// How many levels above the finest one the fewer of Fig. 5 end. A card is full with many boxes alone.
+    pub above: usize,
 }
 
 impl Cases {
@@ -104,7 +106,7 @@ impl Cases {
     /// For each order the pairs of runs that Fig. 5 compares, by rising N_d: as many points with the number of levels that N_d
     /// gives at the most, and with one more. Where both take the same time, N_d is the best.
     pub fn pairs(&self) -> Vec<Vec<[Case; 2]>> {
-        let levels = self.finest().saturating_sub(2).max(1);
+        let levels = self.finest().saturating_sub(self.above).max(1);
         let pair = |order: usize, leaf: usize| {
             let n = (8 * leaf << (2 * levels)) / 5;
             let case = |leaf| Case { order, ..self.case(What::Best, n, leaf) };
@@ -120,7 +122,7 @@ mod tests {
 
     #[test]
     fn with_ten_million_points_the_sizes_are_the_papers() {
-        let cases = Cases { most: 10_000_000, longest: 10_000_000, direct: 200_000 };
+        let cases = Cases { most: 10_000_000, longest: 10_000_000, direct: 200_000, above: 2 };
         let all = cases.all();
         let of = |what| all.iter().filter(move |c| c.what == what);
         assert_eq!(of(What::Shares).map(|c| c.n).collect::<Vec<_>>(), [45 << 16]);
