@@ -29,7 +29,7 @@ struct Cli {
 static ALLOCATOR: memory::Allocator = memory::Allocator;
 
 fn main() -> ExitCode {
-    memory::keep_pieces();
+    memory::keep_freed();
     restore_signals();
     #[cfg(unix)]
     output::remove_when_interrupted();

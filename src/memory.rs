@@ -34,8 +34,8 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// Keeps what is freed for what comes next: ranks make and free large columns one after the other, and pages from the system take
-/// longer than what is written to them.
+/// Keeps what is freed for what comes next: large columns are made and freed one after the other, and the system clears each page that
+/// it gives, which takes longer than what is written there.
 pub fn keep_freed() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: it sets numbers of the allocator, which takes them at any time.
@@ -69,20 +69,6 @@ fn in_huge_pages(memory: *mut u8, size: usize) {
 
 #[cfg(not(target_os = "linux"))]
 fn in_huge_pages(_: *mut u8, _: usize) {}
-
-/// Keeps pieces of up to 32 MiB that were given back, for the next that are asked for: the system would clear them each time. More
-/// than that glibc does not take, and larger ones are few.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub fn keep_pieces() {
-    // SAFETY: no other thread runs yet.
-    unsafe {
-        libc::mallopt(libc::M_MMAP_THRESHOLD, 32 << 20);
-        libc::mallopt(libc::M_TRIM_THRESHOLD, 1 << 30);
-    }
-}
-
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-pub fn keep_pieces() {}
 
 /// Ends the program. Nothing here may ask for memory.
 #[cold]
