@@ -3,7 +3,7 @@
 use super::kernels::Kernels;
 use super::{Args, PlaceArg, check, costs, expected_pairs, failure, files, task};
 use crate::failure::Failure;
-use crate::{memory, output};
+use crate::output;
 use host::backends::{BackendOptions, Entry, Needs};
 use host::data::input::Input;
 use host::data::particles::Field;
@@ -69,7 +69,6 @@ pub fn asked(args: &Args, entry: &Entry) -> Result<Option<World>, Failure> {
 /// Runs on all ranks. The first one writes and speaks.
 pub fn run(args: &Args, options: FmmOptions, world: World, runner: Runner) -> Result<(), Failure> {
     check(args, &options, runner.native, runner.native && runner.on_gpu.is_none())?;
-    memory::keep_freed();
     match world {
         World::Threads(ranks) => {
             files::check_outputs(args)?;
