@@ -29,6 +29,7 @@ struct Cli {
 static ALLOCATOR: memory::Allocator = memory::Allocator;
 
 fn main() -> ExitCode {
+    memory::keep_freed();
     restore_signals();
     #[cfg(unix)]
     output::remove_when_interrupted();

@@ -7,7 +7,7 @@ use super::demand::{Demand, Eye, Plan};
 use super::essential::{self, Essential, Vicinity};
 use super::layout::{Known, Local, leaves_in};
 use super::partition::{self, END, Settled};
-use super::points::Points;
+use super::points::{Points, Stretch};
 use super::report::Clock;
 use crate::arith::vector::Vectors;
 use crate::data::particles::Columns;
@@ -17,7 +17,7 @@ use crate::fmm::executor::{Executor, Stage};
 use crate::fmm::options::Wanted;
 use crate::fmm::stats::Pairs;
 use crate::fmm::tune::cost::Costs;
-use crate::fmm::{FmmOptions, Precision, list_options, options, periodic};
+use crate::fmm::{FmmOptions, MOST_PARTICLES, Precision, list_options, options, periodic};
 use crate::tree::boxmap::BoxMap;
 use crate::tree::sorted::Sorted;
 use crate::tree::{Part, Tree, lists};
@@ -35,8 +35,9 @@ pub struct Slice<'a> {
     pub kernel: Option<&'a Graph>,
 }
 
-/// Ranks whose work is this much above the mean are cut again.
-const UNEVEN: f64 = 1.02;
+/// Ranks whose work is this much above the mean are cut again: building all cells and lists once more takes longer than what is lost
+/// below it.
+const UNEVEN: f64 = 1.03;
 
 /// What a rank has before the first stage.
 pub struct Prepared {
@@ -101,24 +102,31 @@ pub fn prepare(
     let targets = targets.as_ref().map_or(geometry.targets, |t| Some(columns(t)));
     let lengths = gather_u64(comm, &[sources[0].len() as u64, targets.map_or(sources, |t| t)[0].len() as u64])?;
     let starts = [0, 1].map(|k| starts(lengths.iter().map(|n| n[k])));
+    let (most, limit) = (starts.iter().map(|s| s[comm.size()]).max().unwrap_or(0), MOST_PARTICLES);
+    if most > limit as u64 {
+        return Err(RankError::Range(format!("{most} particles are more than the {limit} that are possible")));
+    }
     let map = partition::common_box(comm, &[sources, targets.unwrap_or(sources)], periodic)?;
 
     let mut carried: Vec<&[f64]> = sources.to_vec();
     carried.extend(slice.sets.iter().flat_map(|s| s.charges.into_iter().chain(s.dipoles.into_iter().flatten())));
-    let sources = Points::sorted(&carried, &map, starts[0][comm.rank()]);
-    let targets = targets.map(|t| Points::sorted(&t, &map, starts[1][comm.rank()]));
+    let sources = Stretch::new(carried, &map, starts[0][comm.rank()] as u32);
+    let targets = targets.map(|t| Stretch::new(t.to_vec(), &map, starts[1][comm.rank()] as u32));
     let keys = partition::Keys { sources: &sources.keys, targets: targets.as_ref().map(|t| &t.keys[..]) };
     let cuts = partition::cuts_by_count(comm, &keys)?;
-    let mut settled = partition::settle(comm, &map, (sources, targets), &cuts, options.leaf)?;
+    let shared_out = |stretch: &Stretch| Points::shared_out(comm, stretch, &map, &cuts);
+    let (sources, targets) = (shared_out(&sources)?, targets.as_ref().map(shared_out).transpose()?);
+    let mut settled = partition::settle(comm, (sources, targets), options.leaf)?;
     clock.lap("sort");
 
     let vicinity = Vicinity::new(near2, periodic);
     let streams = takes(Stage::M2l);
     let view = View { comm, slice, near2, vicinity: &vicinity, map: &map, streams };
-    let (mut essential, mut demand) = view.of(&settled)?;
+    let (mut essential, mut demand) = view.of(&settled, clock)?;
     if let Some(cuts) = view.even_cuts(&settled, &essential, &demand)? {
-        settled = partition::settle(comm, &map, (settled.sources, settled.targets), &cuts, options.leaf)?;
-        (essential, demand) = view.of(&settled)?;
+        settled = settled.recut(comm, &cuts, options.leaf)?;
+        clock.lap("sort");
+        (essential, demand) = view.of(&settled, clock)?;
     }
     clock.lap("boxes");
     let plan = Plan::agree(comm, &demand, &essential, &settled.partition, &settled.summaries)?;
@@ -160,17 +168,17 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    fn of(&self, settled: &Settled) -> Result<(Essential, Demand), RankError> {
+    fn of(&self, settled: &Settled, clock: &mut Clock) -> Result<(Essential, Demand), RankError> {
         let (comm, options) = (self.comm, self.slice.options);
         let own = essential::own_nodes(settled, comm.rank(), options.leaf);
         let direct = list_options(options, self.near2).m2p_above;
-        let essential = essential::gather(comm, &settled.partition, &own, self.vicinity, direct)?;
+        let mut essential = essential::gather(comm, &settled.partition, &own, self.vicinity, direct)?;
         let nothing = || Sorted::in_order([&[]; 3], Vec::new(), self.map);
         let part = Part {
             map: *self.map,
             sources: nothing(),
             targets: settled.targets.is_some().then(nothing),
-            cells: essential.cells.clone(),
+            cells: std::mem::take(&mut essential.cells),
             leaves: Vec::new(),
             own: 0..0,
         };
@@ -181,7 +189,11 @@ impl View<'_> {
         let own = settled.own(comm.rank());
         let (partition, me) = (&settled.partition, comm.rank());
         let eye = Eye { options, near2: self.near2, partition, me, own, streams: self.streams };
-        let demand = eye.look(&essential, &tree, self.slice.costs);
+        clock.lap("boxes");
+        let lists = lists::build(&tree, &list_options(options, self.near2));
+        clock.lap("lists");
+        let demand = eye.look(&essential, &tree, lists, self.slice.costs);
+        essential.cells = tree.cells;
         Ok((essential, demand))
     }
 

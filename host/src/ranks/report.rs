@@ -7,8 +7,10 @@ use serde::Serialize;
 use std::time::Instant;
 
 /// The stages of a rank, in the order of the table.
-pub const STAGES: [&str; 14] =
-    ["sort", "boxes", "plan", "P2M", "M2M", "exchange", "M2L", "P2L", "L2L", "L2P", "M2P", "P2P", "results", "total"];
+pub const STAGES: [&str; 15] = [
+    "sort", "boxes", "lists", "plan", "P2M", "M2M", "exchange", "M2L", "P2L", "L2L", "L2P", "M2P", "P2P", "results",
+    "total",
+];
 
 /// The names of the stages of a run: those of the far field, and P2P.
 const STAGES_OF_RUN: [&str; 8] = ["P2M", "M2M", "M2L", "P2L", "L2L", "L2P", "M2P", "P2P"];

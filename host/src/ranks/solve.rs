@@ -215,7 +215,7 @@ fn stats(comm: &dyn Comm, slice: &Slice, prepared: &Prepared, ran: Ran) -> Resul
     let is_apart = prepared.settled.targets.is_some();
     let slowest = |stage: &str| report.stages.iter().find(|s| s.stage == stage).map_or(0.0, |s| s.slowest);
     let seconds = Seconds {
-        tree: ["sort", "boxes", "plan"].into_iter().map(slowest).sum(),
+        tree: ["sort", "boxes", "lists", "plan"].into_iter().map(slowest).sum(),
         p2m: slowest("P2M"),
         m2m: slowest("M2M"),
         m2l: slowest("M2L"),

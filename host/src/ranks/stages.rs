@@ -15,6 +15,7 @@ use crate::fmm::stages::Stages;
 use crate::fmm::stats::Seconds;
 use crate::fmm::{self, FmmError, OfPart, Outputs, Plan, Precision, native, periodic};
 use crate::tree::charges::{Charges, Ends, span};
+use std::cell::RefCell;
 
 /// What a rank's own targets get, in their order, and what P2P did, for each set of charges.
 pub struct Found {
@@ -26,17 +27,32 @@ pub struct Found {
 }
 
 /// Ranks as the parts of a problem.
-struct Ranks<'a>(&'a dyn Comm);
+struct Ranks<'a> {
+    comm: &'a dyn Comm,
+    /// Why they have failed.
+    cause: RefCell<Option<RankError>>,
+}
+
+impl Ranks<'_> {
+    fn noted<T>(&self, found: Result<T, RankError>) -> Result<T, FmmError> {
+        found.inspect_err(|e| *self.cause.borrow_mut() = Some(e.clone())).map_err(FmmError::from)
+    }
+
+    /// What the ranks themselves have said of a failure of a stage, if it was theirs.
+    fn cause(&self, e: FmmError) -> RankError {
+        self.cause.take().unwrap_or_else(|| e.into())
+    }
+}
 
 impl Parts for Ranks<'_> {
     fn largest(&self, own: Vec<f64>) -> Result<Vec<f64>, FmmError> {
-        let all = gather_f64(self.0, &own)?;
+        let all = self.noted(gather_f64(self.comm, &own))?;
         let larger = |a: Vec<f64>, b: Vec<f64>| a.iter().zip(&b).map(|(a, b)| a.max(*b)).collect();
         Ok(all.into_iter().reduce(larger).unwrap_or(own))
     }
 
     fn agree(&self, own: Result<Vec<Work>, FmmError>) -> Result<Vec<Work>, FmmError> {
-        Ok(agree(self.0, own.map_err(RankError::from))?)
+        self.noted(agree(self.comm, own.map_err(RankError::from)))
     }
 }
 
@@ -70,7 +86,7 @@ fn charges(comm: &dyn Comm, slice: &Slice, prepared: &Prepared) -> Result<Vec<Ch
         }
         let own = Charges::within(map, &order, &set, &ends);
         let least = gather_f64(comm, &[own.least])?.iter().fold(f64::INFINITY, |least, one| least.min(one[0]));
-        let column = |own: &[f64]| local.layout.column(own, std::iter::empty());
+        let column = |own: &[f64]| local.layout.column(own);
         let dipoles = own.dipoles.as_ref().map(|p| p.each_ref().map(|p| column(p)));
         Ok(Charges { scaled: column(&own.scaled), dipoles, exponent: own.exponent, least })
     };
@@ -144,7 +160,8 @@ fn run_in<T: Vectors>(
     send_copies(comm, prepared, &charges)?;
     clock.lap("exchange");
     let mut plan = agree(comm, plan(slice, prepared, comm.rank()).map_err(RankError::from))?;
-    let (parts, progress) = (Ranks(comm), &mut |_: &'static str, _: usize, _: usize| {});
+    let (parts, progress) = (Ranks { comm, cause: RefCell::default() }, &mut |_: &'static str, _: usize, _: usize| {});
+    let failed = |e: FmmError| parts.cause(e);
     let mut run = Stages { executors, parts: &parts, seconds: Seconds::default(), progress };
     let is_native = run.is_native();
     let mut expansions = upward(comm, slice, prepared, &plan, &charges, is_native, clock)?;
@@ -152,7 +169,7 @@ fn run_in<T: Vectors>(
     take_copies(comm, prepared, &mut plan.tree, &mut charges)?;
     let plan = plan;
     agree(comm, run.executors.iter_mut().try_for_each(|e| e.bind(&plan)).map_err(RankError::from))?;
-    let (mut near, native) = sides(&run, &plan, &charges)?;
+    let (mut near, native) = sides(&run, &plan, &charges).map_err(failed)?;
     let plain: Vec<&Charges> = native.iter().map(|set| &charges[*set]).filter(|c| is_plain(slice, c)).collect();
     let mut section = prepared.section.take().filter(|_| !plain.is_empty());
     if let Some(section) = &mut section {
@@ -181,9 +198,15 @@ fn run_in<T: Vectors>(
     let mut states: Vec<State> = charges.iter().zip(expansions).map(with).collect();
     let far: &[Stage] = if slice.options.near_only { &[] } else { &Stage::FAR[2..] };
     let (m2l, p2p) = match (near.is_empty(), run.has_two_sides(far)) {
-        (true, _) => (run.far_field(far, &mut states)?, Vec::new()),
-        (false, true) => run.both_sides(far, &mut states, &mut near).map(|(m2l, p2p, _)| (m2l, p2p))?,
-        (false, false) => (run.far_field(far, &mut states)?, run.stage(Stage::P2p, &mut near)?),
+        (true, _) => (run.far_field(far, &mut states).map_err(failed)?, Vec::new()),
+        (false, true) => {
+            let (m2l, p2p, _) = run.both_sides(far, &mut states, &mut near).map_err(failed)?;
+            (m2l, p2p)
+        }
+        (false, false) => {
+            let m2l = run.far_field(far, &mut states).map_err(failed)?;
+            (m2l, run.stage(Stage::P2p, &mut near).map_err(failed)?)
+        }
     };
     clock.stages(&mut run.seconds);
     let mut direct = direct.finish(known.as_ref());
@@ -197,7 +220,7 @@ fn run_in<T: Vectors>(
 }
 
 /// States for P2P of the sets of charges that an executor runs on all ranks, and the other sets.
-fn sides<'a>(run: &Stages, plan: &'a Plan, charges: &'a [Charges]) -> Result<(Vec<State<'a>>, Vec<usize>), RankError> {
+fn sides<'a>(run: &Stages, plan: &'a Plan, charges: &'a [Charges]) -> Result<(Vec<State<'a>>, Vec<usize>), FmmError> {
     let all = 0..charges.len();
     if run.taker(Stage::P2p).is_none() {
         return Ok((Vec::new(), all.collect()));

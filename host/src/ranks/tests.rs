@@ -1,6 +1,7 @@
 //! Runs on several ranks, which are threads, against the run without ranks: the same bits.
 
 mod executors;
+mod extremes;
 
 use super::prepare::Slice;
 use super::solve::{Answer, solve};
@@ -17,7 +18,7 @@ use crate::fmm::offload::Pipelines;
 use crate::fmm::stats::Stats;
 use crate::fmm::tune::cost::Costs;
 use crate::fmm::{FmmOptions, Plan, Precision, Solutions};
-use executors::Card;
+use executors::{Card, kernels, shipped};
 use pg2::graph::Graph;
 
 /// A problem, and how its input is cut into slices.

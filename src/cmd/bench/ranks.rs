@@ -132,7 +132,7 @@ fn model(uniform: &Series, most: usize, options: &FmmOptions, costs: &Costs) -> 
                 });
                 let report = found.into_iter().next().expect("there is a rank").map_err(failed)?.report;
                 let of = |name: &str| report.stages.iter().find(|s| s.stage == name).map_or(0.0, |s| s.slowest);
-                seconds.push(of("boxes") + of("plan") + of("exchange"));
+                seconds.push(of("boxes") + of("lists") + of("plan") + of("exchange"));
                 let boxes = report.counts.iter().map(|c| c.domestic + c.export).sum::<u64>() as f64;
                 let (terms, critical_level) = (25.0, report.critical_level as f64);
                 case = Some(Case { boxes, ranks: ranks as f64, terms, critical_level });

@@ -61,11 +61,11 @@ fn compile(name: &str, text: &str) -> Graph {
     pg2::compile(name, text).unwrap().graph
 }
 
-fn shipped(name: &str) -> Graph {
+pub fn shipped(name: &str) -> Graph {
     compile(name, pg2::kernels::find(name).unwrap().text)
 }
 
-fn kernels(backend: &'static str, p2p: Graph, m2l_order: Option<u32>) -> Runner {
+pub fn kernels(backend: &'static str, p2p: Graph, m2l_order: Option<u32>) -> Runner {
     let m2l = m2l_order.map(|order| compile("m2l", &pg2::gen_m2l(order).unwrap()));
     Runner::Kernels { backend, p2p, m2l }
 }
