@@ -1,5 +1,6 @@
 //! The `pairforge` command line: one file a subcommand, and the only place that prints.
 
+mod chart;
 mod cmd;
 mod csv;
 mod failure;
@@ -28,6 +29,7 @@ struct Cli {
 static ALLOCATOR: memory::Allocator = memory::Allocator;
 
 fn main() -> ExitCode {
+    memory::keep_freed();
     restore_signals();
     #[cfg(unix)]
     output::remove_when_interrupted();

@@ -4,8 +4,12 @@ use crate::failure::Failure;
 use crate::output;
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// The system's allocator, which ends the program with a sentence where there is no memory, instead of by a signal.
+/// The system's allocator, which asks for huge pages, and ends the program with a sentence where there is no memory, instead of by a
+/// signal.
 pub struct Allocator;
+
+/// A huge page of x86-64, and of AArch64 with small pages of 4 KiB.
+const HUGE: usize = 2 << 20;
 
 // SAFETY: every call is passed on to the system's allocator as it is.
 unsafe impl GlobalAlloc for Allocator {
@@ -30,13 +34,41 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
+/// Keeps what is freed for what comes next: large columns are made and freed one after the other, and the system clears each page that
+/// it gives, which takes longer than what is written there.
+pub fn keep_freed() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it sets numbers of the allocator, which takes them at any time.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_MAX, 0);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, libc::c_int::MAX);
+        libc::mallopt(libc::M_TOP_PAD, 64 << 20);
+    }
+}
+
 #[inline]
 fn given(memory: *mut u8, size: usize) -> *mut u8 {
     if memory.is_null() {
         refused(size);
     }
+    if size >= 2 * HUGE {
+        in_huge_pages(memory, size);
+    }
     memory
 }
+
+/// Asks for huge pages wherever a large piece of memory has whole ones. The first use of memory costs a fault a page: small pages
+/// took a third of the time of an FMM of 1e6 particles.
+#[cfg(target_os = "linux")]
+fn in_huge_pages(memory: *mut u8, size: usize) {
+    let first = memory.align_offset(HUGE);
+    let whole = size.saturating_sub(first) / HUGE * HUGE;
+    // SAFETY: these pages are within the piece, and what they hold stays as it is. A kernel without huge pages refuses, which is no loss.
+    unsafe { libc::madvise(memory.wrapping_add(first).cast(), whole, libc::MADV_HUGEPAGE) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn in_huge_pages(_: *mut u8, _: usize) {}
 
 /// Ends the program. Nothing here may ask for memory.
 #[cold]

@@ -31,6 +31,8 @@ pub struct BackendOptions {
     pub ii: u32,
     /// Threads of the simulation; 0 for one a core.
     pub threads: usize,
+    /// Which one this is of several processes or threads that each open a backend: these go through the GPUs in turn.
+    pub turn: usize,
     /// Where to write a waveform.
     pub trace: Option<PathBuf>,
     /// Clock that the pipeline is built for.
@@ -48,6 +50,7 @@ impl Default for BackendOptions {
             stream_bits: 32,
             ii: 1,
             threads: 0,
+            turn: 0,
             trace: None,
             clock: Clock::default_clock(),
             place: String::new(),

@@ -14,6 +14,7 @@ pub(crate) mod options;
 pub(crate) mod overlap;
 pub(crate) mod periodic;
 mod report;
+pub(crate) mod stages;
 pub mod stats;
 pub mod tune;
 
@@ -23,15 +24,17 @@ pub use periodic::NO_IMAGES;
 use crate::arith::vector::Vectors;
 use crate::data::particles::Field;
 use crate::data::problem::{Geometry, Sources};
-use crate::direct::p2p;
+use crate::direct::p2p::suit_f32;
 use crate::expansion::basis::Basis;
 use crate::expansion::chebyshev::{Function, suits_f32};
 use crate::expansion::{self, Expansion, Far, lattice};
 use crate::tree::Tree;
+use crate::tree::boxmap::BoxMap;
 use crate::tree::charges::Charges;
 use crate::tree::lists::{self, ListOptions, Lists};
-use executor::{Executor, Progress, Stage, State, Work};
+use executor::{Executor, Progress, Stage, State, Whole, Work};
 use pg2::graph::Graph;
+use stages::Stages;
 use stats::{Pairs, Seconds, Stats};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -56,6 +59,22 @@ pub struct Plan {
     seconds: f64,
     /// Another one for each plan of this process, and after each change of its lists.
     id: u64,
+    /// Of a part of a larger problem for each cell whether this part counts what is done for it.
+    counted: Option<Vec<bool>>,
+}
+
+/// A part of a larger problem.
+pub(crate) struct OfPart {
+    pub tree: Tree,
+    pub lists: Lists,
+    /// For each target of the results its place in the tree.
+    pub place: Vec<u32>,
+    /// What a black-box expansion expands.
+    pub kernel: Option<Arc<dyn Function>>,
+    pub pairs: Pairs,
+    pub streamed_m2l: u64,
+    /// For each cell whether this part counts what is done for it: each cell of the whole is counted by one part.
+    pub counted: Vec<bool>,
 }
 
 /// Operators that are made when they are first asked for.
@@ -115,20 +134,7 @@ impl Plan {
         let near2 = lists::near2(options.theta);
         let tree = periodic::tree(geometry, options, near2)?;
         let lists = lists::build(&tree, &list_options(options, near2));
-        let expands = options.basis == Basis::Chebyshev && !options.near_only;
-        let kernel = match p2p.filter(|_| expands) {
-            Some(p2p) => {
-                let eps = tree.map.length(options.eps);
-                let setting = function::Setting { eps, edge: tree.map.edge(), given: &options.params };
-                Some(function::function(p2p, &setting, near2, tree.levels.len())?)
-            }
-            None if expands => {
-                let text =
-                    "the expansion in Chebyshev polynomials is for a P2P kernel; name one, or take another expansion";
-                return Err(FmmError::Option(text.into()));
-            }
-            None => None,
-        };
+        let kernel = expanded(p2p, options, &tree.map, tree.levels.len())?;
         let mut place = vec![0; tree.targets().len()];
         tree.targets().order.iter().enumerate().for_each(|(k, o)| place[*o as usize] = k as u32);
         let mut plan = Plan {
@@ -144,29 +150,36 @@ impl Plan {
             lattice: OnceLock::new(),
             seconds: 0.0,
             id: next_id(),
+            counted: None,
         };
         (plan.pairs, plan.streamed_m2l) = plan.count();
         plan.seconds = start.elapsed().as_secs_f64();
         Ok(plan)
     }
 
-    /// The plan of a part of a larger problem, of which `part` has tree and lists; `place` has for each target of the results its
-    /// place in the tree.
-    pub(crate) fn of_part(options: &FmmOptions, part: (Tree, Lists), place: Vec<u32>) -> Plan {
+    /// The plan of a part of a larger problem.
+    pub(crate) fn of_part(options: &FmmOptions, part: OfPart) -> Plan {
+        let OfPart { tree, lists, place, kernel, pairs, streamed_m2l, counted } = part;
         Plan {
             options: options.clone(),
-            tree: part.0,
-            lists: part.1,
+            tree,
+            lists,
             near2: lists::near2(options.theta),
-            pairs: Pairs::default(),
-            streamed_m2l: 0,
+            pairs,
+            streamed_m2l,
             place,
-            kernel: None,
+            kernel,
             operators: Default::default(),
             lattice: OnceLock::new(),
             seconds: 0.0,
             id: next_id(),
+            counted: Some(counted),
         }
+    }
+
+    /// Whether what is done for a cell is counted here, and not by another part of the problem.
+    pub(crate) fn counts(&self, cell: usize) -> bool {
+        self.counted.as_ref().is_none_or(|counted| counted[cell])
     }
 
     /// A number that no other plan of this process has, and that changes with the lists: what follows from tree and lists may
@@ -207,29 +220,18 @@ impl Plan {
         executors.iter_mut().try_for_each(|e| e.bind(self))?;
         let start = Instant::now();
         let charges: Vec<Charges> = sources.iter().map(|s| Charges::new(&self.tree, *s)).collect();
-        let mut run = Stages { executors, seconds: Seconds { tree: self.seconds, ..Seconds::default() }, progress };
-        let is_native = run.is_native();
-        let mut states = self.states(&charges, out, is_native);
-
-        let (m2l, p2p, waited) = if is_native && run.has_device() && !self.options.near_only {
-            // P2P on the device while the CPU does all others.
-            let mut near: Vec<State> = charges.iter().map(|charges| State::near(self, charges)).collect();
-            let both = overlap::both(|| native::far_field(&mut states), || run.stage(Stage::P2p, &mut near))?;
-            states.iter_mut().zip(&near).for_each(|(state, near)| state.add(near));
-            run.seconds.add(&both.far.1);
-            (both.far.0, both.near, Some(both.waited))
-        } else {
-            let mut m2l = Vec::new();
-            if !self.options.near_only {
-                run.stage(Stage::P2m, &mut states)?;
-                run.stage(Stage::M2m, &mut states)?;
-                m2l = run.stage(Stage::M2l, &mut states)?;
-                run.stage(Stage::P2l, &mut states)?;
-                run.stage(Stage::L2l, &mut states)?;
-                run.stage(Stage::L2p, &mut states)?;
-                run.stage(Stage::M2p, &mut states)?;
+        let seconds = Seconds { tree: self.seconds, ..Seconds::default() };
+        let mut run = Stages { executors, parts: &Whole, seconds, progress };
+        let mut states = self.states(&charges, out, run.is_native());
+        let far: &[Stage] = if self.options.near_only { &[] } else { &Stage::FAR };
+        let (m2l, p2p, waited) = match run.has_two_sides(far) {
+            true => {
+                let mut near: Vec<State> = charges.iter().map(|charges| State::near(self, charges)).collect();
+                let (m2l, p2p, waited) = run.both_sides(far, &mut states, &mut near)?;
+                states.iter_mut().zip(&near).for_each(|(state, near)| state.add(near));
+                (m2l, p2p, Some(waited))
             }
-            (m2l, run.stage(Stage::P2p, &mut states)?, None)
+            false => (run.far_field(far, &mut states)?, run.stage(Stage::P2p, &mut states)?, None),
         };
 
         states.iter_mut().for_each(periodic::add_background);
@@ -279,16 +281,21 @@ impl Plan {
     /// Nothing computed yet for each set of charges.
     fn states<'a>(&'a self, charges: &'a [Charges], out: &[Outputs], is_native: bool) -> Vec<State<'a>> {
         let one = |(charges, out): (&'a Charges, &Outputs)| {
-            let kernel_suits = self.kernel.as_ref().is_none_or(|k| suits_f32(&**k, self.tree.levels.len()));
-            let is_f32 = self.options.precision == Precision::F32 && p2p::suit_f32(charges) && kernel_suits;
-            let mut state = match self.options.near_only {
-                true => State::near(self, charges),
-                false => State::new(self, charges, is_f32 && is_native),
-            };
+            let mut state = self.state(charges, is_native, self.tree.levels.len());
             state.hessian = vec![[0.0; 6]; if out.hessian.is_some() { self.tree.targets().len() } else { 0 }];
             state
         };
         charges.iter().zip(out).map(one).collect()
+    }
+
+    /// Nothing computed yet for a set of charges. The whole tree has so many `levels`.
+    pub(crate) fn state<'a>(&'a self, charges: &'a Charges, is_native: bool, levels: usize) -> State<'a> {
+        if self.options.near_only {
+            return State::near(self, charges);
+        }
+        let kernel_suits = || self.kernel.as_ref().is_none_or(|k| suits_f32(&**k, levels));
+        let is_f32 = self.options.precision == Precision::F32 && suit_f32(charges) && kernel_suits();
+        State::new(self, charges, is_f32 && is_native)
     }
 
     fn far(&self) -> Far<'_> {
@@ -316,6 +323,24 @@ impl Plan {
     }
 }
 
+/// The kernel of P2P as what a black-box expansion expands, where one is asked for. The tree has so many `levels`.
+pub(crate) fn expanded(
+    p2p: Option<&Graph>,
+    options: &FmmOptions,
+    map: &BoxMap,
+    levels: usize,
+) -> Result<Option<Arc<dyn Function>>, FmmError> {
+    if options.basis != Basis::Chebyshev || options.near_only {
+        return Ok(None);
+    }
+    let Some(p2p) = p2p else {
+        let text = "the expansion in Chebyshev polynomials is for a P2P kernel; name one, or take another expansion";
+        return Err(FmmError::Option(text.into()));
+    };
+    let setting = function::Setting { eps: map.length(options.eps), edge: map.edge(), given: &options.params };
+    Ok(Some(function::function(p2p, &setting, lists::near2(options.theta), levels)?))
+}
+
 fn next_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
@@ -325,36 +350,4 @@ fn next_id() -> u64 {
 pub(crate) fn list_options(options: &FmmOptions, near2: u64) -> ListOptions {
     let worth = expansion::pairs_of_a_point(options.basis, options.order);
     ListOptions { near2, m2p_above: worth, p2l_above: worth }
-}
-
-/// A run's executors and the time of its stages.
-struct Stages<'a, 'e, 'p> {
-    executors: &'a mut [&'e mut dyn Executor],
-    seconds: Seconds,
-    progress: &'a mut Progress<'p>,
-}
-
-impl Stages<'_, '_, '_> {
-    /// Runs one stage for all sets of charges, and notes its seconds.
-    fn stage(&mut self, stage: Stage, states: &mut [State]) -> Result<Vec<Work>, FmmError> {
-        let start = Instant::now();
-        let work = match self.executors.iter_mut().find(|e| e.takes(stage)) {
-            Some(executor) => {
-                states.iter_mut().map(|state| executor.run(stage, state, self.progress)).collect::<Result<_, _>>()?
-            }
-            None => native::run(stage, states),
-        };
-        *self.seconds.of(stage) += start.elapsed().as_secs_f64();
-        Ok(work)
-    }
-
-    /// Whether the whole far field is the CPU's.
-    fn is_native(&self) -> bool {
-        Stage::FAR.iter().all(|stage| !self.executors.iter().any(|e| e.takes(*stage)))
-    }
-
-    /// Whether P2P runs beside the CPU.
-    fn has_device(&self) -> bool {
-        self.executors.iter().find(|e| e.takes(Stage::P2p)).is_some_and(|e| e.is_device())
-    }
 }

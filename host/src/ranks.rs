@@ -16,6 +16,7 @@ pub mod layout;
 pub mod model;
 #[cfg(unix)]
 pub mod mpi;
+mod near;
 pub mod partition;
 pub mod points;
 pub mod prepare;
@@ -27,6 +28,7 @@ pub mod threads;
 mod travel;
 
 use crate::fmm::FmmError;
+use crate::job::BackendError;
 
 /// Why a run on ranks ended.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -37,6 +39,9 @@ pub enum RankError {
     /// The input cannot be computed.
     #[error("{0}")]
     Range(String),
+    /// A tool or a device of a rank is missing or has failed, and all ranks know of it.
+    #[error("{0}")]
+    Tool(String),
     /// Another rank, or what connects ranks, has failed.
     #[error("{0}")]
     Lost(String),
@@ -49,6 +54,7 @@ impl RankError {
             RankError::Option(_) => 1,
             RankError::Range(_) => 2,
             RankError::Lost(_) => 3,
+            RankError::Tool(_) => 4,
         }
     }
 
@@ -56,7 +62,19 @@ impl RankError {
         match kind {
             1 => RankError::Option(text),
             2 => RankError::Range(text),
+            4 => RankError::Tool(text),
             _ => RankError::Lost(text),
+        }
+    }
+}
+
+/// As a run without ranks would tell of it.
+impl From<RankError> for FmmError {
+    fn from(e: RankError) -> FmmError {
+        match e {
+            RankError::Option(text) => FmmError::Option(text),
+            RankError::Range(text) => FmmError::Range(text),
+            RankError::Tool(text) | RankError::Lost(text) => FmmError::Backend(BackendError::Tool(text)),
         }
     }
 }
@@ -65,6 +83,7 @@ impl From<FmmError> for RankError {
     fn from(e: FmmError) -> RankError {
         match e {
             FmmError::Option(text) => RankError::Option(text),
+            FmmError::Backend(BackendError::Tool(text)) => RankError::Tool(text),
             e => RankError::Range(e.to_string()),
         }
     }

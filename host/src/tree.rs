@@ -8,7 +8,7 @@ pub(crate) mod octants;
 mod sort;
 pub mod sorted;
 
-pub use sort::{morton, sorted as sorted_keys};
+pub use sort::{by_key, keys, morton, sorted as sorted_keys};
 
 use crate::data::particles::Columns;
 use crate::data::periodic::Periodic;
@@ -168,16 +168,23 @@ impl Tree {
         Tree { map, sources, apart, cells, levels, leaves, images: None, own: Some(own) }
     }
 
-    /// Gives a part of a tree its sources, and counts twins.
-    pub(crate) fn set_sources(&mut self, mut sources: Sorted) {
-        sources.count_twins();
-        self.apart.iter_mut().for_each(|targets| targets.count_twins_among(&sources));
-        self.sources = sources;
+    /// Counts twins in a part of a tree that has all its sources.
+    pub(crate) fn count_twins(&mut self) {
+        self.sources.count_twins();
+        self.apart.iter_mut().for_each(|targets| targets.count_twins_among(&self.sources));
     }
 
     /// Whether the sources of a leaf are of this tree: of a part, its own.
     pub(crate) fn has_sources_of(&self, leaf: &Cell) -> bool {
         self.own.as_ref().is_none_or(|own| own.contains(&leaf.first))
+    }
+
+    /// The targets that are this tree's: of a part, not those of copies.
+    pub(crate) fn own_targets(&self) -> Range<usize> {
+        match &self.own {
+            Some(own) if self.apart.is_none() => own.start as usize..own.end as usize,
+            _ => 0..self.targets().len(),
+        }
     }
 
     pub fn targets(&self) -> &Sorted {

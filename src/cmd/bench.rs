@@ -10,6 +10,7 @@ mod fmm;
 mod fmm2;
 mod link;
 pub mod measured;
+mod mpi;
 mod native;
 mod power;
 mod ranks;
@@ -32,24 +33,32 @@ pub struct Args {
     /// GPUs of this host on which the benchmark `card` runs: one, and twice as many up to so many
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     gpus: u32,
-    /// Particles of the benchmark `card`, made on each GPU, in place of its usual problems; up to 2^31
+    /// Particles of the benchmark `card`, made on each GPU, in place of its usual problems; up to 2^31. Particles of a rank of `mpi`
+    /// [default: 16384]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 31))]
     n: Option<u32>,
     /// Order of the expansions with --n
     #[arg(long, value_name = "P", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10), requires = "n")]
     order: u32,
-    /// Write the figures of the benchmark `cuda`, or of `card` or `fmm2` where it alone is named
+    /// Start the ranks of the benchmark `mpi` by this command, to which their number is added, such as "mpirun -n" [default: ranks are
+    /// threads]
+    #[arg(long, value_name = "COMMAND")]
+    mpirun: Option<String>,
+    /// Write the figures of the benchmark `cuda`, or of `card`, `fmm2` or `mpi` where it alone is named
     #[arg(long, value_name = "FIGURES.json")]
     json: Option<PathBuf>,
     /// The most ranks that the benchmark `ranks` simulates
     #[arg(long, value_name = "P", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(4..=65536))]
     ranks: u32,
-    /// Write what the benchmark `ranks` counts
+    /// Write what the benchmark `ranks` counts, or the figures of `mpi` where it alone is named
     #[arg(long, value_name = "FIGURES.csv")]
     csv: Option<PathBuf>,
-    /// Draw the seconds of FMMs by size that the benchmark `cuda` measures, or the growth of `ranks` where it alone is named
+    /// Draw the seconds of FMMs by size that the benchmark `cuda` measures, or the growth of `ranks` or the scaling of `mpi` where it
+    /// alone is named
     #[arg(long, value_name = "FIGURES.svg")]
     svg: Option<PathBuf>,
+    #[command(flatten)]
+    figures: fmm2::figures::FigureArgs,
 }
 
 /// A benchmark: its name, what it measures, and how.
@@ -103,8 +112,13 @@ static BENCHES: &[Bench] = &[
     },
     Bench { name: "ranks", what: "partition, boxes and messages of many ranks, without the physics", run: ranks::run },
     Bench {
+        name: "mpi",
+        what: "an FMM on 1, 2 and 4 ranks: errors by order, weak and strong scaling, and what is not the FMM's own",
+        run: mpi::run,
+    },
+    Bench {
         name: "fmm2",
-        what: "the FMM in two dimensions with all stages on a GPU, checked against direct sums",
+        what: "the FMM in two dimensions with all stages on a GPU, or (--figures) the paper's experiments; checked against direct sums",
         run: fmm2::run,
     },
     Bench { name: "card", what: "an FMM with all stages on a GPU, checked against direct sums", run: card::run },
@@ -122,6 +136,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     if chosen.is_empty() {
         chosen.extend(BENCHES);
+    }
+    if fmm2::figures::folder(&args).is_some() && !chosen.iter().any(|b| b.name == "fmm2") {
+        return Err(Failure::Usage("--figures is for the benchmark `fmm2`; name it".into()));
     }
     output::check_all([&args.json, &args.svg, &args.csv])?;
     for bench in chosen {

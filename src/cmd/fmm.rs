@@ -27,6 +27,7 @@ use host::fmm::offload::Pipelines;
 use host::fmm::{self, FmmError, Precision, tune};
 use host::tree::boxmap::BoxMap;
 use kernels::Kernels;
+use ranks::Runner;
 use std::path::PathBuf;
 use task::Task;
 
@@ -167,7 +168,7 @@ choice!(PrecisionArg => Precision { F32, F64 });
 /// More threads than this only wait for each other.
 const MOST_THREADS: usize = 1024;
 
-pub(super) fn threads(text: &str) -> Result<usize, String> {
+pub(in crate::cmd) fn threads(text: &str) -> Result<usize, String> {
     let count = text.parse::<usize>().map_err(|e| e.to_string())?;
     if count <= MOST_THREADS { Ok(count) } else { Err(format!("at most {MOST_THREADS} threads are possible")) }
 }
@@ -212,9 +213,13 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if whole && args.expansion.is_none() {
         options.basis = Basis::Solid;
     }
-    if let Some(world) = ranks::asked(&args, native && on_gpu.is_none())? {
+    if let Some(world) = ranks::asked(&args, entry)? {
+        if args.expansion.is_none() {
+            // Ranks leave the translations to their CPUs.
+            options.basis = self::options(&args, native).basis;
+        }
         start_threads(args.threads)?;
-        return ranks::run(&args, options, world);
+        return ranks::run(&args, options, world, Runner { entry, place, native, on_gpu });
     }
     check(&args, &options, native, native && on_gpu.is_none())?;
     files::check_outputs(&args)?;

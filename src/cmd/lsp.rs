@@ -10,6 +10,8 @@ mod complete;
 mod document;
 mod frame;
 mod hover;
+mod text;
+mod uri;
 
 use crate::failure::Failure;
 use document::Document;

@@ -14,7 +14,7 @@ fn pages() -> Vec<(PathBuf, String)> {
         entries.map(|e| e.expect("it can be listed").path()).filter(|p| p.extension().is_some_and(|e| e == "md"))
     };
     let mut paths: Vec<PathBuf> = markdown(root().to_path_buf()).chain(markdown(root().join("docs"))).collect();
-    paths.extend(markdown(root().join("docs/diagnostics")));
+    ["docs/diagnostics", "docs/adaptive2d"].iter().for_each(|folder| paths.extend(markdown(root().join(folder))));
     paths.sort();
     paths.into_iter().map(|p| (p.clone(), fs::read_to_string(&p).expect("pages are UTF-8"))).collect()
 }

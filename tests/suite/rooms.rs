@@ -44,7 +44,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ),
     (
         "src",
-        &["failure", "output", "memory", "input", "include", "source", "csv", "manifest", "progress", "tables", "cmd"],
+        &[
+            "failure", "output", "memory", "input", "include", "source", "csv", "manifest", "progress", "tables",
+            "chart", "cmd",
+        ],
     ),
 ];
 

@@ -2,7 +2,7 @@
 //! the bits and flags of the pipeline.
 
 use super::{BackendOptions, Entry, Needs};
-use crate::cuda::device::Device;
+use crate::cuda::device::{self, Device};
 use crate::cuda::{compile, pairs};
 use crate::job::{Backend, BackendError, Job, Outcome};
 use hdl::Format;
@@ -34,14 +34,14 @@ pub const EXACT: Entry = Entry {
     open: open_exact,
 };
 
-fn open_native(_: &BackendOptions) -> Box<dyn Backend> {
+fn open_native(options: &BackendOptions) -> Box<dyn Backend> {
     let text = |graph: &Graph| cuda::module(graph, &native::functions(graph));
-    Box::new(Gpu { mode: Mode { name: NATIVE.name, is_exact: false, text }, device: None })
+    Box::new(Gpu { mode: Mode { name: NATIVE.name, is_exact: false, text }, turn: options.turn, device: None })
 }
 
-fn open_exact(_: &BackendOptions) -> Box<dyn Backend> {
+fn open_exact(options: &BackendOptions) -> Box<dyn Backend> {
     let text = |graph: &Graph| cuda::module(graph, &exact::functions(graph));
-    Box::new(Gpu { mode: Mode { name: EXACT.name, is_exact: true, text }, device: None })
+    Box::new(Gpu { mode: Mode { name: EXACT.name, is_exact: true, text }, turn: options.turn, device: None })
 }
 
 /// What a mode differs in.
@@ -52,9 +52,10 @@ struct Mode {
     text: fn(&Graph) -> String,
 }
 
-/// Kernels of one mode on the first card, which is opened when it is first needed.
+/// Kernels of one mode on one card, which is opened when it is first needed.
 struct Gpu {
     mode: Mode,
+    turn: usize,
     device: Option<Device>,
 }
 
@@ -64,7 +65,7 @@ impl Gpu {
             Some(device) => device,
             None => {
                 compile::check()?;
-                Device::open()?
+                Device::open_at(device::in_turn(self.turn)?)?
             }
         };
         Ok(self.device.insert(device))

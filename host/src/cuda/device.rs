@@ -40,6 +40,12 @@ pub fn count() -> usize {
         .unwrap_or(0) as usize
 }
 
+/// The card of one of several processes or threads, which go through the cards in turn.
+pub fn in_turn(turn: usize) -> Result<usize, CudaError> {
+    context(0)?;
+    Ok(turn % count().max(1))
+}
+
 fn context(card: usize) -> Result<Arc<CudaContext>, CudaError> {
     // SAFETY: it only tries to load NVIDIA's driver.
     if !unsafe { cudarc::driver::sys::is_culib_present() } {

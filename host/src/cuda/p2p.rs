@@ -262,11 +262,17 @@ fn block<T: Number>(tree: &Tree, eps: f64, group: &Group, list: &Range<u32>, sou
     }
 }
 
-/// Whether the arithmetic suits charges and softening at all.
-pub fn suits<T: Number>(tree: &Tree, charges: &Charges, eps: f64, layout: &Layout<T>) -> bool {
+/// The softening length in units of the smallest frame that a leaf's targets have.
+pub fn longest_eps<T: Number>(tree: &Tree, eps: f64) -> f64 {
+    let with_targets = tree.leaves.par_iter().filter(|leaf| tree.cells[**leaf as usize].targets > 0);
+    let eps = tree.map.scaled(eps);
+    with_targets.map(|leaf| eps / Frame::of::<T>(tree, *leaf as usize).unit).reduce(|| 0.0, f64::max)
+}
+
+/// Whether the arithmetic suits charges and this length at all.
+pub fn suits<T: Number>(charges: &Charges, longest_eps: f64) -> bool {
     let limits = Limits::of::<T>();
-    let least = layout.units.iter().copied().fold(f64::MAX, f64::min);
-    charges.least >= limits.charge && tree.map.scaled(eps) / least <= limits.eps
+    charges.least >= limits.charge && longest_eps <= limits.eps
 }
 
 /// Data on the card, ready to launch, and room on the host for what goes there and comes back.

@@ -22,7 +22,7 @@ const FEW: usize = 4096;
 /// The close pairs of some targets.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Close {
-    /// Pairs of a target and a source at different places; two particles that are both make one pair.
+    /// Pairs of a target and a source at different places; two particles that are both make two pairs.
     pub pairs: u64,
     /// The sorted targets in them, ascending.
     pub targets: Vec<usize>,
@@ -43,19 +43,18 @@ impl Finder<'_> {
         Finder { tree, apart: tree.is_apart().then(|| keys(tree.targets())), sources: keys(&tree.sources) }
     }
 
-    /// Finds all close pairs.
+    /// Finds all close pairs of the tree's own targets.
     pub fn find(&self) -> Close {
         let mut cells = Vec::new();
-        let mut first = 0;
-        for cell in self.targets().chunk_by(|a, b| a == b) {
+        let own = self.tree.own_targets();
+        let mut first = own.start;
+        for cell in self.targets()[own].chunk_by(|a, b| a == b) {
             cells.push(first..first + cell.len());
             first += cell.len();
         }
         let parts: Vec<Close> = cells.into_par_iter().map(|cell| self.cell(cell)).filter(|c| c.pairs > 0).collect();
-        // Each pair of particles that are sources and targets was seen from both of its ends.
-        let ends = if self.tree.is_apart() { 1 } else { 2 };
         Close {
-            pairs: parts.iter().map(|c| c.pairs).sum::<u64>() / ends,
+            pairs: parts.iter().map(|c| c.pairs).sum::<u64>(),
             targets: parts.into_iter().flat_map(|c| c.targets).collect(),
         }
     }
@@ -175,9 +174,9 @@ mod tests {
 
     /// Every pair, one after the other.
     fn plain(tree: &Tree) -> Close {
-        let (n, ends) = (tree.targets().len(), if tree.is_apart() { 1 } else { 2 });
+        let n = tree.targets().len();
         let of = |i: usize| (0..tree.len()).filter(|j| is_close(tree, i, *j)).count() as u64;
-        Close { pairs: (0..n).map(of).sum::<u64>() / ends, targets: (0..n).filter(|i| of(*i) > 0).collect() }
+        Close { pairs: (0..n).map(of).sum::<u64>(), targets: (0..n).filter(|i| of(*i) > 0).collect() }
     }
 
     /// Some targets' partners, one after the other.
@@ -249,14 +248,14 @@ mod tests {
         (0..9).for_each(|_| p.push([0.25; 3], 1.0));
         p.push([0.25, 0.25, 0.25 + 1e-12], 1.0);
         p.push([1.0; 3], 1.0);
-        assert_eq!(found(&p).1.pairs, 9);
+        assert_eq!(found(&p).1.pairs, 2 * 9);
         // More of them, some on the same point of the grid at other places and some beside it.
         (0..3000).for_each(|_| p.push([0.25; 3], 1.0));
         let close = found(&p).1;
-        assert_eq!((close.pairs, close.targets.len()), (3009, 3010));
+        assert_eq!((close.pairs, close.targets.len()), (2 * 3009, 3010));
         p.push([0.25, 0.25, 0.25 + 1e-8], 1.0);
         let close = found(&p).1;
-        assert_eq!((close.pairs, close.targets.len()), (3009 + 3010, 3011));
+        assert_eq!((close.pairs, close.targets.len()), (2 * (3009 + 3010), 3011));
     }
 
     /// Close pairs and their particles of a lattice of `edge`^3 places in one cell, `spacing` steps apart.
@@ -267,7 +266,7 @@ mod tests {
             p.push(at.map(|x| (x + 1) as f64 * spacing * 2f64.powi(-31)), 1.0);
         }
         let close = found(&p).1;
-        (close.pairs as i64, close.targets.len() as i64)
+        (close.pairs as i64 / 2, close.targets.len() as i64)
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl Executor for Exact {
         Ok(())
     }
 
-    fn run(&mut self, _: Stage, state: &mut State, _: &mut Progress) -> Result<Work, FmmError> {
+    fn run(&mut self, _: Stage, state: &mut State, _: &[f64], _: &mut Progress) -> Result<Work, FmmError> {
         Ok(native::p2p(std::slice::from_mut(state), Precision::F64).remove(0))
     }
 }

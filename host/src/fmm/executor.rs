@@ -46,8 +46,47 @@ pub trait Executor {
     /// Finds everything that can be wrong with this executor for a plan. It is called before the first stage runs.
     fn bind(&mut self, plan: &Plan) -> Result<(), FmmError>;
 
-    /// Runs a stage that it takes, for the plan that it is bound to.
-    fn run(&mut self, stage: Stage, state: &mut State, progress: &mut Progress) -> Result<Work, FmmError>;
+    /// Numbers that decide how it computes a stage. A problem may be cut into parts that run apart: of each number the largest
+    /// of all parts counts, so that the parts compute what the whole would.
+    fn extremes(&self, _stage: Stage, _state: &State) -> Vec<f64> {
+        Vec::new()
+    }
+
+    /// Whether its arithmetic suits a stage that it takes, given the extremes of all parts; else native code runs it.
+    fn suits(&self, _stage: Stage, _state: &State, _extremes: &[f64]) -> bool {
+        true
+    }
+
+    /// Runs a stage that it takes, for the plan that it is bound to and the extremes of all parts.
+    fn run(
+        &mut self,
+        stage: Stage,
+        state: &mut State,
+        extremes: &[f64],
+        progress: &mut Progress,
+    ) -> Result<Work, FmmError>;
+}
+
+/// How the parts of a problem that run apart tell each other of it.
+pub(crate) trait Parts {
+    /// Of each number the largest of all parts, which have as many.
+    fn largest(&self, own: Vec<f64>) -> Result<Vec<f64>, FmmError>;
+
+    /// What this part found, if no part failed; else the failure of one.
+    fn agree(&self, own: Result<Vec<Work>, FmmError>) -> Result<Vec<Work>, FmmError>;
+}
+
+/// The only part of a problem.
+pub(crate) struct Whole;
+
+impl Parts for Whole {
+    fn largest(&self, own: Vec<f64>) -> Result<Vec<f64>, FmmError> {
+        Ok(own)
+    }
+
+    fn agree(&self, own: Result<Vec<Work>, FmmError>) -> Result<Vec<Work>, FmmError> {
+        own
+    }
 }
 
 /// What the stages of a run work on.
@@ -79,7 +118,7 @@ impl<'a> State<'a> {
     }
 
     /// Adds what another one has computed.
-    pub(super) fn add(&mut self, other: &State) {
+    pub(crate) fn add(&mut self, other: &State) {
         self.force.par_iter_mut().zip(&other.force).for_each(|(f, g)| (0..4).for_each(|a| f[a] += g[a]));
     }
 }
@@ -108,7 +147,7 @@ impl<T: Real> Coefficients<T> {
 pub struct Work {
     pub streamed: u64,
     pub recomputed: u64,
-    /// Pairs at different places that are too close for the arithmetic of P2P.
+    /// Pairs at different places that are too close for the arithmetic of P2P, each counted once for each of its targets.
     pub close: u64,
     /// Particles that share their integer coordinates with one at another place.
     pub shared: u64,

@@ -8,7 +8,7 @@ pub mod whole;
 use super::bind::P2p;
 use super::executor::{Executor, Progress, Stage, State, Work};
 use super::offload::by_leaf;
-use super::{FmmError, Plan, Precision, native};
+use super::{FmmError, Plan, Precision};
 use crate::cuda::device::{self, Device};
 use crate::cuda::p2p::{self, Layout, Number, Prepared, Sums};
 use crate::cuda::{CudaError, compile};
@@ -100,17 +100,28 @@ impl Gpu {
 
     /// Opens so many cards, which share the targets.
     pub fn open_cards(name: &'static str, kernel: &Graph, cards: usize) -> Result<Gpu, FmmError> {
+        Gpu::open_these(name, kernel, 0..cards)
+    }
+
+    /// Opens the card of one of several processes or threads, which go through the cards in turn.
+    pub fn open_in_turn(name: &'static str, kernel: &Graph, turn: usize) -> Result<Gpu, FmmError> {
+        compile::check().map_err(BackendError::from)?;
+        let card = device::in_turn(turn).map_err(BackendError::from)?;
+        Gpu::open_these(name, kernel, card..card + 1)
+    }
+
+    fn open_these(name: &'static str, kernel: &Graph, cards: Range<usize>) -> Result<Gpu, FmmError> {
         let units = P2p::bind(kernel, false, &[])?;
         compile::check().map_err(BackendError::from)?;
         Device::open().map_err(BackendError::from)?;
         let there = device::count();
-        if cards > there {
-            let text = format!("{cards} GPUs are asked for and {there} found; take as many with --gpus");
+        if cards.end > there {
+            let text = format!("{} GPUs are asked for and {there} found; take as many with --gpus", cards.end);
             return Err(BackendError::Tool(text).into());
         }
         let open = || -> Result<(Vec<Device>, bool), CudaError> {
             let mut is_linked = true;
-            let all = (0..cards).map(Device::open_at).collect::<Result<Vec<_>, _>>()?;
+            let all = cards.map(Device::open_at).collect::<Result<Vec<_>, _>>()?;
             for (k, card) in all.iter().enumerate() {
                 for (_, other) in all.iter().enumerate().filter(|(j, _)| *j != k) {
                     is_linked &= card.link(other)?;
@@ -155,13 +166,10 @@ impl Gpu {
         })
     }
 
-    /// Runs the kernel on all cards and adds what they give; nothing where their arithmetic is too narrow.
-    fn sums<T: Number>(&self, ready: &mut Ready<T>, state: &mut State) -> Result<Option<Added>, CudaError> {
+    /// Runs the kernel on all cards and adds what they give.
+    fn sums<T: Number>(&self, ready: &mut Ready<T>, state: &mut State) -> Result<Added, CudaError> {
         let Ready { layout, parts } = ready;
-        let State { plan, charges, .. } = *state;
-        if !p2p::suits(&plan.tree, charges, plan.options.eps, layout) {
-            return Ok(None);
-        }
+        let charges = state.charges;
         for ((_, part), device) in parts.iter_mut().zip(&self.cards) {
             part.set_charges(device, charges)?;
             part.start(device)?;
@@ -172,7 +180,7 @@ impl Gpu {
             let blocks: Vec<_> = layout.blocks().skip(blocks.start).take(blocks.len()).collect();
             self.add(&blocks, &sums, state, &mut added);
         }
-        Ok(Some(added))
+        Ok(added)
     }
 
     /// Adds what a card gave for its blocks, in box units. Threads of the pool help as soon as the far field leaves some idle.
@@ -239,7 +247,22 @@ impl Executor for Gpu {
         }
     }
 
-    fn run(&mut self, stage: Stage, state: &mut State, progress: &mut Progress) -> Result<Work, FmmError> {
+    fn extremes(&self, _: Stage, state: &State) -> Vec<f64> {
+        let (tree, options) = (&state.plan.tree, &state.plan.options);
+        vec![match options.precision {
+            Precision::F32 => p2p::longest_eps::<f32>(tree, options.eps),
+            Precision::F64 => p2p::longest_eps::<f64>(tree, options.eps),
+        }]
+    }
+
+    fn suits(&self, _: Stage, state: &State, extremes: &[f64]) -> bool {
+        match state.plan.options.precision {
+            Precision::F32 => p2p::suits::<f32>(state.charges, extremes[0]),
+            Precision::F64 => p2p::suits::<f64>(state.charges, extremes[0]),
+        }
+    }
+
+    fn run(&mut self, _: Stage, state: &mut State, _: &[f64], progress: &mut Progress) -> Result<Work, FmmError> {
         let (plan, charges) = (state.plan, state.charges);
         let near = Near::new(&plan.tree, &plan.lists, charges, plan.options.eps);
         let mut bound = self.bound(plan)?;
@@ -249,11 +272,7 @@ impl Executor for Gpu {
         }
         .map_err(BackendError::from)?;
         self.bound = Some((Key::of(plan), bound));
-        let Some(Added { again, close }) = added else {
-            // Charges or a softening length for which the card's arithmetic is too narrow.
-            let mut work = native::run(stage, std::slice::from_mut(state));
-            return Ok(work.pop().expect("one set of charges"));
-        };
+        let Added { again, close } = added;
         let n = plan.tree.targets().len();
         progress("P2P", n, n);
         let add = &mut |k: usize, f: Force| (0..4).for_each(|a| state.force[k][a] += f[a]);
@@ -261,8 +280,7 @@ impl Executor for Gpu {
         Ok(Work {
             streamed: plan.pairs.p2p,
             recomputed: again.targets,
-            // Pairs of particles that are sources and targets were seen from both ends.
-            close: if plan.tree.is_apart() { close } else { close.div_ceil(2) },
+            close,
             wide: again.wide,
             has_gradient: self.units.gradient.is_some(),
             ..Work::default()

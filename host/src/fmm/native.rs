@@ -17,14 +17,14 @@ use std::time::Instant;
 /// Particles of a source cell are filled up to a multiple of this with points that give nothing.
 const FILL: usize = 8;
 
-/// All stages of the far field: what M2L did, and the seconds of each.
-pub(super) fn far_field(states: &mut [State]) -> (Vec<Work>, Seconds) {
+/// Some stages of the far field: what M2L did, and the seconds of each.
+pub(super) fn far_field(stages: &[Stage], states: &mut [State]) -> (Vec<Work>, Seconds) {
     let (mut m2l, mut seconds) = (Vec::new(), Seconds::default());
-    for stage in Stage::FAR {
+    for stage in stages {
         let start = Instant::now();
-        let work = run(stage, states);
-        *seconds.of(stage) += start.elapsed().as_secs_f64();
-        if stage == Stage::M2l {
+        let work = run(*stage, states);
+        *seconds.of(*stage) += start.elapsed().as_secs_f64();
+        if *stage == Stage::M2l {
             m2l = work;
         }
     }
@@ -69,8 +69,7 @@ pub(super) fn p2p(states: &mut [State], precision: Precision) -> Vec<Work> {
             work[set] = Work {
                 streamed: pairs.p2p,
                 recomputed: again.targets,
-                // Pairs of particles that are sources and targets were seen from both ends.
-                close: if tree.is_apart() { again.pairs } else { again.pairs.div_ceil(2) },
+                close: again.pairs,
                 wide: again.wide,
                 has_gradient: true,
                 ..Work::default()

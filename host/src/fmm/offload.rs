@@ -83,13 +83,24 @@ impl Executor for Pipelines<'_> {
         self.check(&plan.options, &plan.tree.map)
     }
 
-    fn run(&mut self, stage: Stage, state: &mut State, progress: &mut Progress) -> Result<Work, FmmError> {
+    fn extremes(&self, stage: Stage, state: &State) -> Vec<f64> {
+        let bound = self.bound.as_ref().and_then(|bound| bound.m2l.as_ref());
+        bound.filter(|_| stage == Stage::M2l).map_or(Vec::new(), |kernel| m2l::bounds(kernel, state))
+    }
+
+    fn run(
+        &mut self,
+        stage: Stage,
+        state: &mut State,
+        extremes: &[f64],
+        progress: &mut Progress,
+    ) -> Result<Work, FmmError> {
         let Pipelines { backend, p2p: near, ready, .. } = self;
         let near = *near;
         match (stage, &self.bound, self.m2l) {
             (Stage::M2l, Some(bound), Some(graph)) => {
                 let kernel = bound.m2l.as_ref().expect("M2L was bound");
-                let far = m2l::prepare(kernel, state);
+                let far = m2l::prepare(kernel, state, extremes);
                 let mut jobs: Vec<Job> = far.iter().map(|level| level.job(graph)).collect();
                 let all = state.plan.tree.cells.len();
                 if !backend.runs_together(&[near, graph]) {

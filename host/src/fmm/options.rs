@@ -156,20 +156,35 @@ pub(super) fn check_run(
     if sources.len() != out.len() {
         return wrong(format!("there is room for the results of {} sets of {} of charges", out.len(), sources.len()));
     }
-    check_derivatives(plan, sources, executors, out)?;
-    periodic::check_executors(plan, executors)?;
+    let wanted = Wanted {
+        dipoles: sources.iter().any(|s| s.dipoles.is_some()),
+        hessian: out.iter().any(|out| out.hessian.is_some()),
+    };
+    check_executors(&plan.options, wanted, executors)?;
     out.iter().try_for_each(|out| check_room(plan, out))?;
     sources.iter().try_for_each(|sources| check_charges(plan, sources))
 }
 
-/// Refuses dipoles and Hessians where they cannot be computed.
-fn check_derivatives(
-    plan: &Plan,
-    sources: &[Sources],
+/// What native code alone computes.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted {
+    pub dipoles: bool,
+    pub hessian: bool,
+}
+
+/// Refuses what the executors of a run do not compute.
+pub(crate) fn check_executors(
+    options: &FmmOptions,
+    wanted: Wanted,
     executors: &[&mut dyn Executor],
-    out: &[Outputs],
 ) -> Result<(), FmmError> {
-    let what = match (sources.iter().any(|s| s.dipoles.is_some()), out.iter().any(|out| out.hessian.is_some())) {
+    check_derivatives(options, wanted, executors)?;
+    periodic::check_executors(options, executors)
+}
+
+/// Refuses dipoles and Hessians where they cannot be computed.
+fn check_derivatives(options: &FmmOptions, wanted: Wanted, executors: &[&mut dyn Executor]) -> Result<(), FmmError> {
+    let what = match (wanted.dipoles, wanted.hessian) {
         (false, false) => return Ok(()),
         (true, _) => "dipoles",
         (false, true) => "Hessians",
@@ -179,7 +194,7 @@ fn check_derivatives(
             "kernels have no pins for {what}; compute them natively, with --backend cpu and no kernel"
         )));
     }
-    if plan.options.basis == Basis::Chebyshev {
+    if options.basis == Basis::Chebyshev {
         return Err(FmmError::Option(format!(
             "the black-box expansion is made from a kernel, which has no pins for {what}; take --expansion cartesian or solid"
         )));

@@ -1,7 +1,7 @@
 //! Periodic boundaries of a plan: what is refused, points in the box, and the uniform background (RULES H16).
 
 use super::executor::{Executor, Stage, State};
-use super::{FmmError, FmmOptions, Plan};
+use super::{FmmError, FmmOptions};
 use crate::data::particles::Columns;
 use crate::data::periodic::Periodic;
 use crate::data::problem::Geometry;
@@ -45,9 +45,9 @@ pub(super) fn check(periodic: &Periodic, options: &FmmOptions) -> Result<(), Fmm
 }
 
 /// Refuses kernels, whose integer coordinates have no room for images.
-pub(super) fn check_executors(plan: &Plan, executors: &[&mut dyn Executor]) -> Result<(), FmmError> {
+pub(super) fn check_executors(options: &FmmOptions, executors: &[&mut dyn Executor]) -> Result<(), FmmError> {
     let takes_any = |e: &&mut dyn Executor| Stage::FAR.iter().chain([&Stage::P2p]).any(|stage| e.takes(*stage));
-    if plan.options.periodic.is_some() && executors.iter().any(takes_any) {
+    if options.periodic.is_some() && executors.iter().any(takes_any) {
         return Err(FmmError::Option(NO_IMAGES.into()));
     }
     Ok(())

@@ -51,7 +51,8 @@ impl Plan {
             pairs: self.pairs,
             streamed: PerKernel { p2p: p2p.streamed, m2l: m2l.streamed },
             recomputed: p2p.recomputed + m2l.recomputed,
-            close_pairs: p2p.close,
+            // Pairs of particles that are sources and targets were seen from both ends.
+            close_pairs: if self.tree.is_apart() { p2p.close } else { p2p.close.div_ceil(2) },
             shared_grid_points: p2p.shared,
             cycles: PerKernel { p2p: p2p.cycles, m2l: m2l.cycles },
             utilisation: PerKernel { p2p: p2p.utilisation(), m2l: m2l.utilisation() },

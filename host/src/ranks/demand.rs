@@ -6,12 +6,12 @@ use super::comm::{Comm, Tag, exchange};
 use super::essential::{Essential, Node, place_of};
 use super::partition::{Partition, Summary};
 use crate::expansion::basis::Basis;
+use crate::fmm::FmmOptions;
 use crate::fmm::stats::Pairs;
 use crate::fmm::tune::cost::{Costs, terms_of};
-use crate::fmm::{FmmOptions, list_options};
-use crate::tree::Tree;
-use crate::tree::lists::{self, Lists};
+use crate::tree::lists::Lists;
 use crate::tree::octants::Octants;
+use crate::tree::{Cell, Tree};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -41,6 +41,20 @@ pub struct Eye<'a> {
     pub me: usize,
     /// Sources of the whole that are the rank's own.
     pub own: Range<u32>,
+    /// Whether M2L streams all children of the cells in a list, also those that are near and masked: kernels do.
+    pub streams: bool,
+}
+
+/// What is known of all cells.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    nodes: &'a [Node],
+    foreign: &'a [bool],
+    present: &'a [u8],
+    tree: &'a Tree,
+    lists: &'a Lists,
+    octants: &'a Octants,
+    prices: &'a Prices,
 }
 
 /// Of one cell.
@@ -54,13 +68,22 @@ struct Found {
 }
 
 impl Eye<'_> {
-    /// Builds the lists over the cells that the rank knows, of which `tree` is made, and says what they need.
-    pub fn look(&self, essential: &Essential, tree: &Tree, costs: &Costs) -> Demand {
-        let lists = lists::build(tree, &list_options(self.options, self.near2));
+    /// `lists` are those over the cells that the rank knows, of which `tree` is made: what they need.
+    pub fn look(&self, essential: &Essential, tree: &Tree, lists: Lists, costs: &Costs) -> Demand {
         let nodes = &essential.nodes;
         let octants = Octants::new(self.near2);
         let prices = Prices::new(self.options, costs);
-        let of_cell = |k: usize| self.cell(k, nodes, tree, &lists, &octants, &prices);
+        // Those whose multipoles another rank has.
+        let foreign: Vec<bool> = nodes.par_iter().map(|n| self.partition.owner(n.level, n.prefix) != self.me).collect();
+        // The octants of a cell's children with sources.
+        let octants_of = |cell: &Cell| {
+            let there = tree.cells[cell.child_range()].iter().filter(|c| c.count > 0);
+            there.fold(0u8, |bits, c| bits | 1 << c.octant())
+        };
+        let present: Vec<u8> = tree.cells.par_iter().map(octants_of).collect();
+        let (foreign, present) = (&foreign[..], &present[..]);
+        let known = Known { nodes, foreign, present, tree, lists: &lists, octants: &octants, prices: &prices };
+        let of_cell = |k: usize| self.cell(k, &known);
         let found: Vec<Found> = (0..nodes.len()).into_par_iter().map(of_cell).collect();
         let (mut pairs, mut streamed_m2l) = (Pairs::default(), 0);
         for one in &found {
@@ -85,7 +108,8 @@ impl Eye<'_> {
         Demand { lists, pairs, streamed_m2l, multipoles, copies, leaves, work }
     }
 
-    fn cell(&self, k: usize, nodes: &[Node], tree: &Tree, lists: &Lists, octants: &Octants, prices: &Prices) -> Found {
+    fn cell(&self, k: usize, known: &Known) -> Found {
+        let Known { nodes, foreign, present, tree, lists, octants, prices } = *known;
         let (cell, node, acting) = (&tree.cells[k], &nodes[k], tree.acting());
         let mut found = Found::default();
         if cell.targets == 0 {
@@ -94,42 +118,41 @@ impl Eye<'_> {
             }
             return found;
         }
-        let counts = |node: &Node| self.partition.owner(node.level, node.prefix) == self.me;
         let far = !self.options.near_only;
         // M2L of the cell's children.
         for s in lists.v[k].iter().filter(|_| far) {
             let source = &acting[*s as usize];
             let offset = std::array::from_fn(|a| source.at[a] - cell.at[a]);
             let mut taken = 0u8;
-            if counts(node) {
+            if !foreign[k] {
                 found.streamed += cell.children as u64 * source.children as u64;
             }
             let there = |c: &usize| tree.cells[*c].count > 0;
-            let present = source.child_range().filter(there).fold(0u8, |b, c| b | 1 << tree.cells[c].octant());
+            let present = present[tree.original(*s)];
             for t in cell.child_range().filter(|t| tree.cells[*t].targets > 0) {
                 let accepted = present & !octants.near(offset, tree.cells[t].octant());
                 taken |= accepted;
                 found.work += accepted.count_ones() as f64 * prices.m2l;
-                if counts(&nodes[t]) {
+                if !foreign[t] {
                     found.pairs.m2l += accepted.count_ones() as u64;
                 }
             }
-            let is_taken = |c: &usize| taken >> tree.cells[*c].octant() & 1 == 1 && there(c);
-            found.multipoles.extend(source.child_range().filter(is_taken).map(|c| c as u32));
+            let is_taken = |c: &usize| (self.streams || taken >> tree.cells[*c].octant() & 1 == 1) && there(c);
+            found.multipoles.extend(source.child_range().filter(|c| foreign[*c] && is_taken(c)).map(|c| c as u32));
         }
-        found.multipoles.extend(lists.w[k].iter().filter(|_| far).map(|s| tree.original(*s) as u32));
-        found.multipoles.retain(|c| !self.has(&nodes[*c as usize]));
+        let by_points = lists.w[k].iter().filter(|_| far).map(|s| tree.original(*s));
+        found.multipoles.extend(by_points.filter(|c| foreign[*c]).map(|c| c as u32));
         for s in lists.x[k].iter().filter(|_| far).map(|s| &acting[*s as usize]) {
-            found.copies.push((s.first, s.count));
+            found.copies.extend(self.outside((s.first, s.count)));
             found.work += prices.point * s.count as f64;
-            if counts(node) {
+            if !foreign[k] {
                 found.pairs.p2l += s.count as u64;
             }
         }
         if node.is_here && !node.is_split {
             let direct = lists.direct(k);
-            found.copies.extend(direct.own);
-            found.copies.extend(direct.images.iter().map(|s| (s.first, s.count)));
+            let images = direct.images.iter().map(|s| (s.first, s.count));
+            found.copies.extend(direct.own.iter().copied().chain(images).flat_map(|s| self.outside(s)));
             let targets = cell.targets as u64;
             found.pairs.p2p = targets * direct.count() as u64;
             found.pairs.m2p = if far { targets * lists.w[k].len() as u64 } else { 0 };
@@ -137,13 +160,7 @@ impl Eye<'_> {
             found.work += prices.particle * (node.count as u64 + targets) as f64;
         }
         found.work += prices.shift;
-        found.copies = found.copies.iter().flat_map(|s| self.outside(*s)).collect();
         found
-    }
-
-    /// Whether this rank has a cell's multipole without asking.
-    fn has(&self, node: &Node) -> bool {
-        self.partition.owner(node.level, node.prefix) == self.me
     }
 
     /// The parts of a stretch that are not the rank's own.

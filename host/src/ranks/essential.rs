@@ -149,7 +149,8 @@ impl Grow<'_> {
             let end = |k: usize, keys: &[u64]| {
                 starts[k] + keys[starts[k]..ranges[k].end].partition_point(|key| key >> shift <= prefix)
             };
-            let ends = [end(0, self.keys.sources), end(1, self.keys.targets())];
+            let sources = end(0, self.keys.sources);
+            let ends = [sources, self.keys.targets.map_or(sources, |keys| end(1, keys))];
             let own = [starts[0]..ends[0], starts[1]..ends[1]];
             if own.iter().any(|range| !range.is_empty()) {
                 out.push((self.node(node.level + 1, prefix, &own), own));
@@ -220,14 +221,15 @@ pub fn gather(
     let is_shared = |n: &Node| partition.is_shared(n.level, n.prefix);
     let under_shared = |n: &Node| n.level == 0 || partition.is_shared(n.level - 1, n.prefix >> 3);
     let top: Vec<Node> = own.iter().filter(|n| under_shared(n) && is_mine(n)).copied().collect();
-    let mut nodes = own.to_vec();
+    let mut others = Vec::new();
     for bytes in comm.all_gather(write(&top))? {
-        read(&bytes, &mut nodes)?;
+        read(&bytes, &mut others)?;
     }
     let mut out: HashMap<usize, Vec<Node>> = HashMap::new();
     let mut room = Vec::new();
     let mut descent = Descent { own, partition, vicinity, direct, me, out: &mut out };
-    for (k, node) in own.iter().enumerate().filter(|(_, n)| n.is_split && under_shared(n) && !is_shared(n)) {
+    let acts = |n: &Node| n.is_split && n.count > 0;
+    for (k, node) in own.iter().enumerate().filter(|(_, n)| acts(n) && under_shared(n) && !is_shared(n)) {
         // Cells that are small act as their parents' other children do.
         let around = match node.level > 0 && node.count as usize <= direct {
             true => (node.level - 1, node.prefix >> 3),
@@ -238,14 +240,30 @@ pub fn gather(
     }
     let out = out.into_iter().map(|(rank, nodes)| (rank, write(&nodes))).collect();
     for (_, bytes) in exchange(comm, Tag::Cells, out)? {
-        read(&bytes, &mut nodes)?;
+        read(&bytes, &mut others)?;
     }
-    // Of what is there twice the rank's own one comes first.
-    nodes.sort_unstable_by_key(|n| (n.place(), !n.is_here));
-    nodes.dedup_by_key(|n| n.place());
+    let nodes = merged(own, others);
     let top = (0..nodes.len() as u32).filter(|k| under_shared(&nodes[*k as usize])).collect();
     let cells = cells(&nodes);
     Ok(Essential { nodes, top, cells })
+}
+
+/// Own cells, which are in order, and others: of what is there twice the rank's own one.
+fn merged(own: &[Node], mut others: Vec<Node>) -> Vec<Node> {
+    others.sort_unstable_by_key(Node::place);
+    others.dedup_by_key(|n| n.place());
+    let mut nodes = Vec::with_capacity(own.len() + others.len());
+    let mut rest = own;
+    for other in others {
+        let before = rest.partition_point(|n| n.place() < other.place());
+        nodes.extend_from_slice(&rest[..before]);
+        rest = &rest[before..];
+        if rest.first().is_none_or(|n| n.place() != other.place()) {
+            nodes.push(other);
+        }
+    }
+    nodes.extend_from_slice(rest);
+    nodes
 }
 
 /// The way down from a cell whose particles are all the rank's.
@@ -269,12 +287,11 @@ impl Descent<'_> {
         let first = self.own.partition_point(|n| n.place() < wanted);
         let children = self.own[first..].iter().take_while(|n| n.level == wanted.0 && n.prefix >> 3 == node.prefix);
         let children: Vec<Node> = children.copied().collect();
-        // Cells without sources act on nothing.
-        let sent: Vec<Node> = children.iter().filter(|n| n.count > 0).copied().collect();
         for rank in ranks.iter().filter(|rank| **rank != self.me) {
-            self.out.entry(*rank).or_default().extend(&sent);
+            self.out.entry(*rank).or_default().extend(&children);
         }
         let mut room = Vec::new();
+        // Cells without sources act on nothing.
         for (k, child) in children.iter().enumerate().filter(|c| c.1.is_split && c.1.count > 0) {
             match child.count as usize <= self.direct {
                 true => self.down(first + k, ranks),

@@ -14,8 +14,9 @@ pub struct Layout {
     /// Stretches of the whole, ascending and merged, and where each begins here.
     stretches: Vec<Stretch>,
     starts: Vec<u32>,
-    /// Own particles among all that are here.
+    /// Own particles among all that are here, and the first of them in the whole.
     pub own: Range<u32>,
+    first: u32,
     pub count: usize,
 }
 
@@ -31,7 +32,7 @@ impl Layout {
             count - s.1
         };
         let starts = stretches.iter().map(start).collect();
-        let mut layout = Layout { stretches, starts, own: 0..0, count: count as usize };
+        let mut layout = Layout { stretches, starts, own: 0..0, first: own.start, count: count as usize };
         if let Some(first) = layout.place(own.start).filter(|_| !own.is_empty()) {
             layout.own = first..first + (own.end - own.start);
         }
@@ -40,6 +41,10 @@ impl Layout {
 
     /// Where a particle of the whole is here.
     pub fn place(&self, of: u32) -> Option<u32> {
+        // Most are the rank's own.
+        if of >= self.first && of - self.first < self.own.end - self.own.start {
+            return Some(self.own.start + (of - self.first));
+        }
         let k = self.stretches.partition_point(|s| s.0 <= of).checked_sub(1)?;
         let (first, count) = self.stretches[k];
         (of < first + count).then(|| self.starts[k] + (of - first))
@@ -100,7 +105,7 @@ impl Local {
         let in_order = |columns, count: u32| Sorted::in_order(columns, (0..count).collect(), known.map);
         let part = Part {
             map: *known.map,
-            sources: layout.sources(known, known.sources, &[]),
+            sources: layout.sources(known),
             targets: known.targets.map(|columns| in_order(columns, count)),
             cells,
             leaves: leaves.clone(),
@@ -111,20 +116,18 @@ impl Local {
 }
 
 impl Layout {
-    /// All that is here in order: own points, and copies by their places here. Copies that are not given yet are at 0.
-    pub fn sources(&self, known: &Known, own: [&[f64]; 3], copies: &[(u32, [Vec<f64>; 3])]) -> Sorted {
-        let axis = |a: usize| self.column(own[a], copies.iter().map(|(at, c)| (*at, &c[a][..])));
-        let all = [0, 1, 2].map(axis);
+    /// All that is here in order: own points, and copies, which are at 0 until they are known.
+    fn sources(&self, known: &Known) -> Sorted {
+        let all = known.sources.map(|own| self.column(own));
         // Results are in the order of own points.
         let order = (0..self.count as u32).map(|k| k.wrapping_sub(self.own.start)).collect();
         Sorted::in_order(all.each_ref().map(|column| &column[..]), order, known.map)
     }
 
     /// One column of the same.
-    pub fn column<'c>(&self, own: &[f64], copies: impl Iterator<Item = (u32, &'c [f64])>) -> Vec<f64> {
+    pub fn column(&self, own: &[f64]) -> Vec<f64> {
         let mut all = vec![0.0; self.count];
         all[self.own.start as usize..self.own.end as usize].copy_from_slice(own);
-        copies.for_each(|(at, column)| all[at as usize..at as usize + column.len()].copy_from_slice(column));
         all
     }
 }

@@ -79,6 +79,12 @@ pub fn launched() -> Option<usize> {
     number("OMPI_COMM_WORLD_SIZE").or_else(|| number("PMIX_RANK").map(|_: usize| 0))
 }
 
+/// Which one this process is of those that a launcher has started on this machine, where it says so.
+pub fn rank_on_host() -> Option<usize> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    number("OMPI_COMM_WORLD_LOCAL_RANK").or_else(|| number("SLURM_LOCALID"))
+}
+
 impl Mpi {
     /// Begins MPI.
     pub fn begin() -> Result<Mpi, RankError> {

@@ -7,19 +7,21 @@ use super::demand::{Demand, Eye, Plan};
 use super::essential::{self, Essential, Vicinity};
 use super::layout::{Known, Local, leaves_in};
 use super::partition::{self, END, Settled};
-use super::points::Points;
+use super::points::{Points, Stretch};
 use super::report::Clock;
 use crate::arith::vector::Vectors;
 use crate::data::particles::Columns;
 use crate::data::problem::{Geometry, Sources};
 use crate::direct::p2p::tasks::{Cutter, Section, are_worth_at};
-use crate::expansion::basis::Basis;
+use crate::fmm::executor::{Executor, Stage};
+use crate::fmm::options::Wanted;
 use crate::fmm::stats::Pairs;
 use crate::fmm::tune::cost::Costs;
-use crate::fmm::{FmmOptions, Precision, list_options, options, periodic};
+use crate::fmm::{FmmOptions, MOST_PARTICLES, Precision, list_options, options, periodic};
 use crate::tree::boxmap::BoxMap;
 use crate::tree::sorted::Sorted;
 use crate::tree::{Part, Tree, lists};
+use pg2::graph::Graph;
 
 /// A rank's slice of the input. The slices of all ranks, one behind the other, are the whole.
 pub struct Slice<'a> {
@@ -29,10 +31,13 @@ pub struct Slice<'a> {
     pub hessian: bool,
     pub options: &'a FmmOptions,
     pub costs: &'a Costs,
+    /// The kernel of P2P, if one runs it.
+    pub kernel: Option<&'a Graph>,
 }
 
-/// Ranks whose work is this much above the mean are cut again.
-const UNEVEN: f64 = 1.02;
+/// Ranks whose work is this much above the mean are cut again: building all cells and lists once more takes longer than what is lost
+/// below it.
+const UNEVEN: f64 = 1.03;
 
 /// What a rank has before the first stage.
 pub struct Prepared {
@@ -49,18 +54,17 @@ pub struct Prepared {
     pub streamed_m2l: u64,
     /// The rank's work by the model of costs, in seconds.
     pub work: f64,
+    /// Levels of the whole tree.
+    pub levels: usize,
 }
 
 impl Slice<'_> {
     /// What no rank can compute.
-    fn check(&self) -> Result<(), RankError> {
+    fn check(&self, executors: &[&mut dyn Executor]) -> Result<(), RankError> {
         self.options.check()?;
+        let wanted = Wanted { dipoles: self.sets.iter().any(|s| s.dipoles.is_some()), hessian: self.hessian };
+        options::check_executors(self.options, wanted, executors)?;
         options::check_positions(self.geometry)?;
-        if self.options.basis == Basis::Chebyshev && !self.options.near_only {
-            return Err(RankError::Option(
-                "ranks compute 1/r natively; leave the black-box expansion to a run without ranks".into(),
-            ));
-        }
         let n = self.geometry.sources[0].len();
         let columns = || self.sets.iter().flat_map(|s| s.charges.into_iter().chain(s.dipoles.into_iter().flatten()));
         if columns().any(|column| column.len() != n) {
@@ -81,8 +85,14 @@ fn starts(lengths: impl Iterator<Item = u64>) -> Vec<u64> {
 }
 
 /// Does all that depends on positions alone.
-pub fn prepare(comm: &dyn Comm, slice: &Slice, clock: &mut Clock) -> Result<Prepared, RankError> {
-    agree(comm, slice.check())?;
+pub fn prepare(
+    comm: &dyn Comm,
+    slice: &Slice,
+    executors: &[&mut dyn Executor],
+    clock: &mut Clock,
+) -> Result<Prepared, RankError> {
+    agree(comm, slice.check(executors))?;
+    let takes = |stage: Stage| executors.iter().any(|e| e.takes(stage));
     let Slice { geometry, options, .. } = slice;
     let near2 = lists::near2(options.theta);
     let periodic = options.periodic.as_ref();
@@ -92,23 +102,31 @@ pub fn prepare(comm: &dyn Comm, slice: &Slice, clock: &mut Clock) -> Result<Prep
     let targets = targets.as_ref().map_or(geometry.targets, |t| Some(columns(t)));
     let lengths = gather_u64(comm, &[sources[0].len() as u64, targets.map_or(sources, |t| t)[0].len() as u64])?;
     let starts = [0, 1].map(|k| starts(lengths.iter().map(|n| n[k])));
+    let (most, limit) = (starts.iter().map(|s| s[comm.size()]).max().unwrap_or(0), MOST_PARTICLES);
+    if most > limit as u64 {
+        return Err(RankError::Range(format!("{most} particles are more than the {limit} that are possible")));
+    }
     let map = partition::common_box(comm, &[sources, targets.unwrap_or(sources)], periodic)?;
 
     let mut carried: Vec<&[f64]> = sources.to_vec();
     carried.extend(slice.sets.iter().flat_map(|s| s.charges.into_iter().chain(s.dipoles.into_iter().flatten())));
-    let sources = Points::sorted(&carried, &map, starts[0][comm.rank()]);
-    let targets = targets.map(|t| Points::sorted(&t, &map, starts[1][comm.rank()]));
+    let sources = Stretch::new(carried, &map, starts[0][comm.rank()] as u32);
+    let targets = targets.map(|t| Stretch::new(t.to_vec(), &map, starts[1][comm.rank()] as u32));
     let keys = partition::Keys { sources: &sources.keys, targets: targets.as_ref().map(|t| &t.keys[..]) };
     let cuts = partition::cuts_by_count(comm, &keys)?;
-    let mut settled = partition::settle(comm, &map, (sources, targets), &cuts, options.leaf)?;
+    let shared_out = |stretch: &Stretch| Points::shared_out(comm, stretch, &map, &cuts);
+    let (sources, targets) = (shared_out(&sources)?, targets.as_ref().map(shared_out).transpose()?);
+    let mut settled = partition::settle(comm, (sources, targets), options.leaf)?;
     clock.lap("sort");
 
     let vicinity = Vicinity::new(near2, periodic);
-    let view = View { comm, slice, near2, vicinity: &vicinity, map: &map };
-    let (mut essential, mut demand) = view.of(&settled)?;
+    let streams = takes(Stage::M2l);
+    let view = View { comm, slice, near2, vicinity: &vicinity, map: &map, streams };
+    let (mut essential, mut demand) = view.of(&settled, clock)?;
     if let Some(cuts) = view.even_cuts(&settled, &essential, &demand)? {
-        settled = partition::settle(comm, &map, (settled.sources, settled.targets), &cuts, options.leaf)?;
-        (essential, demand) = view.of(&settled)?;
+        settled = settled.recut(comm, &cuts, options.leaf)?;
+        clock.lap("sort");
+        (essential, demand) = view.of(&settled, clock)?;
     }
     clock.lap("boxes");
     let plan = Plan::agree(comm, &demand, &essential, &settled.partition, &settled.summaries)?;
@@ -122,7 +140,9 @@ pub fn prepare(comm: &dyn Comm, slice: &Slice, clock: &mut Clock) -> Result<Prep
     }
     clock.lap("plan");
     let section = section(comm, slice, &essential, &plan, &local, &of_leaves)?;
-    Ok(Prepared { map, settled, essential, plan, local, section, starts, pairs, streamed_m2l, work })
+    let depth = essential.nodes.iter().filter(|n| n.is_here).map(|n| n.level as u64 + 1).max().unwrap_or(0);
+    let levels = gather_u64(comm, &[depth])?.iter().map(|one| one[0] as usize).max().unwrap_or(0);
+    Ok(Prepared { map, settled, essential, plan, local, section, starts, pairs, streamed_m2l, work, levels })
 }
 
 fn columns(points: &[Vec<f64>; 3]) -> Columns<'_> {
@@ -144,20 +164,21 @@ struct View<'a> {
     near2: u64,
     vicinity: &'a Vicinity,
     map: &'a BoxMap,
+    streams: bool,
 }
 
 impl View<'_> {
-    fn of(&self, settled: &Settled) -> Result<(Essential, Demand), RankError> {
+    fn of(&self, settled: &Settled, clock: &mut Clock) -> Result<(Essential, Demand), RankError> {
         let (comm, options) = (self.comm, self.slice.options);
         let own = essential::own_nodes(settled, comm.rank(), options.leaf);
         let direct = list_options(options, self.near2).m2p_above;
-        let essential = essential::gather(comm, &settled.partition, &own, self.vicinity, direct)?;
+        let mut essential = essential::gather(comm, &settled.partition, &own, self.vicinity, direct)?;
         let nothing = || Sorted::in_order([&[]; 3], Vec::new(), self.map);
         let part = Part {
             map: *self.map,
             sources: nothing(),
             targets: settled.targets.is_some().then(nothing),
-            cells: essential.cells.clone(),
+            cells: std::mem::take(&mut essential.cells),
             leaves: Vec::new(),
             own: 0..0,
         };
@@ -166,8 +187,13 @@ impl View<'_> {
             tree.repeat(p.axes, self.near2);
         }
         let own = settled.own(comm.rank());
-        let eye = Eye { options, near2: self.near2, partition: &settled.partition, me: comm.rank(), own };
-        let demand = eye.look(&essential, &tree, self.slice.costs);
+        let (partition, me) = (&settled.partition, comm.rank());
+        let eye = Eye { options, near2: self.near2, partition, me, own, streams: self.streams };
+        clock.lap("boxes");
+        let lists = lists::build(&tree, &list_options(options, self.near2));
+        clock.lap("lists");
+        let demand = eye.look(&essential, &tree, lists, self.slice.costs);
+        essential.cells = tree.cells;
         Ok((essential, demand))
     }
 

@@ -1,12 +1,19 @@
 //! What a run on ranks reports: the seconds of each stage on each rank, work, messages and bytes.
 
 use super::comm::Traffic;
+use crate::fmm::executor::Stage;
+use crate::fmm::stats::Seconds;
 use serde::Serialize;
 use std::time::Instant;
 
 /// The stages of a rank, in the order of the table.
-pub const STAGES: [&str; 14] =
-    ["sort", "boxes", "plan", "P2M", "M2M", "exchange", "M2L", "P2L", "L2L", "L2P", "M2P", "P2P", "results", "total"];
+pub const STAGES: [&str; 15] = [
+    "sort", "boxes", "lists", "plan", "P2M", "M2M", "exchange", "M2L", "P2L", "L2L", "L2P", "M2P", "P2P", "results",
+    "total",
+];
+
+/// The names of the stages of a run: those of the far field, and P2P.
+const STAGES_OF_RUN: [&str; 8] = ["P2M", "M2M", "M2L", "P2L", "L2L", "L2P", "M2P", "P2P"];
 
 /// Adds up the seconds of stages.
 pub struct Clock {
@@ -33,6 +40,14 @@ impl Clock {
     pub fn add(&mut self, stage: &str, seconds: f64) {
         let k = STAGES.iter().position(|s| *s == stage).expect("a stage of the table");
         self.seconds[k] += seconds;
+    }
+
+    /// Gives the time since the last lap to the stages that it was noted for.
+    pub fn stages(&mut self, noted: &mut Seconds) {
+        for (stage, name) in Stage::FAR.into_iter().chain([Stage::P2p]).zip(STAGES_OF_RUN) {
+            self.add(name, *noted.of(stage));
+        }
+        self.last = Instant::now();
     }
 
     /// The time of the whole.

@@ -8,10 +8,10 @@ use super::points::Points;
 use super::solve::levels;
 use super::threads;
 use crate::data::particles::Columns;
-use crate::fmm::FmmOptions;
 use crate::fmm::tune::cost::Costs;
+use crate::fmm::{FmmOptions, list_options};
 use crate::tree::boxmap::BoxMap;
-use crate::tree::lists::near2;
+use crate::tree::lists::{self, near2};
 use crate::tree::octants::Octants;
 use crate::tree::sorted::Sorted;
 use crate::tree::{Part, Tree};
@@ -73,7 +73,7 @@ impl Whole {
             let near2 = near2(options.theta);
             let map = partition::common_box(comm, &[sources], None)?;
             let points = Points::sorted(&sources, &map, 0);
-            let settled = partition::settle(comm, &map, (points, None), &[0, END], options.leaf)?;
+            let settled = partition::settle(comm, (points, None), options.leaf)?;
             let own = essential::own_nodes(&settled, 0, options.leaf);
             let essential = essential::gather(comm, &settled.partition, &own, &Vicinity::new(near2, None), 0)?;
             let part = Part {
@@ -86,8 +86,9 @@ impl Whole {
             };
             let tree = Tree::of_part(part);
             let own = settled.own(0);
-            let eye = Eye { options, near2, partition: &settled.partition, me: 0, own };
-            let demand = eye.look(&essential, &tree, costs);
+            let eye = Eye { options, near2, partition: &settled.partition, me: 0, own, streams: false };
+            let lists = lists::build(&tree, &list_options(options, near2));
+            let demand = eye.look(&essential, &tree, lists, costs);
             let terms = Prices::terms(options);
             Ok(Whole { options: options.clone(), near2, essential, tree, demand, terms })
         });
@@ -294,8 +295,9 @@ mod tests {
                     let range = 2500 * comm.rank() / ranks..2500 * (comm.rank() + 1) / ranks;
                     let geometry = Geometry::from(particles.columns().map(|c| &c[range.clone()]));
                     let sets = vec![particles.q[range].into()];
-                    let slice = Slice { geometry, sets, hessian: false, options: &options, costs: &costs };
-                    let prepared = prepare(comm, &slice, &mut Clock::default())?;
+                    let slice =
+                        Slice { geometry, sets, hessian: false, options: &options, costs: &costs, kernel: None };
+                    let prepared = prepare(comm, &slice, &[], &mut Clock::default())?;
                     let asked: usize = prepared.plan.imports.iter().map(|side| side.multipoles.len()).sum();
                     Ok((prepared.settled.partition.clone(), prepared.count(comm.rank()), asked as u64))
                 });

@@ -8,9 +8,11 @@ use super::prepare::{Prepared, Slice, prepare};
 use super::report::{Clock, RankCount, RanksReport, STAGES, spread};
 use super::stages::{self, Found};
 use crate::data::particles::Field;
-use crate::fmm::executor::Work;
+use crate::fmm::executor::{Executor, Stage, Work};
 use crate::fmm::field::{beyond, is_beyond};
 use crate::fmm::stats::{Pairs, PerKernel, Seconds, Stats};
+use crate::job::Words;
+use hdl::Flags;
 
 /// What every rank has at the end: its slice of the results, in the order of the input, and the report of all ranks.
 #[derive(Clone, PartialEq, Debug)]
@@ -21,17 +23,19 @@ pub struct Answer {
 }
 
 /// Computes potential and gradient, and the Hessian where it is asked for, at every target, to the bits of one rank.
-pub fn solve(comm: &dyn Comm, slice: &Slice) -> Result<Answer, RankError> {
+/// Executors are those of this rank, of one kind on all ranks.
+pub fn solve(comm: &dyn Comm, slice: &Slice, executors: &mut [&mut dyn Executor]) -> Result<Answer, RankError> {
     let (mut clock, before) = (Clock::default(), comm.traffic());
-    let mut prepared = prepare(comm, slice, &mut clock)?;
-    let found = stages::run(comm, slice, &mut prepared, &mut clock)?;
+    let mut prepared = prepare(comm, slice, executors, &mut clock)?;
+    let found = stages::run(comm, slice, executors, &mut prepared, &mut clock)?;
     let fields = returned(comm, &prepared, &found)?;
     clock.lap("results");
     clock.end();
     let mut count = prepared.count(comm.rank());
     count.traffic(comm.traffic() - before);
     let report = report(comm, &prepared, &clock, count)?;
-    let stats = stats(comm, slice, &prepared, found.work, &report)?;
+    let executor = executors.iter().find(|e| e.takes(Stage::P2p)).map(|e| e.name());
+    let stats = stats(comm, slice, &prepared, Ran { found, executor, report: &report })?;
     Ok(Answer { fields, stats, report })
 }
 
@@ -42,7 +46,7 @@ fn returned(comm: &dyn Comm, prepared: &Prepared, found: &Found) -> Result<Vec<F
         None => (&prepared.settled.sources, &prepared.starts[0]),
     };
     let mut fields = Vec::new();
-    for columns in &found.columns {
+    for (columns, work) in found.columns.iter().zip(&found.work) {
         let columns: Vec<&[f64]> = columns.iter().map(|column| &column[..]).collect();
         let back = points.returned(comm, &columns, starts)?;
         let wrong = beyond(&back.iter().map(|column| &column[..]).collect::<Vec<_>>());
@@ -53,7 +57,7 @@ fn returned(comm: &dyn Comm, prepared: &Prepared, found: &Found) -> Result<Vec<F
         let mut back = back.into_iter();
         let mut next = || back.next().unwrap_or_default();
         let potential = next();
-        let gradient = Some([next(), next(), next()]);
+        let gradient = Some([next(), next(), next()]).filter(|_| work.has_gradient);
         let hessian = (columns.len() == 10).then(|| [next(), next(), next(), next(), next(), next()]);
         fields.push(Field { potential, gradient, hessian });
     }
@@ -162,25 +166,56 @@ fn report(comm: &dyn Comm, prepared: &Prepared, clock: &Clock, count: RankCount)
     Ok(RanksReport { ranks, by: String::new(), stages, imbalance, partition_level, critical_level, counts })
 }
 
+/// What was run, and by whom.
+struct Ran<'a> {
+    found: Found,
+    executor: Option<&'a str>,
+    report: &'a RanksReport,
+}
+
+/// What the kernels of all ranks did in one stage.
+#[derive(Default)]
+struct Together {
+    streamed: u64,
+    cycles: Option<u64>,
+    utilisation: Option<f64>,
+    words: Words,
+    flags: Flags,
+}
+
+impl Together {
+    /// Ranks run at the same time: the cycles are those of the slowest one.
+    fn of(comm: &dyn Comm, work: &Work) -> Result<Together, RankError> {
+        let Work { streamed, cycles, words, flags, pipelines, ii, .. } = work;
+        let own = [*streamed, cycles.unwrap_or(0), words.j, words.i, words.result, flags.0 as u64];
+        let all = gather_u64(comm, &own)?;
+        let sum = |k: usize| all.iter().map(|one| one[k]).sum::<u64>();
+        let slowest = all.iter().map(|one| one[1]).max().filter(|cycles| *cycles > 0);
+        let whole = Work { streamed: sum(0), cycles: Some(sum(1)), pipelines: *pipelines, ii: *ii, ..Work::default() };
+        Ok(Together {
+            streamed: sum(0),
+            cycles: slowest,
+            utilisation: slowest.and_then(|_| whole.utilisation()),
+            words: Words { j: sum(2), i: sum(3), result: sum(4) },
+            flags: all.iter().fold(Flags::NONE, |flags, one| flags | Flags(one[5] as u8)),
+        })
+    }
+}
+
 /// The report of one rank's run, with what all ranks did.
-fn stats(
-    comm: &dyn Comm,
-    slice: &Slice,
-    prepared: &Prepared,
-    work: Vec<Work>,
-    report: &RanksReport,
-) -> Result<Stats, RankError> {
-    let work = Work::sum(work);
-    let Pairs { p2p, m2l, m2p, p2l } = prepared.pairs;
-    let depth = prepared.essential.nodes.iter().filter(|n| n.is_here).map(|n| n.level + 1).max().unwrap_or(0);
-    let own = [p2p, m2l, m2p, p2l, prepared.streamed_m2l, work.recomputed, work.close, depth as u64];
+fn stats(comm: &dyn Comm, slice: &Slice, prepared: &Prepared, ran: Ran) -> Result<Stats, RankError> {
+    let Ran { found, executor, report } = ran;
+    let (work, m2l) = (Work::sum(found.work), Work::sum(found.m2l));
+    let Pairs { p2p, m2l: pairs_m2l, m2p, p2l } = prepared.pairs;
+    let recomputed = work.recomputed + m2l.recomputed;
+    let own = [p2p, pairs_m2l, m2p, p2l, prepared.streamed_m2l, recomputed, work.close, work.shared];
     let all = gather_u64(comm, &own)?;
     let sum = |k: usize| all.iter().map(|one| one[k]).sum::<u64>();
     let options = slice.options;
     let is_apart = prepared.settled.targets.is_some();
     let slowest = |stage: &str| report.stages.iter().find(|s| s.stage == stage).map_or(0.0, |s| s.slowest);
     let seconds = Seconds {
-        tree: ["sort", "boxes", "plan"].into_iter().map(slowest).sum(),
+        tree: ["sort", "boxes", "lists", "plan"].into_iter().map(slowest).sum(),
         p2m: slowest("P2M"),
         m2m: slowest("M2M"),
         m2l: slowest("M2L"),
@@ -192,22 +227,30 @@ fn stats(
         total: slowest("total"),
     };
     let sets = slice.sets.len() as u64;
+    let [p2p, far] = [Together::of(comm, &work)?, Together::of(comm, &m2l)?];
+    let words = |of: fn(&Words) -> u64| of(&p2p.words) + of(&far.words);
     Ok(Stats {
-        backend: crate::backends::cpu::ENTRY.name.to_string(),
+        backend: executor.unwrap_or(crate::backends::cpu::ENTRY.name).to_string(),
         n: prepared.starts[0][comm.size()] as usize,
         targets: is_apart.then(|| prepared.starts[1][comm.size()] as usize),
         order: options.order,
         lower_beyond: options.lower_beyond,
         theta: options.theta,
         leaf: options.leaf,
-        levels: all.iter().map(|one| one[7] as usize).max().unwrap_or(0),
+        levels: prepared.levels,
         seconds,
         pairs: Pairs { p2p: sum(0), m2l: sum(1), m2p: sum(2), p2l: sum(3) },
-        streamed: PerKernel { p2p: sum(0) * sets, m2l: if options.near_only { 0 } else { sum(4) * sets } },
+        // Several ranks stream to the cells that they share; each pair counts once.
+        streamed: PerKernel { p2p: p2p.streamed, m2l: if options.near_only { 0 } else { sum(4) * sets } },
         recomputed: sum(5),
         // Pairs of particles that are sources and targets were seen from both ends.
         close_pairs: if is_apart { sum(6) } else { sum(6).div_ceil(2) },
-        has_gradient: true,
+        shared_grid_points: sum(7),
+        cycles: PerKernel { p2p: p2p.cycles, m2l: far.cycles },
+        utilisation: PerKernel { p2p: p2p.utilisation, m2l: far.utilisation },
+        words: Words { j: words(|w| w.j), i: words(|w| w.i), result: words(|w| w.result) },
+        flags: (p2p.flags | far.flags).names(),
+        has_gradient: work.has_gradient,
         ..Stats::default()
     })
 }

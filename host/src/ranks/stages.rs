@@ -2,26 +2,58 @@
 
 use super::RankError;
 use super::bytes::{Reader, Writer};
-use super::comm::{Comm, Tag, gather_f64};
-use super::layout::leaves_in;
+use super::comm::{Comm, Tag, agree, gather_f64};
+use super::near::{Direct, NearField, exchange_large, is_plain, take_large};
 use super::prepare::{Prepared, Slice};
 use super::report::Clock;
 use super::travel::{send_copies, send_multipoles, share, take_copies, take_multipoles};
 use crate::arith::vector::Vectors;
 use crate::data::problem::Sources;
-use crate::data::{Force, Hessian};
-use crate::direct::p2p::tasks::{InPart, Section, large_charges};
-use crate::direct::p2p::{self, Again, Near, Out};
-use crate::fmm::executor::{Expansions, Stage, State, Work};
+use crate::fmm::executor::{Executor, Expansions, Parts, Stage, State, Work};
 use crate::fmm::options::{check_ends, check_span};
-use crate::fmm::{Outputs, Plan, Precision, native, periodic};
+use crate::fmm::stages::Stages;
+use crate::fmm::stats::Seconds;
+use crate::fmm::{self, FmmError, OfPart, Outputs, Plan, Precision, native, periodic};
 use crate::tree::charges::{Charges, Ends, span};
+use std::cell::RefCell;
 
 /// What a rank's own targets get, in their order, and what P2P did, for each set of charges.
 pub struct Found {
     /// Potential, gradient, and the Hessian where it was asked for, in the user's units.
     pub columns: Vec<Vec<Vec<f64>>>,
+    /// What P2P and M2L did.
     pub work: Vec<Work>,
+    pub m2l: Vec<Work>,
+}
+
+/// Ranks as the parts of a problem.
+struct Ranks<'a> {
+    comm: &'a dyn Comm,
+    /// Why they have failed.
+    cause: RefCell<Option<RankError>>,
+}
+
+impl Ranks<'_> {
+    fn noted<T>(&self, found: Result<T, RankError>) -> Result<T, FmmError> {
+        found.inspect_err(|e| *self.cause.borrow_mut() = Some(e.clone())).map_err(FmmError::from)
+    }
+
+    /// What the ranks themselves have said of a failure of a stage, if it was theirs.
+    fn cause(&self, e: FmmError) -> RankError {
+        self.cause.take().unwrap_or_else(|| e.into())
+    }
+}
+
+impl Parts for Ranks<'_> {
+    fn largest(&self, own: Vec<f64>) -> Result<Vec<f64>, FmmError> {
+        let all = self.noted(gather_f64(self.comm, &own))?;
+        let larger = |a: Vec<f64>, b: Vec<f64>| a.iter().zip(&b).map(|(a, b)| a.max(*b)).collect();
+        Ok(all.into_iter().reduce(larger).unwrap_or(own))
+    }
+
+    fn agree(&self, own: Result<Vec<Work>, FmmError>) -> Result<Vec<Work>, FmmError> {
+        self.noted(agree(self.comm, own.map_err(RankError::from)))
+    }
 }
 
 /// A rank's own sources, set by set, in Morton order.
@@ -54,7 +86,7 @@ fn charges(comm: &dyn Comm, slice: &Slice, prepared: &Prepared) -> Result<Vec<Ch
         }
         let own = Charges::within(map, &order, &set, &ends);
         let least = gather_f64(comm, &[own.least])?.iter().fold(f64::INFINITY, |least, one| least.min(one[0]));
-        let column = |own: &[f64]| local.layout.column(own, std::iter::empty());
+        let column = |own: &[f64]| local.layout.column(own);
         let dipoles = own.dipoles.as_ref().map(|p| p.each_ref().map(|p| column(p)));
         Ok(Charges { scaled: column(&own.scaled), dipoles, exponent: own.exponent, least })
     };
@@ -68,9 +100,11 @@ fn upward(
     prepared: &Prepared,
     plan: &Plan,
     charges: &[Charges],
+    is_native: bool,
     clock: &mut Clock,
 ) -> Result<Vec<Expansions>, RankError> {
-    let mut states: Vec<State> = charges.iter().map(|charges| state(slice, plan, charges)).collect();
+    let state = |charges| plan.state(charges, is_native, prepared.levels);
+    let mut states: Vec<State> = charges.iter().map(state).collect();
     if slice.options.near_only {
         return Ok(states.into_iter().map(|state| state.expansions).collect());
     }
@@ -88,131 +122,35 @@ fn upward(
     Ok(states.into_iter().map(|state| state.expansions).collect())
 }
 
-fn state<'a>(slice: &Slice, plan: &'a Plan, charges: &'a Charges) -> State<'a> {
-    match slice.options.near_only {
-        true => State::near(plan, charges),
-        false => State::new(plan, charges, slice.options.precision == Precision::F32 && p2p::suit_f32(charges)),
-    }
-}
-
-/// What P2P gives at each target that is here, and what it did, for each set of charges.
-struct Direct {
-    force: Vec<Vec<Force>>,
-    hessian: Vec<Vec<Hessian>>,
-    again: Vec<Again>,
-}
-
-/// P2P of the own targets: first what needs no word of other ranks.
-struct NearField<'a, T> {
-    plan: &'a Plan,
-    charges: &'a [Charges],
-    /// The sets without dipoles and Hessians, which are summed together.
-    plain: Vec<usize>,
-    inner: Option<InPart<T>>,
-    done: Direct,
-}
-
-impl<'a, T: Vectors> NearField<'a, T> {
-    fn inner(slice: &Slice, plan: &'a Plan, charges: &'a [Charges], section: Option<&'a Section>) -> NearField<'a, T> {
-        let (sets, targets) = (charges.len(), plan.tree.targets().len());
-        let hessian = vec![vec![[0.0; 6]; if slice.hessian { targets } else { 0 }]; sets];
-        let done = Direct { force: vec![vec![[0.0; 4]; targets]; sets], hessian, again: vec![Again::default(); sets] };
-        let is_plain = |set: &usize| charges[*set].dipoles.is_none() && !slice.hessian;
-        let (plain, others): (Vec<usize>, Vec<usize>) = (0..sets).partition(is_plain);
-        let mut field = NearField { plan, charges, plain, inner: None, done };
-        if section.is_some() && !field.plain.is_empty() {
-            let plain = field.near(&field.plain, false);
-            field.inner = section.map(|section| InPart::inner(&plain, section));
-        } else if !field.plain.is_empty() {
-            let sets = field.plain.clone();
-            field.one_way(&sets, false);
-        }
-        others.into_iter().for_each(|set| field.one_way(&[set], slice.hessian));
-        field
-    }
-
-    fn near(&self, sets: &[usize], hessian: bool) -> Near<'a> {
-        let charges: &'a [Charges] = self.charges;
-        let charges = sets.iter().map(|set| &charges[*set]).collect();
-        Near { tree: &self.plan.tree, lists: &self.plan.lists, charges, eps: self.plan.options.eps, hessian }
-    }
-
-    fn out(&mut self, sets: &[usize]) -> Vec<Out<'_>> {
-        let all = self.done.force.iter_mut().zip(&mut self.done.hessian).enumerate();
-        all.filter(|(set, _)| sets.contains(set)).map(|(_, (force, hessian))| Out { force, hessian }).collect()
-    }
-
-    fn one_way(&mut self, sets: &[usize], hessian: bool) {
-        let near = self.near(sets, hessian);
-        let again = near.one_way::<T>(self.out(sets));
-        sets.iter().zip(again).for_each(|(set, again)| self.done.again[*set] = again);
-    }
-
-    /// All that is left.
-    fn finish(mut self, section: Option<&Section>) -> Direct {
-        if let (Some(inner), Some(section)) = (self.inner.take(), section) {
-            let sets = self.plain.clone();
-            let near = self.near(&sets, false);
-            let again = inner.finish(&near, section, self.out(&sets));
-            sets.iter().zip(again).for_each(|(set, again)| self.done.again[*set] = again);
-        }
-        self.done
-    }
-}
-
-/// Tells the ranks that have copies of own leaves whether sums can be divided by what these act on, and gets the same.
-fn exchange_large<T: Vectors>(
-    comm: &dyn Comm,
-    prepared: &Prepared,
-    plan: &Plan,
-    plain: &[&Charges],
-    section: &mut Section,
-) -> Result<(), RankError> {
-    let sets = plain.len();
-    let Prepared { essential, local, plan: exchange, .. } = prepared;
-    section.large = vec![false; local.leaves.len() * sets];
-    let is_needed = exchange.exports.iter().any(|side| !side.copies.is_empty());
-    if is_needed {
-        let near = Near {
-            tree: &plan.tree,
-            lists: &plan.lists,
-            charges: plain.to_vec(),
-            eps: plan.options.eps,
-            hessian: false,
-        };
-        let own = large_charges::<T>(&near, section);
-        section.large[section.own.start * sets..section.own.end * sets].copy_from_slice(&own);
-    }
-    for side in exchange.exports.iter().filter(|side| !side.copies.is_empty()) {
-        let places = leaves_in(&side.copies, &local.leaves, essential);
-        let of = |place: usize| section.large[place * sets..(place + 1) * sets].iter().map(|large| *large as u8);
-        comm.send(side.rank, Tag::Large, places.into_iter().flat_map(of).collect())?;
-    }
-    Ok(())
-}
-
-fn take_large(comm: &dyn Comm, prepared: &Prepared, sets: usize, section: &mut Section) -> Result<(), RankError> {
-    let Prepared { essential, local, plan: exchange, .. } = prepared;
-    for side in exchange.imports.iter().filter(|side| !side.copies.is_empty()) {
-        let bytes = comm.receive(side.rank, Tag::Large)?;
-        for (place, large) in leaves_in(&side.copies, &local.leaves, essential).iter().zip(bytes.chunks(sets)) {
-            large.iter().enumerate().for_each(|(set, large)| section.large[place * sets + set] = *large != 0);
-        }
-    }
-    Ok(())
+/// The plan of a rank's part. Copies have no coordinates yet.
+fn plan(slice: &Slice, prepared: &mut Prepared, me: usize) -> Result<Plan, FmmError> {
+    let kernel = fmm::expanded(slice.kernel, slice.options, &prepared.map, prepared.levels)?;
+    let Prepared { settled, essential, local, pairs, streamed_m2l, .. } = prepared;
+    let counted = essential.nodes.iter().map(|n| settled.partition.owner(n.level, n.prefix) == me).collect();
+    let (tree, lists, place) =
+        (std::mem::take(&mut local.tree), std::mem::take(&mut local.lists), std::mem::take(&mut local.place));
+    let (pairs, streamed_m2l) = (*pairs, *streamed_m2l);
+    Ok(Plan::of_part(slice.options, OfPart { tree, lists, place, kernel, pairs, streamed_m2l, counted }))
 }
 
 /// Runs all stages.
-pub fn run(comm: &dyn Comm, slice: &Slice, prepared: &mut Prepared, clock: &mut Clock) -> Result<Found, RankError> {
+pub fn run(
+    comm: &dyn Comm,
+    slice: &Slice,
+    executors: &mut [&mut dyn Executor],
+    prepared: &mut Prepared,
+    clock: &mut Clock,
+) -> Result<Found, RankError> {
     match slice.options.precision {
-        Precision::F32 => run_in::<f32>(comm, slice, prepared, clock),
-        Precision::F64 => run_in::<f64>(comm, slice, prepared, clock),
+        Precision::F32 => run_in::<f32>(comm, slice, executors, prepared, clock),
+        Precision::F64 => run_in::<f64>(comm, slice, executors, prepared, clock),
     }
 }
 
 fn run_in<T: Vectors>(
     comm: &dyn Comm,
     slice: &Slice,
+    executors: &mut [&mut dyn Executor],
     prepared: &mut Prepared,
     clock: &mut Clock,
 ) -> Result<Found, RankError> {
@@ -221,23 +159,29 @@ fn run_in<T: Vectors>(
     let moments = moments(comm, slice, prepared, &charges)?;
     send_copies(comm, prepared, &charges)?;
     clock.lap("exchange");
-    let local = &mut prepared.local;
-    let part = (std::mem::take(&mut local.tree), std::mem::take(&mut local.lists));
-    let mut plan = Plan::of_part(slice.options, part, std::mem::take(&mut local.place));
-    let mut expansions = upward(comm, slice, prepared, &plan, &charges, clock)?;
+    let mut plan = agree(comm, plan(slice, prepared, comm.rank()).map_err(RankError::from))?;
+    let (parts, progress) = (Ranks { comm, cause: RefCell::default() }, &mut |_: &'static str, _: usize, _: usize| {});
+    let failed = |e: FmmError| parts.cause(e);
+    let mut run = Stages { executors, parts: &parts, seconds: Seconds::default(), progress };
+    let is_native = run.is_native();
+    let mut expansions = upward(comm, slice, prepared, &plan, &charges, is_native, clock)?;
     send_multipoles(comm, &plan, &prepared.plan.exports, &expansions)?;
     take_copies(comm, prepared, &mut plan.tree, &mut charges)?;
-    let mut section = prepared.section.take();
-    let plain: Vec<&Charges> = charges.iter().filter(|c| c.dipoles.is_none() && !slice.hessian).collect();
+    let plan = plan;
+    agree(comm, run.executors.iter_mut().try_for_each(|e| e.bind(&plan)).map_err(RankError::from))?;
+    let (mut near, native) = sides(&run, &plan, &charges).map_err(failed)?;
+    let plain: Vec<&Charges> = native.iter().map(|set| &charges[*set]).filter(|c| is_plain(slice, c)).collect();
+    let mut section = prepared.section.take().filter(|_| !plain.is_empty());
     if let Some(section) = &mut section {
         exchange_large::<T>(comm, prepared, &plan, &plain, section)?;
     }
     clock.lap("exchange");
     // P2P of leaves that need no word of others, while multipoles travel.
-    let (near, taken) = std::thread::scope(|scope| {
-        let near = scope.spawn(|| NearField::<T>::inner(slice, &plan, &charges, section.as_ref()));
+    let (direct, taken) = std::thread::scope(|scope| {
+        let inner = || NearField::<T>::inner(slice, &plan, &charges, &native, section.as_ref());
+        let direct = scope.spawn(inner);
         let taken = take_multipoles(comm, &plan, &prepared.plan.imports, &mut expansions);
-        (near.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), taken)
+        (direct.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), taken)
     });
     taken?;
     clock.lap("P2P");
@@ -246,52 +190,60 @@ fn run_in<T: Vectors>(
         take_large(comm, prepared, plain.len(), section)?;
     }
     clock.lap("exchange");
-    let mut states: Vec<State> = charges.iter().map(|charges| state(slice, &plan, charges)).collect();
     let targets = plan.tree.targets().len();
-    for (state, expansions) in states.iter_mut().zip(expansions) {
-        state.expansions = expansions;
-        state.hessian = vec![[0.0; 6]; if slice.hessian { targets } else { 0 }];
-    }
-    if !slice.options.near_only {
-        let stages =
-            [(Stage::M2l, "M2L"), (Stage::P2l, "P2L"), (Stage::L2l, "L2L"), (Stage::L2p, "L2P"), (Stage::M2p, "M2P")];
-        for (stage, name) in stages {
-            native::run(stage, &mut states);
-            clock.lap(name);
+    let with = |(charges, expansions)| {
+        let hessian = vec![[0.0; 6]; if slice.hessian { targets } else { 0 }];
+        State { expansions, hessian, ..State::near(&plan, charges) }
+    };
+    let mut states: Vec<State> = charges.iter().zip(expansions).map(with).collect();
+    let far: &[Stage] = if slice.options.near_only { &[] } else { &Stage::FAR[2..] };
+    let (m2l, p2p) = match (near.is_empty(), run.has_two_sides(far)) {
+        (true, _) => (run.far_field(far, &mut states).map_err(failed)?, Vec::new()),
+        (false, true) => {
+            let (m2l, p2p, _) = run.both_sides(far, &mut states, &mut near).map_err(failed)?;
+            (m2l, p2p)
         }
+        (false, false) => {
+            let m2l = run.far_field(far, &mut states).map_err(failed)?;
+            (m2l, run.stage(Stage::P2p, &mut near).map_err(failed)?)
+        }
+    };
+    clock.stages(&mut run.seconds);
+    let mut direct = direct.finish(known.as_ref());
+    let on_executor = (0..charges.len()).filter(|set| !native.contains(set));
+    for (set, (state, work)) in on_executor.zip(near.into_iter().zip(p2p)) {
+        direct[set] = Direct { force: state.force, work, ..Direct::default() };
     }
-    let direct = near.finish(known.as_ref());
-    let found = write(slice, prepared, own_targets, states, direct, &moments);
+    let found = write(slice, own_targets, states, direct, &moments);
     clock.lap("P2P");
-    Ok(found)
+    Ok(Found { m2l, ..found })
+}
+
+/// States for P2P of the sets of charges that an executor runs on all ranks, and the other sets.
+fn sides<'a>(run: &Stages, plan: &'a Plan, charges: &'a [Charges]) -> Result<(Vec<State<'a>>, Vec<usize>), FmmError> {
+    let all = 0..charges.len();
+    if run.taker(Stage::P2p).is_none() {
+        return Ok((Vec::new(), all.collect()));
+    }
+    let states: Vec<State> = charges.iter().map(|charges| State::near(plan, charges)).collect();
+    let suited = run.suited(Stage::P2p, &states)?;
+    let native = all.filter(|set| suited[*set].is_none()).collect();
+    Ok((
+        states.into_iter().zip(&suited).filter(|(_, suited)| suited.is_some()).map(|(state, _)| state).collect(),
+        native,
+    ))
 }
 
 /// Brings far and near field together, in the user's units.
-fn write(
-    slice: &Slice,
-    prepared: &Prepared,
-    count: usize,
-    states: Vec<State>,
-    direct: Direct,
-    moments: &[[f64; 5]],
-) -> Found {
-    let mut found = Found { columns: Vec::new(), work: Vec::new() };
-    let near = direct.force.into_iter().zip(direct.hessian).zip(direct.again);
-    for ((set, mut state), ((force, hessian), again)) in states.into_iter().enumerate().zip(near) {
+fn write(slice: &Slice, count: usize, states: Vec<State>, direct: Vec<Direct>, moments: &[[f64; 5]]) -> Found {
+    let mut found = Found { columns: Vec::new(), work: Vec::new(), m2l: Vec::new() };
+    for ((set, mut state), Direct { force, hessian, work }) in states.into_iter().enumerate().zip(direct) {
         let add = |to: &mut [f64], from: &[f64]| to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
         state.force.iter_mut().zip(&force).for_each(|(to, from)| add(to, from));
         state.hessian.iter_mut().zip(&hessian).for_each(|(to, from)| add(to, from));
         if periodic::has_background(slice.options) {
             periodic::add_background_of(&mut state, moments[set]);
         }
-        let work = Work {
-            streamed: prepared.pairs.p2p,
-            recomputed: again.targets,
-            close: again.pairs,
-            wide: again.wide,
-            has_gradient: true,
-            ..Work::default()
-        };
         let mut columns = vec![vec![0.0; count]; if slice.hessian { 10 } else { 4 }];
         let mut rest = columns.iter_mut().map(|column| &mut column[..]);
         let mut next = || rest.next().expect("there are as many columns");

@@ -1,34 +1,74 @@
 //! Runs on several ranks, which are threads, against the run without ranks: the same bits.
 
+mod executors;
+mod extremes;
+
 use super::prepare::Slice;
 use super::solve::{Answer, solve};
 use super::{RankError, threads};
+use crate::backends::{self, BackendOptions};
 use crate::data::input::{Input, Set};
 use crate::data::particles::{Field, Particles};
 use crate::data::periodic::Periodic;
 use crate::data::problem::{Geometry, Sources};
 use crate::data::random::{Charge, Distribution, generate};
 use crate::expansion::basis::Basis;
+use crate::fmm::executor::Executor;
+use crate::fmm::offload::Pipelines;
+use crate::fmm::stats::Stats;
 use crate::fmm::tune::cost::Costs;
-use crate::fmm::{FmmOptions, Plan, Precision};
+use crate::fmm::{FmmOptions, Plan, Precision, Solutions};
+use executors::{Card, kernels, shipped};
+use pg2::graph::Graph;
 
 /// A problem, and how its input is cut into slices.
 struct Problem {
     input: Input,
     options: FmmOptions,
     hessian: bool,
+    runner: Runner,
+}
+
+/// What runs stages besides native code.
+#[derive(Clone)]
+enum Runner {
+    None,
+    Kernels { backend: &'static str, p2p: Graph, m2l: Option<Graph> },
+    Card,
+}
+
+impl Runner {
+    fn kernel(&self) -> Option<&Graph> {
+        match self {
+            Runner::Kernels { p2p, .. } => Some(p2p),
+            _ => None,
+        }
+    }
+
+    /// Opens it for one rank.
+    fn with<T>(&self, work: impl FnOnce(&mut [&mut dyn Executor]) -> T) -> T {
+        match self {
+            Runner::None => work(&mut []),
+            Runner::Card => work(&mut [&mut Card]),
+            Runner::Kernels { backend, p2p, m2l } => {
+                let entry = backends::find(backend).unwrap().0;
+                let mut backend = (entry.open)(&BackendOptions { threads: 1, ..BackendOptions::default() });
+                work(&mut [&mut Pipelines::new(&mut *backend, p2p, m2l.as_ref())])
+            }
+        }
+    }
 }
 
 impl Problem {
     fn new(particles: Particles, options: FmmOptions) -> Problem {
-        Problem { input: particles.into(), options, hessian: false }
+        Problem { input: particles.into(), options, hessian: false, runner: Runner::None }
     }
 
     /// What one process gives without ranks.
-    fn alone(&self) -> Vec<Field> {
-        let plan = Plan::new(self.input.geometry(), &self.options).unwrap();
+    fn alone(&self) -> Solutions {
+        let plan = Plan::for_kernel(self.input.geometry(), &self.options, self.runner.kernel()).unwrap();
         let sources = self.input.sources();
-        plan.solve_all(&sources, self.hessian, &mut [], &mut |_, _, _| {}).unwrap().fields
+        self.runner.with(|executors| plan.solve_all(&sources, self.hessian, executors, &mut |_, _, _| {})).unwrap()
     }
 
     /// On so many ranks, with the input in even slices.
@@ -56,7 +96,9 @@ impl Problem {
                 dipoles: x.as_deref().map(|x| [x, y.as_deref().unwrap(), z.as_deref().unwrap()]),
             });
             let (options, hessian) = (&self.options, self.hessian);
-            solve(comm, &Slice { geometry, sets: sets.collect(), hessian, options, costs: &costs })
+            let kernel = self.runner.kernel();
+            let slice = Slice { geometry, sets: sets.collect(), hessian, options, costs: &costs, kernel };
+            self.runner.with(|executors| solve(comm, &slice, executors))
         })
     }
 
@@ -65,7 +107,12 @@ impl Problem {
         let mut last = Vec::new();
         for ranks in all_ranks {
             last = self.on(*ranks).into_iter().map(|answer| answer.unwrap()).collect();
-            assert_equal(&last, &wanted, &format!("{what} on {ranks} ranks"));
+            assert_equal(&last, &wanted.fields, &format!("{what} on {ranks} ranks"));
+            let counted =
+                |s: &Stats| (s.pairs, s.streamed, s.recomputed, s.close_pairs, s.shared_grid_points, s.levels);
+            assert_eq!(counted(&last[0].stats), counted(&wanted.stats), "{what} on {ranks} ranks");
+            let named = |s: &Stats| (s.backend.clone(), s.flags.clone(), s.has_gradient);
+            assert_eq!(named(&last[0].stats), named(&wanted.stats), "{what} on {ranks} ranks");
         }
         last
     }
@@ -158,7 +205,7 @@ fn ranks_without_particles_take_part() {
     // All of the input is on the second rank; the others have none.
     let found = problem.cut(4, |n, rank| if rank < 2 { 0 } else { n });
     let found: Vec<Answer> = found.into_iter().map(|answer| answer.unwrap()).collect();
-    assert_equal(&found, &wanted, "one rank reads all");
+    assert_equal(&found, &wanted.fields, "one rank reads all");
 }
 
 #[test]

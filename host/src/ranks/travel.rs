@@ -4,7 +4,6 @@ use super::RankError;
 use super::bytes::{Reader, Writer};
 use super::comm::{Comm, Tag};
 use super::demand::Side;
-use super::layout::Known;
 use super::prepare::Prepared;
 use crate::arith::lanes::Real;
 use crate::expansion::Expansion;
@@ -43,7 +42,7 @@ pub fn take_copies(
     tree: &mut Tree,
     charges: &mut [Charges],
 ) -> Result<(), RankError> {
-    let mut copies = Vec::new();
+    let map = prepared.map;
     for side in prepared.plan.imports.iter().filter(|side| !side.copies.is_empty()) {
         let bytes = comm.receive(side.rank, Tag::Copies)?;
         let mut bytes = Reader::new(&bytes);
@@ -57,8 +56,12 @@ pub fn take_copies(
             };
             side.copies.iter().map(one).collect::<Vec<Vec<f64>>>()
         };
-        let [x, y, z] = [cut(bytes.f64s()?), cut(bytes.f64s()?), cut(bytes.f64s()?)];
-        copies.extend(places.iter().zip(x.into_iter().zip(y).zip(z)).map(|(at, ((x, y), z))| (*at, [x, y, z])));
+        let at = [bytes.f64s()?, bytes.f64s()?, bytes.f64s()?];
+        tree.sources.put(
+            at.each_ref().map(|column| &column[..]),
+            &map,
+            places.iter().zip(side.copies.iter().map(|s| s.1)),
+        );
         for own in charges.iter_mut() {
             for column in std::iter::once(&mut own.scaled).chain(own.dipoles.iter_mut().flatten()) {
                 for (at, part) in places.iter().zip(cut(bytes.f64s()?)) {
@@ -67,10 +70,7 @@ pub fn take_copies(
             }
         }
     }
-    let Prepared { map, settled, local, .. } = prepared;
-    let known = Known { map, sources: settled.sources.places(), targets: None };
-    let sources = local.layout.sources(&known, known.sources, &copies);
-    tree.set_sources(sources);
+    tree.count_twins();
     Ok(())
 }
 

@@ -28,20 +28,33 @@ const TASK: usize = 1 << 12;
 
 /// Keys and input indices in the order of Morton key, then of X, then of the input: particles of one X stand together.
 pub fn sorted(columns: Columns, map: &BoxMap) -> (Vec<u64>, Vec<u32>) {
-    let mut keyed = by_bucket(&keys(columns, map));
     let finish = |part: &mut [Keyed]| {
-        sort_bucket(part);
         for group in part.chunk_by_mut(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
             let grid = |k: u32| [0, 1, 2].map(|a| BoxMap::grid(map.unit(a, map.scaled(columns[a][k as usize]))));
             group.sort_by_cached_key(|e| (grid(e.1), e.1));
         }
     };
+    by_key_and(&keys(columns, map), finish)
+}
+
+/// Keys and indices in the order of the keys; equal ones stay in theirs.
+pub fn by_key(keys: &[u64]) -> (Vec<u64>, Vec<u32>) {
+    by_key_and(keys, |_| {})
+}
+
+/// The same, after something else is done with each part that holds all of some keys.
+fn by_key_and(keys: &[u64], finish: impl Fn(&mut [Keyed]) + Sync) -> (Vec<u64>, Vec<u32>) {
+    let mut keyed = by_bucket(keys);
     let mut parts: Vec<&mut [Keyed]> = keyed.chunk_by_mut(|a, b| bucket(a.0) == bucket(b.0)).collect();
-    parts.par_iter_mut().for_each(|part| finish(part));
+    parts.par_iter_mut().for_each(|part| {
+        sort_bucket(part);
+        finish(part);
+    });
     (keyed.par_iter().map(|e| e.0).collect(), keyed.par_iter().map(|e| e.1).collect())
 }
 
-fn keys(columns: Columns, map: &BoxMap) -> Vec<u64> {
+/// The Morton keys of particles.
+pub fn keys(columns: Columns, map: &BoxMap) -> Vec<u64> {
     let [x, y, z] = columns;
     let mut keys = vec![0; x.len()];
     let places = x.par_chunks(TASK).zip(y.par_chunks(TASK)).zip(z.par_chunks(TASK));
@@ -85,7 +98,7 @@ fn by_bucket(keys: &[u64]) -> Vec<Keyed> {
             sum += std::mem::replace(&mut counts[bucket], sum);
         }
     }
-    let mut sorted: Vec<Keyed> = vec![(0, 0); keys.len()];
+    let mut sorted: Vec<Keyed> = Vec::with_capacity(keys.len());
     let out = Places(sorted.as_mut_ptr());
     keys.par_chunks(chunk).zip(places).enumerate().for_each(|(c, (keys, mut places))| {
         for (k, key) in keys.iter().enumerate() {
@@ -95,6 +108,8 @@ fn by_bucket(keys: &[u64]) -> Vec<Keyed> {
             *place += 1;
         }
     });
+    // SAFETY: every place was written.
+    unsafe { sorted.set_len(keys.len()) };
     sorted
 }
 

@@ -45,6 +45,24 @@ impl Sorted {
         Sorted { order, scaled, input, unit, grid, twins: Vec::new(), shift: map.shift }
     }
 
+    /// Gives points other places: those of `columns` in stretches, each with its first point and its number.
+    pub(crate) fn put<'s>(&mut self, columns: Columns, map: &BoxMap, stretches: impl Iterator<Item = (&'s u32, u32)>) {
+        let new = Sorted::in_order(columns, Vec::new(), map);
+        let mut from = 0;
+        for (first, count) in stretches {
+            let (to, of) = (*first as usize..(first + count) as usize, from..from + count as usize);
+            from = of.end;
+            for a in 0..3 {
+                self.scaled[a][to.clone()].copy_from_slice(&new.scaled[a][of.clone()]);
+                self.unit[a][to.clone()].copy_from_slice(&new.unit[a][of.clone()]);
+                if let (Some(input), Some(new)) = (&mut self.input, &new.input) {
+                    input[a][to.clone()].copy_from_slice(&new[a][of.clone()]);
+                }
+            }
+            self.grid[to].copy_from_slice(&new.grid[of]);
+        }
+    }
+
     pub fn len(&self) -> usize {
         self.order.len()
     }

@@ -175,7 +175,7 @@ fn whole_periods_change_nothing_to_the_bit() {
 
 #[test]
 fn f32_units_and_softening_keep_their_accuracy() {
-    let p = generate(2000, Distribution::Uniform, Charge::Random, 12);
+    let p = generate(1000, Distribution::Uniform, Charge::Random, 12);
     for axes in [[true; 3], [true, true, false], [false, false, true]] {
         for (precision, eps, length) in [
             (Precision::F32, 0.0, 1.0),

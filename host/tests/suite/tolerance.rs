@@ -138,7 +138,7 @@ fn a_wanted_error_is_kept_at_other_targets() {
 /// Not all targets are summed directly.
 #[test]
 fn a_wanted_error_is_kept_where_targets_are_many() {
-    let all = cases(&[30_000], 1, None, 20).into_iter();
+    let all = cases(&[20_000], 1, None, 20).into_iter();
     let is_hard = |case: &Case| {
         let distributions = [Distribution::Uniform, Distribution::Sphere, Distribution::Plummer];
         case.charge == Charge::Random && distributions.contains(&case.distribution)

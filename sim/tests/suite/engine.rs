@@ -90,7 +90,7 @@ fn one_lane_and_narrow_records_agree_with_the_model() {
 
 #[test]
 fn eight_lanes_on_32_bits_agree_with_the_model() {
-    random_streams(&config(layout(&["int32", "int40"], &["int64", "float18.9"], &["int32"], MIXED), 8, 32, 7), 24);
+    random_streams(&config(layout(&["int32", "int40"], &["int64", "float18.9"], &["int32"], MIXED), 8, 32, 7), 12);
 }
 
 #[test]

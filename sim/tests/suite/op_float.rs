@@ -217,6 +217,7 @@ fn narrow_operators_agree_with_their_bits_at_150_mhz() {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn wide_operators_agree_with_their_bits_at_150_mhz() {
     check(cases(&["float25.16", "float32.23", "float55.52", "float64.52"], false), 150.0);
 }

@@ -107,6 +107,7 @@ fn check(logs: &[&str], mhz: f64) {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn all_operators_agree_with_their_bits_at_150_mhz() {
     check(&["log5.1", "log8.3", "log17.8"], 150.0);
 }

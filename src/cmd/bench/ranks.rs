@@ -3,7 +3,7 @@
 
 use super::Args;
 use super::fmm::wrong;
-use crate::cmd::explore::picture::{Log, escaped};
+use crate::chart::{self, Axis, Chart, Style};
 use crate::failure::Failure;
 use crate::output::{self, say};
 use host::data::problem::Geometry;
@@ -23,11 +23,8 @@ const PARTICLES: usize = 256;
 const MEASURED: [usize; 2] = [32, 8];
 const MEASURED_RANKS: [usize; 4] = [1, 2, 4, 8];
 
-const DISTRIBUTIONS: [(&str, Distribution, &str); 3] = [
-    ("uniform", Distribution::Uniform, "#2f6f9f"),
-    ("sphere", Distribution::Sphere, "#4d8f3a"),
-    ("plummer", Distribution::Plummer, "#a0522d"),
-];
+const DISTRIBUTIONS: [(&str, Distribution); 3] =
+    [("uniform", Distribution::Uniform), ("sphere", Distribution::Sphere), ("plummer", Distribution::Plummer)];
 
 fn options() -> FmmOptions {
     FmmOptions { order: 4, leaf: 32, basis: Basis::Solid, precision: Precision::F32, ..FmmOptions::default() }
@@ -40,7 +37,6 @@ fn failed(e: RankError) -> Failure {
 /// A distribution on each number of ranks.
 struct Series {
     name: &'static str,
-    colour: &'static str,
     rows: Vec<Simulated>,
 }
 
@@ -50,7 +46,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let ranks: Vec<usize> = powers.collect();
     let (options, costs, n) = (options(), Costs::default(), PARTICLES * most);
     let mut all = Vec::new();
-    for (name, distribution, colour) in DISTRIBUTIONS {
+    for (name, distribution) in DISTRIBUTIONS {
         let particles = generate(n, distribution, distribution.default_charge(), 1);
         let whole = Whole::new(particles.columns(), &options, &costs).map_err(failed)?;
         say!("  {name}: {} boxes", whole.boxes())?;
@@ -87,7 +83,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         if let Some(growth) = growth(&rows) {
             say!("  bytes of multipoles grow as P^{growth:.2} (the paper's estimate: P^0.33)")?;
         }
-        all.push(Series { name, colour, rows });
+        all.push(Series { name, rows });
     }
     say!(
         "  input: {n} particles, seed 1, leaf 32, order 4, solid harmonics. `levels`: partition and critical level; MB: multipoles,"
@@ -131,11 +127,12 @@ fn model(uniform: &Series, most: usize, options: &FmmOptions, costs: &Costs) -> 
                     let range = n * comm.rank() / ranks..n * (comm.rank() + 1) / ranks;
                     let geometry = Geometry::from(particles.columns().map(|c| &c[range.clone()]));
                     let sets = vec![particles.q[range.clone()].into()];
-                    solve(comm, &Slice { geometry, sets, hessian: false, options, costs })
+                    let slice = Slice { geometry, sets, hessian: false, options, costs, kernel: None };
+                    solve(comm, &slice, &mut [])
                 });
                 let report = found.into_iter().next().expect("there is a rank").map_err(failed)?.report;
                 let of = |name: &str| report.stages.iter().find(|s| s.stage == name).map_or(0.0, |s| s.slowest);
-                seconds.push(of("boxes") + of("plan") + of("exchange"));
+                seconds.push(of("boxes") + of("lists") + of("plan") + of("exchange"));
                 let boxes = report.counts.iter().map(|c| c.domestic + c.export).sum::<u64>() as f64;
                 let (terms, critical_level) = (25.0, report.critical_level as f64);
                 case = Some(Case { boxes, ranks: ranks as f64, terms, critical_level });
@@ -200,54 +197,23 @@ fn csv(all: &[Series]) -> String {
     out
 }
 
-const PANEL: (f64, f64) = (560.0, 360.0);
-const LEFT: f64 = 80.0;
-const TOP: f64 = 60.0;
-
-/// A name, a colour and points.
-type Line = (&'static str, &'static str, Vec<(f64, f64)>);
-
 /// Bytes of multipoles by ranks, with the growth that the paper estimates.
 fn svg(all: &[Series], n: usize) -> String {
-    let (width, height) = (LEFT + PANEL.0 + 240.0, TOP + PANEL.1 + 60.0);
-    let (right, bottom) = (LEFT + PANEL.0, TOP + PANEL.1);
     let first = &all[0].rows;
     let estimate = |r: &Simulated| first[0].multipole_bytes as f64 * (r.ranks as f64 / first[0].ranks as f64).cbrt();
-    let estimated: Vec<(f64, f64)> = first.iter().map(|r| (r.ranks as f64, estimate(r))).collect();
-    let mut lines: Vec<Line> = vec![("P^(1/3)", "#999", estimated)];
-    for series in all {
-        let points = series.rows.iter().map(|r| (r.ranks as f64, r.multipole_bytes as f64)).collect();
-        lines.push((series.name, series.colour, points));
+    let estimated = first.iter().map(|r| (r.ranks as f64, estimate(r))).collect();
+    let mut series = vec![chart::Series::new("P^(1/3)", chart::BESIDE, Style::Curve, estimated)];
+    for (k, Series { name, rows }) in all.iter().enumerate() {
+        let points = rows.iter().map(|r| (r.ranks as f64, r.multipole_bytes as f64)).collect();
+        series.push(chart::Series::new(*name, k, Style::Line, points));
     }
-    lines.iter_mut().for_each(|line| line.2.retain(|p| p.1 > 0.0));
-    let points = || lines.iter().flat_map(|line| line.2.iter());
-    let x = Log::around(points().map(|p| p.0), LEFT, right);
-    let y = Log::around(points().map(|p| p.1), bottom, TOP);
-    let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
-         font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#222\">\n\
-         <rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>\n\
-         <text x=\"{LEFT}\" y=\"28\" font-size=\"15\">Bytes of multipoles that ranks exchange, {n} particles</text>\n\
-         <rect x=\"{LEFT}\" y=\"{TOP}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#999\"/>\n",
-        PANEL.0, PANEL.1
-    );
-    for tick in x.ticks() {
-        let at = x.at(tick);
-        let _ = writeln!(out, "<text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{tick:.0e}</text>", bottom + 18.0);
+    Chart {
+        title: format!("Bytes of multipoles that ranks exchange, {n} particles"),
+        note: String::new(),
+        x: Axis::log("ranks P"),
+        y: Axis::log("bytes"),
+        series,
+        rules: Vec::new(),
     }
-    for tick in y.ticks() {
-        let at = y.at(tick);
-        let _ = writeln!(out, "<line x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{right}\" y2=\"{at:.1}\" stroke=\"#eee\"/>");
-        let _ = writeln!(out, "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{tick:.0e}</text>", LEFT - 8.0, at + 4.0);
-    }
-    let middle = (LEFT + right) / 2.0;
-    let _ = writeln!(out, "<text x=\"{middle}\" y=\"{}\" text-anchor=\"middle\">ranks P</text>", bottom + 42.0);
-    for (k, (name, colour, points)) in lines.iter().enumerate() {
-        let points: Vec<String> = points.iter().map(|p| format!("{:.1},{:.1}", x.at(p.0), y.at(p.1))).collect();
-        let points = points.join(" ");
-        let _ = writeln!(out, "<polyline points=\"{points}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>");
-        let at = TOP + 20.0 + 20.0 * k as f64;
-        let _ = writeln!(out, "<text x=\"{}\" y=\"{at}\" fill=\"{colour}\">{}</text>", right + 14.0, escaped(name));
-    }
-    out + "</svg>\n"
+    .svg()
 }

@@ -2,6 +2,8 @@
 
 use super::Axis;
 use super::point::Point;
+use crate::chart::axis::Scale;
+use crate::chart::{escaped, opened};
 use std::fmt::Write;
 
 /// Sides of a panel and what lies around it, in pixels.
@@ -12,48 +14,6 @@ const TOP: f64 = 70.0;
 const BOTTOM: f64 = 100.0;
 /// Width of a digit of a label and height of its line, in pixels.
 const DIGIT: (f64, f64) = (7.0, 12.0);
-
-/// A logarithmic axis.
-pub struct Log {
-    low: f64,
-    high: f64,
-    from: f64,
-    to: f64,
-}
-
-impl Log {
-    /// Around positive values, with a little room.
-    pub fn around(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Log {
-        let (low, high) = values.fold((f64::INFINITY, 0f64), |(l, h), x| (l.min(x), h.max(x)));
-        let (low, high) = if low <= high { (low, high) } else { (0.1, 1.0) };
-        // At least a factor of 2, so that the ticks below find a place.
-        let middle = (low * high).sqrt();
-        let (low, high) = (low.min(middle / 1.5), high.max(middle * 1.5));
-        let room = (high / low).powf(0.06);
-        Log { low: low / room, high: high * room, from, to }
-    }
-
-    pub fn at(&self, x: f64) -> f64 {
-        self.from + (self.to - self.from) * (x / self.low).ln() / (self.high / self.low).ln()
-    }
-
-    /// Round numbers: powers of ten where they are many, else 1, 2 and 5 times them, else all digits.
-    pub fn ticks(&self) -> Vec<f64> {
-        let decades = (self.high / self.low).log10();
-        let digits: &[i32] = match decades {
-            d if d > 3.0 => &[1],
-            d if d > 0.9 => &[1, 2, 5],
-            _ => &[1, 2, 3, 4, 5, 6, 7, 8, 9],
-        };
-        let powers = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
-        let all = powers.flat_map(|p| digits.iter().map(move |d| *d as f64 * 10f64.powi(p)));
-        all.filter(|x| (self.low..=self.high).contains(x)).collect()
-    }
-}
-
-pub fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
 
 /// A cost or an error as a tick shows it.
 fn tick(x: f64) -> String {
@@ -71,23 +31,20 @@ pub fn svg(kernel: &str, axes: &[Axis], points: &[Point]) -> String {
     let shown: Vec<usize> = (0..3).filter(|c| points.iter().all(|p| p.costs()[*c] > 0)).collect();
     let width = LEFT + shown.len().max(1) as f64 * (PANEL.0 + GAP);
     let height = TOP + PANEL.1 + BOTTOM;
-    let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
-         font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#222\">\n\
-         <rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>\n"
-    );
+    let mut out = opened(width, height);
     let varied: Vec<&str> = axes.iter().map(|a| a.name.as_str()).collect();
     let title = escaped(&format!("{kernel}: error against cost over {}", varied.join(" and ")));
-    let _ = writeln!(out, "<text x=\"{LEFT}\" y=\"26\" font-size=\"16\" font-weight=\"bold\">{title}</text>");
+    let _ =
+        writeln!(out, "<text x=\"{LEFT}\" y=\"26\" font-size=\"16\" font-weight=\"bold\" class=\"ink\">{title}</text>");
     let outputs = points[0].errors.iter().map(|e| e.output.as_str()).collect::<Vec<_>>().join(", ");
     let measure = escaped(&format!("relative L2 error against f64, the largest of {outputs}"));
-    let _ = writeln!(out, "<text x=\"{LEFT}\" y=\"46\" fill=\"#666\">{measure}</text>");
+    let _ = writeln!(out, "<text x=\"{LEFT}\" y=\"46\" class=\"soft\">{measure}</text>");
     // Errors of 0 and those beyond all numbers lie on the frame.
     let finite = points.iter().map(|p| p.error).filter(|e| *e > 0.0 && e.is_finite());
-    let y = Log::around(finite, TOP + PANEL.1, TOP);
+    let y = Scale::log(finite, TOP + PANEL.1, TOP);
     for (panel, cost) in shown.iter().enumerate() {
         let left = LEFT + panel as f64 * (PANEL.0 + GAP);
-        let x = Log::around(points.iter().map(|p| p.costs()[*cost] as f64), left, left + PANEL.0);
+        let x = Scale::log(points.iter().map(|p| p.costs()[*cost] as f64), left, left + PANEL.0);
         frame(&mut out, &x, &y, names[*cost], panel == 0);
         scatter(&mut out, &x, &y, points, *cost);
     }
@@ -96,24 +53,25 @@ pub fn svg(kernel: &str, axes: &[Axis], points: &[Point]) -> String {
 }
 
 /// Grid lines, ticks and the name of the cost.
-fn frame(out: &mut String, x: &Log, y: &Log, name: &str, first: bool) {
+fn frame(out: &mut String, x: &Scale, y: &Scale, name: &str, first: bool) {
     for t in y.ticks() {
         let at = y.at(t);
-        let _ = writeln!(out, "<path d=\"M{:.1} {at:.1}H{:.1}\" stroke=\"#e4e4e4\"/>", x.from, x.to);
+        let _ = writeln!(out, "<path d=\"M{:.1} {at:.1}H{:.1}\" class=\"grid\"/>", x.from, x.to);
         if first {
             let (px, py) = (x.from - 8.0, at + 4.0);
-            let _ = writeln!(out, "<text x=\"{px:.1}\" y=\"{py:.1}\" text-anchor=\"end\">{}</text>", tick(t));
+            let _ =
+                writeln!(out, "<text x=\"{px:.1}\" y=\"{py:.1}\" text-anchor=\"end\" class=\"ink\">{}</text>", tick(t));
         }
     }
     let mut free = f64::NEG_INFINITY;
     for t in x.ticks() {
         let at = x.at(t);
-        let _ = writeln!(out, "<path d=\"M{at:.1} {:.1}V{:.1}\" stroke=\"#e4e4e4\"/>", y.from, y.to);
+        let _ = writeln!(out, "<path d=\"M{at:.1} {:.1}V{:.1}\" class=\"grid\"/>", y.from, y.to);
         // Labels do not run into each other.
         if at > free {
             let _ = writeln!(
                 out,
-                "<text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+                "<text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\" class=\"ink\">{}</text>",
                 y.from + 18.0,
                 tick(t)
             );
@@ -123,15 +81,18 @@ fn frame(out: &mut String, x: &Log, y: &Log, name: &str, first: bool) {
     let (w, h) = (x.to - x.from, y.from - y.to);
     let _ = writeln!(
         out,
-        "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{w:.1}\" height=\"{h:.1}\" fill=\"none\" stroke=\"#888\"/>",
+        "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{w:.1}\" height=\"{h:.1}\" class=\"frame\"/>",
         x.from, y.to
     );
     let (px, py) = ((x.from + x.to) / 2.0, y.from + 40.0);
-    let _ = writeln!(out, "<text x=\"{px:.1}\" y=\"{py:.1}\" text-anchor=\"middle\" font-size=\"13\">{name}</text>");
+    let _ = writeln!(
+        out,
+        "<text x=\"{px:.1}\" y=\"{py:.1}\" text-anchor=\"middle\" font-size=\"13\" class=\"ink\">{name}</text>"
+    );
 }
 
 /// The points, and the front of this cost alone.
-fn scatter(out: &mut String, x: &Log, y: &Log, points: &[Point], cost: usize) {
+fn scatter(out: &mut String, x: &Scale, y: &Scale, points: &[Point], cost: usize) {
     let place = |p: &Point| (x.at(p.costs()[cost] as f64), y.at(p.error.clamp(y.low, y.high)));
     let mut sorted: Vec<&Point> = points.iter().collect();
     sorted.sort_by(|a, b| {
@@ -167,7 +128,8 @@ fn scatter(out: &mut String, x: &Log, y: &Log, points: &[Point], cost: usize) {
         if p.front {
             let label = p.numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
             if let Some((at, base)) = labels.place(px, py, &label) {
-                let _ = writeln!(out, "<text x=\"{at:.1}\" y=\"{base:.1}\" font-size=\"11\">{label}</text>");
+                let _ =
+                    writeln!(out, "<text x=\"{at:.1}\" y=\"{base:.1}\" font-size=\"11\" class=\"ink\">{label}</text>");
             }
         }
     }
@@ -228,7 +190,7 @@ fn legend(out: &mut String, axes: &[Axis], y: f64) {
             "<circle cx=\"{x:.1}\" cy=\"{:.1}\" r=\"{r}\" fill=\"{fill}\" stroke=\"{stroke}\"/>",
             y - 4.0
         );
-        let _ = writeln!(out, "<text x=\"{:.1}\" y=\"{y:.1}\">{}</text>", x + 12.0, escaped(&text));
+        let _ = writeln!(out, "<text x=\"{:.1}\" y=\"{y:.1}\" class=\"ink\">{}</text>", x + 12.0, escaped(&text));
         x += width;
     }
 }

@@ -31,6 +31,7 @@ impl EngineArgs {
             jmem_words: self.jmem.unwrap_or(BackendOptions::default().jmem_words),
             stream_bits: self.stream.parse().unwrap_or(32),
             threads,
+            turn: 0,
             trace: None,
             clock: Clock::default_clock(),
             place: place.to_string(),

@@ -1,21 +1,25 @@
 //! `pairforge fmm` on many ranks: processes of MPI, or threads of this one.
 
-use super::{Args, check, costs, failure, files};
+use super::kernels::Kernels;
+use super::{Args, PlaceArg, check, costs, expected_pairs, failure, files, task};
 use crate::failure::Failure;
 use crate::output;
+use host::backends::{BackendOptions, Entry, Needs};
 use host::data::input::Input;
 use host::data::particles::Field;
 use host::data::problem::{Geometry, Sources};
-use host::direct::error;
-use host::direct::summation::Direct;
-use host::fmm::stats::{LeafBy, Reference};
+use host::fmm::executor::Executor;
+use host::fmm::gpu::Gpu;
+use host::fmm::offload::Pipelines;
 use host::fmm::{FmmError, FmmOptions};
+use host::job::Backend;
 use host::ranks::comm::{Comm, agree};
 use host::ranks::mpi::{self, Mpi};
 use host::ranks::prepare::Slice;
 use host::ranks::report::RanksReport;
 use host::ranks::solve::{Answer, collected, solve};
 use host::ranks::{RankError, threads};
+use pg2::graph::Graph;
 use std::ops::Range;
 
 /// How ranks are connected.
@@ -24,8 +28,17 @@ pub enum World {
     Mpi,
 }
 
-/// Whether ranks are asked for, by an option or by a launcher of MPI. `on_cpu` says that native code computes all on the CPU.
-pub fn asked(args: &Args, on_cpu: bool) -> Result<Option<World>, Failure> {
+/// What runs P2P and M2L on every rank.
+pub struct Runner<'a> {
+    pub entry: &'static Entry,
+    pub place: &'a str,
+    /// Whether native code runs everything, and the kernel of P2P where it does so on a GPU.
+    pub native: bool,
+    pub on_gpu: Option<Graph>,
+}
+
+/// Whether ranks are asked for, by an option or by a launcher of MPI.
+pub fn asked(args: &Args, entry: &Entry) -> Result<Option<World>, Failure> {
     let world = match (args.ranks, mpi::launched()) {
         (Some(_), Some(count)) if count != 1 => {
             return Err(Failure::Usage("mpirun says how many ranks there are; leave --ranks out".into()));
@@ -35,7 +48,12 @@ pub fn asked(args: &Args, on_cpu: bool) -> Result<Option<World>, Failure> {
         (None, Some(_)) => World::Mpi,
     };
     let refused = [
-        (!on_cpu, "ranks run native code on the CPU; take --backend cpu and no kernel"),
+        (entry.needs == Needs::Device, "a board serves one process, so ranks cannot share it; leave ranks out"),
+        (args.gpus > 1, "a rank takes one card, and ranks go through the cards in turn; leave --gpus out"),
+        (
+            args.translations == Some(PlaceArg::Gpu),
+            "ranks exchange multipoles between their CPUs, which run the translations; leave --translations gpu out",
+        ),
         (args.tol.is_some(), "ranks do not find the order of --tol; give an --order"),
         (args.tune, "--tune measures one process; leave ranks out"),
         (args.budget, "--budget is for a run without ranks"),
@@ -49,13 +67,14 @@ pub fn asked(args: &Args, on_cpu: bool) -> Result<Option<World>, Failure> {
 }
 
 /// Runs on all ranks. The first one writes and speaks.
-pub fn run(args: &Args, options: FmmOptions, world: World) -> Result<(), Failure> {
-    check(args, &options, true, true)?;
+pub fn run(args: &Args, options: FmmOptions, world: World, runner: Runner) -> Result<(), Failure> {
+    check(args, &options, runner.native, runner.native && runner.on_gpu.is_none())?;
     match world {
         World::Threads(ranks) => {
             files::check_outputs(args)?;
+            let job = Job::load(args, options, runner, ranks)?;
             let input = files::input(args)?;
-            let task = Task::new(args, options, input.particles.len());
+            let task = job.task(input.particles.len());
             let found = threads::run(ranks, |comm| task.on(comm, &input, &|n| slice(n, comm)));
             let (fields, mut answer) = first(found)?;
             answer.report.by = "threads".into();
@@ -63,7 +82,7 @@ pub fn run(args: &Args, options: FmmOptions, world: World) -> Result<(), Failure
         }
         World::Mpi => {
             let mpi = Mpi::begin().map_err(told)?;
-            match on_mpi(args, options, &mpi) {
+            match on_mpi(args, options, runner, &mpi) {
                 // All have failed alike, and the first one tells of it. A launcher ends the others as soon as one has another
                 // status than 0.
                 Err(_) if mpi.rank() > 0 => Ok(()),
@@ -93,30 +112,33 @@ fn told(e: RankError) -> Failure {
     match e {
         RankError::Option(text) => failure(FmmError::Option(text)),
         RankError::Range(text) => Failure::Input(text),
-        RankError::Lost(text) => Failure::Tool(text),
+        RankError::Tool(text) | RankError::Lost(text) => Failure::Tool(text),
+    }
+}
+
+/// As ranks tell each other of it.
+fn of_rank(e: Failure) -> RankError {
+    let text = e.text();
+    let text = text.strip_prefix("error: ").unwrap_or(&text).to_string();
+    match e.code() {
+        1 => RankError::Range(text),
+        2 => RankError::Option(text),
+        _ => RankError::Tool(text),
     }
 }
 
 /// What is known on every rank, if no rank failed; else the failure of the first one.
 fn agreed<T>(comm: &dyn Comm, own: Result<T, Failure>) -> Result<T, Failure> {
-    let own = own.map_err(|e| {
-        let text = e.text();
-        let text = text.strip_prefix("error: ").unwrap_or(&text).to_string();
-        match e.code() {
-            1 => RankError::Range(text),
-            2 => RankError::Option(text),
-            _ => RankError::Lost(text),
-        }
-    });
-    agree(comm, own).map_err(told)
+    agree(comm, own.map_err(of_rank)).map_err(told)
 }
 
-fn on_mpi(args: &Args, options: FmmOptions, mpi: &Mpi) -> Result<(), Failure> {
+fn on_mpi(args: &Args, options: FmmOptions, runner: Runner, mpi: &Mpi) -> Result<(), Failure> {
     same_options(mpi)?;
     let is_first = mpi.rank() == 0;
     agreed(mpi, if is_first { files::check_outputs(args) } else { Ok(()) })?;
+    let job = agreed(mpi, Job::load(args, options, runner, 1))?;
     let (input, n) = agreed(mpi, files::part(args, &|n| slice(n, mpi)))?;
-    let task = Task::new(args, options, n);
+    let task = job.task(n);
     let found = task.on(mpi, &input, &|n| 0..n);
     if let Err(RankError::Lost(text)) = &found {
         // The other ranks know nothing of it.
@@ -147,22 +169,67 @@ fn same_options(comm: &dyn Comm) -> Result<(), Failure> {
     }
 }
 
-/// What is to be computed.
-struct Task<'a> {
+/// What all ranks are to do with any particles.
+struct Job<'a> {
     args: &'a Args,
     options: FmmOptions,
+    runner: Runner<'a>,
+    kernels: Option<Kernels>,
+    engine: BackendOptions,
     known: costs::Known,
 }
 
-impl<'a> Task<'a> {
-    fn new(args: &'a Args, mut options: FmmOptions, n: usize) -> Task<'a> {
-        let known = costs::known();
-        if args.leaf.is_none() {
-            options.leaf = costs::leaf(&known.costs, args, &options, None, n);
-        }
-        Task { args, options, known }
+impl<'a> Job<'a> {
+    /// Loads the kernels. So many ranks share the cores of one process.
+    fn load(args: &'a Args, mut options: FmmOptions, runner: Runner<'a>, ranks: usize) -> Result<Job<'a>, Failure> {
+        let kernels = if runner.native { None } else { Some(Kernels::load(args, &mut options)?) };
+        let threads = (rayon::current_num_threads() / ranks).max(1);
+        let engine = args.engine.options(runner.place, threads)?;
+        Ok(Job { args, options, runner, kernels, engine, known: costs::known() })
     }
 
+    /// The task with so many particles.
+    fn task(&self, n: usize) -> Task<'_> {
+        let mut options = self.options.clone();
+        if self.args.leaf.is_none() {
+            options.leaf = costs::leaf(&self.known.costs, self.args, &options, None, n);
+        }
+        Task { job: self, options }
+    }
+
+    /// The kernel of P2P, if one runs it.
+    fn p2p(&self) -> Option<&Graph> {
+        self.kernels.as_ref().map(|k| &k.p2p).or(self.runner.on_gpu.as_ref())
+    }
+
+    /// What a rank computes on besides its CPU.
+    fn open(&self, comm: &dyn Comm) -> Result<(Option<Gpu>, Box<dyn Backend>), RankError> {
+        let Runner { entry, on_gpu, .. } = &self.runner;
+        let turn = mpi::rank_on_host().unwrap_or(comm.rank());
+        let gpu = on_gpu.as_ref().map(|kernel| Gpu::open_in_turn(entry.name, kernel, turn)).transpose();
+        let gpu = agree(comm, gpu.map_err(RankError::from))?;
+        let mut backend = (entry.open)(&BackendOptions { turn, ..self.engine.clone() });
+        let pairs = expected_pairs(self.args);
+        let mut prepare = || {
+            let mut graphs = self.kernels.iter().flat_map(Kernels::graphs);
+            graphs.try_for_each(|graph| backend.prepare(graph, pairs))
+        };
+        // What the first rank builds the others find.
+        for is_first in [true, false] {
+            let done = if (comm.rank() == 0) == is_first { prepare() } else { Ok(()) };
+            agree(comm, done.map_err(|e| RankError::from(FmmError::from(e))))?;
+        }
+        Ok((gpu, backend))
+    }
+}
+
+/// What is to be computed.
+struct Task<'a> {
+    job: &'a Job<'a>,
+    options: FmmOptions,
+}
+
+impl Task<'_> {
     /// One rank's part; the first one gets the results of all.
     fn on(
         &self,
@@ -170,6 +237,11 @@ impl<'a> Task<'a> {
         input: &Input,
         slice: &dyn Fn(usize) -> Range<usize>,
     ) -> Result<(Option<Vec<Field>>, Answer), RankError> {
+        let job = self.job;
+        let (mut gpu, mut backend) = job.open(comm)?;
+        let mut pipelines = job.kernels.as_ref().map(|k| Pipelines::new(&mut *backend, &k.p2p, k.m2l.as_ref()));
+        let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
+        executors.extend(gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor));
         let all = input.geometry();
         let own = slice(input.particles.len());
         let geometry = Geometry {
@@ -181,33 +253,19 @@ impl<'a> Task<'a> {
             charges: s.charges.map(|q| &q[own.clone()]),
             dipoles: s.dipoles.map(|p| p.map(|c| &c[own.clone()])),
         });
-        let (hessian, options) = (self.args.hessian, &self.options);
-        let answer =
-            solve(comm, &Slice { geometry, sets: sets.collect(), hessian, options, costs: &self.known.costs })?;
+        let (hessian, options, kernel) = (job.args.hessian, &self.options, job.p2p());
+        let costs = &job.known.costs;
+        let slice = Slice { geometry, sets: sets.collect(), hessian, options, costs, kernel };
+        let answer = solve(comm, &slice, &mut executors)?;
         Ok((collected(comm, &answer.fields)?, answer))
     }
 
     fn write(&self, input: &Input, fields: &[Field], answer: Answer) -> Result<(), Failure> {
         let Answer { mut stats, report, .. } = answer;
-        let args = self.args;
-        stats.leaf_by = match args.leaf {
-            Some(_) => LeafBy::Given,
-            None if args.near_only => LeafBy::BuiltInCosts,
-            None => self.known.by,
-        };
-        let periodic = self.options.periodic.as_ref();
-        stats.reference = if periodic.is_some() { Reference::EwaldSums } else { Reference::DirectSummation };
-        if let Some(count) = args.check {
-            let sources = input.sources();
-            let errors = sources.iter().zip(fields).map(|(sources, field)| {
-                let geometry = input.geometry();
-                let direct = Direct { geometry, sources: *sources, eps: args.eps, hessian: args.hessian };
-                error::measure_all(&direct, periodic, field, count, args.seed)
-            });
-            let mut errors = errors.collect::<Vec<_>>().into_iter();
-            stats.error = errors.next();
-            stats.more_errors = errors.collect();
-        }
+        let Job { args, runner, known, .. } = self.job;
+        let (options, p2p) = (&self.options, self.job.p2p());
+        let whole = task::Task { args, options, input, known, native: runner.native, p2p };
+        whole.complete(&mut stats, fields, None)?;
         files::write_with(args, fields, &stats, Some(&report))
     }
 }

@@ -71,6 +71,16 @@ impl Task<'_> {
             Some(wanted) => self.within(wanted, executors, progress)?,
         };
         stats.left_to_cpu = left_to_cpu;
+        self.complete(&mut stats, &fields, Some(&plan))?;
+        if self.args.budget {
+            stats.budget = Some(self.budget(&plan, &fields[0], executors, progress)?);
+        }
+        Ok((fields, stats))
+    }
+
+    /// Says where the leaf size comes from, and measures the errors where that is asked for. The `plan` is made where there is none
+    /// and it is needed.
+    pub fn complete(&self, stats: &mut Stats, fields: &[Field], plan: Option<&Plan>) -> Result<(), Failure> {
         stats.leaf_by = match self.args.leaf {
             Some(_) => LeafBy::Given,
             None if self.args.near_only => LeafBy::BuiltInCosts,
@@ -81,16 +91,20 @@ impl Task<'_> {
             None if self.options.periodic.is_some() => Reference::EwaldSums,
             None => Reference::DirectSummation,
         };
-        if let Some(count) = self.args.check.or(self.args.budget.then_some(SAMPLES)) {
-            let errors = sources.iter().zip(&fields).map(|(sources, field)| self.errors(&plan, sources, field, count));
-            let mut errors = errors.collect::<Result<Vec<_>, Failure>>()?.into_iter();
-            stats.error = errors.next();
-            stats.more_errors = errors.collect();
-        }
-        if self.args.budget {
-            stats.budget = Some(self.budget(&plan, &fields[0], executors, progress)?);
-        }
-        Ok((fields, stats))
+        let Some(count) = self.args.check.or(self.args.budget.then_some(SAMPLES)) else { return Ok(()) };
+        let made = match (plan, self.expanded()) {
+            (None, Some(graph)) => {
+                Some(Plan::for_kernel(self.input.geometry(), self.options, Some(graph)).map_err(failure)?)
+            }
+            _ => None,
+        };
+        let plan = plan.or(made.as_ref());
+        let sources = self.input.sources();
+        let errors = sources.iter().zip(fields).map(|(sources, field)| self.errors(plan, sources, field, count));
+        let mut errors = errors.collect::<Result<Vec<_>, Failure>>()?.into_iter();
+        stats.error = errors.next();
+        stats.more_errors = errors.collect();
+        Ok(())
     }
 
     /// The kernel that a black-box expansion expands.
@@ -132,9 +146,9 @@ impl Task<'_> {
     }
 
     /// The errors of what one set of charges gave at `count` targets.
-    fn errors(&self, plan: &Plan, sources: &Sources, field: &Field, count: usize) -> Result<Errors, Failure> {
+    fn errors(&self, plan: Option<&Plan>, sources: &Sources, field: &Field, count: usize) -> Result<Errors, Failure> {
         let (args, input) = (self.args, self.input);
-        let Some(graph) = self.expanded() else {
+        let (Some(graph), Some(plan)) = (self.expanded(), plan) else {
             let direct = Direct { geometry: input.geometry(), sources: *sources, eps: args.eps, hessian: args.hessian };
             return Ok(error::measure_all(&direct, self.options.periodic.as_ref(), field, count, args.seed));
         };

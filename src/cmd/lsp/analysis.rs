@@ -1,6 +1,7 @@
 //! What the compiler says about a document.
 
-use super::document::{Document, uri_of};
+use super::document::Document;
+use super::uri::uri_of;
 use crate::include;
 use hdl::circuit::target::Clock;
 use hdl::{Bounds, Format};
@@ -59,7 +60,7 @@ pub fn analysis(document: &mut Document) -> &mut Analysis {
 fn sources(document: &Document) -> Sources {
     let path = document.path();
     let key = path.as_ref().map_or_else(|| document.uri.to_string(), |p| include::key(p));
-    let own = Loaded { key, origin: document.uri.to_string(), text: document.text.clone() };
+    let own = Loaded { key, origin: document.uri.to_string(), text: document.text.to_string() };
     Sources::gather(own, &mut |from, name| {
         if path.is_none() {
             return Err("save this file first, so that it has a folder".into());

@@ -129,7 +129,7 @@ fn symbol(document: &Document, d: &Definition) -> DocumentSymbol {
 /// The canonical layout as one edit; nothing where the text does not parse.
 fn formatting(document: &mut Document) -> Option<Vec<TextEdit>> {
     let text = pg2::syntax::fmt::format(&document.text).ok()?;
-    if text == document.text {
+    if text == *document.text {
         return Some(Vec::new());
     }
     let all = Span { start: 0, end: document.text.len() };

@@ -24,7 +24,7 @@ pub(crate) const MOST: usize = 64;
 
 /// The close pairs of a run.
 pub(super) struct ClosePairs {
-    /// Pairs at different places.
+    /// Pairs at different places, each counted once for each of its targets.
     pub pairs: u64,
     /// Ascending targets with the sources that are close to each; `None` where they are too many.
     pub targets: Vec<(usize, Option<Vec<usize>>)>,

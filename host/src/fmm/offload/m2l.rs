@@ -9,16 +9,29 @@ use crate::fmm::Plan;
 use crate::fmm::bind::{Feed, M2l};
 use crate::fmm::executor::{Coefficients, Expansions, State, Work};
 use crate::job::{Job, Outcome, Run, SourceRange, Table};
+use crate::tree::MAX_LEVEL;
 use hdl::Format;
 use pg2::graph::Graph;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// M2L of all levels that have any: their jobs.
-pub fn prepare(kernel: &M2l, state: &State) -> Vec<Prepared> {
+/// M2L of all levels that have any: their jobs, given the bounds of all parts of the problem.
+pub fn prepare(kernel: &M2l, state: &State, bounds: &[f64]) -> Vec<Prepared> {
     let (plan, m) = (state.plan, multipoles(state));
-    let levels = plan.tree.levels.iter().map(|parents| Level::new(plan, parents.clone()));
-    levels.filter(|level| !level.runs.is_empty()).map(|level| level.prepare(plan, kernel, m)).collect()
+    let levels =
+        plan.tree.levels.iter().zip(bounds).map(|(parents, bound)| (Level::new(plan, parents.clone()), *bound));
+    let with_runs = levels.filter(|(level, _)| !level.runs.is_empty());
+    with_runs.map(|(level, bound)| level.prepare(plan, kernel, m, bound)).collect()
+}
+
+/// For every level a tree can have a bound of |L'| of the children there, by which sums are scaled.
+pub fn bounds(kernel: &M2l, state: &State) -> Vec<f64> {
+    let (plan, m) = (state.plan, multipoles(state));
+    let mut bounds = vec![0.0; MAX_LEVEL as usize + 1];
+    for (bound, parents) in bounds.iter_mut().zip(&plan.tree.levels) {
+        *bound = Level::new(plan, parents.clone()).bound(plan, kernel, m);
+    }
+    bounds
 }
 
 fn multipoles<'a>(state: &'a State) -> &'a [f64] {
@@ -86,7 +99,7 @@ impl Prepared {
                 debug_assert_eq!(plan.tree.cells[cell].parent as usize, *parent);
                 let own = &mut l[cell * e.l..(cell + 1) * e.l];
                 if !whole || outcome.flags[k].intersects(WRONG) {
-                    work.recomputed += 1;
+                    work.recomputed += plan.counts(cell) as u64;
                     plan.far().m2l_cell(&kernel.operators, m, cell, own);
                     continue;
                 }
@@ -134,9 +147,9 @@ impl Level {
         level
     }
 
-    fn prepare(self, plan: &Plan, kernel: &M2l, m: &[f64]) -> Prepared {
+    fn prepare(self, plan: &Plan, kernel: &M2l, m: &[f64], bound: f64) -> Prepared {
         let e = &kernel.operators.taylor;
-        let shift = self.shift(plan, kernel, m);
+        let shift = shift(kernel, bound);
         let value = |k: usize, feed: Feed, format: Format| {
             let cell = self.cells.start + k;
             match feed {
@@ -152,13 +165,15 @@ impl Level {
         Prepared { targets, sources, fits, params, shift, level: self }
     }
 
-    /// `lshift`: 61 - ceil(log2 of the largest possible |L'|) for an int64, so that the sum keeps two bits of room.
+    /// A bound of |L'| of all children; 0 where the kernel does not scale by it.
     ///
     /// Since |D_n(r)| <= |n|! / r^(|n|+1) (the symmetric form of 1/r's derivatives is largest along one axis, where it
     /// is |n|! P_|n|(cos) / r^(|n|+1)), a source gives at most the sum of |M'_n| g_|n| to any L', and the bound of a
     /// cell is the sum over its list.
-    fn shift(&self, plan: &Plan, kernel: &M2l, m: &[f64]) -> i32 {
-        let Some(format) = kernel.shift.filter(|f| f.is_int()) else { return 0 };
+    fn bound(&self, plan: &Plan, kernel: &M2l, m: &[f64]) -> f64 {
+        if scaled_by(kernel).is_none() {
+            return 0.0;
+        }
         let e = &kernel.operators.taylor;
         let r = (plan.near2 as f64).sqrt();
         let derivative = |n: usize| (1..=n).fold(1.0 / r, |a, k| a * k as f64 / r);
@@ -172,11 +187,21 @@ impl Level {
             let segments = &self.segments[run.segments.clone()];
             segments.iter().flat_map(|s| &of_source[s.first..s.first + s.count]).sum()
         };
-        let bound = self.runs.par_iter().map(of_run).reduce(|| 0.0, f64::max);
-        let room = kernel.format.width() as i32 - 3 - kernel.format.frac().unwrap_or(0) as i32;
-        let shift = if bound == 0.0 { 0 } else { room - exponent(bound) };
-        // With less than the best shift small values lose bits; with more than it sums may wrap, which is seen by the flag.
-        let ends = [format.min_bits(), format.max_bits()].map(|b| format.to_int(b).clamp(-10_000, 10_000) as i32);
-        shift.clamp(ends[0], ends[1])
+        self.runs.par_iter().map(of_run).reduce(|| 0.0, f64::max)
     }
+}
+
+/// The format of the power of two by which a kernel scales its sums, if it does.
+fn scaled_by(kernel: &M2l) -> Option<Format> {
+    kernel.shift.filter(|f| f.is_int())
+}
+
+/// `lshift`: 61 - ceil(log2 of the largest possible |L'|) for an int64, so that the sum keeps two bits of room.
+fn shift(kernel: &M2l, bound: f64) -> i32 {
+    let Some(format) = scaled_by(kernel) else { return 0 };
+    let room = kernel.format.width() as i32 - 3 - kernel.format.frac().unwrap_or(0) as i32;
+    let shift = if bound == 0.0 { 0 } else { room - exponent(bound) };
+    // With less than the best shift small values lose bits; with more than it sums may wrap, which is seen by the flag.
+    let ends = [format.min_bits(), format.max_bits()].map(|b| format.to_int(b).clamp(-10_000, 10_000) as i32);
+    shift.clamp(ends[0], ends[1])
 }

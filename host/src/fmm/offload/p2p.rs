@@ -54,7 +54,8 @@ pub fn prepare(bound: &Bound, state: &State) -> Prepared {
     let records = Records { targets: record(tree.targets(), &kernel.i), sources: record(&tree.sources, &kernel.j) };
     let close = ClosePairs::find(tree);
     // A kernel that is not 1/r has no other arithmetic to be computed in.
-    let mut again = vec![kernel.coulomb && bound.is_long; tree.targets().len()];
+    let mut again = vec![false; tree.targets().len()];
+    again[tree.own_targets()].fill(kernel.coulomb && bound.is_long);
     let crowded = close.targets.iter().filter(|(_, partners)| partners.is_none());
     crowded.for_each(|(k, _)| again[*k] = kernel.coulomb);
     let (runs, segments) = runs(plan, &again);
@@ -71,7 +72,7 @@ pub fn apply(
     let (plan, charges, kernel) = (state.plan, state.charges, &bound.p2p);
     let Prepared { records, close, mut again, .. } = prepared;
     let tree = &plan.tree;
-    let n = tree.targets().len();
+    let own = tree.own_targets();
     let mut work = Work { has_gradient: kernel.gradient.is_some(), close: close.pairs, ..Work::default() };
     work.add(outcome);
     work.shared = shared(plan);
@@ -87,10 +88,10 @@ pub fn apply(
         false => replace_by_meaning(state, kernel, &close, &replaced),
     };
     let is_replaced = |k: usize| done.binary_search(&k).is_ok();
-    for (k, force) in state.force.iter_mut().enumerate().filter(|(k, _)| !again[*k] && !is_replaced(*k)) {
-        add(force, |a| kernel.boxed(a, |element| value(graph, outcome, k, element)));
+    for k in own.clone().filter(|k| !again[*k] && !is_replaced(*k)) {
+        add(&mut state.force[k], |a| kernel.boxed(a, |element| value(graph, outcome, k, element)));
     }
-    let again: Vec<usize> = (0..n).filter(|k| again[*k]).collect();
+    let again: Vec<usize> = own.filter(|k| again[*k]).collect();
     let near = Near::new(tree, &plan.lists, charges, plan.options.eps);
     let again = near.some(&by_leaf(tree, &again), &mut |k, f| add(&mut state.force[k], |a| f[a]));
     (work.recomputed, work.wide) = (again.targets, again.wide);
@@ -243,9 +244,11 @@ pub(crate) fn value(graph: &Graph, outcome: &Outcome, k: usize, element: usize) 
 
 /// Ascending targets as (leaf, targets in it).
 pub(in crate::fmm) fn by_leaf(tree: &Tree, targets: &[usize]) -> Vec<(usize, Vec<usize>)> {
+    // In a part of a tree, leaves of others have no targets and no place among these.
+    let leaves: Vec<u32> = tree.leaves.iter().copied().filter(|leaf| tree.cells[*leaf as usize].targets > 0).collect();
     let leaf_of = |k: &usize| {
-        let after = tree.leaves.partition_point(|leaf| tree.cells[*leaf as usize].first_target as usize <= *k);
-        tree.leaves[after - 1] as usize
+        let after = leaves.partition_point(|leaf| tree.cells[*leaf as usize].first_target as usize <= *k);
+        leaves[after - 1] as usize
     };
     targets.chunk_by(|a, b| leaf_of(a) == leaf_of(b)).map(|part| (leaf_of(&part[0]), part.to_vec())).collect()
 }
@@ -304,8 +307,9 @@ pub(crate) fn grid_pattern(format: Format, x: i32) -> u64 {
 fn shared(plan: &Plan) -> u64 {
     let (targets, sources) = (plan.tree.targets(), &plan.tree.sources);
     let mut shared = 0;
-    let mut first = 0;
-    for group in targets.grid.chunk_by(|a, b| a == b) {
+    let own = plan.tree.own_targets();
+    let mut first = own.start;
+    for group in targets.grid[own].chunk_by(|a, b| a == b) {
         let members = first..first + group.len();
         first = members.end;
         let here = if plan.tree.is_apart() { sources.on_grid(&group[0]).len() } else { group.len() };
