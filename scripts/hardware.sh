@@ -31,6 +31,7 @@ colorlight_i9 p2p_paper --board colorlight-i9 --freq 75
 colorlight_i9_ethernet p2p_paper --board colorlight-i9 --ethernet
 tang_nano_20k p2p_paper --board tang-nano-20k --freq 81
 icebreaker    p2p_small --board icebreaker --freq 12
+icebreaker_p2p p2p --board icebreaker --freq 12 --ii 32 --jmem 64 --seed 2
 END
 }
 
