@@ -33,7 +33,7 @@ struct Problem {
 #[derive(Clone)]
 enum Runner {
     None,
-    Kernels { backend: &'static str, p2p: Graph, m2l: Option<Graph> },
+    Kernels { backend: &'static str, p2p: Box<Graph>, m2l: Option<Graph> },
     Card,
 }
 

@@ -109,7 +109,7 @@ impl Cases {
     pub fn pairs(&self) -> Vec<Vec<[Case; 2]>> {
         let levels = self.finest().saturating_sub(self.above).max(1);
         let pair = |order: usize, leaf: usize| {
-            let n = (8 * leaf << (2 * levels)) / 5;
+            let n = ((8 * leaf) << (2 * levels)) / 5;
             let case = |leaf| Case { order, ..self.case(What::Best, n, leaf) };
             [case(leaf), case(leaf.div_ceil(4))]
         };

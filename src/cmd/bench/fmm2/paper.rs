@@ -61,7 +61,7 @@ pub fn values(measured: &Measured) -> Vec<Value> {
     vec![
         value("best N_d on the GPU", "5.1, Fig. 3", "45", &on(true, best_leaf)),
         value("best N_d on the CPU", "5.1, Fig. 3", "35", &on(false, best_leaf)),
-        value("time of sorting beside M2L", "5.1, Table 1", "about 3", &on(true, |s| sort_by_m2l(s))),
+        value("time of sorting beside M2L", "5.1, Table 1", "about 3", &on(true, sort_by_m2l)),
         value("share of P2P from 20 to 64 points a box, least, %", "5.1", "25", &on(true, |s| Some(p2p_shares(s)?[0]))),
         value(
             "share of P2P from 20 to 64 points a box, greatest, %",
