@@ -7,6 +7,7 @@ use crate::expansion::basis::Basis;
 use crate::expansion::chebyshev;
 use crate::fmm::bind::BindError;
 use crate::fmm::executor::Executor;
+use crate::fmm::field::beyond;
 use crate::fmm::{Outputs, Plan, periodic};
 use crate::job::BackendError;
 use crate::tree::charges::{self, Ends};
@@ -140,7 +141,7 @@ pub(crate) fn check_positions(geometry: Geometry) -> Result<(), FmmError> {
         if points.iter().any(|c| c.len() != n) {
             return wrong(format!("there must be as many y and z coordinates of {name} as x coordinates"));
         }
-        if points.iter().any(|c| c.iter().any(|x| !x.is_finite())) {
+        if beyond(&points).is_some() {
             return wrong("coordinates and charges must be finite numbers".into());
         }
     }
