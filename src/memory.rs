@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::output;
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The system's allocator, which asks for huge pages, and ends the program with a sentence where there is no memory, instead of by a
 /// signal.
@@ -10,6 +11,9 @@ pub struct Allocator;
 
 /// A huge page of x86-64, and of AArch64 with small pages of 4 KiB.
 const HUGE: usize = 2 << 20;
+
+/// What the system is asked for beside what is needed.
+const PAD: usize = 64 << 20;
 
 // SAFETY: every call is passed on to the system's allocator as it is.
 unsafe impl GlobalAlloc for Allocator {
@@ -19,8 +23,17 @@ unsafe impl GlobalAlloc for Allocator {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise is passed on.
-        given(unsafe { System.alloc_zeroed(layout) }, layout.size())
+        if !(2 * HUGE..PAD).contains(&layout.size()) || !KEEPS.load(Ordering::Relaxed) {
+            // SAFETY: the caller's promise is passed on.
+            return given(unsafe { System.alloc_zeroed(layout) }, layout.size());
+        }
+        // Most of it would be cleared, page by small page, before huge ones are asked for. What is larger comes clear from the system.
+        // SAFETY: the caller's promise is passed on, and the memory is of this size: none would have ended the program.
+        unsafe {
+            let memory = given(System.alloc(layout), layout.size());
+            memory.write_bytes(0, layout.size());
+            memory
+        }
     }
 
     unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
@@ -34,6 +47,9 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
+/// Whether the allocator keeps what is freed, so that memory is seldom fresh from the system, which would have cleared it.
+static KEEPS: AtomicBool = AtomicBool::new(false);
+
 /// Keeps what is freed for what comes next: large columns are made and freed one after the other, and the system clears each page that
 /// it gives, which takes longer than what is written there.
 pub fn keep_freed() {
@@ -42,7 +58,8 @@ pub fn keep_freed() {
     unsafe {
         libc::mallopt(libc::M_MMAP_MAX, 0);
         libc::mallopt(libc::M_TRIM_THRESHOLD, libc::c_int::MAX);
-        libc::mallopt(libc::M_TOP_PAD, 64 << 20);
+        libc::mallopt(libc::M_TOP_PAD, PAD as libc::c_int);
+        KEEPS.store(true, Ordering::Relaxed);
     }
 }
 

@@ -131,6 +131,8 @@ fn ranks_that_fail_end_all_with_one_sentence() {
     let cases = [
         (format!("{is_second} cd empty"), "--particles p.npy".to_string(), 1, "p.npy: cannot be read"),
         (format!("{is_second} set -- --seed 5"), "--n 300 \"$@\"".into(), 2, "rank 1 has other options than rank 0"),
+        // Found when long messages are on their way that nobody takes any more.
+        (String::new(), "--n 4000 --leaf 24 --expansion chebyshev".into(), 2, "name one, or take another expansion"),
     ];
     for (before, words, code, sentence) in cases {
         let ended = mpi(&p, 3, &before, &format!("{words} --backend cpu -o {out}"));
