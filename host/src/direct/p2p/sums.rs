@@ -268,10 +268,8 @@ pub(super) unsafe fn add_forces<V: Vector>([total, given]: [&mut [V; 4]; 2], d: 
         total[0] = total[0].add(energy);
         given[0] = given[0].add(energy);
         for a in 0..3 {
-            // A product and two sums: machines with units for sums alone have those free.
-            let force = slope.mul(d[a]);
-            total[a + 1] = total[a + 1].add(force);
-            given[a + 1] = given[a + 1].add(force);
+            total[a + 1] = slope.mul_add(d[a], total[a + 1]);
+            given[a + 1] = slope.mul_add(d[a], given[a + 1]);
         }
     }
 }
