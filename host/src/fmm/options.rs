@@ -12,7 +12,6 @@ use crate::fmm::{Outputs, Plan, periodic};
 use crate::job::BackendError;
 use crate::tree::charges::{self, Ends};
 use crate::tree::lists::near2;
-use rayon::prelude::*;
 
 /// Arithmetic of P2P and M2L on the CPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -219,7 +218,7 @@ fn check_charges(plan: &Plan, sources: &Sources) -> Result<(), FmmError> {
     if let Some(column) = columns().find(|column| column.len() != n) {
         return wrong(format!("{} charges were given for {n} particles", column.len()));
     }
-    if columns().any(|c| c.par_iter().any(|q| !q.is_finite())) {
+    if beyond(&columns().collect::<Vec<_>>()).is_some() {
         return wrong("coordinates and charges must be finite numbers".into());
     }
     if sources.dipoles.is_some() {
