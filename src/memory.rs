@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::output;
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The system's allocator, which asks for huge pages, and ends the program with a sentence where there is no memory, instead of by a
 /// signal.
@@ -10,6 +11,9 @@ pub struct Allocator;
 
 /// A huge page of x86-64, and of AArch64 with small pages of 4 KiB.
 const HUGE: usize = 2 << 20;
+
+/// What the system is asked for beside what is needed.
+const PAD: usize = 64 << 20;
 
 // SAFETY: every call is passed on to the system's allocator as it is.
 unsafe impl GlobalAlloc for Allocator {
@@ -19,8 +23,17 @@ unsafe impl GlobalAlloc for Allocator {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise is passed on.
-        given(unsafe { System.alloc_zeroed(layout) }, layout.size())
+        if !(2 * HUGE..PAD).contains(&layout.size()) || !KEEPS.load(Ordering::Relaxed) {
+            // SAFETY: the caller's promise is passed on.
+            return given(unsafe { System.alloc_zeroed(layout) }, layout.size());
+        }
+        // Most of it would be cleared, page by small page, before huge ones are asked for. What is larger comes clear from the system.
+        // SAFETY: the caller's promise is passed on, and the memory is of this size: none would have ended the program.
+        unsafe {
+            let memory = given(System.alloc(layout), layout.size());
+            memory.write_bytes(0, layout.size());
+            memory
+        }
     }
 
     unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
@@ -34,6 +47,9 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
+/// Whether the allocator keeps what is freed, so that memory is seldom fresh from the system, which would have cleared it.
+static KEEPS: AtomicBool = AtomicBool::new(false);
+
 /// Keeps what is freed for what comes next: large columns are made and freed one after the other, and the system clears each page that
 /// it gives, which takes longer than what is written there.
 pub fn keep_freed() {
@@ -42,7 +58,8 @@ pub fn keep_freed() {
     unsafe {
         libc::mallopt(libc::M_MMAP_MAX, 0);
         libc::mallopt(libc::M_TRIM_THRESHOLD, libc::c_int::MAX);
-        libc::mallopt(libc::M_TOP_PAD, 64 << 20);
+        libc::mallopt(libc::M_TOP_PAD, PAD as libc::c_int);
+        KEEPS.store(true, Ordering::Relaxed);
     }
 }
 
@@ -57,14 +74,21 @@ fn given(memory: *mut u8, size: usize) -> *mut u8 {
     memory
 }
 
-/// Asks for huge pages wherever a large piece of memory has whole ones. The first use of memory costs a fault a page: small pages
-/// took a third of the time of an FMM of 1e6 particles.
+/// Asks for huge pages wherever a large piece of memory has a part of one, and in the heap that is left behind it, out of which the
+/// next pieces come. The first use of memory costs a fault a page: small pages took a third of the time of an FMM of 1e6 particles.
 #[cfg(target_os = "linux")]
 fn in_huge_pages(memory: *mut u8, size: usize) {
-    let first = memory.align_offset(HUGE);
-    let whole = size.saturating_sub(first) / HUGE * HUGE;
-    // SAFETY: these pages are within the piece, and what they hold stays as it is. A kernel without huge pages refuses, which is no loss.
-    unsafe { libc::madvise(memory.wrapping_add(first).cast(), whole, libc::MADV_HUGEPAGE) };
+    // SAFETY: it tells where the heap ends, and changes nothing.
+    let heap_end = unsafe { libc::sbrk(0) } as usize;
+    let (first, mut end) = (memory as usize, memory as usize + size);
+    if heap_end > end && heap_end - end <= 2 * PAD {
+        end = heap_end;
+    }
+    let before = first % HUGE;
+    let length = (before + end - first).next_multiple_of(HUGE);
+    // SAFETY: what pages hold stays as it is, also beside the piece. A kernel without huge pages refuses, which is no loss, and so is
+    // what is not mapped.
+    unsafe { libc::madvise(memory.wrapping_sub(before).cast(), length, libc::MADV_HUGEPAGE) };
 }
 
 #[cfg(not(target_os = "linux"))]

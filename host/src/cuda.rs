@@ -10,6 +10,7 @@ mod nvrtc;
 pub mod p2p;
 pub mod pairs;
 pub mod plane;
+mod staging;
 pub mod whole;
 
 use crate::job::BackendError;

@@ -8,7 +8,7 @@ pub(crate) mod octants;
 mod sort;
 pub mod sorted;
 
-pub use sort::{by_key, keys, morton, sorted as sorted_keys};
+pub use sort::{by_key, contracted, dilated, keys, morton, runs, sorted as sorted_keys};
 
 use crate::data::particles::Columns;
 use crate::data::periodic::Periodic;
@@ -158,13 +158,9 @@ impl Tree {
     /// A part of a larger tree, see [`Part`].
     pub(crate) fn of_part(part: Part) -> Tree {
         let Part { map, sources, targets: apart, cells, leaves, own } = part;
-        let mut levels: Vec<Range<usize>> = Vec::new();
-        for (k, cell) in cells.iter().enumerate() {
-            match levels.get_mut(cell.level as usize) {
-                Some(level) => level.end = k + 1,
-                None => levels.push(k..k + 1),
-            }
-        }
+        let end = |level: u32| cells.partition_point(|cell| cell.level <= level);
+        let of_level = |level: u32| level.checked_sub(1).map_or(0, end)..end(level);
+        let levels = cells.last().map_or(Vec::new(), |deepest| (0..=deepest.level).map(of_level).collect());
         Tree { map, sources, apart, cells, levels, leaves, images: None, own: Some(own) }
     }
 
@@ -305,12 +301,22 @@ impl Tree {
 }
 
 /// Where the points of each octant of a cell of `level` end.
-fn octant_ends(points: Range<usize>, level: u32, keys: &[u64]) -> [u32; 8] {
+pub(crate) fn octant_ends(points: Range<usize>, level: u32, keys: &[u64]) -> [u32; 8] {
+    /// Up to so many keys, to look at each is faster than to search: they are read in a row.
+    const FEW: usize = 1 << 9;
     let digit = 3 * (MAX_LEVEL - level - 1);
     let mut end = points.start as u32;
+    if points.len() <= FEW {
+        let mut ends = [end; 8];
+        for (k, key) in keys[points].iter().enumerate() {
+            ends[(key >> digit & 7) as usize] = end + k as u32 + 1;
+        }
+        (1..8).for_each(|octant| ends[octant] = ends[octant].max(ends[octant - 1]));
+        return ends;
+    }
     std::array::from_fn(|octant| {
         let rest = &keys[end as usize..points.end];
-        end += rest.partition_point(|k| k >> digit & 7 == octant as u64) as u32;
+        end += rest.partition_point(|k| k >> digit & 7 <= octant as u64) as u32;
         end
     })
 }

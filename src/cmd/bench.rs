@@ -34,7 +34,7 @@ pub struct Args {
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     gpus: u32,
     /// Particles of the benchmark `card`, made on each GPU, in place of its usual problems; up to 2^31. Particles of a rank of `mpi`
-    /// [default: 16384]
+    /// [default: 16384], and of each of the most ranks of `ranks` [default: 256]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 31))]
     n: Option<u32>,
     /// Order of the expansions with --n

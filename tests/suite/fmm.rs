@@ -408,6 +408,8 @@ fn smooth_kernels_get_a_far_field() {
     };
     refused("--p2p square.pg2 --expansion solid --m2l native", &["is not 1/r", "--expansion chebyshev", "--near-only"]);
     refused("--p2p square.pg2 --expansion cartesian", &["is not 1/r", "--expansion chebyshev"]);
+    // 1/kappa is so short that the kernel is 0 wherever cells are far.
+    refused("--p2p p2p_yukawa --param kappa=1e9", &["gives 0 at", "units of its parameters", "--near-only"]);
     assert!(p.run("fmm --expansion chebyshev --backend cpu").expect(2).err.contains("is for a P2P kernel"));
 }
 

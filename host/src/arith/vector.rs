@@ -32,6 +32,18 @@ pub trait Vector: Copy {
     unsafe fn load(from: &[Self::Item]) -> Self;
     /// Writes the first [`LANES`](Self::LANES) numbers of a slice, which must have as many.
     unsafe fn store(self, to: &mut [Self::Item]);
+    /// The numbers from a place on, which must be there.
+    #[inline(always)]
+    unsafe fn read(from: *const Self::Item) -> Self {
+        // SAFETY: as for this function.
+        unsafe { Self::load(std::slice::from_raw_parts(from, Self::LANES)) }
+    }
+    /// Writes from a place on, where there must be room.
+    #[inline(always)]
+    unsafe fn write(self, to: *mut Self::Item) {
+        // SAFETY: as for this function.
+        unsafe { self.store(std::slice::from_raw_parts_mut(to, Self::LANES)) }
+    }
     /// `(x - origin) * factor` in f64 of the first [`LANES`](Self::LANES) numbers of a slice, which must have as many.
     unsafe fn from_f64(x: &[f64], origin: f64, factor: f64) -> Self;
     /// The numbers of two vectors in turn: those of the lower halves, then those of the upper ones.
@@ -45,7 +57,15 @@ pub trait Vector: Copy {
     /// What [`inverse_root`](Self::inverse_root) gives for 1: a factor that saves it an instruction.
     const ROOT: f64;
     /// `ROOT / sqrt(self)` to about the precision of the format, for normal numbers; anything for others.
-    unsafe fn inverse_root(self) -> Self;
+    #[inline(always)]
+    unsafe fn inverse_root(self) -> Self {
+        // SAFETY: as for this function.
+        unsafe { self.finish_root(self.begin_root()) }
+    }
+    /// What [`inverse_root`](Self::inverse_root) begins with.
+    unsafe fn begin_root(self) -> Self;
+    /// What it gives, made of that.
+    unsafe fn finish_root(self, begun: Self) -> Self;
     /// `self` where `x >= least`, else 0; and in how many lanes it is not.
     unsafe fn where_from(self, x: Self, least: Self) -> (Self, u32);
     /// The sum of the lanes, in an order that depends on the vector alone.
@@ -135,8 +155,12 @@ macro_rules! portable {
                 std::array::from_fn(|i| self[i] * b[i] + c[i])
             }
             #[inline(always)]
-            unsafe fn inverse_root(self) -> Self {
+            unsafe fn begin_root(self) -> Self {
                 self.map(|x| 1.0 / x.sqrt())
+            }
+            #[inline(always)]
+            unsafe fn finish_root(self, begun: Self) -> Self {
+                begun
             }
             #[inline(always)]
             unsafe fn where_from(self, x: Self, least: Self) -> (Self, u32) {
@@ -239,10 +263,14 @@ impl Vector for __m512 {
     }
 
     #[inline(always)]
-    unsafe fn inverse_root(self) -> Self {
+    unsafe fn begin_root(self) -> Self {
+        unsafe { _mm512_rsqrt14_ps(self) }
+    }
+
+    #[inline(always)]
+    unsafe fn finish_root(self, y: Self) -> Self {
         unsafe {
             // Right to 2^-14; a step of Newton, y (3 - x y^2) / 2, leaves 1.5 * 2^-28.
-            let y = _mm512_rsqrt14_ps(self);
             _mm512_mul_ps(y, _mm512_fnmadd_ps(_mm512_mul_ps(self, y), y, _mm512_set1_ps(3.0)))
         }
     }
@@ -312,11 +340,15 @@ impl Vector for __m512d {
     }
 
     #[inline(always)]
-    unsafe fn inverse_root(self) -> Self {
+    unsafe fn begin_root(self) -> Self {
+        unsafe { _mm512_rsqrt14_pd(self) }
+    }
+
+    #[inline(always)]
+    unsafe fn finish_root(self, y: Self) -> Self {
         unsafe {
             // Right to 2^-14. With h = 1 - x y^2, 1 / sqrt(x) is y (1 - h)^(-1/2), whose series up to h^3 leaves 35/128 h^4,
             // where |h| < 2^-12.9.
-            let y = _mm512_rsqrt14_pd(self);
             let h = _mm512_fnmadd_pd(_mm512_mul_pd(self, y), y, _mm512_set1_pd(1.0));
             let p = _mm512_fmadd_pd(h, _mm512_set1_pd(0.3125), _mm512_set1_pd(0.375));
             let p = _mm512_fmadd_pd(h, p, _mm512_set1_pd(0.5));
@@ -389,10 +421,14 @@ impl Vector for __m256 {
     }
 
     #[inline(always)]
-    unsafe fn inverse_root(self) -> Self {
+    unsafe fn begin_root(self) -> Self {
+        unsafe { _mm256_rsqrt_ps(self) }
+    }
+
+    #[inline(always)]
+    unsafe fn finish_root(self, y: Self) -> Self {
         unsafe {
             // Right to 1.5 * 2^-12; the series of the AVX-512 vector of f64 up to h^2 leaves 5/16 h^3, |h| < 2^-10.4.
-            let y = _mm256_rsqrt_ps(self);
             let h = _mm256_fnmadd_ps(_mm256_mul_ps(self, y), y, _mm256_set1_ps(1.0));
             let p = _mm256_fmadd_ps(h, _mm256_set1_ps(0.375), _mm256_set1_ps(0.5));
             _mm256_fmadd_ps(_mm256_mul_ps(y, h), p, y)
@@ -448,9 +484,14 @@ impl Vector for __m256d {
     }
 
     #[inline(always)]
-    unsafe fn inverse_root(self) -> Self {
+    unsafe fn begin_root(self) -> Self {
         // There is no instruction that begins this one in the range of f64.
         unsafe { _mm256_div_pd(_mm256_set1_pd(1.0), _mm256_sqrt_pd(self)) }
+    }
+
+    #[inline(always)]
+    unsafe fn finish_root(self, begun: Self) -> Self {
+        begun
     }
 
     #[inline(always)]

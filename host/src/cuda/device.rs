@@ -2,6 +2,7 @@
 
 use super::CudaError;
 use super::compile::{self, Arithmetic};
+use super::staging::Staging;
 use cudarc::driver::sys::{self, CUdevice_attribute, CUevent_flags, CUresult};
 use cudarc::driver::{
     CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DeviceRepr, DriverError, PinnedHostSlice,
@@ -10,7 +11,7 @@ use cudarc::driver::{
 use cudarc::nvrtc::Ptx;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// What to do without a card.
 const REMEDY: &str = "take another backend, such as `cpu`";
@@ -25,6 +26,8 @@ pub struct Device {
     pub name: String,
     arch: String,
     loaded: HashMap<(String, &'static str), CudaFunction>,
+    /// Through which large copies go, once there was one.
+    pub(super) staging: Mutex<Option<Staging>>,
 }
 
 /// The name of the first card, or why there is none.
@@ -110,7 +113,7 @@ impl Device {
             Ok((context.new_stream()?, context.new_stream()?, context.name()?, format!("sm_{major}{minor}")))
         };
         let (stream, side, name, arch) = open().map_err(|e| failed("the GPU cannot be opened", e))?;
-        Ok(Device { context, stream, side, name, arch, loaded: HashMap::new() })
+        Ok(Device { context, stream, side, name, arch, loaded: HashMap::new(), staging: Mutex::new(None) })
     }
 
     /// Lets this card copy from another one without the host, and says whether the two are so linked.

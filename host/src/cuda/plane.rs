@@ -7,6 +7,7 @@
 //! Every sum of floats has one order, so that a run gives the same bits each time.
 
 mod memory;
+mod pivots;
 mod run;
 mod text;
 
@@ -36,6 +37,17 @@ pub struct Run {
     pub total: f64,
 }
 
+/// How points are sorted.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Sort {
+    /// By histograms while there are many points, then by ranks in the memory of a block.
+    #[default]
+    Ranks,
+    /// Around pivots from 32 points, as the paper does it. The order of the points of a box depends on the order in which blocks
+    /// come.
+    Pivots,
+}
+
 /// How a run is done.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -57,7 +69,7 @@ pub struct Columns<'a> {
 }
 
 /// The kernels by their text.
-const MESH: [&str; 13] = [
+const MESH: [&str; 20] = [
     "bounds",
     "scale",
     "histogram",
@@ -65,7 +77,14 @@ const MESH: [&str; 13] = [
     "choose",
     "scatter",
     "split_rest",
-    "sort_few",
+    "rank_few",
+    "split_few",
+    "pivots_begin",
+    "pivots_extent",
+    "pivots_choose",
+    "pivots_count",
+    "pivots_move",
+    "pivots_rest",
     "boxes",
     "boxes_above",
     "boxes_top",
@@ -83,6 +102,9 @@ pub struct Plane<C: Card = Device> {
     boxes: Option<Boxes<C>>,
     /// Where everything is, unless room was made since.
     problem: Option<Problem>,
+    sort: Sort,
+    /// What splits by pivots know of segments.
+    states: Option<C::Memory<u64>>,
 }
 
 impl<C: Card> Plane<C> {
@@ -92,7 +114,7 @@ impl<C: Card> Plane<C> {
         let mut kernels = HashMap::new();
         for name in MESH {
             let mut kernel = card.kernel(&mesh, name, Arithmetic::Exact)?;
-            if ["split_rest", "sort_few"].contains(&name) {
+            if ["split_rest", "rank_few", "split_few"].contains(&name) {
                 card.share(&mut kernel, shape.split_memory())?;
             }
             kernels.insert(name, kernel);
@@ -101,11 +123,25 @@ impl<C: Card> Plane<C> {
             kernels.insert(name, card.kernel(&stages, name, Arithmetic::Careful)?);
         }
         let binomials = card.send(&text::binomials(shape.order))?;
-        Ok(Plane { shape, kernels, binomials, points: None, boxes: None, problem: None })
+        let sort = Sort::default();
+        Ok(Plane { shape, kernels, binomials, points: None, boxes: None, problem: None, sort, states: None })
     }
 
     pub fn shape(&self) -> &Shape {
         &self.shape
+    }
+
+    /// Sorts points in another way from now on.
+    pub fn sort_by(&mut self, sort: Sort) {
+        self.sort = sort;
+    }
+
+    /// The column that the order of the points is in at last.
+    fn last_column(&self, levels: usize) -> usize {
+        match self.sort {
+            Sort::Ranks => self.boxes.as_ref().expect("it was made").tiled.column,
+            Sort::Pivots => 2 * levels % 2,
+        }
     }
 
     /// Sends points and strengths; as many as before take the same room. There is at least one.
@@ -129,11 +165,7 @@ impl<C: Card> Plane<C> {
     /// The results in the order of the input: real and imaginary parts or gradients, and potentials.
     pub fn fetch(&self, card: &C) -> Result<Vec<Vec<f64>>, CudaError> {
         let Some(points) = &self.points else { return Ok(Vec::new()) };
-        let column = |k: usize| {
-            let mut values = vec![0.0; points.n];
-            card.read(&points.out, k * points.n, &mut values)?;
-            Ok(values)
-        };
+        let column = |k: usize| card.column(&points.out, k * points.n..(k + 1) * points.n);
         (0..self.shape.columns()).map(column).collect()
     }
 }
@@ -167,7 +199,7 @@ impl<C: Card> Plane<C> {
             lists.iter().map(of).collect::<Vec<_>>()
         };
         Found {
-            order: read::<u32, C>(card, &points.order, boxes.tiled.column * points.n, points.n),
+            order: read::<u32, C>(card, &points.order, self.last_column(boxes.levels) * points.n, points.n),
             start: read::<u32, C>(card, &boxes.start, 0, finest + 1),
             centre: [column(4), column(5)],
             radius: column(6),

@@ -26,7 +26,9 @@ use card::{Card, From, Plain};
 use memory::{Cells, Particles, Problem, Tables};
 use pg2::backend::cuda::p2p::Unfit;
 use pg2::graph::Graph;
+use rayon::prelude::*;
 use std::collections::HashMap;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use text::Shape;
 
@@ -190,20 +192,52 @@ impl<T: Number, C: Card> Whole<T, C> {
         cards.iter().try_for_each(C::finish)
     }
 
-    /// Potential and gradient in boxes, in the order of the input.
-    pub fn fetch(&self, cards: &[C]) -> Result<Vec<T>, CudaError> {
-        let mut values = vec![T::default(); 4 * self.n()];
-        let (mut rest, mut parts) = (&mut values[..], Vec::new());
+    /// Columns of potential and gradient of all particles of the input but the first so many, each times its factor.
+    pub fn fetch(&self, cards: &[C], without: usize, factors: [f64; 4]) -> Result<[Vec<f64>; 4], CudaError> {
+        let n = self.n() - without;
+        // Filling them with zeros first, by one thread, would take as long as all the rest.
+        let mut columns = [0; 4].map(|_| Vec::with_capacity(n));
+        let (mut rest, mut parts) = (columns.each_mut().map(|c| &mut c.spare_capacity_mut()[..n]), Vec::new());
         for share in self.shares() {
-            let (part, behind) = rest.split_at_mut(4 * share.len());
-            parts.push((share.start, part));
+            let share = share.start.max(without)..share.end.max(without);
+            let (own, behind) = split_at(rest, share.len());
+            parts.push((share, own));
             rest = behind;
         }
-        at_once(cards.iter().zip(&self.loaded).zip(parts), |((card, loaded), (first, part))| {
-            card.read(&loaded.particles.out, 4 * first, part)
+        at_once(cards.iter().zip(&self.loaded).zip(parts), |((card, loaded), (share, mut columns))| {
+            let values = 4 * share.start..4 * share.end;
+            card.read_pieces(&loaded.particles.out, values, &mut |at, piece| {
+                spread(piece, &factors, columns.each_mut().map(|column| &mut column[at / 4..][..piece.len() / 4]));
+            })
         })?;
-        Ok(values)
+        // SAFETY: the shares of all cards, and so the pieces, are all n places.
+        columns.iter_mut().for_each(|column| unsafe { column.set_len(n) });
+        Ok(columns)
     }
+}
+
+/// Particles whose results a thread brings to columns at a time.
+const SPREAD: usize = 8192;
+
+/// Columns of potential and gradient that are to be written.
+type Unwritten<'a> = [&'a mut [MaybeUninit<f64>]; 4];
+
+fn split_at(columns: Unwritten, at: usize) -> (Unwritten, Unwritten) {
+    let [a, b, c, d] = columns.map(|column| column.split_at_mut(at));
+    ([a.0, b.0, c.0, d.0], [a.1, b.1, c.1, d.1])
+}
+
+/// Four values a particle to four columns.
+fn spread<T: Number>(values: &[T], factors: &[f64; 4], columns: Unwritten) {
+    let [a, b, c, d] = columns.map(|column| column.par_chunks_mut(SPREAD));
+    values.par_chunks(4 * SPREAD).zip(a).zip(b).zip(c).zip(d).for_each(|((((values, a), b), c), d)| {
+        let rows = values.chunks_exact(4).zip(a).zip(b).zip(c).zip(d);
+        rows.for_each(|((((v, a), b), c), d)| {
+            for (k, to) in [a, b, c, d].into_iter().enumerate() {
+                to.write(v[k].f64() * factors[k]);
+            }
+        });
+    });
 }
 
 /// Does something for every card, each on a thread.

@@ -22,6 +22,7 @@ use derivatives::{All, Carried, all_sums};
 use rayon::prelude::*;
 pub(crate) use sources::Frame;
 use sources::{Acting, Sources};
+use std::borrow::Cow;
 use sums::{Squares, Sums, leaf_sums};
 
 /// Targets of one leaf worked on by one thread.
@@ -123,20 +124,20 @@ struct Part<'p> {
 }
 
 /// How a leaf is summed in T.
-struct Setting<T> {
+struct Setting<'s, T> {
     frame: Frame,
     squares: Squares<T>,
     /// The frame's unit in boxes, inverted.
     unit: f64,
     /// Sets of charges that T holds, and those that it does not.
-    held: Vec<usize>,
+    held: Cow<'s, [usize]>,
     others: Vec<usize>,
 }
 
 /// What is left to wider arithmetic: targets of the sets that were summed, and the sets that were not.
-struct Rest {
+struct Rest<'s> {
     targets: Vec<usize>,
-    summed: Vec<usize>,
+    summed: Cow<'s, [usize]>,
     others: Vec<usize>,
     /// Pairs that were too close.
     pairs: u64,
@@ -231,7 +232,7 @@ impl<'a> Near<'a> {
         self.hessian || self.charges[0].dipoles.is_some()
     }
 
-    fn setting<T: Vectors>(&self, leaf: usize, sets: &[usize]) -> Setting<T> {
+    fn setting<'s, T: Vectors>(&self, leaf: usize, sets: &'s [usize]) -> Setting<'s, T> {
         let (tree, limits) = (self.tree, Limits::of::<T>());
         let frame = match self.is_general() {
             true => Frame::plain::<T>(tree, leaf),
@@ -239,13 +240,19 @@ impl<'a> Near<'a> {
         };
         let eps = tree.map.scaled(self.eps) / frame.unit;
         let is_held = |set: &usize| eps <= limits.eps && self.charges[*set].least >= limits.charge;
-        let (held, others) = sets.iter().partition(|set| is_held(set));
+        let (held, others) = match sets.iter().all(is_held) {
+            true => (Cow::Borrowed(sets), Vec::new()),
+            false => {
+                let (held, others) = sets.iter().partition(|set| is_held(set));
+                (Cow::Owned(held), others)
+            }
+        };
         let squares = Squares { eps: T::of(eps * eps), least: T::of(limits.distance * limits.distance) };
         Setting { unit: tree.map.size / frame.unit, frame, squares, held, others }
     }
 
     /// Sums in T. Gives what T does not do for.
-    fn attempt<T: Vectors>(&self, part: &Part, scratch: &mut Scratch<T>, add: &mut Add) -> Rest {
+    fn attempt<'p, T: Vectors>(&self, part: &Part<'p>, scratch: &mut Scratch<T>, add: &mut Add) -> Rest<'p> {
         let setting = self.setting::<T>(part.leaf, part.sets);
         if setting.held.is_empty() {
             return Rest { targets: Vec::new(), summed: setting.held, others: setting.others, pairs: 0 };
@@ -361,7 +368,7 @@ impl<'a> Near<'a> {
     }
 }
 
-impl Rest {
+impl Rest<'_> {
     /// What is to be computed again of a part: the targets that are left of sets that were summed, and all of those that were
     /// not.
     fn parts<'p>(&'p self, part: &Part<'p>) -> impl Iterator<Item = Part<'p>> {

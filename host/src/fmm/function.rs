@@ -49,7 +49,7 @@ pub fn function(graph: &Graph, setting: &Setting, near2: u64, levels: usize) -> 
     let (symmetry, halving) = (Symmetry::None, None);
     let mut function = OfKernel { graph: graph.clone(), p2p, params, slope: 1.0, symmetry, halving };
     function.check_invariance()?;
-    function.slope = function.slope_of_gradient()?;
+    function.slope = function.slope_of_gradient(setting.edge)?;
     function.symmetry = function.found_symmetry();
     function.halving = function.found_halving();
     let name = graph.name.clone();
@@ -175,8 +175,8 @@ impl OfKernel {
         (factor.is_finite() && factor != 0.0 && is_one).then_some(factor)
     }
 
-    /// The kernel's gradient in units of the potential's.
-    fn slope_of_gradient(&self) -> Result<f64, BindError> {
+    /// The kernel's gradient in units of the potential's, for a box of an edge.
+    fn slope_of_gradient(&self, edge: f64) -> Result<f64, BindError> {
         if self.p2p.gradient.is_none() {
             return Ok(1.0);
         }
@@ -203,6 +203,14 @@ impl OfKernel {
         };
         if slope.is_finite() && pairs.iter().all(is_multiple) {
             return Ok(slope);
+        }
+        if pairs.iter().all(|p| p.0 == 0.0 && p.1 == 0.0) {
+            return Err(BindError(format!(
+                "{} is not 1/r, and gives 0 at 0.04 and at 0.4 of the box, which is {edge:e} wide: its own length is so short \
+                 beside it that nothing is left to expand; check the units of its parameters and of the coordinates, or leave the far \
+                 field out with --near-only",
+                self.graph.name
+            )));
         }
         Err(BindError(format!(
             "{} is not 1/r, and its `gout` is not the gradient of `pout`, nor a multiple of it, so that one expansion cannot \

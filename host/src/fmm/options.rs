@@ -7,11 +7,11 @@ use crate::expansion::basis::Basis;
 use crate::expansion::chebyshev;
 use crate::fmm::bind::BindError;
 use crate::fmm::executor::Executor;
+use crate::fmm::field::beyond;
 use crate::fmm::{Outputs, Plan, periodic};
 use crate::job::BackendError;
 use crate::tree::charges::{self, Ends};
 use crate::tree::lists::near2;
-use rayon::prelude::*;
 
 /// Arithmetic of P2P and M2L on the CPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -140,7 +140,7 @@ pub(crate) fn check_positions(geometry: Geometry) -> Result<(), FmmError> {
         if points.iter().any(|c| c.len() != n) {
             return wrong(format!("there must be as many y and z coordinates of {name} as x coordinates"));
         }
-        if points.iter().any(|c| c.iter().any(|x| !x.is_finite())) {
+        if beyond(&points).is_some() {
             return wrong("coordinates and charges must be finite numbers".into());
         }
     }
@@ -218,7 +218,7 @@ fn check_charges(plan: &Plan, sources: &Sources) -> Result<(), FmmError> {
     if let Some(column) = columns().find(|column| column.len() != n) {
         return wrong(format!("{} charges were given for {n} particles", column.len()));
     }
-    if columns().any(|c| c.par_iter().any(|q| !q.is_finite())) {
+    if beyond(&columns().collect::<Vec<_>>()).is_some() {
         return wrong("coordinates and charges must be finite numbers".into());
     }
     if sources.dipoles.is_some() {

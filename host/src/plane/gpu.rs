@@ -3,7 +3,7 @@
 use super::stats::{Kernels, Seconds, Stats};
 use super::{Field, Geometry, Kernel, Options, Solution, Strengths, mesh, options};
 use crate::cuda::device::Device;
-use crate::cuda::plane::{Columns, MOST_LEVELS, Plane, Run, STAGES, Settings, Shape};
+use crate::cuda::plane::{Columns, MOST_LEVELS, Plane, Run, STAGES, Settings, Shape, Sort};
 use crate::cuda::whole::card::Card;
 use crate::cuda::{CudaError, compile};
 use crate::fmm::stats::{self, Pairs};
@@ -14,6 +14,8 @@ use std::time::Instant;
 /// A card, and what was compiled for it.
 pub struct Gpu<C: Card = Device> {
     pub card: C,
+    /// How it sorts points.
+    pub sort: Sort,
     plane: Option<Plane<C>>,
 }
 
@@ -41,7 +43,7 @@ impl Gpu {
 
 impl<C: Card> Gpu<C> {
     pub fn on(card: C) -> Gpu<C> {
-        Gpu { card, plane: None }
+        Gpu { card, sort: Sort::default(), plane: None }
     }
 
     /// Why the card does not take a problem.
@@ -89,7 +91,7 @@ impl<C: Card> Gpu<C> {
         options: &Options,
         is_timed: bool,
     ) -> Result<Result<Answer, String>, CudaError> {
-        let Gpu { card, plane } = self;
+        let Gpu { card, sort, plane } = self;
         let (is_log, is_complex) = (options.kernel == Kernel::Log, strengths.im.is_some());
         let shape = Shape::new(options.order, is_log, is_complex, card.shared_memory()?);
         if plane.as_ref().is_none_or(|plane| *plane.shape() != shape) {
@@ -97,6 +99,7 @@ impl<C: Card> Gpu<C> {
             *plane = Some(Plane::new(card, shape)?);
         }
         let plane = plane.as_mut().expect("it was made");
+        plane.sort_by(*sort);
         let start = Instant::now();
         let joined = geometry.targets.map(|targets| Joined::new(geometry.sources, targets, strengths));
         let columns = match &joined {
@@ -237,11 +240,12 @@ mod tests {
     }
 
     /// Runs the card's kernels on the host, with `many` points for the segments of one block.
-    fn on_card(points: &[Vec<f64>; 4], options: &Options, many: usize) -> (Gpu<HostCard>, Answer) {
+    fn on_card(points: &[Vec<f64>; 4], options: &Options, many: usize, sort: Sort) -> (Gpu<HostCard>, Answer) {
         let mut gpu = Gpu::on(HostCard);
         let is_log = options.kernel == Kernel::Log;
         let shape = Shape { many, ..Shape::new(options.order, is_log, !is_log, 0) };
         let mut plane = Plane::new(&mut gpu.card, shape).expect("it compiles");
+        plane.sort_by(sort);
         let [x, y, re, im] = points;
         let im = (!is_log).then_some(&im[..]);
         plane.send(&gpu.card, Columns { x, y, re, im }).expect("there is room");
@@ -258,14 +262,19 @@ mod tests {
     /// Whether mesh and lists are those of the CPU, and errors within a bound beside the sum of magnitudes, both where many blocks
     /// split the first segments and where one block has all points.
     fn check(points: &[Vec<f64>; 4], options: &Options, bound: f64) {
-        check_with(points, options, bound, 300);
-        check_with(points, options, bound, 2048);
+        check_with(points, options, bound, 300, Sort::Ranks);
+        check_with(points, options, bound, 2048, Sort::Ranks);
     }
 
-    fn check_with(points: &[Vec<f64>; 4], options: &Options, bound: f64, many: usize) {
-        let (gpu, answer) = on_card(points, options, many);
+    fn check_with(points: &[Vec<f64>; 4], options: &Options, bound: f64, many: usize, sort: Sort) {
+        let (gpu, answer) = on_card(points, options, many, sort);
         let plan = Plan::new([&points[0][..], &points[1][..]], options).expect("a plan");
-        let found = gpu.plane.as_ref().expect("it ran").found(&gpu.card);
+        let mut found = gpu.plane.as_ref().expect("it ran").found(&gpu.card);
+        if sort == Sort::Pivots {
+            // The same points, in any order within a box.
+            let ends = found.start.windows(2).map(|ends| ends[0] as usize..ends[1] as usize);
+            ends.for_each(|points| found.order[points].sort_unstable());
+        }
         let boxes = &plan.mesh.boxes;
         assert_eq!(answer.levels, plan.mesh.levels);
         assert_eq!((found.order, found.start), (plan.mesh.sources.order.clone(), plan.mesh.sources.start.clone()));
@@ -307,6 +316,28 @@ mod tests {
         check(&[points(500, Distribution::Uniform)[0].clone(), vec![0.25; 500], re, im], &log, 1e-3);
         for n in 1..=5 {
             check(&points(n, Distribution::Uniform), &Options { leaf: 1, ..options }, 1e-5);
+        }
+    }
+
+    #[test]
+    fn the_pivots_of_the_paper_give_the_same_boxes() {
+        if !on_host::is_there() {
+            return;
+        }
+        let options = Options { order: 9, leaf: 10, ..Options::default() };
+        for many in [64, 300] {
+            check_with(&points(1500, Distribution::Normal), &options, 1e-3, many, Sort::Pivots);
+        }
+        // Several blocks share a segment.
+        let large = Options { order: 2, leaf: 300, ..options.clone() };
+        check_with(&points(4500, Distribution::Uniform), &large, 1.0, 300, Sort::Pivots);
+        let [mut x, mut y, re, im] = points(700, Distribution::Uniform);
+        x.iter_mut().for_each(|x| *x = (*x * 3.0).floor());
+        y.iter_mut().for_each(|y| *y = (*y * 2.0).floor());
+        check_with(&[x, y, re, im], &Options { leaf: 1, ..options.clone() }, 1e-3, 100, Sort::Pivots);
+        for n in 1..=5 {
+            let options = Options { leaf: 1, ..options.clone() };
+            check_with(&points(n, Distribution::Uniform), &options, 1e-3, 300, Sort::Pivots);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::{Columns, Geometry, Strengths};
 use crate::arith::scale::{exponent, ldexp};
+use crate::fmm::field::beyond;
 use crate::fmm::{FmmError, MOST_PARTICLES, Precision};
 use rayon::prelude::*;
 
@@ -80,7 +81,7 @@ pub(super) fn check_positions(geometry: Geometry) -> Result<(), FmmError> {
     if all > MOST_PARTICLES {
         return wrong(format!("at most {MOST_PARTICLES} points can be sorted, not {all}"));
     }
-    let finite = |columns: Columns| columns.iter().all(|c| c.par_iter().all(|x| x.is_finite()));
+    let finite = |columns: Columns| beyond(&columns).is_none();
     if !finite(geometry.sources) || !geometry.targets.is_none_or(finite) {
         return wrong("coordinates and strengths must be finite numbers".into());
     }
@@ -100,7 +101,7 @@ pub(super) fn check_strengths(n: usize, kernel: Kernel, strengths: &Strengths) -
     if kernel == Kernel::Log && strengths.im.is_some() {
         return Err(FmmError::Option("complex strengths of the kernel log are two runs with real ones".into()));
     }
-    if columns().any(|c| c.par_iter().any(|q| !q.is_finite())) {
+    if beyond(&columns().collect::<Vec<_>>()).is_some() {
         return wrong("coordinates and strengths must be finite numbers".into());
     }
     let one = |q: &f64| if *q == 0.0 { [0.0, f64::MAX] } else { [q.abs(); 2] };

@@ -1,6 +1,51 @@
 //! Messages as bytes: numbers one behind the other, low byte first.
 
 use super::RankError;
+use rayon::prelude::*;
+use std::mem::MaybeUninit;
+
+/// A number that can be sent.
+pub trait Number<const N: usize>: Copy + Send + Sync {
+    fn bytes(self) -> [u8; N];
+    fn of(bytes: [u8; N]) -> Self;
+}
+
+macro_rules! number {
+    ($t:ident, $n:literal) => {
+        impl Number<$n> for $t {
+            fn bytes(self) -> [u8; $n] {
+                self.to_le_bytes()
+            }
+
+            fn of(bytes: [u8; $n]) -> $t {
+                $t::from_le_bytes(bytes)
+            }
+        }
+    };
+}
+number!(u32, 4);
+number!(u64, 8);
+number!(f32, 4);
+number!(f64, 8);
+
+/// Numbers of one task.
+const TASK: usize = 1 << 15;
+
+/// Puts what `of` gives for each item behind what is there, on all threads where there are many.
+pub fn push_each<S: Sync, T: Send>(to: &mut Vec<T>, items: &[S], of: impl Fn(&S) -> T + Sync) {
+    let start = to.len();
+    to.reserve(items.len());
+    let room = &mut to.spare_capacity_mut()[..items.len()];
+    let fill = |(room, items): (&mut [MaybeUninit<T>], &[S])| {
+        room.iter_mut().zip(items).for_each(|(to, item)| *to = MaybeUninit::new(of(item)));
+    };
+    match items.len() > TASK {
+        true => room.par_chunks_mut(TASK).zip(items.par_chunks(TASK)).for_each(fill),
+        false => fill((room, items)),
+    }
+    // SAFETY: there is room for as many as there are items, and every place was written.
+    unsafe { to.set_len(start + items.len()) };
+}
 
 /// Writes a message.
 #[derive(Default)]
@@ -17,37 +62,32 @@ impl Writer {
     }
 
     pub fn u64s(&mut self, numbers: &[u64]) {
-        self.many(numbers.len(), numbers.iter().map(|x| x.to_le_bytes()));
+        self.each(numbers, |x| *x);
     }
 
     pub fn u32s(&mut self, numbers: &[u32]) {
-        self.many(numbers.len(), numbers.iter().map(|x| x.to_le_bytes()));
+        self.each(numbers, |x| *x);
     }
 
     pub fn f64s(&mut self, numbers: &[f64]) {
-        self.many(numbers.len(), numbers.iter().map(|x| x.to_le_bytes()));
+        self.each(numbers, |x| *x);
     }
 
-    /// Some of the numbers of a column, by their places.
-    pub fn f64s_at(&mut self, column: &[f64], places: &[u32]) {
-        self.many(places.len(), places.iter().map(|k| column[*k as usize].to_le_bytes()));
-    }
-
-    pub fn u32s_at(&mut self, column: &[u32], places: &[u32]) {
-        self.many(places.len(), places.iter().map(|k| column[*k as usize].to_le_bytes()));
-    }
-
-    pub fn u64s_at(&mut self, column: &[u64], places: &[u32]) {
-        self.many(places.len(), places.iter().map(|k| column[*k as usize].to_le_bytes()));
-    }
-
-    /// So many numbers, into room that is made once.
-    fn many<const N: usize>(&mut self, count: usize, numbers: impl Iterator<Item = [u8; N]>) {
-        self.u64(count as u64);
+    /// A number for each of some items, into room that is made once.
+    pub fn each<const N: usize, S: Sync, T: Number<N>>(&mut self, items: &[S], of: impl Fn(&S) -> T + Sync) {
+        self.u64(items.len() as u64);
         let start = self.0.len();
-        self.0.resize(start + count * N, 0);
-        let room = self.0[start..].as_chunks_mut::<N>().0;
-        room.iter_mut().zip(numbers).for_each(|(to, number)| *to = number);
+        self.0.reserve(items.len() * N);
+        let room = self.0.spare_capacity_mut()[..items.len() * N].as_chunks_mut::<N>().0;
+        let fill = |(room, items): (&mut [[MaybeUninit<u8>; N]], &[S])| {
+            room.iter_mut().zip(items).for_each(|(to, item)| *to = of(item).bytes().map(MaybeUninit::new));
+        };
+        match items.len() > TASK {
+            true => room.par_chunks_mut(TASK).zip(items.par_chunks(TASK)).for_each(fill),
+            false => fill((room, items)),
+        }
+        // SAFETY: there is room for as many, and every byte was written.
+        unsafe { self.0.set_len(start + items.len() * N) };
     }
 
     pub fn take(self) -> Vec<u8> {
@@ -73,10 +113,10 @@ impl<'a> Reader<'a> {
         Ok(some)
     }
 
-    fn many<const N: usize, T>(&mut self, of: fn([u8; N]) -> T) -> Result<Vec<T>, RankError> {
-        let count = self.u64()? as usize;
-        let bytes = self.some(count.checked_mul(N).ok_or_else(cut)?)?;
-        Ok(bytes.as_chunks::<N>().0.iter().map(|bytes| of(*bytes)).collect())
+    pub fn many<const N: usize, T: Number<N>>(&mut self) -> Result<Vec<T>, RankError> {
+        let mut found = Vec::new();
+        self.behind(&mut found)?;
+        Ok(found)
     }
 
     pub fn u64(&mut self) -> Result<u64, RankError> {
@@ -89,34 +129,22 @@ impl<'a> Reader<'a> {
     }
 
     pub fn u64s(&mut self) -> Result<Vec<u64>, RankError> {
-        self.many(u64::from_le_bytes)
+        self.many()
     }
 
     pub fn u32s(&mut self) -> Result<Vec<u32>, RankError> {
-        self.many(u32::from_le_bytes)
+        self.many()
     }
 
     /// Numbers into a column, behind those that are there.
-    pub fn f64s_behind(&mut self, column: &mut Vec<f64>) -> Result<(), RankError> {
-        self.behind(f64::from_le_bytes, column)
-    }
-
-    pub fn u64s_behind(&mut self, column: &mut Vec<u64>) -> Result<(), RankError> {
-        self.behind(u64::from_le_bytes, column)
-    }
-
-    pub fn u32s_behind(&mut self, column: &mut Vec<u32>) -> Result<(), RankError> {
-        self.behind(u32::from_le_bytes, column)
-    }
-
-    fn behind<const N: usize, T>(&mut self, of: fn([u8; N]) -> T, column: &mut Vec<T>) -> Result<(), RankError> {
+    pub fn behind<const N: usize, T: Number<N>>(&mut self, column: &mut Vec<T>) -> Result<(), RankError> {
         let count = self.u64()? as usize;
         let bytes = self.some(count.checked_mul(N).ok_or_else(cut)?)?;
-        column.extend(bytes.as_chunks::<N>().0.iter().map(|bytes| of(*bytes)));
+        push_each(column, bytes.as_chunks::<N>().0, |bytes| T::of(*bytes));
         Ok(())
     }
 
     pub fn f64s(&mut self) -> Result<Vec<f64>, RankError> {
-        self.many(f64::from_le_bytes)
+        self.many()
     }
 }

@@ -9,11 +9,12 @@ use crate::expansion::basis::Basis;
 use crate::fmm::FmmOptions;
 use crate::fmm::stats::Pairs;
 use crate::fmm::tune::cost::{Costs, terms_of};
+use crate::tree::Tree;
 use crate::tree::lists::Lists;
 use crate::tree::octants::Octants;
-use crate::tree::{Cell, Tree};
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// Sorted sources of the whole: (first, count).
 pub type Stretch = (u32, u32);
@@ -49,42 +50,68 @@ pub struct Eye<'a> {
 #[derive(Clone, Copy)]
 struct Known<'a> {
     nodes: &'a [Node],
-    foreign: &'a [bool],
-    present: &'a [u8],
+    children: &'a [Octets],
+    /// Octants of a cell's children whose multipoles are needed.
+    needed: &'a [AtomicU8],
     tree: &'a Tree,
     lists: &'a Lists,
     octants: &'a Octants,
     prices: &'a Prices,
 }
 
-/// Of one cell.
+/// Octants of a cell's children: those that another rank answers for, those with sources and those with targets; and whether the
+/// cell itself is another rank's.
+#[derive(Clone, Copy, Default)]
+struct Octets {
+    foreign: u8,
+    sources: u8,
+    targets: u8,
+    is_foreign: bool,
+}
+
+/// Of some cells.
 #[derive(Default)]
 struct Found {
     pairs: Pairs,
     streamed: u64,
-    work: f64,
+    /// Cells of others whose multipoles act on points.
     multipoles: Vec<u32>,
     copies: Vec<Stretch>,
 }
 
+/// Cells of one task.
+const TASK: usize = 1 << 9;
+
 impl Eye<'_> {
     /// `lists` are those over the cells that the rank knows, of which `tree` is made: what they need.
     pub fn look(&self, essential: &Essential, tree: &Tree, lists: Lists, costs: &Costs) -> Demand {
-        let nodes = &essential.nodes;
+        let nodes = &essential.nodes[..];
         let octants = Octants::new(self.near2);
         let prices = Prices::new(self.options, costs);
-        // Those whose multipoles another rank has.
-        let foreign: Vec<bool> = nodes.par_iter().map(|n| self.partition.owner(n.level, n.prefix) != self.me).collect();
-        // The octants of a cell's children with sources.
-        let octants_of = |cell: &Cell| {
-            let there = tree.cells[cell.child_range()].iter().filter(|c| c.count > 0);
-            there.fold(0u8, |bits, c| bits | 1 << c.octant())
+        let is_foreign = |k: usize| self.partition.owner(nodes[k].level, nodes[k].prefix) != self.me;
+        let octets = |k: usize| {
+            let mut octets = Octets { is_foreign: is_foreign(k), ..Octets::default() };
+            for c in tree.cells[k].child_range() {
+                let (cell, bit) = (&tree.cells[c], 1 << tree.cells[c].octant());
+                octets.foreign |= if is_foreign(c) { bit } else { 0 };
+                octets.sources |= if cell.count > 0 { bit } else { 0 };
+                octets.targets |= if cell.targets > 0 { bit } else { 0 };
+            }
+            octets
         };
-        let present: Vec<u8> = tree.cells.par_iter().map(octants_of).collect();
-        let (foreign, present) = (&foreign[..], &present[..]);
-        let known = Known { nodes, foreign, present, tree, lists: &lists, octants: &octants, prices: &prices };
-        let of_cell = |k: usize| self.cell(k, &known);
-        let found: Vec<Found> = (0..nodes.len()).into_par_iter().map(of_cell).collect();
+        let children: Vec<Octets> = (0..nodes.len()).into_par_iter().map(octets).collect();
+        let needed: Vec<AtomicU8> = (0..nodes.len()).into_par_iter().map(|_| AtomicU8::new(0)).collect();
+        let (lists, octants, prices) = (lists, &octants, &prices);
+        let known = Known { nodes, children: &children, needed: &needed, tree, lists: &lists, octants, prices };
+        let mut work = vec![0.0; nodes.len()];
+        let some = |(task, work): (usize, &mut [f64])| {
+            let mut found = Found::default();
+            for (k, work) in work.iter_mut().enumerate() {
+                *work = self.cell(task * TASK + k, &known, &mut found);
+            }
+            found
+        };
+        let found: Vec<Found> = work.par_chunks_mut(TASK).enumerate().map(some).collect();
         let (mut pairs, mut streamed_m2l) = (Pairs::default(), 0);
         for one in &found {
             pairs.p2p += one.pairs.p2p;
@@ -93,74 +120,91 @@ impl Eye<'_> {
             pairs.p2l += one.pairs.p2l;
             streamed_m2l += one.streamed;
         }
-        let mut multipoles: Vec<u32> = found.iter().flat_map(|one| &one.multipoles).copied().collect();
+        let needed_of = |k: usize| {
+            let bits = needed[k].load(Relaxed);
+            let children = if bits == 0 { 0..0 } else { tree.cells[k].child_range() };
+            children.filter(move |c| bits >> tree.cells[*c].octant() & 1 == 1).map(|c| c as u32)
+        };
+        let mut multipoles: Vec<u32> = (0..nodes.len()).into_par_iter().flat_map_iter(needed_of).collect();
+        multipoles.extend(found.iter().flat_map(|one| &one.multipoles));
         let has_far_images = self.options.periodic.is_some() && !self.options.near_only;
         if has_far_images && !nodes.is_empty() && self.partition.owner(0, 0) != self.me {
             multipoles.push(0);
         }
-        multipoles.sort_unstable();
+        multipoles.par_sort_unstable();
         multipoles.dedup();
         let copies = merged(found.iter().flat_map(|one| one.copies.iter().copied()).collect());
-        let mut leaves: Vec<u32> = (0..nodes.len() as u32).collect();
-        leaves.retain(|k| nodes[*k as usize].is_here && !nodes[*k as usize].is_split);
-        leaves.sort_unstable_by_key(|k| nodes[*k as usize].first_key());
-        let work = shares(nodes, tree, &found, &leaves);
+        let is_own_leaf = |k: &u32| nodes[*k as usize].is_here && !nodes[*k as usize].is_split;
+        let mut leaves: Vec<u32> = (0..nodes.len() as u32).into_par_iter().filter(is_own_leaf).collect();
+        // Those of each level are in order.
+        leaves.par_sort_by_key(|k| nodes[*k as usize].first_key());
+        let work = shares(nodes, tree, &work, &leaves);
         Demand { lists, pairs, streamed_m2l, multipoles, copies, leaves, work }
     }
 
-    fn cell(&self, k: usize, known: &Known) -> Found {
-        let Known { nodes, foreign, present, tree, lists, octants, prices } = *known;
+    /// Adds what a cell needs; its work.
+    fn cell(&self, k: usize, known: &Known, found: &mut Found) -> f64 {
+        let Known { nodes, children, needed, tree, lists, octants, prices } = *known;
         let (cell, node, acting) = (&tree.cells[k], &nodes[k], tree.acting());
-        let mut found = Found::default();
+        let is_leaf = node.is_here && !node.is_split;
         if cell.targets == 0 {
-            if node.is_here && !node.is_split {
-                found.work = prices.particle * node.count as f64;
-            }
-            return found;
+            return if is_leaf { prices.particle * node.count as f64 } else { 0.0 };
         }
-        let far = !self.options.near_only;
-        // M2L of the cell's children.
+        let (far, is_mine) = (!self.options.near_only, !children[k].is_foreign);
+        let mut work = 0.0;
+        // M2L of the cell's children: octants of sources by octants of targets, a byte for each.
+        let targets = bytes(children[k].targets);
+        let own_targets = bytes(children[k].targets & !children[k].foreign);
+        let mut m2l = 0;
         for s in lists.v[k].iter().filter(|_| far) {
             let source = &acting[*s as usize];
             let offset = std::array::from_fn(|a| source.at[a] - cell.at[a]);
-            let mut taken = 0u8;
-            if !foreign[k] {
+            let original = tree.original(*s);
+            let there = children[original];
+            let accepted = there.sources as u64 * EACH & !u64::from_le_bytes(octants.near_all(offset)) & targets;
+            m2l += accepted.count_ones() as u64;
+            found.pairs.m2l += (accepted & own_targets).count_ones() as u64;
+            if is_mine {
                 found.streamed += cell.children as u64 * source.children as u64;
             }
-            let there = |c: &usize| tree.cells[*c].count > 0;
-            let present = present[tree.original(*s)];
-            for t in cell.child_range().filter(|t| tree.cells[*t].targets > 0) {
-                let accepted = present & !octants.near(offset, tree.cells[t].octant());
-                taken |= accepted;
-                found.work += accepted.count_ones() as f64 * prices.m2l;
-                if !foreign[t] {
-                    found.pairs.m2l += accepted.count_ones() as u64;
+            let foreign = there.foreign & there.sources;
+            if foreign != 0 {
+                let taken = accepted.to_le_bytes().into_iter().fold(0, |all, some| all | some);
+                let wanted = if self.streams { foreign } else { foreign & taken };
+                if wanted & !needed[original].load(Relaxed) != 0 {
+                    needed[original].fetch_or(wanted, Relaxed);
                 }
             }
-            let is_taken = |c: &usize| (self.streams || taken >> tree.cells[*c].octant() & 1 == 1) && there(c);
-            found.multipoles.extend(source.child_range().filter(|c| foreign[*c] && is_taken(c)).map(|c| c as u32));
         }
+        work += m2l as f64 * prices.m2l;
         let by_points = lists.w[k].iter().filter(|_| far).map(|s| tree.original(*s));
-        found.multipoles.extend(by_points.filter(|c| foreign[*c]).map(|c| c as u32));
+        found.multipoles.extend(by_points.filter(|c| children[*c].is_foreign).map(|c| c as u32));
         for s in lists.x[k].iter().filter(|_| far).map(|s| &acting[*s as usize]) {
             found.copies.extend(self.outside((s.first, s.count)));
-            found.work += prices.point * s.count as f64;
-            if !foreign[k] {
+            work += prices.point * s.count as f64;
+            if is_mine {
                 found.pairs.p2l += s.count as u64;
             }
         }
-        if node.is_here && !node.is_split {
+        if is_leaf {
             let direct = lists.direct(k);
             let images = direct.images.iter().map(|s| (s.first, s.count));
-            found.copies.extend(direct.own.iter().copied().chain(images).flat_map(|s| self.outside(s)));
+            let mut count = 0;
+            for s in direct.own.iter().copied().chain(images) {
+                count += s.1 as u64;
+                // Most are the rank's own.
+                if s.0 < self.own.start || s.0 + s.1 > self.own.end {
+                    found.copies.extend(self.outside(s));
+                }
+            }
             let targets = cell.targets as u64;
-            found.pairs.p2p = targets * direct.count() as u64;
-            found.pairs.m2p = if far { targets * lists.w[k].len() as u64 } else { 0 };
-            found.work += prices.pair * found.pairs.p2p as f64 + prices.point * found.pairs.m2p as f64;
-            found.work += prices.particle * (node.count as u64 + targets) as f64;
+            let p2p = targets * count;
+            let m2p = if far { targets * lists.w[k].len() as u64 } else { 0 };
+            (found.pairs.p2p, found.pairs.m2p) = (found.pairs.p2p + p2p, found.pairs.m2p + m2p);
+            work += prices.pair * p2p as f64 + prices.point * m2p as f64;
+            work += prices.particle * (node.count as u64 + targets) as f64;
         }
-        found.work += prices.shift;
-        found
+        work + prices.shift
     }
 
     /// The parts of a stretch that are not the rank's own.
@@ -171,6 +215,14 @@ impl Eye<'_> {
         let pair = if own.is_empty() { [(first, count), (0, 0)] } else { [before, behind] };
         pair.into_iter().filter(|s| s.1 > 0)
     }
+}
+
+/// One in each byte.
+const EACH: u64 = 0x0101_0101_0101_0101;
+
+/// Bits as bytes that are full or empty.
+fn bytes(bits: u8) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|k| if bits >> k & 1 == 1 { u8::MAX } else { 0 }))
 }
 
 /// Seconds of what the stages do, by the model of costs.
@@ -198,14 +250,14 @@ impl Prices {
 }
 
 /// The work of leaves: their own, and their shares of that of the cells above, by particles.
-fn shares(nodes: &[Node], tree: &Tree, found: &[Found], leaves: &[u32]) -> Vec<f64> {
+fn shares(nodes: &[Node], tree: &Tree, work: &[f64], leaves: &[u32]) -> Vec<f64> {
     let weight = |k: usize| (nodes[k].count as u64 + nodes[k].targets as u64).max(1) as f64;
     // What a cell hands down for each of its particles.
     let mut above = vec![0.0; nodes.len()];
     for k in (0..nodes.len()).filter(|k| nodes[*k].is_here) {
         let parent = tree.cells[k].parent as usize;
         let from = if k == 0 { 0.0 } else { above[parent] };
-        above[k] = from + found[k].work / weight(k);
+        above[k] = from + work[k] / weight(k);
     }
     leaves.iter().map(|k| above[*k as usize] * weight(*k as usize)).collect()
 }

@@ -10,9 +10,12 @@ use super::comm::{Comm, Tag, exchange};
 use super::partition::{Keys, Partition, Settled, Summary, below, totals};
 use crate::data::periodic::Periodic;
 use crate::tree::lists::{is_near, reach};
-use crate::tree::{Cell, MAX_LEVEL};
-use std::collections::HashMap;
+use crate::tree::{Cell, MAX_LEVEL, contracted, dilated, octant_ends};
+use rayon::prelude::*;
 use std::ops::Range;
+
+/// Cells of one task.
+const TASK: usize = 1 << 10;
 
 /// A cell of the global tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,7 +50,7 @@ impl Node {
     }
 
     fn at(&self) -> [i32; 3] {
-        at(self.level, self.prefix)
+        at(self.prefix)
     }
 }
 
@@ -58,48 +61,71 @@ pub fn place_of(key: u64) -> (u32, u64) {
 }
 
 /// Integer coordinates of a cell.
-pub fn at(level: u32, prefix: u64) -> [i32; 3] {
-    let mut at = [0; 3];
-    for bit in (0..level).rev() {
-        let digit = prefix >> (3 * bit);
-        (0..3).for_each(|a| at[a] = at[a] << 1 | (digit >> (2 - a) & 1) as i32);
-    }
-    at
+pub fn at(prefix: u64) -> [i32; 3] {
+    [prefix >> 2, prefix >> 1, prefix].map(|bits| contracted(bits) as i32)
 }
 
 /// The Morton prefix of integer coordinates.
-pub fn prefix(level: u32, at: [i64; 3]) -> u64 {
-    (0..level).rev().fold(0, |p, bit| at.iter().fold(p, |p, x| p << 1 | (x >> bit & 1) as u64))
+#[cfg(test)]
+pub fn prefix(at: [u64; 3]) -> u64 {
+    let [x, y, z] = at.map(dilated);
+    x << 2 | y << 1 | z
 }
 
 /// What is near in a box that may be periodic.
 pub struct Vicinity {
-    offsets: Vec<[i64; 3]>,
+    /// The farthest along an axis.
+    most: i64,
+    /// Offsets along each axis, counted from the least one.
+    offsets: Vec<[usize; 3]>,
     axes: [bool; 3],
 }
+
+/// The ranks whose part of the box is near a cell, and room to find them in.
+#[derive(Default)]
+pub struct Marked {
+    pub ranks: Vec<usize>,
+    /// The bits of neighbours' coordinates along each axis in a Morton prefix.
+    along: [Vec<u64>; 3],
+}
+
+/// In the place of such bits: there is no neighbour. It stays when others are added.
+const OUTSIDE: u64 = u64::MAX;
 
 impl Vicinity {
     pub fn new(near2: u64, periodic: Option<&Periodic>) -> Vicinity {
         let most = reach(near2);
         let axis = || -most..=most;
         let all = axis().flat_map(|x| axis().flat_map(move |y| axis().map(move |z| [x, y, z])));
-        let offsets = all.filter(|d| is_near(*d, near2)).collect();
-        Vicinity { offsets, axes: periodic.map_or([false; 3], |p| p.axes) }
+        let offsets = all.filter(|d| is_near(*d, near2)).map(|d| d.map(|x| (x + most) as usize)).collect();
+        Vicinity { most, offsets, axes: periodic.map_or([false; 3], |p| p.axes) }
     }
 
     /// Marks the ranks whose part of the box is near a cell.
-    pub fn mark(&self, partition: &Partition, level: u32, of: u64, ranks: &mut Vec<usize>) {
+    pub fn mark(&self, partition: &Partition, level: u32, of: u64, marked: &mut Marked) {
+        let (at, edge, shift) = (at(of).map(i64::from), 1i64 << level, below(level));
+        let Marked { ranks, along } = marked;
+        for (a, along) in along.iter_mut().enumerate() {
+            let bits = |d: i64| match at[a] + d {
+                there if !(0..edge).contains(&there) && !self.axes[a] => OUTSIDE,
+                there => dilated(there.rem_euclid(edge) as u64) << (2 - a),
+            };
+            along.clear();
+            along.extend((-self.most..=self.most).map(bits));
+        }
         ranks.clear();
-        let (at, edge) = (at(level, of).map(i64::from), 1i64 << level);
-        for d in &self.offsets {
-            let mut there = [0, 1, 2].map(|a| at[a] + d[a]);
-            let is_outside = |a: usize| !(0..edge).contains(&there[a]);
-            if (0..3).any(|a| is_outside(a) && !self.axes[a]) {
+        // Most neighbours are of the rank that was found last.
+        let mut known = 0..0;
+        for [x, y, z] in &self.offsets {
+            let prefix = along[0][*x] | along[1][*y] | along[2][*z];
+            if prefix == OUTSIDE || known.start <= prefix << shift && (prefix + 1) << shift <= known.end {
                 continue;
             }
-            there = there.map(|x| x.rem_euclid(edge));
-            let [first, last] = partition.ranks_of(level, prefix(level, there));
+            let [first, last] = partition.ranks_of(level, prefix);
             ranks.extend(first..=last);
+            if first == last {
+                known = partition.cuts[first]..partition.cuts[first + 1];
+            }
         }
         ranks.sort_unstable();
         ranks.dedup();
@@ -112,22 +138,24 @@ pub fn own_nodes(settled: &Settled, me: usize, leaf: usize) -> Vec<Node> {
     let offset: u64 = settled.summaries[..me].iter().map(|s| s.count[0]).sum();
     let Some(ends) = keys.ends() else { return Vec::new() };
     let grow = Grow { keys, offset, summaries: &settled.summaries, me, ends, leaf };
-    let all = [0..keys.sources.len(), 0..keys.targets().len()];
-    let mut nodes = vec![grow.node(0, 0, &all)];
-    let mut level = vec![(nodes[0], all)];
+    let mut nodes = vec![grow.node(0, 0, &[0..keys.sources.len() as u32, 0..keys.targets().len() as u32])];
+    let mut level = 0..1;
     while !level.is_empty() {
-        let mut next = Vec::new();
-        for (node, ranges) in level.iter().filter(|n| n.0.is_split) {
-            grow.children(node, ranges, &mut next);
-        }
-        nodes.extend(next.iter().map(|n| n.0));
-        level = next;
+        let below = |some: &[Node]| {
+            let mut found = Vec::with_capacity(some.len());
+            some.iter().filter(|n| n.is_split).for_each(|node| grow.children(node, &mut found));
+            found
+        };
+        let parts: Vec<Vec<Node>> = nodes[level.clone()].par_chunks(TASK).map(below).collect();
+        level = level.end..level.end + parts.iter().map(Vec::len).sum::<usize>();
+        nodes.reserve(level.len());
+        parts.iter().for_each(|part| nodes.extend_from_slice(part));
     }
     nodes
 }
 
 /// A rank's sources and targets in a cell.
-type Ranges = [Range<usize>; 2];
+type Ranges = [Range<u32>; 2];
 
 /// What cells grow from.
 struct Grow<'a> {
@@ -141,28 +169,43 @@ struct Grow<'a> {
 }
 
 impl Grow<'_> {
-    fn children(&self, node: &Node, ranges: &Ranges, out: &mut Vec<(Node, Ranges)>) {
-        let shift = below(node.level + 1);
-        let mut starts = [ranges[0].start, ranges[1].start];
-        for octant in 0..8 {
-            let prefix = node.prefix << 3 | octant;
-            let end = |k: usize, keys: &[u64]| {
-                starts[k] + keys[starts[k]..ranges[k].end].partition_point(|key| key >> shift <= prefix)
-            };
-            let sources = end(0, self.keys.sources);
-            let ends = [sources, self.keys.targets.map_or(sources, |keys| end(1, keys))];
-            let own = [starts[0]..ends[0], starts[1]..ends[1]];
+    /// The rank's own points in one of its cells.
+    fn points(&self, node: &Node) -> [Range<usize>; 2] {
+        let both = [self.keys.sources, self.keys.targets()];
+        if self.is_at_end(node.level, node.prefix) {
+            let shift = below(node.level);
+            let place = |keys: &[u64], prefix: u64| keys.partition_point(|key| key >> shift < prefix);
+            return both.map(|keys| place(keys, node.prefix)..place(keys, node.prefix + 1));
+        }
+        let first = [(node.first as u64 - self.offset) as usize, node.first_target as usize];
+        [first[0]..first[0] + node.count as usize, first[1]..first[1] + node.targets as usize]
+    }
+
+    /// Whether a cell has the rank's first or last key: other ranks may have points in it.
+    fn is_at_end(&self, level: u32, prefix: u64) -> bool {
+        self.ends.iter().any(|key| key >> below(level) == prefix)
+    }
+
+    fn children(&self, node: &Node, out: &mut Vec<Node>) {
+        let points = self.points(node);
+        let mut starts = points.each_ref().map(|points| points.start as u32);
+        let [points, of_targets] = points;
+        let sources = octant_ends(points, node.level, self.keys.sources);
+        let targets = self.keys.targets.map_or(sources, |keys| octant_ends(of_targets, node.level, keys));
+        for (octant, ends) in sources.into_iter().zip(targets).enumerate() {
+            let own = [starts[0]..ends.0, starts[1]..ends.1];
             if own.iter().any(|range| !range.is_empty()) {
-                out.push((self.node(node.level + 1, prefix, &own), own));
+                let prefix = node.prefix << 3 | octant as u64;
+                out.push(self.node(node.level + 1, prefix, &own));
             }
-            starts = ends;
+            starts = [ends.0, ends.1];
         }
     }
 
     fn node(&self, level: u32, prefix: u64, own: &Ranges) -> Node {
         let mut count = [own[0].len() as u64, own[1].len() as u64];
         let mut before = 0;
-        if self.ends.iter().any(|key| key >> below(level) == prefix) {
+        if self.is_at_end(level, prefix) {
             let [earlier, all] = totals(self.summaries, self.me, level, prefix);
             (count, before) = (all, earlier[0]);
         }
@@ -173,7 +216,7 @@ impl Grow<'_> {
             count,
             first: (self.offset + own[0].start as u64 - before) as u32,
             targets,
-            first_target: own[1].start as u32,
+            first_target: own[1].start,
             is_split: level < MAX_LEVEL && count.max(targets) as usize > self.leaf,
             is_here: true,
         }
@@ -181,10 +224,11 @@ impl Grow<'_> {
 }
 
 /// How cells are sent: five numbers each.
-fn write(nodes: &[Node]) -> Vec<u8> {
+fn write(nodes: &[Node], places: &[u32]) -> Vec<u8> {
+    let nodes = || places.iter().map(|k| &nodes[*k as usize]);
     let mut bytes = Writer::default();
-    bytes.u64s(&nodes.iter().map(|n| n.key() << 1 | n.is_split as u64).collect::<Vec<_>>());
-    bytes.u32s(&nodes.iter().flat_map(|n| [n.count, n.first, n.targets]).collect::<Vec<_>>());
+    bytes.u64s(&nodes().map(|n| n.key() << 1 | n.is_split as u64).collect::<Vec<_>>());
+    bytes.u32s(&nodes().flat_map(|n| [n.count, n.first, n.targets]).collect::<Vec<_>>());
     bytes.take()
 }
 
@@ -212,50 +256,55 @@ pub struct Essential {
 pub fn gather(
     comm: &dyn Comm,
     partition: &Partition,
-    own: &[Node],
+    own: Vec<Node>,
     vicinity: &Vicinity,
     direct: usize,
 ) -> Result<Essential, RankError> {
-    let me = comm.rank();
-    let is_mine = |n: &Node| partition.owner(n.level, n.prefix) == me;
-    let is_shared = |n: &Node| partition.is_shared(n.level, n.prefix);
-    let under_shared = |n: &Node| n.level == 0 || partition.is_shared(n.level - 1, n.prefix >> 3);
-    let top: Vec<Node> = own.iter().filter(|n| under_shared(n) && is_mine(n)).copied().collect();
+    let children = children(&own);
+    let top = top(&own, partition, |k| places(children[k]));
+    let is_mine = |k: &u32| partition.owner(own[*k as usize].level, own[*k as usize].prefix) == comm.rank();
+    let mine: Vec<u32> = top.iter().copied().filter(is_mine).collect();
     let mut others = Vec::new();
-    for bytes in comm.all_gather(write(&top))? {
+    for bytes in comm.all_gather(write(&own, &mine))? {
         read(&bytes, &mut others)?;
     }
-    let mut out: HashMap<usize, Vec<Node>> = HashMap::new();
-    let mut room = Vec::new();
-    let mut descent = Descent { own, partition, vicinity, direct, me, out: &mut out };
-    let acts = |n: &Node| n.is_split && n.count > 0;
-    for (k, node) in own.iter().enumerate().filter(|(_, n)| acts(n) && under_shared(n) && !is_shared(n)) {
-        // Cells that are small act as their parents' other children do.
-        let around = match node.level > 0 && node.count as usize <= direct {
-            true => (node.level - 1, node.prefix >> 3),
-            false => node.place(),
-        };
-        vicinity.mark(partition, around.0, around.1, &mut room);
-        descent.down(k, &room);
-    }
-    let out = out.into_iter().map(|(rank, nodes)| (rank, write(&nodes))).collect();
+    let descent = Descent { own: &own, children: &children, partition, vicinity, direct, me: comm.rank() };
+    let out = descent.from(&top).into_iter().enumerate().filter(|sent| !sent.1.is_empty());
+    let out = out.map(|(rank, places)| (rank, write(&own, &places))).collect();
     for (_, bytes) in exchange(comm, Tag::Cells, out)? {
         read(&bytes, &mut others)?;
     }
     let nodes = merged(own, others);
-    let top = (0..nodes.len() as u32).filter(|k| under_shared(&nodes[*k as usize])).collect();
     let cells = cells(&nodes);
+    let top = self::top(&nodes, partition, |k| cells[k].child_range());
     Ok(Essential { nodes, top, cells })
 }
 
+/// The shared cells and their children, level by level.
+fn top(nodes: &[Node], partition: &Partition, children: impl Fn(usize) -> Range<usize>) -> Vec<u32> {
+    let mut top: Vec<u32> = if nodes.is_empty() { Vec::new() } else { vec![0] };
+    let mut next = 0;
+    while let Some(k) = top.get(next).map(|k| *k as usize) {
+        if partition.is_shared(nodes[k].level, nodes[k].prefix) {
+            top.extend(children(k).map(|child| child as u32));
+        }
+        next += 1;
+    }
+    top
+}
+
 /// Own cells, which are in order, and others: of what is there twice the rank's own one.
-fn merged(own: &[Node], mut others: Vec<Node>) -> Vec<Node> {
-    others.sort_unstable_by_key(Node::place);
+fn merged(own: Vec<Node>, mut others: Vec<Node>) -> Vec<Node> {
+    // They come rank by rank in order.
+    others.sort_by_key(Node::place);
     others.dedup_by_key(|n| n.place());
     let mut nodes = Vec::with_capacity(own.len() + others.len());
-    let mut rest = own;
+    let mut rest = &own[..];
     for other in others {
-        let before = rest.partition_point(|n| n.place() < other.place());
+        // What is looked for is seldom far ahead.
+        let far = (0..).map(|k| 8 << k).find(|n| rest.get(*n).is_none_or(|n| n.place() >= other.place()));
+        let near = &rest[..far.map_or(rest.len(), |n| n.min(rest.len()))];
+        let before = near.partition_point(|n| n.place() < other.place());
         nodes.extend_from_slice(&rest[..before]);
         rest = &rest[before..];
         if rest.first().is_none_or(|n| n.place() != other.place()) {
@@ -266,47 +315,105 @@ fn merged(own: &[Node], mut others: Vec<Node>) -> Vec<Node> {
     nodes
 }
 
-/// The way down from a cell whose particles are all the rank's.
+/// A cell's children among the cells: the first one's place, and how many there are.
+type Children = (u32, u32);
+
+fn places((first, count): Children) -> Range<usize> {
+    first as usize..(first + count) as usize
+}
+
+/// The children of each cell. These stand in the order of their parents.
+fn children(nodes: &[Node]) -> Vec<Children> {
+    let mut children = vec![(0, 0); nodes.len()];
+    let tasks = children.par_chunks_mut(TASK).zip(nodes.par_chunks(TASK));
+    tasks.for_each(|(children, parents)| {
+        let first = (parents[0].level + 1, parents[0].prefix << 3);
+        let mut next = nodes.partition_point(|n| n.place() < first);
+        for (children, parent) in children.iter_mut().zip(parents) {
+            let is_child = |n: &Node| n.level == parent.level + 1 && n.prefix >> 3 == parent.prefix;
+            let count = nodes[next..].iter().take_while(|n| is_child(n)).count();
+            *children = (next as u32, count as u32);
+            next += count;
+        }
+    });
+    children
+}
+
+/// The way down from cells whose particles are all the rank's.
 struct Descent<'a> {
     own: &'a [Node],
+    children: &'a [Children],
     partition: &'a Partition,
     vicinity: &'a Vicinity,
     direct: usize,
     me: usize,
-    out: &'a mut HashMap<usize, Vec<Node>>,
 }
 
+/// A cell whose children are sent, and the ranks that get them.
+type Sent = (u32, Vec<usize>);
+
 impl Descent<'_> {
-    /// Sends the children of a cell to some ranks, and goes on with those.
-    fn down(&mut self, cell: usize, ranks: &[usize]) {
-        if ranks.iter().all(|rank| *rank == self.me) {
-            return;
+    /// For each rank the cells that are sent to it, ascending, given the shared cells and their children.
+    fn from(&self, top: &[u32]) -> Vec<Vec<u32>> {
+        let mut out = vec![Vec::new(); self.partition.ranks()];
+        let mut level = Vec::new();
+        let mut marked = Marked::default();
+        let is_shared = |n: &Node| self.partition.is_shared(n.level, n.prefix);
+        for (k, node) in top.iter().map(|k| (*k, &self.own[*k as usize])).filter(|n| !is_shared(n.1)) {
+            // Cells that are small act as their parents' other children do; so do the cells above that are small too.
+            let mut around = node.place();
+            while around.0 > 0 && self.is_small(around) {
+                around = (around.0 - 1, around.1 >> 3);
+            }
+            self.vicinity.mark(self.partition, around.0, around.1, &mut marked);
+            self.send(k, &marked.ranks, &mut level);
         }
-        let node = self.own[cell];
-        let wanted = (node.level + 1, node.prefix << 3);
-        let first = self.own.partition_point(|n| n.place() < wanted);
-        let children = self.own[first..].iter().take_while(|n| n.level == wanted.0 && n.prefix >> 3 == node.prefix);
-        let children: Vec<Node> = children.copied().collect();
-        for rank in ranks.iter().filter(|rank| **rank != self.me) {
-            self.out.entry(*rank).or_default().extend(&children);
+        while !level.is_empty() {
+            let found: Vec<_> = level.par_chunks(TASK / 8).map(|some| self.below(some)).collect();
+            for (k, ranks) in &level {
+                ranks.iter().for_each(|r| out[*r].extend(places(self.children[*k as usize]).map(|c| c as u32)));
+            }
+            level = found.concat();
         }
-        let mut room = Vec::new();
-        // Cells without sources act on nothing.
-        for (k, child) in children.iter().enumerate().filter(|c| c.1.is_split && c.1.count > 0) {
-            match child.count as usize <= self.direct {
-                true => self.down(first + k, ranks),
-                false => {
-                    self.vicinity.mark(self.partition, child.level, child.prefix, &mut room);
-                    self.down(first + k, &room);
+        out.iter_mut().for_each(|places| places.sort_unstable());
+        out
+    }
+
+    /// Whether one of the own cells is small.
+    fn is_small(&self, place: (u32, u64)) -> bool {
+        let found = self.own.binary_search_by_key(&place, Node::place);
+        found.is_ok_and(|k| self.own[k].count as usize <= self.direct)
+    }
+
+    /// Cells without sources act on nothing, and those without children have nothing to send.
+    fn send(&self, k: u32, ranks: &[usize], to: &mut Vec<Sent>) {
+        let node = &self.own[k as usize];
+        let others: Vec<usize> = ranks.iter().copied().filter(|rank| *rank != self.me).collect();
+        if node.is_split && node.count > 0 && !others.is_empty() {
+            to.push((k, others));
+        }
+    }
+
+    fn below(&self, level: &[Sent]) -> Vec<Sent> {
+        let (mut next, mut marked) = (Vec::new(), Marked::default());
+        for (k, ranks) in level {
+            for child in places(self.children[*k as usize]) {
+                let node = &self.own[child];
+                if node.count as usize <= self.direct {
+                    self.send(child as u32, ranks, &mut next);
+                } else if node.is_split {
+                    self.vicinity.mark(self.partition, node.level, node.prefix, &mut marked);
+                    self.send(child as u32, &marked.ranks, &mut next);
                 }
             }
         }
+        next
     }
 }
 
 /// Nodes as the cells of a tree: those elsewhere have no targets.
 fn cells(nodes: &[Node]) -> Vec<Cell> {
-    let cell = |n: &Node| Cell {
+    let cell = |(n, (first_child, children)): (&Node, Children)| Cell {
         at: n.at(),
         level: n.level,
         first: n.first,
@@ -314,22 +421,21 @@ fn cells(nodes: &[Node]) -> Vec<Cell> {
         first_target: n.first_target,
         targets: if n.is_here { n.targets } else { 0 },
         parent: 0,
-        first_child: 0,
-        children: 0,
+        first_child: if children == 0 { 0 } else { first_child },
+        children,
     };
-    let mut cells: Vec<Cell> = nodes.iter().map(cell).collect();
-    let mut parent = 0;
-    for k in 1..nodes.len() {
-        let above = (nodes[k].level - 1, nodes[k].prefix >> 3);
-        while nodes[parent].place() != above {
-            parent += 1;
+    let mut cells: Vec<Cell> = nodes.par_iter().zip(children(nodes)).map(cell).collect();
+    cells.par_chunks_mut(TASK).zip(nodes.par_chunks(TASK)).for_each(|(cells, some)| {
+        let above = |n: &Node| (n.level - 1, n.prefix >> 3);
+        let first = some.iter().find(|n| n.level > 0).map(above);
+        let mut parent = first.map_or(0, |first| nodes.partition_point(|n| n.place() < first));
+        for (cell, node) in cells.iter_mut().zip(some).filter(|n| n.1.level > 0) {
+            while nodes[parent].place() < above(node) {
+                parent += 1;
+            }
+            cell.parent = parent as u32;
         }
-        cells[k].parent = parent as u32;
-        if cells[parent].children == 0 {
-            cells[parent].first_child = k as u32;
-        }
-        cells[parent].children += 1;
-    }
+    });
     cells
 }
 
@@ -339,10 +445,10 @@ mod tests {
 
     #[test]
     fn prefixes_and_coordinates_go_both_ways() {
-        for (level, place) in [(0, [0, 0, 0]), (1, [1, 0, 1]), (3, [5, 2, 7]), (20, [1_000_000, 3, 777_777])] {
-            assert_eq!(at(level, prefix(level, place)).map(i64::from), place);
+        for place in [[0, 0, 0], [1, 0, 1], [5, 2, 7], [1_000_000, 3, 777_777]] {
+            assert_eq!(at(prefix(place)).map(|x| x as u64), place);
         }
-        assert_eq!(prefix(1, [1, 0, 0]), 4);
+        assert_eq!((prefix([1, 0, 0]), prefix([0, 3, 0])), (4, 0o22));
     }
 
     #[test]
@@ -359,7 +465,7 @@ mod tests {
         };
         let nodes: Vec<Node> = (0..=MAX_LEVEL).map(node).collect();
         let mut found = Vec::new();
-        read(&write(&nodes), &mut found).unwrap();
+        read(&write(&nodes, &(0..nodes.len() as u32).collect::<Vec<_>>()), &mut found).unwrap();
         assert_eq!(found, nodes);
     }
 
@@ -367,14 +473,14 @@ mod tests {
     fn the_ranks_near_a_cell_are_those_with_a_part_of_a_neighbour() {
         // Two halves along x.
         let partition = Partition { cuts: vec![0, 4 << below(1), 1 << 60] };
-        let mut ranks = Vec::new();
+        let mut found = Marked::default();
         let plain = Vicinity::new(4, None);
-        plain.mark(&partition, 3, prefix(3, [3, 0, 0]), &mut ranks);
-        assert_eq!(ranks, [0, 1]);
-        plain.mark(&partition, 3, prefix(3, [1, 0, 0]), &mut ranks);
-        assert_eq!(ranks, [0]);
+        plain.mark(&partition, 3, prefix([3, 0, 0]), &mut found);
+        assert_eq!(found.ranks, [0, 1]);
+        plain.mark(&partition, 3, prefix([1, 0, 0]), &mut found);
+        assert_eq!(found.ranks, [0]);
         let periodic = Vicinity::new(4, Some(&Periodic { length: 1.0, axes: [true, false, false] }));
-        periodic.mark(&partition, 3, prefix(3, [0, 0, 0]), &mut ranks);
-        assert_eq!(ranks, [0, 1]);
+        periodic.mark(&partition, 3, prefix([0, 0, 0]), &mut found);
+        assert_eq!(found.ranks, [0, 1]);
     }
 }

@@ -1,11 +1,13 @@
 //! A rank's own particles and its copies of others', numbered in the order of the whole; tree and lists in these numbers.
 
+use super::bytes::push_each;
 use super::demand::{Demand, Stretch, merged};
 use super::essential::Essential;
 use crate::tree::boxmap::BoxMap;
 use crate::tree::lists::Lists;
 use crate::tree::sorted::Sorted;
 use crate::tree::{Part, Tree};
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// Which particles of the whole are here, and where.
@@ -73,27 +75,29 @@ pub struct Known<'a> {
 
 impl Local {
     /// Numbers everything by what is here; copies have no coordinates yet, see [`Local::sources`].
-    pub fn new(essential: &Essential, lists: Lists, copies: &[Stretch], own: Range<u32>, known: &Known) -> Local {
+    pub fn new(essential: &mut Essential, lists: Lists, copies: &[Stretch], own: Range<u32>, known: &Known) -> Local {
         let layout = Layout::new(own, copies);
-        let (nodes, mut cells, mut lists) = (&essential.nodes, essential.cells.clone(), lists);
-        for cell in &mut cells {
+        let (mut cells, mut lists) = (std::mem::take(&mut essential.cells), lists);
+        let nodes = &essential.nodes;
+        cells.par_iter_mut().for_each(|cell| {
             // A cell whose particles are not here gets a place that nothing has.
             let place = if cell.count > 0 { layout.place(cell.first) } else { Some(layout.own.start) };
             cell.first = place.unwrap_or(u32::MAX - cell.count);
             if known.targets.is_none() && cell.targets > 0 {
                 cell.first_target = cell.first;
             }
-        }
+        });
         let moved = |first: &mut u32| *first = layout.place(*first).unwrap_or(u32::MAX);
-        lists.u.items_mut().iter_mut().for_each(|s| moved(&mut s.0));
-        lists.u_images.items_mut().iter_mut().for_each(|s| moved(&mut s.first));
+        lists.u.items_mut().par_iter_mut().for_each(|s| moved(&mut s.0));
+        lists.u_images.items_mut().par_iter_mut().for_each(|s| moved(&mut s.first));
         let is_copied = |n: &super::essential::Node| n.count > 0 && layout.place(n.first).is_some();
-        let mut leaves: Vec<u32> = (0..nodes.len() as u32).collect();
-        leaves.retain(|k| {
+        let is_leaf = |k: &u32| {
             let node = &nodes[*k as usize];
             !node.is_split && (node.is_here || known.targets.is_none() && is_copied(node))
-        });
-        leaves.sort_unstable_by_key(|k| nodes[*k as usize].first_key());
+        };
+        let mut leaves: Vec<u32> = (0..nodes.len() as u32).into_par_iter().filter(is_leaf).collect();
+        // Those of each level are in order.
+        leaves.par_sort_by_key(|k| nodes[*k as usize].first_key());
         let is_here = |k: &u32| nodes[*k as usize].is_here;
         let first = leaves.iter().position(is_here).unwrap_or(leaves.len());
         let own_leaves = first..first + leaves.iter().filter(|k| is_here(k)).count();
@@ -118,16 +122,18 @@ impl Local {
 impl Layout {
     /// All that is here in order: own points, and copies, which are at 0 until they are known.
     fn sources(&self, known: &Known) -> Sorted {
-        let all = known.sources.map(|own| self.column(own));
         // Results are in the order of own points.
-        let order = (0..self.count as u32).map(|k| k.wrapping_sub(self.own.start)).collect();
-        Sorted::in_order(all.each_ref().map(|column| &column[..]), order, known.map)
+        let order = (0..self.count as u32).into_par_iter().map(|k| k.wrapping_sub(self.own.start)).collect();
+        let own = self.own.start as usize..self.own.end as usize;
+        Sorted::among(known.sources, own, self.count, order, known.map)
     }
 
-    /// One column of the same.
+    /// One column of all that is here, where copies are 0.
     pub fn column(&self, own: &[f64]) -> Vec<f64> {
-        let mut all = vec![0.0; self.count];
-        all[self.own.start as usize..self.own.end as usize].copy_from_slice(own);
+        let mut all = Vec::with_capacity(self.count);
+        all.resize(self.own.start as usize, 0.0);
+        push_each(&mut all, own, |x| *x);
+        all.resize(self.count, 0.0);
         all
     }
 }
@@ -135,10 +141,10 @@ impl Layout {
 /// The places of those leaves that lie in some stretches of the whole.
 pub fn leaves_in(stretches: &[Stretch], leaves: &[u32], essential: &Essential) -> Vec<usize> {
     let node = |place: usize| &essential.nodes[leaves[place] as usize];
+    let first = |of: u32| leaves.partition_point(|leaf| essential.nodes[*leaf as usize].first < of);
+    let within = |s: &Stretch| first(s.0)..first(s.0 + s.1);
     // Leaves without sources lie nowhere.
-    let with: Vec<usize> = (0..leaves.len()).filter(|place| node(*place).count > 0).collect();
-    let first = |of: u32| with.partition_point(|place| node(*place).first < of);
-    stretches.iter().flat_map(|s| with[first(s.0)..first(s.0 + s.1)].iter().copied()).collect()
+    stretches.iter().flat_map(within).filter(|place| node(*place).count > 0).collect()
 }
 
 impl Demand {
@@ -146,7 +152,7 @@ impl Demand {
     pub fn pairs_of_leaves(&self, essential: &Essential) -> Vec<u64> {
         let pairs =
             |k: &u32| essential.cells[*k as usize].targets as u64 * self.lists.direct(*k as usize).count() as u64;
-        self.leaves.iter().map(pairs).collect()
+        self.leaves.par_iter().map(pairs).collect()
     }
 }
 

@@ -23,6 +23,9 @@ const REMEDY: &str =
 /// Longer messages are cut into pieces of so many bytes: counts are of 31 bits. The last piece is shorter.
 const PIECE: usize = 1 << 30;
 
+/// MPI_ANY_SOURCE and MPI_ANY_TAG.
+const ANY: c_int = -1;
+
 /// MPI_THREAD_FUNNELED: the thread that begins is the one that calls.
 const FUNNELED: c_int = 1;
 
@@ -38,10 +41,11 @@ struct Functions {
     size: unsafe extern "C" fn(Handle, *mut c_int) -> c_int,
     isend: unsafe extern "C" fn(*const c_void, c_int, Handle, c_int, c_int, Handle, *mut Handle) -> c_int,
     test: unsafe extern "C" fn(*mut Handle, *mut c_int, *mut Status) -> c_int,
-    wait: unsafe extern "C" fn(*mut Handle, *mut Status) -> c_int,
     probe: unsafe extern "C" fn(c_int, c_int, Handle, *mut Status) -> c_int,
     get_count: unsafe extern "C" fn(*const Status, Handle, *mut c_int) -> c_int,
     recv: unsafe extern "C" fn(*mut c_void, c_int, Handle, c_int, c_int, Handle, *mut Status) -> c_int,
+    iprobe: unsafe extern "C" fn(c_int, c_int, Handle, *mut c_int, *mut Status) -> c_int,
+    ibarrier: unsafe extern "C" fn(Handle, *mut Handle) -> c_int,
     all_to_all: AllToAll,
     abort: unsafe extern "C" fn(Handle, c_int) -> c_int,
     finalize: unsafe extern "C" fn() -> c_int,
@@ -105,10 +109,11 @@ impl Mpi {
                 size: *function(&library, b"MPI_Comm_size\0")?,
                 isend: *function(&library, b"MPI_Isend\0")?,
                 test: *function(&library, b"MPI_Test\0")?,
-                wait: *function(&library, b"MPI_Wait\0")?,
                 probe: *function(&library, b"MPI_Probe\0")?,
                 get_count: *function(&library, b"MPI_Get_count\0")?,
                 recv: *function(&library, b"MPI_Recv\0")?,
+                iprobe: *function(&library, b"MPI_Iprobe\0")?,
+                ibarrier: *function(&library, b"MPI_Ibarrier\0")?,
                 all_to_all: *function(&library, b"MPI_Alltoall\0")?,
                 abort: *function(&library, b"MPI_Abort\0")?,
                 finalize: *function(&library, b"MPI_Finalize\0")?,
@@ -142,39 +147,56 @@ impl Mpi {
         unsafe { (self.functions.abort)(self.world, code as c_int) };
     }
 
-    /// Lets go of messages that have arrived, or waits for all.
-    fn settle(&self, wait: bool) {
+    /// Lets go of messages that have arrived; whether all have.
+    fn settle(&self) -> bool {
         let mut sent = self.sent.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         sent.retain_mut(|one| {
             let (mut status, mut is_done) = (Status::default(), 0);
             // SAFETY: the request is of a message whose bytes are kept beside it.
-            unsafe {
-                match wait {
-                    true => (self.functions.wait)(&mut one.request, &mut status) != 0,
-                    false => (self.functions.test)(&mut one.request, &mut is_done, &mut status) == 0 && is_done == 0,
-                }
-            }
+            unsafe { (self.functions.test)(&mut one.request, &mut is_done, &mut status) == 0 && is_done == 0 }
         });
+        sent.is_empty()
     }
 
-    fn receive_piece(&self, from: usize, tag: Tag, to: &mut Vec<u8>) -> Result<usize, RankError> {
+    /// Waits until all ranks have come here and all messages have arrived. Where ranks have agreed to end early, some messages are
+    /// wanted by nobody; a long one only leaves its sender when somebody takes it.
+    fn drain(&self) -> Result<(), RankError> {
+        let mut barrier: Option<Handle> = None;
+        let mut is_over = 0;
+        while is_over == 0 {
+            let (mut status, mut is_there) = (Status::default(), 0);
+            // SAFETY: all pointers live through the calls. The status of Open MPI begins with the source and the tag.
+            unsafe {
+                check((self.functions.iprobe)(ANY, ANY, self.world, &mut is_there, &mut status))?;
+                if is_there != 0 {
+                    let [source, tag] = *status.as_ptr().cast::<[c_int; 2]>();
+                    self.receive_piece(source, tag, &mut Vec::new())?;
+                }
+                match &mut barrier {
+                    Some(request) => check((self.functions.test)(request, &mut is_over, &mut status))?,
+                    None if self.settle() => {
+                        let mut request = null_mut();
+                        check((self.functions.ibarrier)(self.world, &mut request))?;
+                        barrier = Some(request);
+                    }
+                    None => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn receive_piece(&self, from: c_int, tag: c_int, to: &mut Vec<u8>) -> Result<usize, RankError> {
         let (mut status, mut count) = (Status::default(), 0);
         // SAFETY: the status has more room than the library's, and the vector as much as the message was found to have.
         unsafe {
-            check((self.functions.probe)(from as c_int, tag as c_int, self.world, &mut status))?;
+            check((self.functions.probe)(from, tag, self.world, &mut status))?;
             check((self.functions.get_count)(&status, self.byte, &mut count))?;
             let first = to.len();
-            to.resize(first + count as usize, 0);
-            let place = to[first..].as_mut_ptr().cast();
-            check((self.functions.recv)(
-                place,
-                count,
-                self.byte,
-                from as c_int,
-                tag as c_int,
-                self.world,
-                &mut status,
-            ))?;
+            to.reserve(count as usize);
+            let place = to.spare_capacity_mut().as_mut_ptr().cast();
+            check((self.functions.recv)(place, count, self.byte, from, tag, self.world, &mut status))?;
+            to.set_len(first + count as usize);
         }
         Ok(count as usize)
     }
@@ -217,7 +239,7 @@ impl Comm for Mpi {
     }
 
     fn send(&self, to: usize, tag: Tag, bytes: Vec<u8>) -> Result<(), RankError> {
-        self.settle(false);
+        self.settle();
         self.messages.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         let post = |piece: Vec<u8>| {
@@ -240,7 +262,7 @@ impl Comm for Mpi {
 
     fn receive(&self, from: usize, tag: Tag) -> Result<Vec<u8>, RankError> {
         let mut bytes = Vec::new();
-        while self.receive_piece(from, tag, &mut bytes)? == PIECE {}
+        while self.receive_piece(from as c_int, tag as c_int, &mut bytes)? == PIECE {}
         Ok(bytes)
     }
 
@@ -269,9 +291,11 @@ impl Drop for Mpi {
             self.abort_with(3);
         }
         if self.is_sound.load(Ordering::Relaxed) {
-            self.settle(true);
-            // SAFETY: it was begun once, and all requests are done.
-            unsafe { (self.functions.finalize)() };
+            match self.drain() {
+                // SAFETY: it was begun once, and all requests are done.
+                Ok(()) => unsafe { (self.functions.finalize)() },
+                Err(_) => return self.abort_with(3),
+            };
         }
     }
 }

@@ -197,6 +197,47 @@ pub fn cuts_by_count(comm: &dyn Comm, keys: &Keys) -> Result<Vec<u64>, RankError
     Ok(cuts)
 }
 
+/// Shares of leaves in a row such that the busiest rank has as little work as whole leaves allow: the first leaf of each rank, and the
+/// end of the last one. Cuts are as near to even ones as this leaves them.
+pub fn even_shares(work: &[f64], ranks: usize) -> Vec<usize> {
+    let mut sums = vec![0.0];
+    work.iter().for_each(|work| sums.push(sums[sums.len() - 1] + work));
+    let total = sums[work.len()];
+    // Where a rank ends that begins at a leaf and has up to `most`.
+    let end = |first: usize, most: f64| sums.partition_point(|sum| *sum <= sums[first] + most) - 1;
+    let is_enough = |most: f64| (0..ranks).fold(0, |first, _| end(first, most)) == work.len();
+    // Greedy ranks get on by the mean at least if the heaviest leaf is added to it; rounding may take a little.
+    let heaviest = work.iter().copied().fold(0.0, f64::max);
+    let mean = total / ranks as f64;
+    let (mut less, mut most) = (mean.max(heaviest) * (1.0 - 1e-9), (mean + heaviest) * (1.0 + 1e-9));
+    while !is_enough(most) && most < f64::MAX {
+        most = (2.0 * most).max(f64::MIN_POSITIVE);
+    }
+    while is_between(less, most) {
+        let middle = less + 0.5 * (most - less);
+        *if is_enough(middle) { &mut most } else { &mut less } = middle;
+    }
+    // The least leaf at which a rank may begin: those behind it must be able to take the rest.
+    let begin = |end: usize| sums.partition_point(|sum| sum + most < sums[end]);
+    let mut firsts = vec![work.len(); ranks + 1];
+    (0..ranks).rev().for_each(|rank| firsts[rank] = begin(firsts[rank + 1]));
+    firsts[0] = 0;
+    for rank in 1..ranks {
+        let even = total * rank as f64 / ranks as f64;
+        let before = sums.partition_point(|sum| *sum < even).min(work.len());
+        let is_nearer = before > 0 && even - sums[before - 1] < sums[before] - even;
+        let nearest = before - is_nearer as usize;
+        let last = end(firsts[rank - 1], most);
+        firsts[rank] = nearest.max(firsts[rank]).min(last).max(firsts[rank - 1]);
+    }
+    firsts
+}
+
+/// Whether bisection can still go on.
+fn is_between(low: f64, high: f64) -> bool {
+    high - low > 1e-12 * high
+}
+
 /// What a rank has after a cut.
 pub struct Settled {
     pub partition: Partition,
@@ -261,4 +302,30 @@ fn leaf_start(all: &[Summary], me: usize, key: u64, leaf: usize) -> u64 {
     };
     let level = (0..=MAX_LEVEL).find(is_leaf).unwrap_or(MAX_LEVEL);
     key >> below(level) << below(level)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::random::Random;
+
+    #[test]
+    fn the_busiest_rank_has_as_little_as_whole_leaves_allow() {
+        let mut random = Random::new(5);
+        for (leaves, ranks) in [(0, 3), (1, 1), (1, 4), (7, 3), (12, 4), (12, 12), (40, 9)] {
+            let work: Vec<f64> = (0..leaves).map(|_| (32.0 * random.unit().powi(3)).ceil()).collect();
+            let sum = |from: usize, to: usize| work[from..to].iter().sum::<f64>();
+            // The least work of the busiest of so many ranks for the first leaves.
+            let mut least: Vec<f64> = (0..=leaves).map(|end| sum(0, end)).collect();
+            for _ in 1..ranks {
+                let with = |end: usize| (0..=end).map(|k| least[k].max(sum(k, end))).fold(f64::INFINITY, f64::min);
+                least = (0..=leaves).map(with).collect();
+            }
+            let firsts = even_shares(&work, ranks);
+            assert!(firsts.len() == ranks + 1 && firsts[0] == 0 && firsts[ranks] == leaves && firsts.is_sorted());
+            let most = firsts.windows(2).map(|w| sum(w[0], w[1])).fold(0.0, f64::max);
+            assert_eq!(most, least[leaves], "{leaves} leaves, {ranks} ranks, {work:?}");
+        }
+        assert_eq!(even_shares(&[1.0; 12], 4), [0, 3, 6, 9, 12]);
+    }
 }

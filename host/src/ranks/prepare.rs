@@ -14,6 +14,7 @@ use crate::data::particles::Columns;
 use crate::data::problem::{Geometry, Sources};
 use crate::direct::p2p::tasks::{Cutter, Section, are_worth_at};
 use crate::fmm::executor::{Executor, Stage};
+use crate::fmm::field::beyond;
 use crate::fmm::options::Wanted;
 use crate::fmm::stats::Pairs;
 use crate::fmm::tune::cost::Costs;
@@ -38,6 +39,10 @@ pub struct Slice<'a> {
 /// Ranks whose work is this much above the mean are cut again: building all cells and lists once more takes longer than what is lost
 /// below it.
 const UNEVEN: f64 = 1.03;
+
+/// Up to so many leaves a rank, cuts are the best that there are with whole leaves, which takes the work of all leaves. With more, an
+/// even cut is off by less than a leaf.
+const FEW: usize = 256;
 
 /// What a rank has before the first stage.
 pub struct Prepared {
@@ -70,7 +75,7 @@ impl Slice<'_> {
         if columns().any(|column| column.len() != n) {
             return Err(RankError::Range("there must be as many charges as sources".into()));
         }
-        if columns().any(|column| column.iter().any(|q| !q.is_finite())) {
+        if beyond(&columns().collect::<Vec<_>>()).is_some() {
             return Err(RankError::Range("coordinates and charges must be finite numbers".into()));
         }
         Ok(())
@@ -134,7 +139,7 @@ pub fn prepare(
     let (pairs, streamed_m2l, work) = (demand.pairs, demand.streamed_m2l, demand.work.iter().sum());
     let known =
         Known { map: &map, sources: settled.sources.places(), targets: settled.targets.as_ref().map(|t| t.places()) };
-    let mut local = Local::new(&essential, demand.lists, &demand.copies, settled.own(comm.rank()), &known);
+    let mut local = Local::new(&mut essential, demand.lists, &demand.copies, settled.own(comm.rank()), &known);
     if let Some(p) = periodic {
         local.tree.repeat(p.axes, near2);
     }
@@ -172,7 +177,7 @@ impl View<'_> {
         let (comm, options) = (self.comm, self.slice.options);
         let own = essential::own_nodes(settled, comm.rank(), options.leaf);
         let direct = list_options(options, self.near2).m2p_above;
-        let mut essential = essential::gather(comm, &settled.partition, &own, self.vicinity, direct)?;
+        let mut essential = essential::gather(comm, &settled.partition, own, self.vicinity, direct)?;
         let nothing = || Sorted::in_order([&[]; 3], Vec::new(), self.map);
         let part = Part {
             map: *self.map,
@@ -205,26 +210,37 @@ impl View<'_> {
         demand: &Demand,
     ) -> Result<Option<Vec<u64>>, RankError> {
         let (comm, ranks) = (self.comm, self.comm.size());
-        let all = gather_f64(comm, &[demand.work.iter().sum()])?;
+        let all = gather_f64(comm, &[demand.work.iter().sum(), demand.work.len() as f64])?;
         let (total, most) = all.iter().fold((0.0, 0.0), |(sum, most): (f64, f64), w| (sum + w[0], most.max(w[0])));
         if ranks == 1 || most * ranks as f64 <= UNEVEN * total {
             return Ok(None);
         }
-        let mut sum: f64 = all[..comm.rank()].iter().map(|w| w[0]).sum();
+        let nodes = demand.leaves.iter().map(|leaf| &essential.nodes[*leaf as usize]);
         // Each cut comes from the rank whose work it falls into, as its number and its key.
         let mut own = Vec::new();
-        let mut next = (sum * ranks as f64 / total).floor() as usize + 1;
-        for (leaf, work) in demand.leaves.iter().zip(&demand.work) {
-            while next < ranks && next as f64 * total / ranks as f64 <= sum + work {
-                let node = &essential.nodes[*leaf as usize];
-                let is_in_first_half = next as f64 * total / ranks as f64 - sum < 0.5 * work;
-                let behind = (node.prefix + 1) << partition::below(node.level);
-                own.extend([next as u64, if is_in_first_half { node.first_key() } else { behind }]);
-                next += 1;
-            }
-            sum += work;
-        }
         let mut cuts = settled.partition.cuts.clone();
+        if all.iter().map(|one| one[1]).sum::<f64>() <= (FEW * ranks) as f64 {
+            let works = gather_f64(comm, &demand.work)?;
+            let firsts = partition::even_shares(&works.concat(), ranks);
+            let before: usize = works[..comm.rank()].iter().map(Vec::len).sum();
+            for (k, node) in nodes.enumerate() {
+                let begins = (1..ranks).filter(|rank| firsts[*rank] == before + k);
+                own.extend(begins.flat_map(|rank| [rank as u64, node.first_key()]));
+            }
+            cuts.fill(END);
+        } else {
+            let mut sum: f64 = all[..comm.rank()].iter().map(|w| w[0]).sum();
+            let mut next = (sum * ranks as f64 / total).floor() as usize + 1;
+            for (node, work) in nodes.zip(&demand.work) {
+                while next < ranks && next as f64 * total / ranks as f64 <= sum + work {
+                    let is_in_first_half = next as f64 * total / ranks as f64 - sum < 0.5 * work;
+                    let behind = (node.prefix + 1) << partition::below(node.level);
+                    own.extend([next as u64, if is_in_first_half { node.first_key() } else { behind }]);
+                    next += 1;
+                }
+                sum += work;
+            }
+        }
         for found in gather_u64(comm, &own)? {
             found.as_chunks::<2>().0.iter().for_each(|[k, key]| cuts[*k as usize] = *key);
         }

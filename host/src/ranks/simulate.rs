@@ -41,6 +41,8 @@ pub struct Simulated {
     pub ranks: usize,
     /// The most work of a rank over the mean, less 1.
     pub imbalance: f64,
+    /// The work of the heaviest leaf over the mean of a rank: leaves are whole, so that the imbalance is at least this less 1.
+    pub heaviest_leaf: f64,
     pub partition_level: u32,
     pub critical_level: u32,
     /// Boxes of all levels, by type, over all ranks. Root boxes are counted on each rank that has a part of them.
@@ -75,7 +77,7 @@ impl Whole {
             let points = Points::sorted(&sources, &map, 0);
             let settled = partition::settle(comm, (points, None), options.leaf)?;
             let own = essential::own_nodes(&settled, 0, options.leaf);
-            let essential = essential::gather(comm, &settled.partition, &own, &Vicinity::new(near2, None), 0)?;
+            let essential = essential::gather(comm, &settled.partition, own, &Vicinity::new(near2, None), 0)?;
             let part = Part {
                 map,
                 sources: Sorted::in_order([&[]; 3], Vec::new(), &BoxMap::default()),
@@ -103,17 +105,12 @@ impl Whole {
     /// Cuts at leaves for equal work, and the work of each rank.
     fn cut(&self, ranks: usize) -> (Partition, Vec<f64>) {
         let Demand { leaves, work, .. } = &self.demand;
-        let total: f64 = work.iter().sum();
-        let (mut cuts, mut of_rank, mut sum) = (vec![0], vec![0.0; ranks], 0.0);
-        for (leaf, work) in leaves.iter().zip(work) {
-            while cuts.len() < ranks && (sum + 0.5 * work) * ranks as f64 >= total * cuts.len() as f64 {
-                cuts.push(self.essential.nodes[*leaf as usize].first_key());
-            }
-            of_rank[cuts.len() - 1] += work;
-            sum += work;
-        }
-        cuts.resize(ranks + 1, END);
-        (Partition { cuts }, of_rank)
+        let firsts = partition::even_shares(work, ranks);
+        let key =
+            |first: &usize| leaves.get(*first).map_or(END, |leaf| self.essential.nodes[*leaf as usize].first_key());
+        let mut cuts: Vec<u64> = firsts.iter().map(key).collect();
+        (cuts[0], cuts[ranks]) = (0, END);
+        (Partition { cuts }, firsts.windows(2).map(|w| work[w[0]..w[1]].iter().sum()).collect())
     }
 
     /// What so many ranks would do.
@@ -171,12 +168,15 @@ impl Whole {
         up.dedup();
         let at_critical = nodes.iter().filter(|n| n.level == critical_level).count() as u64;
         let (sum, all_copies) = (work.iter().sum::<f64>(), of_copies.iter().sum::<u64>());
-        let slowest = work.iter().copied().fold(0.0, f64::max);
+        let most_of_work = |work: &[f64]| work.iter().copied().fold(0.0, f64::max);
+        let (slowest, heaviest) = (most_of_work(work), most_of_work(&self.demand.work));
+        let over_mean = |work: f64| work * ranks as f64 / sum.max(f64::MIN_POSITIVE);
         let p = ranks as u64;
         let each = of_import.iter().zip(&of_copies).map(|(i, c)| i * bytes + c * PARTICLE).max().unwrap_or(0);
         Simulated {
             ranks,
-            imbalance: slowest * ranks as f64 / sum.max(f64::MIN_POSITIVE) - 1.0,
+            imbalance: over_mean(slowest) - 1.0,
+            heaviest_leaf: over_mean(heaviest),
             partition_level,
             critical_level,
             boxes: nodes.len() as u64,
@@ -322,6 +322,12 @@ mod tests {
             let whole = Whole::new(particles.columns(), &options, &Costs::default()).unwrap();
             let [few, many] = [4, 64].map(|ranks| whole.on(ranks));
             assert!(few.imbalance < 0.05 && few.boxes == many.boxes, "{distribution:?} {few:?}");
+            for Simulated { imbalance, heaviest_leaf, .. } in [few, many] {
+                assert!(
+                    (heaviest_leaf - 1.0..=heaviest_leaf).contains(&(imbalance + 1e-9)),
+                    "{distribution:?} {many:?}"
+                );
+            }
             assert!(many.import > few.import && many.messages > few.messages);
         }
     }

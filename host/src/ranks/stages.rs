@@ -15,6 +15,7 @@ use crate::fmm::stages::Stages;
 use crate::fmm::stats::Seconds;
 use crate::fmm::{self, FmmError, OfPart, Outputs, Plan, Precision, native, periodic};
 use crate::tree::charges::{Charges, Ends, span};
+use rayon::prelude::*;
 use std::cell::RefCell;
 
 /// What a rank's own targets get, in their order, and what P2P did, for each set of charges.
@@ -70,7 +71,6 @@ fn own_sets<'p>(slice: &Slice, columns: &'p [Vec<f64>]) -> Vec<Sources<'p>> {
 /// The charges of each set, scaled as those of the whole; copies are 0 yet.
 fn charges(comm: &dyn Comm, slice: &Slice, prepared: &Prepared) -> Result<Vec<Charges>, RankError> {
     let Prepared { map, settled, local, .. } = prepared;
-    let order: Vec<u32> = (0..settled.sources.len() as u32).collect();
     let one = |set: Sources| {
         let Ends { smallest, largest, moment } = Ends::of(&set);
         let all = gather_f64(comm, &[smallest, largest, moment])?;
@@ -84,7 +84,7 @@ fn charges(comm: &dyn Comm, slice: &Slice, prepared: &Prepared) -> Result<Vec<Ch
             }
             None => check_ends(&ends)?,
         }
-        let own = Charges::within(map, &order, &set, &ends);
+        let own = Charges::within(map, None, &set, &ends);
         let least = gather_f64(comm, &[own.least])?.iter().fold(f64::INFINITY, |least, one| least.min(one[0]));
         let column = |own: &[f64]| local.layout.column(own);
         let dipoles = own.dipoles.as_ref().map(|p| p.each_ref().map(|p| column(p)));
@@ -126,7 +126,7 @@ fn upward(
 fn plan(slice: &Slice, prepared: &mut Prepared, me: usize) -> Result<Plan, FmmError> {
     let kernel = fmm::expanded(slice.kernel, slice.options, &prepared.map, prepared.levels)?;
     let Prepared { settled, essential, local, pairs, streamed_m2l, .. } = prepared;
-    let counted = essential.nodes.iter().map(|n| settled.partition.owner(n.level, n.prefix) == me).collect();
+    let counted = essential.nodes.par_iter().map(|n| settled.partition.owner(n.level, n.prefix) == me).collect();
     let (tree, lists, place) =
         (std::mem::take(&mut local.tree), std::mem::take(&mut local.lists), std::mem::take(&mut local.place));
     let (pairs, streamed_m2l) = (*pairs, *streamed_m2l);
@@ -239,12 +239,13 @@ fn write(slice: &Slice, count: usize, states: Vec<State>, direct: Vec<Direct>, m
     let mut found = Found { columns: Vec::new(), work: Vec::new(), m2l: Vec::new() };
     for ((set, mut state), Direct { force, hessian, work }) in states.into_iter().enumerate().zip(direct) {
         let add = |to: &mut [f64], from: &[f64]| to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
-        state.force.iter_mut().zip(&force).for_each(|(to, from)| add(to, from));
-        state.hessian.iter_mut().zip(&hessian).for_each(|(to, from)| add(to, from));
+        state.force.par_iter_mut().zip(&force).for_each(|(to, from)| add(to, from));
+        state.hessian.par_iter_mut().zip(&hessian).for_each(|(to, from)| add(to, from));
         if periodic::has_background(slice.options) {
             periodic::add_background_of(&mut state, moments[set]);
         }
-        let mut columns = vec![vec![0.0; count]; if slice.hessian { 10 } else { 4 }];
+        let components = if slice.hessian { 10 } else { 4 };
+        let mut columns: Vec<Vec<f64>> = (0..components).map(|_| vec![0.0; count]).collect();
         let mut rest = columns.iter_mut().map(|column| &mut column[..]);
         let mut next = || rest.next().expect("there are as many columns");
         let potential = next();

@@ -11,6 +11,7 @@ use crate::fmm::Plan;
 use crate::fmm::executor::{Coefficients, Expansions};
 use crate::tree::Tree;
 use crate::tree::charges::Charges;
+use rayon::prelude::*;
 
 /// All columns of charges.
 fn columns_of(charges: &[Charges]) -> impl Iterator<Item = &Vec<f64>> {
@@ -75,35 +76,38 @@ pub fn take_copies(
 }
 
 /// Terms as they travel: without a change of their bits.
-pub trait Travel: Copy + Default {
+pub trait Travel: Copy + Default + Send + Sync {
     fn write(terms: &[Self], bytes: &mut Writer);
     fn read(bytes: &mut Reader) -> Result<Vec<Self>, RankError>;
 }
 
 impl Travel for f64 {
     fn write(terms: &[f64], bytes: &mut Writer) {
-        bytes.f64s(terms);
+        bytes.each(terms, |x| *x);
     }
 
     fn read(bytes: &mut Reader) -> Result<Vec<f64>, RankError> {
-        bytes.f64s()
+        bytes.many()
     }
 }
 
 impl Travel for f32 {
     fn write(terms: &[f32], bytes: &mut Writer) {
-        bytes.u32s(&terms.iter().map(|x| x.to_bits()).collect::<Vec<_>>());
+        bytes.each(terms, |x| *x);
     }
 
     fn read(bytes: &mut Reader) -> Result<Vec<f32>, RankError> {
-        Ok(bytes.u32s()?.into_iter().map(f32::from_bits).collect())
+        bytes.many()
     }
 }
 
 /// The multipoles of some cells, as a message.
 fn pack<T: Travel>(m: &[T], terms: usize, cells: &[u32], bytes: &mut Writer) {
-    let of = |k: &u32| &m[*k as usize * terms..(*k as usize + 1) * terms];
-    T::write(&cells.iter().flat_map(of).copied().collect::<Vec<T>>(), bytes);
+    let mut all = vec![T::default(); cells.len() * terms];
+    all.par_chunks_mut(terms.max(1)).zip(cells).for_each(|(to, k)| {
+        to.copy_from_slice(&m[*k as usize * terms..(*k as usize + 1) * terms]);
+    });
+    T::write(&all, bytes);
 }
 
 fn unpack<T: Travel>(m: &mut [T], terms: usize, cells: &[u32], bytes: &mut Reader) -> Result<(), RankError> {

@@ -110,6 +110,12 @@ impl BoxMap {
         if self.factor != 0.0 { x * self.factor } else { ldexp(x, -self.shift) }
     }
 
+    /// What [`BoxMap::scaled`] multiplies by; none where this is out of range.
+    #[inline(always)]
+    pub fn factor(&self) -> Option<f64> {
+        Some(self.factor).filter(|factor| *factor != 0.0)
+    }
+
     /// Box coordinate along `axis` of a scaled one.
     #[inline(always)]
     pub fn unit(&self, axis: usize, scaled: f64) -> f64 {

@@ -6,6 +6,7 @@
 use super::octants::Octants;
 use crate::tree::{Cell, Tree};
 use rayon::prelude::*;
+use std::mem::MaybeUninit;
 use std::ops::{Index, Range};
 
 /// Where P2P replaces M2P or P2L: up to so many particles it costs less.
@@ -49,10 +50,33 @@ impl<T: Copy> Flat<T> {
         self.starts.push(self.items.len());
     }
 
-    fn append(&mut self, other: &Flat<T>) {
-        let before = self.items.len();
-        self.items.extend_from_slice(&other.items);
-        self.starts.extend(other.starts[1..].iter().map(|end| before + end));
+    /// Appends others one after the other.
+    fn append(&mut self, others: &[&Flat<T>])
+    where
+        T: Send + Sync,
+    {
+        let [items, starts] = [0, 1].map(|k| others.iter().map(|f| [f.items.len(), f.starts.len() - 1][k]).sum());
+        let mut end = self.items.len();
+        self.items.reserve(items);
+        self.starts.reserve(starts);
+        let mut rooms =
+            (&mut self.items.spare_capacity_mut()[..items], &mut self.starts.spare_capacity_mut()[..starts]);
+        let mut parts = Vec::with_capacity(others.len());
+        for other in others {
+            let items = rooms.0.split_off_mut(..other.items.len()).expect("there is room for all");
+            let starts = rooms.1.split_off_mut(..other.starts.len() - 1).expect("there is room for all");
+            parts.push((end, items, starts, other));
+            end += other.items.len();
+        }
+        parts.into_par_iter().for_each(|(before, items, starts, other)| {
+            items.iter_mut().zip(&other.items).for_each(|(to, item)| *to = MaybeUninit::new(*item));
+            starts.iter_mut().zip(&other.starts[1..]).for_each(|(to, end)| *to = MaybeUninit::new(before + end));
+        });
+        // SAFETY: the parts are all of the room, and every place was written.
+        unsafe {
+            self.items.set_len(end);
+            self.starts.set_len(self.starts.len() + starts);
+        }
     }
 }
 
@@ -114,12 +138,13 @@ impl Lists {
         Direct { own: &self.u[leaf], images: &self.u_images[leaf] }
     }
 
-    fn append(&mut self, other: &Lists) {
-        self.u.append(&other.u);
-        self.u_images.append(&other.u_images);
-        self.v.append(&other.v);
-        self.w.append(&other.w);
-        self.x.append(&other.x);
+    fn append(&mut self, others: &[(Near, Lists)]) {
+        self.u.append(&others.iter().map(|o| &o.1.u).collect::<Vec<_>>());
+        self.u_images.append(&others.iter().map(|o| &o.1.u_images).collect::<Vec<_>>());
+        let of = |list: fn(&Lists) -> &Flat<u32>| others.iter().map(|o| list(&o.1)).collect::<Vec<_>>();
+        self.v.append(&of(|lists| &lists.v));
+        self.w.append(&of(|lists| &lists.w));
+        self.x.append(&of(|lists| &lists.x));
     }
 }
 
@@ -135,10 +160,13 @@ struct Near {
 }
 
 impl Near {
-    fn append(&mut self, other: &Near) {
-        self.same.append(&other.same);
-        self.coarse.append(&other.coarse);
-        self.direct.append(&other.direct);
+    fn joined(parts: &[(Near, Lists)]) -> Near {
+        let all = |list: fn(&Near) -> &Flat<u32>| {
+            let mut all = Flat::default();
+            all.append(&parts.iter().map(|part| list(&part.0)).collect::<Vec<_>>());
+            all
+        };
+        Near { same: all(|n| &n.same), coarse: all(|n| &n.coarse), direct: all(|n| &n.direct) }
     }
 }
 
@@ -208,12 +236,9 @@ pub fn build(tree: &Tree, options: &ListOptions) -> Lists {
             (part.near, part.lists)
         };
         let parts: Vec<(Near, Lists)> = tasks.par_iter().map(one).collect();
-        let mut next = Near::default();
-        for (near, part) in &parts {
-            next.append(near);
-            lists.append(part);
-        }
-        above = next;
+        lists.append(&parts);
+        // What is near the cells of the last level is the most, and nothing is below them.
+        above = if level + 1 < tree.levels.len() { Near::joined(&parts) } else { Near::default() };
     }
     lists
 }

@@ -32,12 +32,23 @@ impl Octants {
 
     /// The octants of a source at offset `o` that are near octant `t` of the target.
     pub fn near(&self, o: [i32; 3], t: usize) -> u8 {
+        self.place(o).map_or_else(|| computed(o, t, self.near2), |place| self.table[place][t])
+    }
+
+    /// The same for all octants of the target.
+    pub fn near_all(&self, o: [i32; 3]) -> [u8; 8] {
+        let all = || std::array::from_fn(|t| computed(o, t, self.near2));
+        self.place(o).map_or_else(all, |place| self.table[place])
+    }
+
+    /// Where an offset stands in the table.
+    fn place(&self, o: [i32; 3]) -> Option<usize> {
         if o.iter().any(|x| x.abs() > self.reach) {
-            return computed(o, t, self.near2);
+            return None;
         }
         let edge = 2 * self.reach + 1;
         let [x, y, z] = o.map(|x| x + self.reach);
-        self.table[((x * edge + y) * edge + z) as usize][t]
+        Some(((x * edge + y) * edge + z) as usize)
     }
 }
 
@@ -57,6 +68,7 @@ mod tests {
             let octants = Octants::new(near2);
             for o in [[0, 0, 0], [1, -1, 0], [-2, 1, 1], [3, 0, -7], [8, -8, 8], [9, 0, 0], [-40, 2, 1]] {
                 (0..8).for_each(|t| assert_eq!(octants.near(o, t), computed(o, t, near2), "{near2} {o:?} {t}"));
+                assert_eq!(octants.near_all(o), [0, 1, 2, 3, 4, 5, 6, 7].map(|t| computed(o, t, near2)));
             }
         }
         let octants = Octants::new(4);

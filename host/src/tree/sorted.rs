@@ -39,9 +39,22 @@ impl Sorted {
 
     /// Points that stand in Morton order already; `order` says of each what its index is. Twins are not counted yet.
     pub(crate) fn in_order(columns: Columns, order: Vec<u32>, map: &BoxMap) -> Sorted {
-        let scaled = columns.map(|c| c.par_iter().map(|x| map.scaled(*x)).collect::<Vec<f64>>());
+        Sorted::among(columns, 0..columns[0].len(), columns[0].len(), order, map)
+    }
+
+    /// The same for points that stand among `count`, in the places `own`. The others are at 0 until they are [`Sorted::put`].
+    pub(crate) fn among(columns: Columns, own: Range<usize>, count: usize, order: Vec<u32>, map: &BoxMap) -> Sorted {
+        fn among(column: &[f64], own: &Range<usize>, count: usize, of: impl Fn(f64) -> f64 + Sync) -> Vec<f64> {
+            let mut all = vec![0.0; count];
+            all[own.clone()].par_iter_mut().zip(column).for_each(|(to, x)| *to = of(*x));
+            all
+        }
+        let scaled = match map.factor() {
+            Some(factor) => columns.map(|c| among(c, &own, count, |x| x * factor)),
+            None => columns.map(|c| among(c, &own, count, |x| map.scaled(x))),
+        };
         let (unit, grid) = placed(map, &scaled);
-        let input = (!map.exact).then(|| columns.map(<[f64]>::to_vec));
+        let input = (!map.exact).then(|| columns.map(|c| among(c, &own, count, |x| x)));
         Sorted { order, scaled, input, unit, grid, twins: Vec::new(), shift: map.shift }
     }
 
@@ -95,16 +108,12 @@ impl Sorted {
     /// Counts twins among these points themselves.
     pub(super) fn count_twins(&mut self) {
         let mut twins = vec![1; self.len()];
-        let mut first = 0;
-        for group in self.grid.chunk_by(|a, b| a == b) {
-            if group.len() > 1 {
-                let mut members: Vec<usize> = (first..first + group.len()).collect();
-                members.sort_unstable_by_key(|k| self.key(*k));
-                for same in members.chunk_by(|a, b| self.key(*a) == self.key(*b)) {
-                    same.iter().for_each(|k| twins[*k] = same.len() as u32);
-                }
+        for group in sort::runs(&self.grid) {
+            let mut members: Vec<usize> = group.collect();
+            members.sort_unstable_by_key(|k| self.key(*k));
+            for same in members.chunk_by(|a, b| self.key(*a) == self.key(*b)) {
+                same.iter().for_each(|k| twins[*k] = same.len() as u32);
             }
-            first += group.len();
         }
         self.twins = twins;
     }
@@ -133,21 +142,27 @@ fn placed(map: &BoxMap, scaled: &[Vec<f64>; 3]) -> ([Vec<f64>; 3], Vec<[i32; 3]>
     const TASK: usize = 1 << 12;
     let mut unit = [0, 1, 2].map(|_| vec![0.0; scaled[0].len()]);
     let mut grid = vec![[0; 3]; scaled[0].len()];
-    for (axis, (unit, scaled)) in unit.iter_mut().zip(scaled).enumerate() {
-        let parts = unit.par_chunks_mut(TASK).zip(scaled.par_chunks(TASK));
-        parts.zip(grid.par_chunks_mut(TASK)).for_each(|((unit, scaled), grid)| place(map, axis, scaled, unit, grid));
-    }
+    let [x, y, z] = &mut unit;
+    let parts = x.par_chunks_mut(TASK).zip(y.par_chunks_mut(TASK)).zip(z.par_chunks_mut(TASK));
+    parts.zip(grid.par_chunks_mut(TASK)).enumerate().for_each(|(task, (((x, y), z), grid))| {
+        let part = task * TASK..task * TASK + grid.len();
+        place(map, scaled.each_ref().map(|column| &column[part.clone()]), [x, y, z], grid);
+    });
     (unit, grid)
 }
 
 fastest! {
-    fn place(map: &BoxMap, axis: usize, scaled: &[f64], unit: &mut [f64], grid: &mut [[i32; 3]]) = place_body
+    fn place(map: &BoxMap, scaled: Columns, unit: [&mut [f64]; 3], grid: &mut [[i32; 3]]) = place_body
 }
 
 #[inline(always)]
-fn place_body<const FMA: bool>(map: &BoxMap, axis: usize, scaled: &[f64], unit: &mut [f64], grid: &mut [[i32; 3]]) {
-    for ((unit, scaled), grid) in unit.iter_mut().zip(scaled).zip(grid) {
-        *unit = map.unit(axis, *scaled);
-        grid[axis] = BoxMap::grid(*unit);
+fn place_body<const FMA: bool>(map: &BoxMap, scaled: Columns, unit: [&mut [f64]; 3], grid: &mut [[i32; 3]]) {
+    for (axis, (unit, scaled)) in unit.into_iter().zip(scaled).enumerate() {
+        for (unit, scaled) in unit.iter_mut().zip(scaled) {
+            *unit = map.unit(axis, *scaled);
+        }
+        for (grid, unit) in grid.iter_mut().zip(unit) {
+            grid[axis] = BoxMap::grid(*unit);
+        }
     }
 }

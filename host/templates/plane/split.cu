@@ -93,9 +93,9 @@ PF bool starts_of_bins(const uint64_t (&codes)[ROUNDS], const uint32_t count, ui
     return is_crowded;
 }
 
-// Ranks points along a column: joins the ranks, so many bits up, to `points`, and writes for each rank whose it is.
-PF void rank(const Column &column, const uint32_t count, const uint32_t up, uint32_t *const points, uint64_t *const words,
-             uint32_t *const bins, uint32_t *const owners)
+// Ranks points along a column: hands each point and its rank over, and writes for each rank whose it is.
+template <class Give> PF void rank(const Column &column, const uint32_t count, uint64_t *const words, uint32_t *const bins,
+                                   uint32_t *const owners, const Give give)
 {
     uint64_t codes[ROUNDS];
 #pragma unroll
@@ -124,7 +124,7 @@ PF void rank(const Column &column, const uint32_t count, const uint32_t up, uint
             for (uint32_t j = start; j < end; j++)
                 place += j != k && is_before(column, words[j], own);
         }
-        points[i] = up > 0 ? place << up : points[i] | place;
+        give(i, place);
         owners[place] = i;
     }
     __syncthreads();
@@ -188,19 +188,24 @@ PF void move(const Lists &lists, const uint32_t cut, const Span all, const uint3
     __syncwarp();
 }
 
-// Splits the `count` points of a block so many times. `room` begins with the points where they get to.
-PF void split_by_ranks(const Column &x, const Column &y, const uint32_t count, const uint32_t splits, uint32_t *const room,
-                       uint32_t *const owners)
+#ifdef __CUDACC__
+extern __shared__ __align__(16) uint32_t room_of_block[];
+#else
+alignas(16) static uint32_t room_of_block[3 * MANY + RANK_BINS];
+#endif
+
+// The lists of a block in its shared memory. Ranking needs room behind the first of them.
+PF Lists lists_of_block(const uint32_t *const owners_x, const uint32_t *const owners_y)
 {
-    const Lists lists = {room, room + MANY, room + 2 * MANY, {owners, owners + count}};
-    uint64_t *const words = (uint64_t *)(room + MANY);
-    rank(x, count, 16, lists.by_input, words, room + 3 * MANY, owners);
-    rank(y, count, 0, lists.by_input, words, room + 3 * MANY, owners + count);
-    for (uint32_t i = threadIdx.x; i < count; i += 1024) {
-        const uint32_t point = lists.by_input[i];
-        lists.by_x[point >> 16] = point;
-        lists.by_y[point & 0xffff] = point;
-    }
+    return {room_of_block, room_of_block + MANY, room_of_block + 2 * MANY, {owners_x, owners_y}};
+}
+
+PF uint64_t *words_of_block() { return (uint64_t *)(room_of_block + MANY); }
+PF uint32_t *bins_of_block() { return room_of_block + 3 * MANY; }
+
+// Splits the `count` points of a block, whose lists are there, so many times.
+PF void split_lists(const Lists &lists, const Column &x, const Column &y, const uint32_t count, const uint32_t splits)
+{
     __syncthreads();
     for (uint32_t s = 0; s < splits; s++) {
         // A segment has some threads or, of more than 1024 segments, a thread has some.
@@ -213,13 +218,7 @@ PF void split_by_ranks(const Column &x, const Column &y, const uint32_t count, c
     __syncthreads();
 }
 
-#ifdef __CUDACC__
-extern __shared__ __align__(16) uint32_t room_of_block[];
-#else
-alignas(16) static uint32_t room_of_block[3 * MANY + RANK_BINS];
-#endif
-
-// All splits from this one to before the last.
+// All splits from this one to before the last, of many points.
 extern "C" __global__ void __launch_bounds__(1024) split_rest(const Problem p, const uint32_t first, const uint32_t end)
 {
     const Span all = segment(p.n, first, blockIdx.x);
@@ -227,26 +226,73 @@ extern "C" __global__ void __launch_bounds__(1024) split_rest(const Problem p, c
     const uint64_t from = first % 2 * p.n + all.start, to = (first + 1) % 2 * p.n + all.start;
     const Column x = column_of(p.x + from, 0, 1, ends), y = column_of(p.y + from, 0, 1, ends + 2);
     uint32_t *const owners = (uint32_t *)p.keys + 2ull * all.start;
-    split_by_ranks(x, y, all.count, end - first, room_of_block, owners);
+    const Lists lists = lists_of_block(owners, owners + all.count);
+    rank(x, all.count, words_of_block(), bins_of_block(), owners,
+         [&](const uint32_t i, const uint32_t place) { lists.by_input[i] = place << 16; });
+    rank(y, all.count, words_of_block(), bins_of_block(), owners + all.count,
+         [&](const uint32_t i, const uint32_t place) { lists.by_input[i] |= place; });
+    for (uint32_t i = threadIdx.x; i < all.count; i += 1024) {
+        const uint32_t point = lists.by_input[i];
+        lists.by_x[point >> 16] = point;
+        lists.by_y[point & 0xffff] = point;
+    }
+    split_lists(lists, x, y, all.count, end - first);
     for (uint32_t i = threadIdx.x; i < all.count; i += 1024)
-        p.order[to + i] = p.order[from + owners[room_of_block[i] >> 16]];
+        p.order[to + i] = p.order[from + owners[lists.by_input[i] >> 16]];
 }
 
-// One block: from the input of few points to their order.
-extern "C" __global__ void __launch_bounds__(1024) sort_few(const Problem p, const uint32_t splits)
+PF Column column_of_input(const Problem &p, const Frame &f, const uint32_t axis, const uint64_t *const ends)
 {
-    const Extent all = of_block(extent_of(p, threadIdx.x, 1024));
+    return column_of(axis == 0 ? p.input_x : p.input_y, f.origin[axis], f.factor, ends + 2 * axis);
+}
+
+// Two blocks: of few points, one ranks them along x and one along y. Each joins what the `blocks` of `bounds` found.
+extern "C" __global__ void __launch_bounds__(1024) rank_few(const Problem p, const uint32_t blocks)
+{
+    const uint32_t axis = blockIdx.x;
+    const Extent all = of_block(threadIdx.x < blocks ? p.extents[threadIdx.x] : nothing());
     const Frame f = frame_of(all);
-    if (threadIdx.x == 0) {
+    if (axis == 0 && threadIdx.x == 0) {
         *p.frame = f;
         *p.status = {is_beyond(all), 0, 0, 0, {0, 0, 0, 0}};
+        ends_of(all, f, p.rectangles);
     }
     uint64_t ends[4];
     ends_of(all, f, ends);
-    uint32_t *const owners = (uint32_t *)p.keys;
-    const Column x = column_of(p.input_x, f.origin[0], f.factor, ends), y = column_of(p.input_y, f.origin[1], f.factor, ends + 2);
-    if (splits > 0)
-        split_by_ranks(x, y, p.n, splits, room_of_block, owners);
-    for (uint32_t i = threadIdx.x; i < p.n; i += 1024)
-        p.order[i] = splits > 0 ? owners[room_of_block[i] >> 16] : i;
+    // The high half of a point is its rank along x.
+    unsigned short *const ranks = (unsigned short *)p.key_tiles;
+    rank(column_of_input(p, f, axis, ends), p.n, words_of_block(), bins_of_block(), (uint32_t *)p.keys + axis * p.n,
+         [&](const uint32_t i, const uint32_t place) { ranks[2 * i + 1 - axis] = (unsigned short)place; });
+}
+
+// Splits of few points that were ranked, from this one to before the last of all: a block has a segment. Where more splits are to
+// come it leaves the lists, in which the next blocks find them, else the order.
+extern "C" __global__ void __launch_bounds__(1024) split_few(const Problem p, const uint32_t first, const uint32_t end,
+                                                             const uint32_t splits)
+{
+    const Span all = segment(p.n, first, blockIdx.x);
+    const Frame f = *p.frame;
+    const Column x = column_of_input(p, f, 0, p.rectangles), y = column_of_input(p, f, 1, p.rectangles);
+    uint32_t *const owners = (uint32_t *)p.keys, *const kept = (uint32_t *)p.x + all.start;
+    const Lists lists = lists_of_block(owners, owners + p.n);
+    for (uint32_t i = threadIdx.x; i < all.count; i += 1024)
+        if (first == 0) {
+            const uint32_t point = p.key_tiles[i];
+            lists.by_input[i] = point;
+            lists.by_x[point >> 16] = point;
+            lists.by_y[point & 0xffff] = point;
+        } else {
+            lists.by_input[i] = kept[i];
+            lists.by_x[i] = kept[p.n + i];
+            lists.by_y[i] = kept[2 * p.n + i];
+        }
+    split_lists(lists, x, y, all.count, end - first);
+    for (uint32_t i = threadIdx.x; i < all.count; i += 1024)
+        if (end == splits) {
+            p.order[all.start + i] = owners[lists.by_input[i] >> 16];
+        } else {
+            kept[i] = lists.by_input[i];
+            kept[p.n + i] = lists.by_x[i];
+            kept[2 * p.n + i] = lists.by_y[i];
+        }
 }

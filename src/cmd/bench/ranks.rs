@@ -10,7 +10,7 @@ use host::data::problem::Geometry;
 use host::data::random::{Distribution, generate};
 use host::expansion::basis::Basis;
 use host::fmm::tune::cost::Costs;
-use host::fmm::{FmmError, FmmOptions, Precision};
+use host::fmm::{FmmError, FmmOptions, MOST_PARTICLES, Precision};
 use host::ranks::model::{Case, Model};
 use host::ranks::prepare::Slice;
 use host::ranks::simulate::{Simulated, Whole};
@@ -18,7 +18,7 @@ use host::ranks::solve::solve;
 use host::ranks::{RankError, threads};
 use std::fmt::Write;
 
-/// Particles for each of the most ranks; the model is fitted to runs with these parts of all.
+/// Particles for each of the most ranks unless others are asked for; the model is fitted to runs with these parts of all.
 const PARTICLES: usize = 256;
 const MEASURED: [usize; 2] = [32, 8];
 const MEASURED_RANKS: [usize; 4] = [1, 2, 4, 8];
@@ -44,16 +44,24 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let most = args.ranks as usize;
     let powers = (0..).map(|k| 4usize << (2 * k)).take_while(|p| *p < most).chain([most]);
     let ranks: Vec<usize> = powers.collect();
-    let (options, costs, n) = (options(), Costs::default(), PARTICLES * most);
+    let (options, costs) = (options(), Costs::default());
+    let n = args.n.map_or(PARTICLES, |n| n as usize) * most;
+    if n > MOST_PARTICLES {
+        let text = format!(
+            "{n} particles are more than the {MOST_PARTICLES} that are possible; give a smaller --n or fewer --ranks"
+        );
+        return Err(wrong(FmmError::Option(text)));
+    }
     let mut all = Vec::new();
     for (name, distribution) in DISTRIBUTIONS {
         let particles = generate(n, distribution, distribution.default_charge(), 1);
         let whole = Whole::new(particles.columns(), &options, &costs).map_err(failed)?;
         say!("  {name}: {} boxes", whole.boxes())?;
         say!(
-            "  {:>6} {:>9} {:>6} {:>8} {:>9} {:>9} {:>10} {:>10} {:>10} {:>11}",
+            "  {:>6} {:>9} {:>9} {:>6} {:>8} {:>9} {:>9} {:>10} {:>10} {:>10} {:>11}",
             "ranks",
             "imbalance",
+            "leaf",
             "levels",
             "export",
             "import",
@@ -67,9 +75,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         for r in &rows {
             let mb = |bytes: u64| format!("{:.2}", bytes as f64 / 1e6);
             say!(
-                "  {:>6} {:>8.1}% {:>6} {:>8} {:>9} {:>9} {:>10} {:>10} {:>10} {:>11}",
+                "  {:>6} {:>8.1}% {:>8.1}% {:>6} {:>8} {:>9} {:>9} {:>10} {:>10} {:>10} {:>11}",
                 r.ranks,
                 100.0 * r.imbalance,
+                100.0 * r.heaviest_leaf,
                 format!("{}, {}", r.partition_level, r.critical_level),
                 r.export,
                 r.import,
@@ -88,7 +97,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     say!(
         "  input: {n} particles, seed 1, leaf 32, order 4, solid harmonics. `levels`: partition and critical level; MB: multipoles,"
     )?;
-    say!("  copies of particles and shared boxes; manager: multipoles alone by way of one rank, and the broadcast")?;
+    say!(
+        "  copies of particles and shared boxes; manager: multipoles alone by way of one rank, and the broadcast; leaf: the work of"
+    )?;
+    say!("  the heaviest leaf over the mean of a rank. No cuts between whole leaves have a lesser imbalance")?;
     model(&all[0], n, &options, &costs)?;
     if let Some(path) = &args.csv {
         output::write_text(path, &csv(&all))?;
@@ -161,7 +173,7 @@ fn model(uniform: &Series, most: usize, options: &FmmOptions, costs: &Costs) -> 
 
 fn csv(all: &[Series]) -> String {
     let mut out = String::from(
-        "distribution,ranks,imbalance,partition_level,critical_level,boxes,domestic,export,import,root,most_import,copies,\
+        "distribution,ranks,imbalance,heaviest_leaf,partition_level,critical_level,boxes,domestic,export,import,root,most_import,copies,\
          most_copies,most_neighbours,messages,multipole_bytes,copy_bytes,shared_bytes,manager_messages,manager_bytes,most_bytes\n",
     );
     for Series { name, rows, .. } in all {
@@ -187,9 +199,10 @@ fn csv(all: &[Series]) -> String {
             let levels = format!("{},{}", r.partition_level, r.critical_level);
             let _ = writeln!(
                 out,
-                "{name},{},{:?},{levels},{}",
+                "{name},{},{:?},{:?},{levels},{}",
                 r.ranks,
                 r.imbalance,
+                r.heaviest_leaf,
                 numbers.map(|x| x.to_string()).join(",")
             );
         }

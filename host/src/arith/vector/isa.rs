@@ -15,10 +15,12 @@ impl Isa {
     pub fn best() -> Isa {
         #[cfg(target_arch = "x86_64")]
         {
-            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("fma") {
+            // To count the lanes of a mask.
+            let has_popcnt = is_x86_feature_detected!("popcnt");
+            if has_popcnt && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("fma") {
                 return Isa::Avx512;
             }
-            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            if has_popcnt && is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
                 return Isa::Avx2;
             }
         }
@@ -62,12 +64,12 @@ macro_rules! vectorised {
             #[cfg(target_arch = "x86_64")]
             {
                 use $crate::arith::vector::{Isa, Vectors};
-                #[target_feature(enable = "avx512f,fma")]
+                #[target_feature(enable = "avx512f,fma,popcnt")]
                 fn avx512<$t: Vectors>($($a: $ty),*) {
                     // SAFETY: a caller has the instructions of the vector.
                     unsafe { $body::<$t::Avx512>($($a),*) }
                 }
-                #[target_feature(enable = "avx2,fma")]
+                #[target_feature(enable = "avx2,fma,popcnt")]
                 fn avx2<$t: Vectors>($($a: $ty),*) {
                     // SAFETY: as above.
                     unsafe { $body::<$t::Avx2>($($a),*) }

@@ -1,7 +1,8 @@
 //! One run: what is launched, in which order and with how many threads.
 
 use super::memory::{BOUNDS_BLOCKS, Boxes, Problem, Tiled};
-use super::{MOST_LEVELS, Plane, Run, STAGES, Settings};
+use super::pivots::STATE;
+use super::{MOST_LEVELS, Plane, Run, STAGES, Settings, Sort};
 use crate::cuda::CudaError;
 use crate::cuda::whole::card::{Card, Lane, Size};
 
@@ -11,6 +12,9 @@ const TOP_BOXES: usize = 4;
 
 /// Blocks of `scale` at most, which go through the points in turn.
 const SCALE_BLOCKS: usize = 1056;
+
+/// Of more points than this, and no more than one block holds, one block makes the first two splits and four blocks the others.
+const FEW: usize = 1024;
 
 /// Blocks of P2P that a card should have at least, and threads of one at most.
 const P2P_BLOCKS: usize = 1056;
@@ -55,8 +59,8 @@ impl<C: Card> Plane<C> {
             let problem = self.placed(card, settings, room)?;
             let boxes = self.boxes.as_mut().expect("it was made");
             let start = card.event()?;
-            // Where one block has all points, it sets what counts to 0 itself.
-            if n > self.shape.many {
+            // Where one block has all points, what counts is set to 0 beside it.
+            if n > self.shape.many || self.sort == Sort::Pivots {
                 card.clear(&mut boxes.counted)?;
             }
             let events = On { plane: self, card, problem, settings }.stages(start)?;
@@ -85,8 +89,12 @@ impl<C: Card> Plane<C> {
         let points = self.points.as_ref().expect("points were sent");
         let (n, levels) = (points.n, settings.levels);
         if self.boxes.as_ref().is_none_or(|boxes| boxes.levels != levels) {
-            (self.boxes, self.problem) = (None, None);
+            (self.boxes, self.problem, self.states) = (None, None, None);
             self.boxes = Some(Boxes::new(card, n, levels, room, &self.shape)?);
+        }
+        if self.sort == Sort::Pivots && self.states.is_none() {
+            self.states = Some(card.room(STATE << (2 * levels))?);
+            self.problem = None;
         }
         let problem = match self.problem {
             Some(problem) => problem,
@@ -94,6 +102,7 @@ impl<C: Card> Plane<C> {
                 let mut problem = Problem { binomials: card.place(&self.binomials), ..Problem::default() };
                 points.place(card, self.shape.is_complex, &mut problem);
                 self.boxes.as_ref().expect("it was made").place(card, &mut problem);
+                problem.states = self.states.as_ref().map_or(0, |states| card.place(states));
                 problem
             }
         };
@@ -105,15 +114,21 @@ impl<C: Card> Plane<C> {
 }
 
 /// A card in one run.
-struct On<'a, C: Card> {
-    plane: &'a Plane<C>,
-    card: &'a C,
-    problem: Problem,
+pub(super) struct On<'a, C: Card> {
+    pub plane: &'a Plane<C>,
+    pub card: &'a C,
+    pub problem: Problem,
     settings: Settings,
 }
 
 impl<C: Card> On<'_, C> {
-    fn launch(&self, lane: Lane, name: &str, [blocks, threads]: [usize; 2], numbers: &[u32]) -> Result<(), CudaError> {
+    pub fn launch(
+        &self,
+        lane: Lane,
+        name: &str,
+        [blocks, threads]: [usize; 2],
+        numbers: &[u32],
+    ) -> Result<(), CudaError> {
         let size = Size { blocks: blocks as u32, threads: threads as u32 };
         self.card.launch(lane, &self.plane.kernels[name], size, &self.problem, numbers)
     }
@@ -212,19 +227,22 @@ impl<C: Card> On<'_, C> {
         }
     }
 
-    /// Whether there are too many points for one block to sort.
+    /// Whether points are sorted as many are: there are more than one block sorts.
     fn are_many(&self) -> bool {
-        self.problem.n as usize > self.plane.shape.many
+        self.problem.n as usize > self.plane.shape.many || self.plane.sort == Sort::Pivots
     }
 
     /// The order of the points box by box.
     fn sort(&self, levels: usize) -> Result<(), CudaError> {
         let (n, splits) = (self.problem.n as usize, 2 * levels);
         if !self.are_many() {
-            return self.launch(Lane::Main, "sort_few", [1, 1024], &[splits as u32]);
+            return self.sort_few(n, splits);
         }
         self.launch(Lane::Main, "bounds", [BOUNDS_BLOCKS as usize, 256], &[])?;
         self.launch(Lane::Main, "scale", [n.div_ceil(256).min(SCALE_BLOCKS), 256], &[BOUNDS_BLOCKS])?;
+        if self.plane.sort == Sort::Pivots {
+            return self.sort_by_pivots(splits);
+        }
         let tiled = &self.tiled().splits;
         for (split, [tiles, before]) in tiled.iter().enumerate() {
             let numbers = [split as u32, *tiles, *before];
@@ -241,13 +259,28 @@ impl<C: Card> On<'_, C> {
         Ok(())
     }
 
+    /// Few points: a block ranks them along each axis.
+    fn sort_few(&self, n: usize, splits: usize) -> Result<(), CudaError> {
+        let blocks = n.div_ceil(256);
+        self.launch(Lane::Main, "bounds", [blocks, 256], &[])?;
+        self.launch(Lane::Main, "rank_few", [2, 1024], &[blocks as u32])?;
+        let first = if n > FEW { splits.min(2) } else { splits };
+        self.launch(Lane::Main, "split_few", [1, 1024], &[0, first as u32, splits as u32])?;
+        match first < splits {
+            true => {
+                self.launch(Lane::Main, "split_few", [1 << first, 1024], &[first as u32, splits as u32, splits as u32])
+            }
+            false => Ok(()),
+        }
+    }
+
     fn tiled(&self) -> &Tiled {
         &self.plane.boxes.as_ref().expect("it was made").tiled
     }
 
     /// Sorted sources, and the boxes of all levels.
     fn boxes(&mut self, levels: usize) -> Result<(), CudaError> {
-        self.problem.order += 4 * self.problem.n * self.tiled().column as u64;
+        self.problem.order += 4 * self.problem.n * self.plane.last_column(levels) as u64;
         self.launch(Lane::Main, "boxes", warps(1 << (2 * levels)), &[self.are_many() as u32])?;
         let top = TOP_BOXES.min(levels.saturating_sub(1));
         for level in (top + 1..levels).rev() {

@@ -3,10 +3,12 @@
 use crate::cuda::CudaError;
 use crate::cuda::compile::Arithmetic;
 use crate::cuda::device::{Device, failed};
+use crate::cuda::staging::{self, Staging};
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute_enum};
 use cudarc::driver::{
     CudaEvent, CudaFunction, CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits,
 };
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// Numbers, or structs of them, that a card has in memory. All zeros are one.
@@ -32,6 +34,14 @@ pub trait Card: Sync + Sized {
     fn clear<T: Plain>(&self, memory: &mut Self::Memory<T>) -> Result<(), CudaError>;
     /// Fetches a part, after all that was asked for before.
     fn read<T: Plain>(&self, from: &Self::Memory<T>, at: usize, to: &mut [T]) -> Result<(), CudaError>;
+    /// The same in pieces, which are handed over with their place in the part while others are on their way. A piece has a multiple of
+    /// 32 bytes, unless it is the last.
+    fn read_pieces<T: Plain>(
+        &self,
+        from: &Self::Memory<T>,
+        part: Range<usize>,
+        take: &mut dyn FnMut(usize, &[T]),
+    ) -> Result<(), CudaError>;
     /// The place that kernels use.
     fn place<T: Plain>(&self, memory: &Self::Memory<T>) -> u64;
     /// Copies a part of another card's memory, which is complete there at an event, to a place in this card's.
@@ -59,6 +69,16 @@ pub trait Card: Sync + Sized {
     fn event(&self) -> Result<Self::Event, CudaError>;
     /// The seconds between two of them, once both have passed.
     fn seconds(first: &Self::Event, second: &Self::Event) -> Result<f64, CudaError>;
+
+    /// Fetches a part to a column of its own.
+    fn column<T: Plain>(&self, from: &Self::Memory<T>, part: Range<usize>) -> Result<Vec<T>, CudaError> {
+        // Filling it with zeros first, by one thread, may take as long as the rest.
+        let mut column = Vec::with_capacity(part.len());
+        self.read_pieces(from, part, &mut |_, piece| {
+            column.par_extend(piece.par_iter().with_min_len(1 << 15).copied())
+        })?;
+        Ok(column)
+    }
 
     /// Numbers sent to new room.
     fn send<T: Plain>(&self, data: &[T]) -> Result<Self::Memory<T>, CudaError> {
@@ -100,6 +120,17 @@ pub struct Size {
 
 const FAILED: &str = "the GPU failed";
 
+impl Device {
+    /// Copies through the room for that, which is made once.
+    fn staged<R>(&self, copy: impl FnOnce(&mut Staging) -> Result<R, CudaError>) -> Result<R, CudaError> {
+        let mut staging = self.staging.lock().expect("no copy panics");
+        if staging.is_none() {
+            *staging = Some(Staging::new(self)?);
+        }
+        copy(staging.as_mut().expect("it was made"))
+    }
+}
+
 impl Card for Device {
     type Memory<T: Plain> = CudaSlice<T>;
     type Kernel = Kernel;
@@ -121,6 +152,14 @@ impl Card for Device {
         if data.is_empty() {
             return Ok(());
         }
+        if size_of_val(data) >= staging::LEAST {
+            assert!(at + data.len() <= to.len(), "data has its room");
+            let place = Card::place::<T>(self, to) + (at * size_of::<T>()) as u64;
+            // SAFETY: the bytes of the data.
+            let bytes = unsafe { std::slice::from_raw_parts(data.as_ptr().cast(), size_of_val(data)) };
+            // SAFETY: there is room behind the place, as was just seen.
+            return self.staged(|staging| unsafe { staging.send(self, bytes, place) });
+        }
         let sent = self.stream.memcpy_htod(data, &mut to.slice_mut(at..at + data.len()));
         sent.map_err(|e| failed("data cannot be sent to the GPU", e))
     }
@@ -133,8 +172,30 @@ impl Card for Device {
         if to.is_empty() {
             return Ok(());
         }
+        if size_of_val(to) >= staging::LEAST && staging::PIECE.is_multiple_of(size_of::<T>()) {
+            let part = at..at + to.len();
+            return self.read_pieces(from, part, &mut |at, piece| staging::copy(piece, &mut to[at..at + piece.len()]));
+        }
         let copied = self.stream.memcpy_dtoh(&from.slice(at..at + to.len()), to);
         copied.and_then(|()| self.stream.synchronize()).map_err(|e| failed(FAILED, e))
+    }
+
+    fn read_pieces<T: Plain>(
+        &self,
+        from: &CudaSlice<T>,
+        part: Range<usize>,
+        take: &mut dyn FnMut(usize, &[T]),
+    ) -> Result<(), CudaError> {
+        let size = size_of::<T>();
+        assert!(part.end <= from.len() && staging::PIECE.is_multiple_of(size), "a part lies within memory");
+        let place = Card::place::<T>(self, from) + (part.start * size) as u64;
+        let mut hand_over = |at: usize, bytes: &[staging::Byte]| {
+            // SAFETY: the card has written whole numbers here, which begin where a piece does.
+            let piece = unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast::<T>(), bytes.len() / size) };
+            take(at / size, piece);
+        };
+        // SAFETY: the part lies within the memory.
+        self.staged(|staging| unsafe { staging.fetch(self, place, part.len() * size, &mut hand_over) })
     }
 
     fn place<T: Plain>(&self, memory: &CudaSlice<T>) -> u64 {

@@ -9,6 +9,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -135,6 +136,20 @@ impl Card for HostCard {
         assert!(at + to.len() <= from.count || to.is_empty());
         // SAFETY: it lies within the memory.
         unsafe { std::ptr::copy_nonoverlapping(from.place.cast::<T>().add(at), to.as_mut_ptr(), to.len()) };
+        Ok(())
+    }
+
+    fn read_pieces<T: Plain>(
+        &self,
+        from: &Memory<T>,
+        part: Range<usize>,
+        take: &mut dyn FnMut(usize, &[T]),
+    ) -> Result<(), CudaError> {
+        let mut values = vec![T::default(); part.len()];
+        self.read(from, part.start, &mut values)?;
+        // Small ones, so that there are several.
+        let size = 128 / size_of::<T>();
+        values.chunks(size).enumerate().for_each(|(k, piece)| take(k * size, piece));
         Ok(())
     }
 

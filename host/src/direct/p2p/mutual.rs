@@ -7,10 +7,11 @@
 //! Where no charge is small, what is summed is the force between two charges: one product serves both ends, and the sums are
 //! divided by the charges at last. Else each end has products of its own.
 
-use super::sources::{LANES, Line, Sources, flat};
+use super::sources::{LANES, Line, Sources, flat_ref};
 use super::sums::{Charges, Group, Squares, Sums, add_forces, add_pairs, inverse_distance, part, scales};
 use crate::arith::lanes::Real;
 use crate::arith::vector::{Vector, vectorised};
+use std::array::from_fn as array;
 use std::ops::Range;
 
 /// The least square of a charge (the largest charge is about 1) that sums are divided by: products of two such charges and the
@@ -58,9 +59,9 @@ impl<T: Real> Back<T> {
         self.close.resize(sources.guarded_mutual.len(), zero);
     }
 
-    /// All columns.
-    pub fn columns(&mut self) -> impl Iterator<Item = &[T]> {
-        self.lines.chunks_mut(self.length).map(|column| &*flat(column))
+    /// The columns of a set of charges.
+    pub fn columns(&self, set: usize) -> [&[T]; 4] {
+        array(|a| flat_ref(&self.lines[(4 * set + a) * self.length..][..self.length]))
     }
 }
 
@@ -142,6 +143,9 @@ impl<T: Real> Task<'_, T> {
                 self.groups::<V, 1, 2, FORCES>([charges[0], charges[1]], sums);
             } else {
                 if V::REGISTERS >= 32 {
+                    if V::LANES >= 16 {
+                        self.groups::<V, 3, 1, FORCES>([charges[0]], sums);
+                    }
                     self.groups::<V, 2, 1, FORCES>([charges[0]], sums);
                 }
                 self.groups::<V, 1, 1, FORCES>([charges[0]], sums);
@@ -182,11 +186,11 @@ impl<T: Real> Task<'_, T> {
                 let mut both = Both { group, carried: splats, back: &mut *self.back, length: self.length };
                 let mut first = sources.mutual.start;
                 for (k, line) in sources.guarded_mutual.iter().enumerate() {
-                    both.add::<false, FORCES>(sources, charges, first..*line, None);
+                    both.add_all::<FORCES>(sources, charges, first..*line);
                     both.add::<true, FORCES>(sources, charges, *line..line + 1, self.close.get_mut(k));
                     first = line + 1;
                 }
-                both.add::<false, FORCES>(sources, charges, first..sources.mutual.end, None);
+                both.add_all::<FORCES>(sources, charges, first..sources.mutual.end);
                 if FORCES {
                     for k in 0..N {
                         for s in 0..K {
@@ -217,7 +221,114 @@ struct Both<'a, V: Vector, const N: usize, const K: usize> {
     length: usize,
 }
 
+/// Differences and squares of distances of a vector of sources, and what the inverse roots of the squares begin with.
+struct Begun<V, const N: usize> {
+    d: [[V; 3]; N],
+    r2: [V; N],
+    root: [V; N],
+}
+
+impl<V: Vector, const N: usize> Begun<V, N> {
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "a closure would not have the instructions of the vector")]
+    unsafe fn new(from: [*const V::Item; 3], place: usize, at: &[[V; 3]; N], eps: V) -> Begun<V, N> {
+        // SAFETY: as for the caller; the columns have the place.
+        unsafe {
+            let x = [V::read(from[0].add(place)), V::read(from[1].add(place)), V::read(from[2].add(place))];
+            let mut begun = Begun { d: [[eps; 3]; N], r2: [eps; N], root: [eps; N] };
+            for k in 0..N {
+                let d = [x[0].sub(at[k][0]), x[1].sub(at[k][1]), x[2].sub(at[k][2])];
+                begun.d[k] = d;
+                begun.r2[k] = d[0].mul_add(d[0], d[1].mul_add(d[1], d[2].mul_add(d[2], eps)));
+                begun.root[k] = begun.r2[k].begin_root();
+            }
+            begun
+        }
+    }
+}
+
 impl<V: Vector, const N: usize, const K: usize> Both<'_, V, N, K> {
+    /// Adds lines of which none is guarded.
+    #[inline(always)]
+    unsafe fn add_all<const FORCES: bool>(
+        &mut self,
+        sources: &Sources<V::Item>,
+        charges: [Charges<V::Item>; K],
+        lines: Range<usize>,
+    ) {
+        // SAFETY: as for the caller.
+        unsafe {
+            match V::REGISTERS >= 32 {
+                true => self.add_ahead::<FORCES>(sources, charges, lines),
+                false => self.add::<false, FORCES>(sources, charges, lines, None),
+            }
+        }
+    }
+
+    /// The same, with the inverse roots of the next vector begun before a vector is added: a pair takes many steps, each of which
+    /// waits for the one before, and a machine looks only so far ahead for others to do meanwhile.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "a closure would not have the instructions of the vector")]
+    unsafe fn add_ahead<const FORCES: bool>(
+        &mut self,
+        sources: &Sources<V::Item>,
+        charges: [Charges<V::Item>; K],
+        lines: Range<usize>,
+    ) {
+        if lines.is_empty() {
+            return;
+        }
+        let [x, y, z, _] = &sources.columns;
+        // Cut once, so that no place is checked in the loop.
+        let [x, y, z] = [x, y, z].map(|column| column[lines.clone()].as_ptr().cast::<V::Item>());
+        let charges = charges.map(|q| q[lines.clone()].as_ptr().cast::<V::Item>());
+        let (length, first) = (self.length, lines.start - sources.mutual.start);
+        assert!(first + lines.len() <= length && self.back.len() >= 4 * K * length);
+        let back = self.back.as_mut_ptr().cast::<V::Item>();
+        let back: [[*mut V::Item; 4]; K] =
+            array(|s| array(|a| back.wrapping_add(((4 * s + a) * length + first) * LANES)));
+        // Copies, which stay in registers.
+        let Group { at, mut total, eps, .. } = self.group;
+        let carried = self.carried;
+        // SAFETY: as for the caller; all columns have these lines.
+        unsafe {
+            let last = lines.len() * LANES - V::LANES;
+            let (mut now, mut at_now) = (Begun::new([x, y, z], 0, &at, eps), 0);
+            loop {
+                let at_next = if at_now < last { at_now + V::LANES } else { last };
+                let next = Begun::new([x, y, z], at_next, &at, eps);
+                let (mut q, mut given) = ([eps; K], [[eps; 4]; K]);
+                for s in 0..K {
+                    q[s] = V::read(charges[s].add(at_now));
+                    for a in 0..4 {
+                        given[s][a] = V::read(back[s][a].add(at_now));
+                    }
+                }
+                for k in 0..N {
+                    let inverse = now.r2[k].finish_root(now.root[k]);
+                    for s in 0..K {
+                        if FORCES {
+                            add_forces([&mut total[k][s], &mut given[s]], now.d[k], q[s].mul(carried[k][s]), inverse);
+                        } else {
+                            add_pairs(&mut total[k][s], now.d[k], q[s], inverse);
+                            add_pairs(&mut given[s], now.d[k], carried[k][s], inverse);
+                        }
+                    }
+                }
+                for s in 0..K {
+                    for a in 0..4 {
+                        given[s][a].write(back[s][a].add(at_now));
+                    }
+                }
+                if at_now == last {
+                    break;
+                }
+                (now, at_now) = (next, at_next);
+            }
+        }
+        self.group.total = total;
+    }
+
     /// Adds lines. Where they are `GUARDED`, pairs that are too close are left out, and counted at the targets and in `close`.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "a closure would not have the instructions of the vector")]

@@ -36,6 +36,8 @@ pub(super) struct Sources<T> {
     pub mutual_count: usize,
     /// Those of them that may hold sources too close to a target.
     pub guarded_mutual: Vec<usize>,
+    /// Room for [`Sources::guard`].
+    pub reaching: Vec<usize>,
 }
 
 /// What acts on the targets of a leaf.
@@ -176,7 +178,8 @@ impl<T: Vectors> Sources<T> {
         // Somewhat more than the distance, for the rounding of differences.
         let more = T::of(1.01 * distance);
         let [x, y, z, _] = &self.columns;
-        let mut reaching = Vec::new();
+        let mut reaching = std::mem::take(&mut self.reaching);
+        reaching.clear();
         find_reaching([x, y, z], low.map(|x| x - more), high.map(|x| x + more), &mut reaching);
         let (own, lines) = (self.guarded.clone(), self.mutual.start);
         for line in reaching.iter().rev().filter(|line| **line < own.start) {
@@ -190,6 +193,7 @@ impl<T: Vectors> Sources<T> {
             self.guarded.end += 1;
         }
         self.guarded_mutual.extend(reaching.iter().filter(|line| self.mutual.contains(line)));
+        self.reaching = reaching;
     }
 }
 
@@ -198,6 +202,13 @@ pub(super) fn flat<T>(lines: &mut [Line<T>]) -> &mut [T] {
     const { assert!(size_of::<Line<T>>() == LANES * size_of::<T>()) };
     // SAFETY: a line is an array without padding.
     unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), lines.len() * LANES) }
+}
+
+/// The same, only to be read.
+pub(super) fn flat_ref<T>(lines: &[Line<T>]) -> &[T] {
+    const { assert!(size_of::<Line<T>>() == LANES * size_of::<T>()) };
+    // SAFETY: a line is an array without padding.
+    unsafe { std::slice::from_raw_parts(lines.as_ptr().cast(), lines.len() * LANES) }
 }
 
 /// What sources are made of: sorted particles' coordinates, which are moved and scaled, and charges, which are not.
@@ -244,24 +255,33 @@ fn convert<T: Vectors>(isa: Isa, from: &Columns, segments: &[(u32, u32)], to: &m
 #[allow(clippy::needless_range_loop, reason = "the same place of several arrays")]
 unsafe fn convert_in<V: Vector>(from: &Columns, segments: &[(u32, u32)], to: &mut [&mut [V::Item]; 4]) {
     let particles = from.columns[3].len();
+    // Looked at once, so that no place is checked in the loop.
+    let all: usize = segments.iter().map(|s| s.1 as usize).sum();
+    assert!(segments.iter().all(|s| s.0 as usize + s.1 as usize <= particles));
+    assert!(from.columns.iter().all(|c| c.len() == particles) && to.iter().all(|to| to.len() + 1 >= all + V::LANES));
+    let columns = from.columns.map(<[f64]>::as_ptr);
+    let to = to.each_mut().map(|to| to.as_mut_ptr());
     let mut at = 0;
     for (first, count) in segments {
         let (first, count) = (*first as usize, *count as usize);
         // What is taken beyond a stretch is overwritten by the next one.
         let whole = count.next_multiple_of(V::LANES);
         let taken = if first + whole <= particles { whole } else { count - count % V::LANES };
-        // Stretches are short: one loop over all columns ends unforeseen less often than one for each.
-        for k in (0..taken).step_by(V::LANES) {
-            for a in 0..4 {
-                let (origin, factor) = if a == 3 { (0.0, 1.0) } else { (from.origin[a], from.factor) };
-                // SAFETY: as for this function.
-                unsafe { V::from_f64(&from.columns[a][first + k..], origin, factor).store(&mut to[a][at + k..]) };
+        // SAFETY: as for this function; the particles and the room are there.
+        unsafe {
+            // Stretches are short: one loop over all columns ends unforeseen less often than one for each.
+            for k in (0..taken).step_by(V::LANES) {
+                for a in 0..4 {
+                    let (origin, factor) = if a == 3 { (0.0, 1.0) } else { (from.origin[a], from.factor) };
+                    let numbers = std::slice::from_raw_parts(columns[a].add(first + k), V::LANES);
+                    V::from_f64(numbers, origin, factor).write(to[a].add(at + k));
+                }
             }
-        }
-        for k in taken..count {
-            for a in 0..4 {
-                let (origin, factor) = if a == 3 { (0.0, 1.0) } else { (from.origin[a], from.factor) };
-                to[a][at + k] = V::Item::of((from.columns[a][first + k] - origin) * factor);
+            for k in taken..count {
+                for a in 0..4 {
+                    let (origin, factor) = if a == 3 { (0.0, 1.0) } else { (from.origin[a], from.factor) };
+                    to[a].add(at + k).write(V::Item::of((*columns[a].add(first + k) - origin) * factor));
+                }
             }
         }
         at += count;

@@ -233,11 +233,13 @@ pub(super) unsafe fn part<V: Vector>(column: &[Line<V::Item>], line: usize, firs
 pub(super) unsafe fn inverse_distance<V: Vector, const GUARDED: bool>(d: [V; 3], eps: V, least: V) -> (V, u32) {
     // SAFETY: as for the caller.
     unsafe {
+        // Rounded alike: which lines are guarded depends on what else stands in them.
+        let inverse = d[0].mul_add(d[0], d[1].mul_add(d[1], d[2].mul_add(d[2], eps))).inverse_root();
         if GUARDED {
             let r2 = d[0].mul_add(d[0], d[1].mul_add(d[1], d[2].mul(d[2])));
-            r2.add(eps).inverse_root().where_from(r2, least)
+            inverse.where_from(r2, least)
         } else {
-            (d[0].mul_add(d[0], d[1].mul_add(d[1], d[2].mul_add(d[2], eps))).inverse_root(), 0)
+            (inverse, 0)
         }
     }
 }
@@ -266,10 +268,8 @@ pub(super) unsafe fn add_forces<V: Vector>([total, given]: [&mut [V; 4]; 2], d: 
         total[0] = total[0].add(energy);
         given[0] = given[0].add(energy);
         for a in 0..3 {
-            // A product and two sums: machines with units for sums alone have those free.
-            let force = slope.mul(d[a]);
-            total[a + 1] = total[a + 1].add(force);
-            given[a + 1] = given[a + 1].add(force);
+            total[a + 1] = slope.mul_add(d[a], total[a + 1]);
+            given[a + 1] = slope.mul_add(d[a], given[a + 1]);
         }
     }
 }

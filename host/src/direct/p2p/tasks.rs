@@ -238,6 +238,8 @@ struct Leaves<'a> {
     /// which it acts.
     section: Option<&'a Section>,
     given: Vec<Vec<(u32, u32)>>,
+    /// All sorted particles: those of a leaf stand together.
+    everyone: Vec<usize>,
 }
 
 impl<'a> Leaves<'a> {
@@ -255,7 +257,8 @@ impl<'a> Leaves<'a> {
         let ends = cells().map(|cell| cell.first + cell.count).collect();
         let kinds: Vec<u32> = cells().map(kind).collect();
         let is_even = kinds.iter().all(|kind| *kind == kinds[0] && *kind != NONE);
-        let mut leaves = Leaves { near, of, ends, kinds, is_even, sets: near.all_sets(), section, given: Vec::new() };
+        let (sets, everyone) = (near.all_sets(), (0..near.tree.len()).collect());
+        let mut leaves = Leaves { near, of, ends, kinds, is_even, sets, section, given: Vec::new(), everyone };
         leaves.given = section.map(|section| leaves.given(section)).unwrap_or_default();
         leaves
     }
@@ -342,8 +345,8 @@ impl<'a> Leaves<'a> {
         }
         let mut direct = near.lists.direct(leaf);
         direct.own = alone;
-        let targets: Vec<usize> = self.cell(place).sources().collect();
-        let part = Part { leaf, targets: &targets, sets: &setting.held };
+        let targets = &self.everyone[self.cell(place).sources()];
+        let part = Part { leaf, targets, sets: &setting.held };
         near.gather(&part, &setting, &Acting { direct, mutual }, scratch);
         if mutual.is_empty() {
             near.leaf_sums(&setting, scratch);
@@ -373,10 +376,13 @@ impl<'a> Leaves<'a> {
         let close = own.close[first..].iter_mut().zip(scratch.sums.chunks(sets));
         close.for_each(|(close, sums)| *close += sums[0].close);
         for (place, set) in setting.held.iter().enumerate() {
-            for (a, scale) in scale.into_iter().enumerate() {
-                let sums = scratch.sums[place..].iter().step_by(sets);
-                let column = own.columns[4 * set + a][first..].iter_mut().zip(sums);
-                column.for_each(|(to, sum)| *to += sum.force[a] * scale);
+            let [p, x, y, z] = &mut own.columns[4 * set..4 * set + 4] else { unreachable!("a set has four columns") };
+            let to = p[first..].iter_mut().zip(&mut x[first..]).zip(y[first..].iter_mut().zip(&mut z[first..]));
+            for (((p, x), (y, z)), sum) in to.zip(scratch.sums[place..].iter().step_by(sets)) {
+                *p += sum.force[0] * scale[0];
+                *x += sum.force[1] * scale[1];
+                *y += sum.force[2] * scale[2];
+                *z += sum.force[3] * scale[3];
             }
         }
     }
@@ -390,11 +396,10 @@ impl<'a> Leaves<'a> {
         own: &mut Own<T>,
         halo: &mut Halo<T>,
     ) {
-        let back: Vec<&[T]> = back.columns().collect();
-        for (back, set) in back.chunks(4).zip(&setting.held) {
-            let (unit, set) = (T::of(setting.unit), 4 * set..4 * set + 4);
-            add_back::<T>(Isa::best(), back, unit, &pieces[0], &mut own.columns[set.clone()]);
-            add_back::<T>(Isa::best(), back, unit, &pieces[1], &mut halo.columns[set]);
+        for (k, set) in setting.held.iter().enumerate() {
+            let (back, unit, set) = (back.columns(k), T::of(setting.unit), 4 * set..4 * set + 4);
+            add_back::<T>(Isa::best(), &back, unit, &pieces[0], &mut own.columns[set.clone()]);
+            add_back::<T>(Isa::best(), &back, unit, &pieces[1], &mut halo.columns[set]);
         }
     }
 
@@ -403,18 +408,16 @@ impl<'a> Leaves<'a> {
         let (near, first) = (self.near, own.targets.start);
         let sets = &self.sets[..];
         let mut all = vec![Again::default(); sets.len()];
-        let mut targets = Vec::new();
         for place in own.leaves.clone().filter(|place| !self.is_copy(*place)) {
             let leaf = near.tree.leaves[place] as usize;
-            targets.clear();
-            targets.extend(self.cell(place).sources());
-            let part = Part { leaf, targets: &targets, sets };
+            let targets = &self.everyone[self.cell(place).sources()];
+            let part = Part { leaf, targets, sets };
             let setting = near.setting::<T>(leaf, sets);
             let rest = match setting.held.is_empty() {
                 true => Rest { targets: Vec::new(), summed: setting.held, others: setting.others, pairs: 0 },
                 false => {
                     let (again, pairs) = near.too_close(targets.iter().map(|k| (*k, own.close[k - first])));
-                    for set in &setting.held {
+                    for set in setting.held.iter() {
                         let force = &mut out[*set].force[targets[0] - first..][..targets.len()];
                         let [p, x, y, z] = [0, 1, 2, 3].map(|a| &own.columns[4 * set + a][targets[0] - first..]);
                         let sums = p.iter().zip(x).zip(y.iter().zip(z));

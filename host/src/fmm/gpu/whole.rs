@@ -14,7 +14,6 @@ use crate::fmm::{FmmError, FmmOptions, Precision, Solutions, options};
 use crate::job::BackendError;
 use crate::tree::lists::near2;
 use pg2::backend::cuda::p2p::Real;
-use rayon::prelude::*;
 use std::time::Instant;
 
 /// What is on the cards for an order and a precision.
@@ -174,8 +173,9 @@ impl Task<'_> {
             };
             times.computed += run.total;
             let back = Instant::now();
-            let values = whole.fetch(cards)?;
-            fields.push(field(&run, &values[if targets.is_some() { 4 * count } else { 0 }..]));
+            let without = if targets.is_some() { count } else { 0 };
+            let [potential, x, y, z] = whole.fetch(cards, without, factors(&run))?;
+            fields.push(Field { potential, gradient: Some([x, y, z]), hessian: None });
             times.fetched += back.elapsed().as_secs_f64();
             self.add(&run, &mut stats);
         }
@@ -268,13 +268,18 @@ fn m2l_pairs(depth: u32) -> u64 {
     (2..=depth.min(DEEPEST)).map(|level| 64 * near(level - 1) - near(level)).sum()
 }
 
+/// What brings potential and gradient from boxes to the user's units.
+fn factors(run: &Run) -> [f64; 4] {
+    [0, 1, 2, 3].map(|a| {
+        let (unit, power) = run.map.wide(a, 1.0);
+        unit * 2f64.powi(power + run.exponent)
+    })
+}
+
 /// Results in the user's units.
 fn field<T: Number>(run: &Run, values: &[T]) -> Field {
-    let column = |a: usize| {
-        let (unit, power) = run.map.wide(a, 1.0);
-        let factor = unit * 2f64.powi(power + run.exponent);
-        values.par_chunks_exact(4).map(|v| v[a].f64() * factor).collect::<Vec<f64>>()
-    };
+    let factors = factors(run);
+    let column = |a: usize| values.chunks_exact(4).map(|v| v[a].f64() * factors[a]).collect::<Vec<f64>>();
     Field { potential: column(0), gradient: Some([1, 2, 3].map(column)), hessian: None }
 }
 

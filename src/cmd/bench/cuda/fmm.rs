@@ -143,7 +143,10 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
     bench.report.break_even = break_even(&bench.report.fmm);
     match bench.report.break_even {
         Some(n) => say!("  the FMM is quicker than direct summation from {n:.0} particles on")?,
-        None => say!("  there is no break-even between direct summation and the FMM at these sizes")?,
+        None if bench.report.fmm.iter().all(|row| row.gpu_seconds <= row.direct_seconds) => {
+            say!("  the FMM is nowhere slower than direct summation at these sizes")?
+        }
+        None => say!("  direct summation is quicker than the FMM at all of these sizes")?,
     }
     if let Some(row) = bench.report.fmm.last() {
         stages(row)?;

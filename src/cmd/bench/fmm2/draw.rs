@@ -257,10 +257,13 @@ fn totals(sides: &[Side]) -> String {
 fn speed_ups(sides: &[Side]) -> String {
     let mut series = Vec::new();
     let gpu = sides.last().filter(|side| side.is_gpu());
-    for (k, base) in sides.iter().filter(|s| !s.is_gpu()).enumerate() {
+    let bases: Vec<&Side> = sides.iter().filter(|s| !s.is_gpu()).collect();
+    for (k, base) in bases.iter().copied().enumerate() {
         let Some(fast) = gpu.or(sides.last()).filter(|fast| !std::ptr::eq(*fast, base)) else { continue };
         let mut add = |what: &str, colour: usize, style, line| {
-            series.push(Series::new(format!("{what}, over {}", base.name()), colour + 3 * k, style, line));
+            // The title names the only one.
+            let name = if bases.len() > 1 { format!("{what}, {}", base.name()) } else { what.into() };
+            series.push(Series::new(name, colour + 3 * k, style, line));
         };
         add("FMM", 0, Style::Line, speed_up(base, fast, What::Size, Row::total));
         if fast.is_gpu() {
@@ -269,8 +272,9 @@ fn speed_ups(sides: &[Side]) -> String {
         add("direct", 2, Style::Dashed, speed_up(base, fast, What::Direct, Row::total));
     }
     let fast = sides.last().map_or(String::new(), Side::name);
+    let base = if let [base] = bases[..] { base.name() } else { "CPU".into() };
     Chart {
-        title: format!("Fig. 7: speed-up of the {fast} by points"),
+        title: format!("Fig. 7: speed-up of the {fast} over the {base}, by points"),
         note: devices(sides),
         x: Axis::log("points N"),
         y: Axis::log("speed-up"),
