@@ -189,9 +189,16 @@ impl Eye<'_> {
         if is_leaf {
             let direct = lists.direct(k);
             let images = direct.images.iter().map(|s| (s.first, s.count));
-            found.copies.extend(direct.own.iter().copied().chain(images).flat_map(|s| self.outside(s)));
+            let mut count = 0;
+            for s in direct.own.iter().copied().chain(images) {
+                count += s.1 as u64;
+                // Most are the rank's own.
+                if s.0 < self.own.start || s.0 + s.1 > self.own.end {
+                    found.copies.extend(self.outside(s));
+                }
+            }
             let targets = cell.targets as u64;
-            let p2p = targets * direct.count() as u64;
+            let p2p = targets * count;
             let m2p = if far { targets * lists.w[k].len() as u64 } else { 0 };
             (found.pairs.p2p, found.pairs.m2p) = (found.pairs.p2p + p2p, found.pairs.m2p + m2p);
             work += prices.pair * p2p as f64 + prices.point * m2p as f64;

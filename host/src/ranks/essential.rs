@@ -138,18 +138,18 @@ pub fn own_nodes(settled: &Settled, me: usize, leaf: usize) -> Vec<Node> {
     let offset: u64 = settled.summaries[..me].iter().map(|s| s.count[0]).sum();
     let Some(ends) = keys.ends() else { return Vec::new() };
     let grow = Grow { keys, offset, summaries: &settled.summaries, me, ends, leaf };
-    let all = [0..keys.sources.len() as u32, 0..keys.targets().len() as u32];
-    let root = grow.node(0, 0, &all);
-    let mut nodes = vec![root];
-    let mut level = vec![(root, all)];
+    let mut nodes = vec![grow.node(0, 0, &[0..keys.sources.len() as u32, 0..keys.targets().len() as u32])];
+    let mut level = 0..1;
     while !level.is_empty() {
-        let below = |some: &[(Node, Ranges)]| {
-            let mut found = Vec::new();
-            some.iter().filter(|n| n.0.is_split).for_each(|(node, ranges)| grow.children(node, ranges, &mut found));
+        let below = |some: &[Node]| {
+            let mut found = Vec::with_capacity(some.len());
+            some.iter().filter(|n| n.is_split).for_each(|node| grow.children(node, &mut found));
             found
         };
-        level = level.par_chunks(TASK).map(below).collect::<Vec<_>>().concat();
-        nodes.extend(level.iter().map(|n| n.0));
+        let parts: Vec<Vec<Node>> = nodes[level.clone()].par_chunks(TASK).map(below).collect();
+        level = level.end..level.end + parts.iter().map(Vec::len).sum::<usize>();
+        nodes.reserve(level.len());
+        parts.iter().for_each(|part| nodes.extend_from_slice(part));
     }
     nodes
 }
@@ -169,16 +169,34 @@ struct Grow<'a> {
 }
 
 impl Grow<'_> {
-    fn children(&self, node: &Node, ranges: &Ranges, out: &mut Vec<(Node, Ranges)>) {
-        let points = |k: usize| ranges[k].start as usize..ranges[k].end as usize;
-        let sources = octant_ends(points(0), node.level, self.keys.sources);
-        let targets = self.keys.targets.map_or(sources, |keys| octant_ends(points(1), node.level, keys));
-        let mut starts = [ranges[0].start, ranges[1].start];
+    /// The rank's own points in one of its cells.
+    fn points(&self, node: &Node) -> [Range<usize>; 2] {
+        let both = [self.keys.sources, self.keys.targets()];
+        if self.is_at_end(node.level, node.prefix) {
+            let shift = below(node.level);
+            let place = |keys: &[u64], prefix: u64| keys.partition_point(|key| key >> shift < prefix);
+            return both.map(|keys| place(keys, node.prefix)..place(keys, node.prefix + 1));
+        }
+        let first = [(node.first as u64 - self.offset) as usize, node.first_target as usize];
+        [first[0]..first[0] + node.count as usize, first[1]..first[1] + node.targets as usize]
+    }
+
+    /// Whether a cell has the rank's first or last key: other ranks may have points in it.
+    fn is_at_end(&self, level: u32, prefix: u64) -> bool {
+        self.ends.iter().any(|key| key >> below(level) == prefix)
+    }
+
+    fn children(&self, node: &Node, out: &mut Vec<Node>) {
+        let points = self.points(node);
+        let mut starts = points.each_ref().map(|points| points.start as u32);
+        let [points, of_targets] = points;
+        let sources = octant_ends(points, node.level, self.keys.sources);
+        let targets = self.keys.targets.map_or(sources, |keys| octant_ends(of_targets, node.level, keys));
         for (octant, ends) in sources.into_iter().zip(targets).enumerate() {
             let own = [starts[0]..ends.0, starts[1]..ends.1];
             if own.iter().any(|range| !range.is_empty()) {
                 let prefix = node.prefix << 3 | octant as u64;
-                out.push((self.node(node.level + 1, prefix, &own), own));
+                out.push(self.node(node.level + 1, prefix, &own));
             }
             starts = [ends.0, ends.1];
         }
@@ -187,7 +205,7 @@ impl Grow<'_> {
     fn node(&self, level: u32, prefix: u64, own: &Ranges) -> Node {
         let mut count = [own[0].len() as u64, own[1].len() as u64];
         let mut before = 0;
-        if self.ends.iter().any(|key| key >> below(level) == prefix) {
+        if self.is_at_end(level, prefix) {
             let [earlier, all] = totals(self.summaries, self.me, level, prefix);
             (count, before) = (all, earlier[0]);
         }
@@ -342,11 +360,11 @@ impl Descent<'_> {
         let mut marked = Marked::default();
         let is_shared = |n: &Node| self.partition.is_shared(n.level, n.prefix);
         for (k, node) in top.iter().map(|k| (*k, &self.own[*k as usize])).filter(|n| !is_shared(n.1)) {
-            // Cells that are small act as their parents' other children do.
-            let around = match node.level > 0 && node.count as usize <= self.direct {
-                true => (node.level - 1, node.prefix >> 3),
-                false => node.place(),
-            };
+            // Cells that are small act as their parents' other children do; so do the cells above that are small too.
+            let mut around = node.place();
+            while around.0 > 0 && self.is_small(around) {
+                around = (around.0 - 1, around.1 >> 3);
+            }
             self.vicinity.mark(self.partition, around.0, around.1, &mut marked);
             self.send(k, &marked.ranks, &mut level);
         }
@@ -359,6 +377,12 @@ impl Descent<'_> {
         }
         out.iter_mut().for_each(|places| places.sort_unstable());
         out
+    }
+
+    /// Whether one of the own cells is small.
+    fn is_small(&self, place: (u32, u64)) -> bool {
+        let found = self.own.binary_search_by_key(&place, Node::place);
+        found.is_ok_and(|k| self.own[k].count as usize <= self.direct)
     }
 
     /// Cells without sources act on nothing, and those without children have nothing to send.

@@ -131,7 +131,7 @@ impl Points {
         let count = (starts[comm.rank() + 1] - first) as usize;
         let (mut homes, mut room) = (Vec::new(), Vec::new());
         ways.others(&mut homes, |k| self.home[k as usize])?;
-        // For each place of the stretch where its results are: among the rank's own ones or, behind these, among those that come.
+        // For each place of the stretch where its results are: among all of the rank or, behind these, among those that come.
         let own = self.len() as u32;
         let from: Vec<AtomicU32> = (0..count).into_par_iter().map(|_| AtomicU32::new(0)).collect();
         let set = |home: u32, k: u32| from[(home as u64 - first) as usize].store(k, Relaxed);
@@ -139,12 +139,10 @@ impl Points {
         homes.par_iter().enumerate().for_each(|(k, home)| set(*home, own + k as u32));
         let mut found = Vec::with_capacity(columns.len());
         for column in columns {
+            room.clear();
+            push_each(&mut room, column, |x| *x);
             ways.others(&mut room, |k| column[k as usize])?;
-            let one = |k: &AtomicU32| match k.load(Relaxed) {
-                k if k < own => column[k as usize],
-                k => room[(k - own) as usize],
-            };
-            found.push(from.par_iter().map(one).collect());
+            found.push(from.par_iter().map(|k| room[k.load(Relaxed) as usize]).collect());
         }
         Ok(found)
     }
@@ -215,10 +213,11 @@ impl<'a> Ways<'a> {
         room: &mut Vec<T>,
         of: impl Fn(u32) -> T + Sync,
     ) -> Result<(), RankError> {
+        room.clear();
         self.exchange(room, of, true)
     }
 
-    /// The same without the rank's own points.
+    /// The same without the rank's own points, behind what is there.
     fn others<const N: usize, T: Number<N>>(
         &self,
         room: &mut Vec<T>,
@@ -240,7 +239,6 @@ impl<'a> Ways<'a> {
             bytes.each(places, |k| of(*k));
             comm.send(rank, *tag, bytes.take())?;
         }
-        room.clear();
         let is_wanted = |(rank, count): &(usize, &u64)| **count > 0 && (with_own || is_other(*rank));
         room.reserve(counts.iter().enumerate().filter(is_wanted).map(|c| *c.1 as usize).sum());
         for (rank, _) in counts.iter().enumerate().filter(is_wanted) {

@@ -41,8 +41,8 @@ pub struct Simulated {
     pub ranks: usize,
     /// The most work of a rank over the mean, less 1.
     pub imbalance: f64,
-    /// The least that this can be with whole leaves: that of a rank with the heaviest leaf alone.
-    pub least_imbalance: f64,
+    /// The work of the heaviest leaf over the mean of a rank: leaves are whole, so that the imbalance is at least this less 1.
+    pub heaviest_leaf: f64,
     pub partition_level: u32,
     pub critical_level: u32,
     /// Boxes of all levels, by type, over all ranks. Root boxes are counted on each rank that has a part of them.
@@ -170,13 +170,13 @@ impl Whole {
         let (sum, all_copies) = (work.iter().sum::<f64>(), of_copies.iter().sum::<u64>());
         let most_of_work = |work: &[f64]| work.iter().copied().fold(0.0, f64::max);
         let (slowest, heaviest) = (most_of_work(work), most_of_work(&self.demand.work));
-        let over_mean = |work: f64| work * ranks as f64 / sum.max(f64::MIN_POSITIVE) - 1.0;
+        let over_mean = |work: f64| work * ranks as f64 / sum.max(f64::MIN_POSITIVE);
         let p = ranks as u64;
         let each = of_import.iter().zip(&of_copies).map(|(i, c)| i * bytes + c * PARTICLE).max().unwrap_or(0);
         Simulated {
             ranks,
-            imbalance: over_mean(slowest),
-            least_imbalance: over_mean(heaviest).max(0.0),
+            imbalance: over_mean(slowest) - 1.0,
+            heaviest_leaf: over_mean(heaviest),
             partition_level,
             critical_level,
             boxes: nodes.len() as u64,
@@ -322,7 +322,12 @@ mod tests {
             let whole = Whole::new(particles.columns(), &options, &Costs::default()).unwrap();
             let [few, many] = [4, 64].map(|ranks| whole.on(ranks));
             assert!(few.imbalance < 0.05 && few.boxes == many.boxes, "{distribution:?} {few:?}");
-            assert!([few, many].iter().all(|s| (0.0..=s.imbalance + 1e-9).contains(&s.least_imbalance)), "{many:?}");
+            for Simulated { imbalance, heaviest_leaf, .. } in [few, many] {
+                assert!(
+                    (heaviest_leaf - 1.0..=heaviest_leaf).contains(&(imbalance + 1e-9)),
+                    "{distribution:?} {many:?}"
+                );
+            }
             assert!(many.import > few.import && many.messages > few.messages);
         }
     }

@@ -71,7 +71,6 @@ fn own_sets<'p>(slice: &Slice, columns: &'p [Vec<f64>]) -> Vec<Sources<'p>> {
 /// The charges of each set, scaled as those of the whole; copies are 0 yet.
 fn charges(comm: &dyn Comm, slice: &Slice, prepared: &Prepared) -> Result<Vec<Charges>, RankError> {
     let Prepared { map, settled, local, .. } = prepared;
-    let order: Vec<u32> = (0..settled.sources.len() as u32).into_par_iter().collect();
     let one = |set: Sources| {
         let Ends { smallest, largest, moment } = Ends::of(&set);
         let all = gather_f64(comm, &[smallest, largest, moment])?;
@@ -85,7 +84,7 @@ fn charges(comm: &dyn Comm, slice: &Slice, prepared: &Prepared) -> Result<Vec<Ch
             }
             None => check_ends(&ends)?,
         }
-        let own = Charges::within(map, &order, &set, &ends);
+        let own = Charges::within(map, None, &set, &ends);
         let least = gather_f64(comm, &[own.least])?.iter().fold(f64::INFINITY, |least, one| least.min(one[0]));
         let column = |own: &[f64]| local.layout.column(own);
         let dipoles = own.dipoles.as_ref().map(|p| p.each_ref().map(|p| column(p)));

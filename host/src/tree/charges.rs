@@ -50,11 +50,11 @@ impl Charges {
     /// Takes charges in the order of the input; there are as many as sources, and all are finite.
     pub fn new<'a>(tree: &Tree, sources: impl Into<Sources<'a>>) -> Charges {
         let sources = sources.into();
-        Charges::within(&tree.map, &tree.sources.order, &sources, &Ends::of(&sources))
+        Charges::within(&tree.map, Some(&tree.sources.order), &sources, &Ends::of(&sources))
     }
 
-    /// Takes charges in some order. Among these or others are those at the `ends`; `least` is that of these alone.
-    pub fn within(map: &BoxMap, order: &[u32], sources: &Sources, ends: &Ends) -> Charges {
+    /// Takes charges in some order, or as they stand. Among these or others are those at the `ends`; `least` is that of these alone.
+    pub fn within(map: &BoxMap, order: Option<&[u32]>, sources: &Sources, ends: &Ends) -> Charges {
         let input = sources.charges.unwrap_or_default();
         let Some(dipoles) = sources.dipoles else {
             let exponent = exponent(ends.largest);
@@ -74,22 +74,32 @@ impl Charges {
         };
         let charges = match sources.charges {
             Some(charges) => scaled(order, charges, exponent),
-            None => vec![0.0; order.len()],
+            None => vec![0.0; dipoles[0].len()],
         };
         let dipoles = moments.scaled(order, exponent);
-        let sizes = (0..order.len()).map(|k| dipoles.iter().fold(0.0, |a: f64, p| a.max(p[k].abs())));
+        let sizes = (0..charges.len()).map(|k| dipoles.iter().fold(0.0, |a: f64, p| a.max(p[k].abs())));
         let least = sizes.filter(|p| *p > 0.0).fold(least(&charges), f64::min);
         Charges { scaled: charges, dipoles: Some(dipoles), exponent, least }
     }
 }
 
 /// Charges in an order times `2^-exponent`.
-fn scaled(order: &[u32], input: &[f64], exponent: i32) -> Vec<f64> {
-    assert_eq!(input.len(), order.len(), "one charge for each source");
+fn scaled(order: Option<&[u32]>, input: &[f64], exponent: i32) -> Vec<f64> {
     // A product is faster; it is exact where it does not fall below the smallest number.
     let factor = if exponent.abs() < 1000 { 2f64.powi(-exponent) } else { 0.0 };
     let scale = |q: f64| if factor != 0.0 { q * factor } else { ldexp(q, -exponent) };
-    order.par_iter().map(|k| scale(input[*k as usize])).collect()
+    in_order(order, input, scale)
+}
+
+/// What `of` gives for each number, in an order or as they stand.
+fn in_order(order: Option<&[u32]>, input: &[f64], of: impl Fn(f64) -> f64 + Sync) -> Vec<f64> {
+    match order {
+        Some(order) => {
+            assert_eq!(input.len(), order.len(), "one number for each source");
+            order.par_iter().map(|k| of(input[*k as usize])).collect()
+        }
+        None => input.par_iter().map(|x| of(*x)).collect(),
+    }
 }
 
 fn largest_moment(columns: Columns) -> f64 {
@@ -136,12 +146,12 @@ impl<'a> Moments<'a> {
         exponent(value) + shift
     }
 
-    fn scaled(&self, order: &[u32], exponent: i32) -> [Vec<f64>; 3] {
+    fn scaled(&self, order: Option<&[u32]>, exponent: i32) -> [Vec<f64>; 3] {
         let one = |p: f64| {
             let (value, shift) = self.in_boxes(p);
             ldexp(value, shift - exponent)
         };
-        self.columns.map(|column| order.par_iter().map(|k| one(column[*k as usize])).collect())
+        self.columns.map(|column| in_order(order, column, one))
     }
 }
 

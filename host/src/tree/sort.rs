@@ -73,8 +73,8 @@ fn by_key_and(keys: &[u64], finish: impl Fn(&[u64], &mut [u32]) + Sync) -> (Vec<
         parts.push((part, indices));
         (rest, rest_of_order, first) = (behind, indices_behind, end);
     }
-    parts.into_par_iter().filter(|part| !part.0.is_empty()).for_each_init(Vec::new, |room, (part, order)| {
-        buckets.sort(keys, part, order, room);
+    parts.into_par_iter().filter(|part| !part.0.is_empty()).for_each_init(Default::default, |rooms, (part, order)| {
+        buckets.sort(keys, part, order, rooms);
         finish(part, order);
     });
     (sorted, order)
@@ -185,16 +185,17 @@ impl Buckets {
     }
 
     /// Sorts a bucket's indices by key, equal keys in the order of the input, and writes its keys into `sorted`.
-    fn sort(&self, keys: &[u64], sorted: &mut [u64], order: &mut [u32], room: &mut Vec<u64>) {
+    fn sort(&self, keys: &[u64], sorted: &mut [u64], order: &mut [u32], rooms: &mut [Vec<u64>; 2]) {
         let key = |k: u32| keys[k as usize];
         let place = u64::BITS - self.below;
         if self.below > 0 && order.len() > 1 << place.min(31) {
             order.par_sort_unstable_by_key(|k| (key(*k), *k));
         } else if self.below > 0 && order.len() > 1 {
             // What the keys of a bucket differ in, and the place in it, as one number.
+            let [room, other] = rooms;
             room.clear();
             room.extend(order.iter().enumerate().map(|(k, of)| (key(*of) - self.least) << place | k as u64));
-            room.sort_unstable();
+            sort_spread(room, other);
             // In the places of the numbers what is still wanted of each: its index.
             let mask = (1u64 << place.min(31)) - 1;
             room.iter_mut().for_each(|packed| *packed = order[(*packed & mask) as usize] as u64);
@@ -202,6 +203,34 @@ impl Buckets {
         }
         sorted.iter_mut().zip(order).for_each(|(to, k)| *to = key(*k));
     }
+}
+
+/// Sorts numbers that are mostly spread over all of their range: first by their upper bits, then the few that share these.
+fn sort_spread(numbers: &mut Vec<u64>, room: &mut Vec<u64>) {
+    const DIGITS: usize = 1 << 8;
+    if numbers.len() < DIGITS / 4 {
+        return numbers.sort_unstable();
+    }
+    let digit = |x: u64| (x >> 56) as usize;
+    let mut ends = [0u32; DIGITS];
+    numbers.iter().for_each(|x| ends[digit(*x)] += 1);
+    let mut sum = 0;
+    ends.iter_mut().for_each(|end| sum += std::mem::replace(end, sum));
+    room.clear();
+    room.resize(numbers.len(), 0);
+    for x in numbers.iter() {
+        let end = &mut ends[digit(*x)];
+        room[*end as usize] = *x;
+        *end += 1;
+    }
+    let mut first = 0;
+    for end in ends.map(|end| end as usize) {
+        if end - first > 1 {
+            room[first..end].sort_unstable();
+        }
+        first = end;
+    }
+    std::mem::swap(numbers, room);
 }
 
 /// Where several threads write, each at places of its own.

@@ -61,7 +61,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             "  {:>6} {:>9} {:>9} {:>6} {:>8} {:>9} {:>9} {:>10} {:>10} {:>10} {:>11}",
             "ranks",
             "imbalance",
-            "at least",
+            "leaf",
             "levels",
             "export",
             "import",
@@ -78,7 +78,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                 "  {:>6} {:>8.1}% {:>8.1}% {:>6} {:>8} {:>9} {:>9} {:>10} {:>10} {:>10} {:>11}",
                 r.ranks,
                 100.0 * r.imbalance,
-                100.0 * r.least_imbalance,
+                100.0 * r.heaviest_leaf,
                 format!("{}, {}", r.partition_level, r.critical_level),
                 r.export,
                 r.import,
@@ -98,9 +98,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         "  input: {n} particles, seed 1, leaf 32, order 4, solid harmonics. `levels`: partition and critical level; MB: multipoles,"
     )?;
     say!(
-        "  copies of particles and shared boxes; manager: multipoles alone by way of one rank, and the broadcast; `at least`: the"
+        "  copies of particles and shared boxes; manager: multipoles alone by way of one rank, and the broadcast; leaf: the work of"
     )?;
-    say!("  imbalance that a rank with the heaviest leaf alone would have, since leaves are whole")?;
+    say!("  the heaviest leaf over the mean of a rank. No cuts between whole leaves have a lesser imbalance")?;
     model(&all[0], n, &options, &costs)?;
     if let Some(path) = &args.csv {
         output::write_text(path, &csv(&all))?;
@@ -173,7 +173,7 @@ fn model(uniform: &Series, most: usize, options: &FmmOptions, costs: &Costs) -> 
 
 fn csv(all: &[Series]) -> String {
     let mut out = String::from(
-        "distribution,ranks,imbalance,least_imbalance,partition_level,critical_level,boxes,domestic,export,import,root,most_import,copies,\
+        "distribution,ranks,imbalance,heaviest_leaf,partition_level,critical_level,boxes,domestic,export,import,root,most_import,copies,\
          most_copies,most_neighbours,messages,multipole_bytes,copy_bytes,shared_bytes,manager_messages,manager_bytes,most_bytes\n",
     );
     for Series { name, rows, .. } in all {
@@ -202,7 +202,7 @@ fn csv(all: &[Series]) -> String {
                 "{name},{},{:?},{:?},{levels},{}",
                 r.ranks,
                 r.imbalance,
-                r.least_imbalance,
+                r.heaviest_leaf,
                 numbers.map(|x| x.to_string()).join(",")
             );
         }

@@ -233,11 +233,13 @@ pub(super) unsafe fn part<V: Vector>(column: &[Line<V::Item>], line: usize, firs
 pub(super) unsafe fn inverse_distance<V: Vector, const GUARDED: bool>(d: [V; 3], eps: V, least: V) -> (V, u32) {
     // SAFETY: as for the caller.
     unsafe {
+        // Rounded alike: which lines are guarded depends on what else stands in them.
+        let inverse = d[0].mul_add(d[0], d[1].mul_add(d[1], d[2].mul_add(d[2], eps))).inverse_root();
         if GUARDED {
             let r2 = d[0].mul_add(d[0], d[1].mul_add(d[1], d[2].mul(d[2])));
-            r2.add(eps).inverse_root().where_from(r2, least)
+            inverse.where_from(r2, least)
         } else {
-            (d[0].mul_add(d[0], d[1].mul_add(d[1], d[2].mul_add(d[2], eps))).inverse_root(), 0)
+            (inverse, 0)
         }
     }
 }

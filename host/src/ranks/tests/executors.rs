@@ -147,6 +147,15 @@ fn kernels_that_are_not_1_over_r_give_the_bits_of_one_rank() {
         problem.runner = kernels(backend, shipped("p2p_yukawa"), None);
         problem.check(backend, &[2, 3]);
     }
+    // Cells that several ranks share are so small that they act directly.
+    let options = FmmOptions {
+        order: 3,
+        params: vec![("kappa".to_string(), 4.0)],
+        ..options(32, Basis::Chebyshev, Precision::F64)
+    };
+    let mut problem = Problem::new(generate(1200, Distribution::Plummer, Charge::Mass, 1), options);
+    problem.runner = kernels("cpu", shipped("p2p_yukawa"), None);
+    problem.check("small shared cells", &[7]);
 }
 
 #[test]
