@@ -213,7 +213,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if whole && args.expansion.is_none() {
         options.basis = Basis::Solid;
     }
-    if let Some(world) = ranks::asked(&args, entry)? {
+    if let Some(world) = ranks::asked(&args) {
         if args.expansion.is_none() {
             // Ranks leave the translations to their CPUs.
             options.basis = self::options(&args, native).basis;

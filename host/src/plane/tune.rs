@@ -9,13 +9,13 @@ use crate::fmm::{FmmError, Precision};
 /// The number of points in a finest box, N_d of (5.2), that costs about the least (docs/fmm2.md, Choosing N_d): stages by boxes,
 /// M2L above all, take as long as P2P.
 pub fn leaf(order: usize, kernel: Kernel, precision: Precision) -> usize {
-    let harmonic = 20.0 + 1.3 * order as f64;
+    let harmonic = 30.0 + 1.65 * order as f64;
     let factor = match (kernel, precision) {
         (Kernel::Harmonic, Precision::F64) => 1.0,
         // P2P is in f32 too.
-        (Kernel::Harmonic, Precision::F32) => 1.3,
-        (Kernel::Log, Precision::F64) => 0.84,
-        (Kernel::Log, Precision::F32) => 0.84 * 0.85,
+        (Kernel::Harmonic, Precision::F32) => 1.1,
+        (Kernel::Log, Precision::F64) => 0.61,
+        (Kernel::Log, Precision::F32) => 0.52,
     };
     (harmonic * factor) as usize
 }

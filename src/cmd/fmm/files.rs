@@ -50,18 +50,23 @@ fn sources(args: &Args) -> Result<Input, Failure> {
     })
 }
 
-/// One rank's part of the input, and how many sources and targets there are in all. An array is read by its rows; every rank reads
-/// the whole of a text.
-pub fn part(args: &Args, slice: &dyn Fn(usize) -> Range<usize>) -> Result<(Input, usize), Failure> {
+/// One rank's part of the input, and how many sources and targets there are in all; 0 for targets that are the sources. An array is
+/// read by its rows; every rank reads the whole of a text.
+pub fn part(args: &Args, slice: &dyn Fn(usize) -> Range<usize>) -> Result<(Input, [usize; 2]), Failure> {
     let cut = |column: &Vec<f64>, range: Range<usize>| column[range].to_vec();
+    let mut count = 0;
     let targets = match &args.targets {
         None => None,
         Some(path) => match rows(path, slice)? {
             Some((bytes, n)) => {
                 let first = slice(n).start;
+                count = n;
                 Some(data::input::targets_from_npy(&bytes).map_err(|e| Failure::file(path, e.behind(first)))?)
             }
-            None => targets(args)?.map(|t| t.map(|column| cut(&column, slice(column.len())))),
+            None => targets(args)?.map(|t| {
+                count = t[0].len();
+                t.map(|column| cut(&column, slice(column.len())))
+            }),
         },
     };
     let Some(path) = &args.particles else {
@@ -73,15 +78,15 @@ pub fn part(args: &Args, slice: &dyn Fn(usize) -> Range<usize>) -> Result<(Input
         let range = slice(args.n);
         memory::check(range.len() as u64 * BYTES_A_PARTICLE, format!("an FMM of {} particles a rank", range.len()))?;
         let particles = random::generate_part(args.n, range, distribution, charge, args.seed);
-        return Ok((Input { targets, ..particles.into() }, args.n));
+        return Ok((Input { targets, ..particles.into() }, [args.n, count]));
     };
     if let Some((bytes, n)) = rows(path, slice)? {
         let input = Input::from_npy(&bytes).map_err(|e| Failure::file(path, e.behind(slice(n).start)))?;
-        return Ok((Input { targets, ..input }, n));
+        return Ok((Input { targets, ..input }, [n, count]));
     }
     let whole = sources(args)?;
     let (n, range) = (whole.particles.len(), slice(whole.particles.len()));
-    Ok((Input { targets, ..whole.part(range) }, n))
+    Ok((Input { targets, ..whole.part(range) }, [n, count]))
 }
 
 /// A rank's rows of an array as a file of their own, and how many rows there are in all. `None` for other files, and for those that

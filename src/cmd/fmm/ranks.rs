@@ -13,7 +13,7 @@ use host::fmm::gpu::Gpu;
 use host::fmm::offload::Pipelines;
 use host::fmm::{FmmError, FmmOptions};
 use host::job::Backend;
-use host::ranks::comm::{Comm, agree};
+use host::ranks::comm::{Comm, agree, gather_u64};
 use host::ranks::mpi::{self, Mpi};
 use host::ranks::prepare::Slice;
 use host::ranks::report::RanksReport;
@@ -38,16 +38,21 @@ pub struct Runner<'a> {
 }
 
 /// Whether ranks are asked for, by an option or by a launcher of MPI.
-pub fn asked(args: &Args, entry: &Entry) -> Result<Option<World>, Failure> {
-    let world = match (args.ranks, mpi::launched()) {
-        (Some(_), Some(count)) if count != 1 => {
-            return Err(Failure::Usage("mpirun says how many ranks there are; leave --ranks out".into()));
-        }
-        (Some(ranks), _) => World::Threads(ranks as usize),
-        (None, None | Some(1)) => return Ok(None),
-        (None, Some(_)) => World::Mpi,
-    };
+pub fn asked(args: &Args) -> Option<World> {
+    match (args.ranks, mpi::launched()) {
+        (_, Some(count)) if count != 1 => Some(World::Mpi),
+        (Some(ranks), _) => Some(World::Threads(ranks as usize)),
+        (None, _) => None,
+    }
+}
+
+/// What ranks do not do.
+fn check_ranks(args: &Args, world: &World, entry: &Entry) -> Result<(), Failure> {
     let refused = [
+        (
+            args.ranks.is_some() && matches!(world, World::Mpi),
+            "mpirun says how many ranks there are; leave --ranks out",
+        ),
         (entry.needs == Needs::Device, "a board serves one process, so ranks cannot share it; leave ranks out"),
         (args.gpus > 1, "a rank takes one card, and ranks go through the cards in turn; leave --gpus out"),
         (
@@ -62,16 +67,20 @@ pub fn asked(args: &Args, entry: &Entry) -> Result<Option<World>, Failure> {
     ];
     match refused.into_iter().find(|(is_wrong, _)| *is_wrong) {
         Some((_, why)) => Err(Failure::Usage(why.into())),
-        None => Ok(Some(world)),
+        None => Ok(()),
     }
 }
 
 /// Runs on all ranks. The first one writes and speaks.
 pub fn run(args: &Args, options: FmmOptions, world: World, runner: Runner) -> Result<(), Failure> {
-    check(args, &options, runner.native, runner.native && runner.on_gpu.is_none())?;
+    let is_possible = || {
+        check_ranks(args, &world, runner.entry)?;
+        check(args, &options, runner.native, runner.native && runner.on_gpu.is_none())?;
+        files::check_outputs(args)
+    };
     match world {
         World::Threads(ranks) => {
-            files::check_outputs(args)?;
+            is_possible()?;
             let job = Job::load(args, options, runner, ranks)?;
             let input = files::input(args)?;
             let task = job.task(input.particles.len());
@@ -82,7 +91,10 @@ pub fn run(args: &Args, options: FmmOptions, world: World, runner: Runner) -> Re
         }
         World::Mpi => {
             let mpi = Mpi::begin().map_err(told)?;
-            match on_mpi(args, options, runner, &mpi) {
+            // Whether outputs can be written is the first one's matter.
+            let first = || if mpi.rank() == 0 { is_possible() } else { Ok(()) };
+            let checked = same_options(&mpi).and_then(|()| agreed(&mpi, first()));
+            match checked.and_then(|()| on_mpi(args, options, runner, &mpi)) {
                 // All have failed alike, and the first one tells of it. A launcher ends the others as soon as one has another
                 // status than 0.
                 Err(_) if mpi.rank() > 0 => Ok(()),
@@ -133,12 +145,10 @@ fn agreed<T>(comm: &dyn Comm, own: Result<T, Failure>) -> Result<T, Failure> {
 }
 
 fn on_mpi(args: &Args, options: FmmOptions, runner: Runner, mpi: &Mpi) -> Result<(), Failure> {
-    same_options(mpi)?;
-    let is_first = mpi.rank() == 0;
-    agreed(mpi, if is_first { files::check_outputs(args) } else { Ok(()) })?;
     let job = agreed(mpi, Job::load(args, options, runner, 1))?;
-    let (input, n) = agreed(mpi, files::part(args, &|n| slice(n, mpi)))?;
-    let task = job.task(n);
+    let (input, counts) = agreed(mpi, files::part(args, &|n| slice(n, mpi)))?;
+    same_input(mpi, counts)?;
+    let task = job.task(counts[0]);
     let found = task.on(mpi, &input, &|n| 0..n);
     if let Err(RankError::Lost(text)) = &found {
         // The other ranks know nothing of it.
@@ -164,6 +174,18 @@ fn same_options(comm: &dyn Comm) -> Result<(), Failure> {
     match all.iter().position(|other| *other != all[0]) {
         Some(rank) => Err(Failure::Usage(format!(
             "rank {rank} has other options than rank 0; start all ranks with one command line"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Whether all ranks have found as many sources and targets.
+fn same_input(comm: &dyn Comm, counts: [usize; 2]) -> Result<(), Failure> {
+    let all = gather_u64(comm, &counts.map(|n| n as u64)).map_err(told)?;
+    match all.iter().position(|other| *other != all[0]) {
+        Some(rank) => Err(Failure::Input(format!(
+            "rank {rank} has found another input than rank 0, of {:?} sources and {:?} targets; let all ranks read the same files",
+            all[rank][0], all[rank][1]
         ))),
         None => Ok(()),
     }

@@ -126,11 +126,20 @@ fn ranks_that_fail_end_all_with_one_sentence() {
     let p = Place::new();
     run(&p, "--n 300 --backend cpu --save-particles p.npy");
     std::fs::create_dir(p.path("empty")).expect("the folder is writable");
+    run(&p, "--n 200 --backend cpu --save-particles empty/other.npy");
+    std::fs::copy(p.path("p.npy"), p.path("other.npy")).expect("the folder is writable");
     let is_second = "[ \"$OMPI_COMM_WORLD_RANK\" = 1 ] &&";
     let out = p.path("none.csv").display().to_string();
     let cases = [
         (format!("{is_second} cd empty"), "--particles p.npy".to_string(), 1, "p.npy: cannot be read"),
         (format!("{is_second} set -- --seed 5"), "--n 300 \"$@\"".into(), 2, "rank 1 has other options than rank 0"),
+        (
+            format!("{is_second} cd empty"),
+            "--particles other.npy".into(),
+            1,
+            "rank 1 has found another input than rank 0",
+        ),
+        (String::new(), "--n 300 --hessian --p2p p2p_yukawa".into(), 2, "kernels have no pins for Hessians"),
         // Found when long messages are on their way that nobody takes any more.
         (String::new(), "--n 4000 --leaf 24 --expansion chebyshev".into(), 2, "name one, or take another expansion"),
     ];
