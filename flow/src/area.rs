@@ -78,6 +78,14 @@ impl Area {
         area
     }
 
+    /// Takes out `n` cells of a kind.
+    pub(crate) fn without(&mut self, family: &Family, kind: &str, n: u64) {
+        let Some(count) = self.cells.get_mut(kind) else { return };
+        *count = count.saturating_sub(n);
+        let (register_only, room) = (self.register_only, self.room);
+        *self = Area { register_only, room, ..Area::of(family, std::mem::take(&mut self.cells)) };
+    }
+
     /// This less `n` times `other`, nothing below 0.
     pub(crate) fn less(&self, n: u64, other: &Area) -> Area {
         Area {

@@ -28,6 +28,8 @@ pub(crate) struct Mapping<'a> {
     pub multipliers: bool,
     /// Lookup tables in a row that a stage has time for.
     pub levels: u32,
+    /// Whether tables go into steps of carry chains where the family has room there.
+    pub dense: bool,
 }
 
 /// A kind of cell: its name, or the start of it before a `*`.

@@ -12,6 +12,7 @@
 
 mod absorb;
 pub mod area;
+mod carries;
 pub mod core;
 mod elements;
 mod error;

@@ -38,6 +38,8 @@ pub struct SynthesisJob<'a> {
     /// The group of an engine of as many lanes in each group as large engines have, to count how many fit.
     pub full_group: Option<GroupSample<'a>>,
     pub stream_bits: u32,
+    /// Whether a pipeline takes a pair every several clocks: then its area matters most.
+    pub folded: bool,
     /// Constraints beside those of the board: of the pins of its PHY.
     pub constraints: &'a str,
     /// The clock to reach in MHz.
@@ -214,7 +216,7 @@ fn map(
     let target = hdl::circuit::target::target(family.target).expect("every family is that of a target");
     let clock = Clock { target, mhz: job.mhz, blocks: None };
     let levels = (clock.budget() / target.lut).clamp(1.0, 100.0) as u32;
-    let mapping = Mapping { top, flatten, multipliers, levels };
+    let mapping = Mapping { top, flatten, multipliers, levels, dense: job.folded };
     let verilog = if name == "full_group" { "synth_work/full_group.v" } else { "synth_work/design.v" };
     let synthesis = Synthesis { family, mapping, name, verilog, what };
     yosys::run(tools, job.dir, &synthesis, watch)

@@ -5,7 +5,7 @@ use crate::family::{Family, Mapping};
 use crate::packing::packing;
 use crate::run::{Call, Step};
 use crate::tools::{Tools, YOSYS};
-use crate::{FlowError, elements, refuse};
+use crate::{FlowError, carries, elements, refuse};
 use std::path::Path;
 
 /// The carry chains and parts of MAX 10 and Cyclone IV.
@@ -63,10 +63,22 @@ pub(crate) fn run(
     let mut modules = area::read(s.family, &dir.join(format!("synth_work/{}.stat.json", s.name)))?;
     if s.mapping.flatten {
         let text = std::fs::read(&netlist).map_err(FlowError::io(&netlist))?;
-        let netlist = serde_json::from_slice(&text).map_err(FlowError::report(&netlist))?;
-        modules.pack(packing(s.family, &netlist, s.mapping.top));
+        let mut mapped = serde_json::from_slice(&text).map_err(FlowError::report(&netlist))?;
+        if s.mapping.dense && s.family.target == "ecp5" {
+            let taken = carries::take_in(&mut mapped, s.mapping.top);
+            rewrite(&netlist, &mapped)?;
+            modules.whole.without(s.family, "LUT4", taken);
+        }
+        modules.pack(packing(s.family, &mapped, s.mapping.top));
     }
     Ok(modules)
+}
+
+/// Writes a netlist in place of an earlier one.
+fn rewrite(path: &Path, netlist: &serde_json::Value) -> Result<(), FlowError> {
+    let aside = path.with_extension("json.new");
+    std::fs::write(&aside, netlist.to_string()).map_err(FlowError::io(&aside))?;
+    std::fs::rename(&aside, path).map_err(FlowError::io(path))
 }
 
 /// Lets the family's elements and multipliers do what yosys does not know that they can, and counts what is left.
@@ -74,9 +86,7 @@ fn fold(s: &Synthesis, path: &Path) -> Result<Modules, FlowError> {
     let text = std::fs::read(path).map_err(FlowError::io(path))?;
     let mut netlist = serde_json::from_slice(&text).map_err(FlowError::report(path))?;
     elements::fold(&mut netlist);
-    let aside = path.with_extension("json.new");
-    std::fs::write(&aside, netlist.to_string()).map_err(FlowError::io(&aside))?;
-    std::fs::rename(&aside, path).map_err(FlowError::io(path))?;
+    rewrite(path, &netlist)?;
     let mut modules = area::count(s.family, &netlist, s.mapping.top);
     if s.mapping.flatten {
         modules.pack(packing(s.family, &netlist, s.mapping.top));

@@ -100,6 +100,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         lanes: config.pipelines,
         group: &engine.group,
         groups: config.groups,
+        folded: built.iter().any(|b| b.ii() > 1),
         full_group: full.as_ref().map(|verilog| GroupSample { verilog, top: &engine.group }),
         stream_bits: config.stream_bits,
         constraints: core.constraints(goal),

@@ -239,6 +239,9 @@ fn what_one_board_cannot_have_is_told() {
         1,
         "no --ii up to 64 fits up5k",
     );
+    let fitted = place.run("explain p2p --fit up5k --target ice40 --freq 12").expect(0).err;
+    assert!(fitted.contains("fits up5k by an estimate: about 5") && fitted.contains("logic cells of 5280"), "{fitted}");
+    told("explain p2p_paper --fit up5k --target ecp5", 2, "--fit up5k is of the family ice40");
     assert!(!place.names().contains(&"d".to_string()));
     place.run("build first.pg2 second.pg2 -o d --prefix mine --pipelines 1").expect(0);
     let text = place.text("d/mine_engines.v");

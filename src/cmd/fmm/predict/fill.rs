@@ -10,8 +10,8 @@ use pg2::graph::Graph;
 use pg2::report::area::{Area, engine, switch};
 
 /// What the network core and the link over Ethernet take of a device: 5,000 tables for LiteEth's core, as it was placed on an ECP5,
-/// an estimate of 1,500 for the link, and its two rings of 32 KiB.
-const NETWORK: Area = Area { tables: 6_500, registers: 5_000, multipliers: 0, memory_bits: 2 << 18 };
+/// an estimate of 1,500 for the link, and its two rings of 32 KiB, each in 15 block memories.
+const NETWORK: Area = Area { tables: 6_500, registers: 5_000, multipliers: 0, memories: 30 };
 
 /// Intervals of M2L that are looked at.
 const INTERVALS: [u32; 21] = [1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 48, 64];
@@ -49,7 +49,7 @@ pub fn fill(board: &Board, clock: Clock, kernels: &Kernels, memory: (u32, u32), 
     let p2p = build(&kernels.p2p, 1);
     let beside = |built: &Built, pipelines: u32| {
         let config = config(built, pipelines, memory);
-        sum(engine(built, &config), switch(&config))
+        sum(engine(built, &config), switch(clock.target, &config))
     };
     let mut best: Option<(u64, Filled)> = None;
     for m2l_ii in INTERVALS {
