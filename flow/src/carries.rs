@@ -123,8 +123,8 @@ fn into_step(cells: &mut Map<String, Value>, name: &str, step: &str, tables: &Ha
 /// The table of a step with the tables in front of its inputs taken in, if there is one.
 fn together(own: &Table, fronts: &[Option<Table>; 4]) -> Option<Table> {
     let mut signals: Vec<u64> = Vec::new();
-    for k in 0..4 {
-        for bit in fronts[k].map_or(vec![own.inputs[k]], |f| f.inputs.to_vec()) {
+    for (front, input) in fronts.iter().zip(own.inputs) {
+        for bit in front.map_or(vec![input], |f| f.inputs.to_vec()) {
             if let Bit::Net(net) = bit
                 && !signals.contains(&net)
             {

@@ -28,7 +28,7 @@ fn chain(netlist: &Value, signals: u32, carry: u32) -> [u32; 3] {
         let parameter = format!("INIT{step}");
         let (own, made) = (read(cell, &parameter, inputs), read(cell, &parameter, [inputs[0], inputs[1], 0, 0]));
         out[step] = own ^ carry;
-        carry = (1 - own & 1) & made | own & carry;
+        carry = ((1 - own) & 1) & made | own & carry;
     }
     out[2] = carry;
     out
@@ -97,7 +97,7 @@ fn a_choice_and_gates_in_front_of_addends_find_room() {
     assert_eq!(taken(&netlist(&[choice.clone(), masked, cleared], steps, &[])), 3);
     // What is read elsewhere too stays. Of two choices one finds room: both would need six inputs.
     let steps = [[net(6), net(10), low(), high()], [net(6), net(7), low(), high()]];
-    assert_eq!(taken(&netlist(&[choice.clone()], steps, &[10])), 0);
+    assert_eq!(taken(&netlist(std::slice::from_ref(&choice), steps, &[10])), 0);
     let other = table(0xcaca, [net(5), net(6), net(7), low()], 11);
     let steps = [[net(10), net(11), low(), high()], [net(6), net(7), low(), high()]];
     assert_eq!(taken(&netlist(&[choice, other], steps, &[])), 1);

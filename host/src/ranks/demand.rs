@@ -161,7 +161,7 @@ impl Eye<'_> {
             let offset = std::array::from_fn(|a| source.at[a] - cell.at[a]);
             let original = tree.original(*s);
             let there = children[original];
-            let accepted = there.sources as u64 * EACH & !u64::from_le_bytes(octants.near_all(offset)) & targets;
+            let accepted = (there.sources as u64 * EACH) & !u64::from_le_bytes(octants.near_all(offset)) & targets;
             m2l += accepted.count_ones() as u64;
             found.pairs.m2l += (accepted & own_targets).count_ones() as u64;
             if is_mine {

@@ -292,10 +292,12 @@ impl Drop for Mpi {
         }
         if self.is_sound.load(Ordering::Relaxed) {
             match self.drain() {
-                // SAFETY: it was begun once, and all requests are done.
-                Ok(()) => unsafe { (self.functions.finalize)() },
-                Err(_) => return self.abort_with(3),
-            };
+                Ok(()) => {
+                    // SAFETY: it was begun once, and all requests are done.
+                    unsafe { (self.functions.finalize)() };
+                }
+                Err(_) => self.abort_with(3),
+            }
         }
     }
 }

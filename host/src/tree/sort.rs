@@ -271,7 +271,7 @@ mod tests {
         all[TASK - 1..TASK + 2].fill(7);
         all[2 * TASK - 1] = 2 * TASK;
         assert_eq!(runs(&all), [TASK - 1..TASK + 2, 2 * TASK - 1..2 * TASK + 1]);
-        assert_eq!(runs(&[1; 3 * TASK]), [0..3 * TASK]);
+        assert_eq!(runs(&[1; 3 * TASK]), vec![0..3 * TASK; 1]);
     }
 
     #[test]
