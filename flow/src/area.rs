@@ -149,46 +149,18 @@ fn total(own: &BTreeMap<String, Area>, name: &str) -> Area {
     sum
 }
 
-/// Block memories for a memory of `SIZE` words of `WIDTH` bits: each block may be narrower and deeper by powers of two.
+/// Block memories for a memory of `SIZE` words of `WIDTH` bits.
 fn blocks(target: &Target, parameters: &Value) -> u64 {
     let number = |name: &str| match &parameters[name] {
         Value::String(bits) => u64::from_str_radix(bits, 2).unwrap_or(0),
         other => other.as_u64().unwrap_or(0),
     };
-    let (words, bits) = (number("SIZE"), number("WIDTH"));
-    blocks_of(target, words, bits)
-}
-
-fn blocks_of(target: &Target, words: u64, bits: u64) -> u64 {
-    let (all, widest) = (target.memory_bits as u64, target.memory_width as u64);
-    // Below a byte the parity bits are lost: 9, 18, 36 bits wide, but 4, 2, 1.
-    let widths =
-        (0..).map(|k| widest >> k).take_while(|w| *w >= 8).chain([4, 2, 1].into_iter().filter(|w| *w < widest));
-    let narrow = if widest % 9 == 0 { all / 9 * 8 } else { all };
-    let least = widths.map(|w| words.div_ceil(if w >= 8 { all } else { narrow } / w) * bits.div_ceil(w));
-    least.min().unwrap_or(0)
+    target.blocks(number("SIZE"), number("WIDTH"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn memories_take_as_few_blocks_as_a_shape_allows() {
-        let max10 = hdl::circuit::target::target("max10").unwrap();
-        for (words, bits, blocks) in [
-            (1024, 9, 1),
-            (256, 36, 1),
-            (256, 37, 2),
-            (1024, 18, 2),
-            (8192, 1, 1),
-            (4096, 18, 8),
-            (2048, 4, 1),
-            (16, 64, 2),
-        ] {
-            assert_eq!(blocks_of(max10, words, bits), blocks, "{words} x {bits}");
-        }
-    }
 
     #[test]
     fn cells_count_as_their_family_says() {

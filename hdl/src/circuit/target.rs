@@ -101,6 +101,17 @@ impl Target {
     pub fn mul_width(&self) -> u32 {
         self.mul_a.min(self.mul_b)
     }
+
+    /// Block memories for a memory of so many words of so many bits: each block may be narrower and deeper by powers of two.
+    pub fn blocks(&self, words: u64, bits: u64) -> u64 {
+        let (all, widest) = (self.memory_bits as u64, self.memory_width as u64);
+        // Below a byte the parity bits are lost: 9, 18, 36 bits wide, but 4, 2, 1.
+        let widths =
+            (0..).map(|k| widest >> k).take_while(|w| *w >= 8).chain([4, 2, 1].into_iter().filter(|w| *w < widest));
+        let narrow = if widest % 9 == 0 { all / 9 * 8 } else { all };
+        let least = widths.map(|w| words.div_ceil(if w >= 8 { all } else { narrow } / w) * bits.div_ceil(w));
+        least.min().unwrap_or(0)
+    }
 }
 
 /// The target of that name.
@@ -214,6 +225,28 @@ mod tests {
             // An adder of 64 bits is the longest single piece that operators ask for; see `circuit`.
             let clock = Clock { target: t, mhz: t.usual_mhz, blocks: None };
             assert!(clock.budget() > Cost::Add(64).delay(t), "{}", t.name);
+        }
+    }
+
+    #[test]
+    fn memories_take_as_few_blocks_as_a_shape_allows() {
+        for (name, words, bits, blocks) in [
+            ("max10", 1024, 9, 1),
+            ("max10", 256, 36, 1),
+            ("max10", 256, 37, 2),
+            ("max10", 1024, 18, 2),
+            ("max10", 8192, 1, 1),
+            ("max10", 4096, 18, 8),
+            ("max10", 2048, 4, 1),
+            ("max10", 16, 64, 2),
+            ("ice40", 256, 16, 1),
+            ("ice40", 4, 33, 3),
+            ("ice40", 1024, 4, 1),
+            ("ice40", 512, 10, 2),
+            ("ice40", 512, 0, 0),
+        ] {
+            let target = target(name).expect("a target");
+            assert_eq!(target.blocks(words, bits), blocks, "{name}: {words} x {bits}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! A memory with one write port and one read port as Verilog.
 
+use super::netlist::Dir::{self, In, Out};
 use askama::Template;
 
 /// The text of its body, `templates/ram.v`.
@@ -24,6 +25,19 @@ struct Slice {
 }
 
 impl Ram {
+    /// The ports of its module.
+    pub fn ports(width: u32, address: u32) -> [(Dir, &'static str, u32); 7] {
+        [
+            (In, "clk", 1),
+            (In, "we", 1),
+            (In, "waddr", address),
+            (In, "wdata", width),
+            (In, "re", 1),
+            (In, "raddr", address),
+            (Out, "rdata", width),
+        ]
+    }
+
     pub fn new(width: u32, depth: u32, collides: bool) -> Ram {
         let step = block_width(depth);
         let slices: Vec<Slice> = (0..width.div_ceil(step))

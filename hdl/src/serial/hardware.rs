@@ -335,15 +335,7 @@ pub(crate) fn block(
 
 /// A ring of 2^`bits` items of a link.
 pub(crate) fn ring(identity: &Identity, width: u32, bits: u32) -> Module {
-    let ports = [
-        (In, "clk", 1),
-        (In, "we", 1),
-        (In, "waddr", bits),
-        (In, "wdata", width),
-        (In, "re", 1),
-        (In, "raddr", bits),
-        (Out, "rdata", width),
-    ];
+    let ports = Ram::ports(width, bits);
     let ram = Ram::new(width, 1 << bits, true);
     block(identity, &format!("link_ram_{width}x{}", 1u32 << bits), "A ring of the link.", &ports, ram.render())
 }

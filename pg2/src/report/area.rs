@@ -63,13 +63,6 @@ impl Area {
     }
 }
 
-/// Block memories of a memory, in the shape of a block in which it takes fewest.
-fn blocks(target: &Target, width: u64, depth: u64) -> u64 {
-    let (wide, words) = (target.memory_width as u64, (target.memory_bits / target.memory_width) as u64);
-    let shapes = (0..).map_while(|k| Some((wide >> k, words << k)).filter(|s| s.0 > 0));
-    shapes.map(|(wide, words)| width.div_ceil(wide) * depth.div_ceil(words)).min().unwrap_or(0)
-}
-
 /// A lane: pipeline, sums, and one bank of i registers.
 pub fn lane(built: &Built) -> Area {
     let graph = &built.graph;
@@ -147,13 +140,13 @@ pub fn engine(built: &Built, config: &Config) -> Area {
 fn memories(target: &Target, config: &Config, j: u64) -> u64 {
     let (records, word) = (config.jmem_records as u64, config.stream_bits as u64 + 1);
     // A record is cut into memories of the width of a block of 18 Kibit.
-    let cut = |width: u64| blocks(target, width, records);
+    let cut = |width: u64| target.blocks(records, width);
     let records_blocks = j / 36 * cut(36) + cut(j % 36);
     let address = (records as u32 + 1).next_power_of_two().ilog2() as u64;
-    let lists = 2 * blocks(target, 2 * address, 2 * config.segments as u64);
-    let results = if config.slices().is_some() { 0 } else { 2 * blocks(target, word, 4) };
-    let link = if target.name == "ice40" { 2 * blocks(target, 32, RING_WORDS) + 1 } else { 0 };
-    config.groups as u64 * (records_blocks + lists + results) + blocks(target, word, 4) + link
+    let lists = 2 * target.blocks(2 * config.segments as u64, 2 * address);
+    let results = if config.slices().is_some() { 0 } else { 2 * target.blocks(4, word) };
+    let link = if target.name == "ice40" { 2 * target.blocks(RING_WORDS, 32) + 1 } else { 0 };
+    config.groups as u64 * (records_blocks + lists + results) + target.blocks(4, word) + link
 }
 
 /// The share of one engine of several in the switch before them, and the queue in front of it.
@@ -163,7 +156,7 @@ pub fn switch(target: &Target, config: &Config) -> Area {
         tables: bits + SWITCH.0,
         registers: bits + SWITCH.1,
         multipliers: 0,
-        memories: blocks(target, bits + 1, hdl::engine::switch::QUEUE as u64),
+        memories: target.blocks(hdl::engine::switch::QUEUE as u64, bits + 1),
     }
 }
 
@@ -208,15 +201,5 @@ mod tests {
             assert!(off.abs() < 0.08, "{kernel} --ii {ii}: {} of {cells} cells, {off:.3} off", area.cells());
             assert!(area.memories.abs_diff(memories) <= 2, "{kernel} --ii {ii}: {} of {memories}", area.memories);
         }
-    }
-
-    #[test]
-    fn a_memory_takes_the_fewest_blocks_of_any_shape() {
-        let ice40 = target("ice40").expect("a target");
-        assert_eq!(blocks(ice40, 16, 256), 1);
-        assert_eq!(blocks(ice40, 33, 4), 3);
-        assert_eq!(blocks(ice40, 4, 1024), 1);
-        assert_eq!(blocks(ice40, 10, 512), 2);
-        assert_eq!(blocks(ice40, 0, 512), 0);
     }
 }

@@ -52,12 +52,22 @@ pub(super) struct Held {
     pub last: Value,
 }
 
-fn module(config: &Config, pipeline: &Netlist, fold: &Fold) -> Module {
-    let layout = &config.layout;
-    let mut lane = Module { name: format!("{}_lane", layout.kernel), ..Module::default() };
-    lane.latency = config.pipeline_latency + 2 + config.spread() as u32;
+/// A lane as far as the terms of its sums.
+pub(super) struct Begun {
+    pub lane: Module,
+    pub held: Held,
+    pub beside: Beside,
+    /// The flags that were raised.
+    pub raised: Value,
+}
+
+/// Begins a lane whose sums are as `sums` says, and whose result is there so many clocks behind the last slot of a pair.
+pub(super) fn begin(config: &Config, pipeline: &Netlist, fold: &Fold, sums: &str, behind: u32) -> Begun {
+    let kernel = &config.layout.kernel;
+    let mut lane = Module { name: format!("{kernel}_lane"), ..Module::default() };
+    lane.latency = config.pipeline_latency + behind + config.spread() as u32;
     lane.doc = vec![
-        format!("A lane of {}: i registers, pipeline, accumulators; a pair every {} clocks.", layout.kernel, fold.ii),
+        format!("A lane of {kernel}: i registers, pipeline, {sums}; a pair every {} clocks.", fold.ii),
         format!("`r_done` follows `c_last` by {} cycles.", lane.latency),
     ];
     ports(&mut lane, config);
@@ -65,6 +75,12 @@ fn module(config: &Config, pipeline: &Netlist, fold: &Fold) -> Module {
     pins(&mut lane, config, pipeline);
     let (held, beside) = sideband(&mut lane, config, fold);
     let raised = sticky_flags(&mut lane, &beside, false);
+    Begun { lane, held, beside, raised }
+}
+
+fn module(config: &Config, pipeline: &Netlist, fold: &Fold) -> Module {
+    let layout = &config.layout;
+    let Begun { mut lane, held, beside, raised } = begin(config, pipeline, fold, "accumulators", 2);
     let mut kept: Vec<(String, Value)> = Vec::new();
     let mut wraps = Vec::new();
     for sum in &fold.sums {
@@ -102,7 +118,7 @@ fn wrapped(total: &Value, format: Format) -> Value {
 }
 
 /// Takes what travels with a pair to the clock before its first term, and holds it while terms come.
-pub(super) fn sideband(lane: &mut Module, config: &Config, fold: &Fold) -> (Held, Beside) {
+fn sideband(lane: &mut Module, config: &Config, fold: &Fold) -> (Held, Beside) {
     let ((windows, stored), ii) = (way(config, fold), fold.ii);
     let slots = lane.signal("slots");
     let mut from = beside(lane, &config.layout.kernel, stored);

@@ -5,9 +5,8 @@
 //! a second memory instead, in the order of the record, from which the collector reads words. `r_at` says which: the adder above the
 //! word. No result of the next group comes before the collector has read all of this one.
 
-use super::enter::{self, enter};
-use super::folded::{Held, sideband, sideband_modules};
-use super::{Beside, pins, ports, sticky_flags};
+use super::folded::{Begun, Held, begin, sideband_modules};
+use super::{Beside, enter};
 use crate::Format;
 use crate::engine::Config;
 use crate::engine::shape::bits_for;
@@ -15,7 +14,6 @@ use crate::engine::shell::text_module;
 use crate::engine::slices::{SLICE, Slices};
 use crate::rtl::fold::{Fold, SLOTS};
 use crate::rtl::memory::Ram;
-use crate::rtl::netlist::Dir::{In, Out};
 use crate::rtl::netlist::{Module, Netlist};
 use crate::rtl::{Value, cat, net};
 
@@ -73,16 +71,7 @@ impl Plan<'_> {
     }
 
     fn memory(&self, width: u32, depth: u32) -> Module {
-        let at = bits_for(depth - 1);
-        let ports = vec![
-            (In, "clk", 1),
-            (In, "we", 1),
-            (In, "waddr", at),
-            (In, "wdata", width),
-            (In, "re", 1),
-            (In, "raddr", at),
-            (Out, "rdata", width),
-        ];
+        let ports = Ram::ports(width, bits_for(depth - 1)).into();
         text_module(self.name(width, depth), "Slices of sums.", ports, Ram::new(width, depth, false))
     }
 
@@ -128,20 +117,7 @@ fn guard_bits(format: Format, k: u32) -> u32 {
 }
 
 fn module(config: &Config, pipeline: &Netlist, fold: &Fold, plan: &Plan) -> Module {
-    let mut lane = Module { name: format!("{}_lane", config.layout.kernel), ..Module::default() };
-    lane.latency = config.pipeline_latency + BEHIND + config.spread() as u32;
-    lane.doc = vec![
-        format!(
-            "A lane of {}: i registers, pipeline, sums in slices; a pair every {} clocks.",
-            config.layout.kernel, fold.ii
-        ),
-        format!("`r_done` follows `c_last` by {} cycles.", lane.latency),
-    ];
-    ports(&mut lane, config);
-    enter(&mut lane, config, pipeline);
-    pins(&mut lane, config, pipeline);
-    let (held, beside) = sideband(&mut lane, config, fold);
-    let raised = sticky_flags(&mut lane, &beside, false);
+    let Begun { mut lane, held, beside, raised } = begin(config, pipeline, fold, "sums in slices", BEHIND);
     let mut read = Vec::new();
     let mut wraps = Vec::new();
     let at = lane.signal("r_at");

@@ -146,16 +146,7 @@ pub(in crate::engine) fn text_module(
 }
 
 pub(super) fn ram(s: &Shape, width: u32, depth: u32, addr_bits: u32) -> Module {
-    let ports = vec![
-        (In, "clk", 1),
-        (In, "we", 1),
-        (In, "waddr", addr_bits),
-        (In, "wdata", width),
-        (In, "re", 1),
-        (In, "raddr", addr_bits),
-        (Out, "rdata", width),
-    ];
-    let name = format!("{}_ram_{width}x{depth}", s.prefix);
+    let (name, ports) = (format!("{}_ram_{width}x{depth}", s.prefix), Ram::ports(width, addr_bits).into());
     text_module(name, "A memory with one write port and one read port.", ports, Ram::new(width, depth, false))
 }
 
