@@ -273,8 +273,12 @@ fn speed_ups(sides: &[Side]) -> String {
     }
     let fast = sides.last().map_or(String::new(), Side::name);
     let base = if let [base] = bases[..] { base.name() } else { "CPU".into() };
+    let title = match sides.len() {
+        ..=1 => format!("Fig. 7: speed-ups of the paper alone; only the {fast} was measured"),
+        _ => format!("Fig. 7: speed-up of the {fast} over the {base}, by points"),
+    };
     Chart {
-        title: format!("Fig. 7: speed-up of the {fast} over the {base}, by points"),
+        title,
         note: devices(sides),
         x: Axis::log("points N"),
         y: Axis::log("speed-up"),
