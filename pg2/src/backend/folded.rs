@@ -15,6 +15,9 @@ use hdl::rtl::netlist::{Dir, Module, Netlist};
 use hdl::rtl::{Value, cat, net};
 use std::collections::BTreeMap;
 
+/// From so many sources of a port on, two share the signal that chooses them.
+const MANY: usize = 9;
+
 /// The module of a folded graph and what it is made of; `text` is the PG2 source that comments quote, or empty.
 pub fn lower_folded(graph: &Graph, folded: &Folded, text: Text) -> Netlist {
     let mut w = Writer::new(graph, folded, text);
@@ -305,16 +308,9 @@ impl<'a> Writer<'a> {
                 }
                 Some((source, slots)) if sources.len() == 1 => wide(self, *source, slots),
                 _ => {
-                    let ways = sources.into_iter().map(|(source, slots)| {
-                        let value = wide(self, source, &slots);
-                        let select = match selects.get(&slots) {
-                            Some(known) => known.clone(),
-                            None => self.select(u, &slots),
-                        };
-                        selects.insert(slots, select.clone());
-                        select.repeat(value.width()) & value
-                    });
-                    ways.collect::<Vec<_>>().into_iter().reduce(|a, b| a | b).expect("a unit is used")
+                    let ways: Vec<(Value, Vec<usize>)> =
+                        sources.into_iter().map(|(source, slots)| (wide(self, source, &slots), slots)).collect();
+                    self.choose(u, &ways, &mut selects)
                 }
             };
             let name = self.names.unique(&format!("unit_{u}_{letter}"));
@@ -324,6 +320,30 @@ impl<'a> Writer<'a> {
             inputs.push(self.point(u));
         }
         inputs
+    }
+
+    /// One of several values, each in its slots. Many come in pairs: one signal for all pairs says which of the two, and one for each
+    /// pair that it is this one. So a pair is one lookup table of four inputs, as with a signal for each value, and half as many
+    /// signals go to all bits: where ports have many sources, these are most of what finds no room among the wires of a device.
+    fn choose(&mut self, u: usize, ways: &[(Value, Vec<usize>)], selects: &mut BTreeMap<Vec<usize>, Value>) -> Value {
+        let mut signal = |w: &mut Self, mut slots: Vec<usize>| {
+            slots.sort_unstable();
+            let known = selects.get(&slots).cloned();
+            known.unwrap_or_else(|| selects.entry(slots.clone()).or_insert(w.select(u, &slots)).clone())
+        };
+        let together = if ways.len() >= MANY { 2 } else { 1 };
+        let second: Vec<usize> = ways.chunks_exact(2).flat_map(|pair| pair[1].1.iter().copied()).collect();
+        let second = if together == 2 { signal(self, second) } else { Value::flag(false) };
+        let mut all = Vec::new();
+        for pair in ways.chunks(together) {
+            let value = match pair {
+                [(a, _), (b, _)] => second.mux(b, a),
+                one => one[0].0.clone(),
+            };
+            let slots = pair.iter().flat_map(|way| way.1.iter().copied()).collect();
+            all.push(signal(self, slots).repeat(value.width()) & value);
+        }
+        all.into_iter().reduce(|a, b| a | b).expect("a unit is used")
     }
 
     /// The register that tells a unit the point of each use's result.

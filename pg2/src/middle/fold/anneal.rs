@@ -7,10 +7,11 @@ use super::Folded;
 use super::bind::is_constant;
 use super::reads::There;
 use crate::graph::Graph;
+use rustc_hash::FxHashMap;
 
 /// Steps for each shared use, and at most.
 const STEPS: u64 = 2_500;
-const MOST_STEPS: u64 = 1_200_000;
+const MOST_STEPS: u64 = 6_000_000;
 /// What is counted, in fortieths of a lookup table: one more source of a bit, a register, and a window in which a unit raises flags.
 const SOURCE: u64 = 26;
 const REGISTER: u64 = 10;
@@ -32,7 +33,13 @@ struct Annealer<'a> {
     shared: Vec<usize>,
     /// The units of each kind.
     of_kind: Vec<Vec<usize>>,
-    unit_cost: Vec<u64>,
+    /// The first row of each unit: one for each port, and one for the windows in which it raises flags.
+    rows: Vec<usize>,
+    /// How many uses have a source in a row, or a window; and how many different ones a row has.
+    counts: FxHashMap<(u32, u32), u32>,
+    different: Vec<u32>,
+    /// What all units cost, and each node.
+    units_cost: u64,
     node_cost: Vec<u64>,
     random: u64,
 }
@@ -69,6 +76,12 @@ impl<'a> Annealer<'a> {
         moving.iter().enumerate().for_each(|(item, args)| args.iter().for_each(|a| users[*a].push(item)));
         let mut of_kind = vec![Vec::new(); folded.kinds.len()];
         folded.units.iter().enumerate().for_each(|(u, unit)| of_kind[unit.kind].push(u));
+        let mut rows = Vec::with_capacity(folded.units.len());
+        let mut next = 0;
+        for unit in &folded.units {
+            rows.push(next);
+            next += folded.kinds[unit.kind].ports.len() + 1;
+        }
         let mut made = Annealer {
             nodes: n,
             args,
@@ -81,12 +94,15 @@ impl<'a> Annealer<'a> {
                 .filter(|item| folded.unit[*item].is_some_and(|u| !folded.kinds[folded.units[u].kind].fixed))
                 .collect(),
             of_kind,
-            unit_cost: vec![0; folded.units.len()],
+            rows,
+            counts: FxHashMap::default(),
+            different: vec![0; next],
+            units_cost: 0,
             node_cost: vec![0; n],
             random: 0x9e37_79b9_7f4a_7c15,
             folded,
         };
-        made.unit_cost = (0..made.folded.units.len()).map(|u| made.cost_of_unit(u)).collect();
+        (0..all).for_each(|item| made.count(item, true));
         made.node_cost = (0..n).map(|k| made.cost_of_node(k)).collect();
         made
     }
@@ -105,44 +121,73 @@ impl<'a> Annealer<'a> {
     }
 
     /// A number for where an item finds an argument: equal numbers are one source.
-    fn source(&self, item: usize, arg: usize) -> u64 {
+    fn source(&self, item: usize, arg: usize) -> u32 {
         if self.folded.fixed[arg] {
-            return if self.constant[arg] { 1 } else { (arg as u64) << 16 | 2 };
+            // Constants come out of one table.
+            return if self.constant[arg] { 0 } else { 1 + arg as u32 };
         }
-        let wait = self.there(arg).wait(self.folded.start[item], self.folded.ii) as u64;
+        let wait = self.there(arg).wait(self.folded.start[item], self.folded.ii) as usize;
         match self.folded.unit[arg] {
-            Some(unit) if wait == 0 => (unit as u64) << 16 | 3,
-            _ => (arg as u64) << 16 | (4 + wait),
+            Some(unit) if wait == 0 => (1 + self.nodes + unit) as u32,
+            _ => (1 + self.nodes + self.folded.units.len() + wait * self.nodes + arg) as u32,
         }
     }
 
-    fn cost_of_unit(&self, unit: usize) -> u64 {
-        let of = &self.folded.units[unit];
-        let kind = &self.folded.kinds[of.kind];
-        let mut cost = 0;
-        for (port, width) in kind.ports.iter().enumerate() {
-            let mut known = [0u64; super::MOST as usize];
-            let mut count = 0;
-            for item in of.slots.iter().flatten() {
-                let args = &self.args[*item];
-                let turned = self.folded.swapped[*item] && port < 2;
-                let source = self.source(*item, args[if turned { 1 - port } else { port }]);
-                if !known[..count].contains(&source) {
-                    known[count] = source;
-                    count += 1;
-                }
-            }
-            cost += *width as u64 * SOURCE * count.saturating_sub(1) as u64;
+    /// Counts what an item of a unit reads and when it can raise flags, or takes it out of the count, and what that costs.
+    fn count(&mut self, item: usize, more: bool) {
+        let Some(unit) = self.folded.unit[item] else { return };
+        let (kind, row) = (self.folded.units[unit].kind, self.rows[unit]);
+        let ports = self.folded.kinds[kind].ports.len();
+        for port in 0..ports {
+            let turned = self.folded.swapped[item] && port < 2;
+            let source = self.source(item, self.args[item][if turned { 1 - port } else { port }]);
+            let each = self.folded.kinds[kind].ports[port] as u64 * SOURCE;
+            // The first source needs no multiplexer.
+            self.count_one((row + port, source), more, |others| if others > 0 { each } else { 0 });
         }
-        let flags = kind.flags.0.count_ones() as u64;
+        let flags = self.folded.kinds[kind].flags.0.count_ones() as u64;
         if flags > 0 {
-            let mut windows: Vec<u32> =
-                of.slots.iter().flatten().map(|item| self.folded.ready(*item) / self.folded.ii).collect();
-            windows.sort_unstable();
-            windows.dedup();
-            cost += WINDOW * flags * windows.len() as u64;
+            let window = self.folded.ready(item) / self.folded.ii;
+            self.count_one((row + ports, window), more, |_| WINDOW * flags);
         }
-        cost
+    }
+
+    /// Counts one more or one less; `cost` is that of what is in a row beside so many others.
+    fn count_one(&mut self, (row, what): (usize, u32), more: bool, cost: impl Fn(u32) -> u64) {
+        let count = self.counts.entry((row as u32, what)).or_default();
+        let different = &mut self.different[row];
+        if more {
+            *count += 1;
+            if *count == 1 {
+                self.units_cost += cost(*different);
+                *different += 1;
+            }
+        } else {
+            *count -= 1;
+            if *count == 0 {
+                self.counts.remove(&(row as u32, what));
+                *different -= 1;
+                self.units_cost -= cost(*different);
+            }
+        }
+    }
+
+    /// The items whose sources change with where some items are.
+    fn touched(&self, items: [Option<usize>; 2]) -> Vec<usize> {
+        let mut all = Vec::with_capacity(16);
+        for item in items.into_iter().flatten() {
+            all.push(item);
+            if item < self.nodes {
+                all.extend(&self.users[item]);
+            }
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    fn count_all(&mut self, items: &[usize], more: bool) {
+        items.iter().for_each(|item| self.count(*item, more));
     }
 
     fn cost_of_node(&self, node: usize) -> u64 {
@@ -223,24 +268,31 @@ impl<'a> Annealer<'a> {
             return;
         }
         let others_from = other.map(|o| (self.folded.start[o], unit));
+        let touched = self.touched([Some(item), other]);
+        let before = self.units_cost;
+        self.count_all(&touched, false);
         self.clear(from);
         self.put(item, to);
         if let Some(o) = other {
             let Some(back) = self.nearest(o, from.0) else {
                 self.put(item, from);
                 self.put(o, others_from.expect("it was somewhere"));
+                self.count_all(&touched, true);
                 return;
             };
             self.put(o, (back, from.1));
         }
         self.folded.swapped[item] ^= turn;
-        if !self.settle(item, other, from.1, temperature) {
+        self.count_all(&touched, true);
+        if !self.settle([Some(item), other], before, temperature) {
+            self.count_all(&touched, false);
             self.folded.swapped[item] ^= turn;
             self.clear(to);
             if let Some(o) = other {
                 self.put(o, others_from.expect("it was somewhere"));
             }
             self.put(item, from);
+            self.count_all(&touched, true);
         }
     }
 
@@ -253,35 +305,26 @@ impl<'a> Annealer<'a> {
         fits.min_by_key(|c| c.abs_diff(now))
     }
 
-    /// Keeps what was moved, an item out of unit `left` and another one into it, if the costs allow it.
-    fn settle(&mut self, item: usize, other: Option<usize>, left: usize, temperature: f64) -> bool {
-        let mut units = Vec::with_capacity(16);
-        units.push(left);
+    /// Keeps where some items are now, if the costs allow it; those of the units were `before`.
+    fn settle(&mut self, items: [Option<usize>; 2], before: u64, temperature: f64) -> bool {
         let mut nodes = Vec::with_capacity(8);
-        for i in [Some(item), other].into_iter().flatten() {
-            units.extend(self.folded.unit[i]);
-            nodes.extend(&self.moving[i]);
-            if i < self.nodes {
-                nodes.push(i);
-                units.extend(self.users[i].iter().filter_map(|u| self.folded.unit[*u]));
+        for item in items.into_iter().flatten() {
+            nodes.extend(&self.moving[item]);
+            if item < self.nodes {
+                nodes.push(item);
             }
         }
-        units.sort_unstable();
-        units.dedup();
         nodes.sort_unstable();
         nodes.dedup();
-        let unit_costs: Vec<u64> = units.iter().map(|u| self.cost_of_unit(*u)).collect();
         let node_costs: Vec<u64> = nodes.iter().map(|k| self.cost_of_node(*k)).collect();
-        let before: u64 = units.iter().map(|u| self.unit_cost[*u]).sum::<u64>()
-            + nodes.iter().map(|k| self.node_cost[*k]).sum::<u64>();
-        let after = unit_costs.iter().sum::<u64>() + node_costs.iter().sum::<u64>();
+        let before = before + nodes.iter().map(|k| self.node_cost[*k]).sum::<u64>();
+        let after = self.units_cost + node_costs.iter().sum::<u64>();
         if after > before {
             let odds = (-((after - before) as f64) / temperature).exp();
             if self.below(1 << 20) as f64 >= odds * (1u64 << 20) as f64 {
                 return false;
             }
         }
-        units.iter().zip(unit_costs).for_each(|(u, cost)| self.unit_cost[*u] = cost);
         nodes.iter().zip(node_costs).for_each(|(k, cost)| self.node_cost[*k] = cost);
         true
     }
