@@ -1,10 +1,10 @@
 //! The sources of one leaf, in the leaf's own frame and in the order in which the sums take them.
 
 use super::is_f64;
-use super::sums;
-use crate::arith::lanes::{Real, fastest};
+use super::sums::{self, part};
+use crate::arith::lanes::Real;
 use crate::arith::scale::exponent;
-use crate::arith::vector::{Isa, Vector, Vectors};
+use crate::arith::vector::{Isa, Vector, Vectors, vectorised};
 use crate::direct::summation::LEAST;
 use crate::tree::charges::Charges;
 use crate::tree::lists::Direct;
@@ -71,10 +71,11 @@ impl Frame {
         if is_f64::<T>() { Frame { origin: [0.0; 3], unit: 1.0 } } else { Frame::of::<T>(tree, leaf) }
     }
 
-    /// The coordinates of a point, rounded as those of sources are.
-    pub fn place<T: Real>(&self, points: &Sorted, k: usize) -> [T; 3] {
-        let factor = 1.0 / self.unit;
-        std::array::from_fn(|a| T::of((points.scaled[a][k] - self.origin[a]) * factor))
+    /// The coordinates of points, rounded as those of sources are.
+    pub fn places<T: Real>(&self, points: &Sorted, all: impl Iterator<Item = usize>) -> impl Iterator<Item = [T; 3]> {
+        let (factor, origin, [x, y, z]) = (1.0 / self.unit, self.origin, &points.scaled);
+        let place = move |x: f64, a: usize| T::of((x - origin[a]) * factor);
+        all.map(move |k| [place(x[k], 0), place(y[k], 1), place(z[k], 2)])
     }
 }
 
@@ -180,7 +181,7 @@ impl<T: Vectors> Sources<T> {
         let [x, y, z, _] = &self.columns;
         let mut reaching = std::mem::take(&mut self.reaching);
         reaching.clear();
-        find_reaching([x, y, z], low.map(|x| x - more), high.map(|x| x + more), &mut reaching);
+        find_reaching::<T>(Isa::best(), [x, y, z], low.map(|x| x - more), high.map(|x| x + more), &mut reaching);
         let (own, lines) = (self.guarded.clone(), self.mutual.start);
         for line in reaching.iter().rev().filter(|line| **line < own.start) {
             self.guarded.start -= 1;
@@ -288,29 +289,45 @@ unsafe fn convert_in<V: Vector>(from: &Columns, segments: &[(u32, u32)], to: &mu
     }
 }
 
-fastest! {
+vectorised! {
     /// The lines with a point in the box from `low` to `high`.
-    fn find_reaching<T>(
-        columns: [&Vec<Line<T>>; 3], low: [T; 3], high: [T; 3], found: &mut Vec<usize>,
-    ) = find_reaching_body
+    fn find_reaching<T>(columns: [&[Line<T>]; 3], low: [T; 3], high: [T; 3], found: &mut Vec<usize>) = find_reaching_in
 }
 
 #[inline(always)]
-fn find_reaching_body<T: Real, const FMA: bool>(
-    columns: [&Vec<Line<T>>; 3],
-    low: [T; 3],
-    high: [T; 3],
+#[allow(clippy::needless_range_loop, reason = "a closure would not have the instructions of the vector")]
+unsafe fn find_reaching_in<V: Vector>(
+    columns: [&[Line<V::Item>]; 3],
+    low: [V::Item; 3],
+    high: [V::Item; 3],
     found: &mut Vec<usize>,
 ) {
-    for (k, ((x, y), z)) in columns[0].iter().zip(columns[1]).zip(columns[2]).enumerate() {
-        let mut inside = [true; LANES];
-        for (a, line) in [x, y, z].into_iter().enumerate() {
-            for (inside, x) in inside.iter_mut().zip(&line.0) {
-                *inside &= (*x >= low[a]) & (*x <= high[a]);
-            }
+    let [x, y, z] = columns;
+    let lines = x.len();
+    // Cut once, so that no place is checked in the loop.
+    let columns = [x, &y[..lines], &z[..lines]];
+    // SAFETY: as for this function.
+    unsafe {
+        let one = V::splat(V::Item::ONE);
+        let (mut least, mut most) = ([one; 3], [one; 3]);
+        for a in 0..3 {
+            (least[a], most[a]) = (V::splat(low[a]), V::splat(high[a]));
         }
-        if inside.iter().fold(false, |any, x| any | x) {
-            found.push(k);
+        for line in 0..lines {
+            let mut outside = 0;
+            for first in (0..LANES).step_by(V::LANES) {
+                // 1 where a point is inside.
+                let mut inside = one;
+                for a in 0..3 {
+                    let x = part::<V>(columns[a], line, first);
+                    (inside, _) = inside.where_from(x, least[a]);
+                    (inside, _) = inside.where_from(most[a], x);
+                }
+                outside += inside.where_from(inside, one).1;
+            }
+            if outside < LANES as u32 {
+                found.push(line);
+            }
         }
     }
 }
