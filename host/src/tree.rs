@@ -8,6 +8,7 @@ pub(crate) mod octants;
 mod sort;
 pub mod sorted;
 
+pub(crate) use sort::sort_spread;
 pub use sort::{by_key, contracted, dilated, keys, morton, runs, sorted as sorted_keys};
 
 use crate::data::particles::Columns;

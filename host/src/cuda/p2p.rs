@@ -6,17 +6,17 @@
 use super::CudaError;
 use super::compile::Arithmetic;
 use super::device::{Device, failed};
+use super::whole::card::Card;
 use crate::arith::lanes::Real;
 use crate::direct::p2p::{Frame, Limits};
 use crate::tree::Tree;
 use crate::tree::charges::Charges;
 use crate::tree::lists::{Direct, Lists};
 use cudarc::driver::sys::CUevent_flags;
-use cudarc::driver::{
-    CudaEvent, CudaFunction, CudaSlice, DeviceRepr, LaunchConfig, PinnedHostSlice, PushKernelArg, ValidAsZeroBits,
-};
+use cudarc::driver::{CudaEvent, CudaFunction, CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits};
 use pg2::backend::cuda::p2p::{NAME, Real as Precision, Shape};
 use rayon::prelude::*;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ impl Number for f64 {
 }
 
 /// A cell's part of the targets, as the kernel reads it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 struct Block<T> {
     origin: [f64; 3],
@@ -59,13 +59,16 @@ unsafe impl<T: Number> DeviceRepr for Block<T> {}
 // SAFETY: as above.
 unsafe impl<T: Number> ValidAsZeroBits for Block<T> {}
 
+/// Groups whose lists one thread writes at a time.
+const TASK: usize = 1 << 9;
+
 /// Targets of a block over all pairs at most and at least, and blocks that fill a card.
 const ALL_PAIRS: usize = 256;
 const LEAST: usize = 32;
 const FULL: usize = 264;
 
 /// A stretch of the sources of a block, as the kernel reads it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 struct Stretch {
     begin: u32,
@@ -103,9 +106,10 @@ impl<T: Number> Layout<T> {
 
     /// The same with blocks of that shape.
     pub fn of_leaves_in(tree: &Tree, lists: &Lists, eps: f64, shape: Shape) -> Layout<T> {
-        let with_targets = tree.leaves.iter().map(|leaf| *leaf as usize).filter(|leaf| tree.cells[*leaf].targets > 0);
+        let leaves = tree.leaves.par_iter().map(|leaf| *leaf as usize);
+        let with_targets = leaves.filter(|leaf| tree.cells[*leaf].targets > 0);
         let groups: Vec<Group> = with_targets
-            .flat_map(|leaf| {
+            .flat_map_iter(|leaf| {
                 let Frame { origin, unit } = Frame::of::<T>(tree, leaf);
                 let targets = tree.cells[leaf].targets();
                 let size = targets.len().div_ceil(targets.len().div_ceil(shape.targets()));
@@ -150,23 +154,42 @@ impl<T: Number> Layout<T> {
     }
 
     fn new(tree: &Tree, eps: f64, groups: &[Group], shape: Shape) -> Layout<T> {
-        let (mut ulist, mut lists): (Vec<Stretch>, Vec<(Range<u32>, u32)>) =
-            (Vec::new(), Vec::with_capacity(groups.len()));
-        for (k, group) in groups.iter().enumerate() {
-            // The parts of a cell share its list.
-            let last = k.checked_sub(1).map(|k| &groups[k]);
-            if last.is_some_and(|l| std::ptr::eq(l.sources.own, group.sources.own) && l.origin == group.origin) {
-                lists.push(lists[k - 1].clone());
-                continue;
-            }
-            let first = ulist.len() as u32;
-            let mut begin = 0;
-            for (shift, first, count) in stretches(&group.sources) {
-                let origin = [0, 1, 2].map(|a| group.origin[a] - shift[a] as f64 * tree.map.size);
-                ulist.push(Stretch { begin, shift: first.wrapping_sub(begin), origin });
-                begin += count;
-            }
-            lists.push((first..ulist.len() as u32, begin));
+        // The parts of a cell share its list.
+        let is_shared = |k: usize| {
+            let same = |a: &Group, b: &Group| std::ptr::eq(a.sources.own, b.sources.own) && a.origin == b.origin;
+            k > 0 && same(&groups[k - 1], &groups[k])
+        };
+        let length = |k: usize| if is_shared(k) { 0 } else { stretches(&groups[k].sources).count() };
+        let lengths: Vec<usize> = (0..groups.len()).into_par_iter().map(length).collect();
+        let (mut ulist, all) = (Vec::new(), lengths.iter().sum());
+        ulist.reserve_exact(all);
+        let mut rest = &mut ulist.spare_capacity_mut()[..all];
+        let part = |lengths: &[usize]| rest.split_off_mut(..lengths.iter().sum()).expect("there is room for all");
+        let parts: Vec<_> = lengths.chunks(TASK).map(part).collect();
+        // Writes the lists of some groups; how many sources each has.
+        let write = |(task, part): (usize, &mut [MaybeUninit<Stretch>])| {
+            let mut room = part.iter_mut();
+            let one = |k: usize| {
+                let (group, mut begin) = (&groups[k], 0);
+                for (shift, first, count) in stretches(&group.sources).take(lengths[k]) {
+                    let origin = [0, 1, 2].map(|a| group.origin[a] - shift[a] as f64 * tree.map.size);
+                    let stretch = Stretch { begin, shift: first.wrapping_sub(begin), origin };
+                    room.next().expect("there is room for all").write(stretch);
+                    begin += count;
+                }
+                begin
+            };
+            (task * TASK..groups.len().min((task + 1) * TASK)).map(one).collect::<Vec<u32>>()
+        };
+        let sources = parts.into_par_iter().enumerate().map(write).collect::<Vec<_>>().concat();
+        // SAFETY: as many stretches as were counted have been written.
+        unsafe { ulist.set_len(all) };
+        let mut lists: Vec<(Range<u32>, u32)> = Vec::with_capacity(groups.len());
+        let mut end = 0;
+        for (k, (length, sources)) in lengths.into_iter().zip(sources).enumerate() {
+            let first = end;
+            end += length as u32;
+            lists.push(if is_shared(k) { lists[k - 1].clone() } else { (first..end, sources) });
         }
         let block = |(group, (range, sources)): (&Group, &(Range<u32>, u32))| block(tree, eps, group, range, *sources);
         let blocks = groups.par_iter().zip(&lists).map(block).collect();
@@ -285,9 +308,10 @@ pub struct Prepared<T> {
     ulist: CudaSlice<Stretch>,
     force: CudaSlice<T>,
     close: CudaSlice<u32>,
-    host_charges: PinnedHostSlice<T>,
-    host_force: PinnedHostSlice<T>,
-    host_close: PinnedHostSlice<u32>,
+    /// What came back. It is copied through a little memory that the card reads and writes by itself: to make as much of that takes
+    /// longer than many copies.
+    host_force: Vec<T>,
+    host_close: Vec<u32>,
     /// The targets of all blocks.
     part: Range<usize>,
     grid: u32,
@@ -332,7 +356,8 @@ impl<T: Number> Prepared<T> {
         let function = device.function(text, NAME, T::ARITHMETIC)?;
         device.check_room(layout.bytes(tree), "P2P")?;
         let send = |columns: &[Vec<f64>; 3]| -> Result<Columns, CudaError> {
-            Ok(Arc::new([device.send(&columns[0])?, device.send(&columns[1])?, device.send(&columns[2])?]))
+            let [x, y, z] = columns.each_ref().map(|column| Card::send(device, column));
+            Ok(Arc::new([x?, y?, z?]))
         };
         let blocks = &layout.blocks[blocks];
         let first = blocks.iter().map(|b| b.first).min().unwrap_or(0) as usize;
@@ -344,13 +369,12 @@ impl<T: Number> Prepared<T> {
             targets: if tree.is_apart() { send(&tree.targets().scaled)? } else { sources.clone() },
             sources,
             charges: device.room(tree.len())?,
-            blocks: device.send(blocks)?,
-            ulist: device.send(&layout.ulist)?,
+            blocks: Card::send(device, blocks)?,
+            ulist: Card::send(device, &layout.ulist)?,
             force: device.room(4 * count)?,
             close: device.room(count)?,
-            host_charges: device.pinned(tree.len())?,
-            host_force: device.pinned(4 * part.len())?,
-            host_close: device.pinned(part.len())?,
+            host_force: Vec::new(),
+            host_close: Vec::new(),
             part,
             grid: blocks.len() as u32,
             threads: layout.shape.threads,
@@ -359,10 +383,8 @@ impl<T: Number> Prepared<T> {
 
     /// Sends other charges.
     pub fn set_charges(&mut self, device: &Device, charges: &Charges) -> Result<(), CudaError> {
-        let room = self.host_charges.as_mut_slice().map_err(|e| failed("the GPU failed", e))?;
-        room.par_iter_mut().zip(&charges.scaled).for_each(|(to, q)| *to = T::of(*q));
-        let sent = device.stream.memcpy_htod(&self.host_charges, &mut self.charges);
-        sent.map_err(|e| failed("charges cannot be sent to the GPU", e))
+        let charges: Vec<T> = charges.scaled.par_iter().map(|q| T::of(*q)).collect();
+        device.write(&charges, &mut self.charges, 0)
     }
 
     /// Runs the kernel and gives its seconds on the card.
@@ -397,12 +419,11 @@ impl<T: Number> Prepared<T> {
 
     /// What the last launch gave, once it has ended.
     pub fn fetch(&mut self, device: &Device) -> Result<Sums<'_, T>, CudaError> {
-        let Range { start, end } = self.part;
-        device.fetch_into(&self.force, 4 * start..4 * end, &mut self.host_force)?;
-        device.fetch_into(&self.close, start..end, &mut self.host_close)?;
-        device.stream.synchronize().map_err(|e| failed("the GPU failed in P2P", e))?;
-        let seen = |e| failed("the GPU failed in P2P", e);
-        let (force, close) = (self.host_force.as_slice().map_err(seen)?, self.host_close.as_slice().map_err(seen)?);
-        Ok(Sums { first: start, force: &force[..4 * (end - start)], close: &close[..end - start] })
+        let Range { start, end } = self.part.clone();
+        self.host_force.clear();
+        self.host_close.clear();
+        device.append(&self.force, 4 * start..4 * end, &mut self.host_force)?;
+        device.append(&self.close, start..end, &mut self.host_close)?;
+        Ok(Sums { first: start, force: &self.host_force, close: &self.host_close })
     }
 }
