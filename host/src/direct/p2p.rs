@@ -5,6 +5,7 @@
 
 mod derivatives;
 mod mutual;
+mod pieces;
 mod sources;
 mod sums;
 pub(crate) mod tasks;

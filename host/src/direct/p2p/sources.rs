@@ -4,7 +4,7 @@ use super::is_f64;
 use super::sums::{self, part};
 use crate::arith::lanes::Real;
 use crate::arith::scale::exponent;
-use crate::arith::vector::{Isa, Vector, Vectors, vectorised};
+use crate::arith::vector::{self, Isa, Vector, Vectors, vectorised};
 use crate::direct::summation::LEAST;
 use crate::tree::charges::Charges;
 use crate::tree::lists::Direct;
@@ -23,7 +23,7 @@ pub(super) struct Line<T>(pub [T; LANES]);
 /// Sources gathered for one leaf, filled up with charges of 0 that lie far away.
 #[derive(Default)]
 pub(super) struct Sources<T> {
-    /// Coordinates and charges.
+    /// Coordinates and charges, up to the end of the mutual lines; there may be room behind.
     pub columns: [Vec<Line<T>>; 4],
     /// What else the sources carry: further charges, dipole moments.
     pub more: Vec<Vec<Line<T>>>,
@@ -108,10 +108,13 @@ impl<T: Vectors> Sources<T> {
         // Beyond all sources, and not so far that the powers of its distance leave the format.
         let far = T::of(3.0e4);
         // Whole vectors are written, the last of them into one more line.
-        self.columns.iter_mut().for_each(|c| c.resize(self.mutual.end + 1, Line([far; LANES])));
+        let lines = self.mutual.end + 1;
+        for column in self.columns.iter_mut().filter(|column| column.len() < lines) {
+            column.resize(lines, Line([far; LANES]));
+        }
         let [x, y, z] = &tree.sources.scaled;
         let from = Columns { columns: [x, y, z, &charges.scaled], origin: frame.origin, factor: 1.0 / frame.unit };
-        let mut to = self.columns.each_mut().map(|lines| flat(lines));
+        let mut to = self.columns.each_mut().map(|column| flat(&mut column[..lines]));
         convert(Isa::best(), &from, segments, &mut to);
         let mut at = segments.iter().map(|s| s.1 as usize).sum();
         for images in direct.images.chunk_by(|a, b| a.shift == b.shift) {
@@ -125,7 +128,6 @@ impl<T: Vectors> Sources<T> {
         to.iter_mut().zip(filling).for_each(|(to, filling)| to[count..first_mutual].fill(filling));
         convert(Isa::best(), &from, mutual, &mut to.each_mut().map(|to| &mut to[first_mutual..]));
         to.iter_mut().zip(filling).for_each(|(to, filling)| to[end..].fill(filling));
-        self.columns.iter_mut().for_each(|c| c.truncate(self.mutual.end));
         let own = tree.cells[leaf].sources();
         self.guarded = 0..0;
         // In a part of a larger problem, leaves of others act on own ones without their own sources.
@@ -141,7 +143,7 @@ impl<T: Vectors> Sources<T> {
 
     /// Takes what else the sources that act on a leaf carry, each column times a factor. To be called after [`Sources::gather`].
     pub fn gather_more(&mut self, acting: &Acting, from: &[(&[f64], f64)]) {
-        let (direct, lines, first_mutual) = (acting.direct, self.columns[0].len(), self.mutual.start * LANES);
+        let (direct, lines, first_mutual) = (acting.direct, self.mutual.end, self.mutual.start * LANES);
         self.more.resize_with(from.len(), Vec::new);
         for (to, (column, factor)) in self.more.iter_mut().zip(from) {
             to.clear();
@@ -178,7 +180,7 @@ impl<T: Vectors> Sources<T> {
         }
         // Somewhat more than the distance, for the rounding of differences.
         let more = T::of(1.01 * distance);
-        let [x, y, z, _] = &self.columns;
+        let [x, y, z, _] = self.columns.each_ref().map(|column| &column[..self.mutual.end]);
         let mut reaching = std::mem::take(&mut self.reaching);
         reaching.clear();
         find_reaching::<T>(Isa::best(), [x, y, z], low.map(|x| x - more), high.map(|x| x + more), &mut reaching);
@@ -308,26 +310,28 @@ unsafe fn find_reaching_in<V: Vector>(
     let columns = [x, &y[..lines], &z[..lines]];
     // SAFETY: as for this function.
     unsafe {
-        let one = V::splat(V::Item::ONE);
-        let (mut least, mut most) = ([one; 3], [one; 3]);
-        for a in 0..3 {
+        let (mut least, mut most) = ([V::splat(low[0]); 3], [V::splat(high[0]); 3]);
+        for a in 1..3 {
             (least[a], most[a]) = (V::splat(low[a]), V::splat(high[a]));
         }
         for line in 0..lines {
-            let mut outside = 0;
             for first in (0..LANES).step_by(V::LANES) {
-                // 1 where a point is inside.
-                let mut inside = one;
-                for a in 0..3 {
-                    let x = part::<V>(columns[a], line, first);
-                    (inside, _) = inside.where_from(x, least[a]);
-                    (inside, _) = inside.where_from(most[a], x);
+                let [x, y, z] = columns;
+                let at = [part::<V>(x, line, first), part::<V>(y, line, first), part::<V>(z, line, first)];
+                if V::is_any_between(at, least, most) {
+                    found.push(line);
+                    break;
                 }
-                outside += inside.where_from(inside, one).1;
-            }
-            if outside < LANES as u32 {
-                found.push(line);
             }
         }
+    }
+}
+
+/// Asks for what [`Sources::gather`] takes of some segments to be brought into the cache.
+pub(super) fn prefetch(tree: &Tree, charges: &Charges, segments: &[(u32, u32)]) {
+    let [x, y, z] = &tree.sources.scaled;
+    for (first, count) in segments {
+        let range = *first as usize..(*first + *count) as usize;
+        [x, y, z, &charges.scaled].into_iter().for_each(|column| vector::prefetch(&column[range.clone()]));
     }
 }

@@ -6,8 +6,9 @@
 
 mod part;
 
-use super::mutual::{Back, Leaf, Piece, add_back, add_pieces, mutual_sums};
-use super::sources::{Acting, LANES};
+use super::mutual::{Back, Leaf, mutual_sums};
+use super::pieces::{Piece, add_back, add_pieces};
+use super::sources::{Acting, LANES, prefetch};
 use super::{Again, Force, Near, Out, Part, Rest, Scratch, Setting, is_f64, joined};
 use crate::arith::vector::{Isa, Vectors};
 use crate::tree::{Cell, MAX_LEVEL};
@@ -354,6 +355,10 @@ impl<'a> Leaves<'a> {
         let targets = &everyone[..];
         let part = Part { leaf, targets, sets: &setting.held };
         near.gather(&part, &setting, &Acting { direct, mutual }, scratch);
+        // What the next leaf gathers comes while this one is summed.
+        if let Some(next) = split.ends.get(k + 1) {
+            prefetch(near.tree, near.charges[setting.held[0]], &split.mutual[split.ends[k][1]..next[1]]);
+        }
         if mutual.is_empty() {
             near.leaf_sums(&setting, scratch);
         } else {
@@ -362,7 +367,7 @@ impl<'a> Leaves<'a> {
             carried.extend(charges.map(|q| T::of(*q)));
             scratch.sums.clear();
             scratch.sums.resize(targets.len() * setting.held.len(), Default::default());
-            back.clear(&scratch.sources, setting.held.len());
+            back.make_room(&scratch.sources, setting.held.len());
             let Scratch { sources, targets, sums, .. } = &mut *scratch;
             let charges = sources.charges();
             let large = self.section.filter(|_| is_copy).map(|section| {
