@@ -3,8 +3,8 @@
 
 use crate::expansion::chebyshev::{Function, Symmetry, misfit};
 use crate::fmm::bind::{BindError, Feed, Feeds, P2p};
-use hdl::op::meaning::Real;
 use hdl::Rounding;
+use hdl::op::meaning::Real;
 use pg2::graph::Graph;
 use rayon::prelude::*;
 use sim::reference::real::{Pairs, RealKernel, RealSources};

@@ -327,11 +327,51 @@ unsafe fn find_reaching_in<V: Vector>(
     }
 }
 
-/// Asks for what [`Sources::gather`] takes of some segments to be brought into the cache.
-pub(super) fn prefetch(tree: &Tree, charges: &Charges, segments: &[(u32, u32)]) {
+/// Asks for what [`Sources::gather`] takes of the segments of `next` to be brought into the cache, but for that of `now`, which
+/// are there. Both ascend.
+pub(super) fn prefetch(tree: &Tree, charges: &Charges, now: &[(u32, u32)], next: &[(u32, u32)]) {
     let [x, y, z] = &tree.sources.scaled;
-    for (first, count) in segments {
-        let range = *first as usize..(*first + *count) as usize;
+    let mut ask = |first: u32, end: u32| {
+        let range = first as usize..end as usize;
         [x, y, z, &charges.scaled].into_iter().for_each(|column| vector::prefetch(&column[range.clone()]));
+    };
+    apart(now, next, &mut ask);
+}
+
+/// Takes the stretches (first, end) of `next` that `now` has not.
+fn apart(mut now: &[(u32, u32)], next: &[(u32, u32)], take: &mut dyn FnMut(u32, u32)) {
+    for (first, count) in next {
+        let (mut first, end) = (*first, first + count);
+        while first < end {
+            match now.split_first() {
+                Some((head, rest)) if head.0 + head.1 <= first => now = rest,
+                Some((head, _)) if head.0 <= first => first = end.min(head.0 + head.1),
+                Some((head, _)) if head.0 < end => {
+                    take(first, head.0);
+                    first = head.0;
+                }
+                _ => {
+                    take(first, end);
+                    first = end;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_two_leaves_share_is_asked_for_once() {
+        let now = [(3, 4), (10, 5), (30, 2)];
+        for next in [&[(0, 40)][..], &[(3, 4), (12, 1), (14, 6)], &[(1, 1), (5, 6), (31, 9), (50, 2)], &[]] {
+            let mut found = Vec::new();
+            apart(&now, next, &mut |first, end| found.extend(first..end));
+            let holds = |segments: &[(u32, u32)], k: u32| segments.iter().any(|s| (s.0..s.0 + s.1).contains(&k));
+            let wanted: Vec<u32> = (0..60).filter(|k| holds(next, *k) && !holds(&now, *k)).collect();
+            assert_eq!(found, wanted, "{next:?}");
+        }
     }
 }
