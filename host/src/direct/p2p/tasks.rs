@@ -5,15 +5,17 @@
 //! follow from the tree alone, so that no sum depends on the number of threads.
 
 mod part;
+mod results;
 
 use super::mutual::{Back, Leaf, mutual_sums};
-use super::pieces::{Piece, add_back, add_pieces};
+use super::pieces::{Piece, add_back};
 use super::sources::{Acting, LANES, prefetch};
-use super::{Again, Force, Near, Out, Part, Rest, Scratch, Setting, is_f64, joined};
+use super::{Again, Force, Near, Out, Part, Rest, Scratch, Setting, is_f64};
 use crate::arith::vector::{Isa, Vectors};
 use crate::tree::{Cell, MAX_LEVEL};
 pub(crate) use part::{Cutter, InPart, Section, large_charges};
 use rayon::prelude::*;
+use results::Results;
 use std::ops::Range;
 
 /// So many tasks a large problem is cut into: enough for many threads.
@@ -24,6 +26,10 @@ const LEAST_PAIRS: u64 = 1 << 18;
 
 /// A leaf with more particles is worked on by several threads, in one direction alone.
 const CROWD: u32 = 4096;
+
+/// So many tasks a thread are brought together before the next ones: what they have is in the caches still, and the next ones have
+/// their memory, which would take as long to get from the system as to fill.
+const TOGETHER: usize = 16;
 
 /// Of the kind that has no pairs in both directions.
 const NONE: u32 = u32::MAX;
@@ -52,9 +58,18 @@ pub(super) fn pairs(near: &Near) -> Vec<u64> {
 
 /// Adds the direct interactions of each set of charges to its `out`, as [`Near::all`] does. `pairs` are those of [`pairs`].
 pub(super) fn all<T: Vectors>(near: &Near, pairs: &[u64], out: Vec<Out>) -> Vec<Again> {
+    in_parts::<T>(near, pairs, out, TOGETHER * rayon::current_num_threads())
+}
+
+/// The same, with so many tasks at a time.
+fn in_parts<T: Vectors>(near: &Near, pairs: &[u64], out: Vec<Out>, together: usize) -> Vec<Again> {
     let leaves = Leaves::new::<T>(near, None);
-    let found = sums::<T>(&leaves, tasks(pairs));
-    finish(&leaves, found, out)
+    let tasks = tasks(pairs);
+    let mut results = Results::new(&leaves, &tasks, out);
+    for some in tasks.chunks(together) {
+        results.take(sums::<T>(&leaves, some.to_vec()));
+    }
+    results.finish()
 }
 
 /// The sums of tasks.
@@ -75,62 +90,11 @@ fn tasks_of(section: &Section) -> Vec<Range<usize>> {
     section.tasks.chunk_by(|a, b| a == b).map(stretch).collect()
 }
 
-/// Brings the sums of all tasks together.
-fn finish<T: Vectors>(leaves: &Leaves, found: Vec<Found<T>>, out: Vec<Out>) -> Vec<Again> {
-    let near = leaves.near;
-    let (own, halos): (Vec<Own<T>>, Vec<Halo<T>>) = found.into_iter().unzip();
-    let parts = own.iter().map(|own| own.targets.len()).collect::<Vec<_>>();
-    let parts = parts_of(out, &parts).into_par_iter().zip(from_others(&own, &halos));
-    let one = |room: &mut _, (mut own, (mut out, others)): (Own<T>, (Vec<Out>, Vec<Foreign>))| {
-        others.chunk_by(|a, b| a.task == b.task).for_each(|pieces| own.take(&halos[pieces[0].task], pieces));
-        leaves.finish(&own, room, &mut out)
-    };
-    let again: Vec<Vec<Again>> = own.into_par_iter().zip(parts).map_init(Default::default, one).collect();
-    joined(again, near.charges.len())
-}
-
 /// Cuts the leaves into stretches of about the same number of pairs.
 fn tasks(pairs: &[u64]) -> Vec<Range<usize>> {
     let mut cutter = Cutter::new(pairs.iter().sum());
     let tasks = pairs.iter().map(|pairs| cutter.next(*pairs)).collect();
     tasks_of(&Section { tasks, ..Section::default() })
-}
-
-/// Cuts every `out` into stretches of some lengths.
-fn parts_of<'o>(out: Vec<Out<'o>>, lengths: &[usize]) -> Vec<Vec<Out<'o>>> {
-    let mut parts: Vec<Vec<Out>> = lengths.iter().map(|_| Vec::new()).collect();
-    for Out { mut force, .. } in out {
-        for (part, length) in parts.iter_mut().zip(lengths) {
-            let (now, after) = force.split_at_mut(*length);
-            part.push(Out { force: now, hessian: &mut [] });
-            force = after;
-        }
-    }
-    parts
-}
-
-/// What a task gets from one before it.
-struct Foreign {
-    task: usize,
-    piece: Piece,
-}
-
-/// For each task what it gets from others, in their order.
-fn from_others<T>(own: &[Own<T>], halos: &[Halo<T>]) -> Vec<Vec<Foreign>> {
-    let mut all: Vec<Vec<Foreign>> = own.iter().map(|_| Vec::new()).collect();
-    for (task, halo) in halos.iter().enumerate() {
-        for ((first, count), start) in halo.segments.iter().zip(&halo.starts) {
-            let (mut first, end, mut from) = (*first as usize, (first + count) as usize, *start);
-            let mut to = own.partition_point(|own| own.targets.end <= first);
-            while first < end {
-                let targets = &own[to].targets;
-                let count = end.min(targets.end) - first;
-                all[to].push(Foreign { task, piece: Piece { from, count, to: first - targets.start } });
-                (first, from, to) = (first + count, from + count, to + 1);
-            }
-        }
-    }
-    all
 }
 
 /// Columns of sums, four for each set of charges, in box units; with so many numbers behind the last one that whole vectors can be
@@ -145,18 +109,6 @@ struct Own<T> {
     targets: Range<usize>,
     columns: Vec<Vec<T>>,
     close: Vec<u32>,
-}
-
-impl<T: Vectors> Own<T> {
-    /// Adds what an earlier task has for this one.
-    fn take(&mut self, halo: &Halo<T>, pieces: &[Foreign]) {
-        let pieces: Vec<Piece> = pieces.iter().map(|foreign| foreign.piece).collect();
-        let from: Vec<&[T]> = halo.columns.iter().map(|column| &column[..]).collect();
-        add_pieces::<T>(Isa::best(), &from, [T::ONE; 4], &pieces, &mut self.columns);
-        for (target, close) in halo.close.iter().filter(|c| self.targets.contains(&c.0)) {
-            self.close[target - self.targets.start] += close;
-        }
-    }
 }
 
 /// Sums of a task at targets of later ones.
@@ -277,9 +229,14 @@ impl<'a> Leaves<'a> {
         &self.near.tree.cells[self.near.tree.leaves[place] as usize]
     }
 
+    /// The targets of a task.
+    fn targets(&self, leaves: &Range<usize>) -> Range<usize> {
+        self.cell(leaves.start).sources().start..self.cell(leaves.end - 1).sources().end
+    }
+
     /// The sums of a task.
     fn task<T: Vectors>(&self, leaves: Range<usize>, room: &mut Room<T>) -> (Own<T>, Halo<T>) {
-        let targets = self.cell(leaves.start).sources().start..self.cell(leaves.end - 1).sources().end;
+        let targets = self.targets(&leaves);
         let Split { alone, mutual, ends } = &mut room.split;
         [&mut *alone, mutual].into_iter().for_each(Vec::clear);
         ends.clear();
