@@ -149,7 +149,17 @@ fn message(first: usize, buckets: usize, width: usize, places: &mut [Vec<u32>]) 
     }
     let mut bytes = bytes.take();
     bytes.reserve_exact(items * width);
+    touch(&mut bytes.spare_capacity_mut()[..items * width]);
     Message { bytes, items }
+}
+
+/// Has the system give the pages of fresh memory, each to one thread: of several that come to one at once, each clears a page for it.
+fn touch(room: &mut [MaybeUninit<u8>]) {
+    const SMALL: usize = 1 << 12;
+    const LARGE: usize = 2 << 20;
+    let each =
+        |part: &mut [MaybeUninit<u8>]| part.iter_mut().step_by(SMALL).for_each(|byte| *byte = MaybeUninit::new(0));
+    room.par_chunks_mut(LARGE).for_each(each);
 }
 
 /// What came from all ranks, in their order.
@@ -223,15 +233,6 @@ impl Items<'_> {
         let first = item * self.width + at;
         T::of(self.bytes[first..first + N].try_into().expect("there are as many"))
     }
-}
-
-/// Room for so many numbers in a column, in parts of these lengths.
-pub fn parts<'c, T>(column: &'c mut Vec<T>, counts: &[usize]) -> impl Iterator<Item = &'c mut [MaybeUninit<T>]> {
-    // Some may come from other ranks later, when cuts move.
-    let all: usize = counts.iter().sum();
-    column.reserve_exact(all + all / 32);
-    let mut rest = &mut column.spare_capacity_mut()[..all];
-    counts.iter().map(move |count| rest.split_off_mut(..*count).expect("there is room for all"))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::prepare::{Prepared, Slice};
 use super::report::Clock;
 use super::travel::{send_copies, send_multipoles, share, take_copies, take_multipoles};
 use crate::arith::vector::Vectors;
+use crate::data::filled;
 use crate::data::problem::Sources;
 use crate::fmm::executor::{Executor, Expansions, Parts, Stage, State, Work};
 use crate::fmm::options::{check_ends, check_span};
@@ -86,9 +87,9 @@ fn charges(comm: &dyn Comm, slice: &Slice, prepared: &Prepared) -> Result<Vec<Ch
         }
         let own = Charges::within(map, None, &set, &ends);
         let least = gather_f64(comm, &[own.least])?.iter().fold(f64::INFINITY, |least, one| least.min(one[0]));
-        let column = |own: &[f64]| local.layout.column(own);
-        let dipoles = own.dipoles.as_ref().map(|p| p.each_ref().map(|p| column(p)));
-        Ok(Charges { scaled: column(&own.scaled), dipoles, exponent: own.exponent, least })
+        let column = |own: Vec<f64>| local.layout.column(own);
+        let Charges { scaled, dipoles, exponent, .. } = own;
+        Ok(Charges { scaled: column(scaled), dipoles: dipoles.map(|p| p.map(column)), exponent, least })
     };
     own_sets(slice, &settled.sources.columns).into_iter().map(one).collect()
 }
@@ -245,7 +246,7 @@ fn write(slice: &Slice, count: usize, states: Vec<State>, direct: Vec<Direct>, m
             periodic::add_background_of(&mut state, moments[set]);
         }
         let components = if slice.hessian { 10 } else { 4 };
-        let mut columns: Vec<Vec<f64>> = (0..components).map(|_| vec![0.0; count]).collect();
+        let mut columns: Vec<Vec<f64>> = (0..components).map(|_| filled(count, 0.0)).collect();
         let mut rest = columns.iter_mut().map(|column| &mut column[..]);
         let mut next = || rest.next().expect("there are as many columns");
         let potential = next();
