@@ -427,3 +427,63 @@ impl<T: Number> Prepared<T> {
         Ok(Sums { first: start, force: &self.host_force, close: &self.host_close })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::periodic::Periodic;
+    use crate::data::problem::Geometry;
+    use crate::data::random::{Charge, Distribution, generate};
+    use crate::tree::lists::{self, ListOptions};
+
+    fn check<T: Number>(tree: &Tree, lists: &Lists) {
+        let layout = Layout::<T>::of_leaves(tree, lists, 0.0);
+        let (mut blocks, mut end) = (layout.blocks.iter().zip(&layout.units), 0);
+        for leaf in tree.leaves.iter().map(|leaf| *leaf as usize).filter(|leaf| tree.cells[*leaf].targets > 0) {
+            let frame = Frame::of::<T>(tree, leaf);
+            let (direct, targets) = (lists.direct(leaf), tree.cells[leaf].targets());
+            let mut next = targets.start;
+            while next < targets.end {
+                let (block, unit) = blocks.next().unwrap();
+                assert_eq!((block.first as usize, block.origin, *unit), (next, frame.origin, frame.unit));
+                assert!(block.count > 0 && block.count as usize <= layout.shape.targets());
+                next += block.count as usize;
+                // What the block reads is what the leaf's list has.
+                let list = &layout.ulist[block.uidx as usize..block.uidx_end as usize];
+                let ends = list.iter().skip(1).map(|s| s.begin).chain([block.sources]);
+                let found: Vec<_> = list
+                    .iter()
+                    .zip(ends)
+                    .map(|(s, end)| {
+                        let boxes = |a: usize| ((frame.origin[a] - s.origin[a]) / tree.map.size).round() as i32;
+                        ([0, 1, 2].map(boxes), s.shift.wrapping_add(s.begin), end - s.begin)
+                    })
+                    .collect();
+                assert_eq!(found, stretches(&direct).collect::<Vec<_>>());
+                assert!(block.uidx as usize == end || next > targets.start + block.count as usize);
+                end = block.uidx_end as usize;
+            }
+            assert_eq!(next, targets.end);
+        }
+        assert!(blocks.next().is_none() && end == layout.ulist.len());
+    }
+
+    #[test]
+    fn blocks_read_what_the_lists_of_their_leaves_have() {
+        let particles = generate(4000, Distribution::Plummer, Charge::Random, 3);
+        let targets = generate(900, Distribution::Uniform, Charge::Random, 4);
+        let options = ListOptions { near2: 4, m2p_above: 5, p2l_above: 5 };
+        // Leaves of more than one task, cells of several blocks, images, and leaves without sources near.
+        for (leaf, is_periodic, is_apart) in
+            [(3, false, false), (1500, false, false), (40, true, false), (4, true, true)]
+        {
+            let mut geometry = Geometry::from(particles.columns());
+            geometry.targets = is_apart.then(|| targets.columns());
+            let periodic = is_periodic.then_some(Periodic { length: 60.0, axes: [true, false, true] });
+            let tree = Tree::with_period(geometry, leaf, periodic.as_ref());
+            let lists = lists::build(&tree, &options);
+            check::<f32>(&tree, &lists);
+            check::<f64>(&tree, &lists);
+        }
+    }
+}

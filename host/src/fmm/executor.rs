@@ -3,7 +3,7 @@
 use super::{FmmError, Plan};
 use crate::arith::lanes::Real;
 use crate::arith::wide::WideValues;
-use crate::data::{Force, Hessian, filled};
+use crate::data::{Force, Hessian};
 use crate::expansion::Expansion;
 use crate::job::{Outcome, Words};
 use crate::tree::charges::Charges;
@@ -108,13 +108,13 @@ impl<'a> State<'a> {
             true => Expansions::F32(Coefficients::zeros(cells, plan.operators_f32())),
             false => Expansions::F64(Coefficients::zeros(cells, plan.operators_f64())),
         };
-        State { plan, charges, expansions, force: filled(plan.tree.targets().len(), [0.0; 4]), hessian: Vec::new() }
+        State { plan, charges, expansions, force: vec![[0.0; 4]; plan.tree.targets().len()], hessian: Vec::new() }
     }
 
     /// The same without room for the far field.
     pub(crate) fn near(plan: &'a Plan, charges: &'a Charges) -> State<'a> {
         let expansions = Expansions::F64(Coefficients { m: Vec::new(), l: Vec::new() });
-        State { plan, charges, expansions, force: filled(plan.tree.targets().len(), [0.0; 4]), hessian: Vec::new() }
+        State { plan, charges, expansions, force: vec![[0.0; 4]; plan.tree.targets().len()], hessian: Vec::new() }
     }
 
     /// Adds what another one has computed.
@@ -137,7 +137,7 @@ pub struct Coefficients<T> {
 
 impl<T: Real> Coefficients<T> {
     pub(super) fn zeros(cells: usize, e: &dyn Expansion<T>) -> Coefficients<T> {
-        let zeros = |terms: usize| filled(cells * terms, T::default());
+        let zeros = |terms: usize| vec![T::default(); cells * terms];
         Coefficients { m: zeros(e.multipole_terms()), l: zeros(e.local_terms()) }
     }
 }

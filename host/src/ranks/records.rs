@@ -5,7 +5,6 @@ use super::RankError;
 use super::bytes::{Number, Reader, Writer, cut};
 use super::comm::{Comm, Tag, exchange};
 use rayon::prelude::*;
-use std::mem::MaybeUninit;
 
 /// Items of a bucket, about, where there are many.
 const FULL: u64 = 1 << 11;
@@ -149,17 +148,7 @@ fn message(first: usize, buckets: usize, width: usize, places: &mut [Vec<u32>]) 
     }
     let mut bytes = bytes.take();
     bytes.reserve_exact(items * width);
-    touch(&mut bytes.spare_capacity_mut()[..items * width]);
     Message { bytes, items }
-}
-
-/// Has the system give the pages of fresh memory, each to one thread: of several that come to one at once, each clears a page for it.
-fn touch(room: &mut [MaybeUninit<u8>]) {
-    const SMALL: usize = 1 << 12;
-    const LARGE: usize = 2 << 20;
-    let each =
-        |part: &mut [MaybeUninit<u8>]| part.iter_mut().step_by(SMALL).for_each(|byte| *byte = MaybeUninit::new(0));
-    room.par_chunks_mut(LARGE).for_each(each);
 }
 
 /// What came from all ranks, in their order.

@@ -8,7 +8,6 @@ use super::prepare::{Prepared, Slice};
 use super::report::Clock;
 use super::travel::{send_copies, send_multipoles, share, take_copies, take_multipoles};
 use crate::arith::vector::Vectors;
-use crate::data::filled;
 use crate::data::problem::Sources;
 use crate::fmm::executor::{Executor, Expansions, Parts, Stage, State, Work};
 use crate::fmm::options::{check_ends, check_span};
@@ -246,7 +245,7 @@ fn write(slice: &Slice, count: usize, states: Vec<State>, direct: Vec<Direct>, m
             periodic::add_background_of(&mut state, moments[set]);
         }
         let components = if slice.hessian { 10 } else { 4 };
-        let mut columns: Vec<Vec<f64>> = (0..components).map(|_| filled(count, 0.0)).collect();
+        let mut columns: Vec<Vec<f64>> = (0..components).map(|_| vec![0.0; count]).collect();
         let mut rest = columns.iter_mut().map(|column| &mut column[..]);
         let mut next = || rest.next().expect("there are as many columns");
         let potential = next();

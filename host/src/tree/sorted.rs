@@ -4,7 +4,6 @@ use super::boxmap::BoxMap;
 use super::sort::{self, morton};
 use crate::arith::lanes::fastest;
 use crate::arith::scale::ldexp;
-use crate::data::filled;
 use crate::data::particles::Columns;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -46,7 +45,7 @@ impl Sorted {
     /// The same for points that stand among `count`, in the places `own`. The others are at 0 until they are [`Sorted::put`].
     pub(crate) fn among(columns: Columns, own: Range<usize>, count: usize, order: Vec<u32>, map: &BoxMap) -> Sorted {
         fn among(column: &[f64], own: &Range<usize>, count: usize, of: impl Fn(f64) -> f64 + Sync) -> Vec<f64> {
-            let mut all = filled(count, 0.0);
+            let mut all = vec![0.0; count];
             all[own.clone()].par_iter_mut().zip(column).for_each(|(to, x)| *to = of(*x));
             all
         }
@@ -108,7 +107,9 @@ impl Sorted {
 
     /// Counts twins among these points themselves.
     pub(super) fn count_twins(&mut self) {
-        let mut twins = filled(self.len(), 1);
+        /// Points of a task.
+        const TWINS: usize = 1 << 16;
+        let mut twins: Vec<u32> = rayon::iter::repeat_n(1, self.len()).with_min_len(TWINS).collect();
         for group in sort::runs(&self.grid) {
             let mut members: Vec<usize> = group.collect();
             members.sort_unstable_by_key(|k| self.key(*k));
@@ -141,8 +142,8 @@ impl Sorted {
 /// Box and integer coordinates of scaled ones.
 fn placed(map: &BoxMap, scaled: &[Vec<f64>; 3]) -> ([Vec<f64>; 3], Vec<[i32; 3]>) {
     const TASK: usize = 1 << 12;
-    let mut unit = [0, 1, 2].map(|_| filled(scaled[0].len(), 0.0));
-    let mut grid = filled(scaled[0].len(), [0; 3]);
+    let mut unit = [0, 1, 2].map(|_| vec![0.0; scaled[0].len()]);
+    let mut grid = vec![[0; 3]; scaled[0].len()];
     let [x, y, z] = &mut unit;
     let parts = x.par_chunks_mut(TASK).zip(y.par_chunks_mut(TASK)).zip(z.par_chunks_mut(TASK));
     parts.zip(grid.par_chunks_mut(TASK)).enumerate().for_each(|(task, (((x, y), z), grid))| {
