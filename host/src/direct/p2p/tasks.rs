@@ -6,8 +6,9 @@
 
 mod part;
 
-use super::mutual::{Back, Leaf, Piece, add_back, add_pieces, mutual_sums};
-use super::sources::{Acting, LANES};
+use super::mutual::{Back, Leaf, mutual_sums};
+use super::pieces::{Piece, add_back, add_pieces};
+use super::sources::{Acting, LANES, prefetch};
 use super::{Again, Force, Near, Out, Part, Rest, Scratch, Setting, is_f64, joined};
 use crate::arith::vector::{Isa, Vectors};
 use crate::tree::{Cell, MAX_LEVEL};
@@ -30,8 +31,8 @@ const NONE: u32 = u32::MAX;
 /// Whether pairs in both directions at once take less time than each leaf alone. What a leaf takes besides its pairs is more: sums
 /// at its sources, which are cleared and given to others. Measured with uniform particles, on a sphere and of normal
 /// distributions, both ways are even at about 4000 pairs a leaf in f64 and 20000 in vectors of 16 lanes.
-pub(super) fn are_worth<T: Vectors>(near: &Near) -> bool {
-    are_worth_at::<T>(pairs(near).sum(), near.tree.leaves.len())
+pub(super) fn are_worth<T: Vectors>(pairs: &[u64]) -> bool {
+    are_worth_at::<T>(pairs.iter().sum(), pairs.len())
 }
 
 /// The same for so many pairs of so many leaves.
@@ -41,17 +42,18 @@ pub(crate) fn are_worth_at<T: Vectors>(pairs: u64, leaves: usize) -> bool {
 }
 
 /// The pairs of each leaf.
-fn pairs(near: &Near) -> impl Iterator<Item = u64> {
-    near.tree.leaves.iter().map(|leaf| {
+pub(super) fn pairs(near: &Near) -> Vec<u64> {
+    let of = |leaf: &u32| {
         let leaf = *leaf as usize;
         near.tree.cells[leaf].targets as u64 * near.lists.direct(leaf).count() as u64
-    })
+    };
+    near.tree.leaves.iter().map(of).collect()
 }
 
-/// Adds the direct interactions of each set of charges to its `out`, as [`Near::all`] does.
-pub(super) fn all<T: Vectors>(near: &Near, out: Vec<Out>) -> Vec<Again> {
+/// Adds the direct interactions of each set of charges to its `out`, as [`Near::all`] does. `pairs` are those of [`pairs`].
+pub(super) fn all<T: Vectors>(near: &Near, pairs: &[u64], out: Vec<Out>) -> Vec<Again> {
     let leaves = Leaves::new::<T>(near, None);
-    let found = sums::<T>(&leaves, tasks(near));
+    let found = sums::<T>(&leaves, tasks(pairs));
     finish(&leaves, found, out)
 }
 
@@ -79,18 +81,18 @@ fn finish<T: Vectors>(leaves: &Leaves, found: Vec<Found<T>>, out: Vec<Out>) -> V
     let (own, halos): (Vec<Own<T>>, Vec<Halo<T>>) = found.into_iter().unzip();
     let parts = own.iter().map(|own| own.targets.len()).collect::<Vec<_>>();
     let parts = parts_of(out, &parts).into_par_iter().zip(from_others(&own, &halos));
-    let one = |scratch: &mut Scratch<f64>, (mut own, (mut out, others)): (Own<T>, (Vec<Out>, Vec<Foreign>))| {
+    let one = |room: &mut _, (mut own, (mut out, others)): (Own<T>, (Vec<Out>, Vec<Foreign>))| {
         others.chunk_by(|a, b| a.task == b.task).for_each(|pieces| own.take(&halos[pieces[0].task], pieces));
-        leaves.finish(&own, scratch, &mut out)
+        leaves.finish(&own, room, &mut out)
     };
     let again: Vec<Vec<Again>> = own.into_par_iter().zip(parts).map_init(Default::default, one).collect();
     joined(again, near.charges.len())
 }
 
 /// Cuts the leaves into stretches of about the same number of pairs.
-fn tasks(near: &Near) -> Vec<Range<usize>> {
-    let mut cutter = Cutter::new(pairs(near).sum());
-    let tasks = pairs(near).map(|pairs| cutter.next(pairs)).collect();
+fn tasks(pairs: &[u64]) -> Vec<Range<usize>> {
+    let mut cutter = Cutter::new(pairs.iter().sum());
+    let tasks = pairs.iter().map(|pairs| cutter.next(*pairs)).collect();
     tasks_of(&Section { tasks, ..Section::default() })
 }
 
@@ -216,6 +218,8 @@ struct Room<T> {
     scratch: Scratch<T>,
     back: Back<T>,
     carried: Vec<T>,
+    /// The sorted particles of a leaf.
+    everyone: Vec<usize>,
     split: Split,
     /// Pieces for the task's own targets and for those of others.
     pieces: [Vec<Piece>; 2],
@@ -224,7 +228,7 @@ struct Room<T> {
 /// All leaves in Morton order.
 struct Leaves<'a> {
     near: &'a Near<'a>,
-    /// For each sorted particle the place of its leaf.
+    /// For each sorted particle the place of its leaf, where that is asked for.
     of: Vec<u32>,
     /// Where the particles of each leaf end.
     ends: Vec<u32>,
@@ -238,15 +242,11 @@ struct Leaves<'a> {
     /// which it acts.
     section: Option<&'a Section>,
     given: Vec<Vec<(u32, u32)>>,
-    /// All sorted particles: those of a leaf stand together.
-    everyone: Vec<usize>,
 }
 
 impl<'a> Leaves<'a> {
     fn new<T: Vectors>(near: &'a Near<'a>, section: Option<&'a Section>) -> Leaves<'a> {
         let cells = || near.tree.leaves.iter().map(|leaf| &near.tree.cells[*leaf as usize]);
-        let mut of = Vec::with_capacity(near.tree.len());
-        cells().enumerate().for_each(|(k, cell)| of.resize(of.len() + cell.count as usize, k as u32));
         // What is too close in f32 depends on the edge; so does whether the softening length is held.
         let kind = |cell: &Cell| match cell.level {
             _ if cell.count > CROWD => NONE,
@@ -257,8 +257,13 @@ impl<'a> Leaves<'a> {
         let ends = cells().map(|cell| cell.first + cell.count).collect();
         let kinds: Vec<u32> = cells().map(kind).collect();
         let is_even = kinds.iter().all(|kind| *kind == kinds[0] && *kind != NONE);
-        let (sets, everyone) = (near.all_sets(), (0..near.tree.len()).collect());
-        let mut leaves = Leaves { near, of, ends, kinds, is_even, sets, section, given: Vec::new(), everyone };
+        let mut of = Vec::new();
+        if !is_even || section.is_some() {
+            of.reserve(near.tree.len());
+            cells().enumerate().for_each(|(k, cell)| of.resize(of.len() + cell.count as usize, k as u32));
+        }
+        let sets = near.all_sets();
+        let mut leaves = Leaves { near, of, ends, kinds, is_even, sets, section, given: Vec::new() };
         leaves.given = section.map(|section| leaves.given(section)).unwrap_or_default();
         leaves
     }
@@ -331,7 +336,7 @@ impl<'a> Leaves<'a> {
     /// Adds the sums of a leaf and what it gives to others.
     fn leaf<T: Vectors>(&self, place: usize, room: &mut Room<T>, own: &mut Own<T>, halo: &mut Halo<T>) {
         let (near, leaf) = (self.near, self.near.tree.leaves[place] as usize);
-        let Room { scratch, back, carried, split, pieces } = room;
+        let Room { scratch, back, carried, everyone, split, pieces } = room;
         let setting = near.setting::<T>(leaf, &self.sets);
         if setting.held.is_empty() {
             return;
@@ -345,9 +350,16 @@ impl<'a> Leaves<'a> {
         }
         let mut direct = near.lists.direct(leaf);
         direct.own = alone;
-        let targets = &self.everyone[self.cell(place).sources()];
+        everyone.clear();
+        everyone.extend(self.cell(place).sources());
+        let targets = &everyone[..];
         let part = Part { leaf, targets, sets: &setting.held };
         near.gather(&part, &setting, &Acting { direct, mutual }, scratch);
+        // What the next leaf gathers comes while this one is summed.
+        if let Some(next) = split.ends.get(k + 1) {
+            let of_next = &split.mutual[split.ends[k][1]..next[1]];
+            prefetch(near.tree, near.charges[setting.held[0]], mutual, of_next);
+        }
         if mutual.is_empty() {
             near.leaf_sums(&setting, scratch);
         } else {
@@ -356,7 +368,7 @@ impl<'a> Leaves<'a> {
             carried.extend(charges.map(|q| T::of(*q)));
             scratch.sums.clear();
             scratch.sums.resize(targets.len() * setting.held.len(), Default::default());
-            back.clear(&scratch.sources, setting.held.len());
+            back.make_room(&scratch.sources, setting.held.len());
             let Scratch { sources, targets, sums, .. } = &mut *scratch;
             let charges = sources.charges();
             let large = self.section.filter(|_| is_copy).map(|section| {
@@ -375,14 +387,18 @@ impl<'a> Leaves<'a> {
         let (sets, first) = (setting.held.len(), targets[0] - own.targets.start);
         let close = own.close[first..].iter_mut().zip(scratch.sums.chunks(sets));
         close.for_each(|(close, sums)| *close += sums[0].close);
+        let count = targets.len();
         for (place, set) in setting.held.iter().enumerate() {
             let [p, x, y, z] = &mut own.columns[4 * set..4 * set + 4] else { unreachable!("a set has four columns") };
-            let to = p[first..].iter_mut().zip(&mut x[first..]).zip(y[first..].iter_mut().zip(&mut z[first..]));
-            for (((p, x), (y, z)), sum) in to.zip(scratch.sums[place..].iter().step_by(sets)) {
-                *p += sum.force[0] * scale[0];
-                *x += sum.force[1] * scale[1];
-                *y += sum.force[2] * scale[2];
-                *z += sum.force[3] * scale[3];
+            // Cut once, so that no place is checked in the loop.
+            let [p, x, y, z] = [p, x, y, z].map(|column| &mut column[first..first + count]);
+            let sums = &scratch.sums[..count * sets];
+            for k in 0..count {
+                let force = sums[k * sets + place].force;
+                p[k] += force[0] * scale[0];
+                x[k] += force[1] * scale[1];
+                y[k] += force[2] * scale[2];
+                z[k] += force[3] * scale[3];
             }
         }
     }
@@ -404,13 +420,20 @@ impl<'a> Leaves<'a> {
     }
 
     /// Adds the sums of a task to the results; targets with sources that were too close are computed again.
-    fn finish<T: Vectors>(&self, own: &Own<T>, scratch: &mut Scratch<f64>, out: &mut [Out]) -> Vec<Again> {
+    fn finish<T: Vectors>(
+        &self,
+        own: &Own<T>,
+        (scratch, everyone): &mut (Scratch<f64>, Vec<usize>),
+        out: &mut [Out],
+    ) -> Vec<Again> {
         let (near, first) = (self.near, own.targets.start);
         let sets = &self.sets[..];
         let mut all = vec![Again::default(); sets.len()];
         for place in own.leaves.clone().filter(|place| !self.is_copy(*place)) {
             let leaf = near.tree.leaves[place] as usize;
-            let targets = &self.everyone[self.cell(place).sources()];
+            everyone.clear();
+            everyone.extend(self.cell(place).sources());
+            let targets = &everyone[..];
             let part = Part { leaf, targets, sets };
             let setting = near.setting::<T>(leaf, sets);
             let rest = match setting.held.is_empty() {
