@@ -8,6 +8,7 @@ use super::compile::Arithmetic;
 use super::device::{Device, failed};
 use super::whole::card::Card;
 use crate::arith::lanes::Real;
+use crate::data::parts;
 use crate::direct::p2p::{Frame, Limits};
 use crate::tree::Tree;
 use crate::tree::charges::Charges;
@@ -16,7 +17,6 @@ use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{CudaEvent, CudaFunction, CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits};
 use pg2::backend::cuda::p2p::{NAME, Real as Precision, Shape};
 use rayon::prelude::*;
-use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ unsafe impl<T: Number> DeviceRepr for Block<T> {}
 // SAFETY: as above.
 unsafe impl<T: Number> ValidAsZeroBits for Block<T> {}
 
-/// Groups whose lists one thread writes at a time.
+/// Leaves whose blocks one thread writes at a time.
 const TASK: usize = 1 << 9;
 
 /// Targets of a block over all pairs at most and at least, and blocks that fill a card.
@@ -106,24 +106,20 @@ impl<T: Number> Layout<T> {
 
     /// The same with blocks of that shape.
     pub fn of_leaves_in(tree: &Tree, lists: &Lists, eps: f64, shape: Shape) -> Layout<T> {
-        let leaves = tree.leaves.par_iter().map(|leaf| *leaf as usize);
-        let with_targets = leaves.filter(|leaf| tree.cells[*leaf].targets > 0);
-        let groups: Vec<Group> = with_targets
-            .flat_map_iter(|leaf| {
-                let Frame { origin, unit } = Frame::of::<T>(tree, leaf);
-                let targets = tree.cells[leaf].targets();
-                let size = targets.len().div_ceil(targets.len().div_ceil(shape.targets()));
-                let starts = targets.clone().step_by(size);
-                let sources = lists.direct(leaf);
-                starts.map(move |first| Group {
-                    targets: first..(first + size).min(targets.end),
-                    sources,
-                    origin,
-                    unit,
-                })
-            })
-            .collect();
-        Layout::new(tree, eps, &groups, shape)
+        let of_leaf = |leaf: usize| {
+            let Frame { origin, unit } = Frame::of::<T>(tree, leaf);
+            let targets = tree.cells[leaf].targets();
+            let size = targets.len().div_ceil(targets.len().div_ceil(shape.targets()));
+            let starts = targets.clone().step_by(size);
+            let sources = lists.direct(leaf);
+            starts.map(move |first| Group { targets: first..(first + size).min(targets.end), sources, origin, unit })
+        };
+        let some = |leaves: &[u32]| {
+            let leaves = leaves.iter().map(|leaf| *leaf as usize).filter(|leaf| tree.cells[*leaf].targets > 0);
+            leaves.flat_map(of_leaf).collect()
+        };
+        let tasks: Vec<Vec<Group>> = tree.leaves.par_chunks(TASK).map(some).collect();
+        Layout::new(tree, eps, &tasks, shape)
     }
 
     /// All targets, so many a block, against all sources. The frame is the middle of a block's targets and their extent.
@@ -150,50 +146,54 @@ impl<T: Number> Layout<T> {
             Group { targets, sources, origin, unit }
         };
         let groups: Vec<Group> = (0..points.len()).step_by(size).map(group).collect();
-        Layout::new(tree, eps, &groups, shape)
+        Layout::new(tree, eps, &[groups], shape)
     }
 
-    fn new(tree: &Tree, eps: f64, groups: &[Group], shape: Shape) -> Layout<T> {
+    /// Parts of a cell stand behind each other in one task.
+    fn new(tree: &Tree, eps: f64, tasks: &[Vec<Group>], shape: Shape) -> Layout<T> {
         // The parts of a cell share its list.
-        let is_shared = |k: usize| {
-            let same = |a: &Group, b: &Group| std::ptr::eq(a.sources.own, b.sources.own) && a.origin == b.origin;
-            k > 0 && same(&groups[k - 1], &groups[k])
+        let same = |a: &Group, b: &Group| {
+            let (a_list, b_list) = (&a.sources, &b.sources);
+            std::ptr::eq(a_list.own, b_list.own) && std::ptr::eq(a_list.images, b_list.images) && a.origin == b.origin
         };
-        let length = |k: usize| if is_shared(k) { 0 } else { stretches(&groups[k].sources).count() };
-        let lengths: Vec<usize> = (0..groups.len()).into_par_iter().map(length).collect();
-        let (mut ulist, all) = (Vec::new(), lengths.iter().sum());
-        ulist.reserve_exact(all);
-        let mut rest = &mut ulist.spare_capacity_mut()[..all];
-        let part = |lengths: &[usize]| rest.split_off_mut(..lengths.iter().sum()).expect("there is room for all");
-        let parts: Vec<_> = lengths.chunks(TASK).map(part).collect();
-        // Writes the lists of some groups; how many sources each has.
-        let write = |(task, part): (usize, &mut [MaybeUninit<Stretch>])| {
-            let mut room = part.iter_mut();
-            let one = |k: usize| {
-                let (group, mut begin) = (&groups[k], 0);
-                for (shift, first, count) in stretches(&group.sources).take(lengths[k]) {
-                    let origin = [0, 1, 2].map(|a| group.origin[a] - shift[a] as f64 * tree.map.size);
-                    let stretch = Stretch { begin, shift: first.wrapping_sub(begin), origin };
-                    room.next().expect("there is room for all").write(stretch);
-                    begin += count;
-                }
-                begin
-            };
-            (task * TASK..groups.len().min((task + 1) * TASK)).map(one).collect::<Vec<u32>>()
+        let length = |task: &Vec<Group>| -> usize {
+            task.chunk_by(same).map(|parts| stretches(&parts[0].sources).count()).sum()
         };
-        let sources = parts.into_par_iter().enumerate().map(write).collect::<Vec<_>>().concat();
-        // SAFETY: as many stretches as were counted have been written.
-        unsafe { ulist.set_len(all) };
-        let mut lists: Vec<(Range<u32>, u32)> = Vec::with_capacity(groups.len());
+        let lengths: Vec<usize> = tasks.par_iter().map(length).collect();
+        let counts: Vec<usize> = tasks.iter().map(Vec::len).collect();
+        let (mut blocks, mut units, mut ulist) = (Vec::new(), Vec::new(), Vec::new());
+        let rooms = parts(&mut blocks, &counts).zip(parts(&mut units, &counts)).zip(parts(&mut ulist, &lengths));
         let mut end = 0;
-        for (k, (length, sources)) in lengths.into_iter().zip(sources).enumerate() {
-            let first = end;
-            end += length as u32;
-            lists.push(if is_shared(k) { lists[k - 1].clone() } else { (first..end, sources) });
+        let rooms = rooms.zip(&lengths).map(|(rooms, length)| {
+            end += length;
+            (rooms, end - length)
+        });
+        let all: Vec<_> = tasks.iter().zip(rooms).collect();
+        all.into_par_iter().for_each(|(task, (((blocks, units), ulist), first))| {
+            let (mut rooms, mut room) = (blocks.iter_mut().zip(units), ulist.iter_mut());
+            let mut first = first as u32;
+            for cell in task.chunk_by(same) {
+                let (mut begin, mut end) = (0, first);
+                for (shift, source, count) in stretches(&cell[0].sources) {
+                    let origin = [0, 1, 2].map(|a| cell[0].origin[a] - shift[a] as f64 * tree.map.size);
+                    let stretch = Stretch { begin, shift: source.wrapping_sub(begin), origin };
+                    room.next().expect("all stretches were counted").write(stretch);
+                    (begin, end) = (begin + count, end + 1);
+                }
+                for (group, (to, unit)) in cell.iter().zip(&mut rooms) {
+                    to.write(block(tree, eps, group, &(first..end), begin));
+                    unit.write(group.unit);
+                }
+                first = end;
+            }
+        });
+        // SAFETY: every task has written as many as were counted.
+        unsafe {
+            blocks.set_len(counts.iter().sum());
+            units.set_len(counts.iter().sum());
+            ulist.set_len(lengths.iter().sum());
         }
-        let block = |(group, (range, sources)): (&Group, &(Range<u32>, u32))| block(tree, eps, group, range, *sources);
-        let blocks = groups.par_iter().zip(&lists).map(block).collect();
-        Layout { blocks, units: groups.iter().map(|g| g.unit).collect(), ulist, shape }
+        Layout { blocks, units, ulist, shape }
     }
 
     /// For each block its targets and its unit of length in scaled coordinates.
@@ -425,5 +425,65 @@ impl<T: Number> Prepared<T> {
         device.append(&self.force, 4 * start..4 * end, &mut self.host_force)?;
         device.append(&self.close, start..end, &mut self.host_close)?;
         Ok(Sums { first: start, force: &self.host_force, close: &self.host_close })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::periodic::Periodic;
+    use crate::data::problem::Geometry;
+    use crate::data::random::{Charge, Distribution, generate};
+    use crate::tree::lists::{self, ListOptions};
+
+    fn check<T: Number>(tree: &Tree, lists: &Lists) {
+        let layout = Layout::<T>::of_leaves(tree, lists, 0.0);
+        let (mut blocks, mut end) = (layout.blocks.iter().zip(&layout.units), 0);
+        for leaf in tree.leaves.iter().map(|leaf| *leaf as usize).filter(|leaf| tree.cells[*leaf].targets > 0) {
+            let frame = Frame::of::<T>(tree, leaf);
+            let (direct, targets) = (lists.direct(leaf), tree.cells[leaf].targets());
+            let mut next = targets.start;
+            while next < targets.end {
+                let (block, unit) = blocks.next().unwrap();
+                assert_eq!((block.first as usize, block.origin, *unit), (next, frame.origin, frame.unit));
+                assert!(block.count > 0 && block.count as usize <= layout.shape.targets());
+                next += block.count as usize;
+                // What the block reads is what the leaf's list has.
+                let list = &layout.ulist[block.uidx as usize..block.uidx_end as usize];
+                let ends = list.iter().skip(1).map(|s| s.begin).chain([block.sources]);
+                let found: Vec<_> = list
+                    .iter()
+                    .zip(ends)
+                    .map(|(s, end)| {
+                        let boxes = |a: usize| ((frame.origin[a] - s.origin[a]) / tree.map.size).round() as i32;
+                        ([0, 1, 2].map(boxes), s.shift.wrapping_add(s.begin), end - s.begin)
+                    })
+                    .collect();
+                assert_eq!(found, stretches(&direct).collect::<Vec<_>>());
+                assert!(block.uidx as usize == end || next > targets.start + block.count as usize);
+                end = block.uidx_end as usize;
+            }
+            assert_eq!(next, targets.end);
+        }
+        assert!(blocks.next().is_none() && end == layout.ulist.len());
+    }
+
+    #[test]
+    fn blocks_read_what_the_lists_of_their_leaves_have() {
+        let particles = generate(4000, Distribution::Plummer, Charge::Random, 3);
+        let targets = generate(900, Distribution::Uniform, Charge::Random, 4);
+        let options = ListOptions { near2: 4, m2p_above: 5, p2l_above: 5 };
+        // Leaves of more than one task, cells of several blocks, images, and leaves without sources near.
+        for (leaf, is_periodic, is_apart) in
+            [(3, false, false), (1500, false, false), (40, true, false), (4, true, true)]
+        {
+            let mut geometry = Geometry::from(particles.columns());
+            geometry.targets = is_apart.then(|| targets.columns());
+            let periodic = is_periodic.then_some(Periodic { length: 60.0, axes: [true, false, true] });
+            let tree = Tree::with_period(geometry, leaf, periodic.as_ref());
+            let lists = lists::build(&tree, &options);
+            check::<f32>(&tree, &lists);
+            check::<f64>(&tree, &lists);
+        }
     }
 }

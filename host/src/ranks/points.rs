@@ -3,8 +3,9 @@
 use super::RankError;
 use super::bytes::{self, Number, Reader, Writer};
 use super::comm::{Comm, Tag, exchange, gather_u64};
-use super::records::{Arrived, Items, Ranges, Records, parts};
+use super::records::{Arrived, Items, Ranges, Records};
 use crate::data::particles::Columns;
+use crate::data::parts;
 use crate::tree::boxmap::BoxMap;
 use crate::tree::{self, sorted_keys};
 use rayon::prelude::*;
@@ -59,6 +60,12 @@ impl Points {
     fn of_buckets(arrived: &Arrived, columns: usize, least: impl Fn(usize) -> (u64, u32) + Sync) -> Points {
         let counts = arrived.counts();
         let mut points = Points::empty(columns);
+        // Some more may come from other ranks when cuts move.
+        let count: usize = counts.iter().sum();
+        let room = count + count / 32;
+        points.keys.reserve_exact(room);
+        points.home.reserve_exact(room);
+        points.columns.iter_mut().for_each(|column| column.reserve_exact(room));
         let both = parts(&mut points.keys, &counts).zip(parts(&mut points.home, &counts));
         let mut rooms: Vec<Room> =
             both.map(|(keys, home)| Room { keys, home, columns: Vec::with_capacity(columns) }).collect();
@@ -72,7 +79,6 @@ impl Points {
                 room.write(items, sorter.sort(items, least, below));
             },
         );
-        let count = counts.iter().sum();
         // SAFETY: every part was written, of so many in all.
         unsafe {
             points.keys.set_len(count);

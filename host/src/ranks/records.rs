@@ -5,7 +5,6 @@ use super::RankError;
 use super::bytes::{Number, Reader, Writer, cut};
 use super::comm::{Comm, Tag, exchange};
 use rayon::prelude::*;
-use std::mem::MaybeUninit;
 
 /// Items of a bucket, about, where there are many.
 const FULL: u64 = 1 << 11;
@@ -223,15 +222,6 @@ impl Items<'_> {
         let first = item * self.width + at;
         T::of(self.bytes[first..first + N].try_into().expect("there are as many"))
     }
-}
-
-/// Room for so many numbers in a column, in parts of these lengths.
-pub fn parts<'c, T>(column: &'c mut Vec<T>, counts: &[usize]) -> impl Iterator<Item = &'c mut [MaybeUninit<T>]> {
-    // Some may come from other ranks later, when cuts move.
-    let all: usize = counts.iter().sum();
-    column.reserve_exact(all + all / 32);
-    let mut rest = &mut column.spare_capacity_mut()[..all];
-    counts.iter().map(move |count| rest.split_off_mut(..*count).expect("there is room for all"))
 }
 
 #[cfg(test)]
