@@ -8,8 +8,18 @@ pub mod plane;
 pub mod problem;
 pub mod random;
 
+use std::mem::MaybeUninit;
+
 /// Potential and gradient at a particle.
 pub type Force = [f64; 4];
 
 /// The second derivatives xx, xy, xz, yy, yz and zz of the potential at a particle.
 pub type Hessian = [f64; 6];
+
+/// Room for so many items behind each other in an empty column, in parts of these lengths.
+pub(crate) fn parts<'c, T>(column: &'c mut Vec<T>, counts: &[usize]) -> impl Iterator<Item = &'c mut [MaybeUninit<T>]> {
+    let all: usize = counts.iter().sum();
+    column.reserve_exact(all);
+    let mut rest = &mut column.spare_capacity_mut()[..all];
+    counts.iter().map(move |count| rest.split_off_mut(..*count).expect("there is room for all"))
+}

@@ -8,6 +8,7 @@ pub mod basis;
 pub mod chebyshev;
 pub mod lattice;
 mod mirrored;
+mod shift;
 pub mod solid;
 mod sparse;
 pub mod taylor;

@@ -20,6 +20,7 @@ mod near;
 pub mod partition;
 pub mod points;
 pub mod prepare;
+mod records;
 pub mod report;
 pub mod simulate;
 pub mod solve;

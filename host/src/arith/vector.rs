@@ -68,6 +68,21 @@ pub trait Vector: Copy {
     unsafe fn finish_root(self, begun: Self) -> Self;
     /// `self` where `x >= least`, else 0; and in how many lanes it is not.
     unsafe fn where_from(self, x: Self, least: Self) -> (Self, u32);
+    /// Whether a point, of which the vectors have one coordinate each, is in the box from `low` to `high`.
+    #[inline(always)]
+    unsafe fn is_any_between(at: [Self; 3], low: [Self; 3], high: [Self; 3]) -> bool {
+        // SAFETY: as for this function.
+        unsafe {
+            // 1 in the lanes of points inside.
+            let one = Self::splat(Self::Item::ONE);
+            let mut inside = one;
+            for a in 0..3 {
+                (inside, _) = inside.where_from(at[a], low[a]);
+                (inside, _) = inside.where_from(high[a], at[a]);
+            }
+            inside.where_from(inside, one).1 < Self::LANES as u32
+        }
+    }
     /// The sum of the lanes, in an order that depends on the vector alone.
     unsafe fn sum(self) -> Self::Item;
     /// The sums of four vectors, each in an order that depends on the vector alone.
@@ -76,6 +91,22 @@ pub trait Vector: Copy {
         // SAFETY: as for this function.
         unsafe { [a.sum(), b.sum(), c.sum(), d.sum()] }
     }
+}
+
+/// Asks for a slice to be brought into the cache.
+pub fn prefetch<T>(slice: &[T]) {
+    /// Bytes of a line of the cache.
+    const LINE: usize = 64;
+    #[cfg(target_arch = "x86_64")]
+    if let Some(last) = size_of_val(slice).checked_sub(1) {
+        let first = slice.as_ptr().cast::<i8>();
+        // SAFETY: every such machine has the instruction, and all places are within the slice.
+        let ask = |byte: usize| unsafe { _mm_prefetch::<_MM_HINT_T0>(first.add(byte)) };
+        (0..last).step_by(LINE).for_each(ask);
+        ask(last);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (slice, LINE);
 }
 
 /// A number format with vectors for each set of instructions.
@@ -284,6 +315,18 @@ impl Vector for __m512 {
     }
 
     #[inline(always)]
+    unsafe fn is_any_between(at: [Self; 3], low: [Self; 3], high: [Self; 3]) -> bool {
+        unsafe {
+            let mut inside = !0;
+            for a in 0..3 {
+                inside = _mm512_mask_cmp_ps_mask::<_CMP_GE_OQ>(inside, at[a], low[a]);
+                inside = _mm512_mask_cmp_ps_mask::<_CMP_LE_OQ>(inside, at[a], high[a]);
+            }
+            inside != 0
+        }
+    }
+
+    #[inline(always)]
     unsafe fn sum(self) -> f32 {
         unsafe { _mm512_reduce_add_ps(self) }
     }
@@ -361,6 +404,18 @@ impl Vector for __m512d {
         unsafe {
             let below = _mm512_cmp_pd_mask::<_CMP_LT_OQ>(x, least);
             (_mm512_maskz_mov_pd(!below, self), below.count_ones())
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn is_any_between(at: [Self; 3], low: [Self; 3], high: [Self; 3]) -> bool {
+        unsafe {
+            let mut inside = !0;
+            for a in 0..3 {
+                inside = _mm512_mask_cmp_pd_mask::<_CMP_GE_OQ>(inside, at[a], low[a]);
+                inside = _mm512_mask_cmp_pd_mask::<_CMP_LE_OQ>(inside, at[a], high[a]);
+            }
+            inside != 0
         }
     }
 

@@ -10,7 +10,6 @@ use cudarc::driver::{
 };
 use cudarc::nvrtc::Ptx;
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 /// What to do without a card.
@@ -210,19 +209,6 @@ impl Device {
             Ok(room)
         };
         make().map_err(|e| failed("the host has no room for the GPU's data", e))
-    }
-
-    /// Starts to copy a part back into room of that size, behind all that was started before.
-    pub fn fetch_into<T: DeviceRepr>(
-        &self,
-        from: &CudaSlice<T>,
-        part: Range<usize>,
-        to: &mut PinnedHostSlice<T>,
-    ) -> Result<(), CudaError> {
-        match part.is_empty() {
-            true => Ok(()),
-            false => self.stream.memcpy_dtoh(&from.slice(part), to).map_err(|e| failed("the GPU failed", e)),
-        }
     }
 
     /// A point in time on the card, behind all that was started before.

@@ -6,15 +6,15 @@
 use super::CudaError;
 use super::compile::Arithmetic;
 use super::device::{Device, failed};
+use super::whole::card::Card;
 use crate::arith::lanes::Real;
+use crate::data::parts;
 use crate::direct::p2p::{Frame, Limits};
 use crate::tree::Tree;
 use crate::tree::charges::Charges;
 use crate::tree::lists::{Direct, Lists};
 use cudarc::driver::sys::CUevent_flags;
-use cudarc::driver::{
-    CudaEvent, CudaFunction, CudaSlice, DeviceRepr, LaunchConfig, PinnedHostSlice, PushKernelArg, ValidAsZeroBits,
-};
+use cudarc::driver::{CudaEvent, CudaFunction, CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits};
 use pg2::backend::cuda::p2p::{NAME, Real as Precision, Shape};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -37,7 +37,7 @@ impl Number for f64 {
 }
 
 /// A cell's part of the targets, as the kernel reads it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 struct Block<T> {
     origin: [f64; 3],
@@ -59,13 +59,16 @@ unsafe impl<T: Number> DeviceRepr for Block<T> {}
 // SAFETY: as above.
 unsafe impl<T: Number> ValidAsZeroBits for Block<T> {}
 
+/// Leaves whose blocks one thread writes at a time.
+const TASK: usize = 1 << 9;
+
 /// Targets of a block over all pairs at most and at least, and blocks that fill a card.
 const ALL_PAIRS: usize = 256;
 const LEAST: usize = 32;
 const FULL: usize = 264;
 
 /// A stretch of the sources of a block, as the kernel reads it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 struct Stretch {
     begin: u32,
@@ -103,23 +106,20 @@ impl<T: Number> Layout<T> {
 
     /// The same with blocks of that shape.
     pub fn of_leaves_in(tree: &Tree, lists: &Lists, eps: f64, shape: Shape) -> Layout<T> {
-        let with_targets = tree.leaves.iter().map(|leaf| *leaf as usize).filter(|leaf| tree.cells[*leaf].targets > 0);
-        let groups: Vec<Group> = with_targets
-            .flat_map(|leaf| {
-                let Frame { origin, unit } = Frame::of::<T>(tree, leaf);
-                let targets = tree.cells[leaf].targets();
-                let size = targets.len().div_ceil(targets.len().div_ceil(shape.targets()));
-                let starts = targets.clone().step_by(size);
-                let sources = lists.direct(leaf);
-                starts.map(move |first| Group {
-                    targets: first..(first + size).min(targets.end),
-                    sources,
-                    origin,
-                    unit,
-                })
-            })
-            .collect();
-        Layout::new(tree, eps, &groups, shape)
+        let of_leaf = |leaf: usize| {
+            let Frame { origin, unit } = Frame::of::<T>(tree, leaf);
+            let targets = tree.cells[leaf].targets();
+            let size = targets.len().div_ceil(targets.len().div_ceil(shape.targets()));
+            let starts = targets.clone().step_by(size);
+            let sources = lists.direct(leaf);
+            starts.map(move |first| Group { targets: first..(first + size).min(targets.end), sources, origin, unit })
+        };
+        let some = |leaves: &[u32]| {
+            let leaves = leaves.iter().map(|leaf| *leaf as usize).filter(|leaf| tree.cells[*leaf].targets > 0);
+            leaves.flat_map(of_leaf).collect()
+        };
+        let tasks: Vec<Vec<Group>> = tree.leaves.par_chunks(TASK).map(some).collect();
+        Layout::new(tree, eps, &tasks, shape)
     }
 
     /// All targets, so many a block, against all sources. The frame is the middle of a block's targets and their extent.
@@ -146,31 +146,54 @@ impl<T: Number> Layout<T> {
             Group { targets, sources, origin, unit }
         };
         let groups: Vec<Group> = (0..points.len()).step_by(size).map(group).collect();
-        Layout::new(tree, eps, &groups, shape)
+        Layout::new(tree, eps, &[groups], shape)
     }
 
-    fn new(tree: &Tree, eps: f64, groups: &[Group], shape: Shape) -> Layout<T> {
-        let (mut ulist, mut lists): (Vec<Stretch>, Vec<(Range<u32>, u32)>) =
-            (Vec::new(), Vec::with_capacity(groups.len()));
-        for (k, group) in groups.iter().enumerate() {
-            // The parts of a cell share its list.
-            let last = k.checked_sub(1).map(|k| &groups[k]);
-            if last.is_some_and(|l| std::ptr::eq(l.sources.own, group.sources.own) && l.origin == group.origin) {
-                lists.push(lists[k - 1].clone());
-                continue;
+    /// Parts of a cell stand behind each other in one task.
+    fn new(tree: &Tree, eps: f64, tasks: &[Vec<Group>], shape: Shape) -> Layout<T> {
+        // The parts of a cell share its list.
+        let same = |a: &Group, b: &Group| {
+            let (a_list, b_list) = (&a.sources, &b.sources);
+            std::ptr::eq(a_list.own, b_list.own) && std::ptr::eq(a_list.images, b_list.images) && a.origin == b.origin
+        };
+        let length = |task: &Vec<Group>| -> usize {
+            task.chunk_by(same).map(|parts| stretches(&parts[0].sources).count()).sum()
+        };
+        let lengths: Vec<usize> = tasks.par_iter().map(length).collect();
+        let counts: Vec<usize> = tasks.iter().map(Vec::len).collect();
+        let (mut blocks, mut units, mut ulist) = (Vec::new(), Vec::new(), Vec::new());
+        let rooms = parts(&mut blocks, &counts).zip(parts(&mut units, &counts)).zip(parts(&mut ulist, &lengths));
+        let mut end = 0;
+        let rooms = rooms.zip(&lengths).map(|(rooms, length)| {
+            end += length;
+            (rooms, end - length)
+        });
+        let all: Vec<_> = tasks.iter().zip(rooms).collect();
+        all.into_par_iter().for_each(|(task, (((blocks, units), ulist), first))| {
+            let (mut rooms, mut room) = (blocks.iter_mut().zip(units), ulist.iter_mut());
+            let mut first = first as u32;
+            for cell in task.chunk_by(same) {
+                let (mut begin, mut end) = (0, first);
+                for (shift, source, count) in stretches(&cell[0].sources) {
+                    let origin = [0, 1, 2].map(|a| cell[0].origin[a] - shift[a] as f64 * tree.map.size);
+                    let stretch = Stretch { begin, shift: source.wrapping_sub(begin), origin };
+                    room.next().expect("all stretches were counted").write(stretch);
+                    (begin, end) = (begin + count, end + 1);
+                }
+                for (group, (to, unit)) in cell.iter().zip(&mut rooms) {
+                    to.write(block(tree, eps, group, &(first..end), begin));
+                    unit.write(group.unit);
+                }
+                first = end;
             }
-            let first = ulist.len() as u32;
-            let mut begin = 0;
-            for (shift, first, count) in stretches(&group.sources) {
-                let origin = [0, 1, 2].map(|a| group.origin[a] - shift[a] as f64 * tree.map.size);
-                ulist.push(Stretch { begin, shift: first.wrapping_sub(begin), origin });
-                begin += count;
-            }
-            lists.push((first..ulist.len() as u32, begin));
+        });
+        // SAFETY: every task has written as many as were counted.
+        unsafe {
+            blocks.set_len(counts.iter().sum());
+            units.set_len(counts.iter().sum());
+            ulist.set_len(lengths.iter().sum());
         }
-        let block = |(group, (range, sources)): (&Group, &(Range<u32>, u32))| block(tree, eps, group, range, *sources);
-        let blocks = groups.par_iter().zip(&lists).map(block).collect();
-        Layout { blocks, units: groups.iter().map(|g| g.unit).collect(), ulist, shape }
+        Layout { blocks, units, ulist, shape }
     }
 
     /// For each block its targets and its unit of length in scaled coordinates.
@@ -285,9 +308,10 @@ pub struct Prepared<T> {
     ulist: CudaSlice<Stretch>,
     force: CudaSlice<T>,
     close: CudaSlice<u32>,
-    host_charges: PinnedHostSlice<T>,
-    host_force: PinnedHostSlice<T>,
-    host_close: PinnedHostSlice<u32>,
+    /// What came back. It is copied through a little memory that the card reads and writes by itself: to make as much of that takes
+    /// longer than many copies.
+    host_force: Vec<T>,
+    host_close: Vec<u32>,
     /// The targets of all blocks.
     part: Range<usize>,
     grid: u32,
@@ -332,7 +356,8 @@ impl<T: Number> Prepared<T> {
         let function = device.function(text, NAME, T::ARITHMETIC)?;
         device.check_room(layout.bytes(tree), "P2P")?;
         let send = |columns: &[Vec<f64>; 3]| -> Result<Columns, CudaError> {
-            Ok(Arc::new([device.send(&columns[0])?, device.send(&columns[1])?, device.send(&columns[2])?]))
+            let [x, y, z] = columns.each_ref().map(|column| Card::send(device, column));
+            Ok(Arc::new([x?, y?, z?]))
         };
         let blocks = &layout.blocks[blocks];
         let first = blocks.iter().map(|b| b.first).min().unwrap_or(0) as usize;
@@ -344,13 +369,12 @@ impl<T: Number> Prepared<T> {
             targets: if tree.is_apart() { send(&tree.targets().scaled)? } else { sources.clone() },
             sources,
             charges: device.room(tree.len())?,
-            blocks: device.send(blocks)?,
-            ulist: device.send(&layout.ulist)?,
+            blocks: Card::send(device, blocks)?,
+            ulist: Card::send(device, &layout.ulist)?,
             force: device.room(4 * count)?,
             close: device.room(count)?,
-            host_charges: device.pinned(tree.len())?,
-            host_force: device.pinned(4 * part.len())?,
-            host_close: device.pinned(part.len())?,
+            host_force: Vec::new(),
+            host_close: Vec::new(),
             part,
             grid: blocks.len() as u32,
             threads: layout.shape.threads,
@@ -359,10 +383,8 @@ impl<T: Number> Prepared<T> {
 
     /// Sends other charges.
     pub fn set_charges(&mut self, device: &Device, charges: &Charges) -> Result<(), CudaError> {
-        let room = self.host_charges.as_mut_slice().map_err(|e| failed("the GPU failed", e))?;
-        room.par_iter_mut().zip(&charges.scaled).for_each(|(to, q)| *to = T::of(*q));
-        let sent = device.stream.memcpy_htod(&self.host_charges, &mut self.charges);
-        sent.map_err(|e| failed("charges cannot be sent to the GPU", e))
+        let charges: Vec<T> = charges.scaled.par_iter().map(|q| T::of(*q)).collect();
+        device.write(&charges, &mut self.charges, 0)
     }
 
     /// Runs the kernel and gives its seconds on the card.
@@ -397,12 +419,71 @@ impl<T: Number> Prepared<T> {
 
     /// What the last launch gave, once it has ended.
     pub fn fetch(&mut self, device: &Device) -> Result<Sums<'_, T>, CudaError> {
-        let Range { start, end } = self.part;
-        device.fetch_into(&self.force, 4 * start..4 * end, &mut self.host_force)?;
-        device.fetch_into(&self.close, start..end, &mut self.host_close)?;
-        device.stream.synchronize().map_err(|e| failed("the GPU failed in P2P", e))?;
-        let seen = |e| failed("the GPU failed in P2P", e);
-        let (force, close) = (self.host_force.as_slice().map_err(seen)?, self.host_close.as_slice().map_err(seen)?);
-        Ok(Sums { first: start, force: &force[..4 * (end - start)], close: &close[..end - start] })
+        let Range { start, end } = self.part.clone();
+        self.host_force.clear();
+        self.host_close.clear();
+        device.append(&self.force, 4 * start..4 * end, &mut self.host_force)?;
+        device.append(&self.close, start..end, &mut self.host_close)?;
+        Ok(Sums { first: start, force: &self.host_force, close: &self.host_close })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::periodic::Periodic;
+    use crate::data::problem::Geometry;
+    use crate::data::random::{Charge, Distribution, generate};
+    use crate::tree::lists::{self, ListOptions};
+
+    fn check<T: Number>(tree: &Tree, lists: &Lists) {
+        let layout = Layout::<T>::of_leaves(tree, lists, 0.0);
+        let (mut blocks, mut end) = (layout.blocks.iter().zip(&layout.units), 0);
+        for leaf in tree.leaves.iter().map(|leaf| *leaf as usize).filter(|leaf| tree.cells[*leaf].targets > 0) {
+            let frame = Frame::of::<T>(tree, leaf);
+            let (direct, targets) = (lists.direct(leaf), tree.cells[leaf].targets());
+            let mut next = targets.start;
+            while next < targets.end {
+                let (block, unit) = blocks.next().unwrap();
+                assert_eq!((block.first as usize, block.origin, *unit), (next, frame.origin, frame.unit));
+                assert!(block.count > 0 && block.count as usize <= layout.shape.targets());
+                next += block.count as usize;
+                // What the block reads is what the leaf's list has.
+                let list = &layout.ulist[block.uidx as usize..block.uidx_end as usize];
+                let ends = list.iter().skip(1).map(|s| s.begin).chain([block.sources]);
+                let found: Vec<_> = list
+                    .iter()
+                    .zip(ends)
+                    .map(|(s, end)| {
+                        let boxes = |a: usize| ((frame.origin[a] - s.origin[a]) / tree.map.size).round() as i32;
+                        ([0, 1, 2].map(boxes), s.shift.wrapping_add(s.begin), end - s.begin)
+                    })
+                    .collect();
+                assert_eq!(found, stretches(&direct).collect::<Vec<_>>());
+                assert!(block.uidx as usize == end || next > targets.start + block.count as usize);
+                end = block.uidx_end as usize;
+            }
+            assert_eq!(next, targets.end);
+        }
+        assert!(blocks.next().is_none() && end == layout.ulist.len());
+    }
+
+    #[test]
+    fn blocks_read_what_the_lists_of_their_leaves_have() {
+        let particles = generate(4000, Distribution::Plummer, Charge::Random, 3);
+        let targets = generate(900, Distribution::Uniform, Charge::Random, 4);
+        let options = ListOptions { near2: 4, m2p_above: 5, p2l_above: 5 };
+        // Leaves of more than one task, cells of several blocks, images, and leaves without sources near.
+        for (leaf, is_periodic, is_apart) in
+            [(3, false, false), (1500, false, false), (40, true, false), (4, true, true)]
+        {
+            let mut geometry = Geometry::from(particles.columns());
+            geometry.targets = is_apart.then(|| targets.columns());
+            let periodic = is_periodic.then_some(Periodic { length: 60.0, axes: [true, false, true] });
+            let tree = Tree::with_period(geometry, leaf, periodic.as_ref());
+            let lists = lists::build(&tree, &options);
+            check::<f32>(&tree, &lists);
+            check::<f64>(&tree, &lists);
+        }
     }
 }

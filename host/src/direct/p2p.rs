@@ -5,6 +5,7 @@
 
 mod derivatives;
 mod mutual;
+mod pieces;
 mod sources;
 mod sums;
 pub(crate) mod tasks;
@@ -155,10 +156,13 @@ impl<'a> Near<'a> {
     /// Adds the direct interactions of each set of charges to its `out`, in box units; those in [`Again::wide`] are left to
     /// the caller.
     pub fn all<T: Vectors>(&self, out: Vec<Out>) -> Vec<Again> {
-        match self.lists.is_mutual && !self.is_general() && tasks::are_worth::<T>(self) {
-            true => tasks::all::<T>(self, out),
-            false => self.one_way::<T>(out),
+        if self.lists.is_mutual && !self.is_general() {
+            let pairs = tasks::pairs(self);
+            if tasks::are_worth::<T>(&pairs) {
+                return tasks::all::<T>(self, &pairs, out);
+            }
         }
+        self.one_way::<T>(out)
     }
 
     /// The same, every leaf alone.
@@ -291,7 +295,7 @@ impl<'a> Near<'a> {
         more.extend(self.charges[held[0]].dipoles.iter().flatten().map(|column| (&column[..], setting.unit)));
         sources.gather_more(acting, &more);
         targets.clear();
-        targets.extend(part.targets.iter().map(|k| frame.place::<T>(tree.targets(), *k)));
+        targets.extend(frame.places::<T>(tree.targets(), part.targets.iter().copied()));
         sources.guard(targets, Limits::of::<T>().distance);
     }
 
@@ -442,7 +446,8 @@ mod tests {
         for is_mutual in [false, true] {
             let mut force = vec![[0.0; 4]; tree.len()];
             let out = vec![Out { force: &mut force, hessian: &mut [] }];
-            let again = if is_mutual { tasks::all::<f32>(&near, out) } else { near.one_way::<f32>(out) };
+            let again =
+                if is_mutual { tasks::all::<f32>(&near, &tasks::pairs(&near), out) } else { near.one_way::<f32>(out) };
             assert_eq!(again[0].pairs as usize, wanted);
         }
     }
@@ -455,7 +460,8 @@ mod tests {
             let options = ListOptions { near2: 4, m2p_above: 20, p2l_above: 20 };
             let (lists, charges) = (lists::build(&tree, &options), Charges::new(&tree, &p.q[..]));
             let near = Near::new(&tree, &lists, &charges, 0.0);
-            assert_eq!([tasks::are_worth::<f32>(&near), tasks::are_worth::<f64>(&near)], [is_worth; 2], "{leaf}");
+            let pairs = tasks::pairs(&near);
+            assert_eq!([tasks::are_worth::<f32>(&pairs), tasks::are_worth::<f64>(&pairs)], [is_worth; 2], "{leaf}");
         }
     }
 }

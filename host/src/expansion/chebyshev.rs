@@ -21,7 +21,7 @@ mod tables;
 
 use crate::arith::vector::{Isa, Vectors};
 use crate::expansion::basis::{Index, indices_of, terms};
-use crate::expansion::sparse::{Product, rounded};
+use crate::expansion::shift::Shifts;
 use crate::tree::lists::reach;
 use coefficients::Series;
 use points::Nested;
@@ -70,8 +70,7 @@ pub struct Chebyshev<T> {
     /// How coefficients are made, with the exponents of the terms by total degree.
     series: Series,
     nodes: Nodes,
-    /// L2L to the child in each octant, and the other way round M2M.
-    shifts: [Vec<Product<T>>; 8],
+    shifts: Shifts<T>,
     nested: Nested,
     /// M2L by level.
     levels: Vec<OnceLock<Table<T>>>,
@@ -87,15 +86,16 @@ impl<T: Vectors> Chebyshev<T> {
     /// For an order of at least 1 and cells that are near below `near2`.
     pub fn new(order: usize, near2: u64, kernel: Arc<dyn Function>) -> Chebyshev<T> {
         let terms: Vec<Index> = (0..=order).flat_map(indices_of).collect();
+        let isa = Isa::best();
         let levels = 0..=crate::tree::MAX_LEVEL;
         Chebyshev {
             nodes: Nodes::new(order + 2, order),
-            shifts: std::array::from_fn(|octant| rounded(&polynomials::shifts(&terms, order, octant))),
+            shifts: Shifts::new(isa, terms.len(), |octant| polynomials::shifts(&terms, order, octant)),
             nested: Nested::new(&terms, order),
             levels: levels.clone().map(|_| OnceLock::new()).collect(),
             pairs: levels.map(|_| OnceLock::new()).collect(),
             series: Series::new(order, terms),
-            isa: Isa::best(),
+            isa,
             kernel,
             order,
             near2,

@@ -13,12 +13,12 @@ mod m2l;
 pub(super) mod matrices;
 mod orders;
 mod points;
-mod shift;
 pub(super) mod terms;
 #[cfg(test)]
 mod tests;
 
 use crate::arith::vector::{Isa, Vectors};
+use crate::expansion::shift::Shifts;
 use crate::expansion::sparse::{Product, rounded, with_slopes};
 use crate::expansion::{Derivatives, Expansion, Far, Points, Values};
 use crate::tree::Tree;
@@ -27,7 +27,6 @@ use m2l::M2l;
 use matrices::Translation;
 use orders::Orders;
 use points::{Harmonic, Kind};
-use shift::Shifts;
 use std::sync::OnceLock;
 
 /// The operators of an order.
@@ -78,7 +77,7 @@ impl<T: Vectors> Solid<T> {
             local_slopes: of_t(matrices::local_slopes(order, &weights)),
             multipole_slopes: of_t(matrices::multipole_slopes(order, &weights)),
             upper: OnceLock::new(),
-            shifts: Shifts::new(order, isa, &weights),
+            shifts: Shifts::new(isa, terms::count(order), |octant| matrices::shifts(order, octant, &weights)),
             m2l: OnceLock::new(),
             weights,
         }

@@ -3,8 +3,8 @@
 
 use crate::expansion::chebyshev::{Function, Symmetry, misfit};
 use crate::fmm::bind::{BindError, Feed, Feeds, P2p};
+use hdl::Rounding;
 use hdl::op::meaning::Real;
-use hdl::{Format, Rounding};
 use pg2::graph::Graph;
 use rayon::prelude::*;
 use sim::reference::real::{Pairs, RealKernel, RealSources};
@@ -45,7 +45,8 @@ pub fn function(graph: &Graph, setting: &Setting, near2: u64, levels: usize) -> 
         Feed::Given(value) => value,
         Feed::Box => setting.edge,
         _ => (setting.eps * p2p.length).powi(2),
-    });
+    })
+    .collect();
     let (symmetry, halving) = (Symmetry::None, None);
     let mut function = OfKernel { graph: graph.clone(), p2p, params, slope: 1.0, symmetry, halving };
     function.check_invariance()?;
@@ -75,9 +76,8 @@ pub fn check(graph: &Graph, given: &[(String, f64)], near2: u64) -> Result<(), B
 }
 
 /// The patterns of a record that the real meaning takes.
-fn patterns(feeds: &Feeds, value: impl Fn(Feed) -> f64) -> Vec<u64> {
-    let one = |(feed, format): &(Feed, Format)| Real::cast(*format, Rounding::Nearest, value(*feed)).0.bits();
-    feeds.iter().map(one).collect()
+fn patterns(feeds: &Feeds, value: impl Fn(Feed) -> f64) -> impl Iterator<Item = u64> {
+    feeds.iter().map(move |(feed, format)| Real::cast(*format, Rounding::Nearest, value(*feed)).0.bits())
 }
 
 /// Directions that no symmetry of a kernel makes alike.
@@ -99,7 +99,7 @@ impl OfKernel {
             }
         };
         let scaled = |x: &[f64; 3]| x.map(|x| x * self.p2p.length);
-        let i = patterns(&self.p2p.i, place(scaled(&target)));
+        let i: Vec<u64> = patterns(&self.p2p.i, place(scaled(&target))).collect();
         let j: Vec<u64> = sources.iter().flat_map(|x| patterns(&self.p2p.j, place(scaled(x)))).collect();
         let kernel = RealKernel::new(&self.graph);
         let outputs = self.graph.outputs.len();

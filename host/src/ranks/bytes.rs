@@ -98,7 +98,7 @@ impl Writer {
 /// Reads a message.
 pub struct Reader<'a>(&'a [u8]);
 
-fn cut() -> RankError {
+pub fn cut() -> RankError {
     RankError::Lost("a message between ranks is cut".into())
 }
 

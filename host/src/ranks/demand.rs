@@ -254,17 +254,20 @@ fn shares(nodes: &[Node], tree: &Tree, work: &[f64], leaves: &[u32]) -> Vec<f64>
     let weight = |k: usize| (nodes[k].count as u64 + nodes[k].targets as u64).max(1) as f64;
     // What a cell hands down for each of its particles.
     let mut above = vec![0.0; nodes.len()];
-    for k in (0..nodes.len()).filter(|k| nodes[*k].is_here) {
-        let parent = tree.cells[k].parent as usize;
-        let from = if k == 0 { 0.0 } else { above[parent] };
-        above[k] = from + work[k] / weight(k);
+    for level in tree.levels.iter().cloned() {
+        let (coarser, rest) = above.split_at_mut(level.start);
+        let all = level.clone().into_par_iter().zip(&mut rest[..level.len()]).with_min_len(TASK);
+        all.filter(|(k, _)| nodes[*k].is_here).for_each(|(k, above)| {
+            let from = if k == 0 { 0.0 } else { coarser[tree.cells[k].parent as usize] };
+            *above = from + work[k] / weight(k);
+        });
     }
-    leaves.iter().map(|k| above[*k as usize] * weight(*k as usize)).collect()
+    leaves.par_iter().with_min_len(TASK).map(|k| above[*k as usize] * weight(*k as usize)).collect()
 }
 
 /// Stretches ascending, and those that touch or overlap as one.
 pub fn merged(mut all: Vec<Stretch>) -> Vec<Stretch> {
-    all.sort_unstable();
+    all.par_sort_unstable();
     let mut merged: Vec<Stretch> = Vec::new();
     for (first, count) in all {
         match merged.last_mut() {

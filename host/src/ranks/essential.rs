@@ -8,10 +8,12 @@ use super::RankError;
 use super::bytes::{Reader, Writer};
 use super::comm::{Comm, Tag, exchange};
 use super::partition::{Keys, Partition, Settled, Summary, below, totals};
+use crate::data::parts as parts_of;
 use crate::data::periodic::Periodic;
 use crate::tree::lists::{is_near, reach};
 use crate::tree::{Cell, MAX_LEVEL, contracted, dilated, octant_ends};
 use rayon::prelude::*;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// Cells of one task.
@@ -138,7 +140,9 @@ pub fn own_nodes(settled: &Settled, me: usize, leaf: usize) -> Vec<Node> {
     let offset: u64 = settled.summaries[..me].iter().map(|s| s.count[0]).sum();
     let Some(ends) = keys.ends() else { return Vec::new() };
     let grow = Grow { keys, offset, summaries: &settled.summaries, me, ends, leaf };
-    let mut nodes = vec![grow.node(0, 0, &[0..keys.sources.len() as u32, 0..keys.targets().len() as u32])];
+    let root = grow.node(0, 0, &[0..keys.sources.len() as u32, 0..keys.targets().len() as u32]);
+    // Parts of each level in their order.
+    let mut parts = vec![vec![root]];
     let mut level = 0..1;
     while !level.is_empty() {
         let below = |some: &[Node]| {
@@ -146,12 +150,25 @@ pub fn own_nodes(settled: &Settled, me: usize, leaf: usize) -> Vec<Node> {
             some.iter().filter(|n| n.is_split).for_each(|node| grow.children(node, &mut found));
             found
         };
-        let parts: Vec<Vec<Node>> = nodes[level.clone()].par_chunks(TASK).map(below).collect();
-        level = level.end..level.end + parts.iter().map(Vec::len).sum::<usize>();
-        nodes.reserve(level.len());
-        parts.iter().for_each(|part| nodes.extend_from_slice(part));
+        let some = parts[level.clone()].par_iter().flat_map(|part| part.par_chunks(TASK));
+        let found: Vec<Vec<Node>> = some.map(below).filter(|part| !part.is_empty()).collect();
+        level = level.end..level.end + found.len();
+        parts.extend(found);
     }
-    nodes
+    joined(&parts)
+}
+
+/// Parts one behind the other.
+fn joined(parts: &[Vec<Node>]) -> Vec<Node> {
+    let mut all: Vec<Node> = Vec::new();
+    let counts: Vec<usize> = parts.iter().map(Vec::len).collect();
+    let rooms: Vec<_> = parts_of(&mut all, &counts).collect();
+    parts.par_iter().zip(rooms).for_each(|(part, room)| {
+        room.iter_mut().zip(part).for_each(|(to, node)| *to = MaybeUninit::new(*node));
+    });
+    // SAFETY: all parts have been written.
+    unsafe { all.set_len(counts.iter().sum()) };
+    all
 }
 
 /// A rank's sources and targets in a cell.
@@ -298,8 +315,28 @@ fn merged(own: Vec<Node>, mut others: Vec<Node>) -> Vec<Node> {
     // They come rank by rank in order.
     others.sort_by_key(Node::place);
     others.dedup_by_key(|n| n.place());
+    if others.is_empty() {
+        return own;
+    }
+    // Own cells task by task, each with the others from its first cell on to that of the next task.
+    let first = |task: &[Node]| others.partition_point(|n| n.place() < task[0].place());
+    let starts: Vec<usize> = own.par_chunks(MERGED).map(first).collect();
+    let before = others[..starts.first().copied().unwrap_or(others.len())].to_vec();
+    let one = |(task, own): (usize, &[Node])| {
+        let end = starts.get(task + 1).copied().unwrap_or(others.len());
+        merged_part(own, &others[starts[task]..end])
+    };
+    let mut parts = vec![before];
+    parts.par_extend(own.par_chunks(MERGED).enumerate().map(one));
+    joined(&parts)
+}
+
+/// Own cells of a task that brings others in.
+const MERGED: usize = 1 << 14;
+
+fn merged_part(own: &[Node], others: &[Node]) -> Vec<Node> {
     let mut nodes = Vec::with_capacity(own.len() + others.len());
-    let mut rest = &own[..];
+    let mut rest = own;
     for other in others {
         // What is looked for is seldom far ahead.
         let far = (0..).map(|k| 8 << k).find(|n| rest.get(*n).is_none_or(|n| n.place() >= other.place()));
@@ -308,7 +345,7 @@ fn merged(own: Vec<Node>, mut others: Vec<Node>) -> Vec<Node> {
         nodes.extend_from_slice(&rest[..before]);
         rest = &rest[before..];
         if rest.first().is_none_or(|n| n.place() != other.place()) {
-            nodes.push(other);
+            nodes.push(*other);
         }
     }
     nodes.extend_from_slice(rest);

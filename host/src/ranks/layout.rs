@@ -129,10 +129,13 @@ impl Layout {
     }
 
     /// One column of all that is here, where copies are 0.
-    pub fn column(&self, own: &[f64]) -> Vec<f64> {
+    pub fn column(&self, own: Vec<f64>) -> Vec<f64> {
+        if own.len() == self.count {
+            return own;
+        }
         let mut all = Vec::with_capacity(self.count);
         all.resize(self.own.start as usize, 0.0);
-        push_each(&mut all, own, |x| *x);
+        push_each(&mut all, &own, |x| *x);
         all.resize(self.count, 0.0);
         all
     }

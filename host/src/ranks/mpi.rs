@@ -8,8 +8,8 @@ use super::comm::{Comm, Tag, Traffic};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// The environment variable that names the library's file.
 pub const VARIABLE: &str = "PAIRFORGE_MPI";
@@ -56,7 +56,8 @@ type AllToAll = unsafe extern "C" fn(*const c_void, c_int, Handle, *mut c_void, 
 /// A message on its way, whose bytes must stay where they are.
 struct Sent {
     request: Handle,
-    _bytes: Vec<u8>,
+    /// All of the message, of which it may be a piece.
+    _bytes: Arc<Vec<u8>>,
 }
 
 /// This process as a rank of MPI, until it is dropped.
@@ -242,22 +243,20 @@ impl Comm for Mpi {
         self.settle();
         self.messages.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        let post = |piece: Vec<u8>| {
+        let bytes = Arc::new(bytes);
+        let post = |piece: &[u8]| {
             let mut request = null_mut();
             let (place, count) = (piece.as_ptr().cast(), piece.len() as c_int);
             // SAFETY: the bytes are kept until the request is done.
             check(unsafe {
                 (self.functions.isend)(place, count, self.byte, to as c_int, tag as c_int, self.world, &mut request)
             })?;
-            let sent = Sent { request, _bytes: piece };
+            let sent = Sent { request, _bytes: bytes.clone() };
             self.sent.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(sent);
             Ok(())
         };
-        if bytes.len() < PIECE {
-            return post(bytes);
-        }
-        bytes.chunks(PIECE).try_for_each(|piece| post(piece.to_vec()))?;
-        if bytes.len().is_multiple_of(PIECE) { post(Vec::new()) } else { Ok(()) }
+        bytes.chunks(PIECE).try_for_each(&post)?;
+        if bytes.len().is_multiple_of(PIECE) { post(&[]) } else { Ok(()) }
     }
 
     fn receive(&self, from: usize, tag: Tag) -> Result<Vec<u8>, RankError> {

@@ -19,6 +19,9 @@ pub const END: u64 = 1 << (3 * MAX_LEVEL);
 const SAMPLES: usize = 256;
 const LOOKED_AT: usize = 1 << 15;
 
+/// Samples on either side of a cut that tell how dense keys are there.
+const AROUND: usize = 2;
+
 /// How many bits of a key lie below a cell's level.
 pub fn below(level: u32) -> u32 {
     3 * (MAX_LEVEL - level)
@@ -186,15 +189,27 @@ pub fn cuts_by_count(comm: &dyn Comm, keys: &Keys) -> Result<Vec<u64>, RankError
     samples.sort_unstable();
     let total: u64 = samples.iter().map(|s| s[1]).sum();
     let (mut cuts, mut sum) = (vec![0], 0);
-    for [key, weight] in samples {
+    for (k, [key, weight]) in samples.iter().enumerate() {
         while cuts.len() < comm.size() && sum as u128 * comm.size() as u128 >= total as u128 * cuts.len() as u128 {
-            cuts.push(key);
+            let before = cuts[cuts.len() - 1];
+            let stretch = samples[(k + AROUND).min(samples.len() - 1)][0] - samples[k.saturating_sub(AROUND)][0];
+            cuts.push(at_cell(*key, stretch).max(before));
         }
         sum += weight;
     }
     cuts.resize(comm.size(), END);
     cuts.push(END);
     Ok(cuts)
+}
+
+/// The beginning of a cell that is near a key and small beside a stretch of keys around it. Most leaves are smaller than that: none
+/// then has to be brought together behind such a cut.
+fn at_cell(key: u64, stretch: u64) -> u64 {
+    /// A cell has up to one part of so many.
+    const PART: u64 = 16;
+    let bits = (stretch / PART).checked_ilog2().unwrap_or(0) / 3 * 3;
+    let half = 1 << bits >> 1;
+    (key + half) >> bits << bits
 }
 
 /// Shares of leaves in a row such that the busiest rank has as little work as whole leaves allow: the first leaf of each rank, and the
@@ -308,6 +323,17 @@ fn leaf_start(all: &[Summary], me: usize, key: u64, leaf: usize) -> u64 {
 mod tests {
     use super::*;
     use crate::data::random::Random;
+
+    #[test]
+    fn first_cuts_are_at_cells_that_are_small_beside_what_is_around_them() {
+        for (key, stretch) in
+            [(0o7_654_321, 0o200_000), (0o7_777_777, 0o1_000), (5, 0), (5, 15), (0, END), (END - 1, END)]
+        {
+            let cut = at_cell(key, stretch);
+            let edge = if cut == 0 { END } else { 1 << (cut.trailing_zeros() / 3 * 3) };
+            assert!(cut.abs_diff(key) * 32 <= stretch && edge > stretch / 128, "{key:o} {stretch:o} {cut:o}");
+        }
+    }
 
     #[test]
     fn the_busiest_rank_has_as_little_as_whole_leaves_allow() {

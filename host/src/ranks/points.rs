@@ -1,14 +1,16 @@
 //! Particles of a rank with what they carry: sorted by Morton key, sent to the ranks that own them, and results sent back.
 
 use super::RankError;
-use super::bytes::{Number, Reader, Writer, push_each};
-use super::comm::{Comm, Tag, exchange};
+use super::bytes::{self, Number, Reader, Writer};
+use super::comm::{Comm, Tag, exchange, gather_u64};
+use super::records::{Arrived, Items, Ranges, Records};
 use crate::data::particles::Columns;
+use crate::data::parts;
 use crate::tree::boxmap::BoxMap;
 use crate::tree::{self, sorted_keys};
 use rayon::prelude::*;
+use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Points in Morton order; those of one place in the order of the input.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,7 +27,8 @@ impl Points {
     pub fn sorted(columns: &[&[f64]], map: &BoxMap, first: u32) -> Points {
         let (keys, order) = sorted_keys([columns[0], columns[1], columns[2]], map);
         let home = order.iter().map(|k| first + k).collect();
-        Points { keys, columns: columns.iter().map(|column| permuted(column, &order)).collect(), home }
+        let permuted = |column: &&[f64]| order.par_iter().map(|k| column[*k as usize]).collect();
+        Points { keys, columns: columns.iter().map(permuted).collect(), home }
     }
 
     pub fn len(&self) -> usize {
@@ -44,24 +47,45 @@ impl Points {
     /// `cuts` has where each rank's range begins and where the last one ends.
     pub fn shared_out(comm: &dyn Comm, stretch: &Stretch, map: &BoxMap, cuts: &[u64]) -> Result<Points, RankError> {
         let Stretch { columns, keys, first } = stretch;
-        let inner = &cuts[1..cuts.len() - 1];
-        let places = places_by_rank(keys, comm.size(), |key| inner.partition_point(|cut| cut <= key));
-        let ways = Ways::new(comm, Tag::Points, &places)?;
-        // Ranks hold the input in its order, so that points of one place are still in it. Columns travel one after the other and come
-        // into one room, since fresh memory takes longer than what is written to it.
-        let (mut homes, mut whole, mut room) = (Vec::new(), Vec::new(), Vec::new());
-        ways.join(&mut homes, |k| first + k)?;
-        ways.join(&mut whole, |k| keys[k as usize])?;
-        let (keys, order) = tree::by_key(&whole);
-        drop(whole);
-        let home = order.par_iter().map(|k| homes[*k as usize]).collect();
-        let mut sorted = Points { keys, columns: Vec::new(), home };
-        for column in columns {
-            ways.join(&mut room, |k| column[k as usize])?;
-            sorted.columns.push(permuted(&room, &order));
-        }
+        let total = gather_u64(comm, &[keys.len() as u64])?.iter().map(|one| one[0]).sum();
+        let ranges = Ranges::new(cuts, total);
+        let arrived = Records { by: keys, first: Some(*first), columns }.share_out(comm, Tag::Points, &ranges)?;
+        let mut sorted = Points::of_buckets(&arrived, columns.len(), |bucket| ranges.least(comm.rank(), bucket));
         sorted.order_within_keys(map);
         Ok(sorted)
+    }
+
+    /// Sorts what has arrived bucket by bucket: ranks hold the input in its order, so that points of one key are still in it. Of each
+    /// bucket the least key is known, and the bits in which others differ from it.
+    fn of_buckets(arrived: &Arrived, columns: usize, least: impl Fn(usize) -> (u64, u32) + Sync) -> Points {
+        let counts = arrived.counts();
+        let mut points = Points::empty(columns);
+        // Some more may come from other ranks when cuts move.
+        let count: usize = counts.iter().sum();
+        let room = count + count / 32;
+        points.keys.reserve_exact(room);
+        points.home.reserve_exact(room);
+        points.columns.iter_mut().for_each(|column| column.reserve_exact(room));
+        let both = parts(&mut points.keys, &counts).zip(parts(&mut points.home, &counts));
+        let mut rooms: Vec<Room> =
+            both.map(|(keys, home)| Room { keys, home, columns: Vec::with_capacity(columns) }).collect();
+        for column in &mut points.columns {
+            rooms.iter_mut().zip(parts(column, &counts)).for_each(|(room, part)| room.columns.push(part));
+        }
+        rooms.into_par_iter().enumerate().for_each_init(
+            Default::default,
+            |(bytes, sorter): &mut (Vec<u8>, Sorter), (bucket, room)| {
+                let (items, (least, below)) = (arrived.bucket(bucket, bytes), least(bucket));
+                room.write(items, sorter.sort(items, least, below));
+            },
+        );
+        // SAFETY: every part was written, of so many in all.
+        unsafe {
+            points.keys.set_len(count);
+            points.home.set_len(count);
+            points.columns.iter_mut().for_each(|column| column.set_len(count));
+        }
+        points
     }
 
     /// Brings points of one key, which are in the order of the input, into that of their grid.
@@ -101,11 +125,17 @@ impl Points {
         for (from, bytes) in exchange(comm, Tag::Points, out)? {
             if from < comm.rank() { &mut before } else { &mut behind }.append(&bytes)?;
         }
-        around(&mut self.keys, &own, before.keys, behind.keys);
-        around(&mut self.home, &own, before.home, behind.home);
         let others = before.columns.into_par_iter().zip(behind.columns);
-        let all = self.columns.par_iter_mut().zip(others);
-        all.for_each(|(column, (before, behind))| around(column, &own, before, behind));
+        let columns = self.columns.par_iter_mut().zip(others);
+        rayon::join(
+            || {
+                rayon::join(
+                    || around(&mut self.keys, &own, before.keys, behind.keys),
+                    || around(&mut self.home, &own, before.home, behind.home),
+                )
+            },
+            || columns.for_each(|(column, (before, behind))| around(column, &own, before, behind)),
+        );
         Ok(self)
     }
 
@@ -124,27 +154,88 @@ impl Points {
     /// Sends columns of results to where the points come from. `starts` has the index of the input at which each rank's stretch
     /// begins, and where the last one ends.
     pub fn returned(&self, comm: &dyn Comm, columns: &[&[f64]], starts: &[u64]) -> Result<Vec<Vec<f64>>, RankError> {
-        let places =
-            places_by_rank(&self.home, comm.size(), |home| starts.partition_point(|start| *start <= *home as u64) - 1);
-        let ways = Ways::new(comm, Tag::Results, &places)?;
-        let first = starts[comm.rank()];
-        let count = (starts[comm.rank() + 1] - first) as usize;
-        let (mut homes, mut room) = (Vec::new(), Vec::new());
-        ways.others(&mut homes, |k| self.home[k as usize])?;
-        // For each place of the stretch where its results are: among all of the rank or, behind these, among those that come.
-        let own = self.len() as u32;
-        let from: Vec<AtomicU32> = (0..count).into_par_iter().map(|_| AtomicU32::new(0)).collect();
-        let set = |home: u32, k: u32| from[(home as u64 - first) as usize].store(k, Relaxed);
-        places[comm.rank()].par_iter().for_each(|k| set(self.home[*k as usize], *k));
-        homes.par_iter().enumerate().for_each(|(k, home)| set(*home, own + k as u32));
-        let mut found = Vec::with_capacity(columns.len());
-        for column in columns {
-            room.clear();
-            push_each(&mut room, column, |x| *x);
-            ways.others(&mut room, |k| column[k as usize])?;
-            found.push(from.par_iter().map(|k| room[k.load(Relaxed) as usize]).collect());
+        let ranges = Ranges::new(starts, starts[comm.size()]);
+        let records = Records { by: &self.home, first: None, columns };
+        let arrived = records.share_out(comm, Tag::Results, &ranges)?;
+        let [first, end] = [starts[comm.rank()], starts[comm.rank() + 1]];
+        let least = |bucket: usize| ranges.least(comm.rank(), bucket).0.min(end);
+        let counts: Vec<usize> = (0..ranges.buckets()).map(|b| (least(b + 1) - least(b)) as usize).collect();
+        if arrived.counts() != counts {
+            return Err(bytes::cut());
         }
+        let mut found = vec![Vec::new(); columns.len()];
+        let mut rooms: Vec<Vec<_>> = counts.iter().map(|_| Vec::with_capacity(columns.len())).collect();
+        for column in &mut found {
+            rooms.iter_mut().zip(parts(column, &counts)).for_each(|(room, part)| room.push(part));
+        }
+        rooms.into_par_iter().enumerate().for_each_init(Vec::new, |bytes, (bucket, columns)| {
+            let (items, least) = (arrived.bucket(bucket, bytes), least(bucket));
+            for (c, column) in columns.into_iter().enumerate() {
+                column.fill(MaybeUninit::new(0.0));
+                for k in 0..items.len() {
+                    let home = items.number::<4, u32>(k, 0) as u64;
+                    column[(home - least) as usize] = MaybeUninit::new(items.number(k, 4 + 8 * c));
+                }
+            }
+        });
+        // SAFETY: every part was filled, of so many in all.
+        found.iter_mut().for_each(|column| unsafe { column.set_len((end - first) as usize) });
         Ok(found)
+    }
+}
+
+/// Room for the points of a bucket.
+struct Room<'a> {
+    keys: &'a mut [MaybeUninit<u64>],
+    home: &'a mut [MaybeUninit<u32>],
+    columns: Vec<&'a mut [MaybeUninit<f64>]>,
+}
+
+/// Points of a bucket that a thread writes at a time.
+const TASK: usize = 1 << 15;
+
+impl Room<'_> {
+    /// Writes items in an order.
+    fn write(self, items: Items, order: &[u64]) {
+        fn column<const N: usize, T: Number<N>>(to: &mut [MaybeUninit<T>], items: Items, order: &[u64], at: usize) {
+            to.par_chunks_mut(TASK).zip(order.par_chunks(TASK)).for_each(|(to, order)| {
+                let places = to.iter_mut().zip(order);
+                places.for_each(|(to, k)| *to = MaybeUninit::new(items.number(*k as usize, at)));
+            });
+        }
+        column(self.keys, items, order, 0);
+        column(self.home, items, order, 8);
+        self.columns.into_iter().enumerate().for_each(|(c, to)| column(to, items, order, 12 + 8 * c));
+    }
+}
+
+/// Sorts buckets one after the other, in the same room.
+#[derive(Default)]
+struct Sorter {
+    packed: Vec<u64>,
+    room: Vec<u64>,
+}
+
+impl Sorter {
+    /// The items of a bucket in the order of their keys, equal ones as they stand. Keys are up to 2^below above the least one.
+    fn sort(&mut self, items: Items, least: u64, below: u32) -> &[u64] {
+        /// Bits of the places of a bucket that one thread sorts.
+        const MOST: u32 = 16;
+        let (count, place) = (items.len() as u64, u64::BITS - below);
+        let key = |k: u64| items.number::<8, u64>(k as usize, 0);
+        self.packed.clear();
+        if count > 1 << place.min(MOST) {
+            let keys: Vec<u64> = (0..count).map(key).collect();
+            self.packed.extend(tree::by_key(&keys).1.into_iter().map(u64::from));
+        } else {
+            // What the keys differ in, and the place, as one number.
+            let packed = |k: u64| key(k).wrapping_sub(least).checked_shl(place).unwrap_or(0) | k;
+            self.packed.extend((0..count).map(packed));
+            tree::sort_spread(&mut self.packed, &mut self.room);
+            let mask = (1 << place.min(MOST)) - 1;
+            self.packed.iter_mut().for_each(|packed| *packed &= mask);
+        }
+        &self.packed
     }
 }
 
@@ -163,101 +254,9 @@ impl<'a> Stretch<'a> {
     }
 }
 
-/// For each rank the places of what is its.
-fn places_by_rank<T: Sync>(all: &[T], ranks: usize, rank: impl Fn(&T) -> usize + Sync) -> Vec<Vec<u32>> {
-    let chunk = (all.len() / 64).max(1 << 12);
-    let count = |some: &[T]| {
-        let mut counts = vec![0; ranks];
-        some.iter().for_each(|one| counts[rank(one)] += 1);
-        counts
-    };
-    let counts: Vec<Vec<usize>> = all.par_chunks(chunk).map(count).collect();
-    let of_rank = |rank: usize| vec![0; counts.iter().map(|of| of[rank]).sum()];
-    let mut places: Vec<Vec<u32>> = (0..ranks).map(of_rank).collect();
-    // What each chunk writes.
-    let mut parts: Vec<Vec<&mut [u32]>> = counts.iter().map(|_| Vec::with_capacity(ranks)).collect();
-    for (rank, mut rest) in places.iter_mut().map(|places| &mut places[..]).enumerate() {
-        for (part, counts) in parts.iter_mut().zip(&counts) {
-            part.push(rest.split_off_mut(..counts[rank]).expect("the counts are those of the places"));
-        }
-    }
-    all.par_chunks(chunk).zip(parts).enumerate().for_each(|(c, (some, mut part))| {
-        let mut next = vec![0; ranks];
-        for (k, one) in some.iter().enumerate() {
-            let rank = rank(one);
-            part[rank][next[rank]] = (c * chunk + k) as u32;
-            next[rank] += 1;
-        }
-    });
-    places
-}
-
-/// Which points go where, and how many come from each rank.
-struct Ways<'a> {
-    comm: &'a dyn Comm,
-    tag: Tag,
-    places: &'a [Vec<u32>],
-    counts: Vec<u64>,
-}
-
-impl<'a> Ways<'a> {
-    /// Tells the others how many points come.
-    fn new(comm: &'a dyn Comm, tag: Tag, places: &'a [Vec<u32>]) -> Result<Ways<'a>, RankError> {
-        let lengths: Vec<u64> = places.iter().map(|places| places.len() as u64).collect();
-        Ok(Ways { comm, tag, places, counts: comm.counts(&lengths)? })
-    }
-
-    /// Sends a number for each point to its rank, and puts what comes from all ranks into `room`, in the order of ranks.
-    fn join<const N: usize, T: Number<N>>(
-        &self,
-        room: &mut Vec<T>,
-        of: impl Fn(u32) -> T + Sync,
-    ) -> Result<(), RankError> {
-        room.clear();
-        self.exchange(room, of, true)
-    }
-
-    /// The same without the rank's own points, behind what is there.
-    fn others<const N: usize, T: Number<N>>(
-        &self,
-        room: &mut Vec<T>,
-        of: impl Fn(u32) -> T + Sync,
-    ) -> Result<(), RankError> {
-        self.exchange(room, of, false)
-    }
-
-    fn exchange<const N: usize, T: Number<N>>(
-        &self,
-        room: &mut Vec<T>,
-        of: impl Fn(u32) -> T + Sync,
-        with_own: bool,
-    ) -> Result<(), RankError> {
-        let Ways { comm, tag, places, counts } = self;
-        let is_other = |rank: usize| rank != comm.rank();
-        for (rank, places) in places.iter().enumerate().filter(|p| is_other(p.0) && !p.1.is_empty()) {
-            let mut bytes = Writer::default();
-            bytes.each(places, |k| of(*k));
-            comm.send(rank, *tag, bytes.take())?;
-        }
-        let is_wanted = |(rank, count): &(usize, &u64)| **count > 0 && (with_own || is_other(*rank));
-        room.reserve(counts.iter().enumerate().filter(is_wanted).map(|c| *c.1 as usize).sum());
-        for (rank, _) in counts.iter().enumerate().filter(is_wanted) {
-            match rank == comm.rank() {
-                true => push_each(room, &places[rank], |k| of(*k)),
-                false => Reader::new(&comm.receive(rank, *tag)?).behind(room)?,
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Keeps a part of a column, and puts others before and behind it.
 fn around<T>(column: &mut Vec<T>, own: &Range<usize>, before: Vec<T>, behind: Vec<T>) {
     column.truncate(own.end);
     column.splice(..own.start, before);
     column.extend(behind);
-}
-
-fn permuted(column: &[f64], order: &[u32]) -> Vec<f64> {
-    order.par_iter().map(|k| column[*k as usize]).collect()
 }

@@ -86,9 +86,9 @@ fn charges(comm: &dyn Comm, slice: &Slice, prepared: &Prepared) -> Result<Vec<Ch
         }
         let own = Charges::within(map, None, &set, &ends);
         let least = gather_f64(comm, &[own.least])?.iter().fold(f64::INFINITY, |least, one| least.min(one[0]));
-        let column = |own: &[f64]| local.layout.column(own);
-        let dipoles = own.dipoles.as_ref().map(|p| p.each_ref().map(|p| column(p)));
-        Ok(Charges { scaled: column(&own.scaled), dipoles, exponent: own.exponent, least })
+        let column = |own: Vec<f64>| local.layout.column(own);
+        let Charges { scaled, dipoles, exponent, .. } = own;
+        Ok(Charges { scaled: column(scaled), dipoles: dipoles.map(|p| p.map(column)), exponent, least })
     };
     own_sets(slice, &settled.sources.columns).into_iter().map(one).collect()
 }

@@ -1,7 +1,7 @@
 //! What travels while the stages run: copies of particles, multipoles of shared cells on their way up, and those that others need.
 
 use super::RankError;
-use super::bytes::{Reader, Writer};
+use super::bytes::{Reader, Writer, cut};
 use super::comm::{Comm, Tag};
 use super::demand::Side;
 use super::prepare::Prepared;
@@ -49,15 +49,9 @@ pub fn take_copies(
         let mut bytes = Reader::new(&bytes);
         let place = |of: &(u32, u32)| prepared.local.layout.place(of.0).expect("what is asked for has a place");
         let places: Vec<u32> = side.copies.iter().map(place).collect();
-        let cut = |column: Vec<f64>| {
-            let mut at = 0;
-            let one = |s: &(u32, u32)| {
-                at += s.1 as usize;
-                column[at - s.1 as usize..at].to_vec()
-            };
-            side.copies.iter().map(one).collect::<Vec<Vec<f64>>>()
-        };
-        let at = [bytes.f64s()?, bytes.f64s()?, bytes.f64s()?];
+        let count: usize = side.copies.iter().map(|s| s.1 as usize).sum();
+        let mut next = || bytes.f64s().and_then(|column| if column.len() == count { Ok(column) } else { Err(cut()) });
+        let at = [next()?, next()?, next()?];
         tree.sources.put(
             at.each_ref().map(|column| &column[..]),
             &map,
@@ -65,8 +59,12 @@ pub fn take_copies(
         );
         for own in charges.iter_mut() {
             for column in std::iter::once(&mut own.scaled).chain(own.dipoles.iter_mut().flatten()) {
-                for (at, part) in places.iter().zip(cut(bytes.f64s()?)) {
-                    column[*at as usize..*at as usize + part.len()].copy_from_slice(&part);
+                let found = next()?;
+                let mut rest = &found[..];
+                for (at, (_, count)) in places.iter().zip(&side.copies) {
+                    let (part, behind) = rest.split_at(*count as usize);
+                    column[*at as usize..][..part.len()].copy_from_slice(part);
+                    rest = behind;
                 }
             }
         }

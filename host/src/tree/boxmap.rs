@@ -174,15 +174,17 @@ fastest! {
 fn some_ends_body<const FMA: bool>(column: &[f64], ends: &mut [f64; 2]) {
     // Lanes of their own, so that no comparison waits for the last one.
     let (mut low, mut high) = ([ends[0]; 16], [ends[1]; 16]);
-    let mut take = |k: usize, x: f64| {
-        low[k] = if x < low[k] { x } else { low[k] };
-        high[k] = if x > high[k] { x } else { high[k] };
-    };
     let (chunks, rest) = column.as_chunks::<16>();
     for chunk in chunks {
-        (0..16).for_each(|k| take(k, chunk[k]));
+        for ((low, high), x) in low.iter_mut().zip(&mut high).zip(chunk) {
+            *low = if x < low { *x } else { *low };
+            *high = if x > high { *x } else { *high };
+        }
     }
-    rest.iter().for_each(|x| take(0, *x));
+    for x in rest {
+        low[0] = if *x < low[0] { *x } else { low[0] };
+        high[0] = if *x > high[0] { *x } else { high[0] };
+    }
     *ends = [low.into_iter().fold(f64::INFINITY, f64::min), high.into_iter().fold(f64::NEG_INFINITY, f64::max)];
 }
 

@@ -206,7 +206,7 @@ impl Buckets {
 }
 
 /// Sorts numbers that are mostly spread over all of their range: first by their upper bits, then the few that share these.
-fn sort_spread(numbers: &mut Vec<u64>, room: &mut Vec<u64>) {
+pub(crate) fn sort_spread(numbers: &mut Vec<u64>, room: &mut Vec<u64>) {
     const DIGITS: usize = 1 << 8;
     if numbers.len() < DIGITS / 4 {
         return numbers.sort_unstable();

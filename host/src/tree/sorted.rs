@@ -107,7 +107,9 @@ impl Sorted {
 
     /// Counts twins among these points themselves.
     pub(super) fn count_twins(&mut self) {
-        let mut twins = vec![1; self.len()];
+        /// Points of a task.
+        const TWINS: usize = 1 << 16;
+        let mut twins: Vec<u32> = rayon::iter::repeat_n(1, self.len()).with_min_len(TWINS).collect();
         for group in sort::runs(&self.grid) {
             let mut members: Vec<usize> = group.collect();
             members.sort_unstable_by_key(|k| self.key(*k));

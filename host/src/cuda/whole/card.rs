@@ -72,12 +72,21 @@ pub trait Card: Sync + Sized {
 
     /// Fetches a part to a column of its own.
     fn column<T: Plain>(&self, from: &Self::Memory<T>, part: Range<usize>) -> Result<Vec<T>, CudaError> {
-        // Filling it with zeros first, by one thread, may take as long as the rest.
-        let mut column = Vec::with_capacity(part.len());
-        self.read_pieces(from, part, &mut |_, piece| {
-            column.par_extend(piece.par_iter().with_min_len(1 << 15).copied())
-        })?;
+        let mut column = Vec::new();
+        self.append(from, part, &mut column)?;
         Ok(column)
+    }
+
+    /// Fetches a part to the end of a column.
+    fn append<T: Plain>(
+        &self,
+        from: &Self::Memory<T>,
+        part: Range<usize>,
+        column: &mut Vec<T>,
+    ) -> Result<(), CudaError> {
+        // Filling it with zeros first, by one thread, may take as long as the rest.
+        column.reserve(part.len());
+        self.read_pieces(from, part, &mut |_, piece| column.par_extend(piece.par_iter().with_min_len(1 << 15).copied()))
     }
 
     /// Numbers sent to new room.

@@ -75,7 +75,7 @@ unsafe fn sums_at<V: Vector, const DIPOLES: bool, const HESSIAN: bool>(
         };
         target.add::<DIPOLES, HESSIAN, false>(sources, carried, 0..guarded.start);
         let close = target.add::<DIPOLES, HESSIAN, true>(sources, carried, guarded.clone());
-        target.add::<DIPOLES, HESSIAN, false>(sources, carried, guarded.end..sources.columns[0].len());
+        target.add::<DIPOLES, HESSIAN, false>(sources, carried, guarded.end..sources.mutual.end);
         All { values: std::array::from_fn(|a| target.total[a].sum()), close }
     }
 }

@@ -8,7 +8,7 @@
 //! divided by the charges at last. Else each end has products of its own.
 
 use super::sources::{LANES, Line, Sources, flat_ref};
-use super::sums::{Charges, Group, Squares, Sums, add_forces, add_pairs, inverse_distance, part, scales};
+use super::sums::{Charges, Group, Squares, Sums, add_forces, add_pairs, inverse_distance, part};
 use crate::arith::lanes::Real;
 use crate::arith::vector::{Vector, vectorised};
 use std::array::from_fn as array;
@@ -48,13 +48,15 @@ pub(super) struct Back<T> {
 }
 
 impl<T: Real> Back<T> {
-    /// Takes zeros for the sources of a leaf.
-    pub fn clear(&mut self, sources: &Sources<T>, sets: usize) {
+    /// Takes room for the sources of a leaf.
+    pub fn make_room(&mut self, sources: &Sources<T>, sets: usize) {
         let zero = Line([T::default(); LANES]);
         // One more line, so that whole vectors can be read from any place.
         self.length = sources.mutual.len() + 1;
-        self.lines.clear();
-        self.lines.resize(4 * sets * self.length, zero);
+        let needed = 4 * sets * self.length;
+        if self.lines.len() < needed {
+            self.lines.resize(needed, zero);
+        }
         self.close.clear();
         self.close.resize(sources.guarded_mutual.len(), zero);
     }
@@ -84,6 +86,10 @@ unsafe fn mutual_in<V: Vector>(leaf: &Leaf<V::Item>, back: &mut Back<V::Item>, s
             let is_two = is_wide && set + 1 < leaf.charges.len() && has_large_charges::<V>(leaf, set + 1) == is_large;
             let count = if is_two { 2 } else { 1 };
             let (back, rest) = lines.split_at_mut(4 * count * *length);
+            // The first targets write their sums where they have the vectors for it.
+            if !(V::LANES >= 16 && count == 1 && leaf.targets.len() >= 3) {
+                back.fill(Line([V::Item::default(); LANES]));
+            }
             // Sets have the same places, which are counted once.
             let close = if set == 0 { &mut close[..] } else { &mut [] };
             let mut task = Task { leaf, back, length: *length, close, done: 0, set };
@@ -106,16 +112,23 @@ unsafe fn has_large_charges<V: Vector>(leaf: &Leaf<V::Item>, set: usize) -> bool
     let least = V::Item::of(LEAST_SQUARE);
     // SAFETY: as for the caller.
     unsafe {
-        let mut below = 0;
-        for line in sources.mutual.clone() {
+        let last = sources.mutual.end - 1;
+        let (one, least_squares) = (V::splat(V::Item::ONE), V::splat(least));
+        // 1 where all of a lane are large; the last line is filled up with others.
+        let (mut all, mut below) = (one, 0);
+        for line in sources.mutual.start..last {
             for first in (0..LANES).step_by(V::LANES) {
                 let q = part::<V>(leaf.charges[set], line, first);
-                below += q.where_from(q.mul(q), V::splat(least)).1;
+                (all, _) = all.where_from(q.mul(q), least_squares);
             }
+        }
+        for first in (0..LANES).step_by(V::LANES) {
+            let q = part::<V>(leaf.charges[set], last, first);
+            below += q.where_from(q.mul(q), least_squares).1;
         }
         let filling = sources.mutual.len() * LANES - sources.mutual_count;
         let own = &carried[set * targets.len()..(set + 1) * targets.len()];
-        below as usize == filling && own.iter().all(|q| *q * *q >= least)
+        all.where_from(all, one).1 == 0 && below as usize == filling && own.iter().all(|q| *q * *q >= least)
     }
 }
 
@@ -185,12 +198,17 @@ impl<T: Real> Task<'_, T> {
                 }
                 let mut both = Both { group, carried: splats, back: &mut *self.back, length: self.length };
                 let mut first = sources.mutual.start;
+                // Nothing stands there yet.
+                let is_first = V::LANES >= 16 && N == 3 && self.done == 0;
                 for (k, line) in sources.guarded_mutual.iter().enumerate() {
-                    both.add_all::<FORCES>(sources, charges, first..*line);
+                    both.add_all::<FORCES>(sources, charges, first..*line, is_first);
+                    if is_first {
+                        both.clear(line - sources.mutual.start);
+                    }
                     both.add::<true, FORCES>(sources, charges, *line..line + 1, self.close.get_mut(k));
                     first = line + 1;
                 }
-                both.add_all::<FORCES>(sources, charges, first..sources.mutual.end);
+                both.add_all::<FORCES>(sources, charges, first..sources.mutual.end, is_first);
                 if FORCES {
                     for k in 0..N {
                         for s in 0..K {
@@ -248,18 +266,26 @@ impl<V: Vector, const N: usize> Begun<V, N> {
 }
 
 impl<V: Vector, const N: usize, const K: usize> Both<'_, V, N, K> {
-    /// Adds lines of which none is guarded.
+    /// Puts 0 in a line of sums at sources.
+    fn clear(&mut self, line: usize) {
+        let zero = Line([V::Item::default(); LANES]);
+        (0..4 * K).for_each(|column| self.back[column * self.length + line] = zero);
+    }
+
+    /// Adds lines of which none is guarded. If `is_first`, nothing stands in the sums at their sources.
     #[inline(always)]
     unsafe fn add_all<const FORCES: bool>(
         &mut self,
         sources: &Sources<V::Item>,
         charges: [Charges<V::Item>; K],
         lines: Range<usize>,
+        is_first: bool,
     ) {
         // SAFETY: as for the caller.
         unsafe {
             match V::REGISTERS >= 32 {
-                true => self.add_ahead::<FORCES>(sources, charges, lines),
+                true if V::LANES >= 16 && N == 3 && is_first => self.add_ahead::<FORCES, true>(sources, charges, lines),
+                true => self.add_ahead::<FORCES, false>(sources, charges, lines),
                 false => self.add::<false, FORCES>(sources, charges, lines, None),
             }
         }
@@ -269,7 +295,7 @@ impl<V: Vector, const N: usize, const K: usize> Both<'_, V, N, K> {
     /// waits for the one before, and a machine looks only so far ahead for others to do meanwhile.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "a closure would not have the instructions of the vector")]
-    unsafe fn add_ahead<const FORCES: bool>(
+    unsafe fn add_ahead<const FORCES: bool, const FIRST: bool>(
         &mut self,
         sources: &Sources<V::Item>,
         charges: [Charges<V::Item>; K],
@@ -292,16 +318,18 @@ impl<V: Vector, const N: usize, const K: usize> Both<'_, V, N, K> {
         let carried = self.carried;
         // SAFETY: as for the caller; all columns have these lines.
         unsafe {
-            let last = lines.len() * LANES - V::LANES;
+            let (last, zero) = (lines.len() * LANES - V::LANES, V::splat(V::Item::default()));
             let (mut now, mut at_now) = (Begun::new([x, y, z], 0, &at, eps), 0);
             loop {
                 let at_next = if at_now < last { at_now + V::LANES } else { last };
                 let next = Begun::new([x, y, z], at_next, &at, eps);
-                let (mut q, mut given) = ([eps; K], [[eps; 4]; K]);
+                let (mut q, mut given) = ([eps; K], [[zero; 4]; K]);
                 for s in 0..K {
                     q[s] = V::read(charges[s].add(at_now));
                     for a in 0..4 {
-                        given[s][a] = V::read(back[s][a].add(at_now));
+                        if !FIRST {
+                            given[s][a] = V::read(back[s][a].add(at_now));
+                        }
                     }
                 }
                 for k in 0..N {
@@ -417,69 +445,6 @@ unsafe fn count_close<V: Vector>(d: [V; 3], least: V, count: &mut [V::Item]) {
         let one = V::splat(V::Item::ONE);
         let (others, _) = one.where_from(r2, least);
         V::load(count).add(one.sub(others)).store(count);
-    }
-}
-
-/// A stretch of a [`Back`], and where it is to be added.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Piece {
-    pub from: usize,
-    pub count: usize,
-    pub to: usize,
-}
-
-vectorised! {
-    /// Adds pieces of what a leaf gives, in units of `unit` and its square, to potentials and gradients. A column has so many
-    /// numbers behind each place that whole vectors can be read and written there.
-    pub(super) fn add_back<T>(back: &[&[T]], unit: T, pieces: &[Piece], to: &mut [Vec<T>]) = add_back_in
-}
-
-#[inline(always)]
-unsafe fn add_back_in<V: Vector>(back: &[&[V::Item]], unit: V::Item, pieces: &[Piece], to: &mut [Vec<V::Item>]) {
-    let scale = scales::<V>();
-    let slope = -(scale[1] * unit * unit);
-    // SAFETY: as for this function.
-    unsafe { add_pieces_in::<V>(back, [scale[0] * unit, slope, slope, slope], pieces, to) }
-}
-
-vectorised! {
-    /// Adds pieces of some columns, each times its factor, as [`add_back`] does.
-    pub(super) fn add_pieces<T>(from: &[&[T]], factors: [T; 4], pieces: &[Piece], to: &mut [Vec<T>]) = add_pieces_in
-}
-
-#[inline(always)]
-unsafe fn add_pieces_in<V: Vector>(
-    from: &[&[V::Item]],
-    factors: [V::Item; 4],
-    pieces: &[Piece],
-    to: &mut [Vec<V::Item>],
-) {
-    // SAFETY: as for this function.
-    unsafe {
-        let behind: [V::Item; LANES] = std::array::from_fn(|k| V::Item::of(-(k as f64)));
-        let (behind, zero) = (V::load(&behind), V::splat(V::Item::default()));
-        let (columns, _) = to.as_chunks_mut::<4>();
-        for (from, to) in from.as_chunks::<4>().0.iter().zip(columns) {
-            for piece in pieces {
-                // Pieces are short: one loop over all columns ends unforeseen less often than one for each.
-                let whole = piece.count - piece.count % V::LANES;
-                for k in (0..whole).step_by(V::LANES) {
-                    for a in 0..4 {
-                        let to = &mut to[a][piece.to + k..];
-                        V::load(&from[a][piece.from + k..]).mul_add(V::splat(factors[a]), V::load(to)).store(to);
-                    }
-                }
-                if whole < piece.count {
-                    // Lanes behind the last number get 0.
-                    let last = V::splat(V::Item::of((piece.count - whole - 1) as f64)).add(behind);
-                    for a in 0..4 {
-                        let to = &mut to[a][piece.to + whole..];
-                        let (rest, _) = V::load(&from[a][piece.from + whole..]).where_from(last, zero);
-                        rest.mul_add(V::splat(factors[a]), V::load(to)).store(to);
-                    }
-                }
-            }
-        }
     }
 }
 

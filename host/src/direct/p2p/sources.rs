@@ -1,10 +1,10 @@
 //! The sources of one leaf, in the leaf's own frame and in the order in which the sums take them.
 
 use super::is_f64;
-use super::sums;
-use crate::arith::lanes::{Real, fastest};
+use super::sums::{self, part};
+use crate::arith::lanes::Real;
 use crate::arith::scale::exponent;
-use crate::arith::vector::{Isa, Vector, Vectors};
+use crate::arith::vector::{self, Isa, Vector, Vectors, vectorised};
 use crate::direct::summation::LEAST;
 use crate::tree::charges::Charges;
 use crate::tree::lists::Direct;
@@ -23,7 +23,7 @@ pub(super) struct Line<T>(pub [T; LANES]);
 /// Sources gathered for one leaf, filled up with charges of 0 that lie far away.
 #[derive(Default)]
 pub(super) struct Sources<T> {
-    /// Coordinates and charges.
+    /// Coordinates and charges, up to the end of the mutual lines; there may be room behind.
     pub columns: [Vec<Line<T>>; 4],
     /// What else the sources carry: further charges, dipole moments.
     pub more: Vec<Vec<Line<T>>>,
@@ -71,10 +71,11 @@ impl Frame {
         if is_f64::<T>() { Frame { origin: [0.0; 3], unit: 1.0 } } else { Frame::of::<T>(tree, leaf) }
     }
 
-    /// The coordinates of a point, rounded as those of sources are.
-    pub fn place<T: Real>(&self, points: &Sorted, k: usize) -> [T; 3] {
-        let factor = 1.0 / self.unit;
-        std::array::from_fn(|a| T::of((points.scaled[a][k] - self.origin[a]) * factor))
+    /// The coordinates of points, rounded as those of sources are.
+    pub fn places<T: Real>(&self, points: &Sorted, all: impl Iterator<Item = usize>) -> impl Iterator<Item = [T; 3]> {
+        let (factor, origin, [x, y, z]) = (1.0 / self.unit, self.origin, &points.scaled);
+        let place = move |x: f64, a: usize| T::of((x - origin[a]) * factor);
+        all.map(move |k| [place(x[k], 0), place(y[k], 1), place(z[k], 2)])
     }
 }
 
@@ -107,10 +108,13 @@ impl<T: Vectors> Sources<T> {
         // Beyond all sources, and not so far that the powers of its distance leave the format.
         let far = T::of(3.0e4);
         // Whole vectors are written, the last of them into one more line.
-        self.columns.iter_mut().for_each(|c| c.resize(self.mutual.end + 1, Line([far; LANES])));
+        let lines = self.mutual.end + 1;
+        for column in self.columns.iter_mut().filter(|column| column.len() < lines) {
+            column.resize(lines, Line([far; LANES]));
+        }
         let [x, y, z] = &tree.sources.scaled;
         let from = Columns { columns: [x, y, z, &charges.scaled], origin: frame.origin, factor: 1.0 / frame.unit };
-        let mut to = self.columns.each_mut().map(|lines| flat(lines));
+        let mut to = self.columns.each_mut().map(|column| flat(&mut column[..lines]));
         convert(Isa::best(), &from, segments, &mut to);
         let mut at = segments.iter().map(|s| s.1 as usize).sum();
         for images in direct.images.chunk_by(|a, b| a.shift == b.shift) {
@@ -124,7 +128,6 @@ impl<T: Vectors> Sources<T> {
         to.iter_mut().zip(filling).for_each(|(to, filling)| to[count..first_mutual].fill(filling));
         convert(Isa::best(), &from, mutual, &mut to.each_mut().map(|to| &mut to[first_mutual..]));
         to.iter_mut().zip(filling).for_each(|(to, filling)| to[end..].fill(filling));
-        self.columns.iter_mut().for_each(|c| c.truncate(self.mutual.end));
         let own = tree.cells[leaf].sources();
         self.guarded = 0..0;
         // In a part of a larger problem, leaves of others act on own ones without their own sources.
@@ -140,7 +143,7 @@ impl<T: Vectors> Sources<T> {
 
     /// Takes what else the sources that act on a leaf carry, each column times a factor. To be called after [`Sources::gather`].
     pub fn gather_more(&mut self, acting: &Acting, from: &[(&[f64], f64)]) {
-        let (direct, lines, first_mutual) = (acting.direct, self.columns[0].len(), self.mutual.start * LANES);
+        let (direct, lines, first_mutual) = (acting.direct, self.mutual.end, self.mutual.start * LANES);
         self.more.resize_with(from.len(), Vec::new);
         for (to, (column, factor)) in self.more.iter_mut().zip(from) {
             to.clear();
@@ -177,10 +180,10 @@ impl<T: Vectors> Sources<T> {
         }
         // Somewhat more than the distance, for the rounding of differences.
         let more = T::of(1.01 * distance);
-        let [x, y, z, _] = &self.columns;
+        let [x, y, z, _] = self.columns.each_ref().map(|column| &column[..self.mutual.end]);
         let mut reaching = std::mem::take(&mut self.reaching);
         reaching.clear();
-        find_reaching([x, y, z], low.map(|x| x - more), high.map(|x| x + more), &mut reaching);
+        find_reaching::<T>(Isa::best(), [x, y, z], low.map(|x| x - more), high.map(|x| x + more), &mut reaching);
         let (own, lines) = (self.guarded.clone(), self.mutual.start);
         for line in reaching.iter().rev().filter(|line| **line < own.start) {
             self.guarded.start -= 1;
@@ -288,29 +291,87 @@ unsafe fn convert_in<V: Vector>(from: &Columns, segments: &[(u32, u32)], to: &mu
     }
 }
 
-fastest! {
+vectorised! {
     /// The lines with a point in the box from `low` to `high`.
-    fn find_reaching<T>(
-        columns: [&Vec<Line<T>>; 3], low: [T; 3], high: [T; 3], found: &mut Vec<usize>,
-    ) = find_reaching_body
+    fn find_reaching<T>(columns: [&[Line<T>]; 3], low: [T; 3], high: [T; 3], found: &mut Vec<usize>) = find_reaching_in
 }
 
 #[inline(always)]
-fn find_reaching_body<T: Real, const FMA: bool>(
-    columns: [&Vec<Line<T>>; 3],
-    low: [T; 3],
-    high: [T; 3],
+#[allow(clippy::needless_range_loop, reason = "a closure would not have the instructions of the vector")]
+unsafe fn find_reaching_in<V: Vector>(
+    columns: [&[Line<V::Item>]; 3],
+    low: [V::Item; 3],
+    high: [V::Item; 3],
     found: &mut Vec<usize>,
 ) {
-    for (k, ((x, y), z)) in columns[0].iter().zip(columns[1]).zip(columns[2]).enumerate() {
-        let mut inside = [true; LANES];
-        for (a, line) in [x, y, z].into_iter().enumerate() {
-            for (inside, x) in inside.iter_mut().zip(&line.0) {
-                *inside &= (*x >= low[a]) & (*x <= high[a]);
+    let [x, y, z] = columns;
+    let lines = x.len();
+    // Cut once, so that no place is checked in the loop.
+    let columns = [x, &y[..lines], &z[..lines]];
+    // SAFETY: as for this function.
+    unsafe {
+        let (mut least, mut most) = ([V::splat(low[0]); 3], [V::splat(high[0]); 3]);
+        for a in 1..3 {
+            (least[a], most[a]) = (V::splat(low[a]), V::splat(high[a]));
+        }
+        for line in 0..lines {
+            for first in (0..LANES).step_by(V::LANES) {
+                let [x, y, z] = columns;
+                let at = [part::<V>(x, line, first), part::<V>(y, line, first), part::<V>(z, line, first)];
+                if V::is_any_between(at, least, most) {
+                    found.push(line);
+                    break;
+                }
             }
         }
-        if inside.iter().fold(false, |any, x| any | x) {
-            found.push(k);
+    }
+}
+
+/// Asks for what [`Sources::gather`] takes of the segments of `next` to be brought into the cache, but for that of `now`, which
+/// are there. Both ascend.
+pub(super) fn prefetch(tree: &Tree, charges: &Charges, now: &[(u32, u32)], next: &[(u32, u32)]) {
+    let [x, y, z] = &tree.sources.scaled;
+    let mut ask = |first: u32, end: u32| {
+        let range = first as usize..end as usize;
+        [x, y, z, &charges.scaled].into_iter().for_each(|column| vector::prefetch(&column[range.clone()]));
+    };
+    apart(now, next, &mut ask);
+}
+
+/// Takes the stretches (first, end) of `next` that `now` has not.
+fn apart(mut now: &[(u32, u32)], next: &[(u32, u32)], take: &mut dyn FnMut(u32, u32)) {
+    for (first, count) in next {
+        let (mut first, end) = (*first, first + count);
+        while first < end {
+            match now.split_first() {
+                Some((head, rest)) if head.0 + head.1 <= first => now = rest,
+                Some((head, _)) if head.0 <= first => first = end.min(head.0 + head.1),
+                Some((head, _)) if head.0 < end => {
+                    take(first, head.0);
+                    first = head.0;
+                }
+                _ => {
+                    take(first, end);
+                    first = end;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_two_leaves_share_is_asked_for_once() {
+        let now = [(3, 4), (10, 5), (30, 2)];
+        for next in [&[(0, 40)][..], &[(3, 4), (12, 1), (14, 6)], &[(1, 1), (5, 6), (31, 9), (50, 2)], &[]] {
+            let mut found = Vec::new();
+            apart(&now, next, &mut |first, end| found.extend(first..end));
+            let holds = |segments: &[(u32, u32)], k: u32| segments.iter().any(|s| (s.0..s.0 + s.1).contains(&k));
+            let wanted: Vec<u32> = (0..60).filter(|k| holds(next, *k) && !holds(&now, *k)).collect();
+            assert_eq!(found, wanted, "{next:?}");
         }
     }
 }

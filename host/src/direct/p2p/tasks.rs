@@ -5,14 +5,17 @@
 //! follow from the tree alone, so that no sum depends on the number of threads.
 
 mod part;
+mod results;
 
-use super::mutual::{Back, Leaf, Piece, add_back, add_pieces, mutual_sums};
-use super::sources::{Acting, LANES};
-use super::{Again, Force, Near, Out, Part, Rest, Scratch, Setting, is_f64, joined};
+use super::mutual::{Back, Leaf, mutual_sums};
+use super::pieces::{Piece, add_back};
+use super::sources::{Acting, LANES, prefetch};
+use super::{Again, Force, Near, Out, Part, Rest, Scratch, Setting, is_f64};
 use crate::arith::vector::{Isa, Vectors};
 use crate::tree::{Cell, MAX_LEVEL};
 pub(crate) use part::{Cutter, InPart, Section, large_charges};
 use rayon::prelude::*;
+use results::Results;
 use std::ops::Range;
 
 /// So many tasks a large problem is cut into: enough for many threads.
@@ -24,14 +27,18 @@ const LEAST_PAIRS: u64 = 1 << 18;
 /// A leaf with more particles is worked on by several threads, in one direction alone.
 const CROWD: u32 = 4096;
 
+/// So many tasks a thread are brought together before the next ones: what they have is in the caches still, and the next ones have
+/// their memory, which would take as long to get from the system as to fill.
+const TOGETHER: usize = 16;
+
 /// Of the kind that has no pairs in both directions.
 const NONE: u32 = u32::MAX;
 
 /// Whether pairs in both directions at once take less time than each leaf alone. What a leaf takes besides its pairs is more: sums
 /// at its sources, which are cleared and given to others. Measured with uniform particles, on a sphere and of normal
 /// distributions, both ways are even at about 4000 pairs a leaf in f64 and 20000 in vectors of 16 lanes.
-pub(super) fn are_worth<T: Vectors>(near: &Near) -> bool {
-    are_worth_at::<T>(pairs(near).sum(), near.tree.leaves.len())
+pub(super) fn are_worth<T: Vectors>(pairs: &[u64]) -> bool {
+    are_worth_at::<T>(pairs.iter().sum(), pairs.len())
 }
 
 /// The same for so many pairs of so many leaves.
@@ -41,18 +48,28 @@ pub(crate) fn are_worth_at<T: Vectors>(pairs: u64, leaves: usize) -> bool {
 }
 
 /// The pairs of each leaf.
-fn pairs(near: &Near) -> impl Iterator<Item = u64> {
-    near.tree.leaves.iter().map(|leaf| {
+pub(super) fn pairs(near: &Near) -> Vec<u64> {
+    let of = |leaf: &u32| {
         let leaf = *leaf as usize;
         near.tree.cells[leaf].targets as u64 * near.lists.direct(leaf).count() as u64
-    })
+    };
+    near.tree.leaves.iter().map(of).collect()
 }
 
-/// Adds the direct interactions of each set of charges to its `out`, as [`Near::all`] does.
-pub(super) fn all<T: Vectors>(near: &Near, out: Vec<Out>) -> Vec<Again> {
+/// Adds the direct interactions of each set of charges to its `out`, as [`Near::all`] does. `pairs` are those of [`pairs`].
+pub(super) fn all<T: Vectors>(near: &Near, pairs: &[u64], out: Vec<Out>) -> Vec<Again> {
+    in_parts::<T>(near, pairs, out, TOGETHER * rayon::current_num_threads())
+}
+
+/// The same, with so many tasks at a time.
+fn in_parts<T: Vectors>(near: &Near, pairs: &[u64], out: Vec<Out>, together: usize) -> Vec<Again> {
     let leaves = Leaves::new::<T>(near, None);
-    let found = sums::<T>(&leaves, tasks(near));
-    finish(&leaves, found, out)
+    let tasks = tasks(pairs);
+    let mut results = Results::new(&leaves, &tasks, out);
+    for some in tasks.chunks(together) {
+        results.take(sums::<T>(&leaves, some.to_vec()));
+    }
+    results.finish()
 }
 
 /// The sums of tasks.
@@ -73,62 +90,11 @@ fn tasks_of(section: &Section) -> Vec<Range<usize>> {
     section.tasks.chunk_by(|a, b| a == b).map(stretch).collect()
 }
 
-/// Brings the sums of all tasks together.
-fn finish<T: Vectors>(leaves: &Leaves, found: Vec<Found<T>>, out: Vec<Out>) -> Vec<Again> {
-    let near = leaves.near;
-    let (own, halos): (Vec<Own<T>>, Vec<Halo<T>>) = found.into_iter().unzip();
-    let parts = own.iter().map(|own| own.targets.len()).collect::<Vec<_>>();
-    let parts = parts_of(out, &parts).into_par_iter().zip(from_others(&own, &halos));
-    let one = |scratch: &mut Scratch<f64>, (mut own, (mut out, others)): (Own<T>, (Vec<Out>, Vec<Foreign>))| {
-        others.chunk_by(|a, b| a.task == b.task).for_each(|pieces| own.take(&halos[pieces[0].task], pieces));
-        leaves.finish(&own, scratch, &mut out)
-    };
-    let again: Vec<Vec<Again>> = own.into_par_iter().zip(parts).map_init(Default::default, one).collect();
-    joined(again, near.charges.len())
-}
-
 /// Cuts the leaves into stretches of about the same number of pairs.
-fn tasks(near: &Near) -> Vec<Range<usize>> {
-    let mut cutter = Cutter::new(pairs(near).sum());
-    let tasks = pairs(near).map(|pairs| cutter.next(pairs)).collect();
+fn tasks(pairs: &[u64]) -> Vec<Range<usize>> {
+    let mut cutter = Cutter::new(pairs.iter().sum());
+    let tasks = pairs.iter().map(|pairs| cutter.next(*pairs)).collect();
     tasks_of(&Section { tasks, ..Section::default() })
-}
-
-/// Cuts every `out` into stretches of some lengths.
-fn parts_of<'o>(out: Vec<Out<'o>>, lengths: &[usize]) -> Vec<Vec<Out<'o>>> {
-    let mut parts: Vec<Vec<Out>> = lengths.iter().map(|_| Vec::new()).collect();
-    for Out { mut force, .. } in out {
-        for (part, length) in parts.iter_mut().zip(lengths) {
-            let (now, after) = force.split_at_mut(*length);
-            part.push(Out { force: now, hessian: &mut [] });
-            force = after;
-        }
-    }
-    parts
-}
-
-/// What a task gets from one before it.
-struct Foreign {
-    task: usize,
-    piece: Piece,
-}
-
-/// For each task what it gets from others, in their order.
-fn from_others<T>(own: &[Own<T>], halos: &[Halo<T>]) -> Vec<Vec<Foreign>> {
-    let mut all: Vec<Vec<Foreign>> = own.iter().map(|_| Vec::new()).collect();
-    for (task, halo) in halos.iter().enumerate() {
-        for ((first, count), start) in halo.segments.iter().zip(&halo.starts) {
-            let (mut first, end, mut from) = (*first as usize, (first + count) as usize, *start);
-            let mut to = own.partition_point(|own| own.targets.end <= first);
-            while first < end {
-                let targets = &own[to].targets;
-                let count = end.min(targets.end) - first;
-                all[to].push(Foreign { task, piece: Piece { from, count, to: first - targets.start } });
-                (first, from, to) = (first + count, from + count, to + 1);
-            }
-        }
-    }
-    all
 }
 
 /// Columns of sums, four for each set of charges, in box units; with so many numbers behind the last one that whole vectors can be
@@ -143,18 +109,6 @@ struct Own<T> {
     targets: Range<usize>,
     columns: Vec<Vec<T>>,
     close: Vec<u32>,
-}
-
-impl<T: Vectors> Own<T> {
-    /// Adds what an earlier task has for this one.
-    fn take(&mut self, halo: &Halo<T>, pieces: &[Foreign]) {
-        let pieces: Vec<Piece> = pieces.iter().map(|foreign| foreign.piece).collect();
-        let from: Vec<&[T]> = halo.columns.iter().map(|column| &column[..]).collect();
-        add_pieces::<T>(Isa::best(), &from, [T::ONE; 4], &pieces, &mut self.columns);
-        for (target, close) in halo.close.iter().filter(|c| self.targets.contains(&c.0)) {
-            self.close[target - self.targets.start] += close;
-        }
-    }
 }
 
 /// Sums of a task at targets of later ones.
@@ -216,6 +170,8 @@ struct Room<T> {
     scratch: Scratch<T>,
     back: Back<T>,
     carried: Vec<T>,
+    /// The sorted particles of a leaf.
+    everyone: Vec<usize>,
     split: Split,
     /// Pieces for the task's own targets and for those of others.
     pieces: [Vec<Piece>; 2],
@@ -224,7 +180,7 @@ struct Room<T> {
 /// All leaves in Morton order.
 struct Leaves<'a> {
     near: &'a Near<'a>,
-    /// For each sorted particle the place of its leaf.
+    /// For each sorted particle the place of its leaf, where that is asked for.
     of: Vec<u32>,
     /// Where the particles of each leaf end.
     ends: Vec<u32>,
@@ -238,15 +194,11 @@ struct Leaves<'a> {
     /// which it acts.
     section: Option<&'a Section>,
     given: Vec<Vec<(u32, u32)>>,
-    /// All sorted particles: those of a leaf stand together.
-    everyone: Vec<usize>,
 }
 
 impl<'a> Leaves<'a> {
     fn new<T: Vectors>(near: &'a Near<'a>, section: Option<&'a Section>) -> Leaves<'a> {
         let cells = || near.tree.leaves.iter().map(|leaf| &near.tree.cells[*leaf as usize]);
-        let mut of = Vec::with_capacity(near.tree.len());
-        cells().enumerate().for_each(|(k, cell)| of.resize(of.len() + cell.count as usize, k as u32));
         // What is too close in f32 depends on the edge; so does whether the softening length is held.
         let kind = |cell: &Cell| match cell.level {
             _ if cell.count > CROWD => NONE,
@@ -257,8 +209,13 @@ impl<'a> Leaves<'a> {
         let ends = cells().map(|cell| cell.first + cell.count).collect();
         let kinds: Vec<u32> = cells().map(kind).collect();
         let is_even = kinds.iter().all(|kind| *kind == kinds[0] && *kind != NONE);
-        let (sets, everyone) = (near.all_sets(), (0..near.tree.len()).collect());
-        let mut leaves = Leaves { near, of, ends, kinds, is_even, sets, section, given: Vec::new(), everyone };
+        let mut of = Vec::new();
+        if !is_even || section.is_some() {
+            of.reserve(near.tree.len());
+            cells().enumerate().for_each(|(k, cell)| of.resize(of.len() + cell.count as usize, k as u32));
+        }
+        let sets = near.all_sets();
+        let mut leaves = Leaves { near, of, ends, kinds, is_even, sets, section, given: Vec::new() };
         leaves.given = section.map(|section| leaves.given(section)).unwrap_or_default();
         leaves
     }
@@ -272,9 +229,14 @@ impl<'a> Leaves<'a> {
         &self.near.tree.cells[self.near.tree.leaves[place] as usize]
     }
 
+    /// The targets of a task.
+    fn targets(&self, leaves: &Range<usize>) -> Range<usize> {
+        self.cell(leaves.start).sources().start..self.cell(leaves.end - 1).sources().end
+    }
+
     /// The sums of a task.
     fn task<T: Vectors>(&self, leaves: Range<usize>, room: &mut Room<T>) -> (Own<T>, Halo<T>) {
-        let targets = self.cell(leaves.start).sources().start..self.cell(leaves.end - 1).sources().end;
+        let targets = self.targets(&leaves);
         let Split { alone, mutual, ends } = &mut room.split;
         [&mut *alone, mutual].into_iter().for_each(Vec::clear);
         ends.clear();
@@ -331,7 +293,7 @@ impl<'a> Leaves<'a> {
     /// Adds the sums of a leaf and what it gives to others.
     fn leaf<T: Vectors>(&self, place: usize, room: &mut Room<T>, own: &mut Own<T>, halo: &mut Halo<T>) {
         let (near, leaf) = (self.near, self.near.tree.leaves[place] as usize);
-        let Room { scratch, back, carried, split, pieces } = room;
+        let Room { scratch, back, carried, everyone, split, pieces } = room;
         let setting = near.setting::<T>(leaf, &self.sets);
         if setting.held.is_empty() {
             return;
@@ -345,9 +307,16 @@ impl<'a> Leaves<'a> {
         }
         let mut direct = near.lists.direct(leaf);
         direct.own = alone;
-        let targets = &self.everyone[self.cell(place).sources()];
+        everyone.clear();
+        everyone.extend(self.cell(place).sources());
+        let targets = &everyone[..];
         let part = Part { leaf, targets, sets: &setting.held };
         near.gather(&part, &setting, &Acting { direct, mutual }, scratch);
+        // What the next leaf gathers comes while this one is summed.
+        if let Some(next) = split.ends.get(k + 1) {
+            let of_next = &split.mutual[split.ends[k][1]..next[1]];
+            prefetch(near.tree, near.charges[setting.held[0]], mutual, of_next);
+        }
         if mutual.is_empty() {
             near.leaf_sums(&setting, scratch);
         } else {
@@ -356,7 +325,7 @@ impl<'a> Leaves<'a> {
             carried.extend(charges.map(|q| T::of(*q)));
             scratch.sums.clear();
             scratch.sums.resize(targets.len() * setting.held.len(), Default::default());
-            back.clear(&scratch.sources, setting.held.len());
+            back.make_room(&scratch.sources, setting.held.len());
             let Scratch { sources, targets, sums, .. } = &mut *scratch;
             let charges = sources.charges();
             let large = self.section.filter(|_| is_copy).map(|section| {
@@ -375,14 +344,18 @@ impl<'a> Leaves<'a> {
         let (sets, first) = (setting.held.len(), targets[0] - own.targets.start);
         let close = own.close[first..].iter_mut().zip(scratch.sums.chunks(sets));
         close.for_each(|(close, sums)| *close += sums[0].close);
+        let count = targets.len();
         for (place, set) in setting.held.iter().enumerate() {
             let [p, x, y, z] = &mut own.columns[4 * set..4 * set + 4] else { unreachable!("a set has four columns") };
-            let to = p[first..].iter_mut().zip(&mut x[first..]).zip(y[first..].iter_mut().zip(&mut z[first..]));
-            for (((p, x), (y, z)), sum) in to.zip(scratch.sums[place..].iter().step_by(sets)) {
-                *p += sum.force[0] * scale[0];
-                *x += sum.force[1] * scale[1];
-                *y += sum.force[2] * scale[2];
-                *z += sum.force[3] * scale[3];
+            // Cut once, so that no place is checked in the loop.
+            let [p, x, y, z] = [p, x, y, z].map(|column| &mut column[first..first + count]);
+            let sums = &scratch.sums[..count * sets];
+            for k in 0..count {
+                let force = sums[k * sets + place].force;
+                p[k] += force[0] * scale[0];
+                x[k] += force[1] * scale[1];
+                y[k] += force[2] * scale[2];
+                z[k] += force[3] * scale[3];
             }
         }
     }
@@ -404,13 +377,20 @@ impl<'a> Leaves<'a> {
     }
 
     /// Adds the sums of a task to the results; targets with sources that were too close are computed again.
-    fn finish<T: Vectors>(&self, own: &Own<T>, scratch: &mut Scratch<f64>, out: &mut [Out]) -> Vec<Again> {
+    fn finish<T: Vectors>(
+        &self,
+        own: &Own<T>,
+        (scratch, everyone): &mut (Scratch<f64>, Vec<usize>),
+        out: &mut [Out],
+    ) -> Vec<Again> {
         let (near, first) = (self.near, own.targets.start);
         let sets = &self.sets[..];
         let mut all = vec![Again::default(); sets.len()];
         for place in own.leaves.clone().filter(|place| !self.is_copy(*place)) {
             let leaf = near.tree.leaves[place] as usize;
-            let targets = &self.everyone[self.cell(place).sources()];
+            everyone.clear();
+            everyone.extend(self.cell(place).sources());
+            let targets = &everyone[..];
             let part = Part { leaf, targets, sets };
             let setting = near.setting::<T>(leaf, sets);
             let rest = match setting.held.is_empty() {

@@ -5,11 +5,11 @@
 //! the signs of odd terms, these sums have no entries between classes of parity, and are one where the kernel does not change.
 
 /// What a basis is made of: terms of one class, and orthonormal combinations of them, row by row.
-pub struct Block<T> {
+pub struct Block {
     pub class: usize,
     pub terms: Vec<usize>,
     /// For each combination its place among all that are kept, and its row.
-    pub kept: Vec<(usize, Vec<T>)>,
+    pub kept: Vec<(usize, Vec<f64>)>,
 }
 
 /// Eigenvectors of a symmetric matrix, the one with the largest eigenvalue first.
@@ -87,7 +87,7 @@ impl Spectrum<'_> {
     }
 
     /// The first of them.
-    pub fn basis(&self, count: usize) -> Vec<Block<f64>> {
+    pub fn basis(&self, count: usize) -> Vec<Block> {
         let block = |(c, (class, terms)): (usize, &(usize, Vec<usize>))| {
             let of_class = self.order[..count].iter().enumerate().filter(|(_, k)| k.0 == c);
             let kept = of_class.map(|(place, k)| (place, self.all[c][k.1].vector.clone())).collect();
@@ -98,19 +98,19 @@ impl Spectrum<'_> {
 }
 
 /// How many combinations blocks keep.
-pub fn rank<T>(blocks: &[Block<T>]) -> usize {
+pub fn rank(blocks: &[Block]) -> usize {
     blocks.iter().map(|b| b.kept.len()).sum()
 }
 
 /// The class of each combination.
-pub fn classes<T>(blocks: &[Block<T>]) -> Vec<usize> {
+pub fn classes(blocks: &[Block]) -> Vec<usize> {
     let mut classes = vec![0; rank(blocks)];
     blocks.iter().for_each(|b| b.kept.iter().for_each(|(place, _)| classes[*place] = b.class));
     classes
 }
 
 /// U^T K V.
-pub fn between(left: &[Block<f64>], matrix: &[f64], right: &[Block<f64>]) -> Vec<f64> {
+pub fn between(left: &[Block], matrix: &[f64], right: &[Block]) -> Vec<f64> {
     let columns: usize = right.iter().map(|b| b.terms.len()).sum();
     let (rows, of_right) = (rank(left), rank(right));
     let mut all = vec![0.0; rows * of_right];

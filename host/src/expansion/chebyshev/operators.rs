@@ -6,6 +6,7 @@ use crate::arith::lanes::{Real, fastest, madd};
 use crate::arith::vector::Vectors;
 use crate::expansion::mirrored::{self, Cells, FARTHEST, Level};
 use crate::expansion::{Expansion, Far, Points, Values};
+use crate::tree::Tree;
 use crate::tree::lists::reach;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -31,10 +32,11 @@ impl<T: Vectors> Expansion<T> for Chebyshev<T> {
     }
 
     fn m2m(&self, octant: usize, child: &[T], parent: &mut [T]) {
-        // Each polynomial of the parent is a series in those of the child.
-        for p in &self.shifts[octant] {
-            parent[p.src as usize] += p.coefficient * child[p.dst as usize];
-        }
+        self.shifts.m2m(octant, child, parent);
+    }
+
+    fn m2m_all(&self, tree: &Tree, m: &mut [T]) {
+        self.shifts.m2m_all(&tree.cells, &tree.levels, m);
     }
 
     fn m2l_pair(&self, level: u32, offset: [i64; 3], m: &[T], l: &mut [T]) {
@@ -65,9 +67,7 @@ impl<T: Vectors> Expansion<T> for Chebyshev<T> {
         let compressed = |(number, level): (u32, &Range<usize>)| {
             let (table, _) = self.table(number);
             let mut of_level = vec![T::default(); level.len() * table.rank];
-            let m = &m[level.start * terms..level.end * terms];
-            let cells = of_level.par_chunks_exact_mut(table.rank).zip(m.par_chunks_exact(terms));
-            cells.for_each(|(to, m)| table.compress(m, to));
+            table.compress(&m[level.start * terms..level.end * terms], &mut of_level);
             of_level
         };
         let sources: Vec<Vec<T>> = levels().map(compressed).collect();
@@ -82,10 +82,9 @@ impl<T: Vectors> Expansion<T> for Chebyshev<T> {
         let of_levels = levels().zip(sources.iter().map(|m| &m[..])).zip(targets.iter_mut().map(|l| &mut l[..]));
         let list = |parent: usize| &far.lists.v[parent][..];
         mirrored::run(Cells { cells: &far.tree.cells, list: &list }, of_levels.map(level).collect());
-        for ((number, level), from) in levels().zip(&targets) {
+        for ((number, level), from) in levels().zip(&mut targets) {
             let (table, factor) = self.table(number);
-            let own = l[level.start * terms..level.end * terms].par_chunks_exact_mut(terms);
-            own.zip(from.par_chunks_exact(table.rank)).for_each(|(l, from)| table.spread(from, factor, l));
+            table.spread(from, factor, &mut l[level.start * terms..level.end * terms]);
         }
     }
 
@@ -107,9 +106,11 @@ impl<T: Vectors> Expansion<T> for Chebyshev<T> {
     }
 
     fn l2l(&self, octant: usize, parent: &[T], child: &mut [T]) {
-        for p in &self.shifts[octant] {
-            child[p.dst as usize] += p.coefficient * parent[p.src as usize];
-        }
+        self.shifts.l2l(octant, parent, child);
+    }
+
+    fn l2l_all(&self, tree: &Tree, l: &mut [T]) {
+        self.shifts.l2l_all(&tree.cells, &tree.levels, l);
     }
 
     fn l2p(&self, l: &[T], points: Points<T>, out: &mut [Values<T>], _: &mut Vec<T>) {

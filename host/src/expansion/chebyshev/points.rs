@@ -90,7 +90,10 @@ unsafe fn moments_in<V: Vector>(nested: &Nested, x: [&[V::Item]; 3], charges: &[
     unsafe {
         let mut sums = vec![V::splat(V::Item::default()); nested.places.len()];
         for first in (0..charges.len()).step_by(V::LANES) {
-            let [tx, ty, tz] = [0, 1, 2].map(|a| polynomials(part::<V>(x[a], first), order));
+            // No closure: it would not have the instructions of the vector.
+            let tx = polynomials(part::<V>(x[0], first), order);
+            let ty = polynomials(part::<V>(x[1], first), order);
+            let tz = polynomials(part::<V>(x[2], first), order);
             let q = part::<V>(charges, first);
             let mut rest = &mut sums[..];
             for a in 0..=order {
@@ -105,7 +108,15 @@ unsafe fn moments_in<V: Vector>(nested: &Nested, x: [&[V::Item]; 3], charges: &[
                 }
             }
         }
-        for (sum, place) in sums.iter().zip(&nested.places) {
+        let (fours, rest) = sums.as_chunks::<4>();
+        let (of_fours, of_rest) = nested.places.split_at(4 * fours.len());
+        for (four, places) in fours.iter().zip(of_fours.as_chunks::<4>().0) {
+            let sums = V::four_sums(*four);
+            for k in 0..4 {
+                m[places[k] as usize] += sums[k];
+            }
+        }
+        for (sum, place) in rest.iter().zip(of_rest) {
             m[*place as usize] += sum.sum();
         }
     }
@@ -119,8 +130,13 @@ unsafe fn values_in<V: Vector>(nested: &Nested, x: [&[V::Item]; 3], l: &[V::Item
     unsafe {
         let zero = V::splat(V::Item::default());
         for (first, out) in (0..).step_by(V::LANES).zip(out.chunks_mut(V::LANES)) {
-            let t = [0, 1, 2].map(|a| polynomials(part::<V>(x[a], first), order));
-            let d = t.each_ref().map(|t| slopes(t, order));
+            // No closures: they would not have the instructions of the vector.
+            let t = [
+                polynomials(part::<V>(x[0], first), order),
+                polynomials(part::<V>(x[1], first), order),
+                polynomials(part::<V>(x[2], first), order),
+            ];
+            let d = [slopes(&t[0], order), slopes(&t[1], order), slopes(&t[2], order)];
             let mut sums = [zero; 4];
             let mut rest = &l[..];
             for a in 0..=order {

@@ -1,7 +1,6 @@
 //! Chebyshev polynomials on [-1, 1]: values, series of shifted ones and of derivatives, and coefficients from values at nodes.
 
 use crate::expansion::basis::Index;
-use crate::expansion::sparse::Product;
 use std::f64::consts::PI;
 
 /// The zeros of a polynomial, and what takes values there to coefficients.
@@ -85,20 +84,17 @@ pub fn differences(order: usize, degree: usize) -> Vec<Vec<f64>> {
     all.iter().map(kept).collect()
 }
 
-/// L2L to a child: the parent's T_a in the child's T_b.
-pub fn shifts(terms: &[Index], degree: usize, octant: usize) -> Vec<Product<f64>> {
+/// M2M from the child in an octant and L2L to it. Each polynomial of the parent is a series in those of the child, whose terms
+/// are as many.
+pub fn shifts(terms: &[Index], degree: usize, octant: usize) -> [Vec<f64>; 2] {
     // The child's centre lies half of half the parent's edge from the parent's.
     let axes = [4, 2, 1].map(|bit| shifted(degree, if octant & bit == 0 { -1.0 } else { 1.0 }));
-    let mut products = Vec::new();
-    for (src, a) in terms.iter().enumerate() {
-        for (dst, b) in terms.iter().enumerate() {
-            let coefficient: f64 = (0..3).map(|k| axes[k][a[k] as usize][b[k] as usize]).product();
-            if coefficient != 0.0 {
-                products.push(Product { dst: dst as u32, src: src as u32, coefficient });
-            }
-        }
-    }
-    products
+    let share = |parent: &Index, child: &Index| -> f64 {
+        (0..3).map(|k| axes[k][parent[k] as usize][child[k] as usize]).product()
+    };
+    let up = terms.iter().flat_map(|row| terms.iter().map(|column| share(row, column)));
+    let down = terms.iter().flat_map(|row| terms.iter().map(|column| share(column, row)));
+    [up.collect(), down.collect()]
 }
 
 #[cfg(test)]

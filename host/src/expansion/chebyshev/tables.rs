@@ -7,6 +7,7 @@ use crate::arith::lanes::Real;
 use crate::arith::vector::{Isa, Vectors};
 use crate::expansion::basis::{Index, degree};
 use crate::expansion::mirrored::{Matrices, Mirrored, Term};
+use crate::expansion::shift::Matrix;
 use crate::tree::lists::{is_listed, reach};
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -18,9 +19,9 @@ const SHARE: f64 = 0.1;
 /// M2L at one level.
 pub struct Table<T> {
     pub mirrored: Mirrored<T>,
-    sources: Vec<Block<T>>,
-    /// Those of targets, where they are others.
-    targets: Option<Vec<Block<T>>>,
+    /// From the terms of sources to the combinations that matter, and from those of targets to their terms.
+    sources: Matrix<T>,
+    targets: Matrix<T>,
     pub rank: usize,
 }
 
@@ -99,28 +100,23 @@ impl<T: Vectors> Table<T> {
             classes(&sources).iter().zip(0..).map(|(class, degree)| Term { class: *class, degree }).collect();
         let offsets = Offsets { is_mirrored, matrices: matrices.par_iter().map(small).collect(), rank };
         let mirrored = Mirrored::new(&known, of.near2, isa, offsets);
-        Table { mirrored, rank, sources: rounded(&sources), targets: targets.map(|t| rounded(&t)) }
+        let (of_sources, of_targets) = (rows_of(&sources, terms.len()), rows_of(left, terms.len()));
+        let down = Matrix::new(isa, [terms.len(), rank], |term, k| of_targets[k * terms.len() + term]);
+        let up = Matrix::new(isa, [rank, terms.len()], |k, term| of_sources[k * terms.len() + term]);
+        Table { mirrored, rank, sources: up, targets: down }
     }
 
-    /// The combinations of the terms of sources.
+    /// Adds the combinations of the terms of all sources.
     pub fn compress(&self, m: &[T], to: &mut [T]) {
-        for block in &self.sources {
-            for (place, vector) in &block.kept {
-                let mut sum = T::default();
-                block.terms.iter().zip(vector).for_each(|(term, v)| sum += *v * m[*term]);
-                to[*place] = sum;
-            }
-        }
+        self.sources.add_to_all(m, to);
     }
 
-    /// Adds `factor` times what combinations of the terms of targets give to these.
-    pub fn spread(&self, from: &[T], factor: T, l: &mut [T]) {
-        for block in self.targets.as_ref().unwrap_or(&self.sources) {
-            for (place, vector) in &block.kept {
-                let x = factor * from[*place];
-                block.terms.iter().zip(vector).for_each(|(term, v)| l[*term] += *v * x);
-            }
+    /// Adds `factor` times what the combinations of the terms of all targets give to these, which leaves them multiplied by it.
+    pub fn spread(&self, from: &mut [T], factor: T, l: &mut [T]) {
+        if factor != T::ONE {
+            from.par_chunks_mut(1 << 16).for_each(|from| from.iter_mut().for_each(|x| *x = *x * factor));
         }
+        self.targets.add_to_all(from, l);
     }
 }
 
@@ -221,11 +217,15 @@ fn transposed(matrix: &[f64], n: usize) -> Vec<f64> {
     (0..n * n).map(|k| matrix[k % n * n + k / n]).collect()
 }
 
-fn rounded<T: Real>(blocks: &[Block<f64>]) -> Vec<Block<T>> {
-    let row = |(place, vector): &(usize, Vec<f64>)| (*place, vector.iter().map(|x| T::of(*x)).collect());
-    let block =
-        |b: &Block<f64>| Block { class: b.class, terms: b.terms.clone(), kept: b.kept.iter().map(row).collect() };
-    blocks.iter().map(block).collect()
+/// All combinations, one row for each.
+fn rows_of(blocks: &[Block], terms: usize) -> Vec<f64> {
+    let mut rows = vec![0.0; rank(blocks) * terms];
+    for block in blocks {
+        for (place, vector) in &block.kept {
+            block.terms.iter().zip(vector).for_each(|(term, x)| rows[place * terms + term] = *x);
+        }
+    }
+    rows
 }
 
 /// An offset without negative coordinates as the image of one in ascending order.

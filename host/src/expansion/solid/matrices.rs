@@ -47,6 +47,18 @@ pub fn weights(order: usize) -> Vec<f64> {
     terms(order).into_iter().map(Term::weight).collect()
 }
 
+/// M2M from the child in an octant and L2L to it, in units of each cell.
+pub fn shifts(order: usize, octant: usize, weights: &[f64]) -> [Vec<f64>; 2] {
+    let size = count(order);
+    let place = [4, 2, 1].map(|bit| if octant & bit == 0 { -0.25 } else { 0.25 });
+    let shift = shift(order, place, weights);
+    // Terms of degree n stand at n^2 and after it. Of the child's terms on the parent's: a child's degree k shrinks by 2^-k.
+    let half = |k: usize| 0.5f64.powi(k.isqrt() as i32);
+    let up = |k: usize| half(k % size) * shift[k];
+    let down = |k: usize| 0.5 * half(k / size) * shift[k % size * size + k / size];
+    [(0..size * size).map(up).collect(), (0..size * size).map(down).collect()]
+}
+
 /// R_a(x + b) is the sum of `matrix[a][k]` R_k(x): M2M as it stands, and L2L transposed. Rows of `count(order)`.
 pub fn shift(order: usize, b: [f64; 3], weights: &[f64]) -> Vec<f64> {
     let all = terms(order);

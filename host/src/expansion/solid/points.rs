@@ -54,7 +54,9 @@ unsafe fn harmonics<V: Vector>(harmonic: &Harmonic<V::Item>, x: &[&[V::Item]; 3]
     // SAFETY: as for the caller.
     unsafe {
         // Irregular harmonics have no value at 0.
-        let x = [0, 1, 2].map(|a| part::<V>(x[a], first, V::Item::ONE));
+        let fill = V::Item::ONE;
+        // No closure: it would not have the instructions of the vector.
+        let x = [part::<V>(x[0], first, fill), part::<V>(x[1], first, fill), part::<V>(x[2], first, fill)];
         match harmonic.kind {
             Kind::Regular => harmonic.harmonics.regular(x, V::splat(V::Item::ONE), out),
             Kind::Irregular => harmonic.harmonics.irregular(x, out),

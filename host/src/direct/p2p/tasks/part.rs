@@ -2,7 +2,7 @@
 
 use super::super::mutual::is_large;
 use super::super::{Again, Near, Out};
-use super::{Found, LEAST_PAIRS, Leaves, NONE, TASKS, finish, push, sums, tasks_of};
+use super::{Found, LEAST_PAIRS, Leaves, NONE, Results, TASKS, push, sums, tasks_of};
 use crate::arith::vector::Vectors;
 use crate::tree::charges::Charges;
 use rayon::prelude::*;
@@ -75,7 +75,9 @@ impl<T: Vectors> InPart<T> {
         let tasks = tasks_of(section).into_iter().zip(&self.found).filter(|(_, found)| found.is_none());
         let mut rest = sums(&leaves, tasks.map(|(task, _)| task).collect()).into_iter();
         let found = self.found.into_iter().map(|found| found.or_else(|| rest.next()).expect("one is there for each"));
-        finish(&leaves, found.collect(), out)
+        let mut results = Results::new(&leaves, &tasks_of(section), out);
+        results.take(found.collect());
+        results.finish()
     }
 }
 

@@ -39,7 +39,7 @@ fn charges(n: usize, seed: u64) -> Vec<f64> {
 fn run<T: Vectors>(near: &Near, is_mutual: bool) -> (Vec<Vec<Force>>, Vec<Again>) {
     let mut force = vec![vec![[0.0; 4]; near.tree.len()]; near.charges.len()];
     let out = force.iter_mut().map(|force| Out { force, hessian: &mut [] }).collect();
-    let again = if is_mutual { all::<T>(near, out) } else { near.one_way::<T>(out) };
+    let again = if is_mutual { all::<T>(near, &pairs(near), out) } else { near.one_way::<T>(out) };
     (force, again)
 }
 
@@ -106,17 +106,23 @@ fn leaves_full_of_coincident_particles_have_the_sums_of_one_direction() {
 }
 
 #[test]
-fn sums_depend_neither_on_threads_nor_on_other_sets() {
+fn sums_depend_neither_on_threads_nor_on_tasks_together_nor_on_other_sets() {
     let p = particles(6000, Distribution::Normal);
     let (tree, lists) = built(&p, 24, 10);
     let columns: Vec<Vec<f64>> = (0..3).map(|set| charges(p.len(), set)).collect();
     let all: Vec<Charges> = columns.iter().map(|q| Charges::new(&tree, &q[..])).collect();
     let near = Near { tree: &tree, lists: &lists, charges: all.iter().collect(), eps: 0.0, hessian: false };
-    assert!(tasks(&near).len() > 3, "several tasks");
+    assert!(tasks(&pairs(&near)).len() > 3, "several tasks");
     let (wanted, _) = run::<f32>(&near, true);
     for threads in [1, 2, 5] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
         assert!(pool.install(|| run::<f32>(&near, true)).0 == wanted, "{threads} threads");
+    }
+    for together in [1, 2, 3] {
+        let mut force = vec![vec![[0.0; 4]; near.tree.len()]; near.charges.len()];
+        let out = force.iter_mut().map(|force| Out { force, hessian: &mut [] }).collect();
+        in_parts::<f32>(&near, &pairs(&near), out, together);
+        assert!(force == wanted, "{together} tasks at a time");
     }
     for (charges, wanted) in all.iter().zip(&wanted) {
         let alone = Near::new(&tree, &lists, charges, 0.0);

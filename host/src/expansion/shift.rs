@@ -1,8 +1,5 @@
-//! M2M and L2L: dense triangular matrices by octant, a vector of rows times several cells at a time.
+//! M2M, L2L and other dense matrices on expansions: a vector of rows times several cells at a time.
 
-use super::matrices;
-use super::terms::{count, terms};
-use crate::arith::lanes::Real;
 use crate::arith::vector::{Isa, Vector, Vectors, vectorised};
 use crate::tree::Cell;
 use rayon::prelude::*;
@@ -15,8 +12,10 @@ const TOGETHER: usize = 8;
 const TASK: usize = 64;
 
 /// A matrix in tiles of as many rows as a vector has lanes, each with the columns that are not 0.
-struct Matrix<T> {
-    size: usize,
+pub struct Matrix<T> {
+    isa: Isa,
+    /// Rows and columns.
+    size: [usize; 2],
     tiles: Vec<Tile>,
     /// Column after column of each tile.
     entries: Vec<T>,
@@ -29,66 +28,67 @@ struct Tile {
     start: usize,
 }
 
-impl<T: Real> Matrix<T> {
-    /// From the entry at each row and column; `columns` gives those of a range of rows that are not 0.
-    fn new(
-        size: usize,
-        lanes: usize,
-        entry: impl Fn(usize, usize) -> f64,
-        columns: impl Fn(Range<usize>) -> Range<usize>,
-    ) -> Matrix<T> {
-        let mut matrix = Matrix { size, tiles: Vec::new(), entries: Vec::new() };
-        for row in (0..size).step_by(lanes) {
-            let columns = columns(row..size.min(row + lanes));
-            matrix.tiles.push(Tile { row, columns: columns.clone(), start: matrix.entries.len() });
-            for column in columns {
-                let rows = row..row + lanes;
-                matrix.entries.extend(rows.map(|r| T::of(if r < size { entry(r, column) } else { 0.0 })));
+impl<T: Vectors> Matrix<T> {
+    /// From the entry at each row and column.
+    pub fn new(isa: Isa, size: [usize; 2], entry: impl Fn(usize, usize) -> f64) -> Matrix<T> {
+        let ([rows, columns], lanes) = (size, isa.lanes::<T>());
+        let mut matrix = Matrix { isa, size, tiles: Vec::new(), entries: Vec::new() };
+        for row in (0..rows).step_by(lanes) {
+            let all = || row..rows.min(row + lanes);
+            let is_used = |column: &usize| all().any(|row| entry(row, *column) != 0.0);
+            let first = (0..columns).find(is_used).unwrap_or(columns);
+            let end = (first..columns).rfind(is_used).map_or(first, |last| last + 1);
+            matrix.tiles.push(Tile { row, columns: first..end, start: matrix.entries.len() });
+            for column in first..end {
+                let rows = all().map(|row| T::of(entry(row, column)));
+                matrix.entries.extend(rows.chain(std::iter::repeat(T::default())).take(lanes));
             }
         }
         matrix
     }
+
+    /// Adds the matrix times each of the expansions in `from` to those in `to`.
+    pub fn add_to_all(&self, from: &[T], to: &mut [T]) {
+        let [rows, columns] = self.size;
+        let tasks = to.par_chunks_mut(TASK * rows).zip(from.par_chunks(TASK * columns));
+        tasks.for_each(|(to, from)| {
+            let pairs: Vec<_> = (0..to.len() / rows).map(|k| (k * columns, k * rows)).collect();
+            apply::<T>(self.isa, self, from, to, &pairs);
+        });
+    }
 }
 
-/// M2M and L2L of an order.
+/// M2M and L2L of an expansion.
 pub struct Shifts<T> {
-    isa: Isa,
     m2m: Vec<Matrix<T>>,
     l2l: Vec<Matrix<T>>,
 }
 
 impl<T: Vectors> Shifts<T> {
-    pub fn new(order: usize, isa: Isa, weights: &[f64]) -> Shifts<T> {
-        let (all, size, lanes) = (terms(order), count(order), isa.lanes::<T>());
-        let degree = |k: usize| all[k].n;
-        let half = |k: usize| 0.5f64.powi(degree(k) as i32);
+    /// For so many terms. `of` gives for an octant the share of each of the child's terms in the parent's multipole, and of
+    /// each of the parent's in the child's local expansion: rows are the terms of the result.
+    pub fn new(isa: Isa, size: usize, of: impl Fn(usize) -> [Vec<f64>; 2]) -> Shifts<T> {
         let one = |octant: usize| {
-            let place = [4, 2, 1].map(|bit| if octant & bit == 0 { -0.25 } else { 0.25 });
-            let shift = matrices::shift(order, place, weights);
-            // Of the child's terms on the parent's, in units of each: a child's degree k shrinks by 2^-k.
-            let up = |row: usize, column: usize| half(column) * shift[row * size + column];
-            let down = |row: usize, column: usize| 0.5 * half(row) * shift[column * size + row];
-            let m2m = Matrix::new(size, lanes, up, |rows| 0..count(degree(rows.end - 1)));
-            let l2l = Matrix::new(size, lanes, down, |rows| degree(rows.start).pow(2)..size);
+            let [m2m, l2l] = of(octant).map(|all| Matrix::new(isa, [size; 2], |row, column| all[row * size + column]));
             (m2m, l2l)
         };
         let (m2m, l2l) = (0..8).map(one).unzip();
-        Shifts { isa, m2m, l2l }
+        Shifts { m2m, l2l }
     }
 
     /// From a child to its parent.
     pub fn m2m(&self, octant: usize, child: &[T], parent: &mut [T]) {
-        apply::<T>(self.isa, &self.m2m[octant], child, parent, &[(0, 0)]);
+        apply::<T>(self.m2m[octant].isa, &self.m2m[octant], child, parent, &[(0, 0)]);
     }
 
     /// From a parent to its child.
     pub fn l2l(&self, octant: usize, parent: &[T], child: &mut [T]) {
-        apply::<T>(self.isa, &self.l2l[octant], parent, child, &[(0, 0)]);
+        apply::<T>(self.l2l[octant].isa, &self.l2l[octant], parent, child, &[(0, 0)]);
     }
 
     /// The multipoles of all split cells, from the deepest level up; those of the leaves are there.
     pub fn m2m_all(&self, cells: &[Cell], levels: &[Range<usize>], m: &mut [T]) {
-        let size = self.m2m[0].size;
+        let size = self.m2m[0].size[0];
         for level in levels.iter().rev() {
             let (upper, lower) = m.split_at_mut(level.end * size);
             let own = &mut upper[level.start * size..];
@@ -99,7 +99,7 @@ impl<T: Vectors> Shifts<T> {
                         Some(((from - level.end) * size, to * size))
                     };
                     let pairs: Vec<_> = parents.iter().enumerate().filter_map(pair).collect();
-                    apply::<T>(self.isa, matrix, lower, own, &pairs);
+                    apply::<T>(matrix.isa, matrix, lower, own, &pairs);
                 }
             });
         }
@@ -107,7 +107,7 @@ impl<T: Vectors> Shifts<T> {
 
     /// Adds the local expansions of all parents to those of their children, from the root down.
     pub fn l2l_all(&self, cells: &[Cell], levels: &[Range<usize>], l: &mut [T]) {
-        let size = self.l2l[0].size;
+        let size = self.l2l[0].size[0];
         for level in levels.iter().skip(1) {
             let (upper, lower) = l.split_at_mut(level.start * size);
             let own = &mut lower[..level.len() * size];
@@ -118,7 +118,7 @@ impl<T: Vectors> Shifts<T> {
                             (child.octant() == octant).then(|| (child.parent as usize * size, to * size))
                         };
                         let pairs: Vec<_> = children.iter().enumerate().filter_map(of_octant).collect();
-                        apply::<T>(self.isa, matrix, upper, own, &pairs);
+                        apply::<T>(matrix.isa, matrix, upper, own, &pairs);
                     }
                 },
             );
@@ -172,7 +172,7 @@ unsafe fn apply_to<V: Vector, const N: usize>(
                 }
             }
             for (sum, pair) in sums.iter().zip(pairs) {
-                let to = &mut to[pair.1 + tile.row..pair.1 + matrix.size.min(tile.row + V::LANES)];
+                let to = &mut to[pair.1 + tile.row..pair.1 + matrix.size[0].min(tile.row + V::LANES)];
                 if to.len() == V::LANES {
                     V::load(to).add(*sum).store(to);
                     continue;
