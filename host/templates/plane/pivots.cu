@@ -196,21 +196,15 @@ extern "C" __global__ void __launch_bounds__(256) pivots_move(const Problem p, c
 // The rest of each split, by a block.
 extern "C" __global__ void __launch_bounds__(256) pivots_rest(const Problem p, const uint32_t splits)
 {
-    __shared__ Ordered shared_pivot;
     const State s = p.states[blockIdx.x];
     const Span all = segment(p.n, splits, blockIdx.x);
     const uint32_t median = all.start + all.count / 2;
     const bool is_along_x = is_split_along_x(s);
     uint32_t begin = s.begin, count = s.count, column = s.column;
     while (count > 32) {
-        if (threadIdx.x < 32) {
-            const Ordered pivot = pivot_of_32(points_at(p, column), is_along_x, begin, count, median);
-            if (threadIdx.x == 0)
-                shared_pivot = pivot;
-        }
-        __syncthreads();
-        const Ordered pivot = shared_pivot;
         const PointColumn from = points_at(p, column);
+        // Each warp finds the same one.
+        const Ordered pivot = pivot_of_32(from, is_along_x, begin, count, median);
         const uint32_t each = (count + blockDim.x - 1) / blockDim.x, first = min(threadIdx.x * each, count);
         const uint32_t own = min(each, count - first);
         uint32_t lows = 0, lower;

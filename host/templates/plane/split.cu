@@ -241,9 +241,11 @@ extern "C" __global__ void __launch_bounds__(1024) split_rest(const Problem p, c
         p.order[to + i] = p.order[from + owners[lists.by_input[i] >> 16]];
 }
 
+// `ends` are those along the axis.
 PF Column column_of_input(const Problem &p, const Frame &f, const uint32_t axis, const uint64_t *const ends)
 {
-    return column_of(axis == 0 ? p.input_x : p.input_y, f.origin[axis], f.factor, ends + 2 * axis);
+    const double origin = axis == 0 ? f.origin[0] : f.origin[1];
+    return column_of(axis == 0 ? p.input_x : p.input_y, origin, f.factor, ends);
 }
 
 // Two blocks: of few points, one ranks them along x and one along y. Each joins what the `blocks` of `bounds` found.
@@ -259,9 +261,11 @@ extern "C" __global__ void __launch_bounds__(1024) rank_few(const Problem p, con
     }
     uint64_t ends[4];
     ends_of(all, f, ends);
+    // No place in an array depends on the axis: such an array would stand in memory.
+    const uint64_t own[2] = {axis == 0 ? ends[0] : ends[2], axis == 0 ? ends[1] : ends[3]};
     // The high half of a point is its rank along x.
     unsigned short *const ranks = (unsigned short *)p.key_tiles;
-    rank(column_of_input(p, f, axis, ends), p.n, words_of_block(), bins_of_block(), (uint32_t *)p.keys + axis * p.n,
+    rank(column_of_input(p, f, axis, own), p.n, words_of_block(), bins_of_block(), (uint32_t *)p.keys + axis * p.n,
          [&](const uint32_t i, const uint32_t place) { ranks[2 * i + 1 - axis] = (unsigned short)place; });
 }
 
@@ -272,7 +276,7 @@ extern "C" __global__ void __launch_bounds__(1024) split_few(const Problem p, co
 {
     const Span all = segment(p.n, first, blockIdx.x);
     const Frame f = *p.frame;
-    const Column x = column_of_input(p, f, 0, p.rectangles), y = column_of_input(p, f, 1, p.rectangles);
+    const Column x = column_of_input(p, f, 0, p.rectangles), y = column_of_input(p, f, 1, p.rectangles + 2);
     uint32_t *const owners = (uint32_t *)p.keys, *const kept = (uint32_t *)p.x + all.start;
     const Lists lists = lists_of_block(owners, owners + p.n);
     for (uint32_t i = threadIdx.x; i < all.count; i += 1024)
