@@ -274,8 +274,8 @@ PF void put_result(const Problem &p, const uint64_t to, const Sum &sum)
 }
 
 // A block a finest box: P2L, then all of the far field to what P2P gave, in the user's units and the order of the input. Results of
-// many points stay together, each in one sector of memory, until `spread`.
-extern "C" __global__ void __launch_bounds__(256) l2p(const Problem p, const uint32_t are_many)
+// many points stay together, each in one sector of memory, until `spread`. With registers for four blocks nothing is spilled.
+extern "C" __global__ void __launch_bounds__(256, 4) l2p(const Problem p, const uint32_t are_many)
 {
     __shared__ Room room;
     const uint32_t k = blockIdx.x, box = first_box(p.levels) + k;

@@ -253,7 +253,11 @@ extern "C" __global__ void __launch_bounds__(1024) rank_few(const Problem p, con
 {
     const uint32_t axis = blockIdx.x;
     const Extent all = of_block(threadIdx.x < blocks ? p.extents[threadIdx.x] : nothing());
-    const Frame f = frame_of(all);
+    __shared__ Frame frame;
+    if (threadIdx.x == 0)
+        frame = frame_of(all);
+    __syncthreads();
+    const Frame f = frame;
     if (axis == 0 && threadIdx.x == 0) {
         *p.frame = f;
         *p.status = {is_beyond(all), 0, 0, 0, {0, 0, 0, 0}};
