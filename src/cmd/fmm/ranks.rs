@@ -75,7 +75,7 @@ fn check_ranks(args: &Args, world: &World, entry: &Entry) -> Result<(), Failure>
 pub fn run(args: &Args, options: FmmOptions, world: World, runner: Runner) -> Result<(), Failure> {
     let is_possible = || {
         check_ranks(args, &world, runner.entry)?;
-        check(args, &options, runner.native, runner.native && runner.on_gpu.is_none())?;
+        check(args, &options, runner.native)?;
         files::check_outputs(args)
     };
     match world {

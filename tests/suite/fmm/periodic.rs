@@ -52,6 +52,30 @@ fn the_check_is_an_ewald_sum_for_all_axes() {
 }
 
 #[test]
+fn kernels_feel_images_too() {
+    let p = Place::new();
+    let error = |words: &str| {
+        let stats = stats(&p, &format!("--n 600 --periodic 1 --leaf 20 --check 200 {words}"));
+        stats["error"]["gradient_rel_l2"].as_f64().expect("an error")
+    };
+    let native = error("--backend cpu");
+    for words in ["", "--periodic-axes yz", "--backend cpu --p2p p2p", "--m2l native --targets t.csv", "--near-only"] {
+        p.write("t.csv", "x,y,z\n0.1,0.2,0.3\n0.9,0.5,0.999999999\n0.5,0.5,0\n");
+        let found = error(words);
+        let most = if words == "--near-only" { 1.0 } else { 1.5 * native };
+        assert!(found < most, "{words}: {found} {native}");
+    }
+    // The order of an error, and what the error is made of.
+    assert!(error("--tol 1e-3") < 1e-3);
+    let budget = &stats(&p, "--n 600 --periodic 1 --leaf 20 --budget --p2p p2p_small")["budget"]["gradient"];
+    assert!(budget["p2p"].as_f64() > Some(1e-4) && budget["truncation"].as_f64() < Some(0.02), "{budget}");
+    // The bits are those of the emulator whoever computes them, and any number of threads.
+    let words = "--n 300 --leaf 30 --order 2 --periodic 1 --pipelines 2";
+    let first = forces(&p, words);
+    assert_eq!(first, forces(&p, &format!("{words} --threads 1 --jmem 512")));
+}
+
+#[test]
 fn all_axes_are_the_default() {
     let p = Place::new();
     let words = "--n 300 --backend cpu --periodic 1";
@@ -67,8 +91,8 @@ fn what_cannot_be_periodic_is_refused_with_a_remedy() {
         ("--periodic nan --backend cpu", 2, "period"),
         ("--periodic 1 --periodic-axes xx --backend cpu", 2, "each once"),
         ("--periodic-axes x --backend cpu", 2, "--periodic"),
-        ("--periodic 1", 2, "--backend cpu"),
-        ("--periodic 1 --backend cpu --p2p p2p", 2, "--backend cpu"),
+        ("--periodic 1 --p2p p2p_yukawa --param kappa=4", 2, "black-box"),
+        ("--periodic 1 --hessian", 2, "Hessians"),
         ("--periodic 1 --backend cpu --theta 0.1", 2, "theta"),
         ("--periodic 1 --backend cpu --expansion chebyshev", 2, "black-box"),
         ("--periodic 1 --predict ulx3s", 2, "--predict"),

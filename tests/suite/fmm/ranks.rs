@@ -29,6 +29,7 @@ fn ranks_give_the_files_of_one() {
         "--backend cpu --n 2",
         "--backend emulator --n 400 --dist plummer --order 2 --leaf 20",
         "--backend emulator --n 300 --targets t.csv --order 3 --m2l native --leaf 30",
+        "--backend emulator --n 400 --order 2 --leaf 12 --periodic 1 --periodic-axes xz",
         "--backend cpu --n 300 --p2p p2p_yukawa --param kappa=4 --order 3 --leaf 20",
     ];
     for (k, words) in cases.iter().enumerate() {
@@ -63,7 +64,6 @@ fn a_run_on_ranks_reports_every_stage_and_the_errors() {
         ("--ranks 2 --backend board:none", "a board serves one process"),
         ("--ranks 2 --backend cuda --gpus 2", "leave --gpus out"),
         ("--ranks 2 --backend cuda --translations gpu", "leave --translations gpu out"),
-        ("--ranks 2 --periodic 1", "kernels have no coordinates for the images"),
         ("--ranks 2 --hessian", "kernels have no pins for Hessians"),
         ("--ranks 2 --backend cpu --tol 1e-3", "--order"),
         ("--ranks 2 --backend cpu --order 90", "the order must be"),
