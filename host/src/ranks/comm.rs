@@ -19,6 +19,7 @@ pub enum Tag {
     Large,
     Results,
     Chain,
+    Rows,
 }
 
 /// What a rank has sent.

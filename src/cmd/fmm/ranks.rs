@@ -63,7 +63,6 @@ fn check_ranks(args: &Args, world: &World, entry: &Entry) -> Result<(), Failure>
         (args.tune, "--tune measures one process; leave ranks out"),
         (args.budget, "--budget is for a run without ranks"),
         (args.predict.predict.is_some(), "--predict is for a run without ranks"),
-        (args.save_particles.is_some(), "--save-particles is for a run without ranks"),
     ];
     match refused.into_iter().find(|(is_wrong, _)| *is_wrong) {
         Some((_, why)) => Err(Failure::Usage(why.into())),
@@ -83,6 +82,7 @@ pub fn run(args: &Args, options: FmmOptions, world: World, runner: Runner) -> Re
             is_possible()?;
             let job = Job::load(args, options, runner, ranks)?;
             let input = files::input(args)?;
+            files::save_particles(args, &input)?;
             let task = job.task(input.particles.len());
             let found = threads::run(ranks, |comm| task.on(comm, &input, &|n| slice(n, comm)));
             let (fields, mut answer) = first(found)?;
@@ -148,6 +148,7 @@ fn on_mpi(args: &Args, options: FmmOptions, runner: Runner, mpi: &Mpi) -> Result
     let job = agreed(mpi, Job::load(args, options, runner, 1))?;
     let (input, counts) = agreed(mpi, files::part(args, &|n| slice(n, mpi)))?;
     same_input(mpi, counts)?;
+    agreed(mpi, files::save_particles_of_ranks(args, &input, counts[0], mpi))?;
     let task = job.task(counts[0]);
     let found = task.on(mpi, &input, &|n| 0..n);
     if let Err(RankError::Lost(text)) = &found {

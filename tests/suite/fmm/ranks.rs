@@ -32,15 +32,19 @@ fn ranks_give_the_files_of_one() {
         "--backend cpu --n 300 --p2p p2p_yukawa --param kappa=4 --order 3 --leaf 20",
     ];
     for (k, words) in cases.iter().enumerate() {
-        run(&p, &format!("{words} -o one.csv"));
+        // Particles as text, and as an array.
+        let saved = ["p.csv", "p.npy"][k % 2];
+        let files = |name: &str| [p.bytes(&format!("{name}.csv")), p.bytes(&format!("{name}-{saved}"))];
+        let to = |name: &str| format!("{words} -o {name}.csv --save-particles {name}-{saved}");
+        run(&p, &to("one"));
         for ranks in [1, 3] {
-            run(&p, &format!("{words} --ranks {ranks} -o some.csv"));
-            assert!(p.bytes("one.csv") == p.bytes("some.csv"), "{words}: {ranks} ranks");
+            run(&p, &format!("{} --ranks {ranks}", to("some")));
+            assert!(files("one") == files("some"), "{words}: {ranks} ranks");
         }
         if has_mpi {
             let ranks = 2 + k % 2;
-            let ended = mpi(&p, ranks, "", &format!("{words} -o mpi.csv")).expect(0);
-            assert!(p.bytes("one.csv") == p.bytes("mpi.csv"), "{words}: {ranks} ranks of MPI");
+            let ended = mpi(&p, ranks, "", &to("mpi")).expect(0);
+            assert!(files("one") == files("mpi"), "{words}: {ranks} ranks of MPI");
             assert_eq!(ended.out.matches("ranks (MPI), seconds").count(), 1, "{}", ended.out);
         }
     }
@@ -140,6 +144,7 @@ fn ranks_that_fail_end_all_with_one_sentence() {
             "rank 1 has found another input than rank 0",
         ),
         (String::new(), "--n 300 --hessian --p2p p2p_yukawa".into(), 2, "kernels have no pins for Hessians"),
+        (String::new(), "--n 300 --save-particles /dev/full".into(), 1, "/dev/full: cannot be written"),
         // Found when long messages are on their way that nobody takes any more.
         (String::new(), "--n 4000 --leaf 24 --expansion chebyshev".into(), 2, "name one, or take another expansion"),
     ];
