@@ -5,7 +5,7 @@ use crate::common::{Ended, Place};
 use std::process::Command;
 
 /// The command under mpirun: `before` is done in a shell of each rank, which knows its number.
-fn mpi(p: &Place, ranks: usize, before: &str, words: &str) -> Ended {
+pub(super) fn mpi(p: &Place, ranks: usize, before: &str, words: &str) -> Ended {
     let mut command = Command::new("mpirun");
     command.args(["--allow-run-as-root", "--oversubscribe", "-n", &ranks.to_string(), "sh", "-c"]);
     let program = env!("CARGO_BIN_EXE_pairforge");
@@ -51,6 +51,55 @@ fn ranks_give_the_files_of_one() {
 }
 
 #[test]
+fn a_wanted_error_on_ranks_takes_the_options_of_one() {
+    let p = Place::new();
+    let has_mpi = testkit::require("mpirun");
+    let crowd: String = (0..90).map(|k| format!("0.3,0.4,0.5,{}\n", k % 5 - 1)).collect();
+    p.write("crowd.csv", "x,y,z,q\n".to_string() + &crowd);
+    for (k, words) in [
+        "--backend cpu --n 3000 --dist plummer --tol 1e-5",
+        "--backend cpu --n 900 --periodic 1 --tol 1e-3",
+        "--backend cpu --n 2 --tol 1e-3",
+        "--backend cpu --particles crowd.csv --tol 1e-3",
+        "--backend emulator --n 400 --dist sphere --leaf 30 --tol 3e-3",
+        "--backend cpu --n 600 --p2p p2p_yukawa --param kappa=4 --tol 1e-2",
+    ]
+    .iter()
+    .enumerate()
+    {
+        run(&p, &format!("{words} -o one.csv --json one.json"));
+        let same = |name: &str, what: &str| {
+            let [one, some] = ["one", name].map(|name| p.json(&format!("{name}.json")));
+            for key in ["order", "lower_beyond", "theta", "leaf", "leaf_by", "error", "pairs"] {
+                assert_eq!(some[key], one[key], "{words}, {what}: {key}");
+            }
+            assert!(p.bytes("one.csv") == p.bytes(&format!("{name}.csv")), "{words}, {what}");
+        };
+        run(&p, &format!("{words} --ranks {} -o some.csv --json some.json", [3, 2, 7][k % 3]));
+        same("some", "threads");
+        if has_mpi {
+            mpi(&p, 2 + k % 2, "", &format!("{words} -o mpi.csv --json mpi.json")).expect(0);
+            same("mpi", "MPI");
+        }
+    }
+    p.write("sets.csv", "x,y,z,q,q2\n0,0,0,1,2\n1,1,1,-1,1\n");
+    for (words, part) in [
+        ("--n 700 --precision f32 --tol 1e-9", "take --precision f64"),
+        ("--particles sets.csv --tol 1e-3", "one charge each"),
+    ] {
+        let words = format!("{words} --backend cpu -o none.csv");
+        let one = p.run(&format!("fmm {words}"));
+        let ended = p.run(&format!("fmm {words} --ranks 3"));
+        assert!((one.code, &one.err) == (ended.code, &ended.err) && one.err.contains(part), "{ended:?}");
+        if has_mpi {
+            let ended = mpi(&p, 2, "", &words);
+            assert!(ended.err.contains(part) && ended.err.matches("error: ").count() == 1, "{ended:?}");
+        }
+        assert!(!p.path("none.csv").exists());
+    }
+}
+
+#[test]
 fn a_run_on_ranks_reports_every_stage_and_the_errors() {
     let p = Place::new();
     let s = stats(&p, "--n 2000 --backend cpu --ranks 4 --check 50 --expansion solid");
@@ -69,7 +118,6 @@ fn a_run_on_ranks_reports_every_stage_and_the_errors() {
         ("--ranks 2 --backend cuda --translations gpu", "leave --translations gpu out"),
         ("--ranks 2 --periodic 1", "kernels have no coordinates for the images"),
         ("--ranks 2 --hessian", "kernels have no pins for Hessians"),
-        ("--ranks 2 --backend cpu --tol 1e-3", "--order"),
         ("--ranks 2 --backend cpu --order 90", "the order must be"),
         ("--ranks 0 --backend cpu", "--ranks"),
     ] {
