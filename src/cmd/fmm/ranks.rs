@@ -4,7 +4,7 @@ use super::kernels::Kernels;
 use super::{Args, PlaceArg, check, costs, expected_pairs, failure, files, task};
 use crate::failure::Failure;
 use crate::output;
-use host::backends::{BackendOptions, Entry, Needs};
+use host::backends::{BackendOptions, Entry, Needs, board};
 use host::data::input::Input;
 use host::data::particles::Field;
 use host::data::problem::{Geometry, Sources};
@@ -13,7 +13,7 @@ use host::fmm::gpu::Gpu;
 use host::fmm::offload::Pipelines;
 use host::fmm::stats::Stats;
 use host::fmm::{FmmError, FmmOptions};
-use host::job::Backend;
+use host::job::{Backend, BackendError};
 use host::ranks::comm::{Comm, agree, gather_u64};
 use host::ranks::mpi::{self, Mpi};
 use host::ranks::prepare::Slice;
@@ -48,14 +48,13 @@ pub fn asked(args: &Args) -> Option<World> {
     }
 }
 
-/// What ranks do not do.
-fn check_ranks(args: &Args, world: &World, entry: &Entry) -> Result<(), Failure> {
+/// What so many ranks do not do.
+fn check_ranks(args: &Args, world: &World, runner: &Runner, ranks: usize) -> Result<(), Failure> {
     let refused = [
         (
             args.ranks.is_some() && matches!(world, World::Mpi),
             "mpirun says how many ranks there are; leave --ranks out",
         ),
-        (entry.needs == Needs::Device, "a board serves one process, so ranks cannot share it; leave ranks out"),
         (args.gpus > 1, "a rank takes one card, and ranks go through the cards in turn; leave --gpus out"),
         (
             args.translations == Some(PlaceArg::Gpu),
@@ -71,20 +70,30 @@ fn check_ranks(args: &Args, world: &World, entry: &Entry) -> Result<(), Failure>
     ];
     match refused.into_iter().find(|(is_wrong, _)| *is_wrong) {
         Some((_, why)) => Err(Failure::Usage(why.into())),
-        None => Ok(()),
+        None => runner.place(0, ranks).map(drop).map_err(|e| Failure::Usage(e.to_string())),
+    }
+}
+
+impl Runner<'_> {
+    /// What of the backend's place is one rank's: boards serve one process each.
+    fn place(&self, rank: usize, ranks: usize) -> Result<String, BackendError> {
+        match self.entry.needs {
+            Needs::Device => board::of_rank(self.place, rank, ranks),
+            _ => Ok(self.place.to_string()),
+        }
     }
 }
 
 /// Runs on all ranks. The first one writes and speaks.
 pub fn run(args: &Args, options: FmmOptions, world: World, runner: Runner) -> Result<(), Failure> {
-    let is_possible = || {
-        check_ranks(args, &world, runner.entry)?;
+    let is_possible = |ranks: usize| {
+        check_ranks(args, &world, &runner, ranks)?;
         check(args, &options, runner.native, runner.native && runner.on_gpu.is_none())?;
         files::check_outputs(args)
     };
     match world {
         World::Threads(ranks) => {
-            is_possible()?;
+            is_possible(ranks)?;
             let job = Job::load(args, options, runner, ranks, costs::known())?;
             let input = files::input(args)?;
             files::save_particles(args, &input)?;
@@ -98,7 +107,7 @@ pub fn run(args: &Args, options: FmmOptions, world: World, runner: Runner) -> Re
         World::Mpi => {
             let mpi = Mpi::begin().map_err(told)?;
             // Whether outputs can be written is the first one's matter.
-            let first = || if mpi.rank() == 0 { is_possible() } else { Ok(()) };
+            let first = || if mpi.rank() == 0 { is_possible(mpi.size()) } else { Ok(()) };
             let checked = same_options(&mpi).and_then(|()| agreed(&mpi, first()));
             match checked.and_then(|()| on_mpi(args, options, runner, &mpi)) {
                 // All have failed alike, and the first one tells of it. A launcher ends the others as soon as one has another
@@ -239,7 +248,9 @@ impl<'a> Job<'a> {
     fn task(&self, n: usize) -> Task<'_> {
         let mut options = self.options.clone();
         if self.args.leaf.is_none() {
-            options.leaf = costs::leaf(&self.known.costs, self.args, &options, None, n);
+            let is_board = self.runner.entry.needs == Needs::Device;
+            let board = self.kernels.as_ref().filter(|_| is_board).map(|k| (&k.p2p, self.engine.clock.mhz));
+            options.leaf = costs::leaf(&self.known.costs, self.args, &options, board, n);
         }
         Task { job: self, options }
     }
@@ -255,7 +266,9 @@ impl<'a> Job<'a> {
         let turn = mpi::rank_on_host().unwrap_or(comm.rank());
         let gpu = on_gpu.as_ref().map(|kernel| Gpu::open_in_turn(entry.name, kernel, turn)).transpose();
         let gpu = agree(comm, gpu.map_err(RankError::from))?;
-        let mut backend = (entry.open)(&BackendOptions { turn, ..self.engine.clone() });
+        let place = self.runner.place(comm.rank(), comm.size());
+        let place = agree(comm, place.map_err(|e| RankError::Option(e.to_string())))?;
+        let mut backend = (entry.open)(&BackendOptions { turn, place, ..self.engine.clone() });
         let pairs = expected_pairs(self.args);
         let mut prepare = || {
             let mut graphs = self.kernels.iter().flat_map(Kernels::graphs);

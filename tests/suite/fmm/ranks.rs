@@ -113,7 +113,7 @@ fn a_run_on_ranks_reports_every_stage_and_the_errors() {
     let ended = run(&p, "--n 500 --backend cpu --ranks 2");
     assert!(["2 ranks (threads), seconds", "imbalance", "sent: "].iter().all(|part| ended.out.contains(part)));
     for (words, part) in [
-        ("--ranks 2 --backend board:none", "a board serves one process"),
+        ("--ranks 2 --backend board:none", "name 2 boards"),
         ("--ranks 2 --backend cuda --gpus 2", "leave --gpus out"),
         ("--ranks 2 --backend cuda --translations gpu", "leave --translations gpu out"),
         ("--ranks 2 --periodic 1", "kernels have no coordinates for the images"),
