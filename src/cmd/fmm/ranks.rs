@@ -1,7 +1,7 @@
 //! `pairforge fmm` on many ranks: processes of MPI, or threads of this one.
 
 use super::kernels::Kernels;
-use super::{Args, PlaceArg, check, costs, expected_pairs, failure, files, task};
+use super::{Args, PlaceArg, check, costs, expected_pairs, failure, files, predict, task};
 use crate::failure::Failure;
 use crate::output;
 use host::backends::{BackendOptions, Entry, Needs, board};
@@ -65,8 +65,10 @@ fn check_ranks(args: &Args, world: &World, runner: &Runner, ranks: usize) -> Res
             "--tune measures stages that have all cores to themselves, which ranks that wait do not leave alone; run it without ranks: \
              what it finds on the machine of the first rank counts for all",
         ),
-        (args.budget, "--budget is for a run without ranks"),
-        (args.predict.predict.is_some(), "--predict is for a run without ranks"),
+        (
+            args.budget,
+            "results on ranks are those of one process, and so is what their error is made of; run --budget without ranks",
+        ),
     ];
     match refused.into_iter().find(|(is_wrong, _)| *is_wrong) {
         Some((_, why)) => Err(Failure::Usage(why.into())),
@@ -94,6 +96,9 @@ pub fn run(args: &Args, options: FmmOptions, world: World, runner: Runner) -> Re
     match world {
         World::Threads(ranks) => {
             is_possible(ranks)?;
+            if let Some(board) = &args.predict.predict {
+                return predict::ranks::on_threads(args, board, ranks);
+            }
             let job = Job::load(args, options, runner, ranks, costs::known())?;
             let input = files::input(args)?;
             files::save_particles(args, &input)?;
@@ -120,7 +125,7 @@ pub fn run(args: &Args, options: FmmOptions, world: World, runner: Runner) -> Re
 }
 
 /// The rank's part of `n` things in a row.
-fn slice(n: usize, comm: &dyn Comm) -> Range<usize> {
+pub(super) fn slice(n: usize, comm: &dyn Comm) -> Range<usize> {
     let start = |rank: usize| (n as u128 * rank as u128 / comm.size() as u128) as usize;
     start(comm.rank())..start(comm.rank() + 1)
 }
@@ -141,7 +146,7 @@ fn first(found: Vec<Ended>) -> Result<Done, Failure> {
     Ok(found.into_iter().flatten().next().expect("the first rank has it if none failed"))
 }
 
-fn told(e: RankError) -> Failure {
+pub(super) fn told(e: RankError) -> Failure {
     match e {
         RankError::Option(text) => failure(FmmError::Option(text)),
         RankError::Range(text) => Failure::Input(text),
@@ -150,7 +155,7 @@ fn told(e: RankError) -> Failure {
 }
 
 /// As ranks tell each other of it.
-fn of_rank(e: Failure) -> RankError {
+pub(super) fn of_rank(e: Failure) -> RankError {
     let text = e.text();
     let text = text.strip_prefix("error: ").unwrap_or(&text).to_string();
     match e.code() {
@@ -161,11 +166,14 @@ fn of_rank(e: Failure) -> RankError {
 }
 
 /// What is known on every rank, if no rank failed; else the failure of the first one.
-fn agreed<T>(comm: &dyn Comm, own: Result<T, Failure>) -> Result<T, Failure> {
+pub(super) fn agreed<T>(comm: &dyn Comm, own: Result<T, Failure>) -> Result<T, Failure> {
     agree(comm, own.map_err(of_rank)).map_err(told)
 }
 
 fn on_mpi(args: &Args, options: FmmOptions, runner: Runner, mpi: &Mpi) -> Result<(), Failure> {
+    if let Some(board) = &args.predict.predict {
+        return predict::ranks::on_mpi(args, board, mpi);
+    }
     let known = costs::known_on(mpi).map_err(told)?;
     let job = agreed(mpi, Job::load(args, options, runner, 1, known))?;
     let (input, counts) = agreed(mpi, files::part(args, &|n| slice(n, mpi)))?;
@@ -208,7 +216,7 @@ fn same_options(comm: &dyn Comm) -> Result<(), Failure> {
 }
 
 /// Whether all ranks have found as many sources and targets.
-fn same_input(comm: &dyn Comm, counts: [usize; 2]) -> Result<(), Failure> {
+pub(super) fn same_input(comm: &dyn Comm, counts: [usize; 2]) -> Result<(), Failure> {
     let all = gather_u64(comm, &counts.map(|n| n as u64)).map_err(told)?;
     match all.iter().position(|other| *other != all[0]) {
         Some(rank) => Err(Failure::Input(format!(

@@ -100,6 +100,40 @@ fn a_wanted_error_on_ranks_takes_the_options_of_one() {
 }
 
 #[test]
+fn boards_of_ranks_are_predicted_with_a_part_of_the_work_each() {
+    let p = Place::new();
+    let words = "--n 900 --order 2 --predict ulx3s --pipelines 2 --leaf 40 --json";
+    let found = |more: &str| {
+        run(&p, &format!("{words} p.json {more}"));
+        p.json("p.json")
+    };
+    let (one, alone, three) = (found(""), found("--ranks 1"), found("--ranks 3 --save-particles some.csv"));
+    let number = |s: &serde_json::Value, key: &str| s.pointer(key).and_then(|n| n.as_f64()).expect("a number");
+    for key in ["/seconds/p2p", "/cycles", "/bytes_in", "/bytes_out", "/pairs/p2p", "/pairs/m2l"] {
+        assert_eq!(number(&alone, key), number(&one, key), "{key}");
+    }
+    let part = number(&three, "/seconds/p2p") / number(&one, "/seconds/p2p");
+    assert!(part > 1.0 / 3.0 && part < 0.6, "{part}");
+    assert!(number(&three, "/total_seconds") > number(&three, "/seconds/p2p"), "{three}");
+    assert!(number(&three, "/exchange_seconds") > 0.0 && one["exchange_seconds"].is_null(), "{three}");
+    assert_eq!((&three["ranks"], &three["pairs"]), (&3.into(), &one["pairs"]));
+    run(&p, "--n 900 --backend cpu --save-particles one.csv");
+    assert_eq!(p.text("some.csv"), p.text("one.csv"));
+    let ended = run(&p, "--n 2 --order 2 --predict ulx3s --pipelines 2 --ranks 7");
+    assert!(ended.out.contains("on 7 ranks with a board each"), "{}", ended.out);
+    if testkit::require("mpirun") {
+        let both = "--n 300 --order 1 --predict colorlight-i9 --ethernet --pipelines 2,1 --ii 1,8 --json p.json";
+        let ended = mpi(&p, 2, "", both).expect(0);
+        assert!(ended.out.contains("on 2 ranks") && ended.out.contains("with P2P"), "{}", ended.out);
+        assert!(number(&p.json("p.json"), "/seconds/p2p") > 0.0);
+        let ended = mpi(&p, 2, "", "--n 300 --predict toaster");
+        assert!(ended.err.contains("the boards are ulx3s") && ended.err.matches("error: ").count() == 1, "{ended:?}");
+    }
+    let ended = p.run("fmm --n 300 --ranks 2 --backend cpu --budget").expect(2);
+    assert!(ended.err.contains("run --budget without ranks"), "{}", ended.err);
+}
+
+#[test]
 fn a_run_on_ranks_reports_every_stage_and_the_errors() {
     let p = Place::new();
     let s = stats(&p, "--n 2000 --backend cpu --ranks 4 --check 50 --expansion solid");
