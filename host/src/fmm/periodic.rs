@@ -33,7 +33,7 @@ pub(super) fn check(periodic: &Periodic, options: &FmmOptions) -> Result<(), Fmm
     if options.basis == Basis::Chebyshev {
         return wrong(
             "the black-box expansion has no sum over all images, which is known for 1/r alone; leave periodic boundaries out, \
-             or take --expansion solid or cartesian for 1/r"
+             take --near-only for near images alone, or --expansion solid or cartesian for 1/r"
                 .into(),
         );
     }
