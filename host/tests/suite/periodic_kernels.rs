@@ -124,7 +124,7 @@ fn few_particles_in_one_cell_feel_all_near_images() {
                 columns.filter(|(_, is_periodic)| *is_periodic).for_each(|(c, _)| c[2] = -0.5);
             }
             let options = FmmOptions {
-                order: 16,
+                order: 20,
                 leaf,
                 theta,
                 basis: Basis::Solid,
