@@ -3,7 +3,7 @@
 //! Each rank has a part of the particles in Morton order ([`partition`]) and builds of the global tree what its own targets meet
 //! ([`essential`]): cells have the counts and the order that they have in the whole, so that the lists, and every sum, are
 //! those of one rank to the bit. What it needs of others it asks for once ([`demand`]): copies of particles, and multipoles of
-//! all levels. Then the stages run as on one rank ([`stages`]).
+//! all levels. Then the stages run as on one rank ([`stages`]). For a wanted error the first rank searches ([`tune`]).
 //!
 //! The algorithm is written once over [`comm::Comm`]. Ranks are threads of one process ([`threads`]) or processes of MPI
 //! ([`mpi`]).
@@ -27,6 +27,7 @@ pub mod solve;
 pub mod stages;
 pub mod threads;
 mod travel;
+pub mod tune;
 
 use crate::fmm::FmmError;
 use crate::job::BackendError;

@@ -1,5 +1,6 @@
 //! `pairforge fmm` from end to end: errors against direct summation, the same bits everywhere, odd particles.
 
+mod boards;
 mod card;
 mod files;
 mod periodic;

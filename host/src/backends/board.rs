@@ -22,7 +22,7 @@ const NETWORK: &str = "udp:";
 pub const ENTRY: Entry = Entry {
     name: "board",
     place: Some("PORT"),
-    summary: "an FPGA board at a serial port or, by `board:udp:ADDRESS`, on the network; `board:PORT,PORT` for boards with different kernels",
+    summary: "an FPGA board at a serial port or, by `board:udp:ADDRESS`, on the network; `board:PORT,PORT` for boards with different kernels, or for ranks",
     needs: Needs::Device,
     exact: true,
     clocked: true,
@@ -49,6 +49,21 @@ fn open(options: &BackendOptions) -> Box<dyn Backend> {
         Ok(Box::new(Channel::new(board.shared.clone(), number)))
     };
     Box::new(StreamBackend::new(ENTRY.name, Box::new(open), ENTRY.clocked).on_device())
+}
+
+/// The boards of one rank among those that are named: each rank has as many, those of the first one first.
+pub fn of_rank(place: &str, rank: usize, ranks: usize) -> Result<String, BackendError> {
+    let boards: Vec<&str> = place.split(',').map(str::trim).collect();
+    let (count, each) = (boards.len(), boards.len() / ranks.max(1));
+    if each * ranks == count {
+        return Ok(boards[rank * each..(rank + 1) * each].join(","));
+    }
+    let named = if count == 1 { "1 board is".into() } else { format!("{count} boards are") };
+    let what = if each == 0 { format!("name {ranks} boards") } else { "name as many boards for each".to_string() };
+    Err(BackendError::Unsupported(format!(
+        "{named} named for {ranks} ranks, and a board serves one process: {what}, as in --backend {}:PORT,PORT",
+        ENTRY.name
+    )))
 }
 
 /// A board with an open session.
@@ -102,6 +117,23 @@ fn other_kernel(graph: &Graph, hash: u64, open: &[Opened]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranks_have_as_many_boards_each() {
+        let of = |place: &str, rank, ranks| of_rank(place, rank, ranks).map_err(|e| e.to_string());
+        let all = |place: &str, ranks| (0..ranks).map(|rank| of(place, rank, ranks).unwrap()).collect::<Vec<_>>();
+        assert_eq!(all("a@9600", 1), ["a@9600"]);
+        assert_eq!(all("a,b", 1), ["a,b"]);
+        assert_eq!(all("udp:x:1, udp:y:1,c", 3), ["udp:x:1", "udp:y:1", "c"]);
+        assert_eq!(all("a,b,c,d", 2), ["a,b", "c,d"]);
+        let refused = |place: &str, ranks| of(place, 0, ranks).unwrap_err();
+        assert!(
+            refused("a", 3).starts_with("1 board is named for 3 ranks, and a board serves one process: name 3 boards")
+        );
+        assert!(
+            refused("a,b,c", 2).contains("3 boards are named for 2 ranks") && refused("a,b,c", 2).contains("as many")
+        );
+    }
 
     #[test]
     fn wrong_ports_are_refused_with_a_remedy() {

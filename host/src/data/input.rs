@@ -222,7 +222,17 @@ pub fn columns_of(fields: &[Field]) -> Vec<(String, &[f64])> {
 
 /// Columns as CSV that is read back to the bit.
 pub fn to_csv(columns: &[(String, &[f64])]) -> String {
-    let mut text = columns.iter().map(|c| &c.0[..]).collect::<Vec<_>>().join(",") + "\n";
+    csv_head(columns) + &csv_rows(columns)
+}
+
+/// The first line of such a file.
+pub fn csv_head(columns: &[(String, &[f64])]) -> String {
+    columns.iter().map(|c| &c.0[..]).collect::<Vec<_>>().join(",") + "\n"
+}
+
+/// The lines behind it.
+pub fn csv_rows(columns: &[(String, &[f64])]) -> String {
+    let mut text = String::new();
     for k in 0..columns.first().map_or(0, |c| c.1.len()) {
         for (c, column) in columns.iter().enumerate() {
             let comma = if c == 0 { "" } else { "," };

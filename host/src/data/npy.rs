@@ -65,23 +65,30 @@ pub fn write_columns(columns: &[(String, &[f64])]) -> Vec<u8> {
 }
 
 fn write(columns: &[&[f64]]) -> Vec<u8> {
-    let n = columns[0].len();
-    let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({n}, {}), }}", columns.len());
+    let mut bytes = head(columns[0].len(), columns.len());
+    put_rows(&mut bytes, columns);
+    bytes
+}
+
+/// How a file of so many rows and columns of `<f8` begins.
+pub fn head(rows: usize, columns: usize) -> Vec<u8> {
+    let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");
     // Magic, version, length and header together fill a multiple of 64 bytes, ending in a newline.
     let filled = (10 + header.len() + 1).next_multiple_of(64);
     header.push_str(&" ".repeat(filled - 10 - header.len() - 1));
     header.push('\n');
-    let mut bytes = Vec::with_capacity(filled + n * columns.len() * 8);
-    bytes.extend(MAGIC);
-    bytes.extend([1, 0]);
-    bytes.extend((header.len() as u16).to_le_bytes());
-    bytes.extend(header.as_bytes());
+    [MAGIC, &[1, 0], &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat()
+}
+
+/// Rows as they stand behind the head.
+pub fn put_rows(bytes: &mut Vec<u8>, columns: &[&[f64]]) {
+    let n = columns.first().map_or(0, |column| column.len());
+    bytes.reserve_exact(n * columns.len() * 8);
     for k in 0..n {
         for column in columns {
             bytes.extend(column[k].to_le_bytes());
         }
     }
-    bytes
 }
 
 fn wrong<T>(what: String) -> Result<T, ParticleError> {

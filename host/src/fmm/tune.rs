@@ -12,6 +12,7 @@ use super::{FmmError, FmmOptions, Plan, Precision, Solution};
 use crate::data::Force;
 use crate::data::particles::Particles;
 use crate::direct::error::{self, Errors};
+use crate::tree::lists;
 use cost::{Choice, Costs};
 use judge::Judge;
 use orders::{Steps, Tried, guess};
@@ -71,6 +72,56 @@ pub fn start(options: &FmmOptions, wanted: f64) -> FmmOptions {
     FmmOptions { order: guess(wanted, options.basis.max_order()), ..options.clone() }
 }
 
+/// Who makes the runs that a search asks for.
+pub(crate) trait Runner {
+    /// Takes other options, with which cells are others.
+    fn plan(&mut self, options: &FmmOptions) -> Result<(), FmmError>;
+
+    /// A run of an order, or of a part of one (see [`FmmOptions::lower_beyond`]).
+    fn solve(&mut self, order: usize, lower_beyond: Option<f64>) -> Result<Solution, FmmError>;
+
+    /// What is right at some targets.
+    fn reference(&mut self, targets: &[usize]) -> Result<Vec<Force>, FmmError>;
+
+    /// Whether native code runs everything.
+    fn is_native(&self) -> bool;
+}
+
+/// What a search has found: options that keep a wanted error, with their results.
+pub(crate) struct Found {
+    pub options: FmmOptions,
+    pub solution: Solution,
+    pub errors: Errors,
+}
+
+/// One process that runs everything.
+struct Alone<'a, 'e, 'p> {
+    problem: &'a Problem<'a>,
+    plan: Plan,
+    executors: &'a mut [&'e mut dyn Executor],
+    progress: &'a mut Progress<'p>,
+}
+
+impl Runner for Alone<'_, '_, '_> {
+    fn plan(&mut self, options: &FmmOptions) -> Result<(), FmmError> {
+        self.plan = Plan::for_kernel(self.problem.particles.columns(), options, self.problem.p2p)?;
+        Ok(())
+    }
+
+    fn solve(&mut self, order: usize, lower_beyond: Option<f64>) -> Result<Solution, FmmError> {
+        self.plan.set_order(order, lower_beyond);
+        self.plan.solve(&self.problem.particles.q, self.executors, self.progress)
+    }
+
+    fn reference(&mut self, targets: &[usize]) -> Result<Vec<Force>, FmmError> {
+        self.problem.reference(&self.plan.options, Some(&self.plan), targets)
+    }
+
+    fn is_native(&self) -> bool {
+        self.executors.is_empty()
+    }
+}
+
 /// Plans and runs until the relative L2 error of the gradient (of the potential, if P2P gives no gradient) is at most `wanted`,
 /// and not with the step of accuracy below, or nearly so.
 pub fn within(
@@ -80,32 +131,51 @@ pub fn within(
     executors: &mut [&mut dyn Executor],
     progress: &mut Progress,
 ) -> Result<Tuned, FmmError> {
-    let Problem { particles, p2p, seed, is_promise, .. } = *problem;
+    let plan = Plan::for_kernel(problem.particles.columns(), options, problem.p2p)?;
+    let mut alone = Alone { problem, plan, executors, progress };
+    let Found { options, solution, errors } = search(wanted, problem, options, &mut alone)?;
+    let mut plan = alone.plan;
+    plan.set_order(options.order, options.lower_beyond);
+    Ok(Tuned { plan, solution, errors })
+}
+
+/// The same with the runs of a runner, which has the options to begin with.
+pub(crate) fn search(
+    wanted: f64,
+    problem: &Problem,
+    options: &FmmOptions,
+    runner: &mut dyn Runner,
+) -> Result<Found, FmmError> {
+    let Problem { particles, seed, is_promise, .. } = *problem;
     let mut options = options.clone();
-    let mut plan = Plan::for_kernel(particles.columns(), &options, p2p)?;
     let n = particles.len();
     let targets = if is_promise { judge::targets(n, seed) } else { judge::checked(n, seed) };
-    let reference = problem.reference(&plan, &targets)?;
+    let reference = runner.reference(&targets)?;
     let judge = Judge::new(n, targets, reference, seed);
-    let mut search = Search { wanted, problem, judge, executors, progress };
+    let mut search = Search { wanted, problem, judge, runner };
     loop {
-        let (limit, best) = match search.orders(plan)? {
-            Ok(tuned) => return Ok(tuned),
+        let (limit, best) = match search.orders(&options)? {
+            Ok(found) => return Ok(found),
             Err(limited) => limited,
         };
         options = other(&options, problem, limit).ok_or_else(|| out_of_reach(wanted, limit, best))?;
-        plan = Plan::for_kernel(particles.columns(), &options, p2p)?;
+        search.runner.plan(&options)?;
         // Other cells have their corners elsewhere.
         search.judge.unite();
     }
 }
 
 impl Problem<'_> {
-    /// What is right at some targets.
-    fn reference(&self, plan: &Plan, targets: &[usize]) -> Result<Vec<Force>, FmmError> {
-        match self.p2p {
-            Some(graph) => Ok(super::offload::direct(plan, &self.particles.q, graph, targets)?),
-            None => Ok(error::reference(self.particles, targets, plan.options.eps, plan.options.periodic.as_ref())),
+    /// What is right at some targets. The sums of a kernel need a plan.
+    pub(crate) fn reference(
+        &self,
+        options: &FmmOptions,
+        plan: Option<&Plan>,
+        targets: &[usize],
+    ) -> Result<Vec<Force>, FmmError> {
+        match self.p2p.zip(plan) {
+            Some((graph, plan)) => Ok(super::offload::direct(plan, &self.particles.q, graph, targets)?),
+            None => Ok(error::reference(self.particles, targets, options.eps, options.periodic.as_ref())),
         }
     }
 }
@@ -142,12 +212,11 @@ fn out_of_reach(wanted: f64, limit: Limit, best: f64) -> FmmError {
 }
 
 /// Looks for the lowest order that does.
-struct Search<'a, 'e, 'p> {
+struct Search<'a> {
     wanted: f64,
     problem: &'a Problem<'a>,
     judge: Judge,
-    executors: &'a mut [&'e mut dyn Executor],
-    progress: &'a mut Progress<'p>,
+    runner: &'a mut dyn Runner,
 }
 
 /// Runs of several steps of accuracy: their errors, and the results of those that still matter.
@@ -172,27 +241,26 @@ impl Runs {
     }
 }
 
-impl Search<'_, '_, '_> {
+impl Search<'_> {
     /// Tries orders of a plan. Gives what limits the error, and the best one, where none does.
-    fn orders(&mut self, mut plan: Plan) -> Result<Result<Tuned, (Limit, f64)>, FmmError> {
-        let steps = Steps::new(plan.options.basis, plan.near2);
+    fn orders(&mut self, options: &FmmOptions) -> Result<Result<Found, (Limit, f64)>, FmmError> {
+        let steps = Steps::new(options.basis, lists::near2(options.theta));
         let mut runs = Runs::default();
-        let mut next = Some(steps.of_order(plan.options.order));
+        let mut next = Some(steps.of_order(options.order));
         while let Some(step) = next {
             let (order, lower_beyond) = steps.order(step);
-            plan.set_order(order, lower_beyond);
-            let solution = plan.solve(&self.problem.particles.q, self.executors, self.progress)?;
+            let solution = self.runner.solve(order, lower_beyond)?;
             runs.tried.push(Tried { step, error: self.error(&solution) });
             runs.kept.push((step, solution));
-            self.divide(&plan, &mut runs)?;
+            self.divide(&mut runs)?;
             runs.drop_others(self.wanted);
             next = steps.next(&runs.tried, self.wanted).or_else(|| self.second(&runs, &steps));
         }
         let Some(step) = runs.best(self.wanted) else {
             let best = runs.tried.iter().map(|t| t.error).fold(f64::INFINITY, f64::min);
             let is_highest = runs.tried.iter().any(|t| t.step == steps.most());
-            let limit = match plan.options.precision {
-                _ if !self.executors.is_empty() => Limit::Kernel,
+            let limit = match options.precision {
+                _ if !self.runner.is_native() => Limit::Kernel,
                 Precision::F32 => Limit::F32,
                 Precision::F64 if is_highest => Limit::Order,
                 Precision::F64 => Limit::F64,
@@ -200,21 +268,20 @@ impl Search<'_, '_, '_> {
             return Ok(Err((limit, best)));
         };
         let (order, lower_beyond) = steps.order(step);
-        plan.set_order(order, lower_beyond);
         let at = runs.kept.iter().position(|(kept, _)| *kept == step).expect("the best run is kept");
         let solution = runs.kept.swap_remove(at).1;
         let errors = self.judge.errors(&solution.field);
-        Ok(Ok(Tuned { plan, solution, errors }))
+        Ok(Ok(Found { options: FmmOptions { order, lower_beyond, ..options.clone() }, solution, errors }))
     }
 
     /// Tells the judge where errors are large, once two steps were run, and judges both again.
-    fn divide(&mut self, plan: &Plan, runs: &mut Runs) -> Result<(), FmmError> {
+    fn divide(&mut self, runs: &mut Runs) -> Result<(), FmmError> {
         let [(_, one), (_, other)] = &runs.kept[..] else { return Ok(()) };
         if !self.problem.is_promise || !self.judge.needs_strata() {
             return Ok(());
         }
         let targets = self.judge.divide(&one.field, &other.field);
-        let reference = self.problem.reference(plan, &targets)?;
+        let reference = self.runner.reference(&targets)?;
         self.judge.add(targets, reference);
         for (step, solution) in &runs.kept {
             let error = self.judge.bound(&solution.field);

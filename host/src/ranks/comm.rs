@@ -19,6 +19,8 @@ pub enum Tag {
     Large,
     Results,
     Chain,
+    Rows,
+    First,
 }
 
 /// What a rank has sent.
@@ -103,6 +105,15 @@ pub fn exchange(comm: &dyn Comm, tag: Tag, out: Vec<(usize, Vec<u8>)>) -> Result
         }
     }
     Ok(found)
+}
+
+/// What the first rank gives, on every rank.
+pub fn broadcast(comm: &dyn Comm, own: Vec<u8>) -> Result<Vec<u8>, RankError> {
+    if comm.rank() > 0 {
+        return comm.receive(0, Tag::First);
+    }
+    (1..comm.size()).try_for_each(|to| comm.send(to, Tag::First, own.clone()))?;
+    Ok(own)
 }
 
 /// Numbers of every rank, in the order of ranks.

@@ -63,7 +63,16 @@ pub struct Prepared {
     pub levels: usize,
 }
 
-impl Slice<'_> {
+impl<'a> Slice<'a> {
+    /// The same with other options.
+    pub fn with<'b>(&self, options: &'b FmmOptions) -> Slice<'b>
+    where
+        'a: 'b,
+    {
+        let Slice { geometry, hessian, costs, kernel, .. } = *self;
+        Slice { geometry, sets: self.sets.clone(), hessian, options, costs, kernel }
+    }
+
     /// What no rank can compute.
     fn check(&self, executors: &[&mut dyn Executor]) -> Result<(), RankError> {
         self.options.check()?;

@@ -187,15 +187,16 @@ impl Together {
     /// Ranks run at the same time: the cycles are those of the slowest one.
     fn of(comm: &dyn Comm, work: &Work) -> Result<Together, RankError> {
         let Work { streamed, cycles, words, flags, pipelines, ii, .. } = work;
-        let own = [*streamed, cycles.unwrap_or(0), words.j, words.i, words.result, flags.0 as u64];
+        // What engines did, and could have done: those of ranks may have other numbers of lanes.
+        let slots = [streamed * (*ii).max(1) as u64, cycles.unwrap_or(0) * *pipelines as u64];
+        let own = [*streamed, cycles.unwrap_or(0), words.j, words.i, words.result, flags.0 as u64, slots[0], slots[1]];
         let all = gather_u64(comm, &own)?;
         let sum = |k: usize| all.iter().map(|one| one[k]).sum::<u64>();
         let slowest = all.iter().map(|one| one[1]).max().filter(|cycles| *cycles > 0);
-        let whole = Work { streamed: sum(0), cycles: Some(sum(1)), pipelines: *pipelines, ii: *ii, ..Work::default() };
         Ok(Together {
             streamed: sum(0),
             cycles: slowest,
-            utilisation: slowest.and_then(|_| whole.utilisation()),
+            utilisation: (sum(7) > 0).then(|| sum(6) as f64 / sum(7) as f64),
             words: Words { j: sum(2), i: sum(3), result: sum(4) },
             flags: all.iter().fold(Flags::NONE, |flags, one| flags | Flags(one[5] as u8)),
         })

@@ -9,6 +9,8 @@ use host::expansion::basis::Basis;
 use host::fmm::stats::LeafBy;
 use host::fmm::tune::{self, cost};
 use host::fmm::{FmmOptions, Precision};
+use host::ranks::RankError;
+use host::ranks::comm::{Comm, broadcast};
 use pg2::graph::Graph;
 use serde::{Deserialize, Serialize};
 use sim::cache::Cache;
@@ -33,19 +35,42 @@ pub struct Known {
 
 /// The costs of this machine where they were measured, else the built-in ones. A file that is not used is told of.
 pub fn known() -> Known {
-    let built_in = Known { costs: cost::Costs::default(), by: LeafBy::BuiltInCosts };
-    let Some(bytes) = Cache::standard().note(FILE) else { return built_in };
-    match read(&bytes) {
-        Ok(costs) => Known { costs, by: LeafBy::MeasuredCosts },
-        Err(why) => {
-            let text = format!("warning: the costs that `fmm --tune` measured are not used: {why}; measure them again");
-            output::tell(&(safe(&text) + "\n"));
-            built_in
+    Known::of(kept().and_then(|bytes| read(&bytes).ok()))
+}
+
+/// The same on ranks: what the machine of the first one has kept counts on all, so that they choose the same leaves.
+pub fn known_on(comm: &dyn Comm) -> Result<Known, RankError> {
+    let own = if comm.rank() == 0 { kept().unwrap_or_default() } else { Vec::new() };
+    Ok(Known::of(read(&broadcast(comm, own)?).ok()))
+}
+
+impl Known {
+    fn of(kept: Option<Kept>) -> Known {
+        match kept {
+            Some(Kept { costs, .. }) => Known { costs, by: LeafBy::MeasuredCosts },
+            None => Known { costs: cost::Costs::default(), by: LeafBy::BuiltInCosts },
         }
     }
 }
 
-fn read(bytes: &[u8]) -> Result<cost::Costs, String> {
+/// The file of what was measured on this machine, where it can be used.
+fn kept() -> Option<Vec<u8>> {
+    let bytes = Cache::standard().note(FILE)?;
+    let own = |kept: Kept| match kept.machine == cost::machine() {
+        true => Ok(()),
+        false => Err(format!("they are those of another machine ({}, here {})", kept.machine, cost::machine())),
+    };
+    match read(&bytes).and_then(own) {
+        Ok(()) => Some(bytes),
+        Err(why) => {
+            let text = format!("warning: the costs that `fmm --tune` measured are not used: {why}; measure them again");
+            output::tell(&(safe(&text) + "\n"));
+            None
+        }
+    }
+}
+
+fn read(bytes: &[u8]) -> Result<Kept, String> {
     let value: serde_json::Value =
         serde_json::from_slice(bytes).map_err(|e| format!("their file {FILE} is damaged ({e})"))?;
     let version = value.get("version").and_then(|v| v.as_u64());
@@ -53,13 +78,10 @@ fn read(bytes: &[u8]) -> Result<cost::Costs, String> {
         return Err("another version of pairforge measured them".into());
     }
     let kept: Kept = serde_json::from_value(value).map_err(|e| format!("their file {FILE} is damaged ({e})"))?;
-    if kept.machine != cost::machine() {
-        return Err(format!("they are those of another machine ({}, here {})", kept.machine, cost::machine()));
-    }
     if !kept.costs.are_sound() {
         return Err(format!("their file {FILE} is damaged (a number is out of its range)"));
     }
-    Ok(kept.costs)
+    Ok(kept)
 }
 
 /// Measures, keeps and shows the costs.

@@ -4,12 +4,13 @@ use super::ranks::table as ranks_table;
 use super::{Args, BYTES_A_PARTICLE, roofline, table};
 use crate::failure::Failure;
 use crate::{input, memory, output, source};
-use host::data::input::{Input, columns_of, to_csv};
+use host::data::input::{Input, columns_of, csv_head, csv_rows, to_csv};
 use host::data::particles::{Field, Particles};
 use host::data::random::{Charge, Distribution};
 use host::data::{self, npy, random};
 use host::fmm::MOST_PARTICLES;
 use host::fmm::stats::Stats;
+use host::ranks::comm::{Comm, Tag};
 use host::ranks::report::RanksReport;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -135,6 +136,33 @@ pub fn save_particles(args: &Args, input: &Input) -> Result<(), Failure> {
     save(path, || npy::write_columns(&columns), || to_csv(&columns))
 }
 
+/// The same where each rank has its slice of `n` particles: ranks bring their rows into the form of the file, and the first one writes
+/// them behind each other, a rank's at a time.
+pub fn save_particles_of_ranks(args: &Args, input: &Input, n: usize, comm: &dyn Comm) -> Result<(), Failure> {
+    let Some(path) = &args.save_particles else { return Ok(()) };
+    let columns = input.columns();
+    let (head, rows) = match is_npy(path) {
+        true => {
+            let (plain, mut rows) = (columns.iter().map(|c| c.1).collect::<Vec<_>>(), Vec::new());
+            npy::put_rows(&mut rows, &plain);
+            (npy::head(n, columns.len()), rows)
+        }
+        false => (csv_head(&columns).into_bytes(), csv_rows(&columns).into_bytes()),
+    };
+    if comm.rank() > 0 {
+        return comm.send(0, Tag::Rows, rows).map_err(|e| Failure::Tool(e.to_string()));
+    }
+    output::write_with(path, |out: &mut dyn Write| {
+        out.write_all(&head)?;
+        out.write_all(&rows)?;
+        drop(rows);
+        (1..comm.size()).try_for_each(|from| {
+            let rows = comm.receive(from, Tag::Rows).map_err(std::io::Error::other)?;
+            out.write_all(&rows)
+        })
+    })
+}
+
 pub fn write(args: &Args, fields: &[Field], stats: &Stats) -> Result<(), Failure> {
     write_with(args, fields, stats, None)
 }
@@ -180,6 +208,10 @@ struct Report<'a> {
 
 /// Writes an `.npy` file or CSV, by the ending of its name.
 pub fn save(path: &Path, npy: impl FnOnce() -> Vec<u8>, csv: impl FnOnce() -> String) -> Result<(), Failure> {
-    let bytes = if path.extension().is_some_and(|e| e == "npy") { npy() } else { csv().into_bytes() };
+    let bytes = if is_npy(path) { npy() } else { csv().into_bytes() };
     output::write_with(path, |out: &mut dyn Write| out.write_all(&bytes))
+}
+
+fn is_npy(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "npy")
 }

@@ -1,6 +1,7 @@
 //! `pairforge fmm --predict BOARD`: what an FMM with P2P, or P2P and M2L, on a board would take, without the board.
 
 pub mod fill;
+pub mod ranks;
 mod tables;
 
 use super::engine::EngineArgs;
@@ -16,10 +17,10 @@ use hdl::circuit::target::{Clock, target};
 use hdl::engine::Config;
 use hdl::serial::kernel_hash;
 use host::driver::StreamBackend;
-use host::fmm::Plan;
 use host::fmm::offload;
 use host::fmm::offload::Pipelines;
 use host::fmm::stats::{Pairs, PerKernel, Seconds, Stats};
+use host::fmm::{FmmError, Plan};
 use host::job::Backend;
 use host::predict::{self, LinkUse, Setup};
 use pg2::graph::Graph;
@@ -65,7 +66,6 @@ impl PredictArgs {
 /// An FMM whose times on a board are asked for.
 pub struct Asked<'a> {
     pub predict: &'a PredictArgs,
-    pub engine: &'a EngineArgs,
     pub kernels: &'a Kernels,
     /// What it is of: particles, or points of a plane.
     pub what: &'static str,
@@ -73,8 +73,18 @@ pub struct Asked<'a> {
     pub order: usize,
     pub theta: f64,
     pub leaf: usize,
-    /// Runs it with a leaf size and P2P, or P2P and M2L, on a backend.
-    pub run: &'a dyn Fn(usize, &mut StreamBackend) -> Result<Ran, Failure>,
+    /// How many ranks share it, where several do.
+    pub ranks: Option<usize>,
+    /// Runs it with a leaf size and P2P, or P2P and M2L, on the model of a board.
+    pub run: &'a dyn Fn(usize, &Machine) -> Result<Ran, Failure>,
+}
+
+/// What a board is made for.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    pub predict: &'a PredictArgs,
+    pub engine: &'a EngineArgs,
+    pub kernels: &'a Kernels,
     /// Pairs that the kernels have to stream.
     pub work: &'a dyn Fn() -> Result<fill::Work, Failure>,
 }
@@ -85,6 +95,11 @@ pub struct Ran {
     pub pairs: Pairs,
     pub cycles: PerKernel<Option<u64>>,
     pub utilisation: PerKernel<Option<f64>>,
+    /// What the board's link saw, and how much of the run the model took in its place.
+    pub seen: LinkUse,
+    pub modelled: f64,
+    /// Seconds in which ranks exchanged multipoles and results, where there are ranks.
+    pub exchange: Option<f64>,
 }
 
 /// What is predicted, in the keys that docs/fmm.md names.
@@ -95,6 +110,9 @@ pub struct Report {
     board: &'static str,
     kernel: String,
     n: usize,
+    /// Ranks with a board each, where several share it. Seconds are those of the slowest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranks: Option<usize>,
     order: usize,
     theta: f64,
     pipelines: u32,
@@ -110,6 +128,9 @@ pub struct Report {
     #[serde(flatten)]
     asked: Row,
     seconds: Seconds,
+    /// What ranks exchange, measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exchange_seconds: Option<f64>,
     pairs: Pairs,
     /// Of P2P.
     cycles: Option<u64>,
@@ -153,12 +174,34 @@ struct Row {
 }
 
 /// The board as it is or would be.
-struct Machine {
+pub struct Machine {
     board: &'static Board,
     setup: Setup,
     /// For P2P, and for M2L if that is on the board; each with the hash of its kernel.
     engines: Vec<(Config, u64)>,
     joules_per_pair: Option<f64>,
+}
+
+/// What the link of a modelled board sees.
+type Seen = Rc<RefCell<LinkUse>>;
+
+impl Machine {
+    /// The model of the board, ready for some kernels.
+    pub fn backend(&self, kernels: &Kernels) -> Result<(StreamBackend, Seen), FmmError> {
+        let seen = Seen::default();
+        let mut backend = predict::backend(self.setup, self.engines.clone(), seen.clone());
+        kernels.graphs().try_for_each(|graph| backend.prepare(graph, 0))?;
+        Ok((backend, seen))
+    }
+}
+
+impl Ran {
+    /// A run of one process, whose P2P, and M2L if that is on the board, the model took.
+    pub fn alone(stats: Stats, kernels: &Kernels, seen: &Seen) -> Ran {
+        let Stats { seconds, pairs, cycles, utilisation, .. } = stats;
+        let modelled = seconds.p2p + if kernels.m2l.is_some() { seconds.m2l } else { 0.0 };
+        Ran { seconds, pairs, cycles, utilisation, seen: *seen.borrow(), modelled, exchange: None }
+    }
 }
 
 impl PredictArgs {
@@ -179,13 +222,18 @@ impl PredictArgs {
     }
 }
 
-/// Predicts the leaf size that was asked for and those around the best.
-pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
-    let board = args.predict.board(name)?;
+/// The kernels on the board.
+fn kernels(args: &Args) -> Result<Kernels, Failure> {
     let p2p = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
     let m2l = m2l(args)?;
     offload::bind(&p2p, m2l.as_ref(), &options(args, false)).map_err(failure)?;
-    let kernels = Kernels { p2p, m2l };
+    Ok(Kernels { p2p, m2l })
+}
+
+/// Predicts the leaf size that was asked for and those around the best.
+pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
+    let board = args.predict.board(name)?;
+    let kernels = kernels(args)?;
     let particles = particles(args)?;
     if let Some(path) = &args.save_particles {
         files::save(path, || host::data::npy::write_particles(&particles), || particles.to_csv())?;
@@ -194,28 +242,30 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
         let options = host::fmm::FmmOptions { leaf, ..options(args, false) };
         Plan::new(particles.columns(), &options).map_err(failure)
     };
-    let ran = |leaf: usize, backend: &mut StreamBackend| {
-        let mut pipelines = Pipelines::new(backend, &kernels.p2p, kernels.m2l.as_ref());
+    let ran = |leaf: usize, machine: &Machine| {
+        let (mut backend, seen) = machine.backend(&kernels).map_err(failure)?;
+        let mut pipelines = Pipelines::new(&mut backend, &kernels.p2p, kernels.m2l.as_ref());
         let executors: &mut [&mut dyn host::fmm::executor::Executor] = &mut [&mut pipelines];
         let stats = plan(leaf)?.solve(&particles.q, executors, &mut |_, _, _| {}).map_err(failure)?.stats;
-        let Stats { seconds, pairs, cycles, utilisation, .. } = stats;
-        Ok(Ran { seconds, pairs, cycles, utilisation })
+        Ok(Ran::alone(stats, &kernels, &seen))
     };
     let leaf = args.leaf.unwrap_or(LEAF);
     let work = || plan(leaf).map(|plan| fill::Work { p2p: plan.pairs.p2p, m2l: plan.streamed_m2l });
-    let asked = Asked {
-        predict: &args.predict,
-        engine: &args.engine,
-        kernels: &kernels,
-        what: "particles",
-        n: particles.len(),
-        order: options(args, false).order,
-        theta: args.theta.unwrap_or(0.5),
-        leaf,
-        run: &ran,
-        work: &work,
-    };
-    asked.report(board)?.write(&args.json, &args.save_particles)
+    let wanted = Wanted { predict: &args.predict, engine: &args.engine, kernels: &kernels, work: &work };
+    let machine = wanted.machine(board)?;
+    asked(args, &kernels, particles.len(), &ran).report(&machine)?.write(&args.json, &args.save_particles)
+}
+
+/// An FMM by its options.
+fn asked<'a>(
+    args: &'a Args,
+    kernels: &'a Kernels,
+    n: usize,
+    run: &'a dyn Fn(usize, &Machine) -> Result<Ran, Failure>,
+) -> Asked<'a> {
+    let (theta, leaf) = (args.theta.unwrap_or(0.5), args.leaf.unwrap_or(LEAF));
+    let order = options(args, false).order;
+    Asked { predict: &args.predict, kernels, what: "particles", n, order, theta, leaf, ranks: None, run }
 }
 
 impl Report {
@@ -255,7 +305,7 @@ fn hashed(graph: &Graph, config: Config) -> (Config, u64) {
 }
 
 /// The board that `synth` has made a bitstream for.
-fn synthesised(asked: &Asked, board: &'static Board, dir: &Path) -> Result<Machine, Failure> {
+fn synthesised(asked: &Wanted, board: &'static Board, dir: &Path) -> Result<Machine, Failure> {
     let kernels = asked.kernels;
     let path = dir.join("synth.json");
     let make = format!("make it with `pairforge synth FILE --board {} -o DIR`", board.name);
@@ -299,8 +349,8 @@ fn synthesised(asked: &Asked, board: &'static Board, dir: &Path) -> Result<Machi
 }
 
 /// The board with engines as `build` makes them.
-fn planned(asked: &Asked, board: &'static Board) -> Result<Machine, Failure> {
-    let Asked { predict, engine: args, kernels, .. } = asked;
+fn planned(asked: &Wanted, board: &'static Board) -> Result<Machine, Failure> {
+    let Wanted { predict, engine: args, kernels, work } = *asked;
     let target = target(board.device.target).expect("every board's device names a target");
     let wanted = predict.freq.unwrap_or(board.usual_mhz);
     let (_, mhz) = board.pll.source(board.oscillator_mhz, wanted).map_err(Failure::Usage)?;
@@ -309,7 +359,7 @@ fn planned(asked: &Asked, board: &'static Board) -> Result<Machine, Failure> {
     let memory = fill::memory(args.jmem, &args.stream);
     let filled = match fills(predict, args) && kernels.m2l.is_some() {
         true => {
-            let found = fill::fill(board, clock, kernels, memory, (asked.work)()?);
+            let found = fill::fill(board, clock, kernels, memory, work()?);
             Some(found.ok_or_else(|| {
                 let device = board.device.name;
                 Failure::Input(format!(
@@ -343,23 +393,15 @@ struct One {
     cycles: PerKernel<Option<u64>>,
     utilisation: PerKernel<Option<f64>>,
     seen: LinkUse,
+    exchange: Option<f64>,
 }
 
 /// Runs an FMM whose P2P, and M2L if that is on the board, go through the model of the board.
 fn one(asked: &Asked, machine: &Machine, leaf: usize) -> Result<One, Failure> {
-    let kernels = asked.kernels;
-    let seen = Rc::new(RefCell::new(LinkUse::default()));
-    let mut backend = predict::backend(machine.setup, machine.engines.clone(), seen.clone());
-    for graph in kernels.graphs() {
-        backend.prepare(graph, 0).map_err(|e| failure(e.into()))?;
-    }
-    let stats = (asked.run)(leaf, &mut backend)?;
-    let seen = *seen.borrow();
-    let mut seconds = stats.seconds;
-    let on_board = seconds.p2p + if kernels.m2l.is_some() { seconds.m2l } else { 0.0 };
-    let cpu = seconds.total - on_board;
+    let Ran { mut seconds, pairs, cycles, utilisation, seen, modelled, exchange } = (asked.run)(leaf, machine)?;
+    let cpu = seconds.total - modelled;
     (seconds.p2p, seconds.total) = (seen.seconds, cpu + seen.seconds);
-    if kernels.m2l.is_some() {
+    if asked.kernels.m2l.is_some() {
         // Both are done when the board is: it runs them at the same time.
         seconds.m2l = 0.0;
     }
@@ -368,24 +410,30 @@ fn one(asked: &Asked, machine: &Machine, leaf: usize) -> Result<One, Failure> {
         p2p_seconds: seen.seconds,
         cpu_seconds: cpu,
         total_seconds: seconds.total,
-        pairs_per_second: if seen.seconds > 0.0 { stats.pairs.p2p as f64 / seen.seconds } else { 0.0 },
+        pairs_per_second: if seen.seconds > 0.0 { pairs.p2p as f64 / seen.seconds } else { 0.0 },
     };
-    Ok(One { row, seconds, pairs: stats.pairs, cycles: stats.cycles, utilisation: stats.utilisation, seen })
+    Ok(One { row, seconds, pairs, cycles, utilisation, seen, exchange })
 }
 
-impl Asked<'_> {
-    /// Everything about the leaf size that was asked for, and the best one.
-    pub fn report(&self, board: &'static Board) -> Result<Report, Failure> {
-        let machine = match &self.predict.synth {
-            Some(dir) => synthesised(self, board, dir)?,
-            None => planned(self, board)?,
-        };
-        predicted(self, &machine)
+impl Wanted<'_> {
+    /// The board with its engines.
+    pub fn machine(&self, board: &'static Board) -> Result<Machine, Failure> {
+        match &self.predict.synth {
+            Some(dir) => synthesised(self, board, dir),
+            None => planned(self, board),
+        }
     }
 }
 
 /// Leaf sizes that are looked at first.
 const LEAVES: [usize; 7] = [16, 32, 64, 128, 256, 512, 1024];
+
+impl Asked<'_> {
+    /// Everything about the leaf size that was asked for, and the best one.
+    pub fn report(&self, machine: &Machine) -> Result<Report, Failure> {
+        predicted(self, machine)
+    }
+}
 
 fn predicted(fmm: &Asked, machine: &Machine) -> Result<Report, Failure> {
     let kernels = fmm.kernels;
@@ -417,6 +465,7 @@ fn predicted(fmm: &Asked, machine: &Machine) -> Result<Report, Failure> {
         board: machine.board.name,
         kernel: kernels.p2p.name.clone(),
         n: fmm.n,
+        ranks: fmm.ranks,
         order: fmm.order,
         theta: fmm.theta,
         pipelines: machine.engines[0].0.pipelines,
@@ -429,6 +478,7 @@ fn predicted(fmm: &Asked, machine: &Machine) -> Result<Report, Failure> {
         joules: machine.joules_per_pair.map(|j| j * asked.pairs.p2p as f64),
         asked: asked.row,
         seconds: asked.seconds,
+        exchange_seconds: asked.exchange,
         pairs: asked.pairs,
         cycles: asked.cycles.p2p,
         utilisation: asked.utilisation.p2p,

@@ -1,23 +1,25 @@
 //! `pairforge fmm` on many ranks: processes of MPI, or threads of this one.
 
 use super::kernels::Kernels;
-use super::{Args, PlaceArg, check, costs, expected_pairs, failure, files, task};
+use super::{Args, PlaceArg, check, costs, expected_pairs, failure, files, predict, task};
 use crate::failure::Failure;
 use crate::output;
-use host::backends::{BackendOptions, Entry, Needs};
+use host::backends::{BackendOptions, Entry, Needs, board};
 use host::data::input::Input;
 use host::data::particles::Field;
 use host::data::problem::{Geometry, Sources};
 use host::fmm::executor::Executor;
 use host::fmm::gpu::Gpu;
 use host::fmm::offload::Pipelines;
+use host::fmm::stats::Stats;
 use host::fmm::{FmmError, FmmOptions};
-use host::job::Backend;
+use host::job::{Backend, BackendError};
 use host::ranks::comm::{Comm, agree, gather_u64};
 use host::ranks::mpi::{self, Mpi};
 use host::ranks::prepare::Slice;
 use host::ranks::report::RanksReport;
 use host::ranks::solve::{Answer, collected, solve};
+use host::ranks::tune::{self, Tuned};
 use host::ranks::{RankError, threads};
 use pg2::graph::Graph;
 use std::ops::Range;
@@ -46,53 +48,71 @@ pub fn asked(args: &Args) -> Option<World> {
     }
 }
 
-/// What ranks do not do.
-fn check_ranks(args: &Args, world: &World, entry: &Entry) -> Result<(), Failure> {
+/// What so many ranks do not do.
+fn check_ranks(args: &Args, world: &World, runner: &Runner, ranks: usize) -> Result<(), Failure> {
     let refused = [
         (
             args.ranks.is_some() && matches!(world, World::Mpi),
             "mpirun says how many ranks there are; leave --ranks out",
         ),
-        (entry.needs == Needs::Device, "a board serves one process, so ranks cannot share it; leave ranks out"),
         (args.gpus > 1, "a rank takes one card, and ranks go through the cards in turn; leave --gpus out"),
         (
             args.translations == Some(PlaceArg::Gpu),
             "ranks exchange multipoles between their CPUs, which run the translations; leave --translations gpu out",
         ),
-        (args.tol.is_some(), "ranks do not find the order of --tol; give an --order"),
-        (args.tune, "--tune measures one process; leave ranks out"),
-        (args.budget, "--budget is for a run without ranks"),
-        (args.predict.predict.is_some(), "--predict is for a run without ranks"),
-        (args.save_particles.is_some(), "--save-particles is for a run without ranks"),
+        (
+            args.tune,
+            "--tune measures stages that have all cores to themselves, which ranks that wait do not leave alone; run it without ranks: \
+             what it finds on the machine of the first rank counts for all",
+        ),
+        (
+            args.budget,
+            "results on ranks are those of one process, and so is what their error is made of; run --budget without ranks",
+        ),
     ];
     match refused.into_iter().find(|(is_wrong, _)| *is_wrong) {
         Some((_, why)) => Err(Failure::Usage(why.into())),
-        None => Ok(()),
+        None => runner.place(0, ranks).map(drop).map_err(|e| Failure::Usage(e.to_string())),
+    }
+}
+
+impl Runner<'_> {
+    /// What of the backend's place is one rank's: boards serve one process each.
+    fn place(&self, rank: usize, ranks: usize) -> Result<String, BackendError> {
+        match self.entry.needs {
+            Needs::Device => board::of_rank(self.place, rank, ranks),
+            _ => Ok(self.place.to_string()),
+        }
     }
 }
 
 /// Runs on all ranks. The first one writes and speaks.
 pub fn run(args: &Args, options: FmmOptions, world: World, runner: Runner) -> Result<(), Failure> {
-    let is_possible = || {
-        check_ranks(args, &world, runner.entry)?;
-        check(args, &options, runner.native, runner.native && runner.on_gpu.is_none())?;
+    let is_possible = |ranks: usize| {
+        check_ranks(args, &world, &runner, ranks)?;
+        check(args, &options, runner.native)?;
         files::check_outputs(args)
     };
     match world {
         World::Threads(ranks) => {
-            is_possible()?;
-            let job = Job::load(args, options, runner, ranks)?;
+            is_possible(ranks)?;
+            if let Some(board) = &args.predict.predict {
+                return predict::ranks::on_threads(args, board, ranks);
+            }
+            let job = Job::load(args, options, runner, ranks, costs::known())?;
             let input = files::input(args)?;
+            files::save_particles(args, &input)?;
             let task = job.task(input.particles.len());
-            let found = threads::run(ranks, |comm| task.on(comm, &input, &|n| slice(n, comm)));
-            let (fields, mut answer) = first(found)?;
-            answer.report.by = "threads".into();
-            task.write(&input, &fields, answer)
+            let whole = |comm: &dyn Comm| Some(&input).filter(|_| comm.rank() == 0);
+            let found = threads::run(ranks, |comm| task.on(comm, &input, &|n| slice(n, comm), whole(comm)));
+            let mut done = first(found)?;
+            done.report.by = "threads".into();
+            task.write(&input, done)
         }
         World::Mpi => {
             let mpi = Mpi::begin().map_err(told)?;
             // Whether outputs can be written is the first one's matter.
-            let first = || if mpi.rank() == 0 { is_possible() } else { Ok(()) };
+            let first = || if mpi.rank() == 0 { is_possible(mpi.size()) } else { Ok(()) };
             let checked = same_options(&mpi).and_then(|()| agreed(&mpi, first()));
             match checked.and_then(|()| on_mpi(args, options, runner, &mpi)) {
                 // All have failed alike, and the first one tells of it. A launcher ends the others as soon as one has another
@@ -105,22 +125,28 @@ pub fn run(args: &Args, options: FmmOptions, world: World, runner: Runner) -> Re
 }
 
 /// The rank's part of `n` things in a row.
-fn slice(n: usize, comm: &dyn Comm) -> Range<usize> {
+pub(super) fn slice(n: usize, comm: &dyn Comm) -> Range<usize> {
     let start = |rank: usize| (n as u128 * rank as u128 / comm.size() as u128) as usize;
     start(comm.rank())..start(comm.rank() + 1)
 }
 
-/// What a rank ends with: the fields, which the first one alone has, and what it did.
-type Ended = Result<(Option<Vec<Field>>, Answer), RankError>;
-
-/// What the first rank has, or why it has nothing.
-fn first(found: Vec<Ended>) -> Result<(Vec<Field>, Answer), Failure> {
-    let mut found = found.into_iter().collect::<Result<Vec<_>, _>>().map_err(told)?;
-    let (fields, answer) = found.swap_remove(0);
-    Ok((fields.unwrap_or_default(), answer))
+/// What all ranks have done.
+struct Done {
+    fields: Vec<Field>,
+    stats: Stats,
+    report: RanksReport,
 }
 
-fn told(e: RankError) -> Failure {
+/// What a rank ends with: the first one alone has what all have done.
+type Ended = Result<Option<Done>, RankError>;
+
+/// What the first rank has, or why it has nothing.
+fn first(found: Vec<Ended>) -> Result<Done, Failure> {
+    let found = found.into_iter().collect::<Result<Vec<_>, _>>().map_err(told)?;
+    Ok(found.into_iter().flatten().next().expect("the first rank has it if none failed"))
+}
+
+pub(super) fn told(e: RankError) -> Failure {
     match e {
         RankError::Option(text) => failure(FmmError::Option(text)),
         RankError::Range(text) => Failure::Input(text),
@@ -129,7 +155,7 @@ fn told(e: RankError) -> Failure {
 }
 
 /// As ranks tell each other of it.
-fn of_rank(e: Failure) -> RankError {
+pub(super) fn of_rank(e: Failure) -> RankError {
     let text = e.text();
     let text = text.strip_prefix("error: ").unwrap_or(&text).to_string();
     match e.code() {
@@ -140,31 +166,41 @@ fn of_rank(e: Failure) -> RankError {
 }
 
 /// What is known on every rank, if no rank failed; else the failure of the first one.
-fn agreed<T>(comm: &dyn Comm, own: Result<T, Failure>) -> Result<T, Failure> {
+pub(super) fn agreed<T>(comm: &dyn Comm, own: Result<T, Failure>) -> Result<T, Failure> {
     agree(comm, own.map_err(of_rank)).map_err(told)
 }
 
 fn on_mpi(args: &Args, options: FmmOptions, runner: Runner, mpi: &Mpi) -> Result<(), Failure> {
-    let job = agreed(mpi, Job::load(args, options, runner, 1))?;
+    if let Some(board) = &args.predict.predict {
+        return predict::ranks::on_mpi(args, board, mpi);
+    }
+    let known = costs::known_on(mpi).map_err(told)?;
+    let job = agreed(mpi, Job::load(args, options, runner, 1, known))?;
     let (input, counts) = agreed(mpi, files::part(args, &|n| slice(n, mpi)))?;
     same_input(mpi, counts)?;
+    agreed(mpi, files::save_particles_of_ranks(args, &input, counts[0], mpi))?;
     let task = job.task(counts[0]);
-    let found = task.on(mpi, &input, &|n| 0..n);
+    // What is right at some targets are sums over all particles.
+    let is_whole = mpi.rank() == 0 && (args.check.is_some() || args.tol.is_some());
+    let read = || is_whole.then(|| files::input(args)).transpose();
+    let mut whole = agreed(mpi, if args.tol.is_some() { read() } else { Ok(None) })?;
+    let found = task.on(mpi, &input, &|n| 0..n, whole.as_ref());
     if let Err(RankError::Lost(text)) = &found {
         // The other ranks know nothing of it.
         output::tell(&(Failure::Tool(text.clone()).text() + "\n"));
         mpi.abort_with(3);
     }
-    let (fields, mut answer) = found.map_err(told)?;
-    answer.report.by = "MPI".into();
+    let found = found.map_err(told)?;
     drop(input);
-    let write = |fields: Vec<Field>| {
-        // Errors are sums over all particles.
-        let input = if args.check.is_some() { files::input(args)? } else { Input::default() };
-        task.write(&input, &fields, answer)
+    let write = |mut done: Done| {
+        if whole.is_none() {
+            whole = read()?;
+        }
+        done.report.by = "MPI".into();
+        task.write(whole.as_ref().unwrap_or(&Input::default()), done)
     };
     // The others end with the status of the one that writes.
-    agreed(mpi, fields.map_or(Ok(()), write))
+    agreed(mpi, found.map_or(Ok(()), write))
 }
 
 /// Whether all ranks were started with one command line.
@@ -180,7 +216,7 @@ fn same_options(comm: &dyn Comm) -> Result<(), Failure> {
 }
 
 /// Whether all ranks have found as many sources and targets.
-fn same_input(comm: &dyn Comm, counts: [usize; 2]) -> Result<(), Failure> {
+pub(super) fn same_input(comm: &dyn Comm, counts: [usize; 2]) -> Result<(), Failure> {
     let all = gather_u64(comm, &counts.map(|n| n as u64)).map_err(told)?;
     match all.iter().position(|other| *other != all[0]) {
         Some(rank) => Err(Failure::Input(format!(
@@ -203,18 +239,26 @@ struct Job<'a> {
 
 impl<'a> Job<'a> {
     /// Loads the kernels. So many ranks share the cores of one process.
-    fn load(args: &'a Args, mut options: FmmOptions, runner: Runner<'a>, ranks: usize) -> Result<Job<'a>, Failure> {
+    fn load(
+        args: &'a Args,
+        mut options: FmmOptions,
+        runner: Runner<'a>,
+        ranks: usize,
+        known: costs::Known,
+    ) -> Result<Job<'a>, Failure> {
         let kernels = if runner.native { None } else { Some(Kernels::load(args, &mut options)?) };
         let threads = (rayon::current_num_threads() / ranks).max(1);
         let engine = args.engine.options(runner.place, threads)?;
-        Ok(Job { args, options, runner, kernels, engine, known: costs::known() })
+        Ok(Job { args, options, runner, kernels, engine, known })
     }
 
     /// The task with so many particles.
     fn task(&self, n: usize) -> Task<'_> {
         let mut options = self.options.clone();
         if self.args.leaf.is_none() {
-            options.leaf = costs::leaf(&self.known.costs, self.args, &options, None, n);
+            let is_board = self.runner.entry.needs == Needs::Device;
+            let board = self.kernels.as_ref().filter(|_| is_board).map(|k| (&k.p2p, self.engine.clock.mhz));
+            options.leaf = costs::leaf(&self.known.costs, self.args, &options, board, n);
         }
         Task { job: self, options }
     }
@@ -230,7 +274,9 @@ impl<'a> Job<'a> {
         let turn = mpi::rank_on_host().unwrap_or(comm.rank());
         let gpu = on_gpu.as_ref().map(|kernel| Gpu::open_in_turn(entry.name, kernel, turn)).transpose();
         let gpu = agree(comm, gpu.map_err(RankError::from))?;
-        let mut backend = (entry.open)(&BackendOptions { turn, ..self.engine.clone() });
+        let place = self.runner.place(comm.rank(), comm.size());
+        let place = agree(comm, place.map_err(|e| RankError::Option(e.to_string())))?;
+        let mut backend = (entry.open)(&BackendOptions { turn, place, ..self.engine.clone() });
         let pairs = expected_pairs(self.args);
         let mut prepare = || {
             let mut graphs = self.kernels.iter().flat_map(Kernels::graphs);
@@ -252,13 +298,14 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// One rank's part; the first one gets the results of all.
+    /// One rank's part; the first one gets the results of all. For a wanted error it has the `whole` input too.
     fn on(
         &self,
         comm: &dyn Comm,
         input: &Input,
         slice: &dyn Fn(usize) -> Range<usize>,
-    ) -> Result<(Option<Vec<Field>>, Answer), RankError> {
+        whole: Option<&Input>,
+    ) -> Ended {
         let job = self.job;
         let (mut gpu, mut backend) = job.open(comm)?;
         let mut pipelines = job.kernels.as_ref().map(|k| Pipelines::new(&mut *backend, &k.p2p, k.m2l.as_ref()));
@@ -278,17 +325,30 @@ impl Task<'_> {
         let (hessian, options, kernel) = (job.args.hessian, &self.options, job.p2p());
         let costs = &job.known.costs;
         let slice = Slice { geometry, sets: sets.collect(), hessian, options, costs, kernel };
-        let answer = solve(comm, &slice, &mut executors)?;
-        Ok((collected(comm, &answer.fields)?, answer))
+        let Some(wanted) = job.args.tol else {
+            let Answer { fields, stats, report } = solve(comm, &slice, &mut executors)?;
+            return Ok(collected(comm, &fields)?.map(|fields| Done { fields, stats, report }));
+        };
+        let first = whole.filter(|_| comm.rank() == 0).map(|input| self.whole(input));
+        let problem = first.as_ref().map(task::Task::problem).transpose();
+        let problem = agree(comm, problem.map_err(of_rank))?;
+        let found = tune::within(comm, wanted, problem.as_ref(), &slice, &mut executors)?;
+        Ok(found.map(|Tuned { field, answer: Answer { stats, report, .. }, errors }| {
+            let stats = Stats { error: Some(errors), ..stats };
+            Done { fields: vec![field], stats, report }
+        }))
     }
 
-    fn write(&self, input: &Input, fields: &[Field], answer: Answer) -> Result<(), Failure> {
-        let Answer { mut stats, report, .. } = answer;
+    /// As one process would have it.
+    fn whole<'a>(&'a self, input: &'a Input) -> task::Task<'a> {
         let Job { args, runner, known, .. } = self.job;
-        let (options, p2p) = (&self.options, self.job.p2p());
-        let whole = task::Task { args, options, input, known, native: runner.native, p2p };
-        whole.complete(&mut stats, fields, None)?;
-        files::write_with(args, fields, &stats, Some(&report))
+        task::Task { args, options: &self.options, input, known, native: runner.native, p2p: self.job.p2p() }
+    }
+
+    fn write(&self, input: &Input, done: Done) -> Result<(), Failure> {
+        let Done { fields, mut stats, report } = done;
+        self.whole(input).complete(&mut stats, &fields, None)?;
+        files::write_with(self.job.args, &fields, &stats, Some(&report))
     }
 }
 

@@ -120,6 +120,15 @@ impl Task<'_> {
         executors: &mut [&mut dyn Executor],
         progress: &mut Progress,
     ) -> Result<(Plan, Solutions), Failure> {
+        let problem = self.problem()?;
+        let tuned = tune::within(wanted, &problem, self.options, executors, progress).map_err(failure)?;
+        let Solution { field, stats } = tuned.solution;
+        let stats = Stats { error: Some(tuned.errors), ..stats };
+        Ok((tuned.plan, Solutions { fields: vec![field], stats }))
+    }
+
+    /// What the order is looked for that keeps a wanted error.
+    pub fn problem(&self) -> Result<tune::Problem<'_>, Failure> {
         if !self.input.is_plain() {
             return Err(Failure::Usage(
                 "--tol finds the order for particles with one charge each; give an --order for other ones".into(),
@@ -131,18 +140,14 @@ impl Task<'_> {
             precision: args.precision.is_none(),
             leaf: args.leaf.is_none() && self.native,
         };
-        let problem = tune::Problem {
+        Ok(tune::Problem {
             particles: &self.input.particles,
             p2p: self.expanded(),
             seed: args.seed,
             is_promise: true,
             free,
             costs: &self.known.costs,
-        };
-        let tuned = tune::within(wanted, &problem, self.options, executors, progress).map_err(failure)?;
-        let Solution { field, stats } = tuned.solution;
-        let stats = Stats { error: Some(tuned.errors), ..stats };
-        Ok((tuned.plan, Solutions { fields: vec![field], stats }))
+        })
     }
 
     /// The errors of what one set of charges gave at `count` targets.

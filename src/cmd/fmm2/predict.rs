@@ -2,10 +2,9 @@
 
 use super::super::fmm::failure;
 use super::super::fmm::kernels::Kernels;
-use super::super::fmm::predict::{Asked, Ran, fill};
+use super::super::fmm::predict::{Asked, Machine, Ran, Wanted, fill};
 use super::{Args, files, sets};
 use crate::failure::Failure;
-use host::driver::StreamBackend;
 use host::fmm::FmmError;
 use host::plane::offload::Pipelines;
 use host::plane::stats::Stats;
@@ -25,26 +24,29 @@ pub fn run(args: &Args, name: &str, options: &Options, p2p: Graph) -> Result<(),
     let sets = sets(args, &points);
     let kernels = Kernels { p2p, m2l: None };
     let plan = |leaf: usize| Plan::new(geometry, &Options { leaf, ..options.clone() }).map_err(failure);
-    let ran = |leaf: usize, backend: &mut StreamBackend| {
+    let ran = |leaf: usize, machine: &Machine| {
         let plan = plan(leaf)?;
-        let mut pipelines = Pipelines::new(backend, &kernels.p2p, &args.params);
+        let (mut backend, seen) = machine.backend(&kernels).map_err(failure)?;
+        let mut pipelines = Pipelines::new(&mut backend, &kernels.p2p, &args.params);
         let one = |set: &Strengths| plan.run(set, &mut [&mut pipelines], &mut |_, _, _| {});
         let solutions = sets.iter().map(one).collect::<Result<Vec<Solution>, FmmError>>().map_err(failure)?;
         let Stats { seconds, pairs, kernels, .. } = Stats::of(&plan, &solutions);
-        Ok(Ran { seconds: seconds.stages, pairs, cycles: kernels.cycles, utilisation: kernels.utilisation })
+        let (seconds, seen) = (seconds.stages, *seen.borrow());
+        let (cycles, utilisation, modelled) = (kernels.cycles, kernels.utilisation, seconds.p2p);
+        Ok(Ran { seconds, pairs, cycles, utilisation, seen, modelled, exchange: None })
     };
     let work = || plan(options.leaf).map(|plan| fill::Work { p2p: plan.pairs.p2p, m2l: 0 });
     let asked = Asked {
         predict: &args.predict,
-        engine: &args.engine,
         kernels: &kernels,
         what: "points of a plane",
         n: points.len(),
         order: options.order,
         theta: options.theta,
         leaf: options.leaf,
+        ranks: None,
         run: &ran,
-        work: &work,
     };
-    asked.report(board)?.write(&args.json, &args.save_particles)
+    let wanted = Wanted { predict: &args.predict, engine: &args.engine, kernels: &kernels, work: &work };
+    asked.report(&wanted.machine(board)?)?.write(&args.json, &args.save_particles)
 }

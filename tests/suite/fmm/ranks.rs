@@ -5,7 +5,7 @@ use crate::common::{Ended, Place};
 use std::process::Command;
 
 /// The command under mpirun: `before` is done in a shell of each rank, which knows its number.
-fn mpi(p: &Place, ranks: usize, before: &str, words: &str) -> Ended {
+pub(super) fn mpi(p: &Place, ranks: usize, before: &str, words: &str) -> Ended {
     let mut command = Command::new("mpirun");
     command.args(["--allow-run-as-root", "--oversubscribe", "-n", &ranks.to_string(), "sh", "-c"]);
     let program = env!("CARGO_BIN_EXE_pairforge");
@@ -29,21 +29,109 @@ fn ranks_give_the_files_of_one() {
         "--backend cpu --n 2",
         "--backend emulator --n 400 --dist plummer --order 2 --leaf 20",
         "--backend emulator --n 300 --targets t.csv --order 3 --m2l native --leaf 30",
+        "--backend emulator --n 400 --order 2 --leaf 12 --periodic 1 --periodic-axes xz",
         "--backend cpu --n 300 --p2p p2p_yukawa --param kappa=4 --order 3 --leaf 20",
     ];
     for (k, words) in cases.iter().enumerate() {
-        run(&p, &format!("{words} -o one.csv"));
+        // Particles as text, and as an array.
+        let saved = ["p.csv", "p.npy"][k % 2];
+        let files = |name: &str| [p.bytes(&format!("{name}.csv")), p.bytes(&format!("{name}-{saved}"))];
+        let to = |name: &str| format!("{words} -o {name}.csv --save-particles {name}-{saved}");
+        run(&p, &to("one"));
         for ranks in [1, 3] {
-            run(&p, &format!("{words} --ranks {ranks} -o some.csv"));
-            assert!(p.bytes("one.csv") == p.bytes("some.csv"), "{words}: {ranks} ranks");
+            run(&p, &format!("{} --ranks {ranks}", to("some")));
+            assert!(files("one") == files("some"), "{words}: {ranks} ranks");
         }
         if has_mpi {
             let ranks = 2 + k % 2;
-            let ended = mpi(&p, ranks, "", &format!("{words} -o mpi.csv")).expect(0);
-            assert!(p.bytes("one.csv") == p.bytes("mpi.csv"), "{words}: {ranks} ranks of MPI");
+            let ended = mpi(&p, ranks, "", &to("mpi")).expect(0);
+            assert!(files("one") == files("mpi"), "{words}: {ranks} ranks of MPI");
             assert_eq!(ended.out.matches("ranks (MPI), seconds").count(), 1, "{}", ended.out);
         }
     }
+}
+
+#[test]
+fn a_wanted_error_on_ranks_takes_the_options_of_one() {
+    let p = Place::new();
+    let has_mpi = testkit::require("mpirun");
+    let crowd: String = (0..90).map(|k| format!("0.3,0.4,0.5,{}\n", k % 5 - 1)).collect();
+    p.write("crowd.csv", "x,y,z,q\n".to_string() + &crowd);
+    for (k, words) in [
+        "--backend cpu --n 3000 --dist plummer --tol 1e-5",
+        "--backend cpu --n 900 --periodic 1 --tol 1e-3",
+        "--backend cpu --n 2 --tol 1e-3",
+        "--backend cpu --particles crowd.csv --tol 1e-3",
+        "--backend emulator --n 400 --dist sphere --leaf 30 --tol 3e-3",
+        "--backend cpu --n 600 --p2p p2p_yukawa --param kappa=4 --tol 1e-2",
+    ]
+    .iter()
+    .enumerate()
+    {
+        run(&p, &format!("{words} -o one.csv --json one.json"));
+        let same = |name: &str, what: &str| {
+            let [one, some] = ["one", name].map(|name| p.json(&format!("{name}.json")));
+            for key in ["order", "lower_beyond", "theta", "leaf", "leaf_by", "error", "pairs"] {
+                assert_eq!(some[key], one[key], "{words}, {what}: {key}");
+            }
+            assert!(p.bytes("one.csv") == p.bytes(&format!("{name}.csv")), "{words}, {what}");
+        };
+        run(&p, &format!("{words} --ranks {} -o some.csv --json some.json", [3, 2, 7][k % 3]));
+        same("some", "threads");
+        if has_mpi {
+            mpi(&p, 2 + k % 2, "", &format!("{words} -o mpi.csv --json mpi.json")).expect(0);
+            same("mpi", "MPI");
+        }
+    }
+    p.write("sets.csv", "x,y,z,q,q2\n0,0,0,1,2\n1,1,1,-1,1\n");
+    for (words, part) in [
+        ("--n 700 --precision f32 --tol 1e-9", "take --precision f64"),
+        ("--particles sets.csv --tol 1e-3", "one charge each"),
+    ] {
+        let words = format!("{words} --backend cpu -o none.csv");
+        let one = p.run(&format!("fmm {words}"));
+        let ended = p.run(&format!("fmm {words} --ranks 3"));
+        assert!((one.code, &one.err) == (ended.code, &ended.err) && one.err.contains(part), "{ended:?}");
+        if has_mpi {
+            let ended = mpi(&p, 2, "", &words);
+            assert!(ended.err.contains(part) && ended.err.matches("error: ").count() == 1, "{ended:?}");
+        }
+        assert!(!p.path("none.csv").exists());
+    }
+}
+
+#[test]
+fn boards_of_ranks_are_predicted_with_a_part_of_the_work_each() {
+    let p = Place::new();
+    let words = "--n 900 --order 2 --predict ulx3s --pipelines 2 --leaf 40 --json";
+    let found = |more: &str| {
+        run(&p, &format!("{words} p.json {more}"));
+        p.json("p.json")
+    };
+    let (one, alone, three) = (found(""), found("--ranks 1"), found("--ranks 3 --save-particles some.csv"));
+    let number = |s: &serde_json::Value, key: &str| s.pointer(key).and_then(|n| n.as_f64()).expect("a number");
+    for key in ["/seconds/p2p", "/cycles", "/bytes_in", "/bytes_out", "/pairs/p2p", "/pairs/m2l"] {
+        assert_eq!(number(&alone, key), number(&one, key), "{key}");
+    }
+    let part = number(&three, "/seconds/p2p") / number(&one, "/seconds/p2p");
+    assert!(part > 1.0 / 3.0 && part < 0.6, "{part}");
+    assert!(number(&three, "/total_seconds") > number(&three, "/seconds/p2p"), "{three}");
+    assert!(number(&three, "/exchange_seconds") > 0.0 && one["exchange_seconds"].is_null(), "{three}");
+    assert_eq!((&three["ranks"], &three["pairs"]), (&3.into(), &one["pairs"]));
+    run(&p, "--n 900 --backend cpu --save-particles one.csv");
+    assert_eq!(p.text("some.csv"), p.text("one.csv"));
+    let ended = run(&p, "--n 2 --order 2 --predict ulx3s --pipelines 2 --ranks 7");
+    assert!(ended.out.contains("on 7 ranks with a board each"), "{}", ended.out);
+    if testkit::require("mpirun") {
+        let both = "--n 300 --order 1 --predict colorlight-i9 --ethernet --pipelines 2,1 --ii 1,8 --json p.json";
+        let ended = mpi(&p, 2, "", both).expect(0);
+        assert!(ended.out.contains("on 2 ranks") && ended.out.contains("with P2P"), "{}", ended.out);
+        assert!(number(&p.json("p.json"), "/seconds/p2p") > 0.0);
+        let ended = mpi(&p, 2, "", "--n 300 --predict toaster");
+        assert!(ended.err.contains("the boards are ulx3s") && ended.err.matches("error: ").count() == 1, "{ended:?}");
+    }
+    let ended = p.run("fmm --n 300 --ranks 2 --backend cpu --budget").expect(2);
+    assert!(ended.err.contains("run --budget without ranks"), "{}", ended.err);
 }
 
 #[test]
@@ -60,12 +148,10 @@ fn a_run_on_ranks_reports_every_stage_and_the_errors() {
     let ended = run(&p, "--n 500 --backend cpu --ranks 2");
     assert!(["2 ranks (threads), seconds", "imbalance", "sent: "].iter().all(|part| ended.out.contains(part)));
     for (words, part) in [
-        ("--ranks 2 --backend board:none", "a board serves one process"),
+        ("--ranks 2 --backend board:none", "name 2 boards"),
         ("--ranks 2 --backend cuda --gpus 2", "leave --gpus out"),
         ("--ranks 2 --backend cuda --translations gpu", "leave --translations gpu out"),
-        ("--ranks 2 --periodic 1", "kernels have no coordinates for the images"),
         ("--ranks 2 --hessian", "kernels have no pins for Hessians"),
-        ("--ranks 2 --backend cpu --tol 1e-3", "--order"),
         ("--ranks 2 --backend cpu --order 90", "the order must be"),
         ("--ranks 0 --backend cpu", "--ranks"),
     ] {
@@ -85,14 +171,23 @@ fn kernels_on_ranks_report_what_they_do_on_one() {
         particles += &format!("{at:.12},0.5,{at:.12},0.5\n{at:.12},{:.12},0.5,-0.25\n", 0.5 - 1e-8 * k as f64);
     }
     p.write("p.csv", particles);
-    let words = "--particles p.csv --order 2 --leaf 6";
-    let (alone, ranks) = (stats(&p, words), stats(&p, &format!("{words} --ranks 3 --check 20")));
-    for key in ["backend", "pairs", "streamed", "recomputed", "close_pairs", "shared_grid_points", "flags", "levels"] {
-        assert_eq!(ranks[key], alone[key], "{key}");
+    // With a period, some of them lie on the two sides of a face.
+    for words in ["", "--periodic 1"] {
+        let words = format!("--particles p.csv --order 2 --leaf 6 {words}");
+        let (alone, ranks) = (
+            stats(&p, &format!("{words} -o one.csv")),
+            stats(&p, &format!("{words} --ranks 3 --check 20 -o some.csv")),
+        );
+        assert!(p.bytes("one.csv") == p.bytes("some.csv"), "{words}");
+        for key in
+            ["backend", "pairs", "streamed", "recomputed", "close_pairs", "shared_grid_points", "flags", "levels"]
+        {
+            assert_eq!(ranks[key], alone[key], "{key}");
+        }
+        assert!(alone["close_pairs"].as_u64() > Some(100), "{alone}");
+        assert!(ranks["error"]["potential_rel_l2"].as_f64().is_some_and(|e| e < 0.1), "{ranks}");
+        assert!(ranks["words"]["i"].as_u64() > Some(0) && ranks["utilisation"]["p2p"].is_null(), "{ranks}");
     }
-    assert!(alone["close_pairs"].as_u64() > Some(100), "{alone}");
-    assert!(ranks["error"]["potential_rel_l2"].as_f64().is_some_and(|e| e < 0.1), "{ranks}");
-    assert!(ranks["words"]["i"].as_u64() > Some(0) && ranks["utilisation"]["p2p"].is_null(), "{ranks}");
     // A kernel that no rank can read, and one that does not fit.
     for (words, part) in [("--p2p none.pg2", "none.pg2"), ("--m2l m2l_paper --order 3", "M2L")] {
         let ended = p.run(&format!("fmm --n 100 --ranks 2 {words} -o none.csv")).expect(1);
@@ -140,6 +235,7 @@ fn ranks_that_fail_end_all_with_one_sentence() {
             "rank 1 has found another input than rank 0",
         ),
         (String::new(), "--n 300 --hessian --p2p p2p_yukawa".into(), 2, "kernels have no pins for Hessians"),
+        (String::new(), "--n 300 --save-particles /dev/full".into(), 1, "/dev/full: cannot be written"),
         // Found when long messages are on their way that nobody takes any more.
         (String::new(), "--n 4000 --leaf 24 --expansion chebyshev".into(), 2, "name one, or take another expansion"),
     ];

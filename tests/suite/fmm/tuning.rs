@@ -77,6 +77,13 @@ fn measured_costs_choose_the_leaf_size_of_later_runs() {
     costs["costs"]["f64"]["pair"] = (100.0 * pair).into();
     std::fs::write(&file, costs.to_string()).unwrap();
     assert_eq!(by(run(words), "measured-costs"), 16);
+    // On ranks those of the first one's machine count.
+    assert_eq!(by(run(&format!("{words} --ranks 3")), "measured-costs"), 16);
+    if testkit::require("mpirun") {
+        let cache = cache.display();
+        let before = format!("[ \"$OMPI_COMM_WORLD_RANK\" = 1 ] || export PAIRFORGE_CACHE={cache}");
+        assert_eq!(by(super::ranks::mpi(&p, 2, &before, words).expect(0), "measured-costs"), 16);
+    }
     for (text, why) in [
         (kept.replace("\"version\": 2", "\"version\": 0"), "another version"),
         (kept.replace("\"machine\": \"", "\"machine\": \"other "), "another machine"),
@@ -90,6 +97,7 @@ fn measured_costs_choose_the_leaf_size_of_later_runs() {
         assert_eq!(by(ended, "built-in-costs"), built_in);
     }
     assert!(p.run("fmm --tune --leaf 20").expect(2).err.contains("--leaf"));
+    assert!(p.run("fmm --tune --ranks 2").expect(2).err.contains("run it without ranks"));
 }
 
 #[test]

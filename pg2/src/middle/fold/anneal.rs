@@ -97,7 +97,7 @@ impl<'a> Annealer<'a> {
         let held_for = users
             .iter()
             .enumerate()
-            .map(|(k, users)| users.iter().copied().filter(|u| !folded.from_memory(k, *u)).collect())
+            .map(|(k, users)| users.iter().copied().filter(|u| !folded.waits_in_memory(k, *u)).collect())
             .collect();
         let mut made = Annealer {
             nodes: n,

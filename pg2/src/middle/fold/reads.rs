@@ -53,7 +53,7 @@ impl There {
 
 impl Folded {
     /// Whether an item reads a node, which moves, from its unit or the memory behind that.
-    pub(crate) fn from_memory(&self, node: usize, item: usize) -> bool {
+    pub(crate) fn waits_in_memory(&self, node: usize, item: usize) -> bool {
         self.stored && self.unit[node].is_some() && self.unit[item].is_some()
     }
 
@@ -89,7 +89,7 @@ impl Folded {
     /// Where an item finds an argument: a unit's item looks into memories, which show a value for one clock.
     pub(crate) fn found(&self, there: &[There], item: usize, arg: usize) -> Source {
         let cycle = self.start[item];
-        if self.fixed[arg] || !self.from_memory(arg, item) || cycle == there[arg].ready {
+        if self.fixed[arg] || !self.waits_in_memory(arg, item) || cycle == there[arg].ready {
             return self.source(there, arg, cycle);
         }
         let unit = self.unit[arg].expect("a unit's value");
@@ -112,7 +112,7 @@ impl Folded {
             }
         };
         for item in 0..self.start.len() {
-            let held = self.args(graph, item).into_iter().filter(|a| !self.from_memory(*a, item));
+            let held = self.args(graph, item).into_iter().filter(|a| !self.waits_in_memory(*a, item));
             held.for_each(|a| read(a, self.start[item]));
         }
         self.flags.iter().filter_map(|c| c.when).for_each(|node| read(node, self.depth()));

@@ -60,7 +60,7 @@ fn reads(graph: &Graph, folded: &Folded, there: &[There]) -> Vec<Read> {
     for (by, unit) in folded.units.iter().enumerate() {
         for (slot, item) in unit.slots.iter().enumerate().filter_map(|(s, i)| Some((s, (*i)?))) {
             for (port, arg) in folded.ports(graph, item).into_iter().enumerate() {
-                if folded.fixed[arg] || !folded.from_memory(arg, item) {
+                if folded.fixed[arg] || !folded.waits_in_memory(arg, item) {
                     continue;
                 }
                 let waits = folded.start[item] - there[arg].ready;

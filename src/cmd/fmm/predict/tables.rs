@@ -14,8 +14,12 @@ pub fn text(r: &Report) -> String {
     let what = if r.engines.len() > 1 { "P2P and M2L" } else { "P2P" };
     let names: Vec<&str> = r.engines.iter().map(|e| e.kernel.as_str()).collect();
     let lanes: Vec<String> = r.engines.iter().map(lanes).collect();
+    let each = match r.ranks {
+        None | Some(1) => String::new(),
+        Some(ranks) => format!(" on {ranks} ranks with a board each, of which the slowest counts"),
+    };
     let mut out = format!(
-        "FMM of {} {}, order {}, theta {}, leaf {}: {what} by {} on {} predicted, all else measured on this CPU\n\
+        "FMM of {} {}{each}, order {}, theta {}, leaf {}: {what} by {} on {} predicted, all else measured on this CPU\n\
          {} at {} MHz, {line}, turnaround {} ms\n\n",
         r.n,
         r.what,
@@ -29,6 +33,7 @@ pub fn text(r: &Report) -> String {
         r.turnaround_ms
     );
     let s = &r.seconds;
+    let exchange = r.exchange_seconds.map(|seconds| ("between", seconds));
     let stages = [
         ("tree", s.tree),
         ("P2M", s.p2m),
@@ -39,15 +44,15 @@ pub fn text(r: &Report) -> String {
         ("L2P", s.l2p),
         ("M2P", s.m2p),
         ("P2P", s.p2p),
-        ("total", s.total),
     ];
     out += &format!("{:<6} {:>12}\n", "stage", "seconds");
-    for (name, seconds) in stages {
+    for (name, seconds) in stages.into_iter().chain(exchange).chain([("total", s.total)]) {
         let how = match name {
             "P2P" if r.engines.len() > 1 => "predicted, M2L with it",
             "P2P" => "predicted",
             "M2L" if r.engines.len() > 1 => "with P2P",
             "total" => "",
+            "between" => "measured: ranks exchange multipoles and results",
             _ => "measured",
         };
         out += format!("{name:<6} {seconds:>12.6} {how}").trim_end();
