@@ -472,7 +472,7 @@ mod tests {
     #[test]
     fn blocks_read_what_the_lists_of_their_leaves_have() {
         let particles = generate(4000, Distribution::Plummer, Charge::Random, 3);
-        let targets = generate(900, Distribution::Uniform, Charge::Random, 4);
+        let targets = generate(900, Distribution::Plummer, Charge::Random, 4);
         let options = ListOptions { near2: 4, m2p_above: 5, p2l_above: 5 };
         // Leaves of more than one task, cells of several blocks, images, and leaves without sources near.
         for (leaf, is_periodic, is_apart) in
@@ -480,7 +480,7 @@ mod tests {
         {
             let mut geometry = Geometry::from(particles.columns());
             geometry.targets = is_apart.then(|| targets.columns());
-            let periodic = is_periodic.then_some(Periodic { length: 60.0, axes: [true, false, true] });
+            let periodic = is_periodic.then_some(Periodic { length: 28.0, axes: [true, false, true] });
             let mut tree = Tree::with_period(geometry, leaf, periodic.as_ref());
             if let Some(periodic) = periodic {
                 tree.repeat(periodic.axes, options.near2);
