@@ -20,8 +20,10 @@ const WINDOW: u64 = 60;
 /// one clock are so many blocks.
 const PORT: [u64; 4] = [20, 60, 1_500, 4_000];
 /// The first and the last temperature.
-const HOT: f64 = 1_500.0;
-const COLD: f64 = 20.0;
+const HOT: f64 = 3_000.0;
+const COLD: f64 = 30.0;
+/// The same where values wait in memories, so that a source seldom is one value's alone.
+const STORED: (f64, f64) = (1_500.0, 20.0);
 
 struct Annealer<'a> {
     folded: &'a mut Folded,
@@ -58,8 +60,9 @@ type Place = (u32, usize);
 pub(super) fn anneal(graph: &Graph, folded: &mut Folded) {
     let mut a = Annealer::new(graph, folded);
     let steps = (a.shared.len() as u64 * STEPS).min(MOST_STEPS);
-    let cool = (COLD / HOT).powf(1.0 / steps.max(1) as f64);
-    let mut temperature = HOT;
+    let (hot, cold) = if a.folded.stored { STORED } else { (HOT, COLD) };
+    let cool = (cold / hot).powf(1.0 / steps.max(1) as f64);
+    let mut temperature = hot;
     for _ in 0..steps {
         a.step(temperature);
         temperature *= cool;
