@@ -62,6 +62,8 @@ pub struct Route {
     pub(crate) unconstrained: &'static [&'static str],
     /// Constraints for [`crate::wrapper::PINS`], where a place for each is demanded.
     pub(crate) alone: Option<&'static str>,
+    /// What finds ways for a pipeline whose values wait in memories.
+    pub(crate) stored: &'static [&'static str],
     /// The option for what the packer reads, and the file's ending.
     pub(crate) write: (&'static str, &'static str),
     pub(crate) packer: &'static Tool,
@@ -110,6 +112,8 @@ pub static FAMILIES: &[Family] = &[
             constraints: &["--lpf", "%"],
             unconstrained: &["--lpf-allow-unconstrained"],
             alone: None,
+            // The usual placer gathers such a pipeline as densely as its cells allow, with more wires than there are.
+            stored: &["--placer", "static"],
             write: ("--textcfg", "config"),
             packer: &tools::ECPPACK,
             pack: &["--compress", "--input", "<", "--bit", ">"],
@@ -143,6 +147,7 @@ pub static FAMILIES: &[Family] = &[
                 "IO_LOC \"clk\" 4;\nIO_LOC \"rst_in\" 88;\n",
                 "IO_LOC \"serial_in\" 70;\nIO_LOC \"serial_out\" 69;\n"
             )),
+            stored: &[],
             write: ("--write", "json"),
             packer: &tools::GOWIN_PACK,
             pack: &["-d", "GW2A-18C", "-o", ">", "<"],
@@ -169,6 +174,7 @@ pub static FAMILIES: &[Family] = &[
             constraints: &["--pcf", "%"],
             unconstrained: &["--pcf-allow-unconstrained"],
             alone: None,
+            stored: &[],
             write: ("--asc", "asc"),
             packer: &tools::ICEPACK,
             pack: &["<", ">"],

@@ -40,6 +40,8 @@ pub struct SynthesisJob<'a> {
     pub stream_bits: u32,
     /// Whether a pipeline takes a pair every several clocks: then its area matters most.
     pub folded: bool,
+    /// Whether values of a folded pipeline wait in memories: then it is mostly choices among results from everywhere.
+    pub stored: bool,
     /// Constraints beside those of the board: of the pins of its PHY.
     pub constraints: &'a str,
     /// The clock to reach in MHz.
@@ -262,7 +264,8 @@ fn place_and_route(
     watch: &mut dyn FnMut(&Step),
 ) -> Result<Timing, FlowError> {
     let program = tools.find(route.nextpnr)?;
-    let mut args: Vec<String> = device.route.iter().map(|a| a.to_string()).collect();
+    let stored = if job.stored { route.stored } else { &[] };
+    let mut args: Vec<String> = device.route.iter().chain(stored).map(|a| a.to_string()).collect();
     let constraints = match job.goal {
         Goal::Board(board) => Some(board.constraints.to_string() + job.constraints),
         _ => route.alone.map(String::from),

@@ -78,7 +78,7 @@ pub struct Config {
 }
 
 /// The most clocks from one pair to the next.
-pub const MOST_II: u32 = 64;
+pub const MOST_II: u32 = 256;
 
 /// The fewest lanes that have registers on the way to them.
 const SPREAD: u32 = 4;

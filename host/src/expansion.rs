@@ -15,8 +15,8 @@ pub mod taylor;
 
 use crate::arith::lanes::Real;
 use crate::arith::vector::Vectors;
-use crate::tree::Tree;
 use crate::tree::lists::{Lists, is_near};
+use crate::tree::{Cell, Tree};
 use basis::Basis;
 use chebyshev::Function;
 use rayon::prelude::*;
@@ -55,10 +55,13 @@ impl Far<'_> {
             return;
         }
         for s in &self.lists.v[cell.parent as usize] {
-            for source in tree.cells[*s as usize].child_range().filter(|source| tree.cells[*source].count > 0) {
-                let offset: [i64; 3] = std::array::from_fn(|a| cell.at[a] as i64 - tree.cells[source].at[a] as i64);
-                if !is_near(offset, self.near2) {
-                    e.m2l_pair(cell.level, offset, &m[source * terms..(source + 1) * terms], l);
+            let first = tree.first_acting_child(*s);
+            for source in first..first + tree.acting()[*s as usize].children {
+                let Cell { at, count, .. } = tree.acting()[source as usize];
+                let offset: [i64; 3] = std::array::from_fn(|a| cell.at[a] as i64 - at[a] as i64);
+                if count > 0 && !is_near(offset, self.near2) {
+                    let original = tree.original(source);
+                    e.m2l_pair(cell.level, offset, &m[original * terms..(original + 1) * terms], l);
                 }
             }
         }

@@ -19,7 +19,6 @@ pub mod stats;
 pub mod tune;
 
 pub use options::{FmmError, FmmOptions, MOST_PARTICLES, Precision};
-pub use periodic::NO_IMAGES;
 
 use crate::arith::vector::Vectors;
 use crate::data::particles::Field;

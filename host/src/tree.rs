@@ -194,6 +194,15 @@ impl Tree {
         self.apart.is_some()
     }
 
+    /// From target `k` to a source that is moved by whole periods, in box units. The place of an image is rounded to f64.
+    pub fn difference(&self, k: usize, (source, shift): (usize, [i32; 3])) -> [f64; 3] {
+        let (target, from, size) = (&self.targets().scaled, &self.sources.scaled, self.map.size);
+        std::array::from_fn(|a| {
+            // A multiple of 0 leaves the place as it is, to the bit.
+            (from[a][source] + shift[a] as f64 * size - target[a][k]) / size
+        })
+    }
+
     /// The number of sources.
     pub fn len(&self) -> usize {
         self.sources.len()

@@ -221,7 +221,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         start_threads(args.threads)?;
         return ranks::run(&args, options, world, Runner { entry, place, native, on_gpu });
     }
-    check(&args, &options, native, native && on_gpu.is_none())?;
+    check(&args, &options, native)?;
     files::check_outputs(&args)?;
     start_threads(args.threads)?;
     if let Some(board) = &args.predict.predict {
@@ -253,7 +253,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if let Some(pipelines) = &mut pipelines {
         // The softening length is a parameter in units of the particles' box.
         let Geometry { sources, targets } = input.geometry();
-        pipelines.check(&options, &BoxMap::over(&[sources, targets.unwrap_or(sources)])).map_err(failure)?;
+        let map = BoxMap::with_period(&[sources, targets.unwrap_or(sources)], options.periodic.as_ref());
+        pipelines.check(&options, &map).map_err(failure)?;
     }
     files::save_particles(&args, &input)?;
     let p2p = kernels.as_ref().map(|k| &k.p2p).or(on_gpu.as_ref());
@@ -274,16 +275,13 @@ pub fn run(args: Args) -> Result<(), Failure> {
     files::write(&args, &fields, &stats)
 }
 
-/// Refuses options that do not go together. `on_cpu` says that native code computes all on the CPU.
-fn check(args: &Args, options: &fmm::FmmOptions, native: bool, on_cpu: bool) -> Result<(), Failure> {
+/// Refuses options that do not go together.
+fn check(args: &Args, options: &fmm::FmmOptions, native: bool) -> Result<(), Failure> {
     let refuse = |why: &str| Err(Failure::Usage(why.into()));
     if args.hessian && !native {
         return refuse("kernels have no pins for Hessians; compute them natively, with --backend cpu and no kernel");
     }
     options.check().map_err(failure)?;
-    if options.periodic.is_some() && !on_cpu {
-        return refuse(fmm::NO_IMAGES);
-    }
     Ok(())
 }
 

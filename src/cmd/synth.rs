@@ -101,6 +101,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         group: &engine.group,
         groups: config.groups,
         folded: built.iter().any(|b| b.ii() > 1),
+        stored: built.iter().filter_map(|b| b.folded.as_ref()).any(|f| f.stored),
         full_group: full.as_ref().map(|verilog| GroupSample { verilog, top: &engine.group }),
         stream_bits: config.stream_bits,
         constraints: core.constraints(goal),

@@ -237,7 +237,8 @@ fn bytes<T: Number>(tree: &Tree, blocks: usize, stretches: usize) -> u64 {
 
 /// Says before anything is sent whether the P2P of all leaves fits on a card.
 pub fn check_room<T: Number>(device: &Device, tree: &Tree, lists: &Lists) -> Result<(), CudaError> {
-    let stretches: usize = tree.leaves.iter().map(|leaf| lists.direct(*leaf as usize).own.len()).sum();
+    let of_leaf = |leaf: &u32| stretches(&lists.direct(*leaf as usize)).count();
+    let stretches: usize = tree.leaves.iter().map(of_leaf).sum();
     device.check_room(bytes::<T>(tree, tree.leaves.len(), stretches), "P2P")
 }
 
@@ -471,7 +472,7 @@ mod tests {
     #[test]
     fn blocks_read_what_the_lists_of_their_leaves_have() {
         let particles = generate(4000, Distribution::Plummer, Charge::Random, 3);
-        let targets = generate(900, Distribution::Uniform, Charge::Random, 4);
+        let targets = generate(900, Distribution::Plummer, Charge::Random, 4);
         let options = ListOptions { near2: 4, m2p_above: 5, p2l_above: 5 };
         // Leaves of more than one task, cells of several blocks, images, and leaves without sources near.
         for (leaf, is_periodic, is_apart) in
@@ -479,9 +480,13 @@ mod tests {
         {
             let mut geometry = Geometry::from(particles.columns());
             geometry.targets = is_apart.then(|| targets.columns());
-            let periodic = is_periodic.then_some(Periodic { length: 60.0, axes: [true, false, true] });
-            let tree = Tree::with_period(geometry, leaf, periodic.as_ref());
+            let periodic = is_periodic.then_some(Periodic { length: 28.0, axes: [true, false, true] });
+            let mut tree = Tree::with_period(geometry, leaf, periodic.as_ref());
+            if let Some(periodic) = periodic {
+                tree.repeat(periodic.axes, options.near2);
+            }
             let lists = lists::build(&tree, &options);
+            assert_eq!(tree.leaves.iter().any(|l| !lists.direct(*l as usize).images.is_empty()), is_periodic);
             check::<f32>(&tree, &lists);
             check::<f64>(&tree, &lists);
         }

@@ -2,10 +2,12 @@
 //!
 //! Particles are in the order of their cells on the deepest level, whose edge is a few times the distance. So the partners
 //! of a particle are in its own cell and in those around it. Where two cells hold many particles, these are put into
-//! [clusters](Cluster), so that most pairs are counted without a look at each of them.
+//! [clusters](Cluster), so that most pairs are counted without a look at each of them. Along a periodic axis, the first cell
+//! lies beside the last one.
 
 mod cluster;
 
+use crate::tree::boxmap::GRID_BITS;
 use crate::tree::sorted::Sorted;
 use crate::tree::{MAX_LEVEL, Tree, morton};
 use cluster::Cluster;
@@ -15,6 +17,9 @@ use std::ops::Range;
 /// Pairs at up to this distance in steps of the integer coordinates are close: beyond it, the rounding of coordinates changes a
 /// distance by less than one part in 150.
 pub const STEPS: i64 = 256;
+
+/// A cell on the deepest level has an edge of 2^`STEP` steps.
+const STEP: u32 = GRID_BITS - MAX_LEVEL;
 
 /// Particles in two cells up to whose product each pair is looked at.
 const FEW: usize = 4096;
@@ -35,12 +40,26 @@ pub struct Finder<'a> {
     apart: Option<Vec<u64>>,
     /// The same of each source.
     sources: Vec<u64>,
+    /// The axes that are periodic.
+    axes: [bool; 3],
+    /// Pairs at up to this distance are close.
+    steps: i64,
 }
+
+/// Sources of a cell, and by how many periods they are moved.
+type Moved = (Range<usize>, [i32; 3]);
 
 impl Finder<'_> {
     pub fn new(tree: &Tree) -> Finder<'_> {
+        Finder::periodic(tree, [false; 3], STEPS)
+    }
+
+    /// The same with periodic axes, for pairs at up to a distance of so many steps: no more than a cell's edge on the deepest level.
+    pub fn periodic(tree: &Tree, axes: [bool; 3], steps: i64) -> Finder<'_> {
+        debug_assert!(steps <= 1 << STEP);
         let keys = |points: &Sorted| -> Vec<u64> { points.grid.par_iter().map(morton).collect() };
-        Finder { tree, apart: tree.is_apart().then(|| keys(tree.targets())), sources: keys(&tree.sources) }
+        let apart = tree.is_apart().then(|| keys(tree.targets()));
+        Finder { tree, apart, sources: keys(&tree.sources), axes, steps }
     }
 
     /// Finds all close pairs of the tree's own targets.
@@ -59,13 +78,14 @@ impl Finder<'_> {
         }
     }
 
-    /// The sorted sources that are close to target `i`, unless these are more than `most`.
-    pub fn partners(&self, i: usize, most: usize) -> Option<Vec<usize>> {
+    /// The sorted sources that are close to target `i`, or images of which are, moved by so many periods; unless these are more
+    /// than `most`.
+    pub fn partners(&self, i: usize, most: usize) -> Option<Vec<(usize, [i32; 3])>> {
         let key = self.targets()[i];
         let first = self.targets().partition_point(|k| *k < key);
         let cell = first..first + self.targets()[first..].partition_point(|k| *k == key);
-        let close = self.around(cell).into_iter().flatten().filter(|j| is_close(self.tree, i, *j));
-        let found: Vec<usize> = close.take(most + 1).collect();
+        let all = self.around(cell).into_iter().flat_map(|(sources, shift)| sources.map(move |j| (j, shift)));
+        let found: Vec<_> = all.filter(|source| self.is_close(i, *source)).take(most + 1).collect();
         (found.len() <= most).then_some(found)
     }
 
@@ -76,7 +96,7 @@ impl Finder<'_> {
     /// The targets of one cell that have partners, and how many these are in all.
     fn cell(&self, own: Range<usize>) -> Close {
         let around = self.around(own.clone());
-        let others = around.iter().map(Range::len).sum::<usize>();
+        let others = around.iter().map(|(sources, _)| sources.len()).sum::<usize>();
         if others == 0 || own.len() == 1 && others == 1 && !self.tree.is_apart() {
             return Close::default();
         }
@@ -85,7 +105,7 @@ impl Finder<'_> {
         }
         let mut found = Close::default();
         for i in own {
-            let near = |cell: &Range<usize>| cell.clone().filter(|j| is_close(self.tree, i, *j)).count();
+            let near = |(sources, shift): &Moved| sources.clone().filter(|j| self.is_close(i, (*j, *shift))).count();
             let partners = around.iter().map(near).sum::<usize>();
             if partners > 0 {
                 found.targets.push(i);
@@ -96,24 +116,28 @@ impl Finder<'_> {
     }
 
     /// The sources of the cells that the distance reaches from the targets of a cell, that one included.
-    fn around(&self, own: Range<usize>) -> Vec<Range<usize>> {
+    fn around(&self, own: Range<usize>) -> Vec<Moved> {
         let grid = &self.tree.targets().grid;
-        let step = 31 - MAX_LEVEL;
-        let cell = |x: i64| x.clamp(-(1 << 30), (1 << 30) - 1) >> step;
         let ends: [(i64, i64); 3] = std::array::from_fn(|a| {
             let along = || grid[own.clone()].iter().map(|g| g[a] as i64);
             let (low, high) = (along().min().unwrap_or(0), along().max().unwrap_or(0));
-            (cell(low - STEPS), cell(high + STEPS))
+            let half = 1i64 << (GRID_BITS - 1);
+            let cell = |x: i64| if self.axes[a] { x } else { x.clamp(-half, half - 1) } >> STEP;
+            (cell(low - self.steps), cell(high + self.steps))
         });
         let mut found = Vec::new();
         for x in ends[0].0..=ends[0].1 {
             for y in ends[1].0..=ends[1].1 {
                 for z in ends[2].0..=ends[2].1 {
-                    let key = morton(&[x, y, z].map(|c| (c << step) as i32));
-                    let is_own = !self.tree.is_apart() && key == self.targets()[own.start];
+                    // Cells are counted from the middle of the box.
+                    let cells = [x, y, z];
+                    let shift = cells.map(|c| (c + (1 << (MAX_LEVEL - 1))) >> MAX_LEVEL);
+                    let key = morton(&[0, 1, 2].map(|a| ((cells[a] - (shift[a] << MAX_LEVEL)) << STEP) as i32));
+                    let shift = shift.map(|s| s as i32);
+                    let is_own = !self.tree.is_apart() && shift == [0; 3] && key == self.targets()[own.start];
                     let cell = if is_own { own.clone() } else { self.with_key(key) };
                     if !cell.is_empty() {
-                        found.push(cell);
+                        found.push((cell, shift));
                     }
                 }
             }
@@ -128,15 +152,15 @@ impl Finder<'_> {
     }
 
     /// As [`Finder::cell`], for cells that hold many points.
-    fn many(&self, own: Range<usize>, around: &[Range<usize>]) -> Close {
+    fn many(&self, own: Range<usize>, around: &[Moved]) -> Close {
         let (tree, sources) = (self.tree, &self.tree.sources);
-        let targets = Cluster::new(&tree.targets().grid, own.clone());
+        let targets = Cluster::new(&tree.targets().grid, own.clone(), [0; 3]);
         let mut found = cluster::Reached { count: 0, has_other: vec![false; targets.points.len()] };
-        for cell in around {
-            if *cell == own && !tree.is_apart() {
-                targets.reach(&targets, &mut found);
+        for (cell, shift) in around {
+            if *cell == own && *shift == [0; 3] && !tree.is_apart() {
+                targets.reach(&targets, self.steps, &mut found);
             } else {
-                targets.reach(&Cluster::new(&sources.grid, cell.clone()), &mut found);
+                targets.reach(&Cluster::new(&sources.grid, cell.clone(), *shift), self.steps, &mut found);
             }
         }
         // Of points on one point of the grid, those at exactly one place are no pairs.
@@ -150,42 +174,62 @@ impl Finder<'_> {
         close.targets.sort_unstable();
         close
     }
+
+    /// Whether target `i` and a source that is moved by whole periods are close, and not at one place. An image lies on another
+    /// point of the grid even where f64 knows no difference.
+    fn is_close(&self, i: usize, (j, shift): (usize, [i32; 3])) -> bool {
+        let tree = self.tree;
+        let source = [0, 1, 2].map(|a| tree.sources.grid[j][a] as i64 + ((shift[a] as i64) << GRID_BITS));
+        let square = square(tree.targets().grid[i].map(i64::from), source);
+        square <= self.steps * self.steps && (square > 0 || tree.targets().position(i) != tree.sources.position(j))
+    }
 }
 
-/// Whether target `i` and source `j` are close, and not at one place.
-fn is_close(tree: &Tree, i: usize, j: usize) -> bool {
-    let square = square(&tree.targets().grid[i], &tree.sources.grid[j]);
-    square <= STEPS * STEPS && (square > 0 || tree.targets().position(i) != tree.sources.position(j))
-}
-
-/// The square of the distance between points of the grid; more than that of [`STEPS`] if it would not fit.
-fn square(a: &[i32; 3], b: &[i32; 3]) -> i64 {
-    let d: [i64; 3] = std::array::from_fn(|k| a[k] as i64 - b[k] as i64);
-    // Each square is below 2^62.
-    d.iter().map(|d| (d * d).min(1 << 60)).sum()
+/// The square of the distance between points of the grid; more than that of all that is close if it would not fit.
+fn square(a: [i64; 3], b: [i64; 3]) -> i64 {
+    (0..3).map(|k| (a[k] - b[k]).saturating_pow(2).min(1 << 60)).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::data::particles::Particles;
+    use crate::data::periodic::Periodic;
     use crate::data::problem::Geometry;
     use crate::data::random::{Charge, Distribution, generate};
 
+    /// All sources and, along periodic axes, their images beside the box.
+    fn all(finder: &Finder) -> Vec<(usize, [i32; 3])> {
+        let along = |a: usize| if finder.axes[a] { -1..=1 } else { 0..=0 };
+        let mut all = Vec::new();
+        for x in along(0) {
+            for y in along(1) {
+                all.extend(along(2).flat_map(|z| (0..finder.tree.len()).map(move |j| (j, [x, y, z]))));
+            }
+        }
+        // Others are far beyond reach.
+        let is_beside = |x: i64| x.abs() < (1 << 30) + (1 << 14);
+        let grid = &finder.tree.sources.grid;
+        all.retain(|(j, shift)| (0..3).all(|a| is_beside(grid[*j][a] as i64 + ((shift[a] as i64) << 31))));
+        all
+    }
+
     /// Every pair, one after the other.
-    fn plain(tree: &Tree) -> Close {
-        let n = tree.targets().len();
-        let of = |i: usize| (0..tree.len()).filter(|j| is_close(tree, i, *j)).count() as u64;
-        Close { pairs: (0..n).map(of).sum::<u64>(), targets: (0..n).filter(|i| of(*i) > 0).collect() }
+    fn plain(finder: &Finder) -> Close {
+        let (n, all) = (finder.tree.targets().len(), all(finder));
+        let of = |i: usize| all.iter().filter(|source| finder.is_close(i, **source)).count() as u64;
+        let of: Vec<u64> = (0..n).into_par_iter().map(of).collect();
+        Close { pairs: of.iter().sum::<u64>(), targets: (0..n).filter(|i| of[*i] > 0).collect() }
     }
 
     /// Some targets' partners, one after the other.
-    fn check_partners(tree: &Tree) {
-        let finder = Finder::new(tree);
-        for i in (0..tree.targets().len()).step_by(7) {
-            let mut partners = finder.partners(i, tree.len()).expect("no more than all");
+    fn check_partners(finder: &Finder) {
+        let mut all = all(finder);
+        all.sort_unstable();
+        for i in (0..finder.tree.targets().len()).step_by(7) {
+            let mut partners = finder.partners(i, all.len()).expect("no more than all");
             partners.sort_unstable();
-            assert!(partners.iter().copied().eq((0..tree.len()).filter(|j| is_close(tree, i, *j))), "{i}");
+            assert!(partners.iter().copied().eq(all.iter().copied().filter(|j| finder.is_close(i, *j))), "{i}");
             let fewer = partners.len().checked_sub(1);
             assert!(fewer.is_none_or(|fewer| finder.partners(i, fewer).is_none()));
         }
@@ -220,8 +264,9 @@ mod tests {
                 p.push(p.position(k * 2), 1.0);
             }
             let (tree, close) = found(&p);
-            assert_eq!(close, plain(&tree), "{n} {wide}");
-            check_partners(&tree);
+            let finder = Finder::new(&tree);
+            assert_eq!(close, plain(&finder), "{n} {wide}");
+            check_partners(&finder);
             assert!(close.pairs > 5 && close.targets.len() > 5, "{} {}", close.pairs, close.targets.len());
             // Every third one a target, some of them at the places of sources, the others sources.
             let (mut sources, mut targets) = (in_box(), Particles::default());
@@ -236,9 +281,55 @@ mod tests {
             let geometry = Geometry { sources: sources.columns(), targets: Some(targets.columns()) };
             let tree = Tree::over(geometry, 8);
             let close = Finder::new(&tree).find();
-            assert_eq!(close, plain(&tree), "{n} {wide}");
-            check_partners(&tree);
+            let finder = Finder::new(&tree);
+            assert_eq!(close, plain(&finder), "{n} {wide}");
+            check_partners(&finder);
             assert!(close.pairs > 5 && close.targets.len() > 5, "{} {}", close.pairs, close.targets.len());
+        }
+    }
+
+    #[test]
+    fn pairs_across_a_periodic_face_are_found() {
+        // Clouds about a face, an edge and a corner of the box, and points on them; twice as far as in a free space.
+        let places = [[0.5, 0.2, 0.3], [0.5, -0.5, 0.1], [0.5, 0.5, -0.5], [0.25, 0.2, 0.3]];
+        for (n, wide) in [(100, 6e-7), (400, 1.5e-6), (300, 1e-8)] {
+            let cloud = generate(n, Distribution::Uniform, Charge::Random, 3);
+            for axes in [[true; 3], [true, false, true], [false, true, false]] {
+                let periodic = Periodic { length: 1.0, axes };
+                let mut all = Particles::default();
+                (0..4).for_each(|k| all.push(places[k], 1.0));
+                for k in 0..n {
+                    let at = cloud.position(k);
+                    let at = [0, 1, 2].map(|a| places[k % 4][a] + (at[a] - 0.5) * wide);
+                    // The box is as long along the other axes.
+                    all.push([0, 1, 2].map(|a| if axes[a] { at[a] } else { at[a].clamp(-0.5, 0.5) }), 1.0);
+                }
+                (0..20).for_each(|k| all.push(all.position(k * 3), 1.0));
+                let wrapped = |every: &dyn Fn(usize) -> bool| {
+                    let mut p = Particles::default();
+                    for k in (0..all.len()).filter(|k| every(*k)) {
+                        let at = all.position(k);
+                        p.push([0, 1, 2].map(|a| periodic.wrap(a, at[a])), 1.0);
+                    }
+                    p
+                };
+                let (whole, targets, sources) =
+                    (wrapped(&|_| true), wrapped(&|k| k % 3 == 0), wrapped(&|k| k % 3 != 0 || k % 33 == 0));
+                let apart = Geometry { sources: sources.columns(), targets: Some(targets.columns()) };
+                for geometry in [whole.columns().into(), apart] {
+                    let tree = Tree::with_period(geometry, 8, Some(&periodic));
+                    for steps in [STEPS, 2 * STEPS, 8 * STEPS] {
+                        let finder = Finder::periodic(&tree, axes, steps);
+                        let close = finder.find();
+                        assert_eq!(close, plain(&finder), "{n} {wide} {axes:?} {steps}");
+                        check_partners(&finder);
+                        // Some lie on different sides of a face.
+                        let inside = Finder::periodic(&tree, [false; 3], steps).find();
+                        let is_more = close.pairs > inside.pairs && inside.pairs > 5;
+                        assert!(is_more || steps < 8 * STEPS, "{n} {wide} {axes:?} {steps}");
+                    }
+                }
+            }
         }
     }
 

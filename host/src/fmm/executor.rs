@@ -57,7 +57,8 @@ pub trait Executor {
         true
     }
 
-    /// Runs a stage that it takes, for the plan that it is bound to and the extremes of all parts.
+    /// Runs a stage that it takes, for the plan that it is bound to and the extremes of all parts. M2L is that of the lists: what
+    /// images farther away give is added by the CPU.
     fn run(
         &mut self,
         stage: Stage,

@@ -49,6 +49,15 @@ pub(crate) fn run(stage: Stage, states: &mut [State]) -> Vec<Work> {
     states.iter_mut().map(one).collect()
 }
 
+/// What belongs to M2L and is the CPU's whoever runs that: the images of the root that are not near it, with periodic boundaries.
+pub(super) fn far_images(state: &mut State) {
+    let State { plan, charges, expansions, .. } = state;
+    match expansions {
+        Expansions::F32(c) => FarField { plan, charges, operators: plan.operators_f32() }.far_images(c),
+        Expansions::F64(c) => FarField { plan, charges, operators: plan.operators_f64() }.far_images(c),
+    }
+}
+
 /// P2P: charges alone all at once, dipoles and Hessians one set after the other.
 pub(super) fn p2p(states: &mut [State], precision: Precision) -> Vec<Work> {
     let mut work = vec![Work::default(); states.len()];

@@ -1,6 +1,7 @@
 //! P2P and M2L by kernels on a backend: encode, run, decode, and compute flagged targets again (RULES H4 to H8).
 
 mod close;
+mod images;
 mod m2l;
 mod meaning;
 mod p2p;
@@ -19,6 +20,7 @@ use crate::job::{Backend, Job, Outcome, SourceRange, Table};
 use crate::tree::boxmap::BoxMap;
 use crate::tree::lists;
 use hdl::{Flags, Format};
+use images::KernelBox;
 use pg2::graph::Graph;
 use rayon::prelude::*;
 use std::collections::VecDeque;
@@ -32,6 +34,8 @@ struct Bound {
     p2p: P2p,
     /// Absent where M2L is native or left out.
     m2l: Option<M2l>,
+    /// The box of P2P's coordinates.
+    window: KernelBox,
     /// Patterns of P2P's parameters.
     params: Vec<u64>,
     /// Whether the softening length is so long that what the pairs give is too small for a kernel's outputs.
@@ -58,10 +62,18 @@ impl<'a> Pipelines<'a> {
         let (mut p2p, mut m2l) = bind(self.p2p, self.m2l, options)?;
         hold([&mut p2p.i, &mut p2p.j, &mut p2p.params], &*self.backend);
         m2l.iter_mut().for_each(|m2l| hold([&mut m2l.i, &mut m2l.j, &mut m2l.params], &*self.backend));
-        let eps = map.length(options.eps);
-        let params = p2p::params(self.p2p, &p2p, eps, map.edge())?;
-        self.bound = Some(Bound { is_long: p2p.coulomb && eps > p2p::LONGEST, p2p, m2l, params });
+        let window = KernelBox::of(options);
+        let eps = window.length(map.length(options.eps));
+        let params = p2p::params(self.p2p, &p2p, eps, window.edge(map.edge()))?;
+        self.bound = Some(Bound { is_long: p2p.coulomb && eps > p2p::LONGEST, p2p, m2l, window, params });
         Ok(())
+    }
+}
+
+impl Bound {
+    /// Potential (`a` of 0) or a component of the gradient in units of the particles' box, from the values of P2P's outputs.
+    fn boxed(&self, a: usize, value: impl Fn(usize) -> f64) -> f64 {
+        self.window.boxed(a, self.p2p.boxed(a, value))
     }
 }
 

@@ -172,18 +172,12 @@ pub(crate) struct Wanted {
     pub hessian: bool,
 }
 
-/// Refuses what the executors of a run do not compute.
+/// Refuses dipoles and Hessians where the executors of a run cannot compute them.
 pub(crate) fn check_executors(
     options: &FmmOptions,
     wanted: Wanted,
     executors: &[&mut dyn Executor],
 ) -> Result<(), FmmError> {
-    check_derivatives(options, wanted, executors)?;
-    periodic::check_executors(options, executors)
-}
-
-/// Refuses dipoles and Hessians where they cannot be computed.
-fn check_derivatives(options: &FmmOptions, wanted: Wanted, executors: &[&mut dyn Executor]) -> Result<(), FmmError> {
     let what = match (wanted.dipoles, wanted.hessian) {
         (false, false) => return Ok(()),
         (true, _) => "dipoles",

@@ -1,6 +1,6 @@
 //! Periodic boundaries of a plan: what is refused, points in the box, and the uniform background (RULES H16).
 
-use super::executor::{Executor, Stage, State};
+use super::executor::State;
 use super::{FmmError, FmmOptions};
 use crate::data::particles::Columns;
 use crate::data::periodic::Periodic;
@@ -11,10 +11,6 @@ use crate::tree::charges::Charges;
 use rayon::prelude::*;
 use std::f64::consts::PI;
 use std::ops::Range;
-
-/// Why kernels do not run with periodic boundaries.
-pub const NO_IMAGES: &str = "kernels have no coordinates for the images of periodic boundaries; compute them natively, with \
-                             --backend cpu and no kernel";
 
 /// The least opening angle with periodic boundaries.
 const LEAST_THETA: f64 = 0.125;
@@ -37,18 +33,9 @@ pub(super) fn check(periodic: &Periodic, options: &FmmOptions) -> Result<(), Fmm
     if options.basis == Basis::Chebyshev {
         return wrong(
             "the black-box expansion has no sum over all images, which is known for 1/r alone; leave periodic boundaries out, \
-             or take --expansion solid or cartesian for 1/r"
+             take --near-only for near images alone, or --expansion solid or cartesian for 1/r"
                 .into(),
         );
-    }
-    Ok(())
-}
-
-/// Refuses kernels, whose integer coordinates have no room for images.
-pub(super) fn check_executors(options: &FmmOptions, executors: &[&mut dyn Executor]) -> Result<(), FmmError> {
-    let takes_any = |e: &&mut dyn Executor| Stage::FAR.iter().chain([&Stage::P2p]).any(|stage| e.takes(*stage));
-    if options.periodic.is_some() && executors.iter().any(takes_any) {
-        return Err(FmmError::Option(NO_IMAGES.into()));
     }
     Ok(())
 }

@@ -22,7 +22,13 @@ impl<'e> Stages<'_, 'e, '_> {
         let work = match self.executors.iter_mut().find(|e| e.takes(stage)) {
             Some(executor) => {
                 let one = |(state, suited): (&mut State, &Option<Vec<f64>>)| match suited {
-                    Some(extremes) => executor.run(stage, state, extremes, self.progress),
+                    Some(extremes) => {
+                        let work = executor.run(stage, state, extremes, self.progress)?;
+                        if stage == Stage::M2l {
+                            native::far_images(state);
+                        }
+                        Ok(work)
+                    }
                     None => Ok(native::run(stage, std::slice::from_mut(state)).remove(0)),
                 };
                 self.parts.agree(states.iter_mut().zip(&suited).map(one).collect())?

@@ -102,7 +102,7 @@ impl Prepared {
         let close = Close::find(plan, strengths, &grid);
         let record = |points: &[Vec<i32>; 2], feeds: &Feeds| {
             let value = |k: usize, feed, format| match feed {
-                Feed::At(axis) => (grid_pattern(format, points[axis][k]), true),
+                Feed::At(axis) => (grid_pattern(format, points[axis][k] as i64, 0), true),
                 Feed::Strength(0) => encode(format, strengths.re[k]),
                 _ => encode(format, strengths.im.get(k).copied().unwrap_or(0.0)),
             };

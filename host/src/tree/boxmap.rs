@@ -27,8 +27,11 @@ pub struct BoxMap {
     pub exact: bool,
 }
 
+/// An edge has 2^`GRID_BITS` points of the integer grid.
+pub const GRID_BITS: u32 = 31;
+
 /// Half the number of grid points along an edge: X lies in [-2^30, 2^30).
-const HALF: i32 = 1 << 30;
+const HALF: i32 = 1 << (GRID_BITS - 1);
 
 impl BoxMap {
     pub fn new(columns: Columns) -> BoxMap {
@@ -125,7 +128,7 @@ impl BoxMap {
     /// The integer coordinate X of a box coordinate.
     #[inline(always)]
     pub fn grid(unit: f64) -> i32 {
-        ((unit * 2f64.powi(31)).floor() as i32).clamp(-HALF, HALF - 1)
+        ((unit * 2f64.powi(GRID_BITS as i32)).floor() as i32).clamp(-HALF, HALF - 1)
     }
 
     /// The user's potential (`a` of 0), component of a gradient (1 to 3) or second derivative (4 to 9) of one in box units, for charges in the user's units, as

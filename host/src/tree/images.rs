@@ -2,6 +2,7 @@
 
 use super::lists::{is_near, reach};
 use super::{Cell, Tree};
+use std::ops::Range;
 
 /// An image has no child among the images.
 const NONE: u32 = u32::MAX;
@@ -83,6 +84,14 @@ impl Tree {
         of_root.zip(own..).map(|(_, image)| image)
     }
 
+    /// The images of cells of a level, as sources.
+    pub fn images_of_level(&self, level: u32) -> Range<usize> {
+        let Some(images) = &self.images else { return self.cells.len()..self.cells.len() };
+        // They were made level by level.
+        let end = |level: u32| images.own + images.cells[images.own..].partition_point(|cell| cell.level < level);
+        end(level)..end(level + 1)
+    }
+
     /// The cells that can be sources: those of the tree, then their images.
     pub fn acting(&self) -> &[Cell] {
         self.images.as_ref().map_or(&self.cells, |images| &images.cells)
@@ -111,7 +120,6 @@ mod tests {
     use crate::data::particles::Particles;
     use crate::data::random::{Charge, Distribution, generate};
     use crate::tree::lists::{self, ListOptions, Lists};
-    use std::ops::Range;
 
     /// How often each particle acts on each, by shift: `seen[shift][target][source]`.
     struct Coverage {

@@ -41,6 +41,11 @@ impl<T: Copy> Flat<T> {
     }
 
     /// All items, list by list.
+    pub(crate) fn items(&self) -> &[T] {
+        &self.items
+    }
+
+    /// The same, to be changed.
     pub(crate) fn items_mut(&mut self) -> &mut [T] {
         &mut self.items
     }

@@ -124,7 +124,7 @@ pub fn build_folded<'a>(
         netlist,
         merged: false,
         flag_bits,
-        memory_bits: 0,
+        memory_bits: folded.ring_words_bits(),
         early_bits: bits,
         bound_bits: bits,
         worst: folded.library.modules.iter().map(|m| m.worst).fold(0.0, f64::max),

@@ -3,6 +3,8 @@
 //! The module `<kernel>_pipeline` has the ports of [`crate::backend::lower`] and those of [`hdl::rtl::fold`]. It has neither reset
 //! nor enable. What counts the slots is one bit that goes round; each `start` sets it right.
 
+mod waiting;
+
 use crate::graph::{Graph, NodeId, NodeKind, PinClass};
 use crate::middle::fold::{Chain, Folded, Source, There};
 use crate::middle::lines::Lines;
@@ -26,12 +28,14 @@ pub fn lower_folded(graph: &Graph, folded: &Folded, text: Text) -> Netlist {
     w.nets();
     w.still();
     w.held();
+    w.stores();
     w.own();
     w.units();
     w.outputs();
     w.flags();
     w.sink();
     let mut netlist = Netlist { top: w.module.name.clone(), modules: Vec::new() };
+    w.rings.into_iter().for_each(|ring| netlist.add(ring));
     netlist.modules.extend(folded.library.modules.iter().map(|m| m.module.clone()));
     netlist.modules.push(w.module);
     netlist
@@ -52,6 +56,10 @@ struct Writer<'a> {
     unit: Vec<Value>,
     /// The registers behind each node.
     held: Vec<Vec<Value>>,
+    /// Behind each unit its value of the clock before, and the ports of its memory; and the modules of these.
+    late: Vec<Option<Value>>,
+    stored: Vec<Vec<Value>>,
+    rings: Vec<Module>,
     /// Flag ports of nodes of their own and of units, and which of their bits are read.
     own_flags: Vec<Option<Value>>,
     unit_flags: Vec<Option<Value>>,
@@ -84,6 +92,9 @@ impl<'a> Writer<'a> {
             own: vec![nothing(); graph.nodes.len()],
             unit: vec![nothing(); folded.units.len()],
             held: vec![Vec::new(); graph.nodes.len()],
+            late: vec![None; folded.units.len()],
+            stored: vec![Vec::new(); folded.units.len()],
+            rings: Vec::new(),
             own_flags: vec![None; graph.nodes.len()],
             unit_flags: vec![None; folded.units.len()],
             read_flags: Vec::new(),
@@ -177,28 +188,6 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The registers that hold values for K clocks.
-    fn held(&mut self) {
-        self.module.comment(format!("---- values that wait, {} clocks in each register", self.folded.ii));
-        for (k, count) in self.folded.registers(self.graph).into_iter().enumerate() {
-            let mut from = match self.folded.unit[k] {
-                Some(unit) => self.unit[unit].clone(),
-                None => self.own[k].clone(),
-            };
-            let node = &self.graph.nodes[k];
-            let wish = if node.name.is_empty() { format!("value_{k}") } else { node.name.clone() };
-            let slot = self.there[k].taken_in(self.folded.ii) as usize;
-            for number in 1..=count {
-                let name = self.names.unique(&format!("{wish}_h{number}"));
-                if number == 1 {
-                    self.module.comment(self.lines.comment(node, &self.timing(k)));
-                }
-                from = self.module.reg(name.clone(), self.at[slot].mux(&from, &net(&name, from.width())));
-                self.held[k].push(from.clone());
-            }
-        }
-    }
-
     fn timing(&self, k: usize) -> String {
         let format = self.graph.nodes[k].format;
         match self.folded.unit[k] {
@@ -252,6 +241,8 @@ impl<'a> Writer<'a> {
             Source::Still(k) | Source::Node(k) => self.own[k].clone(),
             Source::Unit(u) => self.unit[u].clone(),
             Source::Held(k, number) => self.held[k][number as usize - 1].clone(),
+            Source::Late(u, _) => self.late[u].clone().expect("it is read, so that it is there"),
+            Source::Stored(u, port) => self.stored[u][port].clone(),
         }
     }
 
@@ -288,7 +279,7 @@ impl<'a> Writer<'a> {
             let mut sources: BTreeMap<Source, Vec<usize>> = BTreeMap::new();
             for (slot, item) in unit.slots.iter().enumerate().filter_map(|(s, i)| Some((s, (*i)?))) {
                 let arg = self.folded.ports(self.graph, item)[port];
-                let source = self.folded.source(&self.there, arg, self.folded.start[item]);
+                let source = self.folded.found(&self.there, item, arg);
                 sources.entry(source).or_default().push(slot);
             }
             let letter = (b'a' + port as u8) as char;

@@ -4,7 +4,8 @@
 //! in each clock. In clock t a unit serves the uses whose cycle is t modulo K, its slot, so it is used at most once a slot, and
 //! ceil(uses / K) units are enough. A pipeline has no loops, so any order of placing finds slots for all; which slots and which
 //! units decides about registers and multiplexers ([`place`], [`bind`], [`anneal`]). An operator that is smaller than its multiplexers would
-//! be is not shared ([`kinds`]). Where readers find a value that waits is in [`reads`].
+//! be is not shared ([`kinds`]). Where readers find a value that waits is in [`reads`]: in registers, or, where these would be very
+//! many, in memories behind the units ([`stores`]).
 
 mod anneal;
 mod bind;
@@ -12,11 +13,13 @@ mod flags;
 mod kinds;
 mod place;
 mod reads;
+mod stores;
 
 pub use flags::{Chain, Term};
 pub use kinds::Kind;
 pub use reads::Source;
 pub(crate) use reads::There;
+pub use stores::Store;
 
 use crate::graph::{Graph, NodeId, NodeKind};
 use crate::middle::library::Library;
@@ -39,6 +42,7 @@ pub struct Unit {
 }
 
 /// A graph folded: when each item starts, and where. Items are the nodes, and then the outputs on their way to the sums.
+#[derive(Clone)]
 pub struct Folded {
     /// Clocks from one pair to the next, K.
     pub ii: u32,
@@ -59,6 +63,10 @@ pub struct Folded {
     pub sums: u32,
     /// How sums are added up in slices, if they are.
     pub slices: Option<Slices>,
+    /// Whether values of units wait in memories for other units.
+    pub stored: bool,
+    /// The memory behind each unit.
+    pub stores: Vec<Store>,
     /// What the flags of a pair come together through.
     pub flags: Vec<Chain>,
 }
@@ -120,6 +128,7 @@ impl Folded {
                 }
             }
         }
+        self.check_stores(graph)?;
         self.check_flags(graph)
     }
 
@@ -167,7 +176,7 @@ impl Folded {
             latency: self.latency[..n].to_vec(),
             fixed: self.fixed.clone(),
             operator_bits: vec![0; n],
-            delay_bits: self.register_bits(graph),
+            delay_bits: self.waiting_bits(graph),
             depth: self.depth(),
         };
         for k in 0..n {
@@ -226,6 +235,8 @@ pub fn fold(graph: &Graph, clock: Clock, ii: u32) -> Folded {
         unit: vec![None; n],
         sums: ii,
         slices: graph.layout().slices(ii),
+        stored: false,
+        stores: Vec::new(),
         flags: Vec::new(),
     };
     for k in 0..graph.nodes.len() {
@@ -236,9 +247,23 @@ pub fn fold(graph: &Graph, clock: Clock, ii: u32) -> Folded {
     let shared: Vec<usize> = kinds.flat_map(|k| k.items.iter().copied()).collect();
     shared.into_iter().for_each(|item| folded.latency[item] += 1);
     place::place(graph, &mut folded);
+    let held = bound(graph, folded.clone());
+    if !held.may_be_stored(graph) {
+        return held;
+    }
+    folded.stored = true;
+    let stored = bound(graph, folded);
+    if stored.waiting_costs(graph) < held.waiting_costs(graph) { stored } else { held }
+}
+
+/// Units and final cycles of what is placed, and where values wait.
+fn bound(graph: &Graph, mut folded: Folded) -> Folded {
     bind::bind(graph, &mut folded);
     anneal::anneal(graph, &mut folded);
-    bind::improve(graph, &mut folded);
+    match folded.stored {
+        true => stores::stores(graph, &mut folded),
+        false => bind::improve(graph, &mut folded),
+    }
     folded.flags = flags::chains(graph, &folded);
     folded
 }

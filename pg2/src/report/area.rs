@@ -99,7 +99,16 @@ pub fn lane(built: &Built) -> Area {
         area.registers += total;
         area.tables += if adds { 2 * width + GUARD } else { 0 };
     }
-    area.tables += built.folded.as_ref().map_or(0, |f| f.choices(graph));
+    if let Some(folded) = &built.folded {
+        area.tables += folded.choices(graph);
+        area.memories += folded.store_blocks();
+        if let Some(bits) = folded.ring_bits() {
+            // Each ring has the address that it reads, and what says for each slot how far back that is.
+            let (rings, bits) = (folded.stores.iter().flatten().count() as u64, bits as u64);
+            area.tables += rings * bits * (1 + (folded.ii as u64).div_ceil(16));
+            area.registers += 2 * rings * bits;
+        }
+    }
     area.registers += graph.layout().i.iter().map(|e| e.1.width() as u64).sum::<u64>();
     let left = Experience::of(clock.target).lane;
     Area { tables: area.tables * left.0 / 100, registers: area.registers * left.1 / 100, ..area }

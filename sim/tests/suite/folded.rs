@@ -13,7 +13,12 @@ fn clock(family: &str) -> Clock {
 
 /// Simulates the kernel folded, with `lanes` in `groups`, and compares. Gives the utilisation: the part of its slots that a lane used.
 fn agree(name: &str, text: &str, (family, ii): (&str, u32), config: impl Fn(Config) -> Config) -> Option<f64> {
-    let kernel = Kernel::folded(name, text, clock(family), ii);
+    agree_at(name, text, (clock(family), ii), config)
+}
+
+/// The same at a clock.
+fn agree_at(name: &str, text: &str, (clock, ii): (Clock, u32), config: impl Fn(Config) -> Config) -> Option<f64> {
+    let kernel = Kernel::folded(name, text, clock, ii);
     let config = config(kernel.config(1));
     let noise = Noise { seed: ii as u64, gap: 0.2, stall: 0.3 };
     let options = CycleOptions { noise, flat: config.pipelines == 1, ..CycleOptions::default() };
@@ -27,7 +32,7 @@ fn agree(name: &str, text: &str, (family, ii): (&str, u32), config: impl Fn(Conf
     let mut used = 0.0;
     for work in &works {
         let outcome = simulate(&mut simulated, work);
-        check(work, &outcome, &work.expected(&kernel.graph), &format!("{name} at K = {ii} for {family}, {config:?}"));
+        check(work, &outcome, &work.expected(&kernel.graph), &format!("{name} at K = {ii}, {clock:?}, {config:?}"));
         let counters = outcome.counters;
         used = (counters.pairs * ii as u64) as f64 / (counters.cycles * config.pipelines as u64) as f64;
     }
@@ -119,6 +124,30 @@ fn sums_in_slices_are_those_of_whole_adders() {
     {
         let shape = |c: Config| Config { stream_bits, pipelines, groups, i_banks: 1, ..c };
         agree(name, text, (family, 31), shape);
+    }
+}
+
+/// A kernel of many values at a low clock, where they wait in memories behind the units.
+fn agrees_stored(name: &str, text: &str, ii: u32, config: impl Fn(Config) -> Config) {
+    let clock = Clock { mhz: 50.0, ..clock("ecp5") };
+    let modules = Kernel::folded(name, text, clock, ii).pipeline.modules;
+    assert!(modules.iter().any(|m| m.name.contains("_ring_")), "{name} at K = {ii}");
+    agree_at(name, text, (clock, ii), config);
+}
+
+#[test]
+fn values_that_wait_in_memories_are_those_of_registers() {
+    let m2l = pg2::gen_m2l(2).expect("the order is in range");
+    agrees_stored("m2l_2", &m2l, 64, |c| Config { stream_bits: 64, ..c });
+    agrees_stored("m2l_2", &m2l, 100, |c| Config { pipelines: 2, groups: 2, ..c });
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn values_of_large_kernels_wait_in_memories_at_each_interval() {
+    for (order, ii) in [(3, 33), (3, 100), (4, 64), (5, 96), (6, 64), (6, 256)] {
+        let text = pg2::gen_m2l(order).expect("the order is in range");
+        agrees_stored(&format!("m2l_{order}"), &text, ii, |c| Config { stream_bits: 64, ..c });
     }
 }
 

@@ -4,8 +4,8 @@ use host::data::periodic::Periodic;
 
 #[derive(clap::Args)]
 pub struct PeriodicArgs {
-    /// Periodic boundaries with period L along all axes, by Ewald's convention; native code only
-    #[arg(long, value_name = "L", value_parser = period, conflicts_with_all = ["predict", "near_only"])]
+    /// Periodic boundaries with period L along all axes, by Ewald's convention; with --near-only, near images alone
+    #[arg(long, value_name = "L", value_parser = period, conflicts_with = "predict")]
     periodic: Option<f64>,
     /// The axes that are periodic: x, y, z, xy, xz, yz or xyz [default: xyz]
     #[arg(long, value_name = "AXES", value_parser = axes, requires = "periodic")]

@@ -90,7 +90,7 @@ impl Runner<'_> {
 pub fn run(args: &Args, options: FmmOptions, world: World, runner: Runner) -> Result<(), Failure> {
     let is_possible = |ranks: usize| {
         check_ranks(args, &world, &runner, ranks)?;
-        check(args, &options, runner.native, runner.native && runner.on_gpu.is_none())?;
+        check(args, &options, runner.native)?;
         files::check_outputs(args)
     };
     match world {

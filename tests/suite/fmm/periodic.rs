@@ -52,6 +52,38 @@ fn the_check_is_an_ewald_sum_for_all_axes() {
 }
 
 #[test]
+fn kernels_feel_images_too() {
+    let p = Place::new();
+    let error = |words: &str| {
+        let check = if words.contains("--check") { "" } else { "--check 200" };
+        let stats = stats(&p, &format!("--n 600 --periodic 1 --leaf 20 {check} {words}"));
+        stats["error"]["gradient_rel_l2"].as_f64().expect("an error")
+    };
+    p.write("t.csv", "x,y,z\n0.1,0.2,0.3\n0.9,0.5,0.999999999\n0.5,0.5,0\n");
+    for (words, kernels) in [
+        ("", ""),
+        ("--periodic-axes yz", ""),
+        ("", "--backend cpu --p2p p2p"),
+        ("--targets t.csv", "--m2l native"),
+        ("--near-only", ""),
+    ] {
+        let (found, native) = (error(&format!("{words} {kernels}")), error(&format!("{words} --backend cpu")));
+        assert!((found / native - 1.0).abs() < 0.02, "{words} {kernels}: {found} {native}");
+    }
+    // The order of an error, and what an error is made of.
+    assert!(error("--tol 1e-3 --check 600") < 1e-3);
+    let budget = &stats(&p, "--n 600 --periodic 1 --leaf 20 --budget --p2p p2p")["budget"]["gradient"];
+    let part = |key: &str| budget[key].as_f64().expect("a number");
+    assert!(part("p2p") < 1e-4 && part("m2l") < 1e-4 && part("truncation") > 1e-3, "{budget}");
+    // A kernel that is not 1/r acts from near images.
+    run(&p, "--n 200 --periodic 1 --near-only --p2p p2p_yukawa --param kappa=8");
+    // The bits are those of the emulator whoever computes them, and any number of threads.
+    let words = "--n 300 --leaf 30 --order 2 --periodic 1 --pipelines 2";
+    let first = forces(&p, words);
+    assert_eq!(first, forces(&p, &format!("{words} --threads 1 --jmem 512")));
+}
+
+#[test]
 fn all_axes_are_the_default() {
     let p = Place::new();
     let words = "--n 300 --backend cpu --periodic 1";
@@ -67,8 +99,8 @@ fn what_cannot_be_periodic_is_refused_with_a_remedy() {
         ("--periodic nan --backend cpu", 2, "period"),
         ("--periodic 1 --periodic-axes xx --backend cpu", 2, "each once"),
         ("--periodic-axes x --backend cpu", 2, "--periodic"),
-        ("--periodic 1", 2, "--backend cpu"),
-        ("--periodic 1 --backend cpu --p2p p2p", 2, "--backend cpu"),
+        ("--periodic 1 --p2p p2p_yukawa --param kappa=4", 2, "black-box"),
+        ("--periodic 1 --hessian", 2, "Hessians"),
         ("--periodic 1 --backend cpu --theta 0.1", 2, "theta"),
         ("--periodic 1 --backend cpu --expansion chebyshev", 2, "black-box"),
         ("--periodic 1 --predict ulx3s", 2, "--predict"),

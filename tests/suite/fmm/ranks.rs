@@ -29,6 +29,7 @@ fn ranks_give_the_files_of_one() {
         "--backend cpu --n 2",
         "--backend emulator --n 400 --dist plummer --order 2 --leaf 20",
         "--backend emulator --n 300 --targets t.csv --order 3 --m2l native --leaf 30",
+        "--backend emulator --n 400 --order 2 --leaf 12 --periodic 1 --periodic-axes xz",
         "--backend cpu --n 300 --p2p p2p_yukawa --param kappa=4 --order 3 --leaf 20",
     ];
     for (k, words) in cases.iter().enumerate() {
@@ -150,7 +151,6 @@ fn a_run_on_ranks_reports_every_stage_and_the_errors() {
         ("--ranks 2 --backend board:none", "name 2 boards"),
         ("--ranks 2 --backend cuda --gpus 2", "leave --gpus out"),
         ("--ranks 2 --backend cuda --translations gpu", "leave --translations gpu out"),
-        ("--ranks 2 --periodic 1", "kernels have no coordinates for the images"),
         ("--ranks 2 --hessian", "kernels have no pins for Hessians"),
         ("--ranks 2 --backend cpu --order 90", "the order must be"),
         ("--ranks 0 --backend cpu", "--ranks"),
@@ -171,14 +171,23 @@ fn kernels_on_ranks_report_what_they_do_on_one() {
         particles += &format!("{at:.12},0.5,{at:.12},0.5\n{at:.12},{:.12},0.5,-0.25\n", 0.5 - 1e-8 * k as f64);
     }
     p.write("p.csv", particles);
-    let words = "--particles p.csv --order 2 --leaf 6";
-    let (alone, ranks) = (stats(&p, words), stats(&p, &format!("{words} --ranks 3 --check 20")));
-    for key in ["backend", "pairs", "streamed", "recomputed", "close_pairs", "shared_grid_points", "flags", "levels"] {
-        assert_eq!(ranks[key], alone[key], "{key}");
+    // With a period, some of them lie on the two sides of a face.
+    for words in ["", "--periodic 1"] {
+        let words = format!("--particles p.csv --order 2 --leaf 6 {words}");
+        let (alone, ranks) = (
+            stats(&p, &format!("{words} -o one.csv")),
+            stats(&p, &format!("{words} --ranks 3 --check 20 -o some.csv")),
+        );
+        assert!(p.bytes("one.csv") == p.bytes("some.csv"), "{words}");
+        for key in
+            ["backend", "pairs", "streamed", "recomputed", "close_pairs", "shared_grid_points", "flags", "levels"]
+        {
+            assert_eq!(ranks[key], alone[key], "{key}");
+        }
+        assert!(alone["close_pairs"].as_u64() > Some(100), "{alone}");
+        assert!(ranks["error"]["potential_rel_l2"].as_f64().is_some_and(|e| e < 0.1), "{ranks}");
+        assert!(ranks["words"]["i"].as_u64() > Some(0) && ranks["utilisation"]["p2p"].is_null(), "{ranks}");
     }
-    assert!(alone["close_pairs"].as_u64() > Some(100), "{alone}");
-    assert!(ranks["error"]["potential_rel_l2"].as_f64().is_some_and(|e| e < 0.1), "{ranks}");
-    assert!(ranks["words"]["i"].as_u64() > Some(0) && ranks["utilisation"]["p2p"].is_null(), "{ranks}");
     // A kernel that no rank can read, and one that does not fit.
     for (words, part) in [("--p2p none.pg2", "none.pg2"), ("--m2l m2l_paper --order 3", "M2L")] {
         let ended = p.run(&format!("fmm --n 100 --ranks 2 {words} -o none.csv")).expect(1);

@@ -1,6 +1,6 @@
 //! Points of the integer grid in a tree of boxes, for counting those within a distance.
 
-use super::STEPS;
+use crate::tree::boxmap::GRID_BITS;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -49,12 +49,13 @@ pub(super) struct Reached {
 }
 
 impl Cluster {
-    /// The particles of a range, of which those on one point stand together.
-    pub fn new(grid: &[[i32; 3]], range: Range<usize>) -> Cluster {
+    /// The particles of a range, of which those on one point stand together. Moved by whole periods, they still lie beside the box.
+    pub fn new(grid: &[[i32; 3]], range: Range<usize>, shift: [i32; 3]) -> Cluster {
+        let moved = |at: [i32; 3]| [0, 1, 2].map(|a| (at[a] as i64 + ((shift[a] as i64) << GRID_BITS)) as i32);
         let mut points = Vec::new();
         let mut first = range.start;
         for same in grid[range].chunk_by(|a, b| a == b) {
-            points.push(Point { at: same[0], first, count: same.len() as u32 });
+            points.push(Point { at: moved(same[0]), first, count: same.len() as u32 });
             first += same.len();
         }
         let mut cluster = Cluster { points, nodes: Vec::new() };
@@ -85,8 +86,8 @@ impl Cluster {
         place
     }
 
-    /// Adds what of `others`, which may be this cluster itself, is within reach of its points.
-    pub fn reach(&self, others: &Cluster, reached: &mut Reached) {
+    /// Adds what of `others`, which may be this cluster itself, is within so many steps of its points.
+    pub fn reach(&self, others: &Cluster, steps: i64, reached: &mut Reached) {
         let leaves: Vec<&Node> = self.nodes.iter().filter(|n| n.second == 0).collect();
         let mut parts = Vec::with_capacity(leaves.len());
         let mut rest = &mut reached.has_other[..];
@@ -97,7 +98,8 @@ impl Cluster {
             rest = after;
         }
         let one = |(leaf, has_other): (&Node, &mut [bool])| {
-            let mut walk = Walk { targets: &self.points[leaf.points.clone()], others, count: 0, has_other };
+            let mut walk =
+                Walk { targets: &self.points[leaf.points.clone()], others, square: steps * steps, count: 0, has_other };
             walk.visit(leaf, 0);
             walk.count
         };
@@ -109,6 +111,8 @@ impl Cluster {
 struct Walk<'a> {
     targets: &'a [Point],
     others: &'a Cluster,
+    /// The square of the distance that is within reach.
+    square: i64,
     count: u64,
     has_other: &'a mut [bool],
 }
@@ -117,10 +121,10 @@ impl Walk<'_> {
     fn visit(&mut self, leaf: &Node, place: usize) {
         let node = &self.others.nodes[place];
         let (nearest, farthest) = distances(leaf, node);
-        if nearest > STEPS * STEPS {
+        if nearest > self.square {
             return;
         }
-        if farthest <= STEPS * STEPS && node.points.len() > 1 {
+        if farthest <= self.square && node.points.len() > 1 {
             self.count += leaf.particles * node.particles;
             self.has_other.fill(true);
             return;
@@ -136,7 +140,7 @@ impl Walk<'_> {
                 // They lie in cells side by side, so that the squares fit.
                 let (a, b) = (&target.at, &other.at);
                 let (x, y, z) = (a[0] - b[0], a[1] - b[1], a[2] - b[2]);
-                if x * x + y * y + z * z <= (STEPS * STEPS) as i32 {
+                if ((x * x + y * y + z * z) as i64) <= self.square {
                     count += other.count as u64;
                     *has_other |= target.at != other.at;
                 }

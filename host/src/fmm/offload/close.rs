@@ -1,10 +1,12 @@
 //! Close pairs of a kernel: what it gave for them is taken out of its exact sums, and what the pairs give in f64 put in its
 //! place (RULES H5, H14).
 
+use super::images::{KernelBox, SourceRecords};
 use super::p2p::Records;
 use crate::arith::scale::ldexp;
 use crate::data::Force;
-use crate::direct::close::Finder;
+use crate::data::periodic::Periodic;
+use crate::direct::close::{Finder, STEPS};
 use crate::direct::summation::LEAST;
 use crate::fmm::executor::State;
 use crate::job::Outcome;
@@ -26,15 +28,20 @@ pub(crate) const MOST: usize = 64;
 pub(super) struct ClosePairs {
     /// Pairs at different places, each counted once for each of its targets.
     pub pairs: u64,
-    /// Ascending targets with the sources that are close to each; `None` where they are too many.
+    /// Ascending targets with the records of sources that are close to each; `None` where they are too many.
     pub targets: Vec<(usize, Option<Vec<usize>>)>,
 }
 
 impl ClosePairs {
-    pub fn find(tree: &Tree) -> ClosePairs {
-        let finder = Finder::new(tree);
+    /// Those within 256 steps of a kernel's coordinates, images of sources included.
+    pub fn find(tree: &Tree, acting: &SourceRecords, periodic: Option<&Periodic>, window: KernelBox) -> ClosePairs {
+        let axes = periodic.map_or([false; 3], |p| p.axes);
+        let finder = Finder::periodic(tree, axes, STEPS << window.doublings);
         let close = finder.find();
-        let targets = close.targets.into_par_iter().map(|k| (k, finder.partners(k, MOST))).collect();
+        // Cells that touch act directly on each other, so that every image that is close has a record.
+        let record = |(source, shift)| acting.of(source, shift);
+        let partners = |k: usize| finder.partners(k, MOST)?.into_iter().map(record).collect();
+        let targets = close.targets.into_par_iter().map(|k| (k, partners(k))).collect();
         ClosePairs { pairs: close.pairs, targets }
     }
 }
@@ -89,13 +96,14 @@ impl Replaced<'_> {
 
     fn rest_of(&self, kernel: &Kernel, room: &mut Room, k: usize, close: &[usize]) -> Option<Vec<f64>> {
         let (given, flags) = self.given(kernel, room, k, close);
-        // Sums that left their formats are known only to a multiple of their ranges.
+        // What left its format is known only to a multiple of its range.
         if flags.intersects(Flags::WRAP) {
             return None;
         }
         let one = |(e, given): (usize, u64)| {
             let format = self.graph.pins[self.graph.outputs[e].pin].format;
-            let rest = format.to_int(self.outcome.results.record(k)[e]) - format.to_int(given);
+            // Where the sum of all pairs left its format, that of the others fits again.
+            let rest = format.to_int(self.outcome.results.record(k)[e].wrapping_sub(given) & format.mask());
             ldexp(rest as f64, -(format.frac().unwrap_or(0) as i32))
         };
         Some(given.into_iter().enumerate().map(one).collect())
@@ -129,18 +137,18 @@ impl Replaced<'_> {
 
 /// What sources give at a target in f64 by 1/r, in box units, with the softening length in boxes; `None` where a pair needs wider
 /// arithmetic.
-pub(super) fn coulomb(state: &State, eps: f64, k: usize, close: &[usize]) -> Option<Force> {
+pub(super) fn coulomb(state: &State, acting: &SourceRecords, eps: f64, k: usize, close: &[usize]) -> Option<Force> {
     let tree = &state.plan.tree;
     let mut force = [0.0; 4];
-    for j in close {
-        let (target, source) = (&tree.targets().scaled, &tree.sources.scaled);
-        let d: [f64; 3] = std::array::from_fn(|a| (source[a][*j] - target[a][k]) / tree.map.size);
+    for record in close {
+        let source = acting.source(*record);
+        let d = tree.difference(k, source);
         let longest = d.iter().fold(0.0, |a: f64, x| a.max(x.abs()));
         if longest < LEAST || !tree.map.exact {
             return None;
         }
         let inverse = 1.0 / (d.iter().map(|x| x * x).sum::<f64>() + eps * eps).sqrt();
-        let potential = state.charges.scaled[*j] * inverse;
+        let potential = state.charges.scaled[source.0] * inverse;
         force[0] += potential;
         (0..3).for_each(|a| force[a + 1] += potential * (inverse * inverse) * d[a]);
     }

@@ -118,6 +118,8 @@ struct Level {
     parents: Vec<usize>,
     /// All cells of the children's level; records count from its start.
     cells: Range<usize>,
+    /// The images of cells of that level, whose records as sources follow.
+    images: Range<usize>,
     runs: Vec<Run>,
     segments: Vec<SourceRange>,
 }
@@ -128,16 +130,22 @@ impl Level {
         let end = parents.end;
         let split: Vec<usize> = parents.filter(|p| !plan.lists.v[*p].is_empty()).collect();
         let next = tree.levels.iter().find(|l| l.start == end).cloned().unwrap_or(end..end);
-        let mut level = Level { parents: split, cells: next, runs: Vec::new(), segments: Vec::new() };
+        let images = tree.images_of_level(tree.cells.get(next.start).map_or(0, |cell| cell.level));
+        let mut level = Level { parents: split, cells: next, images, runs: Vec::new(), segments: Vec::new() };
         for p in &level.parents {
-            let children = |c: usize| {
-                let cell = &tree.cells[c];
-                (cell.first_child - level.cells.start as u32, cell.children)
+            // Records count from the level's first cell, and on from its first image.
+            let children = |s: u32| {
+                let first = tree.first_acting_child(s);
+                let start = match (first as usize) < tree.cells.len() {
+                    true => level.cells.start,
+                    false => level.images.start - level.cells.len(),
+                };
+                (first - start as u32, tree.acting()[s as usize].children)
             };
             let start = level.segments.len();
-            let ranges = ranges::sorted(plan.lists.v[*p].iter().map(|s| children(*s as usize)).collect());
+            let ranges = ranges::sorted(plan.lists.v[*p].iter().map(|s| children(*s)).collect());
             level.segments.extend(ranges.iter().map(segment));
-            let own = children(*p);
+            let own = children(*p as u32);
             level.runs.push(Run {
                 first: own.0 as usize,
                 count: own.1 as usize,
@@ -147,20 +155,29 @@ impl Level {
         level
     }
 
+    /// The cell or image of a record.
+    fn source(&self, record: usize) -> usize {
+        if record < self.cells.len() {
+            self.cells.start + record
+        } else {
+            self.images.start + record - self.cells.len()
+        }
+    }
+
     fn prepare(self, plan: &Plan, kernel: &M2l, m: &[f64], bound: f64) -> Prepared {
         let e = &kernel.operators.taylor;
         let shift = shift(kernel, bound);
         let value = |k: usize, feed: Feed, format: Format| {
-            let cell = self.cells.start + k;
+            let source = self.source(k);
             match feed {
-                Feed::At(axis) => (plan.tree.cells[cell].at[axis] as u64 & format.mask(), true),
-                Feed::M(n) => encode(format, m[cell * e.m + n]),
+                Feed::At(axis) => (plan.tree.acting()[source].at[axis] as u64 & format.mask(), true),
+                Feed::M(n) => encode(format, m[plan.tree.original(source as u32) * e.m + n]),
                 Feed::Near2 => encode(format, plan.near2 as f64),
                 _ => encode(format, shift as f64),
             }
         };
         let (targets, _) = table(self.cells.len(), &kernel.i, value);
-        let (sources, fits) = table(self.cells.len(), &kernel.j, value);
+        let (sources, fits) = table(self.cells.len() + self.images.len(), &kernel.j, value);
         let params = kernel.params.iter().map(|(feed, format)| value(0, *feed, *format).0).collect();
         Prepared { targets, sources, fits, params, shift, level: self }
     }
@@ -179,10 +196,11 @@ impl Level {
         let derivative = |n: usize| (1..=n).fold(1.0 / r, |a, k| a * k as f64 / r);
         let largest = |n: usize| (n..=e.order).map(derivative).fold(0.0, f64::max);
         let factors: Vec<f64> = e.indices[..e.m].iter().map(|n| largest(degree(*n))).collect();
-        let of_source: Vec<f64> = m[self.cells.start * e.m..self.cells.end * e.m]
-            .par_chunks_exact(e.m)
-            .map(|m| m.iter().zip(&factors).map(|(m, g)| m.abs() * g).sum())
-            .collect();
+        let of_record = |k: usize| -> f64 {
+            let cell = plan.tree.original(self.source(k) as u32);
+            m[cell * e.m..(cell + 1) * e.m].iter().zip(&factors).map(|(m, g)| m.abs() * g).sum()
+        };
+        let of_source: Vec<f64> = (0..self.cells.len() + self.images.len()).into_par_iter().map(of_record).collect();
         let of_run = |run: &Run| -> f64 {
             let segments = &self.segments[run.segments.clone()];
             segments.iter().flat_map(|s| &of_source[s.first..s.first + s.count]).sum()

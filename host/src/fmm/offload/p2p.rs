@@ -1,18 +1,20 @@
 //! P2P by a kernel: one job of all leaves. Close pairs are replaced; flagged targets are computed again on the CPU.
 
 use super::close::{ClosePairs, Replaced, coulomb};
+use super::images::{KernelBox, SourceRecords};
 use super::meaning::{Meaning, Partner};
-use super::{Bound, Pipelines, WRONG, segment, table};
+use super::{Bound, Pipelines, WRONG, table};
 use crate::arith::encode::encode;
 use crate::arith::scale::ldexp;
 use crate::backends::{BackendOptions, cpu};
 use crate::data::Force;
 use crate::direct::p2p::Near;
-use crate::fmm::bind::{BindError, Feed, Feeds, P2p};
+use crate::fmm::bind::{BindError, Feed, P2p};
 use crate::fmm::executor::{Executor, State, Work};
 use crate::fmm::{FmmError, Plan};
 use crate::job::{Job, Outcome, Run, SourceRange, Table};
 use crate::tree::Tree;
+use crate::tree::boxmap::GRID_BITS;
 use crate::tree::charges::Charges;
 use crate::tree::sorted::Sorted;
 use hdl::{Flags, Format};
@@ -31,6 +33,7 @@ pub(crate) struct Records {
 /// P2P of all leaves, before it is run.
 pub struct Prepared {
     records: Records,
+    acting: SourceRecords,
     close: ClosePairs,
     /// Targets that are computed otherwise.
     again: Vec<bool>,
@@ -48,18 +51,22 @@ impl Prepared {
 pub fn prepare(bound: &Bound, state: &State) -> Prepared {
     let (plan, charges, kernel) = (state.plan, state.charges, &bound.p2p);
     let tree = &plan.tree;
-    let record = |points: &Sorted, feeds: &Feeds| {
-        table(points.len(), feeds, |k, feed, format| particle(points, charges, k, feed, format)).0
+    let acting = SourceRecords::new(tree, &plan.lists);
+    let of_target = |k: usize, feed, format| particle(tree.targets(), charges, bound.window, (k, [0; 3]), feed, format);
+    let of_source =
+        |k: usize, feed, format| particle(&tree.sources, charges, bound.window, acting.source(k), feed, format);
+    let records = Records {
+        targets: table(tree.targets().len(), &kernel.i, of_target).0,
+        sources: table(acting.len(), &kernel.j, of_source).0,
     };
-    let records = Records { targets: record(tree.targets(), &kernel.i), sources: record(&tree.sources, &kernel.j) };
-    let close = ClosePairs::find(tree);
+    let close = ClosePairs::find(tree, &acting, plan.options.periodic.as_ref(), bound.window);
     // A kernel that is not 1/r has no other arithmetic to be computed in.
     let mut again = vec![false; tree.targets().len()];
     again[tree.own_targets()].fill(kernel.coulomb && bound.is_long);
     let crowded = close.targets.iter().filter(|(_, partners)| partners.is_none());
     crowded.for_each(|(k, _)| again[*k] = kernel.coulomb);
-    let (runs, segments) = runs(plan, &again);
-    Prepared { records, close, again, runs, segments }
+    let (runs, segments) = runs(plan, &acting, &again);
+    Prepared { records, acting, close, again, runs, segments }
 }
 
 /// Adds what `graph` gave to the forces, in box units. `is_exact` says that these are the bits that the language defines.
@@ -70,7 +77,7 @@ pub fn apply(
     state: &mut State,
 ) -> Work {
     let (plan, charges, kernel) = (state.plan, state.charges, &bound.p2p);
-    let Prepared { records, close, mut again, .. } = prepared;
+    let Prepared { records, acting, close, mut again, .. } = prepared;
     let tree = &plan.tree;
     let own = tree.own_targets();
     let mut work = Work { has_gradient: kernel.gradient.is_some(), close: close.pairs, ..Work::default() };
@@ -82,14 +89,14 @@ pub fn apply(
     let replaced = Replaced { graph, records: &records, params: &bound.params, outcome, is_exact };
     let done = match kernel.coulomb {
         true => {
-            replace(state, kernel, &close, &replaced, &mut again);
+            replace(state, bound, (&close, &acting), &replaced, &mut again);
             close.targets.iter().map(|t| t.0).collect()
         }
-        false => replace_by_meaning(state, kernel, &close, &replaced),
+        false => replace_by_meaning(state, bound, (&close, &acting), &replaced),
     };
     let is_replaced = |k: usize| done.binary_search(&k).is_ok();
     for k in own.clone().filter(|k| !again[*k] && !is_replaced(*k)) {
-        add(&mut state.force[k], |a| kernel.boxed(a, |element| value(graph, outcome, k, element)));
+        add(&mut state.force[k], |a| bound.boxed(a, |element| value(graph, outcome, k, element)));
     }
     let again: Vec<usize> = own.filter(|k| again[*k]).collect();
     let near = Near::new(tree, &plan.lists, charges, plan.options.eps);
@@ -103,7 +110,7 @@ fn add(force: &mut Force, value: impl Fn(usize) -> f64) {
 }
 
 /// One run a leaf, but for those all of whose targets are computed otherwise.
-fn runs(plan: &Plan, otherwise: &[bool]) -> (Vec<Run>, Vec<SourceRange>) {
+fn runs(plan: &Plan, acting: &SourceRecords, otherwise: &[bool]) -> (Vec<Run>, Vec<SourceRange>) {
     let Plan { tree, lists, .. } = plan;
     let mut runs = Vec::with_capacity(tree.leaves.len());
     let mut segments = Vec::new();
@@ -113,7 +120,7 @@ fn runs(plan: &Plan, otherwise: &[bool]) -> (Vec<Run>, Vec<SourceRange>) {
             continue;
         }
         let start = segments.len();
-        segments.extend(lists.u[*leaf as usize].iter().map(segment));
+        segments.extend(acting.segments(lists.direct(*leaf as usize)));
         runs.push(Run {
             first: cell.first_target as usize,
             count: cell.targets as usize,
@@ -125,15 +132,21 @@ fn runs(plan: &Plan, otherwise: &[bool]) -> (Vec<Run>, Vec<SourceRange>) {
 
 /// Adds the forces of targets with close pairs that are not computed `again` as a whole: what the kernel gave for all others, and
 /// these in f64. Where that cannot be had, they are to be computed again.
-fn replace(state: &mut State, kernel: &P2p, close: &ClosePairs, replaced: &Replaced, again: &mut [bool]) {
+fn replace(
+    state: &mut State,
+    bound: &Bound,
+    (close, acting): (&ClosePairs, &SourceRecords),
+    replaced: &Replaced,
+    again: &mut [bool],
+) {
     let eps = state.plan.tree.map.length(state.plan.options.eps);
     let few = close.targets.iter().filter_map(|(k, partners)| Some((*k, partners.as_deref()?)));
     let few: Vec<(usize, &[usize])> = few.filter(|(k, _)| !again[*k]).collect();
-    let exact: Vec<Option<Force>> = few.par_iter().map(|(k, close)| coulomb(state, eps, *k, close)).collect();
+    let exact: Vec<Option<Force>> = few.par_iter().map(|(k, close)| coulomb(state, acting, eps, *k, close)).collect();
     for (((k, _), rest), exact) in few.iter().zip(replaced.rest(&few)).zip(exact) {
         match (rest, exact) {
             (Some(rest), Some(exact)) => {
-                add(&mut state.force[*k], |a| kernel.boxed(a, |element| rest[element]) + exact[a]);
+                add(&mut state.force[*k], |a| bound.boxed(a, |element| rest[element]) + exact[a]);
             }
             _ => again[*k] = true,
         }
@@ -142,15 +155,21 @@ fn replace(state: &mut State, kernel: &P2p, close: &ClosePairs, replaced: &Repla
 
 /// The same for a kernel that is not 1/r, by what it means. Gives the targets whose forces were added; others keep what the kernel
 /// gave.
-fn replace_by_meaning(state: &mut State, kernel: &P2p, close: &ClosePairs, replaced: &Replaced) -> Vec<usize> {
+fn replace_by_meaning(
+    state: &mut State,
+    bound: &Bound,
+    (close, acting): (&ClosePairs, &SourceRecords),
+    replaced: &Replaced,
+) -> Vec<usize> {
     let few = close.targets.iter().filter_map(|(k, partners)| Some((*k, partners.as_deref()?)));
     let few: Vec<(usize, &[usize])> = few.collect();
     let (tree, charges) = (&state.plan.tree, state.charges);
-    let values = by_meaning(kernel, replaced, &few, tree, &|k, j| partner(tree, charges, k, j));
+    let partner = |k: usize, record: usize| partner(tree, charges, bound.window, k, acting.source(record));
+    let values = by_meaning(&bound.p2p, replaced, &few, tree, &partner);
     let mut done = Vec::new();
     for ((k, _), values) in few.iter().zip(values) {
         if let Some(values) = values {
-            add(&mut state.force[*k], |a| kernel.boxed(a, |element| values[element]));
+            add(&mut state.force[*k], |a| bound.boxed(a, |element| values[element]));
             done.push(*k);
         }
     }
@@ -178,26 +197,30 @@ fn by_meaning(
     replaced.rest(few).into_iter().zip(sums).map(both).collect()
 }
 
-/// Source `j` as target `k` is close to it.
-fn partner(tree: &Tree, charges: &Charges, k: usize, j: usize) -> Partner {
-    let (target, source) = (&tree.targets().scaled, &tree.sources.scaled);
-    Partner { d: [0, 1, 2].map(|a| (source[a][j] - target[a][k]) / tree.map.size), charge: charges.scaled[j] }
+/// A source as target `k` is close to it, moved by whole periods.
+fn partner(tree: &Tree, charges: &Charges, window: KernelBox, k: usize, source: (usize, [i32; 3])) -> Partner {
+    Partner { d: tree.difference(k, source).map(|d| window.length(d)), charge: charges.scaled[source.0] }
 }
 
 /// What a kernel's real meaning gives at some targets, in the order of the input, from all particles: the reference for a kernel
 /// that is not 1/r. Close pairs are replaced as in P2P. In the user's units.
 pub fn direct(plan: &Plan, charges: &[f64], graph: &Graph, targets: &[usize]) -> Result<Vec<Force>, FmmError> {
+    if plan.options.periodic.is_some() {
+        let text = "with periodic boundaries the sum over all images is known for 1/r alone";
+        return Err(FmmError::Option(text.into()));
+    }
     let mut backend = (cpu::ENTRY.open)(&BackendOptions::default());
     let mut pipelines = Pipelines::new(&mut *backend, graph, None);
     pipelines.bind(plan)?;
-    let Pipelines { backend, bound: Some(Bound { p2p: kernel, params, .. }), .. } = pipelines else {
+    let Pipelines { backend, bound: Some(Bound { p2p: kernel, params, window, .. }), .. } = pipelines else {
         unreachable!("it was bound")
     };
     let charges = Charges::new(&plan.tree, charges);
     let tree = &plan.tree;
+    let place = |k: usize| plan.place[targets[k]] as usize;
     let of_target =
-        |k: usize, feed, format| particle(tree.targets(), &charges, plan.place[targets[k]] as usize, feed, format);
-    let of_source = |k: usize, feed, format| particle(&tree.sources, &charges, k, feed, format);
+        |k: usize, feed, format| particle(tree.targets(), &charges, window, (place(k), [0; 3]), feed, format);
+    let of_source = |k: usize, feed, format| particle(&tree.sources, &charges, window, (k, [0; 3]), feed, format);
     let records = Records {
         targets: table(targets.len(), &kernel.i, of_target).0,
         sources: table(plan.tree.len(), &kernel.j, of_source).0,
@@ -212,8 +235,7 @@ pub fn direct(plan: &Plan, charges: &[f64], graph: &Graph, targets: &[usize]) ->
     };
     let outcome = backend.run(&job, &mut |_| {})?;
     let replaced = Replaced { graph, records: &records, params: &params, outcome: &outcome, is_exact: false };
-    let place = |k: usize| plan.place[targets[k]] as usize;
-    let close = ClosePairs::find(tree);
+    let close = ClosePairs::find(tree, &SourceRecords::new(tree, &plan.lists), None, window);
     let partners = |k: usize| {
         let at = close.targets.binary_search_by_key(&place(k), |t| t.0).ok()?;
         Some((k, close.targets[at].1.as_deref()?))
@@ -221,7 +243,9 @@ pub fn direct(plan: &Plan, charges: &[f64], graph: &Graph, targets: &[usize]) ->
     let few: Vec<(usize, &[usize])> = (0..targets.len()).filter_map(partners).collect();
     let values = match kernel.coulomb {
         true => vec![None; few.len()],
-        false => by_meaning(&kernel, &replaced, &few, tree, &|k, j| partner(tree, &charges, place(k), j)),
+        false => {
+            by_meaning(&kernel, &replaced, &few, tree, &|k, j| partner(tree, &charges, window, place(k), (j, [0; 3])))
+        }
     };
     let force = |k: usize| -> Force {
         let known = few.binary_search_by_key(&k, |f| f.0).ok().and_then(|at| values[at].as_ref());
@@ -289,18 +313,30 @@ pub(super) fn params(graph: &Graph, kernel: &P2p, eps: f64, edge: f64) -> Result
     kernel.params.iter().map(one).collect()
 }
 
-/// A particle's element: integer coordinates X, or X * 2^-31, or the charge.
-fn particle(points: &Sorted, charges: &Charges, k: usize, feed: Feed, format: Format) -> (u64, bool) {
+/// An element of a particle that is moved by whole periods: an integer coordinate X, or the charge.
+fn particle(
+    points: &Sorted,
+    charges: &Charges,
+    window: KernelBox,
+    (k, shift): (usize, [i32; 3]),
+    feed: Feed,
+    format: Format,
+) -> (u64, bool) {
     match feed {
-        Feed::At(axis) => (grid_pattern(format, points.grid[k][axis]), true),
+        Feed::At(axis) => {
+            let x = points.grid[k][axis] as i64 + ((shift[axis] as i64) << GRID_BITS);
+            (grid_pattern(format, x, window.doublings), true)
+        }
         _ => encode(format, charges.scaled[k]),
     }
 }
 
-/// The pattern of an integer coordinate X: of an int itself, of a fixed X * 2^-31.
-pub(crate) fn grid_pattern(format: Format, x: i32) -> u64 {
-    let shift = format.frac().filter(|_| format.is_fixed()).map_or(0, |f| f - 31);
-    (((x as i64) << shift) as u64) & format.mask()
+/// The pattern of an integer coordinate X in a box that was doubled so many times: of an int X itself, of a fixed X * 2^-31, both
+/// halved as often and rounded down to a value of the format.
+pub(crate) fn grid_pattern(format: Format, x: i64, doublings: u32) -> u64 {
+    let point = format.frac().filter(|_| format.is_fixed()).map_or(0, |f| f - GRID_BITS);
+    let moved = if point < doublings { x >> (doublings - point) } else { x << (point - doublings) };
+    moved as u64 & format.mask()
 }
 
 /// The number of targets that share their integer coordinates with a source at another place (RULES H5).

@@ -5,7 +5,7 @@
 
 use super::Folded;
 use super::bind::is_constant;
-use super::reads::There;
+use super::reads::{NEAR, There};
 use crate::graph::Graph;
 use rustc_hash::FxHashMap;
 
@@ -16,9 +16,12 @@ const MOST_STEPS: u64 = 6_000_000;
 const SOURCE: u64 = 26;
 const REGISTER: u64 = 10;
 const WINDOW: u64 = 60;
+/// What one more value costs that a memory shows in one clock, from the first on: a block has one port that reads, and many reads of
+/// one clock are so many blocks.
+const PORT: [u64; 4] = [20, 60, 1_500, 4_000];
 /// The first and the last temperature.
-const HOT: f64 = 3_000.0;
-const COLD: f64 = 30.0;
+const HOT: f64 = 1_500.0;
+const COLD: f64 = 20.0;
 
 struct Annealer<'a> {
     folded: &'a mut Folded,
@@ -27,6 +30,8 @@ struct Annealer<'a> {
     args: Vec<Vec<usize>>,
     moving: Vec<Vec<usize>>,
     users: Vec<Vec<usize>>,
+    /// Of each node the readers for which registers hold it.
+    held_for: Vec<Vec<usize>>,
     width: Vec<u64>,
     constant: Vec<bool>,
     stays: Vec<u32>,
@@ -35,6 +40,8 @@ struct Annealer<'a> {
     of_kind: Vec<Vec<usize>>,
     /// The first row of each unit: one for each port, and one for the windows in which it raises flags.
     rows: Vec<usize>,
+    /// The first row of each unit's memory: one for each slot, and one for the registers in front of it.
+    stores: Vec<usize>,
     /// How many uses have a source in a row, or a window; and how many different ones a row has.
     counts: FxHashMap<(u32, u32), u32>,
     different: Vec<u32>,
@@ -82,8 +89,20 @@ impl<'a> Annealer<'a> {
             rows.push(next);
             next += folded.kinds[unit.kind].ports.len() + 1;
         }
+        let mut stores = Vec::new();
+        for _ in folded.units.iter().filter(|_| folded.stored) {
+            stores.push(next);
+            next += folded.ii as usize + 1;
+        }
+        let held_for = users
+            .iter()
+            .enumerate()
+            .map(|(k, users)| users.iter().copied().filter(|u| !folded.waits_in_memory(k, *u)).collect())
+            .collect();
         let mut made = Annealer {
             nodes: n,
+            held_for,
+            stores,
             args,
             moving,
             users,
@@ -127,9 +146,34 @@ impl<'a> Annealer<'a> {
             return if self.constant[arg] { 0 } else { 1 + arg as u32 };
         }
         let wait = self.there(arg).wait(self.folded.start[item], self.folded.ii) as usize;
+        let units = self.folded.units.len();
         match self.folded.unit[arg] {
             Some(unit) if wait == 0 => (1 + self.nodes + unit) as u32,
-            _ => (1 + self.nodes + self.folded.units.len() + wait * self.nodes + arg) as u32,
+            Some(unit) if self.folded.stored => {
+                let waits = self.folded.start[item] - self.folded.ready(arg);
+                (1 + self.nodes + (1 + waits.min(NEAR + 1) as usize) * units + unit) as u32
+            }
+            _ => (1 + self.nodes + (3 + NEAR as usize) * units + wait * self.nodes + arg) as u32,
+        }
+    }
+
+    /// Counts what an item reads from the memory behind a unit, or from the registers in front of that.
+    fn count_store(&mut self, item: usize, arg: usize, more: bool) {
+        if !self.folded.stored || self.folded.fixed[arg] {
+            return;
+        }
+        let Some(unit) = self.folded.unit[arg] else { return };
+        let (start, ii) = (self.folded.start[item], self.folded.ii);
+        match start - self.folded.ready(arg) {
+            0 => {}
+            near if near <= NEAR => {
+                let register = REGISTER * self.width[arg];
+                self.count_one((self.stores[unit] + ii as usize, near), more, |_| register);
+            }
+            _ => {
+                let row = self.stores[unit] + (start % ii) as usize;
+                self.count_one((row, arg as u32), more, |others| PORT[(others as usize).min(3)]);
+            }
         }
     }
 
@@ -140,7 +184,9 @@ impl<'a> Annealer<'a> {
         let ports = self.folded.kinds[kind].ports.len();
         for port in 0..ports {
             let turned = self.folded.swapped[item] && port < 2;
-            let source = self.source(item, self.args[item][if turned { 1 - port } else { port }]);
+            let arg = self.args[item][if turned { 1 - port } else { port }];
+            let source = self.source(item, arg);
+            self.count_store(item, arg, more);
             let each = self.folded.kinds[kind].ports[port] as u64 * SOURCE;
             // The first source needs no multiplexer.
             self.count_one((row + port, source), more, |others| if others > 0 { each } else { 0 });
@@ -194,7 +240,7 @@ impl<'a> Annealer<'a> {
         if self.folded.fixed[node] {
             return 0;
         }
-        let last = self.users[node].iter().map(|u| self.folded.start[*u]).max().unwrap_or(0);
+        let last = self.held_for[node].iter().map(|u| self.folded.start[*u]).max().unwrap_or(0);
         REGISTER * self.width[node] * self.there(node).wait(last, self.folded.ii) as u64
     }
 

@@ -65,7 +65,7 @@ impl<'a> Binder<'a> {
 
     /// Where an item finds an argument, as far as units are named.
     fn source(&self, item: usize, arg: usize) -> Source {
-        self.folded.source(&self.there, arg, self.folded.start[item])
+        self.folded.found(&self.there, item, arg)
     }
 
     /// What an item reads at a port.
@@ -245,7 +245,7 @@ impl Folded {
             for (port, width) in self.kinds[unit.kind].ports.iter().enumerate() {
                 let mut known: Vec<Source> = Vec::new();
                 for item in unit.slots.iter().flatten() {
-                    let source = self.source(&there, self.ports(graph, *item)[port], self.start[*item]);
+                    let source = self.found(&there, *item, self.ports(graph, *item)[port]);
                     if !known.contains(&source) {
                         known.push(source);
                     }

@@ -7,6 +7,9 @@
 use super::Folded;
 use crate::graph::{Graph, NodeKind};
 
+/// For so many clocks a value waits in a register behind its unit before it can be read from memory.
+pub(super) const NEAR: u32 = hdl::rtl::ring::READ - 1;
+
 /// Where a reader finds a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Source {
@@ -18,6 +21,10 @@ pub enum Source {
     Unit(usize),
     /// The register of that number behind the node, from 1.
     Held(usize, u32),
+    /// The output of a unit so many clocks ago.
+    Late(usize, u32),
+    /// A port of the memory behind a unit.
+    Stored(usize, usize),
 }
 
 /// When a value is there without a register: from `ready` on, and for `stays` clocks after.
@@ -45,6 +52,11 @@ impl There {
 }
 
 impl Folded {
+    /// Whether an item reads a node, which moves, from its unit or the memory behind that.
+    pub(crate) fn waits_in_memory(&self, node: usize, item: usize) -> bool {
+        self.stored && self.unit[node].is_some() && self.unit[item].is_some()
+    }
+
     /// When each node's value is there; of static ones it does not matter.
     pub(crate) fn there(&self, graph: &Graph) -> Vec<There> {
         let mut there: Vec<There> = Vec::with_capacity(graph.nodes.len());
@@ -74,6 +86,22 @@ impl Folded {
         }
     }
 
+    /// Where an item finds an argument: a unit's item looks into memories, which show a value for one clock.
+    pub(crate) fn found(&self, there: &[There], item: usize, arg: usize) -> Source {
+        let cycle = self.start[item];
+        if self.fixed[arg] || !self.waits_in_memory(arg, item) || cycle == there[arg].ready {
+            return self.source(there, arg, cycle);
+        }
+        let unit = self.unit[arg].expect("a unit's value");
+        let waits = cycle - there[arg].ready;
+        if waits <= NEAR {
+            return Source::Late(unit, waits);
+        }
+        let slot = (cycle % self.ii) as usize;
+        let port = self.stores.get(unit).and_then(|s| s.iter().position(|port| port[slot] == Some((arg, waits))));
+        Source::Stored(unit, port.unwrap_or(0))
+    }
+
     /// Registers behind each node.
     pub fn registers(&self, graph: &Graph) -> Vec<u32> {
         let there = self.there(graph);
@@ -84,14 +112,15 @@ impl Folded {
             }
         };
         for item in 0..self.start.len() {
-            self.args(graph, item).into_iter().for_each(|a| read(a, self.start[item]));
+            let held = self.args(graph, item).into_iter().filter(|a| !self.waits_in_memory(*a, item));
+            held.for_each(|a| read(a, self.start[item]));
         }
         self.flags.iter().filter_map(|c| c.when).for_each(|node| read(node, self.depth()));
         most
     }
 
     /// Bits of the registers behind each node.
-    pub(super) fn register_bits(&self, graph: &Graph) -> Vec<u64> {
+    pub(super) fn held_bits(&self, graph: &Graph) -> Vec<u64> {
         let width = |k: usize| graph.nodes[k].format.width() as u64;
         self.registers(graph).iter().enumerate().map(|(k, count)| width(k) * *count as u64).collect()
     }
