@@ -3,7 +3,10 @@
 use super::executor::{State, Work};
 use super::{FmmError, Outputs};
 use crate::arith::scale::ldexp;
+use crate::data::parts;
+use crate::tree::boxmap::BoxMap;
 use rayon::prelude::*;
+use std::mem::MaybeUninit;
 
 /// Particles whose results one thread writes at a time.
 const CHUNK: usize = 4096;
@@ -19,43 +22,62 @@ impl State<'_> {
     }
 
     /// The same, whatever the results are.
-    pub(crate) fn write_all(&self, p2p: &Work, out: &mut Outputs) {
-        let (plan, map) = (self.plan, &self.plan.tree.map);
-        let wide = |a: usize, boxed: f64| {
-            let (value, exponent) = map.wide(a, boxed);
-            (value, exponent + self.charges.exponent)
-        };
-        let powers: [i32; 10] = std::array::from_fn(|a| wide(a, 0.0).1);
-        // A product is faster than a scaling by any power of two.
-        let factors = powers.map(|e| if e.abs() < 1000 { 2f64.powi(e) } else { 0.0 });
-        let in_users = |a: usize, boxed: f64| {
-            let value = wide(a, boxed).0;
-            if factors[a] != 0.0 { value * factors[a] } else { ldexp(value, powers[a]) }
-        };
+    fn write_all(&self, p2p: &Work, out: &mut Outputs) {
         let [gx, gy, gz] = &mut out.gradient;
-        let columns = [&mut *out.potential, &mut **gx, &mut **gy, &mut **gz].map(|c| c.par_chunks_mut(CHUNK));
+        let force = [&mut *out.potential, &mut **gx, &mut **gy, &mut **gz];
+        self.fill(force, out.hessian.iter_mut().flatten().map(|column| &mut **column));
+        self.finish(p2p, out);
+    }
+
+    /// The same in new columns: potential, gradient, and second derivatives where there are some. They are written by all threads
+    /// and not cleared before: the first use of memory takes longer than what is written there.
+    pub(crate) fn written(&self, p2p: &Work, has_hessian: bool) -> Vec<Vec<f64>> {
+        let count = self.plan.place.len();
+        let mut columns = vec![Vec::new(); if has_hessian { 10 } else { 4 }];
+        let mut rooms = columns.iter_mut().flat_map(|column| parts(column, std::slice::from_ref(&count)));
+        let force = std::array::from_fn(|_| rooms.next().expect("there are four"));
+        self.fill(force, rooms);
+        // SAFETY: all of each was written.
+        columns.iter_mut().for_each(|column| unsafe { column.set_len(count) });
+        let mut rest = columns.iter_mut().map(|column| &mut column[..]);
+        let mut next = || rest.next().expect("there are as many columns");
+        let (potential, gradient) = (next(), [next(), next(), next()]);
+        let hessian = has_hessian.then(|| [next(), next(), next(), next(), next(), next()]);
+        self.finish(p2p, &mut Outputs { potential, gradient, hessian });
+        columns
+    }
+
+    /// What is among the other sums, at every target.
+    fn fill<'c, P: Place + 'c>(&self, force: [&mut [P]; 4], hessian: impl Iterator<Item = &'c mut [P]>) {
+        let (plan, units) = (self.plan, Units::of(self));
+        let columns = force.map(|c| c.par_chunks_mut(CHUNK));
         let [potential, gx, gy, gz] = columns;
         potential.zip(gx.zip(gy.zip(gz))).zip(plan.place.par_chunks(CHUNK)).for_each(|((p, (gx, (gy, gz))), place)| {
             for (k, place) in place.iter().enumerate() {
                 let force = self.force[*place as usize];
-                p[k] = in_users(0, force[0]);
-                gx[k] = in_users(1, force[1]);
-                gy[k] = in_users(2, force[2]);
-                gz[k] = in_users(3, force[3]);
+                p[k].put(units.in_users(0, force[0]));
+                gx[k].put(units.in_users(1, force[1]));
+                gy[k].put(units.in_users(2, force[2]));
+                gz[k].put(units.in_users(3, force[3]));
             }
         });
-        for (a, column) in out.hessian.iter_mut().flatten().enumerate() {
+        for (a, column) in hessian.enumerate() {
             let chunks = column.par_chunks_mut(CHUNK).zip(plan.place.par_chunks(CHUNK));
             chunks.for_each(|(column, place)| {
                 let places = column.iter_mut().zip(place);
-                places.for_each(|(x, place)| *x = in_users(a + 4, self.hessian[*place as usize][a]));
+                places.for_each(|(x, place)| x.put(units.in_users(a + 4, self.hessian[*place as usize][a])));
             });
         }
+    }
+
+    /// Targets whose sums are apart, and a gradient that there is none of.
+    fn finish(&self, p2p: &Work, out: &mut Outputs) {
+        let units = Units::of(self);
         for (k, sums) in &p2p.wide {
-            let place = plan.tree.targets().order[*k] as usize;
+            let place = self.plan.tree.targets().order[*k] as usize;
             let value = |a: usize, boxed: f64| {
                 let mut sum = sums[a];
-                let (rest, exponent) = wide(a, boxed);
+                let (rest, exponent) = units.wide(a, boxed);
                 sum.add(rest, exponent);
                 sum.to_f64()
             };
@@ -67,6 +89,58 @@ impl State<'_> {
         if !p2p.has_gradient {
             out.gradient.iter_mut().for_each(|g| g.fill(0.0));
         }
+    }
+}
+
+/// Where a number is written: over another one, or where nothing is yet.
+trait Place: Send {
+    fn put(&mut self, x: f64);
+}
+
+impl Place for f64 {
+    #[inline(always)]
+    fn put(&mut self, x: f64) {
+        *self = x;
+    }
+}
+
+impl Place for MaybeUninit<f64> {
+    #[inline(always)]
+    fn put(&mut self, x: f64) {
+        self.write(x);
+    }
+}
+
+/// Brings results of boxes into the user's units.
+struct Units<'a> {
+    map: &'a BoxMap,
+    charges: i32,
+    /// For potential, gradient and second derivatives powers of two, and these as numbers, or 0 where they are none.
+    powers: [i32; 10],
+    factors: [f64; 10],
+}
+
+impl<'a> Units<'a> {
+    fn of(state: &'a State) -> Units<'a> {
+        let (map, charges) = (&state.plan.tree.map, state.charges.exponent);
+        let mut units = Units { map, charges, powers: [0; 10], factors: [0.0; 10] };
+        units.powers = std::array::from_fn(|a| units.wide(a, 0.0).1);
+        // A product is faster than a scaling by any power of two.
+        units.factors = units.powers.map(|e| if e.abs() < 1000 { 2f64.powi(e) } else { 0.0 });
+        units
+    }
+
+    /// A number and a power of two.
+    #[inline(always)]
+    fn wide(&self, a: usize, boxed: f64) -> (f64, i32) {
+        let (value, exponent) = self.map.wide(a, boxed);
+        (value, exponent + self.charges)
+    }
+
+    #[inline(always)]
+    fn in_users(&self, a: usize, boxed: f64) -> f64 {
+        let value = self.wide(a, boxed).0;
+        if self.factors[a] != 0.0 { value * self.factors[a] } else { ldexp(value, self.powers[a]) }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::fmm::executor::{Executor, Expansions, Parts, Stage, State, Work};
 use crate::fmm::options::{check_ends, check_span};
 use crate::fmm::stages::Stages;
 use crate::fmm::stats::Seconds;
-use crate::fmm::{self, FmmError, OfPart, Outputs, Plan, Precision, native, periodic};
+use crate::fmm::{self, FmmError, OfPart, Plan, Precision, native, periodic};
 use crate::tree::charges::{Charges, Ends, span};
 use rayon::prelude::*;
 use std::cell::RefCell;
@@ -154,7 +154,6 @@ fn run_in<T: Vectors>(
     prepared: &mut Prepared,
     clock: &mut Clock,
 ) -> Result<Found, RankError> {
-    let own_targets = prepared.local.place.len();
     let mut charges = charges(comm, slice, prepared)?;
     let moments = moments(comm, slice, prepared, &charges)?;
     send_copies(comm, prepared, &charges)?;
@@ -214,7 +213,7 @@ fn run_in<T: Vectors>(
     for (set, (state, work)) in on_executor.zip(near.into_iter().zip(p2p)) {
         direct[set] = Direct { force: state.force, work, ..Direct::default() };
     }
-    let found = write(slice, own_targets, states, direct, &moments);
+    let found = write(slice, states, direct, &moments);
     clock.lap("P2P");
     Ok(Found { m2l, ..found })
 }
@@ -235,7 +234,7 @@ fn sides<'a>(run: &Stages, plan: &'a Plan, charges: &'a [Charges]) -> Result<(Ve
 }
 
 /// Brings far and near field together, in the user's units.
-fn write(slice: &Slice, count: usize, states: Vec<State>, direct: Vec<Direct>, moments: &[[f64; 5]]) -> Found {
+fn write(slice: &Slice, states: Vec<State>, direct: Vec<Direct>, moments: &[[f64; 5]]) -> Found {
     let mut found = Found { columns: Vec::new(), work: Vec::new(), m2l: Vec::new() };
     for ((set, mut state), Direct { force, hessian, work }) in states.into_iter().enumerate().zip(direct) {
         let add = |to: &mut [f64], from: &[f64]| to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
@@ -244,15 +243,7 @@ fn write(slice: &Slice, count: usize, states: Vec<State>, direct: Vec<Direct>, m
         if periodic::has_background(slice.options) {
             periodic::add_background_of(&mut state, moments[set]);
         }
-        let components = if slice.hessian { 10 } else { 4 };
-        let mut columns: Vec<Vec<f64>> = (0..components).map(|_| vec![0.0; count]).collect();
-        let mut rest = columns.iter_mut().map(|column| &mut column[..]);
-        let mut next = || rest.next().expect("there are as many columns");
-        let potential = next();
-        let gradient = [next(), next(), next()];
-        let hessian = slice.hessian.then(|| [next(), next(), next(), next(), next(), next()]);
-        state.write_all(&work, &mut Outputs { potential, gradient, hessian });
-        found.columns.push(columns);
+        found.columns.push(state.written(&work, slice.hessian));
         found.work.push(work);
     }
     found

@@ -5,6 +5,7 @@ use super::boxmap::BoxMap;
 use crate::arith::lanes::fastest;
 use crate::data::particles::Columns;
 use rayon::prelude::*;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// The lower twenty bits of a coordinate, three places apart.
@@ -83,9 +84,18 @@ fn by_key_and(keys: &[u64], finish: impl Fn(&[u64], &mut [u32]) + Sync) -> (Vec<
 /// The Morton keys of particles.
 pub fn keys(columns: Columns, map: &BoxMap) -> Vec<u64> {
     let [x, y, z] = columns;
-    let mut keys = vec![0; x.len()];
+    assert!(y.len() == x.len() && z.len() == x.len(), "columns are of one length");
+    let mut keys = Vec::with_capacity(x.len());
+    let room = keys.spare_capacity_mut()[..x.len()].par_chunks_mut(TASK);
     let places = x.par_chunks(TASK).zip(y.par_chunks(TASK)).zip(z.par_chunks(TASK));
-    places.zip(keys.par_chunks_mut(TASK)).for_each(|(((x, y), z), keys)| some_keys(map, [x, y, z], keys));
+    places.zip(room).for_each(|(((x, y), z), keys)| {
+        // Each task clears its own part: one thread would wait long for so much fresh memory.
+        keys.fill(MaybeUninit::new(0));
+        // SAFETY: all of them were written just now.
+        some_keys(map, [x, y, z], unsafe { &mut *(keys as *mut [MaybeUninit<u64>] as *mut [u64]) });
+    });
+    // SAFETY: the columns are of one length, so that every task has cleared and filled its part.
+    unsafe { keys.set_len(x.len()) };
     keys
 }
 

@@ -6,6 +6,7 @@ use crate::arith::lanes::fastest;
 use crate::arith::scale::ldexp;
 use crate::data::particles::Columns;
 use rayon::prelude::*;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// Points in Morton order.
@@ -45,8 +46,11 @@ impl Sorted {
     /// The same for points that stand among `count`, in the places `own`. The others are at 0 until they are [`Sorted::put`].
     pub(crate) fn among(columns: Columns, own: Range<usize>, count: usize, order: Vec<u32>, map: &BoxMap) -> Sorted {
         fn among(column: &[f64], own: &Range<usize>, count: usize, of: impl Fn(f64) -> f64 + Sync) -> Vec<f64> {
-            let mut all = vec![0.0; count];
-            all[own.clone()].par_iter_mut().zip(column).for_each(|(to, x)| *to = of(*x));
+            // Own ones are written by all threads, and not cleared before.
+            let mut all = Vec::with_capacity(count);
+            all.resize(own.start, 0.0);
+            all.par_extend(column[..own.len()].par_iter().map(|x| of(*x)));
+            all.resize(count, 0.0);
             all
         }
         let scaled = match map.factor() {
@@ -142,29 +146,44 @@ impl Sorted {
 /// Box and integer coordinates of scaled ones.
 fn placed(map: &BoxMap, scaled: &[Vec<f64>; 3]) -> ([Vec<f64>; 3], Vec<[i32; 3]>) {
     const TASK: usize = 1 << 12;
-    let mut unit = [0, 1, 2].map(|_| vec![0.0; scaled[0].len()]);
-    let mut grid = vec![[0; 3]; scaled[0].len()];
-    let [x, y, z] = &mut unit;
-    let parts = x.par_chunks_mut(TASK).zip(y.par_chunks_mut(TASK)).zip(z.par_chunks_mut(TASK));
-    parts.zip(grid.par_chunks_mut(TASK)).enumerate().for_each(|(task, (((x, y), z), grid))| {
+    let count = scaled[0].len();
+    let (mut unit, mut grid) = ([const { Vec::new() }; 3], Vec::new());
+    let [x, y, z] = unit.each_mut().map(|column| room(column, count).par_chunks_mut(TASK));
+    let parts = x.zip(y).zip(z).zip(room(&mut grid, count).par_chunks_mut(TASK));
+    parts.enumerate().for_each(|(task, (((x, y), z), grid))| {
         let part = task * TASK..task * TASK + grid.len();
         place(map, scaled.each_ref().map(|column| &column[part.clone()]), [x, y, z], grid);
     });
+    // SAFETY: all of each was written.
+    unsafe {
+        unit.iter_mut().for_each(|column| column.set_len(count));
+        grid.set_len(count);
+    }
     (unit, grid)
 }
 
+/// Room for so many items in an empty column.
+fn room<T>(column: &mut Vec<T>, count: usize) -> &mut [MaybeUninit<T>] {
+    column.reserve_exact(count);
+    &mut column.spare_capacity_mut()[..count]
+}
+
+type Room<'a, T> = &'a mut [MaybeUninit<T>];
+
 fastest! {
-    fn place(map: &BoxMap, scaled: Columns, unit: [&mut [f64]; 3], grid: &mut [[i32; 3]]) = place_body
+    fn place(map: &BoxMap, scaled: Columns, unit: [Room<f64>; 3], grid: Room<[i32; 3]>) = place_body
 }
 
 #[inline(always)]
-fn place_body<const FMA: bool>(map: &BoxMap, scaled: Columns, unit: [&mut [f64]; 3], grid: &mut [[i32; 3]]) {
+fn place_body<const FMA: bool>(map: &BoxMap, scaled: Columns, unit: [Room<f64>; 3], grid: Room<[i32; 3]>) {
+    grid.fill(MaybeUninit::new([0; 3]));
     for (axis, (unit, scaled)) in unit.into_iter().zip(scaled).enumerate() {
         for (unit, scaled) in unit.iter_mut().zip(scaled) {
-            *unit = map.unit(axis, *scaled);
+            *unit = MaybeUninit::new(map.unit(axis, *scaled));
         }
         for (grid, unit) in grid.iter_mut().zip(unit) {
-            grid[axis] = BoxMap::grid(*unit);
+            // SAFETY: both were written above.
+            unsafe { grid.assume_init_mut()[axis] = BoxMap::grid(unit.assume_init()) };
         }
     }
 }
