@@ -190,11 +190,11 @@ type Try<'a> = dyn FnMut(u32) -> Result<(Vec<Built>, Area), Failure> + 'a;
 
 /// The least interval whose engines fit, and these; else what is missing with the longest. A long interval takes a small area and is
 /// scheduled fast, a short one the opposite: so the search goes from the longest down, by halves. Where every operator has one unit,
-/// a longer interval takes a little more for its slots: so if the longest does not fit, its half and its quarter may.
+/// a longer interval takes a little more for its slots: so if the longest does not fit, its half may, or a half of that.
 #[allow(clippy::type_complexity, reason = "an error of the search, or none that fits")]
 fn least(at: &mut Try, device: &Device) -> Result<Result<(u32, (Vec<Built>, Area)), String>, Failure> {
     let mut longest = Err(String::new());
-    for ii in [MOST_II, MOST_II / 2, MOST_II / 4] {
+    for ii in (0..5).map(|halves| MOST_II >> halves) {
         let found = at(ii)?;
         match over(&found.1, device) {
             None => {

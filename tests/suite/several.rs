@@ -237,7 +237,7 @@ fn what_one_board_cannot_have_is_told() {
     told(
         "build first.pg2 second.pg2 -o d --fit up5k --target ice40 --pipelines 100 --jmem 64",
         1,
-        "no --ii up to 64 fits up5k",
+        "no --ii up to 256 fits up5k",
     );
     let fitted = place.run("explain p2p --fit up5k --target ice40 --freq 12").expect(0).err;
     assert!(fitted.contains("fits up5k by an estimate: about 5") && fitted.contains("logic cells of 5280"), "{fitted}");
