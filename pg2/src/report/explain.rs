@@ -284,6 +284,9 @@ impl std::fmt::Display for Explain {
         }
         if let Some(units) = &self.folded {
             units.fmt(f)?;
+            if self.memory_bits > 0 {
+                writeln!(f, "bits in memory {:>8}  behind the units, where their values wait", self.memory_bits)?;
+            }
             writeln!(f, "register bits  {:>8}", self.register_bits())?;
             return self.sums(f);
         }
