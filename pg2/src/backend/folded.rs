@@ -241,7 +241,7 @@ impl<'a> Writer<'a> {
             Source::Still(k) | Source::Node(k) => self.own[k].clone(),
             Source::Unit(u) => self.unit[u].clone(),
             Source::Held(k, number) => self.held[k][number as usize - 1].clone(),
-            Source::Late(u, _) => self.late[u].clone().expect("it is read, so that it is there"),
+            Source::Late(u) => self.late[u].clone().expect("it is read, so that it is there"),
             Source::Stored(u, port) => self.stored[u][port].clone(),
         }
     }

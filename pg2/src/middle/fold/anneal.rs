@@ -5,7 +5,7 @@
 
 use super::Folded;
 use super::bind::is_constant;
-use super::reads::{NEAR, There};
+use super::reads::There;
 use crate::graph::Graph;
 use rustc_hash::FxHashMap;
 
@@ -42,7 +42,7 @@ struct Annealer<'a> {
     of_kind: Vec<Vec<usize>>,
     /// The first row of each unit: one for each port, and one for the windows in which it raises flags.
     rows: Vec<usize>,
-    /// The first row of each unit's memory: one for each slot, and one for the registers in front of it.
+    /// The first row of each unit's memory: one for each slot, and one for the register beside it.
     stores: Vec<usize>,
     /// How many uses have a source in a row, or a window; and how many different ones a row has.
     counts: FxHashMap<(u32, u32), u32>,
@@ -154,13 +154,13 @@ impl<'a> Annealer<'a> {
             Some(unit) if wait == 0 => (1 + self.nodes + unit) as u32,
             Some(unit) if self.folded.stored => {
                 let waits = self.folded.start[item] - self.folded.ready(arg);
-                (1 + self.nodes + (1 + waits.min(NEAR + 1) as usize) * units + unit) as u32
+                (1 + self.nodes + waits.min(2) as usize * units + unit) as u32
             }
-            _ => (1 + self.nodes + (3 + NEAR as usize) * units + wait * self.nodes + arg) as u32,
+            _ => (1 + self.nodes + 3 * units + wait * self.nodes + arg) as u32,
         }
     }
 
-    /// Counts what an item reads from the memory behind a unit, or from the registers in front of that.
+    /// Counts what an item reads from the memory behind a unit, or from the register beside that.
     fn count_store(&mut self, item: usize, arg: usize, more: bool) {
         if !self.folded.stored || self.folded.fixed[arg] {
             return;
@@ -169,9 +169,9 @@ impl<'a> Annealer<'a> {
         let (start, ii) = (self.folded.start[item], self.folded.ii);
         match start - self.folded.ready(arg) {
             0 => {}
-            near if near <= NEAR => {
+            1 => {
                 let register = REGISTER * self.width[arg];
-                self.count_one((self.stores[unit] + ii as usize, near), more, |_| register);
+                self.count_one((self.stores[unit] + ii as usize, 1), more, |_| register);
             }
             _ => {
                 let row = self.stores[unit] + (start % ii) as usize;

@@ -1,14 +1,15 @@
 //! Where the readers of a value find it, and how many registers hold it meanwhile.
 //!
 //! A unit shows a result for one clock. A register behind it takes the result at the end of that clock, once every K clocks, and
-//! holds it for the K clocks that follow; the next register takes it from there. Pins stand still for K clocks, and so does the
+//! holds it for the K clocks that follow; the next register takes it from there. Where values wait in memory, that is for units alone:
+//! behind each stands a ring ([`super::stores`]). Pins stand still for K clocks, and so does the
 //! result of an operator of its own for as long as its arguments do.
 
 use super::Folded;
 use crate::graph::{Graph, NodeKind};
 
-/// For so many clocks a value waits in a register behind its unit before it can be read from memory.
-pub(super) const NEAR: u32 = hdl::rtl::ring::READ - 1;
+/// A value can be read from memory in the second clock behind that in which its unit shows it. A register has it in the one between.
+const _: () = assert!(hdl::rtl::ring::READ == 2);
 
 /// Where a reader finds a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -21,8 +22,8 @@ pub enum Source {
     Unit(usize),
     /// The register of that number behind the node, from 1.
     Held(usize, u32),
-    /// The output of a unit so many clocks ago.
-    Late(usize, u32),
+    /// The output of a unit in the clock before.
+    Late(usize),
     /// A port of the memory behind a unit.
     Stored(usize, usize),
 }
@@ -94,8 +95,8 @@ impl Folded {
         }
         let unit = self.unit[arg].expect("a unit's value");
         let waits = cycle - there[arg].ready;
-        if waits <= NEAR {
-            return Source::Late(unit, waits);
+        if waits == 1 {
+            return Source::Late(unit);
         }
         let slot = (cycle % self.ii) as usize;
         let port = self.stores.get(unit).and_then(|s| s.iter().position(|port| port[slot] == Some((arg, waits))));

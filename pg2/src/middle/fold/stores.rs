@@ -4,7 +4,7 @@
 //! says, and each port is a memory of its own, with the same content. Two values of a unit that are read in one clock take two ports.
 
 use super::Folded;
-use super::reads::{NEAR, Source, There};
+use super::reads::{Source, There};
 use crate::graph::Graph;
 use hdl::rtl::ring;
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,7 +64,7 @@ fn reads(graph: &Graph, folded: &Folded, there: &[There]) -> Vec<Read> {
                     continue;
                 }
                 let waits = folded.start[item] - there[arg].ready;
-                if waits > NEAR {
+                if waits >= ring::READ {
                     let of = folded.unit[arg].expect("a unit's value");
                     reads.push(Read { unit: of, slot, what: (arg, waits), by: (by, port) });
                 }
@@ -126,7 +126,7 @@ impl Folded {
         let there = self.there(graph);
         let args = (0..self.start.len()).flat_map(|item| self.args(graph, item).into_iter().map(move |a| (item, a)));
         args.filter_map(|(item, a)| match self.found(&there, item, a) {
-            Source::Late(unit, _) => Some(unit),
+            Source::Late(unit) => Some(unit),
             _ => None,
         })
         .collect()
