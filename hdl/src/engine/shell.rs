@@ -57,11 +57,8 @@ pub(super) fn modules(s: &Shape, lane_latency: u32) -> Vec<Module> {
         });
     }
     if s.spread {
-        all.extend([
-            relay(s, s.stream_bits + 1),
-            relay(s, s.stream_bits + 2),
-            hand::module(&s.prefix, group::handed_bits(s)),
-        ]);
+        all.extend(s.at_bits.is_none().then(|| relay(s, s.stream_bits + 1)));
+        all.extend([relay(s, s.stream_bits + 2), hand::module(&s.prefix, group::handed_bits(s))]);
     }
     all.push(shell(s, lane_latency));
     all
