@@ -100,30 +100,36 @@ impl Gpu {
 
     /// Opens so many cards, which share the targets.
     pub fn open_cards(name: &'static str, kernel: &Graph, cards: usize) -> Result<Gpu, FmmError> {
-        Gpu::open_these(name, kernel, 0..cards)
+        Gpu::open_these(name, kernel, &Vec::from_iter(0..cards))
+    }
+
+    /// Opens the first card so many times: it does the work of as many cards, one behind the other or side by side.
+    pub fn open_in_place_of(name: &'static str, kernel: &Graph, cards: usize) -> Result<Gpu, FmmError> {
+        Gpu::open_these(name, kernel, &vec![0; cards])
     }
 
     /// Opens the card of one of several processes or threads, which go through the cards in turn.
     pub fn open_in_turn(name: &'static str, kernel: &Graph, turn: usize) -> Result<Gpu, FmmError> {
         compile::check().map_err(BackendError::from)?;
         let card = device::in_turn(turn).map_err(BackendError::from)?;
-        Gpu::open_these(name, kernel, card..card + 1)
+        Gpu::open_these(name, kernel, &[card])
     }
 
-    fn open_these(name: &'static str, kernel: &Graph, cards: Range<usize>) -> Result<Gpu, FmmError> {
+    fn open_these(name: &'static str, kernel: &Graph, cards: &[usize]) -> Result<Gpu, FmmError> {
         let units = P2p::bind(kernel, false, &[])?;
         compile::check().map_err(BackendError::from)?;
         Device::open().map_err(BackendError::from)?;
         let there = device::count();
-        if cards.end > there {
-            let text = format!("{} GPUs are asked for and {there} found; take as many with --gpus", cards.end);
+        let asked = cards.iter().map(|card| card + 1).max().unwrap_or(0);
+        if asked > there {
+            let text = format!("{asked} GPUs are asked for and {there} found; take as many with --gpus");
             return Err(BackendError::Tool(text).into());
         }
         let open = || -> Result<(Vec<Device>, bool), CudaError> {
             let mut is_linked = true;
-            let all = cards.map(Device::open_at).collect::<Result<Vec<_>, _>>()?;
-            for (k, card) in all.iter().enumerate() {
-                for (_, other) in all.iter().enumerate().filter(|(j, _)| *j != k) {
+            let all = cards.iter().map(|card| Device::open_at(*card)).collect::<Result<Vec<_>, _>>()?;
+            for (card, number) in all.iter().zip(cards) {
+                for (other, _) in all.iter().zip(cards).filter(|(_, other)| *other != number) {
                     is_linked &= card.link(other)?;
                 }
             }
