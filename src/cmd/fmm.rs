@@ -98,9 +98,9 @@ pub struct Args {
     /// Threads; 0 for one a core
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads)]
     threads: usize,
-    /// GPUs of this host that share the work (backend cuda)
-    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
-    gpus: u32,
+    /// GPUs of this host that share the work (backend cuda); ranks share out so many of their machine [default: 1, of each rank]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=64))]
+    gpus: Option<u32>,
     /// Share the work among so many ranks, which are threads of this process; under mpirun, ranks are processes
     #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..=256))]
     ranks: Option<u32>,
@@ -202,7 +202,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         args.engine.fold.check(entry)?;
     }
     let on_gpu = kernels::on_gpu(entry, &args)?;
-    if args.gpus > 1 && on_gpu.is_none() {
+    if args.gpus.is_some_and(|count| count > 1) && on_gpu.is_none() {
         return Err(Failure::Usage("--gpus shares out native code on GPUs; take it with --backend cuda".into()));
     }
     // A kernel that is named is run, on the CPU by its real-number meaning.
@@ -233,7 +233,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let kernels = if native { None } else { Some(Kernels::load(&args, &mut options)?) };
     let mut gpu = on_gpu
         .as_ref()
-        .map(|kernel| Gpu::open_cards(entry.name, kernel, args.gpus as usize))
+        .map(|kernel| Gpu::open_cards(entry.name, kernel, args.gpus.unwrap_or(1) as usize))
         .transpose()
         .map_err(failure)?;
     let engine = args.engine.options(place, args.threads)?;

@@ -34,6 +34,8 @@ pub struct Slice<'a> {
     pub costs: &'a Costs,
     /// The kernel of P2P, if one runs it.
     pub kernel: Option<&'a Graph>,
+    /// The arithmetic of P2P in native code.
+    pub p2p: Precision,
 }
 
 /// Ranks whose work is this much above the mean are cut again: building all cells and lists once more takes longer than what is lost
@@ -70,7 +72,7 @@ impl<'a> Slice<'a> {
         'a: 'b,
     {
         let Slice { geometry, hessian, costs, kernel, .. } = *self;
-        Slice { geometry, sets: self.sets.clone(), hessian, options, costs, kernel }
+        Slice { geometry, sets: self.sets.clone(), hessian, options, costs, kernel, p2p: options.precision }
     }
 
     /// What no rank can compute.
@@ -153,9 +155,11 @@ pub fn prepare(
         local.tree.repeat(p.axes, near2);
     }
     clock.lap("plan");
+    clock.wait(comm)?;
     let section = section(comm, slice, &essential, &plan, &local, &of_leaves)?;
     let depth = essential.nodes.iter().filter(|n| n.is_here).map(|n| n.level as u64 + 1).max().unwrap_or(0);
     let levels = gather_u64(comm, &[depth])?.iter().map(|one| one[0] as usize).max().unwrap_or(0);
+    clock.lap("plan");
     Ok(Prepared { map, settled, essential, plan, local, section, starts, pairs, streamed_m2l, work, levels })
 }
 
@@ -208,6 +212,8 @@ impl View<'_> {
         clock.lap("lists");
         let demand = eye.look(&essential, &tree, lists, self.slice.costs);
         essential.cells = tree.cells;
+        clock.lap("boxes");
+        clock.wait(comm)?;
         Ok((essential, demand))
     }
 
@@ -271,7 +277,7 @@ fn section(
 ) -> Result<Option<Section>, RankError> {
     let all = gather_u64(comm, &[of_leaves.iter().sum(), of_leaves.len() as u64])?;
     let [pairs, leaves] = [0, 1].map(|k| all.iter().map(|one| one[k]).sum::<u64>());
-    let is_worth = match slice.options.precision {
+    let is_worth = match slice.p2p {
         Precision::F32 => worth::<f32>(pairs, leaves),
         Precision::F64 => worth::<f64>(pairs, leaves),
     };

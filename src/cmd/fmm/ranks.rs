@@ -8,13 +8,15 @@ use host::backends::{BackendOptions, Entry, Needs, board};
 use host::data::input::Input;
 use host::data::particles::Field;
 use host::data::problem::{Geometry, Sources};
+use host::fmm::budget::Fields;
 use host::fmm::executor::Executor;
-use host::fmm::gpu::Gpu;
+use host::fmm::gpu::{Gpu, Share};
 use host::fmm::offload::Pipelines;
 use host::fmm::stats::Stats;
 use host::fmm::{FmmError, FmmOptions};
 use host::job::{Backend, BackendError};
-use host::ranks::comm::{Comm, agree, gather_u64};
+use host::ranks::budget;
+use host::ranks::comm::{Comm, Tag, agree, gather_u64, on_machine};
 use host::ranks::mpi::{self, Mpi};
 use host::ranks::prepare::Slice;
 use host::ranks::report::RanksReport;
@@ -55,19 +57,9 @@ fn check_ranks(args: &Args, world: &World, runner: &Runner, ranks: usize) -> Res
             args.ranks.is_some() && matches!(world, World::Mpi),
             "mpirun says how many ranks there are; leave --ranks out",
         ),
-        (args.gpus > 1, "a rank takes one card, and ranks go through the cards in turn; leave --gpus out"),
         (
             args.translations == Some(PlaceArg::Gpu),
             "ranks exchange multipoles between their CPUs, which run the translations; leave --translations gpu out",
-        ),
-        (
-            args.tune,
-            "--tune measures stages that have all cores to themselves, which ranks that wait do not leave alone; run it without ranks: \
-             what it finds on the machine of the first rank counts for all",
-        ),
-        (
-            args.budget,
-            "results on ranks are those of one process, and so is what their error is made of; run --budget without ranks",
         ),
     ];
     match refused.into_iter().find(|(is_wrong, _)| *is_wrong) {
@@ -98,6 +90,10 @@ pub fn run(args: &Args, options: FmmOptions, world: World, runner: Runner) -> Re
             is_possible(ranks)?;
             if let Some(board) = &args.predict.predict {
                 return predict::ranks::on_threads(args, board, ranks);
+            }
+            if args.tune {
+                // They are threads of this process, and none has been started yet.
+                return costs::measure();
             }
             let job = Job::load(args, options, runner, ranks, costs::known())?;
             let input = files::input(args)?;
@@ -135,6 +131,9 @@ struct Done {
     fields: Vec<Field>,
     stats: Stats,
     report: RanksReport,
+    /// With which options, and what splits the error where that is asked for.
+    options: FmmOptions,
+    split: Option<Fields>,
 }
 
 /// What a rank ends with: the first one alone has what all have done.
@@ -174,6 +173,10 @@ fn on_mpi(args: &Args, options: FmmOptions, runner: Runner, mpi: &Mpi) -> Result
     if let Some(board) = &args.predict.predict {
         return predict::ranks::on_mpi(args, board, mpi);
     }
+    if args.tune {
+        // What the machine of the first rank takes counts on all.
+        return first_alone(mpi, costs::measure);
+    }
     let known = costs::known_on(mpi).map_err(told)?;
     let job = agreed(mpi, Job::load(args, options, runner, 1, known))?;
     let (input, counts) = agreed(mpi, files::part(args, &|n| slice(n, mpi)))?;
@@ -181,7 +184,7 @@ fn on_mpi(args: &Args, options: FmmOptions, runner: Runner, mpi: &Mpi) -> Result
     agreed(mpi, files::save_particles_of_ranks(args, &input, counts[0], mpi))?;
     let task = job.task(counts[0]);
     // What is right at some targets are sums over all particles.
-    let is_whole = mpi.rank() == 0 && (args.check.is_some() || args.tol.is_some());
+    let is_whole = mpi.rank() == 0 && (args.check.is_some() || args.tol.is_some() || args.budget);
     let read = || is_whole.then(|| files::input(args)).transpose();
     let mut whole = agreed(mpi, if args.tol.is_some() { read() } else { Ok(None) })?;
     let found = task.on(mpi, &input, &|n| 0..n, whole.as_ref());
@@ -200,7 +203,16 @@ fn on_mpi(args: &Args, options: FmmOptions, runner: Runner, mpi: &Mpi) -> Result
         task.write(whole.as_ref().unwrap_or(&Input::default()), done)
     };
     // The others end with the status of the one that writes.
-    agreed(mpi, found.map_or(Ok(()), write))
+    first_alone(mpi, || found.map_or(Ok(()), write))
+}
+
+/// What the first rank does alone, with all cores of its machine: the others rest until it has done it, and know of its failure.
+fn first_alone(comm: &dyn Comm, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    if comm.rank() == 0 {
+        return agreed(comm, work());
+    }
+    comm.rest(0, Tag::Gather).map_err(told)?;
+    agreed(comm, Ok(()))
 }
 
 /// Whether all ranks were started with one command line.
@@ -271,8 +283,9 @@ impl<'a> Job<'a> {
     /// What a rank computes on besides its CPU.
     fn open(&self, comm: &dyn Comm) -> Result<(Option<Gpu>, Box<dyn Backend>), RankError> {
         let Runner { entry, on_gpu, .. } = &self.runner;
-        let turn = mpi::rank_on_host().unwrap_or(comm.rank());
-        let gpu = on_gpu.as_ref().map(|kernel| Gpu::open_in_turn(entry.name, kernel, turn)).transpose();
+        let (turn, of) = on_machine(comm)?;
+        let share = Share { turn, of, cards: self.args.gpus.map(|count| count as usize) };
+        let gpu = on_gpu.as_ref().map(|kernel| Gpu::open_shared(entry.name, kernel, &share)).transpose();
         let gpu = agree(comm, gpu.map_err(RankError::from))?;
         let place = self.runner.place(comm.rank(), comm.size());
         let place = agree(comm, place.map_err(|e| RankError::Option(e.to_string())))?;
@@ -322,32 +335,60 @@ impl Task<'_> {
             charges: s.charges.map(|q| &q[own.clone()]),
             dipoles: s.dipoles.map(|p| p.map(|c| &c[own.clone()])),
         });
-        let (hessian, options, kernel) = (job.args.hessian, &self.options, job.p2p());
-        let costs = &job.known.costs;
-        let slice = Slice { geometry, sets: sets.collect(), hessian, options, costs, kernel };
+        let (hessian, options, costs) = (job.args.hessian, &self.options, &job.known.costs);
+        let own = self.whole(input);
+        agree(comm, own.check_budget().map_err(of_rank))?;
+        let (kernel, p2p) = (own.expanded(), options.precision);
+        let slice = Slice { geometry, sets: sets.collect(), hessian, options, costs, kernel, p2p };
         let Some(wanted) = job.args.tol else {
             let Answer { fields, stats, report } = solve(comm, &slice, &mut executors)?;
-            return Ok(collected(comm, &fields)?.map(|fields| Done { fields, stats, report }));
+            let fields = collected(comm, &fields)?;
+            let split = self.split(comm, &slice, &mut executors)?;
+            return Ok(fields.map(|fields| Done { fields, stats, report, options: options.clone(), split }));
         };
         let first = whole.filter(|_| comm.rank() == 0).map(|input| self.whole(input));
         let problem = first.as_ref().map(task::Task::problem).transpose();
         let problem = agree(comm, problem.map_err(of_rank))?;
-        let found = tune::within(comm, wanted, problem.as_ref(), &slice, &mut executors)?;
+        let (options, found) = tune::within(comm, wanted, problem.as_ref(), &slice, &mut executors)?;
+        let split = self.split(comm, &slice.with(&options), &mut executors)?;
         Ok(found.map(|Tuned { field, answer: Answer { stats, report, .. }, errors }| {
             let stats = Stats { error: Some(errors), ..stats };
-            Done { fields: vec![field], stats, report }
+            Done { fields: vec![field], stats, report, options, split }
         }))
+    }
+
+    /// The runs that split the error, where that is asked for.
+    fn split(
+        &self,
+        comm: &dyn Comm,
+        slice: &Slice,
+        executors: &mut [&mut dyn Executor],
+    ) -> Result<Option<Fields>, RankError> {
+        match self.job.args.budget {
+            true => budget::fields(comm, slice, self.job.p2p(), executors),
+            false => Ok(None),
+        }
     }
 
     /// As one process would have it.
     fn whole<'a>(&'a self, input: &'a Input) -> task::Task<'a> {
+        self.with(&self.options, input)
+    }
+
+    /// The same with other options.
+    fn with<'a>(&'a self, options: &'a FmmOptions, input: &'a Input) -> task::Task<'a> {
         let Job { args, runner, known, .. } = self.job;
-        task::Task { args, options: &self.options, input, known, native: runner.native, p2p: self.job.p2p() }
+        task::Task { args, options, input, known, native: runner.native, p2p: self.job.p2p() }
     }
 
     fn write(&self, input: &Input, done: Done) -> Result<(), Failure> {
-        let Done { fields, mut stats, report } = done;
-        self.whole(input).complete(&mut stats, &fields, None)?;
+        let Done { fields, mut stats, report, options, split } = done;
+        let whole = self.with(&options, input);
+        let plan = whole.plan_of_sums()?;
+        whole.complete(&mut stats, &fields, plan.as_ref())?;
+        if let Some(split) = split {
+            stats.budget = Some(whole.split(plan.as_ref(), &fields[0], &split)?);
+        }
         files::write_with(self.job.args, &fields, &stats, Some(&report))
     }
 }
