@@ -126,12 +126,12 @@ pub fn prepare(
 
     let mut carried: Vec<&[f64]> = sources.to_vec();
     carried.extend(slice.sets.iter().flat_map(|s| s.charges.into_iter().chain(s.dipoles.into_iter().flatten())));
-    let sources = Stretch::new(carried, &map, starts[0][comm.rank()] as u32);
-    let targets = targets.map(|t| Stretch::new(t.to_vec(), &map, starts[1][comm.rank()] as u32));
-    let keys = partition::Keys { sources: &sources.keys, targets: targets.as_ref().map(|t| &t.keys[..]) };
-    let cuts = partition::cuts_by_count(comm, &keys)?;
-    let shared_out = |stretch: &Stretch| Points::shared_out(comm, stretch, &map, &cuts);
-    let (sources, targets) = (shared_out(&sources)?, targets.as_ref().map(shared_out).transpose()?);
+    let both: Vec<Columns> = std::iter::once(sources).chain(targets).collect();
+    let cuts = partition::cuts_by_count(comm, &both, &map)?;
+    let first = |set: usize| starts[set][comm.rank()] as u32;
+    let shared_out = |stretch: Stretch| Points::shared_out(comm, &stretch, &map, &cuts);
+    let sources = shared_out(Stretch { columns: carried, first: first(0) })?;
+    let targets = targets.map(|t| shared_out(Stretch { columns: t.to_vec(), first: first(1) })).transpose()?;
     let mut settled = partition::settle(comm, (sources, targets), options.leaf)?;
     clock.lap("sort");
 
