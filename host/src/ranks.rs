@@ -8,6 +8,7 @@
 //! The algorithm is written once over [`comm::Comm`]. Ranks are threads of one process ([`threads`]) or processes of MPI
 //! ([`mpi`]).
 
+pub mod budget;
 pub mod bytes;
 pub mod comm;
 pub mod demand;

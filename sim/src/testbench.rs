@@ -172,10 +172,10 @@ fn stimulus(graph: &Graph, config: &Config) -> (Stream, usize) {
     for (round, style) in [Style::Ordinary, Style::Wild { anchor: random.bits() }].into_iter().enumerate() {
         if config.layout.param_words() > 0 {
             let values = table(graph, PinClass::Param, 1, Style::Ordinary, &mut random);
-            stream.param(&config.layout.param_packing().pack_all(&values));
+            stream.param(&config.layout.param_packing().pack_all(1, &values));
         }
         let sources = table(graph, PinClass::Jpin, n_j, style, &mut random);
-        stream.load_j(0, n_j, &config.layout.j_packing().pack_all(&sources));
+        stream.load_j(0, n_j, &config.layout.j_packing().pack_all(n_j as usize, &sources));
         let split = n_j / 3;
         let all = [Segment { first: split, count: n_j - split }, Segment { first: 0, count: split }];
         let one = [Segment { first: n_j - 1, count: 1 }];
@@ -192,7 +192,7 @@ fn stimulus(graph: &Graph, config: &Config) -> (Stream, usize) {
                 let tag = ((16 * round + step) as u32) << 8 | group;
                 let targets = table(graph, PinClass::Ipin, kind.n_i, style, &mut random);
                 stream.run(RunHeader { tag, group: group as u8, ..kind }, segments);
-                stream.i_groups(lanes, kind.n_i, &config.layout.i_packing().pack_all(&targets));
+                stream.i_groups(lanes, kind.n_i, &config.layout.i_packing().pack_all(kind.n_i as usize, &targets));
                 results += if kind.hold { 0 } else { kind.n_i.div_ceil(lanes) as usize };
             }
         }

@@ -94,12 +94,12 @@ fn first_job(graph: &Graph, config: &Config) -> Stream {
     let mut values = |class, n: u32| records(graph, class, n as usize, Style::Ordinary, &mut random).concat();
     let mut stream = Stream::default();
     if config.layout.param_words() > 0 {
-        stream.param(&config.layout.param_packing().pack_all(&values(PinClass::Param, 1)));
+        stream.param(&config.layout.param_packing().pack_all(1, &values(PinClass::Param, 1)));
     }
     let n = SOURCES.min(config.jmem_records);
-    stream.load_j(0, n, &config.layout.j_packing().pack_all(&values(PinClass::Jpin, n)));
+    stream.load_j(0, n, &config.layout.j_packing().pack_all(n as usize, &values(PinClass::Jpin, n)));
     stream.run(RunHeader { n_i: 1, ..RunHeader::default() }, &[Segment { first: 0, count: n }]);
-    stream.i(1, &config.layout.i_packing().pack_all(&values(PinClass::Ipin, 1)));
+    stream.i(1, &config.layout.i_packing().pack_all(1, &values(PinClass::Ipin, 1)));
     stream
 }
 

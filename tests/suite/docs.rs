@@ -201,3 +201,18 @@ fn figures_of_hardware_are_those_of_their_reports() {
     }
     assert!(seen >= 9, "the tables have {seen} rows");
 }
+
+/// The page on hardware names every key of `synth.json`.
+#[test]
+fn every_key_of_synth_json_is_documented() {
+    let text = page("docs/hardware.md");
+    let from = text.find("`synth.json` has").expect("the page lists them");
+    let list = text[from..].split("\n\n").next().expect("a paragraph");
+    let serde_json::Value::Object(keys) = serde_json::json!(flow::summary::Summary::default()) else {
+        panic!("a summary is an object");
+    };
+    assert!(keys.len() > 30, "{} keys", keys.len());
+    for key in keys.keys() {
+        assert!(list.contains(&format!("`{key}`")), "docs/hardware.md does not name {key} of synth.json");
+    }
+}

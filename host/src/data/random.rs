@@ -1,9 +1,17 @@
 //! Random particles to the bit (RULES H9): xoshiro256++ seeded by SplitMix64, and the distributions drawn from it.
 
+mod jump;
+mod places;
+
 use crate::data::particles::Particles;
+use crate::data::parts;
+use jump::State;
+use places::Places;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
 use std::f64::consts::PI;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// The generator with what is drawn from it. The normals and directions of `rand_distr` take other numbers of draws than the
@@ -51,11 +59,19 @@ impl Random {
     /// Normal about 1/2 with variance 1/100, redrawn until it lies in [0, 1).
     pub fn normal_in_unit(&mut self) -> f64 {
         loop {
-            let x = 0.5 + 0.1 * self.normal();
-            if (0.0..1.0).contains(&x) {
+            if let Some(x) = self.try_normal_in_unit() {
                 return x;
             }
         }
+    }
+
+    fn try_normal_in_unit(&mut self) -> Option<f64> {
+        Some(0.5 + 0.1 * self.normal()).filter(|x| (0.0..1.0).contains(x))
+    }
+
+    /// The radius in Plummer's sphere, unless it is to be redrawn.
+    fn try_radius(&mut self) -> Option<f64> {
+        Some(PLUMMER / (self.unit().powf(-2.0 / 3.0) - 1.0).sqrt()).filter(|r| *r <= 22.8 * PLUMMER)
     }
 
     /// A direction on the unit sphere: the z coordinate, then the azimuth.
@@ -66,6 +82,9 @@ impl Random {
         [rho * azimuth.cos(), rho * azimuth.sin(), z]
     }
 }
+
+/// The length a of Plummer's sphere.
+const PLUMMER: f64 = 3.0 * PI / 16.0;
 
 /// Where random particles lie.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -112,6 +131,26 @@ impl Distribution {
         if self == Distribution::Plummer { Charge::Mass } else { Charge::Random }
     }
 
+    /// Whether a number that begins here is redrawn.
+    fn is_refused(self, mut random: Random) -> bool {
+        match self {
+            Distribution::Uniform | Distribution::Sphere => false,
+            Distribution::Normal | Distribution::Layer => random.try_normal_in_unit().is_none(),
+            Distribution::Plummer => random.try_radius().is_none(),
+        }
+    }
+
+    /// No number is redrawn that begins with a uniform number below this.
+    fn surely_taken_below(self) -> f64 {
+        match self {
+            Distribution::Uniform | Distribution::Sphere => 1.0,
+            // Below 4.8 standard deviations, where 5 lie on the border.
+            Distribution::Normal | Distribution::Layer => 0.99999,
+            // Up to 12.2 a.
+            Distribution::Plummer => 0.99,
+        }
+    }
+
     fn draw(self, random: &mut Random) -> [f64; 3] {
         let normal = Random::normal_in_unit;
         match self {
@@ -120,11 +159,9 @@ impl Distribution {
             Distribution::Layer => [random.unit(), random.unit(), normal(random)],
             Distribution::Sphere => random.direction().map(|d| 0.5 + 0.5 * d),
             Distribution::Plummer => {
-                let a = 3.0 * PI / 16.0;
                 let radius = loop {
-                    let r = a / (random.unit().powf(-2.0 / 3.0) - 1.0).sqrt();
-                    if r <= 22.8 * a {
-                        break r;
+                    if let Some(radius) = random.try_radius() {
+                        break radius;
                     }
                 };
                 random.direction().map(|d| radius * d)
@@ -157,6 +194,9 @@ pub fn generate(n: usize, distribution: Distribution, charge: Charge, seed: u64)
     generate_part(n, 0..n, distribution, charge, seed)
 }
 
+/// Particles that a thread draws at a time.
+const BLOCK: usize = 1 << 13;
+
 /// Those of the same particles that lie in a range.
 pub fn generate_part(
     n: usize,
@@ -165,15 +205,27 @@ pub fn generate_part(
     charge: Charge,
     seed: u64,
 ) -> Particles {
-    let mut random = Random::new(seed);
-    let mut particles = Particles::with_capacity(range.len());
-    for k in 0..range.end {
-        let position = distribution.draw(&mut random);
-        let q = charge.draw(n, &mut random);
-        if k >= range.start {
-            particles.push(position, q);
+    let places = Places::new(range.end, distribution, charge, seed);
+    let counts: Vec<usize> = range.clone().step_by(BLOCK).map(|first| BLOCK.min(range.end - first)).collect();
+    let place = |block: usize| places.of(range.start + block * BLOCK);
+    let states = places::states(seed, place(0), counts.len(), &|block| place(block) - place(block - 1));
+    let mut particles = Particles::default();
+    let Particles { x, y, z, q } = &mut particles;
+    let columns = parts(x, &counts).zip(parts(y, &counts)).zip(parts(z, &counts)).zip(parts(q, &counts));
+    let blocks: Vec<([&mut [MaybeUninit<f64>]; 4], State)> =
+        columns.map(|(((x, y), z), q)| [x, y, z, q]).zip(states).collect();
+    blocks.into_par_iter().for_each(|([x, y, z, q], state)| {
+        let mut random = Random(state.generator());
+        for (((x, y), z), q) in x.iter_mut().zip(y).zip(z).zip(q) {
+            let position = distribution.draw(&mut random);
+            for (to, x) in [x, y, z].into_iter().zip(position) {
+                to.write(x);
+            }
+            q.write(charge.draw(n, &mut random));
         }
-    }
+    });
+    // SAFETY: every part was written, of so many in all.
+    [x, y, z, q].into_iter().for_each(|column| unsafe { column.set_len(range.len()) });
     particles
 }
 
@@ -199,6 +251,64 @@ mod tests {
         let all = generate(50, Distribution::Plummer, Charge::Positive, 3);
         let part = generate_part(50, 20..31, Distribution::Plummer, Charge::Positive, 3);
         assert_eq!((&part.x[..], &part.q[..]), (&all.x[20..31], &all.q[20..31]));
+    }
+
+    #[test]
+    fn any_part_is_drawn_as_by_one_thread() {
+        let draw = |n: usize, distribution: Distribution, charge: Charge, seed: u64| {
+            let mut random = Random::new(seed);
+            let mut all = Particles::with_capacity(n);
+            for _ in 0..n {
+                let position = distribution.draw(&mut random);
+                all.push(position, charge.draw(n, &mut random));
+            }
+            all
+        };
+        // So many that numbers are redrawn, also across the ends of blocks and stretches.
+        let n = 60_000;
+        for (k, (name, distribution)) in Distribution::ALL.into_iter().enumerate() {
+            for charge in [Charge::Mass, Charge::Positive] {
+                let seed = 11 + k as u64;
+                let all = draw(n, distribution, charge, seed);
+                let redrawn = Places::new(n, distribution, charge, seed).of(n);
+                assert!(distribution != Distribution::Plummer || redrawn > 3 * n as u64 + 100, "{redrawn}");
+                for range in [0..n, 0..0, 0..1, n - 1..n, 8191..24_577, 40_000..40_000, 31_111..n] {
+                    let part = generate_part(n, range.clone(), distribution, charge, seed);
+                    for (part, all) in [(&part.x, &all.x), (&part.y, &all.y), (&part.z, &all.z), (&part.q, &all.q)] {
+                        assert!(part[..] == all[range.clone()], "{name} {charge:?} {range:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_surely_taken_is_not_redrawn() {
+        // The farthest out of what is surely taken is well within, so that no rounding matters.
+        let u: f64 = Distribution::Normal.surely_taken_below();
+        assert!(0.1 * (-2.0 * (1.0 - u).ln()).sqrt() < 0.49);
+        let u: f64 = Distribution::Plummer.surely_taken_below();
+        assert!(1.0 / (u.powf(-2.0 / 3.0) - 1.0).sqrt() < 22.0);
+    }
+
+    #[test]
+    fn normals_are_redrawn_in_their_places() {
+        // Numbers of normals are redrawn once in two million: here the border is nearer.
+        let seed = (0..).find(|seed| !redrawn_normals(*seed).is_empty()).expect("some seed has one");
+        let particle = redrawn_normals(seed)[0];
+        let all = generate(particle + 2, Distribution::Normal, Charge::Random, seed);
+        let mut random = Random::new(seed);
+        for k in 0..particle + 2 {
+            let position = Distribution::Normal.draw(&mut random);
+            assert_eq!([all.x[k], all.y[k], all.z[k]], position, "{k}");
+            assert_eq!(all.q[k], Charge::Random.draw(particle + 2, &mut random));
+        }
+    }
+
+    /// Particles of a seed, up to some number, whose draws are not the usual ones.
+    fn redrawn_normals(seed: u64) -> Vec<usize> {
+        let places = Places::new(100_000, Distribution::Normal, Charge::Random, seed);
+        (0..100_000).filter(|k| places.of(k + 1) - places.of(*k) > 7).take(1).collect()
     }
 
     #[test]

@@ -30,7 +30,7 @@ impl<'a> Sender<'a> {
     pub fn new(job: &'a Job<'a>, config: &'a Config, free: u64) -> Sender<'a> {
         let mut stream = Stream::default();
         if config.layout.param_words() > 0 {
-            stream.param(&config.layout.param_packing().pack_all(job.params));
+            stream.param(&config.layout.param_packing().pack_all(1, job.params));
         }
         Sender {
             job,

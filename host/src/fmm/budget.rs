@@ -78,15 +78,32 @@ impl Executor for Exact {
     }
 }
 
+/// What was found at some targets, and what is right there.
+pub struct Seen<'a> {
+    pub field: &'a Field,
+    pub targets: &'a [usize],
+    pub reference: &'a [Force],
+}
+
+/// The results of the same run with formats taken away.
+pub struct Fields {
+    /// With P2P in f64.
+    pub without_p2p: Field,
+    /// With all stages in f64.
+    pub in_f64: Field,
+}
+
+/// Whether a kernel of P2P is not 1/r: in f64 it is what it means, while the other ones are 1/r in native code.
+pub(crate) fn has_own_meaning(graph: &Graph, options: &FmmOptions) -> bool {
+    super::bind::P2p::bind(graph, true, &options.params).is_ok_and(|p2p| !p2p.coulomb)
+}
+
 /// Splits the error of a run that `executors` have made.
 pub fn split(run: &Run, executors: &mut [&mut dyn Executor], progress: &mut Progress) -> Result<Budget, FmmError> {
-    let Run { plan, particles, p2p, .. } = *run;
+    let Run { plan, particles, p2p, field, targets, reference } = *run;
     let mut backend = (cpu::ENTRY.open)(&BackendOptions::default());
-    let given = &plan.options.params;
-    let is_other = |graph: &&Graph| super::bind::P2p::bind(graph, true, given).is_ok_and(|p2p| !p2p.coulomb);
-    // A kernel that is not 1/r is what it means; the other ones are 1/r.
     let (mut meaning, mut exact) = (None, Exact);
-    let in_f64: &mut dyn Executor = match p2p.filter(is_other) {
+    let in_f64: &mut dyn Executor = match p2p.filter(|graph| has_own_meaning(graph, &plan.options)) {
         Some(graph) => meaning.insert(Pipelines::new(&mut *backend, graph, None)),
         None => &mut exact,
     };
@@ -98,17 +115,23 @@ pub fn split(run: &Run, executors: &mut [&mut dyn Executor], progress: &mut Prog
     let options = FmmOptions { precision: Precision::F64, ..plan.options.clone() };
     let of_kernel = p2p.filter(|_| plan.kernel.is_some());
     let double = Plan::for_kernel(particles.columns(), &options, of_kernel)?;
-    let truncated = double.solve(&particles.q, &mut [in_f64], progress)?.field;
-    let has_gradient = run.field.gradient.is_some();
-    Ok(Budget {
-        samples: run.targets.len(),
-        potential: parts(run, &without_p2p, &truncated, false),
-        gradient: has_gradient.then(|| parts(run, &without_p2p, &truncated, true)),
-    })
+    let in_f64 = double.solve(&particles.q, &mut [in_f64], progress)?.field;
+    Ok(of(&Seen { field, targets, reference }, &Fields { without_p2p, in_f64 }))
+}
+
+/// The split from what the runs have given.
+pub fn of(seen: &Seen, fields: &Fields) -> Budget {
+    let has_gradient = seen.field.gradient.is_some();
+    Budget {
+        samples: seen.targets.len(),
+        potential: parts(seen, fields, false),
+        gradient: has_gradient.then(|| parts(seen, fields, true)),
+    }
 }
 
 /// The parts from the run, the same with P2P in f64, and the same all in f64.
-fn parts(run: &Run, without_p2p: &Field, truncated: &Field, gradient: bool) -> Parts {
+fn parts(run: &Seen, fields: &Fields, gradient: bool) -> Parts {
+    let Fields { without_p2p, in_f64 } = fields;
     // An error relative to what is right, of a field that is to be another one.
     let off = |found: &Field, wanted: &dyn Fn(usize, usize) -> f64| {
         let difference = |k: usize, a: usize| value(found, run.targets[k], a) - wanted(k, a);
@@ -129,9 +152,9 @@ fn parts(run: &Run, without_p2p: &Field, truncated: &Field, gradient: bool) -> P
     };
     let truth = |k: usize, a: usize| run.reference[k][a];
     let total = off(run.field, &truth);
-    let truncation = off(truncated, &truth);
+    let truncation = off(in_f64, &truth);
     let p2p = off(run.field, &of(without_p2p));
-    let m2l = off(without_p2p, &of(truncated));
+    let m2l = off(without_p2p, &of(in_f64));
     let causes = [(Cause::Truncation, truncation), (Cause::P2p, p2p), (Cause::M2l, m2l)];
     let (largest, most) = causes.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).expect("there are three");
     // Errors of different causes do not know of each other.

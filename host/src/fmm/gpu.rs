@@ -33,6 +33,27 @@ pub struct Gpu {
     whole: Option<whole::Ready>,
 }
 
+/// Who takes which cards of a machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Share {
+    /// Which one this is of how many that share.
+    pub turn: usize,
+    pub of: usize,
+    /// How many cards they share, the first ones; if it is not given, each takes one, in turn.
+    pub cards: Option<usize>,
+}
+
+impl Share {
+    /// The cards of this one, where so many are there.
+    fn cards(&self, there: usize) -> Vec<usize> {
+        let all = self.cards.unwrap_or(there).max(1);
+        match self.cards {
+            Some(_) if all > self.of => (self.turn..all).step_by(self.of).collect(),
+            _ => vec![self.turn % all],
+        }
+    }
+}
+
 /// What the data on the cards depends on: while it stays the same, the data stays there.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Key {
@@ -100,30 +121,37 @@ impl Gpu {
 
     /// Opens so many cards, which share the targets.
     pub fn open_cards(name: &'static str, kernel: &Graph, cards: usize) -> Result<Gpu, FmmError> {
-        Gpu::open_these(name, kernel, 0..cards)
+        Gpu::open_shared(name, kernel, &Share { turn: 0, of: 1, cards: Some(cards) })
     }
 
-    /// Opens the card of one of several processes or threads, which go through the cards in turn.
-    pub fn open_in_turn(name: &'static str, kernel: &Graph, turn: usize) -> Result<Gpu, FmmError> {
-        compile::check().map_err(BackendError::from)?;
-        let card = device::in_turn(turn).map_err(BackendError::from)?;
-        Gpu::open_these(name, kernel, card..card + 1)
+    /// Opens the first card so many times: it does the work of as many cards, one behind the other or side by side.
+    pub fn open_in_place_of(name: &'static str, kernel: &Graph, cards: usize) -> Result<Gpu, FmmError> {
+        Gpu::open_these(name, kernel, |_| Ok(vec![0; cards]))
     }
 
-    fn open_these(name: &'static str, kernel: &Graph, cards: Range<usize>) -> Result<Gpu, FmmError> {
+    /// Opens the cards of one of several processes or threads, which share out those of their machine.
+    pub fn open_shared(name: &'static str, kernel: &Graph, share: &Share) -> Result<Gpu, FmmError> {
+        Gpu::open_these(name, kernel, |there| match share.cards.filter(|asked| *asked > there) {
+            Some(asked) => Err(format!("{asked} GPUs are asked for and {there} found; take as many with --gpus")),
+            None => Ok(share.cards(there)),
+        })
+    }
+
+    /// Opens the cards that `choose` names, given how many there are.
+    fn open_these(
+        name: &'static str,
+        kernel: &Graph,
+        choose: impl FnOnce(usize) -> Result<Vec<usize>, String>,
+    ) -> Result<Gpu, FmmError> {
         let units = P2p::bind(kernel, false, &[])?;
         compile::check().map_err(BackendError::from)?;
         Device::open().map_err(BackendError::from)?;
-        let there = device::count();
-        if cards.end > there {
-            let text = format!("{} GPUs are asked for and {there} found; take as many with --gpus", cards.end);
-            return Err(BackendError::Tool(text).into());
-        }
+        let chosen = choose(device::count()).map_err(BackendError::Tool)?;
         let open = || -> Result<(Vec<Device>, bool), CudaError> {
             let mut is_linked = true;
-            let all = cards.map(Device::open_at).collect::<Result<Vec<_>, _>>()?;
-            for (k, card) in all.iter().enumerate() {
-                for (_, other) in all.iter().enumerate().filter(|(j, _)| *j != k) {
+            let all = chosen.iter().map(|card| Device::open_at(*card)).collect::<Result<Vec<_>, _>>()?;
+            for (card, number) in all.iter().zip(&chosen) {
+                for (other, _) in all.iter().zip(&chosen).filter(|(_, other)| *other != number) {
                     is_linked &= card.link(other)?;
                 }
             }
@@ -285,5 +313,25 @@ impl Executor for Gpu {
             has_gradient: self.units.gradient.is_some(),
             ..Work::default()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_that_share_cards_take_all_of_them_and_each_has_one() {
+        let cards = |of: usize, cards, there| -> Vec<Vec<usize>> {
+            (0..of).map(|turn| Share { turn, of, cards }.cards(there)).collect()
+        };
+        assert_eq!(cards(1, Some(3), 4), [vec![0, 1, 2]]);
+        assert_eq!(cards(2, Some(4), 4), [vec![0, 2], vec![1, 3]]);
+        assert_eq!(cards(3, Some(4), 8), [vec![0, 3], vec![1], vec![2]]);
+        // More than cards: some share one.
+        assert_eq!(cards(3, Some(2), 8), [vec![0], vec![1], vec![0]]);
+        // A card each if nothing is asked for.
+        assert_eq!(cards(3, None, 2), [vec![0], vec![1], vec![0]]);
+        assert_eq!(cards(2, None, 8), [vec![0], vec![1]]);
     }
 }

@@ -21,6 +21,7 @@ pub enum Tag {
     Chain,
     Rows,
     First,
+    Barrier,
 }
 
 /// What a rank has sent.
@@ -49,6 +50,9 @@ pub trait Comm: Sync {
 
     /// Waits for a message.
     fn receive(&self, from: usize, tag: Tag) -> Result<Vec<u8>, RankError>;
+
+    /// Waits until a message can be received, however long that takes, and leaves the core to others meanwhile.
+    fn rest(&self, from: usize, tag: Tag) -> Result<(), RankError>;
 
     /// Ends all ranks: those that wait get an error.
     fn abort(&self, why: &str);
@@ -107,6 +111,18 @@ pub fn exchange(comm: &dyn Comm, tag: Tag, out: Vec<(usize, Vec<u8>)>) -> Result
     Ok(found)
 }
 
+/// Waits until all ranks have come here: in log2 P steps, in each of which a rank knows of twice as many.
+pub fn barrier(comm: &dyn Comm) -> Result<(), RankError> {
+    let (me, size) = (comm.rank(), comm.size());
+    let mut step = 1;
+    while step < size {
+        comm.send((me + step) % size, Tag::Barrier, Vec::new())?;
+        comm.receive((me + size - step) % size, Tag::Barrier)?;
+        step *= 2;
+    }
+    Ok(())
+}
+
 /// What the first rank gives, on every rank.
 pub fn broadcast(comm: &dyn Comm, own: Vec<u8>) -> Result<Vec<u8>, RankError> {
     if comm.rank() > 0 {
@@ -114,6 +130,15 @@ pub fn broadcast(comm: &dyn Comm, own: Vec<u8>) -> Result<Vec<u8>, RankError> {
     }
     (1..comm.size()).try_for_each(|to| comm.send(to, Tag::First, own.clone()))?;
     Ok(own)
+}
+
+/// Which one this rank is of how many on its machine.
+pub fn on_machine(comm: &dyn Comm) -> Result<(usize, usize), RankError> {
+    // Linux has another name for each start of a machine, whatever containers call it. Elsewhere there are no cards to share.
+    let own = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let all = comm.all_gather(own)?;
+    let is_here = |rank: &usize| all[*rank] == all[comm.rank()];
+    Ok(((0..comm.rank()).filter(is_here).count(), (0..comm.size()).filter(is_here).count()))
 }
 
 /// Numbers of every rank, in the order of ranks.

@@ -10,6 +10,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// The environment variable that names the library's file.
 pub const VARIABLE: &str = "PAIRFORGE_MPI";
@@ -22,6 +23,9 @@ const REMEDY: &str =
 
 /// Longer messages are cut into pieces of so many bytes: counts are of 31 bits. The last piece is shorter.
 const PIECE: usize = 1 << 30;
+
+/// A rank that rests looks for its message as often.
+const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
 /// MPI_ANY_SOURCE and MPI_ANY_TAG.
 const ANY: c_int = -1;
@@ -82,12 +86,6 @@ unsafe impl Sync for Mpi {}
 pub fn launched() -> Option<usize> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     number("OMPI_COMM_WORLD_SIZE").or_else(|| number("PMIX_RANK").map(|_: usize| 0))
-}
-
-/// Which one this process is of those that a launcher has started on this machine, where it says so.
-pub fn rank_on_host() -> Option<usize> {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    number("OMPI_COMM_WORLD_LOCAL_RANK").or_else(|| number("SLURM_LOCALID"))
 }
 
 impl Mpi {
@@ -263,6 +261,23 @@ impl Comm for Mpi {
         let mut bytes = Vec::new();
         while self.receive_piece(from as c_int, tag as c_int, &mut bytes)? == PIECE {}
         Ok(bytes)
+    }
+
+    fn rest(&self, from: usize, tag: Tag) -> Result<(), RankError> {
+        // A receive of MPI looks for its message all the time.
+        let mut pause = Duration::from_micros(50);
+        loop {
+            let (mut status, mut is_there) = (Status::default(), 0);
+            // SAFETY: all pointers live through the call.
+            check(unsafe {
+                (self.functions.iprobe)(from as c_int, tag as c_int, self.world, &mut is_there, &mut status)
+            })?;
+            if is_there != 0 {
+                return Ok(());
+            }
+            std::thread::sleep(pause);
+            pause = (2 * pause).min(LONGEST_PAUSE);
+        }
     }
 
     fn counts(&self, to: &[u64]) -> Result<Vec<u64>, RankError> {

@@ -34,6 +34,8 @@ pub struct Slice<'a> {
     pub costs: &'a Costs,
     /// The kernel of P2P, if one runs it.
     pub kernel: Option<&'a Graph>,
+    /// The arithmetic of P2P in native code.
+    pub p2p: Precision,
 }
 
 /// Ranks whose work is this much above the mean are cut again: building all cells and lists once more takes longer than what is lost
@@ -70,7 +72,7 @@ impl<'a> Slice<'a> {
         'a: 'b,
     {
         let Slice { geometry, hessian, costs, kernel, .. } = *self;
-        Slice { geometry, sets: self.sets.clone(), hessian, options, costs, kernel }
+        Slice { geometry, sets: self.sets.clone(), hessian, options, costs, kernel, p2p: options.precision }
     }
 
     /// What no rank can compute.
@@ -124,12 +126,12 @@ pub fn prepare(
 
     let mut carried: Vec<&[f64]> = sources.to_vec();
     carried.extend(slice.sets.iter().flat_map(|s| s.charges.into_iter().chain(s.dipoles.into_iter().flatten())));
-    let sources = Stretch::new(carried, &map, starts[0][comm.rank()] as u32);
-    let targets = targets.map(|t| Stretch::new(t.to_vec(), &map, starts[1][comm.rank()] as u32));
-    let keys = partition::Keys { sources: &sources.keys, targets: targets.as_ref().map(|t| &t.keys[..]) };
-    let cuts = partition::cuts_by_count(comm, &keys)?;
-    let shared_out = |stretch: &Stretch| Points::shared_out(comm, stretch, &map, &cuts);
-    let (sources, targets) = (shared_out(&sources)?, targets.as_ref().map(shared_out).transpose()?);
+    let both: Vec<Columns> = std::iter::once(sources).chain(targets).collect();
+    let cuts = partition::cuts_by_count(comm, &both, &map)?;
+    let first = |set: usize| starts[set][comm.rank()] as u32;
+    let shared_out = |stretch: Stretch| Points::shared_out(comm, &stretch, &map, &cuts);
+    let sources = shared_out(Stretch { columns: carried, first: first(0) })?;
+    let targets = targets.map(|t| shared_out(Stretch { columns: t.to_vec(), first: first(1) })).transpose()?;
     let mut settled = partition::settle(comm, (sources, targets), options.leaf)?;
     clock.lap("sort");
 
@@ -153,9 +155,11 @@ pub fn prepare(
         local.tree.repeat(p.axes, near2);
     }
     clock.lap("plan");
+    clock.wait(comm)?;
     let section = section(comm, slice, &essential, &plan, &local, &of_leaves)?;
     let depth = essential.nodes.iter().filter(|n| n.is_here).map(|n| n.level as u64 + 1).max().unwrap_or(0);
     let levels = gather_u64(comm, &[depth])?.iter().map(|one| one[0] as usize).max().unwrap_or(0);
+    clock.lap("plan");
     Ok(Prepared { map, settled, essential, plan, local, section, starts, pairs, streamed_m2l, work, levels })
 }
 
@@ -208,6 +212,8 @@ impl View<'_> {
         clock.lap("lists");
         let demand = eye.look(&essential, &tree, lists, self.slice.costs);
         essential.cells = tree.cells;
+        clock.lap("boxes");
+        clock.wait(comm)?;
         Ok((essential, demand))
     }
 
@@ -271,7 +277,7 @@ fn section(
 ) -> Result<Option<Section>, RankError> {
     let all = gather_u64(comm, &[of_leaves.iter().sum(), of_leaves.len() as u64])?;
     let [pairs, leaves] = [0, 1].map(|k| all.iter().map(|one| one[k]).sum::<u64>());
-    let is_worth = match slice.options.precision {
+    let is_worth = match slice.p2p {
         Precision::F32 => worth::<f32>(pairs, leaves),
         Precision::F64 => worth::<f64>(pairs, leaves),
     };

@@ -1,15 +1,16 @@
 //! What a run on ranks reports: the seconds of each stage on each rank, work, messages and bytes.
 
-use super::comm::Traffic;
+use super::RankError;
+use super::comm::{Comm, Traffic, barrier};
 use crate::fmm::executor::Stage;
 use crate::fmm::stats::Seconds;
 use serde::Serialize;
 use std::time::Instant;
 
-/// The stages of a rank, in the order of the table.
-pub const STAGES: [&str; 15] = [
+/// The stages of a rank, in the order of the table. Waiting is for slower ranks, where one cannot go on without word of them.
+pub const STAGES: [&str; 16] = [
     "sort", "boxes", "lists", "plan", "P2M", "M2M", "exchange", "M2L", "P2L", "L2L", "L2P", "M2P", "P2P", "results",
-    "total",
+    "waiting", "total",
 ];
 
 /// The names of the stages of a run: those of the far field, and P2P.
@@ -35,6 +36,13 @@ impl Clock {
         let now = Instant::now();
         self.add(stage, (now - self.last).as_secs_f64());
         self.last = now;
+    }
+
+    /// Waits for all ranks, of which all that comes next needs word. So no stage has the time for which another rank's work went on.
+    pub fn wait(&mut self, comm: &dyn Comm) -> Result<(), RankError> {
+        barrier(comm)?;
+        self.lap("waiting");
+        Ok(())
     }
 
     pub fn add(&mut self, stage: &str, seconds: f64) {

@@ -295,8 +295,15 @@ mod tests {
                     let range = 2500 * comm.rank() / ranks..2500 * (comm.rank() + 1) / ranks;
                     let geometry = Geometry::from(particles.columns().map(|c| &c[range.clone()]));
                     let sets = vec![particles.q[range].into()];
-                    let slice =
-                        Slice { geometry, sets, hessian: false, options: &options, costs: &costs, kernel: None };
+                    let slice = Slice {
+                        geometry,
+                        sets,
+                        hessian: false,
+                        options: &options,
+                        costs: &costs,
+                        kernel: None,
+                        p2p: options.precision,
+                    };
                     let prepared = prepare(comm, &slice, &[], &mut Clock::default())?;
                     let asked: usize = prepared.plan.imports.iter().map(|side| side.multipoles.len()).sum();
                     Ok((prepared.settled.partition.clone(), prepared.count(comm.rank()), asked as u64))

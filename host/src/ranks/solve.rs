@@ -2,7 +2,7 @@
 
 use super::RankError;
 use super::bytes::{Reader, Writer};
-use super::comm::{Comm, Tag, agree, gather_f64, gather_u64};
+use super::comm::{Comm, Tag, agree, barrier, gather_f64, gather_u64};
 use super::partition::Partition;
 use super::prepare::{Prepared, Slice, prepare};
 use super::report::{Clock, RankCount, RanksReport, STAGES, spread};
@@ -25,9 +25,13 @@ pub struct Answer {
 /// Computes potential and gradient, and the Hessian where it is asked for, at every target, to the bits of one rank.
 /// Executors are those of this rank, of one kind on all ranks.
 pub fn solve(comm: &dyn Comm, slice: &Slice, executors: &mut [&mut dyn Executor]) -> Result<Answer, RankError> {
-    let (mut clock, before) = (Clock::default(), comm.traffic());
+    let before = comm.traffic();
+    // Ranks may have read their input at other speeds.
+    barrier(comm)?;
+    let mut clock = Clock::default();
     let mut prepared = prepare(comm, slice, executors, &mut clock)?;
     let found = stages::run(comm, slice, executors, &mut prepared, &mut clock)?;
+    clock.wait(comm)?;
     let fields = returned(comm, &prepared, &found)?;
     clock.lap("results");
     clock.end();

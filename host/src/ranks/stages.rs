@@ -112,6 +112,7 @@ fn upward(
     clock.lap("P2M");
     native::run(Stage::M2m, &mut states);
     clock.lap("M2M");
+    clock.wait(comm)?;
     for state in &mut states {
         match &mut state.expansions {
             Expansions::F32(c) => share(comm, prepared, &plan.tree, plan.operators_f32(), &mut c.m)?,
@@ -141,12 +142,13 @@ pub fn run(
     prepared: &mut Prepared,
     clock: &mut Clock,
 ) -> Result<Found, RankError> {
-    match slice.options.precision {
+    match slice.p2p {
         Precision::F32 => run_in::<f32>(comm, slice, executors, prepared, clock),
         Precision::F64 => run_in::<f64>(comm, slice, executors, prepared, clock),
     }
 }
 
+/// The same with native P2P in the arithmetic of `T`.
 fn run_in<T: Vectors>(
     comm: &dyn Comm,
     slice: &Slice,
@@ -156,9 +158,11 @@ fn run_in<T: Vectors>(
 ) -> Result<Found, RankError> {
     let mut charges = charges(comm, slice, prepared)?;
     let moments = moments(comm, slice, prepared, &charges)?;
+    clock.lap("plan");
     send_copies(comm, prepared, &charges)?;
     clock.lap("exchange");
     let mut plan = agree(comm, plan(slice, prepared, comm.rank()).map_err(RankError::from))?;
+    clock.lap("plan");
     let (parts, progress) = (Ranks { comm, cause: RefCell::default() }, &mut |_: &'static str, _: usize, _: usize| {});
     let failed = |e: FmmError| parts.cause(e);
     let mut run = Stages { executors, parts: &parts, seconds: Seconds::default(), progress };
@@ -166,9 +170,12 @@ fn run_in<T: Vectors>(
     let mut expansions = upward(comm, slice, prepared, &plan, &charges, is_native, clock)?;
     send_multipoles(comm, &plan, &prepared.plan.exports, &expansions)?;
     take_copies(comm, prepared, &mut plan.tree, &mut charges)?;
+    clock.lap("exchange");
+    plan.tree.count_twins();
     let plan = plan;
     agree(comm, run.executors.iter_mut().try_for_each(|e| e.bind(&plan)).map_err(RankError::from))?;
     let (mut near, native) = sides(&run, &plan, &charges).map_err(failed)?;
+    clock.lap("plan");
     let plain: Vec<&Charges> = native.iter().map(|set| &charges[*set]).filter(|c| is_plain(slice, c)).collect();
     let mut section = prepared.section.take().filter(|_| !plain.is_empty());
     if let Some(section) = &mut section {

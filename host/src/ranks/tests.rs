@@ -97,7 +97,15 @@ impl Problem {
             });
             let (options, hessian) = (&self.options, self.hessian);
             let kernel = self.runner.kernel();
-            let slice = Slice { geometry, sets: sets.collect(), hessian, options, costs: &costs, kernel };
+            let slice = Slice {
+                geometry,
+                sets: sets.collect(),
+                hessian,
+                options,
+                costs: &costs,
+                kernel,
+                p2p: options.precision,
+            };
             self.runner.with(|executors| solve(comm, &slice, executors))
         })
     }

@@ -71,15 +71,19 @@ impl Comm for Rank<'_> {
     }
 
     fn receive(&self, from: usize, tag: Tag) -> Result<Vec<u8>, RankError> {
+        self.rest(from, tag)?;
+        let found = lock(&self.world.boxes[self.rank].letters).get_mut(&(from, tag)).and_then(VecDeque::pop_front);
+        Ok(found.expect("only the rank itself takes its messages"))
+    }
+
+    fn rest(&self, from: usize, tag: Tag) -> Result<(), RankError> {
         let own = &self.world.boxes[self.rank];
         let mut letters = lock(&own.letters);
-        loop {
-            if let Some(bytes) = letters.get_mut(&(from, tag)).and_then(VecDeque::pop_front) {
-                return Ok(bytes);
-            }
+        while letters.get(&(from, tag)).is_none_or(VecDeque::is_empty) {
             self.world.check()?;
             letters = own.arrived.wait(letters).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
+        Ok(())
     }
 
     fn abort(&self, why: &str) {

@@ -2,7 +2,7 @@
 
 use super::RankError;
 use super::bytes::{Reader, Writer, cut};
-use super::comm::{Comm, agree, broadcast};
+use super::comm::{Comm, Tag, agree, broadcast};
 use super::prepare::Slice;
 use super::solve::{Answer, collected, solve};
 use crate::data::Force;
@@ -19,18 +19,18 @@ pub struct Tuned {
     pub errors: Errors,
 }
 
-/// Finds options for a wanted error, and their results. The first rank alone has the whole problem; its slice has the options to begin
-/// with.
+/// Finds options for a wanted error, which all ranks get, and their results. The first rank alone has the whole problem; its slice has
+/// the options to begin with.
 pub fn within(
     comm: &dyn Comm,
     wanted: f64,
     problem: Option<&Problem>,
     slice: &Slice,
     executors: &mut [&mut dyn Executor],
-) -> Result<Option<Tuned>, RankError> {
+) -> Result<(FmmOptions, Option<Tuned>), RankError> {
     match problem {
-        Some(problem) => lead(comm, wanted, problem, slice, executors).map(Some),
-        None => follow(comm, slice, executors).map(|()| None),
+        Some(problem) => lead(comm, wanted, problem, slice, executors).map(|(options, tuned)| (options, Some(tuned))),
+        None => follow(comm, slice, executors).map(|options| (options, None)),
     }
 }
 
@@ -40,7 +40,7 @@ fn lead(
     problem: &Problem,
     slice: &Slice,
     executors: &mut [&mut dyn Executor],
-) -> Result<Tuned, RankError> {
+) -> Result<(FmmOptions, Tuned), RankError> {
     let options = slice.options.clone();
     let mut all = Leader { comm, problem, slice, executors, options, plan: None, answers: Vec::new(), failed: None };
     let found = tune::search(wanted, problem, slice.options, &mut all);
@@ -48,18 +48,23 @@ fn lead(
         // All ranks know of it.
         return Err(failed);
     }
-    broadcast(comm, Choice::End.bytes())?;
+    // Those that others end with are of no use to them if nothing was found.
+    let last = found.as_ref().map_or(slice.options, |found| &found.options);
+    broadcast(comm, Choice::End(Chosen::from(last)).bytes())?;
     let Found { options, solution, errors } = agree(comm, found.map_err(RankError::from))?;
     let at = all.answers.iter().position(|(of, _)| *of == options).expect("what was found was run");
-    Ok(Tuned { field: solution.field, answer: all.answers.swap_remove(at).1, errors })
+    let answer = all.answers.swap_remove(at).1;
+    Ok((options, Tuned { field: solution.field, answer, errors }))
 }
 
-/// Makes the runs that the first rank asks for.
-fn follow(comm: &dyn Comm, slice: &Slice, executors: &mut [&mut dyn Executor]) -> Result<(), RankError> {
+/// Makes the runs that the first rank asks for; the options that it has found.
+fn follow(comm: &dyn Comm, slice: &Slice, executors: &mut [&mut dyn Executor]) -> Result<FmmOptions, RankError> {
     loop {
+        // The first rank sums and judges.
+        comm.rest(0, Tag::First)?;
         match Choice::read(&broadcast(comm, Vec::new())?)? {
             Choice::Run(chosen) => run(comm, slice, &chosen.of(slice.options), executors).map(drop)?,
-            Choice::End => return agree(comm, Ok(())),
+            Choice::End(chosen) => return agree(comm, Ok(chosen.of(slice.options))),
         }
     }
 }
@@ -139,7 +144,8 @@ struct Chosen {
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Choice {
     Run(Chosen),
-    End,
+    /// The options that were found.
+    End(Chosen),
 }
 
 impl From<&FmmOptions> for Chosen {
@@ -158,26 +164,26 @@ impl Chosen {
 
 impl Choice {
     fn bytes(&self) -> Vec<u8> {
+        let (Choice::Run(chosen) | Choice::End(chosen)) = *self;
+        let Chosen { order, lower_beyond, theta, leaf, precision } = chosen;
         let mut bytes = Writer::default();
-        if let Choice::Run(Chosen { order, lower_beyond, theta, leaf, precision }) = *self {
-            bytes.u64s(&[order as u64, leaf as u64, (precision == Precision::F32) as u64]);
-            bytes.f64s(&[theta]);
-            bytes.f64s(lower_beyond.as_slice());
-        }
+        bytes.u64(matches!(self, Choice::End(_)) as u64);
+        bytes.u64s(&[order as u64, leaf as u64, (precision == Precision::F32) as u64]);
+        bytes.f64s(&[theta]);
+        bytes.f64s(lower_beyond.as_slice());
         bytes.take()
     }
 
     fn read(bytes: &[u8]) -> Result<Choice, RankError> {
-        if bytes.is_empty() {
-            return Ok(Choice::End);
-        }
         let mut bytes = Reader::new(bytes);
+        let is_end = bytes.u64()? == 1;
         let ([order, leaf, is_f32], [theta], lower) = (&bytes.u64s()?[..], &bytes.f64s()?[..], bytes.f64s()?) else {
             return Err(cut());
         };
         let precision = if *is_f32 == 1 { Precision::F32 } else { Precision::F64 };
         let (order, leaf, lower_beyond) = (*order as usize, *leaf as usize, lower.first().copied());
-        Ok(Choice::Run(Chosen { order, lower_beyond, theta: *theta, leaf, precision }))
+        let chosen = Chosen { order, lower_beyond, theta: *theta, leaf, precision };
+        Ok(if is_end { Choice::End(chosen) } else { Choice::Run(chosen) })
     }
 }
 
@@ -196,8 +202,9 @@ mod tests {
                 let Choice::Run(read) = Choice::read(&choice.bytes()).unwrap() else { panic!("it is a run") };
                 assert_eq!(read.of(&FmmOptions::default()), chosen);
                 assert!(Choice::read(&choice.bytes()[..9]).is_err());
+                let end = Choice::End(Chosen::from(&chosen));
+                assert_eq!(Choice::read(&end.bytes()), Ok(end));
             }
         }
-        assert_eq!(Choice::read(&Choice::End.bytes()), Ok(Choice::End));
     }
 }

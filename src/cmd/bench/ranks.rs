@@ -139,7 +139,8 @@ fn model(uniform: &Series, most: usize, options: &FmmOptions, costs: &Costs) -> 
                     let range = n * comm.rank() / ranks..n * (comm.rank() + 1) / ranks;
                     let geometry = Geometry::from(particles.columns().map(|c| &c[range.clone()]));
                     let sets = vec![particles.q[range.clone()].into()];
-                    let slice = Slice { geometry, sets, hessian: false, options, costs, kernel: None };
+                    let slice =
+                        Slice { geometry, sets, hessian: false, options, costs, kernel: None, p2p: options.precision };
                     solve(comm, &slice, &mut [])
                 });
                 let report = found.into_iter().next().expect("there is a rank").map_err(failed)?.report;

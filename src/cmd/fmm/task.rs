@@ -4,12 +4,12 @@ use super::{Args, costs, failure};
 use crate::failure::Failure;
 use host::data::Force;
 use host::data::input::Input;
-use host::data::particles::{Field, Particles};
+use host::data::particles::Field;
 use host::data::problem::Sources;
 use host::direct::error::{self, Errors};
 use host::direct::summation::Direct;
 use host::expansion::basis::Basis;
-use host::fmm::budget::{self, Budget, Run};
+use host::fmm::budget::{self, Budget, Fields, Run, Seen};
 use host::fmm::executor::{Executor, Progress};
 use host::fmm::gpu::whole::Answer;
 use host::fmm::stats::{LeafBy, Reference, Stats};
@@ -40,9 +40,7 @@ impl Task<'_> {
         progress: &mut Progress,
     ) -> Result<(Vec<Field>, Stats), Failure> {
         let sources = self.input.sources();
-        if self.args.budget && (sources.len() != 1 || sources[0].dipoles.is_some() || sources[0].charges.is_none()) {
-            return Err(Failure::Usage("--budget is for one set of charges without dipole moments".into()));
-        }
+        self.check_budget()?;
         let (whole, left_to_cpu) = match whole {
             Some(Ok(solution)) => (Some(solution), None),
             Some(Err(why)) => (None, Some(why)),
@@ -78,8 +76,16 @@ impl Task<'_> {
         Ok((fields, stats))
     }
 
-    /// Says where the leaf size comes from, and measures the errors where that is asked for. The `plan` is made where there is none
-    /// and it is needed.
+    /// Refuses what `--budget` does not take.
+    pub fn check_budget(&self) -> Result<(), Failure> {
+        let sources = self.input.sources();
+        if self.args.budget && (sources.len() != 1 || sources[0].dipoles.is_some() || sources[0].charges.is_none()) {
+            return Err(Failure::Usage("--budget is for one set of charges without dipole moments".into()));
+        }
+        Ok(())
+    }
+
+    /// Says where the leaf size comes from, and measures the errors where that is asked for. The sums of a kernel need a `plan`.
     pub fn complete(&self, stats: &mut Stats, fields: &[Field], plan: Option<&Plan>) -> Result<(), Failure> {
         stats.leaf_by = match self.args.leaf {
             Some(_) => LeafBy::Given,
@@ -91,14 +97,7 @@ impl Task<'_> {
             None if self.options.periodic.is_some() => Reference::EwaldSums,
             None => Reference::DirectSummation,
         };
-        let Some(count) = self.args.check.or(self.args.budget.then_some(SAMPLES)) else { return Ok(()) };
-        let made = match (plan, self.meant()) {
-            (None, Some(graph)) => {
-                Some(Plan::for_kernel(self.input.geometry(), self.options, Some(graph)).map_err(failure)?)
-            }
-            _ => None,
-        };
-        let plan = plan.or(made.as_ref());
+        let Some(count) = self.samples() else { return Ok(()) };
         let sources = self.input.sources();
         let errors = sources.iter().zip(fields).map(|(sources, field)| self.errors(plan, sources, field, count));
         let mut errors = errors.collect::<Result<Vec<_>, Failure>>()?.into_iter();
@@ -107,8 +106,20 @@ impl Task<'_> {
         Ok(())
     }
 
+    /// Targets whose errors are measured, where that is asked for.
+    fn samples(&self) -> Option<usize> {
+        self.args.check.or(self.args.budget.then_some(SAMPLES))
+    }
+
+    /// A plan for what [`Task::complete`] and [`Task::split`] sum, where they need one.
+    pub fn plan_of_sums(&self) -> Result<Option<Plan>, Failure> {
+        let kernel = self.meant().filter(|_| self.samples().is_some());
+        let plan = |graph| Plan::for_kernel(self.input.geometry(), self.options, Some(graph)).map_err(failure);
+        kernel.map(plan).transpose()
+    }
+
     /// The kernel that a black-box expansion expands.
-    fn expanded(&self) -> Option<&Graph> {
+    pub fn expanded(&self) -> Option<&Graph> {
         let is_named = !self.native || self.args.p2p.is_some();
         self.p2p.filter(|_| is_named && self.options.basis == Basis::Chebyshev)
     }
@@ -171,14 +182,17 @@ impl Task<'_> {
     }
 
     /// Potential and gradient at some particles by the sum over all others, or by an Ewald sum.
-    fn reference(&self, plan: &Plan, charges: &[f64], targets: &[usize]) -> Result<Vec<Force>, Failure> {
-        match self.expanded() {
-            Some(graph) => offload::direct(plan, charges, graph, targets).map_err(failure),
-            None => {
-                let particles = Particles { q: charges.to_vec(), ..self.input.particles.clone() };
-                Ok(error::reference(&particles, targets, self.options.eps, self.options.periodic.as_ref()))
-            }
+    fn reference(&self, plan: Option<&Plan>, targets: &[usize]) -> Result<Vec<Force>, Failure> {
+        let particles = &self.input.particles;
+        match self.expanded().zip(plan) {
+            Some((graph, plan)) => offload::direct(plan, &particles.q, graph, targets).map_err(failure),
+            None => Ok(error::reference(particles, targets, self.options.eps, self.options.periodic.as_ref())),
         }
+    }
+
+    /// The targets that `--budget` looks at.
+    fn seen(&self) -> Vec<usize> {
+        error::sample(self.input.particles.len(), self.args.check.unwrap_or(SAMPLES), self.args.seed)
     }
 
     fn budget(
@@ -188,10 +202,16 @@ impl Task<'_> {
         executors: &mut [&mut dyn Executor],
         progress: &mut Progress,
     ) -> Result<Budget, Failure> {
-        let particles = &self.input.particles;
-        let targets = error::sample(particles.len(), self.args.check.unwrap_or(SAMPLES), self.args.seed);
-        let reference = self.reference(plan, &particles.q, &targets)?;
+        let (particles, targets) = (&self.input.particles, self.seen());
+        let reference = self.reference(Some(plan), &targets)?;
         let run = Run { plan, particles, field, targets: &targets, reference: &reference, p2p: self.p2p };
         budget::split(&run, executors, progress).map_err(failure)
+    }
+
+    /// The same from runs that were made. The sums of a kernel need a `plan`.
+    pub fn split(&self, plan: Option<&Plan>, field: &Field, runs: &Fields) -> Result<Budget, Failure> {
+        let targets = self.seen();
+        let reference = self.reference(plan, &targets)?;
+        Ok(budget::of(&Seen { field, targets: &targets, reference: &reference }, runs))
     }
 }

@@ -130,8 +130,51 @@ fn boards_of_ranks_are_predicted_with_a_part_of_the_work_each() {
         let ended = mpi(&p, 2, "", "--n 300 --predict toaster");
         assert!(ended.err.contains("the boards are ulx3s") && ended.err.matches("error: ").count() == 1, "{ended:?}");
     }
-    let ended = p.run("fmm --n 300 --ranks 2 --backend cpu --budget").expect(2);
-    assert!(ended.err.contains("run --budget without ranks"), "{}", ended.err);
+}
+
+#[test]
+fn a_budget_on_ranks_is_that_of_one() {
+    let p = Place::new();
+    let has_mpi = testkit::require("mpirun");
+    p.write("narrow.pg2", crate::common::shipped("p2p").replace("float25.16", "float16.7"));
+    for (k, words) in [
+        "--backend cpu --n 1500 --leaf 30 --expansion solid --order 12 --precision f32 --check 200",
+        "--backend cpu --n 900 --dist plummer --tol 1e-3",
+        "--backend cpu --n 600 --p2p p2p_yukawa --param kappa=4 --order 3 --leaf 20",
+        "--backend emulator --n 400 --leaf 20 --order 2 --p2p narrow.pg2",
+        "--backend emulator --n 300 --leaf 20 --order 3 --m2l native --periodic 1",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let words = format!("{words} --budget");
+        run(&p, &format!("{words} -o one.csv --json one.json"));
+        let same = |name: &str| {
+            let [one, some] = ["one", name].map(|name| p.json(&format!("{name}.json")));
+            assert!(one["budget"]["potential"]["total"].as_f64().is_some_and(|total| total > 0.0), "{one}");
+            for key in ["budget", "error", "order", "leaf"] {
+                assert_eq!(some[key], one[key], "{words}, {name}: {key}");
+            }
+            assert!(p.bytes("one.csv") == p.bytes(&format!("{name}.csv")), "{words}, {name}");
+        };
+        let ended = run(&p, &format!("{words} --ranks {} -o threads.csv --json threads.json", [3, 2, 7][k % 3]));
+        assert!(ended.out.contains("truncation  P2P formats"), "{}", ended.out);
+        same("threads");
+        if has_mpi {
+            mpi(&p, 2 + k % 2, "", &format!("{words} -o mpi.csv --json mpi.json")).expect(0);
+            same("mpi");
+        }
+    }
+    p.write("sets.csv", "x,y,z,q,q2\n0,0,0,1,2\n1,1,1,-1,1\n");
+    let words = "--particles sets.csv --backend cpu --budget -o none.csv";
+    let one = p.run(&format!("fmm {words}")).expect(2);
+    let ended = p.run(&format!("fmm {words} --ranks 2")).expect(2);
+    assert!(one.err == ended.err && one.err.contains("one set of charges"), "{ended:?}");
+    if has_mpi {
+        let ended = mpi(&p, 2, "", words);
+        assert!(ended.err.contains("one set of charges") && ended.err.matches("error: ").count() == 1, "{ended:?}");
+    }
+    assert!(!p.path("none.csv").exists());
 }
 
 #[test]
@@ -149,7 +192,7 @@ fn a_run_on_ranks_reports_every_stage_and_the_errors() {
     assert!(["2 ranks (threads), seconds", "imbalance", "sent: "].iter().all(|part| ended.out.contains(part)));
     for (words, part) in [
         ("--ranks 2 --backend board:none", "name 2 boards"),
-        ("--ranks 2 --backend cuda --gpus 2", "leave --gpus out"),
+        ("--ranks 2 --backend cpu --gpus 2", "--gpus shares out native code on GPUs"),
         ("--ranks 2 --backend cuda --translations gpu", "leave --translations gpu out"),
         ("--ranks 2 --hessian", "kernels have no pins for Hessians"),
         ("--ranks 2 --backend cpu --order 90", "the order must be"),
@@ -158,6 +201,25 @@ fn a_run_on_ranks_reports_every_stage_and_the_errors() {
         let ended = p.run(&format!("fmm --n 100 {words} -o none.csv")).expect(2);
         assert!(ended.err.contains(part), "{words}: {}", ended.err);
         assert!(!p.path("none.csv").exists());
+    }
+}
+
+#[test]
+fn nothing_is_written_before_all_ranks_have_what_they_compute_on() {
+    let p = Place::new();
+    let words = "fmm --n 100 --save-particles s.csv --backend board:/dev/none";
+    for more in ["", ",/dev/none2 --ranks 2"] {
+        let ended = p.run(&format!("{words}{more}")).expect(3);
+        assert!(ended.err.contains("/dev/none") && !p.path("s.csv").exists(), "{more}: {}", ended.err);
+    }
+    // An array is refused as on one rank, also where each rank reads its rows.
+    p.write("sets.csv", "x,y,z,q,q2\n0,0,0,1,2\n1,1,1,-1,1\n0,1,0,1,1\n");
+    run(&p, "--particles sets.csv --backend cpu --save-particles sets.npy");
+    let one = p.run("fmm --particles sets.npy --backend cpu").expect(1);
+    assert!(one.err.contains("its shape is [3, 5]"), "{}", one.err);
+    if testkit::require("mpirun") {
+        let ended = mpi(&p, 2, "", "--particles sets.npy --backend cpu");
+        assert!(ended.err.contains(one.err.trim()), "{}", ended.err);
     }
 }
 
@@ -234,6 +296,17 @@ fn ranks_that_fail_end_all_with_one_sentence() {
             1,
             "rank 1 has found another input than rank 0",
         ),
+        (format!("{is_second} cd empty"), "--particles p.npy --budget".into(), 1, "p.npy: cannot be read"),
+        (format!("{is_second} set -- --budget"), "--n 300 \"$@\"".into(), 2, "rank 1 has other options than rank 0"),
+        // Found before anything is asked of MPI.
+        (String::new(), "--n 300 --order many".into(), 2, "invalid value 'many'"),
+        (
+            format!("{is_second} set -- --order many"),
+            "--n 300 \"$@\"".into(),
+            2,
+            "rank 1 has other options than rank 0",
+        ),
+        (String::new(), "--n 300 --gpus 2".into(), 2, "--gpus shares out native code"),
         (String::new(), "--n 300 --hessian --p2p p2p_yukawa".into(), 2, "kernels have no pins for Hessians"),
         (String::new(), "--n 300 --save-particles /dev/full".into(), 1, "/dev/full: cannot be written"),
         // Found when long messages are on their way that nobody takes any more.
@@ -246,14 +319,18 @@ fn ranks_that_fail_end_all_with_one_sentence() {
         assert!(ended.err.contains(sentence), "{}", ended.err);
         assert!(!p.path("none.csv").exists());
     }
-    // A rank that is killed while it computes.
-    let killed = format!(
-        "{is_second} exec timeout -s KILL 0.5 \"$0\" -c 'exec {} fmm --n 100000 --order 12 --backend cpu -o {out}'",
-        env!("CARGO_BIN_EXE_pairforge")
-    );
-    let ended = mpi(&p, 3, &killed, &format!("--n 100000 --order 12 --backend cpu -o {out}"));
-    assert!(ended.code != Some(0), "{ended:?}");
-    assert!(!p.path("none.csv").exists() && !p.names().iter().any(|n| n.starts_with(".pairforge")));
+    // A rank that is killed while it computes, and while it rests.
+    let cache = p.path("cache").display().to_string();
+    for words in [format!("--n 100000 --order 12 --backend cpu --budget -o {out}"), "--tune".into()] {
+        let killed = format!(
+            "export PAIRFORGE_CACHE={cache}\n{is_second} exec timeout -s KILL 0.5 \"$0\" -c 'exec {} fmm {words}'",
+            env!("CARGO_BIN_EXE_pairforge")
+        );
+        let ended = mpi(&p, 3, &killed, &words);
+        assert!(ended.code != Some(0), "{ended:?}");
+        assert!(!p.path("none.csv").exists() && !p.path("cache/costs.json").exists());
+        assert!(!p.names().iter().any(|n| n.starts_with(".pairforge")));
+    }
 }
 
 #[test]

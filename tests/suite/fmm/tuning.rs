@@ -102,7 +102,18 @@ fn measured_costs_choose_the_leaf_size_of_later_runs() {
         assert_eq!(by(ended, "built-in-costs"), built_in);
     }
     assert!(p.run("fmm --tune --leaf 20").expect(2).err.contains("--leaf"));
-    assert!(p.run("fmm --tune --ranks 2").expect(2).err.contains("run it without ranks"));
+    // On ranks the first one measures, for all.
+    let shown = run("--tune --ranks 3");
+    assert!(shown.out.contains("chebyshev: M2L") && shown.out.contains("leaf sizes that follow"), "{}", shown.out);
+    if testkit::require("mpirun") {
+        let to = |cache: &str| format!("export PAIRFORGE_CACHE={cache}-$OMPI_COMM_WORLD_RANK");
+        let ended = super::ranks::mpi(&p, 2, &to(&cache.display().to_string()), "--tune").expect(0);
+        assert_eq!(ended.out.matches("leaf sizes that follow").count(), 1, "{}", ended.out);
+        assert!(p.path("cache-0/costs.json").exists() && !p.path("cache-1/costs.json").exists());
+        // A folder that nobody can write to.
+        let ended = super::ranks::mpi(&p, 2, &to("/dev/null/cache"), "--tune");
+        assert_eq!((ended.code, ended.err.matches("error: ").count()), (Some(3), 1), "{ended:?}");
+    }
 }
 
 #[test]

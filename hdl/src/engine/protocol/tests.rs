@@ -30,7 +30,7 @@ fn config(pipelines: u32, stream_bits: u32) -> Config {
 fn records_read_back() {
     let packing = config(1, 32).layout.i_packing();
     let patterns = [0xab_1234_5678u64, 0x2_0001, 1, 0];
-    let words = packing.pack_all(&patterns);
+    let words = packing.pack_all(2, &patterns);
     assert_eq!(words, [0x1234_5678, 0xab, 0x2_0001, 1, 0, 0]);
     let mut back = Vec::new();
     words.chunks(packing.words()).for_each(|w| packing.unpack(w, &mut back));
@@ -93,7 +93,7 @@ fn results_read_back_with_and_without_padding() {
         let mut words = vec![RESULT << 24 | 2, 77, 0x1001];
         words.resize(c.result_head_words() as usize, 0);
         let records = [0x1_0000_0002, 127, 5, 6];
-        words.extend(c.layout.result_packing().pack_all(&records));
+        words.extend(c.layout.result_packing().pack_all(2, &records));
         let expected =
             Reply::Result { tag: 77, n: 2, flags: vec![Flags::OVERFLOW, Flags::WRAP], records: records.to_vec() };
         assert_eq!(Reply::parse(&words, &c).as_ref(), Ok(&expected));

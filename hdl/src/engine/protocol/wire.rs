@@ -36,12 +36,13 @@ impl Packing {
         out.resize(end, 0);
     }
 
-    /// The words of a table of records, patterns record by record.
-    pub fn pack_all(&self, records: &[u64]) -> Vec<u32> {
-        let mut out = Vec::with_capacity(records.len() / self.elements().max(1) * self.words);
-        for record in records.chunks_exact(self.elements().max(1)) {
-            self.pack(record, &mut out);
-        }
+    /// The words of `n` records, patterns record by record. Records without elements have words too, so that the patterns alone do
+    /// not say how many there are.
+    pub fn pack_all(&self, n: usize, records: &[u64]) -> Vec<u32> {
+        let each = self.elements();
+        assert_eq!(records.len(), n * each, "a record has one pattern for each element");
+        let mut out = Vec::with_capacity(n * self.words);
+        (0..n).for_each(|k| self.pack(&records[k * each..(k + 1) * each], &mut out));
         out
     }
 

@@ -102,7 +102,15 @@ impl Part<'_> {
         let all = self.input.particles.columns();
         let geometry = all.map(|column| &column[self.own.clone()]).into();
         let sets = vec![self.input.particles.q[self.own.clone()].into()];
-        Slice { geometry, sets, hessian: false, options, costs: &self.known.costs, kernel: None }
+        Slice {
+            geometry,
+            sets,
+            hessian: false,
+            options,
+            costs: &self.known.costs,
+            kernel: None,
+            p2p: options.precision,
+        }
     }
 
     /// Pairs that the kernels of all ranks have to stream.
