@@ -48,8 +48,9 @@ struct Problem {
     Status *status;
     Row *rows;                              // of the leaves, and the end of all
     uint32_t *cell;                         // of each particle of the input
+    uint32_t *rank;                         // of those of the share, how many of its cell came before
     uint32_t *shares;                       // the particles of each cell in the first card's share, then those in the next one's
-    uint32_t *counts;                       // the particles of each cell that have no place yet
+    uint32_t *counts;                       // the particles of each cell, without those of other shares that have a place
     uint64_t *sums;                         // particles of 1024 cells, and blocks of P2P above them
     uint64_t *starts;                       // the same, of all cells before
     uint64_t *row_shares;                   // of each row, with several cards: its particles in each one's share

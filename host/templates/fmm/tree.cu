@@ -66,7 +66,7 @@ PF uint32_t cell_of(const Problem &p, const uint64_t i)
     return (z << p.depth | y) << p.depth | x;
 }
 
-// The cell of each particle of the card's share, and how many particles of the share a cell has.
+// The cell of each particle of the card's share, how many of its cell came before, and how many particles of the share a cell has.
 extern "C" __global__ void __launch_bounds__(256) count(const Problem p)
 {
     const uint64_t i = p.share + blockIdx.x * 256u + threadIdx.x;
@@ -74,7 +74,7 @@ extern "C" __global__ void __launch_bounds__(256) count(const Problem p)
         return;
     const uint32_t cell = cell_of(p, i);
     p.cell[i] = cell;
-    atomicAdd(&p.shares[(p.card << 3 * p.depth) + cell], 1u);
+    p.rank[i] = atomicAdd(&p.shares[(p.card << 3 * p.depth) + cell], 1u);
 }
 
 PF uint64_t with_blocks(const uint64_t count) { return count | (count + MOST_TARGETS - 1) / MOST_TARGETS << 32; }
@@ -148,7 +148,8 @@ extern "C" __global__ void __launch_bounds__(1024) scan_add(const Problem p)
     atomicAdd((unsigned long long *)&row->pairs, near * own);
 }
 
-// Gives each particle of the leaves around a place in its cell: in any order, which `settle` mends.
+// Gives each particle of the leaves around a place in its cell, those of other shares before the own ones: in any order, which
+// `settle` mends.
 extern "C" __global__ void __launch_bounds__(256) scatter(const Problem p)
 {
     const uint64_t i = blockIdx.x * 256u + threadIdx.x;
@@ -158,9 +159,13 @@ extern "C" __global__ void __launch_bounds__(256) scatter(const Problem p)
     const uint32_t cell = is_counted ? p.cell[i] : cell_of(p, i);
     if (cell < p.around.first || cell >= p.around.end)
         return;
-    if (!is_counted)
+    const uint32_t own = p.shares[(p.card << 3 * p.depth) + cell];
+    if (is_counted) {
+        p.unsettled[start_of(p, cell + 1) - own + p.rank[i]] = i;
+    } else {
         p.cell[i] = cell;
-    p.unsettled[start_of(p, cell) + atomicSub(&p.counts[cell], 1u) - 1] = i;
+        p.unsettled[start_of(p, cell) + atomicSub(&p.counts[cell], 1u) - own - 1] = i;
+    }
 }
 
 // Puts the particles of each cell into the order of the input.

@@ -75,6 +75,7 @@ pub struct Problem {
     pub status: u64,
     pub rows: u64,
     pub cell: u64,
+    pub rank: u64,
     pub shares: u64,
     pub counts: u64,
     pub sums: u64,
@@ -138,8 +139,9 @@ pub struct Particles<T: Plain, C: Card> {
     pub n: usize,
     pub input: [C::Memory<f64>; 4],
     pub bounds: C::Memory<Bounds>,
-    /// The cell of each.
+    /// The cell of each, and how many of its cell came before.
     pub cell: C::Memory<u32>,
+    pub rank: C::Memory<u32>,
     /// The order before it is settled, and afterwards the numbers of results for other cards.
     pub unsettled: C::Memory<u32>,
     pub order: C::Memory<u32>,
@@ -206,7 +208,7 @@ impl<T: Number, C: Card> Tables<T, C> {
 
 impl<T: Number, C: Card> Particles<T, C> {
     /// Of each particle on the card.
-    pub const BYTES: u64 = 4 * 8 + 4 * 4 + 12 * size_of::<T>() as u64;
+    pub const BYTES: u64 = 4 * 8 + 5 * 4 + 12 * size_of::<T>() as u64;
 
     pub fn new(card: &C, n: usize) -> Result<Particles<T, C>, CudaError> {
         let (column, index) = (|| card.room::<f64>(n), || card.room::<u32>(n));
@@ -215,6 +217,7 @@ impl<T: Number, C: Card> Particles<T, C> {
             input: [column()?, column()?, column()?, column()?],
             bounds: card.room(1 + BOUNDS_BLOCKS as usize)?,
             cell: index()?,
+            rank: index()?,
             unsettled: index()?,
             order: index()?,
             again: index()?,

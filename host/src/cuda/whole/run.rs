@@ -362,6 +362,7 @@ impl<T: Number, C: Card> Loaded<T, C> {
             input: particles.input.each_ref().map(|x| card.place(x)),
             bounds: card.place(&particles.bounds),
             cell: card.place(&particles.cell),
+            rank: card.place(&particles.rank),
             unsettled: card.place(&particles.unsettled),
             order: card.place(&particles.order),
             again: card.place(&particles.again),
