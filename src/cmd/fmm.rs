@@ -116,7 +116,7 @@ pub struct Args {
     /// Leave out the far field, for kernels that are not 1/r far away
     #[arg(long, conflicts_with = "m2l")]
     near_only: bool,
-    /// Compare K random targets with direct summation in f64, or with Ewald sums if --periodic is given
+    /// Compare K random targets with direct summation in f64, or with sums over all images if --periodic is given
     #[arg(long, value_name = "K", value_parser = samples)]
     check: Option<usize>,
     /// Split the error at the targets of --check (1000 without it) into truncation and the formats of P2P and M2L
