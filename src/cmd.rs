@@ -21,6 +21,7 @@ mod run;
 mod synth;
 
 use crate::failure::Failure;
+pub use fmm::{Telling, telling};
 
 /// A subcommand with its arguments.
 #[derive(clap::Subcommand)]

@@ -14,6 +14,7 @@ mod source;
 mod tables;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
+use cmd::Telling;
 use failure::Failure;
 use std::process::ExitCode;
 
@@ -39,6 +40,13 @@ fn main() -> ExitCode {
             // Help and version are no mistakes: clap sends them to stdout and gives 0.
             let code = if e.use_stderr() { 2 } else { 0 };
             let text = e.render().to_string();
+            if e.use_stderr() {
+                match cmd::telling() {
+                    Telling::Own => {}
+                    Telling::Other => return ExitCode::SUCCESS,
+                    Telling::Instead(failure) => return report(failure),
+                }
+            }
             match failure::safe(&text) {
                 // With the colours of a terminal.
                 safe if safe == text => drop(e.print()),

@@ -25,6 +25,7 @@ use crate::data::particles::Field;
 use crate::data::problem::{Geometry, Sources};
 use crate::direct::p2p::suit_f32;
 use crate::expansion::basis::Basis;
+use crate::expansion::chebyshev::images::Lattice;
 use crate::expansion::chebyshev::{Function, suits_f32};
 use crate::expansion::{self, Expansion, Far, lattice};
 use crate::tree::Tree;
@@ -32,6 +33,7 @@ use crate::tree::boxmap::BoxMap;
 use crate::tree::charges::Charges;
 use crate::tree::lists::{self, ListOptions, Lists};
 use executor::{Executor, Progress, Stage, State, Whole, Work};
+use offload::KernelBox;
 use pg2::graph::Graph;
 use stages::Stages;
 use stats::{Pairs, Seconds, Stats};
@@ -53,7 +55,7 @@ pub struct Plan {
     /// What a black-box expansion expands.
     kernel: Option<Arc<dyn Function>>,
     operators: (Lazy<f32>, Lazy<f64>),
-    /// What the operator of far images is made of, see [`lattice::sums`].
+    /// What the operator of far images is made of: its sums, see [`lattice::sums`], or for a kernel the matrix itself.
     lattice: OnceLock<Vec<f64>>,
     seconds: f64,
     /// Another one for each plan of this process, and after each change of its lists.
@@ -292,7 +294,8 @@ impl Plan {
         if self.options.near_only {
             return State::near(self, charges);
         }
-        let kernel_suits = || self.kernel.as_ref().is_none_or(|k| suits_f32(&**k, levels));
+        let lattice = far_images(&self.options);
+        let kernel_suits = || self.kernel.as_ref().is_none_or(|k| suits_f32(&**k, levels, lattice));
         let is_f32 = self.options.precision == Precision::F32 && suit_f32(charges) && kernel_suits();
         State::new(self, charges, is_f32 && is_native)
     }
@@ -301,10 +304,14 @@ impl Plan {
         Far { tree: &self.tree, lists: &self.lists, near2: self.near2 }
     }
 
-    /// The sums over far images up to twice the order, with periodic boundaries.
+    /// The sums over far images up to twice the order, or for a kernel the matrix of its order, with periodic boundaries.
     fn lattice(&self) -> Option<&[f64]> {
-        let periodic = self.options.periodic.as_ref()?;
-        let sums = || lattice::sums(2 * self.options.order, periodic.axes, self.near2);
+        let images = far_images(&self.options)?;
+        let order = self.options.order;
+        let sums = || match &self.kernel {
+            Some(kernel) => images.matrix(&**kernel, order),
+            None => lattice::sums(2 * order, images.axes, self.near2),
+        };
         Some(self.lattice.get_or_init(sums))
     }
 
@@ -336,8 +343,14 @@ pub(crate) fn expanded(
         let text = "the expansion in Chebyshev polynomials is for a P2P kernel; name one, or take another expansion";
         return Err(FmmError::Option(text.into()));
     };
-    let setting = function::Setting { eps: map.length(options.eps), edge: map.edge(), given: &options.params };
-    Ok(Some(function::function(p2p, &setting, lists::near2(options.theta), levels)?))
+    let (eps, edge) = (map.length(options.eps), map.edge());
+    let setting = function::Setting { eps, edge, given: &options.params, window: KernelBox::of(options) };
+    Ok(Some(function::function(p2p, &setting, &function::Cells::of(options, levels))?))
+}
+
+/// The images that M2L leaves to an operator of their own, with periodic boundaries.
+pub(crate) fn far_images(options: &FmmOptions) -> Option<Lattice> {
+    Some(Lattice { axes: options.periodic?.axes, near2: lists::near2(options.theta) })
 }
 
 fn next_id() -> u64 {

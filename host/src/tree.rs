@@ -8,8 +8,8 @@ pub(crate) mod octants;
 mod sort;
 pub mod sorted;
 
-pub(crate) use sort::sort_spread;
 pub use sort::{by_key, contracted, dilated, keys, morton, runs, sorted as sorted_keys};
+pub(crate) use sort::{keys_of_some, sort_spread};
 
 use crate::data::particles::Columns;
 use crate::data::periodic::Periodic;

@@ -33,6 +33,9 @@ pub struct Args {
     /// GPUs of this host on which the benchmark `card` runs: one, and twice as many up to so many
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     gpus: u32,
+    /// In the benchmark `card`, one GPU does the work of all: how much more that is than the work of one
+    #[arg(long)]
+    in_place: bool,
     /// Particles of the benchmark `card`, made on each GPU, in place of its usual problems; up to 2^31. Particles of a rank of `mpi`
     /// [default: 16384], and of each of the most ranks of `ranks` [default: 256]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 31))]

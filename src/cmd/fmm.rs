@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use clap::ValueEnum;
 use engine::EngineArgs;
-use host::backends::{self, BACKENDS, Needs};
+use host::backends::{self, BACKENDS, Entry, Needs};
 use host::data::problem::Geometry;
 use host::data::random::{Charge, Distribution};
 use host::expansion::basis::Basis;
@@ -27,7 +27,8 @@ use host::fmm::offload::Pipelines;
 use host::fmm::{self, FmmError, Precision, tune};
 use host::tree::boxmap::BoxMap;
 use kernels::Kernels;
-use ranks::Runner;
+use pg2::graph::Graph;
+pub use ranks::{Telling, telling};
 use std::path::PathBuf;
 use task::Task;
 
@@ -115,7 +116,7 @@ pub struct Args {
     /// Leave out the far field, for kernels that are not 1/r far away
     #[arg(long, conflicts_with = "m2l")]
     near_only: bool,
-    /// Compare K random targets with direct summation in f64, or with Ewald sums if --periodic is given
+    /// Compare K random targets with direct summation in f64, or with sums over all images if --periodic is given
     #[arg(long, value_name = "K", value_parser = samples)]
     check: Option<usize>,
     /// Split the error at the targets of --check (1000 without it) into truncation and the formats of P2P and M2L
@@ -195,35 +196,50 @@ pub(super) fn param(text: &str) -> Result<(String, f64), String> {
     }
 }
 
-/// Particles, plan, run, check, and what was asked for on paper.
-pub fn run(args: Args) -> Result<(), Failure> {
-    let (entry, place) = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
-    if args.predict.predict.is_none() {
-        args.engine.fold.check(entry)?;
-    }
-    let on_gpu = kernels::on_gpu(entry, &args)?;
-    if args.gpus.is_some_and(|count| count > 1) && on_gpu.is_none() {
-        return Err(Failure::Usage("--gpus shares out native code on GPUs; take it with --backend cuda".into()));
-    }
-    // A kernel that is named is run, on the CPU by its real-number meaning.
-    let is_plain = args.p2p.is_none() && args.m2l.is_none();
-    let native = on_gpu.is_some() || entry.native && entry.needs != Needs::Gpu && is_plain;
-    let mut options = options(&args, native);
-    let whole = card::asked(&args, on_gpu.is_some())?;
-    if whole && args.expansion.is_none() {
-        options.basis = Basis::Solid;
-    }
-    if let Some(world) = ranks::asked(&args) {
-        if args.expansion.is_none() {
-            // Ranks leave the translations to their CPUs.
-            options.basis = self::options(&args, native).basis;
+/// Who runs the stages, and with which options.
+struct Chosen<'a> {
+    entry: &'static Entry,
+    place: &'a str,
+    /// Whether native code runs everything, and the kernel of P2P where it does so on a GPU.
+    native: bool,
+    on_gpu: Option<Graph>,
+    /// Whether the GPU is to run all stages.
+    whole: bool,
+    options: fmm::FmmOptions,
+}
+
+impl Chosen<'_> {
+    fn new(args: &Args) -> Result<Chosen<'_>, Failure> {
+        let (entry, place) = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
+        if args.predict.predict.is_none() {
+            args.engine.fold.check(entry)?;
+        }
+        let on_gpu = kernels::on_gpu(entry, args)?;
+        if args.gpus.is_some_and(|count| count > 1) && on_gpu.is_none() {
+            return Err(Failure::Usage("--gpus shares out native code on GPUs; take it with --backend cuda".into()));
+        }
+        // A kernel that is named is run, on the CPU by its real-number meaning.
+        let is_plain = args.p2p.is_none() && args.m2l.is_none();
+        let native = on_gpu.is_some() || entry.native && entry.needs != Needs::Gpu && is_plain;
+        let mut options = options(args, native);
+        // Ranks leave the translations to their CPUs.
+        let whole = card::asked(args, on_gpu.is_some())? && ranks::asked(args).is_none();
+        if whole && args.expansion.is_none() {
+            options.basis = Basis::Solid;
         }
         start_threads(args.threads)?;
-        return ranks::run(&args, options, world, Runner { entry, place, native, on_gpu });
+        Ok(Chosen { entry, place, native, on_gpu, whole, options })
     }
+}
+
+/// Particles, plan, run, check, and what was asked for on paper.
+pub fn run(args: Args) -> Result<(), Failure> {
+    if let Some(world) = ranks::asked(&args) {
+        return ranks::run(&args, world);
+    }
+    let Chosen { entry, place, native, on_gpu, whole, mut options } = Chosen::new(&args)?;
     check(&args, &options, native)?;
     files::check_outputs(&args)?;
-    start_threads(args.threads)?;
     if let Some(board) = &args.predict.predict {
         return predict::run(&args, board);
     }

@@ -238,7 +238,7 @@ fn bytes<T: Number>(tree: &Tree, blocks: usize, stretches: usize) -> u64 {
 /// Says before anything is sent whether the P2P of all leaves fits on a card.
 pub fn check_room<T: Number>(device: &Device, tree: &Tree, lists: &Lists) -> Result<(), CudaError> {
     let of_leaf = |leaf: &u32| stretches(&lists.direct(*leaf as usize)).count();
-    let stretches: usize = tree.leaves.iter().map(of_leaf).sum();
+    let stretches: usize = tree.leaves.par_iter().map(of_leaf).sum();
     device.check_room(bytes::<T>(tree, tree.leaves.len(), stretches), "P2P")
 }
 

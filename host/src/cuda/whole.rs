@@ -77,7 +77,7 @@ pub enum Outcome {
 }
 
 /// All kernels.
-const KERNELS: [&str; 18] = [
+const KERNELS: [&str; 19] = [
     "bounds",
     "all_bounds",
     "count",
@@ -93,7 +93,8 @@ const KERNELS: [&str; 18] = [
     "p2p",
     "again",
     "l2p",
-    "merge",
+    "collect",
+    "spread",
     "make",
     "direct",
 ];
@@ -145,7 +146,7 @@ impl<T: Number, C: Card> Whole<T, C> {
     /// The particles of the input that each card is sent by the host, and whose results it gives back.
     fn shares(&self) -> Vec<Range<usize>> {
         let (n, cards) = (self.n(), self.loaded.len());
-        (0..cards).map(|k| n * k / cards..n * (k + 1) / cards).collect()
+        (0..cards).map(|k| share_of(n, cards, k)).map(|[first, end]| first..end).collect()
     }
 
     /// Sends coordinates as the user gives them: of particles that are sources and targets, or of `sources` that are sources and
@@ -157,7 +158,7 @@ impl<T: Number, C: Card> Whole<T, C> {
 
     /// Room for `n` particles, of which the first `sources` are sources. As many as before keep what they have.
     fn make_room(&mut self, cards: &[C], n: usize, sources: usize) -> Result<(), CudaError> {
-        for (card, loaded) in cards.iter().zip(&mut self.loaded) {
+        for (k, (card, loaded)) in cards.iter().zip(&mut self.loaded).enumerate() {
             if n != loaded.particles.n {
                 // The old ones go first.
                 loaded.cells = None;
@@ -167,6 +168,9 @@ impl<T: Number, C: Card> Whole<T, C> {
                 loaded.places = loaded.problem(card);
             }
             loaded.places.sources = sources as u64;
+            loaded.places.card = k as u64;
+            loaded.places.cards = cards.len() as u64;
+            loaded.places.share = share_of(n, cards.len(), k).map(|place| place as u64);
             loaded.places.first_target = if sources < n { sources as u64 } else { 0 };
         }
         Ok(())
@@ -214,6 +218,11 @@ impl<T: Number, C: Card> Whole<T, C> {
         columns.iter_mut().for_each(|column| unsafe { column.set_len(n) });
         Ok(columns)
     }
+}
+
+/// The first particle of a card's share of the input, and the first of the next one's: the rule of the kernels.
+fn share_of(n: usize, cards: usize, card: usize) -> [usize; 2] {
+    [n * card / cards, n * (card + 1) / cards]
 }
 
 /// Particles whose results a thread brings to columns at a time.

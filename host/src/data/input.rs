@@ -90,7 +90,7 @@ impl Input {
     /// Reads an array with the columns x, y, z, q, or these and px, py, pz.
     pub fn from_npy(bytes: &[u8]) -> Result<Input, ParticleError> {
         let wide = ["x", "y", "z", "q", "px", "py", "pz"];
-        let columns = npy::read_columns(bytes, &[&wide[..4], &wide])?;
+        let columns = npy::read_columns(bytes, &NPY_WIDTHS.map(|width| &wide[..width]))?;
         if columns.len() > 4 {
             return Input::from_columns(wide.map(String::from).into_iter().zip(columns).collect());
         }
@@ -172,6 +172,10 @@ pub fn targets_from_csv(text: &str) -> Result<[Vec<f64>; 3], ParticleError> {
         _ => Err(ParticleError::File("the header of a file of targets must be `x,y,z`".into())),
     }
 }
+
+/// The columns of an array of sources, and of one of targets.
+pub const NPY_WIDTHS: [usize; 2] = [4, 7];
+pub const NPY_WIDTH_OF_TARGETS: usize = 3;
 
 /// Reads targets: an array with the columns x, y and z.
 pub fn targets_from_npy(bytes: &[u8]) -> Result<[Vec<f64>; 3], ParticleError> {

@@ -109,8 +109,8 @@ pub struct Rows {
 /// Bytes at the beginning of a file that hold the header of any array that can be read.
 pub const HEAD: usize = 4096;
 
-/// The rows of a file, by its beginning and its length; `None` for what [`read_columns`] refuses.
-pub fn rows(head: &[u8], length: u64) -> Option<Rows> {
+/// The rows of a file, by its beginning and its length; `None` for what [`read_columns`] refuses as a whole with columns of these numbers.
+pub fn rows(head: &[u8], length: u64, widths: &[usize]) -> Option<Rows> {
     let (header, data) = split(head).ok()?;
     let format = quoted(header, "descr")?.to_string();
     let size = if format == "<f4" { 4 } else { 8 };
@@ -118,7 +118,13 @@ pub fn rows(head: &[u8], length: u64) -> Option<Rows> {
     let start = head.len() - data.len();
     let is_whole = count.checked_mul(width * size)? as u64 == length.checked_sub(start as u64)?;
     let is_plain = ["<f4", "<f8"].contains(&&format[..]) && after(header, "fortran_order")?.starts_with("False");
-    (is_whole && is_plain).then_some(Rows { count, start, bytes: width * size, width, format })
+    (is_whole && is_plain && widths.contains(&width)).then_some(Rows {
+        count,
+        start,
+        bytes: width * size,
+        width,
+        format,
+    })
 }
 
 impl Rows {
@@ -178,14 +184,15 @@ mod tests {
     fn rows_are_read_apart() {
         let p = generate(17, Distribution::Uniform, Charge::Random, 3);
         let bytes = write_particles(&p);
-        let rows = rows(&bytes[..bytes.len().min(HEAD)], bytes.len() as u64).unwrap();
+        let rows = rows(&bytes[..bytes.len().min(HEAD)], bytes.len() as u64, &[3, 4]).unwrap();
         let range = |first: usize, end: usize| &bytes[rows.start + first * rows.bytes..rows.start + end * rows.bytes];
         let some = read_particles(&rows.file(range(5, 9))).unwrap();
         assert_eq!((rows.count, &some.x[..], &some.q[..]), (17, &p.x[5..9], &p.q[5..9]));
         assert!(read_particles(&rows.file(range(3, 3))).unwrap().is_empty());
         // A file that is cut is refused as a whole.
-        assert_eq!(super::rows(&bytes, bytes.len() as u64 - 8), None);
-        assert_eq!(super::rows(b"x,y,z,q", 7), None);
+        assert_eq!(super::rows(&bytes, bytes.len() as u64, &[3, 7]), None);
+        assert_eq!(super::rows(&bytes, bytes.len() as u64 - 8, &[3, 4]), None);
+        assert_eq!(super::rows(b"x,y,z,q", 7, &[3, 4]), None);
     }
 
     #[test]

@@ -14,6 +14,7 @@
 
 mod coefficients;
 mod compress;
+pub mod images;
 mod operators;
 mod points;
 mod polynomials;
@@ -24,6 +25,7 @@ use crate::expansion::basis::{Index, indices_of, terms};
 use crate::expansion::shift::Shifts;
 use crate::tree::lists::reach;
 use coefficients::Series;
+use images::Lattice;
 use points::Nested;
 use polynomials::Nodes;
 use std::collections::HashMap;
@@ -139,8 +141,14 @@ pub fn table_bytes(order: usize, near2: u64) -> f64 {
 }
 
 /// Whether f32 holds what a kernel gives between far cells on all levels of a tree, and what follows from it.
-pub fn suits_f32(kernel: &dyn Function, levels: usize) -> bool {
-    (COARSEST..levels as u32).all(|level| {
+pub fn suits_f32(kernel: &dyn Function, levels: usize, lattice: Option<Lattice>) -> bool {
+    // What so many images give together may cancel.
+    if lattice.is_some_and(|lattice| lattice.extent(kernel).is_none_or(|extent| extent.weight > MOST_F32)) {
+        return false;
+    }
+    // Far images act in f64.
+    let coarsest = if lattice.is_some() { COARSEST - 1 } else { COARSEST };
+    (coarsest..levels as u32).all(|level| {
         let edge = 2f64.powi(-(level as i32));
         let places = [[2.0, 0.5, 0.25], [-0.5, 2.0, 0.5], [0.25, -0.5, -2.0]].map(|d| d.map(|x| x * edge));
         let mut out = [[0.0; 4]; 3];
@@ -153,10 +161,21 @@ pub fn suits_f32(kernel: &dyn Function, levels: usize) -> bool {
 /// Sums over many charges and products with factors of both signs stay in the range of f32.
 const RANGE_F32: std::ops::Range<f64> = 1e-20..1e20;
 
-/// How far the expansion of an order is from the kernel between two cells of `level` at the nearest offset: the largest
-/// difference of potentials among some points in both, relative to the largest potential.
-pub fn misfit(order: usize, near2: u64, kernel: &Arc<dyn Function>, level: u32) -> f64 {
-    operators::misfit(&Chebyshev::<f64>::new(order, near2, kernel.clone()), level)
+/// The greatest weight of far images for f32.
+const MOST_F32: f64 = 100.0;
+
+/// How far an expansion is from its kernel between two cells at the nearest offset.
+#[derive(Clone, Copy, Debug)]
+pub struct Misfit {
+    /// The largest difference of potentials among some points in both.
+    pub off: f64,
+    /// The largest potential.
+    pub largest: f64,
+}
+
+/// How far the expansion of an order is from the kernel between two cells of an edge, in boxes.
+pub fn misfit(order: usize, near2: u64, kernel: &Arc<dyn Function>, edge: f64) -> Misfit {
+    operators::misfit(&Chebyshev::<f64>::new(order, near2, kernel.clone()), edge)
 }
 
 #[cfg(test)]
@@ -185,7 +204,7 @@ mod tests {
 
     #[test]
     fn kernels_beyond_the_range_of_f32_are_known() {
-        let suits = |n, factor, levels| suits_f32(&Power { n, k: 0.0, factor }, levels);
+        let suits = |n, factor, levels| suits_f32(&Power { n, k: 0.0, factor }, levels, None);
         assert!(suits(1, 1.0, 20) && suits(12, 1.0, 5) && suits(6, 1e-9, 3));
         assert!(!suits(12, 1.0, 20) && !suits(1, 1e-30, 3) && !suits(1, 1e30, 3));
     }

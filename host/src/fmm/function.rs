@@ -1,8 +1,12 @@
 //! A P2P kernel as the function that a black-box expansion expands: what it means between two places, and whether an expansion
 //! can hold that (RULES H15).
 
-use crate::expansion::chebyshev::{Function, Symmetry, misfit};
+use crate::expansion::chebyshev::images::Lattice;
+use crate::expansion::chebyshev::{Function, Misfit, Symmetry, misfit};
 use crate::fmm::bind::{BindError, Feed, Feeds, P2p};
+use crate::fmm::offload::{KernelBox, Meaning, Partner};
+use crate::fmm::{FmmOptions, far_images};
+use crate::tree::lists;
 use hdl::Rounding;
 use hdl::op::meaning::Real;
 use pg2::graph::Graph;
@@ -14,14 +18,27 @@ use std::sync::Arc;
 /// relatively: fitted functions are no better.
 const TOLERANCE: f64 = 1e-3;
 
-/// By how much the error of an expansion must fall from order 3 to order 6. That of a smooth function falls by more than half an
-/// order of magnitude, that of a function with a jump or a bend by less than 2.
+/// By how much the error of an expansion must fall from order 3 to order 6, or from there to order 9 for a function that changes much
+/// within a cell. That of a smooth function falls by more than half an order of magnitude, that of a function with a jump or a bend by
+/// less than 2.
 const LEAST_GAIN: f64 = 2.5;
+
+/// The part of a kernel's values at a quarter of a period that does not matter in what images give.
+const NOTHING: f64 = 1e-9;
+
+/// The greatest weight of far images: sums over so many that cancel lose as much of f64.
+const MOST_WEIGHT: f64 = 1e8;
+
+/// Up to so many levels of super-cells a kernel is looked at.
+const MOST_LEVELS: usize = 12;
 
 /// A P2P kernel in boxes.
 struct OfKernel {
     graph: Graph,
     p2p: P2p,
+    window: KernelBox,
+    /// With periodic boundaries: images lie farther apart than coordinates reach.
+    meaning: Option<Meaning>,
     params: Vec<u64>,
     slope: f64,
     symmetry: Symmetry,
@@ -36,43 +53,95 @@ pub struct Setting<'a> {
     pub edge: f64,
     /// The values of parameters of its own.
     pub given: &'a [(String, f64)],
+    /// The box of the kernel's coordinates.
+    pub window: KernelBox,
 }
 
-/// Takes a P2P kernel as a function of differences. `levels` are those of the tree.
-pub fn function(graph: &Graph, setting: &Setting, near2: u64, levels: usize) -> Result<Arc<dyn Function>, BindError> {
+/// The cells between which an expansion goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Cells {
+    pub near2: u64,
+    /// The levels of the tree.
+    pub levels: usize,
+    /// The images that are not near the root, with periodic boundaries.
+    pub images: Option<Lattice>,
+}
+
+impl Cells {
+    pub fn of(options: &FmmOptions, levels: usize) -> Cells {
+        Cells { near2: lists::near2(options.theta), levels, images: far_images(options) }
+    }
+}
+
+/// Takes a P2P kernel as a function of differences.
+pub fn function(graph: &Graph, setting: &Setting, cells: &Cells) -> Result<Arc<dyn Function>, BindError> {
     let p2p = P2p::bind(graph, true, setting.given)?;
+    let window = setting.window;
     let params = patterns(&p2p.params, |feed| match feed {
         Feed::Given(value) => value,
-        Feed::Box => setting.edge,
-        _ => (setting.eps * p2p.length).powi(2),
+        Feed::Box => window.edge(setting.edge),
+        _ => (window.length(setting.eps) * p2p.length).powi(2),
     })
     .collect();
+    let meaning = cells.images.map(|_| of_differences(graph, &p2p)).transpose()?;
     let (symmetry, halving) = (Symmetry::None, None);
-    let mut function = OfKernel { graph: graph.clone(), p2p, params, slope: 1.0, symmetry, halving };
+    let mut function = OfKernel { graph: graph.clone(), p2p, window, meaning, params, slope: 1.0, symmetry, halving };
     function.check_invariance()?;
     function.slope = function.slope_of_gradient(setting.edge)?;
     function.symmetry = function.found_symmetry();
     function.halving = function.found_halving();
+    let supercells = cells.images.map(|lattice| function.summed(&lattice)).transpose()?;
     let name = graph.name.clone();
     let kernel: Arc<dyn Function> = Arc::new(function);
-    let rough = (2..levels.max(3) as u32).into_par_iter().find_first(|level| {
-        let (coarse, fine) = (misfit(3, near2, &kernel, *level), misfit(6, near2, &kernel, *level));
-        coarse > 1e-12 && fine * LEAST_GAIN > coarse
-    });
-    match rough {
+    match rough(&kernel, cells, supercells) {
         None => Ok(kernel),
-        Some(level) => Err(BindError(format!(
+        Some(edge) => Err(BindError(format!(
             "{name} is not 1/r, nor smooth at distances of about {:.3e} boxes: an expansion does not come closer to it with its order; \
              leave the far field out with --near-only, or take cut-offs and branches out of the kernel",
-            2.0 * 2f64.powi(-(level as i32))
+            2.0 * edge
         ))),
     }
 }
 
+/// The edge of the largest cells between which a kernel is not smooth.
+fn rough(kernel: &Arc<dyn Function>, cells: &Cells, supercells: Option<usize>) -> Option<f64> {
+    let of = |order: usize, edge: f64| misfit(order, cells.near2, kernel, edge);
+    let falls = |from: Misfit, to: Misfit| from.off <= 1e-12 * from.largest || to.off * LEAST_GAIN <= from.off;
+    let below = (2..cells.levels.max(3) as u32).into_par_iter().map(|level| 2f64.powi(-(level as i32)));
+    let found = below.find_first(|edge| {
+        let (coarse, fine) = (of(3, *edge), of(6, *edge));
+        !falls(coarse, fine) && !falls(fine, of(9, *edge))
+    });
+    found.or_else(|| {
+        // Images may be so far that what they give is nothing.
+        let nothing = NOTHING * of(3, 0.25).largest;
+        let supercells = (0..supercells?.min(MOST_LEVELS)).rev().map(|k| 3f64.powi(k as i32));
+        let above: Vec<f64> = supercells.chain([0.5]).collect();
+        above.into_par_iter().find_first(|edge| {
+            let fine = of(6, *edge);
+            fine.off > nothing && !falls(fine, of(9, *edge))
+        })
+    })
+}
+
 /// Whether a kernel that is not 1/r has an expansion, as far as that can be known without particles.
-pub fn check(graph: &Graph, given: &[(String, f64)], near2: u64) -> Result<(), BindError> {
-    // Softening length and box are those of particles.
-    function(graph, &Setting { eps: 0.0, edge: 1.0, given }, near2, 3).map(|_| ())
+pub fn check(graph: &Graph, options: &FmmOptions) -> Result<(), BindError> {
+    // Without a period, softening length and box are those of particles.
+    let (eps, edge) = options.periodic.as_ref().map_or((0.0, 1.0), |p| (options.eps / p.length, p.length));
+    let setting = Setting { eps, edge, given: &options.params, window: KernelBox::of(options) };
+    function(graph, &setting, &Cells::of(options, 3)).map(|_| ())
+}
+
+/// A kernel by the differences of coordinates, which are as long as they are.
+fn of_differences(graph: &Graph, p2p: &P2p) -> Result<Meaning, BindError> {
+    Meaning::new(graph, p2p).ok_or_else(|| {
+        BindError(format!(
+            "{} does not take coordinates as differences xj - xi that are cast to floats or compared with 0, and nothing else, so that \
+             what it gives from images beyond the range of its coordinates is not known; write it so, or take near images alone with \
+             --near-only",
+            graph.name
+        ))
+    })
 }
 
 /// The patterns of a record that the real meaning takes.
@@ -98,7 +167,7 @@ impl OfKernel {
                 _ => 1.0,
             }
         };
-        let scaled = |x: &[f64; 3]| x.map(|x| x * self.p2p.length);
+        let scaled = |x: &[f64; 3]| x.map(|x| self.window.length(x) * self.p2p.length);
         let i: Vec<u64> = patterns(&self.p2p.i, place(scaled(&target))).collect();
         let j: Vec<u64> = sources.iter().flat_map(|x| patterns(&self.p2p.j, place(scaled(x)))).collect();
         let kernel = RealKernel::new(&self.graph);
@@ -107,12 +176,39 @@ impl OfKernel {
         let sources = RealSources::new(self.p2p.j.len(), &j);
         let pairs = Pairs { i: &i, params: &self.params, sources: &sources };
         kernel.terms(&mut kernel.scratch(), &pairs, &mut terms);
-        let units = self.p2p.units;
-        for (out, terms) in out.iter_mut().zip(terms.chunks_exact(outputs)) {
-            out[0] = terms[self.p2p.potential] / units.potential;
-            let gradient = self.p2p.gradient.map(|g| g.map(|k| terms[k] / units.gradient));
-            out[1..].copy_from_slice(&gradient.unwrap_or_default());
+        self.boxed(&terms, out);
+    }
+
+    /// Potential and gradient in boxes from the terms of all outputs for some sources.
+    fn boxed(&self, terms: &[f64], out: &mut [[f64; 4]]) {
+        for (out, terms) in out.iter_mut().zip(terms.chunks_exact(self.graph.outputs.len())) {
+            *out = std::array::from_fn(|a| self.window.boxed(a, self.p2p.boxed(a, |element| terms[element])));
         }
+    }
+
+    /// The levels of super-cells that the sum over all images takes, if there is one.
+    fn summed(&self, lattice: &Lattice) -> Result<usize, BindError> {
+        let name = &self.graph.name;
+        let axes: Vec<&str> = (0..3).filter(|a| lattice.axes[*a]).map(|a| ["x", "y", "z"][a]).collect();
+        let (count, axes) = (axes.len(), axes.join(", "));
+        let remedy = match self.p2p.coulomb {
+            true => "1/r has Ewald's sum: take --expansion solid or cartesian",
+            false => "screen the kernel, or take near images alone with --near-only",
+        };
+        let Some(extent) = lattice.extent(self) else {
+            return Err(BindError(format!(
+                "the sum of {name} over all images along {axes} does not converge absolutely, or hardly: a kernel must fall faster than \
+                 1/r^{count} there, at least as 1/r^{count}.5; {remedy}"
+            )));
+        };
+        if extent.weight > MOST_WEIGHT {
+            return Err(BindError(format!(
+                "{name} falls so slowly beside the period that all its images along {axes} give {:.1e} times what the nearest do, and \
+                 too little of f64 is left where charges cancel; {remedy}",
+                extent.weight
+            )));
+        }
+        Ok(extent.levels)
     }
 
     /// Whether a difference gives the same wherever it stands.
@@ -222,6 +318,13 @@ impl OfKernel {
 
 impl Function for OfKernel {
     fn values(&self, d: &[[f64; 3]], out: &mut [[f64; 4]]) {
+        if let Some(meaning) = &self.meaning {
+            let partner = |d: &[f64; 3]| Partner { d: d.map(|x| -self.window.length(x)), charge: 1.0 };
+            let partners: Vec<Partner> = d.iter().map(partner).collect();
+            let kernel = meaning.kernel();
+            let terms = meaning.terms(&kernel, &mut kernel.scratch(), &self.params, &partners);
+            return self.boxed(&terms, out);
+        }
         // Differences reach from -1 to 1, as coordinates do.
         let sources: Vec<[f64; 3]> = d.iter().map(|d| d.map(|x| -x)).collect();
         self.at([0.0; 3], &sources, out);

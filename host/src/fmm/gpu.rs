@@ -124,22 +124,34 @@ impl Gpu {
         Gpu::open_shared(name, kernel, &Share { turn: 0, of: 1, cards: Some(cards) })
     }
 
+    /// Opens the first card so many times: it does the work of as many cards, one behind the other or side by side.
+    pub fn open_in_place_of(name: &'static str, kernel: &Graph, cards: usize) -> Result<Gpu, FmmError> {
+        Gpu::open_these(name, kernel, |_| Ok(vec![0; cards]))
+    }
+
     /// Opens the cards of one of several processes or threads, which share out those of their machine.
     pub fn open_shared(name: &'static str, kernel: &Graph, share: &Share) -> Result<Gpu, FmmError> {
+        Gpu::open_these(name, kernel, |there| match share.cards.filter(|asked| *asked > there) {
+            Some(asked) => Err(format!("{asked} GPUs are asked for and {there} found; take as many with --gpus")),
+            None => Ok(share.cards(there)),
+        })
+    }
+
+    /// Opens the cards that `choose` names, given how many there are.
+    fn open_these(
+        name: &'static str,
+        kernel: &Graph,
+        choose: impl FnOnce(usize) -> Result<Vec<usize>, String>,
+    ) -> Result<Gpu, FmmError> {
         let units = P2p::bind(kernel, false, &[])?;
         compile::check().map_err(BackendError::from)?;
         Device::open().map_err(BackendError::from)?;
-        let there = device::count();
-        if let Some(asked) = share.cards.filter(|asked| *asked > there) {
-            let text = format!("{asked} GPUs are asked for and {there} found; take as many with --gpus");
-            return Err(BackendError::Tool(text).into());
-        }
-        let cards = share.cards(there);
+        let chosen = choose(device::count()).map_err(BackendError::Tool)?;
         let open = || -> Result<(Vec<Device>, bool), CudaError> {
             let mut is_linked = true;
-            let all = cards.into_iter().map(Device::open_at).collect::<Result<Vec<_>, _>>()?;
-            for (k, card) in all.iter().enumerate() {
-                for (_, other) in all.iter().enumerate().filter(|(j, _)| *j != k) {
+            let all = chosen.iter().map(|card| Device::open_at(*card)).collect::<Result<Vec<_>, _>>()?;
+            for (card, number) in all.iter().zip(&chosen) {
+                for (other, _) in all.iter().zip(&chosen).filter(|(_, other)| *other != number) {
                     is_linked &= card.link(other)?;
                 }
             }

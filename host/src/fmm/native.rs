@@ -7,6 +7,7 @@ use super::{Plan, Precision};
 use crate::arith::lanes::Real;
 use crate::data::{Force, Hessian};
 use crate::direct::p2p::{Near, Out};
+use crate::expansion::chebyshev::images;
 use crate::expansion::{Derivatives, Expansion, Points, SecondDerivatives, Values, lattice};
 use crate::tree::charges::Charges;
 use crate::tree::sorted::Sorted;
@@ -203,7 +204,11 @@ impl<T: Real> FarField<'_, T> {
         let Plan { options, tree, .. } = self.plan;
         if let (Some(sums), false) = (self.plan.lattice(), tree.cells.is_empty()) {
             let (m, l) = (self.operators.multipole_terms(), self.operators.local_terms());
-            lattice::act(options.basis, options.order, sums, &c.m[..m], &mut c.l[..l]);
+            let (m, l) = (&c.m[..m], &mut c.l[..l]);
+            match self.plan.kernel {
+                Some(_) => images::act(sums, m, l),
+                None => lattice::act(options.basis, options.order, sums, m, l),
+            }
         }
     }
 

@@ -5,6 +5,7 @@ mod images;
 mod m2l;
 mod meaning;
 mod p2p;
+mod truth;
 
 pub(crate) use close::{MOST, Replaced};
 pub(super) use p2p::by_leaf;
@@ -20,7 +21,8 @@ use crate::job::{Backend, Job, Outcome, SourceRange, Table};
 use crate::tree::boxmap::BoxMap;
 use crate::tree::lists;
 use hdl::{Flags, Format};
-use images::KernelBox;
+pub(crate) use images::KernelBox;
+pub(super) use meaning::{Meaning, Partner};
 use pg2::graph::Graph;
 use rayon::prelude::*;
 use std::collections::VecDeque;

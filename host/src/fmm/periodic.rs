@@ -30,13 +30,6 @@ pub(super) fn check(periodic: &Periodic, options: &FmmOptions) -> Result<(), Fmm
             options.theta
         ));
     }
-    if options.basis == Basis::Chebyshev {
-        return wrong(
-            "the black-box expansion has no sum over all images, which is known for 1/r alone; leave periodic boundaries out, \
-             take --near-only for near images alone, or --expansion solid or cartesian for 1/r"
-                .into(),
-        );
-    }
     Ok(())
 }
 
@@ -97,9 +90,10 @@ pub(super) fn add_background(state: &mut State) {
     }
 }
 
-/// Whether a uniform background neutralises the charges.
+/// Whether a uniform background neutralises the charges: those of a kernel have none, as its sum over all images converges.
 pub(crate) fn has_background(options: &FmmOptions) -> bool {
-    !options.near_only && options.periodic.as_ref().is_some_and(|p| p.count() == 3)
+    let is_coulomb = options.basis != Basis::Chebyshev;
+    is_coulomb && !options.near_only && options.periodic.as_ref().is_some_and(|p| p.count() == 3)
 }
 
 /// The same, given the moments of all charges.

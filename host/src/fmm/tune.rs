@@ -60,7 +60,12 @@ enum Limit {
     F32,
     F64,
     Order,
+    /// The far field of 1/r is not softened.
+    Softening,
 }
+
+/// How much larger leaves are where the far field shall be farther away: by one level.
+const A_LEVEL: usize = 8;
 
 /// The precision that a wanted error needs.
 pub fn precision(wanted: f64) -> Precision {
@@ -187,6 +192,10 @@ fn other(options: &FmmOptions, problem: &Problem, limit: Limit) -> Option<FmmOpt
     match limit {
         Limit::F32 if free.precision => options.precision = Precision::F64,
         Limit::Order if free.theta && options.theta > SMALL_THETA => options.theta = SMALL_THETA,
+        Limit::Softening if free.leaf && options.leaf < problem.particles.len() => {
+            options.leaf = options.leaf.saturating_mul(A_LEVEL);
+            return Some(options);
+        }
         _ => return None,
     }
     if free.leaf {
@@ -207,6 +216,7 @@ fn out_of_reach(wanted: f64, limit: Limit, best: f64) -> FmmError {
         Limit::F32 => "f32 limits it; take --precision f64",
         Limit::Order => "the highest order limits it; take a smaller --theta",
         Limit::F64 => "f64 limits it",
+        Limit::Softening => "the far field is not softened; take a shorter --eps, or a larger --leaf or none",
     };
     FmmError::Range(format!("an error of {wanted:e} is out of reach: the best was {best:.1e}; {why}"))
 }
@@ -259,10 +269,12 @@ impl Search<'_> {
         let Some(step) = runs.best(self.wanted) else {
             let best = runs.tried.iter().map(|t| t.error).fold(f64::INFINITY, f64::min);
             let is_highest = runs.tried.iter().any(|t| t.step == steps.most());
+            let is_soft = options.eps > 0.0 && self.problem.p2p.is_none();
             let limit = match options.precision {
                 _ if !self.runner.is_native() => Limit::Kernel,
                 Precision::F32 => Limit::F32,
-                Precision::F64 if is_highest => Limit::Order,
+                Precision::F64 if is_highest && !(is_soft && options.theta <= SMALL_THETA) => Limit::Order,
+                Precision::F64 if is_soft => Limit::Softening,
                 Precision::F64 => Limit::F64,
             };
             return Ok(Err((limit, best)));

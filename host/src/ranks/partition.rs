@@ -7,8 +7,8 @@ use super::points::Points;
 use crate::data::particles::Columns;
 use crate::data::periodic::Periodic;
 use crate::fmm::periodic::check_ends;
-use crate::tree::MAX_LEVEL;
 use crate::tree::boxmap::BoxMap;
+use crate::tree::{self, MAX_LEVEL};
 use rayon::prelude::*;
 
 /// Behind all Morton keys.
@@ -172,17 +172,18 @@ pub fn totals(all: &[Summary], me: usize, level: u32, prefix: u64) -> [Pair; 2] 
     [before, all[me..].iter().take_while(is_there).fold(before, sum)]
 }
 
-/// First cuts: about as many particles for each rank, whose keys are in any order.
-pub fn cuts_by_count(comm: &dyn Comm, keys: &Keys) -> Result<Vec<u64>, RankError> {
-    let all = [Some(keys.sources), keys.targets];
+/// First cuts: about as many particles for each rank, whose places are in any order.
+pub fn cuts_by_count(comm: &dyn Comm, sets: &[Columns], map: &BoxMap) -> Result<Vec<u64>, RankError> {
     let mut own = Vec::new();
-    for keys in all.into_iter().flatten() {
-        let mut some: Vec<u64> = keys.iter().step_by(keys.len().div_ceil(LOOKED_AT).max(1)).copied().collect();
+    for columns in sets {
+        let count = columns[0].len();
+        let some = columns.map(|c| c.iter().step_by(count.div_ceil(LOOKED_AT).max(1)).copied().collect::<Vec<f64>>());
+        let mut some = tree::keys(some.each_ref().map(|column| &column[..]), map);
         some.par_sort_unstable();
         // Each sample stands for as many particles.
         let samples = SAMPLES.min(some.len());
         let place = |k: usize| (2 * k + 1) * some.len() / (2 * samples);
-        own.extend((0..samples).flat_map(|k| [some[place(k)], (keys.len() / samples) as u64]));
+        own.extend((0..samples).flat_map(|k| [some[place(k)], (count / samples) as u64]));
     }
     let mut samples: Vec<[u64; 2]> = Vec::new();
     gather_u64(comm, &own)?.iter().for_each(|of| samples.extend(of.as_chunks::<2>().0));
@@ -268,6 +269,13 @@ impl Settled {
 }
 
 impl Settled {
+    /// Lets go of all that results do not need on their way back: memory that is free is taken by what comes next, and fresh memory takes
+    /// longer than what is written there.
+    pub fn forget(&mut self) {
+        self.sources.forget();
+        self.targets.iter_mut().for_each(Points::forget);
+    }
+
     /// Moves particles to other cuts.
     pub fn recut(self, comm: &dyn Comm, cuts: &[u64], leaf: usize) -> Result<Settled, RankError> {
         let sources = self.sources.moved(comm, cuts)?;

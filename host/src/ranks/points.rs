@@ -1,9 +1,9 @@
 //! Particles of a rank with what they carry: sorted by Morton key, sent to the ranks that own them, and results sent back.
 
 use super::RankError;
-use super::bytes::{self, Number, Reader, Writer};
+use super::bytes::{self, Reader, Writer};
 use super::comm::{Comm, Tag, exchange, gather_u64};
-use super::records::{Arrived, Items, Ranges, Records};
+use super::records::{Arrived, INDEX, Index, Items, Ranges, Records};
 use crate::data::particles::Columns;
 use crate::data::parts;
 use crate::tree::boxmap::BoxMap;
@@ -32,11 +32,17 @@ impl Points {
     }
 
     pub fn len(&self) -> usize {
-        self.keys.len()
+        self.home.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
+        self.home.is_empty()
+    }
+
+    /// Lets go of all but where the points came from.
+    pub fn forget(&mut self) {
+        self.keys = Vec::new();
+        self.columns = Vec::new();
     }
 
     pub fn places(&self) -> Columns<'_> {
@@ -46,18 +52,29 @@ impl Points {
     /// Sends each point of a stretch of the input to the rank in the keys' range of which it lies, and sorts what this one gets.
     /// `cuts` has where each rank's range begins and where the last one ends.
     pub fn shared_out(comm: &dyn Comm, stretch: &Stretch, map: &BoxMap, cuts: &[u64]) -> Result<Points, RankError> {
-        let Stretch { columns, keys, first } = stretch;
-        let total = gather_u64(comm, &[keys.len() as u64])?.iter().map(|one| one[0]).sum();
+        let Stretch { columns, first } = stretch;
+        let count = columns[0].len();
+        let total = gather_u64(comm, &[count as u64])?.iter().map(|one| one[0]).sum();
         let ranges = Ranges::new(cuts, total);
-        let arrived = Records { by: keys, first: Some(*first), columns }.share_out(comm, Tag::Points, &ranges)?;
-        let mut sorted = Points::of_buckets(&arrived, columns.len(), |bucket| ranges.least(comm.rank(), bucket));
+        // A key takes less time to be made again than to be kept and sent.
+        let keys = |points: Range<usize>, keys: &mut Vec<u64>| {
+            tree::keys_of_some([0, 1, 2].map(|a| &columns[a][points.clone()]), map, keys);
+        };
+        let records = Records { index: Index::From(*first), columns };
+        let arrived = records.share_out(comm, Tag::Points, &ranges, count, &keys)?;
+        let mut sorted = Points::of_buckets(&arrived, columns.len(), map, |bucket| ranges.least(comm.rank(), bucket));
         sorted.order_within_keys(map);
         Ok(sorted)
     }
 
     /// Sorts what has arrived bucket by bucket: ranks hold the input in its order, so that points of one key are still in it. Of each
     /// bucket the least key is known, and the bits in which others differ from it.
-    fn of_buckets(arrived: &Arrived, columns: usize, least: impl Fn(usize) -> (u64, u32) + Sync) -> Points {
+    fn of_buckets(
+        arrived: &Arrived,
+        columns: usize,
+        map: &BoxMap,
+        least: impl Fn(usize) -> (u64, u32) + Sync,
+    ) -> Points {
         let counts = arrived.counts();
         let mut points = Points::empty(columns);
         // Some more may come from other ranks when cuts move.
@@ -74,9 +91,10 @@ impl Points {
         }
         rooms.into_par_iter().enumerate().for_each_init(
             Default::default,
-            |(bytes, sorter): &mut (Vec<u8>, Sorter), (bucket, room)| {
+            |(bytes, keys, sorter): &mut (Vec<u8>, Keys, Sorter), (bucket, room)| {
                 let (items, (least, below)) = (arrived.bucket(bucket, bytes), least(bucket));
-                room.write(items, sorter.sort(items, least, below));
+                let keys = keys.of(items, map);
+                room.write(items, keys, sorter.sort(keys, least, below));
             },
         );
         // SAFETY: every part was written, of so many in all.
@@ -155,8 +173,10 @@ impl Points {
     /// begins, and where the last one ends.
     pub fn returned(&self, comm: &dyn Comm, columns: &[&[f64]], starts: &[u64]) -> Result<Vec<Vec<f64>>, RankError> {
         let ranges = Ranges::new(starts, starts[comm.size()]);
-        let records = Records { by: &self.home, first: None, columns };
-        let arrived = records.share_out(comm, Tag::Results, &ranges)?;
+        let records = Records { index: Index::Each(&self.home), columns };
+        let homes =
+            |points: Range<usize>, to: &mut Vec<u64>| to.extend(self.home[points].iter().map(|home| *home as u64));
+        let arrived = records.share_out(comm, Tag::Results, &ranges, self.len(), &homes)?;
         let [first, end] = [starts[comm.rank()], starts[comm.rank() + 1]];
         let least = |bucket: usize| ranges.least(comm.rank(), bucket).0.min(end);
         let counts: Vec<usize> = (0..ranges.buckets()).map(|b| (least(b + 1) - least(b)) as usize).collect();
@@ -173,8 +193,8 @@ impl Points {
             for (c, column) in columns.into_iter().enumerate() {
                 column.fill(MaybeUninit::new(0.0));
                 for k in 0..items.len() {
-                    let home = items.number::<4, u32>(k, 0) as u64;
-                    column[(home - least) as usize] = MaybeUninit::new(items.number(k, 4 + 8 * c));
+                    let home = items.number::<INDEX, u32>(k, 0) as u64;
+                    column[(home - least) as usize] = MaybeUninit::new(items.number(k, INDEX + 8 * c));
                 }
             }
         });
@@ -195,17 +215,38 @@ struct Room<'a> {
 const TASK: usize = 1 << 15;
 
 impl Room<'_> {
-    /// Writes items in an order.
-    fn write(self, items: Items, order: &[u64]) {
-        fn column<const N: usize, T: Number<N>>(to: &mut [MaybeUninit<T>], items: Items, order: &[u64], at: usize) {
+    /// Writes items, which have these keys, in an order.
+    fn write(self, items: Items, keys: &[u64], order: &[u64]) {
+        fn column<T: Copy + Send>(to: &mut [MaybeUninit<T>], order: &[u64], of: impl Fn(usize) -> T + Sync) {
             to.par_chunks_mut(TASK).zip(order.par_chunks(TASK)).for_each(|(to, order)| {
                 let places = to.iter_mut().zip(order);
-                places.for_each(|(to, k)| *to = MaybeUninit::new(items.number(*k as usize, at)));
+                places.for_each(|(to, k)| *to = MaybeUninit::new(of(*k as usize)));
             });
         }
-        column(self.keys, items, order, 0);
-        column(self.home, items, order, 8);
-        self.columns.into_iter().enumerate().for_each(|(c, to)| column(to, items, order, 12 + 8 * c));
+        column(self.keys, order, |k| keys[k]);
+        column(self.home, order, |k| items.number::<INDEX, u32>(k, 0));
+        for (c, to) in self.columns.into_iter().enumerate() {
+            column(to, order, |k| items.number::<8, f64>(k, INDEX + 8 * c));
+        }
+    }
+}
+
+/// The keys of a bucket after the other, in the same room.
+#[derive(Default)]
+struct Keys {
+    places: [Vec<f64>; 3],
+    keys: Vec<u64>,
+}
+
+impl Keys {
+    /// Those of items, whose first columns are their places.
+    fn of(&mut self, items: Items, map: &BoxMap) -> &[u64] {
+        for (a, column) in self.places.iter_mut().enumerate() {
+            column.clear();
+            column.extend((0..items.len()).map(|k| items.number::<8, f64>(k, INDEX + 8 * a)));
+        }
+        tree::keys_of_some(self.places.each_ref().map(|column| &column[..]), map, &mut self.keys);
+        &self.keys
     }
 }
 
@@ -218,19 +259,17 @@ struct Sorter {
 
 impl Sorter {
     /// The items of a bucket in the order of their keys, equal ones as they stand. Keys are up to 2^below above the least one.
-    fn sort(&mut self, items: Items, least: u64, below: u32) -> &[u64] {
+    fn sort(&mut self, keys: &[u64], least: u64, below: u32) -> &[u64] {
         /// Bits of the places of a bucket that one thread sorts.
         const MOST: u32 = 16;
-        let (count, place) = (items.len() as u64, u64::BITS - below);
-        let key = |k: u64| items.number::<8, u64>(k as usize, 0);
+        let (count, place) = (keys.len() as u64, u64::BITS - below);
         self.packed.clear();
         if count > 1 << place.min(MOST) {
-            let keys: Vec<u64> = (0..count).map(key).collect();
-            self.packed.extend(tree::by_key(&keys).1.into_iter().map(u64::from));
+            self.packed.extend(tree::by_key(keys).1.into_iter().map(u64::from));
         } else {
             // What the keys differ in, and the place, as one number.
-            let packed = |k: u64| key(k).wrapping_sub(least).checked_shl(place).unwrap_or(0) | k;
-            self.packed.extend((0..count).map(packed));
+            let packed = |(k, key): (usize, &u64)| key.wrapping_sub(least).checked_shl(place).unwrap_or(0) | k as u64;
+            self.packed.extend(keys.iter().enumerate().map(packed));
             tree::sort_spread(&mut self.packed, &mut self.room);
             let mask = (1 << place.min(MOST)) - 1;
             self.packed.iter_mut().for_each(|packed| *packed &= mask);
@@ -239,19 +278,12 @@ impl Sorter {
     }
 }
 
-/// A stretch of the input, which begins at index `first` of the whole.
+/// A stretch of the input.
 pub struct Stretch<'a> {
     /// x, y and z, then what the points carry.
-    columns: Vec<&'a [f64]>,
-    pub keys: Vec<u64>,
-    first: u32,
-}
-
-impl<'a> Stretch<'a> {
-    pub fn new(columns: Vec<&'a [f64]>, map: &BoxMap, first: u32) -> Stretch<'a> {
-        let keys = tree::keys([columns[0], columns[1], columns[2]], map);
-        Stretch { columns, keys, first }
-    }
+    pub columns: Vec<&'a [f64]>,
+    /// The index of the first one in the whole.
+    pub first: u32,
 }
 
 /// Keeps a part of a column, and puts others before and behind it.

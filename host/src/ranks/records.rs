@@ -1,10 +1,11 @@
-//! Items on their way to other ranks, each in one piece with all that it carries, bucket by bucket: what a rank has is read once and
-//! written once, and the one that gets it finds a bucket small enough for a core's own cache.
+//! Items on their way to other ranks, each in one piece with all that it carries, bucket by bucket: what a rank has is written once,
+//! and the one that gets it finds a bucket small enough for a core's own cache.
 
 use super::RankError;
 use super::bytes::{Number, Reader, Writer, cut};
 use super::comm::{Comm, Tag, exchange};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Items of a bucket, about, where there are many.
 const FULL: u64 = 1 << 11;
@@ -15,6 +16,9 @@ const MOST: usize = 1 << 13;
 /// Items that a task looks at, at least, and tasks of a rank.
 const TASK: usize = 1 << 12;
 const TASKS: usize = 64;
+
+/// The most ranks: numbers of buckets are kept in 16 bits.
+const RANKS: usize = 1 << 16;
 
 /// Ranges of numbers, one a rank, each in as many buckets of equal width.
 pub struct Ranges {
@@ -55,12 +59,32 @@ impl Ranges {
     }
 }
 
-/// What travels of each item: the number that says where it goes, its index if the first one's is given, and a number of each column.
-pub struct Records<'a, T> {
-    pub by: &'a [T],
-    pub first: Option<u32>,
+/// What travels of each item: an index, and a number of each column.
+pub struct Records<'a> {
+    pub index: Index<'a>,
     pub columns: &'a [&'a [f64]],
 }
+
+/// The indices of items.
+#[derive(Clone, Copy)]
+pub enum Index<'a> {
+    /// From this one on.
+    From(u32),
+    Each(&'a [u32]),
+}
+
+impl Index<'_> {
+    #[inline(always)]
+    fn of(self, item: usize) -> u32 {
+        match self {
+            Index::From(first) => first + item as u32,
+            Index::Each(all) => all[item],
+        }
+    }
+}
+
+/// The bytes of an index, and those of an item before its columns.
+pub const INDEX: usize = 4;
 
 /// What goes to one rank: how many items each bucket has, and room for them.
 struct Message {
@@ -74,45 +98,52 @@ struct Place(*mut u8);
 // SAFETY: no place is given to two threads.
 unsafe impl Sync for Place {}
 
-impl<T> Records<'_, T> {
-    /// The bytes of one.
-    fn width<const N: usize>(&self) -> usize {
-        N + if self.first.is_some() { 4 } else { 0 } + 8 * self.columns.len()
-    }
-
-    /// Sends each to the rank in whose range its number lies, in the order in which they stand; what this one gets.
-    pub fn share_out<const N: usize>(&self, comm: &dyn Comm, tag: Tag, ranges: &Ranges) -> Result<Arrived, RankError>
-    where
-        T: Number<N> + Into<u64>,
-    {
-        let width = self.width::<N>();
-        let task = self.by.len().div_ceil(TASKS).max(TASK);
-        // First the number of each task's items in each bucket, then where the first of them goes among those of its rank.
-        let count = |by: &[T]| {
+impl Records<'_> {
+    /// Sends each of `count` items to the rank in whose range its number lies, in the order in which they stand; what this one gets.
+    /// `numbers` puts those of some items that follow each other into a vector.
+    pub fn share_out(
+        &self,
+        comm: &dyn Comm,
+        tag: Tag,
+        ranges: &Ranges,
+        count: usize,
+        numbers: &(dyn Fn(Range<usize>, &mut Vec<u64>) + Sync),
+    ) -> Result<Arrived, RankError> {
+        if comm.size() > RANKS {
+            return Err(RankError::Option(format!("up to {RANKS} ranks are possible, not {}", comm.size())));
+        }
+        let width = INDEX + 8 * self.columns.len();
+        let task = count.div_ceil(TASKS).max(TASK);
+        let tasks: Vec<Range<usize>> = (0..count).step_by(task).map(|first| first..(first + task).min(count)).collect();
+        // First the bucket of each item and their number in each bucket, then where the first of them goes among those of its rank.
+        let count = |items: &Range<usize>| {
             let mut counts = vec![0u32; comm.size() << ranges.bits];
-            by.iter().for_each(|number| counts[ranges.of((*number).into())] += 1);
-            counts
+            let (mut buckets, mut room) = (Vec::with_capacity(items.len()), Vec::new());
+            for first in items.clone().step_by(TASK) {
+                room.clear();
+                numbers(first..(first + TASK).min(items.end), &mut room);
+                for number in &room {
+                    let bucket = ranges.of(*number);
+                    counts[bucket] += 1;
+                    buckets.push(bucket as u16);
+                }
+            }
+            (buckets, counts)
         };
-        let mut places: Vec<Vec<u32>> = self.by.par_chunks(task).map(count).collect();
+        let (buckets, mut places): (Vec<Vec<u16>>, Vec<Vec<u32>>) = tasks.par_iter().map(count).unzip();
         let mut messages: Vec<Message> = (0..comm.size())
             .map(|rank| message(rank * ranges.buckets(), ranges.buckets(), width, &mut places))
             .collect();
         let room = |m: &mut Message| Place(m.bytes.spare_capacity_mut().as_mut_ptr().cast());
         let rooms: Vec<Place> = messages.iter_mut().map(room).collect();
-        self.by.par_chunks(task).zip(places).enumerate().for_each(|(t, (by, mut places))| {
-            let start = t * task;
-            let columns: Vec<&[f64]> = self.columns.iter().map(|column| &column[start..start + by.len()]).collect();
-            for (k, number) in by.iter().enumerate() {
-                let bucket = ranges.of((*number).into());
+        tasks.into_par_iter().zip(buckets).zip(places).for_each(|((items, buckets), mut places)| {
+            let columns: Vec<&[f64]> = self.columns.iter().map(|column| &column[items.clone()]).collect();
+            for (k, bucket) in buckets.into_iter().map(usize::from).enumerate() {
                 // SAFETY: the counts give every item room of its own in the message to its rank, of as many bytes.
                 unsafe {
                     let mut to = rooms[bucket >> ranges.bits].0.add(places[bucket] as usize * width);
-                    to.cast::<[u8; N]>().write(number.bytes());
-                    to = to.add(N);
-                    if let Some(first) = self.first {
-                        to.cast::<[u8; 4]>().write((first + (start + k) as u32).to_le_bytes());
-                        to = to.add(4);
-                    }
+                    to.cast::<[u8; INDEX]>().write(self.index.of(items.start + k).to_le_bytes());
+                    to = to.add(INDEX);
                     for column in &columns {
                         to.cast::<[u8; 8]>().write(column[k].to_le_bytes());
                         to = to.add(8);
@@ -241,20 +272,22 @@ mod tests {
                 let mut random = Random::new(7 + rank as u64);
                 (0..5000).map(|_| (random.unit() * end as f64) as u64).collect()
             };
+            let all_numbers: Vec<u64> = (0..ranks).flat_map(numbers).collect();
             let column: Vec<f64> = (0..5000).map(f64::from).collect();
             let ranges = Ranges::new(&starts, total);
             let found = threads::run(ranks, |comm| {
-                let (by, first) = (numbers(comm.rank()), Some(comm.rank() as u32 * 5000));
-                let records = Records { by: &by, first, columns: &[&column] };
-                let arrived = records.share_out(comm, Tag::Points, &ranges)?;
+                let (by, first) = (numbers(comm.rank()), comm.rank() as u32 * 5000);
+                let records = Records { index: Index::From(first), columns: &[&column] };
+                let numbers = |items: Range<usize>, to: &mut Vec<u64>| to.extend(&by[items]);
+                let arrived = records.share_out(comm, Tag::Points, &ranges, by.len(), &numbers)?;
                 let mut all = Vec::new();
                 for (bucket, count) in arrived.counts().into_iter().enumerate() {
                     let (mut room, (least, below)) = (Vec::new(), ranges.least(comm.rank(), bucket));
                     let items = arrived.bucket(bucket, &mut room);
                     assert_eq!(items.len(), count);
                     for k in 0..count {
-                        let (number, index, x): (u64, u32, f64) =
-                            (items.number(k, 0), items.number(k, 8), items.number(k, 12));
+                        let (index, x): (u32, f64) = (items.number(k, 0), items.number(k, INDEX));
+                        let number = all_numbers[index as usize];
                         assert!((least..least + (1 << below)).contains(&number), "{number} {least} {below}");
                         assert_eq!((index % 5000) as f64, x);
                         all.push((bucket, index, number));
@@ -275,7 +308,7 @@ mod tests {
                 })
                 .collect();
             found.sort_unstable();
-            let wanted = (0..ranks).flat_map(numbers).enumerate().map(|(k, number)| (k as u32, number));
+            let wanted = all_numbers.iter().enumerate().map(|(k, number)| (k as u32, *number));
             assert!(found.into_iter().eq(wanted));
         }
     }

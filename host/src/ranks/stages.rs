@@ -160,6 +160,8 @@ fn run_in<T: Vectors>(
     let moments = moments(comm, slice, prepared, &charges)?;
     clock.lap("plan");
     send_copies(comm, prepared, &charges)?;
+    // The tree and the charges have what is computed with.
+    prepared.settled.forget();
     clock.lap("exchange");
     let mut plan = agree(comm, plan(slice, prepared, comm.rank()).map_err(RankError::from))?;
     clock.lap("plan");
@@ -171,6 +173,7 @@ fn run_in<T: Vectors>(
     send_multipoles(comm, &plan, &prepared.plan.exports, &expansions)?;
     take_copies(comm, prepared, &mut plan.tree, &mut charges)?;
     clock.lap("exchange");
+    plan.tree.count_twins();
     let plan = plan;
     agree(comm, run.executors.iter_mut().try_for_each(|e| e.bind(&plan)).map_err(RankError::from))?;
     let (mut near, native) = sides(&run, &plan, &charges).map_err(failed)?;

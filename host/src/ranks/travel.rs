@@ -36,7 +36,7 @@ pub fn send_copies(comm: &dyn Comm, prepared: &Prepared, charges: &[Charges]) ->
     Ok(())
 }
 
-/// Takes in the particles of others.
+/// Takes in the particles of others. Twins are not counted yet.
 pub fn take_copies(
     comm: &dyn Comm,
     prepared: &Prepared,
@@ -69,7 +69,6 @@ pub fn take_copies(
             }
         }
     }
-    tree.count_twins();
     Ok(())
 }
 

@@ -99,6 +99,13 @@ pub fn keys(columns: Columns, map: &BoxMap) -> Vec<u64> {
     keys
 }
 
+/// The same by one thread, into a vector that has none yet.
+pub fn keys_of_some(columns: Columns, map: &BoxMap, keys: &mut Vec<u64>) {
+    keys.clear();
+    keys.resize(columns[0].len(), 0);
+    some_keys(map, columns, keys);
+}
+
 fastest! {
     fn some_keys(map: &BoxMap, columns: Columns, keys: &mut [u64]) = some_keys_body
 }

@@ -4,7 +4,8 @@
 // Particles are sorted by cell, and within a cell by their place in the input. All sums of floats have one order.
 //
 // Several cards share the leaves: each has some that follow each other, and sorts the particles of these and of their neighbours.
-// Cells, particles and expansions have the same numbers on all cards.
+// Cells, particles and expansions have the same numbers on all cards. The input is shared too, by its numbers: a card counts the
+// particles of its share, and has the results of these in the end.
 
 #define SIDE(level) (1u << (level))
 #define ROWS (ORDER + 1)        // degrees of an expansion
@@ -46,9 +47,14 @@ struct Problem {
     Bounds *bounds;
     Status *status;
     Row *rows;                              // of the leaves, and the end of all
-    uint32_t *cell, *rank;                  // of each particle of the input
-    uint64_t *counts, *sums;                // of each cell: particles, and blocks of P2P above them
+    uint32_t *cell;                         // of each particle of the input
+    uint32_t *rank;                         // of those of the share, how many of its cell came before
+    uint32_t *shares;                       // the particles of each cell in the first card's share, then those in the next one's
+    uint32_t *counts;                       // the particles of each cell, without those of other shares that have a place
+    uint64_t *sums;                         // particles of 1024 cells, and blocks of P2P above them
     uint64_t *starts;                       // the same, of all cells before
+    uint64_t *row_shares;                   // of each row, with several cards: its particles in each one's share
+    uint32_t *cursors;                      // for each card the place of the next result that it is sent
     uint32_t *unsettled, *order;            // for each sorted particle its place in the input
     Record *records;                        // sorted particles
     uint64_t *work;                         // for each block of P2P its cell, and its part above
@@ -65,6 +71,8 @@ struct Problem {
     uint64_t n, depth;
     uint64_t sources;                       // so many of the first particles, if others are targets
     uint64_t first_target;
+    uint64_t card, cards;                   // the number of this card, and of all
+    uint64_t share, share_end;              // of the input
     Span own, around;                       // leaves of this card, and those with their neighbours
     Span parents[8];                        // of each level, what is above them
 };

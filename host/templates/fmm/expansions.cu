@@ -73,11 +73,13 @@ PF uint32_t child_step(const uint32_t octant, const uint32_t level)
     return (octant >> 2 & 1) | ((octant >> 1 & 1) | (octant & 1) << (level + 1)) << (level + 1);
 }
 
-// Some parents of a level a block: a thread for each term of each.
-extern "C" __global__ void __launch_bounds__(TERMS * FAMILIES) m2m(const Problem p, const uint32_t level)
+// Some of the parents of a level from `start` to before `end` a block: a thread for each term of each. The last one is computed
+// again where they do not come out even.
+extern "C" __global__ void __launch_bounds__(TERMS * FAMILIES) m2m(const Problem p, const uint32_t level, const uint32_t start, const uint32_t end)
 {
     __shared__ Real children[FAMILIES][8][TERMS];
-    const uint32_t family = threadIdx.x / TERMS, row = threadIdx.x % TERMS, parent = blockIdx.x * FAMILIES + family;
+    const uint32_t family = threadIdx.x / TERMS, row = threadIdx.x % TERMS;
+    const uint32_t parent = min(start + blockIdx.x * FAMILIES + family, end - 1);
     const uint32_t first = first_child(parent, level);
     const Real *const m = p.m + (uint64_t)level_start(level + 1) * PITCH;
     for (int o = 0; o < 8; o++)
@@ -164,17 +166,42 @@ extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
     }
 }
 
-// Joins what cards give for `count` particles of the input from `first` on: each result is on one of them, and the others have
-// zeros there. Those of the other cards stand one behind the other in `near`.
-extern "C" __global__ void __launch_bounds__(256) merge(const Problem p, const uint32_t first, const uint32_t count, const uint32_t others)
+PF uint64_t share_start(const Problem &p, const uint64_t card) { return p.n * card / p.cards; }
+
+// Collects the results of the card's leaves that are in the shares of others, one share behind the other: values in `near`, numbers
+// in `unsettled`. The order within a share is any.
+extern "C" __global__ void __launch_bounds__(256) collect(const Problem p)
 {
-    const uint64_t each = sizeof(Real4) / sizeof(uint64_t), words = count * each;
-    uint64_t *const to = (uint64_t *)(p.out + first);
-    const uint64_t *const from = (const uint64_t *)p.near;
-    for (uint64_t k = blockIdx.x * 256u + threadIdx.x; k < words; k += gridDim.x * 256u) {
-        uint64_t word = to[k];
-        for (uint64_t other = 0; other < others; other++)
-            word |= from[other * words + k];
-        to[k] = word;
+    __shared__ uint32_t counts[MOST_CARDS], places[MOST_CARDS];
+    const uint32_t i = start_of(p, p.own.first) + blockIdx.x * 256u + threadIdx.x;
+    if (threadIdx.x < p.cards)
+        counts[threadIdx.x] = 0;
+    __syncthreads();
+    uint32_t number = 0, card = p.card, place = 0;
+    if (i < start_of(p, p.own.end)) {
+        number = p.order[i];
+        if (number < p.share || number >= p.share_end) {
+            card = (uint64_t)number * p.cards / p.n;
+            while (number >= share_start(p, card + 1))
+                card++;
+            place = atomicAdd(&counts[card], 1u);
+        }
     }
+    __syncthreads();
+    if (threadIdx.x < p.cards && counts[threadIdx.x] > 0)
+        places[threadIdx.x] = atomicAdd(&p.cursors[threadIdx.x], counts[threadIdx.x]);
+    __syncthreads();
+    if (card == p.card)
+        return;
+    place += places[card];
+    p.near[place] = p.out[number];
+    p.unsettled[place] = number;
+}
+
+// Puts results of other cards in their places: `count` values, which came to `records`, with numbers in `again`.
+extern "C" __global__ void __launch_bounds__(256) spread(const Problem p, const uint32_t count)
+{
+    const uint32_t k = blockIdx.x * 256u + threadIdx.x;
+    if (k < count)
+        p.out[p.again[k]] = ((const Real4 *)p.records)[k];
 }

@@ -165,6 +165,13 @@ template <class T, class U> static T atomicAdd(T *place, const U value)
     return before;
 }
 
+static uint32_t atomicSub(uint32_t *place, const uint32_t value)
+{
+    const uint32_t before = *place;
+    *place -= value;
+    return before;
+}
+
 static void atomicOr(uint32_t *place, uint32_t bits) { *place |= bits; }
 static int __ffs(uint32_t bits) { return __builtin_ffs(bits); }
 

@@ -34,7 +34,7 @@ PF void reduce(Bounds own, Bounds *out)
 extern "C" __global__ void __launch_bounds__(256) bounds(const Problem p)
 {
     Bounds own = nothing();
-    for (uint64_t i = blockIdx.x * 256u + threadIdx.x; i < p.n; i += gridDim.x * 256u) {
+    for (uint64_t i = p.share + blockIdx.x * 256u + threadIdx.x; i < p.share_end; i += gridDim.x * 256u) {
         const double at[3] = {p.x[i], p.y[i], p.z[i]}, q = fabs(p.q[i]);
         for (int k = 0; k < 3; k++) {
             own.low[k] = fmin(own.low[k], at[k]);
@@ -58,28 +58,39 @@ extern "C" __global__ void __launch_bounds__(256) all_bounds(const Problem p, co
     reduce(own, p.bounds);
 }
 
-// The cell of each particle, and how many of it came before: in any order, which `settle` mends.
-extern "C" __global__ void __launch_bounds__(256) count(const Problem p)
+PF uint32_t cell_of(const Problem &p, const uint64_t i)
 {
-    const uint64_t i = blockIdx.x * 256u + threadIdx.x;
-    if (i >= p.n)
-        return;
     const uint32_t down = 31 - p.depth;
     const uint32_t x = grid(unit(p.x[i], 0, p)) >> down, y = grid(unit(p.y[i], 1, p)) >> down,
                    z = grid(unit(p.z[i], 2, p)) >> down;
-    const uint32_t cell = (z << p.depth | y) << p.depth | x;
+    return (z << p.depth | y) << p.depth | x;
+}
+
+// The cell of each particle of the card's share, how many of its cell came before, and how many particles of the share a cell has.
+extern "C" __global__ void __launch_bounds__(256) count(const Problem p)
+{
+    const uint64_t i = p.share + blockIdx.x * 256u + threadIdx.x;
+    if (i >= p.share_end)
+        return;
+    const uint32_t cell = cell_of(p, i);
     p.cell[i] = cell;
-    p.rank[i] = (uint32_t)atomicAdd((unsigned long long *)&p.counts[cell], 1ull);
+    p.rank[i] = atomicAdd(&p.shares[(p.card << 3 * p.depth) + cell], 1u);
 }
 
 PF uint64_t with_blocks(const uint64_t count) { return count | (count + MOST_TARGETS - 1) / MOST_TARGETS << 32; }
 
-// Sums within 1024 cells.
+// The particles of each cell in all shares, and their sums within 1024 cells.
 extern "C" __global__ void __launch_bounds__(1024) scan_cells(const Problem p)
 {
     const uint32_t cell = blockIdx.x * 1024 + threadIdx.x, cells = 1u << 3 * p.depth;
+    uint32_t own = 0;
+    if (cell < cells) {
+        for (uint64_t card = 0; card < p.cards; card++)
+            own += p.shares[card * cells + cell];
+        p.counts[cell] = own;
+    }
     uint64_t all;
-    const uint64_t before = sum_before(cell < cells ? with_blocks(p.counts[cell]) : 0, &all);
+    const uint64_t before = sum_before(with_blocks(own), &all);
     if (cell < cells)
         p.starts[cell] = before;
     if (threadIdx.x == 0)
@@ -118,6 +129,12 @@ extern "C" __global__ void __launch_bounds__(1024) scan_add(const Problem p)
         row->start = start;
     if (own == 0)
         return;
+    if (p.cards > 1)
+        for (uint64_t card = 0; card < p.cards; card++) {
+            const uint64_t of_share = p.shares[(card << 3 * p.depth) + cell];
+            if (of_share > 0)
+                atomicAdd((unsigned long long *)&p.row_shares[cell / side * p.cards + card], of_share);
+        }
     for (uint64_t part = 0; part < (own + MOST_TARGETS - 1) / MOST_TARGETS; part++)
         p.work[(start >> 32) + part] = cell | part << 32;
     const int at[3] = {(int)(cell % side), (int)(cell / side % side), (int)(cell / side / side)};
@@ -131,11 +148,24 @@ extern "C" __global__ void __launch_bounds__(1024) scan_add(const Problem p)
     atomicAdd((unsigned long long *)&row->pairs, near * own);
 }
 
+// Gives each particle of the leaves around a place in its cell, those of other shares before the own ones: in any order, which
+// `settle` mends.
 extern "C" __global__ void __launch_bounds__(256) scatter(const Problem p)
 {
     const uint64_t i = blockIdx.x * 256u + threadIdx.x;
-    if (i < p.n && p.cell[i] >= p.around.first && p.cell[i] < p.around.end)
-        p.unsettled[start_of(p, p.cell[i]) + p.rank[i]] = i;
+    if (i >= p.n)
+        return;
+    const bool is_counted = i >= p.share && i < p.share_end;
+    const uint32_t cell = is_counted ? p.cell[i] : cell_of(p, i);
+    if (cell < p.around.first || cell >= p.around.end)
+        return;
+    const uint32_t own = p.shares[(p.card << 3 * p.depth) + cell];
+    if (is_counted) {
+        p.unsettled[start_of(p, cell + 1) - own + p.rank[i]] = i;
+    } else {
+        p.cell[i] = cell;
+        p.unsettled[start_of(p, cell) + atomicSub(&p.counts[cell], 1u) - own - 1] = i;
+    }
 }
 
 // Puts the particles of each cell into the order of the input.

@@ -11,7 +11,7 @@ use pg2::graph::Graph;
 
 /// A P2P kernel with the arithmetic of the shipped one; `lines` define the potential `p` and the factor `g` of `dx` from `r2`,
 /// `inr` and `q`.
-fn kernel(name: &str, lines: &str) -> Graph {
+pub(super) fn kernel(name: &str, lines: &str) -> Graph {
     let text = format!(
         "fixed32.31 xi[3] ipin; fixed32.31 xj[3] jpin; float25.16 mj jpin; fixed64.30 pout fout; fixed64.16 gout[3] fout;
         d = xj - xi;
@@ -28,12 +28,12 @@ fn kernel(name: &str, lines: &str) -> Graph {
 }
 
 /// exp(-4 r) / r and its gradient.
-fn yukawa() -> Graph {
+pub(super) fn yukawa() -> Graph {
     kernel("yukawa", "s = 4 * (r2 * inr); e = q * inr * pg_exp(-s); p = e; g = e * (1 + s) * (inr * inr);")
 }
 
 /// A kernel without a gradient; `line` defines the potential `p`.
-fn potential(name: &str, line: &str) -> Graph {
+pub(super) fn potential(name: &str, line: &str) -> Graph {
     let text = format!(
         "fixed32.31 xi[3] ipin; fixed32.31 xj[3] jpin; float25.16 mj jpin; float25.16 eps2 param; fixed64.30 pout fout;
         d = xj - xi;

@@ -9,6 +9,7 @@ mod fmm;
 mod hostile;
 mod kernels;
 mod periodic;
+mod periodic_black_box;
 mod periodic_kernels;
 mod plane;
 mod problems;

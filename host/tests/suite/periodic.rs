@@ -311,5 +311,5 @@ fn what_cannot_be_periodic_is_refused() {
     refused(with(1.0, [false; 3]), "at least one axis");
     refused(with(0.5, [true, false, true]), "along y");
     refused(FmmOptions { theta: 0.1, ..with(1.0, [true; 3]) }, "theta must be at least 0.125");
-    refused(FmmOptions { basis: Basis::Chebyshev, ..with(1.0, [true; 3]) }, "black-box");
+    refused(FmmOptions { basis: Basis::Chebyshev, ..with(1.0, [true; 3]) }, "is for a P2P kernel");
 }

@@ -36,6 +36,8 @@ const CASES: [Case; 5] = [
 #[derive(Serialize)]
 struct Figure {
     gpus: usize,
+    /// Whether one GPU did the work of all.
+    in_place: bool,
     n: usize,
     order: usize,
     precision: &'static str,
@@ -62,11 +64,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let kernel = source::load("p2p")?.1;
     let (all, mut figures) = (args.gpus as usize, Vec::new());
     let counts = std::iter::successors(Some(1), |k| Some(2 * k)).take_while(|k| *k < all).chain([all]);
-    let mut gpus: Vec<Gpu> =
-        counts.map(|k| Gpu::open_cards("cuda", &kernel, k)).collect::<Result<_, _>>().map_err(failure)?;
+    let open = if args.in_place { Gpu::open_in_place_of } else { Gpu::open_cards };
+    let mut gpus: Vec<Gpu> = counts.map(|k| open("cuda", &kernel, k)).collect::<Result<_, _>>().map_err(failure)?;
     match args.n {
         Some(n) => measure_made(&mut gpus, n as usize, args, &mut figures)?,
-        None => CASES.iter().try_for_each(|case| measure(&mut gpus, case, args.repeat, &mut figures))?,
+        None => CASES.iter().try_for_each(|case| measure(&mut gpus, case, args, &mut figures))?,
     }
     say!(
         "  input: uniform particles, q in [0,1), seed 1; the leaf size is chosen; {} runs after a first",
@@ -86,7 +88,7 @@ fn failure(e: FmmError) -> Failure {
 }
 
 /// The figures of a case on each number of cards.
-fn measure(gpus: &mut [Gpu], case: &Case, repeat: u32, figures: &mut Vec<Figure>) -> Result<(), Failure> {
+fn measure(gpus: &mut [Gpu], case: &Case, args: &Args, figures: &mut Vec<Figure>) -> Result<(), Failure> {
     let particles = random::generate(case.n, Distribution::Uniform, Charge::Positive, 1);
     let options =
         FmmOptions { order: case.order, precision: case.precision, basis: Basis::Solid, ..FmmOptions::default() };
@@ -107,7 +109,7 @@ fn measure(gpus: &mut [Gpu], case: &Case, repeat: u32, figures: &mut Vec<Figure>
             return Err(Failure::Tool(format!("{what}: the gradient's error is {found:?}, more than {bound:e}")));
         }
         let mut runs = Vec::new();
-        for _ in 0..repeat {
+        for _ in 0..args.repeat {
             runs.push(run()?.stats);
         }
         let gpus = gpu.cards();
@@ -116,7 +118,7 @@ fn measure(gpus: &mut [Gpu], case: &Case, repeat: u32, figures: &mut Vec<Figure>
         }
         let what = if gpus == 1 { what.clone() } else { format!("{what}, {gpus} GPUs") };
         let what = if gpu.is_linked() { what } else { format!("{what} without direct links") };
-        let figure = Figure::new(runs, error, (gpus, leaf), case, precision);
+        let figure = Figure::new(runs, error, (gpus, leaf), case, precision, args.in_place);
         figure.say(&what)?;
         figures.push(figure);
     }
@@ -134,7 +136,8 @@ fn measure_made(gpus: &mut [Gpu], n: usize, args: &Args, figures: &mut Vec<Figur
         if *first.get_or_insert_with(|| made.field.clone()) != made.field {
             return Err(Failure::Tool(format!("{} GPUs give other bits than one", gpu.cards())));
         }
-        let figure = Figure::new(made.runs, made.errors, (gpu.cards(), Gpu::whole_leaf(n, &options)), &case, "f32");
+        let of = (gpu.cards(), Gpu::whole_leaf(n, &options));
+        let figure = Figure::new(made.runs, made.errors, of, &case, "f32", args.in_place);
         figure.say(&format!("{n} particles made on the GPU, order {order}, f32, {} GPUs", gpu.cards()))?;
         figures.push(figure);
         gpu.clear().map_err(failure)?;
@@ -143,12 +146,20 @@ fn measure_made(gpus: &mut [Gpu], n: usize, args: &Args, figures: &mut Vec<Figur
 }
 
 impl Figure {
-    fn new(mut runs: Vec<Stats>, error: Errors, of: (usize, usize), case: &Case, precision: &'static str) -> Figure {
+    fn new(
+        mut runs: Vec<Stats>,
+        error: Errors,
+        of: (usize, usize),
+        case: &Case,
+        precision: &'static str,
+        in_place: bool,
+    ) -> Figure {
         let computed = |stats: &Stats| stats.on_card.map_or(0.0, |t| t.computed);
         runs.sort_by(|a, b| computed(a).total_cmp(&computed(b)));
         let middle = &runs[runs.len() / 2];
         Figure {
             gpus: of.0,
+            in_place,
             n: case.n,
             order: case.order,
             precision,
@@ -163,7 +174,14 @@ impl Figure {
     }
 
     fn say(&self, what: &str) -> Result<(), Failure> {
-        say!("  {what}: {} ms on the card", spread(&self.seconds, |x| format!("{:.2}", x * 1e3)))?;
+        let of_all = |seconds: &[f64]| spread(seconds, |x| format!("{:.2}", x * 1e3));
+        if self.in_place && self.gpus > 1 {
+            // Stages of one are beside other stages of another, so that their seconds say nothing.
+            let each: Vec<f64> = self.seconds.iter().map(|x| x / self.gpus as f64).collect();
+            let (all, each, gpus) = (of_all(&self.seconds), of_all(&each), self.gpus);
+            return say!("  {what}: one did the work of {gpus} in {all} ms on the card, {each} for each");
+        }
+        say!("  {what}: {} ms on the card", of_all(&self.seconds))?;
         let s = &self.stages;
         let stages = [s.tree, s.p2m, s.m2m, s.m2l, s.l2l, s.p2p, s.l2p].map(|x| format!("{:.3}", x * 1e3));
         let [tree, p2m, m2m, m2l, l2l, p2p, l2p] = stages;

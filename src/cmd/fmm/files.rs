@@ -4,7 +4,7 @@ use super::ranks::table as ranks_table;
 use super::{Args, BYTES_A_PARTICLE, roofline, table};
 use crate::failure::Failure;
 use crate::{input, memory, output, source};
-use host::data::input::{Input, columns_of, csv_head, csv_rows, to_csv};
+use host::data::input::{Input, NPY_WIDTH_OF_TARGETS, NPY_WIDTHS, columns_of, csv_head, csv_rows, to_csv};
 use host::data::particles::{Field, Particles};
 use host::data::random::{Charge, Distribution};
 use host::data::{self, npy, random};
@@ -58,7 +58,7 @@ pub fn part(args: &Args, slice: &dyn Fn(usize) -> Range<usize>) -> Result<(Input
     let mut count = 0;
     let targets = match &args.targets {
         None => None,
-        Some(path) => match rows(path, slice)? {
+        Some(path) => match rows(path, slice, &[NPY_WIDTH_OF_TARGETS])? {
             Some((bytes, n)) => {
                 let first = slice(n).start;
                 count = n;
@@ -81,7 +81,7 @@ pub fn part(args: &Args, slice: &dyn Fn(usize) -> Range<usize>) -> Result<(Input
         let particles = random::generate_part(args.n, range, distribution, charge, args.seed);
         return Ok((Input { targets, ..particles.into() }, [args.n, count]));
     };
-    if let Some((bytes, n)) = rows(path, slice)? {
+    if let Some((bytes, n)) = rows(path, slice, &NPY_WIDTHS)? {
         let input = Input::from_npy(&bytes).map_err(|e| Failure::file(path, e.behind(slice(n).start)))?;
         return Ok((Input { targets, ..input }, [n, count]));
     }
@@ -91,8 +91,12 @@ pub fn part(args: &Args, slice: &dyn Fn(usize) -> Range<usize>) -> Result<(Input
 }
 
 /// A rank's rows of an array as a file of their own, and how many rows there are in all. `None` for other files, and for those that
-/// are refused as a whole.
-fn rows(path: &Path, slice: &dyn Fn(usize) -> Range<usize>) -> Result<Option<(Vec<u8>, usize)>, Failure> {
+/// are refused as a whole, of which there are those with other `widths`.
+fn rows(
+    path: &Path,
+    slice: &dyn Fn(usize) -> Range<usize>,
+    widths: &[usize],
+) -> Result<Option<(Vec<u8>, usize)>, Failure> {
     let wrong = |e: std::io::Error| Failure::file(path, format!("cannot be read: {e}"));
     let found = path.metadata().map_err(wrong)?;
     if !found.is_file() {
@@ -101,7 +105,7 @@ fn rows(path: &Path, slice: &dyn Fn(usize) -> Range<usize>) -> Result<Option<(Ve
     let mut file = File::open(path).map_err(wrong)?;
     let mut head = Vec::new();
     Read::by_ref(&mut file).take(npy::HEAD as u64).read_to_end(&mut head).map_err(wrong)?;
-    let Some(rows) = npy::rows(&head, found.len()) else { return Ok(None) };
+    let Some(rows) = npy::rows(&head, found.len(), widths) else { return Ok(None) };
     let range = slice(rows.count);
     file.seek(SeekFrom::Start((rows.start + range.start * rows.bytes) as u64)).map_err(wrong)?;
     let mut bytes = vec![0; range.len() * rows.bytes];

@@ -7,7 +7,6 @@ use host::backends::{Entry, Needs};
 use host::expansion::basis::Basis;
 use host::fmm::gpu::Gpu;
 use host::fmm::{self, Precision, bind, function, offload};
-use host::tree::lists::near2;
 use pg2::graph::Graph;
 
 /// The P2P kernel that a GPU runs natively beside the CPU's far field: the usual one, or one that is named and has a native form.
@@ -41,8 +40,7 @@ impl Kernels {
             options.basis = Basis::Chebyshev;
         }
         if options.basis == Basis::Chebyshev && !args.near_only {
-            // The softening length is one of the particles' box, which is not known yet.
-            function::check(&p2p, &options.params, near2(options.theta)).map_err(|e| failure(e.into()))?;
+            function::check(&p2p, options).map_err(|e| failure(e.into()))?;
         }
         if args.tol.is_some() && args.m2l.as_deref().is_some_and(|m| m != NATIVE) {
             return Err(Failure::Usage(

@@ -1,10 +1,10 @@
 //! `pairforge fmm` on many ranks: processes of MPI, or threads of this one.
 
 use super::kernels::Kernels;
-use super::{Args, PlaceArg, check, costs, expected_pairs, failure, files, predict, task};
+use super::{Args, Chosen, PlaceArg, check, costs, expected_pairs, failure, files, predict, task};
 use crate::failure::Failure;
 use crate::output;
-use host::backends::{BackendOptions, Entry, Needs, board};
+use host::backends::{BackendOptions, Needs, board};
 use host::data::input::Input;
 use host::data::particles::Field;
 use host::data::problem::{Geometry, Sources};
@@ -32,15 +32,6 @@ pub enum World {
     Mpi,
 }
 
-/// What runs P2P and M2L on every rank.
-pub struct Runner<'a> {
-    pub entry: &'static Entry,
-    pub place: &'a str,
-    /// Whether native code runs everything, and the kernel of P2P where it does so on a GPU.
-    pub native: bool,
-    pub on_gpu: Option<Graph>,
-}
-
 /// Whether ranks are asked for, by an option or by a launcher of MPI.
 pub fn asked(args: &Args) -> Option<World> {
     match (args.ranks, mpi::launched()) {
@@ -50,8 +41,30 @@ pub fn asked(args: &Args) -> Option<World> {
     }
 }
 
+/// Who tells of a mistake in the options of a process.
+pub enum Telling {
+    /// The process itself.
+    Own,
+    /// Another rank, which has the same options.
+    Other,
+    /// Nobody: ranks have other options than each other, of which the first one tells.
+    Instead(Failure),
+}
+
+/// Who tells of a mistake in the options, with which no command can begin. Ranks that can begin ask each other the same first.
+pub fn telling() -> Telling {
+    let is_one_of_many =
+        std::env::args_os().nth(1).is_some_and(|word| word == "fmm") && mpi::launched().is_some_and(|count| count != 1);
+    let Some(mpi) = is_one_of_many.then(Mpi::begin).and_then(Result::ok) else { return Telling::Own };
+    match same_options(&mpi) {
+        _ if mpi.rank() > 0 => Telling::Other,
+        Ok(()) => Telling::Own,
+        Err(e) => Telling::Instead(e),
+    }
+}
+
 /// What so many ranks do not do.
-fn check_ranks(args: &Args, world: &World, runner: &Runner, ranks: usize) -> Result<(), Failure> {
+fn check_ranks(args: &Args, world: &World, chosen: &Chosen, ranks: usize) -> Result<(), Failure> {
     let refused = [
         (
             args.ranks.is_some() && matches!(world, World::Mpi),
@@ -64,13 +77,13 @@ fn check_ranks(args: &Args, world: &World, runner: &Runner, ranks: usize) -> Res
     ];
     match refused.into_iter().find(|(is_wrong, _)| *is_wrong) {
         Some((_, why)) => Err(Failure::Usage(why.into())),
-        None => runner.place(0, ranks).map(drop).map_err(|e| Failure::Usage(e.to_string())),
+        None => chosen.place_of(0, ranks).map(drop).map_err(|e| Failure::Usage(e.to_string())),
     }
 }
 
-impl Runner<'_> {
+impl Chosen<'_> {
     /// What of the backend's place is one rank's: boards serve one process each.
-    fn place(&self, rank: usize, ranks: usize) -> Result<String, BackendError> {
+    fn place_of(&self, rank: usize, ranks: usize) -> Result<String, BackendError> {
         match self.entry.needs {
             Needs::Device => board::of_rank(self.place, rank, ranks),
             _ => Ok(self.place.to_string()),
@@ -79,15 +92,16 @@ impl Runner<'_> {
 }
 
 /// Runs on all ranks. The first one writes and speaks.
-pub fn run(args: &Args, options: FmmOptions, world: World, runner: Runner) -> Result<(), Failure> {
-    let is_possible = |ranks: usize| {
-        check_ranks(args, &world, &runner, ranks)?;
-        check(args, &options, runner.native)?;
+pub fn run(args: &Args, world: World) -> Result<(), Failure> {
+    let is_possible = |chosen: &Chosen, ranks: usize| {
+        check_ranks(args, &world, chosen, ranks)?;
+        check(args, &chosen.options, chosen.native)?;
         files::check_outputs(args)
     };
     match world {
         World::Threads(ranks) => {
-            is_possible(ranks)?;
+            let chosen = Chosen::new(args)?;
+            is_possible(&chosen, ranks)?;
             if let Some(board) = &args.predict.predict {
                 return predict::ranks::on_threads(args, board, ranks);
             }
@@ -95,22 +109,30 @@ pub fn run(args: &Args, options: FmmOptions, world: World, runner: Runner) -> Re
                 // They are threads of this process, and none has been started yet.
                 return costs::measure();
             }
-            let job = Job::load(args, options, runner, ranks, costs::known())?;
+            let job = Job::load(args, chosen, ranks, costs::known())?;
             let input = files::input(args)?;
-            files::save_particles(args, &input)?;
             let task = job.task(input.particles.len());
-            let whole = |comm: &dyn Comm| Some(&input).filter(|_| comm.rank() == 0);
-            let found = threads::run(ranks, |comm| task.on(comm, &input, &|n| slice(n, comm), whole(comm)));
+            let found = threads::run(ranks, |comm| {
+                let is_first = comm.rank() == 0;
+                let save = || if is_first { files::save_particles(args, &input) } else { Ok(()) };
+                let whole = Some(&input).filter(|_| is_first);
+                task.on(comm, &Feed { input: &input, slice: &|n| slice(n, comm), whole, save: &save })
+            });
             let mut done = first(found)?;
             done.report.by = "threads".into();
             task.write(&input, done)
         }
         World::Mpi => {
             let mpi = Mpi::begin().map_err(told)?;
-            // Whether outputs can be written is the first one's matter.
-            let first = || if mpi.rank() == 0 { is_possible(mpi.size()) } else { Ok(()) };
-            let checked = same_options(&mpi).and_then(|()| agreed(&mpi, first()));
-            match checked.and_then(|()| on_mpi(args, options, runner, &mpi)) {
+            let on_all = || {
+                same_options(&mpi)?;
+                let chosen = agreed(&mpi, Chosen::new(args))?;
+                // Whether outputs can be written is the first one's matter.
+                let first = if mpi.rank() == 0 { is_possible(&chosen, mpi.size()) } else { Ok(()) };
+                agreed(&mpi, first)?;
+                on_mpi(args, chosen, &mpi)
+            };
+            match on_all() {
                 // All have failed alike, and the first one tells of it. A launcher ends the others as soon as one has another
                 // status than 0.
                 Err(_) if mpi.rank() > 0 => Ok(()),
@@ -155,6 +177,10 @@ pub(super) fn told(e: RankError) -> Failure {
 
 /// As ranks tell each other of it.
 pub(super) fn of_rank(e: Failure) -> RankError {
+    as_of_rank(&e)
+}
+
+fn as_of_rank(e: &Failure) -> RankError {
     let text = e.text();
     let text = text.strip_prefix("error: ").unwrap_or(&text).to_string();
     match e.code() {
@@ -166,10 +192,15 @@ pub(super) fn of_rank(e: Failure) -> RankError {
 
 /// What is known on every rank, if no rank failed; else the failure of the first one.
 pub(super) fn agreed<T>(comm: &dyn Comm, own: Result<T, Failure>) -> Result<T, Failure> {
-    agree(comm, own.map_err(of_rank)).map_err(told)
+    let all = agree(comm, own.as_ref().map(drop).map_err(as_of_rank)).map_err(told);
+    match own {
+        // As it is, with what diagnostics show.
+        Err(e) if comm.rank() == 0 => Err(e),
+        own => all.and(own),
+    }
 }
 
-fn on_mpi(args: &Args, options: FmmOptions, runner: Runner, mpi: &Mpi) -> Result<(), Failure> {
+fn on_mpi(args: &Args, chosen: Chosen, mpi: &Mpi) -> Result<(), Failure> {
     if let Some(board) = &args.predict.predict {
         return predict::ranks::on_mpi(args, board, mpi);
     }
@@ -178,16 +209,16 @@ fn on_mpi(args: &Args, options: FmmOptions, runner: Runner, mpi: &Mpi) -> Result
         return first_alone(mpi, costs::measure);
     }
     let known = costs::known_on(mpi).map_err(told)?;
-    let job = agreed(mpi, Job::load(args, options, runner, 1, known))?;
+    let job = agreed(mpi, Job::load(args, chosen, 1, known))?;
     let (input, counts) = agreed(mpi, files::part(args, &|n| slice(n, mpi)))?;
     same_input(mpi, counts)?;
-    agreed(mpi, files::save_particles_of_ranks(args, &input, counts[0], mpi))?;
+    let save = || files::save_particles_of_ranks(args, &input, counts[0], mpi);
     let task = job.task(counts[0]);
     // What is right at some targets are sums over all particles.
     let is_whole = mpi.rank() == 0 && (args.check.is_some() || args.tol.is_some() || args.budget);
     let read = || is_whole.then(|| files::input(args)).transpose();
     let mut whole = agreed(mpi, if args.tol.is_some() { read() } else { Ok(None) })?;
-    let found = task.on(mpi, &input, &|n| 0..n, whole.as_ref());
+    let found = task.on(mpi, &Feed { input: &input, slice: &|n| 0..n, whole: whole.as_ref(), save: &save });
     if let Err(RankError::Lost(text)) = &found {
         // The other ranks know nothing of it.
         output::tell(&(Failure::Tool(text.clone()).text() + "\n"));
@@ -242,8 +273,7 @@ pub(super) fn same_input(comm: &dyn Comm, counts: [usize; 2]) -> Result<(), Fail
 /// What all ranks are to do with any particles.
 struct Job<'a> {
     args: &'a Args,
-    options: FmmOptions,
-    runner: Runner<'a>,
+    chosen: Chosen<'a>,
     kernels: Option<Kernels>,
     engine: BackendOptions,
     known: costs::Known,
@@ -251,24 +281,18 @@ struct Job<'a> {
 
 impl<'a> Job<'a> {
     /// Loads the kernels. So many ranks share the cores of one process.
-    fn load(
-        args: &'a Args,
-        mut options: FmmOptions,
-        runner: Runner<'a>,
-        ranks: usize,
-        known: costs::Known,
-    ) -> Result<Job<'a>, Failure> {
-        let kernels = if runner.native { None } else { Some(Kernels::load(args, &mut options)?) };
+    fn load(args: &'a Args, mut chosen: Chosen<'a>, ranks: usize, known: costs::Known) -> Result<Job<'a>, Failure> {
+        let kernels = if chosen.native { None } else { Some(Kernels::load(args, &mut chosen.options)?) };
         let threads = (rayon::current_num_threads() / ranks).max(1);
-        let engine = args.engine.options(runner.place, threads)?;
-        Ok(Job { args, options, runner, kernels, engine, known })
+        let engine = args.engine.options(chosen.place, threads)?;
+        Ok(Job { args, chosen, kernels, engine, known })
     }
 
     /// The task with so many particles.
     fn task(&self, n: usize) -> Task<'_> {
-        let mut options = self.options.clone();
+        let mut options = self.chosen.options.clone();
         if self.args.leaf.is_none() {
-            let is_board = self.runner.entry.needs == Needs::Device;
+            let is_board = self.chosen.entry.needs == Needs::Device;
             let board = self.kernels.as_ref().filter(|_| is_board).map(|k| (&k.p2p, self.engine.clock.mhz));
             options.leaf = costs::leaf(&self.known.costs, self.args, &options, board, n);
         }
@@ -277,17 +301,17 @@ impl<'a> Job<'a> {
 
     /// The kernel of P2P, if one runs it.
     fn p2p(&self) -> Option<&Graph> {
-        self.kernels.as_ref().map(|k| &k.p2p).or(self.runner.on_gpu.as_ref())
+        self.kernels.as_ref().map(|k| &k.p2p).or(self.chosen.on_gpu.as_ref())
     }
 
     /// What a rank computes on besides its CPU.
     fn open(&self, comm: &dyn Comm) -> Result<(Option<Gpu>, Box<dyn Backend>), RankError> {
-        let Runner { entry, on_gpu, .. } = &self.runner;
+        let Chosen { entry, on_gpu, .. } = &self.chosen;
         let (turn, of) = on_machine(comm)?;
         let share = Share { turn, of, cards: self.args.gpus.map(|count| count as usize) };
         let gpu = on_gpu.as_ref().map(|kernel| Gpu::open_shared(entry.name, kernel, &share)).transpose();
         let gpu = agree(comm, gpu.map_err(RankError::from))?;
-        let place = self.runner.place(comm.rank(), comm.size());
+        let place = self.chosen.place_of(comm.rank(), comm.size());
         let place = agree(comm, place.map_err(|e| RankError::Option(e.to_string())))?;
         let mut backend = (entry.open)(&BackendOptions { turn, place, ..self.engine.clone() });
         let pairs = expected_pairs(self.args);
@@ -304,6 +328,18 @@ impl<'a> Job<'a> {
     }
 }
 
+/// What a rank computes with.
+#[derive(Clone, Copy)]
+struct Feed<'a> {
+    input: &'a Input,
+    /// Its part of so many sources or targets of the input.
+    slice: &'a dyn Fn(usize) -> Range<usize>,
+    /// For a wanted error the first rank has the whole input too.
+    whole: Option<&'a Input>,
+    /// Writes the particles where that is asked for, once all ranks have what they compute on.
+    save: &'a dyn Fn() -> Result<(), Failure>,
+}
+
 /// What is to be computed.
 struct Task<'a> {
     job: &'a Job<'a>,
@@ -311,16 +347,11 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// One rank's part; the first one gets the results of all. For a wanted error it has the `whole` input too.
-    fn on(
-        &self,
-        comm: &dyn Comm,
-        input: &Input,
-        slice: &dyn Fn(usize) -> Range<usize>,
-        whole: Option<&Input>,
-    ) -> Ended {
-        let job = self.job;
+    /// One rank's part; the first one gets the results of all.
+    fn on(&self, comm: &dyn Comm, feed: &Feed) -> Ended {
+        let (job, Feed { input, slice, whole, save }) = (self.job, *feed);
         let (mut gpu, mut backend) = job.open(comm)?;
+        agree(comm, save().map_err(of_rank))?;
         let mut pipelines = job.kernels.as_ref().map(|k| Pipelines::new(&mut *backend, &k.p2p, k.m2l.as_ref()));
         let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
         executors.extend(gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor));
@@ -377,8 +408,8 @@ impl Task<'_> {
 
     /// The same with other options.
     fn with<'a>(&'a self, options: &'a FmmOptions, input: &'a Input) -> task::Task<'a> {
-        let Job { args, runner, known, .. } = self.job;
-        task::Task { args, options, input, known, native: runner.native, p2p: self.job.p2p() }
+        let Job { args, chosen, known, .. } = self.job;
+        task::Task { args, options, input, known, native: chosen.native, p2p: self.job.p2p() }
     }
 
     fn write(&self, input: &Input, done: Done) -> Result<(), Failure> {

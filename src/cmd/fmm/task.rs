@@ -13,7 +13,7 @@ use host::fmm::budget::{self, Budget, Fields, Run, Seen};
 use host::fmm::executor::{Executor, Progress};
 use host::fmm::gpu::whole::Answer;
 use host::fmm::stats::{LeafBy, Reference, Stats};
-use host::fmm::{FmmOptions, Plan, Solution, Solutions, offload, tune};
+use host::fmm::{FmmOptions, Plan, Solution, Solutions, bind, offload, tune};
 use pg2::graph::Graph;
 
 /// Targets that `--budget` compares without `--check`.
@@ -92,7 +92,7 @@ impl Task<'_> {
             None if self.args.near_only => LeafBy::BuiltInCosts,
             None => self.known.by,
         };
-        stats.reference = match self.expanded() {
+        stats.reference = match self.meant() {
             Some(_) => Reference::KernelSums,
             None if self.options.periodic.is_some() => Reference::EwaldSums,
             None => Reference::DirectSummation,
@@ -113,7 +113,7 @@ impl Task<'_> {
 
     /// A plan for what [`Task::complete`] and [`Task::split`] sum, where they need one.
     pub fn plan_of_sums(&self) -> Result<Option<Plan>, Failure> {
-        let kernel = self.expanded().filter(|_| self.samples().is_some());
+        let kernel = self.meant().filter(|_| self.samples().is_some());
         let plan = |graph| Plan::for_kernel(self.input.geometry(), self.options, Some(graph)).map_err(failure);
         kernel.map(plan).transpose()
     }
@@ -122,6 +122,13 @@ impl Task<'_> {
     pub fn expanded(&self) -> Option<&Graph> {
         let is_named = !self.native || self.args.p2p.is_some();
         self.p2p.filter(|_| is_named && self.options.basis == Basis::Chebyshev)
+    }
+
+    /// The kernel whose own sums are right, where P2P is not 1/r: with or without an expansion.
+    fn meant(&self) -> Option<&Graph> {
+        let params = &self.options.params;
+        let is_other = |graph: &&Graph| bind::P2p::bind(graph, true, params).is_ok_and(|kernel| !kernel.coulomb);
+        self.expanded().or_else(|| self.p2p.filter(|_| self.options.near_only).filter(is_other))
     }
 
     /// The run of the order that keeps a wanted error.
@@ -164,7 +171,7 @@ impl Task<'_> {
     /// The errors of what one set of charges gave at `count` targets.
     fn errors(&self, plan: Option<&Plan>, sources: &Sources, field: &Field, count: usize) -> Result<Errors, Failure> {
         let (args, input) = (self.args, self.input);
-        let (Some(graph), Some(plan)) = (self.expanded(), plan) else {
+        let (Some(graph), Some(plan)) = (self.meant(), plan) else {
             let direct = Direct { geometry: input.geometry(), sources: *sources, eps: args.eps, hessian: args.hessian };
             return Ok(error::measure_all(&direct, self.options.periodic.as_ref(), field, count, args.seed));
         };

@@ -75,8 +75,16 @@ fn kernels_feel_images_too() {
     let budget = &stats(&p, "--n 600 --periodic 1 --leaf 20 --budget --p2p p2p")["budget"]["gradient"];
     let part = |key: &str| budget[key].as_f64().expect("a number");
     assert!(part("p2p") < 1e-4 && part("m2l") < 1e-4 && part("truncation") > 1e-3, "{budget}");
-    // A kernel that is not 1/r acts from near images.
+    // A kernel that is not 1/r acts from near images, or from all of them.
     run(&p, "--n 200 --periodic 1 --near-only --p2p p2p_yukawa --param kappa=8");
+    let yukawa = "--periodic-axes xz --p2p p2p_yukawa --param kappa=2";
+    assert!(error(&format!("{yukawa} --order 6")) < 1e-3 && error(&format!("{yukawa} --tol 1e-3 --check 600")) < 1e-3);
+    let words = format!("--n 600 --periodic 1 {yukawa} --order 3 --leaf 20");
+    let budget = &stats(&p, &format!("{words} --precision f32 --budget"))["budget"]["gradient"];
+    let part = |key: &str| budget[key].as_f64().expect("a number");
+    assert!(part("p2p") < 1e-4 && part("m2l") < 1e-4 && part("truncation") > 1e-4, "{budget}");
+    let alone = forces(&p, &words);
+    assert!([2, 3].iter().all(|ranks| alone == forces(&p, &format!("{words} --ranks {ranks}"))));
     // The bits are those of the emulator whoever computes them, and any number of threads.
     let words = "--n 300 --leaf 30 --order 2 --periodic 1 --pipelines 2";
     let first = forces(&p, words);
@@ -99,10 +107,11 @@ fn what_cannot_be_periodic_is_refused_with_a_remedy() {
         ("--periodic nan --backend cpu", 2, "period"),
         ("--periodic 1 --periodic-axes xx --backend cpu", 2, "each once"),
         ("--periodic-axes x --backend cpu", 2, "--periodic"),
-        ("--periodic 1 --p2p p2p_yukawa --param kappa=4", 2, "black-box"),
+        ("--periodic 1 --p2p p2p_yukawa --param kappa=0.00001 --expansion chebyshev", 1, "falls so slowly"),
+        ("--periodic 1 --backend cpu --expansion chebyshev", 2, "P2P kernel"),
         ("--periodic 1 --hessian", 2, "Hessians"),
         ("--periodic 1 --backend cpu --theta 0.1", 2, "theta"),
-        ("--periodic 1 --backend cpu --expansion chebyshev", 2, "black-box"),
+        ("--periodic 1 --p2p p2p --expansion chebyshev", 1, "Ewald"),
         ("--periodic 1 --predict ulx3s", 2, "--predict"),
         ("--periodic 0.5 --periodic-axes xy --backend cpu", 1, "along z"),
     ] {

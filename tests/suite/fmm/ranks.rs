@@ -205,6 +205,25 @@ fn a_run_on_ranks_reports_every_stage_and_the_errors() {
 }
 
 #[test]
+fn nothing_is_written_before_all_ranks_have_what_they_compute_on() {
+    let p = Place::new();
+    let words = "fmm --n 100 --save-particles s.csv --backend board:/dev/none";
+    for more in ["", ",/dev/none2 --ranks 2"] {
+        let ended = p.run(&format!("{words}{more}")).expect(3);
+        assert!(ended.err.contains("/dev/none") && !p.path("s.csv").exists(), "{more}: {}", ended.err);
+    }
+    // An array is refused as on one rank, also where each rank reads its rows.
+    p.write("sets.csv", "x,y,z,q,q2\n0,0,0,1,2\n1,1,1,-1,1\n0,1,0,1,1\n");
+    run(&p, "--particles sets.csv --backend cpu --save-particles sets.npy");
+    let one = p.run("fmm --particles sets.npy --backend cpu").expect(1);
+    assert!(one.err.contains("its shape is [3, 5]"), "{}", one.err);
+    if testkit::require("mpirun") {
+        let ended = mpi(&p, 2, "", "--particles sets.npy --backend cpu");
+        assert!(ended.err.contains(one.err.trim()), "{}", ended.err);
+    }
+}
+
+#[test]
 fn kernels_on_ranks_report_what_they_do_on_one() {
     let p = Place::new();
     // Close pairs, in one place and at the corners of cells, so that some targets are computed again.
@@ -279,6 +298,15 @@ fn ranks_that_fail_end_all_with_one_sentence() {
         ),
         (format!("{is_second} cd empty"), "--particles p.npy --budget".into(), 1, "p.npy: cannot be read"),
         (format!("{is_second} set -- --budget"), "--n 300 \"$@\"".into(), 2, "rank 1 has other options than rank 0"),
+        // Found before anything is asked of MPI.
+        (String::new(), "--n 300 --order many".into(), 2, "invalid value 'many'"),
+        (
+            format!("{is_second} set -- --order many"),
+            "--n 300 \"$@\"".into(),
+            2,
+            "rank 1 has other options than rank 0",
+        ),
+        (String::new(), "--n 300 --gpus 2".into(), 2, "--gpus shares out native code"),
         (String::new(), "--n 300 --hessian --p2p p2p_yukawa".into(), 2, "kernels have no pins for Hessians"),
         (String::new(), "--n 300 --save-particles /dev/full".into(), 1, "/dev/full: cannot be written"),
         // Found when long messages are on their way that nobody takes any more.

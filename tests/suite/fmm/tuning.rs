@@ -27,6 +27,11 @@ fn a_wanted_error_is_kept() {
     assert!(error(&s) < 1e-5 && s["order"] == 1, "{s}");
     let ended = p.run("fmm --n 5000 --backend cpu --precision f32 --tol 1e-9").expect(1);
     assert!(ended.err.contains("1e-9 is out of reach") && ended.err.contains("--precision f64"), "{}", ended.err);
+    // The far field is not softened: leaves are larger where the softening length asks for it.
+    let s = stats(&p, "--n 1500 --backend cpu --eps 0.02 --tol 1e-5 --check 1000");
+    assert!(error(&s) < 1e-5, "{s}");
+    let ended = p.run("fmm --n 1500 --backend cpu --eps 0.02 --tol 1e-5 --leaf 20").expect(1);
+    assert!(ended.err.contains("the far field is not softened"), "{}", ended.err);
     let ended = p.run("fmm --n 3000 --p2p p2p_paper --tol 1e-7").expect(1);
     assert!(ended.err.contains("formats of the P2P kernel"), "{}", ended.err);
     let ended = p.run("fmm --n 300 --backend cpu --lower-beyond 4").expect(2);

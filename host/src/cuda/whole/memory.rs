@@ -1,14 +1,14 @@
 //! What there is on the card, and the structs that its kernels read.
 
 use super::card::{Card, Plain};
-use super::split::{Row, Span};
+use super::split::{Rows, Span};
 use super::text::Shape;
 use crate::cuda::CudaError;
 use crate::cuda::p2p::Number;
 use crate::expansion::solid::dense::Dense;
 use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 
-/// Cards at most, for which there is room where their shares do not come out even.
+/// Cards at most: the kernels' text has room for so many.
 pub const MOST_CARDS: usize = 64;
 
 /// Blocks of `bounds`.
@@ -48,6 +48,19 @@ pub struct Bounds {
     pub bad: u64,
 }
 
+impl Bounds {
+    /// Of both of two sets of particles.
+    pub fn join(self, other: Bounds) -> Bounds {
+        Bounds {
+            low: [0, 1, 2].map(|a| self.low[a].min(other.low[a])),
+            high: [0, 1, 2].map(|a| self.high[a].max(other.high[a])),
+            most: self.most.max(other.most),
+            least: self.least.min(other.least),
+            bad: self.bad | other.bad,
+        }
+    }
+}
+
 // SAFETY: plain numbers in the order of the kernels' struct, of which all zeros are one.
 unsafe impl DeviceRepr for Bounds {}
 // SAFETY: as above.
@@ -63,9 +76,12 @@ pub struct Problem {
     pub rows: u64,
     pub cell: u64,
     pub rank: u64,
+    pub shares: u64,
     pub counts: u64,
     pub sums: u64,
     pub starts: u64,
+    pub row_shares: u64,
+    pub cursors: u64,
     pub unsettled: u64,
     pub order: u64,
     pub records: u64,
@@ -97,6 +113,10 @@ pub struct Problem {
     /// So many of the first particles are sources. If these are not all, the others are the targets.
     pub sources: u64,
     pub first_target: u64,
+    /// The number of this card, and of all; its share of the input.
+    pub card: u64,
+    pub cards: u64,
+    pub share: [u64; 2],
     pub own: Span,
     pub around: Span,
     pub parents: [Span; 8],
@@ -119,10 +139,17 @@ pub struct Particles<T: Plain, C: Card> {
     pub n: usize,
     pub input: [C::Memory<f64>; 4],
     pub bounds: C::Memory<Bounds>,
-    /// Cell, rank, order before and after settling, and targets to be computed again.
-    pub indices: [C::Memory<u32>; 5],
+    /// The cell of each, and how many of its cell came before.
+    pub cell: C::Memory<u32>,
+    pub rank: C::Memory<u32>,
+    /// The order before it is settled, and afterwards the numbers of results for other cards.
+    pub unsettled: C::Memory<u32>,
+    pub order: C::Memory<u32>,
+    /// Targets to be computed again, and afterwards the numbers of results of other cards.
+    pub again: C::Memory<u32>,
+    /// Sorted particles, and afterwards results of other cards.
     pub records: C::Memory<T>,
-    /// What P2P gives, and afterwards what other cards have for this one's share of the results.
+    /// What P2P gives, and afterwards results for other cards.
     pub near: C::Memory<T>,
     pub out: C::Memory<T>,
 }
@@ -130,11 +157,15 @@ pub struct Particles<T: Plain, C: Card> {
 /// What there is of each cell of a tree.
 pub struct Cells<T: Plain, C: Card> {
     pub depth: u32,
-    pub counts: C::Memory<u64>,
+    /// Of the share of each card.
+    pub shares: C::Memory<u32>,
+    pub counts: C::Memory<u32>,
     pub sums: C::Memory<u64>,
     pub starts: C::Memory<u64>,
-    /// The words of [`Status`], and behind them those of each [`Row`].
+    /// The words of [`Status`], and behind them those of [`Rows`].
     pub counted: C::Memory<u64>,
+    /// For each card the place of the next result that it is sent.
+    pub cursors: C::Memory<u32>,
     pub work: C::Memory<u64>,
     pub m: C::Memory<T>,
     pub l: C::Memory<T>,
@@ -185,45 +216,47 @@ impl<T: Number, C: Card> Particles<T, C> {
             n,
             input: [column()?, column()?, column()?, column()?],
             bounds: card.room(1 + BOUNDS_BLOCKS as usize)?,
-            indices: [index()?, index()?, index()?, index()?, index()?],
+            cell: index()?,
+            rank: index()?,
+            unsettled: index()?,
+            order: index()?,
+            again: index()?,
             records: card.room(4 * n)?,
-            near: card.room(4 * (n + MOST_CARDS))?,
+            near: card.room(4 * n)?,
             out: card.room(4 * n)?,
         })
     }
 }
 
 impl<T: Number, C: Card> Cells<T, C> {
-    pub fn new(card: &C, shape: &Shape, depth: u32, n: usize) -> Result<Cells<T, C>, CudaError> {
+    /// For `n` particles, which so many cards share.
+    pub fn new(card: &C, shape: &Shape, depth: u32, n: usize, cards: usize) -> Result<Cells<T, C>, CudaError> {
         let leaves = 1usize << (3 * depth);
         let blocks = leaves.min(n) + n / shape.targets() + 1;
-        let counted = Cells::<T, C>::counted(depth);
+        let counted = Status::WORDS + Rows::words(depth, cards);
         // Expansions of all levels from the second on.
         let numbers = (leaves * 8).saturating_sub(64) / 7 * shape.pitch;
-        let bytes = 24 * leaves + 8 * (blocks + counted) + 2 * numbers * size_of::<T>();
+        let bytes = (4 * cards + 12) * leaves + 8 * (blocks + counted) + 2 * numbers * size_of::<T>();
         card.check_room(bytes as u64, "this FMM")?;
         Ok(Cells {
             depth,
+            shares: card.room(cards * leaves)?,
             counts: card.room(leaves)?,
             sums: card.room(leaves.div_ceil(1024))?,
             starts: card.room(leaves + 1)?,
             counted: card.room(counted)?,
+            cursors: card.room(cards)?,
             work: card.room(blocks)?,
             m: card.room(numbers)?,
             l: card.room(numbers)?,
         })
     }
 
-    /// Words that a card counts.
-    pub fn counted(depth: u32) -> usize {
-        Status::WORDS + 2 * ((1 << (2 * depth)) + 1)
-    }
-
     /// The rows that a card counted.
-    pub fn rows(&self, card: &C) -> Result<Vec<Row>, CudaError> {
-        let mut words = vec![0; Cells::<T, C>::counted(self.depth)];
-        card.read(&self.counted, 0, &mut words)?;
-        Ok(words[Status::WORDS..].chunks_exact(2).map(Row::new).collect())
+    pub fn rows(&self, card: &C, cards: usize) -> Result<Rows, CudaError> {
+        let mut words = vec![0; Rows::words(self.depth, cards)];
+        card.read(&self.counted, Status::WORDS, &mut words)?;
+        Ok(Rows::new(&words, self.depth, cards))
     }
 
     pub fn status(&self, card: &C) -> Result<Status, CudaError> {

@@ -3,7 +3,7 @@
 use super::card::{Card, From, Lane, Size};
 use super::depth::cost;
 use super::memory::{BOUNDS_BLOCKS, Bounds, Cells, Problem, Status};
-use super::split::{Part, Row, split};
+use super::split::{Part, Rows, Span, split};
 use super::{DEEPEST, Loaded, Outcome, Run, STAGES, Units, Whole, depth_for, exchange};
 use crate::arith::scale::exponent;
 use crate::cuda::CudaError;
@@ -11,10 +11,13 @@ use crate::cuda::p2p::Number;
 use crate::direct::p2p::Limits;
 use crate::tree::boxmap::BoxMap;
 use pg2::backend::cuda::p2p::Real;
-use std::ops::Range;
 
-/// Blocks of `again` and of `merge`, which go through their work in turn.
+/// Blocks of `again`, which go through their work in turn.
 const AGAIN_BLOCKS: u32 = 1056;
+
+/// The least level above the leaves whose expansions several cards compute each for its part, and exchange: below it, computing all takes
+/// less time than the copies.
+const SHARED_LEVEL: u32 = 3;
 
 /// Pairs of P2P a particle up to which the mixed path, with its adaptive tree, is not faster.
 const MOST_PAIRS: f64 = 1e5;
@@ -33,7 +36,7 @@ struct Scales {
 /// A tree whose cells are counted.
 struct Counted {
     depth: u32,
-    rows: Vec<Row>,
+    rows: Rows,
     pairs: u64,
 }
 
@@ -43,6 +46,14 @@ struct On<'a, T: Number, C: Card> {
     loaded: &'a Loaded<T, C>,
     problem: Problem,
     part: Part,
+    /// How many of its targets are in the share of each other card, and where the results of these are collected.
+    sends: Vec<Sends>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sends {
+    first: usize,
+    count: usize,
 }
 
 impl<T: Number, C: Card> Whole<T, C> {
@@ -55,12 +66,7 @@ impl<T: Number, C: Card> Whole<T, C> {
         let mut clocks: Vec<Clock<C>> = cards.iter().map(|card| Clock { card, events: Vec::new() }).collect();
         let mut tick = || clocks.iter_mut().try_for_each(Clock::tick);
         tick()?;
-        if cards.len() > 1 {
-            // Where a card has no result, it has zeros.
-            let all = cards.iter().zip(&mut self.loaded);
-            all.into_iter().try_for_each(|(card, loaded)| card.clear(&mut loaded.particles.out))?;
-        }
-        let bounds = self.bounds(&cards[0])?;
+        let bounds = self.bounds(cards)?;
         let scales = match scales::<T>(&bounds, eps) {
             Ok(scales) => scales,
             Err(why) => return Ok(Outcome::Unfit(why)),
@@ -69,7 +75,8 @@ impl<T: Number, C: Card> Whole<T, C> {
         let Some(counted) = self.tree(cards, &scales, leaf)? else {
             return Ok(Outcome::Unfit("the particles are too uneven for a tree of one depth".into()));
         };
-        let all = self.shared(cards, &scales, &counted);
+        let parts = self.share_out(cards, &counted)?;
+        let all = self.on(cards, &scales, counted.depth, parts);
         all.iter().try_for_each(On::sort)?;
         tick()?;
         self.stages(cards, &all, counted.depth, &mut tick)?;
@@ -94,14 +101,17 @@ impl<T: Number, C: Card> Whole<T, C> {
     }
 
     /// The box and the charges of all particles.
-    fn bounds(&self, card: &C) -> Result<Bounds, CudaError> {
-        let loaded = &self.loaded[0];
+    fn bounds(&self, cards: &[C]) -> Result<Bounds, CudaError> {
         let (blocks, threads) = (BOUNDS_BLOCKS, 256);
-        loaded.launch(card, "bounds", Size { blocks, threads }, &loaded.places, &[])?;
-        loaded.launch(card, "all_bounds", Size { blocks: 1, threads }, &loaded.places, &[blocks])?;
-        let mut bounds = [Bounds::default()];
-        card.read(&loaded.particles.bounds, 0, &mut bounds)?;
-        Ok(bounds[0])
+        for (card, loaded) in cards.iter().zip(&self.loaded) {
+            loaded.launch(card, "bounds", Size { blocks, threads }, &loaded.places, &[])?;
+            loaded.launch(card, "all_bounds", Size { blocks: 1, threads }, &loaded.places, &[blocks])?;
+        }
+        let mut all = vec![[Bounds::default()]; cards.len()];
+        for ((card, loaded), bounds) in cards.iter().zip(&self.loaded).zip(&mut all) {
+            card.read(&loaded.particles.bounds, 0, bounds)?;
+        }
+        Ok(all.into_iter().map(|[bounds]| bounds).reduce(Bounds::join).expect("there is a card"))
     }
 
     /// Counts particles and pairs in trees of rising depth until one is good; none may be.
@@ -128,37 +138,70 @@ impl<T: Number, C: Card> Whole<T, C> {
         Ok(is_good.then_some(tree))
     }
 
-    /// Counts the particles of all leaves of a depth, and the pairs of P2P, on all cards.
+    /// Counts the particles of all leaves of a depth, each card those of its share, and the pairs of P2P on all cards.
     fn count(&mut self, cards: &[C], scales: &Scales, depth: u32) -> Result<Counted, CudaError> {
-        let (n, leaves) = (self.n() as u32, 1u32 << (3 * depth));
-        for (card, loaded) in cards.iter().zip(&mut self.loaded) {
+        let (n, leaves) = (self.n(), 1u32 << (3 * depth));
+        let units = self.units;
+        // No card may still fetch what another one counted before.
+        if cards.len() > 1 {
+            cards.iter().try_for_each(C::finish)?;
+        }
+        let shares = self.shares();
+        for ((card, loaded), share) in cards.iter().zip(&mut self.loaded).zip(&shares) {
             if loaded.cells.as_ref().is_none_or(|cells| cells.depth != depth) {
                 loaded.cells = None;
-                loaded.cells = Some(Cells::new(card, &self.shape, depth, n as usize)?);
+                loaded.cells = Some(Cells::new(card, &self.shape, depth, n, cards.len())?);
                 loaded.places = loaded.problem(card);
             }
             let cells = loaded.cells.as_mut().expect("it was made");
-            card.clear(&mut cells.counts)?;
+            card.clear(&mut cells.shares)?;
             card.clear(&mut cells.counted)?;
-            let problem = loaded.places.scaled::<T>(scales, self.units, depth);
+            let problem = loaded.places.scaled::<T>(scales, units, depth);
+            let blocks = share.len().div_ceil(256) as u32;
+            loaded.launch(card, "count", Size { blocks, threads: 256 }, &problem, &[])?;
+        }
+        if cards.len() > 1 {
+            let all: Vec<_> = self.loaded.iter().map(|l| &l.cells.as_ref().expect("it was made").shares).collect();
+            let parts: Vec<_> = (0..cards.len()).map(|k| k << (3 * depth)..(k + 1) << (3 * depth)).collect();
+            exchange(cards, &all, &parts)?;
+        }
+        for (card, loaded) in cards.iter().zip(&self.loaded) {
+            let problem = loaded.places.scaled::<T>(scales, units, depth);
             let (blocks, threads) = (leaves.div_ceil(1024), 1024);
-            loaded.launch(card, "count", Size { blocks: n.div_ceil(256), threads: 256 }, &problem, &[])?;
             loaded.launch(card, "scan_cells", Size { blocks, threads }, &problem, &[])?;
             loaded.launch(card, "scan_sums", Size { blocks: 1, threads }, &problem, &[blocks])?;
             loaded.launch(card, "scan_add", Size { blocks, threads }, &problem, &[])?;
         }
         // All cards count the same.
-        let rows = self.loaded[0].cells.as_ref().expect("it was made").rows(&cards[0])?;
-        Ok(Counted { depth, pairs: rows.iter().map(|row| row.pairs).sum(), rows })
+        let rows = self.loaded[0].cells.as_ref().expect("it was made").rows(&cards[0], cards.len())?;
+        Ok(Counted { depth, pairs: rows.rows.iter().map(|row| row.pairs).sum(), rows })
     }
 
-    /// The cards with their shares of a tree.
-    fn shared<'a>(&'a self, cards: &'a [C], scales: &Scales, tree: &Counted) -> Vec<On<'a, T, C>> {
-        let parts = split(&tree.rows, tree.depth, self.order, T::REAL, cards.len());
-        let on = |((card, loaded), part): ((&'a C, &'a Loaded<T, C>), Part)| {
+    /// What each card is to do of a tree, and which results it sends to the others, whose places the cards are told.
+    fn share_out(&mut self, cards: &[C], tree: &Counted) -> Result<Vec<(Part, Vec<Sends>)>, CudaError> {
+        let parts = split(&tree.rows.rows, tree.depth, self.order, T::REAL, cards.len());
+        let sends = sends(&tree.rows.targets(&parts, 1 << tree.depth));
+        if cards.len() > 1 {
+            for ((card, loaded), sends) in cards.iter().zip(&mut self.loaded).zip(&sends) {
+                let cursors: Vec<u32> = sends.iter().map(|to| to.first as u32).collect();
+                card.write(&cursors, &mut loaded.cells.as_mut().expect("it was made").cursors, 0)?;
+            }
+        }
+        Ok(parts.into_iter().zip(sends).collect())
+    }
+
+    /// The cards with their parts.
+    fn on<'a>(
+        &'a self,
+        cards: &'a [C],
+        scales: &Scales,
+        depth: u32,
+        parts: Vec<(Part, Vec<Sends>)>,
+    ) -> Vec<On<'a, T, C>> {
+        let on = |((card, loaded), (part, sends)): ((&'a C, &'a Loaded<T, C>), (Part, Vec<Sends>))| {
             let Part { own, around, parents, .. } = part;
-            let problem = loaded.places.scaled::<T>(scales, self.units, tree.depth);
-            On { card, loaded, problem: Problem { own, around, parents, ..problem }, part }
+            let problem = loaded.places.scaled::<T>(scales, self.units, depth);
+            On { card, loaded, problem: Problem { own, around, parents, ..problem }, part, sends }
         };
         cards.iter().zip(&self.loaded).zip(parts).map(on).collect()
     }
@@ -178,11 +221,21 @@ impl<T: Number, C: Card> Whole<T, C> {
         };
         if depth >= 2 {
             all.iter().try_for_each(|on| on.of_leaves("p2m"))?;
-            self.exchange_expansions(cards, all, depth)?;
+            let leaves: Vec<Span> = all.iter().map(|on| on.part.own).collect();
+            self.exchange_expansions(cards, all, depth, &leaves)?;
         }
         tick()?;
         for level in (2..depth).rev() {
-            all.iter().try_for_each(|on| on.launch("m2m", family(1 << (3 * level)), &[level]))?;
+            let is_shared = cards.len() > 1 && level + 1 == depth && level >= SHARED_LEVEL;
+            for on in all {
+                let every = Span { first: 0, end: 1 << (3 * level) };
+                let span = if is_shared { on.part.parents[level as usize] } else { every };
+                on.launch("m2m", family(span.len()), &[level, span.first, span.end])?;
+            }
+            if is_shared {
+                let spans: Vec<Span> = all.iter().map(|on| on.part.parents[level as usize]).collect();
+                self.exchange_expansions(cards, all, level, &apart(&spans))?;
+            }
         }
         tick()?;
         if depth >= 2 {
@@ -207,12 +260,12 @@ impl<T: Number, C: Card> Whole<T, C> {
         tick()
     }
 
-    /// Gives every card the multipole expansions of the others' leaves.
-    fn exchange_expansions(&self, cards: &[C], all: &[On<T, C>], depth: u32) -> Result<(), CudaError> {
+    /// Gives every card the multipole expansions that the others have of the cells of a level.
+    fn exchange_expansions(&self, cards: &[C], all: &[On<T, C>], level: u32, spans: &[Span]) -> Result<(), CudaError> {
         let m: Vec<_> = all.iter().map(|on| &on.loaded.cells.as_ref().expect("it has a tree").m).collect();
-        let first = ((1usize << (3 * depth)) - 64) / 7;
+        let first = ((1usize << (3 * level)) - 64) / 7;
         let place = |cell: u32| (first + cell as usize) * self.shape.pitch;
-        let parts: Vec<_> = all.iter().map(|on| place(on.part.own.first)..place(on.part.own.end)).collect();
+        let parts: Vec<_> = spans.iter().map(|span| place(span.first)..place(span.end)).collect();
         exchange(cards, &m, &parts)
     }
 
@@ -221,22 +274,47 @@ impl<T: Number, C: Card> Whole<T, C> {
         if cards.len() == 1 {
             return Ok(());
         }
+        all.iter().try_for_each(On::collect)?;
         let events = cards.iter().map(C::event).collect::<Result<Vec<_>, _>>()?;
-        for ((k, on), share) in all.iter().enumerate().zip(self.shares()) {
-            let others = (0..cards.len()).filter(|j| *j != k).enumerate();
-            for (place, j) in others {
-                let part = Range { start: 4 * share.start, end: 4 * share.end };
-                let memory = &all[j].loaded.particles.out;
-                let from = From { card: &cards[j], memory, part: part.clone(), event: &events[j] };
-                on.card.take(&on.loaded.particles.near, place * part.len(), from)?;
+        for (k, on) in all.iter().enumerate() {
+            let (to, mut count) = (&on.loaded.particles, 0);
+            for (j, other) in all.iter().enumerate().filter(|(j, _)| *j != k) {
+                let (card, event, from) = (&cards[j], &events[j], &other.loaded.particles);
+                let part = other.sends[k].first..other.sends[k].first + other.sends[k].count;
+                let values = 4 * part.start..4 * part.end;
+                on.card.take(&to.records, 4 * count, From { card, memory: &from.near, part: values, event })?;
+                on.card.take(&to.again, count, From { card, memory: &from.unsettled, part: part.clone(), event })?;
+                count += part.len();
             }
-            if !share.is_empty() {
-                let numbers = [share.start, share.len(), cards.len() - 1].map(|x| x as u32);
-                on.launch("merge", Size { blocks: AGAIN_BLOCKS, threads: 256 }, &numbers)?;
-            }
+            on.launch("spread", Size { blocks: count.div_ceil(256) as u32, threads: 256 }, &[count as u32])?;
         }
         Ok(())
     }
+}
+
+/// Spans that follow each other, without what the ones before have.
+fn apart(spans: &[Span]) -> Vec<Span> {
+    let mut end = 0;
+    let rest = |span: &Span| {
+        let first = span.first.max(end);
+        end = end.max(span.end);
+        Span { first, end: first.max(span.end) }
+    };
+    spans.iter().map(rest).collect()
+}
+
+/// Where each card collects the results for each other one, given how many of its targets are in the share of each.
+fn sends(targets: &[Vec<usize>]) -> Vec<Vec<Sends>> {
+    let of = |(own, counts): (usize, &Vec<usize>)| {
+        let mut first = 0;
+        let to = |(card, count): (usize, &usize)| {
+            let count = if card == own { 0 } else { *count };
+            first += count;
+            Sends { first: first - count, count }
+        };
+        counts.iter().enumerate().map(to).collect()
+    };
+    targets.iter().enumerate().map(of).collect()
 }
 
 impl<T: Number, C: Card> On<'_, T, C> {
@@ -249,6 +327,11 @@ impl<T: Number, C: Card> On<'_, T, C> {
         let size = |particles: u32| Size { blocks: particles.div_ceil(256), threads: 256 };
         self.launch("scatter", size(self.problem.n as u32), &[])?;
         self.launch("settle", size(self.part.particles), &[])
+    }
+
+    /// Collects the results of its leaves that others are sent.
+    fn collect(&self) -> Result<(), CudaError> {
+        self.launch("collect", Size { blocks: self.part.targets.div_ceil(256), threads: 256 }, &[])
     }
 
     /// A kernel with a warp for each of its leaves.
@@ -278,6 +361,11 @@ impl<T: Number, C: Card> Loaded<T, C> {
         let mut problem = Problem {
             input: particles.input.each_ref().map(|x| card.place(x)),
             bounds: card.place(&particles.bounds),
+            cell: card.place(&particles.cell),
+            rank: card.place(&particles.rank),
+            unsettled: card.place(&particles.unsettled),
+            order: card.place(&particles.order),
+            again: card.place(&particles.again),
             records: card.place(&particles.records),
             near: card.place(&particles.near),
             out: card.place(&particles.out),
@@ -290,16 +378,20 @@ impl<T: Number, C: Card> Loaded<T, C> {
             n: particles.n as u64,
             sources: self.places.sources,
             first_target: self.places.first_target,
+            card: self.places.card,
+            cards: self.places.cards,
+            share: self.places.share,
             ..Problem::default()
         };
-        let indices = particles.indices.each_ref().map(|x| card.place(x));
-        [problem.cell, problem.rank, problem.unsettled, problem.order, problem.again] = indices;
         if let Some(cells) = &self.cells {
+            problem.shares = card.place(&cells.shares);
             problem.counts = card.place(&cells.counts);
+            problem.cursors = card.place(&cells.cursors);
             problem.sums = card.place(&cells.sums);
             problem.starts = card.place(&cells.starts);
             problem.status = card.place(&cells.counted);
             problem.rows = problem.status + (Status::WORDS * size_of::<u64>()) as u64;
+            problem.row_shares = problem.rows + (2 * Rows::count(cells.depth) * size_of::<u64>()) as u64;
             problem.work = card.place(&cells.work);
             problem.m = card.place(&cells.m);
             problem.l = card.place(&cells.l);

@@ -39,6 +39,48 @@ impl Row {
     }
 }
 
+/// What the cards counted of all rows of a tree.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    /// One more than there are.
+    pub rows: Vec<Row>,
+    /// With several cards, for each row its particles in the share of each card.
+    shares: Vec<u64>,
+}
+
+impl Rows {
+    /// The words of the rows, and behind them those of their shares.
+    pub fn words(depth: u32, cards: usize) -> usize {
+        2 * Rows::count(depth) + Rows::of_shares(depth, cards)
+    }
+
+    pub fn new(words: &[u64], depth: u32, cards: usize) -> Rows {
+        let (rows, shares) = words.split_at(2 * Rows::count(depth));
+        assert_eq!(shares.len(), Rows::of_shares(depth, cards));
+        Rows { rows: rows.chunks_exact(2).map(Row::new).collect(), shares: shares.to_vec() }
+    }
+
+    /// Rows, and the end of all.
+    pub fn count(depth: u32) -> usize {
+        (1 << (2 * depth)) + 1
+    }
+
+    fn of_shares(depth: u32, cards: usize) -> usize {
+        if cards > 1 { cards << (2 * depth) } else { 0 }
+    }
+
+    /// For each of some cards and their parts how many of its targets are in the share of each card.
+    pub fn targets(&self, parts: &[Part], side: u32) -> Vec<Vec<usize>> {
+        let cards = parts.len();
+        let of = |part: &Part| {
+            let rows = (part.own.first / side) as usize..(part.own.end / side) as usize;
+            let in_share = |card: usize| rows.clone().map(|row| self.shares[row * cards + card]).sum::<u64>() as usize;
+            (0..cards).map(in_share).collect()
+        };
+        if cards > 1 { parts.iter().map(of).collect() } else { vec![vec![0]] }
+    }
+}
+
 /// The part of a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
@@ -49,7 +91,8 @@ pub struct Part {
     pub parents: [Span; 8],
     /// Blocks of P2P.
     pub blocks: u32,
-    /// Particles of the leaves around.
+    /// Particles of its leaves, and of the leaves around.
+    pub targets: u32,
     pub particles: u32,
 }
 
@@ -79,6 +122,7 @@ pub fn split(rows: &[Row], depth: u32, order: usize, real: Real, cards: usize) -
             around: Span { first: from * side, end: to * side },
             parents: parents(own, depth),
             blocks: rows[end as usize].blocks() - rows[first as usize].blocks(),
+            targets: rows[end as usize].particles() - rows[first as usize].particles(),
             particles: rows[to as usize].particles() - rows[from as usize].particles(),
         }
     };

@@ -1,5 +1,6 @@
 //! The text of all kernels of an FMM on the card, for a P2P kernel, an order and a precision.
 
+use super::memory::MOST_CARDS;
 use crate::cuda::p2p::Number;
 use crate::expansion::solid::dense::Dense;
 use pg2::backend::cuda::p2p::{Names, Real, TILE, Unfit, pair};
@@ -96,6 +97,7 @@ pub fn text<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape) -> Result<St
         ("TILE", 1024),
         ("BLOCKS", shape.blocks),
         ("MOST_TARGETS", shape.targets()),
+        ("MOST_CARDS", MOST_CARDS),
     ];
     let defines: String = defines.iter().map(|(name, value)| format!("#define {name} {value}\n")).collect();
     let tables = format!(

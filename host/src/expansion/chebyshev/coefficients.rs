@@ -28,19 +28,27 @@ impl Series {
         Series { order, terms, nodes: Nodes::new(degree + 1, degree), differences: differences(order, degree) }
     }
 
-    /// K_ab for two cells of a level, the target's centre at `offset` edges from the source's: row a, column b.
-    pub fn coefficients(&self, kernel: &dyn Function, level: u32, offset: [i64; 3]) -> Vec<f64> {
-        let edge = 2f64.powi(-(level as i32));
+    /// K_ab for two cells of an edge, the target's centre at `offset` edges from the source's: row a, column b.
+    pub fn coefficients(&self, kernel: &dyn Function, edge: f64, offset: [i64; 3]) -> Vec<f64> {
         let [x, y, z] = offset.map(|o| self.nodes.x.iter().map(|u| (o as f64 + u) * edge).collect::<Vec<f64>>());
         let points: Vec<[f64; 3]> =
             x.iter().flat_map(|x| y.iter().flat_map(|y| z.iter().map(|z| [*x, *y, *z]))).collect();
         let mut values = vec![[0.0; 4]; points.len()];
         kernel.values(&points, &mut values);
-        let values: Vec<f64> = values.iter().map(|v| v[0]).collect();
+        self.of_values(values.iter().map(|v| v[0]).collect())
+    }
+
+    /// The same from the values of any function of u at all nodes.
+    pub fn of_values(&self, values: Vec<f64>) -> Vec<f64> {
         let series = (0..3).fold(values, |values, _| transform(&self.nodes, &values));
         let mut matrix = vec![0.0; self.terms.len() * self.terms.len()];
         expand(self, &series, &mut matrix);
         matrix
+    }
+
+    /// The nodes of u along an axis.
+    pub fn nodes(&self) -> &[f64] {
+        &self.nodes.x
     }
 }
 

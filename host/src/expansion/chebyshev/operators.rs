@@ -1,7 +1,7 @@
 //! The operators; those at points are in `points`.
 
 use super::coefficients::transform;
-use super::{COARSEST, Chebyshev, points};
+use super::{COARSEST, Chebyshev, Misfit, points};
 use crate::arith::lanes::{Real, fastest, madd};
 use crate::arith::vector::Vectors;
 use crate::expansion::mirrored::{self, Cells, FARTHEST, Level};
@@ -43,7 +43,7 @@ impl<T: Vectors> Expansion<T> for Chebyshev<T> {
         if let Some(matrix) = self.pairs[level as usize].get().and_then(|pairs| pairs.get(&offset)) {
             return add_product::<T>(matrix, m, l);
         }
-        let matrix = self.series.coefficients(&*self.kernel, level, offset);
+        let matrix = self.series.coefficients(&*self.kernel, 2f64.powi(-(level as i32)), offset);
         let matrix: Vec<T> = matrix.into_iter().map(T::of).collect();
         add_product::<T>(&matrix, m, l);
     }
@@ -52,7 +52,9 @@ impl<T: Vectors> Expansion<T> for Chebyshev<T> {
         if far.lists.v.is_empty() {
             return;
         }
-        let levels = || (COARSEST..).zip(far.tree.levels.iter().skip(COARSEST as usize));
+        // Beside images of the root, its children have far cells too.
+        let coarsest = if far.lists.v[0].is_empty() { COARSEST } else { COARSEST - 1 };
+        let levels = || (coarsest..).zip(far.tree.levels.iter().skip(coarsest as usize));
         let terms = self.terms().len();
         if reach(self.near2) > FARTHEST {
             for (number, level) in levels() {
@@ -81,7 +83,7 @@ impl<T: Vectors> Expansion<T> for Chebyshev<T> {
         };
         let of_levels = levels().zip(sources.iter().map(|m| &m[..])).zip(targets.iter_mut().map(|l| &mut l[..]));
         let list = |parent: usize| &far.lists.v[parent][..];
-        mirrored::run(Cells { cells: &far.tree.cells, list: &list }, of_levels.map(level).collect());
+        mirrored::run(Cells { cells: far.tree.acting(), list: &list }, of_levels.map(level).collect());
         for ((number, level), from) in levels().zip(&mut targets) {
             let (table, factor) = self.table(number);
             table.spread(from, factor, &mut l[level.start * terms..level.end * terms]);
@@ -185,14 +187,13 @@ fn add_product_body<T: Real, const FMA: bool>(matrix: &[T], m: &[T], l: &mut [T]
 }
 
 /// See [`super::misfit`].
-pub(super) fn misfit(e: &Chebyshev<f64>, level: u32) -> f64 {
-    let edge = 2f64.powi(-(level as i32));
+pub(super) fn misfit(e: &Chebyshev<f64>, edge: f64) -> Misfit {
     let border = (e.near2 as f64).sqrt().ceil() as i64;
     // Corners, middles of faces and inner points of a cell.
     let places: Vec<[f64; 3]> = (0..27).map(|k| [k / 9, k / 3 % 3, k % 3].map(|x| 0.47 * (x as f64 - 1.0))).collect();
     let (mut off, mut largest) = (0.0f64, 0.0f64);
     for offset in [[border, 0, 0], [1, -border, 1 - border]] {
-        let matrix = e.series.coefficients(&*e.kernel, level, offset);
+        let matrix = e.series.coefficients(&*e.kernel, edge, offset);
         for source in &places {
             let (x, mut m) = (source.map(|x| [x]), vec![0.0; e.terms().len()]);
             e.p2m(Points { x: x.each_ref().map(|x| &x[..]) }, &[1.0], &mut m, &mut Vec::new());
@@ -212,5 +213,5 @@ pub(super) fn misfit(e: &Chebyshev<f64>, level: u32) -> f64 {
             }
         }
     }
-    if off == 0.0 { 0.0 } else { off / largest }
+    Misfit { off, largest }
 }

@@ -23,9 +23,10 @@ impl Nodes {
     }
 }
 
-/// For each a the series of T_a((t + shift) / 2) in T_b(t): b up to a.
-fn shifted(degree: usize, shift: f64) -> Vec<Vec<f64>> {
-    // T_(a+1)(u) = 2 u T_a(u) - T_(a-1)(u) with 2 u = t + shift, and t T_b = (T_(b+1) + T_|b-1|) / 2.
+/// For each a the series of T_a((t + shift) / parts) in T_b(t): b up to a.
+pub fn shifted(degree: usize, shift: f64, parts: f64) -> Vec<Vec<f64>> {
+    // T_(a+1)(u) = 2 u T_a(u) - T_(a-1)(u) with u = (t + shift) / parts, and t T_b = (T_(b+1) + T_|b-1|) / 2.
+    let double = 2.0 / parts;
     let times = |series: &[f64]| -> Vec<f64> {
         let mut product = vec![0.0; degree + 1];
         for (b, c) in series.iter().enumerate() {
@@ -37,6 +38,7 @@ fn shifted(degree: usize, shift: f64) -> Vec<Vec<f64>> {
                 product[b - 1] += 0.5 * c;
             }
         }
+        product.iter_mut().for_each(|x| *x *= double);
         product
     };
     let mut one = vec![0.0; degree + 1];
@@ -88,7 +90,7 @@ pub fn differences(order: usize, degree: usize) -> Vec<Vec<f64>> {
 /// are as many.
 pub fn shifts(terms: &[Index], degree: usize, octant: usize) -> [Vec<f64>; 2] {
     // The child's centre lies half of half the parent's edge from the parent's.
-    let axes = [4, 2, 1].map(|bit| shifted(degree, if octant & bit == 0 { -1.0 } else { 1.0 }));
+    let axes = [4, 2, 1].map(|bit| shifted(degree, if octant & bit == 0 { -1.0 } else { 1.0 }, 2.0));
     let share = |parent: &Index, child: &Index| -> f64 {
         (0..3).map(|k| axes[k][parent[k] as usize][child[k] as usize]).product()
     };
@@ -118,11 +120,11 @@ mod tests {
 
     #[test]
     fn shifted_polynomials_are_series() {
-        for shift in [-1.0, 1.0] {
-            for (a, series) in shifted(8, shift).iter().enumerate() {
+        for (shift, parts) in [(-1.0, 2.0), (1.0, 2.0), (-2.0, 3.0), (0.0, 3.0), (2.0, 3.0)] {
+            for (a, series) in shifted(8, shift, parts).iter().enumerate() {
                 for x in [-1.0, -0.3, 0.5, 0.9] {
                     let sum: f64 = series.iter().enumerate().map(|(b, c)| c * t(b, x)).sum();
-                    assert!((sum - t(a, 0.5 * (x + shift))).abs() < 1e-13, "{a} {x}");
+                    assert!((sum - t(a, (x + shift) / parts)).abs() < 1e-13, "{a} {x}");
                 }
             }
         }

@@ -126,10 +126,11 @@ impl Between<'_> {
         let symmetry = self.kernel.symmetry();
         let highest = 2 * reach(self.near2) + 1;
         let lowest = if symmetry == Symmetry::None { -highest } else { 0 };
-        let edge = highest - lowest + 1;
-        let offset = |k: i64| [k / (edge * edge), k / edge % edge, k % edge].map(|x| x + lowest);
-        let listed: Vec<[i64; 3]> = (0..edge.pow(3)).map(offset).filter(|o| is_listed(*o, self.near2)).collect();
-        let coefficients = |at: &[i64; 3]| self.series.coefficients(self.kernel, self.level, *at);
+        let count = highest - lowest + 1;
+        let offset = |k: i64| [k / (count * count), k / count % count, k % count].map(|x| x + lowest);
+        let edge = 2f64.powi(-(self.level as i32));
+        let listed: Vec<[i64; 3]> = (0..count.pow(3)).map(offset).filter(|o| is_listed(*o, self.near2)).collect();
+        let coefficients = |at: &[i64; 3]| self.series.coefficients(self.kernel, edge, *at);
         if symmetry != Symmetry::Full {
             return listed.par_iter().map(|at| (*at, coefficients(at))).collect();
         }

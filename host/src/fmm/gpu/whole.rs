@@ -286,7 +286,9 @@ fn field<T: Number>(run: &Run, values: &[T]) -> Field {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cuda::device::Device;
     use crate::cuda::whole::on_host::{self, HostCard};
+    use crate::cuda::{compile, device};
     use crate::data::random::{Charge, Distribution, generate};
     use crate::direct::summation::Direct;
     use crate::fmm::Plan;
@@ -294,12 +296,21 @@ mod tests {
 
     /// The field by the kernels of the card on so many cards that the host stands for.
     fn computed<T: Number>(geometry: Geometry, sets: &[&[f64]], cards: usize, order: usize, leaf: usize) -> Solutions {
+        computed_on::<T, HostCard>((0..cards).map(|_| HostCard).collect(), geometry, sets, order, leaf)
+    }
+
+    fn computed_on<T: Number, C: Card>(
+        mut cards: Vec<C>,
+        geometry: Geometry,
+        sets: &[&[f64]],
+        order: usize,
+        leaf: usize,
+    ) -> Solutions {
         let text = pg2::kernels::find("p2p").expect("a shipped kernel").text;
         let kernel = pg2::compile("p2p", text).expect("it compiles").graph;
         let P2p { units, length, .. } = P2p::bind(&kernel, false, &[]).expect("it is 1/r");
         let units = Units { potential: units.potential, gradient: units.gradient, length };
-        let mut cards: Vec<HostCard> = (0..cards).map(|_| HostCard).collect();
-        let mut whole: Whole<T, HostCard> = Whole::new(&mut cards, &kernel, order, units).expect("it compiles");
+        let mut whole: Whole<T, C> = Whole::new(&mut cards, &kernel, order, units).expect("it compiles");
         let options = FmmOptions { order, basis: Basis::Solid, ..FmmOptions::default() };
         let task = Task { name: "host", geometry, sets, options: &options, leaf };
         let mut run = || task.run(&cards, &mut whole).expect("there is room").expect("it is fit");
@@ -339,6 +350,32 @@ mod tests {
         check::<f64>(Distribution::Uniform, (300, 3, 40), 2, 1e-12);
         check::<f64>(Distribution::Uniform, (31, 1, 64), 1, 1e-12);
         check::<f32>(Distribution::Uniform, (2, 1, 64), 1, 1e-5);
+    }
+
+    #[test]
+    fn a_gpu_that_stands_for_several_gives_the_bits_of_one() {
+        if let Err(why) = device::found().and_then(|_| compile::check()) {
+            eprintln!("skipped: no CUDA device ({why})");
+            return;
+        }
+        for (distribution, n, order, leaf) in [
+            (Distribution::Uniform, 200_000, 5, 30),
+            (Distribution::Sphere, 30_000, 3, 4),
+            (Distribution::Normal, 20_000, 4, 64),
+            (Distribution::Uniform, 5, 4, 64),
+        ] {
+            let particles = generate(n, distribution, Charge::Random, 1);
+            let on = |cards: usize| {
+                let cards = (0..cards).map(|_| Device::open().expect("there is one")).collect();
+                computed_on::<f32, Device>(cards, particles.columns().into(), &[&particles.q], order, leaf)
+            };
+            let one = on(1);
+            for cards in [2, 3, 4, 7] {
+                let several = on(cards);
+                assert!(several.fields == one.fields, "{distribution:?} on {cards} cards");
+                assert_eq!((several.stats.pairs, several.stats.recomputed), (one.stats.pairs, one.stats.recomputed));
+            }
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a kernel that is not 1/r means for a pair closer than its integer coordinates tell.
+//! What a kernel that is not 1/r means for a pair closer than its integer coordinates tell, or farther apart than they reach.
 //!
 //! In its text a kernel takes the difference of two coordinates as an int or fixed, and casts it to a float. In a copy of its graph
 //! each such float is a pin of its own, so that the real meaning, which rounds no float, gets the difference as it is.
@@ -18,7 +18,7 @@ struct Difference {
 }
 
 /// A kernel with the differences of coordinates as pins.
-pub(super) struct Meaning {
+pub(in crate::fmm) struct Meaning {
     graph: Graph,
     kernel: P2p,
     /// What the sources' elements behind those of the kernel are.
@@ -26,7 +26,7 @@ pub(super) struct Meaning {
 }
 
 /// A source that is close to a target: its difference of coordinates in boxes, and its charge.
-pub(super) struct Partner {
+pub(in crate::fmm) struct Partner {
     pub d: [f64; 3],
     pub charge: f64,
 }
@@ -73,6 +73,15 @@ impl Meaning {
         params: &[u64],
         partners: &[Partner],
     ) -> Option<Vec<f64>> {
+        let terms = self.terms(kernel, scratch, params, partners);
+        let outputs = self.graph.outputs.len();
+        let sum = |k: usize| terms.iter().skip(k).step_by(outputs).sum::<f64>();
+        let sums: Vec<f64> = (0..outputs).map(sum).collect();
+        sums.iter().all(|s| s.is_finite()).then_some(sums)
+    }
+
+    /// What each of a target's partners gives to all outputs, in the kernel's units.
+    pub fn terms(&self, kernel: &RealKernel, scratch: &mut Scratch, params: &[u64], partners: &[Partner]) -> Vec<f64> {
         let cast = |format: Format, value: f64| Real::cast(format, Rounding::Nearest, value).0.bits();
         let formats = |class| self.graph.elements_of(class).into_iter().map(|(pin, _)| self.graph.pins[pin].format);
         let i: Vec<u64> = formats(PinClass::Ipin).map(|format| cast(format, 0.0)).collect();
@@ -95,9 +104,7 @@ impl Meaning {
         let mut terms = vec![0.0; partners.len() * outputs];
         let sources = RealSources::new(self.kernel.j.len() + self.differences.len(), &records);
         kernel.terms(scratch, &Pairs { i: &i, params, sources: &sources }, &mut terms);
-        let sum = |k: usize| terms.iter().skip(k).step_by(outputs).sum::<f64>();
-        let sums: Vec<f64> = (0..outputs).map(sum).collect();
-        sums.iter().all(|s| s.is_finite()).then_some(sums)
+        terms
     }
 }
 

@@ -3,7 +3,7 @@
 use super::close::{ClosePairs, Replaced, coulomb};
 use super::images::{KernelBox, SourceRecords};
 use super::meaning::{Meaning, Partner};
-use super::{Bound, Pipelines, WRONG, table};
+use super::{Bound, Pipelines, WRONG, table, truth};
 use crate::arith::encode::encode;
 use crate::arith::scale::ldexp;
 use crate::backends::{BackendOptions, cpu};
@@ -203,11 +203,11 @@ fn partner(tree: &Tree, charges: &Charges, window: KernelBox, k: usize, source: 
 }
 
 /// What a kernel's real meaning gives at some targets, in the order of the input, from all particles: the reference for a kernel
-/// that is not 1/r. Close pairs are replaced as in P2P. In the user's units.
+/// that is not 1/r. Close pairs are replaced as in P2P. With periodic boundaries it is the sum over all
+/// images. In the user's units.
 pub fn direct(plan: &Plan, charges: &[f64], graph: &Graph, targets: &[usize]) -> Result<Vec<Force>, FmmError> {
     if plan.options.periodic.is_some() {
-        let text = "with periodic boundaries the sum over all images is known for 1/r alone";
-        return Err(FmmError::Option(text.into()));
+        return direct_of_images(plan, charges, targets);
     }
     let mut backend = (cpu::ENTRY.open)(&BackendOptions::default());
     let mut pipelines = Pipelines::new(&mut *backend, graph, None);
@@ -258,6 +258,25 @@ pub fn direct(plan: &Plan, charges: &[f64], graph: &Graph, targets: &[usize]) ->
         [value(0), value(1), value(2), value(3)]
     };
     Ok((0..targets.len()).map(force).collect())
+}
+
+/// The same with periodic boundaries.
+fn direct_of_images(plan: &Plan, charges: &[f64], targets: &[usize]) -> Result<Vec<Force>, FmmError> {
+    let Some(kernel) = &plan.kernel else {
+        let text =
+            "what all images of a kernel give is known by its expansion alone; leave --near-only out, or --check";
+        return Err(FmmError::Option(text.into()));
+    };
+    let charges = Charges::new(&plan.tree, charges);
+    let places: Vec<usize> = targets.iter().map(|k| plan.place[*k] as usize).collect();
+    let boxed = truth::sums(plan, &charges, &**kernel, &places);
+    let force = |boxed: &Force| -> Force {
+        std::array::from_fn(|a| {
+            let (value, exponent) = plan.tree.map.wide(a, boxed[a]);
+            ldexp(value, exponent + charges.exponent)
+        })
+    };
+    Ok(boxed.iter().map(force).collect())
 }
 
 /// An element of a target's results as a number.

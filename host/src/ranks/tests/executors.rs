@@ -3,6 +3,7 @@
 use super::{Problem, RANKS, Runner, options};
 use crate::data::input::Set;
 use crate::data::particles::Particles;
+use crate::data::periodic::Periodic;
 use crate::data::random::{Charge, Distribution, generate};
 use crate::direct::p2p::{Near, Out};
 use crate::expansion::basis::Basis;
@@ -156,6 +157,18 @@ fn kernels_that_are_not_1_over_r_give_the_bits_of_one_rank() {
     let mut problem = Problem::new(generate(1200, Distribution::Plummer, Charge::Mass, 1), options);
     problem.runner = kernels("cpu", shipped("p2p_yukawa"), None);
     problem.check("small shared cells", &[7]);
+}
+
+#[test]
+fn images_of_kernels_that_are_not_1_over_r_give_the_bits_of_one_rank() {
+    for (axes, precision) in [([true; 3], Precision::F64), ([false, true, false], Precision::F32)] {
+        let params = vec![("kappa".to_string(), 2.0)];
+        let periodic = Some(Periodic { length: 1.0, axes });
+        let options = FmmOptions { order: 3, params, periodic, ..options(15, Basis::Chebyshev, precision) };
+        let mut problem = Problem::new(crowded(400, Distribution::Normal, 7), options);
+        problem.runner = kernels("emulator", shipped("p2p_yukawa"), None);
+        problem.check("images", &[2, 3, 7]);
+    }
 }
 
 #[test]

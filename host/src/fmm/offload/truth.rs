@@ -1,0 +1,104 @@
+//! What a kernel that is not 1/r gives at some targets with periodic boundaries: the reference (RULES H10, H16).
+//!
+//! Near images are summed pair by pair, by what the kernel means with the difference of coordinates as it is. All farther ones act
+//! through the matrix of [`Lattice`](crate::expansion::chebyshev::images::Lattice) of an order that no expansion of a run has.
+
+use crate::data::Force;
+use crate::expansion::basis::{Index, indices_of};
+use crate::expansion::chebyshev::Function;
+use crate::fmm::{Plan, far_images};
+use crate::tree::charges::Charges;
+use crate::tree::lists::is_near;
+use rayon::prelude::*;
+
+/// The order of far images: their error is far below that of order 10, the highest of a run.
+const ORDER: usize = 16;
+
+/// Sources that are evaluated together.
+const TOGETHER: usize = 1 << 12;
+
+/// Potential and gradient in box units at sorted targets.
+pub fn sums(plan: &Plan, charges: &Charges, kernel: &dyn Function, targets: &[usize]) -> Vec<Force> {
+    let Some(lattice) = far_images(&plan.options) else { return Vec::new() };
+    let reach = crate::tree::lists::reach(lattice.near2);
+    let along = |a: usize| if lattice.axes[a] { -reach..=reach } else { 0..=0 };
+    let shifts: Vec<[i32; 3]> = along(0)
+        .flat_map(|x| along(1).flat_map(move |y| along(2).map(move |z| [x, y, z])))
+        .filter(|n| is_near(*n, lattice.near2))
+        .map(|n| n.map(|x| x as i32))
+        .collect();
+    let far = Far::new(plan, charges, kernel, &lattice.matrix(kernel, ORDER));
+    let one = |k: &usize| {
+        let mut force = far.at([0, 1, 2].map(|a| plan.tree.targets().unit[a][*k]));
+        for shift in &shifts {
+            add_near(plan, charges, kernel, (*k, *shift), &mut force);
+        }
+        force
+    };
+    targets.par_iter().map(one).collect()
+}
+
+/// Adds what all sources give to a target, moved by whole periods.
+fn add_near(plan: &Plan, charges: &Charges, kernel: &dyn Function, (k, shift): (usize, [i32; 3]), force: &mut Force) {
+    let mut out = vec![[0.0; 4]; TOGETHER];
+    for first in (0..plan.tree.len()).step_by(TOGETHER) {
+        let part = first..plan.tree.len().min(first + TOGETHER);
+        let d: Vec<[f64; 3]> = part.clone().map(|j| plan.tree.difference(k, (j, shift)).map(|x| -x)).collect();
+        kernel.values(&d, &mut out[..d.len()]);
+        for (out, q) in out.iter().zip(&charges.scaled[part]) {
+            (0..4).for_each(|a| force[a] += q * out[a]);
+        }
+    }
+}
+
+/// The series of what far images give in the box.
+struct Far {
+    terms: Vec<Index>,
+    l: Vec<f64>,
+    slope: f64,
+}
+
+impl Far {
+    fn new(plan: &Plan, charges: &Charges, kernel: &dyn Function, matrix: &[f64]) -> Far {
+        let terms: Vec<Index> = (0..=ORDER).flat_map(indices_of).collect();
+        let unit = &plan.tree.sources.unit;
+        let mut m = vec![0.0; terms.len()];
+        for (j, q) in charges.scaled.iter().enumerate() {
+            let [x, y, z] = [0, 1, 2].map(|a| polynomials(2.0 * unit[a][j]).0);
+            let value = |n: &Index| x[n[0] as usize] * y[n[1] as usize] * z[n[2] as usize];
+            m.iter_mut().zip(&terms).for_each(|(m, n)| *m += q * value(n));
+        }
+        let row = |row: &[f64]| row.iter().zip(&m).map(|(x, m)| x * m).sum();
+        Far { l: matrix.chunks_exact(m.len()).map(row).collect(), terms, slope: kernel.slope() }
+    }
+
+    fn at(&self, place: [f64; 3]) -> Force {
+        let of = place.map(|x| polynomials(2.0 * x));
+        let mut force = [0.0; 4];
+        for (n, l) in self.terms.iter().zip(&self.l) {
+            let [value, slope] = [0, 1].map(|which| {
+                let of_axis = |a: usize| (if which == 0 { of[a].0 } else { of[a].1 })[n[a] as usize];
+                [of_axis(0), of_axis(1), of_axis(2)]
+            });
+            force[0] += l * value[0] * value[1] * value[2];
+            for a in 0..3 {
+                let others = value[(a + 1) % 3] * value[(a + 2) % 3];
+                force[a + 1] += 2.0 * self.slope * l * slope[a] * others;
+            }
+        }
+        force
+    }
+}
+
+/// Chebyshev polynomials and their derivatives, T_n' = n U_(n-1).
+fn polynomials(x: f64) -> ([f64; ORDER + 1], [f64; ORDER + 1]) {
+    let (mut t, mut u) = ([1.0; ORDER + 1], [0.0; ORDER + 1]);
+    (t[1], u[1]) = (x, 1.0);
+    // Here u[n] is U_(n-1) yet.
+    for n in 2..=ORDER {
+        t[n] = 2.0 * x * t[n - 1] - t[n - 2];
+        u[n] = 2.0 * x * u[n - 1] - u[n - 2];
+    }
+    (0..=ORDER).for_each(|n| u[n] *= n as f64);
+    (t, u)
+}
