@@ -269,6 +269,13 @@ impl Settled {
 }
 
 impl Settled {
+    /// Lets go of all that results do not need on their way back: memory that is free is taken by what comes next, and fresh memory takes
+    /// longer than what is written there.
+    pub fn forget(&mut self) {
+        self.sources.forget();
+        self.targets.iter_mut().for_each(Points::forget);
+    }
+
     /// Moves particles to other cuts.
     pub fn recut(self, comm: &dyn Comm, cuts: &[u64], leaf: usize) -> Result<Settled, RankError> {
         let sources = self.sources.moved(comm, cuts)?;

@@ -32,11 +32,17 @@ impl Points {
     }
 
     pub fn len(&self) -> usize {
-        self.keys.len()
+        self.home.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
+        self.home.is_empty()
+    }
+
+    /// Lets go of all but where the points came from.
+    pub fn forget(&mut self) {
+        self.keys = Vec::new();
+        self.columns = Vec::new();
     }
 
     pub fn places(&self) -> Columns<'_> {

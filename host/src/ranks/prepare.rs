@@ -109,30 +109,9 @@ pub fn prepare(
 ) -> Result<Prepared, RankError> {
     agree(comm, slice.check(executors))?;
     let takes = |stage: Stage| executors.iter().any(|e| e.takes(stage));
-    let Slice { geometry, options, .. } = slice;
-    let near2 = lists::near2(options.theta);
+    let (options, near2) = (slice.options, lists::near2(slice.options.theta));
     let periodic = options.periodic.as_ref();
-    let wrapped = |columns: Columns| periodic.map(|p| periodic::wrapped(columns, p));
-    let (sources, targets) = (wrapped(geometry.sources), geometry.targets.and_then(wrapped));
-    let sources = sources.as_ref().map_or(geometry.sources, columns);
-    let targets = targets.as_ref().map_or(geometry.targets, |t| Some(columns(t)));
-    let lengths = gather_u64(comm, &[sources[0].len() as u64, targets.map_or(sources, |t| t)[0].len() as u64])?;
-    let starts = [0, 1].map(|k| starts(lengths.iter().map(|n| n[k])));
-    let (most, limit) = (starts.iter().map(|s| s[comm.size()]).max().unwrap_or(0), MOST_PARTICLES);
-    if most > limit as u64 {
-        return Err(RankError::Range(format!("{most} particles are more than the {limit} that are possible")));
-    }
-    let map = partition::common_box(comm, &[sources, targets.unwrap_or(sources)], periodic)?;
-
-    let mut carried: Vec<&[f64]> = sources.to_vec();
-    carried.extend(slice.sets.iter().flat_map(|s| s.charges.into_iter().chain(s.dipoles.into_iter().flatten())));
-    let both: Vec<Columns> = std::iter::once(sources).chain(targets).collect();
-    let cuts = partition::cuts_by_count(comm, &both, &map)?;
-    let first = |set: usize| starts[set][comm.rank()] as u32;
-    let shared_out = |stretch: Stretch| Points::shared_out(comm, &stretch, &map, &cuts);
-    let sources = shared_out(Stretch { columns: carried, first: first(0) })?;
-    let targets = targets.map(|t| shared_out(Stretch { columns: t.to_vec(), first: first(1) })).transpose()?;
-    let mut settled = partition::settle(comm, (sources, targets), options.leaf)?;
+    let Sort { map, starts, mut settled } = sort(comm, slice)?;
     clock.lap("sort");
 
     let vicinity = Vicinity::new(near2, periodic);
@@ -161,6 +140,41 @@ pub fn prepare(
     let levels = gather_u64(comm, &[depth])?.iter().map(|one| one[0] as usize).max().unwrap_or(0);
     clock.lap("plan");
     Ok(Prepared { map, settled, essential, plan, local, section, starts, pairs, streamed_m2l, work, levels })
+}
+
+/// The particles of all ranks in the order of their keys.
+struct Sort {
+    map: BoxMap,
+    starts: [Vec<u64>; 2],
+    settled: Settled,
+}
+
+/// Brings the particles into one box, and each one to the rank that owns its part of it.
+fn sort(comm: &dyn Comm, slice: &Slice) -> Result<Sort, RankError> {
+    let Slice { geometry, options, .. } = slice;
+    let periodic = options.periodic.as_ref();
+    let wrapped = |columns: Columns| periodic.map(|p| periodic::wrapped(columns, p));
+    let (sources, targets) = (wrapped(geometry.sources), geometry.targets.and_then(wrapped));
+    let sources = sources.as_ref().map_or(geometry.sources, columns);
+    let targets = targets.as_ref().map_or(geometry.targets, |t| Some(columns(t)));
+    let lengths = gather_u64(comm, &[sources[0].len() as u64, targets.map_or(sources, |t| t)[0].len() as u64])?;
+    let starts = [0, 1].map(|k| starts(lengths.iter().map(|n| n[k])));
+    let (most, limit) = (starts.iter().map(|s| s[comm.size()]).max().unwrap_or(0), MOST_PARTICLES);
+    if most > limit as u64 {
+        return Err(RankError::Range(format!("{most} particles are more than the {limit} that are possible")));
+    }
+    let map = partition::common_box(comm, &[sources, targets.unwrap_or(sources)], periodic)?;
+
+    let mut carried: Vec<&[f64]> = sources.to_vec();
+    carried.extend(slice.sets.iter().flat_map(|s| s.charges.into_iter().chain(s.dipoles.into_iter().flatten())));
+    let both: Vec<Columns> = std::iter::once(sources).chain(targets).collect();
+    let cuts = partition::cuts_by_count(comm, &both, &map)?;
+    let first = |set: usize| starts[set][comm.rank()] as u32;
+    let shared_out = |stretch: Stretch| Points::shared_out(comm, &stretch, &map, &cuts);
+    let sources = shared_out(Stretch { columns: carried, first: first(0) })?;
+    let targets = targets.map(|t| shared_out(Stretch { columns: t.to_vec(), first: first(1) })).transpose()?;
+    let settled = partition::settle(comm, (sources, targets), options.leaf)?;
+    Ok(Sort { map, starts, settled })
 }
 
 fn columns(points: &[Vec<f64>; 3]) -> Columns<'_> {

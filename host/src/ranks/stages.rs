@@ -160,6 +160,8 @@ fn run_in<T: Vectors>(
     let moments = moments(comm, slice, prepared, &charges)?;
     clock.lap("plan");
     send_copies(comm, prepared, &charges)?;
+    // The tree and the charges have what is computed with.
+    prepared.settled.forget();
     clock.lap("exchange");
     let mut plan = agree(comm, plan(slice, prepared, comm.rank()).map_err(RankError::from))?;
     clock.lap("plan");
