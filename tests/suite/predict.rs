@@ -120,6 +120,18 @@ fn over_ethernet_the_seconds_are_those_of_the_simulated_board() {
 }
 
 #[test]
+fn the_seconds_of_a_periodic_box_are_those_of_the_simulated_board() {
+    if !has_verilator() {
+        return;
+    }
+    let (engine, fmm) = ("--pipelines 2 --jmem 4096", "--n 200 --leaf 30 --order 2 --periodic 1 --periodic-axes xz");
+    let (ratio, predicted) = compared(&Case { engine, fmm, ..Case::default() });
+    assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
+    // Images are streamed too.
+    assert!(number(&predicted, "/pairs/p2p") > 200.0 * 200.0, "{predicted}");
+}
+
+#[test]
 fn p2p_and_m2l_on_one_board_take_the_seconds_of_the_simulated_board() {
     if !has_verilator() {
         return;

@@ -58,6 +58,11 @@ impl Plan {
             utilisation: PerKernel { p2p: p2p.utilisation(), m2l: m2l.utilisation() },
             words: Words { j: words(|w| w.words.j), i: words(|w| w.words.i), result: words(|w| w.words.result) },
             flags: flags.names(),
+            // A black-box expansion is that of the softened kernel.
+            unsoftened: match self.kernel {
+                Some(_) => None,
+                None => self.pairs.unsoftened(self.tree.map.length(self.options.eps), self.tree.levels.len()),
+            },
             error: None,
             reference: Default::default(),
             budget: None,

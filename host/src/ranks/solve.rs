@@ -234,6 +234,8 @@ fn stats(comm: &dyn Comm, slice: &Slice, prepared: &Prepared, ran: Ran) -> Resul
     let sets = slice.sets.len() as u64;
     let [p2p, far] = [Together::of(comm, &work)?, Together::of(comm, &m2l)?];
     let words = |of: fn(&Words) -> u64| of(&p2p.words) + of(&far.words);
+    let pairs = Pairs { p2p: sum(0), m2l: sum(1), m2p: sum(2), p2l: sum(3) };
+    let unsoftened = pairs.unsoftened(prepared.map.length(options.eps), prepared.levels);
     Ok(Stats {
         backend: executor.unwrap_or(crate::backends::cpu::ENTRY.name).to_string(),
         n: prepared.starts[0][comm.size()] as usize,
@@ -244,7 +246,8 @@ fn stats(comm: &dyn Comm, slice: &Slice, prepared: &Prepared, ran: Ran) -> Resul
         leaf: options.leaf,
         levels: prepared.levels,
         seconds,
-        pairs: Pairs { p2p: sum(0), m2l: sum(1), m2p: sum(2), p2l: sum(3) },
+        pairs,
+        unsoftened: unsoftened.filter(|_| slice.kernel.is_none()),
         // Several ranks stream to the cells that they share; each pair counts once.
         streamed: PerKernel { p2p: p2p.streamed, m2l: if options.near_only { 0 } else { sum(4) * sets } },
         recomputed: sum(5),

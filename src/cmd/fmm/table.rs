@@ -36,6 +36,9 @@ fn rows(s: &Stats) -> Vec<Row> {
     ]
 }
 
+/// Of what the far field lacks for want of softening, less than this is not worth a line.
+const SOFT: f64 = 1e-3;
+
 /// Who computed targets again.
 fn again(s: &Stats) -> String {
     format!("targets computed again on the {} in wider arithmetic", if s.on_card.is_some() { "card" } else { "CPU" })
@@ -89,6 +92,12 @@ pub fn text(s: &Stats) -> String {
     }
     if s.recomputed > 0 {
         out += &format!("{}: {}\n", again(s), s.recomputed);
+    }
+    if let Some(change) = s.unsoftened.filter(|change| *change >= SOFT) {
+        out += &format!(
+            "the far field is not softened, which changes the gradients of its closest pairs by up to {:.1e} of themselves\n",
+            change
+        );
     }
     for (name, value) in errors(s) {
         out += &format!("{name}: {value}\n");

@@ -99,3 +99,39 @@ fn what_cannot_be_computed_is_refused() {
     refused("--particles close.csv --backend cpu --hessian", 1, "Hessian at particle 0");
     run(&p, "--particles close.csv --backend cpu");
 }
+
+#[test]
+fn what_the_far_field_lacks_for_want_of_softening_is_said() {
+    let p = Place::new();
+    run(&p, "--n 400 --seed 4 --backend cpu --save-particles all.csv");
+    let all = numbers(&p.text("all.csv"), "x,y,z,q");
+    let lines = |rows: &[Vec<f64>]| {
+        rows.iter().fold("x,y,z\n".to_string(), |text, r| text + &format!("{:?},{:?},{:?}\n", r[0], r[1], r[2]))
+    };
+    p.write("targets.csv", lines(&all[1..]));
+    let source = &all[0];
+    p.write("one.csv", format!("x,y,z,q\n{:?},{:?},{:?},1\n", source[0], source[1], source[2]));
+    let words = "--particles one.csv --targets targets.csv --backend cpu --expansion solid --order 14 --leaf 4";
+    for eps in [0.01, 0.1, 3.0] {
+        let s = stats(&p, &format!("{words} --eps {eps} -o f.csv"));
+        let most = s["unsoftened"].as_f64().expect("a number");
+        let off = all[1..].iter().zip(numbers(&p.text("f.csv"), FIELD)).map(|(at, found)| {
+            let d = [0, 1, 2].map(|a| source[a] - at[a]);
+            let softened = (d.iter().map(|x| x * x).sum::<f64>() + eps * eps).powf(-1.5);
+            let [off, size] = [0, 1, 2].iter().fold([0.0; 2], |s: [f64; 2], a| {
+                [s[0] + (found[a + 1] - d[*a] * softened).powi(2), s[1] + found[a + 1].powi(2)]
+            });
+            (off / size).sqrt()
+        });
+        let off = off.fold(0.0, f64::max);
+        assert!(off < most + 1e-5 && off > 0.1 * most, "eps {eps}: {off:e} of {most:e}");
+        let ranks = stats(&p, &format!("{words} --eps {eps} --ranks 2"));
+        assert_eq!(ranks["unsoftened"], s["unsoftened"]);
+        assert_eq!(run(&p, &format!("{words} --eps {eps}")).out.contains("is not softened"), eps > 0.001);
+    }
+    // Nothing is left out without a length, without a far field, and by a kernel that is expanded as it is softened.
+    for more in ["", "--eps 0.1 --leaf 400", "--eps 0.1 --near-only"] {
+        let words = words.replace("--leaf 4", "");
+        assert!(stats(&p, &format!("{words} {more}")).get("unsoftened").is_none(), "{more}");
+    }
+}

@@ -93,7 +93,7 @@ pub fn found_before(p: &Problem, limits: Limits, degree: usize, top: u32) -> Opt
     if !(first..=MAX_DEGREE).contains(&degree) || top > MAX_TOP.min(p.bits) {
         return None;
     }
-    let leaves = leaves(p, degree, limits.pieces, &Meter::new(u64::MAX)).ok()?;
+    let leaves = leaves(p, degree, limits, &Meter::new(u64::MAX)).ok()?;
     if cost(p, degree, top, &leaves).1 > limits.blocks {
         return None;
     }
@@ -107,7 +107,7 @@ pub fn search_metered(p: &Problem, limits: Limits, meter: &Meter) -> Result<Tabl
     // A word for every argument of a long line would never fit.
     let first = (p.bits > MAX_DIRECT) as usize;
     for degree in first..=MAX_DEGREE {
-        let leaves = match leaves(p, degree, limits.pieces, meter) {
+        let leaves = match leaves(p, degree, limits, meter) {
             Ok(leaves) => leaves,
             Err(large @ Failure::Large { .. }) => {
                 failure = large;
@@ -126,7 +126,7 @@ pub fn search_metered(p: &Problem, limits: Limits, meter: &Meter) -> Result<Tabl
         }
     }
     let Some((_, degree, top)) = best else { return Err(failure) };
-    let leaves = leaves(p, degree, limits.pieces, meter)?;
+    let leaves = leaves(p, degree, limits, meter)?;
     build(p, degree, top, &leaves).map_err(Failure::At)
 }
 
@@ -152,11 +152,11 @@ fn fit<'a>(p: &Problem<'a>, degree: usize) -> Fit<'a> {
     Fit { f: p.f, goal: p.goal, bits: p.bits, degree, argument: p.argument }
 }
 
-/// Halves pieces until each keeps the bound.
-fn leaves(p: &Problem, degree: usize, most: usize, meter: &Meter) -> Result<Vec<Leaf>, Failure> {
-    let fit = fit(p, degree);
+/// Halves pieces until each keeps the bound, or until they alone take more memory than there may be.
+fn leaves(p: &Problem, degree: usize, limits: Limits, meter: &Meter) -> Result<Vec<Leaf>, Failure> {
+    let (fit, most) = (fit(p, degree), limits.pieces);
     let mut leaves: Vec<Leaf> = Vec::new();
-    let mut looked = 0;
+    let (mut looked, mut widths) = (0, [0; MAX_DEGREE + 1]);
     for (k, line) in p.lines.iter().enumerate() {
         let Some(line) = line else { continue };
         let mut open = vec![(0u32, 0u64)];
@@ -170,7 +170,14 @@ fn leaves(p: &Problem, degree: usize, most: usize, meter: &Meter) -> Result<Vec<
                 fit.sketch(line, &piece)
             };
             match sketch {
-                Ok(s) => leaves.push(Leaf { line: k, depth, position, bits: s.bits, unit: s.unit }),
+                Ok(s) => {
+                    leaves.push(Leaf { line: k, depth, position, bits: s.bits, unit: s.unit });
+                    widths.iter_mut().zip(s.bits).for_each(|(width, bits)| *width = bits.max(*width));
+                    let row = widths[..=degree].iter().sum::<u32>() as u64;
+                    if leaves.len() as u64 * row > limits.blocks * BLOCK_BITS {
+                        return Err(large(p, &leaves));
+                    }
+                }
                 Err(Misfit::Long) if depth < p.bits && looked < most => {
                     open.push((depth + 1, 2 * position + 1));
                     open.push((depth + 1, 2 * position));
