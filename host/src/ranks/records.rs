@@ -165,13 +165,21 @@ impl Records<'_> {
 
 /// What goes to a rank, whose buckets begin at `first`. Numbers of items become the places of the first ones.
 fn message(first: usize, buckets: usize, width: usize, places: &mut [Vec<u32>]) -> Message {
-    let (mut counts, mut items) = (Vec::with_capacity(buckets), 0);
-    for bucket in first..first + buckets {
-        let before = items;
-        for places in places.iter_mut() {
-            items += std::mem::replace(&mut places[bucket], items);
+    let mut counts = vec![0u32; buckets];
+    for places in places.iter() {
+        counts.iter_mut().zip(&places[first..]).for_each(|(count, items)| *count += items);
+    }
+    let mut items = 0;
+    let mut next: Vec<u32> = Vec::with_capacity(buckets);
+    for count in &counts {
+        next.push(items);
+        items += count;
+    }
+    // Task by task, so that numbers are read as they stand.
+    for places in places.iter_mut() {
+        for (place, next) in places[first..].iter_mut().zip(&mut next) {
+            *next += std::mem::replace(place, *next);
         }
-        counts.push(items - before);
     }
     let (mut bytes, items) = (Writer::default(), items as usize);
     if items > 0 {
