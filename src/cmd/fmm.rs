@@ -222,8 +222,7 @@ impl Chosen<'_> {
         let is_plain = args.p2p.is_none() && args.m2l.is_none();
         let native = on_gpu.is_some() || entry.native && entry.needs != Needs::Gpu && is_plain;
         let mut options = options(args, native);
-        // Ranks leave the translations to their CPUs.
-        let whole = card::asked(args, on_gpu.is_some())? && ranks::asked(args).is_none();
+        let whole = card::asked(args, on_gpu.is_some())?;
         if whole && args.expansion.is_none() {
             options.basis = Basis::Solid;
         }

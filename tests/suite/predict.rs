@@ -162,7 +162,7 @@ fn a_board_that_is_filled_takes_three_tenths_of_a_second_for_a_hundred_thousand_
     assert!(seconds <= 0.3 && number(&predicted, "/seconds/m2l") == 0.0, "{predicted}");
     let of = |key: &str| [0, 1].map(|k| number(&predicted, &format!("/engines/{k}/{key}")));
     let ([p2p, m2l], [pair, often]) = (of("pipelines"), of("ii"));
-    let engine = format!("--pipelines {p2p},{m2l} --ii {pair},{often}");
+    let engine = format!("--pipelines {p2p},{m2l} --ii {pair},{often} --jmem 8192");
     let case = Case {
         p2p: "p2p",
         m2l: Some(4),
@@ -206,6 +206,25 @@ fn the_best_leaf_is_the_one_of_least_total_and_what_is_measured_is_told() {
     }
     let pairs = number(&json, "/pairs/p2p") / number(&json, "/seconds/p2p");
     assert!((pairs / number(&json, "/pairs_per_second") - 1.0).abs() < 1e-9, "{json}");
+}
+
+/// A UP5K has 1024 words of j memory for one engine and a 45F 8192 for each of two, and sources are sent again where they do not stay.
+#[test]
+fn without_jmem_the_memory_is_the_one_that_synth_takes() {
+    let place = Place::new();
+    let cases = [
+        ("--n 600 --predict icebreaker --freq 12 --pipelines 1 --ii 32", 1024),
+        ("--n 6000 --predict colorlight-i9 --ethernet --pipelines 1,1 --ii 1,26 --order 1", 8192),
+    ];
+    for (words, memory) in cases {
+        let sent = |jmem: &str| {
+            place.run(&format!("fmm {words} --leaf 64 {jmem} --json p.json")).expect(0);
+            number(&place.json("p.json"), "/bytes_in")
+        };
+        let usual = sent("");
+        assert_eq!(usual, sent(&format!("--jmem {memory}")), "{words}");
+        assert_ne!(usual, sent(&format!("--jmem {}", 2 * memory)), "{words}");
+    }
 }
 
 #[test]

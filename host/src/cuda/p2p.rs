@@ -7,6 +7,7 @@ use super::CudaError;
 use super::compile::Arithmetic;
 use super::device::{Device, failed};
 use super::whole::card::Card;
+use super::whole::others::Raw;
 use crate::arith::lanes::Real;
 use crate::data::parts;
 use crate::direct::p2p::{Frame, Limits};
@@ -21,7 +22,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Numbers that the kernel computes with.
-pub trait Number: Real + DeviceRepr + ValidAsZeroBits {
+pub trait Number: Real + Raw + DeviceRepr + ValidAsZeroBits {
     const ARITHMETIC: Arithmetic;
     const REAL: Precision;
 }

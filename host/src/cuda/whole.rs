@@ -4,14 +4,17 @@
 //! particles that fill their box more or less evenly. A run finds out, counts particles and pairs first, tries deeper trees, and
 //! leaves other problems to the caller ([`Outcome::Unfit`]). Lengths and charges are those of a tree's [`BoxMap`] and charges.
 //!
-//! Every sum of floats has one order, so that a run gives the same bits each time, on any number of cards.
+//! Every sum of floats has one order, so that a run gives the same bits each time, on any number of cards. Some of the cards may be
+//! those of other processes ([`others`]).
 
 pub mod card;
 mod depth;
 mod made;
 mod memory;
+pub mod others;
 mod run;
 mod split;
+mod stages;
 mod text;
 
 #[cfg(test)]
@@ -22,8 +25,9 @@ use super::device::Device;
 use super::p2p::Number;
 use crate::expansion::solid::dense::Dense;
 use crate::tree::boxmap::BoxMap;
-use card::{Card, From, Plain};
+use card::Card;
 use memory::{Cells, Particles, Problem, Tables};
+use others::{Team, both, bytes_of};
 use pg2::backend::cuda::p2p::Unfit;
 use pg2::graph::Graph;
 use rayon::prelude::*;
@@ -33,7 +37,7 @@ use std::ops::Range;
 use text::Shape;
 
 pub use depth::{DEEPEST, best_leaf, depth_for};
-pub use memory::Status;
+pub use memory::{MOST_CARDS, Status};
 pub use text::{Shape as WholeShape, text as text_of};
 
 /// Two cells of one level at integer offset d are near if d.d is below this.
@@ -63,9 +67,14 @@ pub struct Run {
     /// Pairs of P2P, each target's own place included.
     pub pairs: u64,
     pub status: Status,
-    /// Seconds of each of [`STAGES`] on the card that took longest, and of all from the first kernel to the last.
+    /// Seconds of each of [`STAGES`] on the card of this process that took longest, of all from the first kernel to the last, and of
+    /// exchanges with other processes, which are in no stage.
     pub seconds: [f64; STAGES.len()],
     pub total: f64,
+    pub travelled: f64,
+    /// What the leaves of this process's cards cost by the model, in seconds, and how many targets they have.
+    pub work: f64,
+    pub targets: u64,
 }
 
 /// How a run ended.
@@ -143,22 +152,15 @@ impl<T: Number, C: Card> Whole<T, C> {
         self.loaded[0].particles.n
     }
 
-    /// The particles of the input that each card is sent by the host, and whose results it gives back.
-    fn shares(&self) -> Vec<Range<usize>> {
-        let (n, cards) = (self.n(), self.loaded.len());
-        (0..cards).map(|k| share_of(n, cards, k)).map(|[first, end]| first..end).collect()
+    /// The particles of the input whose results each card of this process has in the end.
+    fn shares(&self, team: &Team<C>) -> Vec<Range<usize>> {
+        team.own().map(|number| share_of(self.n(), team.all(), number)).map(|[first, end]| first..end).collect()
     }
 
-    /// Sends coordinates as the user gives them: of particles that are sources and targets, or of `sources` that are sources and
-    /// of targets behind them. As many as before take the same room.
-    pub fn send(&mut self, cards: &[C], x: [&[f64]; 3], sources: usize) -> Result<(), CudaError> {
-        self.make_room(cards, x[0].len(), sources)?;
-        self.send_columns(cards, 0, &x)
-    }
-
-    /// Room for `n` particles, of which the first `sources` are sources. As many as before keep what they have.
-    fn make_room(&mut self, cards: &[C], n: usize, sources: usize) -> Result<(), CudaError> {
-        for (k, (card, loaded)) in cards.iter().zip(&mut self.loaded).enumerate() {
+    /// Room for `n` particles: `sources` of them and targets behind them, or none behind them if the sources are the targets. As many
+    /// as before keep what they have.
+    pub fn make_room(&mut self, team: &Team<C>, n: usize, sources: usize) -> Result<(), CudaError> {
+        for ((card, loaded), number) in team.cards.iter().zip(&mut self.loaded).zip(team.own()) {
             if n != loaded.particles.n {
                 // The old ones go first.
                 loaded.cells = None;
@@ -168,47 +170,47 @@ impl<T: Number, C: Card> Whole<T, C> {
                 loaded.places = loaded.problem(card);
             }
             loaded.places.sources = sources as u64;
-            loaded.places.card = k as u64;
-            loaded.places.cards = cards.len() as u64;
-            loaded.places.share = share_of(n, cards.len(), k).map(|place| place as u64);
+            loaded.places.card = number as u64;
+            loaded.places.cards = team.all() as u64;
+            loaded.places.share = share_of(n, team.all(), number).map(|place| place as u64);
             loaded.places.first_target = if sources < n { sources as u64 } else { 0 };
         }
         Ok(())
     }
 
-    /// Sends charges as the user gives them, 0 for targets alone.
-    pub fn charge(&mut self, cards: &[C], q: &[f64]) -> Result<(), CudaError> {
-        self.send_columns(cards, 3, &[q])
+    /// Sends a column as the user gives it: x, y, z, and charges, which are 0 for targets alone. The host sends each card of the process
+    /// a part, and the card has the rest from the others.
+    pub fn send(&mut self, team: &Team<C>, column: usize, stretches: &[Stretch]) -> Result<(), CudaError> {
+        let (n, own) = (self.n(), team.cards.len());
+        let parts: Vec<Range<usize>> = (0..own).map(|k| share_of(n, own, k)).map(|[first, end]| first..end).collect();
+        at_once(team.cards.iter().zip(&self.loaded).zip(&parts), |((card, loaded), part)| {
+            stretches.iter().try_for_each(|Stretch { at, bytes }| {
+                let here = both(part, &(*at..at + bytes.len() / STEP));
+                if here.is_empty() {
+                    return Ok(());
+                }
+                let bytes = &bytes[(here.start - at) * STEP..][..here.len() * STEP];
+                card.put(bytes, &loaded.particles.input[column], here.start)
+            })
+        })?;
+        let all: Vec<_> = self.loaded.iter().map(|l| &l.particles.input[column]).collect();
+        team.exchange_own(&all, &parts)
     }
 
-    /// Each card is sent its share, and has the others from the other cards.
-    fn send_columns(&mut self, cards: &[C], first: usize, columns: &[&[f64]]) -> Result<(), CudaError> {
-        let shares = self.shares();
-        let send = |((card, loaded), share): ((&C, &mut Loaded<T, C>), &Range<usize>)| {
-            let mut columns = columns.iter().zip(&mut loaded.particles.input[first..]);
-            columns.try_for_each(|(from, to)| card.write(&from[share.clone()], to, share.start))
-        };
-        at_once(cards.iter().zip(&mut self.loaded).zip(&shares), send)?;
-        for k in first..first + columns.len() {
-            let all: Vec<_> = self.loaded.iter().map(|l| &l.particles.input[k]).collect();
-            exchange(cards, &all, &shares)?;
-        }
-        cards.iter().try_for_each(C::finish)
-    }
-
-    /// Columns of potential and gradient of all particles of the input but the first so many, each times its factor.
-    pub fn fetch(&self, cards: &[C], without: usize, factors: [f64; 4]) -> Result<[Vec<f64>; 4], CudaError> {
-        let n = self.n() - without;
+    /// Columns of potential and gradient of the particles of this process's share but the first so many of the input, each times its
+    /// factor.
+    pub fn fetch(&self, team: &Team<C>, without: usize, factors: [f64; 4]) -> Result<[Vec<f64>; 4], CudaError> {
+        let without = |share: Range<usize>| share.start.max(without)..share.end.max(without);
+        let n = without(team.share(self.n(), team.others.number())).len();
         // Filling them with zeros first, by one thread, would take as long as all the rest.
         let mut columns = [0; 4].map(|_| Vec::with_capacity(n));
         let (mut rest, mut parts) = (columns.each_mut().map(|c| &mut c.spare_capacity_mut()[..n]), Vec::new());
-        for share in self.shares() {
-            let share = share.start.max(without)..share.end.max(without);
+        for share in self.shares(team).into_iter().map(without) {
             let (own, behind) = split_at(rest, share.len());
             parts.push((share, own));
             rest = behind;
         }
-        at_once(cards.iter().zip(&self.loaded).zip(parts), |((card, loaded), (share, mut columns))| {
+        at_once(team.cards.iter().zip(&self.loaded).zip(parts), |((card, loaded), (share, mut columns))| {
             let values = 4 * share.start..4 * share.end;
             card.read_pieces(&loaded.particles.out, values, &mut |at, piece| {
                 spread(piece, &factors, columns.each_mut().map(|column| &mut column[at / 4..][..piece.len() / 4]));
@@ -217,6 +219,22 @@ impl<T: Number, C: Card> Whole<T, C> {
         // SAFETY: the shares of all cards, and so the pieces, are all n places.
         columns.iter_mut().for_each(|column| unsafe { column.set_len(n) });
         Ok(columns)
+    }
+}
+
+/// Bytes of a number of the input.
+const STEP: usize = size_of::<f64>();
+
+/// Numbers of a column of the input that follow each other from one of its places on.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch<'a> {
+    pub at: usize,
+    pub bytes: &'a [u8],
+}
+
+impl<'a> Stretch<'a> {
+    pub fn new(at: usize, numbers: &'a [f64]) -> Stretch<'a> {
+        Stretch { at, bytes: bytes_of(numbers) }
     }
 }
 
@@ -263,16 +281,4 @@ fn at_once<I: Send>(
         let ended = threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         ended.collect::<Vec<_>>().into_iter().collect()
     })
-}
-
-/// Gives every card what each of the others has of its part.
-fn exchange<N: Plain, C: Card>(cards: &[C], all: &[&C::Memory<N>], parts: &[Range<usize>]) -> Result<(), CudaError> {
-    let events = cards.iter().map(C::event).collect::<Result<Vec<_>, _>>()?;
-    for (k, card) in cards.iter().enumerate() {
-        for (j, part) in parts.iter().enumerate().filter(|(j, _)| *j != k) {
-            let from = From { card: &cards[j], memory: all[j], part: part.clone(), event: &events[j] };
-            card.take(all[k], part.start, from)?;
-        }
-    }
-    Ok(())
 }

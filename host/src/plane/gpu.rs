@@ -241,7 +241,7 @@ mod tests {
 
     /// Runs the card's kernels on the host, with `many` points for the segments of one block.
     fn on_card(points: &[Vec<f64>; 4], options: &Options, many: usize, sort: Sort) -> (Gpu<HostCard>, Answer) {
-        let mut gpu = Gpu::on(HostCard);
+        let mut gpu = Gpu::on(HostCard::default());
         let is_log = options.kernel == Kernel::Log;
         let shape = Shape { many, ..Shape::new(options.order, is_log, !is_log, 0) };
         let mut plane = Plane::new(&mut gpu.card, shape).expect("it compiles");
@@ -364,7 +364,8 @@ mod tests {
         let geometry = Geometry { sources: [&x[..600], &y[..600]], targets: Some([&x[600..], &y[600..]]) };
         let strengths = Strengths { re: &re[..600], im: Some(&im[..600]) };
         let options = Options { leaf: 20, ..Options::default() };
-        let answer = Gpu::on(HostCard).field(geometry, strengths, &options, false).expect("good").expect("it is fit");
+        let answer =
+            Gpu::on(HostCard::default()).field(geometry, strengths, &options, false).expect("good").expect("it is fit");
         let none = |column: &[f64]| [&column[..600], &[0.0; 300]].concat();
         let (wanted, sizes) = direct(&[x.clone(), y.clone(), none(&re), none(&im)], Kernel::Harmonic);
         assert_eq!(answer.field.vector[0].len(), 300);
@@ -381,7 +382,7 @@ mod tests {
             return;
         }
         let run = |x: &[f64], re: &[f64]| {
-            let mut gpu = Gpu::on(HostCard);
+            let mut gpu = Gpu::on(HostCard::default());
             let strengths = Strengths { re, im: None };
             let options = Options { order: 2, ..Options::default() };
             gpu.field([x, &[0.0, 1.0, 2.0][..]], strengths, &options, false).expect("good options").err()

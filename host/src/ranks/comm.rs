@@ -20,6 +20,7 @@ pub enum Tag {
     Results,
     Chain,
     Rows,
+    Cards,
     First,
     Barrier,
 }

@@ -76,7 +76,7 @@ impl<'a> Slice<'a> {
     }
 
     /// What no rank can compute.
-    fn check(&self, executors: &[&mut dyn Executor]) -> Result<(), RankError> {
+    pub(super) fn check(&self, executors: &[&mut dyn Executor]) -> Result<(), RankError> {
         self.options.check()?;
         let wanted = Wanted { dipoles: self.sets.iter().any(|s| s.dipoles.is_some()), hessian: self.hessian };
         options::check_executors(self.options, wanted, executors)?;

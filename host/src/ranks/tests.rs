@@ -1,5 +1,6 @@
 //! Runs on several ranks, which are threads, against the run without ranks: the same bits.
 
+mod cards;
 mod executors;
 mod extremes;
 

@@ -5,8 +5,9 @@ use super::{Args, PlaceArg, failure};
 use crate::failure::Failure;
 use host::fmm::gpu::Gpu;
 use host::fmm::gpu::whole::Answer;
-
-const REFUSED: &str = "the GPU does not run the translations, since";
+use host::ranks::comm::Comm;
+use host::ranks::prepare::Slice;
+use host::ranks::{RankError, cards, solve};
 
 /// Whether the GPU is to run all stages. `on_gpu` says that it runs P2P natively.
 pub fn asked(args: &Args, on_gpu: bool) -> Result<bool, Failure> {
@@ -40,7 +41,7 @@ pub fn run(gpu: &mut Gpu, task: &Task) -> Result<Answer, Failure> {
     let (args, input) = (task.args, task.input);
     let is_wanted = args.translations == Some(PlaceArg::Gpu);
     if let Some(why) = gpu.refuses(task.options).filter(|_| is_wanted) {
-        return Err(Failure::Usage(format!("{REFUSED} {why}; leave --translations gpu out")));
+        return Err(Failure::Usage(refused(&why)));
     }
     let sources = input.sources();
     let charges: Option<Vec<&[f64]>> = sources.iter().map(|s| s.charges.filter(|_| s.dipoles.is_none())).collect();
@@ -54,7 +55,28 @@ pub fn run(gpu: &mut Gpu, task: &Task) -> Result<Answer, Failure> {
         None => Err("the particles have dipole moments".into()),
     };
     match answer {
-        Err(why) if is_wanted => Err(Failure::Input(format!("{REFUSED} {why}; leave --translations gpu out"))),
+        Err(why) if is_wanted => Err(Failure::Input(refused(&why))),
         answer => Ok(answer),
     }
+}
+
+/// The same on the GPUs of all ranks, each with its slice: all ranks are told the same.
+pub fn run_on_ranks(
+    comm: &dyn Comm,
+    gpu: &mut Gpu,
+    args: &Args,
+    slice: &Slice,
+) -> Result<Result<solve::Answer, String>, RankError> {
+    let is_wanted = args.translations == Some(PlaceArg::Gpu);
+    if let Some(why) = gpu.refuses(slice.options).filter(|_| is_wanted) {
+        return Err(RankError::Option(refused(&why)));
+    }
+    match cards::solve(comm, slice, gpu, args.leaf)? {
+        Err(why) if is_wanted => Err(RankError::Range(refused(&why))),
+        answer => Ok(answer),
+    }
+}
+
+fn refused(why: &str) -> String {
+    format!("the GPU does not run the translations, since {why}; leave --translations gpu out")
 }

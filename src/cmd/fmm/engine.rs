@@ -12,7 +12,7 @@ pub struct EngineArgs {
     pub lanes: LaneArgs,
     #[command(flatten)]
     pub fold: FoldArgs,
-    /// j memory of the engine in 32-bit words [default: 262144; 16384 for --predict]
+    /// j memory of the engine in 32-bit words [default: 262144; for --predict what `synth` takes]
     #[arg(long, value_name = "WORDS")]
     pub jmem: Option<u32>,
     /// Width of the engine's streams in bits

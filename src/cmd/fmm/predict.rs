@@ -8,13 +8,13 @@ use super::engine::EngineArgs;
 use super::files::{self, particles};
 use super::kernels::{Kernels, generated};
 use super::{Args, LEAF, failure, options};
-use crate::cmd::lanes::each;
+use crate::cmd::lanes::{Share, each};
 use crate::failure::Failure;
 use crate::{input, output, source};
 use flow::summary::Summary;
-use hdl::board::{BOARDS, Board, board};
+use hdl::board::{BOARDS, Board, board, gigabit};
 use hdl::circuit::target::{Clock, target};
-use hdl::engine::Config;
+use hdl::engine::{Config, usual};
 use hdl::serial::kernel_hash;
 use host::driver::StreamBackend;
 use host::fmm::offload;
@@ -353,35 +353,40 @@ fn planned(asked: &Wanted, board: &'static Board) -> Result<Machine, Failure> {
     let Wanted { predict, engine: args, kernels, work } = *asked;
     let target = target(board.device.target).expect("every board's device names a target");
     let wanted = predict.freq.unwrap_or(board.usual_mhz);
-    let (_, mhz) = board.pll.source(board.oscillator_mhz, wanted).map_err(Failure::Usage)?;
-    let clock = Clock { target, mhz, blocks: None };
+    let mhz = match predict.ethernet {
+        true => gigabit::clocks(board, wanted).map(|clocks| clocks.mhz),
+        false => board.pll.source(board.oscillator_mhz, wanted).map(|(_, mhz)| mhz),
+    };
+    let clock = Clock { target, mhz: mhz.map_err(Failure::Usage)?, blocks: None };
     let all: Vec<&Graph> = kernels.graphs().collect();
-    let memory = fill::memory(args.jmem, &args.stream);
+    let mut share = Share::of(Some(board.device), all.len());
+    share.jmem_words = args.jmem.unwrap_or(share.jmem_words);
+    let around = fill::Around { share, stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS) };
     let filled = match fills(predict, args) && kernels.m2l.is_some() {
         true => {
-            let found = fill::fill(board, clock, kernels, memory, work()?);
-            Some(found.ok_or_else(|| {
-                let device = board.device.name;
-                Failure::Input(format!(
-                    "P2P and M2L do not fit {device} together; leave M2L to the CPU by --m2l native"
-                ))
-            })?)
+            let found = fill::fill(board, clock, kernels, &around, work()?);
+            let (device, remedy) = (board.device.name, "leave M2L to the CPU by --m2l native");
+            Some(found.ok_or_else(|| Failure::Input(format!("P2P and M2L do not fit {device} together; {remedy}")))?)
         }
         false => None,
     };
+    let asked = |k: usize| match (filled, (k, all.len())) {
+        (Some(filled), _) => Ok([(filled.p2p, 1), (1, filled.m2l_ii)][k]),
+        (None, place) => Ok((args.lanes.of(place)?.0, each(&args.fold.ii, place, "--ii")?)),
+    };
+    let lanes = (0..all.len()).map(asked).collect::<Result<Vec<(u32, u32)>, Failure>>()?;
+    // As `synth` shares them out.
+    let blocks = board.device.multipliers / lanes.iter().map(|(pipelines, _)| pipelines).sum::<u32>();
+    let clock = Clock { blocks: Some(blocks), ..clock };
     let engine = |(k, graph): (usize, &&Graph)| {
-        let place = (k, all.len());
-        let (pipelines, ii) = match filled {
-            Some(filled) => [(filled.p2p, 1), (1, filled.m2l_ii)][k],
-            None => (args.lanes.of(place)?.0, each(&args.fold.ii, place, "--ii")?),
-        };
+        let (pipelines, ii) = lanes[k];
         let built = pg2::backend::build::build_folded(graph, (clock, ii), "", Vec::new());
-        let groups = args.lanes.groups.of(pipelines, place)?;
-        Ok(hashed(graph, Config { groups, ..fill::config(&built, pipelines, memory) }))
+        let groups = args.lanes.groups.of(pipelines, (k, all.len()))?;
+        Ok(hashed(graph, Config { groups, ..fill::config(&built, pipelines, &around) }))
     };
     let engines = all.iter().enumerate().map(engine).collect::<Result<_, Failure>>()?;
     let (baud, turnaround) = predict.line(board);
-    let setup = Setup { clock_mhz: mhz, baud, turnaround: turnaround / 1e3 };
+    let setup = Setup { clock_mhz: clock.mhz, baud, turnaround: turnaround / 1e3 };
     Ok(Machine { board, setup, engines, joules_per_pair: None })
 }
 

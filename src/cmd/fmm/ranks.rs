@@ -1,7 +1,7 @@
 //! `pairforge fmm` on many ranks: processes of MPI, or threads of this one.
 
 use super::kernels::Kernels;
-use super::{Args, Chosen, PlaceArg, check, costs, expected_pairs, failure, files, predict, task};
+use super::{Args, Chosen, card, check, costs, expected_pairs, failure, files, predict, task};
 use crate::failure::Failure;
 use crate::output;
 use host::backends::{BackendOptions, Needs, board};
@@ -65,20 +65,10 @@ pub fn telling() -> Telling {
 
 /// What so many ranks do not do.
 fn check_ranks(args: &Args, world: &World, chosen: &Chosen, ranks: usize) -> Result<(), Failure> {
-    let refused = [
-        (
-            args.ranks.is_some() && matches!(world, World::Mpi),
-            "mpirun says how many ranks there are; leave --ranks out",
-        ),
-        (
-            args.translations == Some(PlaceArg::Gpu),
-            "ranks exchange multipoles between their CPUs, which run the translations; leave --translations gpu out",
-        ),
-    ];
-    match refused.into_iter().find(|(is_wrong, _)| *is_wrong) {
-        Some((_, why)) => Err(Failure::Usage(why.into())),
-        None => chosen.place_of(0, ranks).map(drop).map_err(|e| Failure::Usage(e.to_string())),
+    if args.ranks.is_some() && matches!(world, World::Mpi) {
+        return Err(Failure::Usage("mpirun says how many ranks there are; leave --ranks out".into()));
     }
+    chosen.place_of(0, ranks).map(drop).map_err(|e| Failure::Usage(e.to_string()))
 }
 
 impl Chosen<'_> {
@@ -296,7 +286,7 @@ impl<'a> Job<'a> {
             let board = self.kernels.as_ref().filter(|_| is_board).map(|k| (&k.p2p, self.engine.clock.mhz));
             options.leaf = costs::leaf(&self.known.costs, self.args, &options, board, n);
         }
-        Task { job: self, options }
+        Task { job: self, options, n }
     }
 
     /// The kernel of P2P, if one runs it.
@@ -344,6 +334,8 @@ struct Feed<'a> {
 struct Task<'a> {
     job: &'a Job<'a>,
     options: FmmOptions,
+    /// How many sources all ranks have.
+    n: usize,
 }
 
 impl Task<'_> {
@@ -352,9 +344,6 @@ impl Task<'_> {
         let (job, Feed { input, slice, whole, save }) = (self.job, *feed);
         let (mut gpu, mut backend) = job.open(comm)?;
         agree(comm, save().map_err(of_rank))?;
-        let mut pipelines = job.kernels.as_ref().map(|k| Pipelines::new(&mut *backend, &k.p2p, k.m2l.as_ref()));
-        let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
-        executors.extend(gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor));
         let all = input.geometry();
         let own = slice(input.particles.len());
         let geometry = Geometry {
@@ -371,8 +360,22 @@ impl Task<'_> {
         agree(comm, own.check_budget().map_err(of_rank))?;
         let (kernel, p2p) = (own.expanded(), options.precision);
         let slice = Slice { geometry, sets: sets.collect(), hessian, options, costs, kernel, p2p };
+        let on_cards = gpu.as_mut().filter(|_| job.chosen.whole && self.n > 0);
+        let on_cards = on_cards.map(|gpu| card::run_on_ranks(comm, gpu, job.args, &slice)).transpose()?;
+        let left_to_cpu = match on_cards {
+            Some(Ok(Answer { fields, stats, report })) => {
+                let fields = collected(comm, &fields)?;
+                return Ok(fields.map(|fields| Done { fields, stats, report, options: options.clone(), split: None }));
+            }
+            Some(Err(why)) => Some(why),
+            None => None,
+        };
+        let mut pipelines = job.kernels.as_ref().map(|k| Pipelines::new(&mut *backend, &k.p2p, k.m2l.as_ref()));
+        let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
+        executors.extend(gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor));
         let Some(wanted) = job.args.tol else {
-            let Answer { fields, stats, report } = solve(comm, &slice, &mut executors)?;
+            let Answer { fields, mut stats, report } = solve(comm, &slice, &mut executors)?;
+            stats.left_to_cpu = left_to_cpu;
             let fields = collected(comm, &fields)?;
             let split = self.split(comm, &slice, &mut executors)?;
             return Ok(fields.map(|fields| Done { fields, stats, report, options: options.clone(), split }));
@@ -434,7 +437,9 @@ pub fn table(r: &RanksReport) -> String {
     }
     let sum = |of: fn(&host::ranks::report::RankCount) -> u64| r.counts.iter().map(of).sum::<u64>();
     out += &format!("\nwork by the model of costs: imbalance {:.1}%\n", 100.0 * r.imbalance);
-    out += &format!(
+    // Where cards run all stages, boxes have no types.
+    let has_boxes = r.counts.iter().any(|c| c.domestic + c.root + c.other > 0);
+    let boxes = format!(
         "boxes: {} domestic, {} export, {} import, {} root, {} other; partition level {}, critical level {}\n",
         sum(|c| c.domestic),
         sum(|c| c.export),
@@ -445,10 +450,13 @@ pub fn table(r: &RanksReport) -> String {
         r.critical_level
     );
     out += &format!(
-        "sent: {} messages, {} bytes; copies of particles: {}\n",
+        "{}sent: {} messages, {} bytes",
+        if has_boxes { &boxes } else { "" },
         sum(|c| c.messages),
-        sum(|c| c.bytes),
-        sum(|c| c.copies)
+        sum(|c| c.bytes)
     );
-    out
+    if has_boxes {
+        out += &format!("; copies of particles: {}", sum(|c| c.copies));
+    }
+    out + "\n"
 }

@@ -47,17 +47,7 @@ impl Task<'_> {
             None => (None, None),
         };
         if let Some(Solutions { fields, mut stats }) = whole {
-            stats.leaf_by = if self.args.leaf.is_some() { LeafBy::Given } else { LeafBy::BuiltInCosts };
-            if let Some(count) = self.args.check {
-                let geometry = self.input.geometry();
-                let errors = sources.iter().zip(&fields).map(|(sources, field)| {
-                    let direct = Direct { geometry, sources: *sources, eps: self.args.eps, hessian: false };
-                    error::measure_all(&direct, None, field, count, self.args.seed)
-                });
-                let mut errors = errors.collect::<Vec<_>>().into_iter();
-                stats.error = errors.next();
-                stats.more_errors = errors.collect();
-            }
+            self.complete(&mut stats, &fields, None)?;
             return Ok((fields, stats));
         }
         let (plan, Solutions { fields, mut stats }) = match self.args.tol {
@@ -89,7 +79,7 @@ impl Task<'_> {
     pub fn complete(&self, stats: &mut Stats, fields: &[Field], plan: Option<&Plan>) -> Result<(), Failure> {
         stats.leaf_by = match self.args.leaf {
             Some(_) => LeafBy::Given,
-            None if self.args.near_only => LeafBy::BuiltInCosts,
+            None if self.args.near_only || stats.on_card.is_some() => LeafBy::BuiltInCosts,
             None => self.known.by,
         };
         stats.reference = match self.meant() {

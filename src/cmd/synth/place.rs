@@ -1,7 +1,7 @@
 //! Where a design goes: the goal, its clock, and the engine that suits it.
 
 use super::Args;
-use crate::cmd::lanes::each;
+use crate::cmd::lanes::{Share, each};
 use crate::failure::Failure;
 use flow::{Goal, Tools};
 use hdl::board::pll::Source;
@@ -13,9 +13,6 @@ use hdl::rtl::netlist::{Module, Netlist};
 use hdl::serial::{self, Identity};
 use pg2::backend::build::Built;
 use std::net::Ipv4Addr;
-
-/// A device with fewer lookup tables has no room for a second bank of i registers.
-const SMALL: u32 = 8_000;
 
 pub(super) fn goal(args: &Args) -> Result<Goal, Failure> {
     let unknown = |kind: &str, name: &str, known: Vec<&str>| {
@@ -115,36 +112,23 @@ pub(super) fn config(args: &Args, goal: Goal, built: &Built, place: (usize, usiz
     let pipelines = each(&args.pipelines, place, "--pipelines")?;
     // A lane whose area is counted may be meant for a device too.
     let device = goal.device().or(args.fit.device());
-    let usual_words = || device.map_or(usual::JMEM_WORDS, |d| usual_jmem(d, place.1 as u32));
+    let share = Share::of(device, place.1);
     let words = match &args.jmem {
         Some(words) => each(words, place, "--jmem")?,
-        None => usual_words(),
+        None => share.jmem_words,
     };
     let config = Config {
         jmem_records: words / layout.j_words(),
         pipelines: if alone { 1 } else { pipelines },
         groups: if alone { 1 } else { args.groups.of(pipelines, place)? },
-        i_banks: if alone || goal.device().is_some_and(|d| d.luts < SMALL) { 1 } else { usual::I_BANKS },
+        i_banks: if alone { 1 } else { share.i_banks },
         stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS),
-        segments: device.map_or(usual::SEGMENTS, |d| usual_segments(d, place.1 as u32)),
+        segments: share.segments,
         ii: built.ii(),
         ..Config::usual(layout, built.schedule.depth)
     };
     config.verify().map_err(Failure::Input)?;
     Ok(config)
-}
-
-/// Half of the device's memories at most, for all engines; tables, queues and lists take the rest.
-fn usual_jmem(device: &hdl::board::Device, engines: u32) -> u32 {
-    let half = device.memories * device.memory_bits / 2 / 32 / engines;
-    usual::JMEM_WORDS.min(1 << half.max(1).ilog2())
-}
-
-/// A list's entries are two addresses and there are two rings of twice its length: a quarter of the memories at most, for all
-/// engines.
-fn usual_segments(device: &hdl::board::Device, engines: u32) -> u32 {
-    let entries = device.memories * device.memory_bits / 4 / (2 * 2 * 32) / engines;
-    usual::SEGMENTS.min(1 << entries.max(1).ilog2())
 }
 
 /// The board's design: clock, reset, link and lights around what holds the engines. These have their configurations and the hashes

@@ -1,5 +1,6 @@
 //! `pairforge fmm` with all stages on a GPU: beside the CPU's results where there is a GPU, and what is refused without one.
 
+use super::ranks::mpi;
 use super::{numbers, run, stats};
 use crate::common::{Place, has_gpu};
 use host::backends::BACKENDS;
@@ -65,4 +66,49 @@ fn all_stages_on_a_gpu_give_what_the_cpu_gives() {
     // What is not for one depth runs all the same.
     let s = stats(&p, "--n 0 --backend cuda");
     assert!(s["on_card"].is_null());
+}
+
+#[test]
+fn ranks_on_a_gpu_give_the_files_of_one_process() {
+    let entry = BACKENDS.iter().find(|b| b.name == "cuda").expect("it is listed");
+    if !has_gpu(entry) {
+        return;
+    }
+    let p = Place::new();
+    let has_mpi = testkit::require("mpirun");
+    run(&p, "--n 700 --seed 8 --backend cpu --save-particles s.csv");
+    let rows = p.text("s.csv");
+    let rows: Vec<&str> = rows.lines().skip(1).collect();
+    let place = |row: &&str| row.rsplit_once(',').map_or(String::new(), |r| r.0.to_string() + "\n");
+    p.write("t.csv", "x,y,z\n".to_string() + &rows.iter().take(300).map(place).collect::<String>());
+    let more = |(k, row): (usize, &&str)| format!("{row},{}\n", k % 5);
+    p.write("p.csv", "x,y,z,q,q2\n".to_string() + &rows.iter().enumerate().map(more).collect::<String>());
+    let cases = [
+        "--n 60000 --precision f32 --order 5 --translations gpu",
+        "--n 30000 --dist sphere --order 3 --leaf 4 --translations gpu",
+        "--n 2 --translations gpu",
+        "--particles p.csv --targets t.csv --leaf 8 --translations gpu",
+        // Beside the CPUs.
+        "--n 5000 --order 3 --translations cpu",
+        "--n 5000 --theta 0.4",
+    ];
+    for words in cases {
+        run(&p, &format!("{words} --backend cuda -o one.csv --json one.json"));
+        let same = |name: &str| {
+            assert!(p.bytes("one.csv") == p.bytes(&format!("{name}.csv")), "{words}: {name}");
+            let [one, some] = ["one", name].map(|name| p.json(&format!("{name}.json")));
+            for key in ["n", "targets", "order", "leaf", "levels", "pairs", "recomputed", "close_pairs"] {
+                assert_eq!(some[key], one[key], "{words}, {name}: {key}");
+            }
+            assert_eq!(some["on_card"].is_null(), one["on_card"].is_null(), "{words}, {name}");
+        };
+        for ranks in [1, 2, 3] {
+            run(&p, &format!("{words} --backend cuda --ranks {ranks} -o some.csv --json some.json"));
+            same("some");
+        }
+        if has_mpi {
+            mpi(&p, 2, "", &format!("{words} --backend cuda -o mpi.csv --json mpi.json")).expect(0);
+            same("mpi");
+        }
+    }
 }

@@ -30,6 +30,8 @@ pub trait Card: Sync + Sized {
     fn room<T: Plain>(&self, count: usize) -> Result<Self::Memory<T>, CudaError>;
     /// Sends numbers to their place.
     fn write<T: Plain>(&self, data: &[T], to: &mut Self::Memory<T>, at: usize) -> Result<(), CudaError>;
+    /// Sends the bytes of numbers to their place. They may be under way when this returns, and need not stay where they were.
+    fn put<T: Plain>(&self, bytes: &[u8], to: &Self::Memory<T>, at: usize) -> Result<(), CudaError>;
     /// Sets all to zeros.
     fn clear<T: Plain>(&self, memory: &mut Self::Memory<T>) -> Result<(), CudaError>;
     /// Fetches a part, after all that was asked for before.
@@ -171,6 +173,26 @@ impl Card for Device {
         }
         let sent = self.stream.memcpy_htod(data, &mut to.slice_mut(at..at + data.len()));
         sent.map_err(|e| failed("data cannot be sent to the GPU", e))
+    }
+
+    fn put<T: Plain>(&self, bytes: &[u8], to: &CudaSlice<T>, at: usize) -> Result<(), CudaError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        assert!(at * size_of::<T>() + bytes.len() <= to.len() * size_of::<T>(), "numbers have their room");
+        let place = Card::place::<T>(self, to) + (at * size_of::<T>()) as u64;
+        if bytes.len() >= staging::LEAST {
+            // SAFETY: the same bytes, of which each may mean nothing.
+            let bytes = unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast::<staging::Byte>(), bytes.len()) };
+            // SAFETY: there is room behind the place, as was just seen.
+            return self.staged(|staging| unsafe { staging.send(self, bytes, place) });
+        }
+        let send = || {
+            self.context.bind_to_thread()?;
+            // SAFETY: as above. The driver has read memory that is not pinned when this returns.
+            unsafe { cudarc::driver::result::memcpy_htod_async(place, bytes, self.stream.cu_stream()) }
+        };
+        send().map_err(|e| failed("data cannot be sent to the GPU", e))
     }
 
     fn clear<T: Plain>(&self, memory: &mut CudaSlice<T>) -> Result<(), CudaError> {

@@ -49,6 +49,17 @@ pub struct Bounds {
 }
 
 impl Bounds {
+    /// As processes send them.
+    pub fn numbers(&self) -> [f64; 9] {
+        let Bounds { low, high, most, least, bad } = *self;
+        [low[0], low[1], low[2], high[0], high[1], high[2], most, least, bad as f64]
+    }
+
+    pub fn of(numbers: &[f64]) -> Bounds {
+        let three = |first: usize| [0, 1, 2].map(|a| numbers[first + a]);
+        Bounds { low: three(0), high: three(3), most: numbers[6], least: numbers[7], bad: numbers[8] as u64 }
+    }
+
     /// Of both of two sets of particles.
     pub fn join(self, other: Bounds) -> Bounds {
         Bounds {

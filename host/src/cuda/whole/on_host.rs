@@ -22,8 +22,14 @@ static COMPILED: Mutex<Option<HashMap<String, Option<Arc<Library>>>>> = Mutex::n
 /// The fibers of a library are one thread's.
 static RUNNING: Mutex<()> = Mutex::new(());
 
-#[derive(Default)]
-pub struct HostCard;
+/// What a card of tests is to fail at.
+#[derive(Clone, Copy, Default)]
+pub struct HostCard {
+    /// The bytes that it has room for at a time, if it is short of memory.
+    pub most: Option<u64>,
+    /// A kernel that it does not start.
+    pub broken: Option<&'static str>,
+}
 
 /// Memory of a card, as aligned as its kernels want it.
 pub struct Memory<T> {
@@ -109,8 +115,11 @@ impl Card for HostCard {
         Ok(Kernel(library, format!("start_{name}")))
     }
 
-    fn check_room(&self, _: u64, _: &str) -> Result<(), CudaError> {
-        Ok(())
+    fn check_room(&self, bytes: u64, _: &str) -> Result<(), CudaError> {
+        match self.most {
+            Some(most) if bytes > most => Err(CudaError::TooLarge("the card is small".into())),
+            _ => Ok(()),
+        }
     }
 
     fn room<T: Plain>(&self, count: usize) -> Result<Memory<T>, CudaError> {
@@ -123,6 +132,14 @@ impl Card for HostCard {
         assert!(at + data.len() <= to.count || data.is_empty());
         // SAFETY: it lies within the memory.
         unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), to.place.cast::<T>().add(at), data.len()) };
+        Ok(())
+    }
+
+    fn put<T: Plain>(&self, bytes: &[u8], to: &Memory<T>, at: usize) -> Result<(), CudaError> {
+        let at = at * size_of::<T>();
+        assert!(at + bytes.len() <= to.count * size_of::<T>() || bytes.is_empty());
+        // SAFETY: it lies within the memory.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.place.add(at), bytes.len()) };
         Ok(())
     }
 
@@ -184,6 +201,9 @@ impl Card for HostCard {
         numbers: &[u32],
     ) -> Result<(), CudaError> {
         assert!(size.blocks > 0 && size.threads > 0, "a card refuses {size:?}");
+        if self.broken.is_some_and(|name| kernel.1 == format!("start_{name}")) {
+            return Err(CudaError::Failed("the card is broken".into()));
+        }
         let _alone = RUNNING.lock();
         // SAFETY: the library has a function of that type for each kernel, whose places are those of memory here.
         unsafe {

@@ -96,6 +96,13 @@ pub struct Part {
     pub particles: u32,
 }
 
+/// About how long the stages take with the leaves of a part, in ns.
+pub fn cost_of(rows: &[Row], part: &Part, depth: u32, order: usize, real: Real) -> f64 {
+    let of_row = (part.own.first >> depth) as usize..(part.own.end >> depth) as usize;
+    let pairs: u64 = rows[of_row.clone()].iter().map(|row| row.pairs).sum();
+    cost(pairs as f64, 0, order, real) + cost(0.0, depth, order, real) * of_row.len() as f64 / (rows.len() - 1) as f64
+}
+
 /// Shares out the leaves of a depth among so many cards, at ends of rows: parts that follow each other and cost about the same.
 pub fn split(rows: &[Row], depth: u32, order: usize, real: Real, cards: usize) -> Vec<Part> {
     let (side, count) = (1u32 << depth, rows.len() - 1);

@@ -2,12 +2,13 @@
 
 use super::super::kernels::Kernels;
 use crate::cmd::folding::{over, sum};
+use crate::cmd::lanes::Share;
 use hdl::board::Board;
 use hdl::circuit::target::Clock;
-use hdl::engine::{Config, usual, usual_groups};
+use hdl::engine::{Config, usual_groups};
 use pg2::backend::build::{Built, build_folded};
 use pg2::graph::Graph;
-use pg2::report::area::{Area, engine, switch};
+use pg2::report::area::{Area, engine, lane, switch};
 
 /// What the network core and the link over Ethernet take of a device: 5,000 tables for LiteEth's core, as it was placed on an ECP5,
 /// an estimate of 1,500 for the link, and its two rings of 32 KiB, each in 15 block memories.
@@ -30,25 +31,34 @@ pub struct Work {
     pub m2l: u64,
 }
 
-/// An engine of so many lanes as `build` makes it.
-pub fn config(built: &Built, pipelines: u32, (jmem, stream_bits): (u32, u32)) -> Config {
+/// What an engine has of the device, and its stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Around {
+    pub share: Share,
+    pub stream_bits: u32,
+}
+
+/// An engine of so many lanes as `synth` makes it.
+pub fn config(built: &Built, pipelines: u32, around: &Around) -> Config {
     let layout = built.graph.layout();
     Config {
         pipelines,
         groups: usual_groups(pipelines),
         ii: built.ii(),
-        stream_bits,
-        jmem_records: jmem / layout.j_words(),
+        stream_bits: around.stream_bits,
+        jmem_records: around.share.jmem_words / layout.j_words(),
+        segments: around.share.segments,
+        i_banks: around.share.i_banks,
         ..Config::usual(layout, built.schedule.depth)
     }
 }
 
 /// The engines that are through first, P2P and M2L at the same time, by the estimate of their area. `None` if no M2L fits.
-pub fn fill(board: &Board, clock: Clock, kernels: &Kernels, memory: (u32, u32), work: Work) -> Option<Filled> {
+pub fn fill(board: &Board, clock: Clock, kernels: &Kernels, around: &Around, work: Work) -> Option<Filled> {
     let build = |graph: &Graph, ii: u32| build_folded(graph, (clock, ii), "", Vec::new());
     let p2p = build(&kernels.p2p, 1);
     let beside = |built: &Built, pipelines: u32| {
-        let config = config(built, pipelines, memory);
+        let config = config(built, pipelines, around);
         sum(engine(built, &config), switch(clock.target, &config))
     };
     let mut best: Option<(u64, Filled)> = None;
@@ -58,8 +68,12 @@ pub fn fill(board: &Board, clock: Clock, kernels: &Kernels, memory: (u32, u32), 
         if best.is_some_and(|(found, _)| clocks >= found) {
             break;
         }
-        let m2l = sum(NETWORK, beside(&build(kernels.m2l.as_ref()?, m2l_ii), 1));
-        let fits = |lanes: &u32| over(&sum(m2l, beside(&p2p, *lanes)), board.device).is_none();
+        let built = build(kernels.m2l.as_ref()?, m2l_ii);
+        let m2l = sum(NETWORK, beside(&built, 1));
+        // `synth` shares multipliers out by pipeline. Lanes that would have to make do with fewer are not looked at.
+        let most = lane(&p2p).multipliers.max(lane(&built).multipliers);
+        let enough = |lanes: &u32| most <= (board.device.multipliers / (lanes + 1)) as u64;
+        let fits = |lanes: &u32| enough(lanes) && over(&sum(m2l, beside(&p2p, *lanes)), board.device).is_none();
         let Some(lanes) = (1..=64).take_while(fits).last() else { continue };
         let clocks = clocks.max(work.p2p / lanes as u64);
         if best.is_none_or(|(found, _)| clocks < found) {
@@ -67,9 +81,4 @@ pub fn fill(board: &Board, clock: Clock, kernels: &Kernels, memory: (u32, u32), 
         }
     }
     best.map(|(_, filled)| filled)
-}
-
-/// The usual j memory and stream.
-pub fn memory(jmem: Option<u32>, stream: &str) -> (u32, u32) {
-    (jmem.unwrap_or(usual::JMEM_WORDS), stream.parse().unwrap_or(usual::STREAM_BITS))
 }
