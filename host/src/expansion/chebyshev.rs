@@ -164,11 +164,13 @@ const RANGE_F32: std::ops::Range<f64> = 1e-20..1e20;
 /// The greatest weight of far images for f32.
 const MOST_F32: f64 = 100.0;
 
-/// How far an expansion is from its kernel between two cells at the nearest offset.
-#[derive(Clone, Copy, Debug)]
+/// How far an expansion is from its kernel between two cells at the nearest offsets.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Misfit {
     /// The largest difference of potentials among some points in both.
     pub off: f64,
+    /// The same between cells as far apart as the largest ones of a box can be, which no larger cells see; else 0.
+    pub farthest: f64,
     /// The largest potential.
     pub largest: f64,
 }

@@ -22,23 +22,51 @@ impl Default for Units {
 /// How far a kernel may be from 1/r or from M2L, relatively: fitted functions are no better.
 pub(crate) const TOLERANCE: f64 = 1e-3;
 
+/// Differences in boxes, from most of the box to a fine cell; exact in every coordinate format.
+const DIFFERENCES: [[f64; 3]; 4] =
+    [[0.25, 0.0, 0.0], [0.5, -0.25, 0.875], [-0.0625, 0.03125, 0.0], [0.0, -0.00390625, 0.0078125]];
+
+/// What the outputs of a P2P kernel are for a difference and a charge, without softening.
+fn outputs(graph: &Graph, kernel: &P2p, d: [f64; 3], charge: f64) -> Vec<f64> {
+    let fill = |feeds: &Feeds, sign: f64| -> Vec<f64> {
+        let value = |f: &(Feed, hdl::Format)| match f.0 {
+            Feed::At(a) => sign * 0.5 * d[a] * kernel.length,
+            Feed::Charge => charge,
+            Feed::Box => 1.0,
+            Feed::Given(value) => value,
+            _ => 0.0,
+        };
+        feeds.iter().map(value).collect()
+    };
+    terms(graph, &fill(&kernel.i, -1.0), &fill(&kernel.j, 1.0), &fill(&kernel.params, 0.0))
+}
+
+/// Refuses a P2P kernel that does not give twice as much for twice the charge: expansions add up charges.
+pub fn is_linear(graph: &Graph, kernel: &P2p) -> Result<(), BindError> {
+    let is_signed = kernel.j.iter().all(|(feed, format)| *feed != Feed::Charge || format.is_signed());
+    for d in DIFFERENCES {
+        let whole = outputs(graph, kernel, d, 1.0);
+        let size = whole.iter().fold(0.0, |a: f64, x| a.max(x.abs()));
+        for charge in [0.5, if is_signed { -0.25 } else { 0.25 }] {
+            let part = outputs(graph, kernel, d, charge);
+            if part.iter().zip(&whole).any(|(part, whole)| (part - charge * whole).abs() > TOLERANCE * size) {
+                return Err(BindError(format!(
+                    "{} does not give {charge} times as much for a charge of {charge} as for one of 1, so that far charges cannot be \
+                     added up; multiply by `mj` once, or leave the far field out with --near-only",
+                    graph.name
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The units of a P2P kernel, or that it is not 1/r.
 pub fn p2p(graph: &Graph, kernel: &P2p) -> Result<Units, BindError> {
-    // Differences in boxes, from most of the box to a fine cell; exact in every coordinate format.
-    let differences = [[0.25, 0.0, 0.0], [0.5, -0.25, 0.875], [-0.0625, 0.03125, 0.0], [0.0, -0.00390625, 0.0078125]];
     let mut units: Option<Units> = None;
-    for d in differences {
+    for d in DIFFERENCES {
         let r = d.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let fill = |feeds: &Feeds, sign: f64| -> Vec<f64> {
-            let value = |f: &(Feed, hdl::Format)| match f.0 {
-                Feed::At(a) => sign * 0.5 * d[a] * kernel.length,
-                Feed::Charge | Feed::Box => 1.0,
-                Feed::Given(value) => value,
-                _ => 0.0,
-            };
-            feeds.iter().map(value).collect()
-        };
-        let out = terms(graph, &fill(&kernel.i, -1.0), &fill(&kernel.j, 1.0), &fill(&kernel.params, 0.0));
+        let out = outputs(graph, kernel, d, 1.0);
         let potential = out[kernel.potential] * r;
         let gradient = kernel.gradient.map(|g| g.map(|k| out[k] * r * r * r));
         let first = Units { potential, gradient: gradient.map_or(1.0, |g| g[0] / d[0]) };
@@ -58,6 +86,7 @@ pub fn p2p(graph: &Graph, kernel: &P2p) -> Result<Units, BindError> {
             )));
         }
     }
+    is_linear(graph, kernel)?;
     Ok(units.expect("there are differences"))
 }
 

@@ -5,7 +5,7 @@ use crate::expansion::chebyshev::images::Lattice;
 use crate::expansion::chebyshev::{Function, Misfit, Symmetry, misfit};
 use crate::fmm::bind::{BindError, Feed, Feeds, P2p};
 use crate::fmm::offload::{KernelBox, Meaning, Partner};
-use crate::fmm::{FmmOptions, far_images};
+use crate::fmm::{FmmOptions, calibrate, far_images};
 use crate::tree::lists;
 use hdl::Rounding;
 use hdl::op::meaning::Real;
@@ -22,6 +22,9 @@ const TOLERANCE: f64 = 1e-3;
 /// within a cell. That of a smooth function falls by more than half an order of magnitude, that of a function with a jump or a bend by
 /// less than 2.
 const LEAST_GAIN: f64 = 2.5;
+
+/// The part of a kernel's largest values that an error between the farthest cells has to be for it to matter whether it falls.
+const FARTHEST: f64 = 1e-4;
 
 /// The part of a kernel's values at a quarter of a period that does not matter in what images give.
 const NOTHING: f64 = 1e-9;
@@ -76,6 +79,7 @@ impl Cells {
 /// Takes a P2P kernel as a function of differences.
 pub fn function(graph: &Graph, setting: &Setting, cells: &Cells) -> Result<Arc<dyn Function>, BindError> {
     let p2p = P2p::bind(graph, true, setting.given)?;
+    calibrate::is_linear(graph, &p2p)?;
     let window = setting.window;
     let params = patterns(&p2p.params, |feed| match feed {
         Feed::Given(value) => value,
@@ -110,7 +114,13 @@ fn rough(kernel: &Arc<dyn Function>, cells: &Cells, supercells: Option<usize>) -
     let below = (2..cells.levels.max(3) as u32).into_par_iter().map(|level| 2f64.powi(-(level as i32)));
     let found = below.find_first(|edge| {
         let (coarse, fine) = (of(3, *edge), of(6, *edge));
-        !falls(coarse, fine) && !falls(fine, of(9, *edge))
+        let matters = fine.farthest > FARTHEST * fine.largest && fine.farthest * LEAST_GAIN > coarse.farthest;
+        let (is_near_good, is_far_good) = (falls(coarse, fine), !matters);
+        if is_near_good && is_far_good {
+            return false;
+        }
+        let finest = of(9, *edge);
+        !(is_near_good || falls(fine, finest)) || !(is_far_good || finest.farthest * LEAST_GAIN <= fine.farthest)
     });
     found.or_else(|| {
         // Images may be so far that what they give is nothing.

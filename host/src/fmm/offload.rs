@@ -4,6 +4,7 @@ mod close;
 mod images;
 mod m2l;
 mod meaning;
+mod meant;
 mod p2p;
 mod truth;
 

@@ -212,6 +212,27 @@ fn functions_that_no_expansion_holds_are_refused() {
     assert!(refused(&other).contains("`gout` is not the gradient of `pout`"), "{}", refused(&other));
     let placed = kernel("placed", "p = q * inr * (float25.16)xi[0]; g = q;");
     assert!(refused(&placed).contains("depends on where a pair stands"), "{}", refused(&placed));
+    // Jumps across a coordinate plane, and farther away than the nearest cells of the coarsest level reach.
+    for jump in
+        [potential("step", "dx[0] > 0 ? q * inr : 2 * q * inr"), potential("far", "r2 < 1.5 ? q * inr * inr : 0")]
+    {
+        assert!(refused(&jump).contains("nor smooth at distances"), "{}", refused(&jump));
+    }
+    // Charges that do not add up, in kernels that are 1/r for a charge of 1 and in others; P2P alone takes them.
+    for (name, line) in [
+        ("squared", "q * q * inr"),
+        ("none", "same ? 0 : inr"),
+        ("more", "q * inr + 1"),
+        ("other", "q * q * inr * inr"),
+        ("magnitude", "pg_abs(q) * inr"),
+    ] {
+        let graph = potential(name, line);
+        assert!(refused(&graph).contains("far charges cannot be added up"), "{}", refused(&graph));
+        let bound = |options: &FmmOptions| offload::bind(&graph, None, options);
+        let why = bound(&FmmOptions::default()).err().expect("it is refused").to_string();
+        assert!(why.contains("far charges cannot be added up") || why.contains("is not 1/r"), "{why}");
+        bound(&FmmOptions { near_only: true, ..FmmOptions::default() }).unwrap_or_else(|e| panic!("{e}"));
+    }
     let narrow = FmmOptions { theta: 0.05, ..options(4, 20) };
     let wide = Plan::for_kernel(p.columns(), &narrow, Some(&yukawa())).err().expect("large tables").to_string();
     assert!(wide.contains("a lower order or a larger theta"), "{wide}");
@@ -276,4 +297,72 @@ fn close_pairs_are_what_the_kernel_means() {
     compared(&text("xi - xj", "(float29.20)d", "d[0] == 0 && d[1] == 0 && d[2] == 0"), true);
     // The places of particles themselves are used.
     compared(&text("(xj >> 1) - (xi >> 1)", "(float29.20)d << 1", "r2 == 0"), false);
+}
+
+#[test]
+fn what_an_output_does_not_hold_is_computed_again_by_what_the_kernel_means() {
+    // A fixed64.30 ends at 2^33, which 1/r^4 reaches at a distance of 1/300 of the box.
+    let fourth = kernel("fourth", "e = inr * inr; p = q * (e * e); g = 4 * q * (e * e * e);");
+    let mut p = generate(500, Distribution::Plummer, Charge::Positive, 5);
+    // A crowd within a few steps of the grid, which tells nothing of its distances.
+    for k in 0..80 {
+        (p.x[k], p.y[k], p.z[k]) = (0.25 + 1e-9 * k as f64, 0.5 - 2e-9 * ((k * 7) % 80) as f64, 0.5);
+    }
+    let extent = [&p.x, &p.y, &p.z]
+        .map(|c| c.iter().fold(f64::MIN, |a, x| a.max(*x)) - c.iter().fold(f64::MAX, |a, x| a.min(*x)));
+    let edge = extent.into_iter().fold(0.0, f64::max) * (1.0 + 2f64.powi(-20));
+    let wanted = |i: usize| {
+        let mut sum = [0.0; 4];
+        for j in (0..p.len()).filter(|j| *j != i) {
+            let d = [p.x[j] - p.x[i], p.y[j] - p.y[i], p.z[j] - p.z[i]];
+            let r2 = d.iter().map(|x| x * x).sum::<f64>();
+            sum[0] += p.q[j] * edge.powi(3) / (r2 * r2);
+            (0..3).for_each(|a| sum[a + 1] += 4.0 * p.q[j] * edge.powi(3) / r2.powi(3) * d[a]);
+        }
+        sum
+    };
+    let options = options(7, 20);
+    let plan = Plan::for_kernel(p.columns(), &options, Some(&fourth)).expect("it has an expansion");
+    let all: Vec<usize> = (0..p.len()).collect();
+    let reference = offload::direct(&plan, &p.q, &fourth, &all).expect("it runs");
+    for backend in ["cpu", "emulator"] {
+        let mut backend = (backends::find(backend).expect("a backend").0.open)(&BackendOptions::default());
+        let mut pipelines = Pipelines::new(&mut *backend, &fourth, None);
+        let found = plan.solve(&p.q, &mut [&mut pipelines], &mut |_, _, _| {}).expect("it runs");
+        assert!((81..400).contains(&found.stats.recomputed), "{}", found.stats.recomputed);
+        let [gx, gy, gz] = found.field.gradient.as_ref().expect("a gradient");
+        for i in 0..p.len() {
+            let (wanted, found) = (wanted(i), [found.field.potential[i], gx[i], gy[i], gz[i]]);
+            let size = wanted[1..].iter().fold(0.0, |a: f64, x| a.max(x.abs()));
+            for (found, which) in [(found, "found"), (reference[i], "reference")] {
+                let off = (1..4).fold(0.0, |a: f64, k| a.max((found[k] - wanted[k]).abs()));
+                let is_good = (found[0] - wanted[0]).abs() < 1e-3 * wanted[0] && off < 5e-3 * size;
+                assert!(is_good, "{which} at {i}: {found:?} for {wanted:?}");
+            }
+        }
+    }
+    // Coordinates that are not used as differences alone are those of the grid.
+    let text = "fixed32.31 xi[3] ipin; fixed32.31 xj[3] jpin; float25.16 mj jpin; fixed32.16 pout fout;
+        d = (float25.16)xj - (float25.16)xi;
+        r2 = d * d;
+        pout += (fixed32.16)(mj * pg_pow(r2, -1, 1));";
+    let graph = pg2::compile("floats", text).unwrap_or_else(|e| panic!("{e:?}")).graph;
+    let mut p = generate(60, Distribution::Uniform, Charge::Positive, 5);
+    (p.x[1], p.y[1], p.z[1]) = (p.x[0] + 1e-3, p.y[0], p.z[0]);
+    let options = FmmOptions { near_only: true, leaf: 60, ..FmmOptions::default() };
+    let plan = Plan::for_kernel(p.columns(), &options, Some(&graph)).expect("P2P alone");
+    let wanted = |i: usize| {
+        let others = (0..p.len()).filter(|j| *j != i);
+        let squares = others.map(|j| (p.x[j] - p.x[i]).powi(2) + (p.y[j] - p.y[i]).powi(2) + (p.z[j] - p.z[i]).powi(2));
+        squares.zip((0..p.len()).filter(|j| *j != i)).map(|(r2, j)| p.q[j] * plan.tree.map.edge() / r2).sum::<f64>()
+    };
+    for backend in ["cpu", "emulator"] {
+        let mut backend = (backends::find(backend).expect("a backend").0.open)(&BackendOptions::default());
+        let mut pipelines = Pipelines::new(&mut *backend, &graph, None);
+        let found = plan.solve(&p.q, &mut [&mut pipelines], &mut |_, _, _| {}).expect("it runs");
+        assert_eq!(found.stats.recomputed, 2);
+        for (i, found) in found.field.potential.iter().enumerate() {
+            assert!((found - wanted(i)).abs() < 1e-3 * wanted(i), "{i}: {found} for {}", wanted(i));
+        }
+    }
 }

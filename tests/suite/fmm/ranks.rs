@@ -20,6 +20,11 @@ fn ranks_give_the_files_of_one() {
     run(&p, "--n 500 --seed 8 --backend cpu --save-particles t.csv");
     let targets = p.text("t.csv").replace("x,y,z,q", "x,y,z");
     let cut = |line: &str| line.rsplit_once(',').map_or(line, |l| l.0).to_string() + "\n";
+    // Its outputs do not hold what close pairs give.
+    let lines = "fixed32.31 xi[3] ipin; fixed32.31 xj[3] jpin; float25.16 mj jpin; fixed32.8 pout fout;
+        dx = (float25.16)(xj - xi);
+        pout += (fixed32.8)(mj * pg_pow(dx * dx, -2, 1));";
+    p.write("fourth.pg2", lines);
     p.write("t.csv", "x,y,z\n".to_string() + &targets.lines().skip(1).map(cut).collect::<String>());
     let cases = [
         "--backend cpu --n 3000 --expansion solid --leaf 40 --dist sphere",
@@ -31,6 +36,7 @@ fn ranks_give_the_files_of_one() {
         "--backend emulator --n 300 --targets t.csv --order 3 --m2l native --leaf 30",
         "--backend emulator --n 400 --order 2 --leaf 12 --periodic 1 --periodic-axes xz",
         "--backend cpu --n 300 --p2p p2p_yukawa --param kappa=4 --order 3 --leaf 20",
+        "--backend emulator --n 300 --dist plummer --p2p fourth.pg2 --order 3 --leaf 20",
     ];
     for (k, words) in cases.iter().enumerate() {
         // Particles as text, and as an array.

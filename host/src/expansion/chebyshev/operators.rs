@@ -1,7 +1,7 @@
 //! The operators; those at points are in `points`.
 
 use super::coefficients::transform;
-use super::{COARSEST, Chebyshev, Misfit, points};
+use super::{COARSEST, Chebyshev, Misfit, Symmetry, points};
 use crate::arith::lanes::{Real, fastest, madd};
 use crate::arith::vector::Vectors;
 use crate::expansion::mirrored::{self, Cells, FARTHEST, Level};
@@ -191,9 +191,21 @@ pub(super) fn misfit(e: &Chebyshev<f64>, edge: f64) -> Misfit {
     let border = (e.near2 as f64).sqrt().ceil() as i64;
     // Corners, middles of faces and inner points of a cell.
     let places: Vec<[f64; 3]> = (0..27).map(|k| [k / 9, k / 3 % 3, k % 3].map(|x| 0.47 * (x as f64 - 1.0))).collect();
-    let (mut off, mut largest) = (0.0f64, 0.0f64);
-    for offset in [[border, 0, 0], [1, -border, 1 - border]] {
-        let matrix = e.series.coefficients(&*e.kernel, edge, offset);
+    let mut misfit = Misfit::default();
+    let mut offsets = vec![[border, 0, 0], [1, -border, 1 - border]];
+    if e.kernel.symmetry() != Symmetry::Full {
+        // The plane across the first axis is not like those across the others.
+        offsets.push([0, border, 0]);
+    }
+    let nearest = offsets.len();
+    let farthest = (1i64 << COARSEST) - 1;
+    if edge * (farthest + 1) as f64 == 1.0 && 3 * farthest * farthest >= e.near2 as i64 {
+        // No larger cells see what lies farther apart.
+        offsets.push([farthest; 3]);
+    }
+    for (k, offset) in offsets.iter().enumerate() {
+        let off = if k < nearest { &mut misfit.off } else { &mut misfit.farthest };
+        let matrix = e.series.coefficients(&*e.kernel, edge, *offset);
         for source in &places {
             let (x, mut m) = (source.map(|x| [x]), vec![0.0; e.terms().len()]);
             e.p2m(Points { x: x.each_ref().map(|x| &x[..]) }, &[1.0], &mut m, &mut Vec::new());
@@ -208,10 +220,10 @@ pub(super) fn misfit(e: &Chebyshev<f64>, edge: f64) -> Misfit {
             let mut wanted = vec![[0.0; 4]; places.len()];
             e.kernel.values(&differences, &mut wanted);
             for (found, wanted) in found.iter().zip(&wanted) {
-                off = off.max((found[0] - wanted[0]).abs());
-                largest = largest.max(wanted[0].abs());
+                *off = off.max((found[0] - wanted[0]).abs());
+                misfit.largest = misfit.largest.max(wanted[0].abs());
             }
         }
     }
-    Misfit { off, largest }
+    misfit
 }

@@ -3,6 +3,7 @@
 use super::close::{ClosePairs, Replaced, coulomb};
 use super::images::{KernelBox, SourceRecords};
 use super::meaning::{Meaning, Partner};
+use super::meant::{self, Whole};
 use super::{Bound, Pipelines, WRONG, table, truth};
 use crate::arith::encode::encode;
 use crate::arith::scale::ldexp;
@@ -60,11 +61,10 @@ pub fn prepare(bound: &Bound, state: &State) -> Prepared {
         sources: table(acting.len(), &kernel.j, of_source).0,
     };
     let close = ClosePairs::find(tree, &acting, plan.options.periodic.as_ref(), bound.window);
-    // A kernel that is not 1/r has no other arithmetic to be computed in.
     let mut again = vec![false; tree.targets().len()];
     again[tree.own_targets()].fill(kernel.coulomb && bound.is_long);
     let crowded = close.targets.iter().filter(|(_, partners)| partners.is_none());
-    crowded.for_each(|(k, _)| again[*k] = kernel.coulomb);
+    crowded.for_each(|(k, _)| again[*k] = true);
     let (runs, segments) = runs(plan, &acting, &again);
     Prepared { records, acting, close, again, runs, segments }
 }
@@ -83,22 +83,27 @@ pub fn apply(
     let mut work = Work { has_gradient: kernel.gradient.is_some(), close: close.pairs, ..Work::default() };
     work.add(outcome);
     work.shared = shared(plan);
-    for (again, flags) in again.iter_mut().zip(&outcome.flags) {
-        *again |= kernel.coulomb && flags.intersects(WRONG_P2P);
-    }
+    // Where a kernel falls fast, `underflow` says nothing.
+    let wrong = if kernel.coulomb { WRONG_P2P } else { WRONG };
+    again.iter_mut().zip(&outcome.flags).for_each(|(again, flags)| *again |= flags.intersects(wrong));
     let replaced = Replaced { graph, records: &records, params: &bound.params, outcome, is_exact };
     let done = match kernel.coulomb {
         true => {
             replace(state, bound, (&close, &acting), &replaced, &mut again);
             close.targets.iter().map(|t| t.0).collect()
         }
-        false => replace_by_meaning(state, bound, (&close, &acting), &replaced),
+        false => replace_by_meaning(state, bound, (&close, &acting), &replaced, &again),
     };
     let is_replaced = |k: usize| done.binary_search(&k).is_ok();
     for k in own.clone().filter(|k| !again[*k] && !is_replaced(*k)) {
         add(&mut state.force[k], |a| bound.boxed(a, |element| value(graph, outcome, k, element)));
     }
     let again: Vec<usize> = own.filter(|k| again[*k]).collect();
+    if !kernel.coulomb {
+        work.recomputed = again.len() as u64;
+        add_by_meaning(state, bound, &acting, &replaced, &again);
+        return work;
+    }
     let near = Near::new(tree, &plan.lists, charges, plan.options.eps);
     let again = near.some(&by_leaf(tree, &again), &mut |k, f| add(&mut state.force[k], |a| f[a]));
     (work.recomputed, work.wide) = (again.targets, again.wide);
@@ -153,16 +158,16 @@ fn replace(
     }
 }
 
-/// The same for a kernel that is not 1/r, by what it means. Gives the targets whose forces were added; others keep what the kernel
-/// gave.
+/// The same for a kernel that is not 1/r, by what it means. Gives the targets whose forces were added.
 fn replace_by_meaning(
     state: &mut State,
     bound: &Bound,
     (close, acting): (&ClosePairs, &SourceRecords),
     replaced: &Replaced,
+    again: &[bool],
 ) -> Vec<usize> {
     let few = close.targets.iter().filter_map(|(k, partners)| Some((*k, partners.as_deref()?)));
-    let few: Vec<(usize, &[usize])> = few.collect();
+    let few: Vec<(usize, &[usize])> = few.filter(|(k, _)| !again[*k]).collect();
     let (tree, charges) = (&state.plan.tree, state.charges);
     let partner = |k: usize, record: usize| partner(tree, charges, bound.window, k, acting.source(record));
     let values = by_meaning(&bound.p2p, replaced, &few, tree, &partner);
@@ -174,6 +179,23 @@ fn replace_by_meaning(
         }
     }
     done
+}
+
+/// Adds the forces of targets that are computed again as a whole by what a kernel means.
+fn add_by_meaning(state: &mut State, bound: &Bound, acting: &SourceRecords, replaced: &Replaced, again: &[usize]) {
+    if again.is_empty() {
+        return;
+    }
+    let (plan, charges) = (state.plan, state.charges);
+    let mut all = Vec::with_capacity(again.len());
+    for (leaf, targets) in by_leaf(&plan.tree, again) {
+        let sources: Vec<SourceRange> = acting.segments(plan.lists.direct(leaf)).collect();
+        all.extend(targets.into_iter().map(|target| Whole { target, sources: sources.clone() }));
+    }
+    let partner = |k: usize, record: usize| partner(&plan.tree, charges, bound.window, k, acting.source(record));
+    for (whole, values) in all.iter().zip(meant::sums(&bound.p2p, replaced, &all, &partner)) {
+        add(&mut state.force[whole.target], |a| bound.boxed(a, |element| values[element]));
+    }
 }
 
 /// The outputs of targets with close sources, these computed by what the kernel means; `None` where that cannot be had.
@@ -203,7 +225,7 @@ fn partner(tree: &Tree, charges: &Charges, window: KernelBox, k: usize, source: 
 }
 
 /// What a kernel's real meaning gives at some targets, in the order of the input, from all particles: the reference for a kernel
-/// that is not 1/r. Close pairs are replaced as in P2P. With periodic boundaries it is the sum over all
+/// that is not 1/r. Close pairs are replaced, and what an output's format does not hold computed again, as in P2P. With periodic boundaries it is the sum over all
 /// images. In the user's units.
 pub fn direct(plan: &Plan, charges: &[f64], graph: &Graph, targets: &[usize]) -> Result<Vec<Force>, FmmError> {
     if plan.options.periodic.is_some() {
@@ -236,21 +258,25 @@ pub fn direct(plan: &Plan, charges: &[f64], graph: &Graph, targets: &[usize]) ->
     let outcome = backend.run(&job, &mut |_| {})?;
     let replaced = Replaced { graph, records: &records, params: &params, outcome: &outcome, is_exact: false };
     let close = ClosePairs::find(tree, &SourceRecords::new(tree, &plan.lists), None, window);
+    let is_held = |k: &usize| !outcome.flags[*k].intersects(WRONG);
     let partners = |k: usize| {
         let at = close.targets.binary_search_by_key(&place(k), |t| t.0).ok()?;
-        Some((k, close.targets[at].1.as_deref()?))
+        Some(close.targets[at].1.as_deref())
     };
-    let few: Vec<(usize, &[usize])> = (0..targets.len()).filter_map(partners).collect();
-    let values = match kernel.coulomb {
-        true => vec![None; few.len()],
-        false => {
-            by_meaning(&kernel, &replaced, &few, tree, &|k, j| partner(tree, &charges, window, place(k), (j, [0; 3])))
-        }
-    };
+    let few = (0..targets.len()).filter(is_held).filter_map(|k| Some((k, partners(k)??)));
+    let few: Vec<(usize, &[usize])> = few.collect();
+    let again = (0..targets.len()).filter(|k| !is_held(k) || partners(*k).is_some_and(|close| close.is_none()));
+    let again: Vec<Whole> = again.map(|target| Whole { target, sources: job.segments.to_vec() }).collect();
+    let partner = |k: usize, j: usize| partner(tree, &charges, window, place(k), (j, [0; 3]));
+    let mut known = vec![None; targets.len()];
+    let values = by_meaning(&kernel, &replaced, &few, tree, &partner);
+    few.iter().zip(values).for_each(|((k, _), values)| known[*k] = values);
+    let values = meant::sums(&kernel, &replaced, &again, &partner);
+    again.iter().zip(values).for_each(|(whole, values)| known[whole.target] = Some(values));
     let force = |k: usize| -> Force {
-        let known = few.binary_search_by_key(&k, |f| f.0).ok().and_then(|at| values[at].as_ref());
         let value = |a: usize| {
-            let of = |element: usize| known.map_or_else(|| value(graph, &outcome, k, element), |v| v[element]);
+            let of =
+                |element: usize| known[k].as_ref().map_or_else(|| value(graph, &outcome, k, element), |v| v[element]);
             let boxed = kernel.boxed(a, of);
             let (value, exponent) = plan.tree.map.wide(a, boxed);
             ldexp(value, exponent + charges.exponent)

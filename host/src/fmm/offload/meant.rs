@@ -1,0 +1,85 @@
+//! Targets for which a kernel that is not 1/r gave something unusable: what all their sources give, in f64 and by what the kernel
+//! means (RULES H7, H14).
+
+use super::close::Replaced;
+use super::meaning::{Meaning, Partner};
+use crate::fmm::bind::{Feeds, P2p};
+use crate::job::SourceRange;
+use hdl::op::meaning::Real;
+use rayon::prelude::*;
+use sim::reference::real::{Pairs, RealKernel, RealSources};
+use std::ops::Range;
+
+/// Sources that are evaluated together.
+const TOGETHER: usize = 1 << 12;
+
+/// A target, and the records of its sources.
+pub(super) struct Whole {
+    pub target: usize,
+    pub sources: Vec<SourceRange>,
+}
+
+impl Whole {
+    /// The records, some at a time.
+    fn parts(&self) -> impl Iterator<Item = Range<usize>> {
+        self.sources.iter().flat_map(|s| {
+            let end = s.first + s.count;
+            (s.first..end).step_by(TOGETHER).map(move |first| first..end.min(first + TOGETHER))
+        })
+    }
+}
+
+/// The sums of all outputs of a kernel in its own units, before the casts to their formats; infinite or not a number where f64 does
+/// not hold them. `partner` is a record's source as a target sees it.
+pub(super) fn sums(
+    kernel: &P2p,
+    replaced: &Replaced,
+    all: &[Whole],
+    partner: &(dyn Fn(usize, usize) -> Partner + Sync),
+) -> Vec<Vec<f64>> {
+    let (params, outputs) = (replaced.real_params(), replaced.graph.outputs.len());
+    let start = || vec![0.0; outputs];
+    if let Some(meaning) = Meaning::new(replaced.graph, kernel) {
+        let evaluated = meaning.kernel();
+        let one = |scratch: &mut _, whole: &Whole| {
+            let mut sums = start();
+            for part in whole.parts() {
+                let partners: Vec<Partner> = part.map(|record| partner(whole.target, record)).collect();
+                add(&mut sums, &meaning.terms(&evaluated, scratch, &params, &partners));
+            }
+            sums
+        };
+        return all.par_iter().map_init(|| evaluated.scratch(), one).collect();
+    }
+    // A kernel that uses coordinates otherwise gets those of the grid.
+    let evaluated = RealKernel::new(replaced.graph);
+    let one = |scratch: &mut _, whole: &Whole| {
+        let i = real(&kernel.i, replaced.records.targets.record(whole.target), replaced.is_exact);
+        let mut sums = start();
+        for part in whole.parts() {
+            let count = part.len();
+            let records = part.flat_map(|j| real(&kernel.j, replaced.records.sources.record(j), replaced.is_exact));
+            let sources = RealSources::new(kernel.j.len(), &records.collect::<Vec<u64>>());
+            let mut terms = vec![0.0; count * outputs];
+            evaluated.terms(scratch, &Pairs { i: &i, params: &params, sources: &sources }, &mut terms);
+            add(&mut sums, &terms);
+        }
+        sums
+    };
+    all.par_iter().map_init(|| evaluated.scratch(), one).collect()
+}
+
+/// Adds the terms of some sources, those of all outputs for one source after the other.
+fn add(sums: &mut [f64], terms: &[f64]) {
+    for terms in terms.chunks_exact(sums.len()) {
+        // The real meaning has the outermost numbers in place of those beyond the range of f64.
+        let held = |x: f64| if x.abs() == f64::MAX { x * 2.0 } else { x };
+        sums.iter_mut().zip(terms).for_each(|(sum, x)| *sum += held(*x));
+    }
+}
+
+/// A record as the real meaning takes it.
+fn real(feeds: &Feeds, record: &[u64], is_exact: bool) -> Vec<u64> {
+    let one = |((_, format), bits): (&(_, _), &u64)| if is_exact { Real::read(*format, *bits).bits() } else { *bits };
+    feeds.iter().zip(record).map(one).collect()
+}
