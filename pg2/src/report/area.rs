@@ -6,7 +6,7 @@
 use crate::backend::build::Built;
 use crate::graph::{NodeId, NodeKind};
 use hdl::Reduce;
-use hdl::circuit::target::{Clock, Target};
+use hdl::circuit::target::{Clock, DelayKind, Target};
 use hdl::engine::Config;
 use hdl::op::circuit;
 
@@ -84,8 +84,12 @@ pub fn lane(built: &Built) -> Area {
         let (adders, width) = (slices.adders as u64, slices.width as u64);
         area.tables += adders * (width + SLICES.0);
         area.registers += adders * (width + SLICES.1);
-        // Totals, results, and the terms that wait for their slices.
-        area.memories += 3 * adders;
+        // Totals, results, and the terms that wait for their slices. Few words go into tables where these can be memories, which yosys does
+        // with two deep.
+        let delay = clock.target.delay;
+        if delay.kind != DelayKind::Lut || slices.sums * slices.each > 2 * delay.depth {
+            area.memories += 3 * adders;
+        }
     }
     for (k, output) in graph.outputs.iter().enumerate().filter(|_| slices.is_none()) {
         let width = graph.node(output.value).format.width() as u64;
