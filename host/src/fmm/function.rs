@@ -6,7 +6,7 @@ use crate::expansion::chebyshev::{Function, Misfit, Symmetry, misfit};
 use crate::fmm::bind::{BindError, Feed, Feeds, P2p};
 use crate::fmm::offload::{KernelBox, Meaning, Partner};
 use crate::fmm::{FmmOptions, calibrate, far_images};
-use crate::tree::lists;
+use crate::tree::{MAX_LEVEL, lists};
 use hdl::Rounding;
 use hdl::op::meaning::Real;
 use pg2::graph::Graph;
@@ -26,7 +26,8 @@ const LEAST_GAIN: f64 = 2.5;
 /// The part of a kernel's largest values that an error between the farthest cells has to be for it to matter whether it falls.
 const FARTHEST: f64 = 1e-4;
 
-/// The part of a kernel's values at a quarter of a period that does not matter in what images give.
+/// The part of a kernel's values at a quarter of a period that does not matter in what images give, and of those between the smallest
+/// cells that does not matter between larger ones.
 const NOTHING: f64 = 1e-9;
 
 /// The greatest weight of far images: sums over so many that cancel lose as much of f64.
@@ -64,15 +65,16 @@ pub struct Setting<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Cells {
     pub near2: u64,
-    /// The levels of the tree.
+    /// The levels whose cells are looked at, and those that the tree may have.
     pub levels: usize,
+    pub most: usize,
     /// The images that are not near the root, with periodic boundaries.
     pub images: Option<Lattice>,
 }
 
 impl Cells {
     pub fn of(options: &FmmOptions, levels: usize) -> Cells {
-        Cells { near2: lists::near2(options.theta), levels, images: far_images(options) }
+        Cells { near2: lists::near2(options.theta), levels, most: levels, images: far_images(options) }
     }
 }
 
@@ -111,11 +113,15 @@ pub fn function(graph: &Graph, setting: &Setting, cells: &Cells) -> Result<Arc<d
 fn rough(kernel: &Arc<dyn Function>, cells: &Cells, supercells: Option<usize>) -> Option<f64> {
     let of = |order: usize, edge: f64| misfit(order, cells.near2, kernel, edge);
     let falls = |from: Misfit, to: Misfit| from.off <= 1e-12 * from.largest || to.off * LEAST_GAIN <= from.off;
+    // Of a kernel that falls fast, large cells give nothing beside what small ones give, with an expansion or without.
+    let finest = of(3, 2f64.powi(1 - cells.most.max(3) as i32));
+    let nothing = NOTHING * finest.largest;
     let below = (2..cells.levels.max(3) as u32).into_par_iter().map(|level| 2f64.powi(-(level as i32)));
     let found = below.find_first(|edge| {
         let (coarse, fine) = (of(3, *edge), of(6, *edge));
         let matters = fine.farthest > FARTHEST * fine.largest && fine.farthest * LEAST_GAIN > coarse.farthest;
-        let (is_near_good, is_far_good) = (falls(coarse, fine), !matters);
+        let (is_near_good, is_far_good) =
+            (fine.off <= nothing || falls(coarse, fine), fine.farthest <= nothing || !matters);
         if is_near_good && is_far_good {
             return false;
         }
@@ -139,7 +145,7 @@ pub fn check(graph: &Graph, options: &FmmOptions) -> Result<(), BindError> {
     // Without a period, softening length and box are those of particles.
     let (eps, edge) = options.periodic.as_ref().map_or((0.0, 1.0), |p| (options.eps / p.length, p.length));
     let setting = Setting { eps, edge, given: &options.params, window: KernelBox::of(options) };
-    function(graph, &setting, &Cells::of(options, 3)).map(|_| ())
+    function(graph, &setting, &Cells { most: MAX_LEVEL as usize + 1, ..Cells::of(options, 3) }).map(|_| ())
 }
 
 /// A kernel by the differences of coordinates, which are as long as they are.

@@ -182,6 +182,17 @@ fn f32_is_enough_far_away() {
 }
 
 #[test]
+fn a_kernel_that_vanishes_between_the_largest_cells_is_right_on_adaptive_trees() {
+    let p = generate(3000, Distribution::Plummer, Charge::Positive, 3);
+    let shipped = pg2::kernels::find("p2p_yukawa").expect("shipped");
+    let graph = pg2::compile(shipped.name, shipped.text).expect("it compiles").graph;
+    let options = |order, kappa| FmmOptions { params: vec![("kappa".into(), kappa)], ..options(order, 30) };
+    let found: Vec<f64> =
+        [3, 6].map(|order| errors(&p, &options(order, 5.0), &graph, "cpu").gradient_rel_l2.expect("a gradient")).into();
+    assert!(found[1] < 0.2 * found[0] && found[1] < 1e-3, "{found:?}");
+}
+
+#[test]
 fn adaptive_trees_and_pipelines_are_right() {
     for distribution in [Distribution::Plummer, Distribution::Sphere] {
         let p = generate(3000, distribution, Charge::Random, 4);
