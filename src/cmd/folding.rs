@@ -149,9 +149,12 @@ impl FitArgs {
         let found = least(&mut at, device)?;
         drop(tries);
         let (ii, (built, area)) = found.map_err(|nearest| {
+            let (lanes, fewer) = match pipelines {
+                1 => ("1 pipeline".to_string(), ""),
+                more => (format!("{more} pipelines"), "fewer pipelines, "),
+            };
             Failure::Input(format!(
-                "no --ii up to {MOST_II} fits {} with {pipelines} pipelines: {nearest}; take fewer pipelines, less --jmem or a \
-                 larger device",
+                "no --ii up to {MOST_II} fits {} with {lanes}: {nearest}; take {fewer}less --jmem or a larger device",
                 device.name
             ))
         })?;
