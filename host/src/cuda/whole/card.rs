@@ -48,6 +48,8 @@ pub trait Card: Sync + Sized {
     fn place<T: Plain>(&self, memory: &Self::Memory<T>) -> u64;
     /// Copies a part of another card's memory, which is complete there at an event, to a place in this card's.
     fn take<T: Plain>(&self, to: &Self::Memory<T>, at: usize, from: From<Self, T>) -> Result<(), CudaError>;
+    /// Lets what is asked for later wait for an event, of this card or of another one.
+    fn wait(&self, event: &Self::Event) -> Result<(), CudaError>;
     /// The bytes of shared memory that a block can have.
     fn shared_memory(&self) -> Result<usize, CudaError>;
     /// Gives the blocks of a kernel so many bytes of it, besides those that its text names.
@@ -258,6 +260,10 @@ impl Card for Device {
             }
         };
         copy().map_err(|e| failed("data cannot be copied from one GPU to another", e))
+    }
+
+    fn wait(&self, event: &CudaEvent) -> Result<(), CudaError> {
+        self.stream.wait(event).map_err(|e| failed(FAILED, e))
     }
 
     fn shared_memory(&self) -> Result<usize, CudaError> {

@@ -184,6 +184,10 @@ impl Card for HostCard {
         Ok(())
     }
 
+    fn wait(&self, _: &Instant) -> Result<(), CudaError> {
+        Ok(())
+    }
+
     fn shared_memory(&self) -> Result<usize, CudaError> {
         Ok(227 << 10)
     }
