@@ -123,6 +123,8 @@ pub struct Whole<T: Number, C: Card = Device> {
     /// Particles of all cards, and the parts that they are shared out in.
     n: usize,
     parts: Parts,
+    /// Whether each card reads the memory of all others of this process.
+    is_linked: bool,
     loaded: Vec<Loaded<T, C>>,
 }
 
@@ -178,7 +180,13 @@ impl<T: Number, C: Card> Whole<T, C> {
         let (dense, shape) = (Dense::new(order, NEAR2), Shape::new(order, T::REAL));
         let text = text_of::<T>(graph, &dense, &shape).map_err(|Unfit(why)| CudaError::Failed(why))?;
         let loaded = cards.iter_mut().map(|card| Loaded::new(card, &text, &dense, &shape)).collect::<Result<_, _>>()?;
-        Ok(Whole { shape, order, units, n: 0, parts: Parts { cards: 1, kinds: 1 }, loaded })
+        let mut is_linked = true;
+        for (k, card) in cards.iter().enumerate() {
+            for (_, other) in cards.iter().enumerate().filter(|(j, _)| *j != k) {
+                is_linked &= card.reads(other)?;
+            }
+        }
+        Ok(Whole { shape, order, units, n: 0, parts: Parts { cards: 1, kinds: 1 }, is_linked, loaded })
     }
 
     /// Room for particles, which the cards of this process share evenly. If each card's share is as before, it keeps what it has.
@@ -204,8 +212,23 @@ impl<T: Number, C: Card> Whole<T, C> {
             places.targets = if targets.is_some() { share[0].len() } else { n } as u64;
             places.is_apart = targets.is_some() as u64;
             (places.card, places.cards, places.kinds) = (number as u64, parts.cards as u64, kinds as u64);
+            places.peers = 0;
             loaded.share = share;
             loaded.places = loaded.problem(card, parts);
+        }
+        if parts.cards > 1 && team.is_alone() && self.is_linked { self.introduce(team) } else { Ok(()) }
+    }
+
+    /// Tells each card where the others have their shares.
+    fn introduce(&mut self, team: &Team<C>) -> Result<(), CudaError> {
+        let of = |(card, loaded): (&C, &Loaded<T, C>)| {
+            let [x, y, z, q] = loaded.particles.input.each_ref().map(|column| card.place(column));
+            [x, y, z, q, card.place(&loaded.particles.order)]
+        };
+        let words: Vec<u64> = team.cards.iter().zip(&self.loaded).flat_map(of).collect();
+        for (card, loaded) in team.cards.iter().zip(&mut self.loaded) {
+            loaded.particles.peers = card.send(&words)?;
+            loaded.places.peers = card.place(&loaded.particles.peers);
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
-// In f32, a card has particles of other cards' shares on the grid alone. It is given the f64 coordinates of pairs that may be too close,
-// once it has asked for them.
+// In f32, a card has particles of other cards' shares on the grid alone. If it does not read these cards' memory, it is given the f64
+// coordinates of pairs that may be too close, once it has asked for them.
 
 // Nothing is asked for of the `count` particles around.
 extern "C" __global__ void __launch_bounds__(256) ask_nothing(const Problem p, const uint32_t count)
@@ -41,5 +41,5 @@ extern "C" __global__ void __launch_bounds__(256) answer(const Problem p, const 
 {
     const uint32_t k = blockIdx.x * 256u + threadIdx.x;
     if (k < count)
-        p.wide[k] = wide_in_share(p.order[p.wide_at[k]], p);
+        p.wide[k] = wide_in({p.x, p.y, p.z, p.q, p.order}, p.wide_at[k], p);
 }

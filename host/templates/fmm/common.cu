@@ -49,6 +49,9 @@ struct Bounds { double low[3], high[3], most, least; uint64_t bad; };
 // A particle of a part of the input, by its place among the sorted ones of the share.
 struct Slot { uint32_t part, slot; };
 
+// The share of a card, as other cards read it.
+struct Peer { const double *x, *y, *z, *q; const uint32_t *order; };
+
 // Coordinates and the charge as f64, scaled.
 struct __align__(16) Wide { double x, y, z, q; };
 
@@ -78,6 +81,7 @@ struct Problem {
     uint32_t *wide_at;                      // of each sorted particle the number of its f64 coordinates, from 1, if it has been asked for
     Slot *wanted;                           // whose these are
     Wide *wide;
+    const Peer *peers;                      // with several cards, of each one, if this one reads the memory of all
     Real *m, *l;                            // expansions of all levels from the second on
     Real4 *near, *out;                      // potential and gradient: P2P's in units of its frame, all in boxes
     const Real *up, *down, *matrices, *slopes;

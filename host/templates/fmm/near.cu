@@ -103,17 +103,24 @@ PF Steps steps_to(const Record &target, const Record &source, const Problem &p)
     return {{d[0], d[1], d[2]}, d[0] * d[0] + d[1] * d[1] + d[2] * d[2] < edge * edge * (1.01 * CLOSE)};
 }
 
-PF Wide wide_in_share(const uint32_t i, const Problem &p)
+PF Wide wide_in(const Peer &share, const uint32_t slot, const Problem &p)
 {
-    return {scaled(p.x[i], p), scaled(p.y[i], p), scaled(p.z[i], p), charge(i, p)};
+    const uint32_t i = share.order[slot];
+    return {scaled(share.x[i], p), scaled(share.y[i], p), scaled(share.z[i], p), share.q[i] * p.charge};
 }
 
-PF Wide wide_of(const uint32_t sorted, const Problem &p)
+// Of a sorted particle of a cell. A card has the f64 coordinates of its share alone. Those of others it reads there, or it has asked for them.
+PF Wide wide_of(const uint32_t sorted, const uint32_t cell, const Problem &p)
 {
-    return p.cards == 1 ? wide_in_share(p.order[sorted], p) : p.wide[p.wide_at[sorted] - 1];
+    if (p.cards == 1)
+        return wide_in({p.x, p.y, p.z, p.q, p.order}, sorted, p);
+    if (p.peers == nullptr)
+        return p.wide[p.wide_at[sorted] - 1];
+    const Slot slot = slot_of(p, cell, sorted - start_of(p, cell));
+    return wide_in(p.peers[slot.part / p.kinds], slot.slot, p);
 }
 #else
-PF Wide wide_of(const uint32_t sorted, const Problem &p)
+PF Wide wide_of(const uint32_t sorted, const uint32_t, const Problem &p)
 {
     const Record r = p.records[sorted];
     return {r.x, r.y, r.z, r.w};
@@ -128,7 +135,7 @@ extern "C" __global__ void __launch_bounds__(128) again(const Problem p)
     const double edge = p.size / SIDE(p.depth), close = SINGLE ? edge * edge * CLOSE : 0, origin[3] = {0, 0, 0};
     for (uint64_t k = blockIdx.x; k < p.status->again; k += gridDim.x) {
         const uint32_t i = p.again[k], cell = cell_of(p.records[i], p);
-        const Wide at = wide_of(i, p);
+        const Wide at = wide_of(i, cell, p);
         double sum[4] = {0, 0, 0, 0};
         for (uint32_t r = 0; r < 9; r++) {
             const uint2 row = row_of(p, cell, r);
@@ -145,7 +152,7 @@ extern "C" __global__ void __launch_bounds__(128) again(const Problem p)
                     continue;
                 }
 #endif
-                const Wide s = wide_of(j, p);
+                const Wide s = wide_of(j, cell_of(other, p), p);
                 const double d[3] = {s.x - at.x, s.y - at.y, s.z - at.z};
                 const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
                 if (d[0] == 0 && d[1] == 0 && d[2] == 0)

@@ -50,6 +50,8 @@ pub trait Card: Sync + Sized {
     fn take<T: Plain>(&self, to: &Self::Memory<T>, at: usize, from: From<Self, T>) -> Result<(), CudaError>;
     /// Lets what is asked for later wait for an event, of this card or of another one.
     fn wait(&self, event: &Self::Event) -> Result<(), CudaError>;
+    /// Whether kernels here can read the memory of another card.
+    fn reads(&self, other: &Self) -> Result<bool, CudaError>;
     /// The bytes of shared memory that a block can have.
     fn shared_memory(&self) -> Result<usize, CudaError>;
     /// Gives the blocks of a kernel so many bytes of it, besides those that its text names.
@@ -264,6 +266,10 @@ impl Card for Device {
 
     fn wait(&self, event: &CudaEvent) -> Result<(), CudaError> {
         self.stream.wait(event).map_err(|e| failed(FAILED, e))
+    }
+
+    fn reads(&self, other: &Device) -> Result<bool, CudaError> {
+        Ok(self.context.ordinal() == other.context.ordinal() || self.link(other)?)
     }
 
     fn shared_memory(&self) -> Result<usize, CudaError> {

@@ -114,6 +114,7 @@ pub struct Problem {
     pub wide_at: u64,
     pub wanted: u64,
     pub wide: u64,
+    pub peers: u64,
     pub m: u64,
     pub l: u64,
     pub near: u64,
@@ -201,6 +202,8 @@ pub struct Particles<T: Plain, C: Card> {
     pub bounds: C::Memory<Bounds>,
     /// For each place of the sorted share the particle of the share.
     pub order: C::Memory<u32>,
+    /// With several cards of one process, where each of them has its share: the words of the kernels' struct.
+    pub peers: C::Memory<u64>,
     /// The most particles, of the share or around, that there is room for in each of the rest.
     pub room: usize,
     /// Sorted particles around. With several cards, then the results of the sorted share.
@@ -278,6 +281,7 @@ impl<T: Number, C: Card> Particles<T, C> {
             input: [column()?, column()?, column()?, column()?],
             bounds: card.room(1 + BOUNDS_BLOCKS as usize)?,
             order: card.room(n)?,
+            peers: card.room(0)?,
             room: n,
             records: card.room(4 * n)?,
             near: card.room(4 * n)?,

@@ -29,6 +29,8 @@ pub struct HostCard {
     pub most: Option<u64>,
     /// A kernel that it does not start.
     pub broken: Option<&'static str>,
+    /// Whether kernels do not read the memory of other cards.
+    pub is_far: bool,
 }
 
 /// Memory of a card, as aligned as its kernels want it.
@@ -186,6 +188,10 @@ impl Card for HostCard {
 
     fn wait(&self, _: &Instant) -> Result<(), CudaError> {
         Ok(())
+    }
+
+    fn reads(&self, _: &HostCard) -> Result<bool, CudaError> {
+        Ok(!self.is_far)
     }
 
     fn shared_memory(&self) -> Result<usize, CudaError> {

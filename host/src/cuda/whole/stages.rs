@@ -131,8 +131,9 @@ impl<T: Number, C: Card> Whole<T, C> {
         for on in all {
             on.launch("p2p", Size { blocks: on.part.blocks, threads: shape.threads as u32 }, &[])?;
         }
-        // In f32, coordinates of close pairs may be those of particles in the shares of others.
-        let close = match T::REAL == Real::F32 && team.all() > 1 {
+        // In f32, the coordinates of close pairs may be in the shares of cards whose memory is not read.
+        let are_apart = all.iter().any(|on| on.problem.peers == 0);
+        let close = match T::REAL == Real::F32 && team.all() > 1 && are_apart {
             true => self.ask(team, all)?,
             false => Vec::new(),
         };
