@@ -55,7 +55,8 @@ pub struct Units {
     pub length: f64,
 }
 
-/// The stages in the order in which they run. With several cards, P2M has the exchange of expansions too, and L2P that of results.
+/// The stages in the order in which they run. With several cards, sort has the exchange of particles too, P2M and M2M those of expansions, and
+/// L2P that of results; P2P begins beside M2L and has the seconds from its end on, and L2L beside it has none.
 pub const STAGES: [&str; 8] = ["box", "sort", "P2M", "M2M", "M2L", "L2L", "P2P", "L2P"];
 
 /// What one run did. Results stay on the cards.
@@ -162,7 +163,14 @@ impl<T: Number, C: Card> Loaded<T, C> {
     fn new(card: &mut C, text: &str, dense: &Dense, shape: &Shape) -> Result<Loaded<T, C>, CudaError> {
         let of_f32: &[&str] = if T::REAL == Real::F32 { &KERNELS_F32 } else { &[] };
         let names = KERNELS.iter().chain(of_f32);
-        let kernels = names.map(|name| Ok((*name, card.kernel(text, name, T::ARITHMETIC)?)));
+        let kernels = names.map(|name| {
+            let kernel = card.kernel(text, name, T::ARITHMETIC)?;
+            // A multiprocessor has blocks of two kernels at a time only if both want the same share of its shared memory.
+            if ["m2l", "p2p"].contains(name) {
+                card.want_shared(&kernel)?;
+            }
+            Ok((*name, kernel))
+        });
         Ok(Loaded {
             kernels: kernels.collect::<Result<_, CudaError>>()?,
             tables: Tables::new(card, dense, shape)?,

@@ -36,12 +36,15 @@ const ROWS: [&str; STAGES.len() + 5] = {
     rows
 };
 
+/// Runs all stages on so many of the cards, together with those of others.
+pub(super) type RunStages<'a> = dyn FnMut(&dyn Others, usize, &Task) -> Result<Part, CudaError> + 'a;
+
 /// What a rank computes on besides its CPU.
 pub(super) struct Runner<'a> {
     pub name: &'a str,
     pub cards: usize,
     /// Runs all stages on so many of the cards, together with those of others.
-    pub run: &'a mut dyn FnMut(&dyn Others, usize, &Task) -> Result<Part, CudaError>,
+    pub run: &'a mut RunStages<'a>,
 }
 
 /// Computes potential and gradient at every target with all stages on the cards of the ranks, or says why the problem is one for P2P on

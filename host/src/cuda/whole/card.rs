@@ -56,6 +56,8 @@ pub trait Card: Sync + Sized {
     fn shared_memory(&self) -> Result<usize, CudaError>;
     /// Gives the blocks of a kernel so many bytes of it, besides those that its text names.
     fn share(&self, kernel: &mut Self::Kernel, bytes: usize) -> Result<(), CudaError>;
+    /// Lets a kernel have as much shared memory and as little cache as there can be.
+    fn want_shared(&self, kernel: &Self::Kernel) -> Result<(), CudaError>;
     /// Starts a kernel, whose arguments are a problem and some numbers.
     fn launch<P: DeviceRepr>(
         &self,
@@ -281,6 +283,11 @@ impl Card for Device {
         kernel.shared = bytes as u32;
         let most = CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         kernel.function.set_attribute(most, bytes as i32).map_err(|e| failed("the GPU gives a block no such memory", e))
+    }
+
+    fn want_shared(&self, kernel: &Kernel) -> Result<(), CudaError> {
+        let share = CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+        kernel.function.set_attribute(share, 100).map_err(|e| failed("the GPU gives a block no such memory", e))
     }
 
     fn launch<P: DeviceRepr>(

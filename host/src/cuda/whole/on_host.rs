@@ -202,6 +202,10 @@ impl Card for HostCard {
         Ok(())
     }
 
+    fn want_shared(&self, _: &Kernel) -> Result<(), CudaError> {
+        Ok(())
+    }
+
     fn launch<P: DeviceRepr>(
         &self,
         _: Lane,

@@ -253,9 +253,21 @@ impl<T: Number, C: Card> Loaded<T, C> {
         problem: &Problem,
         numbers: &[u32],
     ) -> Result<(), CudaError> {
+        self.launch_in(Lane::Main, card, name, size, problem, numbers)
+    }
+
+    pub(super) fn launch_in(
+        &self,
+        lane: Lane,
+        card: &C,
+        name: &str,
+        size: Size,
+        problem: &Problem,
+        numbers: &[u32],
+    ) -> Result<(), CudaError> {
         match size.blocks {
             0 => Ok(()),
-            _ => card.launch(Lane::Main, &self.kernels[name], size, problem, numbers),
+            _ => card.launch(lane, &self.kernels[name], size, problem, numbers),
         }
     }
 

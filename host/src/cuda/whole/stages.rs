@@ -1,6 +1,6 @@
 //! The stages from P2M on, and what cards give each other meanwhile.
 
-use super::card::{Card, Size};
+use super::card::{Card, Lane, Size};
 use super::memory::{Parts, Problem};
 use super::others::{Team, Transfer, both};
 use super::run::Plan;
@@ -116,6 +116,12 @@ impl<T: Number, C: Card> Whole<T, C> {
             }
         }
         tick()?;
+        // A part of the leaves has few blocks of M2L, of which the last ones leave most of a card idle: P2P is there to fill it. One card
+        // alone has many, and tells the seconds of each stage.
+        let beside = if team.all() > 1 { Lane::Beside } else { Lane::Main };
+        if beside == Lane::Beside {
+            all.iter().try_for_each(|on| on.card.fork())?;
+        }
         if depth >= 2 {
             for on in all {
                 let above = &on.part.parents[1..depth as usize];
@@ -123,13 +129,30 @@ impl<T: Number, C: Card> Whole<T, C> {
                 on.launch("m2l", Size { blocks, threads: 16 * (self.order as u32 + 1) }, &[])?;
             }
         }
-        tick()?;
-        for level in 2..depth {
-            all.iter().try_for_each(|on| on.launch("l2l", family(on.part.parents[level as usize].len()), &[level]))?;
+        let p2p = || {
+            let size = |on: &On<T, C>| Size { blocks: on.part.blocks, threads: shape.threads as u32 };
+            all.iter().try_for_each(|on| on.loaded.launch_in(beside, on.card, "p2p", size(on), &on.problem, &[]))
+        };
+        if beside == Lane::Beside {
+            p2p()?;
         }
         tick()?;
-        for on in all {
-            on.launch("p2p", Size { blocks: on.part.blocks, threads: shape.threads as u32 }, &[])?;
+        let l2l = |level: u32| {
+            let size = |on: &On<T, C>| family(on.part.parents[level as usize].len());
+            all.iter().try_for_each(|on| on.launch("l2l", size(on), &[level]))
+        };
+        match beside {
+            Lane::Main => {
+                (2..depth).try_for_each(l2l)?;
+                tick()?;
+                p2p()?;
+            }
+            // Blocks of L2L wait behind those of P2P, whose seconds they are in.
+            Lane::Beside => {
+                tick()?;
+                (2..depth).try_for_each(l2l)?;
+                all.iter().try_for_each(|on| on.card.join())?;
+            }
         }
         // In f32, the coordinates of close pairs may be in the shares of cards whose memory is not read.
         let are_apart = all.iter().any(|on| on.problem.peers == 0);
