@@ -256,7 +256,7 @@ fn functions_that_no_expansion_holds_are_refused() {
         let graph = potential(name, line);
         assert!(refused(&graph).contains("far charges cannot be added up"), "{}", refused(&graph));
         let bound = |options: &FmmOptions| offload::bind(&graph, None, options);
-        let why = bound(&FmmOptions::default()).err().expect("it is refused").to_string();
+        let why = bound(&FmmOptions::default()).expect_err("it is refused").to_string();
         assert!(why.contains("far charges cannot be added up") || why.contains("is not 1/r"), "{why}");
         bound(&FmmOptions { near_only: true, ..FmmOptions::default() }).unwrap_or_else(|e| panic!("{e}"));
     }
