@@ -1,4 +1,5 @@
 // M2L: products of dense matrices. A block takes one octant of 64 parents, and goes through the offsets of its list.
+// The first and the last of a card's parents may have children that only another card needs, and these are left out.
 //
 // Matrices and sources of an offset come into shared memory while the offset before is computed.
 
@@ -32,6 +33,18 @@ struct Buffer { Real matrix[TERMS * ROW], sources[CELLS * ROW]; };
 
 // The target cells of a block: coordinates, and the place on its level.
 struct Target { int x, y, z, cell; };
+
+// The child in an octant of a parent on the level above.
+PF Target child(const uint32_t parent, const uint32_t octant, const uint32_t level)
+{
+    const uint32_t side = SIDE(level - 1);
+    Target t;
+    t.x = 2 * (parent % side) + (octant >> 2 & 1);
+    t.y = 2 * (parent / side % side) + (octant >> 1 & 1);
+    t.z = 2 * (parent / side / side) + (octant & 1);
+    t.cell = (t.z << level | t.y) << level | t.x;
+    return t;
+}
 
 // A step of the list: the offset of the source from the target, its matrix, and how many columns that has.
 struct Step { int d[3], matrix, columns; };
@@ -75,18 +88,16 @@ extern "C" __global__ void __launch_bounds__(M2L_THREADS, M2L_BLOCKS) m2l(const 
             break;
         tile -= tiles;
     }
-    const Span parents = p.parents[level - 1];
+    const Span parents = p.parents[level - 1], needed = level == p.depth ? p.own : p.parents[level];
     const uint32_t octant = tile % 8, first = parents.first + tile / 8 * CELLS;
+    const uint32_t end = first + CELLS < parents.end ? first + CELLS : parents.end;
+    // Children in one octant have the order of their parents.
+    if ((uint32_t)child(first, octant, level).cell >= needed.end || (uint32_t)child(end - 1, octant, level).cell < needed.first)
+        return;
     for (uint32_t k = threadIdx.x; k < CELLS; k += M2L_THREADS) {
-        Target t = {-1000000, 0, 0, -1};
-        if (first + k < parents.end) {
-            const uint32_t side = SIDE(level - 1), parent = first + k;
-            t.x = 2 * (parent % side) + (octant >> 2 & 1);
-            t.y = 2 * (parent / side % side) + (octant >> 1 & 1);
-            t.z = 2 * (parent / side / side) + (octant & 1);
-            t.cell = (t.z << level | t.y) << level | t.x;
-        }
-        targets[k] = t;
+        const Target none = {-1000000, 0, 0, -1}, t = child(first + k, octant, level);
+        const bool is_needed = first + k < end && (uint32_t)t.cell >= needed.first && (uint32_t)t.cell < needed.end;
+        targets[k] = is_needed ? t : none;
     }
     __syncthreads();
 
