@@ -9,8 +9,8 @@ use crate::tools::{self, Tool};
 pub struct Family {
     /// Name of the [`hdl::circuit::target::Target`].
     pub target: &'static str,
-    /// Yosys commands from the Verilog that was read to a mapped netlist.
-    pub(crate) commands: fn(&Mapping) -> Vec<String>,
+    /// Yosys commands from the Verilog that was read to a mapped netlist, call by call: each goes on with the netlist of the one before.
+    pub(crate) commands: fn(&Mapping) -> Vec<Vec<String>>,
     /// What each cell of that netlist counts as.
     pub(crate) cells: &'static [Cell],
     /// The most inputs of a table beside which the element's flip-flop can take data of its own; 0 where none can.
@@ -30,6 +30,8 @@ pub(crate) struct Mapping<'a> {
     pub levels: u32,
     /// Whether tables go into steps of carry chains where the family has room there.
     pub dense: bool,
+    /// Whether tables are mapped for least area, where the family has a way for that.
+    pub least: bool,
 }
 
 /// A kind of cell: its name, or the start of it before a `*`.
@@ -84,6 +86,9 @@ const FLIP_FLOP: Counts = Counts { flip_flops: 1, ..NOTHING };
 const MULTIPLIER: Counts = Counts { multipliers: 1, ..NOTHING };
 const MEMORY: Counts = Counts { memories: 1, ..NOTHING };
 
+/// Lookup tables in a row that are allowed at most for least area on ECP5: routing takes longer in a full device.
+const MOST_LEVELS: u32 = 6;
+
 const fn luts(n: u64) -> Counts {
     Counts { luts: n, ..NOTHING }
 }
@@ -92,7 +97,7 @@ const fn luts(n: u64) -> Counts {
 pub static FAMILIES: &[Family] = &[
     Family {
         target: "ecp5",
-        commands: |m| vec![format!("synth_ecp5{} -top {}{}", no_dsp(m, "-nodsp"), m.top, hierarchy(m))],
+        commands: ecp5,
         cells: &[
             cell("LUT4", LUT),
             cell("CCU2C", Counts { luts: 2, carries: 2, ..NOTHING }),
@@ -122,7 +127,7 @@ pub static FAMILIES: &[Family] = &[
     },
     Family {
         target: "gowin",
-        commands: |m| vec![format!("synth_gowin -family gw2a{} -top {}{}", no_dsp(m, "-nodsp"), m.top, hierarchy(m))],
+        commands: |m| one(format!("synth_gowin -family gw2a{} -top {}{}", no_dsp(m, "-nodsp"), m.top, hierarchy(m))),
         cells: &[
             cell("LUT*", LUT),
             cell("ALU", ADDER),
@@ -158,7 +163,7 @@ pub static FAMILIES: &[Family] = &[
         target: "ice40",
         commands: |m| {
             let device = if m.multipliers { "u -dsp" } else { "hx" };
-            vec![format!("synth_ice40 -device {device} -top {}{}", m.top, hierarchy(m))]
+            one(format!("synth_ice40 -device {device} -top {}{}", m.top, hierarchy(m)))
         },
         cells: &[
             cell("SB_LUT4", LUT),
@@ -183,7 +188,7 @@ pub static FAMILIES: &[Family] = &[
     },
     Family {
         target: "max10",
-        commands: crate::yosys::max10,
+        commands: |m| vec![crate::yosys::max10(m)],
         cells: &[
             cell("$lut", LUT),
             cell("pf_carry", ADDER),
@@ -197,7 +202,7 @@ pub static FAMILIES: &[Family] = &[
     },
     Family {
         target: "cyclonev",
-        commands: |m| vec![format!("synth_intel_alm -family cyclonev -top {}{}", m.top, hierarchy(m))],
+        commands: |m| one(format!("synth_intel_alm -family cyclonev -top {}{}", m.top, hierarchy(m))),
         cells: &[
             cell("MISTRAL_ALUT_ARITH", ADDER),
             cell("MISTRAL_ALUT*", LUT),
@@ -214,7 +219,7 @@ pub static FAMILIES: &[Family] = &[
         target: "xc7",
         commands: |m| {
             let flatten = if m.flatten { " -flatten" } else { "" };
-            vec![format!("synth_xilinx -family xc7{} -top {}{flatten}", no_dsp(m, "-nodsp"), m.top)]
+            one(format!("synth_xilinx -family xc7{} -top {}{flatten}", no_dsp(m, "-nodsp"), m.top))
         },
         cells: &[
             cell("LUT*", LUT),
@@ -244,6 +249,25 @@ pub static FAMILIES: &[Family] = &[
 /// The family of that target.
 pub fn family(target: &str) -> Option<&'static Family> {
     FAMILIES.iter().find(|f| f.target == target)
+}
+
+/// The commands for ECP5. Yosys's mapper for delay makes pairs of tables where one would do. For least area, a mapper without pairs takes
+/// its place, within so many tables in a row as a stage has time for. It has a call of its own, so that it works on the netlist
+/// alone, without what the steps before leave in memory.
+fn ecp5(m: &Mapping) -> Vec<Vec<String>> {
+    let whole = format!("synth_ecp5{} -top {}{}", no_dsp(m, "-nodsp"), m.top, hierarchy(m));
+    if !m.least {
+        return vec![vec![whole]];
+    }
+    let levels = m.levels.min(MOST_LEVELS);
+    let unmapped = vec![format!("{whole} -run begin:map_luts"), "techmap -map +/lattice/latches_map.v".into()];
+    let map = format!("abc -lut 4 -script +strash;if,-D,{levels};mfs2,-a");
+    vec![unmapped, vec![map, "clean".into(), format!("{whole} -noabc9 -run map_cells:")]]
+}
+
+/// One command in one call.
+fn one(command: String) -> Vec<Vec<String>> {
+    vec![vec![command]]
 }
 
 fn hierarchy(m: &Mapping) -> &'static str {

@@ -42,6 +42,8 @@ pub struct SynthesisJob<'a> {
     pub folded: bool,
     /// Whether values of a folded pipeline wait in memories: then it is mostly choices among results from everywhere.
     pub stored: bool,
+    /// Whether the design comes near what the device has, or a folded lane alone is counted: then tables are mapped for least area.
+    pub least: bool,
     /// Constraints beside those of the board: of the pins of its PHY.
     pub constraints: &'a str,
     /// The clock to reach in MHz.
@@ -218,7 +220,7 @@ fn map(
     let target = hdl::circuit::target::target(family.target).expect("every family is that of a target");
     let clock = Clock { target, mhz: job.mhz, blocks: None };
     let levels = (clock.budget() / target.lut).clamp(1.0, 100.0) as u32;
-    let mapping = Mapping { top, flatten, multipliers, levels, dense: job.folded };
+    let mapping = Mapping { top, flatten, multipliers, levels, dense: job.folded, least: job.least };
     let verilog = if name == "full_group" { "synth_work/full_group.v" } else { "synth_work/design.v" };
     let synthesis = Synthesis { family, mapping, name, verilog, what };
     yosys::run(tools, job.dir, &synthesis, watch)

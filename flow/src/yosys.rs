@@ -13,7 +13,7 @@ const MAX10_CARRY: &str = include_str!("../techmap/max10_carry.v");
 const MAX10_CLEAR: &str = include_str!("../techmap/max10_clear.v");
 const MAX10_CELLS: &str = include_str!("../techmap/max10_cells.v");
 
-/// One call: a design to a mapped netlist.
+/// A design to a mapped netlist.
 pub(crate) struct Synthesis<'a> {
     pub family: &'static Family,
     pub mapping: Mapping<'a>,
@@ -43,19 +43,30 @@ pub(crate) fn run(
         script.push("read_verilog -lib synth_work/max10_cells.v".to_string());
     }
     script.push(format!("read_verilog {}", s.verilog));
-    script.extend((s.family.commands)(&s.mapping));
-    script.push(format!("tee -q -o synth_work/{}.stat.json stat -json", s.name));
-    // Place and route reads the whole design's; the packing of flip-flops is counted in each whole one.
-    if s.mapping.flatten || max10 {
-        script.push(format!("write_json synth_work/{}.json", s.name));
+    let calls = (s.family.commands)(&s.mapping);
+    let last = calls.len() - 1;
+    for (k, commands) in calls.into_iter().enumerate() {
+        script.extend(commands);
+        let name = if k == last { s.name.to_string() } else { format!("{}_{k}", s.name) };
+        let netlist = format!("synth_work/{name}.il");
+        if k < last {
+            script.push(format!("write_rtlil {netlist}"));
+        } else {
+            script.push(format!("tee -q -o synth_work/{name}.stat.json stat -json"));
+            // Place and route reads the whole design's; the packing of flip-flops is counted in each whole one.
+            if s.mapping.flatten || max10 {
+                script.push(format!("write_json synth_work/{name}.json"));
+            }
+        }
+        let file = format!("synth_work/{name}.ys");
+        write(&file, &(script.join("\n") + "\n"))?;
+        let log = format!("synth_logs/{name}.log");
+        // Without a log of its own, YoWASP loses what yosys prints after a call of ABC.
+        let args = ["-q", "-l", &log, &file].map(String::from).to_vec();
+        Call { program: program.clone(), args, dir, what: s.what, log: log.clone() }.run(watch)?;
+        refuse::check(&dir.join(log))?;
+        script = vec![format!("read_rtlil {netlist}")];
     }
-    let file = format!("synth_work/{}.ys", s.name);
-    write(&file, &(script.join("\n") + "\n"))?;
-    let log = format!("synth_logs/{}.log", s.name);
-    // Without a log of its own, YoWASP loses what yosys prints after a call of ABC.
-    let args = ["-q", "-l", &log, &file].map(String::from).to_vec();
-    Call { program, args, dir, what: s.what, log: log.clone() }.run(watch)?;
-    refuse::check(&dir.join(log))?;
     let netlist = dir.join(format!("synth_work/{}.json", s.name));
     if max10 {
         return fold(s, &netlist);

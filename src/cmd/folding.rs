@@ -149,9 +149,12 @@ impl FitArgs {
         let found = least(&mut at, device)?;
         drop(tries);
         let (ii, (built, area)) = found.map_err(|nearest| {
+            let (lanes, fewer) = match pipelines {
+                1 => ("1 pipeline".to_string(), ""),
+                more => (format!("{more} pipelines"), "fewer pipelines, "),
+            };
             Failure::Input(format!(
-                "no --ii up to {MOST_II} fits {} with {pipelines} pipelines: {nearest}; take fewer pipelines, less --jmem or a \
-                 larger device",
+                "no --ii up to {MOST_II} fits {} with {lanes}: {nearest}; take {fewer}less --jmem or a larger device",
                 device.name
             ))
         })?;
@@ -234,6 +237,27 @@ fn fitting(name: &str, wanted: &[Wanted]) -> Result<&'static Device, Failure> {
         ))),
         None => Ok(device),
     }
+}
+
+/// What the network core and the link over Ethernet take of a device: 5,000 tables for LiteEth's core, as it was placed on an ECP5,
+/// an estimate of 1,500 for the link, and its two rings of 32 KiB, each in 15 block memories.
+pub const NETWORK: Area = Area { tables: 6_500, registers: 5_000, multipliers: 0, memories: 30 };
+
+/// An engine of several that share a device, with its part of the switch before them.
+pub fn beside(built: &Built, config: &Config) -> Area {
+    sum(engine(built, config), switch(built.library.clock.target, config))
+}
+
+/// Percent of a device's tables from which a folded design is mapped for least area: below there is room, and its clock matters more.
+const CROWDED: u64 = 75;
+
+/// Whether engines come near what the device has, or there is no device, so that area is all that matters.
+pub fn crowded(built: &[Built], configs: &[Config], device: Option<&Device>, over_network: bool) -> bool {
+    let Some(device) = device else { return true };
+    let one = |(built, config)| if configs.len() > 1 { beside(built, config) } else { engine(built, config) };
+    let link = if over_network { NETWORK } else { Area::default() };
+    let all = built.iter().zip(configs).map(one).fold(link, sum);
+    all.tables > device.luts as u64 * CROWDED / 100
 }
 
 /// Of both together.

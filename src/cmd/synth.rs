@@ -2,7 +2,7 @@
 
 use super::build::BlockArgs;
 use super::build::several::{Kernel, load};
-use super::folding::{FitArgs, Wanted};
+use super::folding::{FitArgs, Wanted, crowded};
 use super::lanes::{GroupArgs, each};
 use crate::failure::Failure;
 use crate::output;
@@ -92,6 +92,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let core = place::core(&tools, &source, &configs[0].layout.kernel)?;
     let verilog = whole.verilog_around(&core.outside)? + &core.text;
     let full = if count == 1 { full_group(config, &built[0])? } else { None };
+    let folded = built.iter().any(|b| b.ii() > 1);
     let job = SynthesisJob {
         goal,
         verilog: &verilog,
@@ -100,7 +101,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
         lanes: config.pipelines,
         group: &engine.group,
         groups: config.groups,
-        folded: built.iter().any(|b| b.ii() > 1),
+        folded,
+        least: folded && crowded(&built, &configs, goal.device(), args.ethernet.is_some()),
         stored: built.iter().filter_map(|b| b.folded.as_ref()).any(|f| f.stored),
         full_group: full.as_ref().map(|verilog| GroupSample { verilog, top: &engine.group }),
         stream_bits: config.stream_bits,

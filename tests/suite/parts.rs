@@ -1,5 +1,4 @@
-//! Parts of the command that need nothing else of it. They are compiled into these tests, so that the whole command need not be
-//! compiled once more for unit tests.
+//! Parts of the command that need nothing else of it, and their tests. What needs more has its tests beside it.
 
 #[path = "../../src/source/printable.rs"]
 mod printable;

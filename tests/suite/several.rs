@@ -239,6 +239,7 @@ fn what_one_board_cannot_have_is_told() {
         1,
         "no --ii up to 256 fits up5k",
     );
+    told("build first.pg2 -o d --fit up5k --target ice40 --pipelines 1", 1, "; take less --jmem or a larger device");
     let fitted = place.run("explain p2p --fit up5k --target ice40 --freq 12").expect(0).err;
     assert!(fitted.contains("fits up5k by an estimate: about 5") && fitted.contains("logic cells of 5280"), "{fitted}");
     told("explain p2p_paper --fit up5k --target ecp5", 2, "--fit up5k is of the family ice40");

@@ -166,6 +166,22 @@ fn what_no_packing_makes_fit_is_told_before_it_is_placed() {
 }
 
 #[test]
+fn a_folded_design_that_fills_a_device_is_mapped_for_least_area() {
+    let place = place(&[("yosys", &well()), ("nextpnr-ecp5", NEXTPNR)]);
+    for (words, least) in [
+        ("synth k.pg2 --device ecp5-85 --ii 2 -o out", false),
+        ("synth p2p --device ecp5-45 --pipelines 12 --ii 2 -o out", true),
+        ("synth p2p --device ecp5-85 --pipelines 12 --ii 2 -o out", false),
+        ("synth p2p --device ecp5-45 --pipelines 7 --jmem 1024 -o out", false),
+    ] {
+        run(&place, words).expect(0);
+        let script = place.text("out/synth_work/design.ys");
+        assert_eq!(script.contains("read_rtlil synth_work/design_0.il\nabc -lut 4"), least, "{words}: {script}");
+        assert_eq!(script.contains("read_verilog"), !least, "{words}: {script}");
+    }
+}
+
+#[test]
 fn a_packer_that_writes_nothing_makes_no_board() {
     let place = place(&[("yosys", &well()), ("nextpnr-ecp5", NEXTPNR), ("ecppack", "exit 0")]);
     let err = run(&place, BOARD).expect(3).err;
