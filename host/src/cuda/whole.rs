@@ -7,6 +7,7 @@
 //! Every sum of floats has one order, so that a run gives the same bits each time, on any number of cards. Some of the cards may be
 //! those of other processes ([`others`]).
 
+mod ask;
 pub mod card;
 mod depth;
 mod made;
@@ -26,9 +27,9 @@ use super::p2p::Number;
 use crate::expansion::solid::dense::Dense;
 use crate::tree::boxmap::BoxMap;
 use card::Card;
-use memory::{Cells, Particles, Problem, Tables};
-use others::{Team, both, bytes_of};
-use pg2::backend::cuda::p2p::Unfit;
+use memory::{Cells, Particles, Parts, Problem, Tables};
+use others::{Team, bytes_of};
+use pg2::backend::cuda::p2p::{Real, Unfit};
 use pg2::graph::Graph;
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -54,7 +55,8 @@ pub struct Units {
     pub length: f64,
 }
 
-/// The stages in the order in which they run. With several cards, P2M has the exchange of expansions too, and L2P that of results.
+/// The stages in the order in which they run. With several cards, sort has the exchange of particles too, P2M and M2M those of expansions, and
+/// L2P that of results; P2P begins beside M2L and has the seconds from its end on, and L2L beside it has none.
 pub const STAGES: [&str; 8] = ["box", "sort", "P2M", "M2M", "M2L", "L2L", "P2P", "L2P"];
 
 /// What one run did. Results stay on the cards.
@@ -86,15 +88,19 @@ pub enum Outcome {
 }
 
 /// All kernels.
-const KERNELS: [&str; 19] = [
+const KERNELS: [&str; 22] = [
     "bounds",
     "all_bounds",
     "count",
+    "share_cells",
+    "share_sums",
+    "share_add",
     "scan_cells",
     "scan_sums",
     "scan_add",
     "scatter",
     "settle",
+    "merge",
     "p2m",
     "m2m",
     "m2l",
@@ -102,18 +108,43 @@ const KERNELS: [&str; 19] = [
     "p2p",
     "again",
     "l2p",
-    "collect",
     "spread",
     "make",
     "direct",
 ];
+
+/// What `again` needs besides in f32, where a card has f64 coordinates of its share alone.
+const KERNELS_F32: [&str; 3] = ["ask_nothing", "ask", "answer"];
 
 /// Kernels, tables and particles on cards, which every method is given in the same order.
 pub struct Whole<T: Number, C: Card = Device> {
     shape: Shape,
     order: usize,
     units: Units,
+    /// Particles of all cards, and the parts that they are shared out in.
+    n: usize,
+    parts: Parts,
+    /// Whether each card reads the memory of all others of this process.
+    is_linked: bool,
     loaded: Vec<Loaded<T, C>>,
+}
+
+/// How many particles there are.
+#[derive(Clone, Copy, Debug)]
+pub struct Amounts {
+    /// Of all processes.
+    pub all: usize,
+    /// Sources of this process.
+    pub sources: usize,
+    /// Its targets, if they are no sources.
+    pub targets: Option<usize>,
+}
+
+impl Amounts {
+    /// So many, which one process has, and which are sources and targets.
+    pub fn of(n: usize) -> Amounts {
+        Amounts { all: n, sources: n, targets: None }
+    }
 }
 
 /// What there is on a card.
@@ -122,18 +153,30 @@ struct Loaded<T: Number, C: Card> {
     tables: Tables<T, C>,
     particles: Particles<T, C>,
     cells: Option<Cells<T, C>>,
+    /// The card's part of the process's sources, and of its targets if they are no sources.
+    share: [Range<usize>; 2],
     /// Where all of this is.
     places: Problem,
 }
 
 impl<T: Number, C: Card> Loaded<T, C> {
     fn new(card: &mut C, text: &str, dense: &Dense, shape: &Shape) -> Result<Loaded<T, C>, CudaError> {
-        let kernels = KERNELS.into_iter().map(|name| Ok((name, card.kernel(text, name, T::ARITHMETIC)?)));
+        let of_f32: &[&str] = if T::REAL == Real::F32 { &KERNELS_F32 } else { &[] };
+        let names = KERNELS.iter().chain(of_f32);
+        let kernels = names.map(|name| {
+            let kernel = card.kernel(text, name, T::ARITHMETIC)?;
+            // A multiprocessor has blocks of two kernels at a time only if both want the same share of its shared memory.
+            if ["m2l", "p2p"].contains(name) {
+                card.want_shared(&kernel)?;
+            }
+            Ok((*name, kernel))
+        });
         Ok(Loaded {
             kernels: kernels.collect::<Result<_, CudaError>>()?,
             tables: Tables::new(card, dense, shape)?,
             particles: Particles::new(card, 0)?,
             cells: None,
+            share: [0..0, 0..0],
             places: Problem::default(),
         })
     }
@@ -145,74 +188,89 @@ impl<T: Number, C: Card> Whole<T, C> {
         let (dense, shape) = (Dense::new(order, NEAR2), Shape::new(order, T::REAL));
         let text = text_of::<T>(graph, &dense, &shape).map_err(|Unfit(why)| CudaError::Failed(why))?;
         let loaded = cards.iter_mut().map(|card| Loaded::new(card, &text, &dense, &shape)).collect::<Result<_, _>>()?;
-        Ok(Whole { shape, order, units, loaded })
-    }
-
-    fn n(&self) -> usize {
-        self.loaded[0].particles.n
-    }
-
-    /// The particles of the input whose results each card of this process has in the end.
-    fn shares(&self, team: &Team<C>) -> Vec<Range<usize>> {
-        team.own().map(|number| share_of(self.n(), team.all(), number)).map(|[first, end]| first..end).collect()
-    }
-
-    /// Room for `n` particles: `sources` of them and targets behind them, or none behind them if the sources are the targets. As many
-    /// as before keep what they have.
-    pub fn make_room(&mut self, team: &Team<C>, n: usize, sources: usize) -> Result<(), CudaError> {
-        for ((card, loaded), number) in team.cards.iter().zip(&mut self.loaded).zip(team.own()) {
-            if n != loaded.particles.n {
-                // The old ones go first.
-                loaded.cells = None;
-                loaded.particles = Particles::new(card, 0)?;
-                card.check_room(n as u64 * Particles::<T, C>::BYTES, "this FMM")?;
-                loaded.particles = Particles::new(card, n)?;
-                loaded.places = loaded.problem(card);
+        let mut is_linked = true;
+        for (k, card) in cards.iter().enumerate() {
+            for (_, other) in cards.iter().enumerate().filter(|(j, _)| *j != k) {
+                is_linked &= card.reads(other)?;
             }
-            loaded.places.sources = sources as u64;
-            loaded.places.card = number as u64;
-            loaded.places.cards = team.all() as u64;
-            loaded.places.share = share_of(n, team.all(), number).map(|place| place as u64);
-            loaded.places.first_target = if sources < n { sources as u64 } else { 0 };
+        }
+        Ok(Whole { shape, order, units, n: 0, parts: Parts { cards: 1, kinds: 1 }, is_linked, loaded })
+    }
+
+    /// Room for particles, which the cards of this process share evenly. If each card's share is as before, it keeps what it has.
+    pub fn make_room(&mut self, team: &Team<C>, amounts: &Amounts) -> Result<(), CudaError> {
+        let Amounts { all, sources, targets } = *amounts;
+        let kinds = if team.all() > 1 && targets.is_some() { 2 } else { 1 };
+        let parts = Parts { cards: team.all(), kinds };
+        if (all, parts) != (self.n, self.parts) {
+            self.loaded.iter_mut().for_each(|loaded| loaded.cells = None);
+        }
+        (self.n, self.parts) = (all, parts);
+        for (k, ((card, loaded), number)) in team.cards.iter().zip(&mut self.loaded).zip(team.own()).enumerate() {
+            let share = [sources, targets.unwrap_or(0)].map(|n| share_of(n, team.cards.len(), k));
+            let n = share[0].len() + share[1].len();
+            if share != loaded.share || loaded.particles.room < n {
+                // The old ones go first.
+                (loaded.cells, loaded.particles) = (None, Particles::new(card, 0)?);
+                card.check_room(n as u64 * (Particles::<T, C>::INPUT_BYTES + Particles::<T, C>::BYTES), "this FMM")?;
+                loaded.particles = Particles::new(card, n)?;
+            }
+            let places = &mut loaded.places;
+            places.number = share[0].start as u64;
+            places.targets = if targets.is_some() { share[0].len() } else { n } as u64;
+            places.is_apart = targets.is_some() as u64;
+            (places.card, places.cards, places.kinds) = (number as u64, parts.cards as u64, kinds as u64);
+            places.peers = 0;
+            loaded.share = share;
+            loaded.places = loaded.problem(card, parts);
+        }
+        if parts.cards > 1 && team.is_alone() && self.is_linked { self.introduce(team) } else { Ok(()) }
+    }
+
+    /// Tells each card where the others have their shares.
+    fn introduce(&mut self, team: &Team<C>) -> Result<(), CudaError> {
+        let of = |(card, loaded): (&C, &Loaded<T, C>)| {
+            let [x, y, z, q] = loaded.particles.input.each_ref().map(|column| card.place(column));
+            [x, y, z, q, card.place(&loaded.particles.order)]
+        };
+        let words: Vec<u64> = team.cards.iter().zip(&self.loaded).flat_map(of).collect();
+        for (card, loaded) in team.cards.iter().zip(&mut self.loaded) {
+            loaded.particles.peers = card.send(&words)?;
+            loaded.places.peers = card.place(&loaded.particles.peers);
         }
         Ok(())
     }
 
-    /// Sends a column as the user gives it: x, y, z, and charges, which are 0 for targets alone. The host sends each card of the process
-    /// a part, and the card has the rest from the others.
-    pub fn send(&mut self, team: &Team<C>, column: usize, stretches: &[Stretch]) -> Result<(), CudaError> {
-        let (n, own) = (self.n(), team.cards.len());
-        let parts: Vec<Range<usize>> = (0..own).map(|k| share_of(n, own, k)).map(|[first, end]| first..end).collect();
-        at_once(team.cards.iter().zip(&self.loaded).zip(&parts), |((card, loaded), part)| {
-            stretches.iter().try_for_each(|Stretch { at, bytes }| {
-                let here = both(part, &(*at..at + bytes.len() / STEP));
-                if here.is_empty() {
-                    return Ok(());
-                }
-                let bytes = &bytes[(here.start - at) * STEP..][..here.len() * STEP];
-                card.put(bytes, &loaded.particles.input[column], here.start)
+    /// Sends a column as the user gives it: x, y, z, or charges, of this process's sources, and behind them of its targets, which have no
+    /// charges.
+    pub fn send(&self, team: &Team<C>, column: usize, slices: &[&[f64]]) -> Result<(), CudaError> {
+        at_once(team.cards.iter().zip(&self.loaded), |(card, loaded)| {
+            let places = [0, loaded.share[0].len()];
+            slices.iter().zip(&loaded.share).zip(places).try_for_each(|((slice, share), at)| {
+                card.put(bytes_of(&slice[share.clone()]), &loaded.particles.input[column], at)
             })
-        })?;
-        let all: Vec<_> = self.loaded.iter().map(|l| &l.particles.input[column]).collect();
-        team.exchange_own(&all, &parts)
+        })
     }
 
-    /// Columns of potential and gradient of the particles of this process's share but the first so many of the input, each times its
-    /// factor.
-    pub fn fetch(&self, team: &Team<C>, without: usize, factors: [f64; 4]) -> Result<[Vec<f64>; 4], CudaError> {
-        let without = |share: Range<usize>| share.start.max(without)..share.end.max(without);
-        let n = without(team.share(self.n(), team.others.number())).len();
+    /// Columns of potential and gradient of the targets of this process, each times its factor.
+    pub fn fetch(&self, team: &Team<C>, factors: [f64; 4]) -> Result<[Vec<f64>; 4], CudaError> {
+        let targets = |loaded: &Loaded<T, C>| match loaded.places.is_apart {
+            0 => 0..loaded.particles.n,
+            _ => loaded.share[0].len()..loaded.particles.n,
+        };
+        let n = self.loaded[..team.cards.len()].iter().map(|loaded| targets(loaded).len()).sum();
         // Filling them with zeros first, by one thread, would take as long as all the rest.
         let mut columns = [0; 4].map(|_| Vec::with_capacity(n));
         let (mut rest, mut parts) = (columns.each_mut().map(|c| &mut c.spare_capacity_mut()[..n]), Vec::new());
-        for share in self.shares(team).into_iter().map(without) {
+        for loaded in &self.loaded[..team.cards.len()] {
+            let share = targets(loaded);
             let (own, behind) = split_at(rest, share.len());
             parts.push((share, own));
             rest = behind;
         }
         at_once(team.cards.iter().zip(&self.loaded).zip(parts), |((card, loaded), (share, mut columns))| {
             let values = 4 * share.start..4 * share.end;
-            card.read_pieces(&loaded.particles.out, values, &mut |at, piece| {
+            card.read_pieces(self.results(loaded), values, &mut |at, piece| {
                 spread(piece, &factors, columns.each_mut().map(|column| &mut column[at / 4..][..piece.len() / 4]));
             })
         })?;
@@ -220,27 +278,16 @@ impl<T: Number, C: Card> Whole<T, C> {
         columns.iter_mut().for_each(|column| unsafe { column.set_len(n) });
         Ok(columns)
     }
-}
 
-/// Bytes of a number of the input.
-const STEP: usize = size_of::<f64>();
-
-/// Numbers of a column of the input that follow each other from one of its places on.
-#[derive(Clone, Copy, Debug)]
-pub struct Stretch<'a> {
-    pub at: usize,
-    pub bytes: &'a [u8],
-}
-
-impl<'a> Stretch<'a> {
-    pub fn new(at: usize, numbers: &'a [f64]) -> Stretch<'a> {
-        Stretch { at, bytes: bytes_of(numbers) }
+    /// Where a card has the results of its share after a run.
+    fn results<'a>(&self, loaded: &'a Loaded<T, C>) -> &'a C::Memory<T> {
+        if self.parts.cards > 1 { &loaded.particles.near } else { &loaded.particles.out }
     }
 }
 
-/// The first particle of a card's share of the input, and the first of the next one's: the rule of the kernels.
-fn share_of(n: usize, cards: usize, card: usize) -> [usize; 2] {
-    [n * card / cards, n * (card + 1) / cards]
+/// What a card has of so many particles that cards share evenly.
+fn share_of(n: usize, cards: usize, card: usize) -> Range<usize> {
+    n * card / cards..n * (card + 1) / cards
 }
 
 /// Particles whose results a thread brings to columns at a time.

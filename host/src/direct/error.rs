@@ -116,24 +116,38 @@ pub fn unit(field: &Field) -> f64 {
     columns.into_iter().map(|column| largest(column, &[])).fold(0.0, f64::max)
 }
 
-/// The square of the gradient's length (of the potential, where there is no gradient) at every target, in units of the square of
-/// about `unit`.
-pub fn squares(field: &Field, unit: f64) -> Vec<f64> {
-    let square = |k: usize| norms(&[0.0; 3], &vector(field, k), unit).1.powi(2);
-    (0..field.potential.len()).into_par_iter().map(square).collect()
+/// The length of the gradient (the size of the potential, where there is no gradient) at every target, in units of about `unit`.
+pub fn lengths(field: &Field, unit: f64) -> Vec<f64> {
+    let length = |k: usize| apart(&[0.0; 3], &vector(field, k), unit);
+    (0..field.potential.len()).into_par_iter().map(length).collect()
 }
 
-/// The square of its error at some targets, given what is right there.
-pub fn squares_off(field: &Field, targets: &[usize], reference: &[Force], unit: f64) -> Vec<f64> {
+/// That of its error at some targets, given what is right there.
+pub fn lengths_off(field: &Field, targets: &[usize], reference: &[Force], unit: f64) -> Vec<f64> {
     let right = |f: &Force| if field.gradient.is_some() { [f[1], f[2], f[3]] } else { [f[0], 0.0, 0.0] };
-    let square = |(t, f): (&usize, &Force)| norms(&vector(field, *t), &right(f), unit).0.powi(2);
-    targets.iter().zip(reference).map(square).collect()
+    targets.iter().zip(reference).map(|(t, f)| apart(&vector(field, *t), &right(f), unit)).collect()
 }
 
-/// The square of the difference of two fields at every target.
-pub fn squares_between(one: &Field, other: &Field, unit: f64) -> Vec<f64> {
-    let square = |k: usize| norms(&vector(one, k), &vector(other, k), unit).0.powi(2);
-    (0..one.potential.len()).into_par_iter().map(square).collect()
+/// That of the difference of two fields at every target.
+pub fn lengths_between(one: &Field, other: &Field, unit: f64) -> Vec<f64> {
+    let length = |k: usize| apart(&vector(one, k), &vector(other, k), unit);
+    (0..one.potential.len()).into_par_iter().map(length).collect()
+}
+
+/// The length of `found - wanted` in units of about `unit`, where these may be far smaller than that.
+fn apart(found: &[f64; 3], wanted: &[f64; 3], unit: f64) -> f64 {
+    let own = largest(found, wanted);
+    if own == 0.0 { 0.0 } else { ldexp(norms(found, wanted, own).0, exponent(own) - exponent(unit)) }
+}
+
+/// |off| / |size| of vectors with these components, none of whose squares need fit in f64.
+pub fn relative(off: &[f64], size: &[f64]) -> f64 {
+    let length = |parts: &[f64]| {
+        let e = exponent(largest(parts, &[]));
+        (parts.iter().map(|x| ldexp(*x, -e).powi(2)).sum::<f64>().sqrt(), e)
+    };
+    let ((off, of_off), (size, of_size)) = (length(off), length(size));
+    if off == 0.0 { 0.0 } else { ldexp(off / size, of_off - of_size) }
 }
 
 /// The largest magnitude among both.

@@ -26,13 +26,17 @@ pub(crate) const TOLERANCE: f64 = 1e-3;
 const DIFFERENCES: [[f64; 3]; 4] =
     [[0.25, 0.0, 0.0], [0.5, -0.25, 0.875], [-0.0625, 0.03125, 0.0], [0.0, -0.00390625, 0.0078125]];
 
-/// What the outputs of a P2P kernel are for a difference and a charge, without softening.
-fn outputs(graph: &Graph, kernel: &P2p, d: [f64; 3], charge: f64) -> Vec<f64> {
+/// Edges of boxes, beside 1, that a kernel with a pin `box` must be 1/r in: a length of its own, however long or short, shows in one
+/// of them.
+const EDGES: [f64; 2] = [1e-30, 1e30];
+
+/// What the outputs of a P2P kernel are for a difference and a charge, in a box of some edge and without softening.
+fn outputs(graph: &Graph, kernel: &P2p, d: [f64; 3], charge: f64, edge: f64) -> Vec<f64> {
     let fill = |feeds: &Feeds, sign: f64| -> Vec<f64> {
         let value = |f: &(Feed, hdl::Format)| match f.0 {
             Feed::At(a) => sign * 0.5 * d[a] * kernel.length,
             Feed::Charge => charge,
-            Feed::Box => 1.0,
+            Feed::Box => edge,
             Feed::Given(value) => value,
             _ => 0.0,
         };
@@ -45,10 +49,10 @@ fn outputs(graph: &Graph, kernel: &P2p, d: [f64; 3], charge: f64) -> Vec<f64> {
 pub fn is_linear(graph: &Graph, kernel: &P2p) -> Result<(), BindError> {
     let is_signed = kernel.j.iter().all(|(feed, format)| *feed != Feed::Charge || format.is_signed());
     for d in DIFFERENCES {
-        let whole = outputs(graph, kernel, d, 1.0);
+        let whole = outputs(graph, kernel, d, 1.0, 1.0);
         let size = whole.iter().fold(0.0, |a: f64, x| a.max(x.abs()));
         for charge in [0.5, if is_signed { -0.25 } else { 0.25 }] {
-            let part = outputs(graph, kernel, d, charge);
+            let part = outputs(graph, kernel, d, charge, 1.0);
             if part.iter().zip(&whole).any(|(part, whole)| (part - charge * whole).abs() > TOLERANCE * size) {
                 return Err(BindError(format!(
                     "{} does not give {charge} times as much for a charge of {charge} as for one of 1, so that far charges cannot be \
@@ -63,10 +67,19 @@ pub fn is_linear(graph: &Graph, kernel: &P2p) -> Result<(), BindError> {
 
 /// The units of a P2P kernel, or that it is not 1/r.
 pub fn p2p(graph: &Graph, kernel: &P2p) -> Result<Units, BindError> {
-    let mut units: Option<Units> = None;
+    let units = in_box(graph, kernel, 1.0, None)?;
+    if kernel.params.iter().any(|(feed, _)| *feed == Feed::Box) {
+        EDGES.iter().try_for_each(|edge| in_box(graph, kernel, *edge, Some(units)).map(|_| ()))?;
+    }
+    is_linear(graph, kernel)?;
+    Ok(units)
+}
+
+/// The same in a box of some edge, where the units are known from another box or are still to be found.
+fn in_box(graph: &Graph, kernel: &P2p, edge: f64, mut units: Option<Units>) -> Result<Units, BindError> {
     for d in DIFFERENCES {
         let r = d.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let out = outputs(graph, kernel, d, 1.0);
+        let out = outputs(graph, kernel, d, 1.0, edge);
         let potential = out[kernel.potential] * r;
         let gradient = kernel.gradient.map(|g| g.map(|k| out[k] * r * r * r));
         let first = Units { potential, gradient: gradient.map_or(1.0, |g| g[0] / d[0]) };
@@ -78,15 +91,15 @@ pub fn p2p(graph: &Graph, kernel: &P2p) -> Result<Units, BindError> {
             good &= (0..3).all(|a| fits(g[a], units.gradient * d[a], units.gradient * r));
         }
         if !good {
+            let of = if edge == 1.0 { String::new() } else { format!(", in a box of edge {edge:.1e},") };
             return Err(BindError(format!(
-                "{} is not 1/r: at a distance of {r:.3} boxes it gives {:.6e} times what it should; for such a kernel take \
+                "{} is not 1/r: at a distance of {r:.3} boxes{of} it gives {:.6e} times what it should; for such a kernel take \
                  --expansion chebyshev, or leave the far field out with --near-only",
                 graph.name,
                 potential / units.potential
             )));
         }
     }
-    is_linear(graph, kernel)?;
     Ok(units.expect("there are differences"))
 }
 

@@ -1,31 +1,30 @@
 //! All stages of an FMM on the cards of many ranks: from slices of the input to slices of the results, with the bits of one process.
 //!
-//! Every card has all particles, and computes for its part of the leaves (`crate::cuda::whole`). Ranks send each other the particles
-//! first, then counts, expansions at the edges of their parts, and results, and take all decisions by numbers that all of them have. A
-//! failure is told in the next exchange, which all ranks come to: so all end, or turn to another way, together.
+//! A rank's slice of the input goes to its own cards, which have the results of its targets in the end, and each card computes for its part
+//! of the leaves (`crate::cuda::whole`). Cards of different ranks send each other counts, the particles of these leaves, expansions at the
+//! edges of their parts, and results. Ranks take all decisions by numbers that all of them have. A failure is told in the next exchange,
+//! which all ranks come to: so all end, or turn to another way, together.
 
 use super::RankError;
-use super::bytes::{Number, cut, push_each};
+use super::bytes::cut;
 use super::comm::{Comm, Tag, agree, barrier, gather_f64, gather_u64};
 use super::prepare::Slice;
 use super::report::{RankCount, RanksReport, spread};
 use super::solve::Answer;
 use crate::cuda::CudaError;
-use crate::cuda::whole::others::{Others, both, bytes_of, push};
+use crate::cuda::whole::others::Others;
 use crate::cuda::whole::{MOST_CARDS, Run, STAGES};
-use crate::data::particles::Field;
 use crate::fmm::gpu::Gpu;
-use crate::fmm::gpu::whole::{Found, Part, Task};
+use crate::fmm::gpu::whole::{Part, Task};
 use crate::fmm::stats::{OnCard, Seconds, Stats};
 use crate::fmm::{FmmError, MOST_PARTICLES};
 use crate::job::BackendError;
 use std::cell::{Cell, RefCell};
-use std::ops::Range;
 use std::time::Instant;
 
-/// The rows of the report: what comes before the stages of the cards, these, and what comes behind them. `input` is the way of the
-/// particles to the cards of all ranks, `exchange` that of counts, expansions and results between cards of different ranks, and
-/// `results` that from the cards to the ranks.
+/// The rows of the report: what comes before the stages of the cards, these, and what comes behind them. `input` is the way of slices to
+/// the cards of their ranks, `exchange` that of counts, particles, expansions and results between cards of different ranks, and `results`
+/// that from the cards to the ranks.
 const ROWS: [&str; STAGES.len() + 5] = {
     let mut rows = ["input"; STAGES.len() + 5];
     let mut k = 0;
@@ -37,12 +36,15 @@ const ROWS: [&str; STAGES.len() + 5] = {
     rows
 };
 
+/// Runs all stages on so many of the cards, together with those of others.
+pub(super) type RunStages<'a> = dyn FnMut(&dyn Others, usize, &Task) -> Result<Part, CudaError> + 'a;
+
 /// What a rank computes on besides its CPU.
 pub(super) struct Runner<'a> {
     pub name: &'a str,
     pub cards: usize,
     /// Runs all stages on so many of the cards, together with those of others.
-    pub run: &'a mut dyn FnMut(&dyn Others, usize, &Task) -> Result<Part, CudaError>,
+    pub run: &'a mut RunStages<'a>,
 }
 
 /// Computes potential and gradient at every target with all stages on the cards of the ranks, or says why the problem is one for P2P on
@@ -75,10 +77,10 @@ pub(super) fn solve_by(
 ) -> Result<Result<Answer, String>, RankError> {
     let before = comm.traffic();
     agree(comm, slice.check(&[]))?;
-    let lengths = |of: fn(&Slice) -> usize| gather_u64(comm, &[of(slice) as u64]).map(|all| starts(&all));
-    let sources = lengths(|s| s.geometry.sources[0].len())?;
-    let targets = lengths(|s| s.geometry.targets.unwrap_or(s.geometry.sources)[0].len())?;
-    let (most, limit) = (sources[comm.size()].max(targets[comm.size()]), MOST_PARTICLES);
+    let own = [slice.geometry.sources, slice.geometry.targets.unwrap_or(slice.geometry.sources)];
+    let all = gather_u64(comm, &own.map(|columns| columns[0].len() as u64))?;
+    let (most, limit) = ([0, 1].map(|k| all.iter().map(|n| n[k]).sum::<u64>()), MOST_PARTICLES as u64);
+    let most = most[0].max(most[1]);
     if most > limit {
         return Err(RankError::Range(format!("{most} particles are more than the {limit} that are possible")));
     }
@@ -94,16 +96,8 @@ pub(super) fn solve_by(
     // Ranks may have read their input at other speeds.
     barrier(comm)?;
     let (over, start) = (Over::new(comm), Instant::now());
-    let found = over.together(|| {
-        let found = match (runner.run)(&over, cards, &task)? {
-            Ok(found) => found,
-            Err(why) => return Ok(Err(why)),
-        };
-        let (back, waited) = (Instant::now(), over.waited());
-        let (found, fields) = to_slices(&over, found, &targets)?;
-        Ok(Ok((found, fields, back.elapsed().as_secs_f64() - (over.waited() - waited))))
-    })?;
-    let (found, fields, returned) = match found {
+    let found = over.together(|| (runner.run)(&over, cards, &task))?;
+    let found = match found {
         Ok(Ok(found)) => found,
         Ok(Err(why)) | Err(CudaError::TooLarge(why)) => return Ok(Err(why)),
         Err(e) => return Err(FmmError::from(BackendError::from(e)).into()),
@@ -113,7 +107,7 @@ pub(super) fn solve_by(
     let mut seconds = vec![times.sent];
     seconds.extend((0..STAGES.len()).map(|stage| sum(&|run| run.seconds[stage])));
     seconds.push(sum(&|run| run.travelled) - found.waited);
-    seconds.extend([times.fetched + returned, over.waited(), start.elapsed().as_secs_f64(), times.computed]);
+    seconds.extend([times.fetched, over.waited(), start.elapsed().as_secs_f64(), times.computed]);
     let mut count = RankCount {
         sources: found.runs.first().map_or(0, |run| run.targets),
         work: sum(&|run| run.work),
@@ -122,55 +116,7 @@ pub(super) fn solve_by(
     };
     count.traffic(comm.traffic() - before);
     let (report, computed) = report(comm, &seconds, count)?;
-    Ok(Ok(Answer { fields, stats: stats(found.stats, &report, computed), report }))
-}
-
-/// Where slices begin, and where the last one ends.
-fn starts(lengths: &[Vec<u64>]) -> Vec<usize> {
-    let mut starts = vec![0];
-    lengths.iter().for_each(|n| starts.push(starts[starts.len() - 1] + n[0] as usize));
-    starts
-}
-
-/// Brings results from the ranks whose cards have them to those whose slices of the targets they are of.
-fn to_slices(over: &Over, mut found: Found, starts: &[usize]) -> Result<(Found, Vec<Field>), CudaError> {
-    let fields = std::mem::take(&mut found.fields);
-    let slices: Vec<Range<usize>> = starts.windows(2).map(|w| w[0]..w[1]).collect();
-    if found.shares == slices {
-        return Ok((found, fields));
-    }
-    let (me, columns) = (over.number(), |field: &Field| -> Vec<Vec<f64>> {
-        std::iter::once(&field.potential).chain(field.gradient.iter().flatten()).cloned().collect()
-    });
-    let columns: Vec<Vec<f64>> = fields.iter().flat_map(columns).collect();
-    let own = |part: &Range<usize>| part.start - found.shares[me].start..part.end - found.shares[me].start;
-    let out = slices.iter().enumerate().map(|(to, slice)| {
-        let (part, mut bytes) = (both(&found.shares[me], slice), Vec::new());
-        if to != me && !part.is_empty() {
-            bytes.reserve_exact(columns.len() * size_of_val(&columns[0][own(&part)]) + 1);
-            columns.iter().for_each(|column| push(&mut bytes, bytes_of(&column[own(&part)])));
-        }
-        bytes
-    });
-    let arrived = over.exchange(out.collect())?;
-    let mut whole = vec![Vec::with_capacity(slices[me].len()); columns.len()];
-    for (from, share) in found.shares.iter().enumerate() {
-        let part = both(share, &slices[me]);
-        for (k, column) in whole.iter_mut().enumerate().filter(|_| !part.is_empty()) {
-            if from == me {
-                column.extend_from_slice(&columns[k][own(&part)]);
-            } else {
-                let values = arrived[from].as_chunks::<8>().0;
-                push_each(column, &values[k * part.len()..(k + 1) * part.len()], |bytes| f64::of(*bytes));
-            }
-        }
-    }
-    let mut whole = whole.into_iter();
-    let mut next = || whole.next().expect("four columns a field");
-    let fields =
-        fields.iter().map(|_| Field { potential: next(), gradient: Some([next(), next(), next()]), hessian: None });
-    let fields = fields.collect();
-    Ok((found, fields))
+    Ok(Ok(Answer { fields: found.fields, stats: stats(found.stats, &report, computed), report }))
 }
 
 /// The report of all ranks from the seconds of each one, and the longest time that cards computed.

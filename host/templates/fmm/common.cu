@@ -3,9 +3,13 @@
 // The octree has one depth: all cells of a level are there, numbered x fastest, so that every list follows from coordinates.
 // Particles are sorted by cell, and within a cell by their place in the input. All sums of floats have one order.
 //
-// Several cards share the leaves: each has some that follow each other, and sorts the particles of these and of their neighbours.
-// Cells, particles and expansions have the same numbers on all cards. The input is shared too, by its numbers: a card counts the
-// particles of its share, and has the results of these in the end.
+// Several cards share the input and the leaves. Of the input a card has a share, which it sorts, and whose results it has in the end.
+// Of the leaves it has some that follow each other, and it is given the particles of these and of their neighbours by the cards whose
+// shares they are in. Cells and expansions have the same numbers on all cards; sorted particles are numbered from the first one that a
+// card is given.
+//
+// A share is one part of the input, or two where targets are no sources: a part of the sources, and a part of the targets. Particles
+// of a cell are in the order of parts: all of sources by the numbers of their cards, then all of targets.
 
 #define SIDE(level) (1u << (level))
 #define ROWS (ORDER + 1)        // degrees of an expansion
@@ -30,6 +34,7 @@ struct Status {
     uint64_t again;             // targets that are computed again in f64
     uint64_t close;             // their pairs at different places that were too close
     uint64_t lost;              // pairs and results that no arithmetic here holds
+    uint64_t wanted;            // particles whose f64 coordinates the card wants of others
 };
 
 // Of the cells of a row along x: the pairs of P2P, each target's own place included, and the `starts` of the first cell.
@@ -41,24 +46,42 @@ struct Span { uint32_t first, end; };
 // The least and greatest coordinates, the greatest charge and the least that is not 0, by magnitude; whether all are numbers.
 struct Bounds { double low[3], high[3], most, least; uint64_t bad; };
 
+// A particle of a part of the input, by its place among the sorted ones of the share.
+struct Slot { uint32_t part, slot; };
+
+// The share of a card, as other cards read it.
+struct Peer { const double *x, *y, *z, *q; const uint32_t *order; };
+
+// Coordinates and the charge as f64, scaled.
+struct __align__(16) Wide { double x, y, z, q; };
+
 // Everything on the card. A place in the box is ((x * shift - centre) - rest) / size.
 struct Problem {
-    const double *x, *y, *z, *q;            // the input
+    const double *x, *y, *z, *q;            // the card's share of the input
     Bounds *bounds;
     Status *status;
     Row *rows;                              // of the leaves, and the end of all
-    uint32_t *cell;                         // of each particle of the input
-    uint32_t *rank;                         // of those of the share, how many of its cell came before
-    uint32_t *shares;                       // the particles of each cell in the first card's share, then those in the next one's
-    uint32_t *counts;                       // the particles of each cell, without those of other shares that have a place
+    uint32_t *cell;                         // of each particle of the share
+    uint32_t *rank;                         // of each, how many of its cell came before
+    uint32_t *unsettled;                    // the sorted share, by any order within a cell
+    uint32_t *order;                        // the same, in the order of the input
+    uint32_t *tally;                        // the share's particles of each cell
+    uint32_t *parts;                        // with several cards, of each part of the input: where cells begin in the sorted share
+    uint32_t *sums32;                       // particles of 1024 cells of the share
+    uint32_t *counts;                       // the particles of each cell
     uint64_t *sums;                         // particles of 1024 cells, and blocks of P2P above them
     uint64_t *starts;                       // the same, of all cells before
-    uint64_t *row_shares;                   // of each row, with several cards: its particles in each one's share
-    uint32_t *cursors;                      // for each card the place of the next result that it is sent
-    uint32_t *unsettled, *order;            // for each sorted particle its place in the input
-    Record *records;                        // sorted particles
+    uint32_t *row_parts;                    // with several cards, of each row what `parts` has of its first cell, and the ends
+    uint32_t *bases;                        // for each part what takes the places in its sorted share to those of results for it
+    Record *share;                          // the sorted share
+    Record *arrived;                        // what other cards sent
+    Record *records;                        // sorted particles of the leaves around
     uint64_t *work;                         // for each block of P2P its cell, and its part above
     uint32_t *again;                        // sorted targets to be computed again
+    uint32_t *wide_at;                      // of each sorted particle the number of its f64 coordinates, from 1, if it has been asked for
+    Slot *wanted;                           // whose these are
+    Wide *wide;
+    const Peer *peers;                      // with several cards, of each one, if this one reads the memory of all
     Real *m, *l;                            // expansions of all levels from the second on
     Real4 *near, *out;                      // potential and gradient: P2P's in units of its frame, all in boxes
     const Real *up, *down, *matrices, *slopes;
@@ -68,11 +91,13 @@ struct Problem {
     double wide_eps2;                       // the same in scaled coordinates
     double potential, gradient;             // of P2P, from units of its frame to boxes
     double wide_potential, wide_gradient;   // from scaled coordinates to units of the frame
-    uint64_t n, depth;
-    uint64_t sources;                       // so many of the first particles, if others are targets
-    uint64_t first_target;
+    uint64_t n, depth;                      // particles of the share
+    uint64_t number;                        // of its first one in the input, where the share is one part
+    uint64_t targets;                       // the first of the share that is no source; n if there is none
+    uint64_t is_apart;                      // whether targets are no sources
     uint64_t card, cards;                   // the number of this card, and of all
-    uint64_t share, share_end;              // of the input
+    uint64_t kinds;                         // parts of a share
+    uint64_t base;                          // the first sorted particle of the leaves around, among all
     Span own, around;                       // leaves of this card, and those with their neighbours
     Span parents[8];                        // of each level, what is above them
 };
@@ -80,13 +105,16 @@ struct Problem {
 // The cells of all levels from the second to before this one.
 PF uint32_t level_start(uint32_t level) { return ((1u << 3 * level) - 64) / 7; }
 
-PF double scaled(const double x, const Problem &p) { return x * p.shift; }
+// Rounded by itself, so that a place is the same whether it comes from the input or from a sorted particle.
+PF double scaled(const double x, const Problem &p) { return __dmul_rn(x, p.shift); }
 
-PF double unit(const double x, const int axis, const Problem &p)
+PF double in_box(const double scaled, const int axis, const Problem &p)
 {
-    const double u = ((scaled(x, p) - p.centre[axis]) - p.rest[axis]) / p.size;
+    const double u = ((scaled - p.centre[axis]) - p.rest[axis]) / p.size;
     return fmin(fmax(u, -0.5), 0.5 - 2.220446049250313e-16);
 }
+
+PF double unit(const double x, const int axis, const Problem &p) { return in_box(scaled(x, p), axis, p); }
 
 // A coordinate on the grid of 2^31 steps, from 0.
 PF uint32_t grid(const double unit)
@@ -95,7 +123,20 @@ PF uint32_t grid(const double unit)
     return g < 0 ? 0 : g > 2147483647.0 ? 2147483647u : (uint32_t)g;
 }
 
-PF uint32_t start_of(const Problem &p, const uint64_t cell) { return (uint32_t)p.starts[cell]; }
+// The first sorted particle of a cell around.
+PF uint32_t start_of(const Problem &p, const uint64_t cell) { return (uint32_t)p.starts[cell] - (uint32_t)p.base; }
+
+// Parts of the input have numbers by card and kind, and a place in the order of the input by kind and card.
+PF uint32_t part_at(const Problem &p, const uint32_t place)
+{
+    const uint32_t kind = place / (uint32_t)p.cards;
+    return (place - kind * (uint32_t)p.cards) * (uint32_t)p.kinds + kind;
+}
+
+// Where the particles of a cell begin in the sorted share that a part belongs to; behind the last cell, where the part ends.
+PF uint32_t *part_starts(const Problem &p, const uint32_t part) { return p.parts + (uint64_t)part * ((1u << 3 * p.depth) + 1); }
+
+PF uint32_t kind_of(const Problem &p, const uint32_t number) { return p.kinds > 1 && number >= p.targets ? 1 : 0; }
 
 // The integer coordinates of a cell of the deepest level.
 struct Place { uint32_t x, y, z; };
@@ -106,10 +147,26 @@ PF Place place_of(const Problem &p, const uint32_t cell)
     return {cell & most, cell >> p.depth & most, cell >> 2 * p.depth};
 }
 
+// The charge of a particle of the share. That of a target which is no source is -0, that of a source is not: sums of floats, which
+// begin at 0, are the same with both.
+PF double charge(const uint32_t i, const Problem &p)
+{
+    const double q = p.q[i] * p.charge;
+    return i >= p.targets ? -0.0 : q == 0 ? 0.0 : q;
+}
+
 #if SINGLE
 PF Record record(const uint32_t i, const Problem &p)
 {
-    return {grid(unit(p.x[i], 0, p)), grid(unit(p.y[i], 1, p)), grid(unit(p.z[i], 2, p)), (float)(p.q[i] * p.charge)};
+    return {grid(unit(p.x[i], 0, p)), grid(unit(p.y[i], 1, p)), grid(unit(p.z[i], 2, p)), (Real)charge(i, p)};
+}
+
+PF Real charge_of(const Record &r) { return r.q; }
+
+PF uint32_t cell_of(const Record &r, const Problem &p)
+{
+    const uint32_t down = 31 - p.depth;
+    return (r.z >> down << p.depth | r.y >> down) << p.depth | r.x >> down;
 }
 
 // What takes places around a cell to its centre, in units of its edge.
@@ -143,7 +200,16 @@ PF Real relative(const Record &r, const uint32_t cell, const Problem &p, Real *a
 #else
 PF Record record(const uint32_t i, const Problem &p)
 {
-    return {scaled(p.x[i], p), scaled(p.y[i], p), scaled(p.z[i], p), p.q[i] * p.charge};
+    return {scaled(p.x[i], p), scaled(p.y[i], p), scaled(p.z[i], p), charge(i, p)};
+}
+
+PF Real charge_of(const Record &r) { return r.w; }
+
+PF uint32_t cell_of(const Record &r, const Problem &p)
+{
+    const uint32_t down = 31 - p.depth;
+    const uint32_t x = grid(in_box(r.x, 0, p)) >> down, y = grid(in_box(r.y, 1, p)) >> down, z = grid(in_box(r.z, 2, p)) >> down;
+    return (z << p.depth | y) << p.depth | x;
 }
 
 // Scaled coordinates as they are: the middle of the cell and half its edge with a margin.
@@ -174,3 +240,5 @@ PF Real relative(const Record &r, const uint32_t cell, const Problem &p, Real *a
     return r.w;
 }
 #endif
+
+PF bool is_source(const Record &r) { return !(charge_of(r) == 0 && signbit(charge_of(r))); }

@@ -116,7 +116,8 @@ extern "C" __global__ void __launch_bounds__(TERMS * FAMILIES) l2l(const Problem
     }
 }
 
-// A warp a leaf: adds the local expansion to what P2P gave, and writes all in boxes and in the order of the input.
+// A warp a leaf: adds the local expansion to what P2P gave, and writes all in boxes: in the order of the input, or, with several cards,
+// for each part of the input in the order of the sorted share.
 extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
 {
     __shared__ Real4 all[4][TERMS];
@@ -162,46 +163,19 @@ extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
         const Real zero = 0 * (out.x + out.y + out.z + out.w);
         if (!(zero == 0))
             atomicAdd((unsigned long long *)&p.status->lost, 1ull);
-        p.out[p.order[i]] = out;
-    }
-}
-
-PF uint64_t share_start(const Problem &p, const uint64_t card) { return p.n * card / p.cards; }
-
-// Collects the results of the card's leaves that are in the shares of others, one share behind the other: values in `near`, numbers
-// in `unsettled`. The order within a share is any.
-extern "C" __global__ void __launch_bounds__(256) collect(const Problem p)
-{
-    __shared__ uint32_t counts[MOST_CARDS], places[MOST_CARDS];
-    const uint32_t i = start_of(p, p.own.first) + blockIdx.x * 256u + threadIdx.x;
-    if (threadIdx.x < p.cards)
-        counts[threadIdx.x] = 0;
-    __syncthreads();
-    uint32_t number = 0, card = p.card, place = 0;
-    if (i < start_of(p, p.own.end)) {
-        number = p.order[i];
-        if (number < p.share || number >= p.share_end) {
-            card = (uint64_t)number * p.cards / p.n;
-            while (number >= share_start(p, card + 1))
-                card++;
-            place = atomicAdd(&counts[card], 1u);
+        if (p.cards == 1) {
+            p.out[p.order[i]] = out;
+        } else {
+            const Slot slot = slot_of(p, cell, i - start);
+            p.out[p.bases[slot.part] + slot.slot] = out;
         }
     }
-    __syncthreads();
-    if (threadIdx.x < p.cards && counts[threadIdx.x] > 0)
-        places[threadIdx.x] = atomicAdd(&p.cursors[threadIdx.x], counts[threadIdx.x]);
-    __syncthreads();
-    if (card == p.card)
-        return;
-    place += places[card];
-    p.near[place] = p.out[number];
-    p.unsettled[place] = number;
 }
 
-// Puts results of other cards in their places: `count` values, which came to `records`, with numbers in `again`.
-extern "C" __global__ void __launch_bounds__(256) spread(const Problem p, const uint32_t count)
+// With several cards: brings results from the order of the sorted share, in `records`, to that of the input, in `near`.
+extern "C" __global__ void __launch_bounds__(256) spread(const Problem p)
 {
     const uint32_t k = blockIdx.x * 256u + threadIdx.x;
-    if (k < count)
-        p.out[p.again[k]] = ((const Real4 *)p.records)[k];
+    if (k < p.n)
+        p.near[p.order[k]] = ((const Real4 *)p.records)[k];
 }

@@ -22,6 +22,7 @@ struct uint2 { uint32_t x, y; };
 static uint2 make_uint2(uint32_t x, uint32_t y) { return {x, y}; }
 using std::max;
 using std::min;
+using std::signbit;
 
 static struct { uint32_t x; } threadIdx, blockIdx, gridDim, blockDim;
 
@@ -165,10 +166,13 @@ template <class T, class U> static T atomicAdd(T *place, const U value)
     return before;
 }
 
-static uint32_t atomicSub(uint32_t *place, const uint32_t value)
+static double __dmul_rn(double a, double b) { return a * b; }
+
+static uint32_t atomicCAS(uint32_t *place, const uint32_t expected, const uint32_t value)
 {
     const uint32_t before = *place;
-    *place -= value;
+    if (before == expected)
+        *place = value;
     return before;
 }
 

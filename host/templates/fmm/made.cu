@@ -9,7 +9,7 @@ PF double drawn(const uint64_t seed, const uint64_t k)
     return (double)((z ^ z >> 31) >> 11) * 1.1102230246251565e-16;
 }
 
-// Uniform in the unit cube, charges in [0, 1).
+// Uniform in the unit cube, charges in [0, 1), by their numbers in the input.
 extern "C" __global__ void __launch_bounds__(256) make(const Problem p, const uint32_t seed)
 {
     const uint64_t i = blockIdx.x * 256u + threadIdx.x;
@@ -17,15 +17,15 @@ extern "C" __global__ void __launch_bounds__(256) make(const Problem p, const ui
         return;
     const double *const columns[4] = {p.x, p.y, p.z, p.q};
     for (int a = 0; a < 4; a++)
-        ((double *)columns[a])[i] = drawn(seed, 4 * i + a);
+        ((double *)columns[a])[i] = drawn(seed, 4 * (p.number + i) + a);
 }
 
-// What `slices` blocks add up for the particle at `number` in the input, in f64 and the user's units: into `near`, four numbers a
-// block.
-extern "C" __global__ void __launch_bounds__(256) direct(const Problem p, const uint32_t number, const uint32_t slices)
+// What `slices` blocks add up of the share for a place, which stands in `centre`, in f64 and the user's units: into `near`, four
+// numbers a block.
+extern "C" __global__ void __launch_bounds__(256) direct(const Problem p, const uint32_t slices)
 {
     __shared__ double all[256][4];
-    const double at[3] = {p.x[number], p.y[number], p.z[number]};
+    const double *const at = p.centre;
     double sum[4] = {0, 0, 0, 0};
     for (uint64_t j = blockIdx.x * 256u + threadIdx.x; j < p.n; j += slices * 256u) {
         const double d[3] = {p.x[j] - at[0], p.y[j] - at[1], p.z[j] - at[2]};

@@ -84,29 +84,76 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem 
             const uint32_t i = first + place + t * threads;
             p.near[i] = {sum.potential, sum.gradient[0], sum.gradient[1], sum.gradient[2]};
             // Each target is too close to itself.
-            if (sum.close != 1 && p.order[i] >= p.first_target)
+            if (sum.close != 1 && !(p.is_apart && is_source(p.records[i])))
                 p.again[atomicAdd((unsigned long long *)&p.status->again, 1ull)] = i;
         }
     }
 }
 
-// A block a target with pairs that were too close: all its pairs in f64, but those at its very place.
+#if SINGLE
+// From a target to a source in steps of the grid, of which a cell has 2^31 at depth 0; and whether the pair may be too close.
+struct Steps { double d[3]; bool may_be_close; };
+
+PF Steps steps_to(const Record &target, const Record &source, const Problem &p)
+{
+    const double d[3] = {(double)(int32_t)(source.x - target.x), (double)(int32_t)(source.y - target.y),
+                         (double)(int32_t)(source.z - target.z)};
+    // Both ends are up to a step off, and a cell has 2^23 steps or more.
+    const double edge = (double)(1u << (31 - p.depth));
+    return {{d[0], d[1], d[2]}, d[0] * d[0] + d[1] * d[1] + d[2] * d[2] < edge * edge * (1.01 * CLOSE)};
+}
+
+PF Wide wide_in(const Peer &share, const uint32_t slot, const Problem &p)
+{
+    const uint32_t i = share.order[slot];
+    return {scaled(share.x[i], p), scaled(share.y[i], p), scaled(share.z[i], p), share.q[i] * p.charge};
+}
+
+// Of a sorted particle of a cell. A card has the f64 coordinates of its share alone. Those of others it reads there, or it has asked for them.
+PF Wide wide_of(const uint32_t sorted, const uint32_t cell, const Problem &p)
+{
+    if (p.cards == 1)
+        return wide_in({p.x, p.y, p.z, p.q, p.order}, sorted, p);
+    if (p.peers == nullptr)
+        return p.wide[p.wide_at[sorted] - 1];
+    const Slot slot = slot_of(p, cell, sorted - start_of(p, cell));
+    return wide_in(p.peers[slot.part / p.kinds], slot.slot, p);
+}
+#else
+PF Wide wide_of(const uint32_t sorted, const uint32_t, const Problem &p)
+{
+    const Record r = p.records[sorted];
+    return {r.x, r.y, r.z, r.w};
+}
+#endif
+
+// A block a target with pairs that were too close: all its pairs in f64, but those at its very place. In f32, the distances of pairs
+// that are not close are those of the grid, as in P2P.
 extern "C" __global__ void __launch_bounds__(128) again(const Problem p)
 {
     __shared__ double all[128][4];
-    const double edge = p.size / SIDE(p.depth), close = SINGLE ? edge * edge * CLOSE : 0;
+    const double edge = p.size / SIDE(p.depth), close = SINGLE ? edge * edge * CLOSE : 0, origin[3] = {0, 0, 0};
     for (uint64_t k = blockIdx.x; k < p.status->again; k += gridDim.x) {
-        const uint32_t i = p.again[k], own = p.order[i], cell = p.cell[own];
-        const double at[3] = {scaled(p.x[own], p), scaled(p.y[own], p), scaled(p.z[own], p)};
+        const uint32_t i = p.again[k], cell = cell_of(p.records[i], p);
+        const Wide at = wide_of(i, cell, p);
         double sum[4] = {0, 0, 0, 0};
         for (uint32_t r = 0; r < 9; r++) {
             const uint2 row = row_of(p, cell, r);
             for (uint32_t j = row.x + threadIdx.x; j < row.y; j += 128) {
-                const uint32_t other = p.order[j];
-                if (other >= p.sources)
+                const Record other = p.records[j];
+                if (!is_source(other))
                     continue;
-                const double x[3] = {scaled(p.x[other], p), scaled(p.y[other], p), scaled(p.z[other], p)};
-                const double d[3] = {x[0] - at[0], x[1] - at[1], x[2] - at[2]};
+#if SINGLE
+                const Steps steps = steps_to(p.records[i], other, p);
+                if (!steps.may_be_close) {
+                    const double step = p.size / 2147483648.0;
+                    const double far[3] = {steps.d[0] * step, steps.d[1] * step, steps.d[2] * step};
+                    wide::pair(origin, far, other.q, p.wide_eps2, &sum[0], sum + 1);
+                    continue;
+                }
+#endif
+                const Wide s = wide_of(j, cell_of(other, p), p);
+                const double d[3] = {s.x - at.x, s.y - at.y, s.z - at.z};
                 const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
                 if (d[0] == 0 && d[1] == 0 && d[2] == 0)
                     continue;
@@ -115,7 +162,7 @@ extern "C" __global__ void __launch_bounds__(128) again(const Problem p)
                 if (r2 < 1e-120)
                     atomicAdd((unsigned long long *)&p.status->lost, 1ull);
                 else
-                    wide::pair(at, x, p.q[other] * p.charge, p.wide_eps2, &sum[0], sum + 1);
+                    wide::pair(origin, d, s.q, p.wide_eps2, &sum[0], sum + 1);
             }
         }
         for (int a = 0; a < 4; a++)

@@ -34,7 +34,7 @@ PF void reduce(Bounds own, Bounds *out)
 extern "C" __global__ void __launch_bounds__(256) bounds(const Problem p)
 {
     Bounds own = nothing();
-    for (uint64_t i = p.share + blockIdx.x * 256u + threadIdx.x; i < p.share_end; i += gridDim.x * 256u) {
+    for (uint64_t i = blockIdx.x * 256u + threadIdx.x; i < p.n; i += gridDim.x * 256u) {
         const double at[3] = {p.x[i], p.y[i], p.z[i]}, q = fabs(p.q[i]);
         for (int k = 0; k < 3; k++) {
             own.low[k] = fmin(own.low[k], at[k]);
@@ -58,35 +58,67 @@ extern "C" __global__ void __launch_bounds__(256) all_bounds(const Problem p, co
     reduce(own, p.bounds);
 }
 
-PF uint32_t cell_of(const Problem &p, const uint64_t i)
-{
-    const uint32_t down = 31 - p.depth;
-    const uint32_t x = grid(unit(p.x[i], 0, p)) >> down, y = grid(unit(p.y[i], 1, p)) >> down,
-                   z = grid(unit(p.z[i], 2, p)) >> down;
-    return (z << p.depth | y) << p.depth | x;
-}
-
-// The cell of each particle of the card's share, how many of its cell came before, and how many particles of the share a cell has.
+// The cell of each particle of the share, how many of its cell came before, and how many particles of the share a cell has.
 extern "C" __global__ void __launch_bounds__(256) count(const Problem p)
 {
-    const uint64_t i = p.share + blockIdx.x * 256u + threadIdx.x;
-    if (i >= p.share_end)
+    const uint32_t i = blockIdx.x * 256u + threadIdx.x, down = 31 - p.depth;
+    if (i >= p.n)
         return;
-    const uint32_t cell = cell_of(p, i);
+    const uint32_t x = grid(unit(p.x[i], 0, p)) >> down, y = grid(unit(p.y[i], 1, p)) >> down,
+                   z = grid(unit(p.z[i], 2, p)) >> down, cell = (z << p.depth | y) << p.depth | x;
     p.cell[i] = cell;
-    p.rank[i] = atomicAdd(&p.shares[(p.card << 3 * p.depth) + cell], 1u);
+    p.rank[i] = atomicAdd(&p.tally[kind_of(p, i) * ((1u << 3 * p.depth) + 1) + cell], 1u);
+}
+
+// With several cards: where the cells of the share begin, within 1024 cells. Of each part there is one place more than cells.
+extern "C" __global__ void __launch_bounds__(1024) share_cells(const Problem p)
+{
+    const uint32_t k = blockIdx.x * 1024 + threadIdx.x, places = (uint32_t)p.kinds * ((1u << 3 * p.depth) + 1);
+    uint32_t all;
+    const uint32_t before = sum_before(k < places ? p.tally[k] : 0, &all);
+    if (k < places)
+        p.tally[k] = before;
+    if (threadIdx.x == 0)
+        p.sums32[blockIdx.x] = all;
+}
+
+// Some sums, each of which becomes the sum of those before it, by one block, 1024 at a time.
+template <class T> PF T scan(T *const sums, const uint32_t count)
+{
+    T so_far = 0;
+    for (uint32_t first = 0; first < count; first += 1024) {
+        const uint32_t k = first + threadIdx.x;
+        T all;
+        const T before = sum_before(k < count ? sums[k] : 0, &all);
+        if (k < count)
+            sums[k] = so_far + before;
+        so_far += all;
+        __syncthreads();
+    }
+    return so_far;
+}
+
+extern "C" __global__ void __launch_bounds__(1024) share_sums(const Problem p, const uint32_t count) { scan(p.sums32, count); }
+
+extern "C" __global__ void __launch_bounds__(1024) share_add(const Problem p)
+{
+    const uint32_t k = blockIdx.x * 1024 + threadIdx.x;
+    if (k < (uint32_t)p.kinds * ((1u << 3 * p.depth) + 1))
+        p.tally[k] += p.sums32[blockIdx.x];
 }
 
 PF uint64_t with_blocks(const uint64_t count) { return count | (count + MOST_TARGETS - 1) / MOST_TARGETS << 32; }
 
-// The particles of each cell in all shares, and their sums within 1024 cells.
+// The particles of each cell in all parts of the input, and their sums within 1024 cells.
 extern "C" __global__ void __launch_bounds__(1024) scan_cells(const Problem p)
 {
     const uint32_t cell = blockIdx.x * 1024 + threadIdx.x, cells = 1u << 3 * p.depth;
     uint32_t own = 0;
-    if (cell < cells) {
-        for (uint64_t card = 0; card < p.cards; card++)
-            own += p.shares[card * cells + cell];
+    if (cell < cells && p.cards == 1) {
+        own = p.counts[cell];
+    } else if (cell < cells) {
+        for (uint32_t part = 0; part < p.cards * p.kinds; part++)
+            own += part_starts(p, part)[cell + 1] - part_starts(p, part)[cell];
         p.counts[cell] = own;
     }
     uint64_t all;
@@ -97,19 +129,10 @@ extern "C" __global__ void __launch_bounds__(1024) scan_cells(const Problem p)
         p.sums[blockIdx.x] = all;
 }
 
-// One block: sums over these sums, 1024 at a time.
+// One block: sums over these sums.
 extern "C" __global__ void __launch_bounds__(1024) scan_sums(const Problem p, const uint32_t count)
 {
-    uint64_t so_far = 0;
-    for (uint32_t first = 0; first < count; first += 1024) {
-        const uint32_t k = first + threadIdx.x;
-        uint64_t all;
-        const uint64_t before = sum_before(k < count ? p.sums[k] : 0, &all);
-        if (k < count)
-            p.sums[k] = so_far + before;
-        so_far += all;
-        __syncthreads();
-    }
+    const uint64_t so_far = scan(p.sums, count);
     if (threadIdx.x == 0) {
         p.starts[1u << 3 * p.depth] = so_far;
         p.rows[1u << 2 * p.depth].start = so_far;
@@ -127,14 +150,15 @@ extern "C" __global__ void __launch_bounds__(1024) scan_add(const Problem p)
     Row *const row = p.rows + cell / side;
     if (cell % side == 0)
         row->start = start;
+    const uint32_t parts = (uint32_t)(p.cards * p.kinds);
+    if (p.cards > 1 && cell % side == 0)
+        for (uint32_t part = 0; part < parts; part++)
+            p.row_parts[cell / side * parts + part] = part_starts(p, part)[cell];
+    if (p.cards > 1 && cell + 1 == 1u << 3 * p.depth)
+        for (uint32_t part = 0; part < parts; part++)
+            p.row_parts[(cell / side + 1) * parts + part] = part_starts(p, part)[cell + 1];
     if (own == 0)
         return;
-    if (p.cards > 1)
-        for (uint64_t card = 0; card < p.cards; card++) {
-            const uint64_t of_share = p.shares[(card << 3 * p.depth) + cell];
-            if (of_share > 0)
-                atomicAdd((unsigned long long *)&p.row_shares[cell / side * p.cards + card], of_share);
-        }
     for (uint64_t part = 0; part < (own + MOST_TARGETS - 1) / MOST_TARGETS; part++)
         p.work[(start >> 32) + part] = cell | part << 32;
     const int at[3] = {(int)(cell % side), (int)(cell / side % side), (int)(cell / side / side)};
@@ -148,37 +172,59 @@ extern "C" __global__ void __launch_bounds__(1024) scan_add(const Problem p)
     atomicAdd((unsigned long long *)&row->pairs, near * own);
 }
 
-// Gives each particle of the leaves around a place in its cell, those of other shares before the own ones: in any order, which
-// `settle` mends.
+// Where the share's particles of a cell begin when they are sorted.
+PF uint32_t share_start(const Problem &p, const uint32_t kind, const uint32_t cell)
+{
+    return p.cards == 1 ? start_of(p, cell) : part_starts(p, p.card * p.kinds + kind)[cell];
+}
+
+// Gives each particle of the share a place in its cell: in any order, which `settle` mends.
 extern "C" __global__ void __launch_bounds__(256) scatter(const Problem p)
 {
-    const uint64_t i = blockIdx.x * 256u + threadIdx.x;
-    if (i >= p.n)
-        return;
-    const bool is_counted = i >= p.share && i < p.share_end;
-    const uint32_t cell = is_counted ? p.cell[i] : cell_of(p, i);
-    if (cell < p.around.first || cell >= p.around.end)
-        return;
-    const uint32_t own = p.shares[(p.card << 3 * p.depth) + cell];
-    if (is_counted) {
-        p.unsettled[start_of(p, cell + 1) - own + p.rank[i]] = i;
-    } else {
-        p.cell[i] = cell;
-        p.unsettled[start_of(p, cell) + atomicSub(&p.counts[cell], 1u) - own - 1] = i;
-    }
+    const uint32_t i = blockIdx.x * 256u + threadIdx.x;
+    if (i < p.n)
+        p.unsettled[share_start(p, kind_of(p, i), p.cell[i]) + p.rank[i]] = i;
 }
 
 // Puts the particles of each cell into the order of the input.
 extern "C" __global__ void __launch_bounds__(256) settle(const Problem p)
 {
-    const uint32_t i = start_of(p, p.around.first) + blockIdx.x * 256u + threadIdx.x;
-    if (i >= start_of(p, p.around.end))
+    const uint32_t i = blockIdx.x * 256u + threadIdx.x;
+    if (i >= p.n)
         return;
-    const uint32_t own = p.unsettled[i], cell = p.cell[own];
-    const uint32_t start = start_of(p, cell), end = start_of(p, cell + 1);
+    const uint32_t own = p.unsettled[i], cell = p.cell[own], kind = kind_of(p, own);
+    const uint32_t start = share_start(p, kind, cell), end = share_start(p, kind, cell + 1);
     uint32_t place = start;
     for (uint32_t k = start; k < end; k++)
         place += p.unsettled[k] < own;
     p.order[place] = own;
-    p.records[place] = record(own, p);
+    p.share[place] = record(own, p);
+}
+
+// Puts `count` particles of a part of the input, from its sorted share's place `first` on, where they belong among all of the leaves
+// around. They are in this card's share, or stand among what arrived from `from` on.
+extern "C" __global__ void __launch_bounds__(256) merge(const Problem p, const uint32_t part, const uint32_t first, const uint32_t count, const uint32_t from)
+{
+    const uint32_t k = blockIdx.x * 256u + threadIdx.x;
+    if (k >= count)
+        return;
+    const Record r = part / p.kinds == p.card ? p.share[first + k] : p.arrived[from + k];
+    const uint32_t cell = cell_of(r, p);
+    uint32_t place = start_of(p, cell) + first + k - part_starts(p, part)[cell];
+    for (uint32_t before = 0; part_at(p, before) != part; before++) {
+        const uint32_t *const starts = part_starts(p, part_at(p, before)) + cell;
+        place += starts[1] - starts[0];
+    }
+    p.records[place] = r;
+}
+
+// The part of the input that sorted particle `offset` of a cell is from, and its place in the sorted share.
+PF Slot slot_of(const Problem &p, const uint32_t cell, uint32_t offset)
+{
+    for (uint32_t place = 0;; place++) {
+        const uint32_t part = part_at(p, place), *const starts = part_starts(p, part) + cell, count = starts[1] - starts[0];
+        if (offset < count)
+            return {part, starts[0] + offset};
+        offset -= count;
+    }
 }

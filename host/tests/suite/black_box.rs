@@ -5,6 +5,7 @@ use host::data::particles::Particles;
 use host::data::random::{Charge, Distribution, generate};
 use host::direct::error::{Errors, compare, sample};
 use host::expansion::basis::Basis;
+use host::fmm::bind::P2p;
 use host::fmm::offload::{self, Pipelines};
 use host::fmm::{FmmOptions, Plan, Precision};
 use pg2::graph::Graph;
@@ -109,6 +110,21 @@ fn kernels_without_symmetry_or_with_a_parameter_are_right() {
     let soft = potential("soft", "q / (r2 + eps2)");
     let found = falling(&soft, |order| FmmOptions { eps: 0.1, ..options(order, 40) });
     assert!(found.windows(2).all(|w| w[1] < 0.4 * w[0]) && found[2] < 1e-4, "soft: {found:?}");
+}
+
+/// In units in which the box is a million long, a kappa of 3e-6 screens, though in a box of edge 1 it would not.
+#[test]
+fn a_kernel_is_1_r_only_if_it_is_so_in_a_box_of_any_edge() {
+    let shipped = pg2::kernels::find("p2p_yukawa").expect("shipped");
+    let graph = pg2::compile(shipped.name, shipped.text).expect("it compiles").graph;
+    let bind = |kappa: f64, any| P2p::bind(&graph, any, &[("kappa".into(), kappa)]);
+    for kappa in [1e-20, 3e-15, 3e-6, 5e-4, 4.0] {
+        assert!(!bind(kappa, true).expect("any kernel").coulomb, "{kappa}");
+        let why = bind(kappa, false).expect_err("it is not 1/r").to_string();
+        assert!(why.contains("p2p_yukawa is not 1/r"), "{why}");
+    }
+    assert!(bind(3e-6, false).expect_err("it is not 1/r").to_string().contains("in a box of edge 1.0e30"));
+    assert!(bind(0.0, false).expect("1/r").coulomb);
 }
 
 #[test]
@@ -240,7 +256,7 @@ fn functions_that_no_expansion_holds_are_refused() {
         let graph = potential(name, line);
         assert!(refused(&graph).contains("far charges cannot be added up"), "{}", refused(&graph));
         let bound = |options: &FmmOptions| offload::bind(&graph, None, options);
-        let why = bound(&FmmOptions::default()).err().expect("it is refused").to_string();
+        let why = bound(&FmmOptions::default()).expect_err("it is refused").to_string();
         assert!(why.contains("far charges cannot be added up") || why.contains("is not 1/r"), "{why}");
         bound(&FmmOptions { near_only: true, ..FmmOptions::default() }).unwrap_or_else(|e| panic!("{e}"));
     }

@@ -21,6 +21,7 @@ pub mod c_text;
 pub mod coefficients;
 pub mod fit;
 pub mod hardware;
+mod probe;
 pub mod result;
 pub mod search;
 

@@ -48,10 +48,16 @@ pub trait Card: Sync + Sized {
     fn place<T: Plain>(&self, memory: &Self::Memory<T>) -> u64;
     /// Copies a part of another card's memory, which is complete there at an event, to a place in this card's.
     fn take<T: Plain>(&self, to: &Self::Memory<T>, at: usize, from: From<Self, T>) -> Result<(), CudaError>;
+    /// Lets what is asked for later wait for an event, of this card or of another one.
+    fn wait(&self, event: &Self::Event) -> Result<(), CudaError>;
+    /// Whether kernels here can read the memory of another card.
+    fn reads(&self, other: &Self) -> Result<bool, CudaError>;
     /// The bytes of shared memory that a block can have.
     fn shared_memory(&self) -> Result<usize, CudaError>;
     /// Gives the blocks of a kernel so many bytes of it, besides those that its text names.
     fn share(&self, kernel: &mut Self::Kernel, bytes: usize) -> Result<(), CudaError>;
+    /// Lets a kernel have as much shared memory and as little cache as there can be.
+    fn want_shared(&self, kernel: &Self::Kernel) -> Result<(), CudaError>;
     /// Starts a kernel, whose arguments are a problem and some numbers.
     fn launch<P: DeviceRepr>(
         &self,
@@ -260,6 +266,14 @@ impl Card for Device {
         copy().map_err(|e| failed("data cannot be copied from one GPU to another", e))
     }
 
+    fn wait(&self, event: &CudaEvent) -> Result<(), CudaError> {
+        self.stream.wait(event).map_err(|e| failed(FAILED, e))
+    }
+
+    fn reads(&self, other: &Device) -> Result<bool, CudaError> {
+        Ok(self.context.ordinal() == other.context.ordinal() || self.link(other)?)
+    }
+
     fn shared_memory(&self) -> Result<usize, CudaError> {
         let most = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
         self.context.attribute(most).map(|bytes| bytes as usize).map_err(|e| failed(FAILED, e))
@@ -269,6 +283,11 @@ impl Card for Device {
         kernel.shared = bytes as u32;
         let most = CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         kernel.function.set_attribute(most, bytes as i32).map_err(|e| failed("the GPU gives a block no such memory", e))
+    }
+
+    fn want_shared(&self, kernel: &Kernel) -> Result<(), CudaError> {
+        let share = CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+        kernel.function.set_attribute(share, 100).map_err(|e| failed("the GPU gives a block no such memory", e))
     }
 
     fn launch<P: DeviceRepr>(

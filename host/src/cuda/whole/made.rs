@@ -2,7 +2,7 @@
 
 use super::card::{Card, Size};
 use super::others::Team;
-use super::{Loaded, Problem, Whole};
+use super::{Amounts, Loaded, Problem, Whole};
 use crate::cuda::CudaError;
 use crate::cuda::p2p::Number;
 
@@ -11,40 +11,59 @@ const MOST_SLICES: usize = 1056;
 const SLICE: usize = 4096;
 
 impl<T: Number, C: Card> Whole<T, C> {
-    /// Makes `n` particles on every card: uniform in the unit cube, charges in [0, 1), the same for a seed on any number of cards.
+    /// Makes `n` particles, each card its share: uniform in the unit cube, charges in [0, 1), the same for a seed on any number of cards.
+    /// All cards are this process's.
     pub fn make(&mut self, team: &Team<C>, n: usize, seed: u32) -> Result<(), CudaError> {
-        self.make_room(team, n, n)?;
-        let size = Size { blocks: (n as u32).div_ceil(256), threads: 256 };
+        self.make_room(team, &Amounts::of(n))?;
         for (card, loaded) in team.cards.iter().zip(&self.loaded) {
+            let size = Size { blocks: loaded.particles.n.div_ceil(256) as u32, threads: 256 };
             loaded.launch(card, "make", size, &loaded.places, &[seed])?;
         }
         team.cards.iter().try_for_each(C::finish)
     }
 
-    /// Potential and gradient in boxes of some particles of the input, if all cards are this process's.
+    /// The card whose share has a particle of the input, and the particle's place there.
+    fn place_of(&self, particle: usize) -> (usize, usize) {
+        let holds = |loaded: &Loaded<T, C>| loaded.share[0].contains(&particle);
+        let k = self.loaded.iter().position(holds).expect("every particle is in a share");
+        (k, particle - self.loaded[k].share[0].start)
+    }
+
+    /// Potential and gradient in boxes of some particles of the input.
     pub fn fetch_some(&self, team: &Team<C>, targets: &[usize]) -> Result<Vec<T>, CudaError> {
-        let shares = self.shares(team);
         let mut values = vec![T::default(); 4 * targets.len()];
         for (target, value) in targets.iter().zip(values.chunks_exact_mut(4)) {
-            let k = shares.iter().position(|share| share.contains(target)).expect("every particle is in a share");
-            team.cards[k].read(&self.loaded[k].particles.out, 4 * target, value)?;
+            let (k, place) = self.place_of(*target);
+            team.cards[k].read(self.results(&self.loaded[k]), 4 * place, value)?;
         }
         Ok(values)
     }
 
-    /// Potential and gradient of some particles by direct summation over all on the first card, in f64 and the user's units.
+    /// Potential and gradient of some particles by direct summation over all, in f64 and the user's units: of each card over its share.
     pub fn direct(&self, team: &Team<C>, targets: &[usize]) -> Result<Vec<[f64; 4]>, CudaError> {
-        let (card, loaded): (&C, &Loaded<T, C>) = (&team.cards[0], &self.loaded[0]);
-        let slices = self.n().div_ceil(SLICE).clamp(1, MOST_SLICES);
-        let parts = card.room::<f64>(4 * slices)?;
-        let places = Problem { near: card.place(&parts), ..loaded.places };
-        let size = Size { blocks: slices as u32, threads: 256 };
+        let slices = self.loaded.iter().map(|l| l.particles.n.div_ceil(SLICE).clamp(1, MOST_SLICES));
+        let slices: Vec<usize> = slices.collect();
+        let room = team.cards.iter().zip(&slices).map(|(card, slices)| card.room::<f64>(4 * slices));
+        let room = room.collect::<Result<Vec<_>, _>>()?;
         let one = |target: &usize| {
-            loaded.launch(card, "direct", size, &places, &[*target as u32, slices as u32])?;
-            let mut words = vec![0.0; 4 * slices];
-            card.read(&parts, 0, &mut words)?;
-            let column = |a: usize| words.iter().skip(a).step_by(4).sum();
-            Ok([0, 1, 2, 3].map(column))
+            let (k, place) = self.place_of(*target);
+            let mut centre = [0.0; 3];
+            for (x, column) in centre.iter_mut().zip(&self.loaded[k].particles.input) {
+                team.cards[k].read(column, place, std::slice::from_mut(x))?;
+            }
+            let all = team.cards.iter().zip(&self.loaded).zip(room.iter().zip(&slices));
+            for ((card, loaded), (room, slices)) in all.clone() {
+                let places = Problem { near: card.place(room), centre, ..loaded.places };
+                let size = Size { blocks: *slices as u32, threads: 256 };
+                loaded.launch(card, "direct", size, &places, &[*slices as u32])?;
+            }
+            let mut sum = [0.0; 4];
+            for ((card, _), (room, slices)) in all {
+                let mut words = vec![0.0; 4 * slices];
+                card.read(room, 0, &mut words)?;
+                words.chunks_exact(4).for_each(|one| sum.iter_mut().zip(one).for_each(|(sum, x)| *sum += x));
+            }
+            Ok(sum)
         };
         targets.iter().map(one).collect()
     }

@@ -29,6 +29,8 @@ pub struct HostCard {
     pub most: Option<u64>,
     /// A kernel that it does not start.
     pub broken: Option<&'static str>,
+    /// Whether kernels do not read the memory of other cards.
+    pub is_far: bool,
 }
 
 /// Memory of a card, as aligned as its kernels want it.
@@ -184,11 +186,23 @@ impl Card for HostCard {
         Ok(())
     }
 
+    fn wait(&self, _: &Instant) -> Result<(), CudaError> {
+        Ok(())
+    }
+
+    fn reads(&self, _: &HostCard) -> Result<bool, CudaError> {
+        Ok(!self.is_far)
+    }
+
     fn shared_memory(&self) -> Result<usize, CudaError> {
         Ok(227 << 10)
     }
 
     fn share(&self, _: &mut Kernel, _: usize) -> Result<(), CudaError> {
+        Ok(())
+    }
+
+    fn want_shared(&self, _: &Kernel) -> Result<(), CudaError> {
         Ok(())
     }
 

@@ -1,10 +1,11 @@
 //! The cards of a run, when some of them belong to other processes: what processes send each other, through the host's memory.
 
+use super::at_once;
 use super::card::{Card, From, Plain};
-use super::{at_once, share_of};
 use crate::cuda::CudaError;
 use crate::cuda::staging;
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::time::Instant;
@@ -98,7 +99,7 @@ fn as_room(bytes: &[u8]) -> &[MaybeUninit<u8>] {
 }
 
 /// Few numbers from their bytes.
-fn of<N: Raw>(bytes: &[u8]) -> Vec<N> {
+pub fn of<N: Raw>(bytes: &[u8]) -> Vec<N> {
     let mut numbers = vec![N::default(); bytes.len() / size_of::<N>()];
     // SAFETY: as `Raw` says, and there are as many bytes.
     let room = unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast::<u8>(), size_of_val(&numbers[..])) };
@@ -147,12 +148,6 @@ impl<'a, C: Card> Team<'a, C> {
         (0..self.others.count()).filter(|process| *process != self.others.number())
     }
 
-    /// The particles of the input, of so many, whose results the cards of a process have in the end.
-    pub fn share(&self, n: usize, process: usize) -> Range<usize> {
-        let cards = self.numbers(process);
-        share_of(n, self.all(), cards.start)[0]..share_of(n, self.all(), cards.end)[0]
-    }
-
     /// Seconds up to now in which this process's cards waited for exchanges with other ones.
     pub fn travelled(&self) -> f64 {
         self.travelled.get()
@@ -167,58 +162,123 @@ impl<'a, C: Card> Team<'a, C> {
         done
     }
 
-    /// Gives every card of this process what each other one of it has of its part.
-    pub fn exchange_own<N: Plain>(&self, all: &[&C::Memory<N>], parts: &[Range<usize>]) -> Result<(), CudaError> {
+    /// Copies from memory of cards to memory of cards, of all processes, which name the same copies in the same order. What is asked of a
+    /// card later waits until all own cards have what they were to have of it.
+    pub fn transfer<N: Raw>(
+        &self,
+        from: &[&C::Memory<N>],
+        to: &[&C::Memory<N>],
+        all: &[Transfer],
+    ) -> Result<(), CudaError> {
+        let own = self.own();
+        let events = self.cards.iter().map(C::event).collect::<Result<Vec<_>, _>>()?;
+        for copy in all.iter().filter(|copy| own.contains(&copy.from) && own.contains(&copy.to)) {
+            let (j, k) = (copy.from - own.start, copy.to - own.start);
+            let source = From { card: &self.cards[j], memory: from[j], part: copy.part.clone(), event: &events[j] };
+            self.cards[k].take(to[k], copy.at, source)?;
+        }
+        if !self.is_alone() {
+            self.travel(|| self.transfer_to_others(from, to, all))?;
+        }
+        self.meet()
+    }
+
+    /// Lets each own card wait for what the others have been asked for so far.
+    fn meet(&self) -> Result<(), CudaError> {
+        if self.cards.len() == 1 {
+            return Ok(());
+        }
         let events = self.cards.iter().map(C::event).collect::<Result<Vec<_>, _>>()?;
         for (k, card) in self.cards.iter().enumerate() {
-            for (j, part) in parts.iter().enumerate().filter(|(j, _)| *j != k) {
-                let from = From { card: &self.cards[j], memory: all[j], part: part.clone(), event: &events[j] };
-                card.take(all[k], part.start, from)?;
-            }
+            events.iter().enumerate().filter(|(j, _)| *j != k).try_for_each(|(_, event)| card.wait(event))?;
         }
         Ok(())
     }
 
-    /// Gives every card what each of the others has of its part. Of the parts of other processes' cards each process has only what lies
-    /// in the stretch that it wants.
-    pub fn exchange<N: Raw>(
+    /// The copies between cards of different processes. What several cards of a process have of one card is sent once.
+    fn transfer_to_others<N: Raw>(
         &self,
-        all: &[&C::Memory<N>],
-        parts: &[Range<usize>],
-        wanted: &[Range<usize>],
+        from: &[&C::Memory<N>],
+        to: &[&C::Memory<N>],
+        all: &[Transfer],
     ) -> Result<(), CudaError> {
-        self.exchange_own(all, &parts[self.own()])?;
-        if self.is_alone() {
-            return Ok(());
+        let own = self.own();
+        let mut out: Vec<Vec<u8>> = vec![Vec::new(); self.others.count()];
+        let mut known: Vec<(usize, Vec<Piece>)> = Vec::new();
+        for process in self.others() {
+            let there = self.numbers(process);
+            let copies = all.iter().filter(|copy| own.contains(&copy.from) && there.contains(&copy.to));
+            let pieces = Message::new(copies).pieces;
+            match known.iter().find(|(_, before)| *before == pieces) {
+                Some((before, _)) => {
+                    let (mut bytes, before) = (Vec::new(), &out[*before]);
+                    push(&mut bytes, before);
+                    out[process] = bytes;
+                }
+                None => {
+                    let parts = pieces.iter().map(|(card, part)| {
+                        let card = card - own.start;
+                        (&self.cards[card], from[card], part.clone())
+                    });
+                    append(&mut out[process], parts)?;
+                    known.push((process, pieces));
+                }
+            }
         }
-        self.travel(|| {
-            let pieces = |process: usize, by: usize| -> Vec<Range<usize>> {
-                parts[self.numbers(process)].iter().map(|part| both(part, &wanted[by])).collect()
-            };
-            let mut out: Vec<Vec<u8>> = Vec::with_capacity(self.others.count());
-            for by in 0..self.others.count() {
-                let known = (0..by).find(|before| *before != self.others.number() && wanted[*before] == wanted[by]);
-                let mut bytes = known.map_or(Vec::new(), |known| out[known].clone());
-                if known.is_none() && by != self.others.number() {
-                    let pieces = pieces(self.others.number(), by).into_iter();
-                    append(&mut bytes, self.cards.iter().zip(all).zip(pieces).map(|((card, m), r)| (card, *m, r)))?;
-                }
-                out.push(bytes);
+        let found = self.others.exchange(out)?;
+        let mut arrived: Vec<Vec<(&[u8], usize)>> = vec![Vec::new(); own.len()];
+        for process in self.others() {
+            let there = self.numbers(process);
+            let is_copy =
+                |copy: &&Transfer| there.contains(&copy.from) && own.contains(&copy.to) && !copy.part.is_empty();
+            let copies = || all.iter().filter(is_copy);
+            let sent = Message::new(copies());
+            for copy in copies() {
+                let bytes = &found[process][sent.starts[&copy.piece()] * size_of::<N>()..];
+                arrived[copy.to - own.start].push((&bytes[..copy.part.len() * size_of::<N>()], copy.at));
             }
-            let found = self.others.exchange(out)?;
-            let mut arrived = Vec::with_capacity(parts.len());
-            for process in self.others() {
-                let mut bytes = &found[process][..];
-                for piece in pieces(process, self.others.number()) {
-                    let (own, behind) = bytes.split_at(piece.len() * size_of::<N>());
-                    arrived.push((own, piece.start));
-                    bytes = behind;
-                }
-            }
-            at_once(self.cards.iter().zip(all), |(card, memory)| {
-                arrived.iter().try_for_each(|(bytes, at)| card.put::<N>(bytes, memory, *at))
-            })
+        }
+        at_once(self.cards.iter().zip(to).zip(arrived), |((card, memory), arrived)| {
+            arrived.iter().try_for_each(|(bytes, at)| card.put::<N>(bytes, memory, *at))
         })
+    }
+}
+
+/// Numbers that go from a part of a card's memory to a place in another's, or in its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    pub from: usize,
+    pub part: Range<usize>,
+    pub to: usize,
+    pub at: usize,
+}
+
+impl Transfer {
+    fn piece(&self) -> (usize, Range<usize>) {
+        (self.from, self.part.clone())
+    }
+}
+
+/// A part of a card's memory.
+type Piece = (usize, Range<usize>);
+
+/// What one process sends another for some copies: each piece once, and where it begins.
+struct Message {
+    pieces: Vec<Piece>,
+    starts: HashMap<Piece, usize>,
+}
+
+impl Message {
+    fn new<'a>(copies: impl Iterator<Item = &'a Transfer>) -> Message {
+        let (mut message, mut count) = (Message { pieces: Vec::new(), starts: HashMap::new() }, 0);
+        for copy in copies.filter(|copy| !copy.part.is_empty()) {
+            message.starts.entry(copy.piece()).or_insert_with(|| {
+                message.pieces.push(copy.piece());
+                count += copy.part.len();
+                count - copy.part.len()
+            });
+        }
+        message
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::card::{Card, Lane, Size};
 use super::depth::cost;
-use super::memory::{BOUNDS_BLOCKS, Bounds, Cells, Problem, Status};
-use super::others::{Team, numbers};
+use super::memory::{BOUNDS_BLOCKS, Bounds, Cells, Parts, Problem, Status};
+use super::others::{Team, Transfer, numbers};
 use super::split::{Part, Rows, cost_of, split};
-use super::stages::{On, Plan, Sends, sends};
+use super::stages::On;
 use super::{DEEPEST, Loaded, Outcome, Run, STAGES, Units, Whole, depth_for};
 use crate::arith::scale::exponent;
 use crate::cuda::CudaError;
@@ -13,6 +13,7 @@ use crate::cuda::p2p::Number;
 use crate::direct::p2p::Limits;
 use crate::tree::boxmap::BoxMap;
 use pg2::backend::cuda::p2p::Real;
+use std::ops::Range;
 
 /// Pairs of P2P a particle up to which the mixed path, with its adaptive tree, is not faster.
 const MOST_PAIRS: f64 = 1e5;
@@ -28,12 +29,6 @@ struct Scales {
     eps: f64,
 }
 
-/// What all cards are to do of a tree, and what each sends to each.
-struct Shared {
-    parts: Vec<Part>,
-    sends: Vec<Vec<Sends>>,
-}
-
 /// A tree whose cells are counted.
 struct Counted {
     depth: u32,
@@ -41,12 +36,19 @@ struct Counted {
     pairs: u64,
 }
 
+/// What all cards are to do of a tree.
+pub struct Plan {
+    pub depth: u32,
+    pub rows: Rows,
+    pub parts: Vec<Part>,
+}
+
 impl<T: Number, C: Card> Whole<T, C> {
     /// All of it, from the particles as they were sent to results in the order of the input, in a tree whose leaves have at most
     /// `leaf` particles in the mean, or a deeper one. `eps` is the softening length of P2P. All processes see the same numbers, and so
     /// take the same decisions.
     pub fn run(&mut self, team: &Team<C>, leaf: usize, eps: f64) -> Result<Outcome, CudaError> {
-        if self.n() == 0 {
+        if self.n == 0 {
             return Ok(Outcome::Unfit("there are no particles".into()));
         }
         let before = team.travelled();
@@ -62,29 +64,27 @@ impl<T: Number, C: Card> Whole<T, C> {
         let Some(counted) = self.tree(team, &scales, leaf)? else {
             return Ok(Outcome::Unfit("the particles are too uneven for a tree of one depth".into()));
         };
-        let Shared { parts, sends } = self.share_out(team, &counted)?;
-        let all = self.on(team, &scales, counted.depth, &parts);
-        all.iter().try_for_each(On::sort)?;
+        let parts = split(&counted.rows.rows, counted.depth, self.order, T::REAL, team.all());
+        let plan = Plan { depth: counted.depth, rows: counted.rows, parts };
+        self.sort(team, &scales, &plan)?;
         tick()?;
-        self.stages(team, &all, &Plan { parts: &parts, sends: &sends, depth: counted.depth }, &mut tick)?;
+        let all = self.on(team, &scales, &plan);
+        self.stages(team, &all, &plan, &mut tick)?;
         let status = self.status(team)?;
         if status.lost > 0 {
             return Ok(Outcome::Unfit("some particles are so close that a result leaves the arithmetic".into()));
         }
-        let own = &parts[team.own()];
+        let own = &plan.parts[team.own()];
         let mut run = Run {
             map: scales.map,
             exponent: scales.exponent,
-            depth: counted.depth,
+            depth: plan.depth,
             pairs: counted.pairs,
             status,
             seconds: [0.0; STAGES.len()],
             total: 0.0,
             travelled: team.travelled() - before,
-            work: own
-                .iter()
-                .map(|part| 1e-9 * cost_of(&counted.rows.rows, part, counted.depth, self.order, T::REAL))
-                .sum(),
+            work: own.iter().map(|part| 1e-9 * cost_of(&plan.rows.rows, part, plan.depth, self.order, T::REAL)).sum(),
             targets: own.iter().map(|part| part.targets as u64).sum(),
         };
         clocks.iter().try_for_each(|clock| clock.read(&mut run))?;
@@ -100,7 +100,7 @@ impl<T: Number, C: Card> Whole<T, C> {
         if team.is_alone() {
             return Ok(status);
         }
-        let all = team.travel(|| numbers(team.others, &[status.again, status.close, status.lost]))?;
+        let all = team.travel(|| numbers(team.others, &status.words()))?;
         Ok(all.iter().map(|words| Status::new(words)).fold(Status::default(), Status::plus))
     }
 
@@ -125,8 +125,7 @@ impl<T: Number, C: Card> Whole<T, C> {
 
     /// Counts particles and pairs in trees of rising depth until one is good; none may be.
     fn tree(&mut self, team: &Team<C>, scales: &Scales, leaf: usize) -> Result<Option<Counted>, CudaError> {
-        let n = self.n();
-        let order = self.order;
+        let (n, order) = (self.n, self.order);
         let costs = |tree: &Counted| cost(tree.pairs as f64, tree.depth, order, T::REAL);
         let mut tree = self.count(team, scales, depth_for(n, leaf))?;
         // Uniform particles have no more pairs than this.
@@ -149,65 +148,100 @@ impl<T: Number, C: Card> Whole<T, C> {
 
     /// Counts the particles of all leaves of a depth, each card those of its share, and the pairs of P2P on all cards.
     fn count(&mut self, team: &Team<C>, scales: &Scales, depth: u32) -> Result<Counted, CudaError> {
-        let (n, leaves) = (self.n(), 1u32 << (3 * depth));
-        let units = self.units;
-        // No card may still fetch what another one counted before.
-        if team.cards.len() > 1 {
-            team.cards.iter().try_for_each(C::finish)?;
-        }
-        let shares = self.shares(team);
-        for ((card, loaded), share) in team.cards.iter().zip(&mut self.loaded).zip(&shares) {
+        let (n, leaves, units, parts) = (self.n, 1u32 << (3 * depth), self.units, self.parts);
+        let threads = 1024;
+        for ((card, loaded), number) in team.cards.iter().zip(&mut self.loaded).zip(team.own()) {
             if loaded.cells.as_ref().is_none_or(|cells| cells.depth != depth) {
                 loaded.cells = None;
-                loaded.cells = Some(Cells::new(card, &self.shape, depth, n, team.all())?);
-                loaded.places = loaded.problem(card);
+                loaded.cells = Some(Cells::new(card, &self.shape, depth, n, parts)?);
+                loaded.places = loaded.problem(card, parts);
             }
             let cells = loaded.cells.as_mut().expect("it was made");
-            card.clear(&mut cells.shares)?;
+            card.clear(if parts.cards > 1 { &mut cells.parts } else { &mut cells.counts })?;
             card.clear(&mut cells.counted)?;
-            let problem = loaded.places.scaled::<T>(scales, units, depth);
-            let blocks = share.len().div_ceil(256) as u32;
+            let places = parts.kinds * parts.places(depth);
+            // Where the card's own parts are.
+            let tally = match parts.cards {
+                1 => card.place(&cells.counts),
+                _ => card.place(&cells.parts) + (number * places * size_of::<u32>()) as u64,
+            };
+            let problem = Problem { tally, ..loaded.places.scaled::<T>(scales, units, depth) };
+            let blocks = loaded.particles.n.div_ceil(256) as u32;
             loaded.launch(card, "count", Size { blocks, threads: 256 }, &problem, &[])?;
+            if parts.cards > 1 {
+                let blocks = places.div_ceil(1024) as u32;
+                loaded.launch(card, "share_cells", Size { blocks, threads }, &problem, &[])?;
+                loaded.launch(card, "share_sums", Size { blocks: 1, threads }, &problem, &[blocks])?;
+                loaded.launch(card, "share_add", Size { blocks, threads }, &problem, &[])?;
+            }
         }
-        if team.all() > 1 {
-            let all: Vec<_> = self.loaded.iter().map(|l| &l.cells.as_ref().expect("it was made").shares).collect();
-            let parts: Vec<_> = (0..team.all()).map(|k| k << (3 * depth)..(k + 1) << (3 * depth)).collect();
-            team.exchange(&all, &parts, &vec![0..team.all() << (3 * depth); team.others.count()])?;
+        if parts.cards > 1 {
+            let all: Vec<_> =
+                self.loaded[..team.cards.len()].iter().map(|l| &l.cells.as_ref().expect("it was made").parts).collect();
+            let one = parts.kinds * parts.places(depth);
+            team.transfer(&all, &all, &to_all(team, |card| card * one..(card + 1) * one))?;
         }
         for (card, loaded) in team.cards.iter().zip(&self.loaded) {
             let problem = loaded.places.scaled::<T>(scales, units, depth);
-            let (blocks, threads) = (leaves.div_ceil(1024), 1024);
+            let blocks = leaves.div_ceil(1024);
             loaded.launch(card, "scan_cells", Size { blocks, threads }, &problem, &[])?;
             loaded.launch(card, "scan_sums", Size { blocks: 1, threads }, &problem, &[blocks])?;
             loaded.launch(card, "scan_add", Size { blocks, threads }, &problem, &[])?;
         }
         // All cards count the same.
-        let rows = self.loaded[0].cells.as_ref().expect("it was made").rows(&team.cards[0], team.all())?;
+        let rows = self.loaded[0].cells.as_ref().expect("it was made").rows(&team.cards[0], parts)?;
         Ok(Counted { depth, pairs: rows.rows.iter().map(|row| row.pairs).sum(), rows })
     }
 
-    /// What each card is to do of a tree, and which results it sends to the others, whose places the own cards are told.
-    fn share_out(&mut self, team: &Team<C>, tree: &Counted) -> Result<Shared, CudaError> {
-        let parts = split(&tree.rows.rows, tree.depth, self.order, T::REAL, team.all());
-        let sends = sends(&tree.rows.targets(&parts, 1 << tree.depth));
-        if team.all() > 1 {
-            for ((card, loaded), sends) in team.cards.iter().zip(&mut self.loaded).zip(&sends[team.own()]) {
-                let cursors: Vec<u32> = sends.iter().map(|to| to.first as u32).collect();
-                card.write(&cursors, &mut loaded.cells.as_mut().expect("it was made").cursors, 0)?;
+    /// Sorts each card's share, and gives each card the particles of the leaves around its own.
+    fn sort(&mut self, team: &Team<C>, scales: &Scales, plan: &Plan) -> Result<(), CudaError> {
+        let parts = self.parts;
+        let mut grown = vec![None; team.cards.len()];
+        if parts.cards > 1 {
+            let (bases, own) = (plan.bases(parts), &plan.parts[team.own()]);
+            for (k, (card, loaded)) in team.cards.iter().zip(&mut self.loaded).enumerate() {
+                grown[k] = loaded.particles.grow(card, own[k].particles as usize)?;
+                let cells = loaded.cells.as_mut().expect("it was made");
+                card.write(&bases[team.own().start + k], &mut cells.bases, 0)?;
+                loaded.places = loaded.problem(card, parts);
             }
         }
-        Ok(Shared { parts, sends })
+        self.on(team, scales, plan).iter().try_for_each(On::sort)?;
+        if parts.cards == 1 {
+            return Ok(());
+        }
+        for ((card, loaded), grown) in team.cards.iter().zip(&mut self.loaded).zip(grown) {
+            if let Some(room) = grown {
+                loaded.particles.follow(card, room)?;
+                loaded.places = loaded.problem(card, parts);
+            }
+        }
+        let (from, to): (Vec<_>, Vec<_>) =
+            self.loaded[..team.cards.len()].iter().map(|l| (&l.particles.out, &l.particles.near)).unzip();
+        team.transfer(&from, &to, &plan.around(parts))?;
+        self.on(team, scales, plan).iter().try_for_each(|on| on.merge(plan, parts))
     }
 
     /// The cards of this process with their parts.
-    fn on<'a>(&'a self, team: &Team<'a, C>, scales: &Scales, depth: u32, parts: &[Part]) -> Vec<On<'a, T, C>> {
+    fn on<'a>(&'a self, team: &Team<'a, C>, scales: &Scales, plan: &Plan) -> Vec<On<'a, T, C>> {
         let on = |((card, loaded), part): ((&'a C, &'a Loaded<T, C>), &Part)| {
-            let Part { own, around, parents, .. } = *part;
-            let problem = loaded.places.scaled::<T>(scales, self.units, depth);
-            On { card, loaded, problem: Problem { own, around, parents, ..problem }, part: *part }
+            let Part { own, around, parents, base, .. } = *part;
+            let problem = loaded.places.scaled::<T>(scales, self.units, plan.depth);
+            let problem = Problem { own, around, parents, base: base as u64, ..problem };
+            On { card, loaded, problem: loaded.lists(problem, part), part: *part }
         };
-        team.cards.iter().zip(&self.loaded).zip(&parts[team.own()]).map(on).collect()
+        team.cards.iter().zip(&self.loaded).zip(&plan.parts[team.own()]).map(on).collect()
     }
+}
+
+/// What each card has for all others.
+fn to_all<C: Card>(team: &Team<C>, part: impl Fn(usize) -> Range<usize>) -> Vec<Transfer> {
+    let of = |from: usize| {
+        let part = &part;
+        let to = (0..team.all()).filter(move |to| *to != from);
+        to.map(move |to| Transfer { from, part: part(from), to, at: part(from).start })
+    };
+    (0..team.all()).flat_map(of).collect()
 }
 
 impl<T: Number, C: Card> Loaded<T, C> {
@@ -219,26 +253,43 @@ impl<T: Number, C: Card> Loaded<T, C> {
         problem: &Problem,
         numbers: &[u32],
     ) -> Result<(), CudaError> {
+        self.launch_in(Lane::Main, card, name, size, problem, numbers)
+    }
+
+    pub(super) fn launch_in(
+        &self,
+        lane: Lane,
+        card: &C,
+        name: &str,
+        size: Size,
+        problem: &Problem,
+        numbers: &[u32],
+    ) -> Result<(), CudaError> {
         match size.blocks {
             0 => Ok(()),
-            _ => card.launch(Lane::Main, &self.kernels[name], size, problem, numbers),
+            _ => card.launch(lane, &self.kernels[name], size, problem, numbers),
         }
     }
 
-    /// Where everything is, and which particles are sources; units are not known yet.
-    pub(super) fn problem(&self, card: &C) -> Problem {
+    /// Where everything is; units are not known yet, nor the part of the card.
+    pub(super) fn problem(&self, card: &C, parts: Parts) -> Problem {
         let (particles, tables) = (&self.particles, &self.tables);
+        let words = (particles.n * size_of::<u32>()) as u64;
+        let [records, near, out] = [&particles.records, &particles.near, &particles.out].map(|m| card.place(m));
         let mut problem = Problem {
             input: particles.input.each_ref().map(|x| card.place(x)),
             bounds: card.place(&particles.bounds),
-            cell: card.place(&particles.cell),
-            rank: card.place(&particles.rank),
-            unsettled: card.place(&particles.unsettled),
             order: card.place(&particles.order),
-            again: card.place(&particles.again),
-            records: card.place(&particles.records),
-            near: card.place(&particles.near),
-            out: card.place(&particles.out),
+            // Sums of P2P and what other cards send come later.
+            cell: near,
+            rank: near + words,
+            unsettled: near + 2 * words,
+            // One card's share is all there is.
+            share: if parts.cards > 1 { out } else { records },
+            arrived: near,
+            records,
+            near,
+            out,
             up: card.place(&tables.up),
             down: card.place(&tables.down),
             matrices: card.place(&tables.matrices),
@@ -246,27 +297,30 @@ impl<T: Number, C: Card> Loaded<T, C> {
             steps: card.place(&tables.steps),
             slope_terms: card.place(&tables.slope_terms),
             n: particles.n as u64,
-            sources: self.places.sources,
-            first_target: self.places.first_target,
-            card: self.places.card,
-            cards: self.places.cards,
-            share: self.places.share,
-            ..Problem::default()
+            ..self.places
         };
         if let Some(cells) = &self.cells {
-            problem.shares = card.place(&cells.shares);
+            problem.parts = card.place(&cells.parts);
             problem.counts = card.place(&cells.counts);
-            problem.cursors = card.place(&cells.cursors);
+            problem.share_sums = card.place(&cells.share_sums);
             problem.sums = card.place(&cells.sums);
             problem.starts = card.place(&cells.starts);
+            problem.row_parts = card.place(&cells.row_parts);
+            problem.bases = card.place(&cells.bases);
             problem.status = card.place(&cells.counted);
             problem.rows = problem.status + (Status::WORDS * size_of::<u64>()) as u64;
-            problem.row_shares = problem.rows + (2 * Rows::count(cells.depth) * size_of::<u64>()) as u64;
             problem.work = card.place(&cells.work);
             problem.m = card.place(&cells.m);
             problem.l = card.place(&cells.l);
         }
         problem
+    }
+
+    /// With the lists of P2P, which stand where the sorted share was, and where results come later.
+    fn lists(&self, problem: Problem, part: &Part) -> Problem {
+        let [targets, particles] = [part.targets, part.particles].map(|count| count as u64 * size_of::<u32>() as u64);
+        let again = problem.out;
+        Problem { again, wide_at: again + targets, wanted: again + targets + particles, ..problem }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::depth::cost;
 use pg2::backend::cuda::p2p::Real;
+use std::ops::Range;
 
 /// Cells of a level that follow each other. The order is that of the kernels' struct.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,20 +45,18 @@ impl Row {
 pub struct Rows {
     /// One more than there are.
     pub rows: Vec<Row>,
-    /// With several cards, for each row its particles in the share of each card.
-    shares: Vec<u64>,
+    /// With several cards, for each row, and behind the last one, where it begins in the sorted share of each part of the input.
+    starts: Vec<u32>,
+    parts: usize,
 }
 
 impl Rows {
-    /// The words of the rows, and behind them those of their shares.
-    pub fn words(depth: u32, cards: usize) -> usize {
-        2 * Rows::count(depth) + Rows::of_shares(depth, cards)
+    pub fn words(depth: u32) -> usize {
+        2 * Rows::count(depth)
     }
 
-    pub fn new(words: &[u64], depth: u32, cards: usize) -> Rows {
-        let (rows, shares) = words.split_at(2 * Rows::count(depth));
-        assert_eq!(shares.len(), Rows::of_shares(depth, cards));
-        Rows { rows: rows.chunks_exact(2).map(Row::new).collect(), shares: shares.to_vec() }
+    pub fn new(words: &[u64], starts: Vec<u32>, parts: usize) -> Rows {
+        Rows { rows: words.chunks_exact(2).map(Row::new).collect(), starts, parts }
     }
 
     /// Rows, and the end of all.
@@ -65,19 +64,10 @@ impl Rows {
         (1 << (2 * depth)) + 1
     }
 
-    fn of_shares(depth: u32, cards: usize) -> usize {
-        if cards > 1 { cards << (2 * depth) } else { 0 }
-    }
-
-    /// For each of some cards and their parts how many of its targets are in the share of each card.
-    pub fn targets(&self, parts: &[Part], side: u32) -> Vec<Vec<usize>> {
-        let cards = parts.len();
-        let of = |part: &Part| {
-            let rows = (part.own.first / side) as usize..(part.own.end / side) as usize;
-            let in_share = |card: usize| rows.clone().map(|row| self.shares[row * cards + card]).sum::<u64>() as usize;
-            (0..cards).map(in_share).collect()
-        };
-        if cards > 1 { parts.iter().map(of).collect() } else { vec![vec![0]] }
+    /// The particles of a part of the input in whole rows of leaves, by their places in the sorted share.
+    pub fn of_part(&self, part: usize, leaves: Span, depth: u32) -> Range<usize> {
+        let start = |leaf: u32| self.starts[(leaf >> depth) as usize * self.parts + part] as usize;
+        start(leaves.first)..start(leaves.end)
     }
 }
 
@@ -91,9 +81,10 @@ pub struct Part {
     pub parents: [Span; 8],
     /// Blocks of P2P.
     pub blocks: u32,
-    /// Particles of its leaves, and of the leaves around.
+    /// Particles of its leaves, and of the leaves around, of which `base` is the first among all.
     pub targets: u32,
     pub particles: u32,
+    pub base: u32,
 }
 
 /// About how long the stages take with the leaves of a part, in ns.
@@ -131,6 +122,7 @@ pub fn split(rows: &[Row], depth: u32, order: usize, real: Real, cards: usize) -
             blocks: rows[end as usize].blocks() - rows[first as usize].blocks(),
             targets: rows[end as usize].particles() - rows[first as usize].particles(),
             particles: rows[to as usize].particles() - rows[from as usize].particles(),
+            base: rows[from as usize].particles(),
         }
     };
     starts.zip(ends.iter().copied()).map(part).collect()

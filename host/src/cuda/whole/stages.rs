@@ -1,16 +1,18 @@
 //! The stages from P2M on, and what cards give each other meanwhile.
 
-use super::card::{Card, From, Size};
-use super::memory::Problem;
-use super::others::{Team, append};
+use super::card::{Card, Lane, Size};
+use super::memory::{Parts, Problem};
+use super::others::{Team, Transfer, both};
+use super::run::Plan;
 use super::split::{Part, Span};
 use super::{Loaded, Whole};
 use crate::cuda::CudaError;
 use crate::cuda::p2p::Number;
+use pg2::backend::cuda::p2p::Real;
 use std::ops::Range;
 
 /// Blocks of `again`, which go through their work in turn.
-const AGAIN_BLOCKS: u32 = 1056;
+pub const AGAIN_BLOCKS: u32 = 1056;
 
 /// The least level above the leaves whose expansions several cards compute each for its part, and exchange: below it, computing all takes
 /// less time than the copies.
@@ -24,23 +26,59 @@ pub struct On<'a, T: Number, C: Card> {
     pub part: Part,
 }
 
-/// What each of all cards does.
-pub struct Plan<'a> {
-    pub parts: &'a [Part],
-    /// How many of its targets are in the share of each other card, and where the results of these are collected.
-    pub sends: &'a [Vec<Sends>],
-    pub depth: u32,
-}
+impl Plan {
+    /// The particles of each part of the input that a card is given, by their places in the sorted share, and where they stand among
+    /// what other cards send it.
+    fn given(&self, parts: Parts, card: usize) -> impl Iterator<Item = (usize, Range<usize>, usize)> {
+        let mut arrived = 0;
+        (0..parts.count()).map(move |part| {
+            let places = self.rows.of_part(part, self.parts[card].around, self.depth);
+            let before = arrived;
+            arrived += if parts.of(card).contains(&part) { 0 } else { places.len() };
+            (part, places, before)
+        })
+    }
 
-#[derive(Clone, Copy, Default)]
-pub struct Sends {
-    pub first: usize,
-    pub count: usize,
-}
+    /// What cards send each other of their sorted shares.
+    pub fn around(&self, parts: Parts) -> Vec<Transfer> {
+        let of = |to: usize| {
+            let others = self.given(parts, to).filter(move |(part, ..)| !parts.of(to).contains(part));
+            others.map(move |(part, places, at)| {
+                let part_of = 4 * places.start..4 * places.end;
+                Transfer { from: part / parts.kinds, part: part_of, to, at: 4 * at }
+            })
+        };
+        (0..parts.cards).flat_map(of).collect()
+    }
 
-impl Sends {
-    fn range(self) -> Range<usize> {
-        self.first..self.first + self.count
+    /// For each card what it has results of: each part of the input in the places of its sorted share, and where they stand among its
+    /// results.
+    fn results(&self, parts: Parts, card: usize) -> impl Iterator<Item = (usize, Range<usize>, usize)> {
+        let mut before = 0;
+        (0..parts.count()).map(move |part| {
+            let places = self.rows.of_part(part, self.parts[card].own, self.depth);
+            before += places.len();
+            (part, places.clone(), before - places.len())
+        })
+    }
+
+    /// For each card what takes places of sorted shares to those of its results.
+    pub fn bases(&self, parts: Parts) -> Vec<Vec<u32>> {
+        let of = |card: usize| {
+            self.results(parts, card).map(|(_, places, at)| (at as u32).wrapping_sub(places.start as u32)).collect()
+        };
+        (0..parts.cards).map(of).collect()
+    }
+
+    /// What brings results to the cards that have their part of the input.
+    fn results_back(&self, parts: Parts) -> Vec<Transfer> {
+        let of = |from: usize| {
+            self.results(parts, from).map(move |(part, places, at)| {
+                let results = 4 * at..4 * (at + places.len());
+                Transfer { from, part: results, to: part / parts.kinds, at: 4 * places.start }
+            })
+        };
+        (0..parts.cards).flat_map(of).collect()
     }
 }
 
@@ -74,10 +112,16 @@ impl<T: Number, C: Card> Whole<T, C> {
             }
             if is_shared {
                 let spans: Vec<Span> = plan.parts.iter().map(|part| part.parents[level as usize]).collect();
-                self.exchange_expansions(team, all, level, &apart(&spans), &vec![every; team.others.count()])?;
+                self.exchange_expansions(team, all, level, &apart(&spans), &vec![every; team.all()])?;
             }
         }
         tick()?;
+        // A part of the leaves has few blocks of M2L, of which the last ones leave most of a card idle: P2P is there to fill it. One card
+        // alone has many, and tells the seconds of each stage.
+        let beside = if team.all() > 1 { Lane::Beside } else { Lane::Main };
+        if beside == Lane::Beside {
+            all.iter().try_for_each(|on| on.card.fork())?;
+        }
         if depth >= 2 {
             for on in all {
                 let above = &on.part.parents[1..depth as usize];
@@ -85,23 +129,49 @@ impl<T: Number, C: Card> Whole<T, C> {
                 on.launch("m2l", Size { blocks, threads: 16 * (self.order as u32 + 1) }, &[])?;
             }
         }
-        tick()?;
-        for level in 2..depth {
-            all.iter().try_for_each(|on| on.launch("l2l", family(on.part.parents[level as usize].len()), &[level]))?;
+        let p2p = || {
+            let size = |on: &On<T, C>| Size { blocks: on.part.blocks, threads: shape.threads as u32 };
+            all.iter().try_for_each(|on| on.loaded.launch_in(beside, on.card, "p2p", size(on), &on.problem, &[]))
+        };
+        if beside == Lane::Beside {
+            p2p()?;
         }
         tick()?;
-        for on in all {
-            on.launch("p2p", Size { blocks: on.part.blocks, threads: shape.threads as u32 }, &[])?;
-            on.launch("again", Size { blocks: AGAIN_BLOCKS, threads: 128 }, &[])?;
+        let l2l = |level: u32| {
+            let size = |on: &On<T, C>| family(on.part.parents[level as usize].len());
+            all.iter().try_for_each(|on| on.launch("l2l", size(on), &[level]))
+        };
+        match beside {
+            Lane::Main => {
+                (2..depth).try_for_each(l2l)?;
+                tick()?;
+                p2p()?;
+            }
+            // Blocks of L2L wait behind those of P2P, whose seconds they are in.
+            Lane::Beside => {
+                tick()?;
+                (2..depth).try_for_each(l2l)?;
+                all.iter().try_for_each(|on| on.card.join())?;
+            }
+        }
+        // In f32, the coordinates of close pairs may be in the shares of cards whose memory is not read.
+        let are_apart = all.iter().any(|on| on.problem.peers == 0);
+        let close = match T::REAL == Real::F32 && team.all() > 1 && are_apart {
+            true => self.ask(team, all)?,
+            false => Vec::new(),
+        };
+        for (k, on) in all.iter().enumerate() {
+            let wide = close.get(k).map_or(0, |wide| on.card.place(wide));
+            let problem = Problem { wide, ..on.problem };
+            on.loaded.launch(on.card, "again", Size { blocks: AGAIN_BLOCKS, threads: 128 }, &problem, &[])?;
         }
         tick()?;
         all.iter().try_for_each(|on| on.of_leaves("l2p"))?;
-        self.exchange_results(team, all, plan.sends)?;
+        self.exchange_results(team, all, plan)?;
         tick()
     }
 
-    /// Gives every card the multipole expansions that the others have of the cells of a level; of those of other processes only what its
-    /// process wants.
+    /// Gives every card the multipole expansions that the others have of the cells of a level, as far as it wants them.
     fn exchange_expansions(
         &self,
         team: &Team<C>,
@@ -110,105 +180,43 @@ impl<T: Number, C: Card> Whole<T, C> {
         spans: &[Span],
         wanted: &[Span],
     ) -> Result<(), CudaError> {
-        let m: Vec<_> = all.iter().map(|on| &on.loaded.cells.as_ref().expect("it has a tree").m).collect();
-        let first = ((1usize << (3 * level)) - 64) / 7;
-        let place = |cell: u32| (first + cell as usize) * self.shape.pitch;
-        let places = |spans: &[Span]| spans.iter().map(|span| place(span.first)..place(span.end)).collect::<Vec<_>>();
-        team.exchange(&m, &places(spans), &places(wanted))
-    }
-
-    /// Gives every card what the others have for its share of the input.
-    fn exchange_results(&self, team: &Team<C>, all: &[On<T, C>], sends: &[Vec<Sends>]) -> Result<(), CudaError> {
         if team.all() == 1 {
             return Ok(());
         }
-        all.iter().try_for_each(On::collect)?;
-        let arrived = match team.is_alone() {
-            true => Vec::new(),
-            false => team.travel(|| team.others.exchange(self.results_for_others(team, all, sends)?))?,
-        };
-        let events = team.cards.iter().map(C::event).collect::<Result<Vec<_>, _>>()?;
-        for (on, number) in all.iter().zip(team.own()) {
-            let (to, mut count) = (&on.loaded.particles, 0);
-            for other in (0..team.all()).filter(|other| *other != number) {
-                let part = sends[other][number].range();
-                if team.own().contains(&other) {
-                    let (card, from) = (other - team.own().start, &all[other - team.own().start].loaded.particles);
-                    let (card, event) = (&team.cards[card], &events[card]);
-                    let values = 4 * part.start..4 * part.end;
-                    on.card.take(&to.records, 4 * count, From { card, memory: &from.near, part: values, event })?;
-                    on.card.take(
-                        &to.again,
-                        count,
-                        From { card, memory: &from.unsettled, part: part.clone(), event },
-                    )?;
-                } else {
-                    let process = other / team.cards.len();
-                    let [values, numbers] = results_from::<T, C>(team, &arrived[process], sends, [other, number]);
-                    on.card.put(values, &to.records, 4 * count)?;
-                    on.card.put(numbers, &to.again, count)?;
-                }
-                count += part.len();
+        let m: Vec<_> = all.iter().map(|on| &on.loaded.cells.as_ref().expect("it has a tree").m).collect();
+        let first = ((1usize << (3 * level)) - 64) / 7;
+        let place = |cell: u32| (first + cell as usize) * self.shape.pitch;
+        let places = |span: &Span| place(span.first)..place(span.end);
+        let mut copies = Vec::new();
+        for (from, span) in spans.iter().enumerate() {
+            for (to, wanted) in wanted.iter().enumerate().filter(|(to, _)| *to != from) {
+                let part = both(&places(span), &places(wanted));
+                copies.push(Transfer { from, at: part.start, part, to });
             }
-            on.launch("spread", Size { blocks: count.div_ceil(256) as u32, threads: 256 }, &[count as u32])?;
         }
-        Ok(())
+        team.transfer(&m, &m, &copies)
     }
 
-    /// What each process is sent: of each own card the results for each card there, and behind all of them their numbers.
-    fn results_for_others(
-        &self,
-        team: &Team<C>,
-        all: &[On<T, C>],
-        sends: &[Vec<Sends>],
-    ) -> Result<Vec<Vec<u8>>, CudaError> {
-        let mut out = vec![Vec::new(); team.others.count()];
-        for process in team.others() {
-            let there = team.numbers(process);
-            // What a card has for the cards of one process stands in one piece.
-            let pieces = || {
-                let piece = |own: usize| sends[own][there.start].first..sends[own][there.end - 1].range().end;
-                all.iter().zip(team.own().map(piece))
-            };
-            let count: usize = pieces().map(|(_, r)| r.len()).sum();
-            out[process].reserve_exact(count * (4 * size_of::<T>() + size_of::<u32>()) + 1);
-            let values = pieces().map(|(on, r)| (on.card, &on.loaded.particles.near, 4 * r.start..4 * r.end));
-            append(&mut out[process], values)?;
-            append(&mut out[process], pieces().map(|(on, r)| (on.card, &on.loaded.particles.unsettled, r)))?;
+    /// Gives every card what all have for its share of the input.
+    fn exchange_results(&self, team: &Team<C>, all: &[On<T, C>], plan: &Plan) -> Result<(), CudaError> {
+        if team.all() == 1 {
+            return Ok(());
         }
-        Ok(out)
+        let (from, to): (Vec<_>, Vec<_>) =
+            all.iter().map(|on| (&on.loaded.particles.out, &on.loaded.particles.records)).unzip();
+        team.transfer(&from, &to, &plan.results_back(self.parts))?;
+        all.iter().try_for_each(|on| on.of_particles("spread", on.problem.n as u32, &[]))
     }
 }
 
-/// What a message has of a card of its process for an own one: values, and their numbers.
-fn results_from<'a, T: Number, C: Card>(
-    team: &Team<C>,
-    bytes: &'a [u8],
-    sends: &[Vec<Sends>],
-    [from, to]: [usize; 2],
-) -> [&'a [u8]; 2] {
-    let (mut before, mut all) = (0, 0);
-    for other in team.numbers(from / team.cards.len()) {
-        for own in team.own() {
-            if [other, own] == [from, to] {
-                before = all;
-            }
-            all += sends[other][own].count;
-        }
-    }
-    let (value, number, count) = (4 * size_of::<T>(), size_of::<u32>(), sends[from][to].count);
-    let (values, numbers) = bytes.split_at(all * value);
-    [&values[before * value..][..count * value], &numbers[before * number..][..count * number]]
-}
-
-/// The leaves whose expansions each process needs of the others: those in the lists of its own leaves and those below their parents. All of
-/// them where each card computes M2M of all cells.
+/// The leaves whose expansions each card needs of the others: those in the lists of its own leaves and those below their parents; all of
+/// them where each card computes M2M of all cells. The cards of one of several processes are given the same, which is sent once.
 fn wanted<C: Card>(team: &Team<C>, leaves: &[Span], depth: u32) -> Vec<Span> {
     let (side, count) = (1u32 << depth, 1u32 << (3 * depth));
     // Cells in a list are up to 3 away along each axis.
     let reach = 3 * (side * side + side + 1);
-    let of = |process: usize| {
-        let numbers = team.numbers(process);
+    let of = |card: usize| {
+        let numbers = if team.is_alone() { card..card + 1 } else { team.numbers(card / team.cards.len()) };
         let (first, end) = (leaves[numbers.start].first, leaves[numbers.end - 1].end);
         match () {
             _ if depth <= SHARED_LEVEL => Span { first: 0, end: count },
@@ -216,7 +224,7 @@ fn wanted<C: Card>(team: &Team<C>, leaves: &[Span], depth: u32) -> Vec<Span> {
             _ => Span { first: first.saturating_sub(reach), end: (end + reach).min(count) },
         }
     };
-    (0..team.others.count()).map(of).collect()
+    (0..team.all()).map(of).collect()
 }
 
 /// Spans that follow each other, without what the ones before have.
@@ -230,35 +238,28 @@ fn apart(spans: &[Span]) -> Vec<Span> {
     spans.iter().map(rest).collect()
 }
 
-/// Where each card collects the results for each other one, given how many of its targets are in the share of each.
-pub fn sends(targets: &[Vec<usize>]) -> Vec<Vec<Sends>> {
-    let of = |(own, counts): (usize, &Vec<usize>)| {
-        let mut first = 0;
-        let to = |(card, count): (usize, &usize)| {
-            let count = if card == own { 0 } else { *count };
-            first += count;
-            Sends { first: first - count, count }
-        };
-        counts.iter().enumerate().map(to).collect()
-    };
-    targets.iter().enumerate().map(of).collect()
-}
-
 impl<T: Number, C: Card> On<'_, T, C> {
-    fn launch(&self, name: &str, size: Size, numbers: &[u32]) -> Result<(), CudaError> {
+    pub fn launch(&self, name: &str, size: Size, numbers: &[u32]) -> Result<(), CudaError> {
         self.loaded.launch(self.card, name, size, &self.problem, numbers)
     }
 
-    /// Puts the particles of its leaves, and of those near them, in order.
-    pub fn sort(&self) -> Result<(), CudaError> {
-        let size = |particles: u32| Size { blocks: particles.div_ceil(256), threads: 256 };
-        self.launch("scatter", size(self.problem.n as u32), &[])?;
-        self.launch("settle", size(self.part.particles), &[])
+    /// A kernel with a thread for each of some particles.
+    pub fn of_particles(&self, name: &str, particles: u32, numbers: &[u32]) -> Result<(), CudaError> {
+        self.launch(name, Size { blocks: particles.div_ceil(256), threads: 256 }, numbers)
     }
 
-    /// Collects the results of its leaves that others are sent.
-    fn collect(&self) -> Result<(), CudaError> {
-        self.launch("collect", Size { blocks: self.part.targets.div_ceil(256), threads: 256 }, &[])
+    /// Puts the particles of its share in order.
+    pub fn sort(&self) -> Result<(), CudaError> {
+        self.of_particles("scatter", self.problem.n as u32, &[])?;
+        self.of_particles("settle", self.problem.n as u32, &[])
+    }
+
+    /// Puts the particles of its leaves, and of those near them, in order, once they have arrived.
+    pub fn merge(&self, plan: &Plan, parts: Parts) -> Result<(), CudaError> {
+        plan.given(parts, self.problem.card as usize).try_for_each(|(part, places, from)| {
+            let numbers = [part, places.start, places.len(), from].map(|number| number as u32);
+            self.of_particles("merge", places.len() as u32, &numbers)
+        })
     }
 
     /// A kernel with a warp for each of its leaves.

@@ -1,6 +1,5 @@
 //! The text of all kernels of an FMM on the card, for a P2P kernel, an order and a precision.
 
-use super::memory::MOST_CARDS;
 use crate::cuda::p2p::Number;
 use crate::expansion::solid::dense::Dense;
 use pg2::backend::cuda::p2p::{Names, Real, TILE, Unfit, pair};
@@ -17,6 +16,9 @@ const TEXTS: [&str; 8] = [
     include_str!("../../../templates/fmm/near.cu"),
     include_str!("../../../templates/fmm/made.cu"),
 ];
+
+/// What f32 needs besides.
+const ASK: &str = include_str!("../../../templates/fmm/ask.cu");
 
 /// Shared memory of a block without asking for more, and what a multiprocessor has for all its blocks.
 const SHARED_MEMORY: usize = 48 << 10;
@@ -97,7 +99,6 @@ pub fn text<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape) -> Result<St
         ("TILE", 1024),
         ("BLOCKS", shape.blocks),
         ("MOST_TARGETS", shape.targets()),
-        ("MOST_CARDS", MOST_CARDS),
     ];
     let defines: String = defines.iter().map(|(name, value)| format!("#define {name} {value}\n")).collect();
     let tables = format!(
@@ -105,5 +106,6 @@ pub fn text<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape) -> Result<St
         numbers(&dense.sectors),
         steps.join(", ")
     );
-    Ok(format!("{}\nnamespace wide {{\n{wide}}}\n{own}\n{defines}{tables}{}", prelude(), TEXTS.concat()))
+    let ask = if T::REAL == Real::F32 { ASK } else { "" };
+    Ok(format!("{}\nnamespace wide {{\n{wide}}}\n{own}\n{defines}{tables}{}{ask}", prelude(), TEXTS.concat()))
 }

@@ -96,8 +96,7 @@ impl Gpu {
         self.name
     }
 
-    /// The same for `n` particles that are made on the cards (uniform in the unit cube, charges in [0, 1)), each of which then stands
-    /// for itself alone: errors against direct sums there at `samples` targets, for each of `repeat` runs what it did.
+    /// The same for `n` particles that are made on the cards (uniform in the unit cube, charges in [0, 1)), each its share: errors against direct sums there at `samples` targets, for each of `repeat` runs what it did.
     pub fn made(
         &mut self,
         n: usize,
@@ -118,7 +117,10 @@ impl Gpu {
             Ready::F32(_, whole) => task.made(&team, whole, n, samples, repeat),
             Ready::F64(_, whole) => task.made(&team, whole, n, samples, repeat),
         };
-        Ok(found.map_err(BackendError::from)?)
+        match found {
+            Err(CudaError::TooLarge(why)) => Ok(Err(why)),
+            found => Ok(found.map_err(BackendError::from)?),
+        }
     }
 
     /// Gives back the room on the cards, which is free once the cards have done what was asked for before.

@@ -308,6 +308,20 @@ mod tests {
     }
 
     #[test]
+    fn a_function_with_far_too_many_waves_is_refused_soon() {
+        for (format, text, lo, hi) in [
+            ("float25.16", "1000 x * sin", "0.001", "1000"),
+            ("float32.23", "1000 x / sin", "0.01", "1"),
+            ("fixed32.16", "10 x * sin", "0", "30000"),
+        ] {
+            let (made, work) = Prepared::new(format.parse().unwrap(), function(text, lo, hi), None, MOST_WORK);
+            assert!(matches!(made.err(), Some(Failure::Large { depth: 9.., .. })), "{text}");
+            // All pieces that a search may look at, for each degree and goal, are more than half of it.
+            assert!(work < MOST_WORK / 10, "{text}: {work}");
+        }
+    }
+
+    #[test]
     fn the_work_of_a_search_is_bounded() {
         // Many waves on a long interval need more pieces than are looked at.
         let waves: String = (1..=76).map(|k| format!(" x {k} * sin +")).collect();

@@ -3,7 +3,7 @@
 
 use super::coefficients::MAX_DEGREE;
 use super::fit::{ANY_QUANTUM, Fit, Goal, Line, Misfit, Piece, Sketch};
-use super::{Cell, RowRange, Span, Table};
+use super::{Cell, RowRange, Span, Table, probe};
 use crate::number::real::Smooth;
 use crate::op::table::BLOCK_BITS;
 
@@ -62,6 +62,9 @@ impl Meter {
         if self.spent.get() > self.most { Err(Failure::Costly) } else { Ok(()) }
     }
 }
+
+/// Pieces after which a search estimates how many there are in all. Nearly all tables are found in fewer.
+const MANY: usize = 1000;
 
 /// More cells than 2^8 of a line are not tried.
 const MAX_TOP: u32 = 8;
@@ -159,17 +162,18 @@ fn leaves(p: &Problem, degree: usize, limits: Limits, meter: &Meter) -> Result<V
     let (mut looked, mut widths) = (0, [0; MAX_DEGREE + 1]);
     for (k, line) in p.lines.iter().enumerate() {
         let Some(line) = line else { continue };
+        let before = leaves.len();
         let mut open = vec![(0u32, 0u64)];
         while let Some((depth, position)) = open.pop() {
             let Some(piece) = piece(p, line, depth, position) else { continue };
             looked += 1;
             meter.step(degree)?;
-            let sketch = if line.scale == 0.0 {
-                fit.sketch(line, &Piece { last: piece.first, ..piece })
-            } else {
-                fit.sketch(line, &piece)
-            };
-            match sketch {
+            if looked == MANY {
+                let row = widths[..=degree].iter().sum::<u32>().max(1) as u64;
+                let room = (most as u64).min(limits.blocks * BLOCK_BITS / row);
+                beyond(p, &fit, k, room as f64 - before as f64, meter)?;
+            }
+            match sketched(&fit, line, &piece) {
                 Ok(s) => {
                     leaves.push(Leaf { line: k, depth, position, bits: s.bits, unit: s.unit });
                     widths.iter_mut().zip(s.bits).for_each(|(width, bits)| *width = bits.max(*width));
@@ -191,6 +195,57 @@ fn leaves(p: &Problem, degree: usize, limits: Limits, meter: &Meter) -> Result<V
         }
     }
     Ok(leaves)
+}
+
+/// What a piece would be fitted with.
+fn sketched(fit: &Fit, line: &Line, piece: &Piece) -> Result<Sketch, Misfit> {
+    let last = if line.scale == 0.0 { piece.first } else { piece.last };
+    fit.sketch(line, &Piece { last, ..*piece })
+}
+
+/// Refuses a function whose lines from `from` on have more pieces than there is `room` for, by far, from a few pieces of each: to look
+/// at all of them would take seconds.
+fn beyond(p: &Problem, fit: &Fit, from: usize, room: f64, meter: &Meter) -> Result<(), Failure> {
+    let (mut least, mut probes) = (0.0, Vec::new());
+    // Where functions are hard to fit is often at the end.
+    for (k, line) in p.lines.iter().enumerate().skip(from).rev() {
+        let Some(line) = line else { continue };
+        let of_line = probes.len();
+        for probe in 0..probe::PROBES {
+            let place = probe::place(probe, line.first, line.last);
+            let first = probes.last().map_or(0, |leaf: &Leaf| leaf.depth);
+            probes.extend(around(p, fit, k, place, first, meter)?);
+        }
+        let share = (line.last - line.first + 1) as f64 / (1u64 << p.bits) as f64;
+        least += probe::least(probes[of_line..].iter().map(|leaf| leaf.depth).collect(), share);
+        if least > room {
+            return Err(large(p, &probes));
+        }
+    }
+    Ok(())
+}
+
+/// The piece of line `k` around a place, looked for from some depth on; `None` where the function is not fitted at all.
+fn around(p: &Problem, fit: &Fit, k: usize, place: u64, depth: u32, meter: &Meter) -> Result<Option<Leaf>, Failure> {
+    let Some(line) = &p.lines[k] else { return Ok(None) };
+    let mut found = None;
+    let mut depth = depth.min(p.bits);
+    loop {
+        meter.step(fit.degree)?;
+        let position = place >> (p.bits - depth);
+        let Some(piece) = piece(p, line, depth, position) else { return Ok(found) };
+        match sketched(fit, line, &piece) {
+            Ok(s) => {
+                found = Some(Leaf { line: k, depth, position, bits: s.bits, unit: s.unit });
+                if depth == 0 {
+                    return Ok(found);
+                }
+                depth -= 1;
+            }
+            Err(Misfit::Long) if found.is_none() && depth < p.bits => depth += 1,
+            Err(_) => return Ok(found),
+        }
+    }
 }
 
 /// The split of every cell. Cells that no argument reaches take that of the others, where these agree.
