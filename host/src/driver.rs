@@ -77,6 +77,10 @@ impl Backend for StreamBackend {
         self.link(graph, pairs).map(|_| ())
     }
 
+    fn lanes(&mut self, graph: &Graph, pairs: u64) -> Result<Option<u32>, BackendError> {
+        self.link(graph, pairs).map(|link| Some(link.config().lanes()))
+    }
+
     fn run(&mut self, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<Outcome, BackendError> {
         let link = self.link(job.graph, job.pairs())?;
         let config = link.config().clone();

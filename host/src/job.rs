@@ -128,6 +128,12 @@ pub trait Backend {
         Ok(())
     }
 
+    /// Targets that one stream of sources serves: the lanes of a group of a kernel's engine, which is [prepared](Backend::prepare) where
+    /// it is not yet. `None` where there are no engines.
+    fn lanes(&mut self, _graph: &Graph, _pairs: u64) -> Result<Option<u32>, BackendError> {
+        Ok(None)
+    }
+
     /// Runs a job. `progress` is called now and then with the number of finished targets.
     fn run(&mut self, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<Outcome, BackendError>;
 

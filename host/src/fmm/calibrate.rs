@@ -19,8 +19,20 @@ impl Default for Units {
     }
 }
 
-/// How far a kernel may be from 1/r or from M2L, relatively: fitted functions are no better.
-pub(crate) const TOLERANCE: f64 = 1e-3;
+/// How far a kernel may be from M2L, or from being linear, relatively.
+const TOLERANCE: f64 = 1e-3;
+
+/// How far kernels of the narrowest and of the widest formats may be from 1/r, relatively.
+const COARSEST: f64 = 1e-3;
+const FINEST: f64 = 1e-6;
+
+/// How far a kernel may be from what it is taken for, relatively: a step of the coarsest floats and logarithms that it computes with. A
+/// kernel's own approximation of a root is no better than those, and one that is farther off is another function.
+pub(crate) fn tolerance(graph: &Graph) -> f64 {
+    let formats = graph.nodes.iter().map(|node| node.format);
+    let bits = formats.filter(|f| f.is_sign_magnitude()).map(|f| f.mant().max(f.log_frac())).min();
+    bits.map_or(COARSEST, |bits| 0.5f64.powi(bits as i32).clamp(FINEST, COARSEST))
+}
 
 /// Differences in boxes, from most of the box to a fine cell; exact in every coordinate format.
 const DIFFERENCES: [[f64; 3]; 4] =
@@ -77,6 +89,8 @@ pub fn p2p(graph: &Graph, kernel: &P2p) -> Result<Units, BindError> {
 
 /// The same in a box of some edge, where the units are known from another box or are still to be found.
 fn in_box(graph: &Graph, kernel: &P2p, edge: f64, mut units: Option<Units>) -> Result<Units, BindError> {
+    let tolerance = tolerance(graph);
+    let snap = |x| snap(x, tolerance);
     for d in DIFFERENCES {
         let r = d.iter().map(|x| x * x).sum::<f64>().sqrt();
         let out = outputs(graph, kernel, d, 1.0, edge);
@@ -84,7 +98,7 @@ fn in_box(graph: &Graph, kernel: &P2p, edge: f64, mut units: Option<Units>) -> R
         let gradient = kernel.gradient.map(|g| g.map(|k| out[k] * r * r * r));
         let first = Units { potential, gradient: gradient.map_or(1.0, |g| g[0] / d[0]) };
         let units = units.get_or_insert(Units { potential: snap(first.potential), gradient: snap(first.gradient) });
-        let fits = |found: f64, wanted: f64, size: f64| (found - wanted).abs() <= TOLERANCE * size.abs();
+        let fits = |found: f64, wanted: f64, size: f64| (found - wanted).abs() <= tolerance * size.abs();
         let mut good = units.potential != 0.0 && fits(potential, units.potential, units.potential);
         if let Some(g) = gradient {
             good &= units.gradient != 0.0;
@@ -93,7 +107,7 @@ fn in_box(graph: &Graph, kernel: &P2p, edge: f64, mut units: Option<Units>) -> R
         if !good {
             let of = if edge == 1.0 { String::new() } else { format!(", in a box of edge {edge:.1e},") };
             return Err(BindError(format!(
-                "{} is not 1/r: at a distance of {r:.3} boxes{of} it gives {:.6e} times what it should; for such a kernel take \
+                "{} is not 1/r: at a distance of {r:.3} boxes{of} it gives {:.8} times what it should; for such a kernel take \
                  --expansion chebyshev, or leave the far field out with --near-only",
                 graph.name,
                 potential / units.potential
@@ -144,8 +158,8 @@ pub fn m2l(graph: &Graph, kernel: &M2l, near2: u64) -> Result<(), BindError> {
 }
 
 /// The power of two that is meant, where one is near.
-pub(crate) fn snap(x: f64) -> f64 {
+pub(crate) fn snap(x: f64, tolerance: f64) -> f64 {
     let power = x.abs().log2().round();
     let near = power.exp2().copysign(x);
-    if power.is_finite() && (near - x).abs() <= TOLERANCE * x.abs() { near } else { x }
+    if power.is_finite() && (near - x).abs() <= tolerance * x.abs() { near } else { x }
 }

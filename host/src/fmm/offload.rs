@@ -115,7 +115,8 @@ impl Executor for Pipelines<'_> {
         match (stage, &self.bound, self.m2l) {
             (Stage::M2l, Some(bound), Some(graph)) => {
                 let kernel = bound.m2l.as_ref().expect("M2L was bound");
-                let far = m2l::prepare(kernel, state, extremes);
+                let alone = backend.lanes(graph, state.plan.streamed_m2l)? == Some(1);
+                let far = m2l::prepare(kernel, state, extremes, alone);
                 let mut jobs: Vec<Job> = far.iter().map(|level| level.job(graph)).collect();
                 let all = state.plan.tree.cells.len();
                 if !backend.runs_together(&[near, graph]) {

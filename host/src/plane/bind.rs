@@ -2,7 +2,7 @@
 
 use super::Kernel;
 use crate::fmm::bind::{BindError, Feed, Feeds, Wanted, check_given, check_pins, coordinate_unit, feeds, outputs_of};
-use crate::fmm::calibrate::{TOLERANCE, snap};
+use crate::fmm::calibrate::{snap, tolerance};
 use hdl::Format;
 use pg2::graph::{Graph, PinClass};
 use sim::reference::real::terms;
@@ -74,6 +74,7 @@ impl P2p {
 
     /// Finds the units of the outputs, or that they are not what is wanted.
     fn calibrate(&mut self, graph: &Graph, kernel: Kernel) -> Result<(), BindError> {
+        let tolerance = tolerance(graph);
         // Differences in boxes, from most of the box to a fine cell; exact in every coordinate format.
         let differences = [[0.25, 0.125], [0.5, -0.875], [-0.0625, 0.03125], [0.0, -0.00390625]];
         let strengths: &[[f64; 2]] = match kernel {
@@ -86,11 +87,11 @@ impl P2p {
         for (k, output) in self.outputs.iter_mut().enumerate() {
             let (pair, _) =
                 right.iter().enumerate().max_by(|a, b| a.1[k].abs().total_cmp(&b.1[k].abs())).expect("pairs");
-            output.unit = snap(found[pair][output.place] / right[pair][k]);
+            output.unit = snap(found[pair][output.place] / right[pair][k], tolerance);
             let wrong = (0..pairs.len()).find(|p| {
                 let size = if k < 2 { right[*p][0].hypot(right[*p][1]) } else { right[*p][2].abs() };
                 let off = (found[*p][output.place] - output.unit * right[*p][k]).abs();
-                output.unit == 0.0 || !output.unit.is_finite() || off > TOLERANCE * output.unit.abs() * size
+                output.unit == 0.0 || !output.unit.is_finite() || off > tolerance * output.unit.abs() * size
             });
             if let Some(wrong) = wrong {
                 let ([x, y], pin) = (pairs[wrong].0, &graph.pins[graph.outputs[output.place].pin].name);

@@ -250,7 +250,7 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
         Ok(Ran::alone(stats, &kernels, &seen))
     };
     let leaf = args.leaf.unwrap_or(LEAF);
-    let work = || plan(leaf).map(|plan| fill::Work { p2p: plan.pairs.p2p, m2l: plan.streamed_m2l });
+    let work = || plan(leaf).map(|plan| fill::Work { p2p: plan.pairs.p2p, m2l: plan.pairs.m2l });
     let wanted = Wanted { predict: &args.predict, engine: &args.engine, kernels: &kernels, work: &work };
     let machine = wanted.machine(board)?;
     asked(args, &kernels, particles.len(), &ran).report(&machine)?.write(&args.json, &args.save_particles)

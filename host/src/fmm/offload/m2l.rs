@@ -9,19 +9,20 @@ use crate::fmm::Plan;
 use crate::fmm::bind::{Feed, M2l};
 use crate::fmm::executor::{Coefficients, Expansions, State, Work};
 use crate::job::{Job, Outcome, Run, SourceRange, Table};
-use crate::tree::MAX_LEVEL;
+use crate::tree::{MAX_LEVEL, lists};
 use hdl::Format;
 use pg2::graph::Graph;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// M2L of all levels that have any: their jobs, given the bounds of all parts of the problem.
-pub fn prepare(kernel: &M2l, state: &State, bounds: &[f64]) -> Vec<Prepared> {
+/// M2L of all levels that have any: their jobs, given the bounds of all parts of the problem. `alone` says that the engine streams a list
+/// to one target at a time, so that siblings gain nothing from a common one.
+pub fn prepare(kernel: &M2l, state: &State, bounds: &[f64], alone: bool) -> Vec<Prepared> {
     let (plan, m) = (state.plan, multipoles(state));
     let levels =
         plan.tree.levels.iter().zip(bounds).map(|(parents, bound)| (Level::new(plan, parents.clone()), *bound));
-    let with_runs = levels.filter(|(level, _)| !level.runs.is_empty());
-    with_runs.map(|(level, bound)| level.prepare(plan, kernel, m, bound)).collect()
+    let with_runs = levels.filter(|(level, _)| !level.shared.runs.is_empty());
+    with_runs.map(|(level, bound)| level.prepare(plan, kernel, m, bound, alone)).collect()
 }
 
 /// For every level a tree can have a bound of |L'| of the children there, by which sums are scaled.
@@ -65,6 +66,8 @@ struct Common<'a> {
 /// The job of one level.
 pub struct Prepared {
     level: Level,
+    /// What is streamed where that is not what siblings share.
+    own: Option<Lists>,
     targets: Table,
     sources: Table,
     /// For each source whether its record holds all its values.
@@ -75,14 +78,9 @@ pub struct Prepared {
 
 impl Prepared {
     pub fn job<'a>(&'a self, graph: &'a Graph) -> Job<'a> {
-        Job {
-            graph,
-            targets: &self.targets,
-            sources: &self.sources,
-            params: &self.params,
-            runs: &self.level.runs,
-            segments: &self.level.segments,
-        }
+        let Lists { runs, segments } = self.own.as_ref().unwrap_or(&self.level.shared);
+        let Prepared { targets, sources, params, .. } = self;
+        Job { graph, targets, sources, params, runs, segments }
     }
 
     /// Adds what the kernel gave.
@@ -91,8 +89,9 @@ impl Prepared {
         let e = &kernel.operators.taylor;
         let level = &self.level;
         work.add(outcome);
-        for (run, parent) in level.runs.iter().zip(&level.parents) {
-            let segments = &level.segments[run.segments.clone()];
+        for (run, parent) in level.shared.runs.iter().zip(&level.parents) {
+            // Of all that siblings share, whatever was streamed: what is computed again does not depend on the engine.
+            let segments = level.shared.of(run);
             let whole = segments.iter().all(|s| self.fits[s.first..s.first + s.count].iter().all(|f| *f));
             for k in run.first..run.first + run.count {
                 let cell = level.cells.start + k;
@@ -112,16 +111,36 @@ impl Prepared {
     }
 }
 
-/// The runs of one level: siblings against the children of their parent's near cells.
+/// Which targets meet which sources.
+#[derive(Default)]
+struct Lists {
+    runs: Vec<Run>,
+    segments: Vec<SourceRange>,
+}
+
+impl Lists {
+    fn of(&self, run: &Run) -> &[SourceRange] {
+        &self.segments[run.segments.clone()]
+    }
+
+    /// Adds a run over some ranges of sources.
+    fn push(&mut self, targets: Range<usize>, ranges: impl Iterator<Item = SourceRange>) {
+        let start = self.segments.len();
+        self.segments.extend(ranges);
+        self.runs.push(Run { first: targets.start, count: targets.len(), segments: start..self.segments.len() });
+    }
+}
+
+/// The cells of one level, as targets and sources.
 struct Level {
-    /// Parents with runs, in the order of the runs.
+    /// Parents whose children are targets, in the order of the runs.
     parents: Vec<usize>,
     /// All cells of the children's level; records count from its start.
     cells: Range<usize>,
     /// The images of cells of that level, whose records as sources follow.
     images: Range<usize>,
-    runs: Vec<Run>,
-    segments: Vec<SourceRange>,
+    /// Siblings against the children of their parent's near cells, of which the kernel masks those that are near a target.
+    shared: Lists,
 }
 
 impl Level {
@@ -131,7 +150,7 @@ impl Level {
         let split: Vec<usize> = parents.filter(|p| !plan.lists.v[*p].is_empty()).collect();
         let next = tree.levels.iter().find(|l| l.start == end).cloned().unwrap_or(end..end);
         let images = tree.images_of_level(tree.cells.get(next.start).map_or(0, |cell| cell.level));
-        let mut level = Level { parents: split, cells: next, images, runs: Vec::new(), segments: Vec::new() };
+        let mut level = Level { parents: split, cells: next, images, shared: Lists::default() };
         for p in &level.parents {
             // Records count from the level's first cell, and on from its first image.
             let children = |s: u32| {
@@ -142,17 +161,37 @@ impl Level {
                 };
                 (first - start as u32, tree.acting()[s as usize].children)
             };
-            let start = level.segments.len();
             let ranges = ranges::sorted(plan.lists.v[*p].iter().map(|s| children(*s)).collect());
-            level.segments.extend(ranges.iter().map(segment));
-            let own = children(*p as u32);
-            level.runs.push(Run {
-                first: own.0 as usize,
-                count: own.1 as usize,
-                segments: start..level.segments.len(),
-            });
+            let (first, count) = children(*p as u32);
+            level.shared.push(first as usize..(first + count) as usize, ranges.iter().map(segment));
         }
         level
+    }
+
+    /// Each target by itself, without the sources that are near it: those that the kernel would mask.
+    fn own(&self, plan: &Plan) -> Lists {
+        let at = |record: usize| plan.tree.acting()[self.source(record)].at;
+        let of_target = |k: usize, run: &Run| {
+            let target = at(k);
+            let is_far = |s: &usize| {
+                let source = at(*s);
+                !lists::is_near([0, 1, 2].map(|a| source[a] as i64 - target[a] as i64), plan.near2)
+            };
+            let records = self.shared.of(run).iter().flat_map(|s| s.first..s.first + s.count).filter(is_far);
+            let one = |first| SourceRange { first, count: 1 };
+            ranges::joined(records.map(one).collect(), |last, next| {
+                let touch = last.first + last.count == next.first;
+                last.count += if touch { next.count } else { 0 };
+                touch
+            })
+        };
+        let of_family = |run: &Run| -> Vec<_> {
+            (run.first..run.first + run.count).map(|k| (k, of_target(k, run))).filter(|own| !own.1.is_empty()).collect()
+        };
+        let families: Vec<_> = self.shared.runs.par_iter().map(of_family).collect();
+        let mut own = Lists::default();
+        families.into_iter().flatten().for_each(|(k, ranges)| own.push(k..k + 1, ranges.into_iter()));
+        own
     }
 
     /// The cell or image of a record.
@@ -164,7 +203,7 @@ impl Level {
         }
     }
 
-    fn prepare(self, plan: &Plan, kernel: &M2l, m: &[f64], bound: f64) -> Prepared {
+    fn prepare(self, plan: &Plan, kernel: &M2l, m: &[f64], bound: f64, alone: bool) -> Prepared {
         let e = &kernel.operators.taylor;
         let shift = shift(kernel, bound);
         let value = |k: usize, feed: Feed, format: Format| {
@@ -179,7 +218,8 @@ impl Level {
         let (targets, _) = table(self.cells.len(), &kernel.i, value);
         let (sources, fits) = table(self.cells.len() + self.images.len(), &kernel.j, value);
         let params = kernel.params.iter().map(|(feed, format)| value(0, *feed, *format).0).collect();
-        Prepared { targets, sources, fits, params, shift, level: self }
+        let own = alone.then(|| self.own(plan));
+        Prepared { own, targets, sources, fits, params, shift, level: self }
     }
 
     /// A bound of |L'| of all children; 0 where the kernel does not scale by it.
@@ -202,10 +242,9 @@ impl Level {
         };
         let of_source: Vec<f64> = (0..self.cells.len() + self.images.len()).into_par_iter().map(of_record).collect();
         let of_run = |run: &Run| -> f64 {
-            let segments = &self.segments[run.segments.clone()];
-            segments.iter().flat_map(|s| &of_source[s.first..s.first + s.count]).sum()
+            self.shared.of(run).iter().flat_map(|s| &of_source[s.first..s.first + s.count]).sum()
         };
-        self.runs.par_iter().map(of_run).reduce(|| 0.0, f64::max)
+        self.shared.runs.par_iter().map(of_run).reduce(|| 0.0, f64::max)
     }
 }
 

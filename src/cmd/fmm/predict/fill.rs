@@ -11,7 +11,8 @@ use pg2::graph::Graph;
 use pg2::report::area::{Area, lane};
 
 /// Intervals of M2L that are looked at.
-const INTERVALS: [u32; 23] = [1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 36, 40, 48, 64];
+const INTERVALS: [u32; 25] =
+    [1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 36, 38, 40, 48, 64];
 
 /// Lanes of P2P, with a pair each clock, and the interval of one lane of M2L.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,7 +21,7 @@ pub struct Filled {
     pub m2l_ii: u32,
 }
 
-/// Pairs that the kernels have to stream.
+/// Pairs that the kernels have to stream, M2L with one lane.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
     pub p2p: u64,

@@ -35,7 +35,7 @@ pub fn on_threads(args: &Args, name: &str, ranks: usize) -> Result<(), Failure> 
     files::save_particles(args, &input)?;
     let n = input.particles.len();
     let plan = || Plan::new(input.geometry(), &options_of(args, asked_leaf(args))).map_err(failure);
-    let work = || plan().map(|plan| Work { p2p: plan.pairs.p2p, m2l: plan.streamed_m2l });
+    let work = || plan().map(|plan| Work { p2p: plan.pairs.p2p, m2l: plan.pairs.m2l });
     let wanted = Wanted { predict: &args.predict, engine: &args.engine, kernels: &kernels, work: &work };
     let machine = wanted.machine(board)?;
     let found = threads::run(ranks, |comm| {
@@ -117,7 +117,7 @@ impl Part<'_> {
     fn work(&self) -> Result<Work, RankError> {
         let options = options_of(self.args, asked_leaf(self.args));
         let prepared = prepare(self.comm, &self.slice(&options), &[], &mut Clock::default())?;
-        let all = gather_u64(self.comm, &[prepared.pairs.p2p, prepared.streamed_m2l])?;
+        let all = gather_u64(self.comm, &[prepared.pairs.p2p, prepared.pairs.m2l])?;
         let sum = |k: usize| all.iter().map(|one| one[k]).sum();
         Ok(Work { p2p: sum(0), m2l: sum(1) })
     }
@@ -202,6 +202,10 @@ impl Backend for Timed {
         let done = self.backend.run(job, progress);
         self.spent += start.elapsed().as_secs_f64();
         done
+    }
+
+    fn lanes(&mut self, graph: &Graph, pairs: u64) -> Result<Option<u32>, BackendError> {
+        self.backend.lanes(graph, pairs)
     }
 
     fn runs_together(&self, graphs: &[&Graph]) -> bool {
