@@ -154,7 +154,7 @@ fn a_board_that_is_filled_takes_three_tenths_of_a_second_for_a_hundred_thousand_
         return;
     }
     let place = Place::new();
-    let words = "fmm --n 100000 --leaf 64 --predict colorlight-i9 --ethernet --json p.json";
+    let words = "fmm --n 100000 --leaf 64 --predict colorlight-i9 --json p.json";
     place.finish_within(place.command(words), 900).expect(0);
     let predicted = place.json("p.json");
     assert_eq!(predicted["predicted"], serde_json::json!(["m2l", "p2p"]));
@@ -228,6 +228,26 @@ fn without_jmem_the_memory_is_the_one_that_synth_takes() {
 }
 
 #[test]
+fn a_board_with_ethernet_is_predicted_with_it_unless_a_line_is_asked_for() {
+    let place = Place::new();
+    let predicted = |words: &str| {
+        place.run(&format!("fmm --n 300 --order 1 --pipelines 1 --predict {words} --json p.json")).expect(0);
+        let json = place.json("p.json");
+        (
+            ["/baud", "/turnaround_ms", "/clock_mhz", "/bytes_in"].map(|key| number(&json, key)),
+            number(&json, "/seconds/p2p"),
+        )
+    };
+    let (usual, seconds) = predicted("colorlight-i9");
+    assert_eq!((usual, seconds), predicted("colorlight-i9 --ethernet"));
+    assert_eq!(usual[..2], [0.0, 0.05]);
+    let (serial, longer) = predicted("colorlight-i9 --baud 1000000");
+    assert!(serial[..2] == [1e6, 2.0] && longer > 10.0 * seconds, "{serial:?} {longer} {seconds}");
+    assert_eq!(predicted("ulx3s").0[1], 2.0);
+    assert!(place.run("fmm --n 300 --predict ulx3s --ethernet").expect(2).err.contains("has no Ethernet"));
+}
+
+#[test]
 fn a_synthesis_gives_clock_and_engine() {
     let place = Place::new();
     std::fs::create_dir(place.path("s")).unwrap();
@@ -241,10 +261,22 @@ fn a_synthesis_gives_clock_and_engine() {
     let json = place.json("p.json");
     assert_eq!((number(&json, "/pipelines"), number(&json, "/clock_mhz")), (3.0, 62.5));
     assert!((number(&json, "/joules") / (2e-9 * number(&json, "/pairs/p2p")) - 1.0).abs() < 1e-9, "{json}");
+    // Its link is the one that it was made with.
+    let fmm = "fmm --n 300 --p2p p2p_paper --predict colorlight-i9 --json p.json";
+    for (link, ethernet) in [("0", r#""ethernet": "192.168.1.50", "#), ("1000000", "")] {
+        let i9 = synth.replace("ulx3s", "colorlight-i9").replace(r#""tools""#, &format!("{ethernet}\"tools\""));
+        place.write("s/synth.json", i9);
+        place.run(&format!("{fmm} --synth s")).expect(0);
+        assert_eq!(number(&place.json("p.json"), "/baud").to_string(), link);
+    }
     let told = |words: &str, code: i32, part: &str| {
         let err = place.run(&format!("fmm --n 50 {words}")).expect(code).err;
         assert!(err.contains(part), "{words}: {err}");
     };
+    let i9 = synth.replace("ulx3s", "colorlight-i9").replace(r#""tools""#, r#""ethernet": "192.168.1.50", "tools""#);
+    place.write("s/synth.json", i9);
+    told("--predict colorlight-i9 --synth s --p2p p2p_paper --baud 1000000", 1, "has no baud rate");
+    place.write("s/synth.json", synth);
     told("--predict toaster", 2, "there is no board `toaster`; the boards are ulx3s");
     told("--predict ulx3s --synth s", 1, "is of the kernel p2p_paper, not p2p; name it with --p2p");
     told("--predict icebreaker --synth s", 1, "is for the board ulx3s, not icebreaker");

@@ -42,10 +42,10 @@ pub struct PredictArgs {
     /// With --predict: clock that the board's PLL is to come close to, by default the usual one of the family
     #[arg(long, value_name = "MHZ", requires = "predict")]
     freq: Option<f64>,
-    /// With --predict: baud rate of the line, by default the board's
+    /// With --predict: the serial line, at this baud rate; by default it is the board's, where the board has no Ethernet
     #[arg(long, value_name = "BAUD", requires = "predict", value_parser = clap::value_parser!(u32).range(1..))]
     baud: Option<u32>,
-    /// With --predict: the link over Ethernet in place of the serial line
+    /// With --predict: the link over Ethernet, which is the default where the board has it
     #[arg(long, requires = "predict", conflicts_with_all = ["baud", "synth"])]
     ethernet: bool,
     /// With --predict: milliseconds until the host answers a byte, 0 for what `board-sim` counts [default: 2, over Ethernet 0.05]
@@ -54,9 +54,14 @@ pub struct PredictArgs {
 }
 
 impl PredictArgs {
+    /// Whether the link of a board that is not made yet goes over Ethernet: its fastest one, unless a line is asked for.
+    fn over_ethernet(&self, board: &Board) -> bool {
+        board.ethernet.is_some() && self.baud.is_none()
+    }
+
     /// The line's baud rate, 0 for Ethernet, and the milliseconds that the host takes.
-    fn line(&self, board: &Board) -> (u32, f64) {
-        match self.ethernet {
+    fn line(&self, board: &Board, over_ethernet: bool) -> (u32, f64) {
+        match over_ethernet {
             true => (0, self.turnaround.unwrap_or(0.05)),
             false => (self.baud.unwrap_or(board.baud), self.turnaround.unwrap_or(2.0)),
         }
@@ -211,8 +216,7 @@ impl PredictArgs {
             let known = BOARDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ");
             Failure::Usage(format!("there is no board `{}`; the boards are {known}", shown(name)))
         })?;
-        let turnaround = self.line(board).1;
-        if !(0.0..=1000.0).contains(&turnaround) {
+        if let Some(turnaround) = self.turnaround.filter(|ms| !(0.0..=1000.0).contains(ms)) {
             return Err(Failure::Usage(format!("--turnaround takes 0 to 1000 ms, not {turnaround}")));
         }
         if self.ethernet && board.ethernet.is_none() {
@@ -223,9 +227,9 @@ impl PredictArgs {
 }
 
 /// The kernels on the board.
-fn kernels(args: &Args) -> Result<Kernels, Failure> {
+fn kernels(args: &Args, board: &Board) -> Result<Kernels, Failure> {
     let p2p = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
-    let m2l = m2l(args)?;
+    let m2l = m2l(args, board)?;
     offload::bind(&p2p, m2l.as_ref(), &options(args, false)).map_err(failure)?;
     Ok(Kernels { p2p, m2l })
 }
@@ -233,7 +237,7 @@ fn kernels(args: &Args) -> Result<Kernels, Failure> {
 /// Predicts the leaf size that was asked for and those around the best.
 pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
     let board = args.predict.board(name)?;
-    let kernels = kernels(args)?;
+    let kernels = kernels(args, board)?;
     let particles = particles(args)?;
     if let Some(path) = &args.save_particles {
         files::save(path, || host::data::npy::write_particles(&particles), || particles.to_csv())?;
@@ -283,18 +287,21 @@ impl Report {
 }
 
 /// Whether engines for both kernels fill the board, since nobody says how many lanes there are.
-fn fills(predict: &PredictArgs, engine: &EngineArgs) -> bool {
-    predict.ethernet && engine.lanes.pipelines.is_empty() && engine.fold.ii == [1]
+fn fills(predict: &PredictArgs, engine: &EngineArgs, board: &Board) -> bool {
+    predict.synth.is_none()
+        && predict.over_ethernet(board)
+        && engine.lanes.pipelines.is_empty()
+        && engine.fold.ii == [1]
 }
 
 /// The M2L kernel that is on the board too, if one is: it is named, there are numbers for a second engine, or both fill the board.
-fn m2l(args: &Args) -> Result<Option<Graph>, Failure> {
+fn m2l(args: &Args, board: &Board) -> Result<Option<Graph>, Failure> {
     match args.m2l.as_deref() {
         Some(name) if name == super::NATIVE => Ok(None),
         Some(file) => Ok(Some(source::load(file)?.1)),
         None => {
             let several = args.engine.lanes.pipelines.len() > 1 || args.engine.fold.ii.len() > 1;
-            let is_there = several || fills(&args.predict, &args.engine);
+            let is_there = several || fills(&args.predict, &args.engine, board);
             is_there.then(|| generated(options(args, false).order)).transpose()
         }
     }
@@ -343,7 +350,11 @@ fn synthesised(asked: &Wanted, board: &'static Board, dir: &Path) -> Result<Mach
     };
     let wanted = [(&kernels.p2p, "--p2p")].into_iter().chain(kernels.m2l.iter().map(|m2l| (m2l, "--m2l")));
     let engines = wanted.map(engine).collect::<Result<_, Failure>>()?;
-    let (baud, turnaround) = asked.predict.line(board);
+    let over_ethernet = said.ethernet.is_some();
+    if over_ethernet && asked.predict.baud.is_some() {
+        return Err(Failure::file(&path, "is of a link over Ethernet, which has no baud rate; leave --baud out"));
+    }
+    let (baud, turnaround) = asked.predict.line(board, over_ethernet);
     let setup = Setup { clock_mhz, baud, turnaround: turnaround / 1e3 };
     Ok(Machine { board, setup, engines, joules_per_pair: said.joules_per_pair })
 }
@@ -353,7 +364,8 @@ fn planned(asked: &Wanted, board: &'static Board) -> Result<Machine, Failure> {
     let Wanted { predict, engine: args, kernels, work } = *asked;
     let target = target(board.device.target).expect("every board's device names a target");
     let wanted = predict.freq.unwrap_or(board.usual_mhz);
-    let mhz = match predict.ethernet {
+    let over_ethernet = predict.over_ethernet(board);
+    let mhz = match over_ethernet {
         true => gigabit::clocks(board, wanted).map(|clocks| clocks.mhz),
         false => board.pll.source(board.oscillator_mhz, wanted).map(|(_, mhz)| mhz),
     };
@@ -362,7 +374,7 @@ fn planned(asked: &Wanted, board: &'static Board) -> Result<Machine, Failure> {
     let mut share = Share::of(Some(board.device), all.len());
     share.jmem_words = args.jmem.unwrap_or(share.jmem_words);
     let around = fill::Around { share, stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS) };
-    let filled = match fills(predict, args) && kernels.m2l.is_some() {
+    let filled = match fills(predict, args, board) && kernels.m2l.is_some() {
         true => {
             let found = fill::fill(board, clock, kernels, &around, work()?);
             let (device, remedy) = (board.device.name, "leave M2L to the CPU by --m2l native");
@@ -385,7 +397,7 @@ fn planned(asked: &Wanted, board: &'static Board) -> Result<Machine, Failure> {
         Ok(hashed(graph, Config { groups, ..fill::config(&built, pipelines, &around) }))
     };
     let engines = all.iter().enumerate().map(engine).collect::<Result<_, Failure>>()?;
-    let (baud, turnaround) = predict.line(board);
+    let (baud, turnaround) = predict.line(board, over_ethernet);
     let setup = Setup { clock_mhz: clock.mhz, baud, turnaround: turnaround / 1e3 };
     Ok(Machine { board, setup, engines, joules_per_pair: None })
 }
@@ -477,7 +489,7 @@ fn predicted(fmm: &Asked, machine: &Machine) -> Result<Report, Failure> {
         engines: machine.engines.iter().map(|(config, _)| engine(config)).collect(),
         clock_mhz: machine.setup.clock_mhz,
         baud: machine.setup.baud,
-        turnaround_ms: fmm.predict.line(machine.board).1,
+        turnaround_ms: fmm.predict.line(machine.board, machine.setup.baud == 0).1,
         predicted: STAGES.into_iter().filter(|stage| is_predicted(stage)).collect(),
         measured: STAGES.into_iter().filter(|stage| !is_predicted(stage)).collect(),
         joules: machine.joules_per_pair.map(|j| j * asked.pairs.p2p as f64),

@@ -30,7 +30,8 @@ use std::time::Instant;
 
 /// On ranks that are threads of this process, which share its cores.
 pub fn on_threads(args: &Args, name: &str, ranks: usize) -> Result<(), Failure> {
-    let (board, kernels, known) = (args.predict.board(name)?, kernels(args)?, costs::known());
+    let board = args.predict.board(name)?;
+    let (kernels, known) = (kernels(args, board)?, costs::known());
     let input = plain(files::input(args)?)?;
     files::save_particles(args, &input)?;
     let n = input.particles.len();
@@ -50,7 +51,10 @@ pub fn on_threads(args: &Args, name: &str, ranks: usize) -> Result<(), Failure> 
 /// On processes of MPI.
 pub fn on_mpi(args: &Args, name: &str, mpi: &Mpi) -> Result<(), Failure> {
     let known = costs::known_on(mpi).map_err(told)?;
-    let found = || -> Result<(&'static Board, Kernels), Failure> { Ok((args.predict.board(name)?, kernels(args)?)) };
+    let found = || -> Result<(&'static Board, Kernels), Failure> {
+        let board = args.predict.board(name)?;
+        Ok((board, kernels(args, board)?))
+    };
     let (board, kernels) = agreed(mpi, found())?;
     let read = || files::part(args, &|n| slice(n, mpi)).and_then(|(input, counts)| Ok((plain(input)?, counts)));
     let (input, counts) = agreed(mpi, read())?;
