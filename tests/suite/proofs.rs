@@ -204,7 +204,7 @@ fn netlists_of_least_area_equal_their_text() {
     }
     let place = Place::new();
     place.write("kernel.pg2", KERNEL);
-    let words = "synth kernel.pg2 --area-only --target ecp5 --ii 2 -o out";
+    let words = "synth kernel.pg2 --area-only --target ecp5 --ii 2 --freq 75 -o out";
     place.finish_within(place.command(words), 600).expect(0);
     // Both calls in one.
     let script = ["operators_0", "operators"].map(|name| place.text(&format!("out/synth_work/{name}.ys"))).concat();

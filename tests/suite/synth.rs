@@ -169,10 +169,11 @@ fn what_no_packing_makes_fit_is_told_before_it_is_placed() {
 fn a_folded_design_that_fills_a_device_is_mapped_for_least_area() {
     let place = place(&[("yosys", &well()), ("nextpnr-ecp5", NEXTPNR)]);
     for (words, least) in [
-        ("synth k.pg2 --device ecp5-85 --ii 2 -o out", false),
-        ("synth p2p --device ecp5-45 --pipelines 12 --ii 2 -o out", true),
-        ("synth p2p --device ecp5-85 --pipelines 12 --ii 2 -o out", false),
-        ("synth p2p --device ecp5-45 --pipelines 7 --jmem 1024 -o out", false),
+        ("synth k.pg2 --device ecp5-85 --ii 2 --freq 75 -o out", false),
+        ("synth p2p --device ecp5-45 --pipelines 12 --ii 2 --freq 75 -o out", true),
+        ("synth p2p --device ecp5-45 --pipelines 12 --ii 2 --freq 150 -o out", false),
+        ("synth p2p --device ecp5-85 --pipelines 12 --ii 2 --freq 75 -o out", false),
+        ("synth p2p --device ecp5-45 --pipelines 7 --jmem 1024 --freq 75 -o out", false),
     ] {
         run(&place, words).expect(0);
         let script = place.text("out/synth_work/design.ys");

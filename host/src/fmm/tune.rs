@@ -216,7 +216,9 @@ fn out_of_reach(wanted: f64, limit: Limit, best: f64) -> FmmError {
         Limit::F32 => "f32 limits it; take --precision f64",
         Limit::Order => "the highest order limits it; take a smaller --theta",
         Limit::F64 => "f64 limits it",
-        Limit::Softening => "the far field is not softened; take a shorter --eps, or a larger --leaf or none",
+        Limit::Softening => {
+            "the far field is not softened; take a shorter --eps, a larger --leaf or none, or --p2p p2p --expansion chebyshev, which softens it"
+        }
     };
     FmmError::Range(format!("an error of {wanted:e} is out of reach: the best was {best:.1e}; {why}"))
 }

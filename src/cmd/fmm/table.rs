@@ -95,8 +95,8 @@ pub fn text(s: &Stats) -> String {
     }
     if let Some(change) = s.unsoftened.filter(|change| *change >= SOFT) {
         out += &format!(
-            "the far field is not softened, which changes the gradients of its closest pairs by up to {:.1e} of themselves\n",
-            change
+            "the far field is not softened, which changes the gradients of its closest pairs by up to {change:.1e} of themselves; with \
+             --p2p p2p --expansion chebyshev it is\n",
         );
     }
     for (name, value) in errors(s) {

@@ -134,4 +134,7 @@ fn what_the_far_field_lacks_for_want_of_softening_is_said() {
         let words = words.replace("--leaf 4", "");
         assert!(stats(&p, &format!("{words} {more}")).get("unsoftened").is_none(), "{more}");
     }
+    let words = "--n 2000 --eps 0.1 --backend cpu --p2p p2p --expansion chebyshev --order 6 --leaf 20 --check 200";
+    let s = stats(&p, words);
+    assert!(s.get("unsoftened").is_none() && s["error"]["gradient_rel_l2"].as_f64() < Some(2e-3), "{s}");
 }
