@@ -53,7 +53,8 @@ fn figures(text: &mut String, p: &Page) {
         let _ = writeln!(text, "{name:<22}{value}");
     };
     let of = if p.outcome.design.is_some() { "engine" } else { "one lane" };
-    line("pipelines", format!("{}, {} cycles long, scheduled for {} MHz", s.pipelines, s.latency, s.mhz));
+    let scheduled = s.scheduled_mhz.unwrap_or(s.mhz);
+    line("pipelines", format!("{}, {} cycles long, scheduled for {scheduled} MHz", s.pipelines, s.latency));
     line(
         &format!("area of {of}"),
         format!(

@@ -56,6 +56,9 @@ pub struct Summary {
     pub bitstream: Option<String>,
     /// The clock that operators were pipelined for.
     pub mhz: f64,
+    /// The clock that pipelines are scheduled for, where it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduled_mhz: Option<f64>,
     /// The engine's configuration.
     pub stream_bits: u32,
     pub jmem_records: u32,

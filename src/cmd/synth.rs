@@ -52,6 +52,9 @@ pub struct Args {
     /// Clock frequency to reach, by default the usual one of the board or family; a board gets the next that its PLL can make
     #[arg(long, value_name = "MHZ")]
     freq: Option<f64>,
+    /// Clock that pipelines are scheduled for, by default that of --freq; a faster one leaves room for wires in a full device
+    #[arg(long, value_name = "MHZ")]
+    schedule: Option<f64>,
     #[command(flatten)]
     blocks: BlockArgs,
     /// j memory in 32-bit words, by default 16384 or what half of the device's memories hold, for all kernels together; of several
@@ -83,7 +86,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if count > 1 && matches!(goal, Goal::Area(_)) {
         return Err(Failure::Usage("--area-only counts a lane of one kernel; count each kernel by itself".into()));
     }
-    let Made { built, configs, engines } = made(&args, goal, clock, &kernels)?;
+    let scheduled = place::scheduled(&args, clock)?;
+    let Made { built, configs, engines } = made(&args, goal, scheduled, &kernels)?;
     let hashes: Vec<(&Config, u64)> = configs.iter().zip(&kernels).map(|(c, k)| (c, k.hash)).collect();
     let whole = whole(goal, &hashes, &engines, (source, clock.mhz))?;
     // What is counted by lane is that of the first kernel.
@@ -117,6 +121,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     drop(steps);
     let mut summary = summary(goal, (&built, &configs), clock, &outcome);
     summary.ethernet = args.ethernet.map(|ip| ip.to_string());
+    summary.scheduled_mhz = Some(scheduled.mhz).filter(|mhz| *mhz != clock.mhz);
     let rows = pg2::report::explain::explain(&built[0], &kernels[0].sources).rows;
     write(&args.output, goal, &summary, &outcome, &rows, engine)?;
     told(&summary);
@@ -173,7 +178,7 @@ fn full_group(config: &Config, built: &Built) -> Result<Option<String>, Failure>
 fn told(summary: &Summary) {
     let (Some(false), Some(fmax)) = (summary.timing_met, summary.fmax_mhz) else { return };
     let next = if summary.board.is_some() {
-        "; `deploy` will refuse to load it: ask for a lower --freq or more --seeds"
+        "; `deploy` will refuse to load it: ask for a lower --freq, a higher --schedule or more --seeds"
     } else {
         ""
     };
@@ -270,6 +275,7 @@ fn summary(goal: Goal, (all, configs): (&[Built], &[Config]), clock: Clock, outc
         ethernet: None,
         bitstream: outcome.bitstream.as_ref().and_then(ending),
         mhz: clock.mhz,
+        scheduled_mhz: None,
         stream_bits: config.stream_bits,
         jmem_records: config.jmem_records,
         groups: config.groups,

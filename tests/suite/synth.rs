@@ -183,6 +183,23 @@ fn a_folded_design_that_fills_a_device_is_mapped_for_least_area() {
 }
 
 #[test]
+fn pipelines_may_be_scheduled_for_a_faster_clock_than_they_have() {
+    let place = place(&[("yosys", &well()), ("nextpnr-ecp5", NEXTPNR)]);
+    let latency = |words: &str| {
+        run(&place, &format!("synth k.pg2 --device ecp5-85 --freq 50 {words} -o out")).expect(0);
+        let json = place.json("out/synth.json");
+        assert_eq!((json["mhz"].as_f64(), json["latency"].is_u64()), (Some(50.0), true), "{words}: {json}");
+        (json["latency"].as_u64(), json["scheduled_mhz"].as_f64(), place.text("out/report.txt"))
+    };
+    let (slow, same, report) = latency("");
+    assert!(same.is_none() && report.contains("scheduled for 50 MHz"), "{report}");
+    let (fast, other, report) = latency("--schedule 150");
+    assert!(fast > slow && other == Some(150.0) && report.contains("scheduled for 150 MHz"), "{report}");
+    let refused = run(&place, "synth k.pg2 --device ecp5-85 --freq 50 --schedule 40 -o out").expect(2).err;
+    assert!(refused.contains("--schedule takes the clock, 50 MHz"), "{refused}");
+}
+
+#[test]
 fn a_packer_that_writes_nothing_makes_no_board() {
     let place = place(&[("yosys", &well()), ("nextpnr-ecp5", NEXTPNR), ("ecppack", "exit 0")]);
     let err = run(&place, BOARD).expect(3).err;

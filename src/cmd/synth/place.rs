@@ -62,6 +62,16 @@ pub(super) fn clock(args: &Args, goal: Goal) -> Result<(Clock, Way), Failure> {
     Ok((Clock { target, mhz, blocks }, Way::Serial(source)))
 }
 
+/// What pipelines are scheduled for, at a clock.
+pub(super) fn scheduled(args: &Args, clock: Clock) -> Result<Clock, Failure> {
+    let mhz = args.schedule.unwrap_or(clock.mhz);
+    if !(clock.mhz..=1000.0).contains(&mhz) {
+        let least = clock.mhz;
+        return Err(Failure::Usage(format!("--schedule takes the clock, {least} MHz, to 1000 MHz, not {mhz}")));
+    }
+    Ok(Clock { mhz, ..clock })
+}
+
 /// How a board is clocked and reached.
 #[derive(Clone, Copy)]
 pub(super) enum Way {
