@@ -10,6 +10,7 @@
 mod ask;
 pub mod card;
 mod depth;
+pub mod links;
 mod made;
 mod memory;
 pub mod others;
@@ -174,7 +175,7 @@ impl<T: Number, C: Card> Loaded<T, C> {
         Ok(Loaded {
             kernels: kernels.collect::<Result<_, CudaError>>()?,
             tables: Tables::new(card, dense, shape)?,
-            particles: Particles::new(card, 0)?,
+            particles: Particles::new(card, 0, 0)?,
             cells: None,
             share: [0..0, 0..0],
             places: Problem::default(),
@@ -211,9 +212,13 @@ impl<T: Number, C: Card> Whole<T, C> {
             let n = share[0].len() + share[1].len();
             if share != loaded.share || loaded.particles.room < n {
                 // The old ones go first.
-                (loaded.cells, loaded.particles) = (None, Particles::new(card, 0)?);
-                card.check_room(n as u64 * (Particles::<T, C>::INPUT_BYTES + Particles::<T, C>::BYTES), "this FMM")?;
-                loaded.particles = Particles::new(card, n)?;
+                (loaded.cells, loaded.particles) = (None, Particles::new(card, 0, 0)?);
+                let bytes = n as u64 * (Particles::<T, C>::INPUT_BYTES + Particles::<T, C>::BYTES);
+                card.check_room(bytes, "this FMM")?;
+                // Of several cards each usually has more particles around its leaves than in its share. To make room for them later costs
+                // more, and where memory is ample, some more of it does not matter.
+                let is_ample = parts.cards > 1 && card.check_room(3 * bytes, "this FMM").is_ok();
+                loaded.particles = Particles::new(card, n, if is_ample { n + n / 4 } else { n })?;
             }
             let places = &mut loaded.places;
             places.number = share[0].start as u64;

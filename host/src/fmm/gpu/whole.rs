@@ -19,7 +19,8 @@ use crate::fmm::{FmmError, FmmOptions, Precision, Solutions, options};
 use crate::job::BackendError;
 use crate::tree::lists::near2;
 use pg2::backend::cuda::p2p::Real;
-pub(crate) use task::{Found, Part, Task};
+use std::cell::RefCell;
+pub(crate) use task::{Found, Part, Task, Timed};
 
 /// What is on the cards for an order and a precision.
 pub(super) enum Ready {
@@ -69,7 +70,7 @@ impl Gpu {
         match self.among(&Alone, count, &task) {
             // P2P alone takes less room.
             Err(CudaError::TooLarge(why)) => {
-                self.whole = None;
+                self.forget();
                 Ok(Err(why))
             }
             found => Ok(found.map(|found| found.map(Found::solutions)).map_err(BackendError::from)?),
@@ -80,7 +81,7 @@ impl Gpu {
     pub(crate) fn among(&mut self, others: &dyn Others, cards: usize, task: &Task) -> Result<Part, CudaError> {
         self.prepare(task.options)?;
         // With other processes there may be fewer cards than before.
-        let team = Team::among(&self.cards[..cards], others);
+        let team = Team::among(&self.cards[..cards], others, &self.links);
         match self.whole.as_mut().expect("it was made") {
             Ready::F32(_, whole) => task.run(&team, whole),
             Ready::F64(_, whole) => task.run(&team, whole),
@@ -89,7 +90,26 @@ impl Gpu {
 
     /// Gives back what [`Gpu::whole`] has on the cards.
     pub(crate) fn forget(&mut self) {
+        // If a card fails here, it does nothing more.
+        self.cards.iter().for_each(|card| card.finish().unwrap_or(()));
         self.whole = None;
+    }
+
+    /// Gives back what links the cards with those of other processes. `meet` waits until all processes have come there: none reads what
+    /// another one gives back.
+    pub(crate) fn unlink<E>(&mut self, meet: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+        // If a card fails here, it reads nothing more.
+        self.cards.iter().for_each(|card| card.finish().unwrap_or(()));
+        self.links.get_mut().close();
+        meet()?;
+        self.links = RefCell::default();
+        Ok(())
+    }
+
+    /// The same where a process has failed: others may still read here, and a card may wait for a mark that never comes. The driver gives all
+    /// of it back when the process ends.
+    pub(crate) fn abandon_links(&mut self) {
+        std::mem::forget(self.links.take());
     }
 
     pub fn name(&self) -> &'static str {
@@ -123,9 +143,30 @@ impl Gpu {
         }
     }
 
+    /// Runs of `n` such particles that the cards of all processes share, each process with so many cards; a first one, which makes room, is
+    /// left out.
+    pub(crate) fn timed(
+        &mut self,
+        others: &dyn Others,
+        cards: usize,
+        n: usize,
+        options: &FmmOptions,
+        repeat: u32,
+    ) -> Result<Timed, CudaError> {
+        self.prepare(options)?;
+        let none = Geometry { sources: [&[]; 3], targets: None };
+        let task = Task { name: self.name, geometry: none, sets: &[], options, leaf: None };
+        let team = Team::among(&self.cards[..cards], others, &self.links);
+        match self.whole.as_mut().expect("it was made") {
+            Ready::F32(_, whole) => task.timed(&team, whole, n, repeat),
+            Ready::F64(_, whole) => task.timed(&team, whole, n, repeat),
+        }
+    }
+
     /// Gives back the room on the cards, which is free once the cards have done what was asked for before.
     pub fn clear(&mut self) -> Result<(), FmmError> {
-        (self.whole, self.bound) = (None, None);
+        self.forget();
+        self.bound = None;
         Ok(self.cards.iter().try_for_each(Card::finish).map_err(BackendError::from)?)
     }
 

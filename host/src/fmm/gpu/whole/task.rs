@@ -11,7 +11,7 @@ use crate::data::problem::Geometry;
 use crate::fmm::gpu::Gpu;
 use crate::fmm::stats::{OnCard, Stats};
 use crate::fmm::{FmmOptions, Solutions};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What is computed: of several processes each has its slices of the sources, of their charges and of the targets.
 pub(crate) struct Task<'a> {
@@ -30,10 +30,15 @@ pub(crate) struct Found {
     /// The run of each set, and the seconds in which they waited for slower processes.
     pub runs: Vec<Run>,
     pub waited: f64,
+    /// Seconds until cards of processes could read each other's memory.
+    pub linked: f64,
 }
 
 /// The same, or why the problem is one for P2P on the card beside the CPU.
 pub(crate) type Part = Result<Found, String>;
+
+/// What several runs of the same particles did, and the seconds that each of them waited for slower processes; or why there are none.
+pub(crate) type Timed = Result<Vec<(Run, f64)>, String>;
 
 impl Found {
     pub fn solutions(self) -> Solutions {
@@ -42,6 +47,35 @@ impl Found {
 }
 
 impl Task<'_> {
+    /// Some runs of particles that are made on the cards, after a first one.
+    pub fn timed<T: Number, C: Card>(
+        &self,
+        team: &Team<C>,
+        whole: &mut Whole<T, C>,
+        n: usize,
+        repeat: u32,
+    ) -> Result<Timed, CudaError> {
+        let leaf = self.leaf.unwrap_or_else(|| Gpu::whole_leaf(n, self.options));
+        team.connect(n.div_ceil(team.all()) * 4 * size_of::<T>(), || whole.make(team, n, 1))?;
+        let (mut runs, mut first) = (Vec::new(), None);
+        for _ in 0..=repeat {
+            // Some may have fetched results sooner than others.
+            team.others.meet()?;
+            let before = team.others.waited();
+            let run = match whole.run(team, leaf, self.options.eps)? {
+                Outcome::Done(run) => run,
+                Outcome::Unfit(why) => return Ok(Err(why)),
+            };
+            runs.push((*run, team.others.waited() - before));
+            let found = whole.fetch(team, [1.0; 4])?;
+            if *first.get_or_insert_with(|| found.clone()) != found {
+                return Err(CudaError::Failed("two runs gave different bits".into()));
+            }
+        }
+        runs.remove(0);
+        Ok(Ok(runs))
+    }
+
     pub fn run<T: Number, C: Card>(&self, team: &Team<C>, whole: &mut Whole<T, C>) -> Result<Part, CudaError> {
         let (start, before) = (Instant::now(), team.others.waited());
         let Geometry { sources, targets } = self.geometry;
@@ -51,15 +85,23 @@ impl Task<'_> {
         let n = counts[0] + counts[1];
         let leaf = self.leaf.unwrap_or_else(|| Gpu::whole_leaf(n, self.options));
         whole.make_room(team, &Amounts { all: n, sources: own[0], targets: targets.map(|_| own[1]) })?;
-        for axis in 0..3 {
-            // Targets that are no sources are particles without a charge, behind the sources.
-            let slices: Vec<&[f64]> = std::iter::once(sources[axis]).chain(targets.map(|t| t[axis])).collect();
-            whole.send(team, axis, &slices)?;
-        }
+        let send = || -> Result<Duration, CudaError> {
+            let sending = Instant::now();
+            for axis in 0..3 {
+                // Targets that are no sources are particles without a charge, behind the sources.
+                let slices: Vec<&[f64]> = std::iter::once(sources[axis]).chain(targets.map(|t| t[axis])).collect();
+                whole.send(team, axis, &slices)?;
+            }
+            Ok(sending.elapsed())
+        };
+        let (linking, so_far) = (Instant::now(), team.others.waited());
+        // A card has at most its share for others.
+        let sending = team.connect(n.div_ceil(team.all()) * 4 * size_of::<T>(), send)?;
+        let linked = (linking.elapsed() - sending).as_secs_f64() - (team.others.waited() - so_far);
         team.cards.iter().try_for_each(C::finish)?;
         let (mut fields, mut stats, mut runs) = (Vec::new(), Stats::default(), Vec::new());
         let waited = || team.others.waited() - before;
-        let mut times = OnCard { sent: start.elapsed().as_secs_f64() - waited(), ..OnCard::default() };
+        let mut times = OnCard { sent: start.elapsed().as_secs_f64() - waited() - linked, ..OnCard::default() };
         let mut in_runs = 0.0;
         for charges in self.sets {
             let (sending, so_far) = (Instant::now(), waited());
@@ -84,6 +126,6 @@ impl Task<'_> {
         stats.targets = targets.map(|_| counts[1]);
         stats.on_card = Some(times);
         stats.seconds.total = start.elapsed().as_secs_f64();
-        Ok(Ok(Found { fields, stats, runs, waited: in_runs }))
+        Ok(Ok(Found { fields, stats, runs, waited: in_runs, linked }))
     }
 }
