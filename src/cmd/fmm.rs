@@ -303,7 +303,8 @@ fn check(args: &Args, options: &fmm::FmmOptions, native: bool) -> Result<(), Fai
 }
 
 pub(super) fn start_threads(threads: usize) -> Result<(), Failure> {
-    let threads = if threads == 0 { mpi::cores().unwrap_or(0) } else { threads };
+    let is_told = threads > 0 || std::env::var_os("RAYON_NUM_THREADS").is_some();
+    let threads = if is_told { threads } else { mpi::cores().unwrap_or(0) };
     if threads == 0 {
         return Ok(());
     }

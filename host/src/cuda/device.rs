@@ -28,7 +28,7 @@ pub struct Device {
     pub name: String,
     arch: String,
     /// Texts as they are compiled and loaded.
-    loaded: HashMap<String, Arc<CudaModule>>,
+    loaded: Mutex<HashMap<String, Arc<CudaModule>>>,
     /// Through which large copies go, once there was one.
     pub(super) staging: Mutex<Option<Staging>>,
 }
@@ -111,15 +111,15 @@ impl Device {
     /// A card by its number, from 0.
     pub fn open_at(card: usize) -> Result<Device, CudaError> {
         let context = context(card)?;
-        // SAFETY: work on the second stream begins behind all of the first (`fork`), which waits for it before memory goes (`join`, `finish`).
-        // So the driver need not be asked to record each use of memory, which takes longer than to start a kernel.
+        // SAFETY: work on the second stream begins behind all of the first (`fork`), which waits for it before memory goes (`join`, `finish`),
+        // and copies of pinned memory have events of their own (`staging`). So the driver need not be asked to record each use of memory, which takes longer than to start a kernel.
         unsafe { context.disable_event_tracking() };
         let open = || -> Result<_, DriverError> {
             let (major, minor) = context.compute_capability()?;
             Ok((context.new_stream()?, context.new_stream()?, context.name()?, format!("sm_{major}{minor}")))
         };
         let (stream, side, name, arch) = open().map_err(|e| failed("the GPU cannot be opened", e))?;
-        Ok(Device { context, stream, side, name, arch, loaded: HashMap::new(), staging: Mutex::new(None) })
+        Ok(Device { context, stream, side, name, arch, loaded: Mutex::default(), staging: Mutex::new(None) })
     }
 
     /// Lets this card copy from another one without the host, and says whether the two are so linked.
@@ -159,18 +159,14 @@ impl Device {
     }
 
     /// A kernel of a text, which is compiled and loaded once. It has one arithmetic.
-    pub fn function(
-        &mut self,
-        text: &str,
-        name: &'static str,
-        arithmetic: Arithmetic,
-    ) -> Result<CudaFunction, CudaError> {
-        let module = match self.loaded.get(text) {
+    pub fn function(&self, text: &str, name: &'static str, arithmetic: Arithmetic) -> Result<CudaFunction, CudaError> {
+        let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let module = match loaded.get(text) {
             Some(module) => module.clone(),
             None => {
                 let cubin = compile::cubin(text, &self.arch, arithmetic)?;
                 let module = self.context.load_module(Ptx::from_binary(cubin)).map_err(|e| failed(REFUSED, e))?;
-                self.loaded.insert(text.to_string(), module.clone());
+                loaded.insert(text.to_string(), module.clone());
                 module
             }
         };

@@ -161,7 +161,7 @@ struct Loaded<T: Number, C: Card> {
 }
 
 impl<T: Number, C: Card> Loaded<T, C> {
-    fn new(card: &mut C, text: &str, dense: &Dense, shape: &Shape) -> Result<Loaded<T, C>, CudaError> {
+    fn new(card: &C, text: &str, dense: &Dense, shape: &Shape) -> Result<Loaded<T, C>, CudaError> {
         let of_f32: &[&str] = if T::REAL == Real::F32 { &KERNELS_F32 } else { &[] };
         let names = KERNELS.iter().chain(of_f32);
         let kernels = names.map(|name| {
@@ -185,10 +185,10 @@ impl<T: Number, C: Card> Loaded<T, C> {
 
 impl<T: Number, C: Card> Whole<T, C> {
     /// Compiles the kernels for a P2P kernel that is 1/r, and sends the tables of an order.
-    pub fn new(cards: &mut [C], graph: &Graph, order: usize, units: Units) -> Result<Whole<T, C>, CudaError> {
+    pub fn new(cards: &[C], graph: &Graph, order: usize, units: Units) -> Result<Whole<T, C>, CudaError> {
         let (dense, shape) = (Dense::new(order, NEAR2), Shape::new(order, T::REAL));
         let text = text_of::<T>(graph, &dense, &shape).map_err(|Unfit(why)| CudaError::Failed(why))?;
-        let loaded = cards.iter_mut().map(|card| Loaded::new(card, &text, &dense, &shape)).collect::<Result<_, _>>()?;
+        let loaded = cards.iter().map(|card| Loaded::new(card, &text, &dense, &shape)).collect::<Result<_, _>>()?;
         let mut is_linked = true;
         for (k, card) in cards.iter().enumerate() {
             for (_, other) in cards.iter().enumerate().filter(|(j, _)| *j != k) {

@@ -23,18 +23,19 @@ use serde::Serialize;
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
-/// The rows of the report: what comes before the stages of the cards, these, and what comes behind them. `input` is the way of slices to
-/// the cards of their ranks, `link` what lets cards of different ranks read each other's memory, `exchange` the way of counts, particles,
-/// expansions and results between these, with what a card waits for there, and `results` the way from the cards to the ranks.
-const ROWS: [&str; STAGES.len() + 6] = {
-    let mut rows = ["input"; STAGES.len() + 6];
-    rows[1] = "link";
+/// The rows of the report: what comes before the stages of the cards, these, and what comes behind them. `kernels` is what compiles or loads
+/// them and makes their tables, `link` what lets cards of different ranks read each other's memory, `input` the way
+/// of slices to the cards of their ranks, `exchange` that of counts, particles, expansions and results between cards of different ranks, with
+/// what a card waits for there, and `results` the way from the cards to the ranks.
+const ROWS: [&str; STAGES.len() + 7] = {
+    let mut rows = ["kernels"; STAGES.len() + 7];
+    (rows[1], rows[2]) = ("link", "input");
     let mut k = 0;
     while k < STAGES.len() {
-        rows[k + 2] = STAGES[k];
+        rows[k + 3] = STAGES[k];
         k += 1;
     }
-    (rows[k + 2], rows[k + 3], rows[k + 4], rows[k + 5]) = ("exchange", "results", "waiting", "total");
+    (rows[k + 3], rows[k + 4], rows[k + 5], rows[k + 6]) = ("exchange", "results", "waiting", "total");
     rows
 };
 
@@ -112,7 +113,7 @@ pub(super) fn solve_by(
     };
     let times = found.stats.on_card.unwrap_or_default();
     let sum = |of: &dyn Fn(&Run) -> f64| found.runs.iter().map(of).sum::<f64>();
-    let mut seconds = vec![times.sent, found.linked];
+    let mut seconds = vec![found.kernels, found.linked, times.sent];
     seconds.extend((0..STAGES.len()).map(|stage| sum(&|run| run.seconds[stage])));
     seconds.push(sum(&|run| run.travelled) - found.waited);
     seconds.extend([times.fetched, over.waited(), start.elapsed().as_secs_f64(), times.computed]);

@@ -28,7 +28,7 @@ pub trait Card: Sync + Sized {
     type View: Send + Sync;
 
     /// A kernel of a text.
-    fn kernel(&mut self, text: &str, name: &'static str, arithmetic: Arithmetic) -> Result<Self::Kernel, CudaError>;
+    fn kernel(&self, text: &str, name: &'static str, arithmetic: Arithmetic) -> Result<Self::Kernel, CudaError>;
     /// Says before anything is sent whether so many bytes fit.
     fn check_room(&self, bytes: u64, what: &str) -> Result<(), CudaError>;
     /// Room for at least one number, all zeros.
@@ -207,7 +207,7 @@ impl Card for Device {
     type Window = Window;
     type View = View;
 
-    fn kernel(&mut self, text: &str, name: &'static str, arithmetic: Arithmetic) -> Result<Kernel, CudaError> {
+    fn kernel(&self, text: &str, name: &'static str, arithmetic: Arithmetic) -> Result<Kernel, CudaError> {
         Ok(Kernel { function: self.function(text, name, arithmetic)?, shared: 0 })
     }
 

@@ -164,10 +164,10 @@ fn views<C: Card>(cards: &[C], mut told: &[u8]) -> Option<Vec<Vec<C::View>>> {
 }
 
 impl<C: Card> Team<'_, C> {
-    /// Lets the cards of all processes read each other's windows, where they can, while `beside` is done, which no card of another process waits
-    /// for. `bytes` is what a card has for others in a usual transfer, the same number on all processes.
-    pub fn connect<R>(&self, bytes: usize, beside: impl FnOnce() -> Result<R, CudaError>) -> Result<R, CudaError> {
-        let Some(links) = self.links.filter(|_| !self.is_alone()) else { return beside() };
+    /// Lets the cards of all processes read each other's windows, where they can. `bytes` is what a card has for others in a usual transfer, the
+    /// same number on all processes.
+    pub fn connect(&self, bytes: usize) -> Result<(), CudaError> {
+        let Some(links) = self.links.filter(|_| !self.is_alone()) else { return Ok(()) };
         let mut links = links.borrow_mut();
         let (links, cards, others) = (&mut *links, self.cards, self.others);
         // Nobody's card copies from a window any more once all have come to the next exchange.
@@ -179,31 +179,18 @@ impl<C: Card> Team<'_, C> {
             links.open(cards, half);
         }
         links.rounds = 0;
-        let told = others.gather(links.told())?;
-        links.peers.resize_with(others.count(), Peer::default);
-        // The driver takes milliseconds to open a window.
-        let (known, told) = (std::mem::take(&mut links.peers), &told);
-        let is_other = |process: usize| process != others.number();
-        let is_other: Vec<bool> = (0..others.count()).map(is_other).collect();
-        let open = move || -> Vec<Peer<C>> {
-            let one = |((peer, told), is_other): ((Peer<C>, &Vec<u8>), bool)| match is_other {
-                true => peer.follow(cards, told),
-                false => Peer::default(),
-            };
-            known.into_iter().zip(told).zip(is_other).map(one).collect()
-        };
-        let (peers, done) = std::thread::scope(|scope| {
-            let opening = scope.spawn(open);
-            let done = beside();
-            (opening.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), done)
-        });
-        links.peers = peers;
-        let done = done?;
+        let (told, own, count) = (others.gather(links.told())?, others.number(), others.count());
+        links.peers.resize_with(count, Peer::default);
+        // The driver takes milliseconds for each; processes begin with different ones.
+        for process in (own + 1..own + count).map(|process| process % count) {
+            let peer = &mut links.peers[process];
+            *peer = std::mem::take(peer).follow(cards, &told[process]);
+        }
         let reads: Vec<u32> = links.peers.iter().map(|peer| !peer.views.is_empty() as u32).collect();
         let reads = numbers(others, &reads)?;
         let pair = |a: usize, b: usize| a != b && reads[a][b] == 1 && reads[b][a] == 1;
-        links.linked = (0..others.count()).map(|a| (0..others.count()).map(|b| pair(a, b)).collect()).collect();
-        Ok(done)
+        links.linked = (0..count).map(|a| (0..count).map(|b| pair(a, b)).collect()).collect();
+        Ok(())
     }
 
     /// The copies between cards of different processes: through windows where processes are linked, else by way of the hosts.

@@ -48,15 +48,18 @@ pub enum Sight {
     Wrong,
 }
 
+/// What cards of several processes have at hand.
+type Shared = Mutex<Vec<u8>>;
+
 /// All windows, by their numbers.
-static WINDOWS: Mutex<Option<HashMap<u64, Weak<Mutex<Vec<u8>>>>>> = Mutex::new(None);
+static WINDOWS: Mutex<Option<HashMap<u64, Weak<Shared>>>> = Mutex::new(None);
 
 /// The number of the next one.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 pub struct Window {
     number: u64,
-    bytes: Arc<Mutex<Vec<u8>>>,
+    bytes: Arc<Shared>,
 }
 
 /// Memory of a card, as aligned as its kernels want it.
@@ -138,9 +141,9 @@ impl Card for HostCard {
     type Kernel = Kernel;
     type Event = Instant;
     type Window = Window;
-    type View = Arc<Mutex<Vec<u8>>>;
+    type View = Arc<Shared>;
 
-    fn kernel(&mut self, text: &str, name: &'static str, _: Arithmetic) -> Result<Kernel, CudaError> {
+    fn kernel(&self, text: &str, name: &'static str, _: Arithmetic) -> Result<Kernel, CudaError> {
         let library = compiled(text).ok_or_else(|| CudaError::Failed("no compiler".into()))?;
         Ok(Kernel(library, format!("start_{name}")))
     }
@@ -233,7 +236,7 @@ impl Card for HostCard {
         window.number.to_le_bytes().to_vec()
     }
 
-    fn view(&self, told: &[u8]) -> Result<Arc<Mutex<Vec<u8>>>, CudaError> {
+    fn view(&self, told: &[u8]) -> Result<Arc<Shared>, CudaError> {
         let number = told.try_into().map(u64::from_le_bytes).ok().filter(|_| self.sight != Sight::Blind);
         let all = WINDOWS.lock().expect("no panic");
         let found = number.and_then(|number| all.as_ref()?.get(&number)?.upgrade());
@@ -257,7 +260,7 @@ impl Card for HostCard {
 
     fn pull<T: Plain>(
         &self,
-        view: &Arc<Mutex<Vec<u8>>>,
+        view: &Arc<Shared>,
         at: usize,
         to: &Memory<T>,
         part: Range<usize>,
@@ -279,7 +282,7 @@ impl Card for HostCard {
         Ok(())
     }
 
-    fn wait_for(&self, _: &Arc<Mutex<Vec<u8>>>, _: Mark) -> Result<(), CudaError> {
+    fn wait_for(&self, _: &Arc<Shared>, _: Mark) -> Result<(), CudaError> {
         Ok(())
     }
 

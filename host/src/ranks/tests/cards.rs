@@ -57,7 +57,7 @@ impl OnCards {
         let (sets, options) = (self.sets(), self.options(precision::<T>()));
         let task =
             Task { name: "host", geometry: self.geometry(), sets: &sets, options: &options, leaf: Some(self.leaf) };
-        run::<T>(&mut [HostCard::default()], &Alone, &task).unwrap().expect("it is fit").solutions()
+        run::<T>(&[HostCard::default()], &Alone, &task).unwrap().expect("it is fit").solutions()
     }
 
     /// On so many ranks, each with cards of its own.
@@ -78,9 +78,9 @@ impl OnCards {
             let sets = self.sets().iter().map(|q| q[own.clone()].into()).collect();
             let p2p = options.precision;
             let slice = Slice { geometry, sets, hessian: false, options: &options, costs: &costs, kernel: None, p2p };
-            let mut cards = cards(comm.rank());
+            let cards = cards(comm.rank());
             let count = cards.len();
-            let mut run = |others: &dyn Others, count: usize, task: &Task| run::<T>(&mut cards[..count], others, task);
+            let mut run = |others: &dyn Others, count: usize, task: &Task| run::<T>(&cards[..count], others, task);
             let runner = Runner { name: "host", cards: count, run: &mut run };
             let answer = solve_by(comm, &slice, runner, Some(self.leaf));
             if !matches!(answer, Err(RankError::Lost(_))) {
@@ -116,15 +116,16 @@ fn precision<T: Number>() -> Precision {
     if size_of::<T>() == 4 { Precision::F32 } else { Precision::F64 }
 }
 
-fn run<T: Number>(cards: &mut [HostCard], others: &dyn Others, task: &Task) -> Result<Part, CudaError> {
+fn run<T: Number>(cards: &[HostCard], others: &dyn Others, task: &Task) -> Result<Part, CudaError> {
     let mut whole = whole::<T>(cards, task.options)?;
     let links = RefCell::new(Links::with_most(WINDOW));
-    let done = task.run(&Team::among(cards, others, &links), &mut whole);
+    let team = Team::among(cards, others, &links);
+    let done = team.connect(WINDOW).and_then(|()| task.run(&team, &mut whole));
     links.borrow_mut().close();
     done
 }
 
-fn whole<T: Number>(cards: &mut [HostCard], options: &FmmOptions) -> Result<Whole<T, HostCard>, CudaError> {
+fn whole<T: Number>(cards: &[HostCard], options: &FmmOptions) -> Result<Whole<T, HostCard>, CudaError> {
     let kernel = shipped("p2p");
     let P2p { units, length, .. } = P2p::bind(&kernel, false, &[]).unwrap();
     let units = Units { potential: units.potential, gradient: units.gradient, length };
@@ -217,9 +218,11 @@ fn runs_of_particles_that_are_made_on_the_cards_of_ranks_are_timed() {
     let geometry = Geometry { sources: [&[]; 3], targets: None };
     let task = Task { name: "host", geometry, sets: &[], options: &options, leaf: Some(8) };
     let found = threads::run(2, |comm| {
-        let (over, mut cards) = (Over::new(comm), vec![HostCard::default()]);
-        let (mut whole, links) = (whole::<f32>(&mut cards, &options).unwrap(), RefCell::new(Links::with_most(WINDOW)));
-        let runs = over.together(|| task.timed(&Team::among(&cards, &over, &links), &mut whole, 401, 2))?;
+        let (over, cards) = (Over::new(comm), vec![HostCard::default()]);
+        let (mut whole, links) = (whole::<f32>(&cards, &options).unwrap(), RefCell::new(Links::with_most(WINDOW)));
+        let team = Team::among(&cards, &over, &links);
+        let timed = || team.connect(WINDOW).and_then(|()| task.timed(&team, &mut whole, 401, 2));
+        let runs = over.together(timed)?;
         let runs = runs.expect("nothing fails").expect("it is fit");
         runs.iter().map(|(run, waited)| of_all(comm, run, *waited)).collect::<Result<Vec<_>, _>>()
     });

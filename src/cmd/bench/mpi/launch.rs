@@ -55,6 +55,10 @@ impl Launch {
 
     /// The medians of some runs.
     pub fn measure(&self, table: Table, run: Run) -> Result<Row, Failure> {
+        if self.on_gpus {
+            // The first run of an order compiles its kernels.
+            self.once(table, run)?;
+        }
         let mut rows = (0..self.repeat).map(|_| self.once(table, run)).collect::<Result<Vec<Row>, Failure>>()?;
         rows.sort_unstable_by(|a, b| a.total.total_cmp(&b.total));
         let middle = rows.len() / 2;
