@@ -12,6 +12,7 @@ pub mod pairs;
 pub mod plane;
 mod staging;
 pub mod whole;
+pub mod window;
 
 use crate::job::BackendError;
 

@@ -18,6 +18,7 @@ mod schedule;
 
 use crate::failure::Failure;
 use crate::output::{self, say};
+use host::ranks::mpi as launched;
 use pg2::report::shown::shown;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -47,6 +48,9 @@ pub struct Args {
     /// threads]
     #[arg(long, value_name = "COMMAND")]
     mpirun: Option<String>,
+    /// The ranks of the benchmark `mpi` compute on GPUs, in turn those of this host
+    #[arg(long)]
+    on_gpus: bool,
     /// Write the figures of the benchmark `cuda`, or of `card`, `fmm2` or `mpi` where it alone is named
     #[arg(long, value_name = "FIGURES.json")]
     json: Option<PathBuf>,
@@ -144,10 +148,16 @@ pub fn run(args: Args) -> Result<(), Failure> {
         return Err(Failure::Usage("--figures is for the benchmark `fmm2`; name it".into()));
     }
     output::check_all([&args.json, &args.svg, &args.csv])?;
+    // Of ranks the first one speaks.
+    let speaks = launched::number().is_none_or(|rank| rank == 0);
     for bench in chosen {
-        say!("{}: {}", bench.name, bench.what)?;
+        if speaks {
+            say!("{}: {}", bench.name, bench.what)?;
+        }
         (bench.run)(&args)?;
-        say!("")?;
+        if speaks {
+            say!("")?;
+        }
     }
     Ok(())
 }

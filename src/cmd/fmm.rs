@@ -25,10 +25,12 @@ use host::fmm::executor::Executor;
 use host::fmm::gpu::Gpu;
 use host::fmm::offload::Pipelines;
 use host::fmm::{self, FmmError, Precision, tune};
+use host::ranks::mpi;
 use host::tree::boxmap::BoxMap;
 use kernels::Kernels;
 use pg2::graph::Graph;
 pub use ranks::{Telling, telling};
+pub(in crate::cmd) use ranks::{agreed, of_rank, told};
 use std::path::PathBuf;
 use task::Task;
 
@@ -301,6 +303,8 @@ fn check(args: &Args, options: &fmm::FmmOptions, native: bool) -> Result<(), Fai
 }
 
 pub(super) fn start_threads(threads: usize) -> Result<(), Failure> {
+    let is_told = threads > 0 || std::env::var_os("RAYON_NUM_THREADS").is_some();
+    let threads = if is_told { threads } else { mpi::cores().unwrap_or(0) };
     if threads == 0 {
         return Ok(());
     }

@@ -5,12 +5,15 @@ use super::compile::{self, Arithmetic};
 use super::staging::Staging;
 use cudarc::driver::sys::{self, CUdevice_attribute, CUevent_flags, CUresult};
 use cudarc::driver::{
-    CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DeviceRepr, DriverError, PinnedHostSlice,
+    CudaContext, CudaEvent, CudaFunction, CudaModule, CudaSlice, CudaStream, DeviceRepr, DriverError, PinnedHostSlice,
     ValidAsZeroBits,
 };
 use cudarc::nvrtc::Ptx;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
+
+/// What is said of kernels.
+const REFUSED: &str = "the GPU takes no kernel";
 
 /// What to do without a card.
 const REMEDY: &str = "take another backend, such as `cpu`";
@@ -24,7 +27,8 @@ pub struct Device {
     /// Its name, such as `NVIDIA H200`.
     pub name: String,
     arch: String,
-    loaded: HashMap<(String, &'static str), CudaFunction>,
+    /// Texts as they are compiled and loaded.
+    loaded: Mutex<HashMap<String, Arc<CudaModule>>>,
     /// Through which large copies go, once there was one.
     pub(super) staging: Mutex<Option<Staging>>,
 }
@@ -107,12 +111,15 @@ impl Device {
     /// A card by its number, from 0.
     pub fn open_at(card: usize) -> Result<Device, CudaError> {
         let context = context(card)?;
+        // SAFETY: work on the second stream begins behind all of the first (`fork`), which waits for it before memory goes (`join`, `finish`),
+        // and copies of pinned memory have events of their own (`staging`). So the driver need not be asked to record each use of memory, which takes longer than to start a kernel.
+        unsafe { context.disable_event_tracking() };
         let open = || -> Result<_, DriverError> {
             let (major, minor) = context.compute_capability()?;
             Ok((context.new_stream()?, context.new_stream()?, context.name()?, format!("sm_{major}{minor}")))
         };
         let (stream, side, name, arch) = open().map_err(|e| failed("the GPU cannot be opened", e))?;
-        Ok(Device { context, stream, side, name, arch, loaded: HashMap::new(), staging: Mutex::new(None) })
+        Ok(Device { context, stream, side, name, arch, loaded: Mutex::default(), staging: Mutex::new(None) })
     }
 
     /// Lets this card copy from another one without the host, and says whether the two are so linked.
@@ -151,21 +158,19 @@ impl Device {
         ))
     }
 
-    /// A kernel of a text, compiled and loaded once.
-    pub fn function(
-        &mut self,
-        text: &str,
-        name: &'static str,
-        arithmetic: Arithmetic,
-    ) -> Result<CudaFunction, CudaError> {
-        if let Some(function) = self.loaded.get(&(text.to_string(), name)) {
-            return Ok(function.clone());
-        }
-        let cubin = compile::cubin(text, &self.arch, arithmetic)?;
-        let load = || self.context.load_module(Ptx::from_binary(cubin))?.load_function(name);
-        let function = load().map_err(|e| failed("the GPU takes no kernel", e))?;
-        self.loaded.insert((text.to_string(), name), function.clone());
-        Ok(function)
+    /// A kernel of a text, which is compiled and loaded once. It has one arithmetic.
+    pub fn function(&self, text: &str, name: &'static str, arithmetic: Arithmetic) -> Result<CudaFunction, CudaError> {
+        let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let module = match loaded.get(text) {
+            Some(module) => module.clone(),
+            None => {
+                let cubin = compile::cubin(text, &self.arch, arithmetic)?;
+                let module = self.context.load_module(Ptx::from_binary(cubin)).map_err(|e| failed(REFUSED, e))?;
+                loaded.insert(text.to_string(), module.clone());
+                module
+            }
+        };
+        module.load_function(name).map_err(|e| failed(REFUSED, e))
     }
 
     /// Says before anything is sent whether so many bytes fit.

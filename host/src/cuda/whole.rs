@@ -10,6 +10,7 @@
 mod ask;
 pub mod card;
 mod depth;
+pub mod links;
 mod made;
 mod memory;
 pub mod others;
@@ -160,7 +161,7 @@ struct Loaded<T: Number, C: Card> {
 }
 
 impl<T: Number, C: Card> Loaded<T, C> {
-    fn new(card: &mut C, text: &str, dense: &Dense, shape: &Shape) -> Result<Loaded<T, C>, CudaError> {
+    fn new(card: &C, text: &str, dense: &Dense, shape: &Shape) -> Result<Loaded<T, C>, CudaError> {
         let of_f32: &[&str] = if T::REAL == Real::F32 { &KERNELS_F32 } else { &[] };
         let names = KERNELS.iter().chain(of_f32);
         let kernels = names.map(|name| {
@@ -174,7 +175,7 @@ impl<T: Number, C: Card> Loaded<T, C> {
         Ok(Loaded {
             kernels: kernels.collect::<Result<_, CudaError>>()?,
             tables: Tables::new(card, dense, shape)?,
-            particles: Particles::new(card, 0)?,
+            particles: Particles::new(card, 0, 0)?,
             cells: None,
             share: [0..0, 0..0],
             places: Problem::default(),
@@ -184,10 +185,10 @@ impl<T: Number, C: Card> Loaded<T, C> {
 
 impl<T: Number, C: Card> Whole<T, C> {
     /// Compiles the kernels for a P2P kernel that is 1/r, and sends the tables of an order.
-    pub fn new(cards: &mut [C], graph: &Graph, order: usize, units: Units) -> Result<Whole<T, C>, CudaError> {
+    pub fn new(cards: &[C], graph: &Graph, order: usize, units: Units) -> Result<Whole<T, C>, CudaError> {
         let (dense, shape) = (Dense::new(order, NEAR2), Shape::new(order, T::REAL));
         let text = text_of::<T>(graph, &dense, &shape).map_err(|Unfit(why)| CudaError::Failed(why))?;
-        let loaded = cards.iter_mut().map(|card| Loaded::new(card, &text, &dense, &shape)).collect::<Result<_, _>>()?;
+        let loaded = cards.iter().map(|card| Loaded::new(card, &text, &dense, &shape)).collect::<Result<_, _>>()?;
         let mut is_linked = true;
         for (k, card) in cards.iter().enumerate() {
             for (_, other) in cards.iter().enumerate().filter(|(j, _)| *j != k) {
@@ -211,9 +212,13 @@ impl<T: Number, C: Card> Whole<T, C> {
             let n = share[0].len() + share[1].len();
             if share != loaded.share || loaded.particles.room < n {
                 // The old ones go first.
-                (loaded.cells, loaded.particles) = (None, Particles::new(card, 0)?);
-                card.check_room(n as u64 * (Particles::<T, C>::INPUT_BYTES + Particles::<T, C>::BYTES), "this FMM")?;
-                loaded.particles = Particles::new(card, n)?;
+                (loaded.cells, loaded.particles) = (None, Particles::new(card, 0, 0)?);
+                let bytes = n as u64 * (Particles::<T, C>::INPUT_BYTES + Particles::<T, C>::BYTES);
+                card.check_room(bytes, "this FMM")?;
+                // Of several cards each usually has more particles around its leaves than in its share. To make room for them later costs
+                // more, and where memory is ample, some more of it does not matter.
+                let is_ample = parts.cards > 1 && card.check_room(3 * bytes, "this FMM").is_ok();
+                loaded.particles = Particles::new(card, n, if is_ample { n + n / 4 } else { n })?;
             }
             let places = &mut loaded.places;
             places.number = share[0].start as u64;

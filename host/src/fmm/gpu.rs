@@ -11,6 +11,7 @@ use super::offload::by_leaf;
 use super::{FmmError, Plan, Precision};
 use crate::cuda::device::{self, Device};
 use crate::cuda::p2p::{self, Layout, Number, Prepared, Sums};
+use crate::cuda::whole::links::Links;
 use crate::cuda::{CudaError, compile};
 use crate::data::Force;
 use crate::direct::p2p::Near;
@@ -18,6 +19,7 @@ use crate::job::BackendError;
 use pg2::backend::cuda::p2p::{NAME, Names, Real, Shape, module, pair};
 use pg2::graph::Graph;
 use rayon::prelude::*;
+use std::cell::RefCell;
 use std::ops::Range;
 
 /// Runs P2P by a kernel on the first cards.
@@ -31,6 +33,8 @@ pub struct Gpu {
     units: P2p,
     bound: Option<(Key, Bound)>,
     whole: Option<whole::Ready>,
+    /// How they and the cards of other processes read each other's memory.
+    links: RefCell<Links<Device>>,
 }
 
 /// Who takes which cards of a machine.
@@ -158,7 +162,16 @@ impl Gpu {
             Ok((all, is_linked))
         };
         let (cards, is_linked) = open().map_err(BackendError::from)?;
-        Ok(Gpu { name, cards, is_linked, kernel: kernel.clone(), units, bound: None, whole: None })
+        Ok(Gpu {
+            name,
+            cards,
+            is_linked,
+            kernel: kernel.clone(),
+            units,
+            bound: None,
+            whole: None,
+            links: RefCell::default(),
+        })
     }
 
     /// How many cards there are, and whether all can copy from each other without the host.

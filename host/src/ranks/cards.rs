@@ -17,22 +17,25 @@ use crate::cuda::whole::{MOST_CARDS, Run, STAGES};
 use crate::fmm::gpu::Gpu;
 use crate::fmm::gpu::whole::{Part, Task};
 use crate::fmm::stats::{OnCard, Seconds, Stats};
-use crate::fmm::{FmmError, MOST_PARTICLES};
+use crate::fmm::{FmmError, FmmOptions, MOST_PARTICLES};
 use crate::job::BackendError;
+use serde::Serialize;
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
-/// The rows of the report: what comes before the stages of the cards, these, and what comes behind them. `input` is the way of slices to
-/// the cards of their ranks, `exchange` that of counts, particles, expansions and results between cards of different ranks, and `results`
-/// that from the cards to the ranks.
-const ROWS: [&str; STAGES.len() + 5] = {
-    let mut rows = ["input"; STAGES.len() + 5];
+/// The rows of the report: what comes before the stages of the cards, these, and what comes behind them. `kernels` is what compiles or loads
+/// them and makes their tables, `link` what lets cards of different ranks read each other's memory, `input` the way
+/// of slices to the cards of their ranks, `exchange` that of counts, particles, expansions and results between cards of different ranks, with
+/// what a card waits for there, and `results` the way from the cards to the ranks.
+const ROWS: [&str; STAGES.len() + 7] = {
+    let mut rows = ["kernels"; STAGES.len() + 7];
+    (rows[1], rows[2]) = ("link", "input");
     let mut k = 0;
     while k < STAGES.len() {
-        rows[k + 1] = STAGES[k];
+        rows[k + 3] = STAGES[k];
         k += 1;
     }
-    (rows[k + 1], rows[k + 2], rows[k + 3], rows[k + 4]) = ("exchange", "results", "waiting", "total");
+    (rows[k + 3], rows[k + 4], rows[k + 5], rows[k + 6]) = ("exchange", "results", "waiting", "total");
     rows
 };
 
@@ -60,7 +63,13 @@ pub fn solve(
     }
     let (name, cards) = (gpu.name(), gpu.cards());
     let mut run = |others: &dyn Others, cards: usize, task: &Task| gpu.among(others, cards, task);
-    let answer = solve_by(comm, slice, Runner { name, cards, run: &mut run }, leaf)?;
+    let answer = solve_by(comm, slice, Runner { name, cards, run: &mut run }, leaf);
+    match answer {
+        // Also where all leave the problem to their CPUs.
+        Ok(_) => gpu.unlink(|| barrier(comm))?,
+        Err(_) => gpu.abandon_links(),
+    }
+    let answer = answer?;
     if answer.is_err() {
         // P2P alone takes its own room.
         gpu.forget();
@@ -104,7 +113,7 @@ pub(super) fn solve_by(
     };
     let times = found.stats.on_card.unwrap_or_default();
     let sum = |of: &dyn Fn(&Run) -> f64| found.runs.iter().map(of).sum::<f64>();
-    let mut seconds = vec![times.sent];
+    let mut seconds = vec![found.kernels, found.linked, times.sent];
     seconds.extend((0..STAGES.len()).map(|stage| sum(&|run| run.seconds[stage])));
     seconds.push(sum(&|run| run.travelled) - found.waited);
     seconds.extend([times.fetched, over.waited(), start.elapsed().as_secs_f64(), times.computed]);
@@ -117,6 +126,60 @@ pub(super) fn solve_by(
     count.traffic(comm.traffic() - before);
     let (report, computed) = report(comm, &seconds, count)?;
     Ok(Ok(Answer { fields: found.fields, stats: stats(found.stats, &report, computed), report }))
+}
+
+/// A run of particles that are made on the cards of all ranks. Seconds are those of the slowest rank.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct TimedRun {
+    /// From the first kernel to the last, with all exchanges and what ranks wait for in them.
+    pub total: f64,
+    /// Of the stages on the cards.
+    pub stages: Vec<(&'static str, f64)>,
+    /// What cards give each other, and what ranks wait for each other besides.
+    pub exchange: f64,
+    pub waiting: f64,
+}
+
+/// Runs an FMM of `n` particles (uniform in the unit cube, charges in [0, 1)) some times on the cards of the ranks, after a first run that
+/// makes room: the same on all ranks. Or says why cards do not take it.
+pub fn timed(
+    comm: &dyn Comm,
+    gpu: &mut Gpu,
+    n: usize,
+    options: &FmmOptions,
+    repeat: u32,
+) -> Result<Result<Vec<TimedRun>, String>, RankError> {
+    if let Some(why) = gpu.refuses(options) {
+        return Ok(Err(why));
+    }
+    let cards = gather_u64(comm, &[gpu.cards() as u64])?.iter().map(|one| one[0] as usize).min().unwrap_or(0);
+    if cards * comm.size() > MOST_CARDS {
+        return Ok(Err(format!("{} GPUs in all are more than {MOST_CARDS}", cards * comm.size())));
+    }
+    let over = Over::new(comm);
+    let found = over.together(|| gpu.timed(&over, cards, n, options, repeat));
+    match found {
+        Ok(Ok(_) | Err(CudaError::TooLarge(_))) => gpu.unlink(|| barrier(comm))?,
+        _ => gpu.abandon_links(),
+    }
+    match found? {
+        Ok(Ok(runs)) => runs.iter().map(|(run, waited)| of_all(comm, run, *waited)).collect::<Result<_, _>>().map(Ok),
+        Ok(Err(why)) | Err(CudaError::TooLarge(why)) => Ok(Err(why)),
+        Err(e) => Err(FmmError::from(BackendError::from(e)).into()),
+    }
+}
+
+/// A run of all ranks.
+pub(super) fn of_all(comm: &dyn Comm, run: &Run, waited: f64) -> Result<TimedRun, RankError> {
+    let own = [&run.seconds[..], &[run.total + run.travelled, run.travelled - waited, waited]].concat();
+    let all = gather_f64(comm, &own)?;
+    let slowest = |k: usize| all.iter().map(|of| of[k]).fold(0.0, f64::max);
+    Ok(TimedRun {
+        stages: STAGES.iter().enumerate().map(|(k, stage)| (*stage, slowest(k))).collect(),
+        total: slowest(STAGES.len()),
+        exchange: slowest(STAGES.len() + 1),
+        waiting: slowest(STAGES.len() + 2),
+    })
 }
 
 /// The report of all ranks from the seconds of each one, and the longest time that cards computed.
@@ -150,7 +213,7 @@ fn stats(own: Stats, report: &RanksReport, computed: f64) -> Stats {
 }
 
 /// The ranks as their cards see them.
-struct Over<'a> {
+pub(super) struct Over<'a> {
     comm: &'a dyn Comm,
     /// Whether all ranks know of a failure.
     is_over: Cell<bool>,
@@ -159,23 +222,33 @@ struct Over<'a> {
     waited: Cell<f64>,
 }
 
-/// The last byte of a message: whether those before it are what was asked for, or say what failed.
+/// What a rank comes to an exchange for.
+enum Come {
+    /// With messages for all.
+    With(Vec<Vec<u8>>),
+    /// To wait for the others.
+    ToWait,
+    /// To wait for the others while its cards may be at work, which counts as no waiting.
+    BesideCards,
+}
+
+/// How a rank is; behind the others what failed.
 const FINE: u8 = 0;
 const FAILED: u8 = 1;
 const TOO_LARGE: u8 = 2;
 
 impl Over<'_> {
-    fn new(comm: &dyn Comm) -> Over<'_> {
+    pub fn new(comm: &dyn Comm) -> Over<'_> {
         Over { comm, is_over: Cell::new(false), lost: RefCell::new(None), waited: Cell::new(0.0) }
     }
 
     /// Does what all ranks do. If it fails on one of them, between two exchanges or in one, it has failed on all.
-    fn together<R>(&self, work: impl FnOnce() -> Result<R, CudaError>) -> Result<Result<R, CudaError>, RankError> {
+    pub fn together<R>(&self, work: impl FnOnce() -> Result<R, CudaError>) -> Result<Result<R, CudaError>, RankError> {
         let done = match work() {
             Err(e) if self.is_over.get() => Err(e),
             // The others are in their next exchange, or in the last one.
-            Err(e) => self.meet(Err(e)).and_then(|_| Err(CudaError::Failed("another rank has failed".into()))),
-            Ok(done) => self.meet(Ok(vec![Vec::new(); self.comm.size()])).map(|_| done),
+            Err(e) => self.meet_with(Err(e)).and_then(|_| Err(CudaError::Failed("another rank has failed".into()))),
+            Ok(done) => self.meet_with(Ok(Come::ToWait)).map(|_| done),
         };
         match self.lost.take() {
             Some(e) => Err(e),
@@ -183,8 +256,8 @@ impl Over<'_> {
         }
     }
 
-    /// One exchange, to which each rank comes with messages or with a failure.
-    fn meet(&self, own: Result<Vec<Vec<u8>>, CudaError>) -> Result<Vec<Vec<u8>>, CudaError> {
+    /// One exchange, to which each rank comes with messages or with a failure, or with nothing but to meet the others.
+    fn meet_with(&self, own: Result<Come, CudaError>) -> Result<Vec<Vec<u8>>, CudaError> {
         let found = self.messages(own).unwrap_or_else(|e| {
             let failed = CudaError::Failed(e.to_string());
             self.lost.replace(Some(e));
@@ -194,36 +267,46 @@ impl Over<'_> {
         found
     }
 
-    fn messages(&self, own: Result<Vec<Vec<u8>>, CudaError>) -> Result<Result<Vec<Vec<u8>>, CudaError>, RankError> {
+    /// First all ranks tell each other how they are, which is when they wait for each other, and then what they have for each other.
+    fn messages(&self, own: Result<Come, CudaError>) -> Result<Result<Vec<Vec<u8>>, CudaError>, RankError> {
         let (me, size, start) = (self.comm.rank(), self.comm.size(), Instant::now());
-        barrier(self.comm)?;
-        self.waited.set(self.waited.get() + start.elapsed().as_secs_f64());
+        let others = || (0..size).filter(|rank| *rank != me);
         let mut failures = vec![None; size];
-        let (out, last) = match own {
-            Ok(out) => (out, FINE),
+        let (said, come) = match own {
+            Ok(come) => (vec![FINE], come),
             Err(e) => {
                 let kind = if matches!(e, CudaError::TooLarge(_)) { TOO_LARGE } else { FAILED };
-                let text = e.to_string().into_bytes();
+                let said = [&[kind], e.to_string().as_bytes()].concat();
                 failures[me] = Some(e);
-                (vec![text; size], kind)
+                (said, Come::ToWait)
             }
         };
-        for (to, mut bytes) in out.into_iter().enumerate().filter(|(to, _)| *to != me) {
-            bytes.push(last);
+        others().try_for_each(|to| self.comm.send(to, Tag::Cards, said.clone()))?;
+        for from in others() {
+            let said = self.comm.receive(from, Tag::Cards)?;
+            let (kind, text) = said.split_first().ok_or_else(cut)?;
+            let text = String::from_utf8_lossy(text).into_owned();
+            failures[from] = match *kind {
+                FINE => None,
+                TOO_LARGE => Some(CudaError::TooLarge(text)),
+                _ => Some(CudaError::Failed(text)),
+            };
+        }
+        if let Some(failure) = failures.into_iter().flatten().next() {
+            return Ok(Err(failure));
+        }
+        if !matches!(come, Come::BesideCards) {
+            self.waited.set(self.waited.get() + start.elapsed().as_secs_f64());
+        }
+        let Come::With(out) = come else { return Ok(Ok(Vec::new())) };
+        let mut found = vec![Vec::new(); size];
+        for (to, bytes) in out.into_iter().enumerate().filter(|(to, _)| *to != me) {
             self.comm.send(to, Tag::Cards, bytes)?;
         }
-        let mut found = vec![Vec::new(); size];
-        for from in (0..size).filter(|from| *from != me) {
-            let mut bytes = self.comm.receive(from, Tag::Cards)?;
-            let last = bytes.pop().ok_or_else(cut)?;
-            let text = || String::from_utf8_lossy(&bytes).into_owned();
-            match last {
-                FINE => found[from] = bytes,
-                TOO_LARGE => failures[from] = Some(CudaError::TooLarge(text())),
-                _ => failures[from] = Some(CudaError::Failed(text())),
-            }
+        for from in others() {
+            found[from] = self.comm.receive(from, Tag::Cards)?;
         }
-        Ok(failures.into_iter().flatten().next().map_or(Ok(found), Err))
+        Ok(Ok(found))
     }
 }
 
@@ -237,7 +320,11 @@ impl Others for Over<'_> {
     }
 
     fn exchange(&self, out: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, CudaError> {
-        self.meet(Ok(out))
+        self.meet_with(Ok(Come::With(out)))
+    }
+
+    fn meet(&self) -> Result<(), CudaError> {
+        self.meet_with(Ok(Come::BesideCards)).map(drop)
     }
 
     fn waited(&self) -> f64 {

@@ -88,6 +88,35 @@ pub fn launched() -> Option<usize> {
     number("OMPI_COMM_WORLD_SIZE").or_else(|| number("PMIX_RANK").map(|_: usize| 0))
 }
 
+/// The number of this process among those that a launcher has started, where one did so and says it.
+pub fn number() -> Option<usize> {
+    ["OMPI_COMM_WORLD_RANK", "PMIX_RANK"].iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
+}
+
+/// The cores for each of the ranks that the launcher has started on this machine, if it has not shared them out: then each rank may run on all,
+/// and with as many threads each they would wait for each other.
+pub fn cores() -> Option<usize> {
+    let ranks = std::env::var("OMPI_COMM_WORLD_LOCAL_SIZE").ok()?.parse().ok()?;
+    let own = std::thread::available_parallelism().ok()?.get();
+    let there = std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?;
+    shared(own, ranks, count(&there)?)
+}
+
+/// The cores of one of so many ranks, which may run on `own` of those that are there, if these are too few for all.
+fn shared(own: usize, ranks: usize, there: usize) -> Option<usize> {
+    (own.saturating_mul(ranks) > there && ranks > 0).then(|| (there / ranks).clamp(1, own.max(1)))
+}
+
+/// How many cores a list of Linux names, such as `0-3,8`.
+fn count(list: &str) -> Option<usize> {
+    let one = |part: &str| -> Option<usize> {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let [first, last]: [usize; 2] = [first.parse().ok()?, last.parse().ok()?];
+        (last + 1).checked_sub(first)
+    };
+    list.trim().split(',').map(one).sum()
+}
+
 impl Mpi {
     /// Begins MPI.
     pub fn begin() -> Result<Mpi, RankError> {
@@ -313,5 +342,18 @@ impl Drop for Mpi {
                 Err(_) => self.abort_with(3),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_share_the_cores_that_a_launcher_has_not_shared_out() {
+        assert_eq!(shared(64, 4, 64), Some(16));
+        assert_eq!(shared(16, 4, 64), None);
+        assert_eq!((shared(1, 2, 64), shared(2, 3, 2), shared(64, 1, 64)), (None, Some(1), None));
+        assert_eq!((count("0-63\n"), count("0-3,8"), count("0"), count("")), (Some(64), Some(5), Some(1), None));
     }
 }

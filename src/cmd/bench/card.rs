@@ -1,5 +1,7 @@
 //! An FMM with all stages on one or more GPUs: times of the stages, and errors against direct sums on the CPU.
 
+mod ranks;
+
 use super::{Args, spread};
 use crate::failure::Failure;
 use crate::output::{self, say};
@@ -12,6 +14,7 @@ use host::expansion::basis::Basis;
 use host::fmm::gpu::Gpu;
 use host::fmm::stats::{OnCard, Seconds, Stats};
 use host::fmm::{FmmError, FmmOptions, Precision};
+use host::ranks::mpi;
 use serde::Serialize;
 
 /// A problem: particles, order, precision, targets compared with direct sums, and what the gradient's relative L2 error may be.
@@ -55,6 +58,9 @@ struct Figure {
 
 /// Prints the figures and writes them, where no other benchmark does. Without a GPU it says so, and fails if it was named.
 pub fn run(args: &Args) -> Result<(), Failure> {
+    if mpi::launched().is_some_and(|count| count != 1) {
+        return ranks::run(args);
+    }
     if let Err(why) = device::found().and_then(|_| compile::check()) {
         return match args.names.is_empty() {
             true => say!("  skipped: {why}"),

@@ -7,6 +7,8 @@ use super::Args;
 use crate::chart::{self, Axis, Chart, Series, Style, Unit};
 use crate::failure::Failure;
 use crate::output::{self, say};
+use host::cuda::whole::MOST_ORDER;
+use host::cuda::{compile, device};
 use host::ranks::model::{Case, Model};
 use launch::{Launch, Run};
 use serde::Serialize;
@@ -48,7 +50,7 @@ pub struct Row {
     pub data: f64,
     pub exchange: f64,
     /// What data structures and exchange are of the whole, and what sort, boxes and exchange are alone: lists and plan are made
-    /// without ranks too.
+    /// without ranks too. On GPUs, where data structures are box and sort, the latter is of what the GPUs do.
     pub share: f64,
     pub of_ranks: f64,
     /// Relative L2 errors at 500 targets.
@@ -76,11 +78,17 @@ struct Figures<'a> {
     repeat: u32,
     rows: &'a [Row],
     /// Boxes, ranks, seconds measured, and seconds by the equation.
-    equation_3: Equation,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    equation_3: Option<Equation>,
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let launch = Launch::new(args.mpirun.as_deref(), args.repeat)?;
+    if let Err(why) = device::found().and_then(|_| compile::check())
+        && args.on_gpus
+    {
+        return Err(Failure::Tool(why.to_string()));
+    }
+    let launch = Launch::new(args.mpirun.as_deref(), args.repeat, args.on_gpus)?;
     let n = args.n.unwrap_or(PARTICLES) as usize;
     let most = RANKS[RANKS.len() - 1];
     let mut rows = orders(&launch, n * most)?;
@@ -90,15 +98,19 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         rows.extend(scaling(&launch, Table::Weak, |ranks| plain(n * ranks, ranks))?);
         rows.extend(scaling(&launch, Table::Strong, |ranks| plain(n * most, ranks))?);
     }
-    let equation_3 = equation(&rows)?;
+    // GPUs make no boxes that it counts.
+    let equation_3 = if args.on_gpus { None } else { Some(equation(&rows)?) };
     say!(
         "  input: charges in [0, 1), seed 1, solid harmonics; medians of {} runs, of the slowest rank each;",
         args.repeat
     )?;
-    say!(
-        "  data: sort, boxes, lists and plan; share: data and exchange; of ranks: sort, boxes and exchange. Ranks: {}",
-        launch.what()
-    )?;
+    let data = match args.on_gpus {
+        true => {
+            "data: box and sort on the GPU, in new room; exchange: between GPUs, and what links them; share: both; of ranks: both, of all that GPUs do"
+        }
+        false => "data: sort, boxes, lists and plan; share: data and exchange; of ranks: sort, boxes and exchange",
+    };
+    say!("  {data}. Ranks: {}", launch.what())?;
     if args.names != ["mpi"] {
         return Ok(());
     }
@@ -121,7 +133,8 @@ fn orders(launch: &Launch, n: usize) -> Result<Vec<Row>, Failure> {
     say!("  {:>5} {:>5} {:>10} {:>28} {:>11}", "prec", "p", "seconds", "error of the potential", "gradient")?;
     let mut rows = Vec::new();
     for (precision, theirs) in ["f32", "f64"].into_iter().zip(THEIRS) {
-        for (order, theirs) in ORDERS.into_iter().zip(theirs) {
+        let is_run = |order: usize| !launch.on_gpus || order <= MOST_ORDER;
+        for (order, theirs) in ORDERS.into_iter().zip(theirs).filter(|(order, _)| is_run(*order)) {
             let run = Run { distribution: DISTRIBUTIONS[0], n, ranks: 1, order, precision };
             let row = launch.measure(Table::Orders, run)?;
             let (potential, gradient) = (row.potential_error, row.gradient_error);

@@ -157,7 +157,7 @@ fn first(found: Vec<Ended>) -> Result<Done, Failure> {
     Ok(found.into_iter().flatten().next().expect("the first rank has it if none failed"))
 }
 
-pub(super) fn told(e: RankError) -> Failure {
+pub(in crate::cmd) fn told(e: RankError) -> Failure {
     match e {
         RankError::Option(text) => failure(FmmError::Option(text)),
         RankError::Range(text) => Failure::Input(text),
@@ -166,7 +166,7 @@ pub(super) fn told(e: RankError) -> Failure {
 }
 
 /// As ranks tell each other of it.
-pub(super) fn of_rank(e: Failure) -> RankError {
+pub(in crate::cmd) fn of_rank(e: Failure) -> RankError {
     as_of_rank(&e)
 }
 
@@ -181,7 +181,7 @@ fn as_of_rank(e: &Failure) -> RankError {
 }
 
 /// What is known on every rank, if no rank failed; else the failure of the first one.
-pub(super) fn agreed<T>(comm: &dyn Comm, own: Result<T, Failure>) -> Result<T, Failure> {
+pub(in crate::cmd) fn agreed<T>(comm: &dyn Comm, own: Result<T, Failure>) -> Result<T, Failure> {
     let all = agree(comm, own.as_ref().map(drop).map_err(as_of_rank)).map_err(told);
     match own {
         // As it is, with what diagnostics show.

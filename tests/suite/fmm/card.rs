@@ -1,6 +1,6 @@
 //! `pairforge fmm` with all stages on a GPU: beside the CPU's results where there is a GPU, and what is refused without one.
 
-use super::ranks::mpi;
+use super::ranks::{launched, mpi};
 use super::{numbers, run, stats};
 use crate::common::{Place, has_gpu};
 use host::backends::BACKENDS;
@@ -110,5 +110,33 @@ fn ranks_on_a_gpu_give_the_files_of_one_process() {
             mpi(&p, 2, "", &format!("{words} --backend cuda -o mpi.csv --json mpi.json")).expect(0);
             same("mpi");
         }
+    }
+}
+
+#[test]
+fn benchmarks_on_gpus_of_ranks_give_times_or_say_what_is_missing() {
+    let entry = BACKENDS.iter().find(|b| b.name == "cuda").expect("it is listed");
+    let (p, is_there) = (Place::new(), has_gpu(entry));
+    if testkit::require("mpirun") {
+        let ended = launched(&p, 2, "", "bench card --repeat 2").expect(2);
+        assert!(ended.err.contains("give their number with --n"), "{}", ended.err);
+        let ended =
+            launched(&p, 2, "", "bench card --repeat 2 --n 20000 --json c.json").expect(if is_there { 0 } else { 3 });
+        assert_eq!(ended.err.matches("error: ").count(), !is_there as usize, "{}", ended.err);
+        assert_eq!(ended.out.matches("card: ").count(), 1, "{}", ended.out);
+        if is_there {
+            let found = p.json("c.json");
+            assert_eq!(
+                (found["ranks"].as_u64(), found["runs"].as_array().map(Vec::len)),
+                (Some(2), Some(2)),
+                "{found}"
+            );
+        }
+    }
+    let ended = p.run("bench mpi --on-gpus --n 2000 --repeat 1 --json m.json").expect(if is_there { 0 } else { 3 });
+    assert!(is_there || ended.err.contains("error: "), "{}", ended.err);
+    if is_there {
+        // Two orders in two precisions, three sizes, and twice three numbers of ranks for each of two distributions.
+        assert_eq!(p.json("m.json")["rows"].as_array().map(Vec::len), Some(19));
     }
 }

@@ -6,10 +6,15 @@ use std::process::Command;
 
 /// The command under mpirun: `before` is done in a shell of each rank, which knows its number.
 pub(super) fn mpi(p: &Place, ranks: usize, before: &str, words: &str) -> Ended {
+    launched(p, ranks, before, &format!("fmm {words}"))
+}
+
+/// The same of any command.
+pub(super) fn launched(p: &Place, ranks: usize, before: &str, words: &str) -> Ended {
     let mut command = Command::new("mpirun");
     command.args(["--allow-run-as-root", "--oversubscribe", "-n", &ranks.to_string(), "sh", "-c"]);
     let program = env!("CARGO_BIN_EXE_pairforge");
-    command.arg(format!("{before}\nexec {program} fmm {words}")).current_dir(p.path(".")).env("RAYON_NUM_THREADS", "1");
+    command.arg(format!("{before}\nexec {program} {words}")).current_dir(p.path(".")).env("RAYON_NUM_THREADS", "1");
     p.finish(command)
 }
 

@@ -4,6 +4,7 @@ use crate::cuda::CudaError;
 use crate::cuda::compile::Arithmetic;
 use crate::cuda::device::{Device, failed};
 use crate::cuda::staging::{self, Staging};
+use crate::cuda::window::{View, Window};
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute_enum};
 use cudarc::driver::{
     CudaEvent, CudaFunction, CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits,
@@ -21,9 +22,13 @@ pub trait Card: Sync + Sized {
     type Memory<T: Plain>: Send + Sync;
     type Kernel: Send + Sync;
     type Event: Send + Sync;
+    /// Memory of a card that cards of other processes read.
+    type Window: Send + Sync;
+    /// A window of another process's card, as this card reads it.
+    type View: Send + Sync;
 
     /// A kernel of a text.
-    fn kernel(&mut self, text: &str, name: &'static str, arithmetic: Arithmetic) -> Result<Self::Kernel, CudaError>;
+    fn kernel(&self, text: &str, name: &'static str, arithmetic: Arithmetic) -> Result<Self::Kernel, CudaError>;
     /// Says before anything is sent whether so many bytes fit.
     fn check_room(&self, bytes: u64, what: &str) -> Result<(), CudaError>;
     /// Room for at least one number, all zeros.
@@ -50,6 +55,32 @@ pub trait Card: Sync + Sized {
     fn take<T: Plain>(&self, to: &Self::Memory<T>, at: usize, from: From<Self, T>) -> Result<(), CudaError>;
     /// Lets what is asked for later wait for an event, of this card or of another one.
     fn wait(&self, event: &Self::Event) -> Result<(), CudaError>;
+    /// A window of two halves of so many bytes.
+    fn window(&self, half: usize) -> Result<Self::Window, CudaError>;
+    /// What other processes open it by.
+    fn told(window: &Self::Window) -> Vec<u8>;
+    /// Opens what another process told, or says why it cannot be read from here.
+    fn view(&self, told: &[u8]) -> Result<Self::View, CudaError>;
+    /// Copies a part of memory to a place of the own window, in bytes.
+    fn fill<T: Plain>(
+        &self,
+        window: &Self::Window,
+        at: usize,
+        from: &Self::Memory<T>,
+        part: Range<usize>,
+    ) -> Result<(), CudaError>;
+    /// Copies from a place of a view, in bytes, to a part of memory.
+    fn pull<T: Plain>(
+        &self,
+        view: &Self::View,
+        at: usize,
+        to: &Self::Memory<T>,
+        part: Range<usize>,
+    ) -> Result<(), CudaError>;
+    /// Marks that all that was asked for before is done, for those who have a view of the window.
+    fn mark(&self, window: &Self::Window, mark: Mark) -> Result<(), CudaError>;
+    /// Lets what is asked for later wait for the last mark of that kind which the other process has asked for.
+    fn wait_for(&self, view: &Self::View, mark: Mark) -> Result<(), CudaError>;
     /// Whether kernels here can read the memory of another card.
     fn reads(&self, other: &Self) -> Result<bool, CudaError>;
     /// The bytes of shared memory that a block can have.
@@ -114,6 +145,27 @@ pub struct From<'a, C: Card, T: Plain> {
     pub event: &'a C::Event,
 }
 
+/// What a card marks of a half of its window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mark {
+    /// All that is for others is there.
+    Filled(usize),
+    /// It has what it was to have from this half of the windows of others.
+    Taken(usize),
+}
+
+impl Mark {
+    /// How many there are, and the number of one.
+    pub const COUNT: usize = 4;
+
+    pub fn number(self) -> usize {
+        match self {
+            Mark::Filled(half) => half,
+            Mark::Taken(half) => 2 + half,
+        }
+    }
+}
+
 /// Where kernels are one behind the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lane {
@@ -152,8 +204,10 @@ impl Card for Device {
     type Memory<T: Plain> = CudaSlice<T>;
     type Kernel = Kernel;
     type Event = CudaEvent;
+    type Window = Window;
+    type View = View;
 
-    fn kernel(&mut self, text: &str, name: &'static str, arithmetic: Arithmetic) -> Result<Kernel, CudaError> {
+    fn kernel(&self, text: &str, name: &'static str, arithmetic: Arithmetic) -> Result<Kernel, CudaError> {
         Ok(Kernel { function: self.function(text, name, arithmetic)?, shared: 0 })
     }
 
@@ -270,6 +324,46 @@ impl Card for Device {
         self.stream.wait(event).map_err(|e| failed(FAILED, e))
     }
 
+    fn window(&self, half: usize) -> Result<Window, CudaError> {
+        Window::new(self, half)
+    }
+
+    fn told(window: &Window) -> Vec<u8> {
+        window.told()
+    }
+
+    fn view(&self, told: &[u8]) -> Result<View, CudaError> {
+        View::open(self, told)
+    }
+
+    fn fill<T: Plain>(
+        &self,
+        window: &Window,
+        at: usize,
+        from: &CudaSlice<T>,
+        part: Range<usize>,
+    ) -> Result<(), CudaError> {
+        assert!(part.end <= from.len(), "a part lies within memory");
+        let (place, bytes) = (Card::place::<T>(self, from), part.len() * size_of::<T>());
+        // SAFETY: the part lies within the memory, which lives until the run has ended.
+        unsafe { window.fill(self, at, place + (part.start * size_of::<T>()) as u64, bytes) }
+    }
+
+    fn pull<T: Plain>(&self, view: &View, at: usize, to: &CudaSlice<T>, part: Range<usize>) -> Result<(), CudaError> {
+        assert!(part.end <= to.len(), "a part lies within memory");
+        let (place, bytes) = (Card::place::<T>(self, to), part.len() * size_of::<T>());
+        // SAFETY: the part lies within the memory, which lives until the run has ended.
+        unsafe { view.pull(self, at, place + (part.start * size_of::<T>()) as u64, bytes) }
+    }
+
+    fn mark(&self, window: &Window, mark: Mark) -> Result<(), CudaError> {
+        window.mark(self, mark)
+    }
+
+    fn wait_for(&self, view: &View, mark: Mark) -> Result<(), CudaError> {
+        view.wait_for(self, mark)
+    }
+
     fn reads(&self, other: &Device) -> Result<bool, CudaError> {
         Ok(self.context.ordinal() == other.context.ordinal() || self.link(other)?)
     }
@@ -323,7 +417,8 @@ impl Card for Device {
     }
 
     fn finish(&self) -> Result<(), CudaError> {
-        self.stream.synchronize().map_err(|e| failed(FAILED, e))
+        let finish = || self.stream.synchronize().and_then(|()| self.side.synchronize());
+        finish().map_err(|e| failed(FAILED, e))
     }
 
     fn event(&self) -> Result<CudaEvent, CudaError> {

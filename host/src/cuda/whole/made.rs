@@ -2,7 +2,7 @@
 
 use super::card::{Card, Size};
 use super::others::Team;
-use super::{Amounts, Loaded, Problem, Whole};
+use super::{Amounts, Loaded, Problem, Whole, share_of};
 use crate::cuda::CudaError;
 use crate::cuda::p2p::Number;
 
@@ -11,25 +11,27 @@ const MOST_SLICES: usize = 1056;
 const SLICE: usize = 4096;
 
 impl<T: Number, C: Card> Whole<T, C> {
-    /// Makes `n` particles, each card its share: uniform in the unit cube, charges in [0, 1), the same for a seed on any number of cards.
-    /// All cards are this process's.
+    /// Makes `n` particles, each card of all processes its share: uniform in the unit cube, charges in [0, 1), the same for a seed on any number of
+    /// cards.
     pub fn make(&mut self, team: &Team<C>, n: usize, seed: u32) -> Result<(), CudaError> {
-        self.make_room(team, &Amounts::of(n))?;
+        let own = share_of(n, team.others.count(), team.others.number());
+        self.make_room(team, &Amounts { all: n, ..Amounts::of(own.len()) })?;
         for (card, loaded) in team.cards.iter().zip(&self.loaded) {
             let size = Size { blocks: loaded.particles.n.div_ceil(256) as u32, threads: 256 };
-            loaded.launch(card, "make", size, &loaded.places, &[seed])?;
+            let places = Problem { number: own.start as u64 + loaded.places.number, ..loaded.places };
+            loaded.launch(card, "make", size, &places, &[seed])?;
         }
         team.cards.iter().try_for_each(C::finish)
     }
 
-    /// The card whose share has a particle of the input, and the particle's place there.
+    /// The card whose share has a particle of this process's input, and the particle's place there.
     fn place_of(&self, particle: usize) -> (usize, usize) {
         let holds = |loaded: &Loaded<T, C>| loaded.share[0].contains(&particle);
         let k = self.loaded.iter().position(holds).expect("every particle is in a share");
         (k, particle - self.loaded[k].share[0].start)
     }
 
-    /// Potential and gradient in boxes of some particles of the input.
+    /// Potential and gradient in boxes of some particles of this process's input.
     pub fn fetch_some(&self, team: &Team<C>, targets: &[usize]) -> Result<Vec<T>, CudaError> {
         let mut values = vec![T::default(); 4 * targets.len()];
         for (target, value) in targets.iter().zip(values.chunks_exact_mut(4)) {
@@ -39,7 +41,8 @@ impl<T: Number, C: Card> Whole<T, C> {
         Ok(values)
     }
 
-    /// Potential and gradient of some particles by direct summation over all, in f64 and the user's units: of each card over its share.
+    /// Potential and gradient of some particles by direct summation over all, in f64 and the user's units: of each card over its
+    /// share. All cards are this process's.
     pub fn direct(&self, team: &Team<C>, targets: &[usize]) -> Result<Vec<[f64; 4]>, CudaError> {
         let slices = self.loaded.iter().map(|l| l.particles.n.div_ceil(SLICE).clamp(1, MOST_SLICES));
         let slices: Vec<usize> = slices.collect();

@@ -274,7 +274,8 @@ impl<T: Number, C: Card> Particles<T, C> {
     pub const INPUT_BYTES: u64 = 4 * 8 + 4;
     pub const BYTES: u64 = 12 * size_of::<T>() as u64;
 
-    pub fn new(card: &C, n: usize) -> Result<Particles<T, C>, CudaError> {
+    /// For a share of so many, with room for so many around, of which there may be more.
+    pub fn new(card: &C, n: usize, room: usize) -> Result<Particles<T, C>, CudaError> {
         let column = || card.room::<f64>(n);
         Ok(Particles {
             n,
@@ -282,10 +283,10 @@ impl<T: Number, C: Card> Particles<T, C> {
             bounds: card.room(1 + BOUNDS_BLOCKS as usize)?,
             order: card.room(n)?,
             peers: card.room(0)?,
-            room: n,
-            records: card.room(4 * n)?,
-            near: card.room(4 * n)?,
-            out: card.room(4 * n)?,
+            room,
+            records: card.room(4 * room)?,
+            near: card.room(4 * room)?,
+            out: card.room(4 * room)?,
         })
     }
 

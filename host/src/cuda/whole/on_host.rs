@@ -1,6 +1,6 @@
 //! A card of tests: the same kernels, compiled by the host's C++ compiler, on the host's memory.
 
-use super::card::{Card, From, Lane, Plain, Size};
+use super::card::{Card, From, Lane, Mark, Plain, Size};
 use crate::cuda::CudaError;
 use crate::cuda::compile::Arithmetic;
 use cudarc::driver::DeviceRepr;
@@ -11,7 +11,8 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant;
 
 const TEXT: &str = include_str!("../../../templates/fmm/host.cpp");
@@ -31,6 +32,34 @@ pub struct HostCard {
     pub broken: Option<&'static str>,
     /// Whether kernels do not read the memory of other cards.
     pub is_far: bool,
+    pub sight: Sight,
+}
+
+/// What cards of other processes see of a card, and it of them.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub enum Sight {
+    #[default]
+    Clear,
+    /// It shows nothing.
+    Hidden,
+    /// It opens nothing.
+    Blind,
+    /// It reads other bytes than there are.
+    Wrong,
+}
+
+/// What cards of several processes have at hand.
+type Shared = Mutex<Vec<u8>>;
+
+/// All windows, by their numbers.
+static WINDOWS: Mutex<Option<HashMap<u64, Weak<Shared>>>> = Mutex::new(None);
+
+/// The number of the next one.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+pub struct Window {
+    number: u64,
+    bytes: Arc<Shared>,
 }
 
 /// Memory of a card, as aligned as its kernels want it.
@@ -111,8 +140,10 @@ impl Card for HostCard {
     type Memory<T: Plain> = Memory<T>;
     type Kernel = Kernel;
     type Event = Instant;
+    type Window = Window;
+    type View = Arc<Shared>;
 
-    fn kernel(&mut self, text: &str, name: &'static str, _: Arithmetic) -> Result<Kernel, CudaError> {
+    fn kernel(&self, text: &str, name: &'static str, _: Arithmetic) -> Result<Kernel, CudaError> {
         let library = compiled(text).ok_or_else(|| CudaError::Failed("no compiler".into()))?;
         Ok(Kernel(library, format!("start_{name}")))
     }
@@ -187,6 +218,71 @@ impl Card for HostCard {
     }
 
     fn wait(&self, _: &Instant) -> Result<(), CudaError> {
+        Ok(())
+    }
+
+    fn window(&self, half: usize) -> Result<Window, CudaError> {
+        if self.sight == Sight::Hidden {
+            return Err(CudaError::Failed("it shows nothing".into()));
+        }
+        let window =
+            Window { number: NEXT.fetch_add(1, Ordering::Relaxed), bytes: Arc::new(Mutex::new(vec![0; 2 * half])) };
+        let mut all = WINDOWS.lock().expect("no panic");
+        all.get_or_insert_default().insert(window.number, Arc::downgrade(&window.bytes));
+        Ok(window)
+    }
+
+    fn told(window: &Window) -> Vec<u8> {
+        window.number.to_le_bytes().to_vec()
+    }
+
+    fn view(&self, told: &[u8]) -> Result<Arc<Shared>, CudaError> {
+        let number = told.try_into().map(u64::from_le_bytes).ok().filter(|_| self.sight != Sight::Blind);
+        let all = WINDOWS.lock().expect("no panic");
+        let found = number.and_then(|number| all.as_ref()?.get(&number)?.upgrade());
+        found.ok_or_else(|| CudaError::Failed("it opens nothing".into()))
+    }
+
+    fn fill<T: Plain>(
+        &self,
+        window: &Window,
+        at: usize,
+        from: &Memory<T>,
+        part: Range<usize>,
+    ) -> Result<(), CudaError> {
+        assert!(part.end <= from.count);
+        let (start, size) = (part.start * size_of::<T>(), part.len() * size_of::<T>());
+        let room = &mut window.bytes.lock().expect("no panic")[at..at + size];
+        // SAFETY: it lies within the memory.
+        room.copy_from_slice(unsafe { std::slice::from_raw_parts(from.place.add(start), size) });
+        Ok(())
+    }
+
+    fn pull<T: Plain>(
+        &self,
+        view: &Arc<Shared>,
+        at: usize,
+        to: &Memory<T>,
+        part: Range<usize>,
+    ) -> Result<(), CudaError> {
+        assert!(part.end <= to.count);
+        // Others may come in between, if they do not wait.
+        std::thread::yield_now();
+        let (start, size) = (part.start * size_of::<T>(), part.len() * size_of::<T>());
+        let mut bytes = view.lock().expect("no panic")[at..at + size].to_vec();
+        if self.sight == Sight::Wrong {
+            bytes[0] ^= 1;
+        }
+        // SAFETY: it lies within the memory.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.place.add(start), size) };
+        Ok(())
+    }
+
+    fn mark(&self, _: &Window, _: Mark) -> Result<(), CudaError> {
+        Ok(())
+    }
+
+    fn wait_for(&self, _: &Arc<Shared>, _: Mark) -> Result<(), CudaError> {
         Ok(())
     }
 

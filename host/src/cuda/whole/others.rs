@@ -1,10 +1,12 @@
-//! The cards of a run, when some of them belong to other processes: what processes send each other, through the host's memory.
+//! The cards of a run, when some of them belong to other processes: what processes send each other, through the host's memory where their cards
+//! do not read each other's ([`super::links`]).
 
 use super::at_once;
 use super::card::{Card, From, Plain};
+use super::links::Links;
 use crate::cuda::CudaError;
 use crate::cuda::staging;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -22,6 +24,9 @@ pub trait Others {
     /// Gives each process its bytes, and has what each has for this one; what is for oneself is left out. If a process has failed, all
     /// get its failure.
     fn exchange(&self, out: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, CudaError>;
+
+    /// Waits until all processes have come here, or has the failure of one. Cards may be at work meanwhile, so that it counts as no waiting.
+    fn meet(&self) -> Result<(), CudaError>;
 
     /// Seconds up to now in which this process waited for slower ones.
     fn waited(&self) -> f64 {
@@ -63,6 +68,10 @@ impl Others for Alone {
     fn exchange(&self, out: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, CudaError> {
         Ok(out)
     }
+
+    fn meet(&self) -> Result<(), CudaError> {
+        Ok(())
+    }
 }
 
 /// Numbers that are as good as their bytes.
@@ -85,9 +94,9 @@ pub fn bytes_of<N: Raw>(numbers: &[N]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }
 }
 
-/// Puts bytes behind others, and leaves room for one more, for what is said of a message.
+/// Puts bytes behind others.
 pub fn push(to: &mut Vec<u8>, bytes: &[u8]) {
-    to.reserve(bytes.len() + 1);
+    to.reserve(bytes.len());
     staging::copy(as_room(bytes), &mut to.spare_capacity_mut()[..bytes.len()]);
     // SAFETY: so many have just been written.
     unsafe { to.set_len(to.len() + bytes.len()) };
@@ -108,20 +117,33 @@ pub fn of<N: Raw>(bytes: &[u8]) -> Vec<N> {
 }
 
 /// The cards of a run: those of this process, and what is known of others.
-pub struct Team<'a, C> {
+pub struct Team<'a, C: Card> {
     pub cards: &'a [C],
     pub others: &'a dyn Others,
+    /// How cards of processes read each other's memory, where they do.
+    pub(super) links: Option<&'a RefCell<Links<C>>>,
     /// Seconds in which this process's cards waited for exchanges with other ones.
     travelled: Cell<f64>,
+    /// Between which events each card was in exchanges that hosts do not wait for.
+    spans: RefCell<Vec<Vec<Span<C>>>>,
+}
+
+type Span<C> = (<C as Card>::Event, <C as Card>::Event);
+
+/// What had been exchanged at a point in time: seconds of the hosts, and how many exchanges of the cards.
+#[derive(Clone, Copy, Debug)]
+pub struct Exchanged {
+    seconds: f64,
+    spans: usize,
 }
 
 impl<'a, C: Card> Team<'a, C> {
     pub fn alone(cards: &'a [C]) -> Team<'a, C> {
-        Team::among(cards, &Alone)
+        Team { cards, others: &Alone, links: None, travelled: Cell::new(0.0), spans: RefCell::default() }
     }
 
-    pub fn among(cards: &'a [C], others: &'a dyn Others) -> Team<'a, C> {
-        Team { cards, others, travelled: Cell::new(0.0) }
+    pub fn among(cards: &'a [C], others: &'a dyn Others, links: &'a RefCell<Links<C>>) -> Team<'a, C> {
+        Team { others, links: Some(links), ..Team::alone(cards) }
     }
 
     /// How many cards there are in all processes.
@@ -148,9 +170,24 @@ impl<'a, C: Card> Team<'a, C> {
         (0..self.others.count()).filter(|process| *process != self.others.number())
     }
 
-    /// Seconds up to now in which this process's cards waited for exchanges with other ones.
-    pub fn travelled(&self) -> f64 {
-        self.travelled.get()
+    /// What has been exchanged up to now.
+    pub fn so_far(&self) -> Exchanged {
+        Exchanged { seconds: self.travelled.get(), spans: self.spans.borrow().len() }
+    }
+
+    /// The seconds that an own card was in exchanges with cards of other processes between two points in time, once it has done all that it was
+    /// asked for.
+    pub fn exchanging(&self, card: usize, from: &Exchanged, to: &Exchanged) -> Result<f64, CudaError> {
+        let spans = self.spans.borrow();
+        let of_card = spans[from.spans..to.spans].iter().map(|all| C::seconds(&all[card].0, &all[card].1));
+        Ok(to.seconds - from.seconds + of_card.sum::<Result<f64, CudaError>>()?)
+    }
+
+    /// Notes an exchange of the cards, which began at these events and ends with what they have been asked for.
+    pub(super) fn exchanged(&self, before: Vec<C::Event>) -> Result<(), CudaError> {
+        let ends = self.cards.iter().map(C::event).collect::<Result<Vec<_>, _>>()?;
+        self.spans.borrow_mut().push(before.into_iter().zip(ends).collect());
+        Ok(())
     }
 
     /// Does what is done with other processes, once the own cards have done what was asked for before.
@@ -178,7 +215,7 @@ impl<'a, C: Card> Team<'a, C> {
             self.cards[k].take(to[k], copy.at, source)?;
         }
         if !self.is_alone() {
-            self.travel(|| self.transfer_to_others(from, to, all))?;
+            self.transfer_to_others(from, to, all)?;
         }
         self.meet()
     }
@@ -195,17 +232,20 @@ impl<'a, C: Card> Team<'a, C> {
         Ok(())
     }
 
-    /// The copies between cards of different processes. What several cards of a process have of one card is sent once.
-    fn transfer_to_others<N: Raw>(
+    /// The copies between cards of different processes that `is_wanted` names, by way of the hosts. What several cards of a process have of one
+    /// card is sent once.
+    pub(super) fn transfer_by_hosts<N: Raw>(
         &self,
         from: &[&C::Memory<N>],
         to: &[&C::Memory<N>],
         all: &[Transfer],
+        is_wanted: &dyn Fn(usize, usize) -> bool,
     ) -> Result<(), CudaError> {
-        let own = self.own();
+        let (own, number) = (self.own(), self.others.number());
+        let wanted = || self.others().filter(|process| is_wanted(number, *process));
         let mut out: Vec<Vec<u8>> = vec![Vec::new(); self.others.count()];
         let mut known: Vec<(usize, Vec<Piece>)> = Vec::new();
-        for process in self.others() {
+        for process in wanted() {
             let there = self.numbers(process);
             let copies = all.iter().filter(|copy| own.contains(&copy.from) && there.contains(&copy.to));
             let pieces = Message::new(copies).pieces;
@@ -227,7 +267,7 @@ impl<'a, C: Card> Team<'a, C> {
         }
         let found = self.others.exchange(out)?;
         let mut arrived: Vec<Vec<(&[u8], usize)>> = vec![Vec::new(); own.len()];
-        for process in self.others() {
+        for process in wanted() {
             let there = self.numbers(process);
             let is_copy =
                 |copy: &&Transfer| there.contains(&copy.from) && own.contains(&copy.to) && !copy.part.is_empty();
@@ -254,7 +294,7 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    fn piece(&self) -> (usize, Range<usize>) {
+    pub(super) fn piece(&self) -> (usize, Range<usize>) {
         (self.from, self.part.clone())
     }
 }
@@ -262,23 +302,25 @@ impl Transfer {
 /// A part of a card's memory.
 type Piece = (usize, Range<usize>);
 
-/// What one process sends another for some copies: each piece once, and where it begins.
-struct Message {
-    pieces: Vec<Piece>,
-    starts: HashMap<Piece, usize>,
+/// What is sent for some copies: each piece once, and where it begins.
+pub(super) struct Message {
+    pub pieces: Vec<Piece>,
+    pub starts: HashMap<Piece, usize>,
+    /// Elements of all pieces.
+    pub count: usize,
 }
 
 impl Message {
-    fn new<'a>(copies: impl Iterator<Item = &'a Transfer>) -> Message {
-        let (mut message, mut count) = (Message { pieces: Vec::new(), starts: HashMap::new() }, 0);
+    pub fn new<'a>(copies: impl Iterator<Item = &'a Transfer>) -> Message {
+        let (mut pieces, mut starts, mut count) = (Vec::new(), HashMap::new(), 0);
         for copy in copies.filter(|copy| !copy.part.is_empty()) {
-            message.starts.entry(copy.piece()).or_insert_with(|| {
-                message.pieces.push(copy.piece());
+            starts.entry(copy.piece()).or_insert_with(|| {
+                pieces.push(copy.piece());
                 count += copy.part.len();
                 count - copy.part.len()
             });
         }
-        message
+        Message { pieces, starts, count }
     }
 }
 
@@ -299,7 +341,7 @@ where
     let parts: Vec<_> = parts.collect();
     let before = bytes.len();
     let count: usize = parts.iter().map(|(.., part)| part.len() * size_of::<N>()).sum();
-    bytes.reserve(count + 1);
+    bytes.reserve(count);
     let (mut rest, mut rooms) = (&mut bytes.spare_capacity_mut()[..count], Vec::with_capacity(parts.len()));
     for (.., part) in &parts {
         let (room, behind) = std::mem::take(&mut rest).split_at_mut(part.len() * size_of::<N>());

@@ -3,7 +3,7 @@
 use super::card::{Card, Lane, Size};
 use super::depth::cost;
 use super::memory::{BOUNDS_BLOCKS, Bounds, Cells, Parts, Problem, Status};
-use super::others::{Team, Transfer, numbers};
+use super::others::{Exchanged, Team, Transfer, numbers};
 use super::split::{Part, Rows, cost_of, split};
 use super::stages::On;
 use super::{DEEPEST, Loaded, Outcome, Run, STAGES, Units, Whole, depth_for};
@@ -51,9 +51,8 @@ impl<T: Number, C: Card> Whole<T, C> {
         if self.n == 0 {
             return Ok(Outcome::Unfit("there are no particles".into()));
         }
-        let before = team.travelled();
         let mut clocks: Vec<Clock<C>> = team.cards.iter().map(|card| Clock { card, events: Vec::new() }).collect();
-        let mut tick = || clocks.iter_mut().try_for_each(|clock| clock.tick(team.travelled()));
+        let mut tick = || clocks.iter_mut().try_for_each(|clock| clock.tick(team.so_far()));
         tick()?;
         let bounds = self.bounds(team)?;
         let scales = match scales::<T>(&bounds, eps) {
@@ -83,11 +82,11 @@ impl<T: Number, C: Card> Whole<T, C> {
             status,
             seconds: [0.0; STAGES.len()],
             total: 0.0,
-            travelled: team.travelled() - before,
+            travelled: 0.0,
             work: own.iter().map(|part| 1e-9 * cost_of(&plan.rows.rows, part, plan.depth, self.order, T::REAL)).sum(),
             targets: own.iter().map(|part| part.targets as u64).sum(),
         };
-        clocks.iter().try_for_each(|clock| clock.read(&mut run))?;
+        clocks.iter().enumerate().try_for_each(|(k, clock)| clock.read(team, k, &mut run))?;
         Ok(Outcome::Done(Box::new(run)))
     }
 
@@ -372,28 +371,31 @@ fn scales<T: Number>(bounds: &Bounds, eps: f64) -> Result<Scales, String> {
     Ok(Scales { map, exponent, eps })
 }
 
-/// The times between stages on a card, each with the seconds up to it that exchanges with other processes took.
+/// The times between stages on a card, each with what had been exchanged with other processes up to it.
 struct Clock<'a, C: Card> {
     card: &'a C,
-    events: Vec<(C::Event, f64)>,
+    events: Vec<(C::Event, Exchanged)>,
 }
 
 impl<C: Card> Clock<'_, C> {
-    fn tick(&mut self, travelled: f64) -> Result<(), CudaError> {
-        self.events.push((self.card.event()?, travelled));
+    fn tick(&mut self, so_far: Exchanged) -> Result<(), CudaError> {
+        self.events.push((self.card.event()?, so_far));
         Ok(())
     }
 
-    /// Notes the seconds of stages that took longer here than elsewhere.
-    fn read(&self, run: &mut Run) -> Result<(), CudaError> {
-        let between = |first: &(C::Event, f64), second: &(C::Event, f64)| {
-            Ok((C::seconds(&first.0, &second.0)? - (second.1 - first.1)).max(0.0))
+    /// Notes the seconds of stages and exchanges that took longer here than on other cards, which number `k` is one of.
+    fn read(&self, team: &Team<C>, k: usize, run: &mut Run) -> Result<(), CudaError> {
+        let exchanging = |first: &Exchanged, second: &Exchanged| team.exchanging(k, first, second);
+        let between = |first: &(C::Event, Exchanged), second: &(C::Event, Exchanged)| -> Result<f64, CudaError> {
+            Ok((C::seconds(&first.0, &second.0)? - exchanging(&first.1, &second.1)?).max(0.0))
         };
         for (seconds, pair) in run.seconds.iter_mut().zip(self.events.windows(2)) {
             *seconds = seconds.max(between(&pair[0], &pair[1])?);
         }
         if let [first, .., last] = &self.events[..] {
             run.total = run.total.max(between(first, last)?);
+            // The exchange of what the cards counted comes behind the last event.
+            run.travelled = run.travelled.max(exchanging(&first.1, &team.so_far())?);
         }
         Ok(())
     }

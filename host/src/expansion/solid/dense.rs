@@ -5,6 +5,7 @@ use super::matrices::{self, Translation};
 use super::orders::Orders;
 use super::terms::{count, terms};
 use crate::tree::lists::{is_listed, is_near, reach};
+use rayon::prelude::*;
 
 /// M2L at one offset.
 pub struct Offset {
@@ -84,7 +85,8 @@ fn offsets(order: usize, near2: u64, weights: &[f64]) -> Vec<Offset> {
         let matrix = (0..all.len()).flat_map(|a| (0..all.len()).map(move |b| (a, b))).map(|(a, b)| entry(a, b));
         Offset { at, terms: count(needed), matrix: matrix.collect() }
     };
-    places.filter(|at| is_listed(*at, near2)).map(one).collect()
+    let places: Vec<[i64; 3]> = places.filter(|at| is_listed(*at, near2)).collect();
+    places.into_par_iter().map(one).collect()
 }
 
 /// Whether a target in an octant has a source at this offset in its list: their parents are near.

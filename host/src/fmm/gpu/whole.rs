@@ -6,20 +6,25 @@ mod tests;
 
 use super::Gpu;
 use crate::cuda::CudaError;
+use crate::cuda::device::Device;
 use crate::cuda::p2p::Number;
 use crate::cuda::whole::card::Card;
-use crate::cuda::whole::others::{Alone, Others, Team};
+use crate::cuda::whole::others::{Alone, Others, Team, numbers};
 use crate::cuda::whole::{DEEPEST, MOST_ORDER, NEAR2, Outcome, Run, STAGES, Units, Whole, best_leaf};
 use crate::data::particles::Field;
 use crate::data::problem::Geometry;
 use crate::direct::error::{self, Errors};
 use crate::expansion::basis::Basis;
+use crate::fmm::bind::P2p;
 use crate::fmm::stats::{OnCard, Pairs, PerKernel, Seconds, Stats};
 use crate::fmm::{FmmError, FmmOptions, Precision, Solutions, options};
 use crate::job::BackendError;
 use crate::tree::lists::near2;
 use pg2::backend::cuda::p2p::Real;
-pub(crate) use task::{Found, Part, Task};
+use pg2::graph::Graph;
+use std::cell::RefCell;
+use std::time::Instant;
+pub(crate) use task::{Found, Part, Task, Timed};
 
 /// What is on the cards for an order and a precision.
 pub(super) enum Ready {
@@ -69,7 +74,7 @@ impl Gpu {
         match self.among(&Alone, count, &task) {
             // P2P alone takes less room.
             Err(CudaError::TooLarge(why)) => {
-                self.whole = None;
+                self.forget();
                 Ok(Err(why))
             }
             found => Ok(found.map(|found| found.map(Found::solutions)).map_err(BackendError::from)?),
@@ -78,18 +83,64 @@ impl Gpu {
 
     /// The same with other processes, each with its part of the task and as many cards: results of this one's share of the particles.
     pub(crate) fn among(&mut self, others: &dyn Others, cards: usize, task: &Task) -> Result<Part, CudaError> {
-        self.prepare(task.options)?;
+        let own = [Some(task.geometry.sources), task.geometry.targets].into_iter().flatten();
+        let own: u64 = own.map(|columns| columns[0].len() as u64).sum();
+        let n = numbers(others, &[own])?.iter().map(|one| one[0] as usize).sum();
+        let (found, [kernels, linked]) = self.connected(others, cards, n, task.options, |team, ready| match ready {
+            Ready::F32(_, whole) => task.run(team, whole),
+            Ready::F64(_, whole) => task.run(team, whole),
+        })?;
+        Ok(found.map(|found| Found { kernels, linked, ..found }))
+    }
+
+    /// Works with so many of the cards and those of other processes, for `n` particles in all. Also the seconds until kernels were there, and
+    /// then until cards of processes could read each other's memory.
+    fn connected<R>(
+        &mut self,
+        others: &dyn Others,
+        cards: usize,
+        n: usize,
+        options: &FmmOptions,
+        work: impl FnOnce(&Team<Device>, &mut Ready) -> Result<R, CudaError>,
+    ) -> Result<(R, [f64; 2]), CudaError> {
+        let Gpu { cards: all, kernel, units, whole, links, .. } = self;
         // With other processes there may be fewer cards than before.
-        let team = Team::among(&self.cards[..cards], others);
-        match self.whole.as_mut().expect("it was made") {
-            Ready::F32(_, whole) => task.run(&team, whole),
-            Ready::F64(_, whole) => task.run(&team, whole),
-        }
+        let team = Team::among(&all[..cards], others, links);
+        let start = Instant::now();
+        prepare(whole, all, kernel, units, options)?;
+        let kernels = start.elapsed().as_secs_f64();
+        // Not beside that: the driver does one after the other, and both take longer.
+        let (start, waited) = (Instant::now(), others.waited());
+        let size = if options.precision == Precision::F32 { size_of::<f32>() } else { size_of::<f64>() };
+        // A card has at most about its share for others.
+        team.connect(n.div_ceil(team.all()) * 4 * size)?;
+        let linked = start.elapsed().as_secs_f64() - (others.waited() - waited);
+        let done = work(&team, whole.as_mut().expect("it was made"))?;
+        Ok((done, [kernels, linked]))
     }
 
     /// Gives back what [`Gpu::whole`] has on the cards.
     pub(crate) fn forget(&mut self) {
+        // If a card fails here, it does nothing more.
+        self.cards.iter().for_each(|card| card.finish().unwrap_or(()));
         self.whole = None;
+    }
+
+    /// Gives back what links the cards with those of other processes. `meet` waits until all processes have come there: none reads what
+    /// another one gives back.
+    pub(crate) fn unlink<E>(&mut self, meet: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+        // If a card fails here, it reads nothing more.
+        self.cards.iter().for_each(|card| card.finish().unwrap_or(()));
+        self.links.get_mut().close();
+        meet()?;
+        self.links = RefCell::default();
+        Ok(())
+    }
+
+    /// The same where a process has failed: others may still read here, and a card may wait for a mark that never comes. The driver gives all
+    /// of it back when the process ends.
+    pub(crate) fn abandon_links(&mut self) {
+        std::mem::forget(self.links.take());
     }
 
     pub fn name(&self) -> &'static str {
@@ -111,7 +162,8 @@ impl Gpu {
         let leaf = Gpu::whole_leaf(n, options);
         let none = Geometry { sources: [&[]; 3], targets: None };
         let task = Task { name: self.name, geometry: none, sets: &[], options, leaf: Some(leaf) };
-        self.prepare(options).map_err(BackendError::from)?;
+        let Gpu { cards, kernel, units, whole, .. } = self;
+        prepare(whole, cards, kernel, units, options).map_err(BackendError::from)?;
         let team = Team::alone(&self.cards);
         let found = match self.whole.as_mut().expect("it was made") {
             Ready::F32(_, whole) => task.made(&team, whole, n, samples, repeat),
@@ -123,36 +175,58 @@ impl Gpu {
         }
     }
 
-    /// Gives back the room on the cards, which is free once the cards have done what was asked for before.
-    pub fn clear(&mut self) -> Result<(), FmmError> {
-        (self.whole, self.bound) = (None, None);
-        Ok(self.cards.iter().try_for_each(Card::finish).map_err(BackendError::from)?)
+    /// Runs of `n` such particles that the cards of all processes share, each process with so many cards; a first one, which makes room, is
+    /// left out.
+    pub(crate) fn timed(
+        &mut self,
+        others: &dyn Others,
+        cards: usize,
+        n: usize,
+        options: &FmmOptions,
+        repeat: u32,
+    ) -> Result<Timed, CudaError> {
+        let none = Geometry { sources: [&[]; 3], targets: None };
+        let task = Task { name: self.name, geometry: none, sets: &[], options, leaf: None };
+        let timed = self.connected(others, cards, n, options, |team, ready| match ready {
+            Ready::F32(_, whole) => task.timed(team, whole, n, repeat),
+            Ready::F64(_, whole) => task.timed(team, whole, n, repeat),
+        });
+        Ok(timed?.0)
     }
 
-    /// Compiles the kernels and sends tables, unless they are there.
-    fn prepare(&mut self, options: &FmmOptions) -> Result<(), CudaError> {
-        let (order, precision) = (options.order, options.precision);
-        let is_there = match &self.whole {
-            Some(Ready::F32(o, _)) => *o == order && precision == Precision::F32,
-            Some(Ready::F64(o, _)) => *o == order && precision == Precision::F64,
-            None => false,
-        };
-        if is_there {
-            return Ok(());
-        }
-        self.whole = None;
-        let units = Units {
-            potential: self.units.units.potential,
-            gradient: self.units.units.gradient,
-            length: self.units.length,
-        };
-        let (cards, kernel) = (&mut self.cards, &self.kernel);
-        self.whole = Some(match precision {
-            Precision::F32 => Ready::F32(order, Whole::new(cards, kernel, order, units)?),
-            Precision::F64 => Ready::F64(order, Whole::new(cards, kernel, order, units)?),
-        });
-        Ok(())
+    /// Gives back the room on the cards, which is free once the cards have done what was asked for before.
+    pub fn clear(&mut self) -> Result<(), FmmError> {
+        self.forget();
+        self.bound = None;
+        Ok(self.cards.iter().try_for_each(Card::finish).map_err(BackendError::from)?)
     }
+}
+
+/// Compiles the kernels and sends tables, unless they are there.
+fn prepare(
+    there: &mut Option<Ready>,
+    cards: &[Device],
+    kernel: &Graph,
+    units: &P2p,
+    options: &FmmOptions,
+) -> Result<(), CudaError> {
+    let (order, precision) = (options.order, options.precision);
+    let is_there = match there {
+        Some(Ready::F32(o, _)) => *o == order && precision == Precision::F32,
+        Some(Ready::F64(o, _)) => *o == order && precision == Precision::F64,
+        None => false,
+    };
+    if is_there {
+        return Ok(());
+    }
+    *there = None;
+    let P2p { units, length, .. } = units;
+    let units = Units { potential: units.potential, gradient: units.gradient, length: *length };
+    *there = Some(match precision {
+        Precision::F32 => Ready::F32(order, Whole::new(cards, kernel, order, units)?),
+        Precision::F64 => Ready::F64(order, Whole::new(cards, kernel, order, units)?),
+    });
+    Ok(())
 }
 
 fn real(precision: Precision) -> Real {

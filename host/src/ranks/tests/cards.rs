@@ -1,15 +1,20 @@
 //! All stages on the cards of ranks, for which the host stands: the bits of one card, and failures that all ranks know of.
 
-use super::super::cards::{Runner, solve_by};
+use super::super::cards::{Over, Runner, of_all, solve_by};
 use super::super::comm::gather_u64;
 use super::*;
 use crate::cuda::CudaError;
 use crate::cuda::p2p::Number;
-use crate::cuda::whole::on_host::{self, HostCard};
+use crate::cuda::whole::links::Links;
+use crate::cuda::whole::on_host::{self, HostCard, Sight};
 use crate::cuda::whole::others::{Alone, Others, Team};
 use crate::cuda::whole::{Units, Whole};
 use crate::fmm::bind::P2p;
 use crate::fmm::gpu::whole::{Part, Task};
+use std::cell::RefCell;
+
+/// Bytes of half a window: so few that most transfers take several rounds.
+const WINDOW: usize = 512;
 
 /// A problem, and how its input is cut into slices: rank r of p begins at `cut` of n.
 struct OnCards {
@@ -52,7 +57,7 @@ impl OnCards {
         let (sets, options) = (self.sets(), self.options(precision::<T>()));
         let task =
             Task { name: "host", geometry: self.geometry(), sets: &sets, options: &options, leaf: Some(self.leaf) };
-        run::<T>(&mut [HostCard::default()], &Alone, &task).unwrap().expect("it is fit").solutions()
+        run::<T>(&[HostCard::default()], &Alone, &task).unwrap().expect("it is fit").solutions()
     }
 
     /// On so many ranks, each with cards of its own.
@@ -73,9 +78,9 @@ impl OnCards {
             let sets = self.sets().iter().map(|q| q[own.clone()].into()).collect();
             let p2p = options.precision;
             let slice = Slice { geometry, sets, hessian: false, options: &options, costs: &costs, kernel: None, p2p };
-            let mut cards = cards(comm.rank());
+            let cards = cards(comm.rank());
             let count = cards.len();
-            let mut run = |others: &dyn Others, count: usize, task: &Task| run::<T>(&mut cards[..count], others, task);
+            let mut run = |others: &dyn Others, count: usize, task: &Task| run::<T>(&cards[..count], others, task);
             let runner = Runner { name: "host", cards: count, run: &mut run };
             let answer = solve_by(comm, &slice, runner, Some(self.leaf));
             if !matches!(answer, Err(RankError::Lost(_))) {
@@ -111,12 +116,20 @@ fn precision<T: Number>() -> Precision {
     if size_of::<T>() == 4 { Precision::F32 } else { Precision::F64 }
 }
 
-fn run<T: Number>(cards: &mut [HostCard], others: &dyn Others, task: &Task) -> Result<Part, CudaError> {
+fn run<T: Number>(cards: &[HostCard], others: &dyn Others, task: &Task) -> Result<Part, CudaError> {
+    let mut whole = whole::<T>(cards, task.options)?;
+    let links = RefCell::new(Links::with_most(WINDOW));
+    let team = Team::among(cards, others, &links);
+    let done = team.connect(WINDOW).and_then(|()| task.run(&team, &mut whole));
+    links.borrow_mut().close();
+    done
+}
+
+fn whole<T: Number>(cards: &[HostCard], options: &FmmOptions) -> Result<Whole<T, HostCard>, CudaError> {
     let kernel = shipped("p2p");
     let P2p { units, length, .. } = P2p::bind(&kernel, false, &[]).unwrap();
     let units = Units { potential: units.potential, gradient: units.gradient, length };
-    let mut whole: Whole<T, HostCard> = Whole::new(cards, &kernel, task.options.order, units)?;
-    task.run(&Team::among(cards, others), &mut whole)
+    Whole::new(cards, &kernel, options.order, units)
 }
 
 fn random(n: usize, distribution: Distribution) -> Particles {
@@ -169,6 +182,58 @@ fn cards_of_any_ranks_give_the_bits_of_one_card() {
     close(150).check::<f32>("close pairs", all);
     apart(evenly).check::<f32>("targets apart", all);
     apart(unevenly).check::<f64>("targets apart, uneven slices", all);
+}
+
+#[test]
+fn cards_give_each_other_data_by_way_of_their_hosts_where_they_do_not_read_each_other() {
+    if !on_host::is_there() {
+        return;
+    }
+    let problem = OnCards::new(random(300, Distribution::Sphere), 2, 2);
+    let wanted = problem.alone::<f32>();
+    let sent = |sight: &(dyn Fn(usize, usize) -> Sight + Sync)| {
+        let cards =
+            |rank: usize| [0, 1].map(|card| HostCard { sight: sight(rank, card), ..HostCard::default() }).to_vec();
+        let answers = problem.on::<f32>(3, cards).into_iter();
+        let answers: Vec<Answer> = answers.map(|answer| answer.unwrap().expect("it is fit")).collect();
+        assert_equal(&answers, &wanted.fields, "what cards read of each other");
+        answers[0].report.counts.iter().map(|count| count.bytes).collect::<Vec<u64>>()
+    };
+    let clear = sent(&|_, _| Sight::Clear);
+    // One card of one rank: that rank is apart from the other two, whatever it is that does not work.
+    for sight in [Sight::Hidden, Sight::Blind, Sight::Wrong] {
+        let found = sent(&|rank, card| if (rank, card) == (1, 1) { sight } else { Sight::Clear });
+        assert!((0..3).all(|rank| found[rank] > clear[rank] + 500), "{clear:?} {found:?}");
+        let all = sent(&|_, _| sight);
+        assert!(found[0] < all[0] && found[2] < all[2], "{found:?} {all:?}");
+    }
+}
+
+#[test]
+fn runs_of_particles_that_are_made_on_the_cards_of_ranks_are_timed() {
+    if !on_host::is_there() {
+        return;
+    }
+    let options = OnCards::new(random(1, Distribution::Uniform), 2, 8).options(Precision::F32);
+    let geometry = Geometry { sources: [&[]; 3], targets: None };
+    let task = Task { name: "host", geometry, sets: &[], options: &options, leaf: Some(8) };
+    let found = threads::run(2, |comm| {
+        let (over, cards) = (Over::new(comm), vec![HostCard::default()]);
+        let (mut whole, links) = (whole::<f32>(&cards, &options).unwrap(), RefCell::new(Links::with_most(WINDOW)));
+        let team = Team::among(&cards, &over, &links);
+        let timed = || team.connect(WINDOW).and_then(|()| task.timed(&team, &mut whole, 401, 2));
+        let runs = over.together(timed)?;
+        let runs = runs.expect("nothing fails").expect("it is fit");
+        runs.iter().map(|(run, waited)| of_all(comm, run, *waited)).collect::<Result<Vec<_>, _>>()
+    });
+    for runs in found {
+        let runs = runs.unwrap();
+        assert_eq!(runs.len(), 2);
+        for run in runs {
+            let parts = run.stages.iter().map(|stage| stage.1).sum::<f64>();
+            assert!(parts > 0.0 && run.exchange > 0.0 && run.total > run.exchange, "{run:?}");
+        }
+    }
 }
 
 #[test]

@@ -27,11 +27,13 @@ pub struct Launch {
     launcher: Vec<String>,
     pub cores: usize,
     repeat: u32,
+    /// Whether ranks compute on GPUs.
+    pub on_gpus: bool,
     what: String,
 }
 
 impl Launch {
-    pub fn new(mpirun: Option<&str>, repeat: u32) -> Result<Launch, Failure> {
+    pub fn new(mpirun: Option<&str>, repeat: u32, on_gpus: bool) -> Result<Launch, Failure> {
         let program = std::env::current_exe().map_err(|e| Failure::Tool(format!("this program is not found: {e}")))?;
         let launcher: Vec<String> = mpirun.unwrap_or_default().split_whitespace().map(str::to_string).collect();
         if mpirun.is_some() && launcher.is_empty() {
@@ -39,10 +41,11 @@ impl Launch {
         }
         let cores = rayon::current_num_threads();
         let what = match launcher.is_empty() {
+            _ if on_gpus => format!("{} on GPUs", if launcher.is_empty() { "threads" } else { "processes of MPI" }),
             true => format!("threads of one process, which share {cores} cores"),
             false => format!("processes of MPI with one thread each, on a machine with {cores} cores"),
         };
-        Ok(Launch { program, launcher, cores, repeat, what })
+        Ok(Launch { program, launcher, cores, repeat, on_gpus, what })
     }
 
     /// In words.
@@ -52,6 +55,10 @@ impl Launch {
 
     /// The medians of some runs.
     pub fn measure(&self, table: Table, run: Run) -> Result<Row, Failure> {
+        if self.on_gpus {
+            // The first run of an order compiles its kernels.
+            self.once(table, run)?;
+        }
         let mut rows = (0..self.repeat).map(|_| self.once(table, run)).collect::<Result<Vec<Row>, Failure>>()?;
         rows.sort_unstable_by(|a, b| a.total.total_cmp(&b.total));
         let middle = rows.len() / 2;
@@ -70,7 +77,8 @@ impl Launch {
             }
             false => Command::new(&self.program),
         };
-        command.args(["fmm", "--backend", "cpu", "--expansion", "solid", "--charge", "positive", "--json", "-"]);
+        let backend = if self.on_gpus { "cuda" } else { "cpu" };
+        command.args(["fmm", "--backend", backend, "--expansion", "solid", "--charge", "positive", "--json", "-"]);
         command.args(["--dist", distribution, "--precision", precision]);
         for (option, value) in [("--n", *n), ("--order", *order), ("--check", CHECK)] {
             command.arg(option).arg(value.to_string());
@@ -78,7 +86,8 @@ impl Launch {
         if !by_mpi {
             command.arg("--ranks").arg(ranks.to_string());
         }
-        command.arg("--threads").arg(if self.launcher.is_empty() { "0" } else { "1" });
+        let threads = if self.launcher.is_empty() || self.on_gpus { "0" } else { "1" };
+        command.args(["--threads", threads]);
         command
     }
 
@@ -93,12 +102,12 @@ impl Launch {
         }
         let found: Value =
             serde_json::from_slice(&done.stdout).map_err(|e| failed(format!("its statistics cannot be read: {e}")))?;
-        row(table, run, &found).ok_or_else(|| failed("its statistics are not those of ranks".into()))
+        row(table, run, &found, self.on_gpus).ok_or_else(|| failed("its statistics are not those of ranks".into()))
     }
 }
 
 /// The row of what `fmm --json` has written.
-fn row(table: Table, run: Run, found: &Value) -> Option<Row> {
+fn row(table: Table, run: Run, found: &Value, on_gpus: bool) -> Option<Row> {
     let ranks = &found["ranks"];
     let slowest = |wanted: &[&str]| -> Option<f64> {
         let stages = ranks["stages"].as_array()?;
@@ -106,20 +115,27 @@ fn row(table: Table, run: Run, found: &Value) -> Option<Row> {
         stages.iter().filter(is_wanted).map(|s| s["slowest"].as_f64()).sum()
     };
     let total = slowest(&["total"])?;
-    let (data, exchange) = (slowest(&["sort", "boxes", "lists", "plan"])?, slowest(&["exchange"])?);
-    let of_ranks = slowest(&["sort", "boxes", "exchange"])?;
-    let part = |seconds: f64| if total > 0.0 { seconds / total } else { 0.0 };
+    let stages = slowest(&["P2M", "M2M", "M2L", "P2L", "L2L", "L2P", "M2P", "P2P"])?;
+    let (data, exchange, of_ranks, whole) = if on_gpus {
+        // What cards do, without the copies to them and back.
+        let (data, exchange) = (slowest(&["box", "sort"])?, slowest(&["link", "exchange"])?);
+        (data, exchange, data + exchange, stages + data + exchange)
+    } else {
+        let (data, exchange) = (slowest(&["sort", "boxes", "lists", "plan"])?, slowest(&["exchange"])?);
+        (data, exchange, slowest(&["sort", "boxes", "exchange"])?, total)
+    };
+    let part = |seconds: f64, of: f64| if of > 0.0 { seconds / of } else { 0.0 };
     let counts = ranks["counts"].as_array()?;
     let sum = |key: &str| counts.iter().map(|count| count[key].as_u64()).sum::<Option<u64>>();
     Some(Row {
         table,
         run,
         total,
-        stages: slowest(&["P2M", "M2M", "M2L", "P2L", "L2L", "L2P", "M2P", "P2P"])?,
+        stages,
         data,
         exchange,
-        share: part(data + exchange),
-        of_ranks: part(of_ranks),
+        share: part(data + exchange, total),
+        of_ranks: part(of_ranks, whole),
         potential_error: found["error"]["potential_rel_l2"].as_f64()?,
         gradient_error: found["error"]["gradient_rel_l2"].as_f64()?,
         messages: sum("messages")?,

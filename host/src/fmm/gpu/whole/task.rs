@@ -30,10 +30,16 @@ pub(crate) struct Found {
     /// The run of each set, and the seconds in which they waited for slower processes.
     pub runs: Vec<Run>,
     pub waited: f64,
+    /// Seconds until kernels were there, and then until cards of processes could read each other's memory.
+    pub kernels: f64,
+    pub linked: f64,
 }
 
 /// The same, or why the problem is one for P2P on the card beside the CPU.
 pub(crate) type Part = Result<Found, String>;
+
+/// What several runs of the same particles did, and the seconds that each of them waited for slower processes; or why there are none.
+pub(crate) type Timed = Result<Vec<(Run, f64)>, String>;
 
 impl Found {
     pub fn solutions(self) -> Solutions {
@@ -42,6 +48,35 @@ impl Found {
 }
 
 impl Task<'_> {
+    /// Some runs of particles that are made on the cards, after a first one.
+    pub fn timed<T: Number, C: Card>(
+        &self,
+        team: &Team<C>,
+        whole: &mut Whole<T, C>,
+        n: usize,
+        repeat: u32,
+    ) -> Result<Timed, CudaError> {
+        let leaf = self.leaf.unwrap_or_else(|| Gpu::whole_leaf(n, self.options));
+        whole.make(team, n, 1)?;
+        let (mut runs, mut first) = (Vec::new(), None);
+        for _ in 0..=repeat {
+            // Some may have fetched results sooner than others.
+            team.others.meet()?;
+            let before = team.others.waited();
+            let run = match whole.run(team, leaf, self.options.eps)? {
+                Outcome::Done(run) => run,
+                Outcome::Unfit(why) => return Ok(Err(why)),
+            };
+            runs.push((*run, team.others.waited() - before));
+            let found = whole.fetch(team, [1.0; 4])?;
+            if *first.get_or_insert_with(|| found.clone()) != found {
+                return Err(CudaError::Failed("two runs gave different bits".into()));
+            }
+        }
+        runs.remove(0);
+        Ok(Ok(runs))
+    }
+
     pub fn run<T: Number, C: Card>(&self, team: &Team<C>, whole: &mut Whole<T, C>) -> Result<Part, CudaError> {
         let (start, before) = (Instant::now(), team.others.waited());
         let Geometry { sources, targets } = self.geometry;
@@ -84,6 +119,6 @@ impl Task<'_> {
         stats.targets = targets.map(|_| counts[1]);
         stats.on_card = Some(times);
         stats.seconds.total = start.elapsed().as_secs_f64();
-        Ok(Ok(Found { fields, stats, runs, waited: in_runs }))
+        Ok(Ok(Found { fields, stats, runs, waited: in_runs, kernels: 0.0, linked: 0.0 }))
     }
 }

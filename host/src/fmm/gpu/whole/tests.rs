@@ -18,7 +18,7 @@ fn computed<T: Number>(geometry: Geometry, sets: &[&[f64]], cards: usize, order:
 }
 
 fn computed_on<T: Number, C: Card>(
-    mut cards: Vec<C>,
+    cards: Vec<C>,
     geometry: Geometry,
     sets: &[&[f64]],
     order: usize,
@@ -28,7 +28,7 @@ fn computed_on<T: Number, C: Card>(
     let kernel = pg2::compile("p2p", text).expect("it compiles").graph;
     let P2p { units, length, .. } = P2p::bind(&kernel, false, &[]).expect("it is 1/r");
     let units = Units { potential: units.potential, gradient: units.gradient, length };
-    let mut whole: Whole<T, C> = Whole::new(&mut cards, &kernel, order, units).expect("it compiles");
+    let mut whole: Whole<T, C> = Whole::new(&cards, &kernel, order, units).expect("it compiles");
     let options = FmmOptions { order, basis: Basis::Solid, ..FmmOptions::default() };
     let task = Task { name: "host", geometry, sets, options: &options, leaf: Some(leaf) };
     let team = Team::alone(&cards);
@@ -175,8 +175,8 @@ fn particles_made_on_cards_have_the_errors_and_the_bits_of_others() {
     let geometry = Geometry { sources: [&[]; 3], targets: None };
     let task = Task { name: "host", geometry, sets: &[], options: &options, leaf: Some(4) };
     let on = |count: usize| {
-        let mut cards: Vec<HostCard> = (0..count).map(|_| HostCard::default()).collect();
-        let mut whole: Whole<f32, HostCard> = Whole::new(&mut cards, &kernel, 4, units).expect("it compiles");
+        let cards: Vec<HostCard> = (0..count).map(|_| HostCard::default()).collect();
+        let mut whole: Whole<f32, HostCard> = Whole::new(&cards, &kernel, 4, units).expect("it compiles");
         task.made(&Team::alone(&cards), &mut whole, 800, 60, 1).expect("there is room").expect("it is fit")
     };
     let (one, two) = (on(1), on(2));
