@@ -111,15 +111,20 @@ impl Device {
     /// A card by its number, from 0.
     pub fn open_at(card: usize) -> Result<Device, CudaError> {
         let context = context(card)?;
-        // SAFETY: work on the second stream begins behind all of the first (`fork`), which waits for it before memory goes (`join`, `finish`),
-        // and copies of pinned memory have events of their own (`staging`). So the driver need not be asked to record each use of memory, which takes longer than to start a kernel.
-        unsafe { context.disable_event_tracking() };
         let open = || -> Result<_, DriverError> {
             let (major, minor) = context.compute_capability()?;
             Ok((context.new_stream()?, context.new_stream()?, context.name()?, format!("sm_{major}{minor}")))
         };
         let (stream, side, name, arch) = open().map_err(|e| failed("the GPU cannot be opened", e))?;
         Ok(Device { context, stream, side, name, arch, loaded: Mutex::default(), staging: Mutex::new(None) })
+    }
+
+    /// Without the driver's record of each use of memory, which takes longer than to start a kernel. For stages of an FMM, which keep their own order.
+    pub fn untracked(self) -> Device {
+        // SAFETY: work on the second stream begins behind all of the first (`fork`), which waits for it before memory goes (`join`, `finish`),
+        // and copies of pinned memory have events of their own (`staging`).
+        unsafe { self.context.disable_event_tracking() };
+        self
     }
 
     /// Lets this card copy from another one without the host, and says whether the two are so linked.

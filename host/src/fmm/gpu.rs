@@ -153,7 +153,8 @@ impl Gpu {
         let chosen = choose(device::count()).map_err(BackendError::Tool)?;
         let open = || -> Result<(Vec<Device>, bool), CudaError> {
             let mut is_linked = true;
-            let all = chosen.iter().map(|card| Device::open_at(*card)).collect::<Result<Vec<_>, _>>()?;
+            let open = |card: &usize| Device::open_at(*card).map(Device::untracked);
+            let all = chosen.iter().map(open).collect::<Result<Vec<_>, _>>()?;
             for (card, number) in all.iter().zip(&chosen) {
                 for (other, _) in all.iter().zip(&chosen).filter(|(_, other)| *other != number) {
                     is_linked &= card.link(other)?;
