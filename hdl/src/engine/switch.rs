@@ -8,9 +8,9 @@
 use super::Config;
 use super::protocol::{Stream, reply_words};
 use super::shell;
-use crate::rtl::{Value, cat};
 use crate::rtl::netlist::Dir::{In, Out};
 use crate::rtl::netlist::{Item, Module, Netlist};
+use crate::rtl::{Value, cat};
 use askama::Template;
 
 /// Most engines behind one pair of streams: as many as an identity has room for.
