@@ -430,11 +430,13 @@ impl<'a> Writer<'a> {
             }
             // Mapping for least area leaves a row as it is: so many come together by groups.
             if next.len() >= MANY {
-                let parts = next.chunks(GROUP).map(|part| {
+                // The register itself is declared behind these.
+                let (own, raised) = (next[0].clone(), &next[1..]);
+                let parts = raised.chunks(GROUP).map(|part| {
                     let part = or(part.to_vec());
                     self.module.wire(self.names.unique(&format!("{name}_any")), part)
                 });
-                next = parts.collect();
+                next = std::iter::once(own).chain(parts).collect();
             }
             before = self.module.reg(name, or(next));
         }
