@@ -186,7 +186,7 @@ fn a_folded_design_that_fills_a_device_is_mapped_for_least_area() {
 fn pipelines_may_be_scheduled_for_a_faster_clock_than_they_have() {
     let place = place(&[("yosys", &well()), ("nextpnr-ecp5", NEXTPNR)]);
     let latency = |words: &str| {
-        run(&place, &format!("synth k.pg2 --device ecp5-85 --freq 50 {words} -o out")).expect(0);
+        run(&place, &format!("synth p2p_paper --device ecp5-85 --freq 50 {words} -o out")).expect(0);
         let json = place.json("out/synth.json");
         assert_eq!((json["mhz"].as_f64(), json["latency"].is_u64()), (Some(50.0), true), "{words}: {json}");
         (json["latency"].as_u64(), json["scheduled_mhz"].as_f64(), place.text("out/report.txt"))
