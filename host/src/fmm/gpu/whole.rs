@@ -10,7 +10,7 @@ use crate::cuda::device::Device;
 use crate::cuda::p2p::Number;
 use crate::cuda::whole::card::Card;
 use crate::cuda::whole::others::{Alone, Others, Team, numbers};
-use crate::cuda::whole::{DEEPEST, MOST_ORDER, NEAR2, Outcome, Run, STAGES, Units, Whole, best_leaf};
+use crate::cuda::whole::{DEEPEST, MOST_ORDER, NEAR2, Run, STAGES, Units, Whole, best_leaf};
 use crate::data::particles::Field;
 use crate::data::problem::Geometry;
 use crate::direct::error::{self, Errors};
@@ -121,16 +121,19 @@ impl Gpu {
 
     /// Gives back what [`Gpu::whole`] has on the cards.
     pub(crate) fn forget(&mut self) {
-        // If a card fails here, it does nothing more.
-        self.cards.iter().for_each(|card| card.finish().unwrap_or(()));
+        self.settle();
         self.whole = None;
+    }
+
+    /// Waits for the cards. If one fails here, it does nothing more.
+    fn settle(&self) {
+        self.cards.iter().for_each(|card| card.finish().unwrap_or(()));
     }
 
     /// Gives back what links the cards with those of other processes. `meet` waits until all processes have come there: none reads what
     /// another one gives back.
     pub(crate) fn unlink<E>(&mut self, meet: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
-        // If a card fails here, it reads nothing more.
-        self.cards.iter().for_each(|card| card.finish().unwrap_or(()));
+        self.settle();
         self.links.get_mut().close();
         meet()?;
         self.links = RefCell::default();
@@ -251,25 +254,18 @@ impl Task<'_> {
         repeat: u32,
     ) -> Result<Result<Made, String>, CudaError> {
         let leaf = self.leaf.unwrap_or_else(|| Gpu::whole_leaf(n, self.options));
-        whole.make(team, n, 1)?;
         let targets: Vec<usize> = (0..samples.min(n)).map(|k| (2 * k + 1) * n / (2 * samples.min(n))).collect();
-        let (mut runs, mut last) = (Vec::new(), None);
-        // The first run, which is not counted, makes room for the tree.
-        for _ in 0..=repeat {
-            let run = match whole.run(team, leaf, self.options.eps)? {
-                Outcome::Done(run) => run,
-                Outcome::Unfit(why) => return Ok(Err(why)),
-            };
-            let found = field(&run, &whole.fetch_some(team, &targets)?);
-            if last.replace(found.clone()).is_some_and(|before| before != found) {
-                return Ok(Err("two runs gave different bits".into()));
-            }
+        let fetch = |run: &Run, whole: &Whole<T, C>| Ok(field(run, &whole.fetch_some(team, &targets)?));
+        let (runs, field) = match self.repeated(team, whole, (n, leaf, repeat), fetch)? {
+            Ok(found) => found,
+            Err(why) => return Ok(Err(why)),
+        };
+        let stats = |(run, _): &(Run, f64)| {
             let on_card = Some(OnCard { computed: run.total, ..OnCard::default() });
-            runs.push(Stats { n, leaf, on_card, ..self.stats(&run) });
-        }
-        runs.remove(0);
+            Stats { n, leaf, on_card, ..self.stats(run) }
+        };
+        let runs = runs.iter().map(stats).collect();
         let right = whole.direct(team, &targets)?;
-        let field = last.expect("there was a run");
         let places: Vec<usize> = (0..targets.len()).collect();
         Ok(Ok(Made { runs, errors: error::compare(&field, &places, &right), field }))
     }

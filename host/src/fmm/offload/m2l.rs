@@ -178,19 +178,14 @@ impl Level {
                 !lists::is_near([0, 1, 2].map(|a| source[a] as i64 - target[a] as i64), plan.near2)
             };
             let records = self.shared.of(run).iter().flat_map(|s| s.first..s.first + s.count).filter(is_far);
-            let one = |first| SourceRange { first, count: 1 };
-            ranges::joined(records.map(one).collect(), |last, next| {
-                let touch = last.first + last.count == next.first;
-                last.count += if touch { next.count } else { 0 };
-                touch
-            })
+            ranges::sorted(records.map(|s| (s as u32, 1)).collect())
         };
         let of_family = |run: &Run| -> Vec<_> {
             (run.first..run.first + run.count).map(|k| (k, of_target(k, run))).filter(|own| !own.1.is_empty()).collect()
         };
         let families: Vec<_> = self.shared.runs.par_iter().map(of_family).collect();
         let mut own = Lists::default();
-        families.into_iter().flatten().for_each(|(k, ranges)| own.push(k..k + 1, ranges.into_iter()));
+        families.iter().flatten().for_each(|(k, ranges)| own.push(*k..*k + 1, ranges.iter().map(segment)));
         own
     }
 

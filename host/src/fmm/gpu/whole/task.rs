@@ -41,6 +41,9 @@ pub(crate) type Part = Result<Found, String>;
 /// What several runs of the same particles did, and the seconds that each of them waited for slower processes; or why there are none.
 pub(crate) type Timed = Result<Vec<(Run, f64)>, String>;
 
+/// The same with what all of them gave.
+type Repeated<R> = Result<(Vec<(Run, f64)>, R), String>;
+
 impl Found {
     pub fn solutions(self) -> Solutions {
         Solutions { fields: self.fields, stats: self.stats }
@@ -48,7 +51,44 @@ impl Found {
 }
 
 impl Task<'_> {
-    /// Some runs of particles that are made on the cards, after a first one.
+    /// Some runs of particles that are made on the cards, after a first one, which makes room: each with the seconds in which it waited for
+    /// slower processes, and what `fetch` has of their results, which are all the same.
+    pub(super) fn repeated<T: Number, C: Card, R: PartialEq>(
+        &self,
+        team: &Team<C>,
+        whole: &mut Whole<T, C>,
+        (n, leaf, repeat): (usize, usize, u32),
+        fetch: impl Fn(&Run, &Whole<T, C>) -> Result<R, CudaError>,
+    ) -> Result<Repeated<R>, CudaError> {
+        whole.make(team, n, 1)?;
+        let mut one = || {
+            // Some may have fetched results sooner than others.
+            team.others.meet()?;
+            let before = team.others.waited();
+            let run = match whole.run(team, leaf, self.options.eps)? {
+                Outcome::Done(run) => *run,
+                Outcome::Unfit(why) => return Ok(Err(why)),
+            };
+            let waited = team.others.waited() - before;
+            let found = fetch(&run, whole)?;
+            Ok(Ok(((run, waited), found)))
+        };
+        let first = match one()? {
+            Ok((_, found)) => found,
+            Err(why) => return Ok(Err(why)),
+        };
+        let mut runs = Vec::new();
+        for _ in 0..repeat {
+            match one()? {
+                Ok((run, found)) if found == first => runs.push(run),
+                Ok(_) => return Err(CudaError::Failed("two runs gave different bits".into())),
+                Err(why) => return Ok(Err(why)),
+            }
+        }
+        Ok(Ok((runs, first)))
+    }
+
+    /// Such runs, of which all results are compared.
     pub fn timed<T: Number, C: Card>(
         &self,
         team: &Team<C>,
@@ -57,24 +97,8 @@ impl Task<'_> {
         repeat: u32,
     ) -> Result<Timed, CudaError> {
         let leaf = self.leaf.unwrap_or_else(|| Gpu::whole_leaf(n, self.options));
-        whole.make(team, n, 1)?;
-        let (mut runs, mut first) = (Vec::new(), None);
-        for _ in 0..=repeat {
-            // Some may have fetched results sooner than others.
-            team.others.meet()?;
-            let before = team.others.waited();
-            let run = match whole.run(team, leaf, self.options.eps)? {
-                Outcome::Done(run) => run,
-                Outcome::Unfit(why) => return Ok(Err(why)),
-            };
-            runs.push((*run, team.others.waited() - before));
-            let found = whole.fetch(team, [1.0; 4])?;
-            if *first.get_or_insert_with(|| found.clone()) != found {
-                return Err(CudaError::Failed("two runs gave different bits".into()));
-            }
-        }
-        runs.remove(0);
-        Ok(Ok(runs))
+        let found = self.repeated(team, whole, (n, leaf, repeat), |_, whole| whole.fetch(team, [1.0; 4]))?;
+        Ok(found.map(|(runs, _)| runs))
     }
 
     pub fn run<T: Number, C: Card>(&self, team: &Team<C>, whole: &mut Whole<T, C>) -> Result<Part, CudaError> {
