@@ -26,8 +26,8 @@ use super::shape::{Shape, bits_for};
 use crate::rtl::netlist::Dir::{In, Out};
 use crate::rtl::netlist::{Dir, Module};
 use crate::rtl::{Value, cat, net};
-pub(super) use blocks::plain_queue;
 use blocks::{INPUT_QUEUE, decode, fifo, list, queue, ram, relay, sequence};
+pub(super) use blocks::{plain_queue, plain_relay};
 use group::{Joined, TO_CHOSEN, group};
 use results::{GROUPS_UNDER_WAY, collect, meta_bits, reply};
 

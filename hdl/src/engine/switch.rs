@@ -8,9 +8,9 @@
 use super::Config;
 use super::protocol::{Stream, reply_words};
 use super::shell;
-use crate::rtl::Value;
 use crate::rtl::netlist::Dir::{In, Out};
 use crate::rtl::netlist::{Item, Module, Netlist};
+use crate::rtl::{Value, cat};
 use askama::Template;
 
 /// Most engines behind one pair of streams: as many as an identity has room for.
@@ -110,7 +110,7 @@ struct Text {
 }
 
 /// The engines whose top modules have these names behind one pair of streams: a module `PREFIX_engines` with the ports of an
-/// engine, the switch, and a queue in front of each engine. The engines themselves are not in it.
+/// engine, the switch, a queue in front of each engine, and a relay behind it. The engines themselves are not in it.
 pub fn around(prefix: &str, engines: &[&str], stream_bits: u32) -> Netlist {
     let count = engines.len() as u32;
     let mut top = Module { name: format!("{prefix}_engines"), ..Module::default() };
@@ -123,6 +123,7 @@ pub fn around(prefix: &str, engines: &[&str], stream_bits: u32) -> Netlist {
     top.net("from_data", count * stream_bits);
     let switch = switch(prefix, count, stream_bits);
     let queue = shell::plain_queue(prefix, stream_bits + 1, QUEUE);
+    let relay = shell::plain_relay(prefix, stream_bits + 1);
     let ports: Vec<(String, Value)> = switch.ports.iter().map(|p| (p.name.clone(), top.signal(&p.name))).collect();
     top.instance(switch.name.clone(), "switch", ports);
     let [clk, rst] = ["clk", "rst"].map(|name| top.signal(name));
@@ -143,6 +144,8 @@ pub fn around(prefix: &str, engines: &[&str], stream_bits: u32) -> Netlist {
             ("pop", ready.clone() & valid.clone()),
         ];
         top.instance(queue.name.clone(), format!("queue_{k}"), ports.map(|(port, value)| (port.to_string(), value)));
+        let answer = top.net(format!("answer_{k}"), stream_bits + 1);
+        let [answers, answer_ready] = ["answers", "answer_ready"].map(|what| top.net(format!("{what}_{k}"), 1));
         let ports = [
             ("clk", clk.clone()),
             ("rst", rst.clone()),
@@ -150,14 +153,26 @@ pub fn around(prefix: &str, engines: &[&str], stream_bits: u32) -> Netlist {
             ("s_tvalid", valid),
             ("s_tready", ready),
             ("s_tlast", waiting.msb()),
-            ("m_tdata", part("from_data", stream_bits, k)),
-            ("m_tvalid", part("from_valid", 1, k)),
-            ("m_tready", part("from_ready", 1, k)),
-            ("m_tlast", part("from_last", 1, k)),
+            ("m_tdata", answer.low(stream_bits)),
+            ("m_tvalid", answers.clone()),
+            ("m_tready", answer_ready.clone()),
+            ("m_tlast", answer.msb()),
         ];
         top.instance(*engine, format!("engine_{k}"), ports.map(|(port, value)| (port.to_string(), value)));
+        // Engines and link stand apart: whether the link has room comes to an engine through a register.
+        let ports = [
+            ("clk", clk.clone()),
+            ("rst", rst.clone()),
+            ("wdata", answer),
+            ("push", answers),
+            ("ready", answer_ready),
+            ("rdata", cat([part("from_last", 1, k), part("from_data", stream_bits, k)])),
+            ("valid", part("from_valid", 1, k)),
+            ("pop", part("from_ready", 1, k)),
+        ];
+        top.instance(relay.name.clone(), format!("relay_{k}"), ports.map(|(port, value)| (port.to_string(), value)));
     }
-    Netlist { top: top.name.clone(), modules: vec![switch, queue, top] }
+    Netlist { top: top.name.clone(), modules: vec![switch, queue, relay, top] }
 }
 
 fn switch(prefix: &str, count: u32, stream_bits: u32) -> Module {

@@ -19,6 +19,8 @@ use std::collections::BTreeMap;
 
 /// From so many sources of a port on, two share the signal that chooses them.
 const MANY: usize = 9;
+/// So many flags come together at a time where there are many.
+const GROUP: usize = 4;
 
 /// The module of a folded graph and what it is made of; `text` is the PG2 source that comments quote, or empty.
 pub fn lower_folded(graph: &Graph, folded: &Folded, text: Text) -> Netlist {
@@ -378,8 +380,9 @@ impl<'a> Writer<'a> {
     fn flags(&mut self) {
         self.module.comment("---- the flags travel with their pair");
         let mut bits: Vec<Vec<Value>> = vec![Vec::new(); Flags::COUNT as usize];
+        let mut selects = BTreeMap::new();
         for (k, chain) in self.folded.flags.iter().enumerate() {
-            let mut raised = self.chain(k, chain);
+            let mut raised = self.chain(k, chain, &mut selects);
             for (node, bit) in &chain.still {
                 raised.push(self.flag(*node, *bit));
             }
@@ -394,8 +397,14 @@ impl<'a> Writer<'a> {
         self.module.assign("flags", flags);
     }
 
-    /// The registers of a chain; gives the last one.
-    fn chain(&mut self, number: usize, chain: &Chain) -> Vec<Value> {
+    /// The registers of a chain; gives the last one. Many slots come out of a register, which is shared by the flags that are raised in
+    /// them: else the choice alone would take as many tables in a row as the rest of a clock.
+    fn chain(
+        &mut self,
+        number: usize,
+        chain: &Chain,
+        selects: &mut BTreeMap<(usize, Vec<usize>), Value>,
+    ) -> Vec<Value> {
         if chain.terms.is_empty() {
             return Vec::new();
         }
@@ -404,12 +413,32 @@ impl<'a> Writer<'a> {
             let name = self.names.unique(&format!("{}_{number}_w{window}", Flags::NAMES[chain.flag]));
             let mut next = vec![self.at[0].mux(&before, &net(&name, 1))];
             for term in chain.terms.iter().filter(|t| t.window == window) {
-                let slots = or(term.slots.iter().map(|s| self.at[*s as usize].clone()).collect());
+                let mut slots: Vec<usize> = term.slots.iter().map(|s| *s as usize).collect();
+                let slots = match self.folded.unit[term.node] {
+                    Some(unit) if slots.len() >= MANY => {
+                        slots.sort_unstable();
+                        let known = selects.get(&(unit, slots.clone())).cloned();
+                        known.unwrap_or_else(|| {
+                            let made = self.select(unit, &slots);
+                            selects.entry((unit, slots)).or_insert(made).clone()
+                        })
+                    }
+                    _ => or(slots.into_iter().map(|s| self.at[s].clone()).collect()),
+                };
                 let flag = self.flag(term.node, term.bit);
                 next.push(flag & slots);
             }
-            let next = next.into_iter().reduce(|a, b| a | b).expect("there is one");
-            before = self.module.reg(name, next);
+            // Mapping for least area leaves a row as it is: so many come together by groups.
+            if next.len() >= MANY {
+                // The register itself is declared behind these.
+                let (own, raised) = (next[0].clone(), &next[1..]);
+                let parts = raised.chunks(GROUP).map(|part| {
+                    let part = or(part.to_vec());
+                    self.module.wire(self.names.unique(&format!("{name}_any")), part)
+                });
+                next = std::iter::once(own).chain(parts).collect();
+            }
+            before = self.module.reg(name, or(next));
         }
         vec![before]
     }

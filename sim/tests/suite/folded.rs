@@ -119,11 +119,12 @@ const SUMS: &[(&str, &str)] = &[
 #[test]
 fn sums_in_slices_are_those_of_whole_adders() {
     let shapes = [("ice40", 1, 1, 32), ("ecp5", 1, 1, 128), ("ecp5", 6, 2, 64)];
-    for ((name, text), (family, pipelines, groups, stream_bits)) in
-        [(SUMS[0], shapes[0]), (SUMS[0], shapes[2]), (SUMS[1], shapes[0]), (SUMS[2], shapes[1])]
+    // For K = 33, the slices of four sums of 64 bits take fewer places than a pair takes clocks.
+    for ((name, text), (family, pipelines, groups, stream_bits), ii) in
+        [(SUMS[0], shapes[0], 31), (SUMS[0], shapes[2], 33), (SUMS[1], shapes[0], 31), (SUMS[2], shapes[1], 31)]
     {
         let shape = |c: Config| Config { stream_bits, pipelines, groups, i_banks: 1, ..c };
-        agree(name, text, (family, 31), shape);
+        agree(name, text, (family, ii), shape);
     }
 }
 

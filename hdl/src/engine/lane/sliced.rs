@@ -49,8 +49,14 @@ impl Plan<'_> {
         Plan { config, slices, adders }
     }
 
-    /// Places for the slices of an adder: one for each clock, so that what it adds up for nobody meets no total.
+    /// Places for the slices of an adder, and one more at least for what it adds up for nobody.
     fn depth(&self) -> u32 {
+        let slices = self.slices.sums * self.slices.each;
+        (slices + 1).next_power_of_two().min(self.clocks())
+    }
+
+    /// Places for all clocks of a pair.
+    fn clocks(&self) -> u32 {
         self.config.ii.next_power_of_two()
     }
 
@@ -206,14 +212,19 @@ impl Adder<'_> {
         (words, self.wrapped(lane, &sum, &last))
     }
 
-    /// The place of the slice that is read in this clock.
+    /// The place of the slice that is read in this clock. Where there are fewer places than clocks, it stays at the last one, which no
+    /// slice has.
     fn steps(&self, lane: &mut Module) -> Value {
         let bits = bits_for(self.plan.depth() - 1);
         let slots = lane.signal(SLOTS);
         let ii = slots.width();
         let before = slots.bit((self.plan.slices.offset(self.k as u32) + ii - 1) % ii);
         let name = self.name("step");
-        let more = &net(&name, bits) + Value::constant(bits, 1);
+        let own = net(&name, bits);
+        let more = match self.plan.depth() < self.plan.clocks() {
+            true => &own + (!own.all()).zext(bits),
+            false => &own + Value::constant(bits, 1),
+        };
         lane.reg(name, before.mux(&Value::zeros(bits), &more))
     }
 

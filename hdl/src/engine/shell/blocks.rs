@@ -189,7 +189,12 @@ fn queue_module(name: String, doc: &str, (width, depth): (u32, u32), near: Optio
 
 /// A queue of two words in registers.
 pub(super) fn relay(s: &Shape, width: u32) -> Module {
-    let name = format!("{}_relay_{width}", s.prefix);
+    plain_relay(&s.prefix, width)
+}
+
+/// The same for what is around engines.
+pub(in crate::engine) fn plain_relay(prefix: &str, width: u32) -> Module {
+    let name = format!("{prefix}_relay_{width}");
     text_module(name, "Two words between blocks that stand apart.", queue_ports(width), Relay { width })
 }
 
