@@ -14,23 +14,40 @@ pub struct Place {
     pub stage: Option<u32>,
 }
 
-/// The place of a cell with that hierarchical name; `rows` are those of the kernel's pipeline.
-pub fn place(cell: &str, rows: &[Row]) -> Place {
+/// A kernel behind a link and the operators of its pipeline.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Kernel {
+    pub name: String,
+    pub rows: Vec<Row>,
+}
+
+/// The place of a cell with that hierarchical name. Several kernels have engines called `engine_0`, `engine_1`, in this order.
+pub fn place(cell: &str, kernels: &[Kernel]) -> Place {
     let parts: Vec<&str> = cell.split('.').collect();
+    let engine = |part: &&str| part.strip_prefix("engine_")?.parse::<usize>().ok().filter(|k| *k < kernels.len());
+    let number = parts.iter().find_map(engine);
+    let rows = kernels.get(number.unwrap_or(0)).map_or(&[][..], |kernel| &kernel.rows);
+    let of = number.map_or(String::new(), |k| format!(" of {}", kernels[k].name));
     for (k, part) in parts.iter().enumerate() {
         if let Some(row) = operator(part, rows) {
-            return Place { what: describe(row), stage: parts.get(k + 1).and_then(|p| stage(p)) };
+            return Place { what: describe(row) + &of, stage: parts.get(k + 1).and_then(|p| stage(p)) };
         }
         if let Some(value) = part.strip_prefix("wait_") {
             let name = value.rsplit_once("_d").map_or(value, |(name, _)| name);
-            return Place { what: format!("delay of `{name}`"), stage: None };
+            return Place { what: format!("delay of `{name}`{of}"), stage: None };
         }
     }
     let within: Vec<&str> =
         parts[..parts.len() - 1].iter().copied().filter(|p| !matches!(*p, "engine" | "alone")).collect();
     let what = match within.last() {
-        Some(&"pipeline") => "flags or wires of the pipeline".to_string(),
-        Some(_) => within.iter().map(|p| lane(p)).collect::<Vec<_>>().join(", "),
+        Some(&"pipeline") => format!("flags or wires of the pipeline{of}"),
+        Some(_) => {
+            let name = |part: &&str| match engine(part) {
+                Some(k) => kernels[k].name.clone(),
+                None => lane(part),
+            };
+            within.iter().map(name).collect::<Vec<_>>().join(", ")
+        }
         None => "top".to_string(),
     };
     Place { what, stage: None }
@@ -79,9 +96,20 @@ mod tests {
         let text = "int32 a ipin; int32 b jpin; int64 o fout;\nd = a - b;\no += (int64)d;";
         let built = pg2::backend::build::build(&graph, clock, text, Vec::new());
         let rows = pg2::report::explain::explain(&built, text).rows;
+        let kernel = |name: &str, rows: &[Row]| Kernel { name: name.into(), rows: rows.into() };
+        let alone = [kernel("k", &rows)];
+        let second = [kernel("other", &[]), kernel("k", &rows)];
         let sub = rows.iter().find(|r| r.operator == "sub").expect("the kernel subtracts");
         let name = format!("engine.lane_0.pipeline.u{}_sub_d.sub_s1_TRELLIS_FF_Q_3", sub.node);
-        assert_eq!(place(&name, &rows), Place { what: "sub `d` (line 2)".into(), stage: Some(1) });
+        assert_eq!(place(&name, &alone), Place { what: "sub `d` (line 2)".into(), stage: Some(1) });
+        let of_second = name.replacen("engine", "gmii.engine.engine_1", 1);
+        assert_eq!(place(&of_second, &second), Place { what: "sub `d` (line 2) of k".into(), stage: Some(1) });
+        let of_first = name.replacen("engine", "gmii.engine.engine_0", 1);
+        assert!(place(&of_first, &second).what.starts_with("gmii, other, lane 0, pipeline, u"));
+        assert_eq!(
+            place("gmii.engine.engine_1.shell.decode.state_TRELLIS_FF_Q_1", &second).what,
+            "gmii, k, shell, decode"
+        );
         for (cell, what) in [
             ("engine.lane_3.pipeline.wait_d_d4.s1_TRELLIS_FF_Q", "delay of `d`"),
             ("engine.shell.decode.state_TRELLIS_FF_Q_1", "shell, decode"),
@@ -89,7 +117,7 @@ mod tests {
             ("engine.lane_3.pipeline.overflow_c9_TRELLIS_FF_Q", "flags or wires of the pipeline"),
             ("rst_TRELLIS_FF_Q", "top"),
         ] {
-            assert_eq!(place(cell, &rows).what, what);
+            assert_eq!(place(cell, &alone).what, what);
         }
     }
 }

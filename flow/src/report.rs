@@ -1,20 +1,19 @@
 //! The report that people read: area by operator, the slowest path in terms of the source, what fits, how fast.
 
-use crate::names::{self, Place};
+use crate::names::{self, Kernel, Place};
 use crate::summary::Summary;
 use crate::timing::Kind;
 use crate::{Area, SynthesisOutcome, Timing};
 use hdl::rtl::netlist::{Item, Netlist};
-use pg2::report::explain::Row;
 use std::fmt::Write as _;
 
 /// What the report is made of.
 pub struct Page<'a> {
     pub summary: &'a Summary,
     pub outcome: &'a SynthesisOutcome,
-    /// The pipeline's operators.
-    pub rows: &'a [Row],
-    /// All modules, and the lane's name among them.
+    /// The kernels in the order of their engines.
+    pub kernels: &'a [Kernel],
+    /// All modules of the first kernel's engine, and the lane's name among them.
     pub netlist: &'a Netlist,
     pub lane: &'a str,
     /// What the summary's device or target is, in words.
@@ -31,12 +30,13 @@ struct Part {
 pub fn page(p: &Page) -> String {
     let mut text = String::new();
     let s = p.summary;
-    let title = format!("{} on {}", s.kernel, p.place);
+    let kernels: Vec<&str> = p.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+    let title = format!("{} on {}", kernels.join(" and "), p.place);
     let _ = writeln!(text, "{title}\n{}\n", "=".repeat(title.chars().count()));
     figures(&mut text, p);
     area_by_operator(&mut text, p);
     if let Some(timing) = &p.outcome.timing {
-        slowest_path(&mut text, timing, p.rows);
+        slowest_path(&mut text, timing, p.kernels);
         device(&mut text, p, timing);
     }
     let _ = writeln!(text, "Made with {}. The tools' own words are in synth_logs/.", list(&s.tools));
@@ -50,11 +50,21 @@ fn list(tools: &[String]) -> String {
 fn figures(text: &mut String, p: &Page) {
     let s = p.summary;
     let mut line = |name: &str, value: String| {
-        let _ = writeln!(text, "{name:<22}{value}");
+        let _ = writeln!(text, "{name:<21} {value}");
     };
-    let of = if p.outcome.design.is_some() { "engine" } else { "one lane" };
+    let of = match p.outcome.design {
+        Some(_) if p.kernels.len() > 1 => "engines",
+        Some(_) => "engine",
+        None => "one lane",
+    };
     let scheduled = s.scheduled_mhz.unwrap_or(s.mhz);
-    line("pipelines", format!("{}, {} cycles long, scheduled for {scheduled} MHz", s.pipelines, s.latency));
+    let several = p.kernels.len() > 1;
+    for engine in s.engines() {
+        let name = if several { format!("pipelines of {}", engine.kernel) } else { "pipelines".into() };
+        let each = if engine.ii > 1 { format!(", a pair every {} clocks", engine.ii) } else { String::new() };
+        let text = format!("{}, {} cycles long{each}, scheduled for {scheduled} MHz", engine.pipelines, engine.latency);
+        line(&name, text);
+    }
     line(
         &format!("area of {of}"),
         format!(
@@ -89,7 +99,8 @@ fn figures(text: &mut String, p: &Page) {
         }
     }
     if let (Some(pairs), Some(clock)) = (s.pairs_per_second, s.clock_mhz) {
-        line("pairs per second", format!("{:.3e} with every pipeline busy, at {clock:.1} MHz", pairs));
+        let of = if several { format!(" of {}", s.kernel) } else { String::new() };
+        line("pairs per second", format!("{pairs:.3e}{of} with every pipeline busy, at {clock:.1} MHz"));
     }
     if p.outcome.timing.is_some() {
         line(
@@ -128,7 +139,8 @@ fn columns(a: &Area) -> String {
 fn area_by_operator(text: &mut String, p: &Page) {
     let parts = parts(p);
     let width = parts.iter().map(|x| x.what.chars().count()).max().unwrap_or(0).max(24);
-    let _ = writeln!(text, "Area of a lane, each part synthesised apart");
+    let of = if p.kernels.len() > 1 { format!(" of {}", p.summary.kernel) } else { String::new() };
+    let _ = writeln!(text, "Area of a lane{of}, each part synthesised apart");
     let _ = writeln!(text, "  {:width$}{COLUMNS}", "");
     let mut sum = Area::default();
     for part in &parts {
@@ -151,6 +163,7 @@ fn add(sum: &mut Area, other: &Area) {
 /// Operators in their order, then delays, flags, and the lane itself.
 fn parts(p: &Page) -> Vec<Part> {
     let none = Area::default();
+    let rows = p.kernels.first().map_or(&[][..], |kernel| &kernel.rows);
     let own = |module: &str| p.outcome.modules.get(module).unwrap_or(&none);
     let mut parts = Vec::new();
     let mut delays = Part { what: "delay lines".into(), area: Area::default() };
@@ -162,7 +175,7 @@ fn parts(p: &Page) -> Vec<Part> {
         add(&mut part.area, own(module));
         for item in p.netlist.module(module).map(|m| &m.items[..]).unwrap_or(&[]) {
             let Item::Instance { module, name, .. } = item else { continue };
-            match names::operator(name, p.rows) {
+            match names::operator(name, rows) {
                 Some(row) => parts.push((row.start, Part { what: names::describe(row), area: whole(p, module) })),
                 None if name.starts_with("wait_") => add(&mut delays.area, &whole(p, module)),
                 None => open.push((module, depth + 1)),
@@ -195,13 +208,13 @@ struct Stretch {
 }
 
 /// The slowest path, cells of one operator and stage taken together.
-fn slowest_path(text: &mut String, timing: &Timing, rows: &[Row]) {
+fn slowest_path(text: &mut String, timing: &Timing, kernels: &[Kernel]) {
     if timing.path.is_empty() {
         return;
     }
     let mut stretches: Vec<Stretch> = Vec::new();
     for hop in &timing.path {
-        let mut place = names::place(&hop.cell, rows);
+        let mut place = names::place(&hop.cell, kernels);
         // What lies between registers has no name of its own and counts to the register behind it or before it.
         if place.stage.is_none() {
             place.stage = stretches.last().filter(|s| s.place.what == place.what).and_then(|s| s.place.stage);
@@ -235,7 +248,8 @@ fn slowest_path(text: &mut String, timing: &Timing, rows: &[Row]) {
 /// What of the device is used, and what a further lane would take.
 fn device(text: &mut String, p: &Page, timing: &Timing) {
     if let Some(fits) = &p.outcome.fits {
-        let _ = writeln!(text, "{:<18}{:>10}{:>11}{:>10}{:>11}", "", "shell", "one group", "one lane", "there are");
+        let rest = if p.kernels.len() > 1 { "all else" } else { "shell" };
+        let _ = writeln!(text, "{:<18}{:>10}{:>11}{:>10}{:>11}", "", rest, "one group", "one lane", "there are");
         for r in &fits.resources {
             let _ = writeln!(text, "{:<18}{:>10}{:>11}{:>10}{:>11}", r.name, r.shell, r.group, r.lane, r.all);
         }

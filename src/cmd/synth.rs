@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::progress::Steps;
 use flow::summary::{Engine, Summary};
-use flow::{FlowError, Goal, GroupSample, SynthesisJob, SynthesisOutcome, report};
+use flow::{FlowError, Goal, GroupSample, SynthesisJob, SynthesisOutcome, names, report};
 use hdl::circuit::target::{Clock, target};
 use hdl::engine::switch::{self, MOST_ENGINES};
 use hdl::engine::{Config, Design, design};
@@ -122,8 +122,15 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let mut summary = summary(goal, (&built, &configs), clock, &outcome);
     summary.ethernet = args.ethernet.map(|ip| ip.to_string());
     summary.scheduled_mhz = Some(scheduled.mhz).filter(|mhz| *mhz != clock.mhz);
-    let rows = pg2::report::explain::explain(&built[0], &kernels[0].sources).rows;
-    write(&args.output, goal, &summary, &outcome, &rows, engine)?;
+    let named: Vec<names::Kernel> = built
+        .iter()
+        .zip(&kernels)
+        .map(|(built, kernel)| names::Kernel {
+            name: kernel.graph.name.clone(),
+            rows: pg2::report::explain::explain(built, &kernel.sources).rows,
+        })
+        .collect();
+    write(&args.output, goal, &summary, &outcome, &named, engine)?;
     told(&summary);
     Ok(())
 }
@@ -294,7 +301,7 @@ fn write(
     goal: Goal,
     summary: &Summary,
     outcome: &SynthesisOutcome,
-    rows: &[pg2::report::explain::Row],
+    kernels: &[names::Kernel],
     engine: &Design,
 ) -> Result<(), Failure> {
     let place = match goal {
@@ -302,7 +309,7 @@ fn write(
         Goal::Device(device) => format!("{} ({})", device.name, device.summary),
         Goal::Board(board) => format!("{} ({})", board.name, board.summary),
     };
-    let page = report::Page { summary, outcome, rows, netlist: &engine.netlist, lane: &engine.lane, place: &place };
+    let page = report::Page { summary, outcome, kernels, netlist: &engine.netlist, lane: &engine.lane, place: &place };
     let mut batch = output::Batch::default();
     batch.add_text(&dir.join("report.txt"), &report::page(&page))?;
     if summary.ethernet.is_some() {

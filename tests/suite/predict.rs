@@ -248,6 +248,44 @@ fn a_board_with_ethernet_is_predicted_with_it_unless_a_line_is_asked_for() {
 }
 
 #[test]
+fn both_kernels_of_a_bitstream_are_taken() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("s")).unwrap();
+    let engine = |kernel: &str, ii: u32, latency: u32| {
+        format!(
+            r#"{{"kernel": "{kernel}", "pipelines": 1, "groups": 1, "i_banks": 2, "segments": 512, "jmem_records": 512,
+            "latency": {latency}, "ii": {ii}}}"#
+        )
+    };
+    let synth = |kernels: &[String]| {
+        let kernels = kernels.join(", ");
+        format!(
+            r#"{{"kernel": "p2p", "board": "colorlight-i9", "clock_mhz": 68.75, "ethernet": "192.168.1.50", "mhz": 68.75,
+            "stream_bits": 32, "kernels": [{kernels}]}}"#
+        )
+    };
+    let fmm = "fmm --n 300 --predict colorlight-i9 --synth s --json p.json";
+    for (m2l, order) in [("m2l_4", "4"), ("m2l_p4", "4"), ("m2l_p3", "3"), ("m2l_2", "2")] {
+        place.write("s/synth.json", synth(&[engine("p2p", 1, 22), engine(m2l, 32, 191)]));
+        place.run(&format!("{fmm} --order {order}")).expect(0);
+        let json = place.json("p.json");
+        assert_eq!(json.pointer("/engines/1/kernel").and_then(|k| k.as_str()), Some(m2l), "{json}");
+        assert_eq!(number(&json, "/engines/1/ii"), 32.0);
+        assert!(number(&json, "/m2l_cycles") > 0.0, "{json}");
+        // It is the CPU's where the user says so.
+        place.run(&format!("{fmm} --order {order} --m2l native")).expect(0);
+        assert!(place.json("p.json").pointer("/engines/1").is_none());
+    }
+    // One of another order, or of a file that nobody named, is left out and said to be.
+    for (m2l, order) in [("m2l_4", "3"), ("m2l_p3", "4"), ("mine", "4")] {
+        place.write("s/synth.json", synth(&[engine("p2p", 1, 22), engine(m2l, 32, 191)]));
+        let err = place.run(&format!("{fmm} --order {order}")).expect(0).err;
+        assert!(err.contains(&format!("{m2l} of the bitstream is not used")), "{err}");
+        assert!(place.json("p.json").pointer("/engines/1").is_none());
+    }
+}
+
+#[test]
 fn a_synthesis_gives_clock_and_engine() {
     let place = Place::new();
     std::fs::create_dir(place.path("s")).unwrap();

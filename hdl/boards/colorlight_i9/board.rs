@@ -6,6 +6,7 @@ Board {
     constraints: include_str!("pins.lpf"),
     oscillator_mhz: 25.0,
     usual_mhz: 75.0,
+    full_mhz: 70.0,
     pll: &pll::EHXPLLL,
     leds: Leds { alive: false, error: false, active_low: true },
     fixed_pins: &[],

@@ -6,6 +6,7 @@ Board {
     constraints: include_str!("pins.pcf"),
     oscillator_mhz: 12.0,
     usual_mhz: 12.0,
+    full_mhz: 12.0,
     pll: &pll::SB_PLL40_PAD,
     leds: Leds { alive: false, error: true, active_low: true },
     fixed_pins: &[],

@@ -7,6 +7,7 @@ Board {
     constraints: include_str!("pins.cst"),
     oscillator_mhz: 27.0,
     usual_mhz: 81.0,
+    full_mhz: 81.0,
     pll: &pll::RPLL_GW2A,
     leds: Leds { alive: true, error: true, active_low: true },
     fixed_pins: &[],

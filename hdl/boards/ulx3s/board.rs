@@ -6,6 +6,7 @@ Board {
     constraints: include_str!("pins.lpf"),
     oscillator_mhz: 25.0,
     usual_mhz: 75.0,
+    full_mhz: 75.0,
     pll: &pll::EHXPLLL,
     leds: Leds { alive: true, error: true, active_low: false },
     // Holding it high keeps the ESP32 from taking over the board.

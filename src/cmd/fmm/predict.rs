@@ -1,5 +1,6 @@
 //! `pairforge fmm --predict BOARD`: what an FMM with P2P, or P2P and M2L, on a board would take, without the board.
 
+mod bitstream;
 pub mod fill;
 pub mod ranks;
 mod tables;
@@ -10,8 +11,7 @@ use super::kernels::{Kernels, generated};
 use super::{Args, LEAF, failure, options};
 use crate::cmd::lanes::{Share, each};
 use crate::failure::Failure;
-use crate::{input, output, source};
-use flow::summary::Summary;
+use crate::{output, source};
 use hdl::board::{BOARDS, Board, board, gigabit};
 use hdl::circuit::target::{Clock, target};
 use hdl::engine::{Config, usual};
@@ -129,6 +129,9 @@ pub struct Report {
     measured: Vec<&'static str>,
     /// The engines, that of P2P first.
     engines: Vec<Engine>,
+    /// The command that makes the bitstream of a board that was filled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    synth: Option<String>,
     /// Of the leaf size that was asked for.
     #[serde(flatten)]
     asked: Row,
@@ -185,6 +188,8 @@ pub struct Machine {
     /// For P2P, and for M2L if that is on the board; each with the hash of its kernel.
     engines: Vec<(Config, u64)>,
     joules_per_pair: Option<f64>,
+    /// The command that makes its bitstream, where nobody said what is on it.
+    synth: Option<String>,
 }
 
 /// What the link of a modelled board sees.
@@ -229,7 +234,7 @@ impl PredictArgs {
 /// The kernels on the board.
 fn kernels(args: &Args, board: &Board) -> Result<Kernels, Failure> {
     let p2p = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
-    let m2l = m2l(args, board)?;
+    let m2l = m2l(args, board, &p2p)?;
     offload::bind(&p2p, m2l.as_ref(), &options(args, false)).map_err(failure)?;
     Ok(Kernels { p2p, m2l })
 }
@@ -294,12 +299,14 @@ fn fills(predict: &PredictArgs, engine: &EngineArgs, board: &Board) -> bool {
         && engine.fold.ii == [1]
 }
 
-/// The M2L kernel that is on the board too, if one is: it is named, there are numbers for a second engine, or both fill the board.
-fn m2l(args: &Args, board: &Board) -> Result<Option<Graph>, Failure> {
-    match args.m2l.as_deref() {
-        Some(name) if name == super::NATIVE => Ok(None),
-        Some(file) => Ok(Some(source::load(file)?.1)),
-        None => {
+/// The M2L kernel that is on the board too, if one is: it is named, there are numbers for a second engine, both fill the board, or
+/// both are in the bitstream.
+fn m2l(args: &Args, board: &Board, p2p: &Graph) -> Result<Option<Graph>, Failure> {
+    match (args.m2l.as_deref(), &args.predict.synth) {
+        (Some(name), _) if name == super::NATIVE => Ok(None),
+        (Some(file), _) => Ok(Some(source::load(file)?.1)),
+        (None, Some(dir)) => bitstream::m2l(board, dir, p2p, &options(args, false)),
+        (None, None) => {
             let several = args.engine.lanes.pipelines.len() > 1 || args.engine.fold.ii.len() > 1;
             let is_there = several || fills(&args.predict, &args.engine, board);
             is_there.then(|| generated(options(args, false).order)).transpose()
@@ -311,70 +318,29 @@ fn hashed(graph: &Graph, config: Config) -> (Config, u64) {
     (config, kernel_hash(&graph.canonical()))
 }
 
-/// The board that `synth` has made a bitstream for.
-fn synthesised(asked: &Wanted, board: &'static Board, dir: &Path) -> Result<Machine, Failure> {
-    let kernels = asked.kernels;
-    let path = dir.join("synth.json");
-    let make = format!("make it with `pairforge synth FILE --board {} -o DIR`", board.name);
-    let bytes = input::text(&path, &format!("; {make}"))?;
-    let said =
-        Summary::parse(&bytes).map_err(|e| Failure::file(&path, format!("is not what this program writes: {e}")))?;
-    let clock_mhz = match (&said.board, said.clock_mhz) {
-        (Some(name), Some(mhz)) if name == board.name => mhz,
-        (Some(name), _) => {
-            return Err(Failure::file(&path, format!("is for the board {}, not {}", shown(name), board.name)));
-        }
-        _ => return Err(Failure::file(&path, format!("is of no board; {make}"))),
-    };
-    let all = said.engines();
-    let engine = |(graph, option): (&Graph, &str)| {
-        let Some(e) = all.iter().find(|e| e.kernel == graph.name) else {
-            let names: Vec<String> = all.iter().map(|e| shown(&e.kernel).to_string()).collect();
-            let which = if all.len() == 1 { "kernel" } else { "kernels" };
-            let names = names.join(" and ");
-            let text = format!("is of the {which} {names}, not {}; name it with {option}", graph.name);
-            return Err(Failure::file(&path, text));
-        };
-        let config = Config {
-            layout: graph.layout(),
-            pipelines: e.pipelines,
-            groups: e.groups,
-            i_banks: e.i_banks,
-            ii: e.ii,
-            segments: e.segments,
-            stream_bits: said.stream_bits,
-            jmem_records: e.jmem_records,
-            pipeline_latency: e.latency,
-        };
-        Ok(hashed(graph, config))
-    };
-    let wanted = [(&kernels.p2p, "--p2p")].into_iter().chain(kernels.m2l.iter().map(|m2l| (m2l, "--m2l")));
-    let engines = wanted.map(engine).collect::<Result<_, Failure>>()?;
-    let over_ethernet = said.ethernet.is_some();
-    if over_ethernet && asked.predict.baud.is_some() {
-        return Err(Failure::file(&path, "is of a link over Ethernet, which has no baud rate; leave --baud out"));
-    }
-    let (baud, turnaround) = asked.predict.line(board, over_ethernet);
-    let setup = Setup { clock_mhz, baud, turnaround: turnaround / 1e3 };
-    Ok(Machine { board, setup, engines, joules_per_pair: said.joules_per_pair })
-}
-
 /// The board with engines as `build` makes them.
-fn planned(asked: &Wanted, board: &'static Board) -> Result<Machine, Failure> {
-    let Wanted { predict, engine: args, kernels, work } = *asked;
+fn planned(wanted: &Wanted, board: &'static Board) -> Result<Machine, Failure> {
+    let Wanted { predict, engine: args, kernels, work } = *wanted;
     let target = target(board.device.target).expect("every board's device names a target");
-    let wanted = predict.freq.unwrap_or(board.usual_mhz);
     let over_ethernet = predict.over_ethernet(board);
-    let mhz = match over_ethernet {
-        true => gigabit::clocks(board, wanted).map(|clocks| clocks.mhz),
-        false => board.pll.source(board.oscillator_mhz, wanted).map(|(_, mhz)| mhz),
+    let next = |wanted: f64| {
+        let mhz = match over_ethernet {
+            true => gigabit::clocks(board, wanted).map(|clocks| clocks.mhz),
+            false => board.pll.source(board.oscillator_mhz, wanted).map(|(_, mhz)| mhz),
+        };
+        mhz.map_err(Failure::Usage)
     };
-    let clock = Clock { target, mhz: mhz.map_err(Failure::Usage)?, blocks: None };
+    let is_full = fills(predict, args, board) && kernels.m2l.is_some();
+    let usual = if is_full { board.full_mhz } else { board.usual_mhz };
+    let clock_mhz = next(predict.freq.unwrap_or(usual))?;
+    // Of a full device, pipelines are scheduled for a faster clock than it runs at.
+    let mhz = next(predict.freq.unwrap_or(board.usual_mhz))?;
+    let clock = Clock { target, mhz, blocks: None };
     let all: Vec<&Graph> = kernels.graphs().collect();
     let mut share = Share::of(Some(board.device), all.len());
     share.jmem_words = args.jmem.unwrap_or(share.jmem_words);
     let around = fill::Around { share, stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS) };
-    let filled = match fills(predict, args, board) && kernels.m2l.is_some() {
+    let filled = match is_full {
         true => {
             let found = fill::fill(board, clock, kernels, &around, work()?);
             let (device, remedy) = (board.device.name, "leave M2L to the CPU by --m2l native");
@@ -398,8 +364,35 @@ fn planned(asked: &Wanted, board: &'static Board) -> Result<Machine, Failure> {
     };
     let engines = all.iter().enumerate().map(engine).collect::<Result<_, Failure>>()?;
     let (baud, turnaround) = predict.line(board, over_ethernet);
-    let setup = Setup { clock_mhz: clock.mhz, baud, turnaround: turnaround / 1e3 };
-    Ok(Machine { board, setup, engines, joules_per_pair: None })
+    let setup = Setup { clock_mhz, baud, turnaround: turnaround / 1e3 };
+    let synth = filled.map(|filled| synth(wanted, &filled, (clock_mhz, mhz), board));
+    Ok(Machine { board, setup, engines, joules_per_pair: None, synth })
+}
+
+/// The command that makes the bitstream of a board that was filled.
+fn synth(wanted: &Wanted, filled: &fill::Filled, (clock_mhz, scheduled_mhz): (f64, f64), board: &Board) -> String {
+    let file = |name: &str| match name.replacen("m2l_p", "m2l_", 1) {
+        shipped if pg2::kernels::find(&shipped).is_some() => shipped,
+        _ => format!("{name}.pg2"),
+    };
+    let kernels: Vec<String> = wanted.kernels.graphs().map(|graph| file(&graph.name)).collect();
+    let mut command = format!(
+        "pairforge synth {} --board {} --ethernet --pipelines {},1 --ii 1,{} --freq {clock_mhz}",
+        kernels.join(" "),
+        board.name,
+        filled.p2p,
+        filled.m2l_ii
+    );
+    if scheduled_mhz != clock_mhz {
+        command += &format!(" --schedule {scheduled_mhz}");
+    }
+    if let Some(words) = wanted.engine.jmem {
+        command += &format!(" --jmem {words}");
+    }
+    if wanted.engine.stream != usual::STREAM_BITS.to_string() {
+        command += &format!(" --stream {}", wanted.engine.stream);
+    }
+    command + " -o DIR"
 }
 
 /// Everything about one leaf size.
@@ -436,7 +429,7 @@ impl Wanted<'_> {
     /// The board with its engines.
     pub fn machine(&self, board: &'static Board) -> Result<Machine, Failure> {
         match &self.predict.synth {
-            Some(dir) => synthesised(self, board, dir),
+            Some(dir) => bitstream::machine(self, board, dir),
             None => planned(self, board),
         }
     }
@@ -487,6 +480,7 @@ fn predicted(fmm: &Asked, machine: &Machine) -> Result<Report, Failure> {
         theta: fmm.theta,
         pipelines: machine.engines[0].0.pipelines,
         engines: machine.engines.iter().map(|(config, _)| engine(config)).collect(),
+        synth: machine.synth.clone(),
         clock_mhz: machine.setup.clock_mhz,
         baud: machine.setup.baud,
         turnaround_ms: fmm.predict.line(machine.board, machine.setup.baud == 0).1,

@@ -82,7 +82,7 @@ fn write(args: &Args, mpi: &Mpi, gpus: usize, runs: &[TimedRun]) -> Result<(), F
     let share = |seconds: f64| 100.0 * seconds / middle.total;
     let (least, most) = (partition + middle.exchange, partition + middle.exchange + middle.waiting);
     say!("    box, sort and exchange: {:.1}%; with waiting {:.1}%", share(least), share(most))?;
-    say!("  seconds of the slowest rank each; {} runs after a first", args.repeat)?;
+    say!("  of the slowest rank each; {} runs after a first", args.repeat)?;
     if let Some(path) = args.json.as_ref().filter(|_| args.names.iter().all(|name| name == "card")) {
         output::write_json(path, &Figures { ranks, gpus_of_rank: gpus, n, order, precision: "f32", runs })?;
     }

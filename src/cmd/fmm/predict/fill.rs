@@ -3,12 +3,14 @@
 use super::super::kernels::Kernels;
 use crate::cmd::folding::{self, NETWORK, over, sum};
 use crate::cmd::lanes::Share;
+use crate::progress::Steps;
 use hdl::board::Board;
 use hdl::circuit::target::Clock;
 use hdl::engine::{Config, usual_groups};
 use pg2::backend::build::{Built, build_folded};
 use pg2::graph::Graph;
 use pg2::report::area::{Area, lane};
+use std::time::Instant;
 
 /// Intervals of M2L that are looked at.
 const INTERVALS: [u32; 25] =
@@ -64,12 +66,9 @@ pub fn fill(board: &Board, clock: Clock, kernels: &Kernels, around: &Around, wor
     // Clocks, tables, and the engines.
     let mut found: Vec<(u64, u64, Filled)> = Vec::new();
     let mut fastest = u64::MAX / 2;
-    for m2l_ii in INTERVALS {
-        let clocks = work.m2l * m2l_ii as u64;
-        // From here on M2L alone takes longer.
-        if clocks > late(fastest) {
-            break;
-        }
+    let (mut steps, started) = (Steps::new(), Instant::now());
+    for m2l_ii in INTERVALS.into_iter().rev() {
+        steps.at(&format!("estimating the area of M2L with --ii {m2l_ii}"), started.elapsed());
         let built = build(kernels.m2l.as_ref()?, m2l_ii);
         let m2l = sum(NETWORK, beside(&built, 1, around));
         // `synth` shares multipliers out by pipeline. Lanes that would have to make do with fewer are not looked at.
@@ -77,11 +76,18 @@ pub fn fill(board: &Board, clock: Clock, kernels: &Kernels, around: &Around, wor
         let enough = |lanes: &u32| most <= (board.device.multipliers / (lanes + 1)) as u64;
         let both = |lanes: u32| sum(m2l, beside(&p2p, lanes, around));
         let fits = |lanes: &u32| enough(lanes) && over(&both(*lanes), board.device).is_none();
-        let Some(lanes) = (1..=64).take_while(fits).last() else { continue };
-        let clocks = clocks.max(work.p2p / lanes as u64);
+        let lanes = (1..=64).take_while(fits).last();
+        // A shorter interval takes more of the device and leaves no more lanes. Only a very long one may take more too, for its slots.
+        let (lanes, p2p_clocks) = match lanes.map(|lanes| (lanes, work.p2p / lanes as u64)) {
+            None if found.is_empty() => continue,
+            Some(with) if with.1 <= late(fastest) => with,
+            _ => break,
+        };
+        let clocks = p2p_clocks.max(work.m2l * m2l_ii as u64);
         found.push((clocks, both(lanes).tables, Filled { p2p: lanes, m2l_ii }));
         fastest = fastest.min(clocks);
     }
+    drop(steps);
     let in_time = found.iter().filter(|f| f.0 <= late(fastest));
     in_time.min_by_key(|f| (f.1, f.0)).map(|f| f.2)
 }

@@ -18,9 +18,10 @@ pub fn text(r: &Report) -> String {
         None | Some(1) => String::new(),
         Some(ranks) => format!(" on {ranks} ranks with a board each, of which the slowest counts"),
     };
+    let made = r.synth.as_ref().map_or(String::new(), |command| format!("its bitstream: {command}\n"));
     let mut out = format!(
         "FMM of {} {}{each}, order {}, theta {}, leaf {}: {what} by {} on {} predicted, all else measured on this CPU\n\
-         {} at {} MHz, {line}, turnaround {} ms\n\n",
+         {} at {} MHz, {line}, turnaround {} ms\n{made}\n",
         r.n,
         r.what,
         r.order,
