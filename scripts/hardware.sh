@@ -29,6 +29,7 @@ ecp5_32       p2p_paper --device ecp5-85 --pipelines 32 --freq 85 --seeds 1
 ulx3s         p2p_paper --board ulx3s --freq 75
 colorlight_i9 p2p_paper --board colorlight-i9 --freq 75
 colorlight_i9_ethernet p2p_paper --board colorlight-i9 --ethernet
+colorlight_i9_fmm p2p m2l_4 --board colorlight-i9 --ethernet --pipelines 3,1 --ii 1,32 --freq 70 --schedule 75 --seeds 1
 tang_nano_20k p2p_paper --board tang-nano-20k --freq 81
 icebreaker    p2p_small --board icebreaker --freq 12
 icebreaker_p2p p2p --board icebreaker --freq 12 --ii 32 --jmem 64 --seed 2
