@@ -10,6 +10,7 @@ use hdl::engine::{Config, usual_groups};
 use pg2::backend::build::{Built, build_folded};
 use pg2::graph::Graph;
 use pg2::report::area::{Area, lane};
+use rayon::prelude::*;
 use std::time::Instant;
 
 /// Intervals of M2L that are looked at.
@@ -67,9 +68,14 @@ pub fn fill(board: &Board, clock: Clock, kernels: &Kernels, around: &Around, wor
     let mut found: Vec<(u64, u64, Filled)> = Vec::new();
     let mut fastest = u64::MAX / 2;
     let (mut steps, started) = (Steps::new(), Instant::now());
-    for m2l_ii in INTERVALS.into_iter().rev() {
-        steps.at(&format!("estimating the area of M2L with --ii {m2l_ii}"), started.elapsed());
-        let built = build(kernels.m2l.as_ref()?, m2l_ii);
+    let graph = kernels.m2l.as_ref()?;
+    // Folding takes seconds: each thread folds one at a time.
+    let longest_first: Vec<u32> = INTERVALS.into_iter().rev().collect();
+    let folded = longest_first.chunks(rayon::current_num_threads()).flat_map(|intervals| {
+        steps.at(&format!("estimating the area of M2L with --ii {}", intervals[0]), started.elapsed());
+        intervals.par_iter().map(|ii| (*ii, build(graph, *ii))).collect::<Vec<(u32, Built)>>()
+    });
+    for (m2l_ii, built) in folded {
         let m2l = sum(NETWORK, beside(&built, 1, around));
         // `synth` shares multipliers out by pipeline. Lanes that would have to make do with fewer are not looked at.
         let most = lane(&p2p).multipliers.max(lane(&built).multipliers);
@@ -87,7 +93,6 @@ pub fn fill(board: &Board, clock: Clock, kernels: &Kernels, around: &Around, wor
         found.push((clocks, both(lanes).tables, Filled { p2p: lanes, m2l_ii }));
         fastest = fastest.min(clocks);
     }
-    drop(steps);
     let in_time = found.iter().filter(|f| f.0 <= late(fastest));
     in_time.min_by_key(|f| (f.1, f.0)).map(|f| f.2)
 }
