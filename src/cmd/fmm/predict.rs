@@ -39,7 +39,7 @@ pub struct PredictArgs {
     /// With --predict: the folder of `synth --board BOARD`, in place of --pipelines, --groups, --ii, --jmem, --stream and --freq
     #[arg(long, value_name = "DIR", requires = "predict", conflicts_with_all = ["freq", "pipelines", "groups", "ii", "jmem", "stream"])]
     synth: Option<PathBuf>,
-    /// With --predict: clock that the board's PLL is to come close to, by default the usual one of the family
+    /// With --predict: clock that the board's PLL is to come close to, by default the usual one of the board, or a slower one where engines fill it
     #[arg(long, value_name = "MHZ", requires = "predict")]
     freq: Option<f64>,
     /// With --predict: the serial line, at this baud rate; by default it is the board's, where the board has no Ethernet
