@@ -264,6 +264,27 @@ fn a_missed_clock_is_told() {
 }
 
 #[test]
+fn a_report_of_several_kernels_names_them_all() {
+    let place = place(&[("yosys", &well()), ("nextpnr-ecp5", NEXTPNR)]);
+    let report = |words: &str| {
+        run(&place, &format!("synth {words} --device ecp5-85 --freq 50 -o out")).expect(0);
+        place.text("out/report.txt")
+    };
+    let two = report("p2p_paper yukawa --pipelines 3,1 --ii 1,4");
+    assert!(two.starts_with("p2p_paper and yukawa on ecp5-85"), "{two}");
+    for (kernel, lanes, each) in [("p2p_paper", 3, false), ("yukawa", 1, true)] {
+        let begins = format!("pipelines of {kernel} ");
+        let line = two.lines().find(|line| line.starts_with(&begins)).unwrap_or_else(|| panic!("{kernel}: {two}"));
+        assert_eq!(line.contains(", a pair every 4 clocks"), each, "{line}");
+        assert!(line[begins.len()..].trim_start().starts_with(&format!("{lanes}, ")), "{line}");
+    }
+    assert!(two.contains("Area of a lane of p2p_paper, each part") && two.contains("area of engines "), "{two}");
+    let one = report("p2p_paper");
+    assert!(one.starts_with("p2p_paper on ecp5-85") && one.contains("\npipelines             1, "), "{one}");
+    assert!(one.contains("Area of a lane, each part") && one.contains("area of engine "), "{one}");
+}
+
+#[test]
 fn the_fastest_of_the_seeds_that_were_tried_is_kept() {
     let by_seed = NEXTPNR.replacen("case $1 in", "case $1 in --seed) seed=$2;;", 1)
         + "echo routed $seed > \"$routed\"\n[ $seed = 8 ] && sed -i s/123.4/140.5/ \"$report\"\n[ $seed = 9 ] && sed -i s/123.4/139.5/ \"$report\"\n[ $seed = 10 ] && sed -i s/123.4/150.0/ \"$report\"\ntrue";
