@@ -93,7 +93,11 @@ pub fn m2l(board: &Board, dir: &Path, p2p: &Graph, options: &FmmOptions) -> Resu
     }
     if !others.is_empty() {
         let names = others.iter().map(|name| shown(name).to_string()).collect::<Vec<_>>().join(" and ");
-        output::tell(&format!("note: {names} of the bitstream is not used; --m2l names the file of an M2L kernel\n"));
+        let order = options.order;
+        output::tell(&format!(
+            "note: {names} of the bitstream is not used, since no M2L of order {order} is known by that name; take its order, or \
+             name its file with --m2l\n"
+        ));
     }
     Ok(None)
 }
