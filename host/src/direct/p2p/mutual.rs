@@ -205,7 +205,7 @@ impl<T: Real> Task<'_, T> {
                     if is_first {
                         both.clear(line - sources.mutual.start);
                     }
-                    both.add::<true, FORCES>(sources, charges, *line..line + 1, self.close.get_mut(k));
+                    both.add_guarded::<FORCES>(sources, charges, *line, self.close.get_mut(k));
                     first = line + 1;
                 }
                 both.add_all::<FORCES>(sources, charges, first..sources.mutual.end, is_first);
@@ -240,6 +240,7 @@ struct Both<'a, V: Vector, const N: usize, const K: usize> {
 }
 
 /// Differences and squares of distances of a vector of sources, and what the inverse roots of the squares begin with.
+#[derive(Clone, Copy)]
 struct Begun<V, const N: usize> {
     d: [[V; 3]; N],
     r2: [V; N],
@@ -284,18 +285,21 @@ impl<V: Vector, const N: usize, const K: usize> Both<'_, V, N, K> {
         // SAFETY: as for the caller.
         unsafe {
             match V::REGISTERS >= 32 {
-                true if V::LANES >= 16 && N == 3 && is_first => self.add_ahead::<FORCES, true>(sources, charges, lines),
-                true => self.add_ahead::<FORCES, false>(sources, charges, lines),
-                false => self.add::<false, FORCES>(sources, charges, lines, None),
+                true if V::LANES >= 16 && N == 3 && is_first => {
+                    self.add_free::<FORCES, true, true>(sources, charges, lines)
+                }
+                true => self.add_free::<FORCES, false, true>(sources, charges, lines),
+                false => self.add_free::<FORCES, false, false>(sources, charges, lines),
             }
         }
     }
 
-    /// The same, with the inverse roots of the next vector begun before a vector is added: a pair takes many steps, each of which
-    /// waits for the one before, and a machine looks only so far ahead for others to do meanwhile.
+    /// The same. If `AHEAD`, the inverse roots of the next vector are begun before a vector is added: a pair takes many steps, each of
+    /// which waits for the one before, and a machine looks only so far ahead for others to do meanwhile. With few registers what is
+    /// begun and the sums would not stay in them.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "a closure would not have the instructions of the vector")]
-    unsafe fn add_ahead<const FORCES: bool, const FIRST: bool>(
+    unsafe fn add_free<const FORCES: bool, const FIRST: bool, const AHEAD: bool>(
         &mut self,
         sources: &Sources<V::Item>,
         charges: [Charges<V::Item>; K],
@@ -322,7 +326,10 @@ impl<V: Vector, const N: usize, const K: usize> Both<'_, V, N, K> {
             let (mut now, mut at_now) = (Begun::new([x, y, z], 0, &at, eps), 0);
             loop {
                 let at_next = if at_now < last { at_now + V::LANES } else { last };
-                let next = Begun::new([x, y, z], at_next, &at, eps);
+                let next = if AHEAD { Begun::new([x, y, z], at_next, &at, eps) } else { now };
+                if !AHEAD {
+                    now = Begun::new([x, y, z], at_now, &at, eps);
+                }
                 let (mut q, mut given) = ([eps; K], [[zero; 4]; K]);
                 for s in 0..K {
                     q[s] = V::read(charges[s].add(at_now));
@@ -357,60 +364,54 @@ impl<V: Vector, const N: usize, const K: usize> Both<'_, V, N, K> {
         self.group.total = total;
     }
 
-    /// Adds lines. Where they are `GUARDED`, pairs that are too close are left out, and counted at the targets and in `close`.
+    /// Adds a guarded line: pairs that are too close are left out, and counted at the targets and in `close`.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "a closure would not have the instructions of the vector")]
-    unsafe fn add<const GUARDED: bool, const FORCES: bool>(
+    unsafe fn add_guarded<const FORCES: bool>(
         &mut self,
         sources: &Sources<V::Item>,
         charges: [Charges<V::Item>; K],
-        lines: Range<usize>,
+        line: usize,
         mut close: Option<&mut Line<V::Item>>,
     ) {
         let [x, y, z, _] = &sources.columns;
-        // Cut once, so that no place is checked in the loop.
-        let [x, y, z] = [&x[lines.clone()], &y[lines.clone()], &z[lines.clone()]];
-        let charges = charges.map(|q| &q[lines.clone()]);
-        let back = &mut self.back[lines.start - sources.mutual.start..];
-        let length = self.length;
+        let (own, length) = (line - sources.mutual.start, self.length);
+        let back = &mut *self.back;
         // Copies, which stay in registers.
         let Group { at, mut total, close: mut near, eps, least } = self.group;
         let carried = self.carried;
-        for line in 0..lines.len() {
-            for first in (0..LANES).step_by(V::LANES) {
-                // SAFETY: as for the caller.
-                unsafe {
-                    let x = [part::<V>(x, line, first), part::<V>(y, line, first), part::<V>(z, line, first)];
-                    let (mut q, mut given) = ([eps; K], [[eps; 4]; K]);
-                    for s in 0..K {
-                        q[s] = part(charges[s], line, first);
-                        for a in 0..4 {
-                            given[s][a] = part(back, (4 * s + a) * length + line, first);
-                        }
+        for first in (0..LANES).step_by(V::LANES) {
+            // SAFETY: as for the caller.
+            unsafe {
+                let x = [part::<V>(x, line, first), part::<V>(y, line, first), part::<V>(z, line, first)];
+                let (mut q, mut given) = ([eps; K], [[eps; 4]; K]);
+                for s in 0..K {
+                    q[s] = part(charges[s], line, first);
+                    for a in 0..4 {
+                        given[s][a] = part(back, (4 * s + a) * length + own, first);
                     }
-                    for k in 0..N {
-                        let d = [x[0].sub(at[k][0]), x[1].sub(at[k][1]), x[2].sub(at[k][2])];
-                        let (inverse, below) = inverse_distance::<V, GUARDED>(d, eps, least);
-                        near[k] += below;
-                        if GUARDED
-                            && below > 0
-                            && let Some(close) = &mut close
-                        {
-                            count_close(d, least, &mut close.0[first..]);
-                        }
-                        for s in 0..K {
-                            if FORCES {
-                                add_forces([&mut total[k][s], &mut given[s]], d, q[s].mul(carried[k][s]), inverse);
-                            } else {
-                                add_pairs(&mut total[k][s], d, q[s], inverse);
-                                add_pairs(&mut given[s], d, carried[k][s], inverse);
-                            }
-                        }
+                }
+                for k in 0..N {
+                    let d = [x[0].sub(at[k][0]), x[1].sub(at[k][1]), x[2].sub(at[k][2])];
+                    let (inverse, below) = inverse_distance::<V, true>(d, eps, least);
+                    near[k] += below;
+                    if below > 0
+                        && let Some(close) = &mut close
+                    {
+                        count_close(d, least, &mut close.0[first..]);
                     }
                     for s in 0..K {
-                        for a in 0..4 {
-                            given[s][a].store(&mut back[(4 * s + a) * length + line].0[first..]);
+                        if FORCES {
+                            add_forces([&mut total[k][s], &mut given[s]], d, q[s].mul(carried[k][s]), inverse);
+                        } else {
+                            add_pairs(&mut total[k][s], d, q[s], inverse);
+                            add_pairs(&mut given[s], d, carried[k][s], inverse);
                         }
+                    }
+                }
+                for s in 0..K {
+                    for a in 0..4 {
+                        given[s][a].store(&mut back[(4 * s + a) * length + own].0[first..]);
                     }
                 }
             }
