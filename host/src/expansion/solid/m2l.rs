@@ -3,7 +3,7 @@
 mod mixed;
 mod pairwise;
 
-use super::matrices::Translation;
+use super::matrices::{Share, Translation};
 use super::orders::Orders;
 use super::terms::terms;
 use crate::arith::vector::{Isa, Vectors};
@@ -22,18 +22,29 @@ pub enum M2l<T> {
     Pairwise(Pairwise),
 }
 
+/// Up to this order the shares of all terms in each other are kept, 32 bytes each, for all offsets. They fit a core's cache, and of
+/// small trees most of M2L's time is making its tables.
+const SHARES_TO: usize = 10;
+
 /// What the tables are made of.
 struct Entries {
     weights: Vec<f64>,
     orders: Orders,
     terms: Vec<super::terms::Term>,
+    /// Those of each source's term in the first target's, and so on; none above [`SHARES_TO`].
+    shares: Vec<Share>,
     /// Where there are two tables: products of terms up to these degrees are in the other one.
     beyond: Option<Orders>,
 }
 
 impl Entries {
     fn new(orders: Orders, weights: &[f64]) -> Entries {
-        Entries { weights: weights.to_vec(), orders, terms: terms(orders.highest()), beyond: None }
+        let terms = terms(orders.highest());
+        let mut shares = Vec::new();
+        if orders.highest() <= SHARES_TO {
+            shares = terms.iter().flat_map(|a| terms.iter().map(|b| Share::new(*a, *b, weights))).collect();
+        }
+        Entries { weights: weights.to_vec(), orders, terms, shares, beyond: None }
     }
 }
 
@@ -49,11 +60,16 @@ impl Matrices for Entries {
     fn entries(&self, offset: [i64; 3], take: &mut dyn FnMut(&dyn Fn(usize, usize) -> f64)) {
         let translation = Translation::new(self.orders.at(offset), offset.map(|x| x as f64), &self.weights);
         let beyond = self.beyond.map(|orders| orders.at(offset));
-        take(&|a, b| {
-            let (a, b) = (self.terms[a], self.terms[b]);
-            let is_elsewhere = beyond.is_some_and(|degree| a.n.max(b.n) <= degree);
-            if is_elsewhere { 0.0 } else { translation.entry(a, b, &self.weights) }
-        });
+        let is_elsewhere = |a: usize, b: usize| {
+            let degree = self.terms[a].n.max(self.terms[b].n);
+            beyond.is_some_and(|beyond| degree <= beyond)
+        };
+        if self.shares.is_empty() {
+            let entry = |a: usize, b: usize| translation.entry(self.terms[a], self.terms[b], &self.weights);
+            return take(&|a, b| if is_elsewhere(a, b) { 0.0 } else { entry(a, b) });
+        }
+        let entry = |a: usize, b: usize| translation.of(&self.shares[a * self.terms.len() + b]);
+        take(&|a, b| if is_elsewhere(a, b) { 0.0 } else { entry(a, b) });
     }
 }
 

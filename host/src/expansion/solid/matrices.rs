@@ -27,9 +27,13 @@ impl Translation {
 
     /// The share of the source's term `b` in the target's term `a`.
     pub fn entry(&self, a: Term, b: Term, weights: &[f64]) -> f64 {
-        let sum: f64 = product(a, b).iter().map(|(t, factor)| factor * self.derivatives[t.place()]).sum();
-        let scaled = weights[a.place()] * weights[b.place()] * sum;
-        if b.n.is_multiple_of(2) { scaled } else { -scaled }
+        self.of(&Share::new(a, b, weights))
+    }
+
+    #[inline(always)]
+    pub fn of(&self, share: &Share) -> f64 {
+        let [one, other] = share.terms.map(|(place, factor)| factor * self.derivatives[place as usize]);
+        share.scale * (one + other)
     }
 
     /// Adds to `l` what the multipoles `m` give up to `order`, entry by entry.
@@ -39,6 +43,23 @@ impl Translation {
             let sum: f64 = all.iter().zip(m).map(|(b, m)| self.entry(*a, *b, weights) * m.f64()).sum();
             *l += T::of(sum);
         }
+    }
+}
+
+/// What an entry is made of at all offsets.
+pub struct Share {
+    /// Derivatives by their places, and their factors.
+    terms: [(u32, f64); 2],
+    scale: f64,
+}
+
+impl Share {
+    /// Of the source's term `b` in the target's term `a`.
+    #[inline(always)]
+    pub fn new(a: Term, b: Term, weights: &[f64]) -> Share {
+        let scale = weights[a.place()] * weights[b.place()];
+        let terms = product(a, b).map(|(t, factor)| (t.place() as u32, factor));
+        Share { terms, scale: if b.n.is_multiple_of(2) { scale } else { -scale } }
     }
 }
 
