@@ -68,8 +68,8 @@ fn cases() -> Vec<Case> {
     vec![
         case("integers", INTEGERS, &[(1, 1), (3, 1), (8, 1), (6, 3)], 96, 32),
         case("floats", FLOATS, &[(3, 1)], 4096, 64),
-        case("p2p", &shipped("p2p"), &[(8, 1), (24, 3)], 4096, 32),
-        case("p2p_paper", &shipped("p2p_paper"), &[(1, 1), (3, 1), (5, 5)], 64, 128),
+        case("p2p", &shipped("p2p"), &[(8, 1)], 4096, 32),
+        case("p2p_paper", &shipped("p2p_paper"), &[(3, 1), (5, 5)], 64, 128),
         case(
             "constant",
             "int8 a ipin; int8 b jpin; int9 o fout; fixed8.4 m fout; o += 3; m min= (fixed8.4)a;",

@@ -218,10 +218,10 @@ fn results_do_not_depend(cycles: [usize; 4]) {
     let p = Place::new();
     let verilator = has_verilator();
     let problems = [
-        "--n 1500 --leaf 20 --dist plummer --order 2",
-        "--n 1500 --leaf 20 --dist plummer --order 3",
-        "--n 1000 --leaf 30 --order 2 --p2p p2p_paper --m2l m2l_paper",
-        "--n 3000 --leaf 48 --dist sphere --eps 0.01",
+        "--n 700 --leaf 20 --dist plummer --order 2",
+        "--n 700 --leaf 20 --dist plummer --order 3",
+        "--n 700 --leaf 30 --order 2 --p2p p2p_paper --m2l m2l_paper",
+        "--n 1000 --leaf 48 --dist sphere --eps 0.01",
     ];
     for (words, cycles) in problems.into_iter().zip(cycles) {
         run(&p, &format!("{words} -o first.csv"));

@@ -101,7 +101,7 @@ fn where_the_pipeline_bounds_the_seconds_are_those_of_the_simulated_board() {
     let (ratio, predicted) = compared(&Case {
         engine: "--pipelines 1 --jmem 8192",
         baud: 8_000_000,
-        fmm: "--n 2000 --leaf 300",
+        fmm: "--n 1500 --leaf 300",
         ..Case::default()
     });
     assert!((ratio - 1.0).abs() < 0.05, "{ratio}");

@@ -28,19 +28,24 @@ top max= (ufixed20.8)(ai * aj);\nlow[0] min= ai - aj;\nlow[1] max= ai / aj;\n";
 fn icarus_passes_the_testbench_and_it_finds_a_wrong_bit() {
     let place = Place::new();
     place.write("mixed.pg2", MIXED);
-    for (kernels, top, options) in [
-        ("p2p_paper", "p2p_paper_engine", "--pipelines 1"),
+    for (k, (kernels, top, options)) in [
         ("p2p_paper", "p2p_paper_engine", "--pipelines 4 --groups 2 --split"),
         ("mixed.pg2", "mixed_engine", "--pipelines 3 --stream 128"),
         ("mixed.pg2", "mixed_engine", "--pipelines 2 --stream 64 --jmem 64 --freq 300"),
         ("mixed.pg2 p2p_paper", "mixed_engines", "--pipelines 4,1 --groups 2,1 --ii 1,3 --jmem 64,256"),
         ("p2p_paper mixed.pg2", "both_engines", "--pipelines 1 --stream 64 --prefix both --split"),
-    ] {
+    ]
+    .into_iter()
+    .enumerate()
+    {
         place.run(&format!("build {kernels} -o out --testbench {options}")).expect(0);
         let files = place.json("out/manifest.json")["files"].to_string();
         assert!(files.contains(&format!("{top}_tb_in.hex")), "{files}");
         let Some(verdict) = simulate(&place, "out", top) else { return };
         assert!(verdict.starts_with("PASS: 3 rounds"), "{kernels} {options}: {verdict}");
+        if k > 0 {
+            continue;
+        }
         // One bit of one expected result.
         let expected = format!("out/{top}_tb_out.hex");
         let text = place.text(&expected);

@@ -13,8 +13,8 @@ use testkit::uses::rows::corners;
 use testkit::uses::{describe, plain_uses, rows};
 
 /// Uses of each operator, about, and samples of each.
-const USES: usize = 50;
-const SAMPLES: usize = 6_000;
+const USES: usize = 30;
+const SAMPLES: usize = 4_000;
 
 /// What the environment says instead.
 fn number(name: &str, usual: usize) -> usize {

@@ -17,7 +17,7 @@ use testkit::Random;
 use testkit::uses::{describe, exhaustive, rows, shown, uses};
 
 /// Rows of each use that is not tried exhaustively.
-const ROWS: usize = 600;
+const ROWS: usize = 400;
 
 /// The findings that are shown of one operator.
 const SHOWN: usize = 3;

@@ -196,11 +196,11 @@ fn every_pair_of_tiny_floats_is_right() {
 fn corners_and_random_pairs_of_larger_floats_are_right() {
     let mut random = Random::new(1);
     for (name, count) in [
-        ("float18.9", 3000),
-        ("float25.16", 3000),
-        ("float32.23", 3000),
-        ("float64.52", 600),
-        ("float55.52", 3000),
+        ("float18.9", 1000),
+        ("float25.16", 1000),
+        ("float32.23", 1000),
+        ("float64.52", 300),
+        ("float55.52", 1000),
         ("float13.1", 1000),
     ] {
         let f = format(name);
@@ -226,7 +226,7 @@ fn sums_of_squares_are_rounded_once() {
         let f = format(name);
         for n in 2..=4 {
             let inst = instance("sumsq", &vec![f; n], Attrs::default());
-            for _ in 0..4000 {
+            for _ in 0..1500 {
                 let mut args: Vec<u64> = (0..n).map(|_| pattern(&mut random, f)).collect();
                 let top = (1u64 << f.exp()) - 2;
                 let field = 1 + (top / 2 + random.bits() % 4) % top;

@@ -75,7 +75,7 @@ fn faults(random: &mut Random) -> Faults {
 #[test]
 fn work_is_delivered_once_and_in_order_over_any_line() {
     let mut faulty = 0;
-    for seed in 0..3000 {
+    for seed in 0..1000 {
         let mut random = Random::new(seed);
         let stream_bits = [32, 64, 128][random.below(3) as usize];
         let rings = [9, 10, 11, 12, 14];
@@ -93,8 +93,8 @@ fn work_is_delivered_once_and_in_order_over_any_line() {
         check(&bench, &stream, stream_bits / 32);
         faulty += (bench.host.traffic().again > 0) as u32;
     }
-    println!("{faulty} of 3000 lines lost something");
-    assert!(faulty > 1500);
+    println!("{faulty} of 1000 lines lost something");
+    assert!(faulty > 500);
 }
 
 #[test]

@@ -27,7 +27,8 @@ using std::signbit;
 static struct { uint32_t x; } threadIdx, blockIdx, gridDim, blockDim;
 
 enum Wait { NOTHING, WARP, BLOCK, END };
-// A fiber starts by its context and goes on by a jump, which takes no call of the system.
+// A fiber starts by its context and goes on by a jump, which takes no call of the system. One that has ended is that thread of the
+// next block too.
 struct Fiber { ucontext_t context; jmp_buf place; bool is_started; Wait wait; uint32_t shuffles; uint64_t words[2]; };
 static std::vector<Fiber> fibers;
 static std::vector<char> stacks;
@@ -44,8 +45,10 @@ static void wait_for(Wait wait)
 
 static void fiber()
 {
-    body();
-    wait_for(END);
+    for (;;) {
+        body();
+        wait_for(END);
+    }
 }
 
 static void go_on(uint32_t k)
@@ -82,11 +85,9 @@ template <class Body> static void run(uint32_t blocks, uint32_t threads, const B
     static const Body *now;
     now = &work;
     body = [] { (*now)(); };
-    fibers.resize(std::max<size_t>(fibers.size(), threads));
-    stacks.resize(std::max(stacks.size(), threads * stack));
-    gridDim.x = blocks;
-    blockDim.x = threads;
-    for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) {
+    if (fibers.size() < threads) {
+        fibers.assign(threads, Fiber());
+        stacks.assign(threads * stack, 0);
         for (uint32_t k = 0; k < threads; k++) {
             Fiber &own = fibers[k];
             getcontext(&own.context);
@@ -94,9 +95,14 @@ template <class Body> static void run(uint32_t blocks, uint32_t threads, const B
             own.context.uc_stack.ss_size = stack;
             own.context.uc_link = nullptr;
             makecontext(&own.context, fiber, 0);
-            own.is_started = false;
-            own.wait = NOTHING;
-            own.shuffles = 0;
+        }
+    }
+    gridDim.x = blocks;
+    blockDim.x = threads;
+    for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) {
+        for (uint32_t k = 0; k < threads; k++) {
+            fibers[k].wait = NOTHING;
+            fibers[k].shuffles = 0;
         }
         for (bool is_left = true; is_left;) {
             for (uint32_t first = 0; first < threads; first += 32)

@@ -100,7 +100,7 @@ fn values(solution: &Solution) -> Vec<Force> {
 #[test]
 fn one_and_two_particles_feel_their_images() {
     for axes in ALL_AXES {
-        for (n, leaf) in [(1, 64), (1, 1), (2, 64), (2, 1), (3, 1)] {
+        for (n, leaf) in [(1, 64), (2, 1), (3, 1)] {
             let mut p = generate(n, Distribution::Uniform, Charge::Positive, 11);
             // Next to a face of the box.
             p.x[0] = 0.499;

@@ -114,11 +114,13 @@ fn of_orders(axes: [bool; 3], kernel: &(Graph, Box<Law>, i64), p: &Particles, or
     orders.iter().map(found).collect()
 }
 
+const SOME_AXES: [[bool; 3]; 3] = [[true; 3], [true, false, true], [false, true, false]];
+
 #[test]
 fn lattice_sums_are_plain_sums() {
-    let p = generate(100, Distribution::Uniform, Charge::Random, 3);
+    let p = generate(60, Distribution::Uniform, Charge::Random, 3);
     for (k, kernel) in kernels().iter().enumerate() {
-        for axes in [[true; 3], [true, false, true], [false, true, false]] {
+        for axes in SOME_AXES {
             let found = of_orders(axes, kernel, &p, &[2, 5]);
             // What coordinates on the grid leave of the steepest one is 3e-6.
             let falls = found[1] < 0.2 * found[0] && found[1] < 1e-2;
@@ -128,11 +130,11 @@ fn lattice_sums_are_plain_sums() {
 }
 
 #[test]
-fn all_axes_have_lattice_sums() {
+fn the_other_axes_have_lattice_sums() {
     let p = generate(60, Distribution::Normal, Charge::Random, 4);
     let [_, gaussian, _] = kernels();
-    for axes in ALL_AXES {
-        let found = of_orders(axes, &gaussian, &p, &[2, 6]);
+    for axes in ALL_AXES.into_iter().filter(|axes| !SOME_AXES.contains(axes)) {
+        let found = of_orders(axes, &gaussian, &p, &[2, 5]);
         assert!(found[1] < 0.3 * found[0] && found[1] < 0.1, "{axes:?}: {found:?}");
     }
 }
@@ -244,13 +246,12 @@ fn kernels_without_symmetry_or_gradient_have_sums() {
         let r = length(d);
         ((d[0] - 9.0 * r).exp() + 0.1 * (-20.0 * r * r).exp() * d[1], 0.0)
     };
-    for axes in [[true; 3], [false, true, false]] {
-        let wanted = plain(&p, &p, Periodic { length: 1.0, axes }, 6, &law);
-        let found = [3, 6].map(|order| {
-            errors(&solve(p.columns().into(), &p.q, &options(order, 6, 1.0, axes), &graph, "cpu"), &wanted)[0]
-        });
-        assert!(found[1] < 0.3 * found[0] && found[1] < 1e-3, "{axes:?} {found:?}");
-    }
+    let axes = [true; 3];
+    let wanted = plain(&p, &p, Periodic { length: 1.0, axes }, 6, &law);
+    let found = [3, 5].map(|order| {
+        errors(&solve(p.columns().into(), &p.q, &options(order, 6, 1.0, axes), &graph, "cpu"), &wanted)[0]
+    });
+    assert!(found[1] < 0.3 * found[0] && found[1] < 1e-3, "{found:?}");
 }
 
 #[test]

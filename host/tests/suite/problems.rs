@@ -202,7 +202,7 @@ fn coincident_sources_and_targets_do_not_act_and_empty_sets_are_legal() {
 
 #[test]
 fn each_of_several_sets_of_charges_gets_the_bits_of_a_run_alone() {
-    let p = generate(2500, Distribution::Plummer, Charge::Random, 8);
+    let p = generate(900, Distribution::Plummer, Charge::Random, 8);
     let n = p.len();
     let other = |seed| generate(n, Distribution::Uniform, Charge::Random, seed).q;
     let zeros = vec![0.0; n];
@@ -212,7 +212,7 @@ fn each_of_several_sets_of_charges_gets_the_bits_of_a_run_alone() {
     let mut wider = other(6);
     wider[9] = 1e-90;
     let moments = moments(n, 3);
-    let targets = generate(700, Distribution::Plummer, Charge::Random, 9);
+    let targets = generate(300, Distribution::Plummer, Charge::Random, 9);
     let sets = [p.q.clone(), other(1), wide, zeros, other(2), wider, other(3), other(4)];
     let mut sources: Vec<Sources> = sets.iter().map(|q| charges(q)).collect();
     sources.insert(3, Sources { charges: Some(&sets[0]), dipoles: Some(columns(&moments)) });

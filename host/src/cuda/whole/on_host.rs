@@ -12,16 +12,22 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Instant;
 
 const TEXT: &str = include_str!("../../../templates/fmm/host.cpp");
 
-/// Libraries by the text of their kernels; without a compiler there is none.
-static COMPILED: Mutex<Option<HashMap<String, Option<Arc<Library>>>>> = Mutex::new(None);
+/// The kernels of a text. Their fibers are one thread's at a time.
+struct Compiled {
+    library: Library,
+    alone: Mutex<()>,
+}
 
-/// The fibers of a library are one thread's.
-static RUNNING: Mutex<()> = Mutex::new(());
+/// Without a compiler there are none.
+type Once = Arc<OnceLock<Option<Arc<Compiled>>>>;
+
+/// The kernels by their texts.
+static COMPILED: Mutex<Option<HashMap<String, Once>>> = Mutex::new(None);
 
 /// What a card of tests is to fail at.
 #[derive(Clone, Copy, Default)]
@@ -54,7 +60,7 @@ type Shared = Mutex<Vec<u8>>;
 /// All windows, by their numbers.
 static WINDOWS: Mutex<Option<HashMap<u64, Weak<Shared>>>> = Mutex::new(None);
 
-/// The number of the next one.
+/// The number of the next window or folder.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 pub struct Window {
@@ -82,7 +88,7 @@ impl<T> Drop for Memory<T> {
     }
 }
 
-pub struct Kernel(Arc<Library>, String);
+pub struct Kernel(Arc<Compiled>, String);
 
 type Start = unsafe extern "C" fn(u32, u32, *const c_void, *const u32);
 
@@ -108,13 +114,15 @@ fn starts(text: &str) -> String {
     kernels.map(start).collect()
 }
 
-fn compiled(text: &str) -> Option<Arc<Library>> {
-    let mut all = COMPILED.lock().expect("no panic");
-    let (all, count) = (all.get_or_insert_default(), std::process::id());
-    if let Some(known) = all.get(text) {
-        return known.clone();
-    }
-    let folder = std::env::temp_dir().join(format!("pairforge-card-{count}-{}", all.len()));
+/// Texts are compiled beside each other, and each of them once.
+fn compiled(text: &str) -> Option<Arc<Compiled>> {
+    let own = COMPILED.lock().expect("no panic").get_or_insert_default().entry(text.to_string()).or_default().clone();
+    own.get_or_init(|| compile(text)).clone()
+}
+
+fn compile(text: &str) -> Option<Arc<Compiled>> {
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let folder = std::env::temp_dir().join(format!("pairforge-card-{}-{number}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let (source, file) = (folder.join("kernels.cpp"), folder.join("kernels.so"));
     std::fs::write(&source, format!("{TEXT}{text}{}", starts(text))).expect("the text is written");
@@ -130,10 +138,9 @@ fn compiled(text: &str) -> Option<Arc<Library>> {
     let log: String = String::from_utf8_lossy(&output.stderr).chars().take(3000).collect();
     assert!(output.status.success(), "{log}");
     // SAFETY: the library has no initialisers but those of its vectors.
-    let library = Arc::new(unsafe { Library::new(&file) }.expect("it loads"));
+    let library = unsafe { Library::new(&file) }.expect("it loads");
     std::fs::remove_dir_all(&folder).expect("the folder goes");
-    all.insert(text.to_string(), Some(library.clone()));
-    Some(library)
+    Some(Arc::new(Compiled { library, alone: Mutex::new(()) }))
 }
 
 impl Card for HostCard {
@@ -314,10 +321,10 @@ impl Card for HostCard {
         if self.broken.is_some_and(|name| kernel.1 == format!("start_{name}")) {
             return Err(CudaError::Failed("the card is broken".into()));
         }
-        let _alone = RUNNING.lock();
+        let _alone = kernel.0.alone.lock();
         // SAFETY: the library has a function of that type for each kernel, whose places are those of memory here.
         unsafe {
-            let start = kernel.0.get::<Start>(kernel.1.as_bytes()).expect("it is there");
+            let start = kernel.0.library.get::<Start>(kernel.1.as_bytes()).expect("it is there");
             start(size.blocks, size.threads, (&raw const *problem).cast(), numbers.as_ptr());
         }
         Ok(())

@@ -60,10 +60,10 @@ fn one_charge_has_the_constants_of_its_lattice() {
 #[test]
 fn results_do_not_depend_on_alpha() {
     for (dist, charge) in [(Distribution::Uniform, Charge::Random), (Distribution::Normal, Charge::Positive)] {
-        let p = generate(40, dist, charge, 3);
+        let p = generate(12, dist, charge, 3);
         for axes in ALL_AXES {
             let periodic = Periodic { length: 1.0, axes };
-            let fields = [2.0, 3.7, 8.0, 13.0].map(|alpha| all(&p, &periodic, alpha));
+            let fields = [2.0, 3.7, 13.0].map(|alpha| all(&p, &periodic, alpha));
             for field in &fields[1..] {
                 for (k, (a, b)) in field.iter().zip(&fields[0]).enumerate() {
                     for c in 0..4 {

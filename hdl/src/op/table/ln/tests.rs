@@ -34,10 +34,10 @@ fn every_logarithm_of_narrow_formats_is_faithful() {
 fn logarithms_of_wide_formats_are_faithful_where_they_are_sampled() {
     for format in ["float25.16", "float29.20", "float32.23", "float35.23"] {
         let width = format.parse::<Format>().unwrap().width();
-        check(&Log, format, (1 << (width - 19)) - 1, reference);
+        check(&Log, format, (1 << (width - 17)) - 1, reference);
     }
     for format in ["fixed32.16", "fixed32.31", "ufixed32.24", "fixed24.4"] {
-        check(&Log, format, 10_007, reference);
+        check(&Log, format, 40_009, reference);
     }
 }
 
@@ -47,7 +47,7 @@ fn logarithms_of_float32_23_near_1_are_faithful() {
     let format: Format = "float32.23".parse().unwrap();
     let inst = Inst::new(&Log, &[format], Attrs::default()).unwrap();
     let near = 0x3f7f_0000u64..0x3f81_0000;
-    for x in (0x3f00_0000u64..0x4000_0000).step_by(7).chain(near) {
+    for x in (0x3f00_0000u64..0x4000_0000).step_by(61).chain(near) {
         let (y, flags) = Log.bits(&inst, &[x]);
         assert!(is_faithful(format, y, flags, reference(format.to_f64(x)).unwrap(), None), "{x:#x}");
     }

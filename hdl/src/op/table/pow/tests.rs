@@ -135,39 +135,32 @@ fn two_octaves_are_faithful_for_every_width_and_exponent() {
     for mant in 1..=23 {
         let format = Format::float(mant + 9, mant).unwrap();
         for (n, d) in exponents() {
-            check_octaves(format, n, d, if mant > 12 { (1 << (mant - 12)) - 1 } else { 1 });
+            check_octaves(format, n, d, if mant > 10 { (1 << (mant - 10)) - 1 } else { 1 });
         }
     }
 }
 
 #[test]
 fn all_fractions_of_wide_formats_are_faithful_for_common_exponents() {
-    for name in ["float25.16", "float29.20"] {
+    for (name, step) in [("float25.16", 1), ("float29.20", 7)] {
         for (n, d) in [(-1, 2), (-1, 1), (1, 2), (-3, 2), (2, 1), (-2, 1), (3, 1)] {
-            check_octaves(float(name), n, d, 1);
+            check_octaves(float(name), n, d, step);
         }
     }
 }
 
-/// The claim for float32.23, one test an exponent so that they run side by side.
+/// The widest format, whose other powers are among the proofs in depth.
 #[test]
 fn all_fractions_of_float32_23_rsqrt_are_faithful() {
     check_octaves(float("float32.23"), -1, 2, 1);
 }
 
 #[test]
-fn all_fractions_of_float32_23_sqrt_are_faithful() {
-    check_octaves(float("float32.23"), 1, 2, 1);
-}
-
-#[test]
-fn all_fractions_of_float32_23_inverse_are_faithful() {
-    check_octaves(float("float32.23"), -1, 1, 1);
-}
-
-#[test]
-fn all_fractions_of_float32_23_to_minus_three_halves_are_faithful() {
-    check_octaves(float("float32.23"), -3, 2, 1);
+#[ignore = "a proof in depth"]
+fn all_fractions_of_float32_23_of_other_powers_are_faithful() {
+    for (n, d) in [(1, 2), (-1, 1), (-3, 2)] {
+        check_octaves(float("float32.23"), n, d, 1);
+    }
 }
 
 #[test]
