@@ -26,12 +26,23 @@ fn noise(seed: u64) -> Noise {
 
 #[test]
 fn shell_and_lanes_on_threads_are_the_whole_engine_clock_for_clock() {
+    the_whole_engine_clock_for_clock(&[(3, 64)], 4000);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn shell_and_lanes_on_threads_are_the_whole_engine_for_many_clocks() {
+    the_whole_engine_clock_for_clock(&[(1, 32), (3, 64), (8, 128)], 50_000);
+}
+
+/// Engines of so many lanes on streams of so many bits.
+fn the_whole_engine_clock_for_clock(engines: &[(u32, u32)], pairs: usize) {
     let kernel = Kernel::new("integers", INTEGERS);
-    for (lanes, stream_bits) in [(1, 32), (3, 64)] {
+    for &(lanes, stream_bits) in engines {
         let mut config = kernel.config(lanes);
         config.stream_bits = stream_bits;
         for noise in [Noise::default(), noise(5)] {
-            let work = Work::random(&kernel.graph, 20_000, 3, Style::Ordinary);
+            let work = Work::random(&kernel.graph, pairs, 3, Style::Ordinary);
             let expected = work.expected(&kernel.graph);
             let run = |options: CycleOptions| -> Option<Outcome> {
                 let mut engine = engine(&kernel, &config, &options)?;

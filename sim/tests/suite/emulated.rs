@@ -8,6 +8,7 @@ use hdl::engine::link::Link;
 use hdl::engine::protocol::{Counters, Reply, Stream};
 use sim::cycle::{CycleEngine, CycleOptions};
 use sim::emulator::engine::EmulatedEngine;
+use sim::verilator::Effort;
 use testkit::Random;
 
 /// Integers only, since random words must be valid patterns.
@@ -51,7 +52,8 @@ fn check(pipelines: u32, groups: u32) {
         pipeline_latency: built.schedule.depth,
         ii: 1,
     };
-    let hardware = CycleEngine::build(&config, &built.netlist, &CycleOptions::default());
+    let options = CycleOptions { effort: Effort::Least, ..CycleOptions::default() };
+    let hardware = CycleEngine::build(&config, &built.netlist, &options);
     let Some(mut hardware) = crate::common::built(hardware) else { return };
     for threads in [1, 3] {
         for seed in 0..12 {

@@ -85,33 +85,44 @@ const MIXED: &[Output] = &[
 
 #[test]
 fn one_lane_and_narrow_records_agree_with_the_model() {
-    random_streams(&config(layout(&["int5"], &["uint9"], &[], &[("int7", Sum)]), 1, 32, 1), 24);
+    random_streams(&config(layout(&["int5"], &["uint9"], &[], &[("int7", Sum)]), 1, 32, 1), 12);
 }
 
 #[test]
 fn eight_lanes_on_32_bits_agree_with_the_model() {
-    random_streams(&config(layout(&["int32", "int40"], &["int64", "float18.9"], &["int32"], MIXED), 8, 32, 7), 12);
+    random_streams(&eight_lanes_on_32_bits(), 4);
+}
+
+/// Its simulation takes long: eight large results leave word by word.
+fn eight_lanes_on_32_bits() -> Config {
+    config(layout(&["int32", "int40"], &["int64", "float18.9"], &["int32"], MIXED), 8, 32, 7)
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn eight_lanes_on_32_bits_agree_with_the_model_on_many_streams() {
+    random_streams(&eight_lanes_on_32_bits(), 48);
 }
 
 #[test]
 fn three_lanes_on_64_bits_agree_with_the_model() {
-    random_streams(&config(layout(&["int32"; 3], &["int32"; 7], &["int64", "int8"], MIXED), 3, 64, 30), 24);
+    random_streams(&config(layout(&["int32"; 3], &["int32"; 7], &["int64", "int8"], MIXED), 3, 64, 30), 12);
 }
 
 #[test]
 fn eight_lanes_on_128_bits_agree_with_the_model() {
-    random_streams(&config(layout(&["int32"; 3], &["int32"; 7], &["int64"], &[("int64", Sum); 5]), 8, 128, 4), 24);
+    random_streams(&config(layout(&["int32"; 3], &["int32"; 7], &["int64"], &[("int64", Sum); 5]), 8, 128, 4), 12);
 }
 
 #[test]
 fn records_of_a_word_on_128_bits_agree_with_the_model() {
-    random_streams(&config(layout(&[], &["uint3"], &["uint5"], &[("uint32", Max)]), 5, 128, 2), 24);
+    random_streams(&config(layout(&[], &["uint3"], &["uint5"], &[("uint32", Max)]), 5, 128, 2), 12);
 }
 
 #[test]
 fn lanes_with_one_bank_of_i_registers_agree_with_the_model() {
     let config = config(layout(&["int32"; 2], &["int32"; 2], &["int8"], &[("int64", Sum), ("int9", Max)]), 3, 64, 9);
-    random_streams(&Config { i_banks: 1, ..config }, 24);
+    random_streams(&Config { i_banks: 1, ..config }, 12);
 }
 
 /// An engine whose lanes form `groups` groups.
@@ -122,18 +133,18 @@ fn grouped(config: Config, groups: u32) -> Config {
 #[test]
 fn two_groups_of_four_lanes_agree_with_the_model() {
     let config = config(layout(&["int32"; 3], &["int32"; 3], &["int8"], &[("int64", Sum), ("int9", Max)]), 8, 128, 9);
-    random_streams(&grouped(config, 2), 24);
+    random_streams(&grouped(config, 2), 12);
 }
 
 #[test]
 fn three_groups_of_a_lane_each_agree_with_the_model() {
-    random_streams(&grouped(config(layout(&["int5"], &["uint9"], &[], MIXED), 3, 32, 20), 3), 24);
+    random_streams(&grouped(config(layout(&["int5"], &["uint9"], &[], MIXED), 3, 32, 20), 3), 12);
 }
 
 #[test]
 fn five_groups_of_three_lanes_on_64_bits_agree_with_the_model() {
     let config = config(layout(&["int40"], &["int32"; 2], &["int64"], &[("int64", Sum)]), 15, 64, 5);
-    random_streams(&grouped(config, 5), 24);
+    random_streams(&grouped(config, 5), 12);
 }
 
 #[test]
@@ -148,7 +159,7 @@ fn lane_groups_as_separate_simulations_agree_with_the_model() {
 }
 
 fn separate_simulations(config: Config) {
-    for seed in 1..=12 {
+    for seed in 1..=6 {
         let noise = Noise { seed, gap: 0.2, stall: [0.0, 0.5, 0.95][seed as usize % 3] };
         let options = CycleOptions { threads: 2, noise, effort: Effort::Least, ..CycleOptions::default() };
         let Some(mut engine) = built(CycleEngine::build(&config, &pipeline(&config), &options)) else { return };

@@ -208,27 +208,37 @@ fn check(cases: Vec<Case>, mhz: f64) {
 /// Verilator builds take seconds, so that only some formats are tried at every clock.
 #[test]
 fn all_operators_agree_with_their_bits_at_100_mhz() {
-    check(cases(&["float6.2", "float18.9", "float55.52"], false), 100.0);
+    check(cases(&["float18.9", "float55.52"], false), 100.0);
 }
 
 #[test]
 fn narrow_operators_agree_with_their_bits_at_150_mhz() {
-    check(cases(&["float4.1", "float5.2", "float6.2", "float13.1", "float16.11", "float18.9"], false), 150.0);
+    check(cases(&["float4.1", "float6.2", "float18.9"], false), 150.0);
 }
 
 #[test]
 #[ignore = "a proof in depth"]
-fn wide_operators_agree_with_their_bits_at_150_mhz() {
-    check(cases(&["float25.16", "float32.23", "float55.52", "float64.52"], false), 150.0);
+fn operators_of_other_formats_agree_with_their_bits_at_150_mhz() {
+    check(
+        cases(&["float5.2", "float13.1", "float16.11", "float25.16", "float32.23", "float55.52", "float64.52"], false),
+        150.0,
+    );
 }
 
 #[test]
 #[ignore = "a proof in depth"]
-fn all_operators_agree_with_their_bits_at_300_mhz() {
+fn all_operators_agree_with_their_bits_at_other_clocks() {
     check(cases(&["float5.2", "float18.9", "float64.52"], false), 300.0);
+    check(cases(&["float6.2", "float13.1"], false), 100.0);
 }
 
 #[test]
 fn operators_that_round_toward_zero_agree_with_their_bits() {
-    check(cases(&["float4.1", "float6.2", "float18.9", "float25.16"], true), 150.0);
+    check(cases(&["float4.1", "float18.9"], true), 150.0);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn operators_of_other_formats_that_round_toward_zero_agree_with_their_bits() {
+    check(cases(&["float6.2", "float25.16", "float64.52"], true), 150.0);
 }

@@ -74,6 +74,11 @@ fn format(name: &str) -> Format {
     name.parse().unwrap()
 }
 
+/// Whether a use divides numbers of more than 32 bits: such modules are by far the largest, and take Verilator seconds each.
+fn is_wide_divider((op, inst): &Use) -> bool {
+    matches!(op.name(), "div" | "rem" | "xdiv") && inst.args[0].width() > 32
+}
+
 /// All uses of an operator on a format that make sense: argument lists, shift amounts, known signs.
 fn uses_on(name: &str, f: Format) -> Vec<Use> {
     let op = operator(name).unwrap();
@@ -86,7 +91,7 @@ fn uses_on(name: &str, f: Format) -> Vec<Use> {
     if name == "shlv" || name == "shrv" {
         lists = ["uint1", "int1", "uint3", "int4", "int8", "uint64"].map(|n| vec![f, format(n)]).into();
     }
-    // Wide dividers are by far the largest modules: one of each kind is enough.
+    // One wide divider of each kind is enough.
     let divides = matches!(name, "div" | "rem" | "xdiv");
     if divides
         && f.width() > 32
@@ -190,14 +195,29 @@ fn check(uses: &[Use], clock: Clock, count: usize) {
 
 #[test]
 fn operators_agree_with_their_bits() {
-    let uses = all_uses();
+    let uses: Vec<Use> = all_uses().into_iter().filter(|u| !is_wide_divider(u)).collect();
     assert!(uses.len() > 400, "{}", uses.len());
     check(&uses, Clock::default_clock(), 150);
 }
 
 #[test]
+#[ignore = "a proof in depth"]
+fn wide_dividers_agree_with_their_bits() {
+    let uses: Vec<Use> = all_uses().into_iter().filter(is_wide_divider).collect();
+    assert!(uses.len() > 2, "{}", uses.len());
+    check(&uses, Clock::default_clock(), 1000);
+}
+
+#[test]
 fn casts_agree_with_their_bits() {
-    check(&casts(), Clock::default_clock(), 300);
+    // Every second use: each format from and to about half of the others.
+    check(&casts().into_iter().step_by(2).collect::<Vec<_>>(), Clock::default_clock(), 300);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn all_casts_agree_with_their_bits() {
+    check(&casts(), Clock::default_clock(), 1000);
 }
 
 #[test]
@@ -259,7 +279,7 @@ fn the_c_of_ints_and_fixeds_agrees_with_the_bits() {
     let (source, library) = (folder.path().join("ops.c"), folder.path().join("ops.so"));
     std::fs::write(&source, c_text(&uses)).unwrap();
     let mut clang = Command::new("clang");
-    clang.args(["-O1", "-w", "-fsanitize=undefined", "-fsanitize-trap=undefined", "-fno-sanitize=shift-base"]);
+    clang.args(["-O0", "-w", "-fsanitize=undefined", "-fsanitize-trap=undefined", "-fno-sanitize=shift-base"]);
     let Some((good, text)) = testkit::run(clang.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source)) else {
         return;
     };

@@ -1,6 +1,6 @@
 //! The Verilog of whole pipelines against the operators' bits: values and flags of every pair, clock by clock.
 
-use crate::common::built;
+use crate::common::{Way, built};
 use crate::graphs::{evaluate, pattern};
 use hdl::circuit::target::{Clock, target};
 use pg2::backend::build::{Built, build};
@@ -50,35 +50,49 @@ pub fn check(bench: &mut MultiBench, cases: &[(&Graph, &Built)], pairs: usize) {
     }
 }
 
-/// Shipped kernels, and M2L of order 1: every `step`-th, on `pairs` pairs.
-fn shipped_agree(step: usize, pairs: usize) {
-    let mut kernels: Vec<(String, String)> =
-        pg2::kernels::KERNELS.iter().map(|k| (k.name.to_string(), k.text.to_string())).collect();
-    kernels.push(("m2l_1".to_string(), pg2::gen_m2l(1).unwrap()));
-    let kernels: Vec<_> = kernels.into_iter().step_by(step).collect();
+/// Shipped kernels on `pairs` pairs.
+fn shipped_agree(kernels: impl Iterator<Item = pg2::kernels::Kernel>, pairs: usize) {
+    let kernels: Vec<_> = kernels.collect();
     let clock = Clock::default_clock();
-    let graphs: Vec<Graph> = kernels.iter().map(|(n, t)| pg2::compile(n, t).unwrap().graph).collect();
-    let built: Vec<Built> = graphs.iter().zip(&kernels).map(|(g, (_, t))| build(g, clock, t, Vec::new())).collect();
+    let graphs: Vec<Graph> = kernels.iter().map(|k| pg2::compile(k.name, k.text).unwrap().graph).collect();
+    let built: Vec<Built> = graphs.iter().zip(&kernels).map(|(g, k)| build(g, clock, k.text, Vec::new())).collect();
     let Some(mut bench) = bench(&built) else { return };
     check(&mut bench, &graphs.iter().zip(&built).collect::<Vec<_>>(), pairs);
 }
 
-// Engines of all shipped kernels are simulated in `kernels.rs`; here every pair is compared, not its sums alone.
+/// Shipped kernels by their names.
+fn named(names: &'static [&'static str]) -> impl Iterator<Item = pg2::kernels::Kernel> {
+    names.iter().map(|name| pg2::kernels::find(name).expect("it is shipped"))
+}
+
+// Engines of shipped kernels are simulated in `kernels.rs`; here every pair is compared, not its sums alone. `products.rs` has
+// pipelines of P2P.
 #[test]
-fn the_pipelines_of_half_of_the_shipped_kernels_give_the_bits_and_flags_of_their_graphs() {
-    shipped_agree(2, 1500);
+fn the_pipelines_of_a_third_of_the_shipped_kernels_give_the_bits_and_flags_of_their_graphs() {
+    shipped_agree(Way::Pipeline.kernels().copied().chain(named(&["p2p_small", "m2l_1"])), 500);
 }
 
 #[test]
 #[ignore = "a proof in depth"]
 fn the_pipelines_of_shipped_kernels_give_the_bits_and_flags_of_their_graphs() {
-    shipped_agree(1, 10_000);
+    shipped_agree(pg2::kernels::KERNELS.iter().copied().chain(named(&["m2l_1"])), 10_000);
 }
 
 #[test]
 fn random_pipelines_of_all_operators_give_the_bits_and_flags_of_their_graphs() {
+    random_agree(10, 120);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn many_random_pipelines_of_all_operators_give_the_bits_and_flags_of_their_graphs() {
+    random_agree(48, 1000);
+}
+
+/// So many random graphs, on so many pairs.
+fn random_agree(graphs: u64, pairs: usize) {
     let mhz = [40.0, 100.0, 150.0, 250.0];
-    let graphs: Vec<Graph> = (0..16).map(|seed| crate::graphs::random(1000 + seed, 40)).collect();
+    let graphs: Vec<Graph> = (0..graphs).map(|seed| crate::graphs::random(1000 + seed, 40)).collect();
     let built: Vec<Built> = graphs
         .iter()
         .enumerate()
@@ -89,7 +103,7 @@ fn random_pipelines_of_all_operators_give_the_bits_and_flags_of_their_graphs() {
         })
         .collect();
     let Some(mut bench) = bench(&built) else { return };
-    check(&mut bench, &graphs.iter().zip(&built).collect::<Vec<_>>(), 300);
+    check(&mut bench, &graphs.iter().zip(&built).collect::<Vec<_>>(), pairs);
 }
 
 /// Pipelines that are written operator by operator, as those of kernels too large for one circuit.

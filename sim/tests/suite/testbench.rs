@@ -103,15 +103,21 @@ fn pass_of(shapes: &Shapes, lanes: &[u32], groups: &[u32], widths: &[u32]) {
 #[test]
 fn engines_of_every_kind_of_shape_pass_their_testbench_in_icarus() {
     pass(&[1], &[3], &[32]);
-    pass(&[2, 4], &[2], &[32, 128]);
+    pass(&[2], &[2], &[128]);
     pass(&[5], &[1], &[64]);
-    pass(&[3], &[3], &[64]);
 }
 
 #[test]
 fn folded_engines_pass_their_testbench_in_icarus() {
-    for ii in [2, 5] {
-        pass_of(&Shapes::folded(MIXED, ii), &[2], &[1, 2], &[64]);
+    pass_of(&Shapes::folded(MIXED, 2), &[2], &[2], &[64]);
+    pass_of(&Shapes::folded(MIXED, 5), &[2], &[1], &[64]);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn folded_engines_of_every_shape_pass_their_testbench_in_icarus() {
+    for ii in [2, 3, 5, 8] {
+        pass_of(&Shapes::folded(MIXED, ii), &[1, 2, 5], &[1, 2, 3], &[32, 64, 128]);
     }
 }
 

@@ -67,6 +67,28 @@ impl Kernel {
     }
 }
 
+/// Whether a shipped kernel is one of the FMM's.
+pub fn of_fmm(name: &str) -> bool {
+    name.starts_with("p2p") || name.starts_with("m2l")
+}
+
+/// How a usual run simulates a shipped kernel that is not one of the FMM's. `make proofs` has each kernel in each way.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Way {
+    Engine,
+    Pipeline,
+    Folded,
+}
+
+impl Way {
+    /// The kernels that are simulated in this way.
+    pub fn kernels(self) -> impl Iterator<Item = &'static pg2::kernels::Kernel> {
+        let others = pg2::kernels::KERNELS.iter().filter(|k| !of_fmm(k.name)).enumerate();
+        let ways = [Way::Engine, Way::Folded, Way::Pipeline];
+        others.filter(move |(k, _)| ways[k % ways.len()] == self).map(|(_, kernel)| kernel)
+    }
+}
+
 /// Records of a kernel as patterns, and the runs over them.
 #[derive(Clone)]
 pub struct Work {
@@ -91,12 +113,14 @@ impl Work {
         let j = stimuli::records(graph, PinClass::Jpin, 1000, style, &mut random);
         let params = stimuli::records(graph, PinClass::Param, 1, style, &mut random).swap_remove(0);
         let mut runs = vec![Run { i: (0, 3), segments: vec![] }, Run { i: (5, 0), segments: vec![whole(&j)] }];
+        // Few pairs are several runs too.
+        let most = (pairs as u64 / 16).clamp(20, 400);
         let mut done = 0;
         while done < pairs {
             let n_i = 1 + random.below(29) as usize;
             let first = random.below((i.len() - n_i) as u64 + 1) as usize;
             let mut segment = || {
-                let longest = if random.below(4) == 0 { 400 } else { 20 };
+                let longest = if random.below(4) == 0 { most } else { 20 };
                 let count = random.below(longest) as u32;
                 Segment { first: random.below((j.len() - count as usize) as u64 + 1) as u32, count }
             };
@@ -116,15 +140,17 @@ impl Work {
         let (i, j) = (list(PinClass::Ipin), list(PinClass::Jpin));
         let mut random = Random::new(7);
         let params = stimuli::records(graph, PinClass::Param, 1, Style::Ordinary, &mut random).swap_remove(0);
-        // Each group of targets gets a window of the sources; the windows follow each other around.
-        let groups = i.len().div_ceil(GROUP);
+        // Each group of targets gets a window of the sources; the windows follow each other around. Of few pairs the groups are small,
+        // since all of them together meet each source.
+        let most = (pairs / j.len()).clamp(3, GROUP);
+        let groups = i.len().div_ceil(most);
         let window = (pairs / i.len()).max(j.len().div_ceil(groups)).min(j.len());
         let run = |k: usize| {
             let first = k * window % j.len();
             let before_end = window.min(j.len() - first);
             let segments = [(first, before_end), (0, window - before_end)];
             let segments = segments.map(|(first, count)| Segment { first: first as u32, count: count as u32 }).into();
-            Run { i: (k * GROUP, GROUP.min(i.len() - k * GROUP)), segments }
+            Run { i: (k * most, most.min(i.len() - k * most)), segments }
         };
         let runs = (0..groups).map(run).collect();
         Work { i, j, params, runs }
@@ -173,7 +199,7 @@ impl Work {
     }
 }
 
-/// Targets of a run over corners.
+/// Targets of a run over corners, at most.
 const GROUP: usize = 11;
 
 fn whole(j: &[Vec<u64>]) -> Segment {

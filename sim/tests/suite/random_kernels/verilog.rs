@@ -130,7 +130,7 @@ fn simulated(kernel: Simulated, text: &str, seed: u64) -> bool {
     let options = CycleOptions { noise, ..CycleOptions::default() };
     let Some(mut engine) = common::engine(&kernel, &config, &options) else { return false };
     for style in [Style::Wild { anchor: 0 }, Style::Ordinary] {
-        let work = Work::random(&kernel.graph, 3000, seed, style);
+        let work = Work::random(&kernel.graph, 1000, seed, style);
         let outcome = common::simulate(&mut engine, &work);
         common::check(&work, &outcome, &work.expected(&kernel.graph), &format!("SEED={seed}, {config:?}:\n{text}"));
     }
