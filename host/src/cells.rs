@@ -11,11 +11,11 @@
 mod axis;
 
 use crate::job::{Backend, Run, SourceRange, Table};
+use crate::parallel::prelude::*;
 use axis::{Axis, Side};
 use hdl::op::{compare, int};
 use hdl::{Flags, Format};
 use pg2::graph::{Graph, NodeId, NodeKind, Pin, PinClass};
-use rayon::prelude::*;
 use serde::Serialize;
 use std::ops::Range;
 
@@ -307,7 +307,8 @@ impl Grid {
 /// The records in the order of their cells, each brought into the box and moved.
 fn gathered(grid: &Grid, table: &Table, placed: &[Placed], first: usize) -> Result<Table, CellsError> {
     let mut bits = vec![0; placed.len() * table.elements];
-    bits.par_chunks_exact_mut(table.elements.max(1)).zip(placed).try_for_each(|(to, p)| {
+    let records = bits.par_chunks_exact_mut(table.elements.max(1)).zip(placed);
+    rayon::iter::ParallelIterator::try_for_each(records, |(to, p)| {
         to.copy_from_slice(table.record(p.record as usize));
         for (a, axis) in grid.axes.iter().enumerate() {
             to[first + a] = axis.moved(to[first + a], p.moved[a])?;

@@ -15,11 +15,11 @@ pub mod taylor;
 
 use crate::arith::lanes::Real;
 use crate::arith::vector::Vectors;
+use crate::parallel::prelude::*;
 use crate::tree::lists::{Lists, is_near};
 use crate::tree::{Cell, Tree};
 use basis::Basis;
 use chebyshev::Function;
-use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Coordinates of points relative to a cell's centre, in units of its edge.

@@ -20,6 +20,7 @@ pub mod driver;
 pub mod expansion;
 pub mod fmm;
 pub mod job;
+mod parallel;
 pub mod plane;
 pub mod predict;
 pub mod ranks;

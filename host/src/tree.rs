@@ -14,9 +14,9 @@ pub(crate) use sort::{keys_of_some, sort_spread};
 use crate::data::particles::Columns;
 use crate::data::periodic::Periodic;
 use crate::data::problem::Geometry;
+use crate::parallel::prelude::*;
 use boxmap::BoxMap;
 use images::Images;
-use rayon::prelude::*;
 use sorted::Sorted;
 use std::ops::Range;
 
@@ -272,7 +272,8 @@ impl Tree {
                 let sources = octant_ends(cell.sources(), level, keys);
                 (parent, [sources, target_keys.map_or(sources, |keys| octant_ends(cell.targets(), level, keys))])
             };
-            let ends: Vec<(usize, [[u32; 8]; 2])> = parents.into_par_iter().filter(is_full).map(ends).collect();
+            let ends: Vec<(usize, [[u32; 8]; 2])> =
+                parents.into_par_iter().filter(is_full).collect_init(|| (), |(), parent| ends(parent));
             for (parent, ends) in ends {
                 self.split_cell(parent, &ends);
             }

@@ -26,6 +26,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "host/src",
         &[
+            "parallel",
             "arith",
             "data",
             "tree",

@@ -5,9 +5,9 @@
 
 use super::{BackendOptions, Entry, Needs};
 use crate::job::{Backend, BackendError, Job, Outcome, Run, Table, Words};
+use crate::parallel::prelude::*;
 use hdl::op::meaning::{self, Real};
 use hdl::{Flags, Format};
-use rayon::prelude::*;
 use sim::reference::real::{Pairs, RealKernel, RealSources, Scratch};
 
 /// Targets of a run that one thread computes.

@@ -11,13 +11,13 @@ use super::whole::others::Raw;
 use crate::arith::lanes::Real;
 use crate::data::parts;
 use crate::direct::p2p::{Frame, Limits};
+use crate::parallel::prelude::*;
 use crate::tree::Tree;
 use crate::tree::charges::Charges;
 use crate::tree::lists::{Direct, Lists};
 use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{CudaEvent, CudaFunction, CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits};
 use pg2::backend::cuda::p2p::{NAME, Real as Precision, Shape};
-use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -239,7 +239,7 @@ fn bytes<T: Number>(tree: &Tree, blocks: usize, stretches: usize) -> u64 {
 /// Says before anything is sent whether the P2P of all leaves fits on a card.
 pub fn check_room<T: Number>(device: &Device, tree: &Tree, lists: &Lists) -> Result<(), CudaError> {
     let of_leaf = |leaf: &u32| stretches(&lists.direct(*leaf as usize)).count();
-    let stretches: usize = tree.leaves.par_iter().map(of_leaf).sum();
+    let stretches: usize = tree.leaves.par_iter().map(of_leaf).reduce(|| 0, |a, b| a + b);
     device.check_room(bytes::<T>(tree, tree.leaves.len(), stretches), "P2P")
 }
 
@@ -289,9 +289,12 @@ fn block<T: Number>(tree: &Tree, eps: f64, group: &Group, list: &Range<u32>, sou
 
 /// The softening length in units of the smallest frame that a leaf's targets have.
 pub fn longest_eps<T: Number>(tree: &Tree, eps: f64) -> f64 {
-    let with_targets = tree.leaves.par_iter().filter(|leaf| tree.cells[**leaf as usize].targets > 0);
     let eps = tree.map.scaled(eps);
-    with_targets.map(|leaf| eps / Frame::of::<T>(tree, *leaf as usize).unit).reduce(|| 0.0, f64::max)
+    let of_leaf = |leaf: &u32| match tree.cells[*leaf as usize].targets {
+        0 => 0.0,
+        _ => eps / Frame::of::<T>(tree, *leaf as usize).unit,
+    };
+    tree.leaves.par_iter().map(of_leaf).reduce(|| 0.0, f64::max)
 }
 
 /// Whether the arithmetic suits charges and this length at all.

@@ -4,8 +4,8 @@
 
 use super::CudaError;
 use super::device::{Device, failed};
+use crate::parallel::prelude::*;
 use cudarc::driver::{CudaEvent, DriverError, PinnedHostSlice, result};
-use rayon::prelude::*;
 use std::mem::MaybeUninit;
 
 /// Bytes of a piece, and pieces that may be on their way.

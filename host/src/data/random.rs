@@ -5,11 +5,11 @@ mod places;
 
 use crate::data::particles::Particles;
 use crate::data::parts;
+use crate::parallel::prelude::*;
 use jump::State;
 use places::Places;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rayon::prelude::*;
 use std::f64::consts::PI;
 use std::mem::MaybeUninit;
 use std::ops::Range;

@@ -7,11 +7,11 @@
 
 mod cluster;
 
+use crate::parallel::prelude::*;
 use crate::tree::boxmap::GRID_BITS;
 use crate::tree::sorted::Sorted;
 use crate::tree::{MAX_LEVEL, Tree, morton};
 use cluster::Cluster;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Pairs at up to this distance in steps of the integer coordinates are close: beyond it, the rounding of coordinates changes a
@@ -71,7 +71,8 @@ impl Finder<'_> {
             cells.push(first..first + cell.len());
             first += cell.len();
         }
-        let parts: Vec<Close> = cells.into_par_iter().map(|cell| self.cell(cell)).filter(|c| c.pairs > 0).collect();
+        let parts: Vec<Close> =
+            cells.into_par_iter().flat_map_iter(|cell| Some(self.cell(cell)).filter(|c| c.pairs > 0)).collect();
         Close {
             pairs: parts.iter().map(|c| c.pairs).sum::<u64>(),
             targets: parts.into_iter().flat_map(|c| c.targets).collect(),

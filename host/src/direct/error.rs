@@ -7,7 +7,7 @@ use crate::data::periodic::Periodic;
 use crate::data::random::Random;
 use crate::direct::ewald;
 use crate::direct::summation::{self, Direct};
-use rayon::prelude::*;
+use crate::parallel::prelude::*;
 use serde::Serialize;
 
 /// Errors over sampled targets; those of the gradient are absent when only the potential was computed.

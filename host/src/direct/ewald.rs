@@ -24,8 +24,8 @@ use crate::data::Force;
 use crate::data::particles::Particles;
 use crate::data::periodic::Periodic;
 use crate::direct::summation::Direct;
+use crate::parallel::prelude::*;
 use radial::{Radial, Source, act};
-use rayon::prelude::*;
 use std::f64::consts::PI;
 use waves::{FREE, Sums, Waves};
 

@@ -6,10 +6,10 @@ use crate::arith::scale::{exponent, ldexp};
 use crate::arith::wide::{self, Carried, WideForce, WideValues};
 use crate::direct::p2p::Near;
 use crate::direct::summation::LEAST;
+use crate::parallel::prelude::*;
 use crate::tree::Tree;
 use crate::tree::charges::Charges;
 use crate::tree::lists::Direct;
-use rayon::prelude::*;
 
 /// Sources worked on together.
 const LANES: usize = 16;

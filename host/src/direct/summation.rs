@@ -11,7 +11,7 @@ use crate::arith::wide::{self, WideForce};
 use crate::data::Force;
 use crate::data::particles::{Columns, Particles};
 use crate::data::problem::{Geometry, Sources};
-use rayon::prelude::*;
+use crate::parallel::prelude::*;
 
 /// Sources worked on together.
 const LANES: usize = 8;

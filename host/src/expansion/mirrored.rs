@@ -26,9 +26,9 @@ mod tables;
 
 use crate::arith::lanes::Real;
 use crate::arith::vector::{Isa, Vector, Vectors, vectorised};
+use crate::parallel::prelude::*;
 use crate::tree::Cell;
 use gather::{Sources, Targets};
-use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Mutex;
 pub use tables::{FARTHEST, Matrices, Term};

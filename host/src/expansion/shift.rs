@@ -1,8 +1,8 @@
 //! M2M, L2L and other dense matrices on expansions: a vector of rows times several cells at a time.
 
 use crate::arith::vector::{Isa, Vector, Vectors, vectorised};
+use crate::parallel::prelude::*;
 use crate::tree::Cell;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Cells that are worked on together.

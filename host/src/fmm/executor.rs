@@ -6,9 +6,9 @@ use crate::arith::wide::WideValues;
 use crate::data::{Force, Hessian};
 use crate::expansion::Expansion;
 use crate::job::{Outcome, Words};
+use crate::parallel::prelude::*;
 use crate::tree::charges::Charges;
 use hdl::Flags;
-use rayon::prelude::*;
 
 /// A stage of the FMM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

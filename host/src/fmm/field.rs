@@ -4,8 +4,8 @@ use super::executor::{State, Work};
 use super::{FmmError, Outputs};
 use crate::arith::scale::ldexp;
 use crate::data::parts;
+use crate::parallel::prelude::*;
 use crate::tree::boxmap::BoxMap;
-use rayon::prelude::*;
 use std::mem::MaybeUninit;
 
 /// Particles whose results one thread writes at a time.
@@ -159,7 +159,7 @@ pub(crate) fn beyond(columns: &[&[f64]]) -> Option<(usize, usize)> {
             true => None,
             false => numbers.iter().position(|x| !x.is_finite()).map(|k| chunk * CHUNK + k),
         };
-        Some((column, numbers.par_chunks(CHUNK).enumerate().find_map_first(first)?))
+        Some((column, rayon::iter::ParallelIterator::find_map_first(numbers.par_chunks(CHUNK).enumerate(), first)?))
     })
 }
 

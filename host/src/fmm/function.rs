@@ -6,11 +6,11 @@ use crate::expansion::chebyshev::{Function, Misfit, Symmetry, misfit};
 use crate::fmm::bind::{BindError, Feed, Feeds, P2p};
 use crate::fmm::offload::{KernelBox, Meaning, Partner};
 use crate::fmm::{FmmOptions, calibrate, far_images};
+use crate::parallel::prelude::*;
 use crate::tree::{MAX_LEVEL, lists};
 use hdl::Rounding;
 use hdl::op::meaning::Real;
 use pg2::graph::Graph;
-use rayon::prelude::*;
 use sim::reference::real::{Pairs, RealKernel, RealSources};
 use std::sync::Arc;
 
@@ -117,7 +117,7 @@ fn rough(kernel: &Arc<dyn Function>, cells: &Cells, supercells: Option<usize>) -
     let finest = of(3, 2f64.powi(1 - cells.most.max(3) as i32));
     let nothing = NOTHING * finest.largest;
     let below = (2..cells.levels.max(3) as u32).into_par_iter().map(|level| 2f64.powi(-(level as i32)));
-    let found = below.find_first(|edge| {
+    let found = rayon::iter::ParallelIterator::find_first(below, |edge| {
         let (coarse, fine) = (of(3, *edge), of(6, *edge));
         let matters = fine.farthest > FARTHEST * fine.largest && fine.farthest * LEAST_GAIN > coarse.farthest;
         let (is_near_good, is_far_good) =
@@ -133,7 +133,7 @@ fn rough(kernel: &Arc<dyn Function>, cells: &Cells, supercells: Option<usize>) -
         let nothing = NOTHING * of(3, 0.25).largest;
         let supercells = (0..supercells?.min(MOST_LEVELS)).rev().map(|k| 3f64.powi(k as i32));
         let above: Vec<f64> = supercells.chain([0.5]).collect();
-        above.into_par_iter().find_first(|edge| {
+        rayon::iter::ParallelIterator::find_first(above.into_par_iter(), |edge| {
             let fine = of(6, *edge);
             fine.off > nothing && !falls(fine, of(9, *edge))
         })

@@ -16,9 +16,9 @@ use crate::cuda::{CudaError, compile};
 use crate::data::Force;
 use crate::direct::p2p::Near;
 use crate::job::BackendError;
+use crate::parallel::prelude::*;
 use pg2::backend::cuda::p2p::{NAME, Names, Real, Shape, module, pair};
 use pg2::graph::Graph;
-use rayon::prelude::*;
 use std::cell::RefCell;
 use std::ops::Range;
 

@@ -9,9 +9,9 @@ use crate::data::{Force, Hessian};
 use crate::direct::p2p::{Near, Out};
 use crate::expansion::chebyshev::images;
 use crate::expansion::{Derivatives, Expansion, Points, SecondDerivatives, Values, lattice};
+use crate::parallel::prelude::*;
 use crate::tree::charges::Charges;
 use crate::tree::sorted::Sorted;
-use rayon::prelude::*;
 use std::ops::Range;
 use std::time::Instant;
 

@@ -19,13 +19,13 @@ use crate::fmm::bind::{BindError, Feed, Feeds, M2l, P2p};
 use crate::fmm::executor::{Executor, Progress, Stage, State, Work};
 use crate::fmm::{FmmError, FmmOptions, Plan};
 use crate::job::{Backend, Job, Outcome, SourceRange, Table};
+use crate::parallel::prelude::*;
 use crate::tree::boxmap::BoxMap;
 use crate::tree::lists;
 use hdl::{Flags, Format};
 pub(crate) use images::KernelBox;
 pub(super) use meaning::{Meaning, Partner};
 use pg2::graph::Graph;
-use rayon::prelude::*;
 use std::collections::VecDeque;
 
 /// Flags that make a result unusable.

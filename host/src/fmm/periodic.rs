@@ -6,9 +6,9 @@ use crate::data::particles::Columns;
 use crate::data::periodic::Periodic;
 use crate::data::problem::Geometry;
 use crate::expansion::basis::Basis;
+use crate::parallel::prelude::*;
 use crate::tree::Tree;
 use crate::tree::charges::Charges;
-use rayon::prelude::*;
 use std::f64::consts::PI;
 use std::ops::Range;
 

@@ -5,9 +5,9 @@ use super::executor::Work;
 use super::stats::{LeafBy, Pairs, PerKernel, Seconds, Stats};
 use crate::backends;
 use crate::job::Words;
+use crate::parallel::prelude::*;
 use crate::tree::lists;
 use hdl::Flags;
-use rayon::prelude::*;
 
 impl Plan {
     /// Interactions by the lists, and cell pairs that M2L streams.

@@ -6,7 +6,7 @@ use crate::arith::lanes::Real;
 use crate::arith::scale::{exponent, ldexp};
 use crate::arith::vector::{Elementary, Isa, vectorised};
 use crate::arith::wide::Wide;
-use rayon::prelude::*;
+use crate::parallel::prelude::*;
 
 /// What is summed directly.
 #[derive(Clone, Copy)]

@@ -10,7 +10,7 @@
 //! be held interact by P2P.
 
 use super::mesh::{LEAST, Mesh, first, length};
-use rayon::prelude::*;
+use crate::parallel::prelude::*;
 
 /// Lists of boxes, one behind the other.
 #[derive(Clone, PartialEq, Debug, Default)]

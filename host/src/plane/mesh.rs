@@ -11,7 +11,7 @@ mod split;
 
 use super::Geometry;
 use crate::arith::scale::{exponent, ldexp};
-use rayon::prelude::*;
+use crate::parallel::prelude::*;
 use std::ops::Range;
 
 /// Coordinates of this magnitude or less, in units of the [`Frame`], may have differences whose powers f64 does not hold.
@@ -172,9 +172,8 @@ impl Frame {
         let range = |axis: usize| {
             let columns = [Some(geometry.sources), geometry.targets].into_iter().flatten();
             let none = [f64::INFINITY, f64::NEG_INFINITY];
-            columns
-                .map(|c| c[axis].par_iter().fold(|| none, |r, x| [r[0].min(*x), r[1].max(*x)]).collect::<Vec<_>>())
-                .fold(none, |r, parts| parts.iter().fold(r, |r, p| [r[0].min(p[0]), r[1].max(p[1])]))
+            let both = |r: [f64; 2], p: [f64; 2]| [r[0].min(p[0]), r[1].max(p[1])];
+            columns.map(|c| c[axis].par_iter().fold_reduce(|| none, |r, x| both(r, [*x; 2]), both)).fold(none, both)
         };
         let ranges = [0, 1].map(|axis| match range(axis) {
             [low, high] if low <= high => [low, high],
@@ -204,7 +203,8 @@ impl Frame {
             let (low, high) = scaled[axis].split_at(sources);
             let is_tiny = |(x, scaled): (&f64, &f64)| *x != self.origin[axis] && scaled.abs() < LEAST;
             let targets = geometry.targets.map_or(&[][..], |t| t[axis]);
-            geometry.sources[axis].par_iter().zip(low).chain(targets.par_iter().zip(high)).any(is_tiny)
+            let all = geometry.sources[axis].par_iter().zip(low).chain(targets.par_iter().zip(high));
+            rayon::iter::ParallelIterator::any(all, is_tiny)
         })
     }
 

@@ -10,7 +10,7 @@ use super::single::{Single, near_single};
 use super::{Coefficients, Expansions, Kernel, Plan, Stage, State, wide};
 use crate::arith::vector::{Isa, Vectors};
 use crate::arith::wide::Wide;
-use rayon::prelude::*;
+use crate::parallel::prelude::*;
 use std::ops::Range;
 
 /// Runs any stage.
@@ -493,6 +493,6 @@ pub(super) fn far_beyond(plan: &Plan, strengths: &super::Scaled) -> Vec<(usize, 
         }
         (t, sum.map(|s| s.scaled(strengths.exponent)))
     };
-    let tiny = (0..lists.near.len()).into_par_iter().filter(|k| mesh.boxes.is_tiny[*k]);
-    tiny.flat_map_iter(|k| mesh.targets().range(k).map(move |t| (k, t))).map(|(k, t)| of_target(k, t)).collect()
+    let targets = |k: usize| if mesh.boxes.is_tiny[k] { mesh.targets().range(k) } else { 0..0 };
+    (0..lists.near.len()).into_par_iter().flat_map_iter(|k| targets(k).map(move |t| of_target(k, t))).collect()
 }

@@ -13,10 +13,10 @@ use crate::fmm::bind::{Feed, Feeds};
 use crate::fmm::executor::Progress;
 use crate::fmm::offload::{Records, Replaced, WRONG_P2P, grid_pattern, hold, table, value};
 use crate::job::{Backend, Job, Run, SourceRange};
+use crate::parallel::prelude::*;
 use crate::tree::boxmap::BoxMap;
 use close::{Close, Grid};
 use pg2::graph::Graph;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Runs P2P on a backend.
@@ -192,7 +192,7 @@ fn compute(state: &State, again: &[bool], sums: &mut [[f64; 3]]) -> u64 {
     };
     let boxes = (0..plan.lists.near.len()).into_par_iter();
     let boxes = boxes.filter(|k| targets.range(*k).any(|t| again[t]));
-    let found: Vec<Vec<(usize, [f64; 3])>> = boxes.map_init(Default::default, of_box).collect();
+    let found: Vec<Vec<(usize, [f64; 3])>> = boxes.collect_init(Default::default, of_box);
     found.iter().flatten().for_each(|(t, values)| sums[*t] = *values);
     found.iter().map(|some| some.len() as u64).sum()
 }

@@ -4,7 +4,7 @@ use super::{Columns, Geometry, Strengths};
 use crate::arith::scale::{exponent, ldexp};
 use crate::fmm::field::beyond;
 use crate::fmm::{FmmError, MOST_PARTICLES, Precision};
-use rayon::prelude::*;
+use crate::parallel::prelude::*;
 
 /// What acts between two points z_i (target) and z_j (source) of the complex plane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -11,7 +11,7 @@ use crate::arith::wide::Wide;
 use crate::fmm::executor::Progress;
 use crate::fmm::stats::{self, Pairs, Waited};
 use crate::fmm::{FmmError, Precision, overlap};
-use rayon::prelude::*;
+use crate::parallel::prelude::*;
 use std::time::Instant;
 
 /// The mesh and its lists for points at fixed positions. It may be run for many sets of strengths.

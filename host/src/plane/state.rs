@@ -8,7 +8,7 @@ use crate::arith::scale::exponent;
 use crate::arith::wide::Wide;
 use crate::fmm::FmmError;
 use crate::fmm::executor::Progress;
-use rayon::prelude::*;
+use crate::parallel::prelude::*;
 
 /// Runs some stages. What nobody takes runs on the CPU.
 pub trait Executor {
@@ -49,7 +49,7 @@ pub struct Scaled {
 impl Strengths<'_> {
     /// Sorts and scales.
     pub fn scaled(&self, order: &[u32]) -> Scaled {
-        let largest = |c: &[f64]| c.par_iter().fold(|| 0.0, |a: f64, q| a.max(q.abs())).reduce(|| 0.0, f64::max);
+        let largest = |c: &[f64]| c.par_iter().fold_reduce(|| 0.0, |a: f64, q| a.max(q.abs()), f64::max);
         let exponent = exponent(largest(self.re).max(self.im.map_or(0.0, largest)));
         let scale = Scale::new(-exponent);
         let column = |c: &[f64]| order.par_iter().map(|k| scale.of(c[*k as usize])).collect();

@@ -1,7 +1,7 @@
 //! Messages as bytes: numbers one behind the other, low byte first.
 
 use super::RankError;
-use rayon::prelude::*;
+use crate::parallel::prelude::*;
 use std::mem::MaybeUninit;
 
 /// A number that can be sent.

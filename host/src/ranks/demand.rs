@@ -9,10 +9,10 @@ use crate::expansion::basis::Basis;
 use crate::fmm::FmmOptions;
 use crate::fmm::stats::Pairs;
 use crate::fmm::tune::cost::{Costs, terms_of};
+use crate::parallel::prelude::*;
 use crate::tree::Tree;
 use crate::tree::lists::Lists;
 use crate::tree::octants::Octants;
-use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 

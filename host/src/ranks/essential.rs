@@ -10,9 +10,9 @@ use super::comm::{Comm, Tag, exchange};
 use super::partition::{Keys, Partition, Settled, Summary, below, totals};
 use crate::data::parts as parts_of;
 use crate::data::periodic::Periodic;
+use crate::parallel::prelude::*;
 use crate::tree::lists::{is_near, reach};
 use crate::tree::{Cell, MAX_LEVEL, contracted, dilated, octant_ends};
-use rayon::prelude::*;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
@@ -148,10 +148,10 @@ pub fn own_nodes(settled: &Settled, me: usize, leaf: usize) -> Vec<Node> {
         let below = |some: &[Node]| {
             let mut found = Vec::with_capacity(some.len());
             some.iter().filter(|n| n.is_split).for_each(|node| grow.children(node, &mut found));
-            found
+            Some(found).filter(|part| !part.is_empty())
         };
-        let some = parts[level.clone()].par_iter().flat_map(|part| part.par_chunks(TASK));
-        let found: Vec<Vec<Node>> = some.map(below).filter(|part| !part.is_empty()).collect();
+        let tasks: Vec<&[Node]> = parts[level.clone()].iter().flat_map(|part| part.chunks(TASK)).collect();
+        let found: Vec<Vec<Node>> = tasks.into_par_iter().flat_map_iter(below).collect();
         level = level.end..level.end + found.len();
         parts.extend(found);
     }
@@ -327,7 +327,7 @@ fn merged(own: Vec<Node>, mut others: Vec<Node>) -> Vec<Node> {
         merged_part(own, &others[starts[task]..end])
     };
     let mut parts = vec![before];
-    parts.par_extend(own.par_chunks(MERGED).enumerate().map(one));
+    own.par_chunks(MERGED).enumerate().map(one).extend_into(&mut parts);
     joined(&parts)
 }
 

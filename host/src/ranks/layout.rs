@@ -3,11 +3,11 @@
 use super::bytes::push_each;
 use super::demand::{Demand, Stretch, merged};
 use super::essential::Essential;
+use crate::parallel::prelude::*;
 use crate::tree::boxmap::BoxMap;
 use crate::tree::lists::Lists;
 use crate::tree::sorted::Sorted;
 use crate::tree::{Part, Tree};
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Which particles of the whole are here, and where.

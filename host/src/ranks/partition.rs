@@ -7,9 +7,9 @@ use super::points::Points;
 use crate::data::particles::Columns;
 use crate::data::periodic::Periodic;
 use crate::fmm::periodic::check_ends;
+use crate::parallel::prelude::*;
 use crate::tree::boxmap::BoxMap;
 use crate::tree::{self, MAX_LEVEL};
-use rayon::prelude::*;
 
 /// Behind all Morton keys.
 pub const END: u64 = 1 << (3 * MAX_LEVEL);

@@ -6,9 +6,9 @@ use super::comm::{Comm, Tag, exchange, gather_u64};
 use super::records::{Arrived, INDEX, Index, Items, Ranges, Records};
 use crate::data::particles::Columns;
 use crate::data::parts;
+use crate::parallel::prelude::*;
 use crate::tree::boxmap::BoxMap;
 use crate::tree::{self, sorted_keys};
-use rayon::prelude::*;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 

@@ -4,7 +4,7 @@
 use super::RankError;
 use super::bytes::{Number, Reader, Writer, cut};
 use super::comm::{Comm, Tag, exchange};
-use rayon::prelude::*;
+use crate::parallel::prelude::*;
 use std::ops::Range;
 
 /// Items of a bucket, about, where there are many.
@@ -130,7 +130,8 @@ impl Records<'_> {
             }
             (buckets, counts)
         };
-        let (buckets, mut places): (Vec<Vec<u16>>, Vec<Vec<u32>>) = tasks.par_iter().map(count).unzip();
+        let (buckets, mut places): (Vec<Vec<u16>>, Vec<Vec<u32>>) =
+            tasks.par_iter().map(count).collect::<Vec<_>>().into_iter().unzip();
         let mut messages: Vec<Message> = (0..comm.size())
             .map(|rank| message(rank * ranges.buckets(), ranges.buckets(), width, &mut places))
             .collect();

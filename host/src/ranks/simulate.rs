@@ -10,12 +10,12 @@ use super::threads;
 use crate::data::particles::Columns;
 use crate::fmm::tune::cost::Costs;
 use crate::fmm::{FmmOptions, list_options};
+use crate::parallel::prelude::*;
 use crate::tree::boxmap::BoxMap;
 use crate::tree::lists::{self, near2};
 use crate::tree::octants::Octants;
 use crate::tree::sorted::Sorted;
 use crate::tree::{Part, Tree};
-use rayon::prelude::*;
 use serde::Serialize;
 
 /// A rank that receives, and one that it receives from.

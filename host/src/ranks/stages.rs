@@ -14,8 +14,8 @@ use crate::fmm::options::{check_ends, check_span};
 use crate::fmm::stages::Stages;
 use crate::fmm::stats::Seconds;
 use crate::fmm::{self, FmmError, OfPart, Plan, Precision, native, periodic};
+use crate::parallel::prelude::*;
 use crate::tree::charges::{Charges, Ends, span};
-use rayon::prelude::*;
 use std::cell::RefCell;
 
 /// What a rank's own targets get, in their order, and what P2P did, for each set of charges.

@@ -9,9 +9,9 @@ use crate::arith::lanes::Real;
 use crate::expansion::Expansion;
 use crate::fmm::Plan;
 use crate::fmm::executor::{Coefficients, Expansions};
+use crate::parallel::prelude::*;
 use crate::tree::Tree;
 use crate::tree::charges::Charges;
-use rayon::prelude::*;
 
 /// All columns of charges.
 fn columns_of(charges: &[Charges]) -> impl Iterator<Item = &Vec<f64>> {

@@ -7,7 +7,7 @@ use crate::arith::lanes::fastest;
 use crate::arith::scale::{exponent, ldexp};
 use crate::data::particles::Columns;
 use crate::data::periodic::Periodic;
-use rayon::prelude::*;
+use crate::parallel::prelude::*;
 
 /// Box coordinates are `(x * 2^-shift - centre) / size`, in [-0.5, 0.5).
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -70,7 +70,7 @@ impl BoxMap {
         // Scaling down is exact as long as no bit falls below the smallest number, 2^-1074.
         let least = ldexp(1.0, self.shift - 1022);
         let is_exact = |x: &f64| *x == 0.0 || x.abs() >= least;
-        self.shift <= 0 || sets.iter().flatten().all(|c| c.par_iter().all(is_exact))
+        self.shift <= 0 || sets.iter().flatten().all(|c| rayon::iter::ParallelIterator::all(c.par_iter(), is_exact))
     }
 
     /// The box of points whose coordinates have these ends along each axis; scaling is taken for exact.

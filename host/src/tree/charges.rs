@@ -3,9 +3,9 @@
 use crate::arith::scale::{exponent, ldexp};
 use crate::data::particles::Columns;
 use crate::data::problem::Sources;
+use crate::parallel::prelude::*;
 use crate::tree::Tree;
 use crate::tree::boxmap::BoxMap;
-use rayon::prelude::*;
 
 /// Charges `q * 2^-exponent` and dipole moments in the same unit times the box, the largest magnitude in (1/2, 1].
 #[derive(Clone, PartialEq, Debug)]
@@ -113,12 +113,12 @@ fn extremes(input: &[f64]) -> [f64; 2] {
         let q = q.abs();
         [if q > 0.0 { least.min(q) } else { least }, most.max(q)]
     };
-    input.par_iter().fold(none, with).reduce(none, |a, b| [a[0].min(b[0]), a[1].max(b[1])])
+    input.par_iter().fold_reduce(none, with, |a, b| [a[0].min(b[0]), a[1].max(b[1])])
 }
 
 /// The least magnitude that is not 0; 1 if there is none.
 fn least(scaled: &[f64]) -> f64 {
-    scaled.par_iter().map(|q| q.abs()).filter(|q| *q > 0.0).reduce(|| 1.0, f64::min)
+    scaled.par_iter().map(|q| if *q == 0.0 { 1.0 } else { q.abs() }).reduce(|| 1.0, f64::min)
 }
 
 /// Dipole moments of the input and what brings them to boxes.

@@ -4,8 +4,8 @@
 //! when any cell of the smaller size inside the leaf would be.
 
 use super::octants::Octants;
+use crate::parallel::prelude::*;
 use crate::tree::{Cell, Tree};
-use rayon::prelude::*;
 use std::mem::MaybeUninit;
 use std::ops::{Index, Range};
 

@@ -4,7 +4,7 @@ use super::MAX_LEVEL;
 use super::boxmap::BoxMap;
 use crate::arith::lanes::fastest;
 use crate::data::particles::Columns;
-use rayon::prelude::*;
+use crate::parallel::prelude::*;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 

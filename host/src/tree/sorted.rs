@@ -5,7 +5,7 @@ use super::sort::{self, morton};
 use crate::arith::lanes::fastest;
 use crate::arith::scale::ldexp;
 use crate::data::particles::Columns;
-use rayon::prelude::*;
+use crate::parallel::prelude::*;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
@@ -49,7 +49,7 @@ impl Sorted {
             // Own ones are written by all threads, and not cleared before.
             let mut all = Vec::with_capacity(count);
             all.resize(own.start, 0.0);
-            all.par_extend(column[..own.len()].par_iter().map(|x| of(*x)));
+            column[..own.len()].par_iter().map(|x| of(*x)).extend_into(&mut all);
             all.resize(count, 0.0);
             all
         }

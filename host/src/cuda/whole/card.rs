@@ -5,11 +5,11 @@ use crate::cuda::compile::Arithmetic;
 use crate::cuda::device::{Device, failed};
 use crate::cuda::staging::{self, Staging};
 use crate::cuda::window::{View, Window};
+use crate::parallel::prelude::*;
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute_enum};
 use cudarc::driver::{
     CudaEvent, CudaFunction, CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits,
 };
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Numbers, or structs of them, that a card has in memory. All zeros are one.
@@ -125,7 +125,9 @@ pub trait Card: Sync + Sized {
     ) -> Result<(), CudaError> {
         // Filling it with zeros first, by one thread, may take as long as the rest.
         column.reserve(part.len());
-        self.read_pieces(from, part, &mut |_, piece| column.par_extend(piece.par_iter().with_min_len(1 << 15).copied()))
+        self.read_pieces(from, part, &mut |_, piece| {
+            piece.par_iter().with_min_len(1 << 15).copied().extend_into(column)
+        })
     }
 
     /// Numbers sent to new room.

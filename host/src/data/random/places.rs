@@ -6,7 +6,7 @@
 
 use super::jump::{State, Steps};
 use super::{Charge, Distribution, Random};
-use rayon::prelude::*;
+use crate::parallel::prelude::*;
 use std::ops::Range;
 
 /// Draws that a thread looks through at a time.

@@ -1,7 +1,7 @@
 //! Points of the integer grid in a tree of boxes, for counting those within a distance.
 
+use crate::parallel::prelude::*;
 use crate::tree::boxmap::GRID_BITS;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Points in a box that is not divided.
@@ -103,7 +103,7 @@ impl Cluster {
             walk.visit(leaf, 0);
             walk.count
         };
-        reached.count += parts.into_par_iter().map(one).sum::<u64>();
+        reached.count += parts.into_par_iter().map(one).reduce(|| 0, |a, b| a + b);
     }
 }
 

@@ -5,7 +5,7 @@
 //! repetitions, at least 5.6 L away, are below 1e-15. Waves without a periodic component are summed in closed form elsewhere.
 
 use crate::arith::lanes::{fastest, madd};
-use rayon::prelude::*;
+use crate::parallel::prelude::*;
 use std::f64::consts::PI;
 
 /// The repetition along free axes, in units of L.

@@ -12,9 +12,9 @@ use super::pieces::{Piece, add_back};
 use super::sources::{Acting, LANES, prefetch};
 use super::{Again, Force, Near, Out, Part, Rest, Scratch, Setting, is_f64};
 use crate::arith::vector::{Isa, Vectors};
+use crate::parallel::prelude::*;
 use crate::tree::{Cell, MAX_LEVEL};
 pub(crate) use part::{Cutter, InPart, Section, large_charges};
-use rayon::prelude::*;
 use results::Results;
 use std::ops::Range;
 

@@ -5,7 +5,7 @@ use crate::arith::lanes::fastest;
 use crate::arith::scale::{exponent, ldexp};
 use crate::arith::wide::{self, Carried, WideValues};
 use crate::data::particles::Columns;
-use rayon::prelude::*;
+use crate::parallel::prelude::*;
 
 /// Sources in units of powers of two: coordinates, charges, and moments in units of charge times length.
 struct Scaled {

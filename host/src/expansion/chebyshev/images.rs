@@ -13,8 +13,8 @@ use super::polynomials::shifted;
 use super::{Function, Symmetry};
 use crate::arith::lanes::Real;
 use crate::expansion::basis::{Index, indices_of};
+use crate::parallel::prelude::*;
 use crate::tree::lists::{is_near, reach};
-use rayon::prelude::*;
 use std::collections::HashMap;
 
 /// Super-cells of more than 3^96 periods are not looked at: a sum that needs them falls more slowly than with the root of a distance.

@@ -6,9 +6,9 @@ use crate::arith::lanes::{Real, fastest, madd};
 use crate::arith::vector::Vectors;
 use crate::expansion::mirrored::{self, Cells, FARTHEST, Level};
 use crate::expansion::{Expansion, Far, Points, Values};
+use crate::parallel::prelude::*;
 use crate::tree::Tree;
 use crate::tree::lists::reach;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Columns of a matrix that are worked on together.

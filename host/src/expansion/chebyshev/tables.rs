@@ -8,8 +8,8 @@ use crate::arith::vector::{Isa, Vectors};
 use crate::expansion::basis::{Index, degree};
 use crate::expansion::mirrored::{Matrices, Mirrored, Term};
 use crate::expansion::shift::Matrix;
+use crate::parallel::prelude::*;
 use crate::tree::lists::{is_listed, reach};
-use rayon::prelude::*;
 use std::collections::HashMap;
 
 /// What compression may add to the error, in parts of what the terms above the order would have given: by leaving out
@@ -170,7 +170,7 @@ impl Between<'_> {
             };
             (0..8).map(of_octant).collect::<Vec<_>>()
         };
-        made.par_iter().flat_map_iter(images).collect()
+        made.par_iter().flat_map_iter(images).collect().into_iter().collect()
     }
 }
 

@@ -1,8 +1,8 @@
 //! The matrices of M2L, one for all offsets that mirror each other.
 
 use crate::arith::lanes::Real;
+use crate::parallel::prelude::*;
 use crate::tree::lists::{is_listed, reach};
-use rayon::prelude::*;
 
 /// Offsets of parents along an axis up to which there are tables: an angle of 1/8.
 pub const FARTHEST: i64 = 7;

@@ -4,8 +4,8 @@ use super::harmonics::Harmonics;
 use super::matrices::{self, Translation};
 use super::orders::Orders;
 use super::terms::{count, terms};
+use crate::parallel::prelude::*;
 use crate::tree::lists::{is_listed, is_near, reach};
-use rayon::prelude::*;
 
 /// M2L at one offset.
 pub struct Offset {

@@ -6,8 +6,8 @@
 use super::{LANES, Lane, Taylor};
 use crate::arith::lanes::{Real, fastest, madd};
 use crate::expansion::Far;
+use crate::parallel::prelude::*;
 use crate::tree::lists::{is_near, reach};
-use rayon::prelude::*;
 
 /// Tables beyond this many bytes are not kept; their entries are computed when needed.
 const TABLE_LIMIT: usize = 128 << 20;

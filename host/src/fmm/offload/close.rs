@@ -10,13 +10,13 @@ use crate::direct::close::{Finder, STEPS};
 use crate::direct::summation::LEAST;
 use crate::fmm::executor::State;
 use crate::job::Outcome;
+use crate::parallel::prelude::*;
 use crate::tree::Tree;
 use hdl::engine::protocol::Segment;
 use hdl::op::meaning::Real;
 use hdl::{Flags, Format};
 use pg2::graph::{Graph, PinClass};
 use pg2::middle::simplify::simplify;
-use rayon::prelude::*;
 use sim::emulator::{self, Emulator};
 use sim::reference::real::{self, Pairs, RealKernel, RealSources};
 

@@ -9,10 +9,10 @@ use crate::fmm::Plan;
 use crate::fmm::bind::{Feed, M2l};
 use crate::fmm::executor::{Coefficients, Expansions, State, Work};
 use crate::job::{Job, Outcome, Run, SourceRange, Table};
+use crate::parallel::prelude::*;
 use crate::tree::{MAX_LEVEL, lists};
 use hdl::Format;
 use pg2::graph::Graph;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// M2L of all levels that have any: their jobs, given the bounds of all parts of the problem. `alone` says that the engine streams a list

@@ -5,8 +5,8 @@ use super::close::Replaced;
 use super::meaning::{Meaning, Partner};
 use crate::fmm::bind::{Feeds, P2p};
 use crate::job::SourceRange;
+use crate::parallel::prelude::*;
 use hdl::op::meaning::Real;
-use rayon::prelude::*;
 use sim::reference::real::{Pairs, RealKernel, RealSources};
 use std::ops::Range;
 

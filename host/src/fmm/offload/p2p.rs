@@ -14,13 +14,13 @@ use crate::fmm::bind::{BindError, Feed, P2p};
 use crate::fmm::executor::{Executor, State, Work};
 use crate::fmm::{FmmError, Plan};
 use crate::job::{Job, Outcome, Run, SourceRange, Table};
+use crate::parallel::prelude::*;
 use crate::tree::Tree;
 use crate::tree::boxmap::GRID_BITS;
 use crate::tree::charges::Charges;
 use crate::tree::sorted::Sorted;
 use hdl::{Flags, Format};
 use pg2::graph::Graph;
-use rayon::prelude::*;
 
 /// Those that make a result of P2P unusable: with `underflow` the square of a distance may be lost.
 pub(crate) const WRONG_P2P: Flags = Flags(WRONG.0 | Flags::UNDERFLOW.0);

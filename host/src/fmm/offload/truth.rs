@@ -7,9 +7,9 @@ use crate::data::Force;
 use crate::expansion::basis::{Index, indices_of};
 use crate::expansion::chebyshev::Function;
 use crate::fmm::{Plan, far_images};
+use crate::parallel::prelude::*;
 use crate::tree::charges::Charges;
 use crate::tree::lists::is_near;
-use rayon::prelude::*;
 
 /// The order of far images: their error is far below that of order 10, the highest of a run.
 const ORDER: usize = 16;

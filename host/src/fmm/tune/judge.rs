@@ -11,7 +11,7 @@ use crate::data::Force;
 use crate::data::particles::Field;
 use crate::data::random::Random;
 use crate::direct::error::{Errors, compare, draw, lengths, lengths_between, lengths_off, relative, sample, unit};
-use rayon::prelude::*;
+use crate::parallel::prelude::*;
 
 /// Targets that a wanted error is promised for.
 const SAMPLES: usize = 1000;
@@ -110,12 +110,12 @@ impl Judge {
         if self.n <= SAMPLES || off.iter().all(|off| *off == 0.0) {
             return measured;
         }
-        let errors = (0..DRAWS).into_par_iter();
+        let errors = (0..DRAWS as usize).into_par_iter();
         let mut errors: Vec<f64> = if self.drawn == self.n {
-            errors.map(|k| self.draw_of_all(&sizes, &off, k)).collect()
+            errors.map(|k| self.draw_of_all(&sizes, &off, k as u64)).collect()
         } else {
             let of_strata = self.by_strata(&off);
-            errors.map(|k| self.draw(&sizes, &of_strata, k)).collect()
+            errors.map(|k| self.draw(&sizes, &of_strata, k as u64)).collect()
         };
         errors.sort_unstable_by(f64::total_cmp);
         errors[(SURE * DRAWS as f64) as usize].max(measured)

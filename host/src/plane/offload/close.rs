@@ -8,8 +8,8 @@ use super::super::native::near_ranges;
 use super::super::{Kernel, Plan, Scaled, State};
 use crate::direct::close::STEPS;
 use crate::fmm::offload::MOST;
+use crate::parallel::prelude::*;
 use crate::tree::boxmap::BoxMap;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// The integer coordinates X of all points, in the order of the mesh (RULES H5).

@@ -4,8 +4,8 @@ use super::super::mutual::is_large;
 use super::super::{Again, Near, Out};
 use super::{Found, LEAST_PAIRS, Leaves, NONE, Results, TASKS, push, sums, tasks_of};
 use crate::arith::vector::Vectors;
+use crate::parallel::prelude::*;
 use crate::tree::charges::Charges;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Tasks of a whole problem of which leaves one behind the other are added, as far as they have been cut.

@@ -4,7 +4,7 @@ use super::super::pieces::{Piece, add_pieces};
 use super::super::{Again, Out, joined};
 use super::{Found, Halo, Leaves, Own};
 use crate::arith::vector::{Isa, Vectors};
-use rayon::prelude::*;
+use crate::parallel::prelude::*;
 use std::ops::Range;
 
 /// The sums of all tasks, which are brought together in their order.
@@ -44,7 +44,7 @@ impl<'a, 'o, T: Vectors> Results<'a, 'o, T> {
             leaves.finish(&own, room, &mut out)
         };
         let all = own.into_par_iter().zip(parts).zip(foreign);
-        self.again.par_extend(all.map_init(Default::default, one));
+        all.map_init(Default::default, one).extend_into(&mut self.again);
     }
 
     /// Notes what the next task has for those behind it.

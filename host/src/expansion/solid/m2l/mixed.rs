@@ -6,7 +6,7 @@ use crate::arith::vector::{Isa, Vectors};
 use crate::expansion::mirrored::{self, Mirrored};
 use crate::expansion::solid::orders::Orders;
 use crate::expansion::solid::terms::count;
-use rayon::prelude::*;
+use crate::parallel::prelude::*;
 use std::sync::OnceLock;
 
 /// Multipoles whose largest term lies in this range, and their products, are in the range of f32.

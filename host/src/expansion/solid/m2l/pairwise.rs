@@ -4,9 +4,9 @@ use crate::arith::lanes::Real;
 use crate::expansion::solid::matrices::Translation;
 use crate::expansion::solid::orders::Orders;
 use crate::expansion::solid::terms::count;
+use crate::parallel::prelude::*;
 use crate::tree::Cell;
 use crate::tree::lists::is_near;
-use rayon::prelude::*;
 
 /// What a matrix follows from.
 pub struct Pairwise {
