@@ -60,6 +60,8 @@ enum Limit {
     F32,
     F64,
     Order,
+    /// Higher orders are not to be had, and the formats of the kernel may not allow more either.
+    OrderOrKernel,
     /// The far field of 1/r is not softened.
     Softening,
 }
@@ -191,7 +193,7 @@ fn other(options: &FmmOptions, problem: &Problem, limit: Limit) -> Option<FmmOpt
     let mut options = options.clone();
     match limit {
         Limit::F32 if free.precision => options.precision = Precision::F64,
-        Limit::Order if free.theta && options.theta > SMALL_THETA => options.theta = SMALL_THETA,
+        Limit::Order | Limit::OrderOrKernel if free.theta && options.theta > SMALL_THETA => options.theta = SMALL_THETA,
         Limit::Softening if free.leaf && options.leaf < problem.particles.len() => {
             options.leaf = options.leaf.saturating_mul(A_LEVEL);
             return Some(options);
@@ -215,6 +217,9 @@ fn out_of_reach(wanted: f64, limit: Limit, best: f64) -> FmmError {
         Limit::Kernel => "the number formats of the P2P kernel limit it; take a wider kernel or backend `cpu`",
         Limit::F32 => "f32 limits it; take --precision f64",
         Limit::Order => "the highest order limits it; take a smaller --theta",
+        Limit::OrderOrKernel => {
+            "the highest order limits it, or the number formats of the P2P kernel; take a smaller --theta, a wider kernel or backend `cpu`"
+        }
         Limit::F64 => "f64 limits it",
         Limit::Softening => {
             "the far field is not softened; take a shorter --eps, a larger --leaf or none, or --p2p p2p --expansion chebyshev, which softens it"
@@ -273,6 +278,7 @@ impl Search<'_> {
             let is_highest = runs.tried.iter().any(|t| t.step == steps.most());
             let is_soft = options.eps > 0.0 && self.problem.p2p.is_none();
             let limit = match options.precision {
+                _ if !self.runner.is_native() && is_highest && steps.still_gains(&runs.tried) => Limit::OrderOrKernel,
                 _ if !self.runner.is_native() => Limit::Kernel,
                 Precision::F32 => Limit::F32,
                 Precision::F64 if is_highest && !(is_soft && options.theta <= SMALL_THETA) => Limit::Order,

@@ -6,7 +6,7 @@ use crate::source;
 use host::backends::{Entry, Needs};
 use host::expansion::basis::Basis;
 use host::fmm::gpu::Gpu;
-use host::fmm::{self, Precision, bind, function, offload};
+use host::fmm::{self, Precision, bind, function, offload, tune};
 use pg2::graph::Graph;
 
 /// The P2P kernel that a GPU runs natively beside the CPU's far field: the usual one, or one that is named and has a native form.
@@ -38,6 +38,10 @@ impl Kernels {
         let is_free = args.expansion.is_none() && args.m2l.as_deref().is_none_or(|m| m == NATIVE) && !args.near_only;
         if is_free && bind::P2p::bind(&p2p, true, &options.params).is_ok_and(|kernel| !kernel.coulomb) {
             options.basis = Basis::Chebyshev;
+            // The first order was that of solid harmonics, which have higher ones.
+            if let Some(wanted) = args.tol {
+                *options = tune::start(options, wanted);
+            }
         }
         if options.basis == Basis::Chebyshev && !args.near_only {
             function::check(&p2p, options).map_err(|e| failure(e.into()))?;

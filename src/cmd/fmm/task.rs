@@ -1,6 +1,6 @@
 //! An FMM as it was asked for: plan and run, and then its errors.
 
-use super::{Args, costs, failure};
+use super::{Args, costs, failure, on_a_thread};
 use crate::failure::Failure;
 use host::data::Force;
 use host::data::input::Input;
@@ -39,7 +39,6 @@ impl Task<'_> {
         executors: &mut [&mut dyn Executor],
         progress: &mut Progress,
     ) -> Result<(Vec<Field>, Stats), Failure> {
-        let sources = self.input.sources();
         self.check_budget()?;
         let (whole, left_to_cpu) = match whole {
             Some(Ok(solution)) => (Some(solution), None),
@@ -50,13 +49,10 @@ impl Task<'_> {
             self.complete(&mut stats, &fields, None)?;
             return Ok((fields, stats));
         }
-        let (plan, Solutions { fields, mut stats }) = match self.args.tol {
-            None => {
-                let plan = Plan::for_kernel(self.input.geometry(), self.options, self.expanded()).map_err(failure)?;
-                let found = plan.solve_all(&sources, self.args.hessian, executors, progress).map_err(failure)?;
-                (plan, found)
-            }
-            Some(wanted) => self.within(wanted, executors, progress)?,
+        let (plan, Solutions { fields, mut stats }) = match executors.is_empty() {
+            // Nobody is there to say how far a stage is.
+            true => on_a_thread(|| self.solve(&mut [], &mut |_, _, _| {}))?,
+            false => self.solve(executors, progress)?,
         };
         stats.left_to_cpu = left_to_cpu;
         self.complete(&mut stats, &fields, Some(&plan))?;
@@ -64,6 +60,20 @@ impl Task<'_> {
             stats.budget = Some(self.budget(&plan, &fields[0], executors, progress)?);
         }
         Ok((fields, stats))
+    }
+
+    /// The plan and what it gives, with the options that were asked for or those that a wanted error takes.
+    fn solve(
+        &self,
+        executors: &mut [&mut dyn Executor],
+        progress: &mut Progress,
+    ) -> Result<(Plan, Solutions), Failure> {
+        if let Some(wanted) = self.args.tol {
+            return self.within(wanted, executors, progress);
+        }
+        let plan = Plan::for_kernel(self.input.geometry(), self.options, self.expanded()).map_err(failure)?;
+        let found = plan.solve_all(&self.input.sources(), self.args.hessian, executors, progress).map_err(failure)?;
+        Ok((plan, found))
     }
 
     /// Refuses what `--budget` does not take.

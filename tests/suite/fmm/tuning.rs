@@ -34,6 +34,11 @@ fn a_wanted_error_is_kept() {
     assert!(ended.err.contains("the far field is not softened"), "{}", ended.err);
     let ended = p.run("fmm --n 3000 --p2p p2p_paper --tol 1e-7").expect(1);
     assert!(ended.err.contains("formats of the P2P kernel"), "{}", ended.err);
+    // The first order of solid harmonics would be 13, which the expansion of other kernels does not have.
+    let s = stats(&p, "--n 2000 --backend cpu --p2p p2p_yukawa --param kappa=7 --tol 1e-6 --check 1000");
+    assert!(error(&s) <= 1e-6 && error(&s) > 1e-7, "{s}");
+    let ended = p.run("fmm --n 2000 --backend cpu --p2p p2p_yukawa --param kappa=7 --theta 0.5 --tol 1e-12").expect(1);
+    assert!(ended.err.contains("1e-12 is out of reach") && ended.err.contains("a smaller --theta"), "{}", ended.err);
     let ended = p.run("fmm --n 300 --backend cpu --lower-beyond 4").expect(2);
     assert!(ended.err.contains("--expansion solid"), "{}", ended.err);
     assert!(p.run("fmm --tol 2").expect(2).err.contains("above 0 and below 1"));

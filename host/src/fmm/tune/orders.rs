@@ -119,6 +119,11 @@ impl Steps {
         }
     }
 
+    /// Whether the error fell in the last step. One alone says nothing against it.
+    pub fn still_gains(&self, tried: &[Tried]) -> bool {
+        self.gained(tried) >= NO_GAIN
+    }
+
     /// By how much the error fell from one order to the next in the last step, and by how much it usually falls there.
     fn gained(&self, tried: &[Tried]) -> f64 {
         let [.., before, last] = tried else { return self.usual_gain(tried) };
