@@ -273,7 +273,7 @@ impl Tree {
                 (parent, [sources, target_keys.map_or(sources, |keys| octant_ends(cell.targets(), level, keys))])
             };
             let ends: Vec<(usize, [[u32; 8]; 2])> =
-                parents.into_par_iter().filter(is_full).collect_init(|| (), |(), parent| ends(parent));
+                parents.into_par_iter().flat_map_iter(|parent| is_full(&parent).then(|| ends(parent))).collect();
             for (parent, ends) in ends {
                 self.split_cell(parent, &ends);
             }
