@@ -1,6 +1,9 @@
 //! Progress of long work: one line on a terminal, nothing in a pipe.
 
 use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{IsTerminal, stderr};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{JoinHandle, spawn};
 use std::time::{Duration, Instant};
 
 /// Shorter work shows none.
@@ -50,6 +53,12 @@ impl Steps {
         Steps(None)
     }
 
+    /// Shows how long `what` takes while `work` does it, which tells nothing of it.
+    pub fn during<R>(what: &str, work: impl FnOnce() -> R) -> R {
+        let _shown = Ticking::new(what);
+        work()
+    }
+
     /// Shows that `what` has taken that long.
     pub fn at(&mut self, what: &str, elapsed: Duration) {
         let bar = self.0.get_or_insert_with(|| bar(ProgressBar::new_spinner(), "{msg}", what));
@@ -60,5 +69,34 @@ impl Steps {
 impl Drop for Steps {
     fn drop(&mut self) {
         self.0.iter().for_each(ProgressBar::finish_and_clear);
+    }
+}
+
+/// A step that a thread shows until this is dropped.
+struct Ticking(Option<(Sender<()>, JoinHandle<()>)>);
+
+impl Ticking {
+    fn new(what: &str) -> Ticking {
+        if !stderr().is_terminal() {
+            return Ticking(None);
+        }
+        let (what, started, (end, ended)) = (what.to_string(), Instant::now(), channel::<()>());
+        let show = move || {
+            let mut steps = Steps::new();
+            while ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                steps.at(&what, started.elapsed());
+            }
+        };
+        Ticking(Some((end, spawn(show))))
+    }
+}
+
+impl Drop for Ticking {
+    fn drop(&mut self) {
+        if let Some((end, thread)) = self.0.take() {
+            drop(end);
+            // What shows progress has no result.
+            let _ = thread.join();
+        }
     }
 }

@@ -203,6 +203,18 @@ impl Tree {
         })
     }
 
+    /// The same along an axis for a stretch of sources.
+    pub fn differences(
+        &self,
+        axis: usize,
+        k: usize,
+        (sources, shift): (Range<usize>, [i32; 3]),
+    ) -> impl Iterator<Item = f64> {
+        let (target, size) = (self.targets().scaled[axis][k], self.map.size);
+        let moved = shift[axis] as f64 * size;
+        self.sources.scaled[axis][sources].iter().map(move |from| (from + moved - target) / size)
+    }
+
     /// The number of sources.
     pub fn len(&self) -> usize {
         self.sources.len()

@@ -23,7 +23,7 @@ use host::data::random::{Charge, Distribution};
 use host::expansion::basis::Basis;
 use host::fmm::executor::Executor;
 use host::fmm::gpu::Gpu;
-use host::fmm::offload::Pipelines;
+use host::fmm::offload::{self, Pipelines};
 use host::fmm::{self, FmmError, Precision, tune};
 use host::ranks::mpi;
 use host::tree::boxmap::BoxMap;
@@ -283,9 +283,12 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let mut shown: Option<(&'static str, Progress)> = None;
     let progress = &mut |stage, done, total| {
         if shown.as_ref().is_none_or(|(name, _)| *name != stage) {
-            shown = Some((stage, Progress::new(format!("{stage} on {}", args.backend), total)));
+            let place = if stage == offload::DIRECT { "the CPU" } else { &args.backend };
+            shown = Some((stage, Progress::new(format!("{stage} on {place}"), total)));
         }
         shown.iter_mut().for_each(|(_, p)| p.at(done));
+        // What comes next may be of another kind, and show itself otherwise.
+        shown.take_if(|_| done >= total);
     };
     let (fields, stats) = task.run(whole, &mut executors, progress)?;
     drop(shown);

@@ -1,6 +1,7 @@
 //! What a pattern stands for as an f64.
 
 use super::lns;
+use super::real::exp2;
 use crate::Format;
 
 impl Format {
@@ -17,10 +18,10 @@ impl Format {
                 let significand = (bits & ((1 << mant) - 1) | 1 << mant) as f64;
                 let power = field as i32 - self.bias() - mant as i32;
                 // Two steps, since 2^power alone may lie below f64's normal range.
-                let magnitude = significand * 2f64.powi(power / 2) * 2f64.powi(power - power / 2);
+                let magnitude = significand * exp2(power / 2) * exp2(power - power / 2);
                 if bits >> (width - 1) & 1 == 1 { -magnitude } else { magnitude }
             }
-            _ => self.to_int(bits) as f64 * 2f64.powi(-(self.frac().unwrap_or(0) as i32)),
+            _ => self.to_int(bits) as f64 * exp2(-(self.frac().unwrap_or(0) as i32)),
         }
     }
 }

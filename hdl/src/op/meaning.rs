@@ -72,7 +72,7 @@ impl Real {
 
     /// The number that it stands for; of more than 53 bits the nearest one.
     pub fn value(self, format: Format) -> f64 {
-        held(format).to_f64(self.0)
+        if format.is_integral() { format.to_f64(self.0) } else { self.f64() }
     }
 
     /// The nearest pattern of the format itself, or its outermost one.

@@ -1,6 +1,7 @@
 //! From numbers to bit patterns of any format, rounded to nearest even.
 
 use hdl::Format;
+use hdl::number::real::exp2;
 
 /// The pattern of the value nearest to `x`, and whether `x` was in range. Out of range gives the nearest end; what lies
 /// below a float's smallest normal value gives 0 and counts as in range.
@@ -9,7 +10,7 @@ pub fn encode(format: Format, x: f64) -> (u64, bool) {
         Format::Float { width, mant } => float(format, width as u32, mant as u32, x),
         Format::Log { .. } => log(format, x),
         _ => {
-            let scaled = (x * 2f64.powi(format.frac().unwrap_or(0) as i32)).round_ties_even();
+            let scaled = (x * exp2(format.frac().unwrap_or(0) as i32)).round_ties_even();
             let (low, high) = (format.to_int(format.min_bits()), format.to_int(format.max_bits()));
             // The ends are compared as integers: 2^63 - 1 is no f64.
             if scaled.is_nan() || scaled < low as f64 {

@@ -1,11 +1,13 @@
 //! Powers of two: scaling by one is exact wherever the result is a normal number.
 
+use hdl::number::real::exp2;
+
 /// The `e` with `x * 2^-e` in (1/2, 1]; 0 for 0.
 pub fn exponent(x: f64) -> i32 {
     if x == 0.0 {
         return 0;
     }
-    let (x, offset) = if x < f64::MIN_POSITIVE { (x * 2f64.powi(64), -64) } else { (x, 0) };
+    let (x, offset) = if x < f64::MIN_POSITIVE { (x * exp2(64), -64) } else { (x, 0) };
     let bits = x.to_bits();
     let floor = (bits >> 52 & 0x7ff) as i32 - 1023;
     floor + offset + (bits << 12 != 0) as i32
@@ -17,20 +19,20 @@ pub fn ldexp(x: f64, n: i32) -> f64 {
     let mut x = x;
     let mut n = n;
     while n > 1000 {
-        x *= 2f64.powi(1000);
+        x *= exp2(1000);
         n -= 1000;
         if x.is_infinite() || x == 0.0 {
             return x;
         }
     }
     while n < -900 {
-        if x.abs() < 2f64.powi(-100) {
-            return x * 2f64.powi(-900) * 2f64.powi((n + 900).max(-1000));
+        if x.abs() < exp2(-100) {
+            return x * exp2(-900) * exp2((n + 900).max(-1000));
         }
-        x *= 2f64.powi(-900);
+        x *= exp2(-900);
         n += 900;
     }
-    x * 2f64.powi(n)
+    x * exp2(n)
 }
 
 #[cfg(test)]

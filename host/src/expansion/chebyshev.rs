@@ -48,6 +48,11 @@ pub trait Function: Send + Sync {
     /// gradient, those are 0.
     fn values(&self, d: &[[f64; 3]], out: &mut [[f64; 4]]);
 
+    /// What charges together give at a target that is at `d` from them, axis by axis.
+    fn sum(&self, d: &[Vec<f64>; 3], charges: &[f64]) -> [f64; 4] {
+        sum_of_values(|d, out| self.values(d, out), d, charges)
+    }
+
     /// What the potential does not change with.
     fn symmetry(&self) -> Symmetry {
         Symmetry::None
@@ -62,6 +67,14 @@ pub trait Function: Send + Sync {
     fn slope(&self) -> f64 {
         1.0
     }
+}
+
+/// [`Function::sum`] from values for charges of 1.
+pub fn sum_of_values(values: impl Fn(&[[f64; 3]], &mut [[f64; 4]]), d: &[Vec<f64>; 3], charges: &[f64]) -> [f64; 4] {
+    let places: Vec<[f64; 3]> = (0..charges.len()).map(|k| [d[0][k], d[1][k], d[2][k]]).collect();
+    let mut out = vec![[0.0; 4]; places.len()];
+    values(&places, &mut out);
+    std::array::from_fn(|a| out.iter().zip(charges).map(|(out, q)| q * out[a]).sum())
 }
 
 /// The tables of one order and kernel.

@@ -2,9 +2,9 @@
 //! can hold that (RULES H15).
 
 use crate::expansion::chebyshev::images::Lattice;
-use crate::expansion::chebyshev::{Function, Misfit, Symmetry, misfit};
+use crate::expansion::chebyshev::{self, Function, Misfit, Symmetry, misfit};
 use crate::fmm::bind::{BindError, Feed, Feeds, P2p};
-use crate::fmm::offload::{KernelBox, Meaning, Partner};
+use crate::fmm::offload::{KernelBox, Meaning, Partners};
 use crate::fmm::{FmmOptions, calibrate, far_images};
 use crate::parallel::prelude::*;
 use crate::tree::{MAX_LEVEL, lists};
@@ -38,7 +38,9 @@ const MOST_LEVELS: usize = 12;
 
 /// A P2P kernel in boxes.
 struct OfKernel {
-    graph: Graph,
+    name: String,
+    outputs: usize,
+    evaluated: RealKernel,
     p2p: P2p,
     window: KernelBox,
     /// With periodic boundaries: images lie farther apart than coordinates reach.
@@ -91,7 +93,9 @@ pub fn function(graph: &Graph, setting: &Setting, cells: &Cells) -> Result<Arc<d
     .collect();
     let meaning = cells.images.map(|_| of_differences(graph, &p2p)).transpose()?;
     let (symmetry, halving) = (Symmetry::None, None);
-    let mut function = OfKernel { graph: graph.clone(), p2p, window, meaning, params, slope: 1.0, symmetry, halving };
+    let (name, outputs, evaluated) = (graph.name.clone(), graph.outputs.len(), RealKernel::new(graph));
+    let mut function =
+        OfKernel { name, outputs, evaluated, p2p, window, meaning, params, slope: 1.0, symmetry, halving };
     function.check_invariance()?;
     function.slope = function.slope_of_gradient(setting.edge)?;
     function.symmetry = function.found_symmetry();
@@ -186,25 +190,23 @@ impl OfKernel {
         let scaled = |x: &[f64; 3]| x.map(|x| self.window.length(x) * self.p2p.length);
         let i: Vec<u64> = patterns(&self.p2p.i, place(scaled(&target))).collect();
         let j: Vec<u64> = sources.iter().flat_map(|x| patterns(&self.p2p.j, place(scaled(x)))).collect();
-        let kernel = RealKernel::new(&self.graph);
-        let outputs = self.graph.outputs.len();
-        let mut terms = vec![0.0; sources.len() * outputs];
+        let mut terms = vec![0.0; sources.len() * self.outputs];
         let sources = RealSources::new(self.p2p.j.len(), &j);
         let pairs = Pairs { i: &i, params: &self.params, sources: &sources };
-        kernel.terms(&mut kernel.scratch(), &pairs, &mut terms);
+        self.evaluated.terms(&mut self.evaluated.scratch(), &pairs, &mut terms);
         self.boxed(&terms, out);
     }
 
     /// Potential and gradient in boxes from the terms of all outputs for some sources.
     fn boxed(&self, terms: &[f64], out: &mut [[f64; 4]]) {
-        for (out, terms) in out.iter_mut().zip(terms.chunks_exact(self.graph.outputs.len())) {
+        for (out, terms) in out.iter_mut().zip(terms.chunks_exact(self.outputs)) {
             *out = std::array::from_fn(|a| self.window.boxed(a, self.p2p.boxed(a, |element| terms[element])));
         }
     }
 
     /// The levels of super-cells that the sum over all images takes, if there is one.
     fn summed(&self, lattice: &Lattice) -> Result<usize, BindError> {
-        let name = &self.graph.name;
+        let name = &self.name;
         let axes: Vec<&str> = (0..3).filter(|a| lattice.axes[*a]).map(|a| ["x", "y", "z"][a]).collect();
         let (count, axes) = (axes.len(), axes.join(", "));
         let remedy = match self.p2p.coulomb {
@@ -245,7 +247,7 @@ impl OfKernel {
                 return Err(BindError(format!(
                     "{} is not 1/r, and depends on where a pair stands, not on its difference of coordinates alone, so it has no expansion; \
                      leave the far field out with --near-only",
-                    self.graph.name
+                    self.name
                 )));
             }
         }
@@ -321,13 +323,13 @@ impl OfKernel {
                 "{} is not 1/r, and gives 0 at 0.04 and at 0.4 of the box, which is {edge:e} wide: its own length is so short \
                  beside it that nothing is left to expand; check the units of its parameters and of the coordinates, or leave the far \
                  field out with --near-only",
-                self.graph.name
+                self.name
             )));
         }
         Err(BindError(format!(
             "{} is not 1/r, and its `gout` is not the gradient of `pout`, nor a multiple of it, so that one expansion cannot \
              give both; leave `gout` out, or the far field with --near-only",
-            self.graph.name
+            self.name
         )))
     }
 }
@@ -335,15 +337,27 @@ impl OfKernel {
 impl Function for OfKernel {
     fn values(&self, d: &[[f64; 3]], out: &mut [[f64; 4]]) {
         if let Some(meaning) = &self.meaning {
-            let partner = |d: &[f64; 3]| Partner { d: d.map(|x| -self.window.length(x)), charge: 1.0 };
-            let partners: Vec<Partner> = d.iter().map(partner).collect();
-            let kernel = meaning.kernel();
-            let terms = meaning.terms(&kernel, &mut kernel.scratch(), &self.params, &partners);
+            let column = |a: usize| d.iter().map(|d| -self.window.length(d[a])).collect();
+            let partners = Partners { d: [0, 1, 2].map(column), charge: vec![1.0; d.len()] };
+            let terms = meaning.terms(&mut meaning.scratch(), &self.params, &partners);
             return self.boxed(&terms, out);
         }
         // Differences reach from -1 to 1, as coordinates do.
         let sources: Vec<[f64; 3]> = d.iter().map(|d| d.map(|x| -x)).collect();
         self.at([0.0; 3], &sources, out);
+    }
+
+    fn sum(&self, d: &[Vec<f64>; 3], charges: &[f64]) -> [f64; 4] {
+        let Some(meaning) = &self.meaning else {
+            return chebyshev::sum_of_values(|d, out| self.values(d, out), d, charges);
+        };
+        let column = |d: &Vec<f64>| d.iter().map(|d| -self.window.length(*d)).collect();
+        let partners = Partners { d: d.each_ref().map(column), charge: charges.to_vec() };
+        let mut sums = vec![0.0; self.outputs];
+        meaning.add(&mut meaning.scratch(), &self.params, &partners, &mut sums);
+        let mut out = [[0.0; 4]];
+        self.boxed(&sums, &mut out);
+        out[0]
     }
 
     fn slope(&self) -> f64 {

@@ -10,7 +10,7 @@ mod truth;
 
 pub(crate) use close::{MOST, Replaced};
 pub(super) use p2p::by_leaf;
-pub use p2p::direct;
+pub use p2p::{DIRECT, direct};
 pub(crate) use p2p::{Records, WRONG_P2P, grid_pattern, value};
 
 use crate::expansion::basis::Basis;
@@ -24,7 +24,7 @@ use crate::tree::boxmap::BoxMap;
 use crate::tree::lists;
 use hdl::{Flags, Format};
 pub(crate) use images::KernelBox;
-pub(super) use meaning::{Meaning, Partner};
+pub(super) use meaning::{Meaning, Partners};
 use pg2::graph::Graph;
 use std::collections::VecDeque;
 

@@ -121,7 +121,7 @@ impl Runner for Alone<'_, '_, '_> {
     }
 
     fn reference(&mut self, targets: &[usize]) -> Result<Vec<Force>, FmmError> {
-        self.problem.reference(&self.plan.options, Some(&self.plan), targets)
+        self.problem.reference(&self.plan.options, Some(&self.plan), targets, self.progress)
     }
 
     fn is_native(&self) -> bool {
@@ -156,7 +156,7 @@ pub(crate) fn search(
     let Problem { particles, seed, is_promise, .. } = *problem;
     let mut options = options.clone();
     let n = particles.len();
-    let targets = if is_promise { judge::targets(n, seed) } else { judge::checked(n, seed) };
+    let targets = if is_promise { judge::targets(n, problem.cost_of_a_pair(&options), seed) } else { judge::checked(n, seed) };
     let reference = runner.reference(&targets)?;
     let judge = Judge::new(n, targets, reference, seed);
     let mut search = Search { wanted, problem, judge, runner };
@@ -173,15 +173,29 @@ pub(crate) fn search(
 }
 
 impl Problem<'_> {
+    /// What a source and a target cost in [`Problem::reference`], in pairs by 1/r.
+    fn cost_of_a_pair(&self, options: &FmmOptions) -> usize {
+        match (self.p2p, &options.periodic) {
+            (None, None) => 1,
+            (None, Some(_)) => judge::cost::EWALD,
+            (Some(_), None) => judge::cost::KERNEL,
+            (Some(_), Some(periodic)) => {
+                let near = 2 * lists::reach(lists::near2(options.theta)) as usize + 1;
+                judge::cost::KERNEL * near.pow(periodic.count() as u32)
+            }
+        }
+    }
+
     /// What is right at some targets. The sums of a kernel need a plan.
     pub(crate) fn reference(
         &self,
         options: &FmmOptions,
         plan: Option<&Plan>,
         targets: &[usize],
+        progress: &mut Progress,
     ) -> Result<Vec<Force>, FmmError> {
         match self.p2p.zip(plan) {
-            Some((graph, plan)) => Ok(super::offload::direct(plan, &self.particles.q, graph, targets)?),
+            Some((graph, plan)) => Ok(super::offload::direct(plan, &self.particles.q, graph, targets, progress)?),
             None => Ok(error::reference(self.particles, targets, options.eps, options.periodic.as_ref())),
         }
     }

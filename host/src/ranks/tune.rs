@@ -122,7 +122,7 @@ impl Runner for Leader<'_, '_> {
         if problem.p2p.is_some() && self.plan.is_none() {
             self.plan = Some(Plan::for_kernel(problem.particles.columns(), options, problem.p2p)?);
         }
-        problem.reference(options, self.plan.as_ref(), targets)
+        problem.reference(options, self.plan.as_ref(), targets, &mut |_, _, _| {})
     }
 
     fn is_native(&self) -> bool {

@@ -56,7 +56,7 @@ fn errors(p: &Particles, options: &FmmOptions, graph: &Graph, backend: &str) -> 
     let mut pipelines = Pipelines::new(&mut *backend, graph, None);
     let field = plan.solve(&p.q, &mut [&mut pipelines], &mut |_, _, _| {}).unwrap_or_else(|e| panic!("{e}")).field;
     let targets = sample(p.len(), 100, 1);
-    compare(&field, &targets, &offload::direct(&plan, &p.q, graph, &targets).expect("it runs"))
+    compare(&field, &targets, &offload::direct(&plan, &p.q, graph, &targets, &mut |_, _, _| {}).expect("it runs"))
 }
 
 fn options(order: usize, leaf: usize) -> FmmOptions {
@@ -293,8 +293,13 @@ fn close_pairs_are_what_the_kernel_means() {
             };
             all.iter().map(|j| of(*j)).sum()
         };
-        let mut found =
-            vec![offload::direct(&plan, &p.q, &graph, &all).expect("it runs").iter().map(|f| f[0]).collect()];
+        let mut found = vec![
+            offload::direct(&plan, &p.q, &graph, &all, &mut |_, _, _| {})
+                .expect("it runs")
+                .iter()
+                .map(|f| f[0])
+                .collect(),
+        ];
         for backend in ["emulator", "cpu"] {
             let mut backend = (backends::find(backend).expect("a backend").0.open)(&BackendOptions::default());
             let mut pipelines = Pipelines::new(&mut *backend, &graph, None);
@@ -351,7 +356,7 @@ fn what_an_output_does_not_hold_is_computed_again_by_what_the_kernel_means() {
     let options = options(7, 20);
     let plan = Plan::for_kernel(p.columns(), &options, Some(&fourth)).expect("it has an expansion");
     let all: Vec<usize> = (0..p.len()).collect();
-    let reference = offload::direct(&plan, &p.q, &fourth, &all).expect("it runs");
+    let reference = offload::direct(&plan, &p.q, &fourth, &all, &mut |_, _, _| {}).expect("it runs");
     for backend in ["cpu", "emulator"] {
         let mut backend = (backends::find(backend).expect("a backend").0.open)(&BackendOptions::default());
         let mut pipelines = Pipelines::new(&mut *backend, &fourth, None);

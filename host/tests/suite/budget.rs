@@ -22,7 +22,8 @@ fn budget(options: &FmmOptions, p2p: Option<&Graph>, m2l: Option<&Graph>) -> Bud
     let targets = sample(p.len(), 300, 2);
     let reference = match options.basis {
         Basis::Chebyshev => {
-            host::fmm::offload::direct(&plan, &p.q, p2p.expect("its kernel"), &targets).expect("it can be summed")
+            host::fmm::offload::direct(&plan, &p.q, p2p.expect("its kernel"), &targets, &mut |_, _, _| {})
+                .expect("it can be summed")
         }
         _ => summation::reference(&p, &targets, 0.0),
     };

@@ -160,7 +160,7 @@ fn the_reference_is_a_plain_sum() {
     for ((graph, law, most), axes) in kernels().iter().zip([[true; 3], [true, false, true], [false, true, false]]) {
         let wanted = plain(&p, &few, Periodic { length: 1.0, axes }, *most, &**law);
         let plan = Plan::for_kernel(p.columns(), &options(2, 6, 1.0, axes), Some(graph)).expect("it has a sum");
-        let reference = offload::direct(&plan, &p.q, graph, &targets).expect("it has a sum");
+        let reference = offload::direct(&plan, &p.q, graph, &targets, &mut |_, _, _| {}).expect("it has a sum");
         let found = errors(&reference, &wanted);
         assert!(found[0] < 1e-6 && found[1] < 1e-6, "{} {axes:?}: {found:?}", graph.name);
     }
@@ -308,7 +308,8 @@ fn the_check_measures_what_plain_sums_measure() {
     let mut backend = (backends::find("emulator").expect("a backend").0.open)(&BackendOptions::default());
     let mut pipelines = Pipelines::new(&mut *backend, &graph, None);
     let field = plan.solve(&p.q, &mut [&mut pipelines], &mut |_, _, _| {}).expect("it runs").field;
-    let measured: Errors = compare(&field, &all, &offload::direct(&plan, &p.q, &graph, &all).expect("it runs"));
+    let measured: Errors =
+        compare(&field, &all, &offload::direct(&plan, &p.q, &graph, &all, &mut |_, _, _| {}).expect("it runs"));
     let wanted = compare(&field, &all, &plain(&p, &p, Periodic { length: 1.0, axes }, most, &*law));
     let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-3;
     assert!(near(measured.potential_rel_l2, wanted.potential_rel_l2), "{measured:?} {wanted:?}");

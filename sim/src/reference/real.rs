@@ -28,24 +28,24 @@ use std::ops::Range;
 const LANES: usize = 64;
 
 /// A graph as a program.
-pub struct RealKernel<'a> {
-    graph: &'a Graph,
+pub struct RealKernel {
+    graph: Graph,
     /// What fills each node's lanes, in the order of the graph's nodes.
-    steps: Vec<Step<'a>>,
+    steps: Vec<Step>,
     /// Whether a node depends on constants, parameters and targets alone.
     still: Vec<bool>,
     /// The programs of the outputs' values, and of their terms.
-    outputs: Program<'a>,
-    terms: Program<'a>,
+    outputs: Program,
+    terms: Program,
 }
 
-enum Step<'a> {
+enum Step {
     /// The element of a record of that class.
     Pin(PinClass, usize),
     Const(Real),
     Op {
         op: &'static dyn Operator,
-        inst: &'a Inst,
+        inst: Inst,
         args: Vec<usize>,
     },
 }
@@ -60,6 +60,11 @@ impl RealSources {
     pub fn new(elements: usize, records: &[u64]) -> RealSources {
         let column = |e| records.iter().skip(e).step_by(elements).map(|bits| Real::of_bits(*bits)).collect();
         RealSources { columns: (0..elements).map(column).collect() }
+    }
+
+    /// From the patterns of each element, columns of one length.
+    pub fn of_columns(columns: Vec<Vec<Real>>) -> RealSources {
+        RealSources { columns }
     }
 }
 
@@ -91,6 +96,14 @@ pub struct Scratch {
     demanded: Vec<u64>,
 }
 
+/// Terms as they are computed.
+enum Terms<'a> {
+    /// Those of a block, but for the lanes in `apart`.
+    Block { frame: &'a Frame, gathered: &'a Gathered, first: usize, apart: &'a [usize] },
+    /// One of these.
+    One { source: usize, output: usize, x: f64 },
+}
+
 /// How an output gathers.
 enum Sum {
     Exact(Accumulator),
@@ -98,8 +111,8 @@ enum Sum {
     Best(Reduce, Option<f64>),
 }
 
-impl<'a> RealKernel<'a> {
-    pub fn new(graph: &'a Graph) -> RealKernel<'a> {
+impl RealKernel {
+    pub fn new(graph: &Graph) -> RealKernel {
         let mut places = HashMap::new();
         for class in [PinClass::Ipin, PinClass::Jpin, PinClass::Param] {
             places.extend(graph.elements_of(class).into_iter().enumerate().map(|(k, e)| (e, (class, k))));
@@ -119,7 +132,7 @@ impl<'a> RealKernel<'a> {
                 NodeKind::Op { op, inst, args } => {
                     let args: Vec<usize> = args.iter().map(|a| a.0 as usize).collect();
                     let stands = args.iter().all(|a| still[*a]);
-                    (Step::Op { op: *op, inst, args }, stands)
+                    (Step::Op { op: *op, inst: inst.clone(), args }, stands)
                 }
             };
             steps.push(step);
@@ -129,7 +142,7 @@ impl<'a> RealKernel<'a> {
         let outputs = Program::new(graph, &still, &wanted);
         let wanted: Vec<usize> = graph.outputs.iter().map(|o| term(graph, o).0).collect();
         let terms = Program::new(graph, &still, &wanted);
-        RealKernel { graph, steps, still, outputs, terms }
+        RealKernel { graph: graph.clone(), steps, still, outputs, terms }
     }
 
     pub fn scratch(&self) -> Scratch {
@@ -186,29 +199,61 @@ impl<'a> RealKernel<'a> {
 
     /// As [`terms`], for one target and each source after the other.
     pub fn terms(&self, scratch: &mut Scratch, pair: &Pairs, out: &mut [f64]) {
-        let nodes: Vec<(usize, Option<Format>)> = self.graph.outputs.iter().map(|o| term(self.graph, o)).collect();
+        let nodes = self.term_nodes();
         let outputs = nodes.len();
-        let number = |(_, format): &(usize, Option<Format>), x: Real| format.map_or_else(|| x.f64(), |f| x.value(f));
-        let everything = 0..out.len() / outputs;
+        self.for_terms(scratch, pair, out.len() / outputs, |of| match of {
+            Terms::Block { frame, gathered, first, apart } => {
+                for (o, (node, result)) in nodes.iter().zip(&self.terms.results).enumerate() {
+                    let out = &mut out[first * outputs..];
+                    frame.each(*result, gathered, first, apart, |lane, x| out[lane * outputs + o] = number(*node, x));
+                }
+            }
+            Terms::One { source, output, x } => out[source * outputs + output] = x,
+        });
+    }
+
+    /// Adds these terms of so many sources to the sums of the outputs. Those beyond the range of f64 are infinite here.
+    pub fn add_terms(&self, scratch: &mut Scratch, pair: &Pairs, count: usize, sums: &mut [f64]) {
+        let nodes = self.term_nodes();
+        self.for_terms(scratch, pair, count, |of| match of {
+            Terms::Block { frame, gathered, first, apart } => {
+                for ((sum, node), result) in sums.iter_mut().zip(&nodes).zip(&self.terms.results) {
+                    match node.1.is_some_and(|format| format.is_integral()) {
+                        true => frame.each(*result, gathered, first, apart, |_, x| *sum += number(*node, x)),
+                        false => *sum += frame.sum_of_floats(*result, gathered, first, apart),
+                    }
+                }
+            }
+            // The outermost numbers stand for those beyond the range.
+            Terms::One { output, x, .. } => sums[output] += if x.abs() == f64::MAX { x * 2.0 } else { x },
+        });
+    }
+
+    fn term_nodes(&self) -> Vec<(usize, Option<Format>)> {
+        self.graph.outputs.iter().map(|o| term(&self.graph, o)).collect()
+    }
+
+    /// Computes the terms of so many sources: block by block, and those in which a flag may be raised one by one.
+    fn for_terms(&self, scratch: &mut Scratch, pair: &Pairs, count: usize, mut take: impl FnMut(Terms)) {
+        let nodes = self.term_nodes();
+        let everything = 0..count;
         let gathered = self.gather(pair.sources, &[everything]);
         let mut frame = scratch.terms.take().unwrap_or_else(|| Frame::new(&self.terms));
         frame.target(&self.terms, |class, at| pair.value(class, at));
         let mut is_fresh = true;
-        for (block, out) in out.chunks_mut(lanes::LANES * outputs).enumerate() {
-            let first = block * lanes::LANES;
+        for first in (0..count).step_by(lanes::LANES) {
             let apart = frame.block(&self.terms, &gathered, first);
-            for (o, (node, result)) in nodes.iter().zip(&self.terms.results).enumerate() {
-                frame.each(*result, &gathered, first, &apart, |lane, x| out[lane * outputs + o] = number(node, x));
-            }
+            take(Terms::Block { frame: &frame, gathered: &gathered, first, apart: &apart });
             for apart in apart.chunks(LANES) {
                 if std::mem::take(&mut is_fresh) {
                     self.stand(scratch, pair);
                 }
                 let places: Vec<u32> = apart.iter().map(|k| (first + k) as u32).collect();
                 self.block(scratch, pair.sources, &places);
-                for (o, node) in nodes.iter().enumerate() {
-                    let values = lanes_of(&scratch.values, node.0);
-                    apart.iter().zip(values).for_each(|(lane, x)| out[lane * outputs + o] = number(node, *x));
+                for (output, node) in nodes.iter().enumerate() {
+                    for (source, x) in places.iter().zip(lanes_of(&scratch.values, node.0)) {
+                        take(Terms::One { source: *source as usize, output, x: number(*node, *x) });
+                    }
                 }
             }
         }
@@ -300,6 +345,11 @@ fn term(graph: &Graph, output: &Output) -> (usize, Option<Format>) {
     };
     let node = cast.unwrap_or(output.value);
     (node.0 as usize, Some(graph.node(node).format))
+}
+
+/// A term of such a node as a number.
+fn number((_, format): (usize, Option<Format>), x: Real) -> f64 {
+    format.map_or_else(|| x.f64(), |format| x.value(format))
 }
 
 #[cfg(test)]

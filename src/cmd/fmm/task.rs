@@ -2,6 +2,7 @@
 
 use super::{Args, costs, failure, on_a_thread};
 use crate::failure::Failure;
+use crate::progress::Steps;
 use host::data::Force;
 use host::data::input::Input;
 use host::data::particles::Field;
@@ -51,7 +52,7 @@ impl Task<'_> {
         }
         let (plan, Solutions { fields, mut stats }) = match executors.is_empty() {
             // Nobody is there to say how far a stage is.
-            true => on_a_thread(|| self.solve(&mut [], &mut |_, _, _| {}))?,
+            true => Steps::during("FMM", || on_a_thread(|| self.solve(&mut [], &mut |_, _, _| {})))?,
             false => self.solve(executors, progress)?,
         };
         stats.left_to_cpu = left_to_cpu;
@@ -100,7 +101,8 @@ impl Task<'_> {
         let Some(count) = self.samples() else { return Ok(()) };
         let sources = self.input.sources();
         let errors = sources.iter().zip(fields).map(|(sources, field)| self.errors(plan, sources, field, count));
-        let mut errors = errors.collect::<Result<Vec<_>, Failure>>()?.into_iter();
+        let errors = Steps::during("measuring the errors", || errors.collect::<Result<Vec<_>, Failure>>())?;
+        let mut errors = errors.into_iter();
         stats.error = errors.next();
         stats.more_errors = errors.collect();
         Ok(())
@@ -177,7 +179,7 @@ impl Task<'_> {
         };
         let targets = error::sample(field.potential.len(), count, args.seed);
         let charges = sources.charges.expect("kernels are refused dipoles");
-        let reference = offload::direct(plan, charges, graph, &targets).map_err(failure)?;
+        let reference = offload::direct(plan, charges, graph, &targets, &mut |_, _, _| {}).map_err(failure)?;
         Ok(error::compare(field, &targets, &reference))
     }
 
@@ -185,7 +187,9 @@ impl Task<'_> {
     fn reference(&self, plan: Option<&Plan>, targets: &[usize]) -> Result<Vec<Force>, Failure> {
         let particles = &self.input.particles;
         match self.expanded().zip(plan) {
-            Some((graph, plan)) => offload::direct(plan, &particles.q, graph, targets).map_err(failure),
+            Some((graph, plan)) => {
+                offload::direct(plan, &particles.q, graph, targets, &mut |_, _, _| {}).map_err(failure)
+            }
             None => Ok(error::reference(particles, targets, self.options.eps, self.options.periodic.as_ref())),
         }
     }

@@ -57,9 +57,9 @@ pub(crate) struct Replaced<'a> {
 }
 
 /// Evaluates a kernel as the backend does.
-enum Kernel<'a> {
-    Bits(Emulator),
-    Real(RealKernel<'a>),
+enum Kernel {
+    Bits(Box<Emulator>),
+    Real(Box<RealKernel>),
 }
 
 /// What evaluating needs; one a thread.
@@ -83,9 +83,9 @@ impl Replaced<'_> {
             true => {
                 let mut emulator = Emulator::new(&simplify(self.graph));
                 emulator.set_params(self.params);
-                Kernel::Bits(emulator)
+                Kernel::Bits(Box::new(emulator))
             }
-            false => Kernel::Real(RealKernel::new(self.graph)),
+            false => Kernel::Real(Box::new(RealKernel::new(self.graph))),
         };
         let room = || match &kernel {
             Kernel::Bits(emulator) => Room::Bits(emulator.scratch(), emulator.sources(MOST)),

@@ -6,6 +6,7 @@ use crate::fmm::FmmOptions;
 use crate::job::SourceRange;
 use crate::tree::Tree;
 use crate::tree::lists::{self, Direct, Lists, Shifted};
+use hdl::number::real::exp2;
 
 /// The box that a kernel's coordinates are those of. Its middle is that of the particles' box.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -24,12 +25,12 @@ impl KernelBox {
 
     /// A length in this box's units of one in those of the particles' box.
     pub fn length(&self, x: f64) -> f64 {
-        x * 0.5f64.powi(self.doublings as i32)
+        x * exp2(-(self.doublings as i32))
     }
 
     /// The edge in the user's units, for an edge of the particles' box.
     pub fn edge(&self, edge: f64) -> f64 {
-        edge * 2f64.powi(self.doublings as i32)
+        edge * exp2(self.doublings as i32)
     }
 
     /// A potential (`a` of 0) or a component of a gradient in units of the particles' box, of one in this box's.

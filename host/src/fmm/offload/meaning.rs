@@ -19,16 +19,39 @@ struct Difference {
 
 /// A kernel with the differences of coordinates as pins.
 pub(in crate::fmm) struct Meaning {
-    graph: Graph,
+    evaluated: RealKernel,
+    outputs: usize,
     kernel: P2p,
     /// What the sources' elements behind those of the kernel are.
     differences: Vec<Difference>,
 }
 
-/// A source that is close to a target: its difference of coordinates in boxes, and its charge.
+/// A source as a target sees it: its difference of coordinates in boxes, and its charge.
 pub(in crate::fmm) struct Partner {
     pub d: [f64; 3],
     pub charge: f64,
+}
+
+/// Several of them.
+#[derive(Default)]
+pub(in crate::fmm) struct Partners {
+    pub d: [Vec<f64>; 3],
+    pub charge: Vec<f64>,
+}
+
+impl Extend<Partner> for Partners {
+    fn extend<I: IntoIterator<Item = Partner>>(&mut self, partners: I) {
+        for Partner { d, charge } in partners {
+            self.d.iter_mut().zip(d).for_each(|(column, d)| column.push(d));
+            self.charge.push(charge);
+        }
+    }
+}
+
+impl Partners {
+    pub fn clear(&mut self) {
+        self.d.iter_mut().chain([&mut self.charge]).for_each(Vec::clear);
+    }
 }
 
 impl Meaning {
@@ -58,59 +81,63 @@ impl Meaning {
         let is_output = |k: usize| graph.outputs.iter().any(|o| o.value.0 as usize == k);
         let is_kept = |k: usize| differences[k].is_some() || coordinate(graph, NodeId(k as u32)).is_some();
         let is_good = !(0..graph.nodes.len()).any(|k| is_output(k) && is_kept(k));
-        is_good.then(|| Meaning { graph: copy, kernel: kernel.clone(), differences: pins })
+        is_good.then(|| Meaning {
+            evaluated: RealKernel::new(&copy),
+            outputs: copy.outputs.len(),
+            kernel: kernel.clone(),
+            differences: pins,
+        })
     }
 
-    pub fn kernel(&self) -> RealKernel<'_> {
-        RealKernel::new(&self.graph)
+    /// What evaluating needs; one a thread.
+    pub fn scratch(&self) -> Scratch {
+        self.evaluated.scratch()
     }
 
     /// The sums of all outputs over a target's partners, in the kernel's units; `None` where one is not a number.
-    pub fn sums(
-        &self,
-        kernel: &RealKernel,
-        scratch: &mut Scratch,
-        params: &[u64],
-        partners: &[Partner],
-    ) -> Option<Vec<f64>> {
-        let terms = self.terms(kernel, scratch, params, partners);
-        let outputs = self.graph.outputs.len();
-        let sum = |k: usize| terms.iter().skip(k).step_by(outputs).sum::<f64>();
-        let sums: Vec<f64> = (0..outputs).map(sum).collect();
+    pub fn sums(&self, scratch: &mut Scratch, params: &[u64], partners: &Partners) -> Option<Vec<f64>> {
+        let mut sums = vec![0.0; self.outputs];
+        self.add(scratch, params, partners, &mut sums);
         sums.iter().all(|s| s.is_finite()).then_some(sums)
     }
 
+    /// Adds what a target's partners give to sums of all outputs, in the kernel's units. Terms beyond the range of f64 are infinite.
+    pub fn add(&self, scratch: &mut Scratch, params: &[u64], partners: &Partners, sums: &mut [f64]) {
+        let (i, sources) = self.records(partners);
+        let pairs = Pairs { i: &i, params, sources: &sources };
+        self.evaluated.add_terms(scratch, &pairs, partners.charge.len(), sums);
+    }
+
     /// What each of a target's partners gives to all outputs, in the kernel's units.
-    pub fn terms(&self, kernel: &RealKernel, scratch: &mut Scratch, params: &[u64], partners: &[Partner]) -> Vec<f64> {
-        let cast = |format: Format, value: f64| Real::cast(format, Rounding::Nearest, value).0.bits();
-        let formats = |class| self.graph.elements_of(class).into_iter().map(|(pin, _)| self.graph.pins[pin].format);
-        let i: Vec<u64> = formats(PinClass::Ipin).map(|format| cast(format, 0.0)).collect();
-        let mut records = Vec::new();
-        for partner in partners {
-            // A difference below a step of the grid is not 0 for all that.
-            let step = |format: Format| 2f64.powi(-(format.frac().unwrap_or(0) as i32));
-            let value = |(feed, format): &(Feed, Format)| match feed {
-                Feed::At(axis) => away_from_zero(partner.d[*axis] * self.kernel.length, step(*format)),
-                _ => partner.charge,
-            };
-            let of_pin = |d: &Difference| {
-                let x = partner.d[d.axis] * self.kernel.length;
-                if d.is_negative { -x } else { x }
-            };
-            let values = self.kernel.j.iter().map(value).chain(self.differences.iter().map(of_pin));
-            records.extend(formats(PinClass::Jpin).zip(values).map(|(format, x)| cast(format, x)));
-        }
-        let outputs = self.graph.outputs.len();
-        let mut terms = vec![0.0; partners.len() * outputs];
-        let sources = RealSources::new(self.kernel.j.len() + self.differences.len(), &records);
-        kernel.terms(scratch, &Pairs { i: &i, params, sources: &sources }, &mut terms);
+    pub fn terms(&self, scratch: &mut Scratch, params: &[u64], partners: &Partners) -> Vec<f64> {
+        let (i, sources) = self.records(partners);
+        let mut terms = vec![0.0; partners.charge.len() * self.outputs];
+        self.evaluated.terms(scratch, &Pairs { i: &i, params, sources: &sources }, &mut terms);
         terms
+    }
+
+    /// A target at 0, and its partners beside it.
+    fn records(&self, partners: &Partners) -> (Vec<u64>, RealSources) {
+        let cast = |format: Format, value: f64| Real::cast(format, Rounding::Nearest, value).0;
+        let length = self.kernel.length;
+        let element = |(feed, format): &(Feed, Format)| -> Vec<Real> {
+            match *feed {
+                // Nothing but whether it is 0 is asked of an int or fixed, and a difference below its step is not.
+                Feed::At(axis) => partners.d[axis].iter().map(|d| Real::of_bits((*d != 0.0) as u64)).collect(),
+                _ if format.is_integral() => partners.charge.iter().map(|q| cast(*format, *q)).collect(),
+                _ => numbers(&partners.charge, 1.0),
+            }
+        };
+        let of_difference = |d: &Difference| numbers(&partners.d[d.axis], if d.is_negative { -length } else { length });
+        let columns = self.kernel.j.iter().map(element).chain(self.differences.iter().map(of_difference)).collect();
+        let i = self.kernel.i.iter().map(|(_, format)| cast(*format, 0.0).bits()).collect();
+        (i, RealSources::of_columns(columns))
     }
 }
 
-/// The least multiple of a step that is no smaller.
-fn away_from_zero(x: f64, step: f64) -> f64 {
-    ((x / step).abs().ceil() * step).copysign(x)
+/// Values of floats and logs, times a factor.
+fn numbers(from: &[f64], by: f64) -> Vec<Real> {
+    from.iter().map(|x| Real::number(x * by).0).collect()
 }
 
 /// The class and axis of a node that is a coordinate.

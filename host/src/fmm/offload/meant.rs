@@ -2,7 +2,7 @@
 //! means (RULES H7, H14).
 
 use super::close::Replaced;
-use super::meaning::{Meaning, Partner};
+use super::meaning::{Meaning, Partner, Partners};
 use crate::fmm::bind::{Feeds, P2p};
 use crate::job::SourceRange;
 use crate::parallel::prelude::*;
@@ -40,16 +40,16 @@ pub(super) fn sums(
     let (params, outputs) = (replaced.real_params(), replaced.graph.outputs.len());
     let start = || vec![0.0; outputs];
     if let Some(meaning) = Meaning::new(replaced.graph, kernel) {
-        let evaluated = meaning.kernel();
-        let one = |scratch: &mut _, whole: &Whole| {
+        let one = |(scratch, partners): &mut (_, Partners), whole: &Whole| {
             let mut sums = start();
             for part in whole.parts() {
-                let partners: Vec<Partner> = part.map(|record| partner(whole.target, record)).collect();
-                add(&mut sums, &meaning.terms(&evaluated, scratch, &params, &partners));
+                partners.clear();
+                partners.extend(part.map(|record| partner(whole.target, record)));
+                meaning.add(scratch, &params, partners, &mut sums);
             }
             sums
         };
-        return all.par_iter().map_init(|| evaluated.scratch(), one).collect();
+        return all.par_iter().map_init(|| (meaning.scratch(), Partners::default()), one).collect();
     }
     // A kernel that uses coordinates otherwise gets those of the grid.
     let evaluated = RealKernel::new(replaced.graph);
@@ -60,22 +60,11 @@ pub(super) fn sums(
             let count = part.len();
             let records = part.flat_map(|j| real(&kernel.j, replaced.records.sources.record(j), replaced.is_exact));
             let sources = RealSources::new(kernel.j.len(), &records.collect::<Vec<u64>>());
-            let mut terms = vec![0.0; count * outputs];
-            evaluated.terms(scratch, &Pairs { i: &i, params: &params, sources: &sources }, &mut terms);
-            add(&mut sums, &terms);
+            evaluated.add_terms(scratch, &Pairs { i: &i, params: &params, sources: &sources }, count, &mut sums);
         }
         sums
     };
     all.par_iter().map_init(|| evaluated.scratch(), one).collect()
-}
-
-/// Adds the terms of some sources, those of all outputs for one source after the other.
-fn add(sums: &mut [f64], terms: &[f64]) {
-    for terms in terms.chunks_exact(sums.len()) {
-        // The real meaning has the outermost numbers in place of those beyond the range of f64.
-        let held = |x: f64| if x.abs() == f64::MAX { x * 2.0 } else { x };
-        sums.iter_mut().zip(terms).for_each(|(sum, x)| *sum += held(*x));
-    }
 }
 
 /// A record as the real meaning takes it.

@@ -2,7 +2,7 @@
 
 use super::close::{ClosePairs, Replaced, coulomb};
 use super::images::{KernelBox, SourceRecords};
-use super::meaning::{Meaning, Partner};
+use super::meaning::{Meaning, Partner, Partners};
 use super::meant::{self, Whole};
 use super::{Bound, Pipelines, WRONG, table, truth};
 use crate::arith::encode::encode;
@@ -11,7 +11,7 @@ use crate::backends::{BackendOptions, cpu};
 use crate::data::Force;
 use crate::direct::p2p::Near;
 use crate::fmm::bind::{BindError, Feed, P2p};
-use crate::fmm::executor::{Executor, State, Work};
+use crate::fmm::executor::{Executor, Progress, State, Work};
 use crate::fmm::{FmmError, Plan};
 use crate::job::{Job, Outcome, Run, SourceRange, Table};
 use crate::parallel::prelude::*;
@@ -24,6 +24,12 @@ use pg2::graph::Graph;
 
 /// Those that make a result of P2P unusable: with `underflow` the square of a distance may be lost.
 pub(crate) const WRONG_P2P: Flags = Flags(WRONG.0 | Flags::UNDERFLOW.0);
+
+/// What [`direct`] is called where progress is shown.
+pub const DIRECT: &str = "direct sums";
+
+/// Targets after which it shows its progress.
+const SHOWN: usize = 512;
 
 /// The records of all targets and sources, as they are sent.
 pub(crate) struct Records {
@@ -209,10 +215,14 @@ fn by_meaning(
     let Some(meaning) = Meaning::new(replaced.graph, kernel).filter(|_| tree.map.exact && !few.is_empty()) else {
         return vec![None; few.len()];
     };
-    let (evaluated, params) = (meaning.kernel(), replaced.real_params());
-    let of = |(k, close): &(usize, &[usize])| close.iter().map(|j| partner(*k, *j)).collect::<Vec<_>>();
-    let sums = few.par_iter().map_init(|| evaluated.scratch(), |s, few| meaning.sums(&evaluated, s, &params, &of(few)));
-    let sums: Vec<Option<Vec<f64>>> = sums.collect();
+    let params = replaced.real_params();
+    let one = |(scratch, partners): &mut (_, Partners), (k, close): &(usize, &[usize])| {
+        partners.clear();
+        partners.extend(close.iter().map(|j| partner(*k, *j)));
+        meaning.sums(scratch, &params, partners)
+    };
+    let room = || (meaning.scratch(), Partners::default());
+    let sums: Vec<Option<Vec<f64>>> = few.par_iter().map_init(room, one).collect();
     let both = |(rest, sums): (Option<Vec<f64>>, Option<Vec<f64>>)| -> Option<Vec<f64>> {
         Some(rest?.into_iter().zip(sums?).map(|(rest, sum)| rest + sum).collect())
     };
@@ -227,9 +237,16 @@ fn partner(tree: &Tree, charges: &Charges, window: KernelBox, k: usize, source: 
 /// What a kernel's real meaning gives at some targets, in the order of the input, from all particles: the reference for a kernel
 /// that is not 1/r. Close pairs are replaced, and what an output's format does not hold computed again, as in P2P. With periodic boundaries it is the sum over all
 /// images. In the user's units.
-pub fn direct(plan: &Plan, charges: &[f64], graph: &Graph, targets: &[usize]) -> Result<Vec<Force>, FmmError> {
+pub fn direct(
+    plan: &Plan,
+    charges: &[f64],
+    graph: &Graph,
+    targets: &[usize],
+    progress: &mut Progress,
+) -> Result<Vec<Force>, FmmError> {
+    let progress = &mut |done| progress(DIRECT, done, targets.len());
     if plan.options.periodic.is_some() {
-        return direct_of_images(plan, charges, targets);
+        return direct_of_images(plan, charges, targets, progress);
     }
     let mut backend = (cpu::ENTRY.open)(&BackendOptions::default());
     let mut pipelines = Pipelines::new(&mut *backend, graph, None);
@@ -247,15 +264,16 @@ pub fn direct(plan: &Plan, charges: &[f64], graph: &Graph, targets: &[usize]) ->
         targets: table(targets.len(), &kernel.i, of_target).0,
         sources: table(plan.tree.len(), &kernel.j, of_source).0,
     };
+    let run = |first| Run { first, count: SHOWN.min(targets.len() - first), segments: 0..1 };
     let job = Job {
         graph,
         targets: &records.targets,
         sources: &records.sources,
         params: &params,
-        runs: &[Run { first: 0, count: targets.len(), segments: 0..1 }],
+        runs: &(0..targets.len()).step_by(SHOWN).map(run).collect::<Vec<Run>>(),
         segments: &[SourceRange { first: 0, count: plan.tree.len() }],
     };
-    let outcome = backend.run(&job, &mut |_| {})?;
+    let outcome = backend.run(&job, progress)?;
     let replaced = Replaced { graph, records: &records, params: &params, outcome: &outcome, is_exact: false };
     let close = ClosePairs::find(tree, &SourceRecords::new(tree, &plan.lists), None, window);
     let is_held = |k: &usize| !outcome.flags[*k].intersects(WRONG);
@@ -287,7 +305,12 @@ pub fn direct(plan: &Plan, charges: &[f64], graph: &Graph, targets: &[usize]) ->
 }
 
 /// The same with periodic boundaries.
-fn direct_of_images(plan: &Plan, charges: &[f64], targets: &[usize]) -> Result<Vec<Force>, FmmError> {
+fn direct_of_images(
+    plan: &Plan,
+    charges: &[f64],
+    targets: &[usize],
+    progress: &mut dyn FnMut(usize),
+) -> Result<Vec<Force>, FmmError> {
     let Some(kernel) = &plan.kernel else {
         let text =
             "what all images of a kernel give is known by its expansion alone; leave --near-only out, or --check";
@@ -295,7 +318,7 @@ fn direct_of_images(plan: &Plan, charges: &[f64], targets: &[usize]) -> Result<V
     };
     let charges = Charges::new(&plan.tree, charges);
     let places: Vec<usize> = targets.iter().map(|k| plan.place[*k] as usize).collect();
-    let boxed = truth::sums(plan, &charges, &**kernel, &places);
+    let boxed = truth::sums(plan, &charges, &**kernel, &places, progress);
     let force = |boxed: &Force| -> Force {
         std::array::from_fn(|a| {
             let (value, exponent) = plan.tree.map.wide(a, boxed[a]);

@@ -17,8 +17,17 @@ const ORDER: usize = 16;
 /// Sources that are evaluated together.
 const TOGETHER: usize = 1 << 12;
 
+/// Targets after which progress is shown.
+const SHOWN: usize = 16;
+
 /// Potential and gradient in box units at sorted targets.
-pub fn sums(plan: &Plan, charges: &Charges, kernel: &dyn Function, targets: &[usize]) -> Vec<Force> {
+pub fn sums(
+    plan: &Plan,
+    charges: &Charges,
+    kernel: &dyn Function,
+    targets: &[usize],
+    progress: &mut dyn FnMut(usize),
+) -> Vec<Force> {
     let Some(lattice) = far_images(&plan.options) else { return Vec::new() };
     let reach = crate::tree::lists::reach(lattice.near2);
     let along = |a: usize| if lattice.axes[a] { -reach..=reach } else { 0..=0 };
@@ -35,19 +44,26 @@ pub fn sums(plan: &Plan, charges: &Charges, kernel: &dyn Function, targets: &[us
         }
         force
     };
-    targets.par_iter().map(one).collect()
+    let mut found = Vec::with_capacity(targets.len());
+    for targets in targets.chunks(SHOWN) {
+        found.extend(targets.par_iter().map(one).collect::<Vec<Force>>());
+        progress(found.len());
+    }
+    found
 }
 
 /// Adds what all sources give to a target, moved by whole periods.
 fn add_near(plan: &Plan, charges: &Charges, kernel: &dyn Function, (k, shift): (usize, [i32; 3]), force: &mut Force) {
-    let mut out = vec![[0.0; 4]; TOGETHER];
-    for first in (0..plan.tree.len()).step_by(TOGETHER) {
-        let part = first..plan.tree.len().min(first + TOGETHER);
-        let d: Vec<[f64; 3]> = part.clone().map(|j| plan.tree.difference(k, (j, shift)).map(|x| -x)).collect();
-        kernel.values(&d, &mut out[..d.len()]);
-        for (out, q) in out.iter().zip(&charges.scaled[part]) {
-            (0..4).for_each(|a| force[a] += q * out[a]);
+    let tree = &plan.tree;
+    let mut d: [Vec<f64>; 3] = Default::default();
+    for first in (0..tree.len()).step_by(TOGETHER) {
+        let part = first..tree.len().min(first + TOGETHER);
+        for (axis, d) in d.iter_mut().enumerate() {
+            d.clear();
+            d.extend(tree.differences(axis, k, (part.clone(), shift)).map(|d| -d));
         }
+        let given = kernel.sum(&d, &charges.scaled[part]);
+        force.iter_mut().zip(given).for_each(|(force, given)| *force += given);
     }
 }
 

@@ -16,8 +16,16 @@ use crate::parallel::prelude::*;
 /// Targets that a wanted error is promised for.
 const SAMPLES: usize = 1000;
 
-/// Pairs of targets and sources that are worth their time: few particles are summed at all of them.
+/// Pairs of targets and sources by 1/r that are worth their time: few particles are summed at all of them.
 const WORTH: usize = 300_000_000;
+
+/// How many of these take the time of one pair of a source and a target in a reference of other sums.
+pub(super) mod cost {
+    /// By what a kernel means, for each near image.
+    pub const KERNEL: usize = 5;
+    /// By Ewald's sum.
+    pub const EWALD: usize = 20;
+}
 
 /// Targets that are drawn from all at least, and further ones of each stratum.
 const LEAST: usize = 500;
@@ -43,10 +51,10 @@ pub(super) struct Judge {
     strata: Vec<u8>,
 }
 
-/// The targets that errors are judged at to begin with, among `n`. They are others than those of `--check`, unless these are all
-/// there are.
-pub(super) fn targets(n: usize, seed: u64) -> Vec<usize> {
-    draw(n, (WORTH / n.max(1)).max(LEAST), &mut Random::third_stream(seed))
+/// The targets that errors are judged at to begin with, among `n`, where each pair costs as much as so many by 1/r. They are others than
+/// those of `--check`, unless these are all there are.
+pub(super) fn targets(n: usize, cost: usize, seed: u64) -> Vec<usize> {
+    draw(n, (WORTH / (n.max(1) * cost)).max(LEAST), &mut Random::third_stream(seed))
 }
 
 /// The targets of `--check 1000`.
@@ -211,7 +219,7 @@ mod tests {
 
     #[test]
     fn judged_targets_are_not_those_of_a_check() {
-        let (judged, checked) = (targets(1_000_000, 7), checked(1_000_000, 7));
+        let (judged, checked) = (targets(1_000_000, 1, 7), checked(1_000_000, 7));
         assert_eq!((judged.len(), checked.len()), (LEAST, SAMPLES));
         assert!(judged.iter().filter(|k| checked.binary_search(k).is_ok()).count() < 10);
     }

@@ -2,7 +2,7 @@
 
 use super::aligned::Aligned;
 use super::exp::{LEAST_EXP, MOST_EXP, exp};
-use super::program::{Program, Step, What, held, pattern};
+use super::program::{Program, Step, What, held, hold, pattern};
 use hdl::op::meaning::Real;
 use hdl::op::{Inst, MOST_ARGS, Operator};
 use hdl::{Flags, Format};
@@ -53,10 +53,15 @@ impl Gathered {
     pub fn new(columns: &[Vec<Real>], formats: &[Format], ranges: &[Range<usize>]) -> Gathered {
         let places: Vec<u32> = ranges.iter().flat_map(|r| r.start as u32..r.end as u32).collect();
         let column = |(column, format): (&Vec<Real>, &Format)| {
-            let last = places.last().into_iter().cycle();
-            let filled = places.iter().chain(last).map(|k| held(*format, column[*k as usize].bits()));
             let mut to = Aligned::new(places.len().next_multiple_of(CHUNK));
-            to.iter_mut().zip(filled).for_each(|(to, x)| *to = x);
+            let mut end = 0;
+            for range in ranges {
+                let here = end..end + range.len();
+                end = here.end;
+                hold(*format, &column[range.clone()], &mut to[here]);
+            }
+            let last = end.checked_sub(1).map(|last| to[last]);
+            to[end..].fill(last.unwrap_or_default());
             to
         };
         Gathered { columns: columns.iter().zip(formats).map(column).collect(), places }
@@ -115,12 +120,33 @@ impl Frame {
         mut take: impl FnMut(usize, Real),
     ) {
         let lanes = lanes(&self.registers, sources, register, first..(first + LANES).min(sources.len()));
+        if apart.is_empty() {
+            return lanes.iter().enumerate().for_each(|(k, x)| take(k, pattern(format, *x)));
+        }
         let mut apart = apart.iter().peekable();
         for (k, x) in lanes.iter().enumerate() {
             if apart.next_if(|a| **a == k).is_none() {
                 take(k, pattern(format, *x));
             }
         }
+    }
+
+    /// The sum of a result of floats in all lanes of a block but those in `apart`.
+    pub fn sum_of_floats(
+        &self,
+        (register, _): (usize, Format),
+        sources: &Gathered,
+        first: usize,
+        apart: &[usize],
+    ) -> f64 {
+        let lanes = lanes(&self.registers, sources, register, first..(first + LANES).min(sources.len()));
+        // Zeros, which change no sum, take the place of all others.
+        let mut all = [0; LANES];
+        all[..lanes.len()].copy_from_slice(lanes);
+        apart.iter().for_each(|k| all[*k] = 0);
+        let mut sums = [0.0; SUMS];
+        add_floats(&all, &mut sums);
+        sums.iter().sum()
     }
 
     /// Adds a result of ints or fixeds in all lanes of a block but those in `apart`.
@@ -142,6 +168,9 @@ impl Frame {
         sum(&some[..lanes.len().next_multiple_of(CHUNK)], format.is_signed(), totals);
     }
 }
+
+/// Sums of floats that are made side by side, so that their order is the same on every machine.
+const SUMS: usize = 2 * CHUNK;
 
 /// What a register holds for a range of sources of one block.
 #[inline(always)]
@@ -191,6 +220,17 @@ fastest! {
 
 fastest! {
     fn sum(lanes: &[u64], is_signed: bool, totals: &mut Totals) = sum_body
+}
+
+fastest! {
+    fn add_floats(lanes: &[u64; LANES], sums: &mut [f64; SUMS]) = add_floats_body
+}
+
+#[inline(always)]
+fn add_floats_body<const FMA: bool>(lanes: &[u64; LANES], sums: &mut [f64; SUMS]) {
+    for lanes in lanes.chunks_exact(SUMS) {
+        sums.iter_mut().zip(lanes).for_each(|(sum, x)| *sum += number(*x));
+    }
 }
 
 #[inline(always)]
@@ -448,7 +488,7 @@ fn compute<const FMA: bool>(what: &What, p: Place) {
         What::Not(wrap) => p.one(|a| wrap.of(!a)),
         What::Nonzero => p.one(|a| (a != 0) as u64),
         What::Zero => p.one(|a| (a == 0) as u64),
-        What::Other(op, inst) => other(op, inst, p),
+        What::Other(op, ref inst) => other(op, inst, p),
     }
 }
 

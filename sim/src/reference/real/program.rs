@@ -10,14 +10,14 @@ use pg2::graph::{Graph, NodeKind, PinClass};
 use std::collections::HashMap;
 
 /// A program for some nodes of a graph.
-pub struct Program<'a> {
+pub struct Program {
     pub registers: usize,
     /// Registers of pins that no source changes: class, element, format.
     pub pins: Vec<(usize, PinClass, usize, Format)>,
     pub constants: Vec<(usize, u64)>,
     /// Instructions for a target, and for each block of its sources.
-    pub once: Vec<Step<'a>>,
-    pub steps: Vec<Step<'a>>,
+    pub once: Vec<Step>,
+    pub steps: Vec<Step>,
     /// The formats of the sources' elements; they are read where they are, as registers behind the others.
     pub elements: Vec<Format>,
     /// Where the results are, and their formats.
@@ -25,14 +25,14 @@ pub struct Program<'a> {
 }
 
 /// One instruction.
-pub struct Step<'a> {
-    pub what: What<'a>,
+pub struct Step {
+    pub what: What,
     pub to: usize,
     args: [usize; MOST_ARGS],
     count: usize,
 }
 
-impl Step<'_> {
+impl Step {
     /// The registers of its arguments.
     #[inline(always)]
     pub fn args(&self) -> &[usize] {
@@ -41,8 +41,8 @@ impl Step<'_> {
 }
 
 /// What an instruction computes. Lanes for which it does not hold, since a flag may be raised, are marked and computed apart.
-#[derive(Clone, Copy)]
-pub enum What<'a> {
+#[derive(Clone)]
+pub enum What {
     Add,
     Sub,
     Mul,
@@ -96,7 +96,7 @@ pub enum What<'a> {
     Nonzero,
     Zero,
     /// Any other operator, by its own meaning lane by lane.
-    Other(&'static dyn Operator, &'a Inst),
+    Other(&'static dyn Operator, Inst),
 }
 
 /// How an integer is brought into a format: cut to its width, and extended again.
@@ -122,36 +122,48 @@ pub fn held(format: Format, bits: u64) -> u64 {
     if format.is_integral() { Wrap::to(format).of(bits) } else { bits }
 }
 
+/// The same for many patterns.
+pub fn hold(format: Format, patterns: &[Real], to: &mut [u64]) {
+    let all = to.iter_mut().zip(patterns);
+    match format.is_integral() {
+        true => {
+            let wrap = Wrap::to(format);
+            all.for_each(|(to, x)| *to = wrap.of(x.bits()));
+        }
+        false => all.for_each(|(to, x)| *to = x.bits()),
+    }
+}
+
 /// The pattern for what a register holds.
 pub fn pattern(format: Format, held: u64) -> Real {
     Real::of_bits(if format.is_integral() { held & format.mask() } else { held })
 }
 
-impl<'a> Program<'a> {
+impl Program {
     /// For the values of some nodes. `still` says which nodes no source changes.
-    pub fn new(graph: &'a Graph, still: &[bool], wanted: &[usize]) -> Program<'a> {
+    pub fn new(graph: &Graph, still: &[bool], wanted: &[usize]) -> Program {
         Builder::new(graph, still, wanted).program(wanted)
     }
 }
 
 /// A program being made.
-struct Builder<'a, 's> {
+struct Builder<'a> {
     graph: &'a Graph,
-    still: &'s [bool],
+    still: &'a [bool],
     /// For each node how often it is still to be read; 0 for those that nothing needs.
     reads: Vec<usize>,
     register: Vec<usize>,
     /// The node whose value it is: another one's for a cast that needs no instruction.
     origin: Vec<usize>,
     free: Vec<usize>,
-    program: Program<'a>,
+    program: Program,
 }
 
 /// The registers of elements of sources, until the others are counted.
 const ELEMENT: usize = usize::MAX / 2;
 
-impl<'a, 's> Builder<'a, 's> {
-    fn new(graph: &'a Graph, still: &'s [bool], wanted: &[usize]) -> Builder<'a, 's> {
+impl<'a> Builder<'a> {
+    fn new(graph: &'a Graph, still: &'a [bool], wanted: &[usize]) -> Builder<'a> {
         let mut reads = vec![0; graph.nodes.len()];
         wanted.iter().for_each(|k| reads[*k] += 1);
         for (k, node) in graph.nodes.iter().enumerate().rev() {
@@ -175,7 +187,7 @@ impl<'a, 's> Builder<'a, 's> {
         Builder { graph, still, reads, register, origin, free: Vec::new(), program }
     }
 
-    fn program(mut self, wanted: &[usize]) -> Program<'a> {
+    fn program(mut self, wanted: &[usize]) -> Program {
         let mut places = HashMap::new();
         for class in [PinClass::Ipin, PinClass::Jpin, PinClass::Param] {
             places.extend(self.graph.elements_of(class).into_iter().enumerate().map(|(k, e)| (e, (class, k))));
@@ -217,7 +229,7 @@ impl<'a, 's> Builder<'a, 's> {
     }
 
     /// The register that holds an operator's result; casts between floats need no instruction.
-    fn operator(&mut self, k: usize, op: &'static dyn Operator, inst: &'a Inst, args: &[usize]) -> usize {
+    fn operator(&mut self, k: usize, op: &'static dyn Operator, inst: &Inst, args: &[usize]) -> usize {
         let is_free = |f: &Format| !f.is_integral();
         let casts = [float::FCAST, log::LCAST, log::TOLOG, log::FROMLOG];
         if casts.contains(&op) && args.len() == 1 && is_free(&inst.args[0]) && is_free(&inst.result) {
@@ -276,7 +288,7 @@ impl<'a, 's> Builder<'a, 's> {
 }
 
 /// The instruction of an operator.
-fn what<'a>(op: &'static dyn Operator, inst: &'a Inst) -> What<'a> {
+fn what(op: &'static dyn Operator, inst: &Inst) -> What {
     let is_integral = inst.args.iter().all(|f| f.is_integral());
     let found = match (is_integral, inst.result.is_integral()) {
         _ if op == compare::MUX => Some(What::Select),
@@ -284,10 +296,10 @@ fn what<'a>(op: &'static dyn Operator, inst: &'a Inst) -> What<'a> {
         (false, false) => of_floats(op, inst),
         _ => between(op, inst),
     };
-    found.unwrap_or(What::Other(op, inst))
+    found.unwrap_or_else(|| What::Other(op, inst.clone()))
 }
 
-fn of_floats<'a>(op: &'static dyn Operator, inst: &Inst) -> Option<What<'a>> {
+fn of_floats(op: &'static dyn Operator, inst: &Inst) -> Option<What> {
     let (n, d) = (inst.attrs.n, inst.attrs.d);
     Some(match op {
         _ if [float::FADD, log::LADD].contains(&op) => What::Add,
@@ -312,7 +324,7 @@ fn of_floats<'a>(op: &'static dyn Operator, inst: &Inst) -> Option<What<'a>> {
 }
 
 /// Operators that take floats to ints or back.
-fn between<'a>(op: &'static dyn Operator, inst: &Inst) -> Option<What<'a>> {
+fn between(op: &'static dyn Operator, inst: &Inst) -> Option<What> {
     let power = |frac: Option<u32>| 2f64.powi(frac.unwrap_or(0) as i32);
     if op == float::TOFLOAT {
         let factor = 1.0 / power(inst.args[0].frac());
@@ -339,7 +351,7 @@ fn between<'a>(op: &'static dyn Operator, inst: &Inst) -> Option<What<'a>> {
     })
 }
 
-fn of_ints<'a>(op: &'static dyn Operator, inst: &Inst) -> Option<What<'a>> {
+fn of_ints(op: &'static dyn Operator, inst: &Inst) -> Option<What> {
     let (wrap, is_signed) = (Wrap::to(inst.result), inst.args[0].is_signed());
     let n = inst.attrs.n as u32;
     Some(match op {

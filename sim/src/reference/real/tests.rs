@@ -60,7 +60,29 @@ fn check(graph: &Graph, targets: usize, random: &mut Random) {
                 let bound = 1e-14 * b.abs() + if format.is_integral() { count as f64 * step } else { 0.0 };
                 assert!((a - b).abs() <= bound || flags.intersects(Flags::WRAP), "{}: {a:e} {b:e}", graph.name);
             }
+            check_sums_of_terms(&kernel, &mut scratch, &pairs, count);
         }
+    }
+}
+
+fn check_sums_of_terms(kernel: &RealKernel, scratch: &mut Scratch, pairs: &Pairs, count: usize) {
+    let outputs = kernel.graph.outputs.len();
+    let (mut terms, mut sums) = (vec![0.0; count * outputs], vec![1.0; outputs]);
+    kernel.terms(scratch, pairs, &mut terms);
+    kernel.add_terms(scratch, pairs, count, &mut sums);
+    for (output, sum) in sums.iter().enumerate() {
+        let of_output = || terms.iter().skip(output).step_by(outputs);
+        let beyond: Vec<&f64> = of_output().filter(|x| x.abs() == f64::MAX).collect();
+        if let Some(first) = beyond.first() {
+            let is_one_sided = beyond.iter().all(|x| x.signum() == first.signum());
+            assert!(if is_one_sided { *sum == **first * 2.0 } else { sum.is_nan() }, "{}: {sum:e}", kernel.graph.name);
+            continue;
+        }
+        let wanted = 1.0 + of_output().sum::<f64>();
+        let bound = 1e-13 * (1.0 + of_output().map(|x| x.abs()).sum::<f64>());
+        // Of terms whose sum leaves the range of f64, the order matters.
+        let is_held = bound.is_finite();
+        assert!(!is_held || (sum - wanted).abs() <= bound, "{}: {sum:e} {wanted:e}", kernel.graph.name);
     }
 }
 
