@@ -31,7 +31,7 @@ use crate::tree::Cell;
 use gather::{Sources, Targets};
 use std::ops::Range;
 use std::sync::Mutex;
-pub use tables::{FARTHEST, Matrices, Term};
+pub use tables::{Block as MatrixBlock, FARTHEST, Matrices, Term};
 use tables::{Layout, Orbit, Tables};
 
 /// Tables of the M2L between cells of one level, or of all levels.

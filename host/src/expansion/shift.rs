@@ -39,9 +39,10 @@ impl<T: Vectors> Matrix<T> {
             let first = (0..columns).find(is_used).unwrap_or(columns);
             let end = (first..columns).rfind(is_used).map_or(first, |last| last + 1);
             matrix.tiles.push(Tile { row, columns: first..end, start: matrix.entries.len() });
-            for column in first..end {
-                let rows = all().map(|row| T::of(entry(row, column)));
-                matrix.entries.extend(rows.chain(std::iter::repeat(T::default())).take(lanes));
+            let start = matrix.entries.len();
+            matrix.entries.resize(start + (end - first) * lanes, T::default());
+            for (column, entries) in (first..end).zip(matrix.entries[start..].chunks_exact_mut(lanes)) {
+                entries.iter_mut().zip(all()).for_each(|(to, row)| *to = T::of(entry(row, column)));
             }
         }
         matrix
@@ -67,12 +68,12 @@ pub struct Shifts<T> {
 impl<T: Vectors> Shifts<T> {
     /// For so many terms. `of` gives for an octant the share of each of the child's terms in the parent's multipole, and of
     /// each of the parent's in the child's local expansion: rows are the terms of the result.
-    pub fn new(isa: Isa, size: usize, of: impl Fn(usize) -> [Vec<f64>; 2]) -> Shifts<T> {
+    pub fn new(isa: Isa, size: usize, of: impl Fn(usize) -> [Vec<f64>; 2] + Sync) -> Shifts<T> {
         let one = |octant: usize| {
             let [m2m, l2l] = of(octant).map(|all| Matrix::new(isa, [size; 2], |row, column| all[row * size + column]));
             (m2m, l2l)
         };
-        let (m2m, l2l) = (0..8).map(one).unzip();
+        let (m2m, l2l) = (0..8).into_par_iter().map(one).collect::<Vec<_>>().into_iter().unzip();
         Shifts { m2m, l2l }
     }
 

@@ -67,6 +67,7 @@ impl<T: Vectors> Solid<T> {
 
     fn with(order: usize, near2: u64, isa: Isa) -> Solid<T> {
         let weights = matrices::weights(2 * order);
+        let octants = matrices::ShiftsOfOctants::new(order, &weights);
         let of_t = |slopes: [Vec<Product<f64>>; 3]| slopes.map(|s| rounded(&s));
         Solid {
             order,
@@ -77,20 +78,20 @@ impl<T: Vectors> Solid<T> {
             local_slopes: of_t(matrices::local_slopes(order, &weights)),
             multipole_slopes: of_t(matrices::multipole_slopes(order, &weights)),
             upper: OnceLock::new(),
-            shifts: Shifts::new(isa, terms::count(order), |octant| matrices::shifts(order, octant, &weights)),
+            shifts: Shifts::new(isa, terms::count(order), |octant| octants.of(octant)),
             m2l: OnceLock::new(),
             weights,
         }
     }
 
     /// Potential and gradient of an expansion as sums over harmonics.
-    fn values(&self, kind: Kind, terms: &[T], points: Points<T>, out: &mut [Values<T>]) {
+    fn values(&self, kind: Kind, terms: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>) {
         let (slopes, harmonics) = match kind {
             Kind::Regular => (&self.local_slopes, &self.harmonics[0]),
             Kind::Irregular => (&self.multipole_slopes, &self.harmonics[1]),
         };
         let factors = with_slopes(terms, slopes, terms::count(harmonics.order));
-        points::values(self.isa, &Harmonic { harmonics, kind }, points.x, &factors, out);
+        points::values(self.isa, &Harmonic { harmonics, kind }, points.x, &factors, out, scratch);
     }
 }
 
@@ -103,9 +104,9 @@ impl<T: Vectors> Expansion<T> for Solid<T> {
         terms::count(self.order)
     }
 
-    fn p2m(&self, points: Points<T>, charges: &[T], m: &mut [T], _: &mut Vec<T>) {
+    fn p2m(&self, points: Points<T>, charges: &[T], m: &mut [T], scratch: &mut Vec<T>) {
         let harmonic = Harmonic { harmonics: &self.harmonics[0], kind: Kind::Regular };
-        points::moments(self.isa, &harmonic, points.x, charges, m);
+        points::moments(self.isa, &harmonic, points.x, charges, m, scratch);
     }
 
     fn m2m(&self, octant: usize, child: &[T], parent: &mut [T]) {
@@ -131,9 +132,9 @@ impl<T: Vectors> Expansion<T> for Solid<T> {
         m2l.run(far.tree.acting(), &far.tree.levels, &list, m, l);
     }
 
-    fn p2l(&self, _: u32, points: Points<T>, charges: &[T], l: &mut [T], _: &mut Vec<T>) {
+    fn p2l(&self, _: u32, points: Points<T>, charges: &[T], l: &mut [T], scratch: &mut Vec<T>) {
         let harmonic = Harmonic { harmonics: &self.harmonics[0], kind: Kind::Irregular };
-        points::moments(self.isa, &harmonic, points.x, charges, l);
+        points::moments(self.isa, &harmonic, points.x, charges, l, scratch);
     }
 
     fn l2l(&self, octant: usize, parent: &[T], child: &mut [T]) {
@@ -144,12 +145,12 @@ impl<T: Vectors> Expansion<T> for Solid<T> {
         self.shifts.l2l_all(&tree.cells, &tree.levels, l);
     }
 
-    fn l2p(&self, l: &[T], points: Points<T>, out: &mut [Values<T>], _: &mut Vec<T>) {
-        self.values(Kind::Regular, l, points, out);
+    fn l2p(&self, l: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>) {
+        self.values(Kind::Regular, l, points, out, scratch);
     }
 
-    fn m2p(&self, _: u32, m: &[T], points: Points<T>, out: &mut [Values<T>], _: &mut Vec<T>) {
-        self.values(Kind::Irregular, m, points, out);
+    fn m2p(&self, _: u32, m: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>) {
+        self.values(Kind::Irregular, m, points, out, scratch);
     }
 
     fn derivatives(&self) -> Option<&dyn Derivatives<T>> {

@@ -6,7 +6,7 @@ use super::{Function, Symmetry};
 use crate::arith::lanes::Real;
 use crate::arith::vector::{Isa, Vectors};
 use crate::expansion::basis::{Index, degree};
-use crate::expansion::mirrored::{Matrices, Mirrored, Term};
+use crate::expansion::mirrored::{Matrices, MatrixBlock, Mirrored, Term};
 use crate::expansion::shift::Matrix;
 use crate::parallel::prelude::*;
 use crate::tree::lists::{is_listed, reach};
@@ -49,9 +49,9 @@ impl Matrices for Offsets {
         self.matrices[&offset].0
     }
 
-    fn entries(&self, offset: [i64; 3], take: &mut dyn FnMut(&dyn Fn(usize, usize) -> f64)) {
+    fn fill(&self, offset: [i64; 3], blocks: &[MatrixBlock], to: &mut Vec<f64>) {
         let matrix = &self.matrices[&offset].1;
-        take(&|a, b| matrix[a * self.rank + b]);
+        blocks.iter().for_each(|block| block.append(to, |a, b| matrix[a * self.rank + b]));
     }
 
     fn most_kept(&self) -> usize {

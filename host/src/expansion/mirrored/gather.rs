@@ -78,6 +78,12 @@ impl<T: Real> Sources<T> {
         self.used = 0;
         let slot = 8 * layout.size * lanes * size_of::<T>();
         self.most = (KEPT / slot).clamp(OF_ORBIT, self.listed.len().max(OF_ORBIT));
+        // In one piece: memory that grows step by step is fresh from the system again and again.
+        let slots = self.state.iter().filter(|s| **s == State::Listed).count().min(self.most);
+        let wanted = slots * 8 * layout.size * lanes;
+        if self.slots.capacity() < wanted {
+            self.slots = Vec::with_capacity(wanted);
+        }
         self.zeros.clear();
         self.zeros.resize(layout.size * lanes, T::default());
     }

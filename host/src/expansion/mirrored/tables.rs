@@ -27,13 +27,30 @@ pub trait Matrices: Send + Sync {
     /// Up to which degree terms matter between cells, the target's centre at `offset` from the source's.
     fn order(&self, offset: [i64; 3]) -> usize;
 
-    /// Calls `take` with the share of the source's term, the second, in the target's term, the first, for terms that matter.
-    #[allow(clippy::type_complexity, reason = "an alias would hide which function calls which")]
-    fn entries(&self, offset: [i64; 3], take: &mut dyn FnMut(&dyn Fn(usize, usize) -> f64));
+    /// Appends the entries of blocks, each in columns; none but of terms that matter.
+    fn fill(&self, offset: [i64; 3], blocks: &[Block], to: &mut Vec<f64>);
 
     /// Bytes of matrices that are kept; those of more are made when they are needed.
     fn most_kept(&self) -> usize {
         MOST_KEPT
+    }
+}
+
+/// A part of a matrix.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<'a> {
+    /// Targets' terms, and sources'.
+    pub rows: &'a [usize],
+    pub columns: &'a [usize],
+}
+
+impl Block<'_> {
+    /// Appends the entries, given the share of the source's term, the second, in the target's term, the first.
+    #[inline(always)]
+    pub fn append(&self, to: &mut Vec<f64>, entry: impl Fn(usize, usize) -> f64) {
+        for column in self.columns {
+            to.extend(self.rows.iter().map(|row| entry(*row, *column)));
+        }
     }
 }
 
@@ -257,19 +274,16 @@ impl<T: Real> Orbit<T> {
 
     /// The matrix.
     fn fill(&self, layout: &Layout, matrices: &dyn Matrices) -> Vec<T> {
-        let mut matrix = Vec::with_capacity(self.starts[8]);
-        matrices.entries(self.at, &mut |entry| {
-            for class in 0..8 {
-                let rows = layout.of_class(class, self.order);
-                for tile in rows.chunks(self.tile(rows.len()).max(1)) {
-                    for b in (0..8).filter(|b| self.acts(class, *b)) {
-                        for column in layout.of_class(b, self.order) {
-                            matrix.extend(tile.iter().map(|row| T::of(entry(*row, *column))));
-                        }
-                    }
-                }
+        let mut blocks = Vec::new();
+        for class in 0..8 {
+            let rows = layout.of_class(class, self.order);
+            for rows in rows.chunks(self.tile(rows.len()).max(1)) {
+                let classes = (0..8).filter(|b| self.acts(class, *b));
+                blocks.extend(classes.map(|b| Block { rows, columns: layout.of_class(b, self.order) }));
             }
-        });
-        matrix
+        }
+        let mut entries = Vec::with_capacity(self.starts[8]);
+        matrices.fill(self.at, &blocks, &mut entries);
+        entries.into_iter().map(T::of).collect()
     }
 }

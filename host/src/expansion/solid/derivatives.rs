@@ -53,39 +53,40 @@ impl<T: Vectors> Solid<T> {
         points: Points<T>,
         dipoles: [&[T]; 3],
         terms: &mut [T],
+        scratch: &mut Vec<T>,
     ) {
         let mut sums = vec![T::default(); terms::count(harmonic.harmonics.order)];
         for (slopes, p) in slopes.iter().zip(dipoles) {
             sums.fill(T::default());
-            points::moments(self.isa, harmonic, points.x, p, &mut sums);
+            points::moments(self.isa, harmonic, points.x, p, &mut sums, scratch);
             slopes.iter().for_each(|s| terms[s.src as usize] += s.coefficient * sums[s.dst as usize]);
         }
     }
 }
 
 impl<T: Vectors> Derivatives<T> for Solid<T> {
-    fn p2m_dipoles(&self, points: Points<T>, dipoles: [&[T]; 3], m: &mut [T], _: &mut Vec<T>) {
+    fn p2m_dipoles(&self, points: Points<T>, dipoles: [&[T]; 3], m: &mut [T], scratch: &mut Vec<T>) {
         let harmonic = Harmonic { harmonics: &self.harmonics[0], kind: Kind::Regular };
-        self.dipoles(&harmonic, &self.local_slopes, points, dipoles, m);
+        self.dipoles(&harmonic, &self.local_slopes, points, dipoles, m, scratch);
     }
 
-    fn p2l_dipoles(&self, points: Points<T>, dipoles: [&[T]; 3], l: &mut [T], _: &mut Vec<T>) {
+    fn p2l_dipoles(&self, points: Points<T>, dipoles: [&[T]; 3], l: &mut [T], scratch: &mut Vec<T>) {
         let harmonic = Harmonic { harmonics: &self.harmonics[1], kind: Kind::Irregular };
-        self.dipoles(&harmonic, &self.multipole_slopes, points, dipoles, l);
+        self.dipoles(&harmonic, &self.multipole_slopes, points, dipoles, l, scratch);
     }
 
-    fn l2p_hessian(&self, l: &[T], points: Points<T>, out: &mut [SecondDerivatives<T>], _: &mut Vec<T>) {
+    fn l2p_hessian(&self, l: &[T], points: Points<T>, out: &mut [SecondDerivatives<T>], scratch: &mut Vec<T>) {
         let slopes = &self.local_slopes;
         let first = slopes.each_ref().map(|s| slope(s, l, l.len()));
         let harmonic = Harmonic { harmonics: &self.harmonics[0], kind: Kind::Regular };
-        points::hessians(self.isa, &harmonic, points.x, &factors(&first, slopes, l.len()), out);
+        points::hessians(self.isa, &harmonic, points.x, &factors(&first, slopes, l.len()), out, scratch);
     }
 
-    fn m2p_hessian(&self, m: &[T], points: Points<T>, out: &mut [SecondDerivatives<T>], _: &mut Vec<T>) {
+    fn m2p_hessian(&self, m: &[T], points: Points<T>, out: &mut [SecondDerivatives<T>], scratch: &mut Vec<T>) {
         let upper = self.upper.get_or_init(|| Upper::new(self.order));
         let first = self.multipole_slopes.each_ref().map(|s| slope(s, m, terms::count(self.order + 1)));
         let harmonic = Harmonic { harmonics: &upper.harmonics, kind: Kind::Irregular };
         let factors = factors(&first, &upper.slopes, terms::count(self.order + 2));
-        points::hessians(self.isa, &harmonic, points.x, &factors, out);
+        points::hessians(self.isa, &harmonic, points.x, &factors, out, scratch);
     }
 }

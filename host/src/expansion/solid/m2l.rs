@@ -7,7 +7,8 @@ use super::matrices::{Share, Translation};
 use super::orders::Orders;
 use super::terms::terms;
 use crate::arith::vector::{Isa, Vectors};
-use crate::expansion::mirrored::{self, Cells, FARTHEST, Level, Matrices, Mirrored, Term};
+use crate::expansion::mirrored::{self, Cells, FARTHEST, Level, Matrices, MatrixBlock, Mirrored, Term};
+use crate::parallel::prelude::*;
 use crate::tree::Cell;
 use crate::tree::lists::reach;
 use mixed::Mixed;
@@ -31,7 +32,7 @@ struct Entries {
     weights: Vec<f64>,
     orders: Orders,
     terms: Vec<super::terms::Term>,
-    /// Those of each source's term in the first target's, and so on; none above [`SHARES_TO`].
+    /// That of each source's term in the targets' terms, one source after the other; none above [`SHARES_TO`].
     shares: Vec<Share>,
     /// Where there are two tables: products of terms up to these degrees are in the other one.
     beyond: Option<Orders>,
@@ -42,7 +43,8 @@ impl Entries {
         let terms = terms(orders.highest());
         let mut shares = Vec::new();
         if orders.highest() <= SHARES_TO {
-            shares = terms.iter().flat_map(|a| terms.iter().map(|b| Share::new(*a, *b, weights))).collect();
+            let of_source = |b: &super::terms::Term| terms.iter().map(|a| Share::new(*a, *b, weights)).collect();
+            shares = terms.par_iter().map(of_source).collect::<Vec<Vec<Share>>>().into_iter().flatten().collect();
         }
         Entries { weights: weights.to_vec(), orders, terms, shares, beyond: None }
     }
@@ -57,19 +59,19 @@ impl Matrices for Entries {
         self.orders.at(offset)
     }
 
-    fn entries(&self, offset: [i64; 3], take: &mut dyn FnMut(&dyn Fn(usize, usize) -> f64)) {
+    fn fill(&self, offset: [i64; 3], blocks: &[MatrixBlock], to: &mut Vec<f64>) {
         let translation = Translation::new(self.orders.at(offset), offset.map(|x| x as f64), &self.weights);
-        let beyond = self.beyond.map(|orders| orders.at(offset));
-        let is_elsewhere = |a: usize, b: usize| {
-            let degree = self.terms[a].n.max(self.terms[b].n);
-            beyond.is_some_and(|beyond| degree <= beyond)
+        let size = self.terms.len();
+        let entry = |a: usize, b: usize| match self.shares.is_empty() {
+            true => translation.entry(self.terms[a], self.terms[b], &self.weights),
+            false => translation.of(&self.shares[b * size + a]),
         };
-        if self.shares.is_empty() {
-            let entry = |a: usize, b: usize| translation.entry(self.terms[a], self.terms[b], &self.weights);
-            return take(&|a, b| if is_elsewhere(a, b) { 0.0 } else { entry(a, b) });
-        }
-        let entry = |a: usize, b: usize| translation.of(&self.shares[a * self.terms.len() + b]);
-        take(&|a, b| if is_elsewhere(a, b) { 0.0 } else { entry(a, b) });
+        let Some(beyond) = self.beyond.map(|orders| orders.at(offset)) else {
+            return blocks.iter().for_each(|block| block.append(to, entry));
+        };
+        let is_elsewhere = |a: usize, b: usize| self.terms[a].n.max(self.terms[b].n) <= beyond;
+        let entry = |a: usize, b: usize| if is_elsewhere(a, b) { 0.0 } else { entry(a, b) };
+        blocks.iter().for_each(|block| block.append(to, entry));
     }
 }
 

@@ -68,16 +68,41 @@ pub fn weights(order: usize) -> Vec<f64> {
     terms(order).into_iter().map(Term::weight).collect()
 }
 
-/// M2M from the child in an octant and L2L to it, in units of each cell.
-pub fn shifts(order: usize, octant: usize, weights: &[f64]) -> [Vec<f64>; 2] {
-    let size = count(order);
-    let place = [4, 2, 1].map(|bit| if octant & bit == 0 { -0.25 } else { 0.25 });
-    let shift = shift(order, place, weights);
-    // Terms of degree n stand at n^2 and after it. Of the child's terms on the parent's: a child's degree k shrinks by 2^-k.
-    let half = |k: usize| 0.5f64.powi(k.isqrt() as i32);
-    let up = |k: usize| half(k % size) * shift[k];
-    let down = |k: usize| 0.5 * half(k / size) * shift[k % size * size + k / size];
-    [(0..size * size).map(up).collect(), (0..size * size).map(down).collect()]
+/// M2M from the child in each octant and L2L to it, in units of each cell.
+pub struct ShiftsOfOctants {
+    terms: Vec<Term>,
+    /// Those of the last octant.
+    up: Vec<f64>,
+    down: Vec<f64>,
+}
+
+impl ShiftsOfOctants {
+    pub fn new(order: usize, weights: &[f64]) -> ShiftsOfOctants {
+        let (terms, size) = (terms(order), count(order));
+        let shift = shift(order, [0.25; 3], weights);
+        // Of the child's terms on the parent's: a child's degree k shrinks by 2^-k.
+        let half: Vec<f64> = terms.iter().map(|term| 0.5f64.powi(term.n as i32)).collect();
+        let of = |entry: &dyn Fn(usize, usize) -> f64| -> Vec<f64> {
+            (0..size).flat_map(|row| (0..size).map(move |column| entry(row, column))).collect()
+        };
+        let up = of(&|row, column| half[column] * shift[row * size + column]);
+        let down = of(&|row, column| 0.5 * half[row] * shift[column * size + row]);
+        ShiftsOfOctants { terms, up, down }
+    }
+
+    /// M2M and L2L, row by row. Mirroring changes the signs of odd terms.
+    pub fn of(&self, octant: usize) -> [Vec<f64>; 2] {
+        let size = self.terms.len();
+        let signs: [f64; 8] =
+            std::array::from_fn(|odd| if (odd & !octant).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 });
+        let classes: Vec<usize> = self.terms.iter().map(|term| term.class()).collect();
+        [&self.up, &self.down].map(|last| {
+            let of_row = |(row, class): (&[f64], &usize)| -> Vec<f64> {
+                row.iter().zip(&classes).map(|(x, other)| signs[class ^ other] * x).collect()
+            };
+            last.chunks_exact(size).zip(&classes).flat_map(of_row).collect()
+        })
+    }
 }
 
 /// R_a(x + b) is the sum of `matrix[a][k]` R_k(x): M2M as it stands, and L2L transposed. Rows of `count(order)`.

@@ -22,17 +22,29 @@ pub struct Harmonic<'a, T> {
 
 vectorised! {
     /// P2M and P2L: adds to `sums` what charges `q` at `x` give to each term.
-    pub fn moments<T>(harmonic: &Harmonic<T>, x: [&[T]; 3], q: &[T], sums: &mut [T]) = moments_in
+    pub fn moments<T>(harmonic: &Harmonic<T>, x: [&[T]; 3], q: &[T], sums: &mut [T], scratch: &mut Vec<T>) = moments_in
 }
 
 vectorised! {
     /// L2P and M2P: adds potential and gradient at `x` to `out`. `factors` are those of each term for these.
-    pub fn values<T>(harmonic: &Harmonic<T>, x: [&[T]; 3], factors: &[[T; 4]], out: &mut [[T; 4]]) = values_in
+    pub fn values<T>(harmonic: &Harmonic<T>, x: [&[T]; 3], factors: &[[T; 4]], out: &mut [[T; 4]], scratch: &mut Vec<T>) = values_in
 }
 
 vectorised! {
     /// The same for the second derivatives.
-    pub fn hessians<T>(harmonic: &Harmonic<T>, x: [&[T]; 3], factors: &[[T; 6]], out: &mut [[T; 6]]) = hessians_in
+    pub fn hessians<T>(harmonic: &Harmonic<T>, x: [&[T]; 3], factors: &[[T; 6]], out: &mut [[T; 6]], scratch: &mut Vec<T>) = hessians_in
+}
+
+/// So many vectors of any numbers, where `room` is: leaves are too small to ask for memory for each.
+#[inline(always)]
+unsafe fn vectors<V: Vector>(room: &mut Vec<V::Item>, count: usize) -> &mut [V] {
+    let wanted = (count + 1) * V::LANES;
+    if room.len() < wanted {
+        room.resize(wanted, V::Item::default());
+    }
+    // SAFETY: a vector is its lanes, and has no value that is not one.
+    let (_, vectors, _) = unsafe { room.align_to_mut::<V>() };
+    &mut vectors[..count]
 }
 
 /// A vector of the numbers from `first` on; beyond the end there is `fill`.
@@ -65,13 +77,19 @@ unsafe fn harmonics<V: Vector>(harmonic: &Harmonic<V::Item>, x: &[&[V::Item]; 3]
 }
 
 #[inline(always)]
-unsafe fn moments_in<V: Vector>(harmonic: &Harmonic<V::Item>, x: [&[V::Item]; 3], q: &[V::Item], sums: &mut [V::Item]) {
+unsafe fn moments_in<V: Vector>(
+    harmonic: &Harmonic<V::Item>,
+    x: [&[V::Item]; 3],
+    q: &[V::Item],
+    sums: &mut [V::Item],
+    scratch: &mut Vec<V::Item>,
+) {
     // SAFETY: as for the caller.
     unsafe {
         let zero = V::splat(V::Item::default());
         let terms = count(harmonic.harmonics.order);
-        let mut scratch = vec![zero; 2 * terms];
-        let (at, total) = scratch.split_at_mut(terms);
+        let (at, total) = vectors::<V>(scratch, 2 * terms).split_at_mut(terms);
+        total.fill(zero);
         for first in (0..q.len()).step_by(V::LANES) {
             let charge = part::<V>(q, first, V::Item::default());
             harmonics::<V>(harmonic, &x, first, at);
@@ -91,9 +109,10 @@ unsafe fn values_in<V: Vector>(
     x: [&[V::Item]; 3],
     factors: &[[V::Item; 4]],
     out: &mut [[V::Item; 4]],
+    scratch: &mut Vec<V::Item>,
 ) {
     // SAFETY: as for the caller.
-    unsafe { sums_in::<V, 4>(harmonic, x, factors, out) }
+    unsafe { sums_in::<V, 4>(harmonic, x, factors, out, scratch) }
 }
 
 #[inline(always)]
@@ -102,9 +121,10 @@ unsafe fn hessians_in<V: Vector>(
     x: [&[V::Item]; 3],
     factors: &[[V::Item; 6]],
     out: &mut [[V::Item; 6]],
+    scratch: &mut Vec<V::Item>,
 ) {
     // SAFETY: as for the caller.
-    unsafe { sums_in::<V, 6>(harmonic, x, factors, out) }
+    unsafe { sums_in::<V, 6>(harmonic, x, factors, out, scratch) }
 }
 
 /// Adds N sums of harmonics at each point.
@@ -114,15 +134,16 @@ unsafe fn sums_in<V: Vector, const N: usize>(
     x: [&[V::Item]; 3],
     factors: &[[V::Item; N]],
     out: &mut [[V::Item; N]],
+    scratch: &mut Vec<V::Item>,
 ) {
     // SAFETY: as for the caller.
     unsafe {
         let zero = V::splat(V::Item::default());
-        let mut at = vec![zero; count(harmonic.harmonics.order)];
+        let at = vectors::<V>(scratch, count(harmonic.harmonics.order));
         for (first, out) in (0..).step_by(V::LANES).zip(out.chunks_mut(V::LANES)) {
-            harmonics::<V>(harmonic, &x, first, &mut at);
+            harmonics::<V>(harmonic, &x, first, at);
             let mut sums = [zero; N];
-            for (factors, at) in factors.iter().zip(&at) {
+            for (factors, at) in factors.iter().zip(&*at) {
                 for a in 0..N {
                     sums[a] = V::splat(factors[a]).mul_add(*at, sums[a]);
                 }
