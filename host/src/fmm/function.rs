@@ -1,12 +1,13 @@
 //! A P2P kernel as the function that a black-box expansion expands: what it means between two places, and whether an expansion
 //! can hold that (RULES H15).
 
+mod smooth;
+
 use crate::expansion::chebyshev::images::Lattice;
-use crate::expansion::chebyshev::{self, Function, Misfit, Symmetry, misfit};
+use crate::expansion::chebyshev::{self, Function, Symmetry};
 use crate::fmm::bind::{BindError, Feed, Feeds, P2p};
 use crate::fmm::offload::{KernelBox, Meaning, Partners};
 use crate::fmm::{FmmOptions, calibrate, far_images};
-use crate::parallel::prelude::*;
 use crate::tree::{MAX_LEVEL, lists};
 use hdl::Rounding;
 use hdl::op::meaning::Real;
@@ -18,23 +19,8 @@ use std::sync::Arc;
 /// relatively: fitted functions are no better.
 const TOLERANCE: f64 = 1e-3;
 
-/// By how much the error of an expansion must fall from order 3 to order 6, or from there to order 9 for a function that changes much
-/// within a cell. That of a smooth function falls by more than half an order of magnitude, that of a function with a jump or a bend by
-/// less than 2.
-const LEAST_GAIN: f64 = 2.5;
-
-/// The part of a kernel's largest values that an error between the farthest cells has to be for it to matter whether it falls.
-const FARTHEST: f64 = 1e-4;
-
-/// The part of a kernel's values at a quarter of a period that does not matter in what images give, and of those between the smallest
-/// cells that does not matter between larger ones.
-const NOTHING: f64 = 1e-9;
-
 /// The greatest weight of far images: sums over so many that cancel lose as much of f64.
 const MOST_WEIGHT: f64 = 1e8;
-
-/// Up to so many levels of super-cells a kernel is looked at.
-const MOST_LEVELS: usize = 12;
 
 /// A P2P kernel in boxes.
 struct OfKernel {
@@ -103,7 +89,7 @@ pub fn function(graph: &Graph, setting: &Setting, cells: &Cells) -> Result<Arc<d
     let supercells = cells.images.map(|lattice| function.summed(&lattice)).transpose()?;
     let name = graph.name.clone();
     let kernel: Arc<dyn Function> = Arc::new(function);
-    match rough(&kernel, cells, supercells) {
+    match smooth::rough(&kernel, cells, supercells, &DIRECTIONS) {
         None => Ok(kernel),
         Some(edge) => Err(BindError(format!(
             "{name} is not 1/r, nor smooth at distances of about {:.3e} boxes: an expansion does not come closer to it with its order; \
@@ -111,37 +97,6 @@ pub fn function(graph: &Graph, setting: &Setting, cells: &Cells) -> Result<Arc<d
             2.0 * edge
         ))),
     }
-}
-
-/// The edge of the largest cells between which a kernel is not smooth.
-fn rough(kernel: &Arc<dyn Function>, cells: &Cells, supercells: Option<usize>) -> Option<f64> {
-    let of = |order: usize, edge: f64| misfit(order, cells.near2, kernel, edge);
-    let falls = |from: Misfit, to: Misfit| from.off <= 1e-12 * from.largest || to.off * LEAST_GAIN <= from.off;
-    // Of a kernel that falls fast, large cells give nothing beside what small ones give, with an expansion or without.
-    let finest = of(3, 2f64.powi(1 - cells.most.max(3) as i32));
-    let nothing = NOTHING * finest.largest;
-    let below = (2..cells.levels.max(3) as u32).into_par_iter().map(|level| 2f64.powi(-(level as i32)));
-    let found = rayon::iter::ParallelIterator::find_first(below, |edge| {
-        let (coarse, fine) = (of(3, *edge), of(6, *edge));
-        let matters = fine.farthest > FARTHEST * fine.largest && fine.farthest * LEAST_GAIN > coarse.farthest;
-        let (is_near_good, is_far_good) =
-            (fine.off <= nothing || falls(coarse, fine), fine.farthest <= nothing || !matters);
-        if is_near_good && is_far_good {
-            return false;
-        }
-        let finest = of(9, *edge);
-        !(is_near_good || falls(fine, finest)) || !(is_far_good || finest.farthest * LEAST_GAIN <= fine.farthest)
-    });
-    found.or_else(|| {
-        // Images may be so far that what they give is nothing.
-        let nothing = NOTHING * of(3, 0.25).largest;
-        let supercells = (0..supercells?.min(MOST_LEVELS)).rev().map(|k| 3f64.powi(k as i32));
-        let above: Vec<f64> = supercells.chain([0.5]).collect();
-        rayon::iter::ParallelIterator::find_first(above.into_par_iter(), |edge| {
-            let fine = of(6, *edge);
-            fine.off > nothing && !falls(fine, of(9, *edge))
-        })
-    })
 }
 
 /// Whether a kernel that is not 1/r has an expansion, as far as that can be known without particles.
@@ -174,6 +129,10 @@ const DIRECTIONS: [[f64; 3]; 4] = [[0.31, -0.22, 0.17], [-0.05, 0.33, 0.21], [0.
 
 /// Parts of these at which symmetries are looked for.
 const SCALES: [f64; 3] = [1.0, 0.125, 0.015625];
+
+/// The part of a distance by which a gradient is told, and of a potential by which it may change there.
+const STEP: f64 = 1e-3;
+const MOST_CHANGE: f64 = 0.02;
 
 /// How far values may be from each other that are taken for the same, relatively.
 const SAME: f64 = 1e-9;
@@ -289,16 +248,33 @@ impl OfKernel {
         (factor.is_finite() && factor != 0.0 && is_one).then_some(factor)
     }
 
+    /// Two parts of [`DIRECTIONS`] at which differences of the potential tell its gradient: the largest ones, below those at which a kernel
+    /// that falls fast is as good as 0, or falls too fast.
+    fn told_scales(&self) -> Vec<f64> {
+        let is_told = |scale: &f64| {
+            let places = DIRECTIONS.map(|d| [1.0, 1.0 + STEP].map(|part| d.map(|x| x * scale * part)));
+            let mut out = [[0.0; 4]; 2 * DIRECTIONS.len()];
+            self.values(places.as_flattened(), &mut out);
+            out.as_chunks().0.iter().all(|[one, next]: &[_; 2]| {
+                let [one, next]: [f64; 2] = [one[0], next[0]];
+                one != 0.0 && (next - one).abs() <= MOST_CHANGE * one.abs()
+            })
+        };
+        let all = [1.0, 0.1, 0.01, 1e-3];
+        let told: Vec<f64> = all.into_iter().filter(is_told).take(2).collect();
+        if told.is_empty() { all[..2].to_vec() } else { told }
+    }
+
     /// The kernel's gradient in units of the potential's, for a box of an edge.
     fn slope_of_gradient(&self, edge: f64) -> Result<f64, BindError> {
         if self.p2p.gradient.is_none() {
             return Ok(1.0);
         }
         let mut pairs = Vec::new();
-        for d in DIRECTIONS {
-            for scale in [1.0, 0.1] {
+        for scale in self.told_scales() {
+            for d in DIRECTIONS {
                 let d = d.map(|x| x * scale);
-                let step = 1e-3 * scale;
+                let step = STEP * scale;
                 let at = |axis: usize, by: f64| std::array::from_fn(|a| d[a] + if a == axis { by } else { 0.0 });
                 let mut places = vec![d];
                 (0..3).for_each(|a| places.extend([at(a, step), at(a, -step)]));

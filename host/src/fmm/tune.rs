@@ -156,7 +156,8 @@ pub(crate) fn search(
     let Problem { particles, seed, is_promise, .. } = *problem;
     let mut options = options.clone();
     let n = particles.len();
-    let targets = if is_promise { judge::targets(n, problem.cost_of_a_pair(&options), seed) } else { judge::checked(n, seed) };
+    let targets =
+        if is_promise { judge::targets(n, problem.cost_of_a_pair(&options), seed) } else { judge::checked(n, seed) };
     let reference = runner.reference(&targets)?;
     let judge = Judge::new(n, targets, reference, seed);
     let mut search = Search { wanted, problem, judge, runner };

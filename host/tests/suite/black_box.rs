@@ -227,6 +227,27 @@ fn a_force_is_a_multiple_of_the_gradient() {
 }
 
 #[test]
+fn functions_that_fall_fast_are_taken_however_fast() {
+    // Where they change much within large cells, what these give beside small ones is little or nothing.
+    let screened = |kappa: f64| {
+        let line =
+            format!("s = {kappa:?} * (r2 * inr); e = q * inr * pg_exp(-s); p = e; g = e * (1 + s) * (inr * inr);");
+        (kernel("screened", &line), 2e-3)
+    };
+    let gaussian = |a: f64| {
+        let line = format!("p = q * pg_exp(-({a:?} * r2)); g = {:?} * p;", 2.0 * a);
+        (kernel("gaussian", &line), 1e-2)
+    };
+    let all = [15.0, 24.0, 60.0, 90.0, 150.0, 1000.0].map(screened);
+    let all = all.into_iter().chain([10.0, 100.0, 400.0, 1000.0, 3000.0, 30000.0].map(gaussian));
+    for (k, (graph, most)) in all.enumerate() {
+        let p = generate([300, 6000][k % 2], Distribution::Uniform, Charge::Positive, 3);
+        let e = errors(&p, &options(7, 30), &graph, "cpu");
+        assert!(e.gradient_rel_l2 < Some(most), "{} {k}: {e:?}", graph.name);
+    }
+}
+
+#[test]
 fn functions_that_no_expansion_holds_are_refused() {
     let p = generate(1000, Distribution::Uniform, Charge::Random, 3);
     let refused = |graph: &Graph| {
@@ -243,6 +264,13 @@ fn functions_that_no_expansion_holds_are_refused() {
     for jump in
         [potential("step", "dx[0] > 0 ? q * inr : 2 * q * inr"), potential("far", "r2 < 1.5 ? q * inr * inr : 0")]
     {
+        assert!(refused(&jump).contains("nor smooth at distances"), "{}", refused(&jump));
+    }
+    // A jump of a tenth in a kernel that falls fast, and one of a thousandth in a wide one.
+    for jump in [
+        potential("steep", "r2 < 0.07 ? q * pg_exp(-(40 * r2)) : 0.5 * q * pg_exp(-(40 * r2))"),
+        potential("slight", "r2 < 0.1 ? q * pg_exp(-r2) : 0.999 * q * pg_exp(-r2)"),
+    ] {
         assert!(refused(&jump).contains("nor smooth at distances"), "{}", refused(&jump));
     }
     // Charges that do not add up, in kernels that are 1/r for a charge of 1 and in others; P2P alone takes them.

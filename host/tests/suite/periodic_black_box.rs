@@ -293,6 +293,12 @@ fn sums_that_do_not_converge_are_refused() {
         "{}",
         why(&shifted, [true; 3])
     );
+    // However fast a kernel falls, it is smooth.
+    for kappa in [5.0, 24.0, 45.4, 60.0, 90.0, 120.0, 200.0, 600.0, 3000.0] {
+        let line =
+            format!("s = {kappa:?} * (r2 * inr); e = q * inr * pg_exp(-s); p = e; g = e * (1 + s) * (inr * inr);");
+        assert_eq!(why(&kernel("screened", &line), [true; 3]), "", "{kappa}");
+    }
     // A cut-off beyond the near images.
     let cut = kernel("cut", "s = r2 < 2 ? q * (inr * inr) : 0; p = s * (inr * inr); g = 4 * p * (inr * inr);");
     assert!(why(&cut, [true; 3]).contains("nor smooth at distances of about"), "{}", why(&cut, [true; 3]));
