@@ -123,7 +123,7 @@ impl Meaning {
         let element = |(feed, format): &(Feed, Format)| -> Vec<Real> {
             match *feed {
                 // Nothing but whether it is 0 is asked of an int or fixed, and a difference below its step is not.
-                Feed::At(axis) => partners.d[axis].iter().map(|d| Real::of_bits((*d != 0.0) as u64)).collect(),
+                Feed::At(axis) => partners.d[axis].iter().map(|d| Real::of_bits((*d * length != 0.0) as u64)).collect(),
                 _ if format.is_integral() => partners.charge.iter().map(|q| cast(*format, *q)).collect(),
                 _ => numbers(&partners.charge, 1.0),
             }
