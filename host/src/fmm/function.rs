@@ -130,8 +130,8 @@ const DIRECTIONS: [[f64; 3]; 4] = [[0.31, -0.22, 0.17], [-0.05, 0.33, 0.21], [0.
 /// Parts of these at which symmetries are looked for.
 const SCALES: [f64; 3] = [1.0, 0.125, 0.015625];
 
-/// The part of a distance by which a gradient is told, and of a potential by which it may change there.
-const STEP: f64 = 1e-3;
+/// Steps to either side by which a gradient is told, and the part of a potential by which it may change on one.
+const STEP: f64 = 1.0 / 1024.0;
 const MOST_CHANGE: f64 = 0.02;
 
 /// How far values may be from each other that are taken for the same, relatively.
@@ -252,7 +252,7 @@ impl OfKernel {
     /// that falls fast is as good as 0, or falls too fast.
     fn told_scales(&self) -> Vec<f64> {
         let is_told = |scale: &f64| {
-            let places = DIRECTIONS.map(|d| [1.0, 1.0 + STEP].map(|part| d.map(|x| x * scale * part)));
+            let places = DIRECTIONS.map(|d| [1.0, 1.0 + 2.0 * STEP].map(|part| d.map(|x| x * scale * part)));
             let mut out = [[0.0; 4]; 2 * DIRECTIONS.len()];
             self.values(places.as_flattened(), &mut out);
             out.as_chunks().0.iter().all(|[one, next]: &[_; 2]| {
@@ -260,9 +260,31 @@ impl OfKernel {
                 one != 0.0 && (next - one).abs() <= MOST_CHANGE * one.abs()
             })
         };
-        let all = [1.0, 0.1, 0.01, 1e-3];
+        let all = [1.0, 0.125, 1.0 / 64.0, 1.0 / 512.0];
         let told: Vec<f64> = all.into_iter().filter(is_told).take(2).collect();
         if told.is_empty() { all[..2].to_vec() } else { told }
+    }
+
+    /// Components of the gradient at some places, beside those that differences of the potential tell.
+    fn told_gradients(&self) -> Vec<(f64, f64)> {
+        let mut pairs = Vec::new();
+        for scale in self.told_scales() {
+            for d in DIRECTIONS {
+                // All places are exact in the formats of coordinates.
+                let (d, step) = (d.map(|x| (x / STEP).round() * STEP * scale), STEP * scale);
+                let at = |axis: usize, by: f64| std::array::from_fn(|a| d[a] + if a == axis { by * step } else { 0.0 });
+                let mut places = vec![d];
+                (0..3).for_each(|a| places.extend([1.0, -1.0, 2.0, -2.0].map(|by| at(a, by))));
+                let mut out = vec![[0.0; 4]; places.len()];
+                self.values(&places, &mut out);
+                for a in 0..3 {
+                    let slope = |k: usize| (out[4 * a + k][0] - out[4 * a + k + 1][0]) / step;
+                    // Of single and of double steps, so that the error of the single ones' square is gone.
+                    pairs.push((out[0][a + 1], (8.0 * slope(1) - slope(3)) / 12.0));
+                }
+            }
+        }
+        pairs
     }
 
     /// The kernel's gradient in units of the potential's, for a box of an edge.
@@ -270,21 +292,7 @@ impl OfKernel {
         if self.p2p.gradient.is_none() {
             return Ok(1.0);
         }
-        let mut pairs = Vec::new();
-        for scale in self.told_scales() {
-            for d in DIRECTIONS {
-                let d = d.map(|x| x * scale);
-                let step = STEP * scale;
-                let at = |axis: usize, by: f64| std::array::from_fn(|a| d[a] + if a == axis { by } else { 0.0 });
-                let mut places = vec![d];
-                (0..3).for_each(|a| places.extend([at(a, step), at(a, -step)]));
-                let mut out = vec![[0.0; 4]; 7];
-                self.values(&places, &mut out);
-                for a in 0..3 {
-                    pairs.push((out[0][a + 1], (out[2 * a + 1][0] - out[2 * a + 2][0]) / (2.0 * step)));
-                }
-            }
-        }
+        let pairs = self.told_gradients();
         let sum = |pick: fn(&(f64, f64)) -> f64| pairs.iter().map(pick).sum::<f64>();
         let slope = sum(|p| p.0 * p.1) / sum(|p| p.1 * p.1);
         let is_multiple = |p: &(f64, f64)| {
@@ -296,7 +304,7 @@ impl OfKernel {
         }
         if pairs.iter().all(|p| p.0 == 0.0 && p.1 == 0.0) {
             return Err(BindError(format!(
-                "{} is not 1/r, and gives 0 at 0.04 and at 0.4 of the box, which is {edge:e} wide: its own length is so short \
+                "{} is not 1/r, and gives 0 at 0.05 and at 0.4 of the box, which is {edge:e} wide: its own length is so short \
                  beside it that nothing is left to expand; check the units of its parameters and of the coordinates, or leave the far \
                  field out with --near-only",
                 self.name
