@@ -89,7 +89,7 @@ pub fn function(graph: &Graph, setting: &Setting, cells: &Cells) -> Result<Arc<d
     let supercells = cells.images.map(|lattice| function.summed(&lattice)).transpose()?;
     let name = graph.name.clone();
     let kernel: Arc<dyn Function> = Arc::new(function);
-    match smooth::rough(&kernel, cells, supercells, &DIRECTIONS) {
+    match smooth::rough(&kernel, cells, supercells) {
         None => Ok(kernel),
         Some(edge) => Err(BindError(format!(
             "{name} is not 1/r, nor smooth at distances of about {:.3e} boxes: an expansion does not come closer to it with its order; \

@@ -186,12 +186,12 @@ impl Task<'_> {
     /// Potential and gradient at some particles by the sum over all others, or by an Ewald sum.
     fn reference(&self, plan: Option<&Plan>, targets: &[usize]) -> Result<Vec<Force>, Failure> {
         let particles = &self.input.particles;
-        match self.expanded().zip(plan) {
+        Steps::during("measuring the errors", || match self.expanded().zip(plan) {
             Some((graph, plan)) => {
                 offload::direct(plan, &particles.q, graph, targets, &mut |_, _, _| {}).map_err(failure)
             }
             None => Ok(error::reference(particles, targets, self.options.eps, self.options.periodic.as_ref())),
-        }
+        })
     }
 
     /// The targets that `--budget` looks at.

@@ -1,7 +1,7 @@
 //! The operators of an order as plain tables, for a machine that has its own loops: a GPU.
 
 use super::harmonics::Harmonics;
-use super::matrices::{self, Translation};
+use super::matrices::{self, ShiftsOfOctants, Translation};
 use super::orders::Orders;
 use super::terms::{count, terms};
 use crate::parallel::prelude::*;
@@ -43,7 +43,9 @@ impl Dense {
         for (to, products) in slopes.iter_mut().zip(matrices::local_slopes(order, &weights)) {
             products.iter().for_each(|p| to[p.dst as usize].push((p.src as usize, p.coefficient)));
         }
-        let (up, down) = (0..8).map(|octant| shifts(order, octant, &weights)).unzip();
+        let octants = ShiftsOfOctants::new(order, &weights);
+        let shifts = |octant| octants.of(octant).map(|matrix| by_columns(matrix, size));
+        let (up, down) = (0..8).map(shifts).map(|[up, down]| (up, down)).unzip();
         let offsets = offsets(order, near2, &weights);
         let of_octant = |octant: usize| (0..offsets.len()).filter(|k| is_seen(offsets[*k].at, octant, near2)).collect();
         Dense {
@@ -59,16 +61,9 @@ impl Dense {
     }
 }
 
-/// M2M from the child in an octant and L2L to it, column after column.
-fn shifts(order: usize, octant: usize, weights: &[f64]) -> (Vec<f64>, Vec<f64>) {
-    let (all, size) = (terms(order), count(order));
-    let half = |k: usize| 0.5f64.powi(all[k].n as i32);
-    let place = [4, 2, 1].map(|bit| if octant & bit == 0 { -0.25 } else { 0.25 });
-    let shift = matrices::shift(order, place, weights);
-    let entries = || (0..size).flat_map(|column| (0..size).map(move |row| (row, column)));
-    let up = entries().map(|(row, column)| half(column) * shift[row * size + column]).collect();
-    let down = entries().map(|(row, column)| 0.5 * half(row) * shift[column * size + row]).collect();
-    (up, down)
+/// A square matrix column after column, from one row after row.
+fn by_columns(rows: Vec<f64>, size: usize) -> Vec<f64> {
+    (0..size * size).map(|k| rows[k % size * size + k / size]).collect()
 }
 
 fn offsets(order: usize, near2: u64, weights: &[f64]) -> Vec<Offset> {

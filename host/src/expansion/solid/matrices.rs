@@ -152,3 +152,27 @@ pub fn multipole_slopes(order: usize, weights: &[f64]) -> [Vec<Product<f64>>; 3]
         terms(order).into_iter().flat_map(of).filter(|e| e.coefficient != 0.0).collect()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shifts_of_mirrored_octants_are_those_of_their_places() {
+        for order in [1, 4, 7] {
+            let (weights, size) = (weights(2 * order), count(order));
+            let octants = ShiftsOfOctants::new(order, &weights);
+            for octant in 0..8 {
+                let place = [4, 2, 1].map(|bit| if octant & bit == 0 { -0.25 } else { 0.25 });
+                let shift = shift(order, place, &weights);
+                let half = |k: usize| 0.5f64.powi(terms(order)[k].n as i32);
+                let [up, down] = octants.of(octant);
+                for (row, column) in (0..size).flat_map(|row| (0..size).map(move |column| (row, column))) {
+                    assert_eq!(up[row * size + column], half(column) * shift[row * size + column], "{order} {octant}");
+                    let turned = 0.5 * half(row) * shift[column * size + row];
+                    assert_eq!(down[row * size + column], turned, "{order} {octant}");
+                }
+            }
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! Whether an expansion comes closer to a function with its order: whether the function is smooth wherever that matters (RULES H15).
 
-use super::Cells;
+use super::{Cells, DIRECTIONS};
 use crate::expansion::chebyshev::{Function, Misfit, misfit};
 use crate::parallel::prelude::*;
 use std::f64::consts::PI;
@@ -27,19 +27,14 @@ const NODES: usize = 96;
 const LAST: f64 = 1e-7;
 
 /// The edge of the largest cells between which a kernel is not smooth.
-pub fn rough(
-    kernel: &Arc<dyn Function>,
-    cells: &Cells,
-    supercells: Option<usize>,
-    directions: &[[f64; 3]],
-) -> Option<f64> {
+pub fn rough(kernel: &Arc<dyn Function>, cells: &Cells, supercells: Option<usize>) -> Option<f64> {
     let of = |order: usize, edge: f64| misfit(order, cells.near2, kernel, edge);
     let falls = |from: Misfit, to: Misfit| from.off <= 1e-12 * from.largest || to.off * LEAST_GAIN <= from.off;
     // Only images lie farther apart than the box is wide.
     let most = if cells.images.is_some() { f64::INFINITY } else { 1.0 };
     let is_steep = |edge: f64| is_analytic(&**kernel, edge, cells.near2, most);
     let finest = 2f64.powi(1 - cells.most.max(3) as i32);
-    let nothing = |edge: f64| NOTHING * nearby(&**kernel, edge, finest, directions);
+    let nothing = |edge: f64| NOTHING * nearby(&**kernel, edge, finest);
     let below = (2..cells.levels.max(3) as u32).into_par_iter().map(|level| 2f64.powi(-(level as i32)));
     let found = rayon::iter::ParallelIterator::find_first(below, |edge| {
         let (coarse, fine, nothing) = (of(3, *edge), of(6, *edge), nothing(*edge));
@@ -67,15 +62,14 @@ pub fn rough(
 /// What sources closer than an edge give together, for each that is about as far away as the edge: of a kernel that falls fast, cells
 /// far beyond its own length give nothing beside that, with an expansion or without. By the kernel's values at half the edge, a quarter
 /// and so on, down to a quarter of the smallest cells' edge, times the volumes.
-fn nearby(kernel: &dyn Function, edge: f64, finest: f64, directions: &[[f64; 3]]) -> f64 {
+fn nearby(kernel: &dyn Function, edge: f64, finest: f64) -> f64 {
     let halves = std::iter::successors(Some(0.5 * edge), |length| Some(0.5 * length));
     let parts = halves.take_while(|length| 4.0 * length >= finest).map(|length| {
-        let place = |d: &[f64; 3]| {
+        let places = DIRECTIONS.map(|d| {
             let size = d.iter().map(|x| x * x).sum::<f64>().sqrt();
             d.map(|x| x * length / size)
-        };
-        let places: Vec<[f64; 3]> = directions.iter().map(place).collect();
-        let mut out = vec![[0.0; 4]; places.len()];
+        });
+        let mut out = [[0.0; 4]; DIRECTIONS.len()];
         kernel.values(&places, &mut out);
         let largest = out.iter().map(|o| o[0].abs()).filter(|x| x.is_finite()).fold(0.0, f64::max);
         largest * (length / edge).powi(3)
