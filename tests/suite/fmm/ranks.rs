@@ -336,9 +336,14 @@ fn ranks_that_fail_end_all_with_one_sentence() {
     // A rank that is killed while it computes, and while it rests.
     let cache = p.path("cache").display().to_string();
     for words in [format!("--n 100000 --order 12 --backend cpu --budget -o {out}"), "--tune".into()] {
+        let program = env!("CARGO_BIN_EXE_pairforge");
+        // The first one is stopped before, so that a fast machine does not end while the other is being killed.
         let killed = format!(
-            "export PAIRFORGE_CACHE={cache}\n{is_second} exec timeout -s KILL 0.5 \"$0\" -c 'exec {} fmm {words}'",
-            env!("CARGO_BIN_EXE_pairforge")
+            "export PAIRFORGE_CACHE={cache}
+             {is_second} exec timeout -s KILL 0.6 \"$0\" -c 'exec {program} fmm {words}'
+             if [ \"$OMPI_COMM_WORLD_RANK\" = 0 ]; then
+               {program} fmm {words} & sleep 0.3; kill -STOP $!; wait $!; exit
+             fi"
         );
         let ended = mpi(&p, 3, &killed, &words);
         assert!(ended.code != Some(0), "{ended:?}");
