@@ -68,10 +68,9 @@ impl Backend for Cpu {
         };
         // Many small runs are shared out whole, and one large run target by target.
         let together = job.runs.len().div_ceil(PARTS).max(1);
-        let evaluate = |runs: &[Run]| -> Vec<(usize, Vec<Real>, Flags)> {
+        let evaluate = |runs: &[Run]| -> Vec<Done> {
             let one = |scratch: &mut Scratch, run: &Run| self::run(&kernel, job, &sources, run, scratch);
-            let done: Vec<Vec<_>> = runs.par_iter().map_init(|| kernel.scratch(), one).collect();
-            done.into_iter().flatten().collect()
+            runs.par_iter().map_init(|| kernel.scratch(), one).collect()
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
         let mut finished = 0;
@@ -81,12 +80,10 @@ impl Backend for Cpu {
                 Ok(pool) => pool.install(|| evaluate(runs)),
                 Err(_) => evaluate(runs),
             };
-            for (target, values, flags) in done {
-                let bits = &mut outcome.results.bits[target * elements..(target + 1) * elements];
+            for (run, Done { values, flags }) in runs.iter().zip(done) {
+                let bits = &mut outcome.results.bits[run.first * elements..(run.first + run.count) * elements];
                 bits.iter_mut().zip(values).for_each(|(b, x)| *b = x.bits());
-                outcome.flags[target] = flags;
-            }
-            for run in runs {
+                outcome.flags[run.first..run.first + run.count].copy_from_slice(&flags);
                 let sources: usize = job.segments[run.segments.clone()].iter().map(|s| s.count).sum();
                 outcome.pairs += (run.count * sources) as u64;
                 finished += run.count;
@@ -97,21 +94,30 @@ impl Backend for Cpu {
     }
 }
 
-/// A target's place, and what it gets.
-type Done = (usize, Vec<Real>, Flags);
+/// What the targets of a run get: the values of all outputs of one behind those of the other, and their flags.
+struct Done {
+    values: Vec<Real>,
+    flags: Vec<Flags>,
+}
 
 /// What all targets of a run get.
-fn run(kernel: &RealKernel, job: &Job, sources: &RealSources, run: &Run, scratch: &mut Scratch) -> Vec<Done> {
+fn run(kernel: &RealKernel, job: &Job, sources: &RealSources, run: &Run, scratch: &mut Scratch) -> Done {
     let ranges: Vec<_> = job.segments[run.segments.clone()].iter().map(|s| s.first..s.first + s.count).collect();
     let gathered = kernel.gather(sources, &ranges);
-    let one = |scratch: &mut Scratch, target: usize| {
+    let elements = job.graph.outputs.len();
+    let mut done = Done { values: vec![Real::default(); run.count * elements], flags: vec![Flags::NONE; run.count] };
+    let one = |scratch: &mut Scratch, ((target, values), flags): ((usize, &mut [Real]), &mut Flags)| {
         let pairs = Pairs { i: job.targets.record(target), params: job.params, sources };
-        let (values, flags) = kernel.target(scratch, &pairs, &gathered);
-        (target, values, flags)
+        *flags = kernel.target_into(scratch, &pairs, &gathered, values);
     };
     let targets = run.first..run.first + run.count;
     if run.count <= TASK {
-        return targets.map(|target| one(scratch, target)).collect();
+        let each = targets.zip(done.values.chunks_exact_mut(elements)).zip(&mut done.flags);
+        each.for_each(|target| one(scratch, target));
+        return done;
     }
-    targets.into_par_iter().with_min_len(TASK / 4).map_init(|| kernel.scratch(), one).collect()
+    let values = done.values.par_chunks_exact_mut(elements);
+    let each = targets.into_par_iter().zip(values).zip(&mut done.flags).with_min_len(TASK / 4);
+    each.for_each_init(|| kernel.scratch(), one);
+    done
 }

@@ -87,6 +87,8 @@ impl Pairs<'_> {
 pub struct Scratch {
     outputs: Frame,
     terms: Option<Frame>,
+    /// Room for the sums of a target.
+    sums: (Vec<Sum>, Vec<Totals>),
     /// Lanes by nodes.
     values: Vec<Real>,
     /// The nodes that raised flags in this block, and those that no source changes, each with its flags.
@@ -150,6 +152,7 @@ impl RealKernel {
         Scratch {
             outputs: Frame::new(&self.outputs),
             terms: None,
+            sums: Default::default(),
             values: vec![Real::default(); nodes * LANES],
             raised: Vec::new(),
             still: Vec::new(),
@@ -164,11 +167,21 @@ impl RealKernel {
 
     /// The values of all outputs for one target over gathered sources, and the flags.
     pub fn target(&self, scratch: &mut Scratch, pair: &Pairs, gathered: &Gathered) -> (Vec<Real>, Flags) {
-        let mut sums: Vec<Sum> = self.graph.outputs.iter().map(|o| Sum::new(o.reduce, self.format(o.pin))).collect();
-        let mut totals = vec![Totals::ZERO; sums.len()];
+        let mut values = vec![Real::default(); self.graph.outputs.len()];
+        let flags = self.target_into(scratch, pair, gathered, &mut values);
+        (values, flags)
+    }
+
+    /// The same into `values`.
+    pub fn target_into(&self, scratch: &mut Scratch, pair: &Pairs, gathered: &Gathered, values: &mut [Real]) -> Flags {
+        let (mut sums, mut totals) = std::mem::take(&mut scratch.sums);
+        sums.clear();
+        sums.extend(self.graph.outputs.iter().map(|o| Sum::new(o.reduce, self.format(o.pin))));
+        totals.clear();
+        totals.resize(sums.len(), Totals::ZERO);
         let mut flags = Flags::NONE;
         if !gathered.is_empty() {
-            scratch.outputs.target(&self.outputs, |class, at| pair.value(class, at));
+            scratch.outputs.target(&self.outputs, gathered.len(), |class, at| pair.value(class, at));
         }
         let mut is_fresh = true;
         for first in (0..gathered.len()).step_by(lanes::LANES) {
@@ -192,9 +205,13 @@ impl RealKernel {
         }
         let add = |(sum, totals): (&mut Sum, &Totals)| sum.add_total(totals);
         sums.iter_mut().zip(&totals).for_each(add);
-        let ends = sums.iter().zip(&self.graph.outputs).map(|(sum, o)| sum.finish(self.format(o.pin)));
-        let (values, raised): (Vec<Real>, Vec<Flags>) = ends.unzip();
-        (values, raised.into_iter().fold(flags, |a, f| a | f))
+        for ((value, sum), o) in values.iter_mut().zip(&sums).zip(&self.graph.outputs) {
+            let raised;
+            (*value, raised) = sum.finish(self.format(o.pin));
+            flags |= raised;
+        }
+        scratch.sums = (sums, totals);
+        flags
     }
 
     /// As [`terms`], for one target and each source after the other.
@@ -239,7 +256,7 @@ impl RealKernel {
         let everything = 0..count;
         let gathered = self.gather(pair.sources, &[everything]);
         let mut frame = scratch.terms.take().unwrap_or_else(|| Frame::new(&self.terms));
-        frame.target(&self.terms, |class, at| pair.value(class, at));
+        frame.target(&self.terms, count, |class, at| pair.value(class, at));
         let mut is_fresh = true;
         for first in (0..count).step_by(lanes::LANES) {
             let apart = frame.block(&self.terms, &gathered, first);

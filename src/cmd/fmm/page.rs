@@ -61,6 +61,15 @@ pub fn text(rows: Vec<Row>, on_card: bool) -> String {
     out
 }
 
+/// A row of relative L2 errors: by truncation, the formats of P2P, those of M2L, and of all.
+pub struct Part {
+    pub name: &'static str,
+    pub errors: [String; 4],
+}
+
+/// The heads of such rows.
+pub const CAUSES: [&str; 4] = ["truncation", "P2P formats", "M2L formats", "all"];
+
 /// The report's template.
 #[derive(Template)]
 #[template(path = "fmm.html")]
@@ -68,12 +77,20 @@ pub struct Page {
     pub title: String,
     pub settings: String,
     pub rows: Vec<Shown>,
+    /// What the rows do not tell, in sentences.
+    pub notes: Vec<String>,
     pub facts: Vec<(&'static str, String)>,
+    /// What the error is made of, where that was asked for.
+    pub parts: Vec<Part>,
     /// P2P on cards and boards.
     pub predicted: Vec<roofline::Row>,
 }
 
 impl Page {
+    pub fn causes(&self) -> [&'static str; 4] {
+        CAUSES
+    }
+
     /// The self-contained page.
     pub fn html(&self) -> Result<String, Failure> {
         self.render().map_err(|e| Failure::Tool(format!("the report cannot be made: {e}")))

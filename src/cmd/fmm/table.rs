@@ -1,9 +1,9 @@
 //! The table of an FMM run, for a terminal and as a page.
 
-use super::page::{self, Page, Row, or_dash, seconds};
+use super::page::{self, Page, Part, Row, or_dash, seconds};
 use super::roofline;
 use crate::failure::Failure;
-use host::fmm::budget::{Budget, Cause};
+use host::fmm::budget::{Budget, Cause, Parts};
 use host::fmm::stats::{LeafBy, Reference, Stats};
 
 /// The stages in the order of the algorithm.
@@ -44,34 +44,27 @@ fn again(s: &Stats) -> String {
     format!("targets computed again on the {} in wider arithmetic", if s.on_card.is_some() { "card" } else { "CPU" })
 }
 
+/// The order, and that of cells farther away.
+fn order(s: &Stats) -> String {
+    let lower = |d| format!(" ({} beyond d.d = {d})", s.order.saturating_sub(1).max(1));
+    s.order.to_string() + &s.lower_beyond.map_or(String::new(), lower)
+}
+
 /// The table as text.
 pub fn text(s: &Stats) -> String {
     let mut out = format!(
-        "FMM of {} particles on {}: order {}{}, theta {}, leaf {}, {} levels\n\n",
+        "FMM of {} particles on {}: order {}, theta {}, leaf {}, {} levels\n\n",
         s.n,
         s.backend,
-        s.order,
-        s.lower_beyond.map_or(String::new(), |d| format!(" ({} beyond d.d = {d})", s.order.saturating_sub(1).max(1))),
+        order(s),
         s.theta,
         s.leaf,
         s.levels
     );
     out += &page::text(rows(s), s.on_card.is_some());
     out += &format!("{:<6} {:>10}\n\n", "total", seconds(s.seconds.total, s.on_card.is_some()));
-    if let Some(t) = s.on_card {
-        let ms = [t.computed, t.sent, t.fetched].map(|x| format!("{:.2} ms", 1e3 * x));
-        out += &format!("all stages ran on the card in {}; sending took {}, fetching {}\n", ms[0], ms[1], ms[2]);
-    }
-    if let Some(why) = &s.left_to_cpu {
-        out += &format!("the card ran P2P alone, since {why}\n");
-    }
-    if let Some(w) = s.waited {
-        let (who, seconds) = if w.cpu > 0.0 { ("CPU", w.cpu) } else { ("device", w.device) };
-        out += &format!("P2P ran beside the other stages; then the {who} waited {seconds:.4} s\n");
-    }
-    if s.leaf_by != LeafBy::Given {
-        let by = if s.leaf_by == LeafBy::MeasuredCosts { "those measured here" } else { "built-in ones" };
-        out += &format!("leaf size by the costs of the stages ({by})\n");
+    for note in notes(s) {
+        out += &(note + "\n");
     }
     if s.words.i > 0 {
         let (j, i, result) = (s.words.j, s.words.i, s.words.result);
@@ -93,12 +86,6 @@ pub fn text(s: &Stats) -> String {
     if s.recomputed > 0 {
         out += &format!("{}: {}\n", again(s), s.recomputed);
     }
-    if let Some(change) = s.unsoftened.filter(|change| *change >= SOFT) {
-        out += &format!(
-            "the far field is not softened, which changes the gradients of its closest pairs by up to {change:.1e} of themselves; with \
-             --p2p p2p --expansion chebyshev it is\n",
-        );
-    }
     for (name, value) in errors(s) {
         out += &format!("{name}: {value}\n");
     }
@@ -108,22 +95,64 @@ pub fn text(s: &Stats) -> String {
     out
 }
 
-/// What the error is made of.
-fn shares(budget: &Budget) -> String {
-    let head = ["truncation", "P2P formats", "M2L formats", "all"].map(|h| format!("{h:>13}")).concat();
-    let mut out = format!("\n{:<22}{head}\n", "relative L2 error by");
-    for (name, parts) in [("potential", Some(&budget.potential)), ("gradient", budget.gradient.as_ref())] {
-        let Some(p) = parts else { continue };
-        let numbers = [p.truncation, p.p2p, p.m2l, p.total].map(|x| format!("{x:>13.3e}")).concat();
-        out += &format!("{name:<22}{numbers}\n");
+/// What is to be said of how it ran, in sentences.
+fn notes(s: &Stats) -> Vec<String> {
+    let mut out = Vec::new();
+    if let Some(t) = s.on_card {
+        let ms = [t.computed, t.sent, t.fetched].map(|x| format!("{:.2} ms", 1e3 * x));
+        out.push(format!("all stages ran on the card in {}; sending took {}, fetching {}", ms[0], ms[1], ms[2]));
     }
+    if let Some(why) = &s.left_to_cpu {
+        out.push(format!("the card ran P2P alone, since {why}"));
+    }
+    if let Some(w) = s.waited {
+        let (who, seconds) = if w.cpu > 0.0 { ("CPU", w.cpu) } else { ("device", w.device) };
+        out.push(format!("P2P ran beside the other stages; then the {who} waited {seconds:.4} s"));
+    }
+    if s.leaf_by != LeafBy::Given {
+        let by = if s.leaf_by == LeafBy::MeasuredCosts { "those measured here" } else { "built-in ones" };
+        out.push(format!("leaf size by the costs of the stages ({by})"));
+    }
+    if let Some(change) = s.unsoftened.filter(|change| *change >= SOFT) {
+        out.push(format!(
+            "the far field is not softened, which changes the gradients of its closest pairs by up to {change:.1e} of themselves; with \
+             --p2p p2p --expansion chebyshev it is",
+        ));
+    }
+    out
+}
+
+/// What the error is made of.
+fn parts(budget: &Budget) -> Vec<Part> {
+    let row = |(name, parts): (&'static str, &Parts)| {
+        let errors = [parts.truncation, parts.p2p, parts.m2l, parts.total].map(number);
+        Part { name, errors }
+    };
+    let both = [Some(("potential", &budget.potential)), budget.gradient.as_ref().map(|g| ("gradient", g))];
+    both.into_iter().flatten().map(row).collect()
+}
+
+/// Where more bits or orders would help.
+fn advice(budget: &Budget) -> String {
     let p = budget.gradient.as_ref().unwrap_or(&budget.potential);
-    let advice = match p.largest {
+    let what = match p.largest {
         Cause::Truncation => "the order limits it: an order more halves that part, about, and would give",
         Cause::P2p => "spend bits on P2P: a fraction bit more would give",
         Cause::M2l => "spend bits on M2L: a fraction bit more would give",
     };
-    out + &format!("{advice} {:.3e}\n", p.next)
+    format!("{what} {}", number(p.next))
+}
+
+/// Both as text.
+fn shares(budget: &Budget) -> String {
+    let line = |name: &str, cells: &[&str]| {
+        format!("{name:<22}{}\n", cells.iter().map(|c| format!("{c:>13}")).collect::<String>())
+    };
+    let mut out = "\n".to_string() + &line("relative L2 error by", &page::CAUSES);
+    for Part { name, errors } in parts(budget) {
+        out += &line(name, &errors.each_ref().map(String::as_str));
+    }
+    out + &advice(budget) + "\n"
 }
 
 fn compared(with: Reference) -> &'static str {
@@ -134,10 +163,13 @@ fn compared(with: Reference) -> &'static str {
     }
 }
 
+fn number(x: f64) -> String {
+    format!("{x:.3e}")
+}
+
 /// What is known of the errors, as names and numbers.
 fn errors(s: &Stats) -> Vec<(&'static str, String)> {
     let Some(e) = &s.error else { return Vec::new() };
-    let number = |x: f64| format!("{x:.3e}");
     let mut errors = vec![
         (compared(s.reference), e.samples.to_string()),
         ("potential, relative L2 error", number(e.potential_rel_l2)),
@@ -163,7 +195,14 @@ pub fn html(s: &Stats, predicted: Vec<roofline::Row>) -> Result<String, Failure>
     let title = format!("FMM of {} particles on {}", s.n, s.backend);
     let settings = format!(
         "order {}, theta {}, at most {} particles a leaf, {} levels; {:.4} s in all",
-        s.order, s.theta, s.leaf, s.levels, s.seconds.total
+        order(s),
+        s.theta,
+        s.leaf,
+        s.levels,
+        s.seconds.total
     );
-    Page { title, settings, rows: page::shown(rows(s), s.on_card.is_some()), facts, predicted }.html()
+    let mut notes = notes(s);
+    notes.extend(s.budget.as_ref().map(advice));
+    let rows = page::shown(rows(s), s.on_card.is_some());
+    Page { title, settings, rows, notes, facts, parts: s.budget.as_ref().map_or(Vec::new(), parts), predicted }.html()
 }

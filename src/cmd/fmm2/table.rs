@@ -89,5 +89,6 @@ pub fn html(s: &Stats, predicted: Vec<roofline::Row>) -> Result<String, Failure>
         "kernel {}, order {}, theta {}, about {} points in a finest box, {} levels; {:.4} s in all",
         s.kernel, s.order, s.theta, s.leaf, s.levels, s.seconds.stages.total
     );
-    Page { title, settings, rows: page::shown(rows(s), false), facts, predicted }.html()
+    Page { title, settings, rows: page::shown(rows(s), false), notes: Vec::new(), facts, parts: Vec::new(), predicted }
+        .html()
 }

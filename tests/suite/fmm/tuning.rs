@@ -130,7 +130,7 @@ fn a_budget_says_which_stage_needs_bits() {
         ("--n 1500 --leaf 30 --order 2", "truncation"),
         ("--n 1500 --leaf 30 --backend cpu --expansion solid --order 20 --precision f32 --check 200", "p2p"),
     ] {
-        let ended = run(&p, &format!("{words} --budget --json s.json"));
+        let ended = run(&p, &format!("{words} --budget --json s.json --report r.html"));
         let s = p.json("s.json");
         let (parts, error) = (&s["budget"]["gradient"], &s["error"]);
         let number = |key: &str| parts[key].as_f64().expect("a number");
@@ -139,6 +139,10 @@ fn a_budget_says_which_stage_needs_bits() {
         assert!(["truncation", "p2p", "m2l"].iter().all(|key| number(key) <= number(largest)));
         let advice = if largest == "p2p" { "spend bits on P2P" } else { "the order limits it" };
         assert!(ended.out.contains("truncation  P2P formats") && ended.out.contains(advice), "{}", ended.out);
+        // The page has the numbers of the terminal.
+        let page = p.text("r.html");
+        let cell = format!("<td>{:.3e}</td>", number(largest));
+        assert!(page.contains("<th>P2P formats</th>") && page.contains(&cell) && page.contains(advice), "{page}");
     }
     assert!(stats(&p, "--n 100 --check 20")["budget"].is_null());
 }

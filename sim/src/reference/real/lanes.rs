@@ -27,6 +27,8 @@ pub struct Gathered {
 /// The registers of one thread.
 pub struct Frame {
     registers: Vec<Register>,
+    /// What the register of each pin holds, and in how many lanes from the first on.
+    pins: Vec<(u64, usize)>,
     /// All bits of a lane for which an instruction does not hold.
     marked: Register,
     /// The same, of the instructions that are done once a target.
@@ -51,7 +53,8 @@ impl Totals {
 impl Gathered {
     /// The sources of some ranges, from columns of patterns.
     pub fn new(columns: &[Vec<Real>], formats: &[Format], ranges: &[Range<usize>]) -> Gathered {
-        let places: Vec<u32> = ranges.iter().flat_map(|r| r.start as u32..r.end as u32).collect();
+        let mut places: Vec<u32> = Vec::with_capacity(ranges.iter().map(|r| r.len()).sum());
+        ranges.iter().for_each(|r| places.extend(r.start as u32..r.end as u32));
         let column = |(column, format): (&Vec<Real>, &Format)| {
             let mut to = Aligned::new(places.len().next_multiple_of(CHUNK));
             let mut end = 0;
@@ -80,20 +83,25 @@ impl Frame {
     pub fn new(program: &Program) -> Frame {
         let mut registers: Vec<Register> = (0..program.registers).map(|_| Aligned::new(LANES)).collect();
         program.constants.iter().for_each(|(register, value)| registers[*register].fill(*value));
-        Frame { registers, marked: Aligned::new(LANES), once: false }
+        Frame { registers, pins: vec![(0, 0); program.pins.len()], marked: Aligned::new(LANES), once: false }
     }
 
-    /// Computes what no source changes.
-    pub fn target(&mut self, program: &Program, value: impl Fn(PinClass, usize) -> u64) {
-        for (register, class, at, format) in &program.pins {
-            self.registers[*register].fill(held(*format, value(*class, *at)));
+    /// Computes what no source changes, for blocks of so many sources.
+    pub fn target(&mut self, program: &Program, sources: usize, value: impl Fn(PinClass, usize) -> u64) {
+        let lanes = sources.min(LANES).next_multiple_of(CHUNK);
+        for ((register, class, at, format), (holds, filled)) in program.pins.iter().zip(&mut self.pins) {
+            let value = held(*format, value(*class, *at));
+            if *holds != value || *filled < lanes {
+                self.registers[*register][..lanes].fill(value);
+                (*holds, *filled) = (value, lanes);
+            }
         }
         if program.once.is_empty() {
             return;
         }
-        self.marked.fill(0);
-        execute(&program.once, self, &Gathered::default(), 0..LANES);
-        self.once = self.marked.iter().any(|m| *m != 0);
+        self.marked[..lanes].fill(0);
+        execute(&program.once, self, &Gathered::default(), 0..lanes);
+        self.once = self.marked[..lanes].iter().any(|m| *m != 0);
     }
 
     /// Computes a block of up to [`LANES`] sources from `first` on. Gives the lanes, ascending, that have to be computed apart.
@@ -102,9 +110,10 @@ impl Frame {
         if self.once {
             return (0..count).collect();
         }
-        self.marked.fill(0);
-        execute(&program.steps, self, sources, first..first + count.next_multiple_of(CHUNK));
-        if self.marked.iter().fold(0, |all, m| all | m) == 0 {
+        let lanes = count.next_multiple_of(CHUNK);
+        self.marked[..lanes].fill(0);
+        execute(&program.steps, self, sources, first..first + lanes);
+        if self.marked[..lanes].iter().fold(0, |all, m| all | m) == 0 {
             return Vec::new();
         }
         (0..count).filter(|k| self.marked[*k] != 0).collect()
@@ -159,8 +168,12 @@ impl Frame {
         totals: &mut Totals,
     ) {
         let lanes = lanes(&self.registers, sources, register, first..(first + LANES).min(sources.len()));
-        if apart.is_empty() && lanes.len().is_multiple_of(CHUNK) {
-            return sum(lanes, format.is_signed(), totals);
+        if apart.is_empty() {
+            let (whole, rest) = lanes.split_at(lanes.len() / CHUNK * CHUNK);
+            let mut last = [0; CHUNK];
+            last[..rest.len()].copy_from_slice(rest);
+            sum(whole, format.is_signed(), totals);
+            return sum(&last[..rest.len().next_multiple_of(CHUNK)], format.is_signed(), totals);
         }
         let mut some = [0; LANES];
         some[..lanes.len()].copy_from_slice(lanes);

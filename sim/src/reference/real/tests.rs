@@ -39,7 +39,9 @@ fn drawn(graph: &Graph, class: PinClass, random: &mut Random) -> Vec<u64> {
 fn check(graph: &Graph, targets: usize, random: &mut Random) {
     let kernel = RealKernel::new(graph);
     let mut scratch = kernel.scratch();
-    for count in [1, 16, 130, 300] {
+    // What stays the same from one target to the next need not be written again, as far as it reaches.
+    let mut params = drawn(graph, PinClass::Param, random);
+    for count in [130, 1, 16, 300] {
         let elements = graph.elements_of(PinClass::Jpin).len().max(1);
         let records: Vec<u64> = (0..count).flat_map(|_| drawn(graph, PinClass::Jpin, random)).collect();
         let sources = RealSources::new(elements, &records);
@@ -47,7 +49,9 @@ fn check(graph: &Graph, targets: usize, random: &mut Random) {
         let gathered = kernel.gather(&sources, &[0..middle, middle..count]);
         for _ in 0..targets {
             let i = drawn(graph, PinClass::Ipin, random);
-            let params = drawn(graph, PinClass::Param, random);
+            if random.below(2) == 0 {
+                params = drawn(graph, PinClass::Param, random);
+            }
             let pairs = Pairs { i: &i, params: &params, sources: &sources };
             let (found, flags) = kernel.target(&mut scratch, &pairs, &gathered);
             let (wanted, wanted_flags) = plain(&kernel, &pairs, count);
