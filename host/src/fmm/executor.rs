@@ -43,6 +43,11 @@ pub trait Executor {
         false
     }
 
+    /// Whether it computes in the precision that the plan names, as native code does, and not in formats of its own.
+    fn is_native(&self) -> bool {
+        false
+    }
+
     /// Finds everything that can be wrong with this executor for a plan. It is called before the first stage runs.
     fn bind(&mut self, plan: &Plan) -> Result<(), FmmError>;
 

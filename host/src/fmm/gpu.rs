@@ -277,6 +277,10 @@ impl Executor for Gpu {
         true
     }
 
+    fn is_native(&self) -> bool {
+        true
+    }
+
     fn bind(&mut self, plan: &Plan) -> Result<(), FmmError> {
         // What another plan had on the cards goes first. The data is sent by the stage itself, beside the far field.
         if self.bound.as_ref().is_some_and(|(key, _)| *key == Key::of(plan)) {

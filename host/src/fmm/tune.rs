@@ -90,7 +90,7 @@ pub(crate) trait Runner {
     /// What is right at some targets.
     fn reference(&mut self, targets: &[usize]) -> Result<Vec<Force>, FmmError>;
 
-    /// Whether native code runs everything.
+    /// Whether the precision of the options is that of all arithmetic.
     fn is_native(&self) -> bool;
 }
 
@@ -125,7 +125,7 @@ impl Runner for Alone<'_, '_, '_> {
     }
 
     fn is_native(&self) -> bool {
-        self.executors.is_empty()
+        self.executors.iter().all(|e| e.is_native())
     }
 }
 
@@ -339,5 +339,68 @@ impl Search<'_> {
         }
         let errors = self.judge.errors(&solution.field);
         errors.gradient_rel_l2.unwrap_or(errors.potential_rel_l2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::executor::{Stage, State, Work};
+    use super::super::native;
+    use super::*;
+    use crate::data::random::{Charge, Distribution, generate};
+
+    /// P2P as a card has it: in the precision of the plan, or with `formats` in f32 alone.
+    struct Card {
+        formats: bool,
+    }
+
+    impl Executor for Card {
+        fn name(&self) -> &str {
+            "card"
+        }
+
+        fn takes(&self, stage: Stage) -> bool {
+            stage == Stage::P2p
+        }
+
+        fn is_native(&self) -> bool {
+            !self.formats
+        }
+
+        fn bind(&mut self, _: &Plan) -> Result<(), FmmError> {
+            Ok(())
+        }
+
+        fn run(&mut self, _: Stage, state: &mut State, _: &[f64], _: &mut Progress) -> Result<Work, FmmError> {
+            let precision = if self.formats { Precision::F32 } else { state.plan.options.precision };
+            Ok(native::p2p(std::slice::from_mut(state), precision).remove(0))
+        }
+    }
+
+    /// Where f32 does not reach a wanted error, P2P elsewhere takes f64 as the CPU does, unless it has formats of its own.
+    #[test]
+    fn a_card_goes_on_in_f64_where_f32_does_not_reach() {
+        let particles = generate(3000, Distribution::Uniform, Charge::Random, 5);
+        let free = |precision| Free { theta: true, precision, leaf: true };
+        let within = |free, executors: &mut [&mut dyn Executor]| {
+            let costs = Costs::default();
+            let problem = Problem { particles: &particles, p2p: None, seed: 5, is_promise: true, free, costs: &costs };
+            let options = FmmOptions {
+                basis: crate::expansion::basis::Basis::Solid,
+                leaf: 40,
+                precision: Precision::F32,
+                ..FmmOptions::default()
+            };
+            within(1e-8, &problem, &start(&options, 1e-8), executors, &mut |_, _, _| {})
+        };
+        for executors in [&mut [] as &mut [&mut dyn Executor], &mut [&mut Card { formats: false }]] {
+            let found = within(free(true), executors).expect("f64 does");
+            assert_eq!(found.plan.options.precision, Precision::F64);
+            assert!(found.errors.gradient_rel_l2.is_some_and(|e| e <= 1e-8));
+            let refused = within(free(false), executors).err().expect("f32 does not").to_string();
+            assert!(refused.contains("f32 limits it; take --precision f64"), "{refused}");
+        }
+        let refused = within(free(true), &mut [&mut Card { formats: true }]).err().expect("formats stay").to_string();
+        assert!(refused.contains("the number formats of the P2P kernel limit it"), "{refused}");
     }
 }

@@ -126,7 +126,7 @@ impl Runner for Leader<'_, '_> {
     }
 
     fn is_native(&self) -> bool {
-        self.executors.is_empty()
+        self.executors.iter().all(|e| e.is_native())
     }
 }
 
