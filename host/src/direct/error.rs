@@ -8,6 +8,7 @@ use crate::data::random::Random;
 use crate::direct::ewald;
 use crate::direct::summation::{self, Direct};
 use crate::parallel::prelude::*;
+use crate::tree::boxmap::BoxMap;
 use serde::Serialize;
 
 /// Errors over sampled targets; those of the gradient are absent when only the potential was computed.
@@ -21,7 +22,15 @@ pub struct Errors {
     /// Absent unless second derivatives were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hessian_rel_l2: Option<f64>,
+    /// Whether the true gradients are nothing but rounding; errors of gradients are then relative to the potential over the edge
+    /// of the box.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub gradient_vanishes: bool,
 }
+
+/// Gradients vanish if they are less than this part of the potential over the edge of the box. What is left of sums that cancel, as in
+/// a crystal, is a thousandth of it or less.
+const VANISHING: f64 = 1e-8;
 
 /// `min(k, n)` distinct targets from the second stream of the seed alone, ascending.
 pub fn sample(n: usize, k: usize, seed: u64) -> Vec<usize> {
@@ -53,7 +62,12 @@ pub fn reference(particles: &Particles, targets: &[usize], eps: f64, periodic: O
 /// Compares `field` with direct summation at `min(k, n)` targets.
 pub fn measure(particles: &Particles, field: &Field, k: usize, seed: u64, eps: f64) -> Errors {
     let targets = sample(particles.len(), k, seed);
-    compare(field, &targets, &summation::reference(particles, &targets, eps))
+    compare(field, &targets, &summation::reference(particles, &targets, eps), edge(&[particles.columns()], None))
+}
+
+/// The edge of the box of some points, or the period.
+pub fn edge(points: &[[&[f64]; 3]], periodic: Option<&Periodic>) -> f64 {
+    BoxMap::around(BoxMap::ends(points), periodic).edge()
 }
 
 /// Compares `field`, its Hessian included where it has one, with direct summation, or with Ewald sums, at `min(k, n)` targets.
@@ -64,7 +78,8 @@ pub fn measure_all(direct: &Direct, periodic: Option<&Periodic>, field: &Field, 
         Some(periodic) => ewald::reference_of(direct, &targets, periodic),
     };
     let forces: Vec<Force> = reference.iter().map(|all| [all[0], all[1], all[2], all[3]]).collect();
-    let mut errors = compare(field, &targets, &forces);
+    let edge = edge(&[direct.geometry.sources, direct.targets()], periodic);
+    let mut errors = compare(field, &targets, &forces, edge);
     if let Some(hessian) = &field.hessian {
         let both = |(t, all): (&usize, &[f64; 10])| (hessian.iter().map(|h| h[*t]).collect(), all[4..].to_vec());
         errors.hessian_rel_l2 = Some(relative_l2(&targets.iter().zip(&reference).map(both).collect::<Vec<_>>()));
@@ -72,8 +87,21 @@ pub fn measure_all(direct: &Direct, periodic: Option<&Periodic>, field: &Field, 
     errors
 }
 
-/// Compares `field` at some targets with what is right there.
-pub fn compare(field: &Field, targets: &[usize], reference: &[Force]) -> Errors {
+/// What errors of gradients are relative to where the gradients vanish: the potential over the edge of the box.
+pub fn in_place_of_gradients(reference: &[Force], edge: f64) -> Option<f64> {
+    let gradients: Vec<f64> = reference.iter().flat_map(|f| f[1..].to_vec()).collect();
+    let potentials: Vec<f64> = reference.iter().map(|f| f[0]).collect();
+    let vanishes = largest(&potentials, &[]) > 0.0 && relative(&gradients, &potentials) * edge < VANISHING;
+    let mean =
+        |e: i32| (potentials.iter().map(|p| ldexp(*p, -e).powi(2)).sum::<f64>() / potentials.len() as f64).sqrt();
+    vanishes.then(|| {
+        let e = exponent(largest(&potentials, &[]));
+        ldexp(mean(e) / edge, e)
+    })
+}
+
+/// Compares `field` at some targets with what is right there. The particles' box, or the period, has this edge.
+pub fn compare(field: &Field, targets: &[usize], reference: &[Force], edge: f64) -> Errors {
     let pairs = || targets.iter().copied().zip(reference);
     let potential = pairs().map(|(t, f)| (vec![field.potential[t]], vec![f[0]])).collect::<Vec<_>>();
     let mut errors = Errors {
@@ -83,10 +111,24 @@ pub fn compare(field: &Field, targets: &[usize], reference: &[Force]) -> Errors 
         gradient_median: None,
         gradient_p99: None,
         hessian_rel_l2: None,
+        gradient_vanishes: false,
     };
     if let Some(gradient) = &field.gradient {
         let both = |(t, f): (usize, &[f64; 4])| (gradient.iter().map(|g| g[t]).collect(), f[1..].to_vec());
         let both: Vec<(Vec<f64>, Vec<f64>)> = pairs().map(both).collect();
+        if let Some(size) = in_place_of_gradients(reference, edge) {
+            let off = |(found, wanted): &(Vec<f64>, Vec<f64>)| -> Vec<f64> {
+                found.iter().zip(wanted).map(|(f, w)| f - w).collect()
+            };
+            let mut each: Vec<f64> = both.iter().map(|both| relative(&off(both), &[size])).collect();
+            each.sort_unstable_by(f64::total_cmp);
+            let all: Vec<f64> = both.iter().flat_map(off).collect();
+            errors.gradient_rel_l2 = Some(relative(&all, &vec![size; both.len()]));
+            errors.gradient_median = Some(percentile(&each, 0.5));
+            errors.gradient_p99 = Some(percentile(&each, 0.99));
+            errors.gradient_vanishes = true;
+            return errors;
+        }
         // Where nothing is the truth, an error is not a part of it.
         let has_part = |(off, size): &(f64, f64)| *size > 0.0 || *off == 0.0;
         let norms = both.iter().map(|(found, wanted)| norms(found, wanted, largest(found, wanted))).filter(has_part);
@@ -215,5 +257,26 @@ mod tests {
         }
         field.gradient = None;
         assert_eq!(measure(&p, &field, 10, 1, 0.0).gradient_p99, None);
+    }
+
+    /// Forces of a crystal are 0: what rounding leaves of them is no measure of an error, in any unit of length and charge.
+    #[test]
+    fn errors_of_gradients_that_vanish_are_relative_to_the_potential() {
+        for (edge, unit) in [(1.0, 1.0), (2e-200, 3e-100), (1e300, 1e-5), (1e-9, 1e250)] {
+            let potential = 2.0 * unit;
+            let gradient = |part: f64| part * potential / edge;
+            let reference = [[potential, gradient(1e-15), 0.0, 0.0], [-potential, 0.0, gradient(-3e-13), 0.0]];
+            let found = [vec![gradient(1e-4), 0.0], vec![0.0, 0.0], vec![0.0, gradient(1e-6)]];
+            let field = |g| Field { potential: vec![potential, -potential], gradient: Some(g), hessian: None };
+            let e = compare(&field(found.clone()), &[0, 1], &reference, edge);
+            let [all, p99] = [e.gradient_rel_l2, e.gradient_p99].map(|x| x.expect("a gradient"));
+            assert!(
+                e.gradient_vanishes && (all / 1e-4 - 0.5f64.sqrt()).abs() < 1e-3 && (p99 / 1e-4 - 1.0).abs() < 1e-3
+            );
+            // Gradients of this size are measured as any others.
+            let reference = [[potential, gradient(1e-4), 0.0, 0.0], [-potential, 0.0, 0.0, gradient(1e-7)]];
+            let e = compare(&field(found), &[0, 1], &reference, edge);
+            assert!(!e.gradient_vanishes && e.gradient_rel_l2 < Some(0.01) && e.gradient_p99 > Some(8.0), "{e:?}");
+        }
     }
 }

@@ -83,6 +83,8 @@ pub struct Seen<'a> {
     pub field: &'a Field,
     pub targets: &'a [usize],
     pub reference: &'a [Force],
+    /// The edge of the box.
+    pub edge: f64,
 }
 
 /// The results of the same run with formats taken away.
@@ -116,7 +118,7 @@ pub fn split(run: &Run, executors: &mut [&mut dyn Executor], progress: &mut Prog
     let of_kernel = p2p.filter(|_| plan.kernel.is_some());
     let double = Plan::for_kernel(particles.columns(), &options, of_kernel)?;
     let in_f64 = double.solve(&particles.q, &mut [in_f64], progress)?.field;
-    Ok(of(&Seen { field, targets, reference }, &Fields { without_p2p, in_f64 }))
+    Ok(of(&Seen { field, targets, reference, edge: plan.tree.map.edge() }, &Fields { without_p2p, in_f64 }))
 }
 
 /// The split from what the runs have given.
@@ -143,7 +145,7 @@ fn parts(run: &Seen, fields: &Fields, gradient: bool) -> Parts {
             hessian: None,
         };
         let all: Vec<usize> = (0..run.targets.len()).collect();
-        let errors = compare(&field, &all, run.reference);
+        let errors = compare(&field, &all, run.reference, run.edge);
         errors.gradient_rel_l2.unwrap_or(errors.potential_rel_l2)
     };
     let of = |field: &'_ Field| {

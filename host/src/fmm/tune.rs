@@ -159,7 +159,8 @@ pub(crate) fn search(
     let targets =
         if is_promise { judge::targets(n, problem.cost_of_a_pair(&options), seed) } else { judge::checked(n, seed) };
     let reference = runner.reference(&targets)?;
-    let judge = Judge::new(n, targets, reference, seed);
+    let edge = error::edge(&[particles.columns()], options.periodic.as_ref());
+    let judge = Judge::new((n, edge), targets, reference, seed);
     let mut search = Search { wanted, problem, judge, runner };
     loop {
         let (limit, best) = match search.orders(&options)? {

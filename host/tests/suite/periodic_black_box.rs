@@ -315,8 +315,8 @@ fn the_check_measures_what_plain_sums_measure() {
     let mut pipelines = Pipelines::new(&mut *backend, &graph, None);
     let field = plan.solve(&p.q, &mut [&mut pipelines], &mut |_, _, _| {}).expect("it runs").field;
     let measured: Errors =
-        compare(&field, &all, &offload::direct(&plan, &p.q, &graph, &all, &mut |_, _, _| {}).expect("it runs"));
-    let wanted = compare(&field, &all, &plain(&p, &p, Periodic { length: 1.0, axes }, most, &*law));
+        compare(&field, &all, &offload::direct(&plan, &p.q, &graph, &all, &mut |_, _, _| {}).expect("it runs"), 1.0);
+    let wanted = compare(&field, &all, &plain(&p, &p, Periodic { length: 1.0, axes }, most, &*law), 1.0);
     let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-3;
     assert!(near(measured.potential_rel_l2, wanted.potential_rel_l2), "{measured:?} {wanted:?}");
     let gradient = |e: Errors| e.gradient_rel_l2.expect("a gradient");

@@ -67,8 +67,8 @@ fn values(s: &Solution) -> Vec<Force> {
 /// Errors are those of native code, and what the formats of P2P add: 1.4e-5 for mixed charges.
 fn check_errors(p: &Particles, options: &FmmOptions, kernels: (&Graph, Option<&Graph>), what: &str) {
     let reference = wanted(p, options);
-    let found = compare(&emulated(p, options, kernels).field, &all(p), &reference);
-    let plain = compare(&native(p, options).field, &all(p), &reference);
+    let found = compare(&emulated(p, options, kernels).field, &all(p), &reference, 1.0);
+    let plain = compare(&native(p, options).field, &all(p), &reference, 1.0);
     let (f, n) = (gradient(&found), gradient(&plain));
     assert!(f < n.hypot(6e-5) * 1.02, "{what}: gradient {f:e}, natively {n:e}");
     let (f, n) = (found.potential_rel_l2, plain.potential_rel_l2);
@@ -176,7 +176,7 @@ fn close_pairs_across_a_face_are_right() {
                 ..FmmOptions::default()
             };
             let solution = emulated(&p, &options, (&p2p, None));
-            let e = compare(&solution.field, &all(&p), &wanted(&p, &options));
+            let e = compare(&solution.field, &all(&p), &wanted(&p, &options), 1.0);
             assert!(gradient(&e) < 1e-4 && e.gradient_p99 < Some(1e-2), "{distance} {corner}: {e:?}");
             assert_eq!(solution.stats.close_pairs, close, "{distance} {corner}");
         }
@@ -201,7 +201,7 @@ fn crowds_about_a_corner_are_right() {
         let geometry = Geometry { sources: p.columns(), targets };
         let engine = ("emulator", &BackendOptions::default());
         let solution = run(engine, geometry, &p.q, &options, (&p2p, None)).expect("it runs");
-        let e = compare(&solution.field, &all(&p), &wanted(&p, &options));
+        let e = compare(&solution.field, &all(&p), &wanted(&p, &options), 1.0);
         // Positions beside a corner are known to 1e-16 of the box, and to 1e-8 of their distances.
         assert!(gradient(&e) < 1e-6 && e.potential_rel_l2 < 1e-6 && e.gradient_p99 < Some(1e-2), "{apart} {e:?}");
         assert!(solution.stats.recomputed >= 90 && solution.stats.close_pairs > 90 * 89 / 2, "{:?}", solution.stats);
@@ -232,7 +232,7 @@ fn targets_apart_feel_all_images() {
         (0..targets.len()).for_each(|k| both.push(targets.position(k), 0.0));
         let places: Vec<usize> = (sources.len()..both.len()).collect();
         let reference = ewald::reference(&both, &places, 0.0, &options.periodic.expect("periodic boundaries"));
-        let error = |s: &Solution| gradient(&compare(&s.field, &all(&targets), &reference));
+        let error = |s: &Solution| gradient(&compare(&s.field, &all(&targets), &reference, 1.0));
         assert!(error(&found) < error(&plain).hypot(5e-5) * 1.02, "{axes:?}: {:e} {:e}", error(&found), error(&plain));
         assert!(error(&plain) < 5e-3 && found.stats.close_pairs >= 1);
     }
@@ -317,7 +317,7 @@ fn cells_that_m2l_does_not_hold_are_computed_again_with_their_images() {
     let options = FmmOptions { order: 2, leaf: 8, periodic: unit([true; 3]), ..FmmOptions::default() };
     let solution = emulated(&p, &options, (&p2p, Some(&m2l)));
     assert!(solution.stats.recomputed > 0, "{:?}", solution.stats);
-    let error = |s: &Solution| compare(&s.field, &all(&p), &wanted(&p, &options)).potential_rel_l2;
+    let error = |s: &Solution| compare(&s.field, &all(&p), &wanted(&p, &options), 1.0).potential_rel_l2;
     let (found, plain) = (error(&solution), error(&native(&p, &options)));
     assert!(found < 1.5 * plain, "{found:e}, natively {plain:e}");
     // The same ones where each target has a list of its own.

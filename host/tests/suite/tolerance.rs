@@ -48,7 +48,7 @@ fn errors(case: &Case, wanted: &[f64]) -> Vec<(Vec<f64>, bool)> {
         let error = |targets: &Vec<usize>| {
             let at = |k: &usize| reference[all.binary_search(k).expect("one of them all")];
             let reference: Vec<_> = targets.iter().map(at).collect();
-            compare(&tuned.solution.field, targets, &reference).gradient_rel_l2.expect("a gradient") / wanted
+            compare(&tuned.solution.field, targets, &reference, 1.0).gradient_rel_l2.expect("a gradient") / wanted
         };
         let errors = samples.iter().map(error).collect();
         (errors, tuned.solution.stats.pairs.m2l > 0 && tuned.plan.options.order > 1)

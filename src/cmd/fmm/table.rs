@@ -177,6 +177,10 @@ fn errors(s: &Stats) -> Vec<(&'static str, String)> {
         ("gradient, median relative error", or_dash(e.gradient_median, number)),
         ("gradient, 99th percentile", or_dash(e.gradient_p99, number)),
     ];
+    if e.gradient_vanishes {
+        errors
+            .push(("gradients vanish; their errors are relative to", "the potential over the edge of the box".into()));
+    }
     errors.extend(e.hessian_rel_l2.map(|h| ("Hessian, relative L2 error", number(h))));
     if !s.more_errors.is_empty() {
         let each: Vec<String> = s.more_errors.iter().map(|e| or_dash(e.gradient_rel_l2, number)).collect();

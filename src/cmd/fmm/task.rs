@@ -180,7 +180,7 @@ impl Task<'_> {
         let targets = error::sample(field.potential.len(), count, args.seed);
         let charges = sources.charges.expect("kernels are refused dipoles");
         let reference = offload::direct(plan, charges, graph, &targets, &mut |_, _, _| {}).map_err(failure)?;
-        Ok(error::compare(field, &targets, &reference))
+        Ok(error::compare(field, &targets, &reference, self.edge()))
     }
 
     /// Potential and gradient at some particles by the sum over all others, or by an Ewald sum.
@@ -192,6 +192,11 @@ impl Task<'_> {
             }
             None => Ok(error::reference(particles, targets, self.options.eps, self.options.periodic.as_ref())),
         })
+    }
+
+    /// The edge of the box, or the period.
+    fn edge(&self) -> f64 {
+        error::edge(&[self.input.particles.columns()], self.options.periodic.as_ref())
     }
 
     /// The targets that `--budget` looks at.
@@ -216,6 +221,7 @@ impl Task<'_> {
     pub fn split(&self, plan: Option<&Plan>, field: &Field, runs: &Fields) -> Result<Budget, Failure> {
         let targets = self.seen();
         let reference = self.reference(plan, &targets)?;
-        Ok(budget::of(&Seen { field, targets: &targets, reference: &reference }, runs))
+        let edge = self.edge();
+        Ok(budget::of(&Seen { field, targets: &targets, reference: &reference, edge }, runs))
     }
 }

@@ -51,6 +51,37 @@ fn the_check_is_an_ewald_sum_for_all_axes() {
     assert!(error < 1e-4 && error > 1e-5, "{error}");
 }
 
+/// Where forces cancel, as in a crystal and of one particle alone, a wanted error is that of the potential over the period.
+#[test]
+fn forces_that_cancel_have_errors_too() {
+    let p = Place::new();
+    let ion = |k: usize| {
+        let at = [k % 6, k / 6 % 6, k / 36];
+        let [x, y, z] = at.map(|x| x as f64 / 6.0);
+        format!("{x},{y},{z},{}\n", if at.iter().sum::<usize>() % 2 == 0 { 1 } else { -1 })
+    };
+    p.write("salt.csv", "x,y,z,q\n".to_string() + &(0..216).map(ion).collect::<String>());
+    for words in [
+        "--n 1 --seed 9",
+        "--n 1 --seed 9 --p2p p2p_yukawa --param kappa=1",
+        "--n 1 --seed 9 --p2p p2p_yukawa --param kappa=10",
+        "--particles salt.csv --expansion solid",
+        "--particles salt.csv --p2p p2p_yukawa --param kappa=3",
+    ] {
+        let words = format!("{words} --backend cpu --periodic 1");
+        let errors =
+            [&stats(&p, &format!("{words} --order 4 --check 216")), &stats(&p, &format!("{words} --tol 1e-4"))];
+        let [plain, tuned] = errors.map(|stats| {
+            assert_eq!(stats["error"]["gradient_vanishes"], true, "{words} {stats}");
+            stats["error"]["gradient_rel_l2"].as_f64().expect("an error")
+        });
+        assert!(plain < 0.2 && tuned < 1e-4 && tuned > 1e-8, "{words} {plain} {tuned}");
+    }
+    let said = run(&p, "--particles salt.csv --periodic 1 --check 9 --report r.html").out + &p.text("r.html");
+    assert_eq!(said.matches("gradients vanish; their errors are relative to").count(), 2, "{said}");
+    assert!(stats(&p, "--n 300 --periodic 1 --check 100")["error"]["gradient_vanishes"].is_null());
+}
+
 #[test]
 fn kernels_feel_images_too() {
     let p = Place::new();

@@ -9,10 +9,14 @@ use crate::expansion::chebyshev::Function;
 use crate::fmm::{Plan, far_images};
 use crate::parallel::prelude::*;
 use crate::tree::charges::Charges;
-use crate::tree::lists::is_near;
+use crate::tree::lists::{is_near, near2};
 
 /// The order of far images: their error is far below that of order 10, the highest of a run.
 const ORDER: usize = 16;
+
+/// Up to so many pairs images are near up to 3 periods away, so that forces that cancel are 0 to nearly all digits.
+const FEW: usize = 100_000;
+const FAR_AWAY: f64 = 1.0 / 3.0;
 
 /// Sources that are evaluated together.
 const TOGETHER: usize = 1 << 12;
@@ -28,7 +32,10 @@ pub fn sums(
     targets: &[usize],
     progress: &mut dyn FnMut(usize),
 ) -> Vec<Force> {
-    let Some(lattice) = far_images(&plan.options) else { return Vec::new() };
+    let Some(mut lattice) = far_images(&plan.options) else { return Vec::new() };
+    if plan.tree.len() * targets.len() <= FEW {
+        lattice.near2 = lattice.near2.max(near2(FAR_AWAY));
+    }
     let reach = crate::tree::lists::reach(lattice.near2);
     let along = |a: usize| if lattice.axes[a] { -reach..=reach } else { 0..=0 };
     let shifts: Vec<[i32; 3]> = along(0)

@@ -7,10 +7,13 @@
 //! targets are then drawn again and again, each with its own gradient and with the error of a target of its stratum (the
 //! bootstrap of Efron); the error of nearly all these draws is below that which is judged by.
 
+use crate::arith::scale::{exponent, ldexp};
 use crate::data::Force;
 use crate::data::particles::Field;
 use crate::data::random::Random;
-use crate::direct::error::{Errors, compare, draw, lengths, lengths_between, lengths_off, relative, sample, unit};
+use crate::direct::error::{
+    Errors, compare, draw, in_place_of_gradients, lengths, lengths_between, lengths_off, relative, sample, unit,
+};
 use crate::parallel::prelude::*;
 
 /// Targets that a wanted error is promised for.
@@ -42,6 +45,8 @@ const SURE: f64 = 0.997;
 /// Targets, and what is right there.
 pub(super) struct Judge {
     n: usize,
+    /// The edge of the box.
+    edge: f64,
     seed: u64,
     targets: Vec<usize>,
     reference: Vec<Force>,
@@ -63,14 +68,14 @@ pub(super) fn checked(n: usize, seed: u64) -> Vec<usize> {
 }
 
 impl Judge {
-    pub fn new(n: usize, targets: Vec<usize>, reference: Vec<Force>, seed: u64) -> Judge {
+    pub fn new((n, edge): (usize, f64), targets: Vec<usize>, reference: Vec<Force>, seed: u64) -> Judge {
         let drawn = targets.len();
-        Judge { n, seed, targets, reference, drawn, strata: Vec::new() }
+        Judge { n, edge, seed, targets, reference, drawn, strata: Vec::new() }
     }
 
     /// The errors at the targets that were drawn from all.
     pub fn errors(&self, field: &Field) -> Errors {
-        compare(field, &self.targets[..self.drawn], &self.reference[..self.drawn])
+        compare(field, &self.targets[..self.drawn], &self.reference[..self.drawn], self.edge)
     }
 
     /// Whether the difference of two runs would tell more.
@@ -112,7 +117,12 @@ impl Judge {
     /// What the relative L2 error (of the gradient, else of the potential) at 1000 random targets is nearly always below.
     pub fn bound(&self, field: &Field) -> f64 {
         let unit = unit(field);
-        let (sizes, off) = (lengths(field, unit), lengths_off(field, &self.targets, &self.reference, unit));
+        let off = lengths_off(field, &self.targets, &self.reference, unit);
+        let others = in_place_of_gradients(&self.reference[..self.drawn], self.edge);
+        let sizes = match others.filter(|_| field.gradient.is_some()) {
+            Some(size) => vec![ldexp(size, -exponent(unit)); self.n],
+            None => lengths(field, unit),
+        };
         let of_drawn: Vec<f64> = self.targets[..self.drawn].iter().map(|k| sizes[*k]).collect();
         let measured = relative(&off[..self.drawn], &of_drawn);
         if self.n <= SAMPLES || off.iter().all(|off| *off == 0.0) {
@@ -192,7 +202,7 @@ mod tests {
         let right = |k: &usize| [1.0, right.gradient.as_ref().expect("a gradient")[0][*k], 0.0, 0.0];
         let targets = draw(n, measured, &mut Random::new(3));
         let reference = targets.iter().map(right).collect();
-        let mut judge = Judge::new(n, targets, reference, 3);
+        let mut judge = Judge::new((n, 1.0), targets, reference, 3);
         if is_divided {
             let more = judge.divide(off, lower);
             let reference = more.iter().map(right).collect();
