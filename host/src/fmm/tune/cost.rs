@@ -67,6 +67,10 @@ const NEAR_CELLS: f64 = 27.0;
 /// are even at order 7 in f32 and 10 in f64 with 1e4 particles (156 in a cell), 12 in f32 with 1e5 (195), 14 in f32 with 1e6 (244).
 const TABLES: f64 = 1300.0;
 
+/// The same of a kernel's own expansion, which has other tables on each level, made from the kernel. Measured with `p2p_yukawa`: with
+/// 1e4 particles (20 in a cell) the coarser level is the faster one at orders 4 to 8, with 2e4 (39) the finer one at order 5.
+const OWN_TABLES: f64 = 13_000.0;
+
 /// Leaves are whole groups of so many lanes, as engines and vectors have them.
 const GROUP: f64 = 8.0;
 const LARGEST: f64 = 2048.0;
@@ -82,14 +86,15 @@ impl Default for Costs {
             point: 0.3e-9,
         };
         // Solid harmonics share a product among mirrored offsets; the Cartesian expansion computes one for each. Those of Chebyshev
-        // polynomials, which share them too, are the Cartesian ones, an upper bound; `measure` tells them apart.
+        // polynomials, which share them too, were measured on a Xeon with AVX-512 (Emerald Rapids) and are scaled by what P2P of a
+        // kernel's pair takes on both.
         Costs {
             f32: Native {
                 pair: 0.29e-9,
                 kernel_pair: 8e-9,
                 solid: far(8.0, 0.0055),
                 cartesian: far(8.0, 0.0275),
-                chebyshev: far(8.0, 0.0275),
+                chebyshev: far(8.0, 0.0032),
             },
             // Most products of solid harmonics are computed in f32.
             f64: Native {
@@ -97,7 +102,7 @@ impl Default for Costs {
                 kernel_pair: 8e-9,
                 solid: far(15.0, 0.0033),
                 cartesian: far(10.0, 0.029),
-                chebyshev: far(10.0, 0.029),
+                chebyshev: far(15.0, 0.005),
             },
         }
     }
@@ -129,7 +134,8 @@ impl Costs {
     pub fn leaf(&self, choice: &Choice) -> usize {
         let native = self.native(choice.precision);
         let pair = if choice.basis == Basis::Chebyshev { native.kernel_pair } else { native.pair };
-        rounded(of_whole_levels(self.best(choice, pair), choice.n as f64))
+        let tables = if choice.basis == Basis::Chebyshev { OWN_TABLES } else { TABLES };
+        rounded(of_whole_levels(self.best(choice, pair), choice.n as f64, tables))
     }
 
     /// The same with P2P on a board: for a particle it takes what its line does, until the pairs of larger leaves take longer. The
@@ -180,12 +186,12 @@ fn rounded(leaf: f64) -> usize {
 /// Cells of one level hold about the same number of uniform particles. Where that is nearly the leaf size, some would be split and
 /// some not, which costs more than either: then all of them are, or none, as `best` says, or more particles where the cells to come
 /// are few.
-fn of_whole_levels(best: f64, n: f64) -> f64 {
+fn of_whole_levels(best: f64, n: f64, tables: f64) -> f64 {
     // Nearly all cells are within four standard deviations.
     let spread = |full: f64| 4.0 * full.sqrt();
     for level in 1..=20 {
         let full = n / 8f64.powi(level);
-        let few = if level > 1 { 1.0 + TABLES / 8f64.powi(level + 1) } else { 1.0 };
+        let few = if level > 1 { 1.0 + tables / 8f64.powi(level + 1) } else { 1.0 };
         if full <= best * few.min(4.0).sqrt() {
             let (least, coarser) = (full + spread(full), 8.0 * full);
             let most = if level > 1 { coarser - spread(coarser) } else { f64::INFINITY };
