@@ -91,7 +91,9 @@ pub fn measure_all(direct: &Direct, periodic: Option<&Periodic>, field: &Field, 
 pub fn in_place_of_gradients(reference: &[Force], edge: f64) -> Option<f64> {
     let gradients: Vec<f64> = reference.iter().flat_map(|f| f[1..].to_vec()).collect();
     let potentials: Vec<f64> = reference.iter().map(|f| f[0]).collect();
-    let vanishes = largest(&potentials, &[]) > 0.0 && relative(&gradients, &potentials) * edge < VANISHING;
+    // Of points in one place nothing has a length.
+    let has_unit = edge > 0.0 && largest(&potentials, &[]) > 0.0;
+    let vanishes = has_unit && relative(&gradients, &potentials) * edge < VANISHING;
     let mean =
         |e: i32| (potentials.iter().map(|p| ldexp(*p, -e).powi(2)).sum::<f64>() / potentials.len() as f64).sqrt();
     vanishes.then(|| {
@@ -273,6 +275,8 @@ mod tests {
             assert!(
                 e.gradient_vanishes && (all / 1e-4 - 0.5f64.sqrt()).abs() < 1e-3 && (p99 / 1e-4 - 1.0).abs() < 1e-3
             );
+            let of_one_place = compare(&field(found.clone()), &[0, 1], &reference, 0.0);
+            assert!(!of_one_place.gradient_vanishes && of_one_place.gradient_rel_l2 > Some(1.0), "{of_one_place:?}");
             // Gradients of this size are measured as any others.
             let reference = [[potential, gradient(1e-4), 0.0, 0.0], [-potential, 0.0, 0.0, gradient(1e-7)]];
             let e = compare(&field(found), &[0, 1], &reference, edge);
