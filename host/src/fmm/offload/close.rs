@@ -65,7 +65,7 @@ enum Kernel {
 /// What evaluating needs; one a thread.
 enum Room {
     Bits(emulator::Scratch, emulator::Sources),
-    Real(real::Scratch),
+    Real(Box<real::Scratch>),
 }
 
 impl Replaced<'_> {
@@ -89,7 +89,7 @@ impl Replaced<'_> {
         };
         let room = || match &kernel {
             Kernel::Bits(emulator) => Room::Bits(emulator.scratch(), emulator.sources(MOST)),
-            Kernel::Real(kernel) => Room::Real(kernel.scratch()),
+            Kernel::Real(kernel) => Room::Real(Box::new(kernel.scratch())),
         };
         targets.par_iter().map_init(room, |room, (k, close)| self.rest_of(&kernel, room, *k, close)).collect()
     }
