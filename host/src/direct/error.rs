@@ -4,6 +4,7 @@ use crate::arith::scale::{exponent, ldexp};
 use crate::data::Force;
 use crate::data::particles::{Field, Particles};
 use crate::data::periodic::Periodic;
+use crate::data::problem::Geometry;
 use crate::data::random::Random;
 use crate::direct::ewald;
 use crate::direct::summation::{self, Direct};
@@ -62,12 +63,13 @@ pub fn reference(particles: &Particles, targets: &[usize], eps: f64, periodic: O
 /// Compares `field` with direct summation at `min(k, n)` targets.
 pub fn measure(particles: &Particles, field: &Field, k: usize, seed: u64, eps: f64) -> Errors {
     let targets = sample(particles.len(), k, seed);
-    compare(field, &targets, &summation::reference(particles, &targets, eps), edge(&[particles.columns()], None))
+    compare(field, &targets, &summation::reference(particles, &targets, eps), edge(particles.columns(), None))
 }
 
-/// The edge of the box of some points, or the period.
-pub fn edge(points: &[[&[f64]; 3]], periodic: Option<&Periodic>) -> f64 {
-    BoxMap::around(BoxMap::ends(points), periodic).edge()
+/// The edge of the box of all points, or the period.
+pub fn edge<'a>(geometry: impl Into<Geometry<'a>>, periodic: Option<&Periodic>) -> f64 {
+    let Geometry { sources, targets } = geometry.into();
+    BoxMap::around(BoxMap::ends(&[sources, targets.unwrap_or(sources)]), periodic).edge()
 }
 
 /// Compares `field`, its Hessian included where it has one, with direct summation, or with Ewald sums, at `min(k, n)` targets.
@@ -78,7 +80,7 @@ pub fn measure_all(direct: &Direct, periodic: Option<&Periodic>, field: &Field, 
         Some(periodic) => ewald::reference_of(direct, &targets, periodic),
     };
     let forces: Vec<Force> = reference.iter().map(|all| [all[0], all[1], all[2], all[3]]).collect();
-    let edge = edge(&[direct.geometry.sources, direct.targets()], periodic);
+    let edge = edge(direct.geometry, periodic);
     let mut errors = compare(field, &targets, &forces, edge);
     if let Some(hessian) = &field.hessian {
         let both = |(t, all): (&usize, &[f64; 10])| (hessian.iter().map(|h| h[*t]).collect(), all[4..].to_vec());
@@ -91,14 +93,14 @@ pub fn measure_all(direct: &Direct, periodic: Option<&Periodic>, field: &Field, 
 pub fn in_place_of_gradients(reference: &[Force], edge: f64) -> Option<f64> {
     let gradients: Vec<f64> = reference.iter().flat_map(|f| f[1..].to_vec()).collect();
     let potentials: Vec<f64> = reference.iter().map(|f| f[0]).collect();
+    let most = largest(&potentials, &[]);
     // Of points in one place nothing has a length.
-    let has_unit = edge > 0.0 && largest(&potentials, &[]) > 0.0;
+    let has_unit = edge > 0.0 && most > 0.0;
     let vanishes = has_unit && relative(&gradients, &potentials) * edge < VANISHING;
-    let mean =
-        |e: i32| (potentials.iter().map(|p| ldexp(*p, -e).powi(2)).sum::<f64>() / potentials.len() as f64).sqrt();
     vanishes.then(|| {
-        let e = exponent(largest(&potentials, &[]));
-        ldexp(mean(e) / edge, e)
+        let e = exponent(most);
+        let squares: f64 = potentials.iter().map(|p| ldexp(*p, -e).powi(2)).sum();
+        ldexp((squares / potentials.len() as f64).sqrt() / edge, e)
     })
 }
 
@@ -118,29 +120,35 @@ pub fn compare(field: &Field, targets: &[usize], reference: &[Force], edge: f64)
     if let Some(gradient) = &field.gradient {
         let both = |(t, f): (usize, &[f64; 4])| (gradient.iter().map(|g| g[t]).collect(), f[1..].to_vec());
         let both: Vec<(Vec<f64>, Vec<f64>)> = pairs().map(both).collect();
-        if let Some(size) = in_place_of_gradients(reference, edge) {
-            let off = |(found, wanted): &(Vec<f64>, Vec<f64>)| -> Vec<f64> {
-                found.iter().zip(wanted).map(|(f, w)| f - w).collect()
-            };
-            let mut each: Vec<f64> = both.iter().map(|both| relative(&off(both), &[size])).collect();
-            each.sort_unstable_by(f64::total_cmp);
-            let all: Vec<f64> = both.iter().flat_map(off).collect();
-            errors.gradient_rel_l2 = Some(relative(&all, &vec![size; both.len()]));
-            errors.gradient_median = Some(percentile(&each, 0.5));
-            errors.gradient_p99 = Some(percentile(&each, 0.99));
-            errors.gradient_vanishes = true;
-            return errors;
-        }
-        // Where nothing is the truth, an error is not a part of it.
-        let has_part = |(off, size): &(f64, f64)| *size > 0.0 || *off == 0.0;
-        let norms = both.iter().map(|(found, wanted)| norms(found, wanted, largest(found, wanted))).filter(has_part);
-        let mut relative: Vec<f64> = norms.map(|(off, size)| ratio(off, size)).collect();
-        relative.sort_unstable_by(f64::total_cmp);
-        errors.gradient_rel_l2 = Some(relative_l2(&both));
-        errors.gradient_median = Some(percentile(&relative, 0.5));
-        errors.gradient_p99 = Some(percentile(&relative, 0.99));
+        let instead = in_place_of_gradients(reference, edge);
+        let (mut each, all) = match instead {
+            Some(size) => parts_of(size, &both),
+            None => (parts_of_own(&both), relative_l2(&both)),
+        };
+        each.sort_unstable_by(f64::total_cmp);
+        errors.gradient_rel_l2 = Some(all);
+        errors.gradient_median = Some(percentile(&each, 0.5));
+        errors.gradient_p99 = Some(percentile(&each, 0.99));
+        errors.gradient_vanishes = instead.is_some();
     }
     errors
+}
+
+/// |found - wanted| / |wanted| of each target.
+fn parts_of_own(both: &[(Vec<f64>, Vec<f64>)]) -> Vec<f64> {
+    // Where nothing is the truth, an error is not a part of it.
+    let has_part = |(off, size): &(f64, f64)| *size > 0.0 || *off == 0.0;
+    let norms = both.iter().map(|(found, wanted)| norms(found, wanted, largest(found, wanted))).filter(has_part);
+    norms.map(|(off, size)| ratio(off, size)).collect()
+}
+
+/// |found - wanted| of each target and of all as parts of a size that all have.
+fn parts_of(size: f64, both: &[(Vec<f64>, Vec<f64>)]) -> (Vec<f64>, f64) {
+    let off =
+        |(found, wanted): &(Vec<f64>, Vec<f64>)| -> Vec<f64> { found.iter().zip(wanted).map(|(f, w)| f - w).collect() };
+    let each = both.iter().map(|both| relative(&off(both), &[size])).collect();
+    let all: Vec<f64> = both.iter().flat_map(off).collect();
+    (each, relative(&all, &vec![size; both.len()]))
 }
 
 /// The gradient of a field at a target, or its potential where there is no gradient.

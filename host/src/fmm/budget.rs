@@ -2,9 +2,10 @@
 //!
 //! One stage after the other is given to f64. What a result changes by is the error that the stage's formats gave.
 
-use super::executor::{Executor, Progress, Stage, State, Work};
+use super::executor::{Executor, Progress};
+use super::native::NativeP2p;
 use super::offload::Pipelines;
-use super::{FmmError, FmmOptions, Plan, Precision, native};
+use super::{FmmError, FmmOptions, Plan, Precision};
 use crate::backends::{BackendOptions, cpu};
 use crate::data::Force;
 use crate::data::particles::{Field, Particles};
@@ -57,27 +58,6 @@ pub struct Run<'a> {
     pub p2p: Option<&'a Graph>,
 }
 
-/// P2P in f64.
-struct Exact;
-
-impl Executor for Exact {
-    fn name(&self) -> &str {
-        cpu::ENTRY.name
-    }
-
-    fn takes(&self, stage: Stage) -> bool {
-        stage == Stage::P2p
-    }
-
-    fn bind(&mut self, _: &Plan) -> Result<(), FmmError> {
-        Ok(())
-    }
-
-    fn run(&mut self, _: Stage, state: &mut State, _: &[f64], _: &mut Progress) -> Result<Work, FmmError> {
-        Ok(native::p2p(std::slice::from_mut(state), Precision::F64).remove(0))
-    }
-}
-
 /// What was found at some targets, and what is right there.
 pub struct Seen<'a> {
     pub field: &'a Field,
@@ -104,7 +84,7 @@ pub(crate) fn has_own_meaning(graph: &Graph, options: &FmmOptions) -> bool {
 pub fn split(run: &Run, executors: &mut [&mut dyn Executor], progress: &mut Progress) -> Result<Budget, FmmError> {
     let Run { plan, particles, p2p, field, targets, reference } = *run;
     let mut backend = (cpu::ENTRY.open)(&BackendOptions::default());
-    let (mut meaning, mut exact) = (None, Exact);
+    let (mut meaning, mut exact) = (None, NativeP2p(Some(Precision::F64)));
     let in_f64: &mut dyn Executor = match p2p.filter(|graph| has_own_meaning(graph, &plan.options)) {
         Some(graph) => meaning.insert(Pipelines::new(&mut *backend, graph, None)),
         None => &mut exact,

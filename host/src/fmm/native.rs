@@ -1,10 +1,11 @@
 //! The stages on the CPU: which cells and particles meet in each. Each cell or leaf is worked on by one thread in one order, so
 //! that results do not depend on the number of threads.
 
-use super::executor::{Coefficients, Expansions, Stage, State, Work};
+use super::executor::{Coefficients, Executor, Expansions, Progress, Stage, State, Work};
 use super::stats::Seconds;
-use super::{Plan, Precision};
+use super::{FmmError, Plan, Precision};
 use crate::arith::lanes::Real;
+use crate::backends::cpu;
 use crate::data::{Force, Hessian};
 use crate::direct::p2p::{Near, Out};
 use crate::expansion::chebyshev::images;
@@ -87,6 +88,32 @@ pub(super) fn p2p(states: &mut [State], precision: Precision) -> Vec<Work> {
         }
     }
     work
+}
+
+/// P2P in native code as an executor: in a precision of its own, or in that of the plan, as a card has it.
+pub(super) struct NativeP2p(pub Option<Precision>);
+
+impl Executor for NativeP2p {
+    fn name(&self) -> &str {
+        cpu::ENTRY.name
+    }
+
+    fn takes(&self, stage: Stage) -> bool {
+        stage == Stage::P2p
+    }
+
+    fn is_native(&self) -> bool {
+        self.0.is_none()
+    }
+
+    fn bind(&mut self, _: &Plan) -> Result<(), FmmError> {
+        Ok(())
+    }
+
+    fn run(&mut self, _: Stage, state: &mut State, _: &[f64], _: &mut Progress) -> Result<Work, FmmError> {
+        let precision = self.0.unwrap_or(state.plan.options.precision);
+        Ok(p2p(std::slice::from_mut(state), precision).remove(0))
+    }
 }
 
 /// The stages of the far field in the arithmetic of `T`.

@@ -22,7 +22,7 @@ use pg2::graph::Graph;
 const LEAST_F32: f64 = 4e-6;
 
 /// The opening angle where the usual one does not reach a wanted error: cells are near up to 3 apart.
-const SMALL_THETA: f64 = 1.0 / 3.0;
+pub(super) const SMALL_THETA: f64 = 1.0 / 3.0;
 
 /// What is to be computed.
 pub struct Problem<'a> {
@@ -159,7 +159,7 @@ pub(crate) fn search(
     let targets =
         if is_promise { judge::targets(n, problem.cost_of_a_pair(&options), seed) } else { judge::checked(n, seed) };
     let reference = runner.reference(&targets)?;
-    let edge = error::edge(&[particles.columns()], options.periodic.as_ref());
+    let edge = error::edge(particles.columns(), options.periodic.as_ref());
     let judge = Judge::new((n, edge), targets, reference, seed);
     let mut search = Search { wanted, problem, judge, runner };
     loop {
@@ -345,38 +345,9 @@ impl Search<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::executor::{Stage, State, Work};
-    use super::super::native;
+    use super::super::native::NativeP2p;
     use super::*;
     use crate::data::random::{Charge, Distribution, generate};
-
-    /// P2P as a card has it: in the precision of the plan, or with `formats` in f32 alone.
-    struct Card {
-        formats: bool,
-    }
-
-    impl Executor for Card {
-        fn name(&self) -> &str {
-            "card"
-        }
-
-        fn takes(&self, stage: Stage) -> bool {
-            stage == Stage::P2p
-        }
-
-        fn is_native(&self) -> bool {
-            !self.formats
-        }
-
-        fn bind(&mut self, _: &Plan) -> Result<(), FmmError> {
-            Ok(())
-        }
-
-        fn run(&mut self, _: Stage, state: &mut State, _: &[f64], _: &mut Progress) -> Result<Work, FmmError> {
-            let precision = if self.formats { Precision::F32 } else { state.plan.options.precision };
-            Ok(native::p2p(std::slice::from_mut(state), precision).remove(0))
-        }
-    }
 
     /// Where f32 does not reach a wanted error, P2P elsewhere takes f64 as the CPU does, unless it has formats of its own.
     #[test]
@@ -394,14 +365,15 @@ mod tests {
             };
             within(1e-8, &problem, &start(&options, 1e-8), executors, &mut |_, _, _| {})
         };
-        for executors in [&mut [] as &mut [&mut dyn Executor], &mut [&mut Card { formats: false }]] {
+        for executors in [&mut [] as &mut [&mut dyn Executor], &mut [&mut NativeP2p(None)]] {
             let found = within(free(true), executors).expect("f64 does");
             assert_eq!(found.plan.options.precision, Precision::F64);
             assert!(found.errors.gradient_rel_l2.is_some_and(|e| e <= 1e-8));
             let refused = within(free(false), executors).err().expect("f32 does not").to_string();
             assert!(refused.contains("f32 limits it; take --precision f64"), "{refused}");
         }
-        let refused = within(free(true), &mut [&mut Card { formats: true }]).err().expect("formats stay").to_string();
+        let refused =
+            within(free(true), &mut [&mut NativeP2p(Some(Precision::F32))]).err().expect("formats stay").to_string();
         assert!(refused.contains("the number formats of the P2P kernel limit it"), "{refused}");
     }
 }

@@ -27,7 +27,7 @@ fn wanted(particles: &Particles, options: &FmmOptions) -> Vec<Force> {
 
 fn errors(particles: &Particles, options: &FmmOptions, wanted: &[Force]) -> Errors {
     let targets: Vec<usize> = (0..particles.len()).collect();
-    compare(&solve(particles, options).field, &targets, wanted, edge(&[particles.columns()], options.periodic.as_ref()))
+    compare(&solve(particles, options).field, &targets, wanted, edge(particles.columns(), options.periodic.as_ref()))
 }
 
 fn gradient(e: &Errors) -> f64 {

@@ -6,7 +6,7 @@ use crate::progress::Steps;
 use host::data::Force;
 use host::data::input::Input;
 use host::data::particles::Field;
-use host::data::problem::{Geometry, Sources};
+use host::data::problem::Sources;
 use host::direct::error::{self, Errors};
 use host::direct::summation::Direct;
 use host::expansion::basis::Basis;
@@ -196,8 +196,7 @@ impl Task<'_> {
 
     /// The edge of the box, or the period.
     fn edge(&self) -> f64 {
-        let Geometry { sources, targets } = self.input.geometry();
-        error::edge(&[sources, targets.unwrap_or(sources)], self.options.periodic.as_ref())
+        error::edge(self.input.geometry(), self.options.periodic.as_ref())
     }
 
     /// The targets that `--budget` looks at.

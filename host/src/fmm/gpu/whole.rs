@@ -267,6 +267,7 @@ impl Task<'_> {
         let runs = runs.iter().map(stats).collect();
         let right = whole.direct(team, &targets)?;
         let places: Vec<usize> = (0..targets.len()).collect();
+        // Cards make their particles in the unit cube.
         Ok(Ok(Made { runs, errors: error::compare(&field, &places, &right, 1.0), field }))
     }
 

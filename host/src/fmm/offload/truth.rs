@@ -6,6 +6,7 @@
 use crate::data::Force;
 use crate::expansion::basis::{Index, indices_of};
 use crate::expansion::chebyshev::Function;
+use crate::fmm::tune::SMALL_THETA;
 use crate::fmm::{Plan, far_images};
 use crate::parallel::prelude::*;
 use crate::tree::charges::Charges;
@@ -16,7 +17,6 @@ const ORDER: usize = 16;
 
 /// Up to so many pairs images are near up to 3 periods away, so that forces that cancel are 0 to nearly all digits.
 const FEW: usize = 100_000;
-const FAR_AWAY: f64 = 1.0 / 3.0;
 
 /// Sources that are evaluated together.
 const TOGETHER: usize = 1 << 12;
@@ -34,7 +34,7 @@ pub fn sums(
 ) -> Vec<Force> {
     let Some(mut lattice) = far_images(&plan.options) else { return Vec::new() };
     if plan.tree.len() * targets.len() <= FEW {
-        lattice.near2 = lattice.near2.max(near2(FAR_AWAY));
+        lattice.near2 = lattice.near2.max(near2(SMALL_THETA));
     }
     let reach = crate::tree::lists::reach(lattice.near2);
     let along = |a: usize| if lattice.axes[a] { -reach..=reach } else { 0..=0 };
